@@ -1,0 +1,231 @@
+#include "engine/tensor/tensor.h"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "engine/tensor/buffer.h"
+
+namespace qrewrite {
+namespace {
+
+// A key that no other tensor has. Only equality of keys matters, so the order in which threads draw
+// them shows nowhere.
+uint64_t UniqueKey() {
+  static std::atomic<uint64_t> next{1};
+  return HashMix(0x6c61726765ull, next.fetch_add(1, std::memory_order_relaxed));
+}
+
+uint64_t TypeHash(DType dtype, const Dims& dims) {
+  return HashBytes(std::as_bytes(std::span(dims)), static_cast<uint64_t>(dtype));
+}
+
+uint64_t ContentKey(DType dtype, const Dims& dims, std::span<const std::byte> bytes) {
+  if (bytes.size() > Tensor::kSmallBytes) return UniqueKey();
+  return HashBytes(bytes, TypeHash(dtype, dims));
+}
+
+uint64_t Multiply(uint64_t a, uint64_t b) {
+  const auto product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+size_t AlignmentOf(DType dtype) {
+  const int bits = Info(dtype).bits;
+  return bits <= 8 ? 1 : std::min<size_t>(static_cast<size_t>(bits) / 8, alignof(double));
+}
+
+}  // namespace
+
+int64_t Count(const Dims& dims) {
+  const std::optional<int64_t> count = CheckedCount(dims, INT64_MAX);
+  QR_CHECK(count.has_value());
+  return *count;
+}
+
+std::optional<int64_t> CheckedCount(const Dims& dims, int64_t limit) {
+  int64_t count = 1;
+  bool empty = false;
+  for (const int64_t d : dims) {
+    if (d < 0) return std::nullopt;
+    empty = empty || d == 0;
+  }
+  if (empty) return 0;  // whatever the other dimensions are
+  for (const int64_t d : dims) {
+    if (count > limit / d) return std::nullopt;
+    count *= d;
+  }
+  return count;
+}
+
+Tensor Tensor::Make(Data data) {
+  data.count = Count(data.dims);
+  return Tensor(std::make_shared<const Data>(std::move(data)));
+}
+
+Result<Tensor> Tensor::Materialize() const {
+  Tensor t = *this;
+  while (t.is_lazy()) {
+    QR_ASSIGN_OR_RETURN(Tensor computed, t.data_->compute());
+    QR_CHECK(computed.valid() && computed.dtype() == dtype() && computed.dims() == dims());
+    t = std::move(computed);
+  }
+  if (t.is_string()) return t;
+  const std::span<const std::byte> b = t.data_->bytes;
+  const bool aligned = reinterpret_cast<uintptr_t>(b.data()) % AlignmentOf(dtype()) == 0;
+  if (aligned && t.data_->key == key()) return t;
+  Data data = *t.data_;
+  data.key = key();  // the bytes of a lazy tensor are known by how they were made
+  if (!aligned) {
+    QR_ASSIGN_OR_RETURN(TensorBuffer copy, TensorBuffer::Make(dtype(), dims()));
+    std::memcpy(copy.bytes().data(), b.data(), b.size());
+    const Tensor aligned_copy = std::move(copy).Finish();
+    data.owner = aligned_copy.data_->owner;
+    data.bytes = aligned_copy.data_->bytes;
+  }
+  return Make(std::move(data));
+}
+
+Tensor Tensor::View(DType dtype, Dims dims, std::shared_ptr<const void> owner,
+                    std::span<const std::byte> bytes) {
+  QR_CHECK(bytes.size() == PackedBytes(dtype, static_cast<uint64_t>(Count(dims))));
+  const uint64_t key = ContentKey(dtype, dims, bytes);
+  return Make({.dtype = dtype,
+               .dims = std::move(dims),
+               .key = key,
+               .owner = std::move(owner),
+               .bytes = bytes});
+}
+
+Tensor Tensor::Own(DType dtype, Dims dims, std::vector<std::byte> bytes) {
+  auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  const std::span<const std::byte> view = *owner;
+  return View(dtype, std::move(dims), std::move(owner), view);
+}
+
+Tensor Tensor::Strings(Dims dims, std::vector<std::string> strings) {
+  QR_CHECK(static_cast<int64_t>(strings.size()) == Count(dims));
+  uint64_t key = TypeHash(DType::kString, dims);
+  for (const std::string& s : strings) {
+    key = HashMix(key, HashBytes(std::as_bytes(std::span(s)), s.size()));
+  }
+  return Make({.dtype = DType::kString,
+               .dims = std::move(dims),
+               .key = key,
+               .strings = std::make_shared<const std::vector<std::string>>(std::move(strings))});
+}
+
+Tensor Tensor::Lazy(DType dtype, Dims dims, uint64_t key, Compute compute, int64_t steps) {
+  QR_CHECK(compute != nullptr);
+  return Make({.dtype = dtype,
+               .dims = std::move(dims),
+               .key = key,
+               .compute = std::move(compute),
+               .steps = steps});
+}
+
+Tensor Tensor::Int64s(const std::vector<int64_t>& values) {
+  return Of<int64_t>(DType::kInt64, {static_cast<int64_t>(values.size())}, values);
+}
+
+Tensor Tensor::Int64Scalar(int64_t value) {
+  return Of<int64_t>(DType::kInt64, {}, std::span(&value, 1));
+}
+
+Tensor Tensor::FloatScalar(float value) {
+  return Of<float>(DType::kFloat, {}, std::span(&value, 1));
+}
+
+Tensor Tensor::DoubleScalar(double value) {
+  return Of<double>(DType::kDouble, {}, std::span(&value, 1));
+}
+
+Tensor Tensor::Bool(bool value) {
+  const uint8_t byte = value ? 1 : 0;
+  return Of<uint8_t>(DType::kBool, {}, std::span(&byte, 1));
+}
+
+Tensor Tensor::Reshaped(Dims dims) const {
+  QR_CHECK(Count(dims) == size());
+  if (dims == data_->dims) return *this;
+  if (is_lazy()) {
+    auto compute = [base = *this, dims]() -> Result<Tensor> {
+      QR_ASSIGN_OR_RETURN(const Tensor t, base.Materialize());
+      return t.Reshaped(dims);
+    };
+    const uint64_t key = HashMix(data_->key, TypeHash(dtype(), dims));
+    return Lazy(dtype(), std::move(dims), key, std::move(compute), data_->steps);
+  }
+  Data data = *data_;
+  data.dims = std::move(dims);
+  data.key = is_string() || data.bytes.size() > kSmallBytes
+                 ? HashMix(data_->key, TypeHash(data.dtype, data.dims))
+                 : ContentKey(data.dtype, data.dims, data.bytes);
+  return Make(std::move(data));
+}
+
+Tensor Tensor::WithKey(uint64_t key) const {
+  if (!is_lazy() && byte_size() <= kSmallBytes) return *this;
+  Data data = *data_;
+  data.key = key;
+  return Make(std::move(data));
+}
+
+Result<TensorBuffer> TensorBuffer::Make(DType dtype, Dims dims) {
+  if (Info(dtype).bits == 0) {
+    return Status(StatusCode::kUnsupported,
+                  fmt::format("a tensor of type {} cannot be computed", Info(dtype).name));
+  }
+  const std::optional<int64_t> count = CheckedCount(dims, kMaxComputedElements);
+  if (!count) {
+    return Status(StatusCode::kUnsupported,
+                  fmt::format("the result would have the shape [{}], which is too large",
+                              fmt::join(dims, ", ")));
+  }
+  TensorBuffer buffer;
+  buffer.dtype_ = dtype;
+  buffer.dims_ = std::move(dims);
+  buffer.size_ = PackedBytes(dtype, static_cast<uint64_t>(*count));
+  std::byte* storage = new (std::nothrow) std::byte[buffer.size_];
+  if (storage == nullptr) {
+    return Status(StatusCode::kUnsupported,
+                  fmt::format("no memory for a result of {} bytes", buffer.size_));
+  }
+  buffer.storage_.reset(storage);
+  return buffer;
+}
+
+Tensor TensorBuffer::Finish() && {
+  const std::span<const std::byte> view = bytes();
+  return Tensor::View(dtype_, std::move(dims_), std::move(storage_), view);
+}
+
+Result<bool> BytesEqual(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.dims() != b.dims()) return false;
+  if (a.key() == b.key() && a.byte_size() > Tensor::kSmallBytes) return true;
+  QR_ASSIGN_OR_RETURN(const Tensor x, a.is_lazy() ? a.Materialize() : Result<Tensor>(a));
+  QR_ASSIGN_OR_RETURN(const Tensor y, b.is_lazy() ? b.Materialize() : Result<Tensor>(b));
+  if (x.is_string()) return x.strings() == y.strings();
+  return std::ranges::equal(x.bytes(), y.bytes());
+}
+
+uint64_t HashBytes(std::span<const std::byte> bytes, uint64_t seed) {
+  constexpr uint64_t kA = 0xa0761d6478bd642full;
+  constexpr uint64_t kB = 0xe7037ed1a0b428dbull;
+  uint64_t h = Multiply(seed ^ kA, bytes.size() ^ kB);
+  size_t i = 0;
+  for (; i + 8 <= bytes.size(); i += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + i, 8);
+    h = Multiply(h ^ kB, word ^ kA);
+    h = (h << 23) | (h >> 41);
+  }
+  uint64_t tail = 0;
+  if (i < bytes.size()) std::memcpy(&tail, bytes.data() + i, bytes.size() - i);
+  h = Multiply(h ^ kB, tail ^ kA);
+  return Multiply(h ^ bytes.size(), kB);
+}
+
+}  // namespace qrewrite
