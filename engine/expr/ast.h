@@ -1,0 +1,159 @@
+// The syntax tree of the rule language: patterns, replacements, expressions and test graphs are one
+// syntax (docs/rules.md; spec grammar in engine/expr/parser.cc). The tree is what was written: names are
+// resolved later (engine/rule/check.h), because a name means different things in a pattern, a
+// replacement and an expression.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/source.h"
+#include "engine/tensor/dtype.h"
+
+namespace qrewrite {
+
+struct Expr;
+using ExprPtr = std::unique_ptr<Expr>;
+
+// An operator head: `Conv`, `com.microsoft.QGemm`, `n.op` (dotted), `@set`, `$definition`.
+struct Ref {
+  enum class Kind : uint8_t { kName, kSet, kDefinition };
+  Kind kind = Kind::kName;
+  std::string name;  // dotted, without @ or $
+  Place place;
+};
+
+// `axis`, `axis=1`, `axis=k?`, `**rest`, `**_`
+struct AttrArg {
+  bool rest = false;      // **name
+  std::string name;
+  ExprPtr value;          // null: `axis` alone, which binds (pattern) or passes on (replacement) `axis`
+  bool optional = false;  // `?`
+  Place place;
+};
+
+// An argument of a call or a member of a group.
+struct Arg {
+  enum class Label : uint8_t { kNone, kInput, kArrow };  // `x_scale=...` | `q -> ...`
+  Label label_kind = Label::kNone;
+  std::string label;
+  ExprPtr value;          // a group is an Expr of kind kGroup
+  bool optional = false;  // `z?`
+  bool repeated = false;  // `xs...`, `(x, s)...`, `_...`
+  Place place;
+};
+
+enum class Quantifier : uint8_t { kOne, kOptional, kStar, kPlus };  // Op, Op?, Op*, Op+
+
+enum class BinaryOp : uint8_t {
+  kAdd, kSub, kMul, kDiv, kFloorDiv, kMod, kPow,
+  kEq, kNe, kLt, kLe, kGt, kGe, kIn, kMatches,  // kMatches: =~
+  kAnd, kOr, kCoalesce,                         // kCoalesce: ??
+};
+enum class UnaryOp : uint8_t { kNegate, kNot };
+
+// `[i]`, `[a:b]`, `[:, :k]`
+struct Subscript {
+  bool slice = false;
+  ExprPtr start;  // the index itself if not a slice; null: open end
+  ExprPtr stop;
+};
+
+struct Expr {
+  enum class Kind : uint8_t {
+    kInt,      // int_value
+    kFloat,    // float_value, ulps
+    kString,   // text
+    kBool,     // int_value: true, false
+    kAbsent,   // the word `absent`
+    kName,     // text: a name of the rule, `_`, `opset`
+    kDType,    // dtype: INT8, FLOAT, ...
+    kSet,      // text: @name as a value
+    kCall,     // label, negated, refs, quantifier, attrs, args
+    kGroup,    // args: (x, s, z)
+    kList,     // items
+    kUnary,    // unary, items[0]
+    kBinary,   // binary, items[0], items[1]
+    kIf,       // items: value, condition, otherwise  (`a if c else b`)
+    kMember,   // items[0] . text   (params.to, n.axis)
+    kIndex,    // items[0] [subscripts]
+    kTyped,    // graph text only: dtype, dims, word or items[0]   (`uint8 0`, `zeros float[2,3]`)
+  };
+  Kind kind = Kind::kInt;
+  Place place;
+
+  int64_t int_value = 0;
+  double float_value = 0;
+  int ulps = 0;            // `1.41 ~ 4ulp`; also on kInt
+  std::string text;
+  DType dtype = DType::kUndefined;
+  std::vector<ExprPtr> items;
+
+  // kCall
+  std::string label;       // `n:`
+  bool negated = false;    // `!@set`
+  std::vector<Ref> refs;   // alternatives: `Conv|Gemm|@integer`
+  Quantifier quantifier = Quantifier::kOne;
+  std::vector<AttrArg> attrs;
+  std::vector<Arg> args;
+
+  BinaryOp binary = BinaryOp::kAdd;
+  UnaryOp unary = UnaryOp::kNegate;
+  std::vector<Subscript> subscripts;
+
+  // kTyped: dims, and either a word ("zeros", "ones", "random", "...") or the values in items[0]
+  std::vector<int64_t> dims;
+  bool has_dims = false;
+};
+
+// Left of `=`: `y`, `_`, `y?`, `y...`, `_...`
+struct OutArg {
+  std::string name;  // "_": not named
+  bool optional = false;
+  bool repeated = false;
+  Place place;
+};
+
+// `y, m? = Dropout<ratio>(x)`. Without outputs in one-line cases of facts: see Case.
+struct Stmt {
+  std::vector<OutArg> outs;
+  Arg value;
+  Place place;
+};
+
+// Graph text also declares inputs: `x: float[1, N]`, and may declare the type of any value.
+struct TypeDecl {
+  std::string name;
+  DType dtype = DType::kUndefined;
+  bool has_shape = false;
+  std::vector<std::string> dims;  // "1", "N", "?"
+  Place place;
+};
+
+struct BodyText {
+  std::vector<Stmt> stmts;
+  std::vector<TypeDecl> decls;  // graph text only
+  Place place;
+};
+
+// The one-line form of a case:  [ stmt ] [ when expr ] [ => ( arg | stmt ) ]
+struct CaseLine {
+  std::optional<Stmt> match;
+  ExprPtr when;
+  std::optional<Arg> is;        // `=> x`
+  std::optional<Stmt> replace;  // `=> y = x`
+  Place place;
+};
+
+// The head of a definition: `y, m = name(a, b)`, `name(a, b)`; `y... = name(xs...)`
+struct DefinitionHead {
+  std::vector<OutArg> outs;
+  std::string name;
+  std::vector<std::string> params;
+  Place place;
+};
+
+}  // namespace qrewrite

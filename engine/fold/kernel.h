@@ -1,0 +1,76 @@
+// Fold kernels: operators computed on constants. One registry serves the folding phase and the
+// expressions of rules (`let: w: DequantizeLinear(q, s, z)`).
+//
+// A kernel is a pure function of its inputs and attributes with the exact semantics of the operator
+// as ONNX Runtime computes it; tests/unit/fold holds each one to ONNX Runtime. An operator without
+// a kernel is simply not folded. Hosts register more by name.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/tensor/attribute.h"
+#include "engine/tensor/tensor.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+// One operator applied to constants.
+struct FoldCall {
+  std::string_view domain;           // "" for ai.onnx
+  std::string_view op;
+  int since = 0;                     // since-version of the signature in force (13: axes are an input)
+  std::span<const Tensor> inputs;    // !valid(): absent
+  const Attributes& attributes;      // as the node has them: defaults are the kernel's business
+  int num_outputs = 1;
+};
+
+// Result of a kernel: its outputs, or why it cannot be computed (shapes do not fit, integer division
+// by zero, an unsupported dtype). Such a reason is shown by `explain`; it is no fault of the program.
+using Outputs = Result<std::vector<Tensor>>;
+using Kernel = std::function<Outputs(const FoldCall&)>;
+
+// Type and shape of the outputs without computing them, checked as strictly as the kernel checks its
+// inputs (it may look at the bytes of small inputs only). A kernel that has one can be folded lazily.
+struct TensorType {
+  DType dtype = DType::kUndefined;
+  Dims dims;
+};
+using OutputTypes = Result<std::vector<TensorType>>;
+using InferTypes = std::function<OutputTypes(const FoldCall&)>;
+
+struct KernelEntry {
+  std::string domain;
+  std::string op;
+  int first = 1;         // lowest and highest since-version of the operator that the kernel handles
+  int last = 1 << 30;
+  Kernel run;
+  InferTypes infer;      // may be empty: then results are computed at once
+};
+
+class KernelRegistry {
+ public:
+  // The kernels of this library. Built once; hosts copy it to add their own.
+  static const KernelRegistry& Builtin();
+
+  void Register(KernelEntry entry);  // a later entry for the same operator and version wins
+  const KernelEntry* Find(std::string_view domain, std::string_view op, int since) const;
+  bool Has(std::string_view domain, std::string_view op) const;
+  std::vector<const KernelEntry*> All() const;  // sorted by domain, op, first version
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::vector<KernelEntry>, std::less<>> entries_;
+};
+
+// Computes `call`. A result above `lazy_bytes` whose kernel can infer its type is left lazy: its
+// bytes are computed when they are asked for. Errors: no kernel, or the kernel's reason.
+Outputs Fold(const KernelRegistry& registry, const FoldCall& call,
+             uint64_t lazy_bytes = uint64_t{1} << 20);
+
+}  // namespace qrewrite

@@ -1,0 +1,385 @@
+#include "engine/graph/graph.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace qrewrite {
+
+std::string_view CanonicalDomain(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view() : domain;
+}
+
+Graph::Graph() {
+  types_.emplace_back();  // 0: nothing known
+  type_ids_[0].push_back(0);
+  AddBody(BodyKind::kMain, BodyId());
+  changed_ = false;
+}
+
+OpId Graph::InternOp(std::string_view domain, std::string_view name) {
+  OpName op{std::string(CanonicalDomain(domain)), std::string(name)};
+  const auto [it, added] = op_ids_.try_emplace(std::move(op), OpId(ops_.size()));
+  if (added) ops_.push_back(it->first);
+  return it->second;
+}
+
+OpId Graph::FindOp(std::string_view domain, std::string_view name) const {
+  const auto it = op_ids_.find(OpName{std::string(CanonicalDomain(domain)), std::string(name)});
+  return it == op_ids_.end() ? OpId() : it->second;
+}
+
+int64_t Graph::OpsetOf(BodyId b, std::string_view domain) const {
+  while (body(b).kind == BodyKind::kSubgraph) b = body(b).parent;
+  const auto& imports = body(b).kind == BodyKind::kFunction ? body(b).opset : opset_;
+  const auto it = imports.find(std::string(CanonicalDomain(domain)));
+  return it == imports.end() ? 0 : it->second;
+}
+
+// --- bodies
+
+BodyId Graph::AddBody(BodyKind kind, BodyId parent) {
+  const BodyId b(bodies_.size());
+  bodies_.push_back(Body{.kind = kind, .parent = parent});
+  changed_ = true;
+  return b;
+}
+
+void Graph::AddOutput(BodyId b, ValueId value) {
+  const UseId u(uses_.size());
+  uses_.push_back({.user = b.index,
+                   .index = static_cast<uint32_t>(bodies_[b.index].outputs.size()),
+                   .is_output = 1});
+  bodies_[b.index].outputs.push_back(u);
+  Link(u, value);
+  changed_ = true;
+}
+
+void Graph::SetOutput(BodyId b, size_t i, ValueId value) {
+  const UseId u = body(b).outputs[i];
+  Unlink(u);
+  Link(u, value);
+  TouchUser(u);
+}
+
+void Graph::AddInput(BodyId b, ValueId value) {
+  values_[value.index].input = true;
+  bodies_[b.index].inputs.push_back(value);
+  changed_ = true;
+}
+
+void Graph::RemoveInput(BodyId b, ValueId value) {
+  values_[value.index].input = false;
+  std::erase(bodies_[b.index].inputs, value);
+  changed_ = true;
+}
+
+bool Graph::Encloses(BodyId outer, BodyId inner) const {
+  for (; inner.valid(); inner = body(inner).parent) {
+    if (inner == outer) return true;
+  }
+  return false;
+}
+
+NodeId Graph::AncestorIn(BodyId b, NodeId node) const {
+  while (node.valid() && body_of(node) != b) node = body(body_of(node)).owner;
+  return node;
+}
+
+void Graph::RemoveBody(BodyId b) {
+  Body& dead = bodies_[b.index];
+  dead.alive = false;
+  for (const UseId u : dead.outputs) Unlink(u);
+  dead.outputs.clear();
+  // Readers go before what they read.
+  for (auto it = dead.nodes.rbegin(); it != dead.nodes.rend(); ++it) {
+    if (!alive(*it)) continue;
+    for (size_t i = 0; i < num_inputs(*it); ++i) {
+      Unlink(UseId(static_cast<size_t>(nodes_[it->index].first_input + i)));
+    }
+  }
+  const std::vector<NodeId> nodes = dead.nodes;
+  for (const NodeId n : nodes) {
+    if (alive(n)) RemoveNode(n);
+  }
+  for (const ValueId v : bodies_[b.index].constants) values_[v.index].alive = false;
+  for (const ValueId v : bodies_[b.index].inputs) values_[v.index].alive = false;
+}
+
+// --- values
+
+ValueId Graph::AddValue(BodyId b, std::string name) {
+  const ValueId v(values_.size());
+  Value& value = values_.emplace_back();
+  value.name = std::move(name);
+  value.body = b;
+  if (value_names_.built && !value.name.empty()) value_names_.next.try_emplace(value.name, 0);
+  return v;
+}
+
+ValueId Graph::AddConstant(BodyId b, std::string name, Tensor tensor) {
+  const ValueId v = AddValue(b, std::move(name));
+  values_[v.index].tensor = std::move(tensor);
+  bodies_[b.index].constants.push_back(v);
+  changed_ = true;
+  return v;
+}
+
+void Graph::Rename(ValueId v, std::string name) {
+  if (values_[v.index].name == name) return;
+  if (value_names_.built) value_names_.next.try_emplace(name, 0);
+  values_[v.index].name = std::move(name);
+  changed_ = true;
+  if (producer(v).valid()) Touch(producer(v));
+  for (const UseId u : uses(v)) TouchUser(u);
+}
+
+void Graph::SetConstant(ValueId v, Tensor tensor) {
+  QR_CHECK(!producer(v).valid());
+  Value& value = values_[v.index];
+  if (!value.tensor.valid()) bodies_[value.body.index].constants.push_back(v);
+  value.tensor = std::move(tensor);
+  changed_ = true;
+}
+
+void Graph::RemoveConstant(ValueId v) {
+  QR_CHECK(num_uses(v) == 0);
+  if (values_[v.index].input) RemoveInput(body_of(v), v);
+  values_[v.index].alive = false;
+  values_[v.index].tensor = Tensor();
+  changed_ = true;
+}
+
+uint32_t Graph::InternType(const TypeInfo& type) {
+  uint64_t hash = HashMix(static_cast<uint64_t>(type.dtype) * 4 + type.has_rank * 2 + type.is_tensor,
+                          type.dims.size());
+  for (const Dim dim : type.dims) hash = HashMix(hash, static_cast<uint64_t>(dim.size()));
+  if (type == types_[0]) return 0;
+  std::vector<uint32_t>& same_hash = type_ids_[hash];
+  for (const uint32_t id : same_hash) {
+    if (types_[id] == type) return id;
+  }
+  same_hash.push_back(static_cast<uint32_t>(types_.size()));
+  types_.push_back(type);
+  return same_hash.back();
+}
+
+Dim Graph::SymbolDim(std::string_view name) {
+  const auto [it, added] =
+      symbol_ids_.try_emplace(std::string(name), static_cast<uint32_t>(symbols_.size()));
+  if (added) symbols_.push_back(it->first);
+  return Dim::Symbol(it->second);
+}
+
+// --- uses
+
+void Graph::Link(UseId u, ValueId v) {
+  Use& use = uses_[u.index];
+  use.value = v;
+  use.previous = use.next = UseId();
+  if (!v.valid()) return;
+  Value& value = values_[v.index];
+  use.previous = value.last_use;
+  if (value.last_use.valid()) {
+    uses_[value.last_use.index].next = u;
+  } else {
+    value.first_use = u;
+  }
+  value.last_use = u;
+  ++value.num_uses;
+}
+
+void Graph::Unlink(UseId u) {
+  Use& use = uses_[u.index];
+  if (!use.value.valid()) return;
+  Value& value = values_[use.value.index];
+  (use.previous.valid() ? uses_[use.previous.index].next : value.first_use) = use.next;
+  (use.next.valid() ? uses_[use.next.index].previous : value.last_use) = use.previous;
+  --value.num_uses;
+  use.value = ValueId();
+  use.previous = use.next = UseId();
+}
+
+User Graph::user(UseId u) const {
+  const Use& use = uses_[u.index];
+  if (use.is_output) return {NodeId(), BodyId(use.user), use.index};
+  const NodeId n(use.user);
+  return {n, body_of(n), use.index};
+}
+
+void Graph::TouchUser(UseId u) {
+  changed_ = true;
+  const Use& use = uses_[u.index];
+  if (!use.is_output) {
+    Touch(NodeId(use.user));
+  } else if (body(BodyId(use.user)).owner.valid()) {
+    Touch(body(BodyId(use.user)).owner);
+  }
+}
+
+bool Graph::IsOutput(ValueId v) const {
+  for (const UseId u : uses(v)) {
+    if (uses_[u.index].is_output) return true;
+  }
+  return false;
+}
+
+void Graph::ReplaceUses(ValueId from, ValueId to) {
+  if (from == to) return;
+  while (values_[from.index].first_use.valid()) {
+    const UseId u = values_[from.index].first_use;
+    Unlink(u);
+    Link(u, to);
+    TouchUser(u);
+  }
+}
+
+// --- nodes
+
+NodeId Graph::AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
+                      std::span<const ValueId> outputs, Attributes attributes, std::string name) {
+  const NodeId n(nodes_.size());
+  Node& node = nodes_.emplace_back();
+  node.op = op;
+  node.body = b;
+  node.attributes = std::move(attributes);
+  node.name = std::move(name);
+  node.dirty = true;
+  node.first_input = static_cast<uint32_t>(uses_.size());
+  node.num_inputs = static_cast<uint32_t>(inputs.size());
+  node.first_output = static_cast<uint32_t>(outputs_.size());
+  node.num_outputs = static_cast<uint32_t>(outputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const UseId u(uses_.size());
+    uses_.push_back({.user = n.index, .index = static_cast<uint32_t>(i)});
+    Link(u, inputs[i]);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outputs_.push_back(outputs[i]);
+    if (!outputs[i].valid()) continue;
+    Value& value = values_[outputs[i].index];
+    QR_CHECK(!value.producer.valid());
+    value.producer = n;
+    value.output_index = static_cast<uint32_t>(i);
+  }
+  if (node_names_.built && !node.name.empty()) node_names_.next.try_emplace(node.name, 0);
+  bodies_[b.index].nodes.push_back(n);
+  changed_ = true;
+  return n;
+}
+
+bool Graph::HasReaders(NodeId n) const {
+  for (size_t i = 0; i < num_outputs(n); ++i) {
+    if (output(n, i).valid() && num_uses(output(n, i)) > 0) return true;
+  }
+  return false;
+}
+
+void Graph::RemoveNode(NodeId n) {
+  QR_CHECK(alive(n) && !HasReaders(n));
+  for (const BodyId b : SubgraphsOf(n)) RemoveBody(b);
+  Node& node = nodes_[n.index];
+  for (uint32_t i = 0; i < node.num_inputs; ++i) Unlink(UseId(size_t{node.first_input} + i));
+  for (uint32_t i = 0; i < node.num_outputs; ++i) {
+    const ValueId v = outputs_[node.first_output + i];
+    if (!v.valid()) continue;
+    values_[v.index].producer = NodeId();
+    values_[v.index].alive = false;
+  }
+  node.alive = false;
+  node.attributes = Attributes();
+  changed_ = true;
+}
+
+void Graph::SetName(NodeId n, std::string name) {
+  if (nodes_[n.index].name == name) return;
+  if (node_names_.built) node_names_.next.try_emplace(name, 0);
+  nodes_[n.index].name = std::move(name);
+  Touch(n);
+}
+
+void Graph::SetAttribute(NodeId n, std::string_view name, AttrValue value) {
+  nodes_[n.index].attributes.Set(name, std::move(value));
+  Touch(n);
+}
+
+void Graph::EraseAttribute(NodeId n, std::string_view name) {
+  if (nodes_[n.index].attributes.Erase(name)) Touch(n);
+}
+
+std::vector<BodyId> Graph::SubgraphsOf(NodeId n) const {
+  std::vector<BodyId> bodies;
+  for (const Attribute& a : attributes(n)) {
+    if (const auto* one = std::get_if<BodyId>(&a.value)) bodies.push_back(*one);
+    if (const auto* many = std::get_if<std::vector<BodyId>>(&a.value)) {
+      bodies.insert(bodies.end(), many->begin(), many->end());
+    }
+  }
+  return bodies;
+}
+
+void Graph::SetInput(NodeId n, size_t i, ValueId value) {
+  const UseId u(size_t{nodes_[n.index].first_input} + i);
+  if (uses_[u.index].value == value) return;
+  Unlink(u);
+  Link(u, value);
+  Touch(n);
+}
+
+void Graph::SetProducer(ValueId v, NodeId n, uint32_t index) {
+  const ValueId former = output(n, index);
+  if (former == v) return;
+  if (former.valid()) {
+    QR_CHECK(num_uses(former) == 0);
+    values_[former.index].producer = NodeId();
+    values_[former.index].alive = false;
+  }
+  DropProducer(v);
+  outputs_[nodes_[n.index].first_output + index] = v;
+  values_[v.index].producer = n;
+  values_[v.index].output_index = index;
+  values_[v.index].body = body_of(n);
+  Touch(n);
+}
+
+void Graph::DropProducer(ValueId v) {
+  const NodeId n = producer(v);
+  if (!n.valid()) return;
+  outputs_[nodes_[n.index].first_output + output_index(v)] = ValueId();
+  values_[v.index].producer = NodeId();
+  Touch(n);
+}
+
+void Graph::ClearDirty() {
+  for (Node& node : nodes_) node.dirty = false;
+  changed_ = false;
+}
+
+// --- names
+
+std::string Graph::Fresh(NamePool& pool, std::string_view wish) {
+  std::string name(wish);
+  if (pool.next.try_emplace(name, 0).second) return name;
+  while (true) {
+    const uint32_t number = ++pool.next[std::string(wish)];
+    name = std::string(wish) + "_" + std::to_string(number);
+    if (pool.next.try_emplace(name, 0).second) return name;
+  }
+}
+
+std::string Graph::FreshName(std::string_view wish) {
+  if (!value_names_.built) {
+    value_names_.built = true;
+    for (const Value& value : values_) value_names_.next.try_emplace(value.name, 0);
+  }
+  return Fresh(value_names_, wish);
+}
+
+std::string Graph::FreshNodeName(std::string_view wish) {
+  if (!node_names_.built) {
+    node_names_.built = true;
+    for (const Node& node : nodes_) node_names_.next.try_emplace(node.name, 0);
+  }
+  return Fresh(node_names_, wish);
+}
+
+}  // namespace qrewrite

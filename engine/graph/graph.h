@@ -1,0 +1,277 @@
+// Graph: a whole model as flat tables: nodes, values, operand slots and bodies (main graph,
+// subgraphs of If/Loop/Scan, local functions).
+//
+// External interface: this file; engine/graph/bgl.h lets Boost.Graph algorithms run on a body,
+// engine/graph/verify.h checks the invariants below.
+//
+// Invariants
+// - Ids are stable: a removed node or value leaves a tombstone, its id is never used again.
+// - A value has one producer: a node, or none (body inputs and constants). Constants and body inputs
+//   are values, not vertices.
+// - An operand slot (Use) is itself a link of its value's use list: reading and unlinking one is O(1),
+//   however many readers a shared constant has. The outputs of a body are slots too, so an output
+//   of a graph counts as a reader; so does a capture by a node in an inner body.
+// - Rewriting redefines values: a value keeps its id, name and readers while its producer changes.
+// - Only engine/rewrite changes the graph of a loaded model.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/base/ids.h"
+#include "engine/graph/type.h"
+#include "engine/tensor/attribute.h"
+#include "engine/tensor/tensor.h"
+
+namespace qrewrite {
+
+using UseId = Id<struct UseTag>;
+
+// Domain and name of an operator; the default domain is "" (never "ai.onnx").
+struct OpName {
+  std::string domain;
+  std::string name;
+  std::string text() const { return domain.empty() ? name : domain + "." + name; }
+  friend auto operator<=>(const OpName&, const OpName&) = default;
+};
+std::string_view CanonicalDomain(std::string_view domain);  // "ai.onnx" -> ""
+
+// Who reads a value: input `index` of `node`, or output `index` of `body` if node is not valid.
+struct User {
+  NodeId node;
+  BodyId body;  // of the node, or the body whose output it is
+  uint32_t index = 0;
+  bool is_output() const { return !node.valid(); }
+};
+
+enum class BodyKind : uint8_t { kMain, kSubgraph, kFunction };
+
+struct Body {
+  BodyKind kind = BodyKind::kMain;
+  BodyId parent;                 // of a subgraph: the body around it
+  NodeId owner;                  // of a subgraph: the node whose attribute it is
+  std::string name;
+  std::vector<ValueId> inputs;
+  std::vector<UseId> outputs;    // slots; Graph::output(body, i) is the value
+  std::vector<NodeId> nodes;     // in order of creation, removed nodes included (Graph::alive)
+  std::vector<ValueId> constants;  // initializers of this body, removed ones included
+  OpName function;               // kFunction: the operator it defines
+  std::map<std::string, int64_t> opset;  // kFunction: its own imports; else Graph::opset applies
+  bool alive = true;
+};
+
+class Graph {
+ public:
+  Graph();
+
+  // --- operators
+  OpId InternOp(std::string_view domain, std::string_view name);
+  OpId FindOp(std::string_view domain, std::string_view name) const;  // invalid if never seen
+  const OpName& op_name(OpId op) const { return ops_[op.index]; }
+  size_t num_ops() const { return ops_.size(); }
+
+  // --- imports
+  std::map<std::string, int64_t>& opset() { return opset_; }
+  const std::map<std::string, int64_t>& opset() const { return opset_; }
+  // Version of `domain` that `body` sees (a function has imports of its own); 0 if not imported.
+  int64_t OpsetOf(BodyId body, std::string_view domain) const;
+  int64_t ir_version = 0;
+
+  // --- bodies
+  BodyId main() const { return BodyId(size_t{0}); }
+  size_t num_bodies() const { return bodies_.size(); }
+  const Body& body(BodyId b) const { return bodies_[b.index]; }
+  Body& mutable_body(BodyId b) { return bodies_[b.index]; }
+  BodyId AddBody(BodyKind kind, BodyId parent);
+  void SetOwner(BodyId b, NodeId owner) { bodies_[b.index].owner = owner; }
+  ValueId output(BodyId b, size_t i) const { return uses_[body(b).outputs[i].index].value; }
+  void AddOutput(BodyId b, ValueId value);
+  void SetOutput(BodyId b, size_t i, ValueId value);
+  void AddInput(BodyId b, ValueId value);
+  void RemoveInput(BodyId b, ValueId value);
+  bool IsInput(ValueId v) const { return values_[v.index].input; }  // an input of its body
+  // Is `inner` the body `outer` or nested in it?
+  bool Encloses(BodyId outer, BodyId inner) const;
+  // The node of body `b` that is `node` or holds it in a subgraph; invalid if `node` is outside `b`.
+  NodeId AncestorIn(BodyId b, NodeId node) const;
+
+  // --- values
+  size_t num_values() const { return values_.size(); }
+  ValueId AddValue(BodyId b, std::string name);
+  ValueId AddConstant(BodyId b, std::string name, Tensor tensor);
+  const std::string& name(ValueId v) const { return values_[v.index].name; }
+  void Rename(ValueId v, std::string name);  // marks producer and readers dirty
+  BodyId body_of(ValueId v) const { return values_[v.index].body; }
+  NodeId producer(ValueId v) const { return values_[v.index].producer; }
+  uint32_t output_index(ValueId v) const { return values_[v.index].output_index; }
+  // The tensor of an initializer, or null. See Overridable().
+  const Tensor* constant(ValueId v) const {
+    const Tensor& t = values_[v.index].tensor;
+    return t.valid() ? &t : nullptr;
+  }
+  void SetConstant(ValueId v, Tensor tensor);     // REQUIRES: no producer
+  void RemoveConstant(ValueId v);                 // REQUIRES: no uses
+  // An initializer that is a graph input as well and that a caller may replace.
+  bool Overridable(ValueId v) const { return values_[v.index].tensor.valid() && values_[v.index].input; }
+  bool alive(ValueId v) const { return values_[v.index].alive; }
+
+  // What the file says (inputs, outputs, value_info): a claim, which may be stale. 
+  const TypeInfo& declared(ValueId v) const { return types_[values_[v.index].declared]; }
+  void SetDeclared(ValueId v, const TypeInfo& type) { values_[v.index].declared = InternType(type); }
+  uint32_t InternType(const TypeInfo& type);
+  const TypeInfo& type(uint32_t interned) const { return types_[interned]; }
+  Dim SymbolDim(std::string_view name);
+  const std::string& symbol_name(Dim dim) const { return symbols_[dim.symbol()]; }
+
+  // --- uses
+  uint32_t num_uses(ValueId v) const { return values_[v.index].num_uses; }
+  User user(UseId u) const;
+  class UseRange;
+  UseRange uses(ValueId v) const;  // in order of creation; invalid while the list changes
+  bool IsOutput(ValueId v) const;  // an output of the body it lives in (or of an inner one)
+  void ReplaceUses(ValueId from, ValueId to);  // every reader of `from` reads `to`; O(uses of from)
+
+  // --- nodes
+  size_t num_nodes() const { return nodes_.size(); }    // with removed ones: the end of the ids
+  bool alive(NodeId n) const { return nodes_[n.index].alive; }
+  // Inputs and outputs may be invalid ids: absent. Outputs must have no producer yet.
+  NodeId AddNode(BodyId b, OpId op, std::span<const ValueId> inputs, std::span<const ValueId> outputs,
+                 Attributes attributes, std::string name);
+  // REQUIRES: no output has a reader. Removes its subgraphs as well.
+  void RemoveNode(NodeId n);
+  OpId op(NodeId n) const { return nodes_[n.index].op; }
+  BodyId body_of(NodeId n) const { return nodes_[n.index].body; }
+  const std::string& name(NodeId n) const { return nodes_[n.index].name; }
+  void SetName(NodeId n, std::string name);
+  const Attributes& attributes(NodeId n) const { return nodes_[n.index].attributes; }
+  void SetAttribute(NodeId n, std::string_view name, AttrValue value);
+  void EraseAttribute(NodeId n, std::string_view name);
+  std::vector<BodyId> SubgraphsOf(NodeId n) const;  // in order of attribute name
+
+  size_t num_inputs(NodeId n) const { return nodes_[n.index].num_inputs; }
+  ValueId input(NodeId n, size_t i) const {
+    return uses_[nodes_[n.index].first_input + i].value;
+  }
+  void SetInput(NodeId n, size_t i, ValueId value);
+  size_t num_outputs(NodeId n) const { return nodes_[n.index].num_outputs; }
+  ValueId output(NodeId n, size_t i) const { return outputs_[nodes_[n.index].first_output + i]; }
+  bool HasReaders(NodeId n) const;  // of any output
+
+  // From now on output `index` of `n` is `v`: the former producer of `v` and the former output of
+  // `n` lose each other (that one must have no readers).
+  void SetProducer(ValueId v, NodeId n, uint32_t index);
+  // Takes `v` from its producer; it is then a value without one.
+  void DropProducer(ValueId v);
+
+  // Whether the node was created or changed since ClearDirty: what the writer must spell anew.
+  bool dirty(NodeId n) const { return nodes_[n.index].dirty; }
+  bool changed() const { return changed_; }  // anything, since ClearDirty
+  void MarkChanged() { changed_ = true; }
+  void ClearDirty();
+
+  // A name no value or body input of the model has: `wish`, or `wish` with a number behind it.
+  std::string FreshName(std::string_view wish);
+  // The same for nodes.
+  std::string FreshNodeName(std::string_view wish);
+
+ private:
+  struct Use {
+    ValueId value;
+    UseId previous, next;
+    uint32_t user = 0;   // node id, or body id if is_output
+    uint32_t index : 31 = 0;
+    uint32_t is_output : 1 = 0;
+  };
+  struct Value {
+    std::string name;
+    Tensor tensor;
+    NodeId producer;
+    uint32_t output_index = 0;
+    UseId first_use, last_use;
+    uint32_t num_uses = 0;
+    BodyId body;
+    uint32_t declared = 0;
+    bool input = false;
+    bool alive = true;
+  };
+  struct Node {
+    OpId op;
+    BodyId body;
+    uint32_t first_input = 0, num_inputs = 0;
+    uint32_t first_output = 0, num_outputs = 0;
+    Attributes attributes;
+    std::string name;
+    bool alive = true;
+    bool dirty = false;
+  };
+
+  void Link(UseId u, ValueId v);
+  void Unlink(UseId u);
+  void Touch(NodeId n) { nodes_[n.index].dirty = changed_ = true; }
+  void TouchUser(UseId u);
+  void RemoveBody(BodyId b);
+
+  std::vector<Node> nodes_;
+  std::vector<Value> values_;
+  std::vector<Use> uses_;
+  std::vector<ValueId> outputs_;
+  std::deque<Body> bodies_;
+  std::vector<OpName> ops_;
+  std::map<OpName, OpId> op_ids_;
+  std::map<std::string, int64_t> opset_;
+  std::deque<TypeInfo> types_;
+  std::unordered_map<uint64_t, std::vector<uint32_t>> type_ids_;
+  std::vector<std::string> symbols_;
+  std::unordered_map<std::string, uint32_t> symbol_ids_;
+  bool changed_ = false;
+
+  // Names in use, built when the first fresh name is asked for; with the next number to try.
+  struct NamePool {
+    bool built = false;
+    std::unordered_map<std::string, uint32_t> next;
+  };
+  std::string Fresh(NamePool& pool, std::string_view wish);
+  NamePool value_names_, node_names_;
+};
+
+class Graph::UseRange {
+ public:
+  class Iterator {
+   public:
+    Iterator(const Graph* graph, UseId use) : graph_(graph), use_(use) {}
+    UseId operator*() const { return use_; }
+    Iterator& operator++() {
+      use_ = graph_->uses_[use_.index].next;
+      return *this;
+    }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.use_ == b.use_; }
+
+   private:
+    const Graph* graph_;
+    UseId use_;
+  };
+  UseRange(const Graph* graph, UseId first) : graph_(graph), first_(first) {}
+  Iterator begin() const { return {graph_, first_}; }
+  Iterator end() const { return {graph_, UseId()}; }
+
+ private:
+  const Graph* graph_;
+  UseId first_;
+};
+
+inline Graph::UseRange Graph::uses(ValueId v) const { return {this, values_[v.index].first_use}; }
+
+// Nodes of a body in a canonical topological order: depth-first from the outputs of the body, inputs
+// in order, then what no output needs. It depends on the structure alone, not on the order of nodes in
+// the file. Nodes of a subgraph count as part of the node that owns it. Error: a cycle, with
+// the names of its nodes.
+Result<std::vector<NodeId>> TopologicalOrder(const Graph& graph, BodyId body);
+
+}  // namespace qrewrite

@@ -1,0 +1,97 @@
+// Signatures: what each operator version looks like: inputs, outputs, attributes, defaults, types.
+//
+// External interface: Signatures::Builtin(), Signatures::Find(). The built-in tables are generated
+// data (engine/ops/*.inc, made by tools/gen_signatures.py from the schema registries of onnx and ONNX Runtime)
+// plus a hand-written overlay for facts no registry holds (commutativity, computed defaults).
+// Rule files add or replace signatures.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/tensor/attribute.h"
+#include "engine/tensor/dtype.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+enum class Arity : uint8_t { kRequired, kOptional, kVariadic };
+
+struct FormalValue {
+  std::string name;
+  Arity arity = Arity::kRequired;
+  bool homogeneous = true;   // variadic: all of one type
+  int type_var = -1;         // index into Signature::types
+  // Rule files state facts of outputs as expressions over the inputs and attributes; empty: not
+  // stated. The rule layer parses them.
+  std::string shape_expr;
+  std::string dtype_expr;
+};
+
+struct FormalAttribute {
+  std::string name;
+  AttrKind kind = AttrKind::kUndefined;
+  bool required = false;
+  AttrValue default_value;        // monostate: none
+  std::string computed_default;   // an expression over inputs and attributes, e.g. "Range(rank(data) - 1, -1, -1)"
+};
+
+// A type variable or a fixed type: which element types it allows.
+struct TypeVar {
+  std::string name;            // "T"
+  uint64_t dtypes = 0;         // bit DType: tensor(dtype) is allowed
+  bool only_tensors = true;    // false: also sequences, maps or optionals
+};
+
+struct Signature {
+  OpName op;
+  int since = 1;
+  bool deprecated = false;
+  bool deterministic = true;   // false: random operators
+  bool commutative = false;    // the first two inputs may be swapped
+  bool has_subgraphs = false;
+  std::vector<FormalValue> inputs, outputs;
+  int min_inputs = 0, max_inputs = 0, min_outputs = 0, max_outputs = 0;  // max: INT_MAX if variadic
+  std::vector<FormalAttribute> attributes;  // sorted by name
+  std::vector<TypeVar> types;
+  bool from_rule_file = false;
+
+  const FormalAttribute* FindAttribute(std::string_view name) const;
+  int InputIndex(std::string_view name) const;   // -1 if there is none
+  int OutputIndex(std::string_view name) const;
+};
+
+class Signatures {
+ public:
+  explicit Signatures(const Signatures* base = nullptr) : base_(base) {}
+
+  // ai.onnx (all versions), ai.onnx.ml, com.microsoft, and what the overlay adds. Parsed lazily per
+  // operator; safe to use from several threads.
+  static const Signatures& Builtin();
+
+  // The signature in force at opset `version` of the domain: the newest one not newer. Null: unknown
+  // operator, or not there yet at that version. A deprecated one is returned as such.
+  // Signatures of rule files apply at every version.
+  const Signature* Find(std::string_view domain, std::string_view name, int64_t version) const;
+  const Signature* Newest(std::string_view domain, std::string_view name) const;
+  // All versions, oldest first; empty if unknown.
+  std::vector<const Signature*> Versions(std::string_view domain, std::string_view name) const;
+  std::vector<OpName> Names() const;  // sorted
+
+  void Add(Signature signature);  // replaces every version the base knows
+
+ private:
+  const Signatures* base_;
+  std::map<OpName, std::vector<Signature>> own_;  // versions, oldest first
+};
+
+// Parses one line of the table format (documented in signature_text.cc); the printer is its inverse.
+Result<Signature> ParseSignature(std::string_view line);
+std::string PrintSignature(const Signature& signature);
+
+}  // namespace qrewrite

@@ -1,0 +1,36 @@
+// Loading of rule files: YAML or JSON text -> document tree -> RuleSet, checked.
+//
+// All faults of a file (and of those it includes) are reported at once, with file:line:column.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/rule/ast.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+struct LoadOptions {
+  // Reads an included file given the path as resolved against the including one. Default: the disk.
+  std::function<Result<std::string>(const std::string& path)> read;
+  // Functions and predicates a host registered: calls of them are accepted.
+  std::vector<std::string> host_functions;
+};
+
+// Loads `path`; ".json" is read as JSON, anything else as YAML. Errors: kInvalidRules with every
+// fault; kIo if the file itself cannot be read.
+Result<std::shared_ptr<const RuleSet>> LoadRules(const std::string& path,
+                                                 const LoadOptions& options = {});
+// `text` as if it were the content of `path`.
+Result<std::shared_ptr<const RuleSet>> LoadRulesText(const std::string& path, std::string text,
+                                                     const LoadOptions& options = {});
+
+// Warnings of a loaded set: unused definitions, sets and rules, rules without tests, possible loops.
+std::vector<Diagnostic> Lint(const RuleSet& rules);
+
+// The JSON Schema of rule files, from the table of keys that the loader uses (engine/rule/fields.inc).
+std::string RuleFileSchema();
+
+}  // namespace qrewrite
