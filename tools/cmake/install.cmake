@@ -1,0 +1,31 @@
+# `cmake --install`: the library, its headers, the command, the rule sets, and a package file for
+# find_package(qrewrite).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/qrewrite)
+install(TARGETS qrewrite_lib EXPORT qrewriteTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET qrewrite)
+  install(TARGETS qrewrite RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/qrewrite DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/rules/ DESTINATION ${CMAKE_INSTALL_DATADIR}/qrewrite/rules)
+
+# A static library needs its dependencies again when a program is linked. Distributions do not have
+# this onnx, so the one that was linked goes along, in a folder of ours.
+get_filename_component(onnx_prefix "${ONNX_DIR}/../../.." ABSOLUTE)
+set(bundled_onnx_dir ${CMAKE_INSTALL_LIBDIR}/qrewrite/onnx)
+if(ONNX_DIR MATCHES "/lib/cmake/ONNX$" AND NOT onnx_prefix MATCHES "^/usr(/local)?$")
+  install(DIRECTORY ${onnx_prefix}/lib ${onnx_prefix}/include DESTINATION ${bundled_onnx_dir})
+endif()
+
+install(EXPORT qrewriteTargets NAMESPACE qrewrite:: DESTINATION ${package_dir})
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/qrewriteConfig.cmake.in ${PROJECT_BINARY_DIR}/qrewriteConfig.cmake
+  INSTALL_DESTINATION ${package_dir}
+  PATH_VARS bundled_onnx_dir)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/qrewriteConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/qrewriteConfig.cmake ${PROJECT_BINARY_DIR}/qrewriteConfigVersion.cmake
+  DESTINATION ${package_dir})
