@@ -16,6 +16,7 @@
 namespace qrewrite {
 
 struct Expr;
+struct BodyText;
 using ExprPtr = std::unique_ptr<Expr>;
 
 // An operator head: `Conv`, `com.microsoft.QGemm`, `n.op` (dotted), `@set`, `$definition`.
@@ -81,11 +82,12 @@ struct Expr {
     kMember,   // items[0] . text   (params.to, n.axis)
     kIndex,    // items[0] [subscripts]
     kTyped,    // graph text only: dtype, dims, word or items[0]   (`uint8 0`, `zeros float[2,3]`)
+    kBody,     // graph text only: body   (`then_branch={ t = Relu(x) }`)
   };
   Kind kind = Kind::kInt;
   Place place;
 
-  int64_t int_value = 0;
+  int64_t int_value = 0;   // kInt beyond int64 (uint64 in graph text): text holds its digits
   double float_value = 0;
   int ulps = 0;            // `1.41 ~ 4ulp`; also on kInt
   std::string text;
@@ -98,15 +100,19 @@ struct Expr {
   std::vector<Ref> refs;   // alternatives: `Conv|Gemm|@integer`
   Quantifier quantifier = Quantifier::kOne;
   std::vector<AttrArg> attrs;
+  bool empty_attrs = false;  // `n<>(x)`: written with attributes, but none
   std::vector<Arg> args;
 
   BinaryOp binary = BinaryOp::kAdd;
   UnaryOp unary = UnaryOp::kNegate;
   std::vector<Subscript> subscripts;
 
-  // kTyped: dims, and either a word ("zeros", "ones", "random", "...") or the values in items[0]
+  // kTyped: dims, and either a word in `text` ("zeros", "ones", "random" with its seed in int_value,
+  // "...") or the values in items[0]. `...` alone (an attribute that `show` cannot print) has no dtype.
   std::vector<int64_t> dims;
   bool has_dims = false;
+
+  std::unique_ptr<BodyText> body;  // kBody
 };
 
 // Left of `=`: `y`, `_`, `y?`, `y...`, `_...`
@@ -117,7 +123,8 @@ struct OutArg {
   Place place;
 };
 
-// `y, m? = Dropout<ratio>(x)`. Without outputs in one-line cases of facts: see Case.
+// `y, m? = Dropout<ratio>(x)`. In a one-line case it may be names alone (`v when is_input(v) => ...`):
+// value.value is null then, and the statement says nothing about the producer.
 struct Stmt {
   std::vector<OutArg> outs;
   Arg value;
@@ -127,16 +134,22 @@ struct Stmt {
 // Graph text also declares inputs: `x: float[1, N]`, and may declare the type of any value.
 struct TypeDecl {
   std::string name;
-  DType dtype = DType::kUndefined;
+  DType dtype = DType::kUndefined;  // kUndefined: written `?`, or `(x) => {` without a type
   bool has_shape = false;
-  std::vector<std::string> dims;  // "1", "N", "?"
+  std::vector<std::string> dims;  // "1", "N", "?"; a symbol that is no plain name is quoted: "'a b'"
   Place place;
 };
 
 struct BodyText {
   std::vector<Stmt> stmts;
-  std::vector<TypeDecl> decls;  // graph text only
   Place place;
+
+  // Graph text only.
+  std::vector<TypeDecl> decls;
+  std::vector<TypeDecl> inputs;   // of a nested body: `(i: int64, c: bool) => { ... }`
+  bool has_inputs = false;        // the list is there, perhaps empty
+  std::vector<OutArg> returns;    // `return y, z`; only names
+  bool has_return = false;
 };
 
 // The one-line form of a case:  [ stmt ] [ when expr ] [ => ( arg | stmt ) ]
@@ -153,6 +166,7 @@ struct DefinitionHead {
   std::vector<OutArg> outs;
   std::string name;
   std::vector<std::string> params;
+  bool variadic = false;  // the last parameter takes all further arguments: `xs...`
   Place place;
 };
 

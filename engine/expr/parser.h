@@ -25,6 +25,7 @@ DefinitionHead ParseDefinitionHead(const Snippet& text, DiagnosticSink& sink);
 std::string Print(const Expr& expr);
 std::string Print(const Arg& arg);
 std::string Print(const Stmt& stmt);
+std::string Print(const CaseLine& line);
 std::string Print(const BodyText& body);  // a line a declaration and statement
 
 // Equal but for places.

@@ -1,0 +1,203 @@
+#include "engine/expr/lexer.h"
+
+#include <algorithm>
+#include <array>
+
+namespace qrewrite {
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsNameChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || IsDigit(c);
+}
+int HexDigit(char c) {
+  if (IsDigit(c)) return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Longest first: `...` before `.`, `**` before `*`.
+constexpr std::array<std::string_view, 35> kPuncts = {
+    "...", "->", "=>", "==", "=~", "!=", "<=", ">=", "**", "//", "??", "(", ")", "[", "]", "{", "}",
+    "<",   ">",  "=",  "!",  "+",  "-",  "*",  "/",  "%",  "?",  ".",  ",", ":", ";", "@", "$", "|",
+    "~"};
+
+struct Slip {
+  std::string_view text, hint;
+};
+// What people type from other languages.
+constexpr std::array<Slip, 5> kSlips = {{{"&&", "write `and`"},
+                                         {"||", "write `or`"},
+                                         {"&", "write `and`"},
+                                         {"^", "the power is `**`"},
+                                         {"`", "strings are written '...'"}}};
+
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) {}
+
+  std::vector<Token> Run() {
+    for (;;) {
+      SkipBlanks();
+      const size_t begin = pos_;
+      Token token;
+      if (pos_ < text_.size()) Scan(token);
+      token.begin = static_cast<uint32_t>(begin);
+      token.end = static_cast<uint32_t>(pos_);
+      token.text = text_.substr(begin, pos_ - begin);
+      token.space_before = space_;
+      token.newline_before = newline_;
+      tokens_.push_back(token);
+      if (token.kind == TokenKind::kEnd) break;
+      MatchBracket();
+    }
+    return std::move(tokens_);
+  }
+
+ private:
+  char At(size_t i) const { return i < text_.size() ? text_[i] : '\0'; }
+
+  void SkipBlanks() {
+    space_ = newline_ = pos_ == 0;
+    while (pos_ < text_.size()) {
+      const char c = text_[pos_];
+      if (c == '#') {
+        while (pos_ < text_.size() && text_[pos_] != '\n') ++pos_;
+      } else if (c == '\n') {
+        newline_ = true;
+        ++pos_;
+      } else if (c == ' ' || c == '\t' || c == '\r') {
+        ++pos_;
+      } else {
+        return;
+      }
+      space_ = true;
+    }
+  }
+
+  void Scan(Token& token) {
+    const char c = text_[pos_];
+    if (IsDigit(c)) return ScanNumber(token);
+    if (IsNameChar(c)) {
+      token.kind = TokenKind::kName;
+      while (IsNameChar(At(pos_))) ++pos_;
+      return;
+    }
+    if (c == '\'') return ScanString(token);
+    if (c == '"') return ScanDoubleQuoted(token);
+    for (const Slip& slip : kSlips) {
+      if (text_.substr(pos_).starts_with(slip.text)) {
+        return Bad(token, slip.text.size(), "QR0201", "unexpected", slip.hint);
+      }
+    }
+    for (const std::string_view punct : kPuncts) {
+      if (text_.substr(pos_).starts_with(punct)) {
+        token.kind = TokenKind::kPunct;
+        pos_ += punct.size();
+        return;
+      }
+    }
+    size_t length = 1;  // a whole code point
+    while ((At(pos_ + length) & 0xc0) == 0x80) ++length;
+    Bad(token, length, "QR0201", "unexpected",
+        (c & 0x80) != 0 ? "a name with other characters is written in single quotes" : "");
+  }
+
+  void Bad(Token& token, size_t length, std::string_view code, std::string_view message,
+           std::string_view hint) {
+    token.kind = TokenKind::kBad;
+    token.code = code;
+    token.message = message;
+    token.hint = hint;
+    pos_ += length;
+  }
+
+  void ScanNumber(Token& token) {
+    token.kind = TokenKind::kInt;
+    while (IsDigit(At(pos_))) ++pos_;
+    if (At(pos_) == '.' && IsDigit(At(pos_ + 1))) {
+      token.kind = TokenKind::kFloat;
+      ++pos_;
+      while (IsDigit(At(pos_))) ++pos_;
+    }
+    if (At(pos_) != 'e' && At(pos_) != 'E') return;
+    size_t digits = pos_ + 1;
+    if (At(digits) == '+' || At(digits) == '-') ++digits;
+    if (!IsDigit(At(digits))) return;
+    token.kind = TokenKind::kFloat;
+    pos_ = digits;
+    while (IsDigit(At(pos_))) ++pos_;
+  }
+
+  void ScanString(Token& token) {
+    token.kind = TokenKind::kString;
+    size_t i = pos_ + 1;
+    while (i < text_.size() && text_[i] != '\'' && text_[i] != '\n') {
+      i += text_[i] == '\\' && At(i + 1) != '\n' ? 2 : 1;
+    }
+    if (At(i) == '\'' && i < text_.size()) {
+      pos_ = i + 1;
+      return;
+    }
+    Bad(token, std::min(i, text_.size()) - pos_, "QR0202", "unclosed string",
+        "a string ends with `'` on the same line");
+  }
+
+  void ScanDoubleQuoted(Token& token) {
+    size_t i = pos_ + 1;
+    while (i < text_.size() && text_[i] != '"' && text_[i] != '\n') ++i;
+    if (At(i) == '"') ++i;
+    Bad(token, i - pos_, "QR0203", "double quotes", "strings are written '...'");
+  }
+
+  // Links an opening bracket to the one that closes it; wrong pairs are left to the parser.
+  void MatchBracket() {
+    const Token& token = tokens_.back();
+    if (token.kind != TokenKind::kPunct || token.text.size() != 1) return;
+    const auto index = static_cast<uint32_t>(tokens_.size() - 1);
+    const char c = token.text[0];
+    if (c == '(' || c == '[' || c == '{') open_.push_back(index);
+    if (c != ')' && c != ']' && c != '}') return;
+    const char opener = c == ')' ? '(' : c == ']' ? '[' : '{';
+    if (open_.empty() || tokens_[open_.back()].text[0] != opener) return;
+    tokens_[open_.back()].match = index;
+    open_.pop_back();
+  }
+
+  std::string_view text_;
+  size_t pos_ = 0;
+  bool space_ = false, newline_ = false;
+  std::vector<Token> tokens_;
+  std::vector<uint32_t> open_;
+};
+
+}  // namespace
+
+std::vector<Token> Lex(std::string_view text) { return Lexer(text).Run(); }
+
+std::string StringValue(const Token& token) {
+  const std::string_view body = token.text.substr(1, token.text.size() - 2);
+  std::string out;
+  out.reserve(body.size());
+  for (size_t i = 0; i < body.size(); ++i) {
+    const char next = i + 1 < body.size() ? body[i + 1] : '\0';
+    if (body[i] != '\\') {
+      out += body[i];
+    } else if (next == '\'' || next == '\\') {
+      out += body[++i];
+    } else if (next == 'n' || next == 'r' || next == 't') {
+      out += next == 'n' ? '\n' : next == 'r' ? '\r' : '\t';
+      ++i;
+    } else if (next == 'x' && i + 3 < body.size() && HexDigit(body[i + 2]) >= 0 &&
+               HexDigit(body[i + 3]) >= 0) {
+      out += static_cast<char>(HexDigit(body[i + 2]) * 16 + HexDigit(body[i + 3]));
+      i += 3;
+    } else {
+      out += '\\';
+    }
+  }
+  return out;
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,32 @@
+// Lexer of the rule language and of graph texts: text -> tokens, all at once, so that the parser can
+// look ahead freely. It reports nothing: what it cannot read becomes a token of kind kBad, which the
+// parser reports when it gets there (one error a statement is enough).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qrewrite {
+
+enum class TokenKind : uint8_t { kEnd, kName, kInt, kFloat, kString, kPunct, kBad };
+
+struct Token {
+  TokenKind kind = TokenKind::kEnd;
+  std::string_view text;        // as written; of the text that was lexed
+  uint32_t begin = 0, end = 0;  // byte offsets in it
+  bool space_before = false;    // white space, a comment or the start of the text
+  bool newline_before = false;  // first of its line
+  uint32_t match = 0;           // ( [ {: index of the bracket that closes it; 0: none
+  std::string_view code, message, hint;  // kBad
+};
+
+// The last token is kEnd. Tokens point into `text`.
+std::vector<Token> Lex(std::string_view text);
+
+// The value of a string token: \' \\ \n \r \t \xNN are resolved, any other backslash stays (so that
+// regular expressions need no doubling).
+std::string StringValue(const Token& token);
+
+}  // namespace qrewrite

@@ -1,0 +1,99 @@
+#include "engine/expr/names.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "engine/tensor/dtype.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr std::array<std::string_view, 10> kWords = {"if", "else", "and", "or", "not",
+                                                     "in", "when", "true", "false", "absent"};
+constexpr std::array<std::string_view, 4> kYamlBooleans = {"on", "off", "yes", "no"};
+
+bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+template <class Float>
+std::string Shortest(Float value) {
+  std::array<char, 64> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  std::string text(buffer.data(), end.ptr);
+  if (text.find_first_of(".enai") == std::string::npos) text += ".0";  // 1 -> 1.0; not inf, nan, 1e5
+  return text;
+}
+
+}  // namespace
+
+bool IsWord(std::string_view text) {
+  return std::find(kWords.begin(), kWords.end(), text) != kWords.end();
+}
+
+bool IsIdentifier(std::string_view text) {
+  if (text.empty() || !IsNameStart(text[0])) return false;
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return IsNameStart(c) || (c >= '0' && c <= '9'); });
+}
+
+bool IsPlainName(std::string_view text) {
+  return IsIdentifier(text) && text != "_" && !IsWord(text) && !DTypeFromName(text) &&
+         std::find(kYamlBooleans.begin(), kYamlBooleans.end(), text) == kYamlBooleans.end();
+}
+
+std::string QuoteString(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\'' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::string NameText(std::string_view name) {
+  return IsPlainName(name) ? std::string(name) : QuoteString(name);
+}
+
+std::string OpNameText(std::string_view name) {
+  size_t start = 0;
+  for (;;) {
+    const size_t dot = name.find('.', start);
+    const std::string_view part = name.substr(start, dot == name.npos ? name.npos : dot - start);
+    // Behind a dot any identifier is a name; the first part must not be a word.
+    if (!(start == 0 ? IsPlainName(part) : IsIdentifier(part))) return QuoteString(name);
+    if (dot == name.npos) return std::string(name);
+    start = dot + 1;
+  }
+}
+
+std::string FloatText(double value) {
+  if (std::isnan(value)) return "nan";
+  return Shortest(value);
+}
+
+std::string FloatText(float value) {
+  if (std::isnan(value)) return "nan";
+  const std::string text = Shortest(value);
+  // The reader goes through double: where that rounds twice, more digits are needed.
+  if (static_cast<float>(std::strtod(text.c_str(), nullptr)) == value) return text;
+  return FloatText(static_cast<double>(value));
+}
+
+}  // namespace qrewrite

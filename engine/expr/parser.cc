@@ -1,0 +1,143 @@
+#include "engine/expr/parser.h"
+
+#include <algorithm>
+
+#include "engine/expr/names.h"
+#include "engine/expr/parser_impl.h"
+
+namespace qrewrite {
+namespace {
+
+const Token kLineEnd;  // what Peek answers at the end of a line
+
+}  // namespace
+
+Parser::Parser(const Snippet& text, DiagnosticSink& sink, Mode mode)
+    : text_(text), sink_(sink), mode_(mode), tokens_(Lex(text.text)) {}
+
+// --- lookahead
+
+const Token& Parser::Peek(size_t k) const {
+  const size_t index = std::min(pos_ + k, tokens_.size() - 1);
+  if (lines_ && brackets_.empty()) {
+    for (size_t i = pos_; i <= index; ++i) {
+      if (tokens_[i].newline_before && i != stmt_begin_) return kLineEnd;
+    }
+  }
+  return tokens_[index];
+}
+
+bool Parser::At(std::string_view punct, size_t k) const {
+  const Token& token = Peek(k);
+  return token.kind == TokenKind::kPunct && token.text == punct;
+}
+
+bool Parser::AtWord(std::string_view word, size_t k) const {
+  const Token& token = Peek(k);
+  return token.kind == TokenKind::kName && token.text == word;
+}
+
+bool Parser::AtName(size_t k) const {
+  const Token& token = Peek(k);
+  if (token.kind == TokenKind::kString) return true;
+  return token.kind == TokenKind::kName && (token.text == "_" || IsPlainName(token.text));
+}
+
+bool Parser::AtSeparator() const {
+  return AtEnd() || At(";") || (nested_ > 0 && brackets_.empty() && At("}"));
+}
+
+bool Parser::TakeIf(std::string_view punct) {
+  if (!At(punct)) return false;
+  ++pos_;
+  return true;
+}
+
+bool Parser::TakeWordIf(std::string_view word) {
+  if (!AtWord(word)) return false;
+  ++pos_;
+  return true;
+}
+
+const Token& Parser::Take() {
+  const Token& token = tokens_[pos_];
+  if (pos_ + 1 < tokens_.size()) ++pos_;
+  return token;
+}
+
+Place Parser::PlaceOf(const Token& token) const { return text_.PlaceOf(token.begin, token.end); }
+
+Place Parser::PlaceFrom(uint32_t first_token) const {
+  const uint32_t last = pos_ > first_token ? pos_ - 1 : first_token;
+  return text_.PlaceOf(tokens_[first_token].begin, tokens_[last].end);
+}
+
+Place Parser::Here() const {
+  if (!AtEnd()) return PlaceOf(Peek());
+  const size_t behind = pos_ > 0 ? tokens_[pos_ - 1].end : 0;
+  Place place = text_.PlaceOf(behind, behind);
+  if (pos_ > 0) {
+    // The byte behind the last one, in the file's own terms: a snippet skips indentation there.
+    const Place last = text_.PlaceOf(behind - 1, behind);
+    place.begin = place.end = last.end;
+  }
+  return place;
+}
+
+// --- whole texts
+
+BodyText Parser::WholeBody() {
+  BodyText body;
+  lines_ = true;
+  Statements(body);
+  body.place = text_.PlaceOf(0, text_.text.size());
+  return body;
+}
+
+ExprPtr Parser::WholeExpr() {
+  if (AtEnd()) {
+    Fail(Here(), "QR0217", "an expression is missing: the text is empty");
+    return nullptr;
+  }
+  ExprPtr expr = ParseExpr();
+  if (expr && !AtEnd()) FailTrailing();
+  return failed_ ? nullptr : std::move(expr);
+}
+
+CaseLine Parser::WholeCase() {
+  CaseLine line;
+  if (AtEnd()) {
+    Fail(Here(), "QR0217", "a case is missing: the text is empty");
+  } else if (ParseCase(line) && !AtEnd()) {
+    FailTrailing();
+  }
+  return line;
+}
+
+DefinitionHead Parser::WholeHead() {
+  DefinitionHead head;
+  if (AtEnd()) {
+    Fail(Here(), "QR0217", "the head of a definition is missing: the text is empty");
+  } else if (ParseHead(head) && !AtEnd()) {
+    FailTrailing();
+  }
+  return head;
+}
+
+BodyText ParseBody(const Snippet& text, DiagnosticSink& sink) {
+  return Parser(text, sink, Parser::Mode::kRules).WholeBody();
+}
+BodyText ParseGraphText(const Snippet& text, DiagnosticSink& sink) {
+  return Parser(text, sink, Parser::Mode::kGraph).WholeBody();
+}
+ExprPtr ParseExpr(const Snippet& text, DiagnosticSink& sink) {
+  return Parser(text, sink, Parser::Mode::kRules).WholeExpr();
+}
+CaseLine ParseCaseLine(const Snippet& text, DiagnosticSink& sink) {
+  return Parser(text, sink, Parser::Mode::kRules).WholeCase();
+}
+DefinitionHead ParseDefinitionHead(const Snippet& text, DiagnosticSink& sink) {
+  return Parser(text, sink, Parser::Mode::kRules).WholeHead();
+}
+
+}  // namespace qrewrite

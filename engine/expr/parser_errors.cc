@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "engine/expr/names.h"
+#include "engine/expr/parser_impl.h"
+
+namespace qrewrite {
+namespace {
+
+struct Slip {
+  std::string_view found, hint;
+};
+// Hints for a token that cannot stand where it was found.
+constexpr std::array<Slip, 7> kSlips = {{
+    {"=", "a comparison is written `==`"},
+    {"=>", "greater or equal is written `>=`"},
+    {"?", "a choice is written `a if c else b`"},
+    {"!", "negation is written `not`"},
+    {"|", "alternatives stand in front of one list of inputs: `A|B(x)`"},
+    {"not", "write `not (a in b)`"},
+    {"else", "a choice is written `a if c else b`"},
+}};
+
+bool IsBracket(const Token& token, std::string_view set) {
+  return token.kind == TokenKind::kPunct && token.text.size() == 1 &&
+         set.find(token.text[0]) != set.npos;
+}
+
+}  // namespace
+
+Diagnostic& Parser::Report(const Place& place, std::string_view code, std::string message,
+                           std::string hint) {
+  failed_ = true;
+  Diagnostic& diagnostic = sink_.Error(place, code, std::move(message));
+  diagnostic.hint = std::move(hint);
+  return diagnostic;
+}
+
+bool Parser::Fail(const Place& place, std::string_view code, std::string message,
+                  std::string hint) {
+  if (!failed_) Report(place, code, std::move(message), std::move(hint));
+  return false;
+}
+
+std::string Parser::Found(const Token& token) const {
+  if (token.kind == TokenKind::kEnd) {
+    return &token == &tokens_.back() || !lines_ ? "the end of the text" : "the end of the line";
+  }
+  return fmt::format("`{}`", Printable(token.text, 40));
+}
+
+std::string Parser::HintFor(const Token& found) const {
+  for (const Slip& slip : kSlips) {
+    if (found.text == slip.found && found.kind != TokenKind::kString) return std::string(slip.hint);
+  }
+  if (found.text == "{" && mode_ == Mode::kRules) return "bodies in braces belong to graph texts";
+  return "";
+}
+
+bool Parser::FailExpected(std::string_view what) {
+  if (failed_) return false;
+  const Token& found = Peek();
+  if (found.kind == TokenKind::kBad) {
+    return Fail(PlaceOf(found), found.code,
+                fmt::format("{} {}", found.message, Found(found)), std::string(found.hint));
+  }
+  if (found.kind == TokenKind::kEnd && !brackets_.empty()) return FailInList("");
+  return Fail(Here(), "QR0204", fmt::format("expected {}, found {}", what, Found(found)),
+              HintFor(found));
+}
+
+bool Parser::FailInList(std::string_view closer) {
+  if (failed_) return false;
+  const Token& opener = tokens_[brackets_.back()];
+  const Token& found = Peek();
+  if (found.kind == TokenKind::kBad) return FailExpected("");
+  if (found.kind == TokenKind::kEnd || (found.newline_before && LooksLikeStatement(pos_))) {
+    return Fail(PlaceOf(opener), "QR0205", fmt::format("unclosed {}", Found(opener)));
+  }
+  if (IsBracket(found, ")]}") && found.text != closer) {
+    return Fail(PlaceOf(found), "QR0206",
+                fmt::format("{} does not close {}", Found(found), Found(opener)));
+  }
+  if (closer != ">" && CanBeginExpr(found)) {
+    const Token& before = tokens_[pos_ - 1];
+    if (mode_ == Mode::kRules && DTypeFromTextName(before.text)) {
+      return Fail(PlaceOf(before), "QR0219",
+                  fmt::format("{} in front of a value: typed literals belong to graph texts",
+                              Found(before)),
+                  "a plain literal matches every type; `cast(0, UINT8)` makes one");
+    }
+    return Fail(PlaceOf(found), "QR0207", fmt::format("missing comma before {}", Found(found)));
+  }
+  return Fail(PlaceOf(found), "QR0204",
+              fmt::format("expected `,` or `{}`, found {}", closer, Found(found)), HintFor(found));
+}
+
+bool Parser::FailTrailing() {
+  if (failed_) return false;
+  const Token& found = Peek();
+  if (found.kind == TokenKind::kBad) return FailExpected("");
+  if (At("=")) return Fail(PlaceOf(found), "QR0213", "unexpected `=`", HintFor(found));
+  if (IsBracket(found, ")]}")) {
+    return Fail(PlaceOf(found), "QR0206", fmt::format("{} closes nothing", Found(found)));
+  }
+  const Token& before = tokens_[pos_ > 0 ? pos_ - 1 : 0];
+  if (mode_ == Mode::kRules && DTypeFromTextName(before.text) && CanBeginExpr(found)) {
+    return Fail(PlaceOf(before), "QR0219",
+                fmt::format("{} in front of a value: typed literals belong to graph texts",
+                            Found(before)),
+                "`cast(0, UINT8)` makes one");
+  }
+  std::string hint = HintFor(found);
+  if (At(",")) hint = "a list is written [a, b]";
+  return Fail(PlaceOf(found), "QR0208", fmt::format("unexpected {}", Found(found)),
+              std::move(hint));
+}
+
+bool Parser::FailWord(const Token& token) {
+  const std::string graph_hint = fmt::format("quote it: '{}'", token.text);
+  if (IsWord(token.text)) {
+    return Fail(PlaceOf(token), "QR0209",
+                fmt::format("{} is a word of the language and no name", Found(token)),
+                mode_ == Mode::kGraph ? graph_hint : HintFor(token));
+  }
+  if (DTypeFromName(token.text)) {
+    return Fail(PlaceOf(token), "QR0209",
+                fmt::format("{} is an element type and no name", Found(token)),
+                mode_ == Mode::kGraph ? graph_hint : "");
+  }
+  return Fail(PlaceOf(token), "QR0210",
+              fmt::format("{} is no name: many YAML readers take it for a boolean", Found(token)),
+              mode_ == Mode::kGraph ? graph_hint : "choose another name, or true and false");
+}
+
+bool Parser::CanBeginExpr(const Token& token) const {
+  switch (token.kind) {
+    case TokenKind::kInt:
+    case TokenKind::kFloat:
+    case TokenKind::kString: return true;
+    case TokenKind::kName: return !IsWord(token.text) || token.text == "true" ||
+                                  token.text == "false" || token.text == "absent";
+    case TokenKind::kPunct: return token.text == "(" || token.text == "[" || token.text == "$" ||
+                                   token.text == "@";
+    default: return false;
+  }
+}
+
+size_t Parser::Column(const Token& token) const {
+  const size_t newline = token.begin == 0 ? std::string::npos
+                                          : text_.text.rfind('\n', token.begin - 1);
+  return newline == std::string::npos ? token.begin : token.begin - newline - 1;
+}
+
+// Does a statement begin here? Asked of the first token of a line, when a bracket may be unclosed:
+// a continuation line (`axis=1, ...`) stands further right.
+bool Parser::LooksLikeStatement(size_t token) const {
+  if (!lines_ || Column(tokens_[token]) > Column(tokens_[stmt_begin_])) return false;
+  for (size_t i = token; i + 1 < tokens_.size(); ++i) {
+    if (tokens_[i].kind != TokenKind::kName && tokens_[i].kind != TokenKind::kString) return false;
+    const auto next = [&](std::string_view punct) {
+      return tokens_[i + 1].kind == TokenKind::kPunct && tokens_[i + 1].text == punct;
+    };
+    if (i == token && mode_ == Mode::kGraph && (next(":") || tokens_[i].text == "return")) {
+      return true;
+    }
+    if (next("?") || next("...")) ++i;
+    if (i + 1 < tokens_.size() && next("=")) return true;
+    if (i + 1 >= tokens_.size() || !next(",")) return false;
+    ++i;
+  }
+  return false;
+}
+
+bool Parser::Deeper::ok() const {
+  if (parser_.depth_ <= kMaxDepth) return true;
+  return parser_.Fail(parser_.Here(), "QR0215", "nested too deeply");
+}
+
+bool Parser::LinkAdded() {
+  if (++links_ <= kMaxLinks) return true;
+  return Fail(Here(), "QR0215", "too many operators in one statement");
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,214 @@
+// Parser: the recursive descent behind engine/expr/parser.h. One object parses one text.
+//
+//   parser.cc        entry points, lookahead, recovery at line ends
+//   parser_errors.cc what is reported, with hints for typical slips
+//   parser_stmt.cc   bodies, statements, cases, heads of definitions
+//   parser_expr.cc   operators, from `if else` down to atoms
+//   parser_call.cc   calls: label, head, quantifier, attributes, arguments
+//   parser_graph.cc  what only graph texts have: declarations, typed literals, nested bodies
+//
+// Grammar (`name` is an identifier that is no word, or a quoted string where a graph text has names)
+//
+//   body     = stmt { NEWLINE stmt }          stmt = out { "," out } "=" arg
+//   out      = ( NAME | "_" ) [ "..." | "?" ]
+//   arg      = [ NAME "=" | NAME "->" ] ( group | expr ) [ "?" ] [ "..." ]
+//   group    = "(" arg { "," arg } ")"        only before "..."
+//   call     = [ NAME ":" ] head [ "?" | "*" | "+" ] [ attrs ] "(" [ arg { "," arg } ] ")"
+//   head     = [ "!" ] ref { "|" ref }        ref  = NAME { "." NAME } | "@" NAME | "$" NAME
+//   attrs    = "<" [ attr { "," attr } ] ">"  attr = "**" NAME | NAME [ "=" coalesce ] [ "?" ]
+//   expr     = or [ "if" or "else" expr ]     or   = and { "or" and }      and = not { "and" not }
+//   not      = "not" not | coalesce [ compare coalesce ]    compare = == != < <= > >= in =~
+//   coalesce = sum [ "??" coalesce ]          sum  = term { ("+"|"-") term }
+//   term     = unary { ("*"|"/"|"//"|"%") unary }
+//   unary    = "-" unary | post [ "**" unary ]
+//   post     = atom { "." NAME | "[" [expr] [ ":" [expr] ] { "," ... } "]" }
+//   atom     = NUMBER [ "~" N "ulp" ] | 'STRING' | NAME | DTYPE | call | "@" NAME | "(" expr ")"
+//            | "[" [ expr { "," expr } ] "]"
+//   case     = [ stmt | out { "," out } ] [ "when" expr ] [ "=>" ( arg | stmt ) ]
+//
+// In graph texts also
+//
+//   stmt     = NAME ":" type | "return" NAME { "," NAME }
+//   type     = ( DTYPE-TEXT | "?" ) [ "[" [ dim { "," dim } ] "]" ]     dim = N | NAME | "?"
+//   atom     = [ "zeros" | "ones" | "random" [ "(" N ")" ] ] DTYPE-TEXT [ "[" N,... "]" ] [ values ]
+//   attr     = NAME "=" ( [ "(" [ NAME [ ":" type ] { "," ... } ] ")" "=>" ] "{" body "}" | "..." )
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/diagnostics.h"
+#include "engine/base/source.h"
+#include "engine/expr/ast.h"
+#include "engine/expr/lexer.h"
+
+namespace qrewrite {
+
+class Parser {
+ public:
+  enum class Mode { kRules, kGraph };
+  Parser(const Snippet& text, DiagnosticSink& sink, Mode mode);
+
+  BodyText WholeBody();
+  ExprPtr WholeExpr();
+  CaseLine WholeCase();
+  DefinitionHead WholeHead();
+
+ private:
+  // Bounds on recursion: nested constructs, and operators of one statement (they make deep trees
+  // although they do not nest).
+  static constexpr int kMaxDepth = 200;
+  static constexpr int kMaxLinks = 2000;
+  class Deeper;   // one level of nesting while it lives
+  class Bracket;  // an open bracket while it lives: newlines are blanks inside
+
+  // --- lookahead. Inside a statement and outside brackets a line end reads as kEnd.
+  const Token& Peek(size_t k = 0) const;
+  bool At(std::string_view punct, size_t k = 0) const;
+  bool AtWord(std::string_view word, size_t k = 0) const;
+  bool AtName(size_t k = 0) const;  // an identifier or, in graph texts, a string
+  bool AtEnd(size_t k = 0) const { return Peek(k).kind == TokenKind::kEnd; }
+  bool AtSeparator() const;         // line end, `;`, end of text or of the nested body
+  bool TakeIf(std::string_view punct);
+  bool TakeWordIf(std::string_view word);
+  const Token& Take();
+  bool Glued(size_t k = 0) const { return !Peek(k).space_before; }  // no space before the token
+  Place PlaceFrom(uint32_t first_token) const;  // up to the last token taken
+  Place PlaceOf(const Token& token) const;
+  Place Here() const;  // the next token; at a line end the place behind the last one
+
+  // --- errors. The first of a statement is reported, then everything unwinds.
+  Diagnostic& Report(const Place& place, std::string_view code, std::string message,
+                     std::string hint = "");
+  bool Fail(const Place& place, std::string_view code, std::string message, std::string hint = "");
+  bool FailExpected(std::string_view what);  // here, with the found token and a hint
+  bool FailInList(std::string_view closer);  // neither `,` nor `closer`
+  bool FailTrailing();                       // a complete thing, and more text behind it
+  bool FailWord(const Token& token);         // a word or type where a name belongs
+  std::string HintFor(const Token& found) const;
+  std::string Found(const Token& token) const;
+  bool CanBeginExpr(const Token& token) const;
+  size_t Column(const Token& token) const;
+  bool LooksLikeStatement(size_t token) const;
+  bool LinkAdded();
+
+  // --- statements
+  void Statements(BodyText& body);
+  void Recover();
+  bool Statement(BodyText& body);
+  bool ParseStmt(Stmt& stmt);
+  bool ParseOuts(std::vector<OutArg>& outs);
+  bool OutsAhead() const;  // `a, b? =`
+  bool ParseCase(CaseLine& line);
+  bool ParseHead(DefinitionHead& head);
+
+  // --- names
+  bool ParseName(std::string& name, std::string_view what);
+
+  // --- expressions; null after a failure
+  ExprPtr ParseExpr();
+  ExprPtr ParseOr();
+  ExprPtr ParseAnd();
+  ExprPtr ParseNot();
+  ExprPtr ParseComparison();
+  ExprPtr ParseCoalesce();
+  ExprPtr ParseSum();
+  ExprPtr ParseTerm();
+  ExprPtr ParseUnary();
+  ExprPtr ParsePost();
+  ExprPtr ParseAtom();
+  ExprPtr ParseNumber(bool negative);
+  ExprPtr ParseNameAtom();
+  ExprPtr ParseParenthesised();
+  ExprPtr ParseList();
+  bool ParseSubscripts(Expr& index);
+  bool NegativeNumberAhead() const;  // `-1` is a literal unless `**`, `.` or `[` follows
+  bool InfinityAhead(size_t k) const;
+  ExprPtr Binary(BinaryOp op, ExprPtr left, ExprPtr right);
+
+  // --- calls
+  bool LabelAhead() const;
+  bool CallAhead() const;
+  bool CallTailAhead(size_t k) const;  // what follows a head: `|`, a quantifier, `<`, `(`
+  ExprPtr ParseCall();
+  bool ParseRefs(Expr& call);
+  bool ParseRef(Ref& ref);
+  bool ParseQuantifier(Expr& call);
+  bool ParseAttrs(Expr& call);
+  bool ParseAttr(AttrArg& attr);
+  bool ParseArgs(std::vector<Arg>& args);
+  bool ParseArg(Arg& arg, bool labels);
+  bool GroupAhead() const;
+
+  // --- graph texts
+  bool ParseDecl(TypeDecl& decl);
+  bool ParseType(TypeDecl& decl);
+  bool ParseDim(std::string& dim);
+  bool ParseReturn(BodyText& body);
+  bool TypedAhead() const;
+  ExprPtr ParseTyped();
+  bool ParseTypedDims(Expr& typed);
+  ExprPtr ParseTypedValue();
+  bool NestedBodyAhead() const;
+  ExprPtr ParseNestedBody();
+  bool ParseBodyInputs(BodyText& body);
+
+  ExprPtr NewExpr(Expr::Kind kind) const;
+  ExprPtr Done(ExprPtr expr, uint32_t first_token) const;
+
+  const Snippet& text_;
+  DiagnosticSink& sink_;
+  Mode mode_;
+  std::vector<Token> tokens_;
+  uint32_t pos_ = 0;
+  uint32_t stmt_begin_ = 0;
+  bool lines_ = false;              // line ends matter (bodies)
+  int nested_ = 0;                  // bodies in braces around this place
+  std::vector<uint32_t> brackets_;  // open ones of this statement
+  bool labels_ = true;              // false directly in a subscript, where `a:b` is a slice
+  bool literals_ = false;           // graph texts: a string is a string here, else it is a name
+  int depth_ = 0;
+  int links_ = 0;
+  bool failed_ = false;
+};
+
+class Parser::Deeper {
+ public:
+  explicit Deeper(Parser& parser) : parser_(parser) { ++parser_.depth_; }
+  ~Deeper() { --parser_.depth_; }
+  Deeper(const Deeper&) = delete;
+  bool ok() const;  // reports if this is too deep
+
+ private:
+  Parser& parser_;
+};
+
+class Parser::Bracket {
+ public:
+  explicit Bracket(Parser& parser) : parser_(parser), labels_(parser.labels_) {
+    parser_.brackets_.push_back(parser_.pos_);
+    parser_.Take();
+    parser_.labels_ = true;
+  }
+  ~Bracket() { Restore(); }
+  Bracket(const Bracket&) = delete;
+  // Takes the closing bracket; from there on line ends matter again.
+  void Close() {
+    Restore();
+    parser_.Take();
+  }
+
+ private:
+  void Restore() {
+    if (closed_) return;
+    closed_ = true;
+    parser_.brackets_.pop_back();
+    parser_.labels_ = labels_;
+  }
+  Parser& parser_;
+  bool labels_;
+  bool closed_ = false;
+};
+
+}  // namespace qrewrite
