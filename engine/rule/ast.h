@@ -155,7 +155,9 @@ struct WriteSpec {
 struct RuleSet {
   std::string name;
   std::string summary;
+  std::string doc;
   std::string opset;
+  std::map<std::string, std::string> opsets;   // other domains
   int64_t opset_min = 0, opset_max = INT64_MAX;
   std::vector<Param> params;
   std::vector<OpSet> sets;
@@ -169,12 +171,19 @@ struct RuleSet {
   std::vector<WriteSpec> writes;
   std::vector<RuleTest> tests;        // of the whole set
 
-  std::vector<SourcePtr> sources;     // keeps the texts alive that places point into
+  // Keeps the texts alive that places point into; the first is the file that was loaded, the others
+  // are what it includes.
+  std::vector<SourcePtr> sources;
 
   const Param* FindParam(std::string_view name) const;
   const OpSet* FindSet(std::string_view name) const;
   const Rule* FindRule(std::string_view name) const;
   const Definition* FindDefinition(std::string_view name) const;
 };
+
+// The versions that a constraint such as ">=7 <13" allows. False if it is none.
+bool ParseOpsetRange(std::string_view text, int64_t& min, int64_t& max);
+// "com.microsoft.QGemm" -> domain and name; "ai.onnx" is the default domain.
+OpName SplitOpName(std::string_view text);
 
 }  // namespace qrewrite

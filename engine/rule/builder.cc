@@ -1,0 +1,243 @@
+#include "engine/rule/builder.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "engine/rule/check.h"
+#include "engine/rule/codes.h"
+#include "engine/rule/walk.h"
+
+namespace qrewrite {
+namespace {
+
+bool Same(const Param& a, const Param& b) {
+  return a.type == b.type && a.default_value == b.default_value && a.one_of == b.one_of;
+}
+bool Same(const RawSet& a, const RawSet& b) {
+  return std::equal(a.members.begin(), a.members.end(), b.members.begin(), b.members.end(),
+                    [](const RawMember& x, const RawMember& y) {
+                      return x.nested == y.nested && x.member.op.op == y.member.op.op &&
+                             x.member.data == y.member.data;
+                    });
+}
+bool Same(const RawSignature& a, const RawSignature& b) {
+  return PrintSignature(a.signature) == PrintSignature(b.signature);
+}
+bool Same(const Definition&, const Definition&) { return false; }
+bool Same(const Rule&, const Rule&) { return false; }
+
+// What the rules and definitions of `set` call, from those that stand in the file itself and those
+// that a phase runs.
+class Needed {
+ public:
+  Needed(const RuleSet& set, const SourceText* root) : set_(set) {
+    for (const Phase& phase : set.phases) rules_.insert(phase.rules.begin(), phase.rules.end());
+    for (const Rule& rule : set.rules) {
+      if (rule.place.source == root) rules_.insert(rule.name);
+      if (rules_.contains(rule.name)) WalkRule(rule, [this](const Expr& e) { See(e); });
+    }
+    for (const Definition& definition : set.definitions) {
+      if (definition.place.source == root) AddDefinition(definition.head.name);
+    }
+    for (const OpSet& s : set.sets) {
+      if (s.place.source == root) sets_.insert(s.name);
+    }
+    for (size_t i = 0; i < queue_.size(); ++i) {
+      if (const Definition* d = set_.FindDefinition(queue_[i])) {
+        WalkCases(d->cases, [this](const Expr& e) { See(e); });
+      }
+    }
+  }
+
+  bool rule(const Rule& r) const { return rules_.contains(r.name); }
+  bool definition(const Definition& d) const { return definitions_.contains(d.head.name); }
+  bool set(const OpSet& s) const { return sets_.contains(s.name); }
+
+ private:
+  void AddDefinition(const std::string& name) {
+    if (definitions_.insert(name).second) queue_.push_back(name);
+  }
+  void See(const Expr& e) {
+    if (e.kind == Expr::Kind::kSet) sets_.insert(e.text);
+    for (const Ref& ref : e.refs) {
+      if (ref.kind == Ref::Kind::kSet) sets_.insert(ref.name);
+      if (ref.kind == Ref::Kind::kDefinition) AddDefinition(ref.name);
+    }
+  }
+
+  const RuleSet& set_;
+  std::set<std::string> rules_, definitions_, sets_;
+  std::vector<std::string> queue_;
+};
+
+}  // namespace
+
+template <class T>
+void SetBuilder::Merge(std::vector<Owned<T>>& list, T item, std::string key, const RuleFile* file,
+                       Place place, char sigil, Parts& parts) {
+  const auto before = std::find_if(list.begin(), list.end(),
+                                   [&](const Owned<T>& owned) { return owned.name == key; });
+  if (before == list.end()) {
+    list.push_back({std::move(item), std::move(key), file});
+    return;
+  }
+  const std::string shown = sigil + key;
+  if (before->file == file) {
+    // YAML keys that differ can mean the same name: two heads, `Pad` and `ai.onnx.Pad`.
+    sink_.Error(place, code::kDuplicateKey, fmt::format("`{}` is defined twice in this file", key));
+  } else if (FileSet::Includes(file, before->file)) {
+    parts.ambiguous.erase(shown);
+    *before = {std::move(item), std::move(key), file};
+  } else if (!Same(before->item, item)) {
+    parts.ambiguous[shown] = fmt::format("{} and {}", before->file->path, file->path);
+  }
+}
+
+void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
+  const Mapping map(file->root, FieldKind::kFile, "", sink_);
+  if (const DocNode* version = map.Get("qrewrite")) {
+    const Scalar scalar = ResolveScalar(*version);
+    if (scalar.kind != Scalar::Kind::kInt || scalar.int_value != 1) {
+      sink_.Error(version->place, code::kVersion,
+                  fmt::format("format version {} is not known; this program reads version 1",
+                              Describe(*version)));
+    }
+  }
+  reader_.Name(map.Get("name"));
+  if (const DocNode* params = map.Get("params")) {
+    for (const DocEntry& entry : params->entries) {
+      auto param = reader_.ReadParam(entry);
+      if (param) Merge(parts.params, *std::move(param), entry.name(), file, entry.key.place, '.', parts);
+    }
+  }
+  if (const DocNode* sets = map.Get("sets")) {
+    for (const DocEntry& entry : sets->entries) {
+      Merge(parts.sets, reader_.ReadSet(entry), entry.name(), file, entry.key.place, '@', parts);
+    }
+  }
+  if (const DocNode* signatures = map.Get("signatures")) {
+    for (const DocEntry& entry : signatures->entries) {
+      auto raw = reader_.ReadSignature(entry);
+      if (!raw) continue;
+      std::string name = raw->signature.op.text();
+      Merge(parts.signatures, *std::move(raw), std::move(name), file, entry.key.place, '%', parts);
+    }
+  }
+  if (const DocNode* define = map.Get("define")) {
+    for (const DocEntry& entry : define->entries) {
+      auto definition = reader_.Define(entry);
+      if (!definition) continue;
+      std::string name = definition->head.name;
+      Merge(parts.definitions, *std::move(definition), std::move(name), file, entry.key.place, '$', parts);
+    }
+  }
+  if (const DocNode* rules = map.Get("rules")) {
+    for (const DocNode& node : rules->items) {
+      auto rule = reader_.ReadRule(node);
+      if (!rule) continue;
+      const Place place = rule->place;
+      std::string name = rule->name;
+      Merge(parts.rules, *std::move(rule), std::move(name), file, place, ':', parts);
+    }
+  }
+}
+
+void SetBuilder::AddMembers(const std::vector<Owned<RawSet>>& sets, const RawSet& raw,
+                            std::vector<std::string>& open, OpSet& out) {
+  open.push_back(raw.name);
+  for (const RawMember& member : raw.members) {
+    if (member.nested.empty()) {
+      out.members.push_back(member.member);
+      continue;
+    }
+    const auto other = std::find_if(sets.begin(), sets.end(), [&](const Owned<RawSet>& s) {
+      return s.name == member.nested;
+    });
+    if (other == sets.end()) {
+      std::vector<std::string> names;
+      for (const Owned<RawSet>& s : sets) names.push_back(s.name);
+      sink_.Error(member.member.place, code::kUnknownSet,
+                  fmt::format("there is no set `@{}`", Printable(member.nested, 60)))
+          .hint = DidYouMean(member.nested, names);
+      continue;
+    }
+    if (std::find(open.begin(), open.end(), member.nested) != open.end()) {
+      sink_.Error(member.member.place, code::kRecursion,
+                  fmt::format("set `@{}` holds itself", member.nested));
+      continue;
+    }
+    const size_t first = out.members.size();
+    AddMembers(sets, other->item, open, out);
+    for (size_t i = first; i < out.members.size(); ++i) {
+      for (const auto& [key, value] : member.member.data) out.members[i].data[key] = value;
+    }
+  }
+  open.pop_back();
+}
+
+void SetBuilder::ResolveSets(Parts& parts, RuleSet& set) {
+  for (const Owned<RawSet>& owned : parts.sets) {
+    OpSet resolved{.name = owned.name, .place = owned.item.place};
+    std::vector<std::string> open;
+    AddMembers(parts.sets, owned.item, open, resolved);
+    set.sets.push_back(std::move(resolved));
+  }
+}
+
+void SetBuilder::ReadHead(const Mapping& map, RuleSet& set) {
+  set.name = reader_.Name(map.Get("name"));
+  set.summary = reader_.Text(map.Get("summary"));
+  set.doc = reader_.Text(map.Get("doc"));
+  reader_.Opset(map.Get("opset"), set.opset, set.opsets, set.opset_min, set.opset_max);
+  if (const DocNode* types = map.Get("types")) {
+    const std::string& text = types->text.text;
+    set.check_types = text != "unchecked";
+    if (text != "unchecked" && text != "checked") {
+      sink_.Error(types->place, code::kBadValue,
+                  fmt::format("`types` is `checked` or `unchecked`, here is {}", Describe(*types)))
+          .hint = DidYouMean(text, std::vector<std::string>{"checked", "unchecked"});
+    }
+  }
+}
+
+std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
+  if (const auto known = built_.find(file); known != built_.end()) return known->second;
+  auto set = std::make_shared<RuleSet>();
+  Parts parts;
+  set->sources.push_back(file->source);
+  for (RuleFile* f : FileSet::InOrder(file)) {
+    if (f != file) set->sources.push_back(f->source);
+    AddFile(f, parts);
+  }
+  ResolveSets(parts, *set);
+  for (auto& owned : parts.params) set->params.push_back(std::move(owned.item));
+  for (auto& owned : parts.definitions) set->definitions.push_back(std::move(owned.item));
+  for (auto& owned : parts.rules) set->rules.push_back(std::move(owned.item));
+  std::vector<RawSignature> signatures;
+  for (auto& owned : parts.signatures) {
+    const Signature& signature = owned.item.signature;
+    set->signatures.Add(signature);
+    if (IsPrivateDomain(signature.op.domain)) set->private_ops.push_back(signature.op);
+    signatures.push_back(std::move(owned.item));
+  }
+  // The keys were judged by AddFile already; this reading is silent.
+  DiagnosticSink silent;
+  const Mapping map(file->root, FieldKind::kFile, "", silent);
+  ReadHead(map, *set);
+  ReadPhases(map, file, *set);
+  const Needed needed(*set, file->source.get());
+  std::erase_if(set->rules, [&](const Rule& r) { return !needed.rule(r); });
+  std::erase_if(set->definitions, [&](const Definition& d) { return !needed.definition(d); });
+  std::erase_if(set->sets, [&](const OpSet& s) { return !needed.set(s); });
+  CheckRuleSet({.set = *set,
+                .signatures = signatures,
+                .ambiguous = parts.ambiguous,
+                .host_functions = options_.host_functions},
+               sink_);
+  built_[file] = set;
+  return set;
+}
+
+}  // namespace qrewrite

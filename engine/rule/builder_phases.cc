@@ -1,0 +1,184 @@
+// Phases, constants, files to write and tests of the file itself: what an include does not bring.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/rule/builder.h"
+#include "engine/rule/codes.h"
+
+namespace qrewrite {
+namespace {
+
+struct PhaseKey {
+  std::string_view key;
+  PhaseKind kind;
+};
+// `rules` beside `to_opset` belongs to it, so it comes last.
+constexpr PhaseKey kPhaseKeys[] = {
+    {"fold", PhaseKind::kFold},
+    {"to_opset", PhaseKind::kToOpset},
+    {"write_defaults", PhaseKind::kWriteDefaults},
+    {"write_shapes", PhaseKind::kWriteShapes},
+    {"rename", PhaseKind::kRename},
+    {"use", PhaseKind::kUse},
+    {"rules", PhaseKind::kRules},
+};
+
+OpPattern Kept(const char* name) { return {.op = {"", name}}; }
+
+// "A-Za-z0-9_": single characters and ranges, of printable ASCII.
+bool IsCharacterClass(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] <= ' ' || text[i] > '~') return false;
+    if (i + 2 < text.size() && text[i + 1] == '-') {
+      if (text[i] > text[i + 2]) return false;
+      i += 2;
+    }
+  }
+  return !text.empty();
+}
+
+}  // namespace
+
+std::vector<std::string> SetBuilder::RuleNames(const DocNode& node, const RuleSet& set) {
+  std::vector<std::string> names;
+  std::vector<std::string> known;
+  for (const Rule& rule : set.rules) known.push_back(rule.name);
+  if (node.is_scalar()) {
+    if (node.text.text == "all") return known;
+    sink_.Error(node.place, code::kBadValue,
+                fmt::format("`all` or a list is expected, here is {}", Describe(node)))
+        .hint = "a list of one: [" + node.text.text + "]";
+    return names;
+  }
+  for (const DocNode& item : node.items) {
+    const std::string& name = item.text.text;
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      sink_.Error(item.place, code::kUnknownRule,
+                  fmt::format("there is no rule `{}`", Printable(name, 60)))
+          .hint = DidYouMean(name, known);
+    } else if (std::find(names.begin(), names.end(), name) != names.end()) {
+      sink_.Error(item.place, code::kDuplicateKey,
+                  fmt::format("rule `{}` stands twice in this phase", name));
+    } else {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+std::vector<OpPattern> SetBuilder::Operators(const DocNode& node, const RuleSet& set) {
+  std::vector<OpPattern> ops;
+  if (node.is_scalar()) {
+    if (node.text.text != "all") {
+      sink_.Error(node.place, code::kBadValue,
+                  fmt::format("`all` or a list is expected, here is {}", Describe(node)))
+          .hint = "a list of one: [" + node.text.text + "]";
+    }
+    return ops;
+  }
+  for (const DocNode& item : node.items) {
+    if (!item.text.text.starts_with('@')) {
+      ops.push_back(reader_.Operator(item));
+      continue;
+    }
+    const std::string name = item.text.text.substr(1);
+    const OpSet* other = set.FindSet(name);
+    if (other == nullptr) {
+      std::vector<std::string> names;
+      for (const OpSet& s : set.sets) names.push_back(s.name);
+      sink_.Error(item.place, code::kUnknownSet, fmt::format("there is no set `@{}`", Printable(name, 60)))
+          .hint = DidYouMean(name, names);
+      continue;
+    }
+    for (const SetMember& member : other->members) ops.push_back(member.op);
+  }
+  return ops;
+}
+
+std::shared_ptr<const RuleSet> SetBuilder::Used(const DocNode& node, RuleFile* file) {
+  std::vector<std::string> names;
+  RuleFile* found = nullptr;
+  for (RuleFile* f : FileSet::InOrder(file)) {
+    if (f == file) continue;
+    names.push_back(f->name);
+    if (f->name == node.text.text) found = f;
+  }
+  if (found != nullptr) return Build(found);
+  sink_.Error(node.place, code::kUnknownRule,
+              fmt::format("no included file is the rule set {}", Describe(node)))
+      .hint = DidYouMean(node.text.text, names);
+  return nullptr;
+}
+
+void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set) {
+  const DocEntry* named = node.is_map() ? node.Find("name") : nullptr;
+  const std::string owner = named && named->value.is_scalar()
+                                ? fmt::format("phase `{}`", Printable(named->value.text.text, 60))
+                                : "a phase";
+  const Mapping map(node, FieldKind::kPhase, owner, sink_);
+  Phase phase{.name = reader_.Name(map.Get("name")), .place = named ? named->value.place : node.place};
+  std::vector<std::string_view> keys;
+  for (const PhaseKey& row : kPhaseKeys) {
+    if (node.is_map() && node.Find(row.key) == nullptr) continue;
+    if (row.kind == PhaseKind::kRules && !keys.empty() && keys.back() == "to_opset") continue;
+    keys.push_back(row.key);
+    phase.kind = row.kind;
+  }
+  if (!node.is_map()) return;
+  if (keys.size() != 1) {
+    sink_.Error(phase.place, code::kExclusive,
+                keys.empty() ? fmt::format("{} does nothing", owner)
+                             : fmt::format("{} does more than one thing: {}", owner, fmt::join(keys, ", ")))
+        .hint = "one of rules, fold, to_opset, write_defaults, write_shapes, rename, use";
+  }
+  phase.when = reader_.Condition(map.Get("when"));
+  if (const DocNode* rules = map.Get("rules")) phase.rules = RuleNames(*rules, set);
+  if (const DocNode* to = map.Get("to_opset")) phase.to_opset = reader_.Expression(*to);
+  for (const char* key : {"fold", "write_defaults"}) {
+    if (const DocNode* ops = map.Get(key)) phase.ops = Operators(*ops, set);
+  }
+  if (const DocNode* all = map.Get("write_shapes"); all && all->text.text != "all") {
+    sink_.Error(all->place, code::kBadValue, fmt::format("`all` is expected, here is {}", Describe(*all)));
+  }
+  if (const DocNode* rename = map.Get("rename")) {
+    phase.rename = rename->text.text;
+    if (!IsCharacterClass(phase.rename)) {
+      sink_.Error(rename->place, code::kBadValue,
+                  fmt::format("{} is no class of characters", Describe(*rename)))
+          .hint = "as A-Za-z0-9_";
+    }
+  }
+  if (const DocNode* use = map.Get("use")) phase.use = Used(*use, file);
+  for (const Phase& before : set.phases) {
+    if (before.name != phase.name || phase.name.empty()) continue;
+    sink_.Error(phase.place, code::kDuplicateKey, fmt::format("there is a phase `{}` already", phase.name));
+  }
+  set.phases.push_back(std::move(phase));
+}
+
+void SetBuilder::ReadPhases(const Mapping& map, RuleFile* file, RuleSet& set) {
+  if (const DocNode* phases = map.Get("phases")) {
+    for (const DocNode& node : phases->items) ReadPhase(node, file, set);
+  } else if (!set.rules.empty()) {
+    Phase phase{.name = "rules", .place = set.rules.front().place};
+    for (const Rule& rule : set.rules) phase.rules.push_back(rule.name);
+    set.phases.push_back(std::move(phase));
+  }
+  set.constants.keep = {Kept("QuantizeLinear"), Kept("DequantizeLinear"),
+                        Kept("DynamicQuantizeLinear")};
+  const DocNode* constants = map.Get("constants");
+  const DocNode nothing{.kind = DocNode::Kind::kMap};
+  const Mapping config(constants ? *constants : nothing, FieldKind::kConstantsConfig, "`constants`",
+                       sink_);
+  if (const DocNode* keep = config.Get("keep")) set.constants.keep = Operators(*keep, set);
+  set.constants.max_bytes = reader_.Bytes(config.Get("max_bytes"));
+  if (const DocNode* writes = map.Get("write")) {
+    for (const DocNode& node : writes->items) {
+      if (auto write = reader_.ReadWrite(node)) set.writes.push_back(*std::move(write));
+    }
+  }
+  set.tests = reader_.Tests(map.Get("tests"), fmt::format("`{}`", set.name), true);
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,135 @@
+#include "engine/rule/fields.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/rule/codes.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr uint8_t kScalar = 1, kList = 2, kMap = 4;
+
+constexpr ShapeInfo kShapes[] = {
+#define QR_SHAPE(shape, form, words, schema) {form, words, schema},
+#include "engine/rule/fields.inc"
+};
+
+constexpr KindInfo kKinds[] = {
+#define QR_KIND(kind, words, doc) {FieldKind::kind, words, doc},
+#include "engine/rule/fields.inc"
+};
+
+constexpr Field kFields[] = {
+#define QR_FIELD(kind, key, shape, required, doc) \
+  {FieldKind::kind, key, Shape::shape, required, doc},
+#include "engine/rule/fields.inc"
+};
+
+uint8_t FormOf(const DocNode& node) {
+  return node.is_scalar() ? kScalar : node.is_list() ? kList : kMap;
+}
+
+bool HoldsScalarsOnly(Shape shape) {
+  switch (shape) {
+    case Shape::kText:
+    case Shape::kBody:
+    case Shape::kExpr:
+    case Shape::kCaseResult:
+    case Shape::kConditions:
+    case Shape::kLiteral:
+    case Shape::kLiterals:
+    case Shape::kNames:
+    case Shape::kNamesOrAll:
+    case Shape::kExpect:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The table row for `key`, or null with an error.
+const Field* FindField(const std::vector<const Field*>& fields, const DocEntry& entry,
+                       const std::string& owner, DiagnosticSink& sink) {
+  std::vector<std::string_view> known;
+  for (const Field* field : fields) {
+    if (field->key == entry.name()) return field;
+    known.push_back(field->key);
+  }
+  Diagnostic& d = sink.Error(entry.key.place, code::kUnknownKey,
+                             fmt::format("unknown key `{}`{}", Printable(entry.name(), 60),
+                                         owner.empty() ? "" : " in " + owner));
+  d.hint = DidYouMean(entry.name(), known);
+  if (d.hint.empty()) d.hint = fmt::format("keys here: {}", fmt::join(known, ", "));
+  return nullptr;
+}
+
+}  // namespace
+
+const ShapeInfo& Info(Shape shape) { return kShapes[static_cast<size_t>(shape)]; }
+std::span<const KindInfo> FieldKinds() { return kKinds; }
+
+std::vector<const Field*> FieldsOf(FieldKind kind) {
+  std::vector<const Field*> fields;
+  for (const Field& field : kFields) {
+    if (field.kind == kind) fields.push_back(&field);
+  }
+  return fields;
+}
+
+std::string Describe(const DocNode& node) {
+  if (node.is_list()) return "a list";
+  if (node.is_map()) return "a mapping";
+  if (IsNull(node)) return "nothing";
+  return fmt::format("`{}`", Printable(node.text.text, 40));
+}
+
+Mapping::Mapping(const DocNode& node, FieldKind kind, std::string owner, DiagnosticSink& sink)
+    : owner_(std::move(owner)) {
+  const KindInfo& info = kKinds[static_cast<size_t>(kind)];
+  if (!node.is_map()) {
+    sink.Error(node.place, code::kWrongKind,
+               fmt::format("{} is a mapping, here is {}", info.doc, Describe(node)));
+    return;
+  }
+  const std::vector<const Field*> fields = FieldsOf(kind);
+  for (const DocEntry& entry : node.entries) {
+    const Field* field = FindField(fields, entry, owner_, sink);
+    if (field != nullptr && ShapeFits(entry, *field, sink)) entries_.push_back(&entry);
+  }
+  for (const Field* field : fields) {
+    if (!field->required || node.Find(field->key) != nullptr) continue;
+    sink.Error(node.place, code::kMissingKey,
+               fmt::format("{} needs the key `{}`", owner_.empty() ? info.doc : owner_, field->key))
+        .hint = std::string(field->doc);
+  }
+}
+
+const DocEntry* Mapping::Entry(std::string_view key) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const DocEntry* entry) { return entry->name() == key; });
+  return found == entries_.end() ? nullptr : *found;
+}
+
+bool Mapping::ShapeFits(const DocEntry& entry, const Field& field, DiagnosticSink& sink) const {
+  const ShapeInfo& shape = Info(field.shape);
+  const DocNode& value = entry.value;
+  const auto complain = [&](const DocNode& culprit) {
+    const bool nothing = IsNull(culprit);
+    sink.Error(nothing ? entry.key.place : culprit.place, code::kWrongKind,
+               fmt::format("`{}` is {}, here is {}", field.key, shape.words, Describe(culprit)));
+    return false;
+  };
+  if ((FormOf(value) & shape.form) == 0) return complain(value);
+  // An empty list of rules, sets, ... is fine, an empty text is a slip of the pen.
+  if (IsNull(value) && field.shape != Shape::kLiteral) return complain(value);
+  if (value.is_list() && HoldsScalarsOnly(field.shape)) {
+    for (const DocNode& item : value.items) {
+      if (!item.is_scalar()) return complain(item);
+    }
+  }
+  return true;
+}
+
+}  // namespace qrewrite

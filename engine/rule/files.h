@@ -1,0 +1,48 @@
+// Rule files and what they include, read once each. Not yet the language: documents only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/rule/doc.h"
+#include "engine/rule/loader.h"
+
+namespace qrewrite {
+
+struct RuleFile {
+  std::string path;
+  SourcePtr source;
+  DocNode root;                    // always a mapping
+  std::string name;                // of its rule set; "" if it has none
+  std::vector<RuleFile*> includes; // in order
+};
+
+class FileSet {
+ public:
+  FileSet(const LoadOptions& options, DiagnosticSink& sink) : options_(options), sink_(sink) {}
+
+  // `text` as the content of `path`, with all it includes. Null if it is no document (reported).
+  RuleFile* AddRoot(const std::string& path, std::string text);
+
+  // `file` and all it includes, directly or not; what is included comes first, each file once.
+  static std::vector<RuleFile*> InOrder(RuleFile* file);
+  static bool Includes(const RuleFile* file, const RuleFile* other);  // directly or not; not itself
+
+ private:
+  RuleFile* Parse(const std::string& path, std::string text);
+  RuleFile* Include(const RuleFile& from, const DocNode& item);
+  void ReadIncludes(RuleFile& file);
+
+  const LoadOptions& options_;
+  DiagnosticSink& sink_;
+  std::map<std::string, std::unique_ptr<RuleFile>> files_;  // by normalized path
+  std::vector<std::string> failed_;   // paths that were reported already
+  std::vector<const RuleFile*> open_; // the chain of includes being read
+};
+
+// The content of a file on the disk.
+Result<std::string> ReadWholeFile(const std::string& path);
+
+}  // namespace qrewrite

@@ -1,0 +1,55 @@
+#include "engine/rule/loader.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "engine/rule/builder.h"
+#include "engine/rule/files.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr size_t kMaxReported = 50;
+
+// A file that is both included and used is read for each; its faults are told once.
+Status Report(const DiagnosticSink& sink) {
+  std::vector<Diagnostic> all = sink.diagnostics();
+  const auto key = [](const Diagnostic& d) {
+    return std::tie(d.span.file, d.span.line, d.span.column, d.code, d.message);
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Diagnostic& a, const Diagnostic& b) { return key(a) < key(b); });
+  all.erase(std::unique(all.begin(), all.end(),
+                        [&](const Diagnostic& a, const Diagnostic& b) { return key(a) == key(b); }),
+            all.end());
+  if (all.size() > kMaxReported) {
+    const size_t more = all.size() - kMaxReported;
+    all.resize(kMaxReported);
+    all.push_back({.severity = Severity::kNote, .message = fmt::format("{} more", more)});
+  }
+  return {StatusCode::kInvalidRules, std::move(all)};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const RuleSet>> LoadRulesText(const std::string& path, std::string text,
+                                                     const LoadOptions& options) {
+  DiagnosticSink sink;
+  FileSet files(options, sink);
+  RuleFile* root = files.AddRoot(path, std::move(text));
+  std::shared_ptr<const RuleSet> set;
+  if (root != nullptr) set = SetBuilder(options, sink).Build(root);
+  if (sink.has_errors()) return Report(sink);
+  return set;
+}
+
+Result<std::shared_ptr<const RuleSet>> LoadRules(const std::string& path,
+                                                 const LoadOptions& options) {
+  Result<std::string> text = options.read ? options.read(path) : ReadWholeFile(path);
+  if (!text.ok()) return text.status();
+  return LoadRulesText(path, *std::move(text), options);
+}
+
+}  // namespace qrewrite

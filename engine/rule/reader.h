@@ -1,0 +1,96 @@
+// AstReader: pieces of a rule file, from document nodes to trees. Each function reports what is wrong
+// with the form and returns what it understood. Names are settled later (check.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/rule/ast.h"
+#include "engine/rule/doc.h"
+#include "engine/rule/fields.h"
+
+namespace qrewrite {
+
+// A member of a set as it is written: an operator, or `@other` for all of another set.
+struct RawMember {
+  std::string nested;  // without the @; "" for an operator
+  SetMember member;
+};
+struct RawSet {
+  std::string name;
+  std::vector<RawMember> members;
+  Place place;
+};
+
+// A signature with the trees of the facts that it states, for their names to be checked.
+struct RawSignature {
+  Signature signature;
+  std::vector<ExprPtr> facts;
+  Place place;
+};
+
+class AstReader {
+ public:
+  explicit AstReader(DiagnosticSink& sink) : sink_(sink) {}
+
+  // --- reader_text.cc: expressions, statements, cases
+  BodyText Body(const DocNode& node);
+  BodyText GraphText(const DocNode& node);
+  ExprPtr Expression(const DocNode& node);  // null on error
+  std::vector<ExprPtr> Conditions(const DocNode* node);
+  ExprPtr Condition(const DocNode* node);   // conditions and-ed to one; null if there is none
+  std::vector<Let> Lets(const DocNode* node);
+  // name -> expression; `names` are identifiers.
+  std::vector<std::pair<std::string, ExprPtr>> Expressions(const DocNode& node, std::string_view what);
+  std::vector<Case> Cases(const DocNode* node, const std::string& owner);
+  std::optional<Definition> Define(const DocEntry& entry);
+
+  // --- reader_values.cc: plain values
+  std::string Text(const DocNode* node);    // "" if there is none
+  std::string Line(const DocNode* node);    // the same, one line
+  std::string Name(const DocNode* node);    // a name of a rule, phase, set: letters, digits, _ - .
+  std::string Identifier(const DocNode& node, std::string_view what);
+  std::optional<int64_t> Integer(const DocNode* node, int64_t min, int64_t max);
+  bool Boolean(const DocNode* node, bool otherwise);
+  Literal Value(const DocNode& node);
+  std::vector<std::string> Names(const DocNode* node);
+  void Opset(const DocNode* node, std::string& text, std::map<std::string, std::string>& domains,
+             int64_t& min, int64_t& max);
+  std::map<std::string, int64_t> Versions(const DocNode* node);
+  OpPattern Operator(const DocNode& node);
+  ExprPtr Bytes(const DocNode* node);  // 64MiB, or an expression
+
+  // --- reader_decls.cc
+  std::optional<Param> ReadParam(const DocEntry& entry);
+  RawSet ReadSet(const DocEntry& entry);
+  std::optional<RawSignature> ReadSignature(const DocEntry& entry);
+
+  // --- reader_rules.cc
+  std::optional<Rule> ReadRule(const DocNode& node);
+  std::vector<RuleTest> Tests(const DocNode* node, const std::string& owner, bool whole_set);
+  std::optional<WriteSpec> ReadWrite(const DocNode& node);
+
+  DiagnosticSink& sink() { return sink_; }
+
+ private:
+  std::optional<Case> ReadCase(const DocNode& node, const std::string& owner);
+  Case FromLine(const DocNode& node);
+  FormalValue ReadFormal(const DocNode& node);
+  FormalAttribute ReadAttribute(const DocEntry& entry, const std::string& owner,
+                                RawSignature& raw);
+  std::string Fact(const DocNode* node, RawSignature& raw);
+  AttrKind ReadAttrKind(const DocNode& node, bool& required);
+  AttrValue ReadAttrDefault(const DocNode& node);
+  void ReadOutputs(const DocNode& node, const std::string& owner, RawSignature& raw);
+  void ReadExpectation(const DocNode& node, RuleTest& test, const std::string& owner);
+  bool BadValue(const DocNode& node, std::string message, std::string hint = {});
+
+  DiagnosticSink& sink_;
+};
+
+// "64MiB" -> 67108864; B, KiB, MiB, GiB, kB, MB, GB.
+std::optional<int64_t> ParseSize(std::string_view text);
+
+}  // namespace qrewrite

@@ -1,0 +1,321 @@
+// Parameters, sets and signatures.
+#include <algorithm>
+#include <climits>
+
+#include <fmt/format.h>
+
+#include "engine/expr/names.h"
+#include "engine/rule/codes.h"
+#include "engine/rule/reader.h"
+
+namespace qrewrite {
+namespace {
+
+struct TypeName {
+  std::string_view name;
+  ParamType type;
+};
+constexpr TypeName kParamTypes[] = {
+    {"any", ParamType::kAny},       {"bool", ParamType::kBool},   {"int", ParamType::kInt},
+    {"float", ParamType::kFloat},   {"string", ParamType::kString}, {"path", ParamType::kPath},
+    {"regex", ParamType::kRegex},   {"bytes", ParamType::kBytes},
+};
+
+struct KindName {
+  std::string_view name;
+  AttrKind kind;
+};
+constexpr KindName kAttrKinds[] = {
+    {"int", AttrKind::kInt},         {"float", AttrKind::kFloat},   {"string", AttrKind::kString},
+    {"tensor", AttrKind::kTensor},   {"ints", AttrKind::kInts},     {"floats", AttrKind::kFloats},
+    {"strings", AttrKind::kStrings}, {"graph", AttrKind::kGraph},   {"graphs", AttrKind::kGraphs},
+    {"tensors", AttrKind::kTensors},
+};
+
+template <class Table>
+std::vector<std::string> NamesOf(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& row : table) names.emplace_back(row.name);
+  return names;
+}
+
+ParamType TypeOf(const Literal& value) {
+  if (std::holds_alternative<bool>(value)) return ParamType::kBool;
+  if (std::holds_alternative<int64_t>(value)) return ParamType::kInt;
+  if (std::holds_alternative<double>(value)) return ParamType::kFloat;
+  if (std::holds_alternative<std::string>(value)) return ParamType::kString;
+  return ParamType::kAny;
+}
+
+bool Fits(ParamType type, const Literal& value) {
+  switch (type) {
+    case ParamType::kAny: return true;
+    case ParamType::kBool: return std::holds_alternative<bool>(value);
+    case ParamType::kInt:
+    case ParamType::kBytes: return std::holds_alternative<int64_t>(value);
+    case ParamType::kFloat:
+      return std::holds_alternative<double>(value) || std::holds_alternative<int64_t>(value);
+    default: return std::holds_alternative<std::string>(value);
+  }
+}
+
+}  // namespace
+
+std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
+  Param param{.name = Identifier(entry.key, "a parameter"), .place = entry.key.place};
+  const Mapping map(entry.value, FieldKind::kParam, fmt::format("parameter `{}`", entry.name()), sink_);
+  bool typed = false;
+  if (const DocNode* type = map.Get("type")) {
+    const auto found = std::find_if(std::begin(kParamTypes), std::end(kParamTypes),
+                                    [&](const TypeName& t) { return t.name == type->text.text; });
+    typed = found != std::end(kParamTypes);
+    if (typed) param.type = found->type;
+    if (!typed) {
+      const auto names = NamesOf(kParamTypes);
+      std::string hint = DidYouMean(type->text.text, names);
+      BadValue(*type, fmt::format("{} is no type of a parameter", Describe(*type)),
+               hint.empty() ? fmt::format("{}", fmt::join(names, ", ")) : hint);
+    }
+  }
+  const auto read = [&](const DocNode& node) {
+    Literal value = Value(node);
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      const auto size = ParseSize(*text);
+      if (size && (!typed || param.type == ParamType::kBytes)) {
+        param.type = ParamType::kBytes;
+        typed = true;
+        return Literal(*size);
+      }
+    }
+    return value;
+  };
+  const DocNode* default_node = map.Get("default");
+  if (default_node) param.default_value = read(*default_node);
+  const bool has_default = !std::holds_alternative<std::monostate>(param.default_value);
+  if (!typed && has_default) param.type = TypeOf(param.default_value);
+  if (has_default && !Fits(param.type, param.default_value)) {
+    BadValue(*default_node, fmt::format("the default of parameter `{}` is not of its type", param.name));
+  }
+  if (const DocNode* one_of = map.Get("one_of")) {
+    for (const DocNode& item : one_of->items) {
+      param.one_of.push_back(read(item));
+      if (!typed && !has_default) param.type = TypeOf(param.one_of.front());
+      if (!Fits(param.type, param.one_of.back())) {
+        BadValue(item, fmt::format("{} is not of the type of parameter `{}`", Describe(item), param.name));
+      }
+    }
+    const auto& allowed = param.one_of;
+    if (has_default &&
+        std::find(allowed.begin(), allowed.end(), param.default_value) == allowed.end()) {
+      BadValue(*default_node, fmt::format("the default of parameter `{}` is none of `one_of`", param.name),
+               DidYouMean(default_node->text.text, Names(one_of)));
+    }
+  }
+  param.doc = Text(map.Get("doc"));
+  if (param.name.empty()) return std::nullopt;
+  return param;
+}
+
+RawSet AstReader::ReadSet(const DocEntry& entry) {
+  RawSet set{.name = Identifier(entry.key, "a set"), .place = entry.key.place};
+  const auto add = [&](const DocNode& name, const DocNode* data) {
+    RawMember raw{.member = {.place = name.place}};
+    if (name.text.text.starts_with('@')) {
+      raw.nested = name.text.text.substr(1);
+    } else {
+      raw.member.op = Operator(name);
+    }
+    if (data != nullptr) {
+      for (const DocEntry& value : data->entries) {
+        const std::string key = Identifier(value.key, "data of a set");
+        if (!key.empty()) raw.member.data[key] = Value(value.value);
+      }
+    }
+    set.members.push_back(std::move(raw));
+  };
+  const DocNode& value = entry.value;
+  const bool fits = value.is_map() || value.is_list();
+  if (!fits) {
+    sink_.Error(value.place, code::kWrongKind,
+                fmt::format("set `{}` is a list of operators, or a mapping from operator to plain data",
+                            entry.name()));
+  }
+  for (const DocNode& item : value.items) {
+    if (item.is_scalar()) add(item, nullptr);
+    else sink_.Error(item.place, code::kWrongKind, "a member of a set is the name of an operator");
+  }
+  for (const DocEntry& item : value.entries) {
+    if (item.value.is_map() || IsNull(item.value)) {
+      add(item.key, item.value.is_map() ? &item.value : nullptr);
+    } else {
+      sink_.Error(item.value.place, code::kWrongKind,
+                  fmt::format("the data of `{}` is a mapping, as {{axis: 0}}", item.name()));
+    }
+  }
+  return set;
+}
+
+FormalValue AstReader::ReadFormal(const DocNode& node) {
+  FormalValue formal{.name = node.text.text};
+  if (formal.name.ends_with("...")) {
+    formal.name.resize(formal.name.size() - 3);
+    formal.arity = Arity::kVariadic;
+    formal.homogeneous = false;
+  } else if (formal.name.ends_with('?')) {
+    formal.name.pop_back();
+    formal.arity = Arity::kOptional;
+  }
+  if (!IsIdentifier(formal.name)) {
+    sink_.Error(node.place, code::kBadName,
+                fmt::format("{} is no name of an input or output", Describe(node)));
+  }
+  return formal;
+}
+
+AttrKind AstReader::ReadAttrKind(const DocNode& node, bool& required) {
+  std::string text = node.text.text;
+  required = !text.ends_with('?');
+  if (!required) text.pop_back();
+  for (const KindName& row : kAttrKinds) {
+    if (row.name == text) return row.kind;
+  }
+  std::string hint = DidYouMean(text, NamesOf(kAttrKinds));
+  if (hint.empty()) hint = "a text as default is written {default: text}";
+  BadValue(node, fmt::format("{} is no type of an attribute", Describe(node)), hint);
+  return AttrKind::kUndefined;
+}
+
+AttrValue AstReader::ReadAttrDefault(const DocNode& node) {
+  if (node.is_list()) {
+    std::vector<float> floats;
+    for (const DocNode& item : node.items) {
+      const Scalar scalar = item.is_scalar() ? ResolveScalar(item) : Scalar{};
+      if (scalar.kind == Scalar::Kind::kFloat) floats.push_back(static_cast<float>(scalar.float_value));
+      if (scalar.kind == Scalar::Kind::kInt) floats.push_back(static_cast<float>(scalar.int_value));
+    }
+    const bool any_float = std::any_of(node.items.begin(), node.items.end(), [](const DocNode& item) {
+      return item.is_scalar() && ResolveScalar(item).kind == Scalar::Kind::kFloat;
+    });
+    if (any_float && floats.size() == node.items.size()) return floats;
+  }
+  const Literal value = Value(node);
+  if (const auto* b = std::get_if<bool>(&value)) return int64_t{*b};
+  if (const auto* i = std::get_if<int64_t>(&value)) return *i;
+  if (const auto* d = std::get_if<double>(&value)) return static_cast<float>(*d);
+  if (const auto* s = std::get_if<std::string>(&value)) return *s;
+  if (const auto* v = std::get_if<std::vector<int64_t>>(&value)) return *v;
+  if (const auto* v = std::get_if<std::vector<std::string>>(&value)) return *v;
+  return {};
+}
+
+// The text of an expression in a signature; its tree is kept beside it.
+std::string AstReader::Fact(const DocNode* node, RawSignature& raw) {
+  if (node == nullptr) return "";
+  if (ExprPtr tree = Expression(*node)) raw.facts.push_back(std::move(tree));
+  return JoinLines(*node).text;
+}
+
+FormalAttribute AstReader::ReadAttribute(const DocEntry& entry, const std::string& owner,
+                                         RawSignature& raw) {
+  FormalAttribute attribute{.name = entry.name()};
+  if (!IsIdentifier(attribute.name)) {
+    sink_.Error(entry.key.place, code::kBadName, fmt::format("`{}` is no name of an attribute",
+                                                             Printable(attribute.name, 60)));
+  }
+  const DocNode& value = entry.value;
+  const auto with_default = [&](const DocNode& node) {
+    attribute.default_value = ReadAttrDefault(node);
+    attribute.required = false;
+    if (attribute.kind == AttrKind::kFloat) {
+      // `1` is a float where the type says so.
+      if (const auto* i = std::get_if<int64_t>(&attribute.default_value)) {
+        attribute.default_value = static_cast<float>(*i);
+      }
+    }
+    const AttrKind kind = KindOf(attribute.default_value);
+    if (attribute.kind == AttrKind::kUndefined) attribute.kind = kind;
+    if (attribute.kind != kind) {
+      BadValue(node, fmt::format("the default of `{}` is not of its type", attribute.name));
+    }
+  };
+  if (value.is_map()) {
+    const Mapping map(value, FieldKind::kAttribute,
+                      fmt::format("attribute `{}` of {}", attribute.name, owner), sink_);
+    if (const DocNode* type = map.Get("type")) attribute.kind = ReadAttrKind(*type, attribute.required);
+    if (const DocNode* node = map.Get("default")) with_default(*node);
+    if (const DocNode* node = map.Get("computed")) {
+      attribute.computed_default = Fact(node, raw);
+      attribute.required = false;
+    }
+  } else if (IsNull(value)) {
+    BadValue(entry.key, fmt::format("attribute `{}` has neither type nor default", attribute.name));
+  } else if (value.is_scalar() && ResolveScalar(value).kind == Scalar::Kind::kString) {
+    attribute.kind = ReadAttrKind(value, attribute.required);
+  } else {
+    with_default(value);
+  }
+  return attribute;
+}
+
+void AstReader::ReadOutputs(const DocNode& node, const std::string& owner, RawSignature& raw) {
+  Signature& signature = raw.signature;
+  for (const DocNode& item : node.items) signature.outputs.push_back(ReadFormal(item));
+  for (const DocEntry& entry : node.entries) {
+    FormalValue formal = ReadFormal(entry.key);
+    if (!IsNull(entry.value)) {
+      const Mapping map(entry.value, FieldKind::kOutput,
+                        fmt::format("output `{}` of {}", formal.name, owner), sink_);
+      formal.shape_expr = Fact(map.Get("shape"), raw);
+      formal.dtype_expr = Fact(map.Get("dtype"), raw);
+    }
+    signature.outputs.push_back(std::move(formal));
+  }
+}
+
+std::optional<RawSignature> AstReader::ReadSignature(const DocEntry& entry) {
+  const std::string owner = fmt::format("signature `{}`", Printable(entry.name(), 60));
+  const OpPattern op = Operator(entry.key);
+  const Mapping map(entry.value, FieldKind::kSignature, owner, sink_);
+  if (op.wildcard) {
+    BadValue(entry.key, "a signature is that of one operator, without `*`");
+    return std::nullopt;
+  }
+  RawSignature raw{.signature = {.op = op.op, .from_rule_file = true}, .place = entry.key.place};
+  Signature& signature = raw.signature;
+  if (const auto version = Integer(map.Get("version"), 1, 1000)) {
+    signature.since = static_cast<int>(*version);
+  }
+  if (const DocNode* inputs = map.Get("inputs")) {
+    for (const DocNode& item : inputs->items) signature.inputs.push_back(ReadFormal(item));
+  }
+  if (const DocNode* outputs = map.Get("outputs")) ReadOutputs(*outputs, owner, raw);
+  if (const DocNode* attributes = map.Get("attributes")) {
+    for (const DocEntry& item : attributes->entries) {
+      signature.attributes.push_back(ReadAttribute(item, owner, raw));
+      signature.has_subgraphs |= signature.attributes.back().kind == AttrKind::kGraph;
+    }
+  }
+  std::sort(signature.attributes.begin(), signature.attributes.end(),
+            [](const FormalAttribute& a, const FormalAttribute& b) { return a.name < b.name; });
+  signature.commutative = Boolean(map.Get("commutative"), false);
+  const auto count = [&](const std::vector<FormalValue>& formals, int& min, int& max) {
+    for (size_t i = 0; i < formals.size(); ++i) {
+      if (formals[i].arity == Arity::kRequired) min = static_cast<int>(i) + 1;
+      max = formals[i].arity == Arity::kVariadic ? INT_MAX : static_cast<int>(i) + 1;
+      if (formals[i].arity == Arity::kVariadic && i + 1 < formals.size()) {
+        sink_.Error(entry.key.place, code::kBadValue,
+                    fmt::format("`{}...` of {} must be the last", formals[i].name, owner));
+      }
+      for (size_t k = 0; k < i; ++k) {
+        if (formals[k].name != formals[i].name) continue;
+        sink_.Error(entry.key.place, code::kDuplicateKey,
+                    fmt::format("{} has `{}` twice", owner, formals[i].name));
+      }
+    }
+  };
+  count(signature.inputs, signature.min_inputs, signature.max_inputs);
+  count(signature.outputs, signature.min_outputs, signature.max_outputs);
+  return raw;
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,143 @@
+// Rules, tests and files to write.
+#include <fmt/format.h>
+
+#include "engine/rule/codes.h"
+#include "engine/rule/reader.h"
+
+namespace qrewrite {
+namespace {
+
+// exact | rescaled | ulp(n) | lsb(n) | approx(n dB)
+bool IsEquivalence(std::string_view text) {
+  if (text == "exact" || text == "rescaled") return true;
+  for (const auto& [head, unit] : {std::pair<std::string_view, std::string_view>{"ulp(", ""},
+                                   {"lsb(", ""},
+                                   {"approx(", "dB"}}) {
+    if (!text.starts_with(head) || !text.ends_with(")")) continue;
+    std::string_view inner = text.substr(head.size(), text.size() - head.size() - 1);
+    if (!inner.ends_with(unit)) return false;
+    inner.remove_suffix(unit.size());
+    while (inner.ends_with(' ')) inner.remove_suffix(1);
+    return !inner.empty() && inner.find_first_not_of("0123456789.") == std::string_view::npos &&
+           inner[0] != '.';
+  }
+  return false;
+}
+
+}  // namespace
+
+void AstReader::ReadExpectation(const DocNode& node, RuleTest& test, const std::string& owner) {
+  if (node.is_map()) {
+    const Mapping map(node, FieldKind::kExpectation, "`expect` of " + owner, sink_);
+    test.error = Text(map.Get("error"));
+  } else if (Text(&node) == "unchanged") {
+    test.unchanged = true;
+  } else {
+    test.expect = GraphText(node);
+  }
+}
+
+std::vector<RuleTest> AstReader::Tests(const DocNode* node, const std::string& owner,
+                                       bool whole_set) {
+  std::vector<RuleTest> tests;
+  if (node == nullptr) return tests;
+  for (const DocNode& item : node->items) {
+    RuleTest test{.whole_set = whole_set, .place = item.place};
+    const DocEntry* name = item.is_map() ? item.Find("name") : nullptr;
+    const std::string self =
+        name && name->value.is_scalar()
+            ? fmt::format("test `{}` of {}", Printable(name->value.text.text, 60), owner)
+            : "a test of " + owner;
+    const Mapping map(item, FieldKind::kTest, self, sink_);
+    test.name = Line(map.Get("name"));
+    if (const DocNode* given = map.Get("given")) test.given = GraphText(*given);
+    if (const DocNode* expect = map.Get("expect")) ReadExpectation(*expect, test, self);
+    if (const DocNode* set = map.Get("set")) {
+      for (const DocEntry& entry : set->entries) test.set[entry.name()] = Value(entry.value);
+    }
+    test.opset = Versions(map.Get("opset"));
+    test.rules = Names(map.Get("rules"));
+    if (!test.rules.empty()) test.whole_set = false;
+    for (const RuleTest& before : tests) {
+      if (before.name != test.name || test.name.empty()) continue;
+      sink_.Error(item.place, code::kDuplicateKey, fmt::format("{} has two tests `{}`", owner, test.name));
+    }
+    tests.push_back(std::move(test));
+  }
+  return tests;
+}
+
+std::optional<Rule> AstReader::ReadRule(const DocNode& node) {
+  const DocEntry* named = node.is_map() ? node.Find("name") : nullptr;
+  const std::string owner = named && named->value.is_scalar()
+                                ? fmt::format("rule `{}`", Printable(named->value.text.text, 60))
+                                : "a rule";
+  const Mapping map(node, FieldKind::kRule, owner, sink_);
+  Rule rule{.name = Name(map.Get("name")), .doc = Text(map.Get("doc")), .place = node.place};
+  if (named) rule.place = named->value.place;
+  rule.equivalence = Line(map.Get("equivalence"));
+  if (!rule.equivalence.empty() && !IsEquivalence(rule.equivalence)) {
+    BadValue(*map.Get("equivalence"),
+             fmt::format("`{}` is no equivalence", Printable(rule.equivalence, 60)),
+             "exact, ulp(1), lsb(1), approx(30dB), rescaled");
+  }
+  rule.report = Line(map.Get("report"));
+  Opset(map.Get("opset"), rule.opset, rule.opsets, rule.opset_min, rule.opset_max);
+  if (const DocNode* match = map.Get("match")) rule.match = Body(*match);
+  rule.where = Conditions(map.Get("where"));
+  rule.let = Lets(map.Get("let"));
+  if (const DocNode* replace = map.Get("replace")) rule.replace = Body(*replace);
+  rule.cases = Cases(map.Get("cases"), owner);
+  if (const DocNode* refuse = map.Get("refuse")) rule.refuse = Text(refuse);
+  if (const DocNode* warn = map.Get("warn")) rule.warn = Text(warn);
+  const int ways = map.Has("replace") + map.Has("cases") + map.Has("refuse") +
+                   (map.Has("warn") && !map.Has("replace"));
+  if (node.is_map() && ways != 1) {
+    sink_.Error(rule.place, code::kExclusive,
+                owner + (ways == 0 ? " says neither `replace` nor `cases`, `refuse` or `warn`"
+                                   : " has more than one of `replace`, `cases`, `refuse`, `warn`"))
+        .hint = ways == 0 ? "" : "only `warn` may stand beside `replace`";
+  }
+  rule.share = Boolean(map.Get("share"), true);
+  if (const DocNode* retype = map.Get("retype")) rule.retype = Expressions(*retype, "a value");
+  if (const DocNode* record = map.Get("record")) {
+    for (const DocEntry& table : record->entries) {
+      const std::string name = Identifier(table.key, "a table");
+      if (!table.value.is_map()) {
+        sink_.Error(table.key.place, code::kWrongKind,
+                    fmt::format("table `{}` of {} takes a mapping from column to expression", name, owner));
+        continue;
+      }
+      rule.record.emplace_back(name, Expressions(table.value, "a column"));
+      if (table.value.Find("of") == nullptr) {
+        sink_.Error(table.key.place, code::kMissingKey,
+                    fmt::format("table `{}` of {} needs the column `of`", name, owner))
+            .hint = "the value whose place in the graph orders the rows";
+      }
+    }
+  }
+  rule.tests = Tests(map.Get("tests"), owner, false);
+  if (rule.name.empty()) return std::nullopt;
+  return rule;
+}
+
+std::optional<WriteSpec> AstReader::ReadWrite(const DocNode& node) {
+  const Mapping map(node, FieldKind::kWrite, "an entry of `write`", sink_);
+  WriteSpec write{.place = node.place};
+  write.when = Condition(map.Get("when"));
+  write.file = Line(map.Get("file"));
+  write.json = Names(map.Get("json"));
+  if (const DocNode* from = map.Get("from")) write.from = Expression(*from);
+  write.table = Line(map.Get("table"));
+  if (const DocNode* npz = map.Get("npz")) write.npz = Expression(*npz);
+  if (node.is_map() && map.Has("json") == map.Has("npz")) {
+    sink_.Error(node.place, code::kExclusive, "a file to write has one of `json` and `npz`");
+  }
+  if (map.Has("npz") && (!map.Has("from") || !map.Has("table"))) {
+    sink_.Error(node.place, code::kMissingKey, "`npz` needs `from` and `table`");
+  }
+  if (write.file.empty()) return std::nullopt;
+  return write;
+}
+
+}  // namespace qrewrite

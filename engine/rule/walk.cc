@@ -1,0 +1,52 @@
+#include "engine/rule/walk.h"
+
+namespace qrewrite {
+
+void WalkExpr(const Expr& expr, ExprVisitor visit) {
+  visit(expr);
+  for (const ExprPtr& item : expr.items) {
+    if (item) WalkExpr(*item, visit);
+  }
+  for (const AttrArg& attr : expr.attrs) {
+    if (attr.value) WalkExpr(*attr.value, visit);
+  }
+  for (const Arg& arg : expr.args) WalkArg(arg, visit);
+  for (const Subscript& subscript : expr.subscripts) {
+    if (subscript.start) WalkExpr(*subscript.start, visit);
+    if (subscript.stop) WalkExpr(*subscript.stop, visit);
+  }
+  if (expr.body) WalkBody(*expr.body, visit);
+}
+
+void WalkArg(const Arg& arg, ExprVisitor visit) {
+  if (arg.value) WalkExpr(*arg.value, visit);
+}
+
+void WalkBody(const BodyText& body, ExprVisitor visit) {
+  for (const Stmt& stmt : body.stmts) WalkArg(stmt.value, visit);
+}
+
+void WalkCases(const std::vector<Case>& cases, ExprVisitor visit) {
+  for (const Case& c : cases) {
+    if (c.match) WalkBody(*c.match, visit);
+    for (const ExprPtr& when : c.when) WalkExpr(*when, visit);
+    for (const Let& let : c.let) WalkExpr(*let.value, visit);
+    if (c.outcome.is) WalkArg(*c.outcome.is, visit);
+    if (c.outcome.replace) WalkBody(*c.outcome.replace, visit);
+    WalkCases(c.outcome.cases, visit);
+  }
+}
+
+void WalkRule(const Rule& rule, ExprVisitor visit) {
+  WalkBody(rule.match, visit);
+  for (const ExprPtr& where : rule.where) WalkExpr(*where, visit);
+  for (const Let& let : rule.let) WalkExpr(*let.value, visit);
+  if (rule.replace) WalkBody(*rule.replace, visit);
+  WalkCases(rule.cases, visit);
+  for (const auto& [name, value] : rule.retype) WalkExpr(*value, visit);
+  for (const auto& [table, row] : rule.record) {
+    for (const auto& [name, value] : row) WalkExpr(*value, visit);
+  }
+}
+
+}  // namespace qrewrite
