@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Writes the signature tables engine/ops/signatures_*.inc from the schema registries.
 
-Sources: onnx.defs (ai.onnx with its whole history, ai.onnx.ml, the preview domains) and the schemas
-that ONNX Runtime registers (com.microsoft, com.microsoft.nchwc, com.ms.internal.nhwc, and operators of
-the default domain that onnx does not know). One operator version a line; engine/ops/signature_text.cc
-documents the format. Facts that no registry holds are in engine/ops/overlay.inc, written by hand.
+Sources: onnx.defs (ai.onnx with its whole history, ai.onnx.ml, the preview domains) and the
+schemas that ONNX Runtime registers (com.microsoft, com.microsoft.nchwc, com.ms.internal.nhwc, and
+operators of the default domain that onnx does not know). One operator version a line;
+engine/ops/signature_text.cc documents the format. Facts that no registry holds are in
+engine/ops/overlay.inc, written by hand.
 
     tools/gen_signatures.py            writes the tables
     tools/gen_signatures.py --check    exits 1 if the checked-in tables differ
@@ -79,6 +80,11 @@ def type_set(allowed) -> str:
     return ",".join(dtypes + containers)
 
 
+def type_name(parameter) -> str:
+    """Name of a type variable, or a type; onnx and ONNX Runtime spell the property differently."""
+    return parameter.type_str if hasattr(parameter, "type_str") else parameter.typeStr
+
+
 def formal(parameter, variables, min_arity: int) -> str:
     # onnx 1.23.2 names the variadic output of Split-1 "outputs..."
     text = parameter.name.removesuffix("...")
@@ -90,8 +96,10 @@ def formal(parameter, variables, min_arity: int) -> str:
         text += "?"
     elif option == "variadic":
         text += "..." if min_arity == 1 else f"...{min_arity}"
-        homogeneous = getattr(parameter, "is_homogeneous", getattr(parameter, "isHomogeneous", None))
-    type_text = getattr(parameter, "type_str", None) or parameter.typeStr
+        # onnx spells it is_homogeneous, ONNX Runtime isHomogeneous.
+        homogeneous = getattr(parameter, "is_homogeneous", None)
+        homogeneous = parameter.isHomogeneous if homogeneous is None else homogeneous
+    type_text = type_name(parameter)
     if type_text not in variables:
         type_text = type_set([type_text])
     return f"{text}:{'' if homogeneous else 'mixed '}{type_text}"
@@ -119,7 +127,8 @@ def scalar(value) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):
-        return str(numpy.float32(value)).removesuffix(".0")
+        # The shortest digits that a float32 needs, spelled as fmt spells them.
+        return repr(float(str(numpy.float32(value)))).removesuffix(".0")
     return str(value)
 
 
@@ -170,7 +179,7 @@ def line_of(schema) -> str:
     if schema.attributes:
         attributes = sorted(schema.attributes.values(), key=lambda a: a.name)
         parts.append("<" + ", ".join(map(attribute_text, attributes)) + ">")
-    used = {getattr(p, "type_str", None) or p.typeStr for p in [*schema.inputs, *schema.outputs]}
+    used = {type_name(parameter) for parameter in [*schema.inputs, *schema.outputs]}
     sets = [f"{name}={type_set(types)}" for name, types in variables.items() if name in used]
     if sets:
         parts.append("{" + "; ".join(sets) + "}")
@@ -184,14 +193,14 @@ def order(schema):
 def table(schemas, source: str) -> str:
     """The text of a table: a string literal per domain and first letter."""
     text = HEADER.format(source=source)
-    by_letter = itertools.groupby(sorted(schemas, key=order), lambda s: (s.domain, s.name[0].upper()))
-    for _, group in by_letter:
+    for _, group in itertools.groupby(sorted(schemas, key=order), lambda s: (s.domain, s.name[0])):
         lines = []
         for schema in group:
             try:
                 lines.append(line_of(schema))
             except SchemaError as error:
-                raise SystemExit(f"{qualified_name(schema)} {schema.since_version}: {error}") from error
+                where = f"{qualified_name(schema)} {schema.since_version}"
+                raise SystemExit(f"{where}: {error}") from error
         body = "\n".join(lines)
         text += f'R"~({body}\n)~",\n'
     return text
@@ -214,7 +223,8 @@ def render() -> dict[str, str]:
     onnx_source = f"the schemas of onnx {ONNX_VERSION}"
     return {
         "signatures_onnx.inc": table(standard, f"{onnx_source}, ai.onnx up to opset {newest}"),
-        "signatures_onnx_ml.inc": table([s for s in schemas if s.domain in ML_DOMAINS], onnx_source),
+        "signatures_onnx_ml.inc": table(
+            [s for s in schemas if s.domain in ML_DOMAINS], f"{onnx_source}, other domains"),
         "signatures_microsoft.inc": table(extra, f"the schemas of ONNX Runtime {ORT_VERSION}"),
     }
 

@@ -1,9 +1,9 @@
 // Signatures: what each operator version looks like: inputs, outputs, attributes, defaults, types.
 //
 // External interface: Signatures::Builtin(), Signatures::Find(). The built-in tables are generated
-// data (engine/ops/*.inc, made by tools/gen_signatures.py from the schema registries of onnx and ONNX Runtime)
-// plus a hand-written overlay for facts no registry holds (commutativity, computed defaults).
-// Rule files add or replace signatures.
+// data (engine/ops/signatures_*.inc, made by tools/gen_signatures.py from the schema registries of
+// onnx and ONNX Runtime) plus a hand-written overlay for facts no registry holds (commutativity,
+// computed defaults: engine/ops/overlay.inc). Rule files add or replace signatures.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,9 @@ struct FormalValue {
   Arity arity = Arity::kRequired;
   bool homogeneous = true;   // variadic: all of one type
   int type_var = -1;         // index into Signature::types
-  // Rule files state facts of outputs as expressions over the inputs and attributes; empty: not
-  // stated. The rule layer parses them.
+  // Facts of an output as expressions over the inputs and attributes; empty: not stated. Those of
+  // rule files are in the rule language; a dtype_expr of the built-in tables is read by
+  // engine/ops/dtypes.h.
   std::string shape_expr;
   std::string dtype_expr;
 };
@@ -38,22 +39,30 @@ struct FormalAttribute {
   AttrKind kind = AttrKind::kUndefined;
   bool required = false;
   AttrValue default_value;        // monostate: none
-  std::string computed_default;   // an expression over inputs and attributes, e.g. "Range(rank(data) - 1, -1, -1)"
+  // An expression of the rule language over the formal names of inputs and other attributes, e.g.
+  // "Range(rank(data) - 1, -1, -1)"; it fails where there is no default (pads under auto_pad).
+  std::string computed_default;
 };
+
+// What a type variable allows beside dense tensors, as bits.
+enum TypeContainer : uint8_t { kSequence = 1, kOptionalType = 2, kMap = 4, kSparseTensor = 8 };
 
 // A type variable or a fixed type: which element types it allows.
 struct TypeVar {
-  std::string name;            // "T"
+  std::string name;            // "T"; of a fixed type the type itself: "int64"
   uint64_t dtypes = 0;         // bit DType: tensor(dtype) is allowed
-  bool only_tensors = true;    // false: also sequences, maps or optionals
+  bool only_tensors = true;    // false: also sequences, maps, optionals or sparse tensors
+  uint8_t containers = 0;      // which of these: bits of TypeContainer
+
+  bool Allows(DType dtype) const { return (dtypes >> static_cast<int>(dtype)) & 1; }
 };
 
 struct Signature {
   OpName op;
-  int since = 1;
+  int since = 1;               // 0: of a domain without versions, also if it is not imported
   bool deprecated = false;
   bool deterministic = true;   // false: random operators
-  bool commutative = false;    // the first two inputs may be swapped
+  bool commutative = false;    // the first two inputs may be swapped if the node has exactly two
   bool has_subgraphs = false;
   std::vector<FormalValue> inputs, outputs;
   int min_inputs = 0, max_inputs = 0, min_outputs = 0, max_outputs = 0;  // max: INT_MAX if variadic
@@ -61,7 +70,7 @@ struct Signature {
   std::vector<TypeVar> types;
   bool from_rule_file = false;
 
-  const FormalAttribute* FindAttribute(std::string_view name) const;
+  const FormalAttribute* FindAttribute(std::string_view name) const;  // null if there is none
   int InputIndex(std::string_view name) const;   // -1 if there is none
   int OutputIndex(std::string_view name) const;
 };
@@ -74,8 +83,8 @@ class Signatures {
   // operator; safe to use from several threads.
   static const Signatures& Builtin();
 
-  // The signature in force at opset `version` of the domain: the newest one not newer. Null: unknown
-  // operator, or not there yet at that version. A deprecated one is returned as such.
+  // The signature in force at opset `version` of the domain: the newest one not newer. Null:
+  // unknown operator, or not there yet at that version. A deprecated one is returned as such.
   // Signatures of rule files apply at every version.
   const Signature* Find(std::string_view domain, std::string_view name, int64_t version) const;
   const Signature* Newest(std::string_view domain, std::string_view name) const;
@@ -86,11 +95,16 @@ class Signatures {
   void Add(Signature signature);  // replaces every version the base knows
 
  private:
+  // Every version, oldest first; null if the operator is unknown.
+  const std::vector<Signature>* AllVersions(std::string_view domain, std::string_view name) const;
+
   const Signatures* base_;
+  const class SignatureTable* table_ = nullptr;   // of Builtin()
   std::map<OpName, std::vector<Signature>> own_;  // versions, oldest first
 };
 
-// Parses one line of the table format (documented in signature_text.cc); the printer is its inverse.
+// Parses one line of the table format (documented in signature_text.cc); the printer is its
+// inverse. Errors point to a column of the line.
 Result<Signature> ParseSignature(std::string_view line);
 std::string PrintSignature(const Signature& signature);
 

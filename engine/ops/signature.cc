@@ -1,0 +1,93 @@
+#include "engine/ops/signature.h"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/ops/builtin.h"
+
+namespace qrewrite {
+namespace {
+
+template <class Formal>
+int IndexOf(const std::vector<Formal>& formals, std::string_view name) {
+  const auto it = std::ranges::find(formals, name, &Formal::name);
+  return it == formals.end() ? -1 : static_cast<int>(it - formals.begin());
+}
+
+}  // namespace
+
+const FormalAttribute* Signature::FindAttribute(std::string_view name) const {
+  const auto it = std::ranges::lower_bound(attributes, name, {}, &FormalAttribute::name);
+  return it != attributes.end() && it->name == name ? &*it : nullptr;
+}
+
+int Signature::InputIndex(std::string_view name) const { return IndexOf(inputs, name); }
+int Signature::OutputIndex(std::string_view name) const { return IndexOf(outputs, name); }
+
+const Signatures& Signatures::Builtin() {
+  static const SignatureTable table;
+  static const Signatures builtin = [] {
+    Signatures signatures;
+    signatures.table_ = &table;
+    return signatures;
+  }();
+  return builtin;
+}
+
+const std::vector<Signature>* Signatures::AllVersions(std::string_view domain,
+                                                      std::string_view name) const {
+  domain = CanonicalDomain(domain);
+  if (table_) return table_->Find(domain, name);
+  if (!own_.empty()) {
+    const auto it = own_.find(OpName{std::string(domain), std::string(name)});
+    if (it != own_.end()) return &it->second;
+  }
+  return base_ ? base_->AllVersions(domain, name) : nullptr;
+}
+
+const Signature* Signatures::Find(std::string_view domain, std::string_view name,
+                                  int64_t version) const {
+  const std::vector<Signature>* versions = AllVersions(domain, name);
+  if (!versions) return nullptr;
+  const auto after = std::ranges::upper_bound(
+      *versions, version, {}, [](const Signature& s) { return static_cast<int64_t>(s.since); });
+  if (after != versions->begin()) return &*(after - 1);
+  return versions->front().from_rule_file ? &versions->front() : nullptr;
+}
+
+const Signature* Signatures::Newest(std::string_view domain, std::string_view name) const {
+  const std::vector<Signature>* versions = AllVersions(domain, name);
+  return versions ? &versions->back() : nullptr;
+}
+
+std::vector<const Signature*> Signatures::Versions(std::string_view domain,
+                                                   std::string_view name) const {
+  std::vector<const Signature*> result;
+  if (const std::vector<Signature>* versions = AllVersions(domain, name)) {
+    for (const Signature& signature : *versions) result.push_back(&signature);
+  }
+  return result;
+}
+
+std::vector<OpName> Signatures::Names() const {
+  std::set<OpName> names;
+  if (table_) table_->CollectNames(names);
+  if (base_) {
+    for (OpName& name : base_->Names()) names.insert(std::move(name));
+  }
+  for (const auto& [name, versions] : own_) names.insert(name);
+  return {names.begin(), names.end()};
+}
+
+void Signatures::Add(Signature signature) {
+  signature.op.domain = CanonicalDomain(signature.op.domain);
+  std::vector<Signature>& versions = own_[signature.op];
+  const auto at = std::ranges::lower_bound(versions, signature.since, {}, &Signature::since);
+  if (at != versions.end() && at->since == signature.since) {
+    *at = std::move(signature);
+  } else {
+    versions.insert(at, std::move(signature));
+  }
+}
+
+}  // namespace qrewrite
