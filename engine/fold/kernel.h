@@ -29,6 +29,7 @@ struct FoldCall {
   std::span<const Tensor> inputs;    // !valid(): absent
   const Attributes& attributes;      // as the node has them: defaults are the kernel's business
   int num_outputs = 1;
+  int wanted = -1;                   // if not -1: only this output is needed, others may be invalid
 };
 
 // Result of a kernel: its outputs, or why it cannot be computed (shapes do not fit, integer division
@@ -37,7 +38,8 @@ using Outputs = Result<std::vector<Tensor>>;
 using Kernel = std::function<Outputs(const FoldCall&)>;
 
 // Type and shape of the outputs without computing them, checked as strictly as the kernel checks its
-// inputs (it may look at the bytes of small inputs only). A kernel that has one can be folded lazily.
+// inputs. A kernel that has one can be folded lazily; an empty list says that only computing can tell
+// whether there is a result (an integer division by a tensor that may hold 0).
 struct TensorType {
   DType dtype = DType::kUndefined;
   Dims dims;
@@ -69,7 +71,7 @@ class KernelRegistry {
 };
 
 // Computes `call`. A result above `lazy_bytes` whose kernel can infer its type is left lazy: its
-// bytes are computed when they are asked for. Errors: no kernel, or the kernel's reason.
+// bytes are computed when they are asked for. Errors (kUnsupported): no kernel, or its reason.
 Outputs Fold(const KernelRegistry& registry, const FoldCall& call,
              uint64_t lazy_bytes = uint64_t{1} << 20);
 

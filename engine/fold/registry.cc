@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <memory>
+#include <tuple>
+
+#include "engine/fold/support.h"
+
+namespace qrewrite {
+namespace {
+
+uint64_t HashText(std::string_view text) {
+  return HashBytes(std::as_bytes(std::span(text)), text.size());
+}
+
+// How output `index` of the call is made. Versions of one operator may differ in meaning.
+uint64_t KeyOf(const FoldCall& call, int index) {
+  uint64_t key = HashMix(HashText(call.domain), HashText(call.op));
+  key = HashMix(key, static_cast<uint64_t>(call.since));
+  key = HashMix(key, static_cast<uint64_t>(index));
+  key = HashMix(key, static_cast<uint64_t>(call.num_outputs));
+  key = HashMix(key, call.attributes.Hash());
+  for (const Tensor& t : call.inputs) key = HashMix(key, t.valid() ? t.key() : 1);
+  return key;
+}
+
+// A call that outlives its node.
+struct OwnedCall {
+  std::string domain;
+  std::string op;
+  int since;
+  std::vector<Tensor> inputs;
+  Attributes attributes;
+  int num_outputs;
+  Kernel run;
+
+  Result<Tensor> Compute(int index) const {
+    // An operand that appears twice is computed once.
+    std::vector<Tensor> ready = inputs;
+    for (size_t i = 0; i < ready.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        if (inputs[i].valid() && inputs[j].valid() && inputs[i].is_lazy() &&
+            inputs[i].key() == inputs[j].key() && inputs[i].dims() == inputs[j].dims()) {
+          QR_ASSIGN_OR_RETURN(ready[j], ready[j].Materialize());
+          ready[i] = ready[j];
+          break;
+        }
+      }
+    }
+    const FoldCall call{domain, op, since, ready, attributes, num_outputs, index};
+    QR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, run(call));
+    return outputs[static_cast<size_t>(index)];
+  }
+};
+
+bool AnyAbove(const std::vector<TensorType>& types, uint64_t bytes) {
+  return std::ranges::any_of(types, [bytes](const TensorType& t) {
+    return PackedBytes(t.dtype, static_cast<uint64_t>(Count(t.dims))) > bytes;
+  });
+}
+
+bool AnyString(const FoldCall& call) {
+  return std::ranges::any_of(call.inputs,
+                             [](const Tensor& t) { return t.valid() && t.is_string(); });
+}
+
+Outputs MakeLazy(const KernelEntry& entry, const FoldCall& call,
+                 const std::vector<TensorType>& types, int64_t steps) {
+  auto owned = std::make_shared<const OwnedCall>(
+      OwnedCall{std::string(call.domain), std::string(call.op), call.since,
+                std::vector<Tensor>(call.inputs.begin(), call.inputs.end()), call.attributes,
+                call.num_outputs, entry.run});
+  std::vector<Tensor> outputs;
+  for (int i = 0; i < static_cast<int>(types.size()); ++i) {
+    const TensorType& type = types[static_cast<size_t>(i)];
+    outputs.push_back(Tensor::Lazy(type.dtype, type.dims, KeyOf(call, i),
+                                   [owned, i] { return owned->Compute(i); }, steps + 1));
+  }
+  return outputs;
+}
+
+Outputs RunNow(const KernelEntry& entry, const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, entry.run(call));
+  for (int i = 0; i < static_cast<int>(outputs.size()); ++i) {
+    Tensor& output = outputs[static_cast<size_t>(i)];
+    if (!output.valid() || output.is_lazy()) continue;  // a lazy one is an input under a new shape
+    const bool passed_on = std::ranges::any_of(call.inputs, [&output](const Tensor& t) {
+      return t.valid() && t.key() == output.key();
+    });
+    if (!passed_on) output = output.WithKey(KeyOf(call, i));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+const KernelRegistry& KernelRegistry::Builtin() {
+  static const KernelRegistry* const registry = [] {
+    auto* r = new KernelRegistry;
+    fold::RegisterArithmetic(*r);
+    fold::RegisterBitwise(*r);
+    fold::RegisterUnary(*r);
+    fold::RegisterCompare(*r);
+    fold::RegisterReduce(*r);
+    fold::RegisterOrder(*r);
+    fold::RegisterReshape(*r);
+    fold::RegisterStrided(*r);
+    fold::RegisterJoin(*r);
+    fold::RegisterPad(*r);
+    fold::RegisterGather(*r);
+    fold::RegisterScatter(*r);
+    fold::RegisterGenerate(*r);
+    fold::RegisterLinear(*r);
+    fold::RegisterSoftmax(*r);
+    fold::RegisterCast(*r);
+    fold::RegisterQuantize(*r);
+    fold::RegisterDequantize(*r);
+    return r;
+  }();
+  return *registry;
+}
+
+void KernelRegistry::Register(KernelEntry entry) {
+  QR_CHECK(entry.run != nullptr);
+  // Both spellings of the default domain are one.
+  std::string domain = entry.domain == "ai.onnx" ? "" : entry.domain;
+  entry.domain = domain;
+  entries_[{std::move(domain), entry.op}].push_back(std::move(entry));
+}
+
+const KernelEntry* KernelRegistry::Find(std::string_view domain, std::string_view op,
+                                        int since) const {
+  if (domain == "ai.onnx") domain = "";
+  const auto it = entries_.find(std::pair(std::string(domain), std::string(op)));
+  if (it == entries_.end()) return nullptr;
+  for (auto entry = it->second.rbegin(); entry != it->second.rend(); ++entry) {
+    if (entry->first <= since && since <= entry->last) return &*entry;
+  }
+  return nullptr;
+}
+
+bool KernelRegistry::Has(std::string_view domain, std::string_view op) const {
+  if (domain == "ai.onnx") domain = "";
+  return entries_.contains(std::pair(std::string(domain), std::string(op)));
+}
+
+std::vector<const KernelEntry*> KernelRegistry::All() const {
+  std::vector<const KernelEntry*> all;
+  for (const auto& [name, list] : entries_) {
+    const size_t begin = all.size();
+    for (const KernelEntry& entry : list) all.push_back(&entry);
+    std::stable_sort(all.begin() + static_cast<ptrdiff_t>(begin), all.end(),
+                     [](const KernelEntry* a, const KernelEntry* b) { return a->first < b->first; });
+  }
+  return all;
+}
+
+Outputs Fold(const KernelRegistry& registry, const FoldCall& call, uint64_t lazy_bytes) {
+  const KernelEntry* entry = registry.Find(call.domain, call.op, call.since);
+  if (entry == nullptr) {
+    return fold::Reason("{}{}{} (version {}) is not computed on constants", call.domain,
+                        call.domain.empty() ? "" : ".", call.op, call.since);
+  }
+  for (const Tensor& t : call.inputs) {
+    if (t.valid()) QR_RETURN_IF_ERROR(fold::CheckInput(t));
+  }
+  if (entry->infer == nullptr || AnyString(call)) return RunNow(*entry, call);
+  QR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, entry->infer(call));
+  for (const TensorType& type : types) QR_RETURN_IF_ERROR(fold::CheckSize(type));
+  int64_t steps = 0;
+  for (const Tensor& t : call.inputs) steps += t.valid() ? t.lazy_steps() : 0;
+  if (!AnyAbove(types, lazy_bytes) || steps >= fold::kMaxLazySteps) return RunNow(*entry, call);
+  return MakeLazy(*entry, call, types, steps);
+}
+
+}  // namespace qrewrite
