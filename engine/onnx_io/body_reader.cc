@@ -1,0 +1,288 @@
+#include "engine/onnx_io/body_reader.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include "engine/base/diagnostics.h"
+#include "engine/onnx_io/attributes.h"
+#include "engine/onnx_io/reader.h"
+#include "engine/onnx_io/types.h"
+#include "engine/onnx_io/wire.h"
+
+namespace qrewrite {
+namespace {
+
+using onnx::FunctionProto;
+using onnx::GraphProto;
+using onnx::NodeProto;
+using onnx::SparseTensorProto;
+using KeyValue = onnx::StringStringEntryProto;
+
+Status Invalid(std::string message) { return {StatusCode::kInvalidModel, std::move(message)}; }
+
+}  // namespace
+
+struct BodyReader::RawGraph {
+  std::vector<FieldSlice> nodes, initializers, sparse, inputs, outputs, value_infos, annotations;
+
+  // Splits `message`; fields of other kinds go to `others`. False: malformed.
+  bool Split(std::string_view message, std::vector<FieldSlice>& others) {
+    WireReader fields(message);
+    while (const WireField* f = fields.Next()) ListFor(*f, others).push_back(f->whole);
+    return fields.ok();
+  }
+
+ private:
+  std::vector<FieldSlice>& ListFor(const WireField& f, std::vector<FieldSlice>& others) {
+    if (f.type != WireType::kBytes) return others;
+    switch (f.number) {
+      case GraphProto::kNodeFieldNumber:
+        return nodes;
+      case GraphProto::kInitializerFieldNumber:
+        return initializers;
+      case GraphProto::kSparseInitializerFieldNumber:
+        return sparse;
+      case GraphProto::kInputFieldNumber:
+        return inputs;
+      case GraphProto::kOutputFieldNumber:
+        return outputs;
+      case GraphProto::kValueInfoFieldNumber:
+        return value_infos;
+      case GraphProto::kQuantizationAnnotationFieldNumber:
+        return annotations;
+      default:
+        return others;
+    }
+  }
+};
+
+BodySource& BodyReader::source_of(BodyId body) {
+  if (source_.bodies.size() <= body.index) source_.bodies.resize(body.index + size_t{1});
+  return source_.bodies[body.index];
+}
+
+Status BodyReader::AddNamed(Scope& scope, std::string_view name, ValueId* value) {
+  if (scope.names.Find(name).valid()) {
+    return Invalid(fmt::format("the name `{}` has more than one producer: names of inputs, "
+                               "initializers and node outputs must differ", Printable(name)));
+  }
+  *value = graph_.AddValue(scope.body, std::string(name));
+  scope.names.Add(*value);
+  return {};
+}
+
+Status BodyReader::ReadGraph(std::string_view message, BodyId body, Scope* outer, int depth) {
+  RawGraph raw;
+  if (!raw.Split(message, source_of(body).others)) {
+    return Invalid("the graph is damaged: it is not a valid protobuf message");
+  }
+  for (const FieldSlice field : source_of(body).others) {
+    const std::string_view name = FindBytes(field, GraphProto::kNameFieldNumber);
+    if (!name.empty()) graph_.mutable_body(body).name = name;
+  }
+  Scope scope{.body = body, .outer = outer, .depth = depth, .names = NameTable(graph_)};
+  QR_RETURN_IF_ERROR(DeclareInitializers(raw, scope));
+  QR_RETURN_IF_ERROR(DeclareInputs(raw, scope));
+  QR_RETURN_IF_ERROR(ReadNodes(raw.nodes, scope));
+  QR_RETURN_IF_ERROR(ReadValueInfos(raw.value_infos, scope));
+  QR_RETURN_IF_ERROR(ReadOutputs(raw, scope));
+  QR_RETURN_IF_ERROR(ReadAnnotations(raw, scope));
+  BodySource& source = source_of(body);
+  for (auto* records : {&source.inputs, &source.outputs, &source.value_infos}) {
+    for (ValueRecord& r : *records) r.declared = &graph_.declared(r.value);
+  }
+  return CheckAcyclic(scope);
+}
+
+Result<BodyId> BodyReader::ReadFunction(std::string_view message) {
+  const BodyId b = graph_.AddBody(BodyKind::kFunction, BodyId());
+  Body& body = graph_.mutable_body(b);
+  std::vector<FieldSlice> nodes, value_infos;
+  std::vector<std::string_view> inputs, outputs, imports;
+  WireReader fields(message);
+  while (const WireField* f = fields.Next()) {
+    if (f->IsBytes(FunctionProto::kNodeFieldNumber)) {
+      nodes.push_back(f->whole);
+    } else if (f->IsBytes(FunctionProto::kInputFieldNumber)) {
+      inputs.push_back(f->bytes);
+    } else if (f->IsBytes(FunctionProto::kOutputFieldNumber)) {
+      outputs.push_back(f->bytes);
+    } else if (f->IsBytes(FunctionProto::kValueInfoFieldNumber)) {
+      value_infos.push_back(f->whole);
+    } else {
+      source_of(b).others.push_back(f->whole);
+      if (f->IsBytes(FunctionProto::kOpsetImportFieldNumber)) imports.push_back(f->bytes);
+      if (f->IsBytes(FunctionProto::kNameFieldNumber)) body.function.name = f->bytes;
+      if (f->IsBytes(FunctionProto::kDomainFieldNumber)) {
+        body.function.domain = CanonicalDomain(f->bytes);
+      }
+    }
+  }
+  body.name = body.function.name;
+  const std::string who = fmt::format("function `{}`", Printable(body.function.text()));
+  if (!fields.ok()) return Invalid(who + " is damaged");
+  for (const std::string_view import : imports) {
+    QR_RETURN_IF_ERROR(ReadOpsetImport(import, body.opset, who));
+  }
+  Scope scope{.body = b, .outer = nullptr, .depth = 0, .names = NameTable(graph_)};
+  for (const std::string_view name : inputs) {
+    ValueId v;
+    QR_RETURN_IF_ERROR(AddNamed(scope, name, &v));
+    graph_.AddInput(b, v);
+  }
+  QR_RETURN_IF_ERROR(ReadNodes(nodes, scope));
+  QR_RETURN_IF_ERROR(ReadValueInfos(value_infos, scope));
+  for (const std::string_view name : outputs) QR_RETURN_IF_ERROR(AddOutput(name, scope));
+  for (ValueRecord& r : source_of(b).value_infos) r.declared = &graph_.declared(r.value);
+  QR_RETURN_IF_ERROR(CheckAcyclic(scope));
+  return b;
+}
+
+Status BodyReader::DeclareInitializers(const RawGraph& raw, Scope& scope) {
+  for (const FieldSlice field : raw.initializers) {
+    QR_ASSIGN_OR_RETURN(ParsedTensor parsed,
+                        ParseTensor(ContentOf(field), tensors_, "an initializer without name"));
+    if (parsed.name.empty()) return Invalid("an initializer has no name");
+    ValueId v;
+    QR_RETURN_IF_ERROR(AddNamed(scope, parsed.name, &v));
+    if (parsed.tensor.valid()) {
+      graph_.SetConstant(v, parsed.tensor);
+    } else {
+      carried_.resize(graph_.num_values());
+      carried_[v.index] = true;
+    }
+    source_.has_external = source_.has_external || parsed.external;
+    source_of(scope.body)
+        .initializers.push_back({v, field, std::move(parsed.tensor), parsed.external});
+  }
+  for (const FieldSlice field : raw.sparse) {
+    const std::string_view values =
+        FindBytes(ContentOf(field), SparseTensorProto::kValuesFieldNumber);
+    if (!IsWellFormed(ContentOf(field)) || !IsWellFormed(values)) {
+      return Invalid("a sparse initializer is damaged");
+    }
+    const std::string_view name = TensorName(values);
+    if (name.empty()) return Invalid("a sparse initializer has no name");
+    ValueId v;
+    QR_RETURN_IF_ERROR(AddNamed(scope, name, &v));
+    carried_.resize(graph_.num_values());
+    carried_[v.index] = true;
+    source_of(scope.body).sparse.push_back({v, field});
+  }
+  return {};
+}
+
+Status BodyReader::DeclareInputs(const RawGraph& raw, Scope& scope) {
+  for (const FieldSlice field : raw.inputs) {
+    QR_ASSIGN_OR_RETURN(const ValueInfo info, ParseValueInfo(ContentOf(field), graph_));
+    ValueId v = scope.names.Find(info.name);
+    if (!v.valid()) {
+      QR_RETURN_IF_ERROR(AddNamed(scope, info.name, &v));
+    } else if (graph_.IsInput(v)) {
+      return Invalid(fmt::format("the graph has two inputs `{}`", Printable(info.name)));
+    }
+    graph_.AddInput(scope.body, v);
+    Declare(v, info.type);
+    source_of(scope.body).inputs.push_back({.value = v, .field = field});
+  }
+  return {};
+}
+
+Result<BodyId> BodyReader::ReadSubgraph(std::string_view message, Scope& scope) {
+  if (scope.depth >= kMaxSubgraphDepth) {
+    return Invalid(fmt::format("subgraphs are nested more than {} levels deep", kMaxSubgraphDepth));
+  }
+  const BodyId body = graph_.AddBody(BodyKind::kSubgraph, scope.body);
+  QR_RETURN_IF_ERROR(ReadGraph(message, body, &scope, scope.depth + 1));
+  return body;
+}
+
+Status BodyReader::ReadOutputs(const RawGraph& raw, Scope& scope) {
+  for (const FieldSlice field : raw.outputs) {
+    QR_ASSIGN_OR_RETURN(const ValueInfo info, ParseValueInfo(ContentOf(field), graph_));
+    QR_RETURN_IF_ERROR(AddOutput(info.name, scope));
+    const size_t i = graph_.body(scope.body).outputs.size() - 1;
+    const ValueId v = graph_.output(scope.body, i);
+    if (graph_.body_of(v) == scope.body) Declare(v, info.type);
+    source_of(scope.body).outputs.push_back({.value = v, .field = field});
+  }
+  return {};
+}
+
+Status BodyReader::AddOutput(std::string_view name, Scope& scope) {
+  const ValueId v = Resolve(name, scope);
+  if (!v.valid()) {
+    const Body& body = graph_.body(scope.body);
+    return Invalid(fmt::format("the output `{}` of {} `{}` is produced by nothing", Printable(name),
+                               body.kind == BodyKind::kFunction ? "function" : "graph",
+                               Printable(body.name)));
+  }
+  graph_.AddOutput(scope.body, v);
+  return {};
+}
+
+Status BodyReader::ReadValueInfos(const std::vector<FieldSlice>& fields, Scope& scope) {
+  std::vector<ValueRecord>& records = source_of(scope.body).value_infos;
+  for (const FieldSlice field : fields) {
+    QR_ASSIGN_OR_RETURN(const ValueInfo info, ParseValueInfo(ContentOf(field), graph_));
+    const ValueId v = scope.names.Find(info.name);
+    if (!v.valid()) continue;  // about nothing: an unchanged file keeps it, a changed one does not
+    Declare(v, info.type);
+    records.push_back({.value = v, .field = field});
+  }
+  return {};
+}
+
+// What is said twice (an output that is in value_info too) must not lose what the first time knew.
+void BodyReader::Declare(ValueId value, const TypeInfo& type) {
+  const TypeInfo& old = graph_.declared(value);
+  if (type.is_tensor && type.dtype == DType::kUndefined && !type.has_rank) return;
+  if (type.dtype == old.dtype && old.has_rank && !type.has_rank) return;
+  graph_.SetDeclared(value, type);
+}
+
+Status BodyReader::ReadAnnotations(const RawGraph& raw, Scope& scope) {
+  using onnx::TensorAnnotation;
+  for (const FieldSlice field : raw.annotations) {
+    AnnotationRecord record{.field = field, .values = {}};
+    const auto add = [&](std::string_view name) {
+      record.values.push_back(Resolve(name, scope));
+      record.known = record.known && record.values.back().valid();
+    };
+    WireReader fields(ContentOf(field));
+    while (const WireField* f = fields.Next()) {
+      if (f->IsBytes(TensorAnnotation::kTensorNameFieldNumber)) add(f->bytes);
+      if (f->IsBytes(TensorAnnotation::kQuantParameterTensorNamesFieldNumber)) {
+        add(FindBytes(f->bytes, KeyValue::kValueFieldNumber));
+      }
+    }
+    if (!fields.ok()) return Invalid("a quantization annotation is damaged");
+    source_of(scope.body).annotations.push_back(std::move(record));
+  }
+  return {};
+}
+
+// A file whose nodes are in order has no cycle; only others are worth the search.
+Status BodyReader::CheckAcyclic(const Scope& scope) {
+  if (scope.sorted) return {};
+  const auto order = TopologicalOrder(graph_, scope.body);
+  return order.ok() ? Status() : order.status();
+}
+
+ValueId BodyReader::Resolve(std::string_view name, Scope& scope) {
+  for (Scope* s = &scope; s != nullptr; s = s->outer) {
+    const ValueId v = s->names.Find(name);
+    if (!v.valid()) continue;
+    const bool carried = v.index < carried_.size() && carried_[v.index];
+    if (!graph_.producer(v).valid() && !graph_.IsInput(v) && graph_.constant(v) == nullptr &&
+        !carried) {
+      s->sorted = false;
+    }
+    return v;
+  }
+  return ValueId();
+}
+
+}  // namespace qrewrite

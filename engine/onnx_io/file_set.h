@@ -1,0 +1,39 @@
+// FileSet: output files that appear together, or not at all.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/onnx_io/output_file.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+class FileSet {
+ public:
+  FileSet() = default;
+  FileSet(const FileSet&) = delete;
+  FileSet& operator=(const FileSet&) = delete;
+  ~FileSet();  // takes back what was not committed
+
+  // Adds a file at `path`. Missing folders below `root` are made.
+  Result<OutputFile*> Add(const std::string& root, const std::string& path);
+  // Files appear in the order in which they were added.
+  Status Commit();
+
+ private:
+  Status MakeFolders(const std::string& root, const std::string& path);
+
+  struct Entry {
+    std::string path;
+    std::unique_ptr<OutputFile> file;
+    bool existed = false;
+    bool committed = false;
+  };
+  std::vector<Entry> entries_;
+  std::vector<std::string> folders_;  // that were made here
+  bool complete_ = false;
+};
+
+}  // namespace qrewrite

@@ -1,0 +1,82 @@
+#include "engine/onnx_io/model_file.h"
+
+#include <utility>
+
+#include "engine/base/diagnostics.h"
+#include "engine/onnx_io/external_data.h"
+#include "engine/onnx_io/mapped_file.h"
+#include "engine/onnx_io/output_file.h"
+#include "engine/onnx_io/reader.h"
+#include "engine/onnx_io/source.h"
+#include "engine/onnx_io/writer.h"
+
+namespace qrewrite {
+namespace {
+
+// The same status with the file in front of every message that has no place yet.
+Status InFile(const Status& status, const std::string& path) {
+  if (status.ok() || path.empty()) return status;
+  std::vector<Diagnostic> diagnostics = status.diagnostics();
+  for (Diagnostic& d : diagnostics) {
+    if (d.span.file.empty()) d.span.file = Printable(path, 1000);
+  }
+  return {status.code(), std::move(diagnostics)};
+}
+
+class OnnxModelFile : public ModelFile {
+ public:
+  OnnxModelFile(std::string path, std::shared_ptr<const MappedFile> file,
+                std::shared_ptr<const void> owner, std::string folder)
+      : path_(std::move(path)), file_(std::move(file)), external_(std::move(folder)),
+        tensors_{std::move(owner), &external_} {}
+
+  Status Load(std::string_view bytes) {
+    return InFile(ReadModel(bytes, tensors_, graph_, source_), path_);
+  }
+
+  Graph& graph() override { return graph_; }
+  const Graph& graph() const override { return graph_; }
+  std::string_view source_bytes() const override { return source_.bytes; }
+  bool has_external_data() const override { return source_.has_external; }
+
+  Status Write(const std::string& path, const WriteOptions& options) override {
+    const Status status = writer().Write(path, options);
+    // Other faults are about the file that is written, and name it.
+    return status.code() == StatusCode::kInvalidModel ? InFile(status, path_) : status;
+  }
+  Result<std::string> Serialize() override {
+    Result<std::string> bytes = writer().Serialize();
+    if (!bytes.ok()) return InFile(bytes.status(), path_);
+    return bytes;
+  }
+
+ private:
+  Writer writer() const { return {graph_, source_, tensors_, file_}; }
+
+  std::string path_;  // empty: from bytes
+  std::shared_ptr<const MappedFile> file_;
+  ExternalData external_;
+  TensorSource tensors_;
+  Graph graph_;
+  ModelSource source_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ModelFile>> ModelFile::Read(const std::string& path) {
+  QR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  const std::string_view bytes = file->bytes();
+  auto model = std::make_unique<OnnxModelFile>(path, file, file, FolderOf(path));
+  QR_RETURN_IF_ERROR(model->Load(bytes));
+  return std::unique_ptr<ModelFile>(std::move(model));
+}
+
+Result<std::unique_ptr<ModelFile>> ModelFile::Parse(std::shared_ptr<const std::string> bytes,
+                                                    const ReadOptions& options) {
+  const std::string_view view = *bytes;
+  auto model = std::make_unique<OnnxModelFile>("", nullptr, std::move(bytes), options.external_folder);
+  QR_RETURN_IF_ERROR(model->Load(view));
+  return std::unique_ptr<ModelFile>(std::move(model));
+}
+
+}  // namespace qrewrite

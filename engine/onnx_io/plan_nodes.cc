@@ -1,0 +1,197 @@
+// Nodes and their attributes.
+#include <algorithm>
+
+#include <onnx/onnx_pb.h>
+
+#include "engine/onnx_io/attributes.h"
+#include "engine/onnx_io/planner.h"
+#include "engine/onnx_io/wire.h"
+
+namespace qrewrite {
+namespace {
+
+using onnx::AttributeProto;
+using onnx::FunctionProto;
+using onnx::NodeProto;
+
+// What the graph says about a node; the rest of a NodeProto is kept.
+bool IsInGraph(int field) {
+  return field == NodeProto::kInputFieldNumber || field == NodeProto::kOutputFieldNumber ||
+         field == NodeProto::kNameFieldNumber || field == NodeProto::kAttributeFieldNumber;
+}
+
+// The doc string and fields newer than this program stay with an attribute whose value changed.
+bool StaysWithAttribute(int field) {
+  return field == AttributeProto::kDocStringFieldNumber ||
+         field > AttributeProto::kSparseTensorsFieldNumber;
+}
+
+// Inputs or outputs without absent ones at the end.
+template <class At>
+void PutNames(std::string& text, int number, const Graph& graph, size_t count, At at) {
+  while (count > 0 && !at(count - 1).valid()) --count;
+  for (size_t i = 0; i < count; ++i) {
+    PutBytes(text, number, at(i).valid() ? std::string_view(graph.name(at(i))) : "");
+  }
+}
+
+// Values that need neither graphs nor tensors, as fields of an AttributeProto.
+struct SpellSimple {
+  std::string& out;
+
+  void operator()(float v) const { PutFloat(out, AttributeProto::kFFieldNumber, v); }
+  void operator()(int64_t v) const { PutInt(out, AttributeProto::kIFieldNumber, v); }
+  void operator()(const std::string& v) const { PutBytes(out, AttributeProto::kSFieldNumber, v); }
+  void operator()(const std::vector<float>& list) const {
+    for (const float v : list) PutFloat(out, AttributeProto::kFloatsFieldNumber, v);
+  }
+  void operator()(const std::vector<int64_t>& list) const {
+    for (const int64_t v : list) PutInt(out, AttributeProto::kIntsFieldNumber, v);
+  }
+  void operator()(const std::vector<std::string>& list) const {
+    for (const std::string& v : list) PutBytes(out, AttributeProto::kStringsFieldNumber, v);
+  }
+  void operator()(const AttrReference& v) const {
+    PutBytes(out, AttributeProto::kRefAttrNameFieldNumber, v.name);
+  }
+  void operator()(const AttrOpaque& v) const {
+    WireReader fields(v.bytes);
+    while (const WireField* f = fields.Next()) {
+      const bool is_kind = f->number == AttributeProto::kTypeFieldNumber && v.kind != AttrKind::kUndefined;
+      if (f->number != AttributeProto::kNameFieldNumber && !is_kind) out += f->whole;
+    }
+  }
+  template <class T>
+  void operator()(const T&) const {}  // nothing, tensors, graphs
+};
+
+}  // namespace
+
+Status Planner::PlanNodes(BodyId b, int number, std::vector<NodeId>& order, Rope& out) {
+  QR_ASSIGN_OR_RETURN(order, TopologicalOrder(graph_, b));
+  for (const NodeId n : order) QR_RETURN_IF_ERROR(PlanNode(n, number, out));
+  return {};
+}
+
+// Subgraphs are always spelled again: what changed in them does not show on their node.
+bool Planner::CanCopy(NodeId n) const {
+  if (n.index >= source_.nodes.size() || graph_.dirty(n)) return false;
+  if (source_.external_nodes.contains(n)) return false;
+  const size_t inputs = graph_.num_inputs(n);
+  if (inputs > 0 && !graph_.input(n, inputs - 1).valid()) return false;
+  for (const Attribute& a : graph_.attributes(n)) {
+    const AttrKind kind = KindOf(a.value);
+    if (kind == AttrKind::kGraph || kind == AttrKind::kGraphs) return false;
+  }
+  return true;
+}
+
+Status Planner::PlanNode(NodeId n, int number, Rope& out) {
+  if (CanCopy(n)) {
+    out.AddSlice(source_.nodes[n.index]);
+    return {};
+  }
+  std::string text;
+  PutNames(text, NodeProto::kInputFieldNumber, graph_, graph_.num_inputs(n),
+           [&](size_t i) { return graph_.input(n, i); });
+  PutNames(text, NodeProto::kOutputFieldNumber, graph_, graph_.num_outputs(n),
+           [&](size_t i) { return graph_.output(n, i); });
+  if (!graph_.name(n).empty()) PutBytes(text, NodeProto::kNameFieldNumber, graph_.name(n));
+  const std::string_view original = source_of(n);
+  if (original.empty()) {
+    const OpName& op = graph_.op_name(graph_.op(n));
+    PutBytes(text, NodeProto::kOpTypeFieldNumber, op.name);
+    if (!op.domain.empty()) PutBytes(text, NodeProto::kDomainFieldNumber, op.domain);
+  }
+  Rope node(storage_);
+  node.AddCopy(text);
+  QR_RETURN_IF_ERROR(PlanAttributes(n, original, node));
+  WireReader fields(original);
+  while (const WireField* f = fields.Next()) {
+    if (!IsInGraph(f->number)) node.AddSlice(f->whole);
+  }
+  out.AddMessage(number, node);
+  return {};
+}
+
+Status Planner::PlanAttributes(NodeId n, std::string_view original, Rope& out) {
+  const Attributes& now = graph_.attributes(n);
+  std::vector<const AttrValue*> done;
+  WireReader fields(original);
+  while (const WireField* f = fields.Next()) {
+    if (!f->IsBytes(NodeProto::kAttributeFieldNumber)) continue;
+    const AttributeHeader header = ParseAttributeHeader(f->bytes);
+    const AttrValue* value = now.Find(header.name);
+    if (value == nullptr) continue;
+    done.push_back(value);
+    bool same = false;
+    if (!header.has_graphs) {
+      const auto old = ParseAttribute(
+          f->bytes, tensors_, [] { return std::string(); },
+          [](std::string_view) -> Result<BodyId> { return BodyId(); });
+      same = old.ok() && !old->external && Equal(old->attribute.value, *value);
+    }
+    if (same) {
+      out.AddSlice(f->whole);
+    } else {
+      QR_RETURN_IF_ERROR(PlanAttribute({std::string(header.name), *value}, f->bytes, out));
+    }
+  }
+  for (const Attribute& a : now) {
+    if (std::find(done.begin(), done.end(), &a.value) != done.end()) continue;
+    QR_RETURN_IF_ERROR(PlanAttribute(a, {}, out));
+  }
+  return {};
+}
+
+Status Planner::PlanAttribute(const Attribute& attribute, std::string_view original, Rope& out) {
+  std::string text;
+  PutBytes(text, AttributeProto::kNameFieldNumber, attribute.name);
+  std::visit(SpellSimple{text}, attribute.value);
+  const AttrKind kind = KindOf(attribute.value);
+  if (kind != AttrKind::kUndefined) {
+    PutInt(text, AttributeProto::kTypeFieldNumber, static_cast<int64_t>(kind));
+  }
+  WireReader fields(original);
+  while (const WireField* f = fields.Next()) {
+    if (StaysWithAttribute(f->number)) text += f->whole;
+  }
+  Rope content(storage_);
+  content.AddCopy(text);
+  const auto add_graph = [&](BodyId body, int number) -> Status {
+    Rope graph(storage_);
+    QR_RETURN_IF_ERROR(PlanGraph(body, graph));
+    content.AddMessage(number, graph);
+    return {};
+  };
+  if (const auto* tensor = std::get_if<Tensor>(&attribute.value)) {
+    const std::string_view old = FindBytes(original, AttributeProto::kTFieldNumber);
+    QR_RETURN_IF_ERROR(
+        PlanTensor(*tensor, TensorName(old), old, AttributeProto::kTFieldNumber, content));
+  } else if (const auto* tensors = std::get_if<std::vector<Tensor>>(&attribute.value)) {
+    for (const Tensor& t : *tensors) {
+      QR_RETURN_IF_ERROR(PlanTensor(t, {}, {}, AttributeProto::kTensorsFieldNumber, content));
+    }
+  } else if (const auto* body = std::get_if<BodyId>(&attribute.value)) {
+    QR_RETURN_IF_ERROR(add_graph(*body, AttributeProto::kGFieldNumber));
+  } else if (const auto* bodies = std::get_if<std::vector<BodyId>>(&attribute.value)) {
+    for (const BodyId b : *bodies) {
+      QR_RETURN_IF_ERROR(add_graph(b, AttributeProto::kGraphsFieldNumber));
+    }
+  }
+  out.AddMessage(NodeProto::kAttributeFieldNumber, content);
+  return {};
+}
+
+Status Planner::PlanConstantNode(ValueId v, Rope& out) {
+  std::string text;
+  PutBytes(text, NodeProto::kOutputFieldNumber, graph_.name(v));
+  PutBytes(text, NodeProto::kOpTypeFieldNumber, "Constant");
+  Rope node(storage_);
+  node.AddCopy(text);
+  QR_RETURN_IF_ERROR(PlanAttribute({"value", *graph_.constant(v)}, {}, node));
+  out.AddMessage(FunctionProto::kNodeFieldNumber, node);
+  return {};
+}
+
+}  // namespace qrewrite

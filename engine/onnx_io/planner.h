@@ -1,0 +1,88 @@
+// Planner: spells the present state of a Graph as a ModelProto, without writing it yet.
+//
+// What did not change is a slice of the source. What did change is spelled from the graph, and keeps
+// what the source says beyond it: doc strings, metadata, unknown fields.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/onnx_io/rope.h"
+#include "engine/onnx_io/source.h"
+#include "engine/onnx_io/tensors.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+struct PlanOptions {
+  // Name of the data file for tensors of at least `external_threshold` bytes; empty: all stay inside.
+  std::string data_file;
+  uint64_t external_threshold = 1024;
+};
+
+// A tensor of the data file.
+struct DataItem {
+  Tensor tensor;
+  uint64_t offset = 0;
+};
+
+class Planner {
+ public:
+  Planner(const Graph& graph, const ModelSource& source, const TensorSource& tensors,
+          PlanOptions options);
+
+  // The ModelProto. Errors: a cycle in the graph; a tensor that cannot be computed. The planner must
+  // outlive the rope.
+  Result<Rope> PlanModel();
+  const std::vector<DataItem>& data() const { return data_; }
+
+ private:
+  // Spells entries of an opset import list that starts as `original` fields.
+  class OpsetImports;
+
+  Status PlanGraph(BodyId body, Rope& out);
+  Status PlanFunction(BodyId body, Rope& out);
+  // The nodes of a body as fields `number` of `out`, in topological order, which goes to `order`.
+  Status PlanNodes(BodyId body, int number, std::vector<NodeId>& order, Rope& out);
+  Status PlanNode(NodeId n, int number, Rope& out);
+  Status PlanAttributes(NodeId n, std::string_view original, Rope& out);
+  Status PlanAttribute(const Attribute& attribute, std::string_view original, Rope& out);
+  Status PlanConstantNode(ValueId v, Rope& out);
+  Status PlanInitializers(BodyId body, Rope& out);
+  Status PlanInitializer(const TensorRecord& record, Rope& out);
+  Status PlanTensor(Tensor tensor, std::string_view name, std::string_view original, int number,
+                    Rope& out);
+  void PlanSparse(BodyId body, Rope& out);
+  void PlanInputs(BodyId body, Rope& out);
+  void PlanOutputs(BodyId body, Rope& out);
+  void PlanValueInfos(BodyId body, int number, const std::vector<NodeId>& order, Rope& out);
+  void PlanAnnotations(BodyId body, Rope& out);
+  void PlanDeclaration(ValueId v, const ValueRecord* record, int number, Rope& out);
+
+  const BodySource& source_of(BodyId body) const;
+  std::string_view source_of(NodeId n) const;  // a NodeProto, or "" if it is new
+  bool CanCopy(NodeId n) const;
+  // Is there still something behind the value: a node, a tensor, an input?
+  bool IsPresent(ValueId v) const;
+  bool IsUnchanged(const ValueRecord& record) const;
+
+  const Graph& graph_;
+  const ModelSource& source_;
+  const TensorSource& tensors_;
+  const PlanOptions options_;
+  RopeStorage storage_;
+  std::vector<DataItem> data_;
+  uint64_t data_size_ = 0;
+  std::vector<uint8_t> carried_;    // by ValueId: a tensor that is only carried
+  std::vector<uint8_t> announced_;  // by ValueId: has a type in value_info or outputs already
+  std::vector<uint8_t> initialized_;  // by ValueId: was written as an initializer
+};
+
+// Are these the same bytes under the same type, as far as can be told without reading them?
+bool IsSameTensor(const Tensor& a, const Tensor& b);
+
+}  // namespace qrewrite

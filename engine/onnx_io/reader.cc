@@ -1,0 +1,92 @@
+#include "engine/onnx_io/reader.h"
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include "engine/base/diagnostics.h"
+#include "engine/onnx_io/body_reader.h"
+#include "engine/onnx_io/wire.h"
+
+namespace qrewrite {
+namespace {
+
+using onnx::ModelProto;
+using onnx::OperatorSetIdProto;
+
+// Models before this IR version have no opset_import; they use version 1 of the default domain.
+constexpr int64_t kFirstIrWithOpsets = 3;
+
+Status Invalid(std::string message) { return {StatusCode::kInvalidModel, std::move(message)}; }
+
+Status SplitModel(std::string_view bytes, ModelSource& source) {
+  if (bytes.empty()) return Invalid("the file is empty: there is no graph in it");
+  WireReader fields(bytes);
+  while (const WireField* f = fields.Next()) {
+    source.fields.push_back({.number = f->number, .field = f->whole, .function = {}});
+    if (f->IsVarint(ModelProto::kIrVersionFieldNumber)) {
+      source.ir_version = static_cast<int64_t>(f->value);
+    }
+  }
+  if (!fields.ok()) {
+    return Invalid(fmt::format("the file is no ONNX model, or it is damaged or cut off (at byte {} "
+                               "of {})", fields.offset(), bytes.size()));
+  }
+  return {};
+}
+
+bool IsMessage(const ModelField& field, int number) {
+  WireReader reader(field.field);
+  const WireField* f = reader.Next();
+  return f != nullptr && f->IsBytes(number);
+}
+
+}  // namespace
+
+Status ReadOpsetImport(std::string_view message, std::map<std::string, int64_t>& imports,
+                       std::string_view who) {
+  std::string_view domain;
+  int64_t version = 0;
+  WireReader fields(message);
+  while (const WireField* f = fields.Next()) {
+    if (f->IsBytes(OperatorSetIdProto::kDomainFieldNumber)) domain = f->bytes;
+    if (f->IsVarint(OperatorSetIdProto::kVersionFieldNumber)) {
+      version = static_cast<int64_t>(f->value);
+    }
+  }
+  if (!fields.ok()) return Invalid(fmt::format("an opset import of {} is damaged", who));
+  const auto [it, added] = imports.try_emplace(std::string(CanonicalDomain(domain)), version);
+  if (!added && it->second != version) {
+    return Invalid(fmt::format("{} imports the domain `{}` in the versions {} and {}", who,
+                               Printable(it->first), it->second, version));
+  }
+  return {};
+}
+
+Status ReadModel(std::string_view bytes, const TensorSource& tensors, Graph& graph,
+                 ModelSource& source) {
+  source.bytes = bytes;
+  QR_RETURN_IF_ERROR(SplitModel(bytes, source));
+  graph.ir_version = source.ir_version;
+  BodyReader reader(tensors, graph, source);
+  bool has_graph = false;
+  for (ModelField& field : source.fields) {
+    const std::string_view content = ContentOf(field.field);
+    if (IsMessage(field, ModelProto::kOpsetImportFieldNumber)) {
+      QR_RETURN_IF_ERROR(ReadOpsetImport(content, graph.opset(), "the model"));
+    } else if (IsMessage(field, ModelProto::kFunctionsFieldNumber)) {
+      QR_ASSIGN_OR_RETURN(field.function, reader.ReadFunction(content));
+    } else if (IsMessage(field, ModelProto::kGraphFieldNumber)) {
+      if (has_graph) return Invalid("the model has two graphs");
+      has_graph = true;
+      QR_RETURN_IF_ERROR(reader.ReadMainGraph(content));
+    }
+  }
+  if (!has_graph) return Invalid("the file is no ONNX model: there is no graph in it");
+  if (graph.opset().empty() && graph.ir_version < kFirstIrWithOpsets) graph.opset()[""] = 1;
+  source.bodies.resize(graph.num_bodies());
+  source.nodes.resize(graph.num_nodes());
+  graph.ClearDirty();
+  return {};
+}
+
+}  // namespace qrewrite

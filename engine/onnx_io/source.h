@@ -1,0 +1,69 @@
+// ModelSource: what the file says beyond the Graph, as slices of it, so that the writer can put it back.
+//
+// Tables are indexed by the ids of the Graph: what has no entry was made after reading.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/base/ids.h"
+#include "engine/graph/type.h"
+#include "engine/tensor/tensor.h"
+
+namespace qrewrite {
+
+// Fields are kept whole (with tag and length): WireField::whole.
+using FieldSlice = std::string_view;
+
+struct ValueRecord {  // a ValueInfoProto: input, output or value_info
+  ValueId value;
+  FieldSlice field;
+  const TypeInfo* declared = nullptr;  // Graph::declared(value) after reading: interned, so the
+                                       // address tells whether it changed
+};
+
+struct TensorRecord {  // a TensorProto: initializer
+  ValueId value;
+  FieldSlice field;
+  Tensor tensor;          // as it was read; not valid: carried only (see ParsedTensor)
+  bool external = false;  // in a data file
+};
+
+struct SparseRecord {  // a SparseTensorProto: a value without tensor
+  ValueId value;
+  FieldSlice field;
+};
+
+struct AnnotationRecord {  // a TensorAnnotation
+  FieldSlice field;
+  std::vector<ValueId> values;  // all that it names
+  bool known = true;            // whether each of them exists
+};
+
+struct BodySource {
+  std::vector<ValueRecord> inputs, outputs, value_infos;
+  std::vector<TensorRecord> initializers;
+  std::vector<SparseRecord> sparse;
+  std::vector<AnnotationRecord> annotations;
+  std::vector<FieldSlice> others;  // every other field, in file order
+};
+
+struct ModelField {
+  int number = 0;
+  FieldSlice field;
+  BodyId function;  // of a `functions` field
+};
+
+struct ModelSource {
+  std::string_view bytes;
+  std::vector<ModelField> fields;         // of ModelProto, in file order
+  std::vector<FieldSlice> nodes;          // by NodeId
+  std::vector<BodySource> bodies;         // by BodyId
+  std::unordered_set<NodeId> external_nodes;  // with an attribute whose tensor is in a data file
+  int64_t ir_version = 0;
+  bool has_external = false;
+};
+
+}  // namespace qrewrite
