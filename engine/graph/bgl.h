@@ -1,11 +1,15 @@
-// A body of a Graph as a Boost.Graph model: VertexListGraph, EdgeListGraph and BidirectionalGraph with
-// property maps.
+// A body of a Graph as a Boost.Graph model, so that BGL's algorithms run on it.
 //
 // Vertices are the live nodes of the body. An edge goes from the node that produces a value to each
 // node that reads it; a reader inside a subgraph counts as the node of this body that owns it. One
 // edge a read, so parallel edges occur. Constants and inputs are no vertices.
 //
-// The view holds no state but the list of vertices; do not change the graph while iterating.
+//   BodyLinks   BidirectionalGraph; costs nothing to make: for searches that stay local
+//   BodyView    VertexListGraph, EdgeListGraph and BidirectionalGraph with property maps; making one
+//               lists the nodes of the body
+//
+// Edges are read off the operand slots and use lists of the graph while an iterator advances; do not
+// change the graph meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -24,24 +28,37 @@
 
 namespace qrewrite {
 
-class BodyView {
+class BodyLinks {
  public:
-  BodyView(const Graph& graph, BodyId body);
+  BodyLinks(const Graph& graph, BodyId body) : graph_(&graph), body_(body) {}
 
   const Graph& graph() const { return *graph_; }
   BodyId body() const { return body_; }
-  const std::vector<NodeId>& nodes() const { return nodes_; }
 
-  // What a node reads, subgraphs included: the producers in this body, in order of the inputs, then
-  // of the subgraphs' nodes and outputs.
-  std::vector<NodeId> ReadFrom(NodeId node) const;
-  // The nodes of this body that read an output of `node`, in order of outputs and uses.
-  std::vector<NodeId> ReadBy(NodeId node) const;
+  // The node of this body that produces `v`, or an invalid id.
+  NodeId LocalProducer(ValueId v) const {
+    return v.valid() && graph_->body_of(v) == body_ ? graph_->producer(v) : NodeId();
+  }
+  // The node of this body that reads through `use`, itself or in a subgraph, or an invalid id.
+  NodeId LocalReader(UseId use) const;
+  // Producers in this body of what the subgraphs of `node` read, in order of their nodes.
+  std::vector<NodeId> Captured(NodeId node) const;
 
  private:
   const Graph* graph_;
   BodyId body_;
+};
+
+class BodyView : public BodyLinks {
+ public:
+  BodyView(const Graph& graph, BodyId body);
+
+  const std::vector<NodeId>& nodes() const { return nodes_; }
+  size_t index(NodeId node) const { return index_[graph().position(node)]; }
+
+ private:
   std::vector<NodeId> nodes_;
+  std::vector<uint32_t> index_;  // by position in the body
 };
 
 struct BodyEdge {
@@ -49,53 +66,125 @@ struct BodyEdge {
   friend bool operator==(const BodyEdge&, const BodyEdge&) = default;
 };
 
-// Edges of one vertex; the list is made when the range is, and shared by its iterators.
-class BodyEdgeIterator
-    : public boost::iterator_facade<BodyEdgeIterator, BodyEdge, boost::forward_traversal_tag, BodyEdge> {
+// Edges into one node: in order of its inputs, then of what its subgraphs read.
+class BodyInEdgeIterator
+    : public boost::iterator_facade<BodyInEdgeIterator, BodyEdge, boost::forward_traversal_tag,
+                                    BodyEdge> {
  public:
-  BodyEdgeIterator() = default;
-  BodyEdgeIterator(std::shared_ptr<const std::vector<BodyEdge>> edges, size_t at)
-      : edges_(std::move(edges)), at_(at) {}
+  BodyInEdgeIterator() = default;
+  BodyInEdgeIterator(const BodyLinks& links, NodeId node);  // the first edge
+  static BodyInEdgeIterator End(const BodyLinks& links, NodeId node);
 
  private:
   friend class boost::iterator_core_access;
-  BodyEdge dereference() const { return (*edges_)[at_]; }
-  bool equal(const BodyEdgeIterator& other) const { return at_ == other.at_; }
-  void increment() { ++at_; }
+  static constexpr uint32_t kEnd = 0xffffffffu;
 
-  std::shared_ptr<const std::vector<BodyEdge>> edges_;
-  size_t at_ = 0;
+  BodyEdge dereference() const { return {from_, node_}; }
+  bool equal(const BodyInEdgeIterator& other) const { return at_ == other.at_; }
+  void increment() {
+    ++at_;
+    Settle();
+  }
+  void Settle();  // goes to the next slot that is an edge, from `at_` on
+
+  const Graph* graph_ = nullptr;
+  BodyId body_;
+  NodeId node_, from_;
+  uint32_t at_ = kEnd;  // operand slot, then index into what is captured behind them
+  std::shared_ptr<const std::vector<NodeId>> captured_;  // only of nodes with subgraphs
 };
 
-using BodyEdgeRange = std::pair<BodyEdgeIterator, BodyEdgeIterator>;
-using BodyVertexRange =
-    std::pair<std::vector<NodeId>::const_iterator, std::vector<NodeId>::const_iterator>;
+// Edges out of one node: in order of its outputs and their uses.
+class BodyOutEdgeIterator
+    : public boost::iterator_facade<BodyOutEdgeIterator, BodyEdge, boost::forward_traversal_tag,
+                                    BodyEdge> {
+ public:
+  BodyOutEdgeIterator() = default;
+  BodyOutEdgeIterator(const BodyLinks& links, NodeId node);  // the first edge
+  static BodyOutEdgeIterator End(const BodyLinks& links, NodeId node);
 
-BodyEdgeRange out_edges(NodeId node, const BodyView& view);
-BodyEdgeRange in_edges(NodeId node, const BodyView& view);
-BodyEdgeRange edges(const BodyView& view);
-size_t num_edges(const BodyView& view);
-inline BodyVertexRange vertices(const BodyView& view) {
-  return {view.nodes().begin(), view.nodes().end()};
+ private:
+  friend class boost::iterator_core_access;
+
+  BodyEdge dereference() const { return {node_, to_}; }
+  bool equal(const BodyOutEdgeIterator& other) const { return use_ == other.use_; }
+  void increment();
+  void Settle();  // goes to the next use that is an edge, from `use_` on
+
+  const Graph* graph_ = nullptr;
+  BodyId body_;
+  NodeId node_, to_;
+  uint32_t output_ = 0;
+  UseId use_;  // invalid at the end
+};
+
+// All edges: those out of each vertex in turn.
+class BodyEdgeIterator
+    : public boost::iterator_facade<BodyEdgeIterator, BodyEdge, boost::forward_traversal_tag,
+                                    BodyEdge> {
+ public:
+  BodyEdgeIterator() = default;
+  BodyEdgeIterator(const BodyView& view, size_t vertex);
+
+ private:
+  friend class boost::iterator_core_access;
+
+  BodyEdge dereference() const { return *out_; }
+  bool equal(const BodyEdgeIterator& other) const {
+    return vertex_ == other.vertex_ && out_ == other.out_;
+  }
+  void increment();
+  void Settle();  // skips vertices without edges
+
+  const BodyView* view_ = nullptr;
+  size_t vertex_ = 0;
+  BodyOutEdgeIterator out_;
+};
+
+inline std::pair<BodyOutEdgeIterator, BodyOutEdgeIterator> out_edges(NodeId node,
+                                                                     const BodyLinks& links) {
+  return {BodyOutEdgeIterator(links, node), BodyOutEdgeIterator::End(links, node)};
+}
+inline std::pair<BodyInEdgeIterator, BodyInEdgeIterator> in_edges(NodeId node,
+                                                                  const BodyLinks& links) {
+  return {BodyInEdgeIterator(links, node), BodyInEdgeIterator::End(links, node)};
+}
+inline size_t out_degree(NodeId node, const BodyLinks& links) {
+  const auto [begin, end] = out_edges(node, links);
+  return static_cast<size_t>(std::distance(begin, end));
+}
+inline size_t in_degree(NodeId node, const BodyLinks& links) {
+  const auto [begin, end] = in_edges(node, links);
+  return static_cast<size_t>(std::distance(begin, end));
+}
+inline size_t degree(NodeId node, const BodyLinks& links) {
+  return in_degree(node, links) + out_degree(node, links);
+}
+inline NodeId source(const BodyEdge& edge, const BodyLinks&) { return edge.from; }
+inline NodeId target(const BodyEdge& edge, const BodyLinks&) { return edge.to; }
+
+inline auto vertices(const BodyView& view) {
+  return std::pair(view.nodes().begin(), view.nodes().end());
 }
 inline size_t num_vertices(const BodyView& view) { return view.nodes().size(); }
-inline NodeId source(const BodyEdge& edge, const BodyView&) { return edge.from; }
-inline NodeId target(const BodyEdge& edge, const BodyView&) { return edge.to; }
-inline size_t out_degree(NodeId node, const BodyView& view) { return view.ReadBy(node).size(); }
-inline size_t in_degree(NodeId node, const BodyView& view) { return view.ReadFrom(node).size(); }
-inline size_t degree(NodeId node, const BodyView& view) {
-  return in_degree(node, view) + out_degree(node, view);
+inline std::pair<BodyEdgeIterator, BodyEdgeIterator> edges(const BodyView& view) {
+  return {BodyEdgeIterator(view, 0), BodyEdgeIterator(view, view.nodes().size())};
 }
+size_t num_edges(const BodyView& view);
 
-// Property map vertex -> index below Graph::num_nodes().
+// Property map vertex -> index below num_vertices().
 struct NodeIndexMap {
+  const BodyView* view = nullptr;
   using key_type = NodeId;
   using value_type = size_t;
   using reference = size_t;
   using category = boost::readable_property_map_tag;
 };
-inline size_t get(NodeIndexMap, NodeId node) { return node.index; }
-inline NodeIndexMap get(boost::vertex_index_t, const BodyView&) { return {}; }
+inline size_t get(const NodeIndexMap& map, NodeId node) { return map.view->index(node); }
+inline NodeIndexMap get(boost::vertex_index_t, const BodyView& view) { return {&view}; }
+inline size_t get(boost::vertex_index_t, const BodyView& view, NodeId node) {
+  return view.index(node);
+}
 
 // Property map vertex -> operator name (graphviz labels, isomorphism in tests).
 struct NodeOpMap {
@@ -109,34 +198,44 @@ inline std::string get(const NodeOpMap& map, NodeId node) {
   return map.graph->op_name(map.graph->op(node)).text();
 }
 inline NodeOpMap get(boost::vertex_name_t, const BodyView& view) { return {&view.graph()}; }
+inline std::string get(boost::vertex_name_t, const BodyView& view, NodeId node) {
+  return get(NodeOpMap{&view.graph()}, node);
+}
 
-// The body in Graphviz form, operators as labels (write_graphviz over this view).
+// The body in Graphviz form, operators as labels (write_graphviz over a BodyView).
 std::string Graphviz(const Graph& graph, BodyId body);
 
 // Is one of `targets` among the nodes that `from` (nodes of one body) needs, directly or through
-// others? Nodes of subgraphs count as their owners.
+// others, or `from` itself? Nodes of subgraphs count as their owners. Costs what lies upstream of
+// `from`, at most; a target that is found ends the search.
 bool DependsOn(const Graph& graph, BodyId body, const std::vector<NodeId>& from,
                const std::vector<NodeId>& targets);
 
 }  // namespace qrewrite
 
 template <>
-struct boost::graph_traits<qrewrite::BodyView> {
+struct boost::graph_traits<qrewrite::BodyLinks> {
   using vertex_descriptor = qrewrite::NodeId;
   using edge_descriptor = qrewrite::BodyEdge;
   using directed_category = boost::bidirectional_tag;
   using edge_parallel_category = boost::allow_parallel_edge_tag;
+  using traversal_category = boost::bidirectional_graph_tag;
+  using out_edge_iterator = qrewrite::BodyOutEdgeIterator;
+  using in_edge_iterator = qrewrite::BodyInEdgeIterator;
+  using degree_size_type = size_t;
+  using vertex_iterator = void;
+  using edge_iterator = void;
+  using vertices_size_type = size_t;
+  using edges_size_type = size_t;
+  static qrewrite::NodeId null_vertex() { return {}; }
+};
+template <>
+struct boost::graph_traits<qrewrite::BodyView> : boost::graph_traits<qrewrite::BodyLinks> {
   struct traversal_category : boost::bidirectional_graph_tag,
                               boost::vertex_list_graph_tag,
                               boost::edge_list_graph_tag {};
   using vertex_iterator = std::vector<qrewrite::NodeId>::const_iterator;
-  using out_edge_iterator = qrewrite::BodyEdgeIterator;
-  using in_edge_iterator = qrewrite::BodyEdgeIterator;
   using edge_iterator = qrewrite::BodyEdgeIterator;
-  using vertices_size_type = size_t;
-  using edges_size_type = size_t;
-  using degree_size_type = size_t;
-  static qrewrite::NodeId null_vertex() { return {}; }
 };
 template <>
 struct boost::property_map<qrewrite::BodyView, boost::vertex_index_t> {

@@ -62,13 +62,13 @@ void Graph::SetOutput(BodyId b, size_t i, ValueId value) {
 }
 
 void Graph::AddInput(BodyId b, ValueId value) {
-  values_[value.index].input = true;
+  values_[value.index].input = 1;
   bodies_[b.index].inputs.push_back(value);
   changed_ = true;
 }
 
 void Graph::RemoveInput(BodyId b, ValueId value) {
-  values_[value.index].input = false;
+  values_[value.index].input = 0;
   std::erase(bodies_[b.index].inputs, value);
   changed_ = true;
 }
@@ -85,24 +85,42 @@ NodeId Graph::AncestorIn(BodyId b, NodeId node) const {
   return node;
 }
 
-void Graph::RemoveBody(BodyId b) {
-  Body& dead = bodies_[b.index];
-  dead.alive = false;
-  for (const UseId u : dead.outputs) Unlink(u);
-  dead.outputs.clear();
-  // Readers go before what they read.
-  for (auto it = dead.nodes.rbegin(); it != dead.nodes.rend(); ++it) {
-    if (!alive(*it)) continue;
-    for (size_t i = 0; i < num_inputs(*it); ++i) {
-      Unlink(UseId(static_cast<size_t>(nodes_[it->index].first_input + i)));
+void Graph::RemoveBody(BodyId root) {
+  std::vector<BodyId> dead = {root};
+  for (size_t i = 0; i < dead.size(); ++i) {
+    for (const NodeId n : body(dead[i]).nodes) {
+      if (!alive(n) || !HasSubgraphs(n)) continue;
+      for (const BodyId inner : SubgraphsOf(n)) {
+        if (body(inner).owner == n) dead.push_back(inner);
+      }
     }
   }
-  const std::vector<NodeId> nodes = dead.nodes;
-  for (const NodeId n : nodes) {
-    if (alive(n)) RemoveNode(n);
+  // All at once: an inner body may read what an outer one computes.
+  for (const BodyId b : dead) {
+    Body& gone = bodies_[b.index];
+    for (const UseId u : gone.outputs) Unlink(u);
+    for (const ValueId v : gone.constants) Bury(v);
+    for (const ValueId v : gone.inputs) Bury(v);
+    for (const NodeId n : gone.nodes) {
+      if (!alive(n)) continue;
+      Node& node = nodes_[n.index];
+      for (uint32_t i = 0; i < node.num_inputs; ++i) Unlink(UseId(size_t{node.first_input} + i));
+      for (uint32_t i = 0; i < node.num_outputs; ++i) Bury(output(n, i));
+      node.alive = false;
+      node.attributes = Attributes();
+    }
+    gone.outputs.clear();
+    gone.alive = false;
   }
-  for (const ValueId v : bodies_[b.index].constants) values_[v.index].alive = false;
-  for (const ValueId v : bodies_[b.index].inputs) values_[v.index].alive = false;
+}
+
+// Leaves a tombstone.
+void Graph::Bury(ValueId v) {
+  if (!v.valid()) return;
+  Value& value = values_[v.index];
+  value.producer = NodeId();
+  value.tensor = Tensor();
+  value.alive = 0;
 }
 
 // --- values
@@ -144,30 +162,8 @@ void Graph::SetConstant(ValueId v, Tensor tensor) {
 void Graph::RemoveConstant(ValueId v) {
   QR_CHECK(num_uses(v) == 0);
   if (values_[v.index].input) RemoveInput(body_of(v), v);
-  values_[v.index].alive = false;
-  values_[v.index].tensor = Tensor();
+  Bury(v);
   changed_ = true;
-}
-
-uint32_t Graph::InternType(const TypeInfo& type) {
-  uint64_t hash = HashMix(static_cast<uint64_t>(type.dtype) * 4 + type.has_rank * 2 + type.is_tensor,
-                          type.dims.size());
-  for (const Dim dim : type.dims) hash = HashMix(hash, static_cast<uint64_t>(dim.size()));
-  if (type == types_[0]) return 0;
-  std::vector<uint32_t>& same_hash = type_ids_[hash];
-  for (const uint32_t id : same_hash) {
-    if (types_[id] == type) return id;
-  }
-  same_hash.push_back(static_cast<uint32_t>(types_.size()));
-  types_.push_back(type);
-  return same_hash.back();
-}
-
-Dim Graph::SymbolDim(std::string_view name) {
-  const auto [it, added] =
-      symbol_ids_.try_emplace(std::string(name), static_cast<uint32_t>(symbols_.size()));
-  if (added) symbols_.push_back(it->first);
-  return Dim::Symbol(it->second);
 }
 
 // --- uses
@@ -186,6 +182,7 @@ void Graph::Link(UseId u, ValueId v) {
   }
   value.last_use = u;
   ++value.num_uses;
+  if (use.is_output) ++value.num_output_uses;
 }
 
 void Graph::Unlink(UseId u) {
@@ -195,6 +192,7 @@ void Graph::Unlink(UseId u) {
   (use.previous.valid() ? uses_[use.previous.index].next : value.first_use) = use.next;
   (use.next.valid() ? uses_[use.next.index].previous : value.last_use) = use.previous;
   --value.num_uses;
+  if (use.is_output) --value.num_output_uses;
   use.value = ValueId();
   use.previous = use.next = UseId();
 }
@@ -214,13 +212,6 @@ void Graph::TouchUser(UseId u) {
   } else if (body(BodyId(use.user)).owner.valid()) {
     Touch(body(BodyId(use.user)).owner);
   }
-}
-
-bool Graph::IsOutput(ValueId v) const {
-  for (const UseId u : uses(v)) {
-    if (uses_[u.index].is_output) return true;
-  }
-  return false;
 }
 
 void Graph::ReplaceUses(ValueId from, ValueId to) {
@@ -244,6 +235,7 @@ NodeId Graph::AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
   node.attributes = std::move(attributes);
   node.name = std::move(name);
   node.dirty = true;
+  node.position = static_cast<uint32_t>(bodies_[b.index].nodes.size());
   node.first_input = static_cast<uint32_t>(uses_.size());
   node.num_inputs = static_cast<uint32_t>(inputs.size());
   node.first_output = static_cast<uint32_t>(outputs_.size());
@@ -263,8 +255,23 @@ NodeId Graph::AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
   }
   if (node_names_.built && !node.name.empty()) node_names_.next.try_emplace(node.name, 0);
   bodies_[b.index].nodes.push_back(n);
+  AdoptSubgraphs(n);
   changed_ = true;
   return n;
+}
+
+void Graph::AdoptSubgraphs(NodeId n) {
+  bool any = false;
+  for (const Attribute& a : attributes(n)) {
+    if (const auto* one = std::get_if<BodyId>(&a.value)) {
+      bodies_[one->index].owner = n;
+      any = true;
+    } else if (const auto* many = std::get_if<std::vector<BodyId>>(&a.value)) {
+      for (const BodyId b : *many) bodies_[b.index].owner = n;
+      any |= !many->empty();
+    }
+  }
+  nodes_[n.index].has_subgraphs = any;
 }
 
 bool Graph::HasReaders(NodeId n) const {
@@ -276,15 +283,12 @@ bool Graph::HasReaders(NodeId n) const {
 
 void Graph::RemoveNode(NodeId n) {
   QR_CHECK(alive(n) && !HasReaders(n));
-  for (const BodyId b : SubgraphsOf(n)) RemoveBody(b);
+  for (const BodyId b : SubgraphsOf(n)) {
+    if (body(b).owner == n) RemoveBody(b);
+  }
   Node& node = nodes_[n.index];
   for (uint32_t i = 0; i < node.num_inputs; ++i) Unlink(UseId(size_t{node.first_input} + i));
-  for (uint32_t i = 0; i < node.num_outputs; ++i) {
-    const ValueId v = outputs_[node.first_output + i];
-    if (!v.valid()) continue;
-    values_[v.index].producer = NodeId();
-    values_[v.index].alive = false;
-  }
+  for (uint32_t i = 0; i < node.num_outputs; ++i) Bury(output(n, i));
   node.alive = false;
   node.attributes = Attributes();
   changed_ = true;
@@ -298,16 +302,31 @@ void Graph::SetName(NodeId n, std::string name) {
 }
 
 void Graph::SetAttribute(NodeId n, std::string_view name, AttrValue value) {
+  const std::vector<BodyId> before = SubgraphsOf(n);
   nodes_[n.index].attributes.Set(name, std::move(value));
+  DropSubgraphs(n, before);
   Touch(n);
 }
 
 void Graph::EraseAttribute(NodeId n, std::string_view name) {
-  if (nodes_[n.index].attributes.Erase(name)) Touch(n);
+  const std::vector<BodyId> before = SubgraphsOf(n);
+  if (!nodes_[n.index].attributes.Erase(name)) return;
+  DropSubgraphs(n, before);
+  Touch(n);
+}
+
+// After a change of attributes: removes those of the subgraphs `before` it that no attribute holds.
+void Graph::DropSubgraphs(NodeId n, const std::vector<BodyId>& before) {
+  AdoptSubgraphs(n);
+  const std::vector<BodyId> now = SubgraphsOf(n);
+  for (const BodyId b : before) {
+    if (body(b).owner == n && std::find(now.begin(), now.end(), b) == now.end()) RemoveBody(b);
+  }
 }
 
 std::vector<BodyId> Graph::SubgraphsOf(NodeId n) const {
   std::vector<BodyId> bodies;
+  if (!HasSubgraphs(n)) return bodies;
   for (const Attribute& a : attributes(n)) {
     if (const auto* one = std::get_if<BodyId>(&a.value)) bodies.push_back(*one);
     if (const auto* many = std::get_if<std::vector<BodyId>>(&a.value)) {
@@ -328,10 +347,10 @@ void Graph::SetInput(NodeId n, size_t i, ValueId value) {
 void Graph::SetProducer(ValueId v, NodeId n, uint32_t index) {
   const ValueId former = output(n, index);
   if (former == v) return;
+  QR_CHECK(alive(v) && !constant(v) && !IsInput(v));
   if (former.valid()) {
     QR_CHECK(num_uses(former) == 0);
-    values_[former.index].producer = NodeId();
-    values_[former.index].alive = false;
+    Bury(former);
   }
   DropProducer(v);
   outputs_[nodes_[n.index].first_output + index] = v;
@@ -352,34 +371,6 @@ void Graph::DropProducer(ValueId v) {
 void Graph::ClearDirty() {
   for (Node& node : nodes_) node.dirty = false;
   changed_ = false;
-}
-
-// --- names
-
-std::string Graph::Fresh(NamePool& pool, std::string_view wish) {
-  std::string name(wish);
-  if (pool.next.try_emplace(name, 0).second) return name;
-  while (true) {
-    const uint32_t number = ++pool.next[std::string(wish)];
-    name = std::string(wish) + "_" + std::to_string(number);
-    if (pool.next.try_emplace(name, 0).second) return name;
-  }
-}
-
-std::string Graph::FreshName(std::string_view wish) {
-  if (!value_names_.built) {
-    value_names_.built = true;
-    for (const Value& value : values_) value_names_.next.try_emplace(value.name, 0);
-  }
-  return Fresh(value_names_, wish);
-}
-
-std::string Graph::FreshNodeName(std::string_view wish) {
-  if (!node_names_.built) {
-    node_names_.built = true;
-    for (const Node& node : nodes_) node_names_.next.try_emplace(node.name, 0);
-  }
-  return Fresh(node_names_, wish);
 }
 
 }  // namespace qrewrite

@@ -89,6 +89,8 @@ class Graph {
   size_t num_bodies() const { return bodies_.size(); }
   const Body& body(BodyId b) const { return bodies_[b.index]; }
   Body& mutable_body(BodyId b) { return bodies_[b.index]; }
+  // A subgraph belongs to the node whose attribute holds it: AddNode and SetAttribute see to that. A
+  // copy of the attributes takes the subgraph along; the node it came from must go then.
   BodyId AddBody(BodyKind kind, BodyId parent);
   void SetOwner(BodyId b, NodeId owner) { bodies_[b.index].owner = owner; }
   ValueId output(BodyId b, size_t i) const { return uses_[body(b).outputs[i].index].value; }
@@ -122,7 +124,7 @@ class Graph {
   bool Overridable(ValueId v) const { return values_[v.index].tensor.valid() && values_[v.index].input; }
   bool alive(ValueId v) const { return values_[v.index].alive; }
 
-  // What the file says (inputs, outputs, value_info): a claim, which may be stale. 
+  // What the file says (inputs, outputs, value_info): a claim, which may be stale.
   const TypeInfo& declared(ValueId v) const { return types_[values_[v.index].declared]; }
   void SetDeclared(ValueId v, const TypeInfo& type) { values_[v.index].declared = InternType(type); }
   uint32_t InternType(const TypeInfo& type);
@@ -133,9 +135,11 @@ class Graph {
   // --- uses
   uint32_t num_uses(ValueId v) const { return values_[v.index].num_uses; }
   User user(UseId u) const;
+  UseId NextUse(UseId u) const { return uses_[u.index].next; }
   class UseRange;
   UseRange uses(ValueId v) const;  // in order of creation; invalid while the list changes
-  bool IsOutput(ValueId v) const;  // an output of the body it lives in (or of an inner one)
+  // An output of the body it lives in (or of an inner one).
+  bool IsOutput(ValueId v) const { return values_[v.index].num_output_uses > 0; }
   void ReplaceUses(ValueId from, ValueId to);  // every reader of `from` reads `to`; O(uses of from)
 
   // --- nodes
@@ -144,7 +148,7 @@ class Graph {
   // Inputs and outputs may be invalid ids: absent. Outputs must have no producer yet.
   NodeId AddNode(BodyId b, OpId op, std::span<const ValueId> inputs, std::span<const ValueId> outputs,
                  Attributes attributes, std::string name);
-  // REQUIRES: no output has a reader. Removes its subgraphs as well.
+  // REQUIRES: no output has a reader. Removes the subgraphs it owns as well.
   void RemoveNode(NodeId n);
   OpId op(NodeId n) const { return nodes_[n.index].op; }
   BodyId body_of(NodeId n) const { return nodes_[n.index].body; }
@@ -154,6 +158,8 @@ class Graph {
   void SetAttribute(NodeId n, std::string_view name, AttrValue value);
   void EraseAttribute(NodeId n, std::string_view name);
   std::vector<BodyId> SubgraphsOf(NodeId n) const;  // in order of attribute name
+  bool HasSubgraphs(NodeId n) const { return nodes_[n.index].has_subgraphs; }
+  uint32_t position(NodeId n) const { return nodes_[n.index].position; }  // in Body::nodes
 
   size_t num_inputs(NodeId n) const { return nodes_[n.index].num_inputs; }
   ValueId input(NodeId n, size_t i) const {
@@ -165,7 +171,8 @@ class Graph {
   bool HasReaders(NodeId n) const;  // of any output
 
   // From now on output `index` of `n` is `v`: the former producer of `v` and the former output of
-  // `n` lose each other (that one must have no readers).
+  // `n` lose each other. REQUIRES: the former output has no readers; `v` is alive, no constant and no
+  // body input.
   void SetProducer(ValueId v, NodeId n, uint32_t index);
   // Takes `v` from its producer; it is then a value without one.
   void DropProducer(ValueId v);
@@ -176,12 +183,14 @@ class Graph {
   void MarkChanged() { changed_ = true; }
   void ClearDirty();
 
-  // A name no value or body input of the model has: `wish`, or `wish` with a number behind it.
+  // A name that no value of the model has or had: `wish`, or `wish` with a number behind it.
   std::string FreshName(std::string_view wish);
   // The same for nodes.
   std::string FreshNodeName(std::string_view wish);
 
  private:
+  friend class GraphVerifier;  // engine/graph/verify.cc
+
   struct Use {
     ValueId value;
     UseId previous, next;
@@ -198,8 +207,9 @@ class Graph {
     uint32_t num_uses = 0;
     BodyId body;
     uint32_t declared = 0;
-    bool input = false;
-    bool alive = true;
+    uint32_t num_output_uses : 30 = 0;  // of num_uses: those that are outputs of a body
+    uint32_t input : 1 = 0;
+    uint32_t alive : 1 = 1;
   };
   struct Node {
     OpId op;
@@ -208,15 +218,20 @@ class Graph {
     uint32_t first_output = 0, num_outputs = 0;
     Attributes attributes;
     std::string name;
+    uint32_t position = 0;
     bool alive = true;
     bool dirty = false;
+    bool has_subgraphs = false;
   };
 
   void Link(UseId u, ValueId v);
   void Unlink(UseId u);
   void Touch(NodeId n) { nodes_[n.index].dirty = changed_ = true; }
   void TouchUser(UseId u);
+  void AdoptSubgraphs(NodeId n);
+  void DropSubgraphs(NodeId n, const std::vector<BodyId>& before);
   void RemoveBody(BodyId b);
+  void Bury(ValueId v);
 
   std::vector<Node> nodes_;
   std::vector<Value> values_;
@@ -248,7 +263,7 @@ class Graph::UseRange {
     Iterator(const Graph* graph, UseId use) : graph_(graph), use_(use) {}
     UseId operator*() const { return use_; }
     Iterator& operator++() {
-      use_ = graph_->uses_[use_.index].next;
+      use_ = graph_->NextUse(use_);
       return *this;
     }
     friend bool operator==(const Iterator& a, const Iterator& b) { return a.use_ == b.use_; }
