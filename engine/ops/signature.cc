@@ -49,6 +49,7 @@ const Signature* Signatures::Find(std::string_view domain, std::string_view name
                                   int64_t version) const {
   const std::vector<Signature>* versions = AllVersions(domain, name);
   if (!versions) return nullptr;
+  if (version <= 0 && !CanonicalDomain(domain).empty()) return &versions->back();
   const auto after = std::ranges::upper_bound(
       *versions, version, {}, [](const Signature& s) { return static_cast<int64_t>(s.since); });
   if (after != versions->begin()) return &*(after - 1);

@@ -85,7 +85,9 @@ class Signatures {
 
   // The signature in force at opset `version` of the domain: the newest one not newer. Null:
   // unknown operator, or not there yet at that version. A deprecated one is returned as such.
-  // Signatures of rule files apply at every version.
+  // Signatures of rule files apply at every version. Version 0 is a domain that the model does not
+  // import; except for ai.onnx that means the newest one, as ONNX Runtime takes it (a released
+  // quantizer writes MatMulNBits without an import of com.microsoft).
   const Signature* Find(std::string_view domain, std::string_view name, int64_t version) const;
   const Signature* Newest(std::string_view domain, std::string_view name) const;
   // All versions, oldest first; empty if unknown.

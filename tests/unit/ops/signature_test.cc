@@ -57,10 +57,12 @@ TEST_CASE("Signatures: the version in force") {
       {"com.microsoft", "MatMulNBits", 1,
        "(A:T1, B:T2, scales:T1, zero_points?:T3, g_idx?:T4, bias?:T1)", 1},
       {"com.microsoft", "QLinearConcat", 1, "(Y_scale:TF, Y_zero_point:T8, inputs...:mixed TV)", 1},
-      {"com.microsoft", "QGemm", 0, "", 0},
+      {"com.microsoft", "DynamicQuantizeMatMul", 0,
+       "(A:T1, B:T2, b_scale:T1, b_zero_point?:T2, bias?:T1)", 1},  // not imported
+      {"", "Relu", 0, "", 0},
       {"com.ms.internal.nhwc", "QLinearConv", 12,
-       "(x:T1, x_scale:float, x_zero_point:T1, w:T2, w_scale:float, w_zero_point:T2, y_scale:float, "
-       "y_zero_point:T3, B?:T4)",
+       "(x:T1, x_scale:float, x_zero_point:T1, w:T2, w_scale:float, w_zero_point:T2, "
+       "y_scale:float, y_zero_point:T3, B?:T4)",
        10},
       {"ai.onnx.ml", "LabelEncoder", 3, "(X:T1)", 2},
       {"", "SimplifiedLayerNormalization", 17, "(X:T, scale:V)", 1},
@@ -242,6 +244,7 @@ TEST_CASE("Signatures: what a rule file adds") {
   CHECK(Find("", "Pad", 13)->inputs.size() > 1);
   CHECK(file.Names().size() == Signatures::Builtin().Names().size() + 1);
   add("PACTOps.RequantShift 2 (x, mul, add, z) -> (y)");
+  CHECK(file.Find("PACTOps", "RequantShift", 0)->inputs.size() == 4);
   CHECK(file.Find("PACTOps", "RequantShift", 1)->inputs.size() == 3);
   CHECK(file.Find("PACTOps", "RequantShift", 5)->inputs.size() == 4);
   add("PACTOps.RequantShift 2 (x) -> (y)");

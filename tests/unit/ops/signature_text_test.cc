@@ -14,7 +14,8 @@ TEST_CASE("ParseSignature: all that a line can say") {
   const auto parsed = ParseSignature(
       "my.dom.Op 3 deprecated random commutative (X:T, n?:int64, xs...0:mixed V) -> "
       "(Y:T dtype=`dtype(X)` shape=`shape(X)`, z?) <a:int, b:ints?, body:graph, f:float=0.5, "
-      "l:strings=[\"x\", \"\\\"\\\\\"], p:ints=`Range(rank(X), 0, -1)`> {T=float,int8; V=int8,seq}");
+      "l:strings=[\"x\", \"\\\"\\\\\"], p:ints=`Range(rank(X), 0, -1)`> "
+      "{T=float,int8; V=int8,seq}");
   REQUIRE_MESSAGE(parsed.ok(), parsed.status().message());
   const Signature& s = *parsed;
   CHECK(s.op == OpName{"my.dom", "Op"});
@@ -93,7 +94,8 @@ TEST_CASE("ParseSignature: errors") {
       {"Op 1 (x) -> (y) <a:string=\"x>", 30, "this text does not end"},
       {"Op 1 (x) -> (y) <a:string=\"\\x\">", 27, "unknown escape in this text"},
       {"Op 1 (x) -> (y) <a:ints=`x>", 25, "this expression does not end"},
-      {"Op 1 (x) -> (y) <a:tensor=1>", 27, "attributes of this kind have no default that can be written"},
+      {"Op 1 (x) -> (y) <a:tensor=1>", 27,
+       "attributes of this kind have no default that can be written"},
       {"Op 1 (x) -> (y) <a:int, a:int>", 25, "`a` is there twice"},
       {"Op 1 (x) -> (y) <a:int", 23, "expected `>`"},
       {"Op 1 (x) -> (y) more", 17, "nothing may follow here"},
