@@ -1,5 +1,6 @@
 #include "engine/onnx_io/body_reader.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -64,13 +65,12 @@ BodySource& BodyReader::source_of(BodyId body) {
 }
 
 Status BodyReader::AddNamed(Scope& scope, std::string_view name, ValueId* value) {
-  if (scope.names.Find(name).valid()) {
-    return Invalid(fmt::format("the name `{}` has more than one producer: names of inputs, "
-                               "initializers and node outputs must differ", Printable(name)));
-  }
-  *value = graph_.AddValue(scope.body, std::string(name));
-  scope.names.Add(*value);
-  return {};
+  const auto [v, added] = scope.names.FindOrAdd(
+      name, [&] { return graph_.AddValue(scope.body, std::string(name)); });
+  *value = v;
+  if (added) return {};
+  return Invalid(fmt::format("the name `{}` has more than one producer: names of inputs, "
+                             "initializers and node outputs must differ", Printable(name)));
 }
 
 Status BodyReader::ReadGraph(std::string_view message, BodyId body, Scope* outer, int depth) {
@@ -82,7 +82,11 @@ Status BodyReader::ReadGraph(std::string_view message, BodyId body, Scope* outer
     const std::string_view name = FindBytes(field, GraphProto::kNameFieldNumber);
     if (!name.empty()) graph_.mutable_body(body).name = name;
   }
-  Scope scope{.body = body, .outer = outer, .depth = depth, .names = NameTable(graph_)};
+  // Empty nodes cost two bytes each: a table for all of them is not worth it.
+  const size_t names = std::min(raw.nodes.size() + raw.initializers.size() + raw.inputs.size(),
+                                message.size() / 16);
+  Scope scope{
+      .body = body, .outer = outer, .depth = depth, .names = NameTable(graph_, names)};
   QR_RETURN_IF_ERROR(DeclareInitializers(raw, scope));
   QR_RETURN_IF_ERROR(DeclareInputs(raw, scope));
   QR_RETURN_IF_ERROR(ReadNodes(raw.nodes, scope));

@@ -45,7 +45,8 @@ class BodyReader {
   Status DeclareOutputsOf(std::string_view node, Scope& scope);
   Status AddNamed(Scope& scope, std::string_view name, ValueId* value);
   Status ReadNodes(const std::vector<FieldSlice>& nodes, Scope& scope);
-  Status ReadNode(FieldSlice field, size_t index, RawNode& raw, Scope& scope);
+  // `next_output`: the id of the node's first output.
+  Status ReadNode(FieldSlice field, size_t index, ValueId& next_output, RawNode& raw, Scope& scope);
   Status ReadAttributes(const RawNode& raw, size_t index, Scope& scope, Attributes& attributes,
                         bool& external);
   Result<BodyId> ReadSubgraph(std::string_view message, Scope& scope);

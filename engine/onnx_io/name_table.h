@@ -1,9 +1,12 @@
 // NameTable: the values of one scope by name. Names are those of the Graph, they are not stored again.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/graph/graph.h"
@@ -12,16 +15,22 @@ namespace qrewrite {
 
 class NameTable {
  public:
-  explicit NameTable(const Graph& graph) : graph_(graph), slots_(kFewest) {}
+  // `expected`: about how many names will come.
+  explicit NameTable(const Graph& graph, size_t expected = 0)
+      : graph_(graph), slots_(std::bit_ceil(std::max(kFewest, 2 * expected))) {}
 
   ValueId Find(std::string_view name) const { return slots_[Probe(name, Hash(name))].value; }
 
-  // REQUIRES: `value` has a name that is not in the table.
-  void Add(ValueId value) {
-    if (2 * ++size_ > slots_.size()) Grow();
-    const std::string_view name = graph_.name(value);
+  // The value with this name; `make()` is called for it and added if there was none.
+  template <class Make>
+  std::pair<ValueId, bool> FindOrAdd(std::string_view name, Make make) {
+    if (2 * (size_ + 1) > slots_.size()) Grow();
     const uint32_t hash = Hash(name);
-    slots_[Probe(name, hash)] = {hash, value};
+    Slot& slot = slots_[Probe(name, hash)];
+    if (slot.value.valid()) return {slot.value, false};
+    ++size_;
+    slot = {hash, make()};
+    return {slot.value, true};
   }
 
  private:

@@ -49,6 +49,8 @@ Status BodyReader::DeclareOutputsOf(std::string_view node, Scope& scope) {
 }
 
 Status BodyReader::ReadNodes(const std::vector<FieldSlice>& nodes, Scope& scope) {
+  // The outputs of all nodes get consecutive ids, in the order in which the nodes come again below.
+  ValueId next_output(graph_.num_values());
   for (const FieldSlice field : nodes) {
     QR_RETURN_IF_ERROR(DeclareOutputsOf(ContentOf(field), scope));
   }
@@ -58,12 +60,13 @@ Status BodyReader::ReadNodes(const std::vector<FieldSlice>& nodes, Scope& scope)
     raw.inputs.clear();
     raw.outputs.clear();
     raw.attributes.clear();
-    QR_RETURN_IF_ERROR(ReadNode(nodes[i], i, raw, scope));
+    QR_RETURN_IF_ERROR(ReadNode(nodes[i], i, next_output, raw, scope));
   }
   return {};
 }
 
-Status BodyReader::ReadNode(FieldSlice field, size_t index, RawNode& raw, Scope& scope) {
+Status BodyReader::ReadNode(FieldSlice field, size_t index, ValueId& next_output, RawNode& raw,
+                            Scope& scope) {
   WireReader fields(ContentOf(field));
   while (const WireField* f = fields.Next()) {
     if (f->IsBytes(NodeProto::kInputFieldNumber)) raw.inputs.push_back(f->bytes);
@@ -84,7 +87,7 @@ Status BodyReader::ReadNode(FieldSlice field, size_t index, RawNode& raw, Scope&
                                Printable(name)));
   }
   for (const std::string_view name : raw.outputs) {
-    outputs.push_back(name.empty() ? ValueId() : scope.names.Find(name));
+    outputs.push_back(name.empty() ? ValueId() : ValueId(next_output.index++));
   }
   Attributes attributes;
   bool external = false;

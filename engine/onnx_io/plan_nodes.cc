@@ -26,13 +26,23 @@ bool StaysWithAttribute(int field) {
          field > AttributeProto::kSparseTensorsFieldNumber;
 }
 
-// Inputs or outputs without absent ones at the end.
-template <class At>
-void PutNames(std::string& text, int number, const Graph& graph, size_t count, At at) {
-  while (count > 0 && !at(count - 1).valid()) --count;
-  for (size_t i = 0; i < count; ++i) {
-    PutBytes(text, number, at(i).valid() ? std::string_view(graph.name(at(i))) : "");
-  }
+bool HasGraphs(const Attributes& attributes) {
+  return std::any_of(attributes.begin(), attributes.end(), [](const Attribute& a) {
+    return KindOf(a.value) == AttrKind::kGraph || KindOf(a.value) == AttrKind::kGraphs;
+  });
+}
+
+// Inputs to write: absent ones at the end are left out. Not of Loop and the like, whose inputs are
+// counted (cond is not optional in number).
+size_t CountInputs(const Graph& graph, NodeId n) {
+  size_t count = graph.num_inputs(n);
+  if (HasGraphs(graph.attributes(n))) return count;
+  while (count > 0 && !graph.input(n, count - 1).valid()) --count;
+  return count;
+}
+
+void PutName(std::string& text, int number, const Graph& graph, ValueId v) {
+  PutBytes(text, number, v.valid() ? std::string_view(graph.name(v)) : "");
 }
 
 // Values that need neither graphs nor tensors, as fields of an AttributeProto.
@@ -77,13 +87,7 @@ Status Planner::PlanNodes(BodyId b, int number, std::vector<NodeId>& order, Rope
 bool Planner::CanCopy(NodeId n) const {
   if (n.index >= source_.nodes.size() || graph_.dirty(n)) return false;
   if (source_.external_nodes.contains(n)) return false;
-  const size_t inputs = graph_.num_inputs(n);
-  if (inputs > 0 && !graph_.input(n, inputs - 1).valid()) return false;
-  for (const Attribute& a : graph_.attributes(n)) {
-    const AttrKind kind = KindOf(a.value);
-    if (kind == AttrKind::kGraph || kind == AttrKind::kGraphs) return false;
-  }
-  return true;
+  return CountInputs(graph_, n) == graph_.num_inputs(n) && !HasGraphs(graph_.attributes(n));
 }
 
 Status Planner::PlanNode(NodeId n, int number, Rope& out) {
@@ -92,10 +96,12 @@ Status Planner::PlanNode(NodeId n, int number, Rope& out) {
     return {};
   }
   std::string text;
-  PutNames(text, NodeProto::kInputFieldNumber, graph_, graph_.num_inputs(n),
-           [&](size_t i) { return graph_.input(n, i); });
-  PutNames(text, NodeProto::kOutputFieldNumber, graph_, graph_.num_outputs(n),
-           [&](size_t i) { return graph_.output(n, i); });
+  for (size_t i = 0; i < CountInputs(graph_, n); ++i) {
+    PutName(text, NodeProto::kInputFieldNumber, graph_, graph_.input(n, i));
+  }
+  for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+    PutName(text, NodeProto::kOutputFieldNumber, graph_, graph_.output(n, i));
+  }
   if (!graph_.name(n).empty()) PutBytes(text, NodeProto::kNameFieldNumber, graph_.name(n));
   const std::string_view original = source_of(n);
   if (original.empty()) {
