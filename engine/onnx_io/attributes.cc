@@ -132,7 +132,9 @@ class Converter {
       : message_(message), raw_(raw), source_(source), node_(node), read_graph_(read_graph) {}
 
   Result<AttrValue> Value() {
-    if (!raw_.reference.empty()) return AttrValue(AttrReference{std::string(raw_.reference), raw_.kind});
+    if (!raw_.reference.empty()) {
+      return AttrValue(AttrReference{std::string(raw_.reference), raw_.kind});
+    }
     switch (raw_.kind) {
       case AttrKind::kFloat:
         return AttrValue(raw_.f.value_or(0.0f));
@@ -230,7 +232,8 @@ Result<ParsedAttribute> ParseAttribute(std::string_view message, const TensorSou
   Converter converter(message, raw, source, node, read_graph);
   if (!ok) return converter.Fault("is damaged");
   if (raw.name.empty()) {
-    return Status(StatusCode::kInvalidModel, fmt::format("{} has an attribute without name", node()));
+    return Status(StatusCode::kInvalidModel,
+                  fmt::format("{} has an attribute without name", node()));
   }
   QR_ASSIGN_OR_RETURN(AttrValue value, converter.Value());
   return ParsedAttribute{.attribute = {std::string(raw.name), std::move(value)},
@@ -242,8 +245,8 @@ AttributeHeader ParseAttributeHeader(std::string_view message) {
   WireReader fields(message);
   while (const WireField* f = fields.Next()) {
     if (f->IsBytes(AttributeProto::kNameFieldNumber)) header.name = f->bytes;
-    header.has_graphs |= f->IsBytes(AttributeProto::kGFieldNumber) ||
-                         f->IsBytes(AttributeProto::kGraphsFieldNumber);
+    header.has_graphs |=
+        f->IsBytes(AttributeProto::kGFieldNumber) || f->IsBytes(AttributeProto::kGraphsFieldNumber);
   }
   return header;
 }

@@ -15,9 +15,9 @@ struct ParsedAttribute {
   bool external = false;  // a tensor in it has its bytes in a data file
 };
 
-// Reads an AttributeProto. `node` names its node in messages; `read_graph` makes a body of a GraphProto.
-// Kinds that are carried but not looked into (sparse tensors, types, what is newer than this program)
-// become AttrOpaque.
+// Reads an AttributeProto. `node` names its node in messages; `read_graph` makes a body of a
+// GraphProto. Kinds that are carried but not looked into (sparse tensors, types, what is newer than
+// this program) become AttrOpaque.
 Result<ParsedAttribute> ParseAttribute(std::string_view message, const TensorSource& source,
                                        FunctionRef<std::string()> node,
                                        FunctionRef<Result<BodyId>(std::string_view)> read_graph);

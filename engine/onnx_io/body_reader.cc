@@ -65,12 +65,14 @@ BodySource& BodyReader::source_of(BodyId body) {
 }
 
 Status BodyReader::AddNamed(Scope& scope, std::string_view name, ValueId* value) {
-  const auto [v, added] = scope.names.FindOrAdd(
-      name, [&] { return graph_.AddValue(scope.body, std::string(name)); });
+  const auto [v, added] =
+      scope.names.FindOrAdd(name, [&] { return graph_.AddValue(scope.body, std::string(name)); });
   *value = v;
   if (added) return {};
-  return Invalid(fmt::format("the name `{}` has more than one producer: names of inputs, "
-                             "initializers and node outputs must differ", Printable(name)));
+  return Invalid(
+      fmt::format("the name `{}` has more than one producer: names of inputs, "
+                  "initializers and node outputs must differ",
+                  Printable(name)));
 }
 
 Status BodyReader::ReadGraph(std::string_view message, BodyId body, Scope* outer, int depth) {
@@ -83,10 +85,9 @@ Status BodyReader::ReadGraph(std::string_view message, BodyId body, Scope* outer
     if (!name.empty()) graph_.mutable_body(body).name = name;
   }
   // Empty nodes cost two bytes each: a table for all of them is not worth it.
-  const size_t names = std::min(raw.nodes.size() + raw.initializers.size() + raw.inputs.size(),
-                                message.size() / 16);
-  Scope scope{
-      .body = body, .outer = outer, .depth = depth, .names = NameTable(graph_, names)};
+  const size_t names =
+      std::min(raw.nodes.size() + raw.initializers.size() + raw.inputs.size(), message.size() / 16);
+  Scope scope{.body = body, .outer = outer, .depth = depth, .names = NameTable(graph_, names)};
   QR_RETURN_IF_ERROR(DeclareInitializers(raw, scope));
   QR_RETURN_IF_ERROR(DeclareInputs(raw, scope));
   QR_RETURN_IF_ERROR(ReadNodes(raw.nodes, scope));
@@ -250,17 +251,13 @@ void BodyReader::Declare(ValueId value, const TypeInfo& type) {
 Status BodyReader::ReadAnnotations(const RawGraph& raw, Scope& scope) {
   using onnx::TensorAnnotation;
   for (const FieldSlice field : raw.annotations) {
-    AnnotationRecord record{.field = field, .values = {}};
-    const auto add = [&](std::string_view name) {
-      record.values.push_back(Resolve(name, scope));
-      record.known = record.known && record.values.back().valid();
-    };
+    const std::string_view tensor =
+        FindBytes(ContentOf(field), TensorAnnotation::kTensorNameFieldNumber);
+    AnnotationRecord record{.field = field, .values = {Resolve(tensor, scope)}};
     WireReader fields(ContentOf(field));
     while (const WireField* f = fields.Next()) {
-      if (f->IsBytes(TensorAnnotation::kTensorNameFieldNumber)) add(f->bytes);
-      if (f->IsBytes(TensorAnnotation::kQuantParameterTensorNamesFieldNumber)) {
-        add(FindBytes(f->bytes, KeyValue::kValueFieldNumber));
-      }
+      if (!f->IsBytes(TensorAnnotation::kQuantParameterTensorNamesFieldNumber)) continue;
+      record.values.push_back(Resolve(FindBytes(f->bytes, KeyValue::kValueFieldNumber), scope));
     }
     if (!fields.ok()) return Invalid("a quantization annotation is damaged");
     source_of(scope.body).annotations.push_back(std::move(record));

@@ -1,4 +1,5 @@
-// BodyReader: one GraphProto or FunctionProto (and the graphs inside its nodes) to bodies of a Graph.
+// BodyReader: one GraphProto or FunctionProto, and the graphs inside its nodes, to bodies of a
+// Graph.
 #pragma once
 
 #include <string>
@@ -19,7 +20,9 @@ class BodyReader {
   BodyReader(const TensorSource& tensors, Graph& graph, ModelSource& source)
       : tensors_(tensors), graph_(graph), source_(source) {}
 
-  Status ReadMainGraph(std::string_view message) { return ReadGraph(message, graph_.main(), nullptr, 0); }
+  Status ReadMainGraph(std::string_view message) {
+    return ReadGraph(message, graph_.main(), nullptr, 0);
+  }
   Result<BodyId> ReadFunction(std::string_view message);
 
  private:
@@ -65,7 +68,7 @@ class BodyReader {
   const TensorSource& tensors_;
   Graph& graph_;
   ModelSource& source_;
-  std::vector<uint8_t> carried_;  // by ValueId: a sparse or newer tensor: a value with nothing behind it
+  std::vector<uint8_t> carried_;  // by ValueId: a sparse tensor, or of a newer type
   std::unordered_map<std::string_view, OpId> default_ops_;  // of the default domain, by name
 };
 

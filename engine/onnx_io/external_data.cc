@@ -48,12 +48,16 @@ std::string RealPath(const std::string& path) {
 Result<std::shared_ptr<const MappedFile>> ExternalData::Open(const std::string& location) {
   if (const auto it = files_.find(location); it != files_.end()) return it->second;
   if (folder_.empty()) {
-    return Invalid(fmt::format("its data is in the file `{}`, but a model without a folder has no "
-                               "data files", Printable(location)));
+    return Invalid(
+        fmt::format("its data is in the file `{}`, but a model without a folder has no "
+                    "data files",
+                    Printable(location)));
   }
   if (!StaysBelow(location)) {
-    return Invalid(fmt::format("its data is in the file `{}`, which is not inside the folder of the "
-                               "model", Printable(location)));
+    return Invalid(
+        fmt::format("its data is in the file `{}`, which is not inside the folder of the "
+                    "model",
+                    Printable(location)));
   }
   const std::string path = folder_ + "/" + location;
   const std::string real_folder = RealPath(folder_);
@@ -61,8 +65,10 @@ Result<std::shared_ptr<const MappedFile>> ExternalData::Open(const std::string& 
   if (real_folder.empty() || real_path.empty()) return IoError("read the data file", path, errno);
   const std::string prefix = real_folder == "/" ? "/" : real_folder + "/";
   if (!real_path.starts_with(prefix)) {
-    return Invalid(fmt::format("its data is in the file `{}`, a link that leaves the folder of the "
-                               "model", Printable(location)));
+    return Invalid(
+        fmt::format("its data is in the file `{}`, a link that leaves the folder of the "
+                    "model",
+                    Printable(location)));
   }
   QR_ASSIGN_OR_RETURN(auto file, MappedFile::OpenRegular(real_path));
   files_.emplace(location, file);
@@ -89,8 +95,9 @@ Result<ExternalData::Slice> ExternalData::Find(const std::vector<Entry>& entries
   QR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, Open(location));
   const std::string_view all = file->bytes();
   if (*offset > all.size() || size > all.size() - *offset) {
-    return Invalid(fmt::format("its data is {} bytes at offset {} of the file `{}`, which has only {}",
-                               size, *offset, Printable(location), all.size()));
+    return Invalid(
+        fmt::format("its data is {} bytes at offset {} of the file `{}`, which has only {}", size,
+                    *offset, Printable(location), all.size()));
   }
   return Slice{std::move(file), all.substr(*offset, size)};
 }

@@ -16,7 +16,8 @@
 namespace qrewrite {
 
 Status IoError(std::string_view action, std::string_view path, std::string_view reason) {
-  return {StatusCode::kIo, fmt::format("cannot {} `{}`: {}", action, Printable(path, 1000), reason)};
+  return {StatusCode::kIo,
+          fmt::format("cannot {} `{}`: {}", action, Printable(path, 1000), reason)};
 }
 
 Status IoError(std::string_view action, std::string_view path, int error) {

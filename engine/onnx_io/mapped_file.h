@@ -1,7 +1,7 @@
 // MappedFile: the bytes of a file, mapped read-only, as long as the object lives.
 //
-// The descriptor stays open, so that parts can be copied to another file inside the kernel, and so that
-// a file that is replaced meanwhile (output over input) keeps its old content here.
+// The descriptor stays open, so that parts can be copied to another file inside the kernel, and so
+// that a file that is replaced meanwhile (output over input) keeps its old content here.
 #pragma once
 
 #include <cstddef>

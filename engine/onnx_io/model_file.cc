@@ -27,7 +27,9 @@ class OnnxModelFile : public ModelFile {
  public:
   OnnxModelFile(std::string path, std::shared_ptr<const MappedFile> file,
                 std::shared_ptr<const void> owner, std::string folder)
-      : path_(std::move(path)), file_(std::move(file)), external_(std::move(folder)),
+      : path_(std::move(path)),
+        file_(std::move(file)),
+        external_(std::move(folder)),
         tensors_{std::move(owner), &external_} {}
 
   Status Load(std::string_view bytes) {
@@ -74,7 +76,8 @@ Result<std::unique_ptr<ModelFile>> ModelFile::Read(const std::string& path) {
 Result<std::unique_ptr<ModelFile>> ModelFile::Parse(std::shared_ptr<const std::string> bytes,
                                                     const ReadOptions& options) {
   const std::string_view view = *bytes;
-  auto model = std::make_unique<OnnxModelFile>("", nullptr, std::move(bytes), options.external_folder);
+  auto model =
+      std::make_unique<OnnxModelFile>("", nullptr, std::move(bytes), options.external_folder);
   QR_RETURN_IF_ERROR(model->Load(view));
   return std::unique_ptr<ModelFile>(std::move(model));
 }

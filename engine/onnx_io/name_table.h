@@ -1,4 +1,5 @@
-// NameTable: the values of one scope by name. Names are those of the Graph, they are not stored again.
+// NameTable: the values of one scope by name. Names are those of the Graph, they are not stored
+// again.
 #pragma once
 
 #include <algorithm>

@@ -105,11 +105,10 @@ Status BodyReader::ReadNode(FieldSlice field, size_t index, ValueId& next_output
 Status BodyReader::ReadAttributes(const RawNode& raw, size_t index, Scope& scope,
                                   Attributes& attributes, bool& external) {
   for (const std::string_view message : raw.attributes) {
-    QR_ASSIGN_OR_RETURN(
-        ParsedAttribute parsed,
-        ParseAttribute(
-            message, tensors_, [&] { return Describe(raw, index); },
-            [&](std::string_view graph) { return ReadSubgraph(graph, scope); }));
+    QR_ASSIGN_OR_RETURN(ParsedAttribute parsed,
+                        ParseAttribute(
+                            message, tensors_, [&] { return Describe(raw, index); },
+                            [&](std::string_view graph) { return ReadSubgraph(graph, scope); }));
     if (attributes.Find(parsed.attribute.name) != nullptr) {
       return Invalid(fmt::format("{} has two attributes `{}`", Describe(raw, index),
                                  Printable(parsed.attribute.name)));

@@ -23,8 +23,8 @@ bool IsFolder(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Pages of a mapping that were only read to be written are given back: memory stays small however large
-// the model is.
+// Pages of a mapping that were only read to be written are given back: memory stays small however
+// large the model is.
 void ForgetPages(std::string_view bytes) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
@@ -40,9 +40,7 @@ std::string FolderOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-std::string FileNameOf(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
+std::string FileNameOf(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 bool IsSpecialFile(const std::string& path) {
   struct stat info = {};
@@ -62,7 +60,8 @@ Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) 
   for (int i = 0; i < kMaxAttempts && file->fd_ < 0; ++i) {
     // Cut, because a name that is just short enough must not become too long.
     const std::string name = FileNameOf(path).substr(0, 200);
-    const std::string temporary = fmt::format("{}/.{}.{}-{}.tmp", FolderOf(path), name, getpid(), i);
+    const std::string temporary =
+        fmt::format("{}/.{}.{}-{}.tmp", FolderOf(path), name, getpid(), i);
     file->fd_ = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file->fd_ >= 0) file->temporary_ = temporary;
     if (file->fd_ < 0 && errno != EEXIST) break;
@@ -98,8 +97,8 @@ size_t OutputFile::CopyInKernel(std::string_view bytes) {
   off_t offset = bytes.data() - (*file)->bytes().data();
   size_t copied = 0;
   while (copied < bytes.size()) {
-    const ssize_t n = copy_file_range((*file)->descriptor(), &offset, fd_, nullptr,
-                                      bytes.size() - copied, 0);
+    const ssize_t n =
+        copy_file_range((*file)->descriptor(), &offset, fd_, nullptr, bytes.size() - copied, 0);
     if (n <= 0) break;  // not between these file systems: the caller writes the rest
     copied += static_cast<size_t>(n);
   }

@@ -67,7 +67,8 @@ struct SpellSimple {
   void operator()(const AttrOpaque& v) const {
     WireReader fields(v.bytes);
     while (const WireField* f = fields.Next()) {
-      const bool is_kind = f->number == AttributeProto::kTypeFieldNumber && v.kind != AttrKind::kUndefined;
+      const bool is_kind =
+          f->number == AttributeProto::kTypeFieldNumber && v.kind != AttrKind::kUndefined;
       if (f->number != AttributeProto::kNameFieldNumber && !is_kind) out += f->whole;
     }
   }

@@ -79,7 +79,8 @@ Status Planner::PlanTensor(Tensor tensor, std::string_view name, std::string_vie
     PutBytesHeader(text, TensorProto::kRawDataFieldNumber, tensor.byte_size());
     content.AddCopy(text);
     if (!tensor.is_lazy() && tensor.byte_size() <= kCopied) {
-      content.AddCopy({reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size()});
+      content.AddCopy(
+          {reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size()});
     } else {
       content.AddBytesOf(tensor);
     }
@@ -146,13 +147,15 @@ void Planner::PlanSparse(BodyId b, Rope& out) {
 }
 
 bool Planner::IsUnchanged(const ValueRecord& record) const {
-  const std::string_view name = FindBytes(ContentOf(record.field), ValueInfoProto::kNameFieldNumber);
+  const std::string_view name =
+      FindBytes(ContentOf(record.field), ValueInfoProto::kNameFieldNumber);
   return record.declared == &graph_.declared(record.value) && name == graph_.name(record.value);
 }
 
 void Planner::PlanDeclaration(ValueId v, const ValueRecord* record, int number, Rope& out) {
   if (record != nullptr && IsUnchanged(*record)) return out.AddSlice(record->field);
-  const std::string_view original = record == nullptr ? std::string_view() : ContentOf(record->field);
+  const std::string_view original =
+      record == nullptr ? std::string_view() : ContentOf(record->field);
   out.AddMessage(number, SpellValueInfo(graph_, graph_.name(v), graph_.declared(v), original));
 }
 
@@ -207,21 +210,19 @@ void Planner::PlanValueInfos(BodyId b, int number, const std::vector<NodeId>& or
 void Planner::PlanAnnotations(BodyId b, Rope& out) {
   using onnx::TensorAnnotation;
   for (const AnnotationRecord& record : source_of(b).annotations) {
-    bool holds = record.known;
-    for (const ValueId v : record.values) holds = holds && IsPresent(v);
+    bool holds = record.values[0].valid();
+    for (const ValueId v : record.values) holds = holds && (!v.valid() || IsPresent(v));
     if (!holds) continue;
-    // Names in the order in which the reader took them.
     std::string text;
-    size_t next = 0;
+    PutBytes(text, TensorAnnotation::kTensorNameFieldNumber, graph_.name(record.values[0]));
+    size_t next = 1;
     WireReader fields(ContentOf(record.field));
     while (const WireField* f = fields.Next()) {
-      if (f->IsBytes(TensorAnnotation::kTensorNameFieldNumber)) {
-        PutBytes(text, f->number, graph_.name(record.values[next++]));
-      } else if (f->IsBytes(TensorAnnotation::kQuantParameterTensorNamesFieldNumber)) {
-        const std::string& name = graph_.name(record.values[next++]);
-        const bool same = FindBytes(f->bytes, KeyValue::kValueFieldNumber) == name;
-        PutBytes(text, f->number,
-                 same ? std::string(f->bytes) : WithText(f->bytes, KeyValue::kValueFieldNumber, name));
+      if (f->IsBytes(TensorAnnotation::kTensorNameFieldNumber)) continue;
+      const bool is_parameter = f->IsBytes(TensorAnnotation::kQuantParameterTensorNamesFieldNumber);
+      const ValueId v = is_parameter ? record.values[next++] : ValueId();
+      if (v.valid() && FindBytes(f->bytes, KeyValue::kValueFieldNumber) != graph_.name(v)) {
+        PutBytes(text, f->number, WithText(f->bytes, KeyValue::kValueFieldNumber, graph_.name(v)));
       } else {
         text += f->whole;
       }

@@ -67,8 +67,12 @@ class Planner::OpsetImports {
 
 Planner::Planner(const Graph& graph, const ModelSource& source, const TensorSource& tensors,
                  PlanOptions options)
-    : graph_(graph), source_(source), tensors_(tensors), options_(std::move(options)),
-      carried_(graph.num_values()), announced_(graph.num_values()),
+    : graph_(graph),
+      source_(source),
+      tensors_(tensors),
+      options_(std::move(options)),
+      carried_(graph.num_values()),
+      announced_(graph.num_values()),
       initialized_(graph.num_values()) {
   for (const BodySource& body : source_.bodies) {
     for (const SparseRecord& r : body.sparse) carried_[r.value.index] = true;
@@ -123,7 +127,8 @@ Result<Rope> Planner::PlanModel() {
     out.AddCopy(version);
   }
   // Version 1 of the default domain is what a model without imports means.
-  const bool implied = graph_.ir_version < 3 && graph_.opset() == std::map<std::string, int64_t>{{"", 1}};
+  const bool implied =
+      graph_.ir_version < 3 && graph_.opset() == std::map<std::string, int64_t>{{"", 1}};
   if (!implied) imports.AddRest(out);
   for (uint32_t i = 0; i < functions.size(); ++i) {
     const Body& body = graph_.body(BodyId(i));

@@ -1,7 +1,7 @@
 // Planner: spells the present state of a Graph as a ModelProto, without writing it yet.
 //
-// What did not change is a slice of the source. What did change is spelled from the graph, and keeps
-// what the source says beyond it: doc strings, metadata, unknown fields.
+// What did not change is a slice of the source. What did change is spelled from the graph, and
+// keeps what the source says beyond it: doc strings, metadata, unknown fields.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@
 namespace qrewrite {
 
 struct PlanOptions {
-  // Name of the data file for tensors of at least `external_threshold` bytes; empty: all stay inside.
+  // Name of the data file for tensors of at least `external_threshold` bytes; empty: all stay
+  // inside.
   std::string data_file;
   uint64_t external_threshold = 1024;
 };
@@ -35,8 +36,8 @@ class Planner {
   Planner(const Graph& graph, const ModelSource& source, const TensorSource& tensors,
           PlanOptions options);
 
-  // The ModelProto. Errors: a cycle in the graph; a tensor that cannot be computed. The planner must
-  // outlive the rope.
+  // The ModelProto. Errors: a cycle in the graph; a tensor that cannot be computed. The planner
+  // must outlive the rope.
   Result<Rope> PlanModel();
   const std::vector<DataItem>& data() const { return data_; }
 
@@ -77,8 +78,8 @@ class Planner {
   RopeStorage storage_;
   std::vector<DataItem> data_;
   uint64_t data_size_ = 0;
-  std::vector<uint8_t> carried_;    // by ValueId: a tensor that is only carried
-  std::vector<uint8_t> announced_;  // by ValueId: has a type in value_info or outputs already
+  std::vector<uint8_t> carried_;      // by ValueId: a tensor that is only carried
+  std::vector<uint8_t> announced_;    // by ValueId: has a type in value_info or outputs already
   std::vector<uint8_t> initialized_;  // by ValueId: was written as an initializer
 };
 

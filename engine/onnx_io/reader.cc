@@ -28,8 +28,10 @@ Status SplitModel(std::string_view bytes, ModelSource& source) {
     }
   }
   if (!fields.ok()) {
-    return Invalid(fmt::format("the file is no ONNX model, or it is damaged or cut off (at byte {} "
-                               "of {})", fields.offset(), bytes.size()));
+    return Invalid(
+        fmt::format("the file is no ONNX model, or it is damaged or cut off (at byte {} "
+                    "of {})",
+                    fields.offset(), bytes.size()));
   }
   return {};
 }

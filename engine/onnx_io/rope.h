@@ -43,8 +43,8 @@ class Rope {
   void AddMessage(int field, std::string_view content);  // copied
   void AddRope(const Rope& other);
 
-  // Calls `write` with the bytes in order. Lazy tensors are computed one at a time. Errors: of computing
-  // and of `write`.
+  // Calls `write` with the bytes in order. Lazy tensors are computed one at a time. Errors: of
+  // computing and of `write`.
   Status WriteTo(FunctionRef<Status(std::string_view)> write) const;
 
   RopeStorage& storage() const { return *storage_; }

@@ -1,4 +1,5 @@
-// ModelSource: what the file says beyond the Graph, as slices of it, so that the writer can put it back.
+// ModelSource: what the file says beyond the Graph, as slices of it, so that the writer can put it
+// back.
 //
 // Tables are indexed by the ids of the Graph: what has no entry was made after reading.
 #pragma once
@@ -38,8 +39,9 @@ struct SparseRecord {  // a SparseTensorProto: a value without tensor
 
 struct AnnotationRecord {  // a TensorAnnotation
   FieldSlice field;
-  std::vector<ValueId> values;  // all that it names
-  bool known = true;            // whether each of them exists
+  // All that it names, in order: the tensor, then its parameters. Not valid: no tensor has the name
+  // (FINN puts the name of a data type there).
+  std::vector<ValueId> values;
 };
 
 struct BodySource {
@@ -58,9 +60,9 @@ struct ModelField {
 
 struct ModelSource {
   std::string_view bytes;
-  std::vector<ModelField> fields;         // of ModelProto, in file order
-  std::vector<FieldSlice> nodes;          // by NodeId
-  std::vector<BodySource> bodies;         // by BodyId
+  std::vector<ModelField> fields;             // of ModelProto, in file order
+  std::vector<FieldSlice> nodes;              // by NodeId
+  std::vector<BodySource> bodies;             // by BodyId
   std::unordered_set<NodeId> external_nodes;  // with an attribute whose tensor is in a data file
   int64_t ir_version = 0;
   bool has_external = false;

@@ -214,8 +214,9 @@ class Decoder {
   Result<ParsedTensor> Run() {
     if (!Split(message_, raw_)) return Fault("is damaged");
     ParsedTensor result{.name = raw_.name, .tensor = {}, .external = raw_.external};
-    if (raw_.dtype <= 0) return Fault(fmt::format("has the element type {}, which is undefined",
-                                                  raw_.dtype));
+    if (raw_.dtype <= 0) {
+      return Fault(fmt::format("has the element type {}, which is undefined", raw_.dtype));
+    }
     if (raw_.segmented) return Fault("is split into segments, which nothing supports");
     if (!IsKnownDType(static_cast<int>(raw_.dtype))) {
       if (raw_.external) return Fault("has external data of a type newer than this program");
@@ -223,8 +224,10 @@ class Decoder {
     }
     dtype_ = static_cast<DType>(raw_.dtype);
     const std::optional<int64_t> count = CheckedCount(raw_.dims);
-    if (!count) return Fault(fmt::format("has the shape [{}]: a negative or overflowing number of "
-                                         "elements", fmt::join(raw_.dims, ", ")));
+    if (!count) {
+      return Fault(fmt::format("has the shape [{}]: a negative or overflowing number of elements",
+                               fmt::join(raw_.dims, ", ")));
+    }
     count_ = static_cast<uint64_t>(*count);
     QR_ASSIGN_OR_RETURN(result.tensor, raw_.external ? External() : Internal());
     return result;
@@ -261,15 +264,16 @@ class Decoder {
     if (raw_.has_raw && dtype_ != DType::kString && (!raw_.raw.empty() || entries == 0)) {
       const uint64_t size = PackedBytes(dtype_, count_);
       if (raw_.raw.size() != size) {
-        return Fault(fmt::format("{} {} bytes of data, but there are {}", Needs(), size,
-                                 raw_.raw.size()));
+        return Fault(
+            fmt::format("{} {} bytes of data, but there are {}", Needs(), size, raw_.raw.size()));
       }
       const auto bytes = std::as_bytes(std::span(raw_.raw));
       return Tensor::View(dtype_, std::move(raw_.dims), source_.owner, bytes);
     }
     const uint64_t needed = EntriesFor(dtype_, count_);
     if (entries != needed) {
-      return Fault(fmt::format("{} {} entries of data, but there are {}", Needs(), needed, entries));
+      return Fault(
+          fmt::format("{} {} entries of data, but there are {}", Needs(), needed, entries));
     }
     if (dtype_ == DType::kString) return DecodeStrings(message_, std::move(raw_.dims));
     if (typed.width > 0) {

@@ -15,12 +15,12 @@ struct ValueInfo {
   TypeInfo type;
 };
 
-// Reads a ValueInfoProto. Symbols are interned in `graph`. An element type newer than this program is
-// an unknown one.
+// Reads a ValueInfoProto. Symbols are interned in `graph`. An element type newer than this program
+// is an unknown one.
 Result<ValueInfo> ParseValueInfo(std::string_view message, Graph& graph);
 
-// A ValueInfoProto for `type` under `name`. What `original` (a ValueInfoProto, or "") says beyond the
-// type is kept: doc string, metadata, denotations, unknown fields.
+// A ValueInfoProto for `type` under `name`. What `original` (a ValueInfoProto, or "") says beyond
+// the type is kept: doc string, metadata, denotations, unknown fields.
 std::string SpellValueInfo(const Graph& graph, std::string_view name, const TypeInfo& type,
                            std::string_view original);
 

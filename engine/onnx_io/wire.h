@@ -1,7 +1,7 @@
 // Wire: the protobuf wire format, read and written field by field.
 //
-// Models are walked here instead of being parsed into message objects: a field is a slice of the file,
-// so weights are not copied, and what we do not know is copied back verbatim.
+// Models are walked here instead of being parsed into message objects: a field is a slice of the
+// file, so weights are not copied, and what we do not know is copied back verbatim.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,12 @@
 namespace qrewrite {
 
 enum class WireType : uint8_t {
-  kVarint = 0, kFixed64 = 1, kBytes = 2, kGroup = 3, kEndGroup = 4, kFixed32 = 5,
+  kVarint = 0,
+  kFixed64 = 1,
+  kBytes = 2,
+  kGroup = 3,
+  kEndGroup = 4,
+  kFixed32 = 5,
 };
 
 struct WireField {
@@ -28,7 +33,8 @@ struct WireField {
   float AsFloat() const { return std::bit_cast<float>(static_cast<uint32_t>(value)); }
 };
 
-// Iterates over the fields of one message. A group is one field; what is in it is checked, not shown.
+// Iterates over the fields of one message. A group is one field; what is in it is checked, not
+// shown.
 class WireReader {
  public:
   explicit WireReader(std::string_view message)

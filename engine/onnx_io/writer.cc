@@ -39,7 +39,8 @@ bool IsSame(const std::optional<FileId>& a, const std::optional<FileId>& b) {
 
 Status TooLarge(uint64_t size) {
   return {StatusCode::kLimit, fmt::format("the model would have {} bytes; a model without external "
-                                          "data cannot have more than 2 GB", size)};
+                                          "data cannot have more than 2 GB",
+                                          size)};
 }
 
 }  // namespace
@@ -60,8 +61,10 @@ Status Writer::Write(const std::string& path, const WriteOptions& options) {
   QR_RETURN_IF_ERROR(CheckTarget(path));
   const bool alone = IsSpecialFile(path);  // a pipe has no folder for a data file
   if (alone && options.external == External::kAlways) {
-    return {StatusCode::kUsage, fmt::format("`{}` is no regular file: there is no place for external "
-                                            "data beside it", path)};
+    return {StatusCode::kUsage,
+            fmt::format("`{}` is no regular file: there is no place for external "
+                        "data beside it",
+                        path)};
   }
   const bool inside = alone || options.external == External::kNever;
   const bool may_copy = source_.has_external ? options.external == External::kAuto && !alone

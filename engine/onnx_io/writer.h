@@ -1,4 +1,5 @@
-// Writer: a model to a file with its data files, or to bytes. See ModelFile::Write for the contract.
+// Writer: a model to a file with its data files, or to bytes. See ModelFile::Write for the
+// contract.
 #pragma once
 
 #include <memory>

@@ -1,0 +1,85 @@
+#include "engine/onnx_io/inference.h"
+
+#include <algorithm>
+#include <limits>
+#include <variant>
+#include <vector>
+
+#include <onnx/defs/schema.h>
+
+#include "engine/onnx_io/inference_context.h"
+
+namespace qrewrite {
+namespace {
+
+class OnnxInference : public ShapeInference {
+ public:
+  std::vector<TypeInfo> Infer(const Graph& graph, NodeId node, const Facts& facts) override {
+    const onnx::OpSchema* schema = SchemaOf(graph, node);
+    if (schema == nullptr || !IsWellFormed(graph, node, *schema)) return Unknown(graph, node);
+    try {
+      context_.Reset(graph, node, facts);
+      schema->GetTypeAndShapeInferenceFunction()(context_);
+      return context_.OutputTypes();
+    } catch (...) {  // the inputs contradict the schema, or too little is known about them
+      return Unknown(graph, node);
+    }
+  }
+
+ private:
+  struct CachedSchema {
+    OpName op;
+    int64_t version = -1;
+    const onnx::OpSchema* schema = nullptr;
+  };
+
+  static std::vector<TypeInfo> Unknown(const Graph& graph, NodeId node) {
+    return std::vector<TypeInfo>(graph.num_outputs(node));
+  }
+
+  // Inference functions take the numbers of inputs and outputs for granted. A value that only a
+  // caller of the function body knows is not known here.
+  static bool IsWellFormed(const Graph& graph, NodeId node, const onnx::OpSchema& schema) {
+    const auto fits = [](size_t count, int min, int max) {
+      return count >= static_cast<size_t>(std::max(min, 0)) &&
+             count <= static_cast<size_t>(std::max(max, 0));
+    };
+    if (!fits(graph.num_inputs(node), schema.min_input(), schema.max_input()) ||
+        !fits(graph.num_outputs(node), schema.min_output(), schema.max_output())) {
+      return false;
+    }
+    const Attributes& attributes = graph.attributes(node);
+    return std::none_of(attributes.begin(), attributes.end(), [](const Attribute& a) {
+      return std::holds_alternative<AttrReference>(a.value);
+    });
+  }
+
+  // Null: an operator the library does not know, or has no inference for.
+  const onnx::OpSchema* SchemaOf(const Graph& graph, NodeId node) {
+    const OpId id = graph.op(node);
+    const OpName& op = graph.op_name(id);
+    const int64_t version = graph.OpsetOf(graph.body_of(node), op.domain);
+    if (cache_.size() <= id.index) cache_.resize(id.index + size_t{1});
+    CachedSchema& cached = cache_[id.index];
+    // The name is compared, because ids mean something else in another graph.
+    if (cached.version == version && cached.op == op) return cached.schema;
+    cached = {op, version, nullptr};
+    if (version <= 0) return nullptr;
+    const int64_t limit = std::numeric_limits<int>::max();
+    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(
+        op.name, static_cast<int>(std::min(version, limit)), op.domain);
+    if (schema != nullptr && schema->has_type_and_shape_inference_function()) {
+      cached.schema = schema;
+    }
+    return cached.schema;
+  }
+
+  std::vector<CachedSchema> cache_;  // by OpId
+  InferenceContext context_;
+};
+
+}  // namespace
+
+std::unique_ptr<ShapeInference> MakeOnnxInference() { return std::make_unique<OnnxInference>(); }
+
+}  // namespace qrewrite

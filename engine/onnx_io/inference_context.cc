@@ -1,0 +1,186 @@
+#include "engine/onnx_io/inference_context.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace qrewrite {
+namespace {
+
+// Inference looks into shapes, axes, sizes and the like; larger tensors are data.
+constexpr int64_t kMaxElements = 4096;
+
+void FillTensor(const Tensor& tensor, bool with_data, onnx::TensorProto* proto) {
+  for (const int64_t dim : tensor.dims()) proto->add_dims(dim);
+  proto->set_data_type(static_cast<int32_t>(tensor.dtype()));
+  if (!with_data) return;
+  if (tensor.is_string()) {
+    for (const std::string& s : tensor.strings()) proto->add_string_data(s);
+  } else {
+    proto->set_raw_data(tensor.bytes().data(), tensor.bytes().size());
+  }
+}
+
+// Fills in the value of an AttributeProto; graphs and opaque kinds stay empty.
+struct FillAttribute {
+  onnx::AttributeProto* proto;
+
+  void operator()(float v) const { proto->set_f(v); }
+  void operator()(int64_t v) const { proto->set_i(v); }
+  void operator()(const std::string& v) const { proto->set_s(v); }
+  void operator()(const Tensor& v) const {
+    FillTensor(v, v.size() <= kMaxElements && !v.is_lazy(), proto->mutable_t());
+  }
+  void operator()(const std::vector<float>& v) const {
+    proto->mutable_floats()->Add(v.begin(), v.end());
+  }
+  void operator()(const std::vector<int64_t>& v) const {
+    proto->mutable_ints()->Add(v.begin(), v.end());
+  }
+  void operator()(const std::vector<std::string>& list) const {
+    for (const std::string& v : list) proto->add_strings(v);
+  }
+  void operator()(const AttrOpaque& v) const { proto->ParseFromString(v.bytes); }
+  template <class T>
+  void operator()(const T&) const {}
+};
+
+}  // namespace
+
+void InferenceContext::Reset(const Graph& graph, NodeId node, const ShapeInference::Facts& facts) {
+  graph_ = &graph;
+  facts_ = &facts;
+  node_ = node;
+  types_.Reset();
+  tensors_.Reset();
+  attribute_pool_.Reset();
+  attributes_.clear();
+  symbols_.clear();
+  subgraphs_.clear();
+  inputs_.assign(graph.num_inputs(node), Input());
+  outputs_.assign(graph.num_outputs(node), nullptr);
+  for (onnx::TypeProto*& output : outputs_) output = types_.Take();
+}
+
+onnx::TypeProto* InferenceContext::MakeType(const TypeInfo& type) const {
+  if (!type.is_tensor || (type.dtype == DType::kUndefined && !type.has_rank)) return nullptr;
+  onnx::TypeProto* proto = types_.Take();
+  auto* tensor = proto->mutable_tensor_type();
+  tensor->set_elem_type(static_cast<int32_t>(type.dtype));
+  if (!type.has_rank) return proto;
+  auto* shape = tensor->mutable_shape();
+  for (const Dim dim : type.dims) {
+    auto* d = shape->add_dim();
+    if (dim.known()) d->set_dim_value(dim.size());
+    if (!dim.symbolic()) continue;
+    const std::string& name = graph_->symbol_name(dim);
+    d->set_dim_param(name);
+    symbols_.emplace_back(name, dim);
+  }
+  return proto;
+}
+
+const onnx::TensorProto* InferenceContext::MakeData(const Tensor& tensor) const {
+  if (tensor.size() > kMaxElements) return nullptr;
+  const Result<Tensor> computed = tensor.is_lazy() ? tensor.Materialize() : Result<Tensor>(tensor);
+  if (!computed.ok()) return nullptr;
+  onnx::TensorProto* proto = tensors_.Take();
+  FillTensor(*computed, /*with_data=*/true, proto);
+  return proto;
+}
+
+const onnx::TypeProto* InferenceContext::getInputType(size_t index) const {
+  if (index >= inputs_.size()) throw std::out_of_range("no such input");
+  Input& input = inputs_[index];
+  const ValueId v = graph_->input(node_, index);
+  if (!input.has_type && v.valid()) input.type = MakeType(facts_->type(v));
+  input.has_type = true;
+  return input.type;
+}
+
+bool InferenceContext::hasInput(size_t index) const {
+  return index < inputs_.size() && graph_->input(node_, index).valid();
+}
+
+const onnx::TensorProto* InferenceContext::getInputData(size_t index) const {
+  if (index >= inputs_.size()) throw std::out_of_range("no such input");
+  Input& input = inputs_[index];
+  const ValueId v = graph_->input(node_, index);
+  if (!input.has_data && v.valid()) {
+    const Tensor* tensor = facts_->constant(v);
+    if (tensor != nullptr) input.data = MakeData(*tensor);
+  }
+  input.has_data = true;
+  return input.data;
+}
+
+onnx::TypeProto* InferenceContext::getOutputType(size_t index) {
+  if (index >= outputs_.size()) throw std::out_of_range("no such output");
+  return outputs_[index];
+}
+
+bool InferenceContext::hasOutput(size_t index) {
+  return index < outputs_.size() && graph_->output(node_, index).valid();
+}
+
+const onnx::AttributeProto* InferenceContext::getAttribute(const std::string& name) const {
+  for (const auto& [known, proto] : attributes_) {
+    if (known == name) return proto;
+  }
+  const AttrValue* value = graph_->attributes(node_).Find(name);
+  if (value == nullptr) return nullptr;
+  onnx::AttributeProto* proto = attribute_pool_.Take();
+  std::visit(FillAttribute{proto}, *value);
+  proto->set_name(name);
+  proto->set_type(static_cast<onnx::AttributeProto_AttributeType>(KindOf(*value)));
+  attributes_.emplace_back(name, proto);
+  return proto;
+}
+
+onnx::GraphInferencer* InferenceContext::getGraphAttributeInferencer(const std::string& name) {
+  const AttrValue* value = graph_->attributes(node_).Find(name);
+  const auto* body = value == nullptr ? nullptr : std::get_if<BodyId>(value);
+  if (body == nullptr) throw std::invalid_argument("no such graph");
+  return &subgraphs_.emplace_back(this, *body);
+}
+
+std::vector<const onnx::TypeProto*> InferenceContext::Subgraph::doInferencing(
+    const std::vector<const onnx::TypeProto*>&, const std::vector<const onnx::TensorProto*>&) {
+  const Graph& graph = *context_->graph_;
+  std::vector<const onnx::TypeProto*> types;
+  for (size_t i = 0; i < graph.body(body_).outputs.size(); ++i) {
+    const ValueId v = graph.output(body_, i);
+    const onnx::TypeProto* type =
+        v.valid() ? context_->MakeType(context_->facts_->type(v)) : nullptr;
+    types.push_back(type != nullptr ? type : context_->types_.Take());
+  }
+  return types;
+}
+
+TypeInfo InferenceContext::ReadType(const onnx::TypeProto& proto) const {
+  TypeInfo type;
+  if (proto.value_case() == onnx::TypeProto::VALUE_NOT_SET) return type;
+  type.is_tensor = proto.has_tensor_type();
+  if (!type.is_tensor) return type;
+  const auto& tensor = proto.tensor_type();
+  if (IsKnownDType(tensor.elem_type())) type.dtype = static_cast<DType>(tensor.elem_type());
+  type.has_rank = tensor.has_shape();
+  for (const auto& d : tensor.shape().dim()) {
+    Dim& dim = type.dims.emplace_back();
+    if (d.has_dim_value()) dim = Dim(d.dim_value());
+    if (!d.has_dim_param()) continue;
+    const auto known = std::find_if(symbols_.begin(), symbols_.end(), [&](const auto& symbol) {
+      return symbol.first == d.dim_param();
+    });
+    if (known != symbols_.end()) dim = known->second;
+  }
+  return type;
+}
+
+std::vector<TypeInfo> InferenceContext::OutputTypes() const {
+  std::vector<TypeInfo> types;
+  types.reserve(outputs_.size());
+  for (const onnx::TypeProto* output : outputs_) types.push_back(ReadType(*output));
+  return types;
+}
+
+}  // namespace qrewrite
