@@ -1,0 +1,125 @@
+// Replacements: which outputs they redefine, and what they may be made of.
+#include <fmt/format.h>
+
+#include "engine/rule/check_impl.h"
+#include "engine/rule/codes.h"
+
+namespace qrewrite {
+namespace {
+
+using Kind = NameInfo::Kind;
+
+bool IsResult(const std::vector<OutArg>* results, const std::string& name) {
+  return results && std::any_of(results->begin(), results->end(),
+                                [&](const OutArg& out) { return out.name == name; });
+}
+
+}  // namespace
+
+// True if `out` is an output of the match (or a result of the template).
+bool RuleChecker::DefineOut(const OutArg& out, const std::vector<OutArg>* results, Scope& scope,
+                            Scope& made, Owner& owner) {
+  const NameInfo* info = scope.Find(out.name);
+  if (IsResult(results, out.name)) return true;
+  if (info == nullptr) {
+    CheckFreeName(out.name, out.place, owner);
+    made.Add(out.name, {.kind = Kind::kNew, .place = out.place, .list = out.repeated});
+    return false;
+  }
+  if (info->kind == Kind::kValue && info->output && results == nullptr) {
+    if (!info->quantified) return true;
+    sink_.Error(out.place, code::kRedefines,
+                fmt::format("`{}` is the output of a step that may be missing or repeat; {} cannot redefine it",
+                            out.name, owner.text))
+        .hint = "redefine what reads it";
+    return true;
+  }
+  sink_.Error(out.place, code::kRedefines,
+              info->kind == Kind::kValue && results == nullptr
+                  ? fmt::format("`{}` is read by the match of {}, not made by it", out.name, owner.text)
+                  : fmt::format("`{}` has a meaning already in {}", out.name, owner.text))
+      .hint = info->kind == Kind::kValue ? "only outputs of the match can be redefined"
+                                         : "take another name";
+  return true;
+}
+
+void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* results, Scope& scope,
+                            Owner& owner) {
+  Scope made(&scope);
+  std::set<std::string> defined;
+  bool redefines = false;
+  for (const Stmt& stmt : body.stmts) {
+    bool all_unnamed = !stmt.outs.empty();
+    for (const OutArg& out : stmt.outs) {
+      all_unnamed &= out.name == "_";
+      if (out.name == "_") continue;
+      if (!defined.insert(out.name).second) {
+        sink_.Error(out.place, code::kBoundTwice,
+                    fmt::format("`{}` is defined twice in {}", out.name, owner.text));
+        continue;
+      }
+      redefines |= DefineOut(out, results, scope, made, owner);
+    }
+    if (all_unnamed) {
+      sink_.Error(stmt.place, code::kRedefines,
+                  fmt::format("`_` names nothing that could be redefined ({})", owner.text));
+    }
+  }
+  for (const Stmt& stmt : body.stmts) CheckBuildArg(stmt.value, made, owner, &stmt.outs);
+  if (results != nullptr) {
+    for (const OutArg& result : *results) {
+      if (result.name == "_" || defined.contains(result.name)) continue;
+      sink_.Error(body.place, code::kRedefines,
+                  fmt::format("{} does not say what `{}` is", owner.text, result.name));
+    }
+  } else if (!redefines && !body.stmts.empty()) {
+    std::vector<std::string> outputs;
+    for (const std::string& name : scope.Names()) {
+      const NameInfo* info = scope.Find(name);
+      if (info->output && !info->quantified) outputs.push_back(name);
+    }
+    Diagnostic& d = sink_.Error(body.stmts.front().place, code::kRedefines,
+                                fmt::format("{} redefines no output of its match", owner.text));
+    d.hint = DidYouMean(body.stmts.front().outs.front().name, outputs);
+    if (d.hint.empty() && !outputs.empty()) d.hint = fmt::format("outputs: {}", fmt::join(outputs, ", "));
+    return;
+  }
+  for (const Stmt& stmt : body.stmts) {
+    bool used = false;
+    for (const OutArg& out : stmt.outs) {
+      const NameInfo* info = made.Find(out.name);
+      used |= info == nullptr || info->kind != Kind::kNew || info->used;
+    }
+    if (used || stmt.outs.empty()) continue;
+    sink_.Error(stmt.outs.front().place, code::kUnread,
+                fmt::format("`{}` is made, but nothing in {} reads it", stmt.outs.front().name, owner.text));
+  }
+}
+
+void RuleChecker::CheckBuildArg(const Arg& arg, Scope& scope, Owner& owner,
+                                const std::vector<OutArg>* outs) {
+  if (!arg.value) return;
+  if (arg.optional) {
+    sink_.Error(arg.place, code::kForm,
+                fmt::format("`?` belongs in a match; what is absent is left out by itself ({})", owner.text));
+  }
+  const Expr& value = *arg.value;
+  if (arg.repeated && value.kind == Expr::Kind::kName && value.text == "_") {
+    sink_.Error(arg.place, code::kUnbound, fmt::format("`_...` has no values ({})", owner.text));
+    return;
+  }
+  // Outputs of a template may read each other.
+  if (value.kind == Expr::Kind::kName && outs == nullptr && scope.Find(value.text) == nullptr &&
+      owner.results && IsResult(owner.results, value.text)) {
+    return;
+  }
+  const ExprType type = CheckExpr(value, scope, owner, CallUse::kBuild, outs);
+  if (type == ExprType::kString || type == ExprType::kSet || type == ExprType::kLabel ||
+      type == ExprType::kChain || type == ExprType::kDType) {
+    // A template may be handed anything; an operator takes values.
+    if (outs == nullptr) return;
+    sink_.Error(value.place, code::kType, fmt::format("this is no value of a graph ({})", owner.text));
+  }
+}
+
+}  // namespace qrewrite

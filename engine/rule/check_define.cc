@@ -1,0 +1,244 @@
+// Definitions: patterns, templates, facts.
+#include <fmt/format.h>
+
+#include "engine/rule/check_impl.h"
+#include "engine/rule/codes.h"
+#include "engine/rule/walk.h"
+
+namespace qrewrite {
+namespace {
+
+using Kind = NameInfo::Kind;
+
+bool HasOutcome(const Case& c) {
+  return c.outcome.is || c.outcome.replace || !c.outcome.cases.empty();
+}
+
+std::string HeadText(const DefinitionHead& head) {
+  std::string text = "$" + head.name + "(";
+  for (const std::string& param : head.params) text += (text.back() == '(' ? "" : ", ") + param;
+  return text + (head.variadic ? "...)" : ")");
+}
+
+}  // namespace
+
+// A definition is a pattern if no case says what it leads to.
+RuleChecker::Role RuleChecker::RoleOf(const Definition& definition) {
+  const bool results = std::any_of(definition.cases.begin(), definition.cases.end(), HasOutcome);
+  if (definition.is_fact()) return Role::kFact;
+  return results || definition.cases.empty() ? Role::kTemplate : Role::kPattern;
+}
+
+void RuleChecker::CheckDefinition(const Definition& definition) {
+  const DefinitionHead& head = definition.head;
+  const Role role = RoleOf(definition);
+  Owner owner{.text = fmt::format("`${}`", head.name), .fact = role == Role::kFact};
+  std::set<std::string> names;
+  const auto check = [&](const std::string& name) {
+    if (name == "_") return;
+    CheckFreeName(name, head.place, owner);
+    if (names.insert(name).second) return;
+    sink_.Error(head.place, code::kBoundTwice,
+                fmt::format("`{}` stands twice in the head of {}", name, owner.text));
+  };
+  for (const OutArg& out : head.outs) check(out.name);
+  for (const std::string& param : head.params) check(param);
+  if (role == Role::kPattern) {
+    for (const Case& c : definition.cases) CheckPatternCase(definition, c, owner);
+    return;
+  }
+  if (role == Role::kTemplate) owner.results = &head.outs;
+  Scope scope;
+  for (const std::string& param : head.params) {
+    scope.Add(param, {.kind = Kind::kParam, .place = head.place});
+  }
+  CheckResultCases(definition, definition.cases, scope, owner);
+}
+
+void RuleChecker::CheckPatternCase(const Definition& definition, const Case& c, Owner& owner) {
+  const DefinitionHead& head = definition.head;
+  if (!c.match) {
+    sink_.Error(c.place, code::kForm, fmt::format("a case of {} has neither pattern nor result", owner.text));
+    return;
+  }
+  Scope scope;
+  CheckMatch(*c.match, scope, owner);
+  DeclareLets(c.let, scope, owner);
+  for (const OutArg& out : head.outs) {
+    const NameInfo* info = scope.Find(out.name);
+    if (out.name == "_" || (info && info->output)) continue;
+    sink_.Error(c.match->place, code::kUnbound,
+                fmt::format("`{}` is no output of this pattern of {}", out.name, owner.text));
+  }
+  // A parameter that this case does not bind is absent in it; one that no case binds is a mistake.
+  for (const std::string& param : head.params) {
+    if (scope.Find(param) != nullptr) continue;
+    bool elsewhere = false;
+    for (const Case& other : definition.cases) {
+      if (&other == &c || !other.match) continue;
+      WalkBody(*other.match, [&](const Expr& e) {
+        elsewhere |= e.kind == Expr::Kind::kName && e.text == param;
+        for (const AttrArg& attr : e.attrs) elsewhere |= !attr.value && attr.name == param;
+      });
+      for (const Let& let : other.let) {
+        elsewhere |= std::find(let.names.begin(), let.names.end(), param) != let.names.end();
+      }
+    }
+    scope.Add(param, {.kind = Kind::kParam, .place = head.place});
+    if (elsewhere) continue;
+    sink_.Error(c.place, code::kUnbound,
+                fmt::format("parameter `{}` of {} is not bound by its pattern", param, owner.text))
+        .hint = DidYouMean(param, scope.Names());
+  }
+  CheckConditions(c.when, scope, owner);
+  CheckLets(c.let, scope, owner);
+}
+
+void RuleChecker::CheckResultCases(const Definition& definition, const std::vector<Case>& cases,
+                                   Scope& outer, Owner& owner) {
+  const bool fact = definition.is_fact();
+  for (const Case& c : cases) {
+    Scope scope(&outer);
+    if (c.match) CheckMatch(*c.match, scope, owner);
+    if (c.match && fact) CheckLooksUp(definition, *c.match, owner);
+    DeclareLets(c.let, scope, owner);
+    CheckConditions(c.when, scope, owner);
+    CheckLets(c.let, scope, owner);
+    if (!HasOutcome(c)) {
+      sink_.Error(c.place, code::kForm, fmt::format("this case of {} leads to nothing", owner.text)).hint =
+          "write `=> result`; patterns and results do not mix in one definition";
+    }
+    if (c.outcome.is) {
+      const OutArg first = definition.head.outs.empty() ? OutArg{} : definition.head.outs.front();
+      const std::vector<OutArg> outs = {first};
+      if (fact) {
+        CheckExpr(*c.outcome.is->value, scope, owner);
+      } else {
+        CheckBuildArg(*c.outcome.is, scope, owner, &outs);
+      }
+      if (definition.head.outs.size() > 1) {
+        sink_.Error(c.outcome.is->place, code::kForm,
+                    fmt::format("{} has {} outputs; say each in a statement", owner.text,
+                                definition.head.outs.size()))
+            .hint = "replace: |";
+      }
+    }
+    if (c.outcome.replace && fact) {
+      sink_.Error(c.outcome.replace->place, code::kForm,
+                  fmt::format("{} is a fact: it has no output that a statement could define", owner.text))
+          .hint = fmt::format("a template has an output in its head: `y = {}(...)`", definition.head.name);
+    } else if (c.outcome.replace) {
+      CheckBody(*c.outcome.replace, &definition.head.outs, scope, owner);
+    }
+    CheckResultCases(definition, c.outcome.cases, scope, owner);
+  }
+}
+
+// Every statement of a fact's pattern makes something that is known already: a parameter, or what a
+// statement before reads.
+void RuleChecker::CheckLooksUp(const Definition& definition, const BodyText& match, Owner& owner) {
+  std::set<std::string> reached(definition.head.params.begin(), definition.head.params.end());
+  std::vector<bool> done(match.stmts.size());
+  for (bool again = true; again;) {
+    again = false;
+    for (size_t i = 0; i < match.stmts.size(); ++i) {
+      const Stmt& stmt = match.stmts[i];
+      const bool makes = std::any_of(stmt.outs.begin(), stmt.outs.end(), [&](const OutArg& out) {
+        return reached.contains(out.name);
+      });
+      if (done[i] || !makes) continue;
+      done[i] = again = true;
+      WalkArg(stmt.value, [&](const Expr& e) {
+        if (e.kind == Expr::Kind::kName) reached.insert(e.text);
+      });
+    }
+  }
+  for (size_t i = 0; i < match.stmts.size(); ++i) {
+    if (done[i]) continue;
+    sink_.Error(match.stmts[i].place, code::kLooksDown,
+                fmt::format("{} is a fact and looks upwards only: this makes none of its values", owner.text))
+        .hint = fmt::format("a pattern begins with a parameter: `{} = ...`",
+                            definition.head.params.empty() ? "x" : definition.head.params.front());
+    return;
+  }
+}
+
+const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& ref, bool pattern,
+                                                   const std::vector<OutArg>* outs, Owner& owner) {
+  NeedUnambiguous('$', ref.name, ref.place);
+  const Definition* definition = set_.FindDefinition(ref.name);
+  if (definition == nullptr) {
+    std::vector<std::string> names;
+    for (const Definition& d : set_.definitions) names.push_back(d.head.name);
+    sink_.Error(ref.place, code::kUnknownDefinition,
+                fmt::format("there is no definition `${}` ({})", ref.name, owner.text))
+        .hint = DidYouMean(ref.name, names);
+    return nullptr;
+  }
+  const DefinitionHead& head = definition->head;
+  const Role role = RoleOf(*definition);
+  if (pattern != (role == Role::kPattern)) {
+    sink_.Error(ref.place, code::kRole,
+                pattern ? fmt::format("`${}` says what to make; it is no pattern ({})", ref.name, owner.text)
+                        : fmt::format("`${}` is a pattern; it can only be matched ({})", ref.name, owner.text));
+    return definition;
+  }
+  if (!call.attrs.empty()) {
+    sink_.Error(call.place, code::kForm,
+                fmt::format("a definition has no attributes; give `${}` an argument ({})", ref.name, owner.text));
+  }
+  size_t repeated = 0;
+  for (const Arg& arg : call.args) {
+    repeated += arg.repeated;
+    if (arg.label_kind != Arg::Label::kNone) {
+      sink_.Error(arg.place, code::kForm, fmt::format("arguments of `${}` stand by position", ref.name));
+    }
+  }
+  const size_t count = call.args.size(), wanted = head.params.size();
+  const bool fits = head.variadic ? count + 1 >= wanted : count == wanted;
+  if (!fits && repeated == 0) {
+    sink_.Error(call.place, code::kArity,
+                fmt::format("`{}` takes {} arguments, here are {} ({})", HeadText(head), wanted, count,
+                            owner.text));
+  }
+  if (outs != nullptr && outs->size() > head.outs.size() && role != Role::kFact) {
+    const bool list = std::any_of(head.outs.begin(), head.outs.end(),
+                                  [](const OutArg& out) { return out.repeated; });
+    if (!list) {
+      sink_.Error(call.place, code::kArity,
+                  fmt::format("`${}` has {} outputs, here are {} ({})", ref.name, head.outs.size(),
+                              outs->size(), owner.text));
+    }
+  }
+  return definition;
+}
+
+// Facts may recurse; a pattern or a template that needs itself never ends.
+void RuleChecker::CheckDefinitionRecursion() {
+  std::map<std::string, std::set<std::string>> calls;
+  for (const Definition& d : set_.definitions) {
+    WalkCases(d.cases, [&](const Expr& e) {
+      for (const Ref& ref : e.refs) {
+        if (ref.kind == Ref::Kind::kDefinition) calls[d.head.name].insert(ref.name);
+      }
+    });
+  }
+  for (const Definition& d : set_.definitions) {
+    if (d.is_fact()) continue;
+    std::set<std::string> reached;
+    std::vector<std::string> queue = {d.head.name};
+    while (!queue.empty()) {
+      const std::string name = queue.back();
+      queue.pop_back();
+      for (const std::string& next : calls[name]) {
+        if (reached.insert(next).second) queue.push_back(next);
+      }
+    }
+    if (!reached.contains(d.head.name)) continue;
+    sink_.Error(d.head.place, code::kRecursion,
+                fmt::format("`${}` calls itself; only facts may", d.head.name))
+        .hint = "a fact has no output in its head";
+  }
+}
+
+}  // namespace qrewrite

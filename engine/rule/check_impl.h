@@ -1,0 +1,123 @@
+// RuleChecker: the check of one rule set. Split by idea over check_*.cc.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/expr/functions.h"
+#include "engine/rule/check.h"
+#include "engine/rule/check_scope.h"
+#include "engine/rule/op_check.h"
+#include "engine/rule/walk.h"
+
+namespace qrewrite {
+
+class RuleChecker {
+ public:
+  RuleChecker(const CheckInput& input, DiagnosticSink& sink);
+  void Run();
+
+ private:
+  // What is being checked: in messages "rule `pair`", "`$clip`".
+  struct Owner {
+    std::string text;
+    bool fact = false;                // looks upwards only
+    const std::vector<OutArg>* results = nullptr;  // of a template: what its statements define
+    std::set<std::string> reported;   // unbound names, told once
+  };
+  enum class Role { kPattern, kTemplate, kFact };
+
+  // --- check.cc: the parts of a file
+  void CheckSets();
+  void CheckSignatures();
+  void CheckPhases();
+  void CheckWrites();
+  void CheckTests(const std::vector<RuleTest>& tests);
+  void CheckSettings(const RuleTest& test);
+  void CheckPlainExpr(const Expr* expr, std::string owner, const std::vector<std::string>& names);
+  void NeedUnambiguous(char sigil, std::string_view name, const Place& place);
+
+  // --- check_rule.cc: rules
+  void CheckRule(const Rule& rule);
+  void CheckRuleCases(const std::vector<Case>& cases, Scope& scope, Owner& owner);
+  void CheckInterface(const Rule& rule, Scope& scope, Owner& owner);
+  void DeclareLets(const std::vector<Let>& lets, Scope& scope, Owner& owner,
+                   const std::set<std::string>& may_exist = {});
+  void CheckLets(const std::vector<Let>& lets, Scope& scope, Owner& owner);
+  void CheckConditions(const std::vector<ExprPtr>& conditions, Scope& scope, Owner& owner);
+
+  // --- check_define.cc: definitions
+  static Role RoleOf(const Definition& definition);
+  void CheckDefinition(const Definition& definition);
+  void CheckPatternCase(const Definition& definition, const Case& c, Owner& owner);
+  void CheckResultCases(const Definition& definition, const std::vector<Case>& cases, Scope& scope,
+                        Owner& owner);
+  void CheckLooksUp(const Definition& definition, const BodyText& match, Owner& owner);
+  void CheckDefinitionRecursion();
+  // The definition behind `$name`, or null with an error; arity is checked.
+  const Definition* CheckDefinitionCall(const Expr& call, const Ref& ref, bool pattern,
+                                        const std::vector<OutArg>* outs, Owner& owner);
+
+  // --- check_match.cc: patterns
+  void CheckMatch(const BodyText& body, Scope& scope, Owner& owner);
+  void BindOuts(const Stmt& stmt, Scope& scope, std::set<std::string>& made, Owner& owner);
+  void MatchCall(const Expr& call, const std::vector<OutArg>* outs, bool list, Scope& scope,
+                 Owner& owner);
+  void MatchRefs(const Expr& call, const std::vector<OutArg>* outs, Owner& owner);
+  void MatchAttr(const AttrArg& attr, Scope& scope, Owner& owner);
+  void MatchArg(const Arg& arg, bool list, Scope& scope, Owner& owner);
+  bool IsPatternLiteral(const Expr& expr) const;
+  void NoArithmetic(const Expr& expr, Owner& owner);
+  void Bind(const std::string& name, NameInfo info, Scope& scope, Owner& owner);
+  bool CheckFreeName(const std::string& name, const Place& place, Owner& owner);
+  void CheckConnected(const BodyText& body, Owner& owner);
+
+  // --- check_build.cc: replacements
+  // `results`: names that must be defined, each once (a template), or null (a rule: at least one
+  // output of the match).
+  void CheckBody(const BodyText& body, const std::vector<OutArg>* results, Scope& scope, Owner& owner);
+  bool DefineOut(const OutArg& out, const std::vector<OutArg>* results, Scope& scope, Scope& made,
+                 Owner& owner);
+  void CheckBuildArg(const Arg& arg, Scope& scope, Owner& owner, const std::vector<OutArg>* outs);
+
+  // --- check_expr.cc: names and calls in expressions
+  ExprType CheckExpr(const Expr& expr, Scope& scope, Owner& owner, CallUse use = CallUse::kCompute,
+                     const std::vector<OutArg>* outs = nullptr);
+  ExprType CheckName(const Expr& expr, Scope& scope, Owner& owner);
+  ExprType CheckMember(const Expr& expr, Scope& scope, Owner& owner);
+  ExprType CheckCall(const Expr& call, Scope& scope, Owner& owner, CallUse use,
+                     const std::vector<OutArg>* outs);
+  ExprType CheckFunction(const Expr& call, const FunctionInfo& info, Scope& scope, Owner& owner);
+  void CheckArgs(const Expr& call, Scope& scope, Owner& owner, CallUse use);
+  void CheckAttrs(const Expr& call, Scope& scope, Owner& owner);
+  void CheckArrow(const Expr& call, const Arg& arg, const NameInfo* label, Owner& owner, Scope& scope);
+  void CheckUnknownHead(const Ref& ref, Scope& scope, Owner& owner);
+  bool CheckSetData(const NameInfo& label, std::string_view key, const Place& place, Owner& owner,
+                    std::vector<Literal>* values);
+  const OpSet* CheckSetName(std::string_view name, const Place& place);
+  const Param* CheckParam(std::string_view name, const Place& place);
+  void Unbound(const std::string& name, const Place& place, Scope& scope, Owner& owner);
+
+  // --- check_types.cc
+  ExprType CheckUnary(const Expr& expr, Scope& scope, Owner& owner);
+  ExprType CheckBinary(const Expr& expr, Scope& scope, Owner& owner);
+  // Of an expression that is plainly of one kind, without looking at names; else kAny.
+  static ExprType LiteralType(const Expr& expr);
+  void CheckCompared(const Expr& expr, ExprType left, ExprType right, Owner& owner);
+  void CheckRegex(const Expr& expr, ExprType left, Owner& owner);
+  void CheckParamChoice(const Expr& left, const Expr& right, Owner& owner);
+  void NeedCondition(const Expr& expr, ExprType type, Owner& owner);
+  void CheckArgType(const Expr& arg, ExprType got, const FunctionInfo& info, size_t index,
+                    Owner& owner);
+
+  const CheckInput& input_;
+  const RuleSet& set_;
+  DiagnosticSink& sink_;
+  OpChecker ops_;
+};
+
+}  // namespace qrewrite

@@ -1,0 +1,271 @@
+// Patterns: what a match binds, and what may stand in it.
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "engine/rule/check_impl.h"
+#include "engine/rule/codes.h"
+
+namespace qrewrite {
+namespace {
+
+using Kind = NameInfo::Kind;
+
+std::string_view KindText(Kind kind) {
+  switch (kind) {
+    case Kind::kValue: return "a value";
+    case Kind::kAttribute: return "an attribute";
+    case Kind::kRest: return "a rest of attributes";
+    case Kind::kLabel:
+    case Kind::kChain: return "a label";
+    case Kind::kLet: return "a `let`";
+    case Kind::kParam: return "a parameter";
+    case Kind::kNew: return "a new value";
+  }
+  return "";
+}
+
+bool MayRepeat(Kind kind) { return kind == Kind::kValue || kind == Kind::kAttribute; }
+
+}  // namespace
+
+bool RuleChecker::CheckFreeName(const std::string& name, const Place& place, Owner& owner) {
+  const bool host = std::find(input_.host_functions.begin(), input_.host_functions.end(), name) !=
+                    input_.host_functions.end();
+  const bool builtin = name == "params" || name == "opset";
+  if (FindFunction(name) == nullptr && !host && !builtin) return true;
+  sink_.Error(place, code::kShadows,
+              fmt::format("`{}` is {} and cannot be bound in {}", name,
+                          builtin ? "always there" : "a function", owner.text))
+      .hint = "take another name";
+  return false;
+}
+
+void RuleChecker::Bind(const std::string& name, NameInfo info, Scope& scope, Owner& owner) {
+  if (name == "_" || name.empty()) return;
+  NameInfo* before = scope.Find(name);
+  if (before == nullptr) {
+    CheckFreeName(name, info.place, owner);
+    scope.Add(name, std::move(info));
+    return;
+  }
+  // A second occurrence of a value or attribute means equal; a parameter is a value the caller has.
+  const bool equal = (MayRepeat(before->kind) || before->kind == Kind::kParam) && MayRepeat(info.kind);
+  if (equal) {
+    before->output |= info.output;
+    before->quantified |= info.quantified;
+    return;
+  }
+  sink_.Error(info.place, code::kBoundTwice,
+              fmt::format("`{}` is {} of {} already", name, KindText(before->kind), owner.text))
+      .hint = "each name is bound once";
+}
+
+void RuleChecker::BindOuts(const Stmt& stmt, Scope& scope, std::set<std::string>& made,
+                           Owner& owner) {
+  const Expr* call = stmt.value.value.get();
+  const bool quantified = call && call->quantifier != Quantifier::kOne;
+  for (const OutArg& out : stmt.outs) {
+    if (out.name == "_") continue;
+    Bind(out.name,
+         {.kind = Kind::kValue, .place = out.place, .list = out.repeated, .output = call != nullptr,
+          .quantified = quantified},
+         scope, owner);
+    if (call != nullptr && !made.insert(out.name).second) {
+      sink_.Error(out.place, code::kBoundTwice,
+                  fmt::format("`{}` is the output of two statements in {}", out.name, owner.text));
+    }
+  }
+  size_t repeated = 0;
+  for (const OutArg& out : stmt.outs) repeated += out.repeated;
+  const bool any_one = stmt.outs.size() == 3 && stmt.outs[0].repeated && stmt.outs[2].repeated &&
+                       !stmt.outs[1].repeated;
+  if (repeated > 1 && !any_one) {
+    sink_.Error(stmt.outs.front().place, code::kForm, "only one list can stand among the outputs")
+        .hint = "any one output is `_..., y, _...`";
+  }
+}
+
+void RuleChecker::CheckMatch(const BodyText& body, Scope& scope, Owner& owner) {
+  std::set<std::string> made;
+  // Labels and outputs first, so that the order of statements does not matter.
+  for (const Stmt& stmt : body.stmts) BindOuts(stmt, scope, made, owner);
+  for (const Stmt& stmt : body.stmts) {
+    const Arg& value = stmt.value;
+    if (!value.value) continue;
+    if (value.value->kind != Expr::Kind::kCall) {
+      sink_.Error(value.place, code::kForm,
+                  fmt::format("a statement of a match is the call of an operator ({})", owner.text));
+      continue;
+    }
+    if (value.optional || value.repeated) {
+      sink_.Error(value.place, code::kForm,
+                  value.optional ? "a statement cannot be optional; `Op?(x)` is a step that may be missing"
+                                 : "a list of outputs has its dots on the left: `y... = Split(x)`");
+    }
+    MatchCall(*value.value, &stmt.outs, false, scope, owner);
+  }
+  CheckConnected(body, owner);
+}
+
+void RuleChecker::MatchRefs(const Expr& call, const std::vector<OutArg>* outs, Owner& owner) {
+  bool known = true;
+  for (const Ref& ref : call.refs) {
+    if (ref.kind == Ref::Kind::kSet) {
+      known &= CheckSetName(ref.name, ref.place) != nullptr;
+    } else if (ref.kind == Ref::Kind::kDefinition) {
+      known = false;
+      CheckDefinitionCall(call, ref, true, outs, owner);
+    } else if (FindFunction(ref.name) != nullptr) {
+      known = false;
+      sink_.Error(ref.place, code::kForm,
+                  fmt::format("the function `{}` cannot stand in the match of {}", ref.name, owner.text))
+          .hint = "conditions belong in `where`";
+    } else {
+      NeedUnambiguous('%', ref.name, ref.place);
+      known &= ops_.CheckName({.op = SplitOpName(ref.name)}, ref.place);
+    }
+  }
+  if (!known) return;
+  if (const auto ops = ops_.Expand(call.refs)) {
+    ops_.CheckCall(call, *ops, CallUse::kPattern, outs, owner.text);
+  }
+}
+
+void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, bool list,
+                            Scope& scope, Owner& owner) {
+  MatchRefs(call, outs, owner);
+  const bool definition = call.refs.front().kind == Ref::Kind::kDefinition;
+  if (!call.label.empty()) {
+    const bool chain = call.quantifier == Quantifier::kStar || call.quantifier == Quantifier::kPlus;
+    Bind(call.label,
+         {.kind = chain ? Kind::kChain : Kind::kLabel, .place = call.place, .list = list, .call = &call},
+         scope, owner);
+    if (definition) {
+      sink_.Error(call.place, code::kForm,
+                  fmt::format("`{}:` labels a node, `${}` is a pattern of several", call.label,
+                              call.refs.front().name));
+    }
+  }
+  std::set<std::string> attrs;
+  for (const AttrArg& attr : call.attrs) {
+    if (!attr.rest && !attrs.insert(attr.name).second) {
+      sink_.Error(attr.place, code::kBoundTwice,
+                  fmt::format("attribute `{}` stands here twice ({})", attr.name, owner.text));
+    }
+    MatchAttr(attr, scope, owner);
+  }
+  size_t repeated = 0;
+  bool named = false;
+  for (const Arg& arg : call.args) {
+    repeated += arg.repeated;
+    if (repeated > 1 && arg.repeated) {
+      sink_.Error(arg.place, code::kForm, "only one list can stand among the inputs")
+          .hint = "groups that repeat together: `(x, s)...`";
+    }
+    if (arg.label_kind == Arg::Label::kArrow) {
+      sink_.Error(arg.place, code::kForm,
+                  fmt::format("`->` belongs in a replacement, not in the match of {}", owner.text));
+    }
+    if (named && arg.label_kind == Arg::Label::kNone && !arg.repeated) {
+      sink_.Error(arg.place, code::kForm, "inputs by position come before those by name");
+    }
+    named |= arg.label_kind == Arg::Label::kInput;
+    MatchArg(arg, list || arg.repeated, scope, owner);
+  }
+}
+
+void RuleChecker::MatchAttr(const AttrArg& attr, Scope& scope, Owner& owner) {
+  if (attr.rest) {
+    Bind(attr.name, {.kind = Kind::kRest, .place = attr.place}, scope, owner);
+    return;
+  }
+  const Place place = attr.value ? attr.value->place : attr.place;
+  if (!attr.value) {
+    Bind(attr.name, {.kind = Kind::kAttribute, .place = place}, scope, owner);
+  } else if (attr.value->kind == Expr::Kind::kName) {
+    Bind(attr.value->text, {.kind = Kind::kAttribute, .place = place}, scope, owner);
+  } else if (!IsPatternLiteral(*attr.value)) {
+    NoArithmetic(*attr.value, owner);
+  }
+}
+
+void RuleChecker::MatchArg(const Arg& arg, bool list, Scope& scope, Owner& owner) {
+  if (!arg.value) return;
+  const Expr& value = *arg.value;
+  switch (value.kind) {
+    case Expr::Kind::kName:
+      Bind(value.text, {.kind = Kind::kValue, .place = value.place, .list = list}, scope, owner);
+      return;
+    case Expr::Kind::kCall: {
+      const OutArg only{.name = "_", .place = value.place};
+      const std::vector<OutArg> outs = {only};
+      MatchCall(value, &outs, list, scope, owner);
+      return;
+    }
+    case Expr::Kind::kGroup:
+      for (const Arg& member : value.args) MatchArg(member, list, scope, owner);
+      return;
+    default:
+      if (!IsPatternLiteral(value)) NoArithmetic(value, owner);
+  }
+}
+
+bool RuleChecker::IsPatternLiteral(const Expr& expr) const {
+  switch (expr.kind) {
+    case Expr::Kind::kInt:
+    case Expr::Kind::kFloat:
+    case Expr::Kind::kString:
+    case Expr::Kind::kBool:
+    case Expr::Kind::kAbsent:
+    case Expr::Kind::kDType:
+      return true;
+    case Expr::Kind::kList:
+      return std::all_of(expr.items.begin(), expr.items.end(),
+                         [this](const ExprPtr& item) { return IsPatternLiteral(*item); });
+    case Expr::Kind::kUnary:
+      return expr.unary == UnaryOp::kNegate && IsPatternLiteral(*expr.items[0]);
+    default:
+      return false;
+  }
+}
+
+void RuleChecker::NoArithmetic(const Expr& expr, Owner& owner) {
+  sink_.Error(expr.place, code::kForm,
+              fmt::format("a match has only names, literals and calls of operators ({})", owner.text))
+      .hint = "name the value here and compare it in `where`";
+}
+
+// Statements that share a value, directly or through others, are connected.
+void RuleChecker::CheckConnected(const BodyText& body, Owner& owner) {
+  std::vector<size_t> group(body.stmts.size());
+  std::iota(group.begin(), group.end(), size_t{0});
+  std::map<std::string, size_t> seen;
+  const auto join = [&](size_t stmt, const std::string& name) {
+    if (name == "_" || name.empty()) return;
+    const auto [at, fresh] = seen.emplace(name, stmt);
+    if (fresh) return;
+    const size_t from = group[stmt], to = group[at->second];
+    std::replace(group.begin(), group.end(), from, to);
+  };
+  const auto join_args = [&](auto& self, size_t stmt, const Expr& expr) -> void {
+    for (const Arg& arg : expr.args) {
+      if (!arg.value) continue;
+      if (arg.value->kind == Expr::Kind::kName) join(stmt, arg.value->text);
+      self(self, stmt, *arg.value);
+    }
+  };
+  for (size_t i = 0; i < body.stmts.size(); ++i) {
+    for (const OutArg& out : body.stmts[i].outs) join(i, out.name);
+    if (body.stmts[i].value.value) join_args(join_args, i, *body.stmts[i].value.value);
+  }
+  for (size_t i = 1; i < group.size(); ++i) {
+    if (group[i] == group[0]) continue;
+    sink_.Error(body.stmts[i].place, code::kUnconnected,
+                fmt::format("this statement shares no value with the first of {}", owner.text))
+        .hint = "a match is found by walking along values";
+    return;
+  }
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,142 @@
+// Rules: the match binds, `let` names, conditions and replacements use.
+#include <fmt/format.h>
+
+#include "engine/rule/check_impl.h"
+#include "engine/rule/codes.h"
+
+namespace qrewrite {
+namespace {
+
+using Kind = NameInfo::Kind;
+
+bool IsFailure(const Case& c) {
+  const Arg* is = c.outcome.is ? &*c.outcome.is : nullptr;
+  return is && is->value && is->value->kind == Expr::Kind::kCall && is->value->refs.size() == 1 &&
+         is->value->refs[0].name == "fail";
+}
+
+}  // namespace
+
+void RuleChecker::DeclareLets(const std::vector<Let>& lets, Scope& scope, Owner& owner,
+                              const std::set<std::string>& may_exist) {
+  for (const Let& let : lets) {
+    for (const std::string& name : let.names) {
+      if (name == "_") continue;
+      NameInfo info{.kind = Kind::kLet, .place = let.place, .let = &let};
+      // Parts of a list are of any kind.
+      if (let.names.size() == 1) info.type = LiteralType(*let.value);
+      const NameInfo* before = scope.Find(name);
+      if (before != nullptr && !(before->kind == Kind::kParam && may_exist.contains(name))) {
+        sink_.Error(let.place, code::kBoundTwice,
+                    fmt::format("`{}` has a meaning already in {}", name, owner.text))
+            .hint = "each name is bound once";
+        continue;
+      }
+      CheckFreeName(name, let.place, owner);
+      scope.Add(name, std::move(info));
+    }
+  }
+}
+
+void RuleChecker::CheckLets(const std::vector<Let>& lets, Scope& scope, Owner& owner) {
+  for (const Let& let : lets) CheckExpr(*let.value, scope, owner);
+  // A `let` that needs itself, perhaps through others.
+  std::map<const Let*, int> state;  // 1: open, 2: done
+  const auto visit = [&](auto& self, const Let& let) -> bool {
+    state[&let] = 1;
+    bool fine = true;
+    const auto see = [&](const Expr& e) {
+      const std::string head = e.kind == Expr::Kind::kName ? e.text : "";
+      for (const Let& other : lets) {
+        if (std::find(other.names.begin(), other.names.end(), head) == other.names.end()) continue;
+        if (head == "_" || head.empty()) continue;
+        if (state[&other] == 1) fine = false;
+        if (state[&other] == 0 && !self(self, other)) fine = false;
+      }
+    };
+    WalkExpr(*let.value, see);
+    state[&let] = 2;
+    return fine;
+  };
+  for (const Let& let : lets) {
+    if (state[&let] != 0 || visit(visit, let)) continue;
+    sink_.Error(let.place, code::kRecursion,
+                fmt::format("`{}` is needed to compute itself ({})", let.names.front(), owner.text));
+    return;
+  }
+}
+
+void RuleChecker::CheckConditions(const std::vector<ExprPtr>& conditions, Scope& scope,
+                                  Owner& owner) {
+  for (const ExprPtr& condition : conditions) {
+    NeedCondition(*condition, CheckExpr(*condition, scope, owner), owner);
+  }
+}
+
+void RuleChecker::CheckRule(const Rule& rule) {
+  Owner owner{.text = fmt::format("rule `{}`", rule.name)};
+  Scope scope;
+  CheckMatch(rule.match, scope, owner);
+  DeclareLets(rule.let, scope, owner);
+  CheckConditions(rule.where, scope, owner);
+  CheckLets(rule.let, scope, owner);
+  if (rule.replace) CheckBody(*rule.replace, nullptr, scope, owner);
+  CheckRuleCases(rule.cases, scope, owner);
+  CheckInterface(rule, scope, owner);
+  CheckTests(rule.tests);
+}
+
+void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, Scope& outer, Owner& owner) {
+  for (const Case& c : cases) {
+    Scope scope(&outer);
+    if (c.match) CheckMatch(*c.match, scope, owner);
+    DeclareLets(c.let, scope, owner);
+    CheckConditions(c.when, scope, owner);
+    CheckLets(c.let, scope, owner);
+    if (c.outcome.is && IsFailure(c)) {
+      CheckExpr(*c.outcome.is->value, scope, owner);
+    } else if (c.outcome.is) {
+      sink_.Error(c.outcome.is->place, code::kForm,
+                  fmt::format("a case of {} leads to a statement: `=> y = ...`", owner.text));
+    } else if (c.outcome.replace) {
+      CheckBody(*c.outcome.replace, nullptr, scope, owner);
+    } else if (c.outcome.cases.empty()) {
+      sink_.Error(c.place, code::kForm, fmt::format("a case of {} leads to nothing", owner.text)).hint =
+          "`when condition => y = ...`";
+    }
+    CheckRuleCases(c.outcome.cases, scope, owner);
+  }
+}
+
+// retype, record: over the names of the match.
+void RuleChecker::CheckInterface(const Rule& rule, Scope& scope, Owner& owner) {
+  const auto need_value = [&](const std::string& name, const Place& place) {
+    const NameInfo* info = scope.Find(name);
+    if (info == nullptr) {
+      Unbound(name, place, scope, owner);
+    } else if (info->kind != Kind::kValue) {
+      sink_.Error(place, code::kType, fmt::format("`{}` is no value of the match of {}", name, owner.text));
+    }
+  };
+  for (const auto& [name, type] : rule.retype) {
+    need_value(name, type->place);
+    const ExprType got = CheckExpr(*type, scope, owner);
+    if (got == ExprType::kAny || got == ExprType::kDType) continue;
+    sink_.Error(type->place, code::kType,
+                fmt::format("`retype` takes an element type, as INT8 ({})", owner.text));
+  }
+  for (const auto& [table, row] : rule.record) {
+    for (const auto& [column, value] : row) {
+      if (column != "of") {
+        CheckExpr(*value, scope, owner);
+      } else if (value->kind == Expr::Kind::kName) {
+        need_value(value->text, value->place);
+      } else {
+        sink_.Error(value->place, code::kType,
+                    fmt::format("the column `of` names a value of the match of {}", owner.text));
+      }
+    }
+  }
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,250 @@
+// What kind of thing an expression is, as far as that can be told without a model. Only definite
+// mistakes are reported: kAny fits everywhere.
+#include <re2/re2.h>
+
+#include <fmt/format.h>
+
+#include "engine/rule/check_impl.h"
+#include "engine/rule/codes.h"
+
+namespace qrewrite {
+namespace {
+
+using enum ExprType;
+
+std::string_view TypeText(ExprType type) {
+  switch (type) {
+    case kNumber: return "a number";
+    case kBool: return "a condition";
+    case kString: return "a text";
+    case kDType: return "an element type";
+    case kList: return "a list";
+    case kValue: return "a value";
+    case kSet: return "a set";
+    case kLabel: return "a label";
+    case kChain: return "a chain";
+    case kAny: break;
+  }
+  return "anything";
+}
+
+bool IsOneOf(ExprType type, std::initializer_list<ExprType> types) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+std::string_view OpText(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kAdd: return "+";
+    case BinaryOp::kSub: return "-";
+    case BinaryOp::kMul: return "*";
+    case BinaryOp::kDiv: return "/";
+    case BinaryOp::kFloorDiv: return "//";
+    case BinaryOp::kMod: return "%";
+    case BinaryOp::kPow: return "**";
+    case BinaryOp::kEq: return "==";
+    case BinaryOp::kNe: return "!=";
+    case BinaryOp::kLt: return "<";
+    case BinaryOp::kLe: return "<=";
+    case BinaryOp::kGt: return ">";
+    case BinaryOp::kGe: return ">=";
+    case BinaryOp::kIn: return "in";
+    case BinaryOp::kMatches: return "=~";
+    case BinaryOp::kAnd: return "and";
+    case BinaryOp::kOr: return "or";
+    case BinaryOp::kCoalesce: return "??";
+  }
+  return "";
+}
+
+bool IsArithmetic(BinaryOp op) { return op <= BinaryOp::kPow; }
+bool IsOrder(BinaryOp op) { return op >= BinaryOp::kLt && op <= BinaryOp::kGe; }
+
+// Functions of facts take any value or tensor, but nothing else.
+bool IsFactOfValue(std::string_view name) {
+  return name == "dtype" || name == "shape" || name == "rank" || name == "size" || name == "min" ||
+         name == "max" || name == "qmin" || name == "qmax";
+}
+
+bool Fits(ExprType wanted, ExprType got) {
+  if (got == kAny || wanted == kAny) return true;
+  switch (wanted) {
+    case kNumber: return !IsOneOf(got, {kString, kDType, kSet, kLabel, kChain});
+    case kValue: return !IsOneOf(got, {kString, kDType, kSet, kLabel, kChain, kBool});
+    case kDType: return got == kDType;
+    case kString: return got == kString;
+    case kBool: return IsOneOf(got, {kBool, kValue, kList});
+    case kList: return IsOneOf(got, {kList, kValue, kNumber});
+    case kSet: return got == kSet;
+    case kLabel: return IsOneOf(got, {kLabel, kChain});
+    case kChain: return got == kChain;
+    case kAny: break;
+  }
+  return true;
+}
+
+}  // namespace
+
+void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo& info, size_t index,
+                               Owner& owner) {
+  if (info.arg_types.empty()) return;
+  const ExprType wanted = info.arg_types[std::min(index, info.arg_types.size() - 1)];
+  bool fits = Fits(wanted, got);
+  if (wanted == kAny && IsFactOfValue(info.name)) {
+    const bool type_too = (info.name == "qmin" || info.name == "qmax") && got == kDType;
+    fits = type_too || !IsOneOf(got, {kString, kDType, kBool, kSet, kLabel, kChain});
+  }
+  if (info.name == "name") fits = !IsOneOf(got, {kString, kNumber, kDType, kBool, kSet, kList});
+  if (wanted == kSet && arg.kind != Expr::Kind::kSet && got != kAny) fits = false;
+  if (fits) return;
+  sink_.Error(arg.place, code::kType,
+              fmt::format("argument {} of `{}({})` cannot be {} ({})", index + 1, info.name, info.params,
+                          TypeText(got), owner.text));
+}
+
+void RuleChecker::NeedCondition(const Expr& expr, ExprType type, Owner& owner) {
+  if (IsOneOf(type, {kAny, kBool, kValue})) return;
+  sink_.Error(expr.place, code::kType,
+              fmt::format("a condition is needed here, this is {} ({})", TypeText(type), owner.text));
+}
+
+ExprType RuleChecker::LiteralType(const Expr& expr) {
+  switch (expr.kind) {
+    case Expr::Kind::kInt:
+    case Expr::Kind::kFloat: return kNumber;
+    case Expr::Kind::kString: return kString;
+    case Expr::Kind::kDType: return kDType;
+    case Expr::Kind::kBool: return kBool;
+    case Expr::Kind::kList: return kList;
+    case Expr::Kind::kSet: return kSet;
+    case Expr::Kind::kUnary: return expr.unary == UnaryOp::kNot ? kBool : LiteralType(*expr.items[0]);
+    case Expr::Kind::kBinary: {
+      const BinaryOp op = expr.binary;
+      if (op >= BinaryOp::kEq && op <= BinaryOp::kOr) return kBool;
+      const ExprType left = LiteralType(*expr.items[0]);
+      return left == LiteralType(*expr.items[1]) ? left : kAny;
+    }
+    case Expr::Kind::kIf: {
+      const ExprType yes = LiteralType(*expr.items[0]);
+      return yes == LiteralType(*expr.items[2]) ? yes : kAny;
+    }
+    case Expr::Kind::kCall: {
+      const bool one = expr.refs.size() == 1 && expr.refs[0].kind == Ref::Kind::kName;
+      const FunctionInfo* function = one ? FindFunction(expr.refs[0].name) : nullptr;
+      return function ? function->result : kAny;
+    }
+    default: return kAny;
+  }
+}
+
+ExprType RuleChecker::CheckUnary(const Expr& expr, Scope& scope, Owner& owner) {
+  const ExprType type = CheckExpr(*expr.items[0], scope, owner);
+  if (expr.unary == UnaryOp::kNot) {
+    NeedCondition(*expr.items[0], type, owner);
+    return kBool;
+  }
+  if (IsOneOf(type, {kString, kDType, kSet, kLabel, kChain})) {
+    sink_.Error(expr.place, code::kType,
+                fmt::format("{} has no negative ({})", TypeText(type), owner.text));
+  }
+  return type == kNumber ? kNumber : kAny;
+}
+
+ExprType RuleChecker::CheckBinary(const Expr& expr, Scope& scope, Owner& owner) {
+  const Expr& left = *expr.items[0];
+  const Expr& right = *expr.items[1];
+  const ExprType l = CheckExpr(left, scope, owner);
+  const ExprType r = CheckExpr(right, scope, owner);
+  const BinaryOp op = expr.binary;
+  if (op == BinaryOp::kAnd || op == BinaryOp::kOr) {
+    NeedCondition(left, l, owner);
+    NeedCondition(right, r, owner);
+    return kBool;
+  }
+  if (op == BinaryOp::kCoalesce) return l == r ? l : kAny;
+  if (IsArithmetic(op)) {
+    for (const auto& [operand, type] : {std::pair{&left, l}, std::pair{&right, r}}) {
+      if (!IsOneOf(type, {kString, kDType, kSet, kLabel, kChain})) continue;
+      sink_.Error(operand->place, code::kType,
+                  fmt::format("`{}` cannot compute with {} ({})", OpText(op), TypeText(type), owner.text));
+    }
+    if (op == BinaryOp::kDiv && left.kind == Expr::Kind::kInt && right.kind == Expr::Kind::kInt) {
+      sink_.Error(expr.place, code::kType, fmt::format("`/` of two integers ({})", owner.text)).hint =
+          "`//` divides integers; write 1.0 for a float";
+    }
+    return l == kNumber && r == kNumber ? kNumber : kAny;
+  }
+  if (op == BinaryOp::kMatches) {
+    CheckRegex(expr, l, owner);
+  } else {
+    CheckCompared(expr, l, r, owner);
+  }
+  return kBool;
+}
+
+void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, Owner& owner) {
+  const auto error = [&](std::string hint) {
+    sink_.Error(expr.place, code::kType,
+                fmt::format("`{}` cannot compare {} with {} ({})", OpText(expr.binary), TypeText(l),
+                            TypeText(r), owner.text))
+        .hint = std::move(hint);
+  };
+  if (expr.binary == BinaryOp::kIn) {
+    if (IsOneOf(r, {kNumber, kString, kBool, kDType, kLabel})) {
+      sink_.Error(expr.items[1]->place, code::kType,
+                  fmt::format("`in` needs a list on the right, this is {} ({})", TypeText(r), owner.text))
+          .hint = r == kDType ? "a list of one: [INT8]" : "";
+    }
+    return;
+  }
+  const auto pair = [&](ExprType a, ExprType b) { return (l == a && r == b) || (l == b && r == a); };
+  if (IsOneOf(l, {kLabel, kChain}) || IsOneOf(r, {kLabel, kChain})) {
+    error("operators are compared with op(n) == op(m)");
+  } else if (l == kSet || r == kSet) {
+    error("");
+  } else if (pair(kDType, kString)) {
+    error("element types are written without quotes");
+  } else if (pair(kString, kNumber) || pair(kString, kBool) || pair(kDType, kBool) ||
+             pair(kString, kValue)) {
+    error("");
+  } else if (IsOrder(expr.binary) && (IsOneOf(l, {kDType, kBool}) || IsOneOf(r, {kDType, kBool}))) {
+    error("");
+  }
+  CheckParamChoice(*expr.items[0], *expr.items[1], owner);
+  CheckParamChoice(*expr.items[1], *expr.items[0], owner);
+}
+
+// `params.mode == 'identiy'` where the parameter can never be that.
+void RuleChecker::CheckParamChoice(const Expr& left, const Expr& right, Owner& owner) {
+  if (left.kind != Expr::Kind::kMember || right.kind != Expr::Kind::kString) return;
+  if (left.items[0]->kind != Expr::Kind::kName || left.items[0]->text != "params") return;
+  const Param* param = set_.FindParam(left.text);
+  if (param == nullptr || param->one_of.empty()) return;
+  std::vector<std::string> allowed;
+  for (const Literal& value : param->one_of) {
+    if (const auto* text = std::get_if<std::string>(&value)) allowed.push_back(*text);
+  }
+  if (std::find(allowed.begin(), allowed.end(), right.text) != allowed.end()) return;
+  Diagnostic& d = sink_.Error(right.place, code::kBadValue,
+                              fmt::format("parameter `{}` is never '{}' ({})", param->name,
+                                          Printable(right.text, 60), owner.text));
+  d.hint = DidYouMean(right.text, allowed);
+  if (d.hint.empty()) d.hint = fmt::format("one of {}", fmt::join(allowed, ", "));
+}
+
+void RuleChecker::CheckRegex(const Expr& expr, ExprType left, Owner& owner) {
+  const Expr& right = *expr.items[1];
+  if (!IsOneOf(left, {kAny, kString})) {
+    sink_.Error(expr.items[0]->place, code::kType,
+                fmt::format("`=~` searches in a text, this is {} ({})", TypeText(left), owner.text))
+        .hint = left == kValue ? "the name of a value is name(x)" : "";
+  }
+  if (right.kind != Expr::Kind::kString) return;
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  const re2::RE2 regex(right.text, options);
+  if (regex.ok()) return;
+  sink_.Error(right.place, code::kRegex,
+              fmt::format("this is no regular expression of RE2: {} ({})", regex.error(), owner.text));
+}
+
+}  // namespace qrewrite

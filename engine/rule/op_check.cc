@@ -1,0 +1,229 @@
+#include "engine/rule/op_check.h"
+
+#include <algorithm>
+#include <climits>
+
+#include <fmt/format.h>
+
+#include "engine/rule/check.h"
+#include "engine/rule/codes.h"
+
+namespace qrewrite {
+namespace {
+
+std::string Shown(const Expr& call) {
+  std::string text;
+  for (const Ref& ref : call.refs) {
+    if (!text.empty()) text += '|';
+    if (ref.kind == Ref::Kind::kSet) text += '@';
+    text += ref.name;
+  }
+  return text;
+}
+
+// "2", "2 or 3", "1 to 5", "at least 1".
+std::string Range(int min, int max) {
+  if (max == INT_MAX) return fmt::format("at least {}", min);
+  if (min == max) return fmt::format("{}", min);
+  return max == min + 1 ? fmt::format("{} or {}", min, max) : fmt::format("{} to {}", min, max);
+}
+
+// Positional arguments of a call.
+struct Counted {
+  int all = 0;        // those that stand for one input
+  int required = 0;   // up to the last that is neither optional nor absent
+  bool open = false;  // `xs...`: any number
+};
+
+Counted Count(const Expr& call, CallUse use) {
+  Counted counted;
+  for (const Arg& arg : call.args) {
+    if (arg.label_kind != Arg::Label::kNone) continue;
+    if (arg.repeated) {
+      counted.open = true;
+      continue;
+    }
+    ++counted.all;
+    const bool absent = arg.value && arg.value->kind == Expr::Kind::kAbsent;
+    // An absent input behind the last one that is there costs nothing.
+    if (!arg.optional && !absent && (use == CallUse::kPattern || !counted.open)) {
+      counted.required = counted.all;
+    }
+  }
+  return counted;
+}
+
+bool FitsInputs(const Signature& s, const Counted& counted, CallUse use, bool named) {
+  const int most = use == CallUse::kPattern ? counted.required : counted.all;
+  if (most > s.max_inputs) return false;
+  return counted.open || named || counted.all >= s.min_inputs;
+}
+
+bool KindFits(const Expr& value, AttrKind kind) {
+  const bool text = kind == AttrKind::kString || kind == AttrKind::kStrings;
+  switch (value.kind) {
+    case Expr::Kind::kString: return text || kind == AttrKind::kUndefined;
+    case Expr::Kind::kInt:
+    case Expr::Kind::kFloat:
+    case Expr::Kind::kDType: return !text;
+    default: return true;
+  }
+}
+
+}  // namespace
+
+OpChecker::OpChecker(const RuleSet& set, DiagnosticSink& sink) : set_(set), sink_(sink) {
+  names_ = set.signatures.Names();
+  for (const OpName& name : Signatures::Builtin().Names()) known_domains_.insert(name.domain);
+  known_domains_.insert("");
+}
+
+bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
+  const bool is_private = IsPrivateDomain(op.op.domain);
+  if (!known_domains_.contains(op.op.domain) && !is_private) return true;
+  const bool found = std::any_of(names_.begin(), names_.end(),
+                                 [&](const OpName& name) { return op.Matches(name); });
+  if (found) return true;
+  std::vector<std::string> same_domain;
+  std::string elsewhere;
+  for (const OpName& name : names_) {
+    if (name.domain == op.op.domain) same_domain.push_back(name.text());
+    if (name.name == op.op.name) elsewhere = name.text();
+  }
+  Diagnostic& d = sink_.Error(place, code::kUnknownOp,
+                              op.wildcard ? fmt::format("no operator is called like `{}`", op.op.text())
+                                          : fmt::format("there is no operator `{}`", op.op.text()));
+  d.hint = elsewhere.empty() ? DidYouMean(op.op.text(), same_domain)
+                             : fmt::format("did you mean `{}`?", elsewhere);
+  if (d.hint.empty() && is_private) d.hint = "operators of the domain `qr` need a signature in the file";
+  return false;
+}
+
+std::optional<std::vector<OpName>> OpChecker::Expand(const std::vector<Ref>& refs) const {
+  std::vector<OpName> ops;
+  for (const Ref& ref : refs) {
+    if (ref.kind == Ref::Kind::kName) {
+      ops.push_back(SplitOpName(ref.name));
+      continue;
+    }
+    const OpSet* set = ref.kind == Ref::Kind::kSet ? set_.FindSet(ref.name) : nullptr;
+    if (set == nullptr) return std::nullopt;
+    for (const SetMember& member : set->members) {
+      if (!member.op.wildcard) {
+        ops.push_back(member.op.op);
+        continue;
+      }
+      if (!known_domains_.contains(member.op.op.domain)) return std::nullopt;
+      for (const OpName& name : names_) {
+        if (member.op.Matches(name)) ops.push_back(name);
+      }
+    }
+  }
+  return ops;
+}
+
+OpChecker::Candidates OpChecker::CandidatesFor(const std::vector<OpName>& ops, CallUse use) const {
+  Candidates all;
+  for (const OpName& op : ops) {
+    for (const Signature* s : set_.signatures.Versions(op.domain, op.name)) all.push_back(s);
+    if (use != CallUse::kCompute) continue;
+    for (const Signature* s : Signatures::Builtin().Versions(op.domain, op.name)) all.push_back(s);
+  }
+  return all;
+}
+
+bool OpChecker::AnyUnknown(const std::vector<OpName>& ops, CallUse use) const {
+  return std::any_of(ops.begin(), ops.end(),
+                     [&](const OpName& op) { return CandidatesFor({op}, use).empty(); });
+}
+
+void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, CallUse use,
+                          const std::vector<OutArg>* outs, const std::string& owner) {
+  // An operator without a signature takes anything, and so does an alternative with it.
+  if (call.negated || ops.empty() || AnyUnknown(ops, use)) return;
+  const Candidates candidates = CandidatesFor(ops, use);
+  CheckInputs(call, candidates, use, owner);
+  CheckAttributes(call, candidates, owner);
+  if (outs != nullptr) CheckOutputs(call, candidates, *outs, use, owner);
+}
+
+void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, CallUse use,
+                            const std::string& owner) {
+  bool named = false;
+  for (const Arg& arg : call.args) {
+    if (arg.label_kind != Arg::Label::kInput) continue;
+    named = true;
+    std::vector<std::string> names;
+    for (const Signature* s : candidates) {
+      for (const FormalValue& input : s->inputs) names.push_back(input.name);
+    }
+    if (std::find(names.begin(), names.end(), arg.label) != names.end()) continue;
+    sink_.Error(arg.place, code::kUnknownInput,
+                fmt::format("`{}` has no input `{}` ({})", Shown(call), arg.label, owner))
+        .hint = DidYouMean(arg.label, names);
+  }
+  const Counted counted = Count(call, use);
+  const bool fits = std::any_of(candidates.begin(), candidates.end(), [&](const Signature* s) {
+    return FitsInputs(*s, counted, use, named);
+  });
+  if (fits) return;
+  int min = INT_MAX, max = 0;
+  for (const Signature* s : candidates) {
+    min = std::min(min, s->min_inputs);
+    max = std::max(max, s->max_inputs);
+  }
+  sink_.Error(call.place, code::kInputCount,
+              fmt::format("`{}` has {} inputs, here are {} ({})", Shown(call), Range(min, max),
+                          counted.all, owner))
+      .hint = use == CallUse::kPattern && counted.all < min ? "`_...` stands for all further inputs"
+                                                            : "";
+}
+
+void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates,
+                                const std::string& owner) {
+  for (const AttrArg& attr : call.attrs) {
+    if (attr.rest) continue;
+    std::vector<std::string> names;
+    bool found = false, kind_fits = false;
+    for (const Signature* s : candidates) {
+      for (const FormalAttribute& formal : s->attributes) names.push_back(formal.name);
+      const FormalAttribute* formal = s->FindAttribute(attr.name);
+      if (formal == nullptr) continue;
+      found = true;
+      kind_fits |= !attr.value || KindFits(*attr.value, formal->kind);
+    }
+    if (!found) {
+      sink_.Error(attr.place, code::kUnknownAttribute,
+                  fmt::format("no version of `{}` has an attribute `{}` ({})", Shown(call), attr.name,
+                              owner))
+          .hint = DidYouMean(attr.name, names);
+    } else if (!kind_fits) {
+      sink_.Error(attr.value->place, code::kType,
+                  fmt::format("attribute `{}` of `{}` is {} ({})", attr.name, Shown(call),
+                              attr.value->kind == Expr::Kind::kString ? "no text" : "a text", owner));
+    }
+  }
+}
+
+void OpChecker::CheckOutputs(const Expr& call, const Candidates& candidates,
+                             const std::vector<OutArg>& outs, CallUse use,
+                             const std::string& owner) {
+  int required = 0, at = 0;
+  for (const OutArg& out : outs) {
+    if (out.repeated) {
+      // `_..., t, _...` is any one output.
+      if (use == CallUse::kPattern) return;
+      continue;
+    }
+    ++at;
+    if (out.name != "_" && !out.optional) required = at;
+  }
+  int max = 0;
+  for (const Signature* s : candidates) max = std::max(max, s->max_outputs);
+  if (required <= max) return;
+  sink_.Error(outs.front().place, code::kInputCount,
+              fmt::format("`{}` has at most {} outputs, here are {} ({})", Shown(call), max, required,
+                          owner));
+}
+
+}  // namespace qrewrite

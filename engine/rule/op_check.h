@@ -1,0 +1,48 @@
+// OpChecker: calls of operators against all signatures that could apply.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/diagnostics.h"
+#include "engine/rule/ast.h"
+
+namespace qrewrite {
+
+// What an operator call is for. A pattern says what a node looks like; kBuild makes nodes; kCompute
+// is on constants, by the newest signature of onnx, whatever the file says.
+enum class CallUse { kPattern, kBuild, kCompute };
+
+class OpChecker {
+ public:
+  OpChecker(const RuleSet& set, DiagnosticSink& sink);
+
+  // False, and an error, if the domain is known and the operator is not (or the wildcard covers none).
+  bool CheckName(const OpPattern& op, const Place& place);
+  // The operators that a reference stands for; nothing if one of them could be anything.
+  std::optional<std::vector<OpName>> Expand(const std::vector<Ref>& refs) const;
+  // The call against the signatures of `ops`; `num_outs` outputs are named, the last by `outs`.
+  void CheckCall(const Expr& call, const std::vector<OpName>& ops, CallUse use,
+                 const std::vector<OutArg>* outs, const std::string& owner);
+
+ private:
+  using Candidates = std::vector<const Signature*>;
+  Candidates CandidatesFor(const std::vector<OpName>& ops, CallUse use) const;
+  bool AnyUnknown(const std::vector<OpName>& ops, CallUse use) const;
+  void CheckInputs(const Expr& call, const Candidates& candidates, CallUse use,
+                   const std::string& owner);
+  void CheckAttributes(const Expr& call, const Candidates& candidates, const std::string& owner);
+  void CheckOutputs(const Expr& call, const Candidates& candidates, const std::vector<OutArg>& outs,
+                    CallUse use, const std::string& owner);
+
+  const RuleSet& set_;
+  DiagnosticSink& sink_;
+  std::vector<OpName> names_;          // all that have signatures
+  std::set<std::string> known_domains_;  // a name that is not in them is a mistake
+};
+
+}  // namespace qrewrite
