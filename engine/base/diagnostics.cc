@@ -36,6 +36,83 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return previous[b.size()];
 }
 
+std::string Lower(std::string_view word) {
+  std::string lower(word);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
+// The first character of `text`, which is not empty: a UTF-8 sequence, or one stray byte.
+struct Character {
+  size_t size = 1;
+  uint32_t code = 0;
+  bool valid = false;
+};
+Character FirstCharacter(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  const size_t size = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (size == 0 || lead > 0xf4 || size > text.size()) return {.code = lead};
+  uint32_t code = size == 1 ? lead : lead & (0x7f >> size);
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {.code = lead};
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  if (code < kSmallest[size] || code > 0x10ffff || surrogate) return {.code = lead};
+  return {size, code, true};
+}
+
+// A character as a terminal may see it: what would move the cursor or turn the text around is spelt.
+std::string Shown(std::string_view text, const Character& c) {
+  if (!c.valid || c.code < 0x20 || c.code == 0x7f) {
+    return c.valid && c.code == '\n' ? "\\n" : fmt::format("\\x{:02x}", c.code);
+  }
+  const bool turns = (c.code >= 0x200e && c.code <= 0x200f) || (c.code >= 0x202a && c.code <= 0x202e) ||
+                     (c.code >= 0x2066 && c.code <= 0x2069);
+  const bool breaks = (c.code >= 0x80 && c.code < 0xa0) || c.code == 0x2028 || c.code == 0x2029;
+  if (turns || breaks) return fmt::format("\\u{{{:x}}}", c.code);
+  return std::string(text.substr(0, c.size));
+}
+
+// The source line and the carets below it. Of a long line, the part around the place.
+struct Excerpt {
+  std::string line, carets;
+};
+Excerpt ExcerptOf(const SourceSpan& span) {
+  constexpr int kBefore = 60, kLength = 120;  // columns
+  const int first = span.column > kLength ? span.column - kBefore : 1;
+  Excerpt out;
+  if (first > 1) {
+    out.line = "...";
+    out.carets = "   ";
+  }
+  std::string_view rest = span.line_text;
+  int column = 0;
+  while (!rest.empty()) {
+    const Character c = FirstCharacter(rest);
+    // Columns count as SourceText counts them: stray continuation bytes are part of what they follow.
+    if (c.valid || (rest[0] & 0xc0) != 0x80) ++column;
+    if (column >= first + kLength) {
+      out.line += "...";
+      break;
+    }
+    if (column >= first) {
+      const bool tab = c.code == '\t';
+      const std::string piece = tab ? "\t" : Shown(rest, c);
+      const size_t width = piece.size() == c.size ? 1 : piece.size();
+      out.line += piece;
+      // A tab keeps its width in both lines, so the caret stays below its column.
+      if (column < span.column) out.carets += tab ? "\t" : std::string(width, ' ');
+      else if (column < span.end_column) out.carets += std::string(width, '^');
+    }
+    rest.remove_prefix(c.size);
+  }
+  if (!out.carets.ends_with('^')) out.carets += '^';  // behind the end of the line
+  return out;
+}
+
 }  // namespace
 
 Diagnostic& DiagnosticSink::Add(Severity severity, const Place& place, std::string_view code,
@@ -60,26 +137,38 @@ Diagnostic& DiagnosticSink::Warning(const Place& place, std::string_view code,
 Status DiagnosticSink::ToStatus(StatusCode code, size_t cap) const {
   if (!has_errors()) return {};
   std::vector<Diagnostic> sorted = diagnostics_;
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic& a, const Diagnostic& b) {
+  const auto by_place = [](const Diagnostic& a, const Diagnostic& b) {
     return std::tie(a.span.file, a.span.line, a.span.column) <
            std::tie(b.span.file, b.span.line, b.span.column);
-  });
+  };
+  std::stable_sort(sorted.begin(), sorted.end(), by_place);
   if (sorted.size() > cap) {
     const size_t more = sorted.size() - cap;
+    // Warnings do not crowd out errors.
+    std::stable_partition(sorted.begin(), sorted.end(),
+                          [](const Diagnostic& d) { return d.severity == Severity::kError; });
     sorted.resize(cap);
+    std::stable_sort(sorted.begin(), sorted.end(), by_place);
     sorted.push_back({.severity = Severity::kNote, .message = fmt::format("{} more", more)});
   }
   return {code, std::move(sorted)};
 }
 
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates) {
+  const size_t limit = std::max<size_t>(1, word.size() / 3);
+  const std::string lower = Lower(word);
   std::string_view best;
-  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
-  for (std::string_view candidate : candidates) {
-    const size_t distance = EditDistance(word, candidate);
-    if (distance < best_distance) {
+  std::pair<size_t, size_t> best_distance{limit + 1, 0};  // case counts only between equals
+  for (const std::string_view candidate : candidates) {
+    if (std::max(candidate.size(), word.size()) - std::min(candidate.size(), word.size()) > limit) {
+      continue;
+    }
+    const size_t distance = EditDistance(lower, Lower(candidate));
+    if (distance > limit || distance >= word.size()) continue;
+    const std::pair both(distance, EditDistance(word, candidate));
+    if (both < best_distance) {
       best = candidate;
-      best_distance = distance;
+      best_distance = both;
     }
   }
   return best.empty() ? "" : fmt::format("did you mean `{}`?", best);
@@ -92,20 +181,13 @@ std::string DidYouMean(std::string_view word, const std::vector<std::string>& ca
 
 std::string Printable(std::string_view name, size_t max_length) {
   std::string out;
-  for (const char c : name.substr(0, max_length)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\\' || c == '`') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
+  for (size_t i = 0; i < name.size();) {
+    const Character c = FirstCharacter(name.substr(i));
+    if (i + c.size > max_length) return out + "...";
+    if (name[i] == '\\' || name[i] == '`') out += '\\';
+    out += c.code == '\t' ? "\\t" : Shown(name.substr(i), c);
+    i += c.size;
   }
-  if (name.size() > max_length) out += "...";
   return out;
 }
 
@@ -121,18 +203,9 @@ std::string Render(const Diagnostic& d) {
   out += ": " + d.message;
   if (d.span.line > 0 && !d.span.file.empty()) {
     const std::string number = std::to_string(d.span.line);
-    // A tab keeps its width in both lines, so the caret stays below its column.
-    std::string pad;
-    int column = 1;
-    for (const char c : d.span.line_text) {
-      if (column >= d.span.column) break;
-      if ((c & 0xc0) == 0x80) continue;
-      pad += c == '\t' ? '\t' : ' ';
-      ++column;
-    }
-    const int width = std::max(1, d.span.end_column - d.span.column);
-    out += fmt::format("\n {} | {}\n {} | {}{}", number, Printable(d.span.line_text, 400),
-                       std::string(number.size(), ' '), pad, std::string(width, '^'));
+    const Excerpt excerpt = ExcerptOf(d.span);
+    out += fmt::format("\n {} | {}\n {} | {}", number, excerpt.line,
+                       std::string(number.size(), ' '), excerpt.carets);
     if (!d.hint.empty()) out += " " + d.hint;
   } else if (!d.hint.empty()) {
     out += "; " + d.hint;

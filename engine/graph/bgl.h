@@ -4,9 +4,9 @@
 // node that reads it; a reader inside a subgraph counts as the node of this body that owns it. One
 // edge a read, so parallel edges occur. Constants and inputs are no vertices.
 //
-//   BodyLinks   BidirectionalGraph; costs nothing to make: for searches that stay local
-//   BodyView    VertexListGraph, EdgeListGraph and BidirectionalGraph with property maps; making one
-//               lists the nodes of the body
+//   BodyLinks   BidirectionalGraph, AdjacencyGraph; costs nothing to make: for searches that stay local
+//   BodyView    VertexListGraph and EdgeListGraph as well, with property maps; making one lists the
+//               nodes of the body
 //
 // Edges are read off the operand slots and use lists of the graph while an iterator advances; do not
 // change the graph meanwhile.
@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <boost/graph/adjacency_iterator.hpp>
 #include <boost/graph/graph_traits.hpp>
 #include <boost/graph/properties.hpp>
 #include <boost/iterator/iterator_facade.hpp>
@@ -149,6 +150,13 @@ inline std::pair<BodyInEdgeIterator, BodyInEdgeIterator> in_edges(NodeId node,
                                                                   const BodyLinks& links) {
   return {BodyInEdgeIterator(links, node), BodyInEdgeIterator::End(links, node)};
 }
+using BodyAdjacencyIterator =
+    boost::adjacency_iterator_generator<BodyLinks, NodeId, BodyOutEdgeIterator>::type;
+inline std::pair<BodyAdjacencyIterator, BodyAdjacencyIterator> adjacent_vertices(
+    NodeId node, const BodyLinks& links) {
+  const auto [begin, end] = out_edges(node, links);
+  return {BodyAdjacencyIterator(begin, &links), BodyAdjacencyIterator(end, &links)};
+}
 inline size_t out_degree(NodeId node, const BodyLinks& links) {
   const auto [begin, end] = out_edges(node, links);
   return static_cast<size_t>(std::distance(begin, end));
@@ -219,7 +227,8 @@ struct boost::graph_traits<qrewrite::BodyLinks> {
   using edge_descriptor = qrewrite::BodyEdge;
   using directed_category = boost::bidirectional_tag;
   using edge_parallel_category = boost::allow_parallel_edge_tag;
-  using traversal_category = boost::bidirectional_graph_tag;
+  struct traversal_category : boost::bidirectional_graph_tag, boost::adjacency_graph_tag {};
+  using adjacency_iterator = qrewrite::BodyAdjacencyIterator;
   using out_edge_iterator = qrewrite::BodyOutEdgeIterator;
   using in_edge_iterator = qrewrite::BodyInEdgeIterator;
   using degree_size_type = size_t;
@@ -232,6 +241,7 @@ struct boost::graph_traits<qrewrite::BodyLinks> {
 template <>
 struct boost::graph_traits<qrewrite::BodyView> : boost::graph_traits<qrewrite::BodyLinks> {
   struct traversal_category : boost::bidirectional_graph_tag,
+                              boost::adjacency_graph_tag,
                               boost::vertex_list_graph_tag,
                               boost::edge_list_graph_tag {};
   using vertex_iterator = std::vector<qrewrite::NodeId>::const_iterator;

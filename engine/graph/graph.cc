@@ -368,6 +368,24 @@ void Graph::DropProducer(ValueId v) {
   Touch(n);
 }
 
+void Graph::Undo(const Mark& mark) {
+  for (size_t u = uses_.size(); u-- > mark.uses;) Unlink(UseId(u));
+  for (size_t n = nodes_.size(); n-- > mark.nodes;) {
+    std::vector<NodeId>& listed = bodies_[nodes_[n].body.index].nodes;
+    if (!listed.empty() && listed.back() == NodeId(n)) listed.pop_back();
+  }
+  for (size_t v = values_.size(); v-- > mark.values;) {
+    std::vector<ValueId>& listed = bodies_[values_[v].body.index].constants;
+    if (!listed.empty() && listed.back() == ValueId(v)) listed.pop_back();
+  }
+  nodes_.resize(mark.nodes);
+  values_.resize(mark.values);
+  uses_.resize(mark.uses);
+  outputs_.resize(mark.outputs);
+  bodies_.resize(mark.bodies);
+  changed_ = mark.changed;
+}
+
 void Graph::ClearDirty() {
   for (Node& node : nodes_) node.dirty = false;
   changed_ = false;

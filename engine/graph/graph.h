@@ -177,6 +177,19 @@ class Graph {
   // Takes `v` from its producer; it is then a value without one.
   void DropProducer(ValueId v);
 
+  // --- tentative additions
+  // What was added since a mark can be taken back, as if it had never been there.
+  struct Mark {
+    size_t nodes, values, uses, outputs, bodies;
+    bool changed;
+  };
+  Mark mark() const {
+    return {nodes_.size(), values_.size(), uses_.size(), outputs_.size(), bodies_.size(), changed_};
+  }
+  // REQUIRES: since `mark` only nodes, values, constants and bodies were added; nothing older reads
+  // them. Their ids will be used again.
+  void Undo(const Mark& mark);
+
   // Whether the node was created or changed since ClearDirty: what the writer must spell anew.
   bool dirty(NodeId n) const { return nodes_[n.index].dirty; }
   bool changed() const { return changed_; }  // anything, since ClearDirty

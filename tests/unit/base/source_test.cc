@@ -1,0 +1,87 @@
+#include "engine/base/source.h"
+
+#include <doctest/doctest.h>
+
+#include "engine/base/diagnostics.h"
+
+namespace qrewrite {
+namespace {
+
+std::string Where(const SourceSpan& s) {
+  return std::to_string(s.line) + ":" + std::to_string(s.column) + "-" +
+         std::to_string(s.end_column) + " " + s.line_text;
+}
+
+TEST_CASE("SourceText: lines and columns count from 1") {
+  const SourceText text("f", "ab\ncde\n\nf");
+  CHECK(Where(text.Span(0, 1)) == "1:1-2 ab");
+  CHECK(Where(text.Span(1, 2)) == "1:2-3 ab");
+  CHECK(Where(text.Span(3, 6)) == "2:1-4 cde");
+  CHECK(Where(text.Span(7, 7)) == "3:1-2 ");
+  CHECK(Where(text.Span(8, 9)) == "4:1-2 f");
+  CHECK(text.Span(0, 1).file == "f");
+}
+
+TEST_CASE("SourceText: a newline belongs to its line, the end of the text to the last") {
+  const SourceText text("f", "ab\ncd");
+  CHECK(Where(text.Span(2, 3)) == "1:3-4 ab");
+  CHECK(Where(text.Span(5, 5)) == "2:3-4 cd");
+  CHECK(Where(text.Span(99, 200)) == "2:3-4 cd");
+  CHECK(Where(SourceText("f", "ab\n").Span(3, 3)) == "2:1-2 ");
+  CHECK(Where(SourceText("f", "").Span(0, 0)) == "1:1-2 ");
+}
+
+TEST_CASE("SourceText: a range over several lines ends with the first") {
+  const SourceText text("f", "abc\ndef");
+  CHECK(Where(text.Span(1, 6)) == "1:2-4 abc");
+}
+
+TEST_CASE("SourceText: columns count code points, carriage returns are no text") {
+  const SourceText text("f", "\xc3\xa4\xe2\x82\xac" "x\r\nb\r\n");  // ä€x
+  CHECK(Where(text.Span(0, 2)) == "1:1-2 \xc3\xa4\xe2\x82\xac" "x");
+  CHECK(Where(text.Span(2, 5)).starts_with("1:2-3 "));
+  CHECK(Where(text.Span(5, 6)).starts_with("1:3-4 "));
+  CHECK(Where(text.Span(6, 7)).starts_with("1:4-5 "));
+  CHECK(Where(text.Span(8, 9)) == "2:1-2 b");
+}
+
+TEST_CASE("SourceText: line starts") {
+  const SourceText text("f", "ab\ncd\n");
+  CHECK(text.LineStart(0) == 0);
+  CHECK(text.LineStart(1) == 0);
+  CHECK(text.LineStart(2) == 3);
+  CHECK(text.LineStart(3) == 6);
+  CHECK(text.LineStart(9) == 6);
+}
+
+TEST_CASE("Place: one without a source has an empty span") {
+  CHECK(Place().span().line == 0);
+  const SourceText text("f", "abc");
+  CHECK(Where(Place{&text, 1, 2}.span()) == "1:2-3 abc");
+}
+
+TEST_CASE("Snippet: places of a decoded scalar point into the file") {
+  // A folded scalar: indentation of the second line is gone, and `\n` was two bytes in the file.
+  const SourceText file("f", "k: \"a\\nb\n   c\"");
+  const Snippet snippet{
+      .text = "a\nb c", .where = {4, 5, 7, 8, 12, 13}, .source = &file};
+  CHECK(Where(snippet.PlaceOf(0, 1).span()) == "1:5-6 k: \"a\\nb");
+  CHECK(Where(snippet.PlaceOf(2, 3).span()) == "1:8-9 k: \"a\\nb");
+  CHECK(Where(snippet.PlaceOf(4, 5).span()) == "2:4-5    c\"");
+  CHECK(Where(snippet.PlaceOf(5, 5).span()) == "2:5-6    c\"");  // the end
+  CHECK(Where(snippet.PlaceOf(77, 99).span()) == "2:5-6    c\"");
+  CHECK(Snippet{.source = &file}.PlaceOf(0, 1).span().line == 1);
+}
+
+TEST_CASE("Snippet: a whole text maps to itself") {
+  const SourceText file("f", "abc");
+  const Snippet snippet = WholeText(file);
+  CHECK(snippet.text == "abc");
+  CHECK(snippet.where.size() == 4);
+  CHECK(snippet.PlaceOf(1, 3).begin == 1);
+  CHECK(snippet.PlaceOf(1, 3).end == 3);
+  CHECK(snippet.PlaceOf(3, 3).begin == 3);
+}
+
+}  // namespace
+}  // namespace qrewrite
