@@ -24,6 +24,13 @@ std::string Shortest(Float value) {
   std::array<char, 64> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
   std::string text(buffer.data(), end.ptr);
+  // 1e+38 and 1e-06 are written 1e38 and 1e-6.
+  if (const size_t e = text.find('e'); e != std::string::npos) {
+    size_t digits = e + 1;
+    if (text[digits] == '+') text.erase(digits, 1);
+    if (text[digits] == '-') ++digits;
+    while (text[digits] == '0' && digits + 1 < text.size()) text.erase(digits, 1);
+  }
   if (text.find_first_of(".enai") == std::string::npos) text += ".0";  // 1 -> 1.0; not inf, nan, 1e5
   return text;
 }

@@ -21,7 +21,7 @@ std::string NameText(std::string_view name);
 // The same for the name of an operator with its domain: com.microsoft.QGemm, 'aten::add'.
 std::string OpNameText(std::string_view name);
 
-// The shortest text that reads back as the same double; always recognisable as a float: 1.0, 1e-05,
+// The shortest text that reads back as the same double; always recognisable as a float: 1.0, 1e-5,
 // inf, nan.
 std::string FloatText(double value);
 // The shortest text that, read as a double and rounded to float, gives `value`.

@@ -21,7 +21,7 @@ ExprPtr ParseExpr(const Snippet& text, DiagnosticSink& sink);  // null on error
 CaseLine ParseCaseLine(const Snippet& text, DiagnosticSink& sink);
 DefinitionHead ParseDefinitionHead(const Snippet& text, DiagnosticSink& sink);
 
-// The source form of a tree, with minimal parentheses; parsing it gives an equal tree.
+// The source form of a tree, with few parentheses; parsing it gives an equal tree.
 std::string Print(const Expr& expr);
 std::string Print(const Arg& arg);
 std::string Print(const Stmt& stmt);

@@ -109,7 +109,8 @@ bool Parser::ParseAttrs(Expr& call) {
   const bool attr = At("**") || At(">") ||
                     (name && (At("=", 1) || At(",", 1) || At("?", 1) || At(">", 1)));
   const Ref& ref = call.refs.front();
-  if (!attr && call.label.empty() && call.refs.size() == 1 && ref.kind == Ref::Kind::kName) {
+  if (!attr && call.refs.size() == 1 && ref.kind == Ref::Kind::kName && call.label.empty() &&
+      ref.name.find('.') == std::string::npos && ref.name[0] >= 'a') {
     return Fail(PlaceOf(tokens_[brackets_.back()]), "QR0211",
                 "`<` directly behind a name opens attributes",
                 "a comparison has a space before it: `a < b`");

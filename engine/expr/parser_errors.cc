@@ -76,7 +76,7 @@ bool Parser::FailInList(std::string_view closer) {
   const Token& opener = tokens_[brackets_.back()];
   const Token& found = Peek();
   if (found.kind == TokenKind::kBad) return FailExpected("");
-  if (found.kind == TokenKind::kEnd || (found.newline_before && LooksLikeStatement(pos_))) {
+  if (found.kind == TokenKind::kEnd || found.text == ";" || (found.newline_before && LooksLikeStatement(pos_))) {
     return Fail(PlaceOf(opener), "QR0205", fmt::format("unclosed {}", Found(opener)));
   }
   if (IsBracket(found, ")]}") && found.text != closer) {
@@ -114,6 +114,9 @@ bool Parser::FailTrailing() {
   }
   std::string hint = HintFor(found);
   if (At(",")) hint = "a list is written [a, b]";
+  if (hint.empty() && found.kind == TokenKind::kName && found.text.size() > 2) {
+    hint = DidYouMean(found.text, std::array<std::string_view, 5>{"if", "else", "and", "or", "when"});
+  }
   return Fail(PlaceOf(found), "QR0208", fmt::format("unexpected {}", Found(found)),
               std::move(hint));
 }

@@ -116,11 +116,11 @@ ExprPtr Parser::ParseComparison() {
   const std::optional<BinaryOp> op = next_op();
   if (!op) return left;
   if (At("<") && (At("**", 1) || At(">", 1) || At("=", 2))) {
-    if (left->kind == Expr::Kind::kName || left->kind == Expr::Kind::kMember) {
+    if (At(">", 1) && !At("(", 2)) {
+      Fail(Here(), "QR0204", "unexpected `<>`", "not equal is written `!=`");
+    } else if (left->kind == Expr::Kind::kName || left->kind == Expr::Kind::kMember) {
       Fail(Here(), "QR0211", "a space before `<` makes it a comparison",
            "attributes open directly behind the name: `Conv<axis=1>(x)`");
-    } else if (At(">", 1)) {
-      Fail(Here(), "QR0211", "unexpected `<>`", "not equal is written `!=`");
     }
     if (failed_) return nullptr;
   }
@@ -330,7 +330,8 @@ ExprPtr Parser::ParseNameAtom() {
     return Done(std::move(expr), first);
   }
   if (!AtName()) {
-    if (IsWord(token.text)) {
+    const bool alone = At(",", 1) || At(")", 1) || At("]", 1) || At("...", 1);
+    if (IsWord(token.text) && !alone) {
       FailExpected("a value");
     } else {
       FailWord(token);

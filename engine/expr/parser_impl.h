@@ -84,6 +84,7 @@ class Parser {
   bool Fail(const Place& place, std::string_view code, std::string message, std::string hint = "");
   bool FailExpected(std::string_view what);  // here, with the found token and a hint
   bool FailInList(std::string_view closer);  // neither `,` nor `closer`
+  bool FailWithoutOutputs();                 // `Relu(x)` where `y = Relu(x)` belongs
   bool FailTrailing();                       // a complete thing, and more text behind it
   bool FailWord(const Token& token);         // a word or type where a name belongs
   std::string HintFor(const Token& found) const;

@@ -70,10 +70,19 @@ bool Parser::ParseStmt(Stmt& stmt) {
   if (At("==")) {
     return Fail(Here(), "QR0213", "a statement has one `=`", "write `=`");
   }
+  if (At("(") || At("<") || At(".")) return FailWithoutOutputs();
+  if (At(":")) {
+    return Fail(Here(), "QR0204", "expected `=`, found `:`", "declarations belong to graph texts");
+  }
   if (!TakeIf("=")) return FailExpected("`=`");
   if (!ParseArg(stmt.value, /*labels=*/false)) return false;
   stmt.place = PlaceFrom(first);
   return true;
+}
+
+bool Parser::FailWithoutOutputs() {
+  return Fail(Here(), "QR0204", fmt::format("expected `=`, found {}", Found(Peek())),
+              "a statement names its outputs: `y = Relu(x)`");
 }
 
 bool Parser::ParseOuts(std::vector<OutArg>& outs) {
@@ -122,6 +131,7 @@ bool Parser::ParseCase(CaseLine& line) {
     if (TakeIf("=")) {
       if (!ParseArg(stmt.value, /*labels=*/false)) return false;
     } else if (!AtEnd() && !AtWord("when") && !At("=>")) {
+      if (At("(") || At("<") || At(".")) return FailWithoutOutputs();
       return FailExpected("`=`, `when` or `=>`");
     }
     stmt.place = PlaceFrom(first);

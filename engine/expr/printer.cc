@@ -1,4 +1,5 @@
-// Trees back to text, with as few parentheses as the grammar allows.
+// Trees back to text, with the parentheses that the grammar needs and those that readers do: around
+// `??` beside other operators, `and` beside `or`, and what `not` negates.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -182,7 +183,7 @@ class Printer {
     const Expr& operand = *expr.items[0];
     if (expr.unary == UnaryOp::kNot) {
       out_ += "not ";
-      return Put(operand, kNotLevel);
+      return Put(operand, operand.kind == Expr::Kind::kBinary ? kParenthesised : kNotLevel);
     }
     out_ += '-';
     // `-1` would read as a literal.
@@ -191,9 +192,16 @@ class Printer {
 
   void PutBinary(const Expr& expr) {
     const BinaryForm form = FormOf(expr.binary);
-    Put(*expr.items[0], form.left);
+    const auto least = [&](const Expr& operand, Level needed) {
+      if (operand.kind != Expr::Kind::kBinary) return needed;
+      const bool and_in_or = expr.binary == BinaryOp::kOr && operand.binary == BinaryOp::kAnd;
+      const bool default_in_other =
+          operand.binary == BinaryOp::kCoalesce && expr.binary != BinaryOp::kCoalesce;
+      return and_in_or || default_in_other ? kParenthesised : needed;
+    };
+    Put(*expr.items[0], least(*expr.items[0], form.left));
     out_ += fmt::format(" {} ", form.text);
-    Put(*expr.items[1], form.right);
+    Put(*expr.items[1], least(*expr.items[1], form.right));
   }
 
   void PutIndex(const Expr& expr) {

@@ -157,7 +157,7 @@ ValueId GraphBuilder::Lookup(const std::string& name, const Place& place, Scope&
   std::sort(known.begin(), known.end());
   Diagnostic& error =
       Error(place, "QR0301", fmt::format("`{}` is not defined", Printable(name)));
-  error.hint = DidYouMean(name, known);
+  if (name.size() > 2) error.hint = DidYouMean(name, known);
   if (error.hint.empty()) {
     error.hint = fmt::format("an input is declared: `{}: float[1, N]`", NameText(name));
   }
@@ -194,7 +194,6 @@ std::vector<size_t> GraphBuilder::BuildOrder(Scope& scope) {
       if (states[need] == kNew) stack.push_back(need);
       if (states[need] == kOpen) {
         Error(stmts[i].place, "QR0303", "this value needs itself: the graph has a cycle");
-        return {};
       }
     }
   }

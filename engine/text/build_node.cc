@@ -24,10 +24,11 @@ const FormalValue* FormalInput(const Signature* signature, size_t i) {
   return last.arity == Arity::kVariadic ? &last : nullptr;
 }
 
-std::string CountText(int least, int most) {
-  if (least == most) return std::to_string(most);
-  if (most > 1000) return fmt::format("at least {}", least);
-  return fmt::format("{} to {}", least, most);
+std::string CountText(int least, int most, std::string_view what) {
+  std::string text = least == most ? std::to_string(most)
+                     : most > 1000 ? fmt::format("at least {}", least)
+                                   : fmt::format("{} to {}", least, most);
+  return fmt::format("{} {}{}", text, what, text == "1" ? "" : "s");
 }
 
 bool Allows(const TypeVar& var, DType dtype) {
@@ -216,14 +217,14 @@ bool GraphBuilder::CheckCounts(const Expr& call, const OpName& op, const Signatu
   const auto given = static_cast<int>(inputs.size());
   if (given < signature.min_inputs || given > signature.max_inputs) {
     Error(call.place, "QR0307",
-          fmt::format("{} takes {} inputs, not {}", op.text(),
-                      CountText(signature.min_inputs, signature.max_inputs), given));
+          fmt::format("{} takes {}, not {}", op.text(),
+                      CountText(signature.min_inputs, signature.max_inputs, "input"), given));
     return false;
   }
   if (static_cast<int>(outputs) > signature.max_outputs) {
     Error(call.place, "QR0307",
-          fmt::format("{} has {} outputs, not {}", op.text(),
-                      CountText(signature.min_outputs, signature.max_outputs), outputs));
+          fmt::format("{} has {}, not {}", op.text(),
+                      CountText(signature.min_outputs, signature.max_outputs, "output"), outputs));
     return false;
   }
   return true;

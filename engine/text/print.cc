@@ -19,6 +19,8 @@ namespace {
 constexpr std::array<std::string_view, 6> kTypeAttributes = {
     "to", "dtype", "output_dtype", "output_datatype", "stash_type", "softmax_precision"};
 
+constexpr int64_t kMaxInPlace = 8;  // elements of a constant that is written where it is read
+
 ExprPtr NewExpr(Expr::Kind kind, std::string text = "") {
   auto expr = std::make_unique<Expr>();
   expr->kind = kind;
@@ -101,7 +103,7 @@ class GraphPrinter {
   bool InPlace(ValueId v) const {
     const Tensor* tensor = graph_.constant(v);
     if (!tensor || graph_.num_uses(v) != 1 || graph_.Overridable(v)) return false;
-    return tensor->size() <= options_.max_elements && !graph_.IsOutput(v) &&
+    return tensor->size() <= std::min(options_.max_elements, kMaxInPlace) && !graph_.IsOutput(v) &&
            TypedLiteral(*tensor, options_.max_elements)->text != "...";
   }
 
