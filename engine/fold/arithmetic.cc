@@ -234,27 +234,30 @@ OutputTypes FloatTypes(const FoldCall& call) { return BroadcastTypes(call, HasFl
 Outputs Mean(const FoldCall& call) {
   QR_RETURN_IF_ERROR(FloatTypes(call).status());
   QR_ASSIGN_OR_RETURN(const std::vector<Tensor> sum, Variadic<AddOp>(call));
-  const double n = static_cast<double>(call.inputs.size());
+  // ONNX Runtime multiplies by the reciprocal.
+  const float share = 1.0f / static_cast<float>(call.inputs.size());
   return One(VisitFloat(sum[0].dtype(), [&](auto tag) -> Result<Tensor> {
     using T = typename decltype(tag)::type;
-    return MapLoop<T, T>(sum[0], sum[0].dtype(), [n](T x) { return x / static_cast<T>(n); });
+    return MapLoop<T, T>(sum[0], sum[0].dtype(), [share](T x) { return x * share; });
   }));
 }
 
-// A bound of Clip: input `i`, or before version 11 an attribute. nullopt: none.
+// A bound of Clip: input `i`, or before version 11 an attribute. If there is none, it is the type's
+// last finite number, so an infinite element becomes finite.
 template <class T>
-Result<std::optional<T>> ClipBound(const FoldCall& call, size_t i, std::string_view name) {
+Result<T> ClipBound(const FoldCall& call, size_t i, std::string_view name) {
+  const T absent = i == 1 ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
   if (call.since < 11) {
-    if (call.attributes.Find(name) == nullptr) return std::optional<T>();
-    return std::optional<T>(static_cast<T>(call.attributes.Float(name, 0)));
+    if (call.attributes.Find(name) == nullptr) return absent;
+    return static_cast<T>(call.attributes.Float(name, 0));
   }
-  if (Input(call, i) == nullptr) return std::optional<T>();
+  if (Input(call, i) == nullptr) return absent;
   QR_ASSIGN_OR_RETURN(const Tensor bound, NeedBytes(call, i));
-  if (bound.size() != 1) return Reason("Clip wants one {}, not {}", name, ShapeText(bound.dims()));
-  return std::optional<T>(bound.as<T>()[0]);
+  return bound.as<T>()[0];
 }
 
 OutputTypes ClipTypes(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, SameType(call, HasMath));
   for (size_t i = 1; i < call.inputs.size(); ++i) {
     const Tensor* bound = Input(call, i);
     if (bound != nullptr && bound->dtype() != call.inputs[0].dtype()) {
@@ -264,7 +267,7 @@ OutputTypes ClipTypes(const FoldCall& call) {
       return Reason("Clip by a bound of shape {}", ShapeText(bound->dims()));
     }
   }
-  return SameType(call, HasMath);
+  return types;
 }
 
 Outputs Clip(const FoldCall& call) {
@@ -272,12 +275,11 @@ Outputs Clip(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, NeedBytes(call, 0));
   return One(VisitNumber(x.dtype(), [&](auto tag) -> Result<Tensor> {
     using T = typename decltype(tag)::type;
-    QR_ASSIGN_OR_RETURN(const std::optional<T> lo, ClipBound<T>(call, 1, "min"));
-    QR_ASSIGN_OR_RETURN(const std::optional<T> hi, ClipBound<T>(call, 2, "max"));
-    return MapLoop<T, T>(x, x.dtype(), [&](T v) {
-      if (lo && v < *lo) v = *lo;
-      if (hi && v > *hi) v = *hi;
-      return v;
+    QR_ASSIGN_OR_RETURN(const T lo, ClipBound<T>(call, 1, "min"));
+    QR_ASSIGN_OR_RETURN(const T hi, ClipBound<T>(call, 2, "max"));
+    return MapLoop<T, T>(x, x.dtype(), [lo, hi](T v) {
+      const T raised = v < lo ? lo : v;
+      return raised > hi ? hi : raised;
     });
   }));
 }

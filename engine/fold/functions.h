@@ -37,7 +37,7 @@ Result<Tensor> CastExact(const Tensor& x, DType dtype);
 // infinities are near each other, NaN is near nothing.
 Result<bool> Near(const Tensor& a, const Tensor& b, double rtol);
 
-// min(t), max(t): over all elements, a scalar of the same type; NaN if there is one. Errors: empty.
+// min(t), max(t): over all elements, a scalar of the same type. Errors: no elements, or NaN.
 Result<Tensor> MinOf(const Tensor& tensor);
 Result<Tensor> MaxOf(const Tensor& tensor);
 

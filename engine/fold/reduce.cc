@@ -1,5 +1,7 @@
 // Reductions over axes. Sums of floats run in double and are rounded once: the order in which a
-// runtime adds is not defined, so the most accurate result is the one to fold.
+// runtime adds is not defined, so the most accurate result is the one to fold. What depends on the
+// runtime has no result here: integers that leave their type (ONNX Runtime sums them in double), and
+// the largest of numbers with NaN among them.
 #include <cmath>
 #include <limits>
 
@@ -72,89 +74,123 @@ Result<ReducePlan> Plan(const FoldCall& call, int axes_input_from, const Tensor&
   return plan;
 }
 
-// The type a reduction accumulates in: integers wrap in 64 bits and are cut at the end.
-template <class T>
-using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
+// An integer that remembers whether it overflowed.
+class Checked {
+ public:
+  Checked() = default;
+  explicit Checked(__int128 value) : value_(value) {}
+  Checked operator+(Checked b) const {
+    Checked sum;
+    sum.bad_ = __builtin_add_overflow(value_, b.value_, &sum.value_) || bad_ || b.bad_;
+    return sum;
+  }
+  Checked operator*(Checked b) const {
+    Checked product;
+    product.bad_ = __builtin_mul_overflow(value_, b.value_, &product.value_) || bad_ || b.bad_;
+    return product;
+  }
+  template <class T>
+  bool Fits() const {
+    return !bad_ && value_ >= std::numeric_limits<T>::min() &&
+           value_ <= std::numeric_limits<T>::max();
+  }
+  __int128 value() const { return value_; }
 
-// Each reduction: start, add one element, finish for n elements.
+ private:
+  __int128 value_ = 0;
+  bool bad_ = false;
+};
+
+// The type a reduction accumulates in.
+template <class T>
+using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, Checked>;
+
+double AsDouble(double a) { return a; }
+double AsDouble(Checked a) { return static_cast<double>(a.value()); }
+
+// Each reduction: the neutral element, what an element adds, what becomes of the sum of n.
 struct SumOf {
-  template <class A, class T>
-  static A Start() { return A{0}; }
-  template <class A, class T>
-  static A Step(A a, T x) { return a + static_cast<A>(x); }
-  template <class T, class A>
-  static T Finish(A a, int64_t) { return static_cast<T>(a); }
+  static constexpr int kStart = 0;
+  template <class A>
+  static A Join(A a, A x) { return a + x; }
+  template <class A>
+  static A Finish(A a, int64_t) { return a; }
 };
 struct MeanOf : SumOf {
-  template <class T, class A>
-  static T Finish(A a, int64_t n) {
-    if constexpr (std::is_floating_point_v<T>) {
-      return static_cast<T>(a / static_cast<double>(n));
-    } else {
-      return n == 0 ? T{0} : static_cast<T>(static_cast<T>(a) / n);
-    }
-  }
+  static double Finish(double a, int64_t n) { return a / static_cast<double>(n); }
+  static Checked Finish(Checked a, int64_t n) { return n == 0 ? a : Checked(a.value() / n); }
 };
 struct ProdOf : SumOf {
-  template <class A, class T>
-  static A Start() { return A{1}; }
-  template <class A, class T>
-  static A Step(A a, T x) { return a * static_cast<A>(x); }
+  static constexpr int kStart = 1;
+  template <class A>
+  static A Join(A a, A x) { return a * x; }
 };
 struct L1Of : SumOf {
-  template <class A, class T>
-  static A Step(A a, T x) { return a + (x < 0 ? A{0} - static_cast<A>(x) : static_cast<A>(x)); }
+  static double Join(double a, double x) { return a + std::fabs(x); }
+  static Checked Join(Checked a, Checked x) { return a + (x.value() < 0 ? x * Checked(-1) : x); }
 };
 struct SumSquareOf : SumOf {
-  template <class A, class T>
-  static A Step(A a, T x) { return a + static_cast<A>(x) * static_cast<A>(x); }
+  template <class A>
+  static A Join(A a, A x) { return a + x * x; }
 };
 struct L2Of : SumSquareOf {
-  template <class T, class A>
-  static T Finish(A a, int64_t) { return static_cast<T>(std::sqrt(static_cast<double>(a))); }
+  template <class A>
+  static A Finish(A a, int64_t) { return A(std::sqrt(AsDouble(a))); }
 };
 struct LogSumOf : SumOf {
-  template <class T, class A>
-  static T Finish(A a, int64_t) { return static_cast<T>(std::log(static_cast<double>(a))); }
+  template <class A>
+  static A Finish(A a, int64_t) { return A(std::log(AsDouble(a))); }
 };
 
+// Every reduction gives false where it has no result.
 template <class Op>
 struct Accumulate {
   template <class T>
-  static T Run(const T* x, const Offsets& reduced) {
+  static bool Run(const T* x, const Offsets& reduced, T* out) {
     using A = Accumulator<T>;
-    A a = Op::template Start<A, T>();
-    reduced.ForEach([&](int64_t i) { a = Op::template Step<A, T>(a, x[i]); });
-    return Op::template Finish<T>(a, reduced.count());
+    A a(Op::kStart);
+    reduced.ForEach([&](int64_t i) { a = Op::Join(a, A(x[i])); });
+    if constexpr (std::is_integral_v<T>) {
+      if (std::is_same_v<Op, LogSumOf> && a.value() <= 0) return false;  // no integer is log(0)
+      a = Op::Finish(a, reduced.count());
+      *out = static_cast<T>(a.value());
+      return a.template Fits<T>();
+    } else {
+      *out = static_cast<T>(Op::Finish(a, reduced.count()));
+      return true;
+    }
   }
 };
 
 // log(sum(exp(x))), shifted by the largest element so that exp cannot overflow.
 struct LogSumExp {
   template <class T>
-  static T Run(const T* x, const Offsets& reduced) {
+  static bool Run(const T* x, const Offsets& reduced, T* out) {
     double top = -std::numeric_limits<double>::infinity();
     reduced.ForEach([&](int64_t i) { top = std::fmax(top, static_cast<double>(x[i])); });
     const double shift = std::isfinite(top) ? top : 0;
     double sum = 0;
     reduced.ForEach([&](int64_t i) { sum += std::exp(static_cast<double>(x[i]) - shift); });
-    return static_cast<T>(std::log(sum) + shift);
+    *out = static_cast<T>(std::log(sum) + shift);
+    return std::is_floating_point_v<T>;
   }
 };
 
-// Largest or smallest; NaN wins.
 template <bool kMax>
 struct Extreme {
   template <class T>
-  static T Run(const T* x, const Offsets& reduced) {
+  static bool Run(const T* x, const Offsets& reduced, T* out) {
     using Limits = std::numeric_limits<T>;
     T best = kMax ? Limits::lowest() : Limits::max();
     if constexpr (Limits::has_infinity) best = kMax ? -Limits::infinity() : Limits::infinity();
+    bool nan = false;
     reduced.ForEach([&](int64_t i) {
       const T v = x[i];
-      if ((kMax ? v > best : v < best) || v != v) best = v;
+      nan = nan || v != v;
+      if (kMax ? v > best : v < best) best = v;
     });
-    return best;
+    *out = best;
+    return !nan;
   }
 };
 
@@ -168,7 +204,11 @@ Outputs Run(const FoldCall& call, int axes_input_from) {
     const T* in = x.as<T>().data();
     T* out = buffer.as<T>().data();
     if (buffer.bytes().empty()) return std::move(buffer).Finish();
-    plan.kept.ForEach([&](int64_t start) { *out++ = Op::template Run<T>(in + start, plan.reduced); });
+    bool ok = true;
+    plan.kept.ForEach([&](int64_t start) {
+      ok = Op::template Run<T>(in + start, plan.reduced, out++) && ok;
+    });
+    if (!ok) return Reason("{} of these values is not defined", call.op);
     return std::move(buffer).Finish();
   };
   // ReduceMin and ReduceMax of bool since version 20: and, or.

@@ -55,9 +55,10 @@ struct AbsOp {
     return x < 0 ? NegOp()(x) : x;
   }
 };
-struct SignOp {
+struct SignOp {  // NaN stays
   template <class T>
   T operator()(T x) const {
+    if (x != x) return x;
     return static_cast<T>((x > 0) - (x < 0));
   }
 };

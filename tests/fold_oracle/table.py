@@ -1,5 +1,7 @@
 """The table: every built-in kernel on inputs that have bitten somebody."""
 
+import math
+
 import ml_dtypes
 import numpy as np
 import onnx
@@ -111,7 +113,9 @@ def arithmetic():
         cases += [
             Case(op, [x]),
             Case(op, [ramp((2, 3)), ramp((3,), start=5, step=-2), a(0.25)]),
-            Case(op, [ramp((2, 1), F64), ramp((3,), F64), a(0.25, F64)]),
+            Case(op, [ramp((2, 1), F64), ramp((3,), F64), a(0.25, F64)],
+                 **(ref(lambda p, q, r: [(p + q + r) * F32(1 / 3)], "ORT has no double kernel")
+                    if op == "Mean" else {})),
             Case(op, [ramp((2, 3), F16), a([0.1, 0.2, 0.3], F16), a([7.0], F16)]),
             Case(op, [ramp((0,)), a(1.0)]),
         ]
@@ -173,17 +177,22 @@ def unary():
     close = ["Exp", "Log", "Erf", "Sigmoid", "Tanh", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan",
              "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Softplus", "Softsign", "HardSwish",
              "LeakyRelu", "Elu", "HardSigmoid", "Gelu"]
+    atol = {"Sigmoid": 1e-7, "Gelu": 1e-6}
     loose = {"Erf": 16, "Tanh": 16, "Sigmoid": 16, "Gelu": 64, "Softplus": 16, "Elu": 16}
     for op in exact:
-        cases += [Case(op, [a(SPECIAL)]), Case(op, [a(SPECIAL, F16)]), Case(op, [ramp((2, 0, 3))])]
+        # ORT has Sign of NaN as NaN in float and double and as 0 in float16.
+        halves = SPECIAL[1:] if op == "Sign" else SPECIAL
+        cases += [Case(op, [a(SPECIAL)]), Case(op, [a(halves, F16)]), Case(op, [ramp((2, 0, 3))])]
         cases += [Case(op, [a(SPECIAL, F64)]), Case(op, [a(0.7)])]
     for op in close:
         ulp = loose.get(op, 4)
         values = MILD if op not in ("Exp", "Log") else SPECIAL
-        cases += [Case(op, [a(values)], ulp=ulp), Case(op, [a(values, F16)], ulp=1),
-                  Case(op, [a(0.7)], ulp=ulp)]
-    for op in ["Exp", "Log", "Sin", "Tanh", "Sigmoid", "Erf"]:
-        cases.append(Case(op, [a(MILD, F64)], ulp=4))
+        cases += [Case(op, [a(values)], ulp=ulp, atol=atol.get(op, 0)),
+                  Case(op, [a(values, F16)], ulp=1), Case(op, [a(0.7)], ulp=ulp)]
+    for op in ["Exp", "Log", "Sin", "Tanh", "Sigmoid"]:
+        cases.append(Case(op, [a(MILD, F64)], ulp=4, atol=1e-30 if op != "Sigmoid" else 1e-12))
+    cases.append(Case("Erf", [a(MILD, F64)], **ref(
+        lambda x: [np.array([math.erf(v) for v in x])], "ORT has no double kernel"), ulp=1))
     for op in ["Neg", "Abs", "Sign"]:
         for t in [I8, I32, I64]:
             cases.append(Case(op, [np.array([-128, 127, 0, -1], t)]))
@@ -197,7 +206,7 @@ def unary():
         Case("LeakyRelu", [a(MILD)], {"alpha": 0.3}),
         Case("Elu", [a(MILD)], {"alpha": 0.3}, ulp=16),
         Case("HardSigmoid", [a(MILD)], {"alpha": 0.3, "beta": 0.1}, ulp=1),
-        Case("Gelu", [a(MILD)], {"approximate": "tanh"}, ulp=64),
+        Case("Gelu", [a(MILD)], {"approximate": "tanh"}, ulp=64, atol=1e-6),
         Case("IsNaN", [a(SPECIAL)]),
         Case("IsNaN", [a(SPECIAL, F16)]),
         Case("IsNaN", [a(SPECIAL, F64)]),
@@ -276,11 +285,18 @@ def reductions():
     for op in ["ReduceSum", "ReduceMax", "ReduceMin"]:
         cases.append(Case(op, [ramp((2, 3), I64), ints(0)]))
     big = np.array([[2**31 - 1, 5]], I32)
+    for op in ["ReduceSum", "ReduceProd", "ReduceL1", "ReduceSumSquare"]:
+        cases += [Case(op, [big, ints(1)], oracle="fails"),
+                  Case(op, [np.array([2**62, 2**62], I64)], oracle="fails")]
     cases += [
-        Case("ReduceSum", [big, ints(1)]),
+        Case("ReduceSum", [np.array([2**30, -(2**30), 2**24 + 1], I32)]),
+        Case("ReduceMean", [np.array([[-7, -8]], I32), ints(1)]),
+        Case("ReduceL2", [np.array([[3, 5]], I64), ints(1)]),
         Case("ReduceSum", [ramp((2, 0, 3)), ints(1)]),
         Case("ReduceProd", [ramp((2, 0, 3)), ints(1)]),
-        Case("ReduceMax", [a([1.0, NAN, 2.0])]),
+        Case("ReduceMax", [a([1.0, NAN, 2.0])], oracle="fails"),
+        Case("ReduceMax", [a([-INF, INF])]),
+        Case("ReduceMin", [a([3.0, -INF])]),
         Case("ReduceMax", [np.array([[True, False], [False, False]]), ints(1)]),
         Case("ReduceMin", [np.array([[True, False], [True, True]]), ints(1)]),
         Case("ReduceMax", [ramp((2, 3), I8), ints(1)]),
@@ -619,7 +635,7 @@ def linear():
     x = rng((2, 3, 4))
     for op in ["Softmax", "LogSoftmax"]:
         for axis in [-1, 0, 1]:
-            cases += [Case(op, [x], {"axis": axis}, ulp=16),
+            cases += [Case(op, [x], {"axis": axis}, ulp=16, atol=1e-6),
                       Case(op, [x], {"axis": axis if axis >= 0 else 2}, opset=11, ulp=16)]
         cases += [Case(op, [x], ulp=16), Case(op, [x], opset=11, ulp=16),
                   Case(op, [x.astype(F16)], ulp=1), Case(op, [x.astype(F64)], ulp=16),
@@ -675,9 +691,14 @@ def casts():
     for number, t in {17: E4M3FN, 18: E4M3FNUZ, 19: E5M2, 20: E5M2FNUZ}.items():
         for source in [F32, F16, BF16]:
             for saturate in [1, 0]:
-                cases.append(Case("Cast", [a(f8, source)], {"to": number, "saturate": saturate}))
+                # ORT rounds the tie 61440 of E5M2 to NaN where ONNX has infinity.
+                values = [v for v in f8 if v != 61440] if number == 19 and not saturate else f8
+                cases.append(Case("Cast", [a(values, source)],
+                                  {"to": number, "saturate": saturate}))
         everything = np.arange(256, dtype=np.uint8).view(t)
         cases += [Case("Cast", [everything], {"to": 1}), Case("Cast", [everything], {"to": 10})]
+    cases.append(Case("Cast", [a([61440, -61440])], {"to": 19, "saturate": 0}, **ref(
+        lambda x: [x.astype(E5M2)], "ORT gives NaN, ONNX infinity")))
     nibbles = np.arange(-8, 8)
     cases += [
         Case("Cast", [a(nibbles, I4)], {"to": 1}),
@@ -864,7 +885,8 @@ def quantize():
                  {"axis": 0, "block_size": 2}),
             Case("QuantizeLinear", [rng((4, 3)), np.abs(rng((1, 3))), a(np.ones((1, 3)), t)],
                  {"axis": 0, "block_size": 128}),
-            Case("QuantizeLinear", [a(x, F16), a(0.1, F16), a(3, t)]),
+            # Not what is infinite in float16: ORT makes the lowest value of any infinity there.
+            Case("QuantizeLinear", [a(x[np.abs(x) < 6e4], F16), a(0.1, F16), a(3, t)]),
         ]
     cases += [
         Case("QuantizeLinear", [x, a(0.1)]),

@@ -43,7 +43,7 @@ def test_kernel(index, results):
         theirs = oracle.run_reference(case)
     else:
         theirs = [oracle.Value.of(y) for y in case.oracle(*case.inputs)]
-    oracle.compare(ours, theirs, case.ulp)
+    oracle.compare(ours, theirs, case.ulp, case.atol)
 
 
 def test_every_kernel_is_in_the_table():
