@@ -1,0 +1,59 @@
+// Driver: runs a rule set on a graph: phases in order, each to its fixed point; keeps the books.
+//
+// External interface: Run(). Reading and writing model files is the api layer's business.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/driver/report.h"
+#include "engine/fold/kernel.h"
+#include "engine/graph/graph.h"
+#include "engine/graph/inference.h"
+#include "engine/match/interpreter.h"
+#include "engine/rewrite/rewriter.h"
+#include "engine/rule/ast.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+struct RunOptions {
+  std::map<std::string, std::string> set;   // parameters as text: `--set k=v`
+  bool verify = false;                      // check the graph's invariants after every rewrite
+  bool allow_partial = false;               // `refuse:` becomes a warning
+  int64_t max_rewrites = 0;                 // of one phase; 0: chosen by the size of the model
+  std::vector<std::string> only_rules;      // tests: one phase with these rules alone
+};
+
+// A file that the rule set asks for, ready to be written.
+struct SidecarFile {
+  std::string path;
+  std::string bytes;
+};
+
+struct RunResult {
+  RunReport report;
+  std::vector<SidecarFile> files;
+};
+
+// Everything a run needs besides graph and rules. Referents outlive the run.
+struct RunContext {
+  const KernelRegistry* kernels = nullptr;   // null: the built-in ones
+  const HostFunctions* functions = nullptr;  // null: none
+  ShapeInference* inference = nullptr;       // null: shapes behind operators are unknown
+};
+
+// Applies `rules` to `graph`. Errors: kUsage (parameters), kUnsupported (the model is outside the rule
+// set's opset range), kRefused (`refuse:` fired; a diagnostic a node), kLimit (endless rewriting;
+// names the rules), kInvalidModel (a cycle; a node invalid at the new opset). The graph is then in an
+// undefined state between two rewrites and must not be written.
+Result<RunResult> Run(Graph& graph, const RuleSet& rules, const RunOptions& options,
+                      const RunContext& context);
+
+// The parameters of a rule set from their texts. Errors (kUsage) name the parameter.
+Result<Params> BindParams(const RuleSet& rules, const std::map<std::string, std::string>& set);
+Val FromLiteralValue(const Literal& literal);
+
+}  // namespace qrewrite

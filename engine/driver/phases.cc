@@ -1,0 +1,337 @@
+// Phases other than rules: folding, opset upgrades, spelled-out defaults and shapes, names.
+#include <algorithm>
+#include <climits>
+
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
+#include "engine/driver/run.h"
+
+namespace qrewrite {
+namespace {
+
+const HostFunctions& NoFunctions() {
+  static const auto* const none = new HostFunctions();
+  return *none;
+}
+
+std::string NodeText(const Graph& graph, NodeId n) {
+  return fmt::format("{} `{}`", graph.op_name(graph.op(n)).text(), Printable(graph.name(n)));
+}
+
+// "A-Za-z0-9_" as a set of characters.
+std::set<char> CharacterClass(std::string_view text) {
+  std::set<char> chars;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (i + 2 < text.size() && text[i + 1] == '-') {
+      for (int c = text[i]; c <= text[i + 2]; ++c) chars.insert(static_cast<char>(c));
+      i += 2;
+    } else {
+      chars.insert(text[i]);
+    }
+  }
+  return chars;
+}
+
+}  // namespace
+
+RuleRun::RuleRun(Graph& graph, const RuleSet& rules, Params params, const RunOptions& options,
+                 const RunContext& context, RunReport& report)
+    : graph_(graph),
+      rules_(rules),
+      params_(std::move(params)),
+      options_(options),
+      context_(context),
+      report_(report),
+      facts_(graph, rules.signatures,
+             context.kernels != nullptr ? *context.kernels : KernelRegistry::Builtin(),
+             context.inference),
+      in_(graph, rules, facts_, context.kernels != nullptr ? *context.kernels : KernelRegistry::Builtin(),
+          params_, context.functions != nullptr ? *context.functions : NoFunctions()),
+      rewriter_(graph, in_) {
+  uint64_t max_bytes = uint64_t{64} << 20;
+  if (rules.constants.max_bytes) {
+    const Val value = in_.Force(EvalPlain(*rules.constants.max_bytes));
+    if (const auto* n = value.get_if<Num>()) {
+      const Result<std::vector<int64_t>> bytes = ToInt64s(n->t);
+      if (bytes.ok() && bytes->size() == 1) max_bytes = static_cast<uint64_t>((*bytes)[0]);
+    }
+  }
+  facts_.SetConstantsConfig(&rules.constants.keep, max_bytes);
+}
+
+Val RuleRun::EvalPlain(const Expr& expr) {
+  static const Scope* const scope = [] {
+    auto* s = new Scope();
+    s->Add("changed");
+    return s;
+  }();
+  Frame frame(*scope);
+  frame.Bind(0, report_.total() > 0);
+  return in_.Eval(expr, frame);
+}
+
+Result<bool> RuleRun::When(const ExprPtr& when, const Place& place) {
+  if (!when) return true;
+  const Val truth = in_.Truth(EvalPlain(*when));
+  if (const bool* b = truth.get_if<bool>()) return *b;
+  Diagnostic d{.span = place.span(), .message = "`when` cannot be decided: " + truth.why()};
+  return Status(StatusCode::kInvalidRules, std::vector<Diagnostic>{d});
+}
+
+Status RuleRun::RunPhases() {
+  if (!options_.only_rules.empty()) {
+    Phase phase;
+    phase.name = "test";
+    phase.rules = options_.only_rules;
+    return RunPhase(phase);
+  }
+  for (const Phase& phase : rules_.phases) {
+    QR_ASSIGN_OR_RETURN(const bool run, When(phase.when, phase.place));
+    if (run) QR_RETURN_IF_ERROR(RunPhase(phase));
+  }
+  return {};
+}
+
+Status RuleRun::RunPhase(const Phase& phase) {
+  Status status;
+  switch (phase.kind) {
+    case PhaseKind::kRules: status = FixedPoint(phase); break;
+    case PhaseKind::kFold: status = FoldPhase(phase); break;
+    case PhaseKind::kToOpset: status = ToOpset(phase); break;
+    case PhaseKind::kWriteDefaults: status = WriteDefaults(phase); break;
+    case PhaseKind::kWriteShapes: status = WriteShapes(); break;
+    case PhaseKind::kRename: status = RenameAll(phase); break;
+    case PhaseKind::kUse: status = UsePhase(phase); break;
+  }
+  QR_RETURN_IF_ERROR(status);
+  return Refusals(phase);
+}
+
+Status RuleRun::Refusals(const Phase&) {
+  if (refusals_.empty()) return {};
+  return {StatusCode::kRefused, std::move(refusals_)};
+}
+
+Status RuleRun::UsePhase(const Phase& phase) {
+  Params params;
+  for (const Param& p : phase.use->params) {
+    const auto mine = params_.find(p.name);
+    params[p.name] = mine != params_.end() ? mine->second : FromLiteralValue(p.default_value);
+  }
+  RuleRun inner(graph_, *phase.use, std::move(params), options_, context_, report_);
+  QR_RETURN_IF_ERROR(inner.RunPhases());
+  // What this run remembers of the graph is out of date.
+  facts_.ForgetTypes();
+  in_.ForgetDerived();
+  rewriter_.node_index().Clear();
+  rewriter_.constant_pool().Clear();
+  return {};
+}
+
+// --- folding
+
+Status RuleRun::FoldPhase(const Phase& phase) {
+  report_.removed += RemoveUnused(graph_, rewriter_);
+  QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, Order());
+  for (const NodeId n : order) {
+    if (!graph_.alive(n)) continue;
+    const OpName& op = graph_.op_name(graph_.op(n));
+    const bool wanted = phase.ops.empty() || std::any_of(phase.ops.begin(), phase.ops.end(),
+                                                         [&](const OpPattern& p) { return p.Matches(op); });
+    if (!wanted) continue;
+    std::vector<std::pair<ValueId, Tensor>> folded;
+    bool all = graph_.num_outputs(n) > 0;
+    for (size_t i = 0; i < graph_.num_outputs(n) && all; ++i) {
+      const ValueId v = graph_.output(n, i);
+      if (!v.valid() || graph_.num_uses(v) == 0) continue;
+      const Tensor* t = facts_.Constant(v);
+      all = t != nullptr;
+      if (all) folded.emplace_back(v, *t);
+    }
+    if (!all || folded.empty()) continue;
+    for (auto& [v, tensor] : folded) {
+      graph_.DropProducer(v);
+      graph_.SetConstant(v, std::move(tensor));
+      facts_.Redefined(v);
+    }
+    rewriter_.RemoveDead({n});
+    ++report_.folded;
+  }
+  rewriter_.constant_pool().Clear();
+  return {};
+}
+
+// --- opset upgrades
+
+Status RuleRun::ToOpset(const Phase& phase) {
+  const Val value = in_.Force(EvalPlain(*phase.to_opset));
+  const auto* number = value.get_if<Num>();
+  const Result<std::vector<int64_t>> target =
+      number != nullptr ? ToInt64s(number->t) : Result<std::vector<int64_t>>(std::vector<int64_t>());
+  if (!target.ok() || target->size() != 1) {
+    return {StatusCode::kInvalidRules, fmt::format("phase `{}`: to_opset is no integer", phase.name)};
+  }
+  const int64_t opset = (*target)[0];
+  std::vector<BodyId> lower;  // main graph and functions whose import is below the target
+  for (size_t b = 0; b < graph_.num_bodies(); ++b) {
+    const Body& body = graph_.body(BodyId(b));
+    if (!body.alive || body.kind == BodyKind::kSubgraph) continue;
+    const int64_t now = graph_.OpsetOf(BodyId(b), "");
+    if (now > 0 && now < opset) lower.push_back(BodyId(b));
+  }
+  if (lower.empty()) return {};
+  const auto below = [&](NodeId n) {
+    return std::any_of(lower.begin(), lower.end(),
+                       [&](BodyId b) { return graph_.Encloses(b, graph_.body_of(n)); });
+  };
+  rewriter_.set_options({.opset = opset});
+  std::set<NodeId> before;
+  QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, Order());
+  int64_t fired = 0;
+  for (const NodeId n : order) {
+    if (!graph_.alive(n) || !below(n)) continue;
+    before.insert(n);
+    for (const std::string& name : phase.rules) {
+      const Rule* rule = rules_.FindRule(name);
+      if (rule == nullptr || !RuleApplies(*rule)) continue;
+      const CompiledRule& compiled = Compiled(*rule);
+      const PatStmt& anchor = compiled.pattern.stmts[compiled.pattern.anchor];
+      const PatCall* call = anchor.value.call.get();
+      if (call->definition == nullptr && !call->ops.Accepts(graph_, graph_.op(n))) continue;
+      const Firing firing = rewriter_.Try(compiled, n);
+      if (!firing.fired) continue;
+      if (!firing.changed) {
+        QR_RETURN_IF_ERROR(RefuseOrWarn(compiled, n));
+        continue;
+      }
+      QR_RETURN_IF_ERROR(CountFiring(phase, compiled, firing, n));
+      ++fired;
+      break;
+    }
+  }
+  rewriter_.set_options({});
+  QR_RETURN_IF_ERROR(Refusals(phase));
+  for (const BodyId b : lower) {
+    QR_RETURN_IF_ERROR(CheckValidAt(b, opset, before));
+    (b == graph_.main() ? graph_.opset() : graph_.mutable_body(b).opset)[""] = opset;
+  }
+  ++report_.edits;
+  graph_.MarkChanged();
+  facts_.ForgetTypes();
+  in_.ForgetDerived();
+  return {};
+}
+
+// A node that no rule touched must mean at the new opset what it says.
+Status RuleRun::CheckValidAt(BodyId root, int64_t opset, const std::set<NodeId>& before) {
+  std::vector<Diagnostic> faults;
+  for (const NodeId n : before) {
+    if (!graph_.alive(n) || !graph_.Encloses(root, graph_.body_of(n))) continue;
+    const OpName& op = graph_.op_name(graph_.op(n));
+    if (!op.domain.empty()) continue;
+    if (rules_.signatures.Newest(op.domain, op.name) == nullptr) continue;  // a local function, perhaps
+    const Signature* s = rules_.signatures.Find(op.domain, op.name, opset);
+    std::string fault;
+    if (s == nullptr || s->deprecated) {
+      fault = fmt::format("does not exist at opset {}", opset);
+    } else if (graph_.num_inputs(n) > static_cast<size_t>(s->max_inputs) ||
+               graph_.num_inputs(n) < static_cast<size_t>(s->min_inputs)) {
+      fault = fmt::format("cannot have {} inputs at opset {}", graph_.num_inputs(n), opset);
+    } else {
+      for (const Attribute& a : graph_.attributes(n)) {
+        if (s->FindAttribute(a.name) == nullptr) {
+          fault = fmt::format("has attribute `{}`, which opset {} does not know", Printable(a.name), opset);
+        }
+      }
+    }
+    if (!fault.empty()) {
+      faults.push_back({.severity = Severity::kError,
+                        .message = fmt::format("{} {}, and no rule rewrote it", NodeText(graph_, n), fault)});
+    }
+  }
+  return faults.empty() ? Status() : Status(StatusCode::kRefused, std::move(faults));
+}
+
+// --- spelled-out attributes, shapes, names
+
+Status RuleRun::WriteDefaults(const Phase& phase) {
+  QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, Order());
+  for (const NodeId n : order) {
+    const OpName& op = graph_.op_name(graph_.op(n));
+    const bool wanted = std::any_of(phase.ops.begin(), phase.ops.end(),
+                                    [&](const OpPattern& p) { return p.Matches(op); });
+    const Signature* s = wanted ? SignatureOf(graph_, rules_.signatures, n) : nullptr;
+    if (s == nullptr) continue;
+    for (const FormalAttribute& formal : s->attributes) {
+      if (graph_.attributes(n).Find(formal.name) != nullptr) continue;
+      const Val value = in_.DefaultOf(n, formal);
+      if (value.absent() || value.stops()) continue;
+      Result<AttrValue> attr = in_.ToAttribute(value, formal.kind);
+      if (!attr.ok()) continue;  // a fact is missing: the default stays unwritten
+      graph_.SetAttribute(n, formal.name, *std::move(attr));
+      ++report_.edits;
+    }
+  }
+  return {};
+}
+
+Status RuleRun::WriteShapes() {
+  QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, Order());
+  for (const NodeId n : order) {
+    for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+      const ValueId v = graph_.output(n, i);
+      if (!v.valid()) continue;
+      const TypeInfo type = facts_.Type(v);
+      if (type.dtype == DType::kUndefined || !type.has_rank || type == graph_.declared(v)) continue;
+      graph_.SetDeclared(v, type);
+      graph_.MarkChanged();
+      ++report_.edits;
+    }
+  }
+  return {};
+}
+
+Status RuleRun::RenameAll(const Phase& phase) {
+  const std::set<char> allowed = CharacterClass(phase.rename);
+  const auto fits = [&](const std::string& name) {
+    return !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) { return allowed.count(c); });
+  };
+  // Names that already fit have the first claim on themselves.
+  std::set<std::string> taken;
+  std::vector<ValueId> values;
+  for (size_t i = 0; i < graph_.num_values(); ++i) {
+    const ValueId v(i);
+    const bool used = graph_.alive(v) && (graph_.producer(v).valid() || graph_.IsInput(v) ||
+                                          graph_.constant(v) != nullptr || graph_.num_uses(v) > 0);
+    if (!used) continue;
+    if (!fits(graph_.name(v)) || !taken.insert(graph_.name(v)).second) values.push_back(v);
+  }
+  const auto fresh = [&](std::string_view wish) {
+    std::string name;
+    for (const char c : wish) name += allowed.count(c) ? c : '_';
+    if (name.empty()) name = "value";
+    std::string candidate = name;
+    for (int k = 1; !taken.insert(candidate).second; ++k) candidate = fmt::format("{}_{}", name, k);
+    return candidate;
+  };
+  for (const ValueId v : values) {
+    graph_.Rename(v, fresh(graph_.name(v)));
+    ++report_.edits;
+  }
+  taken.clear();
+  std::vector<NodeId> nodes;
+  for (size_t i = 0; i < graph_.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph_.alive(n)) continue;
+    if (!fits(graph_.name(n)) || !taken.insert(graph_.name(n)).second) nodes.push_back(n);
+  }
+  for (const NodeId n : nodes) {
+    const std::string& name = graph_.name(n);
+    graph_.SetName(n, fresh(name.empty() ? graph_.op_name(graph_.op(n)).name : name));
+    ++report_.edits;
+  }
+  return {};
+}
+
+}  // namespace qrewrite

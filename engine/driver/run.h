@@ -1,0 +1,77 @@
+// RuleRun: one rule set on one graph. Internal to the driver; phases are in phases.cc, the fixed point
+// in fixpoint.cc, what is tidied at the end in finish.cc.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/driver/driver.h"
+
+namespace qrewrite {
+
+class RuleRun {
+ public:
+  RuleRun(Graph& graph, const RuleSet& rules, Params params, const RunOptions& options,
+          const RunContext& context, RunReport& report);
+
+  Status RunPhases();
+  Result<std::vector<SidecarFile>> MakeFiles();
+  bool changed() const { return report_.total() > 0; }
+
+ private:
+  // --- fixpoint.cc
+  struct Candidates;  // rules of a phase, by the operator of their anchor
+  Status FixedPoint(const Phase& phase);
+  Status Sweep(const Phase& phase, Candidates& candidates, bool follow, int64_t* fired);
+  Status Visit(const Phase& phase, Candidates& candidates, NodeId start, bool follow, int64_t* fired);
+  Status CountFiring(const Phase& phase, const CompiledRule& rule, const Firing& firing, NodeId node);
+  Status LoopError(const Phase& phase) const;
+  Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
+  Result<std::vector<NodeId>> Order();           // every live node of every body, producers first
+  const CompiledRule& Compiled(const Rule& rule);
+  bool RuleApplies(const Rule& rule) const;      // its opset range
+
+  // --- phases.cc
+  Status RunPhase(const Phase& phase);
+  Status FoldPhase(const Phase& phase);
+  Status ToOpset(const Phase& phase);
+  Status CheckValidAt(BodyId body, int64_t opset, const std::set<NodeId>& before);
+  Status WriteDefaults(const Phase& phase);
+  Status WriteShapes();
+  Status RenameAll(const Phase& phase);
+  Status UsePhase(const Phase& phase);
+  Status Refusals(const Phase& phase);
+  Val EvalPlain(const Expr& expr);               // over parameters, `opset` and `changed`
+  Result<bool> When(const ExprPtr& when, const Place& place);
+  int64_t MainOpset() const { return graph_.OpsetOf(graph_.main(), ""); }
+
+  Graph& graph_;
+  const RuleSet& rules_;
+  Params params_;
+  const RunOptions& options_;
+  const RunContext& context_;
+  RunReport& report_;
+  HostFunctions no_functions_;
+  Facts facts_;
+  Interpreter in_;
+  Rewriter rewriter_;
+
+  std::map<const Rule*, std::unique_ptr<CompiledRule>> compiled_;
+  std::map<const Rule*, size_t> counts_;         // index in report_.rules
+  std::vector<Diagnostic> refusals_;
+  std::set<std::pair<const Rule*, NodeId>> found_;
+  std::vector<std::pair<std::string, std::string>> recent_;  // last firings: rule, node
+  size_t next_recent_ = 0;
+  int64_t phase_rewrites_ = 0;
+  int64_t budget_ = 0;
+};
+
+// Imports, dead code, stale types: what every changed model gets at the end (finish.cc).
+Status Finish(Graph& graph, const Signatures& signatures, const RunContext& context, RunReport& report);
+// Nodes and initializers that nothing reads, in every body. Returns how many were removed.
+int64_t RemoveUnused(Graph& graph, Rewriter& rewriter);
+
+}  // namespace qrewrite

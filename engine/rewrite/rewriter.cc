@@ -1,0 +1,402 @@
+#include "engine/rewrite/rewriter.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
+#include "engine/graph/bgl.h"
+
+namespace qrewrite {
+
+Rewriter::Rewriter(Graph& graph, Interpreter& interpreter)
+    : graph_(graph),
+      in_(interpreter),
+      nodes_(graph),
+      constants_(graph),
+      emitter_(graph, interpreter, nodes_, constants_) {}
+
+bool Rewriter::Reject(std::string reason) {
+  in_.Note({}, {}, reason, 1 << 20);  // a replacement that failed is further than any pattern
+  return false;
+}
+
+Firing Rewriter::Try(const CompiledRule& rule, NodeId anchor) {
+  Firing firing;
+  firing.node = anchor;
+  Frame frame(rule.scope);
+  in_.MatchRule(rule, anchor, frame, [&] {
+    firing.fired = Apply(rule, anchor, frame, firing);
+    return firing.fired;
+  });
+  return firing;
+}
+
+bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing) {
+  const bool replaces = rule.rule->replace || !rule.rule->cases.empty();
+  if (!replaces) return true;  // refuse or warn: the driver reports it
+  mark_ = graph_.mark();
+  in_.set_uses_mark(mark_.nodes);
+  pending_records_.clear();
+  std::vector<Redefinition> redefinitions;
+  std::vector<std::pair<ValueId, DType>> retypes;
+  BodyId body = graph_.body_of(anchor);
+  base_ = {};
+  for (const int s : rule.redefined) {
+    for (const PatOut& out : rule.pattern.stmts[s].outs) {
+      if (out.slot < 0 || base_.valid()) continue;
+      if (const auto* v = frame.slots[out.slot].get_if<ValueId>()) base_ = *v;
+      if (const auto* list = frame.slots[out.slot].get_if<List>()) {
+        for (const Val& item : **list) {
+          if (!base_.valid() && item.is<ValueId>()) base_ = item.get<ValueId>();
+        }
+      }
+    }
+  }
+  if (base_.valid()) body = graph_.body_of(base_);
+  emitter_.Begin(body,
+                 {.share = rule.rule->share,
+                  .check_types = in_.rules().check_types,
+                  .opset = options_.opset},
+                 base_);
+  bool good = false;
+  if (rule.rule->replace) {
+    good = Replace(rule, *rule.rule->replace, frame, redefinitions);
+  } else {
+    const std::function<bool(const CompiledCase&, Frame&)> outcome = [&](const CompiledCase& c,
+                                                                         Frame& f) {
+      if (c.source->outcome.replace) return Replace(rule, *c.source->outcome.replace, f, redefinitions);
+      bool inner = false;
+      in_.ChooseCase(c.cases, &f, {}, f.body,
+                     [&](const CompiledCase& nested, Frame& g) { inner = outcome(nested, g); });
+      return inner;
+    };
+    const Val found = in_.ChooseCase(rule.cases, &frame, {}, frame.body,
+                                     [&](const CompiledCase& c, Frame& f) { good = outcome(c, f); });
+    if (found.stops()) Reject(found.why());
+  }
+  good = good && Retypes(rule, frame, retypes) && Records(rule, frame) &&
+         Check(rule, redefinitions, retypes);
+  in_.set_uses_mark(SIZE_MAX);
+  if (!good) {
+    graph_.Undo(mark_);
+    in_.facts().Truncate(mark_.values);
+    in_.ForgetDerived();
+    return false;
+  }
+  Commit(redefinitions, retypes, firing);
+  return true;
+}
+
+bool Rewriter::AddRedefinition(const Val& old_value, const Val& new_value, const std::string& name,
+                               std::vector<Redefinition>& out) {
+  if (old_value.absent()) return true;  // an output that the node did not have
+  const auto* v = old_value.get_if<ValueId>();
+  if (v == nullptr) return Reject(fmt::format("`{}` is no value of the graph", name));
+  if (new_value.stops()) return Reject(new_value.why());
+  if (new_value.absent()) return Reject(fmt::format("`{}` would become absent", name));
+  if (const auto* by = new_value.get_if<ValueId>()) {
+    out.push_back({*v, *by});
+    return true;
+  }
+  const Val forced = in_.Force(new_value);
+  const auto* n = forced.get_if<Num>();
+  if (n == nullptr) {
+    return Reject(forced.stops() ? forced.why() : fmt::format("`{}` would become {}", name, Describe(forced)));
+  }
+  Val typed = forced;
+  if (n->weak) {  // a literal takes the type of the value it replaces
+    const DType dtype = in_.facts().dtype(*v);
+    typed = dtype == DType::kUndefined ? Interpreter::CastWeak(*n) : in_.CastNum(*n, dtype);
+    if (typed.stops()) return Reject(typed.why());
+  }
+  const ValueId constant = constants_.Get(graph_.body_of(*v), typed.get<Num>().t);
+  out.push_back({*v, constant});
+  return true;
+}
+
+bool Rewriter::Replace(const CompiledRule& rule, const BodyText& text, Frame& frame,
+                       std::vector<Redefinition>& redefinitions) {
+  std::vector<std::string> wanted;
+  for (const Stmt& stmt : text.stmts) {
+    for (const OutArg& out : stmt.outs) {
+      if (rule.scope.Find(out.name) >= 0 && !rule.scope.lets.count(rule.scope.Find(out.name))) {
+        wanted.push_back(out.name);
+      }
+    }
+  }
+  std::map<std::string, Val> results;
+  if (!emitter_.Emit(text, frame, wanted, results)) return Reject(emitter_.reason());
+  for (const std::string& name : wanted) {
+    const Val old_value = in_.Lookup(name, frame);
+    const Val& new_value = results[name];
+    const auto* old_list = old_value.get_if<List>();
+    if (old_list == nullptr) {
+      if (!AddRedefinition(old_value, new_value, name, redefinitions)) return false;
+      continue;
+    }
+    const auto* new_list = new_value.get_if<List>();
+    if (new_list == nullptr || (*new_list)->size() < (*old_list)->size()) {
+      return Reject(fmt::format("`{}...` needs {} values", name, (*old_list)->size()));
+    }
+    for (size_t i = 0; i < (*old_list)->size(); ++i) {
+      if (!AddRedefinition((**old_list)[i], (**new_list)[i], name, redefinitions)) return false;
+    }
+  }
+  return true;
+}
+
+bool Rewriter::Retypes(const CompiledRule& rule, Frame& frame,
+                       std::vector<std::pair<ValueId, DType>>& out) {
+  for (const auto& [name, expr] : rule.rule->retype) {
+    const Val value = in_.Lookup(name, frame);
+    const auto* v = value.get_if<ValueId>();
+    const Val dtype = in_.Eval(*expr, frame);
+    if (v == nullptr || !dtype.is<DType>()) {
+      return Reject(dtype.stops() ? dtype.why() : fmt::format("retype of `{}`: no element type", name));
+    }
+    if (!graph_.IsInput(*v) && !graph_.IsOutput(*v)) {
+      return Reject(fmt::format("retype: `{}` is neither input nor output of the graph", name));
+    }
+    out.emplace_back(*v, dtype.get<DType>());
+  }
+  return true;
+}
+
+bool Rewriter::Records(const CompiledRule& rule, Frame& frame) {
+  for (const auto& [table, columns] : rule.rule->record) {
+    RecordRow row{.table = table, .of = {}, .columns = {}};
+    for (const auto& [column, expr] : columns) {
+      Val value = in_.Eval(*expr, frame);
+      if (value.stops()) return Reject(fmt::format("record `{}`: {}", column, value.why()));
+      if (column == "of") {
+        if (!value.is<ValueId>()) return Reject("record: `of` is a value of the graph");
+        row.of = value.get<ValueId>();
+        continue;
+      }
+      if (value.is<ValueId>() || value.is<List>()) value = in_.Force(value);
+      if (value.stops()) return Reject(fmt::format("record `{}`: {}", column, value.why()));
+      row.columns.emplace_back(column, std::move(value));
+    }
+    pending_records_.push_back(std::move(row));
+  }
+  return true;
+}
+
+// --- the patch as a whole
+
+bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
+                     const std::vector<std::pair<ValueId, DType>>& retypes) {
+  std::set<ValueId> seen;
+  bool all_same = true;
+  for (const Redefinition& r : redefinitions) {
+    if (!seen.insert(r.value).second) return Reject("an output is redefined twice");
+    all_same &= r.value == r.by;
+    if (graph_.body_of(r.value) != graph_.body_of(redefinitions[0].value)) {
+      return Reject("the redefined outputs lie in different bodies");
+    }
+    if (!graph_.Encloses(graph_.body_of(r.by), graph_.body_of(r.value))) {
+      return Reject(fmt::format("`{}` is not visible where `{}` is", graph_.name(r.by), graph_.name(r.value)));
+    }
+  }
+  if (all_same && retypes.empty()) return Reject("the result would equal what was there");
+  for (const Redefinition& r : redefinitions) {
+    if (r.value == r.by) continue;
+    const bool retyped = std::any_of(retypes.begin(), retypes.end(), [&](const auto& t) {
+      return t.first == r.value || t.first == r.by;
+    });
+    if (!CheckType(r, retyped)) return false;
+    const NodeId old_producer = graph_.producer(r.value);
+    const bool is_new = graph_.producer(r.by).valid() && graph_.producer(r.by).index >= mark_.nodes;
+    if (!is_new && graph_.IsOutput(r.value) && !graph_.constant(r.by) && !CanRename(r) &&
+        old_producer.valid() && graph_.op_name(graph_.op(old_producer)) == OpName{"", "Identity"} &&
+        graph_.input(old_producer, 0) == r.by) {
+      return Reject("it would leave the Identity that is there");
+    }
+  }
+  // Only a rule that walked down, or that redefines several nodes, can make a cycle.
+  const bool risky = rule.redefined.size() > 1 ||
+                     std::any_of(rule.pattern.rest.begin(), rule.pattern.rest.end(),
+                                 [](const PlanStep& s) { return s.down; });
+  if (risky && MakesCycle(redefinitions)) return Reject("it would make a cycle");
+  return true;
+}
+
+bool Rewriter::CheckType(const Redefinition& r, bool retyped) {
+  const TypeInfo before = in_.facts().Type(r.value);
+  // In an opset upgrade the new nodes are in the form of an opset that the graph does not import yet.
+  if (options_.opset > 0) return true;
+  const TypeInfo after = in_.facts().Type(r.by);
+  if (in_.rules().check_types && !retyped && before.dtype != DType::kUndefined &&
+      after.dtype != DType::kUndefined && before.dtype != after.dtype) {
+    return Reject(fmt::format("`{}` would change from {} to {}", graph_.name(r.value),
+                              Info(before.dtype).name, Info(after.dtype).name));
+  }
+  if (!before.has_rank || !after.has_rank) return true;
+  bool same = before.dims.size() == after.dims.size();
+  for (size_t i = 0; same && i < before.dims.size(); ++i) {
+    same = !before.dims[i].known() || !after.dims[i].known() || before.dims[i] == after.dims[i];
+  }
+  return same || Reject(fmt::format("the shape of `{}` would change", graph_.name(r.value)));
+}
+
+// What new nodes and aliases read must not depend on what is redefined.
+bool Rewriter::MakesCycle(const std::vector<Redefinition>& redefinitions) {
+  std::vector<NodeId> taps, targets;
+  const BodyId body = graph_.body_of(redefinitions[0].value);
+  for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) {
+    for (size_t i = 0; i < graph_.num_inputs(NodeId(n)); ++i) {
+      const ValueId v = graph_.input(NodeId(n), i);
+      if (!v.valid() || !graph_.producer(v).valid() || graph_.producer(v).index >= mark_.nodes) continue;
+      const NodeId in_body = graph_.AncestorIn(body, graph_.producer(v));
+      if (in_body.valid()) taps.push_back(in_body);
+    }
+  }
+  for (const Redefinition& r : redefinitions) {
+    if (r.value == r.by) continue;
+    const NodeId producer = graph_.producer(r.by);
+    if (producer.valid() && producer.index < mark_.nodes && graph_.body_of(producer) == body) {
+      taps.push_back(producer);
+    }
+    if (graph_.producer(r.value).valid()) targets.push_back(graph_.producer(r.value));
+  }
+  return DependsOn(graph_, body, taps, targets);
+}
+
+// --- commit
+
+bool Rewriter::CanRename(const Redefinition& r) const {
+  return graph_.producer(r.by).valid() && graph_.body_of(r.by) == graph_.body_of(r.value) &&
+         !graph_.IsOutput(r.by);
+}
+
+void Rewriter::MoveReaders(ValueId from, ValueId to) {
+  std::vector<NodeId> readers;
+  for (const UseId u : graph_.uses(from)) {
+    if (!graph_.user(u).is_output()) readers.push_back(graph_.user(u).node);
+  }
+  graph_.ReplaceUses(from, to);
+  for (const NodeId n : readers) nodes_.Add(n);
+}
+
+void Rewriter::CommitOne(const Redefinition& r, Firing& firing) {
+  const NodeId producer = graph_.producer(r.by);
+  const bool is_new = producer.valid() && producer.index >= mark_.nodes;
+  // A value that an earlier redefinition of this patch took over has another name by now.
+  const bool fresh = is_new && r.by.index >= mark_.values && graph_.alive(r.by);
+  if (fresh || (graph_.IsOutput(r.value) && CanRename(r))) {
+    MoveReaders(r.by, r.value);
+    graph_.SetProducer(r.value, producer, graph_.output_index(r.by));
+    firing.redefined.push_back(r.value);
+    return;
+  }
+  if (!graph_.IsOutput(r.value)) {
+    MoveReaders(r.value, r.by);
+    firing.redefined.push_back(r.by);
+    return;
+  }
+  if (const Tensor* tensor = graph_.constant(r.by); tensor != nullptr && !graph_.Overridable(r.by)) {
+    const Tensor copy = *tensor;
+    graph_.DropProducer(r.value);
+    graph_.SetConstant(r.value, copy);
+    firing.redefined.push_back(r.value);
+    return;
+  }
+  const ValueId out = graph_.AddValue(graph_.body_of(r.value), "");
+  const NodeId identity = graph_.AddNode(graph_.body_of(r.value), graph_.InternOp("", "Identity"),
+                                         std::vector<ValueId>{r.by}, std::vector<ValueId>{out}, {}, "");
+  graph_.SetProducer(r.value, identity, 0);
+  nodes_.Add(identity);
+  firing.redefined.push_back(r.value);
+}
+
+void Rewriter::Commit(const std::vector<Redefinition>& redefinitions,
+                      const std::vector<std::pair<ValueId, DType>>& retypes, Firing& firing) {
+  std::vector<NodeId> maybe_dead;
+  for (const Redefinition& r : redefinitions) {
+    if (graph_.producer(r.value).valid()) maybe_dead.push_back(graph_.producer(r.value));
+  }
+  // Where a value went: later redefinitions by the same value follow it.
+  std::map<ValueId, ValueId> moved;
+  for (Redefinition r : redefinitions) {
+    if (const auto it = moved.find(r.by); it != moved.end()) r.by = it->second;
+    if (r.value == r.by) continue;
+    const ValueId by = r.by;
+    CommitOne(r, firing);
+    if (!graph_.alive(by)) moved[by] = r.value;
+  }
+  for (const auto& [v, dtype] : retypes) {
+    TypeInfo type = graph_.declared(v);
+    type.dtype = dtype;
+    graph_.SetDeclared(v, type);
+    graph_.MarkChanged();
+  }
+  if (!retypes.empty()) in_.facts().ForgetTypes();
+  for (const ValueId v : firing.redefined) in_.facts().Redefined(v);
+  in_.ForgetDerived();
+  for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) maybe_dead.push_back(NodeId(n));
+  RemoveDead(std::move(maybe_dead), &firing.released);
+  NameNewValues();
+  records_.insert(records_.end(), pending_records_.begin(), pending_records_.end());
+  for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) {
+    if (graph_.alive(NodeId(n))) firing.created.push_back(NodeId(n));
+  }
+  firing.changed = true;
+}
+
+void Rewriter::NameNewValues() {
+  const std::string base = base_.valid() ? graph_.name(base_) : "value";
+  for (size_t i = mark_.values; i < graph_.num_values(); ++i) {
+    const ValueId v(i);
+    if (!graph_.alive(v) || !graph_.name(v).empty()) continue;
+    const auto wish = emitter_.wishes().find(v);
+    const std::string suffix = wish == emitter_.wishes().end() ? "value" : wish->second;
+    graph_.Rename(v, graph_.FreshName(base + "_" + suffix));
+  }
+  for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph_.alive(n) || !graph_.name(n).empty()) continue;
+    for (size_t k = 0; k < graph_.num_outputs(n); ++k) {
+      if (!graph_.output(n, k).valid()) continue;
+      graph_.SetName(n, graph_.FreshNodeName(graph_.name(graph_.output(n, k))));
+      break;
+    }
+  }
+}
+
+void Rewriter::RemoveDead(std::vector<NodeId> nodes, std::vector<ValueId>* released) {
+  while (!nodes.empty()) {
+    const NodeId n = nodes.back();
+    nodes.pop_back();
+    if (!graph_.alive(n) || graph_.HasReaders(n)) continue;
+    std::vector<ValueId> inputs;
+    std::vector<NodeId> inside = {n};
+    while (!inside.empty()) {
+      const NodeId at = inside.back();
+      inside.pop_back();
+      for (size_t i = 0; i < graph_.num_inputs(at); ++i) {
+        if (graph_.input(at, i).valid()) inputs.push_back(graph_.input(at, i));
+      }
+      for (const BodyId b : graph_.SubgraphsOf(at)) {
+        for (const NodeId m : graph_.body(b).nodes) {
+          if (graph_.alive(m)) inside.push_back(m);
+        }
+        for (size_t i = 0; i < graph_.body(b).outputs.size(); ++i) inputs.push_back(graph_.output(b, i));
+      }
+    }
+    graph_.RemoveNode(n);
+    for (const ValueId v : inputs) {
+      if (!v.valid() || !graph_.alive(v)) continue;
+      if (graph_.num_uses(v) > 0) {
+        if (released != nullptr && graph_.producer(v).valid()) released->push_back(v);
+      } else if (graph_.producer(v).valid()) {
+        nodes.push_back(graph_.producer(v));
+      } else if (graph_.constant(v) != nullptr) {
+        graph_.RemoveConstant(v);
+      }
+    }
+  }
+}
+
+}  // namespace qrewrite

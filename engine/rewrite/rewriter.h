@@ -1,0 +1,91 @@
+// Rewriter: applies one rule at one node. A match yields new nodes and redefinitions (the patch), which are
+// checked as a whole and then committed; if anything is wrong the graph is as it was before and
+// the search goes on with the next match.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/match/interpreter.h"
+#include "engine/rewrite/emit.h"
+#include "engine/rewrite/index.h"
+
+namespace qrewrite {
+
+// A row that a rule recorded; rows are sorted by the position of `of` in the interface of the graph.
+struct RecordRow {
+  std::string table;
+  ValueId of;
+  std::vector<std::pair<std::string, Val>> columns;
+};
+
+// What one firing did.
+struct Firing {
+  bool fired = false;
+  bool changed = false;             // false: a `refuse` or `warn` without a replacement
+  NodeId node;                      // where the rule's anchor matched (may be removed by now)
+  std::vector<NodeId> created;      // in topological order, live ones only
+  std::vector<ValueId> redefined;   // values with another producer, and values that took over readers
+  std::vector<ValueId> released;    // values that lost readers to the removal of dead nodes
+};
+
+class Rewriter {
+ public:
+  Rewriter(Graph& graph, Interpreter& interpreter);
+
+  struct Options {
+    int64_t opset = 0;              // of ai.onnx for new nodes; 0: what the body imports
+  };
+  void set_options(const Options& options) { options_ = options; }
+
+  // Tries the rule with `anchor` as the node of its anchor statement. `may_emit_at` (optional) can
+  // refuse a match by the nodes whose outputs it would redefine.
+  Firing Try(const CompiledRule& rule, NodeId anchor);
+
+  // Removes `nodes` that nothing reads, and what nothing reads then; constants too. Values that lost
+  // readers but live on are added to `released`.
+  void RemoveDead(std::vector<NodeId> nodes, std::vector<ValueId>* released = nullptr);
+
+  const std::vector<RecordRow>& records() const { return records_; }
+  NodeIndex& node_index() { return nodes_; }
+  ConstantPool& constant_pool() { return constants_; }
+
+ private:
+  struct Redefinition {
+    ValueId value;
+    ValueId by;
+  };
+  bool Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing);
+  bool Replace(const CompiledRule& rule, const BodyText& text, Frame& frame,
+               std::vector<Redefinition>& redefinitions);
+  bool AddRedefinition(const Val& old_value, const Val& new_value, const std::string& name,
+                       std::vector<Redefinition>& out);
+  bool Retypes(const CompiledRule& rule, Frame& frame, std::vector<std::pair<ValueId, DType>>& out);
+  bool Records(const CompiledRule& rule, Frame& frame);
+  bool Check(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
+             const std::vector<std::pair<ValueId, DType>>& retypes);
+  bool CheckType(const Redefinition& r, bool retyped);
+  bool MakesCycle(const std::vector<Redefinition>& redefinitions);
+  bool CanRename(const Redefinition& r) const;
+  void Commit(const std::vector<Redefinition>& redefinitions,
+              const std::vector<std::pair<ValueId, DType>>& retypes, Firing& firing);
+  void CommitOne(const Redefinition& r, Firing& firing);
+  void MoveReaders(ValueId from, ValueId to);
+  void NameNewValues();
+  bool Reject(std::string reason);
+
+  Graph& graph_;
+  Interpreter& in_;
+  NodeIndex nodes_;
+  ConstantPool constants_;
+  Emitter emitter_;
+  Options options_;
+  Graph::Mark mark_{};
+  std::vector<RecordRow> records_;
+  std::vector<RecordRow> pending_records_;
+  ValueId base_;
+};
+
+}  // namespace qrewrite
