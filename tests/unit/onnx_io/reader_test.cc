@@ -1,0 +1,267 @@
+// What reading makes of a model, and what it says about a malformed one.
+#include "engine/onnx_io/reader.h"
+
+#include <vector>
+
+#include "tests/unit/onnx_io/model_maker.h"
+
+namespace qrewrite {
+namespace {
+
+TEST_CASE("Reader: nodes, values, constants, types") {
+  const auto file = Parse(GraphModel(R"(
+    g (float[N, 3] x) => (float[N, 2] y) <float[3, 2] w = {1, 2, 3, 4, 5, 6}, float[N, 2] t> {
+      [mm] t = MatMul(x, w)
+      y = LeakyRelu<alpha = 0.5>(t)
+    })"));
+  const Graph& g = file->graph();
+  CHECK_FALSE(g.changed());
+  CHECK(g.ir_version == 8);
+  CHECK(g.opset().at("") == 17);
+  CHECK(g.body(g.main()).name == "g");
+  const NodeId mm = NodeOf(g, "t"), relu = NodeOf(g, "y");
+  CHECK(g.name(mm) == "mm");
+  CHECK(g.op_name(g.op(mm)).text() == "MatMul");
+  CHECK(g.input(mm, 0) == g.body(g.main()).inputs[0]);
+  CHECK(g.constant(g.input(mm, 1))->dims() == Dims{3, 2});
+  CHECK(g.attributes(relu).Float("alpha", 0) == 0.5f);
+  CHECK(g.output(g.main(), 0) == ValueNamed(g, "y"));
+  const TypeInfo& type = g.declared(ValueNamed(g, "t"));
+  CHECK(type.dtype == DType::kFloat);
+  REQUIRE(type.dims.size() == 2);
+  CHECK(g.symbol_name(type.dims[0]) == "N");
+  CHECK(type.dims[1] == Dim(2));
+  CHECK(type == g.declared(ValueNamed(g, "y")));
+}
+
+TEST_CASE("Reader: absent inputs, initializers that are inputs, nodes in any order") {
+  onnx::ModelProto model = GraphModel(R"(
+    g (float[N] x, float[1] w) => (float[N] y) <float[1] w = {2}> {
+      y = Clip(t, "", w)
+      t = Mul(x, w)
+    })");
+  const auto file = Parse(model);
+  const Graph& g = file->graph();
+  const NodeId clip = NodeOf(g, "y");
+  CHECK(g.num_inputs(clip) == 3);
+  CHECK_FALSE(g.input(clip, 1).valid());
+  CHECK(g.producer(g.input(clip, 0)) == NodeOf(g, "t"));
+  CHECK(g.Overridable(ValueNamed(g, "w")));
+  CHECK(g.num_uses(ValueNamed(g, "w")) == 2);
+}
+
+TEST_CASE("Reader: subgraphs capture outer values, shadow them, and see later ones") {
+  const auto file = Parse(GraphModel(R"(
+    g (bool c, float[N] x, float[N] s) => (float[N] y) {
+      y = If (c) <
+        then_branch = a () => (float[N] o) { s = Neg(late)  o = Add(s, x) },
+        else_branch = b () => (float[N] p) { p = Add(s, x) }
+      >
+      late = Abs(x)
+    })"));
+  const Graph& g = file->graph();
+  const NodeId node = NodeOf(g, "y");
+  const std::vector<BodyId> bodies = g.SubgraphsOf(node);
+  REQUIRE(bodies.size() == 2);
+  for (const BodyId b : bodies) {
+    CHECK(g.body(b).owner == node);
+    CHECK(g.body(b).parent == g.main());
+  }
+  const BodyId then_body = *std::get_if<BodyId>(g.attributes(node).Find("then_branch"));
+  const ValueId x = g.body(g.main()).inputs[1], s = g.body(g.main()).inputs[2];
+  const NodeId add = g.producer(g.output(then_body, 0));
+  CHECK(g.input(add, 1) == x);
+  CHECK(g.input(add, 0) != s);
+  CHECK(g.body_of(g.input(add, 0)) == then_body);
+  CHECK(g.num_uses(s) == 1);  // of the else branch
+  CHECK(g.num_uses(x) == 3);
+  CHECK(g.num_uses(ValueNamed(g, "late")) == 1);
+}
+
+TEST_CASE("Reader: functions have imports and parameters of their own") {
+  const auto file = Parse(ModelOf(R"(
+    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[N] x) => (float[N] y) { y = local.f<a = 0.5>(x) }
+    <domain: "local", opset_import: ["" : 16]>
+    f <a> (p) => (q) { q = LeakyRelu<alpha : float = @a>(p) }
+  )"));
+  const Graph& g = file->graph();
+  REQUIRE(g.num_bodies() == 2);
+  const Body& f = g.body(BodyId(size_t{1}));
+  CHECK(f.kind == BodyKind::kFunction);
+  CHECK(f.function.text() == "local.f");
+  CHECK(g.OpsetOf(BodyId(size_t{1}), "") == 16);
+  CHECK(f.inputs.size() == 1);
+  const auto* alpha = g.attributes(NodeOf(g, "q")).Find("alpha");
+  REQUIRE(alpha != nullptr);
+  CHECK(std::get<AttrReference>(*alpha) == AttrReference{"a", AttrKind::kFloat});
+}
+
+TEST_CASE("Reader: attributes of every kind") {
+  onnx::ModelProto model = GraphModel(R"(
+    g (float[N] x) => (float[N] y) {
+      y = Custom<f = 1.5, i = -3, s = "text", fs = [1.0, 2.0], is = [4, 5], ss = ["a", "b"],
+                 t = float[2] {1.0, 2.0}>(x)
+    })");
+  auto* node = model.mutable_graph()->mutable_node(0);
+  auto* tp = node->add_attribute();
+  tp->set_name("tp");
+  tp->set_type(onnx::AttributeProto::TYPE_PROTO);
+  tp->mutable_tp()->mutable_tensor_type()->set_elem_type(1);
+  auto* untyped = node->add_attribute();  // as in models of IR version 1
+  untyped->set_name("untyped");
+  untyped->set_i(7);
+  auto* empty = node->add_attribute();
+  empty->set_name("empty");
+  empty->set_type(onnx::AttributeProto::INTS);
+  const auto file = Parse(model);
+  const Attributes& a = file->graph().attributes(NodeOf(file->graph(), "y"));
+  CHECK(a.size() == 10);
+  CHECK(a.Float("f", 0) == 1.5f);
+  CHECK(a.Int("i", 0) == -3);
+  CHECK(a.String("s", "") == "text");
+  CHECK(*a.Floats("fs") == std::vector<float>{1, 2});
+  CHECK(*a.Ints("is") == std::vector<int64_t>{4, 5});
+  CHECK(std::get<std::vector<std::string>>(*a.Find("ss")) == std::vector<std::string>{"a", "b"});
+  CHECK(a.TensorValue("t")->dims() == Dims{2});
+  CHECK(std::get<AttrOpaque>(*a.Find("tp")).kind == AttrKind::kTypeProto);
+  CHECK(a.Int("untyped", 0) == 7);
+  CHECK(a.Ints("empty")->empty());
+}
+
+TEST_CASE("Reader: ai.onnx is the default domain; early models have no imports") {
+  onnx::ModelProto model = GraphModel("g (float[N] x) => (float[N] y) { y = Relu(x) }");
+  model.mutable_opset_import(0)->set_domain("ai.onnx");
+  model.mutable_graph()->mutable_node(0)->set_domain("ai.onnx");
+  const auto file = Parse(model);
+  CHECK(file->graph().opset() == std::map<std::string, int64_t>{{"", 17}});
+  CHECK(file->graph().FindOp("", "Relu").valid());
+  model.clear_opset_import();
+  model.set_ir_version(2);
+  CHECK(Parse(model)->graph().opset().at("") == 1);
+}
+
+TEST_CASE("Reader: values that are no tensors, sparse and newer tensors are carried") {
+  onnx::ModelProto model = GraphModel("g (float[N] x) => (float[N] y) { y = F(x, sp, new, seq) }");
+  auto* seq = model.mutable_graph()->add_input();
+  seq->set_name("seq");
+  seq->mutable_type()->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type();
+  auto* sparse = model.mutable_graph()->add_sparse_initializer();
+  sparse->mutable_values()->set_name("sp");
+  AddTensor(model, "new", 99, {1}, "?");
+  const auto file = Parse(model);
+  const Graph& g = file->graph();
+  CHECK_FALSE(g.declared(ValueNamed(g, "seq")).is_tensor);
+  for (const char* name : {"sp", "new"}) {
+    CHECK(g.num_uses(ValueNamed(g, name)) == 1);
+    CHECK(g.constant(ValueNamed(g, name)) == nullptr);
+  }
+}
+
+// The n-fold nested If of this model is the only node of its body.
+onnx::ModelProto NestedModel(int depth) {
+  onnx::ModelProto model = GraphModel("g (bool c) => (bool y) { y = Identity(c) }");
+  onnx::GraphProto* graph = model.mutable_graph();
+  for (int i = 0; i < depth; ++i) {
+    onnx::NodeProto* node = graph->mutable_node(0);
+    node->set_op_type("If");
+    node->clear_attribute();
+    auto* attribute = node->add_attribute();
+    attribute->set_name("then_branch");
+    attribute->set_type(onnx::AttributeProto::GRAPH);
+    graph = attribute->mutable_g();
+    auto* inner = graph->add_node();
+    inner->set_op_type("Identity");
+    inner->add_input("c");
+    inner->add_output("y" + std::to_string(i));
+    graph->add_output()->set_name("y" + std::to_string(i));
+  }
+  return model;
+}
+
+TEST_CASE("Reader: nesting has a limit") {
+  CHECK(Fault(NestedModel(kMaxSubgraphDepth)) == "");
+  CHECK(Contains(Fault(NestedModel(kMaxSubgraphDepth + 1)), "nested more than 100 levels"));
+}
+
+TEST_CASE("Reader: a graph that contradicts itself is refused, naming the culprit") {
+  struct Case {
+    const char* graph;
+    const char* message;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"g (float[N] x) => (float[N] y) { [n] y = Relu(nowhere) }",
+            "node `n` (Relu) reads `nowhere`, which nothing produces"},
+           {"g (float[N] x) => (float[N] y) { y = Relu(nowhere) }",
+            "node 0 (Relu) that makes `y` reads `nowhere`"},
+           {"g (float[N] x) => (float[N] z) { y = Relu(x) }",
+            "output `z` of graph `g` is produced by nothing"},
+           {"g (float[N] x) => (float[N] y) { y = Relu(x) y = Abs(x) }",
+            "`y` has more than one producer"},
+           {"g (float[N] x) => (float[N] y) { x = Relu(x) y = Abs(x) }",
+            "`x` has more than one producer"},
+           {"g (float[N] x) => (float[N] y) <float[1] y = {1}> { y = Abs(x) }",
+            "`y` has more than one producer"},
+           {"g (float[N] x, float[N] x) => (float[N] y) { y = Abs(x) }", "two inputs `x`"},
+           {"g (float[N] x) => (float[N] y) { [a] y = Add(x, t) [b] t = Abs(y) }",
+            "the graph has a cycle"},
+           {"g (float[N] x) => (float[N] y) { [a] y = Add(x, y) }", "the graph has a cycle"},
+           {"g (float[N] x) => (float[N] y) { [n] y = F<a = 1, a = 2>(x) }",
+            "node `n` (F) has two attributes `a`"},
+           {"g (bool c) => (float[N] y) { [n] y = If (c) <then_branch = t () => (float[N] o) "
+            "{ o = Relu(y) }> }",
+            "the graph has a cycle"},
+       }) {
+    const std::string fault = Fault(GraphModel(c.graph));
+    CAPTURE(c.graph);
+    CHECK_MESSAGE(Contains(fault, c.message), fault);
+  }
+}
+
+TEST_CASE("Reader: names in messages are escaped") {
+  onnx::ModelProto model = GraphModel("g (float[N] x) => (float[N] y) { y = Relu(x) }");
+  model.mutable_graph()->mutable_node(0)->set_input(0, "\x1b[31mred\n");
+  const std::string fault = Fault(model);
+  CHECK(Contains(fault, "\\x1b[31mred\\n"));
+  CHECK_FALSE(Contains(fault, "\x1b"));
+}
+
+TEST_CASE("Reader: things that are no model") {
+  const std::string good =
+      GraphModel("g (float[N] x) => (float[N] y) { y = Relu(x) }").SerializeAsString();
+  CHECK(Contains(Fault(std::string()), "empty"));
+  CHECK(Contains(Fault("this is not protobuf"), "no ONNX model"));
+  CHECK(Contains(Fault(good.substr(0, good.size() / 2)), "cut off"));
+  onnx::ModelProto no_graph;
+  no_graph.set_ir_version(8);
+  CHECK(Contains(Fault(no_graph), "no graph"));
+  CHECK(Contains(Fault(good + good), "two graphs"));
+  onnx::ModelProto no_op = ModelOf("<ir_version: 8> g (float[N] x) => (float[N] x) {}");
+  no_op.mutable_graph()->add_node()->add_output("z");
+  CHECK(Contains(Fault(no_op), "has no operator"));
+  onnx::ModelProto two = GraphModel("g (float[N] x) => (float[N] y) { y = Relu(x) }");
+  *two.add_opset_import() = two.opset_import(0);
+  CHECK(Fault(two) == "");
+  two.mutable_opset_import(1)->set_domain("ai.onnx");
+  two.mutable_opset_import(1)->set_version(12);
+  CHECK(Contains(Fault(two), "in the versions 17 and 12"));
+}
+
+TEST_CASE("Reader: files that cannot be read") {
+  TempFolder folder;
+  const auto missing = ModelFile::Read(folder / "none.onnx");
+  REQUIRE_FALSE(missing.ok());
+  CHECK(missing.status().code() == StatusCode::kIo);
+  CHECK(Contains(missing.status().message(), "none.onnx"));
+  const auto directory = ModelFile::Read(folder.path());
+  REQUIRE_FALSE(directory.ok());
+  CHECK(Contains(directory.status().message(), "folder"));
+  WriteAll(folder / "bad.onnx", "nonsense");
+  const auto bad = ModelFile::Read(folder / "bad.onnx");
+  REQUIRE_FALSE(bad.ok());
+  CHECK(bad.status().code() == StatusCode::kInvalidModel);
+  CHECK(Contains(bad.status().message(), "bad.onnx: error:"));
+}
+
+}  // namespace
+}  // namespace qrewrite
