@@ -201,7 +201,7 @@ std::vector<size_t> GraphBuilder::BuildOrder(Scope& scope) {
 }
 
 void GraphBuilder::BuildStatements(Scope& scope) {
-  for (const size_t i : BuildOrder(scope)) BuildStatement(scope.text->stmts[i], scope);
+  for (const size_t i : BuildOrder(scope)) BuildStatement(i, scope);
   // Literals with a name that no node reads take the type they naturally have.
   for (const Stmt& stmt : scope.text->stmts) {
     const auto it = scope.values.find(stmt.outs[0].name);
@@ -212,12 +212,16 @@ void GraphBuilder::BuildStatements(Scope& scope) {
   }
 }
 
-void GraphBuilder::BuildStatement(const Stmt& stmt, Scope& scope) {
+void GraphBuilder::BuildStatement(size_t index, Scope& scope) {
+  const Stmt& stmt = scope.text->stmts[index];
   if (!CheckForm(stmt.value)) return;
   std::vector<ValueId> outputs;
   for (const OutArg& out : stmt.outs) {
-    const auto it = scope.values.find(out.name);
-    outputs.push_back(it == scope.values.end() ? ValueId() : it->second);
+    const auto producer = scope.producers.find(out.name);
+    const bool own = producer != scope.producers.end() && producer->second == index;
+    const ValueId value = own ? scope.values.at(out.name) : ValueId();
+    const bool again = std::find(outputs.begin(), outputs.end(), value) != outputs.end();
+    outputs.push_back(again ? ValueId() : value);  // a second definition has been reported
   }
   const Expr& value = *stmt.value.value;
   const std::string& serves = stmt.outs[0].name;

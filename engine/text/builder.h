@@ -50,7 +50,7 @@ class GraphBuilder {
   void DefineOutputs(const BodyText& text, Scope& scope);
   void DeclareTypes(const BodyText& text, Scope& scope);
   void BuildStatements(Scope& scope);
-  void BuildStatement(const Stmt& stmt, Scope& scope);
+  void BuildStatement(size_t index, Scope& scope);
   void AddOutputs(const BodyText& text, Scope& scope);
   std::vector<size_t> BuildOrder(Scope& scope);
   void CollectNames(const BodyText& text);
