@@ -1,0 +1,53 @@
+# Installs the build into an empty prefix, then builds and runs the README's C++ example against it:
+#   cmake -DBUILD_DIR=... -DSOURCE_DIR=... -P find_package.cmake
+cmake_minimum_required(VERSION 3.25)
+
+set(work ${BUILD_DIR}/install_test)
+file(REMOVE_RECURSE ${work})
+file(MAKE_DIRECTORY ${work}/project ${work}/run)
+
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output
+    WORKING_DIRECTORY ${work}/run)
+  if(failed)
+    list(JOIN ARGV " " command)
+    message(FATAL_ERROR "${command}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# The first C++ block of the README that is a whole program.
+file(READ ${SOURCE_DIR}/README.md readme)
+string(FIND "${readme}" "```cpp\n" begin)
+while(NOT begin EQUAL -1)
+  math(EXPR begin "${begin} + 7")
+  string(SUBSTRING "${readme}" ${begin} -1 readme)
+  string(FIND "${readme}" "```" end)
+  string(SUBSTRING "${readme}" 0 ${end} example)
+  if(example MATCHES "int main\\(")
+    break()
+  endif()
+  set(example "")
+  string(FIND "${readme}" "```cpp\n" begin)
+endwhile()
+if(NOT example)
+  message(FATAL_ERROR "README.md has no C++ program")
+endif()
+file(WRITE ${work}/project/example.cc "${example}")
+
+run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${work}/prefix)
+file(COPY ${SOURCE_DIR}/tests/install/CMakeLists.txt DESTINATION ${work}/project)
+run(${CMAKE_COMMAND} -G Ninja -S ${work}/project -B ${work}/build
+  -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+run(${CMAKE_COMMAND} --build ${work}/build)
+
+# The example and the installed command do the same job on the bundled model.
+file(COPY_FILE ${SOURCE_DIR}/fixtures/models/qdq_cnn.onnx ${work}/run/model.onnx)
+run(${work}/build/example model.onnx example.onnx)
+run(${work}/prefix/bin/qrewrite --rules ezkl_dequant model.onnx -o command.onnx)
+foreach(name IN ITEMS example command)
+  file(SHA256 ${work}/run/${name}.onnx ${name})
+endforeach()
+if(NOT example STREQUAL command)
+  message(FATAL_ERROR "the example and the command write different models")
+endif()
