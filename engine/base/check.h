@@ -8,7 +8,7 @@ namespace qrewrite {
                               std::string_view message = {});
 }  // namespace qrewrite
 
-#define QR_CHECK(condition)                                                            \
+#define QR_CHECK(condition) \
   ((condition) ? static_cast<void>(0) : ::qrewrite::CheckFailed(__FILE__, __LINE__, #condition))
 #define QR_CHECK_MSG(condition, message) \
   ((condition) ? static_cast<void>(0)    \

@@ -25,7 +25,8 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   for (size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (a[i - 1] != b[j - 1])});
+      row[j] =
+          std::min({previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (a[i - 1] != b[j - 1])});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         row[j] = std::min(row[j], before[j - 2] + 1);
       }
@@ -64,12 +65,14 @@ Character FirstCharacter(std::string_view text) {
   return {size, code, true};
 }
 
-// A character as a terminal may see it: what would move the cursor or turn the text around is spelt.
+// A character as a terminal may see it: what would move the cursor or turn the text around is
+// spelt.
 std::string Shown(std::string_view text, const Character& c) {
   if (!c.valid || c.code < 0x20 || c.code == 0x7f) {
     return c.valid && c.code == '\n' ? "\\n" : fmt::format("\\x{:02x}", c.code);
   }
-  const bool turns = (c.code >= 0x200e && c.code <= 0x200f) || (c.code >= 0x202a && c.code <= 0x202e) ||
+  const bool turns = (c.code >= 0x200e && c.code <= 0x200f) ||
+                     (c.code >= 0x202a && c.code <= 0x202e) ||
                      (c.code >= 0x2066 && c.code <= 0x2069);
   const bool breaks = (c.code >= 0x80 && c.code < 0xa0) || c.code == 0x2028 || c.code == 0x2029;
   if (turns || breaks) return fmt::format("\\u{{{:x}}}", c.code);
@@ -92,7 +95,8 @@ Excerpt ExcerptOf(const SourceSpan& span) {
   int column = 0;
   while (!rest.empty()) {
     const Character c = FirstCharacter(rest);
-    // Columns count as SourceText counts them: stray continuation bytes are part of what they follow.
+    // Columns count as SourceText counts them: stray continuation bytes are part of what they
+    // follow.
     if (c.valid || (rest[0] & 0xc0) != 0x80) ++column;
     if (column >= first + kLength) {
       out.line += "...";
@@ -104,8 +108,11 @@ Excerpt ExcerptOf(const SourceSpan& span) {
       const size_t width = piece.size() == c.size ? 1 : piece.size();
       out.line += piece;
       // A tab keeps its width in both lines, so the caret stays below its column.
-      if (column < span.column) out.carets += tab ? "\t" : std::string(width, ' ');
-      else if (column < span.end_column) out.carets += std::string(width, '^');
+      if (column < span.column) {
+        out.carets += tab ? "\t" : std::string(width, ' ');
+      } else if (column < span.end_column) {
+        out.carets += std::string(width, '^');
+      }
     }
     rest.remove_prefix(c.size);
   }

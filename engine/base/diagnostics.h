@@ -24,7 +24,8 @@ class DiagnosticSink {
   Status ToStatus(StatusCode code, size_t cap = 50) const;
 
  private:
-  Diagnostic& Add(Severity severity, const Place& place, std::string_view code, std::string message);
+  Diagnostic& Add(Severity severity, const Place& place, std::string_view code,
+                  std::string message);
 
   std::vector<Diagnostic> diagnostics_;
   int errors_ = 0;
@@ -34,7 +35,8 @@ class DiagnosticSink {
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates);
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& candidates);
 
-// A name of a model as it is shown to people: control characters and quotes escaped, long names cut.
+// A name of a model as it is shown to people: control characters and quotes escaped, long names
+// cut.
 std::string Printable(std::string_view name, size_t max_length = 200);
 
 }  // namespace qrewrite

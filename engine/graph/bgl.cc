@@ -13,8 +13,7 @@ namespace qrewrite {
 NodeId BodyLinks::LocalReader(UseId use) const {
   const User user = graph_->user(use);
   if (user.body == body_) return user.node;  // an output of the body has no node
-  return graph_->AncestorIn(body_,
-                            user.is_output() ? graph_->body(user.body).owner : user.node);
+  return graph_->AncestorIn(body_, user.is_output() ? graph_->body(user.body).owner : user.node);
 }
 
 std::vector<NodeId> BodyLinks::Captured(NodeId node) const {

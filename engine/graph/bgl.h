@@ -8,8 +8,8 @@
 //   BodyView    VertexListGraph and EdgeListGraph as well, with property maps; making one lists the
 //               nodes of the body
 //
-// Edges are read off the operand slots and use lists of the graph while an iterator advances; do not
-// change the graph meanwhile.
+// Edges are read off the operand slots and use lists of the graph while an iterator advances; do
+// not change the graph meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -68,9 +68,8 @@ struct BodyEdge {
 };
 
 // Edges into one node: in order of its inputs, then of what its subgraphs read.
-class BodyInEdgeIterator
-    : public boost::iterator_facade<BodyInEdgeIterator, BodyEdge, boost::forward_traversal_tag,
-                                    BodyEdge> {
+class BodyInEdgeIterator : public boost::iterator_facade<BodyInEdgeIterator, BodyEdge,
+                                                         boost::forward_traversal_tag, BodyEdge> {
  public:
   BodyInEdgeIterator() = default;
   BodyInEdgeIterator(const BodyLinks& links, NodeId node);  // the first edge
@@ -96,9 +95,8 @@ class BodyInEdgeIterator
 };
 
 // Edges out of one node: in order of its outputs and their uses.
-class BodyOutEdgeIterator
-    : public boost::iterator_facade<BodyOutEdgeIterator, BodyEdge, boost::forward_traversal_tag,
-                                    BodyEdge> {
+class BodyOutEdgeIterator : public boost::iterator_facade<BodyOutEdgeIterator, BodyEdge,
+                                                          boost::forward_traversal_tag, BodyEdge> {
  public:
   BodyOutEdgeIterator() = default;
   BodyOutEdgeIterator(const BodyLinks& links, NodeId node);  // the first edge
@@ -120,9 +118,8 @@ class BodyOutEdgeIterator
 };
 
 // All edges: those out of each vertex in turn.
-class BodyEdgeIterator
-    : public boost::iterator_facade<BodyEdgeIterator, BodyEdge, boost::forward_traversal_tag,
-                                    BodyEdge> {
+class BodyEdgeIterator : public boost::iterator_facade<BodyEdgeIterator, BodyEdge,
+                                                       boost::forward_traversal_tag, BodyEdge> {
  public:
   BodyEdgeIterator() = default;
   BodyEdgeIterator(const BodyView& view, size_t vertex);

@@ -6,11 +6,11 @@
 //
 // Invariants
 // - Ids are stable: a removed node or value leaves a tombstone, its id is never used again.
-// - A value has one producer: a node, or none (body inputs and constants). Constants and body inputs
-//   are values, not vertices.
-// - An operand slot (Use) is itself a link of its value's use list: reading and unlinking one is O(1),
-//   however many readers a shared constant has. The outputs of a body are slots too, so an output
-//   of a graph counts as a reader; so does a capture by a node in an inner body.
+// - A value has one producer: a node, or none (body inputs and constants). Constants and body
+//   inputs are values, not vertices.
+// - An operand slot (Use) is itself a link of its value's use list: reading and unlinking one is
+//   O(1), however many readers a shared constant has. The outputs of a body are slots too, so an
+//   output of a graph counts as a reader; so does a capture by a node in an inner body.
 // - Rewriting redefines values: a value keeps its id, name and readers while its producer changes.
 // - Only engine/rewrite changes the graph of a loaded model.
 #pragma once
@@ -55,14 +55,14 @@ enum class BodyKind : uint8_t { kMain, kSubgraph, kFunction };
 
 struct Body {
   BodyKind kind = BodyKind::kMain;
-  BodyId parent;                 // of a subgraph: the body around it
-  NodeId owner;                  // of a subgraph: the node whose attribute it is
+  BodyId parent;  // of a subgraph: the body around it
+  NodeId owner;   // of a subgraph: the node whose attribute it is
   std::string name;
   std::vector<ValueId> inputs;
-  std::vector<UseId> outputs;    // slots; Graph::output(body, i) is the value
-  std::vector<NodeId> nodes;     // in order of creation, removed nodes included (Graph::alive)
+  std::vector<UseId> outputs;      // slots; Graph::output(body, i) is the value
+  std::vector<NodeId> nodes;       // in order of creation, removed nodes included (Graph::alive)
   std::vector<ValueId> constants;  // initializers of this body, removed ones included
-  OpName function;               // kFunction: the operator it defines
+  OpName function;                 // kFunction: the operator it defines
   std::map<std::string, int64_t> opset;  // kFunction: its own imports; else Graph::opset applies
   bool alive = true;
 };
@@ -89,8 +89,8 @@ class Graph {
   size_t num_bodies() const { return bodies_.size(); }
   const Body& body(BodyId b) const { return bodies_[b.index]; }
   Body& mutable_body(BodyId b) { return bodies_[b.index]; }
-  // A subgraph belongs to the node whose attribute holds it: AddNode and SetAttribute see to that. A
-  // copy of the attributes takes the subgraph along; the node it came from must go then.
+  // A subgraph belongs to the node whose attribute holds it: AddNode and SetAttribute see to that.
+  // A copy of the attributes takes the subgraph along; the node it came from must go then.
   BodyId AddBody(BodyKind kind, BodyId parent);
   void SetOwner(BodyId b, NodeId owner) { bodies_[b.index].owner = owner; }
   ValueId output(BodyId b, size_t i) const { return uses_[body(b).outputs[i].index].value; }
@@ -101,7 +101,8 @@ class Graph {
   bool IsInput(ValueId v) const { return values_[v.index].input; }  // an input of its body
   // Is `inner` the body `outer` or nested in it?
   bool Encloses(BodyId outer, BodyId inner) const;
-  // The node of body `b` that is `node` or holds it in a subgraph; invalid if `node` is outside `b`.
+  // The node of body `b` that is `node` or holds it in a subgraph; invalid if `node` is outside
+  // `b`.
   NodeId AncestorIn(BodyId b, NodeId node) const;
 
   // --- values
@@ -118,15 +119,19 @@ class Graph {
     const Tensor& t = values_[v.index].tensor;
     return t.valid() ? &t : nullptr;
   }
-  void SetConstant(ValueId v, Tensor tensor);     // REQUIRES: no producer
-  void RemoveConstant(ValueId v);                 // REQUIRES: no uses
+  void SetConstant(ValueId v, Tensor tensor);  // REQUIRES: no producer
+  void RemoveConstant(ValueId v);              // REQUIRES: no uses
   // An initializer that is a graph input as well and that a caller may replace.
-  bool Overridable(ValueId v) const { return values_[v.index].tensor.valid() && values_[v.index].input; }
+  bool Overridable(ValueId v) const {
+    return values_[v.index].tensor.valid() && values_[v.index].input;
+  }
   bool alive(ValueId v) const { return values_[v.index].alive; }
 
   // What the file says (inputs, outputs, value_info): a claim, which may be stale.
   const TypeInfo& declared(ValueId v) const { return types_[values_[v.index].declared]; }
-  void SetDeclared(ValueId v, const TypeInfo& type) { values_[v.index].declared = InternType(type); }
+  void SetDeclared(ValueId v, const TypeInfo& type) {
+    values_[v.index].declared = InternType(type);
+  }
   uint32_t InternType(const TypeInfo& type);
   const TypeInfo& type(uint32_t interned) const { return types_[interned]; }
   Dim SymbolDim(std::string_view name);
@@ -143,11 +148,11 @@ class Graph {
   void ReplaceUses(ValueId from, ValueId to);  // every reader of `from` reads `to`; O(uses of from)
 
   // --- nodes
-  size_t num_nodes() const { return nodes_.size(); }    // with removed ones: the end of the ids
+  size_t num_nodes() const { return nodes_.size(); }  // with removed ones: the end of the ids
   bool alive(NodeId n) const { return nodes_[n.index].alive; }
   // Inputs and outputs may be invalid ids: absent. Outputs must have no producer yet.
-  NodeId AddNode(BodyId b, OpId op, std::span<const ValueId> inputs, std::span<const ValueId> outputs,
-                 Attributes attributes, std::string name);
+  NodeId AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
+                 std::span<const ValueId> outputs, Attributes attributes, std::string name);
   // REQUIRES: no output has a reader. Removes the subgraphs it owns as well.
   void RemoveNode(NodeId n);
   OpId op(NodeId n) const { return nodes_[n.index].op; }
@@ -162,17 +167,15 @@ class Graph {
   uint32_t position(NodeId n) const { return nodes_[n.index].position; }  // in Body::nodes
 
   size_t num_inputs(NodeId n) const { return nodes_[n.index].num_inputs; }
-  ValueId input(NodeId n, size_t i) const {
-    return uses_[nodes_[n.index].first_input + i].value;
-  }
+  ValueId input(NodeId n, size_t i) const { return uses_[nodes_[n.index].first_input + i].value; }
   void SetInput(NodeId n, size_t i, ValueId value);
   size_t num_outputs(NodeId n) const { return nodes_[n.index].num_outputs; }
   ValueId output(NodeId n, size_t i) const { return outputs_[nodes_[n.index].first_output + i]; }
   bool HasReaders(NodeId n) const;  // of any output
 
   // From now on output `index` of `n` is `v`: the former producer of `v` and the former output of
-  // `n` lose each other. REQUIRES: the former output has no readers; `v` is alive, no constant and no
-  // body input.
+  // `n` lose each other. REQUIRES: the former output has no readers; `v` is alive, no constant and
+  // no body input.
   void SetProducer(ValueId v, NodeId n, uint32_t index);
   // Takes `v` from its producer; it is then a value without one.
   void DropProducer(ValueId v);
@@ -207,7 +210,7 @@ class Graph {
   struct Use {
     ValueId value;
     UseId previous, next;
-    uint32_t user = 0;   // node id, or body id if is_output
+    uint32_t user = 0;  // node id, or body id if is_output
     uint32_t index : 31 = 0;
     uint32_t is_output : 1 = 0;
   };
@@ -243,7 +246,7 @@ class Graph {
   void TouchUser(UseId u);
   void AdoptSubgraphs(NodeId n);
   void DropSubgraphs(NodeId n, const std::vector<BodyId>& before);
-  void RemoveBody(BodyId b);
+  void RemoveBody(BodyId root);
   void Bury(ValueId v);
 
   std::vector<Node> nodes_;
@@ -296,10 +299,10 @@ class Graph::UseRange {
 
 inline Graph::UseRange Graph::uses(ValueId v) const { return {this, values_[v.index].first_use}; }
 
-// Nodes of a body in a canonical topological order: depth-first from the outputs of the body, inputs
-// in order, then what no output needs. It depends on the structure alone, not on the order of nodes in
-// the file. Nodes of a subgraph count as part of the node that owns it. Error: a cycle, with
-// the names of its nodes.
+// Nodes of a body in a canonical topological order: depth-first from the outputs of the body,
+// inputs in order, then what no output needs. It depends on the structure alone, not on the order
+// of nodes in the file. Nodes of a subgraph count as part of the node that owns it. Error: a cycle,
+// with the names of its nodes.
 Result<std::vector<NodeId>> TopologicalOrder(const Graph& graph, BodyId body);
 
 }  // namespace qrewrite

@@ -4,8 +4,8 @@
 namespace qrewrite {
 
 uint32_t Graph::InternType(const TypeInfo& type) {
-  uint64_t hash = HashMix(static_cast<uint64_t>(type.dtype) * 4 + type.has_rank * 2 + type.is_tensor,
-                          type.dims.size());
+  uint64_t hash = HashMix(
+      static_cast<uint64_t>(type.dtype) * 4 + type.has_rank * 2 + type.is_tensor, type.dims.size());
   for (const Dim dim : type.dims) hash = HashMix(hash, static_cast<uint64_t>(dim.size()));
   if (type == types_[0]) return 0;
   std::vector<uint32_t>& same_hash = type_ids_[hash];

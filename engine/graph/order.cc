@@ -86,8 +86,7 @@ std::vector<NodeId> Leftovers(const Graph& graph, const std::vector<NodeId>& nod
     }
     return std::pair<std::string_view, std::string_view>("", graph.name(n));
   };
-  std::stable_sort(rest.begin(), rest.end(),
-                   [&](NodeId a, NodeId b) { return key(a) < key(b); });
+  std::stable_sort(rest.begin(), rest.end(), [&](NodeId a, NodeId b) { return key(a) < key(b); });
   return rest;
 }
 
@@ -98,8 +97,7 @@ Result<std::vector<NodeId>> TopologicalOrder(const Graph& graph, BodyId body) {
   const boost::reverse_graph<BodyLinks, const BodyLinks&> upwards(links);
   std::vector<NodeId> nodes = graph.body(body).nodes;
   std::erase_if(nodes, [&](NodeId n) { return !graph.alive(n); });
-  std::vector<boost::default_color_type> storage(graph.body(body).nodes.size(),
-                                                 boost::white_color);
+  std::vector<boost::default_color_type> storage(graph.body(body).nodes.size(), boost::white_color);
   const BodyColors colors{&graph, &storage};
   std::vector<NodeId> order;
   order.reserve(nodes.size());

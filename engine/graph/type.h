@@ -1,7 +1,7 @@
 // TypeInfo: what is known about the element type and the shape of a value.
 //
-// Each part may be unknown on its own: the dtype, the rank, single sizes. A size is a number, a symbol
-// ("N", shared by all values of a model that use the name) or unknown.
+// Each part may be unknown on its own: the dtype, the rank, single sizes. A size is a number, a
+// symbol ("N", shared by all values of a model that use the name) or unknown.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,10 @@ class Dim {
   }
   constexpr bool known() const { return code_ >= 0; }
   constexpr bool symbolic() const { return code_ <= -2; }
-  constexpr int64_t size() const { return code_; }                               // REQUIRES known()
-  constexpr uint32_t symbol() const { return static_cast<uint32_t>(-2 - code_); }  // REQUIRES symbolic()
+  constexpr int64_t size() const { return code_; }  // REQUIRES known()
+  constexpr uint32_t symbol() const {
+    return static_cast<uint32_t>(-2 - code_);
+  }  // REQUIRES symbolic()
   friend constexpr bool operator==(Dim, Dim) = default;
 
  private:
@@ -34,8 +36,8 @@ class Dim {
 struct TypeInfo {
   DType dtype = DType::kUndefined;  // kUndefined: not known
   bool has_rank = false;
-  bool is_tensor = true;            // false: sequence, map, optional: carried, never looked into
-  std::vector<Dim> dims;            // meaningful if has_rank
+  bool is_tensor = true;  // false: sequence, map, optional: carried, never looked into
+  std::vector<Dim> dims;  // meaningful if has_rank
 
   bool known_shape() const {
     if (!has_rank) return false;

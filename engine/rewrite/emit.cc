@@ -26,10 +26,7 @@ bool IsFunction(const Expr& expr) {
 class Emitter::Locals : public LocalNames {
  public:
   Locals(Emitter& emitter, const BodyText& text, Frame& frame)
-      : emitter_(emitter), text_(text), frame_(frame), around_(frame.locals) {
-    frame.locals = this;
-  }
-  ~Locals() override { frame_.locals = around_; }
+      : emitter_(emitter), text_(text), frame_(frame), around_(frame.locals) {}
 
   const Val* FindLocal(std::string_view name) override {
     if (const auto it = values_.find(name); it != values_.end()) return &it->second;
@@ -124,16 +121,21 @@ std::vector<Val> Emitter::Fail(std::string reason, size_t outputs) {
 bool Emitter::Emit(const BodyText& text, Frame& frame, const std::vector<std::string>& wanted,
                    std::map<std::string, Val>& results) {
   Locals locals(*this, text, frame);
+  LocalNames* const around = frame.locals;
+  frame.locals = &locals;
+  bool good = true;
   for (const std::string& name : wanted) {
     const Val* value = locals.FindLocal(name);
     if (value == nullptr) continue;
     if (value->stops()) {
       if (reason_.empty()) reason_ = value->why();
-      return false;
+      good = false;
+      break;
     }
     results[name] = *value;
   }
-  return true;
+  frame.locals = around;
+  return good;
 }
 
 Val Emitter::Value(const Expr& expr, Frame& frame) {

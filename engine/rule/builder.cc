@@ -227,12 +227,14 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   const Mapping map(file->root, FieldKind::kFile, "", silent);
   ReadHead(map, *set);
   ReadPhases(map, file, *set);
+  const std::vector<WrittenOp> written = std::exchange(written_, {});
   const Needed needed(*set, file->source.get());
   std::erase_if(set->rules, [&](const Rule& r) { return !needed.rule(r); });
   std::erase_if(set->definitions, [&](const Definition& d) { return !needed.definition(d); });
   std::erase_if(set->sets, [&](const OpSet& s) { return !needed.set(s); });
   CheckRuleSet({.set = *set,
                 .signatures = signatures,
+                .written_ops = written,
                 .ambiguous = parts.ambiguous,
                 .host_functions = options_.host_functions},
                sink_);

@@ -56,13 +56,14 @@ class SetBuilder {
   void ReadPhases(const Mapping& map, RuleFile* file, RuleSet& set);
   void ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set);
   std::vector<std::string> RuleNames(const DocNode& node, const RuleSet& set);
-  std::vector<OpPattern> Operators(const DocNode& node, const RuleSet& set);
+  std::vector<OpPattern> Operators(const DocNode& node, const RuleSet& set);  // notes them in written_
   std::shared_ptr<const RuleSet> Used(const DocNode& node, RuleFile* file);
 
   const LoadOptions& options_;
   DiagnosticSink& sink_;
   AstReader reader_;
   std::map<const RuleFile*, std::shared_ptr<const RuleSet>> built_;
+  std::vector<WrittenOp> written_;  // of the set being built
 };
 
 }  // namespace qrewrite

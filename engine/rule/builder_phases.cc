@@ -80,6 +80,7 @@ std::vector<OpPattern> SetBuilder::Operators(const DocNode& node, const RuleSet&
   for (const DocNode& item : node.items) {
     if (!item.text.text.starts_with('@')) {
       ops.push_back(reader_.Operator(item));
+      written_.push_back({ops.back(), item.place});
       continue;
     }
     const std::string name = item.text.text.substr(1);

@@ -104,11 +104,8 @@ void RuleChecker::CheckPhases() {
     CheckPlainExpr(phase.when.get(), text, {});
     CheckPlainExpr(phase.to_opset.get(), text, {});
     for (const std::string& rule : phase.rules) NeedUnambiguous(':', rule, phase.place);
-    if (phase.ops.empty()) continue;
-    for (const OpPattern& op : phase.ops) ops_.CheckName(op, phase.place);
   }
-  const Place start{set_.sources.front().get(), 0, 0};
-  for (const OpPattern& op : set_.constants.keep) ops_.CheckName(op, start);
+  for (const WrittenOp& written : input_.written_ops) ops_.CheckName(written.op, written.place);
   CheckPlainExpr(set_.constants.max_bytes.get(), "`constants`", {});
 }
 

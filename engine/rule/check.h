@@ -19,6 +19,7 @@ namespace qrewrite {
 struct CheckInput {
   const RuleSet& set;
   std::span<const RawSignature> signatures;
+  std::span<const WrittenOp> written_ops;  // in phases and `constants:`
   // Names that several includes bring with different meanings: `$name`, `@name`, `:rule`, `.param`,
   // `%operator` -> the files.
   const std::map<std::string, std::string>& ambiguous;

@@ -84,11 +84,12 @@ void RuleChecker::CheckPatternCase(const Definition& definition, const Case& c, 
         elsewhere |= std::find(let.names.begin(), let.names.end(), param) != let.names.end();
       }
     }
+    const std::string hint = DidYouMean(param, scope.Names());
     scope.Add(param, {.kind = Kind::kParam, .place = head.place});
     if (elsewhere) continue;
     sink_.Error(c.place, code::kUnbound,
                 fmt::format("parameter `{}` of {} is not bound by its pattern", param, owner.text))
-        .hint = DidYouMean(param, scope.Names());
+        .hint = hint;
   }
   CheckConditions(c.when, scope, owner);
   CheckLets(c.let, scope, owner);
@@ -177,7 +178,8 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
   }
   const DefinitionHead& head = definition->head;
   const Role role = RoleOf(*definition);
-  if (pattern != (role == Role::kPattern)) {
+  // Without cases (all were faulty) nothing is known of it.
+  if (pattern != (role == Role::kPattern) && !definition->cases.empty()) {
     sink_.Error(ref.place, code::kRole,
                 pattern ? fmt::format("`${}` says what to make; it is no pattern ({})", ref.name, owner.text)
                         : fmt::format("`${}` is a pattern; it can only be matched ({})", ref.name, owner.text));
@@ -198,16 +200,16 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
   const bool fits = head.variadic ? count + 1 >= wanted : count == wanted;
   if (!fits && repeated == 0) {
     sink_.Error(call.place, code::kArity,
-                fmt::format("`{}` takes {} arguments, here are {} ({})", HeadText(head), wanted, count,
-                            owner.text));
+                fmt::format("`{}` takes {}, here are {} ({})", HeadText(head),
+                            Plural(wanted, "argument"), count, owner.text));
   }
   if (outs != nullptr && outs->size() > head.outs.size() && role != Role::kFact) {
     const bool list = std::any_of(head.outs.begin(), head.outs.end(),
                                   [](const OutArg& out) { return out.repeated; });
     if (!list) {
       sink_.Error(call.place, code::kArity,
-                  fmt::format("`${}` has {} outputs, here are {} ({})", ref.name, head.outs.size(),
-                              outs->size(), owner.text));
+                  fmt::format("`${}` has {}, here are {} ({})", ref.name,
+                              Plural(head.outs.size(), "output"), outs->size(), owner.text));
     }
   }
   return definition;

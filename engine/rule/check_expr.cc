@@ -355,10 +355,10 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
   const int count = static_cast<int>(call.args.size());
   if (count < info.min_args || count > info.max_args) {
     sink_.Error(call.place, code::kArity,
-                fmt::format("`{}({})` takes {} arguments, here are {} ({})", info.name, info.params,
+                fmt::format("`{}({})` takes {}, here are {} ({})", info.name, info.params,
                             info.min_args == info.max_args
-                                ? fmt::format("{}", info.min_args)
-                                : fmt::format("{} to {}", info.min_args, info.max_args),
+                                ? Plural(info.min_args, "argument")
+                                : fmt::format("{} to {} arguments", info.min_args, info.max_args),
                             count, owner.text));
   }
   if (!call.attrs.empty()) {

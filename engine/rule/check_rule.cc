@@ -74,6 +74,9 @@ void RuleChecker::CheckConditions(const std::vector<ExprPtr>& conditions, Scope&
 }
 
 void RuleChecker::CheckRule(const Rule& rule) {
+  CheckTests(rule.tests);
+  // Without a match, or with one that could not be read, everything else would seem unbound.
+  if (rule.match.stmts.empty()) return;
   Owner owner{.text = fmt::format("rule `{}`", rule.name)};
   Scope scope;
   CheckMatch(rule.match, scope, owner);
@@ -83,7 +86,6 @@ void RuleChecker::CheckRule(const Rule& rule) {
   if (rule.replace) CheckBody(*rule.replace, nullptr, scope, owner);
   CheckRuleCases(rule.cases, scope, owner);
   CheckInterface(rule, scope, owner);
-  CheckTests(rule.tests);
 }
 
 void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, Scope& outer, Owner& owner) {

@@ -98,7 +98,8 @@ void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo
   if (fits) return;
   sink_.Error(arg.place, code::kType,
               fmt::format("argument {} of `{}({})` cannot be {} ({})", index + 1, info.name, info.params,
-                          TypeText(got), owner.text));
+                          TypeText(got), owner.text))
+      .hint = wanted == kDType && got == kString ? "element types are written without quotes" : "";
 }
 
 void RuleChecker::NeedCondition(const Expr& expr, ExprType type, Owner& owner) {

@@ -1,7 +1,204 @@
+// Lint: what is allowed but probably not meant.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
+#include "engine/expr/parser.h"
+#include "engine/rule/codes.h"
 #include "engine/rule/loader.h"
+#include "engine/rule/walk.h"
 
 namespace qrewrite {
+namespace {
 
-std::vector<Diagnostic> Lint(const RuleSet&) { return {}; }
+// Does every node that `pattern` describes, taken for itself, have the form of `built`? Names match
+// anything: a rule without conditions whose replacement holds its own pattern fires again.
+class Covers {
+ public:
+  bool Call(const Expr& pattern, const Expr& built) const {
+    if (built.kind != Expr::Kind::kCall || !SameHead(pattern, built)) return false;
+    if (pattern.args.size() != built.args.size()) return false;
+    for (size_t i = 0; i < pattern.args.size(); ++i) {
+      if (!Argument(pattern.args[i], built.args[i])) return false;
+    }
+    return std::all_of(pattern.attrs.begin(), pattern.attrs.end(),
+                       [&](const AttrArg& attr) { return Attribute(attr, built); }) &&
+           std::all_of(built.attrs.begin(), built.attrs.end(),
+                       [&](const AttrArg& attr) { return Mentioned(attr, pattern); });
+  }
+
+ private:
+  static bool SameHead(const Expr& pattern, const Expr& built) {
+    if (pattern.quantifier != Quantifier::kOne || pattern.negated) return false;
+    // A label makes the same operator again.
+    if (!pattern.label.empty() && built.refs.front().name == pattern.label) return true;
+    return pattern.refs.size() == 1 && pattern.refs.front().kind == Ref::Kind::kName &&
+           built.refs.front().kind == Ref::Kind::kName &&
+           pattern.refs.front().name == built.refs.front().name;
+  }
+
+  bool Argument(const Arg& pattern, const Arg& built) const {
+    if (!pattern.value || !built.value) return false;
+    if (pattern.repeated != built.repeated || built.label_kind != Arg::Label::kNone) return false;
+    switch (pattern.value->kind) {
+      case Expr::Kind::kName: return built.value->kind != Expr::Kind::kAbsent;
+      case Expr::Kind::kCall: return Call(*pattern.value, *built.value);
+      default: return SameTree(*pattern.value, *built.value);
+    }
+  }
+
+  static bool Attribute(const AttrArg& attr, const Expr& built) {
+    if (attr.rest || !attr.value || attr.value->kind == Expr::Kind::kName) return true;
+    return std::any_of(built.attrs.begin(), built.attrs.end(), [&](const AttrArg& other) {
+      return other.name == attr.name && other.value && SameTree(*other.value, *attr.value);
+    });
+  }
+
+  // An attribute that the pattern does not take would have to be at its default.
+  static bool Mentioned(const AttrArg& built, const Expr& pattern) {
+    return std::any_of(pattern.attrs.begin(), pattern.attrs.end(), [&](const AttrArg& attr) {
+      return attr.rest || attr.name == built.name;
+    });
+  }
+};
+
+class Linter {
+ public:
+  explicit Linter(const RuleSet& set) : set_(set), root_(set.sources.front().get()) {}
+
+  std::vector<Diagnostic> Run() {
+    Collect();
+    LintUnused();
+    for (const Definition& d : set_.definitions) {
+      if (Own(d.place)) LintCases(d.cases, fmt::format("`${}`", d.head.name));
+    }
+    for (const Rule& rule : set_.rules) {
+      if (!Own(rule.place)) continue;
+      LintCases(rule.cases, fmt::format("rule `{}`", rule.name));
+      LintTests(rule);
+      LintLoop(rule);
+    }
+    return sink_.diagnostics();
+  }
+
+ private:
+  bool Own(const Place& place) const { return place.source == root_; }
+
+  void See(const Expr& e) {
+    if (e.kind == Expr::Kind::kSet) used_.insert("@" + e.text);
+    if (e.kind == Expr::Kind::kMember && e.items[0]->text == "params") used_.insert("." + e.text);
+    for (const Ref& ref : e.refs) {
+      if (ref.kind == Ref::Kind::kSet) used_.insert("@" + ref.name);
+      if (ref.kind == Ref::Kind::kDefinition) used_.insert("$" + ref.name);
+    }
+  }
+  void See(const ExprPtr& e) {
+    if (e) WalkExpr(*e, [this](const Expr& x) { See(x); });
+  }
+
+  void Collect() {
+    const auto see = [this](const Expr& e) { See(e); };
+    for (const Rule& rule : set_.rules) WalkRule(rule, see);
+    for (const Definition& d : set_.definitions) {
+      // A fact that only calls itself is unused.
+      WalkCases(d.cases, [&](const Expr& e) {
+        const bool self = e.refs.size() == 1 && e.refs[0].kind == Ref::Kind::kDefinition &&
+                          e.refs[0].name == d.head.name;
+        if (!self) See(e);
+      });
+    }
+    for (const Phase& phase : set_.phases) {
+      See(phase.when);
+      See(phase.to_opset);
+      for (const std::string& rule : phase.rules) used_.insert(":" + rule);
+      if (phase.kind == PhaseKind::kRules) {
+        for (const std::string& rule : phase.rules) repeated_.insert(rule);
+      }
+      if (!phase.use) continue;
+      for (const Param& param : phase.use->params) used_.insert("." + param.name);
+    }
+    See(set_.constants.max_bytes);
+    for (const WriteSpec& write : set_.writes) {
+      See(write.when);
+      See(write.from);
+      See(write.npz);
+      for (const Param& param : set_.params) {
+        if (write.file.find("{" + param.name + "}") != std::string::npos) used_.insert("." + param.name);
+      }
+    }
+  }
+
+  void Unused(const Place& place, const std::string& key, std::string what) {
+    if (!Own(place) || used_.contains(key)) return;
+    sink_.Warning(place, code::kUnused, what + " is not used");
+  }
+
+  void LintUnused() {
+    // A file without rules exists to be included.
+    if (set_.rules.empty()) return;
+    for (const Param& p : set_.params) Unused(p.place, "." + p.name, fmt::format("parameter `{}`", p.name));
+    for (const OpSet& s : set_.sets) Unused(s.place, "@" + s.name, fmt::format("set `@{}`", s.name));
+    for (const Definition& d : set_.definitions) {
+      // A definition that replaces an included one is there for the rules included with it.
+      Unused(d.place, "$" + d.head.name, fmt::format("definition `${}`", d.head.name));
+    }
+    for (const Rule& r : set_.rules) Unused(r.place, ":" + r.name, fmt::format("rule `{}`", r.name));
+  }
+
+  void LintCases(const std::vector<Case>& cases, const std::string& owner) {
+    bool always = false;
+    for (const Case& c : cases) {
+      if (always) {
+        sink_.Warning(c.place, code::kUnreachable, fmt::format("this case of {} is never reached", owner))
+            .hint = "the case before it has no condition";
+      }
+      const bool names_only = c.match && c.match->stmts.size() == 1 && !c.match->stmts[0].value.value;
+      const bool result = c.outcome.is || c.outcome.replace || !c.outcome.cases.empty();
+      always = result && (!c.match || names_only) && c.when.empty();
+      LintCases(c.outcome.cases, owner);
+    }
+  }
+
+  void LintTests(const Rule& rule) {
+    const bool only_warns = rule.warn && !rule.replace;
+    if (only_warns) return;  // a warning cannot be expected in a test
+    const auto fires = [&](const RuleTest& t) { return rule.refuse ? !t.error.empty() : t.expect.has_value(); };
+    const bool firing = std::any_of(rule.tests.begin(), rule.tests.end(), fires);
+    const bool quiet = std::any_of(rule.tests.begin(), rule.tests.end(),
+                                   [](const RuleTest& t) { return t.unchanged; });
+    if (firing && quiet) return;
+    sink_.Warning(rule.place, code::kUntested,
+                  fmt::format("rule `{}` has no test in which it {}", rule.name,
+                              firing ? "does not fire" : quiet ? "fires" : "fires, and none in which it does not"));
+  }
+
+  void LintLoop(const Rule& rule) {
+    const bool once = !repeated_.contains(rule.name);  // `to_opset` is one sweep
+    if (once || !rule.replace || !rule.where.empty() || rule.match.stmts.size() != 1) return;
+    const Arg& value = rule.match.stmts.front().value;
+    if (!value.value) return;
+    const Covers covers;
+    bool again = false;
+    WalkBody(*rule.replace, [&](const Expr& e) {
+      again |= e.kind == Expr::Kind::kCall && covers.Call(*value.value, e);
+    });
+    if (!again) return;
+    sink_.Warning(rule.place, code::kLoop,
+                  fmt::format("rule `{}` matches what it makes and may never end", rule.name))
+        .hint = "a condition in `where` tells the two apart";
+  }
+
+  const RuleSet& set_;
+  const SourceText* root_;
+  DiagnosticSink sink_;
+  std::set<std::string> used_;      // with a sigil: $definition @set .param :rule
+  std::set<std::string> repeated_;  // rules of phases that run to the fixed point
+};
+
+}  // namespace
+
+std::vector<Diagnostic> Lint(const RuleSet& rules) { return Linter(rules).Run(); }
 
 }  // namespace qrewrite

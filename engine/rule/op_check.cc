@@ -21,11 +21,11 @@ std::string Shown(const Expr& call) {
   return text;
 }
 
-// "2", "2 or 3", "1 to 5", "at least 1".
-std::string Range(int min, int max) {
-  if (max == INT_MAX) return fmt::format("at least {}", min);
-  if (min == max) return fmt::format("{}", min);
-  return max == min + 1 ? fmt::format("{} or {}", min, max) : fmt::format("{} to {}", min, max);
+// "2 inputs", "2 or 3 inputs", "1 to 5 inputs", "at least 1 input".
+std::string Inputs(int min, int max) {
+  if (max == INT_MAX) return "at least " + Plural(min, "input");
+  if (min == max) return Plural(min, "input");
+  return fmt::format("{} {} {} inputs", min, max == min + 1 ? "or" : "to", max);
 }
 
 // Positional arguments of a call.
@@ -72,6 +72,10 @@ bool KindFits(const Expr& value, AttrKind kind) {
 
 }  // namespace
 
+std::string Plural(size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
 OpChecker::OpChecker(const RuleSet& set, DiagnosticSink& sink) : set_(set), sink_(sink) {
   names_ = set.signatures.Names();
   for (const OpName& name : Signatures::Builtin().Names()) known_domains_.insert(name.domain);
@@ -79,6 +83,7 @@ OpChecker::OpChecker(const RuleSet& set, DiagnosticSink& sink) : set_(set), sink
 }
 
 bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
+  if (op.op.name.empty()) return false;  // ill-formed, reported where it was read
   const bool is_private = IsPrivateDomain(op.op.domain);
   if (!known_domains_.contains(op.op.domain) && !is_private) return true;
   const bool found = std::any_of(names_.begin(), names_.end(),
@@ -173,7 +178,7 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, Call
     max = std::max(max, s->max_inputs);
   }
   sink_.Error(call.place, code::kInputCount,
-              fmt::format("`{}` has {} inputs, here are {} ({})", Shown(call), Range(min, max),
+              fmt::format("`{}` has {}, here are {} ({})", Shown(call), Inputs(min, max),
                           counted.all, owner))
       .hint = use == CallUse::kPattern && counted.all < min ? "`_...` stands for all further inputs"
                                                             : "";
@@ -222,8 +227,8 @@ void OpChecker::CheckOutputs(const Expr& call, const Candidates& candidates,
   for (const Signature* s : candidates) max = std::max(max, s->max_outputs);
   if (required <= max) return;
   sink_.Error(outs.front().place, code::kInputCount,
-              fmt::format("`{}` has at most {} outputs, here are {} ({})", Shown(call), max, required,
-                          owner));
+              fmt::format("`{}` has at most {}, here are {} ({})", Shown(call), Plural(max, "output"),
+                          required, owner));
 }
 
 }  // namespace qrewrite

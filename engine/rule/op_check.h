@@ -17,6 +17,9 @@ namespace qrewrite {
 // is on constants, by the newest signature of onnx, whatever the file says.
 enum class CallUse { kPattern, kBuild, kCompute };
 
+// "1 input", "2 inputs".
+std::string Plural(size_t count, std::string_view thing);
+
 class OpChecker {
  public:
   OpChecker(const RuleSet& set, DiagnosticSink& sink);

@@ -24,6 +24,12 @@ struct RawSet {
   Place place;
 };
 
+// An operator as it is named outside of rules: in a phase, in `constants:`.
+struct WrittenOp {
+  OpPattern op;
+  Place place;
+};
+
 // A signature with the trees of the facts that it states, for their names to be checked.
 struct RawSignature {
   Signature signature;
@@ -36,12 +42,13 @@ class AstReader {
   explicit AstReader(DiagnosticSink& sink) : sink_(sink) {}
 
   // --- reader_text.cc: expressions, statements, cases
-  BodyText Body(const DocNode& node);
-  BodyText GraphText(const DocNode& node);
+  // Nothing after an error, so that half a text makes no more errors.
+  std::optional<BodyText> Body(const DocNode& node);
+  std::optional<BodyText> GraphText(const DocNode& node);
   ExprPtr Expression(const DocNode& node);  // null on error
-  std::vector<ExprPtr> Conditions(const DocNode* node);
+  std::vector<ExprPtr> Conditions(const DocNode* node);  // without those that are faulty
   ExprPtr Condition(const DocNode* node);   // conditions and-ed to one; null if there is none
-  std::vector<Let> Lets(const DocNode* node);
+  std::vector<Let> Lets(const DocNode* node);  // one that is faulty is `absent`
   // name -> expression; `names` are identifiers.
   std::vector<std::pair<std::string, ExprPtr>> Expressions(const DocNode& node, std::string_view what);
   std::vector<Case> Cases(const DocNode* node, const std::string& owner);
@@ -76,7 +83,7 @@ class AstReader {
 
  private:
   std::optional<Case> ReadCase(const DocNode& node, const std::string& owner);
-  Case FromLine(const DocNode& node);
+  std::optional<Case> FromLine(const DocNode& node);
   FormalValue ReadFormal(const DocNode& node);
   FormalAttribute ReadAttribute(const DocEntry& entry, const std::string& owner,
                                 RawSignature& raw);

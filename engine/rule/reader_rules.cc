@@ -50,7 +50,9 @@ std::vector<RuleTest> AstReader::Tests(const DocNode* node, const std::string& o
             : "a test of " + owner;
     const Mapping map(item, FieldKind::kTest, self, sink_);
     test.name = Line(map.Get("name"));
-    if (const DocNode* given = map.Get("given")) test.given = GraphText(*given);
+    if (const DocNode* given = map.Get("given")) {
+      test.given = GraphText(*given).value_or(BodyText{});
+    }
     if (const DocNode* expect = map.Get("expect")) ReadExpectation(*expect, test, self);
     if (const DocNode* set = map.Get("set")) {
       for (const DocEntry& entry : set->entries) test.set[entry.name()] = Value(entry.value);
@@ -83,7 +85,7 @@ std::optional<Rule> AstReader::ReadRule(const DocNode& node) {
   }
   rule.report = Line(map.Get("report"));
   Opset(map.Get("opset"), rule.opset, rule.opsets, rule.opset_min, rule.opset_max);
-  if (const DocNode* match = map.Get("match")) rule.match = Body(*match);
+  if (const DocNode* match = map.Get("match")) rule.match = Body(*match).value_or(BodyText{});
   rule.where = Conditions(map.Get("where"));
   rule.let = Lets(map.Get("let"));
   if (const DocNode* replace = map.Get("replace")) rule.replace = Body(*replace);

@@ -27,10 +27,18 @@ ExprPtr And(ExprPtr left, ExprPtr right) {
 
 }  // namespace
 
-BodyText AstReader::Body(const DocNode& node) { return ParseBody(JoinLines(node), sink_); }
+std::optional<BodyText> AstReader::Body(const DocNode& node) {
+  const size_t before = sink_.diagnostics().size();
+  BodyText body = ParseBody(JoinLines(node), sink_);
+  if (sink_.diagnostics().size() != before) return std::nullopt;
+  return body;
+}
 
-BodyText AstReader::GraphText(const DocNode& node) {
-  return ParseGraphText(JoinLines(node), sink_);
+std::optional<BodyText> AstReader::GraphText(const DocNode& node) {
+  const size_t before = sink_.diagnostics().size();
+  BodyText body = ParseGraphText(JoinLines(node), sink_);
+  if (sink_.diagnostics().size() != before) return std::nullopt;
+  return body;
 }
 
 ExprPtr AstReader::Expression(const DocNode& node) { return ParseExpr(JoinLines(node), sink_); }
@@ -86,7 +94,11 @@ std::vector<Let> AstReader::Lets(const DocNode* node) {
       continue;
     }
     let.value = Expression(entry.value);
-    if (let.value) lets.push_back(std::move(let));
+    if (!let.value) {
+      let.value = std::make_unique<Expr>();
+      let.value->kind = Expr::Kind::kAbsent;
+    }
+    lets.push_back(std::move(let));
   }
   return lets;
 }
@@ -108,8 +120,10 @@ std::vector<std::pair<std::string, ExprPtr>> AstReader::Expressions(const DocNod
   return out;
 }
 
-Case AstReader::FromLine(const DocNode& node) {
+std::optional<Case> AstReader::FromLine(const DocNode& node) {
+  const size_t before = sink_.diagnostics().size();
   CaseLine line = ParseCaseLine(JoinLines(node), sink_);
+  if (sink_.diagnostics().size() != before) return std::nullopt;
   Case result{.place = node.place};
   if (line.match) {
     result.match.emplace();
@@ -136,7 +150,11 @@ std::optional<Case> AstReader::ReadCase(const DocNode& node, const std::string& 
   if (node.is_scalar()) return FromLine(node);
   const Mapping map(node, FieldKind::kCase, "a case of " + owner, sink_);
   Case result{.place = node.place};
-  if (const DocNode* match = map.Get("match")) result.match = Body(*match);
+  bool broken = false;
+  if (const DocNode* match = map.Get("match")) {
+    result.match = Body(*match);
+    broken |= !result.match;
+  }
   result.when = Conditions(map.Get("when"));
   result.let = Lets(map.Get("let"));
   if (const DocNode* is = map.Get("is")) {
@@ -146,13 +164,18 @@ std::optional<Case> AstReader::ReadCase(const DocNode& node, const std::string& 
           "statements belong in `replace`";
     }
     result.outcome.is = std::move(line.is);
+    broken |= !result.outcome.is;
   }
-  if (const DocNode* replace = map.Get("replace")) result.outcome.replace = Body(*replace);
+  if (const DocNode* replace = map.Get("replace")) {
+    result.outcome.replace = Body(*replace);
+    broken |= !result.outcome.replace;
+  }
   result.outcome.cases = Cases(map.Get("cases"), owner);
   if (map.Has("is") + map.Has("replace") + map.Has("cases") > 1) {
     sink_.Error(node.place, code::kExclusive,
                 fmt::format("a case of {} has one of `is`, `replace` and `cases`", owner));
   }
+  if (broken) return std::nullopt;
   return result;
 }
 

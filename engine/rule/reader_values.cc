@@ -89,6 +89,10 @@ std::string AstReader::Name(const DocNode* node) {
 std::string AstReader::Identifier(const DocNode& node, std::string_view what) {
   const std::string& text = node.text.text;
   if (IsPlainName(text)) return text;
+  // `no` and its like were refused when the file was read.
+  const bool refused = node.style == DocNode::Style::kPlain && IsIdentifier(text) && !IsWord(text) &&
+                       text.size() <= 3 && text != "_";
+  if (refused) return "";
   Diagnostic& d = sink_.Error(node.place, code::kBadName,
                               fmt::format("`{}` cannot be the name of {}", Printable(text, 60), what));
   d.hint = IsIdentifier(text) ? "it is a word of the language" : "letters, digits and `_`";
@@ -195,6 +199,7 @@ OpPattern AstReader::Operator(const DocNode& node) {
   if (!IsOperatorName(text)) {
     sink_.Error(node.place, code::kBadName,
                 fmt::format("`{}` is no name of an operator", Printable(text, 60)));
+    return {};
   }
   return {.op = SplitOpName(text), .wildcard = text.find('*') != std::string::npos};
 }

@@ -24,6 +24,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   DocNode Take() { return std::move(root_); }
   bool has_root() const { return has_root_; }
+  bool has_alias() const { return has_alias_; }  // a value is missing from the tree
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ == 1) {
@@ -43,6 +44,7 @@ class TreeBuilder : public YAML::EventHandler {
     AddScalar(mark, std::move(text));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    has_alias_ = true;
     sink_.Error(At(mark), code::kYamlFeature, "aliases (`*name`) are not used in rule files")
         .hint = "write the value out, or put it into `define:`, `sets:` or an included file";
     AddScalar(mark, "");
@@ -160,6 +162,7 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Frame> stack_;
   DocNode root_;
   bool has_root_ = false;
+  bool has_alias_ = false;
   int documents_ = 0;
   size_t nodes_ = 0;
 };
@@ -222,6 +225,7 @@ std::optional<DocNode> ReadYaml(const SourceText& source, DiagnosticSink& sink) 
     sink.Error({&source, 0, 0}, code::kSyntax, "the file is empty");
     return std::nullopt;
   }
+  if (builder.has_alias()) return std::nullopt;
   return builder.Take();
 }
 

@@ -19,6 +19,8 @@ using Where = std::vector<uint32_t>;
 // as they stand, and runs of white space from their ends: the indentation that a text keeps is the
 // last part of the one in the file.
 bool FollowVerbatim(std::string_view file, size_t at, std::string_view value, Where& where) {
+  // The indentation of a block scalar's first line.
+  if (!value.empty() && !IsSpace(value[0])) at = SkipSpace(file, at);
   for (size_t i = 0; i < value.size();) {
     if (!IsSpace(value[i])) {
       if (at >= file.size() || file[at] != value[i]) return false;
