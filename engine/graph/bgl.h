@@ -4,7 +4,8 @@
 // node that reads it; a reader inside a subgraph counts as the node of this body that owns it. One
 // edge a read, so parallel edges occur. Constants and inputs are no vertices.
 //
-//   BodyLinks   BidirectionalGraph, AdjacencyGraph; costs nothing to make: for searches that stay local
+//   BodyLinks   BidirectionalGraph, AdjacencyGraph; costs nothing to make, for searches that stay
+//               local
 //   BodyView    VertexListGraph and EdgeListGraph as well, with property maps; making one lists the
 //               nodes of the body
 //

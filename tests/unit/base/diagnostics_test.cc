@@ -46,7 +46,9 @@ TEST_CASE("Render: line numbers of several digits keep the bar in place") {
 }
 
 TEST_CASE("Render: control characters of the line are shown, the caret moves along") {
-  const SourceText text("f", "a\x01" "b`\\");
+  const SourceText text("f",
+                        "a\x01"
+                        "b`\\");
   CHECK(RenderAt(text, 2, 3) ==
         "f:1:3: error[QR0102]: unknown key `wehre`\n"
         " 1 | a\\x01b`\\\n"

@@ -37,8 +37,12 @@ TEST_CASE("SourceText: a range over several lines ends with the first") {
 }
 
 TEST_CASE("SourceText: columns count code points, carriage returns are no text") {
-  const SourceText text("f", "\xc3\xa4\xe2\x82\xac" "x\r\nb\r\n");  // ä€x
-  CHECK(Where(text.Span(0, 2)) == "1:1-2 \xc3\xa4\xe2\x82\xac" "x");
+  const SourceText text("f",
+                        "\xc3\xa4\xe2\x82\xac"
+                        "x\r\nb\r\n");  // ä€x
+  CHECK(Where(text.Span(0, 2)) ==
+        "1:1-2 \xc3\xa4\xe2\x82\xac"
+        "x");
   CHECK(Where(text.Span(2, 5)).starts_with("1:2-3 "));
   CHECK(Where(text.Span(5, 6)).starts_with("1:3-4 "));
   CHECK(Where(text.Span(6, 7)).starts_with("1:4-5 "));
@@ -63,8 +67,7 @@ TEST_CASE("Place: one without a source has an empty span") {
 TEST_CASE("Snippet: places of a decoded scalar point into the file") {
   // A folded scalar: indentation of the second line is gone, and `\n` was two bytes in the file.
   const SourceText file("f", "k: \"a\\nb\n   c\"");
-  const Snippet snippet{
-      .text = "a\nb c", .where = {4, 5, 7, 8, 12, 13}, .source = &file};
+  const Snippet snippet{.text = "a\nb c", .where = {4, 5, 7, 8, 12, 13}, .source = &file};
   CHECK(Where(snippet.PlaceOf(0, 1).span()) == "1:5-6 k: \"a\\nb");
   CHECK(Where(snippet.PlaceOf(2, 3).span()) == "1:8-9 k: \"a\\nb");
   CHECK(Where(snippet.PlaceOf(4, 5).span()) == "2:4-5    c\"");

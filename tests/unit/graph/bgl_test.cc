@@ -3,12 +3,12 @@
 #include <map>
 #include <sstream>
 
+#include <doctest/doctest.h>
 #include <boost/concept_check.hpp>
 #include <boost/graph/graph_concepts.hpp>
 #include <boost/graph/graphviz.hpp>
 #include <boost/graph/isomorphism.hpp>
 #include <boost/graph/topological_sort.hpp>
-#include <doctest/doctest.h>
 
 #include "tests/support/graph_maker.h"
 
@@ -22,8 +22,7 @@ BOOST_CONCEPT_ASSERT((boost::VertexListGraphConcept<BodyView>));
 BOOST_CONCEPT_ASSERT((boost::EdgeListGraphConcept<BodyView>));
 BOOST_CONCEPT_ASSERT(
     (boost::ReadablePropertyGraphConcept<BodyView, NodeId, boost::vertex_index_t>));
-BOOST_CONCEPT_ASSERT(
-    (boost::ReadablePropertyGraphConcept<BodyView, NodeId, boost::vertex_name_t>));
+BOOST_CONCEPT_ASSERT((boost::ReadablePropertyGraphConcept<BodyView, NodeId, boost::vertex_name_t>));
 
 // x -> a -> b -> y, a -> y twice; `a` is read by the branch of `z` as well. One node was removed.
 struct Diamond : GraphMaker {

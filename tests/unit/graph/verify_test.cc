@@ -25,8 +25,9 @@ TEST_CASE("Verify: an empty graph, and what a node may not read") {
   CHECK(Verify(m.graph).message() ==
         "error: input 1 of node `n_z` (#2, Add) reads value `t` (#2), which it cannot see");
   m.graph.SetInput(m.Producer(z), 1, m.graph.AddValue(m.body, "nowhere"));
-  CHECK(Verify(m.graph).message() ==
-        "error: input 1 of node `n_z` (#2, Add) reads value `nowhere` (#5), which nothing computes");
+  CHECK(
+      Verify(m.graph).message() ==
+      "error: input 1 of node `n_z` (#2, Add) reads value `nowhere` (#5), which nothing computes");
 }
 
 TEST_CASE("Verify: names") {
@@ -152,8 +153,9 @@ class Editor {
     const ValueId read = AnyVisible(m_.graph.main(), kAnywhere);
     const BodyId branch = m_.Subgraph([&] {
       const ValueId t = m_.Node("Neg", {read}, m_.graph.FreshName("t"));
-      const BodyId inner = m_.Subgraph(
-          [&] { m_.Output(m_.Node("Add", {t, read}, m_.graph.FreshName("u"))); });
+      const BodyId inner = m_.Subgraph([&] {
+        m_.Output(m_.Node("Add", {t, read}, m_.graph.FreshName("u")));
+      });
       m_.Output(m_.Node("If", {t}, m_.graph.FreshName("i"), {{"then_branch", inner}}));
     });
     m_.Node("If", {read}, m_.graph.FreshName("if"), {{"then_branch", branch}});
