@@ -40,12 +40,10 @@ bool IsNumber(DType dtype) { return IsInteger(dtype) || IsFloat(dtype); }
 // An operator of ONNX on operands of one type, at its newest version.
 Result<Tensor> RunOperator(std::string_view op, const std::vector<Tensor>& inputs) {
   const Attributes none;
-  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
-                      Fold(KernelRegistry::Builtin(), {.domain = "",
-                                                       .op = op,
-                                                       .since = 20,
-                                                       .inputs = inputs,
-                                                       .attributes = none}));
+  QR_ASSIGN_OR_RETURN(
+      const std::vector<Tensor> outputs,
+      Fold(KernelRegistry::Builtin(),
+           {.domain = "", .op = op, .since = 20, .inputs = inputs, .attributes = none}));
   return outputs[0];
 }
 
@@ -100,15 +98,14 @@ Result<Tensor> Integers(BinOp op, const Tensor& a, const Tensor& b) {
   QR_ASSIGN_OR_RETURN(const Tensor left, x.Materialize());
   QR_ASSIGN_OR_RETURN(const Tensor right, y.Materialize());
   Status failure;
-  QR_ASSIGN_OR_RETURN(Tensor result,
-                      (fold::BinaryLoop<int64_t, int64_t, int64_t>(
-                          left, right, DType::kInt64, [&](int64_t p, int64_t q) {
-                            int64_t out = 0;
-                            if (!IntegerOp(op, p, q, &out) && failure.ok()) {
-                              failure = IntegerFailure(op, p, q);
-                            }
-                            return out;
-                          })));
+  QR_ASSIGN_OR_RETURN(Tensor result, (fold::BinaryLoop<int64_t, int64_t, int64_t>(
+                                         left, right, DType::kInt64, [&](int64_t p, int64_t q) {
+                                           int64_t out = 0;
+                                           if (!IntegerOp(op, p, q, &out) && failure.ok()) {
+                                             failure = IntegerFailure(op, p, q);
+                                           }
+                                           return out;
+                                         })));
   if (!failure.ok()) return failure;
   return result;
 }
@@ -135,8 +132,8 @@ Result<Tensor> ThroughDouble(const Tensor& a, const Tensor& b, double (*op)(doub
   QR_ASSIGN_OR_RETURN(const Tensor y, fold::CastTensor(b, DType::kDouble));
   QR_ASSIGN_OR_RETURN(const Tensor left, x.Materialize());
   QR_ASSIGN_OR_RETURN(const Tensor right, y.Materialize());
-  QR_ASSIGN_OR_RETURN(const Tensor wide, (fold::BinaryLoop<double, double, double>(
-                                             left, right, DType::kDouble, op)));
+  QR_ASSIGN_OR_RETURN(const Tensor wide,
+                      (fold::BinaryLoop<double, double, double>(left, right, DType::kDouble, op)));
   return fold::CastTensor(wide, dtype);
 }
 

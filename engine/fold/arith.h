@@ -21,13 +21,21 @@
 namespace qrewrite {
 
 enum class BinOp {
-  kAdd, kSub, kMul,
+  kAdd,
+  kSub,
+  kMul,
   kDiv,       // floats only
   kFloorDiv,  // towards minus infinity
   kMod,       // the sign of the divisor, as in Python
   kPow,       // of integers: no negative exponent
-  kMin, kMax,
-  kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual,
+  kMin,
+  kMax,
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
 };
 
 constexpr bool IsComparison(BinOp op) { return op >= BinOp::kEqual; }

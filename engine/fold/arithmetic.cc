@@ -26,7 +26,8 @@ OutputTypes BroadcastTypes(const FoldCall& call, Supports supports) {
 
 OutputTypes SameType(const FoldCall& call, Supports supports) {
   QR_ASSIGN_OR_RETURN(const Tensor t, Need(call, 0));
-  if (!supports(t.dtype())) return Reason("{} is not computed for type {}", call.op, Name(t.dtype()));
+  if (!supports(t.dtype()))
+    return Reason("{} is not computed for type {}", call.op, Name(t.dtype()));
   return OneType(t.dtype(), t.dims());
 }
 
@@ -174,15 +175,14 @@ Outputs Mod(const FoldCall& call) {
 template <class Base, class Exponent>
 Result<Tensor> PowTyped(const Tensor& a, const Tensor& b) {
   if constexpr (std::is_floating_point_v<Base>) {
-    return BinaryLoop<Base, Exponent, Base>(a, b, a.dtype(), [](Base x, Exponent y) {
-      return static_cast<Base>(std::pow(x, y));
-    });
+    return BinaryLoop<Base, Exponent, Base>(
+        a, b, a.dtype(), [](Base x, Exponent y) { return static_cast<Base>(std::pow(x, y)); });
   } else {
     bool fits = true;
     constexpr auto kLo = static_cast<double>(std::numeric_limits<Base>::lowest());
     constexpr auto kHi = static_cast<double>(std::numeric_limits<Base>::max());
-    Result<Tensor> result = BinaryLoop<Base, Exponent, Base>(
-        a, b, a.dtype(), [&fits](Base x, Exponent y) -> Base {
+    Result<Tensor> result =
+        BinaryLoop<Base, Exponent, Base>(a, b, a.dtype(), [&fits](Base x, Exponent y) -> Base {
           const double value = std::pow(static_cast<double>(x), static_cast<double>(y));
           // kHi itself may be rounded up to what does not fit
           const bool ok = value >= kLo && (value < kHi || (value == kHi && kHi < 0x1p53));
@@ -210,7 +210,8 @@ Outputs Pow(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor a, NeedBytes(call, 0));
   QR_ASSIGN_OR_RETURN(const Tensor b, NeedBytes(call, 1));
   // Few combinations are worth code of their own: integers travel as int64, exponents as double.
-  if (a.dtype() == DType::kFloat && b.dtype() == DType::kFloat) return One(PowTyped<float, float>(a, b));
+  if (a.dtype() == DType::kFloat && b.dtype() == DType::kFloat)
+    return One(PowTyped<float, float>(a, b));
   QR_ASSIGN_OR_RETURN(const std::vector<double> exponents, ToDoubles(b));
   const Tensor wide = Tensor::Of<double>(DType::kDouble, b.dims(), exponents);
   return One(VisitNumber(a.dtype(), [&](auto tag) -> Result<Tensor> {
@@ -287,19 +288,19 @@ Outputs Clip(const FoldCall& call) {
 }  // namespace
 
 void RegisterArithmetic(KernelRegistry& registry) {
-  const Versions numpy_broadcasting{.first = 7};
+  const Form numpy_broadcasting{.first = 7, .inputs = 2};
   Add(registry, "Add", numpy_broadcasting, InFloat(Binary<AddOp>), NumberTypes);
   Add(registry, "Sub", numpy_broadcasting, InFloat(Binary<SubOp>), NumberTypes);
   Add(registry, "Mul", numpy_broadcasting, InFloat(Binary<MulOp>), NumberTypes);
   Add(registry, "Div", numpy_broadcasting, InFloat(Div), DivTypes);
   Add(registry, "PRelu", numpy_broadcasting, InFloat(Binary<PReluOp>), NumberTypes);
-  Add(registry, "Mod", {.first = 10}, InFloat(Mod));
+  Add(registry, "Mod", {.first = 10, .inputs = 2}, InFloat(Mod));
   Add(registry, "Pow", numpy_broadcasting, InFloat(Pow), PowTypes);
-  Add(registry, "Sum", {.first = 6}, InFloat(Variadic<AddOp>), NumberTypes);
-  Add(registry, "Min", {.first = 6}, InFloat(Variadic<MinOp>), NumberTypes);
-  Add(registry, "Max", {.first = 6}, InFloat(Variadic<MaxOp>), NumberTypes);
-  Add(registry, "Mean", {.first = 6}, InFloat(Mean), FloatTypes);
-  Add(registry, "Clip", {.first = 6}, InFloat(Clip), ClipTypes);
+  Add(registry, "Sum", {.first = 6, .inputs = kAnyNumber}, InFloat(Variadic<AddOp>), NumberTypes);
+  Add(registry, "Min", {.first = 6, .inputs = kAnyNumber}, InFloat(Variadic<MinOp>), NumberTypes);
+  Add(registry, "Max", {.first = 6, .inputs = kAnyNumber}, InFloat(Variadic<MaxOp>), NumberTypes);
+  Add(registry, "Mean", {.first = 6, .inputs = kAnyNumber}, InFloat(Mean), FloatTypes);
+  Add(registry, "Clip", {.first = 6, .inputs = 3}, InFloat(Clip), ClipTypes);
 }
 
 }  // namespace qrewrite::fold

@@ -6,9 +6,8 @@ namespace {
 
 OutputTypes IntegerTypes(const FoldCall& call) { return BroadcastTypes(call, HasIntegerMath); }
 OutputTypes UnsignedTypes(const FoldCall& call) {
-  return BroadcastTypes(call, [](DType d) {
-    return HasIntegerMath(d) && Info(d).kind == DTypeKind::kUint;
-  });
+  return BroadcastTypes(
+      call, [](DType d) { return HasIntegerMath(d) && Info(d).kind == DTypeKind::kUint; });
 }
 OutputTypes BoolTypes(const FoldCall& call) {
   return BroadcastTypes(call, [](DType d) { return d == DType::kBool; });
@@ -18,7 +17,8 @@ OutputTypes BoolTypes(const FoldCall& call) {
 template <class Op>
 Result<Tensor> OnBits(const Tensor& a, const Tensor& b, Op op) {
   const auto run = [&]<class T>(Tag<T>) {
-    return BinaryLoop<T, T, T>(a, b, a.dtype(), [op](T x, T y) { return static_cast<T>(op(x, y)); });
+    return BinaryLoop<T, T, T>(a, b, a.dtype(),
+                               [op](T x, T y) { return static_cast<T>(op(x, y)); });
   };
   switch (Info(a.dtype()).bits) {
     case 8: return run(Tag<uint8_t>{});
@@ -59,13 +59,16 @@ Outputs BitShift(const FoldCall& call) {
 }  // namespace
 
 void RegisterBitwise(KernelRegistry& registry) {
-  Add(registry, "BitShift", {.first = 11}, BitShift);
-  Add(registry, "BitwiseAnd", {.first = 18}, BitKernel(IntegerTypes, kAnd), IntegerTypes);
-  Add(registry, "BitwiseOr", {.first = 18}, BitKernel(IntegerTypes, kOr), IntegerTypes);
-  Add(registry, "BitwiseXor", {.first = 18}, BitKernel(IntegerTypes, kXor), IntegerTypes);
-  Add(registry, "And", {.first = 7}, BitKernel(BoolTypes, kAnd), BoolTypes);
-  Add(registry, "Or", {.first = 7}, BitKernel(BoolTypes, kOr), BoolTypes);
-  Add(registry, "Xor", {.first = 7}, BitKernel(BoolTypes, kXor), BoolTypes);
+  Add(registry, "BitShift", {.first = 11, .inputs = 2}, BitShift);
+  Add(registry, "BitwiseAnd", {.first = 18, .inputs = 2}, BitKernel(IntegerTypes, kAnd),
+      IntegerTypes);
+  Add(registry, "BitwiseOr", {.first = 18, .inputs = 2}, BitKernel(IntegerTypes, kOr),
+      IntegerTypes);
+  Add(registry, "BitwiseXor", {.first = 18, .inputs = 2}, BitKernel(IntegerTypes, kXor),
+      IntegerTypes);
+  Add(registry, "And", {.first = 7, .inputs = 2}, BitKernel(BoolTypes, kAnd), BoolTypes);
+  Add(registry, "Or", {.first = 7, .inputs = 2}, BitKernel(BoolTypes, kOr), BoolTypes);
+  Add(registry, "Xor", {.first = 7, .inputs = 2}, BitKernel(BoolTypes, kXor), BoolTypes);
 }
 
 }  // namespace qrewrite::fold

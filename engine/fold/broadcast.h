@@ -20,8 +20,8 @@ class BroadcastLoop {
  public:
   static constexpr size_t kMaxOperands = 3;
   struct Row {
-    int64_t out;                            // offset of the row in the result
-    std::array<int64_t, kMaxOperands> in;   // and in the operands
+    int64_t out;                           // offset of the row in the result
+    std::array<int64_t, kMaxOperands> in;  // and in the operands
   };
 
   static Result<BroadcastLoop> Make(std::initializer_list<const Dims*> operands);

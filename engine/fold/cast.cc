@@ -94,14 +94,16 @@ Outputs Cast(const FoldCall& call) {
   if (mode != "up" && mode != "down" && mode != "nearest") return Reason("Cast rounds {}", mode);
   return One(CastTensor(x, to,
                         {.saturate = call.attributes.Int("saturate", 1) != 0,
-                         .e8m0_rounding = mode == "up" ? "up" : mode == "down" ? "down" : "nearest"}));
+                         .e8m0_rounding = mode == "up"     ? "up"
+                                          : mode == "down" ? "down"
+                                                           : "nearest"}));
 }
 
 }  // namespace
 
 void RegisterCast(KernelRegistry& registry) {
   Add(registry, "Cast", {.first = 6}, Cast, CastTypes);
-  Add(registry, "CastLike", {.first = 15}, Cast, CastTypes);
+  Add(registry, "CastLike", {.first = 15, .inputs = 2}, Cast, CastTypes);
 }
 
 }  // namespace qrewrite::fold

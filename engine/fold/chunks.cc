@@ -11,12 +11,9 @@
 
 namespace qrewrite::fold {
 
-bool IsNumeric(DType dtype) {
-  return IsInteger(dtype) || IsFloat(dtype) || dtype == DType::kBool;
-}
+bool IsNumeric(DType dtype) { return IsInteger(dtype) || IsFloat(dtype) || dtype == DType::kBool; }
 
 namespace {
-
 
 template <class To, class From>
 void Convert(std::span<const From> in, int64_t begin, std::span<To> out) {
@@ -147,7 +144,8 @@ bool ChunkWriter<From>::Write(int64_t begin, std::span<const From> values) {
     }
     case DType::kFloat16: {
       Eigen::half* out = buffer_.as<Eigen::half>().data() + begin;
-      for (size_t i = 0; i < values.size(); ++i) out[i] = Eigen::half(static_cast<float>(values[i]));
+      for (size_t i = 0; i < values.size(); ++i)
+        out[i] = Eigen::half(static_cast<float>(values[i]));
       return true;
     }
     case DType::kBfloat16: {
@@ -189,8 +187,8 @@ bool ChunkWriter<From>::WriteInteger(int64_t begin, std::span<const From> values
   for (size_t i = 0; i < values.size(); ++i) {
     if constexpr (std::is_floating_point_v<From>) {
       const From whole = std::trunc(values[i]);
-      const bool fits = whole >= static_cast<From>(IntMin(dtype)) &&
-                        whole <= static_cast<From>(IntMax(dtype));
+      const bool fits =
+          whole >= static_cast<From>(IntMin(dtype)) && whole <= static_cast<From>(IntMax(dtype));
       ok = ok && fits;
       patterns[i] = fits ? static_cast<uint8_t>(static_cast<int>(whole) & mask) : 0;
     } else {

@@ -32,7 +32,7 @@ class ChunkReader {
 };
 
 struct WriteOptions {
-  bool saturate = true;            // float8: the largest finite value instead of NaN or infinity
+  bool saturate = true;  // float8: the largest finite value instead of NaN or infinity
   const char* e8m0_rounding = "nearest";  // or "up", "down"
 };
 

@@ -35,8 +35,7 @@ Outputs EqualStrings(const Tensor& a, const Tensor& b) {
   uint8_t* out = buffer.as<uint8_t>().data();
   loop.ForEachRow([&](const BroadcastLoop::Row& row) {
     for (int64_t i = 0; i < loop.row_length(); ++i) {
-      out[row.out + i] =
-          x[row.in[0] + i * loop.step(0)] == y[row.in[1] + i * loop.step(1)] ? 1 : 0;
+      out[row.out + i] = x[row.in[0] + i * loop.step(0)] == y[row.in[1] + i * loop.step(1)] ? 1 : 0;
     }
   });
   return One(std::move(buffer).Finish());
@@ -67,9 +66,9 @@ Outputs Where(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor c, NeedBytes(call, 0));
   QR_ASSIGN_OR_RETURN(const ElementReader a, ElementReader::Open(call.inputs[1]));
   QR_ASSIGN_OR_RETURN(const ElementReader b, ElementReader::Open(call.inputs[2]));
-  QR_ASSIGN_OR_RETURN(const BroadcastLoop loop,
-                      BroadcastLoop::Make({&c.dims(), &call.inputs[1].dims(),
-                                           &call.inputs[2].dims()}));
+  QR_ASSIGN_OR_RETURN(
+      const BroadcastLoop loop,
+      BroadcastLoop::Make({&c.dims(), &call.inputs[1].dims(), &call.inputs[2].dims()}));
   QR_ASSIGN_OR_RETURN(ElementWriter writer,
                       ElementWriter::Make(call.inputs[1].dtype(), loop.shape()));
   const uint8_t* condition = c.as<uint8_t>().data();
@@ -92,15 +91,16 @@ Outputs Where(const FoldCall& call) {
 }  // namespace
 
 void RegisterCompare(KernelRegistry& registry) {
-  Add(registry, "Equal", {.first = 7}, EqualKernel, CompareTypes);
-  Add(registry, "Greater", {.first = 7}, Compare([](auto x, auto y) { return x > y; }),
+  Add(registry, "Equal", {.first = 7, .inputs = 2}, EqualKernel, CompareTypes);
+  Add(registry, "Greater", {.first = 7, .inputs = 2}, Compare([](auto x, auto y) { return x > y; }),
       CompareTypes);
-  Add(registry, "GreaterOrEqual", {.first = 12}, Compare([](auto x, auto y) { return x >= y; }),
+  Add(registry, "GreaterOrEqual", {.first = 12, .inputs = 2},
+      Compare([](auto x, auto y) { return x >= y; }), CompareTypes);
+  Add(registry, "Less", {.first = 7, .inputs = 2}, Compare([](auto x, auto y) { return x < y; }),
       CompareTypes);
-  Add(registry, "Less", {.first = 7}, Compare([](auto x, auto y) { return x < y; }), CompareTypes);
-  Add(registry, "LessOrEqual", {.first = 12}, Compare([](auto x, auto y) { return x <= y; }),
-      CompareTypes);
-  Add(registry, "Where", {.first = 9}, MovesStrings(Where), WhereTypes);
+  Add(registry, "LessOrEqual", {.first = 12, .inputs = 2},
+      Compare([](auto x, auto y) { return x <= y; }), CompareTypes);
+  Add(registry, "Where", {.first = 9, .inputs = 3}, MovesStrings(Where, 0b110), WhereTypes);
 }
 
 }  // namespace qrewrite::fold

@@ -17,7 +17,8 @@ Result<DType> OutputType(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
   QR_ASSIGN_OR_RETURN(const Tensor scale, Need(call, 1));
   const int64_t wanted = call.attributes.Int("output_dtype", 0);
-  const DType dtype = wanted > 0 && wanted < kNumDTypes ? static_cast<DType>(wanted) : scale.dtype();
+  const DType dtype =
+      wanted > 0 && wanted < kNumDTypes ? static_cast<DType>(wanted) : scale.dtype();
   if (!IsQuantized(x.dtype()) || dtype == DType::kDouble || !HasFloatMath(dtype)) {
     return Reason("{} of {} to {}", call.op, Name(x.dtype()), Name(dtype));
   }
@@ -78,9 +79,10 @@ Outputs Dequantize(const FoldCall& call) {
 }  // namespace
 
 void RegisterDequantize(KernelRegistry& registry) {
-  Add(registry, "DequantizeLinear", {.first = 10}, Dequantize, Types);
+  Add(registry, "DequantizeLinear", {.first = 10, .inputs = 3}, Dequantize, Types);
   registry.Register({.domain = "com.microsoft",
                      .op = "DequantizeLinear",
+                     .max_inputs = 3,
                      .run = Dequantize,
                      .infer = Types});
 }

@@ -49,16 +49,16 @@ Result<Tensor> Unpack(const Tensor& bytes, int64_t bits, bool high_first) {
   Dims dims = bytes.dims();
   dims.back() *= 8 / bits;
   const uint64_t key = KeyOf("unpack", bytes, bits, high_first ? 1 : 0);
-  return MaybeLazy({DType::kUint8, dims}, key, bytes.lazy_steps(), [=] {
-    return UnpackNow(bytes, dims, static_cast<int>(bits), high_first);
-  });
+  return MaybeLazy({DType::kUint8, dims}, key, bytes.lazy_steps(),
+                   [=] { return UnpackNow(bytes, dims, static_cast<int>(bits), high_first); });
 }
 
 Result<Tensor> Stretch(const Tensor& tensor, int64_t n, int64_t axis) {
   QR_RETURN_IF_ERROR(fold::CheckInput(tensor));
   QR_ASSIGN_OR_RETURN(const int64_t a, fold::NormalAxis(axis, tensor.rank()));
   Dims dims = tensor.dims();
-  if (n < 0 || __builtin_mul_overflow(dims[static_cast<size_t>(a)], n, &dims[static_cast<size_t>(a)])) {
+  if (n < 0 ||
+      __builtin_mul_overflow(dims[static_cast<size_t>(a)], n, &dims[static_cast<size_t>(a)])) {
     return Reason("stretch {} times", n);
   }
   if (tensor.is_string()) return Reason("stretch of strings");
@@ -177,8 +177,8 @@ Status CheckSame(const Tensor& from, const Tensor& to) {
     after.Read(begin, std::span(y).first(n));
     for (size_t i = 0; i < n; ++i) {
       if constexpr (std::is_floating_point_v<Via>) {
-        const bool same_class = std::isfinite(x[i]) == std::isfinite(y[i]) &&
-                                std::isnan(x[i]) == std::isnan(y[i]);
+        const bool same_class =
+            std::isfinite(x[i]) == std::isfinite(y[i]) && std::isnan(x[i]) == std::isnan(y[i]);
         if (rounds && (!same_class || std::fabs(x[i]) > top)) return Differs(x[i], to.dtype());
       }
       if (!rounds && !(x[i] == y[i])) return Differs(x[i], to.dtype());
@@ -279,12 +279,10 @@ Result<Tensor> ExtremeOf(const Tensor& tensor, std::string_view op) {
   if (tensor.size() == 0) return Reason("{} of no elements", op == "ReduceMax" ? "max" : "min");
   const Attributes attributes{{"keepdims", int64_t{0}}};
   const Tensor inputs[] = {tensor};
-  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
-                      Fold(KernelRegistry::Builtin(), {.domain = "",
-                                                       .op = op,
-                                                       .since = 20,
-                                                       .inputs = inputs,
-                                                       .attributes = attributes}));
+  QR_ASSIGN_OR_RETURN(
+      const std::vector<Tensor> outputs,
+      Fold(KernelRegistry::Builtin(),
+           {.domain = "", .op = op, .since = 20, .inputs = inputs, .attributes = attributes}));
   return outputs[0];
 }
 
@@ -294,7 +292,8 @@ Result<Tensor> MinOf(const Tensor& tensor) { return ExtremeOf(tensor, "ReduceMin
 Result<Tensor> MaxOf(const Tensor& tensor) { return ExtremeOf(tensor, "ReduceMax"); }
 
 Result<bool> All(const Tensor& condition) {
-  if (condition.dtype() != DType::kBool) return Reason("{} is no condition", Name(condition.dtype()));
+  if (condition.dtype() != DType::kBool)
+    return Reason("{} is no condition", Name(condition.dtype()));
   QR_ASSIGN_OR_RETURN(const Tensor t, condition.Materialize());
   return std::ranges::all_of(t.as<uint8_t>(), [](uint8_t v) { return v != 0; });
 }

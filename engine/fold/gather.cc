@@ -29,7 +29,8 @@ Result<GatherPlan> Plan(const FoldCall& call, bool elements) {
     plan.dims.erase(plan.dims.begin() + axis);
     plan.dims.insert(plan.dims.begin() + axis, indices.dims().begin(), indices.dims().end());
   } else {
-    if (indices.rank() != x.rank()) return Reason("GatherElements of ranks {} and {}", x.rank(), indices.rank());
+    if (indices.rank() != x.rank())
+      return Reason("GatherElements of ranks {} and {}", x.rank(), indices.rank());
     for (size_t i = 0; i < plan.dims.size(); ++i) {
       if (i != plan.axis && plan.dims[i] > x.dims()[i]) {
         return Reason("GatherElements of {} by {}", ShapeText(x.dims()), ShapeText(plan.dims));
@@ -48,8 +49,8 @@ Outputs Gather(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const ElementReader reader, ElementReader::Open(call.inputs[0]));
   QR_ASSIGN_OR_RETURN(ElementWriter writer, ElementWriter::Make(call.inputs[0].dtype(), plan.dims));
   const int64_t outer = CountRange(in, 0, plan.axis);
-  const int64_t block = CountRange(in, plan.axis + 1, in.size()) *
-                        static_cast<int64_t>(reader.width());
+  const int64_t block =
+      CountRange(in, plan.axis + 1, in.size()) * static_cast<int64_t>(reader.width());
   std::byte* out = writer.data();
   if (block == 0) return One(std::move(writer).Finish());
   for (int64_t o = 0; o < outer; ++o) {
@@ -156,9 +157,9 @@ Outputs GatherND(const FoldCall& call) {
 }  // namespace
 
 void RegisterGather(KernelRegistry& registry) {
-  Add(registry, "Gather", {}, MovesStrings(Gather), GatherTypes);
-  Add(registry, "GatherElements", {.first = 11}, MovesStrings(GatherElements));
-  Add(registry, "GatherND", {.first = 11}, MovesStrings(GatherND));
+  Add(registry, "Gather", {.inputs = 2}, MovesStrings(Gather), GatherTypes);
+  Add(registry, "GatherElements", {.first = 11, .inputs = 2}, MovesStrings(GatherElements));
+  Add(registry, "GatherND", {.first = 11, .inputs = 2}, MovesStrings(GatherND));
 }
 
 }  // namespace qrewrite::fold

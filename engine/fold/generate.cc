@@ -9,12 +9,14 @@ namespace qrewrite::fold {
 namespace {
 
 Outputs Constant(const FoldCall& call) {
-  if (call.attributes.size() != 1) return Reason("Constant with {} attributes", call.attributes.size());
+  if (call.attributes.size() != 1)
+    return Reason("Constant with {} attributes", call.attributes.size());
   const AttrValue& value = call.attributes.begin()->value;
   if (const auto* t = std::get_if<Tensor>(&value); t != nullptr && t->valid()) {
     return std::vector<Tensor>{*t};
   }
-  if (const auto* f = std::get_if<float>(&value)) return std::vector<Tensor>{Tensor::FloatScalar(*f)};
+  if (const auto* f = std::get_if<float>(&value))
+    return std::vector<Tensor>{Tensor::FloatScalar(*f)};
   if (const auto* i = std::get_if<int64_t>(&value)) {
     return std::vector<Tensor>{Tensor::Int64Scalar(*i)};
   }
@@ -79,7 +81,8 @@ Outputs Range(const FoldCall& call) {
   std::array<Tensor, 3> in;
   for (size_t i = 0; i < 3; ++i) {
     QR_ASSIGN_OR_RETURN(in[i], NeedBytes(call, i));
-    if (in[i].size() != 1 || in[i].dtype() != in[0].dtype()) return Reason("Range wants three scalars of one type");
+    if (in[i].size() != 1 || in[i].dtype() != in[0].dtype())
+      return Reason("Range wants three scalars of one type");
   }
   return One(VisitNumber(in[0].dtype(), [&](auto tag) -> Result<Tensor> {
     using T = typename decltype(tag)::type;
@@ -104,7 +107,8 @@ Outputs EyeLike(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
   if (x.rank() != 2) return Reason("EyeLike of rank {}", x.rank());
   const auto type = call.attributes.Int("dtype", static_cast<int64_t>(x.dtype()));
-  if (type < 0 || !IsKnownDType(static_cast<int>(std::min<int64_t>(type, kNumDTypes)))) return Reason("EyeLike of type {}", type);
+  if (type < 0 || !IsKnownDType(static_cast<int>(std::min<int64_t>(type, kNumDTypes))))
+    return Reason("EyeLike of type {}", type);
   const int64_t k = call.attributes.Int("k", 0);
   const int64_t rows = x.dims()[0];
   const int64_t columns = x.dims()[1];
@@ -136,7 +140,8 @@ Outputs OneHot(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor values, Need(call, 2));
   QR_ASSIGN_OR_RETURN(const std::vector<int64_t> at, WholeNumbers(indices));
   QR_ASSIGN_OR_RETURN(const std::vector<int64_t> depths, WholeNumbers(depth_input));
-  if (depths.size() != 1 || depths[0] < 1 || values.size() != 2) return Reason("OneHot wants one positive depth and two values");
+  if (depths.size() != 1 || depths[0] < 1 || values.size() != 2)
+    return Reason("OneHot wants one positive depth and two values");
   const int64_t depth = depths[0];
   QR_ASSIGN_OR_RETURN(const int64_t a,
                       NormalAxis(call.attributes.Int("axis", -1), indices.rank() + 1));
@@ -154,8 +159,13 @@ Outputs OneHot(const FoldCall& call) {
     choice[static_cast<size_t>((outer * depth + hot) * inner + in)] = 1;
   }
   const Tensor inputs[] = {values, Tensor::Of<int64_t>(DType::kInt64, dims, choice)};
-  return KernelRegistry::Builtin().Find("", "Gather", 13)->run(
-      {.domain = "", .op = "Gather", .since = 13, .inputs = inputs, .attributes = Attributes()});
+  return KernelRegistry::Builtin()
+      .Find("", "Gather", 13)
+      ->run({.domain = "",
+             .op = "Gather",
+             .since = 13,
+             .inputs = inputs,
+             .attributes = Attributes()});
 }
 
 Outputs NonZero(const FoldCall& call) {
@@ -170,8 +180,8 @@ Outputs NonZero(const FoldCall& call) {
   for (size_t d = 0; d < strides.size(); ++d) {
     for (const int64_t i : hits) out.push_back(i / strides[d] % x.dims()[d]);
   }
-  return std::vector<Tensor>{Tensor::Of<int64_t>(
-      DType::kInt64, {x.rank(), static_cast<int64_t>(hits.size())}, out)};
+  return std::vector<Tensor>{
+      Tensor::Of<int64_t>(DType::kInt64, {x.rank(), static_cast<int64_t>(hits.size())}, out)};
 }
 
 Outputs Trilu(const FoldCall& call) {
@@ -238,14 +248,14 @@ Outputs CumSum(const FoldCall& call) {
 }  // namespace
 
 void RegisterGenerate(KernelRegistry& registry) {
-  Add(registry, "Constant", {}, Constant);
+  Add(registry, "Constant", {.inputs = 0}, Constant);
   Add(registry, "ConstantOfShape", {.first = 9}, ConstantOfShape, ConstantOfShapeTypes);
-  Add(registry, "Range", {.first = 11}, Range);
+  Add(registry, "Range", {.first = 11, .inputs = 3}, Range);
   Add(registry, "EyeLike", {.first = 9}, EyeLike);
-  Add(registry, "OneHot", {.first = 9}, OneHot);
+  Add(registry, "OneHot", {.first = 9, .inputs = 3}, OneHot);
   Add(registry, "NonZero", {.first = 9}, NonZero);
-  Add(registry, "Trilu", {.first = 14}, Trilu);
-  Add(registry, "CumSum", {.first = 11}, InFloat(CumSum));
+  Add(registry, "Trilu", {.first = 14, .inputs = 2}, Trilu);
+  Add(registry, "CumSum", {.first = 11, .inputs = 2}, InFloat(CumSum));
 }
 
 }  // namespace qrewrite::fold

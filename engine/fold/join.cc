@@ -61,7 +61,7 @@ Outputs Concat(const FoldCall& call) {
 }  // namespace
 
 void RegisterJoin(KernelRegistry& registry) {
-  Add(registry, "Concat", {}, MovesStrings(Concat), ConcatTypes);
+  Add(registry, "Concat", {.inputs = kAnyNumber}, MovesStrings(Concat, kAllInputs), ConcatTypes);
 }
 
 }  // namespace qrewrite::fold

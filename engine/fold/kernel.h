@@ -6,6 +6,7 @@
 // a kernel is simply not folded. Hosts register more by name.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -23,13 +24,13 @@ namespace qrewrite {
 
 // One operator applied to constants.
 struct FoldCall {
-  std::string_view domain;           // "" for ai.onnx
+  std::string_view domain;  // "" for ai.onnx
   std::string_view op;
-  int since = 0;                     // since-version of the signature in force (13: axes are an input)
-  std::span<const Tensor> inputs;    // !valid(): absent
-  const Attributes& attributes;      // as the node has them: defaults are the kernel's business
+  int since = 0;  // since-version of the signature in force (13: axes are an input)
+  std::span<const Tensor> inputs;  // !valid(): absent
+  const Attributes& attributes;    // as the node has them: defaults are the kernel's business
   int num_outputs = 1;
-  int wanted = -1;                   // if not -1: only this output is needed, others may be invalid
+  int wanted = -1;  // if not -1: only this output is needed, others may be invalid
 };
 
 // Result of a kernel: its outputs, or why it cannot be computed (shapes do not fit, integer division
@@ -50,10 +51,11 @@ using InferTypes = std::function<OutputTypes(const FoldCall&)>;
 struct KernelEntry {
   std::string domain;
   std::string op;
-  int first = 1;         // lowest and highest since-version of the operator that the kernel handles
+  int first = 1;  // lowest and highest since-version of the operator that the kernel handles
   int last = 1 << 30;
-  Kernel run;
-  InferTypes infer;      // may be empty: then results are computed at once
+  size_t max_inputs = SIZE_MAX;  // with more inputs a call is not computed
+  Kernel run = nullptr;
+  InferTypes infer = nullptr;  // may be empty: then results are computed at once
 };
 
 class KernelRegistry {

@@ -82,7 +82,8 @@ Result<Tensor> Product(const Tensor& a, const Tensor& b, DType dtype) {
 Outputs MatMul(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor a, NeedBytes(call, 0));
   QR_ASSIGN_OR_RETURN(const Tensor b, NeedBytes(call, 1));
-  if (a.dtype() != b.dtype()) return Reason("MatMul of {} and {}", Name(a.dtype()), Name(b.dtype()));
+  if (a.dtype() != b.dtype())
+    return Reason("MatMul of {} and {}", Name(a.dtype()), Name(b.dtype()));
   return One(VisitNumber(a.dtype(), [&](auto tag) -> Result<Tensor> {
     return Product<typename decltype(tag)::type>(a, b, a.dtype());
   }));
@@ -120,11 +121,14 @@ Result<Tensor> GemmTyped(const FoldCall& call, const Tensor& a, const Tensor& b,
   const bool turn_b = call.attributes.Int("transB", 0) != 0;
   const Dims& da = a.dims();
   const Dims& db = b.dims();
-  if (da.size() != 2 || db.size() != 2) return Reason("Gemm of {} and {}", ShapeText(da), ShapeText(db));
-  QR_ASSIGN_OR_RETURN(const ProductPlan plan,
-                      PlanProduct(turn_a ? Dims{da[1], da[0]} : da, turn_b ? Dims{db[1], db[0]} : db));
-  const Matrix<W> x = Eigen::Map<const Matrix<T>>(a.as<T>().data(), da[0], da[1]).template cast<W>();
-  const Matrix<W> y = Eigen::Map<const Matrix<T>>(b.as<T>().data(), db[0], db[1]).template cast<W>();
+  if (da.size() != 2 || db.size() != 2)
+    return Reason("Gemm of {} and {}", ShapeText(da), ShapeText(db));
+  QR_ASSIGN_OR_RETURN(const ProductPlan plan, PlanProduct(turn_a ? Dims{da[1], da[0]} : da,
+                                                          turn_b ? Dims{db[1], db[0]} : db));
+  const Matrix<W> x =
+      Eigen::Map<const Matrix<T>>(a.as<T>().data(), da[0], da[1]).template cast<W>();
+  const Matrix<W> y =
+      Eigen::Map<const Matrix<T>>(b.as<T>().data(), db[0], db[1]).template cast<W>();
   Matrix<W> product(plan.m, plan.n);
   if (turn_a && turn_b) product = x.transpose() * y.transpose();
   if (turn_a && !turn_b) product = x.transpose() * y;
@@ -134,7 +138,8 @@ Result<Tensor> GemmTyped(const FoldCall& call, const Tensor& a, const Tensor& b,
   QR_ASSIGN_OR_RETURN(TensorBuffer buffer, TensorBuffer::Make(a.dtype(), plan.dims));
   if (c.valid()) {
     QR_ASSIGN_OR_RETURN(const Dims dims, BroadcastShape(plan.dims, c.dims()));
-    if (dims != plan.dims) return Reason("Gemm adds {} to {}", ShapeText(c.dims()), ShapeText(dims));
+    if (dims != plan.dims)
+      return Reason("Gemm adds {} to {}", ShapeText(c.dims()), ShapeText(dims));
     const W beta = static_cast<W>(call.attributes.Float("beta", 1));
     QR_ASSIGN_OR_RETURN(const BroadcastLoop loop, BroadcastLoop::Make({&plan.dims, &c.dims()}));
     const T* z = c.as<T>().data();
@@ -170,9 +175,9 @@ Outputs Gemm(const FoldCall& call) {
 }  // namespace
 
 void RegisterLinear(KernelRegistry& registry) {
-  Add(registry, "MatMul", {}, InFloat(MatMul));
-  Add(registry, "Gemm", {.first = 7}, InFloat(Gemm));
-  Add(registry, "MatMulInteger", {.first = 10}, MatMulInteger);
+  Add(registry, "MatMul", {.inputs = 2}, InFloat(MatMul));
+  Add(registry, "Gemm", {.first = 7, .inputs = 3}, InFloat(Gemm));
+  Add(registry, "MatMulInteger", {.first = 10, .inputs = 4}, MatMulInteger);
 }
 
 }  // namespace qrewrite::fold

@@ -111,7 +111,7 @@ Outputs TopK(const FoldCall& call) {
 void RegisterOrder(KernelRegistry& registry) {
   Add(registry, "ArgMax", {}, InFloat(Arg));
   Add(registry, "ArgMin", {}, InFloat(Arg));
-  Add(registry, "TopK", {}, InFloat(TopK));
+  Add(registry, "TopK", {.inputs = 2}, InFloat(TopK));
 }
 
 }  // namespace qrewrite::fold

@@ -139,7 +139,7 @@ Outputs Pad(const FoldCall& call) {
 }  // namespace
 
 void RegisterPad(KernelRegistry& registry) {
-  Add(registry, "Pad", {.first = 2}, Pad, PadTypes);
+  Add(registry, "Pad", {.first = 2, .inputs = 4}, Pad, PadTypes);
 }
 
 }  // namespace qrewrite::fold

@@ -25,8 +25,8 @@ Result<DType> OutputType(const FoldCall& call) {
   }
   const bool narrow_integer = IsInteger(dtype) && Info(dtype).bits <= 16;
   const bool narrow_float = IsFloat(dtype) && Info(dtype).bits <= 8;
-  const bool source = (HasFloatMath(x.dtype()) && x.dtype() != DType::kDouble) ||
-                      x.dtype() == DType::kInt32;
+  const bool source =
+      (HasFloatMath(x.dtype()) && x.dtype() != DType::kDouble) || x.dtype() == DType::kInt32;
   if (!source || !(narrow_integer || narrow_float)) {
     return Reason("{} of {} to {}", call.op, Name(x.dtype()), Name(dtype));
   }
@@ -139,21 +139,21 @@ Outputs DynamicQuantizeLinear(const FoldCall& call) {
   const Tensor parameters[] = {x, Tensor::FloatScalar(scale),
                                Tensor::Of<uint8_t>(DType::kUint8, {}, std::span(&zero_point, 1))};
   const Attributes none;
-  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y,
-                      QuantizeLinear({.domain = "",
-                                      .op = "QuantizeLinear",
-                                      .since = 10,
-                                      .inputs = parameters,
-                                      .attributes = none}));
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y, QuantizeLinear({.domain = "",
+                                                                   .op = "QuantizeLinear",
+                                                                   .since = 10,
+                                                                   .inputs = parameters,
+                                                                   .attributes = none}));
   return std::vector<Tensor>{y[0], parameters[1], parameters[2]};
 }
 
 }  // namespace
 
 void RegisterQuantize(KernelRegistry& registry) {
-  Add(registry, "QuantizeLinear", {.first = 10}, QuantizeLinear, QuantizeTypes);
+  Add(registry, "QuantizeLinear", {.first = 10, .inputs = 3}, QuantizeLinear, QuantizeTypes);
   registry.Register({.domain = "com.microsoft",
                      .op = "QuantizeLinear",
+                     .max_inputs = 3,
                      .run = QuantizeLinear,
                      .infer = QuantizeTypes});
   Add(registry, "DynamicQuantizeLinear", {.first = 11}, DynamicQuantizeLinear);

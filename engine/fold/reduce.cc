@@ -56,8 +56,8 @@ Result<ReducePlan> Plan(const FoldCall& call, int axes_input_from, const Tensor&
   QR_ASSIGN_OR_RETURN(const auto axes, OptionalInts(call, axes_input_from, 1, "axes"));
   const bool keep = call.attributes.Int("keepdims", 1) != 0;
   const bool no_axes = !axes || axes->empty();
-  const bool noop =
-      no_axes && call.since >= axes_input_from && call.attributes.Int("noop_with_empty_axes", 0) != 0;
+  const bool noop = no_axes && call.since >= axes_input_from &&
+                    call.attributes.Int("noop_with_empty_axes", 0) != 0;
   ReducePlan plan;
   std::vector<bool> set(x.dims().size(), !noop);
   if (!no_axes) {
@@ -112,9 +112,13 @@ double AsDouble(Checked a) { return static_cast<double>(a.value()); }
 struct SumOf {
   static constexpr int kStart = 0;
   template <class A>
-  static A Join(A a, A x) { return a + x; }
+  static A Join(A a, A x) {
+    return a + x;
+  }
   template <class A>
-  static A Finish(A a, int64_t) { return a; }
+  static A Finish(A a, int64_t) {
+    return a;
+  }
 };
 struct MeanOf : SumOf {
   static double Finish(double a, int64_t n) { return a / static_cast<double>(n); }
@@ -123,7 +127,9 @@ struct MeanOf : SumOf {
 struct ProdOf : SumOf {
   static constexpr int kStart = 1;
   template <class A>
-  static A Join(A a, A x) { return a * x; }
+  static A Join(A a, A x) {
+    return a * x;
+  }
 };
 struct L1Of : SumOf {
   static double Join(double a, double x) { return a + std::fabs(x); }
@@ -131,15 +137,21 @@ struct L1Of : SumOf {
 };
 struct SumSquareOf : SumOf {
   template <class A>
-  static A Join(A a, A x) { return a + x * x; }
+  static A Join(A a, A x) {
+    return a + x * x;
+  }
 };
 struct L2Of : SumSquareOf {
   template <class A>
-  static A Finish(A a, int64_t) { return A(std::sqrt(AsDouble(a))); }
+  static A Finish(A a, int64_t) {
+    return A(std::sqrt(AsDouble(a)));
+  }
 };
 struct LogSumOf : SumOf {
   template <class A>
-  static A Finish(A a, int64_t) { return A(std::log(AsDouble(a))); }
+  static A Finish(A a, int64_t) {
+    return A(std::log(AsDouble(a)));
+  }
 };
 
 // Every reduction gives false where it has no result.
@@ -205,9 +217,8 @@ Outputs Run(const FoldCall& call, int axes_input_from) {
     T* out = buffer.as<T>().data();
     if (buffer.bytes().empty()) return std::move(buffer).Finish();
     bool ok = true;
-    plan.kept.ForEach([&](int64_t start) {
-      ok = Op::template Run<T>(in + start, plan.reduced, out++) && ok;
-    });
+    plan.kept.ForEach(
+        [&](int64_t start) { ok = Op::template Run<T>(in + start, plan.reduced, out++) && ok; });
     if (!ok) return Reason("{} of these values is not defined", call.op);
     return std::move(buffer).Finish();
   };
@@ -222,9 +233,8 @@ Outputs Run(const FoldCall& call, int axes_input_from) {
 
 template <class Op>
 void AddReduce(KernelRegistry& registry, std::string_view op, int axes_input_from) {
-  Add(registry, op, {}, InFloat([axes_input_from](const FoldCall& call) {
-        return Run<Op>(call, axes_input_from);
-      }));
+  Add(registry, op, {.inputs = 2},
+      InFloat([axes_input_from](const FoldCall& call) { return Run<Op>(call, axes_input_from); }));
 }
 
 }  // namespace

@@ -71,8 +71,9 @@ Outputs MakeLazy(const KernelEntry& entry, const FoldCall& call,
   std::vector<Tensor> outputs;
   for (int i = 0; i < static_cast<int>(types.size()); ++i) {
     const TensorType& type = types[static_cast<size_t>(i)];
-    outputs.push_back(Tensor::Lazy(type.dtype, type.dims, KeyOf(call, i),
-                                   [owned, i] { return owned->Compute(i); }, steps + 1));
+    outputs.push_back(Tensor::Lazy(
+        type.dtype, type.dims, KeyOf(call, i), [owned, i] { return owned->Compute(i); },
+        steps + 1));
   }
   return outputs;
 }
@@ -82,9 +83,8 @@ Outputs RunNow(const KernelEntry& entry, const FoldCall& call) {
   for (int i = 0; i < static_cast<int>(outputs.size()); ++i) {
     Tensor& output = outputs[static_cast<size_t>(i)];
     if (!output.valid() || output.is_lazy()) continue;  // a lazy one is an input under a new shape
-    const bool passed_on = std::ranges::any_of(call.inputs, [&output](const Tensor& t) {
-      return t.valid() && t.key() == output.key();
-    });
+    const bool passed_on = std::ranges::any_of(
+        call.inputs, [&output](const Tensor& t) { return t.valid() && t.key() == output.key(); });
     if (!passed_on) output = output.WithKey(KeyOf(call, i));
   }
   return outputs;
@@ -147,8 +147,9 @@ std::vector<const KernelEntry*> KernelRegistry::All() const {
   for (const auto& [name, list] : entries_) {
     const size_t begin = all.size();
     for (const KernelEntry& entry : list) all.push_back(&entry);
-    std::stable_sort(all.begin() + static_cast<ptrdiff_t>(begin), all.end(),
-                     [](const KernelEntry* a, const KernelEntry* b) { return a->first < b->first; });
+    std::stable_sort(
+        all.begin() + static_cast<ptrdiff_t>(begin), all.end(),
+        [](const KernelEntry* a, const KernelEntry* b) { return a->first < b->first; });
   }
   return all;
 }
@@ -159,8 +160,10 @@ Outputs Fold(const KernelRegistry& registry, const FoldCall& call, uint64_t lazy
     return fold::Reason("{}{}{} (version {}) is not computed on constants", call.domain,
                         call.domain.empty() ? "" : ".", call.op, call.since);
   }
-  for (const Tensor& t : call.inputs) {
-    if (t.valid()) QR_RETURN_IF_ERROR(fold::CheckInput(t));
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!call.inputs[i].valid()) continue;
+    if (i >= entry->max_inputs) return fold::Reason("{} has too many inputs", call.op);
+    QR_RETURN_IF_ERROR(fold::CheckInput(call.inputs[i]));
   }
   if (entry->infer == nullptr || AnyString(call)) return RunNow(*entry, call);
   QR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, entry->infer(call));

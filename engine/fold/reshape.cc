@@ -95,7 +95,9 @@ Outputs Unsqueeze(const FoldCall& call) {
 Outputs Shape(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
   const int64_t rank = x.rank();
-  const auto bound = [rank](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
+  const auto bound = [rank](int64_t i) {
+    return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank);
+  };
   const int64_t begin = bound(call.attributes.Int("start", 0));
   const int64_t end = std::max(begin, bound(call.attributes.Int("end", rank)));
   return std::vector<Tensor>{
@@ -111,10 +113,10 @@ Outputs Size(const FoldCall& call) {
 
 void RegisterReshape(KernelRegistry& registry) {
   Add(registry, "Identity", {}, Identity);
-  Add(registry, "Reshape", {}, Reshape);
+  Add(registry, "Reshape", {.inputs = 2}, Reshape);
   Add(registry, "Flatten", {}, Flatten);
-  Add(registry, "Squeeze", {}, Squeeze);
-  Add(registry, "Unsqueeze", {}, Unsqueeze);
+  Add(registry, "Squeeze", {.inputs = 2}, Squeeze);
+  Add(registry, "Unsqueeze", {.inputs = 2}, Unsqueeze);
   Add(registry, "Shape", {}, Shape);
   Add(registry, "Size", {}, Size);
 }

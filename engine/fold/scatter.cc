@@ -37,7 +37,8 @@ Result<ScatterPlan> PlanElements(const FoldCall& call) {
                   ShapeText(call.inputs[2].dims()));
   }
   for (size_t d = 0; d < dims.size(); ++d) {
-    if (d != axis && dims[d] > data[d]) return Reason("{} of {} at {}", call.op, ShapeText(data), ShapeText(dims));
+    if (d != axis && dims[d] > data[d])
+      return Reason("{} of {} at {}", call.op, ShapeText(data), ShapeText(dims));
   }
   QR_ASSIGN_OR_RETURN(const std::vector<int64_t> indices, ToInt64s(call.inputs[1]));
   const std::vector<int64_t> strides = Strides(data);
@@ -45,7 +46,8 @@ Result<ScatterPlan> PlanElements(const FoldCall& call) {
   Dims index(dims.size(), 0);
   for (size_t u = 0; u < indices.size(); ++u) {
     const int64_t i = indices[u];
-    if (i < -data[axis] || i >= data[axis]) return Reason("index {} is outside {} elements", i, data[axis]);
+    if (i < -data[axis] || i >= data[axis])
+      return Reason("index {} is outside {} elements", i, data[axis]);
     int64_t to = 0;
     for (size_t d = 0; d < dims.size(); ++d) {
       to += (d == axis ? (i < 0 ? i + data[d] : i) : index[d]) * strides[d];
@@ -79,7 +81,8 @@ Result<ScatterPlan> PlanND(const FoldCall& call) {
     int64_t to = 0;
     for (size_t d = 0; d < depth; ++d) {
       const int64_t i = indices[t * depth + d];
-      if (i < -data[d] || i >= data[d]) return Reason("index {} is outside {} elements", i, data[d]);
+      if (i < -data[d] || i >= data[d])
+        return Reason("index {} is outside {} elements", i, data[d]);
       to += (i < 0 ? i + data[d] : i) * strides[d];
     }
     plan.moves.push_back({to, static_cast<int64_t>(t) * plan.block});
@@ -143,16 +146,18 @@ Outputs Scatter(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const ScatterPlan plan,
                       call.op == "ScatterND" ? PlanND(call) : PlanElements(call));
   const std::string_view reduction = call.attributes.String("reduction", "none");
-  if (reduction == "none") return MovesStrings([&plan](const FoldCall& c) { return Replace(c, plan); })(call);
+  if (reduction == "none") {
+    return MovesStrings([&plan](const FoldCall& c) { return Replace(c, plan); }, 0b101)(call);
+  }
   return InFloat([&](const FoldCall& c) { return Combine(c, plan, reduction); })(call);
 }
 
 }  // namespace
 
 void RegisterScatter(KernelRegistry& registry) {
-  Add(registry, "Scatter", {.first = 9, .last = 9}, Scatter);
-  Add(registry, "ScatterElements", {.first = 11}, Scatter);
-  Add(registry, "ScatterND", {.first = 11}, Scatter);
+  Add(registry, "Scatter", {.first = 9, .last = 9, .inputs = 3}, Scatter);
+  Add(registry, "ScatterElements", {.first = 11, .inputs = 3}, Scatter);
+  Add(registry, "ScatterND", {.first = 11, .inputs = 3}, Scatter);
 }
 
 }  // namespace qrewrite::fold

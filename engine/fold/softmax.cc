@@ -22,9 +22,8 @@ void Column(const T* x, T* out, int64_t n, int64_t step, bool log) {
 Outputs Softmax(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, NeedBytes(call, 0));
   const bool along_one_axis = call.since >= 13;
-  QR_ASSIGN_OR_RETURN(
-      const int64_t axis,
-      NormalAxis(call.attributes.Int("axis", along_one_axis ? -1 : 1), x.rank()));
+  QR_ASSIGN_OR_RETURN(const int64_t axis,
+                      NormalAxis(call.attributes.Int("axis", along_one_axis ? -1 : 1), x.rank()));
   const auto a = static_cast<size_t>(axis);
   // Before version 13 everything from the axis on is one row.
   const size_t end = along_one_axis ? a + 1 : x.dims().size();

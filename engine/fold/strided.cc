@@ -17,8 +17,7 @@ struct Arrangement {
 };
 using Arrange = std::function<Result<Arrangement>(const FoldCall&)>;
 
-void AddArranged(KernelRegistry& registry, std::string_view op, Versions versions,
-                 Arrange arrange) {
+void AddArranged(KernelRegistry& registry, std::string_view op, Form form, Arrange arrange) {
   Kernel run = [arrange](const FoldCall& call) -> Outputs {
     QR_ASSIGN_OR_RETURN(Arrangement a, arrange(call));
     return One(CopyStrided(call.inputs[0], a.view, std::move(a.dims)));
@@ -27,7 +26,7 @@ void AddArranged(KernelRegistry& registry, std::string_view op, Versions version
     QR_ASSIGN_OR_RETURN(Arrangement a, arrange(call));
     return OneType(call.inputs[0].dtype(), std::move(a.dims));
   };
-  Add(registry, op, versions, MovesStrings(std::move(run)), std::move(infer));
+  Add(registry, op, form, MovesStrings(std::move(run)), std::move(infer));
 }
 
 Result<Arrangement> Transpose(const FoldCall& call) {
@@ -65,7 +64,8 @@ void SliceAxis(StridedView& view, size_t axis, int64_t start, int64_t end, int64
   // -(step + 1) is defined for the lowest integer, -step is not.
   if (step < 0 && s > e) {
     n = static_cast<int64_t>(static_cast<uint64_t>(s - e - 1) /
-                             (static_cast<uint64_t>(-(step + 1)) + 1)) + 1;
+                             (static_cast<uint64_t>(-(step + 1)) + 1)) +
+        1;
   }
   view.dims[axis] = n;
   if (n > 0) view.offset += s * view.strides[axis];
@@ -242,12 +242,12 @@ OutputTypes SplitTypes(const FoldCall& call) {
 
 void RegisterStrided(KernelRegistry& registry) {
   AddArranged(registry, "Transpose", {}, Transpose);
-  AddArranged(registry, "Slice", {}, Slice);
-  AddArranged(registry, "Expand", {.first = 8}, Expand);
-  AddArranged(registry, "Tile", {.first = 6}, Tile);
+  AddArranged(registry, "Slice", {.inputs = 5}, Slice);
+  AddArranged(registry, "Expand", {.first = 8, .inputs = 2}, Expand);
+  AddArranged(registry, "Tile", {.first = 6, .inputs = 2}, Tile);
   AddArranged(registry, "DepthToSpace", {}, DepthToSpace);
   AddArranged(registry, "SpaceToDepth", {}, SpaceToDepth);
-  Add(registry, "Split", {.first = 2}, MovesStrings(Split), SplitTypes);
+  Add(registry, "Split", {.first = 2, .inputs = 2}, MovesStrings(Split), SplitTypes);
 }
 
 }  // namespace qrewrite::fold

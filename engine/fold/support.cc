@@ -136,12 +136,18 @@ Result<Tensor> StringsOf(const Tensor& numbers, const std::vector<std::string>& 
 
 }  // namespace
 
-Kernel MovesStrings(Kernel kernel) {
-  return [kernel = std::move(kernel)](const FoldCall& call) -> Outputs {
+Kernel MovesStrings(Kernel kernel, uint32_t data) {
+  return [kernel = std::move(kernel), data](const FoldCall& call) -> Outputs {
     const auto is_string = [](const Tensor& t) { return t.valid() && t.is_string(); };
     if (!std::ranges::any_of(call.inputs, is_string)) return kernel(call);
+    // As numbers they must not be taken for indices, nor meet other numbers.
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+      const bool is_data = data == kAllInputs || (i < 32 && (data >> i & 1) != 0);
+      if (call.inputs[i].valid() && call.inputs[i].is_string() != is_data) {
+        return Reason("{} has an input {} of type {}", call.op, i, Name(call.inputs[i].dtype()));
+      }
+    }
     std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
-    // An operand that is not data stays what it is: only strings are replaced.
     const std::vector<std::string> strings = NumberStrings(inputs);
     FoldCall numbered = call;
     numbered.inputs = inputs;
@@ -154,12 +160,12 @@ Kernel MovesStrings(Kernel kernel) {
   };
 }
 
-void Add(KernelRegistry& registry, std::string_view op, Versions versions, Kernel run,
-         InferTypes infer) {
+void Add(KernelRegistry& registry, std::string_view op, Form form, Kernel run, InferTypes infer) {
   registry.Register({.domain = "",
                      .op = std::string(op),
-                     .first = versions.first,
-                     .last = versions.last,
+                     .first = form.first,
+                     .last = form.last,
+                     .max_inputs = form.inputs,
                      .run = std::move(run),
                      .infer = std::move(infer)});
 }

@@ -69,14 +69,18 @@ inline OutputTypes OneType(DType dtype, Dims dims) {
   return std::vector<TensorType>{{dtype, std::move(dims)}};
 }
 
-// Makes a kernel that only moves elements work on strings as well: they travel as numbers.
-Kernel MovesStrings(Kernel kernel);
+// Makes a kernel that only moves elements work on strings as well: they travel as numbers. Bit i of
+// `data` says that the elements of input i are moved; the others are indices, shapes and conditions.
+inline constexpr uint32_t kAllInputs = ~uint32_t{0};
+Kernel MovesStrings(Kernel kernel, uint32_t data = 1);
 
-struct Versions {
-  int first = 1;
+struct Form {
+  int first = 1;  // since-versions
   int last = 1 << 30;
+  size_t inputs = 1;  // at most
 };
-void Add(KernelRegistry& registry, std::string_view op, Versions versions, Kernel run,
+inline constexpr size_t kAnyNumber = SIZE_MAX;
+void Add(KernelRegistry& registry, std::string_view op, Form form, Kernel run,
          InferTypes infer = nullptr);
 
 // The families; each registers its operators.

@@ -151,9 +151,8 @@ Outputs IsNaN(const FoldCall& call) {
 Outputs IsInf(const FoldCall& call) {
   const bool negative = call.attributes.Int("detect_negative", 1) != 0;
   const bool positive = call.attributes.Int("detect_positive", 1) != 0;
-  return TestFloats(call, [=](auto x) {
-    return std::isinf(x) && (std::signbit(x) ? negative : positive);
-  });
+  return TestFloats(
+      call, [=](auto x) { return std::isinf(x) && (std::signbit(x) ? negative : positive); });
 }
 
 void AddFloat(KernelRegistry& registry, std::string_view op, int first, Kernel run) {
@@ -180,8 +179,8 @@ void RegisterActivations(KernelRegistry& registry) {
   AddFloat(registry, "Tanh", 1, FloatMap([](auto x) { return std::tanh(x); }));
   AddFloat(registry, "Erf", 9, FloatMap([](auto x) { return std::erf(x); }));
   AddFloat(registry, "Softplus", 1, FloatMap([](auto x) {
-    return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
-  }));
+             return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+           }));
   AddFloat(registry, "Softsign", 1, FloatMap([](auto x) { return x / (1 + std::fabs(x)); }));
   AddFloat(registry, "HardSwish", 14, FloatMap([](auto x) { return HardSwish(x); }));
   AddFloat(registry, "LeakyRelu", 1, FloatMapWith(LeakyReluOf));

@@ -7,7 +7,9 @@ namespace qrewrite {
 namespace {
 
 // Floats are compared by their bits, so that NaN equals itself and 0 differs from -0.
-bool SameFloat(float a, float b) { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b); }
+bool SameFloat(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
+}
 
 bool SameTensor(const Tensor& a, const Tensor& b) {
   if (!a.valid() || !b.valid()) return a.valid() == b.valid();

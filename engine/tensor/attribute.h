@@ -16,9 +16,21 @@ namespace qrewrite {
 
 // Numbers are those of onnx.AttributeProto.AttributeType.
 enum class AttrKind : uint8_t {
-  kUndefined = 0, kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kGraph = 5, kFloats = 6,
-  kInts = 7, kStrings = 8, kTensors = 9, kGraphs = 10, kSparseTensor = 11, kSparseTensors = 12,
-  kTypeProto = 13, kTypeProtos = 14,
+  kUndefined = 0,
+  kFloat = 1,
+  kInt = 2,
+  kString = 3,
+  kTensor = 4,
+  kGraph = 5,
+  kFloats = 6,
+  kInts = 7,
+  kStrings = 8,
+  kTensors = 9,
+  kGraphs = 10,
+  kSparseTensor = 11,
+  kSparseTensors = 12,
+  kTypeProto = 13,
+  kTypeProtos = 14,
 };
 
 // An attribute of a function body that takes the value of the function's attribute `name`.
@@ -36,10 +48,9 @@ struct AttrOpaque {
   friend bool operator==(const AttrOpaque&, const AttrOpaque&) = default;
 };
 
-using AttrValue =
-    std::variant<std::monostate, float, int64_t, std::string, Tensor, BodyId, std::vector<float>,
-                 std::vector<int64_t>, std::vector<std::string>, std::vector<Tensor>,
-                 std::vector<BodyId>, AttrReference, AttrOpaque>;
+using AttrValue = std::variant<std::monostate, float, int64_t, std::string, Tensor, BodyId,
+                               std::vector<float>, std::vector<int64_t>, std::vector<std::string>,
+                               std::vector<Tensor>, std::vector<BodyId>, AttrReference, AttrOpaque>;
 
 AttrKind KindOf(const AttrValue& value);
 // By value; tensors by dtype, shape and bytes; subgraphs by identity.
@@ -70,7 +81,7 @@ class Attributes {
   int64_t Int(std::string_view name, int64_t fallback) const;
   float Float(std::string_view name, float fallback) const;
   std::string_view String(std::string_view name, std::string_view fallback) const;
-  const std::vector<int64_t>* Ints(std::string_view name) const;      // null if absent
+  const std::vector<int64_t>* Ints(std::string_view name) const;  // null if absent
   const std::vector<float>* Floats(std::string_view name) const;
   const Tensor* TensorValue(std::string_view name) const;
 

@@ -150,7 +150,8 @@ void UnpackBits(std::span<const std::byte> packed, int bits, std::span<uint8_t> 
   for (size_t i = 0; i < out.size(); ++i) {
     const size_t at = i * static_cast<size_t>(bits);
     uint32_t window = in[at / 8];
-    if (at % 8 + static_cast<size_t>(bits) > 8) window |= static_cast<uint32_t>(in[at / 8 + 1]) << 8;
+    if (at % 8 + static_cast<size_t>(bits) > 8)
+      window |= static_cast<uint32_t>(in[at / 8 + 1]) << 8;
     out[i] = static_cast<uint8_t>((window >> (at % 8)) & mask);
   }
 }

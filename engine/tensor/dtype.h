@@ -43,10 +43,10 @@ inline constexpr int kNumDTypes = 29;
 enum class DTypeKind : uint8_t { kNone, kInt, kUint, kFloat, kBool, kString, kComplex };
 
 struct DTypeInfo {
-  std::string_view name;        // as rules spell it: "FLOAT", "INT8"
-  std::string_view text_name;   // as graph text spells it: "float", "int8"
+  std::string_view name;       // as rules spell it: "FLOAT", "INT8"
+  std::string_view text_name;  // as graph text spells it: "float", "int8"
   DTypeKind kind = DTypeKind::kNone;
-  int bits = 0;                 // of one element; 0 for strings
+  int bits = 0;  // of one element; 0 for strings
 };
 
 const DTypeInfo& Info(DType dtype);  // REQUIRES: dtype is one of the enumerators

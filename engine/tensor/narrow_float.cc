@@ -94,8 +94,7 @@ uint64_t EncodeMagnitude(const Format& f, double a) {
   --exponent;  // a = 1.x * 2^exponent
   const int lowest = 1 - f.bias;
   const int used = exponent < lowest ? lowest : exponent;
-  const auto units = static_cast<uint64_t>(
-      std::nearbyint(std::ldexp(a, f.mantissa_bits - used)));
+  const auto units = static_cast<uint64_t>(std::nearbyint(std::ldexp(a, f.mantissa_bits - used)));
   const auto steps = static_cast<uint64_t>(used - lowest);
   return units + (steps << f.mantissa_bits);
 }

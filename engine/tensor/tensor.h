@@ -45,7 +45,7 @@ class Tensor {
   DType dtype() const { return data_->dtype; }
   const Dims& dims() const { return data_->dims; }
   int rank() const { return static_cast<int>(data_->dims.size()); }
-  int64_t size() const { return data_->count; }                     // number of elements
+  int64_t size() const { return data_->count; }  // number of elements
   uint64_t byte_size() const { return PackedBytes(dtype(), static_cast<uint64_t>(size())); }
 
   bool is_lazy() const { return data_->compute != nullptr; }
@@ -132,8 +132,8 @@ class Tensor {
 
 // Decoding to host numbers, any numeric type (bool as 0/1, sub-byte unpacked, half and 8-bit floats
 // widened exactly). Materialize first; errors are those of materializing or "not a numeric tensor".
-Result<std::vector<double>> ToDoubles(const Tensor& tensor);   // int64 beyond 2^53 is rounded
-Result<std::vector<int64_t>> ToInt64s(const Tensor& tensor);   // REQUIRES an integer or bool type
+Result<std::vector<double>> ToDoubles(const Tensor& tensor);  // int64 beyond 2^53 is rounded
+Result<std::vector<int64_t>> ToInt64s(const Tensor& tensor);  // REQUIRES an integer or bool type
 
 // Single elements from packed little-endian storage of `bits` < 8 wide elements to a byte each and
 // back. REQUIRES: spans of PackedBytes and `count` bytes; pack: values below 2^bits.

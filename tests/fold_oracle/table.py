@@ -107,6 +107,7 @@ def arithmetic():
         Case("PRelu", [ramp((2, 3), I32), np.array([2], I32)], **ref(
             lambda x, s: [np.where(x < 0, x * s, x)], "ORT has no integer PRelu")),
         Case("Add", [ramp((2,)), ramp((3,))], oracle="fails"),
+        Case("Add", [ramp((2,))] * 3, oracle="fails"),
         Case("Add", [ramp((2,)), ramp((2,), I32)], oracle="fails"),
     ]
     for op in ["Sum", "Min", "Max", "Mean"]:
@@ -147,14 +148,12 @@ def bitwise():
     for t in [U8, U16, U32, U64]:
         x = np.array([1, 255, 128, 77], np.uint64).astype(t)
         by = np.array([0, 1, 7, 3], t)
-        why = {} if t != U16 else ref(None, "")
         for direction in ["LEFT", "RIGHT"]:
             case = Case("BitShift", [x, by], {"direction": direction})
             if t == U16:
                 f = np.left_shift if direction == "LEFT" else np.right_shift
                 case.oracle, case.why = (lambda p, q, f=f: [f(p, q)]), "ORT has no kernel for uint16"
             cases.append(case)
-        del why
     cases.append(Case("BitShift", [np.array([1], U8), np.array([9], U8)], {"direction": "LEFT"},
                       **ref(lambda x, y: [np.array([0], U8)], "undefined in C++, and so in ORT")))
     cases.append(Case("BitShift", [ints(1), ints(1)], {"direction": "LEFT"}, oracle="fails"))
@@ -458,13 +457,12 @@ def joins_and_pads():
     for mode in ["constant", "reflect", "edge", "wrap"]:
         cases += [
             Case("Pad", [x, ints(1, 2, 0, 1)], {"mode": mode}),
-            Case("Pad", [x, ints(0, -1, 1, 2)], {"mode": mode}) if mode == "constant" else
             Case("Pad", [x, ints(0, 1, 1, 2)], {"mode": mode}),
-            Case("Pad", [x.astype(I64), ints(1, 1)], {"mode": mode, }, opset=18)
-            if False else Case("Pad", [x.astype(I64), ints(0, 1, 0, 1)], {"mode": mode}),
+            Case("Pad", [x.astype(I64), ints(0, 1, 0, 1)], {"mode": mode}, opset=18),
         ]
     cases += [
         Case("Pad", [x, ints(1, 2, 0, 1), a(7.0)]),
+        Case("Pad", [x, ints(0, -1, 1, 2)]),
         Case("Pad", [x, ints(2, 1), a(7.0), ints(1)]),
         Case("Pad", [x, ints(2, 1), None, ints(-2)]),
         Case("Pad", [x.astype(I8), ints(1, 0, 0, 0), np.array(-5, I8)]),

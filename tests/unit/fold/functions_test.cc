@@ -66,9 +66,9 @@ TEST_CASE("RoundMode: qonnx's modes") {
     std::vector<double> y;
   };
   const Row rows[] = {
-      {"ROUND", {-2, -2, 0, 0, 0, 0, 2, 2, 2}},    {"CEIL", {-2, -1, 0, 0, 1, 1, 2, 2, 3}},
-      {"FLOOR", {-3, -2, -1, -1, 0, 0, 1, 1, 2}},  {"UP", {-3, -2, -1, -1, 1, 1, 2, 2, 3}},
-      {"DOWN", {-2, -1, 0, 0, 0, 0, 1, 1, 2}},     {"HALF_UP", {-3, -2, -1, 0, 0, 1, 2, 2, 3}},
+      {"ROUND", {-2, -2, 0, 0, 0, 0, 2, 2, 2}},     {"CEIL", {-2, -1, 0, 0, 1, 1, 2, 2, 3}},
+      {"FLOOR", {-3, -2, -1, -1, 0, 0, 1, 1, 2}},   {"UP", {-3, -2, -1, -1, 1, 1, 2, 2, 3}},
+      {"DOWN", {-2, -1, 0, 0, 0, 0, 1, 1, 2}},      {"HALF_UP", {-3, -2, -1, 0, 0, 1, 2, 2, 3}},
       {"HALF_DOWN", {-2, -1, 0, 0, 0, 0, 1, 2, 2}}, {"half_down", {-2, -1, 0, 0, 0, 0, 1, 2, 2}},
   };
   for (const Row& row : rows) {
@@ -79,8 +79,8 @@ TEST_CASE("RoundMode: qonnx's modes") {
   CHECK(!RoundMode(Tensor::Bool(true), "ROUND").ok());
   CHECK(Values(RoundMode(Ints(DType::kInt8, {3}), "ROUND")) == std::vector<double>{3});
   CHECK(Values(RoundMode(Tensor::DoubleScalar(0x1p52 + 1), "HALF_DOWN"))[0] == 0x1p52 + 1);
-  CHECK(Values(RoundMode(*FromDoubles(DType::kFloat16, {1}, std::vector<double>{2.5}), "ROUND"))[0] ==
-        2);
+  CHECK(Values(RoundMode(*FromDoubles(DType::kFloat16, {1}, std::vector<double>{2.5}),
+                         "ROUND"))[0] == 2);
 }
 
 TEST_CASE("CastExact: the same value or a reason that names it") {

@@ -8,8 +8,8 @@
 namespace qrewrite {
 namespace {
 
-Outputs Call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {},
-             int since = 21, std::string_view domain = "") {
+Outputs Call(std::string_view op, const std::vector<Tensor>& inputs,
+             const Attributes& attributes = {}, int since = 21, std::string_view domain = "") {
   return Fold(KernelRegistry::Builtin(), {domain, op, since, inputs, attributes});
 }
 
@@ -21,7 +21,8 @@ TEST_CASE("DequantizeLinear: a short last block and a block beyond the axis") {
   const std::vector<int64_t> q{1, -2, 3, -4, 5, -6, 7, -8, 0, 1};
   const Tensor x = *FromInt64s(DType::kInt4, {2, 5}, q);
   const Tensor s = Floats({2, 2}, {1, 10, 100, 1000});
-  const Tensor y = (*Call("DequantizeLinear", {x, s}, {{"axis", int64_t{1}}, {"block_size", int64_t{3}}}))[0];
+  const Tensor y =
+      (*Call("DequantizeLinear", {x, s}, {{"axis", int64_t{1}}, {"block_size", int64_t{3}}}))[0];
   CHECK(*ToDoubles(y) == std::vector<double>{1, -2, 3, -40, 50, -600, 700, -800, 0, 1000});
   const Tensor wide = (*Call("DequantizeLinear", {x, Floats({2, 1}, {1, 2})},
                              {{"axis", int64_t{1}}, {"block_size", int64_t{128}}}))[0];
@@ -31,7 +32,8 @@ TEST_CASE("DequantizeLinear: a short last block and a block beyond the axis") {
 TEST_CASE("DequantizeLinear: int4 zero points packed like the data") {
   const Tensor x = *FromInt64s(DType::kUint4, {3}, std::vector<int64_t>{15, 0, 8});
   const Tensor z = *FromInt64s(DType::kUint4, {3}, std::vector<int64_t>{8, 1, 15});
-  const Tensor y = (*Call("DequantizeLinear", {x, Floats({3}, {1, 1, 0.5f}), z}, {{"axis", int64_t{0}}}))[0];
+  const Tensor y =
+      (*Call("DequantizeLinear", {x, Floats({3}, {1, 1, 0.5f}), z}, {{"axis", int64_t{0}}}))[0];
   CHECK(*ToDoubles(y) == std::vector<double>{7, -1, -3.5});
 }
 
@@ -39,8 +41,8 @@ TEST_CASE("DequantizeLinear: the axis of com.microsoft has no default") {
   const Tensor x = *FromInt64s(DType::kInt8, {1, 2}, std::vector<int64_t>{3, 4});
   const Tensor s = Floats({2}, {1, 10});
   CHECK(!Call("DequantizeLinear", {x, s}, {}, 1, "com.microsoft").ok());
-  CHECK(*ToDoubles((*Call("DequantizeLinear", {x, s}, {{"axis", int64_t{1}}}, 1, "com.microsoft"))[0]) ==
-        std::vector<double>{3, 40});
+  CHECK(*ToDoubles((*Call("DequantizeLinear", {x, s}, {{"axis", int64_t{1}}}, 1,
+                          "com.microsoft"))[0]) == std::vector<double>{3, 40});
   CHECK(*ToDoubles((*Call("DequantizeLinear", {x, s}))[0]) == std::vector<double>{3, 40});
   CHECK(!Call("DequantizeLinear", {x, s}, {}, 10).ok());
 }

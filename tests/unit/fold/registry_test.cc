@@ -7,8 +7,9 @@
 namespace qrewrite {
 namespace {
 
-Outputs Call(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {},
-             uint64_t lazy_bytes = uint64_t{1} << 20, int since = 13, int outputs = 1) {
+Outputs Call(std::string_view op, const std::vector<Tensor>& inputs,
+             const Attributes& attributes = {}, uint64_t lazy_bytes = uint64_t{1} << 20,
+             int since = 13, int outputs = 1) {
   return Fold(KernelRegistry::Builtin(), {"", op, since, inputs, attributes, outputs}, lazy_bytes);
 }
 
@@ -54,11 +55,13 @@ TEST_CASE("Fold: reasons") {
       {"Conv", {}, "Conv (version 13) is not computed on constants"},
       {"Add", {Tensor::Int64Scalar(1)}, "Add has no input 1"},
       {"Add", {Tensor::Int64Scalar(1), Tensor::FloatScalar(1)}, "Add of INT64 and FLOAT"},
-      {"Add", {Tensor::Int64s({1, 2}), Tensor::Int64s({1, 2, 3})},
+      {"Add",
+       {Tensor::Int64s({1, 2}), Tensor::Int64s({1, 2, 3})},
        "shapes [2] and [3] do not broadcast"},
       {"Div", {Tensor::Int64s({1}), Tensor::Int64s({0})}, "integer division by zero"},
-      {"QuantizeLinear", {Tensor::FloatScalar(std::numeric_limits<float>::quiet_NaN()),
-                          Tensor::FloatScalar(1)}, "NaN cannot be quantized"},
+      {"QuantizeLinear",
+       {Tensor::FloatScalar(std::numeric_limits<float>::quiet_NaN()), Tensor::FloatScalar(1)},
+       "NaN cannot be quantized"},
   };
   for (const Row& row : rows) {
     const Outputs outputs = Call(row.op, row.inputs);
@@ -104,8 +107,7 @@ TEST_CASE("Fold: reshaping does not compute, copies nothing") {
 
 TEST_CASE("Fold: one piece of a lazy Split is computed alone") {
   const Tensor big = Floats({4, 512, 1024});
-  const std::vector<Tensor> pieces =
-      *Call("Split", {big}, {{"axis", int64_t{0}}}, 1 << 20, 13, 4);
+  const std::vector<Tensor> pieces = *Call("Split", {big}, {{"axis", int64_t{0}}}, 1 << 20, 13, 4);
   REQUIRE(pieces.size() == 4);
   CHECK(pieces[2].is_lazy());
   CHECK((*pieces[2].Materialize()).as<float>()[0] == 2 * 512 * 1024);
@@ -131,13 +133,14 @@ TEST_CASE("Fold: empty tensors with absurd dimensions") {
 
 TEST_CASE("Fold: strings are moved") {
   const Tensor words = Tensor::Strings({2, 2}, {"a", "b", "c", "d"});
-  CHECK((*Call("Transpose", {words}))[0].strings() ==
-        std::vector<std::string>{"a", "c", "b", "d"});
+  CHECK((*Call("Transpose", {words}))[0].strings() == std::vector<std::string>{"a", "c", "b", "d"});
   CHECK((*Call("Gather", {words, Tensor::Int64s({1})}))[0].strings() ==
         std::vector<std::string>{"c", "d"});
   CHECK((*Call("Concat", {words, words}, {{"axis", int64_t{0}}}))[0].dims() == Dims{4, 2});
   CHECK(*ToInt64s((*Call("Equal", {words, Tensor::Strings({}, {"c"})}))[0]) ==
         std::vector<int64_t>{0, 0, 1, 0});
+  CHECK(!Call("Gather", {Tensor::Int64s({7, 8}), Tensor::Strings({1}, {"a"})}).ok());
+  CHECK(!Call("Concat", {words, Tensor::Int64s({1})}, {{"axis", int64_t{0}}}).ok());
   CHECK(!Call("Add", {words, words}).ok());
   CHECK(!Call("Cast", {words}, {{"to", int64_t{1}}}).ok());
 }

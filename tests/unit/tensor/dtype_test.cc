@@ -26,10 +26,10 @@ TEST_CASE("DType: ranges of integers") {
     int64_t lo, hi;
   };
   const Row rows[] = {
-      {DType::kInt2, -2, 1},          {DType::kUint2, 0, 3},
-      {DType::kInt4, -8, 7},          {DType::kUint4, 0, 15},
-      {DType::kInt8, -128, 127},      {DType::kUint8, 0, 255},
-      {DType::kInt16, -32768, 32767}, {DType::kUint16, 0, 65535},
+      {DType::kInt2, -2, 1},           {DType::kUint2, 0, 3},
+      {DType::kInt4, -8, 7},           {DType::kUint4, 0, 15},
+      {DType::kInt8, -128, 127},       {DType::kUint8, 0, 255},
+      {DType::kInt16, -32768, 32767},  {DType::kUint16, 0, 65535},
       {DType::kUint32, 0, 4294967295}, {DType::kInt64, INT64_MIN, INT64_MAX},
       {DType::kUint64, 0, INT64_MAX},
   };

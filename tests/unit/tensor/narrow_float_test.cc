@@ -1,8 +1,8 @@
 #include <cmath>
 #include <limits>
 
-#include <Eigen/Core>
 #include <doctest/doctest.h>
+#include <Eigen/Core>
 
 #include "engine/tensor/tensor.h"
 

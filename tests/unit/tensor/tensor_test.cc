@@ -82,8 +82,8 @@ TEST_CASE("Tensor: keys say how content was made") {
   CHECK(Tensor::Int64s({1, 2}).key() == Tensor::Int64s({1, 2}).key());
   CHECK(Tensor::Int64s({1, 2}).key() != Tensor::Int64s({1, 3}).key());
   CHECK(Tensor::Int64s({1}).key() != Tensor::Int64Scalar(1).key());
-  CHECK(Tensor::Int64s({1, 2}).Reshaped({2, 1}).key() == Tensor::Of<int64_t>(DType::kInt64, {2, 1},
-        std::vector<int64_t>{1, 2}).key());
+  CHECK(Tensor::Int64s({1, 2}).Reshaped({2, 1}).key() ==
+        Tensor::Of<int64_t>(DType::kInt64, {2, 1}, std::vector<int64_t>{1, 2}).key());
   CHECK(*BytesEqual(a, b));
 }
 
