@@ -1,0 +1,100 @@
+#include <doctest/doctest.h>
+
+#include "tests/unit/rule/support.h"
+
+namespace qrewrite {
+namespace {
+
+std::string Warnings(const std::string& text, test::Files files = {}) {
+  const auto loaded = LoadRulesText("t.yaml", test::File(text), test::Reading(std::move(files)));
+  if (!loaded.ok()) return loaded.status().message();
+  std::string out;
+  for (const Diagnostic& d : Lint(**loaded)) {
+    CHECK(d.severity == Severity::kWarning);
+    out += std::to_string(d.span.line) + " " + d.code + " " + d.message + "\n";
+  }
+  return out;
+}
+
+const std::string kTested =
+    "    tests:\n"
+    "      - {name: a, given: \"x: float[1]\\ny = Relu(x)\", expect: \"x: float[1]\\ny = Abs(x)\"}\n"
+    "      - {name: b, given: \"x: float[1]\\ny = Neg(x)\", expect: unchanged}\n";
+
+}  // namespace
+
+TEST_CASE("Lint: what nothing uses") {
+  CHECK(Warnings("params: {a: {default: 1}, b: {default: 2}}\n"
+                 "sets: {s: [Relu], u: [Relu]}\n"
+                 "define:\n"
+                 "  f(v):\n"
+                 "    - => rank(v)\n"
+                 "  g(n):\n"
+                 "    - => $g(n - 1)\n"
+                 "phases: [{name: p, rules: [r]}]\n"
+                 "rules:\n"
+                 "  - name: r\n"
+                 "    match: y = @s(x)\n"
+                 "    where: $f(x) == params.a\n"
+                 "    replace: y = Abs(x)\n" + kTested +
+                 "  - name: q\n"
+                 "    match: y = Relu(x)\n"
+                 "    replace: y = Abs(x)\n" + kTested) ==
+        "3 QR0501 parameter `b` is not used\n"
+        "4 QR0501 set `@u` is not used\n"
+        "8 QR0501 definition `$g` is not used\n"
+        "19 QR0501 rule `q` is not used\n");
+}
+
+TEST_CASE("Lint: a file without rules exists to be included") {
+  CHECK(Warnings("define:\n  f(v):\n    - => rank(v)\n") == "");
+}
+
+TEST_CASE("Lint: what is included is not judged") {
+  CHECK(Warnings("include: [a.yaml]\nrules:\n  - name: r\n    match: y = Relu(x)\n"
+                 "    replace: y = $f(x)\n" + kTested,
+                 {{"a.yaml", "qrewrite: 1\nname: a\nsets: {s: [Relu]}\ndefine:\n  f(v):\n    - => v\n"
+                             "  g(v):\n    - => v\n"}}) == "");
+}
+
+TEST_CASE("Lint: rules need tests of both kinds") {
+  const std::string rule = "rules:\n  - name: r\n    match: y = Relu(x)\n    replace: y = Abs(x)\n";
+  CHECK(Warnings(rule) ==
+        "4 QR0502 rule `r` has no test in which it fires, and none in which it does not\n");
+  CHECK(Warnings(rule + "    tests: [{name: a, given: \"y = Neg(x)\", expect: unchanged}]\n") ==
+        "4 QR0502 rule `r` has no test in which it fires\n");
+  CHECK(Warnings("rules:\n  - name: r\n    match: y = Relu(x)\n    refuse: no\n"
+                 "    tests: [{name: a, given: \"y = Relu(x)\", expect: {error: no}}]\n").find("QR0108") !=
+        std::string::npos);
+  CHECK(Warnings("rules:\n  - name: r\n    match: y = Relu(x)\n    refuse: not here\n"
+                 "    tests: [{name: a, given: \"y = Relu(x)\", expect: {error: here}}]\n") ==
+        "4 QR0502 rule `r` has no test in which it does not fire\n");
+  CHECK(Warnings("rules:\n  - name: r\n    match: y = Relu(x)\n    warn: odd\n") == "");
+}
+
+TEST_CASE("Lint: cases that are never reached") {
+  CHECK(Warnings("define:\n"
+                 "  f(v):\n"
+                 "    - => rank(v)\n"
+                 "    - when const(v) => 1\n"
+                 "rules:\n  - name: r\n    match: y = Relu(x)\n    where: $f(x) == 1\n"
+                 "    replace: y = Abs(x)\n" + kTested) ==
+        "6 QR0503 this case of `$f` is never reached\n");
+}
+
+TEST_CASE("Lint: a rule that matches what it makes") {
+  const auto rule = [](const char* match, const char* replace, const char* more = "") {
+    return Warnings(std::string("rules:\n  - name: r\n    match: ") + match + "\n    replace: " + replace +
+                    "\n" + more + kTested);
+  };
+  const std::string loop = "4 QR0504 rule `r` matches what it makes and may never end\n";
+  CHECK(rule("y = Relu(x)", "y = Relu(Abs(x))") == loop);
+  CHECK(rule("y = n:Relu|Abs(x)", "y = Neg(n<>(Neg(x)))") == loop);
+  CHECK(rule("y = Softmax<axis=1>(x)", "y = Softmax<axis=1>(Relu(x))") == loop);
+  CHECK(rule("y = Softmax<axis=1>(x)", "y = Softmax<axis=2>(Relu(x))") == "");
+  CHECK(rule("y = Clip(x, lo)", "y = Clip(x, lo, 1.0)") == "");
+  CHECK(rule("y = Relu(x)", "y = Relu(Abs(x))", "    where: is_input(x)\n") == "");
+  CHECK(rule("y = Relu(Relu(x))", "y = Relu(x)") == "");
+}
+
+}  // namespace qrewrite
