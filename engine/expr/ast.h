@@ -1,7 +1,7 @@
 // The syntax tree of the rule language: patterns, replacements, expressions and test graphs are one
-// syntax (docs/rules.md; spec grammar in engine/expr/parser.cc). The tree is what was written: names are
-// resolved later (engine/rule/check.h), because a name means different things in a pattern, a
-// replacement and an expression.
+// syntax (docs/rules.md; grammar in engine/expr/parser_impl.h). The tree is what was written: names
+// are resolved later (engine/rule/check.h), because a name means different things in a
+// pattern, a replacement and an expression.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Ref {
 struct AttrArg {
   bool rest = false;      // **name
   std::string name;
-  ExprPtr value;          // null: `axis` alone, which binds (pattern) or passes on (replacement) `axis`
+  ExprPtr value;          // null: `axis` alone, which binds (pattern) or passes on (replacement)
   bool optional = false;  // `?`
   Place place;
 };
@@ -107,8 +107,9 @@ struct Expr {
   UnaryOp unary = UnaryOp::kNegate;
   std::vector<Subscript> subscripts;
 
-  // kTyped: dims, and either a word in `text` ("zeros", "ones", "random" with its seed in int_value,
-  // "...") or the values in items[0]. `...` alone (an attribute that `show` cannot print) has no dtype.
+  // kTyped: dims, and either a word in `text` ("zeros", "ones", "random" with its seed in
+  // int_value, "...") or the values in items[0]. `...` alone (an attribute that `show` cannot
+  // print) has no dtype.
   std::vector<int64_t> dims;
   bool has_dims = false;
 
@@ -123,7 +124,7 @@ struct OutArg {
   Place place;
 };
 
-// `y, m? = Dropout<ratio>(x)`. In a one-line case it may be names alone (`v when is_input(v) => ...`):
+// `y, m? = Dropout<ratio>(x)`. In a one-line case it may be names alone (`v when const(v) => 1`):
 // value.value is null then, and the statement says nothing about the producer.
 struct Stmt {
   std::vector<OutArg> outs;
@@ -136,7 +137,7 @@ struct TypeDecl {
   std::string name;
   DType dtype = DType::kUndefined;  // kUndefined: written `?`, or `(x) => {` without a type
   bool has_shape = false;
-  std::vector<std::string> dims;  // "1", "N", "?"; a symbol that is no plain name is quoted: "'a b'"
+  std::vector<std::string> dims;  // "1", "N", "?"; a symbol that is no plain name: "'a b'"
   Place place;
 };
 

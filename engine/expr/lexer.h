@@ -1,6 +1,6 @@
-// Lexer of the rule language and of graph texts: text -> tokens, all at once, so that the parser can
-// look ahead freely. It reports nothing: what it cannot read becomes a token of kind kBad, which the
-// parser reports when it gets there (one error a statement is enough).
+// Lexer of the rule language and of graph texts: text -> tokens, all at once, so that the parser
+// can look ahead freely. It reports nothing: what it cannot read becomes a token of kind kBad,
+// which the parser reports when it gets there (one error a statement is enough).
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ enum class TokenKind : uint8_t { kEnd, kName, kInt, kFloat, kString, kPunct, kBa
 
 struct Token {
   TokenKind kind = TokenKind::kEnd;
-  std::string_view text;        // as written; of the text that was lexed
-  uint32_t begin = 0, end = 0;  // byte offsets in it
-  bool space_before = false;    // white space, a comment or the start of the text
-  bool newline_before = false;  // first of its line
-  uint32_t match = 0;           // ( [ {: index of the bracket that closes it; 0: none
+  std::string_view text;                 // as written; of the text that was lexed
+  uint32_t begin = 0, end = 0;           // byte offsets in it
+  bool space_before = false;             // white space, a comment or the start of the text
+  bool newline_before = false;           // first of its line
+  uint32_t match = 0;                    // ( [ {: index of the bracket that closes it; 0: none
   std::string_view code, message, hint;  // kBad
 };
 

@@ -1,19 +1,19 @@
 #include "engine/expr/names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 
-#include <fmt/format.h>
-
 #include "engine/tensor/dtype.h"
 
 namespace qrewrite {
 namespace {
 
-constexpr std::array<std::string_view, 10> kWords = {"if", "else", "and", "or", "not",
+constexpr std::array<std::string_view, 10> kWords = {"if", "else", "and",  "or",    "not",
                                                      "in", "when", "true", "false", "absent"};
 constexpr std::array<std::string_view, 4> kYamlBooleans = {"on", "off", "yes", "no"};
 
@@ -31,7 +31,8 @@ std::string Shortest(Float value) {
     if (text[digits] == '-') ++digits;
     while (text[digits] == '0' && digits + 1 < text.size()) text.erase(digits, 1);
   }
-  if (text.find_first_of(".enai") == std::string::npos) text += ".0";  // 1 -> 1.0; not inf, nan, 1e5
+  if (text.find_first_of(".enai") == std::string::npos)
+    text += ".0";  // 1 -> 1.0; not inf, nan, 1e5
   return text;
 }
 

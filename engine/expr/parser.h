@@ -12,8 +12,8 @@
 
 namespace qrewrite {
 
-// Statements, one a line (a line may continue inside brackets); `#` starts a comment. Statements may be
-// separated by `;` too.
+// Statements, one a line (a line may continue inside brackets); `#` starts a comment. Statements
+// may be separated by `;` too.
 BodyText ParseBody(const Snippet& text, DiagnosticSink& sink);
 // The same with type declarations and typed literals: `given:`, `expect:`, what `show` prints.
 BodyText ParseGraphText(const Snippet& text, DiagnosticSink& sink);

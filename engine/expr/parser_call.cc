@@ -1,6 +1,6 @@
-#include <utility>
-
 #include <fmt/format.h>
+
+#include <utility>
 
 #include "engine/expr/names.h"
 #include "engine/expr/parser_impl.h"
@@ -106,8 +106,8 @@ bool Parser::ParseQuantifier(Expr& call) {
 bool Parser::ParseAttrs(Expr& call) {
   Bracket bracket(*this);
   const bool name = Peek().kind == TokenKind::kName || Peek().kind == TokenKind::kString;
-  const bool attr = At("**") || At(">") ||
-                    (name && (At("=", 1) || At(",", 1) || At("?", 1) || At(">", 1)));
+  const bool attr =
+      At("**") || At(">") || (name && (At("=", 1) || At(",", 1) || At("?", 1) || At(">", 1)));
   const Ref& ref = call.refs.front();
   if (!attr && call.refs.size() == 1 && ref.kind == Ref::Kind::kName && call.label.empty() &&
       ref.name.find('.') == std::string::npos && ref.name[0] >= 'a') {

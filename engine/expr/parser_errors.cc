@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-
-#include <fmt/format.h>
 
 #include "engine/expr/names.h"
 #include "engine/expr/parser_impl.h"
@@ -63,8 +63,8 @@ bool Parser::FailExpected(std::string_view what) {
   if (failed_) return false;
   const Token& found = Peek();
   if (found.kind == TokenKind::kBad) {
-    return Fail(PlaceOf(found), found.code,
-                fmt::format("{} {}", found.message, Found(found)), std::string(found.hint));
+    return Fail(PlaceOf(found), found.code, fmt::format("{} {}", found.message, Found(found)),
+                std::string(found.hint));
   }
   if (found.kind == TokenKind::kEnd && !brackets_.empty()) return FailInList("");
   return Fail(Here(), "QR0204", fmt::format("expected {}, found {}", what, Found(found)),
@@ -76,7 +76,8 @@ bool Parser::FailInList(std::string_view closer) {
   const Token& opener = tokens_[brackets_.back()];
   const Token& found = Peek();
   if (found.kind == TokenKind::kBad) return FailExpected("");
-  if (found.kind == TokenKind::kEnd || found.text == ";" || (found.newline_before && LooksLikeStatement(pos_))) {
+  if (found.kind == TokenKind::kEnd || found.text == ";" ||
+      (found.newline_before && LooksLikeStatement(pos_))) {
     return Fail(PlaceOf(opener), "QR0205", fmt::format("unclosed {}", Found(opener)));
   }
   if (IsBracket(found, ")]}") && found.text != closer) {
@@ -107,15 +108,16 @@ bool Parser::FailTrailing() {
   }
   const Token& before = tokens_[pos_ > 0 ? pos_ - 1 : 0];
   if (mode_ == Mode::kRules && DTypeFromTextName(before.text) && CanBeginExpr(found)) {
-    return Fail(PlaceOf(before), "QR0219",
-                fmt::format("{} in front of a value: typed literals belong to graph texts",
-                            Found(before)),
-                "`cast(0, UINT8)` makes one");
+    return Fail(
+        PlaceOf(before), "QR0219",
+        fmt::format("{} in front of a value: typed literals belong to graph texts", Found(before)),
+        "`cast(0, UINT8)` makes one");
   }
   std::string hint = HintFor(found);
   if (At(",")) hint = "a list is written [a, b]";
   if (hint.empty() && found.kind == TokenKind::kName && found.text.size() > 2) {
-    hint = DidYouMean(found.text, std::array<std::string_view, 5>{"if", "else", "and", "or", "when"});
+    hint =
+        DidYouMean(found.text, std::array<std::string_view, 5>{"if", "else", "and", "or", "when"});
   }
   return Fail(PlaceOf(found), "QR0208", fmt::format("unexpected {}", Found(found)),
               std::move(hint));
@@ -143,17 +145,18 @@ bool Parser::CanBeginExpr(const Token& token) const {
     case TokenKind::kInt:
     case TokenKind::kFloat:
     case TokenKind::kString: return true;
-    case TokenKind::kName: return !IsWord(token.text) || token.text == "true" ||
-                                  token.text == "false" || token.text == "absent";
-    case TokenKind::kPunct: return token.text == "(" || token.text == "[" || token.text == "$" ||
-                                   token.text == "@";
+    case TokenKind::kName:
+      return !IsWord(token.text) || token.text == "true" || token.text == "false" ||
+             token.text == "absent";
+    case TokenKind::kPunct:
+      return token.text == "(" || token.text == "[" || token.text == "$" || token.text == "@";
     default: return false;
   }
 }
 
 size_t Parser::Column(const Token& token) const {
-  const size_t newline = token.begin == 0 ? std::string::npos
-                                          : text_.text.rfind('\n', token.begin - 1);
+  const size_t newline =
+      token.begin == 0 ? std::string::npos : text_.text.rfind('\n', token.begin - 1);
   return newline == std::string::npos ? token.begin : token.begin - newline - 1;
 }
 

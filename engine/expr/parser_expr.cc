@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -5,8 +7,6 @@
 #include <limits>
 #include <optional>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "engine/expr/names.h"
 #include "engine/expr/parser_impl.h"

@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include <charconv>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "engine/expr/names.h"
 #include "engine/expr/parser_impl.h"

@@ -7,7 +7,8 @@
 //   parser_call.cc   calls: label, head, quantifier, attributes, arguments
 //   parser_graph.cc  what only graph texts have: declarations, typed literals, nested bodies
 //
-// Grammar (`name` is an identifier that is no word, or a quoted string where a graph text has names)
+// Grammar (`name` is an identifier that is no word, or a quoted string where a graph text has
+// names)
 //
 //   body     = stmt { NEWLINE stmt }          stmt = out { "," out } "=" arg
 //   out      = ( NAME | "_" ) [ "..." | "?" ]
@@ -30,8 +31,9 @@
 //
 //   stmt     = NAME ":" type | "return" NAME { "," NAME }
 //   type     = ( DTYPE-TEXT | "?" ) [ "[" [ dim { "," dim } ] "]" ]     dim = N | NAME | "?"
-//   atom     = [ "zeros" | "ones" | "random" [ "(" N ")" ] ] DTYPE-TEXT [ "[" N,... "]" ] [ values ]
-//   attr     = NAME "=" ( [ "(" [ NAME [ ":" type ] { "," ... } ] ")" "=>" ] "{" body "}" | "..." )
+//   atom     = [ "zeros" | "ones" | "random" [ "(" N ")" ] ] DTYPE-TEXT [ "[" N,... "]" ] [ values
+//   ] attr     = NAME "=" ( [ "(" [ NAME [ ":" type ] { "," ... } ] ")" "=>" ] "{" body "}" | "..."
+//   )
 #pragma once
 
 #include <string>
@@ -69,12 +71,12 @@ class Parser {
   bool AtWord(std::string_view word, size_t k = 0) const;
   bool AtName(size_t k = 0) const;  // an identifier or, in graph texts, a string
   bool AtEnd(size_t k = 0) const { return Peek(k).kind == TokenKind::kEnd; }
-  bool AtSeparator() const;         // line end, `;`, end of text or of the nested body
+  bool AtSeparator() const;  // line end, `;`, end of text or of the nested body
   bool TakeIf(std::string_view punct);
   bool TakeWordIf(std::string_view word);
   const Token& Take();
   bool Glued(size_t k = 0) const { return !Peek(k).space_before; }  // no space before the token
-  Place PlaceFrom(uint32_t first_token) const;  // up to the last token taken
+  Place PlaceFrom(uint32_t first_token) const;                      // up to the last token taken
   Place PlaceOf(const Token& token) const;
   Place Here() const;  // the next token; at a line end the place behind the last one
 

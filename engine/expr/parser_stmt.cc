@@ -1,6 +1,6 @@
-#include <utility>
-
 #include <fmt/format.h>
+
+#include <utility>
 
 #include "engine/expr/names.h"
 #include "engine/expr/parser_impl.h"
@@ -11,8 +11,8 @@ namespace qrewrite {
 
 void Parser::Statements(BodyText& body) {
   for (;;) {
-    const bool at_close = nested_ > 0 && tokens_[pos_].text == "}" &&
-                          tokens_[pos_].kind == TokenKind::kPunct;
+    const bool at_close =
+        nested_ > 0 && tokens_[pos_].text == "}" && tokens_[pos_].kind == TokenKind::kPunct;
     if (tokens_[pos_].kind == TokenKind::kEnd || at_close) return;
     stmt_begin_ = pos_;
     if (TakeIf(";")) continue;

@@ -1,8 +1,8 @@
 // Trees back to text, with the parentheses that the grammar needs and those that readers do: around
 // `??` beside other operators, `and` beside `or`, and what `not` negates.
-#include <cmath>
-
 #include <fmt/format.h>
+
+#include <cmath>
 
 #include "engine/expr/names.h"
 #include "engine/expr/parser.h"
@@ -10,7 +10,8 @@
 namespace qrewrite {
 namespace {
 
-// How tightly a construct binds: an operand of a lower level than its place asks for is parenthesised.
+// How tightly a construct binds: an operand of a lower level than its place asks for is
+// parenthesised.
 enum Level {
   kIfLevel,
   kOrLevel,

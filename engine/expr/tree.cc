@@ -59,9 +59,7 @@ Subscript CloneOf(const Subscript& subscript) {
   return {subscript.slice, CloneOf(subscript.start), CloneOf(subscript.stop)};
 }
 
-Stmt CloneOf(const Stmt& stmt) {
-  return {stmt.outs, CloneOf(stmt.value), stmt.place};
-}
+Stmt CloneOf(const Stmt& stmt) { return {stmt.outs, CloneOf(stmt.value), stmt.place}; }
 
 template <class T>
 std::vector<T> CloneOf(const std::vector<T>& list) {
@@ -91,16 +89,15 @@ bool SameTree(const Expr& a, const Expr& b) {
          std::bit_cast<uint64_t>(a.float_value) == std::bit_cast<uint64_t>(b.float_value) &&
          a.ulps == b.ulps && a.text == b.text && a.dtype == b.dtype && Same(a.items, b.items) &&
          a.label == b.label && a.negated == b.negated && Same(a.refs, b.refs) &&
-         a.quantifier == b.quantifier && Same(a.attrs, b.attrs) &&
-         a.empty_attrs == b.empty_attrs && Same(a.args, b.args) && a.binary == b.binary &&
-         a.unary == b.unary && Same(a.subscripts, b.subscripts) && a.dims == b.dims &&
-         a.has_dims == b.has_dims && (!a.body || SameTree(*a.body, *b.body));
+         a.quantifier == b.quantifier && Same(a.attrs, b.attrs) && a.empty_attrs == b.empty_attrs &&
+         Same(a.args, b.args) && a.binary == b.binary && a.unary == b.unary &&
+         Same(a.subscripts, b.subscripts) && a.dims == b.dims && a.has_dims == b.has_dims &&
+         (!a.body || SameTree(*a.body, *b.body));
 }
 
 bool SameTree(const BodyText& a, const BodyText& b) {
   return Same(a.stmts, b.stmts) && Same(a.decls, b.decls) && Same(a.inputs, b.inputs) &&
-         a.has_inputs == b.has_inputs && Same(a.returns, b.returns) &&
-         a.has_return == b.has_return;
+         a.has_inputs == b.has_inputs && Same(a.returns, b.returns) && a.has_return == b.has_return;
 }
 
 ExprPtr Clone(const Expr& expr) {

@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
-
-#include <fmt/format.h>
 
 #include "engine/expr/lexer.h"
 #include "engine/expr/names.h"
@@ -155,8 +155,7 @@ ValueId GraphBuilder::Lookup(const std::string& name, const Place& place, Scope&
     for (const auto& entry : s->values) known.push_back(entry.first);
   }
   std::sort(known.begin(), known.end());
-  Diagnostic& error =
-      Error(place, "QR0301", fmt::format("`{}` is not defined", Printable(name)));
+  Diagnostic& error = Error(place, "QR0301", fmt::format("`{}` is not defined", Printable(name)));
   if (name.size() > 2) error.hint = DidYouMean(name, known);
   if (error.hint.empty()) {
     error.hint = fmt::format("an input is declared: `{}: float[1, N]`", NameText(name));

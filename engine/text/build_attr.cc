@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "engine/text/builder.h"
 #include "engine/text/tensor_text.h"
@@ -142,7 +142,8 @@ std::optional<AttrValue> GraphBuilder::AttrValueOf(const Expr& expr, AttrKind ki
   }
   Diagnostic& error = Error(expr.place, "QR0310", "a graph has no such attribute value");
   if (kind != AttrKind::kUndefined) error.message = fmt::format("expected {}", KindText(kind));
-  if (expr.kind == Expr::Kind::kName) error.hint = fmt::format("a string is quoted: '{}'", expr.text);
+  if (expr.kind == Expr::Kind::kName)
+    error.hint = fmt::format("a string is quoted: '{}'", expr.text);
   return std::nullopt;
 }
 

@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-
-#include <fmt/format.h>
 
 #include "engine/ops/dtypes.h"
 #include "engine/text/builder.h"
@@ -83,8 +83,8 @@ const Signature* GraphBuilder::SignatureOf(const Expr& call, const OpName& op) {
   if (const Signature* signature = signatures_.Find(op.domain, op.name, version)) return signature;
   const Place& place = call.refs.front().place;
   if (signatures_.Newest(op.domain, op.name)) {
-    Error(place, "QR0305", fmt::format("{} does not exist at opset {}", op.text(), version))
-        .hint = "a test may set `opset`";
+    Error(place, "QR0305", fmt::format("{} does not exist at opset {}", op.text(), version)).hint =
+        "a test may set `opset`";
   } else if (op.domain.empty()) {
     std::vector<std::string> names;
     for (const OpName& name : signatures_.Names()) {
@@ -121,8 +121,8 @@ void GraphBuilder::BuildNode(const Expr& call, std::vector<ValueId> outputs, Sco
   const NodeId node =
       graph_.AddNode(scope.body, id, values, outputs, std::move(attributes), call.label);
   if (!signature) return;
-  const std::vector<DType> dtypes = InferOutputDTypes(
-      graph_, node, *signature, [this](ValueId value) { return DTypeOf(value); });
+  const std::vector<DType> dtypes =
+      InferOutputDTypes(graph_, node, *signature, [this](ValueId value) { return DTypeOf(value); });
   for (size_t i = 0; i < outputs.size() && i < dtypes.size(); ++i) {
     if (outputs[i].valid()) dtypes_[outputs[i]] = dtypes[i];
   }
@@ -131,8 +131,7 @@ void GraphBuilder::BuildNode(const Expr& call, std::vector<ValueId> outputs, Sco
 // --- inputs
 
 bool GraphBuilder::PlaceInputs(const Expr& call, const OpName& op, const Signature* signature,
-                               Scope& scope, std::string_view serves,
-                               std::vector<Input>& inputs) {
+                               Scope& scope, std::string_view serves, std::vector<Input>& inputs) {
   bool ok = true;
   std::vector<bool> given;
   for (size_t i = 0; i < call.args.size(); ++i) {
@@ -141,8 +140,8 @@ bool GraphBuilder::PlaceInputs(const Expr& call, const OpName& op, const Signatu
     if (arg.label_kind == Arg::Label::kInput) {
       const int index = signature ? signature->InputIndex(arg.label) : -1;
       if (index < 0) {
-        Diagnostic& error = Error(arg.place, "QR0307",
-                                  fmt::format("{} has no input `{}`", op.text(), arg.label));
+        Diagnostic& error =
+            Error(arg.place, "QR0307", fmt::format("{} has no input `{}`", op.text(), arg.label));
         std::vector<std::string> names;
         if (signature) {
           for (const FormalValue& formal : signature->inputs) names.push_back(formal.name);
@@ -175,8 +174,7 @@ bool GraphBuilder::PlaceInputs(const Expr& call, const OpName& op, const Signatu
   return ok;
 }
 
-bool GraphBuilder::BuildInput(const Arg& arg, Scope& scope, std::string_view serves,
-                              Input& input) {
+bool GraphBuilder::BuildInput(const Arg& arg, Scope& scope, std::string_view serves, Input& input) {
   if (!CheckForm(arg)) return false;
   const Expr& expr = *arg.value;
   input.place = expr.place;
@@ -191,8 +189,7 @@ bool GraphBuilder::BuildInput(const Arg& arg, Scope& scope, std::string_view ser
     if (it != pending_.end()) input.literal = it->second;
   } else if (expr.kind == Expr::Kind::kCall) {
     const std::string& op = expr.refs.front().name;
-    const std::string inner =
-        Fresh(fmt::format("{}_{}", serves, op.substr(op.rfind('.') + 1)));
+    const std::string inner = Fresh(fmt::format("{}_{}", serves, op.substr(op.rfind('.') + 1)));
     input.value = graph_.AddValue(scope.body, inner);
     BuildNode(expr, {input.value}, scope, inner);
   } else if (expr.kind == Expr::Kind::kTyped) {
@@ -260,16 +257,15 @@ DType GraphBuilder::LiteralType(const Signature* signature, const std::vector<In
   const TypeVar& var = signature->types[static_cast<size_t>(literal.type_var)];
   if (Allows(var, natural)) return natural;
   const auto pick = [&](const auto& types) {
-    const auto it = std::find_if(types.begin(), types.end(),
-                                 [&](DType dtype) { return Allows(var, dtype); });
+    const auto it =
+        std::find_if(types.begin(), types.end(), [&](DType dtype) { return Allows(var, dtype); });
     return it == types.end() ? natural : *it;
   };
   if (natural == DType::kFloat) return pick(kFloatTypes);
   return natural == DType::kInt64 ? pick(kNumberTypes) : natural;
 }
 
-void GraphBuilder::SettleLiteral(Input& input, DType dtype, Scope& scope,
-                                 std::string_view serves) {
+void GraphBuilder::SettleLiteral(Input& input, DType dtype, Scope& scope, std::string_view serves) {
   Tensor tensor = TensorOf(*input.literal, dtype, sink_);
   if (!input.value.valid()) {
     if (!tensor.valid()) return;

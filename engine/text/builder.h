@@ -37,10 +37,10 @@ class GraphBuilder {
 
   // An input of a call: a value, or a literal whose type depends on the others.
   struct Input {
-    ValueId value;                   // invalid: absent, or a literal in place
-    const Expr* literal = nullptr;   // untyped; `value` is then the name it has, if any
+    ValueId value;                      // invalid: absent, or a literal in place
+    const Expr* literal = nullptr;      // untyped; `value` is then the name it has, if any
     DType natural = DType::kUndefined;  // of the literal
-    int type_var = -1;               // of the formal input
+    int type_var = -1;                  // of the formal input
     Place place;
   };
 
@@ -77,8 +77,8 @@ class GraphBuilder {
   DType DTypeOf(ValueId value) const;
 
   // --- attributes; false after an error
-  bool BuildAttributes(const Expr& call, const OpName& op, const Signature* signature,
-                       Scope& scope, Attributes& attributes);
+  bool BuildAttributes(const Expr& call, const OpName& op, const Signature* signature, Scope& scope,
+                       Attributes& attributes);
   std::optional<AttrValue> AttrValueOf(const Expr& expr, AttrKind kind, Scope& scope);
   std::optional<AttrValue> ListValueOf(const Expr& list, AttrKind kind, Scope& scope);
   BodyId BuildSubgraph(const Expr& body, Scope& scope);

@@ -1,9 +1,9 @@
 // SameGraph: walks both graphs from their outputs at once.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <unordered_map>
-
-#include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
 #include "engine/expr/names.h"
@@ -63,14 +63,15 @@ class GraphComparer {
   bool CompareInterface() {
     const Named inputs_a = Inputs(a_), inputs_b = Inputs(b_);
     const Named outputs_a = Outputs(a_), outputs_b = Outputs(b_);
-    return CompareNamed("input", inputs_a, inputs_b) && CompareNamed("output", outputs_a, outputs_b);
+    return CompareNamed("input", inputs_a, inputs_b) &&
+           CompareNamed("output", outputs_a, outputs_b);
   }
 
   bool CompareNamed(const char* what, const Named& a, const Named& b) {
     const auto same_name = [](const auto& x, const auto& y) { return x.first == y.first; };
     if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), same_name)) {
-      return Differ(fmt::format("different {}s\n  expected: {}\n  found:    {}", what, Names(a),
-                                Names(b)));
+      return Differ(
+          fmt::format("different {}s\n  expected: {}\n  found:    {}", what, Names(a), Names(b)));
     }
     const bool is_input = std::string_view(what) == "input";
     for (const auto& [name, value] : a) {
@@ -254,8 +255,7 @@ class GraphComparer {
   static std::string LineOf(const Graph& graph, ValueId v) {
     if (!v.valid()) return "absent";
     if (graph.producer(v).valid()) {
-      std::string line =
-          PrintGraph(graph, graph.body_of(v), {.only = {graph.producer(v)}});
+      std::string line = PrintGraph(graph, graph.body_of(v), {.only = {graph.producer(v)}});
       if (!line.empty() && line.back() == '\n') line.pop_back();
       for (size_t i = 0; (i = line.find('\n', i)) != line.npos; i += 13) {
         line.replace(i, 1, "\n            ");

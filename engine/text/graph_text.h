@@ -23,31 +23,32 @@
 namespace qrewrite {
 
 struct PrintOptions {
-  int64_t max_elements = 16;    // larger constants are elided: `float[64, 3] ...`
-  bool types = false;           // declare the type of every value that has one
-  bool node_names = false;      // `conv1:Conv(x, w)`
-  std::vector<NodeId> only;     // print these nodes alone, if not empty: no inputs, no outputs
+  int64_t max_elements = 16;  // larger constants are elided: `float[64, 3] ...`
+  bool types = false;         // declare the type of every value that has one
+  bool node_names = false;    // `conv1:Conv(x, w)`
+  std::vector<NodeId> only;   // print these nodes alone, if not empty: no inputs, no outputs
 };
 
 // The body and, indented, its subgraphs, in the order of TopologicalOrder. Ends with a newline. A
-// constant read by one node only and small is written in place, others have a line above their first
-// reader. Names that are no words are quoted: 'a/b:0'.
+// constant read by one node only and small is written in place, others have a line above their
+// first reader. Names that are no words are quoted: 'a/b:0'.
 std::string PrintGraph(const Graph& graph, BodyId body, const PrintOptions& options = {});
 
 struct BuildOptions {
   std::map<std::string, int64_t> opset = {{"", 21}};  // default domain; other domains used get 1
 };
 
-// Builds a graph from text into `graph`, which is empty. Declared names that no statement defines are
-// inputs; the values that a statement defines and nobody reads are outputs, unless a line `return y, z`
-// names them. Untyped literals take the type of an input that shares their type variable, else FLOAT
-// and INT64. Signatures decide the kinds of attributes; operators of other domains need none.
-// Errors (QR03xx, kInvalidRules) point into the text; the graph is of no use then.
+// Builds a graph from text into `graph`, which is empty. Declared names that no statement defines
+// are inputs; the values that a statement defines and nobody reads are outputs, unless a line
+// `return y, z` names them. Untyped literals take the type of an input that shares their type
+// variable, else FLOAT and INT64. Signatures decide the kinds of attributes; operators of other
+// domains need none. Errors (QR03xx, kInvalidRules) point into the text; the graph is of no use
+// then.
 Status BuildGraph(const BodyText& text, const Signatures& signatures, const BuildOptions& options,
                   Graph& graph);
 
-// Equal up to names of inner values, node order, node names and what no output needs: same inputs and
-// outputs by name (types where both state them), same nodes shared in the same way, attributes,
+// Equal up to names of inner values, node order, node names and what no output needs: same inputs
+// and outputs by name (types where both state them), same nodes shared in the same way, attributes,
 // constants by type, shape and bytes. If not, `difference` (may be null) says where, readably.
 bool SameGraph(const Graph& expected, const Graph& found, std::string* difference);
 // The same, but an attribute at its default counts as absent (computed defaults stay).

@@ -1,10 +1,10 @@
 // A graph as text: nodes become statements of the language, which engine/expr prints.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <unordered_map>
 #include <unordered_set>
-
-#include <fmt/format.h>
 
 #include "engine/base/function_ref.h"
 #include "engine/expr/names.h"

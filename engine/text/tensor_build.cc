@@ -1,9 +1,9 @@
 // Literals as tensors.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "engine/expr/parser.h"
 #include "engine/text/tensor_text.h"
@@ -50,8 +50,7 @@ Tensor MakeUint64(const Elements& elements, const Dims& dims, DiagnosticSink& si
   return Tensor::Of<uint64_t>(DType::kUint64, dims, values);
 }
 
-Tensor MakeIntegers(const Elements& elements, DType dtype, const Dims& dims,
-                    DiagnosticSink& sink) {
+Tensor MakeIntegers(const Elements& elements, DType dtype, const Dims& dims, DiagnosticSink& sink) {
   const bool is_bool = dtype == DType::kBool;
   const int64_t low = is_bool ? 0 : IntMin(dtype);
   const int64_t high = is_bool ? 1 : IntMax(dtype);
@@ -75,15 +74,14 @@ Tensor MakeFloats(const Elements& elements, DType dtype, const Dims& dims, Diagn
     if (item->kind == Expr::Kind::kFloat) {
       values.push_back(item->float_value);
     } else if (item->kind == Expr::Kind::kInt) {
-      values.push_back(item->text.empty() ? static_cast<double>(item->int_value)
-                                          : static_cast<double>(
-                                                static_cast<uint64_t>(item->int_value)));
+      values.push_back(item->text.empty()
+                           ? static_cast<double>(item->int_value)
+                           : static_cast<double>(static_cast<uint64_t>(item->int_value)));
     } else {
       return Misfit(*item, dtype, sink);
     }
   }
-  const Tensor tensor =
-      Checked(FromDoubles(dtype, dims, values), elements.items[0]->place, sink);
+  const Tensor tensor = Checked(FromDoubles(dtype, dims, values), elements.items[0]->place, sink);
   if (!tensor.valid()) return tensor;
   // A finite number that became infinite (or not a number) was too large for the type.
   const Result<std::vector<double>> back = ToDoubles(tensor);
@@ -172,14 +170,13 @@ bool Collect(const Expr& expr, size_t axis, Elements& elements, DiagnosticSink& 
                                       : "a literal holds numbers, strings or true and false");
     return false;
   }
-  if (axis == elements.dims.size() || static_cast<int64_t>(expr.items.size()) !=
-                                          elements.dims[axis]) {
+  if (axis == elements.dims.size() ||
+      static_cast<int64_t>(expr.items.size()) != elements.dims[axis]) {
     sink.Error(expr.place, "QR0314", "the rows of a literal have different lengths");
     return false;
   }
-  return std::all_of(expr.items.begin(), expr.items.end(), [&](const ExprPtr& item) {
-    return Collect(*item, axis + 1, elements, sink);
-  });
+  return std::all_of(expr.items.begin(), expr.items.end(),
+                     [&](const ExprPtr& item) { return Collect(*item, axis + 1, elements, sink); });
 }
 
 }  // namespace
@@ -243,8 +240,8 @@ Tensor TensorOfTyped(const Expr& typed, DiagnosticSink& sink) {
   std::optional<Elements> elements = ElementsOf(value, sink);
   if (!elements) return {};
   if (!typed.has_dims) return Make(*elements, typed.dtype, elements->dims, typed.place, sink);
-  const bool flat = elements->dims.size() == 1 &&
-                    static_cast<int64_t>(elements->items.size()) == *count;
+  const bool flat =
+      elements->dims.size() == 1 && static_cast<int64_t>(elements->items.size()) == *count;
   if (elements->dims.empty()) {  // one value for all elements
     const Expr* const item = elements->items[0];
     elements->items.assign(static_cast<size_t>(*count), item);

@@ -1,4 +1,5 @@
-// Constants as text and back: `float[2, 2] [[1, 2], [3, 4]]`, `uint8 0`, `zeros int64[4]`, `[1, -1]`.
+// Constants as text and back: `float[2, 2] [[1, 2], [3, 4]]`, `uint8 0`, `zeros int64[4]`, `[1,
+// -1]`.
 #pragma once
 
 #include <optional>
@@ -12,8 +13,8 @@ namespace qrewrite {
 
 // --- tensor -> text
 
-// A typed literal. Elided (`float[64, 3] ...`) if it has more than `max_elements`, if its content is
-// not at hand without computing much, or if the type has no literals (complex numbers).
+// A typed literal. Elided (`float[64, 3] ...`) if it has more than `max_elements`, if its content
+// is not at hand without computing much, or if the type has no literals (complex numbers).
 ExprPtr TypedLiteral(const Tensor& tensor, int64_t max_elements);
 // Numbers as literals: what a float attribute or element is printed as.
 ExprPtr IntLiteral(int64_t value);

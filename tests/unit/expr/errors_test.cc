@@ -1,7 +1,7 @@
 // Messages, whole: place, code, what was expected, hint.
-#include <set>
-
 #include <doctest/doctest.h>
+
+#include <set>
 
 #include "tests/unit/expr/parse_support.h"
 

@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
-
 #include "engine/expr/functions.h"
+
+#include <doctest/doctest.h>
 
 namespace qrewrite {
 namespace {

@@ -1,8 +1,8 @@
 // Random damage to real texts: no crash, no hang, and what still parses prints and reads back.
+#include <doctest/doctest.h>
+
 #include <random>
 #include <vector>
-
-#include <doctest/doctest.h>
 
 #include "tests/unit/expr/parse_support.h"
 
@@ -21,10 +21,12 @@ constexpr std::string_view kGraphs[] = {
     "z = random(7) float8e4m3fn[3]; t = string 'a\\'b'\nreturn z, 'a/b:0'",
 };
 constexpr std::string_view kPieces[] = {
-    "(", ")", "[", "]", "{", "}", "<", ">", "=", "==", "=>", "->", "...", "?", "??", "*", "**",
-    ",", ".", ":", ";", "\n", "'", "\"", "#", "@", "$", "|", "!", "~", "-", "1", "1e5", "x",
-    "when", "if", "else", "not ", "in", "float", "INT8", "return", "zeros", " ", "\\", "\xc3", "\xff",
-    std::string_view("\0", 1)};
+    "(",    ")",      "[",     "]",  "{",    "}",    "<",    ">",
+    "=",    "==",     "=>",    "->", "...",  "?",    "??",   "*",
+    "**",   ",",      ".",     ":",  ";",    "\n",   "'",    "\"",
+    "#",    "@",      "$",     "|",  "!",    "~",    "-",    "1",
+    "1e5",  "x",      "when",  "if", "else", "not ", "in",   "float",
+    "INT8", "return", "zeros", " ",  "\\",   "\xc3", "\xff", std::string_view("\0", 1)};
 
 class Damage {
  public:

@@ -1,10 +1,10 @@
 // What the tests of engine/expr share: kinds of texts, parsing by kind, trees as s-expressions.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
-
-#include <fmt/format.h>
 
 #include "engine/expr/parser.h"
 

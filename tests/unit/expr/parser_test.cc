@@ -48,13 +48,13 @@ std::string DumpItems(const std::vector<ExprPtr>& items) {
 
 // Every operator with its operands in parentheses.
 std::string Dump(const Expr& e) {
-  const char* binary[] = {"+", "-",  "*",  "/", "//", "%",  "**", "==",  "!=",
+  const char* binary[] = {"+", "-",  "*", "/",  "//", "%",  "**",  "==", "!=",
                           "<", "<=", ">", ">=", "in", "=~", "and", "or", "??"};
   switch (e.kind) {
-    case Expr::Kind::kInt: return std::to_string(e.int_value) +
-                                  (e.ulps ? fmt::format("~{}", e.ulps) : "");
-    case Expr::Kind::kFloat: return fmt::format("{}f", e.float_value) +
-                                    (e.ulps ? fmt::format("~{}", e.ulps) : "");
+    case Expr::Kind::kInt:
+      return std::to_string(e.int_value) + (e.ulps ? fmt::format("~{}", e.ulps) : "");
+    case Expr::Kind::kFloat:
+      return fmt::format("{}f", e.float_value) + (e.ulps ? fmt::format("~{}", e.ulps) : "");
     case Expr::Kind::kString: return "'" + e.text + "'";
     case Expr::Kind::kBool: return e.int_value ? "true" : "false";
     case Expr::Kind::kAbsent: return "absent";
@@ -269,10 +269,11 @@ TEST_CASE("Parser: statements") {
       {"a = F(x,\n      y)\nb = G(a)", "a := {F x y}; b := {G a}"},
       {"a = F(\n  k=x,\n  z)\nb = G(a)", "a := {F k=x z}; b := {G a}"},
       {"a = F<k=1,\n  l=2>(x)\nb = G(a)", "a := {F <k=1 l=2> x}; b := {G a}"},
-      {"a =\n b", "t:1:4: error[QR0204]: expected a value, found the end of the line\n"
-                  " 1 | a =\n   |    ^\n"
-                  "t:2:3: error[QR0204]: expected `=`, found the end of the text\n"
-                  " 2 |  b\n   |   ^"},
+      {"a =\n b",
+       "t:1:4: error[QR0204]: expected a value, found the end of the line\n"
+       " 1 | a =\n   |    ^\n"
+       "t:2:3: error[QR0204]: expected `=`, found the end of the text\n"
+       " 2 |  b\n   |   ^"},
       {"'a/b:0' = F(x)", "a/b:0 := {F x}"},
       {"y = t()...", "y := {t}..."},
       {"a\t=\tF(x)\r\nb = G(a)\r\n", "a := {F x}; b := {G a}"},

@@ -86,7 +86,8 @@ TEST_CASE("Printer: normal spelling, which reads back as the same") {
       {Kind::kGraph, "y = float[64,3] ...", "y = float[64, 3] ...\n"},
       {Kind::kGraph, "y = float -inf; z = float[2] [nan,inf]",
        "y = float -inf\nz = float[2] [nan, inf]\n"},
-      {Kind::kGraph, "y = zeros float[2]; z = ones int4[1]", "y = zeros float[2]\nz = ones int4[1]\n"},
+      {Kind::kGraph, "y = zeros float[2]; z = ones int4[1]",
+       "y = zeros float[2]\nz = ones int4[1]\n"},
       {Kind::kGraph, "y = random(7) float[2, 3]", "y = random(7) float[2, 3]\n"},
       {Kind::kGraph, "y = uint64 18446744073709551615", "y = uint64 18446744073709551615\n"},
       {Kind::kGraph, "y = string 'a'; z = bool[2] [true, false]",
@@ -126,7 +127,8 @@ TEST_CASE("Printer: the printed text is the same tree, and so is a copy") {
       const BodyText body = ParseBody(snippet, sink);
       const SourceText again("t", Print(body));
       CHECK(SameTree(body, ParseBody(WholeText(again), sink)));
-      for (const Stmt& stmt : body.stmts) CHECK(SameTree(*stmt.value.value, *Clone(*stmt.value.value)));
+      for (const Stmt& stmt : body.stmts)
+        CHECK(SameTree(*stmt.value.value, *Clone(*stmt.value.value)));
     }
   }
 }

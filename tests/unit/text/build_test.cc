@@ -24,8 +24,7 @@ TEST_CASE("BuildGraph: nodes, inputs and outputs") {
       {"x: float\n_, b = Split<num_outputs=2>(x)", "x: float\n_, b = Split<num_outputs=2>(x)\n"},
       {"x: float\nt = Relu(x)\ny = Neg(t)\nreturn y, t",
        "x: float\nt = Relu(x)\ny = Neg(t)\nreturn y, t\n"},
-      {"x: float\ny = Neg(x)\nz = Relu(x)\nreturn z, y",
-       "x: float\nz = Relu(x)\ny = Neg(x)\n"},
+      {"x: float\ny = Neg(x)\nz = Relu(x)\nreturn z, y", "x: float\nz = Relu(x)\ny = Neg(x)\n"},
       {"x: float\nreturn x", "x: float\nreturn x\n"},
       {"x: float", "x: float\n"},
       {"x: ?\ns: ?[2, ?]\ny = Add(x, s)", "x: ?\ns: ?[2, ?]\ny = Add(x, s)\n"},
@@ -40,10 +39,11 @@ TEST_CASE("BuildGraph: nodes, inputs and outputs") {
       {"x: float\ny = ai.onnx.Relu(x)", "x: float\ny = Relu(x)\n"},
       {"x: float\ny = my.domain.Op<k=1, f=2.5, s='t', l=[1, 2]>(x)",
        "x: float\ny = my.domain.Op<f=2.5, k=1, l=[1, 2], s='t'>(x)\n"},
-      {"x: float\ny = 'aten::add'(x)", "g:2:5: error[QR0305]: unknown operator `aten::add`\n"
-                                       " 2 | y = 'aten::add'(x)\n"
-                                       "   |     ^^^^^^^^^^^ other domains need no signature: "
-                                       "`my.domain.Op(x)`"},
+      {"x: float\ny = 'aten::add'(x)",
+       "g:2:5: error[QR0305]: unknown operator `aten::add`\n"
+       " 2 | y = 'aten::add'(x)\n"
+       "   |     ^^^^^^^^^^^ other domains need no signature: "
+       "`my.domain.Op(x)`"},
       {"x: float\ny = 'my.d.aten::add'(x)", "x: float\ny = 'my.d.aten::add'(x)\n"},
   };
   for (const Case& c : cases) {
@@ -74,14 +74,16 @@ TEST_CASE("BuildGraph: untyped literals take the type of their partners") {
        "x: float\nq = Cast<to=INT32>(x)\ny = Mul(q, int32 2)\n"},
       {"z: uint8\nz = 7\nx: float\ny = QuantizeLinear(x, 0.5, z)",
        "x: float\ny = QuantizeLinear(x, 0.5, uint8 7)\n"},
-      {"x: float\ny = Concat<axis=0>(x, [1, 2])", "x: float\ny = Concat<axis=0>(x, float[2] [1, 2])\n"},
+      {"x: float\ny = Concat<axis=0>(x, [1, 2])",
+       "x: float\ny = Concat<axis=0>(x, float[2] [1, 2])\n"},
       {"x: float\ny = Mul(x, [[1, 2], [3, 4]])",
        "x: float\ny = Mul(x, float[2, 2] [[1, 2], [3, 4]])\n"},
       {"x: ?\ny = com.x.F(x, 1, 2.5, ['a'])",
        "x: ?\ny = com.x.F(x, int64 1, 2.5, string[1] ['a'])\n"},
       {"y = [1, 2]", "y = int64[2] [1, 2]\n"},
-      {"y = 'a'", "g:1:5: error[QR0301]: `a` is not defined\n 1 | y = 'a'\n"
-                  "   |     ^^^ an input is declared: `a: float[1, N]`"},
+      {"y = 'a'",
+       "g:1:5: error[QR0301]: `a` is not defined\n 1 | y = 'a'\n"
+       "   |     ^^^ an input is declared: `a: float[1, N]`"},
   };
   for (const Case& c : cases) CHECK_EQ(Rebuilt(c.text), c.printed);
 }
@@ -119,8 +121,9 @@ TEST_CASE("BuildGraph: typed literals of every type") {
       {"y = string[2] ['a\\'b', '']", "y = string[2] ['a\\'b', '']\n"},
       {"y = zeros int4[3]", "y = int4[3] [0, 0, 0]\n"},
       {"y = ones bfloat16[2]", "y = bfloat16[2] [1, 1]\n"},
-      {"y = zeros complex64[1]", "g:1:5: error[QR0313]: there is no `zeros` of complex64\n"
-                                 " 1 | y = zeros complex64[1]\n   |     ^^^^^^^^^^^^^^^^^^"},
+      {"y = zeros complex64[1]",
+       "g:1:5: error[QR0313]: there is no `zeros` of complex64\n"
+       " 1 | y = zeros complex64[1]\n   |     ^^^^^^^^^^^^^^^^^^"},
       {"y = float[0] []", "y = float[0] []\n"},
       {"y = int4[2, 0] []", "y = int4[2, 0] []\n"},
       {"y = zeros float[17]", "y = float[17] ...\n"},
@@ -165,7 +168,8 @@ TEST_CASE("BuildGraph: nested bodies") {
        "c: bool\nx: float[2]\n"
        "y = If<else_branch={\n  b = Neg(x)\n}, then_branch={\n  a = Relu(x)\n}>(c)\n"},
       // Captured by an inner body, a value is no output; neither is one that a body hands on.
-      {"c: bool\nx: float\nt = Exp(x)\ny = If<then_branch={ return t }, else_branch={ b = Neg(t) }>(c)",
+      {"c: bool\nx: float\nt = Exp(x)\ny = If<then_branch={ return t }, else_branch={ b = Neg(t) "
+       "}>(c)",
        "c: bool\nx: float\nt = Exp(x)\n"
        "y = If<else_branch={\n  b = Neg(t)\n}, then_branch={\n  return t\n}>(c)\n"},
       {"n: int64\nv: float[1]\n"
@@ -177,15 +181,18 @@ TEST_CASE("BuildGraph: nested bodies") {
        "}>(n, bool true, v)\n"},
       // Inputs as declarations; bodies in bodies; the same name in two bodies; constants inside.
       {"c: bool\nx: float\n"
-       "y = If<then_branch={ t = If<then_branch={ t2 = Add(x, 1) }, else_branch={ k = ones float[1] }>(c) },"
+       "y = If<then_branch={ t = If<then_branch={ t2 = Add(x, 1) }, else_branch={ k = ones "
+       "float[1] }>(c) },"
        " else_branch={ t = Neg(x) }>(c)",
        "c: bool\nx: float\ny = If<else_branch={\n  t = Neg(x)\n}, then_branch={\n"
-       "  t = If<else_branch={\n    k = float[1] [1]\n  }, then_branch={\n    t2 = Add(x, 1.0)\n  }>(c)\n"
+       "  t = If<else_branch={\n    k = float[1] [1]\n  }, then_branch={\n    t2 = Add(x, 1.0)\n  "
+       "}>(c)\n"
        "}>(c)\n"},
       {"v: float[1]\ny = Scan<num_scan_inputs=1, body={ a: float; b = Relu(a); return b }>(v)",
        "v: float[1]\ny = Scan<body=(a: float) => {\n  b = Relu(a)\n}, num_scan_inputs=1>(v)\n"},
       // A large constant read inside has its line outside, where it lives.
-      {"c: bool\nw = zeros float[40]\ny = If<then_branch={ a = Relu(w) }, else_branch={ b = Neg(w) }>(c)",
+      {"c: bool\nw = zeros float[40]\ny = If<then_branch={ a = Relu(w) }, else_branch={ b = Neg(w) "
+       "}>(c)",
        "c: bool\nw = float[40] ...\n"
        "y = If<else_branch={\n  b = Neg(w)\n}, then_branch={\n  a = Relu(w)\n}>(c)\n"},
   };
@@ -204,7 +211,8 @@ TEST_CASE("BuildGraph: nested bodies") {
 TEST_CASE("BuildGraph: opsets") {
   Graph graph;
   CHECK_EQ(Build("x: float\ny = com.microsoft.Gelu(qr.Mine(x))", graph, {.opset = {{"", 13}}}), "");
-  CHECK_EQ(graph.opset(), std::map<std::string, int64_t>{{"", 13}, {"com.microsoft", 1}, {"qr", 1}});
+  CHECK_EQ(graph.opset(),
+           std::map<std::string, int64_t>{{"", 13}, {"com.microsoft", 1}, {"qr", 1}});
   CHECK(graph.ir_version > 0);
   Graph other;
   CHECK_EQ(Build("x: float", other, {.opset = {{"my", 4}}}), "");

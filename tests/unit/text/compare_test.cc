@@ -13,21 +13,20 @@ std::string Difference(std::string_view expected, std::string_view found, bool d
   std::string messages = Build(expected, a) + Build(found, b);
   if (!messages.empty()) return messages;
   std::string difference;
-  const bool same = defaults ? SameGraph(a, b, Signatures::Builtin(), &difference)
-                             : SameGraph(a, b, &difference);
+  const bool same =
+      defaults ? SameGraph(a, b, Signatures::Builtin(), &difference) : SameGraph(a, b, &difference);
   CHECK_EQ(same, difference.empty());
   return difference;
 }
 
 TEST_CASE("SameGraph: inner names, order and dead nodes do not matter") {
-  CHECK_EQ(Difference("x: float\nt = Relu(x)\ny = Neg(t)", "x: float\ny = Neg(u)\nu = Relu(x)"), "");
+  CHECK_EQ(Difference("x: float\nt = Relu(x)\ny = Neg(t)", "x: float\ny = Neg(u)\nu = Relu(x)"),
+           "");
   CHECK_EQ(Difference("a: float\nb: float\ny = Add(a, b)\nz = Relu(a)",
                       "b: float\na: float\nz = Relu(a)\ny = Add(a, b)"),
            "");
   CHECK_EQ(Difference("x: float\ny = Add(x, 1)", "x: float\nk = 1.0\ny = n1:Add(x, k)"), "");
-  CHECK_EQ(Difference("x: float\ny = Neg(x)",
-                      "x: float\nd = Exp(x)\ny = Neg(x)\nreturn y"),
-           "");
+  CHECK_EQ(Difference("x: float\ny = Neg(x)", "x: float\nd = Exp(x)\ny = Neg(x)\nreturn y"), "");
   CHECK_EQ(Difference("x: float[N]\ny = Neg(x)", "x: float\ny = Neg(x)"), "");
   CHECK_EQ(Difference("x: float\ny = Clip(x, absent, absent)", "x: float\ny = Clip(x)"), "");
 }
@@ -83,7 +82,8 @@ TEST_CASE("SameGraph: where graphs differ") {
        "output `y`, output 0 of a body of If: different operators\n"
        "  expected: b = Neg(x)\n  found:    b = Exp(x)"},
       {"c: bool\nx: float\ny = If<then_branch={ a = Relu(x) }, else_branch={ b = Neg(x) }>(c)",
-       "c: bool\nx: float\ny = If<then_branch={ a = Relu(x) }, else_branch={ b = Neg(x); d = Exp(x) }>(c)",
+       "c: bool\nx: float\ny = If<then_branch={ a = Relu(x) }, else_branch={ b = Neg(x); d = "
+       "Exp(x) }>(c)",
        "output `y`: attribute `else_branch` differs\n"
        "  expected: y = If<else_branch={\n"
        "              b = Neg(x)\n            }, then_branch={\n"

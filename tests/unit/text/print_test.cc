@@ -81,8 +81,7 @@ TEST_CASE("PrintGraph: overridable initializers and graphs with a cycle") {
   const OpId add = graph.InternOp("", "Add");
   graph.AddNode(graph.main(), add, std::vector<ValueId>{w, b}, std::vector<ValueId>{a}, {}, "");
   graph.AddNode(graph.main(), add, std::vector<ValueId>{a, a}, std::vector<ValueId>{b}, {}, "");
-  CHECK_EQ(PrintGraph(graph, graph.main()),
-           "w = float 2\na = Add(w, b)\nb = Add(a, a)\n");
+  CHECK_EQ(PrintGraph(graph, graph.main()), "w = float 2\na = Add(w, b)\nb = Add(a, a)\n");
 }
 
 }  // namespace
