@@ -2,7 +2,7 @@
 // expressions of rules (`let: w: DequantizeLinear(q, s, z)`).
 //
 // A kernel is a pure function of its inputs and attributes with the exact semantics of the operator
-// as ONNX Runtime computes it; tests/unit/fold holds each one to ONNX Runtime. An operator without
+// as ONNX Runtime computes it; tests/fold_oracle holds each one to ONNX Runtime. An operator without
 // a kernel is simply not folded. Hosts register more by name.
 #pragma once
 

@@ -89,12 +89,13 @@ uint32_t EncodeOverflow(const Format& f, uint32_t sign, bool saturate) {
 // itself. `a` is finite and not negative.
 uint64_t EncodeMagnitude(const Format& f, double a) {
   if (a == 0) return 0;
-  int exponent = 0;
-  std::frexp(a, &exponent);
-  --exponent;  // a = 1.x * 2^exponent
+  const int exponent = static_cast<int>(std::bit_cast<uint64_t>(a) >> 52) - 1023;
   const int lowest = 1 - f.bias;
   const int used = exponent < lowest ? lowest : exponent;
-  const auto units = static_cast<uint64_t>(std::nearbyint(std::ldexp(a, f.mantissa_bits - used)));
+  // A power of two well inside the range of double; below 2^52 adding it rounds half to even.
+  const double scale =
+      std::bit_cast<double>(static_cast<uint64_t>(1023 + f.mantissa_bits - used) << 52);
+  const auto units = static_cast<uint64_t>((a * scale + 0x1p52) - 0x1p52);
   const auto steps = static_cast<uint64_t>(used - lowest);
   return units + (steps << f.mantissa_bits);
 }
