@@ -1,0 +1,136 @@
+#include "qrewrite/functions.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/api/rules_impl.h"
+#include "engine/base/diagnostics.h"
+#include "engine/expr/functions.h"
+
+namespace qrewrite {
+namespace {
+
+Result<ConstTensor> ToPlain(const Tensor& tensor) {
+  if (!tensor.valid()) return ConstTensor();
+  if (tensor.is_string()) {
+    return Status(StatusCode::kUnsupported, "functions of the host take no strings");
+  }
+  QR_ASSIGN_OR_RETURN(const Tensor whole, tensor.Materialize());
+  const auto bytes = whole.bytes();
+  return ConstTensor{static_cast<int>(whole.dtype()), whole.dims(), {bytes.begin(), bytes.end()}};
+}
+
+// What a host returns is checked: it is data, not a promise.
+Result<Tensor> FromPlain(ConstTensor plain) {
+  const auto bad = [](std::string_view what) {
+    return Status(StatusCode::kUnsupported, fmt::format("a function of the host returned {}", what));
+  };
+  if (!IsKnownDType(plain.dtype) || plain.dtype == 0) return bad("an unknown element type");
+  const auto dtype = static_cast<DType>(plain.dtype);
+  if (dtype == DType::kString) return bad("strings");
+  const std::optional<int64_t> count = CheckedCount(plain.dims);
+  if (!count || plain.bytes.size() != PackedBytes(dtype, static_cast<uint64_t>(*count))) {
+    return bad("bytes that do not fit type and shape");
+  }
+  return Tensor::Own(dtype, std::move(plain.dims), std::move(plain.bytes));
+}
+
+Result<std::vector<ConstTensor>> AllPlain(std::span<const Tensor> tensors) {
+  std::vector<ConstTensor> plain;
+  for (const Tensor& tensor : tensors) {
+    QR_ASSIGN_OR_RETURN(plain.emplace_back(), ToPlain(tensor));
+  }
+  return plain;
+}
+
+Status CheckName(const std::string& name) {
+  const auto is_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  if (name.empty() || !std::all_of(name.begin(), name.end(), is_word) || (name[0] >= '0' && name[0] <= '9')) {
+    return {StatusCode::kUsage, fmt::format("`{}` is no name of a function: lower-case letters, digits and `_`",
+                                            Printable(name))};
+  }
+  if (FindFunction(name) != nullptr) {
+    return {StatusCode::kUsage, fmt::format("`{}` is a function of the language", name)};
+  }
+  return {};
+}
+
+Result<AttributeValue> ToPlain(const AttrValue& value) {
+  if (const auto* i = std::get_if<int64_t>(&value)) return AttributeValue(*i);
+  if (const auto* f = std::get_if<float>(&value)) return AttributeValue(*f);
+  if (const auto* s = std::get_if<std::string>(&value)) return AttributeValue(*s);
+  if (const auto* v = std::get_if<std::vector<int64_t>>(&value)) return AttributeValue(*v);
+  if (const auto* v = std::get_if<std::vector<float>>(&value)) return AttributeValue(*v);
+  if (const auto* v = std::get_if<std::vector<std::string>>(&value)) return AttributeValue(*v);
+  if (const auto* t = std::get_if<Tensor>(&value)) {
+    QR_ASSIGN_OR_RETURN(ConstTensor plain, ToPlain(*t));
+    return AttributeValue(std::move(plain));
+  }
+  return Status(StatusCode::kUnsupported, "an attribute of a kind that the host does not see");
+}
+
+Outputs RunOperator(const FunctionRegistry::Operator& function, const FoldCall& call) {
+  OperatorCall plain{.num_outputs = call.num_outputs};
+  QR_ASSIGN_OR_RETURN(plain.inputs, AllPlain(call.inputs));
+  for (const Attribute& attribute : call.attributes) {
+    Result<AttributeValue> value = ToPlain(attribute.value);
+    if (value.ok()) plain.attributes.emplace(attribute.name, *std::move(value));
+  }
+  QR_ASSIGN_OR_RETURN(std::vector<ConstTensor> results, function(plain));
+  if (results.size() != static_cast<size_t>(call.num_outputs)) {
+    return Status(StatusCode::kUnsupported,
+                  fmt::format("the host computed {} outputs, not {}", results.size(), call.num_outputs));
+  }
+  std::vector<Tensor> outputs;
+  for (ConstTensor& result : results) {
+    QR_ASSIGN_OR_RETURN(outputs.emplace_back(), FromPlain(std::move(result)));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+FunctionRegistry::FunctionRegistry() : impl_(std::make_unique<Impl>()) {}
+FunctionRegistry::~FunctionRegistry() = default;
+
+Status FunctionRegistry::AddFold(const std::string& name, Fold function) {
+  QR_RETURN_IF_ERROR(CheckName(name));
+  const auto run = [function = std::move(function)](const std::vector<Tensor>& args) -> Result<Tensor> {
+    QR_ASSIGN_OR_RETURN(const std::vector<ConstTensor> plain, AllPlain(args));
+    QR_ASSIGN_OR_RETURN(ConstTensor result, function(plain));
+    return FromPlain(std::move(result));
+  };
+  if (!impl_->functions.emplace(name, run).second) {
+    return {StatusCode::kUsage, fmt::format("a function `{}` was added before", name)};
+  }
+  return {};
+}
+
+Status FunctionRegistry::AddPredicate(const std::string& name, Predicate predicate) {
+  return AddFold(name, [predicate = std::move(predicate)](std::span<const ConstTensor> args) -> Result<ConstTensor> {
+    QR_ASSIGN_OR_RETURN(const bool holds, predicate(args));
+    return ConstTensor{static_cast<int>(DType::kBool), {}, {std::byte{holds}}};
+  });
+}
+
+Status FunctionRegistry::AddOperator(const std::string& domain, const std::string& op, Operator function) {
+  if (op.empty()) return {StatusCode::kUsage, "an operator needs a name"};
+  impl_->kernels.Register({.domain = std::string(CanonicalDomain(domain)),
+                           .op = op,
+                           .run = [function = std::move(function)](const FoldCall& call) {
+                             return RunOperator(function, call);
+                           },
+                           .infer = {}});
+  return {};
+}
+
+std::vector<std::string> FunctionRegistry::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : impl_->functions) names.push_back(entry.first);
+  return names;
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,26 @@
+// What is behind Model: the model file, and whether a failed rewrite made it unusable.
+#pragma once
+
+#include <memory>
+
+#include "engine/graph/inference.h"
+#include "engine/onnx_io/model_file.h"
+#include "qrewrite/model.h"
+
+namespace qrewrite {
+
+struct Model::Impl {
+  std::unique_ptr<ModelFile> file;
+  std::unique_ptr<ShapeInference> inference;  // made for the first rewrite
+  Status poison;
+
+  // The poison as an error of who wants to use the model now.
+  Status Usable() const;
+};
+
+// PrintGraph for a whole model or a part of it (model_text.cc).
+Result<std::string> ModelText(const Graph& graph, const TextOptions& options);
+
+int64_t InitializerBytes(const Graph& graph);
+
+}  // namespace qrewrite

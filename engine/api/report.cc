@@ -1,0 +1,118 @@
+// The report as text for people and as JSON for machines.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/diagnostics.h"
+#include "qrewrite/rewrite.h"
+#include "qrewrite/version.h"
+
+namespace qrewrite {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Plural(int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string Bytes(int64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 3; ++unit) value /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+}  // namespace
+
+std::string RewriteWarning::Text() const {
+  std::string what = op + " ";
+  what += node.empty() ? fmt::format("(unnamed, output `{}`)", Printable(output))
+                       : fmt::format("`{}`", Printable(node));
+  return fmt::format("{}: {} (rule `{}`)", what, text, rule);
+}
+
+int64_t Report::Count(const std::string& report) const {
+  int64_t count = 0;
+  for (const RuleReport& rule : rules) count += rule.report == report ? rule.count : 0;
+  return count;
+}
+
+void Report::Add(const Report& later) {
+  sets.insert(sets.end(), later.sets.begin(), later.sets.end());
+  rules.insert(rules.end(), later.rules.begin(), later.rules.end());
+  warnings.insert(warnings.end(), later.warnings.begin(), later.warnings.end());
+  files.insert(files.end(), later.files.begin(), later.files.end());
+  rewrites += later.rewrites;
+  folded += later.folded;
+  removed += later.removed;
+  edits += later.edits;
+  nodes_after = later.nodes_after;
+  bytes_after = later.bytes_after;
+  changed |= later.changed;
+}
+
+std::string Report::Text() const {
+  std::string text;
+  size_t count_width = 1, rule_width = 0;
+  const auto label = [&](const RuleReport& rule) {
+    return sets.size() > 1 ? rule.set + "/" + rule.rule : rule.rule;
+  };
+  for (const RuleReport& rule : rules) {
+    count_width = std::max(count_width, std::to_string(rule.count).size());
+    rule_width = std::max(rule_width, label(rule).size());
+  }
+  for (const RuleReport& rule : rules) {
+    text += fmt::format("{:>{}}  {:<{}}", rule.count, count_width + 2, label(rule), rule_width);
+    if (rule.report != rule.rule) text += "  " + rule.report;
+    while (text.ends_with(' ')) text.pop_back();
+    text += '\n';
+  }
+  text += Plural(rewrites, "rewrite");
+  if (folded > 0) text += fmt::format(", {} folded", Plural(folded, "node"));
+  if (removed > 0) text += fmt::format(", {} unused removed", removed);
+  if (edits > 0) text += fmt::format(", {}", Plural(edits, "edit"));
+  if (!warnings.empty()) text += fmt::format(", {}", Plural(static_cast<int64_t>(warnings.size()), "warning"));
+  if (!changed) return text + ", nothing changed";
+  return text + fmt::format("; nodes {} -> {}, weights {} -> {}", nodes_before, nodes_after,
+                            Bytes(bytes_before), Bytes(bytes_after));
+}
+
+std::string Report::Json() const {
+  qrewrite::Json root = qrewrite::Json::object();
+  root["qrewrite"] = std::string(Version());
+  root["changed"] = changed;
+  root["sets"] = sets;
+  root["rewrites"] = rewrites;
+  root["folded"] = folded;
+  root["removed"] = removed;
+  root["edits"] = edits;
+  root["nodes"] = {{"before", nodes_before}, {"after", nodes_after}};
+  root["bytes"] = {{"before", bytes_before}, {"after", bytes_after}};
+  root["rules"] = qrewrite::Json::array();
+  std::map<std::string, int64_t> counts;
+  for (const RuleReport& rule : rules) {
+    counts[rule.report] += rule.count;
+    root["rules"].push_back(
+        {{"set", rule.set}, {"rule", rule.rule}, {"report", rule.report}, {"count", rule.count}});
+  }
+  root["counts"] = qrewrite::Json::object();
+  for (const auto& [name, count] : counts) root["counts"][name] = count;
+  root["warnings"] = qrewrite::Json::array();
+  for (const RewriteWarning& w : warnings) {
+    root["warnings"].push_back({{"set", w.set},
+                                {"rule", w.rule},
+                                {"text", w.text},
+                                {"op", w.op},
+                                {"node", w.node},
+                                {"output", w.output}});
+  }
+  root["files"] = qrewrite::Json::array();
+  for (const SideFile& file : files) root["files"].push_back(file.path);
+  // Names of a model may be any bytes.
+  return root.dump(2, ' ', /*ensure_ascii=*/true, qrewrite::Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace qrewrite

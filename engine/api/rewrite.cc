@@ -1,0 +1,84 @@
+#include "qrewrite/rewrite.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/api/model_impl.h"
+#include "engine/api/rules_impl.h"
+#include "engine/driver/driver.h"
+#include "engine/onnx_io/inference.h"
+#include "qrewrite/version.h"
+
+namespace qrewrite {
+namespace {
+
+#define QR_TEXT(x) #x
+#define QR_VERSION_TEXT(a, b, c) QR_TEXT(a) "." QR_TEXT(b) "." QR_TEXT(c)
+constexpr std::string_view kVersion =
+    QR_VERSION_TEXT(QREWRITE_VERSION_MAJOR, QREWRITE_VERSION_MINOR, QREWRITE_VERSION_PATCH);
+
+Report ToReport(RunResult result, const std::string& set) {
+  Report report{.sets = {set},
+                .rewrites = result.report.rewrites,
+                .folded = result.report.folded,
+                .removed = result.report.removed,
+                .edits = result.report.edits,
+                .nodes_before = result.report.nodes_before,
+                .nodes_after = result.report.nodes_after};
+  for (RuleCount& rule : result.report.rules) {
+    report.rules.push_back(
+        {std::move(rule.set), std::move(rule.rule), std::move(rule.report), rule.fired});
+  }
+  for (Finding& finding : result.report.warnings) {
+    report.warnings.push_back({set, std::move(finding.rule), std::move(finding.text),
+                               std::move(finding.op), std::move(finding.node),
+                               std::move(finding.output)});
+  }
+  for (SidecarFile& file : result.files) {
+    report.files.push_back({std::move(file.path), std::move(file.bytes)});
+  }
+  return report;
+}
+
+Status WarningsAsErrors(const Report& report) {
+  std::vector<Diagnostic> diagnostics;
+  for (const RewriteWarning& warning : report.warnings) {
+    diagnostics.push_back({.severity = Severity::kError, .message = warning.Text()});
+  }
+  return {StatusCode::kRefused, std::move(diagnostics)};
+}
+
+}  // namespace
+
+std::string_view Version() { return kVersion; }
+
+Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& options) {
+  Model::Impl& impl = model.impl();
+  QR_RETURN_IF_ERROR(impl.Usable());
+  Graph& graph = impl.file->graph();
+  if (impl.inference == nullptr) impl.inference = MakeOnnxInference();
+  const RunOptions run{.set = options.set,
+                       .verify = options.verify,
+                       .allow_partial = options.allow_partial,
+                       .max_rewrites = options.max_rewrites};
+  const RunContext context{.kernels = &rules.impl().kernels,
+                           .functions = &rules.impl().functions,
+                           .inference = impl.inference.get()};
+  const int64_t bytes_before = InitializerBytes(graph);
+  Result<RunResult> result = Run(graph, *rules.impl().set, run, context);
+  const auto fail = [&](Status status) {
+    // Parameters are looked at before anything is changed.
+    if (graph.changed() && status.code() != StatusCode::kUsage) impl.poison = status;
+    return status;
+  };
+  if (!result.ok()) return fail(result.status());
+  Report report = ToReport(*std::move(result), rules.name());
+  report.changed = report.rewrites + report.folded + report.removed + report.edits > 0;
+  report.bytes_before = bytes_before;
+  report.bytes_after = InitializerBytes(graph);
+  if (options.strict && !report.warnings.empty()) return fail(WarningsAsErrors(report));
+  return report;
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,133 @@
+#include "qrewrite/rules.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "engine/api/rules_impl.h"
+#include "engine/base/diagnostics.h"
+#include "engine/driver/rule_tests.h"
+#include "engine/onnx_io/inference.h"
+#include "engine/rule/loader.h"
+
+namespace qrewrite {
+namespace {
+
+std::string TypeName(const Param& param) {
+  switch (param.type) {
+    case ParamType::kBool: return "bool";
+    case ParamType::kInt: return "int";
+    case ParamType::kFloat: return "float";
+    case ParamType::kString: return "string";
+    case ParamType::kPath: return "path";
+    case ParamType::kRegex: return "regex";
+    case ParamType::kBytes: return "bytes";
+    case ParamType::kAny: break;
+  }
+  if (std::holds_alternative<bool>(param.default_value)) return "bool";
+  if (std::holds_alternative<int64_t>(param.default_value)) return "int";
+  if (std::holds_alternative<double>(param.default_value)) return "float";
+  return "string";
+}
+
+// A name that is neither a file nor a shipped rule set: what it may have been meant to be.
+Status NoSuchRules(const std::string& name) {
+  const std::string hint = DidYouMean(name, ShippedRuleNames());
+  return {StatusCode::kIo,
+          fmt::format("there is no file `{0}` and no shipped rule set of that name{1}",
+                      Printable(name), hint.empty() ? " (`qrewrite rules` lists them)" : "; " + hint)};
+}
+
+}  // namespace
+
+Rules::Rules(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+Result<Rules> Rules::Make(const std::string& path, const std::string* text,
+                          const LoadRulesOptions& options) {
+  auto impl = std::make_shared<Impl>();
+  impl->path = path;
+  LoadOptions load;
+  if (options.functions != nullptr) {
+    impl->functions = options.functions->impl_->functions;
+    impl->kernels = options.functions->impl_->kernels;
+    load.host_functions = options.functions->names();
+  } else {
+    impl->kernels = KernelRegistry::Builtin();
+  }
+  if (text != nullptr) {
+    QR_ASSIGN_OR_RETURN(impl->set, LoadRulesText(path, *text, load));
+  } else {
+    QR_ASSIGN_OR_RETURN(impl->set, LoadRules(path, load));
+  }
+  return Rules(std::move(impl));
+}
+
+Result<Rules> Rules::Load(const std::string& path_or_name, const LoadRulesOptions& options) {
+  const std::string path = FindRuleFile(path_or_name, options.search);
+  const bool is_name = path.find('/') == std::string::npos;
+  if (std::error_code error; is_name && !std::filesystem::exists(path, error)) return NoSuchRules(path);
+  return Make(path, nullptr, options);
+}
+
+Result<Rules> Rules::Parse(const std::string& name, const std::string& text,
+                           const LoadRulesOptions& options) {
+  return Make(name, &text, options);
+}
+
+const std::string& Rules::name() const { return impl_->set->name; }
+const std::string& Rules::summary() const { return impl_->set->summary; }
+const std::string& Rules::opset() const { return impl_->set->opset; }
+const std::string& Rules::path() const { return impl_->path; }
+
+bool Rules::HasParam(const std::string& name) const {
+  return impl_->set->FindParam(name) != nullptr;
+}
+
+std::vector<ParamInfo> Rules::params() const {
+  std::vector<ParamInfo> infos;
+  for (const Param& param : impl_->set->params) {
+    ParamInfo info{.name = param.name,
+                   .type = TypeName(param),
+                   .default_value = LiteralText(param.default_value),
+                   .one_of = {},
+                   .doc = param.doc};
+    for (const Literal& choice : param.one_of) info.one_of.push_back(LiteralText(choice));
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+std::vector<RuleInfo> Rules::rules() const {
+  std::vector<RuleInfo> infos;
+  for (const Rule& rule : impl_->set->rules) {
+    infos.push_back({.name = rule.name,
+                     .doc = rule.doc,
+                     .equivalence = rule.equivalence,
+                     .opset = rule.opset,
+                     .report = rule.report.empty() ? rule.name : rule.report,
+                     .tests = static_cast<int>(rule.tests.size())});
+  }
+  return infos;
+}
+
+std::vector<Diagnostic> Rules::Lint() const { return qrewrite::Lint(*impl_->set); }
+
+TestReport Rules::RunTests() const {
+  const std::unique_ptr<ShapeInference> inference = MakeOnnxInference();
+  const RunContext context{
+      .kernels = &impl_->kernels, .functions = &impl_->functions, .inference = inference.get()};
+  TestReport report;
+  for (RuleTestOutcome& outcome : RunRuleTests(*impl_->set, context)) {
+    ++(outcome.passed ? report.passed : report.failed);
+    report.results.push_back({.rule = std::move(outcome.rule),
+                              .test = std::move(outcome.test),
+                              .place = fmt::format("{}:{}", outcome.span.file, outcome.span.line),
+                              .passed = outcome.passed,
+                              .message = std::move(outcome.message)});
+  }
+  return report;
+}
+
+std::string RuleSchema() { return RuleFileSchema(); }
+
+}  // namespace qrewrite

@@ -1,0 +1,34 @@
+// What is behind Rules and FunctionRegistry.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/fold/kernel.h"
+#include "engine/match/interpreter.h"
+#include "engine/rule/ast.h"
+#include "qrewrite/functions.h"
+#include "qrewrite/rules.h"
+
+namespace qrewrite {
+
+struct FunctionRegistry::Impl {
+  HostFunctions functions;
+  KernelRegistry kernels = KernelRegistry::Builtin();
+};
+
+struct Rules::Impl {
+  std::string path;
+  std::shared_ptr<const RuleSet> set;
+  // Copies: whoever goes on adding to a registry does not change rules that are in use.
+  HostFunctions functions;
+  KernelRegistry kernels;
+};
+
+// The file that a name stands for, or `path_or_name` itself if it is none of a shipped rule set.
+std::string FindRuleFile(const std::string& path_or_name, const std::vector<std::string>& search);
+// Names of shipped rule sets, for did-you-mean.
+std::vector<std::string> ShippedRuleNames();
+
+}  // namespace qrewrite

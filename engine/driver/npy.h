@@ -1,0 +1,16 @@
+// NumPy's .npy format: one array. Used by npz.cc alone.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/tensor/tensor.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+// Errors are reasons without a file name: "Fortran order of strings", "the data is cut off".
+Result<Tensor> ParseNpy(std::string_view bytes);
+Result<std::string> MakeNpy(const Tensor& tensor);
+
+}  // namespace qrewrite

@@ -1,0 +1,161 @@
+#include "engine/driver/rule_tests.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "engine/text/graph_text.h"
+
+namespace qrewrite {
+namespace {
+
+std::vector<std::string_view> Lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string Indented(const std::string& text) {
+  std::string out;
+  for (const std::string_view line : Lines(text)) out += fmt::format("    {}\n", line);
+  return out;
+}
+
+std::string Show(const Graph& graph) { return PrintGraph(graph, graph.main()); }
+
+// One test, from its texts to a message about what went wrong.
+class TestRun {
+ public:
+  TestRun(const RuleSet& rules, const Rule* rule, const RuleTest& test, const RunContext& context)
+      : rules_(rules), rule_(rule), test_(test), context_(context) {}
+
+  // "" if the test passed.
+  std::string Message() {
+    BuildOptions build;
+    for (const auto& [domain, version] : test_.opset) build.opset[domain] = version;
+    if (const Status s = BuildGraph(test_.given, rules_.signatures, build, graph_); !s.ok()) {
+      return "`given` is no graph:\n" + s.message() + "\n";
+    }
+    graph_.ClearDirty();  // building counts as changing
+    given_ = Show(graph_);
+    const Result<RunResult> result = Run(graph_, rules_, Options(), context_);
+    if (!test_.error.empty()) return CompareError(result.status());
+    if (!result.ok()) {
+      return fmt::format("the run failed:\n{}\n  given:\n{}", result.status().message(),
+                         Indented(given_));
+    }
+    return test_.unchanged ? CompareUnchanged() : CompareExpected();
+  }
+
+ private:
+  RunOptions Options() const {
+    RunOptions options;
+    options.verify = true;
+    for (const auto& [name, value] : test_.set) options.set[name] = LiteralText(value);
+    options.only_rules = test_.rules;
+    if (test_.rules.empty() && !test_.whole_set && rule_ != nullptr) {
+      options.only_rules = {rule_->name};
+    }
+    return options;
+  }
+
+  std::string CompareError(const Status& status) {
+    if (status.ok()) {
+      return fmt::format("an error with `{}` was expected, but the run succeeded\n  given:\n{}  got:\n{}",
+                         test_.error, Indented(given_), Indented(Show(graph_)));
+    }
+    const std::string message = status.message();
+    if (message.find(test_.error) != std::string::npos) return "";
+    return fmt::format("an error with `{}` was expected, not\n{}\n", test_.error, message);
+  }
+
+  std::string CompareUnchanged() {
+    if (!graph_.changed()) return "";
+    return fmt::format("the graph was to stay as it is\n  given and got:\n{}",
+                       Indented(DiffLines(given_, Show(graph_))));
+  }
+
+  std::string CompareExpected() {
+    // What the run raised the imports to is what the expected graph is read at.
+    BuildOptions build;
+    build.opset = graph_.opset();
+    Graph expected;
+    if (const Status s = BuildGraph(*test_.expect, rules_.signatures, build, expected); !s.ok()) {
+      return fmt::format("`expect` is no graph at the opset of the result:\n{}\n  got:\n{}", s.message(),
+                         Indented(Show(graph_)));
+    }
+    std::string difference;
+    if (SameGraph(expected, graph_, rules_.signatures, &difference)) return "";
+    const std::string nothing = graph_.changed() ? "" : "nothing fired; ";
+    return fmt::format("{}{}\n  given:\n{}  expected (-) and got (+):\n{}", nothing, difference,
+                       Indented(given_), Indented(DiffLines(Show(expected), Show(graph_))));
+  }
+
+  const RuleSet& rules_;
+  const Rule* rule_;
+  const RuleTest& test_;
+  const RunContext& context_;
+  Graph graph_;
+  std::string given_;
+};
+
+}  // namespace
+
+std::vector<RuleTestOutcome> RunRuleTests(const RuleSet& rules, const RunContext& context) {
+  std::vector<RuleTestOutcome> outcomes;
+  const auto run = [&](const Rule* rule, const RuleTest& test) {
+    RuleTestOutcome outcome{.rule = rule != nullptr ? rule->name : "",
+                            .test = test.name,
+                            .span = test.place.span(),
+                            .message = TestRun(rules, rule, test, context).Message()};
+    outcome.passed = outcome.message.empty();
+    outcomes.push_back(std::move(outcome));
+  };
+  for (const Rule& rule : rules.rules) {
+    for (const RuleTest& test : rule.tests) run(&rule, test);
+  }
+  for (const RuleTest& test : rules.tests) run(nullptr, test);
+  return outcomes;
+}
+
+std::string LiteralText(const Literal& literal) {
+  if (const auto* s = std::get_if<std::string>(&literal)) return *s;
+  if (const auto* i = std::get_if<int64_t>(&literal)) return std::to_string(*i);
+  if (const auto* b = std::get_if<bool>(&literal)) return *b ? "true" : "false";
+  if (const auto* d = std::get_if<double>(&literal)) return fmt::format("{}", *d);
+  if (const auto* v = std::get_if<std::vector<int64_t>>(&literal)) return fmt::format("{}", fmt::join(*v, ","));
+  if (const auto* v = std::get_if<std::vector<std::string>>(&literal)) return fmt::format("{}", fmt::join(*v, ","));
+  return "";
+}
+
+std::string DiffLines(const std::string& before, const std::string& after) {
+  const std::vector<std::string_view> a = Lines(before), b = Lines(after);
+  // common[i][j]: how many lines a[i..] and b[j..] can share. Test graphs are small.
+  std::vector<std::vector<size_t>> common(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = a.size(); i-- > 0;) {
+    for (size_t j = b.size(); j-- > 0;) {
+      common[i][j] = a[i] == b[j] ? common[i + 1][j + 1] + 1
+                                  : std::max(common[i + 1][j], common[i][j + 1]);
+    }
+  }
+  std::string out;
+  size_t i = 0, j = 0;
+  while (i < a.size() || j < b.size()) {
+    if (i < a.size() && j < b.size() && a[i] == b[j]) {
+      out += fmt::format("  {}\n", a[i++]);
+      ++j;
+    } else if (i < a.size() && (j == b.size() || common[i + 1][j] >= common[i][j + 1])) {
+      out += fmt::format("- {}\n", a[i++]);
+    } else {
+      out += fmt::format("+ {}\n", b[j++]);
+    }
+  }
+  return out;
+}
+
+}  // namespace qrewrite

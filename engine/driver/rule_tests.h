@@ -1,0 +1,31 @@
+// The tests inside rule files: `given` is built, rewritten and compared with `expect`.
+//
+// External interface: RunRuleTests(). Shape inference comes with the context, because this layer does
+// not know the onnx library.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/driver/driver.h"
+
+namespace qrewrite {
+
+struct RuleTestOutcome {
+  std::string rule;     // "": a test of the whole file
+  std::string test;
+  SourceSpan span;
+  bool passed = false;
+  std::string message;  // of a failed one: what differs, and the graphs, over several lines
+};
+
+// Rules of included files bring their tests along. In order of the rules, then those of the file.
+std::vector<RuleTestOutcome> RunRuleTests(const RuleSet& rules, const RunContext& context);
+
+// A parameter's value as `--set` takes it; "" for none.
+std::string LiteralText(const Literal& literal);
+
+// Lines of `before` and `after`: common ones behind "  ", others behind "- " and "+ ".
+std::string DiffLines(const std::string& before, const std::string& after);
+
+}  // namespace qrewrite

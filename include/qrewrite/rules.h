@@ -1,0 +1,94 @@
+// Rules: a rule set, loaded from a rule file and checked.
+//
+// Thread-safety: immutable once loaded. Copies share the data; one Rules may be used by any number
+// of threads at once, each with a Model of its own.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "qrewrite/functions.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+struct LoadRulesOptions {
+  std::shared_ptr<const FunctionRegistry> functions;  // may be null; not changed any more from here on
+  std::vector<std::string> search;             // folders, before those of ShippedRuleFolders()
+};
+
+struct ParamInfo {
+  std::string name;
+  std::string type;           // bool, int, float, string, path, regex, bytes
+  std::string default_value;  // as `--set` takes it; "" if it has none
+  std::vector<std::string> one_of;
+  std::string doc;
+};
+
+struct RuleInfo {
+  std::string name;
+  std::string doc;
+  std::string equivalence;  // what the rule preserves: "exact", "approx(30dB)"; "" if not stated
+  std::string opset;        // ">=10"; "": any
+  std::string report;       // the counter it counts under
+  int tests = 0;
+};
+
+struct TestResult {
+  std::string rule;     // "": a test of the whole file
+  std::string test;
+  std::string place;    // "file:line"
+  bool passed = false;
+  std::string message;  // of a failed one: graphs and their difference, over several lines
+};
+
+struct TestReport {
+  std::vector<TestResult> results;
+  int passed = 0, failed = 0;
+};
+
+class Rules {
+ public:
+  // `path_or_name`: a file; or, without a slash and if there is no such file, the name of a rule set
+  // in one of the folders, with or without its ending. kInvalidRules: everything that is wrong in the
+  // file; kIo: it cannot be read.
+  static Result<Rules> Load(const std::string& path_or_name, const LoadRulesOptions& options = {});
+  // `text` as if it were the content of the file `name` (".json": JSON, else YAML).
+  static Result<Rules> Parse(const std::string& name, const std::string& text,
+                             const LoadRulesOptions& options = {});
+
+  const std::string& name() const;
+  const std::string& summary() const;
+  const std::string& opset() const;   // ">=10": what models must import; "": any
+  const std::string& path() const;    // of the file it was loaded from
+  std::vector<ParamInfo> params() const;
+  std::vector<RuleInfo> rules() const;  // in the order of the file, included ones first
+  bool HasParam(const std::string& name) const;
+
+  // Warnings: what is unused, untested, or may loop.
+  std::vector<Diagnostic> Lint() const;
+  // The tests inside the file.
+  TestReport RunTests() const;
+
+  struct Impl;                      // engine/api/rules_impl.h
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  explicit Rules(std::shared_ptr<const Impl> impl);
+  static Result<Rules> Make(const std::string& path, const std::string* text,
+                            const LoadRulesOptions& options);
+  std::shared_ptr<const Impl> impl_;
+};
+
+// Where shipped rule sets are looked for, in this order, existing folders only: $QREWRITE_RULES_DIR;
+// ../../rules and ../share/qrewrite/rules as seen from the program; where the library was installed;
+// the source tree it was built from.
+std::vector<std::string> ShippedRuleFolders();
+// Files of the rule sets there; of several with one name the one that is found first. Sorted by name.
+std::vector<std::string> ShippedRuleFiles();
+// The JSON Schema of rule files.
+std::string RuleSchema();
+
+}  // namespace qrewrite

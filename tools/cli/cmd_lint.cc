@@ -1,0 +1,44 @@
+// qrewrite lint RULES...: loads rule files and prints everything that is wrong or doubtful.
+#include <fmt/format.h>
+
+#include "qrewrite/rules.h"
+#include "tools/cli/arguments.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/exit_codes.h"
+#include "tools/cli/terminal.h"
+
+namespace qrewrite::cli {
+
+int RunLint(int argc, char** argv) {
+  std::vector<std::string> paths;
+  bool strict = false;
+  CLI::App app("Checks rule files and prints all findings; exit code 4 if there is an error.",
+               "qrewrite lint");
+  app.add_option("rules", paths, "rule files or names of shipped rule sets")->type_name("RULES");
+  app.add_flag("--strict", strict, "exit code 1 if there are warnings");
+  if (const auto code = Parse(app, argc, argv)) return *code;
+  if (paths.empty()) return UsageError(app, "a rule file is needed");
+
+  size_t errors = 0, warnings = 0;
+  int code = kExitOk;
+  for (const std::string& path : paths) {
+    const Result<Rules> rules = Rules::Load(path);
+    if (!rules.ok()) {
+      for (const Diagnostic& d : rules.status().diagnostics()) {
+        ++(d.severity == Severity::kError ? errors : warnings);
+      }
+      code = Fail(rules.status());
+      continue;
+    }
+    for (const Diagnostic& diagnostic : rules->Lint()) {
+      PrintDiagnostic(diagnostic);
+      ++warnings;
+    }
+  }
+  Print(fmt::format("{} error{}, {} warning{}\n", errors, errors == 1 ? "" : "s", warnings,
+                    warnings == 1 ? "" : "s"));
+  if (code != kExitOk) return code;
+  return strict && warnings > 0 ? kExitFindings : kExitOk;
+}
+
+}  // namespace qrewrite::cli

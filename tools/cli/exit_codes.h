@@ -1,0 +1,33 @@
+// Exit codes of the command; docs/exit_codes.md is the same table for people.
+#pragma once
+
+#include "qrewrite/status.h"
+
+namespace qrewrite::cli {
+
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitFindings = 1,      // --check: would change; test: failures; lint: warnings with --strict
+  kExitUsage = 2,
+  kExitRefused = 3,       // by a rule with `refuse:`, or warnings with --strict
+  kExitInvalidRules = 4,
+  kExitInvalidModel = 5,  // or beyond what this program does
+  kExitIo = 6,
+  kExitLimit = 7,
+};
+
+inline ExitCode ExitCodeOf(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk: return kExitOk;
+    case StatusCode::kUsage: return kExitUsage;
+    case StatusCode::kIo: return kExitIo;
+    case StatusCode::kInvalidModel: return kExitInvalidModel;
+    case StatusCode::kInvalidRules: return kExitInvalidRules;
+    case StatusCode::kRefused: return kExitRefused;
+    case StatusCode::kLimit: return kExitLimit;
+    case StatusCode::kUnsupported: return kExitInvalidModel;
+  }
+  return kExitInvalidModel;
+}
+
+}  // namespace qrewrite::cli

@@ -1,0 +1,49 @@
+// qrewrite: the command. `qrewrite --rules R model.onnx` rewrites; a word as first argument is a
+// sub-command.
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "tools/cli/commands.h"
+#include "tools/cli/exit_codes.h"
+#include "tools/cli/terminal.h"
+
+namespace qrewrite::cli {
+
+std::span<const Command> Commands() {
+  static constexpr Command kCommands[] = {
+      {"show", "print a model, or a part of it, as text", RunShow},
+      {"test", "run the tests inside rule files", RunTest},
+      {"lint", "check rule files and print all findings", RunLint},
+      {"rules", "list the shipped rule sets, or describe one", RunRules},
+      {"schema", "print the JSON Schema of rule files", RunSchema},
+      {"version", "print the version", RunVersion},
+  };
+  return kCommands;
+}
+
+namespace {
+
+int Main(int argc, char** argv) {
+  for (const Command& command : Commands()) {
+    if (argc > 1 && std::string_view(argv[1]) == command.name) return command.run(argc - 1, argv + 1);
+  }
+  return RunRewrite(argc, argv);
+}
+
+}  // namespace
+}  // namespace qrewrite::cli
+
+int main(int argc, char** argv) {
+  using namespace qrewrite::cli;
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of a write, not a signal
+  try {
+    const int code = Main(argc, argv);
+    const int flushed = FlushOutput();
+    return code != kExitOk ? code : flushed;
+  } catch (const std::exception& e) {  // memory ran out, for example
+    std::fprintf(stderr, "error: %s\n", e.what());
+    return kExitLimit;
+  }
+}

@@ -1,0 +1,98 @@
+#include "tools/cli/paths.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include <sys/stat.h>
+
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
+
+namespace qrewrite::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "a/model.onnx" and `ezkl` -> "a/model.ezkl.onnx".
+std::string DefaultOutput(const std::string& input, const std::vector<Rules>& sets) {
+  fs::path path(input);
+  const std::string ending = path.extension() == ".onnx" ? ".onnx" : "";
+  std::string name = ending.empty() ? path.filename().string() : path.stem().string();
+  for (const Rules& rules : sets) name += "." + rules.name();
+  return path.replace_filename(name + ".onnx").string();
+}
+
+// The file that a link leads to: writing must not replace the link.
+std::string BehindLinks(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_symlink(path, error)) return path;
+  const fs::path target = fs::canonical(path, error);
+  return !error && fs::is_regular_file(target, error) ? target.string() : path;
+}
+
+Status NotOver(const std::string& output, std::string_view what, const std::string& protected_file,
+               std::string_view is) {
+  if (!SameFile(output, protected_file)) return {};
+  return {StatusCode::kUsage, fmt::format("{} `{}` is {}", what, Printable(output, 1000), is)};
+}
+
+Status CheckTarget(const std::string& path, std::string_view what, const std::string& input,
+                   const std::vector<Rules>& sets) {
+  QR_RETURN_IF_ERROR(NotOver(path, what, input, "the model itself; --in-place replaces it"));
+  for (const Rules& rules : sets) QR_RETURN_IF_ERROR(NotOver(path, what, rules.path(), "a rule file"));
+  return {};
+}
+
+Status WriteToStdout(Model& model) {
+  QR_ASSIGN_OR_RETURN(const std::string bytes, model.Serialize());
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0) {
+    return {StatusCode::kIo, fmt::format("cannot write to standard output: {}", std::strerror(errno))};
+  }
+  return {};
+}
+
+}  // namespace
+
+bool SameFile(const std::string& a, const std::string& b) {
+  struct stat first = {}, second = {};
+  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+Result<OutputPaths> ChooseOutput(const std::string& input, const std::string& output, bool in_place,
+                                 bool check, const std::string& json,
+                                 const std::vector<Rules>& sets) {
+  OutputPaths paths{.in_place = in_place};
+  if (!json.empty() && json != "-") QR_RETURN_IF_ERROR(CheckTarget(json, "the report", input, sets));
+  if (check) return paths;
+  if (in_place) {
+    paths.model = BehindLinks(input);
+    return paths;
+  }
+  paths.model = output.empty() ? DefaultOutput(input, sets) : output;
+  if (paths.model == "-") return paths;
+  QR_RETURN_IF_ERROR(CheckTarget(paths.model, "the output", input, sets));
+  if (paths.model == json || SameFile(paths.model, json)) {
+    return Status(StatusCode::kUsage, "the output and the report are one file");
+  }
+  paths.model = BehindLinks(paths.model);
+  return paths;
+}
+
+Status SaveModel(Model& model, const OutputPaths& paths, const std::string& input,
+                 std::vector<SideFile> files) {
+  for (const SideFile& file : files) {
+    QR_RETURN_IF_ERROR(NotOver(file.path, "the file", input, "the model itself"));
+    if (file.path == paths.model || SameFile(file.path, paths.model)) {
+      return {StatusCode::kUsage, fmt::format("`{}` is to be written twice", Printable(file.path, 1000))};
+    }
+  }
+  if (paths.model != "-") return model.Save(paths.model, {.side_files = std::move(files)});
+  QR_RETURN_IF_ERROR(WriteToStdout(model));
+  return WriteSideFiles(files);
+}
+
+}  // namespace qrewrite::cli

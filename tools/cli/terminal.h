@@ -1,0 +1,29 @@
+// What the command prints: results on standard output, everything else on standard error. Colours only
+// on a terminal, and not if NO_COLOR is set.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "qrewrite/diagnostic.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite::cli {
+
+void Print(std::string_view text);  // to standard output
+void SendReportsToStderr();         // from now on Print() writes there: standard output is the model
+void Note(std::string_view text);   // to standard error
+
+void PrintDiagnostic(const Diagnostic& diagnostic);  // to standard error
+// Prints what `status` says; returns its exit code.
+int Fail(const Status& status);
+int Fail(StatusCode code, std::string message);
+
+// kExitOk; or kExitIo if standard output could not be written (silently if a pipe was closed).
+int FlushOutput();
+
+enum class Colour { kRed, kGreen, kYellow, kBold };
+// `text` in that colour if standard output (standard error) takes colours.
+std::string Painted(Colour colour, std::string_view text, bool on_stderr = false);
+
+}  // namespace qrewrite::cli
