@@ -66,9 +66,8 @@ bool ParseOpsetRange(std::string_view text, int64_t& min, int64_t& max) {
     while (!text.empty() && (text[0] == ' ' || text[0] == ',')) text.remove_prefix(1);
   };
   for (skip(); !text.empty(); skip()) {
-    const size_t length = text.substr(0, 1).find_first_of("<>=") == 0
-                              ? (text.substr(1, 1) == "=" ? 2 : 1)
-                              : 0;
+    const size_t length =
+        text.substr(0, 1).find_first_of("<>=") == 0 ? (text.substr(1, 1) == "=" ? 2 : 1) : 0;
     const std::string_view op = text.substr(0, length);
     text.remove_prefix(length);
     while (!text.empty() && text[0] == ' ') text.remove_prefix(1);
@@ -77,9 +76,12 @@ bool ParseOpsetRange(std::string_view text, int64_t& min, int64_t& max) {
     if (read.ec != std::errc() || version < 0 || version > INT32_MAX) return false;
     text.remove_prefix(read.ptr - text.data());
     if (!text.empty() && text[0] != ' ' && text[0] != ',') return false;
-    if (op == ">=" || op == "==") min = std::max(min, version);
-    else if (op == ">") min = std::max(min, version + 1);
-    else if (op != "<=" && op != "<") return false;
+    if (op == ">=" || op == "==")
+      min = std::max(min, version);
+    else if (op == ">")
+      min = std::max(min, version + 1);
+    else if (op != "<=" && op != "<")
+      return false;
     if (op == "<=" || op == "==") max = std::min(max, version);
     if (op == "<") max = std::min(max, version - 1);
     any = true;

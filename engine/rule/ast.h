@@ -1,5 +1,5 @@
-// RuleSet: the checked form of a rule file with everything it includes. What a name means is settled
-// here; how a pattern is searched for is the matcher's business (engine/match/plan.h).
+// RuleSet: the checked form of a rule file with everything it includes. What a name means is
+// settled here; how a pattern is searched for is the matcher's business (engine/match/plan.h).
 //
 // Immutable once loaded, and shareable between threads.
 #pragma once
@@ -23,12 +23,13 @@ namespace qrewrite {
 using Literal = std::variant<std::monostate, bool, int64_t, double, std::string,
                              std::vector<int64_t>, std::vector<std::string>>;
 
-enum class ParamType { kAny, kBool, kInt, kFloat, kString, kPath, kRegex, kBytes };  // kBytes: 64MiB
+// kBytes: 64MiB
+enum class ParamType { kAny, kBool, kInt, kFloat, kString, kPath, kRegex, kBytes };
 
 struct Param {
   std::string name;
   ParamType type = ParamType::kAny;
-  Literal default_value;             // monostate: absent
+  Literal default_value;  // monostate: absent
   std::vector<Literal> one_of;
   std::string doc;
   Place place;
@@ -65,9 +66,9 @@ struct Case;
 
 // What a case or a rule leads to.
 struct Outcome {
-  std::optional<Arg> is;          // a value: `=> x`, `is:`
+  std::optional<Arg> is;            // a value: `=> x`, `is:`
   std::optional<BodyText> replace;  // statements
-  std::vector<Case> cases;        // `cases:`
+  std::vector<Case> cases;          // `cases:`
 };
 
 struct Case {
@@ -91,21 +92,21 @@ struct RuleTest {
   BodyText given;
   bool unchanged = false;
   std::optional<BodyText> expect;
-  std::string error;                        // `expect: {error: "text"}`: the run fails with this in its message
-  std::map<std::string, Literal> set;       // parameters
-  std::map<std::string, int64_t> opset;     // default {"": 21}
-  std::vector<std::string> rules;           // empty: the rule the test stands in, alone
-  bool whole_set = false;                   // test of the file: all phases run
+  std::string error;  // `expect: {error: "text"}`: the run fails with this in its message
+  std::map<std::string, Literal> set;    // parameters
+  std::map<std::string, int64_t> opset;  // default {"": 21}
+  std::vector<std::string> rules;        // empty: the rule the test stands in, alone
+  bool whole_set = false;                // test of the file: all phases run
   Place place;
 };
 
 struct Rule {
   std::string name;
   std::string doc;
-  std::string equivalence;   // exact, ulp(n), lsb(n), approx(dB), rescaled; "" if not stated
-  std::string report;        // counter; "" : the rule's name
-  std::string opset;         // ">=10", ">=7 <13"; "": any
-  std::map<std::string, std::string> opsets;   // other domains
+  std::string equivalence;  // exact, ulp(n), lsb(n), approx(dB), rescaled; "" if not stated
+  std::string report;       // counter; "" : the rule's name
+  std::string opset;        // ">=10", ">=7 <13"; "": any
+  std::map<std::string, std::string> opsets;     // other domains
   int64_t opset_min = 0, opset_max = INT64_MAX;  // parsed `opset`
   BodyText match;
   std::vector<ExprPtr> where;
@@ -115,7 +116,7 @@ struct Rule {
   std::optional<std::string> refuse;
   std::optional<std::string> warn;
   bool share = true;
-  std::vector<std::pair<std::string, ExprPtr>> retype;   // matched value -> dtype
+  std::vector<std::pair<std::string, ExprPtr>> retype;  // matched value -> dtype
   // record: table -> columns; `of` is the value that orders the rows.
   std::vector<std::pair<std::string, std::vector<std::pair<std::string, ExprPtr>>>> record;
   std::vector<RuleTest> tests;
@@ -127,28 +128,28 @@ enum class PhaseKind { kRules, kFold, kToOpset, kWriteDefaults, kWriteShapes, kR
 struct Phase {
   std::string name;
   PhaseKind kind = PhaseKind::kRules;
-  ExprPtr when;                      // over parameters and `opset`; null: always
-  std::vector<std::string> rules;    // kRules, kToOpset: names in order of trial
+  ExprPtr when;                    // over parameters and `opset`; null: always
+  std::vector<std::string> rules;  // kRules, kToOpset: names in order of trial
   ExprPtr to_opset;
-  std::vector<OpPattern> ops;        // kWriteDefaults; kFold: empty = all
-  std::string rename;                // character class: "A-Za-z0-9_"
+  std::vector<OpPattern> ops;                 // kWriteDefaults; kFold: empty = all
+  std::string rename;                         // character class: "A-Za-z0-9_"
   std::shared_ptr<const struct RuleSet> use;  // kUse: the phases of that rule set
   Place place;
 };
 
 struct ConstantsConfig {
-  std::vector<OpPattern> keep;       // never folded, and no constants to const()
-  ExprPtr max_bytes;                 // of one folded tensor
+  std::vector<OpPattern> keep;  // never folded, and no constants to const()
+  ExprPtr max_bytes;            // of one folded tensor
 };
 
 // A file written after all phases from recorded rows.
 struct WriteSpec {
   ExprPtr when;
-  std::string file;                  // "{sidecar}/sidecar.json": parameters in braces
-  std::vector<std::string> json;     // tables that become a JSON object
-  ExprPtr from;                      // a parameter: an .npz file
+  std::string file;               // "{sidecar}/sidecar.json": parameters in braces
+  std::vector<std::string> json;  // tables that become a JSON object
+  ExprPtr from;                   // a parameter: an .npz file
   std::string table;
-  ExprPtr npz;                       // over `array` and the columns of the row
+  ExprPtr npz;  // over `array` and the columns of the row
   Place place;
 };
 
@@ -157,19 +158,20 @@ struct RuleSet {
   std::string summary;
   std::string doc;
   std::string opset;
-  std::map<std::string, std::string> opsets;   // other domains
+  std::map<std::string, std::string> opsets;  // other domains
   int64_t opset_min = 0, opset_max = INT64_MAX;
   std::vector<Param> params;
   std::vector<OpSet> sets;
   Signatures signatures{&Signatures::Builtin()};
-  std::vector<OpName> private_ops;    // signatures of this file whose domain is private to rules (`qr`)
+  std::vector<OpName>
+      private_ops;  // signatures of this file whose domain is private to rules (`qr`)
   std::vector<Definition> definitions;
   std::vector<Phase> phases;
-  std::vector<Rule> rules;            // includes first, then file order
+  std::vector<Rule> rules;  // includes first, then file order
   ConstantsConfig constants;
-  bool check_types = true;            // `types: unchecked` clears it
+  bool check_types = true;  // `types: unchecked` clears it
   std::vector<WriteSpec> writes;
-  std::vector<RuleTest> tests;        // of the whole set
+  std::vector<RuleTest> tests;  // of the whole set
 
   // Keeps the texts alive that places point into; the first is the file that was loaded, the others
   // are what it includes.

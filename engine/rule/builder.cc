@@ -109,7 +109,8 @@ void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
   if (const DocNode* params = map.Get("params")) {
     for (const DocEntry& entry : params->entries) {
       auto param = reader_.ReadParam(entry);
-      if (param) Merge(parts.params, *std::move(param), entry.name(), file, entry.key.place, '.', parts);
+      if (param)
+        Merge(parts.params, *std::move(param), entry.name(), file, entry.key.place, '.', parts);
     }
   }
   if (const DocNode* sets = map.Get("sets")) {
@@ -130,7 +131,8 @@ void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
       auto definition = reader_.Define(entry);
       if (!definition) continue;
       std::string name = definition->head.name;
-      Merge(parts.definitions, *std::move(definition), std::move(name), file, entry.key.place, '$', parts);
+      Merge(parts.definitions, *std::move(definition), std::move(name), file, entry.key.place, '$',
+            parts);
     }
   }
   if (const DocNode* rules = map.Get("rules")) {
@@ -152,14 +154,14 @@ void SetBuilder::AddMembers(const std::vector<Owned<RawSet>>& sets, const RawSet
       out.members.push_back(member.member);
       continue;
     }
-    const auto other = std::find_if(sets.begin(), sets.end(), [&](const Owned<RawSet>& s) {
-      return s.name == member.nested;
-    });
+    const auto other = std::find_if(
+        sets.begin(), sets.end(), [&](const Owned<RawSet>& s) { return s.name == member.nested; });
     if (other == sets.end()) {
       std::vector<std::string> names;
       for (const Owned<RawSet>& s : sets) names.push_back(s.name);
-      sink_.Error(member.member.place, code::kUnknownSet,
-                  fmt::format("there is no set `@{}`", Printable(member.nested, 60)))
+      sink_
+          .Error(member.member.place, code::kUnknownSet,
+                 fmt::format("there is no set `@{}`", Printable(member.nested, 60)))
           .hint = DidYouMean(member.nested, names);
       continue;
     }
@@ -195,8 +197,9 @@ void SetBuilder::ReadHead(const Mapping& map, RuleSet& set) {
     const std::string& text = types->text.text;
     set.check_types = text != "unchecked";
     if (text != "unchecked" && text != "checked") {
-      sink_.Error(types->place, code::kBadValue,
-                  fmt::format("`types` is `checked` or `unchecked`, here is {}", Describe(*types)))
+      sink_
+          .Error(types->place, code::kBadValue,
+                 fmt::format("`types` is `checked` or `unchecked`, here is {}", Describe(*types)))
           .hint = DidYouMean(text, std::vector<std::string>{"checked", "unchecked"});
     }
   }

@@ -1,9 +1,9 @@
 // SetBuilder: a file and what it includes -> one RuleSet, in which every name means one thing.
 //
-// A file's own definitions, sets, parameters, rules and signatures replace those of the same name that it
-// includes, directly or not. Two includes that bring different things under one name are tolerated
-// until the name is needed: such names are `ambiguous`, and using one is an error (check.h). Rules and
-// definitions of included files that nothing of this file needs are dropped.
+// A file's own definitions, sets, parameters, rules and signatures replace those of the same name
+// that it includes, directly or not. Two includes that bring different things under one name are
+// tolerated until the name is needed: such names are `ambiguous`, and using one is an error
+// (check.h). Rules and definitions of included files that nothing of this file needs are dropped.
 #pragma once
 
 #include <map>
@@ -47,8 +47,8 @@ class SetBuilder {
 
   void AddFile(RuleFile* file, Parts& parts);
   template <class T>
-  void Merge(std::vector<Owned<T>>& list, T item, std::string key, const RuleFile* file, Place place,
-             char sigil, Parts& parts);
+  void Merge(std::vector<Owned<T>>& list, T item, std::string key, const RuleFile* file,
+             Place place, char sigil, Parts& parts);
   void ResolveSets(Parts& parts, RuleSet& set);
   void AddMembers(const std::vector<Owned<RawSet>>& sets, const RawSet& raw,
                   std::vector<std::string>& open, OpSet& out);
@@ -56,7 +56,8 @@ class SetBuilder {
   void ReadPhases(const Mapping& map, RuleFile* file, RuleSet& set);
   void ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set);
   std::vector<std::string> RuleNames(const DocNode& node, const RuleSet& set);
-  std::vector<OpPattern> Operators(const DocNode& node, const RuleSet& set);  // notes them in written_
+  std::vector<OpPattern> Operators(const DocNode& node,
+                                   const RuleSet& set);  // notes them in written_
   std::shared_ptr<const RuleSet> Used(const DocNode& node, RuleFile* file);
 
   const LoadOptions& options_;

@@ -46,16 +46,18 @@ std::vector<std::string> SetBuilder::RuleNames(const DocNode& node, const RuleSe
   for (const Rule& rule : set.rules) known.push_back(rule.name);
   if (node.is_scalar()) {
     if (node.text.text == "all") return known;
-    sink_.Error(node.place, code::kBadValue,
-                fmt::format("`all` or a list is expected, here is {}", Describe(node)))
+    sink_
+        .Error(node.place, code::kBadValue,
+               fmt::format("`all` or a list is expected, here is {}", Describe(node)))
         .hint = "a list of one: [" + node.text.text + "]";
     return names;
   }
   for (const DocNode& item : node.items) {
     const std::string& name = item.text.text;
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      sink_.Error(item.place, code::kUnknownRule,
-                  fmt::format("there is no rule `{}`", Printable(name, 60)))
+      sink_
+          .Error(item.place, code::kUnknownRule,
+                 fmt::format("there is no rule `{}`", Printable(name, 60)))
           .hint = DidYouMean(name, known);
     } else if (std::find(names.begin(), names.end(), name) != names.end()) {
       sink_.Error(item.place, code::kDuplicateKey,
@@ -71,8 +73,9 @@ std::vector<OpPattern> SetBuilder::Operators(const DocNode& node, const RuleSet&
   std::vector<OpPattern> ops;
   if (node.is_scalar()) {
     if (node.text.text != "all") {
-      sink_.Error(node.place, code::kBadValue,
-                  fmt::format("`all` or a list is expected, here is {}", Describe(node)))
+      sink_
+          .Error(node.place, code::kBadValue,
+                 fmt::format("`all` or a list is expected, here is {}", Describe(node)))
           .hint = "a list of one: [" + node.text.text + "]";
     }
     return ops;
@@ -88,7 +91,9 @@ std::vector<OpPattern> SetBuilder::Operators(const DocNode& node, const RuleSet&
     if (other == nullptr) {
       std::vector<std::string> names;
       for (const OpSet& s : set.sets) names.push_back(s.name);
-      sink_.Error(item.place, code::kUnknownSet, fmt::format("there is no set `@{}`", Printable(name, 60)))
+      sink_
+          .Error(item.place, code::kUnknownSet,
+                 fmt::format("there is no set `@{}`", Printable(name, 60)))
           .hint = DidYouMean(name, names);
       continue;
     }
@@ -106,8 +111,9 @@ std::shared_ptr<const RuleSet> SetBuilder::Used(const DocNode& node, RuleFile* f
     if (f->name == node.text.text) found = f;
   }
   if (found != nullptr) return Build(found);
-  sink_.Error(node.place, code::kUnknownRule,
-              fmt::format("no included file is the rule set {}", Describe(node)))
+  sink_
+      .Error(node.place, code::kUnknownRule,
+             fmt::format("no included file is the rule set {}", Describe(node)))
       .hint = DidYouMean(node.text.text, names);
   return nullptr;
 }
@@ -118,7 +124,8 @@ void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set) {
                                 ? fmt::format("phase `{}`", Printable(named->value.text.text, 60))
                                 : "a phase";
   const Mapping map(node, FieldKind::kPhase, owner, sink_);
-  Phase phase{.name = reader_.Name(map.Get("name")), .place = named ? named->value.place : node.place};
+  Phase phase{.name = reader_.Name(map.Get("name")),
+              .place = named ? named->value.place : node.place};
   std::vector<std::string_view> keys;
   for (const PhaseKey& row : kPhaseKeys) {
     if (node.is_map() && node.Find(row.key) == nullptr) continue;
@@ -128,9 +135,11 @@ void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set) {
   }
   if (!node.is_map()) return;
   if (keys.size() != 1) {
-    sink_.Error(phase.place, code::kExclusive,
-                keys.empty() ? fmt::format("{} does nothing", owner)
-                             : fmt::format("{} does more than one thing: {}", owner, fmt::join(keys, ", ")))
+    sink_
+        .Error(phase.place, code::kExclusive,
+               keys.empty()
+                   ? fmt::format("{} does nothing", owner)
+                   : fmt::format("{} does more than one thing: {}", owner, fmt::join(keys, ", ")))
         .hint = "one of rules, fold, to_opset, write_defaults, write_shapes, rename, use";
   }
   phase.when = reader_.Condition(map.Get("when"));
@@ -140,20 +149,23 @@ void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set) {
     if (const DocNode* ops = map.Get(key)) phase.ops = Operators(*ops, set);
   }
   if (const DocNode* all = map.Get("write_shapes"); all && all->text.text != "all") {
-    sink_.Error(all->place, code::kBadValue, fmt::format("`all` is expected, here is {}", Describe(*all)));
+    sink_.Error(all->place, code::kBadValue,
+                fmt::format("`all` is expected, here is {}", Describe(*all)));
   }
   if (const DocNode* rename = map.Get("rename")) {
     phase.rename = rename->text.text;
     if (!IsCharacterClass(phase.rename)) {
-      sink_.Error(rename->place, code::kBadValue,
-                  fmt::format("{} is no class of characters", Describe(*rename)))
+      sink_
+          .Error(rename->place, code::kBadValue,
+                 fmt::format("{} is no class of characters", Describe(*rename)))
           .hint = "as A-Za-z0-9_";
     }
   }
   if (const DocNode* use = map.Get("use")) phase.use = Used(*use, file);
   for (const Phase& before : set.phases) {
     if (before.name != phase.name || phase.name.empty()) continue;
-    sink_.Error(phase.place, code::kDuplicateKey, fmt::format("there is a phase `{}` already", phase.name));
+    sink_.Error(phase.place, code::kDuplicateKey,
+                fmt::format("there is a phase `{}` already", phase.name));
   }
   set.phases.push_back(std::move(phase));
 }

@@ -37,6 +37,7 @@ RuleChecker::RuleChecker(const CheckInput& input, DiagnosticSink& sink)
     : input_(input), set_(input.set), sink_(sink), ops_(input.set, sink) {}
 
 void RuleChecker::Run() {
+  CheckParams();
   CheckSets();
   CheckSignatures();
   for (const Definition& definition : set_.definitions) CheckDefinition(definition);
@@ -51,9 +52,18 @@ void RuleChecker::NeedUnambiguous(char sigil, std::string_view name, const Place
   const auto found = input_.ambiguous.find(sigil + std::string(name));
   if (found == input_.ambiguous.end()) return;
   const std::string shown = sigil == '$' || sigil == '@' ? found->first : std::string(name);
-  sink_.Error(place, code::kAmbiguousInclude,
-              fmt::format("`{}` means different things in {}", shown, found->second))
+  sink_
+      .Error(place, code::kAmbiguousInclude,
+             fmt::format("`{}` means different things in {}", shown, found->second))
       .hint = "define it in this file";
+}
+
+void RuleChecker::CheckParams() {
+  for (const Param& param : set_.params) {
+    const auto* text = std::get_if<std::string>(&param.default_value);
+    if (param.type != ParamType::kRegex || text == nullptr) continue;
+    CheckPattern(*text, param.place, fmt::format("parameter `{}`", param.name));
+  }
 }
 
 void RuleChecker::CheckSets() {
@@ -75,7 +85,8 @@ void RuleChecker::CheckSignatures() {
     Owner owner{.text = fmt::format("signature `{}`", raw.signature.op.text()), .fact = true};
     Scope scope;
     const auto add = [&](const std::string& name, NameInfo::Kind kind, bool list) {
-      if (scope.Find(name) == nullptr) scope.Add(name, {.kind = kind, .place = raw.place, .list = list});
+      if (scope.Find(name) == nullptr)
+        scope.Add(name, {.kind = kind, .place = raw.place, .list = list});
     };
     for (const FormalValue& input : raw.signature.inputs) {
       add(input.name, NameInfo::Kind::kValue, input.arity == Arity::kVariadic);
@@ -127,7 +138,9 @@ void RuleChecker::CheckWrites() {
   for (const WriteSpec& write : set_.writes) {
     const auto need_table = [&](const std::string& table) {
       if (tables.contains(table)) return;
-      sink_.Error(write.place, code::kUnknownTable, fmt::format("no rule records rows of `{}`", table))
+      sink_
+          .Error(write.place, code::kUnknownTable,
+                 fmt::format("no rule records rows of `{}`", table))
           .hint = DidYouMean(table, names);
     };
     for (const std::string& table : write.json) need_table(table);
@@ -154,8 +167,9 @@ void RuleChecker::CheckSettings(const RuleTest& test) {
     const bool listed =
         allowed.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end();
     if (FitsParam(*param, value) && listed) continue;
-    sink_.Error(test.place, code::kBadValue,
-                fmt::format("test `{}` sets parameter `{}` to a value it cannot have", test.name, name));
+    sink_.Error(
+        test.place, code::kBadValue,
+        fmt::format("test `{}` sets parameter `{}` to a value it cannot have", test.name, name));
   }
 }
 

@@ -1,7 +1,8 @@
 // CheckRuleSet: everything about a rule set that can be told without a model. All faults at once.
 //
-// One namespace a rule: values, attributes, lists and labels that its match binds, and its `let`s. A
-// definition is checked once for itself; what it may be used for (pattern, template, fact) is its Role.
+// One namespace a rule: values, attributes, lists and labels that its match binds, and its `let`s.
+// A definition is checked once for itself; what it may be used for (pattern, template, fact) is its
+// Role.
 #pragma once
 
 #include <map>

@@ -28,16 +28,21 @@ bool RuleChecker::DefineOut(const OutArg& out, const std::vector<OutArg>* result
   }
   if (info->kind == Kind::kValue && info->output && results == nullptr) {
     if (!info->quantified) return true;
-    sink_.Error(out.place, code::kRedefines,
-                fmt::format("`{}` is the output of a step that may be missing or repeat; {} cannot redefine it",
-                            out.name, owner.text))
+    sink_
+        .Error(
+            out.place, code::kRedefines,
+            fmt::format(
+                "`{}` is the output of a step that may be missing or repeat; {} cannot redefine it",
+                out.name, owner.text))
         .hint = "redefine what reads it";
     return true;
   }
-  sink_.Error(out.place, code::kRedefines,
-              info->kind == Kind::kValue && results == nullptr
-                  ? fmt::format("`{}` is read by the match of {}, not made by it", out.name, owner.text)
-                  : fmt::format("`{}` has a meaning already in {}", out.name, owner.text))
+  sink_
+      .Error(
+          out.place, code::kRedefines,
+          info->kind == Kind::kValue && results == nullptr
+              ? fmt::format("`{}` is read by the match of {}, not made by it", out.name, owner.text)
+              : fmt::format("`{}` has a meaning already in {}", out.name, owner.text))
       .hint = info->kind == Kind::kValue ? "only outputs of the match can be redefined"
                                          : "take another name";
   return true;
@@ -81,7 +86,8 @@ void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* res
     Diagnostic& d = sink_.Error(body.stmts.front().place, code::kRedefines,
                                 fmt::format("{} redefines no output of its match", owner.text));
     d.hint = DidYouMean(body.stmts.front().outs.front().name, outputs);
-    if (d.hint.empty() && !outputs.empty()) d.hint = fmt::format("outputs: {}", fmt::join(outputs, ", "));
+    if (d.hint.empty() && !outputs.empty())
+      d.hint = fmt::format("outputs: {}", fmt::join(outputs, ", "));
     return;
   }
   for (const Stmt& stmt : body.stmts) {
@@ -92,7 +98,8 @@ void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* res
     }
     if (used || stmt.outs.empty()) continue;
     sink_.Error(stmt.outs.front().place, code::kUnread,
-                fmt::format("`{}` is made, but nothing in {} reads it", stmt.outs.front().name, owner.text));
+                fmt::format("`{}` is made, but nothing in {} reads it", stmt.outs.front().name,
+                            owner.text));
   }
 }
 
@@ -101,7 +108,8 @@ void RuleChecker::CheckBuildArg(const Arg& arg, Scope& scope, Owner& owner,
   if (!arg.value) return;
   if (arg.optional) {
     sink_.Error(arg.place, code::kForm,
-                fmt::format("`?` belongs in a match; what is absent is left out by itself ({})", owner.text));
+                fmt::format("`?` belongs in a match; what is absent is left out by itself ({})",
+                            owner.text));
   }
   const Expr& value = *arg.value;
   if (arg.repeated && value.kind == Expr::Kind::kName && value.text == "_") {
@@ -118,7 +126,8 @@ void RuleChecker::CheckBuildArg(const Arg& arg, Scope& scope, Owner& owner,
       type == ExprType::kChain || type == ExprType::kDType) {
     // A template may be handed anything; an operator takes values.
     if (outs == nullptr) return;
-    sink_.Error(value.place, code::kType, fmt::format("this is no value of a graph ({})", owner.text));
+    sink_.Error(value.place, code::kType,
+                fmt::format("this is no value of a graph ({})", owner.text));
   }
 }
 

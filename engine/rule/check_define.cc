@@ -58,7 +58,8 @@ void RuleChecker::CheckDefinition(const Definition& definition) {
 void RuleChecker::CheckPatternCase(const Definition& definition, const Case& c, Owner& owner) {
   const DefinitionHead& head = definition.head;
   if (!c.match) {
-    sink_.Error(c.place, code::kForm, fmt::format("a case of {} has neither pattern nor result", owner.text));
+    sink_.Error(c.place, code::kForm,
+                fmt::format("a case of {} has neither pattern nor result", owner.text));
     return;
   }
   Scope scope;
@@ -87,8 +88,9 @@ void RuleChecker::CheckPatternCase(const Definition& definition, const Case& c, 
     const std::string hint = DidYouMean(param, scope.Names());
     scope.Add(param, {.kind = Kind::kParam, .place = head.place});
     if (elsewhere) continue;
-    sink_.Error(c.place, code::kUnbound,
-                fmt::format("parameter `{}` of {} is not bound by its pattern", param, owner.text))
+    sink_
+        .Error(c.place, code::kUnbound,
+               fmt::format("parameter `{}` of {} is not bound by its pattern", param, owner.text))
         .hint = hint;
   }
   CheckConditions(c.when, scope, owner);
@@ -106,8 +108,8 @@ void RuleChecker::CheckResultCases(const Definition& definition, const std::vect
     CheckConditions(c.when, scope, owner);
     CheckLets(c.let, scope, owner);
     if (!HasOutcome(c)) {
-      sink_.Error(c.place, code::kForm, fmt::format("this case of {} leads to nothing", owner.text)).hint =
-          "write `=> result`; patterns and results do not mix in one definition";
+      sink_.Error(c.place, code::kForm, fmt::format("this case of {} leads to nothing", owner.text))
+          .hint = "write `=> result`; patterns and results do not mix in one definition";
     }
     if (c.outcome.is) {
       const OutArg first = definition.head.outs.empty() ? OutArg{} : definition.head.outs.front();
@@ -118,16 +120,20 @@ void RuleChecker::CheckResultCases(const Definition& definition, const std::vect
         CheckBuildArg(*c.outcome.is, scope, owner, &outs);
       }
       if (definition.head.outs.size() > 1) {
-        sink_.Error(c.outcome.is->place, code::kForm,
-                    fmt::format("{} has {} outputs; say each in a statement", owner.text,
-                                definition.head.outs.size()))
+        sink_
+            .Error(c.outcome.is->place, code::kForm,
+                   fmt::format("{} has {} outputs; say each in a statement", owner.text,
+                               definition.head.outs.size()))
             .hint = "replace: |";
       }
     }
     if (c.outcome.replace && fact) {
-      sink_.Error(c.outcome.replace->place, code::kForm,
-                  fmt::format("{} is a fact: it has no output that a statement could define", owner.text))
-          .hint = fmt::format("a template has an output in its head: `y = {}(...)`", definition.head.name);
+      sink_
+          .Error(c.outcome.replace->place, code::kForm,
+                 fmt::format("{} is a fact: it has no output that a statement could define",
+                             owner.text))
+          .hint =
+          fmt::format("a template has an output in its head: `y = {}(...)`", definition.head.name);
     } else if (c.outcome.replace) {
       CheckBody(*c.outcome.replace, &definition.head.outs, scope, owner);
     }
@@ -144,9 +150,8 @@ void RuleChecker::CheckLooksUp(const Definition& definition, const BodyText& mat
     again = false;
     for (size_t i = 0; i < match.stmts.size(); ++i) {
       const Stmt& stmt = match.stmts[i];
-      const bool makes = std::any_of(stmt.outs.begin(), stmt.outs.end(), [&](const OutArg& out) {
-        return reached.contains(out.name);
-      });
+      const bool makes = std::any_of(stmt.outs.begin(), stmt.outs.end(),
+                                     [&](const OutArg& out) { return reached.contains(out.name); });
       if (done[i] || !makes) continue;
       done[i] = again = true;
       WalkArg(stmt.value, [&](const Expr& e) {
@@ -156,8 +161,10 @@ void RuleChecker::CheckLooksUp(const Definition& definition, const BodyText& mat
   }
   for (size_t i = 0; i < match.stmts.size(); ++i) {
     if (done[i]) continue;
-    sink_.Error(match.stmts[i].place, code::kLooksDown,
-                fmt::format("{} is a fact and looks upwards only: this makes none of its values", owner.text))
+    sink_
+        .Error(match.stmts[i].place, code::kLooksDown,
+               fmt::format("{} is a fact and looks upwards only: this makes none of its values",
+                           owner.text))
         .hint = fmt::format("a pattern begins with a parameter: `{} = ...`",
                             definition.head.params.empty() ? "x" : definition.head.params.front());
     return;
@@ -171,8 +178,9 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
   if (definition == nullptr) {
     std::vector<std::string> names;
     for (const Definition& d : set_.definitions) names.push_back(d.head.name);
-    sink_.Error(ref.place, code::kUnknownDefinition,
-                fmt::format("there is no definition `${}` ({})", ref.name, owner.text))
+    sink_
+        .Error(ref.place, code::kUnknownDefinition,
+               fmt::format("there is no definition `${}` ({})", ref.name, owner.text))
         .hint = DidYouMean(ref.name, names);
     return nullptr;
   }
@@ -180,20 +188,24 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
   const Role role = RoleOf(*definition);
   // Without cases (all were faulty) nothing is known of it.
   if (pattern != (role == Role::kPattern) && !definition->cases.empty()) {
-    sink_.Error(ref.place, code::kRole,
-                pattern ? fmt::format("`${}` says what to make; it is no pattern ({})", ref.name, owner.text)
-                        : fmt::format("`${}` is a pattern; it can only be matched ({})", ref.name, owner.text));
+    sink_.Error(
+        ref.place, code::kRole,
+        pattern
+            ? fmt::format("`${}` says what to make; it is no pattern ({})", ref.name, owner.text)
+            : fmt::format("`${}` is a pattern; it can only be matched ({})", ref.name, owner.text));
     return definition;
   }
   if (!call.attrs.empty()) {
     sink_.Error(call.place, code::kForm,
-                fmt::format("a definition has no attributes; give `${}` an argument ({})", ref.name, owner.text));
+                fmt::format("a definition has no attributes; give `${}` an argument ({})", ref.name,
+                            owner.text));
   }
   size_t repeated = 0;
   for (const Arg& arg : call.args) {
     repeated += arg.repeated;
     if (arg.label_kind != Arg::Label::kNone) {
-      sink_.Error(arg.place, code::kForm, fmt::format("arguments of `${}` stand by position", ref.name));
+      sink_.Error(arg.place, code::kForm,
+                  fmt::format("arguments of `${}` stand by position", ref.name));
     }
   }
   const size_t count = call.args.size(), wanted = head.params.size();
@@ -237,8 +249,9 @@ void RuleChecker::CheckDefinitionRecursion() {
       }
     }
     if (!reached.contains(d.head.name)) continue;
-    sink_.Error(d.head.place, code::kRecursion,
-                fmt::format("`${}` calls itself; only facts may", d.head.name))
+    sink_
+        .Error(d.head.place, code::kRecursion,
+               fmt::format("`${}` calls itself; only facts may", d.head.name))
         .hint = "a fact has no output in its head";
   }
 }

@@ -25,13 +25,14 @@ class RuleChecker {
   // What is being checked: in messages "rule `pair`", "`$clip`".
   struct Owner {
     std::string text;
-    bool fact = false;                // looks upwards only
+    bool fact = false;                             // looks upwards only
     const std::vector<OutArg>* results = nullptr;  // of a template: what its statements define
-    std::set<std::string> reported;   // unbound names, told once
+    std::set<std::string> reported;                // unbound names, told once
   };
   enum class Role { kPattern, kTemplate, kFact };
 
   // --- check.cc: the parts of a file
+  void CheckParams();
   void CheckSets();
   void CheckSignatures();
   void CheckPhases();
@@ -79,28 +80,35 @@ class RuleChecker {
   // --- check_build.cc: replacements
   // `results`: names that must be defined, each once (a template), or null (a rule: at least one
   // output of the match).
-  void CheckBody(const BodyText& body, const std::vector<OutArg>* results, Scope& scope, Owner& owner);
+  void CheckBody(const BodyText& body, const std::vector<OutArg>* results, Scope& scope,
+                 Owner& owner);
   bool DefineOut(const OutArg& out, const std::vector<OutArg>* results, Scope& scope, Scope& made,
                  Owner& owner);
   void CheckBuildArg(const Arg& arg, Scope& scope, Owner& owner, const std::vector<OutArg>* outs);
 
-  // --- check_expr.cc: names and calls in expressions
+  // --- check_expr.cc: names in expressions
   ExprType CheckExpr(const Expr& expr, Scope& scope, Owner& owner, CallUse use = CallUse::kCompute,
                      const std::vector<OutArg>* outs = nullptr);
   ExprType CheckName(const Expr& expr, Scope& scope, Owner& owner);
   ExprType CheckMember(const Expr& expr, Scope& scope, Owner& owner);
-  ExprType CheckCall(const Expr& call, Scope& scope, Owner& owner, CallUse use,
-                     const std::vector<OutArg>* outs);
-  ExprType CheckFunction(const Expr& call, const FunctionInfo& info, Scope& scope, Owner& owner);
-  void CheckArgs(const Expr& call, Scope& scope, Owner& owner, CallUse use);
-  void CheckAttrs(const Expr& call, Scope& scope, Owner& owner);
-  void CheckArrow(const Expr& call, const Arg& arg, const NameInfo* label, Owner& owner, Scope& scope);
-  void CheckUnknownHead(const Ref& ref, Scope& scope, Owner& owner);
-  bool CheckSetData(const NameInfo& label, std::string_view key, const Place& place, Owner& owner,
-                    std::vector<Literal>* values);
   const OpSet* CheckSetName(std::string_view name, const Place& place);
   const Param* CheckParam(std::string_view name, const Place& place);
   void Unbound(const std::string& name, const Place& place, Scope& scope, Owner& owner);
+
+  // --- check_call.cc: calls in expressions and replacements
+  ExprType CheckCall(const Expr& call, Scope& scope, Owner& owner, CallUse use,
+                     const std::vector<OutArg>* outs);
+  ExprType CheckNamedCall(const Expr& call, Scope& scope, Owner& owner, CallUse use,
+                          const std::vector<OutArg>* outs);
+  void CheckLabelCall(const Expr& call, const NameInfo& head, size_t dot, Owner& owner, CallUse use,
+                      const std::vector<OutArg>* outs);
+  ExprType CheckFunction(const Expr& call, const FunctionInfo& info, Scope& scope, Owner& owner);
+  void CheckArgs(const Expr& call, Scope& scope, Owner& owner, CallUse use);
+  void CheckAttrs(const Expr& call, Scope& scope, Owner& owner);
+  void CheckArrow(const Expr& call, const Arg& arg, const NameInfo* label, Owner& owner);
+  void CheckUnknownHead(const Ref& ref, Scope& scope, Owner& owner);
+  bool CheckSetData(const NameInfo& label, std::string_view key, const Place& place, Owner& owner,
+                    std::vector<Literal>* values);
 
   // --- check_types.cc
   ExprType CheckUnary(const Expr& expr, Scope& scope, Owner& owner);
@@ -109,6 +117,7 @@ class RuleChecker {
   static ExprType LiteralType(const Expr& expr);
   void CheckCompared(const Expr& expr, ExprType left, ExprType right, Owner& owner);
   void CheckRegex(const Expr& expr, ExprType left, Owner& owner);
+  void CheckPattern(const std::string& regex, const Place& place, const std::string& owner);
   void CheckParamChoice(const Expr& left, const Expr& right, Owner& owner);
   void NeedCondition(const Expr& expr, ExprType type, Owner& owner);
   void CheckArgType(const Expr& arg, ExprType got, const FunctionInfo& info, size_t index,

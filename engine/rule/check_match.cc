@@ -34,9 +34,10 @@ bool RuleChecker::CheckFreeName(const std::string& name, const Place& place, Own
                     input_.host_functions.end();
   const bool builtin = name == "params" || name == "opset";
   if (FindFunction(name) == nullptr && !host && !builtin) return true;
-  sink_.Error(place, code::kShadows,
-              fmt::format("`{}` is {} and cannot be bound in {}", name,
-                          builtin ? "always there" : "a function", owner.text))
+  sink_
+      .Error(place, code::kShadows,
+             fmt::format("`{}` is {} and cannot be bound in {}", name,
+                         builtin ? "always there" : "a function", owner.text))
       .hint = "take another name";
   return false;
 }
@@ -50,14 +51,16 @@ void RuleChecker::Bind(const std::string& name, NameInfo info, Scope& scope, Own
     return;
   }
   // A second occurrence of a value or attribute means equal; a parameter is a value the caller has.
-  const bool equal = (MayRepeat(before->kind) || before->kind == Kind::kParam) && MayRepeat(info.kind);
+  const bool equal =
+      (MayRepeat(before->kind) || before->kind == Kind::kParam) && MayRepeat(info.kind);
   if (equal) {
     before->output |= info.output;
     before->quantified |= info.quantified;
     return;
   }
-  sink_.Error(info.place, code::kBoundTwice,
-              fmt::format("`{}` is {} of {} already", name, KindText(before->kind), owner.text))
+  sink_
+      .Error(info.place, code::kBoundTwice,
+             fmt::format("`{}` is {} of {} already", name, KindText(before->kind), owner.text))
       .hint = "each name is bound once";
 }
 
@@ -68,7 +71,10 @@ void RuleChecker::BindOuts(const Stmt& stmt, Scope& scope, std::set<std::string>
   for (const OutArg& out : stmt.outs) {
     if (out.name == "_") continue;
     Bind(out.name,
-         {.kind = Kind::kValue, .place = out.place, .list = out.repeated, .output = call != nullptr,
+         {.kind = Kind::kValue,
+          .place = out.place,
+          .list = out.repeated,
+          .output = call != nullptr,
           .quantified = quantified},
          scope, owner);
     if (call != nullptr && !made.insert(out.name).second) {
@@ -94,14 +100,16 @@ void RuleChecker::CheckMatch(const BodyText& body, Scope& scope, Owner& owner) {
     const Arg& value = stmt.value;
     if (!value.value) continue;
     if (value.value->kind != Expr::Kind::kCall) {
-      sink_.Error(value.place, code::kForm,
-                  fmt::format("a statement of a match is the call of an operator ({})", owner.text));
+      sink_.Error(
+          value.place, code::kForm,
+          fmt::format("a statement of a match is the call of an operator ({})", owner.text));
       continue;
     }
     if (value.optional || value.repeated) {
       sink_.Error(value.place, code::kForm,
-                  value.optional ? "a statement cannot be optional; `Op?(x)` is a step that may be missing"
-                                 : "a list of outputs has its dots on the left: `y... = Split(x)`");
+                  value.optional
+                      ? "a statement cannot be optional; `Op?(x)` is a step that may be missing"
+                      : "a list of outputs has its dots on the left: `y... = Split(x)`");
     }
     MatchCall(*value.value, &stmt.outs, false, scope, owner);
   }
@@ -118,8 +126,10 @@ void RuleChecker::MatchRefs(const Expr& call, const std::vector<OutArg>* outs, O
       CheckDefinitionCall(call, ref, true, outs, owner);
     } else if (FindFunction(ref.name) != nullptr) {
       known = false;
-      sink_.Error(ref.place, code::kForm,
-                  fmt::format("the function `{}` cannot stand in the match of {}", ref.name, owner.text))
+      sink_
+          .Error(ref.place, code::kForm,
+                 fmt::format("the function `{}` cannot stand in the match of {}", ref.name,
+                             owner.text))
           .hint = "conditions belong in `where`";
     } else {
       NeedUnambiguous('%', ref.name, ref.place);
@@ -139,7 +149,10 @@ void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, b
   if (!call.label.empty()) {
     const bool chain = call.quantifier == Quantifier::kStar || call.quantifier == Quantifier::kPlus;
     Bind(call.label,
-         {.kind = chain ? Kind::kChain : Kind::kLabel, .place = call.place, .list = list, .call = &call},
+         {.kind = chain ? Kind::kChain : Kind::kLabel,
+          .place = call.place,
+          .list = list,
+          .call = &call},
          scope, owner);
     if (definition) {
       sink_.Error(call.place, code::kForm,
@@ -160,8 +173,8 @@ void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, b
   for (const Arg& arg : call.args) {
     repeated += arg.repeated;
     if (repeated > 1 && arg.repeated) {
-      sink_.Error(arg.place, code::kForm, "only one list can stand among the inputs")
-          .hint = "groups that repeat together: `(x, s)...`";
+      sink_.Error(arg.place, code::kForm, "only one list can stand among the inputs").hint =
+          "groups that repeat together: `(x, s)...`";
     }
     if (arg.label_kind == Arg::Label::kArrow) {
       sink_.Error(arg.place, code::kForm,
@@ -218,21 +231,21 @@ bool RuleChecker::IsPatternLiteral(const Expr& expr) const {
     case Expr::Kind::kString:
     case Expr::Kind::kBool:
     case Expr::Kind::kAbsent:
-    case Expr::Kind::kDType:
-      return true;
+    case Expr::Kind::kDType: return true;
     case Expr::Kind::kList:
       return std::all_of(expr.items.begin(), expr.items.end(),
                          [this](const ExprPtr& item) { return IsPatternLiteral(*item); });
     case Expr::Kind::kUnary:
       return expr.unary == UnaryOp::kNegate && IsPatternLiteral(*expr.items[0]);
-    default:
-      return false;
+    default: return false;
   }
 }
 
 void RuleChecker::NoArithmetic(const Expr& expr, Owner& owner) {
-  sink_.Error(expr.place, code::kForm,
-              fmt::format("a match has only names, literals and calls of operators ({})", owner.text))
+  sink_
+      .Error(
+          expr.place, code::kForm,
+          fmt::format("a match has only names, literals and calls of operators ({})", owner.text))
       .hint = "name the value here and compare it in `where`";
 }
 
@@ -261,8 +274,9 @@ void RuleChecker::CheckConnected(const BodyText& body, Owner& owner) {
   }
   for (size_t i = 1; i < group.size(); ++i) {
     if (group[i] == group[0]) continue;
-    sink_.Error(body.stmts[i].place, code::kUnconnected,
-                fmt::format("this statement shares no value with the first of {}", owner.text))
+    sink_
+        .Error(body.stmts[i].place, code::kUnconnected,
+               fmt::format("this statement shares no value with the first of {}", owner.text))
         .hint = "a match is found by walking along values";
     return;
   }

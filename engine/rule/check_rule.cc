@@ -27,8 +27,9 @@ void RuleChecker::DeclareLets(const std::vector<Let>& lets, Scope& scope, Owner&
       if (let.names.size() == 1) info.type = LiteralType(*let.value);
       const NameInfo* before = scope.Find(name);
       if (before != nullptr && !(before->kind == Kind::kParam && may_exist.contains(name))) {
-        sink_.Error(let.place, code::kBoundTwice,
-                    fmt::format("`{}` has a meaning already in {}", name, owner.text))
+        sink_
+            .Error(let.place, code::kBoundTwice,
+                   fmt::format("`{}` has a meaning already in {}", name, owner.text))
             .hint = "each name is bound once";
         continue;
       }
@@ -60,8 +61,9 @@ void RuleChecker::CheckLets(const std::vector<Let>& lets, Scope& scope, Owner& o
   };
   for (const Let& let : lets) {
     if (state[&let] != 0 || visit(visit, let)) continue;
-    sink_.Error(let.place, code::kRecursion,
-                fmt::format("`{}` is needed to compute itself ({})", let.names.front(), owner.text));
+    sink_.Error(
+        let.place, code::kRecursion,
+        fmt::format("`{}` is needed to compute itself ({})", let.names.front(), owner.text));
     return;
   }
 }
@@ -103,8 +105,8 @@ void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, Scope& outer, O
     } else if (c.outcome.replace) {
       CheckBody(*c.outcome.replace, nullptr, scope, owner);
     } else if (c.outcome.cases.empty()) {
-      sink_.Error(c.place, code::kForm, fmt::format("a case of {} leads to nothing", owner.text)).hint =
-          "`when condition => y = ...`";
+      sink_.Error(c.place, code::kForm, fmt::format("a case of {} leads to nothing", owner.text))
+          .hint = "`when condition => y = ...`";
     }
     CheckRuleCases(c.outcome.cases, scope, owner);
   }
@@ -117,7 +119,8 @@ void RuleChecker::CheckInterface(const Rule& rule, Scope& scope, Owner& owner) {
     if (info == nullptr) {
       Unbound(name, place, scope, owner);
     } else if (info->kind != Kind::kValue) {
-      sink_.Error(place, code::kType, fmt::format("`{}` is no value of the match of {}", name, owner.text));
+      sink_.Error(place, code::kType,
+                  fmt::format("`{}` is no value of the match of {}", name, owner.text));
     }
   };
   for (const auto& [name, type] : rule.retype) {

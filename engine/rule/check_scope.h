@@ -16,13 +16,13 @@ struct NameInfo {
   enum class Kind { kValue, kAttribute, kRest, kLabel, kChain, kLet, kParam, kNew };
   Kind kind = Kind::kValue;
   Place place;
-  bool list = false;            // bound inside `...`
-  bool output = false;          // kValue: an output of a statement of the match
-  bool quantified = false;      // kValue: the output of `Op?`, `Op*`, `Op+`
-  const Expr* call = nullptr;   // kLabel, kChain: the node that is labelled
-  const Let* let = nullptr;     // kLet
+  bool list = false;               // bound inside `...`
+  bool output = false;             // kValue: an output of a statement of the match
+  bool quantified = false;         // kValue: the output of `Op?`, `Op*`, `Op+`
+  const Expr* call = nullptr;      // kLabel, kChain: the node that is labelled
+  const Let* let = nullptr;        // kLet
   ExprType type = ExprType::kAny;  // kLet: once inferred
-  bool used = false;            // kNew
+  bool used = false;               // kNew
 };
 
 class Scope {

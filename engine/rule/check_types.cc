@@ -84,8 +84,8 @@ bool Fits(ExprType wanted, ExprType got) {
 
 }  // namespace
 
-void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo& info, size_t index,
-                               Owner& owner) {
+void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo& info,
+                               size_t index, Owner& owner) {
   if (info.arg_types.empty()) return;
   const ExprType wanted = info.arg_types[std::min(index, info.arg_types.size() - 1)];
   bool fits = Fits(wanted, got);
@@ -96,16 +96,18 @@ void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo
   if (info.name == "name") fits = !IsOneOf(got, {kString, kNumber, kDType, kBool, kSet, kList});
   if (wanted == kSet && arg.kind != Expr::Kind::kSet && got != kAny) fits = false;
   if (fits) return;
-  sink_.Error(arg.place, code::kType,
-              fmt::format("argument {} of `{}({})` cannot be {} ({})", index + 1, info.name, info.params,
-                          TypeText(got), owner.text))
+  sink_
+      .Error(arg.place, code::kType,
+             fmt::format("argument {} of `{}({})` cannot be {} ({})", index + 1, info.name,
+                         info.params, TypeText(got), owner.text))
       .hint = wanted == kDType && got == kString ? "element types are written without quotes" : "";
 }
 
 void RuleChecker::NeedCondition(const Expr& expr, ExprType type, Owner& owner) {
   if (IsOneOf(type, {kAny, kBool, kValue})) return;
-  sink_.Error(expr.place, code::kType,
-              fmt::format("a condition is needed here, this is {} ({})", TypeText(type), owner.text));
+  sink_.Error(
+      expr.place, code::kType,
+      fmt::format("a condition is needed here, this is {} ({})", TypeText(type), owner.text));
 }
 
 ExprType RuleChecker::LiteralType(const Expr& expr) {
@@ -117,7 +119,8 @@ ExprType RuleChecker::LiteralType(const Expr& expr) {
     case Expr::Kind::kBool: return kBool;
     case Expr::Kind::kList: return kList;
     case Expr::Kind::kSet: return kSet;
-    case Expr::Kind::kUnary: return expr.unary == UnaryOp::kNot ? kBool : LiteralType(*expr.items[0]);
+    case Expr::Kind::kUnary:
+      return expr.unary == UnaryOp::kNot ? kBool : LiteralType(*expr.items[0]);
     case Expr::Kind::kBinary: {
       const BinaryOp op = expr.binary;
       if (op >= BinaryOp::kEq && op <= BinaryOp::kOr) return kBool;
@@ -165,12 +168,13 @@ ExprType RuleChecker::CheckBinary(const Expr& expr, Scope& scope, Owner& owner) 
   if (IsArithmetic(op)) {
     for (const auto& [operand, type] : {std::pair{&left, l}, std::pair{&right, r}}) {
       if (!IsOneOf(type, {kString, kDType, kSet, kLabel, kChain})) continue;
-      sink_.Error(operand->place, code::kType,
-                  fmt::format("`{}` cannot compute with {} ({})", OpText(op), TypeText(type), owner.text));
+      sink_.Error(
+          operand->place, code::kType,
+          fmt::format("`{}` cannot compute with {} ({})", OpText(op), TypeText(type), owner.text));
     }
     if (op == BinaryOp::kDiv && left.kind == Expr::Kind::kInt && right.kind == Expr::Kind::kInt) {
-      sink_.Error(expr.place, code::kType, fmt::format("`/` of two integers ({})", owner.text)).hint =
-          "`//` divides integers; write 1.0 for a float";
+      sink_.Error(expr.place, code::kType, fmt::format("`/` of two integers ({})", owner.text))
+          .hint = "`//` divides integers; write 1.0 for a float";
     }
     return l == kNumber && r == kNumber ? kNumber : kAny;
   }
@@ -184,20 +188,25 @@ ExprType RuleChecker::CheckBinary(const Expr& expr, Scope& scope, Owner& owner) 
 
 void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, Owner& owner) {
   const auto error = [&](std::string hint) {
-    sink_.Error(expr.place, code::kType,
-                fmt::format("`{}` cannot compare {} with {} ({})", OpText(expr.binary), TypeText(l),
-                            TypeText(r), owner.text))
+    sink_
+        .Error(expr.place, code::kType,
+               fmt::format("`{}` cannot compare {} with {} ({})", OpText(expr.binary), TypeText(l),
+                           TypeText(r), owner.text))
         .hint = std::move(hint);
   };
   if (expr.binary == BinaryOp::kIn) {
     if (IsOneOf(r, {kNumber, kString, kBool, kDType, kLabel})) {
-      sink_.Error(expr.items[1]->place, code::kType,
-                  fmt::format("`in` needs a list on the right, this is {} ({})", TypeText(r), owner.text))
+      sink_
+          .Error(expr.items[1]->place, code::kType,
+                 fmt::format("`in` needs a list on the right, this is {} ({})", TypeText(r),
+                             owner.text))
           .hint = r == kDType ? "a list of one: [INT8]" : "";
     }
     return;
   }
-  const auto pair = [&](ExprType a, ExprType b) { return (l == a && r == b) || (l == b && r == a); };
+  const auto pair = [&](ExprType a, ExprType b) {
+    return (l == a && r == b) || (l == b && r == a);
+  };
   if (IsOneOf(l, {kLabel, kChain}) || IsOneOf(r, {kLabel, kChain})) {
     error("operators are compared with op(n) == op(m)");
   } else if (l == kSet || r == kSet) {
@@ -235,17 +244,23 @@ void RuleChecker::CheckParamChoice(const Expr& left, const Expr& right, Owner& o
 void RuleChecker::CheckRegex(const Expr& expr, ExprType left, Owner& owner) {
   const Expr& right = *expr.items[1];
   if (!IsOneOf(left, {kAny, kString})) {
-    sink_.Error(expr.items[0]->place, code::kType,
-                fmt::format("`=~` searches in a text, this is {} ({})", TypeText(left), owner.text))
+    sink_
+        .Error(expr.items[0]->place, code::kType,
+               fmt::format("`=~` searches in a text, this is {} ({})", TypeText(left), owner.text))
         .hint = left == kValue ? "the name of a value is name(x)" : "";
   }
-  if (right.kind != Expr::Kind::kString) return;
+  if (right.kind == Expr::Kind::kString) CheckPattern(right.text, right.place, owner.text);
+}
+
+void RuleChecker::CheckPattern(const std::string& regex, const Place& place,
+                               const std::string& owner) {
   re2::RE2::Options options;
   options.set_log_errors(false);
-  const re2::RE2 regex(right.text, options);
-  if (regex.ok()) return;
-  sink_.Error(right.place, code::kRegex,
-              fmt::format("this is no regular expression of RE2: {} ({})", regex.error(), owner.text));
+  const re2::RE2 compiled(regex, options);
+  if (compiled.ok()) return;
+  sink_.Error(
+      place, code::kRegex,
+      fmt::format("this is no regular expression of RE2: {} ({})", compiled.error(), owner));
 }
 
 }  // namespace qrewrite

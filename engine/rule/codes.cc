@@ -37,7 +37,8 @@ std::span<const ErrorCode> ErrorCodes() { return kCodes; }
 std::string ErrorCodesMarkdown() {
   std::string out =
       "# Errors of rule files\n\n"
-      "Generated from engine/rule/codes.inc; a test holds it equal. QR01xx: the form of the file. QR02xx: the\n"
+      "Generated from engine/rule/codes.inc; a test holds it equal. QR01xx: the form of the file. "
+      "QR02xx: the\n"
       "language. QR03xx: graph texts. QR04xx: the meaning. QR05xx: what `lint` warns of.\n\n"
       "| code | meaning | wrong | right |\n|---|---|---|---|\n";
   for (const ErrorCode& c : kCodes) {

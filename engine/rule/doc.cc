@@ -58,7 +58,8 @@ std::optional<int64_t> ParseBased(std::string_view text) {
 std::optional<double> ParseSpecial(std::string_view text) {
   const double sign = text.starts_with('-') ? -1 : 1;
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  if (IsOneOf(text, {".inf", ".Inf", ".INF"})) return sign * std::numeric_limits<double>::infinity();
+  if (IsOneOf(text, {".inf", ".Inf", ".INF"}))
+    return sign * std::numeric_limits<double>::infinity();
   if (IsOneOf(text, {".nan", ".NaN", ".NAN"})) return std::numeric_limits<double>::quiet_NaN();
   return std::nullopt;
 }
@@ -100,7 +101,8 @@ Scalar ResolveScalar(const DocNode& node) {
   const auto as_int = std::from_chars(digits.data(), end, scalar.int_value);
   if (as_int.ec == std::errc() && as_int.ptr == end) return scalar;
   scalar = {.kind = Kind::kFloat};
-  if (std::from_chars(digits.data(), end, scalar.float_value).ec == std::errc::result_out_of_range) {
+  if (std::from_chars(digits.data(), end, scalar.float_value).ec ==
+      std::errc::result_out_of_range) {
     scalar.float_value = std::strtod(std::string(digits).c_str(), nullptr);
   }
   return scalar;
@@ -128,8 +130,9 @@ Snippet JoinLines(const DocNode& node) {
 bool CheckBytes(const SourceText& source, DiagnosticSink& sink) {
   const std::string_view text = source.text();
   if (text.size() > kMaxDocBytes) {
-    sink.Error({&source, 0, 0}, code::kTooLarge,
-               fmt::format("a rule file of {} bytes; at most {} are read", text.size(), kMaxDocBytes));
+    sink.Error(
+        {&source, 0, 0}, code::kTooLarge,
+        fmt::format("a rule file of {} bytes; at most {} are read", text.size(), kMaxDocBytes));
     return false;
   }
   for (size_t at = 0; at < text.size();) {
@@ -162,7 +165,8 @@ void CheckPlainScalar(const DocNode& node, DiagnosticSink& sink) {
     const size_t digit = std::min(text.find_first_not_of('0', first), text.size() - 1);
     sink.Error(node.place, code::kAmbiguous,
                fmt::format("`{}` is octal to some YAML readers and decimal to others", text))
-        .hint = fmt::format("write {}{}, or quote a text", text.substr(0, first), text.substr(digit));
+        .hint =
+        fmt::format("write {}{}, or quote a text", text.substr(0, first), text.substr(digit));
   }
 }
 

@@ -1,10 +1,10 @@
-// The document tree: what YAML and JSON files are to the loader. Every node knows its place, and every
-// scalar knows for each byte of its text where in the file that byte stands, so that an error in an
-// expression inside a block scalar points at its exact column.
+// The document tree: what YAML and JSON files are to the loader. Every node knows its place, and
+// every scalar knows for each byte of its text where in the file that byte stands, so that an error
+// in an expression inside a block scalar points at its exact column.
 //
 // External interface: ReadYaml, ReadJson, Scalar, JoinLines. The readers report all they refuse
-// (duplicate keys, anchors, tags, ambiguous words, excessive nesting) and return nothing after a syntax
-// error.
+// (duplicate keys, anchors, tags, ambiguous words, excessive nesting) and return nothing after a
+// syntax error.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct DocNode {
   enum class Style : uint8_t { kPlain, kQuoted, kBlock };
 
   Kind kind = Kind::kScalar;
-  Style style = Style::kPlain;     // kScalar; numbers, true, false and null of JSON are plain
-  Place place;                     // what is shown for the whole: a scalar, or where a list or map begins
-  Snippet text;                    // kScalar
-  std::vector<DocNode> items;      // kList
-  std::vector<DocEntry> entries;   // kMap, in file order, keys unique
+  Style style = Style::kPlain;  // kScalar; numbers, true, false and null of JSON are plain
+  Place place;   // what is shown for the whole: a scalar, or where a list or map begins
+  Snippet text;  // kScalar
+  std::vector<DocNode> items;     // kList
+  std::vector<DocEntry> entries;  // kMap, in file order, keys unique
 
   bool is_scalar() const { return kind == Kind::kScalar; }
   bool is_list() const { return kind == Kind::kList; }

@@ -42,10 +42,8 @@ bool HoldsScalarsOnly(Shape shape) {
     case Shape::kLiterals:
     case Shape::kNames:
     case Shape::kNamesOrAll:
-    case Shape::kExpect:
-      return true;
-    default:
-      return false;
+    case Shape::kExpect: return true;
+    default: return false;
   }
 }
 

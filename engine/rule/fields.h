@@ -1,5 +1,5 @@
-// The keys of rule files as a table (fields.inc), and Mapping, which reads a mapping by it: unknown,
-// missing and ill-shaped keys are reported here and nowhere else.
+// The keys of rule files as a table (fields.inc), and Mapping, which reads a mapping by it:
+// unknown, missing and ill-shaped keys are reported here and nowhere else.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ std::vector<const Field*> FieldsOf(FieldKind kind);  // in the order of the tabl
 
 class Mapping {
  public:
-  // `owner` names the mapping in messages: "rule `pair`". Afterwards only keys of the right shape are
-  // seen. A node that is no mapping is reported and seen as empty.
+  // `owner` names the mapping in messages: "rule `pair`". Afterwards only keys of the right shape
+  // are seen. A node that is no mapping is reported and seen as empty.
   Mapping(const DocNode& node, FieldKind kind, std::string owner, DiagnosticSink& sink);
 
   const DocEntry* Entry(std::string_view key) const;

@@ -85,7 +85,8 @@ void FileSet::ReadIncludes(RuleFile& file) {
 RuleFile* FileSet::Include(const RuleFile& from, const DocNode& item) {
   const std::filesystem::path written = item.text.text;
   if (written.empty() || written.is_absolute()) {
-    sink_.Error(item.place, code::kInclude, "an include is a path relative to the file it stands in");
+    sink_.Error(item.place, code::kInclude,
+                "an include is a path relative to the file it stands in");
     return nullptr;
   }
   const std::string path = Normalized(std::filesystem::path(from.path).parent_path() / written);
@@ -95,7 +96,8 @@ RuleFile* FileSet::Include(const RuleFile& from, const DocNode& item) {
     for (auto it = std::find(open_.begin(), open_.end(), open); it != open_.end(); ++it) {
       chain += (*it)->path + " -> ";
     }
-    sink_.Error(item.place, code::kInclude, "this include closes a cycle").notes.push_back(chain + path);
+    sink_.Error(item.place, code::kInclude, "this include closes a cycle")
+        .notes.push_back(chain + path);
     return nullptr;
   }
   if (const auto known = files_.find(path); known != files_.end()) return known->second.get();
@@ -104,8 +106,9 @@ RuleFile* FileSet::Include(const RuleFile& from, const DocNode& item) {
   if (!text.ok()) {
     failed_.push_back(path);
     const auto& why = text.status().diagnostics();
-    sink_.Error(item.place, code::kCannotRead,
-                fmt::format("`{}` cannot be included", Printable(item.text.text)))
+    sink_
+        .Error(item.place, code::kCannotRead,
+               fmt::format("`{}` cannot be included", Printable(item.text.text)))
         .notes.push_back(why.empty() ? path : why.front().message);
     return nullptr;
   }

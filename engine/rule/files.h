@@ -14,9 +14,9 @@ namespace qrewrite {
 struct RuleFile {
   std::string path;
   SourcePtr source;
-  DocNode root;                    // always a mapping
-  std::string name;                // of its rule set; "" if it has none
-  std::vector<RuleFile*> includes; // in order
+  DocNode root;                     // always a mapping
+  std::string name;                 // of its rule set; "" if it has none
+  std::vector<RuleFile*> includes;  // in order
 };
 
 class FileSet {
@@ -38,8 +38,8 @@ class FileSet {
   const LoadOptions& options_;
   DiagnosticSink& sink_;
   std::map<std::string, std::unique_ptr<RuleFile>> files_;  // by normalized path
-  std::vector<std::string> failed_;   // paths that were reported already
-  std::vector<const RuleFile*> open_; // the chain of includes being read
+  std::vector<std::string> failed_;                         // paths that were reported already
+  std::vector<const RuleFile*> open_;                       // the chain of includes being read
 };
 
 // The content of a file on the disk.

@@ -1,5 +1,5 @@
-// Strict JSON (RFC 8259) -> document tree, with the place of every byte. Not a use of nlohmann::json,
-// which forgets where values stood and accepts duplicate keys.
+// Strict JSON (RFC 8259) -> document tree, with the place of every byte. Not a use of
+// nlohmann::json, which forgets where values stood and accepts duplicate keys.
 #include <fmt/format.h>
 
 #include "engine/rule/codes.h"
@@ -43,7 +43,8 @@ class JsonReader {
 
   char Peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void SkipSpace() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
+    while (at_ < text_.size() &&
+           std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
       ++at_;
   }
 
@@ -110,8 +111,8 @@ class JsonReader {
   // Numbers, true, false, null.
   bool ReadWord(DocNode& node) {
     const size_t begin = at_;
-    while (at_ < text_.size() && std::string_view(" \t\r\n,:{}[]\"").find(text_[at_]) ==
-                                     std::string_view::npos) {
+    while (at_ < text_.size() &&
+           std::string_view(" \t\r\n,:{}[]\"").find(text_[at_]) == std::string_view::npos) {
       ++at_;
     }
     const std::string_view word = text_.substr(begin, at_ - begin);
@@ -190,7 +191,8 @@ class JsonReader {
       Put(snippet, kValues.substr(name, 1), begin);
       return true;
     }
-    if (c != 'u') return Fail(begin, "an unknown escape", "JSON has \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u");
+    if (c != 'u')
+      return Fail(begin, "an unknown escape", "JSON has \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u");
     uint32_t point = 0;
     if (!ReadHex(point)) return Fail(begin, "four hexadecimal digits stand behind \\u");
     if (point >= 0xd800 && point < 0xdc00 && text_.substr(at_, 2) == "\\u") {

@@ -58,9 +58,8 @@ class Covers {
 
   // An attribute that the pattern does not take would have to be at its default.
   static bool Mentioned(const AttrArg& built, const Expr& pattern) {
-    return std::any_of(pattern.attrs.begin(), pattern.attrs.end(), [&](const AttrArg& attr) {
-      return attr.rest || attr.name == built.name;
-    });
+    return std::any_of(pattern.attrs.begin(), pattern.attrs.end(),
+                       [&](const AttrArg& attr) { return attr.rest || attr.name == built.name; });
   }
 };
 
@@ -125,7 +124,8 @@ class Linter {
       See(write.from);
       See(write.npz);
       for (const Param& param : set_.params) {
-        if (write.file.find("{" + param.name + "}") != std::string::npos) used_.insert("." + param.name);
+        if (write.file.find("{" + param.name + "}") != std::string::npos)
+          used_.insert("." + param.name);
       }
     }
   }
@@ -138,23 +138,29 @@ class Linter {
   void LintUnused() {
     // A file without rules exists to be included.
     if (set_.rules.empty()) return;
-    for (const Param& p : set_.params) Unused(p.place, "." + p.name, fmt::format("parameter `{}`", p.name));
-    for (const OpSet& s : set_.sets) Unused(s.place, "@" + s.name, fmt::format("set `@{}`", s.name));
+    for (const Param& p : set_.params)
+      Unused(p.place, "." + p.name, fmt::format("parameter `{}`", p.name));
+    for (const OpSet& s : set_.sets)
+      Unused(s.place, "@" + s.name, fmt::format("set `@{}`", s.name));
     for (const Definition& d : set_.definitions) {
       // A definition that replaces an included one is there for the rules included with it.
       Unused(d.place, "$" + d.head.name, fmt::format("definition `${}`", d.head.name));
     }
-    for (const Rule& r : set_.rules) Unused(r.place, ":" + r.name, fmt::format("rule `{}`", r.name));
+    for (const Rule& r : set_.rules)
+      Unused(r.place, ":" + r.name, fmt::format("rule `{}`", r.name));
   }
 
   void LintCases(const std::vector<Case>& cases, const std::string& owner) {
     bool always = false;
     for (const Case& c : cases) {
       if (always) {
-        sink_.Warning(c.place, code::kUnreachable, fmt::format("this case of {} is never reached", owner))
+        sink_
+            .Warning(c.place, code::kUnreachable,
+                     fmt::format("this case of {} is never reached", owner))
             .hint = "the case before it has no condition";
       }
-      const bool names_only = c.match && c.match->stmts.size() == 1 && !c.match->stmts[0].value.value;
+      const bool names_only =
+          c.match && c.match->stmts.size() == 1 && !c.match->stmts[0].value.value;
       const bool result = c.outcome.is || c.outcome.replace || !c.outcome.cases.empty();
       always = result && (!c.match || names_only) && c.when.empty();
       LintCases(c.outcome.cases, owner);
@@ -164,14 +170,18 @@ class Linter {
   void LintTests(const Rule& rule) {
     const bool only_warns = rule.warn && !rule.replace;
     if (only_warns) return;  // a warning cannot be expected in a test
-    const auto fires = [&](const RuleTest& t) { return rule.refuse ? !t.error.empty() : t.expect.has_value(); };
+    const auto fires = [&](const RuleTest& t) {
+      return rule.refuse ? !t.error.empty() : t.expect.has_value();
+    };
     const bool firing = std::any_of(rule.tests.begin(), rule.tests.end(), fires);
     const bool quiet = std::any_of(rule.tests.begin(), rule.tests.end(),
                                    [](const RuleTest& t) { return t.unchanged; });
     if (firing && quiet) return;
     sink_.Warning(rule.place, code::kUntested,
                   fmt::format("rule `{}` has no test in which it {}", rule.name,
-                              firing ? "does not fire" : quiet ? "fires" : "fires, and none in which it does not"));
+                              firing  ? "does not fire"
+                              : quiet ? "fires"
+                                      : "fires, and none in which it does not"));
   }
 
   void LintLoop(const Rule& rule) {
@@ -185,8 +195,9 @@ class Linter {
       again |= e.kind == Expr::Kind::kCall && covers.Call(*value.value, e);
     });
     if (!again) return;
-    sink_.Warning(rule.place, code::kLoop,
-                  fmt::format("rule `{}` matches what it makes and may never end", rule.name))
+    sink_
+        .Warning(rule.place, code::kLoop,
+                 fmt::format("rule `{}` matches what it makes and may never end", rule.name))
         .hint = "a condition in `where` tells the two apart";
   }
 

@@ -27,10 +27,12 @@ Result<std::shared_ptr<const RuleSet>> LoadRules(const std::string& path,
 Result<std::shared_ptr<const RuleSet>> LoadRulesText(const std::string& path, std::string text,
                                                      const LoadOptions& options = {});
 
-// Warnings of a loaded set: unused definitions, sets and rules, rules without tests, possible loops.
+// Warnings of a loaded set: unused definitions, sets and rules, rules without tests, possible
+// loops.
 std::vector<Diagnostic> Lint(const RuleSet& rules);
 
-// The JSON Schema of rule files, from the table of keys that the loader uses (engine/rule/fields.inc).
+// The JSON Schema of rule files, from the table of keys that the loader uses
+// (engine/rule/fields.inc).
 std::string RuleFileSchema();
 
 }  // namespace qrewrite

@@ -95,12 +95,14 @@ bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
     if (name.domain == op.op.domain) same_domain.push_back(name.text());
     if (name.name == op.op.name) elsewhere = name.text();
   }
-  Diagnostic& d = sink_.Error(place, code::kUnknownOp,
-                              op.wildcard ? fmt::format("no operator is called like `{}`", op.op.text())
-                                          : fmt::format("there is no operator `{}`", op.op.text()));
+  Diagnostic& d =
+      sink_.Error(place, code::kUnknownOp,
+                  op.wildcard ? fmt::format("no operator is called like `{}`", op.op.text())
+                              : fmt::format("there is no operator `{}`", op.op.text()));
   d.hint = elsewhere.empty() ? DidYouMean(op.op.text(), same_domain)
                              : fmt::format("did you mean `{}`?", elsewhere);
-  if (d.hint.empty() && is_private) d.hint = "operators of the domain `qr` need a signature in the file";
+  if (d.hint.empty() && is_private)
+    d.hint = "operators of the domain `qr` need a signature in the file";
   return false;
 }
 
@@ -163,8 +165,9 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, Call
       for (const FormalValue& input : s->inputs) names.push_back(input.name);
     }
     if (std::find(names.begin(), names.end(), arg.label) != names.end()) continue;
-    sink_.Error(arg.place, code::kUnknownInput,
-                fmt::format("`{}` has no input `{}` ({})", Shown(call), arg.label, owner))
+    sink_
+        .Error(arg.place, code::kUnknownInput,
+               fmt::format("`{}` has no input `{}` ({})", Shown(call), arg.label, owner))
         .hint = DidYouMean(arg.label, names);
   }
   const Counted counted = Count(call, use);
@@ -177,11 +180,12 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, Call
     min = std::min(min, s->min_inputs);
     max = std::max(max, s->max_inputs);
   }
-  sink_.Error(call.place, code::kInputCount,
-              fmt::format("`{}` has {}, here are {} ({})", Shown(call), Inputs(min, max),
-                          counted.all, owner))
-      .hint = use == CallUse::kPattern && counted.all < min ? "`_...` stands for all further inputs"
-                                                            : "";
+  sink_
+      .Error(call.place, code::kInputCount,
+             fmt::format("`{}` has {}, here are {} ({})", Shown(call), Inputs(min, max),
+                         counted.all, owner))
+      .hint =
+      use == CallUse::kPattern && counted.all < min ? "`_...` stands for all further inputs" : "";
 }
 
 void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates,
@@ -198,14 +202,16 @@ void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates,
       kind_fits |= !attr.value || KindFits(*attr.value, formal->kind);
     }
     if (!found) {
-      sink_.Error(attr.place, code::kUnknownAttribute,
-                  fmt::format("no version of `{}` has an attribute `{}` ({})", Shown(call), attr.name,
-                              owner))
+      sink_
+          .Error(attr.place, code::kUnknownAttribute,
+                 fmt::format("no version of `{}` has an attribute `{}` ({})", Shown(call),
+                             attr.name, owner))
           .hint = DidYouMean(attr.name, names);
     } else if (!kind_fits) {
-      sink_.Error(attr.value->place, code::kType,
-                  fmt::format("attribute `{}` of `{}` is {} ({})", attr.name, Shown(call),
-                              attr.value->kind == Expr::Kind::kString ? "no text" : "a text", owner));
+      sink_.Error(
+          attr.value->place, code::kType,
+          fmt::format("attribute `{}` of `{}` is {} ({})", attr.name, Shown(call),
+                      attr.value->kind == Expr::Kind::kString ? "no text" : "a text", owner));
     }
   }
 }
@@ -227,8 +233,8 @@ void OpChecker::CheckOutputs(const Expr& call, const Candidates& candidates,
   for (const Signature* s : candidates) max = std::max(max, s->max_outputs);
   if (required <= max) return;
   sink_.Error(outs.front().place, code::kInputCount,
-              fmt::format("`{}` has at most {}, here are {} ({})", Shown(call), Plural(max, "output"),
-                          required, owner));
+              fmt::format("`{}` has at most {}, here are {} ({})", Shown(call),
+                          Plural(max, "output"), required, owner));
 }
 
 }  // namespace qrewrite

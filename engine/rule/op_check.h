@@ -24,7 +24,8 @@ class OpChecker {
  public:
   OpChecker(const RuleSet& set, DiagnosticSink& sink);
 
-  // False, and an error, if the domain is known and the operator is not (or the wildcard covers none).
+  // False, and an error, if the domain is known and the operator is not (or the wildcard covers
+  // none).
   bool CheckName(const OpPattern& op, const Place& place);
   // The operators that a reference stands for; nothing if one of them could be anything.
   std::optional<std::vector<OpName>> Expand(const std::vector<Ref>& refs) const;
@@ -44,7 +45,7 @@ class OpChecker {
 
   const RuleSet& set_;
   DiagnosticSink& sink_;
-  std::vector<OpName> names_;          // all that have signatures
+  std::vector<OpName> names_;            // all that have signatures
   std::set<std::string> known_domains_;  // a name that is not in them is a mistake
 };
 

@@ -1,5 +1,5 @@
-// AstReader: pieces of a rule file, from document nodes to trees. Each function reports what is wrong
-// with the form and returns what it understood. Names are settled later (check.h).
+// AstReader: pieces of a rule file, from document nodes to trees. Each function reports what is
+// wrong with the form and returns what it understood. Names are settled later (check.h).
 #pragma once
 
 #include <optional>
@@ -45,19 +45,20 @@ class AstReader {
   // Nothing after an error, so that half a text makes no more errors.
   std::optional<BodyText> Body(const DocNode& node);
   std::optional<BodyText> GraphText(const DocNode& node);
-  ExprPtr Expression(const DocNode& node);  // null on error
+  ExprPtr Expression(const DocNode& node);               // null on error
   std::vector<ExprPtr> Conditions(const DocNode* node);  // without those that are faulty
-  ExprPtr Condition(const DocNode* node);   // conditions and-ed to one; null if there is none
+  ExprPtr Condition(const DocNode* node);      // conditions and-ed to one; null if there is none
   std::vector<Let> Lets(const DocNode* node);  // one that is faulty is `absent`
   // name -> expression; `names` are identifiers.
-  std::vector<std::pair<std::string, ExprPtr>> Expressions(const DocNode& node, std::string_view what);
+  std::vector<std::pair<std::string, ExprPtr>> Expressions(const DocNode& node,
+                                                           std::string_view what);
   std::vector<Case> Cases(const DocNode* node, const std::string& owner);
   std::optional<Definition> Define(const DocEntry& entry);
 
   // --- reader_values.cc: plain values
-  std::string Text(const DocNode* node);    // "" if there is none
-  std::string Line(const DocNode* node);    // the same, one line
-  std::string Name(const DocNode* node);    // a name of a rule, phase, set: letters, digits, _ - .
+  std::string Text(const DocNode* node);  // "" if there is none
+  std::string Line(const DocNode* node);  // the same, one line
+  std::string Name(const DocNode* node);  // a name of a rule, phase, set: letters, digits, _ - .
   std::string Identifier(const DocNode& node, std::string_view what);
   std::optional<int64_t> Integer(const DocNode* node, int64_t min, int64_t max);
   bool Boolean(const DocNode* node, bool otherwise);
@@ -84,9 +85,10 @@ class AstReader {
  private:
   std::optional<Case> ReadCase(const DocNode& node, const std::string& owner);
   std::optional<Case> FromLine(const DocNode& node);
+  bool ReadParamType(const DocNode* node, ParamType& type);  // false: none is stated
+  void ReadRecord(const DocNode& node, const std::string& owner, Rule& rule);
   FormalValue ReadFormal(const DocNode& node);
-  FormalAttribute ReadAttribute(const DocEntry& entry, const std::string& owner,
-                                RawSignature& raw);
+  FormalAttribute ReadAttribute(const DocEntry& entry, const std::string& owner, RawSignature& raw);
   std::string Fact(const DocNode* node, RawSignature& raw);
   AttrKind ReadAttrKind(const DocNode& node, bool& required);
   AttrValue ReadAttrDefault(const DocNode& node);

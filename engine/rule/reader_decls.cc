@@ -16,9 +16,9 @@ struct TypeName {
   ParamType type;
 };
 constexpr TypeName kParamTypes[] = {
-    {"any", ParamType::kAny},       {"bool", ParamType::kBool},   {"int", ParamType::kInt},
-    {"float", ParamType::kFloat},   {"string", ParamType::kString}, {"path", ParamType::kPath},
-    {"regex", ParamType::kRegex},   {"bytes", ParamType::kBytes},
+    {"any", ParamType::kAny},     {"bool", ParamType::kBool},     {"int", ParamType::kInt},
+    {"float", ParamType::kFloat}, {"string", ParamType::kString}, {"path", ParamType::kPath},
+    {"regex", ParamType::kRegex}, {"bytes", ParamType::kBytes},
 };
 
 struct KindName {
@@ -26,9 +26,9 @@ struct KindName {
   AttrKind kind;
 };
 constexpr KindName kAttrKinds[] = {
-    {"int", AttrKind::kInt},         {"float", AttrKind::kFloat},   {"string", AttrKind::kString},
-    {"tensor", AttrKind::kTensor},   {"ints", AttrKind::kInts},     {"floats", AttrKind::kFloats},
-    {"strings", AttrKind::kStrings}, {"graph", AttrKind::kGraph},   {"graphs", AttrKind::kGraphs},
+    {"int", AttrKind::kInt},         {"float", AttrKind::kFloat}, {"string", AttrKind::kString},
+    {"tensor", AttrKind::kTensor},   {"ints", AttrKind::kInts},   {"floats", AttrKind::kFloats},
+    {"strings", AttrKind::kStrings}, {"graph", AttrKind::kGraph}, {"graphs", AttrKind::kGraphs},
     {"tensors", AttrKind::kTensors},
 };
 
@@ -61,22 +61,24 @@ bool Fits(ParamType type, const Literal& value) {
 
 }  // namespace
 
+bool AstReader::ReadParamType(const DocNode* node, ParamType& type) {
+  if (node == nullptr) return false;
+  for (const TypeName& row : kParamTypes) {
+    if (row.name != node->text.text) continue;
+    type = row.type;
+    return true;
+  }
+  const auto names = NamesOf(kParamTypes);
+  std::string hint = DidYouMean(node->text.text, names);
+  return BadValue(*node, fmt::format("{} is no type of a parameter", Describe(*node)),
+                  hint.empty() ? fmt::format("{}", fmt::join(names, ", ")) : hint);
+}
+
 std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
   Param param{.name = Identifier(entry.key, "a parameter"), .place = entry.key.place};
-  const Mapping map(entry.value, FieldKind::kParam, fmt::format("parameter `{}`", entry.name()), sink_);
-  bool typed = false;
-  if (const DocNode* type = map.Get("type")) {
-    const auto found = std::find_if(std::begin(kParamTypes), std::end(kParamTypes),
-                                    [&](const TypeName& t) { return t.name == type->text.text; });
-    typed = found != std::end(kParamTypes);
-    if (typed) param.type = found->type;
-    if (!typed) {
-      const auto names = NamesOf(kParamTypes);
-      std::string hint = DidYouMean(type->text.text, names);
-      BadValue(*type, fmt::format("{} is no type of a parameter", Describe(*type)),
-               hint.empty() ? fmt::format("{}", fmt::join(names, ", ")) : hint);
-    }
-  }
+  const Mapping map(entry.value, FieldKind::kParam, fmt::format("parameter `{}`", entry.name()),
+                    sink_);
+  bool typed = ReadParamType(map.Get("type"), param.type);
   const auto read = [&](const DocNode& node) {
     Literal value = Value(node);
     if (const auto* text = std::get_if<std::string>(&value)) {
@@ -94,22 +96,25 @@ std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
   const bool has_default = !std::holds_alternative<std::monostate>(param.default_value);
   if (!typed && has_default) param.type = TypeOf(param.default_value);
   if (has_default && !Fits(param.type, param.default_value)) {
-    BadValue(*default_node, fmt::format("the default of parameter `{}` is not of its type", param.name));
+    BadValue(*default_node,
+             fmt::format("the default of parameter `{}` is not of its type", param.name));
   }
-  if (const DocNode* one_of = map.Get("one_of")) {
+  const DocNode* one_of = map.Get("one_of");
+  if (one_of != nullptr) {
     for (const DocNode& item : one_of->items) {
       param.one_of.push_back(read(item));
       if (!typed && !has_default) param.type = TypeOf(param.one_of.front());
-      if (!Fits(param.type, param.one_of.back())) {
-        BadValue(item, fmt::format("{} is not of the type of parameter `{}`", Describe(item), param.name));
-      }
+      if (Fits(param.type, param.one_of.back())) continue;
+      BadValue(item,
+               fmt::format("{} is not of the type of parameter `{}`", Describe(item), param.name));
     }
-    const auto& allowed = param.one_of;
-    if (has_default &&
-        std::find(allowed.begin(), allowed.end(), param.default_value) == allowed.end()) {
-      BadValue(*default_node, fmt::format("the default of parameter `{}` is none of `one_of`", param.name),
-               DidYouMean(default_node->text.text, Names(one_of)));
-    }
+  }
+  const auto& allowed = param.one_of;
+  if (one_of != nullptr && has_default &&
+      std::find(allowed.begin(), allowed.end(), param.default_value) == allowed.end()) {
+    BadValue(*default_node,
+             fmt::format("the default of parameter `{}` is none of `one_of`", param.name),
+             DidYouMean(default_node->text.text, Names(one_of)));
   }
   param.doc = Text(map.Get("doc"));
   if (param.name.empty()) return std::nullopt;
@@ -136,13 +141,16 @@ RawSet AstReader::ReadSet(const DocEntry& entry) {
   const DocNode& value = entry.value;
   const bool fits = value.is_map() || value.is_list();
   if (!fits) {
-    sink_.Error(value.place, code::kWrongKind,
-                fmt::format("set `{}` is a list of operators, or a mapping from operator to plain data",
-                            entry.name()));
+    sink_.Error(
+        value.place, code::kWrongKind,
+        fmt::format("set `{}` is a list of operators, or a mapping from operator to plain data",
+                    entry.name()));
   }
   for (const DocNode& item : value.items) {
-    if (item.is_scalar()) add(item, nullptr);
-    else sink_.Error(item.place, code::kWrongKind, "a member of a set is the name of an operator");
+    if (item.is_scalar())
+      add(item, nullptr);
+    else
+      sink_.Error(item.place, code::kWrongKind, "a member of a set is the name of an operator");
   }
   for (const DocEntry& item : value.entries) {
     if (item.value.is_map() || IsNull(item.value)) {
@@ -190,12 +198,14 @@ AttrValue AstReader::ReadAttrDefault(const DocNode& node) {
     std::vector<float> floats;
     for (const DocNode& item : node.items) {
       const Scalar scalar = item.is_scalar() ? ResolveScalar(item) : Scalar{};
-      if (scalar.kind == Scalar::Kind::kFloat) floats.push_back(static_cast<float>(scalar.float_value));
+      if (scalar.kind == Scalar::Kind::kFloat)
+        floats.push_back(static_cast<float>(scalar.float_value));
       if (scalar.kind == Scalar::Kind::kInt) floats.push_back(static_cast<float>(scalar.int_value));
     }
-    const bool any_float = std::any_of(node.items.begin(), node.items.end(), [](const DocNode& item) {
-      return item.is_scalar() && ResolveScalar(item).kind == Scalar::Kind::kFloat;
-    });
+    const bool any_float =
+        std::any_of(node.items.begin(), node.items.end(), [](const DocNode& item) {
+          return item.is_scalar() && ResolveScalar(item).kind == Scalar::Kind::kFloat;
+        });
     if (any_float && floats.size() == node.items.size()) return floats;
   }
   const Literal value = Value(node);
@@ -219,8 +229,8 @@ FormalAttribute AstReader::ReadAttribute(const DocEntry& entry, const std::strin
                                          RawSignature& raw) {
   FormalAttribute attribute{.name = entry.name()};
   if (!IsIdentifier(attribute.name)) {
-    sink_.Error(entry.key.place, code::kBadName, fmt::format("`{}` is no name of an attribute",
-                                                             Printable(attribute.name, 60)));
+    sink_.Error(entry.key.place, code::kBadName,
+                fmt::format("`{}` is no name of an attribute", Printable(attribute.name, 60)));
   }
   const DocNode& value = entry.value;
   const auto with_default = [&](const DocNode& node) {
@@ -241,7 +251,8 @@ FormalAttribute AstReader::ReadAttribute(const DocEntry& entry, const std::strin
   if (value.is_map()) {
     const Mapping map(value, FieldKind::kAttribute,
                       fmt::format("attribute `{}` of {}", attribute.name, owner), sink_);
-    if (const DocNode* type = map.Get("type")) attribute.kind = ReadAttrKind(*type, attribute.required);
+    if (const DocNode* type = map.Get("type"))
+      attribute.kind = ReadAttrKind(*type, attribute.required);
     if (const DocNode* node = map.Get("default")) with_default(*node);
     if (const DocNode* node = map.Get("computed")) {
       attribute.computed_default = Fact(node, raw);

@@ -62,11 +62,30 @@ std::vector<RuleTest> AstReader::Tests(const DocNode* node, const std::string& o
     if (!test.rules.empty()) test.whole_set = false;
     for (const RuleTest& before : tests) {
       if (before.name != test.name || test.name.empty()) continue;
-      sink_.Error(item.place, code::kDuplicateKey, fmt::format("{} has two tests `{}`", owner, test.name));
+      sink_.Error(item.place, code::kDuplicateKey,
+                  fmt::format("{} has two tests `{}`", owner, test.name));
     }
     tests.push_back(std::move(test));
   }
   return tests;
+}
+
+void AstReader::ReadRecord(const DocNode& node, const std::string& owner, Rule& rule) {
+  for (const DocEntry& table : node.entries) {
+    const std::string name = Identifier(table.key, "a table");
+    if (!table.value.is_map()) {
+      sink_.Error(
+          table.key.place, code::kWrongKind,
+          fmt::format("table `{}` of {} takes a mapping from column to expression", name, owner));
+      continue;
+    }
+    rule.record.emplace_back(name, Expressions(table.value, "a column"));
+    if (table.value.Find("of") != nullptr) continue;
+    sink_
+        .Error(table.key.place, code::kMissingKey,
+               fmt::format("table `{}` of {} needs the column `of`", name, owner))
+        .hint = "the value whose place in the graph orders the rows";
+  }
 }
 
 std::optional<Rule> AstReader::ReadRule(const DocNode& node) {
@@ -95,29 +114,15 @@ std::optional<Rule> AstReader::ReadRule(const DocNode& node) {
   const int ways = map.Has("replace") + map.Has("cases") + map.Has("refuse") +
                    (map.Has("warn") && !map.Has("replace"));
   if (node.is_map() && ways != 1) {
-    sink_.Error(rule.place, code::kExclusive,
-                owner + (ways == 0 ? " says neither `replace` nor `cases`, `refuse` or `warn`"
-                                   : " has more than one of `replace`, `cases`, `refuse`, `warn`"))
+    sink_
+        .Error(rule.place, code::kExclusive,
+               owner + (ways == 0 ? " says neither `replace` nor `cases`, `refuse` or `warn`"
+                                  : " has more than one of `replace`, `cases`, `refuse`, `warn`"))
         .hint = ways == 0 ? "" : "only `warn` may stand beside `replace`";
   }
   rule.share = Boolean(map.Get("share"), true);
   if (const DocNode* retype = map.Get("retype")) rule.retype = Expressions(*retype, "a value");
-  if (const DocNode* record = map.Get("record")) {
-    for (const DocEntry& table : record->entries) {
-      const std::string name = Identifier(table.key, "a table");
-      if (!table.value.is_map()) {
-        sink_.Error(table.key.place, code::kWrongKind,
-                    fmt::format("table `{}` of {} takes a mapping from column to expression", name, owner));
-        continue;
-      }
-      rule.record.emplace_back(name, Expressions(table.value, "a column"));
-      if (table.value.Find("of") == nullptr) {
-        sink_.Error(table.key.place, code::kMissingKey,
-                    fmt::format("table `{}` of {} needs the column `of`", name, owner))
-            .hint = "the value whose place in the graph orders the rows";
-      }
-    }
-  }
+  if (const DocNode* record = map.Get("record")) ReadRecord(*record, owner, rule);
   rule.tests = Tests(map.Get("tests"), owner, false);
   if (rule.name.empty()) return std::nullopt;
   return rule;

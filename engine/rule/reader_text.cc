@@ -89,8 +89,9 @@ std::vector<Let> AstReader::Lets(const DocNode* node) {
       begin = comma + 1;
     }
     if (entry.value.is_map() || IsNull(entry.value)) {
-      sink_.Error(entry.key.place, code::kWrongKind,
-                  fmt::format("`let` gives a name to an expression, here is {}", Describe(entry.value)));
+      sink_.Error(
+          entry.key.place, code::kWrongKind,
+          fmt::format("`let` gives a name to an expression, here is {}", Describe(entry.value)));
       continue;
     }
     let.value = Expression(entry.value);
@@ -109,9 +110,9 @@ std::vector<std::pair<std::string, ExprPtr>> AstReader::Expressions(const DocNod
   for (const DocEntry& entry : node.entries) {
     const std::string name = Identifier(entry.key, what);
     if (entry.value.is_map() || IsNull(entry.value)) {
-      sink_.Error(entry.key.place, code::kWrongKind,
-                  fmt::format("`{}` takes an expression, here is {}", entry.name(),
-                              Describe(entry.value)));
+      sink_.Error(
+          entry.key.place, code::kWrongKind,
+          fmt::format("`{}` takes an expression, here is {}", entry.name(), Describe(entry.value)));
       continue;
     }
     ExprPtr value = Expression(entry.value);
@@ -142,9 +143,9 @@ std::optional<Case> AstReader::FromLine(const DocNode& node) {
 
 std::optional<Case> AstReader::ReadCase(const DocNode& node, const std::string& owner) {
   if (node.is_list() || IsNull(node)) {
-    sink_.Error(node.place, code::kWrongKind,
-                fmt::format("a case of {} is one line or a mapping, here is {}", owner,
-                            Describe(node)));
+    sink_.Error(
+        node.place, code::kWrongKind,
+        fmt::format("a case of {} is one line or a mapping, here is {}", owner, Describe(node)));
     return std::nullopt;
   }
   if (node.is_scalar()) return FromLine(node);

@@ -47,8 +47,8 @@ std::optional<int64_t> ParseSize(std::string_view text) {
   std::string_view unit = text.substr(read.ptr - text.data());
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   static constexpr std::pair<std::string_view, int64_t> kUnits[] = {
-      {"B", 1},       {"KiB", 1 << 10}, {"MiB", 1 << 20},    {"GiB", 1 << 30},
-      {"kB", 1'000},  {"MB", 1'000'000}, {"GB", 1'000'000'000}};
+      {"B", 1},      {"KiB", 1 << 10},  {"MiB", 1 << 20},     {"GiB", 1 << 30},
+      {"kB", 1'000}, {"MB", 1'000'000}, {"GB", 1'000'000'000}};
   for (const auto& [name, factor] : kUnits) {
     if (unit != name) continue;
     if (value > std::numeric_limits<int64_t>::max() / factor) return std::nullopt;
@@ -79,8 +79,7 @@ std::string AstReader::Name(const DocNode* node) {
   if (node == nullptr) return "";
   const std::string& text = node->text.text;
   if (!IsDashedName(text)) {
-    sink_.Error(node->place, code::kBadName,
-                fmt::format("`{}` is no name", Printable(text, 60)))
+    sink_.Error(node->place, code::kBadName, fmt::format("`{}` is no name", Printable(text, 60)))
         .hint = "letters, digits, `_`, `-` and `.`";
   }
   return text;
@@ -90,11 +89,12 @@ std::string AstReader::Identifier(const DocNode& node, std::string_view what) {
   const std::string& text = node.text.text;
   if (IsPlainName(text)) return text;
   // `no` and its like were refused when the file was read.
-  const bool refused = node.style == DocNode::Style::kPlain && IsIdentifier(text) && !IsWord(text) &&
-                       text.size() <= 3 && text != "_";
+  const bool refused = node.style == DocNode::Style::kPlain && IsIdentifier(text) &&
+                       !IsWord(text) && text.size() <= 3 && text != "_";
   if (refused) return "";
-  Diagnostic& d = sink_.Error(node.place, code::kBadName,
-                              fmt::format("`{}` cannot be the name of {}", Printable(text, 60), what));
+  Diagnostic& d =
+      sink_.Error(node.place, code::kBadName,
+                  fmt::format("`{}` cannot be the name of {}", Printable(text, 60), what));
   d.hint = IsIdentifier(text) ? "it is a word of the language" : "letters, digits and `_`";
   return "";
 }
@@ -133,13 +133,15 @@ Literal AstReader::Value(const DocNode& node) {
   std::vector<int64_t> ints;
   std::vector<std::string> texts;
   for (const DocNode& item : node.items) {
-    const Scalar scalar = item.is_scalar() ? ResolveScalar(item) : Scalar{.kind = Scalar::Kind::kNull};
+    const Scalar scalar =
+        item.is_scalar() ? ResolveScalar(item) : Scalar{.kind = Scalar::Kind::kNull};
     if (scalar.kind == Scalar::Kind::kInt) ints.push_back(scalar.int_value);
     if (scalar.kind == Scalar::Kind::kString) texts.push_back(item.text.text);
   }
   if (node.is_list() && texts.empty() && ints.size() == node.items.size()) return ints;
   if (node.is_list() && ints.empty() && texts.size() == node.items.size()) return texts;
-  BadValue(node, "plain data is a number, a text, true, false, or a list of whole numbers or of texts");
+  BadValue(node,
+           "plain data is a number, a text, true, false, or a list of whole numbers or of texts");
   return {};
 }
 
@@ -156,8 +158,7 @@ void AstReader::Opset(const DocNode* node, std::string& text,
   if (node == nullptr) return;
   const auto read = [&](const DocNode& value, int64_t& low, int64_t& high) {
     if (value.is_scalar() && ParseOpsetRange(value.text.text, low, high)) return true;
-    const bool number =
-        value.is_scalar() && ResolveScalar(value).kind == Scalar::Kind::kInt;
+    const bool number = value.is_scalar() && ResolveScalar(value).kind == Scalar::Kind::kInt;
     return BadValue(value, fmt::format("{} is no constraint on an opset", Describe(value)),
                     number ? fmt::format("write \">={0}\" or \"=={0}\"", value.text.text)
                            : "\">=10\", \">=7 <13\", \"==13\"");

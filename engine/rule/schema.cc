@@ -9,6 +9,26 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json ListOf(const Json& item) {
+  Json schema;
+  schema["type"] = "array";
+  schema["items"] = item;
+  return schema;
+}
+
+Json MapOf(const Json& value) {
+  Json schema;
+  schema["type"] = "object";
+  schema["additionalProperties"] = value;
+  return schema;
+}
+
+Json OneOrMore(const Json& item) {
+  Json schema;
+  schema["anyOf"] = {item, ListOf(item)};
+  return schema;
+}
+
 Json KindSchema(const KindInfo& kind) {
   Json schema;
   schema["type"] = "object";
@@ -33,16 +53,15 @@ std::string RuleFileSchema() {
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["title"] = "qrewrite rule file";
   Json defs;
-  defs["text"] = Json::parse(
-      R"({"description":"a text; several lines may be a list","oneOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]})");
-  defs["expression"] = Json::parse(
-      R"({"oneOf":[{"type":["string","number","boolean"]},{"type":"array","items":{"type":["string","number","boolean"]}}]})");
-  defs["expressions"] = Json::parse(
-      R"({"type":"object","additionalProperties":{"$ref":"#/$defs/expression"}})");
-  defs["members"] = Json::parse(
-      R"({"oneOf":[{"type":"array","items":{"type":"string"}},{"type":"object","additionalProperties":{"type":["object","null"]}}]})");
-  defs["cases"] = Json::parse(
-      R"({"oneOf":[{"type":"string"},{"$ref":"#/$defs/case"},{"type":"array","items":{"oneOf":[{"type":"string"},{"$ref":"#/$defs/case"}]}}]})");
+  const Json line = Json::parse(R"({"type":"string"})");
+  const Json plain = Json::parse(R"({"type":["string","number","boolean"]})");
+  const Json one_case = Json::parse(R"({"oneOf":[{"type":"string"},{"$ref":"#/$defs/case"}]})");
+  const Json member = Json::parse(R"({"type":["object","null"]})");
+  defs["text"] = OneOrMore(line);
+  defs["expression"] = OneOrMore(plain);
+  defs["expressions"] = MapOf(Json::parse(R"({"$ref":"#/$defs/expression"})"));
+  defs["members"]["oneOf"] = {ListOf(line), MapOf(member)};
+  defs["cases"] = OneOrMore(one_case);
   for (const KindInfo& kind : FieldKinds()) {
     Json body = KindSchema(kind);
     if (kind.kind == FieldKind::kFile) {

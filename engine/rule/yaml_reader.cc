@@ -1,5 +1,5 @@
-// YAML -> document tree. The only user of yaml-cpp: its exceptions stop here, its conversions are not
-// used (they accept duplicate keys, read `no` as false and `010` as 8).
+// YAML -> document tree. The only user of yaml-cpp: its exceptions stop here, its conversions are
+// not used (they accept duplicate keys, read `no` as false and `010` as 8).
 #include <sstream>
 
 #include <fmt/format.h>
@@ -28,8 +28,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ == 1) {
-      sink_.Error(At(mark), code::kYamlFeature, "a second document in one rule file")
-          .hint = "one rule set a file; `include:` brings others";
+      sink_.Error(At(mark), code::kYamlFeature, "a second document in one rule file").hint =
+          "one rule set a file; `include:` brings others";
     }
   }
   void OnDocumentEnd() override {}
@@ -45,8 +45,8 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
     has_alias_ = true;
-    sink_.Error(At(mark), code::kYamlFeature, "aliases (`*name`) are not used in rule files")
-        .hint = "write the value out, or put it into `define:`, `sets:` or an included file";
+    sink_.Error(At(mark), code::kYamlFeature, "aliases (`*name`) are not used in rule files").hint =
+        "write the value out, or put it into `define:`, `sets:` or an included file";
     AddScalar(mark, "");
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -87,8 +87,8 @@ class TreeBuilder : public YAML::EventHandler {
           .hint = "name what is used twice in `define:`, `sets:` or `let:`";
     }
     if (!tag.empty() && tag != "?" && tag != "!") {
-      sink_.Error(At(mark), code::kYamlFeature, "tags (`!type`) are not used in rule files")
-          .hint = "quote a text that begins with `!`";
+      sink_.Error(At(mark), code::kYamlFeature, "tags (`!type`) are not used in rule files").hint =
+          "quote a text that begins with `!`";
     }
   }
 
@@ -148,8 +148,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   bool CheckKey(const DocNode& map, const DocNode& key) {
     if (!key.is_scalar() || IsNull(key)) {
-      sink_.Error(key.place, code::kBadKey, "a key must be a text")
-          .hint = "quote an expression that begins with a bracket";
+      sink_.Error(key.place, code::kBadKey, "a key must be a text").hint =
+          "quote an expression that begins with a bracket";
       return false;
     }
     CheckDuplicateKey(map, key, sink_);
@@ -180,11 +180,13 @@ bool TabIndents(std::string_view text, size_t at, size_t* tab) {
 void ReportSyntax(const SourceText& source, size_t offset, const YAML::ParserException& error,
                   DiagnosticSink& sink) {
   const std::string_view text = source.text();
-  const size_t raw = error.mark.pos < 0 ? text.size() : static_cast<size_t>(error.mark.pos) + offset;
+  const size_t raw =
+      error.mark.pos < 0 ? text.size() : static_cast<size_t>(error.mark.pos) + offset;
   auto at = static_cast<uint32_t>(std::min(raw, text.size()));
   if (size_t tab = 0; TabIndents(text, at, &tab)) {
     at = static_cast<uint32_t>(tab);
-    sink.Error({&source, at, at + 1}, code::kSyntax, "a tab cannot indent YAML").hint = "use spaces";
+    sink.Error({&source, at, at + 1}, code::kSyntax, "a tab cannot indent YAML").hint =
+        "use spaces";
     return;
   }
   // yaml-cpp notices an unfinished construct at the end of the file; show a line that exists.

@@ -14,10 +14,10 @@ size_t SkipSpace(std::string_view text, size_t at) {
 
 using Where = std::vector<uint32_t>;
 
-// Plain and block scalars: apart from white space the file holds the very bytes of the text, in order,
-// for indentation, folding and chomping change white space only. So runs of other bytes are paired
-// as they stand, and runs of white space from their ends: the indentation that a text keeps is the
-// last part of the one in the file.
+// Plain and block scalars: apart from white space the file holds the very bytes of the text, in
+// order, for indentation, folding and chomping change white space only. So runs of other bytes are
+// paired as they stand, and runs of white space from their ends: the indentation that a text keeps
+// is the last part of the one in the file.
 bool FollowVerbatim(std::string_view file, size_t at, std::string_view value, Where& where) {
   // The indentation of a block scalar's first line.
   if (!value.empty() && !IsSpace(value[0])) at = SkipSpace(file, at);
@@ -57,7 +57,8 @@ size_t SkipBlockHeader(std::string_view file, size_t at) {
 // Reads a quoted scalar itself, as YAML says, and keeps book of where each byte came from.
 class QuotedReader {
  public:
-  QuotedReader(std::string_view file, size_t begin) : file_(file), at_(begin + 1), quote_(file[begin]) {}
+  QuotedReader(std::string_view file, size_t begin)
+      : file_(file), at_(begin + 1), quote_(file[begin]) {}
 
   bool Read() {
     while (at_ < file_.size()) {
@@ -117,8 +118,8 @@ class QuotedReader {
     }
     const size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
     if (digits == 0 || at_ + digits > file_.size()) return false;
-    const uint32_t point =
-        static_cast<uint32_t>(std::stoul("0" + std::string(file_.substr(at_, digits)), nullptr, 16));
+    const uint32_t point = static_cast<uint32_t>(
+        std::stoul("0" + std::string(file_.substr(at_, digits)), nullptr, 16));
     at_ += digits;
     PutCodePoint(point, begin);
     return true;

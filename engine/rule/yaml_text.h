@@ -1,5 +1,5 @@
-// Where the text of a YAML scalar stands in the file. yaml-cpp says what a scalar means but only where
-// it begins; here its bytes are found again.
+// Where the text of a YAML scalar stands in the file. yaml-cpp says what a scalar means but only
+// where it begins; here its bytes are found again.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace qrewrite {
 
-// A scalar node of text `value` that begins at byte `begin` of the file (for a block scalar: at `|` or
-// `>`). If the bytes cannot be followed (exotic escapes), all of the text is said to stand at `begin`.
-// `*exact` says which.
+// A scalar node of text `value` that begins at byte `begin` of the file (for a block scalar: at `|`
+// or `>`). If the bytes cannot be followed (exotic escapes), all of the text is said to stand at
+// `begin`. `*exact` says which.
 DocNode LocateScalar(const SourceText& source, size_t begin, std::string value, bool* exact);
 
 }  // namespace qrewrite

@@ -18,8 +18,8 @@ struct Read {
   }
 };
 
-// Bytes of a text that stand in the file as they are: all but white space that folding made and what
-// escapes stand for.
+// Bytes of a text that stand in the file as they are: all but white space that folding made and
+// what escapes stand for.
 void CheckWhere(const DocNode& node, std::string_view file) {
   if (node.is_scalar()) {
     CAPTURE(node.text.text);
@@ -103,8 +103,8 @@ TEST_CASE("Doc: every byte of a scalar knows its place") {
 }
 
 TEST_CASE("Doc: the texts of all drafts are found byte by byte") {
-  for (const char* name : {"aidge_export_qdq", "deeploy", "ezkl_dequant", "opset_upgrade", "optimize",
-                           "qdq_to_qop", "qop_to_qdq", "qoperator"}) {
+  for (const char* name : {"aidge_export_qdq", "deeploy", "ezkl_dequant", "opset_upgrade",
+                           "optimize", "qdq_to_qop", "qop_to_qdq", "qoperator"}) {
     CAPTURE(name);
     const Read read(test::Slurp(test::SourceDir() + "/fixtures/rules_drafts/" + name + ".yaml"));
     REQUIRE(read.root.has_value());
@@ -116,13 +116,15 @@ TEST_CASE("Doc: the texts of all drafts are found byte by byte") {
 TEST_CASE("Doc: scalars mean what the core schema of YAML 1.2 says") {
   using Kind = Scalar::Kind;
   const std::pair<const char*, Kind> rows[] = {
-      {"1", Kind::kInt},       {"-1", Kind::kInt},     {"+1", Kind::kInt},     {"0x1F", Kind::kInt},
-      {"0o17", Kind::kInt},    {"1.", Kind::kFloat},   {".5", Kind::kFloat},   {"1e3", Kind::kFloat},
-      {"-.inf", Kind::kFloat}, {".nan", Kind::kFloat}, {"true", Kind::kBool},  {"False", Kind::kBool},
-      {"null", Kind::kNull},   {"~", Kind::kNull},     {"", Kind::kNull},      {"1_000", Kind::kString},
-      {"12:30", Kind::kString}, {"1e", Kind::kString}, {".", Kind::kString},   {"-", Kind::kString},
-      {"'1'", Kind::kString},  {"\"true\"", Kind::kString}, {"0x", Kind::kString},
-      {"9223372036854775808", Kind::kFloat}, {"64MiB", Kind::kString}, {"y", Kind::kString},
+      {"1", Kind::kInt},           {"-1", Kind::kInt},       {"+1", Kind::kInt},
+      {"0x1F", Kind::kInt},        {"0o17", Kind::kInt},     {"1.", Kind::kFloat},
+      {".5", Kind::kFloat},        {"1e3", Kind::kFloat},    {"-.inf", Kind::kFloat},
+      {".nan", Kind::kFloat},      {"true", Kind::kBool},    {"False", Kind::kBool},
+      {"null", Kind::kNull},       {"~", Kind::kNull},       {"", Kind::kNull},
+      {"1_000", Kind::kString},    {"12:30", Kind::kString}, {"1e", Kind::kString},
+      {".", Kind::kString},        {"-", Kind::kString},     {"'1'", Kind::kString},
+      {"\"true\"", Kind::kString}, {"0x", Kind::kString},    {"9223372036854775808", Kind::kFloat},
+      {"64MiB", Kind::kString},    {"y", Kind::kString},
   };
   for (const auto& [text, kind] : rows) {
     CAPTURE(text);
@@ -137,7 +139,8 @@ TEST_CASE("Doc: scalars mean what the core schema of YAML 1.2 says") {
 
 TEST_CASE("Doc: JSON texts know their places") {
   const Read read(R"({"a": ["one", "two X"],
- "k": "\u00e9\n\ud83d\ude00 X"})", true);
+ "k": "\u00e9\n\ud83d\ude00 X"})",
+                  true);
   REQUIRE(read.root.has_value());
   CHECK_FALSE(read.sink.has_errors());
   CheckWhere(*read.root, read.source.text());
@@ -148,10 +151,30 @@ TEST_CASE("Doc: JSON texts know their places") {
 }
 
 TEST_CASE("Doc: JSON is read strictly") {
-  for (const char* text :
-       {"{\"a\": 1,}", "[1 2]", "{a: 1}", "{'a': 1}", "[01]", "[+1]", "[.5]", "[1.]", "[NaN]", "[\"\\x41\"]",
-        "[\"\\ud800\"]", "[\"\\udc00\"]", "[\"\t\"]", "[1] // c", "", "[", "\"", "{\"a\"}", "[tru]", "[\"\\u00\"]",
-        "nul", "[1,,2]", "{,}", "\xff"}) {
+  for (const char* text : {"{\"a\": 1,}",
+                           "[1 2]",
+                           "{a: 1}",
+                           "{'a': 1}",
+                           "[01]",
+                           "[+1]",
+                           "[.5]",
+                           "[1.]",
+                           "[NaN]",
+                           "[\"\\x41\"]",
+                           "[\"\\ud800\"]",
+                           "[\"\\udc00\"]",
+                           "[\"\t\"]",
+                           "[1] // c",
+                           "",
+                           "[",
+                           "\"",
+                           "{\"a\"}",
+                           "[tru]",
+                           "[\"\\u00\"]",
+                           "nul",
+                           "[1,,2]",
+                           "{,}",
+                           "\xff"}) {
     CAPTURE(text);
     const Read read(text, true);
     CHECK_FALSE(read.root.has_value());

@@ -10,11 +10,11 @@ TEST_CASE("Drafts: every rule set loads") {
     const char* name;
     size_t rules, definitions, phases;
   };
-  for (const Row& row : {Row{"aidge_export_qdq", 25, 6, 4}, Row{"aidge_export_qop", 0, 0, 2},
-                         Row{"deeploy", 23, 11, 10}, Row{"ezkl_dequant", 42, 13, 6},
-                         Row{"opset_upgrade", 20, 0, 12}, Row{"optimize", 11, 2, 3},
-                         Row{"qdq_to_qop", 11, 6, 2}, Row{"qop_to_qdq", 12, 5, 3},
-                         Row{"qoperator", 10, 4, 1}}) {
+  for (const Row& row :
+       {Row{"aidge_export_qdq", 25, 6, 4}, Row{"aidge_export_qop", 0, 0, 2},
+        Row{"deeploy", 23, 11, 10}, Row{"ezkl_dequant", 42, 13, 6}, Row{"opset_upgrade", 20, 0, 12},
+        Row{"optimize", 11, 2, 3}, Row{"qdq_to_qop", 11, 6, 2}, Row{"qop_to_qdq", 12, 5, 3},
+        Row{"qoperator", 10, 4, 1}}) {
     const auto loaded =
         LoadRules(test::SourceDir() + "/fixtures/rules_drafts/" + row.name + ".yaml");
     CAPTURE(row.name);

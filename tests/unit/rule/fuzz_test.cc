@@ -23,15 +23,68 @@ std::vector<Seed> Seeds() {
       seeds.push_back({entry.path().filename(), test::Slurp(entry.path())});
     }
   }
-  std::sort(seeds.begin(), seeds.end(), [](const Seed& a, const Seed& b) { return a.name < b.name; });
+  std::sort(seeds.begin(), seeds.end(),
+            [](const Seed& a, const Seed& b) { return a.name < b.name; });
   return seeds;
 }
 
-constexpr std::string_view kTokens[] = {
-    "\n", " ", ":", ": ", "- ", "{", "}", "[", "]", "'", "\"", "|", ">", "#", "&a ", "*a", "!t ", "%", "@",
-    "\t", "...", "---", "?", "=>", "->", "**", "<", ">", "(", ")", "$", "when ", "010", "on", "~", "\\",
-    "\xff", "\xc3\xa9", "0", "1e999", "absent", "**_", "_...", "name: ", "match: ", "replace: y = ",
-    "cases:\n  - ", "\r\n", "\\u0041", ",", "=", "n:", "qr.DQ", "params.", "@moves", "//", "??"};
+constexpr std::string_view kTokens[] = {"\n",
+                                        " ",
+                                        ":",
+                                        ": ",
+                                        "- ",
+                                        "{",
+                                        "}",
+                                        "[",
+                                        "]",
+                                        "'",
+                                        "\"",
+                                        "|",
+                                        ">",
+                                        "#",
+                                        "&a ",
+                                        "*a",
+                                        "!t ",
+                                        "%",
+                                        "@",
+                                        "\t",
+                                        "...",
+                                        "---",
+                                        "?",
+                                        "=>",
+                                        "->",
+                                        "**",
+                                        "<",
+                                        ">",
+                                        "(",
+                                        ")",
+                                        "$",
+                                        "when ",
+                                        "010",
+                                        "on",
+                                        "~",
+                                        "\\",
+                                        "\xff",
+                                        "\xc3\xa9",
+                                        "0",
+                                        "1e999",
+                                        "absent",
+                                        "**_",
+                                        "_...",
+                                        "name: ",
+                                        "match: ",
+                                        "replace: y = ",
+                                        "cases:\n  - ",
+                                        "\r\n",
+                                        "\\u0041",
+                                        ",",
+                                        "=",
+                                        "n:",
+                                        "qr.DQ",
+                                        "params.",
+                                        "@moves",
+                                        "//",
+                                        "??"};
 
 std::string Mutate(std::string text, const std::vector<Seed>& seeds, std::mt19937& random) {
   const auto below = [&](size_t n) { return n == 0 ? 0 : random() % n; };
@@ -85,8 +138,10 @@ TEST_CASE("Fuzz: loading mutated files never crashes") {
 
 TEST_CASE("Fuzz: deep and long expressions are refused, not followed") {
   const auto rule = [](const std::string& where) {
-    return test::File("rules:\n  - name: r\n    match: y = Relu(x)\n    replace: y = Abs(x)\n    where: |\n      " +
-                      where + "\n");
+    return test::File(
+        "rules:\n  - name: r\n    match: y = Relu(x)\n    replace: y = Abs(x)\n    where: |\n     "
+        " " +
+        where + "\n");
   };
   std::string sum = "x", parens, chain = "x";
   for (int i = 0; i < 20'000; ++i) {
@@ -97,8 +152,9 @@ TEST_CASE("Fuzz: deep and long expressions are refused, not followed") {
   for (const std::string& text : {sum, parens + "x", chain, std::string(30'000, '-') + "x"}) {
     CHECK_FALSE(LoadRulesText("t.yaml", rule(text)).ok());
   }
-  std::string conditions = "rules:\n  - name: r\n    match: y = Relu(x)\n    replace: y = Abs(x)\nphases:\n"
-                           "  - name: p\n    rules: all\n    when:\n";
+  std::string conditions =
+      "rules:\n  - name: r\n    match: y = Relu(x)\n    replace: y = Abs(x)\nphases:\n"
+      "  - name: p\n    rules: all\n    when:\n";
   for (int i = 0; i < 20'000; ++i) conditions += "      - opset > 3\n";
   CHECK(LoadRulesText("t.yaml", test::File(conditions)).ok());
 }

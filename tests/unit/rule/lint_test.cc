@@ -18,7 +18,8 @@ std::string Warnings(const std::string& text, test::Files files = {}) {
 
 const std::string kTested =
     "    tests:\n"
-    "      - {name: a, given: \"x: float[1]\\ny = Relu(x)\", expect: \"x: float[1]\\ny = Abs(x)\"}\n"
+    "      - {name: a, given: \"x: float[1]\\ny = Relu(x)\", expect: \"x: float[1]\\ny = "
+    "Abs(x)\"}\n"
     "      - {name: b, given: \"x: float[1]\\ny = Neg(x)\", expect: unchanged}\n";
 
 }  // namespace
@@ -36,10 +37,12 @@ TEST_CASE("Lint: what nothing uses") {
                  "  - name: r\n"
                  "    match: y = @s(x)\n"
                  "    where: $f(x) == params.a\n"
-                 "    replace: y = Abs(x)\n" + kTested +
+                 "    replace: y = Abs(x)\n" +
+                 kTested +
                  "  - name: q\n"
                  "    match: y = Relu(x)\n"
-                 "    replace: y = Abs(x)\n" + kTested) ==
+                 "    replace: y = Abs(x)\n" +
+                 kTested) ==
         "3 QR0501 parameter `b` is not used\n"
         "4 QR0501 set `@u` is not used\n"
         "8 QR0501 definition `$g` is not used\n"
@@ -52,9 +55,11 @@ TEST_CASE("Lint: a file without rules exists to be included") {
 
 TEST_CASE("Lint: what is included is not judged") {
   CHECK(Warnings("include: [a.yaml]\nrules:\n  - name: r\n    match: y = Relu(x)\n"
-                 "    replace: y = $f(x)\n" + kTested,
-                 {{"a.yaml", "qrewrite: 1\nname: a\nsets: {s: [Relu]}\ndefine:\n  f(v):\n    - => v\n"
-                             "  g(v):\n    - => v\n"}}) == "");
+                 "    replace: y = $f(x)\n" +
+                     kTested,
+                 {{"a.yaml",
+                   "qrewrite: 1\nname: a\nsets: {s: [Relu]}\ndefine:\n  f(v):\n    - => v\n"
+                   "  g(v):\n    - => v\n"}}) == "");
 }
 
 TEST_CASE("Lint: rules need tests of both kinds") {
@@ -64,8 +69,8 @@ TEST_CASE("Lint: rules need tests of both kinds") {
   CHECK(Warnings(rule + "    tests: [{name: a, given: \"y = Neg(x)\", expect: unchanged}]\n") ==
         "4 QR0502 rule `r` has no test in which it fires\n");
   CHECK(Warnings("rules:\n  - name: r\n    match: y = Relu(x)\n    refuse: no\n"
-                 "    tests: [{name: a, given: \"y = Relu(x)\", expect: {error: no}}]\n").find("QR0108") !=
-        std::string::npos);
+                 "    tests: [{name: a, given: \"y = Relu(x)\", expect: {error: no}}]\n")
+            .find("QR0108") != std::string::npos);
   CHECK(Warnings("rules:\n  - name: r\n    match: y = Relu(x)\n    refuse: not here\n"
                  "    tests: [{name: a, given: \"y = Relu(x)\", expect: {error: here}}]\n") ==
         "4 QR0502 rule `r` has no test in which it does not fire\n");
@@ -78,14 +83,14 @@ TEST_CASE("Lint: cases that are never reached") {
                  "    - => rank(v)\n"
                  "    - when const(v) => 1\n"
                  "rules:\n  - name: r\n    match: y = Relu(x)\n    where: $f(x) == 1\n"
-                 "    replace: y = Abs(x)\n" + kTested) ==
-        "6 QR0503 this case of `$f` is never reached\n");
+                 "    replace: y = Abs(x)\n" +
+                 kTested) == "6 QR0503 this case of `$f` is never reached\n");
 }
 
 TEST_CASE("Lint: a rule that matches what it makes") {
   const auto rule = [](const char* match, const char* replace, const char* more = "") {
-    return Warnings(std::string("rules:\n  - name: r\n    match: ") + match + "\n    replace: " + replace +
-                    "\n" + more + kTested);
+    return Warnings(std::string("rules:\n  - name: r\n    match: ") + match +
+                    "\n    replace: " + replace + "\n" + more + kTested);
   };
   const std::string loop = "4 QR0504 rule `r` matches what it makes and may never end\n";
   CHECK(rule("y = Relu(x)", "y = Relu(Abs(x))") == loop);

@@ -134,9 +134,9 @@ signatures:
 }
 
 TEST_CASE("Loader: a file with rules but no phases runs all of them") {
-  const auto set = Load(test::File(
-      "rules:\n  - {name: b, match: y = Relu(x), replace: y = Abs(x)}\n"
-      "  - {name: a, match: y = Neg(x), replace: y = Abs(x)}\n"));
+  const auto set =
+      Load(test::File("rules:\n  - {name: b, match: y = Relu(x), replace: y = Abs(x)}\n"
+                      "  - {name: a, match: y = Neg(x), replace: y = Abs(x)}\n"));
   REQUIRE(set->phases.size() == 1);
   CHECK(set->phases[0].kind == PhaseKind::kRules);
   CHECK(RuleNames(set->phases[0].rules) == "b a");
@@ -281,7 +281,8 @@ TEST_CASE("Loader: an including file replaces, diamonds are fine") {
        "define:\n  y = emit(x):\n    - => Abs(x)\nrules:\n"
        "  - {name: first, match: y = @ops(x), replace: y = $emit(x)}\n"
        "  - {name: second, match: y = Neg(x), replace: y = $emit(x)}\n"},
-      {"lib/left.yaml", "qrewrite: 1\nname: left\ninclude: [base.yaml]\nsets: {ops: [Relu, Neg]}\n"},
+      {"lib/left.yaml",
+       "qrewrite: 1\nname: left\ninclude: [base.yaml]\nsets: {ops: [Relu, Neg]}\n"},
       {"lib/right.yaml", "qrewrite: 1\nname: right\ninclude: [../lib/base.yaml]\n"},
   };
   const auto set = Load(test::File(R"yaml(
@@ -307,10 +308,12 @@ rules:
 
 TEST_CASE("Loader: two includes may disagree about what nobody needs") {
   const test::Files files = {
-      {"a.yaml", "qrewrite: 1\nname: a\nsets: {ops: [Relu]}\nrules:\n"
-                 "  - {name: same, match: y = @ops(x), replace: y = Abs(x)}\n"},
-      {"b.yaml", "qrewrite: 1\nname: b\nsets: {ops: [Neg]}\nrules:\n"
-                 "  - {name: same, match: y = @ops(x), replace: y = Abs(x)}\n"},
+      {"a.yaml",
+       "qrewrite: 1\nname: a\nsets: {ops: [Relu]}\nrules:\n"
+       "  - {name: same, match: y = @ops(x), replace: y = Abs(x)}\n"},
+      {"b.yaml",
+       "qrewrite: 1\nname: b\nsets: {ops: [Neg]}\nrules:\n"
+       "  - {name: same, match: y = @ops(x), replace: y = Abs(x)}\n"},
   };
   const auto set = Load(test::File("include: [a.yaml, b.yaml]\nphases:\n  - {name: a, use: a}\n"
                                    "  - {name: b, use: b}\n"),
@@ -323,8 +326,8 @@ TEST_CASE("Loader: two includes may disagree about what nobody needs") {
 TEST_CASE("Loader: functions of the host may be called") {
   LoadOptions options;
   options.host_functions = {"half"};
-  const std::string text =
-      test::File("rules:\n  - {name: r, match: y = Relu(x), where: half(x) == 1, replace: y = Abs(x)}\n");
+  const std::string text = test::File(
+      "rules:\n  - {name: r, match: y = Relu(x), where: half(x) == 1, replace: y = Abs(x)}\n");
   CHECK(LoadRulesText("t.yaml", text, options).ok());
   CHECK_FALSE(LoadRulesText("t.yaml", text).ok());
 }
@@ -362,7 +365,8 @@ rules:
   CHECK(SameTree(*a->rules[0].where[1], *b->rules[0].where[1]));
   CHECK(SameTree(*a->rules[0].let[0].value, *b->rules[0].let[0].value));
   CHECK(SameTree(*a->definitions[0].cases[0].when[0], *b->definitions[0].cases[0].when[0]));
-  CHECK(SameTree(*a->definitions[0].cases[1].outcome.replace, *b->definitions[0].cases[1].outcome.replace));
+  CHECK(SameTree(*a->definitions[0].cases[1].outcome.replace,
+                 *b->definitions[0].cases[1].outcome.replace));
 }
 
 TEST_CASE("Loader: a file that is not there is no fault of its rules") {

@@ -17,7 +17,8 @@ namespace {
 std::set<std::string> CodesIn(const std::vector<std::string>& layers) {
   std::set<std::string> codes;
   for (const std::string& layer : layers) {
-    for (const auto& entry : std::filesystem::directory_iterator(test::SourceDir() + "/engine/" + layer)) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(test::SourceDir() + "/engine/" + layer)) {
       if (entry.path().extension() != ".cc" && entry.path().extension() != ".h") continue;
       const std::string text = test::Slurp(entry.path());
       for (size_t at = 0; (at = text.find("\"QR0", at)) != std::string::npos; at += 4) {
@@ -35,8 +36,8 @@ TEST_CASE("Schema: no mapping takes unknown keys") {
   CHECK(schema["additionalProperties"] == false);
   CHECK(schema["required"] == nlohmann::json({"qrewrite", "name"}));
   CHECK(schema["properties"].contains("phases"));
-  for (const char* kind : {"param", "signature", "output", "attribute", "constants", "phase", "rule",
-                           "case", "test", "expect", "write"}) {
+  for (const char* kind : {"param", "signature", "output", "attribute", "constants", "phase",
+                           "rule", "case", "test", "expect", "write"}) {
     CAPTURE(kind);
     REQUIRE(schema["$defs"].contains(kind));
     CHECK(schema["$defs"][kind]["additionalProperties"] == false);
@@ -82,7 +83,8 @@ TEST_CASE("Codes: every code that the sources report is in the table") {
 
 TEST_CASE("Codes: docs/errors.md is the table") {
   const std::string path = test::SourceDir() + "/docs/errors.md";
-  if (std::getenv("QREWRITE_UPDATE_GOLDEN")) std::ofstream(path, std::ios::binary) << ErrorCodesMarkdown();
+  if (std::getenv("QREWRITE_UPDATE_GOLDEN"))
+    std::ofstream(path, std::ios::binary) << ErrorCodesMarkdown();
   CHECK(test::Slurp(path) == ErrorCodesMarkdown());
 }
 
