@@ -52,49 +52,28 @@ bool TakeScalar(const WireField& f, RawAttribute& a) {
     case AttributeProto::kIFieldNumber:
       if (f.type == WireType::kVarint) a.i = static_cast<int64_t>(f.value);
       return true;
-    case AttributeProto::kFloatsFieldNumber:
-      return TakeFloats(f, a.floats);
+    case AttributeProto::kFloatsFieldNumber: return TakeFloats(f, a.floats);
     case AttributeProto::kIntsFieldNumber:
       return ForEachVarint(f, [&a](uint64_t v) { a.ints.push_back(static_cast<int64_t>(v)); });
-    default:
-      return true;
+    default: return true;
   }
 }
 
 void TakeBytes(const WireField& f, RawAttribute& a) {
   switch (f.number) {
-    case AttributeProto::kNameFieldNumber:
-      a.name = f.bytes;
-      break;
-    case AttributeProto::kRefAttrNameFieldNumber:
-      a.reference = f.bytes;
-      break;
-    case AttributeProto::kSFieldNumber:
-      a.s = f.bytes;
-      break;
-    case AttributeProto::kTFieldNumber:
-      a.t = f.bytes;
-      break;
-    case AttributeProto::kGFieldNumber:
-      a.g = f.bytes;
-      break;
-    case AttributeProto::kStringsFieldNumber:
-      a.strings.push_back(f.bytes);
-      break;
-    case AttributeProto::kTensorsFieldNumber:
-      a.tensors.push_back(f.bytes);
-      break;
-    case AttributeProto::kGraphsFieldNumber:
-      a.graphs.push_back(f.bytes);
-      break;
+    case AttributeProto::kNameFieldNumber: a.name = f.bytes; break;
+    case AttributeProto::kRefAttrNameFieldNumber: a.reference = f.bytes; break;
+    case AttributeProto::kSFieldNumber: a.s = f.bytes; break;
+    case AttributeProto::kTFieldNumber: a.t = f.bytes; break;
+    case AttributeProto::kGFieldNumber: a.g = f.bytes; break;
+    case AttributeProto::kStringsFieldNumber: a.strings.push_back(f.bytes); break;
+    case AttributeProto::kTensorsFieldNumber: a.tensors.push_back(f.bytes); break;
+    case AttributeProto::kGraphsFieldNumber: a.graphs.push_back(f.bytes); break;
     case AttributeProto::kSparseTensorFieldNumber:
     case AttributeProto::kSparseTensorsFieldNumber:
     case AttributeProto::kTpFieldNumber:
-    case AttributeProto::kTypeProtosFieldNumber:
-      a.opaque = true;
-      break;
-    default:
-      break;
+    case AttributeProto::kTypeProtosFieldNumber: a.opaque = true; break;
+    default: break;
   }
 }
 
@@ -136,28 +115,18 @@ class Converter {
       return AttrValue(AttrReference{std::string(raw_.reference), raw_.kind});
     }
     switch (raw_.kind) {
-      case AttrKind::kFloat:
-        return AttrValue(raw_.f.value_or(0.0f));
-      case AttrKind::kInt:
-        return AttrValue(raw_.i.value_or(0));
-      case AttrKind::kString:
-        return AttrValue(std::string(raw_.s.value_or("")));
-      case AttrKind::kFloats:
-        return AttrValue(std::move(raw_.floats));
-      case AttrKind::kInts:
-        return AttrValue(std::move(raw_.ints));
+      case AttrKind::kFloat: return AttrValue(raw_.f.value_or(0.0f));
+      case AttrKind::kInt: return AttrValue(raw_.i.value_or(0));
+      case AttrKind::kString: return AttrValue(std::string(raw_.s.value_or("")));
+      case AttrKind::kFloats: return AttrValue(std::move(raw_.floats));
+      case AttrKind::kInts: return AttrValue(std::move(raw_.ints));
       case AttrKind::kStrings:
         return AttrValue(std::vector<std::string>(raw_.strings.begin(), raw_.strings.end()));
-      case AttrKind::kTensor:
-        return OneTensor();
-      case AttrKind::kTensors:
-        return ManyTensors();
-      case AttrKind::kGraph:
-        return OneGraph();
-      case AttrKind::kGraphs:
-        return ManyGraphs();
-      default:
-        return Opaque();
+      case AttrKind::kTensor: return OneTensor();
+      case AttrKind::kTensors: return ManyTensors();
+      case AttrKind::kGraph: return OneGraph();
+      case AttrKind::kGraphs: return ManyGraphs();
+      default: return Opaque();
     }
   }
 

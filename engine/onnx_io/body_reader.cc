@@ -39,22 +39,14 @@ struct BodyReader::RawGraph {
   std::vector<FieldSlice>& ListFor(const WireField& f, std::vector<FieldSlice>& others) {
     if (f.type != WireType::kBytes) return others;
     switch (f.number) {
-      case GraphProto::kNodeFieldNumber:
-        return nodes;
-      case GraphProto::kInitializerFieldNumber:
-        return initializers;
-      case GraphProto::kSparseInitializerFieldNumber:
-        return sparse;
-      case GraphProto::kInputFieldNumber:
-        return inputs;
-      case GraphProto::kOutputFieldNumber:
-        return outputs;
-      case GraphProto::kValueInfoFieldNumber:
-        return value_infos;
-      case GraphProto::kQuantizationAnnotationFieldNumber:
-        return annotations;
-      default:
-        return others;
+      case GraphProto::kNodeFieldNumber: return nodes;
+      case GraphProto::kInitializerFieldNumber: return initializers;
+      case GraphProto::kSparseInitializerFieldNumber: return sparse;
+      case GraphProto::kInputFieldNumber: return inputs;
+      case GraphProto::kOutputFieldNumber: return outputs;
+      case GraphProto::kValueInfoFieldNumber: return value_infos;
+      case GraphProto::kQuantizationAnnotationFieldNumber: return annotations;
+      default: return others;
     }
   }
 };

@@ -51,6 +51,7 @@ void InferenceContext::Reset(const Graph& graph, NodeId node, const ShapeInferen
   facts_ = &facts;
   node_ = node;
   types_.Reset();
+  tensor_types_.Reset();
   tensors_.Reset();
   attribute_pool_.Reset();
   attributes_.clear();
@@ -61,10 +62,11 @@ void InferenceContext::Reset(const Graph& graph, NodeId node, const ShapeInferen
   for (onnx::TypeProto*& output : outputs_) output = types_.Take();
 }
 
-onnx::TypeProto* InferenceContext::MakeType(const TypeInfo& type) const {
+const onnx::TypeProto* InferenceContext::MakeType(const TypeInfo& type) const {
   if (!type.is_tensor || (type.dtype == DType::kUndefined && !type.has_rank)) return nullptr;
-  onnx::TypeProto* proto = types_.Take();
+  onnx::TypeProto* proto = tensor_types_.TakeUsed();
   auto* tensor = proto->mutable_tensor_type();
+  tensor->Clear();
   tensor->set_elem_type(static_cast<int32_t>(type.dtype));
   if (!type.has_rank) return proto;
   auto* shape = tensor->mutable_shape();

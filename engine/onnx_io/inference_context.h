@@ -22,10 +22,14 @@ template <class Message>
 class MessagePool {
  public:
   Message* Take() {
-    if (used_ == messages_.size()) messages_.emplace_back();
-    Message* message = &messages_[used_++];
+    Message* message = TakeUsed();
     message->Clear();
     return message;
+  }
+  // Not cleared: clearing a message frees parts that are about to be made again.
+  Message* TakeUsed() {
+    if (used_ == messages_.size()) messages_.emplace_back();
+    return &messages_[used_++];
   }
   void Reset() { used_ = 0; }
 
@@ -73,7 +77,7 @@ class InferenceContext : public onnx::InferenceContext {
   };
 
   // Null: nothing is known.
-  onnx::TypeProto* MakeType(const TypeInfo& type) const;
+  const onnx::TypeProto* MakeType(const TypeInfo& type) const;
   const onnx::TensorProto* MakeData(const Tensor& tensor) const;
   TypeInfo ReadType(const onnx::TypeProto& type) const;
 
@@ -88,6 +92,7 @@ class InferenceContext : public onnx::InferenceContext {
   mutable std::vector<std::pair<std::string_view, Dim>> symbols_;  // that the node sees
   std::deque<Subgraph> subgraphs_;
   mutable MessagePool<onnx::TypeProto> types_;
+  mutable MessagePool<onnx::TypeProto> tensor_types_;  // that never become another kind
   mutable MessagePool<onnx::TensorProto> tensors_;
   mutable MessagePool<onnx::AttributeProto> attribute_pool_;
 };

@@ -3,7 +3,11 @@
 // annotations, device configurations, functions.
 //
 // Reading maps the file. Nodes are kept as slices of it and copied verbatim when they did not change;
-// weights are views of the mapping (or of external data files) and are never copied on load.
+// weights are views of the mapping (or of external data files) and are never copied on load. The
+// file must not be cut short while the model lives; replacing it (rename) is safe.
+//
+// Tensors of an element type newer than this program, and sparse ones, are values without tensor: they
+// are carried, not looked into.
 #pragma once
 
 #include <cstdint>
@@ -49,12 +53,15 @@ class ModelFile {
   virtual bool has_external_data() const = 0;
 
   // Writes the model with the present state of graph(). Nodes of each body are put in canonical
-  // topological order if the graph changed; an unchanged model is written byte for byte. Lazy
-  // tensors are computed one at a time. Files appear under their names only when complete; on
-  // error nothing is left behind. External data goes to `<file name>.data` beside the model.
+  // topological order if the graph changed; an unchanged model is written byte for byte, and its
+  // data files are copied along if the output is in another folder (and no other file has their
+  // names). Lazy tensors are computed one at a time. Files appear under their names only when
+  // complete; on error nothing is left behind. External data goes to `<file name>.data` beside the
+  // model. Writing over the model's own file is fine; over one of its data files is kUsage.
   // REQUIRES: names are unique where they must be (the rewriter sees to it).
   virtual Status Write(const std::string& path, const WriteOptions& options = {}) = 0;
-  virtual Result<std::string> Serialize() = 0;  // kLimit if it would pass 2 GB
+  // The same as bytes with all data inside; kLimit if that would pass 2 GB.
+  virtual Result<std::string> Serialize() = 0;
 };
 
 }  // namespace qrewrite

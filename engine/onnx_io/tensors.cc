@@ -40,20 +40,14 @@ struct TypedField {
 TypedField TypedFieldOf(DType dtype) {
   switch (dtype) {
     case DType::kFloat:
-    case DType::kComplex64:
-      return {TensorProto::kFloatDataFieldNumber, 4};
+    case DType::kComplex64: return {TensorProto::kFloatDataFieldNumber, 4};
     case DType::kDouble:
-    case DType::kComplex128:
-      return {TensorProto::kDoubleDataFieldNumber, 8};
-    case DType::kInt64:
-      return {TensorProto::kInt64DataFieldNumber, 0};
+    case DType::kComplex128: return {TensorProto::kDoubleDataFieldNumber, 8};
+    case DType::kInt64: return {TensorProto::kInt64DataFieldNumber, 0};
     case DType::kUint32:
-    case DType::kUint64:
-      return {TensorProto::kUint64DataFieldNumber, 0};
-    case DType::kString:
-      return {TensorProto::kStringDataFieldNumber, 0};
-    default:
-      return {TensorProto::kInt32DataFieldNumber, 0};
+    case DType::kUint64: return {TensorProto::kUint64DataFieldNumber, 0};
+    case DType::kString: return {TensorProto::kStringDataFieldNumber, 0};
+    default: return {TensorProto::kInt32DataFieldNumber, 0};
   }
 }
 
@@ -103,9 +97,7 @@ bool Split(std::string_view message, RawTensor& t) {
       case TensorProto::kDataTypeFieldNumber:
         if (f->type == WireType::kVarint) t.dtype = static_cast<int32_t>(f->value);
         break;
-      case TensorProto::kSegmentFieldNumber:
-        t.segmented = true;
-        break;
+      case TensorProto::kSegmentFieldNumber: t.segmented = true; break;
       case TensorProto::kNameFieldNumber:
         if (f->type == WireType::kBytes) t.name = f->bytes;
         break;
@@ -124,11 +116,8 @@ bool Split(std::string_view message, RawTensor& t) {
       case TensorProto::kStringDataFieldNumber:
       case TensorProto::kInt64DataFieldNumber:
       case TensorProto::kDoubleDataFieldNumber:
-      case TensorProto::kUint64DataFieldNumber:
-        ok &= CountEntries(*f, t);
-        break;
-      default:
-        break;
+      case TensorProto::kUint64DataFieldNumber: ok &= CountEntries(*f, t); break;
+      default: break;
     }
   }
   return ok && fields.ok();
@@ -304,10 +293,8 @@ bool IsData(int field) {
     case TensorProto::kUint64DataFieldNumber:
     case TensorProto::kRawDataFieldNumber:
     case TensorProto::kExternalDataFieldNumber:
-    case TensorProto::kDataLocationFieldNumber:
-      return true;
-    default:
-      return false;
+    case TensorProto::kDataLocationFieldNumber: return true;
+    default: return false;
   }
 }
 

@@ -63,10 +63,8 @@ bool WireReader::ReadField(WireField* field) {
       break;
     }
     case WireType::kGroup:
-    case WireType::kEndGroup:
-      break;  // the caller pairs them
-    default:
-      return false;
+    case WireType::kEndGroup: break;  // the caller pairs them
+    default: return false;
   }
   field->whole = {start, static_cast<size_t>(at_ - start)};
   return true;

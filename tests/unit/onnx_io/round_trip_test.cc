@@ -175,17 +175,10 @@ TEST_CASE("Round trip: damaged copies of a model never crash") {
     for (uint64_t i = random(4) + 1; i > 0; --i) {
       const size_t at = random(bytes.size());
       switch (random(4)) {
-        case 0:
-          bytes[at] = static_cast<char>(random(256));
-          break;
-        case 1:
-          bytes.erase(at, random(16) + 1);
-          break;
-        case 2:
-          bytes.insert(at, bytes.substr(random(bytes.size()), random(32)));
-          break;
-        default:
-          bytes[at] = static_cast<char>(bytes[at] ^ 1 << random(8));
+        case 0: bytes[at] = static_cast<char>(random(256)); break;
+        case 1: bytes.erase(at, random(16) + 1); break;
+        case 2: bytes.insert(at, bytes.substr(random(bytes.size()), random(32))); break;
+        default: bytes[at] = static_cast<char>(bytes[at] ^ 1 << random(8));
       }
       if (bytes.empty()) break;
     }
