@@ -1,13 +1,13 @@
-// ModelFile: an ONNX model as a Graph plus everything of the file that a Graph does not hold, so that
-// writing loses nothing: unknown fields, metadata, doc strings, training info, quantization
+// ModelFile: an ONNX model as a Graph plus everything of the file that a Graph does not hold, so
+// that writing loses nothing: unknown fields, metadata, doc strings, training info, quantization
 // annotations, device configurations, functions.
 //
-// Reading maps the file. Nodes are kept as slices of it and copied verbatim when they did not change;
-// weights are views of the mapping (or of external data files) and are never copied on load. The
-// file must not be cut short while the model lives; replacing it (rename) is safe.
+// Reading maps the file. Nodes are kept as slices of it and copied verbatim when they did not
+// change; weights are views of the mapping (or of external data files) and are never copied on
+// load. The file must not be cut short while the model lives; replacing it (rename) is safe.
 //
-// Tensors of an element type newer than this program, and sparse ones, are values without tensor: they
-// are carried, not looked into.
+// Tensors of an element type newer than this program, and sparse ones, are values without tensor:
+// they are carried, not looked into.
 #pragma once
 
 #include <cstdint>
