@@ -29,7 +29,7 @@ struct Ref {
 
 // `axis`, `axis=1`, `axis=k?`, `**rest`, `**_`
 struct AttrArg {
-  bool rest = false;      // **name
+  bool rest = false;  // **name
   std::string name;
   ExprPtr value;          // null: `axis` alone, which binds (pattern) or passes on (replacement)
   bool optional = false;  // `?`
@@ -50,9 +50,24 @@ struct Arg {
 enum class Quantifier : uint8_t { kOne, kOptional, kStar, kPlus };  // Op, Op?, Op*, Op+
 
 enum class BinaryOp : uint8_t {
-  kAdd, kSub, kMul, kDiv, kFloorDiv, kMod, kPow,
-  kEq, kNe, kLt, kLe, kGt, kGe, kIn, kMatches,  // kMatches: =~
-  kAnd, kOr, kCoalesce,                         // kCoalesce: ??
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kMod,
+  kPow,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kIn,
+  kMatches,  // kMatches: =~
+  kAnd,
+  kOr,
+  kCoalesce,  // kCoalesce: ??
 };
 enum class UnaryOp : uint8_t { kNegate, kNot };
 
@@ -65,39 +80,39 @@ struct Subscript {
 
 struct Expr {
   enum class Kind : uint8_t {
-    kInt,      // int_value
-    kFloat,    // float_value, ulps
-    kString,   // text
-    kBool,     // int_value: true, false
-    kAbsent,   // the word `absent`
-    kName,     // text: a name of the rule, `_`, `opset`
-    kDType,    // dtype: INT8, FLOAT, ...
-    kSet,      // text: @name as a value
-    kCall,     // label, negated, refs, quantifier, attrs, args
-    kGroup,    // args: (x, s, z)
-    kList,     // items
-    kUnary,    // unary, items[0]
-    kBinary,   // binary, items[0], items[1]
-    kIf,       // items: value, condition, otherwise  (`a if c else b`)
-    kMember,   // items[0] . text   (params.to, n.axis)
-    kIndex,    // items[0] [subscripts]
-    kTyped,    // graph text only: dtype, dims, word or items[0]   (`uint8 0`, `zeros float[2,3]`)
-    kBody,     // graph text only: body   (`then_branch={ t = Relu(x) }`)
+    kInt,     // int_value
+    kFloat,   // float_value, ulps
+    kString,  // text
+    kBool,    // int_value: true, false
+    kAbsent,  // the word `absent`
+    kName,    // text: a name of the rule, `_`, `opset`
+    kDType,   // dtype: INT8, FLOAT, ...
+    kSet,     // text: @name as a value
+    kCall,    // label, negated, refs, quantifier, attrs, args
+    kGroup,   // args: (x, s, z)
+    kList,    // items
+    kUnary,   // unary, items[0]
+    kBinary,  // binary, items[0], items[1]
+    kIf,      // items: value, condition, otherwise  (`a if c else b`)
+    kMember,  // items[0] . text   (params.to, n.axis)
+    kIndex,   // items[0] [subscripts]
+    kTyped,   // graph text only: dtype, dims, word or items[0]   (`uint8 0`, `zeros float[2,3]`)
+    kBody,    // graph text only: body   (`then_branch={ t = Relu(x) }`)
   };
   Kind kind = Kind::kInt;
   Place place;
 
-  int64_t int_value = 0;   // kInt beyond int64 (uint64 in graph text): text holds its digits
+  int64_t int_value = 0;  // kInt beyond int64 (uint64 in graph text): text holds its digits
   double float_value = 0;
-  int ulps = 0;            // `1.41 ~ 4ulp`; also on kInt
+  int ulps = 0;  // `1.41 ~ 4ulp`; also on kInt
   std::string text;
   DType dtype = DType::kUndefined;
   std::vector<ExprPtr> items;
 
   // kCall
-  std::string label;       // `n:`
-  bool negated = false;    // `!@set`
-  std::vector<Ref> refs;   // alternatives: `Conv|Gemm|@integer`
+  std::string label;      // `n:`
+  bool negated = false;   // `!@set`
+  std::vector<Ref> refs;  // alternatives: `Conv|Gemm|@integer`
   Quantifier quantifier = Quantifier::kOne;
   std::vector<AttrArg> attrs;
   bool empty_attrs = false;  // `n<>(x)`: written with attributes, but none
@@ -147,9 +162,9 @@ struct BodyText {
 
   // Graph text only.
   std::vector<TypeDecl> decls;
-  std::vector<TypeDecl> inputs;   // of a nested body: `(i: int64, c: bool) => { ... }`
-  bool has_inputs = false;        // the list is there, perhaps empty
-  std::vector<OutArg> returns;    // `return y, z`; only names
+  std::vector<TypeDecl> inputs;  // of a nested body: `(i: int64, c: bool) => { ... }`
+  bool has_inputs = false;       // the list is there, perhaps empty
+  std::vector<OutArg> returns;   // `return y, z`; only names
   bool has_return = false;
 };
 
