@@ -123,7 +123,16 @@ struct Rule {
   Place place;
 };
 
-enum class PhaseKind { kRules, kFold, kToOpset, kWriteDefaults, kWriteShapes, kRename, kUse };
+enum class PhaseKind {
+  kRules,
+  kFold,
+  kFreezeInputs,
+  kToOpset,
+  kWriteDefaults,
+  kWriteShapes,
+  kRename,
+  kUse
+};
 
 struct Phase {
   std::string name;

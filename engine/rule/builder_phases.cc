@@ -16,6 +16,7 @@ struct PhaseKey {
 // `rules` beside `to_opset` belongs to it, so it comes last.
 constexpr PhaseKey kPhaseKeys[] = {
     {"fold", PhaseKind::kFold},
+    {"freeze_inputs", PhaseKind::kFreezeInputs},
     {"to_opset", PhaseKind::kToOpset},
     {"write_defaults", PhaseKind::kWriteDefaults},
     {"write_shapes", PhaseKind::kWriteShapes},
@@ -24,7 +25,11 @@ constexpr PhaseKey kPhaseKeys[] = {
     {"rules", PhaseKind::kRules},
 };
 
-OpPattern Kept(const char* name) { return {.op = {"", name}}; }
+const OpPattern kKept[] = {
+#define QR_KEPT(name) {.op = {"", name}},
+#include "engine/rule/defaults.inc"
+#undef QR_KEPT
+};
 
 // "A-Za-z0-9_": single characters and ranges, of printable ASCII.
 bool IsCharacterClass(std::string_view text) {
@@ -140,7 +145,8 @@ void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set) {
                keys.empty()
                    ? fmt::format("{} does nothing", owner)
                    : fmt::format("{} does more than one thing: {}", owner, fmt::join(keys, ", ")))
-        .hint = "one of rules, fold, to_opset, write_defaults, write_shapes, rename, use";
+        .hint =
+        "one of rules, fold, freeze_inputs, to_opset, write_defaults, write_shapes, rename, use";
   }
   phase.when = reader_.Condition(map.Get("when"));
   if (const DocNode* rules = map.Get("rules")) phase.rules = RuleNames(*rules, set);
@@ -148,7 +154,9 @@ void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set) {
   for (const char* key : {"fold", "write_defaults"}) {
     if (const DocNode* ops = map.Get(key)) phase.ops = Operators(*ops, set);
   }
-  if (const DocNode* all = map.Get("write_shapes"); all && all->text.text != "all") {
+  for (const char* key : {"freeze_inputs", "write_shapes"}) {
+    const DocNode* all = map.Get(key);
+    if (all == nullptr || all->text.text == "all") continue;
     sink_.Error(all->place, code::kBadValue,
                 fmt::format("`all` is expected, here is {}", Describe(*all)));
   }
@@ -178,8 +186,7 @@ void SetBuilder::ReadPhases(const Mapping& map, RuleFile* file, RuleSet& set) {
     for (const Rule& rule : set.rules) phase.rules.push_back(rule.name);
     set.phases.push_back(std::move(phase));
   }
-  set.constants.keep = {Kept("QuantizeLinear"), Kept("DequantizeLinear"),
-                        Kept("DynamicQuantizeLinear")};
+  set.constants.keep = {std::begin(kKept), std::end(kKept)};
   const DocNode* constants = map.Get("constants");
   const DocNode nothing{.kind = DocNode::Kind::kMap};
   const Mapping config(constants ? *constants : nothing, FieldKind::kConstantsConfig, "`constants`",

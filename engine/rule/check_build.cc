@@ -94,13 +94,31 @@ void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* res
     bool used = false;
     for (const OutArg& out : stmt.outs) {
       const NameInfo* info = made.Find(out.name);
-      used |= info == nullptr || info->kind != Kind::kNew || info->used;
+      const bool unread = info != nullptr && info->kind == Kind::kNew && !info->used;
+      used |= !unread;
+      if (unread && stmt.outs.size() > 1) CheckUnreadOut(out, defined, scope, owner);
     }
     if (used || stmt.outs.empty()) continue;
     sink_.Error(stmt.outs.front().place, code::kUnread,
                 fmt::format("`{}` is made, but nothing in {} reads it", stmt.outs.front().name,
                             owner.text));
   }
+}
+
+// One of several outputs may be made for nothing, but not if it seems to be meant for an output of
+// the match that is left as it was.
+void RuleChecker::CheckUnreadOut(const OutArg& out, const std::set<std::string>& defined,
+                                 Scope& scope, Owner& owner) {
+  std::vector<std::string> left;
+  for (const std::string& name : scope.Names()) {
+    if (scope.Find(name)->output && !defined.contains(name)) left.push_back(name);
+  }
+  const std::string hint = DidYouMean(out.name, left);
+  if (hint.empty()) return;
+  sink_
+      .Error(out.place, code::kUnread,
+             fmt::format("`{}` is made, but nothing in {} reads it", out.name, owner.text))
+      .hint = hint;
 }
 
 void RuleChecker::CheckBuildArg(const Arg& arg, Scope& scope, Owner& owner,

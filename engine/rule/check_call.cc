@@ -145,7 +145,8 @@ void RuleChecker::CheckUnknownHead(const Ref& ref, Scope& scope, Owner& owner) {
     d.hint = fmt::format("a definition is called `${}(...)`", ref.name);
 }
 
-// `q -> f` replaces an input of a labelled node. `label`: what the call begins with, if it may be one.
+// `q -> f` replaces an input of a labelled node. `label`: what the call begins with, if it may be
+// one.
 void RuleChecker::CheckArrow(const Expr& call, const Arg& arg, const NameInfo* label,
                              Owner& owner) {
   if (arg.label_kind != Arg::Label::kArrow) return;

@@ -84,6 +84,8 @@ class RuleChecker {
                  Owner& owner);
   bool DefineOut(const OutArg& out, const std::vector<OutArg>* results, Scope& scope, Scope& made,
                  Owner& owner);
+  void CheckUnreadOut(const OutArg& out, const std::set<std::string>& defined, Scope& scope,
+                      Owner& owner);
   void CheckBuildArg(const Arg& arg, Scope& scope, Owner& owner, const std::vector<OutArg>* outs);
 
   // --- check_expr.cc: names in expressions
@@ -115,9 +117,10 @@ class RuleChecker {
   ExprType CheckBinary(const Expr& expr, Scope& scope, Owner& owner);
   // Of an expression that is plainly of one kind, without looking at names; else kAny.
   static ExprType LiteralType(const Expr& expr);
-  void CheckCompared(const Expr& expr, ExprType left, ExprType right, Owner& owner);
+  void CheckCompared(const Expr& expr, ExprType left, ExprType right, Scope& scope, Owner& owner);
   void CheckRegex(const Expr& expr, ExprType left, Owner& owner);
   void CheckPattern(const std::string& regex, const Place& place, const std::string& owner);
+  void CheckOpChoice(const Expr& left, const Expr& right, Scope& scope, Owner& owner);
   void CheckParamChoice(const Expr& left, const Expr& right, Owner& owner);
   void NeedCondition(const Expr& expr, ExprType type, Owner& owner);
   void CheckArgType(const Expr& arg, ExprType got, const FunctionInfo& info, size_t index,

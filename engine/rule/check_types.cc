@@ -181,12 +181,13 @@ ExprType RuleChecker::CheckBinary(const Expr& expr, Scope& scope, Owner& owner) 
   if (op == BinaryOp::kMatches) {
     CheckRegex(expr, l, owner);
   } else {
-    CheckCompared(expr, l, r, owner);
+    CheckCompared(expr, l, r, scope, owner);
   }
   return kBool;
 }
 
-void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, Owner& owner) {
+void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, Scope& scope,
+                                Owner& owner) {
   const auto error = [&](std::string hint) {
     sink_
         .Error(expr.place, code::kType,
@@ -195,6 +196,10 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, Owner&
         .hint = std::move(hint);
   };
   if (expr.binary == BinaryOp::kIn) {
+    for (const ExprPtr& item : expr.items[1]->items) {
+      CheckOpChoice(*expr.items[0], *item, scope, owner);
+      CheckParamChoice(*expr.items[0], *item, owner);
+    }
     if (IsOneOf(r, {kNumber, kString, kBool, kDType, kLabel})) {
       sink_
           .Error(expr.items[1]->place, code::kType,
@@ -219,8 +224,31 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, Owner&
   } else if (IsOrder(expr.binary) && (IsOneOf(l, {kDType, kBool}) || IsOneOf(r, {kDType, kBool}))) {
     error("");
   }
+  CheckOpChoice(*expr.items[0], *expr.items[1], scope, owner);
+  CheckOpChoice(*expr.items[1], *expr.items[0], scope, owner);
   CheckParamChoice(*expr.items[0], *expr.items[1], owner);
   CheckParamChoice(*expr.items[1], *expr.items[0], owner);
+}
+
+// `op(n) == 'Cnov'` where n can never be that.
+void RuleChecker::CheckOpChoice(const Expr& left, const Expr& right, Scope& scope, Owner& owner) {
+  if (left.kind != Expr::Kind::kCall || right.kind != Expr::Kind::kString) return;
+  if (left.refs.size() != 1 || left.refs[0].name != "op" || left.args.size() != 1) return;
+  const Expr* arg = left.args[0].value.get();
+  const NameInfo* label = arg && arg->kind == Expr::Kind::kName ? scope.Find(arg->text) : nullptr;
+  if (label == nullptr || label->call == nullptr || label->call->negated) return;
+  const auto ops = ops_.Expand(label->call->refs);
+  if (!ops) return;
+  std::vector<std::string> names;
+  for (const OpName& op : *ops) {
+    if (op.name == right.text || op.text() == right.text) return;
+    names.push_back(op.name);
+  }
+  sink_
+      .Error(right.place, code::kBadValue,
+             fmt::format("`{}` is never '{}' ({})", label->call->label, Printable(right.text, 60),
+                         owner.text))
+      .hint = DidYouMean(right.text, names);
 }
 
 // `params.mode == 'identiy'` where the parameter can never be that.

@@ -59,6 +59,16 @@ bool FitsInputs(const Signature& s, const Counted& counted, CallUse use, bool na
   return counted.open || named || counted.all >= s.min_inputs;
 }
 
+// One letter too many, too few, wrong, or two swapped: a slip of the pen rather than another name.
+// Digits do not count, they number things.
+bool IsSlip(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty() && a.front() == b.front()) a.remove_prefix(1), b.remove_prefix(1);
+  while (!a.empty() && !b.empty() && a.back() == b.back()) a.remove_suffix(1), b.remove_suffix(1);
+  const bool swapped = a.size() == 2 && b.size() == 2 && a[0] == b[1] && a[1] == b[0];
+  if (!swapped && (a.size() > 1 || b.size() > 1)) return false;
+  return (std::string(a) + std::string(b)).find_first_of("0123456789") == std::string::npos;
+}
+
 bool KindFits(const Expr& value, AttrKind kind) {
   const bool text = kind == AttrKind::kString || kind == AttrKind::kStrings;
   switch (value.kind) {
@@ -85,7 +95,7 @@ OpChecker::OpChecker(const RuleSet& set, DiagnosticSink& sink) : set_(set), sink
 bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
   if (op.op.name.empty()) return false;  // ill-formed, reported where it was read
   const bool is_private = IsPrivateDomain(op.op.domain);
-  if (!known_domains_.contains(op.op.domain) && !is_private) return true;
+  if (!known_domains_.contains(op.op.domain) && !is_private) return !IsMisspelled(op, place);
   const bool found = std::any_of(names_.begin(), names_.end(),
                                  [&](const OpName& name) { return op.Matches(name); });
   if (found) return true;
@@ -103,6 +113,19 @@ bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
                              : fmt::format("did you mean `{}`?", elsewhere);
   if (d.hint.empty() && is_private)
     d.hint = "operators of the domain `qr` need a signature in the file";
+  return false;
+}
+
+bool OpChecker::IsMisspelled(const OpPattern& op, const Place& place) {
+  const std::string text = op.op.text();
+  if (op.wildcard || std::binary_search(names_.begin(), names_.end(), op.op)) return false;
+  for (const OpName& name : names_) {
+    if (name.domain.empty() || !IsSlip(text, name.text())) continue;
+    sink_.Error(place, code::kUnknownOp, fmt::format("there is no operator `{}`", text)).hint =
+        fmt::format("did you mean `{}`? another operator needs a signature in the file",
+                    name.text());
+    return true;
+  }
   return false;
 }
 

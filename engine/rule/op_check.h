@@ -34,6 +34,9 @@ class OpChecker {
                  const std::vector<OutArg>* outs, const std::string& owner);
 
  private:
+  // An operator of an unknown domain that is one letter away from a known one. Reports it.
+  bool IsMisspelled(const OpPattern& op, const Place& place);
+
   using Candidates = std::vector<const Signature*>;
   Candidates CandidatesFor(const std::vector<OpName>& ops, CallUse use) const;
   bool AnyUnknown(const std::vector<OpName>& ops, CallUse use) const;

@@ -158,9 +158,11 @@ phases:
   - {name: defaults, write_defaults: [Conv, MaxPool]}
   - {name: shapes, write_shapes: all}
   - {name: names, rename: A-Za-z0-9_}
+  - {name: inputs, freeze_inputs: all}
 )yaml"));
   const std::vector<Phase>& phases = set->phases;
-  REQUIRE(phases.size() == 9);
+  REQUIRE(phases.size() == 10);
+  CHECK(phases[9].kind == PhaseKind::kFreezeInputs);
   CHECK(RuleNames(phases[0].rules) == "r");
   CHECK(Print(*phases[0].when) == "opset >= 10 and opset < 20");
   CHECK(phases[1].rules.empty());
