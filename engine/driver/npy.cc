@@ -51,7 +51,8 @@ class HeaderReader {
     }
     SkipSpace();
     if (seen != 3 || !text_.empty()) return false;
-    const std::string_view type = descr.empty() ? std::string_view() : std::string_view(descr).substr(1);
+    const std::string_view type =
+        descr.empty() ? std::string_view() : std::string_view(descr).substr(1);
     for (const NumpyType& t : kTypes) {
       const bool order = descr[0] == '<' || (descr[0] == '|' && t.descr[1] == '1');
       if (t.descr == type && order) dtype = t.dtype;
@@ -136,14 +137,17 @@ Result<Tensor> Widened(const Tensor& tensor) {
     QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(tensor));
     return FromDoubles(DType::kFloat, tensor.dims(), values);
   }
-  return Status(StatusCode::kUnsupported, fmt::format("NumPy has no form for {}", Info(dtype).name));
+  return Status(StatusCode::kUnsupported,
+                fmt::format("NumPy has no form for {}", Info(dtype).name));
 }
 
 }  // namespace
 
 Result<Tensor> ParseNpy(std::string_view bytes) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 12) return Bad("it is no .npy array");
-  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(bytes[i])); };
+  const auto byte = [&](size_t i) {
+    return static_cast<size_t>(static_cast<unsigned char>(bytes[i]));
+  };
   const size_t version = byte(6);
   if (version < 1 || version > 3) return Bad("its .npy version is unknown");
   const size_t length_bytes = version == 1 ? 2 : 4;
@@ -179,13 +183,15 @@ Result<std::string> MakeNpy(const Tensor& tensor) {
   for (const int64_t dim : whole.dims()) shape += fmt::format("{}, ", dim);
   if (whole.rank() > 1) shape.resize(shape.size() - 2);
   if (whole.rank() == 1) shape.pop_back();
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, shape);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, shape);
   // Padded so that the data begins at a multiple of 64.
   constexpr size_t kPrefix = 10, kAlign = 64;
   header.append(kAlign - (kPrefix + header.size() + 1) % kAlign, ' ');
   header += '\n';
   std::string out(kMagic);
-  out += {'\x01', '\x00', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
+  out += {'\x01', '\x00', static_cast<char>(header.size() & 0xff),
+          static_cast<char>(header.size() >> 8)};
   out += header;
   const auto bytes = whole.bytes();
   out.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());

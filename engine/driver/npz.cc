@@ -26,7 +26,8 @@ constexpr uint16_t kZip64Extra = 1;
 
 uint64_t Read(std::string_view bytes, size_t at, int width) {
   uint64_t value = 0;
-  for (int i = width; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + static_cast<size_t>(i)]);
+  for (int i = width; i-- > 0;)
+    value = value << 8 | static_cast<unsigned char>(bytes[at + static_cast<size_t>(i)]);
   return value;
 }
 void Put(std::string& out, uint64_t value, int width) {
@@ -76,12 +77,14 @@ Result<std::vector<Entry>> Directory(std::string_view zip) {
     if (end == lowest) return Bad("it is no .npz archive");
     --end;
   }
-  const uint64_t count = Read(zip, end + 10, 2), size = Read(zip, end + 12, 4), start = Read(zip, end + 16, 4);
+  const uint64_t count = Read(zip, end + 10, 2), size = Read(zip, end + 12, 4),
+                 start = Read(zip, end + 16, 4);
   if (start > end || size > end - start) return Bad("its directory is damaged");
   std::string_view rest = zip.substr(start, size);
   std::vector<Entry> entries;
   for (uint64_t i = 0; i < count; ++i) {
-    if (rest.size() < kCentralSize || Read(rest, 0, 4) != kCentral) return Bad("its directory is damaged");
+    if (rest.size() < kCentralSize || Read(rest, 0, 4) != kCentral)
+      return Bad("its directory is damaged");
     const uint64_t name = Read(rest, 28, 2), extra = Read(rest, 30, 2), comment = Read(rest, 32, 2);
     if (name + extra + comment > rest.size() - kCentralSize) return Bad("its directory is damaged");
     Entry entry{.name = std::string(rest.substr(kCentralSize, name)),
@@ -101,7 +104,8 @@ Result<std::vector<Entry>> Directory(std::string_view zip) {
 
 Result<std::string> Inflate(std::string_view packed, uint64_t size) {
   // A deflated byte makes at most 1032: a size beyond that is a lie that memory need not pay for.
-  if (size / 1040 > packed.size() || size > kMax32 || packed.size() > kMax32) return Bad("its size is wrong");
+  if (size / 1040 > packed.size() || size > kMax32 || packed.size() > kMax32)
+    return Bad("its size is wrong");
   std::string out(size, '\0');
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return Bad("zlib cannot start");
@@ -150,13 +154,13 @@ void PutCommon(std::string& out, const Entry& entry) {
   Put(out, 20, 2);  // version needed
   Put(out, 0, 2);   // flags
   Put(out, kStored, 2);
-  Put(out, 0, 2);   // time
+  Put(out, 0, 2);  // time
   Put(out, 0x21, 2);
   Put(out, entry.crc, 4);
   Put(out, entry.size, 4);
   Put(out, entry.size, 4);
   Put(out, entry.name.size(), 2);
-  Put(out, 0, 2);   // no extra field
+  Put(out, 0, 2);  // no extra field
 }
 
 }  // namespace
@@ -185,11 +189,13 @@ Result<std::vector<NpzArray>> ReadNpz(const std::string& path) {
     return Status(StatusCode::kIo,
                   fmt::format("cannot read `{}`: {}", Printable(path, 1000), std::strerror(errno)));
   };
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             std::fclose);
   if (file == nullptr) return fault();
   std::string bytes;
   char buffer[1 << 16];
-  while (const size_t got = std::fread(buffer, 1, sizeof buffer, file.get())) bytes.append(buffer, got);
+  while (const size_t got = std::fread(buffer, 1, sizeof buffer, file.get()))
+    bytes.append(buffer, got);
   if (std::ferror(file.get()) != 0) return fault();
   return ParseNpz(path, bytes);
 }
@@ -198,9 +204,10 @@ Result<std::string> MakeNpz(const std::vector<NpzArray>& arrays) {
   std::string out, directory;
   for (const NpzArray& array : arrays) {
     QR_ASSIGN_OR_RETURN(const std::string npy, MakeNpy(array.tensor));
-    const Entry entry{.name = array.key + ".npy", .crc = Crc(npy), .size = npy.size(), .offset = out.size()};
-    if (entry.offset + npy.size() + directory.size() > kMax32 - (1 << 20) || entry.name.size() > 0xffff ||
-        arrays.size() >= 0xffff) {
+    const Entry entry{
+        .name = array.key + ".npy", .crc = Crc(npy), .size = npy.size(), .offset = out.size()};
+    if (entry.offset + npy.size() + directory.size() > kMax32 - (1 << 20) ||
+        entry.name.size() > 0xffff || arrays.size() >= 0xffff) {
       return Status(StatusCode::kLimit, "an .npz file would pass 4 GB or 65534 arrays");
     }
     Put(out, kLocal, 4);
@@ -209,10 +216,10 @@ Result<std::string> MakeNpz(const std::vector<NpzArray>& arrays) {
     Put(directory, kCentral, 4);
     Put(directory, 20, 2);  // version made by
     PutCommon(directory, entry);
-    Put(directory, 0, 2);   // no comment
-    Put(directory, 0, 2);   // disk
-    Put(directory, 0, 2);   // internal attributes
-    Put(directory, 0, 4);   // external attributes
+    Put(directory, 0, 2);  // no comment
+    Put(directory, 0, 2);  // disk
+    Put(directory, 0, 2);  // internal attributes
+    Put(directory, 0, 4);  // external attributes
     Put(directory, entry.offset, 4);
     directory += entry.name;
   }

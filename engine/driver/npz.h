@@ -23,8 +23,8 @@ Result<std::vector<NpzArray>> ParseNpz(const std::string& path, std::string_view
 // kIo if the file cannot be read.
 Result<std::vector<NpzArray>> ReadNpz(const std::string& path);
 
-// Entries are stored, without times, so that equal arrays give equal bytes. Types that NumPy does not have
-// are widened: INT4 to int8, BFLOAT16 to float32. kLimit beyond 4 GB.
+// Entries are stored, without times, so that equal arrays give equal bytes. Types that NumPy does
+// not have are widened: INT4 to int8, BFLOAT16 to float32. kLimit beyond 4 GB.
 Result<std::string> MakeNpz(const std::vector<NpzArray>& arrays);
 
 }  // namespace qrewrite

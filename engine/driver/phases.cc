@@ -98,6 +98,7 @@ Status RuleRun::RunPhase(const Phase& phase) {
   switch (phase.kind) {
     case PhaseKind::kRules: status = FixedPoint(phase); break;
     case PhaseKind::kFold: status = FoldPhase(phase); break;
+    case PhaseKind::kFreezeInputs: status = FreezeInputs(); break;
     case PhaseKind::kToOpset: status = ToOpset(phase); break;
     case PhaseKind::kWriteDefaults: status = WriteDefaults(phase); break;
     case PhaseKind::kWriteShapes: status = WriteShapes(); break;
@@ -159,6 +160,20 @@ Status RuleRun::FoldPhase(const Phase& phase) {
     ++report_.folded;
   }
   rewriter_.constant_pool().Clear();
+  return {};
+}
+
+// Initializers that are graph inputs too are the caller's to override from IR 4 on. For targets that know no
+// such thing the twins go, and the initializers are constants.
+Status RuleRun::FreezeInputs() {
+  const std::vector<ValueId> constants = graph_.body(graph_.main()).constants;
+  for (const ValueId v : constants) {
+    if (!graph_.alive(v) || graph_.constant(v) == nullptr || !graph_.IsInput(v)) continue;
+    graph_.RemoveInput(graph_.main(), v);
+    ++report_.edits;
+  }
+  facts_.ForgetTypes();
+  in_.ForgetDerived();
   return {};
 }
 
@@ -297,14 +312,25 @@ Status RuleRun::RenameAll(const Phase& phase) {
   const auto fits = [&](const std::string& name) {
     return !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) { return allowed.count(c); });
   };
-  // Names that already fit have the first claim on themselves.
+  // Graph inputs and outputs keep their names; what is left of them without other characters is taken
+  // too. Names that already fit have the first claim on themselves.
   std::set<std::string> taken;
   std::vector<ValueId> values;
+  const auto is_interface = [&](ValueId v) {
+    return graph_.body_of(v) == graph_.main() && (graph_.IsInput(v) || graph_.IsOutput(v));
+  };
+  for (size_t i = 0; i < graph_.num_values(); ++i) {
+    const ValueId v(i);
+    if (!graph_.alive(v) || !is_interface(v)) continue;
+    std::string rest = graph_.name(v);
+    std::erase_if(rest, [&](char c) { return allowed.count(c) == 0; });
+    taken.insert({graph_.name(v), rest});
+  }
   for (size_t i = 0; i < graph_.num_values(); ++i) {
     const ValueId v(i);
     const bool used = graph_.alive(v) && (graph_.producer(v).valid() || graph_.IsInput(v) ||
                                           graph_.constant(v) != nullptr || graph_.num_uses(v) > 0);
-    if (!used) continue;
+    if (!used || is_interface(v)) continue;
     if (!fits(graph_.name(v)) || !taken.insert(graph_.name(v)).second) values.push_back(v);
   }
   const auto fresh = [&](std::string_view wish) {

@@ -66,8 +66,9 @@ class TestRun {
 
   std::string CompareError(const Status& status) {
     if (status.ok()) {
-      return fmt::format("an error with `{}` was expected, but the run succeeded\n  given:\n{}  got:\n{}",
-                         test_.error, Indented(given_), Indented(Show(graph_)));
+      return fmt::format(
+          "an error with `{}` was expected, but the run succeeded\n  given:\n{}  got:\n{}",
+          test_.error, Indented(given_), Indented(Show(graph_)));
     }
     const std::string message = status.message();
     if (message.find(test_.error) != std::string::npos) return "";
@@ -86,8 +87,8 @@ class TestRun {
     build.opset = graph_.opset();
     Graph expected;
     if (const Status s = BuildGraph(*test_.expect, rules_.signatures, build, expected); !s.ok()) {
-      return fmt::format("`expect` is no graph at the opset of the result:\n{}\n  got:\n{}", s.message(),
-                         Indented(Show(graph_)));
+      return fmt::format("`expect` is no graph at the opset of the result:\n{}\n  got:\n{}",
+                         s.message(), Indented(Show(graph_)));
     }
     std::string difference;
     if (SameGraph(expected, graph_, rules_.signatures, &difference)) return "";
@@ -128,8 +129,10 @@ std::string LiteralText(const Literal& literal) {
   if (const auto* i = std::get_if<int64_t>(&literal)) return std::to_string(*i);
   if (const auto* b = std::get_if<bool>(&literal)) return *b ? "true" : "false";
   if (const auto* d = std::get_if<double>(&literal)) return fmt::format("{}", *d);
-  if (const auto* v = std::get_if<std::vector<int64_t>>(&literal)) return fmt::format("{}", fmt::join(*v, ","));
-  if (const auto* v = std::get_if<std::vector<std::string>>(&literal)) return fmt::format("{}", fmt::join(*v, ","));
+  if (const auto* v = std::get_if<std::vector<int64_t>>(&literal))
+    return fmt::format("{}", fmt::join(*v, ","));
+  if (const auto* v = std::get_if<std::vector<std::string>>(&literal))
+    return fmt::format("{}", fmt::join(*v, ","));
   return "";
 }
 
@@ -139,8 +142,8 @@ std::string DiffLines(const std::string& before, const std::string& after) {
   std::vector<std::vector<size_t>> common(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = a.size(); i-- > 0;) {
     for (size_t j = b.size(); j-- > 0;) {
-      common[i][j] = a[i] == b[j] ? common[i + 1][j + 1] + 1
-                                  : std::max(common[i + 1][j], common[i][j + 1]);
+      common[i][j] =
+          a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
     }
   }
   std::string out;

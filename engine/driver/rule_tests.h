@@ -1,7 +1,7 @@
 // The tests inside rule files: `given` is built, rewritten and compared with `expect`.
 //
-// External interface: RunRuleTests(). Shape inference comes with the context, because this layer does
-// not know the onnx library.
+// External interface: RunRuleTests(). Shape inference comes with the context, because this layer
+// does not know the onnx library.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace qrewrite {
 
 struct RuleTestOutcome {
-  std::string rule;     // "": a test of the whole file
+  std::string rule;  // "": a test of the whole file
   std::string test;
   SourceSpan span;
   bool passed = false;

@@ -30,6 +30,7 @@ class RuleRun {
   Status CountFiring(const Phase& phase, const CompiledRule& rule, const Firing& firing, NodeId node);
   Status LoopError(const Phase& phase) const;
   Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
+  std::string Nearest(NodeId node);              // the rule that came nearest to firing, and what stopped it
   Result<std::vector<NodeId>> Order();           // every live node of every body, producers first
   const CompiledRule& Compiled(const Rule& rule);
   bool RuleApplies(const Rule& rule) const;      // its opset range
@@ -37,6 +38,7 @@ class RuleRun {
   // --- phases.cc
   Status RunPhase(const Phase& phase);
   Status FoldPhase(const Phase& phase);
+  Status FreezeInputs();
   Status ToOpset(const Phase& phase);
   Status CheckValidAt(BodyId body, int64_t opset, const std::set<NodeId>& before);
   Status WriteDefaults(const Phase& phase);

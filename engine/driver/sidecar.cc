@@ -1,9 +1,13 @@
-// Files beside the model, made of the rows that rules recorded.
+// Files beside the model, made of the rows that rules recorded: JSON objects, and .npz archives
+// whose arrays are converted as the rows say.
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/diagnostics.h"
+#include "engine/driver/npz.h"
 #include "engine/driver/run.h"
 
 namespace qrewrite {
@@ -28,7 +32,9 @@ Result<Json> ToJson(const Val& val) {
   if (val.is<std::string>()) return Json(val.get<std::string>());
   if (val.is<DType>()) return Json(std::string(Info(val.get<DType>()).text_name));
   const auto* n = val.get_if<Num>();
-  if (n == nullptr) return Status(StatusCode::kInvalidRules, fmt::format("{} has no JSON form", Describe(val)));
+  if (n == nullptr) {
+    return Status(StatusCode::kInvalidRules, fmt::format("{} has no JSON form", Describe(val)));
+  }
   Json array = Json::array();
   if (IsFloat(n->t.dtype())) {
     QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(n->t));
@@ -40,44 +46,48 @@ Result<Json> ToJson(const Val& val) {
   return array.size() == 1 ? array[0] : array;
 }
 
-// "{sidecar}/x.json" with parameters in place of the braces.
-Result<std::string> Expand(std::string_view text, const Params& params) {
-  std::string out;
-  while (!text.empty()) {
-    const size_t open = text.find('{');
-    out += text.substr(0, open);
-    if (open == std::string_view::npos) break;
-    const size_t close = text.find('}', open);
-    const std::string_view name = text.substr(open + 1, close - open - 1);
-    const auto it = params.find(name);
-    if (close == std::string_view::npos || it == params.end() || !it->second.is<std::string>()) {
-      return Status(StatusCode::kInvalidRules, fmt::format("write: no parameter `{}` for a file name", name));
-    }
-    out += it->second.get<std::string>();
-    text.remove_prefix(close + 1);
-  }
-  return out;
+bool SameFile(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return std::filesystem::equivalent(a, b, error) && !error;
 }
 
-}  // namespace
+// One entry of `write:`, with what it needs of the run.
+class FileMaker {
+ public:
+  FileMaker(const Graph& graph, const Params& params, const std::vector<RecordRow>& records,
+            Interpreter& interpreter, const WriteSpec& spec)
+      : graph_(graph), params_(params), records_(records), in_(interpreter), spec_(spec) {}
 
-Result<std::vector<SidecarFile>> RuleRun::MakeFiles() {
-  std::vector<SidecarFile> files;
-  for (const WriteSpec& spec : rules_.writes) {
-    QR_ASSIGN_OR_RETURN(const bool wanted, When(spec.when, spec.place));
-    if (!wanted || spec.json.empty()) continue;
-    QR_ASSIGN_OR_RETURN(const std::string path, Expand(spec.file, params_));
-    Json root = Json::object();
-    for (const std::string& table : spec.json) {
-      std::vector<const RecordRow*> rows;
-      for (const RecordRow& row : rewriter_.records()) {
-        if (row.table == table) rows.push_back(&row);
+  // "{sidecar}/x.json" with parameters in place of the braces.
+  Result<std::string> Path() const {
+    std::string out;
+    std::string_view text = spec_.file;
+    while (!text.empty()) {
+      const size_t open = text.find('{');
+      out += text.substr(0, open);
+      if (open == std::string_view::npos) break;
+      const size_t close = text.find('}', open);
+      if (close == std::string_view::npos) return RuleFault("a brace is not closed in `file`");
+      const std::string_view name = text.substr(open + 1, close - open - 1);
+      const auto it = params_.find(name);
+      if (it == params_.end())
+        return RuleFault(fmt::format("no parameter `{}` for a file name", name));
+      if (!it->second.is<std::string>()) {
+        return Status(
+            StatusCode::kUsage,
+            fmt::format("the file `{}` needs a value for parameter `{}`", spec_.file, name));
       }
-      std::stable_sort(rows.begin(), rows.end(), [&](const RecordRow* a, const RecordRow* b) {
-        return Position(graph_, a->of) < Position(graph_, b->of);
-      });
+      out += it->second.get<std::string>();
+      text.remove_prefix(close + 1);
+    }
+    return out;
+  }
+
+  Result<std::string> JsonText() const {
+    Json root = Json::object();
+    for (const std::string& table : spec_.json) {
       root[table] = Json::array();
-      for (const RecordRow* row : rows) {
+      for (const RecordRow* row : Rows(table)) {
         Json object = Json::object();
         object["name"] = graph_.name(row->of);
         for (const auto& [column, value] : row->columns) {
@@ -86,7 +96,142 @@ Result<std::vector<SidecarFile>> RuleRun::MakeFiles() {
         root[table].push_back(std::move(object));
       }
     }
-    files.push_back({path, root.dump(2) + "\n"});
+    // Names of a model may be any bytes.
+    return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+
+  // The archive at `source` with each array converted as its row says; `target` is where it will
+  // go.
+  Result<std::string> NpzBytes(const std::string& source, const std::string& target) const {
+    if (SameFile(source, target)) {
+      return Status(StatusCode::kUsage, fmt::format("`{}` would be replaced by its converted form",
+                                                    Printable(source, 1000)));
+    }
+    QR_ASSIGN_OR_RETURN(std::vector<NpzArray> arrays, ReadNpz(source));
+    const std::vector<const RecordRow*> rows = Rows(spec_.table);
+    QR_ASSIGN_OR_RETURN(const std::vector<size_t> places, Places(rows, arrays.size(), source));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      NpzArray& array = arrays[places[i]];
+      Result<Tensor> converted = Converted(array.tensor, *rows[i]);
+      if (!converted.ok()) {
+        return Status(StatusCode::kUsage, fmt::format("`{}`: array `{}`: {}",
+                                                      Printable(source, 1000), Printable(array.key),
+                                                      converted.status().diagnostics()[0].message));
+      }
+      array.tensor = *std::move(converted);
+    }
+    return MakeNpz(arrays);
+  }
+
+  Status RuleFault(std::string message) const {
+    Diagnostic d{.span = spec_.place.span(), .message = "`write`: " + std::move(message)};
+    return {StatusCode::kInvalidRules, std::vector<Diagnostic>{std::move(d)}};
+  }
+
+ private:
+  std::vector<const RecordRow*> Rows(const std::string& table) const {
+    std::vector<const RecordRow*> rows;
+    for (const RecordRow& row : records_) {
+      if (row.table == table) rows.push_back(&row);
+    }
+    std::stable_sort(rows.begin(), rows.end(), [&](const RecordRow* a, const RecordRow* b) {
+      return Position(graph_, a->of) < Position(graph_, b->of);
+    });
+    return rows;
+  }
+
+  // Which array belongs to which row: arrays are in the order of the interface. If there is one for
+  // each input (output) of the graph, those without a row stay as they are.
+  Result<std::vector<size_t>> Places(const std::vector<const RecordRow*>& rows, size_t arrays,
+                                     const std::string& source) const {
+    std::vector<size_t> places(rows.size());
+    if (rows.size() == arrays) {
+      for (size_t i = 0; i < rows.size(); ++i) places[i] = i;
+      return places;
+    }
+    const Body& main = graph_.body(graph_.main());
+    std::vector<ValueId> inputs, outputs;
+    for (const ValueId v : main.inputs) {
+      if (graph_.constant(v) == nullptr) inputs.push_back(v);
+    }
+    for (size_t i = 0; i < main.outputs.size(); ++i)
+      outputs.push_back(graph_.output(graph_.main(), i));
+    for (const auto* side : {&inputs, &outputs}) {
+      if (side->size() != arrays) continue;
+      bool all = true;
+      for (size_t i = 0; i < rows.size(); ++i) {
+        const auto at = std::find(side->begin(), side->end(), rows[i]->of);
+        all &= at != side->end();
+        places[i] = static_cast<size_t>(at - side->begin());
+      }
+      if (all) return places;
+    }
+    return Status(StatusCode::kUsage,
+                  fmt::format("`{}` has {} arrays, but the rules recorded {} rows of `{}`",
+                              Printable(source, 1000), arrays, rows.size(), spec_.table));
+  }
+
+  Result<Tensor> Converted(const Tensor& array, const RecordRow& row) const {
+    Scope scope;
+    scope.Add("array");
+    // Every column that some rule records of this table; one that this row lacks is absent.
+    for (const RecordRow& other : records_) {
+      if (other.table != spec_.table) continue;
+      for (const auto& column : other.columns) {
+        if (scope.Find(column.first) < 0) scope.Add(column.first);
+      }
+    }
+    Frame frame(scope);
+    for (size_t slot = 0; slot < scope.names.size(); ++slot)
+      frame.Bind(static_cast<int>(slot), Val());
+    frame.Bind(0, Num{array});
+    std::optional<DType> dtype;
+    for (const auto& [column, value] : row.columns) {
+      frame.Bind(scope.Find(column), value);
+      if (column == "dtype" && value.is<DType>()) dtype = value.get<DType>();
+    }
+    const Val result = in_.Force(in_.Eval(*spec_.npz, frame));
+    if (result.stops()) return Status(StatusCode::kUsage, result.why());
+    const auto* number = result.get_if<Num>();
+    if (number == nullptr)
+      return Status(StatusCode::kUsage, "its conversion gives " + std::string(Describe(result)));
+    const Tensor& tensor = number->t;
+    if (!dtype || *dtype == tensor.dtype()) return tensor.Materialize();
+    if (!IsFloat(tensor.dtype())) {
+      QR_ASSIGN_OR_RETURN(const std::vector<int64_t> values, ToInt64s(tensor));
+      return IsFloat(*dtype) ? FromDoubles(*dtype, tensor.dims(),
+                                           std::vector<double>(values.begin(), values.end()))
+                             : FromInt64s(*dtype, tensor.dims(), values);
+    }
+    QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(tensor));
+    return FromDoubles(*dtype, tensor.dims(), values);
+  }
+
+  const Graph& graph_;
+  const Params& params_;
+  const std::vector<RecordRow>& records_;
+  Interpreter& in_;
+  const WriteSpec& spec_;
+};
+
+}  // namespace
+
+Result<std::vector<SidecarFile>> RuleRun::MakeFiles() {
+  std::vector<SidecarFile> files;
+  for (const WriteSpec& spec : rules_.writes) {
+    QR_ASSIGN_OR_RETURN(const bool wanted, When(spec.when, spec.place));
+    if (!wanted) continue;
+    const FileMaker maker(graph_, params_, rewriter_.records(), in_, spec);
+    SidecarFile file;
+    QR_ASSIGN_OR_RETURN(file.path, maker.Path());
+    if (spec.npz != nullptr) {
+      const Val source = EvalPlain(*spec.from);
+      if (!source.is<std::string>()) return maker.RuleFault("`from` names no file");
+      QR_ASSIGN_OR_RETURN(file.bytes, maker.NpzBytes(source.get<std::string>(), file.path));
+    } else {
+      QR_ASSIGN_OR_RETURN(file.bytes, maker.JsonText());
+    }
+    files.push_back(std::move(file));
   }
   return files;
 }

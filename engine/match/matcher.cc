@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/expr/parser.h"
 #include "engine/match/interpreter.h"
 
 namespace qrewrite {
@@ -716,10 +717,11 @@ class MatchRun {
   bool Holds(const Expr& condition, Frame& frame) {
     const Val truth = in_.Truth(in_.Eval(condition, frame));
     if (const bool* b = truth.get_if<bool>()) {
-      return *b || Fail(condition.place, NodeId(), "the condition is false");
+      return *b || (in_.trace_ != nullptr && Fail(condition.place, NodeId(), fmt::format("`{}` is false", Print(condition))));
     }
     if (truth.is<Unknown>()) in_.unknown_ = truth.why();
-    return Fail(condition.place, NodeId(), truth.why());
+    return in_.trace_ != nullptr &&
+           Fail(condition.place, NodeId(), fmt::format("`{}`: {}", Print(condition), truth.why()));
   }
 
   bool Fail(const Place& place, NodeId n, std::string_view reason) {

@@ -35,6 +35,8 @@ class Emitter::Locals : public LocalNames {
                                        [&](const OutArg& o) { return o.name == name; });
       if (!defines) continue;
       if (!open_.insert(&stmt).second) {
+        // `y = $like(f, y)`: inside its own definition a matched name is what it was.
+        if (const Val* before = Matched(std::string(name))) return before;
         values_[std::string(name)] = Failure{fmt::format("`{}` is defined by itself", name)};
         return &values_.find(name)->second;
       }

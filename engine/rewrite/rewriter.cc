@@ -33,6 +33,16 @@ Firing Rewriter::Try(const CompiledRule& rule, NodeId anchor) {
   return firing;
 }
 
+MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor) {
+  MatchTrace trace;
+  in_.set_trace(&trace);
+  options_.dry_run = true;
+  Try(rule, anchor);
+  options_.dry_run = false;
+  in_.set_trace(nullptr);
+  return trace;
+}
+
 bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing) {
   const bool replaces = rule.rule->replace || !rule.rule->cases.empty();
   if (!replaces) return true;  // refuse or warn: the driver reports it
@@ -79,6 +89,7 @@ bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firi
   good = good && Retypes(rule, frame, retypes) && Records(rule, frame) &&
          Check(rule, redefinitions, retypes);
   in_.set_uses_mark(SIZE_MAX);
+  if (good && options_.dry_run) good = Reject("the rule applies here");
   if (!good) {
     graph_.Undo(mark_);
     in_.facts().Truncate(mark_.values);

@@ -37,12 +37,16 @@ class Rewriter {
 
   struct Options {
     int64_t opset = 0;              // of ai.onnx for new nodes; 0: what the body imports
+    bool dry_run = false;           // every match is taken back; the trace says how far it went
   };
   void set_options(const Options& options) { options_ = options; }
 
   // Tries the rule with `anchor` as the node of its anchor statement. `may_emit_at` (optional) can
   // refuse a match by the nodes whose outputs it would redefine.
   Firing Try(const CompiledRule& rule, NodeId anchor);
+
+  // Why the rule does not fire at `anchor`: how far the search went. The graph stays as it is.
+  MatchTrace Explain(const CompiledRule& rule, NodeId anchor);
 
   // Removes `nodes` that nothing reads, and what nothing reads then; constants too. Values that lost
   // readers but live on are added to `released`.
