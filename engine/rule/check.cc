@@ -112,7 +112,7 @@ void RuleChecker::CheckPlainExpr(const Expr* expr, std::string text,
 void RuleChecker::CheckPhases() {
   for (const Phase& phase : set_.phases) {
     const std::string text = fmt::format("phase `{}`", phase.name);
-    CheckPlainExpr(phase.when.get(), text, {});
+    CheckPlainExpr(phase.when.get(), text, {"changed"});
     CheckPlainExpr(phase.to_opset.get(), text, {});
     for (const std::string& rule : phase.rules) NeedUnambiguous(':', rule, phase.place);
   }
@@ -149,7 +149,7 @@ void RuleChecker::CheckWrites() {
       const size_t end = std::min(write.file.find('}', at), write.file.size());
       CheckParam(write.file.substr(at + 1, end - at - 1), write.place);
     }
-    CheckPlainExpr(write.when.get(), "`write`", {});
+    CheckPlainExpr(write.when.get(), "`write`", {"changed"});
     CheckPlainExpr(write.from.get(), "`write`", {});
     std::vector<std::string> columns = {"array"};
     if (tables.contains(write.table)) {
