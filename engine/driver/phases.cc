@@ -1,6 +1,8 @@
-// Phases other than rules: folding, opset upgrades, spelled-out defaults and shapes, names.
+// Phases other than rules: folding, spelled-out defaults and shapes, names. Opset upgrades are in
+// upgrade.cc.
 #include <algorithm>
 #include <climits>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -13,10 +15,6 @@ namespace {
 const HostFunctions& NoFunctions() {
   static const auto* const none = new HostFunctions();
   return *none;
-}
-
-std::string NodeText(const Graph& graph, NodeId n) {
-  return fmt::format("{} `{}`", graph.op_name(graph.op(n)).text(), Printable(graph.name(n)));
 }
 
 // "A-Za-z0-9_" as a set of characters.
@@ -80,17 +78,33 @@ Result<bool> RuleRun::When(const ExprPtr& when, const Place& place) {
 }
 
 Status RuleRun::RunPhases() {
-  if (!options_.only_rules.empty()) {
-    Phase phase;
-    phase.name = "test";
-    phase.rules = options_.only_rules;
-    return RunPhase(phase);
-  }
+  if (!options_.only_rules.empty()) return RunOnly(options_.only_rules);
   for (const Phase& phase : rules_.phases) {
     QR_ASSIGN_OR_RETURN(const bool run, When(phase.when, phase.place));
     if (run) QR_RETURN_IF_ERROR(RunPhase(phase));
   }
   return {};
+}
+
+// Rules of an opset upgrade run in the upgrade they belong to, others in a phase of their own.
+Status RuleRun::RunOnly(std::vector<std::string> names) {
+  for (const Phase& phase : rules_.phases) {
+    if (phase.kind != PhaseKind::kToOpset) continue;
+    const auto listed = [&](const std::string& name) {
+      return std::find(phase.rules.begin(), phase.rules.end(), name) != phase.rules.end();
+    };
+    Phase upgrade = phase;
+    upgrade.rules.clear();
+    std::copy_if(names.begin(), names.end(), std::back_inserter(upgrade.rules), listed);
+    if (upgrade.rules.empty()) continue;
+    std::erase_if(names, listed);
+    QR_RETURN_IF_ERROR(RunPhase(upgrade));
+  }
+  if (names.empty()) return {};
+  Phase phase;
+  phase.name = "test";
+  phase.rules = std::move(names);
+  return RunPhase(phase);
 }
 
 Status RuleRun::RunPhase(const Phase& phase) {
@@ -175,97 +189,6 @@ Status RuleRun::FreezeInputs() {
   facts_.ForgetTypes();
   in_.ForgetDerived();
   return {};
-}
-
-// --- opset upgrades
-
-Status RuleRun::ToOpset(const Phase& phase) {
-  const Val value = in_.Force(EvalPlain(*phase.to_opset));
-  const auto* number = value.get_if<Num>();
-  const Result<std::vector<int64_t>> target =
-      number != nullptr ? ToInt64s(number->t) : Result<std::vector<int64_t>>(std::vector<int64_t>());
-  if (!target.ok() || target->size() != 1) {
-    return {StatusCode::kInvalidRules, fmt::format("phase `{}`: to_opset is no integer", phase.name)};
-  }
-  const int64_t opset = (*target)[0];
-  std::vector<BodyId> lower;  // main graph and functions whose import is below the target
-  for (size_t b = 0; b < graph_.num_bodies(); ++b) {
-    const Body& body = graph_.body(BodyId(b));
-    if (!body.alive || body.kind == BodyKind::kSubgraph) continue;
-    const int64_t now = graph_.OpsetOf(BodyId(b), "");
-    if (now > 0 && now < opset) lower.push_back(BodyId(b));
-  }
-  if (lower.empty()) return {};
-  const auto below = [&](NodeId n) {
-    return std::any_of(lower.begin(), lower.end(),
-                       [&](BodyId b) { return graph_.Encloses(b, graph_.body_of(n)); });
-  };
-  rewriter_.set_options({.opset = opset});
-  std::set<NodeId> before;
-  QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, Order());
-  int64_t fired = 0;
-  for (const NodeId n : order) {
-    if (!graph_.alive(n) || !below(n)) continue;
-    before.insert(n);
-    for (const std::string& name : phase.rules) {
-      const Rule* rule = rules_.FindRule(name);
-      if (rule == nullptr || !RuleApplies(*rule)) continue;
-      const CompiledRule& compiled = Compiled(*rule);
-      const PatStmt& anchor = compiled.pattern.stmts[compiled.pattern.anchor];
-      const PatCall* call = anchor.value.call.get();
-      if (call->definition == nullptr && !call->ops.Accepts(graph_, graph_.op(n))) continue;
-      const Firing firing = rewriter_.Try(compiled, n);
-      if (!firing.fired) continue;
-      if (!firing.changed) {
-        QR_RETURN_IF_ERROR(RefuseOrWarn(compiled, n));
-        continue;
-      }
-      QR_RETURN_IF_ERROR(CountFiring(phase, compiled, firing, n));
-      ++fired;
-      break;
-    }
-  }
-  rewriter_.set_options({});
-  QR_RETURN_IF_ERROR(Refusals(phase));
-  for (const BodyId b : lower) {
-    QR_RETURN_IF_ERROR(CheckValidAt(b, opset, before));
-    (b == graph_.main() ? graph_.opset() : graph_.mutable_body(b).opset)[""] = opset;
-  }
-  ++report_.edits;
-  graph_.MarkChanged();
-  facts_.ForgetTypes();
-  in_.ForgetDerived();
-  return {};
-}
-
-// A node that no rule touched must mean at the new opset what it says.
-Status RuleRun::CheckValidAt(BodyId root, int64_t opset, const std::set<NodeId>& before) {
-  std::vector<Diagnostic> faults;
-  for (const NodeId n : before) {
-    if (!graph_.alive(n) || !graph_.Encloses(root, graph_.body_of(n))) continue;
-    const OpName& op = graph_.op_name(graph_.op(n));
-    if (!op.domain.empty()) continue;
-    if (rules_.signatures.Newest(op.domain, op.name) == nullptr) continue;  // a local function, perhaps
-    const Signature* s = rules_.signatures.Find(op.domain, op.name, opset);
-    std::string fault;
-    if (s == nullptr || s->deprecated) {
-      fault = fmt::format("does not exist at opset {}", opset);
-    } else if (graph_.num_inputs(n) > static_cast<size_t>(s->max_inputs) ||
-               graph_.num_inputs(n) < static_cast<size_t>(s->min_inputs)) {
-      fault = fmt::format("cannot have {} inputs at opset {}", graph_.num_inputs(n), opset);
-    } else {
-      for (const Attribute& a : graph_.attributes(n)) {
-        if (s->FindAttribute(a.name) == nullptr) {
-          fault = fmt::format("has attribute `{}`, which opset {} does not know", Printable(a.name), opset);
-        }
-      }
-    }
-    if (!fault.empty()) {
-      faults.push_back({.severity = Severity::kError,
-                        .message = fmt::format("{} {}, and no rule rewrote it", NodeText(graph_, n), fault)});
-    }
-  }
-  return faults.empty() ? Status() : Status(StatusCode::kRefused, std::move(faults));
 }
 
 // --- spelled-out attributes, shapes, names

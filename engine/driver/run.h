@@ -1,5 +1,5 @@
-// RuleRun: one rule set on one graph. Internal to the driver; phases are in phases.cc, the fixed point
-// in fixpoint.cc, what is tidied at the end in finish.cc.
+// RuleRun: one rule set on one graph. Internal to the driver; phases are in phases.cc (opset upgrades
+// in upgrade.cc), the fixed point in fixpoint.cc, what is tidied at the end in finish.cc.
 #pragma once
 
 #include <map>
@@ -35,12 +35,16 @@ class RuleRun {
   const CompiledRule& Compiled(const Rule& rule);
   bool RuleApplies(const Rule& rule) const;      // its opset range
 
+  // --- upgrade.cc
+  Status ToOpset(const Phase& phase);
+  Status UpgradeNode(const Phase& phase, NodeId node);
+  std::string FaultAt(NodeId node, int64_t opset);
+
   // --- phases.cc
   Status RunPhase(const Phase& phase);
+  Status RunOnly(std::vector<std::string> names);
   Status FoldPhase(const Phase& phase);
   Status FreezeInputs();
-  Status ToOpset(const Phase& phase);
-  Status CheckValidAt(BodyId body, int64_t opset, const std::set<NodeId>& before);
   Status WriteDefaults(const Phase& phase);
   Status WriteShapes();
   Status RenameAll(const Phase& phase);
