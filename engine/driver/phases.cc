@@ -93,12 +93,11 @@ Status RuleRun::RunOnly(std::vector<std::string> names) {
     const auto listed = [&](const std::string& name) {
       return std::find(phase.rules.begin(), phase.rules.end(), name) != phase.rules.end();
     };
-    Phase upgrade = phase;
-    upgrade.rules.clear();
-    std::copy_if(names.begin(), names.end(), std::back_inserter(upgrade.rules), listed);
-    if (upgrade.rules.empty()) continue;
+    std::vector<std::string> rules;
+    std::copy_if(names.begin(), names.end(), std::back_inserter(rules), listed);
+    if (rules.empty()) continue;
     std::erase_if(names, listed);
-    QR_RETURN_IF_ERROR(RunPhase(upgrade));
+    QR_RETURN_IF_ERROR(ToOpset(phase, rules));
   }
   if (names.empty()) return {};
   Phase phase;
@@ -113,7 +112,7 @@ Status RuleRun::RunPhase(const Phase& phase) {
     case PhaseKind::kRules: status = FixedPoint(phase); break;
     case PhaseKind::kFold: status = FoldPhase(phase); break;
     case PhaseKind::kFreezeInputs: status = FreezeInputs(); break;
-    case PhaseKind::kToOpset: status = ToOpset(phase); break;
+    case PhaseKind::kToOpset: status = ToOpset(phase, phase.rules); break;
     case PhaseKind::kWriteDefaults: status = WriteDefaults(phase); break;
     case PhaseKind::kWriteShapes: status = WriteShapes(); break;
     case PhaseKind::kRename: status = RenameAll(phase); break;

@@ -36,8 +36,8 @@ class RuleRun {
   bool RuleApplies(const Rule& rule) const;      // its opset range
 
   // --- upgrade.cc
-  Status ToOpset(const Phase& phase);
-  Status UpgradeNode(const Phase& phase, NodeId node);
+  Status ToOpset(const Phase& phase, const std::vector<std::string>& rules);
+  Status UpgradeNode(const Phase& phase, const std::vector<std::string>& rules, NodeId node);
   std::string FaultAt(NodeId node, int64_t opset);
 
   // --- phases.cc

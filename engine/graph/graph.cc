@@ -35,6 +35,11 @@ int64_t Graph::OpsetOf(BodyId b, std::string_view domain) const {
   return it == imports.end() ? 0 : it->second;
 }
 
+int64_t Graph::OpsetOf(NodeId n, std::string_view domain) const {
+  const bool upgraded = upgrade_opset_ > 0 && n.index >= upgrade_mark_;
+  return upgraded && CanonicalDomain(domain).empty() ? upgrade_opset_ : OpsetOf(body_of(n), domain);
+}
+
 // --- bodies
 
 BodyId Graph::AddBody(BodyKind kind, BodyId parent) {

@@ -82,6 +82,13 @@ class Graph {
   const std::map<std::string, int64_t>& opset() const { return opset_; }
   // Version of `domain` that `body` sees (a function has imports of its own); 0 if not imported.
   int64_t OpsetOf(BodyId body, std::string_view domain) const;
+  // The version that `node` is written in: that of its body, except in an opset upgrade. Nodes made
+  // after BeginUpgrade are in the form of the coming ai.onnx opset, those before in the old one.
+  int64_t OpsetOf(NodeId node, std::string_view domain) const;
+  void BeginUpgrade(int64_t opset) { upgrade_opset_ = opset, upgrade_mark_ = nodes_.size(); }
+  void EndUpgrade() { upgrade_opset_ = 0; }  // the caller sets the imports
+  int64_t upgrade_opset() const { return upgrade_opset_; }  // 0: no upgrade is under way
+  bool IsUpgraded(NodeId n) const { return upgrade_opset_ == 0 || n.index >= upgrade_mark_; }
   int64_t ir_version = 0;
 
   // --- bodies
@@ -257,6 +264,8 @@ class Graph {
   std::vector<OpName> ops_;
   std::map<OpName, OpId> op_ids_;
   std::map<std::string, int64_t> opset_;
+  int64_t upgrade_opset_ = 0;
+  size_t upgrade_mark_ = 0;  // nodes from here on are in the new form
   std::deque<TypeInfo> types_;
   std::unordered_map<uint64_t, std::vector<uint32_t>> type_ids_;
   std::vector<std::string> symbols_;

@@ -44,7 +44,7 @@ bool HasReferences(const Attributes& attributes) {
 
 const Signature* SignatureOf(const Graph& graph, const Signatures& signatures, NodeId node) {
   const OpName& op = graph.op_name(graph.op(node));
-  const int64_t version = graph.OpsetOf(graph.body_of(node), op.domain);
+  const int64_t version = graph.OpsetOf(node, op.domain);
   // A domain that is used but not imported (some exporters) is read as its version 1.
   return signatures.Find(op.domain, op.name, version > 0 ? version : 1);
 }

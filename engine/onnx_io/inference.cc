@@ -58,7 +58,7 @@ class OnnxInference : public ShapeInference {
   const onnx::OpSchema* SchemaOf(const Graph& graph, NodeId node) {
     const OpId id = graph.op(node);
     const OpName& op = graph.op_name(id);
-    const int64_t version = graph.OpsetOf(graph.body_of(node), op.domain);
+    const int64_t version = graph.OpsetOf(node, op.domain);
     if (cache_.size() <= id.index) cache_.resize(id.index + size_t{1});
     CachedSchema& cached = cache_[id.index];
     // The name is compared, because ids mean something else in another graph.

@@ -22,7 +22,6 @@ class Emitter {
   struct Options {
     bool share = true;            // an equal node of the body is used again
     bool check_types = true;      // element types must be allowed by the signature
-    int64_t opset = 0;            // of ai.onnx for the emitted operators; 0: the body's import
   };
 
   Emitter(Graph& graph, Interpreter& interpreter, NodeIndex& nodes, ConstantPool& constants)
@@ -68,6 +67,7 @@ class Emitter {
   bool CheckTypes(const Head& head, const std::vector<ValueId>& inputs);
   std::vector<Val> Add(const Head& head, const std::vector<ValueId>& inputs, Attributes attributes,
                        const std::vector<bool>& present);
+  int64_t OpsetFor(const OpName& op) const;
   const Signature* SignatureFor(const OpName& op) const;
   std::vector<Val> Fail(std::string reason, size_t outputs = 1);
 

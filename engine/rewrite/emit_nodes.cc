@@ -8,10 +8,13 @@
 
 namespace qrewrite {
 
+int64_t Emitter::OpsetFor(const OpName& op) const {
+  const bool upgraded = op.domain.empty() && graph_.upgrade_opset() > 0;
+  return upgraded ? graph_.upgrade_opset() : graph_.OpsetOf(body_, op.domain);
+}
+
 const Signature* Emitter::SignatureFor(const OpName& op) const {
-  int64_t version = graph_.OpsetOf(body_, op.domain);
-  if (op.domain.empty() && options_.opset > 0) version = options_.opset;
-  return in_.rules().signatures.Find(op.domain, op.name, version);
+  return in_.rules().signatures.Find(op.domain, op.name, OpsetFor(op));
 }
 
 std::vector<Val> Emitter::Operator(const Expr& expr, Frame& frame, const std::vector<bool>& present) {
@@ -21,9 +24,8 @@ std::vector<Val> Emitter::Operator(const Expr& expr, Frame& frame, const std::ve
   Head head{*op, SignatureFor(*op)};
   const bool known = in_.rules().signatures.Newest(op->domain, op->name) != nullptr;
   if (known && (head.signature == nullptr || head.signature->deprecated)) {
-    const int64_t version =
-        op->domain.empty() && options_.opset > 0 ? options_.opset : graph_.OpsetOf(body_, op->domain);
-    return Fail(fmt::format("{} does not exist at opset {}", op->text(), version), present.size());
+    return Fail(fmt::format("{} does not exist at opset {}", op->text(), OpsetFor(*op)),
+                present.size());
   }
   std::vector<Val> args;
   if (!Arguments(expr, frame, head.signature, args)) return Fail(reason_, present.size());

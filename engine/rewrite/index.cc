@@ -35,6 +35,7 @@ NodeId NodeIndex::Find(BodyId body, OpId op, std::span<const ValueId> inputs,
   std::erase_if(same, [&](NodeId n) { return n.index >= graph_.num_nodes() || !graph_.alive(n); });
   for (const NodeId n : same) {
     if (graph_.body_of(n) != body || graph_.op(n) != op || graph_.num_outputs(n) < outputs) continue;
+    if (!graph_.IsUpgraded(n)) continue;  // it may mean something else
     bool equal = graph_.num_inputs(n) >= inputs.size();
     for (size_t i = 0; i < graph_.num_inputs(n) && equal; ++i) {
       equal = graph_.input(n, i) == (i < inputs.size() ? inputs[i] : ValueId());

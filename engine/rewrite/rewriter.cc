@@ -67,8 +67,7 @@ bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firi
   if (base_.valid()) body = graph_.body_of(base_);
   emitter_.Begin(body,
                  {.share = rule.rule->share,
-                  .check_types = in_.rules().check_types,
-                  .opset = options_.opset},
+                  .check_types = in_.rules().check_types},
                  base_);
   bool good = false;
   if (rule.rule->replace) {
@@ -236,8 +235,6 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
 
 bool Rewriter::CheckType(const Redefinition& r, bool retyped) {
   const TypeInfo before = in_.facts().Type(r.value);
-  // In an opset upgrade the new nodes are in the form of an opset that the graph does not import yet.
-  if (options_.opset > 0) return true;
   const TypeInfo after = in_.facts().Type(r.by);
   if (in_.rules().check_types && !retyped && before.dtype != DType::kUndefined &&
       after.dtype != DType::kUndefined && before.dtype != after.dtype) {

@@ -36,7 +36,6 @@ class Rewriter {
   Rewriter(Graph& graph, Interpreter& interpreter);
 
   struct Options {
-    int64_t opset = 0;              // of ai.onnx for new nodes; 0: what the body imports
     bool dry_run = false;           // every match is taken back; the trace says how far it went
   };
   void set_options(const Options& options) { options_ = options; }

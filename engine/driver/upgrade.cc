@@ -1,0 +1,150 @@
+// Opset upgrades (`to_opset: N`): one sweep in every graph and function body whose import is below N.
+// Patterns read the old signatures, replacements the new ones, emitted nodes are not visited. What no rule
+// touched must mean at N what it says.
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
+#include "engine/driver/run.h"
+
+namespace qrewrite {
+namespace {
+
+const FormalValue& FormalInput(const Signature& s, size_t i) {
+  return s.inputs[std::min(i, s.inputs.size() - 1)];
+}
+
+std::string InputFault(const Graph& graph, NodeId n, const Signature& s) {
+  const size_t count = graph.num_inputs(n);
+  if (count > static_cast<size_t>(s.max_inputs) || count < static_cast<size_t>(s.min_inputs)) {
+    return fmt::format("cannot have {} inputs", count);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const FormalValue& formal = FormalInput(s, i);
+    if (!graph.input(n, i).valid() && formal.arity != Arity::kOptional) {
+      return fmt::format("needs its input {}", formal.name);
+    }
+  }
+  return "";
+}
+
+// A default that changed changes the meaning of a node that relies on it.
+std::string DefaultFault(const Graph& graph, NodeId n, const Signature& before, const Signature& s) {
+  for (const FormalAttribute& formal : s.attributes) {
+    if (graph.attributes(n).Find(formal.name) != nullptr) continue;
+    if (formal.required) return fmt::format("needs attribute `{}`", formal.name);
+    const FormalAttribute* old = before.FindAttribute(formal.name);
+    if (old != nullptr && !Equal(old->default_value, formal.default_value)) {
+      return fmt::format("has another default for `{}`", formal.name);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rules) {
+  const Val value = in_.Force(EvalPlain(*phase.to_opset));
+  const auto* number = value.get_if<Num>();
+  const Result<std::vector<int64_t>> target =
+      number != nullptr ? ToInt64s(number->t) : Result<std::vector<int64_t>>(std::vector<int64_t>());
+  if (!target.ok() || target->size() != 1) {
+    return {StatusCode::kInvalidRules, fmt::format("phase `{}`: to_opset is no integer", phase.name)};
+  }
+  const int64_t opset = (*target)[0];
+  std::vector<BodyId> lower;  // main graph and functions whose import is below the target
+  for (size_t b = 0; b < graph_.num_bodies(); ++b) {
+    const Body& body = graph_.body(BodyId(b));
+    if (!body.alive || body.kind == BodyKind::kSubgraph) continue;
+    const int64_t now = graph_.OpsetOf(BodyId(b), "");
+    if (now > 0 && now < opset) lower.push_back(BodyId(b));
+  }
+  if (lower.empty()) return {};
+  QR_ASSIGN_OR_RETURN(std::vector<NodeId> order, Order());
+  std::erase_if(order, [&](NodeId n) {
+    return std::none_of(lower.begin(), lower.end(),
+                        [&](BodyId b) { return graph_.Encloses(b, graph_.body_of(n)); });
+  });
+  phase_rewrites_ = 0;
+  budget_ = std::numeric_limits<int64_t>::max();  // one sweep comes to an end by itself
+  graph_.BeginUpgrade(opset);
+  Status status;
+  for (const NodeId n : order) {
+    if (status.ok() && graph_.alive(n)) status = UpgradeNode(phase, rules, n);
+  }
+  graph_.EndUpgrade();
+  QR_RETURN_IF_ERROR(status);
+  QR_RETURN_IF_ERROR(Refusals(phase));
+  std::vector<Diagnostic> faults;
+  for (const NodeId n : order) {
+    if (!graph_.alive(n)) continue;
+    const std::string fault = FaultAt(n, opset);
+    if (fault.empty()) continue;
+    const OpName& op = graph_.op_name(graph_.op(n));
+    faults.push_back({.severity = Severity::kError,
+                      .message = fmt::format("{} `{}` {} at opset {}, and no rule rewrote it", op.text(),
+                                             Printable(graph_.name(n)), fault, opset)});
+  }
+  if (!faults.empty()) return {StatusCode::kRefused, std::move(faults)};
+  for (const BodyId b : lower) {
+    (b == graph_.main() ? graph_.opset() : graph_.mutable_body(b).opset)[""] = opset;
+  }
+  ++report_.edits;
+  graph_.MarkChanged();
+  facts_.ForgetTypes();
+  in_.ForgetDerived();
+  return {};
+}
+
+// The first rule that matches fires.
+Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& rules, NodeId n) {
+  for (const std::string& name : rules) {
+    const Rule* rule = rules_.FindRule(name);
+    if (rule == nullptr || !RuleApplies(*rule)) continue;
+    const CompiledRule& compiled = Compiled(*rule);
+    const PatCall* call = compiled.pattern.stmts[compiled.pattern.anchor].value.call.get();
+    if (call->definition == nullptr && !call->ops.Accepts(graph_, graph_.op(n))) continue;
+    const Firing firing = rewriter_.Try(compiled, n);
+    if (!firing.fired) continue;
+    return firing.changed ? CountFiring(phase, compiled, firing, n) : RefuseOrWarn(compiled, n);
+  }
+  return {};
+}
+
+// What keeps a node that no rule touched from meaning at `opset` what it says; "" if nothing. An
+// attribute that is gone there, and that had its default, goes from the node.
+std::string RuleRun::FaultAt(NodeId n, int64_t opset) {
+  const OpName& op = graph_.op_name(graph_.op(n));
+  if (!op.domain.empty()) return "";
+  if (rules_.signatures.Newest(op.domain, op.name) == nullptr) return "";  // a local function, perhaps
+  const Signature* before = SignatureOf(graph_, rules_.signatures, n);
+  const Signature* s = rules_.signatures.Find(op.domain, op.name, opset);
+  if (s == before && s != nullptr) return "";
+  if (s == nullptr || s->deprecated) return "does not exist";
+  if (const std::string fault = InputFault(graph_, n, *s); !fault.empty()) return fault;
+  if (graph_.num_outputs(n) > static_cast<size_t>(s->max_outputs)) {
+    return fmt::format("cannot have {} outputs", graph_.num_outputs(n));
+  }
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+    const FormalValue& formal = FormalInput(*s, i);
+    if (!graph_.input(n, i).valid() || formal.type_var < 0 || !rules_.check_types) continue;
+    const DType dtype = facts_.dtype(graph_.input(n, i));
+    if (dtype != DType::kUndefined && !s->types[formal.type_var].Allows(dtype)) {
+      return fmt::format("cannot have {} as its input {}", Info(dtype).name, formal.name);
+    }
+  }
+  const Attributes attributes = graph_.attributes(n);
+  for (const Attribute& a : attributes) {
+    if (s->FindAttribute(a.name) != nullptr) continue;
+    const FormalAttribute* old = before == nullptr ? nullptr : before->FindAttribute(a.name);
+    if (old == nullptr || !Equal(old->default_value, a.value)) {
+      return fmt::format("has no attribute `{}`", Printable(a.name));
+    }
+    graph_.EraseAttribute(n, a.name);
+  }
+  return before == nullptr ? "" : DefaultFault(graph_, n, *before, *s);
+}
+
+}  // namespace qrewrite
