@@ -24,7 +24,8 @@ Result<ConstTensor> ToPlain(const Tensor& tensor) {
 // What a host returns is checked: it is data, not a promise.
 Result<Tensor> FromPlain(ConstTensor plain) {
   const auto bad = [](std::string_view what) {
-    return Status(StatusCode::kUnsupported, fmt::format("a function of the host returned {}", what));
+    return Status(StatusCode::kUnsupported,
+                  fmt::format("a function of the host returned {}", what));
   };
   if (!IsKnownDType(plain.dtype) || plain.dtype == 0) return bad("an unknown element type");
   const auto dtype = static_cast<DType>(plain.dtype);
@@ -48,9 +49,11 @@ Status CheckName(const std::string& name) {
   const auto is_word = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   };
-  if (name.empty() || !std::all_of(name.begin(), name.end(), is_word) || (name[0] >= '0' && name[0] <= '9')) {
-    return {StatusCode::kUsage, fmt::format("`{}` is no name of a function: lower-case letters, digits and `_`",
-                                            Printable(name))};
+  if (name.empty() || !std::all_of(name.begin(), name.end(), is_word) ||
+      (name[0] >= '0' && name[0] <= '9')) {
+    return {StatusCode::kUsage,
+            fmt::format("`{}` is no name of a function: lower-case letters, digits and `_`",
+                        Printable(name))};
   }
   if (FindFunction(name) != nullptr) {
     return {StatusCode::kUsage, fmt::format("`{}` is a function of the language", name)};
@@ -81,8 +84,8 @@ Outputs RunOperator(const FunctionRegistry::Operator& function, const FoldCall& 
   }
   QR_ASSIGN_OR_RETURN(std::vector<ConstTensor> results, function(plain));
   if (results.size() != static_cast<size_t>(call.num_outputs)) {
-    return Status(StatusCode::kUnsupported,
-                  fmt::format("the host computed {} outputs, not {}", results.size(), call.num_outputs));
+    return Status(StatusCode::kUnsupported, fmt::format("the host computed {} outputs, not {}",
+                                                        results.size(), call.num_outputs));
   }
   std::vector<Tensor> outputs;
   for (ConstTensor& result : results) {
@@ -98,7 +101,8 @@ FunctionRegistry::~FunctionRegistry() = default;
 
 Status FunctionRegistry::AddFold(const std::string& name, Fold function) {
   QR_RETURN_IF_ERROR(CheckName(name));
-  const auto run = [function = std::move(function)](const std::vector<Tensor>& args) -> Result<Tensor> {
+  const auto run = [function =
+                        std::move(function)](const std::vector<Tensor>& args) -> Result<Tensor> {
     QR_ASSIGN_OR_RETURN(const std::vector<ConstTensor> plain, AllPlain(args));
     QR_ASSIGN_OR_RETURN(ConstTensor result, function(plain));
     return FromPlain(std::move(result));
@@ -110,19 +114,21 @@ Status FunctionRegistry::AddFold(const std::string& name, Fold function) {
 }
 
 Status FunctionRegistry::AddPredicate(const std::string& name, Predicate predicate) {
-  return AddFold(name, [predicate = std::move(predicate)](std::span<const ConstTensor> args) -> Result<ConstTensor> {
-    QR_ASSIGN_OR_RETURN(const bool holds, predicate(args));
-    return ConstTensor{static_cast<int>(DType::kBool), {}, {std::byte{holds}}};
-  });
+  return AddFold(
+      name,
+      [predicate = std::move(predicate)](std::span<const ConstTensor> args) -> Result<ConstTensor> {
+        QR_ASSIGN_OR_RETURN(const bool holds, predicate(args));
+        return ConstTensor{static_cast<int>(DType::kBool), {}, {std::byte{holds}}};
+      });
 }
 
-Status FunctionRegistry::AddOperator(const std::string& domain, const std::string& op, Operator function) {
+Status FunctionRegistry::AddOperator(const std::string& domain, const std::string& op,
+                                     Operator function) {
   if (op.empty()) return {StatusCode::kUsage, "an operator needs a name"};
   impl_->kernels.Register({.domain = std::string(CanonicalDomain(domain)),
                            .op = op,
-                           .run = [function = std::move(function)](const FoldCall& call) {
-                             return RunOperator(function, call);
-                           },
+                           .run = [function = std::move(function)](
+                                      const FoldCall& call) { return RunOperator(function, call); },
                            .infer = {}});
   return {};
 }

@@ -14,7 +14,8 @@ Status AddSideFiles(const std::vector<SideFile>& files, FileSet& set) {
   for (const SideFile& file : files) {
     // Folders that the path names and that are missing are made.
     const std::string root = file.path.starts_with('/') ? "" : ".";
-    QR_ASSIGN_OR_RETURN(OutputFile * out, set.Add(root, root.empty() ? file.path : "./" + file.path));
+    QR_ASSIGN_OR_RETURN(OutputFile * out,
+                        set.Add(root, root.empty() ? file.path : "./" + file.path));
     QR_RETURN_IF_ERROR(out->Write(file.bytes));
   }
   return {};

@@ -90,10 +90,12 @@ Result<std::set<NodeId>> Selected(const Graph& graph, const TextOptions& options
       return Status(StatusCode::kUsage, fmt::format("`{}` is no regular expression: {}",
                                                     Printable(options.node), regex.error()));
     }
-    nodes = NodesNamed(graph, [&](const std::string& name) { return RE2::PartialMatch(name, regex); });
+    nodes =
+        NodesNamed(graph, [&](const std::string& name) { return RE2::PartialMatch(name, regex); });
     if (nodes.empty()) {
-      return Status(StatusCode::kUsage, fmt::format("no node has a name, or an output with a name, that matches `{}`",
-                                                    Printable(options.node)));
+      return Status(StatusCode::kUsage,
+                    fmt::format("no node has a name, or an output with a name, that matches `{}`",
+                                Printable(options.node)));
     }
   }
   if (!options.around.empty()) {
@@ -131,8 +133,9 @@ Result<std::string> ModelText(const Graph& graph, const TextOptions& options) {
   std::string text;
   for (auto& [body, some] : by_body) {
     if (body != graph.main()) {
-      text += fmt::format("# in {}\n", Printable(graph.body(body).name.empty() ? "a subgraph or function"
-                                                                                 : graph.body(body).name));
+      text += fmt::format("# in {}\n",
+                          Printable(graph.body(body).name.empty() ? "a subgraph or function"
+                                                                  : graph.body(body).name));
     }
     print.only = std::move(some);
     text += PrintGraph(graph, body, print);

@@ -74,7 +74,8 @@ std::string Report::Text() const {
   if (folded > 0) text += fmt::format(", {} folded", Plural(folded, "node"));
   if (removed > 0) text += fmt::format(", {} unused removed", removed);
   if (edits > 0) text += fmt::format(", {}", Plural(edits, "edit"));
-  if (!warnings.empty()) text += fmt::format(", {}", Plural(static_cast<int64_t>(warnings.size()), "warning"));
+  if (!warnings.empty())
+    text += fmt::format(", {}", Plural(static_cast<int64_t>(warnings.size()), "warning"));
   if (!changed) return text + ", nothing changed";
   return text + fmt::format("; nodes {} -> {}, weights {} -> {}", nodes_before, nodes_after,
                             Bytes(bytes_before), Bytes(bytes_after));

@@ -33,9 +33,10 @@ std::string TypeName(const Param& param) {
 // A name that is neither a file nor a shipped rule set: what it may have been meant to be.
 Status NoSuchRules(const std::string& name) {
   const std::string hint = DidYouMean(name, ShippedRuleNames());
-  return {StatusCode::kIo,
-          fmt::format("there is no file `{0}` and no shipped rule set of that name{1}",
-                      Printable(name), hint.empty() ? " (`qrewrite rules` lists them)" : "; " + hint)};
+  return {
+      StatusCode::kIo,
+      fmt::format("there is no file `{0}` and no shipped rule set of that name{1}", Printable(name),
+                  hint.empty() ? " (`qrewrite rules` lists them)" : "; " + hint)};
 }
 
 }  // namespace
@@ -65,7 +66,8 @@ Result<Rules> Rules::Make(const std::string& path, const std::string* text,
 Result<Rules> Rules::Load(const std::string& path_or_name, const LoadRulesOptions& options) {
   const std::string path = FindRuleFile(path_or_name, options.search);
   const bool is_name = path.find('/') == std::string::npos;
-  if (std::error_code error; is_name && !std::filesystem::exists(path, error)) return NoSuchRules(path);
+  if (std::error_code error; is_name && !std::filesystem::exists(path, error))
+    return NoSuchRules(path);
   return Make(path, nullptr, options);
 }
 

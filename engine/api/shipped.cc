@@ -61,7 +61,8 @@ std::vector<std::string> ShippedRuleFolders() {
     if (!fs::is_directory(path, error)) continue;
     const fs::path canonical = fs::weakly_canonical(path, error);
     const std::string folder = error ? path.string() : canonical.string();
-    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end())
+      folders.push_back(folder);
   }
   return folders;
 }
@@ -77,7 +78,8 @@ std::vector<std::string> ShippedRuleFiles() {
     std::sort(entries.begin(), entries.end());
     for (const fs::path& entry : entries) {
       const std::string ending = entry.extension().string();
-      const bool rules = std::find(std::begin(kEndings), std::end(kEndings), ending) != std::end(kEndings);
+      const bool rules =
+          std::find(std::begin(kEndings), std::end(kEndings), ending) != std::end(kEndings);
       if (rules && IsFile(entry)) files.try_emplace(entry.stem().string(), entry.string());
     }
   }
@@ -88,7 +90,8 @@ std::vector<std::string> ShippedRuleFiles() {
 
 std::vector<std::string> ShippedRuleNames() {
   std::vector<std::string> names;
-  for (const std::string& path : ShippedRuleFiles()) names.push_back(fs::path(path).stem().string());
+  for (const std::string& path : ShippedRuleFiles())
+    names.push_back(fs::path(path).stem().string());
   return names;
 }
 

@@ -5,9 +5,9 @@
 //   auto rules = Rules::Load("my_rules.yaml", {.functions = functions});
 //
 // A rule file that was loaded with them calls them like the functions of the language. They are
-// applied to constants only: with an argument that is not constant the rule does not fire. They must
-// be pure, and safe to call from several threads if the rules are used by several. An error that one
-// returns is the reason why a rule did not fire; it is no fault of the run.
+// applied to constants only: with an argument that is not constant the rule does not fire. They
+// must be pure, and safe to call from several threads if the rules are used by several. An error
+// that one returns is the reason why a rule did not fire; it is no fault of the run.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ struct ConstTensor {
 using AttributeValue = std::variant<int64_t, float, std::string, ConstTensor, std::vector<int64_t>,
                                     std::vector<float>, std::vector<std::string>>;
 
-// A node with constant inputs. An input that is absent has dtype 0. Attributes are those that the node
-// has; graph and type attributes are left out.
+// A node with constant inputs. An input that is absent has dtype 0. Attributes are those that the
+// node has; graph and type attributes are left out.
 struct OperatorCall {
   std::vector<ConstTensor> inputs;
   std::map<std::string, AttributeValue> attributes;
@@ -55,13 +55,13 @@ class FunctionRegistry {
   FunctionRegistry(const FunctionRegistry&) = delete;
   FunctionRegistry& operator=(const FunctionRegistry&) = delete;
 
-  // `name` is a lower-case word that the language does not use itself and that was not added before;
-  // otherwise kUsage.
+  // `name` is a lower-case word that the language does not use itself and that was not added
+  // before; otherwise kUsage.
   Status AddFold(const std::string& name, Fold function);
   Status AddPredicate(const std::string& name, Predicate predicate);
 
-  // How an operator is computed on constants: by fold phases and where expressions call it. It applies
-  // to all versions and replaces what the library has. `domain` is "" for ai.onnx.
+  // How an operator is computed on constants: by fold phases and where expressions call it. It
+  // applies to all versions and replaces what the library has. `domain` is "" for ai.onnx.
   Status AddOperator(const std::string& domain, const std::string& op, Operator function);
 
   std::vector<std::string> names() const;  // of functions and predicates, sorted

@@ -42,7 +42,8 @@ struct TextOptions {
   int64_t max_elements = 16;  // larger constants are elided
   bool types = false;         // the type of every value that has one
   bool node_names = false;
-  // Part of the graph: nodes whose name or one of whose outputs matches this regular expression (RE2).
+  // Part of the graph: nodes whose name or one of whose outputs matches this regular expression
+  // (RE2).
   std::string node;
   // Part of the graph: the node of this name (or that makes the value of this name), and what is at
   // most `distance` nodes away.
@@ -55,11 +56,11 @@ struct ModelStats {
   std::map<std::string, int64_t> opset;  // imports; "" is ai.onnx
   std::map<std::string, int64_t> ops;    // nodes by operator, in all subgraphs and functions
   int64_t nodes = 0;
-  int64_t inputs = 0, outputs = 0;       // of the main graph
+  int64_t inputs = 0, outputs = 0;  // of the main graph
   int64_t subgraphs = 0, functions = 0;
   int64_t initializers = 0;
   int64_t initializer_bytes = 0;
-  int64_t file_bytes = 0;                // as it was read, without external data
+  int64_t file_bytes = 0;  // as it was read, without external data
   bool external_data = false;
 };
 
@@ -74,7 +75,8 @@ class Model {
   Model& operator=(Model&&) noexcept;
   ~Model();
 
-  // Files appear under their names only when they are complete; after an error nothing is left behind.
+  // Files appear under their names only when they are complete; after an error nothing is left
+  // behind.
   Status Save(const std::string& path, const SaveOptions& options = {});
   Result<std::string> Serialize();  // kLimit beyond 2 GB
 
@@ -82,10 +84,10 @@ class Model {
   Result<std::string> Text(const TextOptions& options = {}) const;
   ModelStats Stats() const;
 
-  bool changed() const;             // by a rewrite since it was read
-  const Status& poison() const;     // ok, or the error that made it unusable
+  bool changed() const;          // by a rewrite since it was read
+  const Status& poison() const;  // ok, or the error that made it unusable
 
-  struct Impl;                      // engine/api/model_impl.h
+  struct Impl;  // engine/api/model_impl.h
   Impl& impl() { return *impl_; }
 
  private:

@@ -8,7 +8,7 @@
 //     QR_ASSIGN_OR_RETURN(qrewrite::Model model, qrewrite::Model::Load(from));
 //     QR_ASSIGN_OR_RETURN(qrewrite::Rules rules, qrewrite::Rules::Load("ezkl_dequant"));
 //     qrewrite::RewriteOptions options;
-//     options.set["saturation"] = "clip";
+//     options.set["saturation"] = "auto";
 //     QR_ASSIGN_OR_RETURN(qrewrite::Report report, qrewrite::Rewrite(model, rules, options));
 //     std::puts(report.Text().c_str());
 //     return model.Save(to);

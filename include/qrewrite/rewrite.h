@@ -14,10 +14,10 @@ namespace qrewrite {
 
 struct RewriteOptions {
   std::map<std::string, std::string> set;  // parameters as text, as `--set k=v` has them
-  bool allow_partial = false;   // what a rule refuses becomes a warning
-  bool verify = false;          // check the graph after every rewrite: slow, for rule authors
-  int64_t max_rewrites = 0;     // of one phase; 0: chosen by the size of the model
-  bool strict = false;          // warnings are errors (kRefused)
+  bool allow_partial = false;              // what a rule refuses becomes a warning
+  bool verify = false;       // check the graph after every rewrite: slow, for rule authors
+  int64_t max_rewrites = 0;  // of one phase; 0: chosen by the size of the model
+  bool strict = false;       // warnings are errors (kRefused)
 };
 
 struct RuleReport {
@@ -39,17 +39,17 @@ struct RewriteWarning {
 };
 
 struct Report {
-  std::vector<std::string> sets;         // rule sets that ran, in order
-  std::vector<RuleReport> rules;         // that changed something, in order of the phases
+  std::vector<std::string> sets;  // rule sets that ran, in order
+  std::vector<RuleReport> rules;  // that changed something, in order of the phases
   std::vector<RewriteWarning> warnings;
-  int64_t rewrites = 0;                  // changes by rules
-  int64_t folded = 0;                    // nodes replaced by constants
-  int64_t removed = 0;                   // nodes and initializers removed that were unused before
-  int64_t edits = 0;                     // attributes, shapes, names, imports that phases changed
+  int64_t rewrites = 0;  // changes by rules
+  int64_t folded = 0;    // nodes replaced by constants
+  int64_t removed = 0;   // nodes and initializers removed that were unused before
+  int64_t edits = 0;     // attributes, shapes, names, imports that phases changed
   int64_t nodes_before = 0, nodes_after = 0;
   int64_t bytes_before = 0, bytes_after = 0;  // of the initializers
   bool changed = false;
-  std::vector<SideFile> files;        // to be written with the model: SaveOptions::side_files
+  std::vector<SideFile> files;  // to be written with the model: SaveOptions::side_files
 
   // Counts under one counter, over all rules.
   int64_t Count(const std::string& report) const;

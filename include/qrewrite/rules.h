@@ -15,8 +15,9 @@
 namespace qrewrite {
 
 struct LoadRulesOptions {
-  std::shared_ptr<const FunctionRegistry> functions;  // may be null; not changed any more from here on
-  std::vector<std::string> search;             // folders, before those of ShippedRuleFolders()
+  std::shared_ptr<const FunctionRegistry>
+      functions;                    // may be null; not changed any more from here on
+  std::vector<std::string> search;  // folders, before those of ShippedRuleFolders()
 };
 
 struct ParamInfo {
@@ -37,9 +38,9 @@ struct RuleInfo {
 };
 
 struct TestResult {
-  std::string rule;     // "": a test of the whole file
+  std::string rule;  // "": a test of the whole file
   std::string test;
-  std::string place;    // "file:line"
+  std::string place;  // "file:line"
   bool passed = false;
   std::string message;  // of a failed one: graphs and their difference, over several lines
 };
@@ -51,9 +52,9 @@ struct TestReport {
 
 class Rules {
  public:
-  // `path_or_name`: a file; or, without a slash and if there is no such file, the name of a rule set
-  // in one of the folders, with or without its ending. kInvalidRules: everything that is wrong in the
-  // file; kIo: it cannot be read.
+  // `path_or_name`: a file; or, without a slash and if there is no such file, the name of a rule
+  // set in one of the folders, with or without its ending. kInvalidRules: everything that is wrong
+  // in the file; kIo: it cannot be read.
   static Result<Rules> Load(const std::string& path_or_name, const LoadRulesOptions& options = {});
   // `text` as if it were the content of the file `name` (".json": JSON, else YAML).
   static Result<Rules> Parse(const std::string& name, const std::string& text,
@@ -61,8 +62,8 @@ class Rules {
 
   const std::string& name() const;
   const std::string& summary() const;
-  const std::string& opset() const;   // ">=10": what models must import; "": any
-  const std::string& path() const;    // of the file it was loaded from
+  const std::string& opset() const;  // ">=10": what models must import; "": any
+  const std::string& path() const;   // of the file it was loaded from
   std::vector<ParamInfo> params() const;
   std::vector<RuleInfo> rules() const;  // in the order of the file, included ones first
   bool HasParam(const std::string& name) const;
@@ -72,7 +73,7 @@ class Rules {
   // The tests inside the file.
   TestReport RunTests() const;
 
-  struct Impl;                      // engine/api/rules_impl.h
+  struct Impl;  // engine/api/rules_impl.h
   const Impl& impl() const { return *impl_; }
 
  private:
@@ -82,11 +83,12 @@ class Rules {
   std::shared_ptr<const Impl> impl_;
 };
 
-// Where shipped rule sets are looked for, in this order, existing folders only: $QREWRITE_RULES_DIR;
-// ../../rules and ../share/qrewrite/rules as seen from the program; where the library was installed;
-// the source tree it was built from.
+// Where shipped rule sets are looked for, in this order, existing folders only:
+// $QREWRITE_RULES_DIR; ../../rules and ../share/qrewrite/rules as seen from the program; where the
+// library was installed; the source tree it was built from.
 std::vector<std::string> ShippedRuleFolders();
-// Files of the rule sets there; of several with one name the one that is found first. Sorted by name.
+// Files of the rule sets there; of several with one name the one that is found first. Sorted by
+// name.
 std::vector<std::string> ShippedRuleFiles();
 // The JSON Schema of rule files.
 std::string RuleSchema();

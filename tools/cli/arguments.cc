@@ -1,6 +1,7 @@
 #include "tools/cli/arguments.h"
 
 #include <algorithm>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,24 @@
 
 namespace qrewrite::cli {
 namespace {
+
+// Help as we want it: a line of usage in the description, plain names of what an option takes.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(30); }
+  std::string make_usage(const CLI::App*, std::string) const override { return "\n"; }
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    std::string name = CLI::Formatter::make_option_name(option, is_positional);
+    const size_t flag = name.find("{-}");  // a flag that may have a value
+    return flag == std::string::npos ? name : name.replace(flag, 3, "[=FILE]");
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const bool takes_value = option->get_expected_max() > 0 && option->get_items_expected_max() > 0;
+    std::string type = takes_value ? option->get_type_name() : "";
+    type.resize(std::min(type.find(':'), type.size()));  // what a validator appends
+    return type.empty() ? "" : " " + type;
+  }
+};
 
 std::string UnknownOption(const CLI::App& app, const std::string& argument) {
   const std::string word = argument.substr(0, argument.find('='));
@@ -25,6 +44,7 @@ std::string UnknownOption(const CLI::App& app, const std::string& argument) {
 
 std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
   app.allow_extras();
+  app.formatter(std::make_shared<HelpFormatter>());
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -12,8 +12,10 @@ namespace qrewrite::cli {
 int RunLint(int argc, char** argv) {
   std::vector<std::string> paths;
   bool strict = false;
-  CLI::App app("Checks rule files and prints all findings; exit code 4 if there is an error.",
-               "qrewrite lint");
+  CLI::App app(
+      "qrewrite lint RULES...\nChecks rule files and prints all findings; exit code 4 if there is "
+      "an error.",
+      "qrewrite lint");
   app.add_option("rules", paths, "rule files or names of shipped rule sets")->type_name("RULES");
   app.add_flag("--strict", strict, "exit code 1 if there are warnings");
   if (const auto code = Parse(app, argc, argv)) return *code;

@@ -1,6 +1,4 @@
 // qrewrite --rules R model.onnx: applies rule sets to a model and writes the result.
-#include <map>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +8,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/paths.h"
+#include "tools/cli/settings.h"
 #include "tools/cli/terminal.h"
 
 namespace qrewrite::cli {
@@ -26,13 +25,15 @@ struct Arguments {
 
 void AddOptions(CLI::App& app, Arguments& a) {
   app.add_option("--rules", a.rules, "rule file, or name of a shipped rule set; may be repeated")
-      ->allow_extra_args(false)->type_name("RULES");
+      ->allow_extra_args(false)
+      ->type_name("RULES");
   app.add_option("model", a.model, "the ONNX model")->type_name("MODEL");
   app.add_option("-o,--output", a.output,
                  "where the result goes; default: MODEL.<ruleset>.onnx; `-`: standard output")
       ->type_name("FILE");
   app.add_option("--set", a.set, "a parameter of the rule sets; may be repeated")
-      ->allow_extra_args(false)->type_name("NAME=VALUE");
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
   app.add_flag("--in-place", a.in_place, "replace the model");
   app.add_flag("--check", a.check, "write nothing; exit code 1 if anything would change");
   app.add_flag("--json{-}", a.json, "the report as JSON, instead of the table or into --json=FILE");
@@ -40,12 +41,16 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_flag("--strict", a.strict, "warnings are errors");
   app.add_flag("--verify", a.verify, "check the graph after every rewrite");
   app.add_option("--max-rewrites", a.max_rewrites, "limit of a phase; default: by the model's size")
-      ->type_name("N")->check(CLI::NonNegativeNumber);
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("-q,--quiet", a.quiet, "no report; warnings and errors only");
   std::string footer = "Commands:\n";
-  for (const Command& c : Commands()) footer += fmt::format("  qrewrite {:<10}{}\n", c.name, c.summary);
-  footer += "\nExit codes: 0 done, 1 --check: would change, 2 usage, 3 refused by a rule, 4 bad rule file,\n"
-            "5 bad model, 6 files, 7 limits (docs/exit_codes.md)";
+  for (const Command& c : Commands())
+    footer += fmt::format("  qrewrite {:<10}{}\n", c.name, c.summary);
+  footer +=
+      "\nExit codes: 0 done, 1 --check: would change, 2 usage, 3 refused by a rule, 4 bad rule "
+      "file,\n"
+      "5 bad model, 6 files, 7 limits (docs/exit_codes.md)";
   app.footer(footer);
 }
 
@@ -56,54 +61,22 @@ std::string Fault(const Arguments& a) {
     std::vector<std::string> names;
     for (const Command& command : Commands()) names.emplace_back(command.name);
     const std::string hint = DidYouMean(a.model, names);
-    return hint.empty() ? "--rules is needed"
-                        : fmt::format("--rules is needed; `{}` is no command: {}", Printable(a.model), hint);
+    return hint.empty()
+               ? "--rules is needed"
+               : fmt::format("--rules is needed; `{}` is no command: {}", Printable(a.model), hint);
   }
   if (a.model.empty()) return "a model is needed";
   if (a.in_place && !a.output.empty()) return "--in-place and -o exclude each other";
-  if (a.check && (a.in_place || !a.output.empty())) return "--check writes no model: no -o, no --in-place";
+  if (a.check && (a.in_place || !a.output.empty()))
+    return "--check writes no model: no -o, no --in-place";
   if (a.strict && a.allow_partial) return "--strict and --allow-partial exclude each other";
-  if (a.output == "-" && a.json == "-") return "the model and the report cannot both go to standard output";
+  if (a.output == "-" && a.json == "-")
+    return "the model and the report cannot both go to standard output";
   return "";
 }
 
-Result<std::map<std::string, std::string>> Settings(const Arguments& a) {
-  std::map<std::string, std::string> settings;
-  for (const std::string& text : a.set) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return Status(StatusCode::kUsage,
-                    fmt::format("--set takes NAME=VALUE, not `{}`", Printable(text)));
-    }
-    const auto [it, added] = settings.emplace(text.substr(0, equals), text.substr(equals + 1));
-    if (!added) {
-      return Status(StatusCode::kUsage, fmt::format("--set {} is given twice", Printable(it->first)));
-    }
-  }
-  return settings;
-}
-
-// Each setting goes to every set that has such a parameter, and one must.
-Status CheckSettings(const std::vector<Rules>& sets, const std::map<std::string, std::string>& settings) {
-  for (const auto& setting : settings) {
-    bool known = false;
-    std::vector<std::string> names;
-    std::string owners;
-    for (const Rules& rules : sets) {
-      known |= rules.HasParam(setting.first);
-      owners += fmt::format("{}`{}`", owners.empty() ? "" : ", ", rules.name());
-      for (const ParamInfo& param : rules.params()) names.push_back(param.name);
-    }
-    if (known) continue;
-    const std::string hint = DidYouMean(setting.first, names);
-    return {StatusCode::kUsage, fmt::format("{} {} no parameter `{}`{}", owners, sets.size() == 1 ? "has" : "have",
-                                            Printable(setting.first), hint.empty() ? "" : "; " + hint)};
-  }
-  return {};
-}
-
 Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Arguments& a,
-                     const std::map<std::string, std::string>& settings) {
+                     const Settings& settings) {
   Report total;
   for (const Rules& rules : sets) {
     RewriteOptions options{.allow_partial = a.allow_partial,
@@ -145,15 +118,17 @@ void PrintReport(const Report& report, const Arguments& a, const std::string& ou
   Print(text + "\n");
 }
 
-int Rewrite(const Arguments& a) {
-  Result<std::map<std::string, std::string>> settings = Settings(a);
+int RewriteModel(const Arguments& a) {
+  Result<Settings> settings = ParseSettings(a.set);
   if (!settings.ok()) return Fail(settings.status());
   std::vector<Rules> sets;
   int failed = kExitOk;
   for (const std::string& path : a.rules) {
     Result<Rules> rules = Rules::Load(path);
-    if (rules.ok()) sets.push_back(*std::move(rules));
-    else failed = Fail(rules.status());
+    if (rules.ok())
+      sets.push_back(*std::move(rules));
+    else
+      failed = Fail(rules.status());
   }
   if (failed != kExitOk) return failed;
   if (const Status status = CheckSettings(sets, *settings); !status.ok()) return Fail(status);
@@ -167,7 +142,8 @@ int Rewrite(const Arguments& a) {
   if (!report.ok()) return Fail(report.status());
   if (!a.check) {
     std::vector<SideFile> files = report->files;
-    if (!a.json.empty() && a.json != "-") files.push_back({a.json, JsonText(*report, a, paths->model)});
+    if (!a.json.empty() && a.json != "-")
+      files.push_back({a.json, JsonText(*report, a, paths->model)});
     const Status saved = SaveModel(*model, *paths, a.model, std::move(files));
     if (!saved.ok()) return Fail(saved);
   } else if (!a.json.empty() && a.json != "-") {
@@ -182,7 +158,10 @@ int Rewrite(const Arguments& a) {
 
 int RunRewrite(int argc, char** argv) {
   Arguments arguments;
-  CLI::App app("Rewrites an ONNX model by rules that are data.", "qrewrite");
+  CLI::App app(
+      "qrewrite --rules RULES [--set NAME=VALUE] MODEL [-o FILE]\n"
+      "Rewrites an ONNX model by rules that are data.",
+      "qrewrite");
   AddOptions(app, arguments);
   if (argc == 1) {
     Note(app.help());
@@ -190,7 +169,7 @@ int RunRewrite(int argc, char** argv) {
   }
   if (const auto code = Parse(app, argc, argv)) return *code;
   if (const std::string fault = Fault(arguments); !fault.empty()) return UsageError(app, fault);
-  return Rewrite(arguments);
+  return RewriteModel(arguments);
 }
 
 }  // namespace qrewrite::cli

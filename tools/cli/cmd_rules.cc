@@ -60,9 +60,11 @@ void Describe(const Rules& rules) {
   Print("\nrules\n");
   for (const RuleInfo& rule : rules.rules()) {
     std::string facts = rule.equivalence;
-    if (!rule.opset.empty()) facts += fmt::format("{}opset {}", facts.empty() ? "" : ", ", rule.opset);
+    if (!rule.opset.empty())
+      facts += fmt::format("{}opset {}", facts.empty() ? "" : ", ", rule.opset);
     if (rule.tests > 0) {
-      facts += fmt::format("{}{} test{}", facts.empty() ? "" : ", ", rule.tests, rule.tests == 1 ? "" : "s");
+      facts += fmt::format("{}{} test{}", facts.empty() ? "" : ", ", rule.tests,
+                           rule.tests == 1 ? "" : "s");
     }
     Print(fmt::format("  {}{}\n{}", rule.name, facts.empty() ? "" : "  (" + facts + ")",
                       Indented(rule.doc, "      ")));
@@ -73,8 +75,10 @@ void Describe(const Rules& rules) {
 
 int RunRules(int argc, char** argv) {
   std::vector<std::string> names;
-  CLI::App app("Lists the shipped rule sets; with a name or file, describes its parameters and rules.",
-               "qrewrite rules");
+  CLI::App app(
+      "qrewrite rules [RULES...]\nLists the shipped rule sets; with a name or file, describes its "
+      "parameters and rules.",
+      "qrewrite rules");
   app.add_option("rules", names, "name of a shipped rule set, or a rule file")->type_name("RULES");
   if (const auto code = Parse(app, argc, argv)) return *code;
   if (names.empty()) return List();

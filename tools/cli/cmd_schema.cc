@@ -8,7 +8,7 @@
 namespace qrewrite::cli {
 
 int RunSchema(int argc, char** argv) {
-  CLI::App app("Prints the JSON Schema of rule files.", "qrewrite schema");
+  CLI::App app("qrewrite schema\nPrints the JSON Schema of rule files.", "qrewrite schema");
   if (const auto code = Parse(app, argc, argv)) return *code;
   const std::string schema = RuleSchema();
   Print(schema);

@@ -16,17 +16,20 @@ namespace {
 std::string StatsText(const ModelStats& stats) {
   std::string text = fmt::format("ir_version    {}\n", stats.ir_version);
   for (const auto& [domain, version] : stats.opset) {
-    text += fmt::format("opset         {} {}\n", domain.empty() ? "ai.onnx" : Printable(domain), version);
+    text += fmt::format("opset         {} {}\n", domain.empty() ? "ai.onnx" : Printable(domain),
+                        version);
   }
   text += fmt::format("interface     {} inputs, {} outputs\n", stats.inputs, stats.outputs);
   text += fmt::format("nodes         {}\n", stats.nodes);
   if (stats.subgraphs > 0) text += fmt::format("subgraphs     {}\n", stats.subgraphs);
   if (stats.functions > 0) text += fmt::format("functions     {}\n", stats.functions);
-  text += fmt::format("initializers  {} of {} bytes\n", stats.initializers, stats.initializer_bytes);
+  text +=
+      fmt::format("initializers  {} of {} bytes\n", stats.initializers, stats.initializer_bytes);
   text += fmt::format("file          {} bytes{}\n", stats.file_bytes,
                       stats.external_data ? ", and external data" : "");
   std::vector<std::pair<std::string, int64_t>> ops(stats.ops.begin(), stats.ops.end());
-  std::stable_sort(ops.begin(), ops.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::stable_sort(ops.begin(), ops.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   for (const auto& [op, count] : ops) text += fmt::format("{:>10}  {}\n", count, Printable(op));
   return text;
 }
@@ -37,15 +40,22 @@ int RunShow(int argc, char** argv) {
   std::string path;
   TextOptions options;
   bool stats = false;
-  CLI::App app("Prints a model in the syntax of rules and tests.", "qrewrite show");
+  CLI::App app("qrewrite show MODEL\nPrints a model in the syntax of rules and tests.",
+               "qrewrite show");
   app.add_option("model", path, "the ONNX model")->type_name("MODEL");
-  app.add_option("--node", options.node, "only nodes whose name or output matches")->type_name("REGEX");
-  app.add_option("--around", options.around, "only this node (or the one that makes this value) and "
-                 "what is near")->type_name("NAME");
+  app.add_option("--node", options.node, "only nodes whose name or output matches")
+      ->type_name("REGEX");
+  app.add_option("--around", options.around,
+                 "only this node (or the one that makes this value) and "
+                 "what is near")
+      ->type_name("NAME");
   app.add_option("--distance", options.distance, "how near, in nodes; default 2")
-      ->type_name("N")->check(CLI::Range(0, 1000000));
-  app.add_option("--max-elements", options.max_elements, "constants above this size are elided; default 16")
-      ->type_name("N")->check(CLI::NonNegativeNumber);
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
+  app.add_option("--max-elements", options.max_elements,
+                 "constants above this size are elided; default 16")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--types", options.types, "the type of every value that states one");
   app.add_flag("--names", options.node_names, "the names of the nodes");
   app.add_flag("--stats", stats, "counts of operators, opsets and sizes instead");

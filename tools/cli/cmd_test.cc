@@ -32,7 +32,9 @@ int RunTest(int argc, char** argv) {
   std::vector<std::string> paths;
   bool verbose = false;
   std::string only;
-  CLI::App app("Runs the tests inside rule files; exit code 1 if one fails.", "qrewrite test");
+  CLI::App app(
+      "qrewrite test RULES...\nRuns the tests inside rule files; exit code 1 if one fails.",
+      "qrewrite test");
   app.add_option("rules", paths, "rule files or names of shipped rule sets")->type_name("RULES");
   app.add_option("--rule", only, "tests of this rule alone")->type_name("NAME");
   app.add_flag("-v,--verbose", verbose, "also print the tests that pass");

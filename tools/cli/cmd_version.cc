@@ -10,7 +10,7 @@
 namespace qrewrite::cli {
 
 int RunVersion(int argc, char** argv) {
-  CLI::App app("Prints the version.", "qrewrite version");
+  CLI::App app("qrewrite version\nPrints the version.", "qrewrite version");
   if (const auto code = Parse(app, argc, argv)) return *code;
   Print(fmt::format("qrewrite {}\n", Version()));
   return kExitOk;

@@ -27,7 +27,8 @@ namespace {
 
 int Main(int argc, char** argv) {
   for (const Command& command : Commands()) {
-    if (argc > 1 && std::string_view(argv[1]) == command.name) return command.run(argc - 1, argv + 1);
+    if (argc > 1 && std::string_view(argv[1]) == command.name)
+      return command.run(argc - 1, argv + 1);
   }
   return RunRewrite(argc, argv);
 }

@@ -42,14 +42,17 @@ Status NotOver(const std::string& output, std::string_view what, const std::stri
 Status CheckTarget(const std::string& path, std::string_view what, const std::string& input,
                    const std::vector<Rules>& sets) {
   QR_RETURN_IF_ERROR(NotOver(path, what, input, "the model itself; --in-place replaces it"));
-  for (const Rules& rules : sets) QR_RETURN_IF_ERROR(NotOver(path, what, rules.path(), "a rule file"));
+  for (const Rules& rules : sets)
+    QR_RETURN_IF_ERROR(NotOver(path, what, rules.path(), "a rule file"));
   return {};
 }
 
 Status WriteToStdout(Model& model) {
   QR_ASSIGN_OR_RETURN(const std::string bytes, model.Serialize());
-  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0) {
-    return {StatusCode::kIo, fmt::format("cannot write to standard output: {}", std::strerror(errno))};
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() ||
+      std::fflush(stdout) != 0) {
+    return {StatusCode::kIo,
+            fmt::format("cannot write to standard output: {}", std::strerror(errno))};
   }
   return {};
 }
@@ -66,7 +69,8 @@ Result<OutputPaths> ChooseOutput(const std::string& input, const std::string& ou
                                  bool check, const std::string& json,
                                  const std::vector<Rules>& sets) {
   OutputPaths paths{.in_place = in_place};
-  if (!json.empty() && json != "-") QR_RETURN_IF_ERROR(CheckTarget(json, "the report", input, sets));
+  if (!json.empty() && json != "-")
+    QR_RETURN_IF_ERROR(CheckTarget(json, "the report", input, sets));
   if (check) return paths;
   if (in_place) {
     paths.model = BehindLinks(input);
@@ -87,7 +91,8 @@ Status SaveModel(Model& model, const OutputPaths& paths, const std::string& inpu
   for (const SideFile& file : files) {
     QR_RETURN_IF_ERROR(NotOver(file.path, "the file", input, "the model itself"));
     if (file.path == paths.model || SameFile(file.path, paths.model)) {
-      return {StatusCode::kUsage, fmt::format("`{}` is to be written twice", Printable(file.path, 1000))};
+      return {StatusCode::kUsage,
+              fmt::format("`{}` is to be written twice", Printable(file.path, 1000))};
     }
   }
   if (paths.model != "-") return model.Save(paths.model, {.side_files = std::move(files)});

@@ -11,14 +11,15 @@
 namespace qrewrite::cli {
 
 struct OutputPaths {
-  std::string model;     // "-": standard output; "" with --check
+  std::string model;  // "-": standard output; "" with --check
   bool in_place = false;
 };
 
-// The output for `input`: `output`, or `input` itself, or "model.<ruleset>.onnx" beside it. kUsage if
-// it, or the file `json`, is the input or a rule file under whatever name (links are followed).
+// The output for `input`: `output`, or `input` itself, or "model.<ruleset>.onnx" beside it. kUsage
+// if it, or the file `json`, is the input or a rule file under whatever name (links are followed).
 Result<OutputPaths> ChooseOutput(const std::string& input, const std::string& output, bool in_place,
-                                 bool check, const std::string& json, const std::vector<Rules>& sets);
+                                 bool check, const std::string& json,
+                                 const std::vector<Rules>& sets);
 
 // Writes model and side files: all of them or none. kUsage if a side file would replace the input.
 Status SaveModel(Model& model, const OutputPaths& paths, const std::string& input,

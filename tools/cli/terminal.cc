@@ -51,14 +51,17 @@ int FlushOutput() {
 void PrintDiagnostic(const Diagnostic& diagnostic) {
   std::string text = Render(diagnostic);
   const bool error = diagnostic.severity == Severity::kError;
-  const std::string_view word = error ? "error" : diagnostic.severity == Severity::kWarning ? "warning" : "note";
+  const std::string_view word = error                                       ? "error"
+                                : diagnostic.severity == Severity::kWarning ? "warning"
+                                                                            : "note";
   // The first line is "place: error[code]: message".
   const size_t at = text.find(word);
   if (at < text.find('\n')) {
     size_t end = at + word.size();
     if (!diagnostic.code.empty()) end += diagnostic.code.size() + 2;
-    const std::string painted = Painted(error ? Colour::kRed : Colour::kYellow,
-                                        std::string_view(text).substr(at, end - at), /*on_stderr=*/true);
+    const std::string painted =
+        Painted(error ? Colour::kRed : Colour::kYellow, std::string_view(text).substr(at, end - at),
+                /*on_stderr=*/true);
     text.replace(at, end - at, painted);
   }
   Note(text + "\n");

@@ -1,5 +1,5 @@
-// What the command prints: results on standard output, everything else on standard error. Colours only
-// on a terminal, and not if NO_COLOR is set.
+// What the command prints: results on standard output, everything else on standard error. Colours
+// only on a terminal, and not if NO_COLOR is set.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 namespace qrewrite::cli {
 
 void Print(std::string_view text);  // to standard output
-void SendReportsToStderr();         // from now on Print() writes there: standard output is the model
-void Note(std::string_view text);   // to standard error
+void SendReportsToStderr();        // from now on Print() writes there: standard output is the model
+void Note(std::string_view text);  // to standard error
 
 void PrintDiagnostic(const Diagnostic& diagnostic);  // to standard error
 // Prints what `status` says; returns its exit code.
