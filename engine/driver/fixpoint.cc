@@ -22,26 +22,6 @@ std::string Describe(const Graph& graph, NodeId n) {
 
 }  // namespace
 
-struct RuleRun::Candidates {
-  std::vector<const CompiledRule*> rules;                       // in order of trial
-  std::vector<std::optional<std::vector<OpPattern>>> anchors;   // operators each can start at
-  std::vector<std::optional<std::vector<const CompiledRule*>>> by_op;
-
-  const std::vector<const CompiledRule*>& For(const Graph& graph, OpId op) {
-    if (by_op.size() <= op.index) by_op.resize(std::max<size_t>(graph.num_ops(), op.index + 1));
-    auto& list = by_op[op.index];
-    if (list) return *list;
-    list.emplace();
-    const OpName& name = graph.op_name(op);
-    for (size_t i = 0; i < rules.size(); ++i) {
-      const bool fits = !anchors[i] || std::any_of(anchors[i]->begin(), anchors[i]->end(),
-                                                   [&](const OpPattern& p) { return p.Matches(name); });
-      if (fits) list->push_back(rules[i]);
-    }
-    return *list;
-  }
-};
-
 const CompiledRule& RuleRun::Compiled(const Rule& rule) {
   auto& compiled = compiled_[&rule];
   if (!compiled) compiled = CompileRule(rules_, rule);
@@ -96,14 +76,13 @@ Result<std::vector<NodeId>> RuleRun::Order() {
 }
 
 Status RuleRun::FixedPoint(const Phase& phase) {
-  Candidates candidates;
+  std::vector<const CompiledRule*> rules;
   for (const std::string& name : phase.rules) {
     const Rule* rule = rules_.FindRule(name);
-    if (rule == nullptr || !RuleApplies(*rule)) continue;
-    candidates.rules.push_back(&Compiled(*rule));
-    candidates.anchors.push_back(AnchorOps(rules_, candidates.rules.back()->pattern));
+    if (rule != nullptr && RuleApplies(*rule)) rules.push_back(&Compiled(*rule));
   }
-  if (candidates.rules.empty()) return {};
+  if (rules.empty()) return {};
+  CandidateIndex candidates(graph_, rules_, std::move(rules));
   int64_t alive = 0;
   for (size_t n = 0; n < graph_.num_nodes(); ++n) alive += graph_.alive(NodeId(n));
   phase_rewrites_ = 0;
@@ -118,7 +97,7 @@ Status RuleRun::FixedPoint(const Phase& phase) {
   return {};
 }
 
-Status RuleRun::Sweep(const Phase& phase, Candidates& candidates, bool follow, int64_t* fired) {
+Status RuleRun::Sweep(const Phase& phase, CandidateIndex& candidates, bool follow, int64_t* fired) {
   QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, Order());
   for (const NodeId n : order) {
     if (graph_.alive(n)) QR_RETURN_IF_ERROR(Visit(phase, candidates, n, follow, fired));
@@ -126,16 +105,15 @@ Status RuleRun::Sweep(const Phase& phase, Candidates& candidates, bool follow, i
   return {};
 }
 
-Status RuleRun::Visit(const Phase& phase, Candidates& candidates, NodeId start, bool follow,
+Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId start, bool follow,
                       int64_t* fired) {
   std::vector<NodeId> todo = {start};
   while (!todo.empty()) {
     const NodeId n = todo.back();
     todo.pop_back();
     if (!graph_.alive(n)) continue;
-    // The list may move when a firing interns a new operator.
-    for (size_t i = 0; i < candidates.For(graph_, graph_.op(n)).size(); ++i) {
-      const CompiledRule& rule = *candidates.For(graph_, graph_.op(n))[i];
+    for (const CompiledRule* candidate : candidates.At(n)) {
+      const CompiledRule& rule = *candidate;
       const Firing firing = rewriter_.Try(rule, n);
       if (in_.exhausted()) {
         return Status(StatusCode::kLimit,

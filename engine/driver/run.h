@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/driver/driver.h"
+#include "engine/match/candidates.h"
 
 namespace qrewrite {
 
@@ -23,10 +24,9 @@ class RuleRun {
 
  private:
   // --- fixpoint.cc
-  struct Candidates;  // rules of a phase, by the operator of their anchor
   Status FixedPoint(const Phase& phase);
-  Status Sweep(const Phase& phase, Candidates& candidates, bool follow, int64_t* fired);
-  Status Visit(const Phase& phase, Candidates& candidates, NodeId start, bool follow, int64_t* fired);
+  Status Sweep(const Phase& phase, CandidateIndex& candidates, bool follow, int64_t* fired);
+  Status Visit(const Phase& phase, CandidateIndex& candidates, NodeId start, bool follow, int64_t* fired);
   Status CountFiring(const Phase& phase, const CompiledRule& rule, const Firing& firing, NodeId node);
   Status LoopError(const Phase& phase) const;
   Status RefuseOrWarn(const CompiledRule& rule, NodeId node);

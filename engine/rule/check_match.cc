@@ -168,11 +168,14 @@ void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, b
     }
     MatchAttr(attr, scope, owner);
   }
+  // `_..., x, _...` is any one input; two named lists could share the inputs in many ways.
   size_t repeated = 0;
   bool named = false;
   for (const Arg& arg : call.args) {
-    repeated += arg.repeated;
-    if (repeated > 1 && arg.repeated) {
+    const bool skips = arg.repeated && arg.value != nullptr &&
+                       arg.value->kind == Expr::Kind::kName && arg.value->text == "_";
+    repeated += arg.repeated && !skips;
+    if (repeated > 1 && arg.repeated && !skips) {
       sink_.Error(arg.place, code::kForm, "only one list can stand among the inputs").hint =
           "groups that repeat together: `(x, s)...`";
     }
