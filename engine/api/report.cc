@@ -77,8 +77,9 @@ std::string Report::Text() const {
   if (!warnings.empty())
     text += fmt::format(", {}", Plural(static_cast<int64_t>(warnings.size()), "warning"));
   if (!changed) return text + ", nothing changed";
-  return text + fmt::format("; nodes {} -> {}, weights {} -> {}", nodes_before, nodes_after,
-                            Bytes(bytes_before), Bytes(bytes_after));
+  text += fmt::format("; nodes {} -> {}", nodes_before, nodes_after);
+  if (bytes_before + bytes_after == 0) return text;
+  return text + fmt::format(", weights {} -> {}", Bytes(bytes_before), Bytes(bytes_after));
 }
 
 std::string Report::Json() const {

@@ -16,7 +16,7 @@ namespace {
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { column_width(30); }
-  std::string make_usage(const CLI::App*, std::string) const override { return "\n"; }
+  std::string make_usage(const CLI::App*, std::string) const override { return ""; }
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
     std::string name = CLI::Formatter::make_option_name(option, is_positional);
     const size_t flag = name.find("{-}");  // a flag that may have a value

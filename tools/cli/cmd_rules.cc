@@ -26,7 +26,9 @@ int List() {
   }
   size_t width = 0;
   for (const auto& row : rows) width = std::max(width, row.first.size());
-  for (const auto& [name, summary] : rows) Print(fmt::format("{:<{}}  {}\n", name, width, summary));
+  for (const auto& [name, summary] : rows) {
+    Print(summary.empty() ? name + "\n" : fmt::format("{:<{}}  {}\n", name, width, summary));
+  }
   if (rows.empty() && code == kExitOk) {
     return Fail(StatusCode::kIo, "no rule sets found; QREWRITE_RULES_DIR can name their folder");
   }
@@ -86,6 +88,7 @@ int RunRules(int argc, char** argv) {
   for (const std::string& name : names) {
     const Result<Rules> rules = Rules::Load(name);
     if (rules.ok()) {
+      if (&name != &names.front()) Print("\n");
       Describe(*rules);
     } else {
       code = Fail(rules.status());
