@@ -179,6 +179,7 @@ Status RuleRun::FoldPhase(const Phase& phase) {
 // Initializers that are graph inputs too are the caller's to override from IR 4 on. For targets that know no
 // such thing the twins go, and the initializers are constants.
 Status RuleRun::FreezeInputs() {
+  if (graph_.ir_version < 4) return {};
   const std::vector<ValueId> constants = graph_.body(graph_.main()).constants;
   for (const ValueId v : constants) {
     if (!graph_.alive(v) || graph_.constant(v) == nullptr || !graph_.IsInput(v)) continue;

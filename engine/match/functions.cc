@@ -162,6 +162,18 @@ Val Uses(const Call& c) {
   });
 }
 
+Val Count(const Call& c) {
+  const auto* set = c[0].get_if<const OpSet*>();
+  if (set == nullptr) return NoFact(c, c[0], "nodes");
+  const Graph& g = c.in.graph();
+  int64_t count = 0;
+  for (uint32_t i = 0; i < g.num_nodes(); ++i) {
+    const NodeId n{i};
+    if (g.alive(n) && (*set)->Find(g.op_name(g.op(n))) != nullptr) ++count;
+  }
+  return Val::Int(count);
+}
+
 Val IsInput(const Call& c) {
   return Each(c[0], [&](const Val& x) -> Val {
     const auto* v = x.get_if<ValueId>();
@@ -360,6 +372,7 @@ const std::map<std::string_view, Function>& Table() {
       {"cast", Cast},
       {"clip", Clip},
       {"const", IsConst},
+      {"count", Count},
       {"dtype", DTypeOf},
       {"f16", CastFixed<DType::kFloat16>},
       {"f32", CastFixed<DType::kFloat>},

@@ -235,10 +235,10 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
     sink_.Error(call.place, code::kForm,
                 fmt::format("the function `{}` has no attributes ({})", info.name, owner.text));
   }
-  if (owner.fact && (info.name == "uses" || info.name == "is_output")) {
+  if (owner.fact && (info.name == "uses" || info.name == "is_output" || info.name == "count")) {
     sink_
         .Error(call.place, code::kLooksDown,
-               fmt::format("`{}` looks at readers, but a fact looks upwards only ({})", info.name,
+               fmt::format("`{}` looks at the whole graph, but a fact looks upwards only ({})", info.name,
                            owner.text))
         .hint = "ask in the `where` of the rules that use it";
   }
