@@ -319,6 +319,24 @@ void Rewriter::CommitOne(const Redefinition& r, Firing& firing) {
   firing.redefined.push_back(r.value);
 }
 
+// New nodes may read what is redefined (`y = Relu(n(x -> x))`): they go on reading the former value, which
+// gets an id of its own. Invalid if there are none.
+ValueId Rewriter::KeepForNewNodes(ValueId v) {
+  if (!graph_.producer(v).valid()) return {};
+  std::vector<User> readers;
+  for (const UseId u : graph_.uses(v)) {
+    const User user = graph_.user(u);
+    if (!user.is_output() && user.node.index >= mark_.nodes) readers.push_back(user);
+  }
+  if (readers.empty()) return {};
+  const ValueId kept = graph_.AddValue(graph_.body_of(v), "");
+  for (const User& user : readers) {
+    graph_.SetInput(user.node, user.index, kept);
+    nodes_.Add(user.node);
+  }
+  return kept;
+}
+
 void Rewriter::Commit(const std::vector<Redefinition>& redefinitions,
                       const std::vector<std::pair<ValueId, DType>>& retypes, Firing& firing) {
   std::vector<NodeId> maybe_dead;
@@ -331,7 +349,11 @@ void Rewriter::Commit(const std::vector<Redefinition>& redefinitions,
     if (const auto it = moved.find(r.by); it != moved.end()) r.by = it->second;
     if (r.value == r.by) continue;
     const ValueId by = r.by;
+    const NodeId producer = graph_.producer(r.value);
+    const uint32_t index = graph_.output_index(r.value);
+    const ValueId kept = KeepForNewNodes(r.value);
     CommitOne(r, firing);
+    if (kept.valid()) graph_.SetProducer(kept, producer, index);
     if (!graph_.alive(by)) moved[by] = r.value;
   }
   for (const auto& [v, dtype] : retypes) {

@@ -74,6 +74,7 @@ class Rewriter {
   bool CanRename(const Redefinition& r) const;
   void Commit(const std::vector<Redefinition>& redefinitions,
               const std::vector<std::pair<ValueId, DType>>& retypes, Firing& firing);
+  ValueId KeepForNewNodes(ValueId v);
   void CommitOne(const Redefinition& r, Firing& firing);
   void MoveReaders(ValueId from, ValueId to);
   void NameNewValues();
