@@ -117,7 +117,10 @@ std::vector<RuleTestOutcome> RunRuleTests(const RuleSet& rules, const RunContext
     outcome.passed = outcome.message.empty();
     outcomes.push_back(std::move(outcome));
   };
+  // Tests of an included file hold with its own definitions; the including file may replace some.
+  const SourceText* own = rules.sources.empty() ? nullptr : rules.sources.front().get();
   for (const Rule& rule : rules.rules) {
+    if (own != nullptr && rule.place.source != own) continue;
     for (const RuleTest& test : rule.tests) run(&rule, test);
   }
   for (const RuleTest& test : rules.tests) run(nullptr, test);

@@ -19,7 +19,8 @@ struct RuleTestOutcome {
   std::string message;  // of a failed one: what differs, and the graphs, over several lines
 };
 
-// Rules of included files bring their tests along. In order of the rules, then those of the file.
+// Not the tests of included files: these hold with the definitions there, which the including file
+// may replace. In order of the rules, then those of the file.
 std::vector<RuleTestOutcome> RunRuleTests(const RuleSet& rules, const RunContext& context);
 
 // A parameter's value as `--set` takes it; "" for none.
