@@ -1,0 +1,156 @@
+// The meaning of the language, by small rules on small graphs: rule text, graph text, result text.
+#include <doctest/doctest.h>
+
+#include "tests/support/rule_run.h"
+
+using qrewrite::testing::Ran;
+using qrewrite::testing::RunRules;
+
+namespace {
+
+struct Row {
+  const char* what;
+  const char* rules;
+  const char* given;
+  const char* result;  // "" : unchanged
+};
+
+const Row kRows[] = {
+    {"a rule redefines, dead code goes by itself",
+     "rules: [{name: r, match: 'y = Relu(Relu(x))', replace: 'y = Relu(x)'}]",
+     "x: float[2]\nt = Relu(x)\ny = Relu(t)", "x: float[2]\ny = Relu(x)\n"},
+    {"an interior value that is read elsewhere stays",
+     "rules: [{name: r, match: 'y = Neg(Relu(x))', replace: 'y = Abs(x)'}]",
+     "x: float[2]\nt = Relu(x)\ny = Neg(t)\nz = Exp(t)",
+     "x: float[2]\ny = Abs(x)\nt = Relu(x)\nz = Exp(t)\n"},
+    {"commutative operators match in both orders",
+     "rules: [{name: r, match: 'y = Add(Relu(a), b)', where: 'uses(b) == 1', replace: 'y = Sub(a, b)'}]",
+     "a: float[2]\nb: float[2]\nt = Relu(a)\ny = Add(b, t)", "a: float[2]\nb: float[2]\ny = Sub(a, b)\n"},
+    {"operators that are not commutative do not",
+     "rules: [{name: r, match: 'y = Sub(Relu(a), b)', replace: 'y = Add(a, b)'}]",
+     "a: float[2]\nb: float[2]\nt = Relu(a)\ny = Sub(b, t)", ""},
+    {"an attribute that is not mentioned must be at its default",
+     "rules: [{name: r, match: 'y = LeakyRelu(x)', replace: 'y = Relu(x)'}]",
+     "x: float[2]\ny = LeakyRelu<alpha=0.5>(x)", ""},
+    {"an attribute written at its default is at its default",
+     "rules: [{name: r, match: 'y = LeakyRelu(x)', replace: 'y = Relu(x)'}]",
+     "x: float[2]\ny = LeakyRelu<alpha=0.01>(x)", "x: float[2]\ny = Relu(x)\n"},
+    {"computed defaults count as well",
+     "rules: [{name: r, match: 'y = Transpose<perm=p>(x)', where: 'p == [1, 0]', replace: 'y = Relu(x)'}]",
+     "x: float[2, 2]\ny = Transpose(x)", "x: float[2, 2]\ny = Relu(x)\n"},
+    {"an input that is not mentioned must be absent",
+     "rules: [{name: r, match: 'y = Clip(x, lo)', replace: 'y = Max(x, lo)'}]",
+     "x: float[2]\ny = Clip(x, 0.0, 6.0)", ""},
+    {"optional inputs are absent alike at the end and in the middle",
+     "rules: [{name: r, match: 'y = Clip(x, lo?, hi)', where: 'not present(lo)', replace: 'y = Min(x, hi)'}]",
+     "x: float[2]\ny = Clip(x, absent, 6.0)", "x: float[2]\ny = Min(x, 6.0)\n"},
+    {"a literal matches whatever the shape",
+     "rules: [{name: r, match: 'y = Mul(x, 0.5)', replace: 'y = Relu(x)'}]",
+     "x: float[2]\nc = float[1] [0.5]\ny = Mul(x, c)", "x: float[2]\ny = Relu(x)\n"},
+    {"a literal with ulps",
+     "rules: [{name: r, match: 'y = Div(x, 1.4142135 ~ 4ulp)', replace: 'y = Relu(x)'}]",
+     "x: float[2]\ny = Div(x, 1.4142137)", "x: float[2]\ny = Relu(x)\n"},
+    {"a literal without ulps is exact",
+     "rules: [{name: r, match: 'y = Div(x, 1.4142135)', replace: 'y = Relu(x)'}]",
+     "x: float[2]\ny = Div(x, 1.4142137)", ""},
+    {"variadic inputs bind a list and go on as one",
+     "rules: [{name: r, match: 'y = Sum(xs...)', replace: 'y = Concat<axis=0>(Relu(xs)...)'}]\ntypes: unchecked",
+     "a: float[2]\nb: float\ny = Sum(a, b)",
+     "a: float[2]\nb: float\ny_Relu = Relu(a)\ny_Relu_1 = Relu(b)\ny = Concat<axis=0>(y_Relu, y_Relu_1)\n"},
+    {"any one output",
+     "rules: [{name: r, match: \"_..., t, _... = n:Split<**_>(x, _...)\\ny = Neg(t)\", replace: 'y = n(x -> Abs(x))'}]",
+     "x: float[4]\na, b = Split<num_outputs=2>(x)\ny = Neg(b)\nz = Exp(a)",
+     "x: float[4]\ny_Abs = Abs(x)\ny_Split, y = Split<num_outputs=2>(y_Abs)\n"
+     "a, b = Split<num_outputs=2>(x)\nz = Exp(a)\nreturn y, z\n"},
+    {"chains, shortest first, rebuilt on another value",
+     "sets: {l: [Transpose, Reshape, Identity]}\n"
+     "rules: [{name: r, match: \"t = c:@l*<**_>(q, _...)\\nq = Relu(x)\\ny = Neg(t)\", "
+     "replace: 'y = c(q -> Abs(x))'}]",
+     "x: float[2, 2]\na = Relu(x)\nb = Transpose(a)\nd = Identity(b)\ny = Neg(d)",
+     "x: float[2, 2]\ny_Abs = Abs(x)\ny_Transpose = Transpose(y_Abs)\ny = Identity(y_Transpose)\n"},
+    {"integer overflow is a reason, not a number",
+     "rules: [{name: r, match: 'y = Add(x, c)', let: {d: 'i32(c * c)'}, replace: 'y = Mul(x, d)'}]",
+     "x: int32[1]\ny = Add(x, int32 65536)", ""},
+    {"unknown is never guessed",
+     "rules: [{name: r, match: 'y = Relu(x)', where: 'rank(x) != 3', replace: 'y = Abs(x)'}]",
+     "x: float\ny = Relu(x)", ""},
+    {"a result equal to what was there is no match",
+     "rules: [{name: r, match: 'y = n:Relu(x)', replace: 'y = n<>(x)'}]", "x: float[2]\ny = Relu(x)", ""},
+    {"a graph output keeps its name",
+     "rules: [{name: r, match: 'y = Identity(x)', replace: 'y = x'}]",
+     "x: float[2]\nt = Relu(x)\ny = Identity(t)", "x: float[2]\ny = Relu(x)\n"},
+    {"between an input and an output an Identity stays",
+     "rules: [{name: r, match: 'y = Identity(x)', replace: 'y = x'}]", "x: float[2]\ny = Identity(x)", ""},
+    {"the type of a value that is read does not change",
+     "rules: [{name: r, match: 'y = Relu(x)', replace: 'y = Cast<to=INT8>(x)'}]",
+     "x: float[2]\ny = Relu(x)", ""},
+    {"nor does its shape",
+     "rules: [{name: r, match: 'y = Add(x, z)', where: 'const(z)', replace: 'y = x'}]",
+     "x: float[3]\nz = zeros float[2, 3]\nt = Add(x, z)\ny = Relu(t)", ""},
+    {"several roots become one",
+     "rules: [{name: r, match: \"y = Relu(x)\\nz = Neg(x)\", replace: \"t = Abs(x)\\ny = Exp(t)\\nz = Log(t)\"}]",
+     "x: float[2]\nz = Neg(x)\ny = Relu(x)",
+     "x: float[2]\ny_Abs = Abs(x)\nz = Log(y_Abs)\ny = Exp(y_Abs)\n"},
+    {"several roots that depend on each other make no cycle",
+     "rules: [{name: r, match: \"y = Add(x, a)\\nz = Mul(x, b)\", replace: \"s, t = foo.Two(x, a, b)\\ny = Abs(s)\\nz = Neg(t)\"}]",
+     "x: float[2]\na: float[2]\ny = Add(x, a)\nz = Mul(x, y)", ""},
+};
+
+}  // namespace
+
+TEST_CASE("Rules mean what the language says") {
+  for (const Row& row : kRows) {
+    CAPTURE(row.what);
+    const Ran ran = RunRules(row.rules, row.given);
+    INFO(ran.graph);
+    CHECK(ran.ok);
+    if (*row.result == 0) {
+      CHECK_FALSE(ran.report.changed);
+    } else {
+      CHECK(ran.graph == row.result);
+    }
+  }
+}
+
+TEST_CASE("An endless rewrite is an error that names its rules") {
+  const Ran ran = RunRules(
+      "rules:\n  - {name: there, match: 'y = Relu(x)', replace: 'y = Neg(Abs(x))'}\n"
+      "  - {name: back, match: 'y = Neg(Abs(x))', replace: 'y = Relu(x)'}",
+      "x: float[2]\ny = Relu(x)");
+  CHECK_FALSE(ran.ok);
+  CHECK(ran.graph.find("`back`") != std::string::npos);
+  CHECK(ran.graph.find("`there`") != std::string::npos);
+}
+
+TEST_CASE("A growing rewrite is an error too") {
+  const Ran ran = RunRules("rules: [{name: grow, match: 'y = Relu(x)', replace: 'y = Relu(Neg(x))'}]",
+                           "x: float[2]\ny = Relu(x)");
+  CHECK_FALSE(ran.ok);
+  CHECK(ran.graph.find("`grow`") != std::string::npos);
+}
+
+TEST_CASE("refuse names every node and the nearest rule, warn lets the model through") {
+  const std::string given = "x: float[2]\nt = Relu(x)\ny = Relu(t)";
+  const Ran refused = RunRules(
+      "rules:\n  - {name: fix, match: 'y = Relu(x)', where: rank(x) == 3, replace: y = Abs(x)}\n"
+      "  - {name: left, match: y = Relu(x), refuse: no Relu here}",
+      given);
+  CHECK_FALSE(refused.ok);
+  CHECK(refused.graph.find("output `t`") != std::string::npos);
+  CHECK(refused.graph.find("output `y`") != std::string::npos);
+  CHECK(refused.graph.find("rule `fix` came nearest: `rank(x) == 3` is false") != std::string::npos);
+  const Ran warned = RunRules("rules: [{name: left, match: y = Relu(x), warn: careful}]", given);
+  CHECK(warned.ok);
+  CHECK(warned.report.warnings.size() == 2);
+  CHECK_FALSE(warned.report.changed);
+}
+
+TEST_CASE("The order of nodes in the file does not matter") {
+  const char* rules =
+      "rules:\n  - {name: a, match: 'y = Add(Relu(x), z)', replace: 'y = Sub(x, z)'}\n"
+      "  - {name: b, match: 'y = Mul(Sub(x, z), z)', replace: 'y = Abs(x)'}";
+  const Ran one = RunRules(rules, "x: float[2]\nz: float[2]\nr = Relu(x)\ns = Add(z, r)\ny = Mul(z, s)");
+  const Ran two = RunRules(rules, "x: float[2]\nz: float[2]\ny = Mul(z, s)\ns = Add(z, r)\nr = Relu(x)");
+  CHECK(one.graph == two.graph);
+  CHECK(one.graph == "x: float[2]\nz: float[2]\ny = Abs(x)\n");
+}
