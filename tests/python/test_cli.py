@@ -93,7 +93,7 @@ def test_help(command):
     (["--rules", "tidy", "chain.onnx", "-o", "a", "--in-place"], "exclude each other"),
     (["--rules", "tidy", "chain.onnx", "-o", "a", "--check"], "--check writes no model"),
     (["--rules", "tidy", "chain.onnx", "--strict", "--allow-partial"], "exclude each other"),
-    (["--rules", "tidy", "chain.onnx", "--max-rewrites", "many"], "many"),
+    (["--rules", "tidy", "chain.onnx", "--max-rewrites", "-1"], "`-1` is no count"),
     (["show"], "a model is needed"),
     (["show", "chain.onnx", "--typse"], "did you mean `--types`?"),
     (["show", "chain.onnx", "--node", "("], "is no regular expression"),
@@ -181,11 +181,12 @@ def test_json():
 
 
 def test_model_to_standard_output():
-    done = subprocess.run([PROGRAM, "--rules", "tidy", "chain.onnx", "-o", "-"],
-                          capture_output=True, check=True)
-    assert [n.op_type for n in onnx.load_from_string(done.stdout).graph.node] == [
-        "Relu", "Sigmoid", "Identity"]
-    assert b"2 rewrites" in done.stderr
+    for output in ["-", "/dev/stdout"]:
+        done = subprocess.run([PROGRAM, "--rules", "tidy", "chain.onnx", "-o", output],
+                              capture_output=True, check=True)
+        assert [n.op_type for n in onnx.load_from_string(done.stdout).graph.node] == [
+            "Relu", "Sigmoid", "Identity"]
+        assert b"2 rewrites" in done.stderr
 
 
 # --- the input is safe
@@ -337,6 +338,13 @@ def test_names_of_a_model_are_printed_without_control_characters():
         done = subprocess.run([PROGRAM, *args], capture_output=True)
         assert done.returncode in (0, 3)
         assert not set(done.stdout + done.stderr) & (set(range(32)) - {10} | {127})
+
+
+def test_texts_of_rule_files_are_printed_without_control_characters():
+    text = (GOLDEN / "net.yaml").read_text()
+    Path("evil.yaml").write_text(text.replace("is not wanted", r"\e[31mis not wanted"))
+    _, err = run("--rules", "evil.yaml", "neg.onnx", code=3)
+    assert r"Neg \x1b[31mis not wanted" in err
 
 
 # --- other commands

@@ -51,7 +51,7 @@ std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
     Print(app.help());
     return kExitOk;
   } catch (const CLI::ParseError& e) {
-    return UsageError(app, Printable(e.what(), 1000));
+    return UsageError(app, e.what());
   }
   const std::vector<std::string> extras = app.remaining();
   const auto is_option = [](const std::string& s) { return s.size() > 1 && s[0] == '-'; };
@@ -61,6 +61,12 @@ std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
     return UsageError(app, fmt::format("unexpected argument `{}`", Printable(extras[0])));
   }
   return std::nullopt;
+}
+
+std::string CheckCount(const std::string& text) {
+  const bool digits =
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return digits && !text.empty() && text.size() < 10 ? "" : fmt::format("`{}` is no count", text);
 }
 
 int UsageError(const CLI::App& app, const std::string& message) {

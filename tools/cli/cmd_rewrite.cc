@@ -42,7 +42,7 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_flag("--verify", a.verify, "check the graph after every rewrite");
   app.add_option("--max-rewrites", a.max_rewrites, "limit of a phase; default: by the model's size")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CheckCount);
   app.add_flag("-q,--quiet", a.quiet, "no report; warnings and errors only");
   std::string footer = "Commands:\n";
   for (const Command& c : Commands())
@@ -70,7 +70,7 @@ std::string Fault(const Arguments& a) {
   if (a.check && (a.in_place || !a.output.empty()))
     return "--check writes no model: no -o, no --in-place";
   if (a.strict && a.allow_partial) return "--strict and --allow-partial exclude each other";
-  if (a.output == "-" && a.json == "-")
+  if ((a.output == "-" || a.output == "/dev/stdout") && a.json == "-")
     return "the model and the report cannot both go to standard output";
   return "";
 }

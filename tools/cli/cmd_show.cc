@@ -51,11 +51,11 @@ int RunShow(int argc, char** argv) {
       ->type_name("NAME");
   app.add_option("--distance", options.distance, "how near, in nodes; default 2")
       ->type_name("N")
-      ->check(CLI::Range(0, 1000000));
+      ->check(CheckCount);
   app.add_option("--max-elements", options.max_elements,
                  "constants above this size are elided; default 16")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CheckCount);
   app.add_flag("--types", options.types, "the type of every value that states one");
   app.add_flag("--names", options.node_names, "the names of the nodes");
   app.add_flag("--stats", stats, "counts of operators, opsets and sizes instead");

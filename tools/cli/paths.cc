@@ -77,6 +77,7 @@ Result<OutputPaths> ChooseOutput(const std::string& input, const std::string& ou
     return paths;
   }
   paths.model = output.empty() ? DefaultOutput(input, sets) : output;
+  if (paths.model == "/dev/stdout" || paths.model == "/dev/fd/1") paths.model = "-";
   if (paths.model == "-") return paths;
   QR_RETURN_IF_ERROR(CheckTarget(paths.model, "the output", input, sets));
   if (paths.model == json || SameFile(paths.model, json)) {

@@ -24,9 +24,54 @@ bool TakesColours(int fd) {
          (term == nullptr || std::string_view(term) != "dumb");
 }
 
+constexpr const char* kColourCodes[] = {"\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[1m"};
+constexpr const char* kPlain = "\x1b[0m";
+
+// Length of a colour code of ours at the start of `text`; 0 if there is none.
+size_t ColourCode(std::string_view text) {
+  if (text.starts_with(kPlain)) return std::strlen(kPlain);
+  for (const char* code : kColourCodes) {
+    if (text.starts_with(code)) return std::strlen(code);
+  }
+  return 0;
+}
+
+// Texts of rule files and messages of libraries are not ours: what a terminal would obey is spelt.
+std::string Harmless(std::string_view text, bool colours) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const size_t code = colours && c == 0x1b ? ColourCode(text.substr(i)) : 0;
+    const bool c1 =
+        c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (code > 0) {
+      out += text.substr(i, code);
+      i += code - 1;
+    } else if (c1) {
+      out += fmt::format("\\u{{{:x}}}", static_cast<unsigned char>(text[++i]));
+    } else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
+      out += fmt::format("\\x{:02x}", c);
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+bool StdoutTakesColours() {
+  static const bool takes = TakesColours(STDOUT_FILENO);
+  return takes;
+}
+bool StderrTakesColours() {
+  static const bool takes = TakesColours(STDERR_FILENO);
+  return takes;
+}
+
 }  // namespace
 
-void Print(std::string_view text) {
+void Print(std::string_view raw) {
+  const std::string text =
+      Harmless(raw, reports_to_stderr ? StderrTakesColours() : StdoutTakesColours());
   std::FILE* out = reports_to_stderr ? stderr : stdout;
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), out) != text.size() && output_error == 0) {
@@ -36,7 +81,10 @@ void Print(std::string_view text) {
 
 void SendReportsToStderr() { reports_to_stderr = true; }
 
-void Note(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+void Note(std::string_view raw) {
+  const std::string text = Harmless(raw, StderrTakesColours());
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 int FlushOutput() {
   errno = 0;
@@ -75,11 +123,9 @@ int Fail(const Status& status) {
 int Fail(StatusCode code, std::string message) { return Fail(Status(code, std::move(message))); }
 
 std::string Painted(Colour colour, std::string_view text, bool on_stderr) {
-  static const bool stdout_takes = TakesColours(STDOUT_FILENO);
-  static const bool stderr_takes = TakesColours(STDERR_FILENO);
-  if (!(on_stderr || reports_to_stderr ? stderr_takes : stdout_takes)) return std::string(text);
-  constexpr const char* kCodes[] = {"31", "32", "33", "1"};
-  return fmt::format("\x1b[{}m{}\x1b[0m", kCodes[static_cast<int>(colour)], text);
+  const bool takes = on_stderr || reports_to_stderr ? StderrTakesColours() : StdoutTakesColours();
+  if (!takes) return std::string(text);
+  return fmt::format("{}{}{}", kColourCodes[static_cast<int>(colour)], text, kPlain);
 }
 
 }  // namespace qrewrite::cli

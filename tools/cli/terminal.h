@@ -1,5 +1,6 @@
-// What the command prints: results on standard output, everything else on standard error. Colours
-// only on a terminal, and not if NO_COLOR is set.
+// What the command prints: results on standard output, everything else on standard error. Control
+// characters are spelt, wherever they come from. Colours only on a terminal, and not if NO_COLOR is
+// set.
 #pragma once
 
 #include <string>
