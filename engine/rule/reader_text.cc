@@ -73,6 +73,14 @@ std::vector<Let> AstReader::Lets(const DocNode* node) {
   if (node == nullptr) return lets;
   for (const DocEntry& entry : node->entries) {
     Let let{.place = entry.key.place};
+    if (entry.value.is_map() || IsNull(entry.value)) {
+      sink_
+          .Error(
+              entry.key.place, code::kWrongKind,
+              fmt::format("`let` gives a name to an expression, here is {}", Describe(entry.value)))
+          .hint = entry.value.is_map() ? "" : "inside {} an expression with a comma is quoted";
+      continue;
+    }
     const std::string& key = entry.name();
     for (size_t begin = 0; begin <= key.size();) {
       const size_t comma = std::min(key.find(',', begin), key.size());
@@ -87,12 +95,6 @@ std::vector<Let> AstReader::Lets(const DocNode* node) {
       }
       let.names.push_back(std::move(name));
       begin = comma + 1;
-    }
-    if (entry.value.is_map() || IsNull(entry.value)) {
-      sink_.Error(
-          entry.key.place, code::kWrongKind,
-          fmt::format("`let` gives a name to an expression, here is {}", Describe(entry.value)));
-      continue;
     }
     let.value = Expression(entry.value);
     if (!let.value) {
