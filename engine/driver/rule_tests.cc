@@ -77,6 +77,8 @@ class TestRun {
 
   std::string CompareUnchanged() {
     if (!graph_.changed()) return "";
+    // An opset upgrade raises the import and may leave every node as it is.
+    if (graph_.opset() != test_.opset && Show(graph_) == given_) return "";
     return fmt::format("the graph was to stay as it is\n  given and got:\n{}",
                        Indented(DiffLines(given_, Show(graph_))));
   }
