@@ -16,6 +16,25 @@ const FormalValue& FormalInput(const Signature& s, size_t i) {
   return s.inputs[std::min(i, s.inputs.size() - 1)];
 }
 
+std::string NodeText(const Graph& graph, NodeId n) {
+  std::string output;
+  for (size_t i = 0; i < graph.num_outputs(n) && output.empty(); ++i) {
+    if (graph.output(n, i).valid()) output = graph.name(graph.output(n, i));
+  }
+  const std::string op = graph.op_name(graph.op(n)).text();
+  return graph.name(n).empty() ? fmt::format("{} (unnamed, output `{}`)", op, Printable(output))
+                               : fmt::format("{} `{}`", op, Printable(graph.name(n)));
+}
+
+// The newest ai.onnx opset that changed an operator, as far as the tables know.
+int64_t NewestOpset(const Signatures& signatures) {
+  int64_t newest = 0;
+  for (const OpName& op : signatures.Names()) {
+    if (op.domain.empty()) newest = std::max<int64_t>(newest, signatures.Newest("", op.name)->since);
+  }
+  return newest;
+}
+
 std::string InputFault(const Graph& graph, NodeId n, const Signature& s) {
   const size_t count = graph.num_inputs(n);
   if (count > static_cast<size_t>(s.max_inputs) || count < static_cast<size_t>(s.min_inputs)) {
@@ -62,6 +81,11 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
     if (now > 0 && now < opset) lower.push_back(BodyId(b));
   }
   if (lower.empty()) return {};
+  static const int64_t newest = NewestOpset(Signatures::Builtin());
+  if (opset > newest) {
+    return {StatusCode::kUnsupported,
+            fmt::format("phase `{}`: the newest ai.onnx opset is {}, not {}", phase.name, newest, opset)};
+  }
   QR_ASSIGN_OR_RETURN(std::vector<NodeId> order, Order());
   std::erase_if(order, [&](NodeId n) {
     return std::none_of(lower.begin(), lower.end(),
@@ -82,10 +106,9 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
     if (!graph_.alive(n)) continue;
     const std::string fault = FaultAt(n, opset);
     if (fault.empty()) continue;
-    const OpName& op = graph_.op_name(graph_.op(n));
     faults.push_back({.severity = Severity::kError,
-                      .message = fmt::format("{} `{}` {} at opset {}, and no rule rewrote it", op.text(),
-                                             Printable(graph_.name(n)), fault, opset)});
+                      .message = fmt::format("{} {} at opset {}, and no rule rewrote it",
+                                             NodeText(graph_, n), fault, opset)});
   }
   if (!faults.empty()) return {StatusCode::kRefused, std::move(faults)};
   for (const BodyId b : lower) {
@@ -98,8 +121,10 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   return {};
 }
 
-// The first rule that matches fires.
+// The first rule that matches fires. One that matches but lacks a fact for its replacement leaves a node in
+// the old form, which may look valid at the new opset and mean something else.
 Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& rules, NodeId n) {
+  std::string why;
   for (const std::string& name : rules) {
     const Rule* rule = rules_.FindRule(name);
     if (rule == nullptr || !RuleApplies(*rule)) continue;
@@ -107,8 +132,15 @@ Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& 
     const PatCall* call = compiled.pattern.stmts[compiled.pattern.anchor].value.call.get();
     if (call->definition == nullptr && !call->ops.Accepts(graph_, graph_.op(n))) continue;
     const Firing firing = rewriter_.Try(compiled, n);
+    if (!firing.fired && !firing.rejected.empty()) {
+      why = fmt::format("rule `{}` fits, but {}", name, firing.rejected);
+    }
     if (!firing.fired) continue;
     return firing.changed ? CountFiring(phase, compiled, firing, n) : RefuseOrWarn(compiled, n);
+  }
+  if (!why.empty()) {
+    refusals_.push_back({.severity = Severity::kError,
+                         .message = fmt::format("{}: {}", NodeText(graph_, n), why)});
   }
   return {};
 }

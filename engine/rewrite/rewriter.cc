@@ -19,17 +19,20 @@ Rewriter::Rewriter(Graph& graph, Interpreter& interpreter)
 
 bool Rewriter::Reject(std::string reason) {
   in_.Note({}, {}, reason, 1 << 20);  // a replacement that failed is further than any pattern
+  rejected_ = std::move(reason);
   return false;
 }
 
 Firing Rewriter::Try(const CompiledRule& rule, NodeId anchor) {
   Firing firing;
   firing.node = anchor;
+  rejected_.clear();
   Frame frame(rule.scope);
   in_.MatchRule(rule, anchor, frame, [&] {
     firing.fired = Apply(rule, anchor, frame, firing);
     return firing.fired;
   });
+  if (!firing.fired) firing.rejected = rejected_;
   return firing;
 }
 

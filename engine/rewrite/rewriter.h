@@ -29,6 +29,7 @@ struct Firing {
   std::vector<NodeId> created;      // in topological order, live ones only
   std::vector<ValueId> redefined;   // values with another producer, and values that took over readers
   std::vector<ValueId> released;    // values that lost readers to the removal of dead nodes
+  std::string rejected;  // not fired: why the replacement of the last match failed; "" if nothing matched
 };
 
 class Rewriter {
@@ -86,6 +87,7 @@ class Rewriter {
   ConstantPool constants_;
   Emitter emitter_;
   Options options_;
+  std::string rejected_;
   Graph::Mark mark_{};
   std::vector<RecordRow> records_;
   std::vector<RecordRow> pending_records_;
