@@ -1,6 +1,6 @@
-// Opset upgrades (`to_opset: N`): one sweep in every graph and function body whose import is below N.
-// Patterns read the old signatures, replacements the new ones, emitted nodes are not visited. What no rule
-// touched must mean at N what it says.
+// Opset upgrades (`to_opset: N`): one sweep in every graph and function body whose import is
+// below N. Patterns read the old signatures, replacements the new ones, emitted nodes are not
+// visited. What no rule touched must mean at N what it says.
 #include <algorithm>
 #include <limits>
 
@@ -30,7 +30,8 @@ std::string NodeText(const Graph& graph, NodeId n) {
 int64_t NewestOpset(const Signatures& signatures) {
   int64_t newest = 0;
   for (const OpName& op : signatures.Names()) {
-    if (op.domain.empty()) newest = std::max<int64_t>(newest, signatures.Newest("", op.name)->since);
+    if (op.domain.empty())
+      newest = std::max<int64_t>(newest, signatures.Newest("", op.name)->since);
   }
   return newest;
 }
@@ -50,7 +51,8 @@ std::string InputFault(const Graph& graph, NodeId n, const Signature& s) {
 }
 
 // A default that changed changes the meaning of a node that relies on it.
-std::string DefaultFault(const Graph& graph, NodeId n, const Signature& before, const Signature& s) {
+std::string DefaultFault(const Graph& graph, NodeId n, const Signature& before,
+                         const Signature& s) {
   for (const FormalAttribute& formal : s.attributes) {
     if (graph.attributes(n).Find(formal.name) != nullptr) continue;
     if (formal.required) return fmt::format("needs attribute `{}`", formal.name);
@@ -68,9 +70,11 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   const Val value = in_.Force(EvalPlain(*phase.to_opset));
   const auto* number = value.get_if<Num>();
   const Result<std::vector<int64_t>> target =
-      number != nullptr ? ToInt64s(number->t) : Result<std::vector<int64_t>>(std::vector<int64_t>());
+      number != nullptr ? ToInt64s(number->t)
+                        : Result<std::vector<int64_t>>(std::vector<int64_t>());
   if (!target.ok() || target->size() != 1) {
-    return {StatusCode::kInvalidRules, fmt::format("phase `{}`: to_opset is no integer", phase.name)};
+    return {StatusCode::kInvalidRules,
+            fmt::format("phase `{}`: to_opset is no integer", phase.name)};
   }
   const int64_t opset = (*target)[0];
   std::vector<BodyId> lower;  // main graph and functions whose import is below the target
@@ -84,7 +88,8 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   static const int64_t newest = NewestOpset(Signatures::Builtin());
   if (opset > newest) {
     return {StatusCode::kUnsupported,
-            fmt::format("phase `{}`: the newest ai.onnx opset is {}, not {}", phase.name, newest, opset)};
+            fmt::format("phase `{}`: the newest ai.onnx opset is {}, not {}", phase.name, newest,
+                        opset)};
   }
   QR_ASSIGN_OR_RETURN(std::vector<NodeId> order, Order());
   std::erase_if(order, [&](NodeId n) {
@@ -121,8 +126,8 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   return {};
 }
 
-// The first rule that matches fires. One that matches but lacks a fact for its replacement leaves a node in
-// the old form, which may look valid at the new opset and mean something else.
+// The first rule that matches fires. One that matches but lacks a fact for its replacement leaves a
+// node in the old form, which may look valid at the new opset and mean something else.
 Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& rules, NodeId n) {
   std::string why;
   for (const std::string& name : rules) {
@@ -139,8 +144,8 @@ Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& 
     return firing.changed ? CountFiring(phase, compiled, firing, n) : RefuseOrWarn(compiled, n);
   }
   if (!why.empty()) {
-    refusals_.push_back({.severity = Severity::kError,
-                         .message = fmt::format("{}: {}", NodeText(graph_, n), why)});
+    refusals_.push_back(
+        {.severity = Severity::kError, .message = fmt::format("{}: {}", NodeText(graph_, n), why)});
   }
   return {};
 }
@@ -150,7 +155,8 @@ Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& 
 std::string RuleRun::FaultAt(NodeId n, int64_t opset) {
   const OpName& op = graph_.op_name(graph_.op(n));
   if (!op.domain.empty()) return "";
-  if (rules_.signatures.Newest(op.domain, op.name) == nullptr) return "";  // a local function, perhaps
+  if (rules_.signatures.Newest(op.domain, op.name) == nullptr)
+    return "";  // a local function, perhaps
   const Signature* before = SignatureOf(graph_, rules_.signatures, n);
   const Signature* s = rules_.signatures.Find(op.domain, op.name, opset);
   if (s == before && s != nullptr) return "";

@@ -29,7 +29,7 @@ struct Firing {
   std::vector<NodeId> created;      // in topological order, live ones only
   std::vector<ValueId> redefined;   // values with another producer, and values that took over readers
   std::vector<ValueId> released;    // values that lost readers to the removal of dead nodes
-  std::string rejected;  // not fired: why the replacement of the last match failed; "" if nothing matched
+  std::string rejected;  // not fired: what was wrong with the last match's replacement, or ""
 };
 
 class Rewriter {
