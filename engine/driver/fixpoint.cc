@@ -86,7 +86,7 @@ Status RuleRun::FixedPoint(const Phase& phase) {
   int64_t alive = 0;
   for (size_t n = 0; n < graph_.num_nodes(); ++n) alive += graph_.alive(NodeId(n));
   phase_rewrites_ = 0;
-  budget_ = options_.max_rewrites > 0 ? options_.max_rewrites : 1000 + 50 * alive;
+  budget_ = options_.max_rewrites > 0 ? options_.max_rewrites : 1000 + 20 * alive;
   int64_t fired = 1;
   while (fired > 0) {
     fired = 0;
@@ -200,7 +200,7 @@ std::string RuleRun::Nearest(NodeId node) {
     best = trace;
     nearest = &compiled;
   }
-  if (nearest == nullptr) return "no rule starts at this operator";
+  if (nearest == nullptr) return "";
   std::string where;
   if (best.place.source != nullptr) {
     const SourceSpan span = best.place.span();
@@ -228,7 +228,10 @@ Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
                                : "`" + Printable(finding.node) + "`";
   refusals_.push_back({.severity = Severity::kError,
                        .message = fmt::format("{}: {} (rule `{}`)", what, finding.text, finding.rule),
-                       .notes = {Nearest(node)}});
+                       .notes = {}});
+  if (std::string nearest = Nearest(node); !nearest.empty()) {
+    refusals_.back().notes.push_back(std::move(nearest));
+  }
   return {};
 }
 

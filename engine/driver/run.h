@@ -30,7 +30,7 @@ class RuleRun {
   Status CountFiring(const Phase& phase, const CompiledRule& rule, const Firing& firing, NodeId node);
   Status LoopError(const Phase& phase) const;
   Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
-  std::string Nearest(NodeId node);              // the rule that came nearest to firing, and what stopped it
+  std::string Nearest(NodeId node);              // the rule that came nearest to firing, and what stopped it; "" if none starts here
   Result<std::vector<NodeId>> Order();           // every live node of every body, producers first
   const CompiledRule& Compiled(const Rule& rule);
   bool RuleApplies(const Rule& rule) const;      // its opset range
