@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "engine/base/diagnostics.h"
 #include "engine/driver/driver.h"
@@ -68,6 +69,10 @@ Result<Literal> Parse(const Param& param, const std::string& text) {
       char* end = nullptr;
       const double value = std::strtod(text.c_str(), &end);
       return end != text.c_str() && *end == 0 ? Result<Literal>(Literal(value)) : wrong("number");
+    }
+    case ParamType::kRegex: {
+      const re2::RE2 regex(text, re2::RE2::Quiet);
+      return regex.ok() ? Result<Literal>(Literal(text)) : wrong("regular expression: " + regex.error());
     }
     default: return Literal(text);
   }

@@ -1,8 +1,8 @@
 // Interpreter: runs the rule language on one graph. It matches patterns, evaluates expressions and
 // asks definitions; these call each other, so they are one class in four files:
 //
-//   matcher.cc    patterns: search with backtracking
-//   eval.cc       expressions: three-valued, typed
+//   matcher.cc    patterns: search with backtracking (match_run.h)
+//   eval.cc       expressions: three-valued, typed (compare.cc, lists.cc)
 //   functions.cc  the functions of the language
 //   operators.cc  ONNX operators on constants, attributes, facts that signatures state
 //

@@ -136,16 +136,26 @@ bool Emitter::Rest(const AttrRest& rest, const Head& head, Attributes& attribute
 
 bool Emitter::CheckTypes(const Head& head, const std::vector<ValueId>& inputs) {
   if (!options_.check_types || head.signature == nullptr || head.signature->inputs.empty()) return true;
+  std::map<int, DType> bound;  // type variable -> what the inputs so far say
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].valid()) continue;
     const FormalValue& formal =
         head.signature->inputs[std::min(i, head.signature->inputs.size() - 1)];
     if (formal.type_var < 0) continue;
     const DType dtype = in_.facts().dtype(inputs[i]);
-    if (dtype == DType::kUndefined || head.signature->types[formal.type_var].Allows(dtype)) continue;
-    Fail(fmt::format("input {} of {} cannot be {} at this opset", formal.name, head.op.text(),
-                     Info(dtype).name));
-    return false;
+    if (dtype == DType::kUndefined) continue;
+    if (!head.signature->types[formal.type_var].Allows(dtype)) {
+      Fail(fmt::format("input {} of {} cannot be {} at this opset", formal.name, head.op.text(),
+                       Info(dtype).name));
+      return false;
+    }
+    if (formal.arity == Arity::kVariadic && !formal.homogeneous) continue;
+    const auto [other, first] = bound.try_emplace(formal.type_var, dtype);
+    if (!first && other->second != dtype) {
+      Fail(fmt::format("input {} of {} is {} beside {}", formal.name, head.op.text(), Info(dtype).name,
+                       Info(other->second).name));
+      return false;
+    }
   }
   return true;
 }

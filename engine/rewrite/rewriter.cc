@@ -214,6 +214,10 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
     }
   }
   if (all_same && retypes.empty()) return Reject("the result would equal what was there");
+  const bool read = std::any_of(redefinitions.begin(), redefinitions.end(), [&](const Redefinition& r) {
+    return in_.CountUses(r.value) > 0;
+  });
+  if (!read && retypes.empty()) return Reject("nothing reads what it redefines");
   for (const Redefinition& r : redefinitions) {
     if (r.value == r.by) continue;
     const bool retyped = std::any_of(retypes.begin(), retypes.end(), [&](const auto& t) {

@@ -1,0 +1,142 @@
+// Comparison, membership and regular expressions: by value, over all elements, three-valued.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include "engine/match/interpreter.h"
+#include "engine/match/logic.h"
+
+namespace qrewrite {
+
+Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
+  if (op == BinaryOp::kNe) {
+    if (a.absent() || b.absent()) return Absent();
+    return Not(Compare(BinaryOp::kEq, a, b));
+  }
+  if (a.stops()) return a;
+  if (b.stops()) return b;
+  if (a.absent() || b.absent()) return Absent();
+  const bool eq = op == BinaryOp::kEq;
+  const auto* va = a.get_if<ValueId>();
+  const auto* vb = b.get_if<ValueId>();
+  if (eq && va != nullptr && vb != nullptr && *va == *vb) return true;
+  const auto* la = a.get_if<List>();
+  const auto* lb = b.get_if<List>();
+  if (la != nullptr || lb != nullptr) {
+    const auto* n = la == nullptr ? a.get_if<Num>() : b.get_if<Num>();
+    const size_t size = la != nullptr ? (*la)->size() : (*lb)->size();
+    if (la != nullptr && lb != nullptr && (*la)->size() != (*lb)->size()) return !eq ? Val(Failure{"lists of different length"}) : Val(false);
+    if (n != nullptr && n->t.rank() == 1) {  // a list of sizes beside numbers
+      if (n->t.size() != static_cast<int64_t>(size)) return false;
+      const Result<std::vector<double>> values = ToDoubles(n->t);
+      if (!values.ok()) return Failure{values.status().message()};
+      Val all = true;
+      for (size_t i = 0; i < size; ++i) {
+        const Val item = Val::Float((*values)[i]);
+        all = And(all, la != nullptr ? Compare(op, (**la)[i], item) : Compare(op, item, (**lb)[i]));
+      }
+      return all;
+    }
+    Val all = true;
+    for (size_t i = 0; i < size; ++i) {
+      all = And(all, Truth(Compare(op, la != nullptr ? (**la)[i] : a, lb != nullptr ? (**lb)[i] : b)));
+    }
+    return all;
+  }
+  if (eq) {
+    const auto* sa = a.get_if<SymbolSize>();
+    const auto* sb = b.get_if<SymbolSize>();
+    if (sa != nullptr && sb != nullptr && sa->dim == sb->dim) return true;
+    if (a.is<std::string>() && b.is<std::string>()) return a.get<std::string>() == b.get<std::string>();
+    if (a.is<DType>() && b.is<DType>()) return a.get<DType>() == b.get<DType>();
+    // Attributes like `to` hold element types as numbers; operators are compared by name.
+    if (a.is<DType>()) return Compare(op, Val::Int(static_cast<int64_t>(a.get<DType>())), b);
+    if (b.is<DType>()) return Compare(op, a, Val::Int(static_cast<int64_t>(b.get<DType>())));
+    if (a.is<OpName>()) return Compare(op, a.get<OpName>().text(), b);
+    if (b.is<OpName>()) return Compare(op, a, b.get<OpName>().text());
+    if (a.is<LabelRef>() && b.is<LabelRef>()) return a.get<LabelRef>().node == b.get<LabelRef>().node;
+    if (a.is<BodyRef>() && b.is<BodyRef>()) return a.get<BodyRef>().body == b.get<BodyRef>().body;
+  }
+  const Val x = Force(a), y = Force(b);
+  if (x.stops()) return x;
+  if (y.stops()) return y;
+  if (!x.is<Num>() || !y.is<Num>()) {
+    if (eq) return false;  // things of different kinds
+    return Failure{fmt::format("{} and {} have no order", Describe(x), Describe(y))};
+  }
+  const Tensor& tx = x.get<Num>().t;
+  const Tensor& ty = y.get<Num>().t;
+  if (tx.is_string() || ty.is_string()) {
+    if (!eq || tx.dtype() != ty.dtype()) return eq ? Val(false) : Val(Failure{"strings have no order"});
+    const Result<bool> same = BytesEqual(tx, ty);
+    return same.ok() && *same;
+  }
+  if (eq) {
+    const bool lists = tx.rank() == 1 && ty.rank() == 1 && !IsFloat(tx.dtype()) && !IsFloat(ty.dtype());
+    if (lists && tx.size() != ty.size()) return false;
+    if (tx.key() == ty.key() && tx.dtype() == ty.dtype() && tx.dims() == ty.dims() && tx.is_lazy()) {
+      return true;
+    }
+  }
+  Result<Num> result = Apply(ToBinOp(op), x.get<Num>(), y.get<Num>());
+  if (!result.ok()) {
+    if (eq) return false;  // shapes that do not fit
+    return Failure{result.status().diagnostics()[0].message};
+  }
+  return AllTrue(result->t);
+}
+
+Val Interpreter::EvalIn(const Val& element, const Val& list) {
+  if (element.stops()) return element;
+  if (list.stops()) return list;
+  if (element.absent() || list.absent()) return Absent();
+  if (const auto* many = element.get_if<List>()) {
+    Val all = true;
+    for (const Val& item : **many) all = And(all, EvalIn(item, list));
+    return all;
+  }
+  std::vector<Val> members;
+  if (const auto* l = list.get_if<List>()) {
+    members = **l;
+  } else {
+    const Val forced = Force(list);
+    if (forced.stops()) return forced;
+    if (!forced.is<Num>()) return Failure{fmt::format("`in` {}", Describe(forced))};
+    const Result<std::vector<double>> values = ToDoubles(forced.get<Num>().t);
+    if (!values.ok()) return Failure{values.status().message()};
+    for (const double v : *values) members.push_back(Val::Float(v));
+  }
+  // A tensor is in a list if each of its elements is.
+  const Val forced = Force(element);
+  if (const auto* n = forced.get_if<Num>(); n != nullptr && n->t.size() > 1) {
+    const Result<std::vector<double>> values = ToDoubles(n->t);
+    if (!values.ok()) return Failure{values.status().message()};
+    std::vector<double> distinct = *values;
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    Val all = true;
+    for (const double v : distinct) all = And(all, EvalIn(Val::Float(v), list));
+    return all;
+  }
+  Val any = false;
+  for (const Val& member : members) any = Or(any, Truth(Compare(BinaryOp::kEq, element, member)));
+  return any;
+}
+
+Val Interpreter::EvalMatches(const Val& text, const Val& regex) {
+  if (text.stops()) return text;
+  if (regex.stops()) return regex;
+  if (text.absent() || regex.absent()) return Absent();
+  if (const auto* list = text.get_if<List>()) {
+    Val all = true;
+    for (const Val& item : **list) all = And(all, EvalMatches(item, regex));
+    return all;
+  }
+  if (!text.is<std::string>() || !regex.is<std::string>()) return Failure{"`=~` compares strings"};
+  const re2::RE2 compiled(regex.get<std::string>(), re2::RE2::Quiet);
+  if (!compiled.ok()) return Failure{"bad regular expression: " + compiled.error()};
+  return re2::RE2::PartialMatch(text.get<std::string>(), compiled);
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,21 @@
+// Three-valued logic over Val, and the words of the language for operators of engine/fold/arith.h.
+#pragma once
+
+#include "engine/expr/ast.h"
+#include "engine/fold/arith.h"
+#include "engine/match/val.h"
+
+namespace qrewrite {
+
+// REQUIRES: an arithmetic operator or a comparison.
+BinOp ToBinOp(BinaryOp op);
+
+// Every element of a bool tensor, as a condition; Failure if it cannot be computed.
+Val AllTrue(const Tensor& t);
+
+// Kleene's logic: an Unknown (or Failure) decides only if the other side does not.
+Val And(const Val& a, const Val& b);
+Val Or(const Val& a, const Val& b);
+Val Not(const Val& a);
+
+}  // namespace qrewrite

@@ -1,0 +1,104 @@
+// From a bound value down to the node of another statement: over the uses, level by level.
+#include <algorithm>
+
+#include "engine/match/match_run.h"
+
+namespace qrewrite {
+
+bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame& frame, Next next) {
+  const auto* from = frame.slots[slot].get_if<ValueId>();
+  if (from == nullptr || facts_.Constant(*from) != nullptr) {
+    return Fail(stmt.stmt->place, NodeId(), "statements are not connected through a constant");
+  }
+  std::vector<ValueId> roots;
+  Climb(stmt.value, slot, *from, frame, roots);
+  std::vector<NodeId> nodes;
+  for (const ValueId v : roots) {
+    const NodeId n = graph_.producer(v);
+    if (n.valid() && std::find(nodes.begin(), nodes.end(), n) == nodes.end()) nodes.push_back(n);
+  }
+  for (const NodeId n : nodes) {
+    if (stmt.value.call->definition == nullptr && stmt.value.call->quantifier == Quantifier::kOne) {
+      if (Statement(pattern, stmt, n, frame, next)) return true;
+      continue;
+    }
+    for (const ValueId v : roots) {
+      if (graph_.producer(v) != n) continue;
+      const bool found = Value(pattern, stmt.value, v, frame, [&] {
+        return Bind(pattern, stmt.outs[0].slot, v, frame, stmt.stmt->place, next);
+      });
+      if (found) return true;
+    }
+  }
+  return false;
+}
+
+// Values that `arg` may be if the name in `slot` is `from`: over the uses, level by level.
+void MatchRun::Climb(const PatArg& arg, int slot, ValueId from, Frame& frame, std::vector<ValueId>& out) {
+  if (arg.kind == PatArg::Kind::kName) {
+    if (arg.slot == slot) out.push_back(from);
+    return;
+  }
+  if (arg.kind == PatArg::Kind::kGroup) {
+    for (const PatArg& a : arg.group) Climb(a, slot, from, frame, out);
+    return;
+  }
+  if (arg.kind != PatArg::Kind::kCall) return;
+  const PatCall& call = *arg.call;
+  std::vector<ValueId> below;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const std::vector<int>& inner = call.args[i].inner;
+    if (std::find(inner.begin(), inner.end(), slot) == inner.end()) continue;
+    if (call.definition != nullptr) {
+      ClimbDefinition(call, i, slot, from, frame, out);
+    } else {
+      Climb(call.args[i], slot, from, frame, below);
+    }
+  }
+  if (call.definition != nullptr) return;
+  if (call.quantifier != Quantifier::kOne && call.quantifier != Quantifier::kPlus) {
+    out.insert(out.end(), below.begin(), below.end());
+  }
+  const bool many = call.quantifier == Quantifier::kStar || call.quantifier == Quantifier::kPlus;
+  for (size_t i = 0; i < below.size(); ++i) {
+    std::vector<ValueId> made;
+    Readers(call.ops, below[i], made);
+    out.insert(out.end(), made.begin(), made.end());
+    if (many) below.insert(below.end(), made.begin(), made.end());
+  }
+}
+
+void MatchRun::ClimbDefinition(const PatCall& call, size_t param, int slot, ValueId from, Frame& frame,
+                     std::vector<ValueId>& out) {
+  std::vector<ValueId> below;
+  Climb(call.args[param], slot, from, frame, below);
+  const CompiledDefinition* d = in_.definition(call.definition->head.name);
+  const int root = static_cast<int>(d->definition->head.params.size());
+  for (const CompiledCase& c : d->cases) {
+    for (const PatStmt& stmt : c.pattern.stmts) {
+      const bool is_root = std::any_of(stmt.outs.begin(), stmt.outs.end(),
+                                       [&](const PatOut& o) { return o.slot == root; });
+      if (!is_root) continue;
+      Frame inner(c.scope);
+      for (const ValueId v : below) Climb(stmt.value, static_cast<int>(param), v, inner, out);
+    }
+  }
+}
+
+void MatchRun::Readers(const OpTest& ops, ValueId v, std::vector<ValueId>& out) {
+  std::vector<NodeId> seen;
+  for (const UseId u : graph_.uses(v)) {
+    const User user = graph_.user(u);
+    if (user.is_output() || !ops.Accepts(graph_, graph_.op(user.node))) continue;
+    if (std::find(seen.begin(), seen.end(), user.node) != seen.end()) continue;
+    seen.push_back(user.node);
+    for (size_t i = 0; i < graph_.num_outputs(user.node); ++i) {
+      if (graph_.output(user.node, i).valid()) {
+        out.push_back(graph_.output(user.node, i));
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,286 @@
+// Nodes against calls of a pattern: outputs, attributes, inputs in their order or swapped.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
+#include "engine/match/match_run.h"
+
+namespace qrewrite {
+
+bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, size_t i, NodeId n, size_t j,
+          int named, const PatStmt& stmt, Frame& frame, FunctionRef<bool(int)> next) {
+  const size_t count = graph_.num_outputs(n);
+  const Place& place = stmt.stmt->place;
+  if (i == outs.size()) {
+    for (; j < count; ++j) {
+      const ValueId v = graph_.output(n, j);
+      if (v.valid() && in_.CountUses(v) > 0) {
+        return Fail(place, n, fmt::format("output {} of {} is read but not in the pattern", j,
+                                          NodeText(graph_, n)));
+      }
+    }
+    return next(named);
+  }
+  const PatOut& out = outs[i];
+  if (out.repeated) {
+    const size_t least = out.slot < 0 && i + 1 < outs.size() ? 0 : count - std::min(j, count);
+    for (size_t take = least; j + take <= count; ++take) {
+      const auto then = [&] {
+        return Outs(pattern, outs, i + 1, n, j + take, named < 0 && out.slot >= 0 ? int(j) : named,
+                    stmt, frame, next);
+      };
+      if (out.slot < 0) {
+        if (then()) return true;
+        continue;
+      }
+      std::vector<Val> list;
+      for (size_t k = j; k < j + take; ++k) {
+        const ValueId v = graph_.output(n, k);
+        list.push_back(v.valid() ? Val(v) : Val());
+      }
+      if (Bind(pattern, out.slot, Val::ListOf(std::move(list)), frame, place, then)) return true;
+    }
+    return false;
+  }
+  const ValueId v = j < count ? graph_.output(n, j) : ValueId();
+  if (!v.valid() && !out.optional && out.slot >= 0) {
+    return Fail(place, n, fmt::format("{} has no output {}", NodeText(graph_, n), j));
+  }
+  const auto then = [&] {
+    return Outs(pattern, outs, i + 1, n, j + 1, named < 0 && out.slot >= 0 ? int(j) : named, stmt,
+                frame, next);
+  };
+  if (out.slot < 0) return then();
+  return Bind(pattern, out.slot, v.valid() ? Val(v) : Val(), frame, place, then);
+}
+
+bool MatchRun::Node(const Pattern& pattern, const PatCall& call, NodeId n, uint32_t output, Frame& frame,
+          Next next) {
+  const auto inputs = [&] { return Inputs(pattern, call, n, frame, next); };
+  const auto attrs = [&] { return Attrs(pattern, call, 0, n, frame, inputs); };
+  if (call.label < 0) return attrs();
+  return Bind(pattern, call.label, LabelRef{n, output}, frame, call.expr->place, attrs);
+}
+
+// An operator as a value: its node must name `v` as first output, others unread.
+bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next) {
+  const NodeId n = graph_.producer(v);
+  if (!n.valid()) {
+    return Fail(call.expr->place, n,
+                fmt::format("`{}` is {}", Printable(graph_.name(v)),
+                            graph_.constant(v) ? "a constant" : "an input"));
+  }
+  if (!call.ops.Accepts(graph_, graph_.op(n))) {
+    return Fail(call.expr->place, n,
+                fmt::format("`{}` comes from {}", Printable(graph_.name(v)), NodeText(graph_, n)));
+  }
+  if (graph_.output_index(v) != 0) {
+    return Fail(call.expr->place, n,
+                fmt::format("`{}` is not the first output of {}", Printable(graph_.name(v)),
+                            NodeText(graph_, n)));
+  }
+  for (size_t j = 1; j < graph_.num_outputs(n); ++j) {
+    const ValueId other = graph_.output(n, j);
+    if (other.valid() && in_.CountUses(other) > 0) {
+      return Fail(call.expr->place, n, fmt::format("output {} of {} is read but not in the pattern",
+                                                   j, NodeText(graph_, n)));
+    }
+  }
+  return Node(pattern, call, n, 0, frame, next);
+}
+
+bool MatchRun::Attrs(const Pattern& pattern, const PatCall& call, size_t i, NodeId n, Frame& frame, Next next) {
+  if (i == call.attrs.size()) {
+    if (!call.has_rest) return NoOtherAttrs(call, n) && next();
+    if (call.rest < 0) return next();
+    AttrRest rest{.node = n, .mentioned = {}};
+    for (const PatAttr& a : call.attrs) rest.mentioned.push_back(a.name);
+    return Bind(pattern, call.rest, std::move(rest), frame, call.expr->place, next);
+  }
+  const PatAttr& attr = call.attrs[i];
+  const auto then = [&] { return Attrs(pattern, call, i + 1, n, frame, next); };
+  const Val value = in_.AttributeOf(n, attr.name);
+  if (value.absent()) {
+    if (attr.kind == PatAttr::Kind::kAny) return then();  // `x=_`: any value, none too
+    if (!attr.optional) {
+      return Fail(call.expr->place, n,
+                  fmt::format("{} has no attribute `{}`", NodeText(graph_, n), attr.name));
+    }
+    return attr.slot < 0 ? then() : Bind(pattern, attr.slot, Val(), frame, call.expr->place, then);
+  }
+  switch (attr.kind) {
+    case PatAttr::Kind::kAny: return then();
+    case PatAttr::Kind::kName:
+      return Bind(pattern, attr.slot, value, frame, call.expr->place, then);
+    case PatAttr::Kind::kCompare: {
+      const Val same = in_.Compare(BinaryOp::kEq, value, in_.Eval(*attr.value, frame));
+      if (const bool* b = same.get_if<bool>(); b != nullptr && *b) return then();
+      return Fail(attr.value->place, n,
+                  fmt::format("attribute `{}` of {} differs", attr.name, NodeText(graph_, n)));
+    }
+  }
+  return false;
+}
+
+bool MatchRun::NoOtherAttrs(const PatCall& call, NodeId n) {
+  for (const Attribute& a : graph_.attributes(n)) {
+    const bool mentioned = std::any_of(call.attrs.begin(), call.attrs.end(),
+                                       [&](const PatAttr& p) { return p.name == a.name; });
+    if (!mentioned && !in_.IsDefault(n, a)) {
+      return Fail(call.expr->place, n,
+                  fmt::format("{} has attribute `{}`, which the pattern does not mention and which "
+                              "is not at its default",
+                              NodeText(graph_, n), Printable(a.name)));
+    }
+  }
+  return true;
+}
+
+bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame, Next next) {
+  std::vector<ValueId> inputs(graph_.num_inputs(n));
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = graph_.input(n, i);
+  while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
+  std::vector<const PatArg*> args;
+  std::vector<std::pair<const PatArg*, size_t>> named;
+  const Signature* signature = nullptr;
+  for (const PatArg& a : call.args) {
+    if (a.input.empty()) {
+      args.push_back(&a);
+      continue;
+    }
+    if (signature == nullptr) signature = SignatureOf(graph_, in_.rules_.signatures, n);
+    const int index = signature == nullptr ? -1 : signature->InputIndex(a.input);
+    if (index < 0) {
+      return Fail(call.expr->place, n,
+                  fmt::format("{} has no input `{}`", NodeText(graph_, n), a.input));
+    }
+    named.emplace_back(&a, static_cast<size_t>(index));
+  }
+  const auto try_order = [&] {
+    if (named.empty()) return Args(pattern, args, 0, inputs, 0, call, n, frame, next);
+    return Named(pattern, named, 0, args, inputs, call, n, frame, next);
+  };
+  if (try_order()) return true;
+  if (inputs.size() != 2 || args.size() != 2 || args[0]->repeated || args[1]->repeated) return false;
+  if (!inputs[0].valid() || inputs[0] == inputs[1]) return false;
+  signature = SignatureOf(graph_, in_.rules_.signatures, n);
+  if (signature == nullptr || !signature->commutative) return false;
+  std::swap(inputs[0], inputs[1]);
+  return try_order();
+}
+
+// Inputs that the pattern names; each is taken out of what the positional arguments see.
+bool MatchRun::Named(const Pattern& pattern, const std::vector<std::pair<const PatArg*, size_t>>& named,
+           size_t i, const std::vector<const PatArg*>& args, std::vector<ValueId> inputs,
+           const PatCall& call, NodeId n, Frame& frame, Next next) {
+  if (i == named.size()) return Args(pattern, args, 0, inputs, 0, call, n, frame, next);
+  const auto [arg, index] = named[i];
+  const ValueId v = index < inputs.size() ? inputs[index] : ValueId();
+  if (index < inputs.size()) inputs[index] = ValueId();
+  return One(pattern, *arg, v, call, n, frame, [&] {
+    return Named(pattern, named, i + 1, args, inputs, call, n, frame, next);
+  });
+}
+
+bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
+          const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n, Frame& frame,
+          Next next) {
+  if (i == args.size()) {
+    for (; j < inputs.size(); ++j) {
+      if (inputs[j].valid()) {
+        return Fail(call.expr->place, n, fmt::format("{} has input {}, which is not in the pattern",
+                                                     NodeText(graph_, n), j));
+      }
+    }
+    return next();
+  }
+  const PatArg& arg = *args[i];
+  if (arg.repeated) {
+    const size_t group = arg.kind == PatArg::Kind::kGroup ? arg.group.size() : 1;
+    const size_t left = inputs.size() - std::min(j, inputs.size());
+    // As many inputs as there are; fewer only if more arguments follow.
+    size_t after = 0;
+    for (size_t k = i + 1; k < args.size(); ++k) after += !args[k]->optional && !args[k]->repeated;
+    const bool last = i + 1 == args.size();
+    for (size_t count = last ? (left + group - 1) / group : 0; count * group + after <= left + group - 1;
+         ++count) {
+      const size_t end = std::min(j + count * group, inputs.size());
+      const auto then = [&] { return Args(pattern, args, i + 1, inputs, end, call, n, frame, next); };
+      if (arg.kind == PatArg::Kind::kAny ? then()
+                                         : Repeat(pattern, arg, inputs, j, end, call, n, frame, then)) {
+        return true;
+      }
+      if (last) break;
+    }
+    return false;
+  }
+  const ValueId v = j < inputs.size() ? inputs[j] : ValueId();
+  return One(pattern, arg, v, call, n, frame,
+             [&] { return Args(pattern, args, i + 1, inputs, j + 1, call, n, frame, next); });
+}
+
+// One argument against one input, which may be absent.
+bool MatchRun::One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call, NodeId n,
+         Frame& frame, Next next) {
+  if (v.valid()) return Value(pattern, arg, v, frame, next);
+  if (arg.optional || (arg.kind == PatArg::Kind::kAny && arg.repeated)) {
+    return BindAbsent(pattern, arg.inner, 0, frame, call.expr->place, next);
+  }
+  return Fail(call.expr->place, n, fmt::format("{} lacks an input of the pattern", NodeText(graph_, n)));
+}
+
+// inputs[j..end) against the members of a repeated argument; its names become lists.
+bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs, size_t j,
+            size_t end, const PatCall& call, NodeId n, Frame& frame, Next next) {
+  std::vector<std::vector<Val>> lists(arg.inner.size());
+  return Member(pattern, arg, inputs, j, end, call, n, lists, frame, next);
+}
+
+bool MatchRun::Member(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs, size_t j,
+            size_t end, const PatCall& call, NodeId n, std::vector<std::vector<Val>>& lists,
+            Frame& frame, Next next) {
+  if (j >= end) return BindLists(pattern, arg, 0, lists, frame, next);
+  // The members' own bindings are not conditions' business: only the lists are.
+  static const Pattern* const kNoConditions = new Pattern();
+  const auto collect = [&](size_t used) {
+    std::vector<Val> saved(arg.inner.size());
+    for (size_t k = 0; k < arg.inner.size(); ++k) {
+      saved[k] = frame.slots[arg.inner[k]];
+      lists[k].push_back(saved[k]);
+      frame.Unbind(arg.inner[k]);
+    }
+    const bool found =
+        Member(pattern, arg, inputs, j + used, end, call, n, lists, frame, next);
+    for (size_t k = 0; k < arg.inner.size(); ++k) {
+      lists[k].pop_back();
+      if (!found) frame.Bind(arg.inner[k], saved[k]);
+    }
+    return found;
+  };
+  if (arg.kind != PatArg::Kind::kGroup) {
+    return One(*kNoConditions, arg, inputs[j], call, n, frame, [&] { return collect(1); });
+  }
+  return GroupMember(*kNoConditions, arg, 0, inputs, j, call, n, frame,
+                     [&] { return collect(arg.group.size()); });
+}
+
+bool MatchRun::GroupMember(const Pattern& pattern, const PatArg& arg, size_t k,
+                 const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n,
+                 Frame& frame, Next next) {
+  if (k == arg.group.size()) return next();
+  const ValueId v = j + k < inputs.size() ? inputs[j + k] : ValueId();
+  const auto then = [&] {
+    return GroupMember(pattern, arg, k + 1, inputs, j, call, n, frame, next);
+  };
+  return One(pattern, arg.group[k], v, call, n, frame, then);
+}
+
+bool MatchRun::BindLists(const Pattern& pattern, const PatArg& arg, size_t k,
+               std::vector<std::vector<Val>>& lists, Frame& frame, Next next) {
+  if (k == arg.inner.size()) return next();
+  return Bind(pattern, arg.inner[k], Val::ListOf(lists[k]), frame, arg.expr->place,
+              [&] { return BindLists(pattern, arg, k + 1, lists, frame, next); });
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,102 @@
+// MatchRun: one search of a pattern. Choices (commutativity, cases, optional and repeated parts, uses)
+// are loops; what follows a choice is a continuation, so every combination is tried: the search is
+// complete. The depth of the recursion is bounded by the size of the pattern, not by the model.
+//
+// Internal to the matcher: statements and bindings are in matcher.cc, nodes with their outputs,
+// attributes and inputs in match_nodes.cc, values and definitions in match_values.cc, walks down to
+// readers in match_down.cc.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/base/function_ref.h"
+#include "engine/match/interpreter.h"
+
+namespace qrewrite {
+
+inline constexpr uint64_t kMaxMatchSteps = 2'000'000;  // of one match from one anchor
+
+// "Conv `conv1`", for reasons.
+std::string NodeText(const Graph& graph, NodeId n);
+
+// Holds no state of its own but references; the bindings are in the frame.
+class MatchRun {
+ public:
+  using Next = FunctionRef<bool()>;
+  explicit MatchRun(Interpreter& in) : in_(in), graph_(in.graph_), facts_(in.facts_) {}
+  bool Rest(const Pattern& pattern, size_t step, Frame& frame, Next next);
+  bool Early(const Pattern& pattern, Frame& frame);
+  bool StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId v, Frame& frame, Next next);
+  bool Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, Frame& frame, Next next);
+
+ private:
+  // --- outputs of a statement: out patterns [i..) against outputs [j..) of n
+  bool Outs(const Pattern& pattern, const std::vector<PatOut>& outs, size_t i, NodeId n, size_t j,
+            int named, const PatStmt& stmt, Frame& frame, FunctionRef<bool(int)> next);
+
+  // --- a node whose operator and outputs fit: attributes, label, inputs
+  bool Node(const Pattern& pattern, const PatCall& call, NodeId n, uint32_t output, Frame& frame,
+            Next next);
+  bool Operator(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
+  bool Attrs(const Pattern& pattern, const PatCall& call, size_t i, NodeId n, Frame& frame, Next next);
+  bool NoOtherAttrs(const PatCall& call, NodeId n);
+
+  // --- inputs
+  bool Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame, Next next);
+  bool Named(const Pattern& pattern, const std::vector<std::pair<const PatArg*, size_t>>& named,
+             size_t i, const std::vector<const PatArg*>& args, std::vector<ValueId> inputs,
+             const PatCall& call, NodeId n, Frame& frame, Next next);
+  bool Args(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
+            const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n, Frame& frame,
+            Next next);
+  bool One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call, NodeId n,
+           Frame& frame, Next next);
+  bool Repeat(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs, size_t j,
+              size_t end, const PatCall& call, NodeId n, Frame& frame, Next next);
+  bool Member(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs, size_t j,
+              size_t end, const PatCall& call, NodeId n, std::vector<std::vector<Val>>& lists,
+              Frame& frame, Next next);
+  bool GroupMember(const Pattern& pattern, const PatArg& arg, size_t k,
+                   const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n,
+                   Frame& frame, Next next);
+  bool BindLists(const Pattern& pattern, const PatArg& arg, size_t k,
+                 std::vector<std::vector<Val>>& lists, Frame& frame, Next next);
+
+  // --- a value against an argument pattern
+  bool Value(const Pattern& pattern, const PatArg& arg, ValueId v, Frame& frame, Next next);
+  bool Skip(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
+  bool Chain(const Pattern& pattern, const PatCall& call, ValueId end, size_t least, Frame& frame,
+             Next next);
+  bool StepFits(const PatCall& call, NodeId n, Frame& frame);
+  bool Literal(const Expr& literal, ValueId v);
+
+  // --- `$name(args)` as a sub-pattern: its cases are alternatives, all tried
+  bool Definition(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
+  bool WatchGiven(const CompiledCase& c, int output, Frame& inner);
+  bool DefinitionArgs(const Pattern& pattern, const PatCall& call, const CompiledCase& c, size_t i,
+                      Frame& inner, Frame& frame, Next next);
+
+  // --- statements below: from a bound value down to their node
+  bool Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame& frame, Next next);
+  void Climb(const PatArg& arg, int slot, ValueId from, Frame& frame, std::vector<ValueId>& out);
+  void ClimbDefinition(const PatCall& call, size_t param, int slot, ValueId from, Frame& frame,
+                       std::vector<ValueId>& out);
+  void Readers(const OpTest& ops, ValueId v, std::vector<ValueId>& out);
+
+  // --- bindings
+  bool Bind(const Pattern& pattern, int slot, Val value, Frame& frame, const Place& place, Next next);
+  static void ResetLets(Frame& frame);
+  bool BindAbsent(const Pattern& pattern, const std::vector<int>& slots, size_t i, Frame& frame,
+                  const Place& place, Next next);
+  bool Holds(const Expr& condition, Frame& frame);
+  bool Fail(const Place& place, NodeId n, std::string_view reason);
+
+  Interpreter& in_;
+  const Graph& graph_;
+  Facts& facts_;
+};
+
+}  // namespace qrewrite

@@ -1,0 +1,222 @@
+// Values against argument patterns: names, literals, steps that may be missing, chains, definitions.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
+#include "engine/match/match_run.h"
+
+namespace qrewrite {
+namespace {
+
+// Distance of two floats of the same width in units in the last place.
+template <class Bits, class Float>
+int64_t UlpDistance(Float a, Float b) {
+  Bits x, y;
+  std::memcpy(&x, &a, sizeof a);
+  std::memcpy(&y, &b, sizeof b);
+  const Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
+  const auto key = [sign](Bits v) {
+    return static_cast<int64_t>(v & sign ? static_cast<Bits>(0) - (v & ~sign) : v);
+  };
+  const int64_t distance = key(x) - key(y);
+  return distance < 0 ? -distance : distance;
+}
+
+bool ElementEquals(DType dtype, double element, const Expr& literal) {
+  const double wanted = literal.kind == Expr::Kind::kFloat
+                            ? literal.float_value
+                            : static_cast<double>(literal.int_value);
+  if (IsInteger(dtype) || dtype == DType::kBool) return element == wanted;
+  switch (dtype) {
+    case DType::kDouble:
+      return element == wanted ||
+             (literal.ulps > 0 && UlpDistance<uint64_t>(element, wanted) <= literal.ulps);
+    case DType::kFloat: {
+      const float a = static_cast<float>(element), b = static_cast<float>(wanted);
+      return a == b || (literal.ulps > 0 && UlpDistance<uint32_t>(a, b) <= literal.ulps);
+    }
+    default: {  // narrow floats: neighbours of the encoding
+      const auto a = static_cast<int64_t>(EncodeFloat(dtype, element));
+      const auto b = static_cast<int64_t>(EncodeFloat(dtype, wanted));
+      return DecodeFloat(dtype, static_cast<uint32_t>(b)) == static_cast<float>(element) ||
+             std::abs(a - b) <= literal.ulps;
+    }
+  }
+}
+
+}  // namespace
+
+bool MatchRun::Value(const Pattern& pattern, const PatArg& arg, ValueId v, Frame& frame, Next next) {
+  if (++in_.steps_ > kMaxMatchSteps) {
+    in_.exhausted_ = true;
+    return false;
+  }
+  switch (arg.kind) {
+    case PatArg::Kind::kAny: return next();
+    case PatArg::Kind::kName: return Bind(pattern, arg.slot, v, frame, arg.expr->place, next);
+    case PatArg::Kind::kLiteral: return Literal(*arg.literal, v) && next();
+    case PatArg::Kind::kGroup: return false;  // the checker refuses a group without dots
+    case PatArg::Kind::kCall: break;
+  }
+  const PatCall& call = *arg.call;
+  switch (call.quantifier) {
+    case Quantifier::kOne:
+      if (call.definition != nullptr) return Definition(pattern, call, v, frame, next);
+      return Operator(pattern, call, v, frame, next);
+    case Quantifier::kOptional:
+      if (call.definition != nullptr ? Definition(pattern, call, v, frame, next)
+                                     : Operator(pattern, call, v, frame, next)) {
+        return true;
+      }
+      return Skip(pattern, call, v, frame, next);
+    case Quantifier::kStar: return Chain(pattern, call, v, 0, frame, next);
+    case Quantifier::kPlus: return Chain(pattern, call, v, 1, frame, next);
+  }
+  return false;
+}
+
+// `Op?(x, ...)` without the operator: the value is its first argument, its other names are absent.
+bool MatchRun::Skip(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next) {
+  std::vector<int> absent;
+  if (call.label >= 0) absent.push_back(call.label);
+  if (call.rest >= 0) absent.push_back(call.rest);
+  for (const PatAttr& a : call.attrs) {
+    if (a.slot >= 0) absent.push_back(a.slot);
+  }
+  for (size_t i = 1; i < call.args.size(); ++i) {
+    absent.insert(absent.end(), call.args[i].inner.begin(), call.args[i].inner.end());
+  }
+  return Value(pattern, call.args[0], v, frame, [&] {
+    return BindAbsent(pattern, absent, 0, frame, call.expr->place, next);
+  });
+}
+
+// `c:Op*<..>(x, _...)`: steps through first inputs, shortest first.
+bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, size_t least, Frame& frame,
+           Next next) {
+  std::vector<NodeId> nodes;  // from the end upwards
+  ValueId at = end;
+  while (true) {
+    if (nodes.size() >= least) {
+      ChainRef chain{.nodes = {nodes.rbegin(), nodes.rend()}, .start = at, .end = end};
+      const auto first = [&] { return Value(pattern, call.args[0], at, frame, next); };
+      if (call.label < 0 ? first()
+                         : Bind(pattern, call.label, std::move(chain), frame, call.expr->place, first)) {
+        return true;
+      }
+    }
+    if (++in_.steps_ > kMaxMatchSteps) {
+      in_.exhausted_ = true;
+      return false;
+    }
+    const NodeId n = graph_.producer(at);
+    if (!n.valid() || !call.ops.Accepts(graph_, graph_.op(n)) || graph_.num_inputs(n) == 0 ||
+        !graph_.input(n, 0).valid()) {
+      return false;
+    }
+    if (!StepFits(call, n, frame)) return false;
+    nodes.push_back(n);
+    at = graph_.input(n, 0);
+  }
+}
+
+// Attributes and further inputs of one step of a chain; names in them are not bound.
+bool MatchRun::StepFits(const PatCall& call, NodeId n, Frame& frame) {
+  for (const PatAttr& a : call.attrs) {
+    if (a.kind != PatAttr::Kind::kCompare) continue;
+    const Val same = in_.Compare(BinaryOp::kEq, in_.AttributeOf(n, a.name), in_.Eval(*a.value, frame));
+    const bool* b = same.get_if<bool>();
+    if (b == nullptr || !*b) return false;
+  }
+  if (!call.has_rest && !NoOtherAttrs(call, n)) return false;
+  size_t allowed = call.args.size();
+  for (const PatArg& a : call.args) {
+    if (a.repeated) return true;
+  }
+  for (; allowed < graph_.num_inputs(n); ++allowed) {
+    if (graph_.input(n, allowed).valid()) return false;
+  }
+  return true;
+}
+
+bool MatchRun::Literal(const Expr& literal, ValueId v) {
+  const Tensor* t = facts_.Constant(v);
+  if (t == nullptr) return Fail(literal.place, graph_.producer(v), facts_.WhyNotConstant(v));
+  if (t->size() == 0) return Fail(literal.place, NodeId(), "an empty tensor equals no literal");
+  Tensor tensor = *t;
+  if (literal.kind == Expr::Kind::kString) {
+    if (!tensor.is_string()) return false;
+    const Result<Tensor> m = tensor.Materialize();
+    return m.ok() && std::all_of(m->strings().begin(), m->strings().end(),
+                                 [&](const std::string& s) { return s == literal.text; });
+  }
+  if (tensor.is_string()) return false;
+  const auto fits = [&](const Tensor& part) {
+    const Result<std::vector<double>> values = ToDoubles(part);
+    return values.ok() && std::all_of(values->begin(), values->end(), [&](double e) {
+      return literal.kind == Expr::Kind::kBool ? e == static_cast<double>(literal.int_value)
+                                               : ElementEquals(part.dtype(), e, literal);
+    });
+  };
+  // A large tensor is seldom a literal: its first element decides most of the time.
+  if (tensor.size() > 4096 && !tensor.is_lazy() && Info(tensor.dtype()).bits >= 8) {
+    const size_t width = static_cast<size_t>(Info(tensor.dtype()).bits / 8);
+    const Tensor first = Tensor::View(tensor.dtype(), {}, nullptr, tensor.bytes().first(width));
+    if (!fits(first)) return Fail(literal.place, NodeId(), "the constant differs from the literal");
+  }
+  return fits(tensor) ||
+         Fail(literal.place, NodeId(),
+              fmt::format("constant `{}` differs from the literal", Printable(graph_.name(v))));
+}
+
+bool MatchRun::Definition(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next) {
+  const CompiledDefinition* d = in_.definition(call.definition->head.name);
+  const size_t num_params = d->definition->head.params.size();
+  for (const CompiledCase& c : d->cases) {
+    Frame inner(c.scope);
+    inner.body = frame.body;
+    inner.Bind(static_cast<int>(num_params), v);  // the first output
+    if (!Early(c.pattern, inner)) continue;
+    const bool found = Rest(c.pattern, 0, inner, [&] {
+      return WatchGiven(c, static_cast<int>(num_params), inner) &&
+             DefinitionArgs(pattern, call, c, 0, inner, frame, next);
+    });
+    if (found) return true;
+  }
+  return false;
+}
+
+// Conditions on the given output alone: no binding of the search triggers them.
+bool MatchRun::WatchGiven(const CompiledCase& c, int output, Frame& inner) {
+  return std::all_of(c.pattern.where.begin(), c.pattern.where.end(), [&](const PatWhere& w) {
+    return w.needs != std::vector<int>{output} || Holds(*w.expr, inner);
+  });
+}
+
+bool MatchRun::DefinitionArgs(const Pattern& pattern, const PatCall& call, const CompiledCase& c, size_t i,
+                    Frame& inner, Frame& frame, Next next) {
+  if (i == call.args.size()) return next();
+  const PatArg& arg = call.args[i];
+  const Val value = in_.Lookup(c.scope.names[i], inner);
+  const auto then = [&] { return DefinitionArgs(pattern, call, c, i + 1, inner, frame, next); };
+  const Place& place = call.expr->place;
+  if (value.stops()) return Fail(place, NodeId(), value.why());
+  if (arg.kind == PatArg::Kind::kAny) return then();
+  if (value.absent()) {
+    if (arg.kind == PatArg::Kind::kName) return Bind(pattern, arg.slot, value, frame, place, then);
+    return arg.optional && BindAbsent(pattern, arg.inner, 0, frame, place, then);
+  }
+  if (const auto* v = value.get_if<ValueId>()) return Value(pattern, arg, *v, frame, then);
+  if (arg.kind == PatArg::Kind::kName) return Bind(pattern, arg.slot, value, frame, place, then);
+  if (arg.kind != PatArg::Kind::kLiteral) {
+    return Fail(place, NodeId(), "a computed value has no producer to match");
+  }
+  const Val same = in_.Compare(BinaryOp::kEq, value, in_.Eval(*arg.literal, frame));
+  const bool* b = same.get_if<bool>();
+  return b != nullptr && *b && then();
+}
+
+}  // namespace qrewrite
