@@ -65,6 +65,7 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
   const RunContext context{.kernels = &rules.impl().kernels,
                            .functions = &rules.impl().functions,
                            .inference = impl.inference.get()};
+  const bool was_changed = graph.changed();
   const int64_t bytes_before = InitializerBytes(graph);
   Result<RunResult> result = Run(graph, *rules.impl().set, run, context);
   const auto fail = [&](Status status) {
@@ -74,7 +75,8 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
   };
   if (!result.ok()) return fail(result.status());
   Report report = ToReport(*std::move(result), rules.name());
-  report.changed = report.rewrites + report.folded + report.removed + report.edits > 0;
+  report.changed = report.rewrites + report.folded + report.removed + report.edits > 0 ||
+                   (graph.changed() && !was_changed);
   report.bytes_before = bytes_before;
   report.bytes_after = InitializerBytes(graph);
   if (options.strict && !report.warnings.empty()) return fail(WarningsAsErrors(report));

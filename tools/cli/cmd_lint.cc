@@ -13,7 +13,7 @@ int RunLint(int argc, char** argv) {
   std::vector<std::string> paths;
   bool strict = false;
   CLI::App app(
-      "qrewrite lint RULES...\nChecks rule files and prints all findings; exit code 4 if there is "
+      "qrewrite lint RULES...\nChecks rule files and prints all findings; exit code 1 if there is "
       "an error.",
       "qrewrite lint");
   app.add_option("rules", paths, "rule files or names of shipped rule sets")->type_name("RULES");
@@ -29,7 +29,9 @@ int RunLint(int argc, char** argv) {
       for (const Diagnostic& d : rules.status().diagnostics()) {
         ++(d.severity == Severity::kError ? errors : warnings);
       }
-      code = Fail(rules.status());
+      // Faults of a rule file are what this command is asked for; a file that cannot be read is not.
+      const int failed = Fail(rules.status());
+      if (failed != kExitInvalidRules) code = failed;
       continue;
     }
     for (const Diagnostic& diagnostic : rules->Lint()) {
@@ -40,7 +42,7 @@ int RunLint(int argc, char** argv) {
   Print(fmt::format("{} error{}, {} warning{}\n", errors, errors == 1 ? "" : "s", warnings,
                     warnings == 1 ? "" : "s"));
   if (code != kExitOk) return code;
-  return strict && warnings > 0 ? kExitFindings : kExitOk;
+  return errors > 0 || (strict && warnings > 0) ? kExitFindings : kExitOk;
 }
 
 }  // namespace qrewrite::cli

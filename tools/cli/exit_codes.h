@@ -7,7 +7,7 @@ namespace qrewrite::cli {
 
 enum ExitCode : int {
   kExitOk = 0,
-  kExitFindings = 1,  // --check: would change; test: failures; lint: warnings with --strict
+  kExitFindings = 1,  // --check: would change; test: failures; lint: errors
   kExitUsage = 2,
   kExitRefused = 3,  // by a rule with `refuse:`, or warnings with --strict
   kExitInvalidRules = 4,
