@@ -23,19 +23,18 @@ Result<RunResult> Run(Graph& graph, const RuleSet& rules, const RunOptions& opti
   const int64_t opset = graph.OpsetOf(graph.main(), "");
   if (opset > 0 && (opset < rules.opset_min || opset > rules.opset_max)) {
     return Status(StatusCode::kUnsupported,
-                  fmt::format("rule set `{}` needs ai.onnx opset {}, the model imports {}", rules.name,
-                              rules.opset, opset));
+                  fmt::format("rule set `{}` needs ai.onnx opset {}, the model imports {}",
+                              rules.name, rules.opset, opset));
   }
   QR_ASSIGN_OR_RETURN(Params params, BindParams(rules, options.set));
-  const bool was_changed = graph.changed();
   RuleRun run(graph, rules, std::move(params), options, context, result.report);
   QR_RETURN_IF_ERROR(run.RunPhases());
-  if (graph.changed() && !was_changed) {
+  result.report.changed = graph.changed() && result.report.total() > 0;
+  if (result.report.changed) {
     QR_RETURN_IF_ERROR(Finish(graph, rules.signatures, context, result.report));
   }
   if (options.verify) QR_RETURN_IF_ERROR(Verify(graph));
   QR_ASSIGN_OR_RETURN(result.files, run.MakeFiles());
-  result.report.changed = graph.changed() && !was_changed;
   result.report.nodes_after = CountNodes(graph);
   return result;
 }

@@ -20,11 +20,11 @@
 namespace qrewrite {
 
 struct RunOptions {
-  std::map<std::string, std::string> set;   // parameters as text: `--set k=v`
-  bool verify = false;                      // check the graph's invariants after every rewrite
-  bool allow_partial = false;               // `refuse:` becomes a warning
-  int64_t max_rewrites = 0;                 // of one phase; 0: chosen by the size of the model
-  std::vector<std::string> only_rules;      // tests: one phase with these rules alone
+  std::map<std::string, std::string> set;  // parameters as text: `--set k=v`
+  bool verify = false;                     // check the graph's invariants after every rewrite
+  bool allow_partial = false;              // `refuse:` becomes a warning
+  int64_t max_rewrites = 0;                // of one phase; 0: chosen by the size of the model
+  std::vector<std::string> only_rules;     // tests: one phase with these rules alone
 };
 
 // A file that the rule set asks for, ready to be written.
@@ -45,10 +45,10 @@ struct RunContext {
   ShapeInference* inference = nullptr;       // null: shapes behind operators are unknown
 };
 
-// Applies `rules` to `graph`. Errors: kUsage (parameters), kUnsupported (the model is outside the rule
-// set's opset range), kRefused (`refuse:` fired; a diagnostic a node), kLimit (endless rewriting;
-// names the rules), kInvalidModel (a cycle; a node invalid at the new opset). The graph is then in an
-// undefined state between two rewrites and must not be written.
+// Applies `rules` to `graph`. Errors: kUsage (parameters), kUnsupported (the model is outside the
+// rule set's opset range), kRefused (`refuse:` fired; a diagnostic a node), kLimit (endless
+// rewriting; names the rules), kInvalidModel (a cycle; a node invalid at the new opset). The graph
+// is then in an undefined state between two rewrites and must not be written.
 Result<RunResult> Run(Graph& graph, const RuleSet& rules, const RunOptions& options,
                       const RunContext& context);
 

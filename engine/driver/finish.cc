@@ -1,5 +1,5 @@
-// What every changed model gets at the end: no dead nodes, no unused initializers, imports that fit, no stale
-// value_info.
+// What every changed model gets at the end: no dead nodes, no unused initializers, imports that
+// fit, no stale value_info.
 #include <algorithm>
 
 #include "engine/driver/run.h"
@@ -29,11 +29,13 @@ void FixImports(Graph& graph, const Signatures& signatures) {
     if (body.kind == BodyKind::kFunction) used[graph.main()].insert(body.function.domain);
     if (body.kind == BodyKind::kMain) continue;
     auto& imports = graph.mutable_body(BodyId(b)).opset;
-    std::erase_if(imports, [&](const auto& i) { return !i.first.empty() && !domains.count(i.first); });
+    std::erase_if(imports,
+                  [&](const auto& i) { return !i.first.empty() && !domains.count(i.first); });
     for (const std::string& domain : domains) imports.try_emplace(domain, 1);
   }
   const std::set<std::string>& domains = used[graph.main()];
-  std::erase_if(graph.opset(), [&](const auto& i) { return !i.first.empty() && !domains.count(i.first); });
+  std::erase_if(graph.opset(),
+                [&](const auto& i) { return !i.first.empty() && !domains.count(i.first); });
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph.alive(n)) continue;
@@ -68,7 +70,8 @@ void DropStaleTypes(Graph& graph, Facts& facts) {
     const TypeInfo& said = graph.declared(v);
     if (said == TypeInfo() || !said.is_tensor) continue;
     const TypeInfo fact = facts.Type(v);
-    if (fact.is_tensor && fact.dtype != DType::kUndefined && !(fact == said)) graph.SetDeclared(v, fact);
+    if (fact.is_tensor && fact.dtype != DType::kUndefined && !(fact == said))
+      graph.SetDeclared(v, fact);
   }
 }
 
@@ -101,11 +104,13 @@ int64_t RemoveUnused(Graph& graph, Rewriter& rewriter) {
   return before - after;
 }
 
-Status Finish(Graph& graph, const Signatures& signatures, const RunContext& context, RunReport& report) {
+Status Finish(Graph& graph, const Signatures& signatures, const RunContext& context,
+              RunReport& report) {
   static const RuleSet* const none = new RuleSet();
   static const auto* const no_functions = new HostFunctions();
   static const auto* const no_params = new Params();
-  const KernelRegistry& kernels = context.kernels != nullptr ? *context.kernels : KernelRegistry::Builtin();
+  const KernelRegistry& kernels =
+      context.kernels != nullptr ? *context.kernels : KernelRegistry::Builtin();
   Facts facts(graph, signatures, kernels, context.inference);
   Interpreter interpreter(graph, *none, facts, kernels, *no_params, *no_functions);
   Rewriter rewriter(graph, interpreter);

@@ -1,6 +1,6 @@
 // The fixed point of a phase: sweeps over the graph, producers first, until one fires nothing.
-// Within a sweep what a firing made or uncovered is visited at once, so a cascade drains in one go; the
-// full sweep at the end is what correctness rests on.
+// Within a sweep what a firing made or uncovered is visited at once, so a cascade drains in one go;
+// the full sweep at the end is what correctness rests on.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -128,7 +128,8 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
       QR_RETURN_IF_ERROR(CountFiring(phase, rule, firing, n));
       ++*fired;
       if (!follow) break;
-      // Popped in this order: new nodes (producers first), the node itself, readers of what lost readers.
+      // Popped in this order: new nodes (producers first), the node itself, readers of what lost
+      // readers.
       for (const ValueId v : firing.released) {
         if (!graph_.alive(v) || graph_.num_uses(v) > 4) continue;
         for (const UseId u : graph_.uses(v)) {
@@ -147,9 +148,10 @@ Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const 
                             NodeId node) {
   const auto [it, added] = counts_.try_emplace(rule.rule, report_.rules.size());
   if (added) {
-    report_.rules.push_back({.set = rules_.name,
-                             .rule = rule.rule->name,
-                             .report = rule.rule->report.empty() ? rule.rule->name : rule.rule->report});
+    report_.rules.push_back(
+        {.set = rules_.name,
+         .rule = rule.rule->name,
+         .report = rule.rule->report.empty() ? rule.rule->name : rule.rule->report});
   }
   ++report_.rules[it->second].fired;
   ++report_.rewrites;
@@ -160,8 +162,9 @@ Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const 
   if (rule.rule->warn) QR_RETURN_IF_ERROR(RefuseOrWarn(rule, node));
   if (options_.verify) {
     if (const Status status = Verify(graph_); !status.ok()) {
-      return Status(StatusCode::kInvalidModel, fmt::format("after rule `{}` at `{}`: {}",
-                                                           rule.rule->name, where, status.message()));
+      return Status(
+          StatusCode::kInvalidModel,
+          fmt::format("after rule `{}` at `{}`: {}", rule.rule->name, where, status.message()));
     }
   }
   return ++phase_rewrites_ > budget_ ? LoopError(phase) : Status();
@@ -176,12 +179,12 @@ Status RuleRun::LoopError(const Phase& phase) const {
   }
   std::string text;
   for (const auto& [rule, seen] : rules) {
-    text += fmt::format("{}`{}` ({} of the last {}, lastly at `{}`)", text.empty() ? "" : ", ", rule,
-                        seen.first, recent_.size(), seen.second);
+    text += fmt::format("{}`{}` ({} of the last {}, lastly at `{}`)", text.empty() ? "" : ", ",
+                        rule, seen.first, recent_.size(), seen.second);
   }
   return {StatusCode::kLimit,
-          fmt::format("phase `{}` does not come to an end: {} rewrites; rules in the loop: {}", phase.name,
-                      phase_rewrites_, text)};
+          fmt::format("phase `{}` does not come to an end: {} rewrites; rules in the loop: {}",
+                      phase.name, phase_rewrites_, text)};
 }
 
 std::string RuleRun::Nearest(NodeId node) {
@@ -226,9 +229,10 @@ Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
   std::string what = finding.op + " ";
   what += finding.node.empty() ? fmt::format("(unnamed, output `{}`)", Printable(finding.output))
                                : "`" + Printable(finding.node) + "`";
-  refusals_.push_back({.severity = Severity::kError,
-                       .message = fmt::format("{}: {} (rule `{}`)", what, finding.text, finding.rule),
-                       .notes = {}});
+  refusals_.push_back(
+      {.severity = Severity::kError,
+       .message = fmt::format("{}: {} (rule `{}`)", what, finding.text, finding.rule),
+       .notes = {}});
   if (std::string nearest = Nearest(node); !nearest.empty()) {
     refusals_.back().notes.push_back(std::move(nearest));
   }

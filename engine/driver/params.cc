@@ -72,7 +72,8 @@ Result<Literal> Parse(const Param& param, const std::string& text) {
     }
     case ParamType::kRegex: {
       const re2::RE2 regex(text, re2::RE2::Quiet);
-      return regex.ok() ? Result<Literal>(Literal(text)) : wrong("regular expression: " + regex.error());
+      return regex.ok() ? Result<Literal>(Literal(text))
+                        : wrong("regular expression: " + regex.error());
     }
     default: return Literal(text);
   }
@@ -94,15 +95,17 @@ Val FromLiteralValue(const Literal& literal) {
 
 Result<Params> BindParams(const RuleSet& rules, const std::map<std::string, std::string>& set) {
   Params params;
-  for (const Param& param : rules.params) params[param.name] = FromLiteralValue(param.default_value);
+  for (const Param& param : rules.params)
+    params[param.name] = FromLiteralValue(param.default_value);
   for (const auto& [name, text] : set) {
     const Param* param = rules.FindParam(name);
     if (param == nullptr) {
       std::vector<std::string> names;
       for (const Param& p : rules.params) names.push_back(p.name);
       const std::string hint = DidYouMean(name, names);
-      return Status(StatusCode::kUsage, fmt::format("rule set `{}` has no parameter `{}`{}", rules.name,
-                                                    Printable(name), hint.empty() ? "" : "; " + hint));
+      return Status(StatusCode::kUsage,
+                    fmt::format("rule set `{}` has no parameter `{}`{}", rules.name,
+                                Printable(name), hint.empty() ? "" : "; " + hint));
     }
     QR_ASSIGN_OR_RETURN(const Literal value, Parse(*param, text));
     bool allowed = param->one_of.empty();

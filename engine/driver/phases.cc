@@ -44,8 +44,9 @@ RuleRun::RuleRun(Graph& graph, const RuleSet& rules, Params params, const RunOpt
       facts_(graph, rules.signatures,
              context.kernels != nullptr ? *context.kernels : KernelRegistry::Builtin(),
              context.inference),
-      in_(graph, rules, facts_, context.kernels != nullptr ? *context.kernels : KernelRegistry::Builtin(),
-          params_, context.functions != nullptr ? *context.functions : NoFunctions()),
+      in_(graph, rules, facts_,
+          context.kernels != nullptr ? *context.kernels : KernelRegistry::Builtin(), params_,
+          context.functions != nullptr ? *context.functions : NoFunctions()),
       rewriter_(graph, in_) {
   uint64_t max_bytes = uint64_t{64} << 20;
   if (rules.constants.max_bytes) {
@@ -135,6 +136,7 @@ Status RuleRun::UsePhase(const Phase& phase) {
   }
   RuleRun inner(graph_, *phase.use, std::move(params), options_, context_, report_);
   QR_RETURN_IF_ERROR(inner.RunPhases());
+  rewriter_.AddRecords(inner.rewriter_.records());
   // What this run remembers of the graph is out of date.
   facts_.ForgetTypes();
   in_.ForgetDerived();
@@ -151,8 +153,9 @@ Status RuleRun::FoldPhase(const Phase& phase) {
   for (const NodeId n : order) {
     if (!graph_.alive(n)) continue;
     const OpName& op = graph_.op_name(graph_.op(n));
-    const bool wanted = phase.ops.empty() || std::any_of(phase.ops.begin(), phase.ops.end(),
-                                                         [&](const OpPattern& p) { return p.Matches(op); });
+    const bool wanted =
+        phase.ops.empty() || std::any_of(phase.ops.begin(), phase.ops.end(),
+                                         [&](const OpPattern& p) { return p.Matches(op); });
     if (!wanted) continue;
     std::vector<std::pair<ValueId, Tensor>> folded;
     bool all = graph_.num_outputs(n) > 0;
@@ -176,8 +179,8 @@ Status RuleRun::FoldPhase(const Phase& phase) {
   return {};
 }
 
-// Initializers that are graph inputs too are the caller's to override from IR 4 on. For targets that know no
-// such thing the twins go, and the initializers are constants.
+// Initializers that are graph inputs too are the caller's to override from IR 4 on. For targets
+// that know no such thing the twins go, and the initializers are constants.
 Status RuleRun::FreezeInputs() {
   if (graph_.ir_version < 4) return {};
   const std::vector<ValueId> constants = graph_.body(graph_.main()).constants;
@@ -233,10 +236,11 @@ Status RuleRun::WriteShapes() {
 Status RuleRun::RenameAll(const Phase& phase) {
   const std::set<char> allowed = CharacterClass(phase.rename);
   const auto fits = [&](const std::string& name) {
-    return !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) { return allowed.count(c); });
+    return !name.empty() &&
+           std::all_of(name.begin(), name.end(), [&](char c) { return allowed.count(c); });
   };
-  // Graph inputs and outputs keep their names; what is left of them without other characters is taken
-  // too. Names that already fit have the first claim on themselves.
+  // Graph inputs and outputs keep their names; what is left of them without other characters is
+  // taken too. Names that already fit have the first claim on themselves.
   std::set<std::string> taken;
   std::vector<ValueId> values;
   const auto is_interface = [&](ValueId v) {

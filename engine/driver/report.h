@@ -11,26 +11,26 @@ namespace qrewrite {
 // A node that a rule refused or warned about.
 struct Finding {
   std::string rule;
-  std::string text;       // the rule's `refuse:` or `warn:`
+  std::string text;  // the rule's `refuse:` or `warn:`
   std::string op;
-  std::string node;       // name; may be empty
-  std::string output;     // name of its first output
+  std::string node;    // name; may be empty
+  std::string output;  // name of its first output
 };
 
 struct RuleCount {
-  std::string set;        // rule set
+  std::string set;  // rule set
   std::string rule;
-  std::string report;     // counter it counts under
+  std::string report;  // counter it counts under
   int64_t fired = 0;
 };
 
 struct RunReport {
-  std::vector<RuleCount> rules;      // that fired, in order of the phases
+  std::vector<RuleCount> rules;  // that fired, in order of the phases
   std::vector<Finding> warnings;
-  int64_t rewrites = 0;              // firings that changed the graph
-  int64_t folded = 0;                // nodes replaced by constants
-  int64_t removed = 0;               // dead nodes and unused initializers that were there before
-  int64_t edits = 0;                 // attributes, shapes, names, imports changed by phases
+  int64_t rewrites = 0;  // firings that changed the graph
+  int64_t folded = 0;    // nodes replaced by constants
+  int64_t removed = 0;   // dead nodes and unused initializers that were there before
+  int64_t edits = 0;     // attributes, shapes, names, imports changed by phases
   int64_t nodes_before = 0, nodes_after = 0;
   bool changed = false;
 

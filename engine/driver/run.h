@@ -1,5 +1,5 @@
-// RuleRun: one rule set on one graph. Internal to the driver; phases are in phases.cc (opset upgrades
-// in upgrade.cc), the fixed point in fixpoint.cc, what is tidied at the end in finish.cc.
+// RuleRun: one rule set on one graph. Internal to the driver; phases are in phases.cc (opset
+// upgrades in upgrade.cc), the fixed point in fixpoint.cc, what is tidied at the end in finish.cc.
 #pragma once
 
 #include <map>
@@ -26,14 +26,18 @@ class RuleRun {
   // --- fixpoint.cc
   Status FixedPoint(const Phase& phase);
   Status Sweep(const Phase& phase, CandidateIndex& candidates, bool follow, int64_t* fired);
-  Status Visit(const Phase& phase, CandidateIndex& candidates, NodeId start, bool follow, int64_t* fired);
-  Status CountFiring(const Phase& phase, const CompiledRule& rule, const Firing& firing, NodeId node);
+  Status Visit(const Phase& phase, CandidateIndex& candidates, NodeId start, bool follow,
+               int64_t* fired);
+  Status CountFiring(const Phase& phase, const CompiledRule& rule, const Firing& firing,
+                     NodeId node);
   Status LoopError(const Phase& phase) const;
   Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
-  std::string Nearest(NodeId node);              // the rule that came nearest to firing, and what stopped it; "" if none starts here
-  Result<std::vector<NodeId>> Order();           // every live node of every body, producers first
+  std::string Nearest(
+      NodeId
+          node);  // the rule that came nearest to firing, and what stopped it; "" if none starts here
+  Result<std::vector<NodeId>> Order();  // every live node of every body, producers first
   const CompiledRule& Compiled(const Rule& rule);
-  bool RuleApplies(const Rule& rule) const;      // its opset range
+  bool RuleApplies(const Rule& rule) const;  // its opset range
 
   // --- upgrade.cc
   Status ToOpset(const Phase& phase, const std::vector<std::string>& rules);
@@ -50,7 +54,7 @@ class RuleRun {
   Status RenameAll(const Phase& phase);
   Status UsePhase(const Phase& phase);
   Status Refusals(const Phase& phase);
-  Val EvalPlain(const Expr& expr);               // over parameters, `opset` and `changed`
+  Val EvalPlain(const Expr& expr);  // over parameters, `opset` and `changed`
   Result<bool> When(const ExprPtr& when, const Place& place);
   int64_t MainOpset() const { return graph_.OpsetOf(graph_.main(), ""); }
 
@@ -66,7 +70,7 @@ class RuleRun {
   Rewriter rewriter_;
 
   std::map<const Rule*, std::unique_ptr<CompiledRule>> compiled_;
-  std::map<const Rule*, size_t> counts_;         // index in report_.rules
+  std::map<const Rule*, size_t> counts_;  // index in report_.rules
   std::vector<Diagnostic> refusals_;
   std::set<std::pair<const Rule*, NodeId>> found_;
   std::vector<std::pair<std::string, std::string>> recent_;  // last firings: rule, node
@@ -76,7 +80,8 @@ class RuleRun {
 };
 
 // Imports, dead code, stale types: what every changed model gets at the end (finish.cc).
-Status Finish(Graph& graph, const Signatures& signatures, const RunContext& context, RunReport& report);
+Status Finish(Graph& graph, const Signatures& signatures, const RunContext& context,
+              RunReport& report);
 // Nodes and initializers that nothing reads, in every body. Returns how many were removed.
 int64_t RemoveUnused(Graph& graph, Rewriter& rewriter);
 

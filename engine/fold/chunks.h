@@ -11,7 +11,8 @@
 
 namespace qrewrite::fold {
 
-// A multiple of 8, so that chunks of packed types begin at a byte; small enough for the first cache.
+// A multiple of 8, so that chunks of packed types begin at a byte; small enough for the first
+// cache.
 inline constexpr int64_t kChunk = 4096;
 
 // bool counts as an integer. Strings and complex numbers are not numeric.

@@ -29,8 +29,9 @@ Result<Tensor> Along(const Tensor& vector, int64_t rank, int64_t axis);
 Result<Tensor> RoundMode(const Tensor& x, std::string_view mode);
 
 // cast(x, T): the same values in another type. Integers must be in range, a float made an integer
-// must be one, an integer made a float must be exact there; a float made a narrower float is rounded
-// to nearest even, and a finite one must stay finite; bool is 0 and 1. Errors name the value.
+// must be one, an integer made a float must be exact there; a float made a narrower float is
+// rounded to nearest even, and a finite one must stay finite; bool is 0 and 1. Errors name the
+// value.
 Result<Tensor> CastExact(const Tensor& x, DType dtype);
 
 // near(a, b, rtol): |a - b| <= rtol * max(|a|, |b|) for all elements after broadcasting. Equal

@@ -2,8 +2,8 @@
 // expressions of rules (`let: w: DequantizeLinear(q, s, z)`).
 //
 // A kernel is a pure function of its inputs and attributes with the exact semantics of the operator
-// as ONNX Runtime computes it; tests/fold_oracle holds each one to ONNX Runtime. An operator without
-// a kernel is simply not folded. Hosts register more by name.
+// as ONNX Runtime computes it; tests/fold_oracle holds each one to ONNX Runtime. An operator
+// without a kernel is simply not folded. Hosts register more by name.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +33,15 @@ struct FoldCall {
   int wanted = -1;  // if not -1: only this output is needed, others may be invalid
 };
 
-// Result of a kernel: its outputs, or why it cannot be computed (shapes do not fit, integer division
-// by zero, an unsupported dtype). Such a reason is shown by `explain`; it is no fault of the program.
+// Result of a kernel: its outputs, or why it cannot be computed (shapes do not fit, integer
+// division by zero, an unsupported dtype). Such a reason is shown by `explain`; it is no fault of
+// the program.
 using Outputs = Result<std::vector<Tensor>>;
 using Kernel = std::function<Outputs(const FoldCall&)>;
 
-// Type and shape of the outputs without computing them, checked as strictly as the kernel checks its
-// inputs. A kernel that has one can be folded lazily; an empty list says that only computing can tell
-// whether there is a result (an integer division by a tensor that may hold 0).
+// Type and shape of the outputs without computing them, checked as strictly as the kernel checks
+// its inputs. A kernel that has one can be folded lazily; an empty list says that only computing
+// can tell whether there is a result (an integer division by a tensor that may hold 0).
 struct TensorType {
   DType dtype = DType::kUndefined;
   Dims dims;

@@ -10,9 +10,9 @@ namespace qrewrite::fold {
 
 class QuantParams {
  public:
-  // Of the inputs x, scale, zero point? and the attributes axis and block_size, all checked. More is
-  // accepted than ONNX allows where the meaning is plain: a scale with one element is the tensor's
-  // whatever its rank, one zero point serves all scales, for rank 1 there is only axis 0.
+  // Of the inputs x, scale, zero point? and the attributes axis and block_size, all checked. More
+  // is accepted than ONNX allows where the meaning is plain: a scale with one element is the
+  // tensor's whatever its rank, one zero point serves all scales, for rank 1 there is only axis 0.
   // Errors: shapes that do not fit, a zero point where the type has none.
   static Result<QuantParams> Make(const FoldCall& call);
 

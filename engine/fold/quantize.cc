@@ -37,8 +37,8 @@ Result<DType> OutputType(const FoldCall& call) {
   return dtype;
 }
 
-// x becomes the quantized value as a float. Bounds of integer types are far below 2^22, where adding
-// and subtracting 1.5 * 2^23 rounds half to even.
+// x becomes the quantized value as a float. Bounds of integer types are far below 2^22, where
+// adding and subtracting 1.5 * 2^23 rounds half to even.
 struct ToInteger {
   float lo, hi;
   float operator()(float x, float s, float z) const {

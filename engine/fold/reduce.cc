@@ -1,7 +1,7 @@
 // Reductions over axes. Sums of floats run in double and are rounded once: the order in which a
 // runtime adds is not defined, so the most accurate result is the one to fold. What depends on the
-// runtime has no result here: integers that leave their type (ONNX Runtime sums them in double), and
-// the largest of numbers with NaN among them.
+// runtime has no result here: integers that leave their type (ONNX Runtime sums them in double),
+// and the largest of numbers with NaN among them.
 #include <cmath>
 #include <limits>
 

@@ -48,8 +48,8 @@ Result<std::vector<bool>> AxisSet(const std::vector<int64_t>& axes, int64_t rank
 int64_t CountRange(const Dims& dims, size_t begin, size_t end);
 std::vector<int64_t> Strides(const Dims& dims);  // row-major, in elements
 
-// The result of `compute`, at once if it is small, else as a lazy tensor. `steps`: lazy steps of the
-// operands. The result is known by `key`.
+// The result of `compute`, at once if it is small, else as a lazy tensor. `steps`: lazy steps of
+// the operands. The result is known by `key`.
 inline constexpr uint64_t kLazyBytes = uint64_t{1} << 20;
 inline constexpr int64_t kMaxLazySteps = 64;
 Result<Tensor> MaybeLazy(const TensorType& type, uint64_t key, int64_t steps,
@@ -70,7 +70,8 @@ inline OutputTypes OneType(DType dtype, Dims dims) {
 }
 
 // Makes a kernel that only moves elements work on strings as well: they travel as numbers. Bit i of
-// `data` says that the elements of input i are moved; the others are indices, shapes and conditions.
+// `data` says that the elements of input i are moved; the others are indices, shapes and
+// conditions.
 inline constexpr uint32_t kAllInputs = ~uint32_t{0};
 Kernel MovesStrings(Kernel kernel, uint32_t data = 1);
 

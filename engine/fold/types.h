@@ -14,7 +14,8 @@ struct Tag {
 };
 
 // Calls f(Tag<T>{}) for the type's host type; f returns something a Status converts to. Types
-// without arithmetic on the host give a reason; kernels get float16 and bfloat16 as float (InFloat).
+// without arithmetic on the host give a reason; kernels get float16 and bfloat16 as float
+// (InFloat).
 template <class F>
 auto VisitFloat(DType dtype, F&& f) -> decltype(f(Tag<float>{})) {
   switch (dtype) {

@@ -86,7 +86,7 @@ class Graph {
   // after BeginUpgrade are in the form of the coming ai.onnx opset, those before in the old one.
   int64_t OpsetOf(NodeId node, std::string_view domain) const;
   void BeginUpgrade(int64_t opset) { upgrade_opset_ = opset, upgrade_mark_ = nodes_.size(); }
-  void EndUpgrade() { upgrade_opset_ = 0; }  // the caller sets the imports
+  void EndUpgrade() { upgrade_opset_ = 0; }                 // the caller sets the imports
   int64_t upgrade_opset() const { return upgrade_opset_; }  // 0: no upgrade is under way
   bool IsUpgraded(NodeId n) const { return upgrade_opset_ == 0 || n.index >= upgrade_mark_; }
   int64_t ir_version = 0;

@@ -8,9 +8,10 @@ namespace {
 constexpr int kMaxDepth = 8;  // of a path: enough to tell rules apart
 
 bool SameOps(const std::vector<OpPattern>& a, const std::vector<OpPattern>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const OpPattern& x, const OpPattern& y) {
-    return x.op == y.op && x.wildcard == y.wildcard;
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const OpPattern& x, const OpPattern& y) {
+                      return x.op == y.op && x.wildcard == y.wildcard;
+                    });
 }
 
 }  // namespace
@@ -24,14 +25,15 @@ CandidateIndex::CandidateIndex(const Graph& graph, const RuleSet& rules,
     Step* at = &Child(root_, anchors ? &*anchors : nullptr);
     Path path;
     const PatArg& value = pattern.stmts[pattern.anchor].value;
-    if (value.call != nullptr && value.call->definition == nullptr) Extend(pattern, *value.call, 0, path);
+    if (value.call != nullptr && value.call->definition == nullptr)
+      Extend(pattern, *value.call, 0, path);
     for (const std::vector<OpPattern>& ops : path) at = &Child(*at, &ops);
     at->rules.push_back(i);
   }
 }
 
-// Appends the longest path of operators that the arguments of `call` demand: nested calls, and calls of
-// other statements that make a named argument.
+// Appends the longest path of operators that the arguments of `call` demand: nested calls, and
+// calls of other statements that make a named argument.
 void CandidateIndex::Extend(const Pattern& pattern, const PatCall& call, int depth, Path& path) {
   if (depth == kMaxDepth) return;
   Path longest;

@@ -1,9 +1,10 @@
 // CandidateIndex: which rules of a phase can match at a node at all.
 //
-// A rule's pattern demands a path of operators upwards from its anchor: the anchor's own, one of its
-// producers', one of theirs, and so on. The paths of all rules form one tree, so that rules share what
-// they have in common, and a node is held against the tree instead of against every rule: a thousand
-// rules that never fire cost little more than ten. The index only leaves out what cannot match.
+// A rule's pattern demands a path of operators upwards from its anchor: the anchor's own, one of
+// its producers', one of theirs, and so on. The paths of all rules form one tree, so that rules
+// share what they have in common, and a node is held against the tree instead of against every
+// rule: a thousand rules that never fire cost little more than ten. The index only leaves out what
+// cannot match.
 #pragma once
 
 #include <memory>
@@ -17,17 +18,19 @@ namespace qrewrite {
 class CandidateIndex {
  public:
   // Rules are given in order of trial; they and the graph must outlive the index.
-  CandidateIndex(const Graph& graph, const RuleSet& rules, std::vector<const CompiledRule*> compiled);
+  CandidateIndex(const Graph& graph, const RuleSet& rules,
+                 std::vector<const CompiledRule*> compiled);
 
   bool empty() const { return rules_.empty(); }
-  // The rules that may match with their anchor at `n`, in order of trial. Valid until the next call.
+  // The rules that may match with their anchor at `n`, in order of trial. Valid until the next
+  // call.
   const std::vector<const CompiledRule*>& At(NodeId n);
 
  private:
   // An operator test on the way up; `rules` demand nothing beyond it.
   struct Step {
     OpTest test;
-    bool any = false;                           // every operator
+    bool any = false;  // every operator
     std::vector<std::unique_ptr<Step>> next;
     std::vector<size_t> rules;
     std::vector<std::vector<Step*>> fits;  // next steps by OpId, filled when asked for

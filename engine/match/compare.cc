@@ -26,7 +26,8 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
   if (la != nullptr || lb != nullptr) {
     const auto* n = la == nullptr ? a.get_if<Num>() : b.get_if<Num>();
     const size_t size = la != nullptr ? (*la)->size() : (*lb)->size();
-    if (la != nullptr && lb != nullptr && (*la)->size() != (*lb)->size()) return !eq ? Val(Failure{"lists of different length"}) : Val(false);
+    if (la != nullptr && lb != nullptr && (*la)->size() != (*lb)->size())
+      return !eq ? Val(Failure{"lists of different length"}) : Val(false);
     if (n != nullptr && n->t.rank() == 1) {  // a list of sizes beside numbers
       if (n->t.size() != static_cast<int64_t>(size)) return false;
       const Result<std::vector<double>> values = ToDoubles(n->t);
@@ -40,7 +41,8 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
     }
     Val all = true;
     for (size_t i = 0; i < size; ++i) {
-      all = And(all, Truth(Compare(op, la != nullptr ? (**la)[i] : a, lb != nullptr ? (**lb)[i] : b)));
+      all = And(all,
+                Truth(Compare(op, la != nullptr ? (**la)[i] : a, lb != nullptr ? (**lb)[i] : b)));
     }
     return all;
   }
@@ -48,14 +50,16 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
     const auto* sa = a.get_if<SymbolSize>();
     const auto* sb = b.get_if<SymbolSize>();
     if (sa != nullptr && sb != nullptr && sa->dim == sb->dim) return true;
-    if (a.is<std::string>() && b.is<std::string>()) return a.get<std::string>() == b.get<std::string>();
+    if (a.is<std::string>() && b.is<std::string>())
+      return a.get<std::string>() == b.get<std::string>();
     if (a.is<DType>() && b.is<DType>()) return a.get<DType>() == b.get<DType>();
     // Attributes like `to` hold element types as numbers; operators are compared by name.
     if (a.is<DType>()) return Compare(op, Val::Int(static_cast<int64_t>(a.get<DType>())), b);
     if (b.is<DType>()) return Compare(op, a, Val::Int(static_cast<int64_t>(b.get<DType>())));
     if (a.is<OpName>()) return Compare(op, a.get<OpName>().text(), b);
     if (b.is<OpName>()) return Compare(op, a, b.get<OpName>().text());
-    if (a.is<LabelRef>() && b.is<LabelRef>()) return a.get<LabelRef>().node == b.get<LabelRef>().node;
+    if (a.is<LabelRef>() && b.is<LabelRef>())
+      return a.get<LabelRef>().node == b.get<LabelRef>().node;
     if (a.is<BodyRef>() && b.is<BodyRef>()) return a.get<BodyRef>().body == b.get<BodyRef>().body;
   }
   const Val x = Force(a), y = Force(b);
@@ -68,14 +72,17 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
   const Tensor& tx = x.get<Num>().t;
   const Tensor& ty = y.get<Num>().t;
   if (tx.is_string() || ty.is_string()) {
-    if (!eq || tx.dtype() != ty.dtype()) return eq ? Val(false) : Val(Failure{"strings have no order"});
+    if (!eq || tx.dtype() != ty.dtype())
+      return eq ? Val(false) : Val(Failure{"strings have no order"});
     const Result<bool> same = BytesEqual(tx, ty);
     return same.ok() && *same;
   }
   if (eq) {
-    const bool lists = tx.rank() == 1 && ty.rank() == 1 && !IsFloat(tx.dtype()) && !IsFloat(ty.dtype());
+    const bool lists =
+        tx.rank() == 1 && ty.rank() == 1 && !IsFloat(tx.dtype()) && !IsFloat(ty.dtype());
     if (lists && tx.size() != ty.size()) return false;
-    if (tx.key() == ty.key() && tx.dtype() == ty.dtype() && tx.dims() == ty.dims() && tx.is_lazy()) {
+    if (tx.key() == ty.key() && tx.dtype() == ty.dtype() && tx.dims() == ty.dims() &&
+        tx.is_lazy()) {
       return true;
     }
   }

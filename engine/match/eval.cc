@@ -25,7 +25,12 @@ Val FromResult(Result<Num> result) {
 Interpreter::Interpreter(const Graph& graph, const RuleSet& rules, Facts& facts,
                          const KernelRegistry& kernels, const Params& params,
                          const HostFunctions& hosts)
-    : graph_(graph), rules_(rules), facts_(facts), kernels_(kernels), params_(params), hosts_(hosts) {
+    : graph_(graph),
+      rules_(rules),
+      facts_(facts),
+      kernels_(kernels),
+      params_(params),
+      hosts_(hosts) {
   for (const Definition& d : rules.definitions) {
     definitions_[d.head.name] = CompileDefinition(rules, d);
   }
@@ -78,15 +83,16 @@ Val Interpreter::EvalLet(int slot, Frame& frame) {
         const Tensor index = Tensor::Int64Scalar(i);
         const std::vector<Tensor> inputs = {n->t, index};
         const Attributes none;
-        const Outputs item = Fold(kernels_, {.domain = "", .op = "Gather", .since = 13,
-                                             .inputs = inputs, .attributes = none});
+        const Outputs item =
+            Fold(kernels_,
+                 {.domain = "", .op = "Gather", .since = 13, .inputs = inputs, .attributes = none});
         items.push_back(item.ok() ? Val(Num{(*item)[0], n->weak})
                                   : Val(Failure{item.status().message()}));
       }
     }
     if (items.size() != parts.size()) {
-      items.assign(parts.size(), Failure{fmt::format("{} names, but {} parts", parts.size(),
-                                                     items.size())});
+      items.assign(parts.size(),
+                   Failure{fmt::format("{} names, but {} parts", parts.size(), items.size())});
     }
     parts = std::move(items);
   }
@@ -200,7 +206,8 @@ Val Interpreter::Force(const Val& val) {
   if (const bool* b = val.get_if<bool>()) return Num{Tensor::Bool(*b), false};
   if (const auto* list = val.get_if<List>()) return Concat(**list);
   if (val.is<SymbolSize>()) {
-    return Unknown{fmt::format("size {} is not known", graph_.symbol_name(val.get<SymbolSize>().dim))};
+    return Unknown{
+        fmt::format("size {} is not known", graph_.symbol_name(val.get<SymbolSize>().dim))};
   }
   return val;
 }
@@ -217,8 +224,7 @@ Val Interpreter::Arithmetic(BinaryOp op, const Val& a, const Val& b) {
     if (la != nullptr && lb != nullptr && (*la)->size() != (*lb)->size()) {
       return Failure{"lists of different length"};
     }
-    if (other != nullptr && other->t.rank() == 1 &&
-        other->t.size() == static_cast<int64_t>(n)) {
+    if (other != nullptr && other->t.rank() == 1 && other->t.size() == static_cast<int64_t>(n)) {
       const Val whole = Force(la != nullptr ? a : b);  // a list of n beside a tensor of n
       return la != nullptr ? Arithmetic(op, whole, b) : Arithmetic(op, a, whole);
     }
@@ -254,9 +260,9 @@ Val Interpreter::CallDefinition(const CompiledDefinition& d, std::vector<Val> ar
     if (c.source->outcome.is) return Eval(*c.source->outcome.is->value, frame);
     if (c.cases.empty()) return Failure{"this definition gives nodes, not a value"};
     Val inner;
-    const Val found = ChooseCase(c.cases, &frame, {}, body, [&](const CompiledCase& nested, Frame& f) {
-      inner = outcome(nested, f);
-    });
+    const Val found =
+        ChooseCase(c.cases, &frame, {}, body,
+                   [&](const CompiledCase& nested, Frame& f) { inner = outcome(nested, f); });
     if (found.stops()) return found;
     return found.get<bool>() ? inner : Val(Unknown{"no case applies"});
   };

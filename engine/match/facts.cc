@@ -301,7 +301,8 @@ std::string Facts::WhyNotConstant(ValueId v) {
     return fmt::format("`{}` is computed by {}, it is no constant", name,
                        graph_.op_name(graph_.op(n)).text());
   }
-  if (graph_.constant(v) != nullptr) return fmt::format("`{}` can be overridden by the caller", name);
+  if (graph_.constant(v) != nullptr)
+    return fmt::format("`{}` can be overridden by the caller", name);
   return fmt::format("`{}` is an input, not a constant", name);
 }
 

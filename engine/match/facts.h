@@ -1,8 +1,8 @@
 // Facts: what is known about values: element type, shape, constancy and content.
 //
 // Computed when asked for, producers first and without recursion, and remembered. A redefinition
-// keeps the type of the value (the rewriter checks that), so types stay; constants are forgotten along
-// the readers that had asked.
+// keeps the type of the value (the rewriter checks that), so types stay; constants are forgotten
+// along the readers that had asked.
 #pragma once
 
 #include <deque>
@@ -40,17 +40,19 @@ class Facts {
   TypeInfo Type(ValueId v);
   DType dtype(ValueId v);
 
-  // The content of `v` if it is a constant: an initializer that no caller can override, or operators
-  // with a kernel over such. Null if not, or if it cannot be computed (see WhyNotConstant).
+  // The content of `v` if it is a constant: an initializer that no caller can override, or
+  // operators with a kernel over such. Null if not, or if it cannot be computed (see
+  // WhyNotConstant).
   const Tensor* Constant(ValueId v);
   std::string WhyNotConstant(ValueId v);
 
   // --- the rewriter tells what it changed
-  void Redefined(ValueId v);          // another producer now; its type is kept
+  void Redefined(ValueId v);  // another producer now; its type is kept
   void Retyped(ValueId v, const TypeInfo& type);
-  void ForgetTypes();                 // after a change of opset
-  void ForgetUnknown();               // a new sweep may find more
-  void Truncate(size_t num_values);   // values from this id on are gone, their ids will be used again
+  void ForgetTypes();    // after a change of opset
+  void ForgetUnknown();  // a new sweep may find more
+  void Truncate(
+      size_t num_values);  // values from this id on are gone, their ids will be used again
 
  private:
   enum class State : uint8_t { kUnasked, kOpen, kKnown };
@@ -67,12 +69,13 @@ class Facts {
 
   TypeEntry& entry(ValueId v);
   ConstantEntry& constant_entry(ValueId v);
-  std::vector<ValueId> TypeInputs(NodeId n) const;  // values whose types decide those of the outputs
+  std::vector<ValueId> TypeInputs(
+      NodeId n) const;  // values whose types decide those of the outputs
   void ComputeDTypes(NodeId n);
   void ComputeTypes(NodeId n);
-  bool Foldable(NodeId n) const;                    // operator and attributes allow it
+  bool Foldable(NodeId n) const;  // operator and attributes allow it
   void ComputeConstants(NodeId n);
-  TypeInfo SourceType(ValueId v) const;             // of inputs and constants
+  TypeInfo SourceType(ValueId v) const;  // of inputs and constants
   void StoreType(ValueId v, const TypeInfo& type);
 
   const Graph& graph_;

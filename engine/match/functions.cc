@@ -89,8 +89,8 @@ Val ShapeOf(const Call& c) {
     } else if (dim.symbolic()) {
       dims.push_back(SymbolSize{dim});
     } else {
-      dims.push_back(Unknown{fmt::format("size {} of `{}` is not known", dims.size(),
-                                         c.in.graph().name(*v))});
+      dims.push_back(
+          Unknown{fmt::format("size {} of `{}` is not known", dims.size(), c.in.graph().name(*v))});
     }
   }
   return sizes.size() == dims.size() ? Val::Ints(sizes) : Val::ListOf(std::move(dims));
@@ -158,7 +158,8 @@ Val Uses(const Call& c) {
     if (v == nullptr) return x.absent() ? x : NoFact(c, x, "readers");
     const Graph& g = c.in.graph();
     if (set == nullptr) return Val::Int(c.in.CountUses(*v));
-    return Val::Int(c.in.CountUses(*v, [&](NodeId n) { return set->Find(g.op_name(g.op(n))) != nullptr; }));
+    return Val::Int(
+        c.in.CountUses(*v, [&](NodeId n) { return set->Find(g.op_name(g.op(n))) != nullptr; }));
   });
 }
 
@@ -308,7 +309,8 @@ Val Extreme(const Call& c) {
     }
     return best;
   }
-  return OnNum(c, c[0], [](const Num& n) { return FromTensor(kMax ? MaxOf(n.t) : MinOf(n.t), n.weak); });
+  return OnNum(c, c[0],
+               [](const Num& n) { return FromTensor(kMax ? MaxOf(n.t) : MinOf(n.t), n.weak); });
 }
 
 template <bool kMax>
@@ -336,7 +338,8 @@ Val NearOf(const Call& c) {
 }
 
 Val Len(const Call& c) {
-  if (const auto* list = c[0].get_if<List>()) return Val::Int(static_cast<int64_t>((*list)->size()));
+  if (const auto* list = c[0].get_if<List>())
+    return Val::Int(static_cast<int64_t>((*list)->size()));
   return OnNum(c, c[0], [](const Num& n) -> Val {
     if (n.t.rank() != 1) return Failure{"len: neither a list nor 1-D"};
     return Val::Int(n.t.size());
@@ -354,7 +357,8 @@ Val StretchOf(const Call& c) {
   if (c[0].absent()) return c[0];
   const auto times = AsInt(c.in, c[1]), axis = AsInt(c.in, c[2]);
   if (!times || !axis) return Failure{"stretch: n and axis are integers"};
-  return OnNum(c, c[0], [&](const Num& n) { return FromTensor(Stretch(n.t, *times, *axis), n.weak); });
+  return OnNum(c, c[0],
+               [&](const Num& n) { return FromTensor(Stretch(n.t, *times, *axis), n.weak); });
 }
 
 Val AlongOf(const Call& c) {

@@ -6,7 +6,8 @@
 //   functions.cc  the functions of the language
 //   operators.cc  ONNX operators on constants, attributes, facts that signatures state
 //
-// The graph is only read here; engine/rewrite changes it between calls. Everything is deterministic.
+// The graph is only read here; engine/rewrite changes it between calls. Everything is
+// deterministic.
 #pragma once
 
 #include <functional>
@@ -39,16 +40,19 @@ class LocalNames {
 // The bindings of one rule or case while it is tried.
 struct Frame {
   explicit Frame(const Scope& s, const Frame* around = nullptr)
-      : scope(&s), parent(const_cast<Frame*>(around)), slots(s.names.size()), state(s.names.size()) {
+      : scope(&s),
+        parent(const_cast<Frame*>(around)),
+        slots(s.names.size()),
+        state(s.names.size()) {
     if (around != nullptr) body = around->body;
   }
   enum State : uint8_t { kUnbound, kBound, kEvaluating };
 
   const Scope* scope;
-  Frame* parent;              // the case around a nested case; never the caller of a definition
-  std::vector<Val> slots;     // a let is evaluated when it is first asked for
+  Frame* parent;           // the case around a nested case; never the caller of a definition
+  std::vector<Val> slots;  // a let is evaluated when it is first asked for
   std::vector<uint8_t> state;
-  BodyId body{size_t{0}};     // the body whose opset counts
+  BodyId body{size_t{0}};  // the body whose opset counts
   LocalNames* locals = nullptr;
 
   void Bind(int slot, Val value) {
@@ -64,8 +68,8 @@ struct Frame {
 // Why a pattern did not match: kept for the deepest point that the search reached.
 struct MatchTrace {
   int depth = -1;
-  Place place;          // in the rule file
-  NodeId node;          // where the search stood
+  Place place;  // in the rule file
+  NodeId node;  // where the search stood
   std::string reason;
 };
 
@@ -96,8 +100,8 @@ class Interpreter {
   // Records why something did not go further.
   void Note(const Place& place, NodeId node, std::string_view reason, int depth = -1);
 
-  // Nodes that did not exist before `mark` do not count in uses(): functions see the graph as it was
-  // before the rewrite.
+  // Nodes that did not exist before `mark` do not count in uses(): functions see the graph as it
+  // was before the rewrite.
   void set_uses_mark(size_t mark) { uses_mark_ = mark; }
   int64_t CountUses(ValueId v, const std::function<bool(NodeId)>& of = nullptr) const;
 
@@ -116,9 +120,11 @@ class Interpreter {
   // Evaluates `$name(args)` as a fact or a function: cases in order.
   Val CallDefinition(const CompiledDefinition& definition, std::vector<Val> args, BodyId body);
   // The first case whose condition is true, those before it being false: calls `chosen` with its
-  // frame. Returns what stopped the choice (Unknown, Failure), or a bool: whether a case was chosen.
-  Val ChooseCase(const std::vector<CompiledCase>& cases, Frame* around, const std::vector<Val>& given,
-                 BodyId body, FunctionRef<void(const CompiledCase&, Frame&)> chosen);
+  // frame. Returns what stopped the choice (Unknown, Failure), or a bool: whether a case was
+  // chosen.
+  Val ChooseCase(const std::vector<CompiledCase>& cases, Frame* around,
+                 const std::vector<Val>& given, BodyId body,
+                 FunctionRef<void(const CompiledCase&, Frame&)> chosen);
   const CompiledDefinition* definition(std::string_view name);
 
   // Evaluates a call of a function of the language (functions.cc).
@@ -192,8 +198,8 @@ class Interpreter {
 
   uint64_t steps_ = 0;
   bool exhausted_ = false;
-  std::string unknown_;       // the last condition of a pattern that was unknown, for ChooseCase
-  int depth_ = 0;             // of nested definitions
+  std::string unknown_;  // the last condition of a pattern that was unknown, for ChooseCase
+  int depth_ = 0;        // of nested definitions
   size_t uses_mark_ = SIZE_MAX;
   MatchTrace* trace_ = nullptr;
 };

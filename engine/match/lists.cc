@@ -106,8 +106,7 @@ Val Interpreter::SliceTensor(const Num& base, const Expr& expr, Frame& frame) {
     const Val start = number(s.start, 0), stop = number(s.stop, INT64_MAX);
     for (const Val* v : {&start, &stop}) {
       if (v->stops() || v->absent()) return *v;
-      if (!v->is<Num>() || !IsInteger(v->get<Num>().t.dtype()) ||
-          v->get<Num>().t.size() != 1) {
+      if (!v->is<Num>() || !IsInteger(v->get<Num>().t.dtype()) || v->get<Num>().t.size() != 1) {
         return Failure{"an index is one integer"};
       }
     }
@@ -126,8 +125,11 @@ Val Interpreter::SliceTensor(const Num& base, const Expr& expr, Frame& frame) {
       inputs = {t, Tensor::Int64Scalar((*a)[0])};
       attributes.Set("axis", axis);
     }
-    const Outputs out = Fold(kernels_, {.domain = "", .op = s.slice ? "Slice" : "Gather", .since = 13,
-                                        .inputs = inputs, .attributes = attributes});
+    const Outputs out = Fold(kernels_, {.domain = "",
+                                        .op = s.slice ? "Slice" : "Gather",
+                                        .since = 13,
+                                        .inputs = inputs,
+                                        .attributes = attributes});
     if (!out.ok()) return Failure{out.status().diagnostics()[0].message};
     t = (*out)[0];
     if (s.slice) ++axis;

@@ -5,7 +5,8 @@
 
 namespace qrewrite {
 
-bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame& frame, Next next) {
+bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame& frame,
+                    Next next) {
   const auto* from = frame.slots[slot].get_if<ValueId>();
   if (from == nullptr || facts_.Constant(*from) != nullptr) {
     return Fail(stmt.stmt->place, NodeId(), "statements are not connected through a constant");
@@ -34,7 +35,8 @@ bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame
 }
 
 // Values that `arg` may be if the name in `slot` is `from`: over the uses, level by level.
-void MatchRun::Climb(const PatArg& arg, int slot, ValueId from, Frame& frame, std::vector<ValueId>& out) {
+void MatchRun::Climb(const PatArg& arg, int slot, ValueId from, Frame& frame,
+                     std::vector<ValueId>& out) {
   if (arg.kind == PatArg::Kind::kName) {
     if (arg.slot == slot) out.push_back(from);
     return;
@@ -68,8 +70,8 @@ void MatchRun::Climb(const PatArg& arg, int slot, ValueId from, Frame& frame, st
   }
 }
 
-void MatchRun::ClimbDefinition(const PatCall& call, size_t param, int slot, ValueId from, Frame& frame,
-                     std::vector<ValueId>& out) {
+void MatchRun::ClimbDefinition(const PatCall& call, size_t param, int slot, ValueId from,
+                               Frame& frame, std::vector<ValueId>& out) {
   std::vector<ValueId> below;
   Climb(call.args[param], slot, from, frame, below);
   const CompiledDefinition* d = in_.definition(call.definition->head.name);

@@ -8,16 +8,18 @@
 
 namespace qrewrite {
 
-bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, size_t i, NodeId n, size_t j,
-          int named, const PatStmt& stmt, Frame& frame, FunctionRef<bool(int)> next) {
+bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, size_t i, NodeId n,
+                    size_t j, int named, const PatStmt& stmt, Frame& frame,
+                    FunctionRef<bool(int)> next) {
   const size_t count = graph_.num_outputs(n);
   const Place& place = stmt.stmt->place;
   if (i == outs.size()) {
     for (; j < count; ++j) {
       const ValueId v = graph_.output(n, j);
       if (v.valid() && in_.CountUses(v) > 0) {
-        return Fail(place, n, fmt::format("output {} of {} is read but not in the pattern", j,
-                                          NodeText(graph_, n)));
+        return Fail(
+            place, n,
+            fmt::format("output {} of {} is read but not in the pattern", j, NodeText(graph_, n)));
       }
     }
     return next(named);
@@ -55,8 +57,8 @@ bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, siz
   return Bind(pattern, out.slot, v.valid() ? Val(v) : Val(), frame, place, then);
 }
 
-bool MatchRun::Node(const Pattern& pattern, const PatCall& call, NodeId n, uint32_t output, Frame& frame,
-          Next next) {
+bool MatchRun::Node(const Pattern& pattern, const PatCall& call, NodeId n, uint32_t output,
+                    Frame& frame, Next next) {
   const auto inputs = [&] { return Inputs(pattern, call, n, frame, next); };
   const auto attrs = [&] { return Attrs(pattern, call, 0, n, frame, inputs); };
   if (call.label < 0) return attrs();
@@ -64,7 +66,8 @@ bool MatchRun::Node(const Pattern& pattern, const PatCall& call, NodeId n, uint3
 }
 
 // An operator as a value: its node must name `v` as first output, others unread.
-bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next) {
+bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame,
+                        Next next) {
   const NodeId n = graph_.producer(v);
   if (!n.valid()) {
     return Fail(call.expr->place, n,
@@ -83,14 +86,16 @@ bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, 
   for (size_t j = 1; j < graph_.num_outputs(n); ++j) {
     const ValueId other = graph_.output(n, j);
     if (other.valid() && in_.CountUses(other) > 0) {
-      return Fail(call.expr->place, n, fmt::format("output {} of {} is read but not in the pattern",
-                                                   j, NodeText(graph_, n)));
+      return Fail(
+          call.expr->place, n,
+          fmt::format("output {} of {} is read but not in the pattern", j, NodeText(graph_, n)));
     }
   }
   return Node(pattern, call, n, 0, frame, next);
 }
 
-bool MatchRun::Attrs(const Pattern& pattern, const PatCall& call, size_t i, NodeId n, Frame& frame, Next next) {
+bool MatchRun::Attrs(const Pattern& pattern, const PatCall& call, size_t i, NodeId n, Frame& frame,
+                     Next next) {
   if (i == call.attrs.size()) {
     if (!call.has_rest) return NoOtherAttrs(call, n) && next();
     if (call.rest < 0) return next();
@@ -137,7 +142,8 @@ bool MatchRun::NoOtherAttrs(const PatCall& call, NodeId n) {
   return true;
 }
 
-bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame, Next next) {
+bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame,
+                      Next next) {
   std::vector<ValueId> inputs(graph_.num_inputs(n));
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = graph_.input(n, i);
   while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
@@ -162,7 +168,8 @@ bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Fra
     return Named(pattern, named, 0, args, inputs, call, n, frame, next);
   };
   if (try_order()) return true;
-  if (inputs.size() != 2 || args.size() != 2 || args[0]->repeated || args[1]->repeated) return false;
+  if (inputs.size() != 2 || args.size() != 2 || args[0]->repeated || args[1]->repeated)
+    return false;
   if (!inputs[0].valid() || inputs[0] == inputs[1]) return false;
   signature = SignatureOf(graph_, in_.rules_.signatures, n);
   if (signature == nullptr || !signature->commutative) return false;
@@ -171,26 +178,27 @@ bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Fra
 }
 
 // Inputs that the pattern names; each is taken out of what the positional arguments see.
-bool MatchRun::Named(const Pattern& pattern, const std::vector<std::pair<const PatArg*, size_t>>& named,
-           size_t i, const std::vector<const PatArg*>& args, std::vector<ValueId> inputs,
-           const PatCall& call, NodeId n, Frame& frame, Next next) {
+bool MatchRun::Named(const Pattern& pattern,
+                     const std::vector<std::pair<const PatArg*, size_t>>& named, size_t i,
+                     const std::vector<const PatArg*>& args, std::vector<ValueId> inputs,
+                     const PatCall& call, NodeId n, Frame& frame, Next next) {
   if (i == named.size()) return Args(pattern, args, 0, inputs, 0, call, n, frame, next);
   const auto [arg, index] = named[i];
   const ValueId v = index < inputs.size() ? inputs[index] : ValueId();
   if (index < inputs.size()) inputs[index] = ValueId();
-  return One(pattern, *arg, v, call, n, frame, [&] {
-    return Named(pattern, named, i + 1, args, inputs, call, n, frame, next);
-  });
+  return One(pattern, *arg, v, call, n, frame,
+             [&] { return Named(pattern, named, i + 1, args, inputs, call, n, frame, next); });
 }
 
 bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
-          const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n, Frame& frame,
-          Next next) {
+                    const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n,
+                    Frame& frame, Next next) {
   if (i == args.size()) {
     for (; j < inputs.size(); ++j) {
       if (inputs[j].valid()) {
-        return Fail(call.expr->place, n, fmt::format("{} has input {}, which is not in the pattern",
-                                                     NodeText(graph_, n), j));
+        return Fail(
+            call.expr->place, n,
+            fmt::format("{} has input {}, which is not in the pattern", NodeText(graph_, n), j));
       }
     }
     return next();
@@ -203,12 +211,15 @@ bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& ar
     size_t after = 0;
     for (size_t k = i + 1; k < args.size(); ++k) after += !args[k]->optional && !args[k]->repeated;
     const bool last = i + 1 == args.size();
-    for (size_t count = last ? (left + group - 1) / group : 0; count * group + after <= left + group - 1;
-         ++count) {
+    for (size_t count = last ? (left + group - 1) / group : 0;
+         count * group + after <= left + group - 1; ++count) {
       const size_t end = std::min(j + count * group, inputs.size());
-      const auto then = [&] { return Args(pattern, args, i + 1, inputs, end, call, n, frame, next); };
-      if (arg.kind == PatArg::Kind::kAny ? then()
-                                         : Repeat(pattern, arg, inputs, j, end, call, n, frame, then)) {
+      const auto then = [&] {
+        return Args(pattern, args, i + 1, inputs, end, call, n, frame, next);
+      };
+      if (arg.kind == PatArg::Kind::kAny
+              ? then()
+              : Repeat(pattern, arg, inputs, j, end, call, n, frame, then)) {
         return true;
       }
       if (last) break;
@@ -221,25 +232,27 @@ bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& ar
 }
 
 // One argument against one input, which may be absent.
-bool MatchRun::One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call, NodeId n,
-         Frame& frame, Next next) {
+bool MatchRun::One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call,
+                   NodeId n, Frame& frame, Next next) {
   if (v.valid()) return Value(pattern, arg, v, frame, next);
   if (arg.optional || (arg.kind == PatArg::Kind::kAny && arg.repeated)) {
     return BindAbsent(pattern, arg.inner, 0, frame, call.expr->place, next);
   }
-  return Fail(call.expr->place, n, fmt::format("{} lacks an input of the pattern", NodeText(graph_, n)));
+  return Fail(call.expr->place, n,
+              fmt::format("{} lacks an input of the pattern", NodeText(graph_, n)));
 }
 
 // inputs[j..end) against the members of a repeated argument; its names become lists.
-bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs, size_t j,
-            size_t end, const PatCall& call, NodeId n, Frame& frame, Next next) {
+bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs,
+                      size_t j, size_t end, const PatCall& call, NodeId n, Frame& frame,
+                      Next next) {
   std::vector<std::vector<Val>> lists(arg.inner.size());
   return Member(pattern, arg, inputs, j, end, call, n, lists, frame, next);
 }
 
-bool MatchRun::Member(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs, size_t j,
-            size_t end, const PatCall& call, NodeId n, std::vector<std::vector<Val>>& lists,
-            Frame& frame, Next next) {
+bool MatchRun::Member(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs,
+                      size_t j, size_t end, const PatCall& call, NodeId n,
+                      std::vector<std::vector<Val>>& lists, Frame& frame, Next next) {
   if (j >= end) return BindLists(pattern, arg, 0, lists, frame, next);
   // The members' own bindings are not conditions' business: only the lists are.
   static const Pattern* const kNoConditions = new Pattern();
@@ -250,8 +263,7 @@ bool MatchRun::Member(const Pattern& pattern, const PatArg& arg, const std::vect
       lists[k].push_back(saved[k]);
       frame.Unbind(arg.inner[k]);
     }
-    const bool found =
-        Member(pattern, arg, inputs, j + used, end, call, n, lists, frame, next);
+    const bool found = Member(pattern, arg, inputs, j + used, end, call, n, lists, frame, next);
     for (size_t k = 0; k < arg.inner.size(); ++k) {
       lists[k].pop_back();
       if (!found) frame.Bind(arg.inner[k], saved[k]);
@@ -266,8 +278,8 @@ bool MatchRun::Member(const Pattern& pattern, const PatArg& arg, const std::vect
 }
 
 bool MatchRun::GroupMember(const Pattern& pattern, const PatArg& arg, size_t k,
-                 const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n,
-                 Frame& frame, Next next) {
+                           const std::vector<ValueId>& inputs, size_t j, const PatCall& call,
+                           NodeId n, Frame& frame, Next next) {
   if (k == arg.group.size()) return next();
   const ValueId v = j + k < inputs.size() ? inputs[j + k] : ValueId();
   const auto then = [&] {
@@ -277,7 +289,7 @@ bool MatchRun::GroupMember(const Pattern& pattern, const PatArg& arg, size_t k,
 }
 
 bool MatchRun::BindLists(const Pattern& pattern, const PatArg& arg, size_t k,
-               std::vector<std::vector<Val>>& lists, Frame& frame, Next next) {
+                         std::vector<std::vector<Val>>& lists, Frame& frame, Next next) {
   if (k == arg.inner.size()) return next();
   return Bind(pattern, arg.inner[k], Val::ListOf(lists[k]), frame, arg.expr->place,
               [&] { return BindLists(pattern, arg, k + 1, lists, frame, next); });

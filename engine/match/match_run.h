@@ -1,6 +1,7 @@
-// MatchRun: one search of a pattern. Choices (commutativity, cases, optional and repeated parts, uses)
-// are loops; what follows a choice is a continuation, so every combination is tried: the search is
-// complete. The depth of the recursion is bounded by the size of the pattern, not by the model.
+// MatchRun: one search of a pattern. Choices (commutativity, cases, optional and repeated parts,
+// uses) are loops; what follows a choice is a continuation, so every combination is tried: the
+// search is complete. The depth of the recursion is bounded by the size of the pattern, not by the
+// model.
 //
 // Internal to the matcher: statements and bindings are in matcher.cc, nodes with their outputs,
 // attributes and inputs in match_nodes.cc, values and definitions in match_values.cc, walks down to
@@ -41,7 +42,8 @@ class MatchRun {
   bool Node(const Pattern& pattern, const PatCall& call, NodeId n, uint32_t output, Frame& frame,
             Next next);
   bool Operator(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
-  bool Attrs(const Pattern& pattern, const PatCall& call, size_t i, NodeId n, Frame& frame, Next next);
+  bool Attrs(const Pattern& pattern, const PatCall& call, size_t i, NodeId n, Frame& frame,
+             Next next);
   bool NoOtherAttrs(const PatCall& call, NodeId n);
 
   // --- inputs
@@ -50,15 +52,15 @@ class MatchRun {
              size_t i, const std::vector<const PatArg*>& args, std::vector<ValueId> inputs,
              const PatCall& call, NodeId n, Frame& frame, Next next);
   bool Args(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
-            const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n, Frame& frame,
-            Next next);
+            const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n,
+            Frame& frame, Next next);
   bool One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call, NodeId n,
            Frame& frame, Next next);
-  bool Repeat(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs, size_t j,
-              size_t end, const PatCall& call, NodeId n, Frame& frame, Next next);
-  bool Member(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs, size_t j,
-              size_t end, const PatCall& call, NodeId n, std::vector<std::vector<Val>>& lists,
-              Frame& frame, Next next);
+  bool Repeat(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs,
+              size_t j, size_t end, const PatCall& call, NodeId n, Frame& frame, Next next);
+  bool Member(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs,
+              size_t j, size_t end, const PatCall& call, NodeId n,
+              std::vector<std::vector<Val>>& lists, Frame& frame, Next next);
   bool GroupMember(const Pattern& pattern, const PatArg& arg, size_t k,
                    const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n,
                    Frame& frame, Next next);
@@ -87,7 +89,8 @@ class MatchRun {
   void Readers(const OpTest& ops, ValueId v, std::vector<ValueId>& out);
 
   // --- bindings
-  bool Bind(const Pattern& pattern, int slot, Val value, Frame& frame, const Place& place, Next next);
+  bool Bind(const Pattern& pattern, int slot, Val value, Frame& frame, const Place& place,
+            Next next);
   static void ResetLets(Frame& frame);
   bool BindAbsent(const Pattern& pattern, const std::vector<int>& slots, size_t i, Frame& frame,
                   const Place& place, Next next);

@@ -1,4 +1,5 @@
-// Values against argument patterns: names, literals, steps that may be missing, chains, definitions.
+// Values against argument patterns: names, literals, steps that may be missing, chains,
+// definitions.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -26,9 +27,8 @@ int64_t UlpDistance(Float a, Float b) {
 }
 
 bool ElementEquals(DType dtype, double element, const Expr& literal) {
-  const double wanted = literal.kind == Expr::Kind::kFloat
-                            ? literal.float_value
-                            : static_cast<double>(literal.int_value);
+  const double wanted = literal.kind == Expr::Kind::kFloat ? literal.float_value
+                                                           : static_cast<double>(literal.int_value);
   if (IsInteger(dtype) || dtype == DType::kBool) return element == wanted;
   switch (dtype) {
     case DType::kDouble:
@@ -49,7 +49,8 @@ bool ElementEquals(DType dtype, double element, const Expr& literal) {
 
 }  // namespace
 
-bool MatchRun::Value(const Pattern& pattern, const PatArg& arg, ValueId v, Frame& frame, Next next) {
+bool MatchRun::Value(const Pattern& pattern, const PatArg& arg, ValueId v, Frame& frame,
+                     Next next) {
   if (++in_.steps_ > kMaxMatchSteps) {
     in_.exhausted_ = true;
     return false;
@@ -79,7 +80,8 @@ bool MatchRun::Value(const Pattern& pattern, const PatArg& arg, ValueId v, Frame
 }
 
 // `Op?(x, ...)` without the operator: the value is its first argument, its other names are absent.
-bool MatchRun::Skip(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next) {
+bool MatchRun::Skip(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame,
+                    Next next) {
   std::vector<int> absent;
   if (call.label >= 0) absent.push_back(call.label);
   if (call.rest >= 0) absent.push_back(call.rest);
@@ -89,22 +91,22 @@ bool MatchRun::Skip(const Pattern& pattern, const PatCall& call, ValueId v, Fram
   for (size_t i = 1; i < call.args.size(); ++i) {
     absent.insert(absent.end(), call.args[i].inner.begin(), call.args[i].inner.end());
   }
-  return Value(pattern, call.args[0], v, frame, [&] {
-    return BindAbsent(pattern, absent, 0, frame, call.expr->place, next);
-  });
+  return Value(pattern, call.args[0], v, frame,
+               [&] { return BindAbsent(pattern, absent, 0, frame, call.expr->place, next); });
 }
 
 // `c:Op*<..>(x, _...)`: steps through first inputs, shortest first.
-bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, size_t least, Frame& frame,
-           Next next) {
+bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, size_t least,
+                     Frame& frame, Next next) {
   std::vector<NodeId> nodes;  // from the end upwards
   ValueId at = end;
   while (true) {
     if (nodes.size() >= least) {
       ChainRef chain{.nodes = {nodes.rbegin(), nodes.rend()}, .start = at, .end = end};
       const auto first = [&] { return Value(pattern, call.args[0], at, frame, next); };
-      if (call.label < 0 ? first()
-                         : Bind(pattern, call.label, std::move(chain), frame, call.expr->place, first)) {
+      if (call.label < 0
+              ? first()
+              : Bind(pattern, call.label, std::move(chain), frame, call.expr->place, first)) {
         return true;
       }
     }
@@ -127,7 +129,8 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
 bool MatchRun::StepFits(const PatCall& call, NodeId n, Frame& frame) {
   for (const PatAttr& a : call.attrs) {
     if (a.kind != PatAttr::Kind::kCompare) continue;
-    const Val same = in_.Compare(BinaryOp::kEq, in_.AttributeOf(n, a.name), in_.Eval(*a.value, frame));
+    const Val same =
+        in_.Compare(BinaryOp::kEq, in_.AttributeOf(n, a.name), in_.Eval(*a.value, frame));
     const bool* b = same.get_if<bool>();
     if (b == nullptr || !*b) return false;
   }
@@ -157,9 +160,9 @@ bool MatchRun::Literal(const Expr& literal, ValueId v) {
   const auto fits = [&](const Tensor& part) {
     const Result<std::vector<double>> values = ToDoubles(part);
     return values.ok() && std::all_of(values->begin(), values->end(), [&](double e) {
-      return literal.kind == Expr::Kind::kBool ? e == static_cast<double>(literal.int_value)
-                                               : ElementEquals(part.dtype(), e, literal);
-    });
+             return literal.kind == Expr::Kind::kBool ? e == static_cast<double>(literal.int_value)
+                                                      : ElementEquals(part.dtype(), e, literal);
+           });
   };
   // A large tensor is seldom a literal: its first element decides most of the time.
   if (tensor.size() > 4096 && !tensor.is_lazy() && Info(tensor.dtype()).bits >= 8) {
@@ -172,7 +175,8 @@ bool MatchRun::Literal(const Expr& literal, ValueId v) {
               fmt::format("constant `{}` differs from the literal", Printable(graph_.name(v))));
 }
 
-bool MatchRun::Definition(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next) {
+bool MatchRun::Definition(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame,
+                          Next next) {
   const CompiledDefinition* d = in_.definition(call.definition->head.name);
   const size_t num_params = d->definition->head.params.size();
   for (const CompiledCase& c : d->cases) {
@@ -196,8 +200,8 @@ bool MatchRun::WatchGiven(const CompiledCase& c, int output, Frame& inner) {
   });
 }
 
-bool MatchRun::DefinitionArgs(const Pattern& pattern, const PatCall& call, const CompiledCase& c, size_t i,
-                    Frame& inner, Frame& frame, Next next) {
+bool MatchRun::DefinitionArgs(const Pattern& pattern, const PatCall& call, const CompiledCase& c,
+                              size_t i, Frame& inner, Frame& frame, Next next) {
   if (i == call.args.size()) return next();
   const PatArg& arg = call.args[i];
   const Val value = in_.Lookup(c.scope.names[i], inner);

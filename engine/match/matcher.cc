@@ -35,7 +35,8 @@ bool MatchRun::Early(const Pattern& pattern, Frame& frame) {
 }
 
 // The statement that makes `v`.
-bool MatchRun::StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId v, Frame& frame, Next next) {
+bool MatchRun::StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId v, Frame& frame,
+                           Next next) {
   if (stmt.value.expr == nullptr) return next();  // names alone
   if (stmt.value.kind != PatArg::Kind::kCall) return Value(pattern, stmt.value, v, frame, next);
   const PatCall& call = *stmt.value.call;
@@ -44,13 +45,15 @@ bool MatchRun::StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId 
   }
   const NodeId n = graph_.producer(v);
   if (!n.valid()) {
-    return Fail(stmt.stmt->place, n, fmt::format("`{}` has no producer", Printable(graph_.name(v))));
+    return Fail(stmt.stmt->place, n,
+                fmt::format("`{}` has no producer", Printable(graph_.name(v))));
   }
   return Statement(pattern, stmt, n, frame, next);
 }
 
 // The statement with `n` as its node; outputs bind as the pattern lists them.
-bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, Frame& frame, Next next) {
+bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, Frame& frame,
+                         Next next) {
   const PatCall& call = *stmt.value.call;
   if (call.definition != nullptr) {
     // The first output of the definition is a value that n makes.
@@ -73,7 +76,8 @@ bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, 
   });
 }
 
-bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, const Place& place, Next next) {
+bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, const Place& place,
+                    Next next) {
   if (frame.state[slot] == Frame::kBound) {
     const Val& bound = frame.slots[slot];
     if (bound.absent() && value.absent()) return next();
@@ -86,9 +90,8 @@ bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, c
   if (slot < static_cast<int>(pattern.watch.size())) {
     for (const int w : pattern.watch[slot]) {
       const PatWhere& where = pattern.where[w];
-      const bool all = std::all_of(where.needs.begin(), where.needs.end(), [&](int s) {
-        return frame.state[s] != Frame::kUnbound;
-      });
+      const bool all = std::all_of(where.needs.begin(), where.needs.end(),
+                                   [&](int s) { return frame.state[s] != Frame::kUnbound; });
       if (all && !Holds(*where.expr, frame)) {
         good = false;
         break;
@@ -106,8 +109,8 @@ void MatchRun::ResetLets(Frame& frame) {
   for (const auto& [slot, let] : frame.scope->lets) frame.Unbind(slot);
 }
 
-bool MatchRun::BindAbsent(const Pattern& pattern, const std::vector<int>& slots, size_t i, Frame& frame,
-                const Place& place, Next next) {
+bool MatchRun::BindAbsent(const Pattern& pattern, const std::vector<int>& slots, size_t i,
+                          Frame& frame, const Place& place, Next next) {
   if (i == slots.size()) return next();
   const auto then = [&] { return BindAbsent(pattern, slots, i + 1, frame, place, next); };
   if (frame.state[slots[i]] == Frame::kBound) return then();  // named elsewhere as well
@@ -117,7 +120,8 @@ bool MatchRun::BindAbsent(const Pattern& pattern, const std::vector<int>& slots,
 bool MatchRun::Holds(const Expr& condition, Frame& frame) {
   const Val truth = in_.Truth(in_.Eval(condition, frame));
   if (const bool* b = truth.get_if<bool>()) {
-    return *b || (in_.trace_ != nullptr && Fail(condition.place, NodeId(), fmt::format("`{}` is false", Print(condition))));
+    return *b || (in_.trace_ != nullptr &&
+                  Fail(condition.place, NodeId(), fmt::format("`{}` is false", Print(condition))));
   }
   if (truth.is<Unknown>()) in_.unknown_ = truth.why();
   return in_.trace_ != nullptr &&
@@ -184,9 +188,10 @@ Val Interpreter::ChooseCase(const std::vector<CompiledCase>& cases, Frame* aroun
       if (condition.get<bool>()) take();
     } else {
       unknown_.clear();
-      const bool possible = std::all_of(c.pattern.rest.begin(), c.pattern.rest.end(), [&](const PlanStep& s) {
-        return frame.state[s.slot] != Frame::kBound || frame.slots[s.slot].is<ValueId>();
-      });
+      const bool possible =
+          std::all_of(c.pattern.rest.begin(), c.pattern.rest.end(), [&](const PlanStep& s) {
+            return frame.state[s.slot] != Frame::kBound || frame.slots[s.slot].is<ValueId>();
+          });
       if (possible && run.Early(c.pattern, frame)) {
         run.Rest(c.pattern, 0, frame, [&] {
           for (const PatWhere& w : c.pattern.where) {

@@ -153,7 +153,8 @@ Result<AttrValue> Interpreter::ToAttribute(const Val& val, AttrKind kind) {
   if (const auto* body = val.get_if<BodyRef>()) return AttrValue(body->body);
   if (const auto* dtype = val.get_if<DType>()) return AttrValue(static_cast<int64_t>(*dtype));
   if (val.is<std::string>()) {
-    if (kind == AttrKind::kStrings) return AttrValue(std::vector<std::string>{val.get<std::string>()});
+    if (kind == AttrKind::kStrings)
+      return AttrValue(std::vector<std::string>{val.get<std::string>()});
     if (kind != AttrKind::kString && kind != AttrKind::kUndefined) return Misfit(val, "number");
     return AttrValue(val.get<std::string>());
   }
@@ -174,9 +175,12 @@ Result<AttrValue> Interpreter::ToAttribute(const Val& val, AttrKind kind) {
   const Tensor& t = n->t;
   if (kind == AttrKind::kUndefined) {  // whatever it looks like
     const bool floats = IsFloat(t.dtype());
-    if (!n->weak && t.dtype() != DType::kInt64 && t.dtype() != DType::kFloat) kind = AttrKind::kTensor;
-    else if (t.rank() == 0) kind = floats ? AttrKind::kFloat : AttrKind::kInt;
-    else kind = floats ? AttrKind::kFloats : AttrKind::kInts;
+    if (!n->weak && t.dtype() != DType::kInt64 && t.dtype() != DType::kFloat)
+      kind = AttrKind::kTensor;
+    else if (t.rank() == 0)
+      kind = floats ? AttrKind::kFloat : AttrKind::kInt;
+    else
+      kind = floats ? AttrKind::kFloats : AttrKind::kInts;
   }
   if (kind == AttrKind::kTensor) {
     if (n->weak && t.dtype() == DType::kDouble) {
@@ -186,7 +190,8 @@ Result<AttrValue> Interpreter::ToAttribute(const Val& val, AttrKind kind) {
     return AttrValue(t);
   }
   const bool integral = kind == AttrKind::kInt || kind == AttrKind::kInts;
-  if (!integral && kind != AttrKind::kFloat && kind != AttrKind::kFloats) return Misfit(forced, "such");
+  if (!integral && kind != AttrKind::kFloat && kind != AttrKind::kFloats)
+    return Misfit(forced, "such");
   if (kind == AttrKind::kInt || kind == AttrKind::kFloat) {
     if (t.size() != 1) return Misfit(forced, "scalar");
   } else if (t.rank() > 1) {
@@ -243,7 +248,8 @@ std::string Interpreter::UnifyWeak(const Signature* signature, std::vector<Num>&
       // A fixed type, or the only float (integer) type the variable allows.
       const TypeVar& allowed = signature->types[var];
       const DType own = inputs[i].t.dtype();
-      if (!allowed.Allows(own) && allowed.Allows(DType::kFloat) && IsFloat(own)) wanted = DType::kFloat;
+      if (!allowed.Allows(own) && allowed.Allows(DType::kFloat) && IsFloat(own))
+        wanted = DType::kFloat;
       if (!allowed.Allows(own) && allowed.Allows(DType::kInt64)) wanted = DType::kInt64;
       if (!allowed.Allows(own) && wanted == DType::kUndefined && allowed.Allows(DType::kFloat)) {
         wanted = DType::kFloat;
@@ -307,8 +313,10 @@ Val Interpreter::EvalOperator(const Expr& call, Frame& frame) {
     const Val value = a.value ? Eval(*a.value, frame) : Lookup(a.name, frame);
     if (value.stops()) return value;
     if (value.absent()) continue;
-    const FormalAttribute* formal = signature == nullptr ? nullptr : signature->FindAttribute(a.name);
-    Result<AttrValue> attr = ToAttribute(value, formal == nullptr ? AttrKind::kUndefined : formal->kind);
+    const FormalAttribute* formal =
+        signature == nullptr ? nullptr : signature->FindAttribute(a.name);
+    Result<AttrValue> attr =
+        ToAttribute(value, formal == nullptr ? AttrKind::kUndefined : formal->kind);
     if (!attr.ok()) return Failure{attr.status().diagnostics()[0].message};
     attributes.Set(a.name, *std::move(attr));
   }
@@ -354,7 +362,8 @@ Frame Interpreter::SignatureFrame(const Signature& signature, SignatureExprs& ex
   frame.body = graph_.body_of(node);
   for (size_t i = 0; i < signature.inputs.size(); ++i) {
     const bool given = i < graph_.num_inputs(node) && graph_.input(node, i).valid();
-    frame.Bind(exprs.scope.Find(signature.inputs[i].name), given ? Val(graph_.input(node, i)) : Val());
+    frame.Bind(exprs.scope.Find(signature.inputs[i].name),
+               given ? Val(graph_.input(node, i)) : Val());
   }
   for (const FormalAttribute& a : signature.attributes) {
     Val value;
@@ -369,7 +378,8 @@ Frame Interpreter::SignatureFrame(const Signature& signature, SignatureExprs& ex
   return frame;
 }
 
-std::optional<std::vector<TypeInfo>> Interpreter::StatedTypes(NodeId node, const Signature& signature) {
+std::optional<std::vector<TypeInfo>> Interpreter::StatedTypes(NodeId node,
+                                                              const Signature& signature) {
   SignatureExprs& exprs = ExprsOf(signature);
   Frame frame = SignatureFrame(signature, exprs, node, true);
   std::vector<TypeInfo> types(graph_.num_outputs(node));
@@ -389,9 +399,9 @@ std::optional<std::vector<TypeInfo>> Interpreter::StatedTypes(NodeId node, const
           const auto* n = d.get_if<Num>();
           const Result<std::vector<int64_t>> size =
               n != nullptr ? ToInt64s(n->t) : Result<std::vector<int64_t>>(std::vector<int64_t>());
-          types[i].dims.push_back(s != nullptr                              ? s->dim
+          types[i].dims.push_back(s != nullptr                                     ? s->dim
                                   : n != nullptr && size.ok() && size->size() == 1 ? Dim((*size)[0])
-                                                                            : Dim());
+                                                                                   : Dim());
         }
       } else if (const auto* n = shape.get_if<Num>(); n != nullptr && n->t.rank() == 1) {
         const Result<std::vector<int64_t>> sizes = ToInt64s(n->t);

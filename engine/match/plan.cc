@@ -99,9 +99,7 @@ class PatternCompiler {
     }
     for (const Ref& ref : expr.refs) {
       switch (ref.kind) {
-        case Ref::Kind::kDefinition:
-          call->definition = rules_.FindDefinition(ref.name);
-          break;
+        case Ref::Kind::kDefinition: call->definition = rules_.FindDefinition(ref.name); break;
         case Ref::Kind::kSet: {
           const OpSet* set = rules_.FindSet(ref.name);
           if (set == nullptr) break;
@@ -164,7 +162,8 @@ std::vector<int> OutSlots(const PatStmt& stmt) {
   return slots;
 }
 
-// Slots of values in argument positions, at any depth (attributes and labels are no way to reach it).
+// Slots of values in argument positions, at any depth (attributes and labels are no way to reach
+// it).
 void ArgSlots(const PatArg& arg, std::vector<int>& slots) {
   if (arg.repeated) return;  // lists are no single value to walk from
   if (arg.kind == PatArg::Kind::kName) slots.push_back(arg.slot);
@@ -269,7 +268,8 @@ void AddLets(Scope& scope, const std::vector<Let>& lets) {
   }
 }
 
-CompiledCase CompileCase(const RuleSet& rules, const Case& c, const std::vector<std::string>& given) {
+CompiledCase CompileCase(const RuleSet& rules, const Case& c,
+                         const std::vector<std::string>& given) {
   CompiledCase out;
   out.source = &c;
   for (const std::string& name : given) out.scope.Add(name);

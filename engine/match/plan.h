@@ -1,8 +1,8 @@
 // Plan: a pattern made ready for the search: names resolved to slots, operator heads to tests,
 // statements put in an order in which each one is reached from values already bound.
 //
-// External interface: CompileRule, CompileCase. A plan belongs to one run on one graph (it caches which
-// of the graph's operators a head accepts) and refers to the rule set, which must outlive it.
+// External interface: CompileRule, CompileCase. A plan belongs to one run on one graph (it caches
+// which of the graph's operators a head accepts) and refers to the rule set, which must outlive it.
 #pragma once
 
 #include <map>
@@ -18,10 +18,11 @@ namespace qrewrite {
 
 // The names of one rule or one case of a definition.
 struct Scope {
-  std::vector<std::string> names;               // slot -> name
+  std::vector<std::string> names;  // slot -> name
   std::map<std::string, int, std::less<>> slots;
   std::map<int, std::pair<const Let*, int>> lets;  // slot -> its let, position in the let's names
-  std::map<std::string, std::vector<const OpSet*>, std::less<>> label_sets;  // label -> sets of its head
+  std::map<std::string, std::vector<const OpSet*>, std::less<>>
+      label_sets;  // label -> sets of its head
 
   int Find(std::string_view name) const {
     const auto it = slots.find(name);
@@ -72,11 +73,11 @@ struct PatCall {
   const Expr* expr = nullptr;
   const Definition* definition = nullptr;  // `$name(...)`; else an operator
   OpTest ops;
-  int label = -1;                          // slot
+  int label = -1;  // slot
   Quantifier quantifier = Quantifier::kOne;
   std::vector<PatAttr> attrs;
-  bool has_rest = false;                   // `**name` or `**_`
-  int rest = -1;                           // slot of `**name`
+  bool has_rest = false;  // `**name` or `**_`
+  int rest = -1;          // slot of `**name`
   std::vector<PatArg> args;
 };
 
@@ -88,7 +89,7 @@ struct PatOut {
 
 struct PatStmt {
   std::vector<PatOut> outs;
-  PatArg value;          // kAny with expr == null: the statement only names its output
+  PatArg value;  // kAny with expr == null: the statement only names its output
   const Stmt* stmt = nullptr;
 };
 
@@ -100,7 +101,7 @@ struct PatWhere {
 // How the search reaches a statement.
 struct PlanStep {
   int stmt = 0;
-  bool down = false;     // by walking uses of `slot`; else from the producer of `slot`
+  bool down = false;  // by walking uses of `slot`; else from the producer of `slot`
   int slot = -1;
 };
 
@@ -121,7 +122,7 @@ struct CompiledRule {
   int index = 0;
   Scope scope;
   Pattern pattern;
-  std::vector<int> redefined;          // statements whose outputs the rule redefines
+  std::vector<int> redefined;  // statements whose outputs the rule redefines
   std::vector<CompiledCase> cases;
 };
 
@@ -130,7 +131,7 @@ struct CompiledCase {
   const Case* source = nullptr;
   Scope scope;
   bool has_match = false;
-  Pattern pattern;                     // if has_match; else only `where` is used
+  Pattern pattern;  // if has_match; else only `where` is used
   std::vector<CompiledCase> cases;
 };
 

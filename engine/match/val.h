@@ -1,8 +1,8 @@
 // Val: what a name of a rule is bound to and what an expression evaluates to.
 //
 // Three values: besides true and false a condition may be Unknown, with the fact that was missing.
-// Absent is no unknown: an optional input that is not there is a value like others. Failure is "no match,
-// for this reason": fail(), an integer overflow, a cast that does not fit.
+// Absent is no unknown: an optional input that is not there is a value like others. Failure is "no
+// match, for this reason": fail(), an integer overflow, a cast that does not fit.
 #pragma once
 
 #include <memory>
@@ -28,8 +28,8 @@ struct Failure {
   std::string why;
 };
 
-// Num (engine/fold/arith.h) is a number or tensor. A weak one (a literal, a numeric attribute) takes
-// the type of its partner.
+// Num (engine/fold/arith.h) is a number or tensor. A weak one (a literal, a numeric attribute)
+// takes the type of its partner.
 
 // A matched node and the output through which the match named it.
 struct LabelRef {
@@ -63,14 +63,15 @@ using List = std::shared_ptr<const std::vector<Val>>;
 
 class Val {
  public:
-  using Variant = std::variant<Absent, Unknown, Failure, bool, Num, std::string, DType, ValueId,
-                               LabelRef, ChainRef, AttrRest, BodyRef, SymbolSize, OpName,
-                               const OpSet*, List>;
+  using Variant =
+      std::variant<Absent, Unknown, Failure, bool, Num, std::string, DType, ValueId, LabelRef,
+                   ChainRef, AttrRest, BodyRef, SymbolSize, OpName, const OpSet*, List>;
 
   Val() = default;  // absent
   template <class T>
-    requires(!std::is_same_v<std::remove_cvref_t<T>, Val> && std::is_constructible_v<Variant, T>)
-  Val(T&& value) : v_(std::forward<T>(value)) {}  // NOLINT(google-explicit-constructor)
+  requires(!std::is_same_v<std::remove_cvref_t<T>, Val> && std::is_constructible_v<Variant, T>)
+      Val(T&& value)
+      : v_(std::forward<T>(value)) {}  // NOLINT(google-explicit-constructor)
 
   static Val Int(int64_t value) { return Num{Tensor::Int64Scalar(value), true}; }
   static Val Float(double value) { return Num{Tensor::DoubleScalar(value), true}; }
@@ -80,11 +81,17 @@ class Val {
   }
 
   template <class T>
-  bool is() const { return std::holds_alternative<T>(v_); }
+  bool is() const {
+    return std::holds_alternative<T>(v_);
+  }
   template <class T>
-  const T& get() const { return std::get<T>(v_); }
+  const T& get() const {
+    return std::get<T>(v_);
+  }
   template <class T>
-  const T* get_if() const { return std::get_if<T>(&v_); }
+  const T* get_if() const {
+    return std::get_if<T>(&v_);
+  }
 
   bool absent() const { return is<Absent>(); }
   // Unknown and Failure stop a computation; they travel through it unchanged.

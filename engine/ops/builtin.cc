@@ -14,9 +14,9 @@ namespace {
 
 // Each text holds whole lines.
 constexpr std::string_view kTables[] = {
+#include "engine/ops/signatures_microsoft.inc"
 #include "engine/ops/signatures_onnx.inc"
 #include "engine/ops/signatures_onnx_ml.inc"
-#include "engine/ops/signatures_microsoft.inc"
 };
 constexpr std::string_view kOverlay =
 #include "engine/ops/overlay.inc"

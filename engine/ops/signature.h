@@ -25,8 +25,8 @@ enum class Arity : uint8_t { kRequired, kOptional, kVariadic };
 struct FormalValue {
   std::string name;
   Arity arity = Arity::kRequired;
-  bool homogeneous = true;   // variadic: all of one type
-  int type_var = -1;         // index into Signature::types
+  bool homogeneous = true;  // variadic: all of one type
+  int type_var = -1;        // index into Signature::types
   // Facts of an output as expressions over the inputs and attributes; empty: not stated. Those of
   // rule files are in the rule language; a dtype_expr of the built-in tables is read by
   // engine/ops/dtypes.h.
@@ -38,7 +38,7 @@ struct FormalAttribute {
   std::string name;
   AttrKind kind = AttrKind::kUndefined;
   bool required = false;
-  AttrValue default_value;        // monostate: none
+  AttrValue default_value;  // monostate: none
   // An expression of the rule language over the formal names of inputs and other attributes, e.g.
   // "Range(rank(data) - 1, -1, -1)"; it fails where there is no default (pads under auto_pad).
   std::string computed_default;
@@ -49,29 +49,29 @@ enum TypeContainer : uint8_t { kSequence = 1, kOptionalType = 2, kMap = 4, kSpar
 
 // A type variable or a fixed type: which element types it allows.
 struct TypeVar {
-  std::string name;            // "T"; of a fixed type the type itself: "int64"
-  uint64_t dtypes = 0;         // bit DType: tensor(dtype) is allowed
-  bool only_tensors = true;    // false: also sequences, maps, optionals or sparse tensors
-  uint8_t containers = 0;      // which of these: bits of TypeContainer
+  std::string name;          // "T"; of a fixed type the type itself: "int64"
+  uint64_t dtypes = 0;       // bit DType: tensor(dtype) is allowed
+  bool only_tensors = true;  // false: also sequences, maps, optionals or sparse tensors
+  uint8_t containers = 0;    // which of these: bits of TypeContainer
 
   bool Allows(DType dtype) const { return (dtypes >> static_cast<int>(dtype)) & 1; }
 };
 
 struct Signature {
   OpName op;
-  int since = 1;               // 0: of a domain without versions, also if it is not imported
+  int since = 1;  // 0: of a domain without versions, also if it is not imported
   bool deprecated = false;
-  bool deterministic = true;   // false: random operators
-  bool commutative = false;    // the first two inputs may be swapped if the node has exactly two
+  bool deterministic = true;  // false: random operators
+  bool commutative = false;   // the first two inputs may be swapped if the node has exactly two
   bool has_subgraphs = false;
   std::vector<FormalValue> inputs, outputs;
   int min_inputs = 0, max_inputs = 0, min_outputs = 0, max_outputs = 0;  // max: INT_MAX if variadic
-  std::vector<FormalAttribute> attributes;  // sorted by name
+  std::vector<FormalAttribute> attributes;                               // sorted by name
   std::vector<TypeVar> types;
   bool from_rule_file = false;
 
   const FormalAttribute* FindAttribute(std::string_view name) const;  // null if there is none
-  int InputIndex(std::string_view name) const;   // -1 if there is none
+  int InputIndex(std::string_view name) const;                        // -1 if there is none
   int OutputIndex(std::string_view name) const;
 };
 

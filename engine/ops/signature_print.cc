@@ -27,7 +27,7 @@ std::string Literal(int64_t value) { return fmt::format("{}", value); }
 std::string Literal(const std::string& value) { return Quoted(value); }
 
 template <class T>
-  requires requires(const T& value) { Literal(value); }
+requires requires(const T& value) { Literal(value); }
 std::string Literal(const std::vector<T>& values) {
   std::string text = "[";
   for (const T& value : values) {

@@ -11,9 +11,9 @@ namespace qrewrite {
 
 // Indexed by AttrKind.
 inline constexpr std::array<std::string_view, 15> kAttrKindNames = {
-    "undefined", "float",   "int",    "string",        "tensor",         "graph",      "floats",
-    "ints",      "strings", "tensors", "graphs",       "sparse_tensor",  "sparse_tensors",
-    "type_proto", "type_protos"};
+    "undefined",      "float",      "int",        "string",  "tensor", "graph",
+    "floats",         "ints",       "strings",    "tensors", "graphs", "sparse_tensor",
+    "sparse_tensors", "type_proto", "type_protos"};
 
 // In the order of the bits of TypeContainer.
 inline constexpr std::array<std::string_view, 4> kContainerNames = {"seq", "optional", "map",

@@ -159,8 +159,7 @@ Val Emitter::Value(const Expr& expr, Frame& frame) {
       std::vector<Val> results = Call(expr, frame, {true});
       return results.empty() ? Val() : results[0];
     }
-    case Expr::Kind::kGroup:
-      return Value(*expr.args[0].value, frame);
+    case Expr::Kind::kGroup: return Value(*expr.args[0].value, frame);
     case Expr::Kind::kBinary:
       if (expr.binary == BinaryOp::kCoalesce) {
         const Val left = Value(*expr.items[0], frame);
@@ -183,9 +182,8 @@ std::vector<Val> Emitter::Call(const Expr& expr, Frame& frame, const std::vector
     const Val head = IsFunction(expr) ? in_.Lookup(name, frame) : Val();
     if (const auto* body = head.get_if<BodyRef>()) return Inline(body->body, expr, frame);
     if (const auto* chain = head.get_if<ChainRef>()) return Rebuild(*chain, expr, frame);
-    const bool arrow = std::any_of(expr.args.begin(), expr.args.end(), [](const Arg& a) {
-      return a.label_kind == Arg::Label::kArrow;
-    });
+    const bool arrow = std::any_of(expr.args.begin(), expr.args.end(),
+                                   [](const Arg& a) { return a.label_kind == Arg::Label::kArrow; });
     if (const auto* label = head.get_if<LabelRef>(); label != nullptr && arrow) {
       std::vector<Val> outputs = Copy(label->node, expr, frame);
       // One output is asked for: the one that the match named.
@@ -209,10 +207,9 @@ std::vector<Val> Emitter::Template(const Expr& expr, Frame& frame, size_t output
   }
   if (++depth_ > kMaxDepth) return Fail("templates call each other too deeply", outputs);
   std::vector<Val> results;
-  const Val found = in_.ChooseCase(d->cases, nullptr, args, body_,
-                                   [&](const CompiledCase& c, Frame& inner) {
-                                     results = TemplateCase(*d, c, inner);
-                                   });
+  const Val found = in_.ChooseCase(
+      d->cases, nullptr, args, body_,
+      [&](const CompiledCase& c, Frame& inner) { results = TemplateCase(*d, c, inner); });
   --depth_;
   if (found.stops()) return Fail(found.why(), outputs);
   if (!found.get<bool>()) {
@@ -242,10 +239,9 @@ std::vector<Val> Emitter::TemplateCase(const CompiledDefinition& d, const Compil
     return out;
   }
   std::vector<Val> results;
-  const Val found = in_.ChooseCase(c.cases, &frame, {}, body_,
-                                   [&](const CompiledCase& nested, Frame& inner) {
-                                     results = TemplateCase(d, nested, inner);
-                                   });
+  const Val found = in_.ChooseCase(
+      c.cases, &frame, {}, body_,
+      [&](const CompiledCase& nested, Frame& inner) { results = TemplateCase(d, nested, inner); });
   if (found.stops()) return Fail(found.why(), outputs);
   if (!found.get<bool>()) return Fail("no case applies", outputs);
   return results;
@@ -317,7 +313,8 @@ bool Emitter::Arguments(const Expr& expr, Frame& frame, const Signature* signatu
   return true;
 }
 
-bool Emitter::Operands(const Head& head, const std::vector<Val>& args, std::vector<ValueId>& inputs) {
+bool Emitter::Operands(const Head& head, const std::vector<Val>& args,
+                       std::vector<ValueId>& inputs) {
   std::vector<Num> numbers(args.size());
   inputs.assign(args.size(), ValueId());
   for (size_t i = 0; i < args.size(); ++i) {
@@ -333,14 +330,16 @@ bool Emitter::Operands(const Head& head, const std::vector<Val>& args, std::vect
     const Val forced = in_.Force(args[i]);
     const auto* n = forced.get_if<Num>();
     if (n == nullptr) {
-      Fail(forced.stops() ? forced.why()
-                          : fmt::format("{} cannot be an input of {}", Describe(forced), head.op.text()));
+      Fail(forced.stops()
+               ? forced.why()
+               : fmt::format("{} cannot be an input of {}", Describe(forced), head.op.text()));
       return false;
     }
     numbers[i] = *n;
   }
   const std::string why = in_.UnifyWeak(head.signature, numbers, [&](size_t j) {
-    return j < inputs.size() && inputs[j].valid() ? in_.facts().dtype(inputs[j]) : DType::kUndefined;
+    return j < inputs.size() && inputs[j].valid() ? in_.facts().dtype(inputs[j])
+                                                  : DType::kUndefined;
   });
   if (!why.empty()) {
     Fail(why);

@@ -1,7 +1,7 @@
 // Emitter: builds the nodes that a replacement describes, beside the graph that is there.
 //
-// New nodes read existing values; nothing reads them until the rewriter commits them. Until then they
-// can be taken back (Graph::Undo), so a replacement that fails half-way leaves no trace. Facts
+// New nodes read existing values; nothing reads them until the rewriter commits them. Until then
+// they can be taken back (Graph::Undo), so a replacement that fails half-way leaves no trace. Facts
 // of new values are available at once: definitions look at them like at any others.
 #pragma once
 
@@ -20,8 +20,8 @@ namespace qrewrite {
 class Emitter {
  public:
   struct Options {
-    bool share = true;            // an equal node of the body is used again
-    bool check_types = true;      // element types must be allowed by the signature
+    bool share = true;        // an equal node of the body is used again
+    bool check_types = true;  // element types must be allowed by the signature
   };
 
   Emitter(Graph& graph, Interpreter& interpreter, NodeIndex& nodes, ConstantPool& constants)
@@ -30,8 +30,8 @@ class Emitter {
   // Starts a replacement whose nodes go into `body` and serve `base` (for names).
   void Begin(BodyId body, const Options& options, ValueId base);
 
-  // Emits statements; afterwards Find gives what their outputs are. `wanted` are the outputs
-  // that must be computed; the others are when something asks for them. On failure reason() says why.
+  // Emits statements; afterwards Find gives what their outputs are. `wanted` are the outputs that
+  // must be computed; the others are when something asks for them. On failure reason() says why.
   bool Emit(const BodyText& text, Frame& frame, const std::vector<std::string>& wanted,
             std::map<std::string, Val>& results);
   // `=> x` of a rule's case: one value.
@@ -59,7 +59,8 @@ class Emitter {
   std::vector<Val> Rebuild(const ChainRef& chain, const Expr& expr, Frame& frame);
   std::vector<Val> Inline(BodyId body, const Expr& expr, Frame& frame);
   std::vector<Val> Repeated(const Arg& arg, Frame& frame);
-  bool Arguments(const Expr& expr, Frame& frame, const Signature* signature, std::vector<Val>& args);
+  bool Arguments(const Expr& expr, Frame& frame, const Signature* signature,
+                 std::vector<Val>& args);
   bool Attrs(const Expr& expr, Frame& frame, const Head& head, Attributes& attributes);
   bool Rest(const AttrRest& rest, const Head& head, Attributes& attributes);
   bool Fits(const Head& head, std::string_view name, const AttrValue& value, bool& keep);

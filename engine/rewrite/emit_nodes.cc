@@ -17,7 +17,8 @@ const Signature* Emitter::SignatureFor(const OpName& op) const {
   return in_.rules().signatures.Find(op.domain, op.name, OpsetFor(op));
 }
 
-std::vector<Val> Emitter::Operator(const Expr& expr, Frame& frame, const std::vector<bool>& present) {
+std::vector<Val> Emitter::Operator(const Expr& expr, Frame& frame,
+                                   const std::vector<bool>& present) {
   std::string why;
   const std::optional<OpName> op = in_.HeadOperator(expr, frame, &why);
   if (!op) return Fail(why, present.size());
@@ -33,7 +34,10 @@ std::vector<Val> Emitter::Operator(const Expr& expr, Frame& frame, const std::ve
   if (head.signature != nullptr) {
     // A call without a required input is absent itself.
     for (size_t i = 0; i < static_cast<size_t>(head.signature->min_inputs); ++i) {
-      if (i >= args.size() || (args[i].absent() && head.signature->inputs[std::min(i, head.signature->inputs.size() - 1)].arity != Arity::kOptional)) {
+      if (i >= args.size() ||
+          (args[i].absent() &&
+           head.signature->inputs[std::min(i, head.signature->inputs.size() - 1)].arity !=
+               Arity::kOptional)) {
         return std::vector<Val>(present.size());
       }
     }
@@ -87,8 +91,8 @@ bool Emitter::Attrs(const Expr& expr, Frame& frame, const Head& head, Attributes
   return true;
 }
 
-// Whether the operator has the attribute. One that it lacks is dropped if it says nothing: if another
-// version of the operator has it and it is at that default.
+// Whether the operator has the attribute. One that it lacks is dropped if it says nothing: if
+// another version of the operator has it and it is at that default.
 bool Emitter::Fits(const Head& head, std::string_view name, const AttrValue& value, bool& keep) {
   keep = true;
   if (head.signature == nullptr || head.signature->FindAttribute(name) != nullptr) return true;
@@ -103,14 +107,16 @@ bool Emitter::Fits(const Head& head, std::string_view name, const AttrValue& val
 }
 
 // `**a`: attributes carry their meaning. What the emitted operator lacks is dropped if it has its
-// default at the source; a default of the source that the emitted operator does not share is written.
+// default at the source; a default of the source that the emitted operator does not share is
+// written.
 bool Emitter::Rest(const AttrRest& rest, const Head& head, Attributes& attributes) {
   const auto mentioned = [&](std::string_view name) {
     return std::find(rest.mentioned.begin(), rest.mentioned.end(), name) != rest.mentioned.end();
   };
   for (const Attribute& a : graph_.attributes(rest.node)) {
     if (mentioned(a.name)) continue;
-    if (std::holds_alternative<BodyId>(a.value) || std::holds_alternative<std::vector<BodyId>>(a.value)) {
+    if (std::holds_alternative<BodyId>(a.value) ||
+        std::holds_alternative<std::vector<BodyId>>(a.value)) {
       return Fail("an attribute that is a graph cannot be passed on"), false;
     }
     if (head.signature == nullptr || head.signature->FindAttribute(a.name) != nullptr) {
@@ -123,7 +129,8 @@ bool Emitter::Rest(const AttrRest& rest, const Head& head, Attributes& attribute
   if (source == nullptr || head.signature == nullptr) return true;
   for (const FormalAttribute& formal : source->attributes) {
     const bool literal = !std::holds_alternative<std::monostate>(formal.default_value);
-    if (!literal || mentioned(formal.name) || graph_.attributes(rest.node).Find(formal.name)) continue;
+    if (!literal || mentioned(formal.name) || graph_.attributes(rest.node).Find(formal.name))
+      continue;
     const FormalAttribute* other = head.signature->FindAttribute(formal.name);
     if (other != nullptr && !Equal(other->default_value, formal.default_value)) {
       attributes.Set(formal.name, formal.default_value);
@@ -135,7 +142,8 @@ bool Emitter::Rest(const AttrRest& rest, const Head& head, Attributes& attribute
 // --- nodes
 
 bool Emitter::CheckTypes(const Head& head, const std::vector<ValueId>& inputs) {
-  if (!options_.check_types || head.signature == nullptr || head.signature->inputs.empty()) return true;
+  if (!options_.check_types || head.signature == nullptr || head.signature->inputs.empty())
+    return true;
   std::map<int, DType> bound;  // type variable -> what the inputs so far say
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].valid()) continue;
@@ -152,8 +160,8 @@ bool Emitter::CheckTypes(const Head& head, const std::vector<ValueId>& inputs) {
     if (formal.arity == Arity::kVariadic && !formal.homogeneous) continue;
     const auto [other, first] = bound.try_emplace(formal.type_var, dtype);
     if (!first && other->second != dtype) {
-      Fail(fmt::format("input {} of {} is {} beside {}", formal.name, head.op.text(), Info(dtype).name,
-                       Info(other->second).name));
+      Fail(fmt::format("input {} of {} is {} beside {}", formal.name, head.op.text(),
+                       Info(dtype).name, Info(other->second).name));
       return false;
     }
   }
@@ -221,14 +229,16 @@ std::vector<Val> Emitter::Copy(NodeId node, const Expr& expr, Frame& frame) {
   if (head.signature == nullptr && in_.rules().signatures.Newest(op.domain, op.name) != nullptr) {
     return Fail(fmt::format("{} does not exist at this opset", op.text()));
   }
-  if (graph_.HasSubgraphs(node)) return Fail(fmt::format("{} has subgraphs: no copy of it", op.text()));
+  if (graph_.HasSubgraphs(node))
+    return Fail(fmt::format("{} has subgraphs: no copy of it", op.text()));
   Attributes attributes = graph_.attributes(node);
   Attributes overrides;
   std::vector<ValueId> inputs;
   if (!Attrs(expr, frame, head, overrides) || !Operands(head, args, inputs)) return Fail(reason_);
   for (const Attribute& a : overrides) attributes.Set(a.name, a.value);
   std::vector<bool> present;
-  for (size_t i = 0; i < graph_.num_outputs(node); ++i) present.push_back(graph_.output(node, i).valid());
+  for (size_t i = 0; i < graph_.num_outputs(node); ++i)
+    present.push_back(graph_.output(node, i).valid());
   return Add(head, inputs, std::move(attributes), present);
 }
 
@@ -242,7 +252,8 @@ std::vector<Val> Emitter::Rebuild(const ChainRef& chain, const Expr& expr, Frame
     if (at.stops()) return Fail(at.why());
     const NodeId node = chain.nodes[i];
     const OpName op = graph_.op_name(graph_.op(node));
-    if (graph_.HasSubgraphs(node)) return Fail(fmt::format("{} has subgraphs: no copy of it", op.text()));
+    if (graph_.HasSubgraphs(node))
+      return Fail(fmt::format("{} has subgraphs: no copy of it", op.text()));
     const Head head{op, SignatureFor(op)};
     std::vector<Val> args = {at};
     for (size_t k = 1; k < graph_.num_inputs(node); ++k) {
@@ -255,7 +266,8 @@ std::vector<Val> Emitter::Rebuild(const ChainRef& chain, const Expr& expr, Frame
     for (size_t k = 0; k < graph_.num_outputs(node); ++k) {
       present.push_back(graph_.output(node, k).valid());
     }
-    const ValueId next = i + 1 < chain.nodes.size() ? graph_.input(chain.nodes[i + 1], 0) : chain.end;
+    const ValueId next =
+        i + 1 < chain.nodes.size() ? graph_.input(chain.nodes[i + 1], 0) : chain.end;
     const std::vector<Val> outputs = Add(head, inputs, graph_.attributes(node), present);
     at = outputs[graph_.output_index(next)];
   }
@@ -318,12 +330,14 @@ void Emitter::CopyNodes(BodyId from, BodyId to, std::map<ValueId, ValueId>& valu
     for (const Attribute& a : graph_.attributes(n)) {
       attributes.Set(a.name, CopyAttribute(a.value, to, values));
     }
-    const NodeId copy = graph_.AddNode(to, graph_.op(n), inputs, outputs, std::move(attributes), "");
+    const NodeId copy =
+        graph_.AddNode(to, graph_.op(n), inputs, outputs, std::move(attributes), "");
     nodes_.Add(copy);
   }
 }
 
-AttrValue Emitter::CopyAttribute(const AttrValue& value, BodyId to, std::map<ValueId, ValueId>& values) {
+AttrValue Emitter::CopyAttribute(const AttrValue& value, BodyId to,
+                                 std::map<ValueId, ValueId>& values) {
   const auto copy = [&](BodyId source) {
     const BodyId body = graph_.AddBody(BodyKind::kSubgraph, to);
     const std::vector<ValueId> inputs = graph_.body(source).inputs;

@@ -34,7 +34,8 @@ NodeId NodeIndex::Find(BodyId body, OpId op, std::span<const ValueId> inputs,
   std::vector<NodeId>& same = it->second;
   std::erase_if(same, [&](NodeId n) { return n.index >= graph_.num_nodes() || !graph_.alive(n); });
   for (const NodeId n : same) {
-    if (graph_.body_of(n) != body || graph_.op(n) != op || graph_.num_outputs(n) < outputs) continue;
+    if (graph_.body_of(n) != body || graph_.op(n) != op || graph_.num_outputs(n) < outputs)
+      continue;
     if (!graph_.IsUpgraded(n)) continue;  // it may mean something else
     bool equal = graph_.num_inputs(n) >= inputs.size();
     for (size_t i = 0; i < graph_.num_inputs(n) && equal; ++i) {

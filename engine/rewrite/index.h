@@ -1,5 +1,5 @@
-// NodeIndex and ConstantPool: finding what is there already, so that equal nodes and equal constants
-// exist once.
+// NodeIndex and ConstantPool: finding what is there already, so that equal nodes and equal
+// constants exist once.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ class NodeIndex {
  public:
   explicit NodeIndex(const Graph& graph) : graph_(graph) {}
 
-  // A live node of `body` with this operator, inputs and attributes and at least `outputs` outputs; the
-  // earliest created one. Invalid if there is none.
+  // A live node of `body` with this operator, inputs and attributes and at least `outputs` outputs;
+  // the earliest created one. Invalid if there is none.
   NodeId Find(BodyId body, OpId op, std::span<const ValueId> inputs, const Attributes& attributes,
               size_t outputs);
-  void Add(NodeId n);           // a new node, or one whose inputs changed
+  void Add(NodeId n);  // a new node, or one whose inputs changed
   void Clear() { built_ = false, nodes_.clear(); }
 
  private:

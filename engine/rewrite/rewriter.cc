@@ -68,24 +68,23 @@ bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firi
     }
   }
   if (base_.valid()) body = graph_.body_of(base_);
-  emitter_.Begin(body,
-                 {.share = rule.rule->share,
-                  .check_types = in_.rules().check_types},
-                 base_);
+  emitter_.Begin(body, {.share = rule.rule->share, .check_types = in_.rules().check_types}, base_);
   bool good = false;
   if (rule.rule->replace) {
     good = Replace(rule, *rule.rule->replace, frame, redefinitions);
   } else {
     const std::function<bool(const CompiledCase&, Frame&)> outcome = [&](const CompiledCase& c,
                                                                          Frame& f) {
-      if (c.source->outcome.replace) return Replace(rule, *c.source->outcome.replace, f, redefinitions);
+      if (c.source->outcome.replace)
+        return Replace(rule, *c.source->outcome.replace, f, redefinitions);
       bool inner = false;
       in_.ChooseCase(c.cases, &f, {}, f.body,
                      [&](const CompiledCase& nested, Frame& g) { inner = outcome(nested, g); });
       return inner;
     };
-    const Val found = in_.ChooseCase(rule.cases, &frame, {}, frame.body,
-                                     [&](const CompiledCase& c, Frame& f) { good = outcome(c, f); });
+    const Val found =
+        in_.ChooseCase(rule.cases, &frame, {}, frame.body,
+                       [&](const CompiledCase& c, Frame& f) { good = outcome(c, f); });
     if (found.stops()) Reject(found.why());
   }
   good = good && Retypes(rule, frame, retypes) && Records(rule, frame) &&
@@ -116,7 +115,8 @@ bool Rewriter::AddRedefinition(const Val& old_value, const Val& new_value, const
   const Val forced = in_.Force(new_value);
   const auto* n = forced.get_if<Num>();
   if (n == nullptr) {
-    return Reject(forced.stops() ? forced.why() : fmt::format("`{}` would become {}", name, Describe(forced)));
+    return Reject(forced.stops() ? forced.why()
+                                 : fmt::format("`{}` would become {}", name, Describe(forced)));
   }
   Val typed = forced;
   if (n->weak) {  // a literal takes the type of the value it replaces
@@ -167,7 +167,8 @@ bool Rewriter::Retypes(const CompiledRule& rule, Frame& frame,
     const auto* v = value.get_if<ValueId>();
     const Val dtype = in_.Eval(*expr, frame);
     if (v == nullptr || !dtype.is<DType>()) {
-      return Reject(dtype.stops() ? dtype.why() : fmt::format("retype of `{}`: no element type", name));
+      return Reject(dtype.stops() ? dtype.why()
+                                  : fmt::format("retype of `{}`: no element type", name));
     }
     if (!graph_.IsInput(*v) && !graph_.IsOutput(*v)) {
       return Reject(fmt::format("retype: `{}` is neither input nor output of the graph", name));
@@ -210,13 +211,13 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
       return Reject("the redefined outputs lie in different bodies");
     }
     if (!graph_.Encloses(graph_.body_of(r.by), graph_.body_of(r.value))) {
-      return Reject(fmt::format("`{}` is not visible where `{}` is", graph_.name(r.by), graph_.name(r.value)));
+      return Reject(fmt::format("`{}` is not visible where `{}` is", graph_.name(r.by),
+                                graph_.name(r.value)));
     }
   }
   if (all_same && retypes.empty()) return Reject("the result would equal what was there");
-  const bool read = std::any_of(redefinitions.begin(), redefinitions.end(), [&](const Redefinition& r) {
-    return in_.CountUses(r.value) > 0;
-  });
+  const bool read = std::any_of(redefinitions.begin(), redefinitions.end(),
+                                [&](const Redefinition& r) { return in_.CountUses(r.value) > 0; });
   if (!read && retypes.empty()) return Reject("nothing reads what it redefines");
   for (const Redefinition& r : redefinitions) {
     if (r.value == r.by) continue;
@@ -233,9 +234,9 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
     }
   }
   // Only a rule that walked down, or that redefines several nodes, can make a cycle.
-  const bool risky = rule.redefined.size() > 1 ||
-                     std::any_of(rule.pattern.rest.begin(), rule.pattern.rest.end(),
-                                 [](const PlanStep& s) { return s.down; });
+  const bool risky =
+      rule.redefined.size() > 1 || std::any_of(rule.pattern.rest.begin(), rule.pattern.rest.end(),
+                                               [](const PlanStep& s) { return s.down; });
   if (risky && MakesCycle(redefinitions)) return Reject("it would make a cycle");
   return true;
 }
@@ -263,7 +264,8 @@ bool Rewriter::MakesCycle(const std::vector<Redefinition>& redefinitions) {
   for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) {
     for (size_t i = 0; i < graph_.num_inputs(NodeId(n)); ++i) {
       const ValueId v = graph_.input(NodeId(n), i);
-      if (!v.valid() || !graph_.producer(v).valid() || graph_.producer(v).index >= mark_.nodes) continue;
+      if (!v.valid() || !graph_.producer(v).valid() || graph_.producer(v).index >= mark_.nodes)
+        continue;
       const NodeId in_body = graph_.AncestorIn(body, graph_.producer(v));
       if (in_body.valid()) taps.push_back(in_body);
     }
@@ -311,7 +313,8 @@ void Rewriter::CommitOne(const Redefinition& r, Firing& firing) {
     firing.redefined.push_back(r.by);
     return;
   }
-  if (const Tensor* tensor = graph_.constant(r.by); tensor != nullptr && !graph_.Overridable(r.by)) {
+  if (const Tensor* tensor = graph_.constant(r.by);
+      tensor != nullptr && !graph_.Overridable(r.by)) {
     const Tensor copy = *tensor;
     graph_.DropProducer(r.value);
     graph_.SetConstant(r.value, copy);
@@ -319,15 +322,16 @@ void Rewriter::CommitOne(const Redefinition& r, Firing& firing) {
     return;
   }
   const ValueId out = graph_.AddValue(graph_.body_of(r.value), "");
-  const NodeId identity = graph_.AddNode(graph_.body_of(r.value), graph_.InternOp("", "Identity"),
-                                         std::vector<ValueId>{r.by}, std::vector<ValueId>{out}, {}, "");
+  const NodeId identity =
+      graph_.AddNode(graph_.body_of(r.value), graph_.InternOp("", "Identity"),
+                     std::vector<ValueId>{r.by}, std::vector<ValueId>{out}, {}, "");
   graph_.SetProducer(r.value, identity, 0);
   nodes_.Add(identity);
   firing.redefined.push_back(r.value);
 }
 
-// New nodes may read what is redefined (`y = Relu(n(x -> x))`): they go on reading the former value, which
-// gets an id of its own. Invalid if there are none.
+// New nodes may read what is redefined (`y = Relu(n(x -> x))`): they go on reading the former
+// value, which gets an id of its own. Invalid if there are none.
 ValueId Rewriter::KeepForNewNodes(ValueId v) {
   if (!graph_.producer(v).valid()) return {};
   std::vector<User> readers;
@@ -419,7 +423,8 @@ void Rewriter::RemoveDead(std::vector<NodeId> nodes, std::vector<ValueId>* relea
         for (const NodeId m : graph_.body(b).nodes) {
           if (graph_.alive(m)) inside.push_back(m);
         }
-        for (size_t i = 0; i < graph_.body(b).outputs.size(); ++i) inputs.push_back(graph_.output(b, i));
+        for (size_t i = 0; i < graph_.body(b).outputs.size(); ++i)
+          inputs.push_back(graph_.output(b, i));
       }
     }
     graph_.RemoveNode(n);

@@ -1,6 +1,6 @@
-// Rewriter: applies one rule at one node. A match yields new nodes and redefinitions (the patch), which are
-// checked as a whole and then committed; if anything is wrong the graph is as it was before and
-// the search goes on with the next match.
+// Rewriter: applies one rule at one node. A match yields new nodes and redefinitions (the patch),
+// which are checked as a whole and then committed; if anything is wrong the graph is as it was
+// before and the search goes on with the next match.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,8 @@
 
 namespace qrewrite {
 
-// A row that a rule recorded; rows are sorted by the position of `of` in the interface of the graph.
+// A row that a rule recorded; rows are sorted by the position of `of` in the interface of the
+// graph.
 struct RecordRow {
   std::string table;
   ValueId of;
@@ -24,11 +25,12 @@ struct RecordRow {
 // What one firing did.
 struct Firing {
   bool fired = false;
-  bool changed = false;             // false: a `refuse` or `warn` without a replacement
-  NodeId node;                      // where the rule's anchor matched (may be removed by now)
-  std::vector<NodeId> created;      // in topological order, live ones only
-  std::vector<ValueId> redefined;   // values with another producer, and values that took over readers
-  std::vector<ValueId> released;    // values that lost readers to the removal of dead nodes
+  bool changed = false;         // false: a `refuse` or `warn` without a replacement
+  NodeId node;                  // where the rule's anchor matched (may be removed by now)
+  std::vector<NodeId> created;  // in topological order, live ones only
+  std::vector<ValueId>
+      redefined;                  // values with another producer, and values that took over readers
+  std::vector<ValueId> released;  // values that lost readers to the removal of dead nodes
   std::string rejected;  // not fired: what was wrong with the last match's replacement, or ""
 };
 
@@ -37,7 +39,7 @@ class Rewriter {
   Rewriter(Graph& graph, Interpreter& interpreter);
 
   struct Options {
-    bool dry_run = false;           // every match is taken back; the trace says how far it went
+    bool dry_run = false;  // every match is taken back; the trace says how far it went
   };
   void set_options(const Options& options) { options_ = options; }
 
@@ -48,11 +50,14 @@ class Rewriter {
   // Why the rule does not fire at `anchor`: how far the search went. The graph stays as it is.
   MatchTrace Explain(const CompiledRule& rule, NodeId anchor);
 
-  // Removes `nodes` that nothing reads, and what nothing reads then; constants too. Values that lost
-  // readers but live on are added to `released`.
+  // Removes `nodes` that nothing reads, and what nothing reads then; constants too. Values that
+  // lost readers but live on are added to `released`.
   void RemoveDead(std::vector<NodeId> nodes, std::vector<ValueId>* released = nullptr);
 
   const std::vector<RecordRow>& records() const { return records_; }
+  void AddRecords(const std::vector<RecordRow>& rows) {  // of a rule set that this one used
+    records_.insert(records_.end(), rows.begin(), rows.end());
+  }
   NodeIndex& node_index() { return nodes_; }
   ConstantPool& constant_pool() { return constants_; }
 

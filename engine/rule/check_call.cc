@@ -238,8 +238,8 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
   if (owner.fact && (info.name == "uses" || info.name == "is_output" || info.name == "count")) {
     sink_
         .Error(call.place, code::kLooksDown,
-               fmt::format("`{}` looks at the whole graph, but a fact looks upwards only ({})", info.name,
-                           owner.text))
+               fmt::format("`{}` looks at the whole graph, but a fact looks upwards only ({})",
+                           info.name, owner.text))
         .hint = "ask in the `where` of the rules that use it";
   }
   for (size_t i = 0; i < call.args.size(); ++i) {

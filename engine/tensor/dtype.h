@@ -1,4 +1,5 @@
-// DType: the element types of ONNX tensors, with ONNX's own numbers, and the one table of their facts.
+// DType: the element types of ONNX tensors, with ONNX's own numbers, and the one table of their
+// facts.
 #pragma once
 
 #include <cstdint>

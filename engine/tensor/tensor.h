@@ -7,8 +7,8 @@
 //           written, so memory stays near the largest tensor.
 // Element layout is ONNX raw_data: little endian, row-major, sub-byte types packed low part first.
 //
-// A large tensor has an identity (`key`) that says how it was made: two lazy tensors with equal keys
-// hold equal bytes.
+// A large tensor has an identity (`key`) that says how it was made: two lazy tensors with equal
+// keys hold equal bytes.
 #pragma once
 
 #include <cstddef>
@@ -68,8 +68,8 @@ class Tensor {
   // is not remembered: who needs it twice keeps it). Errors: what the computation reports.
   Result<Tensor> Materialize() const;
 
-  // Typed access to byte-sized and wider elements. REQUIRES: a materialized tensor, sizeof(T) * 8 ==
-  // Info(dtype()).bits. bool is uint8_t, float16 and bfloat16 are uint16_t.
+  // Typed access to byte-sized and wider elements. REQUIRES: a materialized tensor, sizeof(T) * 8
+  // == Info(dtype()).bits. bool is uint8_t, float16 and bfloat16 are uint16_t.
   template <class T>
   std::span<const T> as() const {
     QR_CHECK(Info(dtype()).bits == static_cast<int>(sizeof(T) * 8));
@@ -88,11 +88,12 @@ class Tensor {
                      std::span<const std::byte> bytes);
   static Tensor Own(DType dtype, Dims dims, std::vector<std::byte> bytes);
   static Tensor Strings(Dims dims, std::vector<std::string> strings);
-  // `key` must say how the content is computed: operator, attributes, keys of the inputs. `steps` is
-  // the number of lazy computations that this one runs, itself included.
+  // `key` must say how the content is computed: operator, attributes, keys of the inputs. `steps`
+  // is the number of lazy computations that this one runs, itself included.
   static Tensor Lazy(DType dtype, Dims dims, uint64_t key, Compute compute, int64_t steps = 1);
 
-  // A tensor of host values. REQUIRES: sizeof(T) * 8 == Info(dtype).bits, values.size() == Count(dims).
+  // A tensor of host values. REQUIRES: sizeof(T) * 8 == Info(dtype).bits, values.size() ==
+  // Count(dims).
   template <class T>
   static Tensor Of(DType dtype, Dims dims, std::span<const T> values) {
     QR_CHECK(Info(dtype).bits == static_cast<int>(sizeof(T) * 8));
@@ -141,7 +142,8 @@ void UnpackBits(std::span<const std::byte> packed, int bits, std::span<uint8_t> 
 void PackBits(std::span<const uint8_t> values, int bits, std::span<std::byte> out);
 
 // Encoding. `FromDoubles` rounds to nearest even; integers must be exact and in range, floats that
-// overflow become infinite (NaN for kinds without infinity). Errors name the value that does not fit.
+// overflow become infinite (NaN for kinds without infinity). Errors name the value that does not
+// fit.
 Result<Tensor> FromDoubles(DType dtype, Dims dims, std::span<const double> values);
 Result<Tensor> FromInt64s(DType dtype, Dims dims, std::span<const int64_t> values);
 

@@ -50,9 +50,9 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
   Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
-    if (status_.ok()) std::abort();  // a Result without a value needs a reason
+    if (status_.ok()) std::abort();                     // a Result without a value needs a reason
   }
 
   bool ok() const { return value_.has_value(); }
@@ -72,11 +72,11 @@ class [[nodiscard]] Result {
 
 }  // namespace qrewrite
 
-#define QR_RETURN_IF_ERROR(expr)                                      \
-  do {                                                                \
-    if (::qrewrite::Status qr_status_ = (expr); !qr_status_.ok()) {   \
-      return qr_status_;                                              \
-    }                                                                 \
+#define QR_RETURN_IF_ERROR(expr)                                    \
+  do {                                                              \
+    if (::qrewrite::Status qr_status_ = (expr); !qr_status_.ok()) { \
+      return qr_status_;                                            \
+    }                                                               \
   } while (false)
 
 #define QR_CONCAT_INNER(a, b) a##b

@@ -5,16 +5,16 @@
 #include <string>
 
 #include "engine/driver/driver.h"
+#include "engine/expr/parser.h"
 #include "engine/graph/verify.h"
 #include "engine/onnx_io/inference.h"
 #include "engine/rule/loader.h"
 #include "engine/text/graph_text.h"
-#include "engine/expr/parser.h"
 
 namespace qrewrite::testing {
 
 struct Ran {
-  std::string graph;    // the result as text, or the error
+  std::string graph;  // the result as text, or the error
   RunReport report;
   bool ok = false;
 };

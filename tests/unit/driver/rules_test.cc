@@ -24,8 +24,10 @@ const Row kRows[] = {
      "x: float[2]\nt = Relu(x)\ny = Neg(t)\nz = Exp(t)",
      "x: float[2]\ny = Abs(x)\nt = Relu(x)\nz = Exp(t)\n"},
     {"commutative operators match in both orders",
-     "rules: [{name: r, match: 'y = Add(Relu(a), b)', where: 'uses(b) == 1', replace: 'y = Sub(a, b)'}]",
-     "a: float[2]\nb: float[2]\nt = Relu(a)\ny = Add(b, t)", "a: float[2]\nb: float[2]\ny = Sub(a, b)\n"},
+     "rules: [{name: r, match: 'y = Add(Relu(a), b)', where: 'uses(b) == 1', replace: 'y = Sub(a, "
+     "b)'}]",
+     "a: float[2]\nb: float[2]\nt = Relu(a)\ny = Add(b, t)",
+     "a: float[2]\nb: float[2]\ny = Sub(a, b)\n"},
     {"operators that are not commutative do not",
      "rules: [{name: r, match: 'y = Sub(Relu(a), b)', replace: 'y = Add(a, b)'}]",
      "a: float[2]\nb: float[2]\nt = Relu(a)\ny = Sub(b, t)", ""},
@@ -36,13 +38,15 @@ const Row kRows[] = {
      "rules: [{name: r, match: 'y = LeakyRelu(x)', replace: 'y = Relu(x)'}]",
      "x: float[2]\ny = LeakyRelu<alpha=0.01>(x)", "x: float[2]\ny = Relu(x)\n"},
     {"computed defaults count as well",
-     "rules: [{name: r, match: 'y = Transpose<perm=p>(x)', where: 'p == [1, 0]', replace: 'y = Relu(x)'}]",
+     "rules: [{name: r, match: 'y = Transpose<perm=p>(x)', where: 'p == [1, 0]', replace: 'y = "
+     "Relu(x)'}]",
      "x: float[2, 2]\ny = Transpose(x)", "x: float[2, 2]\ny = Relu(x)\n"},
     {"an input that is not mentioned must be absent",
      "rules: [{name: r, match: 'y = Clip(x, lo)', replace: 'y = Max(x, lo)'}]",
      "x: float[2]\ny = Clip(x, 0.0, 6.0)", ""},
     {"optional inputs are absent alike at the end and in the middle",
-     "rules: [{name: r, match: 'y = Clip(x, lo?, hi)', where: 'not present(lo)', replace: 'y = Min(x, hi)'}]",
+     "rules: [{name: r, match: 'y = Clip(x, lo?, hi)', where: 'not present(lo)', replace: 'y = "
+     "Min(x, hi)'}]",
      "x: float[2]\ny = Clip(x, absent, 6.0)", "x: float[2]\ny = Min(x, 6.0)\n"},
     {"a literal matches whatever the shape",
      "rules: [{name: r, match: 'y = Mul(x, 0.5)', replace: 'y = Relu(x)'}]",
@@ -54,11 +58,14 @@ const Row kRows[] = {
      "rules: [{name: r, match: 'y = Div(x, 1.4142135)', replace: 'y = Relu(x)'}]",
      "x: float[2]\ny = Div(x, 1.4142137)", ""},
     {"variadic inputs bind a list and go on as one",
-     "rules: [{name: r, match: 'y = Sum(xs...)', replace: 'y = Concat<axis=0>(Relu(xs)...)'}]\ntypes: unchecked",
+     "rules: [{name: r, match: 'y = Sum(xs...)', replace: 'y = "
+     "Concat<axis=0>(Relu(xs)...)'}]\ntypes: unchecked",
      "a: float[2]\nb: float\ny = Sum(a, b)",
-     "a: float[2]\nb: float\ny_Relu = Relu(a)\ny_Relu_1 = Relu(b)\ny = Concat<axis=0>(y_Relu, y_Relu_1)\n"},
+     "a: float[2]\nb: float\ny_Relu = Relu(a)\ny_Relu_1 = Relu(b)\ny = Concat<axis=0>(y_Relu, "
+     "y_Relu_1)\n"},
     {"any one output",
-     "rules: [{name: r, match: \"_..., t, _... = n:Split<**_>(x, _...)\\ny = Neg(t)\", replace: 'y = n(x -> Abs(x))'}]",
+     "rules: [{name: r, match: \"_..., t, _... = n:Split<**_>(x, _...)\\ny = Neg(t)\", replace: 'y "
+     "= n(x -> Abs(x))'}]",
      "x: float[4]\na, b = Split<num_outputs=2>(x)\ny = Neg(b)\nz = Exp(a)",
      "x: float[4]\ny_Abs = Abs(x)\ny_Split, y = Split<num_outputs=2>(y_Abs)\n"
      "a, b = Split<num_outputs=2>(x)\nz = Exp(a)\nreturn y, z\n"},
@@ -75,12 +82,14 @@ const Row kRows[] = {
      "rules: [{name: r, match: 'y = Relu(x)', where: 'rank(x) != 3', replace: 'y = Abs(x)'}]",
      "x: float\ny = Relu(x)", ""},
     {"a result equal to what was there is no match",
-     "rules: [{name: r, match: 'y = n:Relu(x)', replace: 'y = n<>(x)'}]", "x: float[2]\ny = Relu(x)", ""},
+     "rules: [{name: r, match: 'y = n:Relu(x)', replace: 'y = n<>(x)'}]",
+     "x: float[2]\ny = Relu(x)", ""},
     {"a graph output keeps its name",
      "rules: [{name: r, match: 'y = Identity(x)', replace: 'y = x'}]",
      "x: float[2]\nt = Relu(x)\ny = Identity(t)", "x: float[2]\ny = Relu(x)\n"},
     {"between an input and an output an Identity stays",
-     "rules: [{name: r, match: 'y = Identity(x)', replace: 'y = x'}]", "x: float[2]\ny = Identity(x)", ""},
+     "rules: [{name: r, match: 'y = Identity(x)', replace: 'y = x'}]",
+     "x: float[2]\ny = Identity(x)", ""},
     {"the type of a value that is read does not change",
      "rules: [{name: r, match: 'y = Relu(x)', replace: 'y = Cast<to=INT8>(x)'}]",
      "x: float[2]\ny = Relu(x)", ""},
@@ -95,11 +104,13 @@ const Row kRows[] = {
      "rules: [{name: r, match: 'y = Relu(x)', replace: 'y = Add(x, i64([1, 2]))'}]",
      "x: float[2]\ny = Relu(x)", ""},
     {"several roots become one",
-     "rules: [{name: r, match: \"y = Relu(x)\\nz = Neg(x)\", replace: \"t = Abs(x)\\ny = Exp(t)\\nz = Log(t)\"}]",
+     "rules: [{name: r, match: \"y = Relu(x)\\nz = Neg(x)\", replace: \"t = Abs(x)\\ny = "
+     "Exp(t)\\nz = Log(t)\"}]",
      "x: float[2]\nz = Neg(x)\ny = Relu(x)",
      "x: float[2]\ny_Abs = Abs(x)\nz = Log(y_Abs)\ny = Exp(y_Abs)\n"},
     {"several roots that depend on each other make no cycle",
-     "rules: [{name: r, match: \"y = Add(x, a)\\nz = Mul(x, b)\", replace: \"s, t = foo.Two(x, a, b)\\ny = Abs(s)\\nz = Neg(t)\"}]",
+     "rules: [{name: r, match: \"y = Add(x, a)\\nz = Mul(x, b)\", replace: \"s, t = foo.Two(x, a, "
+     "b)\\ny = Abs(s)\\nz = Neg(t)\"}]",
      "x: float[2]\na: float[2]\ny = Add(x, a)\nz = Mul(x, y)", ""},
 };
 
@@ -130,8 +141,9 @@ TEST_CASE("An endless rewrite is an error that names its rules") {
 }
 
 TEST_CASE("A growing rewrite is an error too") {
-  const Ran ran = RunRules("rules: [{name: grow, match: 'y = Relu(x)', replace: 'y = Relu(Neg(x))'}]",
-                           "x: float[2]\ny = Relu(x)");
+  const Ran ran =
+      RunRules("rules: [{name: grow, match: 'y = Relu(x)', replace: 'y = Relu(Neg(x))'}]",
+               "x: float[2]\ny = Relu(x)");
   CHECK_FALSE(ran.ok);
   CHECK(ran.graph.find("`grow`") != std::string::npos);
 }
@@ -145,7 +157,8 @@ TEST_CASE("refuse names every node and the nearest rule, warn lets the model thr
   CHECK_FALSE(refused.ok);
   CHECK(refused.graph.find("output `t`") != std::string::npos);
   CHECK(refused.graph.find("output `y`") != std::string::npos);
-  CHECK(refused.graph.find("rule `fix` came nearest: `rank(x) == 3` is false") != std::string::npos);
+  CHECK(refused.graph.find("rule `fix` came nearest: `rank(x) == 3` is false") !=
+        std::string::npos);
   const Ran warned = RunRules("rules: [{name: left, match: y = Relu(x), warn: careful}]", given);
   CHECK(warned.ok);
   CHECK(warned.report.warnings.size() == 2);
@@ -156,8 +169,10 @@ TEST_CASE("The order of nodes in the file does not matter") {
   const char* rules =
       "rules:\n  - {name: a, match: 'y = Add(Relu(x), z)', replace: 'y = Sub(x, z)'}\n"
       "  - {name: b, match: 'y = Mul(Sub(x, z), z)', replace: 'y = Abs(x)'}";
-  const Ran one = RunRules(rules, "x: float[2]\nz: float[2]\nr = Relu(x)\ns = Add(z, r)\ny = Mul(z, s)");
-  const Ran two = RunRules(rules, "x: float[2]\nz: float[2]\ny = Mul(z, s)\ns = Add(z, r)\nr = Relu(x)");
+  const Ran one =
+      RunRules(rules, "x: float[2]\nz: float[2]\nr = Relu(x)\ns = Add(z, r)\ny = Mul(z, s)");
+  const Ran two =
+      RunRules(rules, "x: float[2]\nz: float[2]\ny = Mul(z, s)\ns = Add(z, r)\nr = Relu(x)");
   CHECK(one.graph == two.graph);
   CHECK(one.graph == "x: float[2]\nz: float[2]\ny = Abs(x)\n");
 }

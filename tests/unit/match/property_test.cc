@@ -1,5 +1,5 @@
-// The matcher against a naive one, written straight from the meaning of the language: all choices, no
-// order, no plan. On random graphs both must find the same set of matches.
+// The matcher against a naive one, written straight from the meaning of the language: all choices,
+// no order, no plan. On random graphs both must find the same set of matches.
 #include <map>
 #include <random>
 #include <set>
@@ -101,8 +101,10 @@ class Random {
       const std::string& b = values[Below(static_cast<int>(values.size()))];
       const std::string name = "v" + std::to_string(k);
       const int op = Below(4);
-      text += name + " = " + (op < 2 ? std::string(op ? "Neg(" : "Relu(") + a + ")"
-                                     : std::string(op == 2 ? "Add(" : "Sub(") + a + ", " + b + ")") + "\n";
+      text += name + " = " +
+              (op < 2 ? std::string(op ? "Neg(" : "Relu(") + a + ")"
+                      : std::string(op == 2 ? "Add(" : "Sub(") + a + ", " + b + ")") +
+              "\n";
       values.push_back(name);
     }
     return text;
@@ -115,22 +117,27 @@ class Random {
   }
   std::string Call(int depth, bool quantified) {
     switch (Below(5)) {
-      case 0: return std::string("Relu") + (quantified ? "*" : "") + "(" + Argument(depth - 1) + ")";
-      case 1: return std::string("Neg|Relu") + (quantified && optional_ ? "?" : "") + "(" + Argument(depth - 1) + ")";
+      case 0:
+        return std::string("Relu") + (quantified ? "*" : "") + "(" + Argument(depth - 1) + ")";
+      case 1:
+        return std::string("Neg|Relu") + (quantified && optional_ ? "?" : "") + "(" +
+               Argument(depth - 1) + ")";
       case 2: return "Sub(" + Argument(depth - 1) + ", " + Argument(depth - 1) + ")";
-      case 3: return std::string("Add") + (quantified && optional_ ? "?" : "") + "(" + Argument(depth - 1) + ", " +
-                     Argument(depth - 1) + ")";
+      case 3:
+        return std::string("Add") + (quantified && optional_ ? "?" : "") + "(" +
+               Argument(depth - 1) + ", " + Argument(depth - 1) + ")";
       default: return "Add|Sub(" + Argument(depth - 1) + ", " + Argument(depth - 1) + ")";
     }
   }
-  // One statement, or two that share a value: upwards (`a = ...`) or downwards (`z = ...(.. a ..)`).
-  // Two statements have no optional steps: a skipped step could be all that connects them.
+  // One statement, or two that share a value: upwards (`a = ...`) or downwards (`z = ...(.. a
+  // ..)`). Two statements have no optional steps: a skipped step could be all that connects them.
   std::string PatternText() {
     const bool one = Below(2) == 0;
     optional_ = one;
     const std::string first = "y = " + Call(3, false);
     if (one) return first;
-    return Below(2) == 0 ? first + "\n" + Name() + " = " + Call(1, false) : first + "\nz = " + Call(2, false);
+    return Below(2) == 0 ? first + "\n" + Name() + " = " + Call(1, false)
+                         : first + "\nz = " + Call(2, false);
   }
 
  private:

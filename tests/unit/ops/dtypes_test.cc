@@ -55,17 +55,15 @@ void Check(const std::vector<Case>& cases) {
   }
 }
 
-Attributes Int(const char* name, DType dtype) {
-  return {{name, static_cast<int64_t>(dtype)}};
-}
+Attributes Int(const char* name, DType dtype) { return {{name, static_cast<int64_t>(dtype)}}; }
 
 TEST_CASE("InferOutputDTypes: type variables") {
   Check({
       {"", "Relu", 13, {kFloat16}, {}, {kFloat16}},
       {"", "Relu", 13, {kUndefined}, {}, {kUndefined}},
       {"", "Add", 13, {kUndefined, kInt64}, {}, {kInt64}},
-      {"", "Add", 13, {kFloat, kInt64}, {}, {kUndefined}},   // contradiction
-      {"", "Shape", 13, {kUndefined}, {}, {kInt64}},         // the only type
+      {"", "Add", 13, {kFloat, kInt64}, {}, {kUndefined}},  // contradiction
+      {"", "Shape", 13, {kUndefined}, {}, {kInt64}},        // the only type
       {"", "Equal", 13, {kFloat, kFloat}, {}, {kBool}},
       {"", "Where", 13, {kBool, kInt8, kInt8}, {}, {kInt8}},
       {"", "CastLike", 15, {kFloat, kInt8}, {}, {kInt8}},

@@ -23,7 +23,7 @@ TEST_CASE("Signatures: the version in force") {
     const char* domain;
     const char* name;
     int opset;
-    const char* inputs;   // of the line that PrintSignature writes; "" if there is no such operator
+    const char* inputs;  // of the line that PrintSignature writes; "" if there is no such operator
     int since;
   };
   const Case cases[] = {
@@ -154,10 +154,14 @@ TEST_CASE("Signatures: arity") {
     int opset, min_inputs, max_inputs, min_outputs, max_outputs;
   };
   const Case cases[] = {
-      {"", "Conv", 11, 2, 3, 1, 1},           {"", "Constant", 13, 0, 0, 1, 1},
-      {"", "Concat", 13, 1, INT_MAX, 1, 1},   {"", "Loop", 11, 2, INT_MAX, 1, INT_MAX},
-      {"", "Loop", 1, 3, INT_MAX, 1, INT_MAX}, {"", "Split", 13, 1, 2, 1, INT_MAX},
-      {"", "Max", 8, 1, INT_MAX, 1, 1},       {"", "LSTM", 14, 3, 8, 0, 3},
+      {"", "Conv", 11, 2, 3, 1, 1},
+      {"", "Constant", 13, 0, 0, 1, 1},
+      {"", "Concat", 13, 1, INT_MAX, 1, 1},
+      {"", "Loop", 11, 2, INT_MAX, 1, INT_MAX},
+      {"", "Loop", 1, 3, INT_MAX, 1, INT_MAX},
+      {"", "Split", 13, 1, 2, 1, INT_MAX},
+      {"", "Max", 8, 1, INT_MAX, 1, 1},
+      {"", "LSTM", 14, 3, 8, 0, 3},
       {"com.microsoft", "QLinearConcat", 1, 3, INT_MAX, 1, 1},
       {"com.microsoft", "QLinearAdd", 1, 7, 8, 1, 1},
   };
@@ -265,8 +269,8 @@ TEST_CASE("Signatures: several threads") {
 
 // Words of the rule language that computed defaults use beside names.
 bool IsLanguageWord(std::string_view word) {
-  constexpr std::string_view kWords[] = {"if",   "else", "in",    "and",  "not", "shape", "rank",
-                                         "len",  "fail", "present", "f32", "Range", "Expand"};
+  constexpr std::string_view kWords[] = {"if",  "else", "in",      "and", "not",   "shape", "rank",
+                                         "len", "fail", "present", "f32", "Range", "Expand"};
   return std::ranges::find(kWords, word) != std::end(kWords);
 }
 
@@ -297,8 +301,8 @@ TEST_CASE("overlay: expressions name what each version has") {
       for (const FormalAttribute& attribute : s->attributes) {
         for (const std::string& name : Names(attribute.computed_default)) {
           CAPTURE(name);
-          const bool known = IsLanguageWord(name) || s->InputIndex(name) >= 0 ||
-                             s->FindAttribute(name) != nullptr;
+          const bool known =
+              IsLanguageWord(name) || s->InputIndex(name) >= 0 || s->FindAttribute(name) != nullptr;
           CHECK(known);
           ++defaults;
         }
