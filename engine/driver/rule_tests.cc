@@ -49,7 +49,8 @@ class TestRun {
       return fmt::format("the run failed:\n{}\n  given:\n{}", result.status().message(),
                          Indented(given_));
     }
-    return test_.unchanged ? CompareUnchanged() : CompareExpected();
+    if (!test_.warning.empty()) return CompareWarning(result->report);
+    return test_.unchanged ? CompareUnchanged(result->report) : CompareExpected();
   }
 
  private:
@@ -75,7 +76,19 @@ class TestRun {
     return fmt::format("an error with `{}` was expected, not\n{}\n", test_.error, message);
   }
 
-  std::string CompareUnchanged() {
+  std::string CompareWarning(const RunReport& report) {
+    for (const Finding& finding : report.warnings) {
+      if (finding.text.find(test_.warning) != std::string::npos) return "";
+    }
+    return fmt::format("a warning with `{}` was expected; there were {} warnings\n  given:\n{}",
+                       test_.warning, report.warnings.size(), Indented(given_));
+  }
+
+  std::string CompareUnchanged(const RunReport& report) {
+    // A rule that only warns changes nothing when it fires either.
+    if (rule_ != nullptr && rule_->warn && !report.warnings.empty()) {
+      return fmt::format("no warning was expected\n  given:\n{}", Indented(given_));
+    }
     if (!graph_.changed()) return "";
     // An opset upgrade raises the import and may leave every node as it is.
     if (graph_.opset() != test_.opset && Show(graph_) == given_) return "";

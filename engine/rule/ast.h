@@ -93,6 +93,7 @@ struct RuleTest {
   bool unchanged = false;
   std::optional<BodyText> expect;
   std::string error;  // `expect: {error: "text"}`: the run fails with this in its message
+  std::string warning;  // `expect: {warning: "text"}`: the run succeeds with this in a warning
   std::map<std::string, Literal> set;    // parameters
   std::map<std::string, int64_t> opset;  // default {"": 21}
   std::vector<std::string> rules;        // empty: the rule the test stands in, alone

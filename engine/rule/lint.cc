@@ -168,9 +168,9 @@ class Linter {
   }
 
   void LintTests(const Rule& rule) {
-    const bool only_warns = rule.warn && !rule.replace;
-    if (only_warns) return;  // a warning cannot be expected in a test
+    const bool only_warns = rule.warn && !rule.replace && rule.cases.empty();
     const auto fires = [&](const RuleTest& t) {
+      if (only_warns) return !t.warning.empty();
       return rule.refuse ? !t.error.empty() : t.expect.has_value();
     };
     const bool firing = std::any_of(rule.tests.begin(), rule.tests.end(), fires);

@@ -30,6 +30,11 @@ void AstReader::ReadExpectation(const DocNode& node, RuleTest& test, const std::
   if (node.is_map()) {
     const Mapping map(node, FieldKind::kExpectation, "`expect` of " + owner, sink_);
     test.error = Text(map.Get("error"));
+    test.warning = Text(map.Get("warning"));
+    if (test.error.empty() == test.warning.empty()) {
+      sink_.Error(node.place, code::kForm,
+                  fmt::format("`expect` of {} names either an error or a warning", owner));
+    }
   } else if (Text(&node) == "unchanged") {
     test.unchanged = true;
   } else {

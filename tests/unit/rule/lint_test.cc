@@ -74,7 +74,9 @@ TEST_CASE("Lint: rules need tests of both kinds") {
   CHECK(Warnings("rules:\n  - name: r\n    match: y = Relu(x)\n    refuse: not here\n"
                  "    tests: [{name: a, given: \"y = Relu(x)\", expect: {error: here}}]\n") ==
         "4 QR0502 rule `r` has no test in which it does not fire\n");
-  CHECK(Warnings("rules:\n  - name: r\n    match: y = Relu(x)\n    warn: odd\n") == "");
+  CHECK(Warnings("rules:\n  - name: r\n    match: y = Relu(x)\n    warn: odd\n"
+                 "    tests: [{name: a, given: \"y = Relu(x)\", expect: {warning: odd}}]\n") ==
+        "4 QR0502 rule `r` has no test in which it does not fire\n");
 }
 
 TEST_CASE("Lint: cases that are never reached") {
