@@ -206,6 +206,10 @@ Status RuleRun::WriteDefaults(const Phase& phase) {
     if (s == nullptr) continue;
     for (const FormalAttribute& formal : s->attributes) {
       if (graph_.attributes(n).Find(formal.name) != nullptr) continue;
+      if (!phase.attributes.empty() && std::find(phase.attributes.begin(), phase.attributes.end(),
+                                                 formal.name) == phase.attributes.end()) {
+        continue;
+      }
       const Val value = in_.DefaultOf(n, formal);
       if (value.absent() || value.stops()) continue;
       Result<AttrValue> attr = in_.ToAttribute(value, formal.kind);

@@ -142,6 +142,7 @@ struct Phase {
   std::vector<std::string> rules;  // kRules, kToOpset: names in order of trial
   ExprPtr to_opset;
   std::vector<OpPattern> ops;                 // kWriteDefaults; kFold: empty = all
+  std::vector<std::string> attributes;        // kWriteDefaults: empty = all
   std::string rename;                         // character class: "A-Za-z0-9_"
   std::shared_ptr<const struct RuleSet> use;  // kUse: the phases of that rule set
   Place place;

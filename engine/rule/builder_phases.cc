@@ -154,6 +154,12 @@ void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set) {
   for (const char* key : {"fold", "write_defaults"}) {
     if (const DocNode* ops = map.Get(key)) phase.ops = Operators(*ops, set);
   }
+  if (const DocNode* attributes = map.Get("attributes")) {
+    phase.attributes = reader_.Names(attributes);
+    if (phase.kind != PhaseKind::kWriteDefaults) {
+      sink_.Error(attributes->place, code::kExclusive, "`attributes` belongs to `write_defaults`");
+    }
+  }
   for (const char* key : {"freeze_inputs", "write_shapes"}) {
     const DocNode* all = map.Get(key);
     if (all == nullptr || all->text.text == "all") continue;

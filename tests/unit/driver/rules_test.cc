@@ -140,6 +140,16 @@ TEST_CASE("An endless rewrite is an error that names its rules") {
   CHECK(ran.graph.find("`there`") != std::string::npos);
 }
 
+TEST_CASE("Defaults are written, all of them or those that are named") {
+  const char* given =
+      "x: float[1, 1, 4, 4]\nw: float[1, 1, 3, 3]\ny = Conv<pads=[1, 1, 1, 1]>(x, w)";
+  const Ran one = RunRules(
+      "phases: [{name: a, write_defaults: [Conv, MaxPool], attributes: [strides]}]", given);
+  CHECK(one.graph.find("Conv<pads=[1, 1, 1, 1], strides=[1, 1]>(x, w)") != std::string::npos);
+  const Ran all = RunRules("phases: [{name: a, write_defaults: [Conv]}]", given);
+  CHECK(all.graph.find("group=1") != std::string::npos);
+}
+
 TEST_CASE("A growing rewrite is an error too") {
   const Ran ran =
       RunRules("rules: [{name: grow, match: 'y = Relu(x)', replace: 'y = Relu(Neg(x))'}]",

@@ -159,9 +159,10 @@ phases:
   - {name: shapes, write_shapes: all}
   - {name: names, rename: A-Za-z0-9_}
   - {name: inputs, freeze_inputs: all}
+  - {name: one, write_defaults: [Conv], attributes: [strides]}
 )yaml"));
   const std::vector<Phase>& phases = set->phases;
-  REQUIRE(phases.size() == 10);
+  REQUIRE(phases.size() == 11);
   CHECK(phases[9].kind == PhaseKind::kFreezeInputs);
   CHECK(RuleNames(phases[0].rules) == "r");
   CHECK(Print(*phases[0].when) == "opset >= 10 and opset < 20");
@@ -174,6 +175,8 @@ phases:
   CHECK(RuleNames(phases[4].rules) == "r");
   CHECK(phases[5].kind == PhaseKind::kToOpset);
   CHECK(phases[6].kind == PhaseKind::kWriteDefaults);
+  CHECK(phases[6].attributes.empty());
+  CHECK(phases[10].attributes == std::vector<std::string>{"strides"});
   CHECK(phases[7].kind == PhaseKind::kWriteShapes);
   CHECK(phases[8].kind == PhaseKind::kRename);
   CHECK(phases[8].rename == "A-Za-z0-9_");
