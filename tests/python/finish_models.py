@@ -1,0 +1,107 @@
+"""Float models with what `ezkl_finish` rewrites; each is run before and after, at several opsets.
+
+BATCH is a size that is not known. `ezkl` says what EZKL answers to the model as it is: a part of its
+message, or "wrong" for numbers that are. None: it reads the model, or there is no telling.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+import onnx.numpy_helper
+import onnx.parser
+
+
+@dataclass
+class FloatModel:
+    name: str
+    text: str
+    ezkl: str | None
+    opsets: tuple[int, ...] = (11, 13, 17, 18, 21)
+    tolerance: float = 1e-5  # times max(1, max|y|), against ONNX Runtime before
+    half: bool = False       # initializers become float16
+
+
+def tensor(name: str, shape: tuple[int, ...]) -> str:
+    random = np.random.default_rng(list(name.encode()))
+    values = ", ".join(f"{v:.3f}" for v in random.normal(size=shape).ravel())
+    return f"float{list(shape)} {name} = {{{values}}}"
+
+
+MODELS = [
+    FloatModel("strides", f"""g (float[BATCH, 2, 8, 8] x) => (float[BATCH, 4, p, q] y) <{tensor("w", (4, 2, 3, 3))}> {{
+        c = Conv <pads = [1, 1, 1, 1]> (x, w)
+        m = MaxPool <kernel_shape = [2, 2]> (c)
+        y = AveragePool <kernel_shape = [2, 2]> (m) }}""", "missing required params: stride"),
+    FloatModel("same_upper", f"""g (float[BATCH, 2, 8, 8] x) => (float[BATCH, 4, 8, 8] y) <{tensor("w", (4, 2, 3, 3))}> {{
+        y = Conv <auto_pad = "SAME_UPPER"> (x, w) }}""", "missing required params: stride"),
+    FloatModel("transposed", f"""g (float[BATCH, 2, 4, 4] x) => (float[BATCH, 3, p, q] y) <{tensor("w", (2, 3, 3, 3))}> {{
+        y = ConvTranspose <dilations = [2, 1]> (x, w) }}""", "non unit dilations not supported"),
+    FloatModel("dilated", f"""g (float[BATCH, 2, 9, 9] x) => (float[BATCH, 4, p, q] y)
+        <{tensor("w", (4, 1, 3, 3))}, {tensor("b", (4,))}> {{
+        y = Conv <dilations = [2, 3], group = 2, kernel_shape = [3, 3], pads = [2, 1, 2, 3], strides = [1, 2]> (x, w, b)
+        }}""", "non unit dilations not supported"),
+    FloatModel("dilated_1d", f"""g (float[BATCH, 2, 12] x) => (float[BATCH, 3, p] y) <{tensor("w", (3, 2, 2))}> {{
+        y = Conv <dilations = [4], strides = [1], pads = [3, 0]> (x, w) }}""", "non unit dilations not supported"),
+    FloatModel("float_cnn", f"""g (float[BATCH, 1, 9, 9] x) => (float[BATCH, 4, p, q] y)
+        <{tensor("w", (4, 1, 3, 3))}, {tensor("b", (4,))}> {{
+        c = Conv <dilations = [1, 2], pads = [1, 1, 1, 1]> (x, w, b)
+        r = Relu(c)
+        y = MaxPool <kernel_shape = [2, 2]> (r) }}""", "non unit dilations not supported"),
+    FloatModel("reshape", """g (float[1, 6, 8] x) => (float[1, 6, 8] y) <int64[4] s = {0, 0, 2, 4}, int64[3] t = {0, 0, 8}> {
+        a = Reshape(x, s)
+        b = Transpose <perm = [0, 2, 1, 3]> (a)
+        c = Transpose <perm = [0, 2, 1, 3]> (b)
+        y = Reshape(c, t) }""", ""),
+    FloatModel("reshape_batch", """g (float[BATCH, 6, 8] x) => (float[BATCH, 6, 8] y)
+        <int64[4] s = {0, 0, 2, 4}, int64[3] t = {0, -1, 8}> {
+        a = Reshape(x, s)
+        b = Relu(a)
+        y = Reshape(b, t) }""", None),
+    FloatModel("constants", """g (float[2, 4] x) => (float[4, 2] y) {
+        s = Constant <value_ints = [4, 2]> ()
+        a = Reshape(x, s)
+        y = Relu(a) }""", "Translating proto model", opsets=(12, 13, 17, 18, 21)),
+    FloatModel("weight_scale", f"""g (float[BATCH, 5, 6] x) => (float[BATCH, 5, 4] y)
+        <{tensor("w", (6, 4))}, {tensor("s", (4,))}, float h = {{0.25}}> {{
+        a = MatMul(x, w)
+        b = Mul(s, a)
+        v = MatMul(x, w)
+        u = Mul(v, h)
+        y = Add(u, b) }}""", None),
+    FloatModel("gelu", """g (float[BATCH, 6] x) => (float[BATCH, 6] y) {
+        a = Gelu(x)
+        y = Gelu <approximate = "tanh"> (a) }""", "Unimplemented(Gelu)", opsets=(20, 21)),
+    FloatModel("gelu_microsoft", """g (float[BATCH, 6] x) => (float[BATCH, 6] y) {
+        y = com.microsoft.Gelu(x) }""", "Unimplemented(Gelu)"),
+    FloatModel("fused_matmul", f"""g (float[BATCH, 3, 6] x, float[BATCH, 4, 6] z) => (float[BATCH, 3, 5] y)
+        <{tensor("w", (5, 4))}> {{
+        a = com.microsoft.FusedMatMul <alpha = 0.5, transB = 1> (x, z)
+        y = com.microsoft.FusedMatMul <alpha = 2.0, transB = 1> (a, w) }}""", "Unimplemented(FusedMatMul)"),
+    FloatModel("fused_matmul_batches", """g (float[3, 2, 6] x, float[4, 2, 6] z) => (float[2, 3, 4] y) {
+        y = com.microsoft.FusedMatMul <transBatchA = 1, transBatchB = 1, transB = 1> (x, z) }""", "Unimplemented(FusedMatMul)"),
+    FloatModel("fused_conv", f"""g (float[BATCH, 2, 6, 6] x, float[BATCH, 2, 6, 6] z) => (float[BATCH, 2, 6, 6] y)
+        <{tensor("w", (2, 2, 3, 3))}, {tensor("b", (2,))}> {{
+        a = com.microsoft.FusedConv <activation = "Relu", pads = [1, 1, 1, 1]> (x, w, b, z)
+        y = com.microsoft.FusedConv <activation = "Clip", activation_params = [-0.5, 0.75], pads = [1, 1, 1, 1]> (a, w, b)
+        }}""", "Unimplemented(FusedConv)"),
+    FloatModel("fused_gemm", f"""g (float[BATCH, 6] x) => (float[BATCH, 4] y) <{tensor("w", (4, 6))}, {tensor("b", (4,))}> {{
+        y = com.microsoft.FusedGemm <activation = "LeakyRelu", activation_alpha = 0.2, transB = 1, beta = 0.5> (x, w, b)
+        }}""", "Unimplemented(FusedGemm)"),
+    FloatModel("half_gemm", f"""g (float16[BATCH, 6] x) => (float[BATCH, 4] y, float16[BATCH, 4] z)
+        <{tensor("w", (4, 6))}, {tensor("b", (4,))}> {{
+        a = Gemm <transB = 1, alpha = 0.5> (x, w, b)
+        y = Cast <to = 1> (a)
+        z = Gemm <transB = 1, beta = 2.0> (x, w, b) }}""", "Gemm ToTypedTranslator", tolerance=4e-3, half=True),
+]
+
+
+def build(model: FloatModel, opset: int, batch: int | str) -> onnx.ModelProto:
+    head = f'<ir_version: 8, opset_import: ["": {opset}, "com.microsoft": 1]> '
+    made = onnx.parser.parse_model(head + model.text.replace("BATCH", str(batch)))
+    if "com.microsoft" not in model.text:
+        del made.opset_import[1]
+    if model.half:
+        for i, old in enumerate(made.graph.initializer):
+            array = onnx.numpy_helper.to_array(old).astype(np.float16)
+            made.graph.initializer[i].CopyFrom(onnx.numpy_helper.from_array(array, old.name))
+    return made
