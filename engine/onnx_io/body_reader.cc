@@ -98,6 +98,7 @@ Result<BodyId> BodyReader::ReadFunction(std::string_view message) {
   Body& body = graph_.mutable_body(b);
   std::vector<FieldSlice> nodes, value_infos;
   std::vector<std::string_view> inputs, outputs, imports;
+  std::string_view overload;
   WireReader fields(message);
   while (const WireField* f = fields.Next()) {
     if (f->IsBytes(FunctionProto::kNodeFieldNumber)) {
@@ -112,11 +113,13 @@ Result<BodyId> BodyReader::ReadFunction(std::string_view message) {
       source_of(b).others.push_back(f->whole);
       if (f->IsBytes(FunctionProto::kOpsetImportFieldNumber)) imports.push_back(f->bytes);
       if (f->IsBytes(FunctionProto::kNameFieldNumber)) body.function.name = f->bytes;
+      if (f->IsBytes(FunctionProto::kOverloadFieldNumber)) overload = f->bytes;
       if (f->IsBytes(FunctionProto::kDomainFieldNumber)) {
         body.function.domain = CanonicalDomain(f->bytes);
       }
     }
   }
+  if (!overload.empty()) body.function.name = Overloaded(body.function.name, overload);
   body.name = body.function.name;
   const std::string who = fmt::format("function `{}`", Printable(body.function.text()));
   if (!fields.ok()) return Invalid(who + " is damaged");

@@ -36,7 +36,7 @@ class BodyReader {
   };
   // A NodeProto split into its fields.
   struct RawNode {
-    std::string_view name, op_type, domain;
+    std::string_view name, op_type, domain, overload;
     std::vector<std::string_view> inputs, outputs, attributes;
   };
   // A GraphProto split into its fields.
@@ -62,6 +62,8 @@ class BodyReader {
   ValueId Resolve(std::string_view name, Scope& scope);
   void Declare(ValueId value, const TypeInfo& type);
   OpId Op(std::string_view domain, std::string_view op_type);
+  // The operator of an overloaded function, and a note of it for the writer (source.h).
+  std::string Overloaded(std::string_view name, std::string_view overload);
   std::string Describe(const RawNode& raw, size_t index) const;
   BodySource& source_of(BodyId body);
 

@@ -36,6 +36,12 @@ OpId BodyReader::Op(std::string_view domain, std::string_view op_type) {
   return op;
 }
 
+std::string BodyReader::Overloaded(std::string_view name, std::string_view overload) {
+  std::string both = fmt::format("{}:{}", name, overload);
+  source_.overloads[both] = overload;
+  return both;
+}
+
 // Names first, so that nodes may come in any order and inner graphs see later outputs.
 Status BodyReader::DeclareOutputsOf(std::string_view node, Scope& scope) {
   WireReader fields(node);
@@ -56,7 +62,7 @@ Status BodyReader::ReadNodes(const std::vector<FieldSlice>& nodes, Scope& scope)
   }
   RawNode raw;
   for (size_t i = 0; i < nodes.size(); ++i) {
-    raw.name = raw.op_type = raw.domain = {};
+    raw.name = raw.op_type = raw.domain = raw.overload = {};
     raw.inputs.clear();
     raw.outputs.clear();
     raw.attributes.clear();
@@ -74,6 +80,7 @@ Status BodyReader::ReadNode(FieldSlice field, size_t index, ValueId& next_output
     if (f->IsBytes(NodeProto::kNameFieldNumber)) raw.name = f->bytes;
     if (f->IsBytes(NodeProto::kOpTypeFieldNumber)) raw.op_type = f->bytes;
     if (f->IsBytes(NodeProto::kDomainFieldNumber)) raw.domain = f->bytes;
+    if (f->IsBytes(NodeProto::kOverloadFieldNumber)) raw.overload = f->bytes;
     if (f->IsBytes(NodeProto::kAttributeFieldNumber)) raw.attributes.push_back(f->bytes);
   }
   if (raw.op_type.empty()) return Invalid(Describe(raw, index) + " has no operator");
@@ -92,8 +99,11 @@ Status BodyReader::ReadNode(FieldSlice field, size_t index, ValueId& next_output
   Attributes attributes;
   bool external = false;
   QR_RETURN_IF_ERROR(ReadAttributes(raw, index, scope, attributes, external));
-  const NodeId node = graph_.AddNode(scope.body, Op(raw.domain, raw.op_type), inputs, outputs,
-                                     std::move(attributes), std::string(raw.name));
+  const OpId op = raw.overload.empty()
+                      ? Op(raw.domain, raw.op_type)
+                      : graph_.InternOp(raw.domain, Overloaded(raw.op_type, raw.overload));
+  const NodeId node =
+      graph_.AddNode(scope.body, op, inputs, outputs, std::move(attributes), std::string(raw.name));
   for (const BodyId body : graph_.SubgraphsOf(node)) graph_.SetOwner(body, node);
   if (source_.nodes.size() <= node.index) source_.nodes.resize(node.index + size_t{1});
   source_.nodes[node.index] = field;

@@ -107,7 +107,12 @@ Status Planner::PlanNode(NodeId n, int number, Rope& out) {
   const std::string_view original = source_of(n);
   if (original.empty()) {
     const OpName& op = graph_.op_name(graph_.op(n));
-    PutBytes(text, NodeProto::kOpTypeFieldNumber, op.name);
+    const auto overload = source_.overloads.find(op.name);
+    const bool overloaded = overload != source_.overloads.end();
+    PutBytes(
+        text, NodeProto::kOpTypeFieldNumber,
+        overloaded ? op.name.substr(0, op.name.size() - overload->second.size() - 1) : op.name);
+    if (overloaded) PutBytes(text, NodeProto::kOverloadFieldNumber, overload->second);
     if (!op.domain.empty()) PutBytes(text, NodeProto::kDomainFieldNumber, op.domain);
   }
   Rope node(storage_);

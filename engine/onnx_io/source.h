@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
@@ -64,6 +66,9 @@ struct ModelSource {
   std::vector<FieldSlice> nodes;              // by NodeId
   std::vector<BodySource> bodies;             // by BodyId
   std::unordered_set<NodeId> external_nodes;  // with an attribute whose tensor is in a data file
+  // Overloads of functions (IR 10): in the graph `F` of overload `a` is the operator `F:a`, so that
+  // it is not mistaken for another. Graph name -> overload.
+  std::map<std::string, std::string, std::less<>> overloads;
   int64_t ir_version = 0;
   bool has_external = false;
 };

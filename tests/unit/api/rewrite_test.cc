@@ -16,6 +16,52 @@ phases:
   - {name: check, rules: [sigmoid, neg]}
 )yaml";
 
+TEST_CASE("Rewrite: overloads of a function are different operators") {
+  onnx::ModelProto proto = ProtoOf("g (float[2] x) => (float[2] y) { a = l.F(x)  y = l.F(a) }");
+  auto* import = proto.add_opset_import();
+  import->set_domain("l");
+  import->set_version(1);
+  proto.set_ir_version(10);
+  proto.mutable_graph()->mutable_node(0)->set_overload("other");
+  Result<Model> model = FromProto(proto);
+  REQUIRE_MESSAGE(model.ok(), model.status().message());
+  // Only the node without overload is meant; the other one is not equal to what the rule makes.
+  const Rules rules = RulesOf(
+      "qrewrite: 1\nname: r\nrules:\n"
+      "  - {name: r, match: 'y = l.F(x)', replace: 'y = l.G(l.H(x))'}\n"
+      "  - {name: back, match: 'y = l.H(x)', replace: 'y = Neg(x)'}\n");
+  REQUIRE(Rewrite(*model, rules).ok());
+  onnx::ModelProto out;
+  REQUIRE(ToProto(*model, &out).ok());
+  REQUIRE(out.graph().node_size() == 3);
+  CHECK(out.graph().node(0).op_type() == "F");
+  CHECK(out.graph().node(0).overload() == "other");
+  CHECK(out.graph().node(1).op_type() == "Neg");
+  CHECK(out.graph().node(2).op_type() == "G");
+}
+
+TEST_CASE("Rewrite: a node of an overload that is made again keeps it") {
+  onnx::ModelProto proto = ProtoOf("g (float[2] x) => (float[2] y) { a = Neg(x)  y = l.F(a) }");
+  auto* import = proto.add_opset_import();
+  import->set_domain("l");
+  import->set_version(1);
+  proto.set_ir_version(10);
+  proto.mutable_graph()->mutable_node(1)->set_overload("other");
+  Result<Model> model = FromProto(proto);
+  REQUIRE_MESSAGE(model.ok(), model.status().message());
+  const Rules rules = RulesOf(
+      "qrewrite: 1\nname: r\nsets: {none: [Relu]}\nrules:\n"
+      "  - name: r\n    match: |\n      t = Neg(x)\n"
+      "      y = n:!@none(t)\n    replace: y = n(t -> Abs(x))\n");
+  REQUIRE(Rewrite(*model, rules).ok());
+  onnx::ModelProto out;
+  REQUIRE(ToProto(*model, &out).ok());
+  REQUIRE(out.graph().node_size() == 2);
+  CHECK(out.graph().node(0).op_type() == "Abs");
+  CHECK(out.graph().node(1).op_type() == "F");
+  CHECK(out.graph().node(1).overload() == "other");
+}
+
 TEST_CASE("Rewrite: the report counts what was done") {
   Model model = ModelOf(kChain);
   const Result<Report> report = Rewrite(model, RulesOf(kTidy));
