@@ -27,11 +27,29 @@ struct Slip {
   std::string_view text, hint;
 };
 // What people type from other languages.
-constexpr std::array<Slip, 5> kSlips = {{{"&&", "write `and`"},
-                                         {"||", "write `or`"},
-                                         {"&", "write `and`"},
-                                         {"^", "the power is `**`"},
-                                         {"`", "strings are written '...'"}}};
+constexpr std::array<Slip, 20> kSlips = {{
+    {"&&", "write `and`"},
+    {"||", "write `or`"},
+    {"&", "write `and`"},
+    {"^", "the power is `**`"},
+    {"`", "strings are written '...'"},
+    // What word processors and web pages make of ASCII.
+    {"\u2018", "strings are written '...', with plain quotes"},
+    {"\u2019", "strings are written '...', with plain quotes"},
+    {"\u201c", "strings are written '...', with plain quotes"},
+    {"\u201d", "strings are written '...', with plain quotes"},
+    {"\u00a0", "a no-break space: type a plain one"},
+    {"\u2264", "write `<=`"},
+    {"\u2265", "write `>=`"},
+    {"\u2260", "write `!=`"},
+    {"\u00d7", "write `*`"},
+    {"\u2212", "write `-`"},
+    {"\u2013", "write `-`"},
+    {"\u2014", "write `-`"},
+    {"\u2192", "write `->` or `=>`"},
+    {"\u21d2", "write `=>`"},
+    {"\u2026", "write `...`"},
+}};
 
 class Lexer {
  public:

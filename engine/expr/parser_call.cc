@@ -43,6 +43,10 @@ ExprPtr Parser::ParseCall() {
   if (!ParseRefs(*call) || !ParseQuantifier(*call)) return nullptr;
   if (At("<") && Glued() && !ParseAttrs(*call)) return nullptr;
   if (!At("(")) {
+    if (call->refs.front().kind == Ref::Kind::kDefinition && call->attrs.empty() && !AtEnd()) {
+      Fail(Here(), "QR0204", fmt::format("expected `(`, found {}", Found(Peek())),
+           fmt::format("a definition is called: `${}(...)`", call->refs.front().name));
+    }
     FailExpected(call->attrs.empty() ? "`(`" : "`(` behind the attributes");
     return nullptr;
   }
@@ -75,6 +79,10 @@ bool Parser::ParseRef(Ref& ref) {
       return false;
     }
   } else {
+    if (At(":") && pos_ > 0 && Glued()) {
+      return Fail(Here(), "QR0204", "expected the name of an operator, found `:`",
+                  "a domain ends with a dot: `acme.Op`; a label with one colon: `n:Op`");
+    }
     if (!ParseName(ref.name, "the name of an operator")) return false;
     while (At(".") && Peek(1).kind == TokenKind::kName) {
       Take();
@@ -131,6 +139,9 @@ bool Parser::ParseAttr(AttrArg& attr) {
     if (!ParseName(attr.name, "the name of the other attributes")) return false;
   } else if (Peek().kind == TokenKind::kName) {
     attr.name = Take().text;  // any word may name an attribute
+  } else if (At("*")) {
+    return Fail(Here(), "QR0204", "expected an attribute, found `*`",
+                "all attributes not mentioned are `**a`");
   } else if (!ParseName(attr.name, "an attribute")) {
     return false;
   }

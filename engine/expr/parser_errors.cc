@@ -13,15 +13,22 @@ struct Slip {
   std::string_view found, hint;
 };
 // Hints for a token that cannot stand where it was found.
-constexpr std::array<Slip, 7> kSlips = {{
+constexpr std::array<Slip, 12> kSlips = {{
     {"=", "a comparison is written `==`"},
     {"=>", "greater or equal is written `>=`"},
+    {"->", "a result follows `=>`; `q -> f` stands among the inputs of a label"},
     {"?", "a choice is written `a if c else b`"},
     {"!", "negation is written `not`"},
     {"|", "alternatives stand in front of one list of inputs: `A|B(x)`"},
     {"not", "write `not (a in b)`"},
     {"else", "a choice is written `a if c else b`"},
+    {"when", "conditions of a rule stand under `where:`; `when c => ...` is a line of `cases:`"},
+    {"where", "conditions stand under the key `where:`"},
+    {"is", "equality is written `==`; `present(x)` asks whether x is there"},
+    {"...", "`_...` stands for any inputs, `xs...` for a list of them"},
 }};
+constexpr std::string_view kAttributesHint =
+    "attributes stand in <>, before the inputs: `Op<axis=1>(x)`";
 
 bool IsBracket(const Token& token, std::string_view set) {
   return token.kind == TokenKind::kPunct && token.text.size() == 1 &&
@@ -55,7 +62,21 @@ std::string Parser::HintFor(const Token& found) const {
   for (const Slip& slip : kSlips) {
     if (found.text == slip.found && found.kind != TokenKind::kString) return std::string(slip.hint);
   }
-  if (found.text == "{" && mode_ == Mode::kRules) return "bodies in braces belong to graph texts";
+  if (found.text == "{" && mode_ == Mode::kRules) {
+    return "bodies in braces belong to graph texts";
+  }
+  return "";
+}
+
+// Where YAML ended a plain scalar although the text seems to go on.
+std::string Parser::CutHint() const {
+  if (text_.source == nullptr || text_.text.empty()) return "";
+  const std::string_view file = text_.source->text();
+  const size_t end = text_.PlaceOf(text_.text.size() - 1, text_.text.size()).end;
+  const size_t next = std::min(file.find_first_not_of(' ', end), file.size());
+  if (next == file.size()) return "";
+  if (file[next] == ',') return "in {} and [] of YAML a comma ends a text: quote the text";
+  if (file[next] == '#' && next > end) return "` #` begins a comment of YAML: quote the text";
   return "";
 }
 
@@ -63,8 +84,9 @@ bool Parser::FailExpected(std::string_view what) {
   if (failed_) return false;
   const Token& found = Peek();
   if (found.kind == TokenKind::kBad) {
+    const std::string cut = found.end == text_.text.size() ? CutHint() : "";
     return Fail(PlaceOf(found), found.code, fmt::format("{} {}", found.message, Found(found)),
-                std::string(found.hint));
+                cut.empty() ? std::string(found.hint) : cut);
   }
   if (found.kind == TokenKind::kEnd && !brackets_.empty()) return FailInList("");
   return Fail(Here(), "QR0204", fmt::format("expected {}, found {}", what, Found(found)),
@@ -78,7 +100,12 @@ bool Parser::FailInList(std::string_view closer) {
   if (found.kind == TokenKind::kBad) return FailExpected("");
   if (found.kind == TokenKind::kEnd || found.text == ";" ||
       (found.newline_before && LooksLikeStatement(pos_))) {
-    return Fail(PlaceOf(opener), "QR0205", fmt::format("unclosed {}", Found(opener)));
+    return Fail(PlaceOf(opener), "QR0205", fmt::format("unclosed {}", Found(opener)),
+                found.kind == TokenKind::kEnd ? CutHint() : "");
+  }
+  if (closer == ">" && found.text == "(") {
+    return Fail(PlaceOf(opener), "QR0205", fmt::format("unclosed {}", Found(opener)),
+                "`>` closes the attributes: `Op<axis=1>(x)`");
   }
   if (IsBracket(found, ")]}") && found.text != closer) {
     return Fail(PlaceOf(found), "QR0206",
@@ -95,14 +122,21 @@ bool Parser::FailInList(std::string_view closer) {
     return Fail(PlaceOf(found), "QR0207", fmt::format("missing comma before {}", Found(found)));
   }
   return Fail(PlaceOf(found), "QR0204",
-              fmt::format("expected `,` or `{}`, found {}", closer, Found(found)), HintFor(found));
+              fmt::format("expected `,` or `{}`, found {}", closer, Found(found)),
+              closer == "]" && found.text == "=" ? std::string(kAttributesHint) : HintFor(found));
 }
 
 bool Parser::FailTrailing() {
   if (failed_) return false;
   const Token& found = Peek();
   if (found.kind == TokenKind::kBad) return FailExpected("");
-  if (At("=")) return Fail(PlaceOf(found), "QR0213", "unexpected `=`", HintFor(found));
+  if (At("=")) {
+    // `Op(x)<axis=1>` reads as a comparison.
+    const bool attribute = pos_ >= 3 && tokens_[pos_ - 2].text == "<" &&
+                           tokens_[pos_ - 3].text == ")" && !tokens_[pos_ - 2].space_before;
+    return Fail(PlaceOf(found), "QR0213", "unexpected `=`",
+                attribute ? std::string(kAttributesHint) : HintFor(found));
+  }
   if (IsBracket(found, ")]}")) {
     return Fail(PlaceOf(found), "QR0206", fmt::format("{} closes nothing", Found(found)));
   }
@@ -114,10 +148,11 @@ bool Parser::FailTrailing() {
         "`cast(0, UINT8)` makes one");
   }
   std::string hint = HintFor(found);
+  if (At("{") && mode_ == Mode::kRules && !found.space_before) hint = kAttributesHint;
   if (At(",")) hint = "a list is written [a, b]";
   if (hint.empty() && found.kind == TokenKind::kName && found.text.size() > 2) {
-    hint =
-        DidYouMean(found.text, std::array<std::string_view, 5>{"if", "else", "and", "or", "when"});
+    hint = DidYouMean(found.text,
+                      std::array<std::string_view, 6>{"if", "else", "and", "or", "when", "where"});
   }
   return Fail(PlaceOf(found), "QR0208", fmt::format("unexpected {}", Found(found)),
               std::move(hint));
@@ -128,7 +163,9 @@ bool Parser::FailWord(const Token& token) {
   if (IsWord(token.text)) {
     return Fail(PlaceOf(token), "QR0209",
                 fmt::format("{} is a word of the language and no name", Found(token)),
-                mode_ == Mode::kGraph ? graph_hint : HintFor(token));
+                mode_ == Mode::kGraph  ? graph_hint
+                : token.text == "when" ? ""
+                                       : HintFor(token));
   }
   if (DTypeFromName(token.text)) {
     return Fail(PlaceOf(token), "QR0209",

@@ -42,6 +42,9 @@ bool Parser::ParseType(TypeDecl& decl) {
     decl.dtype = *dtype;
     Take();
   }
+  if (At("(")) {
+    return Fail(Here(), "QR0208", "unexpected `(`", "sizes stand in brackets: `float[1, N]`");
+  }
   if (!At("[")) return true;
   Bracket bracket(*this);
   decl.has_shape = true;
@@ -172,6 +175,9 @@ ExprPtr Parser::ParseTypedValue() {
              token.kind == TokenKind::kString || NegativeNumberAhead() || InfinityAhead(0) ||
              AtWord("true") || AtWord("false")) {
     value = ParseUnary();
+  } else if (AtSeparator()) {
+    Fail(Here(), "QR0204", fmt::format("expected the values of a tensor, found {}", Found(Peek())),
+         "an input is declared with a colon: `x: float[2]`");
   } else {
     FailExpected("the values of a tensor");
   }

@@ -86,10 +86,12 @@ class Parser {
   bool Fail(const Place& place, std::string_view code, std::string message, std::string hint = "");
   bool FailExpected(std::string_view what);  // here, with the found token and a hint
   bool FailInList(std::string_view closer);  // neither `,` nor `closer`
-  bool FailWithoutOutputs();                 // `Relu(x)` where `y = Relu(x)` belongs
+  bool FailWithoutOutputs(uint32_t first);   // `Relu(x)` where `y = Relu(x)` belongs
+  bool FailCaseWord();                       // `if`, `else` where a case begins
   bool FailTrailing();                       // a complete thing, and more text behind it
   bool FailWord(const Token& token);         // a word or type where a name belongs
   std::string HintFor(const Token& found) const;
+  std::string CutHint() const;
   std::string Found(const Token& token) const;
   bool CanBeginExpr(const Token& token) const;
   size_t Column(const Token& token) const;

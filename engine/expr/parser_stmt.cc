@@ -70,7 +70,8 @@ bool Parser::ParseStmt(Stmt& stmt) {
   if (At("==")) {
     return Fail(Here(), "QR0213", "a statement has one `=`", "write `=`");
   }
-  if (At("(") || At("<") || At(".")) return FailWithoutOutputs();
+  const bool label = At(":") && Glued() && Glued(1) && !At("[", 2) && !AtEnd(2);
+  if (At("(") || At("<") || At(".") || At("|") || label) return FailWithoutOutputs(first);
   if (At(":")) {
     return Fail(Here(), "QR0204", "expected `=`, found `:`", "declarations belong to graph texts");
   }
@@ -80,9 +81,19 @@ bool Parser::ParseStmt(Stmt& stmt) {
   return true;
 }
 
-bool Parser::FailWithoutOutputs() {
-  return Fail(Here(), "QR0204", fmt::format("expected `=`, found {}", Found(Peek())),
-              "a statement names its outputs: `y = Relu(x)`");
+// The statement begins with what makes its outputs, at token `first`.
+bool Parser::FailWithoutOutputs(uint32_t first) {
+  const Place place = PlaceFrom(first);
+  std::string head;
+  for (; !AtEnd() && !At("(") && !At("<"); Take()) head += Peek().text;
+  head.insert(0, tokens_[first].text);
+  return Fail(place, "QR0204", "a statement without outputs",
+              fmt::format("it names what it makes: `y = {}(...)`", Printable(head, 40)));
+}
+
+bool Parser::FailCaseWord() {
+  return Fail(Here(), "QR0209", fmt::format("{} begins no case", Found(Peek())),
+              AtWord("else") ? "the last case is `=> result`" : "write `when condition => result`");
 }
 
 bool Parser::ParseOuts(std::vector<OutArg>& outs) {
@@ -127,11 +138,17 @@ bool Parser::ParseCase(CaseLine& line) {
   const uint32_t first = pos_;
   if (!AtWord("when") && !At("=>")) {
     Stmt stmt;
+    if (AtWord("if") || AtWord("else")) return FailCaseWord();
     if (!ParseOuts(stmt.outs)) return false;
     if (TakeIf("=")) {
       if (!ParseArg(stmt.value, /*labels=*/false)) return false;
     } else if (!AtEnd() && !AtWord("when") && !At("=>")) {
-      if (At("(") || At("<") || At(".")) return FailWithoutOutputs();
+      // `rank(x) == 2 => ...`: functions begin with a small letter.
+      if (At("(") && tokens_[first].text[0] >= 'a' && stmt.outs.size() == 1) {
+        return Fail(PlaceFrom(first), "QR0204", "a condition without `when`",
+                    "write `when condition => result`");
+      }
+      if (At("(") || At("<") || At(".") || At("|")) return FailWithoutOutputs(first);
       return FailExpected("`=`, `when` or `=>`");
     }
     stmt.place = PlaceFrom(first);

@@ -100,9 +100,11 @@ void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
   if (const DocNode* version = map.Get("qrewrite")) {
     const Scalar scalar = ResolveScalar(*version);
     if (scalar.kind != Scalar::Kind::kInt || scalar.int_value != 1) {
-      sink_.Error(version->place, code::kVersion,
-                  fmt::format("format version {} is not known; this program reads version 1",
-                              Describe(*version)));
+      sink_
+          .Error(version->place, code::kVersion,
+                 fmt::format("format version {} is not known; this program reads version 1",
+                             Describe(*version)))
+          .hint = version->text.text == "1" ? "without quotes" : "";
     }
   }
   reader_.Name(map.Get("name"));

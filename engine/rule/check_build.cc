@@ -122,7 +122,7 @@ void RuleChecker::CheckUnreadOut(const OutArg& out, const std::set<std::string>&
 }
 
 void RuleChecker::CheckBuildArg(const Arg& arg, Scope& scope, Owner& owner,
-                                const std::vector<OutArg>* outs) {
+                                const std::vector<OutArg>* outs, bool any) {
   if (!arg.value) return;
   if (arg.optional) {
     sink_.Error(arg.place, code::kForm,
@@ -142,10 +142,12 @@ void RuleChecker::CheckBuildArg(const Arg& arg, Scope& scope, Owner& owner,
   const ExprType type = CheckExpr(value, scope, owner, CallUse::kBuild, outs);
   if (type == ExprType::kString || type == ExprType::kSet || type == ExprType::kLabel ||
       type == ExprType::kChain || type == ExprType::kDType) {
-    // A template may be handed anything; an operator takes values.
-    if (outs == nullptr) return;
-    sink_.Error(value.place, code::kType,
-                fmt::format("this is no value of a graph ({})", owner.text));
+    // By name it is an input that is not there, or one that was reported.
+    if (any || (type == ExprType::kString && arg.label_kind == Arg::Label::kInput)) return;
+    sink_
+        .Error(value.place, code::kType,
+               fmt::format("this is {}, no value of a graph ({})", TypeText(type), owner.text))
+        .hint = type == ExprType::kString ? "a text as an attribute stands in <>" : "";
   }
 }
 

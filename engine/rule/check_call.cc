@@ -3,6 +3,7 @@
 
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/hints.h"
 
 namespace qrewrite {
 namespace {
@@ -44,7 +45,9 @@ bool RuleChecker::CheckSetData(const NameInfo& label, std::string_view key, cons
       .Error(place, code::kUnknownData,
              fmt::format("no operator that `{}` stands for has the data `{}` ({})",
                          label.call->label, key, owner.text))
-      .hint = DidYouMean(key, keys);
+      .hint = ops_.HaveAttribute(label.call->refs, key)
+                  ? fmt::format("an attribute is bound in the match: `<{}>`", key)
+                  : DidYouMean(key, keys);
   return false;
 }
 
@@ -93,7 +96,7 @@ ExprType RuleChecker::CheckNamedCall(const Expr& call, Scope& scope, Owner& owne
     head->used = true;
     CheckLabelCall(call, *head, dot, owner, use, outs);
   } else if (!LooksLikeOperator(ref.name)) {
-    CheckUnknownHead(ref, scope, owner);
+    CheckUnknownHead(ref, scope, owner, use);
   } else {
     NeedUnambiguous('%', ref.name, ref.place);
     const OpName op = SplitOpName(ref.name);
@@ -132,7 +135,7 @@ void RuleChecker::CheckLabelCall(const Expr& call, const NameInfo& head, size_t 
   if (!arrows && ops && !head.call->negated) ops_.CheckCall(call, *ops, use, outs, owner.text);
 }
 
-void RuleChecker::CheckUnknownHead(const Ref& ref, Scope& scope, Owner& owner) {
+void RuleChecker::CheckUnknownHead(const Ref& ref, Scope& scope, Owner& owner, CallUse use) {
   std::vector<std::string> names;
   for (const FunctionInfo& function : Functions()) names.emplace_back(function.name);
   for (const std::string& name : scope.Names()) names.push_back(name);
@@ -140,7 +143,10 @@ void RuleChecker::CheckUnknownHead(const Ref& ref, Scope& scope, Owner& owner) {
   Diagnostic& d =
       sink_.Error(ref.place, code::kUnknownFunction,
                   fmt::format("there is no function or label `{}` ({})", ref.name, owner.text));
-  d.hint = DidYouMean(ref.name, names);
+  d.hint = ForeignFunctionHint(ref.name, set_.signatures.Names());
+  if (d.hint.empty()) d.hint = DidYouMean(ref.name, names);
+  if (d.hint.empty() && owner.rule && use == CallUse::kBuild)
+    d.hint = fmt::format("a label is written `{}:Op(...)`", ref.name);
   if (set_.FindDefinition(ref.name))
     d.hint = fmt::format("a definition is called `${}(...)`", ref.name);
 }
@@ -208,7 +214,9 @@ void RuleChecker::CheckAttrs(const Expr& call, Scope& scope, Owner& owner) {
 void RuleChecker::CheckArgs(const Expr& call, Scope& scope, Owner& owner, CallUse use) {
   for (const Arg& arg : call.args) {
     if (use == CallUse::kBuild) {
-      CheckBuildArg(arg, scope, owner, nullptr);
+      // A template may be handed anything; an operator takes values.
+      const bool any = call.refs.front().kind == Ref::Kind::kDefinition;
+      CheckBuildArg(arg, scope, owner, nullptr, any);
       continue;
     }
     if (arg.optional) {

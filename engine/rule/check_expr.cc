@@ -3,6 +3,7 @@
 
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/hints.h"
 
 namespace qrewrite {
 namespace {
@@ -58,7 +59,7 @@ ExprType RuleChecker::CheckExpr(const Expr& expr, Scope& scope, Owner& owner, Ca
     case Expr::Kind::kUnary: return CheckUnary(expr, scope, owner);
     case Expr::Kind::kBinary: return CheckBinary(expr, scope, owner);
     case Expr::Kind::kGroup:
-      for (const Arg& arg : expr.args) CheckBuildArg(arg, scope, owner, nullptr);
+      for (const Arg& arg : expr.args) CheckBuildArg(arg, scope, owner, nullptr, /*any=*/true);
       return ExprType::kAny;
     case Expr::Kind::kList:
       for (const ExprPtr& item : expr.items) CheckExpr(*item, scope, owner);
@@ -85,6 +86,7 @@ ExprType RuleChecker::CheckExpr(const Expr& expr, Scope& scope, Owner& owner, Ca
 }
 
 void RuleChecker::Unbound(const std::string& name, const Place& place, Scope& scope, Owner& owner) {
+  if (owner.names_lost && ForeignNameHint(name).empty()) return;
   if (!owner.reported.insert(name).second) return;
   Diagnostic& d =
       sink_.Error(place, code::kUnbound, fmt::format("`{}` is not bound in {}", name, owner.text));
@@ -97,6 +99,11 @@ void RuleChecker::Unbound(const std::string& name, const Place& place, Scope& sc
     d.hint = fmt::format("the set is `@{}`", name);
   } else if (set_.FindDefinition(name)) {
     d.hint = fmt::format("the definition is `${}`", name);
+  } else if (d.hint.empty()) {
+    d.hint = ForeignNameHint(name);
+  }
+  if (d.hint.empty() && ops_.IsOperator(name)) {
+    d.hint = fmt::format("names of operators are texts here: '{}'", name);
   }
 }
 
@@ -146,9 +153,11 @@ ExprType RuleChecker::CheckMember(const Expr& expr, Scope& scope, Owner& owner) 
   CheckExpr(base, scope, owner);
   const bool maybe_label = info && (info->kind == Kind::kParam || info->kind == Kind::kLet);
   if (!maybe_label && !(base.kind == Expr::Kind::kName && info == nullptr)) {
-    sink_.Error(
+    Diagnostic& d = sink_.Error(
         expr.place, code::kType,
         fmt::format("`.{}` stands behind a label or `params` only ({})", expr.text, owner.text));
+    const bool function = FindFunction(expr.text) != nullptr && base.kind == Expr::Kind::kName;
+    if (function) d.hint = fmt::format("write `{}({})`", expr.text, base.text);
   }
   return ExprType::kAny;
 }

@@ -16,6 +16,9 @@
 
 namespace qrewrite {
 
+// "a number", "an element type".
+std::string_view TypeText(ExprType type);
+
 class RuleChecker {
  public:
   RuleChecker(const CheckInput& input, DiagnosticSink& sink);
@@ -25,7 +28,9 @@ class RuleChecker {
   // What is being checked: in messages "rule `pair`", "`$clip`".
   struct Owner {
     std::string text;
+    bool rule = false;                             // has labels
     bool fact = false;                             // looks upwards only
+    bool names_lost = false;                       // a faulty match would have bound some
     const std::vector<OutArg>* results = nullptr;  // of a template: what its statements define
     std::set<std::string> reported;                // unbound names, told once
   };
@@ -86,7 +91,9 @@ class RuleChecker {
                  Owner& owner);
   void CheckUnreadOut(const OutArg& out, const std::set<std::string>& defined, Scope& scope,
                       Owner& owner);
-  void CheckBuildArg(const Arg& arg, Scope& scope, Owner& owner, const std::vector<OutArg>* outs);
+  // `any`: it may be something else than a value of a graph.
+  void CheckBuildArg(const Arg& arg, Scope& scope, Owner& owner, const std::vector<OutArg>* outs,
+                     bool any = false);
 
   // --- check_expr.cc: names in expressions
   ExprType CheckExpr(const Expr& expr, Scope& scope, Owner& owner, CallUse use = CallUse::kCompute,
@@ -108,7 +115,7 @@ class RuleChecker {
   void CheckArgs(const Expr& call, Scope& scope, Owner& owner, CallUse use);
   void CheckAttrs(const Expr& call, Scope& scope, Owner& owner);
   void CheckArrow(const Expr& call, const Arg& arg, const NameInfo* label, Owner& owner);
-  void CheckUnknownHead(const Ref& ref, Scope& scope, Owner& owner);
+  void CheckUnknownHead(const Ref& ref, Scope& scope, Owner& owner, CallUse use);
   bool CheckSetData(const NameInfo& label, std::string_view key, const Place& place, Owner& owner,
                     std::vector<Literal>* values);
 

@@ -78,8 +78,10 @@ void RuleChecker::BindOuts(const Stmt& stmt, Scope& scope, std::set<std::string>
           .quantified = quantified},
          scope, owner);
     if (call != nullptr && !made.insert(out.name).second) {
-      sink_.Error(out.place, code::kBoundTwice,
-                  fmt::format("`{}` is the output of two statements in {}", out.name, owner.text));
+      sink_
+          .Error(out.place, code::kBoundTwice,
+                 fmt::format("`{}` is an output twice in {}", out.name, owner.text))
+          .hint = "each output has a name of its own";
     }
   }
   size_t repeated = 0;
@@ -100,6 +102,7 @@ void RuleChecker::CheckMatch(const BodyText& body, Scope& scope, Owner& owner) {
     const Arg& value = stmt.value;
     if (!value.value) continue;
     if (value.value->kind != Expr::Kind::kCall) {
+      owner.names_lost = true;
       sink_.Error(
           value.place, code::kForm,
           fmt::format("a statement of a match is the call of an operator ({})", owner.text));
@@ -222,6 +225,13 @@ void RuleChecker::MatchArg(const Arg& arg, bool list, Scope& scope, Owner& owner
     case Expr::Kind::kGroup:
       for (const Arg& member : value.args) MatchArg(member, list, scope, owner);
       return;
+    case Expr::Kind::kDType:
+      owner.names_lost = true;
+      sink_
+          .Error(value.place, code::kType,
+                 fmt::format("an element type is no input ({})", owner.text))
+          .hint = "bind the input and ask in `where`: `dtype(x) == FLOAT`";
+      return;
     default:
       if (!IsPatternLiteral(value)) NoArithmetic(value, owner);
   }
@@ -245,6 +255,7 @@ bool RuleChecker::IsPatternLiteral(const Expr& expr) const {
 }
 
 void RuleChecker::NoArithmetic(const Expr& expr, Owner& owner) {
+  owner.names_lost = true;
   sink_
       .Error(
           expr.place, code::kForm,

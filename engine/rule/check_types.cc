@@ -8,7 +8,6 @@
 #include "engine/rule/codes.h"
 
 namespace qrewrite {
-namespace {
 
 using enum ExprType;
 
@@ -27,6 +26,8 @@ std::string_view TypeText(ExprType type) {
   }
   return "anything";
 }
+
+namespace {
 
 bool IsOneOf(ExprType type, std::initializer_list<ExprType> types) {
   return std::find(types.begin(), types.end(), type) != types.end();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "engine/rule/codes.h"
+#include "engine/rule/hints.h"
 
 namespace qrewrite {
 namespace {
@@ -47,6 +48,19 @@ bool HoldsScalarsOnly(Shape shape) {
   }
 }
 
+// How a value of another form would be written.
+std::string FormHint(const Field& field, const ShapeInfo& shape, const DocNode& value) {
+  if (IsNull(value)) return "";
+  const std::string text = value.is_scalar() ? Printable(value.text.text, 40) : "";
+  if (shape.form == kList && value.is_scalar() && HoldsScalarsOnly(field.shape)) {
+    return fmt::format("a list of one: [{}]", text);
+  }
+  if (shape.form == kList && value.is_map()) return "each item of a list begins with `- `";
+  if (field.shape == Shape::kAttributes && value.is_list()) return "as {axis: int, mode: string}";
+  if (field.shape == Shape::kLets) return "as {f: a * b}: a colon, no `=`";
+  return "";
+}
+
 // The table row for `key`, or null with an error.
 const Field* FindField(const std::vector<const Field*>& fields, const DocEntry& entry,
                        const std::string& owner, DiagnosticSink& sink) {
@@ -58,8 +72,7 @@ const Field* FindField(const std::vector<const Field*>& fields, const DocEntry& 
   Diagnostic& d = sink.Error(entry.key.place, code::kUnknownKey,
                              fmt::format("unknown key `{}`{}", Printable(entry.name(), 60),
                                          owner.empty() ? "" : " in " + owner));
-  d.hint = DidYouMean(entry.name(), known);
-  if (d.hint.empty()) d.hint = fmt::format("keys here: {}", fmt::join(known, ", "));
+  d.hint = KeyHint(entry.name(), known);
   return nullptr;
 }
 
@@ -88,7 +101,11 @@ Mapping::Mapping(const DocNode& node, FieldKind kind, std::string owner, Diagnos
   const KindInfo& info = kKinds[static_cast<size_t>(kind)];
   if (!node.is_map()) {
     sink.Error(node.place, code::kWrongKind,
-               fmt::format("{} is a mapping, here is {}", info.doc, Describe(node)));
+               fmt::format("{} is a mapping, here is {}", info.doc, Describe(node)))
+        .hint = kind == FieldKind::kParam    ? "as {default: 4, doc: what it is for}"
+                : kind == FieldKind::kOutput ? "as {shape: shape(x), dtype: dtype(x)}"
+                : kind == FieldKind::kRule   ? "as {name: ..., match: ..., replace: ...}"
+                                             : "";
     return;
   }
   const std::vector<const Field*> fields = FieldsOf(kind);
@@ -116,7 +133,8 @@ bool Mapping::ShapeFits(const DocEntry& entry, const Field& field, DiagnosticSin
   const auto complain = [&](const DocNode& culprit) {
     const bool nothing = IsNull(culprit);
     sink.Error(nothing ? entry.key.place : culprit.place, code::kWrongKind,
-               fmt::format("`{}` is {}, here is {}", field.key, shape.words, Describe(culprit)));
+               fmt::format("`{}` is {}, here is {}", field.key, shape.words, Describe(culprit)))
+        .hint = FormHint(field, shape, culprit);
     return false;
   };
   if ((FormOf(value) & shape.form) == 0) return complain(value);

@@ -7,61 +7,12 @@
 #include "engine/base/diagnostics.h"
 #include "engine/expr/parser.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/lint_rules.h"
 #include "engine/rule/loader.h"
 #include "engine/rule/walk.h"
 
 namespace qrewrite {
 namespace {
-
-// Does every node that `pattern` describes, taken for itself, have the form of `built`? Names match
-// anything: a rule without conditions whose replacement holds its own pattern fires again.
-class Covers {
- public:
-  bool Call(const Expr& pattern, const Expr& built) const {
-    if (built.kind != Expr::Kind::kCall || !SameHead(pattern, built)) return false;
-    if (pattern.args.size() != built.args.size()) return false;
-    for (size_t i = 0; i < pattern.args.size(); ++i) {
-      if (!Argument(pattern.args[i], built.args[i])) return false;
-    }
-    return std::all_of(pattern.attrs.begin(), pattern.attrs.end(),
-                       [&](const AttrArg& attr) { return Attribute(attr, built); }) &&
-           std::all_of(built.attrs.begin(), built.attrs.end(),
-                       [&](const AttrArg& attr) { return Mentioned(attr, pattern); });
-  }
-
- private:
-  static bool SameHead(const Expr& pattern, const Expr& built) {
-    if (pattern.quantifier != Quantifier::kOne || pattern.negated) return false;
-    // A label makes the same operator again.
-    if (!pattern.label.empty() && built.refs.front().name == pattern.label) return true;
-    return pattern.refs.size() == 1 && pattern.refs.front().kind == Ref::Kind::kName &&
-           built.refs.front().kind == Ref::Kind::kName &&
-           pattern.refs.front().name == built.refs.front().name;
-  }
-
-  bool Argument(const Arg& pattern, const Arg& built) const {
-    if (!pattern.value || !built.value) return false;
-    if (pattern.repeated != built.repeated || built.label_kind != Arg::Label::kNone) return false;
-    switch (pattern.value->kind) {
-      case Expr::Kind::kName: return built.value->kind != Expr::Kind::kAbsent;
-      case Expr::Kind::kCall: return Call(*pattern.value, *built.value);
-      default: return SameTree(*pattern.value, *built.value);
-    }
-  }
-
-  static bool Attribute(const AttrArg& attr, const Expr& built) {
-    if (attr.rest || !attr.value || attr.value->kind == Expr::Kind::kName) return true;
-    return std::any_of(built.attrs.begin(), built.attrs.end(), [&](const AttrArg& other) {
-      return other.name == attr.name && other.value && SameTree(*other.value, *attr.value);
-    });
-  }
-
-  // An attribute that the pattern does not take would have to be at its default.
-  static bool Mentioned(const AttrArg& built, const Expr& pattern) {
-    return std::any_of(pattern.attrs.begin(), pattern.attrs.end(),
-                       [&](const AttrArg& attr) { return attr.rest || attr.name == built.name; });
-  }
-};
 
 class Linter {
  public:
@@ -77,8 +28,10 @@ class Linter {
       if (!Own(rule.place)) continue;
       LintCases(rule.cases, fmt::format("rule `{}`", rule.name));
       LintTests(rule);
-      LintLoop(rule);
     }
+    LintLets(set_, root_, sink_);
+    LintConstantNodes(set_, root_, sink_);
+    LintLoops(set_, root_, sink_);
     return sink_.diagnostics();
   }
 
@@ -112,9 +65,6 @@ class Linter {
       See(phase.when);
       See(phase.to_opset);
       for (const std::string& rule : phase.rules) used_.insert(":" + rule);
-      if (phase.kind == PhaseKind::kRules) {
-        for (const std::string& rule : phase.rules) repeated_.insert(rule);
-      }
       if (!phase.use) continue;
       for (const Param& param : phase.use->params) used_.insert("." + param.name);
     }
@@ -184,28 +134,10 @@ class Linter {
                                       : "fires, and none in which it does not"));
   }
 
-  void LintLoop(const Rule& rule) {
-    const bool once = !repeated_.contains(rule.name);  // `to_opset` is one sweep
-    if (once || !rule.replace || !rule.where.empty() || rule.match.stmts.size() != 1) return;
-    const Arg& value = rule.match.stmts.front().value;
-    if (!value.value) return;
-    const Covers covers;
-    bool again = false;
-    WalkBody(*rule.replace, [&](const Expr& e) {
-      again |= e.kind == Expr::Kind::kCall && covers.Call(*value.value, e);
-    });
-    if (!again) return;
-    sink_
-        .Warning(rule.place, code::kLoop,
-                 fmt::format("rule `{}` matches what it makes and may never end", rule.name))
-        .hint = "a condition in `where` tells the two apart";
-  }
-
   const RuleSet& set_;
   const SourceText* root_;
   DiagnosticSink sink_;
-  std::set<std::string> used_;      // with a sigil: $definition @set .param :rule
-  std::set<std::string> repeated_;  // rules of phases that run to the fixed point
+  std::set<std::string> used_;  // with a sigil: $definition @set .param :rule
 };
 
 }  // namespace

@@ -111,13 +111,36 @@ bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
                               : fmt::format("there is no operator `{}`", op.op.text()));
   d.hint = elsewhere.empty() ? DidYouMean(op.op.text(), same_domain)
                              : fmt::format("did you mean `{}`?", elsewhere);
+  if (op.op.domain.empty() && set_.FindDefinition(op.op.name) != nullptr) {
+    d.hint = fmt::format("the definition is `${}`", op.op.name);
+  } else if (op.op.domain.empty() && set_.FindSet(op.op.name) != nullptr) {
+    d.hint = fmt::format("the set is `@{}`", op.op.name);
+  }
   if (d.hint.empty() && is_private)
     d.hint = "operators of the domain `qr` need a signature in the file";
   return false;
 }
 
+bool OpChecker::IsOperator(std::string_view name) const {
+  return std::any_of(names_.begin(), names_.end(),
+                     [&](const OpName& op) { return op.name == name || op.text() == name; });
+}
+
+bool OpChecker::HaveAttribute(const std::vector<Ref>& refs, std::string_view name) const {
+  const Candidates all =
+      CandidatesFor(Expand(refs).value_or(std::vector<OpName>()), CallUse::kPattern);
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Signature* s) { return s->FindAttribute(name) != nullptr; });
+}
+
 bool OpChecker::IsMisspelled(const OpPattern& op, const Place& place) {
   const std::string text = op.op.text();
+  // The domain of onnx itself is written as nothing, or in full.
+  if (op.op.domain == "onnx" && IsOperator(op.op.name)) {
+    sink_.Error(place, code::kUnknownOp, fmt::format("there is no operator `{}`", text)).hint =
+        fmt::format("operators of onnx are written without a domain: `{}`", op.op.name);
+    return true;
+  }
   if (op.wildcard || std::binary_search(names_.begin(), names_.end(), op.op)) return false;
   for (const OpName& name : names_) {
     if (name.domain.empty() || !IsSlip(text, name.text())) continue;
@@ -170,11 +193,27 @@ bool OpChecker::AnyUnknown(const std::vector<OpName>& ops, CallUse use) const {
 void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, CallUse use,
                           const std::vector<OutArg>* outs, const std::string& owner) {
   // An operator without a signature takes anything, and so does an alternative with it.
-  if (call.negated || ops.empty() || AnyUnknown(ops, use)) return;
+  if (call.negated || ops.empty()) return;
+  if (AnyUnknown(ops, use)) return CheckUnknownInputs(call, ops, use, owner);
   const Candidates candidates = CandidatesFor(ops, use);
   CheckInputs(call, candidates, use, owner);
   CheckAttributes(call, candidates, owner);
   if (outs != nullptr) CheckOutputs(call, candidates, *outs, use, owner);
+}
+
+// Nothing says which of its inputs has the name: the call would match, or make, nothing.
+void OpChecker::CheckUnknownInputs(const Expr& call, const std::vector<OpName>& ops, CallUse use,
+                                   const std::string& owner) {
+  for (const Arg& arg : call.args) {
+    if (arg.label_kind != Arg::Label::kInput) continue;
+    const auto unknown = std::find_if(
+        ops.begin(), ops.end(), [&](const OpName& op) { return CandidatesFor({op}, use).empty(); });
+    sink_
+        .Error(arg.place, code::kUnknownInput,
+               fmt::format("`{}` has no signature, so no input is called `{}` ({})",
+                           unknown->text(), arg.label, owner))
+        .hint = "name its inputs under `signatures:`, or write inputs by position";
+  }
 }
 
 void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, CallUse use,
@@ -188,10 +227,15 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, Call
       for (const FormalValue& input : s->inputs) names.push_back(input.name);
     }
     if (std::find(names.begin(), names.end(), arg.label) != names.end()) continue;
+    const bool attribute =
+        std::any_of(candidates.begin(), candidates.end(),
+                    [&](const Signature* s) { return s->FindAttribute(arg.label) != nullptr; });
     sink_
         .Error(arg.place, code::kUnknownInput,
                fmt::format("`{}` has no input `{}` ({})", Shown(call), arg.label, owner))
-        .hint = DidYouMean(arg.label, names);
+        .hint =
+        attribute ? fmt::format("attributes stand in <>: `{}<{}=...>(...)`", Shown(call), arg.label)
+                  : DidYouMean(arg.label, names);
   }
   const Counted counted = Count(call, use);
   const bool fits = std::any_of(candidates.begin(), candidates.end(), [&](const Signature* s) {

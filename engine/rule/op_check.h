@@ -27,6 +27,10 @@ class OpChecker {
   // False, and an error, if the domain is known and the operator is not (or the wildcard covers
   // none).
   bool CheckName(const OpPattern& op, const Place& place);
+  // Is there an operator of that name, under any domain?
+  bool IsOperator(std::string_view name) const;
+  // Has one of the operators an attribute of that name?
+  bool HaveAttribute(const std::vector<Ref>& refs, std::string_view name) const;
   // The operators that a reference stands for; nothing if one of them could be anything.
   std::optional<std::vector<OpName>> Expand(const std::vector<Ref>& refs) const;
   // The call against the signatures of `ops`; `num_outs` outputs are named, the last by `outs`.
@@ -40,6 +44,8 @@ class OpChecker {
   using Candidates = std::vector<const Signature*>;
   Candidates CandidatesFor(const std::vector<OpName>& ops, CallUse use) const;
   bool AnyUnknown(const std::vector<OpName>& ops, CallUse use) const;
+  void CheckUnknownInputs(const Expr& call, const std::vector<OpName>& ops, CallUse use,
+                          const std::string& owner);
   void CheckInputs(const Expr& call, const Candidates& candidates, CallUse use,
                    const std::string& owner);
   void CheckAttributes(const Expr& call, const Candidates& candidates, const std::string& owner);

@@ -70,6 +70,7 @@ bool AstReader::ReadParamType(const DocNode* node, ParamType& type) {
   }
   const auto names = NamesOf(kParamTypes);
   std::string hint = DidYouMean(node->text.text, names);
+  if (node->text.text == "integer") hint = "did you mean `int`?";
   return BadValue(*node, fmt::format("{} is no type of a parameter", Describe(*node)),
                   hint.empty() ? fmt::format("{}", fmt::join(names, ", ")) : hint);
 }
@@ -188,6 +189,8 @@ AttrKind AstReader::ReadAttrKind(const DocNode& node, bool& required) {
     if (row.name == text) return row.kind;
   }
   std::string hint = DidYouMean(text, NamesOf(kAttrKinds));
+  if (text == "integer" || text == "bool") hint = "did you mean `int`?";
+  if (text == "list") hint = "ints, floats or strings";
   if (hint.empty()) hint = "a text as default is written {default: text}";
   BadValue(node, fmt::format("{} is no type of an attribute", Describe(node)), hint);
   return AttrKind::kUndefined;
@@ -309,6 +312,9 @@ std::optional<RawSignature> AstReader::ReadSignature(const DocEntry& entry) {
   std::sort(signature.attributes.begin(), signature.attributes.end(),
             [](const FormalAttribute& a, const FormalAttribute& b) { return a.name < b.name; });
   signature.commutative = Boolean(map.Get("commutative"), false);
+  if (signature.commutative && signature.inputs.size() < 2) {
+    BadValue(*map.Get("commutative"), fmt::format("{} has no two inputs to swap", owner));
+  }
   const auto count = [&](const std::vector<FormalValue>& formals, int& min, int& max) {
     for (size_t i = 0; i < formals.size(); ++i) {
       if (formals[i].arity == Arity::kRequired) min = static_cast<int>(i) + 1;

@@ -1,6 +1,7 @@
 // Rules, tests and files to write.
 #include <fmt/format.h>
 
+#include "engine/expr/names.h"
 #include "engine/rule/codes.h"
 #include "engine/rule/reader.h"
 
@@ -31,12 +32,18 @@ void AstReader::ReadExpectation(const DocNode& node, RuleTest& test, const std::
     const Mapping map(node, FieldKind::kExpectation, "`expect` of " + owner, sink_);
     test.error = Text(map.Get("error"));
     test.warning = Text(map.Get("warning"));
-    if (test.error.empty() == test.warning.empty()) {
+    const size_t understood = map.Has("error") + map.Has("warning");
+    if (understood == node.entries.size() && test.error.empty() == test.warning.empty()) {
       sink_.Error(node.place, code::kForm,
                   fmt::format("`expect` of {} names either an error or a warning", owner));
     }
   } else if (Text(&node) == "unchanged") {
     test.unchanged = true;
+  } else if (IsPlainName(Text(&node))) {
+    BadValue(node,
+             fmt::format("`expect` of {} is `unchanged` or a graph text, here is {}", owner,
+                         Describe(node)),
+             "what the graph becomes: `y = Relu(x)`, with its inputs declared");
   } else {
     test.expect = GraphText(node);
   }

@@ -30,6 +30,9 @@ ExprPtr And(ExprPtr left, ExprPtr right) {
 std::optional<BodyText> AstReader::Body(const DocNode& node) {
   const size_t before = sink_.diagnostics().size();
   BodyText body = ParseBody(JoinLines(node), sink_);
+  if (body.stmts.empty() && sink_.diagnostics().size() == before) {
+    sink_.Error(node.place, code::kWrongKind, "a statement is expected, the text is empty");
+  }
   if (sink_.diagnostics().size() != before) return std::nullopt;
   return body;
 }

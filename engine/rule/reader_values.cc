@@ -158,6 +158,9 @@ void AstReader::Opset(const DocNode* node, std::string& text,
   if (node == nullptr) return;
   const auto read = [&](const DocNode& value, int64_t& low, int64_t& high) {
     if (value.is_scalar() && ParseOpsetRange(value.text.text, low, high)) return true;
+    if (value.is_scalar() && low > high) {
+      return BadValue(value, fmt::format("no opset is {}", Describe(value)));
+    }
     const bool number = value.is_scalar() && ResolveScalar(value).kind == Scalar::Kind::kInt;
     return BadValue(value, fmt::format("{} is no constraint on an opset", Describe(value)),
                     number ? fmt::format("write \">={0}\" or \"=={0}\"", value.text.text)

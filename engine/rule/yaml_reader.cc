@@ -102,6 +102,11 @@ class TreeBuilder : public YAML::EventHandler {
     Count(mark);
     bool exact = false;
     DocNode node = LocateScalar(source_, Offset(mark), std::move(value), &exact);
+    if (!exact && IsUnclosedQuote(source_.text(), node)) {
+      // yaml-cpp takes the rest of the file for the text.
+      sink_.Error({&source_, node.place.begin, node.place.begin + 1}, code::kSyntax,
+                  "no YAML: a quoted text without its closing quote");
+    }
     CheckPlainScalar(node, sink_);
     Add(std::move(node));
   }
@@ -177,6 +182,26 @@ bool TabIndents(std::string_view text, size_t at, size_t* tab) {
   return true;
 }
 
+// A block scalar whose text is not indented deeper than its key: YAML reads the text as a key.
+bool FollowsEmptyBlock(std::string_view text, size_t at) {
+  size_t end = text.rfind('\n', at == 0 ? 0 : at - 1);
+  for (int lines = 0; lines < 50 && end != std::string_view::npos && end > 0; ++lines) {
+    const size_t before = text.rfind('\n', end - 1);
+    const size_t begin = before == std::string_view::npos ? 0 : before + 1;
+    const std::string_view line = text.substr(begin, end - begin);
+    if (line.ends_with("|") || line.ends_with("|-") || line.ends_with(">")) {
+      const size_t key = line.find_first_not_of(" -");
+      const size_t next = text.find_first_not_of(" \n", end);
+      const size_t next_line = next == std::string_view::npos ? 0 : text.rfind('\n', next) + 1;
+      return key != std::string_view::npos && next != std::string_view::npos &&
+             next - next_line <= key;
+    }
+    if (line.find(": ") != std::string_view::npos || line.ends_with(":")) return false;
+    end = before;
+  }
+  return false;
+}
+
 void ReportSyntax(const SourceText& source, size_t offset, const YAML::ParserException& error,
                   DiagnosticSink& sink) {
   const std::string_view text = source.text();
@@ -193,7 +218,11 @@ void ReportSyntax(const SourceText& source, size_t offset, const YAML::ParserExc
   while (at > 0 && (at >= text.size() || text[at] == '\n')) --at;
   Diagnostic& d = sink.Error({&source, at, at + 1}, code::kSyntax, "no YAML: " + error.msg);
   const char here = at < text.size() ? text[at] : '\0';
-  if (error.msg == YAML::ErrorMsg::MAP_VALUE || error.msg == YAML::ErrorMsg::MAP_KEY) {
+  if (error.msg == YAML::ErrorMsg::MAP_VALUE && FollowsEmptyBlock(text, at)) {
+    d.hint = "indent the text behind the `|` above deeper than its key";
+  } else if (here == '?') {
+    d.hint = "inside {} and [] a text with `?` is quoted: \"ints?\"";
+  } else if (error.msg == YAML::ErrorMsg::MAP_VALUE || error.msg == YAML::ErrorMsg::MAP_KEY) {
     d.hint = "quote a text with `: ` in it, or write it as a block scalar (`|`)";
   } else if (here == '*' || here == '&' || here == '@' || here == '`' || here == '%' ||
              here == '!') {

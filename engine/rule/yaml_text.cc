@@ -160,6 +160,12 @@ uint32_t EndOf(const Where& where, std::string_view text, uint32_t begin) {
 
 }  // namespace
 
+bool IsUnclosedQuote(std::string_view file, const DocNode& node) {
+  if (node.style != DocNode::Style::kQuoted) return false;
+  QuotedReader reader(file, node.place.begin);
+  return !reader.Read() && reader.end() >= file.size();
+}
+
 DocNode LocateScalar(const SourceText& source, size_t begin, std::string value, bool* exact) {
   using Style = DocNode::Style;
   const std::string_view file = source.text();

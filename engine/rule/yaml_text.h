@@ -15,4 +15,7 @@ namespace qrewrite {
 // `begin`. `*exact` says which.
 DocNode LocateScalar(const SourceText& source, size_t begin, std::string value, bool* exact);
 
+// Does the quoted scalar run to the end of the file without a closing quote?
+bool IsUnclosedQuote(std::string_view file, const DocNode& node);
+
 }  // namespace qrewrite

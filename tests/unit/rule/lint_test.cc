@@ -104,4 +104,50 @@ TEST_CASE("Lint: a rule that matches what it makes") {
   CHECK(rule("y = Relu(Relu(x))", "y = Relu(x)") == "");
 }
 
+TEST_CASE("Lint: two rules that match what the other makes") {
+  const auto pair = [](const char* match, const char* replace, const char* more = "",
+                       const char* phases = "") {
+    return Warnings(std::string("rules:\n  - name: r\n    match: y = Relu(Abs(x))\n") +
+                    "    replace: y = Neg(x)\n" + kTested + "  - name: q\n    match: " + match +
+                    "\n    replace: " + replace + "\n" + more + kTested + phases);
+  };
+  CHECK(pair("y = Neg(x)", "y = Relu(Abs(x))") ==
+        "10 QR0504 rules `r` and `q` match what the other makes and may never end\n");
+  CHECK(pair("y = Neg(x)", "y = Relu(Sin(x))") == "");
+  CHECK(pair("y = Neg(x)", "y = Relu(Abs(x))", "    where: is_input(x)\n") == "");
+  CHECK(pair("y = Neg(x)", "y = Relu(Abs(x))", "",
+             "phases: [{name: a, rules: [r]}, {name: b, rules: [q]}]\n") == "");
+}
+
+TEST_CASE("Lint: nodes on constants alone") {
+  const auto rule = [](const char* replace, const char* more = "", const char* phases = "") {
+    return Warnings(std::string("rules:\n  - name: r\n    match: y = Mul(x, w)\n    replace: ") +
+                    replace + "\n    where: const(w) and rank(x) == 2\n" + more + kTested + phases);
+  };
+  CHECK(rule("y = Add(x, Sqrt(2.0))") ==
+        "6 QR0505 rule `r` makes a node `Sqrt` that reads constants alone\n");
+  CHECK(rule("y = Add(x, Sqrt(w))") ==
+        "6 QR0505 rule `r` makes a node `Sqrt` that reads constants alone\n");
+  CHECK(rule("y = Add(x, Sqrt(k))", "    let: {k: w * 2}\n") ==
+        "6 QR0505 rule `r` makes a node `Sqrt` that reads constants alone\n");
+  CHECK(rule("y = Add(x, k)", "    let: {k: Sqrt(w)}\n") == "");
+  CHECK(rule("y = Add(x, Sqrt(x))") == "");
+  CHECK(rule("y = Add(x, acme.Sqrt(w))") == "");            // nothing computes it
+  CHECK(rule("y = Add(x, DequantizeLinear(w, w))") == "");  // of `constants: {keep}`
+  CHECK(rule("y = Add(x, Sqrt(w))", "",
+             "phases: [{name: a, rules: all}, {name: b, fold: all}]\n") == "");
+}
+
+TEST_CASE("Lint: names of `let` that nothing reads") {
+  const auto rule = [](const char* let, const char* replace) {
+    return Warnings(
+        std::string("rules:\n  - name: r\n    match: y = n:Softmax<axis>(x)\n    let: ") + let +
+        "\n    replace: " + replace + "\n" + kTested);
+  };
+  CHECK(rule("{k: axis + 1}", "y = Relu(x)") == "6 QR0501 `k` of rule `r` is not used\n");
+  CHECK(rule("{'a, b': shape(x)}", "y = Relu(x)") == "6 QR0501 `a, b` of rule `r` is not used\n");
+  CHECK(rule("{'a, b': shape(x)}", "y = Reshape(x, [a])") == "");
+  CHECK(rule("{k: axis + 1, m: k * 2}", "y = Relu(Reshape(x, [m]))") == "");
+}
+
 }  // namespace qrewrite

@@ -1,0 +1,22 @@
+// What people write who come from other tools, and what it is called here. Only advice: nothing is
+// accepted because of it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/graph/graph.h"
+
+namespace qrewrite {
+
+// A key that is not among `known`: its name here, else a similar one, else the list of all.
+std::string KeyHint(std::string_view key, const std::vector<std::string_view>& known);
+
+// A name in an expression that nothing binds: words of other languages, misspelled element types.
+std::string ForeignNameHint(std::string_view name);
+
+// A call of a function that is not there: its name here, or operators of that name.
+std::string ForeignFunctionHint(std::string_view name, const std::vector<OpName>& operators);
+
+}  // namespace qrewrite
