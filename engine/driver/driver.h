@@ -52,6 +52,11 @@ struct RunContext {
 Result<RunResult> Run(Graph& graph, const RuleSet& rules, const RunOptions& options,
                       const RunContext& context);
 
+// After a run that fired nothing: the rule that came nearest to firing on `graph`, where, and what
+// stopped it. "" if there is no rule to speak of.
+std::string WhyNothingFired(Graph& graph, const RuleSet& rules, const RunOptions& options,
+                            const RunContext& context);
+
 // The parameters of a rule set from their texts. Errors (kUsage) name the parameter.
 Result<Params> BindParams(const RuleSet& rules, const std::map<std::string, std::string>& set);
 Val FromLiteralValue(const Literal& literal);

@@ -187,31 +187,6 @@ Status RuleRun::LoopError(const Phase& phase) const {
                       phase.name, phase_rewrites_, text)};
 }
 
-std::string RuleRun::Nearest(NodeId node) {
-  const CompiledRule* nearest = nullptr;
-  MatchTrace best;
-  for (const Rule& rule : rules_.rules) {
-    if (rule.refuse || (rule.warn && !rule.replace) || !RuleApplies(rule)) continue;
-    const CompiledRule& compiled = Compiled(rule);
-    const auto anchors = AnchorOps(rules_, compiled.pattern);
-    const OpName& op = graph_.op_name(graph_.op(node));
-    const bool fits = !anchors || std::any_of(anchors->begin(), anchors->end(),
-                                              [&](const OpPattern& p) { return p.Matches(op); });
-    if (!fits) continue;
-    const MatchTrace trace = rewriter_.Explain(compiled, node);
-    if (trace.depth <= best.depth) continue;
-    best = trace;
-    nearest = &compiled;
-  }
-  if (nearest == nullptr) return "";
-  std::string where;
-  if (best.place.source != nullptr) {
-    const SourceSpan span = best.place.span();
-    where = fmt::format(" ({}:{}:{})", span.file, span.line, span.column);
-  }
-  return fmt::format("rule `{}` came nearest: {}{}", nearest->rule->name, best.reason, where);
-}
-
 Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
   if (!found_.insert({rule.rule, node}).second) return {};
   Finding finding{.rule = rule.rule->name,

@@ -44,6 +44,7 @@ class TestRun {
     graph_.ClearDirty();  // building counts as changing
     given_ = Show(graph_);
     const Result<RunResult> result = Run(graph_, rules_, Options(), context_);
+    fired_ = result.ok() && !(result->report.rules.empty() && result->report.warnings.empty());
     if (!test_.error.empty()) return CompareError(result.status());
     if (!result.ok()) {
       return fmt::format("the run failed:\n{}\n  given:\n{}", result.status().message(),
@@ -68,8 +69,8 @@ class TestRun {
   std::string CompareError(const Status& status) {
     if (status.ok()) {
       return fmt::format(
-          "an error with `{}` was expected, but the run succeeded\n  given:\n{}  got:\n{}",
-          test_.error, Indented(given_), Indented(Show(graph_)));
+          "{}an error with `{}` was expected, but the run succeeded\n  given:\n{}  got:\n{}",
+          Nothing(), test_.error, Indented(given_), Indented(Show(graph_)));
     }
     const std::string message = status.message();
     if (message.find(test_.error) != std::string::npos) return "";
@@ -80,8 +81,8 @@ class TestRun {
     for (const Finding& finding : report.warnings) {
       if (finding.text.find(test_.warning) != std::string::npos) return "";
     }
-    return fmt::format("a warning with `{}` was expected; there were {} warnings\n  given:\n{}",
-                       test_.warning, report.warnings.size(), Indented(given_));
+    return fmt::format("{}a warning with `{}` was expected; there were {} warnings\n  given:\n{}",
+                       Nothing(), test_.warning, report.warnings.size(), Indented(given_));
   }
 
   std::string CompareUnchanged(const RunReport& report) {
@@ -107,9 +108,15 @@ class TestRun {
     }
     std::string difference;
     if (SameGraph(expected, graph_, rules_.signatures, &difference)) return "";
-    const std::string nothing = graph_.changed() ? "" : "nothing fired; ";
-    return fmt::format("{}{}\n  given:\n{}  expected (-) and got (+):\n{}", nothing, difference,
+    return fmt::format("{}{}\n  given:\n{}  expected (-) and got (+):\n{}", Nothing(), difference,
                        Indented(given_), Indented(DiffLines(Show(expected), Show(graph_))));
+  }
+
+  // A line about a run without any firing: who came nearest, and what stopped it.
+  std::string Nothing() {
+    if (fired_) return "";
+    const std::string why = WhyNothingFired(graph_, rules_, Options(), context_);
+    return fmt::format("nothing fired{}{}\n", why.empty() ? "" : ": ", why);
   }
 
   const RuleSet& rules_;
@@ -118,6 +125,7 @@ class TestRun {
   const RunContext& context_;
   Graph graph_;
   std::string given_;
+  bool fired_ = false;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // RuleRun: one rule set on one graph. Internal to the driver; phases are in phases.cc (opset
-// upgrades in upgrade.cc), the fixed point in fixpoint.cc, what is tidied at the end in finish.cc.
+// upgrades in upgrade.cc), the fixed point in fixpoint.cc, why a rule did not fire in explain.cc, what
+// is tidied at the end in finish.cc.
 #pragma once
 
 #include <map>
@@ -21,6 +22,7 @@ class RuleRun {
   Status RunPhases();
   Result<std::vector<SidecarFile>> MakeFiles();
   bool changed() const { return report_.total() > 0; }
+  std::string WhyNothing();  // see WhyNothingFired
 
  private:
   // --- fixpoint.cc
@@ -32,12 +34,21 @@ class RuleRun {
                      NodeId node);
   Status LoopError(const Phase& phase) const;
   Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
-  std::string Nearest(
-      NodeId
-          node);  // the rule that came nearest to firing, and what stopped it; "" if none starts here
   Result<std::vector<NodeId>> Order();  // every live node of every body, producers first
   const CompiledRule& Compiled(const Rule& rule);
   bool RuleApplies(const Rule& rule) const;  // its opset range
+
+  // --- explain.cc
+  struct NearMiss {
+    const Rule* rule = nullptr;
+    NodeId node;  // where the rule's anchor was tried
+    MatchTrace trace;
+  };
+  // Keeps in `best` the rule that comes furthest at `node`. False: it does not begin there.
+  bool TryAt(const Rule& rule, NodeId node, NearMiss& best);
+  // The rule that came nearest to firing, and what stopped it; "" if none starts here.
+  std::string Nearest(NodeId node);
+  std::vector<const Rule*> RulesOfRun() const;
 
   // --- upgrade.cc
   Status ToOpset(const Phase& phase, const std::vector<std::string>& rules);

@@ -65,7 +65,7 @@ struct Frame {
   }
 };
 
-// Why a pattern did not match: kept for the deepest point that the search reached.
+// Why a pattern did not match: kept for the point of the search with most nodes and names matched.
 struct MatchTrace {
   int depth = -1;
   Place place;  // in the rule file
@@ -97,8 +97,8 @@ class Interpreter {
   // The budget of one match ran out; the match counts as failed and the run must end.
   bool exhausted() const { return exhausted_; }
   void set_trace(MatchTrace* trace) { trace_ = trace; }
-  // Records why something did not go further.
-  void Note(const Place& place, NodeId node, std::string_view reason, int depth = -1);
+  // Records why something did not go further than `depth` nodes and names.
+  void Note(const Place& place, NodeId node, std::string_view reason, int depth);
 
   // Nodes that did not exist before `mark` do not count in uses(): functions see the graph as it
   // was before the rewrite.

@@ -1,6 +1,9 @@
 // From a bound value down to the node of another statement: over the uses, level by level.
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
 #include "engine/match/match_run.h"
 
 namespace qrewrite {
@@ -17,6 +20,10 @@ bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame
   for (const ValueId v : roots) {
     const NodeId n = graph_.producer(v);
     if (n.valid() && std::find(nodes.begin(), nodes.end(), n) == nodes.end()) nodes.push_back(n);
+  }
+  if (nodes.empty()) {
+    return Fail(stmt.stmt->place, NodeId(),
+                fmt::format("no reader of `{}` fits", Printable(graph_.name(*from))));
   }
   for (const NodeId n : nodes) {
     if (stmt.value.call->definition == nullptr && stmt.value.call->quantifier == Quantifier::kOne) {

@@ -61,8 +61,12 @@ bool MatchRun::Node(const Pattern& pattern, const PatCall& call, NodeId n, uint3
                     Frame& frame, Next next) {
   const auto inputs = [&] { return Inputs(pattern, call, n, frame, next); };
   const auto attrs = [&] { return Attrs(pattern, call, 0, n, frame, inputs); };
-  if (call.label < 0) return attrs();
-  return Bind(pattern, call.label, LabelRef{n, output}, frame, call.expr->place, attrs);
+  ++depth_;
+  const bool found = call.label < 0 ? attrs()
+                                    : Bind(pattern, call.label, LabelRef{n, output}, frame,
+                                           call.expr->place, attrs);
+  --depth_;
+  return found;
 }
 
 // An operator as a value: its node must name `v` as first output, others unread.

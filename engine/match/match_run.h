@@ -20,10 +20,10 @@ namespace qrewrite {
 
 inline constexpr uint64_t kMaxMatchSteps = 2'000'000;  // of one match from one anchor
 
-// "Conv `conv1`", for reasons.
+// "Conv `conv1`", for reasons; by what it makes if it has no name.
 std::string NodeText(const Graph& graph, NodeId n);
 
-// Holds no state of its own but references; the bindings are in the frame.
+// The bindings are in the frame; here is only how far the search has come.
 class MatchRun {
  public:
   using Next = FunctionRef<bool()>;
@@ -100,6 +100,7 @@ class MatchRun {
   Interpreter& in_;
   const Graph& graph_;
   Facts& facts_;
+  int depth_ = 0;  // nodes and names that are matched now
 };
 
 }  // namespace qrewrite

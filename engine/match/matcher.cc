@@ -11,7 +11,11 @@ namespace qrewrite {
 
 std::string NodeText(const Graph& graph, NodeId n) {
   if (!n.valid()) return "no node";
-  return fmt::format("{} `{}`", graph.op_name(graph.op(n)).text(), Printable(graph.name(n)));
+  std::string name = graph.name(n);
+  for (size_t i = 0; i < graph.num_outputs(n) && name.empty(); ++i) {
+    if (graph.output(n, i).valid()) name = graph.name(graph.output(n, i));
+  }
+  return fmt::format("{} `{}`", graph.op_name(graph.op(n)).text(), Printable(name));
 }
 
 // The statements of `pattern` from `step` on; the anchor is matched already.
@@ -86,6 +90,7 @@ bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, c
     return Fail(place, NodeId(), fmt::format("`{}` is something else", frame.scope->names[slot]));
   }
   frame.Bind(slot, std::move(value));
+  ++depth_;
   bool good = true;
   if (slot < static_cast<int>(pattern.watch.size())) {
     for (const int w : pattern.watch[slot]) {
@@ -98,7 +103,9 @@ bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, c
       }
     }
   }
-  if (good && next()) return true;
+  const bool found = good && next();
+  --depth_;
+  if (found) return true;
   frame.Unbind(slot);
   ResetLets(frame);
   return false;
@@ -119,17 +126,24 @@ bool MatchRun::BindAbsent(const Pattern& pattern, const std::vector<int>& slots,
 
 bool MatchRun::Holds(const Expr& condition, Frame& frame) {
   const Val truth = in_.Truth(in_.Eval(condition, frame));
-  if (const bool* b = truth.get_if<bool>()) {
-    return *b || (in_.trace_ != nullptr &&
-                  Fail(condition.place, NodeId(), fmt::format("`{}` is false", Print(condition))));
-  }
+  const bool* b = truth.get_if<bool>();
+  if (b != nullptr && *b) return true;
   if (truth.is<Unknown>()) in_.unknown_ = truth.why();
-  return in_.trace_ != nullptr &&
-         Fail(condition.place, NodeId(), fmt::format("`{}`: {}", Print(condition), truth.why()));
+  if (in_.trace_ == nullptr) return false;
+  // Of `a and b` the part that decides.
+  const Expr* part = &condition;
+  while (part->kind == Expr::Kind::kBinary && part->binary == BinaryOp::kAnd) {
+    const Val left = in_.Truth(in_.Eval(*part->items[0], frame));
+    const bool decides = b != nullptr ? left.is<bool>() && !left.get<bool>() : left.stops();
+    part = part->items[decides ? 0 : 1].get();
+  }
+  return Fail(part->place, NodeId(),
+              b != nullptr ? fmt::format("`{}` is false", Print(*part))
+                           : fmt::format("`{}`: {}", Print(*part), truth.why()));
 }
 
 bool MatchRun::Fail(const Place& place, NodeId n, std::string_view reason) {
-  if (in_.trace_ != nullptr) in_.Note(place, n, reason);
+  if (in_.trace_ != nullptr) in_.Note(place, n, reason, depth_);
   return false;
 }
 
@@ -224,9 +238,8 @@ int64_t Interpreter::CountUses(ValueId v, const std::function<bool(NodeId)>& of)
 }
 
 void Interpreter::Note(const Place& place, NodeId node, std::string_view reason, int depth) {
-  if (trace_ == nullptr) return;
-  if (depth < 0) depth = static_cast<int>(steps_);
-  if (depth < trace_->depth) return;
+  // Of equals the first counts: operands as they are written, before they are swapped.
+  if (trace_ == nullptr || depth <= trace_->depth) return;
   *trace_ = {depth, place, node, std::string(reason)};
 }
 

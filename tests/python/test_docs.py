@@ -30,6 +30,15 @@ rules:
         expect: |
           x: float[4]
           y = acme.Gain(x, 5.0)
+      - name: none
+        given: |
+          x: float[4]
+          a: float
+          y = acme.Gain(acme.Gain(x, a), 3.0)
+        expect: |
+          x: float[4]
+          a: float
+          y = acme.Gain(x, 6.0)
 """
 
 
