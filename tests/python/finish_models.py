@@ -87,6 +87,35 @@ MODELS = [
     FloatModel("fused_gemm", f"""g (float[BATCH, 6] x) => (float[BATCH, 4] y) <{tensor("w", (4, 6))}, {tensor("b", (4,))}> {{
         y = com.microsoft.FusedGemm <activation = "LeakyRelu", activation_alpha = 0.2, transB = 1, beta = 0.5> (x, w, b)
         }}""", "Unimplemented(FusedGemm)"),
+    FloatModel("activations", f"""g (float[BATCH, 6] x) => (float[BATCH, 6] y) <{tensor("b", (6,))}> {{
+        s = com.microsoft.BiasGelu(x, b)
+        t = com.microsoft.FastGelu(x, b)
+        u = com.microsoft.FastGelu(t)
+        v = com.microsoft.QuickGelu(x)
+        w = com.microsoft.QuickGelu <alpha = 1.0> (v)
+        a = Add(s, u)
+        y = Add(a, w) }}""", "Unimplemented(BiasGelu)"),
+    FloatModel("mish", """g (float[BATCH, 6] x) => (float[BATCH, 6] y) {
+        y = Mish(x) }""", "Unimplemented(Mish)", opsets=(18, 21)),
+    FloatModel("norms", f"""g (float[BATCH, 5, 8] x, float[BATCH, 5, 8] z) => (float[BATCH, 5, 8] y, float[BATCH, 5, 8] t)
+        <{tensor("g", (8,))}, {tensor("b", (8,))}, {tensor("bias", (8,))}> {{
+        a = com.microsoft.SkipLayerNormalization <epsilon = 0.001> (x, z, g, b)
+        y, _1, _2, t = com.microsoft.SkipLayerNormalization <epsilon = 0.001> (a, x, g, "", bias) }}""", "Unimplemented(SkipLayerNormalization)"),
+    FloatModel("rms_norms", f"""g (float[BATCH, 5, 8] x, float[BATCH, 5, 8] z) => (float[BATCH, 5, 8] y)
+        <{tensor("g", (8,))}, {tensor("bias", (8,))}> {{
+        a = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.001> (x, z, g, bias)
+        y = SimplifiedLayerNormalization <epsilon = 0.001> (a, g) }}""", "Unimplemented(SkipSimplifiedLayerNormalization)"),
+    FloatModel("attention", f"""g (float[BATCH, 4, 8] x) => (float[BATCH, 4, 8] y) <{tensor("w", (8, 24))}, {tensor("b", (24,))}> {{
+        a = com.microsoft.Attention <num_heads = 2> (x, w, b)
+        y = com.microsoft.Attention <num_heads = 4, scale = 0.5> (a, w, b) }}""", ""),
+    FloatModel("attention_mask", f"""g (float[BATCH, 4, 8] x, int32[BATCH, 4] mask) => (float[BATCH, 4, 8] y)
+        <{tensor("w", (8, 24))}, {tensor("b", (24,))}> {{
+        y = com.microsoft.Attention <num_heads = 2> (x, w, b, mask) }}""", ""),
+    FloatModel("embedding", f"""g (int32[BATCH, 4] ids, int32[BATCH, 4] seg, int32[BATCH, 4] mask) => (float[BATCH, 4, 8] y)
+        <{tensor("we", (2, 8))}, {tensor("pe", (6, 8))}, {tensor("se", (2, 8))}, {tensor("g", (8,))}, {tensor("b", (8,))},
+         {tensor("w", (8, 24))}, {tensor("c", (24,))}> {{
+        e, n = com.microsoft.EmbedLayerNormalization <epsilon = 0.001> (ids, seg, we, pe, se, g, b, mask)
+        y = com.microsoft.Attention <num_heads = 2> (e, w, c, n) }}""", "Unimplemented(EmbedLayerNormalization)"),
     FloatModel("half_gemm", f"""g (float16[BATCH, 6] x) => (float[BATCH, 4] y, float16[BATCH, 4] z)
         <{tensor("w", (4, 6))}, {tensor("b", (4,))}> {{
         a = Gemm <transB = 1, alpha = 0.5> (x, w, b)
