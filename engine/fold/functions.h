@@ -23,8 +23,8 @@ Result<Tensor> Stretch(const Tensor& tensor, int64_t n, int64_t axis);
 Result<Tensor> Along(const Tensor& vector, int64_t rank, int64_t axis);
 
 // round(x, mode) with qonnx's modes; "mode" in any case:
-//   ROUND half to even, CEIL, FLOOR, UP away from zero, DOWN towards zero,
-//   HALF_UP half away from zero, HALF_DOWN half towards zero
+//   ROUND and HALF_EVEN half to even, CEIL, FLOOR, UP away from zero, DOWN and (Brevitas)
+//   ROUND_TO_ZERO towards zero, HALF_UP half away from zero, HALF_DOWN half towards zero
 // Integers are themselves. Errors: an unknown mode, a type that is no number.
 Result<Tensor> RoundMode(const Tensor& x, std::string_view mode);
 
