@@ -111,6 +111,8 @@ void Emitter::Begin(BodyId body, const Options& options, ValueId base) {
   options_ = options;
   base_ = base;
   reason_.clear();
+  reused_ = false;
+  first_new_ = graph_.num_nodes();
   wishes_.clear();
   depth_ = 0;
 }

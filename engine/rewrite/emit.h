@@ -38,6 +38,8 @@ class Emitter {
   Val EmitArg(const Arg& arg, Frame& frame) { return Value(*arg.value, frame); }
 
   const std::string& reason() const { return reason_; }
+  // Did an equal node that was there before serve in place of a new one?
+  bool reused() const { return reused_; }
   // Names a value was wished by: new value -> suffix behind the name of the output it serves.
   const std::map<ValueId, std::string>& wishes() const { return wishes_; }
 
@@ -83,6 +85,8 @@ class Emitter {
   Options options_;
   ValueId base_;
   std::string reason_;
+  bool reused_ = false;
+  size_t first_new_ = 0;  // nodes from here on are of this replacement
   std::map<ValueId, std::string> wishes_;
   int depth_ = 0;
 };

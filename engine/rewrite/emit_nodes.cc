@@ -180,6 +180,7 @@ std::vector<Val> Emitter::Add(const Head& head, const std::vector<ValueId>& inpu
   NodeId node;
   if (options_.share && (head.signature == nullptr || head.signature->deterministic)) {
     node = nodes_.Find(body_, op, inputs, attributes, outputs);
+    reused_ = reused_ || (node.valid() && node.index < first_new_);
   }
   if (!node.valid()) {
     std::vector<ValueId> values;

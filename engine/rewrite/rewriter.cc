@@ -49,6 +49,14 @@ MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor) {
 bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing) {
   const bool replaces = rule.rule->replace || !rule.rule->cases.empty();
   if (!replaces) return true;  // refuse or warn: the driver reports it
+  if (ApplyOnce(rule, anchor, frame, firing, rule.rule->share)) return true;
+  // An equal node that reads what is redefined is none that the patch can build on.
+  return shared_cycle_ && ApplyOnce(rule, anchor, frame, firing, /*share=*/false);
+}
+
+bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing,
+                         bool share) {
+  shared_cycle_ = false;
   mark_ = graph_.mark();
   in_.set_uses_mark(mark_.nodes);
   pending_records_.clear();
@@ -68,7 +76,7 @@ bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firi
     }
   }
   if (base_.valid()) body = graph_.body_of(base_);
-  emitter_.Begin(body, {.share = rule.rule->share, .check_types = in_.rules().check_types}, base_);
+  emitter_.Begin(body, {.share = share, .check_types = in_.rules().check_types}, base_);
   bool good = false;
   if (rule.rule->replace) {
     good = Replace(rule, *rule.rule->replace, frame, redefinitions);
@@ -233,12 +241,15 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
       return Reject("it would leave the Identity that is there");
     }
   }
-  // Only a rule that walked down, or that redefines several nodes, can make a cycle.
+  // Only a rule that walked down, or that redefines several nodes, can make a cycle; or one that
+  // uses a node again which reads what is redefined.
   const bool risky =
       rule.redefined.size() > 1 || std::any_of(rule.pattern.rest.begin(), rule.pattern.rest.end(),
                                                [](const PlanStep& s) { return s.down; });
-  if (risky && MakesCycle(redefinitions)) return Reject("it would make a cycle");
-  return true;
+  const bool cycle = (risky && MakesCycle(redefinitions, /*kept=*/false)) ||
+                     (emitter_.reused() && MakesCycle(redefinitions, /*kept=*/true));
+  shared_cycle_ = cycle && emitter_.reused();
+  return !cycle || Reject("it would make a cycle");
 }
 
 bool Rewriter::CheckType(const Redefinition& r, bool retyped) {
@@ -258,7 +269,7 @@ bool Rewriter::CheckType(const Redefinition& r, bool retyped) {
 }
 
 // What new nodes and aliases read must not depend on what is redefined.
-bool Rewriter::MakesCycle(const std::vector<Redefinition>& redefinitions) {
+bool Rewriter::MakesCycle(const std::vector<Redefinition>& redefinitions, bool kept) {
   std::vector<NodeId> taps, targets;
   const BodyId body = graph_.body_of(redefinitions[0].value);
   for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) {
@@ -266,6 +277,9 @@ bool Rewriter::MakesCycle(const std::vector<Redefinition>& redefinitions) {
       const ValueId v = graph_.input(NodeId(n), i);
       if (!v.valid() || !graph_.producer(v).valid() || graph_.producer(v).index >= mark_.nodes)
         continue;
+      const bool redefined = std::any_of(redefinitions.begin(), redefinitions.end(),
+                                         [&](const Redefinition& r) { return r.value == v; });
+      if (kept && redefined) continue;
       const NodeId in_body = graph_.AncestorIn(body, graph_.producer(v));
       if (in_body.valid()) taps.push_back(in_body);
     }

@@ -67,6 +67,8 @@ class Rewriter {
     ValueId by;
   };
   bool Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing);
+  // `share`: equal nodes are used again.
+  bool ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing, bool share);
   bool Replace(const CompiledRule& rule, const BodyText& text, Frame& frame,
                std::vector<Redefinition>& redefinitions);
   bool AddRedefinition(const Val& old_value, const Val& new_value, const std::string& name,
@@ -76,7 +78,8 @@ class Rewriter {
   bool Check(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
              const std::vector<std::pair<ValueId, DType>>& retypes);
   bool CheckType(const Redefinition& r, bool retyped);
-  bool MakesCycle(const std::vector<Redefinition>& redefinitions);
+  // `kept`: new nodes may read a redefined value, they get it as it was (KeepForNewNodes).
+  bool MakesCycle(const std::vector<Redefinition>& redefinitions, bool kept);
   bool CanRename(const Redefinition& r) const;
   void Commit(const std::vector<Redefinition>& redefinitions,
               const std::vector<std::pair<ValueId, DType>>& retypes, Firing& firing);
@@ -93,6 +96,7 @@ class Rewriter {
   Emitter emitter_;
   Options options_;
   std::string rejected_;
+  bool shared_cycle_ = false;  // the last patch was a cycle, perhaps through an equal node
   Graph::Mark mark_{};
   std::vector<RecordRow> records_;
   std::vector<RecordRow> pending_records_;

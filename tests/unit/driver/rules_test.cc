@@ -28,6 +28,17 @@ const Row kRows[] = {
      "b)'}]",
      "a: float[2]\nb: float[2]\nt = Relu(a)\ny = Add(b, t)",
      "a: float[2]\nb: float[2]\ny = Sub(a, b)\n"},
+    {"an equal node that reads what is redefined is not used again",
+     "sets: {neg: [Neg]}\nrules: [{name: r, match: 'y = Relu(x)', where: 'uses(y, @neg) == 1', "
+     "replace: 'y = Abs(Relu(x))'}]",
+     "x: float[2]\nt = Relu(x)\na = Abs(t)\nb = Neg(t)\nreturn a, b",
+     "x: float[2]\nt_Relu = Relu(x)\nt = Abs(t_Relu)\na = Abs(t)\nb = Neg(t)\n"},
+    {"nor is one that a new node would read",
+     "sets: {neg: [Neg]}\nrules: [{name: r, match: 'y = Relu(x)', where: 'uses(y, @neg) == 1', "
+     "replace: 'y = Exp(Abs(Relu(x)))'}]",
+     "x: float[2]\nt = Relu(x)\na = Abs(t)\nb = Neg(t)\nreturn a, b",
+     "x: float[2]\nt_Relu = Relu(x)\nt_Abs = Abs(t_Relu)\nt = Exp(t_Abs)\na = Abs(t)\nb = "
+     "Neg(t)\n"},
     {"operators that are not commutative do not",
      "rules: [{name: r, match: 'y = Sub(Relu(a), b)', replace: 'y = Add(a, b)'}]",
      "a: float[2]\nb: float[2]\nt = Relu(a)\ny = Sub(b, t)", ""},
