@@ -49,7 +49,7 @@ def mutate(text, words, pick):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--qrewrite", required=True)
+    parser.add_argument("--qrewrite", required=True, type=os.path.abspath)
     parser.add_argument("--rounds", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", default=tempfile.gettempdir())
