@@ -106,12 +106,14 @@ class Emitter::Locals : public LocalNames {
   std::set<const Stmt*> open_;
 };
 
-void Emitter::Begin(BodyId body, const Options& options, ValueId base) {
+void Emitter::Begin(BodyId body, const Options& options, ValueId base,
+                    std::vector<ValueId> redefined) {
   body_ = body;
   options_ = options;
   base_ = base;
   reason_.clear();
   reused_ = false;
+  redefined_ = std::move(redefined);
   first_new_ = graph_.num_nodes();
   wishes_.clear();
   depth_ = 0;

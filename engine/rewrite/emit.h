@@ -28,7 +28,8 @@ class Emitter {
       : graph_(graph), in_(interpreter), nodes_(nodes), constants_(constants) {}
 
   // Starts a replacement whose nodes go into `body` and serve `base` (for names).
-  void Begin(BodyId body, const Options& options, ValueId base);
+  // `redefined`: the values that it will redefine.
+  void Begin(BodyId body, const Options& options, ValueId base, std::vector<ValueId> redefined);
 
   // Emits statements; afterwards Find gives what their outputs are. `wanted` are the outputs that
   // must be computed; the others are when something asks for them. On failure reason() says why.
@@ -38,7 +39,7 @@ class Emitter {
   Val EmitArg(const Arg& arg, Frame& frame) { return Value(*arg.value, frame); }
 
   const std::string& reason() const { return reason_; }
-  // Did an equal node that was there before serve in place of a new one?
+  // Was an equal node used again that reads a redefined value?
   bool reused() const { return reused_; }
   // Names a value was wished by: new value -> suffix behind the name of the output it serves.
   const std::map<ValueId, std::string>& wishes() const { return wishes_; }
@@ -86,7 +87,8 @@ class Emitter {
   ValueId base_;
   std::string reason_;
   bool reused_ = false;
-  size_t first_new_ = 0;  // nodes from here on are of this replacement
+  size_t first_new_ = 0;            // nodes from here on are of this replacement
+  std::vector<ValueId> redefined_;  // and what nodes make that are used again and read them
   std::map<ValueId, std::string> wishes_;
   int depth_ = 0;
 };

@@ -180,7 +180,15 @@ std::vector<Val> Emitter::Add(const Head& head, const std::vector<ValueId>& inpu
   NodeId node;
   if (options_.share && (head.signature == nullptr || head.signature->deterministic)) {
     node = nodes_.Find(body_, op, inputs, attributes, outputs);
-    reused_ = reused_ || (node.valid() && node.index < first_new_);
+    const bool reads = std::any_of(inputs.begin(), inputs.end(), [this](ValueId v) {
+      return std::find(redefined_.begin(), redefined_.end(), v) != redefined_.end();
+    });
+    if (node.valid() && node.index < first_new_ && reads) {
+      reused_ = true;
+      for (size_t i = 0; i < graph_.num_outputs(node); ++i) {
+        redefined_.push_back(graph_.output(node, i));
+      }
+    }
   }
   if (!node.valid()) {
     std::vector<ValueId> values;

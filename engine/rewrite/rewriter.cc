@@ -63,20 +63,22 @@ bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, 
   std::vector<Redefinition> redefinitions;
   std::vector<std::pair<ValueId, DType>> retypes;
   BodyId body = graph_.body_of(anchor);
-  base_ = {};
+  std::vector<ValueId> redefined;
   for (const int s : rule.redefined) {
     for (const PatOut& out : rule.pattern.stmts[s].outs) {
-      if (out.slot < 0 || base_.valid()) continue;
-      if (const auto* v = frame.slots[out.slot].get_if<ValueId>()) base_ = *v;
+      if (out.slot < 0) continue;
+      if (const auto* v = frame.slots[out.slot].get_if<ValueId>()) redefined.push_back(*v);
       if (const auto* list = frame.slots[out.slot].get_if<List>()) {
         for (const Val& item : **list) {
-          if (!base_.valid() && item.is<ValueId>()) base_ = item.get<ValueId>();
+          if (item.is<ValueId>()) redefined.push_back(item.get<ValueId>());
         }
       }
     }
   }
+  base_ = redefined.empty() ? ValueId() : redefined.front();
   if (base_.valid()) body = graph_.body_of(base_);
-  emitter_.Begin(body, {.share = share, .check_types = in_.rules().check_types}, base_);
+  emitter_.Begin(body, {.share = share, .check_types = in_.rules().check_types}, base_,
+                 std::move(redefined));
   bool good = false;
   if (rule.rule->replace) {
     good = Replace(rule, *rule.rule->replace, frame, redefinitions);
