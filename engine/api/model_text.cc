@@ -9,6 +9,7 @@
 
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
+#include "engine/graph/find.h"
 #include "engine/text/graph_text.h"
 
 namespace qrewrite {
@@ -30,17 +31,6 @@ std::string FunctionHeader(const Graph& graph, const Body& body) {
     inputs += (inputs.empty() ? "" : ", ") + Printable(graph.name(v));
   }
   return fmt::format("\n# function {}({})\n", Printable(body.function.text()), inputs);
-}
-
-// What a node is known by: its name and the values it makes.
-template <class Predicate>
-bool AnyName(const Graph& graph, NodeId n, Predicate fits) {
-  if (!graph.name(n).empty() && fits(graph.name(n))) return true;
-  for (size_t i = 0; i < graph.num_outputs(n); ++i) {
-    const ValueId v = graph.output(n, i);
-    if (v.valid() && fits(graph.name(v))) return true;
-  }
-  return false;
 }
 
 template <class Predicate>

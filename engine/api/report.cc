@@ -25,18 +25,54 @@ std::string Bytes(int64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
+// "pairs" if all firings count under one counter, else "pairs 5, activations 2".
+std::string Counters(const RuleReport& rule) {
+  if (rule.counters.size() == 1 && rule.counters[0].second == rule.count)
+    return rule.counters[0].first;
+  std::string text;
+  for (const auto& [name, count] : rule.counters) {
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
+  }
+  return text;
+}
+
+// The counters that rules name, over all rules: "pairs 5, weights 3".
+std::string Kinds(const std::vector<RuleReport>& rules) {
+  std::vector<std::pair<std::string, int64_t>> kinds;
+  for (const RuleReport& rule : rules) {
+    for (const auto& [name, count] : rule.counters) {
+      if (name == rule.rule || count == 0) continue;
+      const auto same = [&n = name](const auto& kind) { return kind.first == n; };
+      const auto kind = std::find_if(kinds.begin(), kinds.end(), same);
+      if (kind == kinds.end()) {
+        kinds.emplace_back(name, count);
+      } else {
+        kind->second += count;
+      }
+    }
+  }
+  std::string text;
+  for (const auto& [name, count] : kinds) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string RewriteWarning::Text() const {
+  if (op.empty()) return text;  // of no node
   std::string what = op + " ";
   what += node.empty() ? fmt::format("(unnamed, output `{}`)", Printable(output))
                        : fmt::format("`{}`", Printable(node));
   return fmt::format("{}: {} (rule `{}`)", what, text, rule);
 }
 
-int64_t Report::Count(const std::string& report) const {
+int64_t Report::Count(const std::string& counter) const {
   int64_t count = 0;
-  for (const RuleReport& rule : rules) count += rule.report == report ? rule.count : 0;
+  for (const RuleReport& rule : rules) {
+    for (const auto& [name, value] : rule.counters) count += name == counter ? value : 0;
+  }
   return count;
 }
 
@@ -49,6 +85,7 @@ void Report::Add(const Report& later) {
   folded += later.folded;
   removed += later.removed;
   edits += later.edits;
+  kept = std::max(kept, later.kept);
   nodes_after = later.nodes_after;
   bytes_after = later.bytes_after;
   changed |= later.changed;
@@ -66,14 +103,17 @@ std::string Report::Text() const {
   }
   for (const RuleReport& rule : rules) {
     text += fmt::format("{:>{}}  {:<{}}", rule.count, count_width + 2, label(rule), rule_width);
-    if (rule.report != rule.rule) text += "  " + rule.report;
+    if (rule.counters.size() != 1 || rule.counters[0].first != rule.rule)
+      text += "  " + Counters(rule);
     while (text.ends_with(' ')) text.pop_back();
     text += '\n';
   }
+  if (const std::string kinds = Kinds(rules); !kinds.empty()) text += kinds + '\n';
   text += Plural(rewrites, "rewrite");
   if (folded > 0) text += fmt::format(", {} folded", Plural(folded, "node"));
   if (removed > 0) text += fmt::format(", {} unused removed", removed);
   if (edits > 0) text += fmt::format(", {}", Plural(edits, "edit"));
+  if (kept > 0) text += fmt::format(", {} kept", Plural(kept, "node"));
   if (!warnings.empty())
     text += fmt::format(", {}", Plural(static_cast<int64_t>(warnings.size()), "warning"));
   if (!changed) return text + ", nothing changed";
@@ -91,14 +131,21 @@ std::string Report::Json() const {
   root["folded"] = folded;
   root["removed"] = removed;
   root["edits"] = edits;
+  root["kept"] = kept;
   root["nodes"] = {{"before", nodes_before}, {"after", nodes_after}};
   root["bytes"] = {{"before", bytes_before}, {"after", bytes_after}};
   root["rules"] = qrewrite::Json::array();
   std::map<std::string, int64_t> counts;
   for (const RuleReport& rule : rules) {
-    counts[rule.report] += rule.count;
-    root["rules"].push_back(
-        {{"set", rule.set}, {"rule", rule.rule}, {"report", rule.report}, {"count", rule.count}});
+    qrewrite::Json counters = qrewrite::Json::object();
+    for (const auto& [name, count] : rule.counters) {
+      counters[name] = count;
+      counts[name] += count;
+    }
+    root["rules"].push_back({{"set", rule.set},
+                             {"rule", rule.rule},
+                             {"count", rule.count},
+                             {"counters", std::move(counters)}});
   }
   root["counts"] = qrewrite::Json::object();
   for (const auto& [name, count] : counts) root["counts"][name] = count;
@@ -109,7 +156,8 @@ std::string Report::Json() const {
                                 {"text", w.text},
                                 {"op", w.op},
                                 {"node", w.node},
-                                {"output", w.output}});
+                                {"output", w.output},
+                                {"notes", w.notes}});
   }
   root["files"] = qrewrite::Json::array();
   for (const SideFile& file : files) root["files"].push_back(file.path);

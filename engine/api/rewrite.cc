@@ -24,16 +24,17 @@ Report ToReport(RunResult result, const std::string& set) {
                 .folded = result.report.folded,
                 .removed = result.report.removed,
                 .edits = result.report.edits,
+                .kept = result.report.kept,
                 .nodes_before = result.report.nodes_before,
                 .nodes_after = result.report.nodes_after};
   for (RuleCount& rule : result.report.rules) {
     report.rules.push_back(
-        {std::move(rule.set), std::move(rule.rule), std::move(rule.report), rule.fired});
+        {std::move(rule.set), std::move(rule.rule), rule.fired, std::move(rule.counters)});
   }
   for (Finding& finding : result.report.warnings) {
     report.warnings.push_back({set, std::move(finding.rule), std::move(finding.text),
                                std::move(finding.op), std::move(finding.node),
-                               std::move(finding.output)});
+                               std::move(finding.output), std::move(finding.notes)});
   }
   for (SidecarFile& file : result.files) {
     report.files.push_back({std::move(file.path), std::move(file.bytes)});
@@ -44,7 +45,8 @@ Report ToReport(RunResult result, const std::string& set) {
 Status WarningsAsErrors(const Report& report) {
   std::vector<Diagnostic> diagnostics;
   for (const RewriteWarning& warning : report.warnings) {
-    diagnostics.push_back({.severity = Severity::kError, .message = warning.Text()});
+    diagnostics.push_back(
+        {.severity = Severity::kError, .message = warning.Text(), .notes = warning.notes});
   }
   return {StatusCode::kRefused, std::move(diagnostics)};
 }
@@ -61,7 +63,10 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
   const RunOptions run{.set = options.set,
                        .verify = options.verify,
                        .allow_partial = options.allow_partial,
-                       .max_rewrites = options.max_rewrites};
+                       .max_rewrites = options.max_rewrites,
+                       .only_rules = {},
+                       .skip_rules = options.skip_rules,
+                       .keep = {.ops = options.keep_ops, .nodes = options.keep_nodes}};
   const RunContext context{.kernels = &rules.impl().kernels,
                            .functions = &rules.impl().functions,
                            .inference = impl.inference.get()};

@@ -1,5 +1,6 @@
 #include "qrewrite/rules.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -28,6 +29,13 @@ std::string TypeName(const Param& param) {
   if (std::holds_alternative<int64_t>(param.default_value)) return "int";
   if (std::holds_alternative<double>(param.default_value)) return "float";
   return "string";
+}
+
+std::vector<std::string> CountersOf(const Rule& rule) {
+  std::vector<std::string> names;
+  for (const auto& [name, when] : rule.counters) names.push_back(name);
+  if (names.empty()) names.push_back(rule.name);
+  return names;
 }
 
 // A name that is neither a file nor a shipped rule set: what it may have been meant to be.
@@ -85,6 +93,11 @@ bool Rules::HasParam(const std::string& name) const {
   return impl_->set->FindParam(name) != nullptr;
 }
 
+bool Rules::HasRule(const std::string& name) const {
+  const std::vector<std::string> names = RuleNames(*impl_->set);
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::vector<ParamInfo> Rules::params() const {
   std::vector<ParamInfo> infos;
   for (const Param& param : impl_->set->params) {
@@ -106,7 +119,7 @@ std::vector<RuleInfo> Rules::rules() const {
                      .doc = rule.doc,
                      .equivalence = rule.equivalence,
                      .opset = rule.opset,
-                     .report = rule.report.empty() ? rule.name : rule.report,
+                     .counters = CountersOf(rule),
                      .tests = static_cast<int>(rule.tests.size())});
   }
   return infos;

@@ -1,7 +1,10 @@
 #include "engine/driver/driver.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "engine/base/diagnostics.h"
 #include "engine/driver/run.h"
 #include "engine/graph/verify.h"
 
@@ -14,7 +17,30 @@ int64_t CountNodes(const Graph& graph) {
   return count;
 }
 
+Status CheckSkipped(const RuleSet& rules, const std::vector<std::string>& skipped) {
+  if (skipped.empty()) return {};
+  const std::vector<std::string> names = RuleNames(rules);
+  for (const std::string& name : skipped) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string hint = DidYouMean(name, names);
+    return {StatusCode::kUsage, fmt::format("rule set `{}` has no rule `{}`{}", rules.name,
+                                            Printable(name), hint.empty() ? "" : "; " + hint)};
+  }
+  return {};
+}
+
 }  // namespace
+
+std::vector<std::string> RuleNames(const RuleSet& rules) {
+  std::vector<std::string> names;
+  for (const Rule& rule : rules.rules) names.push_back(rule.name);
+  for (const Phase& phase : rules.phases) {
+    if (phase.use == nullptr) continue;
+    const std::vector<std::string> used = RuleNames(*phase.use);
+    names.insert(names.end(), used.begin(), used.end());
+  }
+  return names;
+}
 
 Result<RunResult> Run(Graph& graph, const RuleSet& rules, const RunOptions& options,
                       const RunContext& context) {
@@ -27,7 +53,11 @@ Result<RunResult> Run(Graph& graph, const RuleSet& rules, const RunOptions& opti
                               rules.name, rules.opset, opset));
   }
   QR_ASSIGN_OR_RETURN(Params params, BindParams(rules, options.set));
-  RuleRun run(graph, rules, std::move(params), options, context, result.report);
+  QR_RETURN_IF_ERROR(CheckSkipped(rules, options.skip_rules));
+  QR_ASSIGN_OR_RETURN(const KeptNodes kept, FindKept(graph, options.keep));
+  result.report.kept = static_cast<int64_t>(kept.nodes.size());
+  for (const std::string& text : kept.idle) result.report.warnings.push_back({.text = text});
+  RuleRun run(graph, rules, std::move(params), {options, context, kept.nodes}, result.report);
   QR_RETURN_IF_ERROR(run.RunPhases());
   result.report.changed = graph.changed() && result.report.total() > 0;
   if (result.report.changed) {

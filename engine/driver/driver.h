@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/driver/keep.h"
 #include "engine/driver/report.h"
 #include "engine/fold/kernel.h"
 #include "engine/graph/graph.h"
@@ -25,6 +26,8 @@ struct RunOptions {
   bool allow_partial = false;              // `refuse:` becomes a warning
   int64_t max_rewrites = 0;                // of one phase; 0: chosen by the size of the model
   std::vector<std::string> only_rules;     // tests: one phase with these rules alone
+  std::vector<std::string> skip_rules;     // never fire, in no phase
+  KeepOptions keep;                        // nodes that stay as they are
 };
 
 // A file that the rule set asks for, ready to be written.
@@ -45,7 +48,7 @@ struct RunContext {
   ShapeInference* inference = nullptr;       // null: shapes behind operators are unknown
 };
 
-// Applies `rules` to `graph`. Errors: kUsage (parameters), kUnsupported (the model is outside the
+// Applies `rules` to `graph`. Errors: kUsage (options), kUnsupported (the model is outside the
 // rule set's opset range), kRefused (`refuse:` fired; a diagnostic a node), kLimit (endless
 // rewriting; names the rules), kInvalidModel (a cycle; a node invalid at the new opset). The graph
 // is then in an undefined state between two rewrites and must not be written.
@@ -57,6 +60,8 @@ Result<RunResult> Run(Graph& graph, const RuleSet& rules, const RunOptions& opti
 std::string WhyNothingFired(Graph& graph, const RuleSet& rules, const RunOptions& options,
                             const RunContext& context);
 
+// The rules of the rule set and of those that its phases use.
+std::vector<std::string> RuleNames(const RuleSet& rules);
 // The parameters of a rule set from their texts. Errors (kUsage) name the parameter.
 Result<Params> BindParams(const RuleSet& rules, const std::map<std::string, std::string>& set);
 Val FromLiteralValue(const Literal& literal);

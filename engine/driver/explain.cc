@@ -1,5 +1,7 @@
 // Why rules do not fire: each is tried once more, with a trace of how far the search comes.
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -8,6 +10,60 @@
 
 namespace qrewrite {
 namespace {
+
+constexpr size_t kMaxExplained = 32;  // refusals of a run that are explained: it takes its time
+constexpr int kReach = 6;             // a rule's anchor lies at most so many edges from the node
+constexpr size_t kMaxAnchors = 64;
+
+void AddNeighbours(const Graph& graph, NodeId n, std::vector<NodeId>& out) {
+  for (size_t i = 0; i < graph.num_outputs(n); ++i) {
+    const ValueId v = graph.output(n, i);
+    if (!v.valid()) continue;
+    for (const UseId u : graph.uses(v)) {
+      if (!graph.user(u).is_output()) out.push_back(graph.user(u).node);
+    }
+  }
+  for (size_t i = 0; i < graph.num_inputs(n); ++i) {
+    const ValueId v = graph.input(n, i);
+    if (v.valid() && graph.producer(v).valid()) out.push_back(graph.producer(v));
+  }
+}
+
+// `node` and the nodes around it, nearest first.
+std::vector<NodeId> Around(const Graph& graph, NodeId node) {
+  std::vector<NodeId> found = {node};
+  std::set<NodeId> seen = {node};
+  size_t begin = 0;
+  for (int step = 0; step < kReach && found.size() < kMaxAnchors; ++step) {
+    const size_t end = found.size();
+    for (; begin < end; ++begin) {
+      std::vector<NodeId> next;
+      AddNeighbours(graph, found[begin], next);
+      for (const NodeId n : next) {
+        if (found.size() < kMaxAnchors && seen.insert(n).second) found.push_back(n);
+      }
+    }
+  }
+  return found;
+}
+
+// Whether a call of the pattern names the operator of `node`.
+bool Mentions(const Graph& graph, const PatArg& arg, NodeId node) {
+  for (const PatArg& member : arg.group) {
+    if (Mentions(graph, member, node)) return true;
+  }
+  if (arg.call == nullptr) return false;
+  const PatCall& call = *arg.call;
+  const bool named = call.definition == nullptr && !call.ops.negated;
+  if (named && call.ops.Accepts(graph, graph.op(node))) return true;
+  return std::any_of(call.args.begin(), call.args.end(),
+                     [&](const PatArg& inner) { return Mentions(graph, inner, node); });
+}
+
+bool Mentions(const Graph& graph, const Pattern& pattern, NodeId node) {
+  return std::any_of(pattern.stmts.begin(), pattern.stmts.end(),
+                     [&](const PatStmt& stmt) { return Mentions(graph, stmt.value, node); });
+}
 
 std::string Where(const Place& place) {
   if (place.source == nullptr) return "";
@@ -24,23 +80,29 @@ std::string Names(const std::vector<OpPattern>& ops) {
 
 }  // namespace
 
-bool RuleRun::TryAt(const Rule& rule, NodeId node, NearMiss& best) {
+bool RuleRun::TryAt(const Rule& rule, NodeId node, NearMiss& best, NodeId watched) {
   const CompiledRule& compiled = Compiled(rule);
   const auto anchors = AnchorOps(rules_, compiled.pattern);
   const OpName& op = graph_.op_name(graph_.op(node));
   const bool fits = !anchors || std::any_of(anchors->begin(), anchors->end(),
                                             [&](const OpPattern& p) { return p.Matches(op); });
   if (!fits) return false;
-  MatchTrace trace = rewriter_.Explain(compiled, node);
-  if (trace.depth > best.trace.depth) best = {&rule, node, std::move(trace)};
+  MatchTrace trace = rewriter_.Explain(compiled, node, watched);
+  const auto rank = [](const MatchTrace& t) { return std::pair(t.reached, t.depth); };
+  // A rule that neither came by the node nor names its operator has nothing to do with it.
+  const bool concerned =
+      !watched.valid() || trace.reached || Mentions(graph_, compiled.pattern, watched);
+  if (concerned && rank(trace) > rank(best.trace)) best = {&rule, node, std::move(trace)};
   return true;
 }
 
 std::string RuleRun::Nearest(NodeId node) {
+  if (++explained_ > kMaxExplained) return "";
+  const std::vector<NodeId> around = Around(graph_, node);
   NearMiss best;
   for (const Rule& rule : rules_.rules) {
     if (rule.refuse || (rule.warn && !rule.replace) || !RuleApplies(rule)) continue;
-    TryAt(rule, node, best);
+    for (const NodeId anchor : around) TryAt(rule, anchor, best, node);
   }
   if (best.rule == nullptr) return "";
   return fmt::format("rule `{}` came nearest: {}{}", best.rule->name, best.trace.reason,
@@ -95,7 +157,10 @@ std::string WhyNothingFired(Graph& graph, const RuleSet& rules, const RunOptions
   Result<Params> params = BindParams(rules, options.set);
   if (!params.ok()) return "";
   RunReport report;
-  return RuleRun(graph, rules, *std::move(params), options, context, report).WhyNothing();
+  const Result<KeptNodes> kept = FindKept(graph, options.keep);
+  if (!kept.ok()) return "";
+  const RunSetup setup{options, context, kept->nodes};
+  return RuleRun(graph, rules, *std::move(params), setup, report).WhyNothing();
 }
 
 }  // namespace qrewrite

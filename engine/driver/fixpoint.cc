@@ -29,6 +29,8 @@ const CompiledRule& RuleRun::Compiled(const Rule& rule) {
 }
 
 bool RuleRun::RuleApplies(const Rule& rule) const {
+  const std::vector<std::string>& skipped = options_.skip_rules;
+  if (std::find(skipped.begin(), skipped.end(), rule.name) != skipped.end()) return false;
   const int64_t opset = MainOpset();
   return opset >= rule.opset_min && opset <= rule.opset_max;
 }
@@ -148,12 +150,16 @@ Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const 
                             NodeId node) {
   const auto [it, added] = counts_.try_emplace(rule.rule, report_.rules.size());
   if (added) {
-    report_.rules.push_back(
-        {.set = rules_.name,
-         .rule = rule.rule->name,
-         .report = rule.rule->report.empty() ? rule.rule->name : rule.rule->report});
+    report_.rules.push_back({.set = rules_.name, .rule = rule.rule->name, .counters = {}});
+    RuleCount& fresh = report_.rules.back();
+    for (const auto& [name, when] : rule.rule->counters) fresh.counters.emplace_back(name, 0);
+    if (fresh.counters.empty()) fresh.counters.emplace_back(rule.rule->name, 0);
   }
-  ++report_.rules[it->second].fired;
+  RuleCount& count = report_.rules[it->second];
+  ++count.fired;
+  for (size_t i = 0; i < count.counters.size(); ++i) {
+    count.counters[i].second += firing.counted.empty() || firing.counted[i];
+  }
   ++report_.rewrites;
   const std::string where =
       firing.redefined.empty() ? std::string() : Printable(graph_.name(firing.redefined[0]));
@@ -193,9 +199,13 @@ Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
                   .text = rule.rule->refuse ? *rule.rule->refuse : rule.rule->warn.value_or(""),
                   .op = graph_.op_name(graph_.op(node)).text(),
                   .node = graph_.name(node),
-                  .output = {}};
+                  .output = {},
+                  .notes = {}};
   for (size_t i = 0; i < graph_.num_outputs(node) && finding.output.empty(); ++i) {
     if (graph_.output(node, i).valid()) finding.output = graph_.name(graph_.output(node, i));
+  }
+  if (rule.rule->refuse) {
+    if (std::string nearest = Nearest(node); !nearest.empty()) finding.notes.push_back(nearest);
   }
   if (!rule.rule->refuse || options_.allow_partial) {
     report_.warnings.push_back(std::move(finding));
@@ -207,10 +217,7 @@ Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
   refusals_.push_back(
       {.severity = Severity::kError,
        .message = fmt::format("{}: {} (rule `{}`)", what, finding.text, finding.rule),
-       .notes = {}});
-  if (std::string nearest = Nearest(node); !nearest.empty()) {
-    refusals_.back().notes.push_back(std::move(nearest));
-  }
+       .notes = std::move(finding.notes)});
   return {};
 }
 

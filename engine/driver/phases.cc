@@ -12,6 +12,10 @@
 namespace qrewrite {
 namespace {
 
+const KernelRegistry& KernelsOf(const RunContext& context) {
+  return context.kernels != nullptr ? *context.kernels : KernelRegistry::Builtin();
+}
+
 const HostFunctions& NoFunctions() {
   static const auto* const none = new HostFunctions();
   return *none;
@@ -33,20 +37,18 @@ std::set<char> CharacterClass(std::string_view text) {
 
 }  // namespace
 
-RuleRun::RuleRun(Graph& graph, const RuleSet& rules, Params params, const RunOptions& options,
-                 const RunContext& context, RunReport& report)
+RuleRun::RuleRun(Graph& graph, const RuleSet& rules, Params params, const RunSetup& setup,
+                 RunReport& report)
     : graph_(graph),
       rules_(rules),
       params_(std::move(params)),
-      options_(options),
-      context_(context),
+      setup_(setup),
+      options_(setup.options),
+      context_(setup.context),
       report_(report),
-      facts_(graph, rules.signatures,
-             context.kernels != nullptr ? *context.kernels : KernelRegistry::Builtin(),
-             context.inference),
-      in_(graph, rules, facts_,
-          context.kernels != nullptr ? *context.kernels : KernelRegistry::Builtin(), params_,
-          context.functions != nullptr ? *context.functions : NoFunctions()),
+      facts_(graph, rules.signatures, KernelsOf(setup.context), setup.context.inference),
+      in_(graph, rules, facts_, KernelsOf(setup.context), params_,
+          setup.context.functions != nullptr ? *setup.context.functions : NoFunctions()),
       rewriter_(graph, in_) {
   uint64_t max_bytes = uint64_t{64} << 20;
   if (rules.constants.max_bytes) {
@@ -57,6 +59,10 @@ RuleRun::RuleRun(Graph& graph, const RuleSet& rules, Params params, const RunOpt
     }
   }
   facts_.SetConstantsConfig(&rules.constants.keep, max_bytes);
+  if (!setup.kept.empty()) {
+    facts_.SetKeptNodes(&setup.kept);
+    in_.SetKeptNodes(&setup.kept);
+  }
 }
 
 Val RuleRun::EvalPlain(const Expr& expr) {
@@ -134,7 +140,7 @@ Status RuleRun::UsePhase(const Phase& phase) {
     const auto mine = params_.find(p.name);
     params[p.name] = mine != params_.end() ? mine->second : FromLiteralValue(p.default_value);
   }
-  RuleRun inner(graph_, *phase.use, std::move(params), options_, context_, report_);
+  RuleRun inner(graph_, *phase.use, std::move(params), setup_, report_);
   QR_RETURN_IF_ERROR(inner.RunPhases());
   rewriter_.AddRecords(inner.rewriter_.records());
   // What this run remembers of the graph is out of date.
@@ -151,7 +157,7 @@ Status RuleRun::FoldPhase(const Phase& phase) {
   report_.removed += RemoveUnused(graph_, rewriter_);
   QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, Order());
   for (const NodeId n : order) {
-    if (!graph_.alive(n)) continue;
+    if (!graph_.alive(n) || Kept(n)) continue;
     const OpName& op = graph_.op_name(graph_.op(n));
     const bool wanted =
         phase.ops.empty() || std::any_of(phase.ops.begin(), phase.ops.end(),
@@ -202,7 +208,7 @@ Status RuleRun::WriteDefaults(const Phase& phase) {
     const OpName& op = graph_.op_name(graph_.op(n));
     const bool wanted = std::any_of(phase.ops.begin(), phase.ops.end(),
                                     [&](const OpPattern& p) { return p.Matches(op); });
-    const Signature* s = wanted ? SignatureOf(graph_, rules_.signatures, n) : nullptr;
+    const Signature* s = wanted && !Kept(n) ? SignatureOf(graph_, rules_.signatures, n) : nullptr;
     if (s == nullptr) continue;
     for (const FormalAttribute& formal : s->attributes) {
       if (graph_.attributes(n).Find(formal.name) != nullptr) continue;

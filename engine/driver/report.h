@@ -13,15 +13,17 @@ struct Finding {
   std::string rule;
   std::string text;  // the rule's `refuse:` or `warn:`
   std::string op;
-  std::string node;    // name; may be empty
-  std::string output;  // name of its first output
+  std::string node;                // name; may be empty
+  std::string output;              // name of its first output
+  std::vector<std::string> notes;  // which rule came nearest to replacing it, and what stopped it
 };
 
 struct RuleCount {
   std::string set;  // rule set
   std::string rule;
-  std::string report;  // counter it counts under
   int64_t fired = 0;
+  // What the firings count under: the rule's `report:`, else its name.
+  std::vector<std::pair<std::string, int64_t>> counters;
 };
 
 struct RunReport {
@@ -31,6 +33,7 @@ struct RunReport {
   int64_t folded = 0;    // nodes replaced by constants
   int64_t removed = 0;   // dead nodes and unused initializers that were there before
   int64_t edits = 0;     // attributes, shapes, names, imports changed by phases
+  int64_t kept = 0;      // nodes that opt-outs protect
   int64_t nodes_before = 0, nodes_after = 0;
   bool changed = false;
 

@@ -14,10 +14,17 @@
 
 namespace qrewrite {
 
+// What the runs of a rule set and of those that it uses have in common. Referents outlive them.
+struct RunSetup {
+  const RunOptions& options;
+  const RunContext& context;
+  const NodeSet& kept;
+};
+
 class RuleRun {
  public:
-  RuleRun(Graph& graph, const RuleSet& rules, Params params, const RunOptions& options,
-          const RunContext& context, RunReport& report);
+  RuleRun(Graph& graph, const RuleSet& rules, Params params, const RunSetup& setup,
+          RunReport& report);
 
   Status RunPhases();
   Result<std::vector<SidecarFile>> MakeFiles();
@@ -36,7 +43,7 @@ class RuleRun {
   Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
   Result<std::vector<NodeId>> Order();  // every live node of every body, producers first
   const CompiledRule& Compiled(const Rule& rule);
-  bool RuleApplies(const Rule& rule) const;  // its opset range
+  bool RuleApplies(const Rule& rule) const;  // its opset range, and nobody skips it
 
   // --- explain.cc
   struct NearMiss {
@@ -44,9 +51,11 @@ class RuleRun {
     NodeId node;  // where the rule's anchor was tried
     MatchTrace trace;
   };
-  // Keeps in `best` the rule that comes furthest at `node`. False: it does not begin there.
-  bool TryAt(const Rule& rule, NodeId node, NearMiss& best);
-  // The rule that came nearest to firing, and what stopped it; "" if none starts here.
+  // Keeps in `best` the rule that comes furthest with its anchor at `node`; one that comes by
+  // `watched` (if valid) before others. False: it does not begin there.
+  bool TryAt(const Rule& rule, NodeId node, NearMiss& best, NodeId watched = {});
+  // The rule that came nearest to a firing that takes in `node`, and what stopped it; "" if none
+  // did.
   std::string Nearest(NodeId node);
   std::vector<const Rule*> RulesOfRun() const;
 
@@ -66,16 +75,17 @@ class RuleRun {
   Status UsePhase(const Phase& phase);
   Status Refusals(const Phase& phase);
   Val EvalPlain(const Expr& expr);  // over parameters, `opset` and `changed`
+  bool Kept(NodeId n) const { return setup_.kept.Contains(n); }
   Result<bool> When(const ExprPtr& when, const Place& place);
   int64_t MainOpset() const { return graph_.OpsetOf(graph_.main(), ""); }
 
   Graph& graph_;
   const RuleSet& rules_;
   Params params_;
+  const RunSetup setup_;
   const RunOptions& options_;
   const RunContext& context_;
   RunReport& report_;
-  HostFunctions no_functions_;
   Facts facts_;
   Interpreter in_;
   Rewriter rewriter_;
@@ -86,6 +96,7 @@ class RuleRun {
   std::set<std::pair<const Rule*, NodeId>> found_;
   std::vector<std::pair<std::string, std::string>> recent_;  // last firings: rule, node
   size_t next_recent_ = 0;
+  size_t explained_ = 0;  // refusals, by Nearest()
   int64_t phase_rewrites_ = 0;
   int64_t budget_ = 0;
 };

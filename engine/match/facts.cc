@@ -212,6 +212,7 @@ void Facts::ComputeTypes(NodeId n) {
 // --- constants
 
 bool Facts::Foldable(NodeId n) const {
+  if (kept_ != nullptr && kept_->Contains(n)) return false;
   const OpName& op = graph_.op_name(graph_.op(n));
   if (keep_ != nullptr) {
     for (const OpPattern& kept : *keep_) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/fold/kernel.h"
+#include "engine/graph/find.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/inference.h"
 #include "engine/ops/signature.h"
@@ -31,6 +32,9 @@ class Facts {
 
   // What makes a value constant: operators that are not looked through, and the largest result.
   void SetConstantsConfig(const std::vector<OpPattern>* keep, uint64_t max_bytes);
+
+  // Nodes that are not looked through either; outlives this object.
+  void SetKeptNodes(const NodeSet* kept) { kept_ = kept; }
 
   // States outputs' types where signatures of rule files say them (`shape: shape(x)`); set by the
   // evaluator, which knows the language. May return unknown parts.
@@ -84,6 +88,7 @@ class Facts {
   ShapeInference* inference_;
   StatedTypes stated_;
   const std::vector<OpPattern>* keep_ = nullptr;
+  const NodeSet* kept_ = nullptr;
   uint64_t max_bytes_ = uint64_t{1} << 62;
   std::vector<TypeEntry> types_of_;
   std::deque<ConstantEntry> constants_;  // a deque: answers stay valid while it grows

@@ -71,6 +71,8 @@ struct MatchTrace {
   Place place;  // in the rule file
   NodeId node;  // where the search stood
   std::string reason;
+  NodeId watched;        // the node that this is about,
+  bool reached = false;  // and whether a statement of the pattern accepted it
 };
 
 using Params = std::map<std::string, Val, std::less<>>;
@@ -99,6 +101,10 @@ class Interpreter {
   void set_trace(MatchTrace* trace) { trace_ = trace; }
   // Records why something did not go further than `depth` nodes and names.
   void Note(const Place& place, NodeId node, std::string_view reason, int depth);
+
+  // Nodes that the patterns of rules do not match; definitions still look at them. Outlives this
+  // object.
+  void SetKeptNodes(const NodeSet* kept) { kept_ = kept; }
 
   // Nodes that did not exist before `mark` do not count in uses(): functions see the graph as it
   // was before the rewrite.
@@ -200,6 +206,7 @@ class Interpreter {
   bool exhausted_ = false;
   std::string unknown_;  // the last condition of a pattern that was unknown, for ChooseCase
   int depth_ = 0;        // of nested definitions
+  const NodeSet* kept_ = nullptr;
   size_t uses_mark_ = SIZE_MAX;
   MatchTrace* trace_ = nullptr;
 };

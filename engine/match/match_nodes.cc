@@ -78,9 +78,10 @@ bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, 
                 fmt::format("`{}` is {}", Printable(graph_.name(v)),
                             graph_.constant(v) ? "a constant" : "an input"));
   }
-  if (!call.ops.Accepts(graph_, graph_.op(n))) {
+  if (!Accepts(call, n)) {
     return Fail(call.expr->place, n,
-                fmt::format("`{}` comes from {}", Printable(graph_.name(v)), NodeText(graph_, n)));
+                fmt::format("`{}` comes from {}{}", Printable(graph_.name(v)), NodeText(graph_, n),
+                            Kept(n) ? ", which is kept" : ""));
   }
   if (graph_.output_index(v) != 0) {
     return Fail(call.expr->place, n,

@@ -27,7 +27,9 @@ std::string NodeText(const Graph& graph, NodeId n);
 class MatchRun {
  public:
   using Next = FunctionRef<bool()>;
-  explicit MatchRun(Interpreter& in) : in_(in), graph_(in.graph_), facts_(in.facts_) {}
+  // `kept` (may be null): nodes that no statement matches.
+  explicit MatchRun(Interpreter& in, const NodeSet* kept = nullptr)
+      : in_(in), graph_(in.graph_), facts_(in.facts_), kept_(kept) {}
   bool Rest(const Pattern& pattern, size_t step, Frame& frame, Next next);
   bool Early(const Pattern& pattern, Frame& frame);
   bool StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId v, Frame& frame, Next next);
@@ -96,11 +98,14 @@ class MatchRun {
                   const Place& place, Next next);
   bool Holds(const Expr& condition, Frame& frame);
   bool Fail(const Place& place, NodeId n, std::string_view reason);
+  bool Accepts(const PatCall& call, NodeId n);
+  bool Kept(NodeId n) const { return kept_ != nullptr && kept_->Contains(n); }
 
   Interpreter& in_;
   const Graph& graph_;
   Facts& facts_;
   int depth_ = 0;  // nodes and names that are matched now
+  const NodeSet* kept_;
 };
 
 }  // namespace qrewrite

@@ -115,7 +115,7 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
       return false;
     }
     const NodeId n = graph_.producer(at);
-    if (!n.valid() || !call.ops.Accepts(graph_, graph_.op(n)) || graph_.num_inputs(n) == 0 ||
+    if (!n.valid() || !Accepts(call, n) || graph_.num_inputs(n) == 0 ||
         !graph_.input(n, 0).valid()) {
       return false;
     }

@@ -72,8 +72,10 @@ bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, 
     }
     return false;
   }
-  if (!call.ops.Accepts(graph_, graph_.op(n))) {
-    return Fail(call.expr->place, n, fmt::format("the operator is {}", NodeText(graph_, n)));
+  if (!Accepts(call, n)) {
+    return Fail(
+        call.expr->place, n,
+        fmt::format("the operator is {}{}", NodeText(graph_, n), Kept(n) ? ", which is kept" : ""));
   }
   return Outs(pattern, stmt.outs, 0, n, 0, -1, stmt, frame, [&](int named) {
     return Node(pattern, call, n, named < 0 ? 0 : named, frame, next);
@@ -142,6 +144,14 @@ bool MatchRun::Holds(const Expr& condition, Frame& frame) {
                            : fmt::format("`{}`: {}", Print(*part), truth.why()));
 }
 
+// Whether the operator is one of the call's, and nobody wants to keep the node.
+bool MatchRun::Accepts(const PatCall& call, NodeId n) {
+  if (Kept(n)) return false;
+  if (!call.ops.Accepts(graph_, graph_.op(n))) return false;
+  if (in_.trace_ != nullptr) in_.trace_->reached |= in_.trace_->watched == n;
+  return true;
+}
+
 bool MatchRun::Fail(const Place& place, NodeId n, std::string_view reason) {
   if (in_.trace_ != nullptr) in_.Note(place, n, reason, depth_);
   return false;
@@ -151,7 +161,7 @@ bool Interpreter::MatchRule(const CompiledRule& rule, NodeId anchor, Frame& fram
                             FunctionRef<bool()> accept) {
   steps_ = 0;
   frame.body = graph_.body_of(anchor);
-  MatchRun run(*this);
+  MatchRun run(*this, kept_);
   if (!run.Early(rule.pattern, frame)) return false;
   const PatStmt& stmt = rule.pattern.stmts[rule.pattern.anchor];
   return run.Statement(rule.pattern, stmt, anchor, frame, [&] {
@@ -240,7 +250,10 @@ int64_t Interpreter::CountUses(ValueId v, const std::function<bool(NodeId)>& of)
 void Interpreter::Note(const Place& place, NodeId node, std::string_view reason, int depth) {
   // Of equals the first counts: operands as they are written, before they are swapped.
   if (trace_ == nullptr || depth <= trace_->depth) return;
-  *trace_ = {depth, place, node, std::string(reason)};
+  trace_->depth = depth;
+  trace_->place = place;
+  trace_->node = node;
+  trace_->reason = reason;
 }
 
 }  // namespace qrewrite

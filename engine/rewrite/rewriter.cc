@@ -36,8 +36,9 @@ Firing Rewriter::Try(const CompiledRule& rule, NodeId anchor) {
   return firing;
 }
 
-MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor) {
+MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor, NodeId watched) {
   MatchTrace trace;
+  trace.watched = watched;
   in_.set_trace(&trace);
   options_.dry_run = true;
   Try(rule, anchor);
@@ -99,6 +100,7 @@ bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, 
   }
   good = good && Retypes(rule, frame, retypes) && Records(rule, frame) &&
          Check(rule, redefinitions, retypes);
+  if (good) Count(rule, frame, firing);
   in_.set_uses_mark(SIZE_MAX);
   if (good && options_.dry_run) good = Reject("the rule applies here");
   if (!good) {
@@ -206,6 +208,16 @@ bool Rewriter::Records(const CompiledRule& rule, Frame& frame) {
     pending_records_.push_back(std::move(row));
   }
   return true;
+}
+
+// Conditions of counters see the graph as it was before the firing; what is unknown does not count.
+void Rewriter::Count(const CompiledRule& rule, Frame& frame, Firing& firing) {
+  firing.counted.clear();
+  for (const auto& [name, when] : rule.rule->counters) {
+    const Val truth = when ? in_.Truth(in_.Eval(*when, frame)) : Val(true);
+    const bool* counts = truth.get_if<bool>();
+    firing.counted.push_back(counts != nullptr && *counts);
+  }
 }
 
 // --- the patch as a whole

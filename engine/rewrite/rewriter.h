@@ -31,6 +31,7 @@ struct Firing {
   std::vector<ValueId>
       redefined;                  // values with another producer, and values that took over readers
   std::vector<ValueId> released;  // values that lost readers to the removal of dead nodes
+  std::vector<bool> counted;      // which counters of the rule count this firing
   std::string rejected;  // not fired: what was wrong with the last match's replacement, or ""
 };
 
@@ -47,8 +48,9 @@ class Rewriter {
   // refuse a match by the nodes whose outputs it would redefine.
   Firing Try(const CompiledRule& rule, NodeId anchor);
 
-  // Why the rule does not fire at `anchor`: how far the search went. The graph stays as it is.
-  MatchTrace Explain(const CompiledRule& rule, NodeId anchor);
+  // Why the rule does not fire at `anchor`: how far the search went, and whether it came by
+  // `watched`. The graph stays as it is.
+  MatchTrace Explain(const CompiledRule& rule, NodeId anchor, NodeId watched);
 
   // Removes `nodes` that nothing reads, and what nothing reads then; constants too. Values that
   // lost readers but live on are added to `released`.
@@ -75,6 +77,7 @@ class Rewriter {
                        std::vector<Redefinition>& out);
   bool Retypes(const CompiledRule& rule, Frame& frame, std::vector<std::pair<ValueId, DType>>& out);
   bool Records(const CompiledRule& rule, Frame& frame);
+  void Count(const CompiledRule& rule, Frame& frame, Firing& firing);
   bool Check(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
              const std::vector<std::pair<ValueId, DType>>& retypes);
   bool CheckType(const Redefinition& r, bool retyped);

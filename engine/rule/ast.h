@@ -105,7 +105,8 @@ struct Rule {
   std::string name;
   std::string doc;
   std::string equivalence;  // exact, ulp(n), lsb(n), approx(dB), rescaled; "" if not stated
-  std::string report;       // counter; "" : the rule's name
+  // What a firing counts under, and when (null: always); empty: the rule's name.
+  std::vector<std::pair<std::string, ExprPtr>> counters;
   std::string opset;        // ">=10", ">=7 <13"; "": any
   std::map<std::string, std::string> opsets;     // other domains
   int64_t opset_min = 0, opset_max = INT64_MAX;  // parsed `opset`

@@ -112,7 +112,7 @@ void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, Scope& outer, O
   }
 }
 
-// retype, record: over the names of the match.
+// retype, report, record: over the names of the match.
 void RuleChecker::CheckInterface(const Rule& rule, Scope& scope, Owner& owner) {
   const auto need_value = [&](const std::string& name, const Place& place) {
     const NameInfo* info = scope.Find(name);
@@ -129,6 +129,9 @@ void RuleChecker::CheckInterface(const Rule& rule, Scope& scope, Owner& owner) {
     if (got == ExprType::kAny || got == ExprType::kDType) continue;
     sink_.Error(type->place, code::kType,
                 fmt::format("`retype` takes an element type, as INT8 ({})", owner.text));
+  }
+  for (const auto& [counter, when] : rule.counters) {
+    if (when) NeedCondition(*when, CheckExpr(*when, scope, owner), owner);
   }
   for (const auto& [table, row] : rule.record) {
     for (const auto& [column, value] : row) {

@@ -52,6 +52,8 @@ class AstReader {
   // name -> expression; `names` are identifiers.
   std::vector<std::pair<std::string, ExprPtr>> Expressions(const DocNode& node,
                                                            std::string_view what);
+  // A name, or name -> condition; null for the name alone.
+  std::vector<std::pair<std::string, ExprPtr>> Counters(const DocNode* node);
   std::vector<Case> Cases(const DocNode* node, const std::string& owner);
   std::optional<Definition> Define(const DocEntry& entry);
 

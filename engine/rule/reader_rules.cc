@@ -100,6 +100,14 @@ void AstReader::ReadRecord(const DocNode& node, const std::string& owner, Rule& 
   }
 }
 
+// `report: name`, or `report: {name: condition, ...}`.
+std::vector<std::pair<std::string, ExprPtr>> AstReader::Counters(const DocNode* node) {
+  if (node != nullptr && node->is_map()) return Expressions(*node, "a counter");
+  std::vector<std::pair<std::string, ExprPtr>> counters;
+  if (std::string name = Line(node); !name.empty()) counters.emplace_back(std::move(name), nullptr);
+  return counters;
+}
+
 std::optional<Rule> AstReader::ReadRule(const DocNode& node) {
   const DocEntry* named = node.is_map() ? node.Find("name") : nullptr;
   const std::string owner = named && named->value.is_scalar()
@@ -114,7 +122,7 @@ std::optional<Rule> AstReader::ReadRule(const DocNode& node) {
              fmt::format("`{}` is no equivalence", Printable(rule.equivalence, 60)),
              "exact, ulp(1), lsb(1), approx(30dB), rescaled");
   }
-  rule.report = Line(map.Get("report"));
+  rule.counters = Counters(map.Get("report"));
   Opset(map.Get("opset"), rule.opset, rule.opsets, rule.opset_min, rule.opset_max);
   if (const DocNode* match = map.Get("match")) rule.match = Body(*match).value_or(BodyText{});
   rule.where = Conditions(map.Get("where"));

@@ -44,6 +44,9 @@ void WalkRule(const Rule& rule, ExprVisitor visit) {
   if (rule.replace) WalkBody(*rule.replace, visit);
   WalkCases(rule.cases, visit);
   for (const auto& [name, value] : rule.retype) WalkExpr(*value, visit);
+  for (const auto& [counter, when] : rule.counters) {
+    if (when) WalkExpr(*when, visit);
+  }
   for (const auto& [table, row] : rule.record) {
     for (const auto& [name, value] : row) WalkExpr(*value, visit);
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "qrewrite/model.h"
@@ -18,13 +19,22 @@ struct RewriteOptions {
   bool verify = false;       // check the graph after every rewrite: slow, for rule authors
   int64_t max_rewrites = 0;  // of one phase; 0: chosen by the size of the model
   bool strict = false;       // warnings are errors (kRefused)
+
+  // Opt-outs. A rule that is skipped never fires. A kept node stays as it is: no rule matches or
+  // removes it, it is not folded, and the safety net does not mind it. They concern the nodes that
+  // the model has before the run, in all its graphs; one that concerns nothing is a warning.
+  std::vector<std::string> skip_rules;  // names; kUsage if the rule set has no such rule
+  std::vector<std::string> keep_ops;    // "QLinearConv", "com.microsoft.*"
+  std::vector<std::string> keep_nodes;  // RE2 regular expressions, found in the node's name, or in
+                                        // that of its first output if it has none
 };
 
 struct RuleReport {
   std::string set;
   std::string rule;
-  std::string report;  // the counter it counts under
-  int64_t count = 0;
+  int64_t count = 0;  // firings
+  // What they count under, as the rule's `report:` says; else its name.
+  std::vector<std::pair<std::string, int64_t>> counters;
 };
 
 struct RewriteWarning {
@@ -32,8 +42,9 @@ struct RewriteWarning {
   std::string rule;
   std::string text;
   std::string op;
-  std::string node;    // its name; may be empty
-  std::string output;  // the first value it makes
+  std::string node;                // its name; may be empty
+  std::string output;              // the first value it makes
+  std::vector<std::string> notes;  // of a refusal (allow_partial): which rule came nearest, and why
   // "QMoE `moe_1`: has no float form (rule `left-over`)", without control characters.
   std::string Text() const;
 };
@@ -46,13 +57,14 @@ struct Report {
   int64_t folded = 0;    // nodes replaced by constants
   int64_t removed = 0;   // nodes and initializers removed that were unused before
   int64_t edits = 0;     // attributes, shapes, names, imports that phases changed
+  int64_t kept = 0;      // nodes that keep_ops and keep_nodes protect
   int64_t nodes_before = 0, nodes_after = 0;
   int64_t bytes_before = 0, bytes_after = 0;  // of the initializers
   bool changed = false;
   std::vector<SideFile> files;  // to be written with the model: SaveOptions::side_files
 
-  // Counts under one counter, over all rules.
-  int64_t Count(const std::string& report) const;
+  // One counter over all rules: "pairs".
+  int64_t Count(const std::string& counter) const;
   // Adds what another rule set did to the same model afterwards.
   void Add(const Report& later);
   // A table, one line a rule, with a closing line "12 rewrites, 3 nodes folded, ...".

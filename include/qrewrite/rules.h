@@ -33,7 +33,7 @@ struct RuleInfo {
   std::string doc;
   std::string equivalence;  // what the rule preserves: "exact", "approx(30dB)"; "" if not stated
   std::string opset;        // ">=10"; "": any
-  std::string report;       // the counter it counts under
+  std::vector<std::string> counters;  // what its firings count under
   int tests = 0;
 };
 
@@ -67,6 +67,7 @@ class Rules {
   std::vector<ParamInfo> params() const;
   std::vector<RuleInfo> rules() const;  // in the order of the file, included ones first
   bool HasParam(const std::string& name) const;
+  bool HasRule(const std::string& name) const;  // also of a rule set that a phase uses
 
   // Warnings: what is unused, untested, or may loop.
   std::vector<Diagnostic> Lint() const;

@@ -167,17 +167,48 @@ def test_json():
     assert report["counts"] == {"relus": 2}
     assert report["nodes"] == {"before": 5, "after": 3}
     assert report["rules"] == [
-        {"set": "tidy", "rule": "double-relu", "report": "relus", "count": 2}]
+        {"set": "tidy", "rule": "double-relu", "count": 2, "counters": {"relus": 2}}]
     assert sorted(report) == ["bytes", "changed", "counts", "edits", "files", "folded", "input",
-                              "nodes", "output", "qrewrite", "removed", "rewrites", "rules",
-                              "sets", "warnings"]
+                              "kept", "nodes", "output", "qrewrite", "removed", "rewrites",
+                              "rules", "sets", "warnings"]
     out, _ = run("--rules", "net", "--json=report.json", "chain.onnx", "-o", "o.onnx")
     assert out.startswith("0 rewrites, 1 warning")
     report = json.loads(Path("report.json").read_text())
     assert report["warnings"] == [{"set": "net", "rule": "slow", "text": "Sigmoid is slow",
-                                   "op": "Sigmoid", "node": "n_d", "output": "d"}]
+                                   "op": "Sigmoid", "node": "n_d", "output": "d",
+                                   "notes": []}]
     out, _ = run("--rules", "tidy", "--json", "chain.onnx", "--check", code=1)
     assert "output" not in json.loads(out)
+
+
+def test_errors_as_json():
+    out, err = run("--rules", "net", "--json", "neg.onnx", code=3)
+    assert json.loads(out) == {
+        "qrewrite": json.loads(out)["qrewrite"], "input": "neg.onnx", "error": "refused",
+        "exit_code": 3,
+        "errors": [{"message": "Neg `n_y`: Neg is not wanted (rule `unwanted`)"}]}
+    assert err.startswith("error: Neg `n_y`")
+    out, _ = run("--rules", "broken", "--json", "chain.onnx", code=4)
+    report = json.loads(out)
+    assert report["error"] == "invalid_rules"
+    assert report["errors"][0]["file"].endswith("broken.yaml")
+    assert report["errors"][0]["line"] > 0
+    run("--rules", "net", "--json=report.json", "neg.onnx", code=3)
+    assert not Path("report.json").exists()
+
+
+def test_opt_outs():
+    run("--rules", "tidy", "chain.onnx", "-o", "o.onnx", "--skip-rule", "double-relu")
+    assert ops("o.onnx") == ops("chain.onnx")
+    out, _ = run("--rules", "tidy", "chain.onnx", "-o", "o.onnx", "--keep-node", "n_b$")
+    assert ops("o.onnx") == ops("chain.onnx")
+    assert out == "0 rewrites, 1 node kept, nothing changed; wrote o.onnx\n"
+    out, err = run("--rules", "net", "neg.onnx", "-o", "o.onnx", "--keep-op", "N*", "--keep-op", "Q")
+    assert err == "warning: no node is a `Q`, which was to be kept\n"
+    # Of several rule sets one must have the rule.
+    run("--rules", "tidy", "--rules", "net", "chain.onnx", "-o", "o.onnx", "--skip-rule", "slow")
+    _, err = run("--rules", "tidy", "--rules", "net", "chain.onnx", "--skip-rule", "slw", code=2)
+    assert err == "error: `tidy`, `net` have no rule `slw`; did you mean `slow`?\n"
 
 
 def test_model_to_standard_output():

@@ -1,6 +1,5 @@
 // qrewrite --rules R model.onnx: applies rule sets to a model and writes the result.
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "engine/base/diagnostics.h"
 #include "qrewrite/qrewrite.h"
@@ -8,6 +7,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/paths.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/settings.h"
 #include "tools/cli/terminal.h"
 
@@ -17,6 +17,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> rules;
   std::vector<std::string> set;
+  std::vector<std::string> skip_rules, keep_ops, keep_nodes;
   std::string model, output, json;
   bool in_place = false, check = false, allow_partial = false, strict = false, verify = false;
   bool quiet = false;
@@ -34,6 +35,18 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_option("--set", a.set, "a parameter of the rule sets; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
+  const auto add_list = [&](const char* name, std::vector<std::string>& to, const char* what) {
+    return app.add_option(name, to, what)->allow_extra_args(false);
+  };
+  add_list("--skip-rule", a.skip_rules, "a rule that is not to fire; may be repeated")
+      ->type_name("NAME");
+  add_list("--keep-op", a.keep_ops,
+           "operators that stay as they are: `com.microsoft.*`; may be repeated")
+      ->type_name("OP");
+  add_list("--keep-node", a.keep_nodes,
+           "nodes that stay as they are, by a regular expression found in their names (`show "
+           "--node` lists them); may be repeated")
+      ->type_name("REGEX");
   app.add_flag("--in-place", a.in_place, "replace the model");
   app.add_flag("--check", a.check, "write nothing; exit code 1 if anything would change");
   app.add_flag("--json{-}", a.json, "the report as JSON, instead of the table or into --json=FILE");
@@ -82,7 +95,13 @@ Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Argumen
     RewriteOptions options{.allow_partial = a.allow_partial,
                            .verify = a.verify,
                            .max_rewrites = a.max_rewrites,
-                           .strict = a.strict};
+                           .strict = a.strict,
+                           .skip_rules = {},
+                           .keep_ops = a.keep_ops,
+                           .keep_nodes = a.keep_nodes};
+    for (const std::string& name : a.skip_rules) {
+      if (rules.HasRule(name)) options.skip_rules.push_back(name);
+    }
     for (const auto& setting : settings) {
       if (rules.HasParam(setting.first)) options.set.insert(setting);
     }
@@ -97,15 +116,13 @@ Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Argumen
 }
 
 std::string JsonText(const Report& report, const Arguments& a, const std::string& output) {
-  auto json = nlohmann::ordered_json::parse(report.Json());
-  json["input"] = a.model;
-  if (!a.check) json["output"] = output;
-  return json.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return ReportJson(report, a.model, a.check ? "" : output);
 }
 
 void PrintReport(const Report& report, const Arguments& a, const std::string& output) {
   for (const RewriteWarning& warning : report.warnings) {
-    PrintDiagnostic({.severity = Severity::kWarning, .message = warning.Text()});
+    PrintDiagnostic(
+        {.severity = Severity::kWarning, .message = warning.Text(), .notes = warning.notes});
   }
   if (a.json == "-") return Print(JsonText(report, a, output));
   if (a.quiet) return;
@@ -118,40 +135,53 @@ void PrintReport(const Report& report, const Arguments& a, const std::string& ou
   Print(text + "\n");
 }
 
-int RewriteModel(const Arguments& a) {
-  Result<Settings> settings = ParseSettings(a.set);
-  if (!settings.ok()) return Fail(settings.status());
+// All faults of all rule files at once.
+Result<std::vector<Rules>> LoadAll(const std::vector<std::string>& paths) {
   std::vector<Rules> sets;
-  int failed = kExitOk;
-  for (const std::string& path : a.rules) {
+  std::vector<Diagnostic> faults;
+  StatusCode code = StatusCode::kOk;
+  for (const std::string& path : paths) {
     Result<Rules> rules = Rules::Load(path);
-    if (rules.ok())
+    if (rules.ok()) {
       sets.push_back(*std::move(rules));
-    else
-      failed = Fail(rules.status());
+      continue;
+    }
+    code = rules.status().code();
+    faults.insert(faults.end(), rules.status().diagnostics().begin(),
+                  rules.status().diagnostics().end());
   }
-  if (failed != kExitOk) return failed;
-  if (const Status status = CheckSettings(sets, *settings); !status.ok()) return Fail(status);
+  if (code != StatusCode::kOk) return Status(code, std::move(faults));
+  return sets;
+}
 
-  Result<OutputPaths> paths = ChooseOutput(a.model, a.output, a.in_place, a.check, a.json, sets);
-  if (!paths.ok()) return Fail(paths.status());
-  if (paths->model == "-") SendReportsToStderr();
-  Result<Model> model = Model::Load(a.model);
-  if (!model.ok()) return Fail(model.status());
-  Result<Report> report = Apply(*model, sets, a, *settings);
-  if (!report.ok()) return Fail(report.status());
-  if (!a.check) {
-    std::vector<SideFile> files = report->files;
-    if (!a.json.empty() && a.json != "-")
-      files.push_back({a.json, JsonText(*report, a, paths->model)});
-    const Status saved = SaveModel(*model, *paths, a.model, std::move(files));
-    if (!saved.ok()) return Fail(saved);
-  } else if (!a.json.empty() && a.json != "-") {
-    const Status written = WriteSideFiles({{a.json, JsonText(*report, a, "")}});
-    if (!written.ok()) return Fail(written);
-  }
-  PrintReport(*report, a, paths->model);
-  return a.check && report->changed ? kExitFindings : kExitOk;
+Status Write(Model& model, const OutputPaths& paths, const Arguments& a, const Report& report) {
+  std::vector<SideFile> files;
+  if (!a.json.empty() && a.json != "-") files.push_back({a.json, JsonText(report, a, paths.model)});
+  if (a.check) return files.empty() ? Status() : WriteSideFiles(std::move(files));
+  files.insert(files.begin(), report.files.begin(), report.files.end());
+  return SaveModel(model, paths, a.model, std::move(files));
+}
+
+// The report was printed if it is ok; true: the model changed.
+Result<bool> RewriteModel(const Arguments& a) {
+  QR_ASSIGN_OR_RETURN(const Settings settings, ParseSettings(a.set));
+  QR_ASSIGN_OR_RETURN(const std::vector<Rules> sets, LoadAll(a.rules));
+  QR_RETURN_IF_ERROR(CheckSettings(sets, settings));
+  QR_RETURN_IF_ERROR(CheckSkipped(sets, a.skip_rules));
+  QR_ASSIGN_OR_RETURN(const OutputPaths paths,
+                      ChooseOutput(a.model, a.output, a.in_place, a.check, a.json, sets));
+  if (paths.model == "-") SendReportsToStderr();
+  QR_ASSIGN_OR_RETURN(Model model, Model::Load(a.model));
+  QR_ASSIGN_OR_RETURN(const Report report, Apply(model, sets, a, settings));
+  QR_RETURN_IF_ERROR(Write(model, paths, a, report));
+  PrintReport(report, a, paths.model);
+  return report.changed;
+}
+
+// With --json an error is data, too. A file (--json=FILE) is only written beside a result.
+int FailWith(const Status& status, const Arguments& a) {
+  if (a.json == "-") Print(ErrorJson(status, a.model));
+  return Fail(status);
 }
 
 }  // namespace
@@ -169,7 +199,9 @@ int RunRewrite(int argc, char** argv) {
   }
   if (const auto code = Parse(app, argc, argv)) return *code;
   if (const std::string fault = Fault(arguments); !fault.empty()) return UsageError(app, fault);
-  return RewriteModel(arguments);
+  const Result<bool> changed = RewriteModel(arguments);
+  if (!changed.ok()) return FailWith(changed.status(), arguments);
+  return arguments.check && *changed ? kExitFindings : kExitOk;
 }
 
 }  // namespace qrewrite::cli

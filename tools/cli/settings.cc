@@ -1,5 +1,7 @@
 #include "tools/cli/settings.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
@@ -38,6 +40,24 @@ Status CheckSettings(const std::vector<Rules>& sets, const Settings& settings) {
     return {StatusCode::kUsage,
             fmt::format("{} {} no parameter `{}`{}", owners, sets.size() == 1 ? "has" : "have",
                         Printable(setting.first), hint.empty() ? "" : "; " + hint)};
+  }
+  return {};
+}
+
+Status CheckSkipped(const std::vector<Rules>& sets, const std::vector<std::string>& skipped) {
+  for (const std::string& name : skipped) {
+    const auto has = [&](const Rules& rules) { return rules.HasRule(name); };
+    if (std::any_of(sets.begin(), sets.end(), has)) continue;
+    std::vector<std::string> names;
+    std::string owners;
+    for (const Rules& rules : sets) {
+      owners += fmt::format("{}`{}`", owners.empty() ? "" : ", ", rules.name());
+      for (const RuleInfo& rule : rules.rules()) names.push_back(rule.name);
+    }
+    const std::string hint = DidYouMean(name, names);
+    return {StatusCode::kUsage,
+            fmt::format("{} {} no rule `{}`{}", owners, sets.size() == 1 ? "has" : "have",
+                        Printable(name), hint.empty() ? "" : "; " + hint)};
   }
   return {};
 }

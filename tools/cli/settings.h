@@ -17,4 +17,7 @@ Result<Settings> ParseSettings(const std::vector<std::string>& texts);
 // Each setting goes to every set that has such a parameter, and one must have it.
 Status CheckSettings(const std::vector<Rules>& sets, const Settings& settings);
 
+// Each rule to skip must be in one of the sets.
+Status CheckSkipped(const std::vector<Rules>& sets, const std::vector<std::string>& skipped);
+
 }  // namespace qrewrite::cli

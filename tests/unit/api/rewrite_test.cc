@@ -76,7 +76,7 @@ TEST_CASE("Rewrite: the report counts what was done") {
   REQUIRE(report->rules.size() == 1);
   CHECK(report->rules[0].set == "tidy");
   CHECK(report->rules[0].rule == "double-relu");
-  CHECK(Contains(report->Text(), "  2  double-relu  relus\n"));
+  CHECK(Contains(report->Text(), "  2  double-relu  relus\nrelus 2\n"));
   CHECK(Contains(report->Text(), "2 rewrites; nodes 6 -> 4"));
 
   const auto json = nlohmann::json::parse(report->Json());

@@ -22,7 +22,7 @@ TEST_CASE("Rules: what a file says about itself") {
   CHECK(rules.rules()[0].name == "double-relu");
   CHECK(rules.rules()[0].doc == "a second Relu changes nothing");
   CHECK(rules.rules()[0].equivalence == "exact");
-  CHECK(rules.rules()[0].report == "relus");
+  CHECK(rules.rules()[0].counters == std::vector<std::string>{"relus"});
   CHECK(rules.rules()[0].tests == 2);
 }
 

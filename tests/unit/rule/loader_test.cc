@@ -221,7 +221,8 @@ tests:
   const Rule& rule = set->rules.at(0);
   CHECK(rule.doc == "two lines");
   CHECK(rule.equivalence == "approx(30 dB)");
-  CHECK(rule.report == "pairs");
+  REQUIRE(rule.counters.size() == 1);
+  CHECK(rule.counters[0].first == "pairs");
   CHECK(rule.opset_min == 7);
   CHECK(rule.opset_max == 12);
   CHECK_FALSE(rule.share);

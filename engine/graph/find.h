@@ -1,0 +1,39 @@
+// Sets of nodes, and nodes by their names.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "engine/graph/graph.h"
+
+namespace qrewrite {
+
+// A set of nodes of one graph; nodes that were made after it are not in it.
+class NodeSet {
+ public:
+  void Add(NodeId n) {
+    if (bits_.size() <= n.index) bits_.resize(n.index + size_t{1});
+    count_ += !bits_[n.index];
+    bits_[n.index] = true;
+  }
+  bool Contains(NodeId n) const { return n.index < bits_.size() && bits_[n.index]; }
+  size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+
+ private:
+  std::vector<bool> bits_;
+  size_t count_ = 0;
+};
+
+// Whether `fits` holds for what the node is known by: its name or a value that it makes.
+template <class Predicate>
+bool AnyName(const Graph& graph, NodeId n, Predicate fits) {
+  if (!graph.name(n).empty() && fits(graph.name(n))) return true;
+  for (size_t i = 0; i < graph.num_outputs(n); ++i) {
+    const ValueId v = graph.output(n, i);
+    if (v.valid() && fits(graph.name(v))) return true;
+  }
+  return false;
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,17 @@
+// The report and errors of a run for machines: `--json`. docs/exit_codes.md describes the keys.
+#pragma once
+
+#include <string>
+
+#include "qrewrite/rewrite.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite::cli {
+
+// `output` is left out if it is empty.
+std::string ReportJson(const Report& report, const std::string& input, const std::string& output);
+
+// What stands in the place of the report after an error.
+std::string ErrorJson(const Status& status, const std::string& input);
+
+}  // namespace qrewrite::cli
