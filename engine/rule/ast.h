@@ -92,7 +92,7 @@ struct RuleTest {
   BodyText given;
   bool unchanged = false;
   std::optional<BodyText> expect;
-  std::string error;  // `expect: {error: "text"}`: the run fails with this in its message
+  std::string error;    // `expect: {error: "text"}`: the run fails with this in its message
   std::string warning;  // `expect: {warning: "text"}`: the run succeeds with this in a warning
   std::map<std::string, Literal> set;    // parameters
   std::map<std::string, int64_t> opset;  // default {"": 21}
@@ -107,7 +107,7 @@ struct Rule {
   std::string equivalence;  // exact, ulp(n), lsb(n), approx(dB), rescaled; "" if not stated
   // What a firing counts under, and when (null: always); empty: the rule's name.
   std::vector<std::pair<std::string, ExprPtr>> counters;
-  std::string opset;        // ">=10", ">=7 <13"; "": any
+  std::string opset;                             // ">=10", ">=7 <13"; "": any
   std::map<std::string, std::string> opsets;     // other domains
   int64_t opset_min = 0, opset_max = INT64_MAX;  // parsed `opset`
   BodyText match;

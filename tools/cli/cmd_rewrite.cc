@@ -44,8 +44,7 @@ void AddOptions(CLI::App& app, Arguments& a) {
            "operators that stay as they are: `com.microsoft.*`; may be repeated")
       ->type_name("OP");
   add_list("--keep-node", a.keep_nodes,
-           "nodes that stay as they are, by a regular expression found in their names (`show "
-           "--node` lists them); may be repeated")
+           "nodes that stay as they are, by a regular expression (`show --node`); may be repeated")
       ->type_name("REGEX");
   app.add_flag("--in-place", a.in_place, "replace the model");
   app.add_flag("--check", a.check, "write nothing; exit code 1 if anything would change");

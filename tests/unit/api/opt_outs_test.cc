@@ -84,7 +84,7 @@ name: counting
 phases: [{name: all, rules: all}]
 rules:
   - name: relu
-    report: {relus: true, shared: uses(x) > 1, unknown: shape(x)[0] == 7}
+    report: {relus: true, shared: uses(x) > 1, unknown: "shape(x)[0] == 7"}
     match: y = Relu(x)
     replace: y = Elu(x)
 )yaml");
