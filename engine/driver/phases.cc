@@ -59,6 +59,7 @@ RuleRun::RuleRun(Graph& graph, const RuleSet& rules, Params params, const RunSet
     }
   }
   facts_.SetConstantsConfig(&rules.constants.keep, max_bytes);
+  if (rules.constants.overridable) facts_.TrustOverridable();
   if (!setup.kept.empty()) {
     facts_.SetKeptNodes(&setup.kept);
     in_.SetKeptNodes(&setup.kept);

@@ -227,7 +227,8 @@ bool Facts::Foldable(NodeId n) const {
 const Tensor* Facts::Constant(ValueId v) {
   const auto source = [this](ValueId at) {
     const Tensor* t = graph_.constant(at);
-    return t != nullptr && graph_.Overridable(at) && graph_.ir_version >= 4 ? nullptr : t;
+    const bool open = graph_.ir_version >= 4 && !trust_overridable_;
+    return t != nullptr && open && graph_.Overridable(at) ? nullptr : t;
   };
   if (!graph_.producer(v).valid()) return source(v);
   std::vector<ValueId> todo = {v};

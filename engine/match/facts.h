@@ -33,6 +33,9 @@ class Facts {
   // What makes a value constant: operators that are not looked through, and the largest result.
   void SetConstantsConfig(const std::vector<OpPattern>* keep, uint64_t max_bytes);
 
+  // Initializers that callers may override count as constants.
+  void TrustOverridable() { trust_overridable_ = true; }
+
   // Nodes that are not looked through either; outlives this object.
   void SetKeptNodes(const NodeSet* kept) { kept_ = kept; }
 
@@ -89,6 +92,7 @@ class Facts {
   StatedTypes stated_;
   const std::vector<OpPattern>* keep_ = nullptr;
   const NodeSet* kept_ = nullptr;
+  bool trust_overridable_ = false;
   uint64_t max_bytes_ = uint64_t{1} << 62;
   std::vector<TypeEntry> types_of_;
   std::deque<ConstantEntry> constants_;  // a deque: answers stay valid while it grows

@@ -152,6 +152,7 @@ struct Phase {
 struct ConstantsConfig {
   std::vector<OpPattern> keep;  // never folded, and no constants to const()
   ExprPtr max_bytes;            // of one folded tensor
+  bool overridable = false;     // initializers that callers may override are constants, too
 };
 
 // A file written after all phases from recorded rows.

@@ -199,6 +199,7 @@ void SetBuilder::ReadPhases(const Mapping& map, RuleFile* file, RuleSet& set) {
                        sink_);
   if (const DocNode* keep = config.Get("keep")) set.constants.keep = Operators(*keep, set);
   set.constants.max_bytes = reader_.Bytes(config.Get("max_bytes"));
+  set.constants.overridable = reader_.Boolean(config.Get("overridable"), false);
   if (const DocNode* writes = map.Get("write")) {
     for (const DocNode& node : writes->items) {
       if (auto write = reader_.ReadWrite(node)) set.writes.push_back(*std::move(write));

@@ -1,0 +1,62 @@
+"""Initializers that are graph inputs too: callers may override them (IR version 4 and later), so a rule set
+must say that it takes them for constants, and a float model that has them comes back byte for byte."""
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+RULES = Path(os.environ["QREWRITE_SOURCE_DIR"]) / "rules"
+FLOAT = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Round", ["m"], ["y"])]
+QUANTIZED = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["xq"]),
+             helper.make_node("DequantizeLinear", ["xq", "s", "z"], ["xf"]),
+             helper.make_node("DequantizeLinear", ["wq", "s", "z"], ["w"]),
+             helper.make_node("MatMul", ["xf", "w"], ["y"])]
+VALUES = {"w": np.eye(4, dtype=np.float32), "wq": np.eye(4, dtype=np.int8), "s": np.float32(0.5), "z": np.int8(0)}
+
+
+def model(path: Path, nodes: list[onnx.NodeProto]) -> Path:
+    produced = {o for n in nodes for o in n.output}
+    names = [n for n in VALUES if any(n in node.input for node in nodes) and n not in produced]
+    initializers = [numpy_helper.from_array(np.asarray(VALUES[n]), n) for n in names]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 4])]
+    inputs += [helper.make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in initializers]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 4])]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, initializers)
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+def run(rules: Path, source: Path, out: Path) -> str:
+    done = subprocess.run([os.environ["QREWRITE"], "--rules", str(rules), str(source), "-o", str(out)],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_float_model_is_untouched(tmp_path):
+    source, out = model(tmp_path / "float.onnx", FLOAT), tmp_path / "out.onnx"
+    assert "nothing changed" in run(RULES / "ezkl_dequant.yaml", source, out)
+    assert out.read_bytes() == source.read_bytes()
+
+
+def test_quantized_model_is_dequantized_and_frozen(tmp_path):
+    source, out = model(tmp_path / "quantized.onnx", QUANTIZED), tmp_path / "out.onnx"
+    run(RULES / "ezkl_dequant.yaml", source, out)
+    graph = onnx.load(out).graph
+    assert [i.name for i in graph.input] == ["x"]
+    assert not [n.op_type for n in graph.node if n.op_type.endswith("Linear")]
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_constants_config(trusted, tmp_path):
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("qrewrite: 1\nname: test\n" + ("constants: {overridable: true}\n" if trusted else "") +
+                     "rules: [{name: r, match: 'y = MatMul(x, w)', where: const(w), replace: 'y = Neg(x)'}]\n")
+    source, out = model(tmp_path / "float.onnx", FLOAT), tmp_path / "out.onnx"
+    run(rules, source, out)
+    ops = [n.op_type for n in onnx.load(out).graph.node]
+    assert ops == (["Neg", "Round"] if trusted else ["MatMul", "Round"])
