@@ -26,6 +26,9 @@ class FileSet {
   // `text` as the content of `path`, with all it includes. Null if it is no document (reported).
   RuleFile* AddRoot(const std::string& path, std::string text);
 
+  // Whether an include could not be read: names may then be unknown that are not wrong.
+  bool incomplete() const { return !failed_.empty(); }
+
   // `file` and all it includes, directly or not; what is included comes first, each file once.
   static std::vector<RuleFile*> InOrder(RuleFile* file);
   static bool Includes(const RuleFile* file, const RuleFile* other);  // directly or not; not itself

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/rule/builder.h"
+#include "engine/rule/codes.h"
 #include "engine/rule/files.h"
 
 namespace qrewrite {
@@ -13,9 +14,18 @@ namespace {
 
 constexpr size_t kMaxReported = 50;
 
+// What may be wrong only because the file that has the name could not be read.
+bool MissesName(const Diagnostic& d) {
+  static constexpr std::string_view kCodes[] = {
+      code::kUnknownSet,  code::kUnknownRule,  code::kUnknownOp,   code::kUnknownDefinition,
+      code::kUnknownData, code::kUnknownParam, code::kUnknownTable};
+  return std::find(std::begin(kCodes), std::end(kCodes), d.code) != std::end(kCodes);
+}
+
 // A file that is both included and used is read for each; its faults are told once.
-Status Report(const DiagnosticSink& sink) {
+Status Report(const DiagnosticSink& sink, const FileSet& files) {
   std::vector<Diagnostic> all = sink.diagnostics();
+  if (files.incomplete()) std::erase_if(all, MissesName);
   const auto key = [](const Diagnostic& d) {
     return std::tie(d.span.file, d.span.line, d.span.column, d.code, d.message);
   };
@@ -41,7 +51,7 @@ Result<std::shared_ptr<const RuleSet>> LoadRulesText(const std::string& path, st
   RuleFile* root = files.AddRoot(path, std::move(text));
   std::shared_ptr<const RuleSet> set;
   if (root != nullptr) set = SetBuilder(options, sink).Build(root);
-  if (sink.has_errors()) return Report(sink);
+  if (sink.has_errors()) return Report(sink, files);
   return set;
 }
 

@@ -226,7 +226,8 @@ void ReportSyntax(const SourceText& source, size_t offset, const YAML::ParserExc
     d.hint = "quote a text with `: ` in it, or write it as a block scalar (`|`)";
   } else if (here == '*' || here == '&' || here == '@' || here == '`' || here == '%' ||
              here == '!') {
-    d.hint = fmt::format("quote a text that begins with `{}`", here);
+    d.hint = here == '`' ? "quote a text that begins with a backtick"
+                         : fmt::format("quote a text that begins with `{}`", here);
   } else if (error.msg == YAML::ErrorMsg::END_OF_MAP || error.msg == YAML::ErrorMsg::END_OF_SEQ) {
     d.hint = "is this line indented as its neighbours are?";
   } else if (error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW ||

@@ -396,7 +396,7 @@ def test_rule_tests():
     out, _ = run("test", "-v", "tidy", "failing", code=1)
     golden("test_failures.txt", out)
     out, err = run("test", "tidy", "broken", code=4)
-    assert out == "2 passed, 0 failed\n"
+    assert out == "2 passed, 0 failed; 1 rule file not loaded\n"
     assert "mtach" in err
 
 

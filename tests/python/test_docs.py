@@ -111,3 +111,15 @@ def test_readme_names_every_rule_set():
     readme = (SOURCE / "README.md").read_text()
     for path in (SOURCE / "rules").glob("*.yaml"):
         assert f"| `{path.stem}` |" in readme, path.name
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "rules").glob("*.yaml")), ids=lambda p: p.stem)
+def test_every_shipped_rule_says_what_it_is_for(path, tmp_path):
+    """Which graph it comes from, what it promises, and two tests: one fires, a near-miss does not."""
+    listed = run("rules", str(path), folder=tmp_path).stdout.partition("\nrules\n")[2]
+    rules = re.findall(r"^  (\S+)(?:  \((.*)\))?\n((?:      .*\n)*)", listed, re.M)
+    assert rules
+    for name, facts, doc in rules:
+        equivalence, _, tests = facts.rpartition(", ")
+        assert equivalence and doc, name
+        assert int(tests.split()[0]) >= 2, name

@@ -1,4 +1,6 @@
 // qrewrite lint RULES...: loads rule files and prints everything that is wrong or doubtful.
+#include <set>
+
 #include <fmt/format.h>
 
 #include "qrewrite/rules.h"
@@ -23,14 +25,12 @@ int RunLint(int argc, char** argv) {
 
   size_t errors = 0, warnings = 0;
   int code = kExitOk;
+  std::set<std::string> told;
   for (const std::string& path : paths) {
     const Result<Rules> rules = Rules::Load(path);
     if (!rules.ok()) {
-      for (const Diagnostic& d : rules.status().diagnostics()) {
-        ++(d.severity == Severity::kError ? errors : warnings);
-      }
       // Faults of a rule file are what this command is asked for; a file that cannot be read is not.
-      const int failed = Fail(rules.status());
+      const int failed = FailOnce(rules.status(), told, errors);
       if (failed != kExitInvalidRules) code = failed;
       continue;
     }

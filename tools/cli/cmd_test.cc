@@ -1,4 +1,6 @@
 // qrewrite test RULES...: runs the tests inside rule files.
+#include <set>
+
 #include <fmt/format.h>
 
 #include "qrewrite/rules.h"
@@ -41,11 +43,14 @@ int RunTest(int argc, char** argv) {
   if (const auto code = Parse(app, argc, argv)) return *code;
   if (paths.empty()) return UsageError(app, "a rule file is needed");
 
-  int passed = 0, failed = 0, code = kExitOk;
+  int passed = 0, failed = 0, broken = 0, code = kExitOk;
+  std::set<std::string> told;
+  size_t errors = 0;
   for (const std::string& path : paths) {
     const Result<Rules> rules = Rules::Load(path);
     if (!rules.ok()) {
-      code = Fail(rules.status());
+      code = FailOnce(rules.status(), told, errors);
+      ++broken;
       continue;
     }
     for (const TestResult& result : rules->RunTests().results) {
@@ -54,7 +59,9 @@ int RunTest(int argc, char** argv) {
       ++(result.passed ? passed : failed);
     }
   }
-  Print(fmt::format("{} passed, {} failed\n", passed, failed));
+  const std::string unread =
+      broken == 0 ? "" : fmt::format("; {} rule file{} not loaded", broken, broken == 1 ? "" : "s");
+  Print(fmt::format("{} passed, {} failed{}\n", passed, failed, unread));
   if (code != kExitOk) return code;
   return failed > 0 ? kExitFindings : kExitOk;
 }

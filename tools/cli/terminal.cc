@@ -120,6 +120,15 @@ int Fail(const Status& status) {
   return ExitCodeOf(status.code());
 }
 
+int FailOnce(const Status& status, std::set<std::string>& told, size_t& errors) {
+  for (const Diagnostic& diagnostic : status.diagnostics()) {
+    if (!told.insert(Render(diagnostic)).second) continue;
+    PrintDiagnostic(diagnostic);
+    if (diagnostic.severity == Severity::kError) ++errors;
+  }
+  return ExitCodeOf(status.code());
+}
+
 int Fail(StatusCode code, std::string message) { return Fail(Status(code, std::move(message))); }
 
 std::string Painted(Colour colour, std::string_view text, bool on_stderr) {

@@ -3,6 +3,7 @@
 // set.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,9 @@ void PrintDiagnostic(const Diagnostic& diagnostic);  // to standard error
 // Prints what `status` says; returns its exit code.
 int Fail(const Status& status);
 int Fail(StatusCode code, std::string message);
+// The same of several files: what is in `told` already (a fault of a file that two of them include)
+// is not printed again. Adds to `errors` what is printed as an error.
+int FailOnce(const Status& status, std::set<std::string>& told, size_t& errors);
 
 // kExitOk; or kExitIo if standard output could not be written (silently if a pipe was closed).
 int FlushOutput();

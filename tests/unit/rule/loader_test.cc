@@ -312,6 +312,21 @@ rules:
   CHECK(Print(set->FindRule("second")->match) == "y = Exp(x)\n");
 }
 
+TEST_CASE("Loader: names that a broken include may have are not called unknown") {
+  const std::string text = test::File(
+      "include: [base.yaml]\nphases:\n  - {name: p, rules: [base-rule, own]}\nrules:\n"
+      "  - {name: own, match: y = @ops(x), replace: y = $emit(z)}\n");
+  const std::string broken = test::Messages(text, {{"base.yaml", "qrewrite: 1\nname: @base\n"}});
+  CHECK(broken.find("QR0101") != std::string::npos);
+  CHECK(broken.find("there is no") == std::string::npos);
+  CHECK(broken.find("QR0404") != std::string::npos);  // `z`: no include can bind it
+  const std::string sound = test::Messages(text, {{"base.yaml", "qrewrite: 1\nname: base\n"}});
+  for (const char* name : {"base-rule", "@ops", "emit"}) {
+    CAPTURE(name);
+    CHECK(sound.find(name) != std::string::npos);
+  }
+}
+
 TEST_CASE("Loader: two includes may disagree about what nobody needs") {
   const test::Files files = {
       {"a.yaml",
