@@ -1,4 +1,4 @@
-"""docs/rules.md: its generated parts are up to date, its whole files pass, its sessions are true."""
+"""docs/: generated parts are up to date, whole files pass, sessions are true."""
 import os
 import re
 import subprocess
@@ -11,9 +11,13 @@ import pytest
 
 PROGRAM = os.environ["QREWRITE"]
 SOURCE = Path(os.environ["QREWRITE_SOURCE_DIR"])
-PAGE = (SOURCE / "docs" / "rules.md").read_text()
-FILES = dict(re.findall(r"^```(?:yaml|json) file=(\S+)\n(.*?)^```$", PAGE, re.M | re.S))
-SESSIONS = re.findall(r"^```console\n(.*?)^```$", PAGE, re.M | re.S)
+PAGES = {name: (SOURCE / "docs" / name).read_text() for name in ("rules.md", "dequantize.md")}
+FILES = {page: dict(re.findall(r"^```(?:yaml|json) file=(\S+)\n(.*?)^```$", text, re.M | re.S))
+         for page, text in PAGES.items()}
+# The commands behind `$ qrewrite ` of a session, with what they print.
+SESSIONS = [(page, number, re.findall(r"^\$ qrewrite (.*)\n((?:(?!\$ ).*\n)*)", session, re.M))
+            for page, text in PAGES.items()
+            for number, session in enumerate(re.findall(r"^```console\n(.*?)^```$", text, re.M | re.S))]
 
 BROKEN = """qrewrite: 1
 name: broken
@@ -47,22 +51,42 @@ def run(*args, folder):
     return subprocess.run([PROGRAM, *args], cwd=folder, capture_output=True, text=True, timeout=60, env=environment)
 
 
-@pytest.fixture
-def folder(tmp_path):
-    for name, text in FILES.items():
-        (tmp_path / name).write_text(text)
-    (tmp_path / "broken.yaml").write_text(BROKEN)
+def gains(path: Path) -> None:
+    """What docs/rules.md works on: model.onnx of two scales, gains.onnx of one."""
     model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "acme": 1]>
         g (float[2, 8] x) => (float[2, 8] y) <float a = {0.5}, float b = {4.0}> {
           t = acme.Gain(x, a)  y = acme.Gain(t, b)
         }""")
-    onnx.save(model, tmp_path / "model.onnx")
+    onnx.save(model, path / "model.onnx")
     del model.graph.node[1]
     model.graph.node[0].output[0] = "y"
     model.graph.node[0].name = "Gain"
     del model.graph.initializer[1]
-    onnx.save(model, tmp_path / "gains.onnx")
-    return tmp_path
+    onnx.save(model, path / "gains.onnx")
+
+
+def quantized(path: Path) -> None:
+    """What docs/dequantize.md works on: a recorded model, and one with quantizers of its own."""
+    (path / "model.onnx").write_bytes((SOURCE / "fixtures/models/qdq_cnn.onnx").read_bytes())
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "acme": 1]>
+        g (float[2, 4] x) => (float[2, 4] y)
+        <float s = {0.05}, float t = {0.01}, float[4, 4] w = {1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1}> {
+          a = acme.FakeQuant<signed: int = 0>(x, s)  b = acme.FakeQuant(w, t)  y = MatMul(a, b)
+        }""")
+    onnx.save(model, path / "acme.onnx")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Of each page: its files and models; one folder for all its sessions, which come one behind the other."""
+    made = {page: tmp_path_factory.mktemp(page.removesuffix(".md")) for page in PAGES}
+    for page, path in made.items():
+        for name, text in FILES[page].items():
+            (path / name).write_text(text)
+    (made["rules.md"] / "broken.yaml").write_text(BROKEN)
+    gains(made["rules.md"])
+    quantized(made["dequantize.md"])
+    return made
 
 
 def test_generated_parts():
@@ -72,23 +96,24 @@ def test_generated_parts():
 
 
 def test_there_are_files():
-    assert len(FILES) >= 5 and len(SESSIONS) >= 3
+    assert all(len(FILES[page]) >= least for page, least in (("rules.md", 5), ("dequantize.md", 1)))
+    assert [page for page, _, _ in SESSIONS].count("rules.md") >= 3 and len(SESSIONS) >= 6
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_file(name, folder):
-    lint = run("lint", name, folder=folder)
+@pytest.mark.parametrize("page,name", [(page, name) for page in PAGES for name in FILES[page]])
+def test_file(page, name, folders):
+    lint = run("lint", name, folder=folders[page])
     assert lint.returncode == 0 and " 0 warnings" in lint.stdout or name == "device.yaml", lint.stderr
-    test = run("test", name, folder=folder)
+    test = run("test", name, folder=folders[page])
     assert test.returncode == 0, test.stdout + test.stderr
     assert not test.stdout.startswith("0 passed"), "no test in " + name
 
 
-@pytest.mark.parametrize("number", range(len(SESSIONS)))
-def test_session(number, folder):
-    """Commands behind `$ ` print what follows them."""
-    for command, expected in re.findall(r"^\$ qrewrite (.*)\n((?:(?!\$ ).*\n)*)", SESSIONS[number], re.M):
-        done = run(*command.split(), folder=folder)
+@pytest.mark.parametrize("page,number,commands", SESSIONS, ids=lambda p: p if isinstance(p, str) else None)
+def test_session(page, number, commands, folders):
+    assert commands
+    for command, expected in commands:
+        done = run(*command.split(), folder=folders[page])
         assert done.stderr + done.stdout == expected
 
 
