@@ -62,6 +62,7 @@ Status Model::Save(const std::string& path, const SaveOptions& options) {
   // The side files are complete before the model is written and appear after it.
   FileSet files;
   QR_RETURN_IF_ERROR(AddSideFiles(options.side_files, files));
+  QR_RETURN_IF_ERROR(files.Finish());
   QR_RETURN_IF_ERROR(impl_->file->Write(path, write));
   return files.Commit();
 }

@@ -43,6 +43,7 @@ bool TakeFloats(const WireField& f, std::vector<float>& floats) {
 bool TakeScalar(const WireField& f, RawAttribute& a) {
   switch (f.number) {
     case AttributeProto::kTypeFieldNumber:
+      if (f.type != WireType::kVarint) return true;
       a.newer_kind = f.value > static_cast<uint64_t>(AttrKind::kTypeProtos);
       if (!a.newer_kind) a.kind = static_cast<AttrKind>(f.value);
       return true;

@@ -37,7 +37,13 @@ Result<OutputFile*> FileSet::Add(const std::string& root, const std::string& pat
   return entries_.back().file.get();
 }
 
+Status FileSet::Finish() {
+  for (Entry& entry : entries_) QR_RETURN_IF_ERROR(entry.file->Finish());
+  return {};
+}
+
 Status FileSet::Commit() {
+  QR_RETURN_IF_ERROR(Finish());
   for (Entry& entry : entries_) {
     QR_RETURN_IF_ERROR(entry.file->Commit());
     entry.committed = true;

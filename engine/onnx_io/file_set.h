@@ -19,7 +19,9 @@ class FileSet {
 
   // Adds a file at `path`. Missing folders below `root` are made.
   Result<OutputFile*> Add(const std::string& root, const std::string& path);
-  // Files appear in the order in which they were added.
+  // All files are written, but have no names yet.
+  Status Finish();
+  // Files appear in the order in which they were added, once all of them are written.
   Status Commit();
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -53,21 +54,51 @@ Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) 
   auto file = std::make_unique<OutputFile>();
   file->path_ = path;
   if (IsSpecialFile(path)) {
+    file->direct_ = true;
     file->fd_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (file->fd_ < 0) return IoError("write", path, errno);
     return file;
   }
-  for (int i = 0; i < kMaxAttempts && file->fd_ < 0; ++i) {
-    // Cut, because a name that is just short enough must not become too long.
-    const std::string name = FileNameOf(path).substr(0, 200);
-    const std::string temporary =
-        fmt::format("{}/.{}.{}-{}.tmp", FolderOf(path), name, getpid(), i);
-    file->fd_ = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file->fd_ >= 0) file->temporary_ = temporary;
-    if (file->fd_ < 0 && errno != EEXIST) break;
-  }
-  if (file->fd_ < 0) return IoError("write", path, errno);
+  if (!file->OpenUnnamed() && !file->OpenTemporary()) return IoError("write", path, errno);
+  struct stat there = {};
+  if (stat(path.c_str(), &there) == 0) fchmod(file->fd_, there.st_mode & 0777);
   return file;
+}
+
+bool OutputFile::OpenUnnamed() {
+  // Without /proc it could not be named later.
+  if (access("/proc/self/fd", X_OK) != 0) return false;
+  fd_ = open(FolderOf(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  return fd_ >= 0;
+}
+
+std::string OutputFile::TemporaryName(int i) const {
+  // Cut, because a name that is just short enough must not become too long.
+  const std::string name = FileNameOf(path_).substr(0, 200);
+  return fmt::format("{}/.{}.{}-{}.tmp", FolderOf(path_), name, getpid(), i);
+}
+
+bool OutputFile::OpenTemporary() {
+  for (int i = 0; i < kMaxAttempts; ++i) {
+    const std::string temporary = TemporaryName(i);
+    fd_ = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ >= 0) temporary_ = temporary;
+    if (fd_ >= 0 || errno != EEXIST) break;
+  }
+  return fd_ >= 0;
+}
+
+Status OutputFile::NameIt() {
+  const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_);
+  for (int i = 0; i < kMaxAttempts && temporary_.empty(); ++i) {
+    const std::string temporary = TemporaryName(i);
+    if (linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = temporary;
+    } else if (errno != EEXIST) {
+      break;
+    }
+  }
+  return temporary_.empty() ? IoError("write", path_, errno) : Status();
 }
 
 OutputFile::~OutputFile() {
@@ -93,7 +124,7 @@ Status OutputFile::Flush() {
 size_t OutputFile::CopyInKernel(std::string_view bytes) {
   const auto file = std::find_if(inputs_.begin(), inputs_.end(),
                                  [&](const auto& input) { return input->Contains(bytes); });
-  if (file == inputs_.end() || temporary_.empty()) return 0;
+  if (file == inputs_.end() || direct_) return 0;
   off_t offset = bytes.data() - (*file)->bytes().data();
   size_t copied = 0;
   while (copied < bytes.size()) {
@@ -136,12 +167,19 @@ Status OutputFile::WriteZeros(uint64_t count) {
   return {};
 }
 
-Status OutputFile::Commit() {
+Status OutputFile::Finish() {
+  if (fd_ < 0) return {};
   QR_RETURN_IF_ERROR(Flush());
-  const int fd = fd_;
-  fd_ = -1;
-  if (close(fd) != 0) return IoError("write", path_, errno);
-  if (temporary_.empty()) return {};
+  if (!direct_ && temporary_.empty()) return {};  // closing it would be its end
+  const int fd = std::exchange(fd_, -1);
+  return close(fd) == 0 ? Status() : IoError("write", path_, errno);
+}
+
+Status OutputFile::Commit() {
+  QR_RETURN_IF_ERROR(Finish());
+  if (direct_) return {};
+  if (fd_ >= 0) QR_RETURN_IF_ERROR(NameIt());
+  QR_RETURN_IF_ERROR(Finish());
   if (rename(temporary_.c_str(), path_.c_str()) != 0) return IoError("write", path_, errno);
   temporary_.clear();
   return {};

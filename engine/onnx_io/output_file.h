@@ -1,7 +1,9 @@
 // OutputFile: a file that appears under its name only when it is complete.
 //
-// It is written under a temporary name in the same folder and renamed by Commit(). Without Commit()
-// nothing is left. A target that is not a regular file (/dev/stdout, a pipe) is written directly.
+// It is written without a name in the same folder, and gets one by Commit(): without that nothing
+// is left, not even if the process is killed. Where the file system has no files without names it
+// has a temporary one. A file that was there is replaced; its permissions are kept. A target that is
+// not a regular file (/dev/stdout, a pipe) is written directly.
 #pragma once
 
 #include <memory>
@@ -29,15 +31,24 @@ class OutputFile {
   Status Write(std::string_view bytes);
   Status WriteZeros(uint64_t count);
   uint64_t size() const { return size_; }
+  // Everything is written: what can fail has failed, but for the name.
+  Status Finish();
   Status Commit();
 
  private:
+  bool OpenUnnamed();
+  bool OpenTemporary();
+  // The temporary name of attempt `i`.
+  std::string TemporaryName(int i) const;
+  Status NameIt();
   Status Flush();
   Status WriteAll(std::string_view bytes);
   // How many bytes of `bytes` the kernel copied; 0 if that is not possible here.
   size_t CopyInKernel(std::string_view bytes);
 
-  std::string path_, temporary_;  // temporary_ is empty if the target is written directly
+  std::string path_;
+  std::string temporary_;  // the name that the file has now, if it has one
+  bool direct_ = false;    // the target itself is open
   int fd_ = -1;
   std::string buffer_;
   uint64_t size_ = 0;

@@ -111,14 +111,17 @@ Result<bool> Writer::WriteCopy(const std::string& path) {
   return true;
 }
 
-// `<file name>.data`, unless that is a data file of another model: the input's.
+// `<file name>.data`, unless that is the input model, or a data file of it.
 std::string Writer::DataFileFor(const std::string& path) const {
   const bool in_place = file_ != nullptr && IsSame(IdOf(path), IdOf(*file_));
   std::string name = FileNameOf(path) + ".data";
-  if (in_place || tensors_.external == nullptr) return name;
+  if (in_place) return name;
   const auto is_taken = [&] {
+    const std::optional<FileId> there = IdOf(FolderOf(path) + "/" + name);
+    if (file_ != nullptr && IsSame(there, IdOf(*file_))) return true;
+    if (tensors_.external == nullptr) return false;
     for (const auto& [location, file] : tensors_.external->files()) {
-      if (IsSame(IdOf(FolderOf(path) + "/" + name), IdOf(*file))) return true;
+      if (IsSame(there, IdOf(*file))) return true;
     }
     return false;
   };
