@@ -146,7 +146,7 @@ Outputs Div(const FoldCall& call) {
 
 OutputTypes DivTypes(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(std::vector<TensorType> types, NumberTypes(call));
-  if (IsInteger(types[0].dtype)) types.clear();
+  types[0].may_fail = IsInteger(types[0].dtype);
   return types;
 }
 
@@ -156,6 +156,12 @@ Result<Tensor> ApplyInteger(const Tensor& a, const Tensor& b) {
     using T = typename decltype(tag)::type;
     return BinaryLoop<T, T, T>(a, b, a.dtype(), [](T x, T y) { return Op::template Run<T>(x, y); });
   });
+}
+
+OutputTypes ModTypes(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(std::vector<TensorType> types, NumberTypes(call));
+  types[0].may_fail = true;
+  return types;
 }
 
 Outputs Mod(const FoldCall& call) {
@@ -201,8 +207,7 @@ Result<std::vector<TensorType>> PowTypes(const FoldCall& call) {
     return Reason("Pow of {} and {}", Name(a.dtype()), Name(b.dtype()));
   }
   QR_ASSIGN_OR_RETURN(Dims dims, BroadcastShape(a.dims(), b.dims()));
-  if (IsInteger(a.dtype())) return std::vector<TensorType>();
-  return OneType(a.dtype(), std::move(dims));
+  return std::vector<TensorType>{{a.dtype(), std::move(dims), IsInteger(a.dtype())}};
 }
 
 Outputs Pow(const FoldCall& call) {
@@ -294,7 +299,7 @@ void RegisterArithmetic(KernelRegistry& registry) {
   Add(registry, "Mul", numpy_broadcasting, InFloat(Binary<MulOp>), NumberTypes);
   Add(registry, "Div", numpy_broadcasting, InFloat(Div), DivTypes);
   Add(registry, "PRelu", numpy_broadcasting, InFloat(Binary<PReluOp>), NumberTypes);
-  Add(registry, "Mod", {.first = 10, .inputs = 2}, InFloat(Mod));
+  Add(registry, "Mod", {.first = 10, .inputs = 2}, InFloat(Mod), ModTypes);
   Add(registry, "Pow", numpy_broadcasting, InFloat(Pow), PowTypes);
   Add(registry, "Sum", {.first = 6, .inputs = kAnyNumber}, InFloat(Variadic<AddOp>), NumberTypes);
   Add(registry, "Min", {.first = 6, .inputs = kAnyNumber}, InFloat(Variadic<MinOp>), NumberTypes);

@@ -56,10 +56,16 @@ Outputs BitShift(const FoldCall& call) {
   return Reason("BitShift needs the direction LEFT or RIGHT");
 }
 
+OutputTypes BitShiftTypes(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(std::vector<TensorType> types, UnsignedTypes(call));
+  types[0].may_fail = true;  // without a direction
+  return types;
+}
+
 }  // namespace
 
 void RegisterBitwise(KernelRegistry& registry) {
-  Add(registry, "BitShift", {.first = 11, .inputs = 2}, BitShift);
+  Add(registry, "BitShift", {.first = 11, .inputs = 2}, BitShift, BitShiftTypes);
   Add(registry, "BitwiseAnd", {.first = 18, .inputs = 2}, BitKernel(IntegerTypes, kAnd),
       IntegerTypes);
   Add(registry, "BitwiseOr", {.first = 18, .inputs = 2}, BitKernel(IntegerTypes, kOr),

@@ -68,6 +68,8 @@ Kernel InFloat(Kernel kernel) {
 namespace {
 
 Result<DType> Target(const FoldCall& call) {
+  const std::string_view mode = call.attributes.String("round_mode", "up");
+  if (mode != "up" && mode != "down" && mode != "nearest") return Reason("Cast rounds {}", mode);
   if (call.op == "CastLike") {
     QR_ASSIGN_OR_RETURN(const Tensor like, Need(call, 1));
     return like.dtype();
@@ -83,15 +85,13 @@ OutputTypes CastTypes(const FoldCall& call) {
   if (!IsNumeric(x.dtype()) || !IsNumeric(to)) {
     return Reason("{} is not converted to {}", Name(x.dtype()), Name(to));
   }
-  if (!CastIsTotal(x.dtype(), to)) return std::vector<TensorType>();
-  return OneType(to, x.dims());
+  return std::vector<TensorType>{{to, x.dims(), /*may_fail=*/!CastIsTotal(x.dtype(), to)}};
 }
 
 Outputs Cast(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
   QR_ASSIGN_OR_RETURN(const DType to, Target(call));
   const std::string_view mode = call.attributes.String("round_mode", "up");
-  if (mode != "up" && mode != "down" && mode != "nearest") return Reason("Cast rounds {}", mode);
   return One(CastTensor(x, to,
                         {.saturate = call.attributes.Int("saturate", 1) != 0,
                          .e8m0_rounding = mode == "up"     ? "up"

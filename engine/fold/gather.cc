@@ -154,12 +154,17 @@ Outputs GatherND(const FoldCall& call) {
   return One(std::move(writer).Finish());
 }
 
+OutputTypes GatherNDTypes(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(GatherNDPlan plan, PlanND(call));
+  return OneType(call.inputs[0].dtype(), std::move(plan.dims));
+}
+
 }  // namespace
 
 void RegisterGather(KernelRegistry& registry) {
   Add(registry, "Gather", {.inputs = 2}, MovesStrings(Gather), GatherTypes);
   Add(registry, "GatherElements", {.first = 11, .inputs = 2}, MovesStrings(GatherElements));
-  Add(registry, "GatherND", {.first = 11, .inputs = 2}, MovesStrings(GatherND));
+  Add(registry, "GatherND", {.first = 11, .inputs = 2}, MovesStrings(GatherND), GatherNDTypes);
 }
 
 }  // namespace qrewrite::fold

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/fold/chunks.h"
 #include "engine/fold/layout.h"
 
 namespace qrewrite::fold {
@@ -77,18 +78,38 @@ Result<int64_t> RangeLength(auto start, auto limit, auto delta) {
   }
 }
 
-Outputs Range(const FoldCall& call) {
-  std::array<Tensor, 3> in;
+using RangeBounds = std::array<Tensor, 3>;
+
+Result<RangeBounds> BoundsOfRange(const FoldCall& call) {
+  RangeBounds in;
   for (size_t i = 0; i < 3; ++i) {
     QR_ASSIGN_OR_RETURN(in[i], NeedBytes(call, i));
     if (in[i].size() != 1 || in[i].dtype() != in[0].dtype())
       return Reason("Range wants three scalars of one type");
   }
+  return in;
+}
+
+template <class T>
+Result<int64_t> LengthOfRange(const RangeBounds& in) {
+  return RangeLength(in[0].as<T>()[0], in[1].as<T>()[0], in[2].as<T>()[0]);
+}
+
+OutputTypes RangeTypes(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const RangeBounds in, BoundsOfRange(call));
+  QR_ASSIGN_OR_RETURN(const int64_t n, VisitNumber(in[0].dtype(), [&](auto tag) -> Result<int64_t> {
+                        return LengthOfRange<typename decltype(tag)::type>(in);
+                      }));
+  return OneType(in[0].dtype(), {n});
+}
+
+Outputs Range(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const RangeBounds in, BoundsOfRange(call));
   return One(VisitNumber(in[0].dtype(), [&](auto tag) -> Result<Tensor> {
     using T = typename decltype(tag)::type;
     const T start = in[0].as<T>()[0];
     const T delta = in[2].as<T>()[0];
-    QR_ASSIGN_OR_RETURN(const int64_t n, RangeLength(start, in[1].as<T>()[0], delta));
+    QR_ASSIGN_OR_RETURN(const int64_t n, LengthOfRange<T>(in));
     QR_ASSIGN_OR_RETURN(TensorBuffer buffer, TensorBuffer::Make(in[0].dtype(), {n}));
     T value = start;
     for (T& out : buffer.as<T>()) {
@@ -103,12 +124,18 @@ Outputs Range(const FoldCall& call) {
   }));
 }
 
-Outputs EyeLike(const FoldCall& call) {
+OutputTypes EyeLikeTypes(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
   if (x.rank() != 2) return Reason("EyeLike of rank {}", x.rank());
   const auto type = call.attributes.Int("dtype", static_cast<int64_t>(x.dtype()));
-  if (type < 0 || !IsKnownDType(static_cast<int>(std::min<int64_t>(type, kNumDTypes))))
+  if (type <= 0 || type >= kNumDTypes || !IsNumeric(static_cast<DType>(type)))
     return Reason("EyeLike of type {}", type);
+  return OneType(static_cast<DType>(type), x.dims());
+}
+
+Outputs EyeLike(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, EyeLikeTypes(call));
+  const Tensor& x = call.inputs[0];
   const int64_t k = call.attributes.Int("k", 0);
   const int64_t rows = x.dims()[0];
   const int64_t columns = x.dims()[1];
@@ -120,7 +147,7 @@ Outputs EyeLike(const FoldCall& call) {
       values[static_cast<size_t>(r * columns + c)] = 1;
     }
   }
-  return One(FromInt64s(static_cast<DType>(type), x.dims(), values));
+  return One(FromInt64s(types[0].dtype, x.dims(), values));
 }
 
 Result<std::vector<int64_t>> WholeNumbers(const Tensor& t) {
@@ -134,21 +161,40 @@ Result<std::vector<int64_t>> WholeNumbers(const Tensor& t) {
   return out;
 }
 
-Outputs OneHot(const FoldCall& call) {
+struct OneHotPlan {
+  std::vector<int64_t> at;
+  int64_t depth = 0;
+  int64_t inner = 1;  // elements behind the axis
+  Dims dims;
+};
+
+Result<OneHotPlan> PlanOneHot(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor indices, Need(call, 0));
   QR_ASSIGN_OR_RETURN(const Tensor depth_input, Need(call, 1));
   QR_ASSIGN_OR_RETURN(const Tensor values, Need(call, 2));
-  QR_ASSIGN_OR_RETURN(const std::vector<int64_t> at, WholeNumbers(indices));
+  OneHotPlan plan;
+  QR_ASSIGN_OR_RETURN(plan.at, WholeNumbers(indices));
   QR_ASSIGN_OR_RETURN(const std::vector<int64_t> depths, WholeNumbers(depth_input));
   if (depths.size() != 1 || depths[0] < 1 || values.size() != 2)
     return Reason("OneHot wants one positive depth and two values");
-  const int64_t depth = depths[0];
+  plan.depth = depths[0];
   QR_ASSIGN_OR_RETURN(const int64_t a,
                       NormalAxis(call.attributes.Int("axis", -1), indices.rank() + 1));
-  Dims dims = indices.dims();
-  dims.insert(dims.begin() + a, depth);
-  QR_RETURN_IF_ERROR(CheckSize({values.dtype(), dims}));
-  const int64_t inner = CountRange(indices.dims(), static_cast<size_t>(a), indices.dims().size());
+  plan.dims = indices.dims();
+  plan.dims.insert(plan.dims.begin() + a, plan.depth);
+  QR_RETURN_IF_ERROR(CheckSize({values.dtype(), plan.dims}));
+  plan.inner = CountRange(indices.dims(), static_cast<size_t>(a), indices.dims().size());
+  return plan;
+}
+
+OutputTypes OneHotTypes(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(OneHotPlan plan, PlanOneHot(call));
+  return OneType(call.inputs[2].dtype(), std::move(plan.dims));
+}
+
+Outputs OneHot(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const OneHotPlan plan, PlanOneHot(call));
+  const auto& [at, depth, inner, dims] = plan;
   // Element (outer, d, inner) picks `on` where d is the index; then the choice is a Gather.
   std::vector<int64_t> choice(static_cast<size_t>(Count(dims)), 0);
   for (size_t i = 0; i < at.size(); ++i) {
@@ -158,7 +204,7 @@ Outputs OneHot(const FoldCall& call) {
     const int64_t in = static_cast<int64_t>(i) % inner;
     choice[static_cast<size_t>((outer * depth + hot) * inner + in)] = 1;
   }
-  const Tensor inputs[] = {values, Tensor::Of<int64_t>(DType::kInt64, dims, choice)};
+  const Tensor inputs[] = {call.inputs[2], Tensor::Of<int64_t>(DType::kInt64, dims, choice)};
   return KernelRegistry::Builtin()
       .Find("", "Gather", 13)
       ->run({.domain = "",
@@ -250,9 +296,9 @@ Outputs CumSum(const FoldCall& call) {
 void RegisterGenerate(KernelRegistry& registry) {
   Add(registry, "Constant", {.inputs = 0}, Constant);
   Add(registry, "ConstantOfShape", {.first = 9}, ConstantOfShape, ConstantOfShapeTypes);
-  Add(registry, "Range", {.first = 11, .inputs = 3}, Range);
-  Add(registry, "EyeLike", {.first = 9}, EyeLike);
-  Add(registry, "OneHot", {.first = 9, .inputs = 3}, OneHot);
+  Add(registry, "Range", {.first = 11, .inputs = 3}, Range, RangeTypes);
+  Add(registry, "EyeLike", {.first = 9}, EyeLike, EyeLikeTypes);
+  Add(registry, "OneHot", {.first = 9, .inputs = 3}, OneHot, OneHotTypes);
   Add(registry, "NonZero", {.first = 9}, NonZero);
   Add(registry, "Trilu", {.first = 14, .inputs = 2}, Trilu);
   Add(registry, "CumSum", {.first = 11, .inputs = 2}, InFloat(CumSum));

@@ -40,11 +40,14 @@ using Outputs = Result<std::vector<Tensor>>;
 using Kernel = std::function<Outputs(const FoldCall&)>;
 
 // Type and shape of the outputs without computing them, checked as strictly as the kernel checks
-// its inputs. A kernel that has one can be folded lazily; an empty list says that only computing
-// can tell whether there is a result (an integer division by a tensor that may hold 0).
+// its inputs. A kernel that has one can be folded lazily, and is not run for a result that would be
+// too large.
 struct TensorType {
   DType dtype = DType::kUndefined;
   Dims dims;
+  // Only computing can tell whether there is a result (an integer division by a tensor that may
+  // hold 0): it is never lazy.
+  bool may_fail = false;
 };
 using OutputTypes = Result<std::vector<TensorType>>;
 using InferTypes = std::function<OutputTypes(const FoldCall&)>;
@@ -73,9 +76,13 @@ class KernelRegistry {
   std::map<std::pair<std::string, std::string>, std::vector<KernelEntry>, std::less<>> entries_;
 };
 
-// Computes `call`. A result above `lazy_bytes` whose kernel can infer its type is left lazy: its
-// bytes are computed when they are asked for. Errors (kUnsupported): no kernel, or its reason.
-Outputs Fold(const KernelRegistry& registry, const FoldCall& call,
-             uint64_t lazy_bytes = uint64_t{1} << 20);
+// By the size of the largest output in bytes, as far as the kernel can infer it.
+struct FoldLimits {
+  uint64_t lazy = uint64_t{1} << 20;  // larger ones are left lazy: computed when they are asked for
+  uint64_t most = UINT64_MAX;         // larger ones that cannot be left lazy are not computed
+};
+
+// Computes `call`. Errors (kUnsupported): no kernel, its reason, too large.
+Outputs Fold(const KernelRegistry& registry, const FoldCall& call, const FoldLimits& limits = {});
 
 }  // namespace qrewrite

@@ -89,6 +89,20 @@ Outputs MatMul(const FoldCall& call) {
   }));
 }
 
+// A product is too much work to be done again for each reader, as lazy tensors are.
+OutputTypes NeverLazy(DType dtype, Dims dims) {
+  return std::vector<TensorType>{{dtype, std::move(dims), /*may_fail=*/true}};
+}
+
+OutputTypes MatMulTypes(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor a, Need(call, 0));
+  QR_ASSIGN_OR_RETURN(const Tensor b, Need(call, 1));
+  if (a.dtype() != b.dtype() || !HasMath(a.dtype()))
+    return Reason("MatMul of {} and {}", Name(a.dtype()), Name(b.dtype()));
+  QR_ASSIGN_OR_RETURN(ProductPlan plan, PlanProduct(a.dims(), b.dims()));
+  return NeverLazy(a.dtype(), std::move(plan.dims));
+}
+
 // An 8-bit operand minus its zero point, as int32. A vector of zero points belongs to the rows
 // (axis = rank - 2) or columns (rank - 1).
 Result<Tensor> Centered(const FoldCall& call, size_t i, size_t zero_point, int axis_from_end) {
@@ -106,6 +120,13 @@ Result<Tensor> Centered(const FoldCall& call, size_t i, size_t zero_point, int a
   if (dims != q.dims()) return Reason("{} with zero points {}", call.op, ShapeText(z.dims()));
   return BinaryLoop<int32_t, int32_t, int32_t>(wide, z, DType::kInt32,
                                                [](int32_t x, int32_t y) { return x - y; });
+}
+
+OutputTypes MatMulIntegerTypes(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor a, Need(call, 0));
+  QR_ASSIGN_OR_RETURN(const Tensor b, Need(call, 1));
+  QR_ASSIGN_OR_RETURN(ProductPlan plan, PlanProduct(a.dims(), b.dims()));
+  return NeverLazy(DType::kInt32, std::move(plan.dims));
 }
 
 Outputs MatMulInteger(const FoldCall& call) {
@@ -172,12 +193,22 @@ Outputs Gemm(const FoldCall& call) {
   }));
 }
 
+OutputTypes GemmTypes(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor a, Need(call, 0));
+  QR_ASSIGN_OR_RETURN(const Tensor b, Need(call, 1));
+  if (a.rank() != 2 || b.rank() != 2)
+    return Reason("Gemm of {} and {}", ShapeText(a.dims()), ShapeText(b.dims()));
+  const bool turn_a = call.attributes.Int("transA", 0) != 0;
+  const bool turn_b = call.attributes.Int("transB", 0) != 0;
+  return NeverLazy(a.dtype(), {a.dims()[turn_a ? 1 : 0], b.dims()[turn_b ? 0 : 1]});
+}
+
 }  // namespace
 
 void RegisterLinear(KernelRegistry& registry) {
-  Add(registry, "MatMul", {.inputs = 2}, InFloat(MatMul));
-  Add(registry, "Gemm", {.first = 7, .inputs = 3}, InFloat(Gemm));
-  Add(registry, "MatMulInteger", {.first = 10, .inputs = 4}, MatMulInteger);
+  Add(registry, "MatMul", {.inputs = 2}, InFloat(MatMul), MatMulTypes);
+  Add(registry, "Gemm", {.first = 7, .inputs = 3}, InFloat(Gemm), GemmTypes);
+  Add(registry, "MatMulInteger", {.first = 10, .inputs = 4}, MatMulInteger, MatMulIntegerTypes);
 }
 
 }  // namespace qrewrite::fold

@@ -6,11 +6,32 @@
 namespace qrewrite::fold {
 namespace {
 
+// No more is cut off an end: positions relative to the source then fit int64.
+constexpr int64_t kMostPadded = int64_t{1} << 41;
+
 struct PadPlan {
   Dims dims;
   std::string mode;
   std::vector<int64_t> before, after;  // by axis; negative: cut off
 };
+
+Status CheckMode(const PadPlan& plan, const Dims& source) {
+  if (plan.mode != "constant" && plan.mode != "edge" && plan.mode != "wrap" &&
+      plan.mode != "reflect") {
+    return Reason("Pad in mode {}", plan.mode);
+  }
+  for (size_t a = 0; a < source.size(); ++a) {
+    if (source[a] == 0 && plan.dims[a] > 0 && plan.mode != "constant") {
+      return Reason("Pad of no elements in mode {}", plan.mode);
+    }
+    if (plan.mode == "reflect" &&
+        std::max(plan.before[a], plan.after[a]) >= std::max<int64_t>(source[a], 1)) {
+      return Reason("Pad reflects {} elements beyond {}", source[a],
+                    std::max(plan.before[a], plan.after[a]));
+    }
+  }
+  return {};
+}
 
 Result<PadPlan> Plan(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
@@ -32,12 +53,14 @@ Result<PadPlan> Plan(const FoldCall& call) {
     const auto a = static_cast<size_t>(axis);
     plan.before[a] = (*pads)[i];
     plan.after[a] = (*pads)[i + n];
-    if (__builtin_add_overflow(plan.dims[a], plan.before[a], &plan.dims[a]) ||
+    if (plan.before[a] < -kMostPadded || plan.after[a] < -kMostPadded ||
+        __builtin_add_overflow(plan.dims[a], plan.before[a], &plan.dims[a]) ||
         __builtin_add_overflow(plan.dims[a], plan.after[a], &plan.dims[a]) || plan.dims[a] < 0) {
       return Reason("Pad of {} by {}", ShapeText(x.dims()), ShapeText(*pads));
     }
   }
   QR_RETURN_IF_ERROR(CheckSize({x.dtype(), plan.dims}));
+  QR_RETURN_IF_ERROR(CheckMode(plan, x.dims()));
   return plan;
 }
 
@@ -52,21 +75,9 @@ int64_t Source(std::string_view mode, int64_t i, int64_t d) {
   return d == 1 ? 0 : (k < d ? k : period - k);
 }
 
-Result<std::vector<std::vector<int64_t>>> Sources(const PadPlan& plan, const Dims& source) {
-  if (plan.mode != "constant" && plan.mode != "edge" && plan.mode != "wrap" &&
-      plan.mode != "reflect") {
-    return Reason("Pad in mode {}", plan.mode);
-  }
+std::vector<std::vector<int64_t>> Sources(const PadPlan& plan, const Dims& source) {
   std::vector<std::vector<int64_t>> sources(source.size());
   for (size_t a = 0; a < source.size(); ++a) {
-    if (source[a] == 0 && plan.dims[a] > 0 && plan.mode != "constant") {
-      return Reason("Pad of no elements in mode {}", plan.mode);
-    }
-    if (plan.mode == "reflect" &&
-        std::max(plan.before[a], plan.after[a]) >= std::max<int64_t>(source[a], 1)) {
-      return Reason("Pad reflects {} elements beyond {}", source[a],
-                    std::max(plan.before[a], plan.after[a]));
-    }
     for (int64_t i = 0; i < plan.dims[a]; ++i) {
       sources[a].push_back(Source(plan.mode, i - plan.before[a], source[a]));
     }
@@ -109,7 +120,6 @@ void Fill(const T* x, const Dims& source, const std::vector<std::vector<int64_t>
 
 OutputTypes PadTypes(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const PadPlan plan, Plan(call));
-  QR_RETURN_IF_ERROR(Sources(plan, call.inputs[0].dims()).status());
   QR_RETURN_IF_ERROR(PadValue(call, call.inputs[0].dtype()).status());
   return OneType(call.inputs[0].dtype(), plan.dims);
 }
@@ -117,7 +127,7 @@ OutputTypes PadTypes(const FoldCall& call) {
 Outputs Pad(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const PadPlan plan, Plan(call));
   const Tensor& x = call.inputs[0];
-  QR_ASSIGN_OR_RETURN(const auto sources, Sources(plan, x.dims()));
+  const std::vector<std::vector<int64_t>> sources = Sources(plan, x.dims());
   QR_ASSIGN_OR_RETURN(const Tensor value, PadValue(call, x.dtype()));
   QR_ASSIGN_OR_RETURN(const ElementReader reader, ElementReader::Open(x));
   QR_ASSIGN_OR_RETURN(ElementWriter writer, ElementWriter::Make(x.dtype(), plan.dims));

@@ -111,7 +111,8 @@ OutputTypes QuantizeTypes(const FoldCall& call) {
   std::vector<TensorType> types{{dtype, input.dims()}};
   const auto count = static_cast<uint64_t>(input.size());
   if (!IsFloat(input.dtype()) || PackedBytes(dtype, count) <= kLazyBytes) return types;
-  if (!params.scales_are_regular()) return std::vector<TensorType>();
+  types[0].may_fail = !params.scales_are_regular();
+  if (types[0].may_fail) return types;
   QR_ASSIGN_OR_RETURN(const Tensor x, input.Materialize());
   const ChunkReader<float> reader(x);
   std::array<float, kChunk> chunk;

@@ -79,6 +79,10 @@ class Checked {
  public:
   Checked() = default;
   explicit Checked(__int128 value) : value_(value) {}
+  // A result computed in double from one that may have overflowed.
+  Checked(double value, Checked from)
+      : value_(std::fabs(value) < 0x1p100 ? static_cast<__int128>(value) : 0),
+        bad_(from.bad_ || !(std::fabs(value) < 0x1p100)) {}
   Checked operator+(Checked b) const {
     Checked sum;
     sum.bad_ = __builtin_add_overflow(value_, b.value_, &sum.value_) || bad_ || b.bad_;
@@ -107,6 +111,8 @@ using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, Chec
 
 double AsDouble(double a) { return a; }
 double AsDouble(Checked a) { return static_cast<double>(a.value()); }
+double FromDouble(double value, double) { return value; }
+Checked FromDouble(double value, Checked from) { return {value, from}; }
 
 // Each reduction: the neutral element, what an element adds, what becomes of the sum of n.
 struct SumOf {
@@ -144,13 +150,13 @@ struct SumSquareOf : SumOf {
 struct L2Of : SumSquareOf {
   template <class A>
   static A Finish(A a, int64_t) {
-    return A(std::sqrt(AsDouble(a)));
+    return FromDouble(std::sqrt(AsDouble(a)), a);
   }
 };
 struct LogSumOf : SumOf {
   template <class A>
   static A Finish(A a, int64_t) {
-    return A(std::log(AsDouble(a)));
+    return FromDouble(std::log(AsDouble(a)), a);
   }
 };
 

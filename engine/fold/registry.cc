@@ -51,12 +51,6 @@ struct OwnedCall {
   }
 };
 
-bool AnyAbove(const std::vector<TensorType>& types, uint64_t bytes) {
-  return std::ranges::any_of(types, [bytes](const TensorType& t) {
-    return PackedBytes(t.dtype, static_cast<uint64_t>(Count(t.dims))) > bytes;
-  });
-}
-
 bool AnyString(const FoldCall& call) {
   return std::ranges::any_of(call.inputs,
                              [](const Tensor& t) { return t.valid() && t.is_string(); });
@@ -154,7 +148,7 @@ std::vector<const KernelEntry*> KernelRegistry::All() const {
   return all;
 }
 
-Outputs Fold(const KernelRegistry& registry, const FoldCall& call, uint64_t lazy_bytes) {
+Outputs Fold(const KernelRegistry& registry, const FoldCall& call, const FoldLimits& limits) {
   const KernelEntry* entry = registry.Find(call.domain, call.op, call.since);
   if (entry == nullptr) {
     return fold::Reason("{}{}{} (version {}) is not computed on constants", call.domain,
@@ -167,11 +161,22 @@ Outputs Fold(const KernelRegistry& registry, const FoldCall& call, uint64_t lazy
   }
   if (entry->infer == nullptr || AnyString(call)) return RunNow(*entry, call);
   QR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, entry->infer(call));
-  for (const TensorType& type : types) QR_RETURN_IF_ERROR(fold::CheckSize(type));
+  uint64_t bytes = 0;  // of the largest output
+  bool may_fail = false;
+  for (const TensorType& type : types) {
+    QR_RETURN_IF_ERROR(fold::CheckSize(type));
+    bytes = std::max(bytes, PackedBytes(type.dtype, static_cast<uint64_t>(Count(type.dims))));
+    may_fail |= type.may_fail;
+  }
   int64_t steps = 0;
   for (const Tensor& t : call.inputs) steps += t.valid() ? t.lazy_steps() : 0;
-  if (!AnyAbove(types, lazy_bytes) || steps >= fold::kMaxLazySteps) return RunNow(*entry, call);
-  return MakeLazy(*entry, call, types, steps);
+  if (bytes > limits.lazy && !may_fail && steps < fold::kMaxLazySteps) {
+    return MakeLazy(*entry, call, types, steps);
+  }
+  if (bytes > limits.most) {
+    return fold::Reason("the result would have {} bytes, more than {}", bytes, limits.most);
+  }
+  return RunNow(*entry, call);
 }
 
 }  // namespace qrewrite

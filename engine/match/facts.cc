@@ -284,7 +284,7 @@ void Facts::ComputeConstants(NodeId n) {
                         .inputs = inputs,
                         .attributes = graph_.attributes(n),
                         .num_outputs = static_cast<int>(outputs.size())};
-    Outputs result = Fold(kernels_, call);
+    Outputs result = Fold(kernels_, call, {.most = max_bytes_});
     if (result.ok()) outputs = *std::move(result);
     outputs.resize(graph_.num_outputs(n));
   }

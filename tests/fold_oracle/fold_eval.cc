@@ -100,7 +100,7 @@ class Writer {
 
 Outputs Run(const FoldCall& call, uint64_t lazy_bytes) {
   QR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs,
-                      Fold(KernelRegistry::Builtin(), call, lazy_bytes));
+                      Fold(KernelRegistry::Builtin(), call, {.lazy = lazy_bytes}));
   for (Tensor& t : outputs) {
     if (!t.valid()) continue;
     QR_ASSIGN_OR_RETURN(t, t.Materialize());

@@ -10,7 +10,8 @@ namespace {
 Outputs Call(std::string_view op, const std::vector<Tensor>& inputs,
              const Attributes& attributes = {}, uint64_t lazy_bytes = uint64_t{1} << 20,
              int since = 13, int outputs = 1) {
-  return Fold(KernelRegistry::Builtin(), {"", op, since, inputs, attributes, outputs}, lazy_bytes);
+  return Fold(KernelRegistry::Builtin(), {"", op, since, inputs, attributes, outputs},
+              {.lazy = lazy_bytes});
 }
 
 Tensor Floats(Dims dims, float start = 0) {
@@ -129,6 +130,29 @@ TEST_CASE("Fold: empty tensors with absurd dimensions") {
   CHECK(!Call("Flatten", {odd}).ok());
   CHECK(!Call("Transpose", {odd}).ok());
   CHECK(!Call("Add", {odd, odd}).ok());
+}
+
+TEST_CASE("Fold: what may be computed has a size") {
+  const std::vector<Tensor> pair{Tensor::Int64s({1, 2, 3}), Tensor::Int64s({1, 2, 3})};
+  const Attributes none;
+  const auto fold = [&](std::string_view op, std::span<const Tensor> inputs, uint64_t most) {
+    return Fold(KernelRegistry::Builtin(), {"", op, 13, inputs, none}, {.most = most});
+  };
+  CHECK(fold("Div", pair, 24).ok());
+  CHECK(!fold("Div", pair, 23).ok());
+  const std::vector<Tensor> range{Tensor::Int64Scalar(0), Tensor::Int64Scalar(1 << 30),
+                                  Tensor::Int64Scalar(1)};
+  CHECK((*fold("Range", range, 1))[0].is_lazy());  // costs nothing, so it is no matter of the limit
+  CHECK(!fold("MatMul", pair, 7).ok());            // too much work to be done for each reader
+}
+
+TEST_CASE("Fold: integers that leave their type") {
+  const int64_t lowest = std::numeric_limits<int64_t>::min();
+  CHECK(!Call("ReduceL2", {Tensor::Int64s({lowest, lowest})}).ok());
+  CHECK(!Call("ReduceSumSquare", {Tensor::Int64s({lowest, lowest})}).ok());
+  CHECK(*ToInt64s((*Call("ReduceL2", {Tensor::Int64s({3, 4})}))[0]) == std::vector<int64_t>{5});
+  const int64_t highest = std::numeric_limits<int64_t>::max();
+  CHECK(!Call("Pad", {Tensor::Int64s({1, 2}), Tensor::Int64s({lowest, highest})}).ok());
 }
 
 TEST_CASE("Fold: strings are moved") {
