@@ -8,6 +8,34 @@
 #include "engine/match/logic.h"
 
 namespace qrewrite {
+namespace {
+
+template <class T>
+std::vector<T> Distinct(std::vector<T> values) {
+  // NaN has no place in an order, and one stands for all.
+  const auto nan = std::partition(values.begin(), values.end(), [](T v) { return v == v; });
+  std::sort(values.begin(), nan);
+  values.erase(std::unique(values.begin(), nan),
+               nan == values.end() ? nan : std::prev(values.end()));
+  return values;
+}
+
+// The elements of a tensor as numbers; integers exactly, unless they are beyond int64.
+Result<std::vector<Val>> Elements(const Tensor& t, bool distinct = false) {
+  std::vector<Val> out;
+  if (IsInteger(t.dtype())) {
+    Result<std::vector<int64_t>> values = ToInt64s(t);
+    if (values.ok()) {
+      for (const int64_t v : distinct ? Distinct(*values) : *values) out.push_back(Val::Int(v));
+      return out;
+    }
+  }
+  QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(t));
+  for (const double v : distinct ? Distinct(values) : values) out.push_back(Val::Float(v));
+  return out;
+}
+
+}  // namespace
 
 Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
   if (op == BinaryOp::kNe) {
@@ -29,12 +57,13 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
     if (la != nullptr && lb != nullptr && (*la)->size() != (*lb)->size())
       return !eq ? Val(Failure{"lists of different length"}) : Val(false);
     if (n != nullptr && n->t.rank() == 1) {  // a list of sizes beside numbers
-      if (n->t.size() != static_cast<int64_t>(size)) return false;
-      const Result<std::vector<double>> values = ToDoubles(n->t);
+      if (n->t.size() != static_cast<int64_t>(size))
+        return !eq ? Val(Failure{"lists of different length"}) : Val(false);
+      const Result<std::vector<Val>> values = Elements(n->t);
       if (!values.ok()) return Failure{values.status().message()};
       Val all = true;
       for (size_t i = 0; i < size; ++i) {
-        const Val item = Val::Float((*values)[i]);
+        const Val& item = (*values)[i];
         all = And(all, la != nullptr ? Compare(op, (**la)[i], item) : Compare(op, item, (**lb)[i]));
       }
       return all;
@@ -110,20 +139,17 @@ Val Interpreter::EvalIn(const Val& element, const Val& list) {
     const Val forced = Force(list);
     if (forced.stops()) return forced;
     if (!forced.is<Num>()) return Failure{fmt::format("`in` {}", Describe(forced))};
-    const Result<std::vector<double>> values = ToDoubles(forced.get<Num>().t);
+    Result<std::vector<Val>> values = Elements(forced.get<Num>().t);
     if (!values.ok()) return Failure{values.status().message()};
-    for (const double v : *values) members.push_back(Val::Float(v));
+    members = *std::move(values);
   }
   // A tensor is in a list if each of its elements is.
   const Val forced = Force(element);
   if (const auto* n = forced.get_if<Num>(); n != nullptr && n->t.size() > 1) {
-    const Result<std::vector<double>> values = ToDoubles(n->t);
-    if (!values.ok()) return Failure{values.status().message()};
-    std::vector<double> distinct = *values;
-    std::sort(distinct.begin(), distinct.end());
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    const Result<std::vector<Val>> distinct = Elements(n->t, /*distinct=*/true);
+    if (!distinct.ok()) return Failure{distinct.status().message()};
     Val all = true;
-    for (const double v : distinct) all = And(all, EvalIn(Val::Float(v), list));
+    for (const Val& v : *distinct) all = And(all, EvalIn(v, list));
     return all;
   }
   Val any = false;

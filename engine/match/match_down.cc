@@ -1,5 +1,6 @@
 // From a bound value down to the node of another statement: over the uses, level by level.
 #include <algorithm>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -17,9 +18,10 @@ bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame
   std::vector<ValueId> roots;
   Climb(stmt.value, slot, *from, frame, roots);
   std::vector<NodeId> nodes;
+  std::unordered_set<NodeId> seen;
   for (const ValueId v : roots) {
     const NodeId n = graph_.producer(v);
-    if (n.valid() && std::find(nodes.begin(), nodes.end(), n) == nodes.end()) nodes.push_back(n);
+    if (n.valid() && seen.insert(n).second) nodes.push_back(n);
   }
   if (nodes.empty()) {
     return Fail(stmt.stmt->place, NodeId(),
@@ -95,12 +97,11 @@ void MatchRun::ClimbDefinition(const PatCall& call, size_t param, int slot, Valu
 }
 
 void MatchRun::Readers(const OpTest& ops, ValueId v, std::vector<ValueId>& out) {
-  std::vector<NodeId> seen;
+  std::unordered_set<NodeId> seen;
   for (const UseId u : graph_.uses(v)) {
     const User user = graph_.user(u);
     if (user.is_output() || !ops.Accepts(graph_, graph_.op(user.node))) continue;
-    if (std::find(seen.begin(), seen.end(), user.node) != seen.end()) continue;
-    seen.push_back(user.node);
+    if (!seen.insert(user.node).second) continue;
     for (size_t i = 0; i < graph_.num_outputs(user.node); ++i) {
       if (graph_.output(user.node, i).valid()) {
         out.push_back(graph_.output(user.node, i));

@@ -7,6 +7,13 @@
 #include "engine/match/match_run.h"
 
 namespace qrewrite {
+namespace {
+
+// Up to so many members of a repeated argument all combinations of their ways are tried, in a
+// recursion as deep as there are members.
+constexpr size_t kMaxBacktracked = 64;
+
+}  // namespace
 
 bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, size_t i, NodeId n,
                     size_t j, int named, const PatStmt& stmt, Frame& frame,
@@ -252,34 +259,56 @@ bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, const std::vect
                       size_t j, size_t end, const PatCall& call, NodeId n, Frame& frame,
                       Next next) {
   std::vector<std::vector<Val>> lists(arg.inner.size());
-  return Member(pattern, arg, inputs, j, end, call, n, lists, frame, next);
+  const size_t width = arg.kind == PatArg::Kind::kGroup ? arg.group.size() : 1;
+  if (end - std::min(j, end) <= kMaxBacktracked * width) {
+    return Members(pattern, arg, inputs, j, end, call, n, lists, frame, next);
+  }
+  // Of very many members each is taken in the first way that it fits: whether one fits does not
+  // depend on the others, and the search must not go as deep as a node is wide.
+  const auto collect = [&] {
+    for (size_t k = 0; k < arg.inner.size(); ++k) {
+      lists[k].push_back(frame.slots[arg.inner[k]]);
+      frame.Unbind(arg.inner[k]);
+    }
+    return true;
+  };
+  for (; j < end; j += width) {
+    if (!Member(arg, inputs, j, call, n, frame, collect)) return false;
+  }
+  return BindLists(pattern, arg, 0, lists, frame, next);
 }
 
-bool MatchRun::Member(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs,
-                      size_t j, size_t end, const PatCall& call, NodeId n,
-                      std::vector<std::vector<Val>>& lists, Frame& frame, Next next) {
-  if (j >= end) return BindLists(pattern, arg, 0, lists, frame, next);
-  // The members' own bindings are not conditions' business: only the lists are.
+// The member that begins at input j. Its own bindings are not conditions' business: only the lists
+// are.
+bool MatchRun::Member(const PatArg& arg, const std::vector<ValueId>& inputs, size_t j,
+                      const PatCall& call, NodeId n, Frame& frame, Next next) {
   static const Pattern* const kNoConditions = new Pattern();
-  const auto collect = [&](size_t used) {
+  if (arg.kind != PatArg::Kind::kGroup) {
+    return One(*kNoConditions, arg, inputs[j], call, n, frame, next);
+  }
+  return GroupMember(*kNoConditions, arg, 0, inputs, j, call, n, frame, next);
+}
+
+bool MatchRun::Members(const Pattern& pattern, const PatArg& arg,
+                       const std::vector<ValueId>& inputs, size_t j, size_t end,
+                       const PatCall& call, NodeId n, std::vector<std::vector<Val>>& lists,
+                       Frame& frame, Next next) {
+  if (j >= end) return BindLists(pattern, arg, 0, lists, frame, next);
+  const size_t width = arg.kind == PatArg::Kind::kGroup ? arg.group.size() : 1;
+  return Member(arg, inputs, j, call, n, frame, [&] {
     std::vector<Val> saved(arg.inner.size());
     for (size_t k = 0; k < arg.inner.size(); ++k) {
       saved[k] = frame.slots[arg.inner[k]];
       lists[k].push_back(saved[k]);
       frame.Unbind(arg.inner[k]);
     }
-    const bool found = Member(pattern, arg, inputs, j + used, end, call, n, lists, frame, next);
+    const bool found = Members(pattern, arg, inputs, j + width, end, call, n, lists, frame, next);
     for (size_t k = 0; k < arg.inner.size(); ++k) {
       lists[k].pop_back();
       if (!found) frame.Bind(arg.inner[k], saved[k]);
     }
     return found;
-  };
-  if (arg.kind != PatArg::Kind::kGroup) {
-    return One(*kNoConditions, arg, inputs[j], call, n, frame, [&] { return collect(1); });
-  }
-  return GroupMember(*kNoConditions, arg, 0, inputs, j, call, n, frame,
-                     [&] { return collect(arg.group.size()); });
+  });
 }
 
 bool MatchRun::GroupMember(const Pattern& pattern, const PatArg& arg, size_t k,

@@ -1,7 +1,7 @@
 // MatchRun: one search of a pattern. Choices (commutativity, cases, optional and repeated parts,
 // uses) are loops; what follows a choice is a continuation, so every combination is tried: the
-// search is complete. The depth of the recursion is bounded by the size of the pattern, not by the
-// model.
+// search is complete (but see Repeat: nodes of very many inputs). The depth of the recursion is
+// bounded by the size of the pattern, not by the model.
 //
 // Internal to the matcher: statements and bindings are in matcher.cc, nodes with their outputs,
 // attributes and inputs in match_nodes.cc, values and definitions in match_values.cc, walks down to
@@ -60,9 +60,11 @@ class MatchRun {
            Frame& frame, Next next);
   bool Repeat(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs,
               size_t j, size_t end, const PatCall& call, NodeId n, Frame& frame, Next next);
-  bool Member(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs,
-              size_t j, size_t end, const PatCall& call, NodeId n,
-              std::vector<std::vector<Val>>& lists, Frame& frame, Next next);
+  bool Members(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs,
+               size_t j, size_t end, const PatCall& call, NodeId n,
+               std::vector<std::vector<Val>>& lists, Frame& frame, Next next);
+  bool Member(const PatArg& arg, const std::vector<ValueId>& inputs, size_t j, const PatCall& call,
+              NodeId n, Frame& frame, Next next);
   bool GroupMember(const Pattern& pattern, const PatArg& arg, size_t k,
                    const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n,
                    Frame& frame, Next next);

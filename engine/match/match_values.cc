@@ -14,7 +14,7 @@ namespace {
 
 // Distance of two floats of the same width in units in the last place.
 template <class Bits, class Float>
-int64_t UlpDistance(Float a, Float b) {
+__int128 UlpDistance(Float a, Float b) {
   Bits x, y;
   std::memcpy(&x, &a, sizeof a);
   std::memcpy(&y, &b, sizeof b);
@@ -22,7 +22,7 @@ int64_t UlpDistance(Float a, Float b) {
   const auto key = [sign](Bits v) {
     return static_cast<int64_t>(v & sign ? static_cast<Bits>(0) - (v & ~sign) : v);
   };
-  const int64_t distance = key(x) - key(y);
+  const __int128 distance = static_cast<__int128>(key(x)) - key(y);
   return distance < 0 ? -distance : distance;
 }
 
@@ -30,6 +30,7 @@ bool ElementEquals(DType dtype, double element, const Expr& literal) {
   const double wanted = literal.kind == Expr::Kind::kFloat ? literal.float_value
                                                            : static_cast<double>(literal.int_value);
   if (IsInteger(dtype) || dtype == DType::kBool) return element == wanted;
+  if (std::isnan(element)) return false;
   switch (dtype) {
     case DType::kDouble:
       return element == wanted ||
@@ -100,8 +101,18 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
                      Frame& frame, Next next) {
   std::vector<NodeId> nodes;  // from the end upwards
   ValueId at = end;
+  // What the chain starts from, if that is an operator: where it is not, no chain need be made.
+  const PatArg& start = call.args[0];
+  const bool starts_at_node = start.kind == PatArg::Kind::kCall &&
+                              start.call->definition == nullptr &&
+                              start.call->quantifier == Quantifier::kOne;
+  const auto may_start = [&] {
+    if (!starts_at_node || in_.trace_ != nullptr) return true;
+    const NodeId n = graph_.producer(at);
+    return n.valid() && Accepts(*start.call, n);
+  };
   while (true) {
-    if (nodes.size() >= least) {
+    if (nodes.size() >= least && may_start()) {
       ChainRef chain{.nodes = {nodes.rbegin(), nodes.rend()}, .start = at, .end = end};
       const auto first = [&] { return Value(pattern, call.args[0], at, frame, next); };
       if (call.label < 0
@@ -158,6 +169,11 @@ bool MatchRun::Literal(const Expr& literal, ValueId v) {
   }
   if (tensor.is_string()) return false;
   const auto fits = [&](const Tensor& part) {
+    if (literal.kind == Expr::Kind::kInt && IsInteger(part.dtype())) {  // exactly, beyond 2^53 too
+      const Result<std::vector<int64_t>> integers = ToInt64s(part);
+      return integers.ok() &&
+             std::ranges::all_of(*integers, [&](int64_t e) { return e == literal.int_value; });
+    }
     const Result<std::vector<double>> values = ToDoubles(part);
     return values.ok() && std::all_of(values->begin(), values->end(), [&](double e) {
              return literal.kind == Expr::Kind::kBool ? e == static_cast<double>(literal.int_value)

@@ -23,6 +23,16 @@ const Row kRows[] = {
      "rules: [{name: r, match: 'y = Neg(Relu(x))', replace: 'y = Abs(x)'}]",
      "x: float[2]\nt = Relu(x)\ny = Neg(t)\nz = Exp(t)",
      "x: float[2]\ny = Abs(x)\nt = Relu(x)\nz = Exp(t)\n"},
+    {"integers are compared exactly",
+     "rules: [{name: r, match: 'y = Add(x, 9223372036854775807)', replace: 'y = Neg(x)'}]",
+     "x: int64[1]\ny = Add(x, int64 9223372036854775806)", ""},
+    {"and so are those in a list",
+     "rules: [{name: r, match: 'y = Add(x, c)', where: 'c in [9007199254740992, 5]', replace: 'y = "
+     "Neg(x)'}]",
+     "x: int64[2]\ny = Add(x, int64[2] [9007199254740993, 5])", ""},
+    {"NaN is in no list",
+     "rules: [{name: r, match: 'y = Add(x, c)', where: 'c in [1, 2]', replace: 'y = Neg(x)'}]",
+     "x: float[3]\ny = Add(x, float[3] [2, nan, 1])", ""},
     {"commutative operators match in both orders",
      "rules: [{name: r, match: 'y = Add(Relu(a), b)', where: 'uses(b) == 1', replace: 'y = Sub(a, "
      "b)'}]",
