@@ -75,6 +75,7 @@ class Emitter {
   const Signature* SignatureFor(const OpName& op) const;
   std::vector<Val> Fail(std::string reason, size_t outputs = 1);
 
+  bool HoldsCarried(BodyId body) const;
   void CopyNodes(BodyId from, BodyId to, std::map<ValueId, ValueId>& values);
   AttrValue CopyAttribute(const AttrValue& value, BodyId to, std::map<ValueId, ValueId>& values);
 

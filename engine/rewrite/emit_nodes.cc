@@ -286,12 +286,39 @@ std::vector<Val> Emitter::Rebuild(const ChainRef& chain, const Expr& expr, Frame
 
 // --- subgraphs in place of the node that holds them
 
+// Are there initializers that the graph does not hold, but only the file: sparse ones, and those of
+// newer types?
+bool Emitter::HoldsCarried(BodyId body) const {
+  const auto is_carried = [&](ValueId v) {
+    return v.valid() && graph_.Encloses(body, graph_.body_of(v)) && !graph_.producer(v).valid() &&
+           !graph_.IsInput(v) && graph_.constant(v) == nullptr;
+  };
+  std::vector<BodyId> todo = {body};
+  while (!todo.empty()) {
+    const BodyId at = todo.back();
+    todo.pop_back();
+    for (size_t i = 0; i < graph_.body(at).outputs.size(); ++i) {
+      if (is_carried(graph_.output(at, i))) return true;
+    }
+    for (const NodeId n : graph_.body(at).nodes) {
+      if (!graph_.alive(n)) continue;
+      for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+        if (is_carried(graph_.input(n, i))) return true;
+      }
+      const std::vector<BodyId> inner = graph_.SubgraphsOf(n);
+      todo.insert(todo.end(), inner.begin(), inner.end());
+    }
+  }
+  return false;
+}
+
 std::vector<Val> Emitter::Inline(BodyId body, const Expr& expr, Frame& frame) {
   const Body& source = graph_.body(body);
   if (expr.args.size() != source.inputs.size()) {
     return Fail(fmt::format("the subgraph takes {} inputs, not {}", source.inputs.size(),
                             expr.args.size()));
   }
+  if (HoldsCarried(body)) return Fail("the subgraph has a tensor that cannot be copied");
   std::map<ValueId, ValueId> values;
   const Head none{{"", ""}, nullptr};
   for (size_t i = 0; i < expr.args.size(); ++i) {

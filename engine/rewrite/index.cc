@@ -22,8 +22,10 @@ void NodeIndex::Add(NodeId n) {
   std::vector<ValueId> inputs(graph_.num_inputs(n));
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = graph_.input(n, i);
   while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
+  // Sorted by id: many nodes may be the same to the hash (those without inputs).
   std::vector<NodeId>& same = nodes_[Hash(graph_.op(n), inputs)];
-  if (std::find(same.begin(), same.end(), n) == same.end()) same.push_back(n);
+  const auto at = std::lower_bound(same.begin(), same.end(), n);
+  if (at == same.end() || *at != n) same.insert(at, n);
 }
 
 NodeId NodeIndex::Find(BodyId body, OpId op, std::span<const ValueId> inputs,
