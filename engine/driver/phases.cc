@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <iterator>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -271,12 +272,14 @@ Status RuleRun::RenameAll(const Phase& phase) {
     if (!used || is_interface(v)) continue;
     if (!fits(graph_.name(v)) || !taken.insert(graph_.name(v)).second) values.push_back(v);
   }
+  std::unordered_map<std::string, int> tried;  // numbers behind a name that are taken
   const auto fresh = [&](std::string_view wish) {
     std::string name;
     for (const char c : wish) name += allowed.count(c) ? c : '_';
     if (name.empty()) name = "value";
     std::string candidate = name;
-    for (int k = 1; !taken.insert(candidate).second; ++k) candidate = fmt::format("{}_{}", name, k);
+    int& k = tried[name];
+    while (!taken.insert(candidate).second) candidate = fmt::format("{}_{}", name, ++k);
     return candidate;
   };
   for (const ValueId v : values) {
@@ -284,6 +287,7 @@ Status RuleRun::RenameAll(const Phase& phase) {
     ++report_.edits;
   }
   taken.clear();
+  tried.clear();
   std::vector<NodeId> nodes;
   for (size_t i = 0; i < graph_.num_nodes(); ++i) {
     const NodeId n(i);

@@ -1,0 +1,102 @@
+"""Models that are small but want much, and large ones: neither memory nor time nor stack runs out."""
+import resource
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from cli import folder, ops, run  # noqa: F401
+
+MEMORY = 3 << 30
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def model(nodes, inputs=("x",), initializers=(), opset=17):
+    values = [helper.make_tensor_value_info(i, TensorProto.FLOAT, [4]) for i in inputs]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.UNDEFINED, None)]
+    outputs[0].ClearField("type")
+    graph = helper.make_graph(nodes, "g", values, outputs, list(initializers))
+    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)])
+
+
+def rules(text):
+    Path("my.yaml").write_text(f"qrewrite: 1\nname: my\nsummary: a test\n{text}")
+    return "./my.yaml"
+
+
+@pytest.mark.parametrize("graph", [
+    "<int64 n = {2147483640}, int64 o = {0}, int64 i = {1}> { t = Range(o, n, i) y = Neg(t) }",
+    "<int64[1] a = {1}, int64 n = {2147483640}, int8[2] v = {0, 1}>"
+    " { t = OneHot(a, n, v) y = Neg(t) }",
+    "<int8[1] a = {1}, int64[2] p = {0, 2147483640}> { t = Pad(a, p) y = Neg(t) }",
+    "<int8[1] a = {1}, int64[2] p = {-9223372036854775808, 9223372036854775807}>"
+    " { t = Pad(a, p) y = Neg(t) }",
+    "<int64[2] m = {46000, 1}, int64[2] n = {1, 46000}>"
+    " { a = ConstantOfShape(m) b = ConstantOfShape(n) t = MatMul(a, b) y = Neg(t) }",
+    "<int64[2] m = {46000, 1}, int64[2] n = {1, 46000}>"
+    " { a = ConstantOfShape(m) b = ConstantOfShape<value = int64[1] {2}>(n)"
+    " c = Cast<to = 7>(a) t = Div(c, b) y = Neg(t) }",
+    "<int64[2] m = {1, 4000000}, int64[2] n = {400, 1}>"
+    " { a = ConstantOfShape(m) b = ConstantOfShape<value = int64[1] {0}>(n)"
+    " t = GatherND(a, b) y = Neg(t) }",
+])
+def test_constants_that_would_be_large(graph):
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g (float x) => (float y) {graph}'
+    onnx.save(onnx.parser.parse_model(text), "m.onnx")
+    run("--rules", "optimize", "m.onnx", "-o", "o.onnx", preexec_fn=limit_memory)
+    assert ops("o.onnx")[-1] == "Neg"  # and not a constant
+
+
+def test_nodes_with_very_many_inputs():
+    onnx.save(model([helper.make_node("Max", ["x"] * 100_000, ["y"])]), "m.onnx")
+    path = rules("""rules:
+  - name: names
+    match: y = Max(xs...)
+    where: [len(xs) == 100000]
+    replace: y = Sum(xs...)
+""")
+    run("--rules", path, "m.onnx", "-o", "o.onnx")
+    assert ops("o.onnx") == ["Sum"]
+    assert len(onnx.load("o.onnx").graph.node[0].input) == 100_000
+    reads = [helper.make_node("Relu", ["x"], [f"r{i}"]) for i in range(20_000)]
+    total = helper.make_node("Sum", [n.output[0] for n in reads], ["y"])
+    onnx.save(model([*reads, total]), "m.onnx")
+    path = rules("""rules:
+  - {name: calls, match: 'y = Sum(Relu(xs)...)', replace: 'y = Sum(xs...)'}
+""")
+    run("--rules", path, "m.onnx", "-o", "o.onnx")
+    assert ops("o.onnx") == ["Sum"]
+
+
+def test_many_nodes_without_names():
+    nodes = [helper.make_node("Relu", ["x"], ["v0"])]
+    nodes += [helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(40_000)]
+    nodes.append(helper.make_node("Neg", [nodes[-1].output[0]], ["y"]))
+    onnx.save(model(nodes), "m.onnx")
+    run("--rules", rules("phases: [{name: names, rename: A-Za-z_}]\n"), "m.onnx", "-o", "o.onnx")
+    graph = onnx.load("o.onnx").graph
+    assert [n.name for n in graph.node[:3]] == ["Relu", "Relu_1", "Relu_2"]
+    assert len({n.name for n in graph.node}) == len(graph.node) == 40_002
+
+
+def test_subgraph_with_a_sparse_tensor_is_not_put_in_place():
+    sparse = onnx.SparseTensorProto(dims=[4])
+    sparse.values.CopyFrom(numpy_helper.from_array(np.array([2.0], np.float32), "sparse"))
+    sparse.indices.CopyFrom(numpy_helper.from_array(np.array([1]), "indices"))
+    output = [helper.make_tensor_value_info("o", TensorProto.FLOAT, [4])]
+    there = helper.make_graph([helper.make_node("Add", ["x", "sparse"], ["o"])], "then", [],
+                              output, sparse_initializer=[sparse])
+    other = helper.make_graph([helper.make_node("Neg", ["x"], ["o"])], "else", [], output)
+    node = helper.make_node("If", ["c"], ["y"], then_branch=there, else_branch=other)
+    for value, expected in [(True, ["If"]), (False, ["Neg"])]:
+        condition = numpy_helper.from_array(np.array(value), "c")
+        onnx.save(model([node], initializers=[condition]), "m.onnx")
+        run("--rules", "optimize", "m.onnx", "-o", "o.onnx")
+        assert ops("o.onnx") == expected
+        run("show", "o.onnx")
