@@ -47,6 +47,36 @@ MODELS = [
         c = Conv <dilations = [1, 2], pads = [1, 1, 1, 1]> (x, w, b)
         r = Relu(c)
         y = MaxPool <kernel_shape = [2, 2]> (r) }}""", "non unit dilations not supported"),
+    FloatModel("pointwise", f"""g (float[BATCH, 3, 6, 6] x) => (float[BATCH, 3, 6, 6] y)
+        <{tensor("u", (4, 3, 1, 1))}, {tensor("v", (4, 1, 3, 3))}, {tensor("w", (3, 4, 1, 1))}, {tensor("b", (3,))}> {{
+        a = Conv (x, u)  s = Sigmoid (a)  t = Mul (a, s)
+        d = Conv <group = 4, pads = [1, 1, 1, 1], kernel_shape = [3, 3]> (t, v)  r = Sigmoid (d)  q = Mul (d, r)
+        p = Conv <kernel_shape = [1, 1], strides = [1, 1]> (q, w, b)  y = Add (x, p) }}""", ""),
+    FloatModel("pointwise_1d", f"""g (float[BATCH, 3, 8] x) => (float[BATCH, 3, 8] y)
+        <{tensor("u", (4, 3, 1))}, {tensor("v", (4, 4, 3))}, {tensor("w", (3, 4, 1))}> {{
+        a = Conv <strides = [1]> (x, u)  d = Conv <pads = [1, 1], strides = [1]> (a, v)
+        y = Conv <auto_pad = "SAME_LOWER", strides = [1]> (d, w) }}""", "wrong", opsets=(11, 13, 17, 21)),
+    FloatModel("pool_edges", """g (float[BATCH, 2, 7, 6] x) => (float[BATCH, 2, p, q] y, float[BATCH, 2, r, s] z, float[BATCH, 2, t, u] v) {
+        y = AveragePool <kernel_shape = [3, 2], pads = [1, 0, 2, 1], strides = [2, 1]> (x)
+        z = AveragePool <kernel_shape = [3, 4], auto_pad = "SAME_UPPER", strides = [2, 3]> (x)
+        v = AveragePool <kernel_shape = [2, 4], auto_pad = "SAME_LOWER", strides = [1, 3]> (x) }""", "wrong"),
+    FloatModel("group_norm", f"""g (float[BATCH, 4, 3, 3] x) => (float[BATCH, 4, 3, 3] y) <{tensor("s", (4,))}, {tensor("b", (4,))}> {{
+        y = GroupNormalization <num_groups = 2, epsilon = 0.001> (x, s, b) }}""", "Unimplemented(GroupNormalization)", opsets=(21, 23)),
+    FloatModel("lstm", f"""g (float[4, 2, 3] x) => (float[4, 2, 2, 2] y, float[2, 2, 2] h, float[2, 2, 2] c)
+        <{tensor("w", (2, 8, 3))}, {tensor("r", (2, 8, 2))}, {tensor("b", (2, 16))}> {{
+        y, h, c = LSTM <hidden_size = 2, direction = "bidirectional"> (x, w, r, b) }}""", "", opsets=(11, 13, 17)),
+    FloatModel("lstm_reverse", f"""g (float[4, 2, 3] x) => (float[4, 1, 2, 2] y)
+        <{tensor("w", (1, 8, 3))}, {tensor("r", (1, 8, 2))}, {tensor("b", (1, 16))}> {{
+        y = LSTM <hidden_size = 2, direction = "reverse"> (x, w, r, b) }}""", "wrong", opsets=(11, 13, 17)),
+    FloatModel("lstm_states", f"""g (float[4, 2, 3] x) => (float[4, 2, 2, 2] y, float[2, 2, 2] h)
+        <{tensor("w", (2, 8, 3))}, {tensor("r", (2, 8, 2))}> {{
+        y, h = LSTM <hidden_size = 2, direction = "bidirectional"> (x, w, r) }}""", "", opsets=(11, 13, 17)),
+    FloatModel("lstm_last", f"""g (float[4, 2, 3] x) => (float[4, 1, 2, 2] y, float[1, 2, 2] h)
+        <{tensor("w", (1, 8, 3))}, {tensor("r", (1, 8, 2))}> {{
+        y, h = LSTM <hidden_size = 2> (x, w, r) }}""", "wrong", opsets=(11, 13, 17)),
+    FloatModel("gru", f"""g (float[4, 2, 3] x) => (float[4, 2, 2, 2] y, float[2, 2, 2] h)
+        <{tensor("w", (2, 6, 3))}, {tensor("r", (2, 6, 2))}, {tensor("b", (2, 12))}> {{
+        y, h = GRU <hidden_size = 2, direction = "bidirectional", linear_before_reset = 1> (x, w, r, b) }}""", "", opsets=(11, 13, 17)),
     FloatModel("reshape", """g (float[1, 6, 8] x) => (float[1, 6, 8] y) <int64[4] s = {0, 0, 2, 4}, int64[3] t = {0, 0, 8}> {
         a = Reshape(x, s)
         b = Transpose <perm = [0, 2, 1, 3]> (a)
