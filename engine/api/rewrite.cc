@@ -72,7 +72,10 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
                            .inference = impl.inference.get()};
   const bool was_changed = graph.changed();
   const int64_t bytes_before = InitializerBytes(graph);
+  // Stays if memory runs out: an exception leaves the model between two states.
+  impl.poison = Status(StatusCode::kLimit, "memory ran out");
   Result<RunResult> result = Run(graph, *rules.impl().set, run, context);
+  impl.poison = Status();
   const auto fail = [&](Status status) {
     // Parameters are looked at before anything is changed.
     if (graph.changed() && status.code() != StatusCode::kUsage) impl.poison = status;

@@ -202,7 +202,7 @@ bool FollowsEmptyBlock(std::string_view text, size_t at) {
   return false;
 }
 
-void ReportSyntax(const SourceText& source, size_t offset, const YAML::ParserException& error,
+void ReportSyntax(const SourceText& source, size_t offset, const YAML::Exception& error,
                   DiagnosticSink& sink) {
   const std::string_view text = source.text();
   const size_t raw =
@@ -249,7 +249,7 @@ std::optional<DocNode> ReadYaml(const SourceText& source, DiagnosticSink& sink) 
     if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
   } catch (const TooMuch&) {
     return std::nullopt;
-  } catch (const YAML::ParserException& error) {
+  } catch (const YAML::Exception& error) {
     ReportSyntax(source, offset, error, sink);
     return std::nullopt;
   }

@@ -21,6 +21,9 @@
 //     return status.ok() ? 0 : 1;
 //   }
 //
+// Faults are values (qrewrite/status.h). The one exception that leaves the library is
+// std::bad_alloc; a model that was being rewritten is poisoned then.
+//
 // qrewrite/onnx.h, which this does not include, takes and gives ModelProto.
 #pragma once
 

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <new>
 
 #include "tests/unit/api/api_support.h"
 
@@ -50,6 +51,18 @@ phases:
 
 std::string AddOf(const std::string& value) {
   return "g (float[N] x) => (float[N] y) <float c = {" + value + "}> { y = Add(x, c) }";
+}
+
+TEST_CASE("Functions: memory that runs out poisons the model") {
+  auto functions = std::make_shared<FunctionRegistry>();
+  REQUIRE(functions->AddFold("twice", [](auto) -> Result<ConstTensor> { throw std::bad_alloc(); })
+              .ok());
+  REQUIRE(functions->AddPredicate("is_small", [](auto) -> Result<bool> { return true; }).ok());
+  const Rules rules = RulesOf(kCalls, {.functions = functions});
+  Model model = ModelOf(AddOf("3"));
+  CHECK_THROWS_AS(static_cast<void>(Rewrite(model, rules)), std::bad_alloc);
+  CHECK(model.poison().code() == StatusCode::kLimit);
+  CHECK(model.Serialize().status().code() == StatusCode::kInvalidModel);
 }
 
 TEST_CASE("Functions: a rule file calls functions and predicates of the host") {
