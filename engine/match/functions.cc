@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "engine/fold/functions.h"
-#include "engine/match/interpreter.h"
+#include "engine/match/function_call.h"
 
 namespace qrewrite {
 namespace {
@@ -15,32 +15,7 @@ Val FromTensor(Result<Tensor> t, bool weak = false) {
   return Num{*std::move(t), weak};
 }
 
-// One call: its arguments evaluated, and where it stands.
-struct Call {
-  Interpreter& in;
-  Frame& frame;
-  std::vector<Val> args;
-
-  const Val& operator[](size_t i) const {
-    static const Val* const absent = new Val();
-    return i < args.size() ? args[i] : *absent;
-  }
-};
-
-using Function = Val (*)(const Call&);
-
-// `f` over the members of a list, or on the value itself.
-template <class F>
-Val Each(const Val& x, F f) {
-  const auto* list = x.get_if<List>();
-  if (list == nullptr) return f(x);
-  std::vector<Val> out;
-  for (const Val& item : **list) {
-    out.push_back(f(item));
-    if (out.back().stops()) return out.back();
-  }
-  return Val::ListOf(std::move(out));
-}
+using Function = Val (*)(const FunctionCall&);
 
 std::optional<int64_t> AsInt(Interpreter& in, const Val& val) {
   const Val forced = in.Force(val);
@@ -51,177 +26,27 @@ std::optional<int64_t> AsInt(Interpreter& in, const Val& val) {
   return (*values)[0];
 }
 
-Val NoFact(const Call& c, const Val& x, std::string_view what) {
-  if (const auto* v = x.get_if<ValueId>()) {
-    return Unknown{fmt::format("the {} of `{}` is not known", what, c.in.graph().name(*v))};
-  }
-  return Failure{fmt::format("{} has no {}", Describe(x), what)};
-}
-
-// --- facts
-
-Val DTypeOf(const Call& c) {
-  return Each(c[0], [&](const Val& x) -> Val {
-    if (x.is<DType>() || x.absent()) return x;
-    if (const auto* n = x.get_if<Num>()) return n->t.dtype();
-    if (const auto* v = x.get_if<ValueId>()) {
-      const DType dtype = c.in.facts().dtype(*v);
-      if (dtype != DType::kUndefined) return dtype;
-    }
-    return NoFact(c, x, "element type");
-  });
-}
-
-Val ShapeOf(const Call& c) {
-  const Val& x = c[0];
-  if (x.absent()) return x;
-  if (const auto* n = x.get_if<Num>()) return Val::Ints(n->t.dims());
-  const auto* v = x.get_if<ValueId>();
-  if (v == nullptr) return NoFact(c, x, "shape");
-  const TypeInfo type = c.in.facts().Type(*v);
-  if (!type.has_rank) return NoFact(c, x, "shape");
-  std::vector<int64_t> sizes;
-  std::vector<Val> dims;
-  for (const Dim dim : type.dims) {
-    if (dim.known()) {
-      sizes.push_back(dim.size());
-      dims.push_back(Val::Int(dim.size()));
-    } else if (dim.symbolic()) {
-      dims.push_back(SymbolSize{dim});
-    } else {
-      dims.push_back(
-          Unknown{fmt::format("size {} of `{}` is not known", dims.size(), c.in.graph().name(*v))});
-    }
-  }
-  return sizes.size() == dims.size() ? Val::Ints(sizes) : Val::ListOf(std::move(dims));
-}
-
-Val RankOf(const Call& c) {
-  return Each(c[0], [&](const Val& x) -> Val {
-    if (x.absent()) return x;
-    if (const auto* n = x.get_if<Num>()) return Val::Int(n->t.rank());
-    if (const auto* v = x.get_if<ValueId>()) {
-      const TypeInfo type = c.in.facts().Type(*v);
-      if (type.has_rank) return Val::Int(static_cast<int64_t>(type.dims.size()));
-    }
-    return NoFact(c, x, "rank");
-  });
-}
-
-Val SizeOf(const Call& c) {
-  return Each(c[0], [&](const Val& x) -> Val {
-    if (x.absent()) return x;
-    if (const auto* n = x.get_if<Num>()) return Val::Int(n->t.size());
-    if (const auto* v = x.get_if<ValueId>()) {
-      if (const Tensor* t = c.in.facts().Constant(*v)) return Val::Int(t->size());
-      const TypeInfo type = c.in.facts().Type(*v);
-      int64_t size = 1;
-      bool known = type.has_rank;
-      for (const Dim dim : type.dims) {
-        known &= dim.known() && !__builtin_mul_overflow(size, dim.size(), &size);
-        if (!known) break;
-      }
-      if (known) return Val::Int(size);
-    }
-    return NoFact(c, x, "number of elements");
-  });
-}
-
-Val NameOf(const Call& c) {
-  return Each(c[0], [&](const Val& x) -> Val {
-    if (const auto* v = x.get_if<ValueId>()) return c.in.graph().name(*v);
-    if (const auto* n = x.get_if<LabelRef>()) return c.in.graph().name(n->node);
-    if (x.absent()) return x;
-    return NoFact(c, x, "name");
-  });
-}
-
-Val OpOf(const Call& c) {
-  if (const auto* n = c[0].get_if<LabelRef>()) {
-    return c.in.graph().op_name(c.in.graph().op(n->node)).text();
-  }
-  return c[0].absent() ? c[0] : NoFact(c, c[0], "operator");
-}
-
-Val IsConst(const Call& c) {
-  return Each(c[0], [&](const Val& x) -> Val {
-    if (const auto* v = x.get_if<ValueId>()) return c.in.facts().Constant(*v) != nullptr;
-    return x.absent() ? Val() : Val(x.is<Num>());
-  });
-}
-
-Val Uses(const Call& c) {
-  const OpSet* set = nullptr;
-  if (const auto* s = c[1].get_if<const OpSet*>()) set = *s;
-  return Each(c[0], [&](const Val& x) -> Val {
-    const auto* v = x.get_if<ValueId>();
-    if (v == nullptr) return x.absent() ? x : NoFact(c, x, "readers");
-    const Graph& g = c.in.graph();
-    if (set == nullptr) return Val::Int(c.in.CountUses(*v));
-    return Val::Int(
-        c.in.CountUses(*v, [&](NodeId n) { return set->Find(g.op_name(g.op(n))) != nullptr; }));
-  });
-}
-
-Val Count(const Call& c) {
-  const auto* set = c[0].get_if<const OpSet*>();
-  if (set == nullptr) return NoFact(c, c[0], "nodes");
-  const Graph& g = c.in.graph();
-  int64_t count = 0;
-  for (uint32_t i = 0; i < g.num_nodes(); ++i) {
-    const NodeId n{i};
-    if (g.alive(n) && (*set)->Find(g.op_name(g.op(n))) != nullptr) ++count;
-  }
-  return Val::Int(count);
-}
-
-Val IsInput(const Call& c) {
-  return Each(c[0], [&](const Val& x) -> Val {
-    const auto* v = x.get_if<ValueId>();
-    if (v == nullptr) return x.absent() ? x : Val(false);
-    const Graph& g = c.in.graph();
-    return g.IsInput(*v) && g.body_of(*v) == g.main() && g.constant(*v) == nullptr;
-  });
-}
-
-Val IsOutput(const Call& c) {
-  return Each(c[0], [&](const Val& x) -> Val {
-    const auto* v = x.get_if<ValueId>();
-    if (v == nullptr) return x.absent() ? x : Val(false);
-    return c.in.graph().IsOutput(*v);
-  });
-}
-
-Val Inner(const Call& c) {
-  const auto* chain = c[0].get_if<ChainRef>();
-  if (chain == nullptr) return c[0].absent() ? Val::ListOf({}) : NoFact(c, c[0], "steps");
-  std::vector<Val> values;
-  const Graph& g = c.in.graph();
-  for (size_t i = 1; i < chain->nodes.size(); ++i) values.push_back(g.input(chain->nodes[i], 0));
-  return Val::ListOf(std::move(values));
-}
-
 // --- absence and knowledge
 
-Val Present(const Call& c) { return c[0].stops() ? c[0] : Val(!c[0].absent()); }
+Val Present(const FunctionCall& c) { return c[0].stops() ? c[0] : Val(!c[0].absent()); }
 
-Val Known(const Call& c) {
+Val Known(const FunctionCall& c) {
   if (c[0].is<ValueId>()) return true;
   return !c[0].is<Unknown>() && !c[0].is<Failure>();
 }
 
-Val Sure(const Call& c) {
+Val Sure(const FunctionCall& c) {
   const Val truth = c.in.Truth(c[0]);
   return truth.stops() ? Val(false) : truth;
 }
 
-Val Fail(const Call& c) {
+Val Fail(const FunctionCall& c) {
   return c[0].is<std::string>() ? Val(Failure{c[0].get<std::string>()}) : Val(Failure{"fail"});
 }
 
 // --- numbers
 
-Val CastTo(const Call& c, const Val& x, DType dtype) {
+Val CastTo(const FunctionCall& c, const Val& x, DType dtype) {
   return Each(x, [&](const Val& item) -> Val {
     if (item.absent()) return item;
     if (const auto* v = item.get_if<ValueId>()) {
@@ -237,7 +62,7 @@ Val CastTo(const Call& c, const Val& x, DType dtype) {
 }
 
 template <DType kDType>
-Val CastFixed(const Call& c) {
+Val CastFixed(const FunctionCall& c) {
   // `i64([k])`: a list is one tensor.
   if (c[0].is<List>()) {
     const Val whole = c.in.Force(c[0]);
@@ -246,7 +71,7 @@ Val CastFixed(const Call& c) {
   return CastTo(c, c[0], kDType);
 }
 
-Val Cast(const Call& c) {
+Val Cast(const FunctionCall& c) {
   if (c[0].absent()) return c[0];
   if (c[1].stops() || c[1].absent()) return c[1];
   if (const auto* dtype = c[1].get_if<DType>()) return CastTo(c, c[0], *dtype);
@@ -258,7 +83,7 @@ Val Cast(const Call& c) {
 
 // Numbers one by one; what is absent stays absent.
 template <class F>
-Val OnNum(const Call& c, const Val& x, F f) {
+Val OnNum(const FunctionCall& c, const Val& x, F f) {
   return Each(x, [&](const Val& item) -> Val {
     const Val forced = c.in.Force(item);
     if (forced.stops() || forced.absent()) return forced;
@@ -268,18 +93,18 @@ Val OnNum(const Call& c, const Val& x, F f) {
   });
 }
 
-Val RintOf(const Call& c) {
+Val RintOf(const FunctionCall& c) {
   return OnNum(c, c[0], [](const Num& n) { return FromTensor(RoundMode(n.t, "ROUND"), n.weak); });
 }
 
-Val RoundOf(const Call& c) {
+Val RoundOf(const FunctionCall& c) {
   if (!c[1].is<std::string>()) return Failure{"round: the mode is a string"};
   return OnNum(c, c[0], [&](const Num& n) {
     return FromTensor(RoundMode(n.t, c[1].get<std::string>()), n.weak);
   });
 }
 
-Val Clip(const Call& c) {
+Val Clip(const FunctionCall& c) {
   const Val x = c.in.Force(c[0]), lo = c.in.Force(c[1]), hi = c.in.Force(c[2]);
   for (const Val* v : {&x, &lo, &hi}) {
     if (v->stops()) return *v;
@@ -292,11 +117,11 @@ Val Clip(const Call& c) {
 }
 
 template <bool kMax>
-Val Extreme(const Call& c) {
+Val Extreme(const FunctionCall& c) {
   if (const auto* list = c[0].get_if<List>()) {
     Val best;
     for (const Val& item : **list) {
-      Call one{c.in, c.frame, {item}};
+      FunctionCall one{c.in, c.frame, {item}};
       const Val part = Extreme<kMax>(one);
       if (part.stops()) return part;
       if (best.absent()) {
@@ -314,7 +139,7 @@ Val Extreme(const Call& c) {
 }
 
 template <bool kMax>
-Val Limit(const Call& c) {
+Val Limit(const FunctionCall& c) {
   const Val dtypes = DTypeOf(c);
   return Each(dtypes, [](const Val& x) -> Val {
     if (!x.is<DType>()) return x;
@@ -324,7 +149,7 @@ Val Limit(const Call& c) {
   });
 }
 
-Val NearOf(const Call& c) {
+Val NearOf(const FunctionCall& c) {
   if (c[0].absent() || c[1].absent()) return Val();
   const Val a = c.in.Force(c[0]), b = c.in.Force(c[1]), r = c.in.Force(c[2]);
   for (const Val* v : {&a, &b, &r}) {
@@ -337,7 +162,7 @@ Val NearOf(const Call& c) {
   return same.ok() && *same;
 }
 
-Val Len(const Call& c) {
+Val Len(const FunctionCall& c) {
   if (const auto* list = c[0].get_if<List>())
     return Val::Int(static_cast<int64_t>((*list)->size()));
   return OnNum(c, c[0], [](const Num& n) -> Val {
@@ -346,14 +171,14 @@ Val Len(const Call& c) {
   });
 }
 
-Val UnpackOf(const Call& c) {
+Val UnpackOf(const FunctionCall& c) {
   const auto bits = AsInt(c.in, c[1]);
   if (!bits) return c[0].absent() ? c[0] : Val(Failure{"unpack: bits is one integer"});
   const bool high = c[2].is<std::string>() && c[2].get<std::string>() == "high";
   return OnNum(c, c[0], [&](const Num& n) { return FromTensor(Unpack(n.t, *bits, high)); });
 }
 
-Val StretchOf(const Call& c) {
+Val StretchOf(const FunctionCall& c) {
   if (c[0].absent()) return c[0];
   const auto times = AsInt(c.in, c[1]), axis = AsInt(c.in, c[2]);
   if (!times || !axis) return Failure{"stretch: n and axis are integers"};
@@ -361,7 +186,7 @@ Val StretchOf(const Call& c) {
                [&](const Num& n) { return FromTensor(Stretch(n.t, *times, *axis), n.weak); });
 }
 
-Val AlongOf(const Call& c) {
+Val AlongOf(const FunctionCall& c) {
   if (c[0].absent()) return c[0];
   if (c[1].stops()) return c[1];
   const auto rank = AsInt(c.in, c[1]), axis = AsInt(c.in, c[2]);
@@ -376,7 +201,7 @@ const std::map<std::string_view, Function>& Table() {
       {"cast", Cast},
       {"clip", Clip},
       {"const", IsConst},
-      {"count", Count},
+      {"count", CountOf},
       {"dtype", DTypeOf},
       {"f16", CastFixed<DType::kFloat16>},
       {"f32", CastFixed<DType::kFloat>},
@@ -386,7 +211,7 @@ const std::map<std::string_view, Function>& Table() {
       {"i32", CastFixed<DType::kInt32>},
       {"i64", CastFixed<DType::kInt64>},
       {"i8", CastFixed<DType::kInt8>},
-      {"inner", Inner},
+      {"inner", InnerOf},
       {"is_input", IsInput},
       {"is_output", IsOutput},
       {"known", Known},
@@ -411,7 +236,7 @@ const std::map<std::string_view, Function>& Table() {
       {"u64", CastFixed<DType::kUint64>},
       {"u8", CastFixed<DType::kUint8>},
       {"unpack", UnpackOf},
-      {"uses", Uses},
+      {"uses", UsesOf},
   };
   return *table;
 }
@@ -425,7 +250,7 @@ bool TakesAnything(std::string_view name) {
 
 Val Interpreter::CallFunction(const Expr& call, Frame& frame) {
   const std::string& name = call.refs[0].name;
-  Call c{*this, frame, {}};
+  FunctionCall c{*this, frame, {}};
   for (const Arg& a : call.args) {
     c.args.push_back(Eval(*a.value, frame));
     if (c.args.back().stops() && !TakesAnything(name)) return c.args.back();

@@ -138,6 +138,7 @@ class Interpreter {
 
   // --- operators and attributes (operators.cc)
 
+  Val ReadOperands(const OpName& op, const Expr& call, Frame& frame, std::vector<Num>& inputs);
   Val EvalOperator(const Expr& call, Frame& frame);
   // The attribute of a node with its default; Absent if it has neither.
   Val AttributeOf(NodeId node, std::string_view name);

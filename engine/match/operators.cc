@@ -1,11 +1,10 @@
-// Operators on constants, attributes and their defaults, types that signatures of rule files state.
+// Operators on constants: which one a call means, the types of its operands, its result.
 #include <algorithm>
 #include <climits>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "engine/expr/parser.h"
 #include "engine/fold/functions.h"
 #include "engine/match/interpreter.h"
 
@@ -26,10 +25,6 @@ Val FromLiteral(const Literal& literal) {
     }
   };
   return std::visit(Visitor(), literal);
-}
-
-Status Misfit(const Val& val, std::string_view kind) {
-  return {StatusCode::kInvalidRules, fmt::format("{} is no {} attribute", Describe(val), kind)};
 }
 
 }  // namespace
@@ -73,142 +68,6 @@ std::optional<OpName> Interpreter::HeadOperator(const Expr& call, Frame& frame, 
     return std::nullopt;
   }
   return SplitOpName(name);
-}
-
-// --- attributes as values
-
-Val Interpreter::FromAttribute(const AttrValue& value) {
-  switch (KindOf(value)) {
-    case AttrKind::kInt: return Val::Int(std::get<int64_t>(value));
-    case AttrKind::kFloat: return Val::Float(std::get<float>(value));
-    case AttrKind::kString: return std::get<std::string>(value);
-    case AttrKind::kInts: return Val::Ints(std::get<std::vector<int64_t>>(value));
-    case AttrKind::kFloats: {
-      const auto& floats = std::get<std::vector<float>>(value);
-      const std::vector<double> wide(floats.begin(), floats.end());
-      Tensor t = Tensor::Of<double>(DType::kDouble, {static_cast<int64_t>(wide.size())}, wide);
-      return Num{std::move(t), true};
-    }
-    case AttrKind::kStrings: {
-      const auto& strings = std::get<std::vector<std::string>>(value);
-      return Val::ListOf({strings.begin(), strings.end()});
-    }
-    case AttrKind::kTensor:
-      if (const auto* t = std::get_if<Tensor>(&value)) return Num{*t, false};
-      break;
-    case AttrKind::kGraph:
-      if (const auto* b = std::get_if<BodyId>(&value)) return BodyRef{*b};
-      break;
-    default: break;
-  }
-  if (const auto* ref = std::get_if<AttrReference>(&value)) {
-    return Unknown{fmt::format("attribute `{}` of a function is given by its caller", ref->name)};
-  }
-  return Unknown{"this kind of attribute is not looked into"};
-}
-
-Val Interpreter::AttributeOf(NodeId node, std::string_view name) {
-  if (const AttrValue* value = graph_.attributes(node).Find(name)) {
-    if (const auto* ref = std::get_if<AttrReference>(value)) {
-      return Unknown{fmt::format("attribute `{}` of a function is given by its caller", ref->name)};
-    }
-    return FromAttribute(*value);
-  }
-  const Signature* signature = SignatureOf(graph_, rules_.signatures, node);
-  const FormalAttribute* formal = signature == nullptr ? nullptr : signature->FindAttribute(name);
-  return formal == nullptr ? Val() : DefaultOf(node, *formal);
-}
-
-Val Interpreter::DefaultOf(NodeId node, const FormalAttribute& formal) {
-  if (!std::holds_alternative<std::monostate>(formal.default_value)) {
-    return FromAttribute(formal.default_value);
-  }
-  if (formal.computed_default.empty()) return Absent();
-  const Signature* signature = SignatureOf(graph_, rules_.signatures, node);
-  SignatureExprs& exprs = ExprsOf(*signature);
-  const auto expr = exprs.defaults.find(formal.name);
-  if (expr == exprs.defaults.end() || !expr->second) return Absent();
-  Frame frame = SignatureFrame(*signature, exprs, node, true);
-  const Val value = Eval(*expr->second, frame);
-  // fail(): there is no default here (pads under auto_pad).
-  return value.is<Failure>() ? Val() : value;
-}
-
-bool Interpreter::IsDefault(NodeId node, const Attribute& attribute) {
-  const Signature* signature = SignatureOf(graph_, rules_.signatures, node);
-  const FormalAttribute* formal =
-      signature == nullptr ? nullptr : signature->FindAttribute(attribute.name);
-  if (formal == nullptr) return false;
-  if (!std::holds_alternative<std::monostate>(formal->default_value)) {
-    return Equal(attribute.value, formal->default_value);
-  }
-  const Val fallback = DefaultOf(node, *formal);
-  if (fallback.absent() || fallback.stops()) return false;
-  const Val same = Compare(BinaryOp::kEq, FromAttribute(attribute.value), fallback);
-  return same.is<bool>() && same.get<bool>();
-}
-
-Result<AttrValue> Interpreter::ToAttribute(const Val& val, AttrKind kind) {
-  if (val.stops()) return Status(StatusCode::kInvalidRules, val.why());
-  if (const auto* body = val.get_if<BodyRef>()) return AttrValue(body->body);
-  if (const auto* dtype = val.get_if<DType>()) return AttrValue(static_cast<int64_t>(*dtype));
-  if (val.is<std::string>()) {
-    if (kind == AttrKind::kStrings)
-      return AttrValue(std::vector<std::string>{val.get<std::string>()});
-    if (kind != AttrKind::kString && kind != AttrKind::kUndefined) return Misfit(val, "number");
-    return AttrValue(val.get<std::string>());
-  }
-  if (const auto* list = val.get_if<List>()) {
-    if (!(*list)->empty() && (*list)->front().is<std::string>()) {
-      std::vector<std::string> strings;
-      for (const Val& item : **list) {
-        if (!item.is<std::string>()) return Misfit(item, "string");
-        strings.push_back(item.get<std::string>());
-      }
-      return AttrValue(std::move(strings));
-    }
-  }
-  const Val forced = Force(val);
-  if (forced.stops()) return Status(StatusCode::kInvalidRules, forced.why());
-  const auto* n = forced.get_if<Num>();
-  if (n == nullptr) return Misfit(forced, "known");
-  const Tensor& t = n->t;
-  if (kind == AttrKind::kUndefined) {  // whatever it looks like
-    const bool floats = IsFloat(t.dtype());
-    if (!n->weak && t.dtype() != DType::kInt64 && t.dtype() != DType::kFloat)
-      kind = AttrKind::kTensor;
-    else if (t.rank() == 0)
-      kind = floats ? AttrKind::kFloat : AttrKind::kInt;
-    else
-      kind = floats ? AttrKind::kFloats : AttrKind::kInts;
-  }
-  if (kind == AttrKind::kTensor) {
-    if (n->weak && t.dtype() == DType::kDouble) {
-      QR_ASSIGN_OR_RETURN(Tensor narrow, CastExact(t, DType::kFloat));
-      return AttrValue(std::move(narrow));
-    }
-    return AttrValue(t);
-  }
-  const bool integral = kind == AttrKind::kInt || kind == AttrKind::kInts;
-  if (!integral && kind != AttrKind::kFloat && kind != AttrKind::kFloats)
-    return Misfit(forced, "such");
-  if (kind == AttrKind::kInt || kind == AttrKind::kFloat) {
-    if (t.size() != 1) return Misfit(forced, "scalar");
-  } else if (t.rank() > 1) {
-    return Misfit(forced, "1-D");
-  }
-  if (integral) {
-    const bool cast = t.dtype() != DType::kInt64;
-    Tensor whole = t;
-    if (cast) {
-      QR_ASSIGN_OR_RETURN(whole, CastExact(t, DType::kInt64));
-    }
-    QR_ASSIGN_OR_RETURN(std::vector<int64_t> values, ToInt64s(whole));
-    return kind == AttrKind::kInt ? AttrValue(values[0]) : AttrValue(std::move(values));
-  }
-  QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(t));
-  if (kind == AttrKind::kFloat) return AttrValue(static_cast<float>(values[0]));
-  return AttrValue(std::vector<float>(values.begin(), values.end()));
 }
 
 // --- operators on constants
@@ -265,12 +124,9 @@ std::string Interpreter::UnifyWeak(const Signature* signature, std::vector<Num>&
   return "";
 }
 
-Val Interpreter::EvalOperator(const Expr& call, Frame& frame) {
-  std::string why;
-  const std::optional<OpName> op = HeadOperator(call, frame, &why);
-  if (!op) return Failure{why};
-  const Signature* signature = rules_.signatures.Newest(op->domain, op->name);
-  std::vector<Num> inputs;
+// The arguments of `call` as operands of `op`: true, or what stops them.
+Val Interpreter::ReadOperands(const OpName& op, const Expr& call, Frame& frame,
+                              std::vector<Num>& inputs) {
   const auto add = [&](const Val& val) -> Val {
     const Val forced = Force(val);
     if (forced.stops()) return forced;
@@ -279,7 +135,7 @@ Val Interpreter::EvalOperator(const Expr& call, Frame& frame) {
     } else if (forced.absent()) {
       inputs.push_back({});
     } else {
-      return Failure{fmt::format("{} is given {}", op->text(), Describe(forced))};
+      return Failure{fmt::format("{} is given {}", op.text(), Describe(forced))};
     }
     return true;
   };
@@ -295,6 +151,16 @@ Val Interpreter::EvalOperator(const Expr& call, Frame& frame) {
       return added;
     }
   }
+  return true;
+}
+
+Val Interpreter::EvalOperator(const Expr& call, Frame& frame) {
+  std::string why;
+  const std::optional<OpName> op = HeadOperator(call, frame, &why);
+  if (!op) return Failure{why};
+  const Signature* signature = rules_.signatures.Newest(op->domain, op->name);
+  std::vector<Num> inputs;
+  if (const Val read = ReadOperands(*op, call, frame, inputs); read.stops()) return read;
   while (!inputs.empty() && !inputs.back().t.valid()) inputs.pop_back();
   const size_t required = signature == nullptr ? 0 : static_cast<size_t>(signature->min_inputs);
   for (size_t i = 0; i < required; ++i) {
@@ -302,6 +168,7 @@ Val Interpreter::EvalOperator(const Expr& call, Frame& frame) {
   }
   bool weak = false, strong = false;  // among the inputs that decide the type of the result
   for (size_t i = 0; i < inputs.size() && signature != nullptr; ++i) {
+    if (signature->inputs.empty()) return Failure{op->text() + " has no inputs"};
     const FormalValue& f = signature->inputs[std::min(i, signature->inputs.size() - 1)];
     if (f.type_var != signature->outputs[0].type_var || !inputs[i].t.valid()) continue;
     (inputs[i].weak ? weak : strong) = true;
@@ -329,91 +196,6 @@ Val Interpreter::EvalOperator(const Expr& call, Frame& frame) {
                                       .attributes = attributes});
   if (!out.ok()) return Failure{out.status().diagnostics()[0].message};
   return Num{(*out)[0], weak && !strong};
-}
-
-// --- facts that signatures state
-
-Interpreter::SignatureExprs& Interpreter::ExprsOf(const Signature& signature) {
-  auto& exprs = signature_exprs_[&signature];
-  if (exprs) return *exprs;
-  exprs = std::make_unique<SignatureExprs>();
-  for (const FormalValue& v : signature.inputs) exprs->scope.Add(v.name);
-  for (const FormalAttribute& a : signature.attributes) exprs->scope.Add(a.name);
-  const auto parse = [&](const std::string& text) -> ExprPtr {
-    if (text.empty()) return nullptr;
-    signature_sources_.push_back(std::make_unique<SourceText>(signature.op.text(), text));
-    DiagnosticSink sink;
-    ExprPtr expr = ParseExpr(WholeText(*signature_sources_.back()), sink);
-    return sink.has_errors() ? nullptr : std::move(expr);
-  };
-  for (const FormalValue& v : signature.outputs) {
-    exprs->shapes.push_back(parse(v.shape_expr));
-    exprs->dtypes.push_back(parse(v.dtype_expr));
-  }
-  for (const FormalAttribute& a : signature.attributes) {
-    if (!a.computed_default.empty()) exprs->defaults[a.name] = parse(a.computed_default);
-  }
-  return *exprs;
-}
-
-Frame Interpreter::SignatureFrame(const Signature& signature, SignatureExprs& exprs, NodeId node,
-                                  bool with_attributes) {
-  Frame frame(exprs.scope);
-  frame.body = graph_.body_of(node);
-  for (size_t i = 0; i < signature.inputs.size(); ++i) {
-    const bool given = i < graph_.num_inputs(node) && graph_.input(node, i).valid();
-    frame.Bind(exprs.scope.Find(signature.inputs[i].name),
-               given ? Val(graph_.input(node, i)) : Val());
-  }
-  for (const FormalAttribute& a : signature.attributes) {
-    Val value;
-    if (const AttrValue* written = graph_.attributes(node).Find(a.name)) {
-      value = FromAttribute(*written);
-    } else if (with_attributes && !std::holds_alternative<std::monostate>(a.default_value)) {
-      value = FromAttribute(a.default_value);
-    }
-    const int slot = exprs.scope.Find(a.name);
-    if (frame.state[slot] != Frame::kBound) frame.Bind(slot, std::move(value));
-  }
-  return frame;
-}
-
-std::optional<std::vector<TypeInfo>> Interpreter::StatedTypes(NodeId node,
-                                                              const Signature& signature) {
-  SignatureExprs& exprs = ExprsOf(signature);
-  Frame frame = SignatureFrame(signature, exprs, node, true);
-  std::vector<TypeInfo> types(graph_.num_outputs(node));
-  bool any = false;
-  for (size_t i = 0; i < types.size() && i < exprs.shapes.size(); ++i) {
-    if (exprs.dtypes[i]) {
-      const Val dtype = Eval(*exprs.dtypes[i], frame);
-      if (dtype.is<DType>()) types[i].dtype = dtype.get<DType>();
-    }
-    if (exprs.shapes[i]) {
-      const Val shape = Eval(*exprs.shapes[i], frame);
-      std::vector<Val> dims;
-      if (const auto* list = shape.get_if<List>()) {
-        types[i].has_rank = true;
-        for (const Val& d : **list) {
-          const auto* s = d.get_if<SymbolSize>();
-          const auto* n = d.get_if<Num>();
-          const Result<std::vector<int64_t>> size =
-              n != nullptr ? ToInt64s(n->t) : Result<std::vector<int64_t>>(std::vector<int64_t>());
-          types[i].dims.push_back(s != nullptr                                     ? s->dim
-                                  : n != nullptr && size.ok() && size->size() == 1 ? Dim((*size)[0])
-                                                                                   : Dim());
-        }
-      } else if (const auto* n = shape.get_if<Num>(); n != nullptr && n->t.rank() == 1) {
-        const Result<std::vector<int64_t>> sizes = ToInt64s(n->t);
-        if (sizes.ok()) {
-          types[i].has_rank = true;
-          for (const int64_t s : *sizes) types[i].dims.push_back(Dim(s));
-        }
-      }
-    }
-    any |= exprs.shapes[i] != nullptr || exprs.dtypes[i] != nullptr;
-  }
-  return any ? std::optional(types) : std::nullopt;
 }
 
 }  // namespace qrewrite

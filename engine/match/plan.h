@@ -1,7 +1,7 @@
 // Plan: a pattern made ready for the search: names resolved to slots, operator heads to tests,
 // statements put in an order in which each one is reached from values already bound.
 //
-// External interface: CompileRule, CompileCase. A plan belongs to one run on one graph (it caches
+// External interface: CompileRule, CompileDefinition. A plan belongs to one run on one graph (it caches
 // which of the graph's operators a head accepts) and refers to the rule set, which must outlive it.
 #pragma once
 
@@ -38,8 +38,6 @@ class OpTest {
   std::vector<OpPattern> patterns;
 
   bool Accepts(const Graph& graph, OpId op) const;
-  // The operators it can only be, if they are few and known; empty if anything is possible.
-  bool any() const { return negated; }
 
  private:
   mutable std::vector<signed char> cache_;  // by OpId: -1 not asked; a plan is used by one thread
@@ -112,14 +110,12 @@ struct Pattern {
   std::vector<int> early;               // conditions without names
   int anchor = 0;                       // statement the search starts at
   std::vector<PlanStep> rest;           // the other statements, in order
-  const Scope* scope = nullptr;
 };
 
 struct CompiledCase;
 
 struct CompiledRule {
   const Rule* rule = nullptr;
-  int index = 0;
   Scope scope;
   Pattern pattern;
   std::vector<int> redefined;  // statements whose outputs the rule redefines

@@ -1,0 +1,150 @@
+// Attributes as values and back, and their defaults.
+#include <fmt/format.h>
+
+#include "engine/fold/functions.h"
+#include "engine/match/interpreter.h"
+
+namespace qrewrite {
+namespace {
+
+Status Misfit(const Val& val, std::string_view kind) {
+  return {StatusCode::kInvalidRules, fmt::format("{} is no {} attribute", Describe(val), kind)};
+}
+
+}  // namespace
+
+Val Interpreter::FromAttribute(const AttrValue& value) {
+  switch (KindOf(value)) {
+    case AttrKind::kInt: return Val::Int(std::get<int64_t>(value));
+    case AttrKind::kFloat: return Val::Float(std::get<float>(value));
+    case AttrKind::kString: return std::get<std::string>(value);
+    case AttrKind::kInts: return Val::Ints(std::get<std::vector<int64_t>>(value));
+    case AttrKind::kFloats: {
+      const auto& floats = std::get<std::vector<float>>(value);
+      const std::vector<double> wide(floats.begin(), floats.end());
+      Tensor t = Tensor::Of<double>(DType::kDouble, {static_cast<int64_t>(wide.size())}, wide);
+      return Num{std::move(t), true};
+    }
+    case AttrKind::kStrings: {
+      const auto& strings = std::get<std::vector<std::string>>(value);
+      return Val::ListOf({strings.begin(), strings.end()});
+    }
+    case AttrKind::kTensor:
+      if (const auto* t = std::get_if<Tensor>(&value)) return Num{*t, false};
+      break;
+    case AttrKind::kGraph:
+      if (const auto* b = std::get_if<BodyId>(&value)) return BodyRef{*b};
+      break;
+    default: break;
+  }
+  if (const auto* ref = std::get_if<AttrReference>(&value)) {
+    return Unknown{fmt::format("attribute `{}` of a function is given by its caller", ref->name)};
+  }
+  return Unknown{"this kind of attribute is not looked into"};
+}
+
+Val Interpreter::AttributeOf(NodeId node, std::string_view name) {
+  if (const AttrValue* value = graph_.attributes(node).Find(name)) {
+    if (const auto* ref = std::get_if<AttrReference>(value)) {
+      return Unknown{fmt::format("attribute `{}` of a function is given by its caller", ref->name)};
+    }
+    return FromAttribute(*value);
+  }
+  const Signature* signature = SignatureOf(graph_, rules_.signatures, node);
+  const FormalAttribute* formal = signature == nullptr ? nullptr : signature->FindAttribute(name);
+  return formal == nullptr ? Val() : DefaultOf(node, *formal);
+}
+
+Val Interpreter::DefaultOf(NodeId node, const FormalAttribute& formal) {
+  if (!std::holds_alternative<std::monostate>(formal.default_value)) {
+    return FromAttribute(formal.default_value);
+  }
+  if (formal.computed_default.empty()) return Absent();
+  const Signature* signature = SignatureOf(graph_, rules_.signatures, node);
+  SignatureExprs& exprs = ExprsOf(*signature);
+  const auto expr = exprs.defaults.find(formal.name);
+  if (expr == exprs.defaults.end() || !expr->second) return Absent();
+  Frame frame = SignatureFrame(*signature, exprs, node, true);
+  const Val value = Eval(*expr->second, frame);
+  // fail(): there is no default here (pads under auto_pad).
+  return value.is<Failure>() ? Val() : value;
+}
+
+bool Interpreter::IsDefault(NodeId node, const Attribute& attribute) {
+  const Signature* signature = SignatureOf(graph_, rules_.signatures, node);
+  const FormalAttribute* formal =
+      signature == nullptr ? nullptr : signature->FindAttribute(attribute.name);
+  if (formal == nullptr) return false;
+  if (!std::holds_alternative<std::monostate>(formal->default_value)) {
+    return Equal(attribute.value, formal->default_value);
+  }
+  const Val fallback = DefaultOf(node, *formal);
+  if (fallback.absent() || fallback.stops()) return false;
+  const Val same = Compare(BinaryOp::kEq, FromAttribute(attribute.value), fallback);
+  return same.is<bool>() && same.get<bool>();
+}
+
+Result<AttrValue> Interpreter::ToAttribute(const Val& val, AttrKind kind) {
+  if (val.stops()) return Status(StatusCode::kInvalidRules, val.why());
+  if (const auto* body = val.get_if<BodyRef>()) return AttrValue(body->body);
+  if (const auto* dtype = val.get_if<DType>()) return AttrValue(static_cast<int64_t>(*dtype));
+  if (val.is<std::string>()) {
+    if (kind == AttrKind::kStrings)
+      return AttrValue(std::vector<std::string>{val.get<std::string>()});
+    if (kind != AttrKind::kString && kind != AttrKind::kUndefined) return Misfit(val, "number");
+    return AttrValue(val.get<std::string>());
+  }
+  if (const auto* list = val.get_if<List>()) {
+    if (!(*list)->empty() && (*list)->front().is<std::string>()) {
+      std::vector<std::string> strings;
+      for (const Val& item : **list) {
+        if (!item.is<std::string>()) return Misfit(item, "string");
+        strings.push_back(item.get<std::string>());
+      }
+      return AttrValue(std::move(strings));
+    }
+  }
+  const Val forced = Force(val);
+  if (forced.stops()) return Status(StatusCode::kInvalidRules, forced.why());
+  const auto* n = forced.get_if<Num>();
+  if (n == nullptr) return Misfit(forced, "known");
+  const Tensor& t = n->t;
+  if (kind == AttrKind::kUndefined) {  // whatever it looks like
+    const bool floats = IsFloat(t.dtype());
+    if (!n->weak && t.dtype() != DType::kInt64 && t.dtype() != DType::kFloat)
+      kind = AttrKind::kTensor;
+    else if (t.rank() == 0)
+      kind = floats ? AttrKind::kFloat : AttrKind::kInt;
+    else
+      kind = floats ? AttrKind::kFloats : AttrKind::kInts;
+  }
+  if (kind == AttrKind::kTensor) {
+    if (n->weak && t.dtype() == DType::kDouble) {
+      QR_ASSIGN_OR_RETURN(Tensor narrow, CastExact(t, DType::kFloat));
+      return AttrValue(std::move(narrow));
+    }
+    return AttrValue(t);
+  }
+  const bool integral = kind == AttrKind::kInt || kind == AttrKind::kInts;
+  if (!integral && kind != AttrKind::kFloat && kind != AttrKind::kFloats)
+    return Misfit(forced, "such");
+  if (kind == AttrKind::kInt || kind == AttrKind::kFloat) {
+    if (t.size() != 1) return Misfit(forced, "scalar");
+  } else if (t.rank() > 1) {
+    return Misfit(forced, "1-D");
+  }
+  if (integral) {
+    const bool cast = t.dtype() != DType::kInt64;
+    Tensor whole = t;
+    if (cast) {
+      QR_ASSIGN_OR_RETURN(whole, CastExact(t, DType::kInt64));
+    }
+    QR_ASSIGN_OR_RETURN(std::vector<int64_t> values, ToInt64s(whole));
+    return kind == AttrKind::kInt ? AttrValue(values[0]) : AttrValue(std::move(values));
+  }
+  QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(t));
+  if (kind == AttrKind::kFloat) return AttrValue(static_cast<float>(values[0]));
+  return AttrValue(std::vector<float>(values.begin(), values.end()));
+}
+
+}  // namespace qrewrite
