@@ -89,9 +89,10 @@ std::vector<std::string> ShippedRuleFiles() {
 }
 
 std::vector<std::string> ShippedRuleNames() {
+  const std::vector<std::string> paths = ShippedRuleFiles();
   std::vector<std::string> names;
-  for (const std::string& path : ShippedRuleFiles())
-    names.push_back(fs::path(path).stem().string());
+  names.reserve(paths.size());
+  for (const std::string& path : paths) names.push_back(fs::path(path).stem().string());
   return names;
 }
 

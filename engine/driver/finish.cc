@@ -88,7 +88,7 @@ int64_t RemoveUnused(Graph& graph, Rewriter& rewriter) {
   count(before);
   std::vector<NodeId> nodes;
   for (size_t n = 0; n < graph.num_nodes(); ++n) {
-    if (graph.alive(NodeId(n)) && !graph.HasReaders(NodeId(n))) nodes.push_back(NodeId(n));
+    if (graph.alive(NodeId(n)) && !graph.HasReaders(NodeId(n))) nodes.emplace_back(n);
   }
   rewriter.RemoveDead(std::move(nodes));
   for (size_t b = 0; b < graph.num_bodies(); ++b) {
