@@ -1,6 +1,7 @@
 #include "engine/driver/driver.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -42,6 +43,17 @@ std::vector<std::string> RuleNames(const RuleSet& rules) {
   return names;
 }
 
+std::string OtherOpset(const Graph& graph, const std::map<std::string, std::string>& opsets) {
+  for (const auto& [domain, constraint] : opsets) {
+    int64_t min = 0, max = std::numeric_limits<int64_t>::max();
+    const int64_t version = graph.OpsetOf(graph.main(), domain);
+    if (version <= 0 || !ParseOpsetRange(constraint, min, max)) continue;
+    if (version >= min && version <= max) continue;
+    return fmt::format("{} opset {}, the model imports {}", domain, constraint, version);
+  }
+  return "";
+}
+
 Result<RunResult> Run(Graph& graph, const RuleSet& rules, const RunOptions& options,
                       const RunContext& context) {
   RunResult result;
@@ -51,6 +63,10 @@ Result<RunResult> Run(Graph& graph, const RuleSet& rules, const RunOptions& opti
     return Status(StatusCode::kUnsupported,
                   fmt::format("rule set `{}` needs ai.onnx opset {}, the model imports {}",
                               rules.name, rules.opset, opset));
+  }
+  if (const std::string fault = OtherOpset(graph, rules.opsets); !fault.empty()) {
+    return Status(StatusCode::kUnsupported,
+                  fmt::format("rule set `{}` needs {}", rules.name, fault));
   }
   QR_ASSIGN_OR_RETURN(Params params, BindParams(rules, options.set));
   QR_RETURN_IF_ERROR(CheckSkipped(rules, options.skip_rules));

@@ -126,6 +126,23 @@ std::vector<const Rule*> RuleRun::RulesOfRun() const {
   return rules;
 }
 
+// A rule of an opset upgrade has no turn in a model that is new enough.
+std::string RuleRun::NotRaised(const Rule& rule) {
+  for (const Phase& phase : rules_.phases) {
+    if (phase.kind != PhaseKind::kToOpset) continue;
+    if (std::find(phase.rules.begin(), phase.rules.end(), rule.name) == phase.rules.end()) continue;
+    const Val value = in_.Force(EvalPlain(*phase.to_opset));
+    const auto* number = value.get_if<Num>();
+    const auto target = number == nullptr ? Result<std::vector<int64_t>>(std::vector<int64_t>())
+                                          : ToInt64s(number->t);
+    if (!target.ok() || target->size() != 1 || MainOpset() < (*target)[0]) return "";
+    return fmt::format(
+        "rule `{}` belongs to phase `{}`, which raises to opset {}; the model imports {}",
+        rule.name, phase.name, (*target)[0], MainOpset());
+  }
+  return "";
+}
+
 std::string RuleRun::WhyNothing() {
   NearMiss best;
   const std::vector<const Rule*> rules = RulesOfRun();
@@ -135,9 +152,13 @@ std::string RuleRun::WhyNothing() {
   for (const Rule* rule : rules) {
     if (!RuleApplies(*rule)) {
       if (rules.size() > 1) continue;
+      if (const std::string fault = OtherOpset(graph_, rule->opsets); !fault.empty()) {
+        return fmt::format("rule `{}` is for {}", rule->name, fault);
+      }
       return fmt::format("rule `{}` is for ai.onnx opset {}, the model imports {}", rule->name,
                          rule->opset, MainOpset());
     }
+    if (const std::string why = NotRaised(*rule); rules.size() == 1 && !why.empty()) return why;
     for (const NodeId n : *order) {
       if (graph_.alive(n)) begun |= TryAt(*rule, n, best);
     }

@@ -32,7 +32,8 @@ bool RuleRun::RuleApplies(const Rule& rule) const {
   const std::vector<std::string>& skipped = options_.skip_rules;
   if (std::find(skipped.begin(), skipped.end(), rule.name) != skipped.end()) return false;
   const int64_t opset = MainOpset();
-  return opset >= rule.opset_min && opset <= rule.opset_max;
+  return opset >= rule.opset_min && opset <= rule.opset_max &&
+         OtherOpset(graph_, rule.opsets).empty();
 }
 
 Result<std::vector<NodeId>> RuleRun::Order() {

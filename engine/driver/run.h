@@ -21,6 +21,10 @@ struct RunSetup {
   const NodeSet& kept;
 };
 
+// Which of these constraints on other domains than ai.onnx the model does not meet: "acme opset >=2,
+// the model imports 1"; "" if it meets all. A domain that it does not import has no operators.
+std::string OtherOpset(const Graph& graph, const std::map<std::string, std::string>& opsets);
+
 class RuleRun {
  public:
   RuleRun(Graph& graph, const RuleSet& rules, Params params, const RunSetup& setup,
@@ -29,7 +33,8 @@ class RuleRun {
   Status RunPhases();
   Result<std::vector<SidecarFile>> MakeFiles();
   bool changed() const { return report_.total() > 0; }
-  std::string WhyNothing();  // see WhyNothingFired
+  std::string WhyNothing();                 // see WhyNothingFired
+  std::string NotRaised(const Rule& rule);  // "": it had its turn
 
  private:
   // --- fixpoint.cc

@@ -246,6 +246,12 @@ bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& ar
 // One argument against one input, which may be absent.
 bool MatchRun::One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call,
                    NodeId n, Frame& frame, Next next) {
+  if (arg.kind == PatArg::Kind::kLiteral && arg.literal->kind == Expr::Kind::kAbsent) {
+    return !v.valid() ? next()
+                      : Fail(arg.expr->place, n,
+                             fmt::format("{} has an input that the pattern says is absent",
+                                         NodeText(graph_, n)));
+  }
   if (v.valid()) return Value(pattern, arg, v, frame, next);
   if (arg.optional || (arg.kind == PatArg::Kind::kAny && arg.repeated)) {
     return BindAbsent(pattern, arg.inner, 0, frame, call.expr->place, next);

@@ -52,6 +52,13 @@ std::vector<Val> Emitter::Operator(const Expr& expr, Frame& frame,
   if (!Attrs(expr, frame, head, attributes) || !Operands(head, args, inputs)) {
     return Fail(reason_, present.size());
   }
+  if (head.signature != nullptr) {
+    for (const FormalAttribute& formal : head.signature->attributes) {
+      if (!formal.required || attributes.Find(formal.name) != nullptr) continue;
+      return Fail(fmt::format("{} needs the attribute `{}`", op->text(), formal.name),
+                  present.size());
+    }
+  }
   return Add(head, inputs, std::move(attributes), present);
 }
 

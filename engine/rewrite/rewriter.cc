@@ -255,6 +255,7 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
       return Reject("it would leave the Identity that is there");
     }
   }
+  if (!CheckReaders(redefinitions, retypes)) return false;
   // Only a rule that walked down, or that redefines several nodes, can make a cycle; or one that
   // uses a node again which reads what is redefined.
   const bool risky =
@@ -264,6 +265,16 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
                      (emitter_.reused() && MakesCycle(redefinitions, /*kept=*/true));
   shared_cycle_ = cycle && emitter_.reused();
   return !cycle || Reject("it would make a cycle");
+}
+
+std::string Rewriter::ShapeText(const TypeInfo& type) const {
+  std::vector<std::string> dims;
+  for (const Dim dim : type.dims) {
+    dims.push_back(dim.known()      ? std::to_string(dim.size())
+                   : dim.symbolic() ? graph_.symbol_name(dim)
+                                    : "?");
+  }
+  return fmt::format("[{}]", fmt::join(dims, ", "));
 }
 
 bool Rewriter::CheckType(const Redefinition& r, bool retyped) {
@@ -279,7 +290,32 @@ bool Rewriter::CheckType(const Redefinition& r, bool retyped) {
   for (size_t i = 0; same && i < before.dims.size(); ++i) {
     same = !before.dims[i].known() || !after.dims[i].known() || before.dims[i] == after.dims[i];
   }
-  return same || Reject(fmt::format("the shape of `{}` would change", graph_.name(r.value)));
+  return same || Reject(fmt::format("the shape of `{}` would change from {} to {}",
+                                    graph_.name(r.value), ShapeText(before), ShapeText(after)));
+}
+
+// Who reads a value of a new type must be able to.
+bool Rewriter::CheckReaders(const std::vector<Redefinition>& redefinitions,
+                            const std::vector<std::pair<ValueId, DType>>& retypes) {
+  if (!in_.rules().check_types) return true;
+  for (const Redefinition& r : redefinitions) {
+    const auto retype = std::find_if(retypes.begin(), retypes.end(), [&](const auto& t) {
+      return t.first == r.value || t.first == r.by;
+    });
+    if (retype == retypes.end()) continue;
+    for (const UseId u : graph_.uses(r.value)) {
+      const User user = graph_.user(u);
+      if (user.is_output() || user.node.index >= mark_.nodes) continue;
+      const Signature* s = SignatureOf(graph_, in_.rules().signatures, user.node);
+      if (s == nullptr || s->inputs.empty()) continue;
+      const int var = s->inputs[std::min<size_t>(user.index, s->inputs.size() - 1)].type_var;
+      if (var < 0 || s->types[var].Allows(retype->second)) continue;
+      return Reject(fmt::format("{} cannot read `{}` as {}",
+                                graph_.op_name(graph_.op(user.node)).text(), graph_.name(r.value),
+                                Info(retype->second).name));
+    }
+  }
+  return true;
 }
 
 // What new nodes and aliases read must not depend on what is redefined.

@@ -80,6 +80,9 @@ class Rewriter {
   void Count(const CompiledRule& rule, Frame& frame, Firing& firing);
   bool Check(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
              const std::vector<std::pair<ValueId, DType>>& retypes);
+  std::string ShapeText(const TypeInfo& type) const;  // "[2, N]"
+  bool CheckReaders(const std::vector<Redefinition>& redefinitions,
+                    const std::vector<std::pair<ValueId, DType>>& retypes);
   bool CheckType(const Redefinition& r, bool retyped);
   // `kept`: new nodes may read a redefined value, they get it as it was (KeepForNewNodes).
   bool MakesCycle(const std::vector<Redefinition>& redefinitions, bool kept);
