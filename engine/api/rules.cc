@@ -125,7 +125,7 @@ std::vector<RuleInfo> Rules::rules() const {
   return infos;
 }
 
-std::vector<Diagnostic> Rules::Lint() const { return qrewrite::Lint(*impl_->set); }
+std::vector<Diagnostic> Rules::Lint() const { return qrewrite::Lint(*impl_->set, impl_->kernels); }
 
 TestReport Rules::RunTests() const {
   const std::unique_ptr<ShapeInference> inference = MakeOnnxInference();

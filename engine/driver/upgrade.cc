@@ -26,16 +26,6 @@ std::string NodeText(const Graph& graph, NodeId n) {
                                : fmt::format("{} `{}`", op, Printable(graph.name(n)));
 }
 
-// The newest ai.onnx opset that changed an operator, as far as the tables know.
-int64_t NewestOpset(const Signatures& signatures) {
-  int64_t newest = 0;
-  for (const OpName& op : signatures.Names()) {
-    if (op.domain.empty())
-      newest = std::max<int64_t>(newest, signatures.Newest("", op.name)->since);
-  }
-  return newest;
-}
-
 std::string InputFault(const Graph& graph, NodeId n, const Signature& s) {
   const size_t count = graph.num_inputs(n);
   if (count > static_cast<size_t>(s.max_inputs) || count < static_cast<size_t>(s.min_inputs)) {
@@ -85,11 +75,10 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
     if (now > 0 && now < opset) lower.push_back(BodyId(b));
   }
   if (lower.empty()) return {};
-  static const int64_t newest = NewestOpset(Signatures::Builtin());
-  if (opset > newest) {
+  if (opset > NewestOpset()) {
     return {StatusCode::kUnsupported,
-            fmt::format("phase `{}`: the newest ai.onnx opset is {}, not {}", phase.name, newest,
-                        opset)};
+            fmt::format("phase `{}`: the newest ai.onnx opset is {}, not {}", phase.name,
+                        NewestOpset(), opset)};
   }
   QR_ASSIGN_OR_RETURN(std::vector<NodeId> order, Order());
   std::erase_if(order, [&](NodeId n) {

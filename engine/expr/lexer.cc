@@ -27,12 +27,13 @@ struct Slip {
   std::string_view text, hint;
 };
 // What people type from other languages.
-constexpr std::array<Slip, 20> kSlips = {{
+constexpr std::array<Slip, 21> kSlips = {{
     {"&&", "write `and`"},
     {"||", "write `or`"},
     {"&", "write `and`"},
     {"^", "the power is `**`"},
     {"`", "strings are written '...'"},
+    {"\\", "`\\n` is a new line only between double quotes of YAML"},
     // What word processors and web pages make of ASCII.
     {"\u2018", "strings are written '...', with plain quotes"},
     {"\u2019", "strings are written '...', with plain quotes"},
@@ -133,7 +134,16 @@ class Lexer {
 
   void ScanNumber(Token& token) {
     token.kind = TokenKind::kInt;
+    const size_t begin = pos_;
     while (IsDigit(At(pos_))) ++pos_;
+    const bool based = text_[begin] == '0' && pos_ == begin + 1 && IsNameChar(At(pos_ + 1)) &&
+                       (At(pos_) == 'x' || At(pos_) == 'b' || At(pos_) == 'o');
+    if (based || (At(pos_) == '_' && IsDigit(At(pos_ + 1)))) {
+      size_t length = 0;
+      while (IsNameChar(At(begin + length))) ++length;
+      pos_ = begin;
+      return Bad(token, length, "QR0201", "unexpected", "numbers are decimal, without `_`");
+    }
     if (At(pos_) == '.' && IsDigit(At(pos_ + 1))) {
       token.kind = TokenKind::kFloat;
       ++pos_;

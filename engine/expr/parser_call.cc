@@ -89,6 +89,7 @@ bool Parser::ParseRef(Ref& ref) {
       ref.name += '.';
       ref.name += Take().text;
     }
+    if (At(".") && (At("*", 1) || At("**", 1))) return FailWildcard();
   }
   ref.place = PlaceFrom(first);
   return true;

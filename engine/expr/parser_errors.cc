@@ -27,8 +27,7 @@ constexpr std::array<Slip, 12> kSlips = {{
     {"is", "equality is written `==`; `present(x)` asks whether x is there"},
     {"...", "`_...` stands for any inputs, `xs...` for a list of them"},
 }};
-constexpr std::string_view kAttributesHint =
-    "attributes stand in <>, before the inputs: `Op<axis=1>(x)`";
+constexpr std::string_view kCutByComma = "in {} and [] of YAML a comma ends a text: quote the text";
 
 bool IsBracket(const Token& token, std::string_view set) {
   return token.kind == TokenKind::kPunct && token.text.size() == 1 &&
@@ -75,9 +74,23 @@ std::string Parser::CutHint() const {
   const size_t end = text_.PlaceOf(text_.text.size() - 1, text_.text.size()).end;
   const size_t next = std::min(file.find_first_not_of(' ', end), file.size());
   if (next == file.size()) return "";
-  if (file[next] == ',') return "in {} and [] of YAML a comma ends a text: quote the text";
+  if (file[next] == ',') return std::string(kCutByComma);
   if (file[next] == '#' && next > end) return "` #` begins a comment of YAML: quote the text";
   return "";
+}
+
+// A list of YAML, cut at a comma that was meant to be one of the language.
+bool Parser::CommaBefore(const Token& token) const {
+  if (text_.source == nullptr || !token.newline_before) return false;
+  const std::string_view file = text_.source->text();
+  const size_t at = PlaceOf(token).begin;
+  const size_t before = at == 0 ? file.npos : file.find_last_not_of(' ', at - 1);
+  return before != file.npos && file[before] == ',';
+}
+
+bool Parser::FailWildcard() {
+  return Fail(Here(), "QR0204", "`*` is no operator",
+              "a wildcard stands under `sets:` (`all: [\"acme.*\"]`), here `@all`");
 }
 
 bool Parser::FailExpected(std::string_view what) {
@@ -89,8 +102,12 @@ bool Parser::FailExpected(std::string_view what) {
                 cut.empty() ? std::string(found.hint) : cut);
   }
   if (found.kind == TokenKind::kEnd && !brackets_.empty()) return FailInList("");
+  std::string hint = HintFor(found);
+  if (found.text == "." && Peek(1).kind == TokenKind::kInt) {
+    hint = fmt::format("write 0.{}", Peek(1).text);
+  }
   return Fail(Here(), "QR0204", fmt::format("expected {}, found {}", what, Found(found)),
-              HintFor(found));
+              std::move(hint));
 }
 
 bool Parser::FailInList(std::string_view closer) {
@@ -119,7 +136,8 @@ bool Parser::FailInList(std::string_view closer) {
                               Found(before)),
                   "a plain literal matches every type; `cast(0, UINT8)` makes one");
     }
-    return Fail(PlaceOf(found), "QR0207", fmt::format("missing comma before {}", Found(found)));
+    return Fail(PlaceOf(found), "QR0207", fmt::format("missing comma before {}", Found(found)),
+                CommaBefore(found) ? std::string(kCutByComma) : "");
   }
   return Fail(PlaceOf(found), "QR0204",
               fmt::format("expected `,` or `{}`, found {}", closer, Found(found)),
@@ -150,6 +168,9 @@ bool Parser::FailTrailing() {
   std::string hint = HintFor(found);
   if (At("{") && mode_ == Mode::kRules && !found.space_before) hint = kAttributesHint;
   if (At(",")) hint = "a list is written [a, b]";
+  if (hint.empty() && lines_ && (At("=", 1) || At(",", 1)) && found.kind == TokenKind::kName) {
+    hint = "a statement ends with its line or with `;` (behind `>` YAML joins lines: use `|`)";
+  }
   if (hint.empty() && found.kind == TokenKind::kName && found.text.size() > 2) {
     hint = DidYouMean(found.text,
                       std::array<std::string_view, 6>{"if", "else", "and", "or", "when", "where"});

@@ -127,7 +127,11 @@ ExprPtr Parser::ParseComparison() {
   Take();
   ExprPtr expr = Binary(*op, std::move(left), ParseCoalesce());
   if (expr && next_op()) {
-    Fail(Here(), "QR0212", "comparisons do not chain", "write `a < b and b < c`");
+    // `Op(x)<axis>` reads as two comparisons.
+    const bool attribute = expr->items[0]->kind == Expr::Kind::kCall && tokens_[pos_].text == ">" &&
+                           op == BinaryOp::kLt && Glued();
+    Fail(Here(), "QR0212", "comparisons do not chain",
+         attribute ? std::string(kAttributesHint) : "write `a < b and b < c`");
     return nullptr;
   }
   return expr;
@@ -199,7 +203,14 @@ ExprPtr Parser::ParsePost() {
     post->items.push_back(std::move(expr));
     if (TakeIf(".")) {
       if (Peek().kind != TokenKind::kName) {
-        FailExpected("a name behind `.`");
+        if (post->items[0]->kind == Expr::Kind::kInt) {
+          Fail(Here(), "QR0204", "a number ends with `.`",
+               fmt::format("write {}.0", post->items[0]->int_value));
+        } else if (At("*") || At("**")) {
+          FailWildcard();
+        } else {
+          FailExpected("a name behind `.`");
+        }
         return nullptr;
       }
       post->text = Take().text;

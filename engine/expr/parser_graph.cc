@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -10,6 +11,25 @@ namespace qrewrite {
 namespace {
 
 std::string NearestType(std::string_view name) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kShort = {{
+      {"f16", "float16"},
+      {"f32", "float"},
+      {"f64", "double"},
+      {"bf16", "bfloat16"},
+      {"i4", "int4"},
+      {"i8", "int8"},
+      {"i16", "int16"},
+      {"i32", "int32"},
+      {"i64", "int64"},
+      {"u4", "uint4"},
+      {"u8", "uint8"},
+      {"half", "float16"},
+      {"int", "int64"},
+      {"boolean", "bool"},
+  }};
+  for (const auto& [theirs, ours] : kShort) {
+    if (theirs == name) return fmt::format("did you mean `{}`?", ours);
+  }
   std::vector<std::string> names;
   for (int i = 1; i < kNumDTypes; ++i) {
     names.emplace_back(Info(static_cast<DType>(i)).text_name);

@@ -47,6 +47,9 @@
 
 namespace qrewrite {
 
+inline constexpr std::string_view kAttributesHint =
+    "attributes stand in <>, before the inputs: `Op<axis=1>(x)`";
+
 class Parser {
  public:
   enum class Mode { kRules, kGraph };
@@ -89,9 +92,11 @@ class Parser {
   bool FailWithoutOutputs(uint32_t first);   // `Relu(x)` where `y = Relu(x)` belongs
   bool FailCaseWord();                       // `if`, `else` where a case begins
   bool FailTrailing();                       // a complete thing, and more text behind it
+  bool FailWildcard();                       // `acme.*(x)`
   bool FailWord(const Token& token);         // a word or type where a name belongs
   std::string HintFor(const Token& found) const;
   std::string CutHint() const;
+  bool CommaBefore(const Token& token) const;  // of YAML, between it and the text in front of it
   std::string Found(const Token& token) const;
   bool CanBeginExpr(const Token& token) const;
   size_t Column(const Token& token) const;

@@ -75,6 +75,10 @@ bool Parser::ParseStmt(Stmt& stmt) {
   if (At(":")) {
     return Fail(Here(), "QR0204", "expected `=`, found `:`", "declarations belong to graph texts");
   }
+  if (!At("=") && mode_ == Mode::kRules && tokens_[first].text == "return") {
+    return Fail(PlaceOf(tokens_[first]), "QR0204", "`return` belongs to graph texts",
+                "a rule says what its outputs are: `y = ...`");
+  }
   if (!TakeIf("=")) return FailExpected("`=`");
   if (!ParseArg(stmt.value, /*labels=*/false)) return false;
   stmt.place = PlaceFrom(first);

@@ -56,6 +56,19 @@ const Signature* Signatures::Find(std::string_view domain, std::string_view name
   return versions->front().from_rule_file ? &versions->front() : nullptr;
 }
 
+int64_t NewestOpset() {
+  static const int64_t newest = [] {
+    int64_t version = 0;
+    const Signatures& all = Signatures::Builtin();
+    for (const OpName& op : all.Names()) {
+      if (!op.domain.empty()) continue;
+      version = std::max<int64_t>(version, all.Newest("", op.name)->since);
+    }
+    return version;
+  }();
+  return newest;
+}
+
 const Signature* Signatures::Newest(std::string_view domain, std::string_view name) const {
   const std::vector<Signature>* versions = AllVersions(domain, name);
   return versions ? &versions->back() : nullptr;

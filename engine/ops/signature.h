@@ -105,6 +105,9 @@ class Signatures {
   std::map<OpName, std::vector<Signature>> own_;  // versions, oldest first
 };
 
+// The newest ai.onnx opset that changed an operator, as far as the tables know.
+int64_t NewestOpset();
+
 // Parses one line of the table format (documented in signature_text.cc); the printer is its
 // inverse. Errors point to a column of the line.
 Result<Signature> ParseSignature(std::string_view line);

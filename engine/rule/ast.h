@@ -30,6 +30,7 @@ struct Param {
   std::string name;
   ParamType type = ParamType::kAny;
   Literal default_value;  // monostate: absent
+  Place default_place;
   std::vector<Literal> one_of;
   std::string doc;
   Place place;
@@ -98,6 +99,9 @@ struct RuleTest {
   std::map<std::string, int64_t> opset;  // default {"": 21}
   std::vector<std::string> rules;        // empty: the rule the test stands in, alone
   bool whole_set = false;                // test of the file: all phases run
+  std::map<std::string, Place> set_places;
+  Place opset_place;
+  std::vector<Place> rule_places;
   Place place;
 };
 
@@ -163,6 +167,8 @@ struct WriteSpec {
   ExprPtr from;                   // a parameter: an .npz file
   std::string table;
   ExprPtr npz;  // over `array` and the columns of the row
+  Place file_place, table_place;
+  std::vector<Place> json_places;
   Place place;
 };
 

@@ -34,7 +34,8 @@ const OpPattern kKept[] = {
 // "A-Za-z0-9_": single characters and ranges, of printable ASCII.
 bool IsCharacterClass(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] <= ' ' || text[i] > '~') return false;
+    // Brackets would be characters, too, but who writes them means a regular expression.
+    if (text[i] <= ' ' || text[i] > '~' || text[i] == '[' || text[i] == ']') return false;
     if (i + 2 < text.size() && text[i + 1] == '-') {
       if (text[i] > text[i + 2]) return false;
       i += 2;

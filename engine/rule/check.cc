@@ -25,6 +25,28 @@ bool FitsParam(const Param& param, const Literal& value) {
   }
 }
 
+std::string ValueText(const Literal& value) {
+  if (const auto* s = std::get_if<std::string>(&value)) return *s;
+  if (const auto* i = std::get_if<int64_t>(&value)) return std::to_string(*i);
+  if (const auto* d = std::get_if<double>(&value)) return fmt::format("{}", *d);
+  if (const auto* b = std::get_if<bool>(&value)) return *b ? "true" : "false";
+  return "a list";
+}
+
+std::string_view ParamTypeText(ParamType type) {
+  switch (type) {
+    case ParamType::kBool: return "bool";
+    case ParamType::kInt: return "int";
+    case ParamType::kFloat: return "float";
+    case ParamType::kString: return "string";
+    case ParamType::kPath: return "path";
+    case ParamType::kRegex: return "regex";
+    case ParamType::kBytes: return "bytes";
+    case ParamType::kAny: break;
+  }
+  return "any";
+}
+
 }  // namespace
 
 bool IsPrivateDomain(std::string_view domain) {
@@ -62,7 +84,7 @@ void RuleChecker::CheckParams() {
   for (const Param& param : set_.params) {
     const auto* text = std::get_if<std::string>(&param.default_value);
     if (param.type != ParamType::kRegex || text == nullptr) continue;
-    CheckPattern(*text, param.place, fmt::format("parameter `{}`", param.name));
+    CheckPattern(*text, param.default_place, fmt::format("parameter `{}`", param.name));
   }
 }
 
@@ -94,8 +116,37 @@ void RuleChecker::CheckSignatures() {
     for (const FormalAttribute& attribute : raw.signature.attributes) {
       add(attribute.name, NameInfo::Kind::kAttribute, false);
     }
-    for (const ExprPtr& fact : raw.facts) CheckExpr(*fact, scope, owner);
+    for (const RawFact& fact : raw.facts) CheckFact(fact, scope, owner);
+    CheckOwnDomain(raw);
   }
+}
+
+void RuleChecker::CheckFact(const RawFact& fact, Scope& scope, Owner& owner) {
+  const ExprType type = CheckExpr(*fact.tree, scope, owner);
+  if (fact.of == RawFact::Of::kDefault || type == ExprType::kAny || type == ExprType::kValue)
+    return;
+  const bool shape = fact.of == RawFact::Of::kShape;
+  if (type == (shape ? ExprType::kList : ExprType::kDType)) return;
+  sink_
+      .Error(fact.tree->place, code::kType,
+             fmt::format("`{}` of an output is {}, this is {} ({})", shape ? "shape" : "dtype",
+                         shape ? "a list of sizes" : "an element type", TypeText(type), owner.text))
+      .hint = shape ? "shape(x), or \"[shape(x)[0], 2]\"" : "dtype(x), or FLOAT";
+}
+
+// Nobody can add operators to onnx: the domain was forgotten, or the name is misspelled.
+void RuleChecker::CheckOwnDomain(const RawSignature& raw) {
+  const OpName& op = raw.signature.op;
+  if (!op.domain.empty() || op.name.empty()) return;
+  if (Signatures::Builtin().Newest("", op.name) != nullptr) return;
+  std::vector<std::string> names;
+  for (const OpName& name : Signatures::Builtin().Names()) {
+    if (name.domain.empty()) names.push_back(name.name);
+  }
+  Diagnostic& d =
+      sink_.Error(raw.place, code::kUnknownOp, fmt::format("onnx has no operator `{}`", op.name));
+  d.hint = DidYouMean(op.name, names);
+  if (d.hint.empty()) d.hint = fmt::format("one of your own has a domain: `acme.{}`", op.name);
 }
 
 void RuleChecker::CheckPlainExpr(const Expr* expr, std::string text,
@@ -114,6 +165,9 @@ void RuleChecker::CheckPhases() {
     const std::string text = fmt::format("phase `{}`", phase.name);
     CheckPlainExpr(phase.when.get(), text, {"changed"});
     CheckPlainExpr(phase.to_opset.get(), text, {});
+    if (phase.to_opset && phase.to_opset->kind == Expr::Kind::kInt) {
+      CheckOpset(phase.to_opset->int_value, phase.to_opset->place);
+    }
     for (const std::string& rule : phase.rules) NeedUnambiguous(':', rule, phase.place);
   }
   for (const WrittenOp& written : input_.written_ops) ops_.CheckName(written.op, written.place);
@@ -136,18 +190,16 @@ void RuleChecker::CheckWrites() {
   std::vector<std::string> names;
   for (const auto& [table, columns] : tables) names.push_back(table);
   for (const WriteSpec& write : set_.writes) {
-    const auto need_table = [&](const std::string& table) {
+    const auto need_table = [&](const std::string& table, const Place& place) {
       if (tables.contains(table)) return;
-      sink_
-          .Error(write.place, code::kUnknownTable,
-                 fmt::format("no rule records rows of `{}`", table))
+      sink_.Error(place, code::kUnknownTable, fmt::format("no rule records rows of `{}`", table))
           .hint = DidYouMean(table, names);
     };
-    for (const std::string& table : write.json) need_table(table);
-    if (!write.table.empty()) need_table(write.table);
+    for (size_t i = 0; i < write.json.size(); ++i) need_table(write.json[i], write.json_places[i]);
+    if (!write.table.empty()) need_table(write.table, write.table_place);
     for (size_t at = 0; (at = write.file.find('{', at)) != std::string::npos; ++at) {
       const size_t end = std::min(write.file.find('}', at), write.file.size());
-      CheckParam(write.file.substr(at + 1, end - at - 1), write.place);
+      CheckParam(write.file.substr(at + 1, end - at - 1), write.file_place);
     }
     CheckPlainExpr(write.when.get(), "`write`", {"changed"});
     CheckPlainExpr(write.from.get(), "`write`", {});
@@ -161,16 +213,27 @@ void RuleChecker::CheckWrites() {
 
 void RuleChecker::CheckSettings(const RuleTest& test) {
   for (const auto& [name, value] : test.set) {
-    const Param* param = CheckParam(name, test.place);
+    const Place& place = test.set_places.at(name);
+    const Param* param = CheckParam(name, place);
     if (param == nullptr) continue;
     const auto& allowed = param->one_of;
     const bool listed =
         allowed.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end();
     if (FitsParam(*param, value) && listed) continue;
-    sink_.Error(
-        test.place, code::kBadValue,
-        fmt::format("test `{}` sets parameter `{}` to a value it cannot have", test.name, name));
+    std::vector<std::string> choices;
+    for (const Literal& choice : allowed) choices.push_back(ValueText(choice));
+    sink_
+        .Error(place, code::kBadValue,
+               fmt::format("parameter `{}` cannot be `{}`", name, Printable(ValueText(value), 60)))
+        .hint = choices.empty() ? fmt::format("its type is {}", ParamTypeText(param->type))
+                                : fmt::format("one of {}", fmt::join(choices, ", "));
   }
+}
+
+void RuleChecker::CheckOpset(int64_t version, const Place& place) {
+  if (version <= NewestOpset()) return;
+  sink_.Error(place, code::kBadValue,
+              fmt::format("the newest ai.onnx opset is {}, not {}", NewestOpset(), version));
 }
 
 void RuleChecker::CheckTests(const std::vector<RuleTest>& tests) {
@@ -178,10 +241,15 @@ void RuleChecker::CheckTests(const std::vector<RuleTest>& tests) {
   for (const Rule& rule : set_.rules) names.push_back(rule.name);
   for (const RuleTest& test : tests) {
     CheckSettings(test);
-    for (const std::string& rule : test.rules) {
-      if (set_.FindRule(rule) != nullptr) continue;
-      sink_.Error(test.place, code::kUnknownRule, fmt::format("there is no rule `{}`", rule)).hint =
-          DidYouMean(rule, names);
+    for (size_t i = 0; i < test.rules.size(); ++i) {
+      if (set_.FindRule(test.rules[i]) != nullptr) continue;
+      sink_
+          .Error(test.rule_places[i], code::kUnknownRule,
+                 fmt::format("there is no rule `{}`", Printable(test.rules[i], 60)))
+          .hint = DidYouMean(test.rules[i], names);
+    }
+    if (const auto onnx = test.opset.find(""); onnx != test.opset.end()) {
+      CheckOpset(onnx->second, test.opset_place);
     }
   }
 }

@@ -238,6 +238,7 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
                                 ? Plural(info.min_args, "argument")
                                 : fmt::format("{} to {} arguments", info.min_args, info.max_args),
                             count, owner.text));
+    return info.result;  // what its arguments are cannot be told
   }
   if (!call.attrs.empty()) {
     sink_.Error(call.place, code::kForm,

@@ -1,4 +1,6 @@
 // Expressions: names and calls.
+#include <functional>
+
 #include <fmt/format.h>
 
 #include "engine/rule/check_impl.h"
@@ -73,8 +75,11 @@ ExprType RuleChecker::CheckExpr(const Expr& expr, Scope& scope, Owner& owner, Ca
     case Expr::Kind::kIndex: {
       const ExprType base = CheckExpr(*expr.items[0], scope, owner);
       for (const Subscript& subscript : expr.subscripts) {
-        if (subscript.start) CheckExpr(*subscript.start, scope, owner);
-        if (subscript.stop) CheckExpr(*subscript.stop, scope, owner);
+        for (const ExprPtr& index : {std::cref(subscript.start), std::cref(subscript.stop)}) {
+          if (!index || CheckExpr(*index, scope, owner) != ExprType::kString) continue;
+          sink_.Error(index->place, code::kType,
+                      fmt::format("an index is a number, this is a text ({})", owner.text));
+        }
       }
       if (base == ExprType::kString || base == ExprType::kDType || base == ExprType::kBool) {
         sink_.Error(expr.place, code::kType, fmt::format("this has no elements ({})", owner.text));
@@ -91,7 +96,15 @@ void RuleChecker::Unbound(const std::string& name, const Place& place, Scope& sc
   Diagnostic& d =
       sink_.Error(place, code::kUnbound, fmt::format("`{}` is not bound in {}", name, owner.text));
   d.hint = DidYouMean(name, scope.Names());
-  if (const FunctionInfo* function = FindFunction(name)) {
+  bool attribute = false;
+  if (owner.match != nullptr) {
+    WalkBody(*owner.match, [&](const Expr& e) {
+      attribute |= e.kind == Expr::Kind::kCall && ops_.HaveAttribute(e.refs, name);
+    });
+  }
+  if (attribute) {
+    d.hint = fmt::format("an attribute is bound in the match: `<{}>`", name);
+  } else if (const FunctionInfo* function = FindFunction(name)) {
     d.hint = fmt::format("it is a function: {}({})", name, function->params);
   } else if (set_.FindParam(name)) {
     d.hint = fmt::format("the parameter is `params.{}`", name);

@@ -31,6 +31,7 @@ class RuleChecker {
     bool rule = false;                             // has labels
     bool fact = false;                             // looks upwards only
     bool names_lost = false;                       // a faulty match would have bound some
+    const BodyText* match = nullptr;               // of a rule
     const std::vector<OutArg>* results = nullptr;  // of a template: what its statements define
     std::set<std::string> reported;                // unbound names, told once
   };
@@ -40,10 +41,13 @@ class RuleChecker {
   void CheckParams();
   void CheckSets();
   void CheckSignatures();
+  void CheckFact(const RawFact& fact, Scope& scope, Owner& owner);
+  void CheckOwnDomain(const RawSignature& raw);
   void CheckPhases();
   void CheckWrites();
   void CheckTests(const std::vector<RuleTest>& tests);
   void CheckSettings(const RuleTest& test);
+  void CheckOpset(int64_t version, const Place& place);
   void CheckPlainExpr(const Expr* expr, std::string owner, const std::vector<std::string>& names);
   void NeedUnambiguous(char sigil, std::string_view name, const Place& place);
 
@@ -125,7 +129,7 @@ class RuleChecker {
   // Of an expression that is plainly of one kind, without looking at names; else kAny.
   static ExprType LiteralType(const Expr& expr);
   void CheckCompared(const Expr& expr, ExprType left, ExprType right, Scope& scope, Owner& owner);
-  void CheckRegex(const Expr& expr, ExprType left, Owner& owner);
+  void CheckRegex(const Expr& expr, ExprType left, ExprType right, Owner& owner);
   void CheckPattern(const std::string& regex, const Place& place, const std::string& owner);
   void CheckOpChoice(const Expr& left, const Expr& right, Scope& scope, Owner& owner);
   void CheckParamChoice(const Expr& left, const Expr& right, Owner& owner);

@@ -5,6 +5,7 @@
 
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/hints.h"
 
 namespace qrewrite {
 namespace {
@@ -32,6 +33,11 @@ bool MayRepeat(Kind kind) { return kind == Kind::kValue || kind == Kind::kAttrib
 bool RuleChecker::CheckFreeName(const std::string& name, const Place& place, Owner& owner) {
   const bool host = std::find(input_.host_functions.begin(), input_.host_functions.end(), name) !=
                     input_.host_functions.end();
+  if (const std::string_view ours = ForeignLiteral(name); !ours.empty()) {
+    sink_.Error(place, code::kShadows, fmt::format("`{}` would be a name in {}", name, owner.text))
+        .hint = fmt::format("write `{}`", ours);
+    return false;
+  }
   const bool builtin = name == "params" || name == "opset";
   if (FindFunction(name) == nullptr && !host && !builtin) return true;
   sink_
@@ -103,9 +109,12 @@ void RuleChecker::CheckMatch(const BodyText& body, Scope& scope, Owner& owner) {
     if (!value.value) continue;
     if (value.value->kind != Expr::Kind::kCall) {
       owner.names_lost = true;
-      sink_.Error(
-          value.place, code::kForm,
-          fmt::format("a statement of a match is the call of an operator ({})", owner.text));
+      const bool slash =
+          value.value->kind == Expr::Kind::kBinary && value.value->binary == BinaryOp::kDiv;
+      sink_
+          .Error(value.place, code::kForm,
+                 fmt::format("a statement of a match is the call of an operator ({})", owner.text))
+          .hint = slash ? "a domain ends with a dot: `acme.Op`" : "";
       continue;
     }
     if (value.optional || value.repeated) {
@@ -165,9 +174,12 @@ void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, b
   }
   std::set<std::string> attrs;
   for (const AttrArg& attr : call.attrs) {
-    if (!attr.rest && !attrs.insert(attr.name).second) {
-      sink_.Error(attr.place, code::kBoundTwice,
-                  fmt::format("attribute `{}` stands here twice ({})", attr.name, owner.text));
+    // One rest takes all that is left: a second one would be empty.
+    if (!attrs.insert(attr.rest ? "**" : attr.name).second) {
+      sink_.Error(
+          attr.place, code::kBoundTwice,
+          attr.rest ? fmt::format("`**` stands here twice ({})", owner.text)
+                    : fmt::format("attribute `{}` stands here twice ({})", attr.name, owner.text));
     }
     MatchAttr(attr, scope, owner);
   }

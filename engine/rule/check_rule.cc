@@ -79,7 +79,7 @@ void RuleChecker::CheckRule(const Rule& rule) {
   CheckTests(rule.tests);
   // Without a match, or with one that could not be read, everything else would seem unbound.
   if (rule.match.stmts.empty()) return;
-  Owner owner{.text = fmt::format("rule `{}`", rule.name), .rule = true};
+  Owner owner{.text = fmt::format("rule `{}`", rule.name), .rule = true, .match = &rule.match};
   Scope scope;
   CheckMatch(rule.match, scope, owner);
   DeclareLets(rule.let, scope, owner);

@@ -97,11 +97,17 @@ void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo
   if (info.name == "name") fits = !IsOneOf(got, {kString, kNumber, kDType, kBool, kSet, kList});
   if (wanted == kSet && arg.kind != Expr::Kind::kSet && got != kAny) fits = false;
   if (fits) return;
+  std::string hint;
+  if (wanted == kDType && got == kString) hint = "element types are written without quotes";
+  if (wanted == kSet) hint = "a set of operators is named under `sets:` and written `@name`";
+  if (wanted == kLabel && got == kValue) {
+    hint = "it asks for the label of a node: `y = n:Op(...)`";
+  }
   sink_
       .Error(arg.place, code::kType,
              fmt::format("argument {} of `{}({})` cannot be {} ({})", index + 1, info.name,
                          info.params, TypeText(got), owner.text))
-      .hint = wanted == kDType && got == kString ? "element types are written without quotes" : "";
+      .hint = std::move(hint);
 }
 
 void RuleChecker::NeedCondition(const Expr& expr, ExprType type, Owner& owner) {
@@ -180,7 +186,7 @@ ExprType RuleChecker::CheckBinary(const Expr& expr, Scope& scope, Owner& owner) 
     return l == kNumber && r == kNumber ? kNumber : kAny;
   }
   if (op == BinaryOp::kMatches) {
-    CheckRegex(expr, l, owner);
+    CheckRegex(expr, l, r, owner);
   } else {
     CheckCompared(expr, l, r, scope, owner);
   }
@@ -200,6 +206,11 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, Scope&
     for (const ExprPtr& item : expr.items[1]->items) {
       CheckOpChoice(*expr.items[0], *item, scope, owner);
       CheckParamChoice(*expr.items[0], *item, owner);
+      if (l != kDType || item->kind != Expr::Kind::kString) continue;
+      sink_
+          .Error(item->place, code::kType,
+                 fmt::format("an element type is never a text ({})", owner.text))
+          .hint = "element types are written without quotes";
     }
     if (IsOneOf(r, {kNumber, kString, kBool, kDType, kLabel})) {
       sink_
@@ -270,8 +281,15 @@ void RuleChecker::CheckParamChoice(const Expr& left, const Expr& right, Owner& o
   if (d.hint.empty()) d.hint = fmt::format("one of {}", fmt::join(allowed, ", "));
 }
 
-void RuleChecker::CheckRegex(const Expr& expr, ExprType left, Owner& owner) {
+void RuleChecker::CheckRegex(const Expr& expr, ExprType left, ExprType type, Owner& owner) {
   const Expr& right = *expr.items[1];
+  if (!IsOneOf(type, {kAny, kString})) {
+    sink_
+        .Error(right.place, code::kType,
+               fmt::format("a regular expression is a text, this is {} ({})", TypeText(type),
+                           owner.text))
+        .hint = "as 'conv.*'";
+  }
   if (!IsOneOf(left, {kAny, kString})) {
     sink_
         .Error(expr.items[0]->place, code::kType,

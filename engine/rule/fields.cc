@@ -55,6 +55,10 @@ std::string FormHint(const Field& field, const ShapeInfo& shape, const DocNode& 
   if (shape.form == kList && value.is_scalar() && HoldsScalarsOnly(field.shape)) {
     return fmt::format("a list of one: [{}]", text);
   }
+  if (value.is_list() && (field.shape == Shape::kExpr || field.shape == Shape::kCaseResult)) {
+    return "a list of the language is quoted: \"[a, b]\"";
+  }
+  if (value.is_map() && field.shape == Shape::kConditions) return "quote a text with `: ` in it";
   if (shape.form == kList && value.is_map()) return "each item of a list begins with `- `";
   if (field.shape == Shape::kAttributes && value.is_list()) return "as {axis: int, mode: string}";
   if (field.shape == Shape::kLets) return "as {f: a * b}: a colon, no `=`";

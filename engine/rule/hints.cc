@@ -115,9 +115,16 @@ std::string KeyHint(std::string_view key, const std::vector<std::string_view>& k
   return similar.empty() ? fmt::format("keys here: {}", fmt::join(known, ", ")) : similar;
 }
 
-std::string ForeignNameHint(std::string_view name) {
+std::string_view ForeignLiteral(std::string_view name) {
   for (const Foreign& row : kNames) {
-    if (row.theirs == name) return fmt::format("write `{}`", row.ours);
+    if (row.theirs == name) return row.ours;
+  }
+  return "";
+}
+
+std::string ForeignNameHint(std::string_view name) {
+  if (const std::string_view ours = ForeignLiteral(name); !ours.empty()) {
+    return fmt::format("write `{}`", ours);
   }
   if (const auto dtype = DTypeFromTextName(Lower(name))) {
     return fmt::format("the element type is written {}", Info(*dtype).name);
@@ -137,6 +144,8 @@ std::string ForeignFunctionHint(std::string_view name, const std::vector<OpName>
   for (const Foreign& row : kFunctions) {
     if (row.theirs == name) return fmt::format("it is called `{}` here", row.ours);
   }
+  if (name == "all") return "a comparison holds if it holds for all elements";
+  if (name == "any") return "\"not all\" is `not x == 0`";
   // `sum` may stand for the elementwise operator or for the reduction.
   std::string found;
   for (const OpName& op : operators) {

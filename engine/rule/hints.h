@@ -13,6 +13,9 @@ namespace qrewrite {
 // A key that is not among `known`: its name here, else a similar one, else the list of all.
 std::string KeyHint(std::string_view key, const std::vector<std::string_view>& known);
 
+// What `None`, `True` and their like are written here; "" for any other name.
+std::string_view ForeignLiteral(std::string_view name);
+
 // A name in an expression that nothing binds: words of other languages, misspelled element types.
 std::string ForeignNameHint(std::string_view name);
 

@@ -16,7 +16,8 @@ namespace {
 
 class Linter {
  public:
-  explicit Linter(const RuleSet& set) : set_(set), root_(set.sources.front().get()) {}
+  Linter(const RuleSet& set, const KernelRegistry& kernels)
+      : set_(set), root_(set.sources.front().get()), kernels_(kernels) {}
 
   std::vector<Diagnostic> Run() {
     Collect();
@@ -30,7 +31,9 @@ class Linter {
       LintTests(rule);
     }
     LintLets(set_, root_, sink_);
+    LintAttributes(set_, root_, sink_);
     LintConstantNodes(set_, root_, sink_);
+    LintKernels(set_, kernels_, root_, sink_);
     LintLoops(set_, root_, sink_);
     return sink_.diagnostics();
   }
@@ -136,12 +139,15 @@ class Linter {
 
   const RuleSet& set_;
   const SourceText* root_;
+  const KernelRegistry& kernels_;
   DiagnosticSink sink_;
   std::set<std::string> used_;  // with a sigil: $definition @set .param :rule
 };
 
 }  // namespace
 
-std::vector<Diagnostic> Lint(const RuleSet& rules) { return Linter(rules).Run(); }
+std::vector<Diagnostic> Lint(const RuleSet& rules, const KernelRegistry& kernels) {
+  return Linter(rules, kernels).Run();
+}
 
 }  // namespace qrewrite

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "engine/expr/functions.h"
-#include "engine/fold/kernel.h"
 #include "engine/rule/codes.h"
 #include "engine/rule/walk.h"
 
@@ -159,7 +158,127 @@ class ConstantNodes {
   bool reported_ = false;
 };
 
+// Calls of operators where values are computed, not nodes made.
+class Kernels {
+ public:
+  Kernels(const KernelRegistry& kernels, DiagnosticSink& sink) : kernels_(kernels), sink_(sink) {}
+
+  void Rule(const qrewrite::Rule& rule) {
+    labels_.clear();
+    Match(&rule.match);
+    const std::string owner = fmt::format("rule `{}`", rule.name);
+    for (const ExprPtr& where : rule.where) Computed(*where, owner);
+    Lets(rule.let, owner);
+    Cases(rule.cases, false, owner);
+  }
+  void Define(const Definition& definition) {
+    labels_ = {definition.head.params.begin(), definition.head.params.end()};
+    Cases(definition.cases, definition.is_fact(), fmt::format("`${}`", definition.head.name));
+  }
+
+ private:
+  void Match(const BodyText* match) {
+    if (match == nullptr) return;
+    WalkBody(*match, [this](const Expr& e) { labels_.insert(e.label); });
+  }
+  void Lets(const std::vector<Let>& lets, const std::string& owner) {
+    for (const Let& let : lets) Computed(*let.value, owner);
+  }
+  void Cases(const std::vector<Case>& cases, bool fact, const std::string& owner) {
+    for (const Case& c : cases) {
+      Match(c.match ? &*c.match : nullptr);
+      for (const ExprPtr& when : c.when) Computed(*when, owner);
+      Lets(c.let, owner);
+      if (fact && c.outcome.is && c.outcome.is->value) Computed(*c.outcome.is->value, owner);
+      Cases(c.outcome.cases, fact, owner);
+    }
+  }
+
+  void Computed(const Expr& expr, const std::string& owner) {
+    WalkExpr(expr, [&](const Expr& e) {
+      if (e.kind != Expr::Kind::kCall || e.refs.size() != 1) return;
+      const Ref& ref = e.refs.front();
+      const size_t dot = ref.name.find('.');
+      if (ref.kind != Ref::Kind::kName || labels_.contains(ref.name.substr(0, dot))) return;
+      if (dot == std::string::npos && (ref.name[0] < 'A' || ref.name[0] > 'Z')) return;
+      const OpName op = SplitOpName(ref.name);
+      if (kernels_.Has(op.domain, op.name)) return;
+      sink_
+          .Warning(ref.place, code::kNoKernel,
+                   fmt::format("nothing computes `{}` on constants ({})", ref.name, owner))
+          .hint = "in `let` and conditions operators are computed; `replace` makes nodes";
+    });
+  }
+
+  const KernelRegistry& kernels_;
+  DiagnosticSink& sink_;
+  std::set<std::string> labels_;
+};
+
+// How often each name stands somewhere.
+void CountNames(const Expr& e, std::map<std::string, int>& counts) {
+  if (e.kind == Expr::Kind::kName) ++counts[e.text];
+  for (const AttrArg& attr : e.attrs) counts[attr.name] += !attr.value && !attr.rest;
+  for (const Ref& ref : e.refs) ++counts[ref.name.substr(0, ref.name.find('.'))];
+}
+
+void LintBoundAttributes(const RuleSet& set, const BodyText& match,
+                         const std::map<std::string, int>& counts, const std::string& owner,
+                         DiagnosticSink& sink) {
+  WalkBody(match, [&](const Expr& e) {
+    for (const AttrArg& attr : e.attrs) {
+      if (!attr.value || attr.value->kind != Expr::Kind::kName || attr.value->text == "_") continue;
+      const auto count = counts.find(attr.value->text);
+      if (count == counts.end() || count->second > 1) continue;
+      Diagnostic& d =
+          sink.Warning(attr.value->place, code::kUnused,
+                       fmt::format("`{}` of {} is bound to any value of `{}` and not used",
+                                   attr.value->text, owner, attr.name));
+      d.hint = "any value is written `_`";
+      const Ref& ref = e.refs.front();
+      const OpName op = SplitOpName(ref.name);
+      const Signature* s =
+          ref.kind == Ref::Kind::kName ? set.signatures.Newest(op.domain, op.name) : nullptr;
+      const FormalAttribute* formal = s ? s->FindAttribute(attr.name) : nullptr;
+      if (formal != nullptr && formal->kind == AttrKind::kString) {
+        d.hint = fmt::format("the text is written '{}'; any value `_`", attr.value->text);
+      }
+    }
+  });
+}
+
 }  // namespace
+
+void LintKernels(const RuleSet& set, const KernelRegistry& registry, const SourceText* root,
+                 DiagnosticSink& sink) {
+  Kernels kernels(registry, sink);
+  for (const Definition& d : set.definitions) {
+    if (d.place.source == root) kernels.Define(d);
+  }
+  for (const Rule& rule : set.rules) {
+    if (rule.place.source == root) kernels.Rule(rule);
+  }
+}
+
+void LintAttributes(const RuleSet& set, const SourceText* root, DiagnosticSink& sink) {
+  for (const Rule& rule : set.rules) {
+    if (rule.place.source != root) continue;
+    std::map<std::string, int> counts;
+    WalkRule(rule, [&](const Expr& e) { CountNames(e, counts); });
+    for (const auto& [value, type] : rule.retype) ++counts[value];
+    LintBoundAttributes(set, rule.match, counts, fmt::format("rule `{}`", rule.name), sink);
+  }
+  for (const Definition& d : set.definitions) {
+    if (d.place.source != root) continue;
+    std::map<std::string, int> counts;
+    WalkCases(d.cases, [&](const Expr& e) { CountNames(e, counts); });
+    for (const std::string& param : d.head.params) counts[param] += 2;
+    for (const Case& c : d.cases) {
+      if (c.match)
+        LintBoundAttributes(set, *c.match, counts, fmt::format("`${}`", d.head.name), sink);
+    }
+  }
+}
 
 void LintLets(const RuleSet& set, const SourceText* root, DiagnosticSink& sink) {
   LetLinter linter(sink);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/base/diagnostics.h"
+#include "engine/fold/kernel.h"
 #include "engine/rule/ast.h"
 
 namespace qrewrite {
@@ -13,6 +14,13 @@ void LintLoops(const RuleSet& set, const SourceText* root, DiagnosticSink& sink)
 
 // Nodes made from constants alone, which `let` would compute.
 void LintConstantNodes(const RuleSet& set, const SourceText* root, DiagnosticSink& sink);
+
+// Operators in `let`, conditions and facts that nothing computes.
+void LintKernels(const RuleSet& set, const KernelRegistry& kernels, const SourceText* root,
+                 DiagnosticSink& sink);
+
+// Names that `<attribute=name>` binds and nothing else mentions: `<mode=FAST>` takes any mode.
+void LintAttributes(const RuleSet& set, const SourceText* root, DiagnosticSink& sink);
 
 // Names of `let` that nothing reads.
 void LintLets(const RuleSet& set, const SourceText* root, DiagnosticSink& sink);

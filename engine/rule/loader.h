@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/fold/kernel.h"
 #include "engine/rule/ast.h"
 #include "qrewrite/status.h"
 
@@ -29,7 +30,8 @@ Result<std::shared_ptr<const RuleSet>> LoadRulesText(const std::string& path, st
 
 // Warnings of a loaded set: unused definitions, sets and rules, rules without tests, possible
 // loops.
-std::vector<Diagnostic> Lint(const RuleSet& rules);
+std::vector<Diagnostic> Lint(const RuleSet& rules,
+                             const KernelRegistry& kernels = KernelRegistry::Builtin());
 
 // The JSON Schema of rule files, from the table of keys that the loader uses
 // (engine/rule/fields.inc).

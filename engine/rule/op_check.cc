@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "engine/rule/check.h"
 #include "engine/rule/codes.h"
+#include "engine/tensor/dtype.h"
 
 namespace qrewrite {
 namespace {
@@ -69,15 +71,56 @@ bool IsSlip(std::string_view a, std::string_view b) {
   return (std::string(a) + std::string(b)).find_first_of("0123456789") == std::string::npos;
 }
 
-bool KindFits(const Expr& value, AttrKind kind) {
-  const bool text = kind == AttrKind::kString || kind == AttrKind::kStrings;
+std::string_view KindText(AttrKind kind) {
+  switch (kind) {
+    case AttrKind::kInt: return "a whole number";
+    case AttrKind::kFloat: return "a number";
+    case AttrKind::kString: return "a text";
+    case AttrKind::kTensor: return "a tensor";
+    case AttrKind::kInts: return "a list of whole numbers";
+    case AttrKind::kFloats: return "a list of numbers";
+    case AttrKind::kStrings: return "a list of texts";
+    case AttrKind::kGraph: return "a graph";
+    default: return "something else";
+  }
+}
+
+// Literals only: what anything else is shows when the rule runs. To a pattern `dilations=1` means
+// that every element is 1.
+bool KindFits(const Expr& value, AttrKind kind, CallUse use) {
+  if (kind == AttrKind::kUndefined) return true;
+  const bool list =
+      kind == AttrKind::kInts || kind == AttrKind::kFloats || kind == AttrKind::kStrings;
+  const bool one = !list || use == CallUse::kPattern;
+  const bool number = kind == AttrKind::kInt || kind == AttrKind::kFloat ||
+                      kind == AttrKind::kTensor || kind == AttrKind::kInts ||
+                      kind == AttrKind::kFloats;
   switch (value.kind) {
-    case Expr::Kind::kString: return text || kind == AttrKind::kUndefined;
+    case Expr::Kind::kString: return kind == AttrKind::kString || kind == AttrKind::kStrings;
     case Expr::Kind::kInt:
+    case Expr::Kind::kBool: return number && one;
     case Expr::Kind::kFloat:
-    case Expr::Kind::kDType: return !text;
+      return number && one &&
+             (kind != AttrKind::kInt || value.float_value == std::floor(value.float_value));
+    case Expr::Kind::kDType: return kind == AttrKind::kInt;
+    case Expr::Kind::kList: return list || kind == AttrKind::kTensor;
     default: return true;
   }
+}
+
+std::string KindHint(const Expr& value, AttrKind kind) {
+  if (value.kind == Expr::Kind::kString && kind == AttrKind::kInt) {
+    const auto dtype = DTypeFromName(value.text);
+    const auto other = dtype ? dtype : DTypeFromTextName(value.text);
+    if (other)
+      return fmt::format("element types are written without quotes: {}", Info(*other).name);
+  }
+  if (kind == AttrKind::kInts && value.kind == Expr::Kind::kInt) {
+    return fmt::format("a list of one: [{}]", value.int_value);
+  }
+  if (kind == AttrKind::kString && value.kind != Expr::Kind::kList)
+    return "strings are written '...'";
+  return "";
 }
 
 }  // namespace
@@ -197,7 +240,8 @@ void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, Call
   if (AnyUnknown(ops, use)) return CheckUnknownInputs(call, ops, use, owner);
   const Candidates candidates = CandidatesFor(ops, use);
   CheckInputs(call, candidates, use, owner);
-  CheckAttributes(call, candidates, owner);
+  CheckAttributes(call, candidates, use, owner);
+  if (use != CallUse::kPattern) CheckRequired(call, ops, use, owner);
   if (outs != nullptr) CheckOutputs(call, candidates, *outs, use, owner);
 }
 
@@ -255,31 +299,62 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, Call
       use == CallUse::kPattern && counted.all < min ? "`_...` stands for all further inputs" : "";
 }
 
-void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates,
+void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates, CallUse use,
                                 const std::string& owner) {
   for (const AttrArg& attr : call.attrs) {
     if (attr.rest) continue;
     std::vector<std::string> names;
-    bool found = false, kind_fits = false;
+    // Candidates stand oldest first: the newest version of an operator says the kind (`to` of Cast
+    // was a text once).
+    std::map<OpName, AttrKind> kinds;
     for (const Signature* s : candidates) {
       for (const FormalAttribute& formal : s->attributes) names.push_back(formal.name);
       const FormalAttribute* formal = s->FindAttribute(attr.name);
-      if (formal == nullptr) continue;
-      found = true;
-      kind_fits |= !attr.value || KindFits(*attr.value, formal->kind);
+      if (formal != nullptr) kinds[s->op] = formal->kind;
     }
-    if (!found) {
+    const bool kind_fits =
+        !attr.value || std::any_of(kinds.begin(), kinds.end(), [&](const auto& kind) {
+          return KindFits(*attr.value, kind.second, use);
+        });
+    if (kinds.empty()) {
       sink_
           .Error(attr.place, code::kUnknownAttribute,
                  fmt::format("no version of `{}` has an attribute `{}` ({})", Shown(call),
                              attr.name, owner))
           .hint = DidYouMean(attr.name, names);
     } else if (!kind_fits) {
-      sink_.Error(
-          attr.value->place, code::kType,
-          fmt::format("attribute `{}` of `{}` is {} ({})", attr.name, Shown(call),
-                      attr.value->kind == Expr::Kind::kString ? "no text" : "a text", owner));
+      const AttrKind kind = kinds.begin()->second;
+      sink_
+          .Error(attr.value->place, code::kType,
+                 fmt::format("attribute `{}` of `{}` is {} ({})", attr.name, Shown(call),
+                             KindText(kind), owner))
+          .hint = KindHint(*attr.value, kind);
     }
+  }
+}
+
+// What is made must have every attribute without which no version of the operator is valid.
+void OpChecker::CheckRequired(const Expr& call, const std::vector<OpName>& ops, CallUse use,
+                              const std::string& owner) {
+  const bool rest = std::any_of(call.attrs.begin(), call.attrs.end(),
+                                [](const AttrArg& attr) { return attr.rest; });
+  if (rest || ops.size() != 1) return;
+  const Candidates candidates = CandidatesFor(ops, use);
+  for (const FormalAttribute& formal : candidates.back()->attributes) {
+    const bool written = std::any_of(call.attrs.begin(), call.attrs.end(),
+                                     [&](const AttrArg& attr) { return attr.name == formal.name; });
+    bool always = true;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      // Nobody writes rules for opsets before 7: Concat of opset 1 had a default axis.
+      if (i + 1 < candidates.size() && candidates[i + 1]->since <= 7) continue;
+      const FormalAttribute* same = candidates[i]->FindAttribute(formal.name);
+      always &= same != nullptr && same->required;
+    }
+    if (written || !always) continue;
+    sink_
+        .Error(call.place, code::kUnknownAttribute,
+               fmt::format("`{}` needs the attribute `{}` ({})", Shown(call), formal.name, owner))
+        .hint = fmt::format("`{}<{}=...>(...)`", Shown(call), formal.name);
   }
 }
 

@@ -48,7 +48,10 @@ class OpChecker {
                           const std::string& owner);
   void CheckInputs(const Expr& call, const Candidates& candidates, CallUse use,
                    const std::string& owner);
-  void CheckAttributes(const Expr& call, const Candidates& candidates, const std::string& owner);
+  void CheckAttributes(const Expr& call, const Candidates& candidates, CallUse use,
+                       const std::string& owner);
+  void CheckRequired(const Expr& call, const std::vector<OpName>& ops, CallUse use,
+                     const std::string& owner);
   void CheckOutputs(const Expr& call, const Candidates& candidates, const std::vector<OutArg>& outs,
                     CallUse use, const std::string& owner);
 

@@ -31,9 +31,13 @@ struct WrittenOp {
 };
 
 // A signature with the trees of the facts that it states, for their names to be checked.
+struct RawFact {
+  enum class Of { kShape, kDType, kDefault } of;
+  ExprPtr tree;
+};
 struct RawSignature {
   Signature signature;
-  std::vector<ExprPtr> facts;
+  std::vector<RawFact> facts;
   Place place;
 };
 
@@ -66,6 +70,7 @@ class AstReader {
   bool Boolean(const DocNode* node, bool otherwise);
   Literal Value(const DocNode& node);
   std::vector<std::string> Names(const DocNode* node);
+  std::vector<Place> Places(const DocNode* node);  // of the same
   void Opset(const DocNode* node, std::string& text, std::map<std::string, std::string>& domains,
              int64_t& min, int64_t& max);
   std::map<std::string, int64_t> Versions(const DocNode* node);
@@ -91,7 +96,7 @@ class AstReader {
   void ReadRecord(const DocNode& node, const std::string& owner, Rule& rule);
   FormalValue ReadFormal(const DocNode& node);
   FormalAttribute ReadAttribute(const DocEntry& entry, const std::string& owner, RawSignature& raw);
-  std::string Fact(const DocNode* node, RawSignature& raw);
+  std::string Fact(const DocNode* node, RawFact::Of of, RawSignature& raw);
   AttrKind ReadAttrKind(const DocNode& node, bool& required);
   AttrValue ReadAttrDefault(const DocNode& node);
   void ReadOutputs(const DocNode& node, const std::string& owner, RawSignature& raw);

@@ -93,7 +93,10 @@ std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
     return value;
   };
   const DocNode* default_node = map.Get("default");
-  if (default_node) param.default_value = read(*default_node);
+  if (default_node) {
+    param.default_value = read(*default_node);
+    param.default_place = default_node->place;
+  }
   const bool has_default = !std::holds_alternative<std::monostate>(param.default_value);
   if (!typed && has_default) param.type = TypeOf(param.default_value);
   if (has_default && !Fits(param.type, param.default_value)) {
@@ -175,8 +178,10 @@ FormalValue AstReader::ReadFormal(const DocNode& node) {
     formal.arity = Arity::kOptional;
   }
   if (!IsIdentifier(formal.name)) {
-    sink_.Error(node.place, code::kBadName,
-                fmt::format("{} is no name of an input or output", Describe(node)));
+    sink_
+        .Error(node.place, code::kBadName,
+               fmt::format("{} is no name of an input or output", Describe(node)))
+        .hint = "a name; `x?` may be absent, `xs...` are all further ones";
   }
   return formal;
 }
@@ -222,9 +227,9 @@ AttrValue AstReader::ReadAttrDefault(const DocNode& node) {
 }
 
 // The text of an expression in a signature; its tree is kept beside it.
-std::string AstReader::Fact(const DocNode* node, RawSignature& raw) {
+std::string AstReader::Fact(const DocNode* node, RawFact::Of of, RawSignature& raw) {
   if (node == nullptr) return "";
-  if (ExprPtr tree = Expression(*node)) raw.facts.push_back(std::move(tree));
+  if (ExprPtr tree = Expression(*node)) raw.facts.push_back({of, std::move(tree)});
   return JoinLines(*node).text;
 }
 
@@ -258,7 +263,7 @@ FormalAttribute AstReader::ReadAttribute(const DocEntry& entry, const std::strin
       attribute.kind = ReadAttrKind(*type, attribute.required);
     if (const DocNode* node = map.Get("default")) with_default(*node);
     if (const DocNode* node = map.Get("computed")) {
-      attribute.computed_default = Fact(node, raw);
+      attribute.computed_default = Fact(node, RawFact::Of::kDefault, raw);
       attribute.required = false;
     }
   } else if (IsNull(value)) {
@@ -279,8 +284,8 @@ void AstReader::ReadOutputs(const DocNode& node, const std::string& owner, RawSi
     if (!IsNull(entry.value)) {
       const Mapping map(entry.value, FieldKind::kOutput,
                         fmt::format("output `{}` of {}", formal.name, owner), sink_);
-      formal.shape_expr = Fact(map.Get("shape"), raw);
-      formal.dtype_expr = Fact(map.Get("dtype"), raw);
+      formal.shape_expr = Fact(map.Get("shape"), RawFact::Of::kShape, raw);
+      formal.dtype_expr = Fact(map.Get("dtype"), RawFact::Of::kDType, raw);
     }
     signature.outputs.push_back(std::move(formal));
   }
@@ -302,7 +307,10 @@ std::optional<RawSignature> AstReader::ReadSignature(const DocEntry& entry) {
   if (const DocNode* inputs = map.Get("inputs")) {
     for (const DocNode& item : inputs->items) signature.inputs.push_back(ReadFormal(item));
   }
-  if (const DocNode* outputs = map.Get("outputs")) ReadOutputs(*outputs, owner, raw);
+  if (const DocNode* outputs = map.Get("outputs")) {
+    ReadOutputs(*outputs, owner, raw);
+    if (signature.outputs.empty()) BadValue(*outputs, fmt::format("{} has no outputs", owner));
+  }
   if (const DocNode* attributes = map.Get("attributes")) {
     for (const DocEntry& item : attributes->entries) {
       signature.attributes.push_back(ReadAttribute(item, owner, raw));
@@ -315,23 +323,28 @@ std::optional<RawSignature> AstReader::ReadSignature(const DocEntry& entry) {
   if (signature.commutative && signature.inputs.size() < 2) {
     BadValue(*map.Get("commutative"), fmt::format("{} has no two inputs to swap", owner));
   }
-  const auto count = [&](const std::vector<FormalValue>& formals, int& min, int& max) {
+  const auto count = [&](const std::vector<FormalValue>& formals, const char* key, int& min,
+                         int& max) {
+    const DocNode* node = map.Get(key);
+    const auto place = [&](size_t i) {
+      return node->is_map() ? node->entries[i].key.place : node->items[i].place;
+    };
     for (size_t i = 0; i < formals.size(); ++i) {
       if (formals[i].arity == Arity::kRequired) min = static_cast<int>(i) + 1;
       max = formals[i].arity == Arity::kVariadic ? INT_MAX : static_cast<int>(i) + 1;
       if (formals[i].arity == Arity::kVariadic && i + 1 < formals.size()) {
-        sink_.Error(entry.key.place, code::kBadValue,
+        sink_.Error(place(i), code::kBadValue,
                     fmt::format("`{}...` of {} must be the last", formals[i].name, owner));
       }
       for (size_t k = 0; k < i; ++k) {
         if (formals[k].name != formals[i].name) continue;
-        sink_.Error(entry.key.place, code::kDuplicateKey,
+        sink_.Error(place(i), code::kDuplicateKey,
                     fmt::format("{} has `{}` twice", owner, formals[i].name));
       }
     }
   };
-  count(signature.inputs, signature.min_inputs, signature.max_inputs);
-  count(signature.outputs, signature.min_outputs, signature.max_outputs);
+  count(signature.inputs, "inputs", signature.min_inputs, signature.max_inputs);
+  count(signature.outputs, "outputs", signature.min_outputs, signature.max_outputs);
   return raw;
 }
 

@@ -40,10 +40,12 @@ void AstReader::ReadExpectation(const DocNode& node, RuleTest& test, const std::
   } else if (Text(&node) == "unchanged") {
     test.unchanged = true;
   } else if (IsPlainName(Text(&node))) {
-    BadValue(node,
-             fmt::format("`expect` of {} is `unchanged` or a graph text, here is {}", owner,
-                         Describe(node)),
-             "what the graph becomes: `y = Relu(x)`, with its inputs declared");
+    const std::string hint = DidYouMean(Text(&node), std::vector<std::string>{"unchanged"});
+    BadValue(
+        node,
+        fmt::format("`expect` of {} is `unchanged` or a graph text, here is {}", owner,
+                    Describe(node)),
+        hint.empty() ? "what the graph becomes: `y = Relu(x)`, with its inputs declared" : hint);
   } else {
     test.expect = GraphText(node);
   }
@@ -67,10 +69,15 @@ std::vector<RuleTest> AstReader::Tests(const DocNode* node, const std::string& o
     }
     if (const DocNode* expect = map.Get("expect")) ReadExpectation(*expect, test, self);
     if (const DocNode* set = map.Get("set")) {
-      for (const DocEntry& entry : set->entries) test.set[entry.name()] = Value(entry.value);
+      for (const DocEntry& entry : set->entries) {
+        test.set[entry.name()] = Value(entry.value);
+        test.set_places[entry.name()] = entry.key.place;
+      }
     }
     test.opset = Versions(map.Get("opset"));
+    if (const DocNode* opset = map.Get("opset")) test.opset_place = opset->place;
     test.rules = Names(map.Get("rules"));
+    test.rule_places = Places(map.Get("rules"));
     if (!test.rules.empty()) test.whole_set = false;
     for (const RuleTest& before : tests) {
       if (before.name != test.name || test.name.empty()) continue;
@@ -154,6 +161,9 @@ std::optional<WriteSpec> AstReader::ReadWrite(const DocNode& node) {
   write.when = Condition(map.Get("when"));
   write.file = Line(map.Get("file"));
   write.json = Names(map.Get("json"));
+  write.json_places = Places(map.Get("json"));
+  if (const DocNode* file = map.Get("file")) write.file_place = file->place;
+  if (const DocNode* table = map.Get("table")) write.table_place = table->place;
   if (const DocNode* from = map.Get("from")) write.from = Expression(*from);
   write.table = Line(map.Get("table"));
   if (const DocNode* npz = map.Get("npz")) write.npz = Expression(*npz);

@@ -44,7 +44,15 @@ std::optional<BodyText> AstReader::GraphText(const DocNode& node) {
   return body;
 }
 
-ExprPtr AstReader::Expression(const DocNode& node) { return ParseExpr(JoinLines(node), sink_); }
+ExprPtr AstReader::Expression(const DocNode& node) {
+  // `[a]` of YAML is a list of lines to statements; here it would lose its brackets.
+  if (node.is_list()) {
+    sink_.Error(node.place, code::kWrongKind, "an expression is a text, here is a list of YAML")
+        .hint = "a list of the language is quoted: \"[a, b]\"";
+    return nullptr;
+  }
+  return ParseExpr(JoinLines(node), sink_);
+}
 
 std::vector<ExprPtr> AstReader::Conditions(const DocNode* node) {
   std::vector<ExprPtr> conditions;

@@ -11,6 +11,14 @@
 namespace qrewrite {
 namespace {
 
+bool IsQuoted(const DocNode& node) {
+  return node.is_scalar() && node.style == DocNode::Style::kQuoted;
+}
+
+bool IsNumber(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 bool IsDashedName(std::string_view text) {
   if (text.empty()) return false;
   for (const char c : text) {
@@ -105,9 +113,11 @@ std::optional<int64_t> AstReader::Integer(const DocNode* node, int64_t min, int6
   if (scalar.kind == Scalar::Kind::kInt && scalar.int_value >= min && scalar.int_value <= max) {
     return scalar.int_value;
   }
-  BadValue(*node, scalar.kind == Scalar::Kind::kInt
-                      ? fmt::format("{} is not between {} and {}", scalar.int_value, min, max)
-                      : fmt::format("a whole number is expected, here is {}", Describe(*node)));
+  BadValue(*node,
+           scalar.kind == Scalar::Kind::kInt
+               ? fmt::format("{} is not between {} and {}", scalar.int_value, min, max)
+               : fmt::format("a whole number is expected, here is {}", Describe(*node)),
+           IsQuoted(*node) && IsNumber(node->text.text) ? "without quotes" : "");
   return std::nullopt;
 }
 
@@ -115,7 +125,9 @@ bool AstReader::Boolean(const DocNode* node, bool otherwise) {
   if (node == nullptr) return otherwise;
   const Scalar scalar = ResolveScalar(*node);
   if (scalar.kind == Scalar::Kind::kBool) return scalar.bool_value;
-  BadValue(*node, fmt::format("true or false is expected, here is {}", Describe(*node)));
+  const bool word = node->text.text == "true" || node->text.text == "false";
+  BadValue(*node, fmt::format("true or false is expected, here is {}", Describe(*node)),
+           IsQuoted(*node) && word ? "without quotes" : "");
   return otherwise;
 }
 
@@ -151,6 +163,14 @@ std::vector<std::string> AstReader::Names(const DocNode* node) {
   if (node->is_scalar()) names.push_back(node->text.text);
   for (const DocNode& item : node->items) names.push_back(item.text.text);
   return names;
+}
+
+std::vector<Place> AstReader::Places(const DocNode* node) {
+  std::vector<Place> places;
+  if (node == nullptr) return places;
+  if (node->is_scalar()) places.push_back(node->place);
+  for (const DocNode& item : node->items) places.push_back(item.place);
+  return places;
 }
 
 void AstReader::Opset(const DocNode* node, std::string& text,

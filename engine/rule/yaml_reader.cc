@@ -1,5 +1,6 @@
 // YAML -> document tree. The only user of yaml-cpp: its exceptions stop here, its conversions are
 // not used (they accept duplicate keys, read `no` as false and `010` as 8).
+#include <algorithm>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -202,6 +203,45 @@ bool FollowsEmptyBlock(std::string_view text, size_t at) {
   return false;
 }
 
+// The line that holds `at`, without its indentation.
+std::string_view LineAt(std::string_view text, size_t at) {
+  const size_t newline = text.rfind('\n', at == 0 ? 0 : at - 1);
+  const size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
+  std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  return line;
+}
+
+// `'a' in x`, `[1] == y`: YAML takes the quote or bracket for its own.
+bool BeginsWithQuoteOrBracket(std::string_view text, size_t at) {
+  std::string_view line = LineAt(text, at);
+  if (line.starts_with("- ")) line.remove_prefix(2);
+  const size_t colon = line.find(": ");
+  const auto begins = [&](size_t i) {
+    return i < line.size() && line.find_first_of("'\"[{", i) == i &&
+           line.data() + i < text.data() + at;
+  };
+  return begins(0) || (colon != std::string_view::npos && begins(colon + 2));
+}
+
+// Why `key:` at the beginning of a line is no key: the text of the line above goes on. "" if `at`
+// is no such colon.
+std::string GoesOnHint(std::string_view text, size_t at) {
+  const std::string_view line = LineAt(text, at);
+  const size_t colon = line.find(':');
+  const size_t begin = static_cast<size_t>(line.data() - text.data());
+  if (colon == std::string_view::npos || begin + colon != at || begin == 0) return "";
+  const size_t above_end = text.find_last_not_of(" \n", text.rfind('\n', begin));
+  if (above_end == std::string_view::npos) return "";
+  const std::string_view above = LineAt(text, above_end);
+  if (above.find(": ") != std::string_view::npos || above.ends_with(':')) {
+    return "is this line indented as its neighbours are?";
+  }
+  return above.find(':') == std::string_view::npos
+             ? ""
+             : "in the line above a space is missing behind the colon";
+}
+
 void ReportSyntax(const SourceText& source, size_t offset, const YAML::Exception& error,
                   DiagnosticSink& sink) {
   const std::string_view text = source.text();
@@ -222,6 +262,9 @@ void ReportSyntax(const SourceText& source, size_t offset, const YAML::Exception
     d.hint = "indent the text behind the `|` above deeper than its key";
   } else if (here == '?') {
     d.hint = "inside {} and [] a text with `?` is quoted: \"ints?\"";
+  } else if (const std::string hint = GoesOnHint(text, at);
+             error.msg == YAML::ErrorMsg::MAP_VALUE && !hint.empty()) {
+    d.hint = hint;
   } else if (error.msg == YAML::ErrorMsg::MAP_VALUE || error.msg == YAML::ErrorMsg::MAP_KEY) {
     d.hint = "quote a text with `: ` in it, or write it as a block scalar (`|`)";
   } else if (here == '*' || here == '&' || here == '@' || here == '`' || here == '%' ||
@@ -229,7 +272,9 @@ void ReportSyntax(const SourceText& source, size_t offset, const YAML::Exception
     d.hint = here == '`' ? "quote a text that begins with a backtick"
                          : fmt::format("quote a text that begins with `{}`", here);
   } else if (error.msg == YAML::ErrorMsg::END_OF_MAP || error.msg == YAML::ErrorMsg::END_OF_SEQ) {
-    d.hint = "is this line indented as its neighbours are?";
+    d.hint = BeginsWithQuoteOrBracket(text, at)
+                 ? "a value that begins with a quote or bracket is quoted as a whole"
+                 : "is this line indented as its neighbours are?";
   } else if (error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW ||
              error.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW) {
     d.hint = "a bracket is not closed, or a text in {} or [] must be quoted";

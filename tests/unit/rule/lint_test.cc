@@ -150,4 +150,27 @@ TEST_CASE("Lint: names of `let` that nothing reads") {
   CHECK(rule("{k: axis + 1, m: k * 2}", "y = Relu(Reshape(x, [m]))") == "");
 }
 
+TEST_CASE("Lint: an attribute that is bound to a name nobody uses") {
+  const auto lint = [](const std::string& match, const std::string& replace) {
+    return Warnings("rules:\n  - name: r\n    match: " + match + "\n    replace: " + replace +
+                    "\n" + kTested);
+  };
+  CHECK(lint("y = Pad<mode=reflect>(x, p)", "y = Abs(x)") ==
+        "5 QR0501 `reflect` of rule `r` is bound to any value of `mode` and not used\n");
+  CHECK(lint("y = Pad<mode='reflect'>(x, p)", "y = Abs(x)") == "");
+  CHECK(lint("y = Pad<mode=_>(x, p)", "y = Abs(x)") == "");
+  CHECK(lint("y = Softmax<axis=k>(x)", "y = LogSoftmax<axis=k>(x)") == "");
+  CHECK(lint("y = Softmax<axis=k>(Softmax<axis=k>(x))", "y = Relu(x)") == "");
+}
+
+TEST_CASE("Lint: operators that nothing computes") {
+  CHECK(
+      Warnings("rules:\n  - name: r\n    match: y = n:Relu(x)\n    let: {k: \"Sqrt(Conv(x, x))\"}\n"
+               "    where: [\"acme.Even(x) == 1\", op(n) == 'Relu']\n"
+               "    replace: y = Conv(x, k)\n" +
+               kTested) ==
+      "7 QR0506 nothing computes `acme.Even` on constants (rule `r`)\n"
+      "6 QR0506 nothing computes `Conv` on constants (rule `r`)\n");
+}
+
 }  // namespace qrewrite
