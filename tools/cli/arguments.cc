@@ -51,14 +51,21 @@ std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
     Print(app.help());
     return kExitOk;
   } catch (const CLI::ParseError& e) {
-    return UsageError(app, e.what());
+    std::string what = e.what();
+    if (const size_t at = what.find(": At Most 1 "); at != std::string::npos) {
+      what = fmt::format("{} is given more than once", what.substr(0, at));
+    }
+    return UsageError(app, what);
   }
   const std::vector<std::string> extras = app.remaining();
   const auto is_option = [](const std::string& s) { return s.size() > 1 && s[0] == '-'; };
   const auto unknown = std::find_if(extras.begin(), extras.end(), is_option);
   if (unknown != extras.end()) return UsageError(app, UnknownOption(app, *unknown));
   if (!extras.empty()) {
-    return UsageError(app, fmt::format("unexpected argument `{}`", Printable(extras[0])));
+    const CLI::Option* rules = app.get_option_no_throw("--rules");
+    const bool forgotten = rules != nullptr && rules->count() == 0;
+    return UsageError(app, fmt::format("unexpected argument `{}`{}", Printable(extras[0]),
+                                       forgotten ? "; rule files stand behind `--rules`" : ""));
   }
   return std::nullopt;
 }

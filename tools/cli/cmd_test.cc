@@ -1,8 +1,10 @@
 // qrewrite test RULES...: runs the tests inside rule files.
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "engine/base/diagnostics.h"
 #include "qrewrite/rules.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
@@ -46,6 +48,7 @@ int RunTest(int argc, char** argv) {
   int passed = 0, failed = 0, broken = 0, code = kExitOk;
   std::set<std::string> told;
   size_t errors = 0;
+  std::vector<std::string> names;
   for (const std::string& path : paths) {
     const Result<Rules> rules = Rules::Load(path);
     if (!rules.ok()) {
@@ -53,11 +56,18 @@ int RunTest(int argc, char** argv) {
       ++broken;
       continue;
     }
+    for (const RuleInfo& rule : rules->rules()) names.push_back(rule.name);
     for (const TestResult& result : rules->RunTests().results) {
       if (!only.empty() && result.rule != only) continue;
       PrintResult(*rules, result, verbose);
       ++(result.passed ? passed : failed);
     }
+  }
+  if (!only.empty() && code == kExitOk &&
+      std::find(names.begin(), names.end(), only) == names.end()) {
+    const std::string hint = DidYouMean(only, names);
+    return UsageError(app, fmt::format("there is no rule `{}`{}", Printable(only),
+                                       hint.empty() ? "" : "; " + hint));
   }
   const std::string unread =
       broken == 0 ? "" : fmt::format("; {} rule file{} not loaded", broken, broken == 1 ? "" : "s");

@@ -3,8 +3,13 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <string_view>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/terminal.h"
@@ -29,6 +34,18 @@ int Main(int argc, char** argv) {
   for (const Command& command : Commands()) {
     if (argc > 1 && std::string_view(argv[1]) == command.name)
       return command.run(argc - 1, argv + 1);
+  }
+  // A lone word that is nearly a command would be taken for the model.
+  const std::string_view word = argc > 1 ? argv[1] : "";
+  const bool plain = !word.empty() &&
+                     word.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos;
+  if (plain && !std::filesystem::exists(word)) {
+    std::vector<std::string> names;
+    for (const Command& command : Commands()) names.emplace_back(command.name);
+    if (const std::string hint = DidYouMean(word, names); !hint.empty()) {
+      Fail(StatusCode::kUsage, fmt::format("there is no command `{}`; {}", word, hint));
+      return kExitUsage;
+    }
   }
   return RunRewrite(argc, argv);
 }
