@@ -296,20 +296,6 @@ Result<Num> Apply(BinOp op, const Num& left, const Num& right) {
   return Num{std::move(t), weak};
 }
 
-Result<Num> Negate(const Num& x) {
-  if (IsFloat(x.t.dtype()) && !x.weak) {
-    QR_ASSIGN_OR_RETURN(const Tensor t, CastExact(x.t, Wider(x.t.dtype(), x.t.dtype())));
-    QR_ASSIGN_OR_RETURN(Tensor y, RunOperator("Neg", {t}));
-    return Num{std::move(y), false};
-  }
-  if (IsFloat(x.t.dtype())) {
-    QR_ASSIGN_OR_RETURN(Num t, Normalized(x));
-    QR_ASSIGN_OR_RETURN(t.t, RunOperator("Neg", {t.t}));
-    return t;
-  }
-  return Apply(BinOp::kSub, {Tensor::Int64Scalar(0), true}, x);
-}
-
 Result<Num> Clamp(const Num& x, const Num* lo, const Num* hi) {
   Num result = x;
   if (lo != nullptr) {

@@ -1,5 +1,6 @@
 // Comparison, membership and regular expressions: by value, over all elements, three-valued.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -35,6 +36,56 @@ Result<std::vector<Val>> Elements(const Tensor& t, bool distinct = false) {
   return out;
 }
 
+Val DifferentLength(BinaryOp op) {
+  return op == BinaryOp::kEq ? Val(false) : Val(Failure{"lists of different length"});
+}
+
+// Member by member; a single value is compared with each member. REQUIRES: one is a list.
+Val CompareLists(Interpreter& in, BinaryOp op, const Val& a, const Val& b) {
+  const auto* la = a.get_if<List>();
+  const auto* lb = b.get_if<List>();
+  const auto* n = la == nullptr ? a.get_if<Num>() : b.get_if<Num>();
+  const size_t size = la != nullptr ? (*la)->size() : (*lb)->size();
+  if (la != nullptr && lb != nullptr && (*la)->size() != (*lb)->size()) return DifferentLength(op);
+  Val all = true;
+  if (n != nullptr && n->t.rank() == 1) {  // a list of sizes beside numbers
+    if (n->t.size() != static_cast<int64_t>(size)) return DifferentLength(op);
+    const Result<std::vector<Val>> values = Elements(n->t);
+    if (!values.ok()) return Failure{values.status().message()};
+    for (size_t i = 0; i < size; ++i) {
+      const Val& item = (*values)[i];
+      all = And(all,
+                la != nullptr ? in.Compare(op, (**la)[i], item) : in.Compare(op, item, (**lb)[i]));
+    }
+    return all;
+  }
+  for (size_t i = 0; i < size; ++i) {
+    all =
+        And(all,
+            in.Truth(in.Compare(op, la != nullptr ? (**la)[i] : a, lb != nullptr ? (**lb)[i] : b)));
+  }
+  return all;
+}
+
+// Whether two things are the same that are no numbers; nullopt: their numbers decide.
+std::optional<Val> CompareThings(Interpreter& in, const Val& a, const Val& b) {
+  constexpr BinaryOp kEq = BinaryOp::kEq;
+  const auto* sa = a.get_if<SymbolSize>();
+  const auto* sb = b.get_if<SymbolSize>();
+  if (sa != nullptr && sb != nullptr && sa->dim == sb->dim) return true;
+  if (a.is<std::string>() && b.is<std::string>())
+    return a.get<std::string>() == b.get<std::string>();
+  if (a.is<DType>() && b.is<DType>()) return a.get<DType>() == b.get<DType>();
+  // Attributes like `to` hold element types as numbers; operators are compared by name.
+  if (a.is<DType>()) return in.Compare(kEq, Val::Int(static_cast<int64_t>(a.get<DType>())), b);
+  if (b.is<DType>()) return in.Compare(kEq, a, Val::Int(static_cast<int64_t>(b.get<DType>())));
+  if (a.is<OpName>()) return in.Compare(kEq, a.get<OpName>().text(), b);
+  if (b.is<OpName>()) return in.Compare(kEq, a, b.get<OpName>().text());
+  if (a.is<LabelRef>() && b.is<LabelRef>()) return a.get<LabelRef>().node == b.get<LabelRef>().node;
+  if (a.is<BodyRef>() && b.is<BodyRef>()) return a.get<BodyRef>().body == b.get<BodyRef>().body;
+  return std::nullopt;
+}
+
 }  // namespace
 
 Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
@@ -49,47 +100,9 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
   const auto* va = a.get_if<ValueId>();
   const auto* vb = b.get_if<ValueId>();
   if (eq && va != nullptr && vb != nullptr && *va == *vb) return true;
-  const auto* la = a.get_if<List>();
-  const auto* lb = b.get_if<List>();
-  if (la != nullptr || lb != nullptr) {
-    const auto* n = la == nullptr ? a.get_if<Num>() : b.get_if<Num>();
-    const size_t size = la != nullptr ? (*la)->size() : (*lb)->size();
-    if (la != nullptr && lb != nullptr && (*la)->size() != (*lb)->size())
-      return !eq ? Val(Failure{"lists of different length"}) : Val(false);
-    if (n != nullptr && n->t.rank() == 1) {  // a list of sizes beside numbers
-      if (n->t.size() != static_cast<int64_t>(size))
-        return !eq ? Val(Failure{"lists of different length"}) : Val(false);
-      const Result<std::vector<Val>> values = Elements(n->t);
-      if (!values.ok()) return Failure{values.status().message()};
-      Val all = true;
-      for (size_t i = 0; i < size; ++i) {
-        const Val& item = (*values)[i];
-        all = And(all, la != nullptr ? Compare(op, (**la)[i], item) : Compare(op, item, (**lb)[i]));
-      }
-      return all;
-    }
-    Val all = true;
-    for (size_t i = 0; i < size; ++i) {
-      all = And(all,
-                Truth(Compare(op, la != nullptr ? (**la)[i] : a, lb != nullptr ? (**lb)[i] : b)));
-    }
-    return all;
-  }
+  if (a.is<List>() || b.is<List>()) return CompareLists(*this, op, a, b);
   if (eq) {
-    const auto* sa = a.get_if<SymbolSize>();
-    const auto* sb = b.get_if<SymbolSize>();
-    if (sa != nullptr && sb != nullptr && sa->dim == sb->dim) return true;
-    if (a.is<std::string>() && b.is<std::string>())
-      return a.get<std::string>() == b.get<std::string>();
-    if (a.is<DType>() && b.is<DType>()) return a.get<DType>() == b.get<DType>();
-    // Attributes like `to` hold element types as numbers; operators are compared by name.
-    if (a.is<DType>()) return Compare(op, Val::Int(static_cast<int64_t>(a.get<DType>())), b);
-    if (b.is<DType>()) return Compare(op, a, Val::Int(static_cast<int64_t>(b.get<DType>())));
-    if (a.is<OpName>()) return Compare(op, a.get<OpName>().text(), b);
-    if (b.is<OpName>()) return Compare(op, a, b.get<OpName>().text());
-    if (a.is<LabelRef>() && b.is<LabelRef>())
-      return a.get<LabelRef>().node == b.get<LabelRef>().node;
-    if (a.is<BodyRef>() && b.is<BodyRef>()) return a.get<BodyRef>().body == b.get<BodyRef>().body;
+    if (std::optional<Val> same = CompareThings(*this, a, b)) return *std::move(same);
   }
   const Val x = Force(a), y = Force(b);
   if (x.stops()) return x;

@@ -1,10 +1,12 @@
 // Interpreter: runs the rule language on one graph. It matches patterns, evaluates expressions and
-// asks definitions; these call each other, so they are one class in four files:
+// asks definitions; these call each other, so they are one class in several files:
 //
-//   matcher.cc    patterns: search with backtracking (match_run.h)
-//   eval.cc       expressions: three-valued, typed (compare.cc, lists.cc)
-//   functions.cc  the functions of the language
-//   operators.cc  ONNX operators on constants, attributes, facts that signatures state
+//   matcher.cc          patterns: search with backtracking (match_run.h)
+//   eval.cc             expressions: three-valued, typed (compare.cc, lists.cc)
+//   functions.cc        the functions of the language (fact_functions.cc)
+//   operators.cc        ONNX operators on constants
+//   attributes.cc       attributes as values, and their defaults
+//   signature_exprs.cc  defaults and types that signatures state as expressions
 //
 // The graph is only read here; engine/rewrite changes it between calls. Everything is
 // deterministic.
@@ -136,9 +138,8 @@ class Interpreter {
   // Evaluates a call of a function of the language (functions.cc).
   Val CallFunction(const Expr& call, Frame& frame);
 
-  // --- operators and attributes (operators.cc)
+  // --- operators and attributes (operators.cc, attributes.cc)
 
-  Val ReadOperands(const OpName& op, const Expr& call, Frame& frame, std::vector<Num>& inputs);
   Val EvalOperator(const Expr& call, Frame& frame);
   // The attribute of a node with its default; Absent if it has neither.
   Val AttributeOf(NodeId node, std::string_view name);
@@ -171,6 +172,7 @@ class Interpreter {
   using Next = FunctionRef<bool()>;
   friend class MatchRun;
 
+  Val ReadOperands(const OpName& op, const Expr& call, Frame& frame, std::vector<Num>& inputs);
   std::optional<std::vector<TypeInfo>> StatedTypes(NodeId node, const Signature& signature);
   Val Concat(const std::vector<Val>& items);
   Val EvalList(const Expr& expr, Frame& frame);
