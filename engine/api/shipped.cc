@@ -84,6 +84,7 @@ std::vector<std::string> ShippedRuleFiles() {
     }
   }
   std::vector<std::string> paths;
+  paths.reserve(files.size());
   for (const auto& file : files) paths.push_back(file.second);
   return paths;
 }

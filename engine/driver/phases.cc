@@ -27,7 +27,10 @@ std::set<char> CharacterClass(std::string_view text) {
   std::set<char> chars;
   for (size_t i = 0; i < text.size(); ++i) {
     if (i + 2 < text.size() && text[i + 1] == '-') {
-      for (int c = text[i]; c <= text[i + 2]; ++c) chars.insert(static_cast<char>(c));
+      const auto last = static_cast<unsigned char>(text[i + 2]);
+      for (int c = static_cast<unsigned char>(text[i]); c <= last; ++c) {
+        chars.insert(static_cast<char>(c));
+      }
       i += 2;
     } else {
       chars.insert(text[i]);
