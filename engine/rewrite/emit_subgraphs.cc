@@ -1,0 +1,123 @@
+// Emitter: subgraphs put in place of the node that holds them.
+#include <fmt/format.h>
+
+#include "engine/rewrite/emit.h"
+
+namespace qrewrite {
+
+// Are there initializers that the graph does not hold, but only the file: sparse ones, and those of
+// newer types?
+bool Emitter::HoldsCarried(BodyId body) const {
+  const auto is_carried = [&](ValueId v) {
+    return v.valid() && graph_.Encloses(body, graph_.body_of(v)) && !graph_.producer(v).valid() &&
+           !graph_.IsInput(v) && graph_.constant(v) == nullptr;
+  };
+  std::vector<BodyId> todo = {body};
+  while (!todo.empty()) {
+    const BodyId at = todo.back();
+    todo.pop_back();
+    for (size_t i = 0; i < graph_.body(at).outputs.size(); ++i) {
+      if (is_carried(graph_.output(at, i))) return true;
+    }
+    for (const NodeId n : graph_.body(at).nodes) {
+      if (!graph_.alive(n)) continue;
+      for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+        if (is_carried(graph_.input(n, i))) return true;
+      }
+      const std::vector<BodyId> inner = graph_.SubgraphsOf(n);
+      todo.insert(todo.end(), inner.begin(), inner.end());
+    }
+  }
+  return false;
+}
+
+std::vector<Val> Emitter::Inline(BodyId body, const Expr& expr, Frame& frame) {
+  const Body& source = graph_.body(body);
+  if (expr.args.size() != source.inputs.size()) {
+    return Fail(fmt::format("the subgraph takes {} inputs, not {}", source.inputs.size(),
+                            expr.args.size()));
+  }
+  if (HoldsCarried(body)) return Fail("the subgraph has a tensor that cannot be copied");
+  std::map<ValueId, ValueId> values;
+  const Head none{{"", ""}, nullptr};
+  for (size_t i = 0; i < expr.args.size(); ++i) {
+    const Val value = Value(*expr.args[i].value, frame);
+    if (value.stops()) return Fail(value.why());
+    std::vector<ValueId> operand;
+    if (!Operands(none, {value}, operand)) return Fail(reason_);
+    values[source.inputs[i]] = operand.empty() ? ValueId() : operand[0];
+  }
+  CopyNodes(body, body_, values);
+  std::vector<Val> out;
+  for (size_t i = 0; i < graph_.body(body).outputs.size(); ++i) {
+    const ValueId v = graph_.output(body, i);
+    const auto it = values.find(v);
+    out.push_back(it == values.end() ? v : it->second);
+  }
+  return out;
+}
+
+void Emitter::CopyNodes(BodyId from, BodyId to, std::map<ValueId, ValueId>& values) {
+  const std::vector<ValueId> constants = graph_.body(from).constants;
+  for (const ValueId v : constants) {
+    const Tensor* tensor = graph_.constant(v);
+    if (!graph_.alive(v) || tensor == nullptr || values.count(v)) continue;
+    const Tensor copy = *tensor;
+    values[v] = graph_.AddConstant(to, "", copy);
+    wishes_[values[v]] = graph_.name(v);
+  }
+  const Result<std::vector<NodeId>> order = TopologicalOrder(graph_, from);
+  if (!order.ok()) return;  // the reader of the model and the driver refuse cycles
+  for (const NodeId n : *order) {
+    std::vector<ValueId> inputs(graph_.num_inputs(n)), outputs(graph_.num_outputs(n));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const auto it = values.find(graph_.input(n, i));
+      inputs[i] = it == values.end() ? graph_.input(n, i) : it->second;
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const ValueId v = graph_.output(n, i);
+      if (!v.valid()) continue;
+      outputs[i] = graph_.AddValue(to, "");
+      values[v] = outputs[i];
+      wishes_[outputs[i]] = graph_.name(v);
+    }
+    Attributes attributes;
+    for (const Attribute& a : graph_.attributes(n)) {
+      attributes.Set(a.name, CopyAttribute(a.value, to, values));
+    }
+    const NodeId copy =
+        graph_.AddNode(to, graph_.op(n), inputs, outputs, std::move(attributes), "");
+    nodes_.Add(copy);
+  }
+}
+
+AttrValue Emitter::CopyAttribute(const AttrValue& value, BodyId to,
+                                 std::map<ValueId, ValueId>& values) {
+  const auto copy = [&](BodyId source) {
+    const BodyId body = graph_.AddBody(BodyKind::kSubgraph, to);
+    const std::vector<ValueId> inputs = graph_.body(source).inputs;
+    for (const ValueId v : inputs) {
+      const ValueId input = graph_.AddValue(body, "");
+      graph_.SetDeclared(input, graph_.declared(v));
+      graph_.AddInput(body, input);
+      values[v] = input;
+      wishes_[input] = graph_.name(v);
+    }
+    CopyNodes(source, body, values);
+    for (size_t i = 0; i < graph_.body(source).outputs.size(); ++i) {
+      const ValueId v = graph_.output(source, i);
+      const auto it = values.find(v);
+      graph_.AddOutput(body, it == values.end() ? v : it->second);
+    }
+    return body;
+  };
+  if (const auto* body = std::get_if<BodyId>(&value)) return copy(*body);
+  if (const auto* bodies = std::get_if<std::vector<BodyId>>(&value)) {
+    std::vector<BodyId> copies;
+    for (const BodyId b : *bodies) copies.push_back(copy(b));
+    return copies;
+  }
+  return value;
+}
+
+}  // namespace qrewrite
