@@ -42,7 +42,7 @@ Val ShapeOf(const FunctionCall& c) {
       sizes.push_back(dim.size());
       dims.push_back(Val::Int(dim.size()));
     } else if (dim.symbolic()) {
-      dims.push_back(SymbolSize{dim});
+      dims.emplace_back(SymbolSize{dim});
     } else {
       dims.push_back(
           Unknown{fmt::format("size {} of `{}` is not known", dims.size(), c.in.graph().name(*v))});
@@ -152,7 +152,7 @@ Val InnerOf(const FunctionCall& c) {
   if (chain == nullptr) return c[0].absent() ? Val::ListOf({}) : NoFact(c, c[0], "steps");
   std::vector<Val> values;
   const Graph& g = c.in.graph();
-  for (size_t i = 1; i < chain->nodes.size(); ++i) values.push_back(g.input(chain->nodes[i], 0));
+  for (size_t i = 1; i < chain->nodes.size(); ++i) values.emplace_back(g.input(chain->nodes[i], 0));
   return Val::ListOf(std::move(values));
 }
 

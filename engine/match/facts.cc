@@ -30,7 +30,7 @@ TypeInfo Merge(const TypeInfo& strong, const TypeInfo& weak) {
 
 TypeInfo TypeOfTensor(const Tensor& t) {
   TypeInfo type{.dtype = t.dtype(), .has_rank = true};
-  for (const int64_t dim : t.dims()) type.dims.push_back(Dim(dim));
+  for (const int64_t dim : t.dims()) type.dims.emplace_back(dim);
   return type;
 }
 

@@ -18,9 +18,9 @@ __int128 UlpDistance(Float a, Float b) {
   Bits x, y;
   std::memcpy(&x, &a, sizeof a);
   std::memcpy(&y, &b, sizeof b);
-  const Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
-  const auto key = [sign](Bits v) {
-    return static_cast<int64_t>(v & sign ? static_cast<Bits>(0) - (v & ~sign) : v);
+  constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
+  const auto key = [](Bits v) {
+    return static_cast<int64_t>(v & kSign ? static_cast<Bits>(0) - (v & ~kSign) : v);
   };
   const __int128 distance = static_cast<__int128>(key(x)) - key(y);
   return distance < 0 ? -distance : distance;

@@ -188,6 +188,7 @@ Val Interpreter::EvalOperator(const Expr& call, Frame& frame) {
     attributes.Set(a.name, *std::move(attr));
   }
   std::vector<Tensor> tensors;
+  tensors.reserve(inputs.size());
   for (const Num& n : inputs) tensors.push_back(n.t);
   const Outputs out = Fold(kernels_, {.domain = op->domain,
                                       .op = op->name,

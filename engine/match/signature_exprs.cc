@@ -78,7 +78,7 @@ std::optional<std::vector<TypeInfo>> Interpreter::StatedTypes(NodeId node,
         const Result<std::vector<int64_t>> sizes = ToInt64s(n->t);
         if (sizes.ok()) {
           types[i].has_rank = true;
-          for (const int64_t s : *sizes) types[i].dims.push_back(Dim(s));
+          for (const int64_t s : *sizes) types[i].dims.emplace_back(s);
         }
       }
     }
