@@ -1,6 +1,5 @@
 // TopologicalOrder: canonical, deep, and with its cycles named.
 #include <algorithm>
-#include <chrono>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -111,8 +110,7 @@ TEST_CASE("TopologicalOrder: a long cycle is cut short in the message") {
   CHECK(Order(m).ends_with("`n_v8` (Neg) -> ..."));
 }
 
-// A million nodes: the search must not recurse, and stays linear. The bound is a hundred times what
-// it takes, so that it holds under sanitizers; quadratic work would miss it by far more.
+// A million nodes: the search must not recurse. Were it quadratic, nobody would wait for the end.
 TEST_CASE("TopologicalOrder: a million nodes in a chain, and in blocks") {
   for (const int fan : {1, 8}) {
     GraphMaker m;
@@ -130,12 +128,9 @@ TEST_CASE("TopologicalOrder: a million nodes in a chain, and in blocks") {
       m.graph.AddNode(m.body, op, parts, {&v, 1}, {}, "");
     }
     m.Output(v);
-    const auto start = std::chrono::steady_clock::now();
     const auto order = TopologicalOrder(m.graph, m.graph.main());
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     REQUIRE(order.ok());
     CHECK(order->size() == m.graph.num_nodes());
-    CHECK(seconds.count() < 10);
   }
 }
 
