@@ -8,6 +8,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/driver/run.h"
 #include "engine/graph/verify.h"
+#include "engine/rule/check.h"
 
 namespace qrewrite {
 namespace {
@@ -128,6 +129,10 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
         QR_RETURN_IF_ERROR(RefuseOrWarn(rule, n));
         continue;
       }
+      for (const NodeId made : firing.created) {
+        if (made_of_.size() <= made.index) made_of_.resize(made.index + 1);
+        made_of_[made.index] = n;
+      }
       QR_RETURN_IF_ERROR(CountFiring(phase, rule, firing, n));
       ++*fired;
       if (!follow) break;
@@ -194,12 +199,20 @@ Status RuleRun::LoopError(const Phase& phase) const {
                       phase.name, phase_rewrites_, text)};
 }
 
+NodeId RuleRun::Origin(NodeId node) const {
+  while (node.index < made_of_.size() && made_of_[node.index].valid()) node = made_of_[node.index];
+  return node;
+}
+
 Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
   if (!found_.insert({rule.rule, node}).second) return {};
+  // A normal form of the rule set is told by the operator that the model had in its place.
+  const bool internal = IsPrivateDomain(graph_.op_name(graph_.op(node)).domain);
+  const NodeId origin = internal ? Origin(node) : node;
   Finding finding{.rule = rule.rule->name,
                   .text = rule.rule->refuse ? *rule.rule->refuse : rule.rule->warn.value_or(""),
-                  .op = graph_.op_name(graph_.op(node)).text(),
-                  .node = graph_.name(node),
+                  .op = graph_.op_name(graph_.op(origin)).text(),
+                  .node = graph_.name(origin),
                   .output = {},
                   .notes = {}};
   for (size_t i = 0; i < graph_.num_outputs(node) && finding.output.empty(); ++i) {

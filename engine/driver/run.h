@@ -46,6 +46,7 @@ class RuleRun {
                      NodeId node);
   Status LoopError(const Phase& phase) const;
   Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
+  NodeId Origin(NodeId node) const;     // the node of the model that it was made of; itself if none
   Result<std::vector<NodeId>> Order();  // every live node of every body, producers first
   const CompiledRule& Compiled(const Rule& rule);
   bool RuleApplies(const Rule& rule) const;  // its opset range, and nobody skips it
@@ -99,6 +100,7 @@ class RuleRun {
   std::map<const Rule*, size_t> counts_;  // index in report_.rules
   std::vector<Diagnostic> refusals_;
   std::set<std::pair<const Rule*, NodeId>> found_;
+  std::vector<NodeId> made_of_;  // by node: where the rule fired that made it; may be too short
   std::vector<std::pair<std::string, std::string>> recent_;  // last firings: rule, node
   size_t next_recent_ = 0;
   size_t explained_ = 0;  // refusals, by Nearest()

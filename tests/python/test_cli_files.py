@@ -1,4 +1,5 @@
 """The command and files: what it reads and writes, and that nothing is lost or left."""
+import contextlib
 import json
 import os
 import stat
@@ -150,8 +151,9 @@ def test_killed_while_writing():
                                env={k: v for k, v in os.environ.items() if "QREWRITE" not in k})
 
     def opened():
-        links = [f"/proc/{process.pid}/fd/{fd}" for fd in os.listdir(f"/proc/{process.pid}/fd")]
-        return [os.readlink(link) for link in links if os.path.lexists(link)]
+        for link in Path(f"/proc/{process.pid}/fd").iterdir():
+            with contextlib.suppress(OSError):  # it may be closed by now
+                yield os.readlink(link)
 
     while not any("(deleted)" in path and os.getcwd() in path for path in opened()):
         assert process.poll() is None

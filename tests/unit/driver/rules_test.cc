@@ -229,6 +229,18 @@ TEST_CASE("refuse names every node and the nearest rule, warn lets the model thr
   CHECK_FALSE(warned.report.changed);
 }
 
+TEST_CASE("A refused normal form is told by the operator that the model had") {
+  const Ran refused = RunRules(
+      "signatures: {qr.R: {inputs: [x], outputs: [y]}}\n"
+      "rules:\n  - {name: spell, match: 'y = Relu(x)', replace: y = qr.R(x)}\n"
+      "  - {name: move, match: 'y = qr.R(Neg(x))', replace: y = Neg(qr.R(x))}\n"
+      "  - {name: left, match: y = qr.R(x), refuse: stays}",
+      "x: float[2]\nt = Neg(x)\ny = Relu(t)");
+  CHECK_FALSE(refused.ok);
+  CAPTURE(refused.graph);
+  CHECK(refused.graph.find("Relu (unnamed, output `") != std::string::npos);
+}
+
 TEST_CASE("The order of nodes in the file does not matter") {
   const char* rules =
       "rules:\n  - {name: a, match: 'y = Add(Relu(x), z)', replace: 'y = Sub(x, z)'}\n"
