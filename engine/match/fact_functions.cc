@@ -44,7 +44,7 @@ Val ShapeOf(const FunctionCall& c) {
     } else if (dim.symbolic()) {
       dims.emplace_back(SymbolSize{dim});
     } else {
-      dims.push_back(
+      dims.emplace_back(
           Unknown{fmt::format("size {} of `{}` is not known", dims.size(), c.in.graph().name(*v))});
     }
   }

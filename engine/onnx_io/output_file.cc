@@ -27,10 +27,11 @@ bool IsFolder(const std::string& path) {
 // Pages of a mapping that were only read to be written are given back: memory stays small however
 // large the model is.
 void ForgetPages(std::string_view bytes) {
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
-  const uintptr_t end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t skip = (page - reinterpret_cast<uintptr_t>(bytes.data()) % page) % page;
+  if (skip >= bytes.size()) return;
+  const size_t size = (bytes.size() - skip) / page * page;
+  if (size > 0) madvise(const_cast<char*>(bytes.data() + skip), size, MADV_DONTNEED);
 }
 
 }  // namespace

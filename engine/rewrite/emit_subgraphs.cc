@@ -52,7 +52,7 @@ std::vector<Val> Emitter::Inline(BodyId body, const Expr& expr, Frame& frame) {
   for (size_t i = 0; i < graph_.body(body).outputs.size(); ++i) {
     const ValueId v = graph_.output(body, i);
     const auto it = values.find(v);
-    out.push_back(it == values.end() ? v : it->second);
+    out.emplace_back(it == values.end() ? v : it->second);
   }
   return out;
 }
