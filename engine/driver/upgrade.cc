@@ -72,7 +72,7 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
     const Body& body = graph_.body(BodyId(b));
     if (!body.alive || body.kind == BodyKind::kSubgraph) continue;
     const int64_t now = graph_.OpsetOf(BodyId(b), "");
-    if (now > 0 && now < opset) lower.push_back(BodyId(b));
+    if (now > 0 && now < opset) lower.emplace_back(b);
   }
   if (lower.empty()) return {};
   if (opset > NewestOpset()) {

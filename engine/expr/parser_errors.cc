@@ -222,7 +222,8 @@ size_t Parser::Column(const Token& token) const {
 // a continuation line (`axis=1, ...`) stands further right.
 bool Parser::LooksLikeStatement(size_t token) const {
   if (!lines_ || Column(tokens_[token]) > Column(tokens_[stmt_begin_])) return false;
-  for (size_t i = token; i + 1 < tokens_.size(); ++i) {
+  size_t i = token;
+  while (i + 1 < tokens_.size()) {
     if (tokens_[i].kind != TokenKind::kName && tokens_[i].kind != TokenKind::kString) return false;
     const auto next = [&](std::string_view punct) {
       return tokens_[i + 1].kind == TokenKind::kPunct && tokens_[i + 1].text == punct;
@@ -233,7 +234,7 @@ bool Parser::LooksLikeStatement(size_t token) const {
     if (next("?") || next("...")) ++i;
     if (i + 1 < tokens_.size() && next("=")) return true;
     if (i + 1 >= tokens_.size() || !next(",")) return false;
-    ++i;
+    i += 2;
   }
   return false;
 }

@@ -138,7 +138,7 @@ class Printer {
     return name == "_" ? name : NameText(name);
   }
 
-  void Indent() { out_.append(static_cast<size_t>(2 * indent_), ' '); }
+  void Indent() { out_.append(2 * static_cast<size_t>(indent_), ' '); }
 
   void PutBare(const Expr& expr) {
     switch (expr.kind) {

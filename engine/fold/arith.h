@@ -46,7 +46,7 @@ struct Num {
 };
 
 // A large float result of floats is lazy; what can fail is computed at once.
-Result<Num> Apply(BinOp op, const Num& a, const Num& b);
+Result<Num> Apply(BinOp op, const Num& left, const Num& right);
 
 // clip(x, lo, hi): max and then min, each where its bound is given.
 Result<Num> Clamp(const Num& x, const Num* lo, const Num* hi);

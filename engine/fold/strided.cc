@@ -17,7 +17,7 @@ struct Arrangement {
 };
 using Arrange = std::function<Result<Arrangement>(const FoldCall&)>;
 
-void AddArranged(KernelRegistry& registry, std::string_view op, Form form, Arrange arrange) {
+void AddArranged(KernelRegistry& registry, std::string_view op, Form form, const Arrange& arrange) {
   Kernel run = [arrange](const FoldCall& call) -> Outputs {
     QR_ASSIGN_OR_RETURN(Arrangement a, arrange(call));
     return One(CopyStrided(call.inputs[0], a.view, std::move(a.dims)));

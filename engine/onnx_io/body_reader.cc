@@ -17,7 +17,6 @@ namespace {
 
 using onnx::FunctionProto;
 using onnx::GraphProto;
-using onnx::NodeProto;
 using onnx::SparseTensorProto;
 using KeyValue = onnx::StringStringEntryProto;
 

@@ -79,7 +79,7 @@ class InferenceContext : public onnx::InferenceContext {
   // Null: nothing is known.
   const onnx::TypeProto* MakeType(const TypeInfo& type) const;
   const onnx::TensorProto* MakeData(const Tensor& tensor) const;
-  TypeInfo ReadType(const onnx::TypeProto& type) const;
+  TypeInfo ReadType(const onnx::TypeProto& proto) const;
 
   // What is made on demand is a cache that lives as long as one node: `mutable`, as the interface
   // is const.

@@ -81,7 +81,7 @@ Status Writer::Write(const std::string& path, const WriteOptions& options) {
 // Data files keep their names, so a file that is there already must hold the same.
 Result<bool> Writer::CanCopyDataTo(const std::string& folder, const std::string& path) const {
   for (const auto& [location, file] : tensors_.external->files()) {
-    const std::string target = folder + "/" + location;
+    const std::string target = fmt::format("{}/{}", folder, location);
     if (location == FileNameOf(path)) return false;
     if (access(target.c_str(), F_OK) != 0) continue;
     const auto there = MappedFile::OpenRegular(target);
@@ -97,7 +97,7 @@ Result<bool> Writer::WriteCopy(const std::string& path) {
     QR_ASSIGN_OR_RETURN(const bool possible, CanCopyDataTo(folder, path));
     if (!possible) return false;
     for (const auto& [location, file] : tensors_.external->files()) {
-      const std::string target = folder + "/" + location;
+      const std::string target = fmt::format("{}/{}", folder, location);
       if (access(target.c_str(), F_OK) == 0) continue;
       QR_ASSIGN_OR_RETURN(OutputFile* const out, files.Add(folder, target));
       AddInputs(*out);

@@ -101,12 +101,12 @@ void Rewriter::Commit(const std::vector<Redefinition>& redefinitions,
   if (!retypes.empty()) in_.facts().ForgetTypes();
   for (const ValueId v : firing.redefined) in_.facts().Redefined(v);
   in_.ForgetDerived();
-  for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) maybe_dead.push_back(NodeId(n));
+  for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) maybe_dead.emplace_back(n);
   RemoveDead(std::move(maybe_dead), &firing.released);
   NameNewValues();
   records_.insert(records_.end(), pending_records_.begin(), pending_records_.end());
   for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) {
-    if (graph_.alive(NodeId(n))) firing.created.push_back(NodeId(n));
+    if (graph_.alive(NodeId(n))) firing.created.emplace_back(n);
   }
   firing.changed = true;
 }
@@ -118,7 +118,7 @@ void Rewriter::NameNewValues() {
     if (!graph_.alive(v) || !graph_.name(v).empty()) continue;
     const auto wish = emitter_.wishes().find(v);
     const std::string suffix = wish == emitter_.wishes().end() ? "value" : wish->second;
-    graph_.Rename(v, graph_.FreshName(base + "_" + suffix));
+    graph_.Rename(v, graph_.FreshName(fmt::format("{}_{}", base, suffix)));
   }
   for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {
     const NodeId n(i);

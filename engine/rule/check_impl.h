@@ -48,12 +48,12 @@ class RuleChecker {
   void CheckTests(const std::vector<RuleTest>& tests);
   void CheckSettings(const RuleTest& test);
   void CheckOpset(int64_t version, const Place& place);
-  void CheckPlainExpr(const Expr* expr, std::string owner, const std::vector<std::string>& names);
+  void CheckPlainExpr(const Expr* expr, std::string text, const std::vector<std::string>& names);
   void NeedUnambiguous(char sigil, std::string_view name, const Place& place);
 
   // --- check_rule.cc: rules
   void CheckRule(const Rule& rule);
-  void CheckRuleCases(const std::vector<Case>& cases, Scope& scope, Owner& owner);
+  void CheckRuleCases(const std::vector<Case>& cases, Scope& outer, Owner& owner);
   void CheckInterface(const Rule& rule, Scope& scope, Owner& owner);
   void DeclareLets(const std::vector<Let>& lets, Scope& scope, Owner& owner,
                    const std::set<std::string>& may_exist = {});
@@ -64,7 +64,7 @@ class RuleChecker {
   static Role RoleOf(const Definition& definition);
   void CheckDefinition(const Definition& definition);
   void CheckPatternCase(const Definition& definition, const Case& c, Owner& owner);
-  void CheckResultCases(const Definition& definition, const std::vector<Case>& cases, Scope& scope,
+  void CheckResultCases(const Definition& definition, const std::vector<Case>& cases, Scope& outer,
                         Owner& owner);
   void CheckLooksUp(const Definition& definition, const BodyText& match, Owner& owner);
   void CheckDefinitionRecursion();
@@ -129,7 +129,7 @@ class RuleChecker {
   // Of an expression that is plainly of one kind, without looking at names; else kAny.
   static ExprType LiteralType(const Expr& expr);
   void CheckCompared(const Expr& expr, ExprType left, ExprType right, Scope& scope, Owner& owner);
-  void CheckRegex(const Expr& expr, ExprType left, ExprType right, Owner& owner);
+  void CheckRegex(const Expr& expr, ExprType left, ExprType type, Owner& owner);
   void CheckPattern(const std::string& regex, const Place& place, const std::string& owner);
   void CheckOpChoice(const Expr& left, const Expr& right, Scope& scope, Owner& owner);
   void CheckParamChoice(const Expr& left, const Expr& right, Owner& owner);

@@ -53,7 +53,7 @@ void RuleChecker::Bind(const std::string& name, NameInfo info, Scope& scope, Own
   NameInfo* before = scope.Find(name);
   if (before == nullptr) {
     CheckFreeName(name, info.place, owner);
-    scope.Add(name, std::move(info));
+    scope.Add(name, info);
     return;
   }
   // A second occurrence of a value or attribute means equal; a parameter is a value the caller has.

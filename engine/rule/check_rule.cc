@@ -34,7 +34,7 @@ void RuleChecker::DeclareLets(const std::vector<Let>& lets, Scope& scope, Owner&
         continue;
       }
       CheckFreeName(name, let.place, owner);
-      scope.Add(name, std::move(info));
+      scope.Add(name, info);
     }
   }
 }

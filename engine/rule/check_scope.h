@@ -36,7 +36,7 @@ class Scope {
     }
     return nullptr;
   }
-  NameInfo& Add(const std::string& name, NameInfo info) { return names_[name] = std::move(info); }
+  NameInfo& Add(const std::string& name, const NameInfo& info) { return names_[name] = info; }
 
   std::vector<std::string> Names() const {
     std::vector<std::string> names;

@@ -226,14 +226,12 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, Scope&
   };
   if (IsOneOf(l, {kLabel, kChain}) || IsOneOf(r, {kLabel, kChain})) {
     error("operators are compared with op(n) == op(m)");
-  } else if (l == kSet || r == kSet) {
-    error("");
   } else if (pair(kDType, kString)) {
     error("element types are written without quotes");
-  } else if (pair(kString, kNumber) || pair(kString, kBool) || pair(kDType, kBool) ||
-             pair(kString, kValue)) {
-    error("");
-  } else if (IsOrder(expr.binary) && (IsOneOf(l, {kDType, kBool}) || IsOneOf(r, {kDType, kBool}))) {
+  } else if (l == kSet || r == kSet || pair(kString, kNumber) || pair(kString, kBool) ||
+             pair(kDType, kBool) || pair(kString, kValue) ||
+             (IsOrder(expr.binary) &&
+              (IsOneOf(l, {kDType, kBool}) || IsOneOf(r, {kDType, kBool})))) {
     error("");
   }
   CheckOpChoice(*expr.items[0], *expr.items[1], scope, owner);

@@ -83,7 +83,7 @@ class Linter {
     }
   }
 
-  void Unused(const Place& place, const std::string& key, std::string what) {
+  void Unused(const Place& place, const std::string& key, const std::string& what) {
     if (!Own(place) || used_.contains(key)) return;
     sink_.Warning(place, code::kUnused, what + " is not used");
   }

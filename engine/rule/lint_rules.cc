@@ -133,7 +133,7 @@ class ConstantNodes {
       case Expr::Kind::kInt:
       case Expr::Kind::kFloat:
       case Expr::Kind::kBool:
-      case Expr::Kind::kList: return true;
+      case Expr::Kind::kList:
       case Expr::Kind::kUnary: return true;
       case Expr::Kind::kBinary: return e.binary != BinaryOp::kCoalesce;  // may be the value itself
       case Expr::Kind::kName: {

@@ -16,7 +16,7 @@ void LintLoops(const RuleSet& set, const SourceText* root, DiagnosticSink& sink)
 void LintConstantNodes(const RuleSet& set, const SourceText* root, DiagnosticSink& sink);
 
 // Operators in `let`, conditions and facts that nothing computes.
-void LintKernels(const RuleSet& set, const KernelRegistry& kernels, const SourceText* root,
+void LintKernels(const RuleSet& set, const KernelRegistry& registry, const SourceText* root,
                  DiagnosticSink& sink);
 
 // Names that `<attribute=name>` binds and nothing else mentions: `<mode=FAST>` takes any mode.

@@ -67,8 +67,9 @@ struct Hasher {
 };
 
 auto LowerBound(auto& list, std::string_view name) {
-  return std::lower_bound(list.begin(), list.end(), name,
-                          [](const Attribute& a, std::string_view n) { return a.name < n; });
+  return std::lower_bound(
+      list.begin(), list.end(), name,
+      [](const Attribute& a, std::string_view n) { return a.name.compare(n) < 0; });
 }
 
 template <class T>

@@ -73,7 +73,7 @@ uint32_t EncodeNaN(const Format& f, uint32_t sign) {
       return sign | f.infinity() |
              (f.bits() == 16 ? 1u << (f.mantissa_bits - 1) : (1u << f.mantissa_bits) - 1);
     case Specials::kOnlyNaN: return sign | (f.sign_mask() - 1);
-    case Specials::kUnsigned0: return f.sign_mask();
+    case Specials::kUnsigned0:
     case Specials::kNone: return f.sign_mask();  // there is none: -0, as ml_dtypes has it
   }
   return 0;

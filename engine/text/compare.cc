@@ -242,9 +242,8 @@ class GraphComparer {
       const Step& step = steps_[static_cast<size_t>(index)];
       const Step& reader = steps_[static_cast<size_t>(step.parent)];
       const std::string op = a_.op_name(a_.op(a_.producer(reader.a))).text();
-      path = fmt::format(", {} {} of {}{}", step.in_body ? "output" : "input", step.slot,
-                         step.in_body ? "a body of " : "", op) +
-             path;
+      path = fmt::format(", {} {} of {}{}{}", step.in_body ? "output" : "input", step.slot,
+                         step.in_body ? "a body of " : "", op, path);
       index = step.parent;
     }
     const std::string name = a_.name(steps_[static_cast<size_t>(index)].a);
