@@ -148,6 +148,7 @@ struct Phase {
   ExprPtr to_opset;
   std::vector<OpPattern> ops;                 // kWriteDefaults; kFold: empty = all
   std::vector<std::string> attributes;        // kWriteDefaults: empty = all
+  std::vector<Place> attribute_places;        // of each
   std::string rename;                         // character class: "A-Za-z0-9_"
   std::shared_ptr<const struct RuleSet> use;  // kUse: the phases of that rule set
   Place place;

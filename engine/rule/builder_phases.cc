@@ -157,6 +157,7 @@ void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set) {
   }
   if (const DocNode* attributes = map.Get("attributes")) {
     phase.attributes = reader_.Names(attributes);
+    for (const DocNode& item : attributes->items) phase.attribute_places.push_back(item.place);
     if (phase.kind != PhaseKind::kWriteDefaults) {
       sink_.Error(attributes->place, code::kExclusive, "`attributes` belongs to `write_defaults`");
     }

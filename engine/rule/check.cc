@@ -169,6 +169,10 @@ void RuleChecker::CheckPhases() {
       CheckOpset(phase.to_opset->int_value, phase.to_opset->place);
     }
     for (const std::string& rule : phase.rules) NeedUnambiguous(':', rule, phase.place);
+    const size_t written = std::min(phase.attributes.size(), phase.attribute_places.size());
+    for (size_t i = 0; phase.kind == PhaseKind::kWriteDefaults && i < written; ++i) {
+      ops_.CheckAttributeOf(phase.ops, phase.attributes[i], phase.attribute_places[i]);
+    }
   }
   for (const WrittenOp& written : input_.written_ops) ops_.CheckName(written.op, written.place);
   CheckPlainExpr(set_.constants.max_bytes.get(), "`constants`", {});

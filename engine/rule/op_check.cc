@@ -176,6 +176,26 @@ bool OpChecker::HaveAttribute(const std::vector<Ref>& refs, std::string_view nam
                      [&](const Signature* s) { return s->FindAttribute(name) != nullptr; });
 }
 
+void OpChecker::CheckAttributeOf(const std::vector<OpPattern>& ops, const std::string& name,
+                                 const Place& place) {
+  std::vector<OpName> meant;
+  for (const OpPattern& op : ops) {
+    const size_t before = meant.size();
+    std::copy_if(names_.begin(), names_.end(), std::back_inserter(meant),
+                 [&](const OpName& known) { return op.Matches(known); });
+    if (meant.size() == before) return;
+  }
+  std::vector<std::string> known;
+  for (const Signature* s : CandidatesFor(meant, CallUse::kPattern)) {
+    if (s->FindAttribute(name) != nullptr) return;
+    for (const FormalAttribute& attribute : s->attributes) known.push_back(attribute.name);
+  }
+  sink_
+      .Error(place, code::kUnknownAttribute,
+             fmt::format("none of these operators has an attribute `{}`", Printable(name, 60)))
+      .hint = DidYouMean(name, known);
+}
+
 bool OpChecker::IsMisspelled(const OpPattern& op, const Place& place) {
   const std::string text = op.op.text();
   // The domain of onnx itself is written as nothing, or in full.

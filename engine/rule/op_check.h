@@ -31,6 +31,9 @@ class OpChecker {
   bool IsOperator(std::string_view name) const;
   // Has one of the operators an attribute of that name?
   bool HaveAttribute(const std::vector<Ref>& refs, std::string_view name) const;
+  // An error unless a version of one of `ops` has that attribute, or one of them is unknown.
+  void CheckAttributeOf(const std::vector<OpPattern>& ops, const std::string& name,
+                        const Place& place);
   // The operators that a reference stands for; nothing if one of them could be anything.
   std::optional<std::vector<OpName>> Expand(const std::vector<Ref>& refs) const;
   // The call against the signatures of `ops`; `num_outs` outputs are named, the last by `outs`.
