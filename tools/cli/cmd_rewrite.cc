@@ -156,7 +156,7 @@ Result<std::vector<Rules>> LoadAll(const std::vector<std::string>& paths) {
 Status Write(Model& model, const OutputPaths& paths, const Arguments& a, const Report& report) {
   std::vector<SideFile> files;
   if (!a.json.empty() && a.json != "-") files.push_back({a.json, JsonText(report, a, paths.model)});
-  if (a.check) return files.empty() ? Status() : WriteSideFiles(std::move(files));
+  if (a.check) return files.empty() ? Status() : WriteSideFiles(files);
   files.insert(files.begin(), report.files.begin(), report.files.end());
   return SaveModel(model, paths, a.model, std::move(files));
 }

@@ -12,9 +12,9 @@
 
 namespace qrewrite::cli {
 
-void Print(std::string_view text);  // to standard output
+void Print(std::string_view raw);  // to standard output
 void SendReportsToStderr();        // from now on Print() writes there: standard output is the model
-void Note(std::string_view text);  // to standard error
+void Note(std::string_view raw);   // to standard error
 
 void PrintDiagnostic(const Diagnostic& diagnostic);  // to standard error
 // Prints what `status` says; returns its exit code.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "engine/match/interpreter.h"
 #include "tests/support/rule_run.h"
@@ -101,10 +102,8 @@ class Random {
       const std::string& b = values[Below(static_cast<int>(values.size()))];
       const std::string name = "v" + std::to_string(k);
       const int op = Below(4);
-      text += name + " = " +
-              (op < 2 ? std::string(op ? "Neg(" : "Relu(") + a + ")"
-                      : std::string(op == 2 ? "Add(" : "Sub(") + a + ", " + b + ")") +
-              "\n";
+      text += op < 2 ? fmt::format("{} = {}({})\n", name, op ? "Neg" : "Relu", a)
+                     : fmt::format("{} = {}({}, {})\n", name, op == 2 ? "Add" : "Sub", a, b);
       values.push_back(name);
     }
     return text;

@@ -126,7 +126,9 @@ TEST_CASE("Doc: scalars mean what the core schema of YAML 1.2 says") {
       {"\"true\"", Kind::kString}, {"0x", Kind::kString},    {"9223372036854775808", Kind::kFloat},
       {"64MiB", Kind::kString},    {"y", Kind::kString},
   };
-  for (const auto& [text, kind] : rows) {
+  for (const auto& row : rows) {
+    const char* const text = row.first;
+    const Kind kind = row.second;
     CAPTURE(text);
     const Read read("k: " + std::string(text) + "\n");
     if (std::string_view(text) == "-") continue;  // a list in YAML
