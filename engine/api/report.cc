@@ -25,15 +25,20 @@ std::string Bytes(int64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-// "pairs" if all firings count under one counter, else "pairs 5, activations 2".
-std::string Counters(const RuleReport& rule) {
-  if (rule.counters.size() == 1 && rule.counters[0].second == rule.count)
-    return rule.counters[0].first;
+// "pairs 5, activations 2"; counters at 0 are left out.
+std::string Joined(const std::vector<std::pair<std::string, int64_t>>& counters) {
   std::string text;
-  for (const auto& [name, count] : rule.counters) {
+  for (const auto& [name, count] : counters) {
     if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
   }
   return text;
+}
+
+// "pairs" if all firings count under one counter, else each with its number.
+std::string Counters(const RuleReport& rule) {
+  if (rule.counters.size() == 1 && rule.counters[0].second == rule.count)
+    return rule.counters[0].first;
+  return Joined(rule.counters);
 }
 
 // The counters that rules name, over all rules: "pairs 5, weights 3".
@@ -51,11 +56,7 @@ std::string Kinds(const std::vector<RuleReport>& rules) {
       }
     }
   }
-  std::string text;
-  for (const auto& [name, count] : kinds) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
-  }
-  return text;
+  return Joined(kinds);
 }
 
 }  // namespace

@@ -15,27 +15,11 @@ namespace qrewrite {
 namespace {
 
 std::string TypeName(const Param& param) {
-  switch (param.type) {
-    case ParamType::kBool: return "bool";
-    case ParamType::kInt: return "int";
-    case ParamType::kFloat: return "float";
-    case ParamType::kString: return "string";
-    case ParamType::kPath: return "path";
-    case ParamType::kRegex: return "regex";
-    case ParamType::kBytes: return "bytes";
-    case ParamType::kAny: break;
-  }
+  if (param.type != ParamType::kAny) return std::string(ParamTypeText(param.type));
   if (std::holds_alternative<bool>(param.default_value)) return "bool";
   if (std::holds_alternative<int64_t>(param.default_value)) return "int";
   if (std::holds_alternative<double>(param.default_value)) return "float";
   return "string";
-}
-
-std::vector<std::string> CountersOf(const Rule& rule) {
-  std::vector<std::string> names;
-  for (const auto& [name, when] : rule.counters) names.push_back(name);
-  if (names.empty()) names.push_back(rule.name);
-  return names;
 }
 
 // A name that is neither a file nor a shipped rule set: what it may have been meant to be.
@@ -119,7 +103,7 @@ std::vector<RuleInfo> Rules::rules() const {
                      .doc = rule.doc,
                      .equivalence = rule.equivalence,
                      .opset = rule.opset,
-                     .counters = CountersOf(rule),
+                     .counters = rule.CounterNames(),
                      .tests = static_cast<int>(rule.tests.size())});
   }
   return infos;

@@ -158,8 +158,7 @@ Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const 
   if (added) {
     report_.rules.push_back({.set = rules_.name, .rule = rule.rule->name, .counters = {}});
     RuleCount& fresh = report_.rules.back();
-    for (const auto& [name, when] : rule.rule->counters) fresh.counters.emplace_back(name, 0);
-    if (fresh.counters.empty()) fresh.counters.emplace_back(rule.rule->name, 0);
+    for (const std::string& name : rule.rule->CounterNames()) fresh.counters.emplace_back(name, 0);
   }
   RuleCount& count = report_.rules[it->second];
   ++count.fired;

@@ -36,6 +36,27 @@ auto FindByName(const List& list, std::string_view name) -> decltype(&list.front
 
 }  // namespace
 
+std::string_view ParamTypeText(ParamType type) {
+  switch (type) {
+    case ParamType::kBool: return "bool";
+    case ParamType::kInt: return "int";
+    case ParamType::kFloat: return "float";
+    case ParamType::kString: return "string";
+    case ParamType::kPath: return "path";
+    case ParamType::kRegex: return "regex";
+    case ParamType::kBytes: return "bytes";
+    case ParamType::kAny: break;
+  }
+  return "any";
+}
+
+std::vector<std::string> Rule::CounterNames() const {
+  if (counters.empty()) return {name};
+  std::vector<std::string> names;
+  for (const auto& [counter, when] : counters) names.push_back(counter);
+  return names;
+}
+
 bool OpPattern::Matches(const OpName& name) const {
   if (!wildcard) return op == name;
   return Glob(op.domain, name.domain) && Glob(op.name, name.name);

@@ -25,6 +25,7 @@ using Literal = std::variant<std::monostate, bool, int64_t, double, std::string,
 
 // kBytes: 64MiB
 enum class ParamType { kAny, kBool, kInt, kFloat, kString, kPath, kRegex, kBytes };
+std::string_view ParamTypeText(ParamType type);  // as rule files write it; "any"
 
 struct Param {
   std::string name;
@@ -111,9 +112,10 @@ struct Rule {
   std::string equivalence;  // exact, ulp(n), lsb(n), approx(dB), rescaled; "" if not stated
   // What a firing counts under, and when (null: always); empty: the rule's name.
   std::vector<std::pair<std::string, ExprPtr>> counters;
-  std::string opset;                             // ">=10", ">=7 <13"; "": any
-  std::map<std::string, std::string> opsets;     // other domains
-  int64_t opset_min = 0, opset_max = INT64_MAX;  // parsed `opset`
+  std::vector<std::string> CounterNames() const;  // at least one
+  std::string opset;                              // ">=10", ">=7 <13"; "": any
+  std::map<std::string, std::string> opsets;      // other domains
+  int64_t opset_min = 0, opset_max = INT64_MAX;   // parsed `opset`
   BodyText match;
   std::vector<ExprPtr> where;
   std::vector<Let> let;

@@ -33,20 +33,6 @@ std::string ValueText(const Literal& value) {
   return "a list";
 }
 
-std::string_view ParamTypeText(ParamType type) {
-  switch (type) {
-    case ParamType::kBool: return "bool";
-    case ParamType::kInt: return "int";
-    case ParamType::kFloat: return "float";
-    case ParamType::kString: return "string";
-    case ParamType::kPath: return "path";
-    case ParamType::kRegex: return "regex";
-    case ParamType::kBytes: return "bytes";
-    case ParamType::kAny: break;
-  }
-  return "any";
-}
-
 }  // namespace
 
 bool IsPrivateDomain(std::string_view domain) {
