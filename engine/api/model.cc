@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include "engine/api/model_impl.h"
-#include "engine/onnx_io/file_set.h"
+#include "engine/onnx_io/output_set.h"
 
 namespace qrewrite {
 namespace {
 
-Status AddSideFiles(const std::vector<SideFile>& files, FileSet& set) {
+Status AddSideFiles(const std::vector<SideFile>& files, OutputSet& set) {
   for (const SideFile& file : files) {
     // Folders that the path names and that are missing are made.
     const std::string root = file.path.starts_with('/') ? "" : ".";
@@ -60,7 +60,7 @@ Status Model::Save(const std::string& path, const SaveOptions& options) {
     case SaveOptions::External::kAlways: write.external = WriteOptions::External::kAlways; break;
   }
   // The side files are complete before the model is written and appear after it.
-  FileSet files;
+  OutputSet files;
   QR_RETURN_IF_ERROR(AddSideFiles(options.side_files, files));
   QR_RETURN_IF_ERROR(files.Finish());
   QR_RETURN_IF_ERROR(impl_->file->Write(path, write));
@@ -80,7 +80,7 @@ bool Model::changed() const { return std::as_const(*impl_->file).graph().changed
 const Status& Model::poison() const { return impl_->poison; }
 
 Status WriteSideFiles(const std::vector<SideFile>& files) {
-  FileSet set;
+  OutputSet set;
   QR_RETURN_IF_ERROR(AddSideFiles(files, set));
   return set.Commit();
 }

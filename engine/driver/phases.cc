@@ -71,8 +71,8 @@ RuleRun::RuleRun(Graph& graph, const RuleSet& rules, Params params, const RunSet
 }
 
 Val RuleRun::EvalPlain(const Expr& expr) {
-  static const Scope* const scope = [] {
-    auto* s = new Scope();
+  static const SlotNames* const scope = [] {
+    auto* s = new SlotNames();
     s->Add("changed");
     return s;
   }();

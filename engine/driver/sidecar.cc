@@ -172,7 +172,7 @@ class FileMaker {
   }
 
   Result<Tensor> Converted(const Tensor& array, const RecordRow& row) const {
-    Scope scope;
+    SlotNames scope;
     scope.Add("array");
     // Every column that some rule records of this table; one that this row lacks is absent.
     for (const RecordRow& other : records_) {

@@ -41,7 +41,7 @@ class LocalNames {
 
 // The bindings of one rule or case while it is tried.
 struct Frame {
-  explicit Frame(const Scope& s, const Frame* around = nullptr)
+  explicit Frame(const SlotNames& s, const Frame* around = nullptr)
       : scope(&s),
         parent(const_cast<Frame*>(around)),
         slots(s.names.size()),
@@ -50,7 +50,7 @@ struct Frame {
   }
   enum State : uint8_t { kUnbound, kBound, kEvaluating };
 
-  const Scope* scope;
+  const SlotNames* scope;
   Frame* parent;           // the case around a nested case; never the caller of a definition
   std::vector<Val> slots;  // a let is evaluated when it is first asked for
   std::vector<uint8_t> state;
@@ -195,7 +195,7 @@ class Interpreter {
   std::map<std::pair<const CompiledDefinition*, ValueId>, Val> memo_;
   // Expressions of signatures, parsed once.
   struct SignatureExprs {
-    Scope scope;
+    SlotNames scope;
     std::vector<ExprPtr> shapes, dtypes;
     std::map<std::string, ExprPtr, std::less<>> defaults;
   };

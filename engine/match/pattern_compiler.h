@@ -1,4 +1,4 @@
-// PatternCompiler: the statements of one `match` as patterns over a Scope, which gets the names in
+// PatternCompiler: the statements of one `match` as patterns over a SlotNames, which gets the names in
 // them as slots. Internal to the plan.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace qrewrite {
 
 class PatternCompiler {
  public:
-  PatternCompiler(const RuleSet& rules, Scope& scope) : rules_(rules), scope_(scope) {}
+  PatternCompiler(const RuleSet& rules, SlotNames& scope) : rules_(rules), scope_(scope) {}
 
   // REQUIRES: the checker found no fault in it. The result refers to `stmt`.
   PatStmt Compile(const Stmt& stmt);
@@ -24,7 +24,7 @@ class PatternCompiler {
   void CompileAttr(const AttrArg& attr, PatCall& call, std::vector<int>& inner);
 
   const RuleSet& rules_;
-  Scope& scope_;
+  SlotNames& scope_;
 };
 
 }  // namespace qrewrite

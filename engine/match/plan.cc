@@ -7,7 +7,7 @@
 
 namespace qrewrite {
 
-int Scope::Add(const std::string& name) {
+int SlotNames::Add(const std::string& name) {
   const auto [it, added] = slots.try_emplace(name, static_cast<int>(names.size()));
   if (added) names.push_back(name);
   return it->second;
@@ -113,7 +113,7 @@ void ChooseAnchor(Pattern& pattern) {
 
 // --- conditions
 
-void AddWhere(const Scope& scope, Pattern& pattern, const Expr& expr) {
+void AddWhere(const SlotNames& scope, Pattern& pattern, const Expr& expr) {
   std::vector<std::string> names;
   CollectNames(expr, names);
   std::set<int> needs;
@@ -135,7 +135,7 @@ void AddWhere(const Scope& scope, Pattern& pattern, const Expr& expr) {
   if (needs.empty()) pattern.early.push_back(index);
 }
 
-void AddLets(Scope& scope, const std::vector<Let>& lets) {
+void AddLets(SlotNames& scope, const std::vector<Let>& lets) {
   for (const Let& let : lets) {
     for (size_t i = 0; i < let.names.size(); ++i) {
       const int slot = scope.Add(let.names[i]);

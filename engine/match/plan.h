@@ -17,7 +17,7 @@
 namespace qrewrite {
 
 // The names of one rule or one case of a definition.
-struct Scope {
+struct SlotNames {
   std::vector<std::string> names;  // slot -> name
   std::map<std::string, int, std::less<>> slots;
   std::map<int, std::pair<const Let*, int>> lets;  // slot -> its let, position in the let's names
@@ -116,7 +116,7 @@ struct CompiledCase;
 
 struct CompiledRule {
   const Rule* rule = nullptr;
-  Scope scope;
+  SlotNames scope;
   Pattern pattern;
   std::vector<int> redefined;  // statements whose outputs the rule redefines
   std::vector<CompiledCase> cases;
@@ -125,7 +125,7 @@ struct CompiledRule {
 // A case of a definition or rule, with its own names.
 struct CompiledCase {
   const Case* source = nullptr;
-  Scope scope;
+  SlotNames scope;
   bool has_match = false;
   Pattern pattern;  // if has_match; else only `where` is used
   std::vector<CompiledCase> cases;

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/onnx_io/file_set.h"
+#include "engine/onnx_io/output_set.h"
 #include "engine/onnx_io/planner.h"
 #include "engine/onnx_io/rope.h"
 
@@ -91,7 +91,7 @@ Result<bool> Writer::CanCopyDataTo(const std::string& folder, const std::string&
 }
 
 Result<bool> Writer::WriteCopy(const std::string& path) {
-  FileSet files;
+  OutputSet files;
   const std::string folder = FolderOf(path);
   if (source_.has_external && !IsSame(IdOf(folder), IdOf(tensors_.external->folder()))) {
     QR_ASSIGN_OR_RETURN(const bool possible, CanCopyDataTo(folder, path));
@@ -138,7 +138,7 @@ Status Writer::WritePlan(const std::string& path, const std::string& data_file, 
     if (!retry_outside) return TooLarge(rope.size());
     return WritePlan(path, DataFileFor(path), threshold, /*retry_outside=*/false);
   }
-  FileSet files;
+  OutputSet files;
   const std::string folder = FolderOf(path);
   if (!planner.data().empty()) {
     QR_ASSIGN_OR_RETURN(OutputFile* const out, files.Add(folder, folder + "/" + data_file));

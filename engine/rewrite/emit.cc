@@ -256,7 +256,7 @@ std::vector<Val> Emitter::TemplateCase(const CompiledDefinition& d, const Compil
 std::vector<Val> Emitter::Repeated(const Arg& arg, Frame& frame) {
   std::vector<std::string> names;
   CollectNames(*arg.value, names);
-  Scope scope;
+  SlotNames scope;
   std::vector<List> lists;
   for (const std::string& name : names) {
     if (scope.Find(name) >= 0) continue;

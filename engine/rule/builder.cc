@@ -87,7 +87,7 @@ void SetBuilder::Merge(std::vector<Owned<T>>& list, T item, std::string key, con
   if (before->file == file) {
     // YAML keys that differ can mean the same name: two heads, `Pad` and `ai.onnx.Pad`.
     sink_.Error(place, code::kDuplicateKey, fmt::format("`{}` is defined twice in this file", key));
-  } else if (FileSet::Includes(file, before->file)) {
+  } else if (RuleFiles::Includes(file, before->file)) {
     parts.ambiguous.erase(shown);
     *before = {std::move(item), std::move(key), file};
   } else if (!Same(before->item, item)) {
@@ -212,7 +212,7 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   auto set = std::make_shared<RuleSet>();
   Parts parts;
   set->sources.push_back(file->source);
-  for (RuleFile* f : FileSet::InOrder(file)) {
+  for (RuleFile* f : RuleFiles::InOrder(file)) {
     if (f != file) set->sources.push_back(f->source);
     AddFile(f, parts);
   }

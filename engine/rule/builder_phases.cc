@@ -111,7 +111,7 @@ std::vector<OpPattern> SetBuilder::Operators(const DocNode& node, const RuleSet&
 std::shared_ptr<const RuleSet> SetBuilder::Used(const DocNode& node, RuleFile* file) {
   std::vector<std::string> names;
   RuleFile* found = nullptr;
-  for (RuleFile* f : FileSet::InOrder(file)) {
+  for (RuleFile* f : RuleFiles::InOrder(file)) {
     if (f == file) continue;
     names.push_back(f->name);
     if (f->name == node.text.text) found = f;

@@ -36,11 +36,11 @@ Result<std::string> ReadWholeFile(const std::string& path) {
   return text;
 }
 
-RuleFile* FileSet::AddRoot(const std::string& path, std::string text) {
+RuleFile* RuleFiles::AddRoot(const std::string& path, std::string text) {
   return Parse(path, std::move(text));
 }
 
-RuleFile* FileSet::Parse(const std::string& path, std::string text) {
+RuleFile* RuleFiles::Parse(const std::string& path, std::string text) {
   auto file = std::make_unique<RuleFile>();
   file->path = path;
   file->source = std::make_shared<SourceText>(path, std::move(text));
@@ -66,7 +66,7 @@ RuleFile* FileSet::Parse(const std::string& path, std::string text) {
   return &kept;
 }
 
-void FileSet::ReadIncludes(RuleFile& file) {
+void RuleFiles::ReadIncludes(RuleFile& file) {
   const DocEntry* includes = file.root.Find("include");
   // Another shape is reported where the keys of the file are read.
   if (includes == nullptr || !includes->value.is_list()) return;
@@ -82,7 +82,7 @@ void FileSet::ReadIncludes(RuleFile& file) {
   open_.pop_back();
 }
 
-RuleFile* FileSet::Include(const RuleFile& from, const DocNode& item) {
+RuleFile* RuleFiles::Include(const RuleFile& from, const DocNode& item) {
   const std::filesystem::path written = item.text.text;
   if (written.empty() || written.is_absolute()) {
     sink_.Error(item.place, code::kInclude,
@@ -115,7 +115,7 @@ RuleFile* FileSet::Include(const RuleFile& from, const DocNode& item) {
   return Parse(path, *std::move(text));
 }
 
-std::vector<RuleFile*> FileSet::InOrder(RuleFile* file) {
+std::vector<RuleFile*> RuleFiles::InOrder(RuleFile* file) {
   std::vector<RuleFile*> order;
   const std::function<void(RuleFile*)> visit = [&](RuleFile* f) {
     if (std::find(order.begin(), order.end(), f) != order.end()) return;
@@ -126,7 +126,7 @@ std::vector<RuleFile*> FileSet::InOrder(RuleFile* file) {
   return order;
 }
 
-bool FileSet::Includes(const RuleFile* file, const RuleFile* other) {
+bool RuleFiles::Includes(const RuleFile* file, const RuleFile* other) {
   return std::any_of(file->includes.begin(), file->includes.end(), [&](const RuleFile* included) {
     return included == other || Includes(included, other);
   });

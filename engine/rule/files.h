@@ -19,9 +19,9 @@ struct RuleFile {
   std::vector<RuleFile*> includes;  // in order
 };
 
-class FileSet {
+class RuleFiles {
  public:
-  FileSet(const LoadOptions& options, DiagnosticSink& sink) : options_(options), sink_(sink) {}
+  RuleFiles(const LoadOptions& options, DiagnosticSink& sink) : options_(options), sink_(sink) {}
 
   // `text` as the content of `path`, with all it includes. Null if it is no document (reported).
   RuleFile* AddRoot(const std::string& path, std::string text);

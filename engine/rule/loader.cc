@@ -23,7 +23,7 @@ bool MissesName(const Diagnostic& d) {
 }
 
 // A file that is both included and used is read for each; its faults are told once.
-Status Report(const DiagnosticSink& sink, const FileSet& files) {
+Status Report(const DiagnosticSink& sink, const RuleFiles& files) {
   std::vector<Diagnostic> all = sink.diagnostics();
   if (files.incomplete()) std::erase_if(all, MissesName);
   const auto key = [](const Diagnostic& d) {
@@ -47,7 +47,7 @@ Status Report(const DiagnosticSink& sink, const FileSet& files) {
 Result<std::shared_ptr<const RuleSet>> LoadRulesText(const std::string& path, std::string text,
                                                      const LoadOptions& options) {
   DiagnosticSink sink;
-  FileSet files(options, sink);
+  RuleFiles files(options, sink);
   RuleFile* root = files.AddRoot(path, std::move(text));
   std::shared_ptr<const RuleSet> set;
   if (root != nullptr) set = SetBuilder(options, sink).Build(root);

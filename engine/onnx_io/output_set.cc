@@ -1,4 +1,4 @@
-#include "engine/onnx_io/file_set.h"
+#include "engine/onnx_io/output_set.h"
 
 #include <cerrno>
 
@@ -7,7 +7,7 @@
 
 namespace qrewrite {
 
-FileSet::~FileSet() {
+OutputSet::~OutputSet() {
   if (complete_) return;
   for (Entry& entry : entries_) {
     entry.file.reset();
@@ -16,7 +16,7 @@ FileSet::~FileSet() {
   for (auto it = folders_.rbegin(); it != folders_.rend(); ++it) rmdir(it->c_str());
 }
 
-Status FileSet::MakeFolders(const std::string& root, const std::string& path) {
+Status OutputSet::MakeFolders(const std::string& root, const std::string& path) {
   for (size_t slash = path.find('/', root.size() + 1); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
     const std::string folder = path.substr(0, slash);
@@ -29,7 +29,7 @@ Status FileSet::MakeFolders(const std::string& root, const std::string& path) {
   return {};
 }
 
-Result<OutputFile*> FileSet::Add(const std::string& root, const std::string& path) {
+Result<OutputFile*> OutputSet::Add(const std::string& root, const std::string& path) {
   QR_RETURN_IF_ERROR(MakeFolders(root, path));
   QR_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::Create(path));
   const bool existed = access(path.c_str(), F_OK) == 0;
@@ -37,12 +37,12 @@ Result<OutputFile*> FileSet::Add(const std::string& root, const std::string& pat
   return entries_.back().file.get();
 }
 
-Status FileSet::Finish() {
+Status OutputSet::Finish() {
   for (Entry& entry : entries_) QR_RETURN_IF_ERROR(entry.file->Finish());
   return {};
 }
 
-Status FileSet::Commit() {
+Status OutputSet::Commit() {
   QR_RETURN_IF_ERROR(Finish());
   for (Entry& entry : entries_) {
     QR_RETURN_IF_ERROR(entry.file->Commit());

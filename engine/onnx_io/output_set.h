@@ -1,4 +1,4 @@
-// FileSet: output files that appear together, or not at all.
+// OutputSet: output files that appear together, or not at all.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,12 @@
 
 namespace qrewrite {
 
-class FileSet {
+class OutputSet {
  public:
-  FileSet() = default;
-  FileSet(const FileSet&) = delete;
-  FileSet& operator=(const FileSet&) = delete;
-  ~FileSet();  // takes back what was not committed
+  OutputSet() = default;
+  OutputSet(const OutputSet&) = delete;
+  OutputSet& operator=(const OutputSet&) = delete;
+  ~OutputSet();  // takes back what was not committed
 
   // Adds a file at `path`. Missing folders below `root` are made.
   Result<OutputFile*> Add(const std::string& root, const std::string& path);
