@@ -1,0 +1,151 @@
+#include "family.h"
+#include "onnx_writer.h"
+
+namespace scaling {
+namespace {
+
+const std::vector<int64_t> kSquare = {4, 4};
+const std::vector<int64_t> kImage = {1, 2, 4, 4};
+
+std::string Quantize(Graph& g, const std::string& x, int dtype = kUint8) {
+  return g.Node("QuantizeLinear", {x, g.Scalar(0.5F), g.Byte(dtype, 0)});
+}
+
+std::string Dequantize(Graph& g, const std::string& q, int dtype = kUint8) {
+  return g.Node("DequantizeLinear", {q, g.Scalar(0.5F), g.Byte(dtype, 0)});
+}
+
+std::string Same(int64_t n, const char* op) {
+  Graph g;
+  std::string x = g.Input(kFloat, kSquare);
+  for (int64_t i = 0; i < n; ++i) x = g.Node(op, {x});
+  g.Output(x, kFloat, kSquare);
+  return Model(g, 17);
+}
+
+// n operators that only move elements, or pick some; the shape stays.
+std::string Moved(Graph& g, std::string x, int64_t n) {
+  const std::string shape = g.Ints(kSquare);
+  for (int64_t i = 0; i < n; ++i) {
+    switch (i % 3) {
+      case 0: x = g.Node("Transpose", {x}, {{"perm", std::vector<int64_t>{1, 0}}}); break;
+      case 1: x = g.Node("Reshape", {x, shape}); break;
+      default: x = g.Node("Flatten", {x}); break;
+    }
+  }
+  return x;
+}
+
+std::string MovedBetween(int64_t n, bool quantized, bool dequantized) {
+  Graph g;
+  std::string x = g.Input(quantized || !dequantized ? kFloat : kUint8, kSquare);
+  if (quantized) x = Quantize(g, x);
+  x = Moved(g, x, n);
+  if (dequantized) x = Dequantize(g, x);
+  g.Output(x, quantized && !dequantized ? kUint8 : kFloat, kSquare);
+  return Model(g, 17);
+}
+
+// A quantizer in front, MaxPools (the names of new values could grow), a dequantizer behind.
+std::string Pooled(int64_t n) {
+  Graph g;
+  std::string x = Quantize(g, g.Input(kFloat, kImage));
+  for (int64_t i = 0; i < n; ++i) {
+    x = g.Node("MaxPool", {x}, {{"kernel_shape", std::vector<int64_t>{1, 1}}});
+  }
+  g.Output(Dequantize(g, x), kFloat, kImage);
+  return Model(g, 17);
+}
+
+// Every Transpose has a reader that dequantizes.
+std::string DequantizedSteps(int64_t n) {
+  Graph g;
+  std::string q = Quantize(g, g.Input(kFloat, kSquare));
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < n; ++i) {
+    q = g.Node("Transpose", {q}, {{"perm", std::vector<int64_t>{1, 0}}});
+    parts.push_back(Dequantize(g, q));
+  }
+  g.Output(g.Node("Sum", parts), kFloat, kSquare);
+  return Model(g, 17);
+}
+
+// Every step quantizes, and whether that saturates depends on all steps before.
+std::string Ranges(int64_t n, bool sums) {
+  Graph g;
+  const std::string start = g.Node("Relu", {g.Input(kFloat, kSquare)});
+  std::string x = start;
+  for (int64_t i = 0; i < n; ++i) {
+    x = sums ? g.Node("Add", {x, start}) : g.Node("Transpose", {x});
+    x = Dequantize(g, Quantize(g, x));
+  }
+  g.Output(x, kFloat, kSquare);
+  return Model(g, 17);
+}
+
+// A pair in front and behind, sums of what it bounds between them.
+std::string Sums(int64_t n) {
+  Graph g;
+  const std::string start = g.Node("Relu", {g.Input(kFloat, kSquare)});
+  std::string x = start;
+  for (int64_t i = 0; i < n; ++i) x = g.Node("Add", {x, start});
+  g.Output(Dequantize(g, Quantize(g, x)), kFloat, kSquare);
+  return Model(g, 17);
+}
+
+std::string Pairs(int64_t n) {
+  Graph g;
+  std::string x = g.Input(kFloat, kSquare);
+  for (int64_t i = 0; i < n; ++i) x = g.Node("Relu", {Dequantize(g, Quantize(g, x))});
+  g.Output(x, kFloat, kSquare);
+  return Model(g, 17);
+}
+
+}  // namespace
+
+std::vector<Family> Chains() {
+  return {
+      {"relu-chain", "n times Relu", 100000, [](int64_t n) { return Same(n, "Relu"); }, {}},
+      {"identity-chain",
+       "n times Identity",
+       100000,
+       [](int64_t n) { return Same(n, "Identity"); },
+       {}},
+      {"pair-chain", "n times Relu(DQ(Q(x))), all of one scale", 100000, Pairs, {}},
+      {"moves",
+       "n layout operators, nothing quantized",
+       100000,
+       [](int64_t n) { return MovedBetween(n, false, false); },
+       {}},
+      {"moves-pair",
+       "n layout operators between Q and DQ",
+       100000,
+       [](int64_t n) { return MovedBetween(n, true, true); },
+       {}},
+      {"moves-sink",
+       "n layout operators behind a Q, an integer output",
+       100000,
+       [](int64_t n) { return MovedBetween(n, true, false); },
+       {}},
+      {"moves-source",
+       "n layout operators in front of a DQ, an integer input",
+       100000,
+       [](int64_t n) { return MovedBetween(n, false, true); },
+       {}},
+      {"pools-pair", "n MaxPools between Q and DQ", 100000, Pooled, {}},
+      {"steps-dequantized", "n Transposes, a DQ behind each", 100000, DequantizedSteps, {}},
+      {"ranges",
+       "n pairs and Transposes, of unknown upper bound",
+       100000,
+       [](int64_t n) { return Ranges(n, false); },
+       {}},
+      {"ranges-of-sums",
+       "n pairs and sums, each bounded by those before",
+       100000,
+       [](int64_t n) { return Ranges(n, true); },
+       {}},
+      {"sums", "n sums in front of a pair", 100000, Sums, {}},
+  };
+}
+
+}  // namespace scaling

@@ -1,0 +1,31 @@
+// Family: models (or rule files) that grow with one number and are otherwise regular.
+//
+// A family is one idea of what could grow faster than its input. It is run by every shipped rule
+// set, by some of them, or by rules of its own. A new one is a row in the file of its kind.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace scaling {
+
+struct Family {
+  std::string name;
+  std::string about;    // what is n, and what could grow
+  int64_t largest = 0;  // no larger n: what the file format bears, or what shows it already
+  std::function<std::string(int64_t n)> model;  // a ModelProto; empty: the rules are only linted
+  std::function<std::string(int64_t n)> rules;  // YAML; empty: the shipped rule sets
+  std::vector<std::string> sets = {};           // of the shipped ones; empty: all
+};
+
+std::vector<Family> Chains();      // chains.cc: one operator behind another
+std::vector<Family> Quantized();   // quantized.cc: what exporters of quantized models write
+std::vector<Family> Wide();        // wide.cc: many readers, inputs, outputs of one thing
+std::vector<Family> Constants();   // constants.cc: many constants, and what is computed from them
+std::vector<Family> Subgraphs();   // subgraphs.cc: bodies beside and within one another
+std::vector<Family> RuleShapes();  // rule_shapes.cc: rules of their own on simple models
+std::vector<Family> RuleFiles();   // rule_files.cc: large rule files
+
+}  // namespace scaling

@@ -1,0 +1,160 @@
+// Rules of their own: ways of rewriting whose cost lies in the engine, not in one rule set.
+#include "family.h"
+#include "onnx_writer.h"
+
+namespace scaling {
+namespace {
+
+const std::vector<int64_t> kRow = {1, 4};
+
+std::string Chain(int64_t n, const char* op, const char* last) {
+  Graph g;
+  std::string x = g.Input(kFloat, kRow);
+  for (int64_t i = 0; i < n; ++i) x = g.Node(op, {x});
+  g.Output(g.Node(last, {x}), kFloat, kRow);
+  return Model(g, 17);
+}
+
+std::string Readers(int64_t n, const char* op) {
+  Graph g;
+  const std::string x = g.Input(kFloat, kRow);
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < n; ++i) {
+    parts.push_back(g.Node(op, {x, g.Scalar(static_cast<float>(i) + 0.5F)}));
+  }
+  g.Output(g.Node("Sum", parts), kFloat, kRow);
+  return Model(g, 17);
+}
+
+std::string MixedChain(int64_t n) {
+  Graph g;
+  const char* ops[] = {"Relu", "Neg", "Abs", "Sigmoid", "Tanh", "Exp", "Floor", "Ceil"};
+  std::string x = g.Input(kFloat, kRow);
+  for (int64_t i = 0; i < n; ++i) x = g.Node(ops[i * 5 % 8], {x});
+  g.Output(x, kFloat, kRow);
+  return Model(g, 17);
+}
+
+std::function<std::string(int64_t)> Text(const char* rules) {
+  return [text = std::string("qrewrite: 1\nname: own\n") + rules](int64_t) { return text; };
+}
+
+// n rules that share no prefix of operators, chains of four.
+std::string ChainRules(int64_t n) {
+  const char* ops[] = {"Relu",     "Neg", "Abs",  "Sigmoid",  "Tanh",     "Exp",  "Floor", "Ceil",
+                       "Softplus", "Sin", "Cos",  "Softsign", "Sqrt",     "Erf",  "Log",   "Sign",
+                       "Round",    "Elu", "Atan", "Asin",     "Identity", "Acos", "Tan",   "Cosh"};
+  std::string text = "qrewrite: 1\nname: own\nrules:\n";
+  for (int64_t i = 0; i < n; ++i) {
+    const auto op = [&](int64_t place) {
+      int64_t k = i * 2654435761;
+      for (int64_t p = 0; p < place; ++p) k /= 24;
+      return std::string(ops[(k % 24 + 24) % 24]);
+    };
+    text += "  - {name: r" + std::to_string(i) + ", match: \"y = " + op(0) + "(" + op(1) + "(" +
+            op(2) + "(" + op(3) + "(x))))\", where: rank(x) == 9, replace: \"y = " + op(0) +
+            "(x)\"}\n";
+  }
+  return text;
+}
+
+constexpr const char* kBackward =  // Neg moves up over what no one else reads
+    "sets: {abs: [Abs]}\n"
+    "rules:\n"
+    "  - name: up\n"
+    "    match: y = Relu(x)\n"
+    "    where: uses(y) > 0 and uses(y, @abs) == uses(y)\n"
+    "    replace: y = Abs(x)\n";
+constexpr const char* kTwoRoots =  // two readers of one value
+    "rules:\n"
+    "  - name: two\n"
+    "    match: |\n"
+    "      y = Mul(x, a)\n"
+    "      z = Mul(x, b)\n"
+    "    where: a == b\n"
+    "    replace: |\n"
+    "      y = Mul(x, a)\n"
+    "      z = y\n";
+constexpr const char* kMerge =  // each pair of readers becomes one
+    "rules:\n"
+    "  - name: merge\n"
+    "    match: |\n"
+    "      y = Add(x, a)\n"
+    "      z = Sub(y, b)\n"
+    "    where: const(a) and const(b)\n"
+    "    replace: z = Add(x, a - b)\n";
+constexpr const char* kCollapse =  // a chain shrinks from its end
+    "rules:\n"
+    "  - {name: collapse, match: y = Neg(Neg(x)), replace: y = x}\n";
+constexpr const char* kForward =  // an operator moves down the whole chain
+    "rules:\n"
+    "  - {name: down, match: y = Relu(Sin(x)), replace: y = Sin(Relu(x))}\n";
+constexpr const char* kRank =
+    "rules:\n"
+    "  - {name: rank, match: y = Relu(x), where: rank(x) == 4, replace: y = Abs(x)}\n";
+constexpr const char* kName =
+    "rules:\n"
+    "  - name: named\n"
+    "    match: y = Relu(x)\n"
+    "    where: name(x) =~ '^conv.*[0-9]$'\n"
+    "    replace: y = Abs(x)\n";
+constexpr const char* kUp =  // a fact that asks all the way up
+    "define:\n"
+    "  depth(v):\n"
+    "    - v = Relu(p) => $depth(p) + 1\n"
+    "    - => 0\n"
+    "rules:\n"
+    "  - {name: deep, match: y = Relu(x), where: $depth(x) < 0, replace: y = Abs(x)}\n";
+constexpr const char* kLongChain =  // a pattern's own chain
+    "rules:\n"
+    "  - name: far\n"
+    "    match: |\n"
+    "      a = Sin(x)\n"
+    "      t = c:Relu*(a)\n"
+    "      y = Abs(t)\n"
+    "    replace: y = c(a -> Abs(x))\n";
+
+std::string SinChain(int64_t n) {
+  Graph g;
+  std::string x = g.Node("Sin", {g.Input(kFloat, kRow)});
+  for (int64_t i = 0; i < n; ++i) x = g.Node("Relu", {x});
+  g.Output(g.Node("Abs", {x}), kFloat, kRow);
+  return Model(g, 17);
+}
+
+std::string SumsAndDifferences(int64_t n) {
+  Graph g;
+  std::string x = g.Input(kFloat, kRow);
+  for (int64_t i = 0; i < n; ++i) {
+    x = g.Node("Sub", {g.Node("Add", {x, g.Scalar(static_cast<float>(i))}), g.Scalar(1)});
+  }
+  g.Output(x, kFloat, kRow);
+  return Model(g, 17);
+}
+
+}  // namespace
+
+std::vector<Family> RuleShapes() {
+  const auto relus = [](int64_t n) { return Chain(n, "Relu", "Abs"); };
+  const auto negs = [](int64_t n) { return Chain(2 * n, "Neg", "Abs"); };
+  return {
+      {"backward", "a rule that spreads from the end of a chain of n to its beginning", 100000,
+       relus, Text(kBackward)},
+      {"forward", "an operator that moves down a chain of n", 100000, SinChain, Text(kForward)},
+      {"collapse", "a chain of 2 n that vanishes by pairs", 100000, negs, Text(kCollapse)},
+      {"merge", "n pairs of a chain merge, each into the one before", 100000, SumsAndDifferences,
+       Text(kMerge)},
+      {"two-roots", "two of n readers of one value, none fits", 100000,
+       [](int64_t n) { return Readers(n, "Mul"); }, Text(kTwoRoots)},
+      {"condition", "n times a condition on a rank", 100000, relus, Text(kRank)},
+      {"regex", "n times a regular expression", 100000, relus, Text(kName)},
+      {"fact-upward", "a fact over all that is above, asked n times", 100000, relus, Text(kUp)},
+      {"chain-pattern", "a pattern's chain of n steps", 100000, SinChain, Text(kLongChain)},
+      {"many-rules", "n rules that do not fire, on a model of fixed size", 20000,
+       [](int64_t) { return MixedChain(1000); }, ChainRules},
+      {"many-rules-and-nodes", "1000 rules that do not fire, on n nodes", 100000, MixedChain,
+       [](int64_t) { return ChainRules(1000); }},
+  };
+}
+
+}  // namespace scaling

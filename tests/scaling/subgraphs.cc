@@ -1,0 +1,102 @@
+#include "family.h"
+#include "onnx_writer.h"
+
+namespace scaling {
+namespace {
+
+const std::vector<int64_t> kRow = {1, 4};
+
+std::string Prefix(const char* kind, int64_t i) { return kind + std::to_string(i) + "_"; }
+
+// A body that reads `x` from outside.
+Graph Body(const std::string& prefix, const std::string& x, const char* op, bool quantized) {
+  Graph body(prefix);
+  std::string y = x;
+  if (quantized) {
+    const std::string s = body.Scalar(0.5F), z = body.Byte(kUint8, 0);
+    y = body.Node("DequantizeLinear", {body.Node("QuantizeLinear", {y, s, z}), s, z});
+  }
+  body.Output(body.Node(op, {y}), kFloat, kRow);
+  return body;
+}
+
+std::string Branches(int64_t n, bool quantized) {
+  Graph g;
+  const std::string c = g.Input(kBool, {});
+  std::string x = g.Input(kFloat, kRow);
+  for (int64_t i = 0; i < n; ++i) {
+    x = g.Node("If", {c},
+               {{"then_branch", Body(Prefix("t", i), x, "Relu", quantized)},
+                {"else_branch", Body(Prefix("e", i), x, "Neg", quantized)}});
+  }
+  g.Output(x, kFloat, kRow);
+  return Model(g, 17);
+}
+
+// n bodies that all read one value of the main graph.
+std::string Readers(int64_t n) {
+  Graph g;
+  const std::string c = g.Input(kBool, {});
+  const std::string x = g.Node("Relu", {g.Input(kFloat, kRow)});
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < n; ++i) {
+    parts.push_back(g.Node("If", {c},
+                           {{"then_branch", Body(Prefix("t", i), x, "Relu", false)},
+                            {"else_branch", Body(Prefix("e", i), x, "Neg", false)}}));
+  }
+  g.Output(g.Node("Sum", parts), kFloat, kRow);
+  return Model(g, 17);
+}
+
+// If within If; each level has a few nodes of its own.
+std::string Nested(int64_t n) {
+  Graph g;
+  const std::string c = g.Input(kBool, {});
+  const std::string x = g.Input(kFloat, kRow);
+  Graph inner = Body("i_", x, "Relu", true);
+  for (int64_t i = 0; i < n; ++i) {
+    Graph level(Prefix("n", i));
+    const std::string y = level.Node(
+        "If", {c}, {{"then_branch", inner}, {"else_branch", Body(Prefix("e", i), x, "Neg", true)}});
+    level.Output(level.Node("Add", {y, level.Node("Relu", {x})}), kFloat, kRow);
+    inner = level;
+  }
+  g.Output(g.Node("If", {c}, {{"then_branch", inner}, {"else_branch", Body("o_", x, "Neg", true)}}),
+           kFloat, kRow);
+  return Model(g, 17);
+}
+
+// One body with n nodes, each of which reads a value of its own from outside.
+std::string Captures(int64_t n) {
+  Graph g;
+  const std::string c = g.Input(kBool, {});
+  const std::string x = g.Input(kFloat, kRow);
+  Graph body("t_");
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < n; ++i) {
+    const std::string y = g.Node("Mul", {x, g.Scalar(static_cast<float>(i) + 0.5F)});
+    parts.push_back(body.Node("Relu", {y}));
+  }
+  body.Output(body.Node("Sum", parts), kFloat, kRow);
+  g.Output(g.Node("If", {c}, {{"then_branch", body}, {"else_branch", Body("e_", x, "Neg", false)}}),
+           kFloat, kRow);
+  return Model(g, 17);
+}
+
+}  // namespace
+
+std::vector<Family> Subgraphs() {
+  return {
+      {"branches", "n times If in a row", 20000, [](int64_t n) { return Branches(n, false); }, {}},
+      {"branches-quantized",
+       "n times If in a row, a pair in each branch",
+       20000,
+       [](int64_t n) { return Branches(n, true); },
+       {}},
+      {"branches-of-one", "n times If side by side, all reading one value", 20000, Readers, {}},
+      {"nested", "If within If, n deep", 16, Nested, {}},
+      {"captures", "a body that reads n values from outside", 50000, Captures, {}},
+  };
+}
+
+}  // namespace scaling

@@ -1,0 +1,185 @@
+#include "family.h"
+#include "onnx_writer.h"
+
+namespace scaling {
+namespace {
+
+const std::vector<int64_t> kRow = {1, 4};
+
+std::vector<std::string> EachOf(Graph& g, const char* op, const std::vector<std::string>& values,
+                                const std::vector<std::string>& further = {}) {
+  std::vector<std::string> made;
+  for (const std::string& value : values) {
+    std::vector<std::string> inputs = {value};
+    inputs.insert(inputs.end(), further.begin(), further.end());
+    made.push_back(g.Node(op, inputs));
+  }
+  return made;
+}
+
+// n readers of one value that are not equal: each adds a constant of its own.
+std::vector<std::string> Readers(Graph& g, const std::string& x, int64_t n) {
+  std::vector<std::string> made;
+  for (int64_t i = 0; i < n; ++i) {
+    made.push_back(g.Node("Mul", {x, g.Scalar(static_cast<float>(i) + 0.5F)}));
+  }
+  return made;
+}
+
+std::string ManyReaders(int64_t n) {
+  Graph g;
+  g.Output(g.Node("Sum", Readers(g, g.Node("Relu", {g.Input(kFloat, kRow)}), n)), kFloat, kRow);
+  return Model(g, 17);
+}
+
+std::string ReadersOfDequantizer(int64_t n, bool input) {
+  Graph g;
+  const std::string s = g.Scalar(0.5F), z = g.Byte(kInt8, 0);
+  const std::string q =
+      input ? g.Input(kInt8, kRow) : g.Node("QuantizeLinear", {g.Input(kFloat, kRow), s, z});
+  const std::string x = g.Node("DequantizeLinear", {q, s, z});
+  g.Output(g.Node("Sum", Readers(g, x, n)), kFloat, kRow);
+  return Model(g, 17);
+}
+
+// The same with readers that no rule of Aidge knows.
+std::string ForeignReaders(int64_t n) {
+  Graph g;
+  const std::string x =
+      g.Node("DequantizeLinear", {g.Input(kInt8, kRow), g.Scalar(0.5F), g.Byte(kInt8, 0)});
+  std::vector<std::string> made;
+  for (int64_t i = 0; i < n; ++i) {
+    made.push_back(g.Node("Pow", {x, g.Scalar(static_cast<float>(i) + 0.5F)}));
+  }
+  g.Output(g.Node("Sum", made), kFloat, kRow);
+  return Model(g, 17);
+}
+
+std::string DequantizersOfOne(int64_t n) {
+  Graph g;
+  const std::string s = g.Scalar(0.5F), z = g.Byte(kInt8, 0);
+  const std::string q = g.Node("QuantizeLinear", {g.Input(kFloat, kRow), s, z});
+  std::vector<std::string> made;
+  for (int64_t i = 0; i < n; ++i) made.push_back(g.Node("DequantizeLinear", {q, s, z}));
+  g.Output(g.Node("Sum", made), kFloat, kRow);
+  return Model(g, 17);
+}
+
+std::string Joined(int64_t n, bool quantized) {
+  Graph g;
+  const std::string s = g.Scalar(0.5F), z = g.Byte(kUint8, 0);
+  std::vector<std::string> parts = Readers(g, g.Input(kFloat, kRow), n);
+  if (quantized) parts = EachOf(g, "QuantizeLinear", parts, {s, z});
+  std::string y = g.Node("Concat", parts, {{"axis", 1}});
+  if (quantized) y = g.Node("DequantizeLinear", {y, s, z});
+  g.Output(y, kFloat, {1, 4 * n});
+  return Model(g, 17);
+}
+
+std::string QLinearJoined(int64_t n) {
+  Graph g;
+  const std::string s = g.Scalar(0.5F), z = g.Byte(kUint8, 0);
+  std::vector<std::string> inputs = {s, z};
+  for (const std::string& part : Readers(g, g.Input(kFloat, kRow), n)) {
+    inputs.push_back(g.Node("QuantizeLinear", {part, s, z}));
+    inputs.push_back(s);
+    inputs.push_back(z);
+  }
+  const std::string y = g.Node("com.microsoft.QLinearConcat", inputs, {{"axis", 1}});
+  g.Output(g.Node("DequantizeLinear", {y, s, z}), kFloat, {1, 4 * n});
+  return Model(g, 17);
+}
+
+std::string Divided(int64_t n, bool quantized) {
+  Graph g;
+  const std::string s = g.Scalar(0.5F), z = g.Byte(kUint8, 0);
+  std::string x = g.Input(kFloat, {1, 2 * n});
+  if (quantized) x = g.Node("QuantizeLinear", {x, s, z});
+  const std::string sizes = g.Ints(std::vector<int64_t>(static_cast<size_t>(n), 2));
+  std::vector<std::string> parts = g.Nodes("Split", {x, sizes}, {{"axis", 1}}, n);
+  if (quantized) parts = EachOf(g, "DequantizeLinear", parts, {s, z});
+  g.Output(g.Node("Sum", parts), kFloat, {1, 2});
+  return Model(g, 17);
+}
+
+std::string ManyInputs(int64_t n, bool quantized) {
+  Graph g;
+  const std::string s = g.Scalar(0.5F), z = g.Byte(kUint8, 0);
+  for (int64_t i = 0; i < n; ++i) {
+    std::string x = g.Input(kFloat, kRow);
+    if (quantized) {
+      x = g.Node("DequantizeLinear", {g.Node("QuantizeLinear", {x, s, z}), s, z});
+    }
+    g.Output(g.Node("Relu", {x}), kFloat, kRow);
+  }
+  return Model(g, 17);
+}
+
+std::string BrevitasInputs(int64_t n) {
+  Graph g;
+  const std::string s = g.Scalar(0.5F), low = g.Scalar(-128), high = g.Scalar(127);
+  for (int64_t i = 0; i < n; ++i) {
+    const std::string x = g.Input(kFloat, kRow);
+    const std::string q = g.Node("Clip", {g.Node("Round", {g.Node("Div", {x, s})}), low, high});
+    g.Output(g.Node("Mul", {g.Node("Transpose", {q}), s}), kFloat, {4, 1});
+  }
+  return Model(g, 13);
+}
+
+std::string Independent(int64_t n) {
+  Graph g;
+  const std::string x = g.Input(kFloat, kRow);
+  for (const std::string& y : Readers(g, x, n)) g.Output(g.Node("Relu", {y}), kFloat, kRow);
+  return Model(g, 17);
+}
+
+}  // namespace
+
+std::vector<Family> Wide() {
+  return {
+      {"readers", "n readers of one value", 100000, ManyReaders, {}},
+      {"readers-of-pair",
+       "n readers of one DQ behind a Q",
+       100000,
+       [](int64_t n) { return ReadersOfDequantizer(n, false); },
+       {}},
+      {"readers-of-dq",
+       "n readers of one DQ of an input",
+       100000,
+       [](int64_t n) { return ReadersOfDequantizer(n, true); },
+       {}},
+      {"foreign-readers-of-dq",
+       "n readers of one DQ that need the integers",
+       100000,
+       ForeignReaders,
+       {}},
+      {"dqs-of-q", "n DQs of one Q", 100000, DequantizersOfOne, {}},
+      {"concat", "a Concat of n values", 100000, [](int64_t n) { return Joined(n, false); }, {}},
+      {"concat-quantized",
+       "a Concat of n quantized values",
+       100000,
+       [](int64_t n) { return Joined(n, true); },
+       {}},
+      {"qlinear-concat", "a QLinearConcat of n values", 100000, QLinearJoined, {}},
+      {"split", "a Split with n outputs", 100000, [](int64_t n) { return Divided(n, false); }, {}},
+      {"split-quantized",
+       "a Split of integers with n outputs, a DQ behind each",
+       100000,
+       [](int64_t n) { return Divided(n, true); },
+       {}},
+      {"inputs",
+       "n inputs and outputs",
+       100000,
+       [](int64_t n) { return ManyInputs(n, false); },
+       {}},
+      {"inputs-quantized",
+       "n inputs and outputs, a pair behind each",
+       100000,
+       [](int64_t n) { return ManyInputs(n, true); },
+       {}},
+      {"inputs-spelled-out", "n inputs with Brevitas' quantizers", 100000, BrevitasInputs, {}},
+      {"outputs", "n outputs of one input", 100000, Independent, {}},
+  };
+}
+
+}  // namespace scaling
