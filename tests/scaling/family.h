@@ -17,7 +17,7 @@ struct Family {
   int64_t largest = 0;  // no larger n: what the file format bears, or what shows it already
   std::function<std::string(int64_t n)> model;  // a ModelProto; empty: the rules are only linted
   std::function<std::string(int64_t n)> rules;  // YAML; empty: the shipped rule sets
-  std::vector<std::string> sets = {};           // of the shipped ones; empty: all
+  bool may_stop = false;  // a limit may end it at some size, as long as the error says which
 };
 
 std::vector<Family> Chains();      // chains.cc: one operator behind another

@@ -120,7 +120,7 @@ std::vector<Subject> SubjectsOf(const Family& family, const std::vector<Loaded>&
   }
   std::vector<Subject> subjects;
   for (const Loaded& one : shipped) {
-    if (Chosen(family.sets, one.name)) subjects.push_back({one.name, &one.rules});
+    subjects.push_back({one.name, &one.rules});
   }
   return subjects;
 }
@@ -128,7 +128,7 @@ std::vector<Subject> SubjectsOf(const Family& family, const std::vector<Loaded>&
 // One line of the table. Returns what is wrong with it, or nothing.
 std::string Report(const Family& family, const Subject& subject, const Settings& settings) {
   const Finding finding = Measure(family, subject, settings);
-  const Sample& last = finding.samples.back();
+  const Sample last = finding.samples.empty() ? Sample{.n = 1} : finding.samples.back();
   const auto known = std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& row) {
     return row.family == family.name && row.rules == subject.name;
   });
@@ -139,7 +139,8 @@ std::string Report(const Family& family, const Subject& subject, const Settings&
   fmt::print("{:42} {:7} {:5.2f} {:5.2f} {:5.2f} {:5.2f} {:9} {:7} {:7} {:7}  {}{}\n", row, last.n,
              e[0], e[1], e[2], e[3], each(last.work.steps), each(last.work.allocated),
              each(last.work.touched), each(last.work.peak),
-             finding.fault.empty() ? last.message : "OFFENDS: " + finding.fault,
+             finding.fault.empty() ? (finding.end.empty() ? last.message : finding.end)
+                                   : "OFFENDS: " + finding.fault,
              listed ? fmt::format(" (known: {})", known->why) : "");
   std::fflush(stdout);
   if (!finding.fault.empty() && !listed) return row + ": " + finding.fault;

@@ -11,7 +11,7 @@
 namespace scaling {
 namespace {
 
-constexpr int64_t kSmallest = 2, kFirst = 64;
+constexpr int64_t kSmallest = 2, kFirst = 256;
 constexpr uint64_t kMaxPeak = uint64_t{2} << 30;
 constexpr unsigned kMaxSeconds = 60;  // for what loops in a library, uncounted
 constexpr int kStopped = 3;
@@ -137,7 +137,7 @@ Sample Run(const Family& family, const Subject& subject, int64_t n, uint64_t max
 
 Finding Measure(const Family& family, const Subject& subject, const Settings& settings) {
   Finding finding;
-  const uint64_t max_steps = settings.n != 0 ? UINT64_MAX : 40 * settings.budget;
+  const uint64_t max_steps = settings.n != 0 ? UINT64_MAX : 100 * settings.budget;
   const Sample base = Run(family, subject, kSmallest, max_steps);
   std::vector<Sample>& samples = finding.samples;
   int64_t n = settings.n != 0 ? settings.n : std::min(kFirst, family.largest / 4);
@@ -149,14 +149,18 @@ Finding Measure(const Family& family, const Subject& subject, const Settings& se
       return finding;
     }
     if (last.code == qrewrite::StatusCode::kLimit || last.code != base.code) {
-      finding.fault = fmt::format("n = {}: {}", n, last.message);
+      finding.end = fmt::format("n = {}: {}", n, last.message);
+      samples.pop_back();
+      if (family.may_stop) break;
+      finding.fault = finding.end;
       return finding;
     }
+    if (samples.size() > 3) samples.erase(samples.begin());
     if (samples.size() < 3) continue;
     if (settings.n != 0 || last.work.steps >= settings.budget || 2 * n > family.largest) break;
-    samples.erase(samples.begin());
   }
-  constexpr double kLeast[] = {100'000, 1 << 18, 1 << 18, 1 << 18};
+  if (samples.size() < 2) return finding;
+  constexpr double kLeast[] = {100'000, 1 << 20, 1 << 20, 1 << 20};
   const char* const names[] = {"steps", "bytes allocated", "bytes touched", "peak bytes"};
   for (int i = 0; i < 4; ++i) {
     finding.exponents[i] = Exponent(samples, base, i, kLeast[i]);

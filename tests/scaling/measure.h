@@ -37,11 +37,12 @@ struct Settings {
 };
 
 struct Finding {
-  std::vector<Sample> samples;  // the last three sizes; fewer if one did not finish
+  std::vector<Sample> samples;  // the last three sizes; fewer if a run stopped
   // Exponents of steps, bytes allocated, bytes touched and peak bytes, in this order: least squares
   // of log work over log n, both less those of the smallest size there is, which stands for what
   // does not depend on n. 0 where there is too little work to say.
   double exponents[4] = {0, 0, 0, 0};
+  std::string end;    // of a family that may stop: where and how it did
   std::string fault;  // why this is an offender; empty if it is none
 };
 

@@ -135,7 +135,7 @@ std::string Signatures(int64_t n) {
 }
 
 Family Linted(const char* name, const char* about, std::string (*rules)(int64_t)) {
-  return {name, about, 100000, nullptr, rules};
+  return {name, about, 100000, nullptr, rules, /*may_stop=*/true};
 }
 
 }  // namespace

@@ -65,16 +65,22 @@ constexpr const char* kBackward =  // Neg moves up over what no one else reads
     "    match: y = Relu(x)\n"
     "    where: uses(y) > 0 and uses(y, @abs) == uses(y)\n"
     "    replace: y = Abs(x)\n";
-constexpr const char* kTwoRoots =  // two readers of one value
+constexpr const char* kTwoRoots =  // two readers of one value, until one is left
+    "rules:\n"
+    "  - name: two\n"
+    "    match: |\n"
+    "      y = Mul(x, a)\n"
+    "      z = Mul(x, b)\n"
+    "    where: const(a) and const(b)\n"
+    "    replace: z = Mul(y, b / a)\n";
+constexpr const char* kNoTwoRoots =  // n^2 pairs, and none fits
     "rules:\n"
     "  - name: two\n"
     "    match: |\n"
     "      y = Mul(x, a)\n"
     "      z = Mul(x, b)\n"
     "    where: a == b\n"
-    "    replace: |\n"
-    "      y = Mul(x, a)\n"
-    "      z = y\n";
+    "    replace: z = Identity(y)\n";
 constexpr const char* kMerge =  // each pair of readers becomes one
     "rules:\n"
     "  - name: merge\n"
@@ -144,8 +150,10 @@ std::vector<Family> RuleShapes() {
       {"collapse", "a chain of 2 n that vanishes by pairs", 100000, negs, Text(kCollapse)},
       {"merge", "n pairs of a chain merge, each into the one before", 100000, SumsAndDifferences,
        Text(kMerge)},
-      {"two-roots", "two of n readers of one value, none fits", 100000,
+      {"two-roots", "two of n readers of one value become one", 100000,
        [](int64_t n) { return Readers(n, "Mul"); }, Text(kTwoRoots)},
+      {"two-roots-none", "two of n readers of one value, no two of them fit", 100000,
+       [](int64_t n) { return Readers(n, "Mul"); }, Text(kNoTwoRoots), /*may_stop=*/true},
       {"condition", "n times a condition on a rank", 100000, relus, Text(kRank)},
       {"regex", "n times a regular expression", 100000, relus, Text(kName)},
       {"fact-upward", "a fact over all that is above, asked n times", 100000, relus, Text(kUp)},

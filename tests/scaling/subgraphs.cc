@@ -94,7 +94,7 @@ std::vector<Family> Subgraphs() {
        [](int64_t n) { return Branches(n, true); },
        {}},
       {"branches-of-one", "n times If side by side, all reading one value", 20000, Readers, {}},
-      {"nested", "If within If, n deep", 16, Nested, {}},
+      {"nested", "If within If, n deep", 24, Nested, {}},
       {"captures", "a body that reads n values from outside", 50000, Captures, {}},
   };
 }
