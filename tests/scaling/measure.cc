@@ -160,7 +160,7 @@ Finding Measure(const Family& family, const Subject& subject, const Settings& se
     if (settings.n != 0 || last.work.steps >= settings.budget || 2 * n > family.largest) break;
   }
   if (samples.size() < 2) return finding;
-  constexpr double kLeast[] = {100'000, 1 << 20, 1 << 20, 1 << 20};
+  constexpr double kLeast[] = {100'000, 1 << 20, 1 << 20, 1 << 22};
   const char* const names[] = {"steps", "bytes allocated", "bytes touched", "peak bytes"};
   for (int i = 0; i < 4; ++i) {
     finding.exponents[i] = Exponent(samples, base, i, kLeast[i]);
