@@ -74,7 +74,7 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
   const int64_t bytes_before = InitializerBytes(graph);
   // Stays if memory runs out: an exception leaves the model between two states.
   impl.poison = Status(StatusCode::kLimit, "memory ran out");
-  Result<RunResult> result = Run(graph, *rules.impl().set, run, context);
+  Result<RunResult> result = Run(graph, *rules.impl().program, run, context);
   impl.poison = Status();
   const auto fail = [&](Status status) {
     // Parameters are looked at before anything is changed.

@@ -52,6 +52,7 @@ Result<Rules> Rules::Make(const std::string& path, const std::string* text,
   } else {
     QR_ASSIGN_OR_RETURN(impl->set, LoadRules(path, load));
   }
+  impl->program = Compile(impl->set);
   return Rules(std::move(impl));
 }
 
@@ -116,7 +117,7 @@ TestReport Rules::RunTests() const {
   const RunContext context{
       .kernels = &impl_->kernels, .functions = &impl_->functions, .inference = inference.get()};
   TestReport report;
-  for (RuleTestOutcome& outcome : RunRuleTests(*impl_->set, context)) {
+  for (RuleTestOutcome& outcome : RunRuleTests(*impl_->program, context)) {
     ++(outcome.passed ? report.passed : report.failed);
     report.results.push_back({.rule = std::move(outcome.rule),
                               .test = std::move(outcome.test),

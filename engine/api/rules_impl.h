@@ -21,6 +21,7 @@ struct FunctionRegistry::Impl {
 struct Rules::Impl {
   std::string path;
   std::shared_ptr<const RuleSet> set;
+  std::shared_ptr<const Program> program;  // of the set; shared by all runs
   // Copies: whoever goes on adding to a registry does not change rules that are in use.
   HostFunctions functions;
   KernelRegistry kernels;

@@ -54,8 +54,9 @@ std::string OtherOpset(const Graph& graph, const std::map<std::string, std::stri
   return "";
 }
 
-Result<RunResult> Run(Graph& graph, const RuleSet& rules, const RunOptions& options,
+Result<RunResult> Run(Graph& graph, const Program& program, const RunOptions& options,
                       const RunContext& context) {
+  const RuleSet& rules = program.rules();
   RunResult result;
   result.report.nodes_before = CountNodes(graph);
   const int64_t opset = graph.OpsetOf(graph.main(), "");
@@ -73,7 +74,7 @@ Result<RunResult> Run(Graph& graph, const RuleSet& rules, const RunOptions& opti
   QR_ASSIGN_OR_RETURN(const KeptNodes kept, FindKept(graph, options.keep));
   result.report.kept = static_cast<int64_t>(kept.nodes.size());
   for (const std::string& text : kept.idle) result.report.warnings.push_back({.text = text});
-  RuleRun run(graph, rules, std::move(params), {options, context, kept.nodes}, result.report);
+  RuleRun run(graph, program, std::move(params), {options, context, kept.nodes}, result.report);
   QR_RETURN_IF_ERROR(run.RunPhases());
   result.report.changed = graph.changed() && result.report.total() > 0;
   if (result.report.changed) {

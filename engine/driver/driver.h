@@ -52,18 +52,17 @@ struct RunContext {
 // rule set's opset range), kRefused (`refuse:` fired; a diagnostic a node), kLimit (endless
 // rewriting; names the rules), kInvalidModel (a cycle; a node invalid at the new opset). The graph
 // is then in an undefined state between two rewrites and must not be written.
-Result<RunResult> Run(Graph& graph, const RuleSet& rules, const RunOptions& options,
+Result<RunResult> Run(Graph& graph, const Program& program, const RunOptions& options,
                       const RunContext& context);
 
 // After a run that fired nothing: the rule that came nearest to firing on `graph`, where, and what
 // stopped it. "" if there is no rule to speak of.
-std::string WhyNothingFired(Graph& graph, const RuleSet& rules, const RunOptions& options,
+std::string WhyNothingFired(Graph& graph, const Program& program, const RunOptions& options,
                             const RunContext& context);
 
 // The rules of the rule set and of those that its phases use.
 std::vector<std::string> RuleNames(const RuleSet& rules);
 // The parameters of a rule set from their texts. Errors (kUsage) name the parameter.
 Result<Params> BindParams(const RuleSet& rules, const std::map<std::string, std::string>& set);
-Val FromLiteralValue(const Literal& literal);
 
 }  // namespace qrewrite

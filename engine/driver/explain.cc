@@ -54,8 +54,8 @@ bool Mentions(const Graph& graph, const PatArg& arg, NodeId node) {
   }
   if (arg.call == nullptr) return false;
   const PatCall& call = *arg.call;
-  const bool named = call.definition == nullptr && !call.ops.negated;
-  if (named && call.ops.Accepts(graph, graph.op(node))) return true;
+  const bool named = call.definition < 0 && !call.ops.negated;
+  if (named && call.ops.Accepts(graph.op_name(graph.op(node)))) return true;
   return std::any_of(call.args.begin(), call.args.end(),
                      [&](const PatArg& inner) { return Mentions(graph, inner, node); });
 }
@@ -82,7 +82,7 @@ std::string Names(const std::vector<OpPattern>& ops) {
 
 bool RuleRun::TryAt(const Rule& rule, NodeId node, NearMiss& best, NodeId watched) {
   const CompiledRule& compiled = Compiled(rule);
-  const auto anchors = AnchorOps(rules_, compiled.pattern);
+  const auto anchors = AnchorOps(program_, compiled.pattern);
   const OpName& op = graph_.op_name(graph_.op(node));
   const bool fits = !anchors || std::any_of(anchors->begin(), anchors->end(),
                                             [&](const OpPattern& p) { return p.Matches(op); });
@@ -131,14 +131,11 @@ std::string RuleRun::NotRaised(const Rule& rule) {
   for (const Phase& phase : rules_.phases) {
     if (phase.kind != PhaseKind::kToOpset) continue;
     if (std::find(phase.rules.begin(), phase.rules.end(), rule.name) == phase.rules.end()) continue;
-    const Val value = in_.Force(EvalPlain(*phase.to_opset));
-    const auto* number = value.get_if<Num>();
-    const auto target = number == nullptr ? Result<std::vector<int64_t>>(std::vector<int64_t>())
-                                          : ToInt64s(number->t);
-    if (!target.ok() || target->size() != 1 || MainOpset() < (*target)[0]) return "";
+    const std::optional<int64_t> target = in_.Force(EvalPlain(CodeOf(phase).to_opset)).whole();
+    if (!target || MainOpset() < *target) return "";
     return fmt::format(
         "rule `{}` belongs to phase `{}`, which raises to opset {}; the model imports {}",
-        rule.name, phase.name, (*target)[0], MainOpset());
+        rule.name, phase.name, *target, MainOpset());
   }
   return "";
 }
@@ -168,20 +165,20 @@ std::string RuleRun::WhyNothing() {
                        NodeText(graph_, best.node), best.trace.reason, Where(best.trace.place));
   }
   if (begun || rules.size() > 1) return "";
-  const auto anchors = AnchorOps(rules_, Compiled(*rules.front()).pattern);
+  const auto anchors = AnchorOps(program_, Compiled(*rules.front()).pattern);
   return fmt::format("rule `{}` begins at {}, and the graph has none", rules.front()->name,
                      anchors ? Names(*anchors) : "a node");
 }
 
-std::string WhyNothingFired(Graph& graph, const RuleSet& rules, const RunOptions& options,
+std::string WhyNothingFired(Graph& graph, const Program& program, const RunOptions& options,
                             const RunContext& context) {
-  Result<Params> params = BindParams(rules, options.set);
+  Result<Params> params = BindParams(program.rules(), options.set);
   if (!params.ok()) return "";
   RunReport report;
   const Result<KeptNodes> kept = FindKept(graph, options.keep);
   if (!kept.ok()) return "";
   const RunSetup setup{options, context, kept->nodes};
-  return RuleRun(graph, rules, *std::move(params), setup, report).WhyNothing();
+  return RuleRun(graph, program, *std::move(params), setup, report).WhyNothing();
 }
 
 }  // namespace qrewrite

@@ -106,13 +106,14 @@ int64_t RemoveUnused(Graph& graph, Rewriter& rewriter) {
 
 Status Finish(Graph& graph, const Signatures& signatures, const RunContext& context,
               RunReport& report) {
-  static const RuleSet* const none = new RuleSet();
+  static const auto* const none =
+      new std::shared_ptr<const Program>(Compile(std::make_shared<const RuleSet>()));
   static const auto* const no_functions = new HostFunctions();
   static const auto* const no_params = new Params();
   const KernelRegistry& kernels =
       context.kernels != nullptr ? *context.kernels : KernelRegistry::Builtin();
   Facts facts(graph, signatures, kernels, context.inference);
-  Interpreter interpreter(graph, *none, facts, kernels, *no_params, *no_functions);
+  Interpreter interpreter(graph, **none, facts, kernels, *no_params, *no_functions);
   Rewriter rewriter(graph, interpreter);
   report.removed += RemoveUnused(graph, rewriter);
   FixImports(graph, signatures);

@@ -23,12 +23,6 @@ std::string Describe(const Graph& graph, NodeId n) {
 
 }  // namespace
 
-const CompiledRule& RuleRun::Compiled(const Rule& rule) {
-  auto& compiled = compiled_[&rule];
-  if (!compiled) compiled = CompileRule(rules_, rule);
-  return *compiled;
-}
-
 bool RuleRun::RuleApplies(const Rule& rule) const {
   const std::vector<std::string>& skipped = options_.skip_rules;
   if (std::find(skipped.begin(), skipped.end(), rule.name) != skipped.end()) return false;
@@ -86,7 +80,7 @@ Status RuleRun::FixedPoint(const Phase& phase) {
     if (rule != nullptr && RuleApplies(*rule)) rules.push_back(&Compiled(*rule));
   }
   if (rules.empty()) return {};
-  CandidateIndex candidates(graph_, rules_, std::move(rules));
+  CandidateIndex candidates(graph_, program_, std::move(rules));
   int64_t alive = 0;
   for (size_t n = 0; n < graph_.num_nodes(); ++n) alive += graph_.alive(NodeId(n));
   phase_rewrites_ = 0;
@@ -95,7 +89,7 @@ Status RuleRun::FixedPoint(const Phase& phase) {
   while (fired > 0) {
     fired = 0;
     facts_.ForgetUnknown();
-    in_.ForgetDerived();
+    in_.ForgetAllFacts();
     QR_RETURN_IF_ERROR(Sweep(phase, candidates, /*follow=*/true, &fired));
   }
   return {};
@@ -119,10 +113,9 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
     for (const CompiledRule* candidate : candidates.At(n)) {
       const CompiledRule& rule = *candidate;
       const Firing firing = rewriter_.Try(rule, n);
-      if (in_.exhausted()) {
-        return Status(StatusCode::kLimit,
-                      fmt::format("rule `{}` at {}: the search for a match has too many steps",
-                                  rule.rule->name, Describe(graph_, n)));
+      if (!in_.exhausted().empty()) {
+        return Status(StatusCode::kLimit, fmt::format("rule `{}` at {}: {}", rule.rule->name,
+                                                      Describe(graph_, n), in_.exhausted()));
       }
       if (!firing.fired) continue;
       if (!firing.changed) {

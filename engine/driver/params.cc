@@ -81,22 +81,9 @@ Result<Literal> Parse(const Param& param, const std::string& text) {
 
 }  // namespace
 
-Val FromLiteralValue(const Literal& literal) {
-  if (const auto* b = std::get_if<bool>(&literal)) return *b;
-  if (const auto* i = std::get_if<int64_t>(&literal)) return Val::Int(*i);
-  if (const auto* d = std::get_if<double>(&literal)) return Val::Float(*d);
-  if (const auto* s = std::get_if<std::string>(&literal)) return *s;
-  if (const auto* v = std::get_if<std::vector<int64_t>>(&literal)) return Val::Ints(*v);
-  if (const auto* v = std::get_if<std::vector<std::string>>(&literal)) {
-    return Val::ListOf({v->begin(), v->end()});
-  }
-  return {};
-}
-
 Result<Params> BindParams(const RuleSet& rules, const std::map<std::string, std::string>& set) {
   Params params;
-  for (const Param& param : rules.params)
-    params[param.name] = FromLiteralValue(param.default_value);
+  for (const Param& param : rules.params) params[param.name] = FromLiteral(param.default_value);
   for (const auto& [name, text] : set) {
     const Param* param = rules.FindParam(name);
     if (param == nullptr) {
@@ -118,7 +105,7 @@ Result<Params> BindParams(const RuleSet& rules, const std::map<std::string, std:
       return Status(StatusCode::kUsage, fmt::format("parameter `{}`: `{}` is none of {}", name,
                                                     Printable(text), choices));
     }
-    params[name] = FromLiteralValue(value);
+    params[name] = FromLiteral(value);
   }
   return params;
 }

@@ -41,58 +41,52 @@ std::set<char> CharacterClass(std::string_view text) {
 
 }  // namespace
 
-RuleRun::RuleRun(Graph& graph, const RuleSet& rules, Params params, const RunSetup& setup,
+RuleRun::RuleRun(Graph& graph, const Program& program, Params params, const RunSetup& setup,
                  RunReport& report)
     : graph_(graph),
-      rules_(rules),
+      program_(program),
+      rules_(program.rules()),
       params_(std::move(params)),
       setup_(setup),
       options_(setup.options),
       context_(setup.context),
       report_(report),
-      facts_(graph, rules.signatures, KernelsOf(setup.context), setup.context.inference),
-      in_(graph, rules, facts_, KernelsOf(setup.context), params_,
+      facts_(graph, rules_.signatures, KernelsOf(setup.context), setup.context.inference),
+      in_(graph, program, facts_, KernelsOf(setup.context), params_,
           setup.context.functions != nullptr ? *setup.context.functions : NoFunctions()),
       rewriter_(graph, in_) {
   uint64_t max_bytes = uint64_t{64} << 20;
-  if (rules.constants.max_bytes) {
-    const Val value = in_.Force(EvalPlain(*rules.constants.max_bytes));
-    if (const auto* n = value.get_if<Num>()) {
-      const Result<std::vector<int64_t>> bytes = ToInt64s(n->t);
-      if (bytes.ok() && bytes->size() == 1) max_bytes = static_cast<uint64_t>((*bytes)[0]);
-    }
+  if (program.max_bytes().valid()) {
+    const std::optional<int64_t> bytes = in_.Force(EvalPlain(program.max_bytes())).whole();
+    if (bytes) max_bytes = static_cast<uint64_t>(*bytes);
   }
-  facts_.SetConstantsConfig(&rules.constants.keep, max_bytes);
-  if (rules.constants.overridable) facts_.TrustOverridable();
+  facts_.SetConstantsConfig(&rules_.constants.keep, max_bytes);
+  if (rules_.constants.overridable) facts_.TrustOverridable();
   if (!setup.kept.empty()) {
     facts_.SetKeptNodes(&setup.kept);
     in_.SetKeptNodes(&setup.kept);
   }
 }
 
-Val RuleRun::EvalPlain(const Expr& expr) {
-  static const SlotNames* const scope = [] {
-    auto* s = new SlotNames();
-    s->Add("changed");
-    return s;
-  }();
-  Frame frame(*scope);
+Val RuleRun::EvalPlain(CodeId code) {
+  Frame frame(program_.plain());
   frame.Bind(0, report_.total() > 0);
-  return in_.Eval(expr, frame);
+  in_.BeginBudget();
+  return in_.Eval(code, frame);
 }
 
-Result<bool> RuleRun::When(const ExprPtr& when, const Place& place) {
-  if (!when) return true;
-  const Val truth = in_.Truth(EvalPlain(*when));
+Result<bool> RuleRun::When(CodeId when, const Place& place) {
+  if (!when.valid()) return true;
+  const Val truth = in_.Truth(EvalPlain(when));
   if (const bool* b = truth.get_if<bool>()) return *b;
-  Diagnostic d{.span = place.span(), .message = "`when` cannot be decided: " + truth.why()};
+  Diagnostic d{.span = place.span(), .message = "`when` cannot be decided: " + in_.Why(truth)};
   return Status(StatusCode::kInvalidRules, std::vector<Diagnostic>{d});
 }
 
 Status RuleRun::RunPhases() {
   if (!options_.only_rules.empty()) return RunOnly(options_.only_rules);
   for (const Phase& phase : rules_.phases) {
-    QR_ASSIGN_OR_RETURN(const bool run, When(phase.when, phase.place));
+    QR_ASSIGN_OR_RETURN(const bool run, When(CodeOf(phase).when, phase.place));
     if (run) QR_RETURN_IF_ERROR(RunPhase(phase));
   }
   return {};
@@ -143,14 +137,14 @@ Status RuleRun::UsePhase(const Phase& phase) {
   Params params;
   for (const Param& p : phase.use->params) {
     const auto mine = params_.find(p.name);
-    params[p.name] = mine != params_.end() ? mine->second : FromLiteralValue(p.default_value);
+    params[p.name] = mine != params_.end() ? mine->second : FromLiteral(p.default_value);
   }
-  RuleRun inner(graph_, *phase.use, std::move(params), setup_, report_);
+  RuleRun inner(graph_, *CodeOf(phase).use, std::move(params), setup_, report_);
   QR_RETURN_IF_ERROR(inner.RunPhases());
   rewriter_.AddRecords(inner.rewriter_.records());
   // What this run remembers of the graph is out of date.
   facts_.ForgetTypes();
-  in_.ForgetDerived();
+  in_.ForgetAllFacts();
   rewriter_.node_index().Clear();
   rewriter_.constant_pool().Clear();
   return {};
@@ -201,7 +195,7 @@ Status RuleRun::FreezeInputs() {
     ++report_.edits;
   }
   facts_.ForgetTypes();
-  in_.ForgetDerived();
+  in_.ForgetAllFacts();
   return {};
 }
 

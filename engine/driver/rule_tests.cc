@@ -31,8 +31,8 @@ std::string Show(const Graph& graph) { return PrintGraph(graph, graph.main()); }
 // One test, from its texts to a message about what went wrong.
 class TestRun {
  public:
-  TestRun(const RuleSet& rules, const Rule* rule, const RuleTest& test, const RunContext& context)
-      : rules_(rules), rule_(rule), test_(test), context_(context) {}
+  TestRun(const Program& program, const Rule* rule, const RuleTest& test, const RunContext& context)
+      : program_(program), rules_(program.rules()), rule_(rule), test_(test), context_(context) {}
 
   // "" if the test passed.
   std::string Message() {
@@ -43,7 +43,7 @@ class TestRun {
     }
     graph_.ClearDirty();  // building counts as changing
     given_ = Show(graph_);
-    const Result<RunResult> result = Run(graph_, rules_, Options(), context_);
+    const Result<RunResult> result = Run(graph_, program_, Options(), context_);
     fired_ = result.ok() && !(result->report.rules.empty() && result->report.warnings.empty());
     if (!test_.error.empty()) return CompareError(result.status());
     if (!result.ok()) {
@@ -115,10 +115,11 @@ class TestRun {
   // A line about a run without any firing: who came nearest, and what stopped it.
   std::string Nothing() {
     if (fired_) return "";
-    const std::string why = WhyNothingFired(graph_, rules_, Options(), context_);
+    const std::string why = WhyNothingFired(graph_, program_, Options(), context_);
     return fmt::format("nothing fired{}{}\n", why.empty() ? "" : ": ", why);
   }
 
+  const Program& program_;
   const RuleSet& rules_;
   const Rule* rule_;
   const RuleTest& test_;
@@ -130,13 +131,14 @@ class TestRun {
 
 }  // namespace
 
-std::vector<RuleTestOutcome> RunRuleTests(const RuleSet& rules, const RunContext& context) {
+std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context) {
+  const RuleSet& rules = program.rules();
   std::vector<RuleTestOutcome> outcomes;
   const auto run = [&](const Rule* rule, const RuleTest& test) {
     RuleTestOutcome outcome{.rule = rule != nullptr ? rule->name : "",
                             .test = test.name,
                             .span = test.place.span(),
-                            .message = TestRun(rules, rule, test, context).Message()};
+                            .message = TestRun(program, rule, test, context).Message()};
     outcome.passed = outcome.message.empty();
     outcomes.push_back(std::move(outcome));
   };

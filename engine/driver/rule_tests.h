@@ -21,7 +21,7 @@ struct RuleTestOutcome {
 
 // Not the tests of included files: these hold with the definitions there, which the including file
 // may replace. In order of the rules, then those of the file.
-std::vector<RuleTestOutcome> RunRuleTests(const RuleSet& rules, const RunContext& context);
+std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context);
 
 // A parameter's value as `--set` takes it; "" for none.
 std::string LiteralText(const Literal& literal);

@@ -27,7 +27,7 @@ std::string OtherOpset(const Graph& graph, const std::map<std::string, std::stri
 
 class RuleRun {
  public:
-  RuleRun(Graph& graph, const RuleSet& rules, Params params, const RunSetup& setup,
+  RuleRun(Graph& graph, const Program& program, Params params, const RunSetup& setup,
           RunReport& report);
 
   Status RunPhases();
@@ -48,7 +48,7 @@ class RuleRun {
   Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
   NodeId Origin(NodeId node) const;     // the node of the model that it was made of; itself if none
   Result<std::vector<NodeId>> Order();  // every live node of every body, producers first
-  const CompiledRule& Compiled(const Rule& rule);
+  const CompiledRule& Compiled(const Rule& rule) const { return *program_.FindRule(rule); }
   bool RuleApplies(const Rule& rule) const;  // its opset range, and nobody skips it
 
   // --- explain.cc
@@ -80,12 +80,16 @@ class RuleRun {
   Status RenameAll(const Phase& phase);
   Status UsePhase(const Phase& phase);
   Status Refusals(const Phase& phase);
-  Val EvalPlain(const Expr& expr);  // over parameters, `opset` and `changed`
+  Val EvalPlain(CodeId code);  // over parameters, `opset` and `changed`
   bool Kept(NodeId n) const { return setup_.kept.Contains(n); }
-  Result<bool> When(const ExprPtr& when, const Place& place);
+  Result<bool> When(CodeId when, const Place& place);
+  const PhaseCode& CodeOf(const Phase& phase) const {
+    return program_.phase(static_cast<size_t>(&phase - rules_.phases.data()));
+  }
   int64_t MainOpset() const { return graph_.OpsetOf(graph_.main(), ""); }
 
   Graph& graph_;
+  const Program& program_;
   const RuleSet& rules_;
   Params params_;
   const RunSetup setup_;
@@ -96,7 +100,6 @@ class RuleRun {
   Interpreter in_;
   Rewriter rewriter_;
 
-  std::map<const Rule*, std::unique_ptr<CompiledRule>> compiled_;
   std::map<const Rule*, size_t> counts_;  // index in report_.rules
   std::vector<Diagnostic> refusals_;
   std::set<std::pair<const Rule*, NodeId>> found_;

@@ -31,10 +31,11 @@ Result<Json> ToJson(const Val& val) {
   if (const bool* b = val.get_if<bool>()) return Json(*b);
   if (val.is<std::string>()) return Json(val.get<std::string>());
   if (val.is<DType>()) return Json(std::string(Info(val.get<DType>()).text_name));
-  const auto* n = val.get_if<Num>();
-  if (n == nullptr) {
+  if (!val.is_number()) {
     return Status(StatusCode::kInvalidRules, fmt::format("{} has no JSON form", Describe(val)));
   }
+  const Num number = val.number();
+  const Num* n = &number;
   Json array = Json::array();
   if (IsFloat(n->t.dtype())) {
     QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(n->t));
@@ -55,8 +56,13 @@ bool SameFile(const std::string& a, const std::string& b) {
 class FileMaker {
  public:
   FileMaker(const Graph& graph, const Params& params, const std::vector<RecordRow>& records,
-            Interpreter& interpreter, const WriteSpec& spec)
-      : graph_(graph), params_(params), records_(records), in_(interpreter), spec_(spec) {}
+            Interpreter& interpreter, const WriteSpec& spec, const WriteCode& code)
+      : graph_(graph),
+        params_(params),
+        records_(records),
+        in_(interpreter),
+        spec_(spec),
+        code_(code) {}
 
   // "{sidecar}/x.json" with parameters in place of the braces.
   Result<std::string> Path() const {
@@ -172,30 +178,23 @@ class FileMaker {
   }
 
   Result<Tensor> Converted(const Tensor& array, const RecordRow& row) const {
-    SlotNames scope;
-    scope.Add("array");
-    // Every column that some rule records of this table; one that this row lacks is absent.
-    for (const RecordRow& other : records_) {
-      if (other.table != spec_.table) continue;
-      for (const auto& column : other.columns) {
-        if (scope.Find(column.first) < 0) scope.Add(column.first);
-      }
-    }
-    Frame frame(scope);
-    for (size_t slot = 0; slot < scope.names.size(); ++slot)
-      frame.Bind(static_cast<int>(slot), Val());
+    // A column that this row lacks is absent.
+    Frame frame(code_.layout);
+    for (int slot = 0; slot < code_.layout.size(); ++slot) frame.Bind(slot, Val());
     frame.Bind(0, Num{array});
     std::optional<DType> dtype;
     for (const auto& [column, value] : row.columns) {
-      frame.Bind(scope.Find(column), value);
+      const auto& names = code_.layout.names;
+      const auto at = std::find(names.begin(), names.end(), column);
+      if (at != names.end()) frame.Bind(static_cast<int>(at - names.begin()), value);
       if (column == "dtype" && value.is<DType>()) dtype = value.get<DType>();
     }
-    const Val result = in_.Force(in_.Eval(*spec_.npz, frame));
-    if (result.stops()) return Status(StatusCode::kUsage, result.why());
-    const auto* number = result.get_if<Num>();
-    if (number == nullptr)
+    in_.BeginBudget();
+    const Val result = in_.Force(in_.Eval(code_.npz, frame));
+    if (result.stops()) return Status(StatusCode::kUsage, in_.Why(result));
+    if (!result.is_number())
       return Status(StatusCode::kUsage, "its conversion gives " + std::string(Describe(result)));
-    const Tensor& tensor = number->t;
+    const Tensor tensor = result.number().t;
     if (!dtype || *dtype == tensor.dtype()) return tensor.Materialize();
     if (!IsFloat(tensor.dtype())) {
       QR_ASSIGN_OR_RETURN(const std::vector<int64_t> values, ToInt64s(tensor));
@@ -212,20 +211,23 @@ class FileMaker {
   const std::vector<RecordRow>& records_;
   Interpreter& in_;
   const WriteSpec& spec_;
+  const WriteCode& code_;
 };
 
 }  // namespace
 
 Result<std::vector<SidecarFile>> RuleRun::MakeFiles() {
   std::vector<SidecarFile> files;
-  for (const WriteSpec& spec : rules_.writes) {
-    QR_ASSIGN_OR_RETURN(const bool wanted, When(spec.when, spec.place));
+  for (size_t i = 0; i < rules_.writes.size(); ++i) {
+    const WriteSpec& spec = rules_.writes[i];
+    const WriteCode& code = program_.write(i);
+    QR_ASSIGN_OR_RETURN(const bool wanted, When(code.when, spec.place));
     if (!wanted) continue;
-    const FileMaker maker(graph_, params_, rewriter_.records(), in_, spec);
+    const FileMaker maker(graph_, params_, rewriter_.records(), in_, spec, code);
     SidecarFile file;
     QR_ASSIGN_OR_RETURN(file.path, maker.Path());
     if (spec.npz != nullptr) {
-      const Val source = EvalPlain(*spec.from);
+      const Val source = EvalPlain(code.from);
       if (!source.is<std::string>()) return maker.RuleFault("`from` names no file");
       QR_ASSIGN_OR_RETURN(file.bytes, maker.NpzBytes(source.get<std::string>(), file.path));
     } else {

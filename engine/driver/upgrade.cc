@@ -57,16 +57,12 @@ std::string DefaultFault(const Graph& graph, NodeId n, const Signature& before,
 }  // namespace
 
 Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rules) {
-  const Val value = in_.Force(EvalPlain(*phase.to_opset));
-  const auto* number = value.get_if<Num>();
-  const Result<std::vector<int64_t>> target =
-      number != nullptr ? ToInt64s(number->t)
-                        : Result<std::vector<int64_t>>(std::vector<int64_t>());
-  if (!target.ok() || target->size() != 1) {
+  const std::optional<int64_t> target = in_.Force(EvalPlain(CodeOf(phase).to_opset)).whole();
+  if (!target) {
     return {StatusCode::kInvalidRules,
             fmt::format("phase `{}`: to_opset is no integer", phase.name)};
   }
-  const int64_t opset = (*target)[0];
+  const int64_t opset = *target;
   std::vector<BodyId> lower;  // main graph and functions whose import is below the target
   for (size_t b = 0; b < graph_.num_bodies(); ++b) {
     const Body& body = graph_.body(BodyId(b));
@@ -111,7 +107,7 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   ++report_.edits;
   graph_.MarkChanged();
   facts_.ForgetTypes();
-  in_.ForgetDerived();
+  in_.ForgetAllFacts();
   return {};
 }
 
@@ -124,7 +120,7 @@ Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& 
     if (rule == nullptr || !RuleApplies(*rule)) continue;
     const CompiledRule& compiled = Compiled(*rule);
     const PatCall* call = compiled.pattern.stmts[compiled.pattern.anchor].value.call.get();
-    if (call->definition == nullptr && !call->ops.Accepts(graph_, graph_.op(n))) continue;
+    if (call->definition < 0 && !call->ops.Accepts(graph_.op_name(graph_.op(n)))) continue;
     const Firing firing = rewriter_.Try(compiled, n);
     if (!firing.fired && !firing.rejected.empty()) {
       why = fmt::format("rule `{}` fits, but {}", name, firing.rejected);

@@ -84,5 +84,7 @@ struct FoldLimits {
 
 // Computes `call`. Errors (kUnsupported): no kernel, its reason, too large.
 Outputs Fold(const KernelRegistry& registry, const FoldCall& call, const FoldLimits& limits = {});
+// The same by a kernel that was found before; null: there is none.
+Outputs Fold(const KernelEntry* entry, const FoldCall& call, const FoldLimits& limits = {});
 
 }  // namespace qrewrite

@@ -149,7 +149,10 @@ std::vector<const KernelEntry*> KernelRegistry::All() const {
 }
 
 Outputs Fold(const KernelRegistry& registry, const FoldCall& call, const FoldLimits& limits) {
-  const KernelEntry* entry = registry.Find(call.domain, call.op, call.since);
+  return Fold(registry.Find(call.domain, call.op, call.since), call, limits);
+}
+
+Outputs Fold(const KernelEntry* entry, const FoldCall& call, const FoldLimits& limits) {
   if (entry == nullptr) {
     return fold::Reason("{}{}{} (version {}) is not computed on constants", call.domain,
                         call.domain.empty() ? "" : ".", call.op, call.since);

@@ -18,7 +18,7 @@ Val Interpreter::FromAttribute(const AttrValue& value) {
     case AttrKind::kInt: return Val::Int(std::get<int64_t>(value));
     case AttrKind::kFloat: return Val::Float(std::get<float>(value));
     case AttrKind::kString: return std::get<std::string>(value);
-    case AttrKind::kInts: return Val::Ints(std::get<std::vector<int64_t>>(value));
+    case AttrKind::kInts: return Val::OfInts(std::get<std::vector<int64_t>>(value));
     case AttrKind::kFloats: {
       const auto& floats = std::get<std::vector<float>>(value);
       const std::vector<double> wide(floats.begin(), floats.end());
@@ -50,7 +50,7 @@ Val Interpreter::AttributeOf(NodeId node, std::string_view name) {
     }
     return FromAttribute(*value);
   }
-  const Signature* signature = SignatureOf(graph_, rules_.signatures, node);
+  const Signature* signature = NodeSignature(node);
   const FormalAttribute* formal = signature == nullptr ? nullptr : signature->FindAttribute(name);
   return formal == nullptr ? Val() : DefaultOf(node, *formal);
 }
@@ -60,32 +60,33 @@ Val Interpreter::DefaultOf(NodeId node, const FormalAttribute& formal) {
     return FromAttribute(formal.default_value);
   }
   if (formal.computed_default.empty()) return Absent();
-  const Signature* signature = SignatureOf(graph_, rules_.signatures, node);
-  SignatureExprs& exprs = ExprsOf(*signature);
-  const auto expr = exprs.defaults.find(formal.name);
-  if (expr == exprs.defaults.end() || !expr->second) return Absent();
-  Frame frame = SignatureFrame(*signature, exprs, node, true);
-  const Val value = Eval(*expr->second, frame);
+  const Signature& signature = *NodeSignature(node);
+  const SignatureCode* stated = nullptr;
+  Interpreter* in = StatesFacts(signature, &stated);
+  if (in == nullptr) return Absent();
+  const size_t index = static_cast<size_t>(&formal - signature.attributes.data());
+  if (index >= stated->defaults.size() || !stated->defaults[index].valid()) return Absent();
+  Frame frame = SignatureFrame(signature, *stated, node);
+  const Val value = in->Eval(stated->defaults[index], frame);
   // fail(): there is no default here (pads under auto_pad).
   return value.is<Failure>() ? Val() : value;
 }
 
 bool Interpreter::IsDefault(NodeId node, const Attribute& attribute) {
-  const Signature* signature = SignatureOf(graph_, rules_.signatures, node);
+  const Signature* signature = NodeSignature(node);
   const FormalAttribute* formal =
       signature == nullptr ? nullptr : signature->FindAttribute(attribute.name);
   if (formal == nullptr) return false;
   if (!std::holds_alternative<std::monostate>(formal->default_value)) {
-    return Equal(attribute.value, formal->default_value);
+    return qrewrite::Equal(attribute.value, formal->default_value);
   }
   const Val fallback = DefaultOf(node, *formal);
   if (fallback.absent() || fallback.stops()) return false;
-  const Val same = Compare(BinaryOp::kEq, FromAttribute(attribute.value), fallback);
-  return same.is<bool>() && same.get<bool>();
+  return Equal(FromAttribute(attribute.value), fallback);
 }
 
 Result<AttrValue> Interpreter::ToAttribute(const Val& val, AttrKind kind) {
-  if (val.stops()) return Status(StatusCode::kInvalidRules, val.why());
+  if (val.stops()) return Status(StatusCode::kInvalidRules, Why(val));
   if (const auto* body = val.get_if<BodyRef>()) return AttrValue(body->body);
   if (const auto* dtype = val.get_if<DType>()) return AttrValue(static_cast<int64_t>(*dtype));
   if (val.is<std::string>()) {
@@ -104,10 +105,14 @@ Result<AttrValue> Interpreter::ToAttribute(const Val& val, AttrKind kind) {
       return AttrValue(std::move(strings));
     }
   }
+  if (const auto* i = val.get_if<int64_t>(); i != nullptr && kind == AttrKind::kInt) {
+    return AttrValue(*i);
+  }
   const Val forced = Force(val);
-  if (forced.stops()) return Status(StatusCode::kInvalidRules, forced.why());
-  const auto* n = forced.get_if<Num>();
-  if (n == nullptr) return Misfit(forced, "known");
+  if (forced.stops()) return Status(StatusCode::kInvalidRules, Why(forced));
+  if (!forced.is_number()) return Misfit(forced, "known");
+  const Num number = forced.number();
+  const Num* n = &number;
   const Tensor& t = n->t;
   if (kind == AttrKind::kUndefined) {  // whatever it looks like
     const bool floats = IsFloat(t.dtype());

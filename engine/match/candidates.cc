@@ -16,17 +16,27 @@ bool SameOps(const std::vector<OpPattern>& a, const std::vector<OpPattern>& b) {
 
 }  // namespace
 
-CandidateIndex::CandidateIndex(const Graph& graph, const RuleSet& rules,
+bool OpTest::Accepts(const Graph& graph, OpId op) const {
+  if (cache_.size() <= op.index) cache_.resize(std::max<size_t>(graph.num_ops(), op.index + 1), -1);
+  signed char& cached = cache_[op.index];
+  if (cached < 0) {
+    const OpName& name = graph.op_name(op);
+    cached = std::any_of(patterns.begin(), patterns.end(),
+                         [&](const OpPattern& p) { return p.Matches(name); });
+  }
+  return cached == 1;
+}
+
+CandidateIndex::CandidateIndex(const Graph& graph, const Program& program,
                                std::vector<const CompiledRule*> compiled)
     : graph_(graph), rules_(std::move(compiled)) {
   for (size_t i = 0; i < rules_.size(); ++i) {
     const Pattern& pattern = rules_[i]->pattern;
-    const auto anchors = AnchorOps(rules, pattern);
+    const auto anchors = AnchorOps(program, pattern);
     Step* at = &Child(root_, anchors ? &*anchors : nullptr);
     Path path;
     const PatArg& value = pattern.stmts[pattern.anchor].value;
-    if (value.call != nullptr && value.call->definition == nullptr)
-      Extend(pattern, *value.call, 0, path);
+    if (value.call != nullptr && value.call->definition < 0) Extend(pattern, *value.call, 0, path);
     for (const std::vector<OpPattern>& ops : path) at = &Child(*at, &ops);
     at->rules.push_back(i);
   }
@@ -48,7 +58,7 @@ void CandidateIndex::Extend(const Pattern& pattern, const PatCall& call, int dep
         if (makes) inner = stmt.value.call.get();
       }
     }
-    if (inner == nullptr || inner->definition != nullptr || inner->ops.negated ||
+    if (inner == nullptr || inner->definition >= 0 || inner->ops.negated ||
         inner->quantifier != Quantifier::kOne) {
       continue;
     }

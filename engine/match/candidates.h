@@ -11,14 +11,25 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
-#include "engine/match/plan.h"
+#include "engine/program/program.h"
 
 namespace qrewrite {
+
+// Which operators a step accepts; the answers are remembered.
+class OpTest {
+ public:
+  std::vector<OpPattern> patterns;
+
+  bool Accepts(const Graph& graph, OpId op) const;
+
+ private:
+  mutable std::vector<signed char> cache_;  // by OpId: -1 not asked
+};
 
 class CandidateIndex {
  public:
   // Rules are given in order of trial; they and the graph must outlive the index.
-  CandidateIndex(const Graph& graph, const RuleSet& rules,
+  CandidateIndex(const Graph& graph, const Program& program,
                  std::vector<const CompiledRule*> compiled);
 
   bool empty() const { return rules_.empty(); }

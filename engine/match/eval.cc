@@ -1,188 +1,256 @@
-// Expressions: names, arithmetic, comparison, three-valued logic, lists.
+// Code: names, three-valued logic, calls. What it computes with is in numbers.cc and lists.cc.
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "engine/base/diagnostics.h"
-#include "engine/fold/arith.h"
 #include "engine/match/interpreter.h"
 #include "engine/match/logic.h"
 
 namespace qrewrite {
 namespace {
 
-constexpr int kMaxDepth = 300;  // of definitions that call each other
-
-bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
-
-Val FromResult(Result<Num> result) {
-  if (!result.ok()) return Failure{result.status().diagnostics()[0].message};
-  return *std::move(result);
-}
+constexpr int16_t kNotAsked = INT16_MIN;
 
 }  // namespace
 
-Interpreter::Interpreter(const Graph& graph, const RuleSet& rules, Facts& facts,
+Interpreter::Interpreter(const Graph& graph, const Program& program, Facts& facts,
                          const KernelRegistry& kernels, const Params& params,
                          const HostFunctions& hosts)
-    : graph_(graph),
-      rules_(rules),
-      facts_(facts),
-      kernels_(kernels),
-      params_(params),
-      hosts_(hosts) {
-  for (const Definition& d : rules.definitions) {
-    definitions_[d.head.name] = CompileDefinition(rules, d);
+    : graph_(graph), program_(program), facts_(facts), kernels_(kernels) {
+  for (const std::string& name : program.params()) {
+    const auto it = params.find(name);
+    params_.push_back(it != params.end() ? it->second : Val(Failure{"unknown parameter " + name}));
   }
+  for (const std::string& name : program.hosts()) {
+    const auto it = hosts.find(name);
+    host_by_number_.push_back(it == hosts.end() ? nullptr : &it->second);
+  }
+  operators_.resize(program.operators().size());
+  heads_.resize(program.num_heads());
   facts_.SetStatedTypes([this](NodeId n, const Signature& s) { return StatedTypes(n, s); });
+  facts_.SetForgotten([this](ValueId v) { memo_.Forget(v); });
 }
 
-const CompiledDefinition* Interpreter::definition(std::string_view name) {
-  const auto it = definitions_.find(name);
-  return it == definitions_.end() ? nullptr : it->second.get();
+Interpreter::Interpreter(const Interpreter& rules, const Program& signature)
+    : graph_(rules.graph_),
+      program_(signature),
+      facts_(rules.facts_),
+      kernels_(rules.kernels_),
+      operators_(signature.operators().size()),
+      heads_(signature.num_heads()) {}
+
+Interpreter::~Interpreter() = default;
+
+void Interpreter::Exhaust(std::string why) {
+  if (exhausted_.empty()) exhausted_ = std::move(why);
 }
 
-Val Interpreter::Lookup(std::string_view name, Frame& frame) {
-  LocalNames* locals = nullptr;
-  for (Frame* f = &frame; f != nullptr; f = f->parent) {
-    if (f->locals != nullptr) locals = f->locals;
-    const int slot = f->scope->Find(name);
-    if (slot < 0) continue;
-    if (f->state[slot] == Frame::kBound) return f->slots[slot];
-    if (f->scope->lets.count(slot)) return EvalLet(slot, *f);
-    if (locals != nullptr) break;  // an output that only the replacement defines
-    return Failure{fmt::format("`{}` is not bound here", name)};
+bool Interpreter::Step(uint64_t steps) {
+  eval_steps_ += steps;
+  if (eval_steps_ <= kMaxEvalSteps) return exhausted_.empty();
+  Exhaust("its conditions and values take too many steps");
+  return false;
+}
+
+std::string Interpreter::Why(const Reason& reason) const {
+  const auto name = [&] { return Printable(std::string(graph_.name(reason.value()))); };
+  switch (reason.kind()) {
+    case Reason::Kind::kText: break;
+    case Reason::Kind::kNoFact:
+      return fmt::format("the {} of `{}` is not known", reason.what(), name());
+    case Reason::Kind::kNoSize:
+      return fmt::format("size {} of `{}` is not known", reason.index(), name());
+    case Reason::Kind::kSymbol:
+      return fmt::format("size {} is not known",
+                         graph_.symbol_name(Dim::Symbol(static_cast<uint32_t>(reason.index()))));
+    case Reason::Kind::kNotConstant: return facts_.WhyNotConstant(reason.value());
+    case Reason::Kind::kNoCase: return fmt::format("no case of ${} applies", reason.what());
   }
-  if (locals != nullptr) {
-    if (const Val* local = locals->FindLocal(name)) return *local;
+  return std::string(reason.what());
+}
+
+// --- what a head or a set says of an operator
+
+bool Interpreter::Accepts(const OpHead& head, OpId op) {
+  std::vector<int16_t>& answers = heads_[static_cast<size_t>(head.number)];
+  if (answers.size() <= op.index) {
+    answers.resize(std::max<size_t>(graph_.num_ops(), op.index + size_t{1}), kNotAsked);
   }
-  if (name == "opset") return Val::Int(graph_.OpsetOf(frame.body, ""));
-  return Failure{fmt::format("`{}` is not bound here", name)};
+  int16_t& answer = answers[op.index];
+  if (answer == kNotAsked) answer = head.Accepts(graph_.op_name(op));
+  return answer == 1;
+}
+
+int Interpreter::MemberOf(int set, const OpSet& of, OpId op) {
+  std::vector<int16_t>& answers = heads_[static_cast<size_t>(set)];
+  if (answers.size() <= op.index) {
+    answers.resize(std::max<size_t>(graph_.num_ops(), op.index + size_t{1}), kNotAsked);
+  }
+  int16_t& answer = answers[op.index];
+  if (answer == kNotAsked) {
+    const SetMember* member = of.Find(graph_.op_name(op));
+    answer = member == nullptr ? int16_t{-1} : static_cast<int16_t>(member - of.members.data());
+  }
+  return answer;
+}
+
+int64_t Interpreter::CountUses(ValueId v) const {
+  if (uses_mark_ == SIZE_MAX) return graph_.num_uses(v);
+  int64_t count = 0;
+  for (const UseId u : graph_.uses(v)) {
+    const User user = graph_.user(u);
+    count += user.is_output() || user.node.index < uses_mark_;
+  }
+  return count;
+}
+
+int64_t Interpreter::CountUses(ValueId v, const Code& set) {
+  int64_t count = 0;
+  const OpSet& of = *set.constant.get<const OpSet*>();
+  for (const UseId u : graph_.uses(v)) {
+    const User user = graph_.user(u);
+    if (user.is_output() || user.node.index >= uses_mark_) continue;
+    count += MemberOf(set.index, of, graph_.op(user.node)) >= 0;
+  }
+  return count;
+}
+
+int64_t Interpreter::CountNodes(const Code& set) {
+  const OpSet& of = *set.constant.get<const OpSet*>();
+  int64_t count = 0;
+  for (size_t n = 0; n < graph_.num_nodes(); ++n) {
+    if (graph_.alive(NodeId(n))) count += MemberOf(set.index, of, graph_.op(NodeId(n))) >= 0;
+  }
+  return count;
+}
+
+// --- names
+
+const Val& Interpreter::Slot(int slot, Frame& frame) {
+  if (!frame.bound(slot) && frame.let(slot) != nullptr) EvalLet(slot, frame);
+  return frame[slot];
+}
+
+Val Interpreter::EvalName(const Code& code, Frame& frame) {
+  if (code.slot >= 0) {
+    if (frame.bound(code.slot)) return frame[code.slot];
+    if (frame.let(code.slot) != nullptr) return EvalLet(code.slot, frame);
+  }
+  // An output that only the replacement defines.
+  if (code.fresh >= 0 && frame.fresh != nullptr) return frame.fresh->Get(code.fresh, -1);
+  if (code.slot < 0) return Failure{"this name is not bound here"};
+  return Failure{fmt::format("`{}` is not bound here", frame.name(code.slot))};
+}
+
+// `lo, hi: ...` takes a list apart.
+std::vector<Val> Interpreter::Parts(const Val& whole, size_t count) {
+  if (whole.stops() || whole.absent()) return std::vector<Val>(count, whole);
+  std::vector<Val> items;
+  if (const auto* list = whole.get_if<List>()) {
+    items = **list;
+  } else if (const auto* ints = whole.get_if<Ints>()) {
+    for (const int64_t i : *ints) items.emplace_back(i);
+  } else if (const auto* n = whole.get_if<Num>(); n != nullptr && n->t.rank() == 1) {
+    for (int64_t i = 0; i < n->t.size() && i <= static_cast<int64_t>(count); ++i) {
+      items.push_back(ElementOf(*n, i));
+    }
+  }
+  if (items.size() == count) return items;
+  return std::vector<Val>(count,
+                          Failure{fmt::format("{} names, but {} parts", count, items.size())});
 }
 
 Val Interpreter::EvalLet(int slot, Frame& frame) {
-  if (frame.state[slot] == Frame::kEvaluating) {
-    return Failure{fmt::format("`{}` is defined by itself", frame.scope->names[slot])};
+  if (frame.state(slot) == Frame::kEvaluating) {
+    return Failure{fmt::format("`{}` is defined by itself", frame.name(slot))};
   }
-  const auto [let, position] = frame.scope->lets.at(slot);
-  frame.state[slot] = Frame::kEvaluating;
-  const Val whole = Eval(*let->value, frame);
-  frame.state[slot] = Frame::kUnbound;
-  if (position < 0) {
-    frame.Bind(slot, whole);
-    return whole;
+  const Layout::Let& let = *frame.let(slot);
+  for (const int s : let.slots) frame.BeginLet(s);
+  Val whole = Eval(let.value, frame);
+  if (let.slots.size() == 1) {
+    frame.BindLet(slot, std::move(whole));
+  } else {
+    std::vector<Val> parts = Parts(whole, let.slots.size());
+    for (size_t i = 0; i < parts.size(); ++i) frame.BindLet(let.slots[i], std::move(parts[i]));
   }
-  // `lo, hi: ...` takes a list apart.
-  std::vector<Val> parts(let->names.size(), whole);
-  if (!whole.stops() && !whole.absent()) {
-    std::vector<Val> items;
-    if (const auto* list = whole.get_if<List>()) {
-      items = **list;
-    } else if (const auto* n = whole.get_if<Num>(); n != nullptr && n->t.rank() == 1) {
-      for (int64_t i = 0; i < n->t.size() && i < 64; ++i) {
-        const Tensor index = Tensor::Int64Scalar(i);
-        const std::vector<Tensor> inputs = {n->t, index};
-        const Attributes none;
-        const Outputs item =
-            Fold(kernels_,
-                 {.domain = "", .op = "Gather", .since = 13, .inputs = inputs, .attributes = none});
-        items.push_back(item.ok() ? Val(Num{(*item)[0], n->weak})
-                                  : Val(Failure{item.status().message()}));
-      }
-    }
-    if (items.size() != parts.size()) {
-      items.assign(parts.size(),
-                   Failure{fmt::format("{} names, but {} parts", parts.size(), items.size())});
-    }
-    parts = std::move(items);
-  }
-  for (size_t i = 0; i < parts.size(); ++i) frame.Bind(frame.scope->Find(let->names[i]), parts[i]);
-  return parts[position];
+  return frame[slot];
 }
 
-Val Interpreter::Eval(const Expr& expr, Frame& frame) {
-  switch (expr.kind) {
-    case Expr::Kind::kInt: return Val::Int(expr.int_value);
-    case Expr::Kind::kFloat: return Val::Float(expr.float_value);
-    case Expr::Kind::kString: return expr.text;
-    case Expr::Kind::kBool: return expr.int_value != 0;
-    case Expr::Kind::kAbsent: return Absent();
-    case Expr::Kind::kName: return Lookup(expr.text, frame);
-    case Expr::Kind::kDType: return expr.dtype;
-    case Expr::Kind::kSet: {
-      const OpSet* set = rules_.FindSet(expr.text);
-      return set == nullptr ? Val(Failure{"unknown set @" + expr.text}) : Val(set);
-    }
-    case Expr::Kind::kList: return EvalList(expr, frame);
-    case Expr::Kind::kIndex: return EvalIndex(expr, frame);
-    case Expr::Kind::kMember: {
-      const Expr& base = *expr.items[0];
-      if (base.kind == Expr::Kind::kName && base.text == "params") {
-        const auto it = params_.find(expr.text);
-        return it == params_.end() ? Val(Failure{"unknown parameter " + expr.text}) : it->second;
-      }
-      return SetData(base.text, expr.text, frame);
-    }
-    case Expr::Kind::kUnary: {
-      const Val operand = Eval(*expr.items[0], frame);
-      if (expr.unary == UnaryOp::kNot) return Not(Truth(operand));
-      return Arithmetic(BinaryOp::kMul, Val::Int(-1), operand);
-    }
-    case Expr::Kind::kIf: {
-      const Val condition = Truth(Eval(*expr.items[1], frame));
-      if (condition.stops()) return condition;
-      return Eval(*expr.items[condition.get<bool>() ? 0 : 2], frame);
-    }
-    case Expr::Kind::kBinary: return EvalLogic(expr, frame);
-    case Expr::Kind::kCall: {
-      if (!expr.refs.empty() && expr.refs[0].kind == Ref::Kind::kDefinition) {
-        const CompiledDefinition* d = definition(expr.refs[0].name);
-        std::vector<Val> args;
-        for (const Arg& a : expr.args) args.push_back(Eval(*a.value, frame));
-        if (d == nullptr) return Failure{"unknown definition $" + expr.refs[0].name};
-        return CallDefinition(*d, std::move(args), frame.body);
-      }
-      const std::string& head = expr.refs[0].name;
-      const bool function = expr.refs.size() == 1 && head.find('.') == std::string::npos &&
-                            !head.empty() && std::islower(static_cast<unsigned char>(head[0]));
-      return function ? CallFunction(expr, frame) : EvalOperator(expr, frame);
-    }
-    default: return Failure{"this has no value"};
-  }
-}
+// --- code
 
-Val Interpreter::EvalLogic(const Expr& expr, Frame& frame) {
-  const Expr& left = *expr.items[0];
-  const Expr& right = *expr.items[1];
-  switch (expr.binary) {
-    case BinaryOp::kAnd: {
-      const Val a = Truth(Eval(left, frame));
+Val Interpreter::Eval(CodeId id, Frame& frame) {
+  const Code& code = program_.code(id);
+  if (!Step()) return Failure{"too many steps"};
+  const auto kid = [&](size_t i) { return Eval(program_.kid(code, i), frame); };
+  switch (code.op) {
+    case CodeOp::kConstant: return code.constant;
+    case CodeOp::kName: return EvalName(code, frame);
+    case CodeOp::kMember: return frame.bound(code.slot) ? frame[code.slot] : kid(0);
+    case CodeOp::kOpset: return Val::Int(graph_.OpsetOf(frame.body, ""));
+    case CodeOp::kParam: return params_[static_cast<size_t>(code.index)];
+    case CodeOp::kList: return EvalList(code, frame);
+    case CodeOp::kIndex: return EvalIndex(code, frame);
+    case CodeOp::kData: return EvalData(program_.data(code.index), frame, nullptr);
+    case CodeOp::kNot: return Not(Truth(kid(0)));
+    case CodeOp::kIf: {
+      const Val condition = Truth(kid(0));
+      return condition.stops() ? condition : kid(condition.get<bool>() ? 1 : 2);
+    }
+    case CodeOp::kAnd: {
+      const Val a = Truth(kid(0));
       if (const bool* x = a.get_if<bool>(); x != nullptr && !*x) return false;
-      return And(a, Truth(Eval(right, frame)));
+      return And(a, Truth(kid(1)));
     }
-    case BinaryOp::kOr: {
-      const Val a = Truth(Eval(left, frame));
+    case CodeOp::kOr: {
+      const Val a = Truth(kid(0));
       if (const bool* x = a.get_if<bool>(); x != nullptr && *x) return true;
-      return Or(a, Truth(Eval(right, frame)));
+      return Or(a, Truth(kid(1)));
     }
-    case BinaryOp::kCoalesce: {
-      const Val a = Eval(left, frame);
-      return a.absent() ? Eval(right, frame) : a;
+    case CodeOp::kCoalesce: {
+      Val a = kid(0);
+      return a.absent() ? kid(1) : a;
     }
-    case BinaryOp::kIn: return EvalIn(Eval(left, frame), Eval(right, frame));
-    case BinaryOp::kMatches: return EvalMatches(Eval(left, frame), Eval(right, frame));
-    default: break;
+    case CodeOp::kIn: {
+      const Val element = kid(0);
+      return EvalIn(element, kid(1));
+    }
+    case CodeOp::kMatches: {
+      const Val text = kid(0);
+      return EvalMatches(code, text, code.index >= 0 ? Val() : kid(1));
+    }
+    case CodeOp::kCompare: {
+      const Val a = kid(0);
+      return Compare(code.binary, a, kid(1));
+    }
+    case CodeOp::kArithmetic: {
+      const Val a = kid(0);
+      return Arithmetic(code.binary, a, kid(1));
+    }
+    case CodeOp::kFunction: return CallFunction(code, frame);
+    case CodeOp::kHost: return CallHost(code, frame);
+    case CodeOp::kFact: return EvalFact(code, frame);
+    case CodeOp::kOperator: return EvalOperator(program_.call(code.index), frame);
   }
-  const Val a = Eval(left, frame);
-  const Val b = Eval(right, frame);
-  return IsComparison(expr.binary) ? Compare(expr.binary, a, b) : Arithmetic(expr.binary, a, b);
+  return Failure{"this has no value"};
+}
+
+Val Interpreter::EvalFact(const Code& code, Frame& frame) {
+  std::vector<Val> args;
+  args.reserve(code.num_kids);
+  for (uint32_t i = 0; i < code.num_kids; ++i) {
+    args.push_back(Eval(program_.kid(code, i), frame));
+  }
+  return CallFact(code.index, std::move(args), frame.body);
 }
 
 Val Interpreter::Truth(const Val& val) {
   if (val.stops() || val.is<bool>()) return val;
   if (val.absent()) return false;
-  if (const auto* n = val.get_if<Num>()) {
-    if (n->t.dtype() == DType::kBool) return AllTrue(n->t);
+  if (val.is_number()) {
+    const auto* n = val.get_if<Num>();
+    if (n != nullptr && n->t.dtype() == DType::kBool) return AllTrue(n->t);
     return Failure{"a number is no condition"};
   }
   if (val.is<ValueId>()) {
@@ -197,86 +265,47 @@ Val Interpreter::Truth(const Val& val) {
   return Failure{fmt::format("{} is no condition", Describe(val))};
 }
 
-Val Interpreter::Force(const Val& val) {
-  if (const auto* v = val.get_if<ValueId>()) {
-    const Tensor* t = facts_.Constant(*v);
-    if (t == nullptr) return Unknown{facts_.WhyNotConstant(*v)};
-    return Num{*t, false};
+// Data of a set by the operator of a labelled node; `op` (if not null) gets it as an operator.
+Val Interpreter::EvalData(const SetData& data, Frame& frame, const OpName** op) {
+  if (data.slot < 0) return Failure{fmt::format("`{}` is nothing", data.text)};
+  const Val& bound = Slot(data.slot, frame);
+  if (bound.absent()) return Absent();
+  const auto* label = bound.get_if<LabelRef>();
+  if (label == nullptr) return Failure{fmt::format("`{}` is nothing", data.text)};
+  for (const SetData::Column& column : data.columns) {
+    const int member = MemberOf(column.set, *column.of, graph_.op(label->node));
+    if (member < 0 || column.values[static_cast<size_t>(member)].absent()) continue;
+    if (op != nullptr) *op = &column.ops[static_cast<size_t>(member)];
+    return column.values[static_cast<size_t>(member)];
   }
-  if (const bool* b = val.get_if<bool>()) return Num{Tensor::Bool(*b), false};
-  if (const auto* list = val.get_if<List>()) return Concat(**list);
-  if (val.is<SymbolSize>()) {
-    return Unknown{
-        fmt::format("size {} is not known", graph_.symbol_name(val.get<SymbolSize>().dim))};
-  }
-  return val;
+  return Absent();
 }
 
-Val Interpreter::Arithmetic(BinaryOp op, const Val& a, const Val& b) {
-  if (a.stops()) return a;
-  if (b.stops()) return b;
-  if (a.absent() || b.absent()) return Absent();
-  const auto* la = a.get_if<List>();
-  const auto* lb = b.get_if<List>();
-  if (la != nullptr || lb != nullptr) {  // member by member
-    const size_t n = la != nullptr ? (*la)->size() : (*lb)->size();
-    const auto* other = la == nullptr ? a.get_if<Num>() : b.get_if<Num>();
-    if (la != nullptr && lb != nullptr && (*la)->size() != (*lb)->size()) {
-      return Failure{"lists of different length"};
-    }
-    if (other != nullptr && other->t.rank() == 1 && other->t.size() == static_cast<int64_t>(n)) {
-      const Val whole = Force(la != nullptr ? a : b);  // a list of n beside a tensor of n
-      return la != nullptr ? Arithmetic(op, whole, b) : Arithmetic(op, a, whole);
-    }
-    std::vector<Val> out;
-    for (size_t i = 0; i < n; ++i) {
-      out.push_back(Arithmetic(op, la != nullptr ? (**la)[i] : a, lb != nullptr ? (**lb)[i] : b));
-      if (out.back().stops()) return out.back();
-    }
-    return Val::ListOf(std::move(out));
-  }
-  const Val x = Force(a), y = Force(b);
-  if (x.stops()) return x;
-  if (y.stops()) return y;
-  if (!x.is<Num>() || !y.is<Num>()) {
-    return Failure{fmt::format("arithmetic with {} and {}", Describe(x), Describe(y))};
-  }
-  return FromResult(Apply(ToBinOp(op), x.get<Num>(), y.get<Num>()));
+// --- regular expressions
+
+const re2::RE2* Interpreter::Regex(const std::string& text) {
+  auto& regex = regexes_[text];
+  if (!regex) regex = std::make_unique<re2::RE2>(text, re2::RE2::Quiet);
+  return regex.get();
 }
 
-Val Interpreter::CallDefinition(const CompiledDefinition& d, std::vector<Val> args, BodyId body) {
-  const ValueId* only = args.size() == 1 ? args[0].get_if<ValueId>() : nullptr;
-  const std::pair key(&d, only != nullptr ? *only : ValueId());
-  if (only != nullptr) {
-    if (const auto it = memo_.find(key); it != memo_.end()) return it->second;
+Val Interpreter::EvalMatches(const Code& code, const Val& text, const Val& regex) {
+  if (text.stops()) return text;
+  if (regex.stops()) return regex;
+  if (text.absent() || (code.index < 0 && regex.absent())) return Absent();
+  if (const auto* list = text.get_if<List>()) {
+    Val all = true;
+    for (const Val& item : **list) all = And(all, EvalMatches(code, item, regex));
+    return all;
   }
-  if (depth_ >= kMaxDepth) {
-    return Unknown{fmt::format("${} calls itself too deeply", d.definition->head.name)};
+  const bool literal = code.index >= 0;
+  if (!text.is<std::string>() || (!literal && !regex.is<std::string>())) {
+    return Failure{"`=~` compares strings"};
   }
-  ++depth_;
-  Val result;
-  const std::function<Val(const CompiledCase&, Frame&)> outcome = [&](const CompiledCase& c,
-                                                                      Frame& frame) -> Val {
-    if (c.source->outcome.is) return Eval(*c.source->outcome.is->value, frame);
-    if (c.cases.empty()) return Failure{"this definition gives nodes, not a value"};
-    Val inner;
-    const Val found =
-        ChooseCase(c.cases, &frame, {}, body,
-                   [&](const CompiledCase& nested, Frame& f) { inner = outcome(nested, f); });
-    if (found.stops()) return found;
-    return found.get<bool>() ? inner : Val(Unknown{"no case applies"});
-  };
-  // Outputs of a template used as a function are no parameters here.
-  const Val found = ChooseCase(d.cases, nullptr, args, body,
-                               [&](const CompiledCase& c, Frame& f) { result = outcome(c, f); });
-  --depth_;
-  if (found.stops()) {
-    result = found;
-  } else if (!found.get<bool>()) {
-    result = Unknown{fmt::format("no case of ${} applies", d.definition->head.name)};
-  }
-  if (only != nullptr) memo_[key] = result;
-  return result;
+  const re2::RE2& compiled =
+      literal ? program_.regex(code.index) : *Regex(regex.get<std::string>());
+  if (!compiled.ok()) return Failure{"bad regular expression: " + compiled.error()};
+  return re2::RE2::PartialMatch(text.get<std::string>(), compiled);
 }
 
 }  // namespace qrewrite

@@ -6,9 +6,9 @@
 namespace qrewrite {
 namespace {
 
-Val NoFact(const FunctionCall& c, const Val& x, std::string_view what) {
+Val NoFact(const Val& x, const char* what) {
   if (const auto* v = x.get_if<ValueId>()) {
-    return Unknown{fmt::format("the {} of `{}` is not known", what, c.in.graph().name(*v))};
+    return Unknown{Reason(Reason::Kind::kNoFact, what, *v)};
   }
   return Failure{fmt::format("{} has no {}", Describe(x), what)};
 }
@@ -19,22 +19,30 @@ Val DTypeOf(const FunctionCall& c) {
   return Each(c[0], [&](const Val& x) -> Val {
     if (x.is<DType>() || x.absent()) return x;
     if (const auto* n = x.get_if<Num>()) return n->t.dtype();
+    if (x.is_number()) return x.is<double>() ? DType::kDouble : DType::kInt64;
     if (const auto* v = x.get_if<ValueId>()) {
       const DType dtype = c.in.facts().dtype(*v);
       if (dtype != DType::kUndefined) return dtype;
     }
-    return NoFact(c, x, "element type");
+    return NoFact(x, "element type");
   });
 }
 
 Val ShapeOf(const FunctionCall& c) {
   const Val& x = c[0];
   if (x.absent()) return x;
-  if (const auto* n = x.get_if<Num>()) return Val::Ints(n->t.dims());
+  if (const auto* n = x.get_if<Num>()) return Val::OfInts(n->t.dims());
+  if (const auto* ints = x.get_if<Ints>()) return Val::OfInts(std::vector<int64_t>{ints->n});
+  if (x.is_number()) return Val::OfInts({});
   const auto* v = x.get_if<ValueId>();
-  if (v == nullptr) return NoFact(c, x, "shape");
+  if (v == nullptr) return NoFact(x, "shape");
   const TypeInfo type = c.in.facts().Type(*v);
-  if (!type.has_rank) return NoFact(c, x, "shape");
+  if (!type.has_rank) return NoFact(x, "shape");
+  if (type.known_shape() && type.dims.size() <= Ints::kMax) {
+    Ints ints;
+    for (const Dim dim : type.dims) ints.v[ints.n++] = dim.size();
+    return ints;
+  }
   std::vector<int64_t> sizes;
   std::vector<Val> dims;
   for (const Dim dim : type.dims) {
@@ -45,28 +53,28 @@ Val ShapeOf(const FunctionCall& c) {
       dims.emplace_back(SymbolSize{dim});
     } else {
       dims.emplace_back(
-          Unknown{fmt::format("size {} of `{}` is not known", dims.size(), c.in.graph().name(*v))});
+          Unknown{Reason(Reason::Kind::kNoSize, "", *v, static_cast<int64_t>(dims.size()))});
     }
   }
-  return sizes.size() == dims.size() ? Val::Ints(sizes) : Val::ListOf(std::move(dims));
+  return sizes.size() == dims.size() ? Val::OfInts(sizes) : Val::ListOf(std::move(dims));
 }
 
 Val RankOf(const FunctionCall& c) {
   return Each(c[0], [&](const Val& x) -> Val {
     if (x.absent()) return x;
-    if (const auto* n = x.get_if<Num>()) return Val::Int(n->t.rank());
+    if (x.is_number()) return Val::Int(x.rank());
     if (const auto* v = x.get_if<ValueId>()) {
       const TypeInfo type = c.in.facts().Type(*v);
       if (type.has_rank) return Val::Int(static_cast<int64_t>(type.dims.size()));
     }
-    return NoFact(c, x, "rank");
+    return NoFact(x, "rank");
   });
 }
 
 Val SizeOf(const FunctionCall& c) {
   return Each(c[0], [&](const Val& x) -> Val {
     if (x.absent()) return x;
-    if (const auto* n = x.get_if<Num>()) return Val::Int(n->t.size());
+    if (x.is_number()) return Val::Int(x.size());
     if (const auto* v = x.get_if<ValueId>()) {
       if (const Tensor* t = c.in.facts().Constant(*v)) return Val::Int(t->size());
       const TypeInfo type = c.in.facts().Type(*v);
@@ -78,16 +86,16 @@ Val SizeOf(const FunctionCall& c) {
       }
       if (known) return Val::Int(size);
     }
-    return NoFact(c, x, "number of elements");
+    return NoFact(x, "number of elements");
   });
 }
 
 Val NameOf(const FunctionCall& c) {
   return Each(c[0], [&](const Val& x) -> Val {
-    if (const auto* v = x.get_if<ValueId>()) return c.in.graph().name(*v);
-    if (const auto* n = x.get_if<LabelRef>()) return c.in.graph().name(n->node);
+    if (const auto* v = x.get_if<ValueId>()) return std::string(c.in.graph().name(*v));
+    if (const auto* n = x.get_if<LabelRef>()) return std::string(c.in.graph().name(n->node));
     if (x.absent()) return x;
-    return NoFact(c, x, "name");
+    return NoFact(x, "name");
   });
 }
 
@@ -95,39 +103,28 @@ Val OpOf(const FunctionCall& c) {
   if (const auto* n = c[0].get_if<LabelRef>()) {
     return c.in.graph().op_name(c.in.graph().op(n->node)).text();
   }
-  return c[0].absent() ? c[0] : NoFact(c, c[0], "operator");
+  return c[0].absent() ? c[0] : NoFact(c[0], "operator");
 }
 
 Val IsConst(const FunctionCall& c) {
   return Each(c[0], [&](const Val& x) -> Val {
     if (const auto* v = x.get_if<ValueId>()) return c.in.facts().Constant(*v) != nullptr;
-    return x.absent() ? Val() : Val(x.is<Num>());
+    return x.absent() ? Val() : Val(x.is_number());
   });
 }
 
 Val UsesOf(const FunctionCall& c) {
-  const OpSet* set = nullptr;
-  if (const auto* s = c[1].get_if<const OpSet*>()) set = *s;
+  const Code* set = c.set(1);
   return Each(c[0], [&](const Val& x) -> Val {
     const auto* v = x.get_if<ValueId>();
-    if (v == nullptr) return x.absent() ? x : NoFact(c, x, "readers");
-    const Graph& g = c.in.graph();
-    if (set == nullptr) return Val::Int(c.in.CountUses(*v));
-    return Val::Int(
-        c.in.CountUses(*v, [&](NodeId n) { return set->Find(g.op_name(g.op(n))) != nullptr; }));
+    if (v == nullptr) return x.absent() ? x : NoFact(x, "readers");
+    return Val::Int(set == nullptr ? c.in.CountUses(*v) : c.in.CountUses(*v, *set));
   });
 }
 
 Val CountOf(const FunctionCall& c) {
-  const auto* set = c[0].get_if<const OpSet*>();
-  if (set == nullptr) return NoFact(c, c[0], "nodes");
-  const Graph& g = c.in.graph();
-  int64_t count = 0;
-  for (uint32_t i = 0; i < g.num_nodes(); ++i) {
-    const NodeId n{i};
-    if (g.alive(n) && (*set)->Find(g.op_name(g.op(n))) != nullptr) ++count;
-  }
-  return Val::Int(count);
+  const Code* set = c.set(0);
+  return set == nullptr ? NoFact(c[0], "nodes") : Val::Int(c.in.CountNodes(*set));
 }
 
 Val IsInput(const FunctionCall& c) {
@@ -149,7 +146,7 @@ Val IsOutput(const FunctionCall& c) {
 
 Val InnerOf(const FunctionCall& c) {
   const auto* chain = c[0].get_if<ChainRef>();
-  if (chain == nullptr) return c[0].absent() ? Val::ListOf({}) : NoFact(c, c[0], "steps");
+  if (chain == nullptr) return c[0].absent() ? Val::ListOf({}) : NoFact(c[0], "steps");
   std::vector<Val> values;
   const Graph& g = c.in.graph();
   for (size_t i = 1; i < chain->nodes.size(); ++i) values.emplace_back(g.input(chain->nodes[i], 0));

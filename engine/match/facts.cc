@@ -320,6 +320,7 @@ void Facts::Redefined(ValueId v) {
     } else if (at != v) {
       continue;  // who never asked has readers that never got an answer from here
     }
+    if (forgotten_) forgotten_(at);
     for (const UseId u : graph_.uses(at)) {
       const User user = graph_.user(u);
       if (user.is_output()) continue;

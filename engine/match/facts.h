@@ -44,6 +44,10 @@ class Facts {
   using StatedTypes = std::function<std::optional<std::vector<TypeInfo>>(NodeId, const Signature&)>;
   void SetStatedTypes(StatedTypes stated) { stated_ = std::move(stated); }
 
+  // Is told of each value about which an answer is out of date: redefined ones, and those whose
+  // constants are forgotten with them.
+  void SetForgotten(std::function<void(ValueId)> forgotten) { forgotten_ = std::move(forgotten); }
+
   TypeInfo Type(ValueId v);
   DType dtype(ValueId v);
 
@@ -90,6 +94,7 @@ class Facts {
   const KernelRegistry& kernels_;
   ShapeInference* inference_;
   StatedTypes stated_;
+  std::function<void(ValueId)> forgotten_;
   const std::vector<OpPattern>* keep_ = nullptr;
   const NodeSet* kept_ = nullptr;
   bool trust_overridable_ = false;

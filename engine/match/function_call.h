@@ -13,11 +13,18 @@ namespace qrewrite {
 struct FunctionCall {
   Interpreter& in;
   Frame& frame;
+  const Code& code;
   std::vector<Val> args;
 
   const Val& operator[](size_t i) const {
     static const Val* const absent = new Val();
     return i < args.size() ? args[i] : *absent;
+  }
+  // The argument as a named set of operators; null if it is none.
+  const Code* set(uint32_t i) const {
+    if (i >= code.num_kids) return nullptr;
+    const Code& kid = in.program().code(in.program().kid(code, i));
+    return kid.constant.is<const OpSet*>() ? &kid : nullptr;
   }
 };
 

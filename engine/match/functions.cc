@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/expr/functions.h"
 #include "engine/fold/functions.h"
 #include "engine/match/function_call.h"
 
@@ -17,14 +18,7 @@ Val FromTensor(Result<Tensor> t, bool weak = false) {
 
 using Function = Val (*)(const FunctionCall&);
 
-std::optional<int64_t> AsInt(Interpreter& in, const Val& val) {
-  const Val forced = in.Force(val);
-  const auto* n = forced.get_if<Num>();
-  if (n == nullptr || n->t.size() != 1 || !IsInteger(n->t.dtype())) return std::nullopt;
-  const Result<std::vector<int64_t>> values = ToInt64s(n->t);
-  if (!values.ok()) return std::nullopt;
-  return (*values)[0];
-}
+std::optional<int64_t> AsInt(Interpreter& in, const Val& val) { return in.Force(val).whole(); }
 
 // --- absence and knowledge
 
@@ -55,9 +49,8 @@ Val CastTo(const FunctionCall& c, const Val& x, DType dtype) {
     }
     const Val forced = c.in.Force(item);
     if (forced.stops()) return forced;
-    const auto* n = forced.get_if<Num>();
-    if (n == nullptr) return Failure{fmt::format("cast of {}", Describe(forced))};
-    return FromTensor(CastExact(n->t, dtype));
+    if (!forced.is_number()) return Failure{fmt::format("cast of {}", Describe(forced))};
+    return FromTensor(CastExact(forced.number().t, dtype));
   });
 }
 
@@ -66,7 +59,7 @@ Val CastFixed(const FunctionCall& c) {
   // `i64([k])`: a list is one tensor.
   if (c[0].is<List>()) {
     const Val whole = c.in.Force(c[0]);
-    if (whole.is<Num>()) return CastTo(c, whole, kDType);
+    if (whole.is_number()) return CastTo(c, whole, kDType);
   }
   return CastTo(c, c[0], kDType);
 }
@@ -87,9 +80,8 @@ Val OnNum(const FunctionCall& c, const Val& x, F f) {
   return Each(x, [&](const Val& item) -> Val {
     const Val forced = c.in.Force(item);
     if (forced.stops() || forced.absent()) return forced;
-    const auto* n = forced.get_if<Num>();
-    if (n == nullptr) return Failure{fmt::format("{} is no number", Describe(forced))};
-    return f(*n);
+    if (!forced.is_number()) return Failure{fmt::format("{} is no number", Describe(forced))};
+    return f(forced.number());
   });
 }
 
@@ -108,10 +100,12 @@ Val Clip(const FunctionCall& c) {
   const Val x = c.in.Force(c[0]), lo = c.in.Force(c[1]), hi = c.in.Force(c[2]);
   for (const Val* v : {&x, &lo, &hi}) {
     if (v->stops()) return *v;
-    if (!v->absent() && !v->is<Num>()) return Failure{"clip: not a number"};
+    if (!v->absent() && !v->is_number()) return Failure{"clip: not a number"};
   }
   if (x.absent()) return x;
-  const Result<Num> clamped = Clamp(x.get<Num>(), lo.get_if<Num>(), hi.get_if<Num>());
+  const Num least = lo.absent() ? Num() : lo.number(), most = hi.absent() ? Num() : hi.number();
+  const Result<Num> clamped =
+      Clamp(x.number(), lo.absent() ? nullptr : &least, hi.absent() ? nullptr : &most);
   if (!clamped.ok()) return Failure{clamped.status().diagnostics()[0].message};
   return *clamped;
 }
@@ -121,7 +115,7 @@ Val Extreme(const FunctionCall& c) {
   if (const auto* list = c[0].get_if<List>()) {
     Val best;
     for (const Val& item : **list) {
-      FunctionCall one{c.in, c.frame, {item}};
+      const FunctionCall one{c.in, c.frame, c.code, {item}};
       const Val part = Extreme<kMax>(one);
       if (part.stops()) return part;
       if (best.absent()) {
@@ -133,6 +127,11 @@ Val Extreme(const FunctionCall& c) {
       if (less.is<bool>() && less.get<bool>() == kMax) best = part;
     }
     return best;
+  }
+  if (c[0].is<int64_t>() || c[0].is<double>()) return c[0];
+  if (const auto* ints = c[0].get_if<Ints>(); ints != nullptr && ints->n > 0) {
+    return Val::Int(kMax ? *std::max_element(ints->begin(), ints->end())
+                         : *std::min_element(ints->begin(), ints->end()));
   }
   return OnNum(c, c[0],
                [](const Num& n) { return FromTensor(kMax ? MaxOf(n.t) : MinOf(n.t), n.weak); });
@@ -154,17 +153,18 @@ Val NearOf(const FunctionCall& c) {
   const Val a = c.in.Force(c[0]), b = c.in.Force(c[1]), r = c.in.Force(c[2]);
   for (const Val* v : {&a, &b, &r}) {
     if (v->stops()) return *v;
-    if (!v->is<Num>()) return Failure{"near: not a number"};
+    if (!v->is_number()) return Failure{"near: not a number"};
   }
-  const Result<std::vector<double>> rtol = ToDoubles(r.get<Num>().t);
+  const Result<std::vector<double>> rtol = ToDoubles(r.number().t);
   if (!rtol.ok() || rtol->size() != 1) return Failure{"near: the tolerance is one number"};
-  const Result<bool> same = Near(a.get<Num>().t, b.get<Num>().t, (*rtol)[0]);
+  const Result<bool> same = Near(a.number().t, b.number().t, (*rtol)[0]);
   return same.ok() && *same;
 }
 
 Val Len(const FunctionCall& c) {
   if (const auto* list = c[0].get_if<List>())
     return Val::Int(static_cast<int64_t>((*list)->size()));
+  if (const auto* ints = c[0].get_if<Ints>()) return Val::Int(ints->n);
   return OnNum(c, c[0], [](const Num& n) -> Val {
     if (n.t.rank() != 1) return Failure{"len: neither a list nor 1-D"};
     return Val::Int(n.t.size());
@@ -241,32 +241,49 @@ const std::map<std::string_view, Function>& Table() {
   return *table;
 }
 
-// These look at what they are given even if it stops a computation.
-bool TakesAnything(std::string_view name) {
-  return name == "known" || name == "sure" || name == "present";
+// The functions by number, as engine/expr/functions.h has them.
+struct Entry {
+  Function function;
+  bool takes_anything;  // looks at what it is given even if that stops a computation
+};
+
+const std::vector<Entry>& Entries() {
+  static const auto* const entries = [] {
+    auto* table = new std::vector<Entry>();
+    for (const FunctionInfo& info : Functions()) {
+      const bool anything = info.name == "known" || info.name == "sure" || info.name == "present";
+      table->push_back({Table().at(info.name), anything});
+    }
+    return table;
+  }();
+  return *entries;
 }
 
 }  // namespace
 
-Val Interpreter::CallFunction(const Expr& call, Frame& frame) {
-  const std::string& name = call.refs[0].name;
-  FunctionCall c{*this, frame, {}};
-  for (const Arg& a : call.args) {
-    c.args.push_back(Eval(*a.value, frame));
-    if (c.args.back().stops() && !TakesAnything(name)) return c.args.back();
+Val Interpreter::CallFunction(const Code& code, Frame& frame) {
+  const Entry& entry = Entries()[static_cast<size_t>(code.index)];
+  FunctionCall c{*this, frame, code, {}};
+  c.args.reserve(code.num_kids);
+  for (uint32_t i = 0; i < code.num_kids; ++i) {
+    c.args.push_back(Eval(program_.kid(code, i), frame));
+    if (c.args.back().stops() && !entry.takes_anything) return c.args.back();
   }
-  if (const auto it = Table().find(name); it != Table().end()) return it->second(c);
-  const auto host = hosts_.find(name);
-  if (host == hosts_.end()) return Failure{"unknown function " + name};
+  return entry.function(c);
+}
+
+Val Interpreter::CallHost(const Code& code, Frame& frame) {
+  const std::string& name = program_.hosts()[static_cast<size_t>(code.index)];
   std::vector<Tensor> tensors;
-  for (const Val& a : c.args) {
-    const Val forced = Force(a);
+  for (uint32_t i = 0; i < code.num_kids; ++i) {
+    const Val forced = Force(Eval(program_.kid(code, i), frame));
     if (forced.stops() || forced.absent()) return forced;
-    if (!forced.is<Num>()) return Failure{fmt::format("{} is given {}", name, Describe(forced))};
-    tensors.push_back(forced.get<Num>().t);
+    if (!forced.is_number()) return Failure{fmt::format("{} is given {}", name, Describe(forced))};
+    tensors.push_back(forced.number().t);
   }
-  Result<Tensor> out = host->second(tensors);
-  return FromTensor(std::move(out));
+  const HostFunction* host = host_by_number_[static_cast<size_t>(code.index)];
+  if (host == nullptr) return Failure{"unknown function " + name};
+  return FromTensor((*host)(tensors));
 }
 
 }  // namespace qrewrite

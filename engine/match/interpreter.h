@@ -1,17 +1,19 @@
-// Interpreter: runs the rule language on one graph. It matches patterns, evaluates expressions and
-// asks definitions; these call each other, so they are one class in several files:
+// Interpreter: runs a program on one graph. It matches patterns, evaluates code and asks definitions;
+// these call each other, so they are one class in several files:
 //
 //   matcher.cc          patterns: search with backtracking (match_run.h)
-//   eval.cc             expressions: three-valued, typed (compare.cc, lists.cc)
+//   eval.cc             code: names, logic, calls (numbers.cc, lists.cc: what it computes with)
+//   definitions.cc      facts: cases, recursion, what is remembered
 //   functions.cc        the functions of the language (fact_functions.cc)
 //   operators.cc        ONNX operators on constants
 //   attributes.cc       attributes as values, and their defaults
-//   signature_exprs.cc  defaults and types that signatures state as expressions
+//   signature_facts.cc  defaults and types that signatures state as expressions
 //
-// The graph is only read here; engine/rewrite changes it between calls. Everything is
-// deterministic.
+// The graph is only read here; engine/rewrite changes it between calls, and says what changed.
+// Everything is deterministic.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,50 +24,12 @@
 
 #include "engine/base/function_ref.h"
 #include "engine/fold/kernel.h"
+#include "engine/match/fact_memo.h"
 #include "engine/match/facts.h"
-#include "engine/match/plan.h"
-#include "engine/match/val.h"
-#include "engine/rule/ast.h"
+#include "engine/match/frame.h"
+#include "engine/program/program.h"
 
 namespace qrewrite {
-
-struct Frame;
-
-// Names that a replacement defines; the emitter implements it (engine/rewrite/emit.cc).
-class LocalNames {
- public:
-  virtual ~LocalNames() = default;
-  // The value of a name that a replacement statement defines; nullptr if there is none.
-  virtual const Val* FindLocal(std::string_view name) = 0;
-};
-
-// The bindings of one rule or case while it is tried.
-struct Frame {
-  explicit Frame(const SlotNames& s, const Frame* around = nullptr)
-      : scope(&s),
-        parent(const_cast<Frame*>(around)),
-        slots(s.names.size()),
-        state(s.names.size()) {
-    if (around != nullptr) body = around->body;
-  }
-  enum State : uint8_t { kUnbound, kBound, kEvaluating };
-
-  const SlotNames* scope;
-  Frame* parent;           // the case around a nested case; never the caller of a definition
-  std::vector<Val> slots;  // a let is evaluated when it is first asked for
-  std::vector<uint8_t> state;
-  BodyId body{size_t{0}};  // the body whose opset counts
-  LocalNames* locals = nullptr;
-
-  void Bind(int slot, Val value) {
-    slots[slot] = std::move(value);
-    state[slot] = kBound;
-  }
-  void Unbind(int slot) {
-    slots[slot] = Val();
-    state[slot] = kUnbound;
-  }
-};
 
 // Why a pattern did not match: kept for the point of the search with most nodes and names matched.
 struct MatchTrace {
@@ -83,13 +47,24 @@ using Params = std::map<std::string, Val, std::less<>>;
 using HostFunction = std::function<Result<Tensor>(const std::vector<Tensor>&)>;
 using HostFunctions = std::map<std::string, HostFunction, std::less<>>;
 
+// Bounds of one search from one node, with everything that its conditions compute. They depend on
+// nothing but the rules and the graph; a run that meets one ends with an error that names the rule.
+inline constexpr uint64_t kMaxMatchSteps = 2'000'000;  // values held against a pattern
+inline constexpr uint64_t kMaxEvalSteps = 10'000'000;  // pieces of code, members of lists
+// Definitions that call themselves for other things than a value of the graph go so deep.
+inline constexpr int kMaxRecursion = 128;
+
 class Interpreter {
  public:
-  Interpreter(const Graph& graph, const RuleSet& rules, Facts& facts, const KernelRegistry& kernels,
-              const Params& params, const HostFunctions& hosts);
+  // The referents must outlive this object. `facts` asks it from then on what signatures state, and
+  // tells it what is out of date.
+  Interpreter(const Graph& graph, const Program& program, Facts& facts,
+              const KernelRegistry& kernels, const Params& params, const HostFunctions& hosts);
+  ~Interpreter();
 
   const Graph& graph() const { return graph_; }
-  const RuleSet& rules() const { return rules_; }
+  const Program& program() const { return program_; }
+  const RuleSet& rules() const { return program_.rules(); }
   Facts& facts() { return facts_; }
 
   // --- matching (matcher.cc)
@@ -98,11 +73,19 @@ class Interpreter {
   // order of choices, until it returns true. False: no (accepted) match. `frame` holds the bindings
   // while accept runs.
   bool MatchRule(const CompiledRule& rule, NodeId anchor, Frame& frame, FunctionRef<bool()> accept);
-  // The budget of one match ran out; the match counts as failed and the run must end.
-  bool exhausted() const { return exhausted_; }
+  // A bound was met in the last search, accept() included: "the search for a match has too many
+  // steps"; "" if none was. The search counts as failed, and the run must end.
+  const std::string& exhausted() const { return exhausted_; }
+  // What follows is a computation of its own; MatchRule() begins one, too.
+  void BeginBudget();
+  void Exhaust(std::string why);
+
   void set_trace(MatchTrace* trace) { trace_ = trace; }
   // Records why something did not go further than `depth` nodes and names.
   void Note(const Place& place, NodeId node, std::string_view reason, int depth);
+  // The words of a reason: "the rank of `x` is not known". REQUIRES: val.stops().
+  std::string Why(const Val& val) const { return Why(val.reason()); }
+  std::string Why(const Reason& reason) const;
 
   // Nodes that the patterns of rules do not match; definitions still look at them. Outlives this
   // object.
@@ -111,36 +94,41 @@ class Interpreter {
   // Nodes that did not exist before `mark` do not count in uses(): functions see the graph as it
   // was before the rewrite.
   void set_uses_mark(size_t mark) { uses_mark_ = mark; }
-  int64_t CountUses(ValueId v, const std::function<bool(NodeId)>& of = nullptr) const;
+  int64_t CountUses(ValueId v) const;
+  int64_t CountUses(ValueId v, const Code& set);  // by operators of the set
+  int64_t CountNodes(const Code& set);            // of the whole model
 
-  // --- expressions (eval.cc)
+  // --- code (eval.cc)
 
-  Val Eval(const Expr& expr, Frame& frame);
-  // The value of a name as it was before the rewrite.
-  Val Lookup(std::string_view name, Frame& frame);
+  Val Eval(CodeId code, Frame& frame);
   // A condition: true, false, Unknown or Failure.
   Val Truth(const Val& val);
+  Val Condition(CodeId code, Frame& frame) { return Truth(Eval(code, frame)); }
+  // A slot of a frame, computed if it is a let.
+  const Val& Slot(int slot, Frame& frame);
   // A constant: numbers as they are, values of the graph if they are constants, lists of scalars as
   // 1-D tensors. Absent stays absent.
   Val Force(const Val& val);
   Val Compare(BinaryOp op, const Val& a, const Val& b);
+  bool Equal(const Val& a, const Val& b);  // surely
   Val Arithmetic(BinaryOp op, const Val& a, const Val& b);
-  // Evaluates `$name(args)` as a fact or a function: cases in order.
-  Val CallDefinition(const CompiledDefinition& definition, std::vector<Val> args, BodyId body);
+
+  // --- definitions (definitions.cc)
+
+  // Evaluates `$name(args)` as a fact: its cases in order.
+  Val CallFact(int definition, std::vector<Val> args, BodyId body);
   // The first case whose condition is true, those before it being false: calls `chosen` with its
   // frame. Returns what stopped the choice (Unknown, Failure), or a bool: whether a case was
-  // chosen.
-  Val ChooseCase(const std::vector<CompiledCase>& cases, Frame* around,
-                 const std::vector<Val>& given, BodyId body,
+  // chosen. Cases within `frame`:
+  Val ChooseCase(const std::vector<CompiledCase>& cases, Frame& frame,
                  FunctionRef<void(const CompiledCase&, Frame&)> chosen);
-  const CompiledDefinition* definition(std::string_view name);
-
-  // Evaluates a call of a function of the language (functions.cc).
-  Val CallFunction(const Expr& call, Frame& frame);
+  // Cases of a definition, called with `args`:
+  Val ChooseCase(const CompiledDefinition& definition, const std::vector<Val>& args, BodyId body,
+                 FunctionRef<void(const CompiledCase&, Frame&)> chosen);
 
   // --- operators and attributes (operators.cc, attributes.cc)
 
-  Val EvalOperator(const Expr& call, Frame& frame);
+  Val EvalOperator(const OperatorCode& call, Frame& frame);
   // The attribute of a node with its default; Absent if it has neither.
   Val AttributeOf(NodeId node, std::string_view name);
   Val DefaultOf(NodeId node, const FormalAttribute& formal);
@@ -150,65 +138,118 @@ class Interpreter {
   // A value as an attribute of kind `kind` (kUndefined: whatever it looks like). Errors say what
   // does not fit.
   Result<AttrValue> ToAttribute(const Val& val, AttrKind kind);
-  // The operator that a call's head names: literal, or data of a set through a label (`n.op`).
-  // nullopt: not an operator; `why` says so.
-  std::optional<OpName> HeadOperator(const Expr& call, Frame& frame, std::string* why);
+  // The operator that a call's head names. nullopt: not an operator; `why` says so.
+  std::optional<OpName> HeadOperator(const OperatorHead& head, Frame& frame, std::string* why);
+  // The signature of an operator at a version of its domain; remembered.
+  const Signature* SignatureAt(const OperatorHead& head, const OpName& op, int64_t version);
+  const Signature* NodeSignature(NodeId node) const {
+    return SignatureOf(graph_, rules().signatures, node);
+  }
   // Weak numbers among the inputs take the type of the strong ones that share their type variable.
   // Absent ones stay invalid. Returns a reason if a number does not fit.
   std::string UnifyWeak(const Signature* signature, std::vector<Num>& inputs,
-                        const std::function<DType(size_t)>& known_dtype);
+                        FunctionRef<DType(size_t)> known_dtype);
 
   // A weak float number as FLOAT, the type that numbers have which nothing gave another.
   static Val CastWeak(const Num& number);
   static Val CastNum(const Num& number, DType dtype);
 
-  // The set data `key` of a labelled node: `n.op`, `n.axis`.
-  Val SetData(std::string_view label, std::string_view key, Frame& frame);
+  // --- what changed in the graph
 
-  // Facts that were derived from definitions are forgotten (after every change of the graph).
-  void ForgetDerived() { memo_.clear(); }
+  // These values have another producer, or other readers' inputs: what was derived from them is
+  // forgotten.
+  void ForgetFacts(ValueId changed) { memo_.Forget(changed); }
+  // Values from this id on are gone, their ids will be used again.
+  void TruncateFacts(size_t num_values) { memo_.Truncate(num_values); }
+  void ForgetAllFacts() { memo_.Clear(); }
 
  private:
   using Next = FunctionRef<bool()>;
   friend class MatchRun;
 
-  Val ReadOperands(const OpName& op, const Expr& call, Frame& frame, std::vector<Num>& inputs);
-  std::optional<std::vector<TypeInfo>> StatedTypes(NodeId node, const Signature& signature);
-  Val Concat(const std::vector<Val>& items);
-  Val EvalList(const Expr& expr, Frame& frame);
-  Val EvalIndex(const Expr& expr, Frame& frame);
-  Val EvalLogic(const Expr& expr, Frame& frame);
-  Val EvalMatches(const Val& text, const Val& regex);
-  Val EvalIn(const Val& element, const Val& list);
+  // Of a built-in signature's program, beside the interpreter of the rules.
+  Interpreter(const Interpreter& rules, const Program& signature);
+
+  // --- eval.cc
+  Val EvalName(const Code& code, Frame& frame);
   Val EvalLet(int slot, Frame& frame);
-  Val SliceTensor(const Num& base, const Expr& expr, Frame& frame);
+  std::vector<Val> Parts(const Val& whole, size_t count);
+  Val EvalData(const SetData& data, Frame& frame, const OpName** op);
+  Val EvalFact(const Code& code, Frame& frame);
+  Val EvalMatches(const Code& code, const Val& text, const Val& regex);
+  Val EvalIn(const Val& element, const Val& list);
+  const re2::RE2* Regex(const std::string& text);
+  bool Step(uint64_t steps = 1);  // false: the budget is spent
+
+  // --- functions.cc
+  Val CallFunction(const Code& code, Frame& frame);
+  Val CallHost(const Code& code, Frame& frame);
+
+  // --- lists.cc
+  Val Concat(const std::vector<Val>& items);
+  Val EvalList(const Code& code, Frame& frame);
+  Val EvalIndex(const Code& code, Frame& frame);
+  Val EvalSubscript(CodeId code, int64_t open, Frame& frame);
+  Val ElementOf(const Num& tensor, int64_t index);
+  Val SliceTensor(const Num& base, const std::vector<SubscriptCode>& subscripts, Frame& frame);
+
+  // --- definitions.cc
+  Val CallOnValue(int definition, std::vector<Val> args, BodyId body);
+  Val EvalCases(const CompiledDefinition& d, const std::vector<Val>& args, BodyId body);
+  Val Outcome(const CompiledCase& c, Frame& frame);
+  Val TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()> take);
+  bool Possible(const Pattern& pattern, const Frame& frame) const;
+
+  // --- operators.cc
+  Val ReadOperands(const OperatorCode& call, const OpName& op, Frame& frame,
+                   std::vector<Num>& inputs);
+  const KernelEntry* KernelOf(const OperatorHead& head, const OpName& op, int since);
+
+  // --- signature_facts.cc
+  std::optional<std::vector<TypeInfo>> StatedTypes(NodeId node, const Signature& signature);
+  // The interpreter of the program that holds what the signature states, or null.
+  Interpreter* StatesFacts(const Signature& signature, const SignatureCode** code);
+  Frame SignatureFrame(const Signature& signature, const SignatureCode& code, NodeId node);
+
+  // Whether operators are accepted, by number of the head and operator.
+  bool Accepts(const OpHead& head, OpId op);
+  // Which member of a set an operator is; -1: none.
+  int MemberOf(int set, const OpSet& of, OpId op);
 
   const Graph& graph_;
-  const RuleSet& rules_;
+  const Program& program_;
   Facts& facts_;
   const KernelRegistry& kernels_;
-  const Params& params_;
-  const HostFunctions& hosts_;
 
-  std::map<std::string, std::unique_ptr<CompiledDefinition>, std::less<>> definitions_;
-  // What $fact(v) gave, by definition and value.
-  std::map<std::pair<const CompiledDefinition*, ValueId>, Val> memo_;
-  // Expressions of signatures, parsed once.
-  struct SignatureExprs {
-    SlotNames scope;
-    std::vector<ExprPtr> shapes, dtypes;
-    std::map<std::string, ExprPtr, std::less<>> defaults;
+  std::vector<Val> params_;                          // as Program::params
+  std::vector<const HostFunction*> host_by_number_;  // as Program::hosts
+  struct OperatorEntry {                             // by number of the operator
+    int64_t version = -1;
+    const Signature* signature = nullptr;
+    int since = -1;
+    const KernelEntry* kernel = nullptr;
   };
-  SignatureExprs& ExprsOf(const Signature& signature);
-  Frame SignatureFrame(const Signature& signature, SignatureExprs& exprs, NodeId node,
-                       bool with_attributes);
-  std::unordered_map<const Signature*, std::unique_ptr<SignatureExprs>> signature_exprs_;
-  std::vector<std::unique_ptr<SourceText>> signature_sources_;
+  std::vector<OperatorEntry> operators_;
+  std::vector<std::vector<int16_t>> heads_;  // head, operator -> answer; kNotAsked
+  std::map<std::string, std::unique_ptr<re2::RE2>, std::less<>> regexes_;
+  // Built-in signatures that state facts have programs of their own.
+  struct StatedFacts {
+    std::shared_ptr<const Program> program;
+    std::unique_ptr<Interpreter> interpreter;
+  };
+  std::unordered_map<const Signature*, StatedFacts> stated_;
 
-  uint64_t steps_ = 0;
-  bool exhausted_ = false;
-  std::string unknown_;  // the last condition of a pattern that was unknown, for ChooseCase
-  int depth_ = 0;        // of nested definitions
+  FactMemo memo_;
+  bool collects_ = false;              // some fact is being evaluated: what it looks at is noted
+  std::vector<FactMemo::Key> asking_;  // facts under evaluation, innermost last
+  std::optional<FactMemo::Key> deferred_;  // a fact that lies too deep to be asked from here
+  int fact_depth_ = 0;                     // of facts of values, since the last that began afresh
+  int recursion_ = 0;                      // of other calls of definitions
+
+  uint64_t steps_ = 0, eval_steps_ = 0;
+  std::string exhausted_;
+  Reason unknown_{""};  // the last condition of a pattern that was unknown, for ChooseCase
+  bool was_unknown_ = false;
   const NodeSet* kept_ = nullptr;
   size_t uses_mark_ = SIZE_MAX;
   MatchTrace* trace_ = nullptr;

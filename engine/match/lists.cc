@@ -9,23 +9,30 @@ namespace qrewrite {
 
 // Scalars as one 1-D tensor of the type they share.
 Val Interpreter::Concat(const std::vector<Val>& items) {
-  if (items.empty()) return Num{Tensor::Int64s({}), true};
+  if (!Step(items.size())) return Failure{"too many steps"};
+  std::vector<int64_t> integers;
+  for (const Val& item : items) {
+    if (const auto* i = item.get_if<int64_t>()) integers.push_back(*i);
+  }
+  if (integers.size() == items.size()) return Val::OfInts(integers);
   std::vector<Tensor> parts;
   Val common = Val::Int(0);
   bool weak = true;
   for (const Val& item : items) {
     const Val forced = Force(item);
     if (forced.stops()) return forced;
-    const auto* n = forced.get_if<Num>();
-    if (n == nullptr || n->t.size() != 1) return Failure{"a list of other things than numbers"};
-    weak &= n->weak;
-    parts.push_back(n->t.Reshaped({1}));
+    if (!forced.is_number() || forced.size() != 1) {
+      return Failure{"a list of other things than numbers"};
+    }
+    const Num n = forced.number();
+    weak &= n.weak;
+    parts.push_back(n.t.Reshaped({1}));
     // Adding 0 in turn finds the type that holds them all.
     common = Arithmetic(BinaryOp::kAdd, common,
-                        Arithmetic(BinaryOp::kMul, Num{n->t.Reshaped({}), n->weak}, Val::Int(0)));
+                        Arithmetic(BinaryOp::kMul, Num{n.t.Reshaped({}), n.weak}, Val::Int(0)));
     if (common.stops()) return common;
   }
-  const DType dtype = common.get<Num>().t.dtype();
+  const DType dtype = common.number().t.dtype();
   if (IsFloat(dtype)) {
     std::vector<double> values;
     for (const Tensor& t : parts) {
@@ -45,84 +52,99 @@ Val Interpreter::Concat(const std::vector<Val>& items) {
   return Num{Tensor::Int64s(values), weak};
 }
 
-Val Interpreter::EvalList(const Expr& expr, Frame& frame) {
+Val Interpreter::EvalList(const Code& code, Frame& frame) {
   std::vector<Val> items;
+  items.reserve(code.num_kids);
   bool numbers = true;
-  for (const ExprPtr& item : expr.items) {
-    items.push_back(Eval(*item, frame));
-    if (items.back().stops()) return items.back();
-    const auto* n = items.back().get_if<Num>();
-    numbers &= n != nullptr && n->weak && n->t.rank() == 0;
+  for (uint32_t i = 0; i < code.num_kids; ++i) {
+    items.push_back(Eval(program_.kid(code, i), frame));
+    const Val& item = items.back();
+    if (item.stops()) return item;
+    const auto* n = item.get_if<Num>();
+    numbers &=
+        item.is<int64_t>() || item.is<double>() || (n != nullptr && n->weak && n->t.rank() == 0);
   }
   return numbers ? Concat(items) : Val::ListOf(std::move(items));
 }
 
-Val Interpreter::EvalIndex(const Expr& expr, Frame& frame) {
-  Val base = Eval(*expr.items[0], frame);
+// A bound of an index; `open` where none is written.
+Val Interpreter::EvalSubscript(CodeId code, int64_t open, Frame& frame) {
+  if (!code.valid()) return Val::Int(open);
+  Val bound = Force(Eval(code, frame));
+  if (bound.stops() || bound.absent()) return bound;
+  const std::optional<int64_t> whole = bound.whole();
+  return whole ? Val::Int(*whole) : Val(Failure{"an index is one integer"});
+}
+
+Val Interpreter::EvalIndex(const Code& code, Frame& frame) {
+  const std::vector<SubscriptCode>& subscripts = program_.subscripts(code.index);
+  Val base = Eval(program_.kid(code, 0), frame);
   if (base.stops() || base.absent()) return base;
   const auto* list = base.get_if<List>();
-  if (list == nullptr) {
+  const auto* ints = base.get_if<Ints>();
+  if (list == nullptr && (ints == nullptr || subscripts.size() != 1)) {
     base = Force(base);
     if (base.stops() || base.absent()) return base;
-    if (!base.is<Num>()) return Failure{fmt::format("{} cannot be indexed", Describe(base))};
-    return SliceTensor(base.get<Num>(), expr, frame);
+    if (!base.is_number()) return Failure{fmt::format("{} cannot be indexed", Describe(base))};
+    return SliceTensor(base.number(), subscripts, frame);
   }
-  if (expr.subscripts.size() != 1) return Failure{"a list has one index"};
-  const Subscript& s = expr.subscripts[0];
-  const int64_t n = static_cast<int64_t>((*list)->size());
-  const auto bound = [&](const ExprPtr& e, int64_t open) -> Val {
-    if (!e) return Val::Int(open);
-    return Force(Eval(*e, frame));
-  };
-  const Val start = bound(s.start, 0), stop = bound(s.stop, n);
+  if (subscripts.size() != 1) return Failure{"a list has one index"};
+  const SubscriptCode& s = subscripts[0];
+  const int64_t n = list != nullptr ? static_cast<int64_t>((*list)->size()) : ints->n;
+  const Val start = EvalSubscript(s.start, 0, frame);
+  const Val stop = s.slice ? EvalSubscript(s.stop, n, frame) : Val::Int(n);
   for (const Val* v : {&start, &stop}) {
     if (v->stops() || v->absent()) return *v;
-    if (!v->is<Num>() || v->get<Num>().t.size() != 1) return Failure{"an index is one integer"};
   }
-  const Result<std::vector<int64_t>> from = ToInt64s(start.get<Num>().t);
-  const Result<std::vector<int64_t>> to = ToInt64s(stop.get<Num>().t);
-  if (!from.ok() || !to.ok()) return Failure{"an index is one integer"};
-  int64_t a = (*from)[0], b = (*to)[0];
+  int64_t a = start.get<int64_t>(), b = stop.get<int64_t>();
   if (a < 0) a += n;
   if (!s.slice) {
-    if (a < 0 || a >= n) return Failure{fmt::format("index {} of a list of {}", (*from)[0], n)};
-    return (**list)[a];
+    if (a < 0 || a >= n) {
+      if (ints != nullptr) return SliceTensor(base.number(), subscripts, frame);  // its words
+      return Failure{fmt::format("index {} of a list of {}", start.get<int64_t>(), n)};
+    }
+    return ints != nullptr ? Val::Int(ints->v[static_cast<size_t>(a)])
+                           : (**list)[static_cast<size_t>(a)];
   }
   if (b < 0) b += n;
   a = std::clamp<int64_t>(a, 0, n);
   b = std::clamp<int64_t>(b, a, n);
+  if (ints != nullptr) return Val::OfInts({ints->v.data() + a, static_cast<size_t>(b - a)});
   return Val::ListOf({(*list)->begin() + a, (*list)->begin() + b});
 }
 
-Val Interpreter::SliceTensor(const Num& base, const Expr& expr, Frame& frame) {
-  Tensor t = base.t;
+// One element of a 1-D tensor.
+Val Interpreter::ElementOf(const Num& tensor, int64_t index) {
+  const std::vector<Tensor> inputs = {tensor.t, Tensor::Int64Scalar(index)};
   const Attributes none;
+  const Outputs item = Fold(
+      kernels_, {.domain = "", .op = "Gather", .since = 13, .inputs = inputs, .attributes = none});
+  if (!item.ok()) return Failure{item.status().diagnostics()[0].message};
+  return Num{(*item)[0], tensor.weak};
+}
+
+Val Interpreter::SliceTensor(const Num& base, const std::vector<SubscriptCode>& subscripts,
+                             Frame& frame) {
+  Tensor t = base.t;
   int64_t axis = 0;
-  for (const Subscript& s : expr.subscripts) {
+  for (const SubscriptCode& s : subscripts) {
     if (axis >= t.rank()) return Failure{"too many indices"};
-    const auto number = [&](const ExprPtr& e, int64_t open) -> Val {
-      return e ? Force(Eval(*e, frame)) : Val::Int(open);
-    };
-    const Val start = number(s.start, 0), stop = number(s.stop, INT64_MAX);
+    const Val start = EvalSubscript(s.start, 0, frame);
+    const Val stop = EvalSubscript(s.stop, INT64_MAX, frame);
     for (const Val* v : {&start, &stop}) {
       if (v->stops() || v->absent()) return *v;
-      if (!v->is<Num>() || !IsInteger(v->get<Num>().t.dtype()) || v->get<Num>().t.size() != 1) {
-        return Failure{"an index is one integer"};
-      }
     }
-    if (!s.start && !s.stop) {
+    if (!s.start.valid() && !s.stop.valid()) {
       ++axis;
       continue;
     }
-    const Result<std::vector<int64_t>> a = ToInt64s(start.get<Num>().t);
-    const Result<std::vector<int64_t>> b = ToInt64s(stop.get<Num>().t);
-    if (!a.ok() || !b.ok()) return Failure{"an index is one integer"};
     std::vector<Tensor> inputs;
     Attributes attributes;
     if (s.slice) {
-      inputs = {t, Tensor::Int64s({(*a)[0]}), Tensor::Int64s({(*b)[0]}), Tensor::Int64s({axis})};
+      inputs = {t, Tensor::Int64s({start.get<int64_t>()}), Tensor::Int64s({stop.get<int64_t>()}),
+                Tensor::Int64s({axis})};
     } else {
-      inputs = {t, Tensor::Int64Scalar((*a)[0])};
+      inputs = {t, Tensor::Int64Scalar(start.get<int64_t>())};
       attributes.Set("axis", axis);
     }
     const Outputs out = Fold(kernels_, {.domain = "",

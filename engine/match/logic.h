@@ -3,7 +3,7 @@
 
 #include "engine/expr/ast.h"
 #include "engine/fold/arith.h"
-#include "engine/match/val.h"
+#include "engine/program/val.h"
 
 namespace qrewrite {
 

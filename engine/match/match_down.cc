@@ -11,12 +11,9 @@ namespace qrewrite {
 
 bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame& frame,
                     Next next) {
-  const auto* from = frame.slots[slot].get_if<ValueId>();
-  if (from == nullptr || facts_.Constant(*from) != nullptr) {
-    return Fail(stmt.stmt->place, NodeId(), "statements are not connected through a constant");
-  }
+  const ValueId from = *frame.value(slot);
   std::vector<ValueId> roots;
-  Climb(stmt.value, slot, *from, frame, roots);
+  Climb(stmt.value, slot, from, roots);
   std::vector<NodeId> nodes;
   std::unordered_set<NodeId> seen;
   for (const ValueId v : roots) {
@@ -25,10 +22,10 @@ bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame
   }
   if (nodes.empty()) {
     return Fail(stmt.stmt->place, NodeId(),
-                fmt::format("no reader of `{}` fits", Printable(graph_.name(*from))));
+                fmt::format("no reader of `{}` fits", Printable(graph_.name(from))));
   }
   for (const NodeId n : nodes) {
-    if (stmt.value.call->definition == nullptr && stmt.value.call->quantifier == Quantifier::kOne) {
+    if (stmt.value.call->definition < 0 && stmt.value.call->quantifier == Quantifier::kOne) {
       if (Statement(pattern, stmt, n, frame, next)) return true;
       continue;
     }
@@ -44,14 +41,13 @@ bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame
 }
 
 // Values that `arg` may be if the name in `slot` is `from`: over the uses, level by level.
-void MatchRun::Climb(const PatArg& arg, int slot, ValueId from, Frame& frame,
-                     std::vector<ValueId>& out) {
+void MatchRun::Climb(const PatArg& arg, int slot, ValueId from, std::vector<ValueId>& out) {
   if (arg.kind == PatArg::Kind::kName) {
     if (arg.slot == slot) out.push_back(from);
     return;
   }
   if (arg.kind == PatArg::Kind::kGroup) {
-    for (const PatArg& a : arg.group) Climb(a, slot, from, frame, out);
+    for (const PatArg& a : arg.group) Climb(a, slot, from, out);
     return;
   }
   if (arg.kind != PatArg::Kind::kCall) return;
@@ -60,13 +56,13 @@ void MatchRun::Climb(const PatArg& arg, int slot, ValueId from, Frame& frame,
   for (size_t i = 0; i < call.args.size(); ++i) {
     const std::vector<int>& inner = call.args[i].inner;
     if (std::find(inner.begin(), inner.end(), slot) == inner.end()) continue;
-    if (call.definition != nullptr) {
-      ClimbDefinition(call, i, slot, from, frame, out);
+    if (call.definition >= 0) {
+      ClimbDefinition(call, i, slot, from, out);
     } else {
-      Climb(call.args[i], slot, from, frame, below);
+      Climb(call.args[i], slot, from, below);
     }
   }
-  if (call.definition != nullptr) return;
+  if (call.definition >= 0) return;
   if (call.quantifier != Quantifier::kOne && call.quantifier != Quantifier::kPlus) {
     out.insert(out.end(), below.begin(), below.end());
   }
@@ -80,27 +76,26 @@ void MatchRun::Climb(const PatArg& arg, int slot, ValueId from, Frame& frame,
 }
 
 void MatchRun::ClimbDefinition(const PatCall& call, size_t param, int slot, ValueId from,
-                               Frame& frame, std::vector<ValueId>& out) {
+                               std::vector<ValueId>& out) {
   std::vector<ValueId> below;
-  Climb(call.args[param], slot, from, frame, below);
-  const CompiledDefinition* d = in_.definition(call.definition->head.name);
-  const int root = static_cast<int>(d->definition->head.params.size());
-  for (const CompiledCase& c : d->cases) {
+  Climb(call.args[param], slot, from, below);
+  const CompiledDefinition& d = in_.program_.definition(call.definition);
+  const int root = d.num_params;
+  for (const CompiledCase& c : d.cases) {
     for (const PatStmt& stmt : c.pattern.stmts) {
       const bool is_root = std::any_of(stmt.outs.begin(), stmt.outs.end(),
                                        [&](const PatOut& o) { return o.slot == root; });
       if (!is_root) continue;
-      Frame inner(c.scope);
-      for (const ValueId v : below) Climb(stmt.value, static_cast<int>(param), v, inner, out);
+      for (const ValueId v : below) Climb(stmt.value, static_cast<int>(param), v, out);
     }
   }
 }
 
-void MatchRun::Readers(const OpTest& ops, ValueId v, std::vector<ValueId>& out) {
+void MatchRun::Readers(const OpHead& ops, ValueId v, std::vector<ValueId>& out) {
   std::unordered_set<NodeId> seen;
   for (const UseId u : graph_.uses(v)) {
     const User user = graph_.user(u);
-    if (user.is_output() || !ops.Accepts(graph_, graph_.op(user.node))) continue;
+    if (user.is_output() || !in_.Accepts(ops, graph_.op(user.node))) continue;
     if (!seen.insert(user.node).second) continue;
     for (size_t i = 0; i < graph_.num_outputs(user.node); ++i) {
       if (graph_.output(user.node, i).valid()) {

@@ -81,11 +81,13 @@ bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, 
                         Next next) {
   const NodeId n = graph_.producer(v);
   if (!n.valid()) {
+    if (in_.trace_ == nullptr) return false;
     return Fail(call.expr->place, n,
                 fmt::format("`{}` is {}", Printable(graph_.name(v)),
                             graph_.constant(v) ? "a constant" : "an input"));
   }
   if (!Accepts(call, n)) {
+    if (in_.trace_ == nullptr) return false;
     return Fail(call.expr->place, n,
                 fmt::format("`{}` comes from {}{}", Printable(graph_.name(v)), NodeText(graph_, n),
                             Kept(n) ? ", which is kept" : ""));
@@ -111,9 +113,7 @@ bool MatchRun::Attrs(const Pattern& pattern, const PatCall& call, size_t i, Node
   if (i == call.attrs.size()) {
     if (!call.has_rest) return NoOtherAttrs(call, n) && next();
     if (call.rest < 0) return next();
-    AttrRest rest{.node = n, .mentioned = {}};
-    for (const PatAttr& a : call.attrs) rest.mentioned.push_back(a.name);
-    return Bind(pattern, call.rest, std::move(rest), frame, call.expr->place, next);
+    return Bind(pattern, call.rest, AttrRest{n, &call.mentioned}, frame, call.expr->place, next);
   }
   const PatAttr& attr = call.attrs[i];
   const auto then = [&] { return Attrs(pattern, call, i + 1, n, frame, next); };
@@ -131,9 +131,9 @@ bool MatchRun::Attrs(const Pattern& pattern, const PatCall& call, size_t i, Node
     case PatAttr::Kind::kName:
       return Bind(pattern, attr.slot, value, frame, call.expr->place, then);
     case PatAttr::Kind::kCompare: {
-      const Val same = in_.Compare(BinaryOp::kEq, value, in_.Eval(*attr.value, frame));
-      if (const bool* b = same.get_if<bool>(); b != nullptr && *b) return then();
-      return Fail(attr.value->place, n,
+      if (in_.Equal(value, in_.Eval(attr.value, frame))) return then();
+      if (in_.trace_ == nullptr) return false;
+      return Fail(attr.expr->place, n,
                   fmt::format("attribute `{}` of {} differs", attr.name, NodeText(graph_, n)));
     }
   }
@@ -167,7 +167,7 @@ bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Fra
       args.push_back(&a);
       continue;
     }
-    if (signature == nullptr) signature = SignatureOf(graph_, in_.rules_.signatures, n);
+    if (signature == nullptr) signature = in_.NodeSignature(n);
     const int index = signature == nullptr ? -1 : signature->InputIndex(a.input);
     if (index < 0) {
       return Fail(call.expr->place, n,
@@ -183,7 +183,7 @@ bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Fra
   if (inputs.size() != 2 || args.size() != 2 || args[0]->repeated || args[1]->repeated)
     return false;
   if (!inputs[0].valid() || inputs[0] == inputs[1]) return false;
-  signature = SignatureOf(graph_, in_.rules_.signatures, n);
+  signature = in_.NodeSignature(n);
   if (signature == nullptr || !signature->commutative) return false;
   std::swap(inputs[0], inputs[1]);
   return try_order();
@@ -273,7 +273,7 @@ bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, const std::vect
   // depend on the others, and the search must not go as deep as a node is wide.
   const auto collect = [&] {
     for (size_t k = 0; k < arg.inner.size(); ++k) {
-      lists[k].push_back(frame.slots[arg.inner[k]]);
+      lists[k].push_back(frame[arg.inner[k]]);
       frame.Unbind(arg.inner[k]);
     }
     return true;
@@ -304,7 +304,7 @@ bool MatchRun::Members(const Pattern& pattern, const PatArg& arg,
   return Member(arg, inputs, j, call, n, frame, [&] {
     std::vector<Val> saved(arg.inner.size());
     for (size_t k = 0; k < arg.inner.size(); ++k) {
-      saved[k] = frame.slots[arg.inner[k]];
+      saved[k] = frame[arg.inner[k]];
       lists[k].push_back(saved[k]);
       frame.Unbind(arg.inner[k]);
     }

@@ -18,8 +18,6 @@
 
 namespace qrewrite {
 
-inline constexpr uint64_t kMaxMatchSteps = 2'000'000;  // of one match from one anchor
-
 // "Conv `conv1`", for reasons; by what it makes if it has no name.
 std::string NodeText(const Graph& graph, NodeId n);
 
@@ -30,12 +28,16 @@ class MatchRun {
   // `kept` (may be null): nodes that no statement matches.
   explicit MatchRun(Interpreter& in, const NodeSet* kept = nullptr)
       : in_(in), graph_(in.graph_), facts_(in.facts_), kept_(kept) {}
-  bool Rest(const Pattern& pattern, size_t step, Frame& frame, Next next);
+  // The statements of `pattern` that are not matched yet, each by a way that is open: from a value
+  // that is bound, no constant if the way leads down.
+  bool Rest(const Pattern& pattern, Frame& frame, Next next);
   bool Early(const Pattern& pattern, Frame& frame);
   bool StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId v, Frame& frame, Next next);
   bool Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, Frame& frame, Next next);
 
  private:
+  bool Seek(const Pattern& pattern, std::vector<bool>& done, size_t left, Frame& frame, Next next);
+
   // --- outputs of a statement: out patterns [i..) against outputs [j..) of n
   bool Outs(const Pattern& pattern, const std::vector<PatOut>& outs, size_t i, NodeId n, size_t j,
             int named, const PatStmt& stmt, Frame& frame, FunctionRef<bool(int)> next);
@@ -77,30 +79,32 @@ class MatchRun {
   bool Chain(const Pattern& pattern, const PatCall& call, ValueId end, size_t least, Frame& frame,
              Next next);
   bool StepFits(const PatCall& call, NodeId n, Frame& frame);
-  bool Literal(const Expr& literal, ValueId v);
+  bool Literal(const PatArg& arg, ValueId v);
 
   // --- `$name(args)` as a sub-pattern: its cases are alternatives, all tried
   bool Definition(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
-  bool WatchGiven(const CompiledCase& c, int output, Frame& inner);
+  bool Unwatched(const Pattern& pattern, Frame& inner);
+  Val Given(const CompiledCase& c, int param, Frame& inner);
   bool DefinitionArgs(const Pattern& pattern, const PatCall& call, const CompiledCase& c, size_t i,
                       Frame& inner, Frame& frame, Next next);
 
   // --- statements below: from a bound value down to their node
   bool Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame& frame, Next next);
-  void Climb(const PatArg& arg, int slot, ValueId from, Frame& frame, std::vector<ValueId>& out);
-  void ClimbDefinition(const PatCall& call, size_t param, int slot, ValueId from, Frame& frame,
+  void Climb(const PatArg& arg, int slot, ValueId from, std::vector<ValueId>& out);
+  void ClimbDefinition(const PatCall& call, size_t param, int slot, ValueId from,
                        std::vector<ValueId>& out);
-  void Readers(const OpTest& ops, ValueId v, std::vector<ValueId>& out);
+  void Readers(const OpHead& ops, ValueId v, std::vector<ValueId>& out);
 
   // --- bindings
   bool Bind(const Pattern& pattern, int slot, Val value, Frame& frame, const Place& place,
             Next next);
-  static void ResetLets(Frame& frame);
   bool BindAbsent(const Pattern& pattern, const std::vector<int>& slots, size_t i, Frame& frame,
                   const Place& place, Next next);
-  bool Holds(const Expr& condition, Frame& frame);
+  bool Holds(CodeId condition, Frame& frame);
   bool Fail(const Place& place, NodeId n, std::string_view reason);
   bool Accepts(const PatCall& call, NodeId n);
+  // Counts a value that is held against the pattern. False: the budget is spent.
+  bool Step(ValueId v);
   bool Kept(NodeId n) const { return kept_ != nullptr && kept_->Contains(n); }
 
   Interpreter& in_;

@@ -52,25 +52,22 @@ bool ElementEquals(DType dtype, double element, const Expr& literal) {
 
 bool MatchRun::Value(const Pattern& pattern, const PatArg& arg, ValueId v, Frame& frame,
                      Next next) {
-  if (++in_.steps_ > kMaxMatchSteps) {
-    in_.exhausted_ = true;
-    return false;
-  }
+  if (!Step(v)) return false;
   switch (arg.kind) {
     case PatArg::Kind::kAny: return next();
     case PatArg::Kind::kName: return Bind(pattern, arg.slot, v, frame, arg.expr->place, next);
-    case PatArg::Kind::kLiteral: return Literal(*arg.literal, v) && next();
+    case PatArg::Kind::kLiteral: return Literal(arg, v) && next();
     case PatArg::Kind::kGroup: return false;  // the checker refuses a group without dots
     case PatArg::Kind::kCall: break;
   }
   const PatCall& call = *arg.call;
   switch (call.quantifier) {
     case Quantifier::kOne:
-      if (call.definition != nullptr) return Definition(pattern, call, v, frame, next);
+      if (call.definition >= 0) return Definition(pattern, call, v, frame, next);
       return Operator(pattern, call, v, frame, next);
     case Quantifier::kOptional:
-      if (call.definition != nullptr ? Definition(pattern, call, v, frame, next)
-                                     : Operator(pattern, call, v, frame, next)) {
+      if (call.definition >= 0 ? Definition(pattern, call, v, frame, next)
+                               : Operator(pattern, call, v, frame, next)) {
         return true;
       }
       return Skip(pattern, call, v, frame, next);
@@ -103,8 +100,7 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
   ValueId at = end;
   // What the chain starts from, if that is an operator: where it is not, no chain need be made.
   const PatArg& start = call.args[0];
-  const bool starts_at_node = start.kind == PatArg::Kind::kCall &&
-                              start.call->definition == nullptr &&
+  const bool starts_at_node = start.kind == PatArg::Kind::kCall && start.call->definition < 0 &&
                               start.call->quantifier == Quantifier::kOne;
   const auto may_start = [&] {
     if (!starts_at_node || in_.trace_ != nullptr) return true;
@@ -121,10 +117,7 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
         return true;
       }
     }
-    if (++in_.steps_ > kMaxMatchSteps) {
-      in_.exhausted_ = true;
-      return false;
-    }
+    if (!Step(at)) return false;
     const NodeId n = graph_.producer(at);
     if (!n.valid() || !Accepts(call, n) || graph_.num_inputs(n) == 0 ||
         !graph_.input(n, 0).valid()) {
@@ -140,10 +133,7 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
 bool MatchRun::StepFits(const PatCall& call, NodeId n, Frame& frame) {
   for (const PatAttr& a : call.attrs) {
     if (a.kind != PatAttr::Kind::kCompare) continue;
-    const Val same =
-        in_.Compare(BinaryOp::kEq, in_.AttributeOf(n, a.name), in_.Eval(*a.value, frame));
-    const bool* b = same.get_if<bool>();
-    if (b == nullptr || !*b) return false;
+    if (!in_.Equal(in_.AttributeOf(n, a.name), in_.Eval(a.value, frame))) return false;
   }
   if (!call.has_rest && !NoOtherAttrs(call, n)) return false;
   size_t allowed = call.args.size();
@@ -156,9 +146,13 @@ bool MatchRun::StepFits(const PatCall& call, NodeId n, Frame& frame) {
   return true;
 }
 
-bool MatchRun::Literal(const Expr& literal, ValueId v) {
+bool MatchRun::Literal(const PatArg& arg, ValueId v) {
+  const Expr& literal = *arg.literal;
   const Tensor* t = facts_.Constant(v);
-  if (t == nullptr) return Fail(literal.place, graph_.producer(v), facts_.WhyNotConstant(v));
+  if (t == nullptr) {
+    if (in_.trace_ == nullptr) return false;
+    return Fail(literal.place, graph_.producer(v), facts_.WhyNotConstant(v));
+  }
   if (t->size() == 0) return Fail(literal.place, NodeId(), "an empty tensor equals no literal");
   Tensor tensor = *t;
   if (literal.kind == Expr::Kind::kString) {
@@ -186,44 +180,44 @@ bool MatchRun::Literal(const Expr& literal, ValueId v) {
     const Tensor first = Tensor::View(tensor.dtype(), {}, nullptr, tensor.bytes().first(width));
     if (!fits(first)) return Fail(literal.place, NodeId(), "the constant differs from the literal");
   }
-  return fits(tensor) ||
-         Fail(literal.place, NodeId(),
+  if (fits(tensor)) return true;
+  if (in_.trace_ == nullptr) return false;
+  return Fail(literal.place, NodeId(),
               fmt::format("constant `{}` differs from the literal", Printable(graph_.name(v))));
 }
 
 bool MatchRun::Definition(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame,
                           Next next) {
-  const CompiledDefinition* d = in_.definition(call.definition->head.name);
-  const size_t num_params = d->definition->head.params.size();
-  for (const CompiledCase& c : d->cases) {
-    Frame inner(c.scope);
+  const CompiledDefinition& d = in_.program_.definition(call.definition);
+  for (const CompiledCase& c : d.cases) {
+    Frame inner(*c.layout);
     inner.body = frame.body;
-    inner.Bind(static_cast<int>(num_params), v);  // the first output
+    inner.Bind(d.num_params, v);  // the first output
     if (!Early(c.pattern, inner)) continue;
-    const bool found = Rest(c.pattern, 0, inner, [&] {
-      return WatchGiven(c, static_cast<int>(num_params), inner) &&
-             DefinitionArgs(pattern, call, c, 0, inner, frame, next);
+    const bool found = Rest(c.pattern, inner, [&] {
+      return Unwatched(c.pattern, inner) && DefinitionArgs(pattern, call, c, 0, inner, frame, next);
     });
     if (found) return true;
   }
   return false;
 }
 
-// Conditions on the given output alone: no binding of the search triggers them.
-bool MatchRun::WatchGiven(const CompiledCase& c, int output, Frame& inner) {
-  return std::all_of(c.pattern.where.begin(), c.pattern.where.end(), [&](const PatWhere& w) {
-    return w.needs != std::vector<int>{output} || Holds(*w.expr, inner);
-  });
+// What a case of a sub-pattern binds a parameter to.
+Val MatchRun::Given(const CompiledCase& c, int param, Frame& inner) {
+  if (inner.bound(param) || inner.let(param) != nullptr) return in_.Slot(param, inner);
+  return Failure{fmt::format("`{}` is not bound here", c.layout->names[param])};
 }
 
 bool MatchRun::DefinitionArgs(const Pattern& pattern, const PatCall& call, const CompiledCase& c,
                               size_t i, Frame& inner, Frame& frame, Next next) {
   if (i == call.args.size()) return next();
   const PatArg& arg = call.args[i];
-  const Val value = in_.Lookup(c.scope.names[i], inner);
+  const Val value = Given(c, static_cast<int>(i), inner);
   const auto then = [&] { return DefinitionArgs(pattern, call, c, i + 1, inner, frame, next); };
   const Place& place = call.expr->place;
-  if (value.stops()) return Fail(place, NodeId(), value.why());
+  if (value.stops()) {
+    return in_.trace_ != nullptr && Fail(place, NodeId(), in_.Why(value));
+  }
   if (arg.kind == PatArg::Kind::kAny) return then();
   if (value.absent()) {
     if (arg.kind == PatArg::Kind::kName) return Bind(pattern, arg.slot, value, frame, place, then);
@@ -234,9 +228,7 @@ bool MatchRun::DefinitionArgs(const Pattern& pattern, const PatCall& call, const
   if (arg.kind != PatArg::Kind::kLiteral) {
     return Fail(place, NodeId(), "a computed value has no producer to match");
   }
-  const Val same = in_.Compare(BinaryOp::kEq, value, in_.Eval(*arg.literal, frame));
-  const bool* b = same.get_if<bool>();
-  return b != nullptr && *b && then();
+  return in_.Equal(value, in_.Eval(arg.literal_code, frame)) && then();
 }
 
 }  // namespace qrewrite

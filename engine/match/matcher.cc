@@ -18,37 +18,72 @@ std::string NodeText(const Graph& graph, NodeId n) {
   return fmt::format("{} `{}`", graph.op_name(graph.op(n)).text(), Printable(name));
 }
 
-// The statements of `pattern` from `step` on; the anchor is matched already.
-bool MatchRun::Rest(const Pattern& pattern, size_t step, Frame& frame, Next next) {
-  if (step == pattern.rest.size()) return next();
-  const PlanStep& plan = pattern.rest[step];
-  const PatStmt& stmt = pattern.stmts[plan.stmt];
-  const auto then = [&] { return Rest(pattern, step + 1, frame, next); };
-  if (plan.down) return Down(pattern, stmt, plan.slot, frame, then);
-  const auto* v = frame.slots[plan.slot].get_if<ValueId>();
-  if (v == nullptr) {
-    return Fail(stmt.stmt->place, NodeId(),
-                fmt::format("`{}` is no value of the graph", frame.scope->names[plan.slot]));
+bool MatchRun::Rest(const Pattern& pattern, Frame& frame, Next next) {
+  if (pattern.num_sought == 0) return next();
+  std::vector<bool> done(pattern.stmts.size());
+  if (pattern.anchor >= 0) done[static_cast<size_t>(pattern.anchor)] = true;
+  return Seek(pattern, done, pattern.num_sought, frame, next);
+}
+
+bool MatchRun::Seek(const Pattern& pattern, std::vector<bool>& done, size_t left, Frame& frame,
+                    Next next) {
+  if (left == 0) return next();
+  const Way* closed = nullptr;  // leads to a statement, but from nothing that it could be found by
+  for (const Way& way : pattern.ways) {
+    const size_t s = static_cast<size_t>(way.stmt);
+    if (done[s] || !frame.bound(way.slot)) continue;
+    const auto* v = frame[way.slot].get_if<ValueId>();
+    if (v == nullptr || (way.down && facts_.Constant(*v) != nullptr)) {
+      if (closed == nullptr) closed = &way;
+      continue;
+    }
+    const PatStmt& stmt = pattern.stmts[s];
+    done[s] = true;
+    const auto then = [&] { return Seek(pattern, done, left - 1, frame, next); };
+    const bool found = way.down ? Down(pattern, stmt, way.slot, frame, then)
+                                : StatementAt(pattern, stmt, *v, frame, then);
+    done[s] = false;
+    return found;
   }
-  return StatementAt(pattern, stmt, *v, frame, then);
+  if (closed == nullptr || in_.trace_ == nullptr) return false;
+  const Place& place = pattern.stmts[static_cast<size_t>(closed->stmt)].stmt->place;
+  if (closed->down) return Fail(place, NodeId(), "statements are not connected through a constant");
+  return Fail(place, NodeId(),
+              fmt::format("`{}` is no value of the graph", frame.name(closed->slot)));
 }
 
 bool MatchRun::Early(const Pattern& pattern, Frame& frame) {
   return std::all_of(pattern.early.begin(), pattern.early.end(),
-                     [&](int w) { return Holds(*pattern.where[w].expr, frame); });
+                     [&](int w) { return Holds(pattern.where[w].code, frame); });
+}
+
+// Conditions on what was given alone: no binding of the search triggers them.
+bool MatchRun::Unwatched(const Pattern& pattern, Frame& frame) {
+  return std::all_of(pattern.where.begin(), pattern.where.end(), [&](const PatWhere& w) {
+    return w.watched || w.needs.empty() || Holds(w.code, frame);
+  });
+}
+
+bool MatchRun::Step(ValueId v) {
+  if (!in_.asking_.empty()) in_.memo_.Looked(in_.asking_.back(), v);
+  if (++in_.steps_ <= kMaxMatchSteps) return in_.exhausted_.empty();
+  in_.Exhaust("the search for a match has too many steps");
+  return false;
 }
 
 // The statement that makes `v`.
 bool MatchRun::StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId v, Frame& frame,
                            Next next) {
+  if (!Step(v)) return false;
   if (stmt.value.expr == nullptr) return next();  // names alone
   if (stmt.value.kind != PatArg::Kind::kCall) return Value(pattern, stmt.value, v, frame, next);
   const PatCall& call = *stmt.value.call;
-  if (call.definition != nullptr || call.quantifier != Quantifier::kOne) {
+  if (call.definition >= 0 || call.quantifier != Quantifier::kOne) {
     return Value(pattern, stmt.value, v, frame, next);
   }
   const NodeId n = graph_.producer(v);
   if (!n.valid()) {
+    if (in_.trace_ == nullptr) return false;
     return Fail(stmt.stmt->place, n,
                 fmt::format("`{}` has no producer", Printable(graph_.name(v))));
   }
@@ -59,7 +94,7 @@ bool MatchRun::StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId 
 bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, Frame& frame,
                          Next next) {
   const PatCall& call = *stmt.value.call;
-  if (call.definition != nullptr) {
+  if (call.definition >= 0) {
     // The first output of the definition is a value that n makes.
     for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
       const ValueId v = graph_.output(n, i);
@@ -73,6 +108,7 @@ bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, 
     return false;
   }
   if (!Accepts(call, n)) {
+    if (in_.trace_ == nullptr) return false;
     return Fail(
         call.expr->place, n,
         fmt::format("the operator is {}{}", NodeText(graph_, n), Kept(n) ? ", which is kept" : ""));
@@ -84,12 +120,12 @@ bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, 
 
 bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, const Place& place,
                     Next next) {
-  if (frame.state[slot] == Frame::kBound) {
-    const Val& bound = frame.slots[slot];
+  if (frame.bound(slot)) {
+    const Val& bound = frame[slot];
     if (bound.absent() && value.absent()) return next();
-    const Val same = in_.Compare(BinaryOp::kEq, bound, value);
-    if (const bool* b = same.get_if<bool>(); b != nullptr && *b) return next();
-    return Fail(place, NodeId(), fmt::format("`{}` is something else", frame.scope->names[slot]));
+    if (in_.Equal(bound, value)) return next();
+    if (in_.trace_ == nullptr) return false;
+    return Fail(place, NodeId(), fmt::format("`{}` is something else", frame.name(slot)));
   }
   frame.Bind(slot, std::move(value));
   ++depth_;
@@ -98,8 +134,8 @@ bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, c
     for (const int w : pattern.watch[slot]) {
       const PatWhere& where = pattern.where[w];
       const bool all = std::all_of(where.needs.begin(), where.needs.end(),
-                                   [&](int s) { return frame.state[s] != Frame::kUnbound; });
-      if (all && !Holds(*where.expr, frame)) {
+                                   [&](int s) { return frame.bound(s); });
+      if (all && !Holds(where.code, frame)) {
         good = false;
         break;
       }
@@ -109,45 +145,40 @@ bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, c
   --depth_;
   if (found) return true;
   frame.Unbind(slot);
-  ResetLets(frame);
+  frame.ForgetLets();
   return false;
-}
-
-// A let may have been computed from a binding that is gone.
-void MatchRun::ResetLets(Frame& frame) {
-  for (const auto& [slot, let] : frame.scope->lets) frame.Unbind(slot);
 }
 
 bool MatchRun::BindAbsent(const Pattern& pattern, const std::vector<int>& slots, size_t i,
                           Frame& frame, const Place& place, Next next) {
   if (i == slots.size()) return next();
   const auto then = [&] { return BindAbsent(pattern, slots, i + 1, frame, place, next); };
-  if (frame.state[slots[i]] == Frame::kBound) return then();  // named elsewhere as well
+  if (frame.bound(slots[i])) return then();  // named elsewhere as well
   return Bind(pattern, slots[i], Val(), frame, place, then);
 }
 
-bool MatchRun::Holds(const Expr& condition, Frame& frame) {
-  const Val truth = in_.Truth(in_.Eval(condition, frame));
+bool MatchRun::Holds(CodeId condition, Frame& frame) {
+  const Val truth = in_.Condition(condition, frame);
   const bool* b = truth.get_if<bool>();
   if (b != nullptr && *b) return true;
-  if (truth.is<Unknown>()) in_.unknown_ = truth.why();
+  if (truth.is<Unknown>()) in_.unknown_ = truth.reason(), in_.was_unknown_ = true;
   if (in_.trace_ == nullptr) return false;
   // Of `a and b` the part that decides.
-  const Expr* part = &condition;
-  while (part->kind == Expr::Kind::kBinary && part->binary == BinaryOp::kAnd) {
-    const Val left = in_.Truth(in_.Eval(*part->items[0], frame));
+  const Code* part = &in_.program_.code(condition);
+  while (part->op == CodeOp::kAnd) {
+    const Val left = in_.Condition(in_.program_.kid(*part, 0), frame);
     const bool decides = b != nullptr ? left.is<bool>() && !left.get<bool>() : left.stops();
-    part = part->items[decides ? 0 : 1].get();
+    part = &in_.program_.code(in_.program_.kid(*part, decides ? 0 : 1));
   }
-  return Fail(part->place, NodeId(),
-              b != nullptr ? fmt::format("`{}` is false", Print(*part))
-                           : fmt::format("`{}`: {}", Print(*part), truth.why()));
+  return Fail(part->expr->place, NodeId(),
+              b != nullptr ? fmt::format("`{}` is false", Print(*part->expr))
+                           : fmt::format("`{}`: {}", Print(*part->expr), in_.Why(truth)));
 }
 
 // Whether the operator is one of the call's, and nobody wants to keep the node.
 bool MatchRun::Accepts(const PatCall& call, NodeId n) {
   if (Kept(n)) return false;
-  if (!call.ops.Accepts(graph_, graph_.op(n))) return false;
+  if (!in_.Accepts(call.ops, graph_.op(n))) return false;
   if (in_.trace_ != nullptr) in_.trace_->reached |= in_.trace_->watched == n;
   return true;
 }
@@ -159,97 +190,39 @@ bool MatchRun::Fail(const Place& place, NodeId n, std::string_view reason) {
 
 bool Interpreter::MatchRule(const CompiledRule& rule, NodeId anchor, Frame& frame,
                             FunctionRef<bool()> accept) {
-  steps_ = 0;
+  BeginBudget();
   frame.body = graph_.body_of(anchor);
   MatchRun run(*this, kept_);
   if (!run.Early(rule.pattern, frame)) return false;
   const PatStmt& stmt = rule.pattern.stmts[rule.pattern.anchor];
-  return run.Statement(rule.pattern, stmt, anchor, frame, [&] {
-    return run.Rest(rule.pattern, 0, frame, [&] {
-      // Statements whose outputs the rule redefines match different nodes.
-      std::vector<NodeId> nodes;
-      for (const int s : rule.redefined) {
-        for (const PatOut& out : rule.pattern.stmts[s].outs) {
-          if (out.slot < 0) continue;
-          const auto* v = frame.slots[out.slot].get_if<ValueId>();
-          if (v == nullptr) continue;
-          nodes.push_back(graph_.producer(*v));
-          break;
-        }
+  const auto different = [&] {
+    // Statements whose outputs the rule redefines match different nodes.
+    if (rule.redefined.size() < 2) return true;
+    std::vector<NodeId> nodes;
+    for (const int s : rule.redefined) {
+      for (const PatOut& out : rule.pattern.stmts[s].outs) {
+        const auto* v = out.slot < 0 ? nullptr : frame.value(out.slot);
+        if (v == nullptr) continue;
+        nodes.push_back(graph_.producer(*v));
+        break;
       }
-      std::sort(nodes.begin(), nodes.end());
-      if (std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end()) return false;
-      return accept();
-    });
+    }
+    std::sort(nodes.begin(), nodes.end());
+    return std::adjacent_find(nodes.begin(), nodes.end()) == nodes.end();
+  };
+  return run.Statement(rule.pattern, stmt, anchor, frame, [&] {
+    return run.Rest(rule.pattern, frame, [&] { return different() && accept(); });
   });
 }
 
-Val Interpreter::ChooseCase(const std::vector<CompiledCase>& cases, Frame* around,
-                            const std::vector<Val>& given, BodyId body,
-                            FunctionRef<void(const CompiledCase&, Frame&)> chosen) {
-  MatchRun run(*this);
-  for (const CompiledCase& c : cases) {
-    Frame frame(c.scope, around);
-    frame.body = body;
-    frame.locals = around != nullptr ? around->locals : nullptr;
-    for (size_t i = 0; i < given.size(); ++i) frame.Bind(static_cast<int>(i), given[i]);
-    bool taken = false;
-    const auto take = [&] {
-      taken = true;
-      chosen(c, frame);
-      return true;
-    };
-    if (!c.has_match) {
-      Val condition = true;
-      for (const PatWhere& w : c.pattern.where) {
-        const Val truth = Truth(Eval(*w.expr, frame));
-        if (truth.stops() || !truth.get<bool>()) {
-          condition = truth;
-          if (!truth.stops()) break;  // false, whatever the others are
-        }
-      }
-      if (condition.stops()) return condition;
-      if (condition.get<bool>()) take();
-    } else {
-      unknown_.clear();
-      const bool possible =
-          std::all_of(c.pattern.rest.begin(), c.pattern.rest.end(), [&](const PlanStep& s) {
-            return frame.state[s.slot] != Frame::kBound || frame.slots[s.slot].is<ValueId>();
-          });
-      if (possible && run.Early(c.pattern, frame)) {
-        run.Rest(c.pattern, 0, frame, [&] {
-          for (const PatWhere& w : c.pattern.where) {
-            // Others were tried when the search bound the last of their names.
-            if (!w.needs.empty() && w.needs.back() >= static_cast<int>(given.size())) continue;
-            const Val truth = Truth(Eval(*w.expr, frame));
-            if (truth.is<Unknown>()) unknown_ = truth.why();
-            if (truth.stops() || !truth.get<bool>()) return false;
-          }
-          return take();
-        });
-      }
-      if (!taken && !unknown_.empty()) return Unknown{std::exchange(unknown_, "")};
-    }
-    if (taken) return true;
-  }
-  return false;
-}
-
-int64_t Interpreter::CountUses(ValueId v, const std::function<bool(NodeId)>& of) const {
-  if (!of && uses_mark_ == SIZE_MAX) return graph_.num_uses(v);
-  int64_t count = 0;
-  for (const UseId u : graph_.uses(v)) {
-    const User user = graph_.user(u);
-    if (!user.is_output() && user.node.index >= uses_mark_) continue;
-    if (of && (user.is_output() || !of(user.node))) continue;
-    ++count;
-  }
-  return count;
+void Interpreter::BeginBudget() {
+  steps_ = eval_steps_ = 0;
+  exhausted_.clear();
 }
 
 void Interpreter::Note(const Place& place, NodeId node, std::string_view reason, int depth) {
   // Of equals the first counts: operands as they are written, before they are swapped.
-  if (trace_ == nullptr || depth <= trace_->depth) return;
+  if (trace_ == nullptr || deferred_ || depth <= trace_->depth) return;
   trace_->depth = depth;
   trace_->place = place;
   trace_->node = node;

@@ -9,65 +9,42 @@
 #include "engine/match/interpreter.h"
 
 namespace qrewrite {
-namespace {
 
-Val FromLiteral(const Literal& literal) {
-  struct Visitor {
-    Val operator()(std::monostate) const { return {}; }
-    Val operator()(bool b) const { return b; }
-    Val operator()(int64_t i) const { return Val::Int(i); }
-    Val operator()(double d) const { return Val::Float(d); }
-    Val operator()(const std::string& s) const { return s; }
-    Val operator()(const std::vector<int64_t>& v) const { return Val::Ints(v); }
-    Val operator()(const std::vector<std::string>& v) const {
-      std::vector<Val> list(v.begin(), v.end());
-      return Val::ListOf(std::move(list));
-    }
-  };
-  return std::visit(Visitor(), literal);
-}
-
-}  // namespace
-
-Val Interpreter::SetData(std::string_view label, std::string_view key, Frame& frame) {
-  for (Frame* f = &frame; f != nullptr; f = f->parent) {
-    const auto sets = f->scope->label_sets.find(label);
-    if (sets == f->scope->label_sets.end()) continue;
-    const Val bound = Lookup(label, *f);
-    if (bound.absent()) return Absent();
-    const auto* ref = bound.get_if<LabelRef>();
-    if (ref == nullptr) break;
-    const OpName& op = graph_.op_name(graph_.op(ref->node));
-    for (const OpSet* set : sets->second) {
-      const SetMember* member = set->Find(op);
-      if (member == nullptr) continue;
-      const auto data = member->data.find(std::string(key));
-      if (data != member->data.end()) return FromLiteral(data->second);
-    }
-    return Absent();
-  }
-  return Failure{fmt::format("`{}.{}` is nothing", label, key)};
-}
-
-std::optional<OpName> Interpreter::HeadOperator(const Expr& call, Frame& frame, std::string* why) {
-  const std::string& name = call.refs[0].name;
-  const size_t dot = name.find('.');
-  for (Frame* f = &frame; f != nullptr; f = f->parent) {
-    const std::string label = name.substr(0, dot);
-    const int slot = f->scope->Find(label);
-    if (slot < 0) continue;
-    if (dot == std::string::npos) {  // a label: the same operator
-      const Val bound = Lookup(label, *f);
-      if (const auto* ref = bound.get_if<LabelRef>()) return graph_.op_name(graph_.op(ref->node));
-      *why = fmt::format("`{}` is {}, not a node", label, Describe(bound));
-      return std::nullopt;
-    }
-    const Val data = SetData(label, name.substr(dot + 1), *f);
-    if (data.is<std::string>()) return SplitOpName(data.get<std::string>());
-    *why = data.stops() ? data.why() : fmt::format("`{}` names no operator", name);
+std::optional<OpName> Interpreter::HeadOperator(const OperatorHead& head, Frame& frame,
+                                                std::string* why) {
+  if (head.kind == OperatorHead::Kind::kLiteral) return head.op;
+  if (head.kind == OperatorHead::Kind::kLabel) {  // a label: the same operator
+    const Val& bound = Slot(head.slot, frame);
+    if (const auto* ref = bound.get_if<LabelRef>()) return graph_.op_name(graph_.op(ref->node));
+    *why = fmt::format("`{}` is {}, not a node", head.text, Describe(bound));
     return std::nullopt;
   }
-  return SplitOpName(name);
+  const OpName* op = nullptr;
+  const Val data = EvalData(program_.data(head.data), frame, &op);
+  if (data.is<std::string>()) return *op;
+  *why = data.stops() ? Why(data) : fmt::format("`{}` names no operator", head.text);
+  return std::nullopt;
+}
+
+const Signature* Interpreter::SignatureAt(const OperatorHead& head, const OpName& op,
+                                          int64_t version) {
+  if (head.number < 0) return rules().signatures.Find(op.domain, op.name, version);
+  OperatorEntry& entry = operators_[static_cast<size_t>(head.number)];
+  if (entry.version != version) {
+    entry.version = version;
+    entry.signature = rules().signatures.Find(op.domain, op.name, version);
+  }
+  return entry.signature;
+}
+
+const KernelEntry* Interpreter::KernelOf(const OperatorHead& head, const OpName& op, int since) {
+  if (head.number < 0) return kernels_.Find(op.domain, op.name, since);
+  OperatorEntry& entry = operators_[static_cast<size_t>(head.number)];
+  if (entry.since != since) {
+    entry.since = since;
+    entry.kernel = kernels_.Find(op.domain, op.name, since);
+  }
+  return entry.kernel;
 }
 
 // --- operators on constants
@@ -85,7 +62,7 @@ Val Interpreter::CastNum(const Num& number, DType dtype) {
 }
 
 std::string Interpreter::UnifyWeak(const Signature* signature, std::vector<Num>& inputs,
-                                   const std::function<DType(size_t)>& known_dtype) {
+                                   FunctionRef<DType(size_t)> known_dtype) {
   const auto formal = [&](size_t i) -> const FormalValue* {
     if (signature == nullptr || signature->inputs.empty()) return nullptr;
     if (i < signature->inputs.size()) return &signature->inputs[i];
@@ -125,13 +102,13 @@ std::string Interpreter::UnifyWeak(const Signature* signature, std::vector<Num>&
 }
 
 // The arguments of `call` as operands of `op`: true, or what stops them.
-Val Interpreter::ReadOperands(const OpName& op, const Expr& call, Frame& frame,
+Val Interpreter::ReadOperands(const OperatorCode& call, const OpName& op, Frame& frame,
                               std::vector<Num>& inputs) {
   const auto add = [&](const Val& val) -> Val {
     const Val forced = Force(val);
     if (forced.stops()) return forced;
-    if (forced.is<Num>()) {
-      inputs.push_back(forced.get<Num>());
+    if (forced.is_number()) {
+      inputs.push_back(forced.number());
     } else if (forced.absent()) {
       inputs.push_back({});
     } else {
@@ -139,8 +116,8 @@ Val Interpreter::ReadOperands(const OpName& op, const Expr& call, Frame& frame,
     }
     return true;
   };
-  for (const Arg& arg : call.args) {
-    const Val value = Eval(*arg.value, frame);
+  for (const OperatorCode::Argument& arg : call.args) {
+    const Val value = Eval(arg.value, frame);
     if (value.stops()) return value;
     const auto* list = value.get_if<List>();
     if (arg.repeated && list != nullptr) {
@@ -154,13 +131,15 @@ Val Interpreter::ReadOperands(const OpName& op, const Expr& call, Frame& frame,
   return true;
 }
 
-Val Interpreter::EvalOperator(const Expr& call, Frame& frame) {
+Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame) {
   std::string why;
-  const std::optional<OpName> op = HeadOperator(call, frame, &why);
+  const std::optional<OpName> op = HeadOperator(call.head, frame, &why);
   if (!op) return Failure{why};
-  const Signature* signature = rules_.signatures.Newest(op->domain, op->name);
+  const Signature* signature =
+      call.head.number >= 0 ? program_.operators()[static_cast<size_t>(call.head.number)].newest
+                            : rules().signatures.Newest(op->domain, op->name);
   std::vector<Num> inputs;
-  if (const Val read = ReadOperands(*op, call, frame, inputs); read.stops()) return read;
+  if (const Val read = ReadOperands(call, *op, frame, inputs); read.stops()) return read;
   while (!inputs.empty() && !inputs.back().t.valid()) inputs.pop_back();
   const size_t required = signature == nullptr ? 0 : static_cast<size_t>(signature->min_inputs);
   for (size_t i = 0; i < required; ++i) {
@@ -176,25 +155,25 @@ Val Interpreter::EvalOperator(const Expr& call, Frame& frame) {
   why = UnifyWeak(signature, inputs, [](size_t) { return DType::kUndefined; });
   if (!why.empty()) return Failure{why};
   Attributes attributes;
-  for (const AttrArg& a : call.attrs) {
-    const Val value = a.value ? Eval(*a.value, frame) : Lookup(a.name, frame);
+  for (const auto& [name, code] : call.attrs) {
+    const Val value = Eval(code, frame);
     if (value.stops()) return value;
     if (value.absent()) continue;
-    const FormalAttribute* formal =
-        signature == nullptr ? nullptr : signature->FindAttribute(a.name);
+    const FormalAttribute* formal = signature == nullptr ? nullptr : signature->FindAttribute(name);
     Result<AttrValue> attr =
         ToAttribute(value, formal == nullptr ? AttrKind::kUndefined : formal->kind);
     if (!attr.ok()) return Failure{attr.status().diagnostics()[0].message};
-    attributes.Set(a.name, *std::move(attr));
+    attributes.Set(name, *std::move(attr));
   }
   std::vector<Tensor> tensors;
   tensors.reserve(inputs.size());
   for (const Num& n : inputs) tensors.push_back(n.t);
-  const Outputs out = Fold(kernels_, {.domain = op->domain,
-                                      .op = op->name,
-                                      .since = signature == nullptr ? 1 : signature->since,
-                                      .inputs = tensors,
-                                      .attributes = attributes});
+  const FoldCall fold{.domain = op->domain,
+                      .op = op->name,
+                      .since = signature == nullptr ? 1 : signature->since,
+                      .inputs = tensors,
+                      .attributes = attributes};
+  const Outputs out = Fold(KernelOf(call.head, *op, fold.since), fold);
   if (!out.ok()) return Failure{out.status().diagnostics()[0].message};
   return Num{(*out)[0], weak && !strong};
 }

@@ -95,6 +95,8 @@ class Signatures {
   std::vector<OpName> Names() const;  // sorted
 
   void Add(Signature signature);  // replaces every version the base knows
+  // What was added, without the base.
+  const std::map<OpName, std::vector<Signature>>& own() const { return own_; }
 
  private:
   // Every version, oldest first; null if the operator is unknown.

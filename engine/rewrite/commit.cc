@@ -99,16 +99,32 @@ void Rewriter::Commit(const std::vector<Redefinition>& redefinitions,
     graph_.MarkChanged();
   }
   if (!retypes.empty()) in_.facts().ForgetTypes();
+  if (!retypes.empty()) in_.ForgetAllFacts();
+  for (const Redefinition& r : redefinitions) in_.ForgetFacts(r.value);
   for (const ValueId v : firing.redefined) in_.facts().Redefined(v);
-  in_.ForgetDerived();
   for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) maybe_dead.emplace_back(n);
   RemoveDead(std::move(maybe_dead), &firing.released);
+  ForgetReaders(firing.released);
   NameNewValues();
   records_.insert(records_.end(), pending_records_.begin(), pending_records_.end());
   for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) {
     if (graph_.alive(NodeId(n))) firing.created.emplace_back(n);
   }
   firing.changed = true;
+}
+
+// A fact may have looked at whether the other outputs of a node are read.
+void Rewriter::ForgetReaders(const std::vector<ValueId>& released) {
+  const auto forget = [&](ValueId v) {
+    if (!v.valid() || !graph_.alive(v)) return;
+    const NodeId n = graph_.producer(v);
+    if (n.valid() && graph_.num_outputs(n) > 1) in_.ForgetFacts(v);
+  };
+  for (const ValueId v : released) forget(v);
+  for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) {
+    if (!graph_.alive(NodeId(n))) continue;
+    for (size_t i = 0; i < graph_.num_inputs(NodeId(n)); ++i) forget(graph_.input(NodeId(n), i));
+  }
 }
 
 void Rewriter::NameNewValues() {

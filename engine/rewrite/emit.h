@@ -3,6 +3,11 @@
 // New nodes read existing values; nothing reads them until the rewriter commits them. Until then
 // they can be taken back (Graph::Undo), so a replacement that fails half-way leaves no trace. Facts
 // of new values are available at once: definitions look at them like at any others.
+//
+//   emit.cc            statements, values, templates
+//   emit_args.cc       arguments and attributes of a call
+//   emit_nodes.cc      operators, copies of matched nodes, rebuilt chains
+//   emit_subgraphs.cc  bodies put in place
 #pragma once
 
 #include <map>
@@ -10,12 +15,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/match/interpreter.h"
 #include "engine/rewrite/index.h"
 
 namespace qrewrite {
+
+// Nodes that one replacement makes at most; a template that calls itself twice would never end.
+inline constexpr size_t kMaxNewNodes = 100'000;
 
 class Emitter {
  public:
@@ -29,55 +39,64 @@ class Emitter {
 
   // Starts a replacement whose nodes go into `body` and serve `base` (for names).
   // `redefined`: the values that it will redefine.
-  void Begin(BodyId body, const Options& options, ValueId base, std::vector<ValueId> redefined);
+  void Begin(BodyId body, const Options& options, ValueId base,
+             const std::vector<ValueId>& redefined);
 
-  // Emits statements; afterwards Find gives what their outputs are. `wanted` are the outputs that
-  // must be computed; the others are when something asks for them. On failure reason() says why.
-  bool Emit(const BodyText& text, Frame& frame, const std::vector<std::string>& wanted,
-            std::map<std::string, Val>& results);
-  // `=> x` of a rule's case: one value.
-  Val EmitArg(const Arg& arg, Frame& frame) { return Value(*arg.value, frame); }
+  // Emits statements: results[i] is what text.wanted[i] is. The other outputs are made when
+  // something asks for them. On failure reason() says why.
+  bool Emit(const Replacement& text, Frame& frame, std::vector<Val>& results);
 
   const std::string& reason() const { return reason_; }
   // Was an equal node used again that reads a redefined value?
   bool reused() const { return reused_; }
   // Names a value was wished by: new value -> suffix behind the name of the output it serves.
-  const std::map<ValueId, std::string>& wishes() const { return wishes_; }
+  const std::unordered_map<ValueId, std::string>& wishes() const { return wishes_; }
 
  private:
-  class Locals;
+  class Statements;
   struct Head {
     OpName op;
     const Signature* signature = nullptr;
+    const Signature* newest = nullptr;  // of any opset; null: an operator without signature
   };
 
-  Val Value(const Expr& expr, Frame& frame);
-  // A call as a list of its outputs; `outputs` says how many are asked for (-1: as many as the
-  // source of a copy has), `present` which of them.
-  std::vector<Val> Call(const Expr& expr, Frame& frame, const std::vector<bool>& present);
-  std::vector<Val> Template(const Expr& expr, Frame& frame, size_t outputs);
+  // --- emit.cc
+  Val Value(const Make& make, Frame& frame);
+  // A call as a list of its outputs; `present` says which of them are asked for.
+  std::vector<Val> Call(const MakeCall& call, Frame& frame, const std::vector<bool>& present);
+  std::vector<Val> Label(const MakeCall& call, Frame& frame, const std::vector<bool>& present);
+  std::vector<Val> Template(const MakeCall& call, Frame& frame, size_t outputs);
   std::vector<Val> TemplateCase(const CompiledDefinition& d, const CompiledCase& c, Frame& frame);
-  std::vector<Val> Operator(const Expr& expr, Frame& frame, const std::vector<bool>& present);
-  std::vector<Val> Copy(NodeId node, const Expr& expr, Frame& frame);
-  std::vector<Val> Rebuild(const ChainRef& chain, const Expr& expr, Frame& frame);
-  std::vector<Val> Inline(BodyId body, const Expr& expr, Frame& frame);
-  std::vector<Val> Repeated(const Arg& arg, Frame& frame);
-  bool Arguments(const Expr& expr, Frame& frame, const Signature* signature,
+  std::vector<Val> Fail(std::string reason, size_t outputs = 1);
+
+  // --- emit_args.cc
+  std::vector<Val> Repeated(const MakeArg& arg, Frame& frame);
+  bool Arguments(const MakeCall& call, Frame& frame, const Signature* signature,
                  std::vector<Val>& args);
-  bool Attrs(const Expr& expr, Frame& frame, const Head& head, Attributes& attributes);
+  bool Operands(const Head& head, const std::vector<Val>& args, std::vector<ValueId>& inputs);
+  bool Attrs(const MakeCall& call, Frame& frame, const Head& head, Attributes& attributes);
   bool Rest(const AttrRest& rest, const Head& head, Attributes& attributes);
   bool Fits(const Head& head, std::string_view name, const AttrValue& value, bool& keep);
-  bool Operands(const Head& head, const std::vector<Val>& args, std::vector<ValueId>& inputs);
+
+  // --- emit_nodes.cc
+  std::vector<Val> Operator(const MakeCall& call, Frame& frame, const std::vector<bool>& present);
+  std::vector<Val> Copy(NodeId node, const MakeCall& call, Frame& frame);
+  std::vector<Val> Rebuild(const ChainRef& chain, const MakeCall& call, Frame& frame);
   bool CheckTypes(const Head& head, const std::vector<ValueId>& inputs);
   std::vector<Val> Add(const Head& head, const std::vector<ValueId>& inputs, Attributes attributes,
                        const std::vector<bool>& present);
+  NodeId Shared(const Head& head, OpId op, const std::vector<ValueId>& inputs,
+                const Attributes& attributes, size_t outputs);
   int64_t OpsetFor(const OpName& op) const;
-  const Signature* SignatureFor(const OpName& op) const;
-  std::vector<Val> Fail(std::string reason, size_t outputs = 1);
+  Head HeadOf(const OperatorHead& head, const OpName& op);
+  Head HeadOf(NodeId node);
 
+  // --- emit_subgraphs.cc
+  std::vector<Val> Inline(BodyId body, const MakeCall& call, Frame& frame);
   bool HoldsCarried(BodyId body) const;
-  void CopyNodes(BodyId from, BodyId to, std::map<ValueId, ValueId>& values);
-  AttrValue CopyAttribute(const AttrValue& value, BodyId to, std::map<ValueId, ValueId>& values);
+  void CopyNodes(BodyId from, BodyId to, std::unordered_map<ValueId, ValueId>& values);
+  AttrValue CopyAttribute(const AttrValue& value, BodyId to,
+                          std::unordered_map<ValueId, ValueId>& values);
 
   Graph& graph_;
   Interpreter& in_;
@@ -88,9 +107,10 @@ class Emitter {
   ValueId base_;
   std::string reason_;
   bool reused_ = false;
-  size_t first_new_ = 0;            // nodes from here on are of this replacement
-  std::vector<ValueId> redefined_;  // and what nodes make that are used again and read them
-  std::map<ValueId, std::string> wishes_;
+  size_t first_new_ = 0;  // nodes from here on are of this replacement
+  // What it redefines, and what nodes make that are used again and read them.
+  std::unordered_set<ValueId> redefined_;
+  std::unordered_map<ValueId, std::string> wishes_;
   int depth_ = 0;
 };
 

@@ -31,18 +31,18 @@ bool Emitter::HoldsCarried(BodyId body) const {
   return false;
 }
 
-std::vector<Val> Emitter::Inline(BodyId body, const Expr& expr, Frame& frame) {
+std::vector<Val> Emitter::Inline(BodyId body, const MakeCall& call, Frame& frame) {
   const Body& source = graph_.body(body);
-  if (expr.args.size() != source.inputs.size()) {
+  if (call.args.size() != source.inputs.size()) {
     return Fail(fmt::format("the subgraph takes {} inputs, not {}", source.inputs.size(),
-                            expr.args.size()));
+                            call.args.size()));
   }
   if (HoldsCarried(body)) return Fail("the subgraph has a tensor that cannot be copied");
-  std::map<ValueId, ValueId> values;
-  const Head none{{"", ""}, nullptr};
-  for (size_t i = 0; i < expr.args.size(); ++i) {
-    const Val value = Value(*expr.args[i].value, frame);
-    if (value.stops()) return Fail(value.why());
+  std::unordered_map<ValueId, ValueId> values;
+  const Head none;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const Val value = Value(call.args[i].value, frame);
+    if (value.stops()) return Fail(in_.Why(value));
     std::vector<ValueId> operand;
     if (!Operands(none, {value}, operand)) return Fail(reason_);
     values[source.inputs[i]] = operand.empty() ? ValueId() : operand[0];
@@ -57,7 +57,7 @@ std::vector<Val> Emitter::Inline(BodyId body, const Expr& expr, Frame& frame) {
   return out;
 }
 
-void Emitter::CopyNodes(BodyId from, BodyId to, std::map<ValueId, ValueId>& values) {
+void Emitter::CopyNodes(BodyId from, BodyId to, std::unordered_map<ValueId, ValueId>& values) {
   const std::vector<ValueId> constants = graph_.body(from).constants;
   for (const ValueId v : constants) {
     const Tensor* tensor = graph_.constant(v);
@@ -92,7 +92,7 @@ void Emitter::CopyNodes(BodyId from, BodyId to, std::map<ValueId, ValueId>& valu
 }
 
 AttrValue Emitter::CopyAttribute(const AttrValue& value, BodyId to,
-                                 std::map<ValueId, ValueId>& values) {
+                                 std::unordered_map<ValueId, ValueId>& values) {
   const auto copy = [&](BodyId source) {
     const BodyId body = graph_.AddBody(BodyKind::kSubgraph, to);
     const std::vector<ValueId> inputs = graph_.body(source).inputs;

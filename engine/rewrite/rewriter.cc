@@ -27,7 +27,7 @@ Firing Rewriter::Try(const CompiledRule& rule, NodeId anchor) {
   Firing firing;
   firing.node = anchor;
   rejected_.clear();
-  Frame frame(rule.scope);
+  Frame frame(rule.layout);
   in_.MatchRule(rule, anchor, frame, [&] {
     firing.fired = Apply(rule, anchor, frame, firing);
     return firing.fired;
@@ -68,8 +68,8 @@ bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, 
   for (const int s : rule.redefined) {
     for (const PatOut& out : rule.pattern.stmts[s].outs) {
       if (out.slot < 0) continue;
-      if (const auto* v = frame.slots[out.slot].get_if<ValueId>()) redefined.push_back(*v);
-      if (const auto* list = frame.slots[out.slot].get_if<List>()) {
+      if (const auto* v = frame[out.slot].get_if<ValueId>()) redefined.push_back(*v);
+      if (const auto* list = frame[out.slot].get_if<List>()) {
         for (const Val& item : **list) {
           if (item.is<ValueId>()) redefined.push_back(item.get<ValueId>());
         }
@@ -78,25 +78,22 @@ bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, 
   }
   base_ = redefined.empty() ? ValueId() : redefined.front();
   if (base_.valid()) body = graph_.body_of(base_);
-  emitter_.Begin(body, {.share = share, .check_types = in_.rules().check_types}, base_,
-                 std::move(redefined));
+  emitter_.Begin(body, {.share = share, .check_types = in_.rules().check_types}, base_, redefined);
   bool good = false;
-  if (rule.rule->replace) {
-    good = Replace(rule, *rule.rule->replace, frame, redefinitions);
+  if (rule.replace) {
+    good = Replace(*rule.replace, frame, redefinitions);
   } else {
     const std::function<bool(const CompiledCase&, Frame&)> outcome = [&](const CompiledCase& c,
                                                                          Frame& f) {
-      if (c.source->outcome.replace)
-        return Replace(rule, *c.source->outcome.replace, f, redefinitions);
+      if (c.replace) return Replace(*c.replace, f, redefinitions);
       bool inner = false;
-      in_.ChooseCase(c.cases, &f, {}, f.body,
+      in_.ChooseCase(c.cases, f,
                      [&](const CompiledCase& nested, Frame& g) { inner = outcome(nested, g); });
       return inner;
     };
-    const Val found =
-        in_.ChooseCase(rule.cases, &frame, {}, frame.body,
-                       [&](const CompiledCase& c, Frame& f) { good = outcome(c, f); });
-    if (found.stops()) Reject(found.why());
+    const Val found = in_.ChooseCase(
+        rule.cases, frame, [&](const CompiledCase& c, Frame& f) { good = outcome(c, f); });
+    if (found.stops()) Reject(in_.Why(found));
   }
   good = good && Retypes(rule, frame, retypes) && Records(rule, frame) &&
          Check(rule, redefinitions, retypes);
@@ -106,7 +103,7 @@ bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, 
   if (!good) {
     graph_.Undo(mark_);
     in_.facts().Truncate(mark_.values);
-    in_.ForgetDerived();
+    in_.TruncateFacts(mark_.values);
     return false;
   }
   Commit(redefinitions, retypes, firing);
@@ -118,44 +115,38 @@ bool Rewriter::AddRedefinition(const Val& old_value, const Val& new_value, const
   if (old_value.absent()) return true;  // an output that the node did not have
   const auto* v = old_value.get_if<ValueId>();
   if (v == nullptr) return Reject(fmt::format("`{}` is no value of the graph", name));
-  if (new_value.stops()) return Reject(new_value.why());
+  if (new_value.stops()) return Reject(in_.Why(new_value));
   if (new_value.absent()) return Reject(fmt::format("`{}` would become absent", name));
   if (const auto* by = new_value.get_if<ValueId>()) {
     out.push_back({*v, *by});
     return true;
   }
   const Val forced = in_.Force(new_value);
-  const auto* n = forced.get_if<Num>();
-  if (n == nullptr) {
-    return Reject(forced.stops() ? forced.why()
+  if (!forced.is_number()) {
+    return Reject(forced.stops() ? in_.Why(forced)
                                  : fmt::format("`{}` would become {}", name, Describe(forced)));
   }
-  Val typed = forced;
-  if (n->weak) {  // a literal takes the type of the value it replaces
+  const Num number = forced.number();
+  Val typed = number;
+  if (number.weak) {  // a literal takes the type of the value it replaces
     const DType dtype = in_.facts().dtype(*v);
-    typed = dtype == DType::kUndefined ? Interpreter::CastWeak(*n) : in_.CastNum(*n, dtype);
-    if (typed.stops()) return Reject(typed.why());
+    typed = dtype == DType::kUndefined ? Interpreter::CastWeak(number)
+                                       : Interpreter::CastNum(number, dtype);
+    if (typed.stops()) return Reject(in_.Why(typed));
   }
   const ValueId constant = constants_.Get(graph_.body_of(*v), typed.get<Num>().t);
   out.push_back({*v, constant});
   return true;
 }
 
-bool Rewriter::Replace(const CompiledRule& rule, const BodyText& text, Frame& frame,
+bool Rewriter::Replace(const Replacement& text, Frame& frame,
                        std::vector<Redefinition>& redefinitions) {
-  std::vector<std::string> wanted;
-  for (const Stmt& stmt : text.stmts) {
-    for (const OutArg& out : stmt.outs) {
-      if (rule.scope.Find(out.name) >= 0 && !rule.scope.lets.count(rule.scope.Find(out.name))) {
-        wanted.push_back(out.name);
-      }
-    }
-  }
-  std::map<std::string, Val> results;
-  if (!emitter_.Emit(text, frame, wanted, results)) return Reject(emitter_.reason());
-  for (const std::string& name : wanted) {
-    const Val old_value = in_.Lookup(name, frame);
-    const Val& new_value = results[name];
+  std::vector<Val> results;
+  if (!emitter_.Emit(text, frame, results)) return Reject(emitter_.reason());
+  for (size_t k = 0; k < results.size(); ++k) {
+    const std::string& name = text.wanted[k].name;
+    const Val& old_value = frame[text.wanted[k].matched];
+    const Val& new_value = results[k];
     const auto* old_list = old_value.get_if<List>();
     if (old_list == nullptr) {
       if (!AddRedefinition(old_value, new_value, name, redefinitions)) return false;
@@ -174,12 +165,12 @@ bool Rewriter::Replace(const CompiledRule& rule, const BodyText& text, Frame& fr
 
 bool Rewriter::Retypes(const CompiledRule& rule, Frame& frame,
                        std::vector<std::pair<ValueId, DType>>& out) {
-  for (const auto& [name, expr] : rule.rule->retype) {
-    const Val value = in_.Lookup(name, frame);
-    const auto* v = value.get_if<ValueId>();
-    const Val dtype = in_.Eval(*expr, frame);
+  for (const auto& [slot, code] : rule.retype) {
+    const std::string& name = frame.name(slot);
+    const auto* v = frame.value(slot);
+    const Val dtype = in_.Eval(code, frame);
     if (v == nullptr || !dtype.is<DType>()) {
-      return Reject(dtype.stops() ? dtype.why()
+      return Reject(dtype.stops() ? in_.Why(dtype)
                                   : fmt::format("retype of `{}`: no element type", name));
     }
     if (!graph_.IsInput(*v) && !graph_.IsOutput(*v)) {
@@ -191,18 +182,18 @@ bool Rewriter::Retypes(const CompiledRule& rule, Frame& frame,
 }
 
 bool Rewriter::Records(const CompiledRule& rule, Frame& frame) {
-  for (const auto& [table, columns] : rule.rule->record) {
-    RecordRow row{.table = table, .of = {}, .columns = {}};
-    for (const auto& [column, expr] : columns) {
-      Val value = in_.Eval(*expr, frame);
-      if (value.stops()) return Reject(fmt::format("record `{}`: {}", column, value.why()));
+  for (const CompiledRule::Record& record : rule.records) {
+    RecordRow row{.table = record.table, .of = {}, .columns = {}};
+    for (const auto& [column, code] : record.columns) {
+      Val value = in_.Eval(code, frame);
+      if (value.stops()) return Reject(fmt::format("record `{}`: {}", column, in_.Why(value)));
       if (column == "of") {
         if (!value.is<ValueId>()) return Reject("record: `of` is a value of the graph");
         row.of = value.get<ValueId>();
         continue;
       }
       if (value.is<ValueId>() || value.is<List>()) value = in_.Force(value);
-      if (value.stops()) return Reject(fmt::format("record `{}`: {}", column, value.why()));
+      if (value.stops()) return Reject(fmt::format("record `{}`: {}", column, in_.Why(value)));
       row.columns.emplace_back(column, std::move(value));
     }
     pending_records_.push_back(std::move(row));
@@ -213,8 +204,8 @@ bool Rewriter::Records(const CompiledRule& rule, Frame& frame) {
 // Conditions of counters see the graph as it was before the firing; what is unknown does not count.
 void Rewriter::Count(const CompiledRule& rule, Frame& frame, Firing& firing) {
   firing.counted.clear();
-  for (const auto& [name, when] : rule.rule->counters) {
-    const Val truth = when ? in_.Truth(in_.Eval(*when, frame)) : Val(true);
+  for (const CodeId when : rule.counters) {
+    const Val truth = when.valid() ? in_.Condition(when, frame) : Val(true);
     const bool* counts = truth.get_if<bool>();
     firing.counted.push_back(counts != nullptr && *counts);
   }
@@ -258,9 +249,7 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
   if (!CheckReaders(redefinitions, retypes)) return false;
   // Only a rule that walked down, or that redefines several nodes, can make a cycle; or one that
   // uses a node again which reads what is redefined.
-  const bool risky =
-      rule.redefined.size() > 1 || std::any_of(rule.pattern.rest.begin(), rule.pattern.rest.end(),
-                                               [](const PlanStep& s) { return s.down; });
+  const bool risky = rule.redefined.size() > 1 || rule.pattern.walks_down;
   const bool cycle = (risky && MakesCycle(redefinitions, /*kept=*/false)) ||
                      (emitter_.reused() && MakesCycle(redefinitions, /*kept=*/true));
   shared_cycle_ = cycle && emitter_.reused();

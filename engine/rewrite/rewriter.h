@@ -71,8 +71,7 @@ class Rewriter {
   bool Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing);
   // `share`: equal nodes are used again.
   bool ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing, bool share);
-  bool Replace(const CompiledRule& rule, const BodyText& text, Frame& frame,
-               std::vector<Redefinition>& redefinitions);
+  bool Replace(const Replacement& text, Frame& frame, std::vector<Redefinition>& redefinitions);
   bool AddRedefinition(const Val& old_value, const Val& new_value, const std::string& name,
                        std::vector<Redefinition>& out);
   bool Retypes(const CompiledRule& rule, Frame& frame, std::vector<std::pair<ValueId, DType>>& out);
@@ -92,6 +91,7 @@ class Rewriter {
   ValueId KeepForNewNodes(ValueId v);
   void CommitOne(const Redefinition& r, Firing& firing);
   void MoveReaders(ValueId from, ValueId to);
+  void ForgetReaders(const std::vector<ValueId>& released);
   void NameNewValues();
   bool Reject(std::string reason);
 

@@ -44,7 +44,7 @@ inline Ran RunRules(const std::string& yaml, const std::string& given, int64_t o
   RunOptions options;
   options.verify = true;
   options.set = std::move(set);
-  Result<RunResult> result = Run(graph, **rules, options, {.inference = inference.get()});
+  Result<RunResult> result = Run(graph, *Compile(*rules), options, {.inference = inference.get()});
   if (!result.ok()) return {.graph = result.status().message()};
   return {PrintGraph(graph, graph.main()), result->report, true};
 }

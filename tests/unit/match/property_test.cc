@@ -163,16 +163,17 @@ TEST_CASE("The matcher finds exactly what a naive matcher finds") {
     Facts facts(graph, (*rules)->signatures, KernelRegistry::Builtin(), nullptr);
     const Params params;
     const HostFunctions hosts;
-    Interpreter interpreter(graph, **rules, facts, KernelRegistry::Builtin(), params, hosts);
-    const auto compiled = CompileRule(**rules, rule);
+    const auto program = Compile(*rules);
+    Interpreter interpreter(graph, *program, facts, KernelRegistry::Builtin(), params, hosts);
+    const CompiledRule* compiled = program->FindRule(rule);
     std::set<Bindings> got;
     for (size_t n = 0; n < graph.num_nodes(); ++n) {
-      Frame frame(compiled->scope);
+      Frame frame(compiled->layout);
       interpreter.MatchRule(*compiled, NodeId(n), frame, [&] {
         Bindings b;
-        for (size_t s = 0; s < compiled->scope.names.size(); ++s) {
-          const auto* v = frame.slots[s].get_if<ValueId>();
-          b[compiled->scope.names[s]] = v != nullptr ? *v : kAbsent;
+        for (size_t s = 0; s < compiled->layout.names.size(); ++s) {
+          const auto* v = frame[static_cast<int>(s)].get_if<ValueId>();
+          b[compiled->layout.names[s]] = v != nullptr ? *v : kAbsent;
         }
         got.insert(b);
         return false;  // the next one

@@ -1,15 +1,21 @@
-// Comparison, membership and regular expressions: by value, over all elements, three-valued.
+// What code computes with: arithmetic, comparison and membership, by value, over all elements,
+// three-valued. Scalars stay in their Val; tensors go through engine/fold/arith.h.
 #include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
-#include <re2/re2.h>
 
 #include "engine/match/interpreter.h"
 #include "engine/match/logic.h"
+#include "engine/program/scalar.h"
 
 namespace qrewrite {
 namespace {
+
+Val FromResult(const Result<Num>& result) {
+  if (!result.ok()) return Failure{result.status().diagnostics()[0].message};
+  return *result;
+}
 
 template <class T>
 std::vector<T> Distinct(std::vector<T> values) {
@@ -22,18 +28,14 @@ std::vector<T> Distinct(std::vector<T> values) {
 }
 
 // The elements of a tensor as numbers; integers exactly, unless they are beyond int64.
-Result<std::vector<Val>> Elements(const Tensor& t, bool distinct = false) {
-  std::vector<Val> out;
-  if (IsInteger(t.dtype())) {
-    Result<std::vector<int64_t>> values = ToInt64s(t);
-    if (values.ok()) {
-      for (const int64_t v : distinct ? Distinct(*values) : *values) out.push_back(Val::Int(v));
-      return out;
-    }
+Result<std::vector<Val>> Elements(const Val& number, bool distinct = false) {
+  if (std::optional<std::vector<int64_t>> values = number.wholes()) {
+    if (distinct) values = Distinct(*std::move(values));
+    return std::vector<Val>(values->begin(), values->end());
   }
-  QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(t));
-  for (const double v : distinct ? Distinct(values) : values) out.push_back(Val::Float(v));
-  return out;
+  QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(number.number().t));
+  if (distinct) values = Distinct(std::move(values));
+  return std::vector<Val>(values.begin(), values.end());
 }
 
 Val DifferentLength(BinaryOp op) {
@@ -44,13 +46,13 @@ Val DifferentLength(BinaryOp op) {
 Val CompareLists(Interpreter& in, BinaryOp op, const Val& a, const Val& b) {
   const auto* la = a.get_if<List>();
   const auto* lb = b.get_if<List>();
-  const auto* n = la == nullptr ? a.get_if<Num>() : b.get_if<Num>();
+  const Val& other = la == nullptr ? a : b;
   const size_t size = la != nullptr ? (*la)->size() : (*lb)->size();
   if (la != nullptr && lb != nullptr && (*la)->size() != (*lb)->size()) return DifferentLength(op);
   Val all = true;
-  if (n != nullptr && n->t.rank() == 1) {  // a list of sizes beside numbers
-    if (n->t.size() != static_cast<int64_t>(size)) return DifferentLength(op);
-    const Result<std::vector<Val>> values = Elements(n->t);
+  if (other.is_number() && other.rank() == 1) {  // a list of sizes beside numbers
+    if (other.size() != static_cast<int64_t>(size)) return DifferentLength(op);
+    const Result<std::vector<Val>> values = Elements(other);
     if (!values.ok()) return Failure{values.status().message()};
     for (size_t i = 0; i < size; ++i) {
       const Val& item = (*values)[i];
@@ -76,17 +78,71 @@ std::optional<Val> CompareThings(Interpreter& in, const Val& a, const Val& b) {
   if (a.is<std::string>() && b.is<std::string>())
     return a.get<std::string>() == b.get<std::string>();
   if (a.is<DType>() && b.is<DType>()) return a.get<DType>() == b.get<DType>();
-  // Attributes like `to` hold element types as numbers; operators are compared by name.
+  // Attributes like `to` hold element types as numbers.
   if (a.is<DType>()) return in.Compare(kEq, Val::Int(static_cast<int64_t>(a.get<DType>())), b);
   if (b.is<DType>()) return in.Compare(kEq, a, Val::Int(static_cast<int64_t>(b.get<DType>())));
-  if (a.is<OpName>()) return in.Compare(kEq, a.get<OpName>().text(), b);
-  if (b.is<OpName>()) return in.Compare(kEq, a, b.get<OpName>().text());
   if (a.is<LabelRef>() && b.is<LabelRef>()) return a.get<LabelRef>().node == b.get<LabelRef>().node;
   if (a.is<BodyRef>() && b.is<BodyRef>()) return a.get<BodyRef>().body == b.get<BodyRef>().body;
   return std::nullopt;
 }
 
+bool IsListLike(const Val& v) { return v.is<List>() || (v.is_number() && v.rank() == 1); }
+
 }  // namespace
+
+Val Interpreter::Force(const Val& val) {
+  if (const auto* v = val.get_if<ValueId>()) {
+    const Tensor* t = facts_.Constant(*v);
+    if (t == nullptr) return Unknown{Reason(Reason::Kind::kNotConstant, "", *v)};
+    return Num{*t, false};
+  }
+  if (const bool* b = val.get_if<bool>()) return Num{Tensor::Bool(*b), false};
+  if (const auto* list = val.get_if<List>()) return Concat(**list);
+  if (const auto* size = val.get_if<SymbolSize>()) {
+    return Unknown{Reason(Reason::Kind::kSymbol, "", ValueId(), size->dim.symbol())};
+  }
+  return val;
+}
+
+Val Interpreter::Arithmetic(BinaryOp op, const Val& a, const Val& b) {
+  if (a.stops()) return a;
+  if (b.stops()) return b;
+  if (a.absent() || b.absent()) return Absent();
+  if (std::optional<Val> scalar = ScalarArithmetic(op, a, b)) return *std::move(scalar);
+  const auto* la = a.get_if<List>();
+  const auto* lb = b.get_if<List>();
+  if (la != nullptr || lb != nullptr) {  // member by member
+    const size_t n = la != nullptr ? (*la)->size() : (*lb)->size();
+    if (!Step(n)) return Failure{"too many steps"};
+    if (la != nullptr && lb != nullptr && (*la)->size() != (*lb)->size()) {
+      return Failure{"lists of different length"};
+    }
+    const Val& other = la == nullptr ? a : b;
+    if (other.is_number() && other.rank() == 1 && other.size() == static_cast<int64_t>(n)) {
+      const Val whole = Force(la != nullptr ? a : b);  // a list of n beside a tensor of n
+      return la != nullptr ? Arithmetic(op, whole, b) : Arithmetic(op, a, whole);
+    }
+    std::vector<Val> out;
+    for (size_t i = 0; i < n; ++i) {
+      out.push_back(Arithmetic(op, la != nullptr ? (**la)[i] : a, lb != nullptr ? (**lb)[i] : b));
+      if (out.back().stops()) return out.back();
+    }
+    return Val::ListOf(std::move(out));
+  }
+  const Val x = Force(a), y = Force(b);
+  if (x.stops()) return x;
+  if (y.stops()) return y;
+  if (!x.is_number() || !y.is_number()) {
+    return Failure{fmt::format("arithmetic with {} and {}", Describe(x), Describe(y))};
+  }
+  return FromResult(Apply(ToBinOp(op), x.number(), y.number()));
+}
+
+bool Interpreter::Equal(const Val& a, const Val& b) {
+  const Val same = Compare(BinaryOp::kEq, a, b);
+  const bool* equal = same.get_if<bool>();
+  return equal != nullptr && *equal;
+}
 
 Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
   if (op == BinaryOp::kNe) {
@@ -96,23 +152,28 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
   if (a.stops()) return a;
   if (b.stops()) return b;
   if (a.absent() || b.absent()) return Absent();
+  if (const std::optional<bool> scalar = ScalarCompare(op, a, b)) return *scalar;
   const bool eq = op == BinaryOp::kEq;
   const auto* va = a.get_if<ValueId>();
   const auto* vb = b.get_if<ValueId>();
   if (eq && va != nullptr && vb != nullptr && *va == *vb) return true;
-  if (a.is<List>() || b.is<List>()) return CompareLists(*this, op, a, b);
+  if (a.is<List>() || b.is<List>()) {
+    const auto* list = a.is<List>() ? a.get_if<List>() : b.get_if<List>();
+    if (!Step((*list)->size())) return Failure{"too many steps"};
+    return CompareLists(*this, op, a, b);
+  }
   if (eq) {
     if (std::optional<Val> same = CompareThings(*this, a, b)) return *std::move(same);
   }
   const Val x = Force(a), y = Force(b);
   if (x.stops()) return x;
   if (y.stops()) return y;
-  if (!x.is<Num>() || !y.is<Num>()) {
+  if (!x.is_number() || !y.is_number()) {
     if (eq) return false;  // things of different kinds
     return Failure{fmt::format("{} and {} have no order", Describe(x), Describe(y))};
   }
-  const Tensor& tx = x.get<Num>().t;
-  const Tensor& ty = y.get<Num>().t;
+  const Num nx = x.number(), ny = y.number();
+  const Tensor &tx = nx.t, &ty = ny.t;
   if (tx.is_string() || ty.is_string()) {
     if (!eq || tx.dtype() != ty.dtype())
       return eq ? Val(false) : Val(Failure{"strings have no order"});
@@ -128,7 +189,7 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
       return true;
     }
   }
-  Result<Num> result = Apply(ToBinOp(op), x.get<Num>(), y.get<Num>());
+  Result<Num> result = Apply(ToBinOp(op), nx, ny);
   if (!result.ok()) {
     if (eq) return false;  // shapes that do not fit
     return Failure{result.status().diagnostics()[0].message};
@@ -140,49 +201,45 @@ Val Interpreter::EvalIn(const Val& element, const Val& list) {
   if (element.stops()) return element;
   if (list.stops()) return list;
   if (element.absent() || list.absent()) return Absent();
+  if (!Step()) return Failure{"too many steps"};
+  const auto* members = list.get_if<List>();
+  // `[2, 3] in [[2, 3], [4]]`: members that are lists are compared as wholes.
+  if (members != nullptr && std::any_of((*members)->begin(), (*members)->end(), IsListLike)) {
+    Val any = false;
+    for (const Val& member : **members) {
+      if (IsListLike(member) != IsListLike(element)) continue;
+      any = Or(any, Truth(Compare(BinaryOp::kEq, element, member)));
+    }
+    return any;
+  }
   if (const auto* many = element.get_if<List>()) {
     Val all = true;
     for (const Val& item : **many) all = And(all, EvalIn(item, list));
     return all;
   }
-  std::vector<Val> members;
-  if (const auto* l = list.get_if<List>()) {
-    members = **l;
-  } else {
+  std::vector<Val> numbers;
+  if (members == nullptr) {
     const Val forced = Force(list);
     if (forced.stops()) return forced;
-    if (!forced.is<Num>()) return Failure{fmt::format("`in` {}", Describe(forced))};
-    Result<std::vector<Val>> values = Elements(forced.get<Num>().t);
+    if (!forced.is_number()) return Failure{fmt::format("`in` {}", Describe(forced))};
+    Result<std::vector<Val>> values = Elements(forced);
     if (!values.ok()) return Failure{values.status().message()};
-    members = *std::move(values);
+    numbers = *std::move(values);
   }
   // A tensor is in a list if each of its elements is.
   const Val forced = Force(element);
-  if (const auto* n = forced.get_if<Num>(); n != nullptr && n->t.size() > 1) {
-    const Result<std::vector<Val>> distinct = Elements(n->t, /*distinct=*/true);
+  if (forced.is_number() && forced.size() > 1) {
+    const Result<std::vector<Val>> distinct = Elements(forced, /*distinct=*/true);
     if (!distinct.ok()) return Failure{distinct.status().message()};
     Val all = true;
     for (const Val& v : *distinct) all = And(all, EvalIn(v, list));
     return all;
   }
   Val any = false;
-  for (const Val& member : members) any = Or(any, Truth(Compare(BinaryOp::kEq, element, member)));
-  return any;
-}
-
-Val Interpreter::EvalMatches(const Val& text, const Val& regex) {
-  if (text.stops()) return text;
-  if (regex.stops()) return regex;
-  if (text.absent() || regex.absent()) return Absent();
-  if (const auto* list = text.get_if<List>()) {
-    Val all = true;
-    for (const Val& item : **list) all = And(all, EvalMatches(item, regex));
-    return all;
+  for (const Val& member : members != nullptr ? **members : numbers) {
+    any = Or(any, Truth(Compare(BinaryOp::kEq, element, member)));
   }
-  if (!text.is<std::string>() || !regex.is<std::string>()) return Failure{"`=~` compares strings"};
-  const re2::RE2 compiled(regex.get<std::string>(), re2::RE2::Quiet);
-  if (!compiled.ok()) return Failure{"bad regular expression: " + compiled.error()};
-  return re2::RE2::PartialMatch(text.get<std::string>(), compiled);
+  return any;
 }
 
 }  // namespace qrewrite

@@ -1,0 +1,93 @@
+// What signatures state in expressions: defaults of attributes, types of outputs.
+#include <mutex>
+
+#include "engine/match/interpreter.h"
+
+namespace qrewrite {
+namespace {
+
+// Programs of built-in signatures, made when a node first asks for one and kept: the signatures are
+// of the process, too.
+std::shared_ptr<const Program> BuiltinProgram(const Signature& signature) {
+  static std::mutex mutex;
+  static auto* const programs =
+      new std::unordered_map<const Signature*, std::shared_ptr<const Program>>();
+  const std::lock_guard lock(mutex);
+  auto& program = (*programs)[&signature];
+  if (program == nullptr) program = CompileSignature(signature);
+  return program;
+}
+
+}  // namespace
+
+Interpreter* Interpreter::StatesFacts(const Signature& signature, const SignatureCode** code) {
+  *code = program_.FindSignature(signature);
+  if (*code != nullptr) return this;
+  if (signature.from_rule_file) return nullptr;
+  const auto [it, added] = stated_.try_emplace(&signature);
+  StatedFacts& stated = it->second;
+  if (added) {
+    stated.program = BuiltinProgram(signature);
+    stated.interpreter.reset(new Interpreter(*this, *stated.program));
+  }
+  *code = stated.program->FindSignature(signature);
+  stated.interpreter->BeginBudget();
+  return *code == nullptr ? nullptr : stated.interpreter.get();
+}
+
+Frame Interpreter::SignatureFrame(const Signature& signature, const SignatureCode& code,
+                                  NodeId node) {
+  Frame frame(code.layout);
+  frame.body = graph_.body_of(node);
+  for (size_t i = 0; i < signature.inputs.size(); ++i) {
+    const bool given = i < graph_.num_inputs(node) && graph_.input(node, i).valid();
+    frame.Bind(code.inputs[i], given ? Val(graph_.input(node, i)) : Val());
+  }
+  for (size_t i = 0; i < signature.attributes.size(); ++i) {
+    const FormalAttribute& a = signature.attributes[i];
+    if (frame.bound(code.attributes[i])) continue;
+    Val value;
+    if (const AttrValue* written = graph_.attributes(node).Find(a.name)) {
+      value = FromAttribute(*written);
+    } else if (!std::holds_alternative<std::monostate>(a.default_value)) {
+      value = FromAttribute(a.default_value);
+    }
+    frame.Bind(code.attributes[i], std::move(value));
+  }
+  return frame;
+}
+
+std::optional<std::vector<TypeInfo>> Interpreter::StatedTypes(NodeId node,
+                                                              const Signature& signature) {
+  const SignatureCode* code = nullptr;
+  Interpreter* in = StatesFacts(signature, &code);
+  if (in == nullptr) return std::nullopt;
+  Frame frame = SignatureFrame(signature, *code, node);
+  std::vector<TypeInfo> types(graph_.num_outputs(node));
+  bool any = false;
+  for (size_t i = 0; i < types.size() && i < code->shapes.size(); ++i) {
+    any |= code->shapes[i].valid() || code->dtypes[i].valid();
+    if (code->dtypes[i].valid()) {
+      const Val dtype = in->Eval(code->dtypes[i], frame);
+      if (dtype.is<DType>()) types[i].dtype = dtype.get<DType>();
+    }
+    if (!code->shapes[i].valid()) continue;
+    const Val shape = in->Eval(code->shapes[i], frame);
+    if (const auto* list = shape.get_if<List>()) {
+      types[i].has_rank = true;
+      for (const Val& d : **list) {
+        const auto* symbol = d.get_if<SymbolSize>();
+        const std::optional<int64_t> size = d.whole();
+        types[i].dims.push_back(symbol != nullptr ? symbol->dim : size ? Dim(*size) : Dim());
+      }
+    } else if (shape.is_number() && shape.rank() == 1) {
+      const std::optional<std::vector<int64_t>> sizes = shape.wholes();
+      if (!sizes) continue;
+      types[i].has_rank = true;
+      for (const int64_t s : *sizes) types[i].dims.emplace_back(s);
+    }
+  }
+  return any ? std::optional(std::move(types)) : std::nullopt;
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,143 @@
+// Replacements: what is made of new nodes, and what is computed now.
+#include <algorithm>
+
+#include "engine/program/compiler.h"
+
+namespace qrewrite {
+
+std::unique_ptr<Replacement> ProgramCompiler::CompileReplacement(
+    const BodyText& text, Names& names, const std::vector<OutArg>* outputs) {
+  auto out = std::make_unique<Replacement>();
+  Names inner(names.layout(), &names);
+  for (const Stmt& stmt : text.stmts) {
+    MakeStmt made;
+    for (const OutArg& o : stmt.outs) {
+      MakeStmt::Out target{.name = o.name, .repeated = o.repeated};
+      if (o.name != "_") {
+        target.matched = names.Find(o.name);
+        target.fresh = inner.AddSlot(o.name);
+        inner.AddFresh(o.name, target.fresh);
+      }
+      made.outs.push_back(std::move(target));
+    }
+    out->stmts.push_back(std::move(made));
+  }
+  for (size_t i = 0; i < text.stmts.size(); ++i) {
+    out->stmts[i].value = CompileMakeArg(text.stmts[i].value, inner);
+  }
+  const auto wanted = [&](const MakeStmt::Out& o) {
+    if (outputs != nullptr) return false;
+    return o.matched >= 0 && names.FindLet(o.matched) == nullptr;
+  };
+  for (const MakeStmt& stmt : out->stmts) {
+    std::copy_if(stmt.outs.begin(), stmt.outs.end(), std::back_inserter(out->wanted), wanted);
+  }
+  if (outputs == nullptr) return out;
+  for (const OutArg& o : *outputs) {  // of a template: in the order of its head
+    MakeStmt::Out target{.name = o.name, .fresh = inner.FindFresh(o.name), .repeated = o.repeated};
+    out->wanted.push_back(std::move(target));
+  }
+  return out;
+}
+
+Make ProgramCompiler::CompileMake(const Expr& expr, const Names& names) {
+  Make out;
+  switch (expr.kind) {
+    case Expr::Kind::kGroup: return CompileMake(*expr.args[0].value, names);
+    case Expr::Kind::kName:
+      out.value = Compile(expr, names);
+      out.fresh = names.FindFresh(expr.text);
+      // As an input, a name that the replacement defines is the new value.
+      if (out.fresh >= 0 && names.FindMember(expr.text) < 0) {
+        out.kind = Make::Kind::kName;
+        out.slot = names.Find(expr.text);
+      }
+      return out;
+    case Expr::Kind::kCall:
+      // A label of a node or chain, or a subgraph, is called like a function.
+      if (IsFunctionCall(expr) && names.Find(expr.refs[0].name) < 0) break;
+      out.kind = Make::Kind::kCall;
+      out.call = CompileMakeCall(expr, names);
+      return out;
+    case Expr::Kind::kBinary:
+      if (expr.binary != BinaryOp::kCoalesce) break;
+      out.kind = Make::Kind::kCoalesce;
+      for (const ExprPtr& item : expr.items) out.items.push_back(CompileMake(*item, names));
+      return out;
+    case Expr::Kind::kIf:
+      out.kind = Make::Kind::kIf;
+      out.value = Compile(*expr.items[1], names);
+      out.items.push_back(CompileMake(*expr.items[0], names));
+      out.items.push_back(CompileMake(*expr.items[2], names));
+      return out;
+    default: break;
+  }
+  out.value = Compile(expr, names);
+  return out;
+}
+
+MakeArg ProgramCompiler::CompileMakeArg(const Arg& arg, const Names& names) {
+  MakeArg out;
+  out.repeated = arg.repeated;
+  if (arg.label_kind == Arg::Label::kInput) out.input = arg.label;
+  if (arg.label_kind == Arg::Label::kArrow) out.from = names.Find(arg.label);
+  if (!arg.repeated) {
+    out.value = CompileMake(*arg.value, names);
+    return out;
+  }
+  // Each name in front of the dots may hold a list; its members go before names of the replacement.
+  Names members(names.layout(), &names);
+  std::vector<std::string> mentioned;
+  CollectNames(*arg.value, mentioned);
+  for (const std::string& name : mentioned) {
+    if (members.FindMember(name) >= 0) continue;
+    const int slot = names.Find(name), fresh = names.FindFresh(name);
+    if (slot < 0 && fresh < 0) continue;
+    MakeArg::Member member;
+    member.list.value = CompileName(name, nullptr, names);
+    member.list.slot = slot;
+    member.list.fresh = fresh;
+    if (fresh >= 0) member.list.kind = Make::Kind::kName;
+    member.slot = members.AddSlot(name);
+    members.AddMember(name, member.slot);
+    out.members.push_back(std::move(member));
+  }
+  if (arg.value->kind == Expr::Kind::kGroup) {
+    for (const Arg& a : arg.value->args) out.group.push_back(CompileMake(*a.value, members));
+  } else {
+    out.value = CompileMake(*arg.value, members);
+  }
+  return out;
+}
+
+std::unique_ptr<MakeCall> ProgramCompiler::CompileMakeCall(const Expr& expr, const Names& names) {
+  auto out = std::make_unique<MakeCall>();
+  out->expr = &expr;
+  const Ref& ref = expr.refs[0];
+  if (ref.kind == Ref::Kind::kDefinition) {
+    out->kind = MakeCall::Kind::kTemplate;
+    out->definition = DefinitionNumber(ref.name);
+  } else if (IsFunctionCall(expr)) {
+    out->kind = MakeCall::Kind::kLabel;
+    out->slot = names.Find(ref.name);
+    out->head = CompileHead(expr, names);
+  } else {
+    out->head = CompileHead(expr, names);
+  }
+  for (const Arg& arg : expr.args) {
+    out->args.push_back(CompileMakeArg(arg, names));
+    out->arrows |= arg.label_kind == Arg::Label::kArrow;
+  }
+  for (const AttrArg& a : expr.attrs) {
+    MakeCall::Attr attr{.name = a.name};
+    if (a.rest) {
+      attr.rest = names.Find(a.name);
+    } else {
+      attr.value = a.value ? Compile(*a.value, names) : CompileName(a.name, &expr, names);
+    }
+    out->attrs.push_back(std::move(attr));
+  }
+  return out;
+}
+
+}  // namespace qrewrite

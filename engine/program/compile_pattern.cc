@@ -1,0 +1,200 @@
+// Patterns: the statements of a `match` over slots, and the conditions that complete with them.
+#include <algorithm>
+#include <set>
+
+#include "engine/program/compiler.h"
+#include "engine/program/pattern_graph.h"
+
+namespace qrewrite {
+namespace {
+
+void Append(std::vector<int>& to, const std::vector<int>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+void ProgramCompiler::CompilePattern(const BodyText& match, Names& names, Pattern& out) {
+  for (const Stmt& stmt : match.stmts) out.stmts.push_back(CompileStmt(stmt, names));
+  // Literals and compared attributes may use names that a later statement binds.
+  for (PatStmt& stmt : out.stmts) CompileLiterals(stmt.value, names);
+}
+
+PatStmt ProgramCompiler::CompileStmt(const Stmt& stmt, Names& names) {
+  PatStmt out;
+  out.stmt = &stmt;
+  for (const OutArg& o : stmt.outs) {
+    out.outs.push_back({.slot = o.name == "_" ? -1 : names.Add(o.name),
+                        .optional = o.optional,
+                        .repeated = o.repeated});
+  }
+  if (stmt.value.value) out.value = CompileArg(stmt.value, names);
+  return out;
+}
+
+PatArg ProgramCompiler::CompileArg(const Arg& arg, Names& names) {
+  PatArg out = CompilePatExpr(*arg.value, names);
+  out.optional = arg.optional;
+  out.repeated = arg.repeated;
+  if (arg.label_kind == Arg::Label::kInput) out.input = arg.label;
+  return out;
+}
+
+PatArg ProgramCompiler::CompilePatExpr(const Expr& expr, Names& names) {
+  PatArg out;
+  out.expr = &expr;
+  switch (expr.kind) {
+    case Expr::Kind::kName:
+      if (expr.text != "_") {
+        out.kind = PatArg::Kind::kName;
+        out.slot = names.Add(expr.text);
+        out.inner.push_back(out.slot);
+      }
+      break;
+    case Expr::Kind::kCall:
+      out.kind = PatArg::Kind::kCall;
+      out.call = CompilePatCall(expr, names, out.inner);
+      break;
+    case Expr::Kind::kGroup:
+      out.kind = PatArg::Kind::kGroup;
+      for (const Arg& arg : expr.args) {
+        out.group.push_back(CompileArg(arg, names));
+        Append(out.inner, out.group.back().inner);
+      }
+      if (out.group.size() == 1 && !out.group[0].repeated) return std::move(out.group[0]);
+      break;
+    default:  // the checker let only literals through
+      out.kind = PatArg::Kind::kLiteral;
+      out.literal = &expr;
+      break;
+  }
+  return out;
+}
+
+std::unique_ptr<PatCall> ProgramCompiler::CompilePatCall(const Expr& expr, Names& names,
+                                                         std::vector<int>& inner) {
+  auto call = std::make_unique<PatCall>();
+  call->expr = &expr;
+  call->quantifier = expr.quantifier;
+  call->ops.negated = expr.negated;
+  call->ops.number = static_cast<int>(program_->num_heads_++);
+  if (!expr.label.empty()) {
+    call->label = names.Add(expr.label);
+    inner.push_back(call->label);
+  }
+  for (const Ref& ref : expr.refs) {
+    switch (ref.kind) {
+      case Ref::Kind::kDefinition: call->definition = DefinitionNumber(ref.name); break;
+      case Ref::Kind::kSet: {
+        const OpSet* set = rules_->FindSet(ref.name);
+        if (set == nullptr) break;
+        for (const SetMember& m : set->members) call->ops.patterns.push_back(m.op);
+        if (!expr.label.empty()) names.AddLabelSet(expr.label, set);
+        break;
+      }
+      case Ref::Kind::kName:
+        call->ops.patterns.push_back({.op = SplitOpName(ref.name), .wildcard = false});
+        break;
+    }
+  }
+  for (const AttrArg& attr : expr.attrs) CompilePatAttr(attr, names, *call, inner);
+  for (const PatAttr& attr : call->attrs) call->mentioned.push_back(attr.name);
+  for (const Arg& arg : expr.args) {
+    call->args.push_back(CompileArg(arg, names));
+    Append(inner, call->args.back().inner);
+  }
+  return call;
+}
+
+void ProgramCompiler::CompilePatAttr(const AttrArg& attr, Names& names, PatCall& call,
+                                     std::vector<int>& inner) {
+  if (attr.rest) {
+    call.has_rest = true;
+    if (attr.name != "_") inner.push_back(call.rest = names.Add(attr.name));
+    return;
+  }
+  PatAttr out{.name = attr.name, .optional = attr.optional, .expr = attr.value.get()};
+  if (!attr.value) {
+    out.kind = PatAttr::Kind::kName;
+    out.slot = names.Add(attr.name);
+  } else if (attr.value->kind == Expr::Kind::kName && attr.value->text == "_") {
+    out.kind = PatAttr::Kind::kAny;
+  } else if (attr.value->kind == Expr::Kind::kName) {
+    out.kind = PatAttr::Kind::kName;
+    out.slot = names.Add(attr.value->text);
+  } else {
+    out.kind = PatAttr::Kind::kCompare;
+  }
+  if (out.slot >= 0) inner.push_back(out.slot);
+  call.attrs.push_back(std::move(out));
+}
+
+void ProgramCompiler::CompileLiterals(PatArg& arg, const Names& names) {
+  if (arg.literal != nullptr) arg.literal_code = Compile(*arg.literal, names);
+  for (PatArg& member : arg.group) CompileLiterals(member, names);
+  if (arg.call == nullptr) return;
+  for (PatAttr& attr : arg.call->attrs) {
+    if (attr.kind == PatAttr::Kind::kCompare) attr.value = Compile(*attr.expr, names);
+  }
+  for (PatArg& inner : arg.call->args) CompileLiterals(inner, names);
+}
+
+// A condition is tried as soon as the search has bound the last name that it needs; a name of `let`
+// stands for the names that its value needs.
+void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, const Names& names,
+                                    Pattern& pattern) {
+  std::set<int> bound;
+  for (const PatStmt& stmt : pattern.stmts) {
+    for (const PatOut& out : stmt.outs) bound.insert(out.slot);
+    bound.insert(stmt.value.inner.begin(), stmt.value.inner.end());
+  }
+  pattern.watch.resize(names.layout().names.size());
+  for (const ExprPtr& condition : conditions) {
+    const CodeId code = Compile(*condition, names);
+    std::set<int> needs;
+    std::set<int> seen_lets;
+    std::vector<CodeId> todo = {code};
+    while (!todo.empty()) {
+      const Code& at = program_->codes_[todo.back().index];
+      todo.pop_back();
+      std::vector<int> slots = {at.slot};
+      if (at.op == CodeOp::kData) slots.push_back(program_->data_[at.index].slot);
+      if (at.op == CodeOp::kOperator) {
+        const OperatorCode& call = program_->calls_[at.index];
+        slots.push_back(call.head.slot);
+        if (call.head.data >= 0) slots.push_back(program_->data_[call.head.data].slot);
+        for (const auto& arg : call.args) todo.push_back(arg.value);
+        for (const auto& [name, value] : call.attrs) todo.push_back(value);
+      }
+      if (at.op == CodeOp::kIndex) {
+        for (const SubscriptCode& s : program_->subscripts_[at.index]) {
+          if (s.start.valid()) todo.push_back(s.start);
+          if (s.stop.valid()) todo.push_back(s.stop);
+        }
+      }
+      for (uint32_t k = 0; k < at.num_kids; ++k) {
+        todo.push_back(program_->kids_[at.first_kid + k]);
+      }
+      for (const int slot : slots) {
+        if (slot < 0) continue;
+        const int let = names.layout().let_of[static_cast<size_t>(slot)];
+        if (let < 0) {
+          needs.insert(slot);
+        } else if (seen_lets.insert(let).second) {
+          todo.push_back(names.layout().lets[static_cast<size_t>(let)].value);
+        }
+      }
+    }
+    const int index = static_cast<int>(pattern.where.size());
+    const bool watched =
+        std::any_of(needs.begin(), needs.end(), [&](int slot) { return bound.count(slot) > 0; });
+    pattern.where.push_back({.code = code,
+                             .expr = condition.get(),
+                             .needs = {needs.begin(), needs.end()},
+                             .watched = watched});
+    for (const int slot : needs) pattern.watch[static_cast<size_t>(slot)].push_back(index);
+    if (needs.empty()) pattern.early.push_back(index);
+  }
+}
+
+}  // namespace qrewrite

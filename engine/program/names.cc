@@ -1,0 +1,76 @@
+#include "engine/program/names.h"
+
+namespace qrewrite {
+
+int Names::AddSlot(const std::string& name) {
+  const int slot = layout_.size();
+  layout_.names.push_back(name);
+  layout_.let_of.push_back(-1);
+  added_.push_back(slot);
+  return slot;
+}
+
+int Names::Add(const std::string& name) {
+  if (const int slot = Find(name); slot >= 0) return slot;
+  return slots_[name] = AddSlot(name);
+}
+
+void Names::AddLet(const std::vector<std::string>& names, CodeId value) {
+  Layout::Let let{.value = value, .slots = {}};
+  for (const std::string& name : names) {
+    const auto own = slots_.find(name);
+    const int slot = own != slots_.end() ? own->second : (slots_[name] = AddSlot(name));
+    layout_.let_of[static_cast<size_t>(slot)] = static_cast<int>(layout_.lets.size());
+    let.slots.push_back(slot);
+  }
+  layout_.lets.push_back(std::move(let));
+}
+
+int Names::FindIn(Slots Names::*slots, std::string_view name) const {
+  for (const Names* at = this; at != nullptr; at = at->around_) {
+    const auto it = (at->*slots).find(name);
+    if (it != (at->*slots).end()) return it->second;
+  }
+  return -1;
+}
+
+int Names::Find(std::string_view name) const { return FindIn(&Names::slots_, name); }
+int Names::FindFresh(std::string_view name) const { return FindIn(&Names::fresh_, name); }
+int Names::FindMember(std::string_view name) const { return FindIn(&Names::members_, name); }
+
+const Layout::Let* Names::FindLet(int slot) const {
+  const int let = layout_.let_of[static_cast<size_t>(slot)];
+  return let < 0 ? nullptr : &layout_.lets[static_cast<size_t>(let)];
+}
+
+const std::vector<const OpSet*>* Names::LabelSets(std::string_view label) const {
+  for (const Names* at = this; at != nullptr; at = at->around_) {
+    const auto it = at->labels_.find(label);
+    if (it != at->labels_.end()) return &it->second;
+  }
+  return nullptr;
+}
+
+void CollectNames(const Expr& expr, std::vector<std::string>& names) {
+  if (expr.kind == Expr::Kind::kName) names.push_back(expr.text);
+  for (const Ref& ref : expr.refs) {
+    if (ref.kind == Ref::Kind::kName) names.push_back(ref.name.substr(0, ref.name.find('.')));
+  }
+  for (const ExprPtr& item : expr.items) {
+    if (item) CollectNames(*item, names);
+  }
+  for (const AttrArg& attr : expr.attrs) {
+    if (attr.rest || !attr.value) names.push_back(attr.name);
+    if (attr.value) CollectNames(*attr.value, names);
+  }
+  for (const Arg& arg : expr.args) {
+    if (arg.label_kind == Arg::Label::kArrow) names.push_back(arg.label);
+    if (arg.value) CollectNames(*arg.value, names);
+  }
+  for (const Subscript& s : expr.subscripts) {
+    if (s.start) CollectNames(*s.start, names);
+    if (s.stop) CollectNames(*s.stop, names);
+  }
+}
+
+}  // namespace qrewrite

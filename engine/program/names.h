@@ -1,0 +1,57 @@
+// Names: which slot of a frame a name of a rule stands for, while it is compiled.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/program/program.h"
+
+namespace qrewrite {
+
+// The names of a rule, a definition, or a case in one, which also sees those around it.
+class Names {
+ public:
+  explicit Names(Layout& layout, const Names* around = nullptr)
+      : layout_(layout), around_(around) {}
+
+  Layout& layout() const { return layout_; }
+
+  // A slot without a name that others could use.
+  int AddSlot(const std::string& name);
+  // The slot of `name`, a new one if nothing here or around has that name.
+  int Add(const std::string& name);
+  void AddLet(const std::vector<std::string>& names, CodeId value);
+
+  int Find(std::string_view name) const;  // -1: none
+  const Layout::Let* FindLet(int slot) const;
+
+  // What a replacement calls its new values.
+  void AddFresh(const std::string& name, int slot) { fresh_[name] = slot; }
+  int FindFresh(std::string_view name) const;
+
+  // A name whose list is taken apart in front of `...`.
+  void AddMember(const std::string& name, int slot) { members_[name] = slot; }
+  int FindMember(std::string_view name) const;
+
+  void AddLabelSet(const std::string& label, const OpSet* set) { labels_[label].push_back(set); }
+  const std::vector<const OpSet*>* LabelSets(std::string_view label) const;
+
+  const std::vector<int>& added() const { return added_; }
+
+ private:
+  using Slots = std::map<std::string, int, std::less<>>;
+  int FindIn(Slots Names::*slots, std::string_view name) const;
+
+  Layout& layout_;
+  const Names* around_;
+  Slots slots_, fresh_, members_;
+  std::map<std::string, std::vector<const OpSet*>, std::less<>> labels_;
+  std::vector<int> added_;
+};
+
+// Every name an expression mentions (calls' labels and dotted heads included), unresolved.
+void CollectNames(const Expr& expr, std::vector<std::string>& names);
+
+}  // namespace qrewrite

@@ -1,0 +1,94 @@
+// Pattern: the statements of a `match` over the slots of a frame, the conditions on their names, and
+// the ways by which one statement leads to the next.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/program/code.h"
+#include "engine/rule/ast.h"
+
+namespace qrewrite {
+
+struct PatCall;
+
+struct PatArg {
+  enum class Kind : uint8_t { kAny, kName, kLiteral, kCall, kGroup };
+  Kind kind = Kind::kAny;
+  bool optional = false;
+  bool repeated = false;
+  std::string input;              // `x_scale=`: the formal input it stands for
+  int slot = -1;                  // kName
+  const Expr* literal = nullptr;  // kLiteral
+  CodeId literal_code;            // kLiteral: its value
+  std::unique_ptr<PatCall> call;  // kCall
+  std::vector<PatArg> group;      // kGroup
+  std::vector<int> inner;         // every slot bound inside, this name included
+  const Expr* expr = nullptr;     // for messages
+};
+
+struct PatAttr {
+  std::string name;
+  enum class Kind : uint8_t { kAny, kName, kCompare } kind = Kind::kAny;
+  bool optional = false;
+  int slot = -1;
+  CodeId value;  // kCompare
+  const Expr* expr = nullptr;
+};
+
+struct PatCall {
+  const Expr* expr = nullptr;
+  int definition = -1;  // `$name(...)`: its number; else an operator
+  OpHead ops;
+  int label = -1;  // slot
+  Quantifier quantifier = Quantifier::kOne;
+  std::vector<PatAttr> attrs;
+  std::vector<std::string> mentioned;  // names of attrs
+  bool has_rest = false;               // `**name` or `**_`
+  int rest = -1;                       // slot of `**name`
+  std::vector<PatArg> args;
+};
+
+struct PatOut {
+  int slot = -1;  // -1: `_`
+  bool optional = false;
+  bool repeated = false;
+};
+
+struct PatStmt {
+  std::vector<PatOut> outs;
+  PatArg value;  // kAny with expr == null: the statement only names its output
+  const Stmt* stmt = nullptr;
+};
+
+struct PatWhere {
+  CodeId code;
+  const Expr* expr = nullptr;
+  std::vector<int> needs;  // slots that must be bound, lets resolved; sorted
+  bool watched = false;    // the pattern binds one of them: tried when the last one is bound
+};
+
+// A way from a bound name to a statement: up, from a value to the statement that makes it, or down,
+// from a value to one that reads it.
+struct Way {
+  int stmt = 0;
+  bool down = false;
+  int slot = -1;
+};
+
+struct Pattern {
+  std::vector<PatStmt> stmts;
+  std::vector<PatWhere> where;
+  std::vector<std::vector<int>> watch;  // slot -> conditions to try when it is bound
+  std::vector<int> early;               // conditions without names
+  int anchor = -1;                      // statement the search starts at; -1: at given values
+  // Every way to a statement, upward ones first; which one is taken is decided when it is known
+  // what the names are: a constant or an absent value leads nowhere.
+  std::vector<Way> ways;
+  size_t num_sought = 0;    // statements to reach: all but the anchor
+  bool walks_down = false;  // some statement can only be reached by reading
+};
+
+}  // namespace qrewrite

@@ -1,0 +1,18 @@
+// The pattern as a graph: statements are vertices, a name that two of them share is an edge from the
+// one that makes it to the one that reads it. The order of the search comes from it.
+#pragma once
+
+#include <vector>
+
+#include "engine/program/pattern.h"
+
+namespace qrewrite {
+
+// Chooses the anchor from which most statements are reached upwards, from readers to producers (of
+// equals the last one), and lists every way to the other statements.
+void PlanFromAnchor(Pattern& pattern);
+
+// The same where the search starts from slots that are bound already.
+void PlanFromSlots(Pattern& pattern, const std::vector<int>& bound);
+
+}  // namespace qrewrite

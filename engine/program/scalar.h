@@ -1,0 +1,19 @@
+// Arithmetic and comparison of weak scalars, without a tensor: what rules compute most. It gives
+// exactly what engine/fold/arith.h would; where that would fail, or would need a tensor, it answers
+// nothing and the caller asks arith.h.
+#pragma once
+
+#include <optional>
+
+#include "engine/expr/ast.h"
+#include "engine/program/val.h"
+
+namespace qrewrite {
+
+constexpr bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
+
+std::optional<Val> ScalarArithmetic(BinaryOp op, const Val& a, const Val& b);
+// Of two scalars, or of two short lists of integers (only whether they are equal).
+std::optional<bool> ScalarCompare(BinaryOp op, const Val& a, const Val& b);
+
+}  // namespace qrewrite

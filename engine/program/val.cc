@@ -1,0 +1,79 @@
+#include "engine/program/val.h"
+
+namespace qrewrite {
+
+Val Val::OfInts(std::span<const int64_t> values) {
+  if (values.size() > Ints::kMax) {
+    return Num{Tensor::Int64s(std::vector<int64_t>(values.begin(), values.end())), true};
+  }
+  Ints ints;
+  ints.n = static_cast<uint32_t>(values.size());
+  std::copy(values.begin(), values.end(), ints.v.begin());
+  return ints;
+}
+
+Num Val::number() const {
+  if (const auto* n = get_if<Num>()) return *n;
+  if (const auto* i = get_if<int64_t>()) return {Tensor::Int64Scalar(*i), true};
+  if (const auto* d = get_if<double>()) return {Tensor::DoubleScalar(*d), true};
+  const Ints& ints = get<Ints>();
+  return {Tensor::Int64s(std::vector<int64_t>(ints.begin(), ints.end())), true};
+}
+
+int Val::rank() const {
+  if (const auto* n = get_if<Num>()) return n->t.rank();
+  return is<Ints>() ? 1 : 0;
+}
+
+int64_t Val::size() const {
+  if (const auto* n = get_if<Num>()) return n->t.size();
+  const auto* ints = get_if<Ints>();
+  return ints != nullptr ? ints->n : 1;
+}
+
+std::optional<int64_t> Val::whole() const {
+  if (const auto* i = get_if<int64_t>()) return *i;
+  const std::optional<std::vector<int64_t>> all = wholes();
+  return all && all->size() == 1 ? std::optional(all->front()) : std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> Val::wholes() const {
+  if (const auto* i = get_if<int64_t>()) return std::vector<int64_t>{*i};
+  if (const auto* ints = get_if<Ints>()) return std::vector<int64_t>(ints->begin(), ints->end());
+  const auto* n = get_if<Num>();
+  if (n == nullptr || !IsInteger(n->t.dtype())) return std::nullopt;
+  Result<std::vector<int64_t>> values = ToInt64s(n->t);
+  if (!values.ok()) return std::nullopt;
+  return *std::move(values);
+}
+
+std::string_view Describe(const Val& val) {
+  if (val.is_number()) return val.rank() == 0 ? "a number" : "a tensor";
+  if (val.is<bool>()) return "a condition";
+  if (val.is<Absent>()) return "absent";
+  if (val.is<std::string>()) return "a string";
+  if (val.is<DType>()) return "an element type";
+  if (val.is<ValueId>()) return "a value of the graph";
+  if (val.is<LabelRef>()) return "a node";
+  if (val.is<ChainRef>()) return "a chain";
+  if (val.is<List>()) return "a list";
+  if (val.is<SymbolSize>()) return "a symbolic size";
+  return "something else";
+}
+
+Val FromLiteral(const Literal& literal) {
+  struct Visitor {
+    Val operator()(std::monostate) const { return {}; }
+    Val operator()(bool b) const { return b; }
+    Val operator()(int64_t i) const { return Val::Int(i); }
+    Val operator()(double d) const { return Val::Float(d); }
+    Val operator()(const std::string& s) const { return s; }
+    Val operator()(const std::vector<int64_t>& v) const { return Val::OfInts(v); }
+    Val operator()(const std::vector<std::string>& v) const {
+      return Val::ListOf({v.begin(), v.end()});
+    }
+  };
+  return std::visit(Visitor(), literal);
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,204 @@
+// Emitter: arguments and attributes of a call.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
+#include "engine/rewrite/emit.h"
+
+namespace qrewrite {
+
+// `A...`: written once for each member of the lists in A.
+std::vector<Val> Emitter::Repeated(const MakeArg& arg, Frame& frame) {
+  std::vector<std::pair<int, List>> lists;
+  for (const MakeArg::Member& member : arg.members) {
+    const Val value = Value(member.list, frame);
+    frame.Unbind(member.slot);
+    if (value.is<List>()) lists.emplace_back(member.slot, value.get<List>());
+  }
+  if (lists.empty()) return Fail("nothing in front of `...` is a list");
+  const size_t size = lists[0].second->size();
+  const auto same = [&](const auto& list) { return list.second->size() == size; };
+  if (!std::all_of(lists.begin(), lists.end(), same)) return Fail("lists of different length");
+  std::vector<Val> out;
+  for (size_t k = 0; k < size; ++k) {
+    for (const auto& [slot, list] : lists) frame.Bind(slot, (*list)[k]);
+    if (arg.group.empty()) {
+      out.push_back(Value(arg.value, frame));
+    } else {
+      for (const Make& member : arg.group) out.push_back(Value(member, frame));
+    }
+  }
+  for (const auto& [slot, list] : lists) frame.Unbind(slot);
+  return out;
+}
+
+bool Emitter::Arguments(const MakeCall& call, Frame& frame, const Signature* signature,
+                        std::vector<Val>& args) {
+  size_t next = 0;
+  const auto set = [&](size_t index, Val value) {
+    if (args.size() <= index) args.resize(index + 1);
+    args[index] = std::move(value);
+  };
+  for (const MakeArg& arg : call.args) {
+    if (arg.repeated) {
+      for (Val& value : Repeated(arg, frame)) set(next++, std::move(value));
+    } else if (!arg.input.empty()) {
+      const int index = signature == nullptr ? -1 : signature->InputIndex(arg.input);
+      if (index < 0) {
+        Fail(fmt::format("the operator has no input `{}`", arg.input));
+        return false;
+      }
+      set(static_cast<size_t>(index), Value(arg.value, frame));
+    } else {
+      set(next++, Value(arg.value, frame));
+    }
+  }
+  for (const Val& value : args) {
+    if (value.stops()) {
+      Fail(in_.Why(value));
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Emitter::Operands(const Head& head, const std::vector<Val>& args,
+                       std::vector<ValueId>& inputs) {
+  std::vector<Num> numbers(args.size());
+  inputs.assign(args.size(), ValueId());
+  bool any = false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].absent()) continue;
+    if (const auto* v = args[i].get_if<ValueId>()) {
+      inputs[i] = *v;
+      continue;
+    }
+    if (args[i].is<std::string>()) {
+      inputs[i] = constants_.Get(body_, Tensor::Strings({}, {args[i].get<std::string>()}));
+      continue;
+    }
+    const Val forced = in_.Force(args[i]);
+    if (!forced.is_number()) {
+      Fail(forced.stops()
+               ? in_.Why(forced)
+               : fmt::format("{} cannot be an input of {}", Describe(forced), head.op.text()));
+      return false;
+    }
+    numbers[i] = forced.number();
+    any = true;
+  }
+  const std::string why = !any ? "" : in_.UnifyWeak(head.signature, numbers, [&](size_t j) {
+    return j < inputs.size() && inputs[j].valid() ? in_.facts().dtype(inputs[j])
+                                                  : DType::kUndefined;
+  });
+  if (!why.empty()) {
+    Fail(why);
+    return false;
+  }
+  for (size_t i = 0; i < args.size() && any; ++i) {
+    if (!numbers[i].t.valid()) continue;
+    // Numbers that nothing gave a type to are float and int64, as everywhere in ONNX.
+    const bool untyped = numbers[i].weak && numbers[i].t.dtype() == DType::kDouble;
+    const Val typed = untyped ? in_.CastWeak(numbers[i]) : Val(numbers[i]);
+    if (typed.stops()) {
+      Fail(in_.Why(typed));
+      return false;
+    }
+    inputs[i] = constants_.Get(body_, typed.get<Num>().t);
+    if (head.signature != nullptr && !head.signature->inputs.empty()) {
+      const size_t f = std::min(i, head.signature->inputs.size() - 1);
+      wishes_.try_emplace(inputs[i], head.signature->inputs[f].name);
+    } else {
+      wishes_.try_emplace(inputs[i], "const");
+    }
+  }
+  while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
+  return true;
+}
+
+// --- attributes
+
+bool Emitter::Attrs(const MakeCall& call, Frame& frame, const Head& head, Attributes& attributes) {
+  for (const MakeCall::Attr& a : call.attrs) {
+    if (a.rest >= 0) {
+      const Val rest = in_.Slot(a.rest, frame);
+      if (rest.absent()) continue;
+      const auto* names = rest.get_if<AttrRest>();
+      if (names == nullptr) return Fail(fmt::format("`**{}` holds no attributes", a.name)), false;
+      if (!Rest(*names, head, attributes)) return false;
+      continue;
+    }
+    const Val value = in_.Eval(a.value, frame);
+    if (value.absent()) continue;
+    const FormalAttribute* formal =
+        head.signature == nullptr ? nullptr : head.signature->FindAttribute(a.name);
+    AttrKind kind = formal == nullptr ? AttrKind::kUndefined : formal->kind;
+    if (formal == nullptr && head.signature != nullptr) {
+      // A newer (older) version of the operator says what kind it is; Fits decides whether it goes.
+      const FormalAttribute* other =
+          head.newest == nullptr ? nullptr : head.newest->FindAttribute(a.name);
+      if (other != nullptr) kind = other->kind;
+    }
+    Result<AttrValue> attr = in_.ToAttribute(value, kind);
+    if (!attr.ok()) {
+      return Fail(fmt::format("attribute `{}` of {}: {}", a.name, head.op.text(),
+                              attr.status().diagnostics()[0].message)),
+             false;
+    }
+    bool keep = true;
+    if (!Fits(head, a.name, *attr, keep)) return false;
+    if (keep) attributes.Set(a.name, *std::move(attr));
+  }
+  return true;
+}
+
+// Whether the operator has the attribute. One that it lacks is dropped if it says nothing: if
+// another version of the operator has it and it is at that default.
+bool Emitter::Fits(const Head& head, std::string_view name, const AttrValue& value, bool& keep) {
+  keep = true;
+  if (head.signature == nullptr || head.signature->FindAttribute(name) != nullptr) return true;
+  keep = false;
+  for (const Signature* s : in_.rules().signatures.Versions(head.op.domain, head.op.name)) {
+    const FormalAttribute* formal = s->FindAttribute(name);
+    if (formal == nullptr) continue;
+    if (Equal(formal->default_value, value)) return true;
+  }
+  Fail(fmt::format("{} has no attribute `{}` at this opset", head.op.text(), name));
+  return false;
+}
+
+// `**a`: attributes carry their meaning. What the emitted operator lacks is dropped if it has its
+// default at the source; a default of the source that the emitted operator does not share is
+// written.
+bool Emitter::Rest(const AttrRest& rest, const Head& head, Attributes& attributes) {
+  const auto mentioned = [&](std::string_view name) {
+    return std::find(rest.mentioned->begin(), rest.mentioned->end(), name) != rest.mentioned->end();
+  };
+  for (const Attribute& a : graph_.attributes(rest.node)) {
+    if (mentioned(a.name)) continue;
+    if (std::holds_alternative<BodyId>(a.value) ||
+        std::holds_alternative<std::vector<BodyId>>(a.value)) {
+      return Fail("an attribute that is a graph cannot be passed on"), false;
+    }
+    if (head.signature == nullptr || head.signature->FindAttribute(a.name) != nullptr) {
+      attributes.Set(a.name, a.value);
+    } else if (!in_.IsDefault(rest.node, a)) {
+      return Fail(fmt::format("{} has no attribute `{}`", head.op.text(), a.name)), false;
+    }
+  }
+  const Signature* source = in_.NodeSignature(rest.node);
+  if (source == nullptr || head.signature == nullptr) return true;
+  for (const FormalAttribute& formal : source->attributes) {
+    const bool literal = !std::holds_alternative<std::monostate>(formal.default_value);
+    if (!literal || mentioned(formal.name) || graph_.attributes(rest.node).Find(formal.name))
+      continue;
+    const FormalAttribute* other = head.signature->FindAttribute(formal.name);
+    if (other != nullptr && !Equal(other->default_value, formal.default_value)) {
+      attributes.Set(formal.name, formal.default_value);
+    }
+  }
+  return true;
+}
+
+}  // namespace qrewrite

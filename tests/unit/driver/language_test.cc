@@ -1,0 +1,208 @@
+// What the language promises where it is easy to get wrong: ways of the search, recursion, budgets,
+// lists.
+#include <doctest/doctest.h>
+#include <pthread.h>
+
+#include <functional>
+#include <string>
+
+#include "tests/support/rule_run.h"
+
+namespace qrewrite {
+namespace {
+
+using testing::RunRules;
+
+// Runs `work` on a stack of that many bytes: hosts call the engine from threads of their own.
+void OnStack(size_t bytes, const std::function<void()>& work) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  REQUIRE(pthread_attr_setstacksize(&attributes, bytes) == 0);
+  pthread_t thread = 0;
+  const auto run = [](void* f) -> void* {
+    (*static_cast<const std::function<void()>*>(f))();
+    return nullptr;
+  };
+  REQUIRE(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)) ==
+          0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+std::string Chain(const std::string& op, int length) {
+  std::string text = "x: float[2]\nv0 = Relu(x)\n";
+  for (int i = 0; i < length; ++i) {
+    text += "v" + std::to_string(i + 1) + " = " + op + "(v" + std::to_string(i) + ")\n";
+  }
+  return text + "y = Sigmoid(v" + std::to_string(length) + ")\nreturn y\n";
+}
+
+std::string Fact(const std::string& cases, const std::string& where) {
+  return "define:\n" + cases + "rules:\n  - name: r\n    match: y = Sigmoid(x)\n    where: \"" +
+         where + "\"\n    replace: y = Tanh(x)\n";
+}
+
+bool Fires(const std::string& yaml, const std::string& graph) {
+  const testing::Ran ran = RunRules(yaml, graph);
+  INFO(ran.graph);
+  CHECK(ran.ok);
+  return ran.ok && !ran.report.rules.empty();
+}
+
+}  // namespace
+
+TEST_CASE("A statement is reached by any name that leads to it") {
+  const std::string rules = R"(
+rules:
+  - name: r
+    match: |
+      a = Mul(x, s)
+      b = Sub(x, s)
+    replace: b = Neg(a)
+)";
+  // Through x, through s, through either; a constant leads nowhere.
+  CHECK(Fires(rules, "x: float[2]\na = Mul(x, 2.0)\nb = Sub(x, 2.0)\nreturn a, b"));
+  CHECK(Fires(rules, "s: float[2]\na = Mul(3.0, s)\nb = Sub(3.0, s)\nreturn a, b"));
+  CHECK(Fires(rules, "x: float[2]\ns: float[2]\na = Mul(x, s)\nb = Sub(x, s)\nreturn a, b"));
+  CHECK_FALSE(Fires(rules, "x: float[2]\na = Mul(x, 2.0)\nb = Sub(x, 3.0)\nreturn a, b"));
+}
+
+TEST_CASE("An absent value leads nowhere, another name does") {
+  const std::string rules = R"(
+rules:
+  - name: r
+    match: |
+      a = Clip(x, lo?, hi?)
+      b = Max(x, lo?)
+    replace: b = Neg(a)
+)";
+  CHECK(Fires(rules, "x: float[2]\na = Clip(x)\nb = Max(x)\nreturn a, b"));
+}
+
+TEST_CASE("Facts walk up long chains on small stacks") {
+  const std::string rules = Fact(R"(
+  depth(v):
+    - v = Tanh(p) => $depth(p) + 1
+    - => 0
+)",
+                                 "$depth(x) == 5000");
+  bool fired = false;
+  OnStack(512 * 1024, [&] { fired = Fires(rules, Chain("Tanh", 5000)); });
+  CHECK(fired);
+}
+
+TEST_CASE("Facts that call each other, through parentheses and lets, on a small stack") {
+  const std::string parentheses(60, '('), closed(60, ')');
+  std::string lets;
+  for (int i = 0; i < 15; ++i) {
+    lets += "        l" + std::to_string(i) + ": " +
+            (i == 0 ? std::string("$odd(p)") : "l" + std::to_string(i - 1)) + " + 0\n";
+  }
+  const std::string rules =
+      Fact("  even(v):\n    - match: v = Tanh(p)\n      let:\n" + lets +
+               "      is: l14 + 1\n    - => 0\n  odd(v):\n    - v = Tanh(p) => " + parentheses +
+               "$even(p) + 1" + closed + "\n    - => 0\n",
+           "$even(x) == 290");
+  bool fired = false;
+  OnStack(512 * 1024, [&] { fired = Fires(rules, Chain("Tanh", 290)); });
+  CHECK(fired);
+}
+
+TEST_CASE("Recursion over numbers has a stated depth") {
+  const std::string count = R"(
+  count(n):
+    - when n == 0 => 0
+    - => $count(n - 1) + 1
+)";
+  OnStack(512 * 1024, [&] {
+    CHECK(Fires(Fact(count, "$count(120) == 120"), Chain("Neg", 1)));
+    const testing::Ran deep = RunRules(Fact(count, "$count(1000) == 1000"), Chain("Neg", 1));
+    CHECK_FALSE(deep.ok);
+    CHECK(deep.graph.find("rule `r` at Sigmoid") != std::string::npos);
+    CHECK(deep.graph.find("`$count` calls itself more than 128 times deep") != std::string::npos);
+  });
+}
+
+TEST_CASE("What grows without end meets a budget that names the rule") {
+  struct Case {
+    const char* cases;
+    const char* where;
+    const char* replace;
+    const char* error;
+  };
+  const Case cases[] = {
+      {"  fib(n):\n    - when n < 2 => n\n    - => $fib(n - 1) + $fib(n - 2)\n", "$fib(90) > 0",
+       "y = Tanh(x)", "too many steps"},
+      {"  twice(n, l):\n    - when n == 0 => l\n    - => $twice(n - 1, [l, l])\n",
+       "$twice(60, [1, 2]) == $twice(60, [1, 3])", "y = Tanh(x)", "too many steps"},
+      {"  y = tree(x, n):\n    - when n == 0 => Tanh(x)\n    - => Add($tree(x, n - 1), $tree(x, n "
+       "- 1))\n",
+       "rank(x) == 1", "y = $tree(x, 60)", "too many"},
+  };
+  for (const Case& c : cases) {
+    const std::string yaml = std::string("define:\n") + c.cases +
+                             "rules:\n  - name: r\n    share: false\n    match: y = Sigmoid(x)\n" +
+                             "    where: " + c.where + "\n    replace: " + c.replace + "\n";
+    const testing::Ran ran = RunRules(yaml, Chain("Neg", 1));
+    INFO(ran.graph);
+    CHECK_FALSE(ran.ok);
+    CHECK(ran.graph.find("rule `r` at Sigmoid") != std::string::npos);
+    CHECK(ran.graph.find(c.error) != std::string::npos);
+  }
+}
+
+TEST_CASE("Lists of lists are compared as wholes by `in`") {
+  const auto holds = [](const std::string& condition) {
+    return Fires("rules:\n  - name: r\n    match: y = Sigmoid(x)\n    where: \"" + condition +
+                     "\"\n    replace: y = Tanh(x)\n",
+                 "x: float[2, 3]\ny = Sigmoid(x)");
+  };
+  CHECK(holds("[2, 3] in [[2, 3], [4]]"));
+  CHECK(holds("shape(x) in [[2, 3], [4]]"));
+  CHECK_FALSE(holds("[1, 1, 1] in [[1, 1], [1]]"));
+  CHECK_FALSE(holds("2 in [[2, 3], [4]]"));
+  CHECK(holds("[2, 3] in [1, 2, 3]"));  // of a plain list: each member
+  CHECK(holds("2 in [1, 2, 3]"));
+}
+
+TEST_CASE("A fact of a value, called for a list of values, is a list") {
+  const std::string rules = R"(
+define:
+  nonneg(v):
+    - v = Relu(_) => true
+    - => false
+rules:
+  - name: r
+    match: y = Sum(xs...)
+    where: $nonneg(xs)
+    replace: y = Max(xs...)
+)";
+  CHECK(Fires(rules, "x: float[2]\ny = Sum(Relu(x), Relu(Neg(x)))"));
+  CHECK_FALSE(Fires(rules, "x: float[2]\ny = Sum(Relu(x), Neg(x))"));
+}
+
+TEST_CASE("What a fact drew from a value is forgotten when that value is made otherwise") {
+  // `b` sees that `a` turned the Neg below into a Relu.
+  const std::string rules = R"(
+define:
+  nonneg(v):
+    - v = Relu(_) => true
+    - v = Identity(p) => $nonneg(p)
+    - => false
+rules:
+  - name: b
+    match: y = Abs(x)
+    where: $nonneg(x)
+    replace: y = x
+  - name: a
+    match: |
+      m = Neg(x)
+      y = Abs(Identity(m))
+    replace: m = Relu(x)
+)";
+  const testing::Ran ran =
+      RunRules(rules, "x: float[2]\nm = Neg(x)\ni = Identity(m)\ny = Abs(i)\nz = Sigmoid(y)");
+  CHECK(ran.graph.find("Abs") == std::string::npos);
+}
+
+}  // namespace qrewrite
