@@ -269,6 +269,16 @@ def test_standard_output_that_cannot_be_written():
     assert done.stderr == b""
 
 
+def test_texts_do_not_turn_the_direction_of_writing():
+    Path("turned.yaml").write_text("qrewrite: 1\nname: turned\nsummary: \"a\u202eb\\tc\"\n"
+                                   "rules: [{name: r, match: y = Neg(x), replace: y = Abs(x)}]\n")
+    out, _ = run("rules", "./turned.yaml")
+    assert "a\\u{202e}b\tc" in out
+    assert "\u202e" not in out
+    done = subprocess.run([PROGRAM, "show", b"no\xff.onnx"], capture_output=True)
+    assert b"no\\xff.onnx" in done.stderr
+
+
 # --- files beside the model
 
 QUANTIZED = """q (float[2] x, float[3] p) => (int8[2] y, int8[3] r)
