@@ -22,7 +22,7 @@ ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "exitcode=99", "UBSAN_OPTIONS": "ha
 
 
 def seeds():
-    for folder in ("rules", "fixtures/rules_drafts", "tests/golden/cli"):
+    for folder in ("rules", "fixtures/rules_bad", "tests/golden/cli"):
         yield from sorted((ROOT / folder).glob("*.yaml"))
 
 

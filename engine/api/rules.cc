@@ -9,6 +9,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/driver/rule_tests.h"
 #include "engine/onnx_io/inference.h"
+#include "engine/rule/literal.h"
 #include "engine/rule/loader.h"
 
 namespace qrewrite {
@@ -40,6 +41,7 @@ Result<Rules> Rules::Make(const std::string& path, const std::string* text,
   auto impl = std::make_shared<Impl>();
   impl->path = path;
   LoadOptions load;
+  load.tests = options.tests;
   if (options.functions != nullptr) {
     impl->functions = options.functions->impl_->functions;
     impl->kernels = options.functions->impl_->kernels;

@@ -37,11 +37,13 @@ SourceSpan SourceText::Span(size_t begin, size_t end) const {
   const size_t from = std::min(begin - start, line.size());
   const size_t to = std::clamp(end - start, from, line.size());
   const int column = CodePoints(line.substr(0, from)) + 1;
+  // Nobody reads a line of megabytes in a message.
+  constexpr size_t kShown = size_t{64} << 10;
   return {.file = name_,
           .line = static_cast<int>(after - line_starts_.begin()),
           .column = column,
           .end_column = std::max(column + 1, column + CodePoints(line.substr(from, to - from))),
-          .line_text = std::string(line)};
+          .line_text = std::string(line.substr(0, kShown))};
 }
 
 Place Snippet::PlaceOf(size_t begin, size_t end) const {

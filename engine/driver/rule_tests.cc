@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/rule/literal.h"
 #include "engine/text/graph_text.h"
 
 namespace qrewrite {
@@ -150,18 +151,6 @@ std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunConte
   }
   for (const RuleTest& test : rules.tests) run(nullptr, test);
   return outcomes;
-}
-
-std::string LiteralText(const Literal& literal) {
-  if (const auto* s = std::get_if<std::string>(&literal)) return *s;
-  if (const auto* i = std::get_if<int64_t>(&literal)) return std::to_string(*i);
-  if (const auto* b = std::get_if<bool>(&literal)) return *b ? "true" : "false";
-  if (const auto* d = std::get_if<double>(&literal)) return fmt::format("{}", *d);
-  if (const auto* v = std::get_if<std::vector<int64_t>>(&literal))
-    return fmt::format("{}", fmt::join(*v, ","));
-  if (const auto* v = std::get_if<std::vector<std::string>>(&literal))
-    return fmt::format("{}", fmt::join(*v, ","));
-  return "";
 }
 
 std::string DiffLines(const std::string& before, const std::string& after) {

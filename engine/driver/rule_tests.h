@@ -23,9 +23,6 @@ struct RuleTestOutcome {
 // may replace. In order of the rules, then those of the file.
 std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context);
 
-// A parameter's value as `--set` takes it; "" for none.
-std::string LiteralText(const Literal& literal);
-
 // Lines of `before` and `after`: common ones behind "  ", others behind "- " and "+ ".
 std::string DiffLines(const std::string& before, const std::string& after);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/expr/names.h"
+
 namespace qrewrite {
 namespace {
 
@@ -57,6 +59,7 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {}
 
   std::vector<Token> Run() {
+    tokens_.reserve(text_.size() / 4 + 2);
     for (;;) {
       SkipBlanks();
       const size_t begin = pos_;
@@ -100,18 +103,20 @@ class Lexer {
     if (IsDigit(c)) return ScanNumber(token);
     if (IsNameChar(c)) {
       token.kind = TokenKind::kName;
+      const size_t begin = pos_;
       while (IsNameChar(At(pos_))) ++pos_;
+      token.plain_name = IsPlainName(text_.substr(begin, pos_ - begin));
       return;
     }
     if (c == '\'') return ScanString(token);
     if (c == '"') return ScanDoubleQuoted(token);
     for (const Slip& slip : kSlips) {
-      if (text_.substr(pos_).starts_with(slip.text)) {
+      if (slip.text[0] == c && text_.substr(pos_).starts_with(slip.text)) {
         return Bad(token, slip.text.size(), "QR0201", "unexpected", slip.hint);
       }
     }
     for (const std::string_view punct : kPuncts) {
-      if (text_.substr(pos_).starts_with(punct)) {
+      if (punct[0] == c && text_.substr(pos_).starts_with(punct)) {
         token.kind = TokenKind::kPunct;
         pos_ += punct.size();
         return;

@@ -18,6 +18,7 @@ struct Token {
   uint32_t begin = 0, end = 0;           // byte offsets in it
   bool space_before = false;             // white space, a comment or the start of the text
   bool newline_before = false;           // first of its line
+  bool plain_name = false;               // kName: as IsPlainName says
   uint32_t match = 0;                    // ( [ {: index of the bracket that closes it; 0: none
   std::string_view code, message, hint;  // kBad
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "engine/expr/names.h"
 #include "engine/expr/parser_impl.h"
 
@@ -12,8 +14,17 @@ const Token kLineEnd;  // what Peek answers at the end of a line
 
 }  // namespace
 
-Parser::Parser(const Snippet& text, DiagnosticSink& sink, Mode mode)
-    : text_(text), sink_(sink), mode_(mode), tokens_(Lex(text.text)) {}
+Parser::Parser(const Snippet& text, DiagnosticSink& sink, Mode mode, TreeBudget* budget)
+    : text_(text), sink_(sink), mode_(mode), budget_(budget) {
+  if (text.text.size() <= kMaxTextBytes) {
+    tokens_ = Lex(text.text);
+    return;
+  }
+  sink.Error(
+      text.PlaceOf(0, 1), "QR0109",
+      fmt::format("a text of {} bytes; at most {} are read", text.text.size(), kMaxTextBytes));
+  tokens_ = Lex("");
+}
 
 // --- lookahead
 
@@ -29,18 +40,18 @@ const Token& Parser::Peek(size_t k) const {
 
 bool Parser::At(std::string_view punct, size_t k) const {
   const Token& token = Peek(k);
-  return token.kind == TokenKind::kPunct && token.text == punct;
+  return token.kind == TokenKind::kPunct && token.text[0] == punct[0] && token.text == punct;
 }
 
 bool Parser::AtWord(std::string_view word, size_t k) const {
   const Token& token = Peek(k);
-  return token.kind == TokenKind::kName && token.text == word;
+  return token.kind == TokenKind::kName && token.text[0] == word[0] && token.text == word;
 }
 
 bool Parser::AtName(size_t k) const {
   const Token& token = Peek(k);
   if (token.kind == TokenKind::kString) return true;
-  return token.kind == TokenKind::kName && (token.text == "_" || IsPlainName(token.text));
+  return token.kind == TokenKind::kName && (token.plain_name || token.text == "_");
 }
 
 bool Parser::AtSeparator() const {
@@ -95,6 +106,7 @@ BodyText Parser::WholeBody() {
 }
 
 ExprPtr Parser::WholeExpr() {
+  if (TooLong()) return nullptr;
   if (AtEnd()) {
     Fail(Here(), "QR0217", "an expression is missing: the text is empty");
     return nullptr;
@@ -106,6 +118,7 @@ ExprPtr Parser::WholeExpr() {
 
 CaseLine Parser::WholeCase() {
   CaseLine line;
+  if (TooLong()) return line;
   if (AtEnd()) {
     Fail(Here(), "QR0217", "a case is missing: the text is empty");
   } else if (ParseCase(line) && !AtEnd()) {
@@ -116,6 +129,7 @@ CaseLine Parser::WholeCase() {
 
 DefinitionHead Parser::WholeHead() {
   DefinitionHead head;
+  if (TooLong()) return head;
   if (AtEnd()) {
     Fail(Here(), "QR0217", "the head of a definition is missing: the text is empty");
   } else if (ParseHead(head) && !AtEnd()) {
@@ -124,17 +138,17 @@ DefinitionHead Parser::WholeHead() {
   return head;
 }
 
-BodyText ParseBody(const Snippet& text, DiagnosticSink& sink) {
-  return Parser(text, sink, Parser::Mode::kRules).WholeBody();
+BodyText ParseBody(const Snippet& text, DiagnosticSink& sink, TreeBudget* budget) {
+  return Parser(text, sink, Parser::Mode::kRules, budget).WholeBody();
 }
-BodyText ParseGraphText(const Snippet& text, DiagnosticSink& sink) {
-  return Parser(text, sink, Parser::Mode::kGraph).WholeBody();
+BodyText ParseGraphText(const Snippet& text, DiagnosticSink& sink, TreeBudget* budget) {
+  return Parser(text, sink, Parser::Mode::kGraph, budget).WholeBody();
 }
-ExprPtr ParseExpr(const Snippet& text, DiagnosticSink& sink) {
-  return Parser(text, sink, Parser::Mode::kRules).WholeExpr();
+ExprPtr ParseExpr(const Snippet& text, DiagnosticSink& sink, TreeBudget* budget) {
+  return Parser(text, sink, Parser::Mode::kRules, budget).WholeExpr();
 }
-CaseLine ParseCaseLine(const Snippet& text, DiagnosticSink& sink) {
-  return Parser(text, sink, Parser::Mode::kRules).WholeCase();
+CaseLine ParseCaseLine(const Snippet& text, DiagnosticSink& sink, TreeBudget* budget) {
+  return Parser(text, sink, Parser::Mode::kRules, budget).WholeCase();
 }
 DefinitionHead ParseDefinitionHead(const Snippet& text, DiagnosticSink& sink) {
   return Parser(text, sink, Parser::Mode::kRules).WholeHead();

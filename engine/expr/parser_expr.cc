@@ -42,9 +42,13 @@ std::optional<BinaryOp> FindOp(const std::array<Operator, N>& table, const Token
 
 }  // namespace
 
-ExprPtr Parser::NewExpr(Expr::Kind kind) const {
+ExprPtr Parser::NewExpr(Expr::Kind kind) {
   auto expr = std::make_unique<Expr>();
   expr->kind = kind;
+  if (budget_ != nullptr && --budget_->left < 0) {
+    Fail(Here(), "QR0109",
+         fmt::format("the texts of a rule set have more than {} parts", TreeBudget::kNodes));
+  }
   return expr;
 }
 

@@ -44,6 +44,7 @@
 #include "engine/base/source.h"
 #include "engine/expr/ast.h"
 #include "engine/expr/lexer.h"
+#include "engine/expr/parser.h"
 
 namespace qrewrite {
 
@@ -53,7 +54,7 @@ inline constexpr std::string_view kAttributesHint =
 class Parser {
  public:
   enum class Mode { kRules, kGraph };
-  Parser(const Snippet& text, DiagnosticSink& sink, Mode mode);
+  Parser(const Snippet& text, DiagnosticSink& sink, Mode mode, TreeBudget* budget = nullptr);
 
   BodyText WholeBody();
   ExprPtr WholeExpr();
@@ -61,10 +62,10 @@ class Parser {
   DefinitionHead WholeHead();
 
  private:
-  // Bounds on recursion: nested constructs, and operators of one statement (they make deep trees
-  // although they do not nest).
+  // Bounds on recursion: of the parser, and of walks over the tree (operators of one statement make
+  // deep trees although they do not nest).
   static constexpr int kMaxDepth = 200;
-  static constexpr int kMaxLinks = 2000;
+  static constexpr int kMaxLinks = 250;
   class Deeper;   // one level of nesting while it lives
   class Bracket;  // an open bracket while it lives: newlines are blanks inside
 
@@ -102,6 +103,7 @@ class Parser {
   size_t Column(const Token& token) const;
   bool LooksLikeStatement(size_t token) const;
   bool LinkAdded();
+  bool TooLong() const { return text_.text.size() > kMaxTextBytes; }  // reported when it was read
 
   // --- statements
   void Statements(BodyText& body);
@@ -164,12 +166,13 @@ class Parser {
   ExprPtr ParseNestedBody();
   bool ParseBodyInputs(BodyText& body);
 
-  ExprPtr NewExpr(Expr::Kind kind) const;
+  ExprPtr NewExpr(Expr::Kind kind);
   ExprPtr Done(ExprPtr expr, uint32_t first_token) const;
 
   const Snippet& text_;
   DiagnosticSink& sink_;
   Mode mode_;
+  TreeBudget* budget_;
   std::vector<Token> tokens_;
   uint32_t pos_ = 0;
   uint32_t stmt_begin_ = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
 #include <variant>
 #include <vector>
 
@@ -22,8 +21,6 @@ class OnnxInference : public ShapeInference {
       context_.Reset(graph, node, facts);
       schema->GetTypeAndShapeInferenceFunction()(context_);
       return context_.OutputTypes();
-    } catch (const std::bad_alloc&) {
-      throw;
     } catch (...) {  // the inputs contradict the schema, or too little is known about them
       return Unknown(graph, node);
     }

@@ -87,7 +87,10 @@ SignatureTable::Key SignatureTable::Split(std::string_view qualified_name) {
 }
 
 void SignatureTable::IndexSignature(std::string_view line) {
-  operators_[Split(line.substr(0, line.find(' ')))].lines.push_back(line);
+  std::string_view rest = line;
+  const Key key = Split(CutTo(rest, " "));
+  operators_[key].lines.push_back(line);
+  if (key.first.empty()) newest_opset_ = std::max<int64_t>(newest_opset_, Number(CutTo(rest, " ")));
 }
 
 void SignatureTable::IndexFact(std::string_view line) {
@@ -112,10 +115,15 @@ const std::vector<Signature>* SignatureTable::Find(std::string_view domain,
   return &op.versions;
 }
 
-void SignatureTable::CollectNames(std::set<OpName>& names) const {
-  for (const auto& [key, op] : operators_) {
-    names.insert({std::string(key.first), std::string(key.second)});
-  }
+std::vector<OpName> SignatureTable::Names() const {
+  std::vector<Key> keys;
+  keys.reserve(operators_.size());
+  for (const auto& [key, op] : operators_) keys.push_back(key);
+  std::sort(keys.begin(), keys.end());
+  std::vector<OpName> names;
+  names.reserve(keys.size());
+  for (const auto& [domain, name] : keys) names.push_back({std::string(domain), std::string(name)});
+  return names;
 }
 
 void SignatureTable::Parse(Operator& op) {

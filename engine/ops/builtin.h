@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <mutex>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -21,7 +20,9 @@ class SignatureTable {
   // Every version, oldest first; null if the operator is unknown. `domain` is "" for ai.onnx. Safe
   // to call from several threads.
   const std::vector<Signature>* Find(std::string_view domain, std::string_view name) const;
-  void CollectNames(std::set<OpName>& names) const;
+  // Without parsing anything:
+  std::vector<OpName> Names() const;                      // sorted
+  int64_t newest_opset() const { return newest_opset_; }  // of ai.onnx
 
  private:
   using Key = std::pair<std::string_view, std::string_view>;  // domain, name; views of the text
@@ -51,6 +52,7 @@ class SignatureTable {
   static bool Apply(const Fact& fact, Signature& signature);
 
   mutable std::unordered_map<Key, Operator, KeyHash> operators_;
+  int64_t newest_opset_ = 0;
 };
 
 }  // namespace qrewrite

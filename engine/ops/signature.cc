@@ -1,7 +1,6 @@
 #include "engine/ops/signature.h"
 
 #include <algorithm>
-#include <set>
 
 #include "engine/ops/builtin.h"
 
@@ -24,11 +23,19 @@ const FormalAttribute* Signature::FindAttribute(std::string_view name) const {
 int Signature::InputIndex(std::string_view name) const { return IndexOf(inputs, name); }
 int Signature::OutputIndex(std::string_view name) const { return IndexOf(outputs, name); }
 
-const Signatures& Signatures::Builtin() {
+namespace {
+
+const SignatureTable& Table() {
   static const SignatureTable table;
+  return table;
+}
+
+}  // namespace
+
+const Signatures& Signatures::Builtin() {
   static const Signatures builtin = [] {
     Signatures signatures;
-    signatures.table_ = &table;
+    signatures.table_ = &Table();
     return signatures;
   }();
   return builtin;
@@ -56,18 +63,7 @@ const Signature* Signatures::Find(std::string_view domain, std::string_view name
   return versions->front().from_rule_file ? &versions->front() : nullptr;
 }
 
-int64_t NewestOpset() {
-  static const int64_t newest = [] {
-    int64_t version = 0;
-    const Signatures& all = Signatures::Builtin();
-    for (const OpName& op : all.Names()) {
-      if (!op.domain.empty()) continue;
-      version = std::max<int64_t>(version, all.Newest("", op.name)->since);
-    }
-    return version;
-  }();
-  return newest;
-}
+int64_t NewestOpset() { return Table().newest_opset(); }
 
 const Signature* Signatures::Newest(std::string_view domain, std::string_view name) const {
   const std::vector<Signature>* versions = AllVersions(domain, name);
@@ -84,13 +80,14 @@ std::vector<const Signature*> Signatures::Versions(std::string_view domain,
 }
 
 std::vector<OpName> Signatures::Names() const {
-  std::set<OpName> names;
-  if (table_) table_->CollectNames(names);
-  if (base_) {
-    for (OpName& name : base_->Names()) names.insert(std::move(name));
+  if (table_) return table_->Names();
+  std::vector<OpName> names = base_ ? base_->Names() : std::vector<OpName>();
+  const auto known = static_cast<std::ptrdiff_t>(names.size());
+  for (const auto& [name, versions] : own_) {
+    if (!std::binary_search(names.begin(), names.begin() + known, name)) names.push_back(name);
   }
-  for (const auto& [name, versions] : own_) names.insert(name);
-  return {names.begin(), names.end()};
+  std::inplace_merge(names.begin(), names.begin() + known, names.end());
+  return names;
 }
 
 void Signatures::Add(Signature signature) {

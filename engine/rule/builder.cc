@@ -1,7 +1,8 @@
 #include "engine/rule/builder.h"
 
 #include <algorithm>
-#include <set>
+#include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,9 @@
 
 namespace qrewrite {
 namespace {
+
+constexpr size_t kMaxMembers = 100'000;
+constexpr size_t kMaxNestedSets = 64;
 
 bool Same(const Param& a, const Param& b) {
   return a.type == b.type && a.default_value == b.default_value && a.one_of == b.one_of;
@@ -68,19 +72,19 @@ class Needed {
   }
 
   const RuleSet& set_;
-  std::set<std::string> rules_, definitions_, sets_;
+  std::unordered_set<std::string> rules_, definitions_, sets_;
   std::vector<std::string> queue_;
 };
 
 }  // namespace
 
 template <class T>
-void SetBuilder::Merge(std::vector<Owned<T>>& list, T item, std::string key, const RuleFile* file,
+void SetBuilder::Merge(OwnedList<T>& list, T item, std::string key, const RuleFile* file,
                        Place place, char sigil, Parts& parts) {
-  const auto before = std::find_if(list.begin(), list.end(),
-                                   [&](const Owned<T>& owned) { return owned.name == key; });
-  if (before == list.end()) {
-    list.push_back({std::move(item), std::move(key), file});
+  Owned<T>* before = list.Find(key);
+  if (before == nullptr) {
+    list.index.emplace(key, list.items.size());
+    list.items.push_back({std::move(item), std::move(key), file});
     return;
   }
   const std::string shown = sigil + key;
@@ -148,19 +152,26 @@ void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
   }
 }
 
-void SetBuilder::AddMembers(const std::vector<Owned<RawSet>>& sets, const RawSet& raw,
-                            std::vector<std::string>& open, OpSet& out) {
+// False: too much, reported; nothing further is of use.
+bool SetBuilder::AddMembers(Parts& parts, const RawSet& raw, std::vector<std::string>& open,
+                            OpSet& out) {
   open.push_back(raw.name);
   for (const RawMember& member : raw.members) {
+    if (++parts.members > kMaxMembers || open.size() > kMaxNestedSets) {
+      sink_.Error(member.member.place, code::kTooLarge,
+                  open.size() > kMaxNestedSets
+                      ? fmt::format("sets are nested deeper than {}", kMaxNestedSets)
+                      : fmt::format("sets hold more than {} operators together", kMaxMembers));
+      return false;
+    }
     if (member.nested.empty()) {
       out.members.push_back(member.member);
       continue;
     }
-    const auto other = std::find_if(
-        sets.begin(), sets.end(), [&](const Owned<RawSet>& s) { return s.name == member.nested; });
-    if (other == sets.end()) {
+    const Owned<RawSet>* other = parts.sets.Find(member.nested);
+    if (other == nullptr) {
       std::vector<std::string> names;
-      for (const Owned<RawSet>& s : sets) names.push_back(s.name);
+      for (const Owned<RawSet>& s : parts.sets.items) names.push_back(s.name);
       sink_
           .Error(member.member.place, code::kUnknownSet,
                  fmt::format("there is no set `@{}`", Printable(member.nested, 60)))
@@ -173,20 +184,22 @@ void SetBuilder::AddMembers(const std::vector<Owned<RawSet>>& sets, const RawSet
       continue;
     }
     const size_t first = out.members.size();
-    AddMembers(sets, other->item, open, out);
+    if (!AddMembers(parts, other->item, open, out)) return false;
     for (size_t i = first; i < out.members.size(); ++i) {
       for (const auto& [key, value] : member.member.data) out.members[i].data[key] = value;
     }
   }
   open.pop_back();
+  return true;
 }
 
 void SetBuilder::ResolveSets(Parts& parts, RuleSet& set) {
-  for (const Owned<RawSet>& owned : parts.sets) {
+  for (const Owned<RawSet>& owned : parts.sets.items) {
     OpSet resolved{.name = owned.name, .place = owned.item.place};
     std::vector<std::string> open;
-    AddMembers(parts.sets, owned.item, open, resolved);
+    const bool fits = AddMembers(parts, owned.item, open, resolved);
     set.sets.push_back(std::move(resolved));
+    if (!fits) return;
   }
 }
 
@@ -210,6 +223,7 @@ void SetBuilder::ReadHead(const Mapping& map, RuleSet& set) {
 std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   if (const auto known = built_.find(file); known != built_.end()) return known->second;
   auto set = std::make_shared<RuleSet>();
+  std::vector<WrittenOp> outer = std::exchange(written_, {});  // of the set that uses this one
   Parts parts;
   set->sources.push_back(file->source);
   for (RuleFile* f : RuleFiles::InOrder(file)) {
@@ -217,11 +231,11 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
     AddFile(f, parts);
   }
   ResolveSets(parts, *set);
-  for (auto& owned : parts.params) set->params.push_back(std::move(owned.item));
-  for (auto& owned : parts.definitions) set->definitions.push_back(std::move(owned.item));
-  for (auto& owned : parts.rules) set->rules.push_back(std::move(owned.item));
+  for (auto& owned : parts.params.items) set->params.push_back(std::move(owned.item));
+  for (auto& owned : parts.definitions.items) set->definitions.push_back(std::move(owned.item));
+  for (auto& owned : parts.rules.items) set->rules.push_back(std::move(owned.item));
   std::vector<RawSignature> signatures;
-  for (auto& owned : parts.signatures) {
+  for (auto& owned : parts.signatures.items) {
     const Signature& signature = owned.item.signature;
     set->signatures.Add(signature);
     if (IsPrivateDomain(signature.op.domain)) set->private_ops.push_back(signature.op);
@@ -232,7 +246,7 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   const Mapping map(file->root, FieldKind::kFile, "", silent);
   ReadHead(map, *set);
   ReadPhases(map, file, *set);
-  const std::vector<WrittenOp> written = std::exchange(written_, {});
+  const std::vector<WrittenOp> written = std::exchange(written_, std::move(outer));
   const Needed needed(*set, file->source.get());
   std::erase_if(set->rules, [&](const Rule& r) { return !needed.rule(r); });
   std::erase_if(set->definitions, [&](const Definition& d) { return !needed.definition(d); });

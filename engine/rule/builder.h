@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/rule/ast.h"
@@ -27,34 +29,46 @@ struct Owned {
   const RuleFile* file = nullptr;
 };
 
+// Things of one kind in order, each name once.
+template <class T>
+struct OwnedList {
+  std::vector<Owned<T>> items;
+  std::unordered_map<std::string, size_t> index;
+
+  Owned<T>* Find(const std::string& name) {
+    const auto found = index.find(name);
+    return found == index.end() ? nullptr : &items[found->second];
+  }
+};
+
 class SetBuilder {
  public:
   SetBuilder(const LoadOptions& options, DiagnosticSink& sink)
-      : options_(options), sink_(sink), reader_(sink) {}
+      : options_(options), sink_(sink), reader_(sink, options.tests) {}
 
   // The rule set of `file`; built once. Errors are in the sink, the set may then be incomplete.
   std::shared_ptr<const RuleSet> Build(RuleFile* file);
 
  private:
   struct Parts {
-    std::vector<Owned<Param>> params;
-    std::vector<Owned<RawSet>> sets;
-    std::vector<Owned<RawSignature>> signatures;
-    std::vector<Owned<Definition>> definitions;
-    std::vector<Owned<Rule>> rules;
+    OwnedList<Param> params;
+    OwnedList<RawSet> sets;
+    OwnedList<RawSignature> signatures;
+    OwnedList<Definition> definitions;
+    OwnedList<Rule> rules;
     Ambiguous ambiguous;
+    size_t members = 0;  // of all sets, those of nested sets counted again
   };
-
   void AddFile(RuleFile* file, Parts& parts);
   template <class T>
-  void Merge(std::vector<Owned<T>>& list, T item, std::string key, const RuleFile* file,
-             Place place, char sigil, Parts& parts);
+  void Merge(OwnedList<T>& list, T item, std::string key, const RuleFile* file, Place place,
+             char sigil, Parts& parts);
   void ResolveSets(Parts& parts, RuleSet& set);
-  void AddMembers(const std::vector<Owned<RawSet>>& sets, const RawSet& raw,
-                  std::vector<std::string>& open, OpSet& out);
+  bool AddMembers(Parts& parts, const RawSet& raw, std::vector<std::string>& open, OpSet& out);
   void ReadHead(const Mapping& map, RuleSet& set);
   void ReadPhases(const Mapping& map, RuleFile* file, RuleSet& set);
-  void ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set);
+  void ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set,
+                 std::unordered_set<std::string>& phases);
   std::vector<std::string> RuleNames(const DocNode& node, const RuleSet& set);
   std::vector<OpPattern> Operators(const DocNode& node,
                                    const RuleSet& set);  // notes them in written_

@@ -48,24 +48,28 @@ bool IsCharacterClass(std::string_view text) {
 
 std::vector<std::string> SetBuilder::RuleNames(const DocNode& node, const RuleSet& set) {
   std::vector<std::string> names;
-  std::vector<std::string> known;
-  for (const Rule& rule : set.rules) known.push_back(rule.name);
+  const auto all = [&] {
+    std::vector<std::string> known;
+    for (const Rule& rule : set.rules) known.push_back(rule.name);
+    return known;
+  };
   if (node.is_scalar()) {
-    if (node.text.text == "all") return known;
+    if (node.text.text == "all") return all();
     sink_
         .Error(node.place, code::kBadValue,
                fmt::format("`all` or a list is expected, here is {}", Describe(node)))
         .hint = "a list of one: [" + node.text.text + "]";
     return names;
   }
+  std::unordered_set<std::string_view> seen, known;
+  for (const Rule& rule : set.rules) known.insert(rule.name);
   for (const DocNode& item : node.items) {
     const std::string& name = item.text.text;
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      sink_
-          .Error(item.place, code::kUnknownRule,
-                 fmt::format("there is no rule `{}`", Printable(name, 60)))
-          .hint = DidYouMean(name, known);
-    } else if (std::find(names.begin(), names.end(), name) != names.end()) {
+    if (!known.contains(name)) {
+      Diagnostic& d = sink_.Error(item.place, code::kUnknownRule,
+                                  fmt::format("there is no rule `{}`", Printable(name, 60)));
+      if (!Many(sink_)) d.hint = DidYouMean(name, all());
+    } else if (!seen.insert(name).second) {
       sink_.Error(item.place, code::kDuplicateKey,
                   fmt::format("rule `{}` stands twice in this phase", name));
     } else {
@@ -124,7 +128,8 @@ std::shared_ptr<const RuleSet> SetBuilder::Used(const DocNode& node, RuleFile* f
   return nullptr;
 }
 
-void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set) {
+void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set,
+                           std::unordered_set<std::string>& phases) {
   const DocEntry* named = node.is_map() ? node.Find("name") : nullptr;
   const std::string owner = named && named->value.is_scalar()
                                 ? fmt::format("phase `{}`", Printable(named->value.text.text, 60))
@@ -178,8 +183,7 @@ void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set) {
     }
   }
   if (const DocNode* use = map.Get("use")) phase.use = Used(*use, file);
-  for (const Phase& before : set.phases) {
-    if (before.name != phase.name || phase.name.empty()) continue;
+  if (!phase.name.empty() && !phases.insert(phase.name).second) {
     sink_.Error(phase.place, code::kDuplicateKey,
                 fmt::format("there is a phase `{}` already", phase.name));
   }
@@ -188,7 +192,8 @@ void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set) {
 
 void SetBuilder::ReadPhases(const Mapping& map, RuleFile* file, RuleSet& set) {
   if (const DocNode* phases = map.Get("phases")) {
-    for (const DocNode& node : phases->items) ReadPhase(node, file, set);
+    std::unordered_set<std::string> names;
+    for (const DocNode& node : phases->items) ReadPhase(node, file, set, names);
   } else if (!set.rules.empty()) {
     Phase phase{.name = "rules", .place = set.rules.front().place};
     for (const Rule& rule : set.rules) phase.rules.push_back(rule.name);

@@ -6,35 +6,9 @@
 
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/literal.h"
 
 namespace qrewrite {
-namespace {
-
-bool FitsParam(const Param& param, const Literal& value) {
-  switch (param.type) {
-    case ParamType::kAny: return true;
-    case ParamType::kBool: return std::holds_alternative<bool>(value);
-    case ParamType::kInt: return std::holds_alternative<int64_t>(value);
-    case ParamType::kFloat:
-      return std::holds_alternative<double>(value) || std::holds_alternative<int64_t>(value);
-    case ParamType::kBytes: {
-      const auto* text = std::get_if<std::string>(&value);
-      return std::holds_alternative<int64_t>(value) || (text && ParseSize(*text));
-    }
-    default: return std::holds_alternative<std::string>(value);
-  }
-}
-
-std::string ValueText(const Literal& value) {
-  if (const auto* s = std::get_if<std::string>(&value)) return *s;
-  if (const auto* i = std::get_if<int64_t>(&value)) return std::to_string(*i);
-  if (const auto* d = std::get_if<double>(&value)) return fmt::format("{}", *d);
-  if (const auto* b = std::get_if<bool>(&value)) return *b ? "true" : "false";
-  return "a list";
-}
-
-}  // namespace
-
 bool IsPrivateDomain(std::string_view domain) {
   return domain == "qr" || domain.starts_with("qr.");
 }
@@ -91,7 +65,7 @@ void RuleChecker::CheckSets() {
 void RuleChecker::CheckSignatures() {
   for (const RawSignature& raw : input_.signatures) {
     Owner owner{.text = fmt::format("signature `{}`", raw.signature.op.text()), .fact = true};
-    Scope scope;
+    NameScope scope;
     const auto add = [&](const std::string& name, NameInfo::Kind kind, bool list) {
       if (scope.Find(name) == nullptr)
         scope.Add(name, {.kind = kind, .place = raw.place, .list = list});
@@ -107,7 +81,7 @@ void RuleChecker::CheckSignatures() {
   }
 }
 
-void RuleChecker::CheckFact(const RawFact& fact, Scope& scope, Owner& owner) {
+void RuleChecker::CheckFact(const RawFact& fact, NameScope& scope, Owner& owner) {
   const ExprType type = CheckExpr(*fact.tree, scope, owner);
   if (fact.of == RawFact::Of::kDefault || type == ExprType::kAny || type == ExprType::kValue)
     return;
@@ -139,7 +113,7 @@ void RuleChecker::CheckPlainExpr(const Expr* expr, std::string text,
                                  const std::vector<std::string>& names) {
   if (expr == nullptr) return;
   Owner owner{.text = std::move(text)};
-  Scope scope;
+  NameScope scope;
   for (const std::string& name : names) {
     scope.Add(name, {.kind = NameInfo::Kind::kParam, .place = expr->place});
   }
@@ -209,12 +183,13 @@ void RuleChecker::CheckSettings(const RuleTest& test) {
     const auto& allowed = param->one_of;
     const bool listed =
         allowed.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end();
-    if (FitsParam(*param, value) && listed) continue;
+    if (FitsType(param->type, value) && listed) continue;
     std::vector<std::string> choices;
-    for (const Literal& choice : allowed) choices.push_back(ValueText(choice));
+    for (const Literal& choice : allowed) choices.push_back(LiteralText(choice));
     sink_
-        .Error(place, code::kBadValue,
-               fmt::format("parameter `{}` cannot be `{}`", name, Printable(ValueText(value), 60)))
+        .Error(
+            place, code::kBadValue,
+            fmt::format("parameter `{}` cannot be `{}`", name, Printable(LiteralText(value), 60)))
         .hint = choices.empty() ? fmt::format("its type is {}", ParamTypeText(param->type))
                                 : fmt::format("one of {}", fmt::join(choices, ", "));
   }
@@ -227,16 +202,14 @@ void RuleChecker::CheckOpset(int64_t version, const Place& place) {
 }
 
 void RuleChecker::CheckTests(const std::vector<RuleTest>& tests) {
-  std::vector<std::string> names;
-  for (const Rule& rule : set_.rules) names.push_back(rule.name);
   for (const RuleTest& test : tests) {
     CheckSettings(test);
     for (size_t i = 0; i < test.rules.size(); ++i) {
       if (set_.FindRule(test.rules[i]) != nullptr) continue;
-      sink_
-          .Error(test.rule_places[i], code::kUnknownRule,
-                 fmt::format("there is no rule `{}`", Printable(test.rules[i], 60)))
-          .hint = DidYouMean(test.rules[i], names);
+      Diagnostic& d =
+          sink_.Error(test.rule_places[i], code::kUnknownRule,
+                      fmt::format("there is no rule `{}`", Printable(test.rules[i], 60)));
+      d.hint = Nearest(test.rules[i], set_.rules, [](const Rule& r) { return r.name; });
     }
     if (const auto onnx = test.opset.find(""); onnx != test.opset.end()) {
       CheckOpset(onnx->second, test.opset_place);

@@ -17,8 +17,8 @@ bool IsResult(const std::vector<OutArg>* results, const std::string& name) {
 }  // namespace
 
 // True if `out` is an output of the match (or a result of the template).
-bool RuleChecker::DefineOut(const OutArg& out, const std::vector<OutArg>* results, Scope& scope,
-                            Scope& made, Owner& owner) {
+bool RuleChecker::DefineOut(const OutArg& out, const std::vector<OutArg>* results, NameScope& scope,
+                            NameScope& made, Owner& owner) {
   const NameInfo* info = scope.Find(out.name);
   if (IsResult(results, out.name)) return true;
   if (info == nullptr) {
@@ -48,9 +48,9 @@ bool RuleChecker::DefineOut(const OutArg& out, const std::vector<OutArg>* result
   return true;
 }
 
-void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* results, Scope& scope,
-                            Owner& owner) {
-  Scope made(&scope);
+void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* results,
+                            NameScope& scope, Owner& owner) {
+  NameScope made(&scope);
   std::set<std::string> defined;
   bool redefines = false;
   for (const Stmt& stmt : body.stmts) {
@@ -108,7 +108,7 @@ void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* res
 // One of several outputs may be made for nothing, but not if it seems to be meant for an output of
 // the match that is left as it was.
 void RuleChecker::CheckUnreadOut(const OutArg& out, const std::set<std::string>& defined,
-                                 Scope& scope, Owner& owner) {
+                                 NameScope& scope, Owner& owner) {
   std::vector<std::string> left;
   for (const std::string& name : scope.Names()) {
     if (scope.Find(name)->output && !defined.contains(name)) left.push_back(name);
@@ -121,7 +121,7 @@ void RuleChecker::CheckUnreadOut(const OutArg& out, const std::set<std::string>&
       .hint = hint;
 }
 
-void RuleChecker::CheckBuildArg(const Arg& arg, Scope& scope, Owner& owner,
+void RuleChecker::CheckBuildArg(const Arg& arg, NameScope& scope, Owner& owner,
                                 const std::vector<OutArg>* outs, bool any) {
   if (!arg.value) return;
   if (arg.optional) {

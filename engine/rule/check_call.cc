@@ -51,7 +51,7 @@ bool RuleChecker::CheckSetData(const NameInfo& label, std::string_view key, cons
   return false;
 }
 
-ExprType RuleChecker::CheckCall(const Expr& call, Scope& scope, Owner& owner, CallUse use,
+ExprType RuleChecker::CheckCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
                                 const std::vector<OutArg>* outs) {
   const Ref& ref = call.refs.front();
   if (call.refs.size() > 1 || call.negated || call.quantifier != Quantifier::kOne ||
@@ -75,7 +75,7 @@ ExprType RuleChecker::CheckCall(const Expr& call, Scope& scope, Owner& owner, Ca
 }
 
 // A function, an operator, or what the match labelled.
-ExprType RuleChecker::CheckNamedCall(const Expr& call, Scope& scope, Owner& owner, CallUse use,
+ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
                                      const std::vector<OutArg>* outs) {
   const Ref& ref = call.refs.front();
   const size_t dot = ref.name.find('.');
@@ -135,14 +135,15 @@ void RuleChecker::CheckLabelCall(const Expr& call, const NameInfo& head, size_t 
   if (!arrows && ops && !head.call->negated) ops_.CheckCall(call, *ops, use, outs, owner.text);
 }
 
-void RuleChecker::CheckUnknownHead(const Ref& ref, Scope& scope, Owner& owner, CallUse use) {
+void RuleChecker::CheckUnknownHead(const Ref& ref, NameScope& scope, Owner& owner, CallUse use) {
+  Diagnostic& d =
+      sink_.Error(ref.place, code::kUnknownFunction,
+                  fmt::format("there is no function or label `{}` ({})", ref.name, owner.text));
+  if (Many(sink_)) return;
   std::vector<std::string> names;
   for (const FunctionInfo& function : Functions()) names.emplace_back(function.name);
   for (const std::string& name : scope.Names()) names.push_back(name);
   names.insert(names.end(), input_.host_functions.begin(), input_.host_functions.end());
-  Diagnostic& d =
-      sink_.Error(ref.place, code::kUnknownFunction,
-                  fmt::format("there is no function or label `{}` ({})", ref.name, owner.text));
   d.hint = ForeignFunctionHint(ref.name, set_.signatures.Names());
   if (d.hint.empty()) d.hint = DidYouMean(ref.name, names);
   if (d.hint.empty() && owner.rule && use == CallUse::kBuild)
@@ -178,7 +179,7 @@ void RuleChecker::CheckArrow(const Expr& call, const Arg& arg, const NameInfo* l
       .hint = DidYouMean(arg.label, inputs);
 }
 
-void RuleChecker::CheckAttrs(const Expr& call, Scope& scope, Owner& owner) {
+void RuleChecker::CheckAttrs(const Expr& call, NameScope& scope, Owner& owner) {
   std::set<std::string> names;
   for (const AttrArg& attr : call.attrs) {
     if (!names.insert((attr.rest ? "**" : "") + attr.name).second) {
@@ -211,7 +212,7 @@ void RuleChecker::CheckAttrs(const Expr& call, Scope& scope, Owner& owner) {
   }
 }
 
-void RuleChecker::CheckArgs(const Expr& call, Scope& scope, Owner& owner, CallUse use) {
+void RuleChecker::CheckArgs(const Expr& call, NameScope& scope, Owner& owner, CallUse use) {
   for (const Arg& arg : call.args) {
     if (use == CallUse::kBuild) {
       // A template may be handed anything; an operator takes values.
@@ -228,7 +229,7 @@ void RuleChecker::CheckArgs(const Expr& call, Scope& scope, Owner& owner, CallUs
   }
 }
 
-ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, Scope& scope,
+ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, NameScope& scope,
                                     Owner& owner) {
   const int count = static_cast<int>(call.args.size());
   if (count < info.min_args || count > info.max_args) {

@@ -48,7 +48,7 @@ void RuleChecker::CheckDefinition(const Definition& definition) {
     return;
   }
   if (role == Role::kTemplate) owner.results = &head.outs;
-  Scope scope;
+  NameScope scope;
   for (const std::string& param : head.params) {
     scope.Add(param, {.kind = Kind::kParam, .place = head.place});
   }
@@ -62,7 +62,7 @@ void RuleChecker::CheckPatternCase(const Definition& definition, const Case& c, 
                 fmt::format("a case of {} has neither pattern nor result", owner.text));
     return;
   }
-  Scope scope;
+  NameScope scope;
   CheckMatch(*c.match, scope, owner);
   DeclareLets(c.let, scope, owner);
   for (const OutArg& out : head.outs) {
@@ -98,10 +98,10 @@ void RuleChecker::CheckPatternCase(const Definition& definition, const Case& c, 
 }
 
 void RuleChecker::CheckResultCases(const Definition& definition, const std::vector<Case>& cases,
-                                   Scope& outer, Owner& owner) {
+                                   NameScope& outer, Owner& owner) {
   const bool fact = definition.is_fact();
   for (const Case& c : cases) {
-    Scope scope(&outer);
+    NameScope scope(&outer);
     if (c.match) CheckMatch(*c.match, scope, owner);
     if (c.match && fact) CheckLooksUp(definition, *c.match, owner);
     DeclareLets(c.let, scope, owner);
@@ -176,12 +176,11 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
   NeedUnambiguous('$', ref.name, ref.place);
   const Definition* definition = set_.FindDefinition(ref.name);
   if (definition == nullptr) {
-    std::vector<std::string> names;
-    for (const Definition& d : set_.definitions) names.push_back(d.head.name);
-    sink_
-        .Error(ref.place, code::kUnknownDefinition,
-               fmt::format("there is no definition `${}` ({})", ref.name, owner.text))
-        .hint = DidYouMean(ref.name, names);
+    Diagnostic& d =
+        sink_.Error(ref.place, code::kUnknownDefinition,
+                    fmt::format("there is no definition `${}` ({})", ref.name, owner.text));
+    d.hint = Nearest(ref.name, set_.definitions,
+                     [](const Definition& other) { return other.head.name; });
     return nullptr;
   }
   const DefinitionHead& head = definition->head;

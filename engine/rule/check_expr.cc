@@ -46,7 +46,7 @@ ExprType TypeOf(const std::vector<Literal>& values) {
 
 }  // namespace
 
-ExprType RuleChecker::CheckExpr(const Expr& expr, Scope& scope, Owner& owner, CallUse use,
+ExprType RuleChecker::CheckExpr(const Expr& expr, NameScope& scope, Owner& owner, CallUse use,
                                 const std::vector<OutArg>* outs) {
   switch (expr.kind) {
     case Expr::Kind::kInt:
@@ -90,11 +90,13 @@ ExprType RuleChecker::CheckExpr(const Expr& expr, Scope& scope, Owner& owner, Ca
   }
 }
 
-void RuleChecker::Unbound(const std::string& name, const Place& place, Scope& scope, Owner& owner) {
+void RuleChecker::Unbound(const std::string& name, const Place& place, NameScope& scope,
+                          Owner& owner) {
   if (owner.names_lost && ForeignNameHint(name).empty()) return;
   if (!owner.reported.insert(name).second) return;
   Diagnostic& d =
       sink_.Error(place, code::kUnbound, fmt::format("`{}` is not bound in {}", name, owner.text));
+  if (Many(sink_)) return;
   d.hint = DidYouMean(name, scope.Names());
   bool attribute = false;
   if (owner.match != nullptr) {
@@ -120,7 +122,7 @@ void RuleChecker::Unbound(const std::string& name, const Place& place, Scope& sc
   }
 }
 
-ExprType RuleChecker::CheckName(const Expr& expr, Scope& scope, Owner& owner) {
+ExprType RuleChecker::CheckName(const Expr& expr, NameScope& scope, Owner& owner) {
   const std::string& name = expr.text;
   if (name == "opset") return ExprType::kNumber;
   if (name == "_") {
@@ -151,7 +153,7 @@ ExprType RuleChecker::CheckName(const Expr& expr, Scope& scope, Owner& owner) {
   }
 }
 
-ExprType RuleChecker::CheckMember(const Expr& expr, Scope& scope, Owner& owner) {
+ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope, Owner& owner) {
   const Expr& base = *expr.items[0];
   if (base.kind == Expr::Kind::kName && base.text == "params") {
     const Param* param = CheckParam(expr.text, expr.place);
@@ -179,10 +181,9 @@ const Param* RuleChecker::CheckParam(std::string_view name, const Place& place) 
   NeedUnambiguous('.', name, place);
   const Param* param = set_.FindParam(name);
   if (param != nullptr) return param;
-  std::vector<std::string> names;
-  for (const Param& p : set_.params) names.push_back(p.name);
-  sink_.Error(place, code::kUnknownParam, fmt::format("there is no parameter `{}`", name)).hint =
-      DidYouMean(name, names);
+  Diagnostic& d =
+      sink_.Error(place, code::kUnknownParam, fmt::format("there is no parameter `{}`", name));
+  d.hint = Nearest(name, set_.params, [](const Param& p) { return p.name; });
   return nullptr;
 }
 
@@ -190,10 +191,8 @@ const OpSet* RuleChecker::CheckSetName(std::string_view name, const Place& place
   NeedUnambiguous('@', name, place);
   const OpSet* set = set_.FindSet(name);
   if (set != nullptr) return set;
-  std::vector<std::string> names;
-  for (const OpSet& s : set_.sets) names.push_back(s.name);
-  sink_.Error(place, code::kUnknownSet, fmt::format("there is no set `@{}`", name)).hint =
-      DidYouMean(name, names);
+  Diagnostic& d = sink_.Error(place, code::kUnknownSet, fmt::format("there is no set `@{}`", name));
+  d.hint = Nearest(name, set_.sets, [](const OpSet& s) { return s.name; });
   return nullptr;
 }
 

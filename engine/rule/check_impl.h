@@ -41,7 +41,7 @@ class RuleChecker {
   void CheckParams();
   void CheckSets();
   void CheckSignatures();
-  void CheckFact(const RawFact& fact, Scope& scope, Owner& owner);
+  void CheckFact(const RawFact& fact, NameScope& scope, Owner& owner);
   void CheckOwnDomain(const RawSignature& raw);
   void CheckPhases();
   void CheckWrites();
@@ -50,22 +50,30 @@ class RuleChecker {
   void CheckOpset(int64_t version, const Place& place);
   void CheckPlainExpr(const Expr* expr, std::string text, const std::vector<std::string>& names);
   void NeedUnambiguous(char sigil, std::string_view name, const Place& place);
+  // What `name` may have been meant to be, by the names of a list of the set.
+  template <class List, class NameOf>
+  std::string Nearest(std::string_view name, const List& list, NameOf name_of) const {
+    if (Many(sink_)) return "";
+    std::vector<std::string> names;
+    for (const auto& item : list) names.push_back(name_of(item));
+    return DidYouMean(name, names);
+  }
 
   // --- check_rule.cc: rules
   void CheckRule(const Rule& rule);
-  void CheckRuleCases(const std::vector<Case>& cases, Scope& outer, Owner& owner);
-  void CheckInterface(const Rule& rule, Scope& scope, Owner& owner);
-  void DeclareLets(const std::vector<Let>& lets, Scope& scope, Owner& owner,
+  void CheckRuleCases(const std::vector<Case>& cases, NameScope& outer, Owner& owner);
+  void CheckInterface(const Rule& rule, NameScope& scope, Owner& owner);
+  void DeclareLets(const std::vector<Let>& lets, NameScope& scope, Owner& owner,
                    const std::set<std::string>& may_exist = {});
-  void CheckLets(const std::vector<Let>& lets, Scope& scope, Owner& owner);
-  void CheckConditions(const std::vector<ExprPtr>& conditions, Scope& scope, Owner& owner);
+  void CheckLets(const std::vector<Let>& lets, NameScope& scope, Owner& owner);
+  void CheckConditions(const std::vector<ExprPtr>& conditions, NameScope& scope, Owner& owner);
 
   // --- check_define.cc: definitions
   static Role RoleOf(const Definition& definition);
   void CheckDefinition(const Definition& definition);
   void CheckPatternCase(const Definition& definition, const Case& c, Owner& owner);
-  void CheckResultCases(const Definition& definition, const std::vector<Case>& cases, Scope& outer,
-                        Owner& owner);
+  void CheckResultCases(const Definition& definition, const std::vector<Case>& cases,
+                        NameScope& outer, Owner& owner);
   void CheckLooksUp(const Definition& definition, const BodyText& match, Owner& owner);
   void CheckDefinitionRecursion();
   // The definition behind `$name`, or null with an error; arity is checked.
@@ -73,65 +81,67 @@ class RuleChecker {
                                         const std::vector<OutArg>* outs, Owner& owner);
 
   // --- check_match.cc: patterns
-  void CheckMatch(const BodyText& body, Scope& scope, Owner& owner);
-  void BindOuts(const Stmt& stmt, Scope& scope, std::set<std::string>& made, Owner& owner);
-  void MatchCall(const Expr& call, const std::vector<OutArg>* outs, bool list, Scope& scope,
+  void CheckMatch(const BodyText& body, NameScope& scope, Owner& owner);
+  void BindOuts(const Stmt& stmt, NameScope& scope, std::set<std::string>& made, Owner& owner);
+  void MatchCall(const Expr& call, const std::vector<OutArg>* outs, bool list, NameScope& scope,
                  Owner& owner);
   void MatchRefs(const Expr& call, const std::vector<OutArg>* outs, Owner& owner);
-  void MatchAttr(const AttrArg& attr, Scope& scope, Owner& owner);
-  void MatchArg(const Arg& arg, bool list, Scope& scope, Owner& owner);
+  void MatchAttr(const AttrArg& attr, NameScope& scope, Owner& owner);
+  void MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& owner);
   bool IsPatternLiteral(const Expr& expr) const;
   void NoArithmetic(const Expr& expr, Owner& owner);
-  void Bind(const std::string& name, NameInfo info, Scope& scope, Owner& owner);
+  void Bind(const std::string& name, NameInfo info, NameScope& scope, Owner& owner);
   bool CheckFreeName(const std::string& name, const Place& place, Owner& owner);
   void CheckConnected(const BodyText& body, Owner& owner);
 
   // --- check_build.cc: replacements
   // `results`: names that must be defined, each once (a template), or null (a rule: at least one
   // output of the match).
-  void CheckBody(const BodyText& body, const std::vector<OutArg>* results, Scope& scope,
+  void CheckBody(const BodyText& body, const std::vector<OutArg>* results, NameScope& scope,
                  Owner& owner);
-  bool DefineOut(const OutArg& out, const std::vector<OutArg>* results, Scope& scope, Scope& made,
-                 Owner& owner);
-  void CheckUnreadOut(const OutArg& out, const std::set<std::string>& defined, Scope& scope,
+  bool DefineOut(const OutArg& out, const std::vector<OutArg>* results, NameScope& scope,
+                 NameScope& made, Owner& owner);
+  void CheckUnreadOut(const OutArg& out, const std::set<std::string>& defined, NameScope& scope,
                       Owner& owner);
   // `any`: it may be something else than a value of a graph.
-  void CheckBuildArg(const Arg& arg, Scope& scope, Owner& owner, const std::vector<OutArg>* outs,
-                     bool any = false);
+  void CheckBuildArg(const Arg& arg, NameScope& scope, Owner& owner,
+                     const std::vector<OutArg>* outs, bool any = false);
 
   // --- check_expr.cc: names in expressions
-  ExprType CheckExpr(const Expr& expr, Scope& scope, Owner& owner, CallUse use = CallUse::kCompute,
-                     const std::vector<OutArg>* outs = nullptr);
-  ExprType CheckName(const Expr& expr, Scope& scope, Owner& owner);
-  ExprType CheckMember(const Expr& expr, Scope& scope, Owner& owner);
+  ExprType CheckExpr(const Expr& expr, NameScope& scope, Owner& owner,
+                     CallUse use = CallUse::kCompute, const std::vector<OutArg>* outs = nullptr);
+  ExprType CheckName(const Expr& expr, NameScope& scope, Owner& owner);
+  ExprType CheckMember(const Expr& expr, NameScope& scope, Owner& owner);
   const OpSet* CheckSetName(std::string_view name, const Place& place);
   const Param* CheckParam(std::string_view name, const Place& place);
-  void Unbound(const std::string& name, const Place& place, Scope& scope, Owner& owner);
+  void Unbound(const std::string& name, const Place& place, NameScope& scope, Owner& owner);
 
   // --- check_call.cc: calls in expressions and replacements
-  ExprType CheckCall(const Expr& call, Scope& scope, Owner& owner, CallUse use,
+  ExprType CheckCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
                      const std::vector<OutArg>* outs);
-  ExprType CheckNamedCall(const Expr& call, Scope& scope, Owner& owner, CallUse use,
+  ExprType CheckNamedCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
                           const std::vector<OutArg>* outs);
   void CheckLabelCall(const Expr& call, const NameInfo& head, size_t dot, Owner& owner, CallUse use,
                       const std::vector<OutArg>* outs);
-  ExprType CheckFunction(const Expr& call, const FunctionInfo& info, Scope& scope, Owner& owner);
-  void CheckArgs(const Expr& call, Scope& scope, Owner& owner, CallUse use);
-  void CheckAttrs(const Expr& call, Scope& scope, Owner& owner);
+  ExprType CheckFunction(const Expr& call, const FunctionInfo& info, NameScope& scope,
+                         Owner& owner);
+  void CheckArgs(const Expr& call, NameScope& scope, Owner& owner, CallUse use);
+  void CheckAttrs(const Expr& call, NameScope& scope, Owner& owner);
   void CheckArrow(const Expr& call, const Arg& arg, const NameInfo* label, Owner& owner);
-  void CheckUnknownHead(const Ref& ref, Scope& scope, Owner& owner, CallUse use);
+  void CheckUnknownHead(const Ref& ref, NameScope& scope, Owner& owner, CallUse use);
   bool CheckSetData(const NameInfo& label, std::string_view key, const Place& place, Owner& owner,
                     std::vector<Literal>* values);
 
   // --- check_types.cc
-  ExprType CheckUnary(const Expr& expr, Scope& scope, Owner& owner);
-  ExprType CheckBinary(const Expr& expr, Scope& scope, Owner& owner);
+  ExprType CheckUnary(const Expr& expr, NameScope& scope, Owner& owner);
+  ExprType CheckBinary(const Expr& expr, NameScope& scope, Owner& owner);
   // Of an expression that is plainly of one kind, without looking at names; else kAny.
   static ExprType LiteralType(const Expr& expr);
-  void CheckCompared(const Expr& expr, ExprType left, ExprType right, Scope& scope, Owner& owner);
+  void CheckCompared(const Expr& expr, ExprType left, ExprType right, NameScope& scope,
+                     Owner& owner);
   void CheckRegex(const Expr& expr, ExprType left, ExprType type, Owner& owner);
   void CheckPattern(const std::string& regex, const Place& place, const std::string& owner);
-  void CheckOpChoice(const Expr& left, const Expr& right, Scope& scope, Owner& owner);
+  void CheckOpChoice(const Expr& left, const Expr& right, NameScope& scope, Owner& owner);
   void CheckParamChoice(const Expr& left, const Expr& right, Owner& owner);
   void NeedCondition(const Expr& expr, ExprType type, Owner& owner);
   void CheckArgType(const Expr& arg, ExprType got, const FunctionInfo& info, size_t index,

@@ -48,7 +48,7 @@ bool RuleChecker::CheckFreeName(const std::string& name, const Place& place, Own
   return false;
 }
 
-void RuleChecker::Bind(const std::string& name, NameInfo info, Scope& scope, Owner& owner) {
+void RuleChecker::Bind(const std::string& name, NameInfo info, NameScope& scope, Owner& owner) {
   if (name == "_" || name.empty()) return;
   NameInfo* before = scope.Find(name);
   if (before == nullptr) {
@@ -70,7 +70,7 @@ void RuleChecker::Bind(const std::string& name, NameInfo info, Scope& scope, Own
       .hint = "each name is bound once";
 }
 
-void RuleChecker::BindOuts(const Stmt& stmt, Scope& scope, std::set<std::string>& made,
+void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, std::set<std::string>& made,
                            Owner& owner) {
   const Expr* call = stmt.value.value.get();
   const bool quantified = call && call->quantifier != Quantifier::kOne;
@@ -100,7 +100,7 @@ void RuleChecker::BindOuts(const Stmt& stmt, Scope& scope, std::set<std::string>
   }
 }
 
-void RuleChecker::CheckMatch(const BodyText& body, Scope& scope, Owner& owner) {
+void RuleChecker::CheckMatch(const BodyText& body, NameScope& scope, Owner& owner) {
   std::set<std::string> made;
   // Labels and outputs first, so that the order of statements does not matter.
   for (const Stmt& stmt : body.stmts) BindOuts(stmt, scope, made, owner);
@@ -155,7 +155,7 @@ void RuleChecker::MatchRefs(const Expr& call, const std::vector<OutArg>* outs, O
 }
 
 void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, bool list,
-                            Scope& scope, Owner& owner) {
+                            NameScope& scope, Owner& owner) {
   MatchRefs(call, outs, owner);
   const bool definition = call.refs.front().kind == Ref::Kind::kDefinition;
   if (!call.label.empty()) {
@@ -206,7 +206,7 @@ void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, b
   }
 }
 
-void RuleChecker::MatchAttr(const AttrArg& attr, Scope& scope, Owner& owner) {
+void RuleChecker::MatchAttr(const AttrArg& attr, NameScope& scope, Owner& owner) {
   if (attr.rest) {
     Bind(attr.name, {.kind = Kind::kRest, .place = attr.place}, scope, owner);
     return;
@@ -221,7 +221,7 @@ void RuleChecker::MatchAttr(const AttrArg& attr, Scope& scope, Owner& owner) {
   }
 }
 
-void RuleChecker::MatchArg(const Arg& arg, bool list, Scope& scope, Owner& owner) {
+void RuleChecker::MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& owner) {
   if (!arg.value) return;
   const Expr& value = *arg.value;
   switch (value.kind) {
@@ -280,12 +280,15 @@ void RuleChecker::CheckConnected(const BodyText& body, Owner& owner) {
   std::vector<size_t> group(body.stmts.size());
   std::iota(group.begin(), group.end(), size_t{0});
   std::map<std::string, size_t> seen;
+  const auto root = [&](size_t stmt) {
+    while (group[stmt] != stmt) stmt = group[stmt] = group[group[stmt]];
+    return stmt;
+  };
   const auto join = [&](size_t stmt, const std::string& name) {
     if (name == "_" || name.empty()) return;
     const auto [at, fresh] = seen.emplace(name, stmt);
     if (fresh) return;
-    const size_t from = group[stmt], to = group[at->second];
-    std::replace(group.begin(), group.end(), from, to);
+    group[root(stmt)] = root(at->second);
   };
   const auto join_args = [&](auto& self, size_t stmt, const Expr& expr) -> void {
     for (const Arg& arg : expr.args) {
@@ -299,7 +302,7 @@ void RuleChecker::CheckConnected(const BodyText& body, Owner& owner) {
     if (body.stmts[i].value.value) join_args(join_args, i, *body.stmts[i].value.value);
   }
   for (size_t i = 1; i < group.size(); ++i) {
-    if (group[i] == group[0]) continue;
+    if (root(i) == root(0)) continue;
     sink_
         .Error(body.stmts[i].place, code::kUnconnected,
                fmt::format("this statement shares no value with the first of {}", owner.text))

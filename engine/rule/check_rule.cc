@@ -1,4 +1,6 @@
 // Rules: the match binds, `let` names, conditions and replacements use.
+#include <unordered_map>
+
 #include <fmt/format.h>
 
 #include "engine/rule/check_impl.h"
@@ -17,7 +19,7 @@ bool IsFailure(const Case& c) {
 
 }  // namespace
 
-void RuleChecker::DeclareLets(const std::vector<Let>& lets, Scope& scope, Owner& owner,
+void RuleChecker::DeclareLets(const std::vector<Let>& lets, NameScope& scope, Owner& owner,
                               const std::set<std::string>& may_exist) {
   for (const Let& let : lets) {
     for (const std::string& name : let.names) {
@@ -39,36 +41,55 @@ void RuleChecker::DeclareLets(const std::vector<Let>& lets, Scope& scope, Owner&
   }
 }
 
-void RuleChecker::CheckLets(const std::vector<Let>& lets, Scope& scope, Owner& owner) {
+namespace {
+
+// The first `let` that needs itself, perhaps through others, or one that does; null if there is none.
+const Let* FindLoop(const std::vector<Let>& lets) {
+  std::unordered_map<std::string_view, size_t> names;
+  for (size_t i = 0; i < lets.size(); ++i) {
+    for (const std::string& name : lets[i].names) {
+      if (name != "_") names.emplace(name, i);
+    }
+  }
+  std::vector<std::vector<size_t>> needed_by(lets.size());
+  std::vector<size_t> needs(lets.size());
+  for (size_t i = 0; i < lets.size(); ++i) {
+    WalkExpr(*lets[i].value, [&](const Expr& e) {
+      if (e.kind != Expr::Kind::kName) return;
+      const auto other = names.find(e.text);
+      if (other == names.end()) return;
+      needed_by[other->second].push_back(i);
+      ++needs[i];
+    });
+  }
+  // What needs nothing that is still there goes; what stays needs a loop.
+  std::vector<size_t> ready;
+  for (size_t i = 0; i < lets.size(); ++i) {
+    if (needs[i] == 0) ready.push_back(i);
+  }
+  while (!ready.empty()) {
+    const size_t one = ready.back();
+    ready.pop_back();
+    for (const size_t other : needed_by[one]) {
+      if (--needs[other] == 0) ready.push_back(other);
+    }
+  }
+  const auto left = std::find_if(needs.begin(), needs.end(), [](size_t n) { return n > 0; });
+  return left == needs.end() ? nullptr : &lets[left - needs.begin()];
+}
+
+}  // namespace
+
+void RuleChecker::CheckLets(const std::vector<Let>& lets, NameScope& scope, Owner& owner) {
   for (const Let& let : lets) CheckExpr(*let.value, scope, owner);
-  // A `let` that needs itself, perhaps through others.
-  std::map<const Let*, int> state;  // 1: open, 2: done
-  const auto visit = [&](auto& self, const Let& let) -> bool {
-    state[&let] = 1;
-    bool fine = true;
-    const auto see = [&](const Expr& e) {
-      const std::string head = e.kind == Expr::Kind::kName ? e.text : "";
-      for (const Let& other : lets) {
-        if (std::find(other.names.begin(), other.names.end(), head) == other.names.end()) continue;
-        if (head == "_" || head.empty()) continue;
-        if (state[&other] == 1) fine = false;
-        if (state[&other] == 0 && !self(self, other)) fine = false;
-      }
-    };
-    WalkExpr(*let.value, see);
-    state[&let] = 2;
-    return fine;
-  };
-  for (const Let& let : lets) {
-    if (state[&let] != 0 || visit(visit, let)) continue;
+  if (const Let* loop = FindLoop(lets)) {
     sink_.Error(
-        let.place, code::kRecursion,
-        fmt::format("`{}` is needed to compute itself ({})", let.names.front(), owner.text));
-    return;
+        loop->place, code::kRecursion,
+        fmt::format("`{}` is needed to compute itself ({})", loop->names.front(), owner.text));
   }
 }
 
-void RuleChecker::CheckConditions(const std::vector<ExprPtr>& conditions, Scope& scope,
+void RuleChecker::CheckConditions(const std::vector<ExprPtr>& conditions, NameScope& scope,
                                   Owner& owner) {
   for (const ExprPtr& condition : conditions) {
     NeedCondition(*condition, CheckExpr(*condition, scope, owner), owner);
@@ -80,7 +101,7 @@ void RuleChecker::CheckRule(const Rule& rule) {
   // Without a match, or with one that could not be read, everything else would seem unbound.
   if (rule.match.stmts.empty()) return;
   Owner owner{.text = fmt::format("rule `{}`", rule.name), .rule = true, .match = &rule.match};
-  Scope scope;
+  NameScope scope;
   CheckMatch(rule.match, scope, owner);
   DeclareLets(rule.let, scope, owner);
   CheckConditions(rule.where, scope, owner);
@@ -90,9 +111,9 @@ void RuleChecker::CheckRule(const Rule& rule) {
   CheckInterface(rule, scope, owner);
 }
 
-void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, Scope& outer, Owner& owner) {
+void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, NameScope& outer, Owner& owner) {
   for (const Case& c : cases) {
-    Scope scope(&outer);
+    NameScope scope(&outer);
     if (c.match) CheckMatch(*c.match, scope, owner);
     DeclareLets(c.let, scope, owner);
     CheckConditions(c.when, scope, owner);
@@ -113,7 +134,7 @@ void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, Scope& outer, O
 }
 
 // retype, report, record: over the names of the match.
-void RuleChecker::CheckInterface(const Rule& rule, Scope& scope, Owner& owner) {
+void RuleChecker::CheckInterface(const Rule& rule, NameScope& scope, Owner& owner) {
   const auto need_value = [&](const std::string& name, const Place& place) {
     const NameInfo* info = scope.Find(name);
     if (info == nullptr) {

@@ -25,12 +25,12 @@ struct NameInfo {
   bool used = false;               // kNew
 };
 
-class Scope {
+class NameScope {
  public:
-  explicit Scope(Scope* parent = nullptr) : parent_(parent) {}
+  explicit NameScope(NameScope* parent = nullptr) : parent_(parent) {}
 
   NameInfo* Find(std::string_view name) {
-    for (Scope* scope = this; scope != nullptr; scope = scope->parent_) {
+    for (NameScope* scope = this; scope != nullptr; scope = scope->parent_) {
       const auto found = scope->names_.find(name);
       if (found != scope->names_.end()) return &found->second;
     }
@@ -40,14 +40,14 @@ class Scope {
 
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
-    for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
+    for (const NameScope* scope = this; scope != nullptr; scope = scope->parent_) {
       for (const auto& [name, info] : scope->names_) names.push_back(name);
     }
     return names;
   }
 
  private:
-  Scope* parent_;
+  NameScope* parent_;
   std::map<std::string, NameInfo, std::less<>> names_;
 };
 

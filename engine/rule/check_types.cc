@@ -147,7 +147,7 @@ ExprType RuleChecker::LiteralType(const Expr& expr) {
   }
 }
 
-ExprType RuleChecker::CheckUnary(const Expr& expr, Scope& scope, Owner& owner) {
+ExprType RuleChecker::CheckUnary(const Expr& expr, NameScope& scope, Owner& owner) {
   const ExprType type = CheckExpr(*expr.items[0], scope, owner);
   if (expr.unary == UnaryOp::kNot) {
     NeedCondition(*expr.items[0], type, owner);
@@ -160,7 +160,7 @@ ExprType RuleChecker::CheckUnary(const Expr& expr, Scope& scope, Owner& owner) {
   return type == kNumber ? kNumber : kAny;
 }
 
-ExprType RuleChecker::CheckBinary(const Expr& expr, Scope& scope, Owner& owner) {
+ExprType RuleChecker::CheckBinary(const Expr& expr, NameScope& scope, Owner& owner) {
   const Expr& left = *expr.items[0];
   const Expr& right = *expr.items[1];
   const ExprType l = CheckExpr(left, scope, owner);
@@ -193,7 +193,7 @@ ExprType RuleChecker::CheckBinary(const Expr& expr, Scope& scope, Owner& owner) 
   return kBool;
 }
 
-void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, Scope& scope,
+void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameScope& scope,
                                 Owner& owner) {
   const auto error = [&](std::string hint) {
     sink_
@@ -241,7 +241,8 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, Scope&
 }
 
 // `op(n) == 'Cnov'` where n can never be that.
-void RuleChecker::CheckOpChoice(const Expr& left, const Expr& right, Scope& scope, Owner& owner) {
+void RuleChecker::CheckOpChoice(const Expr& left, const Expr& right, NameScope& scope,
+                                Owner& owner) {
   if (left.kind != Expr::Kind::kCall || right.kind != Expr::Kind::kString) return;
   if (left.refs.size() != 1 || left.refs[0].name != "op" || left.args.size() != 1) return;
   const Expr* arg = left.args[0].value.get();

@@ -150,7 +150,7 @@ bool CheckBytes(const SourceText& source, DiagnosticSink& sink) {
 }
 
 void CheckPlainScalar(const DocNode& node, DiagnosticSink& sink) {
-  if (node.style != DocNode::Style::kPlain) return;
+  if (node.style != DocNode::Style::kPlain || Many(sink)) return;
   const std::string& text = node.text.text;
   std::string lower = text;
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -170,12 +170,14 @@ void CheckPlainScalar(const DocNode& node, DiagnosticSink& sink) {
   }
 }
 
-void CheckDuplicateKey(const DocNode& map, const DocNode& key, DiagnosticSink& sink) {
-  const DocEntry* before = map.Find(key.text.text);
-  if (before == nullptr) return;
+bool KeySet::Add(const DocNode& key, DiagnosticSink& sink) {
+  const auto [before, fresh] = places_.emplace(key.text.text, key.place);
+  if (fresh) return true;
+  if (Many(sink)) return false;
   sink.Error(key.place, code::kDuplicateKey,
              fmt::format("the key `{}` stands here twice", Printable(key.text.text)))
-      .notes.push_back(fmt::format("the first one is on line {}", before->key.place.span().line));
+      .notes.push_back(fmt::format("the first one is on line {}", before->second.span().line));
+  return false;
 }
 
 }  // namespace qrewrite

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/base/diagnostics.h"
@@ -65,6 +66,9 @@ bool IsNull(const DocNode& node);  // a scalar that says nothing: `key:`, ~, nul
 // A text of several lines may be a list of lines. REQUIRES: a scalar or a list of scalars.
 Snippet JoinLines(const DocNode& node);
 
+// So many faults that nobody reads further ones: what takes long to tell is not told any more.
+inline bool Many(const DiagnosticSink& sink) { return sink.diagnostics().size() >= 500; }
+
 // Limits of one file, against texts that would cost too much.
 inline constexpr int kMaxDocDepth = 64;
 inline constexpr size_t kMaxDocNodes = 200'000;
@@ -79,7 +83,14 @@ std::optional<DocNode> ReadJson(const SourceText& source, DiagnosticSink& sink);
 bool CheckBytes(const SourceText& source, DiagnosticSink& sink);
 // Reports `010`, `on`, `off`, `yes`, `no` where they are not quoted.
 void CheckPlainScalar(const DocNode& node, DiagnosticSink& sink);
-// Reports a key that the map has already.
-void CheckDuplicateKey(const DocNode& map, const DocNode& key, DiagnosticSink& sink);
+// The keys of one mapping while it is read.
+class KeySet {
+ public:
+  // False, with an error, if the mapping has the key already. REQUIRES: key.is_scalar().
+  bool Add(const DocNode& key, DiagnosticSink& sink);
+
+ private:
+  std::unordered_map<std::string, Place> places_;
+};
 
 }  // namespace qrewrite

@@ -73,6 +73,7 @@ const Field* FindField(const std::vector<const Field*>& fields, const DocEntry& 
     if (field->key == entry.name()) return field;
     known.push_back(field->key);
   }
+  if (Many(sink)) return nullptr;
   Diagnostic& d = sink.Error(entry.key.place, code::kUnknownKey,
                              fmt::format("unknown key `{}`{}", Printable(entry.name(), 60),
                                          owner.empty() ? "" : " in " + owner));

@@ -4,11 +4,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "engine/rule/codes.h"
 #include "engine/rule/fields.h"
@@ -16,24 +17,52 @@
 namespace qrewrite {
 namespace {
 
+struct Descriptor {
+  explicit Descriptor(int n) : number(n) {}
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+  Descriptor(const Descriptor&) = delete;
+  int number;
+};
+
+constexpr size_t kMaxIncludeDepth = 64;
+constexpr size_t kMaxFiles = 1000;
+
 std::string Normalized(const std::filesystem::path& path) {
   return path.lexically_normal().generic_string();
 }
 
 }  // namespace
 
-Result<std::string> ReadWholeFile(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    return Status(StatusCode::kIo, fmt::format("{}: is a folder", Printable(path)));
+Result<std::string> ReadRuleFile(const std::string& path, Pipes pipes) {
+  const auto fail = [&](std::string_view why) {
+    return Status(StatusCode::kIo, fmt::format("{}: {}", Printable(path), why));
+  };
+  // Opening must not wait for whoever writes into a pipe before it is known to be one.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info {};
+  if (file.number < 0 || ::fstat(file.number, &info) != 0) return fail(std::strerror(errno));
+  if (S_ISDIR(info.st_mode)) return fail("is a folder");
+  const bool pipe = S_ISFIFO(info.st_mode) && pipes == Pipes::kTaken;
+  if (!S_ISREG(info.st_mode) && !pipe) return fail("is no regular file");
+  if (pipe) ::fcntl(file.number, F_SETFL, 0);  // from here on it may wait
+  const auto too_large = [&](std::string size) {
+    return fail(fmt::format("a rule file of {}; at most {} bytes are read", size, kMaxDocBytes));
+  };
+  if (static_cast<uint64_t>(info.st_size) > kMaxDocBytes) {
+    return too_large(fmt::format("{} bytes", info.st_size));
   }
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    return Status(StatusCode::kIo, fmt::format("{}: {}", Printable(path), std::strerror(errno)));
+  std::string text;
+  while (text.size() <= kMaxDocBytes) {
+    const size_t had = text.size();
+    text.resize(had + std::max<size_t>(static_cast<size_t>(info.st_size), 1 << 16));
+    const ssize_t got = ::read(file.number, text.data() + had, text.size() - had);
+    text.resize(had + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    if (got < 0 && errno != EINTR) return fail(std::strerror(errno));
+    if (got == 0) return text;
   }
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (in.bad()) return Status(StatusCode::kIo, fmt::format("{}: cannot be read", Printable(path)));
-  return text;
+  return too_large(fmt::format("more than {} bytes", kMaxDocBytes));
 }
 
 RuleFile* RuleFiles::AddRoot(const std::string& path, std::string text) {
@@ -63,6 +92,10 @@ RuleFile* RuleFiles::Parse(const std::string& path, std::string text) {
   }
   files_[key] = std::move(file);
   ReadIncludes(kept);
+  for (const RuleFile* included : kept.includes) {
+    kept.reached.insert(included);
+    kept.reached.insert(included->reached.begin(), included->reached.end());
+  }
   return &kept;
 }
 
@@ -101,8 +134,17 @@ RuleFile* RuleFiles::Include(const RuleFile& from, const DocNode& item) {
     return nullptr;
   }
   if (const auto known = files_.find(path); known != files_.end()) return known->second.get();
+  if (open_.size() >= kMaxIncludeDepth || files_.size() >= kMaxFiles) {
+    sink_.Error(item.place, code::kTooLarge,
+                open_.size() >= kMaxIncludeDepth
+                    ? fmt::format("includes are nested deeper than {}", kMaxIncludeDepth)
+                    : fmt::format("a rule set of more than {} files", kMaxFiles));
+    failed_.push_back(path);
+    return nullptr;
+  }
   if (std::find(failed_.begin(), failed_.end(), path) != failed_.end()) return nullptr;
-  Result<std::string> text = options_.read ? options_.read(path) : ReadWholeFile(path);
+  Result<std::string> text =
+      options_.read ? options_.read(path) : ReadRuleFile(path, Pipes::kRefused);
   if (!text.ok()) {
     failed_.push_back(path);
     const auto& why = text.status().diagnostics();
@@ -117,19 +159,14 @@ RuleFile* RuleFiles::Include(const RuleFile& from, const DocNode& item) {
 
 std::vector<RuleFile*> RuleFiles::InOrder(RuleFile* file) {
   std::vector<RuleFile*> order;
+  std::unordered_set<const RuleFile*> seen;
   const std::function<void(RuleFile*)> visit = [&](RuleFile* f) {
-    if (std::find(order.begin(), order.end(), f) != order.end()) return;
+    if (!seen.insert(f).second) return;
     for (RuleFile* included : f->includes) visit(included);
     order.push_back(f);
   };
   visit(file);
   return order;
-}
-
-bool RuleFiles::Includes(const RuleFile* file, const RuleFile* other) {
-  return std::any_of(file->includes.begin(), file->includes.end(), [&](const RuleFile* included) {
-    return included == other || Includes(included, other);
-  });
 }
 
 }  // namespace qrewrite

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/rule/doc.h"
@@ -14,9 +15,10 @@ namespace qrewrite {
 struct RuleFile {
   std::string path;
   SourcePtr source;
-  DocNode root;                     // always a mapping
-  std::string name;                 // of its rule set; "" if it has none
-  std::vector<RuleFile*> includes;  // in order
+  DocNode root;                                 // always a mapping
+  std::string name;                             // of its rule set; "" if it has none
+  std::vector<RuleFile*> includes;              // in order
+  std::unordered_set<const RuleFile*> reached;  // by includes, directly or not
 };
 
 class RuleFiles {
@@ -31,7 +33,10 @@ class RuleFiles {
 
   // `file` and all it includes, directly or not; what is included comes first, each file once.
   static std::vector<RuleFile*> InOrder(RuleFile* file);
-  static bool Includes(const RuleFile* file, const RuleFile* other);  // directly or not; not itself
+  static bool Includes(const RuleFile* file,
+                       const RuleFile* other) {  // directly or not; not itself
+    return file->reached.contains(other);
+  }
 
  private:
   RuleFile* Parse(const std::string& path, std::string text);
@@ -45,7 +50,10 @@ class RuleFiles {
   std::vector<const RuleFile*> open_;                       // the chain of includes being read
 };
 
-// The content of a file on the disk.
-Result<std::string> ReadWholeFile(const std::string& path);
+// The content of a file on the disk of at most kMaxDocBytes, which are looked at before it is read.
+// A pipe may stand for the file that a person names, not for an include: nobody may be there to write
+// into it.
+enum class Pipes { kRefused, kTaken };
+Result<std::string> ReadRuleFile(const std::string& path, Pipes pipes);
 
 }  // namespace qrewrite

@@ -70,6 +70,7 @@ class JsonReader {
     ++at_;
     SkipSpace();
     if (Peek() == '}') return ++at_, true;
+    KeySet keys;
     while (true) {
       DocEntry entry;
       SkipSpace();
@@ -81,8 +82,7 @@ class JsonReader {
       ++at_;
       SkipSpace();
       if (!ReadValue(entry.value, depth + 1)) return false;
-      CheckDuplicateKey(node, entry.key, sink_);
-      if (node.Find(entry.name()) == nullptr) node.entries.push_back(std::move(entry));
+      if (keys.Add(entry.key, sink_)) node.entries.push_back(std::move(entry));
       SkipSpace();
       if (Peek() == '}') return ++at_, true;
       if (Peek() != ',') return Fail(at_, "expected `,` or `}`");

@@ -1,6 +1,6 @@
 // Lint: what is allowed but probably not meant.
 #include <algorithm>
-#include <set>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -141,7 +141,7 @@ class Linter {
   const SourceText* root_;
   const KernelRegistry& kernels_;
   DiagnosticSink sink_;
-  std::set<std::string> used_;  // with a sigil: $definition @set .param :rule
+  std::unordered_set<std::string> used_;  // with a sigil: $definition @set .param :rule
 };
 
 }  // namespace

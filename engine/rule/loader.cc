@@ -37,7 +37,8 @@ Status Report(const DiagnosticSink& sink, const RuleFiles& files) {
   if (all.size() > kMaxReported) {
     const size_t more = all.size() - kMaxReported;
     all.resize(kMaxReported);
-    all.push_back({.severity = Severity::kNote, .message = fmt::format("{} more", more)});
+    all.push_back({.severity = Severity::kNote,
+                   .message = fmt::format("{}{} more", Many(sink) ? "at least " : "", more)});
   }
   return {StatusCode::kInvalidRules, std::move(all)};
 }
@@ -57,7 +58,7 @@ Result<std::shared_ptr<const RuleSet>> LoadRulesText(const std::string& path, st
 
 Result<std::shared_ptr<const RuleSet>> LoadRules(const std::string& path,
                                                  const LoadOptions& options) {
-  Result<std::string> text = options.read ? options.read(path) : ReadWholeFile(path);
+  Result<std::string> text = options.read ? options.read(path) : ReadRuleFile(path, Pipes::kTaken);
   if (!text.ok()) return text.status();
   return LoadRulesText(path, *std::move(text), options);
 }

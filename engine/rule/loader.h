@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/fold/kernel.h"
 #include "engine/rule/ast.h"
@@ -14,10 +15,13 @@
 namespace qrewrite {
 
 struct LoadOptions {
-  // Reads an included file given the path as resolved against the including one. Default: the disk.
+  // Reads an included file given the path as resolved against the including one. Default: the disk,
+  // regular files of at most kMaxDocBytes.
   std::function<Result<std::string>(const std::string& path)> read;
   // Functions and predicates a host registered: calls of them are accepted.
   std::vector<std::string> host_functions;
+  // False: `tests:` is passed over, faults in it and all.
+  bool tests = true;
 };
 
 // Loads `path`; ".json" is read as JSON, anything else as YAML. Errors: kInvalidRules with every

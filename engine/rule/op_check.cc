@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -129,22 +130,50 @@ std::string Plural(size_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
-OpChecker::OpChecker(const RuleSet& set, DiagnosticSink& sink) : set_(set), sink_(sink) {
-  names_ = set.signatures.Names();
-  for (const OpName& name : Signatures::Builtin().Names()) known_domains_.insert(name.domain);
-  known_domains_.insert("");
+namespace {
+
+// Of onnx and ONNX Runtime, sorted.
+const std::vector<OpName>& BuiltinNames() {
+  static const std::vector<OpName> names = Signatures::Builtin().Names();
+  return names;
+}
+
+// Whether a name of that domain that is not known is a mistake.
+bool KnowsDomain(std::string_view domain) {
+  static const std::set<std::string, std::less<>> domains = [] {
+    std::set<std::string, std::less<>> all = {""};
+    for (const OpName& name : BuiltinNames()) all.insert(all.end(), name.domain);
+    return all;
+  }();
+  return domains.contains(domain);
+}
+
+bool IsKnown(const Signatures& signatures, const OpName& op) {
+  return std::binary_search(BuiltinNames().begin(), BuiltinNames().end(), op) ||
+         signatures.Newest(op.domain, op.name) != nullptr;
+}
+
+}  // namespace
+
+OpChecker::OpChecker(const RuleSet& set, DiagnosticSink& sink) : set_(set), sink_(sink) {}
+
+const std::vector<OpName>& OpChecker::Names() {
+  if (names_.empty()) names_ = set_.signatures.Names();
+  return names_;
 }
 
 bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
   if (op.op.name.empty()) return false;  // ill-formed, reported where it was read
   const bool is_private = IsPrivateDomain(op.op.domain);
-  if (!known_domains_.contains(op.op.domain) && !is_private) return !IsMisspelled(op, place);
-  const bool found = std::any_of(names_.begin(), names_.end(),
+  if (!op.wildcard && IsKnown(set_.signatures, op.op)) return true;
+  if (!KnowsDomain(op.op.domain) && !is_private) return !IsMisspelled(op, place);
+  const bool found =
+      op.wildcard && std::any_of(Names().begin(), Names().end(),
                                  [&](const OpName& name) { return op.Matches(name); });
   if (found) return true;
   std::vector<std::string> same_domain;
   std::string elsewhere;
-  for (const OpName& name : names_) {
+  for (const OpName& name : Names()) {
     if (name.domain == op.op.domain) same_domain.push_back(name.text());
     if (name.name == op.op.name) elsewhere = name.text();
   }
@@ -164,12 +193,12 @@ bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
   return false;
 }
 
-bool OpChecker::IsOperator(std::string_view name) const {
-  return std::any_of(names_.begin(), names_.end(),
+bool OpChecker::IsOperator(std::string_view name) {
+  return std::any_of(Names().begin(), Names().end(),
                      [&](const OpName& op) { return op.name == name || op.text() == name; });
 }
 
-bool OpChecker::HaveAttribute(const std::vector<Ref>& refs, std::string_view name) const {
+bool OpChecker::HaveAttribute(const std::vector<Ref>& refs, std::string_view name) {
   const Candidates all =
       CandidatesFor(Expand(refs).value_or(std::vector<OpName>()), CallUse::kPattern);
   return std::any_of(all.begin(), all.end(),
@@ -181,7 +210,7 @@ void OpChecker::CheckAttributeOf(const std::vector<OpPattern>& ops, const std::s
   std::vector<OpName> meant;
   for (const OpPattern& op : ops) {
     const size_t before = meant.size();
-    std::copy_if(names_.begin(), names_.end(), std::back_inserter(meant),
+    std::copy_if(Names().begin(), Names().end(), std::back_inserter(meant),
                  [&](const OpName& known) { return op.Matches(known); });
     if (meant.size() == before) return;
   }
@@ -204,8 +233,8 @@ bool OpChecker::IsMisspelled(const OpPattern& op, const Place& place) {
         fmt::format("operators of onnx are written without a domain: `{}`", op.op.name);
     return true;
   }
-  if (op.wildcard || std::binary_search(names_.begin(), names_.end(), op.op)) return false;
-  for (const OpName& name : names_) {
+  if (op.wildcard || IsKnown(set_.signatures, op.op)) return false;
+  for (const OpName& name : Names()) {
     if (name.domain.empty() || !IsSlip(text, name.text())) continue;
     sink_.Error(place, code::kUnknownOp, fmt::format("there is no operator `{}`", text)).hint =
         fmt::format("did you mean `{}`? another operator needs a signature in the file",
@@ -215,7 +244,7 @@ bool OpChecker::IsMisspelled(const OpPattern& op, const Place& place) {
   return false;
 }
 
-std::optional<std::vector<OpName>> OpChecker::Expand(const std::vector<Ref>& refs) const {
+std::optional<std::vector<OpName>> OpChecker::Expand(const std::vector<Ref>& refs) {
   std::vector<OpName> ops;
   for (const Ref& ref : refs) {
     if (ref.kind == Ref::Kind::kName) {
@@ -229,8 +258,8 @@ std::optional<std::vector<OpName>> OpChecker::Expand(const std::vector<Ref>& ref
         ops.push_back(member.op.op);
         continue;
       }
-      if (!known_domains_.contains(member.op.op.domain)) return std::nullopt;
-      for (const OpName& name : names_) {
+      if (!KnowsDomain(member.op.op.domain)) return std::nullopt;
+      for (const OpName& name : Names()) {
         if (member.op.Matches(name)) ops.push_back(name);
       }
     }

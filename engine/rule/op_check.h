@@ -3,7 +3,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,14 +27,14 @@ class OpChecker {
   // none).
   bool CheckName(const OpPattern& op, const Place& place);
   // Is there an operator of that name, under any domain?
-  bool IsOperator(std::string_view name) const;
+  bool IsOperator(std::string_view name);
   // Has one of the operators an attribute of that name?
-  bool HaveAttribute(const std::vector<Ref>& refs, std::string_view name) const;
+  bool HaveAttribute(const std::vector<Ref>& refs, std::string_view name);
   // An error unless a version of one of `ops` has that attribute, or one of them is unknown.
   void CheckAttributeOf(const std::vector<OpPattern>& ops, const std::string& name,
                         const Place& place);
   // The operators that a reference stands for; nothing if one of them could be anything.
-  std::optional<std::vector<OpName>> Expand(const std::vector<Ref>& refs) const;
+  std::optional<std::vector<OpName>> Expand(const std::vector<Ref>& refs);
   // The call against the signatures of `ops`; `num_outs` outputs are named, the last by `outs`.
   void CheckCall(const Expr& call, const std::vector<OpName>& ops, CallUse use,
                  const std::vector<OutArg>* outs, const std::string& owner);
@@ -58,10 +57,11 @@ class OpChecker {
   void CheckOutputs(const Expr& call, const Candidates& candidates, const std::vector<OutArg>& outs,
                     CallUse use, const std::string& owner);
 
+  const std::vector<OpName>& Names();  // all that have signatures; listed when needed
+
   const RuleSet& set_;
   DiagnosticSink& sink_;
-  std::vector<OpName> names_;            // all that have signatures
-  std::set<std::string> known_domains_;  // a name that is not in them is a mistake
+  std::vector<OpName> names_;
 };
 
 }  // namespace qrewrite

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/expr/parser.h"
 #include "engine/rule/ast.h"
 #include "engine/rule/doc.h"
 #include "engine/rule/fields.h"
@@ -43,7 +44,8 @@ struct RawSignature {
 
 class AstReader {
  public:
-  explicit AstReader(DiagnosticSink& sink) : sink_(sink) {}
+  // Without `tests` those of rules and files are passed over.
+  AstReader(DiagnosticSink& sink, bool tests) : sink_(sink), tests_(tests) {}
 
   // --- reader_text.cc: expressions, statements, cases
   // Nothing after an error, so that half a text makes no more errors.
@@ -104,9 +106,8 @@ class AstReader {
   bool BadValue(const DocNode& node, std::string message, std::string hint = {});
 
   DiagnosticSink& sink_;
+  bool tests_;
+  TreeBudget budget_;
 };
-
-// "64MiB" -> 67108864; B, KiB, MiB, GiB, kB, MB, GB.
-std::optional<int64_t> ParseSize(std::string_view text);
 
 }  // namespace qrewrite

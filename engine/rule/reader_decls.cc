@@ -1,11 +1,13 @@
 // Parameters, sets and signatures.
 #include <algorithm>
 #include <climits>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "engine/expr/names.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/literal.h"
 #include "engine/rule/reader.h"
 
 namespace qrewrite {
@@ -37,26 +39,6 @@ std::vector<std::string> NamesOf(const Table& table) {
   std::vector<std::string> names;
   for (const auto& row : table) names.emplace_back(row.name);
   return names;
-}
-
-ParamType TypeOf(const Literal& value) {
-  if (std::holds_alternative<bool>(value)) return ParamType::kBool;
-  if (std::holds_alternative<int64_t>(value)) return ParamType::kInt;
-  if (std::holds_alternative<double>(value)) return ParamType::kFloat;
-  if (std::holds_alternative<std::string>(value)) return ParamType::kString;
-  return ParamType::kAny;
-}
-
-bool Fits(ParamType type, const Literal& value) {
-  switch (type) {
-    case ParamType::kAny: return true;
-    case ParamType::kBool: return std::holds_alternative<bool>(value);
-    case ParamType::kInt:
-    case ParamType::kBytes: return std::holds_alternative<int64_t>(value);
-    case ParamType::kFloat:
-      return std::holds_alternative<double>(value) || std::holds_alternative<int64_t>(value);
-    default: return std::holds_alternative<std::string>(value);
-  }
 }
 
 }  // namespace
@@ -99,7 +81,7 @@ std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
   }
   const bool has_default = !std::holds_alternative<std::monostate>(param.default_value);
   if (!typed && has_default) param.type = TypeOf(param.default_value);
-  if (has_default && !Fits(param.type, param.default_value)) {
+  if (has_default && !FitsType(param.type, param.default_value)) {
     BadValue(*default_node,
              fmt::format("the default of parameter `{}` is not of its type", param.name));
   }
@@ -108,7 +90,7 @@ std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
     for (const DocNode& item : one_of->items) {
       param.one_of.push_back(read(item));
       if (!typed && !has_default) param.type = TypeOf(param.one_of.front());
-      if (Fits(param.type, param.one_of.back())) continue;
+      if (FitsType(param.type, param.one_of.back())) continue;
       BadValue(item,
                fmt::format("{} is not of the type of parameter `{}`", Describe(item), param.name));
     }
@@ -326,6 +308,7 @@ std::optional<RawSignature> AstReader::ReadSignature(const DocEntry& entry) {
   const auto count = [&](const std::vector<FormalValue>& formals, const char* key, int& min,
                          int& max) {
     const DocNode* node = map.Get(key);
+    std::unordered_set<std::string_view> names;
     const auto place = [&](size_t i) {
       return node->is_map() ? node->entries[i].key.place : node->items[i].place;
     };
@@ -336,8 +319,7 @@ std::optional<RawSignature> AstReader::ReadSignature(const DocEntry& entry) {
         sink_.Error(place(i), code::kBadValue,
                     fmt::format("`{}...` of {} must be the last", formals[i].name, owner));
       }
-      for (size_t k = 0; k < i; ++k) {
-        if (formals[k].name != formals[i].name) continue;
+      if (!names.insert(formals[i].name).second) {
         sink_.Error(place(i), code::kDuplicateKey,
                     fmt::format("{} has `{}` twice", owner, formals[i].name));
       }

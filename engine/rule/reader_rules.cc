@@ -1,4 +1,6 @@
 // Rules, tests and files to write.
+#include <set>
+
 #include <fmt/format.h>
 
 #include "engine/expr/names.h"
@@ -54,7 +56,8 @@ void AstReader::ReadExpectation(const DocNode& node, RuleTest& test, const std::
 std::vector<RuleTest> AstReader::Tests(const DocNode* node, const std::string& owner,
                                        bool whole_set) {
   std::vector<RuleTest> tests;
-  if (node == nullptr) return tests;
+  if (node == nullptr || !tests_) return tests;
+  std::set<std::string> names;
   for (const DocNode& item : node->items) {
     RuleTest test{.whole_set = whole_set, .place = item.place};
     const DocEntry* name = item.is_map() ? item.Find("name") : nullptr;
@@ -79,8 +82,7 @@ std::vector<RuleTest> AstReader::Tests(const DocNode* node, const std::string& o
     test.rules = Names(map.Get("rules"));
     test.rule_places = Places(map.Get("rules"));
     if (!test.rules.empty()) test.whole_set = false;
-    for (const RuleTest& before : tests) {
-      if (before.name != test.name || test.name.empty()) continue;
+    if (!test.name.empty() && !names.insert(test.name).second) {
       sink_.Error(item.place, code::kDuplicateKey,
                   fmt::format("{} has two tests `{}`", owner, test.name));
     }

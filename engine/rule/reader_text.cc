@@ -29,7 +29,7 @@ ExprPtr And(ExprPtr left, ExprPtr right) {
 
 std::optional<BodyText> AstReader::Body(const DocNode& node) {
   const size_t before = sink_.diagnostics().size();
-  BodyText body = ParseBody(JoinLines(node), sink_);
+  BodyText body = ParseBody(JoinLines(node), sink_, &budget_);
   if (body.stmts.empty() && sink_.diagnostics().size() == before) {
     sink_.Error(node.place, code::kWrongKind, "a statement is expected, the text is empty");
   }
@@ -39,7 +39,7 @@ std::optional<BodyText> AstReader::Body(const DocNode& node) {
 
 std::optional<BodyText> AstReader::GraphText(const DocNode& node) {
   const size_t before = sink_.diagnostics().size();
-  BodyText body = ParseGraphText(JoinLines(node), sink_);
+  BodyText body = ParseGraphText(JoinLines(node), sink_, &budget_);
   if (sink_.diagnostics().size() != before) return std::nullopt;
   return body;
 }
@@ -51,14 +51,14 @@ ExprPtr AstReader::Expression(const DocNode& node) {
         .hint = "a list of the language is quoted: \"[a, b]\"";
     return nullptr;
   }
-  return ParseExpr(JoinLines(node), sink_);
+  return ParseExpr(JoinLines(node), sink_, &budget_);
 }
 
 std::vector<ExprPtr> AstReader::Conditions(const DocNode* node) {
   std::vector<ExprPtr> conditions;
   if (node == nullptr) return conditions;
   const auto add = [&](const DocNode& text) {
-    if (ExprPtr expr = ParseExpr(text.text, sink_)) conditions.push_back(std::move(expr));
+    if (ExprPtr expr = ParseExpr(text.text, sink_, &budget_)) conditions.push_back(std::move(expr));
   };
   if (node->is_scalar()) add(*node);
   for (const DocNode& item : node->items) add(item);
@@ -136,7 +136,7 @@ std::vector<std::pair<std::string, ExprPtr>> AstReader::Expressions(const DocNod
 
 std::optional<Case> AstReader::FromLine(const DocNode& node) {
   const size_t before = sink_.diagnostics().size();
-  CaseLine line = ParseCaseLine(JoinLines(node), sink_);
+  CaseLine line = ParseCaseLine(JoinLines(node), sink_, &budget_);
   if (sink_.diagnostics().size() != before) return std::nullopt;
   Case result{.place = node.place};
   if (line.match) {
@@ -172,7 +172,7 @@ std::optional<Case> AstReader::ReadCase(const DocNode& node, const std::string& 
   result.when = Conditions(map.Get("when"));
   result.let = Lets(map.Get("let"));
   if (const DocNode* is = map.Get("is")) {
-    CaseLine line = ParseCaseLine(Prefixed("=> ", JoinLines(*is)), sink_);
+    CaseLine line = ParseCaseLine(Prefixed("=> ", JoinLines(*is)), sink_, &budget_);
     if (line.replace) {
       sink_.Error(is->place, code::kWrongKind, "`is` takes a value, here is a statement").hint =
           "statements belong in `replace`";

@@ -1,11 +1,9 @@
-#include <charconv>
-#include <limits>
-
 #include <fmt/format.h>
 
 #include "engine/expr/names.h"
 #include "engine/expr/parser.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/literal.h"
 #include "engine/rule/reader.h"
 
 namespace qrewrite {
@@ -47,23 +45,6 @@ bool IsOperatorName(std::string_view text) {
 }
 
 }  // namespace
-
-std::optional<int64_t> ParseSize(std::string_view text) {
-  int64_t value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (read.ec != std::errc() || value < 0) return std::nullopt;
-  std::string_view unit = text.substr(read.ptr - text.data());
-  while (unit.starts_with(' ')) unit.remove_prefix(1);
-  static constexpr std::pair<std::string_view, int64_t> kUnits[] = {
-      {"B", 1},      {"KiB", 1 << 10},  {"MiB", 1 << 20},     {"GiB", 1 << 30},
-      {"kB", 1'000}, {"MB", 1'000'000}, {"GB", 1'000'000'000}};
-  for (const auto& [name, factor] : kUnits) {
-    if (unit != name) continue;
-    if (value > std::numeric_limits<int64_t>::max() / factor) return std::nullopt;
-    return value * factor;
-  }
-  return std::nullopt;
-}
 
 bool AstReader::BadValue(const DocNode& node, std::string message, std::string hint) {
   sink_.Error(node.place, code::kBadValue, std::move(message)).hint = std::move(hint);

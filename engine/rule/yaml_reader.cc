@@ -1,11 +1,10 @@
-// YAML -> document tree. The only user of yaml-cpp: its exceptions stop here, its conversions are
-// not used (they accept duplicate keys, read `no` as false and `010` as 8).
+// YAML -> document tree, by the events of libyaml. Its anchors, tags and types are not used: what
+// other readers understand differently is refused.
 #include <algorithm>
-#include <sstream>
+#include <new>
 
 #include <fmt/format.h>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
+#include <yaml.h>
 
 #include "engine/rule/codes.h"
 #include "engine/rule/doc.h"
@@ -14,130 +13,175 @@
 namespace qrewrite {
 namespace {
 
-struct TooMuch {};  // thrown through yaml-cpp when a budget is exceeded
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// Builds the tree from yaml-cpp's events. Aliases are refused when they are met, so that nothing is
-// ever expanded.
-class TreeBuilder : public YAML::EventHandler {
+// What libyaml says of a colon too many, and of one too few.
+constexpr std::string_view kColon = "mapping values are not allowed in this context";
+constexpr std::string_view kNoColon = "could not find expected ':'";
+
+std::string_view TextOf(const yaml_char_t* text) {
+  return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
+}
+
+// libyaml counts characters, places count bytes.
+class Offsets {
  public:
-  TreeBuilder(const SourceText& source, size_t offset, DiagnosticSink& sink)
-      : source_(source), offset_(offset), sink_(sink) {}
+  explicit Offsets(std::string_view text) : begin_(text.starts_with(kByteOrderMark) ? 3 : 0) {
+    const std::string_view rest = text.substr(begin_);
+    const bool ascii =
+        std::all_of(rest.begin(), rest.end(), [](char c) { return (c & 0x80) == 0; });
+    if (ascii) return;
+    for (size_t i = begin_; i < text.size(); ++i) {
+      if ((text[i] & 0xc0) != 0x80) bytes_.push_back(static_cast<uint32_t>(i));
+    }
+    bytes_.push_back(static_cast<uint32_t>(text.size()));
+  }
 
-  DocNode Take() { return std::move(root_); }
+  size_t begin() const { return begin_; }
+  size_t At(const yaml_mark_t& mark) const {
+    return bytes_.empty() ? begin_ + mark.index : bytes_[std::min(mark.index, bytes_.size() - 1)];
+  }
+
+ private:
+  size_t begin_;
+  std::vector<uint32_t> bytes_;  // of each character; empty: one byte each
+};
+
+struct Parser {
+  explicit Parser(std::string_view text) {
+    ok = yaml_parser_initialize(&parser) != 0;
+    if (!ok) return;
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser, reinterpret_cast<const unsigned char*>(text.data()),
+                                 text.size());
+  }
+  ~Parser() { yaml_parser_delete(&parser); }
+  Parser(const Parser&) = delete;
+
+  yaml_parser_t parser;
+  bool ok = false;
+};
+
+struct Event {
+  Event() = default;
+  ~Event() { yaml_event_delete(&event); }
+  Event(const Event&) = delete;
+
+  yaml_event_t event{};
+};
+
+// Builds the tree, an event at a time.
+class TreeBuilder {
+ public:
+  TreeBuilder(const SourceText& source, const Offsets& offsets, DiagnosticSink& sink)
+      : source_(source), offsets_(offsets), sink_(sink) {}
+
+  // False: nothing further can be of use.
+  bool Take(const yaml_event_t& event) {
+    switch (event.type) {
+      case YAML_DOCUMENT_START_EVENT: return BeginDocument(event.start_mark);
+      case YAML_ALIAS_EVENT: return Alias(event.start_mark);
+      case YAML_SCALAR_EVENT: return AddScalar(event);
+      case YAML_SEQUENCE_START_EVENT: {
+        const auto& start = event.data.sequence_start;
+        CheckProperties(event.start_mark, start.anchor, start.tag);
+        return Open(event.start_mark, DocNode::Kind::kList);
+      }
+      case YAML_MAPPING_START_EVENT: {
+        const auto& start = event.data.mapping_start;
+        CheckProperties(event.start_mark, start.anchor, start.tag);
+        return Open(event.start_mark, DocNode::Kind::kMap);
+      }
+      case YAML_SEQUENCE_END_EVENT:
+      case YAML_MAPPING_END_EVENT: return Close();
+      default: return true;
+    }
+  }
+
+  DocNode Root() { return std::move(root_); }
   bool has_root() const { return has_root_; }
   bool has_alias() const { return has_alias_; }  // a value is missing from the tree
-
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    if (documents_++ == 1) {
-      sink_.Error(At(mark), code::kYamlFeature, "a second document in one rule file").hint =
-          "one rule set a file; `include:` brings others";
-    }
-  }
-  void OnDocumentEnd() override {}
-
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    CheckProperties(mark, "", anchor);
-    std::string_view rest = source_.text().substr(std::min(Offset(mark), source_.text().size()));
-    std::string text;
-    for (const std::string_view word : {"~", "null", "Null", "NULL"}) {
-      if (rest.starts_with(word)) text = word;
-    }
-    AddScalar(mark, std::move(text));
-  }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    has_alias_ = true;
-    sink_.Error(At(mark), code::kYamlFeature, "aliases (`*name`) are not used in rule files").hint =
-        "write the value out, or put it into `define:`, `sets:` or an included file";
-    AddScalar(mark, "");
-  }
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& value) override {
-    CheckProperties(mark, tag, anchor);
-    AddScalar(mark, value);
-  }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    Open(mark, tag, anchor, DocNode::Kind::kList);
-  }
-  void OnSequenceEnd() override { Close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    Open(mark, tag, anchor, DocNode::Kind::kMap);
-  }
-  void OnMapEnd() override { Close(); }
 
  private:
   struct Frame {
     DocNode node;
+    KeySet keys;  // of a mapping
     bool has_key = false;
     bool keep = true;  // false: the key was refused, the value goes with it
     DocNode key;
   };
 
-  size_t Offset(const YAML::Mark& mark) const {
-    return mark.pos < 0 ? source_.text().size() : static_cast<size_t>(mark.pos) + offset_;
-  }
-  Place At(const YAML::Mark& mark) const {
-    const auto begin = static_cast<uint32_t>(Offset(mark));
+  Place At(const yaml_mark_t& mark) const {
+    const auto begin = static_cast<uint32_t>(offsets_.At(mark));
     return {&source_, begin, begin + 1};
   }
 
-  void CheckProperties(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
-    if (anchor != 0) {
+  bool BeginDocument(const yaml_mark_t& mark) {
+    if (documents_++ == 0) return true;
+    sink_.Error(At(mark), code::kYamlFeature, "a second document in one rule file").hint =
+        "one rule set a file; `include:` brings others";
+    return false;
+  }
+
+  bool Alias(const yaml_mark_t& mark) {
+    has_alias_ = true;
+    sink_.Error(At(mark), code::kYamlFeature, "aliases (`*name`) are not used in rule files").hint =
+        "write the value out, or put it into `define:`, `sets:` or an included file; quote a text "
+        "that begins with `*`";
+    return Count(mark) && Add(LocateScalar(source_, offsets_.At(mark), ""));
+  }
+
+  void CheckProperties(const yaml_mark_t& mark, const yaml_char_t* anchor, const yaml_char_t* tag) {
+    if (anchor != nullptr) {
       sink_.Error(At(mark), code::kYamlFeature, "anchors (`&name`) are not used in rule files")
           .hint = "name what is used twice in `define:`, `sets:` or `let:`";
     }
-    if (!tag.empty() && tag != "?" && tag != "!") {
+    if (tag != nullptr && TextOf(tag) != "!") {
       sink_.Error(At(mark), code::kYamlFeature, "tags (`!type`) are not used in rule files").hint =
           "quote a text that begins with `!`";
     }
   }
 
-  void Count(const YAML::Mark& mark) {
-    if (++nodes_ <= kMaxDocNodes) return;
+  bool Count(const yaml_mark_t& mark) {
+    if (++nodes_ <= kMaxDocNodes) return true;
     sink_.Error(At(mark), code::kTooLarge, fmt::format("more than {} values", kMaxDocNodes));
-    throw TooMuch();
+    return false;
   }
 
-  void AddScalar(const YAML::Mark& mark, std::string value) {
-    Count(mark);
-    bool exact = false;
-    DocNode node = LocateScalar(source_, Offset(mark), std::move(value), &exact);
-    if (!exact && IsUnclosedQuote(source_.text(), node)) {
-      // yaml-cpp takes the rest of the file for the text.
-      sink_.Error({&source_, node.place.begin, node.place.begin + 1}, code::kSyntax,
-                  "no YAML: a quoted text without its closing quote");
-    }
+  bool AddScalar(const yaml_event_t& event) {
+    const auto& scalar = event.data.scalar;
+    CheckProperties(event.start_mark, scalar.anchor, scalar.tag);
+    if (!Count(event.start_mark)) return false;
+    std::string value(reinterpret_cast<const char*>(scalar.value), scalar.length);
+    DocNode node = LocateScalar(source_, offsets_.At(event.start_mark), std::move(value));
     CheckPlainScalar(node, sink_);
-    Add(std::move(node));
+    return Add(std::move(node));
   }
 
-  void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-            DocNode::Kind kind) {
-    CheckProperties(mark, tag, anchor);
-    Count(mark);
+  bool Open(const yaml_mark_t& mark, DocNode::Kind kind) {
+    if (!Count(mark)) return false;
     if (stack_.size() >= static_cast<size_t>(kMaxDocDepth)) {
       sink_.Error(At(mark), code::kTooLarge,
                   fmt::format("lists and mappings are nested deeper than {}", kMaxDocDepth));
-      throw TooMuch();
+      return false;
     }
-    Frame frame;
+    Frame& frame = stack_.emplace_back();
     frame.node.kind = kind;
     frame.node.place = At(mark);
-    stack_.push_back(std::move(frame));
+    return true;
   }
 
-  void Close() {
+  bool Close() {
     DocNode node = std::move(stack_.back().node);
     stack_.pop_back();
-    Add(std::move(node));
+    return Add(std::move(node));
   }
 
-  void Add(DocNode node) {
+  bool Add(DocNode node) {
     if (stack_.empty()) {
-      if (!has_root_) root_ = std::move(node);
+      root_ = std::move(node);
       has_root_ = true;
-      return;
+      return true;
     }
     Frame& frame = stack_.back();
     if (frame.node.is_list()) {
@@ -147,23 +191,21 @@ class TreeBuilder : public YAML::EventHandler {
       if (frame.keep) frame.node.entries.push_back({std::move(frame.key), std::move(node)});
     } else {
       frame.has_key = true;
-      frame.keep = CheckKey(frame.node, node);
+      frame.keep = IsKey(node) && frame.keys.Add(node, sink_);
       frame.key = std::move(node);
     }
+    return true;
   }
 
-  bool CheckKey(const DocNode& map, const DocNode& key) {
-    if (!key.is_scalar() || IsNull(key)) {
-      sink_.Error(key.place, code::kBadKey, "a key must be a text").hint =
-          "quote an expression that begins with a bracket";
-      return false;
-    }
-    CheckDuplicateKey(map, key, sink_);
-    return map.Find(key.text.text) == nullptr;
+  bool IsKey(const DocNode& key) {
+    if (key.is_scalar() && !IsNull(key)) return true;
+    sink_.Error(key.place, code::kBadKey, "a key must be a text").hint =
+        "quote an expression that begins with a bracket";
+    return false;
   }
 
   const SourceText& source_;
-  size_t offset_;
+  const Offsets& offsets_;
   DiagnosticSink& sink_;
   std::vector<Frame> stack_;
   DocNode root_;
@@ -224,29 +266,57 @@ bool BeginsWithQuoteOrBracket(std::string_view text, size_t at) {
   return begins(0) || (colon != std::string_view::npos && begins(colon + 2));
 }
 
-// Why `key:` at the beginning of a line is no key: the text of the line above goes on. "" if `at`
-// is no such colon.
-std::string GoesOnHint(std::string_view text, size_t at) {
+// A colon that follows the first word of its line: the text of the line above goes on.
+bool EndsFirstWord(std::string_view text, size_t at) {
   const std::string_view line = LineAt(text, at);
-  const size_t colon = line.find(':');
-  const size_t begin = static_cast<size_t>(line.data() - text.data());
-  if (colon == std::string_view::npos || begin + colon != at || begin == 0) return "";
-  const size_t above_end = text.find_last_not_of(" \n", text.rfind('\n', begin));
-  if (above_end == std::string_view::npos) return "";
-  const std::string_view above = LineAt(text, above_end);
-  if (above.find(": ") != std::string_view::npos || above.ends_with(':')) {
-    return "is this line indented as its neighbours are?";
-  }
-  return above.find(':') == std::string_view::npos
-             ? ""
-             : "in the line above a space is missing behind the colon";
+  return line.find_first_of(": ") == static_cast<size_t>(text.data() + at - line.data());
 }
 
-void ReportSyntax(const SourceText& source, size_t offset, const YAML::Exception& error,
+// What the text at an error suggests.
+std::string HintFor(std::string_view text, size_t at, std::string_view problem) {
+  const char here = at < text.size() ? text[at] : '\0';
+  if (problem == kNoColon) {
+    if (FollowsEmptyBlock(text, at)) {
+      return "indent the text behind the `|` above deeper than its key";
+    }
+    return "a key ends with a colon and a space";
+  }
+  if (problem == kColon && EndsFirstWord(text, at)) {
+    return "is this line indented as its neighbours are?";
+  }
+  if (problem == kColon || problem == "mapping keys are not allowed in this context") {
+    return "quote a text with `: ` in it, or write it as a block scalar (`|`)";
+  }
+  if (here == '*' || here == '&' || here == '@' || here == '%' || here == '!') {
+    return fmt::format("quote a text that begins with `{}`", here);
+  }
+  if (here == '`') return "quote a text that begins with a backtick";
+  if (problem == "did not find expected key" || problem == "did not find expected '-' indicator") {
+    return BeginsWithQuoteOrBracket(text, at)
+               ? "a value that begins with a quote or bracket is quoted as a whole"
+               : "is this line indented as its neighbours are?";
+  }
+  if (problem.starts_with("did not find expected ',' or")) {
+    return "a bracket is not closed, or a text in {} or [] must be quoted";
+  }
+  return "";
+}
+
+void ReportSyntax(const SourceText& source, const Offsets& offsets, const yaml_parser_t& parser,
                   DiagnosticSink& sink) {
   const std::string_view text = source.text();
-  const size_t raw =
-      error.mark.pos < 0 ? text.size() : static_cast<size_t>(error.mark.pos) + offset;
+  const std::string_view problem = parser.problem == nullptr ? "" : parser.problem;
+  const std::string_view context = parser.context == nullptr ? "" : parser.context;
+  if (context == "while scanning a quoted scalar" && problem == "found unexpected end of stream") {
+    const auto begin = static_cast<uint32_t>(offsets.At(parser.context_mark));
+    sink.Error({&source, begin, begin + 1}, code::kSyntax,
+               "no YAML: a quoted text without its closing quote");
+    return;
+  }
+  // The key stands where the colon was looked for first.
+  const yaml_mark_t& mark = problem == kNoColon ? parser.context_mark : parser.problem_mark;
+  const size_t raw = parser.error == YAML_READER_ERROR ? offsets.begin() + parser.problem_offset
+                                                       : offsets.At(mark);
   auto at = static_cast<uint32_t>(std::min(raw, text.size()));
   if (size_t tab = 0; TabIndents(text, at, &tab)) {
     at = static_cast<uint32_t>(tab);
@@ -254,56 +324,36 @@ void ReportSyntax(const SourceText& source, size_t offset, const YAML::Exception
         "use spaces";
     return;
   }
-  // yaml-cpp notices an unfinished construct at the end of the file; show a line that exists.
+  // An unfinished construct is noticed at the end of the file; show a line that exists.
   while (at > 0 && (at >= text.size() || text[at] == '\n')) --at;
-  Diagnostic& d = sink.Error({&source, at, at + 1}, code::kSyntax, "no YAML: " + error.msg);
-  const char here = at < text.size() ? text[at] : '\0';
-  if (error.msg == YAML::ErrorMsg::MAP_VALUE && FollowsEmptyBlock(text, at)) {
-    d.hint = "indent the text behind the `|` above deeper than its key";
-  } else if (here == '?') {
-    d.hint = "inside {} and [] a text with `?` is quoted: \"ints?\"";
-  } else if (const std::string hint = GoesOnHint(text, at);
-             error.msg == YAML::ErrorMsg::MAP_VALUE && !hint.empty()) {
-    d.hint = hint;
-  } else if (error.msg == YAML::ErrorMsg::MAP_VALUE || error.msg == YAML::ErrorMsg::MAP_KEY) {
-    d.hint = "quote a text with `: ` in it, or write it as a block scalar (`|`)";
-  } else if (here == '*' || here == '&' || here == '@' || here == '`' || here == '%' ||
-             here == '!') {
-    d.hint = here == '`' ? "quote a text that begins with a backtick"
-                         : fmt::format("quote a text that begins with `{}`", here);
-  } else if (error.msg == YAML::ErrorMsg::END_OF_MAP || error.msg == YAML::ErrorMsg::END_OF_SEQ) {
-    d.hint = BeginsWithQuoteOrBracket(text, at)
-                 ? "a value that begins with a quote or bracket is quoted as a whole"
-                 : "is this line indented as its neighbours are?";
-  } else if (error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW ||
-             error.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW) {
-    d.hint = "a bracket is not closed, or a text in {} or [] must be quoted";
-  }
+  sink.Error({&source, at, at + 1}, code::kSyntax, fmt::format("no YAML: {}", problem)).hint =
+      HintFor(text, at, problem);
 }
 
 }  // namespace
 
 std::optional<DocNode> ReadYaml(const SourceText& source, DiagnosticSink& sink) {
   if (!CheckBytes(source, sink)) return std::nullopt;
-  std::string text(source.text());
-  const size_t offset = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-  std::istringstream stream(text.substr(offset));
-  TreeBuilder builder(source, offset, sink);
-  try {
-    YAML::Parser parser(stream);
-    if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
-  } catch (const TooMuch&) {
-    return std::nullopt;
-  } catch (const YAML::Exception& error) {
-    ReportSyntax(source, offset, error, sink);
-    return std::nullopt;
+  const Offsets offsets(source.text());
+  Parser parser(source.text().substr(offsets.begin()));
+  if (!parser.ok) throw std::bad_alloc();
+  TreeBuilder builder(source, offsets, sink);
+  for (bool more = true; more;) {
+    Event event;
+    if (yaml_parser_parse(&parser.parser, &event.event) == 0) {
+      if (parser.parser.error == YAML_MEMORY_ERROR) throw std::bad_alloc();
+      ReportSyntax(source, offsets, parser.parser, sink);
+      return std::nullopt;
+    }
+    if (!builder.Take(event.event)) return std::nullopt;
+    more = event.event.type != YAML_STREAM_END_EVENT;
   }
   if (!builder.has_root()) {
     sink.Error({&source, 0, 0}, code::kSyntax, "the file is empty");
     return std::nullopt;
   }
   if (builder.has_alias()) return std::nullopt;
-  return builder.Take();
+  return builder.Root();
 }
 
 }  // namespace qrewrite

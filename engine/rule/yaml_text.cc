@@ -160,35 +160,31 @@ uint32_t EndOf(const Where& where, std::string_view text, uint32_t begin) {
 
 }  // namespace
 
-bool IsUnclosedQuote(std::string_view file, const DocNode& node) {
-  if (node.style != DocNode::Style::kQuoted) return false;
-  QuotedReader reader(file, node.place.begin);
-  return !reader.Read() && reader.end() >= file.size();
-}
-
-DocNode LocateScalar(const SourceText& source, size_t begin, std::string value, bool* exact) {
+DocNode LocateScalar(const SourceText& source, size_t begin, std::string value) {
   using Style = DocNode::Style;
   const std::string_view file = source.text();
   const char first = begin < file.size() ? file[begin] : '\0';
   DocNode node;
   node.text.source = &source;
   Where& where = node.text.where;
+  where.reserve(value.size() + 1);
   const auto start = static_cast<uint32_t>(std::min(begin, file.size()));
+  bool exact = false;
   if (first == '"' || first == '\'') {
     node.style = Style::kQuoted;
     QuotedReader reader(file, begin);
-    *exact = reader.Read() && reader.text() == value;
+    exact = reader.Read() && reader.text() == value;
     where = std::move(reader.where());
     where.push_back(static_cast<uint32_t>(reader.end()));
     node.place = {&source, start, static_cast<uint32_t>(std::min(reader.end() + 1, file.size()))};
   } else {
     const bool block = first == '|' || first == '>';
     node.style = block ? Style::kBlock : Style::kPlain;
-    *exact = FollowVerbatim(file, block ? SkipBlockHeader(file, begin) : begin, value, where);
-    const uint32_t end = *exact && !block ? EndOf(where, value, start) : start + 1;
+    exact = FollowVerbatim(file, block ? SkipBlockHeader(file, begin) : begin, value, where);
+    const uint32_t end = exact && !block ? EndOf(where, value, start) : start + 1;
     node.place = {&source, start, end};
   }
-  if (!*exact) where.assign(value.size() + 1, start);
+  if (!exact) where.assign(value.size() + 1, start);
   node.text.text = std::move(value);
   return node;
 }

@@ -1,4 +1,4 @@
-// Where the text of a YAML scalar stands in the file. yaml-cpp says what a scalar means but only
+// Where the text of a YAML scalar stands in the file. libyaml says what a scalar means but only
 // where it begins; here its bytes are found again.
 #pragma once
 
@@ -12,10 +12,7 @@ namespace qrewrite {
 
 // A scalar node of text `value` that begins at byte `begin` of the file (for a block scalar: at `|`
 // or `>`). If the bytes cannot be followed (exotic escapes), all of the text is said to stand at
-// `begin`. `*exact` says which.
-DocNode LocateScalar(const SourceText& source, size_t begin, std::string value, bool* exact);
-
-// Does the quoted scalar run to the end of the file without a closing quote?
-bool IsUnclosedQuote(std::string_view file, const DocNode& node);
+// `begin`.
+DocNode LocateScalar(const SourceText& source, size_t begin, std::string value);
 
 }  // namespace qrewrite

@@ -18,6 +18,8 @@ struct LoadRulesOptions {
   std::shared_ptr<const FunctionRegistry>
       functions;                    // may be null; not changed any more from here on
   std::vector<std::string> search;  // folders, before those of ShippedRuleFolders()
+  bool tests =
+      true;  // false: `tests:` is passed over, which is quicker; RunTests() finds none then
 };
 
 struct ParamInfo {

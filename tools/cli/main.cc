@@ -1,10 +1,9 @@
 // qrewrite: the command. `qrewrite --rules R model.onnx` rewrites; a word as first argument is a
 // sub-command.
-#include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <new>
 #include <string_view>
 #include <vector>
 
@@ -13,7 +12,6 @@
 #include "engine/base/diagnostics.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
-#include "tools/cli/process.h"
 #include "tools/cli/terminal.h"
 
 namespace qrewrite::cli {
@@ -57,15 +55,13 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace qrewrite::cli;
-  SetUpProcess();
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of a write, not a signal
   try {
     const int code = Main(argc, argv);
     const int flushed = FlushOutput();
-    return code == kExitOk || code == kExitFindings ? std::max<int>(code, flushed) : code;
-  } catch (const std::bad_alloc&) {
-    std::fputs("error: memory ran out\n", stderr);
-  } catch (const std::exception& e) {
+    return code != kExitOk ? code : flushed;
+  } catch (const std::exception& e) {  // memory ran out, for example
     std::fprintf(stderr, "error: %s\n", e.what());
+    return kExitLimit;
   }
-  return kExitLimit;
 }

@@ -102,11 +102,11 @@ TEST_CASE("Doc: every byte of a scalar knows its place") {
   }
 }
 
-TEST_CASE("Doc: the texts of all drafts are found byte by byte") {
+TEST_CASE("Doc: the texts of all shipped rule sets are found byte by byte") {
   for (const char* name : {"aidge_export_qdq", "deeploy", "ezkl_dequant", "opset_upgrade",
                            "optimize", "qdq_to_qop", "qop_to_qdq", "qoperator"}) {
     CAPTURE(name);
-    const Read read(test::Slurp(test::SourceDir() + "/fixtures/rules_drafts/" + name + ".yaml"));
+    const Read read(test::Slurp(test::SourceDir() + "/rules/" + name + ".yaml"));
     REQUIRE(read.root.has_value());
     CHECK_FALSE(read.sink.has_errors());
     CheckWhere(*read.root, read.source.text());

@@ -16,7 +16,7 @@ struct Seed {
 
 std::vector<Seed> Seeds() {
   std::vector<Seed> seeds;
-  for (const char* folder : {"/fixtures/rules_drafts", "/fixtures/rules_bad", "/rules"}) {
+  for (const char* folder : {"/fixtures/rules_bad", "/rules"}) {
     for (const auto& entry : std::filesystem::directory_iterator(test::SourceDir() + folder)) {
       const std::string extension = entry.path().extension();
       if (extension != ".yaml" && extension != ".json") continue;

@@ -1,0 +1,115 @@
+#include "engine/rule/literal.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include "engine/base/diagnostics.h"
+
+namespace qrewrite {
+namespace {
+
+std::optional<int64_t> ParseInt(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> ParseFloat(std::string_view text) {
+  const std::string copy(text);  // strtod needs its end
+  char* end = nullptr;
+  const double value = std::strtod(copy.c_str(), &end);
+  if (end == copy.c_str() || *end != 0) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::string LiteralText(const Literal& value) {
+  if (const auto* s = std::get_if<std::string>(&value)) return *s;
+  if (const auto* i = std::get_if<int64_t>(&value)) return std::to_string(*i);
+  if (const auto* b = std::get_if<bool>(&value)) return *b ? "true" : "false";
+  if (const auto* d = std::get_if<double>(&value)) return fmt::format("{}", *d);
+  if (const auto* v = std::get_if<std::vector<int64_t>>(&value))
+    return fmt::format("{}", fmt::join(*v, ","));
+  if (const auto* v = std::get_if<std::vector<std::string>>(&value))
+    return fmt::format("{}", fmt::join(*v, ","));
+  return "";
+}
+
+ParamType TypeOf(const Literal& value) {
+  if (std::holds_alternative<bool>(value)) return ParamType::kBool;
+  if (std::holds_alternative<int64_t>(value)) return ParamType::kInt;
+  if (std::holds_alternative<double>(value)) return ParamType::kFloat;
+  if (std::holds_alternative<std::string>(value)) return ParamType::kString;
+  return ParamType::kAny;
+}
+
+bool FitsType(ParamType type, const Literal& value) {
+  switch (type) {
+    case ParamType::kAny: return true;
+    case ParamType::kBool: return std::holds_alternative<bool>(value);
+    case ParamType::kInt: return std::holds_alternative<int64_t>(value);
+    case ParamType::kFloat:
+      return std::holds_alternative<double>(value) || std::holds_alternative<int64_t>(value);
+    case ParamType::kBytes: {
+      const auto* text = std::get_if<std::string>(&value);
+      return std::holds_alternative<int64_t>(value) || (text && ParseSize(*text));
+    }
+    default: return std::holds_alternative<std::string>(value);
+  }
+}
+
+Result<Literal> ParseLiteral(ParamType type, std::string_view text) {
+  const auto wrong = [&](std::string_view wanted) {
+    return Status(StatusCode::kUsage, fmt::format("`{}` is no {}", Printable(text), wanted));
+  };
+  switch (type) {
+    case ParamType::kBool:
+      if (text == "true" || text == "1") return Literal(true);
+      if (text == "false" || text == "0") return Literal(false);
+      return wrong("true or false");
+    case ParamType::kInt: {
+      const auto value = ParseInt(text);
+      return value ? Result<Literal>(Literal(*value)) : wrong("integer");
+    }
+    case ParamType::kBytes: {
+      const auto value = ParseSize(text);
+      const auto bytes = value ? value : ParseInt(text);
+      return bytes ? Result<Literal>(Literal(*bytes)) : wrong("size (64MiB)");
+    }
+    case ParamType::kFloat: {
+      const auto value = ParseFloat(text);
+      return value ? Result<Literal>(Literal(*value)) : wrong("number");
+    }
+    case ParamType::kRegex: {
+      const re2::RE2 regex(std::string(text), re2::RE2::Quiet);
+      return regex.ok() ? Result<Literal>(Literal(std::string(text)))
+                        : wrong("regular expression: " + regex.error());
+    }
+    default: return Literal(std::string(text));
+  }
+}
+
+std::optional<int64_t> ParseSize(std::string_view text) {
+  int64_t value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (read.ec != std::errc() || value < 0) return std::nullopt;
+  std::string_view unit = text.substr(read.ptr - text.data());
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  static constexpr std::pair<std::string_view, int64_t> kUnits[] = {
+      {"B", 1},      {"KiB", 1 << 10},  {"MiB", 1 << 20},     {"GiB", 1 << 30},
+      {"kB", 1'000}, {"MB", 1'000'000}, {"GB", 1'000'000'000}};
+  for (const auto& [name, factor] : kUnits) {
+    if (unit != name) continue;
+    if (value > std::numeric_limits<int64_t>::max() / factor) return std::nullopt;
+    return value * factor;
+  }
+  return std::nullopt;
+}
+
+}  // namespace qrewrite
