@@ -6,22 +6,52 @@
 
 #include "engine/api/model_impl.h"
 #include "engine/onnx_io/output_set.h"
+#include "engine/onnx_io/paths.h"
 
 namespace qrewrite {
 namespace {
 
-Status AddSideFiles(const std::vector<SideFile>& files, OutputSet& set) {
+using Part = OutputSet::Part;
+
+// `folder`: of the model; "." without one.
+Status AddSideFiles(const std::vector<SideFile>& files, const std::string& folder, Part part,
+                    OutputSet& set) {
   for (const SideFile& file : files) {
-    // Folders that the path names and that are missing are made.
-    const std::string root = file.path.starts_with('/') ? "" : ".";
-    QR_ASSIGN_OR_RETURN(OutputFile * out,
-                        set.Add(root, root.empty() ? file.path : "./" + file.path));
+    const std::string path = file.beside_model ? Joined(folder, file.path) : file.path;
+    QR_ASSIGN_OR_RETURN(OutputFile* const out, set.Add(path, part));
     QR_RETURN_IF_ERROR(out->Write(file.bytes));
   }
   return {};
 }
 
+Status Commit(const Model::Impl& model, const std::string& folder, const SaveOptions& options,
+              OutputSet& files) {
+  QR_RETURN_IF_ERROR(files.Finish());
+  QR_RETURN_IF_ERROR(model.file->CheckUnchanged());
+  if (options.report) {
+    QR_ASSIGN_OR_RETURN(const std::vector<SideFile> last, options.report(files.paths()));
+    QR_RETURN_IF_ERROR(AddSideFiles(last, folder, Part::kReport, files));
+    QR_RETURN_IF_ERROR(files.Finish());
+  }
+  if (options.before_commit) QR_RETURN_IF_ERROR(options.before_commit(files.paths()));
+  return files.Commit();
+}
+
+WriteOptions::External ToWriteOption(SaveOptions::External external) {
+  switch (external) {
+    case SaveOptions::External::kAuto: return WriteOptions::External::kAuto;
+    case SaveOptions::External::kNever: return WriteOptions::External::kNever;
+    case SaveOptions::External::kAlways: return WriteOptions::External::kAlways;
+  }
+  return WriteOptions::External::kAuto;
+}
+
 }  // namespace
+
+void Model::Impl::Protect(OutputSet& files) const {
+  file->Protect(files);
+  for (const std::string& path : read) files.Protect(IdOf(path), "a file that was read");
+}
 
 Status Model::Impl::Usable() const {
   if (poison.ok()) return {};
@@ -44,32 +74,54 @@ Result<Model> Model::Load(const std::string& path) {
 }
 
 Result<Model> Model::Parse(std::string bytes, const std::string& folder) {
+  return Parse(Bytes::Own(std::move(bytes)), {.external_data = nullptr, .folder = folder});
+}
+
+Result<Model> Model::Parse(Bytes bytes, const ParseOptions& options) {
+  ReadOptions read{.external_folder = options.folder, .external_data = nullptr};
+  if (options.external_data) {
+    read.external_data =
+        [ask = options.external_data](const std::string& location) -> std::optional<SharedBytes> {
+      std::optional<Bytes> found = ask(location);
+      if (!found) return std::nullopt;
+      return SharedBytes{found->view, std::move(found->owner)};
+    };
+  }
   auto impl = std::make_unique<Impl>();
-  QR_ASSIGN_OR_RETURN(impl->file,
-                      ModelFile::Parse(std::make_shared<const std::string>(std::move(bytes)),
-                                       {.external_folder = folder}));
+  QR_ASSIGN_OR_RETURN(impl->file, ModelFile::Parse({bytes.view, std::move(bytes.owner)}, read));
   return Model(std::move(impl));
 }
 
-Status Model::Save(const std::string& path, const SaveOptions& options) {
+Status Model::Save(const std::string& path, const SaveOptions& options) const {
   QR_RETURN_IF_ERROR(impl_->Usable());
-  WriteOptions write{.external_threshold = options.external_threshold};
-  switch (options.external) {
-    case SaveOptions::External::kAuto: write.external = WriteOptions::External::kAuto; break;
-    case SaveOptions::External::kNever: write.external = WriteOptions::External::kNever; break;
-    case SaveOptions::External::kAlways: write.external = WriteOptions::External::kAlways; break;
-  }
-  // The side files are complete before the model is written and appear after it.
   OutputSet files;
-  QR_RETURN_IF_ERROR(AddSideFiles(options.side_files, files));
-  QR_RETURN_IF_ERROR(files.Finish());
-  QR_RETURN_IF_ERROR(impl_->file->Write(path, write));
-  return files.Commit();
+  impl_->Protect(files);
+  const std::string folder = FolderOf(BehindLinks(path));
+  QR_RETURN_IF_ERROR(AddSideFiles(options.side_files, folder, Part::kBeside, files));
+  const WriteOptions write{.external = ToWriteOption(options.external),
+                           .external_threshold = options.external_threshold};
+  QR_RETURN_IF_ERROR(impl_->file->Write(path, write, files));
+  return Commit(*impl_, folder, options, files);
 }
 
-Result<std::string> Model::Serialize() {
+Status Model::SaveSideFiles(const SaveOptions& options) const {
+  OutputSet files;
+  impl_->Protect(files);
+  QR_RETURN_IF_ERROR(AddSideFiles(options.side_files, ".", Part::kBeside, files));
+  return Commit(*impl_, ".", options, files);
+}
+
+Result<std::string> Model::Serialize() const {
   QR_RETURN_IF_ERROR(impl_->Usable());
-  return impl_->file->Serialize();
+  return std::as_const(*impl_->file).Serialize();
+}
+
+Result<std::string> Model::Serialize(const std::string& location, uint64_t threshold,
+                                     const std::function<Status(std::string_view)>& write) const {
+  QR_RETURN_IF_ERROR(impl_->Usable());
+  if (location.empty()) return Status(StatusCode::kUsage, "external data needs a location");
+  const MemoryData data{.location = location, .threshold = threshold, .write = write};
+  return std::as_const(*impl_->file).Serialize(&data);
 }
 
 Result<std::string> Model::Text(const TextOptions& options) const {
@@ -78,12 +130,6 @@ Result<std::string> Model::Text(const TextOptions& options) const {
 
 bool Model::changed() const { return std::as_const(*impl_->file).graph().changed(); }
 const Status& Model::poison() const { return impl_->poison; }
-
-Status WriteSideFiles(const std::vector<SideFile>& files) {
-  OutputSet set;
-  QR_RETURN_IF_ERROR(AddSideFiles(files, set));
-  return set.Commit();
-}
 
 int64_t InitializerBytes(const Graph& graph) {
   uint64_t bytes = 0;

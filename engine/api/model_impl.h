@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "engine/graph/inference.h"
 #include "engine/onnx_io/model_file.h"
@@ -13,7 +15,10 @@ struct Model::Impl {
   std::unique_ptr<ModelFile> file;
   std::unique_ptr<ShapeInference> inference;  // made for the first rewrite
   Status poison;
+  std::vector<std::string> read;  // files that rewrites read: arrays for `write:`
 
+  // Files that must not be replaced.
+  void Protect(OutputSet& files) const;
   // The poison as an error of who wants to use the model now.
   Status Usable() const;
 };

@@ -17,7 +17,7 @@ std::string Plural(int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-std::string Bytes(int64_t bytes) {
+std::string SizeText(int64_t bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
   double value = static_cast<double>(bytes);
   int unit = 0;
@@ -120,7 +120,7 @@ std::string Report::Text() const {
   if (!changed) return text + ", nothing changed";
   text += fmt::format("; nodes {} -> {}", nodes_before, nodes_after);
   if (bytes_before + bytes_after == 0) return text;
-  return text + fmt::format(", weights {} -> {}", Bytes(bytes_before), Bytes(bytes_after));
+  return text + fmt::format(", weights {} -> {}", SizeText(bytes_before), SizeText(bytes_after));
 }
 
 std::string Report::Json() const {

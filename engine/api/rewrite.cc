@@ -37,7 +37,7 @@ Report ToReport(RunResult result, const std::string& set) {
                                std::move(finding.output), std::move(finding.notes)});
   }
   for (SidecarFile& file : result.files) {
-    report.files.push_back({std::move(file.path), std::move(file.bytes)});
+    report.files.push_back({std::move(file.path), std::move(file.bytes), file.beside_model});
   }
   return report;
 }
@@ -82,6 +82,9 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
     return status;
   };
   if (!result.ok()) return fail(result.status());
+  for (const SidecarFile& file : result->files) {
+    if (!file.source.empty()) impl.read.push_back(file.source);
+  }
   Report report = ToReport(*std::move(result), rules.name());
   report.changed = report.rewrites + report.folded + report.removed + report.edits > 0 ||
                    (graph.changed() && !was_changed);

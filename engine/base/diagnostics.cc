@@ -1,4 +1,5 @@
 #include "engine/base/diagnostics.h"
+#include "engine/base/terminal_text.h"
 
 #include <algorithm>
 #include <numeric>
@@ -194,6 +195,16 @@ std::string Printable(std::string_view name, size_t max_length) {
     if (name[i] == '\\' || name[i] == '`') out += '\\';
     out += c.code == '\t' ? "\\t" : Shown(name.substr(i), c);
     i += c.size;
+  }
+  return out;
+}
+
+std::string ForTerminal(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Character c = FirstCharacter(text);
+    out += c.code == '\n' || c.code == '\t' ? std::string(text.substr(0, 1)) : Shown(text, c);
+    text.remove_prefix(c.size);
   }
   return out;
 }

@@ -34,6 +34,8 @@ struct RunOptions {
 struct SidecarFile {
   std::string path;
   std::string bytes;
+  bool beside_model = false;  // the rule file alone says where: relative to the model's folder
+  std::string source;         // the file that it was made of; "" if there is none
 };
 
 struct RunResult {

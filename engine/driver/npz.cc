@@ -8,6 +8,9 @@
 #include <memory>
 #include <set>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -189,13 +192,19 @@ Result<std::vector<NpzArray>> ReadNpz(const std::string& path) {
     return Status(StatusCode::kIo,
                   fmt::format("cannot read `{}`: {}", Printable(path, 1000), std::strerror(errno)));
   };
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             std::fclose);
+  const int fd =
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe may have no writer
+  if (fd < 0) return fault();
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(fdopen(fd, "rb"), std::fclose);
   if (file == nullptr) return fault();
-  std::string bytes;
-  char buffer[1 << 16];
-  while (const size_t got = std::fread(buffer, 1, sizeof buffer, file.get()))
-    bytes.append(buffer, got);
+  struct stat info = {};
+  if (fstat(fd, &info) != 0) return fault();
+  if (!S_ISREG(info.st_mode)) {
+    return Status(StatusCode::kIo,
+                  fmt::format("cannot read `{}`: it is not a regular file", Printable(path, 1000)));
+  }
+  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file.get()));
   if (std::ferror(file.get()) != 0) return fault();
   return ParseNpz(path, bytes);
 }

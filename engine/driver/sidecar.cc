@@ -2,6 +2,7 @@
 // whose arrays are converted as the rows say.
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -52,25 +53,53 @@ bool SameFile(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(a, b, error) && !error;
 }
 
+// A path of which the user says a part and the rule file the rest.
+struct TargetPath {
+  std::string text;
+  std::string by_user;  // by byte: '1' if the user says it
+
+  void Add(std::string_view part, bool user) {
+    text += part;
+    by_user.append(part.size(), user ? '1' : '0');
+  }
+
+  // The rule file's part stays in the folder that the user names, or in that of the model, and is
+  // nothing hidden.
+  bool IsSafe() const {
+    if (text.starts_with('/') && by_user[0] == '0') return false;
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = std::min(text.find('/', begin), text.size());
+      const std::string_view name = std::string_view(text).substr(begin, end - begin);
+      const std::string_view users = std::string_view(by_user).substr(begin, end - begin);
+      if (name == ".." && users != "11") return false;
+      if (name.size() > 1 && name[0] == '.' && name != ".." && users[0] == '0') return false;
+      begin = end + 1;
+    }
+    return true;
+  }
+};
+
 // One entry of `write:`, with what it needs of the run.
 class FileMaker {
  public:
-  FileMaker(const Graph& graph, const Params& params, const std::vector<RecordRow>& records,
-            Interpreter& interpreter, const WriteSpec& spec, const WriteCode& code)
+  FileMaker(const Graph& graph, const Params& params, const std::map<std::string, std::string>& set,
+            const std::vector<RecordRow>& records, Interpreter& interpreter, const WriteSpec& spec,
+            const WriteCode& code)
       : graph_(graph),
         params_(params),
+        set_(set),
         records_(records),
         in_(interpreter),
         spec_(spec),
         code_(code) {}
 
-  // "{sidecar}/x.json" with parameters in place of the braces.
-  Result<std::string> Path() const {
-    std::string out;
+  // "{sidecar}/x.json" with parameters in place of the braces. Their defaults are the rule file's.
+  Result<TargetPath> Path() const {
+    TargetPath out;
     std::string_view text = spec_.file;
     while (!text.empty()) {
       const size_t open = text.find('{');
-      out += text.substr(0, open);
+      out.Add(text.substr(0, open), /*user=*/false);
       if (open == std::string_view::npos) break;
       const size_t close = text.find('}', open);
       if (close == std::string_view::npos) return RuleFault("a brace is not closed in `file`");
@@ -78,15 +107,19 @@ class FileMaker {
       const auto it = params_.find(name);
       if (it == params_.end())
         return RuleFault(fmt::format("no parameter `{}` for a file name", name));
-      if (!it->second.is<std::string>()) {
+      if (!it->second.is<std::string>() || it->second.get<std::string>().empty()) {
         return Status(
             StatusCode::kUsage,
             fmt::format("the file `{}` needs a value for parameter `{}`", spec_.file, name));
       }
-      out += it->second.get<std::string>();
+      out.Add(it->second.get<std::string>(), set_.count(std::string(name)) > 0);
       text.remove_prefix(close + 1);
     }
-    return out;
+    if (out.IsSafe() && !out.text.empty()) return out;
+    return RuleFault(
+        fmt::format("`{}` is not in a folder that the user named: a rule file alone "
+                    "writes beside the model, and nothing hidden",
+                    Printable(out.text, 1000)));
   }
 
   Result<std::string> JsonText() const {
@@ -208,6 +241,7 @@ class FileMaker {
 
   const Graph& graph_;
   const Params& params_;
+  const std::map<std::string, std::string>& set_;  // by the user
   const std::vector<RecordRow>& records_;
   Interpreter& in_;
   const WriteSpec& spec_;
@@ -223,13 +257,14 @@ Result<std::vector<SidecarFile>> RuleRun::MakeFiles() {
     const WriteCode& code = program_.write(i);
     QR_ASSIGN_OR_RETURN(const bool wanted, When(code.when, spec.place));
     if (!wanted) continue;
-    const FileMaker maker(graph_, params_, rewriter_.records(), in_, spec, code);
-    SidecarFile file;
-    QR_ASSIGN_OR_RETURN(file.path, maker.Path());
+    const FileMaker maker(graph_, params_, options_.set, rewriter_.records(), in_, spec, code);
+    QR_ASSIGN_OR_RETURN(const TargetPath path, maker.Path());
+    SidecarFile file{.path = path.text, .bytes = {}, .beside_model = path.by_user[0] == '0'};
     if (spec.npz != nullptr) {
       const Val source = EvalPlain(code.from);
       if (!source.is<std::string>()) return maker.RuleFault("`from` names no file");
-      QR_ASSIGN_OR_RETURN(file.bytes, maker.NpzBytes(source.get<std::string>(), file.path));
+      file.source = source.get<std::string>();
+      QR_ASSIGN_OR_RETURN(file.bytes, maker.NpzBytes(file.source, file.path));
     } else {
       QR_ASSIGN_OR_RETURN(file.bytes, maker.JsonText());
     }

@@ -1,7 +1,7 @@
 // Frame: the bindings of one rule, or of one case of a definition, while it is tried.
 #pragma once
 
-#include <vector>
+#include <boost/container/small_vector.hpp>
 
 #include "engine/program/program.h"
 
@@ -20,17 +20,8 @@ class Frame {
  public:
   enum State : uint8_t { kUnbound, kBound, kEvaluating };
 
-  explicit Frame(const Layout& layout) { Reset(layout); }
-
-  void Reset(const Layout& layout) {
-    layout_ = &layout;
-    slots_.clear();
-    slots_.resize(layout.names.size());
-    state_.assign(layout.names.size(), kUnbound);
-    lets_bound_ = 0;
-    fresh = nullptr;
-    body = BodyId(size_t{0});
-  }
+  explicit Frame(const Layout& layout)
+      : layout_(&layout), slots_(layout.names.size()), state_(layout.names.size(), kUnbound) {}
 
   const Layout& layout() const { return *layout_; }
   const std::string& name(int slot) const { return layout_->names[slot]; }
@@ -75,9 +66,10 @@ class Frame {
   NewValues* fresh = nullptr;  // while a replacement is made
 
  private:
-  const Layout* layout_ = nullptr;
-  std::vector<Val> slots_;
-  std::vector<uint8_t> state_;
+  const Layout* layout_;
+  // Most rules have few names: a frame of theirs allocates nothing.
+  boost::container::small_vector<Val, 12> slots_;
+  boost::container::small_vector<uint8_t, 16> state_;
   int lets_bound_ = 0;
 };
 

@@ -23,7 +23,8 @@ bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, siz
   if (i == outs.size()) {
     for (; j < count; ++j) {
       const ValueId v = graph_.output(n, j);
-      if (v.valid() && in_.CountUses(v) > 0) {
+      if (v.valid() && IsRead(v)) {
+        if (in_.trace_ == nullptr) return false;
         return Fail(
             place, n,
             fmt::format("output {} of {} is read but not in the pattern", j, NodeText(graph_, n)));
@@ -54,6 +55,7 @@ bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, siz
   }
   const ValueId v = j < count ? graph_.output(n, j) : ValueId();
   if (!v.valid() && !out.optional && out.slot >= 0) {
+    if (in_.trace_ == nullptr) return false;
     return Fail(place, n, fmt::format("{} has no output {}", NodeText(graph_, n), j));
   }
   const auto then = [&] {
@@ -93,13 +95,15 @@ bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, 
                             Kept(n) ? ", which is kept" : ""));
   }
   if (graph_.output_index(v) != 0) {
+    if (in_.trace_ == nullptr) return false;
     return Fail(call.expr->place, n,
                 fmt::format("`{}` is not the first output of {}", Printable(graph_.name(v)),
                             NodeText(graph_, n)));
   }
   for (size_t j = 1; j < graph_.num_outputs(n); ++j) {
     const ValueId other = graph_.output(n, j);
-    if (other.valid() && in_.CountUses(other) > 0) {
+    if (other.valid() && IsRead(other)) {
+      if (in_.trace_ == nullptr) return false;
       return Fail(
           call.expr->place, n,
           fmt::format("output {} of {} is read but not in the pattern", j, NodeText(graph_, n)));
@@ -121,6 +125,7 @@ bool MatchRun::Attrs(const Pattern& pattern, const PatCall& call, size_t i, Node
   if (value.absent()) {
     if (attr.kind == PatAttr::Kind::kAny) return then();  // `x=_`: any value, none too
     if (!attr.optional) {
+      if (in_.trace_ == nullptr) return false;
       return Fail(call.expr->place, n,
                   fmt::format("{} has no attribute `{}`", NodeText(graph_, n), attr.name));
     }
@@ -145,6 +150,7 @@ bool MatchRun::NoOtherAttrs(const PatCall& call, NodeId n) {
     const bool mentioned = std::any_of(call.attrs.begin(), call.attrs.end(),
                                        [&](const PatAttr& p) { return p.name == a.name; });
     if (!mentioned && !in_.IsDefault(n, a)) {
+      if (in_.trace_ == nullptr) return false;
       return Fail(call.expr->place, n,
                   fmt::format("{} has attribute `{}`, which the pattern does not mention and which "
                               "is not at its default",
@@ -156,17 +162,14 @@ bool MatchRun::NoOtherAttrs(const PatCall& call, NodeId n) {
 
 bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame,
                       Next next) {
-  std::vector<ValueId> inputs(graph_.num_inputs(n));
+  boost::container::small_vector<ValueId, 8> inputs(graph_.num_inputs(n));
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = graph_.input(n, i);
   while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
-  std::vector<const PatArg*> args;
+  const std::vector<const PatArg*>& args = call.positional;
   std::vector<std::pair<const PatArg*, size_t>> named;
   const Signature* signature = nullptr;
   for (const PatArg& a : call.args) {
-    if (a.input.empty()) {
-      args.push_back(&a);
-      continue;
-    }
+    if (a.input.empty()) continue;
     if (signature == nullptr) signature = in_.NodeSignature(n);
     const int index = signature == nullptr ? -1 : signature->InputIndex(a.input);
     if (index < 0) {
@@ -176,8 +179,9 @@ bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Fra
     named.emplace_back(&a, static_cast<size_t>(index));
   }
   const auto try_order = [&] {
-    if (named.empty()) return Args(pattern, args, 0, inputs, 0, call, n, frame, next);
-    return Named(pattern, named, 0, args, inputs, call, n, frame, next);
+    const Operands operands(inputs.data(), inputs.size());
+    if (named.empty()) return Args(pattern, args, 0, operands, 0, call, n, frame, next);
+    return Named(pattern, named, 0, args, operands, call, n, frame, next);
   };
   if (try_order()) return true;
   if (inputs.size() != 2 || args.size() != 2 || args[0]->repeated || args[1]->repeated)
@@ -192,22 +196,24 @@ bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Fra
 // Inputs that the pattern names; each is taken out of what the positional arguments see.
 bool MatchRun::Named(const Pattern& pattern,
                      const std::vector<std::pair<const PatArg*, size_t>>& named, size_t i,
-                     const std::vector<const PatArg*>& args, std::vector<ValueId> inputs,
+                     const std::vector<const PatArg*>& args, Operands inputs,
                      const PatCall& call, NodeId n, Frame& frame, Next next) {
   if (i == named.size()) return Args(pattern, args, 0, inputs, 0, call, n, frame, next);
   const auto [arg, index] = named[i];
   const ValueId v = index < inputs.size() ? inputs[index] : ValueId();
-  if (index < inputs.size()) inputs[index] = ValueId();
+  std::vector<ValueId> others(inputs.begin(), inputs.end());
+  if (index < others.size()) others[index] = ValueId();
   return One(pattern, *arg, v, call, n, frame,
-             [&] { return Named(pattern, named, i + 1, args, inputs, call, n, frame, next); });
+             [&] { return Named(pattern, named, i + 1, args, others, call, n, frame, next); });
 }
 
 bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
-                    const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n,
+                    Operands inputs, size_t j, const PatCall& call, NodeId n,
                     Frame& frame, Next next) {
   if (i == args.size()) {
     for (; j < inputs.size(); ++j) {
       if (inputs[j].valid()) {
+        if (in_.trace_ == nullptr) return false;
         return Fail(
             call.expr->place, n,
             fmt::format("{} has input {}, which is not in the pattern", NodeText(graph_, n), j));
@@ -256,12 +262,13 @@ bool MatchRun::One(const Pattern& pattern, const PatArg& arg, ValueId v, const P
   if (arg.optional || (arg.kind == PatArg::Kind::kAny && arg.repeated)) {
     return BindAbsent(pattern, arg.inner, 0, frame, call.expr->place, next);
   }
+  if (in_.trace_ == nullptr) return false;
   return Fail(call.expr->place, n,
               fmt::format("{} lacks an input of the pattern", NodeText(graph_, n)));
 }
 
 // inputs[j..end) against the members of a repeated argument; its names become lists.
-bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs,
+bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs,
                       size_t j, size_t end, const PatCall& call, NodeId n, Frame& frame,
                       Next next) {
   std::vector<std::vector<Val>> lists(arg.inner.size());
@@ -286,7 +293,7 @@ bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, const std::vect
 
 // The member that begins at input j. Its own bindings are not conditions' business: only the lists
 // are.
-bool MatchRun::Member(const PatArg& arg, const std::vector<ValueId>& inputs, size_t j,
+bool MatchRun::Member(const PatArg& arg, Operands inputs, size_t j,
                       const PatCall& call, NodeId n, Frame& frame, Next next) {
   static const Pattern* const kNoConditions = new Pattern();
   if (arg.kind != PatArg::Kind::kGroup) {
@@ -296,7 +303,7 @@ bool MatchRun::Member(const PatArg& arg, const std::vector<ValueId>& inputs, siz
 }
 
 bool MatchRun::Members(const Pattern& pattern, const PatArg& arg,
-                       const std::vector<ValueId>& inputs, size_t j, size_t end,
+                       Operands inputs, size_t j, size_t end,
                        const PatCall& call, NodeId n, std::vector<std::vector<Val>>& lists,
                        Frame& frame, Next next) {
   if (j >= end) return BindLists(pattern, arg, 0, lists, frame, next);
@@ -318,7 +325,7 @@ bool MatchRun::Members(const Pattern& pattern, const PatArg& arg,
 }
 
 bool MatchRun::GroupMember(const Pattern& pattern, const PatArg& arg, size_t k,
-                           const std::vector<ValueId>& inputs, size_t j, const PatCall& call,
+                           Operands inputs, size_t j, const PatCall& call,
                            NodeId n, Frame& frame, Next next) {
   if (k == arg.group.size()) return next();
   const ValueId v = j + k < inputs.size() ? inputs[j + k] : ValueId();

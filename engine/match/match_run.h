@@ -8,10 +8,13 @@
 // readers in match_down.cc.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <boost/container/small_vector.hpp>
 
 #include "engine/base/function_ref.h"
 #include "engine/match/interpreter.h"
@@ -25,6 +28,7 @@ std::string NodeText(const Graph& graph, NodeId n);
 class MatchRun {
  public:
   using Next = FunctionRef<bool()>;
+  using Operands = std::span<const ValueId>;  // inputs of a node, as the pattern sees them
   // `kept` (may be null): nodes that no statement matches.
   explicit MatchRun(Interpreter& in, const NodeSet* kept = nullptr)
       : in_(in), graph_(in.graph_), facts_(in.facts_), kept_(kept) {}
@@ -36,7 +40,8 @@ class MatchRun {
   bool Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, Frame& frame, Next next);
 
  private:
-  bool Seek(const Pattern& pattern, std::vector<bool>& done, size_t left, Frame& frame, Next next);
+  using Done = boost::container::small_vector<bool, 16>;  // statements that are matched
+  bool Seek(const Pattern& pattern, Done& done, size_t left, Frame& frame, Next next);
 
   // --- outputs of a statement: out patterns [i..) against outputs [j..) of n
   bool Outs(const Pattern& pattern, const std::vector<PatOut>& outs, size_t i, NodeId n, size_t j,
@@ -53,22 +58,22 @@ class MatchRun {
   // --- inputs
   bool Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame, Next next);
   bool Named(const Pattern& pattern, const std::vector<std::pair<const PatArg*, size_t>>& named,
-             size_t i, const std::vector<const PatArg*>& args, std::vector<ValueId> inputs,
+             size_t i, const std::vector<const PatArg*>& args, Operands inputs,
              const PatCall& call, NodeId n, Frame& frame, Next next);
   bool Args(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
-            const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n,
+            Operands inputs, size_t j, const PatCall& call, NodeId n,
             Frame& frame, Next next);
   bool One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call, NodeId n,
            Frame& frame, Next next);
-  bool Repeat(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs,
+  bool Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs,
               size_t j, size_t end, const PatCall& call, NodeId n, Frame& frame, Next next);
-  bool Members(const Pattern& pattern, const PatArg& arg, const std::vector<ValueId>& inputs,
+  bool Members(const Pattern& pattern, const PatArg& arg, Operands inputs,
                size_t j, size_t end, const PatCall& call, NodeId n,
                std::vector<std::vector<Val>>& lists, Frame& frame, Next next);
-  bool Member(const PatArg& arg, const std::vector<ValueId>& inputs, size_t j, const PatCall& call,
+  bool Member(const PatArg& arg, Operands inputs, size_t j, const PatCall& call,
               NodeId n, Frame& frame, Next next);
   bool GroupMember(const Pattern& pattern, const PatArg& arg, size_t k,
-                   const std::vector<ValueId>& inputs, size_t j, const PatCall& call, NodeId n,
+                   Operands inputs, size_t j, const PatCall& call, NodeId n,
                    Frame& frame, Next next);
   bool BindLists(const Pattern& pattern, const PatArg& arg, size_t k,
                  std::vector<std::vector<Val>>& lists, Frame& frame, Next next);
@@ -103,6 +108,7 @@ class MatchRun {
   bool Holds(CodeId condition, Frame& frame);
   bool Fail(const Place& place, NodeId n, std::string_view reason);
   bool Accepts(const PatCall& call, NodeId n);
+  bool IsRead(ValueId output);
   // Counts a value that is held against the pattern. False: the budget is spent.
   bool Step(ValueId v);
   bool Kept(NodeId n) const { return kept_ != nullptr && kept_->Contains(n); }

@@ -20,13 +20,12 @@ std::string NodeText(const Graph& graph, NodeId n) {
 
 bool MatchRun::Rest(const Pattern& pattern, Frame& frame, Next next) {
   if (pattern.num_sought == 0) return next();
-  std::vector<bool> done(pattern.stmts.size());
+  Done done(pattern.stmts.size(), false);
   if (pattern.anchor >= 0) done[static_cast<size_t>(pattern.anchor)] = true;
   return Seek(pattern, done, pattern.num_sought, frame, next);
 }
 
-bool MatchRun::Seek(const Pattern& pattern, std::vector<bool>& done, size_t left, Frame& frame,
-                    Next next) {
+bool MatchRun::Seek(const Pattern& pattern, Done& done, size_t left, Frame& frame, Next next) {
   if (left == 0) return next();
   const Way* closed = nullptr;  // leads to a statement, but from nothing that it could be found by
   for (const Way& way : pattern.ways) {
@@ -62,6 +61,12 @@ bool MatchRun::Unwatched(const Pattern& pattern, Frame& frame) {
   return std::all_of(pattern.where.begin(), pattern.where.end(), [&](const PatWhere& w) {
     return w.watched || w.needs.empty() || Holds(w.code, frame);
   });
+}
+
+// Whether somebody reads an output that the pattern does not name.
+bool MatchRun::IsRead(ValueId output) {
+  if (!in_.asking_.empty()) in_.memo_.Looked(in_.asking_.back(), output);
+  return in_.CountUses(output) > 0;
 }
 
 bool MatchRun::Step(ValueId v) {

@@ -45,8 +45,22 @@ std::string RealPath(const std::string& path) {
 
 }  // namespace
 
-Result<std::shared_ptr<const MappedFile>> ExternalData::Open(const std::string& location) {
-  if (const auto it = files_.find(location); it != files_.end()) return it->second;
+Result<SharedBytes> ExternalData::WholeOf(const std::string& location) {
+  if (const auto it = memory_.find(location); it != memory_.end()) return it->second;
+  if (const auto it = files_.find(location); it != files_.end()) {
+    return SharedBytes{it->second->bytes(), it->second};
+  }
+  if (in_memory_) {
+    if (const std::optional<SharedBytes> found = in_memory_(location)) {
+      return memory_.emplace(location, *found).first->second;
+    }
+  }
+  QR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, Open(location));
+  files_.emplace(location, file);
+  return SharedBytes{file->bytes(), file};
+}
+
+Result<std::shared_ptr<const MappedFile>> ExternalData::Open(const std::string& location) const {
   if (folder_.empty()) {
     return Invalid(
         fmt::format("its data is in the file `{}`, but a model without a folder has no "
@@ -70,12 +84,17 @@ Result<std::shared_ptr<const MappedFile>> ExternalData::Open(const std::string& 
                     "model",
                     Printable(location)));
   }
-  QR_ASSIGN_OR_RETURN(auto file, MappedFile::OpenRegular(real_path));
-  files_.emplace(location, file);
+  QR_ASSIGN_OR_RETURN(auto file, MappedFile::Open(real_path));
+  // What the other names are cannot be told: perhaps one outside of the folder.
+  if (file->links() > 1) {
+    return Invalid(
+        fmt::format("its data is in the file `{}`, which has other names (hard links) too",
+                    Printable(location)));
+  }
   return file;
 }
 
-Result<ExternalData::Slice> ExternalData::Find(const std::vector<Entry>& entries, uint64_t size) {
+Result<SharedBytes> ExternalData::Find(const std::vector<Entry>& entries, uint64_t size) {
   std::string location;
   std::optional<uint64_t> offset = 0, length = size;
   for (const Entry& entry : entries) {
@@ -92,14 +111,14 @@ Result<ExternalData::Slice> ExternalData::Find(const std::vector<Entry>& entries
     return Invalid(fmt::format("its data is {} bytes of the file `{}`, but type and shape need {}",
                                *length, Printable(location), size));
   }
-  QR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, Open(location));
-  const std::string_view all = file->bytes();
+  QR_ASSIGN_OR_RETURN(const SharedBytes whole, WholeOf(location));
+  const std::string_view all = whole.view;
   if (*offset > all.size() || size > all.size() - *offset) {
     return Invalid(
         fmt::format("its data is {} bytes at offset {} of the file `{}`, which has only {}", size,
                     *offset, Printable(location), all.size()));
   }
-  return Slice{std::move(file), all.substr(*offset, size)};
+  return SharedBytes{all.substr(*offset, size), whole.owner};
 }
 
 }  // namespace qrewrite

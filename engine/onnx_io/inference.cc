@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <variant>
 #include <vector>
 
@@ -21,6 +22,8 @@ class OnnxInference : public ShapeInference {
       context_.Reset(graph, node, facts);
       schema->GetTypeAndShapeInferenceFunction()(context_);
       return context_.OutputTypes();
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (...) {  // the inputs contradict the schema, or too little is known about them
       return Unknown(graph, node);
     }

@@ -25,7 +25,7 @@ Status IoError(std::string_view action, std::string_view path, int error) {
 }
 
 MappedFile::~MappedFile() {
-  if (mapping_ != nullptr) munmap(mapping_, mapped_size_);
+  if (mapping_ != nullptr) munmap(mapping_, bytes_.size());
   if (fd_ >= 0) close(fd_);
 }
 
@@ -35,60 +35,33 @@ bool MappedFile::Contains(std::string_view part) const {
          not_after(part.data() + part.size(), bytes_.data() + bytes_.size());
 }
 
-Status MappedFile::Map(const std::string& path, size_t size) {
-  if (size == 0) return {};
-  void* mapping = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd_, 0);
-  if (mapping == MAP_FAILED) return IoError("map", path, errno);
-  mapping_ = mapping;
-  mapped_size_ = size;
-  bytes_ = {static_cast<const char*>(mapping), size};
-  return {};
-}
-
-// A pipe cannot be mapped.
-Status MappedFile::Load(const std::string& path) {
-  constexpr size_t kChunk = size_t{1} << 20;
-  while (true) {
-    const size_t size = memory_.size();
-    memory_.resize(size + kChunk);
-    const ssize_t got = read(fd_, memory_.data() + size, kChunk);
-    if (got < 0 && errno != EINTR) return IoError("read", path, errno);
-    memory_.resize(size + static_cast<size_t>(std::max<ssize_t>(got, 0)));
-    if (got == 0) break;
-  }
-  close(fd_);
-  fd_ = -1;
-  bytes_ = memory_;
-  return {};
-}
-
-Result<std::shared_ptr<const MappedFile>> MappedFile::OpenImpl(const std::string& path,
-                                                               bool regular) {
+Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path) {
   if (path.find('\0') != std::string::npos) return IoError("read", path, "NUL in the file name");
   auto file = std::make_shared<MappedFile>();
-  // A data file that is a pipe must not make the open wait for a writer.
-  file->fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | (regular ? O_NONBLOCK : 0));
+  file->path_ = path;
+  file->fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe may have no writer
   if (file->fd_ < 0) return IoError("read", path, errno);
   struct stat info = {};
   if (fstat(file->fd_, &info) != 0) return IoError("read", path, errno);
-  if (S_ISREG(info.st_mode)) {
-    QR_RETURN_IF_ERROR(file->Map(path, static_cast<size_t>(info.st_size)));
-  } else if (S_ISDIR(info.st_mode)) {
-    return IoError("read", path, "it is a folder");
-  } else if (regular) {
-    return IoError("read", path, "it is not a regular file");
-  } else {
-    QR_RETURN_IF_ERROR(file->Load(path));
-  }
+  if (S_ISDIR(info.st_mode)) return IoError("read", path, "it is a folder");
+  if (!S_ISREG(info.st_mode)) return IoError("read", path, "it is not a regular file");
+  file->written_ = info.st_mtim;
+  file->links_ = info.st_nlink;
+  const auto size = static_cast<size_t>(info.st_size);
+  if (size == 0) return std::shared_ptr<const MappedFile>(std::move(file));
+  void* mapping = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->fd_, 0);
+  if (mapping == MAP_FAILED) return IoError("map", path, errno);
+  file->mapping_ = mapping;
+  file->bytes_ = {static_cast<const char*>(mapping), size};
   return std::shared_ptr<const MappedFile>(std::move(file));
 }
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path) {
-  return OpenImpl(path, /*regular=*/false);
-}
-
-Result<std::shared_ptr<const MappedFile>> MappedFile::OpenRegular(const std::string& path) {
-  return OpenImpl(path, /*regular=*/true);
+Status MappedFile::CheckUnchanged() const {
+  struct stat info = {};
+  const bool same = fstat(fd_, &info) == 0 && static_cast<size_t>(info.st_size) == bytes_.size() &&
+                    info.st_mtim.tv_sec == written_.tv_sec &&
+                    info.st_mtim.tv_nsec == written_.tv_nsec;
+  return same ? Status() : IoError("use", path_, "it was written to while it was read");
 }
 
 }  // namespace qrewrite

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,11 +17,8 @@ namespace qrewrite {
 
 class MappedFile {
  public:
-  // A regular file is mapped; anything else that can be read (a pipe) is read into memory.
-  // kIo if that fails; the message names `path`.
+  // Regular files only: a pipe or a device may have no end. kIo, at once; the message names `path`.
   static Result<std::shared_ptr<const MappedFile>> Open(const std::string& path);
-  // The same, but only regular files (a device or pipe inside a model's folder is no data file).
-  static Result<std::shared_ptr<const MappedFile>> OpenRegular(const std::string& path);
 
   MappedFile() = default;
   MappedFile(const MappedFile&) = delete;
@@ -27,19 +26,19 @@ class MappedFile {
   ~MappedFile();
 
   std::string_view bytes() const { return bytes_; }
-  int descriptor() const { return fd_; }  // -1: read into memory
+  int descriptor() const { return fd_; }
+  uint64_t links() const { return links_; }  // names that the file had when it was opened
+  // kIo if the file was written since it was opened: what was read of it may be anything.
+  Status CheckUnchanged() const;
   // Does `part` lie in this file? Its offset is then part.data() - bytes().data().
   bool Contains(std::string_view part) const;
 
  private:
-  static Result<std::shared_ptr<const MappedFile>> OpenImpl(const std::string& path, bool regular);
-  Status Load(const std::string& path);
-  Status Map(const std::string& path, size_t size);
-
+  std::string path_;
   int fd_ = -1;
+  timespec written_ = {};
+  uint64_t links_ = 0;
   void* mapping_ = nullptr;
-  size_t mapped_size_ = 0;
-  std::string memory_;
   std::string_view bytes_;
 };
 

@@ -5,7 +5,8 @@
 #include "engine/base/diagnostics.h"
 #include "engine/onnx_io/external_data.h"
 #include "engine/onnx_io/mapped_file.h"
-#include "engine/onnx_io/output_file.h"
+#include "engine/onnx_io/output_set.h"
+#include "engine/onnx_io/paths.h"
 #include "engine/onnx_io/reader.h"
 #include "engine/onnx_io/source.h"
 #include "engine/onnx_io/writer.h"
@@ -26,10 +27,10 @@ Status InFile(const Status& status, const std::string& path) {
 class OnnxModelFile : public ModelFile {
  public:
   OnnxModelFile(std::string path, std::shared_ptr<const MappedFile> file,
-                std::shared_ptr<const void> owner, std::string folder)
+                std::shared_ptr<const void> owner, ExternalData external)
       : path_(std::move(path)),
         file_(std::move(file)),
-        external_(std::move(folder)),
+        external_(std::move(external)),
         tensors_{std::move(owner), &external_} {}
 
   Status Load(std::string_view bytes) {
@@ -41,15 +42,30 @@ class OnnxModelFile : public ModelFile {
   std::string_view source_bytes() const override { return source_.bytes; }
   bool has_external_data() const override { return source_.has_external; }
 
-  Status Write(const std::string& path, const WriteOptions& options) override {
-    const Status status = writer().Write(path, options);
+  Status Write(const std::string& path, const WriteOptions& options,
+               OutputSet& files) const override {
+    const Status status = writer().Write(path, options, files);
     // Other faults are about the file that is written, and name it.
     return status.code() == StatusCode::kInvalidModel ? InFile(status, path_) : status;
   }
-  Result<std::string> Serialize() override {
-    Result<std::string> bytes = writer().Serialize();
+  Result<std::string> Serialize(const MemoryData* data) const override {
+    Result<std::string> bytes = writer().Serialize(data);
     if (!bytes.ok()) return InFile(bytes.status(), path_);
     return bytes;
+  }
+
+  void Protect(OutputSet& files) const override {
+    if (file_ != nullptr) files.Protect(IdOf(*file_), "the input model", /*but_model=*/true);
+    for (const auto& [location, file] : external_.files()) {
+      files.Protect(IdOf(*file), "a data file of the input model");
+    }
+  }
+  Status CheckUnchanged() const override {
+    if (file_ != nullptr) QR_RETURN_IF_ERROR(file_->CheckUnchanged());
+    for (const auto& [location, file] : external_.files()) {
+      QR_RETURN_IF_ERROR(file->CheckUnchanged());
+    }
+    return {};
   }
 
  private:
@@ -68,18 +84,25 @@ class OnnxModelFile : public ModelFile {
 Result<std::unique_ptr<ModelFile>> ModelFile::Read(const std::string& path) {
   QR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
   const std::string_view bytes = file->bytes();
-  auto model = std::make_unique<OnnxModelFile>(path, file, file, FolderOf(path));
+  auto model = std::make_unique<OnnxModelFile>(path, file, file, ExternalData(FolderOf(path)));
   QR_RETURN_IF_ERROR(model->Load(bytes));
   return std::unique_ptr<ModelFile>(std::move(model));
 }
 
-Result<std::unique_ptr<ModelFile>> ModelFile::Parse(std::shared_ptr<const std::string> bytes,
-                                                    const ReadOptions& options) {
-  const std::string_view view = *bytes;
+Result<std::unique_ptr<ModelFile>> ModelFile::Parse(SharedBytes bytes, const ReadOptions& options) {
   auto model =
-      std::make_unique<OnnxModelFile>("", nullptr, std::move(bytes), options.external_folder);
-  QR_RETURN_IF_ERROR(model->Load(view));
+      std::make_unique<OnnxModelFile>("", nullptr, std::move(bytes.owner),
+                                      ExternalData(options.external_folder, options.external_data));
+  QR_RETURN_IF_ERROR(model->Load(bytes.view));
   return std::unique_ptr<ModelFile>(std::move(model));
+}
+
+Status ModelFile::Write(const std::string& path, const WriteOptions& options) const {
+  OutputSet files;
+  Protect(files);
+  QR_RETURN_IF_ERROR(Write(path, options, files));
+  QR_RETURN_IF_ERROR(CheckUnchanged());
+  return files.Commit();
 }
 
 }  // namespace qrewrite

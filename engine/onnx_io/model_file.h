@@ -4,26 +4,32 @@
 //
 // Reading maps the file. Nodes are kept as slices of it and copied verbatim when they did not
 // change; weights are views of the mapping (or of external data files) and are never copied on
-// load. The file must not be cut short while the model lives; replacing it (rename) is safe.
+// load. The files must not be written to while the model lives; replacing them (rename) is safe.
 //
 // Tensors of an element type newer than this program, and sparse ones, are values without tensor:
 // they are carried, not looked into.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "engine/graph/graph.h"
+#include "engine/onnx_io/external_data.h"
 #include "qrewrite/status.h"
 
 namespace qrewrite {
+
+class OutputSet;
 
 struct ReadOptions {
   // Folder that external data paths are relative to; they must stay inside it. Empty: external
   // data is an error.
   std::string external_folder;
+  // Asked before the folder; may be null.
+  ExternalData::InMemory external_data;
 };
 
 struct WriteOptions {
@@ -37,12 +43,20 @@ struct WriteOptions {
   uint64_t external_threshold = 1024;
 };
 
+// Where Serialize() puts tensors of at least `threshold` bytes: in order into one file, which the
+// model calls `location`.
+struct MemoryData {
+  std::string location;
+  uint64_t threshold = 1024;
+  std::function<Status(std::string_view)> write;
+};
+
 class ModelFile {
  public:
   // Errors name the culprit: file, node, tensor. kIo: cannot be read; kInvalidModel: malformed.
   static Result<std::unique_ptr<ModelFile>> Read(const std::string& path);
-  // A serialized ModelProto; the model shares `bytes`.
-  static Result<std::unique_ptr<ModelFile>> Parse(std::shared_ptr<const std::string> bytes,
+  // A serialized ModelProto, which is not copied.
+  static Result<std::unique_ptr<ModelFile>> Parse(SharedBytes bytes,
                                                   const ReadOptions& options = {});
   virtual ~ModelFile() = default;
 
@@ -52,16 +66,25 @@ class ModelFile {
   virtual std::string_view source_bytes() const = 0;
   virtual bool has_external_data() const = 0;
 
-  // Writes the model with the present state of graph(). Nodes of each body are put in canonical
-  // topological order if the graph changed; an unchanged model is written byte for byte, and its
-  // data files are copied along if the output is in another folder (and no other file has their
-  // names). Lazy tensors are computed one at a time. Files appear under their names only when
-  // complete; on error nothing is left behind. External data goes to `<file name>.data` beside the
-  // model. Writing over the model's own file is fine; over one of its data files is kUsage.
+  // Adds the model with the present state of graph() to the files of a run, complete. Nodes of each
+  // body are put in canonical topological order if the graph changed; an unchanged model is written
+  // byte for byte, unless its data files are in another folder. Lazy tensors are computed one at a
+  // time. External data goes to a new file beside the model, `<file name>.data` or
+  // `<file name>.<n>.data`; one of that name that holds just these bytes is used as it is. Those that
+  // the replaced model had under such a name, and that no other model of the folder mentions, go.
+  // Writing over the model's own file is fine; over one of its data files is kUsage.
   // REQUIRES: names are unique where they must be (the rewriter sees to it).
-  virtual Status Write(const std::string& path, const WriteOptions& options = {}) = 0;
-  // The same as bytes with all data inside; kLimit if that would pass 2 GB.
-  virtual Result<std::string> Serialize() = 0;
+  virtual Status Write(const std::string& path, const WriteOptions& options,
+                       OutputSet& files) const = 0;
+  // The same for a run that writes nothing else.
+  Status Write(const std::string& path, const WriteOptions& options = {}) const;
+  // No file of the set may replace one that the model was read from, but for the model itself.
+  virtual void Protect(OutputSet& files) const = 0;
+  // kIo: a file that the model was read from has changed meanwhile.
+  virtual Status CheckUnchanged() const = 0;
+  // The same as bytes with all data inside, or in `data` if it is not null; kLimit if they would
+  // pass 2 GB.
+  virtual Result<std::string> Serialize(const MemoryData* data = nullptr) const = 0;
 };
 
 }  // namespace qrewrite

@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+
+#include "engine/onnx_io/paths.h"
 
 namespace qrewrite {
 namespace {
@@ -18,11 +23,6 @@ namespace {
 constexpr size_t kBuffer = size_t{1} << 20;
 constexpr size_t kLarge = size_t{1} << 18;  // from here on the kernel copies
 constexpr int kMaxAttempts = 1000;
-
-bool IsFolder(const std::string& path) {
-  struct stat info = {};
-  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
 
 // Pages of a mapping that were only read to be written are given back: memory stays small however
 // large the model is.
@@ -34,77 +34,108 @@ void ForgetPages(std::string_view bytes) {
   if (size > 0) madvise(const_cast<char*>(bytes.data() + skip), size, MADV_DONTNEED);
 }
 
+// Temporary names of the file `name` begin with this. Cut, because a name that is just short enough
+// must not become too long.
+std::string TemporaryPrefix(const std::string& name) {
+  return fmt::format(".{}.", name.substr(0, 200));
+}
+
+// ".m.onnx." and ".m.onnx.123-0.tmp"
+bool IsTemporaryName(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix) || !name.ends_with(".tmp")) return false;
+  name.remove_prefix(prefix.size());
+  name.remove_suffix(4);
+  return name.find('-') != std::string_view::npos &&
+         name.find_first_not_of("0123456789-") == std::string_view::npos;
+}
+
 }  // namespace
 
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-std::string FileNameOf(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
-
-bool IsSpecialFile(const std::string& path) {
-  struct stat info = {};
-  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-}
-
-Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path) {
-  if (path.find('\0') != std::string::npos) return IoError("write", path, "NUL in the file name");
-  if (FileNameOf(path).empty() || IsFolder(path)) return IoError("write", path, "it is a folder");
+Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path,
+                                                       const Options& options) {
   auto file = std::make_unique<OutputFile>();
   file->path_ = path;
+  file->folder_ = options.folder;
   if (IsSpecialFile(path)) {
     file->direct_ = true;
-    file->fd_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    file->fd_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (file->fd_ < 0) return IoError("write", path, errno);
     return file;
   }
+  file->RemoveLeftovers();
   if (!file->OpenUnnamed() && !file->OpenTemporary()) return IoError("write", path, errno);
-  struct stat there = {};
-  if (stat(path.c_str(), &there) == 0) fchmod(file->fd_, there.st_mode & 0777);
+  file->TakeAfter(options.resembles);
   return file;
+}
+
+// The owner of a temporary file holds a lock on it as long as it lives.
+void OutputFile::RemoveLeftovers() const {
+  DIR* folder = opendir(folder_.c_str());
+  if (folder == nullptr) return;
+  const std::string prefix = TemporaryPrefix(FileNameOf(path_));
+  while (const dirent* entry = readdir(folder)) {
+    if (!IsTemporaryName(entry->d_name, prefix)) continue;
+    const int fd =
+        openat(dirfd(folder), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(dirfd(folder), entry->d_name, 0);
+    close(fd);
+  }
+  closedir(folder);
+}
+
+void OutputFile::TakeAfter(const std::string& path) {
+  struct stat there = {};
+  if (path.empty() || stat(path.c_str(), &there) != 0 || !S_ISREG(there.st_mode)) return;
+  // Only root gives files away; who is in the group may keep that.
+  if (fchown(fd_, there.st_uid, there.st_gid) == 0 || fchown(fd_, -1, there.st_gid) == 0) {
+    fchmod(fd_, there.st_mode & 0777);
+    return;
+  }
+  // What the old group may do is not for ours.
+  fchmod(fd_, there.st_mode & 0707);
+}
+
+bool OutputFile::Lock() const {
+  flock(fd_, LOCK_EX | LOCK_NB);  // some file systems have no locks, and then nobody removes it
+  struct stat info = {};
+  return fstat(fd_, &info) == 0 && info.st_nlink > 0;
 }
 
 bool OutputFile::OpenUnnamed() {
   // Without /proc it could not be named later.
   if (access("/proc/self/fd", X_OK) != 0) return false;
-  fd_ = open(FolderOf(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  fd_ = open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  if (fd_ >= 0) flock(fd_, LOCK_EX | LOCK_NB);
   return fd_ >= 0;
 }
 
-std::string OutputFile::TemporaryName(int i) const {
-  // Cut, because a name that is just short enough must not become too long.
-  const std::string name = FileNameOf(path_).substr(0, 200);
-  return fmt::format("{}/.{}.{}-{}.tmp", FolderOf(path_), name, getpid(), i);
+template <class Make>
+TemporaryName OutputFile::NewName(Make make) const {
+  const std::string prefix = Joined(folder_, TemporaryPrefix(FileNameOf(path_)));
+  for (int i = 0; i < kMaxAttempts; ++i) {
+    TemporaryName name(fmt::format("{}{}-{}.tmp", prefix, getpid(), i));
+    if (make(name.path())) return name;
+    name.Release();  // not ours
+    if (errno != EEXIST) break;
+  }
+  return {};
 }
 
 bool OutputFile::OpenTemporary() {
-  for (int i = 0; i < kMaxAttempts; ++i) {
-    const std::string temporary = TemporaryName(i);
-    fd_ = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd_ >= 0) temporary_ = temporary;
-    if (fd_ >= 0 || errno != EEXIST) break;
-  }
+  temporary_ = NewName([&](const char* name) {
+    fd_ = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ < 0) return false;
+    if (Lock()) return true;
+    close(std::exchange(fd_, -1));  // someone took it for a leftover before it was locked
+    errno = EEXIST;
+    return false;
+  });
   return fd_ >= 0;
-}
-
-Status OutputFile::NameIt() {
-  const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_);
-  for (int i = 0; i < kMaxAttempts && temporary_.empty(); ++i) {
-    const std::string temporary = TemporaryName(i);
-    if (linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) == 0) {
-      temporary_ = temporary;
-    } else if (errno != EEXIST) {
-      break;
-    }
-  }
-  return temporary_.empty() ? IoError("write", path_, errno) : Status();
 }
 
 OutputFile::~OutputFile() {
   if (fd_ >= 0) close(fd_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
 Status OutputFile::WriteAll(std::string_view bytes) {
@@ -169,21 +200,89 @@ Status OutputFile::WriteZeros(uint64_t count) {
 }
 
 Status OutputFile::Finish() {
-  if (fd_ < 0) return {};
+  if (fd_ < 0 || placed_) return {};
   QR_RETURN_IF_ERROR(Flush());
-  if (!direct_ && temporary_.empty()) return {};  // closing it would be its end
-  const int fd = std::exchange(fd_, -1);
-  return close(fd) == 0 ? Status() : IoError("write", path_, errno);
+  if (direct_) {
+    const int fd = std::exchange(fd_, -1);
+    return close(fd) == 0 ? Status() : IoError("write", path_, errno);
+  }
+  // Some file systems have nothing to synchronize.
+  const bool ok = fsync(fd_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
+  return ok ? Status() : IoError("write", path_, errno);
 }
 
-Status OutputFile::Commit() {
-  QR_RETURN_IF_ERROR(Finish());
+bool OutputFile::Equals(const MappedFile& file) const {
+  if (direct_ || size_ != file.bytes().size()) return false;
+  if (size_ == 0) return true;
+  void* mapping = mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd_, 0);
+  if (mapping == MAP_FAILED) return false;
+  const bool equal = std::memcmp(mapping, file.bytes().data(), size_) == 0;
+  munmap(mapping, size_);
+  return equal;
+}
+
+// False with errno EEXIST if there is a file.
+bool OutputFile::PlaceAtFreeName() {
+  if (!temporary_) {
+    const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_);
+    return linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  }
+  const char* from = temporary_.path();
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) != 0) {
+    if (errno != EINVAL && errno != ENOSYS) return false;
+    struct stat there = {};  // not known to this file system
+    if (lstat(path_.c_str(), &there) == 0) {
+      errno = EEXIST;
+      return false;
+    }
+    if (rename(from, path_.c_str()) != 0) return false;
+  }
+  temporary_.Release();
+  return true;
+}
+
+// The new file has its name, and the old one is aside; false if that is not possible here.
+bool OutputFile::Exchange() {
+  const char* path = path_.c_str();
+  if (renameat2(AT_FDCWD, temporary_.path(), AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
+    old_ = std::move(temporary_);
+    return true;
+  }
+  old_ = NewName([&](const char* name) { return link(path, name) == 0; });
+  if (!old_ || rename(temporary_.path(), path) != 0) return false;
+  temporary_.Release();
+  return true;
+}
+
+Status OutputFile::Place(Existing existing) {
   if (direct_) return {};
-  if (fd_ >= 0) QR_RETURN_IF_ERROR(NameIt());
-  QR_RETURN_IF_ERROR(Finish());
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) return IoError("write", path_, errno);
-  temporary_.clear();
+  if (PlaceAtFreeName()) {
+    placed_ = is_new_ = true;
+    return {};
+  }
+  if (errno != EEXIST || existing == Existing::kStays) return IoError("write", path_, errno);
+  if (!temporary_) {
+    const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_);
+    temporary_ = NewName([&](const char* name) {
+      return linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+    });
+    if (!temporary_) return IoError("write", path_, errno);
+  }
+  if (existing != Existing::kAside || !Exchange()) {
+    old_.Remove();
+    if (rename(temporary_.path(), path_.c_str()) != 0) return IoError("write", path_, errno);
+    temporary_.Release();
+  }
+  placed_ = true;
   return {};
 }
+
+void OutputFile::Restore() {
+  if (!std::exchange(placed_, false)) return;
+  if (is_new_) unlink(path_.c_str());
+  if (old_ && rename(old_.path(), path_.c_str()) == 0) old_.Release();
+}
+
+void OutputFile::Settle() { old_.Remove(); }
 
 }  // namespace qrewrite

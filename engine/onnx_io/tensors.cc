@@ -243,8 +243,8 @@ class Decoder {
       const Status named = Fault(fmt::format("cannot be read: {}", fault.message));
       return Status(slice.status().code(), named.diagnostics());
     }
-    const auto bytes = std::as_bytes(std::span(slice->bytes));
-    return Tensor::View(dtype_, std::move(raw_.dims), slice->file, bytes);
+    const auto bytes = std::as_bytes(std::span(slice->view));
+    return Tensor::View(dtype_, std::move(raw_.dims), slice->owner, bytes);
   }
 
   Result<Tensor> Internal() {

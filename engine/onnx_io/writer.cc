@@ -1,177 +1,147 @@
 #include "engine/onnx_io/writer.h"
 
-#include <optional>
 #include <utility>
-
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
-#include "engine/onnx_io/output_set.h"
-#include "engine/onnx_io/planner.h"
+#include "engine/base/diagnostics.h"
+#include "engine/onnx_io/data_files.h"
+#include "engine/onnx_io/paths.h"
 #include "engine/onnx_io/rope.h"
 
 namespace qrewrite {
 namespace {
 
-struct FileId {
-  dev_t device = 0;
-  ino_t inode = 0;
-  friend bool operator==(const FileId&, const FileId&) = default;
-};
+using Part = OutputSet::Part;
 
-std::optional<FileId> IdOf(const std::string& path) {
-  struct stat info = {};
-  if (stat(path.c_str(), &info) != 0) return std::nullopt;
-  return FileId{info.st_dev, info.st_ino};
-}
-
-std::optional<FileId> IdOf(const MappedFile& file) {
-  struct stat info = {};
-  if (file.descriptor() < 0 || fstat(file.descriptor(), &info) != 0) return std::nullopt;
-  return FileId{info.st_dev, info.st_ino};
-}
-
-bool IsSame(const std::optional<FileId>& a, const std::optional<FileId>& b) {
-  return a.has_value() && b.has_value() && *a == *b;
-}
-
-Status TooLarge(uint64_t size) {
+Status CheckSize(uint64_t size) {
+  if (size <= kMaxModelBytes) return {};
   return {StatusCode::kLimit, fmt::format("the model would have {} bytes; a model without external "
                                           "data cannot have more than 2 GB",
                                           size)};
 }
 
-}  // namespace
-
-// The input's data files must survive, whatever the output is called.
-Status Writer::CheckTarget(const std::string& path) const {
-  if (tensors_.external == nullptr) return {};
-  for (const auto& [location, file] : tensors_.external->files()) {
-    if (!IsSame(IdOf(path), IdOf(*file))) continue;
-    return {StatusCode::kUsage,
-            fmt::format("writing `{}` would overwrite a data file of the input model", path)};
+// Calls `write` with the data of the items and the gaps between them.
+Status WriteItems(const std::vector<DataItem>& items, FunctionRef<Status(std::string_view)> write) {
+  uint64_t size = 0;
+  for (const DataItem& item : items) {
+    const std::string gap(item.offset - size, '\0');
+    if (!gap.empty()) QR_RETURN_IF_ERROR(write(gap));
+    QR_RETURN_IF_ERROR(WriteTensorBytes(item.tensor, write));
+    size = item.offset + item.tensor.byte_size();
   }
   return {};
 }
 
-Status Writer::Write(const std::string& path, const WriteOptions& options) {
+}  // namespace
+
+// The file that is there may be copied if its data files are beside the copy, too: files are never
+// made under names that the model chose.
+bool Writer::CanCopy(const std::string& target, const WriteOptions& options) const {
   using External = WriteOptions::External;
-  QR_RETURN_IF_ERROR(CheckTarget(path));
+  if (graph_.changed()) return false;
+  if (!source_.has_external) return options.external != External::kAlways;
+  return options.external == External::kAuto && !IsSpecialFile(target) &&
+         !tensors_.external->uses_memory() &&
+         IsSame(IdOf(FolderOf(target)), IdOf(tensors_.external->folder()));
+}
+
+Status Writer::Write(const std::string& path, const WriteOptions& options, OutputSet& files) const {
+  using External = WriteOptions::External;
   const bool alone = IsSpecialFile(path);  // a pipe has no folder for a data file
   if (alone && options.external == External::kAlways) {
     return {StatusCode::kUsage,
-            fmt::format("`{}` is no regular file: there is no place for external "
-                        "data beside it",
-                        path)};
+            fmt::format("`{}` is no regular file: there is no place for external data beside it",
+                        Printable(path, 1000))};
   }
-  const bool inside = alone || options.external == External::kNever;
-  const bool may_copy = source_.has_external ? options.external == External::kAuto && !alone
-                                             : options.external != External::kAlways;
-  if (!graph_.changed() && may_copy) {
-    QR_ASSIGN_OR_RETURN(const bool written, WriteCopy(path));
-    if (written) return {};
+  if (CanCopy(BehindLinks(path), options)) return WriteCopy(path, files);
+  const bool may_go_outside = !alone && options.external != External::kNever;
+  if (may_go_outside && (options.external == External::kAlways || source_.has_external)) {
+    return WriteOutside(path, options.external_threshold, files);
   }
-  const bool outside = !inside && (options.external == External::kAlways || source_.has_external);
-  return WritePlan(path, outside ? DataFileFor(path) : "", options.external_threshold,
-                   /*retry_outside=*/!inside && !outside);
-}
-
-// Data files keep their names, so a file that is there already must hold the same.
-Result<bool> Writer::CanCopyDataTo(const std::string& folder, const std::string& path) const {
-  for (const auto& [location, file] : tensors_.external->files()) {
-    const std::string target = fmt::format("{}/{}", folder, location);
-    if (location == FileNameOf(path)) return false;
-    if (access(target.c_str(), F_OK) != 0) continue;
-    const auto there = MappedFile::OpenRegular(target);
-    if (!there.ok() || (*there)->bytes() != file->bytes()) return false;
-  }
-  return true;
-}
-
-Result<bool> Writer::WriteCopy(const std::string& path) {
-  OutputSet files;
-  const std::string folder = FolderOf(path);
-  if (source_.has_external && !IsSame(IdOf(folder), IdOf(tensors_.external->folder()))) {
-    QR_ASSIGN_OR_RETURN(const bool possible, CanCopyDataTo(folder, path));
-    if (!possible) return false;
-    for (const auto& [location, file] : tensors_.external->files()) {
-      const std::string target = fmt::format("{}/{}", folder, location);
-      if (access(target.c_str(), F_OK) == 0) continue;
-      QR_ASSIGN_OR_RETURN(OutputFile* const out, files.Add(folder, target));
-      AddInputs(*out);
-      QR_RETURN_IF_ERROR(out->Write(file->bytes()));
-    }
-  }
-  QR_ASSIGN_OR_RETURN(OutputFile* const out, files.Add(folder, path));
-  AddInputs(*out);
-  QR_RETURN_IF_ERROR(out->Write(source_.bytes));
-  QR_RETURN_IF_ERROR(files.Commit());
-  return true;
-}
-
-// `<file name>.data`, unless that is the input model, or a data file of it.
-std::string Writer::DataFileFor(const std::string& path) const {
-  const bool in_place = file_ != nullptr && IsSame(IdOf(path), IdOf(*file_));
-  std::string name = FileNameOf(path) + ".data";
-  if (in_place) return name;
-  const auto is_taken = [&] {
-    const std::optional<FileId> there = IdOf(FolderOf(path) + "/" + name);
-    if (file_ != nullptr && IsSame(there, IdOf(*file_))) return true;
-    if (tensors_.external == nullptr) return false;
-    for (const auto& [location, file] : tensors_.external->files()) {
-      if (IsSame(there, IdOf(*file))) return true;
-    }
-    return false;
-  };
-  for (int i = 2; is_taken(); ++i) name = fmt::format("{}.{}.data", FileNameOf(path), i);
-  return name;
-}
-
-Status Writer::WritePlan(const std::string& path, const std::string& data_file, uint64_t threshold,
-                         bool retry_outside) {
-  Planner planner(graph_, source_, tensors_,
-                  {.data_file = data_file, .external_threshold = threshold});
+  Planner planner(graph_, source_, tensors_, {});
   QR_ASSIGN_OR_RETURN(const Rope rope, planner.PlanModel());
-  if (rope.size() > kMaxModelBytes) {
-    if (!retry_outside) return TooLarge(rope.size());
-    return WritePlan(path, DataFileFor(path), threshold, /*retry_outside=*/false);
+  if (rope.size() > kMaxModelBytes && may_go_outside) {
+    return WriteOutside(path, options.external_threshold, files);
   }
-  OutputSet files;
-  const std::string folder = FolderOf(path);
-  if (!planner.data().empty()) {
-    QR_ASSIGN_OR_RETURN(OutputFile* const out, files.Add(folder, folder + "/" + data_file));
-    AddInputs(*out);
-    for (const DataItem& item : planner.data()) {
-      QR_RETURN_IF_ERROR(out->WriteZeros(item.offset - out->size()));
-      QR_RETURN_IF_ERROR(
-          WriteTensorBytes(item.tensor, [&](std::string_view bytes) { return out->Write(bytes); }));
-    }
+  return WriteModel(path, rope, "", files);
+}
+
+Status Writer::WriteCopy(const std::string& path, OutputSet& files) const {
+  QR_ASSIGN_OR_RETURN(OutputFile* const out, files.Add(path, Part::kModel));
+  AddInputs(*out);
+  for (std::string& old : ObsoleteDataFiles(BehindLinks(path), "", DataOfInput())) {
+    files.RemoveAfterwards(std::move(old));
   }
-  QR_ASSIGN_OR_RETURN(OutputFile* const out, files.Add(folder, path));
+  return out->Write(source_.bytes);
+}
+
+// The data first: what it is called depends on what is there.
+Status Writer::WriteOutside(const std::string& path, uint64_t threshold, OutputSet& files) const {
+  const std::string target = BehindLinks(path);
+  const std::string name = FreeDataFile(target);
+  Planner planner(graph_, source_, tensors_, {.data_file = name, .external_threshold = threshold});
+  QR_ASSIGN_OR_RETURN(const Rope rope, planner.PlanModel());
+  if (planner.data().empty()) return WriteModel(path, rope, "", files);
+  QR_ASSIGN_OR_RETURN(OutputFile* const data,
+                      files.Add(Joined(FolderOf(target), name), Part::kData, target));
+  AddInputs(*data);
+  QR_RETURN_IF_ERROR(
+      WriteItems(planner.data(), [&](std::string_view bytes) { return data->Write(bytes); }));
+  QR_RETURN_IF_ERROR(data->Finish());
+  const std::string same = SameDataFile(target, *data);
+  if (same.empty()) return WriteModel(path, rope, name, files);
+  files.Drop(data);
+  files.Protect(IdOf(Joined(FolderOf(target), same)), "a data file of the output");
+  Planner again(graph_, source_, tensors_, {.data_file = same, .external_threshold = threshold});
+  QR_ASSIGN_OR_RETURN(const Rope renamed, again.PlanModel());
+  return WriteModel(path, renamed, same, files);
+}
+
+Status Writer::WriteModel(const std::string& path, const Rope& rope, const std::string& data_file,
+                          OutputSet& files) const {
+  QR_RETURN_IF_ERROR(CheckSize(rope.size()));
+  QR_ASSIGN_OR_RETURN(OutputFile* const out, files.Add(path, Part::kModel));
   AddInputs(*out);
   QR_RETURN_IF_ERROR(rope.WriteTo([&](std::string_view bytes) { return out->Write(bytes); }));
-  return files.Commit();
+  const std::string target = BehindLinks(path);
+  // In place, the data files of the input go, too, if they are ours.
+  const bool in_place = file_ != nullptr && IsSame(IdOf(target), IdOf(*file_));
+  const std::vector<FileId> needed = in_place ? std::vector<FileId>() : DataOfInput();
+  for (std::string& old : ObsoleteDataFiles(target, data_file, needed)) {
+    files.RemoveAfterwards(std::move(old));
+  }
+  return {};
 }
 
 void Writer::AddInputs(OutputFile& out) const {
   if (file_ != nullptr) out.AddInput(file_);
-  if (tensors_.external == nullptr) return;
   for (const auto& [location, file] : tensors_.external->files()) out.AddInput(file);
 }
 
-Result<std::string> Writer::Serialize() {
-  if (!graph_.changed() && !source_.has_external) return std::string(source_.bytes);
-  Planner planner(graph_, source_, tensors_, {});
+std::vector<FileId> Writer::DataOfInput() const {
+  std::vector<FileId> ids;
+  for (const auto& [location, file] : tensors_.external->files()) {
+    if (const std::optional<FileId> id = IdOf(*file)) ids.push_back(*id);
+  }
+  return ids;
+}
+
+Result<std::string> Writer::Serialize(const MemoryData* data) const {
+  const bool outside = data != nullptr;
+  if (!graph_.changed() && !source_.has_external && !outside) return std::string(source_.bytes);
+  PlanOptions options;
+  if (outside) options = {.data_file = data->location, .external_threshold = data->threshold};
+  Planner planner(graph_, source_, tensors_, options);
   QR_ASSIGN_OR_RETURN(const Rope rope, planner.PlanModel());
-  if (rope.size() > kMaxModelBytes) return TooLarge(rope.size());
+  QR_RETURN_IF_ERROR(CheckSize(rope.size()));
   std::string out;
   out.reserve(rope.size());
   QR_RETURN_IF_ERROR(rope.WriteTo([&](std::string_view bytes) {
     out += bytes;
     return Status();
   }));
+  if (outside) QR_RETURN_IF_ERROR(WriteItems(planner.data(), data->write));
   return out;
 }
 

@@ -4,12 +4,14 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/graph/graph.h"
 #include "engine/onnx_io/external_data.h"
 #include "engine/onnx_io/mapped_file.h"
 #include "engine/onnx_io/model_file.h"
-#include "engine/onnx_io/output_file.h"
+#include "engine/onnx_io/output_set.h"
+#include "engine/onnx_io/planner.h"
 #include "engine/onnx_io/source.h"
 #include "engine/onnx_io/tensors.h"
 #include "qrewrite/status.h"
@@ -23,18 +25,18 @@ class Writer {
          std::shared_ptr<const MappedFile> file)
       : graph_(graph), source_(source), tensors_(tensors), file_(std::move(file)) {}
 
-  Status Write(const std::string& path, const WriteOptions& options);
-  Result<std::string> Serialize();
+  Status Write(const std::string& path, const WriteOptions& options, OutputSet& files) const;
+  Result<std::string> Serialize(const MemoryData* data) const;
 
  private:
-  Status CheckTarget(const std::string& path) const;
-  // Writes the source's bytes and its data files. False: a data file cannot stand beside `path`.
-  Result<bool> WriteCopy(const std::string& path);
-  Result<bool> CanCopyDataTo(const std::string& folder, const std::string& path) const;
-  Status WritePlan(const std::string& path, const std::string& data_file, uint64_t threshold,
-                   bool retry_outside);
-  std::string DataFileFor(const std::string& path) const;
+  bool CanCopy(const std::string& target, const WriteOptions& options) const;
+  Status WriteCopy(const std::string& path, OutputSet& files) const;
+  Status WriteOutside(const std::string& path, uint64_t threshold, OutputSet& files) const;
+  // The model file; `data_file` is the one beside it that it uses, or "".
+  Status WriteModel(const std::string& path, const Rope& rope, const std::string& data_file,
+                    OutputSet& files) const;
   void AddInputs(OutputFile& out) const;
+  std::vector<FileId> DataOfInput() const;
 
   const Graph& graph_;
   const ModelSource& source_;

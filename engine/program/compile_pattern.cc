@@ -103,6 +103,9 @@ std::unique_ptr<PatCall> ProgramCompiler::CompilePatCall(const Expr& expr, Names
     call->args.push_back(CompileArg(arg, names));
     Append(inner, call->args.back().inner);
   }
+  for (const PatArg& arg : call->args) {
+    if (arg.input.empty()) call->positional.push_back(&arg);
+  }
   return call;
 }
 

@@ -49,6 +49,7 @@ struct PatCall {
   bool has_rest = false;               // `**name` or `**_`
   int rest = -1;                       // slot of `**name`
   std::vector<PatArg> args;
+  std::vector<const PatArg*> positional;  // those of args without a name, in order
 };
 
 struct PatOut {

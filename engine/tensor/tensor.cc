@@ -190,7 +190,7 @@ Result<TensorBuffer> TensorBuffer::Make(DType dtype, Dims dims) {
   buffer.size_ = PackedBytes(dtype, static_cast<uint64_t>(*count));
   std::byte* storage = new (std::nothrow) std::byte[buffer.size_];
   if (storage == nullptr) {
-    return Status(StatusCode::kUnsupported,
+    return Status(StatusCode::kLimit,
                   fmt::format("no memory for a result of {} bytes", buffer.size_));
   }
   buffer.storage_.reset(storage);

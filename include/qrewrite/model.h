@@ -1,8 +1,8 @@
 // Model: an ONNX model in memory, ready to be rewritten (qrewrite/rewrite.h) and saved.
 //
-// Loading maps the file and copies no weights; the file must not be changed while the Model lives
-// (Save replaces files, it does not change them). Saving a model that no rewrite changed writes the
-// bytes that were read.
+// Loading maps the file and copies no weights; the file and its data files must not be written to
+// while the Model lives (Save replaces files, it does not write to them). Saving a model that no
+// rewrite changed writes the bytes that were read, unless its data files are in another folder.
 //
 // A rewrite that fails leaves the model between two states. It is then poisoned: it can be
 // neither rewritten nor saved, and each attempt says why.
@@ -11,19 +11,43 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "qrewrite/status.h"
 
 namespace qrewrite {
 
+// Bytes that somebody else holds. `owner` keeps them alive as long as a model needs them; without an
+// owner they must outlive the model and the tensors of its rewrites.
+struct Bytes {
+  std::string_view view;
+  std::shared_ptr<const void> owner;
+
+  static Bytes Own(std::string bytes) {  // moved, not copied
+    const auto owner = std::make_shared<const std::string>(std::move(bytes));
+    return {*owner, owner};
+  }
+};
+
+// Where the external data of a model in memory is.
+struct ParseOptions {
+  // Asked once for each location that the model names. nullopt: it may be a file in the folder.
+  std::function<std::optional<Bytes>(const std::string& location)> external_data;
+  std::string folder;  // ""; there are no files
+};
+
 // A file that a rule set asked for, beside the model.
 struct SideFile {
   std::string path;
   std::string bytes;
+  bool beside_model = false;  // `path` is relative to the folder of the model that is saved
 };
 
 struct SaveOptions {
@@ -31,11 +55,16 @@ struct SaveOptions {
   enum class External {
     kAuto,    // into a file beside the model if the source had external data or 2 GB are exceeded
     kNever,   // inside; an error if the model would pass 2 GB
-    kAlways,  // into `<file name>.data` beside the model
+    kAlways,  // into `<file name>.data` beside the model (`<file name>.2.data` if that is taken)
   };
   External external = External::kAuto;
   uint64_t external_threshold = 1024;
   std::vector<SideFile> side_files;  // files that appear with the model, or not at all
+  // Makes files that say what is written: gets the paths of all others, the model's first, then that
+  // of its data. Its own appear last.
+  std::function<Result<std::vector<SideFile>>(const std::vector<std::string>& paths)> report;
+  // Called when all files are complete, but have no names yet. After an error none appears.
+  std::function<Status(const std::vector<std::string>& paths)> before_commit;
 };
 
 struct TextOptions {
@@ -70,15 +99,29 @@ class Model {
   static Result<Model> Load(const std::string& path);
   // A serialized ModelProto. External data is looked for in `folder`; without one it is an error.
   static Result<Model> Parse(std::string bytes, const std::string& folder = "");
+  // The same without a copy of model or data: Parse(Bytes{view}, ...), Parse(Bytes::Own(text), ...).
+  static Result<Model> Parse(Bytes bytes, const ParseOptions& options = {});
 
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();
 
-  // Files appear under their names only when they are complete; after an error nothing is left
-  // behind.
-  Status Save(const std::string& path, const SaveOptions& options = {});
-  Result<std::string> Serialize();  // kLimit beyond 2 GB
+  // All files appear, complete and on the disk, or none; the model after its data and the side files,
+  // so a process that is killed leaves the old model or the new one. Links are followed. kUsage: a
+  // file would replace one that the model was read from (the model itself may be replaced), or
+  // another of the run. kIo: a file cannot be written, or one that was read has changed meanwhile.
+  // Data is never written over: old data of a model that is replaced goes afterwards, if it has a name
+  // of ours and no other .onnx file of the folder mentions it.
+  Status Save(const std::string& path, const SaveOptions& options = {}) const;
+  // The side files alone.
+  Status SaveSideFiles(const SaveOptions& options) const;
+  // With all data inside; kLimit beyond 2 GB.
+  Result<std::string> Serialize() const;
+  // With the data of tensors of at least `threshold` bytes outside: `write` gets it in order, chunk by
+  // chunk. Together the chunks are the file that the model calls `location`. A chunk is valid during
+  // the call only.
+  Result<std::string> Serialize(const std::string& location, uint64_t threshold,
+                                const std::function<Status(std::string_view chunk)>& write) const;
 
   // The text form that rule files and tests use. kUsage: a bad regular expression, no such node.
   Result<std::string> Text(const TextOptions& options = {}) const;
@@ -94,8 +137,5 @@ class Model {
   explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
-
-// Writes files that a rewrite asked for, without a model; all of them or none.
-Status WriteSideFiles(const std::vector<SideFile>& files);
 
 }  // namespace qrewrite

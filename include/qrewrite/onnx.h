@@ -27,7 +27,7 @@ Result<Model> FromProto(const ModelProto& proto, const std::string& folder = "")
 }
 
 template <class ModelProto>
-Status ToProto(Model& model, ModelProto* proto) {
+Status ToProto(const Model& model, ModelProto* proto) {
   QR_ASSIGN_OR_RETURN(const std::string bytes, model.Serialize());
   if (!proto->ParseFromString(bytes)) {
     return Status(StatusCode::kInvalidModel, "this ModelProto class cannot parse the model");

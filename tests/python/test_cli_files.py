@@ -93,9 +93,60 @@ def test_output_that_is_the_input_by_another_name(folder):
 def test_output_through_a_link_writes_its_target():
     Path("real.onnx").write_bytes(b"")
     Path("out.onnx").symlink_to("real.onnx")
-    run("--rules", "tidy", "chain.onnx", "-o", "out.onnx")
-    assert Path("out.onnx").is_symlink()
-    assert ops("real.onnx") == ["Relu", "Sigmoid", "Identity"]
+    Path("dangling.onnx").symlink_to("new.onnx")
+    for link, target in [("out.onnx", "real.onnx"), ("dangling.onnx", "new.onnx")]:
+        run("--rules", "tidy", "chain.onnx", "-o", link)
+        assert Path(link).is_symlink()
+        assert ops(target) == ["Relu", "Sigmoid", "Identity"]
+
+
+def external(path, location):
+    big = numpy_helper.from_array(np.ones(1000, np.float32), "w")
+    model = onnx.load("chain.onnx")
+    model.graph.initializer.append(big)
+    model.graph.node[3].op_type = "Add"
+    model.graph.node[3].input.append("w")
+    onnx.save(model, path, save_as_external_data=True, location=location, size_threshold=0)
+
+
+def contents():
+    return {p: p.read_bytes() for p in Path(".").rglob("*") if p.is_file()}
+
+
+def test_the_report_replaces_nothing_of_the_run():
+    external("m.onnx", "weights.bin")
+    before = contents()
+    for args in [["--check", "--json=weights.bin"], ["-o", "out.onnx", "--json=weights.bin"],
+                 ["-o", "weights.bin"], ["-o", "out.onnx", "--json=out.onnx.data"],
+                 ["--in-place", "--json=m.onnx"]]:
+        _, err = run("--rules", "tidy", "m.onnx", *args, code=2)
+        assert "would replace" in err or "written twice" in err or "the model itself" in err
+        assert contents() == before
+
+
+def test_a_model_does_not_choose_names_of_files():
+    Path("home").mkdir()
+    external("m.onnx", ".bashrc")
+    for rules in ["tidy", "sidecar"]:  # changes it, does not
+        out, _ = run("--rules", rules, "m.onnx", "-o", "home/out.onnx")
+        assert "wrote home/out.onnx, home/out.onnx.data" in out or rules == "sidecar"
+        assert sorted(os.listdir("home")) == ["out.onnx", "out.onnx.data"]
+        assert len(onnx.load("home/out.onnx").graph.initializer[0].raw_data) == 4000
+
+
+def test_in_place_leaves_shared_data_alone():
+    external("m.onnx", "m.onnx.data")
+    Path("twin.onnx").write_bytes(Path("m.onnx").read_bytes())
+    double = """qrewrite: 1
+name: double
+rules:
+  - {name: double, match: 'y = Add(x, w)', replace: 'y = Mul(x, w + w)'}
+"""
+    Path("double.yaml").write_text(double)
+    run("--rules", "./double.yaml", "m.onnx", "--in-place")
+    values = {p: numpy_helper.to_array(onnx.load(p).graph.initializer[-1])[0]
+              for p in ["m.onnx", "twin.onnx"]}
+    assert values == {"m.onnx": 2, "twin.onnx": 1}
 
 
 # --- files that are not there, or cannot be
@@ -170,6 +221,41 @@ def test_folder_without_permission():
     assert "ermission" in err
 
 
+@pytest.mark.parametrize("report", [[], ["--json"]])
+def test_nothing_is_written_if_the_report_cannot_be_told(report):
+    before = listing()
+    command = [PROGRAM, "--rules", "tidy", "chain.onnx", "-o", "out.onnx", *report]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 6
+    assert done.stderr.count(b"cannot write to standard output") == 1
+    assert listing() == before
+    closed = subprocess.run(command, stderr=subprocess.PIPE, preexec_fn=lambda: os.close(1))
+    assert closed.returncode == 6
+    assert listing() == before
+    subprocess.run([*command, "-q"][:-1 - len(report)] + ["-q"], check=True,
+                   preexec_fn=lambda: os.close(1))
+    assert ops("out.onnx") == ["Relu", "Sigmoid", "Identity"]
+
+
+def test_findings_that_cannot_be_told():
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([PROGRAM, "--rules", "tidy", "chain.onnx", "--check"], stdout=full,
+                              stderr=subprocess.PIPE)
+    assert done.returncode == 6
+
+
+def test_models_are_regular_files():
+    os.mkfifo("fifo.onnx")
+    for path in ["/dev/zero", "/dev/null", "fifo.onnx"]:
+        for args in [["--rules", "tidy", path, "-o", "out.onnx"], ["show", path]]:
+            _, err = run(*args, code=6)
+            assert f"cannot read `{path}`: it is not a regular file" in err
+    done = subprocess.run([PROGRAM, "show", "/dev/stdin"], stdin=open("chain.onnx", "rb"),
+                          capture_output=True)
+    assert done.returncode == 0
+
+
 def test_standard_output_that_cannot_be_written():
     with open("/dev/full", "wb") as full:
         done = subprocess.run([PROGRAM, "schema"], stdout=full, stderr=subprocess.PIPE)
@@ -181,6 +267,16 @@ def test_standard_output_that_cannot_be_written():
     os.close(write)
     assert done.returncode == 6
     assert done.stderr == b""
+
+
+def test_texts_do_not_turn_the_direction_of_writing():
+    Path("turned.yaml").write_text("qrewrite: 1\nname: turned\nsummary: \"a\u202eb\\tc\"\n"
+                                   "rules: [{name: r, match: y = Neg(x), replace: y = Abs(x)}]\n")
+    out, _ = run("rules", "./turned.yaml")
+    assert "a\\u{202e}b\tc" in out
+    assert "\u202e" not in out
+    done = subprocess.run([PROGRAM, "show", b"no\xff.onnx"], capture_output=True)
+    assert b"no\\xff.onnx" in done.stderr
 
 
 # --- files beside the model
@@ -261,6 +357,71 @@ def test_damaged_npz():
     assert "missing.npz" in err
     sidecar(".", code=6)
     assert listing() == before
+
+
+def test_inputs_of_rules_are_not_replaced():
+    save("q.onnx", QUANTIZED)
+    np.savez("in.npz", x=np.ones(2, np.float32), p=np.ones(3, np.float32))
+    before = contents()
+    for args in [["-o", "in.npz"], ["-o", "out.onnx", "--json=in.npz"]]:
+        _, err = run("--rules", "sidecar", "q.onnx", "--set", "sidecar=side", "--set",
+                     "inputs_npz=in.npz", *args, code=2)
+        assert "`in.npz` would replace a file that was read" in err
+    assert contents() == before
+    os.mkfifo("pipe.npz")
+    _, err = sidecar("pipe.npz", code=6)
+    assert "not a regular file" in err
+
+
+def writing(*files, default=""):
+    """A rule set that writes these files."""
+    entries = "".join(f"  - {{file: '{file}', json: [t]}}\n" for file in files)
+    param = f"params: {{p: {{type: path, default: '{default}', doc: a folder}}}}\n" if default else \
+        "params: {p: {type: path, doc: a folder}}\n"
+    Path("writing.yaml").write_text(f"""qrewrite: 1
+name: writing
+{param}phases:
+  - {{name: all, rules: all}}
+write:
+{entries}rules:
+  - {{name: r, match: y = Neg(x), replace: y = Abs(x), record: {{t: {{of: x}}}}}}
+""")
+    return "./writing.yaml"
+
+
+def test_rule_files_write_where_the_user_said():
+    Path("o").mkdir()
+    Path("there").mkdir()
+    before = contents()
+    for file in ["/tmp/x.json", "../x.json", "a/../../x.json", "..", ".bashrc", "a/.b/x.json",
+                 "{p}/../x.json", "{p}/.x.json"]:
+        _, err = run("--rules", writing(file), "neg.onnx", "-o", "o/n.onnx", "--set", "p=there",
+                     code=4)
+        assert "is not in a folder that the user named" in err
+        assert "writing.yaml:" in err
+    for default in ["/tmp/there", "../there", ".ssh"]:
+        rules = writing("{p}/x.json", default=default)
+        _, err = run("--rules", rules, "neg.onnx", "-o", "o/n.onnx", code=4)
+        assert "is not in a folder" in err
+    Path("writing.yaml").unlink()
+    assert contents() == before
+    rules = writing("{p}/x.json", "a/y.json", "./z.json")
+    args = ["--rules", rules, "neg.onnx", "-o", "o/n.onnx", "--json=r.json"]
+    out, _ = run(*args, "--set", "p=../" + Path.cwd().name + "/there")
+    there = "../" + Path.cwd().name + "/there/x.json"
+    assert f"wrote o/n.onnx, {there}, o/a/y.json, o/./z.json, r.json" in out
+    assert json.loads(Path("r.json").read_text())["files"] == [there, "o/a/y.json", "o/./z.json"]
+    new = {str(p) for p in set(contents()) - set(before)}
+    assert new == {"writing.yaml", "o/n.onnx", "r.json", "there/x.json", "o/a/y.json", "o/z.json"}
+
+
+def test_two_side_files_of_one_name():
+    before = contents()
+    rules = writing("a.json", "./a.json")
+    _, err = run("--rules", rules, "neg.onnx", "-o", "n.onnx", code=2)
+    assert "is to be written twice" in err
+    Path("writing.yaml").unlink()
+    assert contents() == before
 
 
 def test_npz_is_not_replaced():

@@ -8,7 +8,7 @@ import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from cli import folder, ops, run  # noqa: F401
+from cli import folder, listing, ops, run  # noqa: F401
 
 MEMORY = 3 << 30
 
@@ -51,6 +51,18 @@ def test_constants_that_would_be_large(graph):
     onnx.save(onnx.parser.parse_model(text), "m.onnx")
     run("--rules", "optimize", "m.onnx", "-o", "o.onnx", preexec_fn=limit_memory)
     assert ops("o.onnx")[-1] == "Neg"  # and not a constant
+
+
+def test_memory_that_runs_out():
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (64 << 20, 64 << 20))
+    onnx.save(onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float x) => (float[N] y)'
+        " <int64[1] n = {16000000}> { y = ConstantOfShape(n) }"), "m.onnx")
+    before = listing()
+    _, err = run("--rules", "optimize", "m.onnx", "-o", "o.onnx", code=7, preexec_fn=limit)
+    assert "memory" in err
+    assert listing() == before
 
 
 def test_nodes_with_very_many_inputs():

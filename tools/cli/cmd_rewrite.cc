@@ -114,25 +114,58 @@ Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Argumen
   return total;
 }
 
-std::string JsonText(const Report& report, const Arguments& a, const std::string& output) {
-  return ReportJson(report, a.model, a.check ? "" : output);
-}
+// What a run says of itself. `paths`: of all files that it writes.
+class Reporter {
+ public:
+  Reporter(const Arguments& a, const OutputPaths& paths) : a_(a), to_(paths) {}
 
-void PrintReport(const Report& report, const Arguments& a, const std::string& output) {
-  for (const RewriteWarning& warning : report.warnings) {
-    PrintDiagnostic(
-        {.severity = Severity::kWarning, .message = warning.Text(), .notes = warning.notes});
+  // The file of --json=FILE.
+  std::vector<SideFile> Files(const Report& report, const std::vector<std::string>& paths) const {
+    if (a_.json.empty() || a_.json == "-") return {};
+    return {{a_.json, JsonText(report, paths)}};
   }
-  if (a.json == "-") return Print(JsonText(report, a, output));
-  if (a.quiet) return;
-  std::string text = report.Text();
-  if (a.check) {
-    text += report.changed ? "; would change" : "";
-  } else {
-    text += fmt::format("; wrote {}", output == "-" ? "standard output" : Printable(output, 1000));
+
+  // Warnings, and the report on standard output.
+  Status Tell(const Report& report, const std::vector<std::string>& paths) {
+    for (const RewriteWarning& warning : report.warnings) {
+      PrintDiagnostic(
+          {.severity = Severity::kWarning, .message = warning.Text(), .notes = warning.notes});
+    }
+    if (a_.json == "-") {
+      Print(JsonText(report, paths));
+    } else if (!a_.quiet) {
+      Print(Text(report, paths));
+    }
+    told_ = true;
+    if (FlushOutput() == kExitOk) return {};
+    return {StatusCode::kIo, std::vector<Diagnostic>()};  // FlushOutput said why
   }
-  Print(text + "\n");
-}
+
+  bool told() const { return told_; }
+
+ private:
+  std::string JsonText(const Report& report, const std::vector<std::string>& paths) const {
+    std::vector<std::string> others;
+    for (const std::string& path : paths) {
+      if (path != to_.model) others.push_back(path);
+    }
+    return ReportJson(report, a_.model, to_.model, others);
+  }
+
+  std::string Text(const Report& report, const std::vector<std::string>& paths) const {
+    const std::string text = report.Text();
+    if (a_.check) return text + (report.changed ? "; would change\n" : "\n");
+    std::string wrote = to_.model == "-" ? "standard output" : "";
+    for (const std::string& path : paths) {
+      wrote += (wrote.empty() ? "" : ", ") + Printable(path, 1000);
+    }
+    return text + fmt::format("; wrote {}\n", wrote);
+  }
+
+  const Arguments& a_;
+  const OutputPaths& to_;
+  bool told_ = false;
+};
 
 // All faults of all rule files at once.
 Result<std::vector<Rules>> LoadAll(const std::vector<std::string>& paths) {
@@ -153,16 +186,27 @@ Result<std::vector<Rules>> LoadAll(const std::vector<std::string>& paths) {
   return sets;
 }
 
-Status Write(Model& model, const OutputPaths& paths, const Arguments& a, const Report& report) {
-  std::vector<SideFile> files;
-  if (!a.json.empty() && a.json != "-") files.push_back({a.json, JsonText(report, a, paths.model)});
-  if (a.check) return files.empty() ? Status() : WriteSideFiles(files);
-  files.insert(files.begin(), report.files.begin(), report.files.end());
-  return SaveModel(model, paths, a.model, std::move(files));
+// The report is told before the files appear: if nobody can be told, there is nothing to tell.
+Status Write(const Model& model, const OutputPaths& to, const Report& report, const Arguments& a,
+             bool& told) {
+  Reporter reporter(a, to);
+  SaveOptions options;
+  if (!a.check) options.side_files = report.files;
+  options.report = [&](const std::vector<std::string>& paths) -> Result<std::vector<SideFile>> {
+    return reporter.Files(report, paths);
+  };
+  options.before_commit = [&](const std::vector<std::string>& paths) {
+    if (to.model == "-") QR_RETURN_IF_ERROR(WriteToStdout(model));
+    return reporter.Tell(report, paths);
+  };
+  const bool to_file = !a.check && to.model != "-";
+  const Status status = to_file ? model.Save(to.model, options) : model.SaveSideFiles(options);
+  told = reporter.told();
+  return status;
 }
 
-// The report was printed if it is ok; true: the model changed.
-Result<bool> RewriteModel(const Arguments& a) {
+// True: the model changed. `told`: the report was printed, also if there is an error.
+Result<bool> RewriteModel(const Arguments& a, bool& told) {
   QR_ASSIGN_OR_RETURN(const Settings settings, ParseSettings(a.set));
   QR_ASSIGN_OR_RETURN(const std::vector<Rules> sets, LoadAll(a.rules));
   QR_RETURN_IF_ERROR(CheckSettings(sets, settings));
@@ -172,14 +216,15 @@ Result<bool> RewriteModel(const Arguments& a) {
   if (paths.model == "-") SendReportsToStderr();
   QR_ASSIGN_OR_RETURN(Model model, Model::Load(a.model));
   QR_ASSIGN_OR_RETURN(const Report report, Apply(model, sets, a, settings));
-  QR_RETURN_IF_ERROR(Write(model, paths, a, report));
-  PrintReport(report, a, paths.model);
+  QR_RETURN_IF_ERROR(CheckSideFiles(report.files, paths.model, sets));
+  QR_RETURN_IF_ERROR(Write(model, paths, report, a, told));
   return report.changed;
 }
 
-// With --json an error is data, too. A file (--json=FILE) is only written beside a result.
-int FailWith(const Status& status, const Arguments& a) {
-  if (a.json == "-") Print(ErrorJson(status, a.model));
+// With --json an error is data, too, in the place of the report. A file (--json=FILE) is only
+// written beside a result.
+int FailWith(const Status& status, const Arguments& a, bool told) {
+  if (a.json == "-" && !told) Print(ErrorJson(status, a.model));
   return Fail(status);
 }
 
@@ -197,9 +242,11 @@ int RunRewrite(int argc, char** argv) {
     return kExitUsage;
   }
   if (const auto code = Parse(app, argc, argv)) return *code;
+  if (arguments.json == "/dev/stdout" || arguments.json == "/dev/fd/1") arguments.json = "-";
   if (const std::string fault = Fault(arguments); !fault.empty()) return UsageError(app, fault);
-  const Result<bool> changed = RewriteModel(arguments);
-  if (!changed.ok()) return FailWith(changed.status(), arguments);
+  bool told = false;
+  const Result<bool> changed = RewriteModel(arguments, told);
+  if (!changed.ok()) return FailWith(changed.status(), arguments, told);
   return arguments.check && *changed ? kExitFindings : kExitOk;
 }
 

@@ -1,9 +1,10 @@
 // qrewrite: the command. `qrewrite --rules R model.onnx` rewrites; a word as first argument is a
 // sub-command.
-#include <csignal>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "engine/base/diagnostics.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/process.h"
 #include "tools/cli/terminal.h"
 
 namespace qrewrite::cli {
@@ -55,13 +57,15 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace qrewrite::cli;
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of a write, not a signal
+  SetUpProcess();
   try {
     const int code = Main(argc, argv);
     const int flushed = FlushOutput();
-    return code != kExitOk ? code : flushed;
-  } catch (const std::exception& e) {  // memory ran out, for example
+    return code == kExitOk || code == kExitFindings ? std::max<int>(code, flushed) : code;
+  } catch (const std::bad_alloc&) {
+    std::fputs("error: memory ran out\n", stderr);
+  } catch (const std::exception& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
-    return kExitLimit;
   }
+  return kExitLimit;
 }

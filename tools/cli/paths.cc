@@ -25,14 +25,6 @@ std::string DefaultOutput(const std::string& input, const std::vector<Rules>& se
   return path.replace_filename(name + ".onnx").string();
 }
 
-// The file that a link leads to: writing must not replace the link.
-std::string BehindLinks(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_symlink(path, error)) return path;
-  const fs::path target = fs::canonical(path, error);
-  return !error && fs::is_regular_file(target, error) ? target.string() : path;
-}
-
 Status NotOver(const std::string& output, std::string_view what, const std::string& protected_file,
                std::string_view is) {
   if (!SameFile(output, protected_file)) return {};
@@ -44,16 +36,6 @@ Status CheckTarget(const std::string& path, std::string_view what, const std::st
   QR_RETURN_IF_ERROR(NotOver(path, what, input, "the model itself; --in-place replaces it"));
   for (const Rules& rules : sets)
     QR_RETURN_IF_ERROR(NotOver(path, what, rules.path(), "a rule file"));
-  return {};
-}
-
-Status WriteToStdout(Model& model) {
-  QR_ASSIGN_OR_RETURN(const std::string bytes, model.Serialize());
-  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() ||
-      std::fflush(stdout) != 0) {
-    return {StatusCode::kIo,
-            fmt::format("cannot write to standard output: {}", std::strerror(errno))};
-  }
   return {};
 }
 
@@ -73,7 +55,7 @@ Result<OutputPaths> ChooseOutput(const std::string& input, const std::string& ou
     QR_RETURN_IF_ERROR(CheckTarget(json, "the report", input, sets));
   if (check) return paths;
   if (in_place) {
-    paths.model = BehindLinks(input);
+    paths.model = input;
     return paths;
   }
   paths.model = output.empty() ? DefaultOutput(input, sets) : output;
@@ -83,22 +65,30 @@ Result<OutputPaths> ChooseOutput(const std::string& input, const std::string& ou
   if (paths.model == json || SameFile(paths.model, json)) {
     return Status(StatusCode::kUsage, "the output and the report are one file");
   }
-  paths.model = BehindLinks(paths.model);
   return paths;
 }
 
-Status SaveModel(Model& model, const OutputPaths& paths, const std::string& input,
-                 std::vector<SideFile> files) {
+Status CheckSideFiles(const std::vector<SideFile>& files, const std::string& model,
+                      const std::vector<Rules>& sets) {
   for (const SideFile& file : files) {
-    QR_RETURN_IF_ERROR(NotOver(file.path, "the file", input, "the model itself"));
-    if (file.path == paths.model || SameFile(file.path, paths.model)) {
-      return {StatusCode::kUsage,
-              fmt::format("`{}` is to be written twice", Printable(file.path, 1000))};
-    }
+    const fs::path folder = file.beside_model ? fs::path(model).parent_path() : fs::path();
+    for (const Rules& rules : sets)
+      QR_RETURN_IF_ERROR(
+          NotOver((folder / file.path).string(), "the file", rules.path(), "a rule file"));
   }
-  if (paths.model != "-") return model.Save(paths.model, {.side_files = std::move(files)});
-  QR_RETURN_IF_ERROR(WriteToStdout(model));
-  return WriteSideFiles(files);
+  return {};
+}
+
+Status WriteToStdout(const Model& model) {
+  QR_ASSIGN_OR_RETURN(const std::string bytes, model.Serialize());
+  errno = 0;
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() &&
+      std::fflush(stdout) == 0) {
+    return {};
+  }
+  if (errno == EPIPE) return {StatusCode::kIo, std::vector<Diagnostic>()};
+  return {StatusCode::kIo,
+          fmt::format("cannot write to standard output: {}", std::strerror(errno))};
 }
 
 }  // namespace qrewrite::cli

@@ -21,9 +21,12 @@ Result<OutputPaths> ChooseOutput(const std::string& input, const std::string& ou
                                  bool check, const std::string& json,
                                  const std::vector<Rules>& sets);
 
-// Writes model and side files: all of them or none. kUsage if a side file would replace the input.
-Status SaveModel(Model& model, const OutputPaths& paths, const std::string& input,
-                 std::vector<SideFile> files);
+// kUsage if a file that a rule set writes beside `model` would replace a rule file.
+Status CheckSideFiles(const std::vector<SideFile>& files, const std::string& model,
+                      const std::vector<Rules>& sets);
+
+// Writes the model to standard output. kIo, without a message if nobody reads it.
+Status WriteToStdout(const Model& model);
 
 // Do both paths lead to one existing file?
 bool SameFile(const std::string& a, const std::string& b);

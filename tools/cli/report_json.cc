@@ -45,10 +45,12 @@ Json DiagnosticJson(const Diagnostic& diagnostic) {
 
 }  // namespace
 
-std::string ReportJson(const Report& report, const std::string& input, const std::string& output) {
+std::string ReportJson(const Report& report, const std::string& input, const std::string& output,
+                       const std::vector<std::string>& files) {
   Json json = Json::parse(report.Json());
   json["input"] = input;
   if (!output.empty()) json["output"] = output;
+  json["files"] = files;
   return Dump(json);
 }
 

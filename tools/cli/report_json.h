@@ -2,14 +2,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "qrewrite/rewrite.h"
 #include "qrewrite/status.h"
 
 namespace qrewrite::cli {
 
-// `output` is left out if it is empty.
-std::string ReportJson(const Report& report, const std::string& input, const std::string& output);
+// `output` is left out if it is empty. `files`: what is written besides.
+std::string ReportJson(const Report& report, const std::string& input, const std::string& output,
+                       const std::vector<std::string>& files);
 
 // What stands in the place of the report after an error.
 std::string ErrorJson(const Status& status, const std::string& input);

@@ -1,14 +1,17 @@
 #include "tools/cli/terminal.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "engine/base/terminal_text.h"
 #include "tools/cli/exit_codes.h"
 
 namespace qrewrite::cli {
@@ -39,21 +42,15 @@ size_t ColourCode(std::string_view text) {
 // Texts of rule files and messages of libraries are not ours: what a terminal would obey is spelt.
 std::string Harmless(std::string_view text, bool colours) {
   std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const size_t code = colours && c == 0x1b ? ColourCode(text.substr(i)) : 0;
-    const bool c1 =
-        c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (code > 0) {
-      out += text.substr(i, code);
-      i += code - 1;
-    } else if (c1) {
-      out += fmt::format("\\u{{{:x}}}", static_cast<unsigned char>(text[++i]));
-    } else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
-      out += fmt::format("\\x{:02x}", c);
+  while (!text.empty()) {
+    size_t size = colours ? ColourCode(text) : 0;
+    if (size > 0) {
+      out += text.substr(0, size);
     } else {
-      out += text[i];
+      size = colours ? std::min(text.find('\x1b', 1), text.size()) : text.size();
+      out += ForTerminal(text.substr(0, size));
     }
+    text.remove_prefix(size);
   }
   return out;
 }
@@ -87,10 +84,11 @@ void Note(std::string_view raw) {
 }
 
 int FlushOutput() {
+  static bool told = false;
   errno = 0;
   if (std::fflush(stdout) != 0 && output_error == 0) output_error = errno == 0 ? EIO : errno;
   if (output_error == 0) return kExitOk;
-  if (output_error != EPIPE) {
+  if (output_error != EPIPE && !std::exchange(told, true)) {
     Note(fmt::format("error: cannot write to standard output: {}\n", std::strerror(output_error)));
   }
   return kExitIo;

@@ -38,11 +38,78 @@ TEST_CASE("Model: side files appear with the model, missing folders are made") {
   Model model = ModelOf(kChain);
   REQUIRE(model.Save(folder / "out.onnx", {.side_files = {{folder / "a/b/side.json", "{}"}}}).ok());
   CHECK(ReadFile(folder / "a/b/side.json") == "{}");
-  REQUIRE(WriteSideFiles({{folder / "c.txt", "c"}}).ok());
+  REQUIRE(model.Save(folder / "a/out.onnx", {.side_files = {{"b.txt", "b", true}}}).ok());
+  CHECK(ReadFile(folder / "a/b.txt") == "b");
+  REQUIRE(model.SaveSideFiles({.side_files = {{folder / "c.txt", "c"}}}).ok());
   CHECK(ReadFile(folder / "c.txt") == "c");
-  const Status status = WriteSideFiles({{folder / "d.txt", "d"}, {"/dev/null/e.txt", "e"}});
+  const Status status =
+      model.SaveSideFiles({.side_files = {{folder / "d.txt", "d"}, {"/dev/null/e.txt", "e"}}});
   CHECK(status.code() == StatusCode::kIo);
   CHECK_FALSE(std::filesystem::exists(folder / "d.txt"));
+}
+
+TEST_CASE("Model: no file of a run replaces another one, or one that was read") {
+  const TempFolder folder;
+  WriteFile(folder / "in.onnx", ProtoOf(kChain).SerializeAsString());
+  const Model model = *Model::Load(folder / "in.onnx");
+  const auto save = [&](const std::string& side, const std::string& report) {
+    return model
+        .Save(folder / "out.onnx",
+              {.side_files = {{folder / side, "side"}},
+               .report = [&](const std::vector<std::string>&) -> Result<std::vector<SideFile>> {
+                 return std::vector<SideFile>{{folder / report, "report"}};
+               }})
+        .code();
+  };
+  CHECK(save("in.onnx", "r") == StatusCode::kUsage);
+  CHECK(save("s", "in.onnx") == StatusCode::kUsage);
+  CHECK(save("out.onnx", "r") == StatusCode::kUsage);
+  CHECK(save("s", "out.onnx") == StatusCode::kUsage);
+  CHECK(save("s", "s") == StatusCode::kUsage);
+  CHECK(folder.files() == 1);
+  CHECK(save("s", "r") == StatusCode::kOk);
+  CHECK(folder.files() == 4);
+}
+
+TEST_CASE("Model: a hook sees all paths before anything appears, and may stop it") {
+  const TempFolder folder;
+  const Model model = ModelOf(kChain);
+  std::vector<std::string> seen;
+  SaveOptions options{.side_files = {{folder / "side", "side"}}};
+  options.before_commit = [&](const std::vector<std::string>& paths) {
+    seen = paths;
+    CHECK(folder.files() == 0);
+    return Status(StatusCode::kRefused, "no");
+  };
+  CHECK(model.Save(folder / "out.onnx", options).code() == StatusCode::kRefused);
+  CHECK(seen == std::vector<std::string>{folder / "out.onnx", folder / "side"});
+  CHECK(folder.files() == 0);
+}
+
+TEST_CASE("Model: model and data from memory and to memory, without copies") {
+  onnx::ModelProto proto = ProtoOf(
+      "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {"
+      " y = Add(x, w) }");
+  const Model inside = *FromProto(proto);
+  std::string data;
+  const auto write = [&](std::string_view chunk) {
+    data += chunk;
+    return Status();
+  };
+  const std::string bytes = *inside.Serialize("w.bin", 1, write);
+  CHECK(data.size() == 8);
+  CHECK(Contains(bytes, "w.bin"));
+  CHECK(inside.Serialize("", 1, write).status().code() == StatusCode::kUsage);
+  CHECK(Model::Parse(Bytes{bytes, nullptr}).status().code() == StatusCode::kInvalidModel);
+  const ParseOptions options{.external_data = [&](const std::string& location) {
+    return location == "w.bin" ? std::optional(Bytes{data, nullptr}) : std::nullopt;
+  }};
+  const Model outside = *Model::Parse(Bytes{bytes, nullptr}, options);
+  CHECK(outside.Stats().external_data);
+  onnx::ModelProto back;
+  REQUIRE(ToProto(outside, &back).ok());
+  CHECK(back.graph().initializer(0).raw_data() == data);
+  CHECK(Model::Parse(Bytes::Own(bytes), options).ok());
 }
 
 TEST_CASE("Model: statistics") {

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <span>
 #include <vector>
 
 #include "tests/unit/onnx_io/model_maker.h"
@@ -23,6 +24,13 @@ std::string BytesOf(const Tensor& tensor) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// What w is in the model file at `path`.
+std::string DataOf(const std::string& path) {
+  const auto file = ModelFile::Read(path);
+  REQUIRE_MESSAGE(file.ok(), file.status().message());
+  return BytesOf(*(*file)->graph().constant(ValueNamed((*file)->graph(), "w")));
+}
+
 struct Case {
   const char* location;
   const char* message;
@@ -36,6 +44,8 @@ TEST_CASE("External data: files outside the folder are refused") {
   REQUIRE(symlink("..", (folder / "m/up").c_str()) == 0);
   REQUIRE(symlink("ok/w.bin", (folder / "m/inner").c_str()) == 0);
   REQUIRE(mkfifo((folder / "m/pipe").c_str(), 0600) == 0);
+  WriteAll(folder / "other", "12345678");
+  REQUIRE(link((folder / "other").c_str(), (folder / "m/hard").c_str()) == 0);
   for (const Case& c : std::vector<Case>{
            {"ok/w.bin", ""},
            {"./ok/w.bin", ""},
@@ -48,6 +58,7 @@ TEST_CASE("External data: files outside the folder are refused") {
            {"missing", "No such file"},
            {"ok", "folder"},
            {"pipe", "not a regular file"},
+           {"hard", "other names"},
            {"", "no file is named"},
        }) {
     WriteAll(folder / "m/model.onnx", ExternalModel(c.location).SerializeAsString());
@@ -89,33 +100,91 @@ TEST_CASE("External data: a model from memory has none unless a folder is given"
   CHECK(Contains(Fault(ExternalModel("w.bin")), "without a folder"));
 }
 
-TEST_CASE("External data: an unchanged model takes its files along") {
+// Whoever makes a model must not choose names of files beside the output.
+TEST_CASE("External data: in another folder the data of an unchanged model has a name of ours") {
   TempFolder folder;
-  const std::string bytes = ExternalModel("sub/w.bin", 4).SerializeAsString();
+  const std::string bytes = ExternalModel(".bashrc", 4).SerializeAsString();
   WriteAll(folder / "in/model.onnx", bytes);
-  WriteAll(folder / "in/sub/w.bin", "....12345678");
+  WriteAll(folder / "in/.bashrc", "....12345678");
   auto file = *ModelFile::Read(folder / "in/model.onnx");
   std::filesystem::create_directory(folder / "out");
-  REQUIRE(file->Write(folder / "out/o.onnx").ok());
-  CHECK(ReadAll(folder / "out/o.onnx") == bytes);
-  CHECK(ReadAll(folder / "out/sub/w.bin") == "....12345678");
-  REQUIRE(file->Write(folder / "out/o.onnx").ok());  // again
+  REQUIRE(file->Write(folder / "out/o.onnx", {.external_threshold = 1}).ok());
+  CHECK(ReadAll(folder / "out/o.onnx.data") == "12345678");
+  CHECK(DataOf(folder / "out/o.onnx") == "12345678");
+  const std::string once = ReadAll(folder / "out/o.onnx");
+  REQUIRE(file->Write(folder / "out/o.onnx", {.external_threshold = 1}).ok());  // again
+  CHECK(ReadAll(folder / "out/o.onnx") == once);
   REQUIRE(file->Write(folder / "in/copy.onnx").ok());
   CHECK(ReadAll(folder / "in/copy.onnx") == bytes);
-  CHECK(folder.Files() == std::vector<std::string>{"in/copy.onnx", "in/model.onnx", "in/sub/w.bin",
-                                                   "out/o.onnx", "out/sub/w.bin"});
+  CHECK(folder.Files() == std::vector<std::string>{"in/.bashrc", "in/copy.onnx", "in/model.onnx",
+                                                   "out/o.onnx", "out/o.onnx.data"});
 }
 
-TEST_CASE("External data: another model's file of the same name is left alone") {
+TEST_CASE("External data: data goes under a new name, and the old goes if nobody else uses it") {
   TempFolder folder;
-  WriteAll(folder / "in/model.onnx", ExternalModel("w.bin").SerializeAsString());
-  WriteAll(folder / "in/w.bin", "12345678");
-  WriteAll(folder / "out/w.bin", "another");
-  auto file = *ModelFile::Read(folder / "in/model.onnx");
-  REQUIRE(file->Write(folder / "out/o.onnx", {.external_threshold = 1}).ok());
-  CHECK(ReadAll(folder / "out/w.bin") == "another");
-  CHECK(ReadAll(folder / "out/o.onnx.data") == "12345678");
-  CHECK(ModelFile::Read(folder / "out/o.onnx").ok());
+  WriteAll(folder / "m.onnx", ExternalModel("w.bin").SerializeAsString());
+  WriteAll(folder / "w.bin", "12345678");
+  const auto change = [&](const std::string& path, std::string bytes) {
+    auto file = *ModelFile::Read(path);
+    Graph& g = file->graph();
+    const auto data = std::as_bytes(std::span(bytes));
+    g.SetConstant(ValueNamed(g, "w"), Tensor::Own(DType::kFloat, {2}, {data.begin(), data.end()}));
+    g.MarkChanged();
+    return file->Write(path, {.external_threshold = 1});
+  };
+  const auto files = [&] { return folder.Files(); };
+  using Names = std::vector<std::string>;
+  REQUIRE(change(folder / "m.onnx", "abcdefgh").ok());
+  CHECK(files() == Names{"m.onnx", "m.onnx.data", "w.bin"});  // w.bin is not ours
+  REQUIRE(change(folder / "m.onnx", "ABCDEFGH").ok());
+  CHECK(files() == Names{"m.onnx", "m.onnx.2.data", "w.bin"});
+  REQUIRE(change(folder / "m.onnx", "ABCDEFGH").ok());
+  CHECK(files() == Names{"m.onnx", "m.onnx.2.data", "w.bin"});
+  WriteAll(folder / "twin.onnx", ReadAll(folder / "m.onnx"));
+  REQUIRE(change(folder / "m.onnx", "12341234").ok());
+  CHECK(files() == Names{"m.onnx", "m.onnx.2.data", "m.onnx.data", "twin.onnx", "w.bin"});
+  CHECK(DataOf(folder / "twin.onnx") == "ABCDEFGH");
+  CHECK(DataOf(folder / "m.onnx") == "12341234");
+}
+
+TEST_CASE("External data: a file that is written to while it is read is an error") {
+  TempFolder folder;
+  WriteAll(folder / "m.onnx", ExternalModel("w.bin").SerializeAsString());
+  WriteAll(folder / "w.bin", "12345678");
+  auto file = *ModelFile::Read(folder / "m.onnx");
+  std::filesystem::resize_file(folder / "w.bin", 7);
+  const Status status = file->Write(folder / "o.onnx");
+  CHECK(status.code() == StatusCode::kIo);
+  CHECK(Contains(status.message(), "w.bin"));
+  CHECK(folder.Files() == std::vector<std::string>{"m.onnx", "w.bin"});
+}
+
+TEST_CASE("External data: from memory and to memory") {
+  const std::string data = "....12345678";
+  const std::string bytes = ExternalModel("w.bin", 4).SerializeAsString();
+  int asked = 0;
+  const auto in_memory = [&](const std::string& location) -> std::optional<SharedBytes> {
+    ++asked;
+    return location == "w.bin" ? std::optional(SharedBytes{data, nullptr}) : std::nullopt;
+  };
+  auto file =
+      *ModelFile::Parse({bytes, nullptr}, {.external_folder = "", .external_data = in_memory});
+  CHECK(asked == 1);
+  const Tensor w = *file->graph().constant(ValueNamed(file->graph(), "w"));
+  CHECK(reinterpret_cast<const char*>(w.bytes().data()) == data.data() + 4);  // not copied
+  std::string written;
+  const MemoryData to{.location = "out.bin", .threshold = 1, .write = [&](std::string_view chunk) {
+                        written += chunk;
+                        return Status();
+                      }};
+  onnx::ModelProto out;
+  REQUIRE(out.ParseFromString(*file->Serialize(&to)));
+  CHECK(written == "12345678");
+  CHECK(out.graph().initializer(0).external_data(0).value() == "out.bin");
+  // Another location is a file, and there is no folder for it.
+  CHECK_FALSE(ModelFile::Parse({ExternalModel("v.bin").SerializeAsString(), nullptr},
+                               {.external_folder = "", .external_data = in_memory})
+                  .ok());
 }
 
 TEST_CASE("External data: a changed model has a data file of its own") {
@@ -149,15 +218,16 @@ TEST_CASE("External data: in place, and never over a data file of the input") {
   auto file = *ModelFile::Read(folder / "m.onnx");
   file->graph().MarkChanged();
   CHECK(file->Write(folder / "m.onnx.data").code() == StatusCode::kUsage);
+  // The same bytes: the file that is there does.
   REQUIRE(file->Write(folder / "m.onnx", {.external_threshold = 1}).ok());
-  CHECK(ReadAll(folder / "m.onnx.data") == "12345678");
-  CHECK(ModelFile::Read(folder / "m.onnx").ok());
-  // `other` would put its data into the file of `m`.
+  CHECK(DataOf(folder / "m.onnx") == "12345678");
+  // `other` has its data in a file that is called as if it were that of `m`.
   auto other = *ModelFile::Read(folder / "other.onnx");
   other->graph().MarkChanged();
+  WriteAll(folder / "m.onnx", ExternalModel("elsewhere").SerializeAsString());
   REQUIRE(other->Write(folder / "m.onnx", {.external_threshold = 1}).ok());
-  CHECK(folder.Files() ==
-        std::vector<std::string>{"m.onnx", "m.onnx.2.data", "m.onnx.data", "other.onnx"});
+  CHECK(folder.Files() == std::vector<std::string>{"m.onnx", "m.onnx.data", "other.onnx"});
+  CHECK(DataOf(folder / "other.onnx") == "12345678");
 }
 
 TEST_CASE("External data: asked for, refused, aligned") {

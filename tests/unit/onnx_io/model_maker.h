@@ -33,7 +33,8 @@ inline onnx::ModelProto GraphModel(const std::string& graph) {
 
 inline Result<std::unique_ptr<ModelFile>> TryParse(const std::string& bytes,
                                                    const std::string& folder = "") {
-  return ModelFile::Parse(std::make_shared<const std::string>(bytes), {.external_folder = folder});
+  const auto owner = std::make_shared<const std::string>(bytes);
+  return ModelFile::Parse({*owner, owner}, {.external_folder = folder, .external_data = nullptr});
 }
 
 inline std::unique_ptr<ModelFile> Parse(const onnx::ModelProto& model) {

@@ -1,0 +1,56 @@
+#include "tools/cli/process.h"
+
+#include <csignal>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "engine/base/temporary_name.h"
+#include "tools/cli/exit_codes.h"
+
+namespace qrewrite::cli {
+namespace {
+
+// Only async-signal-safe calls from here on.
+
+void EndBySignal(int signal) {
+  RemoveTemporaryFiles();
+  std::signal(signal, SIG_DFL);
+  raise(signal);  // comes when the handler returns
+}
+
+void EndByCutFile(int) {
+  RemoveTemporaryFiles();
+  constexpr char kMessage[] = "error: a file that was being read was cut short meanwhile\n";
+  if (write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1) < 0) _exit(kExitIo);
+  _exit(kExitIo);
+}
+
+void Handle(int signal, void (*handler)(int)) {
+  struct sigaction action = {};
+  if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;  // nohup
+  action = {};
+  action.sa_handler = handler;
+  sigaction(signal, &action, nullptr);
+}
+
+// Standard output that was closed must not become the first file that is opened.
+void OpenStandardDescriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    // Writing to standard output is still an error, then.
+    if (open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) != fd) _exit(kExitIo);
+  }
+}
+
+}  // namespace
+
+void SetUpProcess() {
+  OpenStandardDescriptors();
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) Handle(signal, EndBySignal);
+  Handle(SIGBUS, EndByCutFile);
+}
+
+}  // namespace qrewrite::cli
