@@ -1,5 +1,6 @@
 // From a bound value down to the node of another statement: over the uses, level by level.
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -14,30 +15,28 @@ bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame
   const ValueId from = *frame.value(slot);
   std::vector<ValueId> roots;
   Climb(stmt.value, slot, from, roots);
-  std::vector<NodeId> nodes;
-  std::unordered_set<NodeId> seen;
-  for (const ValueId v : roots) {
-    const NodeId n = graph_.producer(v);
-    if (n.valid() && seen.insert(n).second) nodes.push_back(n);
-  }
-  if (nodes.empty()) {
-    return Fail(stmt.stmt->place, NodeId(),
-                fmt::format("no reader of `{}` fits", Printable(graph_.name(from))));
-  }
-  for (const NodeId n : nodes) {
-    if (stmt.value.call->definition < 0 && stmt.value.call->quantifier == Quantifier::kOne) {
-      if (Statement(pattern, stmt, n, frame, next)) return true;
-      continue;
-    }
+  if (stmt.value.call->definition >= 0 || stmt.value.call->quantifier != Quantifier::kOne) {
+    // What the statement makes may be no node's: a chain of no steps ends where it starts.
+    std::unordered_set<ValueId> tried;
     for (const ValueId v : roots) {
-      if (graph_.producer(v) != n) continue;
+      if (!tried.insert(v).second) continue;
       const bool found = Value(pattern, stmt.value, v, frame, [&] {
+        if (stmt.outs[0].slot < 0) return next();
         return Bind(pattern, stmt.outs[0].slot, v, frame, stmt.stmt->place, next);
       });
       if (found) return true;
     }
+    if (!roots.empty()) return false;
   }
-  return false;
+  std::unordered_set<NodeId> tried;
+  for (const ValueId v : roots) {
+    const NodeId n = graph_.producer(v);
+    if (!n.valid() || !tried.insert(n).second) continue;
+    if (Statement(pattern, stmt, n, frame, next)) return true;
+  }
+  if (!tried.empty()) return false;
+  return Fail(stmt.stmt->place, NodeId(),
+              fmt::format("no reader of `{}` fits", Printable(graph_.name(from))));
 }
 
 // Values that `arg` may be if the name in `slot` is `from`: over the uses, level by level.
@@ -80,14 +79,39 @@ void MatchRun::ClimbDefinition(const PatCall& call, size_t param, int slot, Valu
   std::vector<ValueId> below;
   Climb(call.args[param], slot, from, below);
   const CompiledDefinition& d = in_.program_.definition(call.definition);
-  const int root = d.num_params;
   for (const CompiledCase& c : d.cases) {
-    for (const PatStmt& stmt : c.pattern.stmts) {
-      const bool is_root = std::any_of(stmt.outs.begin(), stmt.outs.end(),
-                                       [&](const PatOut& o) { return o.slot == root; });
-      if (!is_root) continue;
-      for (const ValueId v : below) Climb(stmt.value, static_cast<int>(param), v, out);
+    // What names of the case may be: a statement that reads one says what its outputs may be. As
+    // many rounds as there are statements, for they stand in any order.
+    std::map<int, std::vector<ValueId>> may_be = {{static_cast<int>(param), below}};
+    const auto add = [&](int name, ValueId v) {
+      std::vector<ValueId>& values = may_be[name];
+      if (std::find(values.begin(), values.end(), v) == values.end()) values.push_back(v);
+    };
+    for (size_t round = 0; round < c.pattern.stmts.size(); ++round) {
+      for (const PatStmt& stmt : c.pattern.stmts) {
+        std::vector<ValueId> made;
+        for (const int name : stmt.value.inner) {
+          const auto known = may_be.find(name);
+          if (known == may_be.end()) continue;
+          for (const ValueId v : known->second) Climb(stmt.value, name, v, made);
+        }
+        for (const PatOut& o : stmt.outs) {
+          if (o.slot < 0) continue;
+          for (const ValueId v : made) AddOutputs(v, [&](ValueId w) { add(o.slot, w); });
+        }
+      }
     }
+    const std::vector<ValueId>& roots = may_be[d.num_params];
+    out.insert(out.end(), roots.begin(), roots.end());
+  }
+}
+
+// `v`, and what else its producer makes.
+void MatchRun::AddOutputs(ValueId v, FunctionRef<void(ValueId)> add) {
+  add(v);
+  const NodeId n = graph_.producer(v);
+  for (size_t i = 0; n.valid() && i < graph_.num_outputs(n); ++i) {
+    if (graph_.output(n, i).valid()) add(graph_.output(n, i));
   }
 }
 

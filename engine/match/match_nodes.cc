@@ -78,6 +78,26 @@ bool MatchRun::Node(const Pattern& pattern, const PatCall& call, NodeId n, uint3
   return found;
 }
 
+// Whether `v` is the first output of `n` and no other is read.
+bool MatchRun::FirstOutputAlone(const PatCall& call, NodeId n, ValueId v) {
+  if (graph_.output_index(v) != 0) {
+    if (in_.trace_ == nullptr) return false;
+    return Fail(call.expr->place, n,
+                fmt::format("`{}` is not the first output of {}", Printable(graph_.name(v)),
+                            NodeText(graph_, n)));
+  }
+  for (size_t j = 1; j < graph_.num_outputs(n); ++j) {
+    const ValueId other = graph_.output(n, j);
+    if (other.valid() && IsRead(other)) {
+      if (in_.trace_ == nullptr) return false;
+      return Fail(
+          call.expr->place, n,
+          fmt::format("output {} of {} is read but not in the pattern", j, NodeText(graph_, n)));
+    }
+  }
+  return true;
+}
+
 // An operator as a value: its node must name `v` as first output, others unread.
 bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame,
                         Next next) {
@@ -94,21 +114,7 @@ bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, 
                 fmt::format("`{}` comes from {}{}", Printable(graph_.name(v)), NodeText(graph_, n),
                             Kept(n) ? ", which is kept" : ""));
   }
-  if (graph_.output_index(v) != 0) {
-    if (in_.trace_ == nullptr) return false;
-    return Fail(call.expr->place, n,
-                fmt::format("`{}` is not the first output of {}", Printable(graph_.name(v)),
-                            NodeText(graph_, n)));
-  }
-  for (size_t j = 1; j < graph_.num_outputs(n); ++j) {
-    const ValueId other = graph_.output(n, j);
-    if (other.valid() && IsRead(other)) {
-      if (in_.trace_ == nullptr) return false;
-      return Fail(
-          call.expr->place, n,
-          fmt::format("output {} of {} is read but not in the pattern", j, NodeText(graph_, n)));
-    }
-  }
+  if (!FirstOutputAlone(call, n, v)) return false;
   return Node(pattern, call, n, 0, frame, next);
 }
 
@@ -267,8 +273,31 @@ bool MatchRun::One(const Pattern& pattern, const PatArg& arg, ValueId v, const P
               fmt::format("{} lacks an input of the pattern", NodeText(graph_, n)));
 }
 
-// inputs[j..end) against the members of a repeated argument; its names become lists.
-bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs,
+// inputs[j..end) against the members of a repeated argument; its names become lists. A list that is
+// known already must come out again.
+bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j,
+                      size_t end, const PatCall& call, NodeId n, Frame& frame, Next next) {
+  std::vector<std::pair<int, Val>> known;
+  for (const int slot : arg.inner) {
+    if (!frame.bound(slot)) continue;
+    known.emplace_back(slot, frame[slot]);
+    frame.Unbind(slot);
+  }
+  const bool found = AllMembers(pattern, arg, inputs, j, end, call, n, frame, [&] {
+    for (const auto& [slot, list] : known) {
+      if (!in_.Equal(list, frame[slot])) {
+        return Fail(arg.expr->place, n, fmt::format("`{}` is something else", frame.name(slot)));
+      }
+    }
+    for (const auto& [slot, list] : known) frame.Bind(slot, list);
+    return next();
+  });
+  if (found) return true;
+  for (const auto& [slot, list] : known) frame.Bind(slot, list);
+  return false;
+}
+
+bool MatchRun::AllMembers(const Pattern& pattern, const PatArg& arg, Operands inputs,
                       size_t j, size_t end, const PatCall& call, NodeId n, Frame& frame,
                       Next next) {
   std::vector<std::vector<Val>> lists(arg.inner.size());

@@ -50,6 +50,7 @@ class MatchRun {
   // --- a node whose operator and outputs fit: attributes, label, inputs
   bool Node(const Pattern& pattern, const PatCall& call, NodeId n, uint32_t output, Frame& frame,
             Next next);
+  bool FirstOutputAlone(const PatCall& call, NodeId n, ValueId v);
   bool Operator(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
   bool Attrs(const Pattern& pattern, const PatCall& call, size_t i, NodeId n, Frame& frame,
              Next next);
@@ -66,6 +67,8 @@ class MatchRun {
   bool One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call, NodeId n,
            Frame& frame, Next next);
   bool Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs,
+              size_t j, size_t end, const PatCall& call, NodeId n, Frame& frame, Next next);
+  bool AllMembers(const Pattern& pattern, const PatArg& arg, Operands inputs,
               size_t j, size_t end, const PatCall& call, NodeId n, Frame& frame, Next next);
   bool Members(const Pattern& pattern, const PatArg& arg, Operands inputs,
                size_t j, size_t end, const PatCall& call, NodeId n,
@@ -98,6 +101,7 @@ class MatchRun {
   void Climb(const PatArg& arg, int slot, ValueId from, std::vector<ValueId>& out);
   void ClimbDefinition(const PatCall& call, size_t param, int slot, ValueId from,
                        std::vector<ValueId>& out);
+  void AddOutputs(ValueId v, FunctionRef<void(ValueId)> add);
   void Readers(const OpHead& ops, ValueId v, std::vector<ValueId>& out);
 
   // --- bindings

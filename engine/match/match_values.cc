@@ -123,7 +123,7 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
         !graph_.input(n, 0).valid()) {
       return false;
     }
-    if (!StepFits(call, n, frame)) return false;
+    if (!FirstOutputAlone(call, n, at) || !StepFits(call, n, frame)) return false;
     nodes.push_back(n);
     at = graph_.input(n, 0);
   }
