@@ -81,7 +81,7 @@ Result<std::set<NodeId>> Selected(const Graph& graph, const TextOptions& options
                                                     Printable(options.node), regex.error()));
     }
     nodes =
-        NodesNamed(graph, [&](const std::string& name) { return RE2::PartialMatch(name, regex); });
+        NodesNamed(graph, [&](std::string_view name) { return RE2::PartialMatch(name, regex); });
     if (nodes.empty()) {
       return Status(StatusCode::kUsage,
                     fmt::format("no node has a name, or an output with a name, that matches `{}`",
@@ -90,7 +90,7 @@ Result<std::set<NodeId>> Selected(const Graph& graph, const TextOptions& options
   }
   if (!options.around.empty()) {
     std::set<NodeId> centre =
-        NodesNamed(graph, [&](const std::string& name) { return name == options.around; });
+        NodesNamed(graph, [&](std::string_view name) { return name == options.around; });
     if (centre.empty()) {
       return Status(StatusCode::kUsage, fmt::format("no node and no value of a node is named `{}`",
                                                     Printable(options.around)));

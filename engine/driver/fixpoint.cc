@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kRecent = 64;  // firings that a loop error looks back on
 
 std::string Describe(const Graph& graph, NodeId n) {
-  const std::string& name = graph.name(n);
+  const std::string_view name = graph.name(n);
   return fmt::format("{} {}", graph.op_name(graph.op(n)).text(),
                      name.empty() ? "without a name" : "`" + Printable(name) + "`");
 }
@@ -204,7 +204,7 @@ Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
   Finding finding{.rule = rule.rule->name,
                   .text = rule.rule->refuse ? *rule.rule->refuse : rule.rule->warn.value_or(""),
                   .op = graph_.op_name(graph_.op(origin)).text(),
-                  .node = graph_.name(origin),
+                  .node = std::string(graph_.name(origin)),
                   .output = {},
                   .notes = {}};
   for (size_t i = 0; i < graph_.num_outputs(node) && finding.output.empty(); ++i) {

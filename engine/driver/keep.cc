@@ -44,7 +44,7 @@ Result<KeptNodes> FindKept(const Graph& graph, const KeepOptions& options) {
     }
     const auto fits = [&](NodeId n) {
       return AnyName(graph, n,
-                     [&](const std::string& name) { return re2::RE2::PartialMatch(name, regex); });
+                     [&](std::string_view name) { return re2::RE2::PartialMatch(name, regex); });
     };
     if (!Collect(graph, fits, kept.nodes)) {
       kept.idle.push_back(fmt::format(

@@ -244,7 +244,7 @@ Status RuleRun::WriteShapes() {
 
 Status RuleRun::RenameAll(const Phase& phase) {
   const std::set<char> allowed = CharacterClass(phase.rename);
-  const auto fits = [&](const std::string& name) {
+  const auto fits = [&](std::string_view name) {
     return !name.empty() &&
            std::all_of(name.begin(), name.end(), [&](char c) { return allowed.count(c); });
   };
@@ -258,16 +258,17 @@ Status RuleRun::RenameAll(const Phase& phase) {
   for (size_t i = 0; i < graph_.num_values(); ++i) {
     const ValueId v(i);
     if (!graph_.alive(v) || !is_interface(v)) continue;
-    std::string rest = graph_.name(v);
+    std::string rest(graph_.name(v));
     std::erase_if(rest, [&](char c) { return allowed.count(c) == 0; });
-    taken.insert({graph_.name(v), rest});
+    taken.emplace(graph_.name(v));
+    taken.insert(std::move(rest));
   }
   for (size_t i = 0; i < graph_.num_values(); ++i) {
     const ValueId v(i);
     const bool used = graph_.alive(v) && (graph_.producer(v).valid() || graph_.IsInput(v) ||
                                           graph_.constant(v) != nullptr || graph_.num_uses(v) > 0);
     if (!used || is_interface(v)) continue;
-    if (!fits(graph_.name(v)) || !taken.insert(graph_.name(v)).second) values.push_back(v);
+    if (!fits(graph_.name(v)) || !taken.emplace(graph_.name(v)).second) values.push_back(v);
   }
   std::unordered_map<std::string, int> tried;  // numbers behind a name that are taken
   const auto fresh = [&](std::string_view wish) {
@@ -289,11 +290,12 @@ Status RuleRun::RenameAll(const Phase& phase) {
   for (size_t i = 0; i < graph_.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph_.alive(n)) continue;
-    if (!fits(graph_.name(n)) || !taken.insert(graph_.name(n)).second) nodes.push_back(n);
+    if (!fits(graph_.name(n)) || !taken.emplace(graph_.name(n)).second) nodes.push_back(n);
   }
   for (const NodeId n : nodes) {
-    const std::string& name = graph_.name(n);
-    graph_.SetName(n, fresh(name.empty() ? graph_.op_name(graph_.op(n)).name : name));
+    const std::string_view name = graph_.name(n);
+    graph_.SetName(
+        n, fresh(name.empty() ? std::string_view(graph_.op_name(graph_.op(n)).name) : name));
     ++report_.edits;
   }
   return {};

@@ -53,38 +53,90 @@ OutputTypes Types(const FoldCall& call) {
   return OneType(dtype, call.inputs[0].dims());
 }
 
+// A call whose elements can be computed anywhere. REQUIRES: the inputs outlive it.
+class Dequantizer {
+ public:
+  static Result<Dequantizer> Make(const FoldCall& call) {
+    QR_ASSIGN_OR_RETURN(const DType dtype, OutputType(call));
+    QR_ASSIGN_OR_RETURN(QuantParams params, QuantParams::Make(call));
+    QR_ASSIGN_OR_RETURN(Tensor x, NeedBytes(call, 0));
+    return Dequantizer(dtype, std::move(params), std::move(x));
+  }
+
+  DType dtype() const { return dtype_; }
+  const Dims& dims() const { return x_.dims(); }
+  int64_t size() const { return x_.size(); }
+
+  // Elements begin .. begin + out.size() - 1 as float. REQUIRES: begin % kChunk == 0.
+  void Compute(int64_t begin, std::span<float> out) const {
+    const int64_t last = begin + static_cast<int64_t>(out.size());
+    for (float* chunk = out.data(); begin < last; begin += kChunk, chunk += kChunk) {
+      const int64_t end = std::min(begin + kChunk, last);
+      reader_.Read(begin, {chunk, static_cast<size_t>(end - begin)});
+      params_.ForEachPiece(begin, end, [&](const QuantParams::Piece& piece) {
+        Apply(params_, piece, chunk + (piece.begin - begin));
+      });
+    }
+  }
+
+ private:
+  Dequantizer(DType dtype, QuantParams params, Tensor x)
+      : dtype_(dtype), params_(std::move(params)), x_(std::move(x)), reader_(x_) {}
+
+  DType dtype_;
+  QuantParams params_;
+  Tensor x_;
+  ChunkReader<float> reader_;
+};
+
 Outputs Dequantize(const FoldCall& call) {
-  QR_ASSIGN_OR_RETURN(const DType dtype, OutputType(call));
-  QR_ASSIGN_OR_RETURN(const QuantParams params, QuantParams::Make(call));
-  QR_ASSIGN_OR_RETURN(const Tensor x, NeedBytes(call, 0));
-  QR_ASSIGN_OR_RETURN(TensorBuffer buffer, TensorBuffer::Make(dtype, x.dims()));
-  const ChunkReader<float> reader(x);
+  QR_ASSIGN_OR_RETURN(const Dequantizer dequantizer, Dequantizer::Make(call));
+  QR_ASSIGN_OR_RETURN(TensorBuffer buffer,
+                      TensorBuffer::Make(dequantizer.dtype(), dequantizer.dims()));
+  if (dequantizer.dtype() == DType::kFloat) {  // computed where it stays
+    dequantizer.Compute(0, buffer.as<float>());
+    return One(std::move(buffer).Finish());
+  }
   ChunkWriter<float> writer(buffer);
   std::array<float, kChunk> scratch;
-  for (int64_t begin = 0; begin < x.size(); begin += kChunk) {
-    const int64_t end = std::min(begin + kChunk, x.size());
-    // Floats are computed where they stay.
-    float* const chunk =
-        dtype == DType::kFloat ? buffer.as<float>().data() + begin : scratch.data();
-    const std::span<float> values(chunk, static_cast<size_t>(end - begin));
-    reader.Read(begin, values);
-    params.ForEachPiece(begin, end, [&](const QuantParams::Piece& piece) {
-      Apply(params, piece, chunk + (piece.begin - begin));
-    });
-    if (dtype != DType::kFloat) writer.Write(begin, values);
+  for (int64_t begin = 0; begin < dequantizer.size(); begin += kChunk) {
+    const auto count = static_cast<size_t>(std::min(kChunk, dequantizer.size() - begin));
+    const std::span<float> values(scratch.data(), count);
+    dequantizer.Compute(begin, values);
+    writer.Write(begin, values);
   }
   return One(std::move(buffer).Finish());
+}
+
+Status StreamDequantized(const FoldCall& call, Tensor::Sink sink) {
+  QR_ASSIGN_OR_RETURN(const Dequantizer dequantizer, Dequantizer::Make(call));
+  if (dequantizer.dtype() != DType::kFloat) {
+    QR_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, Dequantize(call));
+    return sink(outputs[0].bytes());
+  }
+  constexpr int64_t kPart = 16 * kChunk;  // what is computed is written from the second cache
+  std::vector<float> part(static_cast<size_t>(std::min(kPart, dequantizer.size())));
+  for (int64_t begin = 0; begin < dequantizer.size(); begin += kPart) {
+    const auto count = static_cast<size_t>(std::min(kPart, dequantizer.size() - begin));
+    const std::span<float> values(part.data(), count);
+    dequantizer.Compute(begin, values);
+    QR_RETURN_IF_ERROR(sink(std::as_bytes(values)));
+  }
+  return {};
 }
 
 }  // namespace
 
 void RegisterDequantize(KernelRegistry& registry) {
-  Add(registry, "DequantizeLinear", {.first = 10, .inputs = 3}, Dequantize, Types);
-  registry.Register({.domain = "com.microsoft",
-                     .op = "DequantizeLinear",
-                     .max_inputs = 3,
-                     .run = Dequantize,
-                     .infer = Types});
+  for (const char* domain : {"", "com.microsoft"}) {
+    registry.Register({.domain = domain,
+                       .op = "DequantizeLinear",
+                       .first = *domain == '\0' ? 10 : 1,
+                       .max_inputs = 3,
+                       .run = Dequantize,
+                       .infer = Types,
+                       .stream = StreamDequantized});
+  }
 }
 
 }  // namespace qrewrite::fold

@@ -38,6 +38,8 @@ struct FoldCall {
 // the program.
 using Outputs = Result<std::vector<Tensor>>;
 using Kernel = std::function<Outputs(const FoldCall&)>;
+// The bytes of the only output, part by part.
+using StreamKernel = std::function<Status(const FoldCall&, Tensor::Sink)>;
 
 // Type and shape of the outputs without computing them, checked as strictly as the kernel checks
 // its inputs. A kernel that has one can be folded lazily, and is not run for a result that would be
@@ -59,7 +61,8 @@ struct KernelEntry {
   int last = 1 << 30;
   size_t max_inputs = SIZE_MAX;  // with more inputs a call is not computed
   Kernel run = nullptr;
-  InferTypes infer = nullptr;  // may be empty: then results are computed at once
+  InferTypes infer = nullptr;     // may be empty: then results are computed at once
+  StreamKernel stream = nullptr;  // may be empty; makes the same bytes as `run`
 };
 
 class KernelRegistry {

@@ -31,9 +31,10 @@ struct OwnedCall {
   Attributes attributes;
   int num_outputs;
   Kernel run;
+  StreamKernel stream;
 
-  Result<Tensor> Compute(int index) const {
-    // An operand that appears twice is computed once.
+  // An operand that appears twice is computed once.
+  Result<std::vector<Tensor>> Ready() const {
     std::vector<Tensor> ready = inputs;
     for (size_t i = 0; i < ready.size(); ++i) {
       for (size_t j = 0; j < i; ++j) {
@@ -45,9 +46,19 @@ struct OwnedCall {
         }
       }
     }
+    return ready;
+  }
+
+  Result<Tensor> Compute(int index) const {
+    QR_ASSIGN_OR_RETURN(const std::vector<Tensor> ready, Ready());
     const FoldCall call{domain, op, since, ready, attributes, num_outputs, index};
     QR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, run(call));
     return outputs[static_cast<size_t>(index)];
+  }
+
+  Status Stream(Tensor::Sink sink) const {
+    QR_ASSIGN_OR_RETURN(const std::vector<Tensor> ready, Ready());
+    return stream({domain, op, since, ready, attributes, num_outputs, 0}, sink);
   }
 };
 
@@ -61,13 +72,16 @@ Outputs MakeLazy(const KernelEntry& entry, const FoldCall& call,
   auto owned = std::make_shared<const OwnedCall>(
       OwnedCall{std::string(call.domain), std::string(call.op), call.since,
                 std::vector<Tensor>(call.inputs.begin(), call.inputs.end()), call.attributes,
-                call.num_outputs, entry.run});
+                call.num_outputs, entry.run, entry.stream});
   std::vector<Tensor> outputs;
   for (int i = 0; i < static_cast<int>(types.size()); ++i) {
     const TensorType& type = types[static_cast<size_t>(i)];
+    Tensor::Stream stream;
+    if (entry.stream != nullptr)
+      stream = [owned](Tensor::Sink sink) { return owned->Stream(sink); };
     outputs.push_back(Tensor::Lazy(
-        type.dtype, type.dims, KeyOf(call, i), [owned, i] { return owned->Compute(i); },
-        steps + 1));
+        type.dtype, type.dims, KeyOf(call, i), [owned, i] { return owned->Compute(i); }, steps + 1,
+        std::move(stream)));
   }
   return outputs;
 }

@@ -130,27 +130,46 @@ void Graph::Bury(ValueId v) {
 
 // --- values
 
-ValueId Graph::AddValue(BodyId b, std::string name) {
+void Graph::Reserve(size_t nodes, size_t values, size_t uses) {
+  // Many small reservations must not copy a table each time.
+  const auto reserve = [](auto& table, size_t more) {
+    const size_t size = table.size() + more;
+    if (size > table.capacity()) table.reserve(std::max(size, 2 * table.capacity()));
+  };
+  reserve(nodes_, nodes);
+  reserve(values_, values);
+  reserve(uses_, uses);
+  reserve(outputs_, nodes);
+}
+
+ValueId Graph::AddValue(BodyId b, Borrowed name) {
   const ValueId v(values_.size());
   Value& value = values_.emplace_back();
-  value.name = std::move(name);
+  value.name = name.text;
   value.body = b;
-  if (value_names_.built && !value.name.empty()) value_names_.next.try_emplace(value.name, 0);
+  if (value_names_.built() && !name.text.empty()) value_names_.Add(values_, name.text);
   return v;
 }
 
-ValueId Graph::AddConstant(BodyId b, std::string name, Tensor tensor) {
-  const ValueId v = AddValue(b, std::move(name));
+ValueId Graph::AddConstant(BodyId b, std::string_view name, Tensor tensor) {
+  const ValueId v = AddValue(b, name);
   values_[v.index].tensor = std::move(tensor);
+  values_[v.index].new_tensor = 1;
   bodies_[b.index].constants.push_back(v);
   changed_ = true;
   return v;
 }
 
-void Graph::Rename(ValueId v, std::string name) {
+void Graph::Rename(ValueId v, std::string_view name) {
   if (values_[v.index].name == name) return;
-  if (value_names_.built) value_names_.next.try_emplace(name, 0);
-  values_[v.index].name = std::move(name);
+  name = arena_.Keep(name);
+  if (value_names_.built()) {
+    value_names_.Retain(values_, v.index);
+    value_names_.Add(values_, name);
+  } else if (!values_[v.index].name.empty()) {
+    value_names_.ForgetAdopted();
+  }
+  values_[v.index].name = name;
   changed_ = true;
   if (producer(v).valid()) Touch(producer(v));
   for (const UseId u : uses(v)) TouchUser(u);
@@ -161,6 +180,7 @@ void Graph::SetConstant(ValueId v, Tensor tensor) {
   Value& value = values_[v.index];
   if (!value.tensor.valid()) bodies_[value.body.index].constants.push_back(v);
   value.tensor = std::move(tensor);
+  value.new_tensor = 1;
   changed_ = true;
 }
 
@@ -232,14 +252,14 @@ void Graph::ReplaceUses(ValueId from, ValueId to) {
 // --- nodes
 
 NodeId Graph::AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
-                      std::span<const ValueId> outputs, Attributes attributes, std::string name) {
+                      std::span<const ValueId> outputs, Attributes attributes, Borrowed name) {
   const NodeId n(nodes_.size());
   Node& node = nodes_.emplace_back();
   node.op = op;
   node.body = b;
   node.attributes = std::move(attributes);
-  node.name = std::move(name);
-  node.dirty = true;
+  node.name = name.text;
+  node.dirty = node.new_attributes = true;
   node.position = static_cast<uint32_t>(bodies_[b.index].nodes.size());
   node.first_input = static_cast<uint32_t>(uses_.size());
   node.num_inputs = static_cast<uint32_t>(inputs.size());
@@ -258,7 +278,7 @@ NodeId Graph::AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
     value.producer = n;
     value.output_index = static_cast<uint32_t>(i);
   }
-  if (node_names_.built && !node.name.empty()) node_names_.next.try_emplace(node.name, 0);
+  if (node_names_.built() && !name.text.empty()) node_names_.Add(nodes_, name.text);
   bodies_[b.index].nodes.push_back(n);
   AdoptSubgraphs(n);
   changed_ = true;
@@ -299,16 +319,21 @@ void Graph::RemoveNode(NodeId n) {
   changed_ = true;
 }
 
-void Graph::SetName(NodeId n, std::string name) {
+void Graph::SetName(NodeId n, std::string_view name) {
   if (nodes_[n.index].name == name) return;
-  if (node_names_.built) node_names_.next.try_emplace(name, 0);
-  nodes_[n.index].name = std::move(name);
+  name = arena_.Keep(name);
+  if (node_names_.built()) {
+    node_names_.Retain(nodes_, n.index);
+    node_names_.Add(nodes_, name);
+  }
+  nodes_[n.index].name = name;
   Touch(n);
 }
 
 void Graph::SetAttribute(NodeId n, std::string_view name, AttrValue value) {
   const std::vector<BodyId> before = SubgraphsOf(n);
   nodes_[n.index].attributes.Set(name, std::move(value));
+  nodes_[n.index].new_attributes = true;
   DropSubgraphs(n, before);
   Touch(n);
 }
@@ -316,6 +341,7 @@ void Graph::SetAttribute(NodeId n, std::string_view name, AttrValue value) {
 void Graph::EraseAttribute(NodeId n, std::string_view name) {
   const std::vector<BodyId> before = SubgraphsOf(n);
   if (!nodes_[n.index].attributes.Erase(name)) return;
+  nodes_[n.index].new_attributes = true;
   DropSubgraphs(n, before);
   Touch(n);
 }
@@ -378,10 +404,16 @@ void Graph::Undo(const Mark& mark) {
   for (size_t n = nodes_.size(); n-- > mark.nodes;) {
     std::vector<NodeId>& listed = bodies_[nodes_[n].body.index].nodes;
     if (!listed.empty() && listed.back() == NodeId(n)) listed.pop_back();
+    if (node_names_.built()) node_names_.Retain(nodes_, n);
   }
   for (size_t v = values_.size(); v-- > mark.values;) {
     std::vector<ValueId>& listed = bodies_[values_[v].body.index].constants;
     if (!listed.empty() && listed.back() == ValueId(v)) listed.pop_back();
+    if (value_names_.built()) {
+      value_names_.Retain(values_, v);
+    } else if (!values_[v].name.empty()) {
+      value_names_.ForgetAdopted();
+    }
   }
   nodes_.resize(mark.nodes);
   values_.resize(mark.values);
@@ -392,7 +424,8 @@ void Graph::Undo(const Mark& mark) {
 }
 
 void Graph::ClearDirty() {
-  for (Node& node : nodes_) node.dirty = false;
+  for (Node& node : nodes_) node.dirty = node.new_attributes = false;
+  for (Value& value : values_) value.new_tensor = 0;
   changed_ = false;
 }
 

@@ -18,14 +18,18 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "engine/base/huge_pages.h"
 #include "engine/base/ids.h"
+#include "engine/graph/name_table.h"
 #include "engine/graph/type.h"
 #include "engine/tensor/attribute.h"
 #include "engine/tensor/tensor.h"
@@ -114,10 +118,14 @@ class Graph {
 
   // --- values
   size_t num_values() const { return values_.size(); }
-  ValueId AddValue(BodyId b, std::string name);
-  ValueId AddConstant(BodyId b, std::string name, Tensor tensor);
-  const std::string& name(ValueId v) const { return values_[v.index].name; }
-  void Rename(ValueId v, std::string name);  // marks producer and readers dirty
+  // About how many of each will be added.
+  void Reserve(size_t nodes, size_t values, size_t uses);
+  ValueId AddValue(BodyId b, std::string_view name) { return AddValue(b, Keep(name)); }
+  ValueId AddValue(BodyId b, Borrowed name);
+  ValueId AddConstant(BodyId b, std::string_view name, Tensor tensor);
+  // Valid as long as the graph, also after a change of the name.
+  std::string_view name(ValueId v) const { return values_[v.index].name; }
+  void Rename(ValueId v, std::string_view name);  // marks producer and readers dirty
   BodyId body_of(ValueId v) const { return values_[v.index].body; }
   NodeId producer(ValueId v) const { return values_[v.index].producer; }
   uint32_t output_index(ValueId v) const { return values_[v.index].output_index; }
@@ -136,9 +144,8 @@ class Graph {
 
   // What the file says (inputs, outputs, value_info): a claim, which may be stale.
   const TypeInfo& declared(ValueId v) const { return types_[values_[v.index].declared]; }
-  void SetDeclared(ValueId v, const TypeInfo& type) {
-    values_[v.index].declared = InternType(type);
-  }
+  void SetDeclared(ValueId v, const TypeInfo& type) { SetDeclared(v, InternType(type)); }
+  void SetDeclared(ValueId v, uint32_t interned) { values_[v.index].declared = interned; }
   uint32_t InternType(const TypeInfo& type);
   const TypeInfo& type(uint32_t interned) const { return types_[interned]; }
   Dim SymbolDim(std::string_view name);
@@ -159,13 +166,17 @@ class Graph {
   bool alive(NodeId n) const { return nodes_[n.index].alive; }
   // Inputs and outputs may be invalid ids: absent. Outputs must have no producer yet.
   NodeId AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
-                 std::span<const ValueId> outputs, Attributes attributes, std::string name);
+                 std::span<const ValueId> outputs, Attributes attributes, std::string_view name) {
+    return AddNode(b, op, inputs, outputs, std::move(attributes), Keep(name));
+  }
+  NodeId AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
+                 std::span<const ValueId> outputs, Attributes attributes, Borrowed name);
   // REQUIRES: no output has a reader. Removes the subgraphs it owns as well.
   void RemoveNode(NodeId n);
   OpId op(NodeId n) const { return nodes_[n.index].op; }
   BodyId body_of(NodeId n) const { return nodes_[n.index].body; }
-  const std::string& name(NodeId n) const { return nodes_[n.index].name; }
-  void SetName(NodeId n, std::string name);
+  std::string_view name(NodeId n) const { return nodes_[n.index].name; }  // as of a value
+  void SetName(NodeId n, std::string_view name);
   const Attributes& attributes(NodeId n) const { return nodes_[n.index].attributes; }
   void SetAttribute(NodeId n, std::string_view name, AttrValue value);
   void EraseAttribute(NodeId n, std::string_view name);
@@ -202,14 +213,22 @@ class Graph {
 
   // Whether the node was created or changed since ClearDirty: what the writer must spell anew.
   bool dirty(NodeId n) const { return nodes_[n.index].dirty; }
+  bool has_new_attributes(NodeId n) const { return nodes_[n.index].new_attributes; }
+  bool has_new_tensor(ValueId v) const { return values_[v.index].new_tensor; }
   bool changed() const { return changed_; }  // anything, since ClearDirty
   void MarkChanged() { changed_ = true; }
   void ClearDirty();
 
-  // A name that no value of the model has or had: `wish`, or `wish` with a number behind it.
-  std::string FreshName(std::string_view wish);
+  // A name that no value of the model has or had: `wish`, or `wish` with a number behind it. It
+  // lives as long as the graph.
+  std::string_view FreshName(std::string_view wish);
   // The same for nodes.
-  std::string FreshNodeName(std::string_view wish);
+  std::string_view FreshNodeName(std::string_view wish);
+
+  // `names` has all values by their names, which differ: FreshName need not collect them.
+  void AdoptNames(NameTable names);
+  // What borrowed names lie in.
+  void KeepAlive(std::shared_ptr<const void> owner) { owner_ = std::move(owner); }
 
  private:
   friend class GraphVerifier;  // engine/graph/verify.cc
@@ -222,7 +241,7 @@ class Graph {
     uint32_t is_output : 1 = 0;
   };
   struct Value {
-    std::string name;
+    std::string_view name;
     Tensor tensor;
     NodeId producer;
     uint32_t output_index = 0;
@@ -230,7 +249,8 @@ class Graph {
     uint32_t num_uses = 0;
     BodyId body;
     uint32_t declared = 0;
-    uint32_t num_output_uses : 30 = 0;  // of num_uses: those that are outputs of a body
+    uint32_t num_output_uses : 29 = 0;  // of num_uses: those that are outputs of a body
+    uint32_t new_tensor : 1 = 0;
     uint32_t input : 1 = 0;
     uint32_t alive : 1 = 1;
   };
@@ -240,10 +260,11 @@ class Graph {
     uint32_t first_input = 0, num_inputs = 0;
     uint32_t first_output = 0, num_outputs = 0;
     Attributes attributes;
-    std::string name;
+    std::string_view name;
     uint32_t position = 0;
     bool alive = true;
     bool dirty = false;
+    bool new_attributes = false;
     bool has_subgraphs = false;
   };
 
@@ -256,10 +277,12 @@ class Graph {
   void RemoveBody(BodyId root);
   void Bury(ValueId v);
 
-  std::vector<Node> nodes_;
-  std::vector<Value> values_;
-  std::vector<Use> uses_;
-  std::vector<ValueId> outputs_;
+  template <class T>
+  using Table = std::vector<T, HugePages<T>>;
+  Table<Node> nodes_;
+  Table<Value> values_;
+  Table<Use> uses_;
+  Table<ValueId> outputs_;
   std::deque<Body> bodies_;
   std::vector<OpName> ops_;
   std::map<OpName, OpId> op_ids_;
@@ -272,12 +295,39 @@ class Graph {
   std::unordered_map<std::string, uint32_t> symbol_ids_;
   bool changed_ = false;
 
-  // Names in use, built when the first fresh name is asked for; with the next number to try.
-  struct NamePool {
-    bool built = false;
-    std::unordered_map<std::string, uint32_t> next;
+  // Names that are or were in use (names.cc).
+  class NamePool {
+   public:
+    bool built() const { return built_; }
+    // `names` has the whole table; of use until a name changes.
+    void Adopt(NameTable names) {
+      adopted_ = static_cast<uint32_t>(names.size());
+      names_ = std::move(names);
+    }
+    void ForgetAdopted() {
+      if (std::exchange(adopted_, 0) > 0) names_ = NameTable();
+    }
+    void Build(const auto& table);
+    // From now on the name is in use.
+    void Add(const auto& table, std::string_view name);
+    // Entry `index` of the table loses its name, which stays in use.
+    void Retain(const auto& table, size_t index);
+    std::string_view Fresh(const auto& table, std::string_view wish, NameArena& arena);
+
+   private:
+    static constexpr uint32_t kKept = 0x80000000u;
+
+    bool built_ = false;
+    uint32_t adopted_ = 0;                // entries of the table that were adopted
+    size_t indexed_ = 0;                  // entries of the table that `names_` may refer to
+    NameTable names_;                     // to indices of the table, or of `kept_` with kKept
+    std::vector<std::string_view> kept_;  // that came after Build, or that nothing has any more
+    std::unordered_map<std::string_view, uint32_t> numbers_;  // the last one that was tried
   };
-  std::string Fresh(NamePool& pool, std::string_view wish);
+  Borrowed Keep(std::string_view name) { return {arena_.Keep(name)}; }
+
+  NameArena arena_;
+  std::shared_ptr<const void> owner_;
   NamePool value_names_, node_names_;
 };
 

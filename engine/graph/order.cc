@@ -1,9 +1,8 @@
-// TopologicalOrder: BGL's depth-first search over the reversed body.
+// TopologicalOrder: a depth-first search over the body, against the direction of the data.
 #include <algorithm>
-#include <tuple>
-
-#include <boost/graph/depth_first_search.hpp>
-#include <boost/graph/reverse_graph.hpp>
+#include <optional>
+#include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,38 +13,8 @@
 namespace qrewrite {
 namespace {
 
-// One byte a node of the body, by position.
-struct BodyColors {
-  const Graph* graph;
-  std::vector<boost::default_color_type>* colors;
-  using key_type = NodeId;
-  using value_type = boost::default_color_type;
-  using reference = boost::default_color_type&;
-  using category = boost::lvalue_property_map_tag;
-};
-boost::default_color_type get(const BodyColors& map, NodeId n) {
-  return (*map.colors)[map.graph->position(n)];
-}
-void put(const BodyColors& map, NodeId n, boost::default_color_type color) {
-  (*map.colors)[map.graph->position(n)] = color;
-}
-
-struct OrderVisitor : boost::default_dfs_visitor {
-  std::vector<NodeId>* order;
-  std::optional<BodyEdge>* cycle;  // the first edge that closes one
-
-  template <class G>
-  void finish_vertex(NodeId n, const G&) {
-    order->push_back(n);
-  }
-  template <class E, class G>
-  void back_edge(const E& e, const G& g) {
-    if (!*cycle) *cycle = BodyEdge{target(e, g), source(e, g)};
-  }
-};
-
 std::string DescribeNode(const Graph& graph, NodeId n) {
-  const std::string& name = graph.name(n);
+  const std::string_view name = graph.name(n);
   return fmt::format("{} ({})", name.empty() ? "unnamed node" : "`" + Printable(name) + "`",
                      graph.op_name(graph.op(n)).text());
 }
@@ -72,12 +41,90 @@ std::string DescribeCycle(const BodyLinks& links, const BodyEdge& closing) {
   return text + DescribeNode(graph, closing.to);
 }
 
+// Depth-first search upwards, from readers to producers. Not that of BGL: its frames are ten times
+// as large, and a long chain lies on the stack as a whole.
+class Search {
+ public:
+  Search(const Graph& graph, BodyId body)
+      : graph_(graph), links_(graph, body), states_(graph.body(body).nodes.size()) {
+    order_.reserve(states_.size());
+  }
+
+  bool IsNew(NodeId n) const { return states_[graph_.position(n)] == State::kNew; }
+  const std::optional<BodyEdge>& cycle() const { return cycle_; }  // the edge that closes one
+  std::vector<NodeId> TakeOrder() { return std::move(order_); }
+  size_t found() const { return order_.size(); }
+
+  // Adds what `root` needs and has not been added, then `root`. Stops at a cycle.
+  void Visit(NodeId root) {
+    if (!root.valid() || !IsNew(root)) return;
+    Enter(root);
+    while (!stack_.empty() && !cycle_) {
+      const NodeId n = stack_.back().node;
+      const NodeId producer = NextProducer();
+      if (!producer.valid()) {
+        Leave();
+      } else if (IsNew(producer)) {
+        Enter(producer);
+      } else if (states_[graph_.position(producer)] == State::kOpen) {
+        cycle_ = BodyEdge{producer, n};
+      }
+    }
+  }
+
+ private:
+  enum class State : uint8_t { kNew, kOpen, kDone };
+  struct Frame {
+    NodeId node;
+    uint32_t next = 0;      // input, then index into what the subgraphs of the node read
+    uint32_t captured = 0;  // where that begins in `captured_`
+  };
+
+  void Enter(NodeId n) {
+    states_[graph_.position(n)] = State::kOpen;
+    stack_.push_back({.node = n, .captured = static_cast<uint32_t>(captured_.size())});
+    if (!graph_.HasSubgraphs(n)) return;
+    const std::vector<NodeId> captured = links_.Captured(n);
+    captured_.insert(captured_.end(), captured.begin(), captured.end());
+  }
+
+  void Leave() {
+    const Frame& frame = stack_.back();
+    states_[graph_.position(frame.node)] = State::kDone;
+    order_.push_back(frame.node);
+    captured_.resize(frame.captured);
+    stack_.pop_back();
+  }
+
+  // Of the topmost frame: the next node that it needs, invalid at the end.
+  NodeId NextProducer() {
+    Frame& frame = stack_.back();
+    const size_t inputs = graph_.num_inputs(frame.node);
+    while (frame.next < inputs) {
+      const NodeId n = links_.LocalProducer(graph_.input(frame.node, frame.next++));
+      if (n.valid()) return n;
+    }
+    const size_t at = frame.captured + (frame.next - inputs);
+    if (at >= captured_.size()) return {};
+    ++frame.next;
+    return captured_[at];
+  }
+
+  const Graph& graph_;
+  const BodyLinks links_;
+  std::vector<State> states_;  // by position
+  std::vector<Frame> stack_;
+  std::vector<NodeId> captured_;  // of the frames on the stack
+  std::vector<NodeId> order_;
+  std::optional<BodyEdge> cycle_;
+};
+
 // Nodes that no output needs, in an order that does not depend on the order in the file.
-std::vector<NodeId> Leftovers(const Graph& graph, const std::vector<NodeId>& nodes,
-                              const BodyColors& colors) {
+std::vector<NodeId> Leftovers(const Graph& graph, BodyId body, const Search& search) {
   std::vector<NodeId> rest;
-  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(rest),
-               [&](NodeId n) { return get(colors, n) == boost::white_color; });
+  for (const NodeId n : graph.body(body).nodes) {
+    if (graph.alive(n) && search.IsNew(n)) rest.push_back(n);
+  }
   const auto key = [&](NodeId n) {
     for (size_t i = 0; i < graph.num_outputs(n); ++i) {
       if (graph.output(n, i).valid()) {
@@ -94,33 +141,18 @@ std::vector<NodeId> Leftovers(const Graph& graph, const std::vector<NodeId>& nod
 
 Result<std::vector<NodeId>> TopologicalOrder(const Graph& graph, BodyId body) {
   const BodyLinks links(graph, body);
-  const boost::reverse_graph<BodyLinks, const BodyLinks&> upwards(links);
-  std::vector<NodeId> nodes = graph.body(body).nodes;
-  std::erase_if(nodes, [&](NodeId n) { return !graph.alive(n); });
-  std::vector<boost::default_color_type> storage(graph.body(body).nodes.size(), boost::white_color);
-  const BodyColors colors{&graph, &storage};
-  std::vector<NodeId> order;
-  order.reserve(nodes.size());
-  std::optional<BodyEdge> cycle;
-  OrderVisitor visitor;
-  visitor.order = &order;
-  visitor.cycle = &cycle;
-  const auto visit = [&](NodeId n) {
-    if (n.valid() && get(colors, n) == boost::white_color) {
-      boost::depth_first_visit(upwards, n, visitor, colors);
-    }
-  };
+  Search search(graph, body);
   for (size_t i = 0; i < graph.body(body).outputs.size(); ++i) {
-    visit(links.LocalProducer(graph.output(body, i)));
+    search.Visit(links.LocalProducer(graph.output(body, i)));
   }
-  if (order.size() < nodes.size()) {
-    for (const NodeId n : Leftovers(graph, nodes, colors)) visit(n);
+  if (!search.cycle() && search.found() < graph.body(body).nodes.size()) {
+    for (const NodeId n : Leftovers(graph, body, search)) search.Visit(n);
   }
-  if (cycle) {
+  if (search.cycle()) {
     return Status(StatusCode::kInvalidModel,
-                  "the graph has a cycle: " + DescribeCycle(links, *cycle));
+                  "the graph has a cycle: " + DescribeCycle(links, *search.cycle()));
   }
-  return order;
+  return search.TakeOrder();
 }
 
 }  // namespace qrewrite

@@ -298,7 +298,7 @@ void Facts::ComputeConstants(NodeId n) {
 
 std::string Facts::WhyNotConstant(ValueId v) {
   const NodeId n = graph_.producer(v);
-  const std::string& name = graph_.name(v);
+  const std::string_view name = graph_.name(v);
   if (n.valid()) {
     return fmt::format("`{}` is computed by {}, it is no constant", name,
                        graph_.op_name(graph_.op(n)).text());

@@ -11,7 +11,7 @@ namespace qrewrite {
 
 std::string NodeText(const Graph& graph, NodeId n) {
   if (!n.valid()) return "no node";
-  std::string name = graph.name(n);
+  std::string_view name = graph.name(n);
   for (size_t i = 0; i < graph.num_outputs(n) && name.empty(); ++i) {
     if (graph.output(n, i).valid()) name = graph.name(graph.output(n, i));
   }

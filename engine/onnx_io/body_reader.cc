@@ -55,10 +55,15 @@ BodySource& BodyReader::source_of(BodyId body) {
   return source_.bodies[body.index];
 }
 
+ValueId BodyReader::Find(const Scope& scope, std::string_view name) const {
+  return ValueId(scope.names.Find(name, [&](uint32_t v) { return graph_.name(ValueId(v)); }));
+}
+
 Status BodyReader::AddNamed(Scope& scope, std::string_view name, ValueId* value) {
-  const auto [v, added] =
-      scope.names.FindOrAdd(name, [&] { return graph_.AddValue(scope.body, std::string(name)); });
-  *value = v;
+  const auto [v, added] = scope.names.FindOrAdd(
+      name, [&](uint32_t v) { return graph_.name(ValueId(v)); },
+      [&] { return graph_.AddValue(scope.body, Borrowed{name}).index; });
+  *value = ValueId(v);
   if (added) return {};
   return Invalid(
       fmt::format("the name `{}` has more than one producer: names of inputs, "
@@ -78,7 +83,9 @@ Status BodyReader::ReadGraph(std::string_view message, BodyId body, Scope* outer
   // Empty nodes cost two bytes each: a table for all of them is not worth it.
   const size_t names =
       std::min(raw.nodes.size() + raw.initializers.size() + raw.inputs.size(), message.size() / 16);
-  Scope scope{.body = body, .outer = outer, .depth = depth, .names = NameTable(graph_, names)};
+  Scope scope{.body = body, .outer = outer, .depth = depth, .names = NameTable(names)};
+  const size_t nodes = std::min(raw.nodes.size(), names);
+  graph_.Reserve(nodes + nodes / 4, names + names / 4, 3 * nodes);  // a quarter for what comes new
   QR_RETURN_IF_ERROR(DeclareInitializers(raw, scope));
   QR_RETURN_IF_ERROR(DeclareInputs(raw, scope));
   QR_RETURN_IF_ERROR(ReadNodes(raw.nodes, scope));
@@ -89,7 +96,9 @@ Status BodyReader::ReadGraph(std::string_view message, BodyId body, Scope* outer
   for (auto* records : {&source.inputs, &source.outputs, &source.value_infos}) {
     for (ValueRecord& r : *records) r.declared = &graph_.declared(r.value);
   }
-  return CheckAcyclic(scope);
+  QR_RETURN_IF_ERROR(CheckAcyclic(scope));
+  if (scope.outer == nullptr) graph_.AdoptNames(std::move(scope.names));
+  return {};
 }
 
 Result<BodyId> BodyReader::ReadFunction(std::string_view message) {
@@ -125,7 +134,7 @@ Result<BodyId> BodyReader::ReadFunction(std::string_view message) {
   for (const std::string_view import : imports) {
     QR_RETURN_IF_ERROR(ReadOpsetImport(import, body.opset, who));
   }
-  Scope scope{.body = b, .outer = nullptr, .depth = 0, .names = NameTable(graph_)};
+  Scope scope{.body = b, .outer = nullptr, .depth = 0, .names = NameTable()};
   for (const std::string_view name : inputs) {
     ValueId v;
     QR_RETURN_IF_ERROR(AddNamed(scope, name, &v));
@@ -140,6 +149,8 @@ Result<BodyId> BodyReader::ReadFunction(std::string_view message) {
 }
 
 Status BodyReader::DeclareInitializers(const RawGraph& raw, Scope& scope) {
+  std::vector<TensorRecord> records;
+  records.reserve(raw.initializers.size());
   for (const FieldSlice field : raw.initializers) {
     QR_ASSIGN_OR_RETURN(ParsedTensor parsed,
                         ParseTensor(ContentOf(field), tensors_, "an initializer without name"));
@@ -147,15 +158,15 @@ Status BodyReader::DeclareInitializers(const RawGraph& raw, Scope& scope) {
     ValueId v;
     QR_RETURN_IF_ERROR(AddNamed(scope, parsed.name, &v));
     if (parsed.tensor.valid()) {
-      graph_.SetConstant(v, parsed.tensor);
+      graph_.SetConstant(v, Shared(parsed.tensor));
     } else {
       carried_.resize(graph_.num_values());
       carried_[v.index] = true;
     }
     source_.has_external = source_.has_external || parsed.external;
-    source_of(scope.body)
-        .initializers.push_back({v, field, std::move(parsed.tensor), parsed.external});
+    records.push_back({v, field, parsed.external, !parsed.tensor.valid()});
   }
+  source_of(scope.body).initializers = std::move(records);
   for (const FieldSlice field : raw.sparse) {
     const std::string_view values =
         FindBytes(ContentOf(field), SparseTensorProto::kValuesFieldNumber);
@@ -173,10 +184,22 @@ Status BodyReader::DeclareInitializers(const RawGraph& raw, Scope& scope) {
   return {};
 }
 
+const Tensor& BodyReader::Shared(const Tensor& tensor) {
+  constexpr size_t kSlots = 4096;
+  if (tensor.is_string() || tensor.byte_size() > Tensor::kSmallBytes) return tensor;
+  if (small_tensors_.empty()) small_tensors_.resize(kSlots);
+  Tensor& known = small_tensors_[tensor.key() % kSlots];
+  const bool same = known.valid() && known.key() == tensor.key() &&
+                    known.dtype() == tensor.dtype() && known.dims() == tensor.dims() &&
+                    std::ranges::equal(known.bytes(), tensor.bytes());
+  if (!same) known = tensor;
+  return known;
+}
+
 Status BodyReader::DeclareInputs(const RawGraph& raw, Scope& scope) {
   for (const FieldSlice field : raw.inputs) {
-    QR_ASSIGN_OR_RETURN(const ValueInfo info, ParseValueInfo(ContentOf(field), graph_));
-    ValueId v = scope.names.Find(info.name);
+    QR_ASSIGN_OR_RETURN(const Declaration info, ReadDeclaration(ContentOf(field)));
+    ValueId v = Find(scope, info.name);
     if (!v.valid()) {
       QR_RETURN_IF_ERROR(AddNamed(scope, info.name, &v));
     } else if (graph_.IsInput(v)) {
@@ -200,7 +223,7 @@ Result<BodyId> BodyReader::ReadSubgraph(std::string_view message, Scope& scope) 
 
 Status BodyReader::ReadOutputs(const RawGraph& raw, Scope& scope) {
   for (const FieldSlice field : raw.outputs) {
-    QR_ASSIGN_OR_RETURN(const ValueInfo info, ParseValueInfo(ContentOf(field), graph_));
+    QR_ASSIGN_OR_RETURN(const Declaration info, ReadDeclaration(ContentOf(field)));
     QR_RETURN_IF_ERROR(AddOutput(info.name, scope));
     const size_t i = graph_.body(scope.body).outputs.size() - 1;
     const ValueId v = graph_.output(scope.body, i);
@@ -225,8 +248,8 @@ Status BodyReader::AddOutput(std::string_view name, Scope& scope) {
 Status BodyReader::ReadValueInfos(const std::vector<FieldSlice>& fields, Scope& scope) {
   std::vector<ValueRecord>& records = source_of(scope.body).value_infos;
   for (const FieldSlice field : fields) {
-    QR_ASSIGN_OR_RETURN(const ValueInfo info, ParseValueInfo(ContentOf(field), graph_));
-    const ValueId v = scope.names.Find(info.name);
+    QR_ASSIGN_OR_RETURN(const Declaration info, ReadDeclaration(ContentOf(field)));
+    const ValueId v = Find(scope, info.name);
     if (!v.valid()) continue;  // about nothing: an unchanged file keeps it, a changed one does not
     Declare(v, info.type);
     records.push_back({.value = v, .field = field});
@@ -234,12 +257,33 @@ Status BodyReader::ReadValueInfos(const std::vector<FieldSlice>& fields, Scope& 
   return {};
 }
 
+// Types repeat, so each spelling is read once.
+Result<BodyReader::Declaration> BodyReader::ReadDeclaration(std::string_view message) {
+  std::string_view name, type;
+  int types = 0;
+  WireReader fields(message);
+  while (const WireField* f = fields.Next()) {
+    if (f->IsBytes(onnx::ValueInfoProto::kNameFieldNumber)) name = f->bytes;
+    if (f->IsBytes(onnx::ValueInfoProto::kTypeFieldNumber)) type = f->bytes, ++types;
+  }
+  const bool plain = fields.ok() && types == 1;
+  if (plain) {
+    const auto it = types_.find(type);
+    if (it != types_.end()) return Declaration{name, it->second};
+  }
+  QR_ASSIGN_OR_RETURN(const ValueInfo info, ParseValueInfo(message, graph_));
+  const uint32_t interned = graph_.InternType(info.type);
+  if (plain) types_.emplace(type, interned);
+  return Declaration{info.name, interned};
+}
+
 // What is said twice (an output that is in value_info too) must not lose what the first time knew.
-void BodyReader::Declare(ValueId value, const TypeInfo& type) {
+void BodyReader::Declare(ValueId value, uint32_t interned) {
+  const TypeInfo& type = graph_.type(interned);
   const TypeInfo& old = graph_.declared(value);
   if (type.is_tensor && type.dtype == DType::kUndefined && !type.has_rank) return;
   if (type.dtype == old.dtype && old.has_rank && !type.has_rank) return;
-  graph_.SetDeclared(value, type);
+  graph_.SetDeclared(value, interned);
 }
 
 Status BodyReader::ReadAnnotations(const RawGraph& raw, Scope& scope) {
@@ -268,7 +312,7 @@ Status BodyReader::CheckAcyclic(const Scope& scope) {
 
 ValueId BodyReader::Resolve(std::string_view name, Scope& scope) {
   for (Scope* s = &scope; s != nullptr; s = s->outer) {
-    const ValueId v = s->names.Find(name);
+    const ValueId v = Find(*s, name);
     if (!v.valid()) continue;
     const bool carried = v.index < carried_.size() && carried_[v.index];
     if (!graph_.producer(v).valid() && !graph_.IsInput(v) && graph_.constant(v) == nullptr &&

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
-#include "engine/onnx_io/name_table.h"
+#include "engine/graph/name_table.h"
 #include "engine/onnx_io/source.h"
 #include "engine/onnx_io/tensors.h"
 #include "qrewrite/status.h"
@@ -33,11 +33,19 @@ class BodyReader {
     int depth;
     NameTable names;
     bool sorted = true;  // no node read a value before the node that makes it
+    // Outputs get ids node by node, until something may need a later one: then all do at once, and
+    // the next node's first output is `next_output`.
+    bool declared = false;
+    ValueId next_output = {};
   };
   // A NodeProto split into its fields.
   struct RawNode {
     std::string_view name, op_type, domain, overload;
     std::vector<std::string_view> inputs, outputs, attributes;
+    std::string_view attribute_fields;  // the slice that has all attributes and nothing else, or ""
+    std::vector<ValueId> input_values, output_values;
+
+    bool Split(std::string_view node);  // false: malformed
   };
   // A GraphProto split into its fields.
   struct RawGraph;
@@ -45,13 +53,15 @@ class BodyReader {
   Status ReadGraph(std::string_view message, BodyId body, Scope* outer, int depth);
   Status DeclareInitializers(const RawGraph& raw, Scope& scope);
   Status DeclareInputs(const RawGraph& raw, Scope& scope);
-  Status DeclareOutputsOf(std::string_view node, Scope& scope);
+  // Adds the outputs of `nodes` from the `next` one on, unless it was done.
+  Status DeclareOutputs(const std::vector<FieldSlice>& nodes, size_t next, Scope& scope);
   Status AddNamed(Scope& scope, std::string_view name, ValueId* value);
   Status ReadNodes(const std::vector<FieldSlice>& nodes, Scope& scope);
-  // `next_output`: the id of the node's first output.
-  Status ReadNode(FieldSlice field, size_t index, ValueId& next_output, RawNode& raw, Scope& scope);
+  Status ReadNode(const std::vector<FieldSlice>& nodes, size_t index, RawNode& raw, Scope& scope);
   Status ReadAttributes(const RawNode& raw, size_t index, Scope& scope, Attributes& attributes,
                         bool& external);
+  // The same tensor, or an equal small one that was read before: scales and zero points repeat.
+  const Tensor& Shared(const Tensor& tensor);
   Result<BodyId> ReadSubgraph(std::string_view message, Scope& scope);
   Status ReadOutputs(const RawGraph& raw, Scope& scope);
   Status AddOutput(std::string_view name, Scope& scope);
@@ -59,8 +69,14 @@ class BodyReader {
   Status ReadAnnotations(const RawGraph& raw, Scope& scope);
   Status CheckAcyclic(const Scope& scope);
 
+  ValueId Find(const Scope& scope, std::string_view name) const;
   ValueId Resolve(std::string_view name, Scope& scope);
-  void Declare(ValueId value, const TypeInfo& type);
+  struct Declaration {
+    std::string_view name;
+    uint32_t type;  // interned
+  };
+  Result<Declaration> ReadDeclaration(std::string_view message);
+  void Declare(ValueId value, uint32_t type);
   OpId Op(std::string_view domain, std::string_view op_type);
   // The operator of an overloaded function, and a note of it for the writer (source.h).
   std::string Overloaded(std::string_view name, std::string_view overload);
@@ -72,6 +88,9 @@ class BodyReader {
   ModelSource& source_;
   std::vector<uint8_t> carried_;  // by ValueId: a sparse tensor, or of a newer type
   std::unordered_map<std::string_view, OpId> default_ops_;  // of the default domain, by name
+  std::unordered_map<std::string_view, Attributes> simple_attributes_;  // by their fields
+  std::unordered_map<std::string_view, uint32_t> types_;  // interned, by their TypeProto
+  std::vector<Tensor> small_tensors_;  // by their keys, the last one of each slot
 };
 
 // Reads opset_import entries into `imports`; `who` imports them.

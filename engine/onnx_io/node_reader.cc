@@ -1,4 +1,6 @@
 // The nodes of a body.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
@@ -13,6 +15,12 @@ namespace {
 using onnx::NodeProto;
 
 Status Invalid(std::string message) { return {StatusCode::kInvalidModel, std::move(message)}; }
+
+bool HasGraphs(const std::vector<std::string_view>& attributes) {
+  return std::any_of(attributes.begin(), attributes.end(), [](std::string_view message) {
+    return ParseAttributeHeader(message).has_graphs;
+  });
+}
 
 }  // namespace
 
@@ -42,71 +50,108 @@ std::string BodyReader::Overloaded(std::string_view name, std::string_view overl
   return both;
 }
 
-// Names first, so that nodes may come in any order and inner graphs see later outputs.
-Status BodyReader::DeclareOutputsOf(std::string_view node, Scope& scope) {
+// Nodes may come in any order, and inner graphs see later outputs. All outputs of a body have
+// consecutive ids in the order of its nodes, whenever they were declared.
+Status BodyReader::DeclareOutputs(const std::vector<FieldSlice>& nodes, size_t next, Scope& scope) {
+  if (scope.declared) return {};
+  scope.declared = true;
+  scope.next_output = ValueId(graph_.num_values());
+  for (size_t i = next; i < nodes.size(); ++i) {
+    WireReader fields(ContentOf(nodes[i]));
+    while (const WireField* f = fields.Next()) {
+      if (!f->IsBytes(NodeProto::kOutputFieldNumber) || f->bytes.empty()) continue;
+      ValueId v;
+      QR_RETURN_IF_ERROR(AddNamed(scope, f->bytes, &v));
+    }
+    if (!fields.ok()) return Invalid("a node is damaged: it is not a valid protobuf message");
+  }
+  return {};
+}
+
+bool BodyReader::RawNode::Split(std::string_view node) {
+  name = op_type = domain = overload = attribute_fields = {};
+  inputs.clear();
+  outputs.clear();
+  attributes.clear();
+  size_t attribute_bytes = 0;
   WireReader fields(node);
   while (const WireField* f = fields.Next()) {
-    if (!f->IsBytes(NodeProto::kOutputFieldNumber) || f->bytes.empty()) continue;
-    ValueId v;
-    QR_RETURN_IF_ERROR(AddNamed(scope, f->bytes, &v));
+    if (f->type != WireType::kBytes) continue;
+    switch (f->number) {
+      case NodeProto::kInputFieldNumber: inputs.push_back(f->bytes); break;
+      case NodeProto::kOutputFieldNumber: outputs.push_back(f->bytes); break;
+      case NodeProto::kNameFieldNumber: name = f->bytes; break;
+      case NodeProto::kOpTypeFieldNumber: op_type = f->bytes; break;
+      case NodeProto::kDomainFieldNumber: domain = f->bytes; break;
+      case NodeProto::kOverloadFieldNumber: overload = f->bytes; break;
+      case NodeProto::kAttributeFieldNumber:
+        if (attributes.empty()) attribute_fields = f->whole;
+        attributes.push_back(f->bytes);
+        attribute_bytes += f->whole.size();
+        attribute_fields = {
+            attribute_fields.data(),
+            static_cast<size_t>(f->whole.data() + f->whole.size() - attribute_fields.data())};
+        break;
+      default: break;
+    }
   }
-  if (!fields.ok()) return Invalid("a node is damaged: it is not a valid protobuf message");
-  return {};
+  if (attribute_fields.size() != attribute_bytes) attribute_fields = {};
+  return fields.ok();
 }
 
 Status BodyReader::ReadNodes(const std::vector<FieldSlice>& nodes, Scope& scope) {
-  // The outputs of all nodes get consecutive ids, in the order in which the nodes come again below.
-  ValueId next_output(graph_.num_values());
-  for (const FieldSlice field : nodes) {
-    QR_RETURN_IF_ERROR(DeclareOutputsOf(ContentOf(field), scope));
-  }
+  // In an inner graph a name may mean a later output and an outer value.
+  if (scope.outer != nullptr) QR_RETURN_IF_ERROR(DeclareOutputs(nodes, 0, scope));
   RawNode raw;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    raw.name = raw.op_type = raw.domain = raw.overload = {};
-    raw.inputs.clear();
-    raw.outputs.clear();
-    raw.attributes.clear();
-    QR_RETURN_IF_ERROR(ReadNode(nodes[i], i, next_output, raw, scope));
-  }
+  for (size_t i = 0; i < nodes.size(); ++i) QR_RETURN_IF_ERROR(ReadNode(nodes, i, raw, scope));
   return {};
 }
 
-Status BodyReader::ReadNode(FieldSlice field, size_t index, ValueId& next_output, RawNode& raw,
+Status BodyReader::ReadNode(const std::vector<FieldSlice>& nodes, size_t index, RawNode& raw,
                             Scope& scope) {
-  WireReader fields(ContentOf(field));
-  while (const WireField* f = fields.Next()) {
-    if (f->IsBytes(NodeProto::kInputFieldNumber)) raw.inputs.push_back(f->bytes);
-    if (f->IsBytes(NodeProto::kOutputFieldNumber)) raw.outputs.push_back(f->bytes);
-    if (f->IsBytes(NodeProto::kNameFieldNumber)) raw.name = f->bytes;
-    if (f->IsBytes(NodeProto::kOpTypeFieldNumber)) raw.op_type = f->bytes;
-    if (f->IsBytes(NodeProto::kDomainFieldNumber)) raw.domain = f->bytes;
-    if (f->IsBytes(NodeProto::kOverloadFieldNumber)) raw.overload = f->bytes;
-    if (f->IsBytes(NodeProto::kAttributeFieldNumber)) raw.attributes.push_back(f->bytes);
+  if (!raw.Split(ContentOf(nodes[index]))) {
+    return Invalid("a node is damaged: it is not a valid protobuf message");
   }
   if (raw.op_type.empty()) return Invalid(Describe(raw, index) + " has no operator");
-  std::vector<ValueId> inputs, outputs;
-  inputs.reserve(raw.inputs.size());
-  outputs.reserve(raw.outputs.size());
+  for (const std::string_view name : raw.inputs) scope.names.Prefetch(name);
+  for (const std::string_view name : raw.outputs) scope.names.Prefetch(name);
+  raw.input_values.clear();
   for (const std::string_view name : raw.inputs) {
-    inputs.push_back(name.empty() ? ValueId() : Resolve(name, scope));
-    if (name.empty() || inputs.back().valid()) continue;
+    ValueId v = name.empty() ? ValueId() : Resolve(name, scope);
+    if (!v.valid() && !name.empty() && !scope.declared) {
+      QR_RETURN_IF_ERROR(DeclareOutputs(nodes, index, scope));
+      v = Resolve(name, scope);
+    }
+    raw.input_values.push_back(v);
+    if (name.empty() || v.valid()) continue;
     return Invalid(fmt::format("{} reads `{}`, which nothing produces", Describe(raw, index),
                                Printable(name)));
   }
+  if (!raw.attributes.empty() && !scope.declared && HasGraphs(raw.attributes)) {
+    QR_RETURN_IF_ERROR(DeclareOutputs(nodes, index, scope));
+  }
+  raw.output_values.clear();
   for (const std::string_view name : raw.outputs) {
-    outputs.push_back(name.empty() ? ValueId() : ValueId(next_output.index++));
+    ValueId v;
+    if (!name.empty() && scope.declared) {
+      v = ValueId(scope.next_output.index++);
+    } else if (!name.empty()) {
+      QR_RETURN_IF_ERROR(AddNamed(scope, name, &v));
+    }
+    raw.output_values.push_back(v);
   }
   Attributes attributes;
   bool external = false;
-  QR_RETURN_IF_ERROR(ReadAttributes(raw, index, scope, attributes, external));
+  if (!raw.attributes.empty()) {
+    QR_RETURN_IF_ERROR(ReadAttributes(raw, index, scope, attributes, external));
+  }
   const OpId op = raw.overload.empty()
                       ? Op(raw.domain, raw.op_type)
                       : graph_.InternOp(raw.domain, Overloaded(raw.op_type, raw.overload));
-  const NodeId node =
-      graph_.AddNode(scope.body, op, inputs, outputs, std::move(attributes), std::string(raw.name));
-  for (const BodyId body : graph_.SubgraphsOf(node)) graph_.SetOwner(body, node);
+  const NodeId node = graph_.AddNode(scope.body, op, raw.input_values, raw.output_values,
+                                     std::move(attributes), Borrowed{raw.name});
   if (source_.nodes.size() <= node.index) source_.nodes.resize(node.index + size_t{1});
-  source_.nodes[node.index] = field;
+  source_.nodes[node.index] = nodes[index];
   if (external) source_.external_nodes.insert(node);
   source_.has_external = source_.has_external || external;
   return {};
@@ -114,6 +159,16 @@ Status BodyReader::ReadNode(FieldSlice field, size_t index, ValueId& next_output
 
 Status BodyReader::ReadAttributes(const RawNode& raw, size_t index, Scope& scope,
                                   Attributes& attributes, bool& external) {
+  constexpr size_t kMost = 512;
+  const bool may_repeat = !raw.attribute_fields.empty() && raw.attribute_fields.size() <= kMost;
+  if (may_repeat) {
+    const auto it = simple_attributes_.find(raw.attribute_fields);
+    if (it != simple_attributes_.end()) {
+      attributes = it->second;
+      return {};
+    }
+  }
+  bool simple = true;
   for (const std::string_view message : raw.attributes) {
     QR_ASSIGN_OR_RETURN(ParsedAttribute parsed,
                         ParseAttribute(
@@ -123,9 +178,13 @@ Status BodyReader::ReadAttributes(const RawNode& raw, size_t index, Scope& scope
       return Invalid(fmt::format("{} has two attributes `{}`", Describe(raw, index),
                                  Printable(parsed.attribute.name)));
     }
+    const AttrKind kind = KindOf(parsed.attribute.value);
+    simple = simple && kind != AttrKind::kTensor && kind != AttrKind::kTensors &&
+             kind != AttrKind::kGraph && kind != AttrKind::kGraphs;
     attributes.Set(parsed.attribute.name, std::move(parsed.attribute.value));
     external = external || parsed.external;
   }
+  if (simple && may_repeat) simple_attributes_.emplace(raw.attribute_fields, attributes);
   return {};
 }
 

@@ -26,23 +26,17 @@ bool StaysWithAttribute(int field) {
          field > AttributeProto::kSparseTensorsFieldNumber;
 }
 
-bool HasGraphs(const Attributes& attributes) {
-  return std::any_of(attributes.begin(), attributes.end(), [](const Attribute& a) {
-    return KindOf(a.value) == AttrKind::kGraph || KindOf(a.value) == AttrKind::kGraphs;
-  });
-}
-
 // Inputs to write: absent ones at the end are left out. Not of Loop and the like, whose inputs are
 // counted (cond is not optional in number).
 size_t CountInputs(const Graph& graph, NodeId n) {
   size_t count = graph.num_inputs(n);
-  if (HasGraphs(graph.attributes(n))) return count;
+  if (graph.HasSubgraphs(n)) return count;
   while (count > 0 && !graph.input(n, count - 1).valid()) --count;
   return count;
 }
 
 void PutName(std::string& text, int number, const Graph& graph, ValueId v) {
-  PutBytes(text, number, v.valid() ? std::string_view(graph.name(v)) : "");
+  PutBytes(text, number, v.valid() ? graph.name(v) : "");
 }
 
 // Values that need neither graphs nor tensors, as fields of an AttributeProto.
@@ -76,6 +70,23 @@ struct SpellSimple {
   void operator()(const T&) const {}  // nothing, tensors, graphs
 };
 
+// Of a node whose attributes stay as they are: all that is not spelled from the graph, attributes
+// first.
+template <class Keep>
+void CopyRest(std::string_view node, Keep keep) {
+  WireReader attributes(node);
+  while (const WireField* f = attributes.Next()) {
+    if (f->IsBytes(NodeProto::kAttributeFieldNumber)) keep(f->whole);
+  }
+  WireReader others(node);
+  while (const WireField* f = others.Next()) {
+    if (!IsInGraph(f->number)) keep(f->whole);
+  }
+}
+
+// Longer nodes are slices in the plan.
+constexpr size_t kCopied = 1024;
+
 }  // namespace
 
 Status Planner::PlanNodes(BodyId b, int number, std::vector<NodeId>& order, Rope& out) {
@@ -88,7 +99,13 @@ Status Planner::PlanNodes(BodyId b, int number, std::vector<NodeId>& order, Rope
 bool Planner::CanCopy(NodeId n) const {
   if (n.index >= source_.nodes.size() || graph_.dirty(n)) return false;
   if (source_.external_nodes.contains(n)) return false;
-  return CountInputs(graph_, n) == graph_.num_inputs(n) && !HasGraphs(graph_.attributes(n));
+  return CountInputs(graph_, n) == graph_.num_inputs(n) && !graph_.HasSubgraphs(n);
+}
+
+// The attributes are as they were read, and can be copied.
+bool Planner::KeepsAttributes(NodeId n) const {
+  return n.index < source_.nodes.size() && !graph_.has_new_attributes(n) &&
+         !graph_.HasSubgraphs(n) && !source_.external_nodes.contains(n);
 }
 
 Status Planner::PlanNode(NodeId n, int number, Rope& out) {
@@ -96,8 +113,10 @@ Status Planner::PlanNode(NodeId n, int number, Rope& out) {
     out.AddSlice(source_.nodes[n.index]);
     return {};
   }
-  std::string text;
-  for (size_t i = 0; i < CountInputs(graph_, n); ++i) {
+  std::string& text = text_;  // not used by what is called below while it is in use here
+  text.clear();
+  const size_t num_inputs = CountInputs(graph_, n);
+  for (size_t i = 0; i < num_inputs; ++i) {
     PutName(text, NodeProto::kInputFieldNumber, graph_, graph_.input(n, i));
   }
   for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
@@ -105,6 +124,11 @@ Status Planner::PlanNode(NodeId n, int number, Rope& out) {
   }
   if (!graph_.name(n).empty()) PutBytes(text, NodeProto::kNameFieldNumber, graph_.name(n));
   const std::string_view original = source_of(n);
+  if (KeepsAttributes(n) && original.size() <= kCopied) {
+    CopyRest(original, [&](std::string_view field) { text += field; });
+    out.AddMessage(number, text);
+    return {};
+  }
   if (original.empty()) {
     const OpName& op = graph_.op_name(graph_.op(n));
     const auto overload = source_.overloads.find(op.name);
@@ -117,10 +141,14 @@ Status Planner::PlanNode(NodeId n, int number, Rope& out) {
   }
   Rope node(storage_);
   node.AddCopy(text);
-  QR_RETURN_IF_ERROR(PlanAttributes(n, original, node));
-  WireReader fields(original);
-  while (const WireField* f = fields.Next()) {
-    if (!IsInGraph(f->number)) node.AddSlice(f->whole);
+  if (KeepsAttributes(n)) {
+    CopyRest(original, [&](std::string_view field) { node.AddSlice(field); });
+  } else {
+    QR_RETURN_IF_ERROR(PlanAttributes(n, original, node));
+    WireReader fields(original);
+    while (const WireField* f = fields.Next()) {
+      if (!IsInGraph(f->number)) node.AddSlice(f->whole);
+    }
   }
   out.AddMessage(number, node);
   return {};

@@ -1,4 +1,5 @@
 // Constants and declarations of values.
+#include <functional>
 #include <unordered_map>
 #include <utility>
 
@@ -32,6 +33,12 @@ void PutEntry(std::string& out, std::string_view key, std::string_view value) {
   PutBytes(entry, KeyValue::kKeyFieldNumber, key);
   PutBytes(entry, KeyValue::kValueFieldNumber, value);
   PutBytes(out, TensorProto::kExternalDataFieldNumber, entry);
+}
+
+// The name that was read from a message is a part of it.
+bool IsSlice(std::string_view part, std::string_view whole) {
+  return !part.empty() && std::less_equal<>()(whole.data(), part.data()) &&
+         std::less_equal<>()(part.data() + part.size(), whole.data() + whole.size());
 }
 
 // A message with another text in the bytes field `number`.
@@ -77,13 +84,13 @@ Status Planner::PlanTensor(Tensor tensor, std::string_view name, std::string_vie
     data_size_ = offset + tensor.byte_size();
   } else {
     PutBytesHeader(text, TensorProto::kRawDataFieldNumber, tensor.byte_size());
-    content.AddCopy(text);
     if (!tensor.is_lazy() && tensor.byte_size() <= kCopied) {
-      content.AddCopy(
-          {reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size()});
-    } else {
-      content.AddBytesOf(tensor);
+      text.append(reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size());
+      out.AddMessage(number, text);
+      return {};
     }
+    content.AddCopy(text);
+    content.AddBytesOf(tensor);
   }
   out.AddMessage(number, content);
   return {};
@@ -105,14 +112,19 @@ Status Planner::PlanInitializers(BodyId b, Rope& out) {
   return {};
 }
 
+bool Planner::HoldsTensor(std::string_view initializer, const Tensor& tensor) const {
+  const Result<ParsedTensor> parsed = ParseTensor(initializer, tensors_, "");
+  return parsed.ok() && parsed->tensor.valid() && IsSameTensor(parsed->tensor, tensor);
+}
+
 Status Planner::PlanInitializer(const TensorRecord& record, Rope& out) {
   constexpr int kField = GraphProto::kInitializerFieldNumber;
   const Tensor* now = graph_.constant(record.value);
-  const std::string& name = graph_.name(record.value);
+  const std::string_view name = graph_.name(record.value);
   const std::string_view original = ContentOf(record.field);
-  const bool same_name = TensorName(original) == name;
+  const bool same_name = IsSlice(name, original) || TensorName(original) == name;
   if (now == nullptr) {
-    if (record.tensor.valid() || graph_.producer(record.value).valid()) return {};
+    if (!record.carried || graph_.producer(record.value).valid()) return {};
     if (same_name) {
       out.AddSlice(record.field);
     } else {
@@ -122,8 +134,8 @@ Status Planner::PlanInitializer(const TensorRecord& record, Rope& out) {
   }
   const bool goes_out = !options_.data_file.empty() && !now->is_string() &&
                         now->byte_size() >= options_.external_threshold;
-  if (same_name && !record.external && !goes_out && record.tensor.valid() &&
-      IsSameTensor(record.tensor, *now)) {
+  if (same_name && !record.external && !goes_out && !record.carried &&
+      (!graph_.has_new_tensor(record.value) || HoldsTensor(original, *now))) {
     out.AddSlice(record.field);
     return {};
   }

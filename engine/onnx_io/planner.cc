@@ -77,7 +77,7 @@ Planner::Planner(const Graph& graph, const ModelSource& source, const TensorSour
   for (const BodySource& body : source_.bodies) {
     for (const SparseRecord& r : body.sparse) carried_[r.value.index] = true;
     for (const TensorRecord& r : body.initializers) {
-      if (!r.tensor.valid()) carried_[r.value.index] = true;
+      if (r.carried) carried_[r.value.index] = true;
     }
   }
 }

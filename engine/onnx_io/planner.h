@@ -55,6 +55,8 @@ class Planner {
   Status PlanConstantNode(ValueId v, Rope& out);
   Status PlanInitializers(BodyId body, Rope& out);
   Status PlanInitializer(const TensorRecord& record, Rope& out);
+  // Is that the tensor in the TensorProto `initializer`?
+  bool HoldsTensor(std::string_view initializer, const Tensor& tensor) const;
   Status PlanTensor(Tensor tensor, std::string_view name, std::string_view original, int number,
                     Rope& out);
   void PlanSparse(BodyId body, Rope& out);
@@ -67,6 +69,7 @@ class Planner {
   const BodySource& source_of(BodyId body) const;
   std::string_view source_of(NodeId n) const;  // a NodeProto, or "" if it is new
   bool CanCopy(NodeId n) const;
+  bool KeepsAttributes(NodeId n) const;
   // Is there still something behind the value: a node, a tensor, an input?
   bool IsPresent(ValueId v) const;
   bool IsUnchanged(const ValueRecord& record) const;
@@ -78,6 +81,7 @@ class Planner {
   RopeStorage storage_;
   std::vector<DataItem> data_;
   uint64_t data_size_ = 0;
+  std::string text_;                  // of the node that is spelled now
   std::vector<uint8_t> carried_;      // by ValueId: a tensor that is only carried
   std::vector<uint8_t> announced_;    // by ValueId: has a type in value_info or outputs already
   std::vector<uint8_t> initialized_;  // by ValueId: was written as an initializer

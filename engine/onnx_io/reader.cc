@@ -67,6 +67,7 @@ Status ReadOpsetImport(std::string_view message, std::map<std::string, int64_t>&
 Status ReadModel(std::string_view bytes, const TensorSource& tensors, Graph& graph,
                  ModelSource& source) {
   source.bytes = bytes;
+  graph.KeepAlive(tensors.owner);
   QR_RETURN_IF_ERROR(SplitModel(bytes, source));
   graph.ir_version = source.ir_version;
   BodyReader reader(tensors, graph, source);

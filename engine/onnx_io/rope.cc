@@ -81,9 +81,7 @@ Status Rope::WriteTo(FunctionRef<Status(std::string_view)> write) const {
 }
 
 Status WriteTensorBytes(const Tensor& tensor, FunctionRef<Status(std::string_view)> write) {
-  if (!tensor.is_lazy()) return write(AsText(tensor.bytes()));
-  QR_ASSIGN_OR_RETURN(const Tensor computed, tensor.Materialize());
-  return write(AsText(computed.bytes()));
+  return tensor.WriteTo([&](std::span<const std::byte> bytes) { return write(AsText(bytes)); });
 }
 
 }  // namespace qrewrite

@@ -30,8 +30,8 @@ struct ValueRecord {  // a ValueInfoProto: input, output or value_info
 struct TensorRecord {  // a TensorProto: initializer
   ValueId value;
   FieldSlice field;
-  Tensor tensor;          // as it was read; not valid: carried only (see ParsedTensor)
   bool external = false;  // in a data file
+  bool carried = false;   // a value without tensor (see ParsedTensor)
 };
 
 struct SparseRecord {  // a SparseTensorProto: a value without tensor

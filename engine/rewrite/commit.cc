@@ -128,7 +128,7 @@ void Rewriter::ForgetReaders(const std::vector<ValueId>& released) {
 }
 
 void Rewriter::NameNewValues() {
-  const std::string base = base_.valid() ? graph_.name(base_) : "value";
+  const std::string_view base = base_.valid() ? graph_.name(base_) : "value";
   for (size_t i = mark_.values; i < graph_.num_values(); ++i) {
     const ValueId v(i);
     if (!graph_.alive(v) || !graph_.name(v).empty()) continue;

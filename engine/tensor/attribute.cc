@@ -102,23 +102,34 @@ AttrKind KindOf(const AttrValue& value) {
 bool Equal(const AttrValue& a, const AttrValue& b) { return std::visit(Comparer{}, a, b); }
 
 const AttrValue* Attributes::Find(std::string_view name) const {
-  const auto it = LowerBound(list_, name);
-  return it != list_.end() && it->name == name ? &it->value : nullptr;
+  const Attribute* at = LowerBound(*this, name);
+  return at != end() && at->name == name ? &at->value : nullptr;
+}
+
+Attributes::List& Attributes::Own() {
+  if (list_ == nullptr) {
+    list_ = std::make_shared<List>();
+  } else if (list_.use_count() > 1) {
+    list_ = std::make_shared<List>(*list_);
+  }
+  return *list_;
 }
 
 void Attributes::Set(std::string_view name, AttrValue value) {
-  const auto it = LowerBound(list_, name);
-  if (it != list_.end() && it->name == name) {
+  List& list = Own();
+  const auto it = LowerBound(list, name);
+  if (it != list.end() && it->name == name) {
     it->value = std::move(value);
   } else {
-    list_.insert(it, {std::string(name), std::move(value)});
+    list.insert(it, {std::string(name), std::move(value)});
   }
 }
 
 bool Attributes::Erase(std::string_view name) {
-  const auto it = LowerBound(list_, name);
-  if (it == list_.end() || it->name != name) return false;
-  list_.erase(it);
+  if (Find(name) == nullptr) return false;
+  List& list = Own();
+  list.erase(LowerBound(list, name));
+  if (list.empty()) list_ = nullptr;
   return true;
 }
 
@@ -150,8 +161,8 @@ const Tensor* Attributes::TensorValue(std::string_view name) const {
 }
 
 uint64_t Attributes::Hash() const {
-  uint64_t h = list_.size();
-  for (const Attribute& a : list_) {
+  uint64_t h = size();
+  for (const Attribute& a : *this) {
     h = HashMix(h, HashText(a.name));
     h = HashMix(h, a.value.index());
     h = HashMix(h, std::visit(Hasher{}, a.value));
@@ -160,9 +171,10 @@ uint64_t Attributes::Hash() const {
 }
 
 bool operator==(const Attributes& a, const Attributes& b) {
-  return std::ranges::equal(a.list_, b.list_, [](const Attribute& x, const Attribute& y) {
+  const auto same = [](const Attribute& x, const Attribute& y) {
     return x.name == y.name && Equal(x.value, y.value);
-  });
+  };
+  return a.IsSameAs(b) || std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
 }
 
 }  // namespace qrewrite

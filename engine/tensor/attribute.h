@@ -1,8 +1,10 @@
-// Attributes of a node: ONNX's attribute kinds as C++ values, kept sorted by name.
+// Attributes of a node: ONNX's attribute kinds as C++ values, kept sorted by name. A copy shares the
+// list until one of the two changes.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,10 +70,10 @@ class Attributes {
     for (const Attribute& a : list) Set(a.name, a.value);
   }
 
-  bool empty() const { return list_.empty(); }
-  size_t size() const { return list_.size(); }
-  auto begin() const { return list_.begin(); }
-  auto end() const { return list_.end(); }
+  bool empty() const { return list_ == nullptr; }
+  size_t size() const { return list_ == nullptr ? 0 : list_->size(); }
+  const Attribute* begin() const { return list_ == nullptr ? nullptr : list_->data(); }
+  const Attribute* end() const { return begin() + size(); }
 
   const AttrValue* Find(std::string_view name) const;  // null if absent
   void Set(std::string_view name, AttrValue value);    // replaces
@@ -85,13 +87,19 @@ class Attributes {
   const std::vector<float>* Floats(std::string_view name) const;
   const Tensor* TensorValue(std::string_view name) const;
 
+  // Surely equal, because they share one list.
+  bool IsSameAs(const Attributes& other) const { return list_ == other.list_; }
+
   // Equal attributes have equal hashes, except for large tensors, which count by their key.
   uint64_t Hash() const;
 
   friend bool operator==(const Attributes& a, const Attributes& b);
 
  private:
-  std::vector<Attribute> list_;  // sorted by name
+  using List = std::vector<Attribute>;
+  List& Own();  // this object's alone
+
+  std::shared_ptr<List> list_;  // sorted by name; null if empty
 };
 
 }  // namespace qrewrite

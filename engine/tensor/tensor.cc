@@ -65,15 +65,25 @@ Tensor Tensor::Make(Data data) {
   return Tensor(std::make_shared<const Data>(std::move(data)));
 }
 
+Tensor Tensor::InPlace(DType dtype, Dims dims, std::span<const std::byte> bytes) {
+  Data data;
+  data.dtype = dtype;
+  data.key = ContentKey(dtype, dims, bytes);
+  data.dims = std::move(dims);
+  if (!bytes.empty()) std::memcpy(data.place.data(), bytes.data(), bytes.size());
+  data.num_bytes = bytes.size();
+  return Make(std::move(data));
+}
+
 Result<Tensor> Tensor::Materialize() const {
   Tensor t = *this;
   while (t.is_lazy()) {
-    QR_ASSIGN_OR_RETURN(Tensor computed, t.data_->compute());
+    QR_ASSIGN_OR_RETURN(Tensor computed, t.data_->rest->compute());
     QR_CHECK(computed.valid() && computed.dtype() == dtype() && computed.dims() == dims());
     t = std::move(computed);
   }
   if (t.is_string()) return t;
-  const std::span<const std::byte> b = t.data_->bytes;
+  const std::span<const std::byte> b = t.data_->bytes();
   const bool aligned = reinterpret_cast<uintptr_t>(b.data()) % AlignmentOf(dtype()) == 0;
   if (aligned && t.data_->key == key()) return t;
   Data data = *t.data_;
@@ -83,20 +93,29 @@ Result<Tensor> Tensor::Materialize() const {
     std::memcpy(copy.bytes().data(), b.data(), b.size());
     const Tensor aligned_copy = std::move(copy).Finish();
     data.owner = aligned_copy.data_->owner;
-    data.bytes = aligned_copy.data_->bytes;
+    data.outside = aligned_copy.data_->outside;
   }
   return Make(std::move(data));
+}
+
+Status Tensor::WriteTo(Sink sink) const {
+  if (!is_lazy()) return sink(bytes());
+  if (data_->rest->stream != nullptr) return data_->rest->stream(sink);
+  QR_ASSIGN_OR_RETURN(const Tensor computed, Materialize());
+  return sink(computed.bytes());
 }
 
 Tensor Tensor::View(DType dtype, Dims dims, std::shared_ptr<const void> owner,
                     std::span<const std::byte> bytes) {
   QR_CHECK(bytes.size() == PackedBytes(dtype, static_cast<uint64_t>(Count(dims))));
+  if (bytes.size() <= kInPlace) return InPlace(dtype, std::move(dims), bytes);
   const uint64_t key = ContentKey(dtype, dims, bytes);
   return Make({.dtype = dtype,
                .dims = std::move(dims),
                .key = key,
                .owner = std::move(owner),
-               .bytes = bytes});
+               .outside = bytes.data(),
+               .num_bytes = bytes.size()});
 }
 
 Tensor Tensor::Own(DType dtype, Dims dims, std::vector<std::byte> bytes) {
@@ -108,22 +127,27 @@ Tensor Tensor::Own(DType dtype, Dims dims, std::vector<std::byte> bytes) {
 Tensor Tensor::Strings(Dims dims, std::vector<std::string> strings) {
   QR_CHECK(static_cast<int64_t>(strings.size()) == Count(dims));
   uint64_t key = TypeHash(DType::kString, dims);
+  Rest rest;
   for (const std::string& s : strings) {
     key = HashMix(key, HashBytes(std::as_bytes(std::span(s)), s.size()));
+    rest.string_bytes += sizeof(s) + s.size();
   }
+  rest.strings = std::make_shared<const std::vector<std::string>>(std::move(strings));
   return Make({.dtype = DType::kString,
                .dims = std::move(dims),
                .key = key,
-               .strings = std::make_shared<const std::vector<std::string>>(std::move(strings))});
+               .rest = std::make_shared<const Rest>(std::move(rest))});
 }
 
-Tensor Tensor::Lazy(DType dtype, Dims dims, uint64_t key, Compute compute, int64_t steps) {
+Tensor Tensor::Lazy(DType dtype, Dims dims, uint64_t key, Compute compute, int64_t steps,
+                    Stream stream) {
   QR_CHECK(compute != nullptr);
+  Rest rest{.compute = std::move(compute), .stream = std::move(stream), .steps = steps};
   return Make({.dtype = dtype,
+               .lazy = true,
                .dims = std::move(dims),
                .key = key,
-               .compute = std::move(compute),
-               .steps = steps});
+               .rest = std::make_shared<const Rest>(std::move(rest))});
 }
 
 Tensor Tensor::Int64s(const std::vector<int64_t>& values) {
@@ -156,18 +180,19 @@ Tensor Tensor::Reshaped(Dims dims) const {
       return t.Reshaped(dims);
     };
     const uint64_t key = HashMix(data_->key, TypeHash(dtype(), dims));
-    return Lazy(dtype(), std::move(dims), key, std::move(compute), data_->steps);
+    return Lazy(dtype(), std::move(dims), key, std::move(compute), lazy_steps(),
+                data_->rest->stream);
   }
   Data data = *data_;
   data.dims = std::move(dims);
-  data.key = is_string() || data.bytes.size() > kSmallBytes
+  data.key = is_string() || data.num_bytes > kSmallBytes
                  ? HashMix(data_->key, TypeHash(data.dtype, data.dims))
-                 : ContentKey(data.dtype, data.dims, data.bytes);
+                 : ContentKey(data.dtype, data.dims, data.bytes());
   return Make(std::move(data));
 }
 
 Tensor Tensor::WithKey(uint64_t key) const {
-  if (!is_lazy() && byte_size() <= kSmallBytes) return *this;
+  if (!is_lazy() && (is_string() || byte_size() <= kSmallBytes)) return *this;
   Data data = *data_;
   data.key = key;
   return Make(std::move(data));
@@ -204,7 +229,7 @@ Tensor TensorBuffer::Finish() && {
 
 Result<bool> BytesEqual(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.dims() != b.dims()) return false;
-  if (a.key() == b.key() && a.byte_size() > Tensor::kSmallBytes) return true;
+  if (!a.is_string() && a.key() == b.key() && a.byte_size() > Tensor::kSmallBytes) return true;
   QR_ASSIGN_OR_RETURN(const Tensor x, a.is_lazy() ? a.Materialize() : Result<Tensor>(a));
   QR_ASSIGN_OR_RETURN(const Tensor y, b.is_lazy() ? b.Materialize() : Result<Tensor>(b));
   if (x.is_string()) return x.strings() == y.strings();

@@ -2,7 +2,7 @@
 //
 // The bytes lie in one of three places:
 //   view    in the mapped model file (weights are not copied on load); may be unaligned
-//   owned   in memory that the tensor shares
+//   owned   in memory that the tensor shares; a few bytes lie in the tensor's own record
 //   lazy    nowhere yet: a function that computes them. Folded weights stay lazy until they are
 //           written, so memory stays near the largest tensor.
 // Element layout is ONNX raw_data: little endian, row-major, sub-byte types packed low part first.
@@ -11,6 +11,7 @@
 // keys hold equal bytes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "engine/base/check.h"
+#include "engine/base/function_ref.h"
 #include "engine/tensor/dtype.h"
 #include "qrewrite/status.h"
 
@@ -38,6 +40,9 @@ std::optional<int64_t> CheckedCount(const Dims& dims, int64_t limit = int64_t{1}
 class Tensor {
  public:
   using Compute = std::function<Result<Tensor>()>;
+  // Takes packed bytes, part by part and in order.
+  using Sink = FunctionRef<Status(std::span<const std::byte>)>;
+  using Stream = std::function<Status(Sink)>;
 
   Tensor() = default;  // no tensor; only assignment and valid() are allowed
   bool valid() const { return data_ != nullptr; }
@@ -46,27 +51,34 @@ class Tensor {
   const Dims& dims() const { return data_->dims; }
   int rank() const { return static_cast<int>(data_->dims.size()); }
   int64_t size() const { return data_->count; }  // number of elements
-  uint64_t byte_size() const { return PackedBytes(dtype(), static_cast<uint64_t>(size())); }
+  // Of strings: what they take in memory; unknown, and 0, of lazy ones.
+  uint64_t byte_size() const {
+    return is_string() ? string_bytes() : PackedBytes(dtype(), static_cast<uint64_t>(size()));
+  }
 
-  bool is_lazy() const { return data_->compute != nullptr; }
+  bool is_lazy() const { return data_->lazy; }
   // Work behind a lazy tensor; 0 for others. Who makes lazy tensors of lazy tensors keeps it small,
   // because nothing is remembered: a shared operand is computed again for each reader.
-  int64_t lazy_steps() const { return data_->steps; }
+  int64_t lazy_steps() const { return data_->rest == nullptr ? 0 : data_->rest->steps; }
   bool is_string() const { return dtype() == DType::kString; }
 
   // The packed bytes; may be unaligned. REQUIRES: !is_lazy(), !is_string().
   std::span<const std::byte> bytes() const {
     QR_CHECK(!is_lazy() && !is_string());
-    return data_->bytes;
+    return data_->bytes();
   }
   const std::vector<std::string>& strings() const {
     QR_CHECK(is_string() && !is_lazy());
-    return *data_->strings;
+    return *data_->rest->strings;
   }
 
   // This tensor with its bytes in memory, aligned for its type. Computes a lazy tensor (the result
   // is not remembered: who needs it twice keeps it). Errors: what the computation reports.
   Result<Tensor> Materialize() const;
+
+  // Gives the packed bytes to `sink`; a lazy tensor that can be computed in parts is never in
+  // memory as a whole. Errors: of the computation and of `sink`. REQUIRES: !is_string().
+  Status WriteTo(Sink sink) const;
 
   // Typed access to byte-sized and wider elements. REQUIRES: a materialized tensor, sizeof(T) * 8
   // == Info(dtype()).bits. bool is uint8_t, float16 and bfloat16 are uint16_t.
@@ -89,17 +101,19 @@ class Tensor {
   static Tensor Own(DType dtype, Dims dims, std::vector<std::byte> bytes);
   static Tensor Strings(Dims dims, std::vector<std::string> strings);
   // `key` must say how the content is computed: operator, attributes, keys of the inputs. `steps`
-  // is the number of lazy computations that this one runs, itself included.
-  static Tensor Lazy(DType dtype, Dims dims, uint64_t key, Compute compute, int64_t steps = 1);
+  // is the number of lazy computations that this one runs, itself included. `stream`, if any, makes
+  // the same bytes in parts.
+  static Tensor Lazy(DType dtype, Dims dims, uint64_t key, Compute compute, int64_t steps = 1,
+                     Stream stream = nullptr);
 
   // A tensor of host values. REQUIRES: sizeof(T) * 8 == Info(dtype).bits, values.size() ==
   // Count(dims).
   template <class T>
   static Tensor Of(DType dtype, Dims dims, std::span<const T> values) {
     QR_CHECK(Info(dtype).bits == static_cast<int>(sizeof(T) * 8));
-    std::vector<std::byte> bytes(values.size_bytes());
-    if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-    return Own(dtype, std::move(dims), std::move(bytes));
+    const std::span<const std::byte> bytes = std::as_bytes(values);
+    if (bytes.size() <= kInPlace) return InPlace(dtype, std::move(dims), bytes);
+    return Own(dtype, std::move(dims), {bytes.begin(), bytes.end()});
   }
   static Tensor Int64s(const std::vector<int64_t>& values);  // 1-D
   static Tensor Int64Scalar(int64_t value);                  // rank 0
@@ -114,19 +128,36 @@ class Tensor {
   Tensor WithKey(uint64_t key) const;
 
  private:
+  static constexpr size_t kInPlace = 16;  // bytes that lie in the record itself
+
+  // What few tensors have.
+  struct Rest {
+    std::shared_ptr<const std::vector<std::string>> strings = {};
+    uint64_t string_bytes = 0;
+    Compute compute = {};
+    Stream stream = {};
+    int64_t steps = 0;
+  };
   struct Data {
     DType dtype = DType::kUndefined;
+    bool lazy = false;
     Dims dims = {};
     int64_t count = 0;
     uint64_t key = 0;
     std::shared_ptr<const void> owner = {};
-    std::span<const std::byte> bytes = {};
-    std::shared_ptr<const std::vector<std::string>> strings = {};
-    Compute compute = {};
-    int64_t steps = 0;
+    const std::byte* outside = nullptr;  // in what `owner` keeps alive; null: the bytes are here
+    size_t num_bytes = 0;
+    std::shared_ptr<const Rest> rest = {};
+    alignas(8) std::array<std::byte, kInPlace> place = {};
+
+    std::span<const std::byte> bytes() const {
+      return {outside == nullptr ? place.data() : outside, num_bytes};
+    }
   };
   explicit Tensor(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
   static Tensor Make(Data data);
+  static Tensor InPlace(DType dtype, Dims dims, std::span<const std::byte> bytes);
+  uint64_t string_bytes() const { return data_->rest == nullptr ? 0 : data_->rest->string_bytes; }
 
   std::shared_ptr<const Data> data_;
 };

@@ -32,7 +32,7 @@ class GraphComparer {
     bool in_body = false;
   };
 
-  using Named = std::map<std::string, ValueId>;
+  using Named = std::map<std::string_view, ValueId>;
   static Named Inputs(const Graph& graph) {
     Named named;
     for (const ValueId v : graph.body(graph.main()).inputs) {
@@ -246,7 +246,7 @@ class GraphComparer {
                          step.in_body ? "a body of " : "", op, path);
       index = step.parent;
     }
-    const std::string name = a_.name(steps_[static_cast<size_t>(index)].a);
+    const std::string_view name = a_.name(steps_[static_cast<size_t>(index)].a);
     return fmt::format("output `{}`{}", Printable(name), path);
   }
 

@@ -87,8 +87,8 @@ class GraphPrinter {
 
   std::string NameOf(ValueId v) const {
     if (!v.valid()) return "_";
-    const std::string& name = graph_.name(v);
-    return name.empty() ? fmt::format("%{}", v.index) : name;
+    const std::string_view name = graph_.name(v);
+    return name.empty() ? fmt::format("%{}", v.index) : std::string(name);
   }
 
   // Read by a node, or as output of a body that captures it: as the builder counts readers.

@@ -20,13 +20,13 @@ class GraphMaker {
   Graph graph;
   BodyId body = graph.main();  // where new things go
 
-  ValueId Input(std::string name) {
-    const ValueId v = graph.AddValue(body, std::move(name));
+  ValueId Input(std::string_view name) {
+    const ValueId v = graph.AddValue(body, name);
     graph.AddInput(body, v);
     return v;
   }
-  ValueId Constant(std::string name, int64_t value = 0) {
-    return graph.AddConstant(body, std::move(name), Tensor::Int64Scalar(value));
+  ValueId Constant(std::string_view name, int64_t value = 0) {
+    return graph.AddConstant(body, name, Tensor::Int64Scalar(value));
   }
   std::vector<ValueId> Nodes(std::string_view op, const std::vector<ValueId>& inputs,
                              const std::vector<std::string>& outputs, Attributes attributes = {}) {
@@ -36,9 +36,9 @@ class GraphMaker {
                   "n_" + (outputs.empty() ? "" : outputs[0]));
     return values;
   }
-  ValueId Node(std::string_view op, const std::vector<ValueId>& inputs, std::string output,
+  ValueId Node(std::string_view op, const std::vector<ValueId>& inputs, std::string_view output,
                Attributes attributes = {}) {
-    return Nodes(op, inputs, {std::move(output)}, std::move(attributes))[0];
+    return Nodes(op, inputs, {std::string(output)}, std::move(attributes))[0];
   }
   void Output(ValueId v) { graph.AddOutput(body, v); }
 
@@ -60,8 +60,8 @@ class GraphMaker {
     for (const NodeId n : nodes) {
       if (!text.empty()) text += ' ';
       text += graph.num_outputs(n) > 0 && graph.output(n, 0).valid()
-                  ? graph.name(graph.output(n, 0))
-                  : "(" + graph.name(n) + ")";
+                  ? std::string(graph.name(graph.output(n, 0)))
+                  : "(" + std::string(graph.name(n)) + ")";
     }
     return text;
   }
