@@ -50,6 +50,7 @@ void InferenceContext::Reset(const Graph& graph, NodeId node, const ShapeInferen
   graph_ = &graph;
   facts_ = &facts;
   node_ = node;
+  saw_types_only_ = true;
   types_.Reset();
   tensor_types_.Reset();
   tensors_.Reset();
@@ -104,6 +105,7 @@ bool InferenceContext::hasInput(size_t index) const {
 }
 
 const onnx::TensorProto* InferenceContext::getInputData(size_t index) const {
+  saw_types_only_ = false;
   if (index >= inputs_.size()) throw std::out_of_range("no such input");
   Input& input = inputs_[index];
   const ValueId v = graph_->input(node_, index);
@@ -139,6 +141,7 @@ const onnx::AttributeProto* InferenceContext::getAttribute(const std::string& na
 }
 
 onnx::GraphInferencer* InferenceContext::getGraphAttributeInferencer(const std::string& name) {
+  saw_types_only_ = false;
   const AttrValue* value = graph_->attributes(node_).Find(name);
   const auto* body = value == nullptr ? nullptr : std::get_if<BodyId>(value);
   if (body == nullptr) throw std::invalid_argument("no such graph");

@@ -44,6 +44,8 @@ class InferenceContext : public onnx::InferenceContext {
   void Reset(const Graph& graph, NodeId node, const ShapeInference::Facts& facts);
   // What the inference function said about the outputs.
   std::vector<TypeInfo> OutputTypes() const;
+  // It looked at nothing but types and attributes since Reset.
+  bool saw_types_only() const { return saw_types_only_; }
 
   const onnx::AttributeProto* getAttribute(const std::string& name) const override;
   size_t getNumInputs() const override { return inputs_.size(); }
@@ -86,6 +88,7 @@ class InferenceContext : public onnx::InferenceContext {
   const Graph* graph_ = nullptr;
   const ShapeInference::Facts* facts_ = nullptr;
   NodeId node_;
+  mutable bool saw_types_only_ = true;
   mutable std::vector<Input> inputs_;
   std::vector<onnx::TypeProto*> outputs_;
   mutable std::vector<std::pair<std::string, onnx::AttributeProto*>> attributes_;

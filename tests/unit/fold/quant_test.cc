@@ -1,4 +1,5 @@
 // Quantization by hand; tests/fold_oracle holds the kernels to ONNX Runtime.
+#include <algorithm>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -35,6 +36,33 @@ TEST_CASE("DequantizeLinear: int4 zero points packed like the data") {
   const Tensor y =
       (*Call("DequantizeLinear", {x, Floats({3}, {1, 1, 0.5f}), z}, {{"axis", int64_t{0}}}))[0];
   CHECK(*ToDoubles(y) == std::vector<double>{7, -1, -3.5});
+}
+
+TEST_CASE("DequantizeLinear: a large result in parts is the same as at once") {
+  const int64_t rows = 300, columns = 4099;  // parts end within rows
+  std::vector<int64_t> values;
+  std::vector<float> scales;
+  for (int64_t i = 0; i < rows * columns; ++i) values.push_back((i * 31) % 255 - 127);
+  for (int64_t i = 0; i < rows; ++i) scales.push_back(0.25f + static_cast<float>(i));
+  const Tensor x = *FromInt64s(DType::kInt8, {rows, columns}, values);
+  for (const int64_t axis : {0, 1}) {
+    const int64_t count = axis == 0 ? rows : columns;
+    scales.resize(static_cast<size_t>(count), 0.5f);
+    const Tensor y = (*Call("DequantizeLinear", {x, Floats({count}, scales)}, {{"axis", axis}}))[0];
+    REQUIRE(y.is_lazy());
+    std::vector<std::byte> parts;
+    int calls = 0;
+    const auto collect = [&](std::span<const std::byte> bytes) -> Status {
+      ++calls;
+      parts.insert(parts.end(), bytes.begin(), bytes.end());
+      return {};
+    };
+    REQUIRE(y.WriteTo(collect).ok());
+    CHECK(calls > 1);
+    const Tensor whole = *y.Materialize();
+    CHECK(std::ranges::equal(parts, whole.bytes()));
+    CHECK(whole.as<float>()[1] == static_cast<float>(values[1]) * scales[axis == 0 ? 0 : 1]);
+  }
 }
 
 TEST_CASE("DequantizeLinear: the axis of com.microsoft has no default") {

@@ -222,6 +222,71 @@ TEST_CASE("Graph: fresh names are unique and stay unique") {
   CHECK(m.graph.FreshNodeName("n_a") == "n_a_1");
 }
 
+TEST_CASE("Graph: names stay in use when nothing has them any more") {
+  GraphMaker m;
+  m.Input("x");
+  CHECK(m.graph.FreshName("y") == "y");
+  const Graph::Mark mark = m.graph.mark();
+  m.Node("Relu", {ValueId()}, "t");
+  m.graph.Undo(mark);
+  CHECK(m.graph.FreshName("t") == "t_1");
+  CHECK(m.graph.FreshName("t") == "t_2");
+  m.graph.Rename(m.graph.body(m.graph.main()).inputs[0], "z");
+  CHECK(m.graph.FreshName("x") == "x_1");
+}
+
+TEST_CASE("Graph: adopted names count, with those that came later, until one changes") {
+  for (const bool rename : {false, true}) {
+    CAPTURE(rename);
+    GraphMaker m;
+    NameTable names;
+    for (const char* name : {"a", "b", "c"}) {
+      names.FindOrAdd(
+          name, [&](uint32_t v) { return m.graph.name(ValueId(v)); },
+          [&] { return m.Input(name).index; });
+    }
+    m.graph.AdoptNames(std::move(names));
+    m.Input("later");
+    if (rename) m.graph.Rename(ValueId(size_t{1}), "d");
+    CHECK(m.graph.FreshName("later") == "later_1");
+    CHECK(m.graph.FreshName("a") == "a_1");
+    CHECK(m.graph.FreshName("b") == (rename ? "b" : "b_1"));
+    CHECK(m.graph.FreshName("d") == (rename ? "d_1" : "d"));
+  }
+}
+
+TEST_CASE("Graph: a name stays where it is, and copies of a graph do not share new ones") {
+  GraphMaker m;
+  const ValueId x = m.Input(std::string(100, 'x'));
+  const std::string_view name = m.graph.name(x);
+  Graph copy = m.graph;
+  m.graph.Rename(x, "other");
+  for (int i = 0; i < 10'000; ++i) {
+    m.graph.FreshName("one");
+    copy.FreshName("two");
+  }
+  CHECK(name == std::string(100, 'x'));
+  CHECK(copy.name(x) == name);
+  CHECK(m.graph.name(x) == "other");
+  CHECK(m.graph.FreshName("one") == "one_10000");
+  CHECK(copy.FreshName("one") == "one");
+}
+
+TEST_CASE("Graph: what is new about nodes and constants, until ClearDirty") {
+  GraphMaker m;
+  const ValueId c = m.Constant("c");
+  const ValueId y = m.Node("Relu", {c}, "y");
+  m.graph.ClearDirty();
+  CHECK(!m.graph.has_new_tensor(c));
+  CHECK(!m.graph.has_new_attributes(m.Producer(y)));
+  m.graph.SetConstant(c, Tensor::Int64Scalar(2));
+  CHECK(m.graph.has_new_tensor(c));
+  m.graph.SetInput(m.Producer(y), 0, ValueId());
+  CHECK(!m.graph.has_new_attributes(m.Producer(y)));
+  m.graph.SetAttribute(m.Producer(y), "a", int64_t{1});
+  CHECK(m.graph.has_new_attributes(m.Producer(y)));
+}
+
 TEST_CASE("Graph: declared types are interned; symbols are shared by name") {
   Graph g;
   const Dim n = g.SymbolDim("N");

@@ -117,6 +117,25 @@ TEST_CASE("Inference: an object serves several models") {
   CHECK(Infer(a->graph(), *inference) == "float[2]");
 }
 
+TEST_CASE("Inference: an answer is for the same attributes, inputs and outputs only") {
+  const auto inference = MakeOnnxInference();
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"(float[2,3] x) => (y) { y = Flatten<axis=0>(x) }", "float[1,6]"},
+      {"(float[2,3] x) => (y) { y = Flatten<axis=2>(x) }", "float[6,1]"},
+      {"(float[2,4] x) => (y) { y = Flatten<axis=2>(x) }", "float[8,1]"},
+      {"(float16[2,4] x) => (y) { y = Flatten<axis=2>(x) }", "float16[8,1]"},
+      {"(float[N,3] x) => (y) { y = Relu(x) }", "float[N,3]"},
+      {"(float[2,3] x) => (y) <int64[2] s = {3, 2}> { y = Reshape(x, s) }", "float[3,2]"},
+      {"(float[2,3] x) => (y) <int64[2] s = {6, 1}> { y = Reshape(x, s) }", "float[6,1]"},
+  };
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    for (const auto& [graph, expected] : cases) {
+      CAPTURE(graph);
+      CHECK(Infer(Parse(GraphModel("g " + graph))->graph(), *inference) == expected);
+    }
+  }
+}
+
 // Not a test of time, which depends on the machine: it prints what a node costs.
 TEST_CASE("Inference: cost of a Conv" * doctest::skip()) {
   const auto inference = MakeOnnxInference();

@@ -78,6 +78,36 @@ TEST_CASE("Reader: subgraphs capture outer values, shadow them, and see later on
   CHECK(g.num_uses(ValueNamed(g, "late")) == 1);
 }
 
+TEST_CASE("Reader: outputs have ids in the order of the nodes, whatever that order is") {
+  for (const char* nodes : {"a = Relu(x) b = Neg(a) c = Abs(b) d = Neg(c)",
+                            "a = Relu(x) b = Neg(d) c = Abs(a) d = Neg(c)",
+                            "a = Relu(d) b = Neg(a) c = Abs(b) d = Neg(x)"}) {
+    CAPTURE(nodes);
+    const auto file = Parse(GraphModel(std::string("g (float x) => (float b) {") + nodes + "}"));
+    const Graph& g = file->graph();
+    const ValueId a = ValueNamed(g, "a");
+    CHECK(ValueNamed(g, "b").index == a.index + 1);
+    CHECK(ValueNamed(g, "c").index == a.index + 2);
+    CHECK(ValueNamed(g, "d").index == a.index + 3);
+  }
+}
+
+TEST_CASE("Reader: equal attributes and small tensors are shared, and change alone") {
+  const auto file = Parse(GraphModel(
+      "g (float[8,8] x) => (float y) <float s = {2}, float t = {2}> "
+      "{ a = LeakyRelu<alpha=0.5>(x) b = LeakyRelu<alpha=0.5>(a) c = Mul(b, s) y = Mul(c, t) }"));
+  Graph& g = file->graph();
+  const NodeId a = NodeOf(g, "a"), b = NodeOf(g, "b");
+  CHECK(g.attributes(a).IsSameAs(g.attributes(b)));
+  g.SetAttribute(b, "alpha", 0.25f);
+  CHECK(g.attributes(a).Float("alpha", 0) == 0.5f);
+  CHECK(g.constant(ValueNamed(g, "s"))->bytes().data() ==
+        g.constant(ValueNamed(g, "t"))->bytes().data());
+  const onnx::ModelProto written = Written(*file);
+  CHECK(written.graph().node(0).attribute(0).f() == 0.5f);
+  CHECK(written.graph().node(1).attribute(0).f() == 0.25f);
+}
+
 TEST_CASE("Reader: functions have imports and parameters of their own") {
   const auto file = Parse(ModelOf(R"(
     <ir_version: 8, opset_import: ["" : 17, "local" : 1]>

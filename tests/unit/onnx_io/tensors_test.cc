@@ -105,8 +105,8 @@ TEST_CASE("Tensors: the other typed fields") {
 }
 
 TEST_CASE("Tensors: raw_data is viewed, not copied") {
-  TensorProto proto = Proto(TensorProto::INT8, {2, 3});
-  proto.set_raw_data("abcdef");
+  TensorProto proto = Proto(TensorProto::INT8, {4, 8});
+  proto.set_raw_data(std::string(32, 'a'));
   const auto bytes = std::make_shared<const std::string>(proto.SerializeAsString());
   const auto parsed = ParseTensor(*bytes, {bytes, nullptr}, "a tensor");
   REQUIRE(parsed.ok());

@@ -24,6 +24,20 @@ TEST_CASE("Attributes: sorted by name, replaced and erased") {
   CHECK(a.Find("axis") == nullptr);
 }
 
+TEST_CASE("Attributes: a copy shares until one changes") {
+  Attributes a = {{"x", int64_t{1}}};
+  Attributes b = a;
+  CHECK(a.IsSameAs(b));
+  b.Set("x", int64_t{2});
+  CHECK(a.Int("x", 0) == 1);
+  CHECK(b.Int("x", 0) == 2);
+  b = a;
+  CHECK(b.Erase("x"));
+  CHECK(b.empty());
+  CHECK(b == Attributes());
+  CHECK(a.Int("x", 0) == 1);
+}
+
 TEST_CASE("Attributes: equality by value") {
   const float nan = std::nanf("");
   CHECK(Equal(nan, nan));

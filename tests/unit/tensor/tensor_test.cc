@@ -112,14 +112,66 @@ TEST_CASE("Tensor: lazy ones are computed when asked") {
 }
 
 TEST_CASE("Tensor: unaligned views are aligned by Materialize") {
-  auto file = std::make_shared<std::vector<std::byte>>(17);
-  const float value = 2.5f;
-  std::memcpy(file->data() + 1, &value, 4);
-  const Tensor view =
-      Tensor::View(DType::kFloat, {1}, file, std::span<const std::byte>(*file).subspan(1, 4));
-  const Tensor aligned = *view.Materialize();
-  CHECK(aligned.as<float>()[0] == 2.5f);
-  CHECK(aligned.key() == view.key());
+  for (const size_t count : {1, 8}) {
+    const std::vector<float> values(count, 2.5f);
+    auto file = std::make_shared<std::vector<std::byte>>(1 + 4 * count);
+    std::memcpy(file->data() + 1, values.data(), 4 * count);
+    const Tensor view = Tensor::View(DType::kFloat, {static_cast<int64_t>(count)}, file,
+                                     std::span<const std::byte>(*file).subspan(1));
+    const Tensor aligned = *view.Materialize();
+    CHECK(std::ranges::equal(aligned.as<float>(), values));
+    CHECK(aligned.key() == view.key());
+  }
+}
+
+TEST_CASE("Tensor: a few bytes lie in the record, in each copy of it") {
+  const std::vector<int64_t> values = {3, 4};
+  Tensor small = Tensor::Int64s(values);
+  const Tensor reshaped = small.Reshaped({2, 1});
+  const Tensor shared = small;
+  CHECK(shared.bytes().data() == small.bytes().data());
+  small = Tensor();
+  CHECK(*ToInt64s(reshaped) == values);
+  CHECK(*ToInt64s(shared) == values);
+}
+
+TEST_CASE("Tensor: strings count what they take") {
+  const Tensor strings = Tensor::Strings({2}, {std::string(1000, 'a'), ""});
+  CHECK(strings.byte_size() >= 1000);
+  CHECK(strings.byte_size() < 1200);
+  CHECK(strings.Reshaped({2, 1}).byte_size() == strings.byte_size());
+}
+
+TEST_CASE("Tensor: parts of a lazy one go to the sink in order, a failing sink ends it") {
+  const auto compute = []() -> Result<Tensor> { return Tensor::Int64s({5, 6}); };
+  const auto stream = [](Tensor::Sink sink) -> Status {
+    for (const int64_t v : {5, 6}) {
+      QR_RETURN_IF_ERROR(sink(std::as_bytes(std::span(&v, 1))));
+    }
+    return {};
+  };
+  for (const bool parts : {false, true}) {
+    const Tensor lazy =
+        Tensor::Lazy(DType::kInt64, {2}, 42, compute, 1, parts ? stream : Tensor::Stream())
+            .Reshaped({1, 2});
+    std::vector<std::byte> all;
+    int calls = 0;
+    const auto collect = [&](std::span<const std::byte> bytes) -> Status {
+      ++calls;
+      all.insert(all.end(), bytes.begin(), bytes.end());
+      return {};
+    };
+    CHECK(lazy.WriteTo(collect).ok());
+    CHECK(calls == (parts ? 2 : 1));
+    CHECK(std::ranges::equal(all, Tensor::Int64s({5, 6}).bytes()));
+    calls = 0;
+    const auto fail = [&](std::span<const std::byte>) -> Status {
+      ++calls;
+      return {StatusCode::kIo, "full"};
+    };
+    CHECK(lazy.WriteTo(fail).code() == StatusCode::kIo);
+    CHECK(calls == 1);
+  }
 }
 
 TEST_CASE("TensorBuffer: refuses what is too large or has no width") {
