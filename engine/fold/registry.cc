@@ -86,6 +86,10 @@ Outputs MakeLazy(const KernelEntry& entry, const FoldCall& call,
   return outputs;
 }
 
+Status TooLarge(uint64_t bytes, uint64_t most) {
+  return fold::Reason("the result would have {} bytes, more than {}", bytes, most);
+}
+
 Outputs RunNow(const KernelEntry& entry, const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, entry.run(call));
   for (int i = 0; i < static_cast<int>(outputs.size()); ++i) {
@@ -176,7 +180,14 @@ Outputs Fold(const KernelEntry* entry, const FoldCall& call, const FoldLimits& l
     if (i >= entry->max_inputs) return fold::Reason("{} has too many inputs", call.op);
     QR_RETURN_IF_ERROR(fold::CheckInput(call.inputs[i]));
   }
-  if (entry->infer == nullptr || AnyString(call)) return RunNow(*entry, call);
+  if (entry->infer == nullptr) return RunNow(*entry, call);
+  if (AnyString(call)) {  // only the result tells how much memory its strings take
+    QR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, RunNow(*entry, call));
+    for (const Tensor& t : outputs) {
+      if (t.valid() && t.byte_size() > limits.most) return TooLarge(t.byte_size(), limits.most);
+    }
+    return outputs;
+  }
   QR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, entry->infer(call));
   uint64_t bytes = 0;  // of the largest output
   bool may_fail = false;
@@ -190,9 +201,7 @@ Outputs Fold(const KernelEntry* entry, const FoldCall& call, const FoldLimits& l
   if (bytes > limits.lazy && !may_fail && steps < fold::kMaxLazySteps) {
     return MakeLazy(*entry, call, types, steps);
   }
-  if (bytes > limits.most) {
-    return fold::Reason("the result would have {} bytes, more than {}", bytes, limits.most);
-  }
+  if (bytes > limits.most) return TooLarge(bytes, limits.most);
   return RunNow(*entry, call);
 }
 

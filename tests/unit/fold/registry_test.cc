@@ -89,6 +89,16 @@ TEST_CASE("Fold: large results are lazy, small ones and those that may fail are 
   CHECK((*Call("Add", {whole, whole}))[0].is_lazy());
 }
 
+TEST_CASE("Fold: strings count with what they take") {
+  const Tensor strings = Tensor::Strings({2}, {std::string(1000, 'a'), "b"});
+  const std::vector<Tensor> inputs = {strings, strings};
+  const Attributes axis = {{"axis", int64_t{0}}};
+  const FoldCall call{"", "Concat", 13, inputs, axis};
+  const KernelRegistry& kernels = KernelRegistry::Builtin();
+  CHECK(Fold(kernels, call, {.most = 4000}).ok());
+  CHECK(!Fold(kernels, call, {.most = 1500}).ok());
+}
+
 TEST_CASE("Fold: what fails later fails at once") {
   const Tensor big = Floats({512, 1024});
   CHECK(!Call("Add", {big, Floats({3})}).ok());
