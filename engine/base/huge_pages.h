@@ -4,13 +4,14 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <limits>
 #include <new>
 
-#include <sys/mman.h>
-
 namespace qrewrite {
+
+// Memory for `size` bytes. Throws std::bad_alloc.
+void* AllocateTable(size_t size);
+void FreeTable(void* memory, size_t size);  // as it was asked for
 
 template <class T>
 struct HugePages {
@@ -21,24 +22,10 @@ struct HugePages {
   HugePages(const HugePages<U>&) {}  // NOLINT(google-explicit-constructor): as the standard asks
 
   T* allocate(size_t count) {
-    constexpr size_t kPage = size_t{2} << 20;
-    if (count > (std::numeric_limits<size_t>::max() - kPage) / sizeof(T)) throw std::bad_alloc();
-    const size_t size = count * sizeof(T);
-    if (size < 2 * kPage) return static_cast<T*>(::operator new(size));
-    const size_t rounded = (size + kPage - 1) / kPage * kPage;
-    void* memory = std::aligned_alloc(kPage, rounded);
-    if (memory == nullptr) throw std::bad_alloc();
-    madvise(memory, rounded, MADV_HUGEPAGE);
-    return static_cast<T*>(memory);
+    if (count > std::numeric_limits<size_t>::max() / 2 / sizeof(T)) throw std::bad_alloc();
+    return static_cast<T*>(AllocateTable(count * sizeof(T)));
   }
-  void deallocate(T* memory, size_t count) {
-    constexpr size_t kPage = size_t{2} << 20;
-    if (count * sizeof(T) < 2 * kPage) {
-      ::operator delete(memory);
-    } else {
-      std::free(memory);
-    }
-  }
+  void deallocate(T* memory, size_t count) { FreeTable(memory, count * sizeof(T)); }
   template <class U>
   friend bool operator==(const HugePages&, const HugePages<U>&) {
     return true;

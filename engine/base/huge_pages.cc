@@ -1,0 +1,32 @@
+#include "engine/base/huge_pages.h"
+
+#include <cstdlib>
+
+#include <sys/mman.h>
+
+namespace qrewrite {
+namespace {
+
+constexpr size_t kPage = size_t{2} << 20;
+constexpr size_t kLarge = 2 * kPage;
+
+}  // namespace
+
+void* AllocateTable(size_t size) {
+  if (size < kLarge) return ::operator new(size);
+  const size_t rounded = (size + kPage - 1) / kPage * kPage;
+  void* memory = std::aligned_alloc(kPage, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  madvise(memory, rounded, MADV_HUGEPAGE);
+  return memory;
+}
+
+void FreeTable(void* memory, size_t size) {
+  if (size < kLarge) {
+    ::operator delete(memory);
+  } else {
+    std::free(memory);
+  }
+}
+
+}  // namespace qrewrite
