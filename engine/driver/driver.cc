@@ -78,7 +78,7 @@ Result<RunResult> Run(Graph& graph, const Program& program, const RunOptions& op
   QR_RETURN_IF_ERROR(run.RunPhases());
   result.report.changed = graph.changed() && result.report.total() > 0;
   if (result.report.changed) {
-    QR_RETURN_IF_ERROR(Finish(graph, rules.signatures, context, result.report));
+    Finish(graph, rules.signatures, context, result.report);
   }
   if (options.verify) QR_RETURN_IF_ERROR(Verify(graph));
   QR_ASSIGN_OR_RETURN(result.files, run.MakeFiles());

@@ -143,8 +143,7 @@ std::string RuleRun::NotRaised(const Rule& rule) {
 std::string RuleRun::WhyNothing() {
   NearMiss best;
   const std::vector<const Rule*> rules = RulesOfRun();
-  const Result<std::vector<NodeId>> order = Order();
-  if (rules.empty() || !order.ok()) return "";
+  if (rules.empty() || !FindOrder().ok()) return "";
   bool begun = false;
   for (const Rule* rule : rules) {
     if (!RuleApplies(*rule)) {
@@ -156,7 +155,7 @@ std::string RuleRun::WhyNothing() {
                          rule->opset, MainOpset());
     }
     if (const std::string why = NotRaised(*rule); rules.size() == 1 && !why.empty()) return why;
-    for (const NodeId n : *order) {
+    for (const NodeId n : order_) {
       if (graph_.alive(n)) begun |= TryAt(*rule, n, best);
     }
   }

@@ -1,7 +1,9 @@
-// The fixed point of a phase: sweeps over the graph, producers first, until one fires nothing.
-// Within a sweep what a firing made or uncovered is visited at once, so a cascade drains in one go;
-// the full sweep at the end is what correctness rests on.
+// The fixed point of a phase: sweeps over the nodes that a rule can begin at, producers first, until
+// one fires nothing. Within a sweep what a firing made or uncovered is visited at once, and what it
+// may have freed behind the sweep at the end of it, so cascades drain in one go; the full sweep that
+// fires nothing is what correctness rests on.
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,9 @@ namespace qrewrite {
 namespace {
 
 constexpr size_t kRecent = 64;  // firings that a loop error looks back on
+constexpr size_t kFewReaders = 4;
+// Steps that all searches of one rule may take in one sweep. Most patterns take a handful at a node.
+constexpr uint64_t kStepsOfRule = 10'000'000, kStepsPerNode = 1000;
 
 std::string Describe(const Graph& graph, NodeId n) {
   const std::string_view name = graph.name(n);
@@ -31,7 +36,8 @@ bool RuleRun::RuleApplies(const Rule& rule) const {
          OtherOpset(graph_, rule.opsets).empty();
 }
 
-Result<std::vector<NodeId>> RuleRun::Order() {
+Status RuleRun::FindOrder() {
+  if (ordered_) return {};
   std::vector<NodeId> order;
   // A body's nodes; those of a subgraph come before the node that holds it.
   struct Open {
@@ -70,7 +76,9 @@ Result<std::vector<NodeId>> RuleRun::Order() {
     const Body& body = graph_.body(BodyId(b));
     if (body.alive && body.kind == BodyKind::kFunction) QR_RETURN_IF_ERROR(walk(BodyId(b)));
   }
-  return order;
+  order_ = std::move(order);
+  ordered_ = true;
+  return {};
 }
 
 Status RuleRun::FixedPoint(const Phase& phase) {
@@ -82,40 +90,68 @@ Status RuleRun::FixedPoint(const Phase& phase) {
   if (rules.empty()) return {};
   CandidateIndex candidates(graph_, program_, std::move(rules));
   int64_t alive = 0;
-  for (size_t n = 0; n < graph_.num_nodes(); ++n) alive += graph_.alive(NodeId(n));
+  bool entered = false;  // is there a node that a rule can begin at?
+  for (size_t n = 0; n < graph_.num_nodes(); ++n) {
+    if (!graph_.alive(NodeId(n))) continue;
+    ++alive;
+    entered |= candidates.Begins(graph_.op(NodeId(n)));
+  }
+  if (!entered) return {};
   phase_rewrites_ = 0;
   budget_ = options_.max_rewrites > 0 ? options_.max_rewrites : 1000 + 20 * alive;
   int64_t fired = 1;
   while (fired > 0) {
     fired = 0;
+    steps_.clear();
+    step_budget_ = kStepsOfRule + kStepsPerNode * static_cast<uint64_t>(alive);
     facts_.ForgetUnknown();
     in_.ForgetAllFacts();
-    QR_RETURN_IF_ERROR(Sweep(phase, candidates, /*follow=*/true, &fired));
+    QR_RETURN_IF_ERROR(Sweep(phase, candidates, &fired));
   }
   return {};
 }
 
-Status RuleRun::Sweep(const Phase& phase, CandidateIndex& candidates, bool follow, int64_t* fired) {
-  QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, Order());
-  for (const NodeId n : order) {
-    if (graph_.alive(n)) QR_RETURN_IF_ERROR(Visit(phase, candidates, n, follow, fired));
+// Every node once, producers first, and what firings made or freed; then, until nothing is left, those
+// behind the sweep that a firing may have freed: a rule that propagates against the direction of the
+// data drains in one sweep, too.
+Status RuleRun::Sweep(const Phase& phase, CandidateIndex& candidates, int64_t* fired) {
+  QR_RETURN_IF_ERROR(FindOrder());
+  rewriter_.SetOrder(order_);
+  again_.clear();
+  for (const NodeId n : order_) {
+    if (!graph_.alive(n) || !candidates.Begins(graph_.op(n))) continue;
+    QR_RETURN_IF_ERROR(Visit(phase, candidates, n, fired));
+  }
+  while (!again_.empty()) {
+    std::vector<NodeId> round = std::move(again_);
+    again_.clear();
+    std::sort(round.begin(), round.end(), [this](NodeId a, NodeId b) {
+      return std::pair(rewriter_.rank(a), a) < std::pair(rewriter_.rank(b), b);
+    });
+    round.erase(std::unique(round.begin(), round.end()), round.end());
+    for (const NodeId n : round) {
+      if (graph_.alive(n)) QR_RETURN_IF_ERROR(Visit(phase, candidates, n, fired));
+    }
   }
   return {};
 }
 
-Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId start, bool follow,
+// `start`, and then what firings made or freed there, depth first.
+Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId start,
                       int64_t* fired) {
   std::vector<NodeId> todo = {start};
   while (!todo.empty()) {
     const NodeId n = todo.back();
     todo.pop_back();
     if (!graph_.alive(n)) continue;
+    ++report_.visits;
     for (const CompiledRule* candidate : candidates.At(n)) {
       const CompiledRule& rule = *candidate;
       const Firing firing = rewriter_.Try(rule, n);
-      if (!in_.exhausted().empty()) {
-        return Status(StatusCode::kLimit, fmt::format("rule `{}` at {}: {}", rule.rule->name,
-                                                      Describe(graph_, n), in_.exhausted()));
+      report_.steps += firing.steps;
+      if (!firing.exhausted.empty()) return TooManySteps(*rule.rule, n, firing.exhausted);
+      if ((steps_[&rule] += firing.steps) > step_budget_) {
+        return TooManySteps(*rule.rule, n, "its searches take too many steps in all");
       }
       if (!firing.fired) continue;
       if (!firing.changed) {
@@ -128,21 +164,75 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
       }
       QR_RETURN_IF_ERROR(CountFiring(phase, rule, firing, n));
       ++*fired;
-      if (!follow) break;
-      // Popped in this order: new nodes (producers first), the node itself, readers of what lost
-      // readers.
-      for (const ValueId v : firing.released) {
-        if (!graph_.alive(v) || graph_.num_uses(v) > 4) continue;
-        for (const UseId u : graph_.uses(v)) {
-          if (!graph_.user(u).is_output()) todo.push_back(graph_.user(u).node);
-        }
-      }
-      todo.push_back(n);
-      todo.insert(todo.end(), firing.created.rbegin(), firing.created.rend());
+      Follow(candidates, n, firing, todo);
       break;
     }
   }
   return {};
+}
+
+// What is worth another visit after a firing at `n`. Popped from `todo` in this order: new nodes
+// (producers first), the node itself, readers of what lost readers. Who makes what new nodes read, or
+// what lost readers, lies behind the sweep.
+void RuleRun::Follow(CandidateIndex& candidates, NodeId n, const Firing& firing,
+                     std::vector<NodeId>& todo) {
+  const auto behind = [&](ValueId v) {
+    const NodeId p = v.valid() ? graph_.producer(v) : NodeId();
+    if (p.valid() && candidates.Begins(graph_.op(p)) && rewriter_.rank(p) <= rewriter_.rank(n)) {
+      again_.push_back(p);
+    }
+  };
+  for (const ValueId v : firing.released) {
+    if (!graph_.alive(v)) continue;
+    behind(v);
+    if (graph_.num_uses(v) > kFewReaders) continue;  // the next sweep comes by them
+    for (const UseId u : graph_.uses(v)) {
+      if (!graph_.user(u).is_output()) todo.push_back(graph_.user(u).node);
+    }
+  }
+  todo.push_back(n);
+  todo.insert(todo.end(), firing.created.rbegin(), firing.created.rend());
+  for (const NodeId made : firing.created) {
+    for (size_t i = 0; i < graph_.num_inputs(made); ++i) behind(graph_.input(made, i));
+  }
+}
+
+Status RuleRun::TooManySteps(const Rule& rule, NodeId node, const std::string& why) const {
+  return {StatusCode::kLimit,
+          fmt::format("rule `{}` at {}: {}", rule.name, Describe(graph_, node), why)};
+}
+
+std::string RuleRun::TakeNotes(const CompiledRule& rule, Frame& frame) {
+  notes_ = {};
+  if (std::string fault = TakeRow(rule, frame); !fault.empty()) return fault;
+  // Conditions of counters see the graph as it was before the firing; what is unknown does not
+  // count.
+  for (const CodeId when : rule.counters) {
+    const Val truth = when.valid() ? in_.Condition(when, frame) : Val(true);
+    const bool* counts = truth.get_if<bool>();
+    notes_.counted.push_back(counts != nullptr && *counts);
+  }
+  return "";
+}
+
+std::string RuleRun::TakeRow(const CompiledRule& rule, Frame& frame) {
+  for (const CompiledRule::Record& record : rule.records) {
+    RecordRow row{.table = record.table, .of = {}, .columns = {}};
+    for (const auto& [column, code] : record.columns) {
+      Val value = in_.Eval(code, frame);
+      if (value.stops()) return fmt::format("record `{}`: {}", column, in_.Why(value));
+      if (column == "of") {
+        if (!value.is<ValueId>()) return "record: `of` is a value of the graph";
+        row.of = value.get<ValueId>();
+        continue;
+      }
+      if (value.is<ValueId>() || value.is<List>()) value = in_.Force(value);
+      if (value.stops()) return fmt::format("record `{}`: {}", column, in_.Why(value));
+      row.columns.emplace_back(column, std::move(value));
+    }
+    notes_.rows.push_back(std::move(row));
+  }
+  return "";
 }
 
 Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const Firing& firing,
@@ -156,9 +246,12 @@ Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const 
   RuleCount& count = report_.rules[it->second];
   ++count.fired;
   for (size_t i = 0; i < count.counters.size(); ++i) {
-    count.counters[i].second += firing.counted.empty() || firing.counted[i];
+    count.counters[i].second += notes_.counted.empty() || notes_.counted[i];
   }
   ++report_.rewrites;
+  ordered_ = false;
+  std::move(notes_.rows.begin(), notes_.rows.end(), std::back_inserter(records_));
+  notes_ = {};
   const std::string where =
       firing.redefined.empty() ? std::string() : Printable(graph_.name(firing.redefined[0]));
   if (recent_.size() < kRecent) recent_.emplace_back();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <climits>
 #include <iterator>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -22,23 +21,6 @@ const HostFunctions& NoFunctions() {
   return *none;
 }
 
-// "A-Za-z0-9_" as a set of characters.
-std::set<char> CharacterClass(std::string_view text) {
-  std::set<char> chars;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (i + 2 < text.size() && text[i + 1] == '-') {
-      const auto last = static_cast<unsigned char>(text[i + 2]);
-      for (int c = static_cast<unsigned char>(text[i]); c <= last; ++c) {
-        chars.insert(static_cast<char>(c));
-      }
-      i += 2;
-    } else {
-      chars.insert(text[i]);
-    }
-  }
-  return chars;
-}
-
 }  // namespace
 
 RuleRun::RuleRun(Graph& graph, const Program& program, Params params, const RunSetup& setup,
@@ -55,10 +37,12 @@ RuleRun::RuleRun(Graph& graph, const Program& program, Params params, const RunS
       in_(graph, program, facts_, KernelsOf(setup.context), params_,
           setup.context.functions != nullptr ? *setup.context.functions : NoFunctions()),
       rewriter_(graph, in_) {
+  rewriter_.set_accept(
+      [this](const CompiledRule& rule, Frame& frame) { return TakeNotes(rule, frame); });
   uint64_t max_bytes = uint64_t{64} << 20;
   if (program.max_bytes().valid()) {
     const std::optional<int64_t> bytes = in_.Force(EvalPlain(program.max_bytes())).whole();
-    if (bytes) max_bytes = static_cast<uint64_t>(*bytes);
+    if (bytes) max_bytes = static_cast<uint64_t>(std::max<int64_t>(*bytes, 0));
   }
   facts_.SetConstantsConfig(&rules_.constants.keep, max_bytes);
   if (rules_.constants.overridable) facts_.TrustOverridable();
@@ -125,10 +109,10 @@ Status RuleRun::RunPhase(const Phase& phase) {
     case PhaseKind::kUse: status = UsePhase(phase); break;
   }
   QR_RETURN_IF_ERROR(status);
-  return Refusals(phase);
+  return Refusals();
 }
 
-Status RuleRun::Refusals(const Phase&) {
+Status RuleRun::Refusals() {
   if (refusals_.empty()) return {};
   return {StatusCode::kRefused, std::move(refusals_)};
 }
@@ -141,21 +125,24 @@ Status RuleRun::UsePhase(const Phase& phase) {
   }
   RuleRun inner(graph_, *CodeOf(phase).use, std::move(params), setup_, report_);
   QR_RETURN_IF_ERROR(inner.RunPhases());
-  rewriter_.AddRecords(inner.rewriter_.records());
-  // What this run remembers of the graph is out of date.
+  std::move(inner.records_.begin(), inner.records_.end(), std::back_inserter(records_));
+  ForgetAll();
+  return {};
+}
+
+void RuleRun::ForgetAll() {
+  ordered_ = false;
   facts_.ForgetTypes();
   in_.ForgetAllFacts();
-  rewriter_.node_index().Clear();
-  rewriter_.constant_pool().Clear();
-  return {};
+  rewriter_.ForgetIndexes();
 }
 
 // --- folding
 
 Status RuleRun::FoldPhase(const Phase& phase) {
-  report_.removed += RemoveUnused(graph_, rewriter_);
-  QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, Order());
-  for (const NodeId n : order) {
+  report_.removed += RemoveUnused(graph_);
+  QR_RETURN_IF_ERROR(FindOrder());
+  for (const NodeId n : order_) {
     if (!graph_.alive(n) || Kept(n)) continue;
     const OpName& op = graph_.op_name(graph_.op(n));
     const bool wanted =
@@ -173,37 +160,38 @@ Status RuleRun::FoldPhase(const Phase& phase) {
     }
     if (!all || folded.empty()) continue;
     for (auto& [v, tensor] : folded) {
-      graph_.DropProducer(v);
-      graph_.SetConstant(v, std::move(tensor));
-      facts_.Redefined(v);
+      MakeConstant(graph_, v, std::move(tensor));
+      facts_.Folded(v);
     }
-    rewriter_.RemoveDead({n});
+    RemoveDead(graph_, {n});
+    ordered_ = false;
     ++report_.folded;
   }
-  rewriter_.constant_pool().Clear();
+  rewriter_.ForgetIndexes();
+  if (facts_.over_budget() > 0 && !over_budget_) {
+    over_budget_ = true;
+    report_.warnings.push_back(
+        {.text =
+             fmt::format("{} nodes that compute constants stay: folding took its share of memory "
+                         "and work",
+                         facts_.over_budget())});
+  }
   return {};
 }
 
-// Initializers that are graph inputs too are the caller's to override from IR 4 on. For targets
-// that know no such thing the twins go, and the initializers are constants.
+// For targets that do not know that callers may override initializers.
 Status RuleRun::FreezeInputs() {
-  if (graph_.ir_version < 4) return {};
-  const std::vector<ValueId> constants = graph_.body(graph_.main()).constants;
-  for (const ValueId v : constants) {
-    if (!graph_.alive(v) || graph_.constant(v) == nullptr || !graph_.IsInput(v)) continue;
-    graph_.RemoveInput(graph_.main(), v);
-    ++report_.edits;
-  }
-  facts_.ForgetTypes();
-  in_.ForgetAllFacts();
+  report_.edits += qrewrite::FreezeInputs(graph_);
+  ForgetAll();
   return {};
 }
 
 // --- spelled-out attributes, shapes, names
 
 Status RuleRun::WriteDefaults(const Phase& phase) {
-  QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, Order());
-  for (const NodeId n : order) {
+  QR_RETURN_IF_ERROR(FindOrder());
+  for (const NodeId n : order_) {
+    if (!graph_.alive(n)) continue;
     const OpName& op = graph_.op_name(graph_.op(n));
     const bool wanted = std::any_of(phase.ops.begin(), phase.ops.end(),
                                     [&](const OpPattern& p) { return p.Matches(op); });
@@ -227,15 +215,15 @@ Status RuleRun::WriteDefaults(const Phase& phase) {
 }
 
 Status RuleRun::WriteShapes() {
-  QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, Order());
-  for (const NodeId n : order) {
+  QR_RETURN_IF_ERROR(FindOrder());
+  for (const NodeId n : order_) {
+    if (!graph_.alive(n)) continue;
     for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
       const ValueId v = graph_.output(n, i);
       if (!v.valid()) continue;
       const TypeInfo type = facts_.Type(v);
       if (type.dtype == DType::kUndefined || !type.has_rank || type == graph_.declared(v)) continue;
-      graph_.SetDeclared(v, type);
-      graph_.MarkChanged();
+      DeclareType(graph_, v, type);
       ++report_.edits;
     }
   }
@@ -243,61 +231,7 @@ Status RuleRun::WriteShapes() {
 }
 
 Status RuleRun::RenameAll(const Phase& phase) {
-  const std::set<char> allowed = CharacterClass(phase.rename);
-  const auto fits = [&](std::string_view name) {
-    return !name.empty() &&
-           std::all_of(name.begin(), name.end(), [&](char c) { return allowed.count(c); });
-  };
-  // Graph inputs and outputs keep their names; what is left of them without other characters is
-  // taken too. Names that already fit have the first claim on themselves.
-  std::set<std::string> taken;
-  std::vector<ValueId> values;
-  const auto is_interface = [&](ValueId v) {
-    return graph_.body_of(v) == graph_.main() && (graph_.IsInput(v) || graph_.IsOutput(v));
-  };
-  for (size_t i = 0; i < graph_.num_values(); ++i) {
-    const ValueId v(i);
-    if (!graph_.alive(v) || !is_interface(v)) continue;
-    std::string rest(graph_.name(v));
-    std::erase_if(rest, [&](char c) { return allowed.count(c) == 0; });
-    taken.emplace(graph_.name(v));
-    taken.insert(std::move(rest));
-  }
-  for (size_t i = 0; i < graph_.num_values(); ++i) {
-    const ValueId v(i);
-    const bool used = graph_.alive(v) && (graph_.producer(v).valid() || graph_.IsInput(v) ||
-                                          graph_.constant(v) != nullptr || graph_.num_uses(v) > 0);
-    if (!used || is_interface(v)) continue;
-    if (!fits(graph_.name(v)) || !taken.emplace(graph_.name(v)).second) values.push_back(v);
-  }
-  std::unordered_map<std::string, int> tried;  // numbers behind a name that are taken
-  const auto fresh = [&](std::string_view wish) {
-    std::string name;
-    for (const char c : wish) name += allowed.count(c) ? c : '_';
-    if (name.empty()) name = "value";
-    std::string candidate = name;
-    int& k = tried[name];
-    while (!taken.insert(candidate).second) candidate = fmt::format("{}_{}", name, ++k);
-    return candidate;
-  };
-  for (const ValueId v : values) {
-    graph_.Rename(v, fresh(graph_.name(v)));
-    ++report_.edits;
-  }
-  taken.clear();
-  tried.clear();
-  std::vector<NodeId> nodes;
-  for (size_t i = 0; i < graph_.num_nodes(); ++i) {
-    const NodeId n(i);
-    if (!graph_.alive(n)) continue;
-    if (!fits(graph_.name(n)) || !taken.emplace(graph_.name(n)).second) nodes.push_back(n);
-  }
-  for (const NodeId n : nodes) {
-    const std::string_view name = graph_.name(n);
-    graph_.SetName(
-        n, fresh(name.empty() ? std::string_view(graph_.op_name(graph_.op(n)).name) : name));
-    ++report_.edits;
-  }
+  report_.edits += qrewrite::RenameAll(graph_, phase.rename);
   return {};
 }
 

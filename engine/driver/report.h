@@ -33,6 +33,8 @@ struct RunReport {
   int64_t folded = 0;    // nodes replaced by constants
   int64_t removed = 0;   // dead nodes and unused initializers that were there before
   int64_t edits = 0;     // attributes, shapes, names, imports changed by phases
+  int64_t visits = 0;    // how often a node was held against the rules that may begin there
+  uint64_t steps = 0;    // of all searches for matches
   int64_t kept = 0;      // nodes that opt-outs protect
   int64_t nodes_before = 0, nodes_after = 0;
   bool changed = false;

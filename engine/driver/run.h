@@ -7,12 +7,22 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/driver/driver.h"
 #include "engine/match/candidates.h"
+#include "engine/rewrite/edit.h"
 
 namespace qrewrite {
+
+// A row that a rule recorded; rows are sorted by the position of `of` in the interface of the
+// graph.
+struct RecordRow {
+  std::string table;
+  ValueId of;
+  std::vector<std::pair<std::string, Val>> columns;
+};
 
 // What the runs of a rule set and of those that it uses have in common. Referents outlive them.
 struct RunSetup {
@@ -39,17 +49,25 @@ class RuleRun {
  private:
   // --- fixpoint.cc
   Status FixedPoint(const Phase& phase);
-  Status Sweep(const Phase& phase, CandidateIndex& candidates, bool follow, int64_t* fired);
-  Status Visit(const Phase& phase, CandidateIndex& candidates, NodeId start, bool follow,
-               int64_t* fired);
+  Status Sweep(const Phase& phase, CandidateIndex& candidates, int64_t* fired);
+  Status Visit(const Phase& phase, CandidateIndex& candidates, NodeId start, int64_t* fired);
+  void Follow(CandidateIndex& candidates, NodeId n, const Firing& firing,
+              std::vector<NodeId>& todo);
+  Status TooManySteps(const Rule& rule, NodeId node, const std::string& why) const;
   Status CountFiring(const Phase& phase, const CompiledRule& rule, const Firing& firing,
                      NodeId node);
   Status LoopError(const Phase& phase) const;
   Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
-  NodeId Origin(NodeId node) const;     // the node of the model that it was made of; itself if none
-  Result<std::vector<NodeId>> Order();  // every live node of every body, producers first
+  NodeId Origin(NodeId node) const;  // the node of the model that it was made of; itself if none
+  // Sets order_: every node of every body, producers first.
+  Status FindOrder();
   const CompiledRule& Compiled(const Rule& rule) const { return *program_.FindRule(rule); }
   bool RuleApplies(const Rule& rule) const;  // its opset range, and nobody skips it
+
+  // What a rule counts and records of a match; "" or why it cannot be recorded. Kept if the match
+  // leads to a firing.
+  std::string TakeNotes(const CompiledRule& rule, Frame& frame);
+  std::string TakeRow(const CompiledRule& rule, Frame& frame);
 
   // --- explain.cc
   struct NearMiss {
@@ -79,8 +97,9 @@ class RuleRun {
   Status WriteShapes();
   Status RenameAll(const Phase& phase);
   Status UsePhase(const Phase& phase);
-  Status Refusals(const Phase& phase);
+  Status Refusals();
   Val EvalPlain(CodeId code);  // over parameters, `opset` and `changed`
+  void ForgetAll();  // others changed the graph: nothing that this run remembers of it holds
   bool Kept(NodeId n) const { return setup_.kept.Contains(n); }
   Result<bool> When(CodeId when, const Place& place);
   const PhaseCode& CodeOf(const Phase& phase) const {
@@ -100,21 +119,30 @@ class RuleRun {
   Interpreter in_;
   Rewriter rewriter_;
 
+  struct Notes {
+    std::vector<bool> counted;  // which counters of the rule count this firing
+    std::vector<RecordRow> rows;
+  };
+  Notes notes_;  // of the match that is tried
+  std::vector<RecordRow> records_;
   std::map<const Rule*, size_t> counts_;  // index in report_.rules
   std::vector<Diagnostic> refusals_;
   std::set<std::pair<const Rule*, NodeId>> found_;
   std::vector<NodeId> made_of_;  // by node: where the rule fired that made it; may be too short
   std::vector<std::pair<std::string, std::string>> recent_;  // last firings: rule, node
   size_t next_recent_ = 0;
-  size_t explained_ = 0;  // refusals, by Nearest()
+  bool over_budget_ = false;  // folding was, and the report says so
+  size_t explained_ = 0;      // refusals, by Nearest()
   int64_t phase_rewrites_ = 0;
   int64_t budget_ = 0;
+  std::vector<NodeId> order_;  // may hold nodes that were removed since
+  bool ordered_ = false;       // nothing but that changed since
+  std::vector<NodeId> again_;  // to be visited when the sweep is through
+  std::unordered_map<const CompiledRule*, uint64_t> steps_;  // in this sweep
+  uint64_t step_budget_ = 0;
 };
 
 // Imports, dead code, stale types: what every changed model gets at the end (finish.cc).
-Status Finish(Graph& graph, const Signatures& signatures, const RunContext& context,
-              RunReport& report);
-// Nodes and initializers that nothing reads, in every body. Returns how many were removed.
-int64_t RemoveUnused(Graph& graph, Rewriter& rewriter);
-
+void Finish(Graph& graph, const Signatures& signatures, const RunContext& context,
+            RunReport& report);
 }  // namespace qrewrite

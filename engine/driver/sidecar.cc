@@ -257,7 +257,7 @@ Result<std::vector<SidecarFile>> RuleRun::MakeFiles() {
     const WriteCode& code = program_.write(i);
     QR_ASSIGN_OR_RETURN(const bool wanted, When(code.when, spec.place));
     if (!wanted) continue;
-    const FileMaker maker(graph_, params_, options_.set, rewriter_.records(), in_, spec, code);
+    const FileMaker maker(graph_, params_, options_.set, records_, in_, spec, code);
     QR_ASSIGN_OR_RETURN(const TargetPath path, maker.Path());
     SidecarFile file{.path = path.text, .bytes = {}, .beside_model = path.by_user[0] == '0'};
     if (spec.npz != nullptr) {

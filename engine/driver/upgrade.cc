@@ -76,21 +76,24 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
             fmt::format("phase `{}`: the newest ai.onnx opset is {}, not {}", phase.name,
                         NewestOpset(), opset)};
   }
-  QR_ASSIGN_OR_RETURN(std::vector<NodeId> order, Order());
+  QR_RETURN_IF_ERROR(FindOrder());
+  std::vector<NodeId> order = order_;
   std::erase_if(order, [&](NodeId n) {
     return std::none_of(lower.begin(), lower.end(),
                         [&](BodyId b) { return graph_.Encloses(b, graph_.body_of(n)); });
   });
   phase_rewrites_ = 0;
   budget_ = std::numeric_limits<int64_t>::max();  // one sweep comes to an end by itself
+  rewriter_.ForgetIndexes();
   graph_.BeginUpgrade(opset);
   Status status;
   for (const NodeId n : order) {
     if (status.ok() && graph_.alive(n)) status = UpgradeNode(phase, rules, n);
   }
   graph_.EndUpgrade();
+  rewriter_.ForgetIndexes();
   QR_RETURN_IF_ERROR(status);
-  QR_RETURN_IF_ERROR(Refusals(phase));
+  QR_RETURN_IF_ERROR(Refusals());
   std::vector<Diagnostic> faults;
   for (const NodeId n : order) {
     if (!graph_.alive(n)) continue;
@@ -101,13 +104,9 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
                                              NodeText(graph_, n), fault, opset)});
   }
   if (!faults.empty()) return {StatusCode::kRefused, std::move(faults)};
-  for (const BodyId b : lower) {
-    (b == graph_.main() ? graph_.opset() : graph_.mutable_body(b).opset)[""] = opset;
-  }
+  RaiseOpset(graph_, lower, opset);
   ++report_.edits;
-  graph_.MarkChanged();
-  facts_.ForgetTypes();
-  in_.ForgetAllFacts();
+  ForgetAll();
   return {};
 }
 
@@ -122,6 +121,7 @@ Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& 
     const PatCall* call = compiled.pattern.stmts[compiled.pattern.anchor].value.call.get();
     if (call->definition < 0 && !call->ops.Accepts(graph_.op_name(graph_.op(n)))) continue;
     const Firing firing = rewriter_.Try(compiled, n);
+    if (!firing.exhausted.empty()) return TooManySteps(*rule, n, firing.exhausted);
     if (!firing.fired && !firing.rejected.empty()) {
       why = fmt::format("rule `{}` fits, but {}", name, firing.rejected);
     }

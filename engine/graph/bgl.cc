@@ -157,13 +157,16 @@ void put(const SparseColors& colors, NodeId n, boost::default_color_type color) 
 }  // namespace
 
 bool DependsOn(const Graph& graph, BodyId body, const std::vector<NodeId>& from,
-               const std::vector<NodeId>& targets) {
+               const std::vector<NodeId>& targets, FunctionRef<bool(NodeId)> before) {
   const BodyLinks links(graph, body);
   const boost::reverse_graph<BodyLinks, const BodyLinks&> upwards(links);
   std::unordered_map<NodeId, boost::default_color_type> seen;
   const std::unordered_set<NodeId> wanted(targets.begin(), targets.end());
   bool found = false;
-  const auto enough = [&](NodeId n, const auto&) { return found |= wanted.contains(n); };
+  const auto enough = [&](NodeId n, const auto&) {
+    found |= wanted.contains(n);
+    return found || before(n);
+  };
   for (const NodeId n : from) {
     if (n.valid() && !found && !seen.contains(n)) {
       boost::depth_first_visit(upwards, n, boost::default_dfs_visitor(), SparseColors{&seen},

@@ -26,6 +26,7 @@
 #include <boost/iterator/iterator_facade.hpp>
 #include <boost/property_map/property_map.hpp>
 
+#include "engine/base/function_ref.h"
 #include "engine/graph/graph.h"
 
 namespace qrewrite {
@@ -213,9 +214,12 @@ std::string Graphviz(const Graph& graph, BodyId body);
 
 // Is one of `targets` among the nodes that `from` (nodes of one body) needs, directly or through
 // others, or `from` itself? Nodes of subgraphs count as their owners. Costs what lies upstream of
-// `from`, at most; a target that is found ends the search.
-bool DependsOn(const Graph& graph, BodyId body, const std::vector<NodeId>& from,
-               const std::vector<NodeId>& targets);
+// `from`, at most; a target that is found ends the search, and nodes for which `before` holds (they are
+// known to need no target) are not looked behind.
+bool DependsOn(
+    const Graph& graph, BodyId body, const std::vector<NodeId>& from,
+    const std::vector<NodeId>& targets,
+    FunctionRef<bool(NodeId)> before = [](NodeId) { return false; });
 
 }  // namespace qrewrite
 

@@ -24,6 +24,9 @@ class ShapeInference {
   // inference, or inputs that contradict its schema, give unknown outputs: models are allowed
   // to be ill-typed.
   virtual std::vector<TypeInfo> Infer(const Graph& graph, NodeId node, const Facts& facts) = 0;
+
+  // Whether the shapes that the last Infer() was told contradict the operator.
+  virtual bool contradicted() const { return false; }
 };
 
 }  // namespace qrewrite

@@ -33,6 +33,8 @@ class CandidateIndex {
                  std::vector<const CompiledRule*> compiled);
 
   bool empty() const { return rules_.empty(); }
+  // Whether a rule can have its anchor at a node of this operator.
+  bool Begins(OpId op) { return !Fitting(root_, op).empty(); }
   // The rules that may match with their anchor at `n`, in order of trial. Valid until the next
   // call.
   const std::vector<const CompiledRule*>& At(NodeId n);

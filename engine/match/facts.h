@@ -5,10 +5,12 @@
 // along the readers that had asked.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/fold/kernel.h"
@@ -48,46 +50,71 @@ class Facts {
   // constants are forgotten with them.
   void SetForgotten(std::function<void(ValueId)> forgotten) { forgotten_ = std::move(forgotten); }
 
-  TypeInfo Type(ValueId v);
+  // What inference and the claims of the file say together; where both know something, inference
+  // is right. The reference holds as long as this object.
+  const TypeInfo& Type(ValueId v);
   DType dtype(ValueId v);
+
+  // What follows from inputs and constants alone, whatever the file claims about other values.
+  const TypeInfo& InferredType(ValueId v) { return TypeIn(inferred_, v); }
+  // Whether the inputs of `n` contradict its operator, as shapes that do not broadcast do. Claims of
+  // the file are no evidence.
+  bool Contradicts(NodeId n);
 
   // The content of `v` if it is a constant: an initializer that no caller can override, or
   // operators with a kernel over such. Null if not, or if it cannot be computed (see
-  // WhyNotConstant).
+  // WhyNotConstant). Valid until the graph changes.
   const Tensor* Constant(ValueId v);
   std::string WhyNotConstant(ValueId v);
+  // How many nodes were not computed because folding had taken its share of memory and work.
+  int64_t over_budget() const { return over_budget_; }
 
   // --- the rewriter tells what it changed
   void Redefined(ValueId v);  // another producer now; its type is kept
-  void Retyped(ValueId v, const TypeInfo& type);
-  void ForgetTypes();    // after a change of opset
-  void ForgetUnknown();  // a new sweep may find more
+  void Reread(NodeId n);      // it reads another value, of the same type
+  void Folded(ValueId v);     // it is a constant of the graph now, the one that it was said to be
+  void ForgetTypes();         // after a change of opset
+  void ForgetUnknown();       // a new sweep may find more
   void Truncate(
       size_t num_values);  // values from this id on are gone, their ids will be used again
 
  private:
   enum class State : uint8_t { kUnasked, kOpen, kKnown };
   struct TypeEntry {
-    State dtype_state = State::kUnasked;
-    State type_state = State::kUnasked;
+    uint32_t type = 0;  // in types_
     DType dtype = DType::kUndefined;
-    TypeInfo type;
+    State dtype_state : 2 = State::kUnasked;
+    State type_state : 2 = State::kUnasked;
+    uint8_t contradicted : 1 = false;  // the inputs of the producer contradict its operator
   };
-  struct ConstantEntry {
-    State state = State::kUnasked;
-    Tensor tensor;  // invalid: not a constant
+  struct TypeTable {
+    bool claims = true;  // those of the file count
+    std::vector<TypeEntry> entries;
+    std::vector<ValueId> unknown;  // entries of which something is unknown
   };
+  // By value: kUnasked, kOpen, kNoConstant, or a position in tensors_ behind these.
+  static constexpr uint32_t kUnasked = 0, kOpen = 1, kNoConstant = 2, kFirstTensor = 3;
 
-  TypeEntry& entry(ValueId v);
-  ConstantEntry& constant_entry(ValueId v);
-  std::vector<ValueId> TypeInputs(
-      NodeId n) const;  // values whose types decide those of the outputs
+  TypeEntry& Entry(TypeTable& table, ValueId v);
+  const TypeInfo& TypeIn(TypeTable& table, ValueId v);
+  // Values whose types decide those of the outputs are added to `todo` if nobody asked for them.
+  void AddTypeInputs(TypeTable& table, NodeId n, std::vector<ValueId>& todo);
   void ComputeDTypes(NodeId n);
-  void ComputeTypes(NodeId n);
+  void ComputeTypes(TypeTable& table, NodeId n);
+  std::vector<TypeInfo> Inferred(TypeTable& table, NodeId n, const Signature* signature,
+                                 bool* contradicted);
+  TypeInfo SourceType(ValueId v) const;  // of inputs and constants
+  void StoreType(TypeTable& table, ValueId v, const TypeInfo& type);
+  uint32_t Intern(const TypeInfo& type);
+
   bool Foldable(NodeId n) const;  // operator and attributes allow it
   void ComputeConstants(NodeId n);
-  TypeInfo SourceType(ValueId v) const;  // of inputs and constants
-  void StoreType(ValueId v, const TypeInfo& type);
+  std::vector<Tensor> Folded(const FoldCall& call);
+  uint32_t& ConstantState(ValueId v);
+  const Tensor* KnownConstant(ValueId v);  // that was asked for before, or that has no producer
+  void StoreConstant(ValueId v, Tensor tensor);
+  void ForgetConstant(ValueId v);
+  void ForgetReaders(std::vector<ValueId> todo);
 
   const Graph& graph_;
   const Signatures& signatures_;
@@ -99,8 +126,16 @@ class Facts {
   const NodeSet* kept_ = nullptr;
   bool trust_overridable_ = false;
   uint64_t max_bytes_ = uint64_t{1} << 62;
-  std::vector<TypeEntry> types_of_;
-  std::deque<ConstantEntry> constants_;  // a deque: answers stay valid while it grows
+  uint64_t folded_bytes_ = 0;  // in all, of constants that are in memory
+  double folded_work_ = 0;     // in all, multiply-adds
+  int64_t over_budget_ = 0;
+  TypeTable types_of_;
+  TypeTable inferred_{.claims = false};
+  std::deque<TypeInfo> types_ = std::deque<TypeInfo>(1);  // 0: nothing known
+  std::unordered_multimap<uint64_t, uint32_t> type_ids_;  // by hash
+  std::vector<uint32_t> constants_;
+  std::deque<Tensor> tensors_;  // a deque: answers stay valid while it grows
+  std::vector<uint32_t> free_tensors_;
 };
 
 }  // namespace qrewrite

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -16,19 +17,26 @@ namespace {
 class OnnxInference : public ShapeInference {
  public:
   std::vector<TypeInfo> Infer(const Graph& graph, NodeId node, const Facts& facts) override {
+    contradicted_ = false;
     const onnx::OpSchema* schema = SchemaOf(graph, node);
     if (schema == nullptr || !IsWellFormed(graph, node, *schema)) return Unknown(graph, node);
     if (!MayRepeat(graph, node)) return Ask(*schema, graph, node, facts);
     SetQuestion(*schema, graph, node, facts);
     Answer& answer = answers_[question_.Hash() % kAnswers];
-    if (answer.question == question_) return answer.types;
+    if (answer.question == question_) {
+      contradicted_ = answer.contradicted;
+      return answer.types;
+    }
     std::vector<TypeInfo> types = Ask(*schema, graph, node, facts);
     if (context_.saw_types_only()) {
       answer.question = question_;
       answer.types = types;
+      answer.contradicted = contradicted_;
     }
     return types;
   }
+
+  bool contradicted() const override { return contradicted_; }
 
  private:
   static constexpr size_t kAnswers = 1024;
@@ -69,6 +77,7 @@ class OnnxInference : public ShapeInference {
   struct Answer {
     Question question;
     std::vector<TypeInfo> types;
+    bool contradicted = false;
   };
 
   void SetQuestion(const onnx::OpSchema& schema, const Graph& graph, NodeId node,
@@ -95,7 +104,11 @@ class OnnxInference : public ShapeInference {
       return context_.OutputTypes();
     } catch (const std::bad_alloc&) {
       throw;
-    } catch (...) {  // the inputs contradict the schema, or too little is known about them
+    } catch (const onnx::InferenceError& e) {
+      // Of shapes: they contradict the operator. Of types: perhaps too little is known about them.
+      contradicted_ = std::string_view(e.what()).find("[ShapeInferenceError]") == 0;
+      return Unknown(graph, node);
+    } catch (...) {
       return Unknown(graph, node);
     }
   }
@@ -151,6 +164,7 @@ class OnnxInference : public ShapeInference {
   InferenceContext context_;
   Question question_;                              // that is asked now
   std::vector<Answer> answers_{size_t{kAnswers}};  // by hash, the last one of each slot
+  bool contradicted_ = false;
 };
 
 }  // namespace

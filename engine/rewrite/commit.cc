@@ -4,9 +4,23 @@
 
 #include <fmt/format.h>
 
+#include "engine/rewrite/edit.h"
 #include "engine/rewrite/rewriter.h"
 
 namespace qrewrite {
+
+namespace {
+
+// What names are derived from: names of names would grow with each step of a long rewrite.
+std::string Shortened(const std::string& name) {
+  constexpr size_t kLongest = 160;
+  if (name.size() <= kLongest) return name;
+  size_t end = kLongest;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;  // UTF-8
+  return name.substr(0, end);
+}
+
+}  // namespace
 
 bool Rewriter::CanRename(const Redefinition& r) const {
   return graph_.producer(r.by).valid() && graph_.body_of(r.by) == graph_.body_of(r.value) &&
@@ -19,10 +33,14 @@ void Rewriter::MoveReaders(ValueId from, ValueId to) {
     if (!graph_.user(u).is_output()) readers.push_back(graph_.user(u).node);
   }
   graph_.ReplaceUses(from, to);
-  for (const NodeId n : readers) nodes_.Add(n);
+  for (const NodeId n : readers) {
+    nodes_.Add(n);
+    in_.facts().Reread(n);
+  }
 }
 
-void Rewriter::CommitOne(const Redefinition& r, Firing& firing) {
+// Returns the value that stands for `r.value` from now on.
+ValueId Rewriter::CommitOne(const Redefinition& r, Firing& firing) {
   const NodeId producer = graph_.producer(r.by);
   const bool is_new = producer.valid() && producer.index >= mark_.nodes;
   // A value that an earlier redefinition of this patch took over has another name by now.
@@ -30,29 +48,31 @@ void Rewriter::CommitOne(const Redefinition& r, Firing& firing) {
   if (fresh || (graph_.IsOutput(r.value) && CanRename(r))) {
     MoveReaders(r.by, r.value);
     graph_.SetProducer(r.value, producer, graph_.output_index(r.by));
+    in_.facts().Redefined(r.value);
     firing.redefined.push_back(r.value);
-    return;
+    return r.value;
   }
   if (!graph_.IsOutput(r.value)) {
     MoveReaders(r.value, r.by);
     firing.redefined.push_back(r.by);
-    return;
+    return r.by;
   }
   if (const Tensor* tensor = graph_.constant(r.by);
       tensor != nullptr && !graph_.Overridable(r.by)) {
-    const Tensor copy = *tensor;
-    graph_.DropProducer(r.value);
-    graph_.SetConstant(r.value, copy);
+    MakeConstant(graph_, r.value, Tensor(*tensor));
+    in_.facts().Redefined(r.value);
     firing.redefined.push_back(r.value);
-    return;
+    return r.value;
   }
   const ValueId out = graph_.AddValue(graph_.body_of(r.value), "");
   const NodeId identity =
       graph_.AddNode(graph_.body_of(r.value), graph_.InternOp("", "Identity"),
                      std::vector<ValueId>{r.by}, std::vector<ValueId>{out}, {}, "");
   graph_.SetProducer(r.value, identity, 0);
+  in_.facts().Redefined(r.value);
   nodes_.Add(identity);
   firing.redefined.push_back(r.value);
+  return r.value;
 }
 
 // New nodes may read what is redefined (`y = Relu(n(x -> x))`): they go on reading the former
@@ -73,12 +93,10 @@ ValueId Rewriter::KeepForNewNodes(ValueId v) {
   return kept;
 }
 
-void Rewriter::Commit(const std::vector<Redefinition>& redefinitions,
-                      const std::vector<std::pair<ValueId, DType>>& retypes, Firing& firing) {
+void Rewriter::Commit(const std::vector<Redefinition>& redefinitions, const Retypes& retypes,
+                      Firing& firing) {
+  std::vector<Former> formers;
   std::vector<NodeId> maybe_dead;
-  for (const Redefinition& r : redefinitions) {
-    if (graph_.producer(r.value).valid()) maybe_dead.push_back(graph_.producer(r.value));
-  }
   // Where a value went: later redefinitions by the same value follow it.
   std::map<ValueId, ValueId> moved;
   for (Redefinition r : redefinitions) {
@@ -88,25 +106,31 @@ void Rewriter::Commit(const std::vector<Redefinition>& redefinitions,
     const NodeId producer = graph_.producer(r.value);
     const uint32_t index = graph_.output_index(r.value);
     const ValueId kept = KeepForNewNodes(r.value);
-    CommitOne(r, firing);
-    if (kept.valid()) graph_.SetProducer(kept, producer, index);
-    if (!graph_.alive(by)) moved[by] = r.value;
+    const ValueId now = CommitOne(r, firing);
+    if (producer.valid()) {
+      formers.push_back({producer, index, r.value, now});
+      maybe_dead.push_back(producer);
+    }
+    if (kept.valid()) {
+      graph_.SetProducer(kept, producer, index);
+    } else if (IsMade(producer)) {
+      nodes_.Remember(producer, now);
+    }
+    if (now != r.value) nodes_.Moved(r.value, now);
+    if (!graph_.alive(by)) {
+      moved[by] = r.value;
+      nodes_.Moved(by, r.value);
+    }
   }
-  for (const auto& [v, dtype] : retypes) {
-    TypeInfo type = graph_.declared(v);
-    type.dtype = dtype;
-    graph_.SetDeclared(v, type);
-    graph_.MarkChanged();
-  }
-  if (!retypes.empty()) in_.facts().ForgetTypes();
-  if (!retypes.empty()) in_.ForgetAllFacts();
-  for (const Redefinition& r : redefinitions) in_.ForgetFacts(r.value);
-  for (const ValueId v : firing.redefined) in_.facts().Redefined(v);
+  CommitTypes(retypes);
+  RankNewNodes(formers);
+  for (const Former& f : formers) in_.ForgetFacts(f.value);
+  for (const ValueId v : firing.redefined) in_.ForgetFacts(v);
   for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) maybe_dead.emplace_back(n);
-  RemoveDead(std::move(maybe_dead), &firing.released);
+  RemoveDead(graph_, std::move(maybe_dead), &firing.released);
   ForgetReaders(firing.released);
+  for (const Former& f : formers) KeepRequiredOutput(f.node, f.index, f.value);
   NameNewValues();
-  records_.insert(records_.end(), pending_records_.begin(), pending_records_.end());
   for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) {
     if (graph_.alive(NodeId(n))) firing.created.emplace_back(n);
   }
@@ -127,8 +151,67 @@ void Rewriter::ForgetReaders(const std::vector<ValueId>& released) {
   }
 }
 
+// Whether a rule made `n`, and again would make the same of the same inputs.
+bool Rewriter::IsMade(NodeId n) const {
+  if (!n.valid() || n.index < first_made_ || graph_.num_outputs(n) != 1) return false;
+  const Signature* s = SignatureOf(graph_, in_.rules().signatures, n);
+  return !graph_.HasSubgraphs(n) && (s == nullptr || s->deterministic);
+}
+
+void Rewriter::SetOrder(const std::vector<NodeId>& order) {
+  ranks_.assign(graph_.num_nodes(), 0);
+  for (size_t i = 0; i < order.size(); ++i) ranks_[order[i].index] = static_cast<uint32_t>(i);
+  ordered_ = true;
+}
+
+// Who reads a redefined value came behind its former producer; where that is not far enough any more,
+// the order ends.
+void Rewriter::RankNewNodes(const std::vector<Former>& formers) {
+  ranks_.resize(graph_.num_nodes());
+  for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {
+    const NodeId n(i);
+    for (size_t k = 0; k < graph_.num_inputs(n); ++k) {
+      const ValueId v = graph_.input(n, k);
+      if (v.valid() && graph_.producer(v).valid()) {
+        ranks_[i] = std::max(ranks_[i], rank(graph_.producer(v)));
+      }
+    }
+    // What subgraphs read is not looked for.
+    if (graph_.HasSubgraphs(n)) ordered_ = false;
+  }
+  for (const Former& f : formers) {
+    const NodeId maker = graph_.producer(f.now);
+    if (maker.valid() && rank(maker) > rank(f.node)) ordered_ = false;
+  }
+}
+
+void Rewriter::CommitTypes(const Retypes& retypes) {
+  for (const auto& [v, dtype] : retypes) {
+    TypeInfo type = graph_.declared(v);
+    type.dtype = dtype;
+    DeclareType(graph_, v, type);
+  }
+  if (retypes.empty()) return;
+  in_.facts().ForgetTypes();
+  in_.ForgetAllFacts();
+}
+
+// A node that lives on for its other outputs goes on making output `index`, under another name,
+// unless the operator can do without.
+void Rewriter::KeepRequiredOutput(NodeId n, uint32_t index, ValueId former) {
+  if (!graph_.alive(n) || graph_.output(n, index).valid()) return;
+  const Signature* s = SignatureOf(graph_, in_.rules().signatures, n);
+  const bool known = s != nullptr && !s->outputs.empty();
+  const FormalValue* formal =
+      known ? &s->outputs[std::min<size_t>(index, s->outputs.size() - 1)] : nullptr;
+  if (formal != nullptr && formal->arity == Arity::kOptional) return;
+  const std::string wish =
+      fmt::format("{}_{}", graph_.name(former), formal != nullptr ? formal->name : "value");
+  graph_.SetProducer(graph_.AddValue(graph_.body_of(n), graph_.FreshName(wish)), n, index);
+}
+
 void Rewriter::NameNewValues() {
-  const std::string_view base = base_.valid() ? graph_.name(base_) : "value";
+  const std::string base = base_.valid() ? Shortened(graph_.name(base_)) : "value";
   for (size_t i = mark_.values; i < graph_.num_values(); ++i) {
     const ValueId v(i);
     if (!graph_.alive(v) || !graph_.name(v).empty()) continue;
@@ -143,41 +226,6 @@ void Rewriter::NameNewValues() {
       if (!graph_.output(n, k).valid()) continue;
       graph_.SetName(n, graph_.FreshNodeName(graph_.name(graph_.output(n, k))));
       break;
-    }
-  }
-}
-
-void Rewriter::RemoveDead(std::vector<NodeId> nodes, std::vector<ValueId>* released) {
-  while (!nodes.empty()) {
-    const NodeId n = nodes.back();
-    nodes.pop_back();
-    if (!graph_.alive(n) || graph_.HasReaders(n)) continue;
-    std::vector<ValueId> inputs;
-    std::vector<NodeId> inside = {n};
-    while (!inside.empty()) {
-      const NodeId at = inside.back();
-      inside.pop_back();
-      for (size_t i = 0; i < graph_.num_inputs(at); ++i) {
-        if (graph_.input(at, i).valid()) inputs.push_back(graph_.input(at, i));
-      }
-      for (const BodyId b : graph_.SubgraphsOf(at)) {
-        for (const NodeId m : graph_.body(b).nodes) {
-          if (graph_.alive(m)) inside.push_back(m);
-        }
-        for (size_t i = 0; i < graph_.body(b).outputs.size(); ++i)
-          inputs.push_back(graph_.output(b, i));
-      }
-    }
-    graph_.RemoveNode(n);
-    for (const ValueId v : inputs) {
-      if (!v.valid() || !graph_.alive(v)) continue;
-      if (graph_.num_uses(v) > 0) {
-        if (released != nullptr && graph_.producer(v).valid()) released->push_back(v);
-      } else if (graph_.producer(v).valid()) {
-        nodes.push_back(graph_.producer(v));
-      } else if (graph_.constant(v) != nullptr) {
-        graph_.RemoveConstant(v);
-      }
     }
   }
 }

@@ -85,6 +85,8 @@ class Emitter {
   bool CheckTypes(const Head& head, const std::vector<ValueId>& inputs);
   std::vector<Val> Add(const Head& head, const std::vector<ValueId>& inputs, Attributes attributes,
                        const std::vector<bool>& present);
+  ValueId FormerlyMade(const Head& head, OpId op, const std::vector<ValueId>& inputs,
+                       const Attributes& attributes);
   NodeId Shared(const Head& head, OpId op, const std::vector<ValueId>& inputs,
                 const Attributes& attributes, size_t outputs);
   int64_t OpsetFor(const OpName& op) const;

@@ -110,6 +110,10 @@ std::vector<Val> Emitter::Add(const Head& head, const std::vector<ValueId>& inpu
   }
   const OpId op = graph_.InternOp(head.op.domain, head.op.name);
   NodeId node = Shared(head, op, inputs, attributes, outputs);
+  if (!node.valid() && outputs == 1 && present.size() == 1) {
+    const ValueId former = FormerlyMade(head, op, inputs, attributes);
+    if (former.valid()) return {Val(former)};
+  }
   if (!node.valid()) {
     if (graph_.num_nodes() - first_new_ >= kMaxNewNodes) {
       in_.Exhaust(fmt::format("its replacement makes more than {} nodes", kMaxNewNodes));
@@ -129,6 +133,16 @@ std::vector<Val> Emitter::Add(const Head& head, const std::vector<ValueId>& inpu
     out.push_back(v.valid() ? Val(v) : Val());
   }
   return out;
+}
+
+// What such a node, made by an earlier firing, became; invalid if there was none.
+ValueId Emitter::FormerlyMade(const Head& head, OpId op, const std::vector<ValueId>& inputs,
+                              const Attributes& attributes) {
+  if (!options_.share || (head.signature != nullptr && !head.signature->deterministic)) return {};
+  const ValueId former = nodes_.FindFormer(body_, op, inputs, attributes);
+  if (!former.valid() || redefined_.contains(former)) return {};
+  reused_ = true;
+  return former;
 }
 
 // An equal node that is there already and may be used again; invalid if there is none.

@@ -1,51 +1,109 @@
 #include "engine/rewrite/index.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace qrewrite {
 
-uint64_t NodeIndex::Hash(OpId op, std::span<const ValueId> inputs) const {
-  uint64_t hash = HashMix(op.index, inputs.size());
+uint64_t NodeIndex::Hash(BodyId body, OpId op, std::span<const ValueId> inputs,
+                         const Attributes& attributes) {
+  uint64_t hash = HashMix(HashMix(op.index, body.index), inputs.size());
   for (const ValueId v : inputs) hash = HashMix(hash, v.index);
-  return hash;
+  return attributes.empty() ? hash : HashMix(hash, attributes.Hash());
+}
+
+// Absent inputs at the end are no inputs.
+uint64_t NodeIndex::Hash(NodeId n) const {
+  size_t count = graph_.num_inputs(n);
+  while (count > 0 && !graph_.input(n, count - 1).valid()) --count;
+  uint64_t hash = HashMix(HashMix(graph_.op(n).index, graph_.body_of(n).index), count);
+  for (size_t i = 0; i < count; ++i) hash = HashMix(hash, graph_.input(n, i).index);
+  const Attributes& attributes = graph_.attributes(n);
+  return attributes.empty() ? hash : HashMix(hash, attributes.Hash());
 }
 
 void NodeIndex::Build() {
   built_ = true;
+  nodes_.reserve(graph_.num_nodes());
   for (size_t i = 0; i < graph_.num_nodes(); ++i) {
     if (graph_.alive(NodeId(i))) Add(NodeId(i));
   }
 }
 
 void NodeIndex::Add(NodeId n) {
-  if (!built_) return;
-  std::vector<ValueId> inputs(graph_.num_inputs(n));
-  for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = graph_.input(n, i);
-  while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
-  // Sorted by id: many nodes may be the same to the hash (those without inputs).
-  std::vector<NodeId>& same = nodes_[Hash(graph_.op(n), inputs)];
-  const auto at = std::lower_bound(same.begin(), same.end(), n);
-  if (at == same.end() || *at != n) same.insert(at, n);
+  if (!built_ || !graph_.IsUpgraded(n)) return;
+  std::vector<NodeId>& heap = nodes_[Hash(n)];
+  heap.push_back(n);
+  std::push_heap(heap.begin(), heap.end(), std::greater<>());
+}
+
+bool NodeIndex::Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> inputs,
+                     const Attributes& attributes, size_t outputs) const {
+  if (graph_.body_of(n) != body || graph_.op(n) != op || graph_.num_outputs(n) < outputs ||
+      graph_.num_inputs(n) < inputs.size()) {
+    return false;
+  }
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+    if (graph_.input(n, i) != (i < inputs.size() ? inputs[i] : ValueId())) return false;
+  }
+  for (size_t i = 0; i < outputs; ++i) {
+    if (!graph_.output(n, i).valid()) return false;
+  }
+  return graph_.attributes(n) == attributes;
 }
 
 NodeId NodeIndex::Find(BodyId body, OpId op, std::span<const ValueId> inputs,
                        const Attributes& attributes, size_t outputs) {
   if (!built_) Build();
-  const auto it = nodes_.find(Hash(op, inputs));
+  const uint64_t hash = Hash(body, op, inputs, attributes);
+  const auto it = nodes_.find(hash);
   if (it == nodes_.end()) return {};
-  std::vector<NodeId>& same = it->second;
-  std::erase_if(same, [&](NodeId n) { return n.index >= graph_.num_nodes() || !graph_.alive(n); });
-  for (const NodeId n : same) {
-    if (graph_.body_of(n) != body || graph_.op(n) != op || graph_.num_outputs(n) < outputs)
-      continue;
-    if (!graph_.IsUpgraded(n)) continue;  // it may mean something else
-    bool equal = graph_.num_inputs(n) >= inputs.size();
-    for (size_t i = 0; i < graph_.num_inputs(n) && equal; ++i) {
-      equal = graph_.input(n, i) == (i < inputs.size() ? inputs[i] : ValueId());
-    }
-    for (size_t i = 0; i < outputs && equal; ++i) equal = graph_.output(n, i).valid();
-    if (equal && graph_.attributes(n) == attributes) return n;
+  std::vector<NodeId>& heap = it->second;
+  const auto stale = [&](NodeId n) {
+    return n.index >= graph_.num_nodes() || !graph_.alive(n) || Hash(n) != hash;
+  };
+  while (!heap.empty() && stale(heap.front())) {
+    std::pop_heap(heap.begin(), heap.end(), std::greater<>());
+    heap.pop_back();
   }
+  NodeId found;
+  if (heap.empty()) {
+    nodes_.erase(it);
+  } else if (Fits(heap.front(), body, op, inputs, attributes, outputs)) {
+    found = heap.front();
+  } else {  // rare: with fewer outputs than asked for
+    for (const NodeId n : heap) {
+      if (stale(n) || !Fits(n, body, op, inputs, attributes, outputs)) continue;
+      if (!found.valid() || n < found) found = n;
+    }
+  }
+  return found;
+}
+
+void NodeIndex::Remember(NodeId n, ValueId now) {
+  Former former{graph_.body_of(n), graph_.op(n), {}, graph_.attributes(n), now};
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) former.inputs.push_back(graph_.input(n, i));
+  while (!former.inputs.empty() && !former.inputs.back().valid()) former.inputs.pop_back();
+  formers_.insert_or_assign(Hash(n), std::move(former));
+}
+
+ValueId NodeIndex::FindFormer(BodyId body, OpId op, std::span<const ValueId> inputs,
+                              const Attributes& attributes) {
+  if (formers_.empty()) return {};
+  const auto it = formers_.find(Hash(body, op, inputs, attributes));
+  if (it == formers_.end()) return {};
+  Former& former = it->second;
+  if (former.body != body || former.op != op || !std::ranges::equal(former.inputs, inputs) ||
+      !(former.attributes == attributes)) {
+    return {};
+  }
+  for (auto next = moved_.find(former.now); next != moved_.end();) {
+    former.now = next->second;
+    next = moved_.find(former.now);
+  }
+  const bool there = graph_.alive(former.now) && graph_.body_of(former.now) == body;
+  if (there) return former.now;
+  formers_.erase(it);
   return {};
 }
 
@@ -61,35 +119,39 @@ void ConstantPool::Build() {
   for (size_t b = 0; b < graph_.num_bodies(); ++b) {
     if (!graph_.body(BodyId(b)).alive) continue;
     for (const ValueId v : graph_.body(BodyId(b)).constants) {
-      if (graph_.alive(v) && graph_.constant(v) != nullptr) {
-        constants_[Key(BodyId(b), *graph_.constant(v))].push_back(v);
-      }
+      if (!graph_.alive(v) || graph_.constant(v) == nullptr || graph_.Overridable(v)) continue;
+      constants_[Key(BodyId(b), *graph_.constant(v))].values.push_back(v);
     }
   }
 }
 
+bool ConstantPool::Holds(ValueId v, BodyId body, const Tensor& tensor) const {
+  if (v.index >= graph_.num_values() || !graph_.alive(v) || graph_.constant(v) == nullptr ||
+      graph_.body_of(v) != body || graph_.Overridable(v)) {
+    return false;
+  }
+  const Tensor& t = *graph_.constant(v);
+  if (t.dtype() != tensor.dtype() || t.dims() != tensor.dims() || t.key() != tensor.key()) {
+    return false;
+  }
+  if (tensor.byte_size() > Tensor::kSmallBytes) return true;
+  const Result<bool> equal = BytesEqual(t, tensor);
+  return equal.ok() && *equal;
+}
+
+// What does not hold this content any more (removed, or taken back and its id used again) will not
+// hold it later.
 ValueId ConstantPool::Get(BodyId body, const Tensor& tensor) {
   if (!built_) Build();
-  std::vector<ValueId>& same = constants_[Key(body, tensor)];
-  std::erase_if(same, [&](ValueId v) {
-    return v.index >= graph_.num_values() || !graph_.alive(v) || graph_.constant(v) == nullptr;
-  });
-  for (const ValueId v : same) {
-    const Tensor& t = *graph_.constant(v);
-    if (graph_.body_of(v) != body || graph_.Overridable(v) || t.dtype() != tensor.dtype() ||
-        t.dims() != tensor.dims()) {
-      continue;
-    }
-    if (tensor.byte_size() > Tensor::kSmallBytes) {
-      if (t.key() == tensor.key()) return v;
-      continue;
-    }
-    const Result<bool> equal = BytesEqual(t, tensor);
-    if (equal.ok() && *equal) return v;
+  Equals& equals = constants_[Key(body, tensor)];
+  std::vector<ValueId>& values = equals.values;
+  while (equals.first < values.size()) {
+    if (Holds(values[equals.first], body, tensor)) return values[equals.first];
+    ++equals.first;
   }
-  const ValueId v = graph_.AddConstant(body, "", tensor);
-  same.push_back(v);
-  return v;
+  values.assign(1, graph_.AddConstant(body, "", tensor));
+  equals.first = 0;
+  return values.front();
 }
 
 }  // namespace qrewrite

@@ -1,10 +1,12 @@
 // Rewriter: applies one rule at one node. A match yields new nodes and redefinitions (the patch),
-// which are checked as a whole and then committed; if anything is wrong the graph is as it was
-// before and the search goes on with the next match.
+// which are checked as a whole (check.cc) and then committed (commit.cc); if anything is wrong the
+// graph is as it was before and the search goes on with the next match.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -14,24 +16,17 @@
 
 namespace qrewrite {
 
-// A row that a rule recorded; rows are sorted by the position of `of` in the interface of the
-// graph.
-struct RecordRow {
-  std::string table;
-  ValueId of;
-  std::vector<std::pair<std::string, Val>> columns;
-};
-
 // What one firing did.
 struct Firing {
   bool fired = false;
   bool changed = false;         // false: a `refuse` or `warn` without a replacement
+  std::string exhausted;        // the bound that the search for a match met, or ""
+  uint64_t steps = 0;           // of the search for a match
   NodeId node;                  // where the rule's anchor matched (may be removed by now)
   std::vector<NodeId> created;  // in topological order, live ones only
   std::vector<ValueId>
       redefined;                  // values with another producer, and values that took over readers
   std::vector<ValueId> released;  // values that lost readers to the removal of dead nodes
-  std::vector<bool> counted;      // which counters of the rule count this firing
   std::string rejected;  // not fired: what was wrong with the last match's replacement, or ""
 };
 
@@ -39,74 +34,102 @@ class Rewriter {
  public:
   Rewriter(Graph& graph, Interpreter& interpreter);
 
-  struct Options {
-    bool dry_run = false;  // every match is taken back; the trace says how far it went
-  };
-  void set_options(const Options& options) { options_ = options; }
+  // Called with each patch that is good, before it is committed: the frame holds the bindings, and
+  // functions see the graph as it was. Returns why the match is none after all, or "".
+  using Accept = std::function<std::string(const CompiledRule& rule, Frame& frame)>;
+  void set_accept(Accept accept) { accept_ = std::move(accept); }
 
-  // Tries the rule with `anchor` as the node of its anchor statement. `may_emit_at` (optional) can
-  // refuse a match by the nodes whose outputs it would redefine.
+  // Tries the rule with `anchor` as the node of its anchor statement.
   Firing Try(const CompiledRule& rule, NodeId anchor);
 
   // Why the rule does not fire at `anchor`: how far the search went, and whether it came by
   // `watched`. The graph stays as it is.
   MatchTrace Explain(const CompiledRule& rule, NodeId anchor, NodeId watched);
 
-  // Removes `nodes` that nothing reads, and what nothing reads then; constants too. Values that
-  // lost readers but live on are added to `released`.
-  void RemoveDead(std::vector<NodeId> nodes, std::vector<ValueId>* released = nullptr);
+  // An order of all nodes, producers first: with it the search for cycles stays near a match. It is
+  // kept while matches fire, as far as it holds.
+  void SetOrder(const std::vector<NodeId>& order);
+  // The place of a node in that order; of a new node that of the last it reads from.
+  uint32_t rank(NodeId n) const { return n.index < ranks_.size() ? ranks_[n.index] : 0; }
 
-  const std::vector<RecordRow>& records() const { return records_; }
-  void AddRecords(const std::vector<RecordRow>& rows) {  // of a rule set that this one used
-    records_.insert(records_.end(), rows.begin(), rows.end());
+  // To be called when others changed the graph (engine/rewrite/edit.h).
+  void ForgetIndexes() {
+    nodes_.Clear();
+    constants_.Clear();
+    ordered_ = false;
   }
-  NodeIndex& node_index() { return nodes_; }
-  ConstantPool& constant_pool() { return constants_; }
 
  private:
   struct Redefinition {
     ValueId value;
     ValueId by;
   };
+  struct Former {  // what made a redefined value
+    NodeId node;
+    uint32_t index;
+    ValueId value;
+    ValueId now;  // what stands for it since
+  };
+  using Retypes = std::vector<std::pair<ValueId, DType>>;
+
   bool Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing);
   // `share`: equal nodes are used again.
   bool ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing, bool share);
+  std::vector<ValueId> MatchedOutputs(const CompiledRule& rule, Frame& frame) const;
+  bool Choose(const CompiledRule& rule, Frame& frame, std::vector<Redefinition>& redefinitions);
   bool Replace(const Replacement& text, Frame& frame, std::vector<Redefinition>& redefinitions);
   bool AddRedefinition(const Val& old_value, const Val& new_value, const std::string& name,
                        std::vector<Redefinition>& out);
-  bool Retypes(const CompiledRule& rule, Frame& frame, std::vector<std::pair<ValueId, DType>>& out);
-  bool Records(const CompiledRule& rule, Frame& frame);
-  void Count(const CompiledRule& rule, Frame& frame, Firing& firing);
+  bool Retyped(const CompiledRule& rule, Frame& frame, Retypes& out);
+  bool Reject(std::string reason);
+
+  // --- check.cc
   bool Check(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
-             const std::vector<std::pair<ValueId, DType>>& retypes);
-  std::string ShapeText(const TypeInfo& type) const;  // "[2, N]"
-  bool CheckReaders(const std::vector<Redefinition>& redefinitions,
-                    const std::vector<std::pair<ValueId, DType>>& retypes);
+             const Retypes& retypes);
+  bool CheckValues(const std::vector<Redefinition>& redefinitions, const Retypes& retypes);
+  bool CheckVisible();
   bool CheckType(const Redefinition& r, bool retyped);
+  bool RejectShape(const Redefinition& r, const TypeInfo& before, const TypeInfo& after);
+  bool Differ(const TypeInfo& a, const TypeInfo& b);
+  bool IsFree(Dim dim);
+  bool CheckOperands(const std::vector<Redefinition>& redefinitions);
+  bool CheckReaders(const std::vector<Redefinition>& redefinitions, const Retypes& retypes);
+  std::string ShapeText(const TypeInfo& type) const;  // "[2, N]"
+  bool ReadBefore(ValueId v) const;                   // by anything else than nodes of this patch
+  bool LeavesIdentity(const Redefinition& r) const;
   // `kept`: new nodes may read a redefined value, they get it as it was (KeepForNewNodes).
   bool MakesCycle(const std::vector<Redefinition>& redefinitions, bool kept);
+  bool IsNew(NodeId n) const { return n.valid() && n.index >= mark_.nodes; }
+
+  // --- commit.cc
   bool CanRename(const Redefinition& r) const;
-  void Commit(const std::vector<Redefinition>& redefinitions,
-              const std::vector<std::pair<ValueId, DType>>& retypes, Firing& firing);
+  void Commit(const std::vector<Redefinition>& redefinitions, const Retypes& retypes,
+              Firing& firing);
   ValueId KeepForNewNodes(ValueId v);
-  void CommitOne(const Redefinition& r, Firing& firing);
+  ValueId CommitOne(const Redefinition& r, Firing& firing);
+  bool IsMade(NodeId n) const;
+  void RankNewNodes(const std::vector<Former>& formers);
+  void CommitTypes(const Retypes& retypes);
+  void KeepRequiredOutput(NodeId n, uint32_t index, ValueId former);
   void MoveReaders(ValueId from, ValueId to);
   void ForgetReaders(const std::vector<ValueId>& released);
   void NameNewValues();
-  bool Reject(std::string reason);
 
   Graph& graph_;
   Interpreter& in_;
   NodeIndex nodes_;
   ConstantPool constants_;
   Emitter emitter_;
-  Options options_;
+  Accept accept_;
+  bool dry_run_ = false;  // every match is taken back; the trace says how far it went
   std::string rejected_;
   bool shared_cycle_ = false;  // the last patch was a cycle, perhaps through an equal node
   Graph::Mark mark_{};
-  std::vector<RecordRow> records_;
-  std::vector<RecordRow> pending_records_;
+  size_t first_made_;  // nodes from here on are made by rules
   ValueId base_;
+  std::vector<uint32_t> ranks_;  // by node
+  bool ordered_ = false;         // no node reads what a node of higher rank makes
+  std::optional<std::unordered_set<uint32_t>> free_symbols_;  // of the inputs of the model
 };
 
 }  // namespace qrewrite

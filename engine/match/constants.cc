@@ -1,0 +1,228 @@
+// Facts: which values are constant, and what they hold.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/match/facts.h"
+
+namespace qrewrite {
+namespace {
+
+// Beyond these constants stay the nodes that they are: folding must not take minutes, or the memory
+// of the machine.
+constexpr uint64_t kBytesOfRun = uint64_t{1} << 30;
+constexpr double kWorkOfFold = 4e9, kWorkOfRun = 2e10;  // multiply-adds
+
+// In memory; strings with what they hold.
+uint64_t BytesOf(const Tensor& t) {
+  if (!t.is_string() || t.is_lazy()) return t.byte_size();
+  uint64_t bytes = 0;
+  for (const std::string& s : t.strings()) bytes += sizeof(std::string) + s.size();
+  return bytes;
+}
+
+bool HasReferences(const Attributes& attributes) {
+  return std::any_of(attributes.begin(), attributes.end(), [](const Attribute& a) {
+    return std::holds_alternative<AttrReference>(a.value);
+  });
+}
+
+}  // namespace
+
+void Facts::SetConstantsConfig(const std::vector<OpPattern>* keep, uint64_t max_bytes) {
+  keep_ = keep;
+  max_bytes_ = max_bytes;
+  constants_.clear();
+  tensors_.clear();
+  free_tensors_.clear();
+}
+
+bool Facts::Foldable(NodeId n) const {
+  if (kept_ != nullptr && kept_->Contains(n)) return false;
+  const OpName& op = graph_.op_name(graph_.op(n));
+  if (keep_ != nullptr) {
+    for (const OpPattern& kept : *keep_) {
+      if (kept.Matches(op)) return false;
+    }
+  }
+  if (!kernels_.Has(op.domain, op.name) || HasReferences(graph_.attributes(n))) return false;
+  const Signature* signature = SignatureOf(graph_, signatures_, n);
+  return signature == nullptr || (signature->deterministic && !signature->has_subgraphs);
+}
+
+uint32_t& Facts::ConstantState(ValueId v) {
+  if (constants_.size() <= v.index) constants_.resize(graph_.num_values());
+  return constants_[v.index];
+}
+
+const Tensor* Facts::KnownConstant(ValueId v) {
+  if (graph_.producer(v).valid()) {
+    const uint32_t state = ConstantState(v);
+    return state >= kFirstTensor ? &tensors_[state - kFirstTensor] : nullptr;
+  }
+  const Tensor* t = graph_.constant(v);
+  const bool open = graph_.ir_version >= 4 && !trust_overridable_;
+  return t != nullptr && open && graph_.Overridable(v) ? nullptr : t;
+}
+
+const Tensor* Facts::Constant(ValueId v) {
+  if (!graph_.producer(v).valid() || ConstantState(v) >= kNoConstant) return KnownConstant(v);
+  std::vector<ValueId> todo = {v};
+  while (!todo.empty()) {
+    const ValueId at = todo.back();
+    uint32_t& state = ConstantState(at);
+    const NodeId n = graph_.producer(at);
+    if (state >= kNoConstant) {
+      todo.pop_back();
+    } else if (state == kOpen) {
+      ComputeConstants(n);
+      todo.pop_back();
+    } else if (!Foldable(n)) {
+      state = kNoConstant;
+      todo.pop_back();
+    } else {
+      state = kOpen;
+      for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+        const ValueId in = graph_.input(n, i);
+        if (in.valid() && graph_.producer(in).valid() && ConstantState(in) == kUnasked) {
+          todo.push_back(in);
+        }
+      }
+    }
+  }
+  return KnownConstant(v);
+}
+
+void Facts::StoreConstant(ValueId v, Tensor tensor) {
+  ForgetConstant(v);
+  uint32_t& state = ConstantState(v);
+  if (!tensor.valid()) {
+    state = kNoConstant;
+  } else if (free_tensors_.empty()) {
+    state = static_cast<uint32_t>(tensors_.size()) + kFirstTensor;
+    tensors_.push_back(std::move(tensor));
+  } else {
+    state = free_tensors_.back();
+    free_tensors_.pop_back();
+    tensors_[state - kFirstTensor] = std::move(tensor);
+  }
+}
+
+void Facts::ForgetConstant(ValueId v) {
+  uint32_t& state = ConstantState(v);
+  if (state >= kFirstTensor) {
+    tensors_[state - kFirstTensor] = Tensor();
+    free_tensors_.push_back(state);
+  }
+  state = kUnasked;
+}
+
+// Empty if it cannot be computed, or would be more than folding may take.
+std::vector<Tensor> Facts::Folded(const FoldCall& call) {
+  const double work = std::min(kWorkOfFold, kWorkOfRun - folded_work_);
+  if (folded_bytes_ > kBytesOfRun) {
+    ++over_budget_;
+    return {};
+  }
+  Outputs result = Fold(kernels_, call, {.most = max_bytes_, .work = work, .spent = &folded_work_});
+  if (!result.ok()) {
+    over_budget_ += result.status().code() == StatusCode::kLimit;
+    return {};
+  }
+  for (Tensor& t : *result) {
+    if (!t.valid()) continue;
+    const uint64_t bytes = BytesOf(t);
+    if (!t.is_lazy()) folded_bytes_ += bytes;
+    if (bytes > max_bytes_) t = Tensor();
+  }
+  return *std::move(result);
+}
+
+void Facts::ComputeConstants(NodeId n) {
+  std::vector<Tensor> inputs(graph_.num_inputs(n));
+  bool all = true;
+  for (size_t i = 0; i < inputs.size() && all; ++i) {
+    const ValueId in = graph_.input(n, i);
+    if (!in.valid()) continue;
+    const Tensor* t = KnownConstant(in);
+    all = t != nullptr;
+    if (all) inputs[i] = *t;
+  }
+  std::vector<Tensor> outputs(graph_.num_outputs(n));
+  if (all) {
+    const OpName& op = graph_.op_name(graph_.op(n));
+    const Signature* signature = SignatureOf(graph_, signatures_, n);
+    const FoldCall call{.domain = op.domain,
+                        .op = op.name,
+                        .since = signature != nullptr ? signature->since : 1,
+                        .inputs = inputs,
+                        .attributes = graph_.attributes(n),
+                        .num_outputs = static_cast<int>(outputs.size())};
+    outputs = Folded(call);
+    outputs.resize(graph_.num_outputs(n));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ValueId out = graph_.output(n, i);
+    if (!out.valid()) continue;
+    StoreConstant(out, std::move(outputs[i]));
+  }
+}
+
+std::string Facts::WhyNotConstant(ValueId v) {
+  const NodeId n = graph_.producer(v);
+  const std::string_view name = graph_.name(v);
+  if (n.valid()) {
+    return fmt::format("`{}` is computed by {}, it is no constant", name,
+                       graph_.op_name(graph_.op(n)).text());
+  }
+  if (graph_.constant(v) != nullptr)
+    return fmt::format("`{}` can be overridden by the caller", name);
+  return fmt::format("`{}` is an input, not a constant", name);
+}
+
+// --- changes
+
+void Facts::Redefined(ValueId v) {
+  // What nobody asked has readers that never got an answer from here.
+  if (v.index < constants_.size() && constants_[v.index] != kUnasked) ForgetReaders({v});
+  if (forgotten_) forgotten_(v);
+}
+
+void Facts::Folded(ValueId v) {
+  if (v.index < constants_.size()) ForgetConstant(v);
+  if (forgotten_) forgotten_(v);
+}
+
+void Facts::Reread(NodeId n) {
+  std::vector<ValueId> outputs;
+  for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+    const ValueId out = graph_.output(n, i);
+    if (out.valid() && out.index < constants_.size() && constants_[out.index] != kUnasked) {
+      outputs.push_back(out);
+    }
+  }
+  if (!outputs.empty()) ForgetReaders(std::move(outputs));
+}
+
+// Forgets the constants `todo`, which somebody asked for, and those that were computed from them.
+void Facts::ForgetReaders(std::vector<ValueId> todo) {
+  while (!todo.empty()) {
+    const ValueId at = todo.back();
+    todo.pop_back();
+    if (constants_[at.index] == kUnasked) continue;
+    ForgetConstant(at);
+    if (forgotten_) forgotten_(at);
+    for (const UseId u : graph_.uses(at)) {
+      const User user = graph_.user(u);
+      if (user.is_output()) continue;
+      for (size_t i = 0; i < graph_.num_outputs(user.node); ++i) {
+        const ValueId out = graph_.output(user.node, i);
+        if (out.valid() && out.index < constants_.size() && constants_[out.index] != kUnasked) {
+          todo.push_back(out);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace qrewrite

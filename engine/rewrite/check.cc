@@ -1,0 +1,228 @@
+// Rewriter: what must hold of a patch as a whole before it becomes part of the graph: what is new
+// reads what it can see, types stay, no cycle appears, and something changes.
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
+#include "engine/graph/bgl.h"
+#include "engine/rewrite/rewriter.h"
+
+namespace qrewrite {
+namespace {
+
+bool IsRetyped(const std::vector<std::pair<ValueId, DType>>& retypes, ValueId a, ValueId b) {
+  return std::any_of(retypes.begin(), retypes.end(),
+                     [&](const auto& t) { return t.first == a || t.first == b; });
+}
+
+}  // namespace
+
+bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
+                     const Retypes& retypes) {
+  if (!CheckValues(redefinitions, retypes) || !CheckVisible()) return false;
+  for (const Redefinition& r : redefinitions) {
+    if (r.value == r.by) continue;
+    if (!CheckType(r, IsRetyped(retypes, r.value, r.by))) return false;
+    if (LeavesIdentity(r)) return Reject("it would leave the Identity that is there");
+  }
+  if (!CheckReaders(redefinitions, retypes) || !CheckOperands(redefinitions)) return false;
+  // Only a rule that walked down, or that redefines several nodes, can make a cycle; or one that
+  // uses a node again which reads what is redefined.
+  const bool risky = rule.redefined.size() > 1 || rule.pattern.walks_down;
+  const bool cycle = (risky && MakesCycle(redefinitions, /*kept=*/false)) ||
+                     (emitter_.reused() && MakesCycle(redefinitions, /*kept=*/true));
+  shared_cycle_ = cycle && emitter_.reused();
+  return !cycle || Reject("it would make a cycle");
+}
+
+bool Rewriter::CheckValues(const std::vector<Redefinition>& redefinitions, const Retypes& retypes) {
+  std::unordered_set<ValueId> seen;
+  bool all_same = true, read = false;
+  for (const Redefinition& r : redefinitions) {
+    if (redefinitions.size() > 1 && !seen.insert(r.value).second) {
+      return Reject("an output is redefined twice");
+    }
+    all_same &= r.value == r.by;
+    read |= ReadBefore(r.value);
+    if (graph_.body_of(r.value) != graph_.body_of(redefinitions[0].value)) {
+      return Reject("the redefined outputs lie in different bodies");
+    }
+    if (!graph_.Encloses(graph_.body_of(r.by), graph_.body_of(r.value))) {
+      return Reject(fmt::format("`{}` is not visible where `{}` is", graph_.name(r.by),
+                                graph_.name(r.value)));
+    }
+  }
+  if (all_same && retypes.empty()) return Reject("the result would equal what was there");
+  return read || !retypes.empty() || Reject("nothing reads what it redefines");
+}
+
+// Every new node, in a new subgraph too, reads values of its own body or of one around it.
+bool Rewriter::CheckVisible() {
+  const auto hidden = [&](ValueId v, BodyId from) {
+    return v.valid() && !graph_.Encloses(graph_.body_of(v), from) &&
+           !Reject(fmt::format("`{}` is not visible to a new node", graph_.name(v)));
+  };
+  for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {
+    const NodeId n(i);
+    for (size_t k = 0; k < graph_.num_inputs(n); ++k) {
+      if (hidden(graph_.input(n, k), graph_.body_of(n))) return false;
+    }
+  }
+  for (size_t b = mark_.bodies; b < graph_.num_bodies(); ++b) {
+    for (size_t k = 0; k < graph_.body(BodyId(b)).outputs.size(); ++k) {
+      if (hidden(graph_.output(BodyId(b), k), BodyId(b))) return false;
+    }
+  }
+  return true;
+}
+
+// Uses are listed in order of creation: those of this patch come last.
+bool Rewriter::ReadBefore(ValueId v) const {
+  if (graph_.num_uses(v) == 0) return false;
+  return !IsNew(graph_.user(*graph_.uses(v).begin()).node);
+}
+
+// A graph output that would become another name of a value through the Identity that it has.
+bool Rewriter::LeavesIdentity(const Redefinition& r) const {
+  const NodeId old_producer = graph_.producer(r.value);
+  return !IsNew(graph_.producer(r.by)) && graph_.IsOutput(r.value) && !graph_.constant(r.by) &&
+         !CanRename(r) && old_producer.valid() &&
+         graph_.op_name(graph_.op(old_producer)) == OpName{"", "Identity"} &&
+         graph_.input(old_producer, 0) == r.by;
+}
+
+std::string Rewriter::ShapeText(const TypeInfo& type) const {
+  std::vector<std::string> dims;
+  for (const Dim dim : type.dims) {
+    dims.push_back(dim.known()      ? std::to_string(dim.size())
+                   : dim.symbolic() ? graph_.symbol_name(dim)
+                                    : "?");
+  }
+  return fmt::format("[{}]", fmt::join(dims, ", "));
+}
+
+bool Rewriter::CheckType(const Redefinition& r, bool retyped) {
+  const TypeInfo& before = in_.facts().Type(r.value);
+  const TypeInfo& after = in_.facts().Type(r.by);
+  if (in_.rules().check_types && !retyped && before.dtype != DType::kUndefined &&
+      after.dtype != DType::kUndefined && before.dtype != after.dtype) {
+    return Reject(fmt::format("`{}` would change from {} to {}", graph_.name(r.value),
+                              Info(before.dtype).name, Info(after.dtype).name));
+  }
+  if (!before.has_rank || !after.has_rank) return true;
+  bool same = before.dims.size() == after.dims.size();
+  for (size_t i = 0; same && i < before.dims.size(); ++i) {
+    same = !before.dims[i].known() || !after.dims[i].known() || before.dims[i] == after.dims[i];
+  }
+  if (!same) return RejectShape(r, before, after);
+  if (!Differ(before, after)) return true;
+  // The file may claim a size that its inputs do not have: what follows from them decides.
+  const TypeInfo& was = in_.facts().InferredType(r.value);
+  const TypeInfo& is = in_.facts().InferredType(r.by);
+  return !Differ(was, is) || RejectShape(r, was, is);
+}
+
+bool Rewriter::RejectShape(const Redefinition& r, const TypeInfo& before, const TypeInfo& after) {
+  return Reject(fmt::format("the shape of `{}` would change from {} to {}", graph_.name(r.value),
+                            ShapeText(before), ShapeText(after)));
+}
+
+// Whether callers can choose sizes for which the shapes are not the same: a size that is a number, or
+// free, is another one. What is unknown may be the same.
+bool Rewriter::Differ(const TypeInfo& a, const TypeInfo& b) {
+  if (!a.has_rank || !b.has_rank) return false;
+  if (a.dims.size() != b.dims.size()) return true;
+  const auto sure = [this](Dim d) { return d.known() || IsFree(d); };
+  for (size_t i = 0; i < a.dims.size(); ++i) {
+    if (a.dims[i] != b.dims[i] && sure(a.dims[i]) && sure(b.dims[i])) return true;
+  }
+  return false;
+}
+
+// A symbol of the model's inputs: callers choose the size. Other symbols are names that exporters gave
+// to sizes they did not know.
+bool Rewriter::IsFree(Dim dim) {
+  if (!dim.symbolic()) return false;
+  if (!free_symbols_) {
+    free_symbols_.emplace();
+    for (const ValueId v : graph_.body(graph_.main()).inputs) {
+      for (const Dim d : graph_.declared(v).dims) {
+        if (d.symbolic()) free_symbols_->insert(d.symbol());
+      }
+    }
+  }
+  return free_symbols_->contains(dim.symbol());
+}
+
+// The shapes that new nodes read suit them; where those before did not either, the model is such.
+bool Rewriter::CheckOperands(const std::vector<Redefinition>& redefinitions) {
+  for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!in_.facts().Contradicts(n)) continue;
+    const bool as_before =
+        std::any_of(redefinitions.begin(), redefinitions.end(), [&](const Redefinition& r) {
+          const NodeId former = graph_.producer(r.value);
+          return former.valid() && in_.facts().Contradicts(former);
+        });
+    return as_before || Reject(fmt::format("the shapes of its inputs do not suit {}",
+                                           graph_.op_name(graph_.op(n)).text()));
+  }
+  return true;
+}
+
+// Who reads a value of a new type must be able to.
+bool Rewriter::CheckReaders(const std::vector<Redefinition>& redefinitions,
+                            const Retypes& retypes) {
+  if (!in_.rules().check_types || retypes.empty()) return true;
+  for (const Redefinition& r : redefinitions) {
+    const auto retype = std::find_if(retypes.begin(), retypes.end(), [&](const auto& t) {
+      return t.first == r.value || t.first == r.by;
+    });
+    if (retype == retypes.end()) continue;
+    for (const UseId u : graph_.uses(r.value)) {
+      const User user = graph_.user(u);
+      if (user.is_output() || IsNew(user.node)) continue;
+      const Signature* s = SignatureOf(graph_, in_.rules().signatures, user.node);
+      if (s == nullptr || s->inputs.empty()) continue;
+      const int var = s->inputs[std::min<size_t>(user.index, s->inputs.size() - 1)].type_var;
+      if (var < 0 || s->types[var].Allows(retype->second)) continue;
+      return Reject(fmt::format("{} cannot read `{}` as {}",
+                                graph_.op_name(graph_.op(user.node)).text(), graph_.name(r.value),
+                                Info(retype->second).name));
+    }
+  }
+  return true;
+}
+
+// What new nodes and aliases read must not depend on what is redefined.
+bool Rewriter::MakesCycle(const std::vector<Redefinition>& redefinitions, bool kept) {
+  std::vector<NodeId> taps, targets;
+  std::unordered_set<ValueId> redefined;
+  for (const Redefinition& r : redefinitions) redefined.insert(r.value);
+  const BodyId body = graph_.body_of(redefinitions[0].value);
+  for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) {
+    for (size_t i = 0; i < graph_.num_inputs(NodeId(n)); ++i) {
+      const ValueId v = graph_.input(NodeId(n), i);
+      if (!v.valid() || !graph_.producer(v).valid() || IsNew(graph_.producer(v))) continue;
+      if (kept && redefined.contains(v)) continue;
+      const NodeId in_body = graph_.AncestorIn(body, graph_.producer(v));
+      if (in_body.valid()) taps.push_back(in_body);
+    }
+  }
+  for (const Redefinition& r : redefinitions) {
+    if (r.value == r.by) continue;
+    const NodeId producer = graph_.producer(r.by);
+    if (producer.valid() && !IsNew(producer) && graph_.body_of(producer) == body) {
+      taps.push_back(producer);
+    }
+    if (graph_.producer(r.value).valid()) targets.push_back(graph_.producer(r.value));
+  }
+  uint32_t lowest = UINT32_MAX;
+  for (const NodeId n : targets) lowest = std::min(lowest, rank(n));
+  return DependsOn(graph_, body, taps, targets,
+                   [&](NodeId n) { return ordered_ && !IsNew(n) && rank(n) < lowest; });
+}
+
+}  // namespace qrewrite

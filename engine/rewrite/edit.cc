@@ -1,0 +1,257 @@
+#include "engine/rewrite/edit.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+namespace qrewrite {
+namespace {
+
+// Domains the live nodes of a body and its subgraphs use. One body a function, one for the rest.
+std::map<BodyId, std::set<std::string>> UsedDomains(const Graph& graph) {
+  std::map<BodyId, std::vector<bool>> ops;  // by OpId
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n)) continue;
+    BodyId root = graph.body_of(n);
+    while (graph.body(root).kind == BodyKind::kSubgraph) root = graph.body(root).parent;
+    std::vector<bool>& seen = ops[root];
+    if (seen.empty()) seen.resize(graph.num_ops());
+    seen[graph.op(n).index] = true;
+  }
+  std::map<BodyId, std::set<std::string>> used;
+  for (const auto& [root, seen] : ops) {
+    for (size_t op = 0; op < seen.size(); ++op) {
+      if (seen[op]) used[root].insert(graph.op_name(OpId(op)).domain);
+    }
+  }
+  return used;
+}
+
+// "A-Za-z0-9_" as a set of characters.
+std::set<char> CharacterClass(std::string_view text) {
+  std::set<char> chars;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (i + 2 < text.size() && text[i + 1] == '-') {
+      const auto last = static_cast<unsigned char>(text[i + 2]);
+      for (int c = static_cast<unsigned char>(text[i]); c <= last; ++c) {
+        chars.insert(static_cast<char>(c));
+      }
+      i += 2;
+    } else {
+      chars.insert(text[i]);
+    }
+  }
+  return chars;
+}
+
+}  // namespace
+
+// --- what nothing reads
+
+void RemoveDead(Graph& graph, std::vector<NodeId> nodes, std::vector<ValueId>* released) {
+  while (!nodes.empty()) {
+    const NodeId n = nodes.back();
+    nodes.pop_back();
+    if (!graph.alive(n) || graph.HasReaders(n)) continue;
+    std::vector<ValueId> inputs;
+    std::vector<NodeId> inside = {n};
+    while (!inside.empty()) {
+      const NodeId at = inside.back();
+      inside.pop_back();
+      for (size_t i = 0; i < graph.num_inputs(at); ++i) {
+        if (graph.input(at, i).valid()) inputs.push_back(graph.input(at, i));
+      }
+      for (const BodyId b : graph.SubgraphsOf(at)) {
+        for (const NodeId m : graph.body(b).nodes) {
+          if (graph.alive(m)) inside.push_back(m);
+        }
+        for (size_t i = 0; i < graph.body(b).outputs.size(); ++i)
+          inputs.push_back(graph.output(b, i));
+      }
+    }
+    graph.RemoveNode(n);
+    for (const ValueId v : inputs) {
+      if (!v.valid() || !graph.alive(v)) continue;
+      if (graph.num_uses(v) > 0) {
+        if (released != nullptr && graph.producer(v).valid()) released->push_back(v);
+      } else if (graph.producer(v).valid()) {
+        nodes.push_back(graph.producer(v));
+      } else if (graph.constant(v) != nullptr) {
+        graph.RemoveConstant(v);
+      }
+    }
+  }
+}
+
+int64_t RemoveUnused(Graph& graph) {
+  int64_t before = 0, after = 0;
+  const auto count = [&](int64_t& out) {
+    for (size_t n = 0; n < graph.num_nodes(); ++n) out += graph.alive(NodeId(n));
+    for (size_t v = 0; v < graph.num_values(); ++v) {
+      out += graph.alive(ValueId(v)) && graph.constant(ValueId(v)) != nullptr;
+    }
+  };
+  count(before);
+  std::vector<NodeId> nodes;
+  for (size_t n = 0; n < graph.num_nodes(); ++n) {
+    if (graph.alive(NodeId(n)) && !graph.HasReaders(NodeId(n))) nodes.emplace_back(n);
+  }
+  RemoveDead(graph, std::move(nodes));
+  for (size_t b = 0; b < graph.num_bodies(); ++b) {
+    if (!graph.body(BodyId(b)).alive) continue;
+    const std::vector<ValueId> constants = graph.body(BodyId(b)).constants;
+    for (const ValueId v : constants) {
+      const bool unused = graph.alive(v) && graph.constant(v) != nullptr && graph.num_uses(v) == 0;
+      // One that callers may override is part of the interface.
+      if (unused && !(graph.Overridable(v) && graph.ir_version >= 4)) graph.RemoveConstant(v);
+    }
+  }
+  count(after);
+  return before - after;
+}
+
+// --- constants
+
+void MakeConstant(Graph& graph, ValueId v, Tensor tensor) {
+  const bool of_subgraph = graph.IsOutput(v) && graph.body_of(v) != graph.main();
+  if (of_subgraph && graph.declared(v).dtype == DType::kUndefined) {
+    TypeInfo type{.dtype = tensor.dtype(), .has_rank = true};
+    for (const int64_t dim : tensor.dims()) type.dims.emplace_back(dim);
+    graph.SetDeclared(v, type);
+  }
+  graph.DropProducer(v);
+  graph.SetConstant(v, std::move(tensor));
+}
+
+int64_t FreezeInputs(Graph& graph) {
+  if (graph.ir_version < 4) return 0;
+  int64_t frozen = 0;
+  const std::vector<ValueId> constants = graph.body(graph.main()).constants;
+  for (const ValueId v : constants) {
+    if (!graph.alive(v) || graph.constant(v) == nullptr || !graph.IsInput(v)) continue;
+    graph.RemoveInput(graph.main(), v);
+    ++frozen;
+  }
+  return frozen;
+}
+
+// --- types, names
+
+void DeclareType(Graph& graph, ValueId v, const TypeInfo& type) {
+  graph.SetDeclared(v, type);
+  graph.MarkChanged();
+}
+
+int64_t RenameAll(Graph& graph, std::string_view characters) {
+  const std::set<char> allowed = CharacterClass(characters);
+  int64_t renamed = 0;
+  const auto fits = [&](std::string_view name) {
+    return !name.empty() &&
+           std::all_of(name.begin(), name.end(), [&](char c) { return allowed.count(c); });
+  };
+  // Graph inputs and outputs keep their names; what is left of them without other characters is
+  // taken too. Names that already fit have the first claim on themselves.
+  std::set<std::string> taken;
+  std::vector<ValueId> values;
+  const auto is_interface = [&](ValueId v) {
+    return graph.body_of(v) == graph.main() && (graph.IsInput(v) || graph.IsOutput(v));
+  };
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    if (!graph.alive(v) || !is_interface(v)) continue;
+    std::string rest(graph.name(v));
+    std::erase_if(rest, [&](char c) { return allowed.count(c) == 0; });
+    taken.emplace(graph.name(v));
+    taken.insert(std::move(rest));
+  }
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    const bool used = graph.alive(v) && (graph.producer(v).valid() || graph.IsInput(v) ||
+                                         graph.constant(v) != nullptr || graph.num_uses(v) > 0);
+    if (!used || is_interface(v)) continue;
+    if (!fits(graph.name(v)) || !taken.emplace(graph.name(v)).second) values.push_back(v);
+  }
+  std::unordered_map<std::string, int> tried;  // numbers behind a name that are taken
+  const auto fresh = [&](std::string_view wish) {
+    std::string name;
+    for (const char c : wish) name += allowed.count(c) ? c : '_';
+    if (name.empty()) name = "value";
+    std::string candidate = name;
+    int& k = tried[name];
+    while (!taken.insert(candidate).second) candidate = fmt::format("{}_{}", name, ++k);
+    return candidate;
+  };
+  for (const ValueId v : values) {
+    graph.Rename(v, fresh(graph.name(v)));
+    ++renamed;
+  }
+  taken.clear();
+  tried.clear();
+  std::vector<NodeId> nodes;
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n)) continue;
+    if (!fits(graph.name(n)) || !taken.emplace(graph.name(n)).second) nodes.push_back(n);
+  }
+  for (const NodeId n : nodes) {
+    const std::string_view name = graph.name(n);
+    graph.SetName(n, fresh(name.empty() ? std::string_view(graph.op_name(graph.op(n)).name) : name));
+    ++renamed;
+  }
+  return renamed;
+}
+
+// --- opsets
+
+void RaiseOpset(Graph& graph, const std::vector<BodyId>& bodies, int64_t opset) {
+  for (const BodyId b : bodies) {
+    (b == graph.main() ? graph.opset() : graph.mutable_body(b).opset)[""] = opset;
+  }
+  graph.MarkChanged();
+}
+
+void FixImports(Graph& graph, const Signatures& signatures) {
+  std::map<BodyId, std::set<std::string>> used = UsedDomains(graph);
+  for (size_t b = 0; b < graph.num_bodies(); ++b) {
+    const Body& body = graph.body(BodyId(b));
+    if (!body.alive || body.kind == BodyKind::kSubgraph) continue;
+    std::set<std::string>& domains = used[BodyId(b)];
+    if (body.kind == BodyKind::kFunction) used[graph.main()].insert(body.function.domain);
+    if (body.kind == BodyKind::kMain) continue;
+    auto& imports = graph.mutable_body(BodyId(b)).opset;
+    std::erase_if(imports,
+                  [&](const auto& i) { return !i.first.empty() && !domains.count(i.first); });
+    for (const std::string& domain : domains) imports.try_emplace(domain, 1);
+  }
+  const std::set<std::string>& domains = used[graph.main()];
+  std::erase_if(graph.opset(),
+                [&](const auto& i) { return !i.first.empty() && !domains.count(i.first); });
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n)) continue;
+    const OpName& op = graph.op_name(graph.op(n));
+    if (op.domain.empty() || graph.opset().count(op.domain)) continue;
+    const Signature* s = signatures.Newest(op.domain, op.name);
+    graph.opset()[op.domain] = s != nullptr && s->since > 0 ? s->since : 1;
+  }
+}
+
+void LeaveIr3(Graph& graph) {
+  if (graph.ir_version >= 4 || graph.ir_version == 0) return;
+  graph.ir_version = 4;
+  for (size_t b = 0; b < graph.num_bodies(); ++b) {
+    if (!graph.body(BodyId(b)).alive) continue;
+    const std::vector<ValueId> constants = graph.body(BodyId(b)).constants;
+    for (const ValueId v : constants) {
+      if (graph.alive(v) && graph.constant(v) != nullptr && graph.IsInput(v)) {
+        graph.RemoveInput(BodyId(b), v);
+      }
+    }
+  }
+}
+
+}  // namespace qrewrite

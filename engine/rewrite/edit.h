@@ -1,0 +1,52 @@
+// Changes of a graph that no rule makes: what phases, folding and the end of a run do. The rest of
+// the engine changes a graph through these functions and the rewriter alone.
+//
+// None of them tells Facts or the rewriter's indexes; who calls them does.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/ops/signature.h"
+
+namespace qrewrite {
+
+// --- what nothing reads
+
+// Removes those of `nodes` that nothing reads, and what nothing reads then; constants too. Values
+// that lost readers but live on are added to `released`.
+void RemoveDead(Graph& graph, std::vector<NodeId> nodes, std::vector<ValueId>* released = nullptr);
+// Nodes and initializers that nothing reads, in every body. Returns how many were removed.
+int64_t RemoveUnused(Graph& graph);
+
+// --- constants
+
+// `v` is `tensor` from now on, whatever made it before. An output of a subgraph says its type then:
+// who reads the file cannot infer it from an initializer.
+void MakeConstant(Graph& graph, ValueId v, Tensor tensor);
+// Initializers of the main graph that are inputs too are not inputs any more: callers cannot override
+// them. Only from IR 4 on can they, before it the twins stay. Returns how many there were.
+int64_t FreezeInputs(Graph& graph);
+
+// --- types, names
+
+// States the type of `v` as value_info does.
+void DeclareType(Graph& graph, ValueId v, const TypeInfo& type);
+// Gives every value and node a name of its own of these characters ("A-Za-z0-9_"); the interface of
+// the model keeps its names. Returns how many changed.
+int64_t RenameAll(Graph& graph, std::string_view characters);
+
+// --- opsets
+
+// Raises the ai.onnx import of these bodies (the main graph, functions).
+void RaiseOpset(Graph& graph, const std::vector<BodyId>& bodies, int64_t opset);
+// Every domain that is used is imported, and no other but ai.onnx.
+void FixImports(Graph& graph, const Signatures& signatures);
+// IR 3 wants every initializer among the inputs; new ones are not, so the model moves to IR 4, and
+// the twins, which would mean "the caller may override" there, go.
+void LeaveIr3(Graph& graph);
+
+}  // namespace qrewrite

@@ -1,0 +1,206 @@
+// What a replacement may not do to a graph, and what is kept beside it: rule text, graph text, result
+// text. Every firing is verified.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/support/rule_run.h"
+
+using qrewrite::testing::Ran;
+using qrewrite::testing::RunRules;
+
+namespace {
+
+struct Row {
+  const char* what;
+  const char* rules;
+  const char* given;
+  const char* result;  // "": unchanged
+};
+
+const Row kRows[] = {
+    {"a node does not read a value of a branch from outside",
+     R"(
+rules:
+  - name: r
+    match: |
+      a = Relu(x)
+      b = Neg(x)
+    replace: a = Add(b, x)
+)",
+     R"(x: float[2]
+c: bool
+a = Relu(x)
+y = If<then_branch={
+  b = Neg(x)
+  t = Abs(b)
+  return t
+}, else_branch={
+  e = Exp(x)
+  return e
+}>(c)
+return a, y
+)",
+     ""},
+    {"a node of a branch reads what is around it",
+     R"(
+rules:
+  - name: r
+    match: |
+      a = Relu(x)
+      b = Neg(x)
+    replace: b = Sub(a, x)
+)",
+     R"(x: float[2]
+c: bool
+a = Relu(x)
+y = If<then_branch={
+  b = Neg(x)
+  t = Abs(b)
+  return t
+}, else_branch={
+  e = Exp(x)
+  return e
+}>(c)
+return a, y
+)",
+     R"(x: float[2]
+c: bool
+a = Relu(x)
+y = If<else_branch={
+  e = Exp(x)
+  return e
+}, then_branch={
+  b = Sub(a, x)
+  t = Abs(b)
+  return t
+}>(c)
+return a, y
+)"},
+    {"a node whose other output is redefined keeps the output that it must have",
+     "rules: [{name: r, match: 'v, _ = TopK<**_>(x, k)', where: 'uses(v) > 0', replace: 'v = "
+     "Relu(x)'}]",
+     "x: float[4]\nv, i = TopK(x, [4])\na = Neg(v)\nb = Neg(i)\nreturn a, b",
+     "x: float[4]\nv_Values, i = TopK(x, [4])\nv = Relu(x)\na = Neg(v)\nb = Neg(i)\nreturn a, b\n"},
+    {"but not one that it can do without",
+     "rules: [{name: r, match: 'y, m = Dropout(x, ratio, t)', where: 'uses(m) > 0', replace: 'm = "
+     "Greater(x, ratio)'}]",
+     "x: float[4]\ny, m = Dropout(x, 0.5, true)\na = Neg(y)\nb = Not(m)\nreturn a, b",
+     "x: float[4]\nm = Greater(x, 0.5)\ny = Dropout(x, 0.5, true)\na = Neg(y)\nb = Not(m)\nreturn "
+     "a, b\n"},
+    {"a body of two outputs is put in place",
+     R"(
+rules:
+  - name: r
+    match: y... = If<then_branch=t, else_branch=e>(c)
+    cases:
+      - when c == true => y... = t()
+      - => y... = e()
+)",
+     R"(x: float[4]
+a, b = If<then_branch={
+  p = Relu(x)
+  q = Neg(x)
+  return p, q
+}, else_branch={
+  r = Neg(x)
+  s = Abs(x)
+  return r, s
+}>(true)
+z = Add(a, b)
+)",
+     "x: float[4]\na = Relu(x)\nb = Neg(x)\nz = Add(a, b)\n"},
+    {"operands that do not broadcast",
+     "rules: [{name: r, match: 'y = Reshape<allowzero=_>(MatMul(Reshape<allowzero=_>(a, _), "
+     "Reshape<allowzero=_>(b, _)), s)', replace: 'y = MatMul(a, b)'}]",
+     "a: float[2, 8, 5, 6]\nb: float[4, 4, 6, 5]\ny = Reshape(MatMul(Reshape(a, [2, 8, 5, 6]), "
+     "Reshape(b, [2, 8, 6, 5])), [2, 8, 5, 5])",
+     ""},
+    {"those of a model that is wrong already may go on so",
+     "rules: [{name: r, match: 'y = Sub(a, b)', replace: 'y = Add(a, Neg(b))'}]",
+     "a: float[2, 3]\nb: float[4, 3]\ny = Sub(a, b)",
+     "a: float[2, 3]\nb: float[4, 3]\ny_Neg = Neg(b)\ny = Add(a, y_Neg)\n"},
+    {"a size that callers choose is no number",
+     "rules: [{name: r, match: 'y = Add(Expand(x, s), z)', replace: 'y = Add(x, z)'}]",
+     "x: float[3]\nz: float[M, 3]\ny = Add(Expand(x, [4, 3]), z)", ""},
+    {"the same choice is the same size",
+     "rules: [{name: r, match: 'y = Add(Expand(x, s), z)', replace: 'y = Add(x, z)'}]",
+     "x: float[3]\nz: float[M, 3]\ny = Add(Expand(x, [1, 3]), z)",
+     "x: float[3]\nz: float[M, 3]\ny = Add(x, z)\n"},
+    {"a number is no size that callers choose",
+     "rules: [{name: r, match: 'y = Relu(x)', where: 'is_input(x)', replace: 'y = Expand(Slice(x, "
+     "[0], [1], [0]), [4, 3])'}]",
+     "x: float[M, 3]\nt = Relu(x)\ny = Neg(t)", ""},
+    {"a node of two outputs is copied with both",
+     "rules: [{name: r, match: 'v, i = n:TopK<**_>(Abs(x), k)', replace: 'v, i = n(k -> [1])', "
+     "where: 'k == 2'}]",
+     "x: float[4]\nt = Abs(x)\nv, i = TopK(t, [2])\na = Neg(v)\nb = Neg(i)\nreturn a, b", ""},
+};
+
+const char* const kManyReaders = R"(
+rules:
+  - {name: left, match: y = Sin(x), refuse: no Sin here}
+  - name: slow
+    match: |
+      a = Abs(x)
+      b = Neg(x)
+      c = Exp(x)
+    where: rank(a) + rank(b) + rank(c) == 7
+    replace: a = Neg(b)
+phases:
+  - {name: never, when: opset == 1, rules: [slow]}
+  - {name: last, rules: [left]}
+)";
+
+// x has `count` readers of each kind.
+std::string ManyReaders(int count) {
+  std::string text = "x: float[2]\ns = Sin(x)\n", list = "s";
+  for (int i = 0; i < count; ++i) {
+    for (const char* op : {"Abs", "Neg", "Exp"}) {
+      const std::string name = op + std::to_string(i);
+      text += name + " = " + op + "(x)\n";
+      list += ", " + name;
+    }
+  }
+  return text + "return " + list + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("What a replacement does to a graph") {
+  for (const Row& row : kRows) {
+    CAPTURE(row.what);
+    const Ran ran = RunRules(row.rules, row.given);
+    CHECK_MESSAGE(ran.ok, ran.graph);
+    if (*row.result == '\0') {
+      CHECK_MESSAGE(!ran.report.changed, ran.graph);
+    } else {
+      CHECK(ran.graph == row.result);
+    }
+  }
+}
+
+TEST_CASE("An explanation that takes too many steps is none, and no error") {
+  const Ran ran = RunRules(kManyReaders, ManyReaders(160));
+  CHECK_FALSE(ran.ok);
+  CHECK(ran.graph.find("no Sin here") != std::string::npos);
+  CHECK(ran.graph.find("too many steps") == std::string::npos);
+}
+
+TEST_CASE("A search that takes too many steps ends an opset upgrade, too") {
+  const Ran ran = RunRules(R"(
+rules:
+  - name: slow
+    match: |
+      a = Abs(x)
+      b = Neg(x)
+      c = Exp(x)
+    where: rank(a) + rank(b) + rank(c) == 7
+    replace: a = Neg(b)
+phases: [{name: up, to_opset: 22, rules: [slow]}]
+)",
+                           ManyReaders(160));
+  CHECK_FALSE(ran.ok);
+  CHECK(ran.graph.find("rule `slow` at Abs") != std::string::npos);
+  CHECK(ran.graph.find("too many steps") != std::string::npos);
+}

@@ -1,0 +1,112 @@
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+
+#include "engine/match/facts.h"
+#include "tests/support/rule_run.h"
+
+using namespace qrewrite;
+using qrewrite::testing::MakeGraph;
+
+namespace {
+
+struct Fixture {
+  RuleSet rules;
+  Graph graph;
+  std::unique_ptr<ShapeInference> inference = MakeOnnxInference();
+  std::unique_ptr<Facts> facts;
+
+  void Load(const std::string& text) {
+    graph = MakeGraph(text, rules);
+    facts = std::make_unique<Facts>(graph, rules.signatures, KernelRegistry::Builtin(),
+                                    inference.get());
+  }
+  ValueId Value(std::string_view name) const {
+    for (size_t v = 0; v < graph.num_values(); ++v) {
+      if (graph.alive(ValueId(v)) && graph.name(ValueId(v)) == name) return ValueId(v);
+    }
+    FAIL("no such value");
+    return {};
+  }
+  float Scalar(std::string_view name) {
+    const Tensor* t = facts->Constant(Value(name));
+    REQUIRE(t != nullptr);
+    return t->as<float>()[0];
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "Constants follow a value that is redefined, and its readers") {
+  Load(
+      "x: float\na = Add(1.0, 2.0)\nb = Neg(a)\nc = Neg(b)\ny = Add(x, c)\nn = Neg(5.0)\nreturn y, "
+      "n");
+  CHECK(Scalar("c") == 3);
+  const ValueId a = Value("a"), n = Value("n");
+  const NodeId neg = graph.producer(n);
+  graph.SetOutput(graph.main(), 1, a);
+  graph.SetProducer(a, neg, 0);  // a = Neg(5)
+  facts->Redefined(a);
+  CHECK(Scalar("c") == -5);
+  CHECK(facts->Constant(Value("y")) == nullptr);
+}
+
+TEST_CASE_FIXTURE(Fixture, "Constants follow a node that reads another value") {
+  Load(
+      "x: float\na = Add(1.0, 2.0)\ne = Add(4.0, 4.0)\nb = Neg(a)\nc = Neg(b)\ny = Add(x, c)\n"
+      "return y, e");
+  CHECK(Scalar("c") == 3);
+  const NodeId b = graph.producer(Value("b"));
+  graph.SetInput(b, 0, Value("e"));
+  facts->Reread(b);
+  CHECK(Scalar("c") == 8);
+  graph.SetInput(b, 0, Value("x"));
+  facts->Reread(b);
+  CHECK(facts->Constant(Value("c")) == nullptr);
+}
+
+TEST_CASE_FIXTURE(Fixture, "What is cut off is computed anew when its ids are used again") {
+  Load("x: float\na = Add(1.0, 2.0)\ny = Add(x, a)");
+  const Graph::Mark mark = graph.mark();
+  const auto add = [&](std::string_view op) {
+    const std::vector<ValueId> inputs = {Value("a")}, outputs = {graph.AddValue(graph.main(), "t")};
+    graph.AddNode(graph.main(), graph.InternOp("", op), inputs, outputs, {}, "");
+  };
+  add("Neg");
+  CHECK(Scalar("t") == -3);
+  graph.Undo(mark);
+  facts->Truncate(mark.values);
+  add("Identity");
+  CHECK(Scalar("t") == 3);
+}
+
+TEST_CASE_FIXTURE(Fixture, "Claims count, but not as evidence") {
+  Load("x: float[N, 3]\nt = Relu(x)\ny = Neg(t)");
+  TypeInfo claim{.dtype = DType::kFloat, .has_rank = true, .dims = {Dim(4), Dim(3)}};
+  graph.SetDeclared(Value("t"), claim);
+  CHECK(facts->Type(Value("y")) == claim);
+  CHECK(facts->InferredType(Value("y")) == graph.declared(Value("x")));
+}
+
+TEST_CASE_FIXTURE(Fixture, "Shapes that do not broadcast contradict the operator") {
+  Load(
+      "a: float[2]\nb: float[3]\nc: float[N]\ny = Add(a, b)\nz = Add(a, c)\nw = Add(Relu(b), "
+      "b)\nreturn y, z, w");
+  CHECK(facts->Contradicts(graph.producer(Value("y"))));
+  CHECK_FALSE(facts->Contradicts(graph.producer(Value("z"))));
+  // A wrong claim makes no contradiction.
+  const ValueId relu = graph.input(graph.producer(Value("w")), 0);
+  graph.SetDeclared(relu, {.dtype = DType::kFloat, .has_rank = true, .dims = {Dim(7)}});
+  CHECK_FALSE(facts->Contradicts(graph.producer(Value("w"))));
+}
+
+TEST_CASE_FIXTURE(Fixture, "A domain that is not imported has its newest operators") {
+  Load("x: float[4]\ny = Relu(x)");
+  const Signature* newest = rules.signatures.Newest("com.microsoft", "Gelu");
+  REQUIRE(newest != nullptr);
+  const std::vector<ValueId> inputs = {Value("x")}, outputs = {graph.AddValue(graph.main(), "g")};
+  const NodeId n =
+      graph.AddNode(graph.main(), graph.InternOp("com.microsoft", "Gelu"), inputs, outputs, {}, "");
+  CHECK(SignatureOf(graph, rules.signatures, n) == newest);
+}

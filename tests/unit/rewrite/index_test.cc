@@ -1,0 +1,145 @@
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "engine/rewrite/index.h"
+
+using namespace qrewrite;
+
+namespace {
+
+struct Fixture {
+  Graph graph;
+  ValueId x = graph.AddValue(graph.main(), "x");
+  OpId relu = graph.InternOp("", "Relu");
+
+  Fixture() { graph.AddInput(graph.main(), x); }
+  NodeId Node(ValueId input, Attributes attributes = {}) {
+    const std::vector<ValueId> inputs = {input}, outputs = {graph.AddValue(graph.main(), "")};
+    return graph.AddNode(graph.main(), relu, inputs, outputs, std::move(attributes), "");
+  }
+  NodeId Find(NodeIndex& index, ValueId input, const Attributes& attributes = {},
+              size_t outputs = 1) {
+    const std::vector<ValueId> inputs = {input};
+    return index.Find(graph.main(), relu, inputs, attributes, outputs);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "NodeIndex finds the earliest equal node") {
+  const NodeId first = Node(x), second = Node(x);
+  NodeIndex index(graph);
+  CHECK(Find(index, x) == first);
+  graph.RemoveNode(first);
+  CHECK(Find(index, x) == second);
+  graph.RemoveNode(second);
+  CHECK_FALSE(Find(index, x).valid());
+}
+
+TEST_CASE_FIXTURE(Fixture, "NodeIndex follows inputs that change") {
+  const NodeId first = Node(x);
+  const NodeId second = Node(graph.output(first, 0));
+  NodeIndex index(graph);
+  CHECK(Find(index, x) == first);
+  graph.SetInput(second, 0, x);
+  index.Add(second);
+  CHECK(Find(index, x) == first);  // not the one that came to it later
+  CHECK_FALSE(Find(index, graph.output(first, 0)).valid());
+  graph.RemoveNode(first);
+  CHECK(Find(index, x) == second);
+}
+
+TEST_CASE_FIXTURE(Fixture, "NodeIndex tells attributes and outputs apart") {
+  const Attributes two{{"axis", int64_t{2}}}, three{{"axis", int64_t{3}}};
+  const NodeId a = Node(x, two), b = Node(x, three);
+  NodeIndex index(graph);
+  CHECK(Find(index, x, two) == a);
+  CHECK(Find(index, x, three) == b);
+  CHECK_FALSE(Find(index, x).valid());
+  CHECK_FALSE(Find(index, x, two, 2).valid());
+}
+
+TEST_CASE_FIXTURE(Fixture, "NodeIndex forgets what was taken back") {
+  Node(x);
+  NodeIndex index(graph);
+  const ValueId y = graph.output(NodeId(size_t{0}), 0);
+  const Graph::Mark mark = graph.mark();
+  index.Add(Node(y));
+  Find(index, y);
+  index.Add(Node(y));
+  graph.Undo(mark);
+  CHECK_FALSE(Find(index, y).valid());
+}
+
+TEST_CASE_FIXTURE(Fixture, "NodeIndex leaves out nodes in the old form during an upgrade") {
+  Node(x);
+  graph.BeginUpgrade(21);
+  NodeIndex index(graph);
+  CHECK_FALSE(Find(index, x).valid());
+  const NodeId fresh = Node(x);
+  index.Add(fresh);
+  CHECK(Find(index, x) == fresh);
+  graph.EndUpgrade();
+}
+
+TEST_CASE("ConstantPool gives the first constant of equal content") {
+  Graph graph;
+  const BodyId main = graph.main();
+  const ValueId one = graph.AddConstant(main, "one", Tensor::FloatScalar(1));
+  const ValueId other = graph.AddConstant(main, "other", Tensor::FloatScalar(1));
+  ConstantPool pool(graph);
+  CHECK(pool.Get(main, Tensor::FloatScalar(1)) == one);
+  graph.RemoveConstant(one);
+  CHECK(pool.Get(main, Tensor::FloatScalar(1)) == other);
+  graph.RemoveConstant(other);
+  const ValueId fresh = pool.Get(main, Tensor::FloatScalar(1));
+  CHECK(fresh != other);
+  CHECK(pool.Get(main, Tensor::FloatScalar(1)) == fresh);
+}
+
+TEST_CASE("ConstantPool tells element types and shapes apart") {
+  Graph graph;
+  ConstantPool pool(graph);
+  const std::vector<int64_t> zero = {0};
+  const ValueId a = pool.Get(graph.main(), Tensor::Int64Scalar(0));
+  CHECK(pool.Get(graph.main(), Tensor::Int64s(zero)) != a);
+  CHECK(pool.Get(graph.main(), Tensor::DoubleScalar(0)) != a);
+  CHECK(pool.Get(graph.main(), Tensor::Int64Scalar(0)) == a);
+}
+
+TEST_CASE("ConstantPool knows large tensors by how they were made") {
+  Graph graph;
+  ConstantPool pool(graph);
+  const auto lazy = [](uint64_t key) {
+    return Tensor::Lazy(DType::kInt8, {100000}, key, []() -> Result<Tensor> {
+      FAIL("a large tensor was computed");
+      return Status(StatusCode::kLimit, "");
+    });
+  };
+  const ValueId a = pool.Get(graph.main(), lazy(1));
+  CHECK(pool.Get(graph.main(), lazy(1)) == a);
+  CHECK(pool.Get(graph.main(), lazy(2)) != a);
+}
+
+TEST_CASE("ConstantPool survives ids that are used again") {
+  Graph graph;
+  ConstantPool pool(graph);
+  pool.Get(graph.main(), Tensor::FloatScalar(3));
+  const Graph::Mark mark = graph.mark();
+  const ValueId gone = pool.Get(graph.main(), Tensor::FloatScalar(1));
+  graph.Undo(mark);
+  const ValueId two = pool.Get(graph.main(), Tensor::FloatScalar(2));
+  CHECK(two == gone);
+  const ValueId one = pool.Get(graph.main(), Tensor::FloatScalar(1));
+  CHECK(one != two);
+  CHECK(pool.Get(graph.main(), Tensor::FloatScalar(2)) == two);
+}
+
+TEST_CASE("ConstantPool does not use what callers may override") {
+  Graph graph;
+  const ValueId input = graph.AddConstant(graph.main(), "w", Tensor::FloatScalar(1));
+  graph.AddInput(graph.main(), input);
+  ConstantPool pool(graph);
+  CHECK(pool.Get(graph.main(), Tensor::FloatScalar(1)) != input);
+}
