@@ -50,7 +50,6 @@ struct TensorType {
   // Only computing can tell whether there is a result (an integer division by a tensor that may
   // hold 0): it is never lazy.
   bool may_fail = false;
-  double work = 0;  // multiply-adds, where they may be many more than elements
 };
 using OutputTypes = Result<std::vector<TensorType>>;
 using InferTypes = std::function<OutputTypes(const FoldCall&)>;
@@ -84,11 +83,9 @@ class KernelRegistry {
 struct FoldLimits {
   uint64_t lazy = uint64_t{1} << 20;  // larger ones are left lazy: computed when they are asked for
   uint64_t most = UINT64_MAX;         // larger ones that cannot be left lazy are not computed
-  double work = 1e300;                // nor those that take more multiply-adds
-  double* spent = nullptr;            // what was computed adds its multiply-adds
 };
 
-// Computes `call`. Errors: kUnsupported: no kernel, its reason, too large; kLimit: too much work.
+// Computes `call`. Errors (kUnsupported): no kernel, its reason, too large.
 Outputs Fold(const KernelRegistry& registry, const FoldCall& call, const FoldLimits& limits = {});
 // The same by a kernel that was found before; null: there is none.
 Outputs Fold(const KernelEntry* entry, const FoldCall& call, const FoldLimits& limits = {});

@@ -2,8 +2,6 @@
 #include <memory>
 #include <tuple>
 
-#include <fmt/format.h>
-
 #include "engine/fold/support.h"
 
 namespace qrewrite {
@@ -193,17 +191,10 @@ Outputs Fold(const KernelEntry* entry, const FoldCall& call, const FoldLimits& l
   QR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, entry->infer(call));
   uint64_t bytes = 0;  // of the largest output
   bool may_fail = false;
-  double work = 0;
   for (const TensorType& type : types) {
     QR_RETURN_IF_ERROR(fold::CheckSize(type));
     bytes = std::max(bytes, PackedBytes(type.dtype, static_cast<uint64_t>(Count(type.dims))));
     may_fail |= type.may_fail;
-    work += type.work;
-  }
-  if (work > limits.work) {
-    return Status(StatusCode::kLimit,
-                  fmt::format("{} would take {:.1e} multiply-adds, more than {:.1e}", call.op, work,
-                              limits.work));
   }
   int64_t steps = 0;
   for (const Tensor& t : call.inputs) steps += t.valid() ? t.lazy_steps() : 0;
@@ -211,7 +202,6 @@ Outputs Fold(const KernelEntry* entry, const FoldCall& call, const FoldLimits& l
     return MakeLazy(*entry, call, types, steps);
   }
   if (bytes > limits.most) return TooLarge(bytes, limits.most);
-  if (limits.spent != nullptr) *limits.spent += work;
   return RunNow(*entry, call);
 }
 

@@ -8,10 +8,8 @@
 namespace qrewrite {
 namespace {
 
-// Beyond these constants stay the nodes that they are: folding must not take minutes, or the memory
-// of the machine.
+// Beyond this, constants stay the nodes that they are: folding must not take the memory of the machine.
 constexpr uint64_t kBytesOfRun = uint64_t{1} << 30;
-constexpr double kWorkOfFold = 4e9, kWorkOfRun = 2e10;  // multiply-adds
 
 // In memory; strings with what they hold.
 uint64_t BytesOf(const Tensor& t) {
@@ -119,16 +117,12 @@ void Facts::ForgetConstant(ValueId v) {
 
 // Empty if it cannot be computed, or would be more than folding may take.
 std::vector<Tensor> Facts::Folded(const FoldCall& call) {
-  const double work = std::min(kWorkOfFold, kWorkOfRun - folded_work_);
   if (folded_bytes_ > kBytesOfRun) {
     ++over_budget_;
     return {};
   }
-  Outputs result = Fold(kernels_, call, {.most = max_bytes_, .work = work, .spent = &folded_work_});
-  if (!result.ok()) {
-    over_budget_ += result.status().code() == StatusCode::kLimit;
-    return {};
-  }
+  Outputs result = Fold(kernels_, call, {.most = max_bytes_});
+  if (!result.ok()) return {};
   for (Tensor& t : *result) {
     if (!t.valid()) continue;
     const uint64_t bytes = BytesOf(t);

@@ -66,7 +66,7 @@ class Facts {
   // WhyNotConstant). Valid until the graph changes.
   const Tensor* Constant(ValueId v);
   std::string WhyNotConstant(ValueId v);
-  // How many nodes were not computed because folding had taken its share of memory and work.
+  // How many nodes were not computed because folding had taken its share of memory.
   int64_t over_budget() const { return over_budget_; }
 
   // --- the rewriter tells what it changed
@@ -127,7 +127,6 @@ class Facts {
   bool trust_overridable_ = false;
   uint64_t max_bytes_ = uint64_t{1} << 62;
   uint64_t folded_bytes_ = 0;  // in all, of constants that are in memory
-  double folded_work_ = 0;     // in all, multiply-adds
   int64_t over_budget_ = 0;
   TypeTable types_of_;
   TypeTable inferred_{.claims = false};

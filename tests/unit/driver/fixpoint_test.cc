@@ -130,12 +130,3 @@ TEST_CASE("Strings count as what they hold") {
   CHECK(RunRules(rules, given).report.folded == 1);
   CHECK(RunRules(rules, given, 21, {{"most", "1500"}}).report.folded == 0);
 }
-
-TEST_CASE("Folding leaves alone what would take too much work, and says so") {
-  const Ran ran = RunRules(
-      "phases: [{name: f, fold: all}]",
-      "x: float[2000, 2000]\na = zeros float[2000, 2000]\nb = MatMul(a, a)\ny = Add(x, b)");
-  CHECK_MESSAGE(ran.ok, ran.graph);
-  CHECK(ran.report.folded == 0);
-  CHECK(ran.report.warnings.size() == 1);
-}
