@@ -172,8 +172,7 @@ Status RuleRun::FoldPhase(const Phase& phase) {
     over_budget_ = true;
     report_.warnings.push_back(
         {.text =
-             fmt::format("{} nodes that compute constants stay: folding took its share of memory "
-                         "and work",
+             fmt::format("{} nodes that compute constants stay: folding took its share of memory",
                          facts_.over_budget())});
   }
   return {};
