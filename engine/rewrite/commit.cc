@@ -12,12 +12,12 @@ namespace qrewrite {
 namespace {
 
 // What names are derived from: names of names would grow with each step of a long rewrite.
-std::string Shortened(const std::string& name) {
+std::string Shortened(std::string_view name) {
   constexpr size_t kLongest = 160;
-  if (name.size() <= kLongest) return name;
+  if (name.size() <= kLongest) return std::string(name);
   size_t end = kLongest;
   while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;  // UTF-8
-  return name.substr(0, end);
+  return std::string(name.substr(0, end));
 }
 
 }  // namespace
