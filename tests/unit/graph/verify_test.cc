@@ -146,13 +146,14 @@ class Editor {
     for (int i = static_cast<int>(random_() % 3); i >= 0; --i) {
       inputs.push_back(random_() % 8 == 0 ? ValueId() : AnyVisible(m_.graph.main(), kAnywhere));
     }
-    m_.Nodes("Op", inputs, {m_.graph.FreshName("v"), m_.graph.FreshName("v")});
+    m_.Nodes("Op", inputs,
+             {std::string(m_.graph.FreshName("v")), std::string(m_.graph.FreshName("v"))});
   }
 
   void AddSubgraph() {
     const ValueId read = AnyVisible(m_.graph.main(), kAnywhere);
     const BodyId branch = m_.Subgraph([&] {
-      const ValueId t = m_.Node("Neg", {read}, m_.graph.FreshName("t"));
+      const ValueId t = m_.Node("Neg", {read}, std::string(m_.graph.FreshName("t")));
       const BodyId inner = m_.Subgraph([&] {
         m_.Output(m_.Node("Add", {t, read}, m_.graph.FreshName("u")));
       });
