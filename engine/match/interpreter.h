@@ -79,7 +79,7 @@ class Interpreter {
   // What follows is a computation of its own; MatchRule() begins one, too.
   void BeginBudget();
   void Exhaust(std::string why);
-  uint64_t steps() const { return steps_; }  // of the last search for a match
+  uint64_t steps() const { return steps_ + eval_steps_; }  // of the last search for a match
 
   void set_trace(MatchTrace* trace) { trace_ = trace; }
   // Records why something did not go further than `depth` nodes and names.

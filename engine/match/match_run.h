@@ -113,8 +113,9 @@ class MatchRun {
   bool Fail(const Place& place, NodeId n, std::string_view reason);
   bool Accepts(const PatCall& call, NodeId n);
   bool IsRead(ValueId output);
-  // Counts a value that is held against the pattern. False: the budget is spent.
+  // Counts a value or node that is held against the pattern. False: the budget is spent.
   bool Step(ValueId v);
+  bool Step();
   bool Kept(NodeId n) const { return kept_ != nullptr && kept_->Contains(n); }
 
   Interpreter& in_;

@@ -71,6 +71,10 @@ bool MatchRun::IsRead(ValueId output) {
 
 bool MatchRun::Step(ValueId v) {
   if (!in_.asking_.empty()) in_.memo_.Looked(in_.asking_.back(), v);
+  return Step();
+}
+
+bool MatchRun::Step() {
   if (++in_.steps_ <= kMaxMatchSteps) return in_.exhausted_.empty();
   in_.Exhaust("the search for a match has too many steps");
   return false;
@@ -98,6 +102,7 @@ bool MatchRun::StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId 
 // The statement with `n` as its node; outputs bind as the pattern lists them.
 bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, Frame& frame,
                          Next next) {
+  if (!Step()) return false;
   const PatCall& call = *stmt.value.call;
   if (call.definition >= 0) {
     // The first output of the definition is a value that n makes.

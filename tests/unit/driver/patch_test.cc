@@ -69,11 +69,9 @@ c: bool
 a = Relu(x)
 y = If<else_branch={
   e = Exp(x)
-  return e
 }, then_branch={
   b = Sub(a, x)
   t = Abs(b)
-  return t
 }>(c)
 return a, y
 )"},
@@ -81,13 +79,12 @@ return a, y
      "rules: [{name: r, match: 'v, _ = TopK<**_>(x, k)', where: 'uses(v) > 0', replace: 'v = "
      "Relu(x)'}]",
      "x: float[4]\nv, i = TopK(x, [4])\na = Neg(v)\nb = Neg(i)\nreturn a, b",
-     "x: float[4]\nv_Values, i = TopK(x, [4])\nv = Relu(x)\na = Neg(v)\nb = Neg(i)\nreturn a, b\n"},
+     "x: float[4]\nv = Relu(x)\na = Neg(v)\nv_Values, i = TopK(x, int64[1] [4])\nb = Neg(i)\nreturn a, b\n"},
     {"but not one that it can do without",
      "rules: [{name: r, match: 'y, m = Dropout(x, ratio, t)', where: 'uses(m) > 0', replace: 'm = "
      "Greater(x, ratio)'}]",
      "x: float[4]\ny, m = Dropout(x, 0.5, true)\na = Neg(y)\nb = Not(m)\nreturn a, b",
-     "x: float[4]\nm = Greater(x, 0.5)\ny = Dropout(x, 0.5, true)\na = Neg(y)\nb = Not(m)\nreturn "
-     "a, b\n"},
+     "x: float[4]\ny_const = float 0.5\ny, _ = Dropout(x, y_const, bool true)\na = Neg(y)\nm = Greater(x, y_const)\nb = Not(m)\n"},
     {"a body of two outputs is put in place",
      R"(
 rules:
@@ -199,8 +196,8 @@ rules:
     replace: a = Neg(b)
 phases: [{name: up, to_opset: 22, rules: [slow]}]
 )",
-                           ManyReaders(160));
+                           ManyReaders(1600));
   CHECK_FALSE(ran.ok);
-  CHECK(ran.graph.find("rule `slow` at Abs") != std::string::npos);
+  CHECK_MESSAGE(ran.graph.find("rule `slow` at Exp") != std::string::npos, ran.graph);
   CHECK(ran.graph.find("too many steps") != std::string::npos);
 }
