@@ -202,8 +202,8 @@ bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Fra
 // Inputs that the pattern names; each is taken out of what the positional arguments see.
 bool MatchRun::Named(const Pattern& pattern,
                      const std::vector<std::pair<const PatArg*, size_t>>& named, size_t i,
-                     const std::vector<const PatArg*>& args, Operands inputs,
-                     const PatCall& call, NodeId n, Frame& frame, Next next) {
+                     const std::vector<const PatArg*>& args, Operands inputs, const PatCall& call,
+                     NodeId n, Frame& frame, Next next) {
   if (i == named.size()) return Args(pattern, args, 0, inputs, 0, call, n, frame, next);
   const auto [arg, index] = named[i];
   const ValueId v = index < inputs.size() ? inputs[index] : ValueId();
@@ -214,8 +214,8 @@ bool MatchRun::Named(const Pattern& pattern,
 }
 
 bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
-                    Operands inputs, size_t j, const PatCall& call, NodeId n,
-                    Frame& frame, Next next) {
+                    Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame,
+                    Next next) {
   if (i == args.size()) {
     for (; j < inputs.size(); ++j) {
       if (inputs[j].valid()) {
@@ -297,9 +297,8 @@ bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs
   return false;
 }
 
-bool MatchRun::AllMembers(const Pattern& pattern, const PatArg& arg, Operands inputs,
-                      size_t j, size_t end, const PatCall& call, NodeId n, Frame& frame,
-                      Next next) {
+bool MatchRun::AllMembers(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j,
+                          size_t end, const PatCall& call, NodeId n, Frame& frame, Next next) {
   std::vector<std::vector<Val>> lists(arg.inner.size());
   const size_t width = arg.kind == PatArg::Kind::kGroup ? arg.group.size() : 1;
   if (end - std::min(j, end) <= kMaxBacktracked * width) {
@@ -322,8 +321,8 @@ bool MatchRun::AllMembers(const Pattern& pattern, const PatArg& arg, Operands in
 
 // The member that begins at input j. Its own bindings are not conditions' business: only the lists
 // are.
-bool MatchRun::Member(const PatArg& arg, Operands inputs, size_t j,
-                      const PatCall& call, NodeId n, Frame& frame, Next next) {
+bool MatchRun::Member(const PatArg& arg, Operands inputs, size_t j, const PatCall& call, NodeId n,
+                      Frame& frame, Next next) {
   static const Pattern* const kNoConditions = new Pattern();
   if (arg.kind != PatArg::Kind::kGroup) {
     return One(*kNoConditions, arg, inputs[j], call, n, frame, next);
@@ -331,10 +330,9 @@ bool MatchRun::Member(const PatArg& arg, Operands inputs, size_t j,
   return GroupMember(*kNoConditions, arg, 0, inputs, j, call, n, frame, next);
 }
 
-bool MatchRun::Members(const Pattern& pattern, const PatArg& arg,
-                       Operands inputs, size_t j, size_t end,
-                       const PatCall& call, NodeId n, std::vector<std::vector<Val>>& lists,
-                       Frame& frame, Next next) {
+bool MatchRun::Members(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j,
+                       size_t end, const PatCall& call, NodeId n,
+                       std::vector<std::vector<Val>>& lists, Frame& frame, Next next) {
   if (j >= end) return BindLists(pattern, arg, 0, lists, frame, next);
   const size_t width = arg.kind == PatArg::Kind::kGroup ? arg.group.size() : 1;
   return Member(arg, inputs, j, call, n, frame, [&] {
@@ -353,9 +351,8 @@ bool MatchRun::Members(const Pattern& pattern, const PatArg& arg,
   });
 }
 
-bool MatchRun::GroupMember(const Pattern& pattern, const PatArg& arg, size_t k,
-                           Operands inputs, size_t j, const PatCall& call,
-                           NodeId n, Frame& frame, Next next) {
+bool MatchRun::GroupMember(const Pattern& pattern, const PatArg& arg, size_t k, Operands inputs,
+                           size_t j, const PatCall& call, NodeId n, Frame& frame, Next next) {
   if (k == arg.group.size()) return next();
   const ValueId v = j + k < inputs.size() ? inputs[j + k] : ValueId();
   const auto then = [&] {

@@ -59,25 +59,23 @@ class MatchRun {
   // --- inputs
   bool Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame, Next next);
   bool Named(const Pattern& pattern, const std::vector<std::pair<const PatArg*, size_t>>& named,
-             size_t i, const std::vector<const PatArg*>& args, Operands inputs,
-             const PatCall& call, NodeId n, Frame& frame, Next next);
+             size_t i, const std::vector<const PatArg*>& args, Operands inputs, const PatCall& call,
+             NodeId n, Frame& frame, Next next);
   bool Args(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
-            Operands inputs, size_t j, const PatCall& call, NodeId n,
-            Frame& frame, Next next);
+            Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame, Next next);
   bool One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call, NodeId n,
            Frame& frame, Next next);
-  bool Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs,
-              size_t j, size_t end, const PatCall& call, NodeId n, Frame& frame, Next next);
-  bool AllMembers(const Pattern& pattern, const PatArg& arg, Operands inputs,
-              size_t j, size_t end, const PatCall& call, NodeId n, Frame& frame, Next next);
-  bool Members(const Pattern& pattern, const PatArg& arg, Operands inputs,
-               size_t j, size_t end, const PatCall& call, NodeId n,
-               std::vector<std::vector<Val>>& lists, Frame& frame, Next next);
-  bool Member(const PatArg& arg, Operands inputs, size_t j, const PatCall& call,
-              NodeId n, Frame& frame, Next next);
-  bool GroupMember(const Pattern& pattern, const PatArg& arg, size_t k,
-                   Operands inputs, size_t j, const PatCall& call, NodeId n,
-                   Frame& frame, Next next);
+  bool Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j, size_t end,
+              const PatCall& call, NodeId n, Frame& frame, Next next);
+  bool AllMembers(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j, size_t end,
+                  const PatCall& call, NodeId n, Frame& frame, Next next);
+  bool Members(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j, size_t end,
+               const PatCall& call, NodeId n, std::vector<std::vector<Val>>& lists, Frame& frame,
+               Next next);
+  bool Member(const PatArg& arg, Operands inputs, size_t j, const PatCall& call, NodeId n,
+              Frame& frame, Next next);
+  bool GroupMember(const Pattern& pattern, const PatArg& arg, size_t k, Operands inputs, size_t j,
+                   const PatCall& call, NodeId n, Frame& frame, Next next);
   bool BindLists(const Pattern& pattern, const PatArg& arg, size_t k,
                  std::vector<std::vector<Val>>& lists, Frame& frame, Next next);
 

@@ -199,7 +199,8 @@ int64_t RenameAll(Graph& graph, std::string_view characters) {
   }
   for (const NodeId n : nodes) {
     const std::string_view name = graph.name(n);
-    graph.SetName(n, fresh(name.empty() ? std::string_view(graph.op_name(graph.op(n)).name) : name));
+    graph.SetName(n,
+                  fresh(name.empty() ? std::string_view(graph.op_name(graph.op(n)).name) : name));
     ++renamed;
   }
   return renamed;

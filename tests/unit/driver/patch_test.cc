@@ -79,12 +79,14 @@ return a, y
      "rules: [{name: r, match: 'v, _ = TopK<**_>(x, k)', where: 'uses(v) > 0', replace: 'v = "
      "Relu(x)'}]",
      "x: float[4]\nv, i = TopK(x, [4])\na = Neg(v)\nb = Neg(i)\nreturn a, b",
-     "x: float[4]\nv = Relu(x)\na = Neg(v)\nv_Values, i = TopK(x, int64[1] [4])\nb = Neg(i)\nreturn a, b\n"},
+     "x: float[4]\nv = Relu(x)\na = Neg(v)\nv_Values, i = TopK(x, int64[1] [4])\nb = "
+     "Neg(i)\nreturn a, b\n"},
     {"but not one that it can do without",
      "rules: [{name: r, match: 'y, m = Dropout(x, ratio, t)', where: 'uses(m) > 0', replace: 'm = "
      "Greater(x, ratio)'}]",
      "x: float[4]\ny, m = Dropout(x, 0.5, true)\na = Neg(y)\nb = Not(m)\nreturn a, b",
-     "x: float[4]\ny_const = float 0.5\ny, _ = Dropout(x, y_const, bool true)\na = Neg(y)\nm = Greater(x, y_const)\nb = Not(m)\n"},
+     "x: float[4]\ny_const = float 0.5\ny, _ = Dropout(x, y_const, bool true)\na = Neg(y)\nm = "
+     "Greater(x, y_const)\nb = Not(m)\n"},
     {"a body of two outputs is put in place",
      R"(
 rules:

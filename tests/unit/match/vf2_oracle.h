@@ -48,7 +48,8 @@ class ModelGraph {
   }
   std::string Text(ValueId v) const {
     const auto content = Content(v);
-    return content ? fmt::format("constant {}", fmt::join(*content, " ")) : "value " + std::string(g_.name(v));
+    return content ? fmt::format("constant {}", fmt::join(*content, " "))
+                   : "value " + std::string(g_.name(v));
   }
 
   void Add(const Plain& p, Matches& matches) const;

@@ -1,7 +1,7 @@
 // Data files: which may be read, and where they are after writing.
-#include <cstring>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cstring>
 
 #include <span>
 #include <vector>
