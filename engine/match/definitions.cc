@@ -130,13 +130,8 @@ Val Interpreter::ChooseCase(const CompiledDefinition& d, const std::vector<Val>&
       frame.Bind(static_cast<int>(i),
                  rest ? Val::ListOf({args.begin() + static_cast<long>(i), args.end()}) : args[i]);
     }
-    bool taken = false;
-    const Val stopped = TryCase(c, frame, [&] {
-      taken = true;
-      chosen(c, frame);
-    });
-    if (stopped.stops()) return stopped;
-    if (taken) return true;
+    const Val tried = TryCase(c, frame, [&] { chosen(c, frame); });
+    if (!tried.absent()) return tried;
   }
   return false;
 }
@@ -145,13 +140,8 @@ Val Interpreter::ChooseCase(const std::vector<CompiledCase>& cases, Frame& frame
                             FunctionRef<void(const CompiledCase&, Frame&)> chosen) {
   for (const CompiledCase& c : cases) {
     for (const int slot : c.slots) frame.Unbind(slot);
-    bool taken = false;
-    const Val stopped = TryCase(c, frame, [&] {
-      taken = true;
-      chosen(c, frame);
-    });
-    if (stopped.stops()) return stopped;
-    if (taken) return true;
+    const Val tried = TryCase(c, frame, [&] { chosen(c, frame); });
+    if (!tried.absent()) return tried;
   }
   return false;
 }
@@ -163,8 +153,8 @@ bool Interpreter::Possible(const Pattern& pattern, const Frame& frame) const {
   });
 }
 
-// Calls `take` if the case applies; otherwise what stopped it, or absent if it is surely not this
-// case.
+// Calls `take` if the case applies: true. Otherwise what stopped it, or absent if it is surely not
+// this case.
 Val Interpreter::TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()> take) {
   if (!c.has_match) {
     Val condition = true;
@@ -176,8 +166,9 @@ Val Interpreter::TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()
       }
     }
     if (condition.stops()) return condition;
-    if (condition.get<bool>()) take();
-    return Absent();
+    if (!condition.get<bool>()) return Absent();
+    take();
+    return true;
   }
   MatchRun run(*this);
   bool taken = false;
@@ -196,7 +187,8 @@ Val Interpreter::TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()
       return true;
     });
   }
-  if (taken || !was_unknown_) return Absent();
+  if (taken) return true;
+  if (!was_unknown_) return Absent();
   was_unknown_ = false;
   return Unknown{unknown_};
 }

@@ -160,7 +160,6 @@ struct WriteCode {
 class Program {
  public:
   const RuleSet& rules() const { return *rules_; }
-  const std::shared_ptr<const RuleSet>& shared_rules() const { return rules_; }
 
   const Code& code(CodeId id) const { return codes_[id.index]; }
   CodeId kid(const Code& code, size_t i) const { return kids_[code.first_kid + i]; }

@@ -1,5 +1,5 @@
 // RuleSet: the checked form of a rule file with everything it includes. What a name means is
-// settled here; how a pattern is searched for is the matcher's business (engine/match/plan.h).
+// settled here; how it runs is settled when it is compiled (engine/program).
 //
 // Immutable once loaded, and shareable between threads.
 #pragma once
