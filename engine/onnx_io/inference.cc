@@ -1,7 +1,6 @@
 #include "engine/onnx_io/inference.h"
 
 #include <algorithm>
-#include <limits>
 #include <new>
 #include <string_view>
 #include <variant>
@@ -10,6 +9,7 @@
 #include <onnx/defs/schema.h>
 
 #include "engine/onnx_io/inference_context.h"
+#include "engine/onnx_io/schemas.h"
 
 namespace qrewrite {
 namespace {
@@ -151,9 +151,7 @@ class OnnxInference : public ShapeInference {
     if (cached.version == version && cached.op == op) return cached.schema;
     cached = {op, version, nullptr};
     if (version <= 0) return nullptr;
-    const int64_t limit = std::numeric_limits<int>::max();
-    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(
-        op.name, static_cast<int>(std::min(version, limit)), op.domain);
+    const onnx::OpSchema* schema = FindSchema(op.domain, op.name, version);
     if (schema != nullptr && schema->has_type_and_shape_inference_function()) {
       cached.schema = schema;
     }
