@@ -194,7 +194,7 @@ Status RuleRun::WriteDefaults(const Phase& phase) {
     const OpName& op = graph_.op_name(graph_.op(n));
     const bool wanted = std::any_of(phase.ops.begin(), phase.ops.end(),
                                     [&](const OpPattern& p) { return p.Matches(op); });
-    const Signature* s = wanted && !Kept(n) ? SignatureOf(graph_, rules_.signatures, n) : nullptr;
+    const Signature* s = wanted && !Kept(n) ? facts_.SignatureOf(n) : nullptr;
     if (s == nullptr) continue;
     for (const FormalAttribute& formal : s->attributes) {
       if (graph_.attributes(n).Find(formal.name) != nullptr) continue;

@@ -142,7 +142,7 @@ std::string RuleRun::FaultAt(NodeId n, int64_t opset) {
   if (!op.domain.empty()) return "";
   if (rules_.signatures.Newest(op.domain, op.name) == nullptr)
     return "";  // a local function, perhaps
-  const Signature* before = SignatureOf(graph_, rules_.signatures, n);
+  const Signature* before = facts_.SignatureOf(n);
   const Signature* s = rules_.signatures.Find(op.domain, op.name, opset);
   if (s == before && s != nullptr) return "";
   if (s == nullptr || s->deprecated) return "does not exist";

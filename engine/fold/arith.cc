@@ -6,6 +6,7 @@
 
 #include "engine/fold/broadcast.h"
 #include "engine/fold/cast.h"
+#include "engine/fold/element.h"
 #include "engine/fold/functions.h"
 
 namespace qrewrite {
@@ -265,6 +266,7 @@ Result<Num> Normalized(const Num& x) {
 }  // namespace
 
 Result<Num> Apply(BinOp op, const Num& left, const Num& right) {
+  if (std::optional<Num> result = ApplyToElements(op, left, right)) return *std::move(result);
   QR_ASSIGN_OR_RETURN(const Num a, Normalized(left));
   QR_ASSIGN_OR_RETURN(const Num b, Normalized(right));
   const DType x = a.t.dtype();

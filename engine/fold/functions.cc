@@ -7,6 +7,7 @@
 
 #include "engine/fold/broadcast.h"
 #include "engine/fold/cast.h"
+#include "engine/fold/element.h"
 #include "engine/fold/layout.h"
 
 namespace qrewrite {
@@ -244,6 +245,7 @@ Result<Tensor> CastChecked(const Tensor& x, DType dtype) {
 
 Result<Tensor> CastExact(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
+  if (std::optional<Tensor> cast = CastElement(x, dtype)) return *std::move(cast);
   if (!fold::IsNumeric(x.dtype()) || !fold::IsNumeric(dtype)) {
     return Reason("{} has no values of type {}", Name(x.dtype()), Name(dtype));
   }

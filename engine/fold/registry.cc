@@ -94,7 +94,8 @@ Outputs RunNow(const KernelEntry& entry, const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, entry.run(call));
   for (int i = 0; i < static_cast<int>(outputs.size()); ++i) {
     Tensor& output = outputs[static_cast<size_t>(i)];
-    if (!output.valid() || output.is_lazy()) continue;  // a lazy one is an input under a new shape
+    // A lazy one is an input under a new shape; small ones are known by their content.
+    if (!output.valid() || output.is_lazy() || output.byte_size() <= Tensor::kSmallBytes) continue;
     const bool passed_on = std::ranges::any_of(
         call.inputs, [&output](const Tensor& t) { return t.valid() && t.key() == output.key(); });
     if (!passed_on) output = output.WithKey(KeyOf(call, i));

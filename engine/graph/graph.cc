@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace qrewrite {
+namespace {
+
+constexpr size_t kFewImports = 8;
+
+}  // namespace
 
 std::string_view CanonicalDomain(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view() : domain;
@@ -31,7 +36,14 @@ OpId Graph::FindOp(std::string_view domain, std::string_view name) const {
 int64_t Graph::OpsetOf(BodyId b, std::string_view domain) const {
   while (body(b).kind == BodyKind::kSubgraph) b = body(b).parent;
   const auto& imports = body(b).kind == BodyKind::kFunction ? body(b).opset : opset_;
-  const auto it = imports.find(std::string(CanonicalDomain(domain)));
+  domain = CanonicalDomain(domain);
+  if (imports.size() <= kFewImports) {  // asked at every node: no string is made for it
+    for (const auto& [name, version] : imports) {
+      if (name == domain) return version;
+    }
+    return 0;
+  }
+  const auto it = imports.find(std::string(domain));
   return it == imports.end() ? 0 : it->second;
 }
 

@@ -35,7 +35,7 @@ void Facts::SetConstantsConfig(const std::vector<OpPattern>* keep, uint64_t max_
   free_tensors_.clear();
 }
 
-bool Facts::Foldable(NodeId n) const {
+bool Facts::Foldable(NodeId n) {
   if (kept_ != nullptr && kept_->Contains(n)) return false;
   const OpName& op = graph_.op_name(graph_.op(n));
   if (keep_ != nullptr) {
@@ -44,7 +44,7 @@ bool Facts::Foldable(NodeId n) const {
     }
   }
   if (!kernels_.Has(op.domain, op.name) || HasReferences(graph_.attributes(n))) return false;
-  const Signature* signature = SignatureOf(graph_, signatures_, n);
+  const Signature* signature = SignatureOf(n);
   return signature == nullptr || (signature->deterministic && !signature->has_subgraphs);
 }
 
@@ -145,7 +145,7 @@ void Facts::ComputeConstants(NodeId n) {
   std::vector<Tensor> outputs(graph_.num_outputs(n));
   if (all) {
     const OpName& op = graph_.op_name(graph_.op(n));
-    const Signature* signature = SignatureOf(graph_, signatures_, n);
+    const Signature* signature = SignatureOf(n);
     const FoldCall call{.domain = op.domain,
                         .op = op.name,
                         .since = signature != nullptr ? signature->since : 1,

@@ -154,7 +154,7 @@ std::vector<Val> Interpreter::Parts(const Val& whole, size_t count) {
     for (const int64_t i : *ints) items.emplace_back(i);
   } else if (const auto* n = whole.get_if<Num>(); n != nullptr && n->t.rank() == 1) {
     for (int64_t i = 0; i < n->t.size() && i <= static_cast<int64_t>(count); ++i) {
-      items.push_back(ElementOf(*n, i));
+      items.push_back(ItemOf(*n, i));
     }
   }
   if (items.size() == count) return items;

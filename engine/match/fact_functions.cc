@@ -36,7 +36,7 @@ Val ShapeOf(const FunctionCall& c) {
   if (x.is_number()) return Val::OfInts({});
   const auto* v = x.get_if<ValueId>();
   if (v == nullptr) return NoFact(x, "shape");
-  const TypeInfo type = c.in.facts().Type(*v);
+  const TypeInfo& type = c.in.facts().Type(*v);
   if (!type.has_rank) return NoFact(x, "shape");
   if (type.known_shape() && type.dims.size() <= Ints::kMax) {
     Ints ints;
@@ -64,7 +64,7 @@ Val RankOf(const FunctionCall& c) {
     if (x.absent()) return x;
     if (x.is_number()) return Val::Int(x.rank());
     if (const auto* v = x.get_if<ValueId>()) {
-      const TypeInfo type = c.in.facts().Type(*v);
+      const TypeInfo& type = c.in.facts().Type(*v);
       if (type.has_rank) return Val::Int(static_cast<int64_t>(type.dims.size()));
     }
     return NoFact(x, "rank");
@@ -77,7 +77,7 @@ Val SizeOf(const FunctionCall& c) {
     if (x.is_number()) return Val::Int(x.size());
     if (const auto* v = x.get_if<ValueId>()) {
       if (const Tensor* t = c.in.facts().Constant(*v)) return Val::Int(t->size());
-      const TypeInfo type = c.in.facts().Type(*v);
+      const TypeInfo& type = c.in.facts().Type(*v);
       int64_t size = 1;
       bool known = type.has_rank;
       for (const Dim dim : type.dims) {

@@ -34,14 +34,21 @@ TypeInfo TypeOfTensor(const Tensor& t) {
 
 }  // namespace
 
-const Signature* SignatureOf(const Graph& graph, const Signatures& signatures, NodeId node) {
-  const OpName& op = graph.op_name(graph.op(node));
-  return signatures.Find(op.domain, op.name, graph.OpsetOf(node, op.domain));
-}
-
 Facts::Facts(const Graph& graph, const Signatures& signatures, const KernelRegistry& kernels,
              ShapeInference* inference)
     : graph_(graph), signatures_(signatures), kernels_(kernels), inference_(inference) {}
+
+const Signature* Facts::SignatureOf(NodeId n) {
+  const OpId id = graph_.op(n);
+  if (known_signatures_.size() <= id.index) known_signatures_.resize(graph_.num_ops());
+  KnownSignature& known = known_signatures_[id.index];
+  const OpName& op = graph_.op_name(id);
+  const int64_t version = graph_.OpsetOf(n, op.domain);
+  if (known.version != version) {
+    known = {version, signatures_.Find(op.domain, op.name, version)};
+  }
+  return known.signature;
+}
 
 Facts::TypeEntry& Facts::Entry(TypeTable& table, ValueId v) {
   if (table.entries.size() <= v.index) table.entries.resize(graph_.num_values());
@@ -109,7 +116,7 @@ DType Facts::dtype(ValueId v) {
 }
 
 void Facts::ComputeDTypes(NodeId n) {
-  const Signature* signature = SignatureOf(graph_, signatures_, n);
+  const Signature* signature = SignatureOf(n);
   std::vector<DType> dtypes(graph_.num_outputs(n), DType::kUndefined);
   bool need_types = signature == nullptr || signature->has_subgraphs;
   if (signature != nullptr) {
@@ -187,7 +194,7 @@ std::vector<TypeInfo> Facts::Inferred(TypeTable& table, NodeId n, const Signatur
 }
 
 void Facts::ComputeTypes(TypeTable& table, NodeId n) {
-  const Signature* signature = SignatureOf(graph_, signatures_, n);
+  const Signature* signature = SignatureOf(n);
   bool contradicted = false;
   std::vector<TypeInfo> types = Inferred(table, n, signature, &contradicted);
   types.resize(graph_.num_outputs(n));

@@ -22,9 +22,6 @@
 
 namespace qrewrite {
 
-// A node's signature in force: that of its domain at the version its body imports.
-const Signature* SignatureOf(const Graph& graph, const Signatures& signatures, NodeId node);
-
 class Facts {
  public:
   // `inference` may be null: shapes behind operators are then unknown unless signatures state them.
@@ -49,6 +46,10 @@ class Facts {
   // Is told of each value about which an answer is out of date: redefined ones, and those whose
   // constants are forgotten with them.
   void SetForgotten(std::function<void(ValueId)> forgotten) { forgotten_ = std::move(forgotten); }
+
+  // A node's signature in force: that of its domain at the version its body imports. Null if there
+  // is none.
+  const Signature* SignatureOf(NodeId n);
 
   // What inference and the claims of the file say together; where both know something, inference
   // is right. The reference holds as long as this object.
@@ -107,7 +108,7 @@ class Facts {
   void StoreType(TypeTable& table, ValueId v, const TypeInfo& type);
   uint32_t Intern(const TypeInfo& type);
 
-  bool Foldable(NodeId n) const;  // operator and attributes allow it
+  bool Foldable(NodeId n);  // operator and attributes allow it
   void ComputeConstants(NodeId n);
   std::vector<Tensor> Folded(const FoldCall& call);
   uint32_t& ConstantState(ValueId v);
@@ -118,6 +119,11 @@ class Facts {
 
   const Graph& graph_;
   const Signatures& signatures_;
+  struct KnownSignature {
+    int64_t version = INT64_MIN;  // of the domain
+    const Signature* signature = nullptr;
+  };
+  std::vector<KnownSignature> known_signatures_;  // by operator
   const KernelRegistry& kernels_;
   ShapeInference* inference_;
   StatedTypes stated_;

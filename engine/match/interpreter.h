@@ -143,9 +143,7 @@ class Interpreter {
   std::optional<OpName> HeadOperator(const OperatorHead& head, Frame& frame, std::string* why);
   // The signature of an operator at a version of its domain; remembered.
   const Signature* SignatureAt(const OperatorHead& head, const OpName& op, int64_t version);
-  const Signature* NodeSignature(NodeId node) const {
-    return SignatureOf(graph_, rules().signatures, node);
-  }
+  const Signature* NodeSignature(NodeId node) { return facts_.SignatureOf(node); }
   // Weak numbers among the inputs take the type of the strong ones that share their type variable.
   // Absent ones stay invalid. Returns a reason if a number does not fit.
   std::string UnifyWeak(const Signature* signature, std::vector<Num>& inputs,
@@ -191,7 +189,7 @@ class Interpreter {
   Val EvalList(const Code& code, Frame& frame);
   Val EvalIndex(const Code& code, Frame& frame);
   Val EvalSubscript(CodeId code, int64_t open, Frame& frame);
-  Val ElementOf(const Num& tensor, int64_t index);
+  Val ItemOf(const Num& tensor, int64_t index);
   Val SliceTensor(const Num& base, const std::vector<SubscriptCode>& subscripts, Frame& frame);
 
   // --- definitions.cc

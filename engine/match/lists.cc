@@ -3,9 +3,31 @@
 
 #include <fmt/format.h>
 
+#include "engine/fold/element.h"
 #include "engine/match/interpreter.h"
 
 namespace qrewrite {
+namespace {
+
+// Literals, at least one of them a float, as one weak tensor; nothing of other things.
+std::optional<Val> WeakFloats(const std::vector<Val>& items) {
+  constexpr int64_t kExact = int64_t{1} << 53;
+  std::vector<double> values;
+  values.reserve(items.size());
+  for (const Val& item : items) {
+    if (const auto* d = item.get_if<double>()) {
+      values.push_back(*d);
+    } else if (const auto* i = item.get_if<int64_t>(); i != nullptr && *i <= kExact && *i >= -kExact) {
+      values.push_back(static_cast<double>(*i));
+    } else {
+      return std::nullopt;
+    }
+  }
+  Dims dims = {static_cast<int64_t>(values.size())};
+  return Num{Tensor::Of<double>(DType::kDouble, std::move(dims), values), true};
+}
+
+}  // namespace
 
 // Scalars as one 1-D tensor of the type they share.
 Val Interpreter::Concat(const std::vector<Val>& items) {
@@ -15,6 +37,7 @@ Val Interpreter::Concat(const std::vector<Val>& items) {
     if (const auto* i = item.get_if<int64_t>()) integers.push_back(*i);
   }
   if (integers.size() == items.size()) return Val::OfInts(integers);
+  if (std::optional<Val> literals = WeakFloats(items)) return *std::move(literals);
   std::vector<Tensor> parts;
   Val common = Val::Int(0);
   bool weak = true;
@@ -114,7 +137,10 @@ Val Interpreter::EvalIndex(const Code& code, Frame& frame) {
 }
 
 // One element of a 1-D tensor.
-Val Interpreter::ElementOf(const Num& tensor, int64_t index) {
+Val Interpreter::ItemOf(const Num& tensor, int64_t index) {
+  if (std::optional<Tensor> element = ElementAt(tensor.t, index)) {
+    return Num{*std::move(element), tensor.weak};
+  }
   const std::vector<Tensor> inputs = {tensor.t, Tensor::Int64Scalar(index)};
   const Attributes none;
   const Outputs item = Fold(
@@ -144,7 +170,12 @@ Val Interpreter::SliceTensor(const Num& base, const std::vector<SubscriptCode>& 
       inputs = {t, Tensor::Int64s({start.get<int64_t>()}), Tensor::Int64s({stop.get<int64_t>()}),
                 Tensor::Int64s({axis})};
     } else {
-      inputs = {t, Tensor::Int64Scalar(start.get<int64_t>())};
+      const int64_t at = start.get<int64_t>();
+      if (std::optional<Tensor> element = ElementAt(t, at < 0 ? at + t.size() : at)) {
+        t = *std::move(element);
+        continue;
+      }
+      inputs = {t, Tensor::Int64Scalar(at)};
       attributes.Set("axis", axis);
     }
     const Outputs out = Fold(kernels_, {.domain = "",

@@ -172,6 +172,11 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
     if (eq) return false;  // things of different kinds
     return Failure{fmt::format("{} and {} have no order", Describe(x), Describe(y))};
   }
+  if (const std::optional<Element> p = ElementOf(x)) {
+    if (const std::optional<Element> q = ElementOf(y)) {
+      if (const std::optional<bool> holds = CompareElements(ToBinOp(op), *p, *q)) return *holds;
+    }
+  }
   const Num nx = x.number(), ny = y.number();
   const Tensor &tx = nx.t, &ty = ny.t;
   if (tx.is_string() || ty.is_string()) {

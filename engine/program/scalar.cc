@@ -63,6 +63,17 @@ bool Holds(BinaryOp op, T a, T b) {
 
 }  // namespace
 
+std::optional<Element> ElementOf(const Val& val) {
+  if (const auto* n = val.get_if<Num>()) return OnlyElement(n->t, n->weak);
+  if (const auto* i = val.get_if<int64_t>()) {
+    return Element{.dtype = DType::kInt64, .weak = true, .i = *i};
+  }
+  if (const auto* d = val.get_if<double>()) {
+    return Element{.dtype = DType::kDouble, .weak = true, .is_float = true, .d = *d};
+  }
+  return std::nullopt;
+}
+
 std::optional<Val> ScalarArithmetic(BinaryOp op, const Val& a, const Val& b) {
   const auto* x = a.get_if<int64_t>();
   const auto* y = b.get_if<int64_t>();

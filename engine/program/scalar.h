@@ -6,11 +6,15 @@
 #include <optional>
 
 #include "engine/expr/ast.h"
+#include "engine/fold/element.h"
 #include "engine/program/val.h"
 
 namespace qrewrite {
 
 constexpr bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
+
+// A number on its own, weak or not; nothing of other things.
+std::optional<Element> ElementOf(const Val& val);
 
 std::optional<Val> ScalarArithmetic(BinaryOp op, const Val& a, const Val& b);
 // Of two scalars, or of two short lists of integers (only whether they are equal).

@@ -1,5 +1,7 @@
 #include "engine/program/val.h"
 
+#include "engine/fold/element.h"
+
 namespace qrewrite {
 
 Val Val::OfInts(std::span<const int64_t> values) {
@@ -33,6 +35,11 @@ int64_t Val::size() const {
 
 std::optional<int64_t> Val::whole() const {
   if (const auto* i = get_if<int64_t>()) return *i;
+  if (const auto* n = get_if<Num>()) {
+    if (n->t.size() != 1) return std::nullopt;
+    const std::optional<Element> e = OnlyElement(n->t, n->weak);
+    if (e) return e->is_float ? std::nullopt : std::optional(e->i);
+  }
   const std::optional<std::vector<int64_t>> all = wholes();
   return all && all->size() == 1 ? std::optional(all->front()) : std::nullopt;
 }

@@ -184,7 +184,7 @@ bool Rewriter::CheckReaders(const std::vector<Redefinition>& redefinitions,
     for (const UseId u : graph_.uses(r.value)) {
       const User user = graph_.user(u);
       if (user.is_output() || IsNew(user.node)) continue;
-      const Signature* s = SignatureOf(graph_, in_.rules().signatures, user.node);
+      const Signature* s = in_.NodeSignature(user.node);
       if (s == nullptr || s->inputs.empty()) continue;
       const int var = s->inputs[std::min<size_t>(user.index, s->inputs.size() - 1)].type_var;
       if (var < 0 || s->types[var].Allows(retype->second)) continue;

@@ -154,7 +154,7 @@ void Rewriter::ForgetReaders(const std::vector<ValueId>& released) {
 // Whether a rule made `n`, and again would make the same of the same inputs.
 bool Rewriter::IsMade(NodeId n) const {
   if (!n.valid() || n.index < first_made_ || graph_.num_outputs(n) != 1) return false;
-  const Signature* s = SignatureOf(graph_, in_.rules().signatures, n);
+  const Signature* s = in_.NodeSignature(n);
   return !graph_.HasSubgraphs(n) && (s == nullptr || s->deterministic);
 }
 
@@ -200,7 +200,7 @@ void Rewriter::CommitTypes(const Retypes& retypes) {
 // unless the operator can do without.
 void Rewriter::KeepRequiredOutput(NodeId n, uint32_t index, ValueId former) {
   if (!graph_.alive(n) || graph_.output(n, index).valid()) return;
-  const Signature* s = SignatureOf(graph_, in_.rules().signatures, n);
+  const Signature* s = in_.NodeSignature(n);
   const bool known = s != nullptr && !s->outputs.empty();
   const FormalValue* formal =
       known ? &s->outputs[std::min<size_t>(index, s->outputs.size() - 1)] : nullptr;

@@ -108,5 +108,5 @@ TEST_CASE_FIXTURE(Fixture, "A domain that is not imported has its newest operato
   const std::vector<ValueId> inputs = {Value("x")}, outputs = {graph.AddValue(graph.main(), "g")};
   const NodeId n =
       graph.AddNode(graph.main(), graph.InternOp("com.microsoft", "Gelu"), inputs, outputs, {}, "");
-  CHECK(SignatureOf(graph, rules.signatures, n) == newest);
+  CHECK(facts->SignatureOf(n) == newest);
 }
