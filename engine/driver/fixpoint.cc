@@ -139,7 +139,8 @@ Status RuleRun::Sweep(const Phase& phase, CandidateIndex& candidates, int64_t* f
 // `start`, and then what firings made or freed there, depth first.
 Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId start,
                       int64_t* fired) {
-  std::vector<NodeId> todo = {start};
+  std::vector<NodeId>& todo = todo_;
+  todo.assign(1, start);
   while (!todo.empty()) {
     const NodeId n = todo.back();
     todo.pop_back();

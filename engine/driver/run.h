@@ -137,6 +137,7 @@ class RuleRun {
   int64_t budget_ = 0;
   std::vector<NodeId> order_;  // may hold nodes that were removed since
   bool ordered_ = false;       // nothing but that changed since
+  std::vector<NodeId> todo_;   // of Visit(): to be visited at once
   std::vector<NodeId> again_;  // to be visited when the sweep is through
   std::unordered_map<const CompiledRule*, uint64_t> steps_;  // in this sweep
   uint64_t step_budget_ = 0;

@@ -91,11 +91,13 @@ std::vector<int64_t> Strides(const Dims& dims) {
 }
 
 Status CheckSize(const TensorType& type) {
+  if (const auto n = CheckedCount(type.dims, kMaxComputedElements); n && *n > 0) return {};
   if (CheckedCount(Extents(type.dims), kMaxComputedElements)) return {};
   return Reason("the result would have the shape {}, which is too large", ShapeText(type.dims));
 }
 
 Status CheckInput(const Tensor& tensor) {
+  if (const auto n = CheckedCount(tensor.dims(), kMaxInputElements); n && *n > 0) return {};
   if (CheckedCount(Extents(tensor.dims()), kMaxInputElements)) return {};
   return Reason("an input has the shape {}, which is too large", ShapeText(tensor.dims()));
 }

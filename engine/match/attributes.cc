@@ -61,15 +61,19 @@ Val Interpreter::DefaultOf(NodeId node, const FormalAttribute& formal) {
   }
   if (formal.computed_default.empty()) return Absent();
   const Signature& signature = *NodeSignature(node);
+  const auto index = static_cast<size_t>(&formal - signature.attributes.data());
+  const uint64_t key = (uint64_t{node.index} << 32) | index;
+  if (const auto known = defaults_.find(key); known != defaults_.end()) return known->second;
   const SignatureCode* stated = nullptr;
   Interpreter* in = StatesFacts(signature, &stated);
   if (in == nullptr) return Absent();
-  const size_t index = static_cast<size_t>(&formal - signature.attributes.data());
   if (index >= stated->defaults.size() || !stated->defaults[index].valid()) return Absent();
   Frame frame = SignatureFrame(signature, *stated, node);
-  const Val value = in->Eval(stated->defaults[index], frame);
-  // fail(): there is no default here (pads under auto_pad).
-  return value.is<Failure>() ? Val() : value;
+  Val value = in->Eval(stated->defaults[index], frame);
+  if (value.is<Failure>()) value = Val();  // fail(): there is no default here (pads under auto_pad)
+  // What is unknown may be known later; a new node may not stay.
+  if (!value.is<Unknown>() && node.index < uses_mark_) defaults_.emplace(key, value);
+  return value;
 }
 
 bool Interpreter::IsDefault(NodeId node, const Attribute& attribute) {

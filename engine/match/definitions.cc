@@ -17,7 +17,7 @@ constexpr int kMaxFactDepth = 16;
 
 }  // namespace
 
-Val Interpreter::CallFact(int number, std::vector<Val> args, BodyId body) {
+Val Interpreter::CallFact(int number, std::span<const Val> args, BodyId body) {
   const CompiledDefinition& d = program_.definition(number);
   // A fact about a value, called for a list of values: of each.
   size_t members = 0;
@@ -29,23 +29,23 @@ Val Interpreter::CallFact(int number, std::vector<Val> args, BodyId body) {
     maps = true;
     members = (*list)->size();
   }
-  if (!maps) return CallOnValue(number, std::move(args), body);
+  if (!maps) return CallOnValue(number, args, body);
   std::vector<Val> results;
   for (size_t k = 0; k < members; ++k) {
-    std::vector<Val> one = args;
+    Args one(args.begin(), args.end());
     for (size_t i = 0; i < one.size() && i < d.looks_at.size(); ++i) {
       if (const auto* list = one[i].get_if<List>(); list != nullptr && d.looks_at[i]) {
         const Val member = (**list)[k];
         one[i] = member;
       }
     }
-    results.push_back(CallFact(number, std::move(one), body));
+    results.push_back(CallFact(number, {one.data(), one.size()}, body));
     if (results.back().stops() || !Step()) return results.back();
   }
   return Val::ListOf(std::move(results));
 }
 
-Val Interpreter::CallOnValue(int number, std::vector<Val> args, BodyId body) {
+Val Interpreter::CallOnValue(int number, std::span<const Val> args, BodyId body) {
   const CompiledDefinition& d = program_.definition(number);
   const ValueId* value = args.size() == 1 ? args[0].get_if<ValueId>() : nullptr;
   if (value == nullptr) {
@@ -62,9 +62,10 @@ Val Interpreter::CallOnValue(int number, std::vector<Val> args, BodyId body) {
     memo_.Looked(key, key.value);
     asking_.push_back(key);
     ++fact_depth_;
+    const Val about = key.value;
     // Its work is done once for this value, whoever asks: it has a budget of its own.
     const uint64_t steps = std::exchange(eval_steps_, 0);
-    Val result = EvalCases(program_.definition(key.definition), {key.value}, body);
+    Val result = EvalCases(program_.definition(key.definition), std::span(&about, 1), body);
     eval_steps_ = steps;
     --fact_depth_;
     asking_.pop_back();
@@ -99,7 +100,7 @@ Val Interpreter::CallOnValue(int number, std::vector<Val> args, BodyId body) {
   return result;
 }
 
-Val Interpreter::EvalCases(const CompiledDefinition& d, const std::vector<Val>& args, BodyId body) {
+Val Interpreter::EvalCases(const CompiledDefinition& d, std::span<const Val> args, BodyId body) {
   Val result;
   // Outputs of a template used as a function are no parameters here.
   const Val found = ChooseCase(
@@ -119,7 +120,7 @@ Val Interpreter::Outcome(const CompiledCase& c, Frame& frame) {
   return found.get<bool>() ? result : Val(Unknown{"no case applies"});
 }
 
-Val Interpreter::ChooseCase(const CompiledDefinition& d, const std::vector<Val>& args, BodyId body,
+Val Interpreter::ChooseCase(const CompiledDefinition& d, std::span<const Val> args, BodyId body,
                             FunctionRef<void(const CompiledCase&, Frame&)> chosen) {
   for (const CompiledCase& c : d.cases) {
     Frame frame(*c.layout);

@@ -237,12 +237,11 @@ Val Interpreter::Eval(CodeId id, Frame& frame) {
 }
 
 Val Interpreter::EvalFact(const Code& code, Frame& frame) {
-  std::vector<Val> args;
-  args.reserve(code.num_kids);
+  Args args;
   for (uint32_t i = 0; i < code.num_kids; ++i) {
     args.push_back(Eval(program_.kid(code, i), frame));
   }
-  return CallFact(code.index, std::move(args), frame.body);
+  return CallFact(code.index, {args.data(), args.size()}, frame.body);
 }
 
 Val Interpreter::Truth(const Val& val) {

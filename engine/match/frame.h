@@ -16,6 +16,9 @@ class NewValues {
   virtual const Val& Get(int fresh, int matched) = 0;
 };
 
+// Arguments of a call. Most calls have few: theirs allocate nothing.
+using Args = boost::container::small_vector<Val, 3>;
+
 class Frame {
  public:
   enum State : uint8_t { kUnbound, kBound, kEvaluating };

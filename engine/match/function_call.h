@@ -14,7 +14,7 @@ struct FunctionCall {
   Interpreter& in;
   Frame& frame;
   const Code& code;
-  std::vector<Val> args;
+  Args args;
 
   const Val& operator[](size_t i) const {
     static const Val* const absent = new Val();

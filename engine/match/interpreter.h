@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -117,14 +118,14 @@ class Interpreter {
   // --- definitions (definitions.cc)
 
   // Evaluates `$name(args)` as a fact: its cases in order.
-  Val CallFact(int definition, std::vector<Val> args, BodyId body);
+  Val CallFact(int definition, std::span<const Val> args, BodyId body);
   // The first case whose condition is true, those before it being false: calls `chosen` with its
   // frame. Returns what stopped the choice (Unknown, Failure), or a bool: whether a case was
   // chosen. Cases within `frame`:
   Val ChooseCase(const std::vector<CompiledCase>& cases, Frame& frame,
                  FunctionRef<void(const CompiledCase&, Frame&)> chosen);
   // Cases of a definition, called with `args`:
-  Val ChooseCase(const CompiledDefinition& definition, const std::vector<Val>& args, BodyId body,
+  Val ChooseCase(const CompiledDefinition& definition, std::span<const Val> args, BodyId body,
                  FunctionRef<void(const CompiledCase&, Frame&)> chosen);
 
   // --- operators and attributes (operators.cc, attributes.cc)
@@ -160,7 +161,7 @@ class Interpreter {
   void ForgetFacts(ValueId changed) { memo_.Forget(changed); }
   // Values from this id on are gone, their ids will be used again.
   void TruncateFacts(size_t num_values) { memo_.Truncate(num_values); }
-  void ForgetAllFacts() { memo_.Clear(); }
+  void ForgetAllFacts() { memo_.Clear(), defaults_.clear(); }
 
  private:
   using Next = FunctionRef<bool()>;
@@ -193,8 +194,8 @@ class Interpreter {
   Val SliceTensor(const Num& base, const std::vector<SubscriptCode>& subscripts, Frame& frame);
 
   // --- definitions.cc
-  Val CallOnValue(int definition, std::vector<Val> args, BodyId body);
-  Val EvalCases(const CompiledDefinition& d, const std::vector<Val>& args, BodyId body);
+  Val CallOnValue(int definition, std::span<const Val> args, BodyId body);
+  Val EvalCases(const CompiledDefinition& d, std::span<const Val> args, BodyId body);
   Val Outcome(const CompiledCase& c, Frame& frame);
   Val TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()> take);
   bool Possible(const Pattern& pattern, const Frame& frame) const;
@@ -239,6 +240,7 @@ class Interpreter {
   std::unordered_map<const Signature*, StatedFacts> stated_;
 
   FactMemo memo_;
+  std::unordered_map<uint64_t, Val> defaults_;  // computed ones: node, number of the attribute
   bool collects_ = false;              // some fact is being evaluated: what it looks at is noted
   std::vector<FactMemo::Key> asking_;  // facts under evaluation, innermost last
   std::optional<FactMemo::Key> deferred_;  // a fact that lies too deep to be asked from here

@@ -36,6 +36,7 @@ class MatchRun {
   // that is bound, no constant if the way leads down.
   bool Rest(const Pattern& pattern, Frame& frame, Next next);
   bool Early(const Pattern& pattern, Frame& frame);
+  bool Unwatched(const Pattern& pattern, Frame& frame);
   bool StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId v, Frame& frame, Next next);
   bool Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, Frame& frame, Next next);
 
@@ -89,7 +90,6 @@ class MatchRun {
 
   // --- `$name(args)` as a sub-pattern: its cases are alternatives, all tried
   bool Definition(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
-  bool Unwatched(const Pattern& pattern, Frame& inner);
   Val Given(const CompiledCase& c, int param, Frame& inner);
   bool DefinitionArgs(const Pattern& pattern, const PatCall& call, const CompiledCase& c, size_t i,
                       Frame& inner, Frame& frame, Next next);

@@ -56,7 +56,8 @@ bool MatchRun::Early(const Pattern& pattern, Frame& frame) {
                      [&](int w) { return Holds(pattern.where[w].code, frame); });
 }
 
-// Conditions on what was given alone: no binding of the search triggers them.
+// Conditions that no binding of the search triggers: those on what was given alone, and in a rule
+// those that wait until everything matched.
 bool MatchRun::Unwatched(const Pattern& pattern, Frame& frame) {
   return std::all_of(pattern.where.begin(), pattern.where.end(), [&](const PatWhere& w) {
     return w.watched || w.needs.empty() || Holds(w.code, frame);
@@ -221,7 +222,8 @@ bool Interpreter::MatchRule(const CompiledRule& rule, NodeId anchor, Frame& fram
     return std::adjacent_find(nodes.begin(), nodes.end()) == nodes.end();
   };
   return run.Statement(rule.pattern, stmt, anchor, frame, [&] {
-    return run.Rest(rule.pattern, frame, [&] { return different() && accept(); });
+    return run.Rest(rule.pattern, frame,
+                    [&] { return different() && run.Unwatched(rule.pattern, frame) && accept(); });
   });
 }
 

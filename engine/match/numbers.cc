@@ -208,6 +208,14 @@ Val Interpreter::EvalIn(const Val& element, const Val& list) {
   if (element.absent() || list.absent()) return Absent();
   if (!Step()) return Failure{"too many steps"};
   const auto* members = list.get_if<List>();
+  if (const auto* dtype = element.get_if<DType>(); dtype != nullptr && members != nullptr) {
+    const auto same = [&](const Val& m) { return m.is<DType>() && m.get<DType>() == *dtype; };
+    if (std::any_of((*members)->begin(), (*members)->end(), same)) return true;
+    if (std::all_of((*members)->begin(), (*members)->end(),
+                    [](const Val& m) { return m.is<DType>(); })) {
+      return false;
+    }
+  }
   // `[2, 3] in [[2, 3], [4]]`: members that are lists are compared as wholes.
   if (members != nullptr && std::any_of((*members)->begin(), (*members)->end(), IsListLike)) {
     Val any = false;

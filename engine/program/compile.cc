@@ -70,7 +70,7 @@ CompiledCase ProgramCompiler::CompileCase(const Case& source, Names& names) {
     CompilePattern(*source.match, names, out.pattern);
   }
   AddLets(source.let, names);
-  AddConditions(source.when, names, out.pattern);
+  AddConditions(source.when, names, out.pattern, /*of_rule=*/false);
   return out;
 }
 
@@ -79,7 +79,7 @@ void ProgramCompiler::CompileRule(const Rule& rule, CompiledRule& out) {
   Names names(out.layout);
   CompilePattern(rule.match, names, out.pattern);
   AddLets(rule.let, names);
-  AddConditions(rule.where, names, out.pattern);
+  AddConditions(rule.where, names, out.pattern, /*of_rule=*/true);
   PlanFromAnchor(out.pattern);
   if (rule.replace) out.replace = CompileReplacement(*rule.replace, names, nullptr);
   for (const Case& c : rule.cases) out.cases.push_back(CompileOutcome(c, names, nullptr));

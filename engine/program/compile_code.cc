@@ -1,4 +1,5 @@
 // Expressions to code: names become slots, heads numbers, literals values.
+#include <algorithm>
 #include <cctype>
 
 #include <fmt/format.h>
@@ -178,6 +179,17 @@ CodeId ProgramCompiler::CompileList(const Expr& expr, const Names& names) {
     if (code.op == CodeOp::kConstant && i != nullptr) integers.push_back(*i);
   }
   if (integers.size() == items.size()) return Constant(Val::OfInts(integers), &expr);
+  // `[INT8, UINT8]`; numbers beside others make a tensor, which is the interpreter's business.
+  const bool names_only = std::all_of(items.begin(), items.end(), [this](CodeId id) {
+    const Code& code = program_->codes_[id.index];
+    return code.op == CodeOp::kConstant &&
+           (code.constant.is<DType>() || code.constant.is<std::string>());
+  });
+  if (names_only) {
+    std::vector<Val> values;
+    for (const CodeId id : items) values.push_back(program_->codes_[id.index].constant);
+    return Constant(Val::ListOf(std::move(values)), &expr);
+  }
   return Add({.op = CodeOp::kList, .expr = &expr}, items);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/expr/functions.h"
 #include "engine/program/compiler.h"
 #include "engine/program/pattern_graph.h"
 
@@ -142,10 +143,20 @@ void ProgramCompiler::CompileLiterals(PatArg& arg, const Names& names) {
   for (PatArg& inner : arg.call->args) CompileLiterals(inner, names);
 }
 
+// Whether code reads the elements of constants: operators, and functions from numbers to numbers.
+bool ProgramCompiler::Computes(const Code& code) const {
+  if (code.op == CodeOp::kOperator || code.op == CodeOp::kHost) return true;
+  if (code.op != CodeOp::kFunction) return false;
+  const FunctionInfo& f = Functions()[static_cast<size_t>(code.index)];
+  return f.result == ExprType::kNumber && !f.arg_types.empty() &&
+         f.arg_types[0] == ExprType::kNumber;
+}
+
 // A condition is tried as soon as the search has bound the last name that it needs; a name of `let`
-// stands for the names that its value needs.
+// stands for the names that its value needs. One that computes waits until all statements of a rule
+// have matched: `rint(w) == w` is not worth it for each weight of a model.
 void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, const Names& names,
-                                    Pattern& pattern) {
+                                    Pattern& pattern, bool of_rule) {
   std::set<int> bound;
   for (const PatStmt& stmt : pattern.stmts) {
     for (const PatOut& out : stmt.outs) bound.insert(out.slot);
@@ -157,9 +168,11 @@ void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, cons
     std::set<int> needs;
     std::set<int> seen_lets;
     std::vector<CodeId> todo = {code};
+    bool late = false;
     while (!todo.empty()) {
       const Code& at = program_->codes_[todo.back().index];
       todo.pop_back();
+      late |= of_rule && pattern.stmts.size() > 1 && Computes(at);
       std::vector<int> slots = {at.slot};
       if (at.op == CodeOp::kData) slots.push_back(program_->data_[at.index].slot);
       if (at.op == CodeOp::kOperator) {
@@ -190,11 +203,12 @@ void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, cons
     }
     const int index = static_cast<int>(pattern.where.size());
     const bool watched =
-        std::any_of(needs.begin(), needs.end(), [&](int slot) { return bound.count(slot) > 0; });
+        !late && std::any_of(needs.begin(), needs.end(), [&](int slot) { return bound.count(slot) > 0; });
     pattern.where.push_back({.code = code,
                              .expr = condition.get(),
                              .needs = {needs.begin(), needs.end()},
                              .watched = watched});
+    if (late) continue;
     for (const int slot : needs) pattern.watch[static_cast<size_t>(slot)].push_back(index);
     if (needs.empty()) pattern.early.push_back(index);
   }

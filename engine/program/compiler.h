@@ -61,7 +61,9 @@ class ProgramCompiler {
   std::unique_ptr<PatCall> CompilePatCall(const Expr& expr, Names& names, std::vector<int>& inner);
   void CompilePatAttr(const AttrArg& attr, Names& names, PatCall& call, std::vector<int>& inner);
   void CompileLiterals(PatArg& arg, const Names& names);
-  void AddConditions(const std::vector<ExprPtr>& conditions, const Names& names, Pattern& pattern);
+  bool Computes(const Code& code) const;
+  void AddConditions(const std::vector<ExprPtr>& conditions, const Names& names, Pattern& pattern,
+                     bool of_rule);
 
   // --- compile_make.cc
   std::unique_ptr<Replacement> CompileReplacement(const BodyText& text, Names& names,

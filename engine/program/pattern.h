@@ -68,7 +68,8 @@ struct PatWhere {
   CodeId code;
   const Expr* expr = nullptr;
   std::vector<int> needs;  // slots that must be bound, lets resolved; sorted
-  bool watched = false;    // the pattern binds one of them: tried when the last one is bound
+  // The pattern binds one of them, and the condition is tried when the last one is bound.
+  bool watched = false;
 };
 
 // A way from a bound name to a statement: up, from a value to the statement that makes it, or down,
