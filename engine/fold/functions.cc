@@ -92,19 +92,13 @@ double HalfDown(double x) {
 double AwayFromZero(double x) { return std::copysign(std::ceil(std::fabs(x)), x); }
 
 Result<Rounding> FindRounding(std::string_view mode) {
-  std::string upper(mode);
-  std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
-  if (upper == "ROUND" || upper == "HALF_EVEN") {
-    return Rounding([](double x) { return std::nearbyint(x); });
-  }
-  if (upper == "CEIL") return Rounding([](double x) { return std::ceil(x); });
-  if (upper == "FLOOR") return Rounding([](double x) { return std::floor(x); });
-  if (upper == "UP") return Rounding(AwayFromZero);
-  if (upper == "DOWN" || upper == "ROUND_TO_ZERO") {
-    return Rounding([](double x) { return std::trunc(x); });
-  }
-  if (upper == "HALF_UP") return Rounding(HalfUp);
-  if (upper == "HALF_DOWN") return Rounding(HalfDown);
+  if (mode == "HALF_EVEN") return Rounding([](double x) { return std::nearbyint(x); });
+  if (mode == "CEIL") return Rounding([](double x) { return std::ceil(x); });
+  if (mode == "FLOOR") return Rounding([](double x) { return std::floor(x); });
+  if (mode == "UP") return Rounding(AwayFromZero);
+  if (mode == "DOWN") return Rounding([](double x) { return std::trunc(x); });
+  if (mode == "HALF_UP") return Rounding(HalfUp);
+  if (mode == "HALF_DOWN") return Rounding(HalfDown);
   return Reason("`{}` is no rounding mode", mode);
 }
 

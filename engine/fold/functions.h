@@ -22,9 +22,9 @@ Result<Tensor> Stretch(const Tensor& tensor, int64_t n, int64_t axis);
 // along `axis` of a tensor of that rank.
 Result<Tensor> Along(const Tensor& vector, int64_t rank, int64_t axis);
 
-// round(x, mode) with qonnx's modes; "mode" in any case:
-//   ROUND and HALF_EVEN half to even, CEIL, FLOOR, UP away from zero, DOWN and (Brevitas)
-//   ROUND_TO_ZERO towards zero, HALF_UP half away from zero, HALF_DOWN half towards zero
+// round(x, mode) with the modes of decimal arithmetic:
+//   HALF_EVEN half to even, HALF_UP half away from zero, HALF_DOWN half towards zero, UP away from
+//   zero, DOWN towards zero, CEIL, FLOOR
 // Integers are themselves. Errors: an unknown mode, a type that is no number.
 Result<Tensor> RoundMode(const Tensor& x, std::string_view mode);
 

@@ -86,7 +86,8 @@ Val OnNum(const FunctionCall& c, const Val& x, F f) {
 }
 
 Val RintOf(const FunctionCall& c) {
-  return OnNum(c, c[0], [](const Num& n) { return FromTensor(RoundMode(n.t, "ROUND"), n.weak); });
+  return OnNum(c, c[0],
+               [](const Num& n) { return FromTensor(RoundMode(n.t, "HALF_EVEN"), n.weak); });
 }
 
 Val RoundOf(const FunctionCall& c) {

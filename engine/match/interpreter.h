@@ -113,6 +113,8 @@ class Interpreter {
   Val Force(const Val& val);
   Val Compare(BinaryOp op, const Val& a, const Val& b);
   bool Equal(const Val& a, const Val& b);  // surely
+  // Whether two places of one name hold the same: nothing is broadcast.
+  bool Same(const Val& a, const Val& b);
   Val Arithmetic(BinaryOp op, const Val& a, const Val& b);
 
   // --- definitions (definitions.cc)

@@ -168,10 +168,24 @@ bool MatchRun::NoOtherAttrs(const PatCall& call, NodeId n) {
 
 bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame,
                       Next next) {
+  if (InOrder(pattern, call, n, false, frame, next)) return true;
+  const std::vector<const PatArg*>& args = call.positional;
+  if (graph_.num_inputs(n) != 2 || args.size() != 2 || args[0]->repeated || args[1]->repeated)
+    return false;
+  const ValueId a = graph_.input(n, 0), b = graph_.input(n, 1);
+  if (!a.valid() || !b.valid() || a == b) return false;
+  const Signature* signature = in_.NodeSignature(n);
+  return signature != nullptr && signature->commutative &&
+         InOrder(pattern, call, n, true, frame, next);
+}
+
+// The inputs as they are, or the two of them swapped.
+bool MatchRun::InOrder(const Pattern& pattern, const PatCall& call, NodeId n, bool swapped,
+                       Frame& frame, Next next) {
   boost::container::small_vector<ValueId, 8> inputs(graph_.num_inputs(n));
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = graph_.input(n, i);
   while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
-  const std::vector<const PatArg*>& args = call.positional;
+  if (swapped) std::swap(inputs[0], inputs[1]);
   std::vector<std::pair<const PatArg*, size_t>> named;
   const Signature* signature = nullptr;
   for (const PatArg& a : call.args) {
@@ -184,19 +198,9 @@ bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Fra
     }
     named.emplace_back(&a, static_cast<size_t>(index));
   }
-  const auto try_order = [&] {
-    const Operands operands(inputs.data(), inputs.size());
-    if (named.empty()) return Args(pattern, args, 0, operands, 0, call, n, frame, next);
-    return Named(pattern, named, 0, args, operands, call, n, frame, next);
-  };
-  if (try_order()) return true;
-  if (inputs.size() != 2 || args.size() != 2 || args[0]->repeated || args[1]->repeated)
-    return false;
-  if (!inputs[0].valid() || inputs[0] == inputs[1]) return false;
-  signature = in_.NodeSignature(n);
-  if (signature == nullptr || !signature->commutative) return false;
-  std::swap(inputs[0], inputs[1]);
-  return try_order();
+  const Operands operands(inputs.data(), inputs.size());
+  if (named.empty()) return Args(pattern, call.positional, 0, operands, 0, call, n, frame, next);
+  return Named(pattern, named, 0, call.positional, operands, call, n, frame, next);
 }
 
 // Inputs that the pattern names; each is taken out of what the positional arguments see.
@@ -285,7 +289,7 @@ bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs
   }
   const bool found = AllMembers(pattern, arg, inputs, j, end, call, n, frame, [&] {
     for (const auto& [slot, list] : known) {
-      if (!in_.Equal(list, frame[slot])) {
+      if (!in_.Same(list, frame[slot])) {
         return Fail(arg.expr->place, n, fmt::format("`{}` is something else", frame.name(slot)));
       }
     }

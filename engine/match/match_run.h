@@ -59,6 +59,8 @@ class MatchRun {
 
   // --- inputs
   bool Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame, Next next);
+  bool InOrder(const Pattern& pattern, const PatCall& call, NodeId n, bool swapped, Frame& frame,
+               Next next);
   bool Named(const Pattern& pattern, const std::vector<std::pair<const PatArg*, size_t>>& named,
              size_t i, const std::vector<const PatArg*>& args, Operands inputs, const PatCall& call,
              NodeId n, Frame& frame, Next next);
@@ -85,7 +87,7 @@ class MatchRun {
   bool Skip(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
   bool Chain(const Pattern& pattern, const PatCall& call, ValueId end, size_t least, Frame& frame,
              Next next);
-  bool StepFits(const PatCall& call, NodeId n, Frame& frame);
+  bool StepFits(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame);
   bool Literal(const PatArg& arg, ValueId v);
 
   // --- `$name(args)` as a sub-pattern: its cases are alternatives, all tried

@@ -77,7 +77,8 @@ bool MatchRun::Value(const Pattern& pattern, const PatArg& arg, ValueId v, Frame
   return false;
 }
 
-// `Op?(x, ...)` without the operator: the value is its first argument, its other names are absent.
+// `Op?(x, ...)` without the operator: the value is its first argument; the names of all else are
+// absent.
 bool MatchRun::Skip(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame,
                     Next next) {
   std::vector<int> absent;
@@ -86,8 +87,11 @@ bool MatchRun::Skip(const Pattern& pattern, const PatCall& call, ValueId v, Fram
   for (const PatAttr& a : call.attrs) {
     if (a.slot >= 0) absent.push_back(a.slot);
   }
+  const std::vector<int>& first = call.args[0].inner;
   for (size_t i = 1; i < call.args.size(); ++i) {
-    absent.insert(absent.end(), call.args[i].inner.begin(), call.args[i].inner.end());
+    for (const int slot : call.args[i].inner) {
+      if (std::ranges::find(first, slot) == first.end()) absent.push_back(slot);
+    }
   }
   return Value(pattern, call.args[0], v, frame,
                [&] { return BindAbsent(pattern, absent, 0, frame, call.expr->place, next); });
@@ -123,27 +127,17 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
         !graph_.input(n, 0).valid()) {
       return false;
     }
-    if (!FirstOutputAlone(call, n, at) || !StepFits(call, n, frame)) return false;
+    if (!FirstOutputAlone(call, n, at) || !StepFits(pattern, call, n, frame)) return false;
     nodes.push_back(n);
     at = graph_.input(n, 0);
   }
 }
 
-// Attributes and further inputs of one step of a chain; names in them are not bound.
-bool MatchRun::StepFits(const PatCall& call, NodeId n, Frame& frame) {
-  for (const PatAttr& a : call.attrs) {
-    if (a.kind != PatAttr::Kind::kCompare) continue;
-    if (!in_.Equal(in_.AttributeOf(n, a.name), in_.Eval(a.value, frame))) return false;
-  }
-  if (!call.has_rest && !NoOtherAttrs(call, n)) return false;
-  size_t allowed = call.args.size();
-  for (const PatArg& a : call.args) {
-    if (a.repeated) return true;
-  }
-  for (; allowed < graph_.num_inputs(n); ++allowed) {
-    if (graph_.input(n, allowed).valid()) return false;
-  }
-  return true;
+// Attributes and further inputs of one step of a chain, which bind nothing. Its operands are not
+// swapped: the way is through the first one.
+bool MatchRun::StepFits(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame) {
+  const auto inputs = [&] { return InOrder(pattern, call, n, false, frame, [] { return true; }); };
+  return Attrs(pattern, call, 0, n, frame, inputs);
 }
 
 bool MatchRun::Literal(const PatArg& arg, ValueId v) {

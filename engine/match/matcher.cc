@@ -132,9 +132,7 @@ bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, 
 bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, const Place& place,
                     Next next) {
   if (frame.bound(slot)) {
-    const Val& bound = frame[slot];
-    if (bound.absent() && value.absent()) return next();
-    if (in_.Equal(bound, value)) return next();
+    if (in_.Same(frame[slot], value)) return next();
     if (in_.trace_ == nullptr) return false;
     return Fail(place, NodeId(), fmt::format("`{}` is something else", frame.name(slot)));
   }
@@ -164,7 +162,6 @@ bool MatchRun::BindAbsent(const Pattern& pattern, const std::vector<int>& slots,
                           Frame& frame, const Place& place, Next next) {
   if (i == slots.size()) return next();
   const auto then = [&] { return BindAbsent(pattern, slots, i + 1, frame, place, next); };
-  if (frame.bound(slots[i])) return then();  // named elsewhere as well
   return Bind(pattern, slots[i], Val(), frame, place, then);
 }
 

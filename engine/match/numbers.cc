@@ -202,6 +202,32 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
   return AllTrue(result->t);
 }
 
+bool Interpreter::Same(const Val& a, const Val& b) {
+  if (a.absent() || b.absent()) return a.absent() && b.absent();
+  const auto* va = a.get_if<ValueId>();
+  const auto* vb = b.get_if<ValueId>();
+  if (va != nullptr && vb != nullptr) {
+    if (*va == *vb) return true;
+    const Tensor* x = facts_.Constant(*va);
+    const Tensor* y = x == nullptr ? nullptr : facts_.Constant(*vb);
+    if (y == nullptr) return false;
+    // One element is one element, whatever its rank: producers write scales as [] and as [1].
+    const bool single = x->size() == 1 && y->size() == 1;
+    const Result<bool> same = BytesEqual(*x, single ? y->Reshaped(x->dims()) : *y);
+    return same.ok() && *same;
+  }
+  const auto* la = a.get_if<List>();
+  const auto* lb = b.get_if<List>();
+  if (la != nullptr && lb != nullptr) {
+    return Step((*la)->size()) &&
+           std::ranges::equal(**la, **lb, [&](const Val& x, const Val& y) { return Same(x, y); });
+  }
+  // An attribute beside a constant: by value, and each element once.
+  const Val x = Force(a), y = Force(b);
+  if (x.is_number() && y.is_number() && x.size() != y.size()) return false;
+  return Equal(x, y);
+}
+
 Val Interpreter::EvalIn(const Val& element, const Val& list) {
   if (element.stops()) return element;
   if (list.stops()) return list;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/check.h"
+#include "engine/ops/dtypes.h"
 
 namespace qrewrite {
 namespace {
@@ -22,8 +23,8 @@ constexpr std::string_view kOverlay =
 #include "engine/ops/overlay.inc"
     ;
 
-constexpr std::string_view kFactWords[] = {"commutative", "random", "deterministic", "default",
-                                           "dtype"};
+constexpr std::string_view kFactWords[] = {"commutative", "random",  "deterministic",
+                                           "quantizer",   "default", "dtype"};
 
 // Cuts the text in front of the separator off `rest`; all of it if there is none.
 std::string_view CutTo(std::string_view& rest, std::string_view separator) {
@@ -102,7 +103,11 @@ void SignatureTable::IndexFact(std::string_view line) {
     const auto it = operators_.find(Split(CutTo(versions, "@")));
     QR_CHECK_MSG(it != operators_.end(), line);
     std::tie(fact.first, fact.last) = VersionRange(versions);
-    it->second.facts.push_back(fact);
+    if (fact.word == "quantizer") {
+      quantizers_.push_back({std::string(it->first.first), std::string(it->first.second)});
+    } else {
+      it->second.facts.push_back(fact);
+    }
   }
 }
 
@@ -142,6 +147,7 @@ void SignatureTable::Parse(Operator& op) {
     QR_CHECK_MSG(used, fmt::format("{} {} {}: no version takes this line of overlay.inc", fact.word,
                                    op.lines[0].substr(0, 40), fact.name));
   }
+  for (Signature& signature : op.versions) ResolveDTypes(signature);
 }
 
 bool SignatureTable::Apply(const Fact& fact, Signature& signature) {

@@ -23,6 +23,7 @@ class SignatureTable {
   // Without parsing anything:
   std::vector<OpName> Names() const;                      // sorted
   int64_t newest_opset() const { return newest_opset_; }  // of ai.onnx
+  const std::vector<OpName>& quantizers() const { return quantizers_; }
 
  private:
   using Key = std::pair<std::string_view, std::string_view>;  // domain, name; views of the text
@@ -53,6 +54,7 @@ class SignatureTable {
 
   mutable std::unordered_map<Key, Operator, KeyHash> operators_;
   int64_t newest_opset_ = 0;
+  std::vector<OpName> quantizers_;
 };
 
 }  // namespace qrewrite

@@ -18,7 +18,7 @@ bool IsName(std::string_view text) {
   });
 }
 
-std::optional<DTypeTerm> ParseTerm(std::string_view text) {
+std::optional<DTypeTerm> ParseTerm(std::string_view text, const Signature& signature) {
   using Kind = DTypeTerm::Kind;
   DTypeTerm term;
   const bool function = text.starts_with("dtype(") && text.ends_with(")");
@@ -26,11 +26,12 @@ std::optional<DTypeTerm> ParseTerm(std::string_view text) {
   const bool attribute = text.starts_with("attr ");
   if (attribute) text.remove_prefix(5);
   if (!IsName(text)) return std::nullopt;
-  term.name = text;
   if (attribute) {
     term.kind = function ? Kind::kOfAttribute : Kind::kNamedByAttribute;
+    term.attribute = text;
   } else if (function) {
     term.kind = Kind::kInput;
+    term.input = signature.InputIndex(text);
   } else {
     const std::optional<DType> dtype = DTypeFromName(text);
     if (!dtype) return std::nullopt;
@@ -51,7 +52,7 @@ class Inferrer {
     const TypeVar* var = formal->type_var < 0 ? nullptr : &signature_.types[formal->type_var];
     DType dtype = DType::kUndefined;
     if (!formal->dtype_expr.empty()) {
-      dtype = Expression(formal->dtype_expr);
+      dtype = FirstOf(formal->dtype_terms);
     } else if (var) {
       dtype = OfVariable(*formal, *var);
     }
@@ -87,10 +88,8 @@ class Inferrer {
     return DType::kUndefined;
   }
 
-  DType Expression(std::string_view text) const {
-    const std::optional<std::vector<DTypeTerm>> terms = ParseDTypeExpr(text);
-    if (!terms) return DType::kUndefined;
-    for (const DTypeTerm& term : *terms) {
+  DType FirstOf(const std::vector<DTypeTerm>& terms) const {
+    for (const DTypeTerm& term : terms) {
       if (const Answer answer = Term(term)) return *answer;
     }
     return DType::kUndefined;
@@ -99,15 +98,14 @@ class Inferrer {
   Answer Term(const DTypeTerm& term) const {
     switch (term.kind) {
       case DTypeTerm::Kind::kType: return term.dtype;
-      case DTypeTerm::Kind::kInput: return OfInput(term.name);
-      case DTypeTerm::Kind::kNamedByAttribute: return NamedByAttribute(term.name);
-      case DTypeTerm::Kind::kOfAttribute: return OfAttribute(term.name);
+      case DTypeTerm::Kind::kInput: return OfInput(term.input);
+      case DTypeTerm::Kind::kNamedByAttribute: return NamedByAttribute(term.attribute);
+      case DTypeTerm::Kind::kOfAttribute: return OfAttribute(term.attribute);
     }
     return DType::kUndefined;
   }
 
-  Answer OfInput(std::string_view name) const {
-    const int index = signature_.InputIndex(name);
+  Answer OfInput(int index) const {
     if (index < 0) return DType::kUndefined;
     if (static_cast<size_t>(index) >= graph_.num_inputs(node_)) return std::nullopt;
     const ValueId value = graph_.input(node_, static_cast<size_t>(index));
@@ -157,17 +155,26 @@ class Inferrer {
 
 }  // namespace
 
-std::optional<std::vector<DTypeTerm>> ParseDTypeExpr(std::string_view text) {
+std::optional<std::vector<DTypeTerm>> ParseDTypeExpr(std::string_view text,
+                                                     const Signature& signature) {
   constexpr std::string_view kElse = " ?? ";
   std::vector<DTypeTerm> terms;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(kElse, begin), text.size());
-    const std::optional<DTypeTerm> term = ParseTerm(text.substr(begin, end - begin));
+    std::optional<DTypeTerm> term = ParseTerm(text.substr(begin, end - begin), signature);
     if (!term) return std::nullopt;
-    terms.push_back(*term);
+    terms.push_back(*std::move(term));
     begin = end + (end == text.size() ? 1 : kElse.size());
   }
   return terms;
+}
+
+void ResolveDTypes(Signature& signature) {
+  for (FormalValue& output : signature.outputs) {
+    if (output.dtype_expr.empty()) continue;
+    auto terms = ParseDTypeExpr(output.dtype_expr, signature);
+    output.dtype_terms = terms ? *std::move(terms) : std::vector<DTypeTerm>();
+  }
 }
 
 std::vector<DType> InferOutputDTypes(const Graph& graph, NodeId node, const Signature& signature,

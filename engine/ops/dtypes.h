@@ -29,13 +29,12 @@ std::vector<DType> InferOutputDTypes(const Graph& graph, NodeId node, const Sign
 //        | attr to                   type that an attribute names (by number, in Cast-1 by name),
 //                                    with its default; 0 and no attribute are absent
 //        | dtype(attr value)         type of the attribute itself; absent if the node lacks it
-struct DTypeTerm {
-  enum class Kind { kType, kInput, kNamedByAttribute, kOfAttribute };
-  Kind kind = Kind::kType;
-  DType dtype = DType::kUndefined;
-  std::string_view name;
-};
-// Views of the text. Nullopt: not of this language (rule files state more).
-std::optional<std::vector<DTypeTerm>> ParseDTypeExpr(std::string_view text);
+//
+// Nullopt: not of this language (rule files state more).
+std::optional<std::vector<DTypeTerm>> ParseDTypeExpr(std::string_view text,
+                                                     const Signature& signature);
+// Reads the dtype_expr of every output. Who makes a signature calls it once, when inputs and
+// outputs are known.
+void ResolveDTypes(Signature& signature);
 
 }  // namespace qrewrite

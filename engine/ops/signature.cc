@@ -46,7 +46,7 @@ const std::vector<Signature>* Signatures::AllVersions(std::string_view domain,
   domain = CanonicalDomain(domain);
   if (table_) return table_->Find(domain, name);
   if (!own_.empty()) {
-    const auto it = own_.find(OpName{std::string(domain), std::string(name)});
+    const auto it = own_.find(OpNameLess::View(domain, name));
     if (it != own_.end()) return &it->second;
   }
   return base_ ? base_->AllVersions(domain, name) : nullptr;
@@ -62,6 +62,8 @@ const Signature* Signatures::Find(std::string_view domain, std::string_view name
   if (after != versions->begin()) return &*(after - 1);
   return versions->front().from_rule_file ? &versions->front() : nullptr;
 }
+
+const std::vector<OpName>& Quantizers() { return Table().quantizers(); }
 
 int64_t NewestOpset() { return Table().newest_opset(); }
 

@@ -20,6 +20,15 @@
 
 namespace qrewrite {
 
+// One term of a dtype_expr of the built-in tables (engine/ops/dtypes.h).
+struct DTypeTerm {
+  enum class Kind : uint8_t { kType, kInput, kNamedByAttribute, kOfAttribute };
+  Kind kind = Kind::kType;
+  DType dtype = DType::kUndefined;  // kType
+  int input = -1;                   // kInput: which one; -1: there is none of that name
+  std::string attribute;            // kNamedByAttribute, kOfAttribute
+};
+
 enum class Arity : uint8_t { kRequired, kOptional, kVariadic };
 
 struct FormalValue {
@@ -32,6 +41,8 @@ struct FormalValue {
   // engine/ops/dtypes.h.
   std::string shape_expr;
   std::string dtype_expr;
+  std::vector<DTypeTerm>
+      dtype_terms;  // dtype_expr, read (ResolveDTypes); empty: not of that language
 };
 
 struct FormalAttribute {
@@ -75,6 +86,18 @@ struct Signature {
   int OutputIndex(std::string_view name) const;
 };
 
+// Order of names, also of names that are only looked for.
+struct OpNameLess {
+  using is_transparent = void;
+  using View = std::pair<std::string_view, std::string_view>;  // domain, name
+  static View Of(const OpName& op) { return {op.domain, op.name}; }
+  static View Of(const View& op) { return op; }
+  template <class A, class B>
+  bool operator()(const A& a, const B& b) const {
+    return Of(a) < Of(b);
+  }
+};
+
 class Signatures {
  public:
   explicit Signatures(const Signatures* base = nullptr) : base_(base) {}
@@ -96,19 +119,24 @@ class Signatures {
 
   void Add(Signature signature);  // replaces every version the base knows
   // What was added, without the base.
-  const std::map<OpName, std::vector<Signature>>& own() const { return own_; }
+  using Own = std::map<OpName, std::vector<Signature>, OpNameLess>;  // versions, oldest first
+  const Own& own() const { return own_; }
 
  private:
   // Every version, oldest first; null if the operator is unknown.
   const std::vector<Signature>* AllVersions(std::string_view domain, std::string_view name) const;
 
   const Signatures* base_;
-  const class SignatureTable* table_ = nullptr;   // of Builtin()
-  std::map<OpName, std::vector<Signature>> own_;  // versions, oldest first
+  const class SignatureTable* table_ = nullptr;  // of Builtin()
+  Own own_;
 };
 
 // The newest ai.onnx opset that changed an operator, as far as the tables know.
 int64_t NewestOpset();
+
+// Operators that say how numbers are stored, not what they are: a rule set that does not say
+// otherwise folds none of them.
+const std::vector<OpName>& Quantizers();
 
 // Parses one line of the table format (documented in signature_text.cc); the printer is its
 // inverse. Errors point to a column of the line.

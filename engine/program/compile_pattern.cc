@@ -104,8 +104,11 @@ std::unique_ptr<PatCall> ProgramCompiler::CompilePatCall(const Expr& expr, Names
     call->args.push_back(CompileArg(arg, names));
     Append(inner, call->args.back().inner);
   }
+  static const auto* const any_value = new PatArg();
+  const bool chain = call->quantifier == Quantifier::kStar || call->quantifier == Quantifier::kPlus;
   for (const PatArg& arg : call->args) {
-    if (arg.input.empty()) call->positional.push_back(&arg);
+    const bool start = chain && &arg == call->args.data();
+    if (arg.input.empty()) call->positional.push_back(start ? any_value : &arg);
   }
   return call;
 }

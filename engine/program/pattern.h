@@ -49,7 +49,9 @@ struct PatCall {
   bool has_rest = false;               // `**name` or `**_`
   int rest = -1;                       // slot of `**name`
   std::vector<PatArg> args;
-  std::vector<const PatArg*> positional;  // those of args without a name, in order
+  // Those of args without a name, in order. Of the steps of a chain the first is any value: what
+  // stands there is what the chain starts from.
+  std::vector<const PatArg*> positional;
 };
 
 struct PatOut {

@@ -25,12 +25,6 @@ constexpr PhaseKey kPhaseKeys[] = {
     {"rules", PhaseKind::kRules},
 };
 
-const OpPattern kKept[] = {
-#define QR_KEPT(name) {.op = {"", name}},
-#include "engine/rule/defaults.inc"
-#undef QR_KEPT
-};
-
 // "A-Za-z0-9_": single characters and ranges, of printable ASCII.
 bool IsCharacterClass(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
@@ -199,7 +193,7 @@ void SetBuilder::ReadPhases(const Mapping& map, RuleFile* file, RuleSet& set) {
     for (const Rule& rule : set.rules) phase.rules.push_back(rule.name);
     set.phases.push_back(std::move(phase));
   }
-  set.constants.keep = {std::begin(kKept), std::end(kKept)};
+  for (const OpName& op : Quantizers()) set.constants.keep.push_back({.op = op});
   const DocNode* constants = map.Get("constants");
   const DocNode nothing{.kind = DocNode::Kind::kMap};
   const Mapping config(constants ? *constants : nothing, FieldKind::kConstantsConfig, "`constants`",

@@ -86,6 +86,7 @@ class RuleChecker {
   void MatchCall(const Expr& call, const std::vector<OutArg>* outs, bool list, NameScope& scope,
                  Owner& owner);
   void MatchRefs(const Expr& call, const std::vector<OutArg>* outs, Owner& owner);
+  void CheckSteps(const Expr& call, const Owner& owner);
   void MatchAttr(const AttrArg& attr, NameScope& scope, Owner& owner);
   void MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& owner);
   bool IsPatternLiteral(const Expr& expr) const;

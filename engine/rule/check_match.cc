@@ -158,8 +158,9 @@ void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, b
                             NameScope& scope, Owner& owner) {
   MatchRefs(call, outs, owner);
   const bool definition = call.refs.front().kind == Ref::Kind::kDefinition;
+  const bool chain = call.quantifier == Quantifier::kStar || call.quantifier == Quantifier::kPlus;
+  if (chain) CheckSteps(call, owner);
   if (!call.label.empty()) {
-    const bool chain = call.quantifier == Quantifier::kStar || call.quantifier == Quantifier::kPlus;
     Bind(call.label,
          {.kind = chain ? Kind::kChain : Kind::kLabel,
           .place = call.place,
@@ -203,6 +204,32 @@ void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, b
     }
     named |= arg.label_kind == Arg::Label::kInput;
     MatchArg(arg, list || arg.repeated, scope, owner);
+  }
+}
+
+// A chain has many steps: what they read beside the value that goes through, and what their
+// attributes are, has no name.
+void RuleChecker::CheckSteps(const Expr& call, const Owner& owner) {
+  const auto refuse = [&](const Place& place, std::string_view what, const char* hint) {
+    sink_
+        .Error(place, code::kForm,
+               fmt::format("the steps of a chain bind no {} (match of {})", what, owner.text))
+        .hint = hint;
+  };
+  for (const AttrArg& attr : call.attrs) {
+    const bool names = attr.rest ? attr.name != "_"
+                                 : !attr.value || (attr.value->kind == Expr::Kind::kName &&
+                                                   attr.value->text != "_");
+    if (!names) continue;
+    refuse(attr.place, "attributes",
+           attr.rest ? "write `**_`" : "write `_` or a literal behind `=`");
+  }
+  for (size_t i = 1; i < call.args.size(); ++i) {
+    if (!call.args[i].value) continue;  // a syntax error, which is reported
+    const Expr& value = *call.args[i].value;
+    const bool any = value.kind == Expr::Kind::kName && value.text == "_";
+    if (any || IsPatternLiteral(value)) continue;
+    refuse(call.args[i].place, "inputs behind the first", "write `_`, `_?`, `_...` or a literal");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/expr/names.h"
+#include "engine/ops/dtypes.h"
 #include "engine/rule/codes.h"
 #include "engine/rule/literal.h"
 #include "engine/rule/reader.h"
@@ -327,6 +328,7 @@ std::optional<RawSignature> AstReader::ReadSignature(const DocEntry& entry) {
   };
   count(signature.inputs, "inputs", signature.min_inputs, signature.max_inputs);
   count(signature.outputs, "outputs", signature.min_outputs, signature.max_outputs);
+  ResolveDTypes(signature);
   return raw;
 }
 

@@ -199,6 +199,9 @@ class Expander {
       if (!a.value || a.rest) absent.insert(a.name);
       if (a.value && a.value->kind == Expr::Kind::kName) absent.insert(a.value->text);
     }
+    std::set<std::string> there;
+    NamesOf(*e.args[0].value, there);
+    for (const std::string& name : there) absent.erase(name);
     return ForAll(Value(p, *e.args[0].value, v, s), [&](Plain q) {
       for (const std::string& name : absent) BindAbsent(q, name, s);
       q.features.insert("skipped step");

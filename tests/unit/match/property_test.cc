@@ -60,10 +60,13 @@ std::vector<Bindings> Naive(const Graph& g, const Expr& e, ValueId v, const Bind
   }
   if (e.quantifier == Quantifier::kOptional) {
     for (Bindings found : Naive(g, *e.args[0].value, v, b)) {
-      std::set<std::string> names;
+      std::set<std::string> names, first;
+      Names(*e.args[0].value, first);
       for (size_t i = 1; i < e.args.size(); ++i) Names(*e.args[i].value, names);
-      for (const std::string& name : names) found.try_emplace(name, kAbsent);
-      out.push_back(found);
+      const bool fits = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+        return first.contains(name) || found.try_emplace(name, kAbsent).first->second == kAbsent;
+      });
+      if (fits) out.push_back(found);
     }
   }
   return out;

@@ -22,8 +22,8 @@ namespace qrewrite::oracle {
 
 using Bindings = std::map<std::string, std::string>;  // name -> what it is, as text
 
-// What the language leaves open makes a match possible, not certain: whether a name may be absent
-// in one place and there in another, and whether a constant that a statement makes connects it.
+// What the language leaves open makes a match possible, not certain: whether a constant that a
+// statement makes connects it.
 struct Matches {
   std::set<Bindings> certain, possible;
   std::set<std::string> features;  // that certain matches have
@@ -206,17 +206,13 @@ inline void ModelGraph::Add(const Plain& p, Matches& matches) const {
 }
 
 // Statements are one pattern if they share values that are no constants. `perhaps`: or a constant
-// that one of them makes, or a name that is there in the one and absent in the other.
+// that one of them makes.
 inline bool ModelGraph::Connected(const Plain& p, const std::vector<const Thing*>& at,
                                   bool perhaps) const {
   std::map<int, int> group;
-  std::vector<Plain::Occurrence> places = p.occurrences;
-  for (const auto& o : p.absences) {
-    if (perhaps && o.stmt >= 0 && p.names.at(o.name).vertex >= 0) places.push_back(o);
-  }
-  for (const auto& o : places) group[o.stmt] = o.stmt;
-  for (const auto& a : places) {
-    for (const auto& b : places) {
+  for (const auto& o : p.occurrences) group[o.stmt] = o.stmt;
+  for (const auto& a : p.occurrences) {
+    for (const auto& b : p.occurrences) {
       if (a.name != b.name) continue;
       const Thing& shared = *at[p.names.at(a.name).vertex];
       if (Content(shared.value) && !(perhaps && (a.made || b.made))) continue;
@@ -231,13 +227,13 @@ inline bool ModelGraph::Connected(const Plain& p, const std::vector<const Thing*
 inline void ModelGraph::Report(const Plain& p, const std::vector<const Thing*>& at,
                                Matches& matches) const {
   if (!Connected(p, at, true)) return;
-  bool certain = Connected(p, at, false);
+  const bool certain = Connected(p, at, false);
   std::set<std::string> features = p.features;
   Bindings bindings;
   for (const auto& [key, name] : p.names) {
     if (key.find_first_of("$#") != std::string::npos) continue;
     const bool there = name.vertex >= 0 || name.is_list || p.labels.contains(key);
-    if (there && name.absent) certain = false;
+    if (there && name.absent) return;  // what is absent in one place is so in all
     std::string& text = bindings[key];
     if (name.vertex >= 0) text = at[name.vertex]->text;
     if (name.vertex < 0 && !name.is_list) text = "absent";

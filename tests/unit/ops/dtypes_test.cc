@@ -81,7 +81,6 @@ TEST_CASE("InferOutputDTypes: type variables") {
       {"com.microsoft", "QLinearAdd", 1, {kUint8, kFloat, kUint8, kUint8, kFloat}, {}, {kUint8}},
       {"com.microsoft", "QLinearConcat", 1, {kFloat, kInt8, kInt8, kFloat, kInt8}, {}, {kInt8}},
       {"com.microsoft", "MatMulNBits", 1, {kFloat16, kUint8, kFloat16}, {}, {kFloat16}},
-      {"qonnx.custom_op.general", "Quant", 1, {kFloat, kFloat, kFloat, kInt64}, {}, {kFloat}},
   });
 }
 
@@ -134,11 +133,19 @@ TEST_CASE("InferOutputDTypes: attributes") {
 }
 
 TEST_CASE("ParseDTypeExpr") {
-  CHECK(ParseDTypeExpr("dtype(x) ?? attr to ?? dtype(attr value) ?? UINT8")->size() == 4);
+  Signature s;
+  s.inputs = {{.name = "x"}, {.name = "y"}};
+  const auto terms = ParseDTypeExpr("dtype(y) ?? attr to ?? dtype(attr value) ?? UINT8", s);
+  REQUIRE(terms.has_value());
+  REQUIRE(terms->size() == 4);
+  CHECK((*terms)[0].input == 1);
+  CHECK((*terms)[1].attribute == "to");
+  CHECK((*terms)[3].dtype == DType::kUint8);
+  CHECK((*ParseDTypeExpr("dtype(z)", s))[0].input == -1);
   for (const char* const text : {"", "x", "dtype(x", "INT8 if signed == 1 else UINT8", "FLOAT ?? ",
                                  "dtype(x + y)", "attr", "float"}) {
     CAPTURE(text);
-    CHECK(!ParseDTypeExpr(text));
+    CHECK(!ParseDTypeExpr(text, s));
   }
 }
 
