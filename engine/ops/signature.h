@@ -41,8 +41,7 @@ struct FormalValue {
   // engine/ops/dtypes.h.
   std::string shape_expr;
   std::string dtype_expr;
-  std::vector<DTypeTerm>
-      dtype_terms;  // dtype_expr, read (ResolveDTypes); empty: not of that language
+  std::vector<DTypeTerm> dtype_terms;  // dtype_expr as ResolveDTypes reads it; empty: it cannot
 };
 
 struct FormalAttribute {
