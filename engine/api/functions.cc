@@ -4,38 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "engine/api/constant.h"
 #include "engine/api/rules_impl.h"
+#include "engine/base/callback.h"
 #include "engine/base/diagnostics.h"
 #include "engine/expr/functions.h"
 
 namespace qrewrite {
 namespace {
-
-Result<ConstTensor> ToPlain(const Tensor& tensor) {
-  if (!tensor.valid()) return ConstTensor();
-  if (tensor.is_string()) {
-    return Status(StatusCode::kUnsupported, "functions of the host take no strings");
-  }
-  QR_ASSIGN_OR_RETURN(const Tensor whole, tensor.Materialize());
-  const auto bytes = whole.bytes();
-  return ConstTensor{static_cast<int>(whole.dtype()), whole.dims(), {bytes.begin(), bytes.end()}};
-}
-
-// What a host returns is checked: it is data, not a promise.
-Result<Tensor> FromPlain(ConstTensor plain) {
-  const auto bad = [](std::string_view what) {
-    return Status(StatusCode::kUnsupported,
-                  fmt::format("a function of the host returned {}", what));
-  };
-  if (!IsKnownDType(plain.dtype) || plain.dtype == 0) return bad("an unknown element type");
-  const auto dtype = static_cast<DType>(plain.dtype);
-  if (dtype == DType::kString) return bad("strings");
-  const std::optional<int64_t> count = CheckedCount(plain.dims);
-  if (!count || plain.bytes.size() != PackedBytes(dtype, static_cast<uint64_t>(*count))) {
-    return bad("bytes that do not fit type and shape");
-  }
-  return Tensor::Own(dtype, std::move(plain.dims), std::move(plain.bytes));
-}
 
 Result<std::vector<ConstTensor>> AllPlain(std::span<const Tensor> tensors) {
   std::vector<ConstTensor> plain;
@@ -61,7 +37,7 @@ Status CheckName(const std::string& name) {
   return {};
 }
 
-Result<AttributeValue> ToPlain(const AttrValue& value) {
+Result<AttributeValue> PlainAttribute(const AttrValue& value) {
   if (const auto* i = std::get_if<int64_t>(&value)) return AttributeValue(*i);
   if (const auto* f = std::get_if<float>(&value)) return AttributeValue(*f);
   if (const auto* s = std::get_if<std::string>(&value)) return AttributeValue(*s);
@@ -79,10 +55,12 @@ Outputs RunOperator(const FunctionRegistry::Operator& function, const FoldCall& 
   OperatorCall plain{.num_outputs = call.num_outputs};
   QR_ASSIGN_OR_RETURN(plain.inputs, AllPlain(call.inputs));
   for (const Attribute& attribute : call.attributes) {
-    Result<AttributeValue> value = ToPlain(attribute.value);
+    Result<AttributeValue> value = PlainAttribute(attribute.value);
     if (value.ok()) plain.attributes.emplace(attribute.name, *std::move(value));
   }
-  QR_ASSIGN_OR_RETURN(std::vector<ConstTensor> results, function(plain));
+  QR_ASSIGN_OR_RETURN(
+      std::vector<ConstTensor> results,
+      CallHost(fmt::format("operator `{}` of the host", call.op), [&] { return function(plain); }));
   if (results.size() != static_cast<size_t>(call.num_outputs)) {
     return Status(StatusCode::kUnsupported, fmt::format("the host computed {} outputs, not {}",
                                                         results.size(), call.num_outputs));
@@ -101,10 +79,11 @@ FunctionRegistry::~FunctionRegistry() = default;
 
 Status FunctionRegistry::AddFold(const std::string& name, Fold function) {
   QR_RETURN_IF_ERROR(CheckName(name));
-  const auto run = [function =
+  const auto run = [what = fmt::format("function `{}` of the host", name),
+                    function =
                         std::move(function)](const std::vector<Tensor>& args) -> Result<Tensor> {
     QR_ASSIGN_OR_RETURN(const std::vector<ConstTensor> plain, AllPlain(args));
-    QR_ASSIGN_OR_RETURN(ConstTensor result, function(plain));
+    QR_ASSIGN_OR_RETURN(ConstTensor result, CallHost(what, [&] { return function(plain); }));
     return FromPlain(std::move(result));
   };
   if (!impl_->functions.emplace(name, run).second) {
@@ -118,7 +97,7 @@ Status FunctionRegistry::AddPredicate(const std::string& name, Predicate predica
       name,
       [predicate = std::move(predicate)](std::span<const ConstTensor> args) -> Result<ConstTensor> {
         QR_ASSIGN_OR_RETURN(const bool holds, predicate(args));
-        return ConstTensor{static_cast<int>(DType::kBool), {}, {std::byte{holds}}};
+        return ConstTensor{static_cast<int>(DType::kBool), {}, std::vector{std::byte{holds}}};
       });
 }
 

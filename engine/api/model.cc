@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
+#include "engine/base/callback.h"
 #include "engine/onnx_io/output_set.h"
 #include "engine/onnx_io/paths.h"
 
@@ -29,11 +31,16 @@ Status Commit(const Model::Impl& model, const std::string& folder, const SaveOpt
   QR_RETURN_IF_ERROR(files.Finish());
   QR_RETURN_IF_ERROR(model.file->CheckUnchanged());
   if (options.report) {
-    QR_ASSIGN_OR_RETURN(const std::vector<SideFile> last, options.report(files.paths()));
+    QR_ASSIGN_OR_RETURN(const std::vector<SideFile> last, CallHost("SaveOptions::report", [&] {
+                          return options.report(files.paths());
+                        }));
     QR_RETURN_IF_ERROR(AddSideFiles(last, folder, Part::kReport, files));
     QR_RETURN_IF_ERROR(files.Finish());
   }
-  if (options.before_commit) QR_RETURN_IF_ERROR(options.before_commit(files.paths()));
+  if (options.before_commit) {
+    QR_RETURN_IF_ERROR(CallHost("SaveOptions::before_commit",
+                                [&] { return options.before_commit(files.paths()); }));
+  }
   return files.Commit();
 }
 
@@ -80,16 +87,44 @@ Result<Model> Model::Parse(std::string bytes, const std::string& folder) {
 Result<Model> Model::Parse(Bytes bytes, const ParseOptions& options) {
   ReadOptions read{.external_folder = options.folder, .external_data = nullptr};
   if (options.external_data) {
-    read.external_data =
-        [ask = options.external_data](const std::string& location) -> std::optional<SharedBytes> {
-      std::optional<Bytes> found = ask(location);
-      if (!found) return std::nullopt;
-      return SharedBytes{found->view, std::move(found->owner)};
+    read.external_data = [ask = options.external_data](
+                             const std::string& location) -> Result<std::optional<SharedBytes>> {
+      QR_ASSIGN_OR_RETURN(std::optional<Bytes> found,
+                          CallHost("ParseOptions::external_data", [&] { return ask(location); }));
+      if (!found) return std::optional<SharedBytes>();
+      return std::optional(SharedBytes{found->view, std::move(found->owner)});
     };
   }
   auto impl = std::make_unique<Impl>();
   QR_ASSIGN_OR_RETURN(impl->file, ModelFile::Parse({bytes.view, std::move(bytes.owner)}, read));
   return Model(std::move(impl));
+}
+
+Result<Model> Model::Clone() const {
+  QR_RETURN_IF_ERROR(impl_->Usable());
+  auto impl = std::make_unique<Impl>();
+  impl->file = impl_->file->Clone();
+  impl->read = impl_->read;
+  return Model(std::move(impl));
+}
+
+std::vector<NamedConstant> Model::Constants() const {
+  const Graph& graph = std::as_const(*impl_->file).graph();
+  std::vector<NamedConstant> constants;
+  for (const ValueId v : graph.body(graph.main()).constants) {
+    const Tensor* tensor = graph.alive(v) ? graph.constant(v) : nullptr;
+    if (tensor != nullptr) constants.push_back({std::string(graph.name(v)), ToConstant(*tensor)});
+  }
+  return constants;
+}
+
+std::optional<Constant> Model::FindConstant(const std::string& name) const {
+  const Graph& graph = std::as_const(*impl_->file).graph();
+  for (const ValueId v : graph.body(graph.main()).constants) {
+    const Tensor* tensor = graph.alive(v) ? graph.constant(v) : nullptr;
+    if (tensor != nullptr && graph.name(v) == name) return ToConstant(*tensor);
+  }
+  return std::nullopt;
 }
 
 Status Model::Save(const std::string& path, const SaveOptions& options) const {
@@ -120,7 +155,10 @@ Result<std::string> Model::Serialize(const std::string& location, uint64_t thres
                                      const std::function<Status(std::string_view)>& write) const {
   QR_RETURN_IF_ERROR(impl_->Usable());
   if (location.empty()) return Status(StatusCode::kUsage, "external data needs a location");
-  const MemoryData data{.location = location, .threshold = threshold, .write = write};
+  const MemoryData data{
+      .location = location, .threshold = threshold, .write = [&](std::string_view chunk) {
+        return CallHost("the writer of external data", [&] { return write(chunk); });
+      }};
   return std::as_const(*impl_->file).Serialize(&data);
 }
 

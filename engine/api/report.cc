@@ -90,6 +90,7 @@ void Report::Add(const Report& later) {
   nodes_after = later.nodes_after;
   bytes_after = later.bytes_after;
   changed |= later.changed;
+  stopped |= later.stopped;
 }
 
 std::string Report::Text() const {
@@ -117,6 +118,7 @@ std::string Report::Text() const {
   if (kept > 0) text += fmt::format(", {} kept", Plural(kept, "node"));
   if (!warnings.empty())
     text += fmt::format(", {}", Plural(static_cast<int64_t>(warnings.size()), "warning"));
+  if (stopped) text += ", stopped before the end";
   if (!changed) return text + ", nothing changed";
   text += fmt::format("; nodes {} -> {}", nodes_before, nodes_after);
   if (bytes_before + bytes_after == 0) return text;
@@ -127,6 +129,7 @@ std::string Report::Json() const {
   qrewrite::Json root = qrewrite::Json::object();
   root["qrewrite"] = std::string(Version());
   root["changed"] = changed;
+  if (stopped) root["stopped"] = true;
   root["sets"] = sets;
   root["rewrites"] = rewrites;
   root["folded"] = folded;

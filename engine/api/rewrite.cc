@@ -26,7 +26,8 @@ Report ToReport(RunResult result, const std::string& set) {
                 .edits = result.report.edits,
                 .kept = result.report.kept,
                 .nodes_before = result.report.nodes_before,
-                .nodes_after = result.report.nodes_after};
+                .nodes_after = result.report.nodes_after,
+                .stopped = result.report.stopped};
   for (RuleCount& rule : result.report.rules) {
     report.rules.push_back(
         {std::move(rule.set), std::move(rule.rule), rule.fired, std::move(rule.counters)});
@@ -66,7 +67,9 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
                        .max_rewrites = options.max_rewrites,
                        .only_rules = {},
                        .skip_rules = options.skip_rules,
-                       .keep = {.ops = options.keep_ops, .nodes = options.keep_nodes}};
+                       .keep = {.ops = options.keep_ops, .nodes = options.keep_nodes},
+                       .observer = options.observer,
+                       .stop_after = options.stop_after};
   const RunContext context{.kernels = &rules.impl().kernels,
                            .functions = &rules.impl().functions,
                            .inference = impl.inference.get()};

@@ -18,10 +18,12 @@ int64_t CountNodes(const Graph& graph) {
   return count;
 }
 
-Status CheckSkipped(const RuleSet& rules, const std::vector<std::string>& skipped) {
-  if (skipped.empty()) return {};
+}  // namespace
+
+Status CheckRuleNames(const RuleSet& rules, const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return {};
   const std::vector<std::string> names = RuleNames(rules);
-  for (const std::string& name : skipped) {
+  for (const std::string& name : wanted) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::string hint = DidYouMean(name, names);
     return {StatusCode::kUsage, fmt::format("rule set `{}` has no rule `{}`{}", rules.name,
@@ -30,7 +32,17 @@ Status CheckSkipped(const RuleSet& rules, const std::vector<std::string>& skippe
   return {};
 }
 
-}  // namespace
+Status CheckOpset(const Graph& graph, const RuleSet& rules) {
+  const int64_t opset = graph.OpsetOf(graph.main(), "");
+  if (opset > 0 && (opset < rules.opset_min || opset > rules.opset_max)) {
+    return {StatusCode::kUnsupported,
+            fmt::format("rule set `{}` needs ai.onnx opset {}, the model imports {}", rules.name,
+                        rules.opset, opset)};
+  }
+  const std::string fault = OtherOpset(graph, rules.opsets);
+  if (fault.empty()) return {};
+  return {StatusCode::kUnsupported, fmt::format("rule set `{}` needs {}", rules.name, fault)};
+}
 
 std::vector<std::string> RuleNames(const RuleSet& rules) {
   std::vector<std::string> names;
@@ -59,29 +71,24 @@ Result<RunResult> Run(Graph& graph, const Program& program, const RunOptions& op
   const RuleSet& rules = program.rules();
   RunResult result;
   result.report.nodes_before = CountNodes(graph);
-  const int64_t opset = graph.OpsetOf(graph.main(), "");
-  if (opset > 0 && (opset < rules.opset_min || opset > rules.opset_max)) {
-    return Status(StatusCode::kUnsupported,
-                  fmt::format("rule set `{}` needs ai.onnx opset {}, the model imports {}",
-                              rules.name, rules.opset, opset));
-  }
-  if (const std::string fault = OtherOpset(graph, rules.opsets); !fault.empty()) {
-    return Status(StatusCode::kUnsupported,
-                  fmt::format("rule set `{}` needs {}", rules.name, fault));
-  }
+  QR_RETURN_IF_ERROR(CheckOpset(graph, rules));
   QR_ASSIGN_OR_RETURN(Params params, BindParams(rules, options.set));
-  QR_RETURN_IF_ERROR(CheckSkipped(rules, options.skip_rules));
+  QR_RETURN_IF_ERROR(CheckRuleNames(rules, options.skip_rules));
   QR_ASSIGN_OR_RETURN(const KeptNodes kept, FindKept(graph, options.keep));
   result.report.kept = static_cast<int64_t>(kept.nodes.size());
   for (const std::string& text : kept.idle) result.report.warnings.push_back({.text = text});
-  RuleRun run(graph, program, std::move(params), {options, context, kept.nodes}, result.report);
+  RunWatch watch(graph, options.observer, options.stop_after, result.report);
+  RuleRun run(graph, program, std::move(params), {options, context, kept.nodes, watch},
+              result.report);
   QR_RETURN_IF_ERROR(run.RunPhases());
   result.report.changed = graph.changed() && result.report.total() > 0;
   if (result.report.changed) {
-    Finish(graph, rules.signatures, context, result.report);
+    QR_RETURN_IF_ERROR(Finish(graph, rules.signatures, context, result.report));
   }
   if (options.verify) QR_RETURN_IF_ERROR(Verify(graph));
-  QR_ASSIGN_OR_RETURN(result.files, run.MakeFiles());
+  if (!result.report.stopped) {
+    QR_ASSIGN_OR_RETURN(result.files, run.MakeFiles());
+  }
   result.report.nodes_after = CountNodes(graph);
   return result;
 }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "engine/match/interpreter.h"
 #include "engine/rewrite/rewriter.h"
 #include "engine/rule/ast.h"
+#include "qrewrite/observer.h"
 #include "qrewrite/status.h"
 
 namespace qrewrite {
@@ -28,6 +30,8 @@ struct RunOptions {
   std::vector<std::string> only_rules;     // tests: one phase with these rules alone
   std::vector<std::string> skip_rules;     // never fire, in no phase
   KeepOptions keep;                        // nodes that stay as they are
+  Observer* observer = nullptr;            // is told what happens, and may end the run
+  std::optional<int64_t> stop_after;       // rewrites, before which the run ends without an error
 };
 
 // A file that the rule set asks for, ready to be written.
@@ -52,7 +56,8 @@ struct RunContext {
 
 // Applies `rules` to `graph`. Errors: kUsage (options), kUnsupported (the model is outside the
 // rule set's opset range), kRefused (`refuse:` fired; a diagnostic a node), kLimit (endless
-// rewriting; names the rules), kInvalidModel (a cycle; a node invalid at the new opset). The graph
+// rewriting; names the rules), kInvalidModel (a cycle; a node invalid at the new opset), kCancelled,
+// kCallback. The graph
 // is then in an undefined state between two rewrites and must not be written.
 Result<RunResult> Run(Graph& graph, const Program& program, const RunOptions& options,
                       const RunContext& context);

@@ -176,7 +176,8 @@ std::string WhyNothingFired(Graph& graph, const Program& program, const RunOptio
   RunReport report;
   const Result<KeptNodes> kept = FindKept(graph, options.keep);
   if (!kept.ok()) return "";
-  const RunSetup setup{options, context, kept->nodes};
+  RunWatch watch(graph, nullptr, std::nullopt, report);
+  const RunSetup setup{options, context, kept->nodes, watch};
   return RuleRun(graph, program, *std::move(params), setup, report).WhyNothing();
 }
 

@@ -20,15 +20,14 @@ void DropStaleTypes(Graph& graph, Facts& facts) {
 
 }  // namespace
 
-void Finish(Graph& graph, const Signatures& signatures, const RunContext& context,
-            RunReport& report) {
-  const KernelRegistry& kernels =
-      context.kernels != nullptr ? *context.kernels : KernelRegistry::Builtin();
-  Facts facts(graph, signatures, kernels, context.inference);
+Status Finish(Graph& graph, const Signatures& signatures, const RunContext& context,
+              RunReport& report) {
+  Facts facts(graph, signatures, KernelsOf(context), context.inference);
   report.removed += RemoveUnused(graph);
   FixImports(graph, signatures);
   LeaveIr3(graph);
   DropStaleTypes(graph, facts);
+  return facts.host_fault();
 }
 
 }  // namespace qrewrite

@@ -20,24 +20,34 @@ constexpr size_t kFewReaders = 4;
 // Steps that all searches of one rule may take in one sweep. Most patterns take a handful at a node.
 constexpr uint64_t kStepsOfRule = 10'000'000, kStepsPerNode = 1000;
 
+}  // namespace
+
 std::string Describe(const Graph& graph, NodeId n) {
   const std::string_view name = graph.name(n);
   return fmt::format("{} {}", graph.op_name(graph.op(n)).text(),
                      name.empty() ? "without a name" : "`" + Printable(name) + "`");
 }
 
-}  // namespace
+bool FitsOpset(const Graph& graph, const Rule& rule) {
+  const int64_t opset = graph.OpsetOf(graph.main(), "");
+  return opset >= rule.opset_min && opset <= rule.opset_max &&
+         OtherOpset(graph, rule.opsets).empty();
+}
 
 bool RuleRun::RuleApplies(const Rule& rule) const {
   const std::vector<std::string>& skipped = options_.skip_rules;
   if (std::find(skipped.begin(), skipped.end(), rule.name) != skipped.end()) return false;
-  const int64_t opset = MainOpset();
-  return opset >= rule.opset_min && opset <= rule.opset_max &&
-         OtherOpset(graph_, rule.opsets).empty();
+  return FitsOpset(graph_, rule);
 }
 
 Status RuleRun::FindOrder() {
   if (ordered_) return {};
+  QR_ASSIGN_OR_RETURN(order_, NodesInOrder(graph_));
+  ordered_ = true;
+  return {};
+}
+
+Result<std::vector<NodeId>> NodesInOrder(const Graph& graph) {
   std::vector<NodeId> order;
   // A body's nodes; those of a subgraph come before the node that holds it.
   struct Open {
@@ -47,7 +57,7 @@ Status RuleRun::FindOrder() {
   };
   const auto walk = [&](BodyId root) -> Status {
     std::vector<Open> stack;
-    QR_ASSIGN_OR_RETURN(std::vector<NodeId> nodes, TopologicalOrder(graph_, root));
+    QR_ASSIGN_OR_RETURN(std::vector<NodeId> nodes, TopologicalOrder(graph, root));
     stack.push_back({std::move(nodes)});
     while (!stack.empty()) {
       Open& top = stack.back();
@@ -56,11 +66,11 @@ Status RuleRun::FindOrder() {
         continue;
       }
       const NodeId n = top.nodes[top.next];
-      if (!top.entered && graph_.HasSubgraphs(n)) {
+      if (!top.entered && graph.HasSubgraphs(n)) {
         top.entered = true;
-        const std::vector<BodyId> bodies = graph_.SubgraphsOf(n);
+        const std::vector<BodyId> bodies = graph.SubgraphsOf(n);
         for (auto b = bodies.rbegin(); b != bodies.rend(); ++b) {
-          QR_ASSIGN_OR_RETURN(std::vector<NodeId> inner, TopologicalOrder(graph_, *b));
+          QR_ASSIGN_OR_RETURN(std::vector<NodeId> inner, TopologicalOrder(graph, *b));
           stack.push_back({std::move(inner)});
         }
         continue;
@@ -71,14 +81,12 @@ Status RuleRun::FindOrder() {
     }
     return {};
   };
-  QR_RETURN_IF_ERROR(walk(graph_.main()));
-  for (size_t b = 1; b < graph_.num_bodies(); ++b) {
-    const Body& body = graph_.body(BodyId(b));
+  QR_RETURN_IF_ERROR(walk(graph.main()));
+  for (size_t b = 1; b < graph.num_bodies(); ++b) {
+    const Body& body = graph.body(BodyId(b));
     if (body.alive && body.kind == BodyKind::kFunction) QR_RETURN_IF_ERROR(walk(BodyId(b)));
   }
-  order_ = std::move(order);
-  ordered_ = true;
-  return {};
+  return order;
 }
 
 Status RuleRun::FixedPoint(const Phase& phase) {
@@ -100,13 +108,17 @@ Status RuleRun::FixedPoint(const Phase& phase) {
   phase_rewrites_ = 0;
   budget_ = options_.max_rewrites > 0 ? options_.max_rewrites : 1000 + 20 * alive;
   int64_t fired = 1;
-  while (fired > 0) {
+  while (fired > 0 && !watch_.stopped()) {
     fired = 0;
     steps_.clear();
     step_budget_ = kStepsOfRule + kStepsPerNode * static_cast<uint64_t>(alive);
     facts_.ForgetUnknown();
     in_.ForgetAllFacts();
+    QR_RETURN_IF_ERROR(FindOrder());
+    QR_RETURN_IF_ERROR(watch_.Sweep(/*ends=*/false, order_.size(), 0));
+    if (watch_.stopped()) break;
     QR_RETURN_IF_ERROR(Sweep(phase, candidates, &fired));
+    QR_RETURN_IF_ERROR(watch_.Sweep(/*ends=*/true, order_.size(), fired));
   }
   return {};
 }
@@ -115,14 +127,16 @@ Status RuleRun::FixedPoint(const Phase& phase) {
 // behind the sweep that a firing may have freed: a rule that propagates against the direction of the
 // data drains in one sweep, too.
 Status RuleRun::Sweep(const Phase& phase, CandidateIndex& candidates, int64_t* fired) {
-  QR_RETURN_IF_ERROR(FindOrder());
   rewriter_.SetOrder(order_);
   again_.clear();
+  size_t done = 0;
   for (const NodeId n : order_) {
+    QR_RETURN_IF_ERROR(watch_.Visit(done++, order_.size()));
+    if (watch_.stopped()) return {};
     if (!graph_.alive(n) || !candidates.Begins(graph_.op(n))) continue;
     QR_RETURN_IF_ERROR(Visit(phase, candidates, n, fired));
   }
-  while (!again_.empty()) {
+  while (!again_.empty() && !watch_.stopped()) {
     std::vector<NodeId> round = std::move(again_);
     again_.clear();
     std::sort(round.begin(), round.end(), [this](NodeId a, NodeId b) {
@@ -141,7 +155,7 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
                       int64_t* fired) {
   std::vector<NodeId>& todo = todo_;
   todo.assign(1, start);
-  while (!todo.empty()) {
+  while (!todo.empty() && !watch_.stopped()) {
     const NodeId n = todo.back();
     todo.pop_back();
     if (!graph_.alive(n)) continue;
@@ -151,12 +165,14 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
       const Firing firing = rewriter_.Try(rule, n);
       report_.steps += firing.steps;
       if (!firing.exhausted.empty()) return TooManySteps(*rule.rule, n, firing.exhausted);
+      QR_RETURN_IF_ERROR(in_.host_fault());
+      if (watch_.stopped()) return {};
       if ((steps_[&rule] += firing.steps) > step_budget_) {
         return TooManySteps(*rule.rule, n, "its searches take too many steps in all");
       }
       if (!firing.fired) continue;
       if (!firing.changed) {
-        QR_RETURN_IF_ERROR(RefuseOrWarn(rule, n));
+        QR_RETURN_IF_ERROR(Find(rule, firing, n));
         continue;
       }
       for (const NodeId made : firing.created) {
@@ -199,12 +215,18 @@ void RuleRun::Follow(CandidateIndex& candidates, NodeId n, const Firing& firing,
 }
 
 Status RuleRun::TooManySteps(const Rule& rule, NodeId node, const std::string& why) const {
+  QR_RETURN_IF_ERROR(in_.host_fault());
   return {StatusCode::kLimit,
           fmt::format("rule `{}` at {}: {}", rule.name, Describe(graph_, node), why)};
 }
 
 std::string RuleRun::TakeNotes(const CompiledRule& rule, Frame& frame) {
   notes_ = {};
+  if (watch_.at_limit() && graph_.upgrade_opset() == 0 && !rewriter_.explains()) {
+    watch_.Stop();
+    rewriter_.EndSearch();
+    return "the run stops here";
+  }
   if (std::string fault = TakeRow(rule, frame); !fault.empty()) return fault;
   // Conditions of counters see the graph as it was before the firing; what is unknown does not
   // count.
@@ -213,6 +235,12 @@ std::string RuleRun::TakeNotes(const CompiledRule& rule, Frame& frame) {
     const bool* counts = truth.get_if<bool>();
     notes_.counted.push_back(counts != nullptr && *counts);
   }
+  if (!in_.exhausted().empty()) return in_.exhausted();
+  if (!in_.host_fault().ok()) {
+    rewriter_.EndSearch();
+    return in_.host_fault().message();
+  }
+  if (!rewriter_.explains()) watch_.BeforeFiring(*rule.rule);
   return "";
 }
 
@@ -251,6 +279,7 @@ Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const 
   }
   ++report_.rewrites;
   ordered_ = false;
+  QR_RETURN_IF_ERROR(watch_.Fired(rules_, *rule.rule, firing));
   std::move(notes_.rows.begin(), notes_.rows.end(), std::back_inserter(records_));
   notes_ = {};
   const std::string where =
@@ -288,6 +317,14 @@ Status RuleRun::LoopError(const Phase& phase) const {
 NodeId RuleRun::Origin(NodeId node) const {
   while (node.index < made_of_.size() && made_of_[node.index].valid()) node = made_of_[node.index];
   return node;
+}
+
+// A firing that changes nothing.
+Status RuleRun::Find(const CompiledRule& rule, const Firing& firing, NodeId node) {
+  if (!found_.contains({rule.rule, node})) {
+    QR_RETURN_IF_ERROR(watch_.Fired(rules_, *rule.rule, firing));
+  }
+  return RefuseOrWarn(rule, node);
 }
 
 Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {

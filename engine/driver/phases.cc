@@ -10,18 +10,43 @@
 #include "engine/driver/run.h"
 
 namespace qrewrite {
-namespace {
 
 const KernelRegistry& KernelsOf(const RunContext& context) {
   return context.kernels != nullptr ? *context.kernels : KernelRegistry::Builtin();
 }
 
-const HostFunctions& NoFunctions() {
+const HostFunctions& FunctionsOf(const RunContext& context) {
   static const auto* const none = new HostFunctions();
-  return *none;
+  return context.functions != nullptr ? *context.functions : *none;
 }
 
-}  // namespace
+Val EvalPlain(Interpreter& in, CodeId code, bool changed) {
+  Frame frame(in.program().plain());
+  frame.Bind(0, changed);
+  in.BeginBudget();
+  return in.Eval(code, frame);
+}
+
+void ConfigureConstants(Interpreter& in, bool changed) {
+  uint64_t max_bytes = uint64_t{64} << 20;
+  if (in.program().max_bytes().valid()) {
+    const std::optional<int64_t> bytes =
+        in.Force(EvalPlain(in, in.program().max_bytes(), changed)).whole();
+    if (bytes) max_bytes = static_cast<uint64_t>(std::max<int64_t>(*bytes, 0));
+  }
+  const ConstantsConfig& constants = in.rules().constants;
+  in.facts().SetConstantsConfig(&constants.keep, max_bytes);
+  if (constants.overridable) in.facts().TrustOverridable();
+}
+
+Params ParamsOfUsed(const RuleSet& used, const Params& given) {
+  Params params;
+  for (const Param& p : used.params) {
+    const auto mine = given.find(p.name);
+    params[p.name] = mine != given.end() ? mine->second : FromLiteral(p.default_value);
+  }
+  return params;
+}
 
 RuleRun::RuleRun(Graph& graph, const Program& program, Params params, const RunSetup& setup,
                  RunReport& report)
@@ -32,36 +57,25 @@ RuleRun::RuleRun(Graph& graph, const Program& program, Params params, const RunS
       setup_(setup),
       options_(setup.options),
       context_(setup.context),
+      watch_(setup.watch),
       report_(report),
       facts_(graph, rules_.signatures, KernelsOf(setup.context), setup.context.inference),
-      in_(graph, program, facts_, KernelsOf(setup.context), params_,
-          setup.context.functions != nullptr ? *setup.context.functions : NoFunctions()),
+      in_(graph, program, facts_, KernelsOf(setup.context), params_, FunctionsOf(setup.context)),
       rewriter_(graph, in_) {
   rewriter_.set_accept(
       [this](const CompiledRule& rule, Frame& frame) { return TakeNotes(rule, frame); });
-  uint64_t max_bytes = uint64_t{64} << 20;
-  if (program.max_bytes().valid()) {
-    const std::optional<int64_t> bytes = in_.Force(EvalPlain(program.max_bytes())).whole();
-    if (bytes) max_bytes = static_cast<uint64_t>(std::max<int64_t>(*bytes, 0));
-  }
-  facts_.SetConstantsConfig(&rules_.constants.keep, max_bytes);
-  if (rules_.constants.overridable) facts_.TrustOverridable();
+  if (watch_.wanted()) in_.set_matched(&watch_.matched_nodes());
+  ConfigureConstants(in_, changed());
   if (!setup.kept.empty()) {
     facts_.SetKeptNodes(&setup.kept);
     in_.SetKeptNodes(&setup.kept);
   }
 }
 
-Val RuleRun::EvalPlain(CodeId code) {
-  Frame frame(program_.plain());
-  frame.Bind(0, report_.total() > 0);
-  in_.BeginBudget();
-  return in_.Eval(code, frame);
-}
-
 Result<bool> RuleRun::When(CodeId when, const Place& place) {
   if (!when.valid()) return true;
   const Val truth = in_.Truth(EvalPlain(when));
+  QR_RETURN_IF_ERROR(in_.host_fault());
   if (const bool* b = truth.get_if<bool>()) return *b;
   Diagnostic d{.span = place.span(), .message = "`when` cannot be decided: " + in_.Why(truth)};
   return Status(StatusCode::kInvalidRules, std::vector<Diagnostic>{d});
@@ -72,6 +86,7 @@ Status RuleRun::RunPhases() {
   for (const Phase& phase : rules_.phases) {
     QR_ASSIGN_OR_RETURN(const bool run, When(CodeOf(phase).when, phase.place));
     if (run) QR_RETURN_IF_ERROR(RunPhase(phase));
+    if (watch_.stopped()) break;
   }
   return {};
 }
@@ -97,19 +112,25 @@ Status RuleRun::RunOnly(std::vector<std::string> names) {
 }
 
 Status RuleRun::RunPhase(const Phase& phase) {
-  Status status;
+  QR_RETURN_IF_ERROR(watch_.Phase(rules_, phase, /*ends=*/false));
+  if (!watch_.stopped()) QR_RETURN_IF_ERROR(RunWatched(phase));
+  QR_RETURN_IF_ERROR(in_.host_fault());
+  QR_RETURN_IF_ERROR(Refusals());
+  return watch_.Phase(rules_, phase, /*ends=*/true);
+}
+
+Status RuleRun::RunWatched(const Phase& phase) {
   switch (phase.kind) {
-    case PhaseKind::kRules: status = FixedPoint(phase); break;
-    case PhaseKind::kFold: status = FoldPhase(phase); break;
-    case PhaseKind::kFreezeInputs: status = FreezeInputs(); break;
-    case PhaseKind::kToOpset: status = ToOpset(phase, phase.rules); break;
-    case PhaseKind::kWriteDefaults: status = WriteDefaults(phase); break;
-    case PhaseKind::kWriteShapes: status = WriteShapes(); break;
-    case PhaseKind::kRename: status = RenameAll(phase); break;
-    case PhaseKind::kUse: status = UsePhase(phase); break;
+    case PhaseKind::kRules: return FixedPoint(phase);
+    case PhaseKind::kFold: return FoldPhase(phase);
+    case PhaseKind::kFreezeInputs: return FreezeInputs();
+    case PhaseKind::kToOpset: return ToOpset(phase, phase.rules);
+    case PhaseKind::kWriteDefaults: return WriteDefaults(phase);
+    case PhaseKind::kWriteShapes: return WriteShapes();
+    case PhaseKind::kRename: return RenameAll(phase);
+    case PhaseKind::kUse: return UsePhase(phase);
   }
-  QR_RETURN_IF_ERROR(status);
-  return Refusals();
+  return {};
 }
 
 Status RuleRun::Refusals() {
@@ -118,12 +139,7 @@ Status RuleRun::Refusals() {
 }
 
 Status RuleRun::UsePhase(const Phase& phase) {
-  Params params;
-  for (const Param& p : phase.use->params) {
-    const auto mine = params_.find(p.name);
-    params[p.name] = mine != params_.end() ? mine->second : FromLiteral(p.default_value);
-  }
-  RuleRun inner(graph_, *CodeOf(phase).use, std::move(params), setup_, report_);
+  RuleRun inner(graph_, *CodeOf(phase).use, ParamsOfUsed(*phase.use, params_), setup_, report_);
   QR_RETURN_IF_ERROR(inner.RunPhases());
   std::move(inner.records_.begin(), inner.records_.end(), std::back_inserter(records_));
   ForgetAll();
@@ -142,7 +158,10 @@ void RuleRun::ForgetAll() {
 Status RuleRun::FoldPhase(const Phase& phase) {
   report_.removed += RemoveUnused(graph_);
   QR_RETURN_IF_ERROR(FindOrder());
+  size_t done = 0;
   for (const NodeId n : order_) {
+    QR_RETURN_IF_ERROR(watch_.Visit(done++, order_.size()));
+    if (watch_.stopped()) break;
     if (!graph_.alive(n) || Kept(n)) continue;
     const OpName& op = graph_.op_name(graph_.op(n));
     const bool wanted =
@@ -158,6 +177,7 @@ Status RuleRun::FoldPhase(const Phase& phase) {
       all = t != nullptr;
       if (all) folded.emplace_back(v, *t);
     }
+    QR_RETURN_IF_ERROR(in_.host_fault());
     if (!all || folded.empty()) continue;
     for (auto& [v, tensor] : folded) {
       MakeConstant(graph_, v, std::move(tensor));

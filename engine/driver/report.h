@@ -38,6 +38,7 @@ struct RunReport {
   int64_t kept = 0;      // nodes that opt-outs protect
   int64_t nodes_before = 0, nodes_after = 0;
   bool changed = false;
+  bool stopped = false;  // before its end (RunWatch)
 
   int64_t total() const { return rewrites + folded + removed + edits; }
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/driver/driver.h"
+#include "engine/driver/watch.h"
 #include "engine/match/candidates.h"
 #include "engine/rewrite/edit.h"
 
@@ -29,11 +30,30 @@ struct RunSetup {
   const RunOptions& options;
   const RunContext& context;
   const NodeSet& kept;
+  RunWatch& watch;
 };
 
 // Which of these constraints on other domains than ai.onnx the model does not meet: "acme opset >=2,
 // the model imports 1"; "" if it meets all. A domain that it does not import has no operators.
 std::string OtherOpset(const Graph& graph, const std::map<std::string, std::string>& opsets);
+
+// As messages name a node: "Conv `conv1`".
+std::string Describe(const Graph& graph, NodeId n);
+// All live nodes of all bodies, producers first; those of a subgraph before the node that holds it.
+Result<std::vector<NodeId>> NodesInOrder(const Graph& graph);
+// kUnsupported: the model is outside the opset range of the rule set.
+Status CheckOpset(const Graph& graph, const RuleSet& rules);
+bool FitsOpset(const Graph& graph, const Rule& rule);
+// kUsage: the rule set, and those that it uses, have no rule of one of these names.
+Status CheckRuleNames(const RuleSet& rules, const std::vector<std::string>& names);
+// Of a rule set that another one with `given` uses.
+Params ParamsOfUsed(const RuleSet& used, const Params& given);
+const KernelRegistry& KernelsOf(const RunContext& context);
+const HostFunctions& FunctionsOf(const RunContext& context);
+// Code outside of rules, over parameters, `opset` and `changed`.
+Val EvalPlain(Interpreter& in, CodeId code, bool changed);
+// What counts as a constant, by the `constants:` of the rule set.
+void ConfigureConstants(Interpreter& in, bool changed);
 
 class RuleRun {
  public:
@@ -57,6 +77,7 @@ class RuleRun {
   Status CountFiring(const Phase& phase, const CompiledRule& rule, const Firing& firing,
                      NodeId node);
   Status LoopError(const Phase& phase) const;
+  Status Find(const CompiledRule& rule, const Firing& firing, NodeId node);
   Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
   NodeId Origin(NodeId node) const;  // the node of the model that it was made of; itself if none
   // Sets order_: every node of every body, producers first.
@@ -90,6 +111,7 @@ class RuleRun {
 
   // --- phases.cc
   Status RunPhase(const Phase& phase);
+  Status RunWatched(const Phase& phase);
   Status RunOnly(std::vector<std::string> names);
   Status FoldPhase(const Phase& phase);
   Status FreezeInputs();
@@ -98,7 +120,7 @@ class RuleRun {
   Status RenameAll(const Phase& phase);
   Status UsePhase(const Phase& phase);
   Status Refusals();
-  Val EvalPlain(CodeId code);  // over parameters, `opset` and `changed`
+  Val EvalPlain(CodeId code) { return qrewrite::EvalPlain(in_, code, changed()); }
   void ForgetAll();  // others changed the graph: nothing that this run remembers of it holds
   bool Kept(NodeId n) const { return setup_.kept.Contains(n); }
   Result<bool> When(CodeId when, const Place& place);
@@ -114,6 +136,7 @@ class RuleRun {
   const RunSetup setup_;
   const RunOptions& options_;
   const RunContext& context_;
+  RunWatch& watch_;
   RunReport& report_;
   Facts facts_;
   Interpreter in_;
@@ -144,6 +167,6 @@ class RuleRun {
 };
 
 // Imports, dead code, stale types: what every changed model gets at the end (finish.cc).
-void Finish(Graph& graph, const Signatures& signatures, const RunContext& context,
-            RunReport& report);
+Status Finish(Graph& graph, const Signatures& signatures, const RunContext& context,
+              RunReport& report);
 }  // namespace qrewrite

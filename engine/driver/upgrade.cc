@@ -76,6 +76,9 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
             fmt::format("phase `{}`: the newest ai.onnx opset is {}, not {}", phase.name,
                         NewestOpset(), opset)};
   }
+  // One step: half of it is no model.
+  if (watch_.at_limit()) watch_.Stop();
+  if (watch_.stopped()) return {};
   QR_RETURN_IF_ERROR(FindOrder());
   std::vector<NodeId> order = order_;
   std::erase_if(order, [&](NodeId n) {
@@ -87,7 +90,9 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   rewriter_.ForgetIndexes();
   graph_.BeginUpgrade(opset);
   Status status;
+  size_t done = 0;
   for (const NodeId n : order) {
+    if (status.ok()) status = watch_.Visit(done++, order.size());
     if (status.ok() && graph_.alive(n)) status = UpgradeNode(phase, rules, n);
   }
   graph_.EndUpgrade();
@@ -122,11 +127,12 @@ Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& 
     if (call->definition < 0 && !call->ops.Accepts(graph_.op_name(graph_.op(n)))) continue;
     const Firing firing = rewriter_.Try(compiled, n);
     if (!firing.exhausted.empty()) return TooManySteps(*rule, n, firing.exhausted);
+    QR_RETURN_IF_ERROR(in_.host_fault());
     if (!firing.fired && !firing.rejected.empty()) {
       why = fmt::format("rule `{}` fits, but {}", name, firing.rejected);
     }
     if (!firing.fired) continue;
-    return firing.changed ? CountFiring(phase, compiled, firing, n) : RefuseOrWarn(compiled, n);
+    return firing.changed ? CountFiring(phase, compiled, firing, n) : Find(compiled, firing, n);
   }
   if (!why.empty()) {
     refusals_.push_back(

@@ -144,6 +144,7 @@ class Graph {
 
   // What the file says (inputs, outputs, value_info): a claim, which may be stale.
   const TypeInfo& declared(ValueId v) const { return types_[values_[v.index].declared]; }
+  uint32_t declared_id(ValueId v) const { return values_[v.index].declared; }  // interned
   void SetDeclared(ValueId v, const TypeInfo& type) { SetDeclared(v, InternType(type)); }
   void SetDeclared(ValueId v, uint32_t interned) { values_[v.index].declared = interned; }
   uint32_t InternType(const TypeInfo& type);

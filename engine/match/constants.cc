@@ -122,6 +122,7 @@ std::vector<Tensor> Facts::Folded(const FoldCall& call) {
     return {};
   }
   Outputs result = Fold(kernels_, call, {.most = max_bytes_});
+  if (result.status().code() == StatusCode::kCallback) host_fault_ = result.status();
   if (!result.ok()) return {};
   for (Tensor& t : *result) {
     if (!t.valid()) continue;

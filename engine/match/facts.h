@@ -70,6 +70,9 @@ class Facts {
   // How many nodes were not computed because folding had taken its share of memory.
   int64_t over_budget() const { return over_budget_; }
 
+  // kCallback if an operator of the host threw an exception.
+  const Status& host_fault() const { return host_fault_; }
+
   // --- the rewriter tells what it changed
   void Redefined(ValueId v);  // another producer now; its type is kept
   void Reread(NodeId n);      // it reads another value, of the same type
@@ -134,6 +137,7 @@ class Facts {
   uint64_t max_bytes_ = uint64_t{1} << 62;
   uint64_t folded_bytes_ = 0;  // in all, of constants that are in memory
   int64_t over_budget_ = 0;
+  Status host_fault_;
   TypeTable types_of_;
   TypeTable inferred_{.claims = false};
   std::deque<TypeInfo> types_ = std::deque<TypeInfo>(1);  // 0: nothing known

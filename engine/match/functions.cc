@@ -284,7 +284,17 @@ Val Interpreter::CallHost(const Code& code, Frame& frame) {
   }
   const HostFunction* host = host_by_number_[static_cast<size_t>(code.index)];
   if (host == nullptr) return Failure{"unknown function " + name};
-  return FromTensor((*host)(tensors));
+  const Result<Tensor> result = (*host)(tensors);
+  return result.ok() ? FromTensor(result) : FoldFailure(result.status());
+}
+
+Val Interpreter::FoldFailure(const Status& status) {
+  const std::string& why = status.diagnostics()[0].message;
+  if (status.code() == StatusCode::kCallback) {
+    host_fault_ = status;
+    Exhaust(why);
+  }
+  return Failure{why};
 }
 
 }  // namespace qrewrite

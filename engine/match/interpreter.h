@@ -80,9 +80,14 @@ class Interpreter {
   // What follows is a computation of its own; MatchRule() begins one, too.
   void BeginBudget();
   void Exhaust(std::string why);
+  // kCallback if a function of the host threw an exception, now or before: the run must end.
+  const Status& host_fault() const { return host_fault_.ok() ? facts_.host_fault() : host_fault_; }
   uint64_t steps() const { return steps_ + eval_steps_; }  // of the last search for a match
 
   void set_trace(MatchTrace* trace) { trace_ = trace; }
+  // Where the nodes of the match under way are noted, while MatchRule() runs; null: nowhere.
+  void set_matched(std::vector<NodeId>* matched) { matched_ = matched; }
+  const std::vector<NodeId>* matched() const { return matched_; }
   // Records why something did not go further than `depth` nodes and names.
   void Note(const Place& place, NodeId node, std::string_view reason, int depth);
   // The words of a reason: "the rank of `x` is not known". REQUIRES: val.stops().
@@ -92,6 +97,9 @@ class Interpreter {
   // Nodes that the patterns of rules do not match; definitions still look at them. Outlives this
   // object.
   void SetKeptNodes(const NodeSet* kept) { kept_ = kept; }
+
+  // Whether MatchRule() asks the conditions of the rule (those of sub-patterns always count).
+  void set_rule_conditions(bool asked) { rule_conditions_ = asked; }
 
   // Nodes that did not exist before `mark` do not count in uses(): functions see the graph as it
   // was before the rewrite.
@@ -186,6 +194,8 @@ class Interpreter {
   // --- functions.cc
   Val CallFunction(const Code& code, Frame& frame);
   Val CallHost(const Code& code, Frame& frame);
+  // What a kernel or function reports, as a reason.
+  Val FoldFailure(const Status& status);
 
   // --- lists.cc
   Val Concat(const std::vector<Val>& items);
@@ -251,11 +261,14 @@ class Interpreter {
 
   uint64_t steps_ = 0, eval_steps_ = 0;
   std::string exhausted_;
+  Status host_fault_;
   Reason unknown_{""};  // the last condition of a pattern that was unknown, for ChooseCase
   bool was_unknown_ = false;
   const NodeSet* kept_ = nullptr;
+  bool rule_conditions_ = true;
   size_t uses_mark_ = SIZE_MAX;
   MatchTrace* trace_ = nullptr;
+  std::vector<NodeId>* matched_ = nullptr;
 };
 
 }  // namespace qrewrite

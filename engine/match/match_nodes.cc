@@ -71,9 +71,11 @@ bool MatchRun::Node(const Pattern& pattern, const PatCall& call, NodeId n, uint3
   const auto inputs = [&] { return Inputs(pattern, call, n, frame, next); };
   const auto attrs = [&] { return Attrs(pattern, call, 0, n, frame, inputs); };
   ++depth_;
+  const size_t noted = Note(n);
   const bool found = call.label < 0 ? attrs()
                                     : Bind(pattern, call.label, LabelRef{n, output}, frame,
                                            call.expr->place, attrs);
+  if (!found) Forget(noted);
   --depth_;
   return found;
 }

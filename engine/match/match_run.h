@@ -31,10 +31,18 @@ class MatchRun {
   using Operands = std::span<const ValueId>;  // inputs of a node, as the pattern sees them
   // `kept` (may be null): nodes that no statement matches.
   explicit MatchRun(Interpreter& in, const NodeSet* kept = nullptr)
-      : in_(in), graph_(in.graph_), facts_(in.facts_), kept_(kept) {}
+      : in_(in),
+        graph_(in.graph_),
+        facts_(in.facts_),
+        kept_(kept),
+        noted_before_(in.matched_ == nullptr ? 0 : in.matched_->size()) {}
+  ~MatchRun() { Forget(noted_before_); }
+  MatchRun(const MatchRun&) = delete;
+  MatchRun& operator=(const MatchRun&) = delete;
   // The statements of `pattern` that are not matched yet, each by a way that is open: from a value
   // that is bound, no constant if the way leads down.
   bool Rest(const Pattern& pattern, Frame& frame, Next next);
+  void LeaveConditions(const Pattern& pattern) { unasked_ = &pattern; }
   bool Early(const Pattern& pattern, Frame& frame);
   bool Unwatched(const Pattern& pattern, Frame& frame);
   bool StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId v, Frame& frame, Next next);
@@ -109,7 +117,7 @@ class MatchRun {
             Next next);
   bool BindAbsent(const Pattern& pattern, const std::vector<int>& slots, size_t i, Frame& frame,
                   const Place& place, Next next);
-  bool Holds(CodeId condition, Frame& frame);
+  bool Holds(const Pattern& pattern, const PatWhere& where, Frame& frame);
   bool Fail(const Place& place, NodeId n, std::string_view reason);
   bool Accepts(const PatCall& call, NodeId n);
   bool IsRead(ValueId output);
@@ -117,12 +125,28 @@ class MatchRun {
   bool Step(ValueId v);
   bool Step();
   bool Kept(NodeId n) const { return kept_ != nullptr && kept_->Contains(n); }
+  // A node of the match, for who wants to know them. Returns what Forget() takes it back with.
+  size_t Note(NodeId n) {
+    if (in_.matched_ == nullptr) return 0;
+    in_.matched_->push_back(n);
+    return in_.matched_->size() - 1;
+  }
+  size_t NoteAll(const std::vector<NodeId>& nodes) {
+    if (in_.matched_ == nullptr) return 0;
+    in_.matched_->insert(in_.matched_->end(), nodes.begin(), nodes.end());
+    return in_.matched_->size() - nodes.size();
+  }
+  void Forget(size_t noted) {
+    if (in_.matched_ != nullptr) in_.matched_->resize(noted);
+  }
 
   Interpreter& in_;
   const Graph& graph_;
   Facts& facts_;
   int depth_ = 0;  // nodes and names that are matched now
   const NodeSet* kept_;
+  const size_t noted_before_;
+  const Pattern* unasked_ = nullptr;  // conditions of this pattern count as met
 };
 
 }  // namespace qrewrite

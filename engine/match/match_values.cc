@@ -115,11 +115,13 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
     if (nodes.size() >= least && may_start()) {
       ChainRef chain{.nodes = {nodes.rbegin(), nodes.rend()}, .start = at, .end = end};
       const auto first = [&] { return Value(pattern, call.args[0], at, frame, next); };
+      const size_t noted = NoteAll(nodes);
       if (call.label < 0
               ? first()
               : Bind(pattern, call.label, std::move(chain), frame, call.expr->place, first)) {
         return true;
       }
+      Forget(noted);
     }
     if (!Step(at)) return false;
     const NodeId n = graph_.producer(at);

@@ -53,14 +53,14 @@ bool MatchRun::Seek(const Pattern& pattern, Done& done, size_t left, Frame& fram
 
 bool MatchRun::Early(const Pattern& pattern, Frame& frame) {
   return std::all_of(pattern.early.begin(), pattern.early.end(),
-                     [&](int w) { return Holds(pattern.where[w].code, frame); });
+                     [&](int w) { return Holds(pattern, pattern.where[w], frame); });
 }
 
 // Conditions that no binding of the search triggers: those on what was given alone, and in a rule
 // those that wait until everything matched.
 bool MatchRun::Unwatched(const Pattern& pattern, Frame& frame) {
   return std::all_of(pattern.where.begin(), pattern.where.end(), [&](const PatWhere& w) {
-    return w.watched || w.needs.empty() || Holds(w.code, frame);
+    return w.watched || w.needs.empty() || Holds(pattern, w, frame);
   });
 }
 
@@ -144,7 +144,7 @@ bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, c
       const PatWhere& where = pattern.where[w];
       const bool all = std::all_of(where.needs.begin(), where.needs.end(),
                                    [&](int s) { return frame.bound(s); });
-      if (all && !Holds(where.code, frame)) {
+      if (all && !Holds(pattern, where, frame)) {
         good = false;
         break;
       }
@@ -165,7 +165,9 @@ bool MatchRun::BindAbsent(const Pattern& pattern, const std::vector<int>& slots,
   return Bind(pattern, slots[i], Val(), frame, place, then);
 }
 
-bool MatchRun::Holds(CodeId condition, Frame& frame) {
+bool MatchRun::Holds(const Pattern& pattern, const PatWhere& where, Frame& frame) {
+  if (unasked_ == &pattern) return true;
+  const CodeId condition = where.code;
   const Val truth = in_.Condition(condition, frame);
   const bool* b = truth.get_if<bool>();
   if (b != nullptr && *b) return true;
@@ -201,6 +203,7 @@ bool Interpreter::MatchRule(const CompiledRule& rule, NodeId anchor, Frame& fram
   BeginBudget();
   frame.body = graph_.body_of(anchor);
   MatchRun run(*this, kept_);
+  if (!rule_conditions_) run.LeaveConditions(rule.pattern);
   if (!run.Early(rule.pattern, frame)) return false;
   const PatStmt& stmt = rule.pattern.stmts[rule.pattern.anchor];
   const auto different = [&] {

@@ -174,7 +174,7 @@ Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame) {
                       .inputs = tensors,
                       .attributes = attributes};
   const Outputs out = Fold(KernelOf(call.head, *op, fold.since), fold);
-  if (!out.ok()) return Failure{out.status().diagnostics()[0].message};
+  if (!out.ok()) return FoldFailure(out.status());
   return Num{(*out)[0], weak && !strong};
 }
 

@@ -94,7 +94,7 @@ Status BodyReader::ReadGraph(std::string_view message, BodyId body, Scope* outer
   QR_RETURN_IF_ERROR(ReadAnnotations(raw, scope));
   BodySource& source = source_of(body);
   for (auto* records : {&source.inputs, &source.outputs, &source.value_infos}) {
-    for (ValueRecord& r : *records) r.declared = &graph_.declared(r.value);
+    for (ValueRecord& r : *records) r.declared = graph_.declared_id(r.value);
   }
   QR_RETURN_IF_ERROR(CheckAcyclic(scope));
   if (scope.outer == nullptr) graph_.AdoptNames(std::move(scope.names));
@@ -143,7 +143,7 @@ Result<BodyId> BodyReader::ReadFunction(std::string_view message) {
   QR_RETURN_IF_ERROR(ReadNodes(nodes, scope));
   QR_RETURN_IF_ERROR(ReadValueInfos(value_infos, scope));
   for (const std::string_view name : outputs) QR_RETURN_IF_ERROR(AddOutput(name, scope));
-  for (ValueRecord& r : source_of(b).value_infos) r.declared = &graph_.declared(r.value);
+  for (ValueRecord& r : source_of(b).value_infos) r.declared = graph_.declared_id(r.value);
   QR_RETURN_IF_ERROR(CheckAcyclic(scope));
   return b;
 }

@@ -51,7 +51,8 @@ Result<SharedBytes> ExternalData::WholeOf(const std::string& location) {
     return SharedBytes{it->second->bytes(), it->second};
   }
   if (in_memory_) {
-    if (const std::optional<SharedBytes> found = in_memory_(location)) {
+    QR_ASSIGN_OR_RETURN(const std::optional<SharedBytes> found, in_memory_(location));
+    if (found) {
       return memory_.emplace(location, *found).first->second;
     }
   }

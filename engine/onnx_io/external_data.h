@@ -25,7 +25,7 @@ struct SharedBytes {
 
 class ExternalData {
  public:
-  using InMemory = std::function<std::optional<SharedBytes>(const std::string& location)>;
+  using InMemory = std::function<Result<std::optional<SharedBytes>>(const std::string& location)>;
 
   // `folder`: of the model. Empty: there is none, and every reference is an error. `in_memory` is
   // asked first, once a location; it may be null.

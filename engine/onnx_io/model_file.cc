@@ -33,6 +33,20 @@ class OnnxModelFile : public ModelFile {
         external_(std::move(external)),
         tensors_{std::move(owner), &external_} {}
 
+  OnnxModelFile(const OnnxModelFile& other)
+      : ModelFile(other),
+        path_(other.path_),
+        file_(other.file_),
+        external_(other.external_),
+        tensors_{other.tensors_.owner, &external_},
+        graph_(other.graph_),
+        source_(other.source_) {}
+  OnnxModelFile& operator=(const OnnxModelFile&) = delete;
+
+  std::unique_ptr<ModelFile> Clone() const override {
+    return std::make_unique<OnnxModelFile>(*this);
+  }
+
   Status Load(std::string_view bytes) {
     return InFile(ReadModel(bytes, tensors_, graph_, source_), path_);
   }

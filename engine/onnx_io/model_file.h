@@ -59,6 +59,9 @@ class ModelFile {
   static Result<std::unique_ptr<ModelFile>> Parse(SharedBytes bytes,
                                                   const ReadOptions& options = {});
   virtual ~ModelFile() = default;
+  // The same model in its present state; both share the bytes they were read from, nothing that can
+  // change.
+  virtual std::unique_ptr<ModelFile> Clone() const = 0;
 
   virtual Graph& graph() = 0;
   virtual const Graph& graph() const = 0;

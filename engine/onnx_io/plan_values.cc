@@ -161,7 +161,7 @@ void Planner::PlanSparse(BodyId b, Rope& out) {
 bool Planner::IsUnchanged(const ValueRecord& record) const {
   const std::string_view name =
       FindBytes(ContentOf(record.field), ValueInfoProto::kNameFieldNumber);
-  return record.declared == &graph_.declared(record.value) && name == graph_.name(record.value);
+  return record.declared == graph_.declared_id(record.value) && name == graph_.name(record.value);
 }
 
 void Planner::PlanDeclaration(ValueId v, const ValueRecord* record, int number, Rope& out) {

@@ -23,8 +23,7 @@ using FieldSlice = std::string_view;
 struct ValueRecord {  // a ValueInfoProto: input, output or value_info
   ValueId value;
   FieldSlice field;
-  const TypeInfo* declared = nullptr;  // Graph::declared(value) after reading: interned, so the
-                                       // address tells whether it changed
+  uint32_t declared = 0;  // Graph::declared_id(value) after reading
 };
 
 struct TensorRecord {  // a TensorProto: initializer

@@ -22,10 +22,12 @@ Firing Rewriter::Try(const CompiledRule& rule, NodeId anchor) {
   Firing firing;
   firing.node = anchor;
   rejected_.clear();
+  ended_ = false;
   Frame frame(rule.layout);
   in_.MatchRule(rule, anchor, frame, [&] {
     firing.fired = Apply(rule, anchor, frame, firing);
-    return firing.fired;
+    if (firing.fired && in_.matched() != nullptr) firing.matched = *in_.matched();
+    return firing.fired || ended_;
   });
   firing.steps = in_.steps();
   firing.exhausted = in_.exhausted();
@@ -49,7 +51,7 @@ bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firi
   if (!replaces) return true;  // refuse or warn: the driver reports it
   if (ApplyOnce(rule, anchor, frame, firing, rule.rule->share)) return true;
   // An equal node that reads what is redefined is none that the patch can build on.
-  return shared_cycle_ && ApplyOnce(rule, anchor, frame, firing, /*share=*/false);
+  return shared_cycle_ && !ended_ && ApplyOnce(rule, anchor, frame, firing, /*share=*/false);
 }
 
 bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing,

@@ -23,6 +23,7 @@ struct Firing {
   std::string exhausted;        // the bound that the search for a match met, or ""
   uint64_t steps = 0;           // of the search for a match
   NodeId node;                  // where the rule's anchor matched (may be removed by now)
+  std::vector<NodeId> matched;  // if the interpreter notes them (set_matched)
   std::vector<NodeId> created;  // in topological order, live ones only
   std::vector<ValueId>
       redefined;                  // values with another producer, and values that took over readers
@@ -38,6 +39,10 @@ class Rewriter {
   // functions see the graph as it was. Returns why the match is none after all, or "".
   using Accept = std::function<std::string(const CompiledRule& rule, Frame& frame)>;
   void set_accept(Accept accept) { accept_ = std::move(accept); }
+  // For Accept: no match after this one is tried.
+  void EndSearch() { ended_ = true; }
+  // For Accept: the match is taken back whatever it answers.
+  bool explains() const { return dry_run_; }
 
   // Tries the rule with `anchor` as the node of its anchor statement.
   Firing Try(const CompiledRule& rule, NodeId anchor);
@@ -122,6 +127,7 @@ class Rewriter {
   Emitter emitter_;
   Accept accept_;
   bool dry_run_ = false;  // every match is taken back; the trace says how far it went
+  bool ended_ = false;    // the search for a match, by EndSearch()
   std::string rejected_;
   bool shared_cycle_ = false;  // the last patch was a cycle, perhaps through an equal node
   Graph::Mark mark_{};

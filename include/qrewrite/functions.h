@@ -7,7 +7,8 @@
 // A rule file that was loaded with them calls them like the functions of the language. They are
 // applied to constants only: with an argument that is not constant the rule does not fire. They
 // must be pure, and safe to call from several threads if the rules are used by several. An error
-// that one returns is the reason why a rule did not fire; it is no fault of the run.
+// that one returns is the reason why a rule did not fire; it is no fault of the run. An exception that
+// one throws is: the run ends with kCallback.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +22,10 @@
 #include <variant>
 #include <vector>
 
+#include "qrewrite/constant.h"
 #include "qrewrite/status.h"
 
 namespace qrewrite {
-
-// A constant as plain data. `dtype` is ONNX's number (TensorProto.DataType); `bytes` are as in
-// TensorProto.raw_data: little endian, row-major, types below 8 bit packed low part first.
-struct ConstTensor {
-  int dtype = 0;
-  std::vector<int64_t> dims;
-  std::vector<std::byte> bytes;
-};
 
 using AttributeValue = std::variant<int64_t, float, std::string, ConstTensor, std::vector<int64_t>,
                                     std::vector<float>, std::vector<std::string>>;

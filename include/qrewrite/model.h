@@ -7,7 +7,8 @@
 // A rewrite that fails leaves the model between two states. It is then poisoned: it can be
 // neither rewritten nor saved, and each attempt says why.
 //
-// Thread-safety: a Model is used by one thread at a time.
+// Thread-safety: const functions may run at once; Rewrite() needs the Model for itself. A Clone is a
+// Model of its own.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "qrewrite/constant.h"
 #include "qrewrite/status.h"
 
 namespace qrewrite {
@@ -38,7 +40,8 @@ struct Bytes {
 
 // Where the external data of a model in memory is.
 struct ParseOptions {
-  // Asked once for each location that the model names. nullopt: it may be a file in the folder.
+  // Asked once for each location that the model names. nullopt: it may be a file in the folder. What it
+  // throws is an error (kCallback), as what any function that is given to a Model throws.
   std::function<std::optional<Bytes>(const std::string& location)> external_data;
   std::string folder;  // ""; there are no files
 };
@@ -93,6 +96,11 @@ struct ModelStats {
   bool external_data = false;
 };
 
+struct NamedConstant {
+  std::string name;
+  Constant value;
+};
+
 class Model {
  public:
   // kIo: the file cannot be read; kInvalidModel: it is no valid model. Messages name the culprit.
@@ -101,6 +109,11 @@ class Model {
   static Result<Model> Parse(std::string bytes, const std::string& folder = "");
   // The same without a copy of model or data: Parse(Bytes{view}, ...), Parse(Bytes::Own(text), ...).
   static Result<Model> Parse(Bytes bytes, const ParseOptions& options = {});
+
+  // A model that is as this one is now; what is done to one does not concern the other. Weights and
+  // files are shared, tables are copied. kInvalidModel: this one is poisoned. Who wants to keep the
+  // model when a run fails rewrites a clone.
+  Result<Model> Clone() const;
 
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
@@ -126,12 +139,16 @@ class Model {
   // The text form that rule files and tests use. kUsage: a bad regular expression, no such node.
   Result<std::string> Text(const TextOptions& options = {}) const;
   ModelStats Stats() const;
+  // The initializers of the main graph, as views: see constant.h for how long they are valid.
+  std::vector<NamedConstant> Constants() const;
+  std::optional<Constant> FindConstant(const std::string& name) const;
 
   bool changed() const;          // by a rewrite since it was read
   const Status& poison() const;  // ok, or the error that made it unusable
 
   struct Impl;  // engine/api/model_impl.h
   Impl& impl() { return *impl_; }
+  const Impl& impl() const { return *impl_; }
 
  private:
   explicit Model(std::unique_ptr<Impl> impl);

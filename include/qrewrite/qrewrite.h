@@ -21,15 +21,18 @@
 //     return status.ok() ? 0 : 1;
 //   }
 //
-// Faults are values (qrewrite/status.h). The one exception that leaves the library is
-// std::bad_alloc; a model that was being rewritten is poisoned then.
+// Faults are values (qrewrite/status.h), also what functions of the host throw. The one exception that
+// leaves the library is std::bad_alloc; a model that was being rewritten is poisoned then.
 //
 // qrewrite/onnx.h, which this does not include, takes and gives ModelProto.
 #pragma once
 
+#include "qrewrite/constant.h"
 #include "qrewrite/diagnostic.h"
 #include "qrewrite/functions.h"
+#include "qrewrite/match.h"
 #include "qrewrite/model.h"
+#include "qrewrite/observer.h"
 #include "qrewrite/rewrite.h"
 #include "qrewrite/rules.h"
 #include "qrewrite/status.h"

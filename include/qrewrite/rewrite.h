@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "qrewrite/model.h"
+#include "qrewrite/observer.h"
 #include "qrewrite/rules.h"
 #include "qrewrite/status.h"
 
@@ -19,6 +21,13 @@ struct RewriteOptions {
   bool verify = false;       // check the graph after every rewrite: slow, for rule authors
   int64_t max_rewrites = 0;  // of one phase; 0: chosen by the size of the model
   bool strict = false;       // warnings are errors (kRefused)
+
+  Observer* observer = nullptr;  // is told what the run does; outlives it
+  // Ends the run, without an error, where the next rewrite would come after so many: who bisects a
+  // wrong result finds the firing that makes it. Later phases do not run, and nothing is written
+  // beside the model. An opset upgrade is one step: it is done as a whole, or not begun. The model is
+  // valid; it may hold operators that the rule set has for itself.
+  std::optional<int64_t> stop_after;
 
   // Opt-outs. A rule that is skipped never fires. A kept node stays as it is: no rule matches or
   // removes it, it is not folded, and the safety net does not mind it. They concern the nodes that
@@ -61,6 +70,7 @@ struct Report {
   int64_t nodes_before = 0, nodes_after = 0;
   int64_t bytes_before = 0, bytes_after = 0;  // of the initializers
   bool changed = false;
+  bool stopped = false;         // before its end, by stop_after or the observer
   std::vector<SideFile> files;  // to be written with the model: SaveOptions::side_files
 
   // One counter over all rules: "pairs".
@@ -79,6 +89,8 @@ struct Report {
 //   kRefused       a rule with `refuse:` fired, or `strict` and there are warnings
 //   kLimit         the rewriting does not come to an end; names the rules
 //   kInvalidModel  the model has a cycle, or is poisoned
+//   kCancelled     the observer ended the run
+//   kCallback      the observer, or a function of the host, threw an exception
 // After an error the model is as it was if nothing had been changed yet, else poisoned.
 Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& options = {});
 

@@ -4,7 +4,6 @@
 // match here" is a value of the matcher, not an error; a bug of ours aborts (engine/base/check.h).
 #pragma once
 
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +22,8 @@ enum class StatusCode {
   kRefused,       // a rule with `refuse:` fired
   kLimit,         // a budget was exceeded: endless rewriting, too many steps
   kUnsupported,   // valid, but beyond what this library does
+  kCancelled,     // an observer ended the run
+  kCallback,      // a function that the host gave threw an exception
 };
 
 class [[nodiscard]] Status {
@@ -46,26 +47,34 @@ class [[nodiscard]] Status {
   std::vector<Diagnostic> diagnostics_;
 };
 
-// A T, or the Status that says why there is none. Mirrors std::expected.
+// Prints "no value in a Result: <why>" and aborts.
+[[noreturn]] void NoValue(const Status& why);
+
+// A T, or the Status that says why there is none. Mirrors std::expected, but that taking the value
+// where there is none ends the program with a message.
 template <class T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
   Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
-    if (status_.ok()) std::abort();                     // a Result without a value needs a reason
+    if (status_.ok()) NoValue(status_);                 // it needs a reason
   }
 
   bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
   const Status& status() const { return status_; }
 
-  T& operator*() & { return *value_; }
-  const T& operator*() const& { return *value_; }
-  T&& operator*() && { return std::move(*value_); }
-  T* operator->() { return &*value_; }
-  const T* operator->() const { return &*value_; }
+  T& operator*() & { return Checked(), *value_; }
+  const T& operator*() const& { return Checked(), *value_; }
+  T&& operator*() && { return Checked(), std::move(*value_); }
+  T* operator->() { return Checked(), &*value_; }
+  const T* operator->() const { return Checked(), &*value_; }
 
  private:
+  void Checked() const {
+    if (!value_.has_value()) NoValue(status_);
+  }
+
   std::optional<T> value_;
   Status status_;
 };

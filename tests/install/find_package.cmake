@@ -1,4 +1,5 @@
-# Installs the build into an empty prefix, then builds and runs the README's C++ example against it:
+# Installs the build into an empty prefix, then builds and runs the README's C++ example and those of
+# docs/embedding.md against it, with the static and with the shared library:
 #   cmake -DBUILD_DIR=... -DSOURCE_DIR=... -P find_package.cmake
 cmake_minimum_required(VERSION 3.25)
 
@@ -36,18 +37,22 @@ endif()
 file(WRITE ${work}/project/example.cc "${example}")
 
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${work}/prefix)
-file(COPY ${SOURCE_DIR}/tests/install/CMakeLists.txt DESTINATION ${work}/project)
-run(${CMAKE_COMMAND} -G Ninja -S ${work}/project -B ${work}/build
-  -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-run(${CMAKE_COMMAND} --build ${work}/build)
-
-# The example and the installed command do the same job on the bundled model.
+file(COPY ${SOURCE_DIR}/tests/install/CMakeLists.txt ${SOURCE_DIR}/tests/install/embedding.cc
+  DESTINATION ${work}/project)
 file(COPY_FILE ${SOURCE_DIR}/fixtures/models/qdq_cnn.onnx ${work}/run/model.onnx)
-run(${work}/build/example model.onnx example.onnx)
 run(${work}/prefix/bin/qrewrite --rules ezkl_dequant model.onnx -o command.onnx)
-foreach(name IN ITEMS example command)
-  file(SHA256 ${work}/run/${name}.onnx ${name})
+foreach(form IN ITEMS static shared)
+  set(build ${work}/build_${form})
+  run(${CMAKE_COMMAND} -G Ninja -S ${work}/project -B ${build} -Dform=${form}
+    -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  run(${CMAKE_COMMAND} --build ${build})
+  # The example and the installed command do the same job on the bundled model.
+  run(${build}/example model.onnx ${form}.onnx)
+  run(${build}/embedding model.onnx ezkl_dequant .)
+  run(${CMAKE_COMMAND} -E compare_files command.onnx ${form}.onnx)
+  run(${CMAKE_COMMAND} -E compare_files command.onnx embedding.onnx)
 endforeach()
-if(NOT example STREQUAL command)
-  message(FATAL_ERROR "the example and the command write different models")
+run(readelf -d ${work}/build_shared/example)
+if(NOT output MATCHES "NEEDED[^\n]*libqrewrite\\.so\\.0\\]" OR output MATCHES "protobuf")
+  message(FATAL_ERROR "the example is not linked with the shared library alone:\n${output}")
 endif()

@@ -39,6 +39,7 @@ def test_help(command):
     (["--rules", "tidy", "chain.onnx", "-o", "a", "--check"], "--check writes no model"),
     (["--rules", "tidy", "chain.onnx", "--strict", "--allow-partial"], "exclude each other"),
     (["--rules", "tidy", "chain.onnx", "--max-rewrites", "-1"], "`-1` is no count"),
+    (["--rules", "tidy", "chain.onnx", "--stop-after", "some"], "`some` is no count"),
     (["show"], "a model is needed"),
     (["show", "chain.onnx", "--typse"], "did you mean `--types`?"),
     (["show", "chain.onnx", "--node", "("], "is no regular expression"),
@@ -124,6 +125,22 @@ def test_json():
                                    "notes": []}]
     out, _ = run("--rules", "tidy", "--json", "chain.onnx", "--check", code=1)
     assert "output" not in json.loads(out)
+
+
+def test_stop_after():
+    out, err = run("--rules", "tidy", "--rules", "net", "chain.onnx", "-o", "o.onnx", "--stop-after", "1")
+    assert err == ""
+    golden("report_stopped.txt", out)
+    assert ops("o.onnx") == ["Relu", "Relu", "Sigmoid", "Identity"]
+    onnx.checker.check_model("o.onnx", full_check=True)
+    out, _ = run("--rules", "tidy", "chain.onnx", "-o", "none.onnx", "--stop-after", "0", "--json")
+    report = json.loads(out)
+    assert report["stopped"] is True and report["changed"] is False
+    assert Path("none.onnx").read_bytes() == Path("chain.onnx").read_bytes()
+    # As many as there are: the run comes to its own end.
+    out, _ = run("--rules", "tidy", "chain.onnx", "-o", "two.onnx", "--stop-after", "2")
+    whole, _ = run("--rules", "tidy", "chain.onnx", "-o", "two.onnx")
+    assert out == whole
 
 
 def test_errors_as_json():

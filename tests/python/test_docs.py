@@ -124,6 +124,14 @@ def test_readme_rule(tmp_path):
     assert run("test", "tidy.yaml", folder=tmp_path).stdout == "2 passed, 0 failed\n"
 
 
+def test_examples_of_embedding_are_compiled():
+    program = (SOURCE / "tests" / "install" / "embedding.cc").read_text()
+    blocks = re.findall(r"^```cpp\n(.*?)^```$", (SOURCE / "docs" / "embedding.md").read_text(), re.M | re.S)
+    assert len(blocks) == 7
+    for block in blocks:
+        assert block in program
+
+
 def test_readme_example_is_that_of_the_header():
     readme = (SOURCE / "README.md").read_text()
     example = re.search(r"^```cpp\n(.*?)^```$", readme, re.M | re.S)[1]

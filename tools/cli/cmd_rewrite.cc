@@ -22,6 +22,7 @@ struct Arguments {
   bool in_place = false, check = false, allow_partial = false, strict = false, verify = false;
   bool quiet = false;
   int64_t max_rewrites = 0;
+  std::optional<int64_t> stop_after;
 };
 
 void AddOptions(CLI::App& app, Arguments& a) {
@@ -53,6 +54,10 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_flag("--strict", a.strict, "warnings are errors");
   app.add_flag("--verify", a.verify, "check the graph after every rewrite");
   app.add_option("--max-rewrites", a.max_rewrites, "limit of a phase; default: by the model's size")
+      ->type_name("N")
+      ->check(CheckCount);
+  app.add_option("--stop-after", a.stop_after,
+                 "end after N rewrites, without an error: to find the wrong one")
       ->type_name("N")
       ->check(CheckCount);
   app.add_flag("-q,--quiet", a.quiet, "no report; warnings and errors only");
@@ -104,12 +109,14 @@ Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Argumen
     for (const auto& setting : settings) {
       if (rules.HasParam(setting.first)) options.set.insert(setting);
     }
+    if (a.stop_after) options.stop_after = *a.stop_after - total.rewrites;
     QR_ASSIGN_OR_RETURN(Report report, Rewrite(model, rules, options));
     if (total.sets.empty()) {
       total = std::move(report);
     } else {
       total.Add(report);
     }
+    if (total.stopped) break;
   }
   return total;
 }

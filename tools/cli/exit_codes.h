@@ -26,6 +26,8 @@ inline ExitCode ExitCodeOf(StatusCode code) {
     case StatusCode::kRefused: return kExitRefused;
     case StatusCode::kLimit: return kExitLimit;
     case StatusCode::kUnsupported: return kExitInvalidModel;
+    case StatusCode::kCancelled:
+    case StatusCode::kCallback: break;  // of hosts alone
   }
   return kExitInvalidModel;
 }

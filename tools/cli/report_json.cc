@@ -25,6 +25,8 @@ const char* Word(StatusCode code) {
     case StatusCode::kRefused: return "refused";
     case StatusCode::kLimit: return "limit";
     case StatusCode::kUnsupported: return "unsupported";
+    case StatusCode::kCancelled: return "cancelled";
+    case StatusCode::kCallback: return "callback";
   }
   return "unknown";
 }

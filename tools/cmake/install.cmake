@@ -5,6 +5,11 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/qrewrite)
 install(TARGETS qrewrite_lib EXPORT qrewriteTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET qrewrite_shared)
+  install(TARGETS qrewrite_shared EXPORT qrewriteSharedTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT qrewriteSharedTargets NAMESPACE qrewrite:: DESTINATION ${package_dir})
+endif()
 if(TARGET qrewrite)
   install(TARGETS qrewrite RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

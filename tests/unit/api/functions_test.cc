@@ -1,5 +1,9 @@
+#include <fmt/format.h>
+
 #include <cstring>
 #include <new>
+#include <span>
+#include <stdexcept>
 
 #include "tests/unit/api/api_support.h"
 
@@ -16,9 +20,8 @@ float FirstFloat(const ConstTensor& tensor) {
 }
 
 ConstTensor FloatScalar(float value) {
-  ConstTensor tensor{.dtype = kFloat, .dims = {}, .bytes = std::vector<std::byte>(sizeof value)};
-  std::memcpy(tensor.bytes.data(), &value, sizeof value);
-  return tensor;
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  return {.dtype = kFloat, .dims = {}, .bytes = std::vector(bytes.begin(), bytes.end())};
 }
 
 std::shared_ptr<FunctionRegistry> HostFunctions() {
@@ -53,16 +56,100 @@ std::string AddOf(const std::string& value) {
   return "g (float[N] x) => (float[N] y) <float c = {" + value + "}> { y = Add(x, c) }";
 }
 
-TEST_CASE("Functions: memory that runs out poisons the model") {
+TEST_CASE("Functions: what one throws is an error of the run, and the model stays as it was") {
+  for (const char* at : {"is_small", "twice"}) {
+    CAPTURE(at);
+    auto functions = std::make_shared<FunctionRegistry>();
+    const auto may_throw = [at](const std::string& name) {
+      if (name == at) throw std::bad_alloc();
+    };
+    const Status fold =
+        functions->AddFold("twice", [=](std::span<const ConstTensor> args) -> Result<ConstTensor> {
+          may_throw("twice");
+          return FloatScalar(2 * FirstFloat(args[0]));
+        });
+    const Status predicate = functions->AddPredicate("is_small", [=](auto) -> Result<bool> {
+      may_throw("is_small");
+      return true;
+    });
+    REQUIRE(fold.ok());
+    REQUIRE(predicate.ok());
+    const Rules rules = RulesOf(kCalls, {.functions = functions});
+    Model model = ModelOf(AddOf("3"));
+    const std::string before = *model.Serialize();
+    const auto report = Rewrite(model, rules);
+    CHECK(report.status().code() == StatusCode::kCallback);
+    CHECK(Contains(report.status().message(), fmt::format("function `{}` of the host threw", at)));
+    CHECK(model.poison().ok());
+    CHECK(*model.Serialize() == before);
+  }
+}
+
+TEST_CASE("Functions: what an operator throws is an error of the run") {
   auto functions = std::make_shared<FunctionRegistry>();
-  REQUIRE(functions->AddFold("twice", [](auto) -> Result<ConstTensor> { throw std::bad_alloc(); })
+  REQUIRE(functions
+              ->AddOperator("", "Softsign",
+                            [](const OperatorCall&) -> Result<std::vector<ConstTensor>> {
+                              throw std::runtime_error("no such device");
+                            })
               .ok());
-  REQUIRE(functions->AddPredicate("is_small", [](auto) -> Result<bool> { return true; }).ok());
-  const Rules rules = RulesOf(kCalls, {.functions = functions});
-  Model model = ModelOf(AddOf("3"));
-  CHECK_THROWS_AS(static_cast<void>(Rewrite(model, rules)), std::bad_alloc);
-  CHECK(model.poison().code() == StatusCode::kLimit);
-  CHECK(model.Serialize().status().code() == StatusCode::kInvalidModel);
+  const char* const kModel =
+      "g (float[N] x) => (float[N] y) <float c = {3}> { d = Softsign(c)  y = Add(x, d) }";
+  for (const char* rest :
+       {"phases: [{name: f, fold: all}]",
+        "rules: [{name: r, match: \"y = Add(x, c)\", where: const(c), "
+        "replace: \"y = Sub(x, c)\"}]",
+        "rules: [{name: r, match: \"y = Add(x, c)\", replace: "
+        "\"y = Sub(x, Softsign(2.0))\", let: {z: Softsign(2.0)}, where: z > 1}]"}) {
+    CAPTURE(rest);
+    Model model = ModelOf(kModel);
+    const auto report = Rewrite(
+        model, RulesOf(std::string("qrewrite: 1\nname: r\n") + rest, {.functions = functions}));
+    CHECK(report.status().code() == StatusCode::kCallback);
+    CHECK(Contains(report.status().message(), "operator `Softsign` of the host"));
+    CHECK(model.poison().ok());
+  }
+}
+
+TEST_CASE("Functions: tests of a rule file fail with what a function throws") {
+  auto functions = std::make_shared<FunctionRegistry>();
+  REQUIRE(functions->AddPredicate("ask", [](auto) -> Result<bool> { throw 3; }).ok());
+  const Rules rules = RulesOf(R"yaml(qrewrite: 1
+name: r
+rules:
+  - name: r
+    match: y = Relu(x)
+    where: ask(1)
+    replace: y = x
+    tests: [{name: t, given: "x: float[2]\ny = Relu(x)", expect: unchanged}]
+)yaml",
+                              {.functions = functions});
+  const TestReport report = rules.RunTests();
+  REQUIRE(report.failed == 1);
+  CHECK(Contains(report.results[0].message, "function `ask` of the host threw an exception"));
+}
+
+TEST_CASE("Functions: arguments are views of the model") {
+  const std::byte* seen = nullptr;
+  auto functions = std::make_shared<FunctionRegistry>();
+  REQUIRE(functions
+              ->AddPredicate("look",
+                             [&](std::span<const ConstTensor> args) -> Result<bool> {
+                               seen = args[0].bytes.data();
+                               return false;
+                             })
+              .ok());
+  Model model = ModelOf(
+      "g (float[8] x) => (float[8] y) <float[8] c = {1, 2, 3, 4, 5, 6, 7, 8}> { y = Add(x, c) }");
+  const Rules rules = RulesOf(R"yaml(qrewrite: 1
+name: r
+rules: [{name: r, match: "y = Add(x, c)", where: "const(c) and look(c)", replace: y = x}]
+)yaml",
+                              {.functions = functions});
+  REQUIRE(Rewrite(model, rules).ok());
+  REQUIRE(seen != nullptr);
+  const ConstTensor same = *model.FindConstant("c")->Read();
+  CHECK(same.bytes.data() == seen);
 }
 
 TEST_CASE("Functions: a rule file calls functions and predicates of the host") {

@@ -112,6 +112,111 @@ TEST_CASE("Model: model and data from memory and to memory, without copies") {
   CHECK(Model::Parse(Bytes::Own(bytes), options).ok());
 }
 
+TEST_CASE("Model: what callbacks throw is an error") {
+  const onnx::ModelProto proto =
+      ProtoOf("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }");
+  const Model model = *FromProto(proto);
+  const auto bytes = model.Serialize(
+      "w.bin", 1, [](std::string_view) -> Status { throw std::runtime_error("no room"); });
+  CHECK(bytes.status().code() == StatusCode::kCallback);
+  CHECK(Contains(bytes.status().message(),
+                 "the writer of external data threw an exception: no room"));
+  const std::string outside =
+      *model.Serialize("w.bin", 1, [](std::string_view) { return Status(); });
+  const ParseOptions parse{.external_data = [](const std::string&) -> std::optional<Bytes> {
+    throw std::runtime_error("no such blob");
+  }};
+  const Status parsed = Model::Parse(Bytes{outside, nullptr}, parse).status();
+  CHECK(parsed.code() == StatusCode::kCallback);
+  CHECK(Contains(parsed.message(), "no such blob"));
+  const TempFolder folder;
+  const SaveOptions told{
+      .before_commit = [](const std::vector<std::string>&) -> Status { throw 1; }};
+  CHECK(model.Save(folder / "m.onnx", told).code() == StatusCode::kCallback);
+  const SaveOptions reported{
+      .report = [](const std::vector<std::string>&) -> Result<std::vector<SideFile>> { throw 1; }};
+  CHECK(model.Save(folder / "m.onnx", reported).code() == StatusCode::kCallback);
+  CHECK(folder.files() == 0);
+}
+
+TEST_CASE("Model: a clone is a model of its own") {
+  const Rules rules = RulesOf(kTidy);
+  std::optional<Model> model = ModelOf(kChain);
+  const std::string before = *model->Serialize();
+  Model clone = *model->Clone();
+  CHECK(*clone.Serialize() == before);
+  REQUIRE(Rewrite(clone, rules).ok());
+  CHECK(*model->Serialize() == before);
+  CHECK_FALSE(model->changed());
+  const std::string after = *clone.Serialize();
+  // Of a model that was rewritten, and without the one that it was made of.
+  REQUIRE(Rewrite(*model, rules).ok());
+  Model later = *model->Clone();
+  model.reset();
+  CHECK(*later.Serialize() == after);
+  CHECK(*clone.Serialize() == after);
+  const Rules other = RulesOf(R"yaml(qrewrite: 1
+name: other
+rules: [{name: r, match: y = Neg(x), replace: "y = Abs(Floor(Ceil(x)))"}]
+)yaml");
+  REQUIRE(Rewrite(later, other).ok());
+  REQUIRE(Rewrite(clone, other).ok());
+  CHECK(*later.Serialize() == *clone.Serialize());
+  CHECK(Contains(*later.Text(), "Abs("));
+}
+
+TEST_CASE(
+    "Model: a clone of all fixtures writes what the model writes, before and after a rewrite") {
+  const Rules rules = *Rules::Load(SourceFile("rules/optimize.yaml"));
+  for (const auto& entry : std::filesystem::directory_iterator(SourceFile("fixtures/models"))) {
+    if (entry.path().extension() != ".onnx") continue;
+    CAPTURE(entry.path().string());
+    Model model = *Model::Load(entry.path().string());
+    Model clone = *model.Clone();
+    CHECK(*clone.Serialize() == *model.Serialize());
+    REQUIRE(Rewrite(model, rules).ok());
+    const Model rewritten = *model.Clone();
+    CHECK(*rewritten.Serialize() == *model.Serialize());
+    REQUIRE(Rewrite(clone, rules).ok());
+    CHECK(*clone.Serialize() == *model.Serialize());
+  }
+}
+
+TEST_CASE("Model: a poisoned model has no clone") {
+  const Rules rules = RulesOf(R"yaml(qrewrite: 1
+name: r
+rules:
+  - {name: a, match: y = Neg(x), replace: y = Abs(x)}
+  - {name: b, match: y = Sigmoid(x), refuse: not wanted}
+)yaml");
+  Model model = ModelOf(kChain);
+  const Model kept = *model.Clone();
+  CHECK(Rewrite(model, rules).status().code() == StatusCode::kRefused);
+  CHECK(model.Clone().status().code() == StatusCode::kInvalidModel);
+  CHECK(kept.Serialize().ok());
+}
+
+TEST_CASE("Model: constants are views that outlive the model") {
+  std::vector<NamedConstant> constants;
+  const std::byte* data = nullptr;
+  {
+    const Model model = ModelOf(R"(g (float[8] x) => (float[8] y)
+      <float[8] w = {1, 2, 3, 4, 5, 6, 7, 8}, int64[1] s = {5}> { a = Add(x, w)  y = Reshape(a, s) })");
+    constants = model.Constants();
+    CHECK_FALSE(model.FindConstant("x").has_value());
+    data = model.FindConstant("w")->Read()->bytes.data();
+  }
+  REQUIRE(constants.size() == 2);
+  CHECK(constants[0].name == "w");
+  CHECK(constants[0].value.dtype() == onnx::TensorProto::FLOAT);
+  CHECK(constants[0].value.dims() == std::vector<int64_t>{8});
+  CHECK(constants[0].value.byte_size() == 32);
+  const ConstTensor w = *constants[0].value.Read();
+  CHECK(w.bytes.data() == data);
+  CHECK(w.bytes.size() == 32);
+  CHECK(constants[1].value.ReadStrings().status().code() == StatusCode::kUnsupported);
+}
+
 TEST_CASE("Model: statistics") {
   const Model model = ModelOf(R"(g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
     a = Add(x, w)  b = Add(a, w)  y = Relu(b)

@@ -28,5 +28,25 @@ TEST_CASE("Rules: four threads share one") {
   for (const std::string& result : results) CHECK(result == results[0]);
 }
 
+TEST_CASE("Rules and Model: threads match one model and rewrite clones of it") {
+  const Rules rules = *Rules::Load(SourceFile("rules/ezkl_dequant.yaml"), {.tests = false});
+  const Model model = *Model::Load(SourceFile("fixtures/models/qdq_cnn.onnx"));
+  std::vector<std::string> results(4);
+  std::vector<std::thread> threads;
+  for (std::string& result : results) {
+    threads.emplace_back([&rules, &model, &result] {
+      const auto found = Match(model, rules);
+      Result<Model> clone = model.Clone();
+      if (!found.ok() || found->matches.empty() || !clone.ok() || !Rewrite(*clone, rules).ok())
+        return;
+      result = *model.Text() + *clone->Serialize();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK_FALSE(results[0].empty());
+  for (const std::string& result : results) CHECK(result == results[0]);
+  CHECK_FALSE(model.changed());
+}
+
 }  // namespace
 }  // namespace qrewrite

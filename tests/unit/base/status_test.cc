@@ -4,7 +4,15 @@
 #include <unordered_set>
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "engine/base/callback.h"
 #include "engine/base/function_ref.h"
 #include "engine/base/ids.h"
 
@@ -32,6 +40,52 @@ TEST_CASE("Status: ok, message, code") {
   const Status two(StatusCode::kInvalidRules,
                    std::vector<Diagnostic>{{.message = "a"}, {.message = "b"}});
   CHECK(two.message() == "error: a\nerror: b");
+}
+
+// What a program that does this says before it aborts; "" if it does not.
+std::string LastWords(const std::function<void()>& act) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGABRT, SIG_DFL);  // no report of the test program
+    dup2(ends[1], STDERR_FILENO);
+    act();
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string words;
+  char buffer[256];
+  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;) words.append(buffer, n);
+  close(ends[0]);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? words : "";
+}
+
+TEST_CASE("Result: taking a value that is not there ends the program with the reason") {
+  const Result<std::string> none = Status(StatusCode::kIo, "no such file");
+  CHECK(LastWords([&] { static_cast<void>(*none); }) ==
+        "no value in a Result: error: no such file\n");
+  CHECK(LastWords([&] { static_cast<void>(none->size()); }) ==
+        "no value in a Result: error: no such file\n");
+  CHECK(LastWords([] { static_cast<void>(*Half(3)); }) == "no value in a Result: error: odd\n");
+  CHECK(LastWords([] { Result<int>{Status()}; }) ==
+        "no value in a Result: it was made of a Status without an error\n");
+  CHECK(LastWords([] { static_cast<void>(*Half(4)); }).empty());
+}
+
+TEST_CASE("CallHost: exceptions become a Status") {
+  CHECK(*CallHost("f", [] { return 3; }) == 3);
+  CHECK(CallHost("f", [] { return Status(StatusCode::kIo, "x"); }).code() == StatusCode::kIo);
+  CHECK(*CallHost("f", [] { return Half(4); }) == 2);
+  const Status status = CallHost("f", []() -> Status { throw std::runtime_error("late"); });
+  CHECK(status.code() == StatusCode::kCallback);
+  CHECK(status.message() == "error: f threw an exception: late");
+  CHECK(CallHost("f", []() -> int { throw 3; }).status().message() ==
+        "error: f threw an exception");
+  CHECK(CallHost("f", []() -> int { throw std::bad_alloc(); }).status().code() ==
+        StatusCode::kCallback);
 }
 
 TEST_CASE("Result: a value or the reason why there is none") {

@@ -1,0 +1,27 @@
+#include "engine/base/callback.h"
+
+#include <exception>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
+
+namespace qrewrite {
+
+Status ThrownStatus(std::string_view what) {
+  const auto because = [&](std::string_view why) {
+    return Status(StatusCode::kCallback,
+                  fmt::format("{} threw an exception{}{}", what, why.empty() ? "" : ": ",
+                              Printable(why, 1000)));
+  };
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    return because(e.what());
+  } catch (...) {
+    return because("");
+  }
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,29 @@
+// What a host gave us to call: an exception that leaves it becomes a Status (kCallback), so that
+// nothing but our own code unwinds.
+#pragma once
+
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+// The exception that is being handled: "`what` threw an exception: why". REQUIRES: there is one.
+Status ThrownStatus(std::string_view what);
+
+// What `call` returns; a Status or Result as it is, anything else as a Result.
+template <class F>
+auto CallHost(std::string_view what, F&& call) {
+  using Returned = std::invoke_result_t<F>;
+  constexpr bool kCarriesStatus = std::is_constructible_v<Returned, Status>;
+  using Outcome = std::conditional_t<kCarriesStatus, Returned, Result<Returned>>;
+  try {
+    return Outcome(std::forward<F>(call)());
+  } catch (...) {
+    return Outcome(ThrownStatus(what));
+  }
+}
+
+}  // namespace qrewrite

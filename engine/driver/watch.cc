@@ -1,0 +1,137 @@
+#include "engine/driver/watch.h"
+
+#include <algorithm>
+#include <map>
+
+#include "engine/base/callback.h"
+#include "engine/text/graph_text.h"
+
+namespace qrewrite {
+
+std::vector<NodeId> UniqueNodes(const std::vector<NodeId>& nodes) {
+  std::vector<NodeId> unique;
+  for (const NodeId n : nodes) {
+    if (std::find(unique.begin(), unique.end(), n) == unique.end()) unique.push_back(n);
+  }
+  return unique;
+}
+
+NodeView ViewOf(const Graph& graph, NodeId n) {
+  const auto name = [&](ValueId v) { return v.valid() ? graph.name(v) : std::string_view(); };
+  NodeView view{.op = graph.op_name(graph.op(n)).text(), .name = graph.name(n)};
+  for (size_t i = 0; i < graph.num_inputs(n); ++i) view.inputs.push_back(name(graph.input(n, i)));
+  for (size_t i = 0; i < graph.num_outputs(n); ++i) {
+    view.outputs.push_back(name(graph.output(n, i)));
+  }
+  return view;
+}
+
+// Calls the observer; its answer as what becomes of the run.
+template <class Call>
+Status RunWatch::Ask(Call&& call) {
+  const Result<Observer::Answer> answer = CallHost("the observer", std::forward<Call>(call));
+  if (!answer.ok()) return answer.status();
+  if (*answer == Observer::Answer::kStop) Stop();
+  if (*answer != Observer::Answer::kCancel) return {};
+  return {StatusCode::kCancelled, "the run was cancelled"};
+}
+
+Status RunWatch::Phase(const RuleSet& rules, const qrewrite::Phase& phase, bool ends) {
+  if (observer_ == nullptr) return {};
+  if (ends) {
+    places_.pop_back();
+  } else {
+    places_.push_back({rules.name, phase.name});
+  }
+  return Ask([&] {
+    return observer_->OnPhase(
+        {.set = rules.name, .phase = phase.name, .ends = ends, .rewrites = report_.rewrites});
+  });
+}
+
+Status RunWatch::Sweep(bool ends, size_t nodes, int64_t fired) {
+  if (observer_ == nullptr) return {};
+  Place& at = places_.back();
+  if (!ends) ++at.sweeps;
+  return Ask([&] {
+    return observer_->OnSweep({.set = at.set,
+                               .phase = at.phase,
+                               .number = at.sweeps,
+                               .ends = ends,
+                               .nodes = static_cast<int64_t>(nodes),
+                               .fired = fired});
+  });
+}
+
+Status RunWatch::Progress(size_t done, size_t total) {
+  const Place& at = places_.back();
+  return Ask([&] {
+    return observer_->OnProgress({.set = at.set,
+                                  .phase = at.phase,
+                                  .done = static_cast<int64_t>(done),
+                                  .total = static_cast<int64_t>(total),
+                                  .rewrites = report_.rewrites});
+  });
+}
+
+std::vector<NodeView> RunWatch::Views(const std::vector<NodeId>& nodes) const {
+  std::vector<NodeView> views;
+  for (const NodeId n : nodes) views.push_back(ViewOf(graph_, n));
+  return views;
+}
+
+std::string RunWatch::Text(const std::vector<NodeId>& nodes) const {
+  std::map<BodyId, std::vector<NodeId>> by_body;
+  for (const NodeId n : nodes) by_body[graph_.body_of(n)].push_back(n);
+  std::string text;
+  for (const auto& [body, some] : by_body) text += PrintGraph(graph_, body, {.only = some});
+  return text;
+}
+
+// What a firing made, and what else makes the values that it redefined.
+std::vector<NodeId> RunWatch::Makers(const Firing& firing) const {
+  std::vector<NodeId> nodes = firing.created;
+  for (const ValueId v : firing.redefined) {
+    const NodeId maker = graph_.alive(v) ? graph_.producer(v) : NodeId();
+    if (maker.valid()) nodes.push_back(maker);
+  }
+  return UniqueNodes(nodes);
+}
+
+void RunWatch::BeforeFiring(const Rule& rule) {
+  if (observer_ == nullptr) return;
+  const std::vector<NodeId> nodes = UniqueNodes(matched_nodes_);
+  const Result<bool> wants =
+      CallHost("the observer", [&] { return observer_->WantsText(rule.name); });
+  fault_ = wants.status();
+  wants_text_ = wants.ok() && *wants;
+  before_ = wants_text_ ? Text(nodes) : std::string();
+  matched_ = Views(nodes);
+}
+
+Status RunWatch::Fired(const RuleSet& rules, const Rule& rule, const Firing& firing) {
+  if (observer_ == nullptr) return {};
+  QR_RETURN_IF_ERROR(fault_);
+  const SourceSpan place = rule.place.span();
+  FiringEvent event{.set = rules.name, .rule = rule.name, .file = place.file, .line = place.line};
+  std::string before, after;
+  if (firing.changed) {
+    event.number = report_.rewrites;
+    event.matched = std::move(matched_);
+    event.created = Views(firing.created);
+    before = std::move(before_);
+    if (wants_text_) after = Text(Makers(firing));
+  } else {
+    const std::vector<NodeId> nodes = UniqueNodes(firing.matched);
+    event.matched = Views(nodes);
+    const Result<bool> wants =
+        CallHost("the observer", [&] { return observer_->WantsText(rule.name); });
+    QR_RETURN_IF_ERROR(wants.status());
+    if (*wants) before = after = Text(nodes);
+  }
+  event.before = before;
+  event.after = after;
+  return Ask([&] { return observer_->OnFiring(event); });
+}
+
+}  // namespace qrewrite

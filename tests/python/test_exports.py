@@ -1,0 +1,30 @@
+"""What the shared library shows: tests/golden/exports.txt; QREWRITE_UPDATE_GOLDEN=1 writes it anew."""
+import os
+import subprocess
+from pathlib import Path
+
+LIBRARY = Path(os.environ["QREWRITE"]).parent / "libqrewrite.so"
+GOLDEN = Path(os.environ["QREWRITE_SOURCE_DIR"]) / "tests" / "golden" / "exports.txt"
+
+
+def output(*args):
+    return subprocess.run([*map(str, args)], check=True, capture_output=True, text=True).stdout
+
+
+def test_exports_are_the_public_functions():
+    lines = output("nm", "-D", "--defined-only", "-C", LIBRARY).splitlines()
+    names = sorted({line.split(maxsplit=2)[2].split("@@")[0] for line in lines})
+    names.remove("QREWRITE_0")  # the version itself
+    assert all("qrewrite::" in name and "::Impl::" not in name for name in names)
+    text = "\n".join(names) + "\n"
+    if os.environ.get("QREWRITE_UPDATE_GOLDEN"):
+        GOLDEN.write_text(text)
+    assert text == GOLDEN.read_text()
+
+
+def test_name_and_needs():
+    dynamic = output("readelf", "-d", LIBRARY)
+    assert "Library soname: [libqrewrite.so.0]" in dynamic
+    needed = {line.split("[")[1].rstrip("]\n") for line in dynamic.splitlines() if "(NEEDED)" in line}
+    assert not any("onnx" in name for name in needed)  # it is inside
+    assert LIBRARY.resolve().name.startswith("libqrewrite.so.0.")
