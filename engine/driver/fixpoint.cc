@@ -282,16 +282,16 @@ Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const 
   QR_RETURN_IF_ERROR(watch_.Fired(rules_, *rule.rule, firing));
   std::move(notes_.rows.begin(), notes_.rows.end(), std::back_inserter(records_));
   notes_ = {};
-  const std::string where =
-      firing.redefined.empty() ? std::string() : Printable(graph_.name(firing.redefined[0]));
+  const ValueId where = firing.redefined.empty() ? ValueId() : firing.redefined[0];
   if (recent_.size() < kRecent) recent_.emplace_back();
-  recent_[next_recent_++ % kRecent] = {rule.rule->name, where};
+  recent_[next_recent_++ % kRecent] = {rule.rule, where};
   if (rule.rule->warn) QR_RETURN_IF_ERROR(RefuseOrWarn(rule, node));
   if (options_.verify) {
     if (const Status status = Verify(graph_); !status.ok()) {
       return Status(
           StatusCode::kInvalidModel,
-          fmt::format("after rule `{}` at `{}`: {}", rule.rule->name, where, status.message()));
+          fmt::format("after rule `{}` at `{}`: {}", rule.rule->name,
+                      where.valid() ? Printable(graph_.name(where)) : "", status.message()));
     }
   }
   return ++phase_rewrites_ > budget_ ? LoopError(phase) : Status();
@@ -300,9 +300,9 @@ Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const 
 Status RuleRun::LoopError(const Phase& phase) const {
   std::map<std::string, std::pair<int, std::string>> rules;
   for (const auto& [rule, value] : recent_) {
-    auto& [count, where] = rules[rule];
+    auto& [count, where] = rules[rule->name];
     ++count;
-    where = value;
+    where = value.valid() ? Printable(graph_.name(value)) : "";
   }
   std::string text;
   for (const auto& [rule, seen] : rules) {

@@ -150,6 +150,7 @@ void RuleRun::ForgetAll() {
   ordered_ = false;
   facts_.ForgetTypes();
   in_.ForgetAllFacts();
+  in_.ForgetDefaults();
   rewriter_.ForgetIndexes();
 }
 

@@ -152,7 +152,7 @@ class RuleRun {
   std::vector<Diagnostic> refusals_;
   std::set<std::pair<const Rule*, NodeId>> found_;
   std::vector<NodeId> made_of_;  // by node: where the rule fired that made it; may be too short
-  std::vector<std::pair<std::string, std::string>> recent_;  // last firings: rule, node
+  std::vector<std::pair<const Rule*, ValueId>> recent_;  // last firings: rule, what it redefined
   size_t next_recent_ = 0;
   bool over_budget_ = false;  // folding was, and the report says so
   size_t explained_ = 0;      // refusals, by Nearest()

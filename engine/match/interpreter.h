@@ -171,7 +171,8 @@ class Interpreter {
   void ForgetFacts(ValueId changed) { memo_.Forget(changed); }
   // Values from this id on are gone, their ids will be used again.
   void TruncateFacts(size_t num_values) { memo_.Truncate(num_values); }
-  void ForgetAllFacts() { memo_.Clear(), defaults_.clear(); }
+  void ForgetAllFacts() { memo_.Clear(); }
+  void ForgetDefaults() { defaults_.clear(); }  // attributes or types were changed
 
  private:
   using Next = FunctionRef<bool()>;

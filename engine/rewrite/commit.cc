@@ -194,6 +194,7 @@ void Rewriter::CommitTypes(const Retypes& retypes) {
   if (retypes.empty()) return;
   in_.facts().ForgetTypes();
   in_.ForgetAllFacts();
+  in_.ForgetDefaults();
 }
 
 // A node that lives on for its other outputs goes on making output `index`, under another name,

@@ -32,7 +32,7 @@ void NodeIndex::Build() {
 
 void NodeIndex::Add(NodeId n) {
   if (!built_ || !graph_.IsUpgraded(n)) return;
-  std::vector<NodeId>& heap = nodes_[Hash(n)];
+  Equals& heap = nodes_[Hash(n)];
   heap.push_back(n);
   std::push_heap(heap.begin(), heap.end(), std::greater<>());
 }
@@ -58,7 +58,7 @@ NodeId NodeIndex::Find(BodyId body, OpId op, std::span<const ValueId> inputs,
   const uint64_t hash = Hash(body, op, inputs, attributes);
   const auto it = nodes_.find(hash);
   if (it == nodes_.end()) return {};
-  std::vector<NodeId>& heap = it->second;
+  Equals& heap = it->second;
   const auto stale = [&](NodeId n) {
     return n.index >= graph_.num_nodes() || !graph_.alive(n) || Hash(n) != hash;
   };
@@ -87,6 +87,13 @@ void NodeIndex::Remember(NodeId n, ValueId now) {
   formers_.insert_or_assign(Hash(n), std::move(former));
 }
 
+void NodeIndex::Moved(ValueId from, ValueId to) {
+  if (moved_.size() <= from.index) {
+    moved_.resize(std::max<size_t>(graph_.num_values(), from.index + size_t{1}));
+  }
+  moved_[from.index] = to;
+}
+
 ValueId NodeIndex::FindFormer(BodyId body, OpId op, std::span<const ValueId> inputs,
                               const Attributes& attributes) {
   if (formers_.empty()) return {};
@@ -97,9 +104,8 @@ ValueId NodeIndex::FindFormer(BodyId body, OpId op, std::span<const ValueId> inp
       !(former.attributes == attributes)) {
     return {};
   }
-  for (auto next = moved_.find(former.now); next != moved_.end();) {
-    former.now = next->second;
-    next = moved_.find(former.now);
+  while (former.now.index < moved_.size() && moved_[former.now.index].valid()) {
+    former.now = moved_[former.now.index];
   }
   const bool there = graph_.alive(former.now) && graph_.body_of(former.now) == body;
   if (there) return former.now;
@@ -116,6 +122,9 @@ uint64_t ConstantPool::Key(BodyId body, const Tensor& tensor) {
 
 void ConstantPool::Build() {
   built_ = true;
+  size_t count = 0;
+  for (size_t b = 0; b < graph_.num_bodies(); ++b) count += graph_.body(BodyId(b)).constants.size();
+  constants_.reserve(count);
   for (size_t b = 0; b < graph_.num_bodies(); ++b) {
     if (!graph_.body(BodyId(b)).alive) continue;
     for (const ValueId v : graph_.body(BodyId(b)).constants) {
@@ -144,14 +153,15 @@ bool ConstantPool::Holds(ValueId v, BodyId body, const Tensor& tensor) const {
 ValueId ConstantPool::Get(BodyId body, const Tensor& tensor) {
   if (!built_) Build();
   Equals& equals = constants_[Key(body, tensor)];
-  std::vector<ValueId>& values = equals.values;
+  auto& values = equals.values;
   while (equals.first < values.size()) {
     if (Holds(values[equals.first], body, tensor)) return values[equals.first];
     ++equals.first;
   }
-  values.assign(1, graph_.AddConstant(body, "", tensor));
+  const ValueId added = graph_.AddConstant(body, "", tensor);
+  values.assign(1, added);
   equals.first = 0;
-  return values.front();
+  return added;
 }
 
 }  // namespace qrewrite

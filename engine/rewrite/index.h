@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "engine/graph/graph.h"
 
 namespace qrewrite {
@@ -31,7 +33,7 @@ class NodeIndex {
   //
   // `n` computes its only output for the last time; `now` is where that is found from now on.
   void Remember(NodeId n, ValueId now);
-  void Moved(ValueId from, ValueId to) { moved_[from] = to; }  // `from` is gone, `to` equals it
+  void Moved(ValueId from, ValueId to);  // `from` is gone, `to` equals it
   // The live value of `body` that such a node became; invalid if there is none.
   ValueId FindFormer(BodyId body, OpId op, std::span<const ValueId> inputs,
                      const Attributes& attributes);
@@ -56,9 +58,11 @@ class NodeIndex {
 
   const Graph& graph_;
   bool built_ = false;
-  std::unordered_map<uint64_t, std::vector<NodeId>> nodes_;  // each a heap, the lowest id on top
+  // Of one hash; a heap, the lowest id on top. Hardly ever more than one.
+  using Equals = boost::container::small_vector<NodeId, 2>;
+  std::unordered_map<uint64_t, Equals> nodes_;
   std::unordered_map<uint64_t, Former> formers_;
-  std::unordered_map<ValueId, ValueId> moved_;
+  std::vector<ValueId> moved_;  // by value; invalid: it did not move
 };
 
 // Initializers by content (small ones) or by how they were computed (large ones: their bytes are not
@@ -75,7 +79,7 @@ class ConstantPool {
  private:
   // In order of addition; those before `first` are gone.
   struct Equals {
-    std::vector<ValueId> values;
+    boost::container::small_vector<ValueId, 2> values;
     size_t first = 0;
   };
   void Build();
