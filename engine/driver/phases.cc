@@ -210,7 +210,10 @@ Status RuleRun::FreezeInputs() {
 
 Status RuleRun::WriteDefaults(const Phase& phase) {
   QR_RETURN_IF_ERROR(FindOrder());
+  size_t done = 0;
   for (const NodeId n : order_) {
+    QR_RETURN_IF_ERROR(watch_.Visit(done++, order_.size()));
+    if (watch_.stopped()) break;
     if (!graph_.alive(n)) continue;
     const OpName& op = graph_.op_name(graph_.op(n));
     const bool wanted = std::any_of(phase.ops.begin(), phase.ops.end(),
@@ -236,7 +239,10 @@ Status RuleRun::WriteDefaults(const Phase& phase) {
 
 Status RuleRun::WriteShapes() {
   QR_RETURN_IF_ERROR(FindOrder());
+  size_t done = 0;
   for (const NodeId n : order_) {
+    QR_RETURN_IF_ERROR(watch_.Visit(done++, order_.size()));
+    if (watch_.stopped()) break;
     if (!graph_.alive(n)) continue;
     for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
       const ValueId v = graph_.output(n, i);

@@ -134,6 +134,23 @@ rules: [{name: never, match: y = Relu(Neg(x)), replace: y = x}]
   CHECK(Contains(log.text, "progress 256/600\nprogress 512/600\n"));
 }
 
+TEST_CASE("Observer: every phase that visits nodes tells how far it is, and can be ended there") {
+  for (const char* phase :
+       {"fold: all", "write_shapes: all", "write_defaults: [Relu]", "to_opset: 18"}) {
+    CAPTURE(phase);
+    const Rules rules =
+        RulesOf(fmt::format("qrewrite: 1\nname: r\nphases: [{{name: p, {}}}]\n", phase));
+    Model model = ModelOf(LongChain(600));
+    Log log;
+    REQUIRE(Rewrite(model, rules, {.observer = &log}).ok());
+    CHECK(Contains(log.text, "begin r.p 0\nprogress 256/600\nprogress 512/600\nend r.p 0\n"));
+    Model other = ModelOf(LongChain(600));
+    log.answer_at = "progress 256";
+    log.answer = Observer::Answer::kCancel;
+    CHECK(Rewrite(other, rules, {.observer = &log}).status().code() == StatusCode::kCancelled);
+  }
+}
+
 TEST_CASE("Observer: cancelling") {
   for (const char* at : {"begin tidy.tidy", "begin sweep 1", "1 double-relu", "end tidy.tidy"}) {
     CAPTURE(at);
