@@ -2,6 +2,7 @@
 """Writes the generated parts of docs/rules.md: those between `<!-- begin X -->` and `<!-- end -->`.
 
   keys, functions   from engine/rule/fields.inc and engine/expr/functions.inc
+  kernels           the operators that are computed on constants (needs --qrewrite, and fold_eval beside it)
   rule FILE NAME    a rule of rules/FILE.yaml without its tests; `define FILE NAME`, `set FILE NAME` likewise
   mistakes          what `qrewrite lint` says about tests/docs_rules/*.yaml (needs --qrewrite)
 
@@ -12,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -105,6 +107,17 @@ def mistakes(program):
     return out
 
 
+def kernels(program):
+    """The operators of the registry, those of ai.onnx without a domain; none if fold_eval is not built."""
+    fold_eval = Path(program).parent / "tests" / "fold_oracle" / "fold_eval"
+    if not fold_eval.exists():
+        return []
+    done = subprocess.run([fold_eval, "--kernels"], capture_output=True, text=True, check=True)
+    names = {tuple(line.split()[:2]) for line in done.stdout.splitlines()}
+    texts = sorted(op if domain == "ai.onnx" else f"{domain}.{op}" for domain, op in names)
+    return textwrap.wrap(" ".join(texts), 130, break_on_hyphens=False)
+
+
 def generate(page, program):
     def part(match):
         what = match["what"].split()
@@ -112,6 +125,10 @@ def generate(page, program):
             lines = keys()
         elif what[0] == "functions":
             lines = functions()
+        elif what[0] == "kernels":
+            lines = kernels(program) if program else []
+            if not lines:
+                return match[0]
         elif what[0] in ("rule", "define", "set"):
             lines = excerpt(*what)
         elif what[0] == "mistakes":

@@ -76,6 +76,12 @@ const std::string& Rules::summary() const { return impl_->set->summary; }
 const std::string& Rules::opset() const { return impl_->set->opset; }
 const std::string& Rules::path() const { return impl_->path; }
 
+std::vector<std::string> Rules::files() const {
+  std::vector<std::string> paths;
+  for (const SourcePtr& source : impl_->set->sources) paths.push_back(source->name());
+  return paths;
+}
+
 bool Rules::HasParam(const std::string& name) const {
   return impl_->set->FindParam(name) != nullptr;
 }

@@ -55,7 +55,7 @@ struct RunContext {
 };
 
 // Applies `rules` to `graph`. Errors: kUsage (options), kUnsupported (the model is outside the
-// rule set's opset range), kRefused (`refuse:` fired; a diagnostic a node), kLimit (endless
+// rule set's opset range), kRefused (`refuse:` fired; names the nodes), kLimit (endless
 // rewriting; names the rules), kInvalidModel (a cycle; a node invalid at the new opset), kCancelled,
 // kCallback. The graph
 // is then in an undefined state between two rewrites and must not be written.

@@ -168,7 +168,10 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
       QR_RETURN_IF_ERROR(in_.host_fault());
       if (watch_.stopped()) return {};
       if ((steps_[&rule] += firing.steps) > step_budget_) {
-        return TooManySteps(*rule.rule, n, "its searches take too many steps in all");
+        return TooManySteps(*rule.rule, n,
+                            fmt::format("its searches take too many steps in all (limit {}, by the "
+                                        "size of the model)",
+                                        step_budget_));
       }
       if (!firing.fired) continue;
       if (!firing.changed) {
@@ -310,8 +313,9 @@ Status RuleRun::LoopError(const Phase& phase) const {
                         rule, seen.first, recent_.size(), seen.second);
   }
   return {StatusCode::kLimit,
-          fmt::format("phase `{}` does not come to an end: {} rewrites; rules in the loop: {}",
-                      phase.name, phase_rewrites_, text)};
+          fmt::format("phase `{}` does not come to an end: {} rewrites; rules in the loop: {}; if "
+                      "none is, --max-rewrites raises the limit of {}",
+                      phase.name, phase_rewrites_, text, budget_)};
 }
 
 NodeId RuleRun::Origin(NodeId node) const {
@@ -341,16 +345,20 @@ Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
   for (size_t i = 0; i < graph_.num_outputs(node) && finding.output.empty(); ++i) {
     if (graph_.output(node, i).valid()) finding.output = graph_.name(graph_.output(node, i));
   }
-  if (rule.rule->refuse) {
+  if (rule.rule->refuse && refused_[rule.rule].size() < kToldInFull) {
     if (std::string nearest = Nearest(node); !nearest.empty()) finding.notes.push_back(nearest);
   }
   if (!rule.rule->refuse || options_.allow_partial) {
     report_.warnings.push_back(std::move(finding));
     return {};
   }
+  // One cause seldom comes alone: of many nodes that a rule refuses the first are told in full.
+  std::vector<std::string>& same = refused_[rule.rule];
   std::string what = finding.op + " ";
   what += finding.node.empty() ? fmt::format("(unnamed, output `{}`)", Printable(finding.output))
                                : "`" + Printable(finding.node) + "`";
+  same.push_back(what);
+  if (same.size() > kToldInFull) return {};
   refusals_.push_back(
       {.severity = Severity::kError,
        .message = fmt::format("{}: {} (rule `{}`)", what, finding.text, finding.rule),

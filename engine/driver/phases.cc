@@ -135,6 +135,17 @@ Status RuleRun::RunWatched(const Phase& phase) {
 
 Status RuleRun::Refusals() {
   if (refusals_.empty()) return {};
+  for (const auto& [rule, nodes] : refused_) {
+    if (nodes.size() <= kToldInFull) continue;
+    const size_t last = std::min(nodes.size(), kToldInFull + kNamed);
+    const size_t unnamed = nodes.size() - last;
+    refusals_.push_back(
+        {.severity = Severity::kError,
+         .message =
+             fmt::format("rule `{}` refuses {} more: {}{}", rule->name, nodes.size() - kToldInFull,
+                         fmt::join(nodes.begin() + kToldInFull, nodes.begin() + last, ", "),
+                         unnamed == 0 ? "" : fmt::format(", and {} more", unnamed))});
+  }
   return {StatusCode::kRefused, std::move(refusals_)};
 }
 

@@ -150,6 +150,10 @@ class RuleRun {
   std::vector<RecordRow> records_;
   std::map<const Rule*, size_t> counts_;  // index in report_.rules
   std::vector<Diagnostic> refusals_;
+  // The nodes that a rule refused, in words. Of many the first are told in full, with what came
+  // nearest, some more are named.
+  static constexpr size_t kToldInFull = 5, kNamed = 50;
+  std::map<const Rule*, std::vector<std::string>> refused_;
   std::set<std::pair<const Rule*, NodeId>> found_;
   std::vector<NodeId> made_of_;  // by node: where the rule fired that made it; may be too short
   std::vector<std::pair<const Rule*, ValueId>> recent_;  // last firings: rule, what it redefined

@@ -13,10 +13,10 @@ namespace qrewrite {
 
 struct Element {
   DType dtype = DType::kUndefined;
-  bool weak = false;     // see arith.h
+  bool weak = false;  // see arith.h
   bool is_float = false;
-  int64_t i = 0;         // of an integer type
-  double d = 0;          // of a float type
+  int64_t i = 0;  // of an integer type
+  double d = 0;   // of a float type
 };
 
 // The only element of a tensor: of an integer type of 8 to 64 bits (UINT64: that INT64 holds) or a

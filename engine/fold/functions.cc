@@ -120,6 +120,13 @@ Result<Tensor> RoundNow(const Tensor& x, Rounding round) {
 
 }  // namespace
 
+Result<Tensor> Log2(const Tensor& x) {
+  if (!IsFloat(x.dtype()) && !IsInteger(x.dtype())) return Reason("log2 of {}", Name(x.dtype()));
+  QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(x));
+  for (double& v : values) v = std::log2(v);
+  return FromDoubles(IsFloat(x.dtype()) ? x.dtype() : DType::kDouble, x.dims(), values);
+}
+
 Result<Tensor> RoundMode(const Tensor& x, std::string_view mode) {
   QR_ASSIGN_OR_RETURN(const Rounding round, FindRounding(mode));
   if (IsInteger(x.dtype())) return x;

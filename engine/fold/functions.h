@@ -28,6 +28,9 @@ Result<Tensor> Along(const Tensor& vector, int64_t rank, int64_t axis);
 // Integers are themselves. Errors: an unknown mode, a type that is no number.
 Result<Tensor> RoundMode(const Tensor& x, std::string_view mode);
 
+// log2(x): elementwise; a float type stays, integers become double. Errors: no number.
+Result<Tensor> Log2(const Tensor& x);
+
 // cast(x, T): the same values in another type. Integers must be in range, a float made an integer
 // must be one, an integer made a float must be exact there; a float made a narrower float is
 // rounded to nearest even, and a finite one must stay finite; bool is 0 and 1. Errors name the

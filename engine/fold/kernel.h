@@ -34,8 +34,8 @@ struct FoldCall {
 };
 
 // Result of a kernel: its outputs, or why it cannot be computed (shapes do not fit, integer
-// division by zero, an unsupported dtype). Such a reason is shown by `explain`; it is no fault of
-// the program.
+// division by zero, an unsupported dtype). It is told where a rule came nearest to firing, and is
+// no fault of the program.
 using Outputs = Result<std::vector<Tensor>>;
 using Kernel = std::function<Outputs(const FoldCall&)>;
 // The bytes of the only output, part by part.

@@ -5,7 +5,7 @@
 // engine/graph/verify.h checks the invariants below.
 //
 // Invariants
-// - Ids are stable: a removed node or value leaves a tombstone, its id is never used again.
+// - Ids are stable: what is removed leaves a tombstone. Only Undo() takes ids back, of new things.
 // - A value has one producer: a node, or none (body inputs and constants). Constants and body
 //   inputs are values, not vertices.
 // - An operand slot (Use) is itself a link of its value's use list: reading and unlinking one is

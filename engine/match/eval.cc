@@ -50,7 +50,8 @@ void Interpreter::Exhaust(std::string why) {
 bool Interpreter::Step(uint64_t steps) {
   eval_steps_ += steps;
   if (eval_steps_ <= kMaxEvalSteps) return exhausted_.empty();
-  Exhaust("its conditions and values take too many steps");
+  if (!exhausted_.empty()) return false;
+  Exhaust(fmt::format("its conditions and values take too many steps (limit {})", kMaxEvalSteps));
   return false;
 }
 

@@ -7,6 +7,7 @@
 #include "engine/expr/functions.h"
 #include "engine/fold/functions.h"
 #include "engine/match/function_call.h"
+#include "engine/match/logic.h"
 
 namespace qrewrite {
 namespace {
@@ -32,6 +33,26 @@ Val Known(const FunctionCall& c) {
 Val Sure(const FunctionCall& c) {
   const Val truth = c.in.Truth(c[0]);
   return truth.stops() ? Val(false) : truth;
+}
+
+// `[]` is a list of anything.
+bool IsNothing(const Val& list) { return list.is_number() && list.size() == 0; }
+
+Val AllOf(const FunctionCall& c) { return IsNothing(c[0]) ? Val(true) : c.in.Truth(c[0]); }
+
+Val AnyOf(const FunctionCall& c) {
+  if (const auto* list = c[0].get_if<List>()) {
+    Val any = false;
+    for (const Val& item : **list) any = Or(any, c.in.Truth(item));
+    return any;
+  }
+  if (IsNothing(c[0])) return false;
+  const Val forced = c[0].is<ValueId>() ? c.in.Force(c[0]) : c[0];
+  const auto* number = forced.get_if<Num>();
+  if (number == nullptr || number->t.dtype() != DType::kBool) return c.in.Truth(forced);
+  const Result<std::vector<double>> elements = ToDoubles(number->t);
+  if (!elements.ok()) return Failure{elements.status().message()};
+  return std::ranges::any_of(*elements, [](double e) { return e != 0; });
 }
 
 Val Fail(const FunctionCall& c) {
@@ -179,6 +200,29 @@ Val UnpackOf(const FunctionCall& c) {
   return OnNum(c, c[0], [&](const Num& n) { return FromTensor(Unpack(n.t, *bits, high)); });
 }
 
+Val Log2Of(const FunctionCall& c) {
+  return OnNum(c, c[0], [](const Num& n) { return FromTensor(Log2(n.t), n.weak); });
+}
+
+Val OtherAxes(const FunctionCall& c) {
+  const Val axes = c.in.Force(c[1]);
+  for (const Val* v : {&c[0], &axes}) {
+    if (v->stops() || v->absent()) return *v;
+  }
+  const auto rank = AsInt(c.in, c[0]);
+  const auto left_out = axes.wholes();
+  if (!rank || !left_out || *rank < 0 || *rank > 64) {
+    return Failure{"other_axes: rank and axes are integers"};
+  }
+  std::vector<int64_t> others;
+  for (int64_t axis = 0; axis < *rank; ++axis) {
+    const bool out =
+        std::ranges::any_of(*left_out, [&](int64_t a) { return axis == (a < 0 ? a + *rank : a); });
+    if (!out) others.push_back(axis);
+  }
+  return Val::OfInts(others);
+}
+
 Val StretchOf(const FunctionCall& c) {
   if (c[0].absent()) return c[0];
   const auto times = AsInt(c.in, c[1]), axis = AsInt(c.in, c[2]);
@@ -197,7 +241,9 @@ Val AlongOf(const FunctionCall& c) {
 
 const std::map<std::string_view, Function>& Table() {
   static const auto* const table = new std::map<std::string_view, Function>{
+      {"all", AllOf},
       {"along", AlongOf},
+      {"any", AnyOf},
       {"bf16", CastFixed<DType::kBfloat16>},
       {"cast", Cast},
       {"clip", Clip},
@@ -217,11 +263,13 @@ const std::map<std::string_view, Function>& Table() {
       {"is_output", IsOutput},
       {"known", Known},
       {"len", Len},
+      {"log2", Log2Of},
       {"max", Extreme<true>},
       {"min", Extreme<false>},
       {"name", NameOf},
       {"near", NearOf},
       {"op", OpOf},
+      {"other_axes", OtherAxes},
       {"present", Present},
       {"qmax", Limit<true>},
       {"qmin", Limit<false>},

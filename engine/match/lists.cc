@@ -17,7 +17,8 @@ std::optional<Val> WeakFloats(const std::vector<Val>& items) {
   for (const Val& item : items) {
     if (const auto* d = item.get_if<double>()) {
       values.push_back(*d);
-    } else if (const auto* i = item.get_if<int64_t>(); i != nullptr && *i <= kExact && *i >= -kExact) {
+    } else if (const auto* i = item.get_if<int64_t>();
+               i != nullptr && *i <= kExact && *i >= -kExact) {
       values.push_back(static_cast<double>(*i));
     } else {
       return std::nullopt;

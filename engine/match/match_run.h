@@ -118,6 +118,8 @@ class MatchRun {
   bool BindAbsent(const Pattern& pattern, const std::vector<int>& slots, size_t i, Frame& frame,
                   const Place& place, Next next);
   bool Holds(const Pattern& pattern, const PatWhere& where, Frame& frame);
+  std::string Compared(const Code& condition, Frame& frame);  // words.cc
+  std::string Words(const Val& val);                          // "[1, 3, 224, 224]", "INT8"
   bool Fail(const Place& place, NodeId n, std::string_view reason);
   bool Accepts(const PatCall& call, NodeId n);
   bool IsRead(ValueId output);

@@ -77,7 +77,11 @@ bool MatchRun::Step(ValueId v) {
 
 bool MatchRun::Step() {
   if (++in_.steps_ <= kMaxMatchSteps) return in_.exhausted_.empty();
-  in_.Exhaust("the search for a match has too many steps");
+  if (!in_.exhausted_.empty()) return false;
+  in_.Exhaust(
+      fmt::format("the search for a match has too many steps (limit {}; a pattern that names "
+                  "more, or conditions on the names found first, shorten it)",
+                  kMaxMatchSteps));
   return false;
 }
 
@@ -181,8 +185,9 @@ bool MatchRun::Holds(const Pattern& pattern, const PatWhere& where, Frame& frame
     part = &in_.program_.code(in_.program_.kid(*part, decides ? 0 : 1));
   }
   return Fail(part->expr->place, NodeId(),
-              b != nullptr ? fmt::format("`{}` is false", Print(*part->expr))
-                           : fmt::format("`{}`: {}", Print(*part->expr), in_.Why(truth)));
+              b != nullptr
+                  ? fmt::format("`{}` is false{}", Print(*part->expr), Compared(*part, frame))
+                  : fmt::format("`{}`: {}", Print(*part->expr), in_.Why(truth)));
 }
 
 // Whether the operator is one of the call's, and nobody wants to keep the node.

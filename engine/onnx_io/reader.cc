@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/file_kind.h"
 #include "engine/onnx_io/body_reader.h"
 #include "engine/onnx_io/wire.h"
 
@@ -28,6 +29,9 @@ Status SplitModel(std::string_view bytes, ModelSource& source) {
     }
   }
   if (!fields.ok()) {
+    if (const FileKind kind = KindOfFile(bytes); !kind.what.empty()) {
+      return Invalid(fmt::format("the file is no ONNX model, it is {}; {}", kind.what, kind.hint));
+    }
     return Invalid(
         fmt::format("the file is no ONNX model, or it is damaged or cut off (at byte {} "
                     "of {})",

@@ -205,8 +205,8 @@ void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, cons
       }
     }
     const int index = static_cast<int>(pattern.where.size());
-    const bool watched =
-        !late && std::any_of(needs.begin(), needs.end(), [&](int slot) { return bound.count(slot) > 0; });
+    const bool watched = !late && std::any_of(needs.begin(), needs.end(),
+                                              [&](int slot) { return bound.count(slot) > 0; });
     pattern.where.push_back({.code = code,
                              .expr = condition.get(),
                              .needs = {needs.begin(), needs.end()},

@@ -8,6 +8,7 @@
 
 #include "engine/rule/check.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/hints.h"
 #include "engine/rule/walk.h"
 
 namespace qrewrite {
@@ -84,16 +85,17 @@ void SetBuilder::Merge(OwnedList<T>& list, T item, std::string key, const RuleFi
   Owned<T>* before = list.Find(key);
   if (before == nullptr) {
     list.index.emplace(key, list.items.size());
-    list.items.push_back({std::move(item), std::move(key), file});
+    list.items.push_back({std::move(item), std::move(key), file, place});
     return;
   }
   const std::string shown = sigil + key;
   if (before->file == file) {
     // YAML keys that differ can mean the same name: two heads, `Pad` and `ai.onnx.Pad`.
-    sink_.Error(place, code::kDuplicateKey, fmt::format("`{}` is defined twice in this file", key));
+    sink_.Error(place, code::kDuplicateKey, fmt::format("`{}` is defined twice in this file", key))
+        .notes.push_back(FirstNote(before->place));
   } else if (RuleFiles::Includes(file, before->file)) {
     parts.ambiguous.erase(shown);
-    *before = {std::move(item), std::move(key), file};
+    *before = {std::move(item), std::move(key), file, place};
   } else if (!Same(before->item, item)) {
     parts.ambiguous[shown] = fmt::format("{} and {}", before->file->path, file->path);
   }

@@ -27,6 +27,7 @@ struct Owned {
   T item;
   std::string name;
   const RuleFile* file = nullptr;
+  Place place;
 };
 
 // Things of one kind in order, each name once.

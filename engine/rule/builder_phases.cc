@@ -5,6 +5,7 @@
 
 #include "engine/rule/builder.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/hints.h"
 
 namespace qrewrite {
 namespace {
@@ -55,7 +56,8 @@ std::vector<std::string> SetBuilder::RuleNames(const DocNode& node, const RuleSe
         .hint = "a list of one: [" + node.text.text + "]";
     return names;
   }
-  std::unordered_set<std::string_view> seen, known;
+  std::unordered_set<std::string_view> known;
+  std::unordered_map<std::string_view, Place> seen;
   for (const Rule& rule : set.rules) known.insert(rule.name);
   for (const DocNode& item : node.items) {
     const std::string& name = item.text.text;
@@ -63,9 +65,11 @@ std::vector<std::string> SetBuilder::RuleNames(const DocNode& node, const RuleSe
       Diagnostic& d = sink_.Error(item.place, code::kUnknownRule,
                                   fmt::format("there is no rule `{}`", Printable(name, 60)));
       if (!Many(sink_)) d.hint = DidYouMean(name, all());
-    } else if (!seen.insert(name).second) {
-      sink_.Error(item.place, code::kDuplicateKey,
-                  fmt::format("rule `{}` stands twice in this phase", name));
+    } else if (const auto [first, fresh] = seen.emplace(name, item.place); !fresh) {
+      sink_
+          .Error(item.place, code::kDuplicateKey,
+                 fmt::format("rule `{}` stands twice in this phase", name))
+          .notes.push_back(FirstNote(first->second));
     } else {
       names.push_back(name);
     }

@@ -16,7 +16,12 @@ bool IsPrivateDomain(std::string_view domain) {
 void CheckRuleSet(const CheckInput& input, DiagnosticSink& sink) { RuleChecker(input, sink).Run(); }
 
 RuleChecker::RuleChecker(const CheckInput& input, DiagnosticSink& sink)
-    : input_(input), set_(input.set), sink_(sink), ops_(input.set, sink) {}
+    : input_(input), set_(input.set), sink_(sink), ops_(input.set, sink) {
+  for (const Phase& phase : set_.phases) {
+    if (phase.kind == PhaseKind::kToOpset) raised_.insert(phase.rules.begin(), phase.rules.end());
+    raises_ |= phase.kind == PhaseKind::kToOpset || phase.kind == PhaseKind::kUse;
+  }
+}
 
 void RuleChecker::Run() {
   CheckParams();
@@ -28,6 +33,28 @@ void RuleChecker::Run() {
   CheckPhases();
   CheckWrites();
   CheckTests(set_.tests);
+}
+
+// The models that a rule is for; null: a definition, which serves rules of any opset. What the file
+// says as a whole is said of its own rules, not of those that it includes. A rule that asks for
+// `opset` tells versions apart itself.
+void RuleChecker::SetOpsets(const Rule* rule) {
+  OpsetRange read;
+  bool asks = rule == nullptr;
+  if (rule != nullptr) {
+    WalkRule(*rule,
+             [&](const Expr& e) { asks |= e.kind == Expr::Kind::kName && e.text == "opset"; });
+  }
+  if (!asks) {
+    if (rule->place.source == set_.sources.front().get()) {
+      read = {set_.opset_min, raises_ ? INT64_MAX : set_.opset_max};
+    }
+    read = {std::max(read.min, rule->opset_min), std::min(read.max, rule->opset_max)};
+    if (read.min > read.max) read = {};  // it never has a turn
+  }
+  OpsetRange made = read;
+  if (rule != nullptr && raised_.contains(rule->name)) made.max = INT64_MAX;
+  ops_.SetOpsets(read, made);
 }
 
 void RuleChecker::NeedUnambiguous(char sigil, std::string_view name, const Place& place) {

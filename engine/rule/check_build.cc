@@ -3,6 +3,7 @@
 
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/hints.h"
 
 namespace qrewrite {
 namespace {
@@ -52,17 +53,22 @@ void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* res
                             NameScope& scope, Owner& owner) {
   NameScope made(&scope);
   std::set<std::string> defined;
+  std::map<std::string, Place> first;
   bool redefines = false;
   for (const Stmt& stmt : body.stmts) {
     bool all_unnamed = !stmt.outs.empty();
     for (const OutArg& out : stmt.outs) {
       all_unnamed &= out.name == "_";
       if (out.name == "_") continue;
-      if (!defined.insert(out.name).second) {
-        sink_.Error(out.place, code::kBoundTwice,
-                    fmt::format("`{}` is defined twice in {}", out.name, owner.text));
+      const auto [before, fresh] = first.emplace(out.name, out.place);
+      if (!fresh) {
+        sink_
+            .Error(out.place, code::kBoundTwice,
+                   fmt::format("`{}` is defined twice in {}", out.name, owner.text))
+            .notes.push_back(FirstNote(before->second));
         continue;
       }
+      defined.insert(out.name);
       redefines |= DefineOut(out, results, scope, made, owner);
     }
     if (all_unnamed) {

@@ -262,6 +262,13 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
     }
     const ExprType got = CheckExpr(*arg.value, scope, owner);
     if (!arg.repeated) CheckArgType(*arg.value, got, info, i, owner);
+    if (info.name == "any" && LiteralType(*arg.value) == ExprType::kBool) {
+      sink_
+          .Error(arg.place, code::kType,
+                 fmt::format("this is one condition already: it holds for all elements ({})",
+                             owner.text))
+          .hint = "element by element: any(Equal(x, 0.0)), any(Less(x, y))";
+    }
   }
   // Functions map over lists.
   return info.result;

@@ -32,6 +32,7 @@ RuleChecker::Role RuleChecker::RoleOf(const Definition& definition) {
 void RuleChecker::CheckDefinition(const Definition& definition) {
   const DefinitionHead& head = definition.head;
   const Role role = RoleOf(definition);
+  SetOpsets(nullptr);
   Owner owner{.text = fmt::format("`${}`", head.name), .fact = role == Role::kFact};
   std::set<std::string> names;
   const auto check = [&](const std::string& name) {

@@ -12,6 +12,8 @@ namespace {
 
 using Kind = NameInfo::Kind;
 
+constexpr size_t kMostNames = 12;  // that a hint lists
+
 bool IsLabel(const NameInfo* info) {
   return info && (info->kind == Kind::kLabel || info->kind == Kind::kChain);
 }
@@ -119,6 +121,11 @@ void RuleChecker::Unbound(const std::string& name, const Place& place, NameScope
   }
   if (d.hint.empty() && ops_.IsOperator(name)) {
     d.hint = fmt::format("names of operators are texts here: '{}'", name);
+  }
+  std::vector<std::string> bound = scope.Names();
+  std::sort(bound.begin(), bound.end());
+  if (d.hint.empty() && !bound.empty() && bound.size() <= kMostNames) {
+    d.hint = fmt::format("bound here: {}", fmt::join(bound, ", "));
   }
 }
 

@@ -61,6 +61,7 @@ class RuleChecker {
 
   // --- check_rule.cc: rules
   void CheckRule(const Rule& rule);
+  void SetOpsets(const Rule* rule);
   void CheckRuleCases(const std::vector<Case>& cases, NameScope& outer, Owner& owner);
   void CheckInterface(const Rule& rule, NameScope& scope, Owner& owner);
   void DeclareLets(const std::vector<Let>& lets, NameScope& scope, Owner& owner,
@@ -152,6 +153,8 @@ class RuleChecker {
   const RuleSet& set_;
   DiagnosticSink& sink_;
   OpChecker ops_;
+  std::set<std::string, std::less<>> raised_;  // rules of an opset upgrade
+  bool raises_ = false;                        // some phase raises the opset
 };
 
 }  // namespace qrewrite

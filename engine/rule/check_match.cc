@@ -64,10 +64,11 @@ void RuleChecker::Bind(const std::string& name, NameInfo info, NameScope& scope,
     before->quantified |= info.quantified;
     return;
   }
-  sink_
-      .Error(info.place, code::kBoundTwice,
-             fmt::format("`{}` is {} of {} already", name, KindText(before->kind), owner.text))
-      .hint = "each name is bound once";
+  Diagnostic& d = sink_.Error(
+      info.place, code::kBoundTwice,
+      fmt::format("`{}` is {} of {} already", name, KindText(before->kind), owner.text));
+  d.hint = "each name is bound once";
+  d.notes.push_back(FirstNote(before->place));
 }
 
 void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, std::set<std::string>& made,
@@ -84,10 +85,11 @@ void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, std::set<std::str
           .quantified = quantified},
          scope, owner);
     if (call != nullptr && !made.insert(out.name).second) {
-      sink_
-          .Error(out.place, code::kBoundTwice,
-                 fmt::format("`{}` is an output twice in {}", out.name, owner.text))
-          .hint = "each output has a name of its own";
+      Diagnostic& d =
+          sink_.Error(out.place, code::kBoundTwice,
+                      fmt::format("`{}` is an output twice in {}", out.name, owner.text));
+      d.hint = "each output has a name of its own";
+      d.notes.push_back(FirstNote(scope.Find(out.name)->place));
     }
   }
   size_t repeated = 0;
@@ -242,6 +244,13 @@ void RuleChecker::MatchAttr(const AttrArg& attr, NameScope& scope, Owner& owner)
   if (!attr.value) {
     Bind(attr.name, {.kind = Kind::kAttribute, .place = place}, scope, owner);
   } else if (attr.value->kind == Expr::Kind::kName) {
+    // `<to=float16>` would take any type.
+    if (const std::string type = ElementTypeHint(attr.value->text); !type.empty()) {
+      sink_
+          .Error(place, code::kShadows,
+                 fmt::format("`{}` would be a name in {}", attr.value->text, owner.text))
+          .hint = type;
+    }
     Bind(attr.value->text, {.kind = Kind::kAttribute, .place = place}, scope, owner);
   } else if (!IsPatternLiteral(*attr.value)) {
     NoArithmetic(*attr.value, owner);

@@ -5,6 +5,7 @@
 
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/hints.h"
 
 namespace qrewrite {
 namespace {
@@ -29,10 +30,11 @@ void RuleChecker::DeclareLets(const std::vector<Let>& lets, NameScope& scope, Ow
       if (let.names.size() == 1) info.type = LiteralType(*let.value);
       const NameInfo* before = scope.Find(name);
       if (before != nullptr && !(before->kind == Kind::kParam && may_exist.contains(name))) {
-        sink_
-            .Error(let.place, code::kBoundTwice,
-                   fmt::format("`{}` has a meaning already in {}", name, owner.text))
-            .hint = "each name is bound once";
+        Diagnostic& d =
+            sink_.Error(let.place, code::kBoundTwice,
+                        fmt::format("`{}` has a meaning already in {}", name, owner.text));
+        d.hint = "each name is bound once";
+        d.notes.push_back(FirstNote(before->place));
         continue;
       }
       CheckFreeName(name, let.place, owner);
@@ -98,6 +100,7 @@ void RuleChecker::CheckConditions(const std::vector<ExprPtr>& conditions, NameSc
 
 void RuleChecker::CheckRule(const Rule& rule) {
   CheckTests(rule.tests);
+  SetOpsets(&rule);
   // Without a match, or with one that could not be read, everything else would seem unbound.
   if (rule.match.stmts.empty()) return;
   Owner owner{.text = fmt::format("rule `{}`", rule.name), .rule = true, .match = &rule.match};

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "engine/rule/codes.h"
+#include "engine/rule/hints.h"
 
 namespace qrewrite {
 namespace {
@@ -176,7 +177,7 @@ bool KeySet::Add(const DocNode& key, DiagnosticSink& sink) {
   if (Many(sink)) return false;
   sink.Error(key.place, code::kDuplicateKey,
              fmt::format("the key `{}` stands here twice", Printable(key.text.text)))
-      .notes.push_back(fmt::format("the first one is on line {}", before->second.span().line));
+      .notes.push_back(FirstNote(before->second));
   return false;
 }
 

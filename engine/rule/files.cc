@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/file_kind.h"
 #include "engine/rule/codes.h"
 #include "engine/rule/fields.h"
 
@@ -73,6 +74,15 @@ RuleFile* RuleFiles::Parse(const std::string& path, std::string text) {
   auto file = std::make_unique<RuleFile>();
   file->path = path;
   file->source = std::make_shared<SourceText>(path, std::move(text));
+  const FileKind kind = KindOfFile(file->source->text());
+  if (!kind.what.empty() && !kind.rules) {
+    sink_
+        .Error({file->source.get(), 0, 0}, code::kSyntax,
+               fmt::format("this is {}, no rule file", kind.what))
+        .hint = kind.hint;
+    failed_.push_back(Normalized(path));
+    return nullptr;
+  }
   const bool json = path.ends_with(".json");
   auto root = json ? ReadJson(*file->source, sink_) : ReadYaml(*file->source, sink_);
   RuleFile& kept = *file;

@@ -115,6 +115,10 @@ std::string KeyHint(std::string_view key, const std::vector<std::string_view>& k
   return similar.empty() ? fmt::format("keys here: {}", fmt::join(known, ", ")) : similar;
 }
 
+std::string FirstNote(const Place& first) {
+  return fmt::format("the first one is on line {}", first.span().line);
+}
+
 std::string_view ForeignLiteral(std::string_view name) {
   for (const Foreign& row : kNames) {
     if (row.theirs == name) return row.ours;
@@ -122,18 +126,21 @@ std::string_view ForeignLiteral(std::string_view name) {
   return "";
 }
 
+std::string ElementTypeHint(std::string_view name) {
+  const std::string lower = Lower(name);
+  const auto dtype = lower == "float32"   ? std::optional(DType::kFloat)
+                     : lower == "float64" ? std::optional(DType::kDouble)
+                                          : DTypeFromTextName(lower);
+  return dtype ? fmt::format("the element type is written {}", Info(*dtype).name) : "";
+}
+
 std::string ForeignNameHint(std::string_view name) {
   if (const std::string_view ours = ForeignLiteral(name); !ours.empty()) {
     return fmt::format("write `{}`", ours);
   }
-  if (const auto dtype = DTypeFromTextName(Lower(name))) {
-    return fmt::format("the element type is written {}", Info(*dtype).name);
-  }
+  if (const std::string type = ElementTypeHint(name); !type.empty()) return type;
   std::vector<std::string> types;
   for (int i = 1; i < kNumDTypes; ++i) types.emplace_back(Info(static_cast<DType>(i)).name);
-  if (Lower(name) == "float32") {
-    return fmt::format("the element type is written {}", Info(DType::kFloat).name);
-  }
   // Short names would resemble anything.
   return name.size() > 3 && std::isupper(static_cast<unsigned char>(name[0]))
              ? DidYouMean(name, types)
@@ -144,8 +151,6 @@ std::string ForeignFunctionHint(std::string_view name, const std::vector<OpName>
   for (const Foreign& row : kFunctions) {
     if (row.theirs == name) return fmt::format("it is called `{}` here", row.ours);
   }
-  if (name == "all") return "a comparison holds if it holds for all elements";
-  if (name == "any") return "\"not all\" is `not x == 0`";
   // `sum` may stand for the elementwise operator or for the reduction.
   std::string found;
   for (const OpName& op : operators) {

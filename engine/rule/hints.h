@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/source.h"
 #include "engine/graph/graph.h"
 
 namespace qrewrite {
@@ -13,8 +14,15 @@ namespace qrewrite {
 // A key that is not among `known`: its name here, else a similar one, else the list of all.
 std::string KeyHint(std::string_view key, const std::vector<std::string_view>& known);
 
+// A note beside the second of two: "the first one is on line 5".
+std::string FirstNote(const Place& first);
+
 // What `None`, `True` and their like are written here; "" for any other name.
 std::string_view ForeignLiteral(std::string_view name);
+
+// How an element type that is written in the way of another tool (`float16`, `float32`) is written
+// here; "" for any other name.
+std::string ElementTypeHint(std::string_view name);
 
 // A name in an expression that nothing binds: words of other languages, misspelled element types.
 std::string ForeignNameHint(std::string_view name);

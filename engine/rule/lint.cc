@@ -32,6 +32,7 @@ class Linter {
     }
     LintLets(set_, root_, sink_);
     LintAttributes(set_, root_, sink_);
+    LintSignatures(set_, root_, sink_);
     LintConstantNodes(set_, root_, sink_);
     LintKernels(set_, kernels_, root_, sink_);
     LintLoops(set_, root_, sink_);

@@ -2,6 +2,7 @@
 #include "engine/rule/lint_rules.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -215,6 +216,64 @@ class Kernels {
   std::set<std::string> labels_;
 };
 
+// Operators that are called without a signature, each told once.
+class UnknownOps {
+ public:
+  UnknownOps(const RuleSet& set, DiagnosticSink& sink) : set_(set), sink_(sink) {}
+
+  void Rule(const qrewrite::Rule& rule) {
+    std::set<std::string> labels;
+    WalkRule(rule, [&](const Expr& e) { labels.insert(e.label); });
+    WalkRule(rule, [&](const Expr& e) { Look(e, labels); });
+  }
+  void Define(const Definition& definition) {
+    std::set<std::string> labels = {definition.head.params.begin(), definition.head.params.end()};
+    WalkCases(definition.cases, [&](const Expr& e) { labels.insert(e.label); });
+    WalkCases(definition.cases, [&](const Expr& e) { Look(e, labels); });
+  }
+
+ private:
+  void Look(const Expr& e, const std::set<std::string>& labels) {
+    if (e.kind != Expr::Kind::kCall) return;
+    for (const Ref& ref : e.refs) {
+      const size_t dot = ref.name.find('.');
+      if (ref.kind != Ref::Kind::kName || dot == std::string::npos) continue;
+      if (labels.contains(ref.name.substr(0, dot))) continue;  // data of a label
+      const OpName op = SplitOpName(ref.name);
+      if (set_.signatures.Newest(op.domain, op.name) != nullptr) continue;
+      if (!told_.insert(ref.name).second) continue;
+      sink_
+          .Warning(
+              ref.place, code::kNoSignature,
+              fmt::format("nothing is known of `{}`, so nothing about it is checked", ref.name))
+          .hint = Meant(op);
+    }
+  }
+
+  // An operator of the same name, capitals aside, in a domain that is known.
+  static std::string Meant(const OpName& op) {
+    const auto same = [](std::string_view a, std::string_view b) {
+      return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) {
+        return std::tolower(x) == std::tolower(y);
+      });
+    };
+    std::string meant;
+    for (const OpName& known : Signatures::Builtin().Names()) {
+      if (!same(known.name, op.name)) continue;
+      const bool domain = known.domain.ends_with("." + op.domain);
+      if (meant.empty() || domain) meant = known.text();
+      if (domain) break;
+    }
+    return meant.empty()
+               ? "describe it under `signatures:`"
+               : fmt::format("did you mean `{}`? else describe it under `signatures:`", meant);
+  }
+
+  const RuleSet& set_;
+  DiagnosticSink& sink_;
+  std::set<std::string> told_;
+};
+
 // How often each name stands somewhere.
 void CountNames(const Expr& e, std::map<std::string, int>& counts) {
   if (e.kind == Expr::Kind::kName) ++counts[e.text];
@@ -257,6 +316,16 @@ void LintKernels(const RuleSet& set, const KernelRegistry& registry, const Sourc
   }
   for (const Rule& rule : set.rules) {
     if (rule.place.source == root) kernels.Rule(rule);
+  }
+}
+
+void LintSignatures(const RuleSet& set, const SourceText* root, DiagnosticSink& sink) {
+  UnknownOps ops(set, sink);
+  for (const Definition& d : set.definitions) {
+    if (d.place.source == root) ops.Define(d);
+  }
+  for (const Rule& rule : set.rules) {
+    if (rule.place.source == root) ops.Rule(rule);
   }
 }
 

@@ -19,6 +19,9 @@ void LintConstantNodes(const RuleSet& set, const SourceText* root, DiagnosticSin
 void LintKernels(const RuleSet& set, const KernelRegistry& registry, const SourceText* root,
                  DiagnosticSink& sink);
 
+// Operators without a signature: nothing of what is written about them can be checked.
+void LintSignatures(const RuleSet& set, const SourceText* root, DiagnosticSink& sink);
+
 // Names that `<attribute=name>` binds and nothing else mentions: `<mode=FAST>` takes any mode.
 void LintAttributes(const RuleSet& set, const SourceText* root, DiagnosticSink& sink);
 

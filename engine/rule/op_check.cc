@@ -126,6 +126,13 @@ std::string KindHint(const Expr& value, AttrKind kind) {
 
 }  // namespace
 
+std::string OpsetRange::text() const {
+  if (min == max) return fmt::format("opset {}", min);
+  if (max == INT64_MAX) return fmt::format("opset {} and later", min);
+  if (min <= 1) return fmt::format("opset {} and before", max);
+  return fmt::format("opset {} to {}", min, max);
+}
+
 std::string Plural(size_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
@@ -287,11 +294,38 @@ void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, Call
   // An operator without a signature takes anything, and so does an alternative with it.
   if (call.negated || ops.empty()) return;
   if (AnyUnknown(ops, use)) return CheckUnknownInputs(call, ops, use, owner);
-  const Candidates candidates = CandidatesFor(ops, use);
-  CheckInputs(call, candidates, use, owner);
-  CheckAttributes(call, candidates, use, owner);
+  const Candidates all = CandidatesFor(ops, use);
+  const Candidates in_force = InForce(ops, use);
+  if (in_force.empty()) return CheckInForce(call, all, use, owner);
+  const Candidates& candidates = use == CallUse::kCompute ? all : in_force;
+  CheckInputs(call, candidates, all, use, owner);
+  CheckAttributes(call, candidates, all, use, owner);
   if (use != CallUse::kPattern) CheckRequired(call, ops, use, owner);
   if (outs != nullptr) CheckOutputs(call, candidates, *outs, use, owner);
+}
+
+OpChecker::Candidates OpChecker::InForce(const std::vector<OpName>& ops, CallUse use) const {
+  const OpsetRange& range = RangeOf(use);
+  Candidates found;
+  for (const OpName& op : ops) {
+    const Candidates versions = CandidatesFor({op}, use);
+    for (size_t i = 0; i < versions.size(); ++i) {
+      const bool onnx = op.domain.empty() && !versions[i]->from_rule_file;
+      const bool replaced = i + 1 < versions.size() && versions[i + 1]->since <= range.min;
+      if (!onnx || (versions[i]->since <= range.max && !replaced)) found.push_back(versions[i]);
+    }
+  }
+  return found;
+}
+
+// The opsets of the rule come before all versions of the operator.
+void OpChecker::CheckInForce(const Expr& call, const Candidates& all, CallUse use,
+                             const std::string& owner) {
+  const auto first = std::ranges::min_element(all, {}, &Signature::since);
+  sink_
+      .Error(call.place, code::kUnknownOp,
+             fmt::format("there is no `{}` at {} ({})", Shown(call), RangeOf(use).text(), owner))
+      .hint = fmt::format("`{}` came with opset {}", (*first)->op.text(), (*first)->since);
 }
 
 // Nothing says which of its inputs has the name: the call would match, or make, nothing.
@@ -309,8 +343,8 @@ void OpChecker::CheckUnknownInputs(const Expr& call, const std::vector<OpName>& 
   }
 }
 
-void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, CallUse use,
-                            const std::string& owner) {
+void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, const Candidates& all,
+                            CallUse use, const std::string& owner) {
   bool named = false;
   for (const Arg& arg : call.args) {
     if (arg.label_kind != Arg::Label::kInput) continue;
@@ -331,10 +365,9 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, Call
                   : DidYouMean(arg.label, names);
   }
   const Counted counted = Count(call, use);
-  const bool fits = std::any_of(candidates.begin(), candidates.end(), [&](const Signature* s) {
-    return FitsInputs(*s, counted, use, named);
-  });
-  if (fits) return;
+  const auto fits = [&](const Signature* s) { return FitsInputs(*s, counted, use, named); };
+  if (std::ranges::any_of(candidates, fits)) return;
+  const bool elsewhere = std::ranges::any_of(all, fits);
   int min = INT_MAX, max = 0;
   for (const Signature* s : candidates) {
     min = std::min(min, s->min_inputs);
@@ -342,14 +375,14 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, Call
   }
   sink_
       .Error(call.place, code::kInputCount,
-             fmt::format("`{}` has {}, here are {} ({})", Shown(call), Inputs(min, max),
-                         counted.all, owner))
+             fmt::format("`{}` has {}{}, here are {} ({})", Shown(call), Inputs(min, max),
+                         elsewhere ? " at " + RangeOf(use).text() : "", counted.all, owner))
       .hint =
       use == CallUse::kPattern && counted.all < min ? "`_...` stands for all further inputs" : "";
 }
 
-void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates, CallUse use,
-                                const std::string& owner) {
+void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates,
+                                const Candidates& all, CallUse use, const std::string& owner) {
   for (const AttrArg& attr : call.attrs) {
     if (attr.rest) continue;
     std::vector<std::string> names;
@@ -365,7 +398,19 @@ void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates, 
         !attr.value || std::any_of(kinds.begin(), kinds.end(), [&](const auto& kind) {
           return KindFits(*attr.value, kind.second, use);
         });
-    if (kinds.empty()) {
+    const bool elsewhere = std::any_of(all.begin(), all.end(), [&](const Signature* s) {
+      return s->FindAttribute(attr.name) != nullptr;
+    });
+    if (kinds.empty() && elsewhere) {
+      const bool input = std::any_of(candidates.begin(), candidates.end(), [&](const Signature* s) {
+        return s->InputIndex(attr.name) >= 0;
+      });
+      Diagnostic& d = sink_.Error(attr.place, code::kUnknownAttribute,
+                                  fmt::format("`{}` has no attribute `{}` at {} ({})", Shown(call),
+                                              attr.name, RangeOf(use).text(), owner));
+      d.hint = input ? fmt::format("it is an input there: `{}(..., {}=x)`", Shown(call), attr.name)
+                     : "another version of the operator has it";
+    } else if (kinds.empty()) {
       sink_
           .Error(attr.place, code::kUnknownAttribute,
                  fmt::format("no version of `{}` has an attribute `{}` ({})", Shown(call),

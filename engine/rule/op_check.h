@@ -1,6 +1,7 @@
 // OpChecker: calls of operators against all signatures that could apply.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,9 +20,19 @@ enum class CallUse { kPattern, kBuild, kCompute };
 // "1 input", "2 inputs".
 std::string Plural(size_t count, std::string_view thing);
 
+// The ai.onnx opsets of the models that a rule is for.
+struct OpsetRange {
+  int64_t min = 0, max = INT64_MAX;
+  std::string text() const;  // "opset 13 to 19", "opset 13 and later"
+};
+
 class OpChecker {
  public:
   OpChecker(const RuleSet& set, DiagnosticSink& sink);
+
+  // What follows is about models of these opsets: `read` says what patterns meet, `made` what
+  // replacements may be made of (a rule of an opset upgrade makes newer nodes than it reads).
+  void SetOpsets(const OpsetRange& read, const OpsetRange& made) { read_ = read, made_ = made; }
 
   // False, and an error, if the domain is known and the operator is not (or the wildcard covers
   // none).
@@ -45,13 +56,17 @@ class OpChecker {
 
   using Candidates = std::vector<const Signature*>;
   Candidates CandidatesFor(const std::vector<OpName>& ops, CallUse use) const;
+  const OpsetRange& RangeOf(CallUse use) const { return use == CallUse::kPattern ? read_ : made_; }
+  // Those that are in force at one of the opsets.
+  Candidates InForce(const std::vector<OpName>& ops, CallUse use) const;
+  void CheckInForce(const Expr& call, const Candidates& all, CallUse use, const std::string& owner);
   bool AnyUnknown(const std::vector<OpName>& ops, CallUse use) const;
   void CheckUnknownInputs(const Expr& call, const std::vector<OpName>& ops, CallUse use,
                           const std::string& owner);
-  void CheckInputs(const Expr& call, const Candidates& candidates, CallUse use,
-                   const std::string& owner);
-  void CheckAttributes(const Expr& call, const Candidates& candidates, CallUse use,
-                       const std::string& owner);
+  void CheckInputs(const Expr& call, const Candidates& candidates, const Candidates& all,
+                   CallUse use, const std::string& owner);
+  void CheckAttributes(const Expr& call, const Candidates& candidates, const Candidates& all,
+                       CallUse use, const std::string& owner);
   void CheckRequired(const Expr& call, const std::vector<OpName>& ops, CallUse use,
                      const std::string& owner);
   void CheckOutputs(const Expr& call, const Candidates& candidates, const std::vector<OutArg>& outs,
@@ -61,6 +76,7 @@ class OpChecker {
 
   const RuleSet& set_;
   DiagnosticSink& sink_;
+  OpsetRange read_, made_;
   std::vector<OpName> names_;
 };
 

@@ -64,8 +64,9 @@ class Rules {
 
   const std::string& name() const;
   const std::string& summary() const;
-  const std::string& opset() const;  // ">=10": what models must import; "": any
-  const std::string& path() const;   // of the file it was loaded from
+  const std::string& opset() const;        // ">=10": what models must import; "": any
+  const std::string& path() const;         // of the file it was loaded from
+  std::vector<std::string> files() const;  // that file, then all that it includes
   std::vector<ParamInfo> params() const;
   std::vector<RuleInfo> rules() const;  // in the order of the file, included ones first
   bool HasParam(const std::string& name) const;

@@ -30,7 +30,8 @@ def test_help(command):
     (["tset"], "did you mean `test`?"),
     (["--rules", "tidy"], "a model is needed"),
     (["--rules", "tidy", "chain.onnx", "plain.onnx"], "unexpected argument `plain.onnx`"),
-    (["--rules", "tidy", "chain.onnx", "--set", "mode"], "--set takes NAME=VALUE, not `mode`"),
+    (["--rules", "tidy", "chain.onnx", "--set", "mode"], "--set takes NAME=VALUE in one word, not `mode`"),
+    (["--rules", "tidy", "--set", "mode", "auto", "chain.onnx"], "NAME=VALUE in one word: `--set mode=...`"),
     (["--rules", "tidy", "chain.onnx", "--set", "mdoe=never"],
      "`tidy` has no parameter `mdoe`; did you mean `mode`?"),
     (["--rules", "tidy", "chain.onnx", "--set", "mode=x"], "`x` is none of auto, never"),
@@ -53,6 +54,24 @@ def test_usage_errors(args, message):
     assert out == ""
     assert message in err
     assert listing() == before
+
+
+@pytest.mark.parametrize("content, what", [
+    (b"version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 12\n", "a Git LFS pointer, not the file itself; `git lfs pull`"),
+    (b"PK\x03\x04aaaaaaaaaaaaa", "a ZIP archive, as PyTorch writes it; export"),
+    (b"\x1c\0\0\0TFL3aaaaaaa", "a TensorFlow Lite model; convert"),
+    (b"qrewrite: 1\nname: a\n", "a rule file; rule files stand behind `--rules`"),
+])
+def test_a_model_that_is_something_else(content, what):
+    Path("other").write_bytes(content)
+    _, err = run("--rules", "tidy", "other", code=5)
+    assert f"other: error: the file is no ONNX model, it is {what}" in err
+
+
+def test_a_model_where_rules_are_expected():
+    for code, *args in [(4, "--rules", "./chain.onnx", "chain.onnx"), (1, "lint", "chain.onnx")]:
+        _, err = run(*args, code=code)
+        assert "this is an ONNX model, no rule file" in err
 
 
 # --- rewriting

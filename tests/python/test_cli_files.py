@@ -86,6 +86,13 @@ def test_output_that_is_the_input_by_another_name(folder):
     rules.write_text((GOLDEN / "tidy.yaml").read_text())
     _, err = run("--rules", rules, "chain.onnx", "-o", "my.yaml", code=2)
     assert "is a rule file" in err
+    outer = Path("outer.yaml")
+    outer.write_text("qrewrite: 1\nname: outer\ninclude: [my.yaml]\n")
+    before = rules.read_bytes()
+    for args in [["-o", "my.yaml"], ["--json=my.yaml"]]:
+        _, err = run("--rules", outer, "chain.onnx", *args, code=2)
+        assert "`my.yaml` is a rule file" in err
+    assert rules.read_bytes() == before
     _, err = run("--rules", "tidy", "chain.onnx", "-o", "a.onnx", "--json=a.onnx", code=2)
     assert "one file" in err
 

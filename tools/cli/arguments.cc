@@ -40,6 +40,17 @@ std::string UnknownOption(const CLI::App& app, const std::string& argument) {
   return fmt::format("unknown option `{}`{}", Printable(word), hint.empty() ? "" : "; " + hint);
 }
 
+// `--set NAME VALUE`: the name alone was taken, and the value for the model.
+std::string SplitSetting(const CLI::App& app) {
+  const CLI::Option* set = app.get_option_no_throw("--set");
+  if (set == nullptr) return "";
+  for (const std::string& setting : set->results()) {
+    if (setting.find('=') != std::string::npos) continue;
+    return fmt::format("--set takes NAME=VALUE in one word: `--set {}=...`", Printable(setting));
+  }
+  return "";
+}
+
 }  // namespace
 
 std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
@@ -62,6 +73,7 @@ std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
   const auto unknown = std::find_if(extras.begin(), extras.end(), is_option);
   if (unknown != extras.end()) return UsageError(app, UnknownOption(app, *unknown));
   if (!extras.empty()) {
+    if (const std::string split = SplitSetting(app); !split.empty()) return UsageError(app, split);
     const CLI::Option* rules = app.get_option_no_throw("--rules");
     const bool forgotten = rules != nullptr && rules->count() == 0;
     return UsageError(app, fmt::format("unexpected argument `{}`{}", Printable(extras[0]),

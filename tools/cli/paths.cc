@@ -31,12 +31,20 @@ Status NotOver(const std::string& output, std::string_view what, const std::stri
   return {StatusCode::kUsage, fmt::format("{} `{}` is {}", what, Printable(output, 1000), is)};
 }
 
+Status NotOverRules(const std::string& path, std::string_view what,
+                    const std::vector<Rules>& sets) {
+  for (const Rules& rules : sets) {
+    for (const std::string& file : rules.files()) {
+      QR_RETURN_IF_ERROR(NotOver(path, what, file, "a rule file"));
+    }
+  }
+  return {};
+}
+
 Status CheckTarget(const std::string& path, std::string_view what, const std::string& input,
                    const std::vector<Rules>& sets) {
   QR_RETURN_IF_ERROR(NotOver(path, what, input, "the model itself; --in-place replaces it"));
-  for (const Rules& rules : sets)
-    QR_RETURN_IF_ERROR(NotOver(path, what, rules.path(), "a rule file"));
-  return {};
+  return NotOverRules(path, what, sets);
 }
 
 }  // namespace
@@ -72,9 +80,7 @@ Status CheckSideFiles(const std::vector<SideFile>& files, const std::string& mod
                       const std::vector<Rules>& sets) {
   for (const SideFile& file : files) {
     const fs::path folder = file.beside_model ? fs::path(model).parent_path() : fs::path();
-    for (const Rules& rules : sets)
-      QR_RETURN_IF_ERROR(
-          NotOver((folder / file.path).string(), "the file", rules.path(), "a rule file"));
+    QR_RETURN_IF_ERROR(NotOverRules((folder / file.path).string(), "the file", sets));
   }
   return {};
 }

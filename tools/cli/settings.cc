@@ -14,7 +14,7 @@ Result<Settings> ParseSettings(const std::vector<std::string>& texts) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
       return Status(StatusCode::kUsage,
-                    fmt::format("--set takes NAME=VALUE, not `{}`", Printable(text)));
+                    fmt::format("--set takes NAME=VALUE in one word, not `{}`", Printable(text)));
     }
     const auto [it, added] = settings.emplace(text.substr(0, equals), text.substr(equals + 1));
     if (!added) {

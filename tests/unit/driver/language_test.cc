@@ -169,6 +169,86 @@ TEST_CASE("Lists of lists are compared as wholes by `in`") {
   CHECK(holds("2 in [1, 2, 3]"));
 }
 
+TEST_CASE("all, any, log2, other_axes") {
+  const auto holds = [](const std::string& condition) {
+    return Fires(
+        "define:\n  wide(v):\n    - v = Relu(_) => true\n    - => false\nrules:\n  - "
+        "name: r\n    match: y = "
+        "Sum(xs...)\n    where: \"" +
+            condition + "\"\n    replace: y = Max(xs...)\n",
+        "x: float[2]\nw: float[2]\ny = Sum(Relu(x), w)");
+  };
+  CHECK_FALSE(holds("all($wide(xs))"));
+  CHECK(holds("any($wide(xs))"));
+  CHECK(holds("all([1 < 2, true])"));
+  CHECK_FALSE(holds("any([1 > 2, false])"));
+  CHECK(holds("all([]) and not any([])"));
+  CHECK(holds("any(Equal([1, 2], 2)) and not all(Equal([1, 2], 2))"));
+  CHECK_FALSE(holds("any(Equal([1, 2], 3))"));
+  CHECK(holds("log2(8) == 3 and log2(f32(0.25)) == -2 and dtype(log2(f32(2))) == FLOAT"));
+  CHECK(holds("log2(2 ** 40) == 40 and log2([2, 4])[1] == 2"));
+  CHECK(holds("other_axes(4, [1]) == [0, 2, 3] and other_axes(3, [-1, 0]) == [1]"));
+  CHECK(holds("len(other_axes(1, 0)) == 0"));
+}
+
+TEST_CASE("A condition that does not hold is told with what it compares") {
+  const struct {
+    const char *where, *told;
+  } rows[] = {
+      {"rank(x) == 4", "`rank(x) == 4` is false: `rank(x)` is 2"},
+      {"const(w) and w > 2", "`w > 2` is false: `w` is [1, 3]"},
+      {"shape(x)[0] in [1, 3]", "`shape(x)[0] in [1, 3]` is false: `shape(x)[0]` is N"},
+      {"not dtype(x) == FLOAT", "`not dtype(x) == FLOAT` is false: `dtype(x)` is FLOAT"},
+      {"name(x) =~ 'a' or axis == 0",
+       "`name(x) =~ 'a' or axis == 0` is false: `name(x)` is 'x', `axis` is 1"},
+      {"half == 1.5", "`half == 1.5` is false: `half` is [0.5, 1.5]"},
+      {"is_output(x)", "`is_output(x)` is false"},
+      {"shape(x)[0] == 3", "`shape(x)[0] == 3`: size N is not known"},
+  };
+  for (const auto& row : rows) {
+    const std::string rules =
+        std::string("rules:\n  - name: r\n    match: y = acme.Op<axis=_, axis2=axis>(x, w)\n") +
+        "    let: {half: w / 2.0}\n    where: \"" + row.where + "\"\n    replace: y = Neg(x)\n" +
+        "  - {name: stop, match: \"y = acme.Op<**_>(_...)\", refuse: no}\n";
+    const testing::Ran ran = RunRules(
+        "signatures: {acme.Op: {inputs: [x, w], attributes: {axis: 1, axis2: 1}, outputs: [y]}}\n" +
+            rules,
+        "x: float[N, 2]\ny = acme.Op(x, float[2] [1, 3])");
+    CAPTURE(row.where);
+    CAPTURE(ran.graph);
+    CHECK(ran.graph.find(std::string("rule `r` came nearest: ") + row.told + " (test.yaml") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("What came nearest is the order of operands that got furthest") {
+  const testing::Ran ran = RunRules(R"(
+rules:
+  - name: r
+    match: y = Add(Relu(Neg(x)), w)
+    where: rank(w) == 3
+    replace: y = Sub(w, x)
+  - {name: stop, match: y = Add(_, _), refuse: no}
+)",
+                                    "x: float[2]\nw: float[2]\ny = Add(w, Relu(Neg(x)))");
+  CAPTURE(ran.graph);
+  CHECK(ran.graph.find("`rank(w) == 3` is false: `rank(w)` is 1") != std::string::npos);
+}
+
+TEST_CASE("Of many nodes that a rule refuses the first are told in full") {
+  std::string graph = "x: float[2]\n";
+  for (int i = 0; i < 60; ++i) graph += "y" + std::to_string(i) + " = Sin(x)\n";
+  const testing::Ran ran =
+      RunRules("rules:\n  - {name: stop, match: y = Sin(x), refuse: no}\n", graph);
+  CHECK_FALSE(ran.ok);
+  size_t told = 0;
+  for (size_t at = 0; (at = ran.graph.find(": no (rule", at)) != std::string::npos; ++at) ++told;
+  CAPTURE(ran.graph);
+  CHECK(told == 5);
+  CHECK(ran.graph.find("rule `stop` refuses 55 more: Sin ") != std::string::npos);
+  CHECK(ran.graph.find(", and 5 more") != std::string::npos);
+}
+
 TEST_CASE("A fact of a value, called for a list of values, is a list") {
   const std::string rules = R"(
 define:

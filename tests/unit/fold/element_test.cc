@@ -13,14 +13,14 @@
 namespace qrewrite {
 namespace {
 
-constexpr BinOp kOps[] = {BinOp::kAdd,      BinOp::kSub,  BinOp::kMul,       BinOp::kDiv,
-                          BinOp::kFloorDiv, BinOp::kMod,  BinOp::kPow,       BinOp::kMin,
-                          BinOp::kMax,      BinOp::kEqual, BinOp::kNotEqual, BinOp::kLess,
+constexpr BinOp kOps[] = {BinOp::kAdd,       BinOp::kSub,     BinOp::kMul,         BinOp::kDiv,
+                          BinOp::kFloorDiv,  BinOp::kMod,     BinOp::kPow,         BinOp::kMin,
+                          BinOp::kMax,       BinOp::kEqual,   BinOp::kNotEqual,    BinOp::kLess,
                           BinOp::kLessEqual, BinOp::kGreater, BinOp::kGreaterEqual};
-constexpr DType kTypes[] = {DType::kInt8,   DType::kInt16,   DType::kInt32, DType::kInt64,
-                            DType::kUint8,  DType::kUint16,  DType::kUint32, DType::kUint64,
-                            DType::kFloat,  DType::kDouble,  DType::kFloat16, DType::kBfloat16,
-                            DType::kBool,   DType::kFloat8E5M2};
+constexpr DType kTypes[] = {DType::kInt8,  DType::kInt16,     DType::kInt32,   DType::kInt64,
+                            DType::kUint8, DType::kUint16,    DType::kUint32,  DType::kUint64,
+                            DType::kFloat, DType::kDouble,    DType::kFloat16, DType::kBfloat16,
+                            DType::kBool,  DType::kFloat8E5M2};
 
 // Tensors of rank 1 that hold `value` once and twice, where the type has it.
 struct Pair {
@@ -51,8 +51,8 @@ std::vector<Pair> Numbers() {
       if (dtype == DType::kFloat && std::isfinite(d)) AddPair(numbers, dtype, d, true);
     }
   }
-  for (const int64_t i : {int64_t{0}, int64_t{-3}, int64_t{16777217}, (int64_t{1} << 53) + 1,
-                          INT64_MAX, INT64_MIN}) {
+  for (const int64_t i :
+       {int64_t{0}, int64_t{-3}, int64_t{16777217}, (int64_t{1} << 53) + 1, INT64_MAX, INT64_MIN}) {
     AddPair(numbers, i, false);
     AddPair(numbers, i, true);
   }
@@ -87,8 +87,8 @@ TEST_CASE("ApplyToElements: the answer of the kernels, or none") {
         CHECK(Text(*result) == Text(*wanted));
         CHECK(result->t.dims() == Dims{1});
         if (!IsComparison(op)) continue;
-        const std::optional<bool> holds =
-            CompareElements(op, *OnlyElement(a.one.t, a.one.weak), *OnlyElement(b.one.t, b.one.weak));
+        const std::optional<bool> holds = CompareElements(op, *OnlyElement(a.one.t, a.one.weak),
+                                                          *OnlyElement(b.one.t, b.one.weak));
         CHECK(holds == ((*ToInt64s(wanted->t))[0] != 0));
       }
     }

@@ -49,6 +49,24 @@ TEST_CASE("Lint: what nothing uses") {
         "19 QR0501 rule `q` is not used\n");
 }
 
+TEST_CASE("Lint: operators of which nothing is known") {
+  const auto loaded = LoadRulesText(
+      "t.yaml", test::File("define:\n  y = own(x):\n    - y = acme.Op(x)\nrules:\n  - name: r\n"
+                           "    match: y = op.Add(torch.nn.ReLU(x), microsoft.Gelu($own(x)))\n"
+                           "    replace: y = com.microsoft.Gelu(x)\n" +
+                           kTested));
+  REQUIRE(loaded.ok());
+  std::string out;
+  for (const Diagnostic& d : Lint(**loaded)) out += d.code + " " + d.message + "; " + d.hint + "\n";
+  const std::string tail = "`, so nothing about it is checked; ";
+  const std::string otherwise = "`? else describe it under `signatures:`\n";
+  const std::string known = "QR0507 nothing is known of `";
+  CHECK(out == known + "acme.Op" + tail + "describe it under `signatures:`\n" +  //
+                   known + "op.Add" + tail + "did you mean `Add" + otherwise +   //
+                   known + "torch.nn.ReLU" + tail + "did you mean `Relu" + otherwise + known +
+                   "microsoft.Gelu" + tail + "did you mean `com.microsoft.Gelu" + otherwise);
+}
+
 TEST_CASE("Lint: a file without rules exists to be included") {
   CHECK(Warnings("define:\n  f(v):\n    - => rank(v)\n") == "");
 }

@@ -1,0 +1,16 @@
+// What a file is by its first bytes, where something else was expected: for messages only.
+#pragma once
+
+#include <string_view>
+
+namespace qrewrite {
+
+struct FileKind {
+  std::string_view what;  // "a Git LFS pointer"; "" if nothing is known
+  std::string_view hint;  // what to do about it
+  bool rules = false;     // a rule file
+};
+
+FileKind KindOfFile(std::string_view bytes);
+
+}  // namespace qrewrite
