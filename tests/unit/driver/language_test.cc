@@ -209,7 +209,7 @@ TEST_CASE("A condition that does not hold is told with what it compares") {
     const std::string rules =
         std::string("rules:\n  - name: r\n    match: y = acme.Op<axis=_, axis2=axis>(x, w)\n") +
         "    let: {half: w / 2.0}\n    where: \"" + row.where + "\"\n    replace: y = Neg(x)\n" +
-        "  - {name: stop, match: \"y = acme.Op<**_>(_...)\", refuse: no}\n";
+        "  - {name: stop, match: \"y = acme.Op<**_>(_...)\", refuse: not here}\n";
     const testing::Ran ran = RunRules(
         "signatures: {acme.Op: {inputs: [x, w], attributes: {axis: 1, axis2: 1}, outputs: [y]}}\n" +
             rules,
@@ -228,7 +228,7 @@ rules:
     match: y = Add(Relu(Neg(x)), w)
     where: rank(w) == 3
     replace: y = Sub(w, x)
-  - {name: stop, match: y = Add(_, _), refuse: no}
+  - {name: stop, match: y = Add(_, _), refuse: not here}
 )",
                                     "x: float[2]\nw: float[2]\ny = Add(w, Relu(Neg(x)))");
   CAPTURE(ran.graph);
@@ -239,10 +239,10 @@ TEST_CASE("Of many nodes that a rule refuses the first are told in full") {
   std::string graph = "x: float[2]\n";
   for (int i = 0; i < 60; ++i) graph += "y" + std::to_string(i) + " = Sin(x)\n";
   const testing::Ran ran =
-      RunRules("rules:\n  - {name: stop, match: y = Sin(x), refuse: no}\n", graph);
+      RunRules("rules:\n  - {name: stop, match: y = Sin(x), refuse: not here}\n", graph);
   CHECK_FALSE(ran.ok);
   size_t told = 0;
-  for (size_t at = 0; (at = ran.graph.find(": no (rule", at)) != std::string::npos; ++at) ++told;
+  for (size_t at = 0; (at = ran.graph.find(": not here (rule", at)) != std::string::npos; ++at) ++told;
   CAPTURE(ran.graph);
   CHECK(told == 5);
   CHECK(ran.graph.find("rule `stop` refuses 55 more: Sin ") != std::string::npos);
