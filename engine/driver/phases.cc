@@ -203,9 +203,9 @@ Status RuleRun::FoldPhase(const Phase& phase) {
   if (facts_.over_budget() > 0 && !over_budget_) {
     over_budget_ = true;
     report_.warnings.push_back(
-        {.text =
-             fmt::format("{} nodes that compute constants stay: folding took its share of memory",
-                         facts_.over_budget())});
+        {.text = fmt::format(
+             "{} nodes that compute constants stay: folding took its share of work and memory",
+             facts_.over_budget())});
   }
   return {};
 }

@@ -50,6 +50,7 @@ struct TensorType {
   // Only computing can tell whether there is a result (an integer division by a tensor that may
   // hold 0): it is never lazy.
   bool may_fail = false;
+  uint64_t products = 0;  // multiplications, where they are many for each element
 };
 using OutputTypes = Result<std::vector<TensorType>>;
 using InferTypes = std::function<OutputTypes(const FoldCall&)>;
@@ -83,9 +84,12 @@ class KernelRegistry {
 struct FoldLimits {
   uint64_t lazy = uint64_t{1} << 20;  // larger ones are left lazy: computed when they are asked for
   uint64_t most = UINT64_MAX;         // larger ones that cannot be left lazy are not computed
+  // What may still be computed, in multiplications of sums of products; 16 elements that are read or
+  // made count as one. Each call takes its share; what takes more is not computed. Null: no bound.
+  uint64_t* work = nullptr;
 };
 
-// Computes `call`. Errors (kUnsupported): no kernel, its reason, too large.
+// Computes `call`. Errors: no kernel, its reason, too large (kUnsupported); too much work (kLimit).
 Outputs Fold(const KernelRegistry& registry, const FoldCall& call, const FoldLimits& limits = {});
 // The same by a kernel that was found before; null: there is none.
 Outputs Fold(const KernelEntry* entry, const FoldCall& call, const FoldLimits& limits = {});

@@ -90,8 +90,9 @@ Outputs MatMul(const FoldCall& call) {
 }
 
 // A product is too much work to be done again for each reader, as lazy tensors are.
-OutputTypes NeverLazy(DType dtype, Dims dims) {
-  return std::vector<TensorType>{{dtype, std::move(dims), /*may_fail=*/true}};
+OutputTypes NeverLazy(DType dtype, Dims dims, int64_t summed) {
+  const auto products = static_cast<uint64_t>(Count(dims)) * static_cast<uint64_t>(summed);
+  return std::vector<TensorType>{{dtype, std::move(dims), /*may_fail=*/true, products}};
 }
 
 OutputTypes MatMulTypes(const FoldCall& call) {
@@ -100,7 +101,7 @@ OutputTypes MatMulTypes(const FoldCall& call) {
   if (a.dtype() != b.dtype() || !HasMath(a.dtype()))
     return Reason("MatMul of {} and {}", Name(a.dtype()), Name(b.dtype()));
   QR_ASSIGN_OR_RETURN(ProductPlan plan, PlanProduct(a.dims(), b.dims()));
-  return NeverLazy(a.dtype(), std::move(plan.dims));
+  return NeverLazy(a.dtype(), std::move(plan.dims), plan.k);
 }
 
 // An 8-bit operand minus its zero point, as int32. A vector of zero points belongs to the rows
@@ -126,7 +127,7 @@ OutputTypes MatMulIntegerTypes(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor a, Need(call, 0));
   QR_ASSIGN_OR_RETURN(const Tensor b, Need(call, 1));
   QR_ASSIGN_OR_RETURN(ProductPlan plan, PlanProduct(a.dims(), b.dims()));
-  return NeverLazy(DType::kInt32, std::move(plan.dims));
+  return NeverLazy(DType::kInt32, std::move(plan.dims), plan.k);
 }
 
 Outputs MatMulInteger(const FoldCall& call) {
@@ -200,7 +201,8 @@ OutputTypes GemmTypes(const FoldCall& call) {
     return Reason("Gemm of {} and {}", ShapeText(a.dims()), ShapeText(b.dims()));
   const bool turn_a = call.attributes.Int("transA", 0) != 0;
   const bool turn_b = call.attributes.Int("transB", 0) != 0;
-  return NeverLazy(a.dtype(), {a.dims()[turn_a ? 1 : 0], b.dims()[turn_b ? 0 : 1]});
+  return NeverLazy(a.dtype(), {a.dims()[turn_a ? 1 : 0], b.dims()[turn_b ? 0 : 1]},
+                   a.dims()[turn_a ? 0 : 1]);
 }
 
 }  // namespace

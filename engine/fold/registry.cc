@@ -2,6 +2,8 @@
 #include <memory>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "engine/fold/support.h"
 
 namespace qrewrite {
@@ -90,6 +92,19 @@ Status TooLarge(uint64_t bytes, uint64_t most) {
   return fold::Reason("the result would have {} bytes, more than {}", bytes, most);
 }
 
+// What it takes to compute `call`: a lazy input is computed for it, step by step.
+uint64_t WorkOf(const FoldCall& call, std::span<const TensorType> types) {
+  uint64_t elements = 16, products = 0;
+  for (const Tensor& t : call.inputs) {
+    if (t.valid()) elements += static_cast<uint64_t>(t.size() * (1 + t.lazy_steps()));
+  }
+  for (const TensorType& type : types) {
+    elements += static_cast<uint64_t>(Count(type.dims));
+    products += type.products;
+  }
+  return elements / 16 + products;
+}
+
 Outputs RunNow(const KernelEntry& entry, const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, entry.run(call));
   for (int i = 0; i < static_cast<int>(outputs.size()); ++i) {
@@ -101,6 +116,20 @@ Outputs RunNow(const KernelEntry& entry, const FoldCall& call) {
     if (!passed_on) output = output.WithKey(KeyOf(call, i));
   }
   return outputs;
+}
+
+// Within the limits of work.
+Outputs Run(const KernelEntry& entry, const FoldCall& call, std::span<const TensorType> types,
+            const FoldLimits& limits) {
+  if (limits.work != nullptr) {
+    const uint64_t work = WorkOf(call, types);
+    if (work > *limits.work) {
+      return Status(StatusCode::kLimit,
+                    fmt::format("{} takes more work than constants may", call.op));
+    }
+    *limits.work -= work;
+  }
+  return RunNow(entry, call);
 }
 
 }  // namespace
@@ -181,9 +210,9 @@ Outputs Fold(const KernelEntry* entry, const FoldCall& call, const FoldLimits& l
     if (i >= entry->max_inputs) return fold::Reason("{} has too many inputs", call.op);
     QR_RETURN_IF_ERROR(fold::CheckInput(call.inputs[i]));
   }
-  if (entry->infer == nullptr) return RunNow(*entry, call);
+  if (entry->infer == nullptr) return Run(*entry, call, {}, limits);
   if (AnyString(call)) {  // only the result tells how much memory its strings take
-    QR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, RunNow(*entry, call));
+    QR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, Run(*entry, call, {}, limits));
     for (const Tensor& t : outputs) {
       if (t.valid() && t.byte_size() > limits.most) return TooLarge(t.byte_size(), limits.most);
     }
@@ -203,7 +232,7 @@ Outputs Fold(const KernelEntry* entry, const FoldCall& call, const FoldLimits& l
     return MakeLazy(*entry, call, types, steps);
   }
   if (bytes > limits.most) return TooLarge(bytes, limits.most);
-  return RunNow(*entry, call);
+  return Run(*entry, call, types, limits);
 }
 
 }  // namespace qrewrite

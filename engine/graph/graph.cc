@@ -311,8 +311,9 @@ void Graph::AdoptSubgraphs(NodeId n) {
   nodes_[n.index].has_subgraphs = any;
 }
 
+// From the last output: those of a wide node lose their readers from the first one on.
 bool Graph::HasReaders(NodeId n) const {
-  for (size_t i = 0; i < num_outputs(n); ++i) {
+  for (size_t i = num_outputs(n); i-- > 0;) {
     if (output(n, i).valid() && num_uses(output(n, i)) > 0) return true;
   }
   return false;

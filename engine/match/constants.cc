@@ -27,9 +27,11 @@ bool HasReferences(const Attributes& attributes) {
 
 }  // namespace
 
-void Facts::SetConstantsConfig(const std::vector<OpPattern>* keep, uint64_t max_bytes) {
+void Facts::SetConstantsConfig(const std::vector<OpPattern>* keep, uint64_t max_bytes,
+                               uint64_t max_work) {
   keep_ = keep;
   max_bytes_ = max_bytes;
+  work_left_ = max_work;
   constants_.clear();
   tensors_.clear();
   free_tensors_.clear();
@@ -121,9 +123,12 @@ std::vector<Tensor> Facts::Folded(const FoldCall& call) {
     ++over_budget_;
     return {};
   }
-  Outputs result = Fold(kernels_, call, {.most = max_bytes_});
-  if (result.status().code() == StatusCode::kCallback) host_fault_ = result.status();
-  if (!result.ok()) return {};
+  Outputs result = Fold(kernels_, call, {.most = max_bytes_, .work = &work_left_});
+  if (!result.ok()) {
+    if (result.status().code() == StatusCode::kCallback) host_fault_ = result.status();
+    over_budget_ += result.status().code() == StatusCode::kLimit;
+    return {};
+  }
   for (Tensor& t : *result) {
     if (!t.valid()) continue;
     const uint64_t bytes = BytesOf(t);

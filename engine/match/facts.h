@@ -22,6 +22,9 @@
 
 namespace qrewrite {
 
+// Of all folding in a run (FoldLimits::work): what takes minutes stays a node.
+inline constexpr uint64_t kFoldWork = uint64_t{1} << 36;
+
 class Facts {
  public:
   // `inference` may be null: shapes behind operators are then unknown unless signatures state them.
@@ -30,7 +33,9 @@ class Facts {
         ShapeInference* inference);
 
   // What makes a value constant: operators that are not looked through, and the largest result.
-  void SetConstantsConfig(const std::vector<OpPattern>* keep, uint64_t max_bytes);
+  // `max_work`: of all folding that is done from here (FoldLimits::work).
+  void SetConstantsConfig(const std::vector<OpPattern>* keep, uint64_t max_bytes,
+                          uint64_t max_work = kFoldWork);
 
   // Initializers that callers may override count as constants.
   void TrustOverridable() { trust_overridable_ = true; }
@@ -67,7 +72,7 @@ class Facts {
   // WhyNotConstant). Valid until the graph changes.
   const Tensor* Constant(ValueId v);
   std::string WhyNotConstant(ValueId v);
-  // How many nodes were not computed because folding had taken its share of memory.
+  // How many nodes were not computed because folding had taken its share of memory or of work.
   int64_t over_budget() const { return over_budget_; }
 
   // kCallback if an operator of the host threw an exception.
@@ -136,6 +141,7 @@ class Facts {
   bool trust_overridable_ = false;
   uint64_t max_bytes_ = uint64_t{1} << 62;
   uint64_t folded_bytes_ = 0;  // in all, of constants that are in memory
+  uint64_t work_left_ = kFoldWork;
   int64_t over_budget_ = 0;
   Status host_fault_;
   TypeTable types_of_;

@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/base/function_ref.h"
@@ -52,6 +53,8 @@ using HostFunctions = std::map<std::string, HostFunction, std::less<>>;
 // nothing but the rules and the graph; a run that meets one ends with an error that names the rule.
 inline constexpr uint64_t kMaxMatchSteps = 2'000'000;  // values held against a pattern
 inline constexpr uint64_t kMaxEvalSteps = 10'000'000;  // pieces of code, members of lists
+// Of all operators on constants that rules compute in a run (FoldLimits::work).
+inline constexpr uint64_t kMaxFoldWork = uint64_t{1} << 38;
 // Definitions that call themselves for other things than a value of the graph go so deep.
 inline constexpr int kMaxRecursion = 128;
 
@@ -83,6 +86,7 @@ class Interpreter {
   // kCallback if a function of the host threw an exception, now or before: the run must end.
   const Status& host_fault() const { return host_fault_.ok() ? facts_.host_fault() : host_fault_; }
   uint64_t steps() const { return steps_ + eval_steps_; }  // of the last search for a match
+  void set_fold_work(uint64_t work) { fold_work_ = work; }  // FoldLimits::work, of the run
 
   void set_trace(MatchTrace* trace) { trace_ = trace; }
   // Where the nodes of the match under way are noted, while MatchRule() runs; null: nowhere.
@@ -168,10 +172,14 @@ class Interpreter {
 
   // These values have another producer, or other readers' inputs: what was derived from them is
   // forgotten.
-  void ForgetFacts(ValueId changed) { memo_.Forget(changed); }
+  void ForgetFacts(ValueId changed) { memo_.Forget(changed), ++changes_; }
+  // `v` stands for an output of its node that a rule redefined and that the node must have: as long as
+  // nobody reads it, it is none of the model's, and patterns that take any output pass over it.
+  void StandsIn(ValueId v) { stand_ins_.insert(v); }
+  bool IsStandIn(ValueId v) const { return stand_ins_.contains(v) && graph_.num_uses(v) == 0; }
   // Values from this id on are gone, their ids will be used again.
   void TruncateFacts(size_t num_values) { memo_.Truncate(num_values); }
-  void ForgetAllFacts() { memo_.Clear(); }
+  void ForgetAllFacts() { memo_.Clear(), passed_.clear(), ++changes_; }
   void ForgetDefaults() { defaults_.clear(); }  // attributes or types were changed
 
  private:
@@ -254,6 +262,18 @@ class Interpreter {
 
   FactMemo memo_;
   std::unordered_map<uint64_t, Val> defaults_;  // computed ones: node, number of the attribute
+  // The readers of a value with very many that an operator head accepts: listed when they are asked for
+  // again before anything changes.
+  struct ReadersOf {
+    uint64_t changes = 0;
+    bool listed = false;
+    std::vector<NodeId> nodes;
+  };
+  std::map<std::pair<const OpHead*, ValueId>, ReadersOf> readers_;
+  uint64_t changes_ = 1;
+  // Of wide nodes: so many first outputs are none that a rule could want.
+  std::unordered_map<NodeId, size_t> passed_;
+  std::unordered_set<ValueId> stand_ins_;
   bool collects_ = false;              // some fact is being evaluated: what it looks at is noted
   std::vector<FactMemo::Key> asking_;  // facts under evaluation, innermost last
   std::optional<FactMemo::Key> deferred_;  // a fact that lies too deep to be asked from here
@@ -261,6 +281,7 @@ class Interpreter {
   int recursion_ = 0;                      // of other calls of definitions
 
   uint64_t steps_ = 0, eval_steps_ = 0;
+  uint64_t fold_work_ = kMaxFoldWork;  // what is left
   std::string exhausted_;
   Status host_fault_;
   Reason unknown_{""};  // the last condition of a pattern that was unknown, for ChooseCase

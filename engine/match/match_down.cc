@@ -10,100 +10,118 @@
 
 namespace qrewrite {
 
+// Readers are tried as they are found: a value may have very many.
 bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame& frame,
                     Next next) {
   const ValueId from = *frame.value(slot);
-  std::vector<ValueId> roots;
-  Climb(stmt.value, slot, from, roots);
-  if (stmt.value.call->definition >= 0 || stmt.value.call->quantifier != Quantifier::kOne) {
-    // What the statement makes may be no node's: a chain of no steps ends where it starts.
-    std::unordered_set<ValueId> tried;
-    for (const ValueId v : roots) {
-      if (!tried.insert(v).second) continue;
-      const bool found = Value(pattern, stmt.value, v, frame, [&] {
-        if (stmt.outs[0].slot < 0) return next();
-        return Bind(pattern, stmt.outs[0].slot, v, frame, stmt.stmt->place, next);
-      });
-      if (found) return true;
-    }
-    if (!roots.empty()) return false;
-  }
-  std::unordered_set<NodeId> tried;
-  for (const ValueId v : roots) {
+  std::unordered_set<uint32_t> tried;
+  const auto node = [&](ValueId v) {
     const NodeId n = graph_.producer(v);
-    if (!n.valid() || !tried.insert(n).second) continue;
-    if (Statement(pattern, stmt, n, frame, next)) return true;
+    if (!n.valid() || !tried.insert(n.index).second) return false;
+    return Statement(pattern, stmt, n, frame, next);
+  };
+  // What a definition or a chain makes may be no node's: a chain of no steps ends where it starts.
+  const auto value = [&](ValueId v) {
+    if (!tried.insert(v.index).second) return false;
+    return Value(pattern, stmt.value, v, frame, [&] {
+      if (stmt.outs[0].slot < 0) return next();
+      return Bind(pattern, stmt.outs[0].slot, v, frame, stmt.stmt->place, next);
+    });
+  };
+  const PatCall& call = *stmt.value.call;
+  const bool one_node = call.definition < 0 && call.quantifier == Quantifier::kOne;
+  if (one_node ? Climb(stmt.value, slot, from, node) : Climb(stmt.value, slot, from, value)) {
+    return true;
   }
-  if (!tried.empty()) return false;
+  if (!tried.empty() || in_.trace_ == nullptr) return false;
   return Fail(stmt.stmt->place, NodeId(),
               fmt::format("no reader of `{}` fits", Printable(graph_.name(from))));
 }
 
-// Values that `arg` may be if the name in `slot` is `from`: over the uses, level by level.
-void MatchRun::Climb(const PatArg& arg, int slot, ValueId from, std::vector<ValueId>& out) {
-  if (arg.kind == PatArg::Kind::kName) {
-    if (arg.slot == slot) out.push_back(from);
-    return;
-  }
+// Calls `found` with the values that `arg` may be if the name in `slot` is `from`, over the uses, level
+// by level, until it returns true.
+bool MatchRun::Climb(const PatArg& arg, int slot, ValueId from, Found found) {
+  if (arg.kind == PatArg::Kind::kName) return arg.slot == slot && found(from);
   if (arg.kind == PatArg::Kind::kGroup) {
-    for (const PatArg& a : arg.group) Climb(a, slot, from, out);
-    return;
+    return std::any_of(arg.group.begin(), arg.group.end(),
+                       [&](const PatArg& a) { return Climb(a, slot, from, found); });
   }
-  if (arg.kind != PatArg::Kind::kCall) return;
+  if (arg.kind != PatArg::Kind::kCall) return false;
   const PatCall& call = *arg.call;
-  std::vector<ValueId> below;
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    const std::vector<int>& inner = call.args[i].inner;
-    if (std::find(inner.begin(), inner.end(), slot) == inner.end()) continue;
-    if (call.definition >= 0) {
-      ClimbDefinition(call, i, slot, from, out);
-    } else {
-      Climb(call.args[i], slot, from, below);
+  const auto through = [&](FunctionRef<bool(size_t)> take) {
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      const std::vector<int>& inner = call.args[i].inner;
+      if (std::find(inner.begin(), inner.end(), slot) != inner.end() && take(i)) return true;
     }
+    return false;
+  };
+  if (call.definition >= 0) {
+    return through([&](size_t i) { return ClimbDefinition(call, i, slot, from, found); });
   }
-  if (call.definition >= 0) return;
-  if (call.quantifier != Quantifier::kOne && call.quantifier != Quantifier::kPlus) {
-    out.insert(out.end(), below.begin(), below.end());
+  if (call.quantifier == Quantifier::kOne) {
+    return through([&](size_t i) {
+      return Climb(call.args[i], slot, from,
+                   [&](ValueId v) { return Readers(call.ops, v, found); });
+    });
   }
-  const bool many = call.quantifier == Quantifier::kStar || call.quantifier == Quantifier::kPlus;
+  std::vector<ValueId> below;
+  std::unordered_set<uint32_t> seen;
+  const auto keep = [&](ValueId v) {
+    if (seen.insert(v.index).second) below.push_back(v);
+    return false;
+  };
+  through([&](size_t i) { return Climb(call.args[i], slot, from, keep); });
+  if (call.quantifier != Quantifier::kPlus && std::any_of(below.begin(), below.end(), found)) {
+    return true;
+  }
   for (size_t i = 0; i < below.size(); ++i) {
-    std::vector<ValueId> made;
-    Readers(call.ops, below[i], made);
-    out.insert(out.end(), made.begin(), made.end());
-    if (many) below.insert(below.end(), made.begin(), made.end());
+    const auto made = [&](ValueId v) {
+      if (call.quantifier != Quantifier::kOptional) keep(v);
+      return found(v);
+    };
+    if (Readers(call.ops, below[i], made)) return true;
   }
+  return false;
 }
 
-void MatchRun::ClimbDefinition(const PatCall& call, size_t param, int slot, ValueId from,
-                               std::vector<ValueId>& out) {
-  std::vector<ValueId> below;
-  Climb(call.args[param], slot, from, below);
+bool MatchRun::ClimbDefinition(const PatCall& call, size_t param, int slot, ValueId from,
+                               Found found) {
+  struct Values {
+    std::vector<ValueId> list;
+    std::unordered_set<uint32_t> seen;
+    bool Add(ValueId v) {
+      if (seen.insert(v.index).second) list.push_back(v);
+      return false;
+    }
+  };
+  Values below;
+  Climb(call.args[param], slot, from, [&](ValueId v) { return below.Add(v); });
   const CompiledDefinition& d = in_.program_.definition(call.definition);
   for (const CompiledCase& c : d.cases) {
     // What names of the case may be: a statement that reads one says what its outputs may be. As
     // many rounds as there are statements, for they stand in any order.
-    std::map<int, std::vector<ValueId>> may_be = {{static_cast<int>(param), below}};
-    const auto add = [&](int name, ValueId v) {
-      std::vector<ValueId>& values = may_be[name];
-      if (std::find(values.begin(), values.end(), v) == values.end()) values.push_back(v);
-    };
+    std::map<int, Values> may_be = {{static_cast<int>(param), below}};
     for (size_t round = 0; round < c.pattern.stmts.size(); ++round) {
       for (const PatStmt& stmt : c.pattern.stmts) {
-        std::vector<ValueId> made;
+        Values made;
         for (const int name : stmt.value.inner) {
           const auto known = may_be.find(name);
           if (known == may_be.end()) continue;
-          for (const ValueId v : known->second) Climb(stmt.value, name, v, made);
+          for (const ValueId v : known->second.list) {
+            Climb(stmt.value, name, v, [&](ValueId w) { return made.Add(w); });
+          }
         }
         for (const PatOut& o : stmt.outs) {
           if (o.slot < 0) continue;
-          for (const ValueId v : made) AddOutputs(v, [&](ValueId w) { add(o.slot, w); });
+          for (const ValueId v : made.list)
+            AddOutputs(v, [&](ValueId w) { may_be[o.slot].Add(w); });
         }
       }
     }
-    const std::vector<ValueId>& roots = may_be[d.num_params];
-    out.insert(out.end(), roots.begin(), roots.end());
+    const std::vector<ValueId>& roots = may_be[d.num_params].list;
+    if (std::any_of(roots.begin(), roots.end(), found)) return true;
   }
+  return false;
 }
 
 // `v`, and what else its producer makes.
@@ -115,19 +133,39 @@ void MatchRun::AddOutputs(ValueId v, FunctionRef<void(ValueId)> add) {
   }
 }
 
-void MatchRun::Readers(const OpHead& ops, ValueId v, std::vector<ValueId>& out) {
-  std::unordered_set<NodeId> seen;
-  for (const UseId u : graph_.uses(v)) {
-    const User user = graph_.user(u);
-    if (user.is_output() || !in_.Accepts(ops, graph_.op(user.node))) continue;
-    if (!seen.insert(user.node).second) continue;
-    for (size_t i = 0; i < graph_.num_outputs(user.node); ++i) {
-      if (graph_.output(user.node, i).valid()) {
-        out.push_back(graph_.output(user.node, i));
-        break;
-      }
+// The first output of each node that reads `v`.
+bool MatchRun::Readers(const OpHead& ops, ValueId v, Found found) {
+  const auto take = [&](NodeId n) {
+    for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+      if (graph_.output(n, i).valid()) return found(graph_.output(n, i));
     }
+    return false;
+  };
+  const auto each = [&](FunctionRef<bool(NodeId)> node) {
+    NodeId last;
+    for (const UseId u : graph_.uses(v)) {
+      const User user = graph_.user(u);
+      if (user.is_output() || user.node == last) continue;
+      last = user.node;
+      if (in_.Accepts(ops, graph_.op(last)) && node(last)) return true;
+    }
+    return false;
+  };
+  constexpr uint32_t kMany = 64;
+  if (graph_.num_uses(v) <= kMany || in_.uses_mark_ != SIZE_MAX) return each(take);
+  Interpreter::ReadersOf& readers = in_.readers_[{&ops, v}];
+  if (readers.changes != in_.changes_) {
+    readers = {.changes = in_.changes_, .listed = false, .nodes = {}};
+    return each(take);
   }
+  if (!readers.listed) {
+    readers.listed = true;
+    each([&](NodeId n) {
+      readers.nodes.push_back(n);
+      return false;
+    });
+  }
+  return std::any_of(readers.nodes.begin(), readers.nodes.end(), take);
 }
 
 }  // namespace qrewrite

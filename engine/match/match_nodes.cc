@@ -34,8 +34,18 @@ bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, siz
   }
   const PatOut& out = outs[i];
   if (out.repeated) {
-    const size_t least = out.slot < 0 && i + 1 < outs.size() ? 0 : count - std::min(j, count);
-    for (size_t take = least; j + take <= count; ++take) {
+    const bool passes = out.slot < 0 && i + 1 < outs.size();
+    const size_t left = count - std::min(j, count);
+    const ValueId wanted = passes && left > 1 ? Wanted(outs[i + 1], frame) : ValueId();
+    for (size_t take = passes ? 0 : left; j + take <= count; ++take) {
+      if (wanted.valid()) {  // one output alone can be it
+        const size_t at = graph_.output_index(wanted);
+        if (graph_.producer(wanted) != n || at < j + take) return false;
+        take = at - j;
+      } else if (passes && left > 1 && Seeks(outs[i + 1], frame)) {
+        take = NextOutput(n, j + take) - j;
+        if (j + take == count) return false;
+      }
       const auto then = [&] {
         return Outs(pattern, outs, i + 1, n, j + take, named < 0 && out.slot >= 0 ? int(j) : named,
                     stmt, frame, next);
@@ -64,6 +74,30 @@ bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, siz
   };
   if (out.slot < 0) return then();
   return Bind(pattern, out.slot, v.valid() ? Val(v) : Val(), frame, place, then);
+}
+
+// Whether `out` is any output that fits.
+bool MatchRun::Seeks(const PatOut& out, const Frame& frame) const {
+  return !out.repeated && !out.optional && out.slot >= 0 && !frame.bound(out.slot) &&
+         in_.trace_ == nullptr;
+}
+
+// The next output from `j` on that is one of the model's. A rule that takes the outputs of a wide node one
+// by one does not pass over those that it is done with each time.
+size_t MatchRun::NextOutput(NodeId n, size_t j) {
+  const size_t count = graph_.num_outputs(n);
+  constexpr size_t kWide = 32;
+  size_t* first = j == 0 && count > kWide ? &in_.passed_.try_emplace(n, 0).first->second : nullptr;
+  if (first != nullptr) j = *first;
+  while (j < count && (!graph_.output(n, j).valid() || in_.IsStandIn(graph_.output(n, j)))) ++j;
+  if (first != nullptr) *first = j;
+  return j;
+}
+
+// What `out` must be, if that is known: only the same value equals one that is no constant.
+ValueId MatchRun::Wanted(const PatOut& out, const Frame& frame) {
+  const ValueId* v = out.repeated || out.slot < 0 ? nullptr : frame.value(out.slot);
+  return v == nullptr || facts_.Constant(*v) != nullptr ? ValueId() : *v;
 }
 
 bool MatchRun::Node(const Pattern& pattern, const PatCall& call, NodeId n, uint32_t output,
@@ -234,6 +268,12 @@ bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& ar
     return next();
   }
   const PatArg& arg = *args[i];
+  if (arg.repeated && arg.kind == PatArg::Kind::kAny && i + 1 < args.size() &&
+      inputs.size() > j + 1) {
+    if (const ValueId v = Wanted(*args[i + 1], frame); v.valid()) {
+      return Pass(pattern, args, i, v, inputs, j, call, n, frame, next);
+    }
+  }
   if (arg.repeated) {
     const size_t group = arg.kind == PatArg::Kind::kGroup ? arg.group.size() : 1;
     const size_t left = inputs.size() - std::min(j, inputs.size());
@@ -259,6 +299,35 @@ bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& ar
   const ValueId v = j < inputs.size() ? inputs[j] : ValueId();
   return One(pattern, arg, v, call, n, frame,
              [&] { return Args(pattern, args, i + 1, inputs, j + 1, call, n, frame, next); });
+}
+
+ValueId MatchRun::Wanted(const PatArg& arg, const Frame& frame) {
+  const bool name = arg.kind == PatArg::Kind::kName && !arg.repeated && !arg.optional;
+  const ValueId* v = name ? frame.value(arg.slot) : nullptr;
+  return v == nullptr || facts_.Constant(*v) != nullptr ? ValueId() : *v;
+}
+
+// `_...` in front of a name that is known: only the inputs that are `v` can follow it. Of a value with
+// few readers they are found from there.
+bool MatchRun::Pass(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
+                    ValueId v, Operands inputs, size_t j, const PatCall& call, NodeId n,
+                    Frame& frame, Next next) {
+  std::vector<size_t> places;
+  if (graph_.num_uses(v) < inputs.size()) {
+    for (const UseId u : graph_.uses(v)) {
+      const User user = graph_.user(u);
+      if (user.is_output() || user.node != n) continue;
+      if (user.index >= j && user.index < inputs.size()) places.push_back(user.index);
+    }
+    std::sort(places.begin(), places.end());
+  } else {
+    for (size_t k = j; k < inputs.size(); ++k) {
+      if (inputs[k] == v) places.push_back(k);
+    }
+  }
+  return std::any_of(places.begin(), places.end(), [&](size_t place) {
+    return inputs[place] == v && Args(pattern, args, i + 1, inputs, place, call, n, frame, next);
+  });
 }
 
 // One argument against one input, which may be absent.

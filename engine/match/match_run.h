@@ -56,6 +56,10 @@ class MatchRun {
   bool Outs(const Pattern& pattern, const std::vector<PatOut>& outs, size_t i, NodeId n, size_t j,
             int named, const PatStmt& stmt, Frame& frame, FunctionRef<bool(int)> next);
 
+  ValueId Wanted(const PatOut& out, const Frame& frame);
+  bool Seeks(const PatOut& out, const Frame& frame) const;
+  size_t NextOutput(NodeId n, size_t j);
+
   // --- a node whose operator and outputs fit: attributes, label, inputs
   bool Node(const Pattern& pattern, const PatCall& call, NodeId n, uint32_t output, Frame& frame,
             Next next);
@@ -73,6 +77,9 @@ class MatchRun {
              size_t i, const std::vector<const PatArg*>& args, Operands inputs, const PatCall& call,
              NodeId n, Frame& frame, Next next);
   bool Args(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
+            Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame, Next next);
+  ValueId Wanted(const PatArg& arg, const Frame& frame);
+  bool Pass(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i, ValueId v,
             Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame, Next next);
   bool One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call, NodeId n,
            Frame& frame, Next next);
@@ -95,6 +102,7 @@ class MatchRun {
   bool Skip(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
   bool Chain(const Pattern& pattern, const PatCall& call, ValueId end, size_t least, Frame& frame,
              Next next);
+  static const PatCall* Maker(const Pattern& pattern, int slot);
   bool StepFits(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame);
   bool Literal(const PatArg& arg, ValueId v);
 
@@ -106,11 +114,11 @@ class MatchRun {
 
   // --- statements below: from a bound value down to their node
   bool Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame& frame, Next next);
-  void Climb(const PatArg& arg, int slot, ValueId from, std::vector<ValueId>& out);
-  void ClimbDefinition(const PatCall& call, size_t param, int slot, ValueId from,
-                       std::vector<ValueId>& out);
+  using Found = FunctionRef<bool(ValueId)>;  // true: no more are wanted
+  bool Climb(const PatArg& arg, int slot, ValueId from, Found found);
+  bool ClimbDefinition(const PatCall& call, size_t param, int slot, ValueId from, Found found);
   void AddOutputs(ValueId v, FunctionRef<void(ValueId)> add);
-  void Readers(const OpHead& ops, ValueId v, std::vector<ValueId>& out);
+  bool Readers(const OpHead& ops, ValueId v, Found found);
 
   // --- bindings
   bool Bind(const Pattern& pattern, int slot, Val value, Frame& frame, const Place& place,

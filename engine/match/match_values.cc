@@ -97,6 +97,16 @@ bool MatchRun::Skip(const Pattern& pattern, const PatCall& call, ValueId v, Fram
                [&] { return BindAbsent(pattern, absent, 0, frame, call.expr->place, next); });
 }
 
+// The call that makes what `slot` is, by a statement of the pattern; null if there is none.
+const PatCall* MatchRun::Maker(const Pattern& pattern, int slot) {
+  for (const PatStmt& stmt : pattern.stmts) {
+    for (const PatOut& out : stmt.outs) {
+      if (out.slot == slot && !out.repeated) return stmt.value.call.get();
+    }
+  }
+  return nullptr;
+}
+
 // `c:Op*<..>(x, _...)`: steps through first inputs, shortest first.
 bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, size_t least,
                      Frame& frame, Next next) {
@@ -104,12 +114,15 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
   ValueId at = end;
   // What the chain starts from, if that is an operator: where it is not, no chain need be made.
   const PatArg& start = call.args[0];
-  const bool starts_at_node = start.kind == PatArg::Kind::kCall && start.call->definition < 0 &&
-                              start.call->quantifier == Quantifier::kOne;
+  const PatCall* maker = start.kind == PatArg::Kind::kCall ? start.call.get() : nullptr;
+  if (start.kind == PatArg::Kind::kName) maker = Maker(pattern, start.slot);
+  if (maker != nullptr && (maker->definition >= 0 || maker->quantifier != Quantifier::kOne)) {
+    maker = nullptr;
+  }
   const auto may_start = [&] {
-    if (!starts_at_node || in_.trace_ != nullptr) return true;
+    if (maker == nullptr || in_.trace_ != nullptr) return true;
     const NodeId n = graph_.producer(at);
-    return n.valid() && Accepts(*start.call, n);
+    return n.valid() && Accepts(*maker, n);
   };
   while (true) {
     if (nodes.size() >= least && may_start()) {

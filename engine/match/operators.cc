@@ -173,7 +173,8 @@ Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame) {
                       .since = signature == nullptr ? 1 : signature->since,
                       .inputs = tensors,
                       .attributes = attributes};
-  const Outputs out = Fold(KernelOf(call.head, *op, fold.since), fold);
+  const Outputs out = Fold(KernelOf(call.head, *op, fold.since), fold, {.work = &fold_work_});
+  if (out.status().code() == StatusCode::kLimit) Exhaust(out.status().diagnostics()[0].message);
   if (!out.ok()) return FoldFailure(out.status());
   return Num{(*out)[0], weak && !strong};
 }

@@ -208,7 +208,9 @@ void Rewriter::KeepRequiredOutput(NodeId n, uint32_t index, ValueId former) {
   if (formal != nullptr && formal->arity == Arity::kOptional) return;
   const std::string wish =
       fmt::format("{}_{}", graph_.name(former), formal != nullptr ? formal->name : "value");
-  graph_.SetProducer(graph_.AddValue(graph_.body_of(n), graph_.FreshName(wish)), n, index);
+  const ValueId stand_in = graph_.AddValue(graph_.body_of(n), graph_.FreshName(wish));
+  graph_.SetProducer(stand_in, n, index);
+  in_.StandsIn(stand_in);
 }
 
 void Rewriter::NameNewValues() {

@@ -95,6 +95,20 @@ class Emitter::Statements : public NewValues {
   std::vector<bool> open_;
 };
 
+namespace {
+
+// clear() goes over all buckets: after one very large replacement each small one would pay for it.
+template <class Table>
+void Empty(Table& table) {
+  if (table.bucket_count() > 256) {
+    table = Table();
+  } else {
+    table.clear();
+  }
+}
+
+}  // namespace
+
 void Emitter::Begin(BodyId body, const Options& options, ValueId base,
                     const std::vector<ValueId>& redefined) {
   body_ = body;
@@ -102,10 +116,10 @@ void Emitter::Begin(BodyId body, const Options& options, ValueId base,
   base_ = base;
   reason_.clear();
   reused_ = false;
-  redefined_.clear();
+  Empty(redefined_);
   redefined_.insert(redefined.begin(), redefined.end());
   first_new_ = graph_.num_nodes();
-  wishes_.clear();
+  Empty(wishes_);
   depth_ = 0;
 }
 
@@ -171,10 +185,8 @@ std::vector<Val> Emitter::Label(const MakeCall& call, Frame& frame,
   if (const auto* chain = head.get_if<ChainRef>()) return Rebuild(*chain, call, frame);
   const auto* label = head.get_if<LabelRef>();
   if (label == nullptr || !call.arrows) return Operator(call, frame, present);
-  std::vector<Val> outputs = Copy(label->node, call, frame);
   // One output is asked for: the one that the match named.
-  if (present.size() == 1 && label->output < outputs.size()) return {outputs[label->output]};
-  return outputs;
+  return Copy(label->node, call, frame, present.size() == 1 ? label->output : NodeIndex::kAll);
 }
 
 // --- templates

@@ -80,7 +80,7 @@ class Emitter {
 
   // --- emit_nodes.cc
   std::vector<Val> Operator(const MakeCall& call, Frame& frame, const std::vector<bool>& present);
-  std::vector<Val> Copy(NodeId node, const MakeCall& call, Frame& frame);
+  std::vector<Val> Copy(NodeId node, const MakeCall& call, Frame& frame, size_t only);
   std::vector<Val> Rebuild(const ChainRef& chain, const MakeCall& call, Frame& frame);
   bool CheckTypes(const Head& head, const std::vector<ValueId>& inputs);
   std::vector<Val> Add(const Head& head, const std::vector<ValueId>& inputs, Attributes attributes,
@@ -88,7 +88,7 @@ class Emitter {
   ValueId FormerlyMade(const Head& head, OpId op, const std::vector<ValueId>& inputs,
                        const Attributes& attributes);
   NodeId Shared(const Head& head, OpId op, const std::vector<ValueId>& inputs,
-                const Attributes& attributes, size_t outputs);
+                const Attributes& attributes, size_t outputs, size_t only = NodeIndex::kAll);
   int64_t OpsetFor(const OpName& op) const;
   Head HeadOf(const OperatorHead& head, const OpName& op);
   Head HeadOf(NodeId node);

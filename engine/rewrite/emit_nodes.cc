@@ -8,6 +8,12 @@
 
 namespace qrewrite {
 
+namespace {
+
+constexpr size_t kWide = 32;  // outputs of a node that is not looked at as a whole for one of them
+
+}  // namespace
+
 int64_t Emitter::OpsetFor(const OpName& op) const {
   const bool upgraded = op.domain.empty() && graph_.upgrade_opset() > 0;
   return upgraded ? graph_.upgrade_opset() : graph_.OpsetOf(body_, op.domain);
@@ -147,9 +153,9 @@ ValueId Emitter::FormerlyMade(const Head& head, OpId op, const std::vector<Value
 
 // An equal node that is there already and may be used again; invalid if there is none.
 NodeId Emitter::Shared(const Head& head, OpId op, const std::vector<ValueId>& inputs,
-                       const Attributes& attributes, size_t outputs) {
+                       const Attributes& attributes, size_t outputs, size_t only) {
   if (!options_.share || (head.signature != nullptr && !head.signature->deterministic)) return {};
-  const NodeId node = nodes_.Find(body_, op, inputs, attributes, outputs);
+  const NodeId node = nodes_.Find(body_, op, inputs, attributes, outputs, only);
   if (!node.valid() || node.index >= first_new_) return node;
   const bool reads = std::any_of(inputs.begin(), inputs.end(),
                                  [this](ValueId v) { return redefined_.contains(v); });
@@ -159,8 +165,9 @@ NodeId Emitter::Shared(const Head& head, OpId op, const std::vector<ValueId>& in
   return node;
 }
 
-// `n(q -> f)`: node n once more, every input q replaced by f, all else kept.
-std::vector<Val> Emitter::Copy(NodeId node, const MakeCall& call, Frame& frame) {
+// `n(q -> f)`: node n once more, every input q replaced by f, all else kept. With `only` this one of its
+// outputs is the result.
+std::vector<Val> Emitter::Copy(NodeId node, const MakeCall& call, Frame& frame, size_t only) {
   std::vector<Val> args;
   for (size_t i = 0; i < graph_.num_inputs(node); ++i) {
     const ValueId v = graph_.input(node, i);
@@ -200,10 +207,18 @@ std::vector<Val> Emitter::Copy(NodeId node, const MakeCall& call, Frame& frame) 
   std::vector<ValueId> inputs;
   if (!Attrs(call, frame, head, overrides) || !Operands(head, args, inputs)) return Fail(reason_);
   for (const Attribute& a : overrides) attributes.Set(a.name, a.value);
+  const size_t outputs = graph_.num_outputs(node);
+  if (only < outputs && outputs > kWide) {  // one output of many: the others need not be looked at
+    if (!CheckTypes(head, inputs)) return Fail(reason_);
+    const OpId op = graph_.InternOp(head.op.domain, head.op.name);
+    const NodeId there = Shared(head, op, inputs, attributes, outputs, only);
+    if (there.valid()) return {Val(graph_.output(there, only))};
+  }
   std::vector<bool> present;
-  for (size_t i = 0; i < graph_.num_outputs(node); ++i)
-    present.push_back(graph_.output(node, i).valid());
-  return Add(head, inputs, std::move(attributes), present);
+  for (size_t i = 0; i < outputs; ++i) present.push_back(graph_.output(node, i).valid());
+  std::vector<Val> made = Add(head, inputs, std::move(attributes), present);
+  if (only < made.size()) return {std::move(made[only])};
+  return made;
 }
 
 // `c(q -> f)`: the steps of a chain on another value.

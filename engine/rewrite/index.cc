@@ -38,7 +38,7 @@ void NodeIndex::Add(NodeId n) {
 }
 
 bool NodeIndex::Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> inputs,
-                     const Attributes& attributes, size_t outputs) const {
+                     const Attributes& attributes, size_t outputs, size_t only) const {
   if (graph_.body_of(n) != body || graph_.op(n) != op || graph_.num_outputs(n) < outputs ||
       graph_.num_inputs(n) < inputs.size()) {
     return false;
@@ -46,14 +46,18 @@ bool NodeIndex::Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> in
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
     if (graph_.input(n, i) != (i < inputs.size() ? inputs[i] : ValueId())) return false;
   }
-  for (size_t i = 0; i < outputs; ++i) {
-    if (!graph_.output(n, i).valid()) return false;
+  if (only != kAll) {
+    if (!graph_.output(n, only).valid()) return false;
+  } else {
+    for (size_t i = 0; i < outputs; ++i) {
+      if (!graph_.output(n, i).valid()) return false;
+    }
   }
   return graph_.attributes(n) == attributes;
 }
 
 NodeId NodeIndex::Find(BodyId body, OpId op, std::span<const ValueId> inputs,
-                       const Attributes& attributes, size_t outputs) {
+                       const Attributes& attributes, size_t outputs, size_t only) {
   if (!built_) Build();
   const uint64_t hash = Hash(body, op, inputs, attributes);
   const auto it = nodes_.find(hash);
@@ -69,11 +73,11 @@ NodeId NodeIndex::Find(BodyId body, OpId op, std::span<const ValueId> inputs,
   NodeId found;
   if (heap.empty()) {
     nodes_.erase(it);
-  } else if (Fits(heap.front(), body, op, inputs, attributes, outputs)) {
+  } else if (Fits(heap.front(), body, op, inputs, attributes, outputs, only)) {
     found = heap.front();
   } else {  // rare: with fewer outputs than asked for
     for (const NodeId n : heap) {
-      if (stale(n) || !Fits(n, body, op, inputs, attributes, outputs)) continue;
+      if (stale(n) || !Fits(n, body, op, inputs, attributes, outputs, only)) continue;
       if (!found.valid() || n < found) found = n;
     }
   }

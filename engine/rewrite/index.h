@@ -23,8 +23,10 @@ class NodeIndex {
   // A live node of `body` with this operator, inputs and attributes and at least `outputs` outputs;
   // the earliest created one. Invalid if there is none. During an opset upgrade nodes in the old form
   // are none: they may mean something else.
+  // `only`: of its outputs this one alone must be there.
+  static constexpr size_t kAll = SIZE_MAX;
   NodeId Find(BodyId body, OpId op, std::span<const ValueId> inputs, const Attributes& attributes,
-              size_t outputs);
+              size_t outputs, size_t only = kAll);
   void Add(NodeId n);  // a new node, or one whose inputs changed
 
   // What a node computed before a rule redefined its value goes on being true of that value. So a
@@ -54,7 +56,7 @@ class NodeIndex {
                        const Attributes& attributes);
   uint64_t Hash(NodeId n) const;
   bool Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> inputs,
-            const Attributes& attributes, size_t outputs) const;
+            const Attributes& attributes, size_t outputs, size_t only) const;
 
   const Graph& graph_;
   bool built_ = false;

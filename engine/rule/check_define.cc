@@ -1,8 +1,16 @@
 // Definitions: patterns, templates, facts.
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
 #include <fmt/format.h>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/strong_components.hpp>
 
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/dependencies.h"
 #include "engine/rule/walk.h"
 
 namespace qrewrite {
@@ -229,26 +237,31 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
 
 // Facts may recurse; a pattern or a template that needs itself never ends.
 void RuleChecker::CheckDefinitionRecursion() {
-  std::map<std::string, std::set<std::string>> calls;
+  std::vector<std::vector<uint32_t>> calls;
+  std::unordered_map<std::string_view, uint32_t> vertices;
+  const auto vertex = [&](std::string_view name) {
+    const auto [at, added] = vertices.try_emplace(name, static_cast<uint32_t>(vertices.size()));
+    if (added) calls.emplace_back();
+    return at->second;
+  };
+  std::unordered_set<uint32_t> call_themselves;
   for (const Definition& d : set_.definitions) {
+    const uint32_t from = vertex(d.head.name);
     WalkCases(d.cases, [&](const Expr& e) {
       for (const Ref& ref : e.refs) {
-        if (ref.kind == Ref::Kind::kDefinition) calls[d.head.name].insert(ref.name);
+        if (ref.kind != Ref::Kind::kDefinition) continue;
+        const uint32_t to = vertex(ref.name);
+        calls[from].push_back(to);
+        if (from == to) call_themselves.insert(from);
       }
     });
   }
+  const std::vector<size_t> component = StrongComponents(calls);
+  std::vector<size_t> size(calls.size());
+  for (const size_t c : component) ++size[c];
   for (const Definition& d : set_.definitions) {
-    if (d.is_fact()) continue;
-    std::set<std::string> reached;
-    std::vector<std::string> queue = {d.head.name};
-    while (!queue.empty()) {
-      const std::string name = queue.back();
-      queue.pop_back();
-      for (const std::string& next : calls[name]) {
-        if (reached.insert(next).second) queue.push_back(next);
-      }
-    }
-    if (!reached.contains(d.head.name)) continue;
+    const uint32_t v = vertex(d.head.name);
+    if (d.is_fact() || (size[component[v]] == 1 && !call_themselves.contains(v))) continue;
     sink_
         .Error(d.head.place, code::kRecursion,
                fmt::format("`${}` calls itself; only facts may", d.head.name))

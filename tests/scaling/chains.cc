@@ -93,6 +93,71 @@ std::string Sums(int64_t n) {
   return Model(g, 17);
 }
 
+// n times `step` on integers between a pair.
+std::string IntegersBetween(int64_t n,
+                            const std::function<std::string(Graph&, std::string)>& step) {
+  Graph g;
+  std::string x = Quantize(g, g.Input(kFloat, kSquare));
+  for (int64_t i = 0; i < n; ++i) x = step(g, x);
+  g.Output(Dequantize(g, x), kFloat, kSquare);
+  return Model(g, 17);
+}
+
+std::string Squeezed(Graph& g, const std::string& x) {
+  const std::string first = g.Ints({0});
+  return g.Node("Squeeze", {g.Node("Unsqueeze", {x, first}), first});
+}
+
+std::string Clipped(Graph& g, const std::string& x) {
+  return g.Node("Clip", {x, g.Byte(kUint8, 3), g.Byte(kUint8, 200)});
+}
+
+// What bounds a value lies far above the pair that asks for it.
+std::string Bounded(int64_t n) {
+  Graph g;
+  std::string x = g.Input(kFloat, kSquare);
+  const std::string low = g.Scalar(0), high = g.Scalar(6);
+  for (int64_t i = 0; i < n; ++i) {
+    x = g.Node("Clip", {g.Node("Relu", {x}), low, high});
+    if (i % 8 == 7) x = Dequantize(g, Quantize(g, x));
+  }
+  g.Output(Dequantize(g, Quantize(g, x)), kFloat, kSquare);
+  return Model(g, 17);
+}
+
+std::string PairDiamonds(int64_t n) {
+  Graph g;
+  std::string x = g.Input(kFloat, kSquare);
+  for (int64_t i = 0; i < n; ++i) {
+    const std::string y = Dequantize(g, Quantize(g, x));
+    x = g.Node("Add", {y, g.Node("Relu", {Dequantize(g, Quantize(g, y))})});
+  }
+  g.Output(x, kFloat, kSquare);
+  return Model(g, 17);
+}
+
+std::string ReadersBehindIdentities(int64_t n) {
+  Graph g;
+  std::string x = g.Input(kFloat, kSquare);
+  for (int64_t i = 0; i < n; ++i) x = g.Node("Identity", {x});
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < n; ++i) {
+    parts.push_back(g.Node("Mul", {x, g.Scalar(static_cast<float>(i) + 0.5F)}));
+  }
+  g.Output(g.Node("Sum", parts), kFloat, kSquare);
+  return Model(g, 17);
+}
+
+std::string Casts(int64_t n) {
+  Graph g;
+  std::string x = g.Input(kFloat, kSquare);
+  for (int64_t i = 0; i < n; ++i) {
+    x = g.Node("Cast", {g.Node("Cast", {x}, {{"to", kFloat16}})}, {{"to", kFloat}});
+  }
+  g.Output(x, kFloat, kSquare);
+  return Model(g, 17);
+}
+
 std::string Pairs(int64_t n) {
   Graph g;
   std::string x = g.Input(kFloat, kSquare);
@@ -145,6 +210,24 @@ std::vector<Family> Chains() {
        [](int64_t n) { return Ranges(n, true); },
        {}},
       {"sums", "n sums in front of a pair", 100000, Sums, {}},
+      {"squeezes-pair",
+       "n times Unsqueeze and Squeeze between Q and DQ",
+       100000,
+       [](int64_t n) { return IntegersBetween(n, Squeezed); },
+       {}},
+      {"clips-pair",
+       "n times Clip between Q and DQ",
+       100000,
+       [](int64_t n) { return IntegersBetween(n, Clipped); },
+       {}},
+      {"bounded", "n times Relu and Clip, a pair behind every eighth", 100000, Bounded, {}},
+      {"pair-diamonds", "n times Add(y, Relu(DQ(Q(y)))) with y a DQ", 100000, PairDiamonds, {}},
+      {"readers-behind-identities",
+       "n Identities, n readers of the last",
+       100000,
+       ReadersBehindIdentities,
+       {}},
+      {"casts", "n times to float16 and back", 100000, Casts, {}},
   };
 }
 

@@ -49,6 +49,12 @@ Attribute::Attribute(std::string_view name, const Graph& body)
                 .Int(20, 5)
                 .bytes()) {}
 
+Message Graph::fields() const {
+  Message all(fields_);
+  for (const std::string& node : nodes_) all.Text(1, node);
+  return all;
+}
+
 std::string Graph::Fresh() { return prefix_ + std::to_string(++count_); }
 
 void Graph::Value(int field, const std::string& name, int dtype, const std::vector<int64_t>& dims) {
@@ -91,6 +97,20 @@ std::string Graph::Byte(int dtype, int value) {
   return Raw(dtype, {}, std::string(1, static_cast<char>(value)));
 }
 
+// TensorProto: dims 1, data_type 2, string_data 6, name 8.
+std::string Graph::Texts(int64_t count, int64_t letters) {
+  std::string name = Fresh();
+  Message tensor;
+  tensor.Int(1, count).Int(2, kString).Text(8, name);
+  for (int64_t i = 0; i < count; ++i) {
+    std::string text = std::to_string(i);
+    text.resize(static_cast<size_t>(letters), 's');
+    tensor.Text(6, text);
+  }
+  fields_.Text(5, tensor.bytes());
+  return name;
+}
+
 std::vector<std::string> Graph::Nodes(std::string_view op, const std::vector<std::string>& inputs,
                                       const std::vector<Attribute>& attributes, int64_t outputs) {
   std::vector<std::string> made;
@@ -102,7 +122,7 @@ std::vector<std::string> Graph::Nodes(std::string_view op, const std::vector<std
   node.Text(4, dot == op.npos ? op : op.substr(dot + 1));
   for (const Attribute& attribute : attributes) node.Text(5, attribute.bytes);
   if (dot != op.npos) node.Text(7, op.substr(0, dot));
-  fields_.Text(1, node.bytes());
+  nodes_.push_back(node.bytes());
   return made;
 }
 
@@ -111,11 +131,28 @@ std::string Graph::Node(std::string_view op, const std::vector<std::string>& inp
   return Nodes(op, inputs, attributes, 1)[0];
 }
 
-std::string Model(const Graph& graph, int opset) {
-  Message model;
+void Graph::Claim(const std::string& name, int dtype, const std::vector<int64_t>& dims) {
+  Value(13, name, dtype, dims);
+}
+
+// FunctionProto: name 1, input 4, output 5, node 7, opset_import 9, domain 10. The nodes of a graph are
+// its field 1; a function has no initializers.
+std::string Function(const Graph& body, const std::string& name, const std::string& input,
+                     const std::string& output) {
+  Message function;
+  function.Text(1, name).Text(4, input).Text(5, output);
+  for (const std::string& node : body.nodes()) function.Text(7, node);
+  for (const char* domain : {"", "local"}) {
+    function.Text(9, Message().Text(1, domain).Int(2, *domain == 0 ? 17 : 1).bytes());
+  }
+  return function.Text(10, "local").bytes();
+}
+
+std::string Model(const Graph& graph, int opset, const Message& more) {
+  Message model(more);
   model.Int(1, 8).Text(7, Message(graph.fields()).Text(2, "graph").bytes());
   model.Text(8, Message().Int(2, opset).bytes());
-  for (const char* domain : {"com.microsoft", "qonnx.custom_op.general"}) {
+  for (const char* domain : {"com.microsoft", "qonnx.custom_op.general", "acme", "local"}) {
     model.Text(8, Message().Text(1, domain).Int(2, 1).bytes());
   }
   return model.bytes();

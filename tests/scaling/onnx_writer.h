@@ -19,7 +19,8 @@
 namespace scaling {
 
 // TensorProto.DataType
-inline constexpr int kFloat = 1, kUint8 = 2, kInt8 = 3, kInt32 = 6, kInt64 = 7, kBool = 9;
+inline constexpr int kFloat = 1, kUint8 = 2, kInt8 = 3, kInt32 = 6, kInt64 = 7, kString = 8,
+                     kBool = 9, kFloat16 = 10;
 
 // Fields of one protobuf message, in order of the calls.
 class Message {
@@ -57,7 +58,8 @@ class Graph {
   std::string Floats(const std::vector<int64_t>& dims, const std::vector<float>& values);
   std::string Ints(const std::vector<int64_t>& values);  // int64, rank 1
   std::string Scalar(float value) { return Floats({}, {value}); }
-  std::string Byte(int dtype, int value);  // a scalar of an 8 bit type
+  std::string Byte(int dtype, int value);             // a scalar of an 8 bit type
+  std::string Texts(int64_t count, int64_t letters);  // strings, rank 1
 
   // `op` may have its domain in front: com.microsoft.QGemm.
   std::string Node(std::string_view op, const std::vector<std::string>& inputs,
@@ -65,7 +67,10 @@ class Graph {
   std::vector<std::string> Nodes(std::string_view op, const std::vector<std::string>& inputs,
                                  const std::vector<Attribute>& attributes, int64_t outputs);
 
-  const Message& fields() const { return fields_; }  // of a GraphProto
+  void Claim(const std::string& name, int dtype, const std::vector<int64_t>& dims);  // value_info
+
+  Message fields() const;  // of a GraphProto
+  const std::vector<std::string>& nodes() const { return nodes_; }
 
  private:
   std::string Fresh();
@@ -73,10 +78,16 @@ class Graph {
 
   std::string prefix_;
   int64_t count_ = 0;
-  Message fields_;
+  std::vector<std::string> nodes_;
+  Message fields_;  // all but the nodes
 };
 
-// A ModelProto that imports ai.onnx at `opset` and every domain that nodes of these families have.
-std::string Model(const Graph& graph, int opset);
+// A FunctionProto of domain `local`: one input, one output.
+std::string Function(const Graph& body, const std::string& name, const std::string& input,
+                     const std::string& output);
+
+// A ModelProto that imports ai.onnx at `opset` and every domain that nodes of these families have;
+// `more`: fields of it that the families add.
+std::string Model(const Graph& graph, int opset, const Message& more = {});
 
 }  // namespace scaling

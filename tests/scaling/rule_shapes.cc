@@ -81,6 +81,50 @@ constexpr const char* kNoTwoRoots =  // n^2 pairs, and none fits
     "      z = Mul(x, b)\n"
     "    where: a == b\n"
     "    replace: z = Identity(y)\n";
+constexpr const char* kEqualReaders =  // n equal readers become one
+    "rules:\n"
+    "  - name: two\n"
+    "    match: |\n"
+    "      y = Relu(x)\n"
+    "      z = Relu(x)\n"
+    "    replace: z = y\n";
+constexpr const char* kOtherReaders =  // n readers of one kind, n of another, none of the third
+    "rules:\n"
+    "  - name: two\n"
+    "    match: |\n"
+    "      y = Mul(x, a)\n"
+    "      z = Exp(x)\n"
+    "    replace: z = Identity(y)\n";
+constexpr const char* kOutputs =  // the outputs of one node, one by one
+    "rules:\n"
+    "  - name: outputs\n"
+    "    match: |\n"
+    "      _..., y, _... = n:Split<**_>(q, _...)\n"
+    "      z = Relu(y)\n"
+    "    replace: z = Abs(y)\n";
+constexpr const char* kFibonacci =  // exponential by nature
+    "define:\n"
+    "  fib(k):\n"
+    "    - when k < 2 => k\n"
+    "    - => $fib(k - 1) + $fib(k - 2)\n"
+    "rules:\n"
+    "  - {name: fib, match: y = Abs(x), where: $fib(shape(x)[0]) < 0, replace: y = x}\n";
+constexpr const char* kTree =  // a replacement that doubles at each level
+    "define:\n"
+    "  y = tree(v, k):\n"
+    "    - when k < 1 => Sin(v)\n"
+    "    - => Add($tree(Cos(v), k - 1), $tree(v, k - 1))\n"
+    "rules:\n"
+    "  - {name: tree, match: y = Abs(x), replace: 'y = $tree(x, shape(x)[0])'}\n";
+constexpr const char* kUsesOf =  // each of n readers asks who the others are
+    "sets: {known: [Mul, Add]}\n"
+    "rules:\n"
+    "  - {name: asks, match: 'y = Mul(x, a)', where: 'uses(x) > uses(x, @known)', replace: y = "
+    "x}\n";
+constexpr const char* kNodesOf =  // each node asks about the whole model
+    "sets: {foreign: [Sin]}\n"
+    "rules:\n"
+    "  - {name: asks, match: y = Relu(x), where: count(@foreign) > 1, replace: y = Abs(x)}\n";
 constexpr const char* kMerge =  // each pair of readers becomes one
     "rules:\n"
     "  - name: merge\n"
@@ -128,6 +172,32 @@ std::string SinChain(int64_t n) {
   return Model(g, 17);
 }
 
+std::string EqualReaders(int64_t n) {
+  Graph g;
+  const std::string x = g.Input(kFloat, kRow);
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < n; ++i) parts.push_back(g.Node("Relu", {x}));
+  g.Output(g.Node("Sum", parts), kFloat, kRow);
+  return Model(g, 17);
+}
+
+std::string SplitRelus(int64_t n) {
+  Graph g;
+  const std::string sizes = g.Ints(std::vector<int64_t>(static_cast<size_t>(n), 2));
+  std::vector<std::string> parts =
+      g.Nodes("Split", {g.Input(kFloat, {1, 2 * n}), sizes}, {{"axis", 1}}, n);
+  for (std::string& part : parts) part = g.Node("Relu", {part});
+  g.Output(g.Node("Sum", parts), kFloat, {1, 2});
+  return Model(g, 17);
+}
+
+// One node, on a value of n elements.
+std::string Sized(int64_t n) {
+  Graph g;
+  g.Output(g.Node("Abs", {g.Input(kFloat, {n})}), kFloat, {n});
+  return Model(g, 17);
+}
+
 std::string SumsAndDifferences(int64_t n) {
   Graph g;
   std::string x = g.Input(kFloat, kRow);
@@ -154,6 +224,18 @@ std::vector<Family> RuleShapes() {
        [](int64_t n) { return Readers(n, "Mul"); }, Text(kTwoRoots)},
       {"two-roots-none", "two of n readers of one value, no two of them fit", 100000,
        [](int64_t n) { return Readers(n, "Mul"); }, Text(kNoTwoRoots), /*may_stop=*/true},
+      {"equal-readers", "n equal readers of one value become one", 100000, EqualReaders,
+       Text(kEqualReaders)},
+      {"other-readers", "n readers of one value look for one that is not there", 100000,
+       [](int64_t n) { return Readers(n, "Mul"); }, Text(kOtherReaders)},
+      {"outputs-one-by-one", "n outputs of one node, each with a reader", 100000, SplitRelus,
+       Text(kOutputs)},
+      {"uses-of", "n readers of one value count the readers of a set", 100000,
+       [](int64_t n) { return Readers(n, "Mul"); }, Text(kUsesOf)},
+      {"nodes-of", "n nodes count the nodes of a set", 100000, relus, Text(kNodesOf)},
+      {"fibonacci", "a fact that calls itself twice", 4000, Sized, Text(kFibonacci),
+       /*may_stop=*/true},
+      {"tree", "a template that calls itself twice", 4000, Sized, Text(kTree), /*may_stop=*/true},
       {"condition", "n times a condition on a rank", 100000, relus, Text(kRank)},
       {"regex", "n times a regular expression", 100000, relus, Text(kName)},
       {"fact-upward", "a fact over all that is above, asked n times", 100000, relus, Text(kUp)},

@@ -83,6 +83,46 @@ std::string Captures(int64_t n) {
   return Model(g, 17);
 }
 
+// Loop: iteration, condition, a carried value; n steps in its body.
+std::string LongLoop(int64_t n, bool quantized) {
+  Graph g, body("b_");
+  const std::string s = body.Scalar(0.5F), z = body.Byte(kUint8, 0);
+  body.Input(kInt64, {});
+  const std::string go = body.Input(kBool, {});
+  std::string x = body.Input(kFloat, kRow);
+  for (int64_t i = 0; i < n; ++i) {
+    if (quantized) {
+      x = body.Node("DequantizeLinear", {body.Node("QuantizeLinear", {x, s, z}), s, z});
+    }
+    x = body.Node("Relu", {x});
+  }
+  body.Output(body.Node("Identity", {go}), kBool, {});
+  body.Output(x, kFloat, kRow);
+  g.Output(
+      g.Node("Loop",
+             {g.Raw(kInt64, {}, std::string("\3\0\0\0\0\0\0\0", 8)), "", g.Input(kFloat, kRow)},
+             {{"body", body}}),
+      kFloat, kRow);
+  return Model(g, 17);
+}
+
+// n local functions, each called once; `nested`: each calls the one before.
+std::string Functions(int64_t n, bool nested) {
+  Graph g;
+  Message functions;
+  std::string x = g.Input(kFloat, kRow);
+  for (int64_t i = 0; i < n; ++i) {
+    Graph body("f_");
+    const std::string name = "F" + std::to_string(i);
+    const std::string inner = nested && i > 0 ? "local.F" + std::to_string(i - 1) : "Neg";
+    const std::string y = body.Node("Relu", {body.Node(inner, {"in"})});
+    functions.Text(25, Function(body, name, "in", y));
+    if (!nested || i + 1 == n) x = g.Node("local." + name, {x});
+  }
+  g.Output(x, kFloat, kRow);
+  return Model(g, 17, functions);
+}
+
 }  // namespace
 
 std::vector<Family> Subgraphs() {
@@ -95,6 +135,18 @@ std::vector<Family> Subgraphs() {
        {}},
       {"branches-of-one", "n times If side by side, all reading one value", 20000, Readers, {}},
       {"nested", "If within If, n deep", 24, Nested, {}},
+      {"loop", "a Loop with n nodes", 100000, [](int64_t n) { return LongLoop(n, false); }, {}},
+      {"loop-quantized",
+       "a Loop with n pairs",
+       100000,
+       [](int64_t n) { return LongLoop(n, true); },
+       {}},
+      {"functions", "n local functions", 20000, [](int64_t n) { return Functions(n, false); }, {}},
+      {"functions-nested",
+       "n local functions, each calls the one before",
+       20000,
+       [](int64_t n) { return Functions(n, true); },
+       {}},
       {"captures", "a body that reads n values from outside", 50000, Captures, {}},
   };
 }

@@ -133,6 +133,69 @@ std::string Independent(int64_t n) {
   return Model(g, 17);
 }
 
+// A Sum or Concat of n dequantized inputs, each with a scale of its own.
+std::string JoinedDequantizers(int64_t n, const char* op,
+                               const std::vector<Attribute>& attributes) {
+  Graph g;
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < n; ++i) {
+    parts.push_back(
+        g.Node("DequantizeLinear",
+               {g.Input(kInt8, kRow), g.Scalar(static_cast<float>(i) + 0.5F), g.Byte(kInt8, 0)}));
+  }
+  g.Output(g.Node(op, parts, attributes), kFloat, {1, attributes.empty() ? 4 : 4 * n});
+  return Model(g, 17);
+}
+
+// One value, n pairs behind it, each with a scale of its own.
+std::string QuantizersOfOne(int64_t n) {
+  Graph g;
+  const std::string x = g.Node("Relu", {g.Input(kFloat, kRow)});
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < n; ++i) {
+    const std::string s = g.Scalar(static_cast<float>(i) + 0.5F), z = g.Byte(kUint8, 0);
+    parts.push_back(g.Node("DequantizeLinear", {g.Node("QuantizeLinear", {x, s, z}), s, z}));
+  }
+  g.Output(g.Node("Sum", parts), kFloat, kRow);
+  return Model(g, 17);
+}
+
+// The sizes of a Split as an attribute, its outputs behind layout operators.
+std::string SplitAttribute(int64_t n) {
+  Graph g;
+  const std::string s = g.Scalar(0.5F), z = g.Byte(kUint8, 0);
+  const std::string q = g.Node("QuantizeLinear", {g.Input(kFloat, {1, 2 * n}), s, z});
+  std::vector<std::string> parts = g.Nodes(
+      "Split", {q}, {{"axis", 1}, {"split", std::vector<int64_t>(static_cast<size_t>(n), 2)}}, n);
+  parts = EachOf(g, "Transpose", parts);
+  parts = EachOf(g, "DequantizeLinear", parts, {s, z});
+  g.Output(g.Node("Sum", parts), kFloat, {2, 1});
+  return Model(g, 12);
+}
+
+// Weights of n channels, each with its scale.
+std::string Channels(int64_t n, bool integer) {
+  Graph g;
+  const auto size = static_cast<size_t>(n);
+  const std::string s = g.Scalar(0.5F), z = g.Byte(kUint8, 0);
+  const std::string w = g.Raw(kInt8, {n, 1, 1, 1}, std::string(size, 3));
+  std::vector<float> values(size);
+  for (size_t i = 0; i < size; ++i) values[i] = static_cast<float>(i) + 0.5F;
+  const std::string scales = g.Floats({n}, values);
+  const std::string zeros = g.Raw(kInt8, {n}, std::string(size, 0));
+  const std::string q = g.Node("QuantizeLinear", {g.Input(kFloat, {1, 1, 4, 4}), s, z});
+  std::string y;
+  if (integer) {
+    y = g.Node("DequantizeLinear",
+               {g.Node("QLinearConv", {q, s, z, w, scales, zeros, s, z}), s, z});
+  } else {
+    y = g.Node("Conv", {g.Node("DequantizeLinear", {q, s, z}),
+                        g.Node("DequantizeLinear", {w, scales, zeros}, {{"axis", 0}})});
+  }
+  g.Output(y, kFloat, {1, n, 4, 4});
+  return Model(g, 17);
+}
+
 }  // namespace
 
 std::vector<Family> Wide() {
@@ -179,6 +242,30 @@ std::vector<Family> Wide() {
        {}},
       {"inputs-spelled-out", "n inputs with Brevitas' quantizers", 100000, BrevitasInputs, {}},
       {"outputs", "n outputs of one input", 100000, Independent, {}},
+      {"sum-of-dqs",
+       "a Sum of n dequantized inputs",
+       100000,
+       [](int64_t n) { return JoinedDequantizers(n, "Sum", {}); },
+       {}},
+      {"concat-of-dqs",
+       "a Concat of n dequantized inputs",
+       100000,
+       [](int64_t n) {
+         return JoinedDequantizers(n, "Concat", {{"axis", 1}});
+       },
+       {}},
+      {"quantizers-of-one", "n pairs behind one value", 100000, QuantizersOfOne, {}},
+      {"split-attribute", "a Split of integers by an attribute", 100000, SplitAttribute, {}},
+      {"channels",
+       "a convolution with n channels and scales, between Q and DQ",
+       1000000,
+       [](int64_t n) { return Channels(n, false); },
+       {}},
+      {"channels-qlinear",
+       "a QLinearConv with n channels and scales",
+       1000000,
+       [](int64_t n) { return Channels(n, true); },
+       {}},
   };
 }
 

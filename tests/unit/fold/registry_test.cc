@@ -156,6 +156,20 @@ TEST_CASE("Fold: what may be computed has a size") {
   CHECK(!fold("MatMul", pair, 7).ok());            // too much work to be done for each reader
 }
 
+TEST_CASE("Fold: work is counted before it is done") {
+  const std::vector<Tensor> pair{Floats({8, 32}), Floats({32, 8})};
+  const Attributes none;
+  uint64_t work = 5000;
+  const auto fold = [&] {
+    return Fold(KernelRegistry::Builtin(), {"", "MatMul", 13, pair, none}, {.work = &work});
+  };
+  CHECK(fold().ok());
+  CHECK(work == 5000 - 8 * 8 * 32 - (1 + (2 * 8 * 32 + 8 * 8) / 16));
+  CHECK(fold().ok());
+  CHECK(fold().status().code() == StatusCode::kLimit);
+  CHECK(work < 8 * 8 * 32);
+}
+
 TEST_CASE("Fold: integers that leave their type") {
   const int64_t lowest = std::numeric_limits<int64_t>::min();
   CHECK(!Call("ReduceL2", {Tensor::Int64s({lowest, lowest})}).ok());

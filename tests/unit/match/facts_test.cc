@@ -110,3 +110,14 @@ TEST_CASE_FIXTURE(Fixture, "A domain that is not imported has its newest operato
       graph.AddNode(graph.main(), graph.InternOp("com.microsoft", "Gelu"), inputs, outputs, {}, "");
   CHECK(facts->SignatureOf(n) == newest);
 }
+
+TEST_CASE_FIXTURE(Fixture, "Folding ends where its share of work does") {
+  Load(
+      "x: float[8, 8]\nc = Expand(0.5, [8, 8])\nd = MatMul(c, c)\ne = MatMul(d, c)\n"
+      "f = Neg(c)\ny = Add(Add(x, e), f)");
+  facts->SetConstantsConfig(nullptr, 1 << 20, /*max_work=*/2 * 8 * 8 * 8);
+  CHECK(facts->Constant(Value("d")) != nullptr);
+  CHECK(facts->Constant(Value("e")) == nullptr);  // a second product is too much
+  CHECK(facts->Constant(Value("f")) != nullptr);  // but what takes little is done
+  CHECK(facts->over_budget() == 1);
+}
