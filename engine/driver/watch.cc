@@ -1,7 +1,7 @@
 #include "engine/driver/watch.h"
 
-#include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include "engine/base/callback.h"
 #include "engine/text/graph_text.h"
@@ -10,8 +10,9 @@ namespace qrewrite {
 
 std::vector<NodeId> UniqueNodes(const std::vector<NodeId>& nodes) {
   std::vector<NodeId> unique;
+  std::unordered_set<NodeId> seen;
   for (const NodeId n : nodes) {
-    if (std::find(unique.begin(), unique.end(), n) == unique.end()) unique.push_back(n);
+    if (seen.insert(n).second) unique.push_back(n);
   }
   return unique;
 }
