@@ -47,7 +47,8 @@ FileKind KindOfFile(std::string_view bytes) {
     if (bytes.size() > mark.at && bytes.substr(mark.at).starts_with(mark.bytes)) return mark.kind;
   }
   if (IsOnnx(bytes)) {
-    return {"an ONNX model", "the model stands by itself, rule files behind `--rules`"};
+    return {"an ONNX model", "the model stands by itself, rule files behind `--rules`", false,
+            true};
   }
   if (IsRuleFile(bytes)) return {"a rule file", "rule files stand behind `--rules`", true};
   return {};

@@ -9,6 +9,7 @@ struct FileKind {
   std::string_view what;  // "a Git LFS pointer"; "" if nothing is known
   std::string_view hint;  // what to do about it
   bool rules = false;     // a rule file
+  bool model = false;     // an ONNX model, or the beginning of one
 };
 
 FileKind KindOfFile(std::string_view bytes);

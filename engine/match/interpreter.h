@@ -85,7 +85,7 @@ class Interpreter {
   void Exhaust(std::string why);
   // kCallback if a function of the host threw an exception, now or before: the run must end.
   const Status& host_fault() const { return host_fault_.ok() ? facts_.host_fault() : host_fault_; }
-  uint64_t steps() const { return steps_ + eval_steps_; }  // of the last search for a match
+  uint64_t steps() const { return steps_ + eval_steps_; }   // of the last search for a match
   void set_fold_work(uint64_t work) { fold_work_ = work; }  // FoldLimits::work, of the run
 
   void set_trace(MatchTrace* trace) { trace_ = trace; }

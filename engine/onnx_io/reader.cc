@@ -29,7 +29,7 @@ Status SplitModel(std::string_view bytes, ModelSource& source) {
     }
   }
   if (!fields.ok()) {
-    if (const FileKind kind = KindOfFile(bytes); !kind.what.empty()) {
+    if (const FileKind kind = KindOfFile(bytes); !kind.what.empty() && !kind.model) {
       return Invalid(fmt::format("the file is no ONNX model, it is {}; {}", kind.what, kind.hint));
     }
     return Invalid(

@@ -198,7 +198,7 @@ TEST_CASE("A condition that does not hold is told with what it compares") {
       {"rank(x) == 4", "`rank(x) == 4` is false: `rank(x)` is 2"},
       {"const(w) and w > 2", "`w > 2` is false: `w` is [1, 3]"},
       {"shape(x)[1] in [1, 3]", "`shape(x)[1] in [1, 3]` is false: `shape(x)[1]` is 2"},
-      {"not dtype(x) == FLOAT", "`not dtype(x) == FLOAT` is false: `dtype(x)` is FLOAT"},
+      {"not dtype(x) == FLOAT", "`not (dtype(x) == FLOAT)` is false: `dtype(x)` is FLOAT"},
       {"name(x) =~ 'a' or axis == 0",
        "`name(x) =~ 'a' or axis == 0` is false: `name(x)` is 'x', `axis` is 1"},
       {"half == 1.5", "`half == 1.5` is false: `half` is [0.5, 1.5]"},
@@ -228,7 +228,7 @@ rules:
     match: y = Add(Relu(Neg(x)), w)
     where: rank(w) == 3
     replace: y = Sub(w, x)
-  - {name: stop, match: y = Add(_, _), refuse: not here}
+  - {name: stop, match: 'y = Add(_, _)', refuse: not here}
 )",
                                     "x: float[2]\nw: float[2]\ny = Add(w, Relu(Neg(x)))");
   CAPTURE(ran.graph);
