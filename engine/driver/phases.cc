@@ -167,38 +167,48 @@ void RuleRun::ForgetAll() {
 
 // --- folding
 
-Status RuleRun::FoldPhase(const Phase& phase) {
-  report_.removed += RemoveUnused(graph_);
+Status RuleRun::EachNode(FunctionRef<Status(NodeId)> visit) {
   QR_RETURN_IF_ERROR(FindOrder());
   size_t done = 0;
   for (const NodeId n : order_) {
     QR_RETURN_IF_ERROR(watch_.Visit(done++, order_.size()));
     if (watch_.stopped()) break;
-    if (!graph_.alive(n) || Kept(n)) continue;
-    const OpName& op = graph_.op_name(graph_.op(n));
-    const bool wanted =
-        phase.ops.empty() || std::any_of(phase.ops.begin(), phase.ops.end(),
-                                         [&](const OpPattern& p) { return p.Matches(op); });
-    if (!wanted) continue;
-    std::vector<std::pair<ValueId, Tensor>> folded;
-    bool all = graph_.num_outputs(n) > 0;
-    for (size_t i = 0; i < graph_.num_outputs(n) && all; ++i) {
-      const ValueId v = graph_.output(n, i);
-      if (!v.valid() || graph_.num_uses(v) == 0) continue;
-      const Tensor* t = facts_.Constant(v);
-      all = t != nullptr;
-      if (all) folded.emplace_back(v, *t);
-    }
-    QR_RETURN_IF_ERROR(in_.host_fault());
-    if (!all || folded.empty()) continue;
-    for (auto& [v, tensor] : folded) {
-      MakeConstant(graph_, v, std::move(tensor));
-      facts_.Folded(v);
-    }
-    RemoveDead(graph_, {n});
-    ordered_ = false;
-    ++report_.folded;
+    if (graph_.alive(n)) QR_RETURN_IF_ERROR(visit(n));
   }
+  return {};
+}
+
+Status RuleRun::FoldNode(const Phase& phase, NodeId n) {
+  if (Kept(n)) return {};
+  const OpName& op = graph_.op_name(graph_.op(n));
+  const bool wanted =
+      phase.ops.empty() || std::any_of(phase.ops.begin(), phase.ops.end(),
+                                       [&](const OpPattern& p) { return p.Matches(op); });
+  if (!wanted) return {};
+  std::vector<std::pair<ValueId, Tensor>> folded;
+  bool all = graph_.num_outputs(n) > 0;
+  for (size_t i = 0; i < graph_.num_outputs(n) && all; ++i) {
+    const ValueId v = graph_.output(n, i);
+    if (!v.valid() || graph_.num_uses(v) == 0) continue;
+    const Tensor* t = facts_.Constant(v);
+    all = t != nullptr;
+    if (all) folded.emplace_back(v, *t);
+  }
+  QR_RETURN_IF_ERROR(in_.host_fault());
+  if (!all || folded.empty()) return {};
+  for (auto& [v, tensor] : folded) {
+    MakeConstant(graph_, v, std::move(tensor));
+    facts_.Folded(v);
+  }
+  RemoveDead(graph_, {n});
+  ordered_ = false;
+  ++report_.folded;
+  return {};
+}
+
+Status RuleRun::FoldPhase(const Phase& phase) {
+  report_.removed += RemoveUnused(graph_);
+  QR_RETURN_IF_ERROR(EachNode([&](NodeId n) { return FoldNode(phase, n); }));
   rewriter_.ForgetIndexes();
   if (facts_.over_budget() > 0 && !over_budget_) {
     over_budget_ = true;
@@ -220,17 +230,12 @@ Status RuleRun::FreezeInputs() {
 // --- spelled-out attributes, shapes, names
 
 Status RuleRun::WriteDefaults(const Phase& phase) {
-  QR_RETURN_IF_ERROR(FindOrder());
-  size_t done = 0;
-  for (const NodeId n : order_) {
-    QR_RETURN_IF_ERROR(watch_.Visit(done++, order_.size()));
-    if (watch_.stopped()) break;
-    if (!graph_.alive(n)) continue;
+  return EachNode([&](NodeId n) -> Status {
     const OpName& op = graph_.op_name(graph_.op(n));
     const bool wanted = std::any_of(phase.ops.begin(), phase.ops.end(),
                                     [&](const OpPattern& p) { return p.Matches(op); });
     const Signature* s = wanted && !Kept(n) ? facts_.SignatureOf(n) : nullptr;
-    if (s == nullptr) continue;
+    if (s == nullptr) return {};
     for (const FormalAttribute& formal : s->attributes) {
       if (graph_.attributes(n).Find(formal.name) != nullptr) continue;
       if (!phase.attributes.empty() && std::find(phase.attributes.begin(), phase.attributes.end(),
@@ -244,17 +249,12 @@ Status RuleRun::WriteDefaults(const Phase& phase) {
       graph_.SetAttribute(n, formal.name, *std::move(attr));
       ++report_.edits;
     }
-  }
-  return {};
+    return {};
+  });
 }
 
 Status RuleRun::WriteShapes() {
-  QR_RETURN_IF_ERROR(FindOrder());
-  size_t done = 0;
-  for (const NodeId n : order_) {
-    QR_RETURN_IF_ERROR(watch_.Visit(done++, order_.size()));
-    if (watch_.stopped()) break;
-    if (!graph_.alive(n)) continue;
+  return EachNode([&](NodeId n) -> Status {
     for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
       const ValueId v = graph_.output(n, i);
       if (!v.valid()) continue;
@@ -263,8 +263,8 @@ Status RuleRun::WriteShapes() {
       DeclareType(graph_, v, type);
       ++report_.edits;
     }
-  }
-  return {};
+    return {};
+  });
 }
 
 Status RuleRun::RenameAll(const Phase& phase) {

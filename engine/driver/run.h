@@ -113,7 +113,10 @@ class RuleRun {
   Status RunPhase(const Phase& phase);
   Status RunWatched(const Phase& phase);
   Status RunOnly(std::vector<std::string> names);
+  // Calls `visit` for each live node, producers first, until the run is stopped.
+  Status EachNode(FunctionRef<Status(NodeId)> visit);
   Status FoldPhase(const Phase& phase);
+  Status FoldNode(const Phase& phase, NodeId n);
   Status FreezeInputs();
   Status WriteDefaults(const Phase& phase);
   Status WriteShapes();

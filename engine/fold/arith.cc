@@ -50,40 +50,6 @@ Result<Tensor> RunOperator(std::string_view op, const std::vector<Tensor>& input
 
 // ---- integers
 
-bool Power(int64_t base, int64_t exponent, int64_t* out) {
-  int64_t result = 1;
-  if (exponent < 0) return false;
-  for (; exponent > 0; exponent /= 2) {
-    if (exponent % 2 != 0 && __builtin_mul_overflow(result, base, &result)) return false;
-    // The last square is not used, so that its overflow is none.
-    if (exponent > 1 && __builtin_mul_overflow(base, base, &base)) return false;
-  }
-  *out = result;
-  return true;
-}
-
-// False: the result is not an int64 (or a division by zero).
-bool IntegerOp(BinOp op, int64_t x, int64_t y, int64_t* out) {
-  switch (op) {
-    case BinOp::kAdd: return !__builtin_add_overflow(x, y, out);
-    case BinOp::kSub: return !__builtin_sub_overflow(x, y, out);
-    case BinOp::kMul: return !__builtin_mul_overflow(x, y, out);
-    case BinOp::kFloorDiv:
-      if (y == 0 || (x == INT64_MIN && y == -1)) return false;
-      *out = x / y - (x % y != 0 && (x < 0) != (y < 0) ? 1 : 0);
-      return true;
-    case BinOp::kMod:
-      if (y == 0) return false;
-      *out = y == -1 ? 0 : x % y;
-      if (*out != 0 && (*out < 0) != (y < 0)) *out += y;
-      return true;
-    case BinOp::kPow: return Power(x, y, out);
-    case BinOp::kMin: *out = std::min(x, y); return true;
-    case BinOp::kMax: *out = std::max(x, y); return true;
-    default: return false;
-  }
-}
-
 Status IntegerFailure(BinOp op, int64_t x, int64_t y) {
   if (y == 0 && (op == BinOp::kFloorDiv || op == BinOp::kMod)) {
     return Reason("{} {} {}: division by zero", x, Sign(op), y);

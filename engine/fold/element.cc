@@ -60,18 +60,6 @@ std::optional<F> Compute(BinOp op, F a, F b) {
   }
 }
 
-std::optional<int64_t> Compute(BinOp op, int64_t a, int64_t b) {
-  int64_t out = 0;
-  switch (op) {
-    case BinOp::kAdd: return __builtin_add_overflow(a, b, &out) ? std::nullopt : std::optional(out);
-    case BinOp::kSub: return __builtin_sub_overflow(a, b, &out) ? std::nullopt : std::optional(out);
-    case BinOp::kMul: return __builtin_mul_overflow(a, b, &out) ? std::nullopt : std::optional(out);
-    case BinOp::kMin: return std::min(a, b);
-    case BinOp::kMax: return std::max(a, b);
-    default: return std::nullopt;
-  }
-}
-
 template <class F>
 std::optional<Num> FloatResult(BinOp op, const Element& a, const Element& b, DType dtype,
                                const Dims& dims) {
@@ -79,6 +67,18 @@ std::optional<Num> FloatResult(BinOp op, const Element& a, const Element& b, DTy
   const std::optional<F> out = x && y ? Compute(op, *x, *y) : std::nullopt;
   if (!out) return std::nullopt;
   return Num{Make<F>(dtype, dims, *out), a.weak && b.weak};
+}
+
+bool Power(int64_t base, int64_t exponent, int64_t* out) {
+  int64_t result = 1;
+  if (exponent < 0) return false;
+  for (; exponent > 0; exponent /= 2) {
+    if (exponent % 2 != 0 && __builtin_mul_overflow(result, base, &result)) return false;
+    // The last square is not used, so that its overflow is none.
+    if (exponent > 1 && __builtin_mul_overflow(base, base, &base)) return false;
+  }
+  *out = result;
+  return true;
 }
 
 template <class T>
@@ -100,6 +100,29 @@ std::optional<Tensor> IntegerIn(DType dtype, const Dims& dims, int64_t i) {
 }
 
 }  // namespace
+
+bool IntegerOp(BinOp op, int64_t x, int64_t y, int64_t* out) {
+  switch (op) {
+    case BinOp::kAdd: return !__builtin_add_overflow(x, y, out);
+    case BinOp::kSub: return !__builtin_sub_overflow(x, y, out);
+    case BinOp::kMul: return !__builtin_mul_overflow(x, y, out);
+    case BinOp::kFloorDiv:
+      if (y == 0 || (x == INT64_MIN && y == -1)) return false;
+      *out = x / y - (x % y != 0 && (x < 0) != (y < 0) ? 1 : 0);
+      return true;
+    case BinOp::kMod:
+      if (y == 0) return false;
+      *out = y == -1 ? 0 : x % y;
+      if (*out != 0 && (*out < 0) != (y < 0)) *out += y;
+      return true;
+    case BinOp::kPow: return Power(x, y, out);
+    case BinOp::kMin: *out = std::min(x, y); return true;
+    case BinOp::kMax: *out = std::max(x, y); return true;
+    default: return false;
+  }
+}
+
+std::optional<double> FloatOp(BinOp op, double x, double y) { return Compute(op, x, y); }
 
 std::optional<Element> OnlyElement(const Tensor& t, bool weak) {
   if (t.size() != 1 || t.is_lazy()) return std::nullopt;
@@ -154,9 +177,9 @@ std::optional<Num> ApplyToElements(BinOp op, const Num& a, const Num& b) {
     return Num{Make<uint8_t>(DType::kBool, dims, *holds ? 1 : 0), false};
   }
   if (!x->is_float && !y->is_float) {
-    const std::optional<int64_t> out = Compute(op, x->i, y->i);
-    if (!out) return std::nullopt;
-    return Num{Make<int64_t>(DType::kInt64, dims, *out), x->weak && y->weak};
+    int64_t out = 0;
+    if (!IntegerOp(op, x->i, y->i, &out)) return std::nullopt;
+    return Num{Make<int64_t>(DType::kInt64, dims, out), x->weak && y->weak};
   }
   // The type that a strong float gives; between weak ones, and for a weak float beside an integer,
   // it is DOUBLE.

@@ -23,6 +23,12 @@ struct Element {
 // float type of 16 to 64 bits. Nothing of others, of lazy tensors, and of more or no elements.
 std::optional<Element> OnlyElement(const Tensor& t, bool weak);
 
+// `x op y`. False: the result is no INT64 (overflow, a division by zero, a negative exponent), or
+// integers have no such operator.
+bool IntegerOp(BinOp op, int64_t x, int64_t y, int64_t* out);
+// The same in DOUBLE, of what needs no more than an instruction.
+std::optional<double> FloatOp(BinOp op, double x, double y);
+
 // `a op b`. REQUIRES: IsComparison(op).
 std::optional<bool> CompareElements(BinOp op, const Element& a, const Element& b);
 

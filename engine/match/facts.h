@@ -22,7 +22,7 @@
 
 namespace qrewrite {
 
-// Of all folding in a run (FoldLimits::work): what takes minutes stays a node.
+// Of all folding by one rule set in a run (FoldLimits::work): what takes minutes stays a node.
 inline constexpr uint64_t kFoldWork = uint64_t{1} << 36;
 
 class Facts {

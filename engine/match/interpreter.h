@@ -53,7 +53,7 @@ using HostFunctions = std::map<std::string, HostFunction, std::less<>>;
 // nothing but the rules and the graph; a run that meets one ends with an error that names the rule.
 inline constexpr uint64_t kMaxMatchSteps = 2'000'000;  // values held against a pattern
 inline constexpr uint64_t kMaxEvalSteps = 10'000'000;  // pieces of code, members of lists
-// Of all operators on constants that rules compute in a run (FoldLimits::work).
+// Of all operators on constants that the rules of one rule set compute in a run (FoldLimits::work).
 inline constexpr uint64_t kMaxFoldWork = uint64_t{1} << 38;
 // Definitions that call themselves for other things than a value of the graph go so deep.
 inline constexpr int kMaxRecursion = 128;

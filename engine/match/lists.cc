@@ -5,24 +5,19 @@
 
 #include "engine/fold/element.h"
 #include "engine/match/interpreter.h"
+#include "engine/program/scalar.h"
 
 namespace qrewrite {
 namespace {
 
 // Literals, at least one of them a float, as one weak tensor; nothing of other things.
 std::optional<Val> WeakFloats(const std::vector<Val>& items) {
-  constexpr int64_t kExact = int64_t{1} << 53;
   std::vector<double> values;
   values.reserve(items.size());
   for (const Val& item : items) {
-    if (const auto* d = item.get_if<double>()) {
-      values.push_back(*d);
-    } else if (const auto* i = item.get_if<int64_t>();
-               i != nullptr && *i <= kExact && *i >= -kExact) {
-      values.push_back(static_cast<double>(*i));
-    } else {
-      return std::nullopt;
-    }
+    const std::optional<double> d = ExactDouble(item);
+    if (!d) return std::nullopt;
+    values.push_back(*d);
   }
   Dims dims = {static_cast<int64_t>(values.size())};
   return Num{Tensor::Of<double>(DType::kDouble, std::move(dims), values), true};

@@ -4,24 +4,6 @@
 
 namespace qrewrite {
 
-BinOp ToBinOp(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::kAdd: return BinOp::kAdd;
-    case BinaryOp::kSub: return BinOp::kSub;
-    case BinaryOp::kMul: return BinOp::kMul;
-    case BinaryOp::kDiv: return BinOp::kDiv;
-    case BinaryOp::kFloorDiv: return BinOp::kFloorDiv;
-    case BinaryOp::kMod: return BinOp::kMod;
-    case BinaryOp::kPow: return BinOp::kPow;
-    case BinaryOp::kEq: return BinOp::kEqual;
-    case BinaryOp::kNe: return BinOp::kNotEqual;
-    case BinaryOp::kLt: return BinOp::kLess;
-    case BinaryOp::kLe: return BinOp::kLessEqual;
-    case BinaryOp::kGt: return BinOp::kGreater;
-    default: return BinOp::kGreaterEqual;
-  }
-}
-
 Val AllTrue(const Tensor& t) {
   const Result<std::vector<int64_t>> values = ToInt64s(t);
   if (!values.ok()) return Failure{values.status().message()};

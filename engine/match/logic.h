@@ -1,4 +1,4 @@
-// Three-valued logic over Val, and the words of the language for operators of engine/fold/arith.h.
+// Three-valued logic over Val.
 #pragma once
 
 #include "engine/expr/ast.h"
@@ -6,9 +6,6 @@
 #include "engine/program/val.h"
 
 namespace qrewrite {
-
-// REQUIRES: an arithmetic operator or a comparison.
-BinOp ToBinOp(BinaryOp op);
 
 // Every element of a bool tensor, as a condition; Failure if it cannot be computed.
 Val AllTrue(const Tensor& t);

@@ -172,11 +172,8 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
     if (eq) return false;  // things of different kinds
     return Failure{fmt::format("{} and {} have no order", Describe(x), Describe(y))};
   }
-  if (const std::optional<Element> p = ElementOf(x)) {
-    if (const std::optional<Element> q = ElementOf(y)) {
-      if (const std::optional<bool> holds = CompareElements(ToBinOp(op), *p, *q)) return *holds;
-    }
-  }
+  // What a value of the graph holds may be one number, too.
+  if (const std::optional<bool> scalar = ScalarCompare(op, x, y)) return *scalar;
   const Num nx = x.number(), ny = y.number();
   const Tensor &tx = nx.t, &ty = ny.t;
   if (tx.is_string() || ty.is_string()) {
@@ -234,13 +231,11 @@ Val Interpreter::EvalIn(const Val& element, const Val& list) {
   if (element.absent() || list.absent()) return Absent();
   if (!Step()) return Failure{"too many steps"};
   const auto* members = list.get_if<List>();
-  if (const auto* dtype = element.get_if<DType>(); dtype != nullptr && members != nullptr) {
-    const auto same = [&](const Val& m) { return m.is<DType>() && m.get<DType>() == *dtype; };
-    if (std::any_of((*members)->begin(), (*members)->end(), same)) return true;
-    if (std::all_of((*members)->begin(), (*members)->end(),
-                    [](const Val& m) { return m.is<DType>(); })) {
-      return false;
-    }
+  const auto* dtype = element.get_if<DType>();
+  const bool of_types = dtype != nullptr && members != nullptr &&
+                        std::ranges::all_of(**members, [](const Val& m) { return m.is<DType>(); });
+  if (of_types) {
+    return std::ranges::any_of(**members, [&](const Val& m) { return m.get<DType>() == *dtype; });
   }
   // `[2, 3] in [[2, 3], [4]]`: members that are lists are compared as wholes.
   if (members != nullptr && std::any_of((*members)->begin(), (*members)->end(), IsListLike)) {

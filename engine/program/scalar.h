@@ -13,11 +13,16 @@ namespace qrewrite {
 
 constexpr bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
 
+// The operator of engine/fold/arith.h. REQUIRES: an arithmetic operator or a comparison.
+BinOp ToBinOp(BinaryOp op);
+
+// A weak scalar as a double, if it is one exactly.
+std::optional<double> ExactDouble(const Val& v);
 // A number on its own, weak or not; nothing of other things.
 std::optional<Element> ElementOf(const Val& val);
 
 std::optional<Val> ScalarArithmetic(BinaryOp op, const Val& a, const Val& b);
-// Of two scalars, or of two short lists of integers (only whether they are equal).
+// Of two numbers on their own, or of two short lists of integers (only whether they are equal).
 std::optional<bool> ScalarCompare(BinaryOp op, const Val& a, const Val& b);
 
 }  // namespace qrewrite
