@@ -66,6 +66,8 @@ Outputs Flatten(const FoldCall& call) {
 Outputs Squeeze(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
   QR_ASSIGN_OR_RETURN(const auto axes, OptionalInts(call, 13, 1, "axes"));
+  // No axes at all to ONNX Runtime, which squeezes every one; nothing to do to onnx's inference.
+  if (axes && axes->empty()) return Reason("Squeeze of an empty list of axes");
   std::vector<bool> set;
   if (axes) {
     QR_ASSIGN_OR_RETURN(set, AxisSet(*axes, x.rank()));

@@ -178,7 +178,11 @@ Result<Arrangement> SpaceToDepth(const FoldCall& call) {
   if (h % b != 0 || w % b != 0) return Reason("{}x{} in blocks of {}", h, w, b);
   int64_t channels = 0;
   if (__builtin_mul_overflow(c, b * b, &channels)) return Reason("{} channels", c);
-  return Blocks({n, c, h / b, b, w / b, b}, {0, 3, 5, 1, 2, 4}, {n, channels, h / b, w / b});
+  const std::string_view mode = call.attributes.String("mode", "DCR");
+  const Dims six{n, c, h / b, b, w / b, b}, dims{n, channels, h / b, w / b};
+  if (mode == "DCR") return Blocks(six, {0, 3, 5, 1, 2, 4}, dims);
+  if (mode == "CRD") return Blocks(six, {0, 1, 3, 5, 2, 4}, dims);
+  return Reason("SpaceToDepth in mode {}", mode);
 }
 
 // ---- Split: several views

@@ -103,6 +103,7 @@ def strided():
         Case("DepthToSpace", [ramp((1, 8, 2, 3))], {"blocksize": 2}, opset=10),
         Case("DepthToSpace", [ramp((1, 7, 2, 3))], {"blocksize": 2}, oracle="fails"),
         Case("SpaceToDepth", [ramp((2, 3, 4, 6))], {"blocksize": 2}),
+        Case("SpaceToDepth", [ramp((2, 3, 4, 6))], {"blocksize": 2, "mode": "CRD"}, opset=28),
         Case("SpaceToDepth", [ramp((1, 1, 3, 4))], {"blocksize": 2}, oracle="fails"),
         Case("Split", [ramp((2, 6))], {"axis": 1, "num_outputs": 3}, outputs=3),
         Case("Split", [ramp((2, 7))], {"axis": -1, "num_outputs": 3}, outputs=3),
