@@ -26,7 +26,9 @@ BELOW = {
     "rewrite": ["match"],
     "driver": ["rewrite"],
     "api": ["driver", "onnx_io"],
-    "tools": ["api"],
+    "evaluate": ["api"],
+    "debug": ["evaluate"],
+    "tools": ["debug"],
 }
 
 # Headers of a library: the only places that may include them (a folder, or a file).
@@ -42,6 +44,8 @@ ENGINE_OPS = {
     "Identity": "makes one value be known by another's name",
     "Gather": "x[i] in an expression",
     "Slice": "x[i:j] in an expression",
+    "If": "the interpreter of whole graphs runs its branches",
+    "Loop": "the interpreter of whole graphs runs its body",
 }
 # Operators that no signature table holds: rule sets bring their own.
 FAMILIES = re.compile(r"(QLinear|Requant|iRMSNorm|iLayerNorm|iGELU|iHardswish|iSoftmax)\w*")

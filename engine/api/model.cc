@@ -53,6 +53,16 @@ WriteOptions::External ToWriteOption(SaveOptions::External external) {
   return WriteOptions::External::kAuto;
 }
 
+ModelValue ToModelValue(const Graph& graph, ValueId v) {
+  const TypeInfo& type = graph.declared(v);
+  ModelValue value{.name = std::string(graph.name(v)),
+                   .dtype = type.is_tensor ? static_cast<int>(type.dtype) : 0,
+                   .has_shape = type.has_rank,
+                   .dims = {}};
+  for (const Dim dim : type.dims) value.dims.push_back(dim.known() ? dim.size() : -1);
+  return value;
+}
+
 }  // namespace
 
 void Model::Impl::Protect(OutputSet& files) const {
@@ -211,6 +221,24 @@ ModelStats Model::Stats() const {
     stats.initializers += graph.alive(v) && graph.constant(v) != nullptr;
   }
   return stats;
+}
+
+std::vector<ModelValue> Model::Inputs() const {
+  const Graph& graph = std::as_const(*impl_->file).graph();
+  std::vector<ModelValue> values;
+  for (const ValueId v : graph.body(graph.main()).inputs) {
+    if (graph.constant(v) == nullptr) values.push_back(ToModelValue(graph, v));
+  }
+  return values;
+}
+
+std::vector<ModelValue> Model::Outputs() const {
+  const Graph& graph = std::as_const(*impl_->file).graph();
+  std::vector<ModelValue> values;
+  for (size_t i = 0; i < graph.body(graph.main()).outputs.size(); ++i) {
+    values.push_back(ToModelValue(graph, graph.output(graph.main(), i)));
+  }
+  return values;
 }
 
 }  // namespace qrewrite

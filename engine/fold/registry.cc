@@ -160,6 +160,19 @@ const KernelRegistry& KernelRegistry::Builtin() {
   return *registry;
 }
 
+const KernelRegistry& KernelRegistry::Evaluation() {
+  static const KernelRegistry* const registry = [] {
+    auto* r = new KernelRegistry(Builtin());
+    fold::RegisterConvolution(*r);
+    fold::RegisterPooling(*r);
+    fold::RegisterNormalization(*r);
+    fold::RegisterResize(*r);
+    fold::RegisterQLinear(*r);
+    return r;
+  }();
+  return *registry;
+}
+
 void KernelRegistry::Register(KernelEntry entry) {
   QR_CHECK(entry.run != nullptr);
   // Both spellings of the default domain are one.

@@ -103,5 +103,11 @@ void RegisterSoftmax(KernelRegistry& registry);
 void RegisterCast(KernelRegistry& registry);
 void RegisterQuantize(KernelRegistry& registry);
 void RegisterDequantize(KernelRegistry& registry);
+// Of KernelRegistry::Evaluation() alone.
+void RegisterConvolution(KernelRegistry& registry);
+void RegisterPooling(KernelRegistry& registry);
+void RegisterNormalization(KernelRegistry& registry);
+void RegisterResize(KernelRegistry& registry);
+void RegisterQLinear(KernelRegistry& registry);
 
 }  // namespace qrewrite::fold

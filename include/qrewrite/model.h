@@ -101,6 +101,14 @@ struct NamedConstant {
   Constant value;
 };
 
+// An input or output of the main graph, as the file declares it.
+struct ModelValue {
+  std::string name;
+  int dtype = 0;  // ONNX's number; 0: unknown, or no tensor
+  bool has_shape = false;
+  std::vector<int64_t> dims;  // -1: not fixed
+};
+
 class Model {
  public:
   // kIo: the file cannot be read; kInvalidModel: it is no valid model. Messages name the culprit.
@@ -139,6 +147,8 @@ class Model {
   // The text form that rule files and tests use. kUsage: a bad regular expression, no such node.
   Result<std::string> Text(const TextOptions& options = {}) const;
   ModelStats Stats() const;
+  std::vector<ModelValue> Inputs() const;  // without those that have an initial value
+  std::vector<ModelValue> Outputs() const;
   // The initializers of the main graph, as views: see constant.h for how long they are valid.
   std::vector<NamedConstant> Constants() const;
   std::optional<Constant> FindConstant(const std::string& name) const;

@@ -29,6 +29,7 @@
 
 #include "qrewrite/constant.h"
 #include "qrewrite/diagnostic.h"
+#include "qrewrite/evaluator.h"
 #include "qrewrite/functions.h"
 #include "qrewrite/match.h"
 #include "qrewrite/model.h"

@@ -1,7 +1,8 @@
 // Evaluates fold kernels for test_fold_oracle.py: reads calls from a file, writes their results.
 //
 //   fold_eval IN OUT      runs every call of IN
-//   fold_eval --kernels   prints "domain op first last" of each built-in kernel
+//   fold_eval --kernels   prints "domain op first last" of each kernel that folds constants
+//   fold_eval --all       the same, with those that only whole models are run with
 //
 // Both files are a sequence of little-endian int64 numbers and byte strings (length, then the bytes).
 //   call:    domain, op, since, num_outputs, inputs (count, tensors), attributes (count, each: name,
@@ -100,7 +101,7 @@ class Writer {
 
 Outputs Run(const FoldCall& call, uint64_t lazy_bytes) {
   QR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs,
-                      Fold(KernelRegistry::Builtin(), call, {.lazy = lazy_bytes}));
+                      Fold(KernelRegistry::Evaluation(), call, {.lazy = lazy_bytes}));
   for (Tensor& t : outputs) {
     if (!t.valid()) continue;
     QR_ASSIGN_OR_RETURN(t, t.Materialize());
@@ -133,8 +134,8 @@ void Evaluate(Reader& in, Writer& out) {
   }
 }
 
-int ListKernels() {
-  for (const KernelEntry* entry : KernelRegistry::Builtin().All()) {
+int ListKernels(const KernelRegistry& registry) {
+  for (const KernelEntry* entry : registry.All()) {
     std::printf("%s %s %d %d\n", entry->domain.empty() ? "ai.onnx" : entry->domain.c_str(),
                 entry->op.c_str(), entry->first, entry->last);
   }
@@ -155,8 +156,11 @@ int EvaluateFile(const char* in_path, const char* out_path) {
 }  // namespace qrewrite
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--kernels") return qrewrite::ListKernels();
+  using qrewrite::KernelRegistry;
+  const std::string_view word = argc == 2 ? argv[1] : "";
+  if (word == "--kernels") return qrewrite::ListKernels(KernelRegistry::Builtin());
+  if (word == "--all") return qrewrite::ListKernels(KernelRegistry::Evaluation());
   if (argc == 3) return qrewrite::EvaluateFile(argv[1], argv[2]);
-  std::fprintf(stderr, "usage: fold_eval IN OUT | fold_eval --kernels\n");
+  std::fprintf(stderr, "usage: fold_eval IN OUT | fold_eval --kernels | --all\n");
   return 2;
 }

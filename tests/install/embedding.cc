@@ -1,6 +1,7 @@
 // The examples of docs/embedding.md as one program: embedding MODEL RULES FOLDER.
 #include "qrewrite/qrewrite.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -108,6 +109,14 @@ Status ThroughMemory(const std::string& bytes, const std::string& weights, const
   return {};
 }
 
+// The outputs of a model on `inputs`, and the values `names` inside of it.
+Result<qrewrite::Tensors> Inside(const Model& model, const qrewrite::Tensors& inputs,
+                                 const std::vector<std::string>& names) {
+  const auto evaluator = qrewrite::BuiltinKernels();  // or OnnxRuntime(), or HostEvaluator(...)
+  QR_ASSIGN_OR_RETURN(const auto session, evaluator->Load(model, names));
+  return session->Run(inputs);
+}
+
 // A function for rules; what it throws is an error of the run.
 Result<Rules> WithHostFunction(const std::string& text) {
   auto functions = std::make_shared<qrewrite::FunctionRegistry>();
@@ -154,6 +163,17 @@ Status RunAll(const std::string& path, const std::string& rule_file, const std::
   QR_ASSIGN_OR_RETURN(const Rules device, WithHostFunction(kDevice));
   QR_RETURN_IF_ERROR(Rewrite(model, device).status());
   if (WeightBytes(model) == 0) return {StatusCode::kUsage, "no weights"};
+  qrewrite::Tensors inputs;
+  for (const qrewrite::ModelValue& value : model.Inputs()) {
+    qrewrite::ConstTensor zeros{.dtype = value.dtype, .dims = value.dims, .bytes = {}};
+    size_t count = 1;
+    for (int64_t& d : zeros.dims) count *= static_cast<size_t>(d = std::max<int64_t>(d, 1));
+    zeros.bytes = std::vector<std::byte>(count * sizeof(float));
+    inputs.emplace(value.name, std::move(zeros));
+  }
+  const std::string output = model.Outputs().at(0).name;
+  QR_ASSIGN_OR_RETURN(const qrewrite::Tensors values, Inside(model, inputs, {output}));
+  if (values.count(output) == 0) return {StatusCode::kUsage, "the output has no value"};
   return model.Save(folder + "/embedding.onnx");
 }
 

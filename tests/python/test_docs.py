@@ -127,7 +127,7 @@ def test_readme_rule(tmp_path):
 def test_examples_of_embedding_are_compiled():
     program = (SOURCE / "tests" / "install" / "embedding.cc").read_text()
     blocks = re.findall(r"^```cpp\n(.*?)^```$", (SOURCE / "docs" / "embedding.md").read_text(), re.M | re.S)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     for block in blocks:
         assert block in program
 

@@ -1,0 +1,183 @@
+#include "engine/evaluate/interpreter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/ops/signature.h"
+
+namespace qrewrite {
+namespace {
+
+// The attributes of a node in the body of a function, with those of the call in the place of
+// references; what the call does not have is left out.
+Attributes Resolved(const Attributes& attributes, const Attributes& call) {
+  Attributes resolved = attributes;
+  for (const Attribute& a : attributes) {
+    const auto* reference = std::get_if<AttrReference>(&a.value);
+    if (reference == nullptr) continue;
+    const AttrValue* value = call.Find(reference->name);
+    if (value == nullptr) {
+      resolved.Erase(a.name);
+    } else {
+      resolved.Set(a.name, *value);
+    }
+  }
+  return resolved;
+}
+
+}  // namespace
+
+Result<GraphInterpreter> GraphInterpreter::Make(const Graph& graph, const KernelRegistry& kernels) {
+  GraphInterpreter interpreter(graph, kernels);
+  interpreter.values_.resize(graph.num_values());
+  interpreter.steps_.resize(graph.num_bodies());
+  for (size_t i = 0; i < graph.num_bodies(); ++i) {
+    const BodyId b(i);
+    if (!graph.body(b).alive) continue;
+    QR_RETURN_IF_ERROR(interpreter.PlanBody(b));
+    if (graph.body(b).kind == BodyKind::kFunction) {
+      interpreter.functions_.emplace(graph.body(b).function, b);
+    }
+  }
+  QR_RETURN_IF_ERROR(interpreter.LoadConstants());
+  return interpreter;
+}
+
+Status GraphInterpreter::PlanBody(BodyId body) {
+  QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(graph_, body));
+  std::vector<uint32_t> position(graph_.num_nodes(), 0);
+  Steps& steps = steps_[body.index];
+  for (const NodeId n : order) {
+    position[n.index] = static_cast<uint32_t>(steps.size());
+    steps.push_back({n, {}});
+  }
+  for (size_t i = 0; i < graph_.num_values(); ++i) {
+    const ValueId v(i);
+    if (!graph_.alive(v) || graph_.body_of(v) != body || graph_.constant(v) != nullptr ||
+        graph_.IsOutput(v)) {
+      continue;
+    }
+    // A reader in a subgraph counts as the node of this body that holds it.
+    const NodeId producer = graph_.producer(v);
+    uint32_t last = producer.valid() ? position[producer.index] : 0;
+    for (const UseId use : graph_.uses(v)) {
+      const NodeId reader = graph_.AncestorIn(body, graph_.user(use).node);
+      if (reader.valid()) last = std::max(last, position[reader.index]);
+    }
+    if (!steps.empty()) steps[last].last_used.push_back(v);
+  }
+  return {};
+}
+
+// What is computed when it is read (lazy tensors) is computed once.
+Status GraphInterpreter::LoadConstants() {
+  for (size_t i = 0; i < graph_.num_values(); ++i) {
+    const ValueId v(i);
+    const Tensor* tensor = graph_.alive(v) ? graph_.constant(v) : nullptr;
+    if (tensor == nullptr) continue;
+    values_[i] = *tensor;
+    if (!tensor->is_lazy()) continue;
+    QR_ASSIGN_OR_RETURN(values_[i], tensor->Materialize());
+  }
+  return {};
+}
+
+Result<std::vector<Tensor>> GraphInterpreter::Run(const std::map<std::string, Tensor>& inputs) {
+  const Body& main = graph_.body(graph_.main());
+  for (const ValueId v : main.inputs) {
+    const auto given = inputs.find(std::string(graph_.name(v)));
+    if (given != inputs.end()) values_[v.index] = given->second;
+  }
+  QR_RETURN_IF_ERROR(RunBody(graph_.main(), {}));
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < main.outputs.size(); ++i) {
+    const ValueId v = graph_.output(graph_.main(), i);
+    outputs.push_back(values_[v.index]);
+    if (graph_.constant(v) == nullptr) values_[v.index] = Tensor();
+  }
+  // An input that was given for an initial value counts for this run alone.
+  for (const ValueId v : main.inputs) {
+    if (graph_.constant(v) != nullptr) values_[v.index] = *graph_.constant(v);
+  }
+  return outputs;
+}
+
+Status GraphInterpreter::RunBody(BodyId body, const Attributes& call) {
+  for (const Step& step : steps_[body.index]) {
+    QR_RETURN_IF_ERROR(RunNode(step.node, call));
+    for (const ValueId v : step.last_used) values_[v.index] = Tensor();
+  }
+  return {};
+}
+
+Status GraphInterpreter::RunNode(NodeId n, const Attributes& call) {
+  const OpName& op = graph_.op_name(graph_.op(n));
+  if (op.domain.empty() && op.name == "If") return RunIf(n, call);
+  if (op.domain.empty() && op.name == "Loop") return RunLoop(n, call);
+  const Attributes attributes = Resolved(graph_.attributes(n), call);
+  const auto function = functions_.find(op);
+  if (function != functions_.end()) return RunFunction(n, function->second, attributes);
+  return RunKernel(n, attributes);
+}
+
+Status GraphInterpreter::RunKernel(NodeId n, const Attributes& attributes) {
+  const OpName& op = graph_.op_name(graph_.op(n));
+  const Signature* const signature =
+      Signatures::Builtin().Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+  const KernelEntry* const kernel =
+      signature == nullptr ? nullptr : kernels_.Find(op.domain, op.name, signature->since);
+  if (kernel == nullptr) {
+    return At(n, Status(StatusCode::kUnsupported, "there is no built-in kernel for this operator"));
+  }
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+    inputs.push_back(Input(n, i));
+    if (graph_.input(n, i).valid() && !inputs.back().valid()) {
+      return At(n, Status(StatusCode::kInvalidModel, fmt::format("nothing makes its input {}", i)));
+    }
+  }
+  const FoldCall call{op.domain, op.name,    signature->since,
+                      inputs,    attributes, static_cast<int>(graph_.num_outputs(n))};
+  Outputs outputs = Fold(kernel, call, {.lazy = UINT64_MAX});
+  if (!outputs.ok()) return At(n, outputs.status());
+  for (size_t i = 0; i < std::min(outputs->size(), graph_.num_outputs(n)); ++i) {
+    SetOutput(n, i, std::move((*outputs)[i]));
+  }
+  return {};
+}
+
+Status GraphInterpreter::RunFunction(NodeId n, BodyId body, const Attributes& attributes) {
+  const Body& function = graph_.body(body);
+  for (size_t i = 0; i < function.inputs.size(); ++i) {
+    values_[function.inputs[i].index] = i < graph_.num_inputs(n) ? Input(n, i) : Tensor();
+  }
+  QR_RETURN_IF_ERROR(RunBody(body, attributes));
+  for (size_t i = 0; i < std::min(function.outputs.size(), graph_.num_outputs(n)); ++i) {
+    SetOutput(n, i, values_[graph_.output(body, i).index]);
+  }
+  return {};
+}
+
+Tensor GraphInterpreter::Input(NodeId n, size_t i) const {
+  if (i >= graph_.num_inputs(n)) return Tensor();
+  const ValueId v = graph_.input(n, i);
+  return v.valid() ? values_[v.index] : Tensor();
+}
+
+void GraphInterpreter::SetOutput(NodeId n, size_t i, Tensor tensor) {
+  const ValueId v = graph_.output(n, i);
+  if (v.valid()) values_[v.index] = std::move(tensor);
+}
+
+Status GraphInterpreter::At(NodeId n, const Status& status) const {
+  std::string_view name = graph_.name(n);
+  if (name.empty() && graph_.num_outputs(n) > 0 && graph_.output(n, 0).valid()) {
+    name = graph_.name(graph_.output(n, 0));
+  }
+  return {status.code(), fmt::format("{} `{}`: {}", graph_.op_name(graph_.op(n)).text(), name,
+                                     status.diagnostics()[0].message)};
+}
+
+}  // namespace qrewrite

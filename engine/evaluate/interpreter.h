@@ -1,0 +1,62 @@
+// Interpreter: a graph run node by node with kernels.
+//
+// Values are freed behind their last reader. Branches and loops run their bodies, a call of a local
+// function runs its body with the attributes of the call.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/fold/kernel.h"
+#include "engine/graph/graph.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+class GraphInterpreter {
+ public:
+  // Both outlive this object; the graph does not change. kInvalidModel: a cycle.
+  static Result<GraphInterpreter> Make(const Graph& graph, const KernelRegistry& kernels);
+
+  // Outputs of the main graph. REQUIRES: `inputs` has those that have no initial value. kUnsupported
+  // and others: the message names the node.
+  Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& inputs);
+
+ private:
+  // The nodes of a body in the order of their execution, each with the values nobody needs behind it.
+  struct Step {
+    NodeId node;
+    std::vector<ValueId> last_used;
+  };
+  using Steps = std::vector<Step>;
+
+  GraphInterpreter(const Graph& graph, const KernelRegistry& kernels)
+      : graph_(graph), kernels_(kernels) {}
+
+  Status PlanBody(BodyId body);
+  Status LoadConstants();
+
+  // `call`: attributes of the function call that the body belongs to.
+  Status RunBody(BodyId body, const Attributes& call);
+  Status RunNode(NodeId n, const Attributes& call);
+  Status RunKernel(NodeId n, const Attributes& attributes);
+  Status RunFunction(NodeId n, BodyId body, const Attributes& attributes);
+  Status RunIf(NodeId n, const Attributes& call);
+  Status RunLoop(NodeId n, const Attributes& call);
+  Status RunIteration(NodeId n, BodyId body, int64_t iteration, const std::vector<Tensor>& state,
+                      const Attributes& call);
+
+  Tensor Input(NodeId n, size_t i) const;
+  void SetOutput(NodeId n, size_t i, Tensor tensor);
+  Status At(NodeId n, const Status& status) const;  // with the node named
+
+  const Graph& graph_;
+  const KernelRegistry& kernels_;
+  std::vector<Steps> steps_;    // by body
+  std::vector<Tensor> values_;  // by value
+  std::map<OpName, BodyId> functions_;
+};
+
+}  // namespace qrewrite

@@ -1,0 +1,210 @@
+// The evaluator that runs models in ONNX Runtime.
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "engine/evaluate/observed.h"
+#include "engine/evaluate/ort_api.h"
+#include "engine/tensor/tensor.h"
+
+namespace qrewrite {
+namespace {
+
+using ort::Api;
+
+constexpr int kLogFatal = 4, kDisableAll = 0, kDeviceAllocator = 0, kDefaultMemory = 0;
+
+// An object of the library and what releases it.
+template <class T>
+using Owned = std::unique_ptr<T, void (*)(T*)>;
+
+Status RuntimeError(const Api& api, ort::Status_* status) {
+  return {StatusCode::kUnsupported, "ONNX Runtime: " + api.Take(status)};
+}
+
+#define QR_RETURN_IF_ORT(api, call)                                 \
+  do {                                                              \
+    if (ort::Status_* const status = (api).call; status != nullptr) \
+      return RuntimeError(api, status);                             \
+  } while (false)
+
+struct Environment {
+  std::shared_ptr<const Api> api;
+  Owned<ort::Env> env;
+  Owned<ort::MemoryInfo> memory;
+};
+
+// What a result lies in. Keeps the environment: the memory is the library's.
+struct ResultOwner {
+  std::shared_ptr<const Environment> environment;
+  Owned<ort::Value> value;
+};
+
+Result<ConstTensor> ToTensor(const std::shared_ptr<const Environment>& environment,
+                             Owned<ort::Value> value) {
+  const Api& api = *environment->api;
+  ort::TensorInfo* raw = nullptr;
+  QR_RETURN_IF_ORT(api, GetTensorTypeAndShape(value.get(), &raw));
+  const Owned<ort::TensorInfo> info(raw, api.ReleaseTensorTypeAndShapeInfo);
+  ConstTensor tensor;
+  size_t rank = 0;
+  QR_RETURN_IF_ORT(api, GetTensorElementType(raw, &tensor.dtype));
+  QR_RETURN_IF_ORT(api, GetDimensionsCount(raw, &rank));
+  tensor.dims.resize(rank);
+  QR_RETURN_IF_ORT(api, GetDimensions(raw, tensor.dims.data(), rank));
+  void* data = nullptr;
+  QR_RETURN_IF_ORT(api, GetTensorMutableData(value.get(), &data));
+  const auto count = CheckedCount(tensor.dims);
+  if (!count || !IsKnownDType(tensor.dtype)) {
+    return Status(StatusCode::kUnsupported, "ONNX Runtime gave a tensor of an unknown type");
+  }
+  const uint64_t bytes =
+      PackedBytes(static_cast<DType>(tensor.dtype), static_cast<uint64_t>(*count));
+  const auto owner =
+      std::make_shared<const ResultOwner>(ResultOwner{environment, std::move(value)});
+  tensor.bytes =
+      ConstBytes({static_cast<const std::byte*>(data), data == nullptr ? 0 : bytes}, owner);
+  return tensor;
+}
+
+class OrtSession : public Session {
+ public:
+  OrtSession(std::shared_ptr<const Environment> environment, Owned<ort::Session_> session,
+             ObservedModel observed)
+      : environment_(std::move(environment)),
+        session_(std::move(session)),
+        observed_(std::move(observed)) {}
+
+  Result<Tensors> Run(const Tensors& inputs) override {
+    QR_RETURN_IF_ERROR(observed_.CheckInputs(inputs));
+    Tensors outputs;
+    if (!observed_.outputs().empty()) QR_RETURN_IF_ERROR(RunOutputs(inputs, outputs));
+    QR_RETURN_IF_ERROR(observed_.AddPassedOn(inputs, outputs));
+    return outputs;
+  }
+
+ private:
+  Status RunOutputs(const Tensors& inputs, Tensors& outputs) {
+    const Api& api = *environment_->api;
+    std::vector<const char*> input_names, output_names;
+    std::vector<Owned<ort::Value>> owners;
+    std::vector<const ort::Value*> values;
+    for (const auto& [name, tensor] : inputs) {
+      ort::Value* value = nullptr;
+      QR_RETURN_IF_ORT(  // the runtime does not write to inputs
+          api,
+          CreateTensorWithData(environment_->memory.get(),
+                               const_cast<std::byte*>(tensor.bytes.data()), tensor.bytes.size(),
+                               tensor.dims.data(), tensor.dims.size(), tensor.dtype, &value));
+      owners.emplace_back(value, api.ReleaseValue);
+      values.push_back(value);
+      input_names.push_back(name.c_str());
+    }
+    for (const std::string& name : observed_.outputs()) output_names.push_back(name.c_str());
+    std::vector<ort::Value*> results(output_names.size(), nullptr);
+    QR_RETURN_IF_ORT(api,
+                     Run(session_.get(), nullptr, input_names.data(), values.data(), values.size(),
+                         output_names.data(), output_names.size(), results.data()));
+    std::vector<Owned<ort::Value>> owned;
+    for (ort::Value* value : results) owned.emplace_back(value, api.ReleaseValue);
+    for (size_t i = 0; i < owned.size(); ++i) {
+      QR_ASSIGN_OR_RETURN(outputs[observed_.outputs()[i]],
+                          ToTensor(environment_, std::move(owned[i])));
+    }
+    return {};
+  }
+
+  std::shared_ptr<const Environment> environment_;
+  Owned<ort::Session_> session_;
+  ObservedModel observed_;
+};
+
+// A folder that goes with the object: models beyond 2 GB are handed over as files.
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> Make() {
+    std::error_code error;
+    std::string pattern =
+        (std::filesystem::temp_directory_path(error) / "qrewrite-XXXXXX").string();
+    if (error || mkdtemp(pattern.data()) == nullptr) {
+      return Status(StatusCode::kIo, "cannot make a temporary folder for the model");
+    }
+    return TemporaryFolder(std::move(pattern));
+  }
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  std::string File(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+class OrtEvaluator : public Evaluator {
+ public:
+  OrtEvaluator(std::shared_ptr<const Environment> environment, int threads)
+      : environment_(std::move(environment)), threads_(threads) {}
+
+  std::string Name() const override { return "ONNX Runtime " + environment_->api->version; }
+
+  Result<std::unique_ptr<Session>> Load(const Model& model,
+                                        const std::vector<std::string>& observe) override {
+    const Api& api = *environment_->api;
+    QR_ASSIGN_OR_RETURN(ObservedModel observed, ObservedModel::Make(model, observe));
+    ort::SessionOptions* raw = nullptr;
+    QR_RETURN_IF_ORT(api, CreateSessionOptions(&raw));
+    const Owned<ort::SessionOptions> options(raw, api.ReleaseSessionOptions);
+    QR_RETURN_IF_ORT(api, SetSessionGraphOptimizationLevel(raw, kDisableAll));
+    if (threads_ > 0) QR_RETURN_IF_ORT(api, SetIntraOpNumThreads(raw, threads_));
+    ort::Session_* session = nullptr;
+    QR_RETURN_IF_ERROR(Create(observed.model(), raw, &session));
+    return std::unique_ptr<Session>(std::make_unique<OrtSession>(
+        environment_, Owned<ort::Session_>(session, api.ReleaseSession), std::move(observed)));
+  }
+
+ private:
+  Status Create(const Model& model, const ort::SessionOptions* options,
+                ort::Session_** session) const {
+    const Api& api = *environment_->api;
+    Result<std::string> bytes = model.Serialize();
+    if (bytes.ok()) {
+      QR_RETURN_IF_ORT(api, CreateSessionFromArray(environment_->env.get(), bytes->data(),
+                                                   bytes->size(), options, session));
+      return {};
+    }
+    if (bytes.status().code() != StatusCode::kLimit) return bytes.status();
+    QR_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Make());
+    const std::string path = folder.File("model.onnx");
+    QR_RETURN_IF_ERROR(model.Save(path));
+    QR_RETURN_IF_ORT(api, CreateSession(environment_->env.get(), path.c_str(), options, session));
+    return {};
+  }
+
+  std::shared_ptr<const Environment> environment_;
+  int threads_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Evaluator>> OnnxRuntime(const OnnxRuntimeOptions& options) {
+  QR_ASSIGN_OR_RETURN(const std::shared_ptr<const Api> api, ort::FindLibrary(options.library));
+  ort::Env* env = nullptr;
+  QR_RETURN_IF_ORT(*api, CreateEnv(kLogFatal, "qrewrite", &env));
+  Owned<ort::Env> owned_env(env, api->ReleaseEnv);
+  ort::MemoryInfo* memory = nullptr;
+  QR_RETURN_IF_ORT(*api, CreateCpuMemoryInfo(kDeviceAllocator, kDefaultMemory, &memory));
+  auto environment = std::make_shared<const Environment>(Environment{
+      api, std::move(owned_env), Owned<ort::MemoryInfo>(memory, api->ReleaseMemoryInfo)});
+  return std::unique_ptr<Evaluator>(
+      std::make_unique<OrtEvaluator>(std::move(environment), options.threads));
+}
+
+}  // namespace qrewrite

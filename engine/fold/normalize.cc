@@ -1,0 +1,108 @@
+// Normalizations as they compute once training is over, and Dropout, which is then nothing.
+#include <cmath>
+
+#include "engine/fold/support.h"
+
+namespace qrewrite::fold {
+namespace {
+
+// Input `i` as numbers. Errors: it has not `size` elements.
+Result<std::vector<double>> Vector(const FoldCall& call, size_t i, int64_t size) {
+  QR_ASSIGN_OR_RETURN(const Tensor t, NeedBytes(call, i));
+  if (t.size() != size) return Reason("{} with an input of shape {}", call.op, ShapeText(t.dims()));
+  return ToDoubles(t);
+}
+
+Result<Tensor> FloatInput(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(Tensor x, NeedBytes(call, 0));
+  if (!IsFloat(x.dtype()) || x.rank() < 1) {
+    return Reason("{} of {} {}", call.op, Name(x.dtype()), ShapeText(x.dims()));
+  }
+  return x;
+}
+
+Outputs BatchNormalization(const FoldCall& call) {
+  if (call.num_outputs > 1 || call.attributes.Int("training_mode", 0) != 0 ||
+      call.attributes.Int("spatial", 1) == 0) {
+    return Reason("{} in training is not computed", call.op);
+  }
+  QR_ASSIGN_OR_RETURN(const Tensor x, FloatInput(call));
+  const int64_t channels = x.rank() > 1 ? x.dims()[1] : 1;
+  const int64_t inner = x.rank() > 2 ? CountRange(x.dims(), 2, x.dims().size()) : 1;
+  QR_ASSIGN_OR_RETURN(const std::vector<double> scale, Vector(call, 1, channels));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> bias, Vector(call, 2, channels));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> mean, Vector(call, 3, channels));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> variance, Vector(call, 4, channels));
+  QR_ASSIGN_OR_RETURN(std::vector<double> y, ToDoubles(x));
+  const double epsilon = call.attributes.Float("epsilon", 1e-5f);
+  for (size_t i = 0; i < y.size(); ++i) {
+    const size_t c = i / static_cast<size_t>(inner) % static_cast<size_t>(channels);
+    y[i] = (y[i] - mean[c]) / std::sqrt(variance[c] + epsilon) * scale[c] + bias[c];
+  }
+  return One(FromDoubles(x.dtype(), x.dims(), y));
+}
+
+// Each row of `n` gets mean 0 and variance 1.
+void Standardize(std::vector<double>& values, size_t n, double epsilon) {
+  for (size_t begin = 0; n > 0 && begin < values.size(); begin += n) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; ++i) sum += values[begin + i];
+    const double mean = sum / static_cast<double>(n);
+    for (size_t i = 0; i < n; ++i) squares += std::pow(values[begin + i] - mean, 2);
+    const double factor = 1 / std::sqrt(squares / static_cast<double>(n) + epsilon);
+    for (size_t i = 0; i < n; ++i) values[begin + i] = (values[begin + i] - mean) * factor;
+  }
+}
+
+Outputs InstanceNormalization(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor x, FloatInput(call));
+  if (x.rank() < 3) return Reason("{} of shape {}", call.op, ShapeText(x.dims()));
+  const auto channels = static_cast<size_t>(x.dims()[1]);
+  const auto inner = static_cast<size_t>(CountRange(x.dims(), 2, x.dims().size()));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> scale, Vector(call, 1, x.dims()[1]));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> bias, Vector(call, 2, x.dims()[1]));
+  QR_ASSIGN_OR_RETURN(std::vector<double> y, ToDoubles(x));
+  Standardize(y, inner, call.attributes.Float("epsilon", 1e-5f));
+  for (size_t i = 0; i < y.size(); ++i) {
+    y[i] = y[i] * scale[i / inner % channels] + bias[i / inner % channels];
+  }
+  return One(FromDoubles(x.dtype(), x.dims(), y));
+}
+
+Outputs LayerNormalization(const FoldCall& call) {
+  if (call.num_outputs > 1) return Reason("further outputs of {} are not computed", call.op);
+  QR_ASSIGN_OR_RETURN(const Tensor x, FloatInput(call));
+  QR_ASSIGN_OR_RETURN(const int64_t axis, NormalAxis(call.attributes.Int("axis", -1), x.rank()));
+  const int64_t inner = CountRange(x.dims(), static_cast<size_t>(axis), x.dims().size());
+  QR_ASSIGN_OR_RETURN(const std::vector<double> scale, Vector(call, 1, inner));
+  std::vector<double> bias(static_cast<size_t>(inner), 0.0);
+  if (Input(call, 2) != nullptr) {
+    QR_ASSIGN_OR_RETURN(bias, Vector(call, 2, inner));
+  }
+  QR_ASSIGN_OR_RETURN(std::vector<double> y, ToDoubles(x));
+  Standardize(y, static_cast<size_t>(inner), call.attributes.Float("epsilon", 1e-5f));
+  for (size_t i = 0; i < y.size(); ++i) {
+    y[i] = y[i] * scale[i % scale.size()] + bias[i % bias.size()];
+  }
+  return One(FromDoubles(x.dtype(), x.dims(), y));
+}
+
+Outputs Dropout(const FoldCall& call) {
+  if (call.num_outputs > 1) return Reason("the mask of {} is not computed", call.op);
+  if (const Tensor* training = Input(call, 2); training != nullptr) {
+    QR_ASSIGN_OR_RETURN(const int64_t on, IntScalar(*training));
+    if (on != 0) return Reason("{} in training is not computed", call.op);
+  }
+  return One(Need(call, 0));
+}
+
+}  // namespace
+
+void RegisterNormalization(KernelRegistry& registry) {
+  Add(registry, "BatchNormalization", {.first = 7, .inputs = 5}, BatchNormalization);
+  Add(registry, "InstanceNormalization", {.inputs = 3}, InstanceNormalization);
+  Add(registry, "LayerNormalization", {.first = 17, .inputs = 3}, LayerNormalization);
+  Add(registry, "Dropout", {.first = 7, .inputs = 3}, Dropout);
+}
+
+}  // namespace qrewrite::fold

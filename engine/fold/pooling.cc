@@ -1,0 +1,88 @@
+// MaxPool, AveragePool and their global forms, in double precision.
+#include <algorithm>
+#include <limits>
+
+#include "engine/fold/window.h"
+
+namespace qrewrite::fold {
+namespace {
+
+struct Pooled {
+  Tensor x;
+  std::vector<double> values;
+  int64_t images, in_size;  // images: batch times channels
+  Window window;
+  Dims dims;
+};
+
+Result<Pooled> Plan(const FoldCall& call, bool global) {
+  Pooled p;
+  QR_ASSIGN_OR_RETURN(p.x, NeedBytes(call, 0));
+  QR_ASSIGN_OR_RETURN(const Dims spatial, SpatialDims(p.x, call.op));
+  const std::vector<int64_t>* shape = call.attributes.Ints("kernel_shape");
+  if (!global && shape == nullptr) return Reason("{} without kernel_shape", call.op);
+  QR_ASSIGN_OR_RETURN(p.window, Window::Make(call, spatial, global ? spatial : *shape));
+  QR_ASSIGN_OR_RETURN(p.values, ToDoubles(p.x));
+  p.images = p.x.dims()[0] * p.x.dims()[1];
+  p.in_size = Count(spatial);
+  p.dims = {p.x.dims()[0], p.x.dims()[1]};
+  p.dims.insert(p.dims.end(), p.window.out.begin(), p.window.out.end());
+  QR_RETURN_IF_ERROR(CheckSize({p.x.dtype(), p.dims}));
+  return p;
+}
+
+// Calls visit(image's elements, place among the results, number of that result).
+template <class Visit>
+void ForEachResult(const Pooled& p, Visit visit) {
+  for (int64_t image = 0; image < p.images; ++image) {
+    const double* const data = p.values.data() + image * p.in_size;
+    for (int64_t o = 0; o < p.window.outputs; ++o) visit(data, image * p.window.outputs + o, o);
+  }
+}
+
+Outputs MaxPool(const FoldCall& call, bool global) {
+  if (call.num_outputs > 1) return Reason("the second output of {} is not computed", call.op);
+  QR_ASSIGN_OR_RETURN(const Pooled p, Plan(call, global));
+  std::vector<double> y(static_cast<size_t>(Count(p.dims)));
+  const double lowest = IsInteger(p.x.dtype()) ? static_cast<double>(IntMin(p.x.dtype()))
+                                               : -std::numeric_limits<double>::infinity();
+  ForEachResult(p, [&](const double* data, int64_t at, int64_t o) {
+    double top = lowest;
+    for (int64_t tap = 0; tap < p.window.taps; ++tap) {
+      const int64_t source = p.window.source[static_cast<size_t>(tap * p.window.outputs + o)];
+      if (source >= 0 && !(data[source] <= top)) top = data[source];
+    }
+    y[static_cast<size_t>(at)] = top;
+  });
+  return One(FromDoubles(p.x.dtype(), p.dims, y));
+}
+
+Outputs AveragePool(const FoldCall& call, bool global) {
+  QR_ASSIGN_OR_RETURN(const Pooled p, Plan(call, global));
+  if (!IsFloat(p.x.dtype())) return Reason("{} of {}", call.op, Name(p.x.dtype()));
+  const int64_t least = call.attributes.Int("count_include_pad", 0) != 0 ? kPadding : 0;
+  std::vector<double> y(static_cast<size_t>(Count(p.dims)));
+  ForEachResult(p, [&](const double* data, int64_t at, int64_t o) {
+    double sum = 0;
+    int64_t count = 0;
+    for (int64_t tap = 0; tap < p.window.taps; ++tap) {
+      const int64_t source = p.window.source[static_cast<size_t>(tap * p.window.outputs + o)];
+      if (source >= 0) sum += data[source];
+      count += source >= least;
+    }
+    y[static_cast<size_t>(at)] = sum / static_cast<double>(std::max<int64_t>(count, 1));
+  });
+  return One(FromDoubles(p.x.dtype(), p.dims, y));
+}
+
+}  // namespace
+
+void RegisterPooling(KernelRegistry& registry) {
+  Add(registry, "MaxPool", {}, [](const FoldCall& call) { return MaxPool(call, false); });
+  Add(registry, "GlobalMaxPool", {}, [](const FoldCall& call) { return MaxPool(call, true); });
+  Add(registry, "AveragePool", {}, [](const FoldCall& call) { return AveragePool(call, false); });
+  Add(registry, "GlobalAveragePool", {},
+      [](const FoldCall& call) { return AveragePool(call, true); });
+}
+
+}  // namespace qrewrite::fold

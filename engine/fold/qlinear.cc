@@ -1,0 +1,273 @@
+// Operators on quantized integers. Products are summed exactly and requantized once, as ONNX Runtime does
+// it: multiplied in float32 by x_scale * w_scale / y_scale, rounded half to even, zero point added,
+// saturated. The other ones dequantize, compute in float and quantize.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "engine/fold/convolution.h"
+
+namespace qrewrite::fold {
+namespace {
+
+// An 8 or 16 bit operand and its parameters, as numbers.
+struct Quantized {
+  Tensor q;
+  std::vector<double> scales, zeros;
+
+  static Result<Quantized> Make(const FoldCall& call, size_t data, size_t scale, size_t zero) {
+    Quantized operand;
+    QR_ASSIGN_OR_RETURN(operand.q, NeedBytes(call, data));
+    if (!IsInteger(operand.q.dtype()) || Info(operand.q.dtype()).bits > 16) {
+      return Reason("{} of {}", call.op, Name(operand.q.dtype()));
+    }
+    operand.scales = {1.0};
+    operand.zeros = {0.0};
+    if (scale != kNone) {
+      QR_ASSIGN_OR_RETURN(const Tensor s, NeedBytes(call, scale));
+      QR_ASSIGN_OR_RETURN(operand.scales, ToDoubles(s));
+    }
+    if (const Tensor* z = Input(call, zero); z != nullptr) {
+      QR_ASSIGN_OR_RETURN(operand.zeros, ToDoubles(*z));
+    }
+    if (operand.scales.empty() || operand.zeros.empty())
+      return Reason("{} without scales", call.op);
+    return operand;
+  }
+  static constexpr size_t kNone = SIZE_MAX;
+
+  // Elements minus their zero points; parameter of element i: i / inner % number of parameters.
+  Result<std::vector<double>> Centered(int64_t inner) const {
+    QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(q));
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] -= zeros[i / static_cast<size_t>(inner) % zeros.size()];
+    }
+    return values;
+  }
+};
+
+// Where the result of a sum of products goes. `inner`: elements behind the axis of the channels.
+struct Requantizer {
+  std::vector<float> factors;  // one, or one a channel
+  Tensor zero;                 // of the result; its type is the result's
+  int64_t inner;
+
+  Result<Tensor> Apply(const std::vector<double>& sums, Dims dims) const {
+    QR_ASSIGN_OR_RETURN(const std::vector<double> z, ToDoubles(zero));
+    if (z.size() != 1) return Reason("a zero point with shape {}", ShapeText(zero.dims()));
+    const auto lo = static_cast<double>(IntMin(zero.dtype()));
+    const auto hi = static_cast<double>(IntMax(zero.dtype()));
+    std::vector<double> y(sums.size());
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const float factor = factors[i / static_cast<size_t>(inner) % factors.size()];
+      const float scaled = static_cast<float>(static_cast<int32_t>(sums[i])) * factor;
+      y[i] = std::clamp(static_cast<double>(std::nearbyint(scaled)) + z[0], lo, hi);
+    }
+    return FromDoubles(zero.dtype(), std::move(dims), y);
+  }
+};
+
+std::vector<float> Factors(const Quantized& x, const Quantized& w, float alpha, double y_scale) {
+  std::vector<float> factors;
+  for (const double s : w.scales) {
+    const float product = alpha * static_cast<float>(x.scales[0]) * static_cast<float>(s);
+    factors.push_back(product / static_cast<float>(y_scale));
+  }
+  return factors;
+}
+
+Result<double> OneScale(const FoldCall& call, size_t i) {
+  QR_ASSIGN_OR_RETURN(const Tensor t, NeedBytes(call, i));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(t));
+  if (values.size() != 1) return Reason("{} with scales {}", call.op, ShapeText(t.dims()));
+  return values[0];
+}
+
+struct Sums {
+  Convolution plan;
+  std::vector<double> values;
+};
+
+Result<Sums> Convolve(const FoldCall& call, const Quantized& x, const Quantized& w) {
+  if (call.attributes.Int("channels_last", 0) != 0) {
+    return Reason("{} with channels last is not computed", call.op);
+  }
+  Sums sums;
+  QR_ASSIGN_OR_RETURN(sums.plan, Convolution::Plan(call, x.q, w.q));
+  if (x.zeros.size() != 1 || x.scales.size() != 1) return Reason("{} of rows", call.op);
+  QR_ASSIGN_OR_RETURN(const std::vector<double> xs, x.Centered(1));
+  const int64_t filter = w.q.size() / std::max<int64_t>(w.q.dims()[0], 1);
+  QR_ASSIGN_OR_RETURN(const std::vector<double> ws, w.Centered(std::max<int64_t>(filter, 1)));
+  sums.values = sums.plan.Compute(xs, ws);
+  return sums;
+}
+
+Outputs ConvInteger(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Quantized x, Quantized::Make(call, 0, Quantized::kNone, 2));
+  QR_ASSIGN_OR_RETURN(const Quantized w, Quantized::Make(call, 1, Quantized::kNone, 3));
+  QR_ASSIGN_OR_RETURN(const Sums sums, Convolve(call, x, w));
+  return One(FromDoubles(DType::kInt32, sums.plan.dims, sums.values));
+}
+
+Outputs QLinearConv(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Quantized x, Quantized::Make(call, 0, 1, 2));
+  QR_ASSIGN_OR_RETURN(const Quantized w, Quantized::Make(call, 3, 4, 5));
+  QR_ASSIGN_OR_RETURN(const double y_scale, OneScale(call, 6));
+  QR_ASSIGN_OR_RETURN(const Tensor zero, NeedBytes(call, 7));
+  QR_ASSIGN_OR_RETURN(Sums sums, Convolve(call, x, w));
+  const auto outputs = static_cast<size_t>(std::max<int64_t>(sums.plan.window.outputs, 1));
+  if (const Tensor* bias = Input(call, 8); bias != nullptr) {
+    QR_ASSIGN_OR_RETURN(const std::vector<double> b, ToDoubles(*bias));
+    if (static_cast<int64_t>(b.size()) != sums.plan.out_channels) {
+      return Reason("{} with a bias of shape {}", call.op, ShapeText(bias->dims()));
+    }
+    for (size_t i = 0; i < sums.values.size(); ++i) sums.values[i] += b[i / outputs % b.size()];
+  }
+  const Requantizer requantizer{Factors(x, w, 1, y_scale), zero, static_cast<int64_t>(outputs)};
+  return One(requantizer.Apply(sums.values, sums.plan.dims));
+}
+
+Outputs Compute(std::string_view op, int since, std::span<const Tensor> inputs,
+                const Attributes& attributes) {
+  const KernelEntry* const kernel = KernelRegistry::Evaluation().Find("", op, since);
+  return Fold(kernel, {"", op, since, inputs, attributes}, {.lazy = UINT64_MAX});
+}
+
+// Sums of products of two matrices of integers. Columns of the second may have their own scales.
+Result<Tensor> IntegerProduct(const FoldCall& call, const Tensor& a, const Tensor& b, size_t a_zero,
+                              size_t b_zero) {
+  const auto zero = [&](size_t i) { return Input(call, i) == nullptr ? Tensor() : call.inputs[i]; };
+  const Tensor inputs[] = {a, b, zero(a_zero), zero(b_zero)};
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y, Compute("MatMulInteger", 10, inputs, {}));
+  return y[0];
+}
+
+Outputs QLinearMatMul(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Quantized a, Quantized::Make(call, 0, 1, 2));
+  QR_ASSIGN_OR_RETURN(const Quantized b, Quantized::Make(call, 3, 4, 5));
+  QR_ASSIGN_OR_RETURN(const double y_scale, OneScale(call, 6));
+  QR_ASSIGN_OR_RETURN(const Tensor zero, NeedBytes(call, 7));
+  if (a.scales.size() != 1) return Reason("{} with scales of rows", call.op);
+  QR_ASSIGN_OR_RETURN(const Tensor sums, IntegerProduct(call, a.q, b.q, 2, 5));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(sums));
+  return One(Requantizer{Factors(a, b, 1, y_scale), zero, 1}.Apply(values, sums.dims()));
+}
+
+// The matrix, transposed if attribute `turned` says so.
+Result<Tensor> Operand(const FoldCall& call, std::string_view turned, const Tensor& matrix) {
+  if (call.attributes.Int(turned, 0) == 0) return matrix;
+  Attributes attributes;
+  attributes.Set("perm", std::vector<int64_t>{1, 0});
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y,
+                      Compute("Transpose", 13, std::span(&matrix, 1), attributes));
+  return y[0];
+}
+
+Outputs QGemm(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(Quantized a, Quantized::Make(call, 0, 1, 2));
+  QR_ASSIGN_OR_RETURN(Quantized b, Quantized::Make(call, 3, 4, 5));
+  if (a.q.rank() != 2 || b.q.rank() != 2 || a.scales.size() != 1) {
+    return Reason("{} of {} and {}", call.op, ShapeText(a.q.dims()), ShapeText(b.q.dims()));
+  }
+  QR_ASSIGN_OR_RETURN(a.q, Operand(call, "transA", a.q));
+  QR_ASSIGN_OR_RETURN(b.q, Operand(call, "transB", b.q));
+  QR_ASSIGN_OR_RETURN(Tensor sums, IntegerProduct(call, a.q, b.q, 2, 5));
+  if (const Tensor* c = Input(call, 6); c != nullptr) {
+    const Tensor terms[] = {sums, *c};
+    QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y, Compute("Add", 14, terms, {}));
+    sums = y[0];
+  }
+  QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(sums));
+  const float alpha = call.attributes.Float("alpha", 1);
+  if (Input(call, 7) == nullptr) {  // the result is float
+    const std::vector<float> factors = Factors(a, b, alpha, 1);
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(values[i]) * factors[i % factors.size()];
+    }
+    return One(FromDoubles(DType::kFloat, sums.dims(), values));
+  }
+  QR_ASSIGN_OR_RETURN(const double y_scale, OneScale(call, 7));
+  QR_ASSIGN_OR_RETURN(const Tensor zero, NeedBytes(call, 8));
+  return One(Requantizer{Factors(a, b, alpha, y_scale), zero, 1}.Apply(values, sums.dims()));
+}
+
+// An operator in float between dequantized operands and a quantized result.
+struct FloatForm {
+  std::string_view op;
+  int since;
+  std::vector<size_t> data;  // inputs that are followed by their scale and zero point
+  size_t result;             // the scale of the result, followed by its zero point
+};
+
+Result<Tensor> Dequantized(const FoldCall& call, size_t i) {
+  const auto parameter = [&](size_t k) {
+    return Input(call, k) == nullptr ? Tensor() : call.inputs[k];
+  };
+  const Tensor inputs[] = {parameter(i), parameter(i + 1), parameter(i + 2)};
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y, Compute("DequantizeLinear", 13, inputs, {}));
+  return y[0];
+}
+
+Outputs ComputedInFloat(const FoldCall& call, const FloatForm& form) {
+  if (call.attributes.Int("channels_last", 0) != 0) {
+    return Reason("{} with channels last is not computed", call.op);
+  }
+  std::vector<Tensor> operands;
+  for (const size_t i : form.data) {
+    QR_ASSIGN_OR_RETURN(operands.emplace_back(), Dequantized(call, i));
+  }
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y,
+                      Compute(form.op, form.since, operands, call.attributes));
+  QR_ASSIGN_OR_RETURN(const Tensor scale, Need(call, form.result));
+  Tensor zero;
+  if (Input(call, form.result + 1) != nullptr) zero = call.inputs[form.result + 1];
+  const Tensor parameters[] = {y[0], scale, zero};
+  Attributes attributes;
+  if (!zero.valid()) {
+    attributes.Set("output_dtype", static_cast<int64_t>(call.inputs[form.data[0]].dtype()));
+  }
+  return Compute("QuantizeLinear", 21, parameters, attributes);
+}
+
+Outputs QLinearConcat(const FoldCall& call) {
+  FloatForm form{.op = "Concat", .since = 13, .data = {}, .result = 0};
+  for (size_t i = 2; i + 2 < call.inputs.size(); i += 3) form.data.push_back(i);
+  if (form.data.empty()) return Reason("{} without data", call.op);
+  return ComputedInFloat(call, form);
+}
+
+// Attribute opset says whose meaning Softmax has.
+Outputs QLinearSoftmax(const FoldCall& call) {
+  const int since = call.attributes.Int("opset", 13) >= 13 ? 13 : 11;
+  return ComputedInFloat(call, {.op = "Softmax", .since = since, .data = {0}, .result = 3});
+}
+
+void AddMicrosoft(KernelRegistry& registry, std::string op, Kernel run) {
+  registry.Register({.domain = "com.microsoft", .op = std::move(op), .run = std::move(run)});
+}
+
+void AddInFloat(KernelRegistry& registry, std::string op, FloatForm form) {
+  AddMicrosoft(registry, std::move(op), [form = std::move(form)](const FoldCall& call) {
+    return ComputedInFloat(call, form);
+  });
+}
+
+}  // namespace
+
+void RegisterQLinear(KernelRegistry& registry) {
+  Add(registry, "ConvInteger", {.first = 10, .inputs = 4}, ConvInteger);
+  Add(registry, "QLinearConv", {.first = 10, .inputs = 9}, QLinearConv);
+  Add(registry, "QLinearMatMul", {.first = 10, .inputs = 8}, QLinearMatMul);
+  AddMicrosoft(registry, "QLinearConv", QLinearConv);
+  AddMicrosoft(registry, "QGemm", QGemm);
+  AddMicrosoft(registry, "QLinearConcat", QLinearConcat);
+  AddMicrosoft(registry, "QLinearSoftmax", QLinearSoftmax);
+  AddInFloat(registry, "QLinearAdd", {"Add", 14, {0, 3}, 6});
+  AddInFloat(registry, "QLinearMul", {"Mul", 14, {0, 3}, 6});
+  AddInFloat(registry, "QLinearSigmoid", {"Sigmoid", 13, {0}, 3});
+  AddInFloat(registry, "QLinearLeakyRelu", {"LeakyRelu", 16, {0}, 3});
+  AddInFloat(registry, "QLinearAveragePool", {"AveragePool", 11, {0}, 3});
+  AddInFloat(registry, "QLinearGlobalAveragePool", {"GlobalAveragePool", 1, {0}, 3});
+}
+
+}  // namespace qrewrite::fold

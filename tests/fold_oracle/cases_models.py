@@ -1,0 +1,139 @@
+"""Cases of operators that are run in whole models only."""
+
+import numpy as np
+from oracle import *  # noqa: F403
+from oracle import Case
+from values import *  # noqa: F403
+
+SUMS = {"ulp": 1 << 14, "atol": 1e-5}  # ORT sums in float32
+
+
+def image(shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(F32)
+
+
+def bytes_of(shape, dtype, seed=0):
+    info = np.iinfo(dtype)
+    return np.random.default_rng(seed).integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def small(shape, seed=0):
+    """Weights for which ORT adds pairs of products in 16 bits without saturating."""
+    return np.random.default_rng(seed).integers(-63, 64, shape).astype(I8)
+
+
+def convolutions():
+    x, w = image((2, 4, 7, 6)), image((6, 4, 3, 2), 1)
+    cases = [Case("Conv", [x, w, image((6,), 2)], attrs, **SUMS) for attrs in [
+        {}, {"pads": [1, 0, 2, 1]}, {"strides": [2, 3]}, {"dilations": [2, 1], "pads": [2, 2, 2, 2]},
+        {"auto_pad": "SAME_UPPER", "strides": [2, 2]}, {"auto_pad": "SAME_LOWER"}, {"auto_pad": "VALID"}]]
+    cases += [
+        Case("Conv", [x, image((6, 2, 3, 3)), None], {"group": 2}, **SUMS),
+        Case("Conv", [x, image((4, 1, 3, 3))], {"group": 4, "pads": [1, 1, 1, 1]}, opset=7, **SUMS),
+        Case("Conv", [image((1, 2, 9)), image((3, 2, 4))], {"strides": [2]}, **SUMS),
+        Case("Conv", [image((1, 2, 4, 5, 3)), image((3, 2, 2, 2, 2))], **SUMS),
+        Case("Conv", [image((1, 3, 70, 80)), image((2, 3, 3, 3))], **SUMS),  # more than one block of results
+        Case("Conv", [x, image((6, 3, 3, 2))], oracle="fails"),
+        Case("Conv", [x, w, image((5,))], oracle="fails"),
+        Case("Conv", [x, w], {"strides": [1]}, oracle="fails"),
+        Case("Conv", [x, w], {"strides": [0, 1]}, oracle="fails"),
+        Case("ConvInteger", [bytes_of((1, 2, 5, 5), U8), bytes_of((3, 2, 3, 3), U8, 1),
+                             np.array(120, U8), np.array(130, U8)]),
+        Case("ConvInteger", [bytes_of((1, 2, 5, 5), U8), bytes_of((3, 2, 3, 3), U8, 1)]),
+        Case("ConvInteger", [x, w], oracle="fails"),
+    ]
+    return cases
+
+
+def pools():
+    x = image((2, 3, 7, 6))
+    windows = [{"kernel_shape": [3, 2]}, {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]},
+               {"kernel_shape": [2, 2], "strides": [2, 2], "auto_pad": "SAME_UPPER"},
+               {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1},
+               {"kernel_shape": [2, 2], "dilations": [2, 3]}]
+    cases = [Case("MaxPool", [x], w) for w in windows]
+    cases += [Case("AveragePool", [x], w, **SUMS) for w in windows]
+    cases += [Case("AveragePool", [x], {**w, "count_include_pad": 1}, **SUMS) for w in windows]
+    cases += [
+        Case("MaxPool", [bytes_of((1, 2, 4, 4), I8)], windows[0]),
+        Case("MaxPool", [bytes_of((1, 2, 4, 4), U8)], windows[1]),
+        Case("MaxPool", [image((1, 2, 9))], {"kernel_shape": [4], "strides": [3]}, opset=11),
+        Case("GlobalMaxPool", [x]), Case("GlobalAveragePool", [x], **SUMS),
+        Case("MaxPool", [x], {}, oracle="fails"),
+        Case("MaxPool", [x], {"kernel_shape": [2]}, oracle="fails"),
+        Case("AveragePool", [a([1.0, 2.0])], {"kernel_shape": [2]}, oracle="fails"),
+    ]
+    return cases
+
+
+def normalizations():
+    x = image((2, 3, 4, 5))
+    s, b, m, v = (np.abs(image((3,), i)) for i in range(4))
+    return [
+        Case("BatchNormalization", [x, s, b, m, v], {"epsilon": 1e-3}, **SUMS),
+        Case("BatchNormalization", [image((4, 3)), s, b, m, v], opset=9, **SUMS),
+        Case("BatchNormalization", [x, s, b, m, image((2,))], oracle="fails"),
+        Case("InstanceNormalization", [x, s, b], {"epsilon": 1e-2}, **SUMS),
+        Case("InstanceNormalization", [image((2, 3)), s, b], oracle="fails"),
+        Case("LayerNormalization", [x, image((5,)), image((5,), 1)], **SUMS),
+        Case("LayerNormalization", [x, image((4, 5))], {"axis": 2}, **SUMS),
+        Case("LayerNormalization", [x, image((4,))], oracle="fails"),
+        Case("Dropout", [x]), Case("Dropout", [x, np.array(0.5, F32)]), Case("Dropout", [x], opset=7),
+        Case("Dropout", [x, np.array(0.5, F32), np.array(True)], oracle="fails"),
+    ]
+
+
+def resizes():
+    x = image((1, 2, 5, 4))
+    up, odd = np.array([1, 1, 2, 3], F32), np.array([1, 1, 1.7, 0.6], F32)
+    cases = []
+    for coordinates in ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"]:
+        for mode in ["nearest", "linear", "cubic"]:
+            attrs = {"mode": mode, "coordinate_transformation_mode": coordinates}
+            cases += [Case("Resize", [x, None, scales], attrs, **SUMS) for scales in (up, odd)]
+    for nearest in ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"]:
+        cases.append(Case("Resize", [x, None, up], {"nearest_mode": nearest}))
+    cases += [
+        Case("Resize", [x, None, None, ints(1, 2, 9, 3)], {"mode": "linear"}, **SUMS),
+        Case("Resize", [x, None, up], {"mode": "linear"}, opset=13, **SUMS),
+        Case("Resize", [x, up], opset=10), Case("Upsample", [x, up], opset=9),
+        Case("Resize", [bytes_of((1, 1, 3, 3), U8), None, up]),
+        Case("Resize", [x, None, up], {"antialias": 1, "mode": "linear"}, oracle="fails"),
+        Case("Resize", [x, None, a([2.0])], oracle="fails"),
+    ]
+    return cases
+
+
+def quantized(shape, dtype, scale, zero, seed=0):
+    return [bytes_of(shape, dtype, seed), np.array(scale, F32), np.array(zero, dtype)]
+
+
+def qlinear():
+    out = [np.array(0.7, F32), np.array(100, U8)]
+    x = quantized((2, 4, 5, 5), U8, 0.05, 120)
+    w = [small((6, 4, 3, 3)), np.array(0.03, F32), np.array(0, I8)]
+    rows = [w[0], np.abs(image((6,))) / 10 + a(0.01), np.zeros(6, I8)]
+    bias = np.random.default_rng(3).integers(-5000, 5000, 6).astype(I32)
+    m, n = quantized((3, 8), U8, 0.05, 120), [small((8, 5)), np.array(0.03, F32), np.array(0, I8)]
+    columns = [n[0], np.abs(image((5,))) / 10 + a(0.01), np.zeros(5, I8)]
+    p, q = quantized((2, 3, 4, 4), U8, 0.1, 100), quantized((2, 3, 4, 4), U8, 0.2, 90, 1)
+    ms = {"domain": "com.microsoft"}
+    return [
+        Case("QLinearConv", x + w + out),
+        Case("QLinearConv", x + rows + out + [bias], {"pads": [1, 1, 1, 1], "strides": [2, 2]}),
+        Case("QLinearConv", x + w + out + [bias[:5]], oracle="fails"),
+        Case("QLinearMatMul", m + n + out),
+        Case("QLinearMatMul", m + columns + out),
+        Case("QLinearConv", x + rows + out + [bias], **ms),
+        Case("QGemm", m + columns + [bias[:5]] + out, {"alpha": 0.5}, **ms),
+        Case("QGemm", m + [n[0].T.copy()] + columns[1:] + [bias[:5]], {"transB": 1}, ulp=4, **ms),
+        Case("QGemm", m + n + [None] + out, **ms),
+        Case("QLinearAdd", p + q + out, **ms), Case("QLinearMul", p + q + out, **ms),
+        Case("QLinearSigmoid", p + [np.array(1 / 256, F32), np.array(0, U8)], **ms),
+        Case("QLinearLeakyRelu", p + out, {"alpha": 0.1}, **ms),
+        Case("QLinearConcat", out + p + q, {"axis": 1}, **ms),
+        Case("QLinearSoftmax", p + [np.array(1 / 256, F32), np.array(0, U8)], {"axis": -1, "opset": 13}, **ms),
+        Case("QLinearAveragePool", p + [np.array(0.7123, F32), np.array(100, U8)], {"kernel_shape": [2, 2]}, **ms),
+        Case("QLinearGlobalAveragePool", p + out, **ms),
+        Case("QLinearGlobalAveragePool", p + out, {"channels_last": 1}, oracle="fails", **ms),
+    ]

@@ -1,0 +1,235 @@
+// The evaluators on small models: what they give, that they agree, and what they say when they cannot.
+#include "qrewrite/evaluator.h"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "tests/unit/api/api_support.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr int kFloat = 1, kInt8 = 3, kInt64 = 7, kBool = 9;
+
+template <class T>
+ConstTensor TensorOf(int dtype, std::vector<int64_t> dims, const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {dtype, std::move(dims), std::vector<std::byte>(bytes.begin(), bytes.end())};
+}
+ConstTensor Floats(const std::vector<float>& values) {
+  return TensorOf<float>(kFloat, {static_cast<int64_t>(values.size())}, values);
+}
+
+template <class T>
+std::vector<T> ValuesOf(const ConstTensor& tensor) {
+  std::vector<T> values(tensor.bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+  return values;
+}
+
+std::unique_ptr<Evaluator> Ort() {
+  Result<std::unique_ptr<Evaluator>> evaluator = OnnxRuntime();
+  REQUIRE_MESSAGE(evaluator.ok(), evaluator.status().message());
+  return *std::move(evaluator);
+}
+
+Tensors RunOn(Evaluator& evaluator, const std::string& graph, const Tensors& inputs,
+              const std::vector<std::string>& observe = {}) {
+  const Model model = ModelOf(graph);
+  Result<std::unique_ptr<Session>> session = evaluator.Load(model, observe);
+  REQUIRE_MESSAGE(session.ok(), session.status().message());
+  Result<Tensors> outputs = (*session)->Run(inputs);
+  REQUIRE_MESSAGE(outputs.ok(), outputs.status().message());
+  return *outputs;
+}
+
+std::string ErrorOf(Evaluator& evaluator, const std::string& graph, const Tensors& inputs,
+                    const std::vector<std::string>& observe = {}) {
+  const Model model = ModelOf(graph);
+  Result<std::unique_ptr<Session>> session = evaluator.Load(model, observe);
+  if (!session.ok()) return session.status().message();
+  return (*session)->Run(inputs).status().message();
+}
+
+constexpr const char* kTwoSteps = R"(g (float[N] x) => (float[N] y) <float[1] two = {2.0}> {
+  a = Mul(x, two)  y = Neg(a)
+})";
+
+TEST_CASE("Evaluators give outputs and observed values, inputs and constants among them") {
+  for (const bool ort : {true, false}) {
+    const std::unique_ptr<Evaluator> evaluator = ort ? Ort() : BuiltinKernels();
+    const Tensors values =
+        RunOn(*evaluator, kTwoSteps, {{"x", Floats({1, -3})}}, {"a", "x", "two", "y"});
+    CHECK(values.size() == 4);
+    CHECK(ValuesOf<float>(values.at("y")) == std::vector<float>{-2, 6});
+    CHECK(ValuesOf<float>(values.at("a")) == std::vector<float>{2, -6});
+    CHECK(ValuesOf<float>(values.at("x")) == std::vector<float>{1, -3});
+    CHECK(ValuesOf<float>(values.at("two")) == std::vector<float>{2});
+    CHECK(values.at("a").dims == std::vector<int64_t>{2});
+  }
+}
+
+TEST_CASE("A session runs again, and on inputs of another size") {
+  for (const bool ort : {true, false}) {
+    const std::unique_ptr<Evaluator> evaluator = ort ? Ort() : BuiltinKernels();
+    const Model model = ModelOf(kTwoSteps);
+    Result<std::unique_ptr<Session>> session = evaluator->Load(model);
+    REQUIRE(session.ok());
+    for (const std::vector<float>& x : {std::vector<float>{1}, {2, 3, 4}, {5}}) {
+      const Result<Tensors> values = (*session)->Run({{"x", Floats(x)}});
+      REQUIRE(values.ok());
+      CHECK(ValuesOf<float>(values->at("y"))[0] == -2 * x[0]);
+    }
+  }
+}
+
+TEST_CASE("Evaluators say what is wrong with a request") {
+  struct {
+    Tensors inputs;
+    std::vector<std::string> observe;
+    const char* message;
+  } const cases[] = {
+      {{}, {}, "input `x` has no value"},
+      {{{"x", TensorOf<int8_t>(kInt8, {2}, {1, 2})}}, {}, "input `x` has type float, not int8"},
+      {{{"x", TensorOf<float>(kFloat, {1, 1}, {1})}}, {}, "input `x` has shape [?], not [1, 1]"},
+      {{{"x", Floats({1})}, {"z", Floats({1})}}, {}, "the model has no input `z`"},
+      {{{"x", Floats({1})}}, {"nothing"}, "the model has no value `nothing`"},
+  };
+  for (const auto& [inputs, observe, message] : cases) {
+    for (const bool ort : {true, false}) {
+      const std::unique_ptr<Evaluator> evaluator = ort ? Ort() : BuiltinKernels();
+      CHECK(Contains(ErrorOf(*evaluator, kTwoSteps, inputs, observe), message));
+    }
+  }
+}
+
+TEST_CASE("An operator without a kernel is named with its node") {
+  const std::string message = ErrorOf(*BuiltinKernels(), R"(g (float[N] x) => (float[N] y) {
+    a = Neg(x)  y = Bernoulli(a)
+  })",
+                                      {{"x", Floats({1})}});
+  CHECK(Contains(message, "Bernoulli `y`: there is no built-in kernel for this operator"));
+}
+
+TEST_CASE("What ONNX Runtime refuses is its error") {
+  const std::string message =
+      ErrorOf(*Ort(), "g (float[N] x) => (float[N] y) { y = Fantasy(x) }", {{"x", Floats({1})}});
+  CHECK(Contains(message, "ONNX Runtime: "));
+  CHECK(Contains(message, "Fantasy"));
+}
+
+TEST_CASE("A library that is none is an error that names it") {
+  const TempFolder folder;
+  const std::string path = folder / "libonnxruntime.so";
+  WriteFile(path, "no library");
+  Result<std::unique_ptr<Evaluator>> evaluator = OnnxRuntime({.library = path});
+  CHECK(evaluator.status().code() == StatusCode::kIo);
+  CHECK(Contains(evaluator.status().message(), path));
+  CHECK(Contains(OnnxRuntime({.library = "libm.so.6"}).status().message(), "OrtGetApiBase"));
+  const TempFolder empty;
+  CHECK(Contains(OnnxRuntime({.library = empty / ""}).status().message(), "no ONNX Runtime in"));
+}
+
+// --- the interpreter's own
+
+TEST_CASE("Branches and loops run, with what they capture") {
+  const char* const branch = R"(g (float[2] x, bool c) => (float[2] y) {
+    two = Add(x, x)
+    t = If(c) <then_branch = a () => (float[2] o) { o = Neg(two) },
+               else_branch = b () => (float[2] p) { p = Abs(two) }>
+    y = Identity(t)
+  })";
+  const char* const loop = R"(g (float[2] x, int64 n) => (float[2] y, float[k, 2] all)
+      <bool go = {1}> {
+    y, all = Loop(n, go, x) <body = b (int64 i, bool c, float[2] s)
+        => (bool c2, float[2] t, float[2] each) {
+      c2 = Identity(c)  t = Add(s, x)  each = Neg(t)
+    }>
+  })";
+  for (const bool ort : {true, false}) {
+    const std::unique_ptr<Evaluator> evaluator = ort ? Ort() : BuiltinKernels();
+    for (const bool c : {true, false}) {
+      const Tensors values = RunOn(
+          *evaluator, branch,
+          {{"x", Floats({1, 2})}, {"c", TensorOf<uint8_t>(kBool, {}, {static_cast<uint8_t>(c)})}});
+      CHECK(ValuesOf<float>(values.at("y")) ==
+            (c ? std::vector<float>{-2, -4} : std::vector<float>{2, 4}));
+    }
+    const Tensors values =
+        RunOn(*evaluator, loop, {{"x", Floats({1, 2})}, {"n", TensorOf<int64_t>(kInt64, {}, {3})}});
+    CHECK(ValuesOf<float>(values.at("y")) == std::vector<float>{4, 8});
+    CHECK(values.at("all").dims == std::vector<int64_t>{3, 2});
+    CHECK(ValuesOf<float>(values.at("all")) == std::vector<float>{-2, -4, -3, -6, -4, -8});
+  }
+}
+
+TEST_CASE("A local function runs with the attributes of its call") {
+  onnx::ModelProto proto;
+  const auto parsed = onnx::OnnxParser::Parse(proto, R"(
+    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[N] x) => (float[N] y) { a = local.Leak <slope = 0.5> (x)  y = local.Leak <slope = 2.0> (a) }
+    <domain: "local", opset_import: ["" : 17]>
+    Leak <slope> (v) => (w) { w = LeakyRelu <alpha: float = @slope> (v) })");
+  REQUIRE_MESSAGE(parsed.IsOK(), parsed.ErrorMessage());
+  Result<Model> model = FromProto(proto);
+  REQUIRE(model.ok());
+  for (const bool ort : {true, false}) {
+    const std::unique_ptr<Evaluator> evaluator = ort ? Ort() : BuiltinKernels();
+    Result<std::unique_ptr<Session>> session = evaluator->Load(*model);
+    REQUIRE_MESSAGE(session.ok(), session.status().message());
+    const Result<Tensors> values = (*session)->Run({{"x", Floats({-4, 3})}});
+    REQUIRE_MESSAGE(values.ok(), values.status().message());
+    CHECK(ValuesOf<float>(values->at("y")) == std::vector<float>{-4, 3});
+  }
+}
+
+TEST_CASE("Integers are computed exactly, as ONNX Runtime computes them") {
+  const char* const graph = R"(g (float[1, 2, 4, 4] x) => (uint8[1, 2, 3, 3] y)
+      <float xs = {0.05}, uint8 xz = {120}, float[2] ws = {0.01, 0.02}, int8[2] wz = {0, 0},
+       int8[2, 2, 2, 2] w = {1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12, 13, -14, 15, -16},
+       float ys = {0.03}, uint8 yz = {100}, int32[2] b = {50, -70}> {
+    q = QuantizeLinear(x, xs, xz)
+    y = QLinearConv(q, xs, xz, w, ws, wz, ys, yz, b)
+  })";
+  std::vector<float> x;
+  for (int i = 0; i < 32; ++i) x.push_back(static_cast<float>(i * 7 % 13) * 0.3f - 1.5f);
+  const Tensors inputs{{"x", TensorOf<float>(kFloat, {1, 2, 4, 4}, x)}};
+  const std::unique_ptr<Evaluator> ort = Ort();
+  const Tensors theirs = RunOn(*ort, graph, inputs, {"q"});
+  const Tensors ours = RunOn(*BuiltinKernels(), graph, inputs, {"q"});
+  for (const char* name : {"q", "y"}) {
+    CHECK(ValuesOf<uint8_t>(ours.at(name)) == ValuesOf<uint8_t>(theirs.at(name)));
+  }
+}
+
+// --- a host's
+
+TEST_CASE("A host runs what it is given") {
+  std::vector<std::string> wanted;
+  const auto evaluator = HostEvaluator("toy", [&](std::string model, const auto& outputs) {
+    wanted = outputs;
+    CHECK(Model::Parse(model).ok());
+    return Result<HostRun>([](const Tensors& inputs) {
+      return Result<Tensors>(Tensors{{"y", inputs.at("x")}, {"a", inputs.at("x")}});
+    });
+  });
+  CHECK(evaluator->Name() == "toy");
+  const Tensors values = RunOn(*evaluator, kTwoSteps, {{"x", Floats({7})}}, {"a", "two"});
+  CHECK(wanted == std::vector<std::string>{"y", "a"});
+  CHECK(ValuesOf<float>(values.at("a")) == std::vector<float>{7});
+  CHECK(ValuesOf<float>(values.at("two")) == std::vector<float>{2});
+}
+
+TEST_CASE("A host that throws or leaves values out is an error") {
+  const auto throws = HostEvaluator("toy", [](std::string, const auto&) -> Result<HostRun> {
+    throw std::runtime_error("no chip");
+  });
+  CHECK(Contains(ErrorOf(*throws, kTwoSteps, {}), "no chip"));
+  const auto forgets = HostEvaluator("toy", [](std::string, const auto&) {
+    return Result<HostRun>([](const Tensors&) { return Result<Tensors>(Tensors()); });
+  });
+  CHECK(Contains(ErrorOf(*forgets, kTwoSteps, {{"x", Floats({1})}}), "gave no value `y`"));
+}
+
+}  // namespace
+}  // namespace qrewrite
