@@ -412,9 +412,22 @@ void Graph::DropProducer(ValueId v) {
   Touch(n);
 }
 
+// Subgraphs that `n` took from a node older than `nodes` belong to that one again.
+static void ReturnSubgraphs(Graph& graph, NodeId n, size_t nodes, size_t bodies) {
+  for (const BodyId b : graph.SubgraphsOf(n)) {
+    if (b.index >= bodies || graph.body(b).owner != n) continue;
+    for (const NodeId m : graph.body(graph.body(b).parent).nodes) {
+      if (m.index >= nodes || !graph.alive(m)) continue;
+      const std::vector<BodyId> owned = graph.SubgraphsOf(m);
+      if (std::find(owned.begin(), owned.end(), b) != owned.end()) graph.SetOwner(b, m);
+    }
+  }
+}
+
 void Graph::Undo(const Mark& mark) {
   for (size_t u = uses_.size(); u-- > mark.uses;) Unlink(UseId(u));
   for (size_t n = nodes_.size(); n-- > mark.nodes;) {
+    if (nodes_[n].has_subgraphs) ReturnSubgraphs(*this, NodeId(n), mark.nodes, mark.bodies);
     std::vector<NodeId>& listed = bodies_[nodes_[n].body.index].nodes;
     if (!listed.empty() && listed.back() == NodeId(n)) listed.pop_back();
     if (node_names_.built()) node_names_.Retain(nodes_, n);

@@ -54,7 +54,8 @@ class Emitter::Statements : public NewValues {
       const Val* matched = Matched(out);
       if (out.repeated) {
         const auto* list = matched == nullptr ? nullptr : matched->get_if<List>();
-        const size_t count = list == nullptr ? 1 : (*list)->size();
+        const size_t count =
+            list == nullptr ? emitter_.OutputsLike(stmt.value.value, frame_) : (*list)->size();
         for (size_t i = 0; i < count; ++i) {
           present.push_back(list == nullptr || !(**list)[i].absent());
         }
@@ -120,6 +121,7 @@ void Emitter::Begin(BodyId body, const Options& options, ValueId base,
   redefined_.insert(redefined.begin(), redefined.end());
   first_new_ = graph_.num_nodes();
   Empty(wishes_);
+  Empty(going_);
   depth_ = 0;
 }
 
@@ -129,6 +131,15 @@ std::vector<Val> Emitter::Fail(std::string reason, size_t outputs) {
 }
 
 bool Emitter::Emit(const Replacement& text, Frame& frame, std::vector<Val>& results) {
+  for (const MakeStmt::Out& out : text.wanted) {
+    if (out.matched < 0 || !frame.bound(out.matched)) continue;
+    const Val& matched = frame[out.matched];
+    if (const auto* v = matched.get_if<ValueId>()) going_.insert(*v);
+    const auto* list = matched.get_if<List>();
+    for (size_t i = 0; list != nullptr && i < (*list)->size(); ++i) {
+      if (const auto* v = (**list)[i].get_if<ValueId>()) going_.insert(*v);
+    }
+  }
   Statements statements(*this, text, frame);
   NewValues* const around = frame.fresh;
   frame.fresh = &statements;
@@ -175,6 +186,14 @@ std::vector<Val> Emitter::Call(const MakeCall& call, Frame& frame,
     case MakeCall::Kind::kOperator: break;
   }
   return Operator(call, frame, present);
+}
+
+// `t... = n<...>(...)` has as many outputs as node n.
+size_t Emitter::OutputsLike(const Make& make, Frame& frame) {
+  if (make.kind != Make::Kind::kCall || make.call->kind != MakeCall::Kind::kLabel) return 1;
+  const Val head = in_.Slot(make.call->slot, frame);
+  const auto* label = head.get_if<LabelRef>();
+  return label == nullptr ? 1 : graph_.num_outputs(label->node);
 }
 
 // `n(...)`: what is called depends on what the match bound the name to.

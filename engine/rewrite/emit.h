@@ -7,7 +7,7 @@
 //   emit.cc            statements, values, templates
 //   emit_args.cc       arguments and attributes of a call
 //   emit_nodes.cc      operators, copies of matched nodes, rebuilt chains
-//   emit_subgraphs.cc  bodies put in place
+//   emit_subgraphs.cc  bodies put in place, and those that new nodes get
 #pragma once
 
 #include <map>
@@ -64,6 +64,7 @@ class Emitter {
   Val Value(const Make& make, Frame& frame);
   // A call as a list of its outputs; `present` says which of them are asked for.
   std::vector<Val> Call(const MakeCall& call, Frame& frame, const std::vector<bool>& present);
+  size_t OutputsLike(const Make& make, Frame& frame);
   std::vector<Val> Label(const MakeCall& call, Frame& frame, const std::vector<bool>& present);
   std::vector<Val> Template(const MakeCall& call, Frame& frame, size_t outputs);
   std::vector<Val> TemplateCase(const CompiledDefinition& d, const CompiledCase& c, Frame& frame);
@@ -96,6 +97,7 @@ class Emitter {
   // --- emit_subgraphs.cc
   std::vector<Val> Inline(BodyId body, const MakeCall& call, Frame& frame);
   bool HoldsCarried(BodyId body) const;
+  bool OwnSubgraphs(AttrValue& value);
   void CopyNodes(BodyId from, BodyId to, std::unordered_map<ValueId, ValueId>& values);
   AttrValue CopyAttribute(const AttrValue& value, BodyId to,
                           std::unordered_map<ValueId, ValueId>& values);
@@ -113,6 +115,7 @@ class Emitter {
   // What it redefines, and what nodes make that are used again and read them.
   std::unordered_set<ValueId> redefined_;
   std::unordered_map<ValueId, std::string> wishes_;
+  std::unordered_set<ValueId> going_;  // the matched values that this replacement redefines
   int depth_ = 0;
 };
 

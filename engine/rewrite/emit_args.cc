@@ -148,7 +148,9 @@ bool Emitter::Attrs(const MakeCall& call, Frame& frame, const Head& head, Attrib
     }
     bool keep = true;
     if (!Fits(head, a.name, *attr, keep)) return false;
-    if (keep) attributes.Set(a.name, *std::move(attr));
+    if (!keep) continue;
+    if (!OwnSubgraphs(*attr)) return false;
+    attributes.Set(a.name, *std::move(attr));
   }
   return true;
 }

@@ -115,8 +115,11 @@ std::vector<Val> Emitter::Add(const Head& head, const std::vector<ValueId>& inpu
     return Fail(fmt::format("{} has no {} outputs", head.op.text(), outputs), present.size());
   }
   const OpId op = graph_.InternOp(head.op.domain, head.op.name);
-  NodeId node = Shared(head, op, inputs, attributes, outputs);
-  if (!node.valid() && outputs == 1 && present.size() == 1) {
+  const bool plain = std::none_of(attributes.begin(), attributes.end(), [](const Attribute& a) {
+    return std::holds_alternative<BodyId>(a.value);  // a subgraph has one owner
+  });
+  NodeId node = plain ? Shared(head, op, inputs, attributes, outputs) : NodeId();
+  if (plain && !node.valid() && outputs == 1 && present.size() == 1) {
     const ValueId former = FormerlyMade(head, op, inputs, attributes);
     if (former.valid()) return {Val(former)};
   }

@@ -91,10 +91,29 @@ void Emitter::CopyNodes(BodyId from, BodyId to, std::unordered_map<ValueId, Valu
   }
 }
 
+// A subgraph is an attribute of one node: a new one takes it from a node that goes, once; else it
+// gets a copy.
+bool Emitter::OwnSubgraphs(AttrValue& value) {
+  const auto* body = std::get_if<BodyId>(&value);
+  if (body == nullptr) return true;
+  const NodeId owner = graph_.body(*body).owner;
+  bool goes = owner.valid() && owner.index < first_new_;
+  for (size_t i = 0; goes && i < graph_.num_outputs(owner); ++i) {
+    const ValueId v = graph_.output(owner, i);
+    goes = !v.valid() || graph_.num_uses(v) == 0 || going_.contains(v);
+  }
+  if (goes) return true;
+  if (HoldsCarried(*body)) return Fail("the subgraph has a tensor that cannot be copied"), false;
+  std::unordered_map<ValueId, ValueId> values;
+  value = CopyAttribute(value, body_, values);
+  return true;
+}
+
 AttrValue Emitter::CopyAttribute(const AttrValue& value, BodyId to,
                                  std::unordered_map<ValueId, ValueId>& values) {
   const auto copy = [&](BodyId source) {
     const BodyId body = graph_.AddBody(BodyKind::kSubgraph, to);
+    graph_.mutable_body(body).name = std::string(graph_.body(source).name);
     const std::vector<ValueId> inputs = graph_.body(source).inputs;
     for (const ValueId v : inputs) {
       const ValueId input = graph_.AddValue(body, "");

@@ -42,6 +42,102 @@ y = If<then_branch={
 return a, y
 )",
      ""},
+    {"two new nodes have a subgraph each",
+     R"(
+rules:
+  - name: r
+    match: y = If<then_branch=t, else_branch=e>(c)
+    where: uses(c) == 1
+    replace: |
+      a = If<then_branch=t, else_branch=e>(c)
+      b = If<then_branch=e, else_branch=t>(c)
+      y = Sub(a, b)
+)",
+     R"(x: float[2]
+c: bool
+y = If<then_branch={ t = Abs(x) }, else_branch={ e = Exp(x) }>(c)
+)",
+     R"(x: float[2]
+c: bool
+y_If = If<else_branch={
+  e = Exp(x)
+}, then_branch={
+  t = Abs(x)
+}>(c)
+y_If_1 = If<else_branch={
+  y_t = Abs(x)
+}, then_branch={
+  y_e = Exp(x)
+}>(c)
+y = Sub(y_If, y_If_1)
+)"},
+    {"a node that stays keeps its subgraphs",
+     R"(
+rules:
+  - name: r
+    match: y, z = If<then_branch=t, else_branch=e>(Not(c))
+    where: uses(y) > 0
+    replace: y, _ = If<then_branch=e, else_branch=t>(c)
+)",
+     R"(x: float[2]
+c: bool
+n = Not(c)
+y, z = If<then_branch={
+  t = Abs(x)
+  u = Neg(x)
+  return t, u
+}, else_branch={
+  e = Exp(x)
+  f = Cos(x)
+  return e, f
+}>(n)
+return y, z
+)",
+     R"(x: float[2]
+c: bool
+y = If<else_branch={
+  y_t = Abs(x)
+  y_u = Neg(x)
+}, then_branch={
+  y_e = Exp(x)
+  y_f = Cos(x)
+}>(c)
+n = Not(c)
+y_outputs, z = If<else_branch={
+  e = Exp(x)
+  f = Cos(x)
+}, then_branch={
+  t = Abs(x)
+  u = Neg(x)
+}>(n)
+return y, z
+)"},
+    {"a replacement that is no match gives subgraphs back",
+     R"(
+rules:
+  - name: wrong
+    match: y = If<then_branch=t, else_branch=e>(c)
+    replace: |
+      a = If<then_branch=t, else_branch=e>(c)
+      y = Concat<axis=0>(a, a)
+  - name: right
+    match: y = Sin(x)
+    replace: y = Cos(x)
+)",
+     R"(x: float[2]
+c: bool
+y = If<then_branch={ t = Abs(x) }, else_branch={ e = Exp(x) }>(c)
+z = Sin(y)
+)",
+     R"(x: float[2]
+c: bool
+y = If<else_branch={
+  e = Exp(x)
+}, then_branch={
+  t = Abs(x)
+}>(c)
+z = Cos(y)
+)"},
     {"a node of a branch reads what is around it",
      R"(
 rules:
