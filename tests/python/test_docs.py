@@ -124,6 +124,21 @@ def test_readme_rule(tmp_path):
     assert run("test", "tidy.yaml", folder=tmp_path).stdout == "2 passed, 0 failed\n"
 
 
+def test_every_operator_that_changed_is_listed():
+    page = (SOURCE / "docs" / "opset_upgrade.md").read_text()
+    rows = re.findall(r"^\| (\d+) \| ([\w, ]+) \| (.*) \|$", page, re.M)
+    listed = [(int(opset), op) for opset, ops, _ in rows for op in ops.split(", ")]
+    schemas = [s for s in onnx.defs.get_all_schemas_with_history() if s.domain == ""]
+    first = {}
+    for s in schemas:
+        first[s.name] = min(s.since_version, first.get(s.name, s.since_version))
+    changed = {(s.since_version, s.name) for s in schemas if 8 <= s.since_version <= 26 and s.since_version > first[s.name]}
+    assert len(listed) == len(set(listed)) and set(listed) == changed
+    rules = re.findall(r"^  - name: (\S+)$", (SOURCE / "rules" / "opset_upgrade.yaml").read_text(), re.M)
+    named = {name for _, _, what in rows for name in re.findall(r"`([a-z0-9-]+-\d+|scan-batches)`", what)}
+    assert named == set(rules)
+
+
 def test_examples_of_embedding_are_compiled():
     program = (SOURCE / "tests" / "install" / "embedding.cc").read_text()
     blocks = re.findall(r"^```cpp\n(.*?)^```$", (SOURCE / "docs" / "embedding.md").read_text(), re.M | re.S)
