@@ -46,6 +46,7 @@ ENGINE_OPS = {
     "Slice": "x[i:j] in an expression",
     "If": "the interpreter of whole graphs runs its branches",
     "Loop": "the interpreter of whole graphs runs its body",
+    "MatMulInteger": "a probe of what runtimes compute",
 }
 # Operators that no signature table holds: rule sets bring their own.
 FAMILIES = re.compile(r"(QLinear|Requant|iRMSNorm|iLayerNorm|iGELU|iHardswish|iSoftmax)\w*")

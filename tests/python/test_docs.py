@@ -8,10 +8,11 @@ from pathlib import Path
 import onnx
 import onnx.parser
 import pytest
+from debug_models import QuantType, pair
 
 PROGRAM = os.environ["QREWRITE"]
 SOURCE = Path(os.environ["QREWRITE_SOURCE_DIR"])
-PAGES = {name: (SOURCE / "docs" / name).read_text() for name in ("rules.md", "dequantize.md")}
+PAGES = {name: (SOURCE / "docs" / name).read_text() for name in ("rules.md", "dequantize.md", "debug.md")}
 FILES = {page: dict(re.findall(r"^```(?:yaml|json) file=(\S+)\n(.*?)^```$", text, re.M | re.S))
          for page, text in PAGES.items()}
 # The commands behind `$ qrewrite ` of a session, with what they print.
@@ -86,6 +87,8 @@ def folders(tmp_path_factory):
     (made["rules.md"] / "broken.yaml").write_text(BROKEN)
     gains(made["rules.md"])
     quantized(made["dequantize.md"])
+    pair(made["debug.md"], outlier=True,
+         options={"activation_type": QuantType.QUInt16, "extra_options": {"UseQDQContribOps": True}})
     return made
 
 

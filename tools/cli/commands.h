@@ -11,6 +11,7 @@ int RunTest(int argc, char** argv);
 int RunLint(int argc, char** argv);
 int RunRules(int argc, char** argv);
 int RunSchema(int argc, char** argv);
+int RunDebug(int argc, char** argv);
 int RunVersion(int argc, char** argv);
 
 struct Command {

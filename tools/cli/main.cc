@@ -24,6 +24,7 @@ std::span<const Command> Commands() {
       {"test", "run the tests inside rule files", RunTest},
       {"lint", "check rule files and print all findings", RunLint},
       {"rules", "list the shipped rule sets, or describe one", RunRules},
+      {"debug", "show where a quantized model loses precision", RunDebug},
       {"schema", "print the JSON Schema of rule files", RunSchema},
       {"version", "print the version", RunVersion},
   };

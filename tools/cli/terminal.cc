@@ -27,7 +27,7 @@ bool TakesColours(int fd) {
          (term == nullptr || std::string_view(term) != "dumb");
 }
 
-constexpr const char* kColourCodes[] = {"\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[1m"};
+constexpr const char* kColourCodes[] = {"\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[1m", "\x1b[2m"};
 constexpr const char* kPlain = "\x1b[0m";
 
 // Length of a colour code of ours at the start of `text`; 0 if there is none.

@@ -27,7 +27,7 @@ int FailOnce(const Status& status, std::set<std::string>& told, size_t& errors);
 // kExitOk; or kExitIo if standard output could not be written (silently if a pipe was closed).
 int FlushOutput();
 
-enum class Colour { kRed, kGreen, kYellow, kBold };
+enum class Colour { kRed, kGreen, kYellow, kBold, kDim };
 // `text` in that colour if standard output (standard error) takes colours.
 std::string Painted(Colour colour, std::string_view text, bool on_stderr = false);
 

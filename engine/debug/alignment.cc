@@ -1,0 +1,232 @@
+#include "engine/debug/alignment.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace qrewrite {
+namespace {
+
+// Operators that read `v`.
+std::set<std::string> ReadersOf(const NamedGraph& graph, const std::vector<ValueId>& values) {
+  std::set<std::string> ops;
+  for (const ValueId v : values) {
+    if (!v.valid()) continue;
+    for (const UseId use : graph.graph().uses(v)) {
+      const User user = graph.graph().user(use);
+      if (!user.is_output()) ops.insert(graph.graph().op_name(graph.graph().op(user.node)).text());
+    }
+  }
+  return ops;
+}
+
+// The one node that reads `v`, if `v` is no output and all else that the node reads are constants.
+NodeId OnlyReader(const NamedGraph& graph, ValueId v) {
+  const Graph& g = graph.graph();
+  if (g.num_uses(v) != 1 || g.IsOutput(v)) return {};
+  const NodeId n = g.user(*g.uses(v).begin()).node;
+  if (!n.valid() || g.body_of(n) != g.main() || g.num_outputs(n) != 1) return {};
+  for (size_t i = 0; i < g.num_inputs(n); ++i) {
+    const ValueId input = g.input(n, i);
+    if (input.valid() && input != v && graph.IsActivation(input)) return {};
+  }
+  return n;
+}
+
+}  // namespace
+
+ValueId BehindAbsorbed(const NamedGraph& float_graph, ValueId v, const NamedGraph& quantized,
+                       const QuantizedActivation& a) {
+  std::vector<ValueId> values{quantized.Find(a.source), quantized.Find(a.q)};
+  for (const std::string& name : a.restored) values.push_back(quantized.Find(name));
+  const std::set<std::string> readers = ReadersOf(quantized, values);
+  const Graph& g = float_graph.graph();
+  for (NodeId n = OnlyReader(float_graph, v); n.valid(); n = OnlyReader(float_graph, v)) {
+    if (readers.contains(g.op_name(g.op(n)).text()) || !g.output(n, 0).valid()) return v;
+    // Where the quantized model's next operator is not behind this one, it is no folded node.
+    const std::set<std::string> next = ReadersOf(float_graph, {g.output(n, 0)});
+    const bool leads_on = std::any_of(next.begin(), next.end(),
+                                      [&](const std::string& op) { return readers.contains(op); });
+    if (!leads_on && !next.empty() && !OnlyReader(float_graph, g.output(n, 0)).valid()) return v;
+    v = g.output(n, 0);
+  }
+  return v;
+}
+
+Alignment::Alignment(const NamedGraph& float_graph, const NamedGraph& quantized,
+                     const QuantizedValues& values, Matching& matching)
+    : float_(float_graph),
+      quantized_(quantized),
+      values_(values),
+      matching_(matching),
+      known_(quantized.graph().num_values()),
+      activation_of_(quantized.graph().num_values(), 0),
+      weight_of_(quantized.graph().num_values(), 0),
+      taken_(float_graph.graph().num_nodes(), false) {
+  for (size_t i = 0; i < values.activations.size(); ++i) {
+    const ValueId source = quantized.Find(values.activations[i].source);
+    if (source.valid()) activation_of_[source.index] = i + 1;
+  }
+  for (size_t i = 0; i < values.weights.size(); ++i) {
+    const ValueId restored = quantized.Find(values.weights[i].restored);
+    if (restored.valid()) weight_of_[restored.index] = i + 1;
+  }
+}
+
+void Alignment::Run() {
+  const Graph& g = quantized_.graph();
+  AlignInputs();
+  for (size_t i = 0; i < g.num_values(); ++i) {  // equal names
+    const ValueId v(i);
+    if (!g.alive(v) || g.body_of(v) != g.main() || !quantized_.IsActivation(v)) continue;
+    const ValueId same = float_.Find(g.name(v));
+    if (!known_[i].valid() && float_.IsActivation(same)) known_[i] = same;
+  }
+  for (size_t i = 0; i < values_.activations.size(); ++i) {
+    const Counterpart& c = matching_.activations[i];
+    if (c.name.empty()) continue;
+    for (const std::string& name : values_.activations[i].restored) {
+      Learn(quantized_.Find(name), float_.Find(c.name));
+    }
+    Learn(quantized_.Find(values_.activations[i].source), float_.Find(c.name));
+  }
+  Result<std::vector<NodeId>> order = TopologicalOrder(g, g.main());
+  if (!order.ok()) return;
+  for (const NodeId n : *order) AlignNode(n);
+}
+
+// By name, and by place where both models have as many.
+void Alignment::AlignInputs() {
+  const auto inputs = [](const NamedGraph& graph) {
+    std::vector<ValueId> values;
+    for (const ValueId v : graph.graph().body(graph.graph().main()).inputs) {
+      if (graph.graph().constant(v) == nullptr) values.push_back(v);
+    }
+    return values;
+  };
+  const std::vector<ValueId> mine = inputs(quantized_), theirs = inputs(float_);
+  for (size_t i = 0; i < mine.size(); ++i) {
+    const ValueId same = float_.Find(quantized_.graph().name(mine[i]));
+    if (float_.IsActivation(same)) {
+      known_[mine[i].index] = same;
+    } else if (mine.size() == theirs.size()) {
+      known_[mine[i].index] = theirs[i];
+    }
+  }
+  for (const ValueId v : mine) {
+    if (activation_of_[v.index] > 0) AlignQuantized(activation_of_[v.index] - 1);
+  }
+}
+
+void Alignment::Learn(ValueId v, ValueId counterpart) {
+  if (v.valid() && counterpart.valid()) known_[v.index] = counterpart;
+}
+
+void Alignment::AlignQuantized(size_t i) {
+  const QuantizedActivation& a = values_.activations[i];
+  Counterpart& c = matching_.activations[i];
+  const ValueId source = quantized_.Find(a.source);
+  if (!source.valid() || !known_[source.index].valid()) return;
+  if (c.name.empty()) {
+    const bool is_input = !quantized_.graph().producer(source).valid();
+    const ValueId v = known_[source.index];
+    c = {float_.Name(is_input ? v : BehindAbsorbed(float_, v, quantized_, a)), "structure"};
+  }
+  for (const std::string& name : a.restored) Learn(quantized_.Find(name), float_.Find(c.name));
+}
+
+void Alignment::AlignNode(NodeId n) {
+  const Graph& g = quantized_.graph();
+  const NodeId counterpart = CounterpartOf(n);
+  if (counterpart.valid()) {
+    taken_[counterpart.index] = true;
+    AlignWeights(n, counterpart);
+    for (size_t i = 0; i < std::min(g.num_outputs(n), float_.graph().num_outputs(counterpart));
+         ++i) {
+      const ValueId v = g.output(n, i);
+      if (v.valid() && !known_[v.index].valid()) {
+        known_[v.index] = float_.graph().output(counterpart, i);
+      }
+    }
+  }
+  for (size_t i = 0; i < g.num_outputs(n); ++i) {
+    const ValueId v = g.output(n, i);
+    if (v.valid() && activation_of_[v.index] > 0) AlignQuantized(activation_of_[v.index] - 1);
+  }
+}
+
+// Among nodes that fit: one of the same name, then the one with the nearest weights, then the first.
+NodeId Alignment::CounterpartOf(NodeId n) const {
+  const Graph& g = quantized_.graph();
+  const Graph& f = float_.graph();
+  std::vector<NodeId> candidates;
+  for (size_t i = 0; i < g.num_inputs(n); ++i) {
+    const ValueId input = g.input(n, i);
+    if (!input.valid() || !known_[input.index].valid()) continue;
+    for (const UseId use : f.uses(known_[input.index])) {
+      const User user = f.user(use);
+      if (user.is_output() || user.index != i || !Fits(n, user.node)) continue;
+      candidates.push_back(user.node);
+    }
+    break;
+  }
+  NodeId best;
+  double least = 0;
+  for (const NodeId candidate : candidates) {
+    if (!g.name(n).empty() && f.name(candidate) == g.name(n)) return candidate;
+    const double distance = candidates.size() > 1 ? Distance(n, candidate) : 0;
+    if (!best.valid() || distance < least) best = candidate, least = distance;
+  }
+  return best;
+}
+
+bool Alignment::Fits(NodeId n, NodeId candidate) const {
+  const Graph& g = quantized_.graph();
+  const Graph& f = float_.graph();
+  if (taken_[candidate.index] || g.op_name(g.op(n)) != f.op_name(f.op(candidate))) return false;
+  for (size_t i = 0; i < g.num_inputs(n); ++i) {
+    const ValueId mine = g.input(n, i);
+    if (!mine.valid() || !known_[mine.index].valid()) continue;
+    if (i >= f.num_inputs(candidate) || f.input(candidate, i) != known_[mine.index]) return false;
+  }
+  return true;
+}
+
+double Alignment::Distance(NodeId n, NodeId candidate) const {
+  const Graph& g = quantized_.graph();
+  const Graph& f = float_.graph();
+  double distance = 0;
+  for (size_t i = 0; i < std::min(g.num_inputs(n), f.num_inputs(candidate)); ++i) {
+    const ValueId mine = g.input(n, i);
+    const ValueId theirs = f.input(candidate, i);
+    const Tensor* tensor = theirs.valid() ? f.constant(theirs) : nullptr;
+    if (!mine.valid() || weight_of_[mine.index] == 0 || tensor == nullptr) continue;
+    const QuantizedWeight& w = values_.weights[weight_of_[mine.index] - 1];
+    if (w.integers.dims() != tensor->dims()) return INFINITY;
+    const Result<std::vector<double>> a = Dequantize(w.integers, w.scheme);
+    const Result<std::vector<double>> b = ToDoubles(*tensor);
+    if (!a.ok() || !b.ok()) continue;
+    double signal = 0, noise = 0;
+    for (size_t k = 0; k < a->size(); ++k) {
+      signal += (*b)[k] * (*b)[k];
+      noise += ((*a)[k] - (*b)[k]) * ((*a)[k] - (*b)[k]);
+    }
+    distance += signal > 0 ? noise / signal : noise;
+  }
+  return distance;
+}
+
+void Alignment::AlignWeights(NodeId n, NodeId counterpart) {
+  const Graph& g = quantized_.graph();
+  const Graph& f = float_.graph();
+  for (size_t i = 0; i < std::min(g.num_inputs(n), f.num_inputs(counterpart)); ++i) {
+    const ValueId mine = g.input(n, i);
+    if (!mine.valid() || weight_of_[mine.index] == 0) continue;
+    Counterpart& c = matching_.weights[weight_of_[mine.index] - 1];
+    const ValueId theirs = f.input(counterpart, i);
+    if (c.name.empty() && theirs.valid() && !float_.graph().IsInput(theirs)) {
+      c = {float_.Name(theirs), "structure"};
+    }
+  }
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,46 @@
+// Alignment: what names do not tell, the graphs do. From the inputs on, a node of the quantized model is
+// the node of the float model that has its operator and reads what its operands stand for. Quantizers
+// are looked through, and so is what a producer of models folded into others: a node of the float model
+// that the quantized one does not have and that reads one value besides constants.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "engine/debug/matching.h"
+
+namespace qrewrite {
+
+// The float value that the quantized activation `a` stands for if its operator is the one that makes
+// `v`: behind folded nodes.
+ValueId BehindAbsorbed(const NamedGraph& float_graph, ValueId v, const NamedGraph& quantized,
+                       const QuantizedActivation& a);
+
+class Alignment {
+ public:
+  // Adds to `matching` what has no counterpart yet. All outlive this object.
+  Alignment(const NamedGraph& float_graph, const NamedGraph& quantized,
+            const QuantizedValues& values, Matching& matching);
+  void Run();
+
+ private:
+  void AlignInputs();
+  void AlignQuantized(size_t i);  // an activation, once what it quantizes is known
+  void AlignNode(NodeId n);
+  void AlignWeights(NodeId n, NodeId counterpart);
+  NodeId CounterpartOf(NodeId n) const;
+  bool Fits(NodeId n, NodeId candidate) const;
+  double Distance(NodeId n, NodeId candidate) const;  // of their weights; 0 if nothing is known
+  void Learn(ValueId v, ValueId counterpart);
+
+  const NamedGraph& float_;
+  const NamedGraph& quantized_;
+  const QuantizedValues& values_;
+  Matching& matching_;
+  std::vector<ValueId> known_;         // by value of the quantized model
+  std::vector<size_t> activation_of_;  // by value that is quantized, plus 1
+  std::vector<size_t> weight_of_;      // by value that a weight is made real as, plus 1
+  std::vector<bool> taken_;            // nodes of the float model
+};
+
+}  // namespace qrewrite

@@ -1,0 +1,61 @@
+#include "engine/debug/classify.h"
+
+#include <algorithm>
+#include <map>
+
+namespace qrewrite {
+namespace {
+
+bool Below(const std::optional<double>& db, double limit) { return db && *db < limit; }
+
+// Where the operator was not run alone its own rounding stands for it.
+bool IsBadOperator(const DebugActivation& a) {
+  if (a.isolated.status == SqnrStatus::kNoReference) return Below(a.local.db, kBadOperator);
+  return Below(a.isolated.db, kBadOperator) || Below(a.isolated.min_channel, kBadOperator);
+}
+
+bool HasBadWeight(const DebugActivation& a,
+                  const std::map<std::string, const DebugWeight*>& weights) {
+  return std::any_of(a.weights.begin(), a.weights.end(), [&](const std::string& name) {
+    const auto found = weights.find(name);
+    if (found == weights.end()) return false;
+    const Sqnr& sqnr = found->second->sqnr;
+    return Below(sqnr.db, kBadWeight) || Below(sqnr.min_channel, kBadWeight);
+  });
+}
+
+std::string KindOf(const DebugActivation& a, bool bad_weight) {
+  if (a.cumulative.status == SqnrStatus::kNoReference) return "";
+  if (bad_weight || IsBadOperator(a)) return "originator";
+  if (!Below(a.cumulative.db, kBadOperator)) return "healthy";
+  return a.drop_db && *a.drop_db >= kDrop ? "amplifier" : "inheritor";
+}
+
+}  // namespace
+
+void Classify(DebugReport& report) {
+  std::map<std::string, const DebugWeight*> weights;
+  for (const DebugWeight& w : report.weights) weights[w.name] = &w;
+  for (DebugActivation& a : report.activations) a.kind = KindOf(a, HasBadWeight(a, weights));
+}
+
+std::vector<DebugSuggestion> Suggest(const DebugReport& report, size_t count) {
+  std::vector<const DebugActivation*> ranked;
+  for (const DebugActivation& a : report.activations) {
+    if ((a.kind == "originator" || a.kind == "amplifier") && !a.node.empty()) ranked.push_back(&a);
+  }
+  const auto rank = [](const DebugActivation* a) {
+    return std::pair(a->kind == "originator", a->drop_db.value_or(-1e300));
+  };
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [&](const auto* a, const auto* b) { return rank(a) > rank(b); });
+  std::vector<DebugSuggestion> suggestions;
+  for (const DebugActivation* a : ranked) {
+    if (suggestions.size() == count) break;
+    suggestions.push_back(
+        {.name = a->name, .nodes = a->nodes, .quantized_nodes = {a->quantized_node}});
+  }
+  return suggestions;
+}
+
+}  // namespace qrewrite

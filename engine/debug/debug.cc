@@ -1,0 +1,305 @@
+// Debug(): from two models to a report.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "engine/api/constant.h"
+#include "engine/debug/classify.h"
+#include "engine/debug/flow.h"
+#include "engine/debug/measurement.h"
+#include "engine/debug/validate.h"
+
+namespace qrewrite {
+namespace {
+
+// The two models and what was found in them.
+struct Comparison {
+  const Model& original;
+  const Model& quantized;
+  Model form;  // the quantized model in QDQ form
+  bool form_differs;
+  NamedGraph float_graph, form_graph;
+  QuantizedValues values;
+  Matching matching;
+};
+
+// Nothing is quantized: what has one name in both models is compared, a rewrite's result for example.
+void PlanPlainPairs(const Comparison& c, Measurement& measurement) {
+  const Graph& graph = c.form_graph.graph();
+  const Result<std::vector<NodeId>> order = TopologicalOrder(graph, graph.main());
+  if (!order.ok()) return;
+  for (const NodeId n : *order) {
+    for (size_t i = 0; i < graph.num_outputs(n); ++i) {
+      const ValueId v = graph.output(n, i);
+      if (!v.valid() || graph.name(v).empty()) continue;
+      const std::string name = c.form_graph.Name(v);
+      if (c.float_graph.IsActivation(name)) {
+        measurement.pairs.push_back({.float_name = name, .quantized_name = name});
+      }
+    }
+  }
+}
+
+void PlanPlaces(const Comparison& c, const DebugOptions& options, Measurement& measurement) {
+  const Result<std::map<std::string, std::string>> absorbable = FindAbsorbable(c.original);
+  for (size_t i = 0; i < c.values.activations.size(); ++i) {
+    const QuantizedActivation& a = c.values.activations[i];
+    MeasuredActivation place{.activation = &a, .reference = c.matching.activations[i].name};
+    const std::string op = c.form_graph.OpOf(c.form_graph.Find(a.source));
+    if (!options.compat_ort && absorbable.ok() && absorbable->contains(place.reference)) {
+      place.absorbed = AbsorbedActivation::Make(c.float_graph, c.float_graph.Find(place.reference));
+      place.left_out = !op.empty() && op != absorbable->at(place.reference);
+    }
+    measurement.places.push_back(std::move(place));
+  }
+}
+
+// Outputs by name; by place where both models have as many.
+void PlanOutputs(const Comparison& c, Measurement& measurement) {
+  const std::vector<ModelValue> theirs = c.original.Outputs();
+  const std::vector<ModelValue> ours = c.quantized.Outputs();
+  for (size_t i = 0; i < theirs.size(); ++i) {
+    Pair pair{.float_name = theirs[i].name, .quantized_name = theirs[i].name};
+    const auto same = std::find_if(ours.begin(), ours.end(),
+                                   [&](const ModelValue& v) { return v.name == theirs[i].name; });
+    if (same == ours.end()) {
+      pair.quantized_name = ours.size() == theirs.size() ? ours[i].name : "";
+    }
+    for (const QuantizedActivation& a : c.values.activations) {
+      if (a.q == pair.quantized_name) pair.activation = &a;
+    }
+    measurement.pairs.push_back(std::move(pair));
+  }
+}
+
+size_t CountMatched(const std::vector<Counterpart>& counterparts) {
+  return static_cast<size_t>(std::count_if(counterparts.begin(), counterparts.end(),
+                                           [](const Counterpart& c) { return !c.name.empty(); }));
+}
+
+// Models of one origin have counterparts for half of what is quantized: activations, or weights where
+// nothing else is.
+Status CheckMatched(const Comparison& c, const Measurement& measurement, DebugReport& report) {
+  const bool by_weights = c.values.activations.empty();
+  const auto& counterparts = by_weights ? c.matching.weights : c.matching.activations;
+  report.quantized_values = counterparts.size();
+  report.matched = CountMatched(counterparts);
+  if (counterparts.empty()) {
+    report.matched = report.quantized_values = measurement.pairs.size();
+    if (!measurement.pairs.empty()) return {};
+    return {StatusCode::kRefused,
+            "nothing is quantized in the quantized model, and the two models share no names"};
+  }
+  if (2 * report.matched >= counterparts.size()) return {};
+  return {StatusCode::kRefused,
+          fmt::format("{} of {} quantized {} have a counterpart in the float model: the models are "
+                      "not of one origin, or their names differ (--map FLOAT=QUANTIZED joins two)",
+                      report.matched, counterparts.size(), by_weights ? "weights" : "activations")};
+}
+
+// The axis that a weight's channels lie along.
+int64_t ChannelAxis(const QuantizedWeight& w) {
+  if (w.scheme.scale.size() > 1 && w.scheme.block == 0) return w.scheme.axis;
+  return w.columns ? -1 : 0;
+}
+
+Result<DebugWeight> MeasureWeight(const QuantizedWeight& w, const Counterpart& counterpart,
+                                  const Tensors& constants, bool compat_ort) {
+  DebugWeight weight{.name = counterpart.name.empty() ? w.q : counterpart.name,
+                     .quantized = w.q,
+                     .matched_by = counterpart.method,
+                     .type = std::string(Info(w.integers.dtype()).text_name)};
+  const auto reference = constants.find(counterpart.name);
+  if (reference == constants.end()) return weight;
+  QR_ASSIGN_OR_RETURN(const Tensor wanted, FromPlain(reference->second));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, ToDoubles(wanted));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> real,
+                      Dequantize(w.integers, w.scheme, {.round = compat_ort, .wrap = compat_ort}));
+  SqnrSum sum;
+  const Dims& dims = w.integers.dims();
+  const Channels channels = dims.size() < 2 ? Channels() : Channels::Of(dims, ChannelAxis(w));
+  sum.Add(numbers, real, channels);
+  if (!sum.empty() && w.scheme.block > 0) {
+    const Channels along = Channels::Of(dims, w.scheme.axis);
+    sum.AddBlocks(numbers, real, w.scheme.block, along.count, along.inner);
+  }
+  weight.sqnr = sum.Get(compat_ort);
+  return weight;
+}
+
+// What is better known of two weights of one name: a weight that is stored twice is one line.
+Status AddWeights(const Comparison& c, const Tensors& constants, DebugReport& report,
+                  std::vector<std::string>& names) {
+  std::set<std::string> listed;
+  for (size_t i = 0; i < c.values.weights.size(); ++i) {
+    QR_ASSIGN_OR_RETURN(
+        DebugWeight weight,
+        MeasureWeight(c.values.weights[i], c.matching.weights[i], constants, report.compat_ort));
+    names.push_back(weight.name);
+    if (listed.insert(weight.name).second) report.weights.push_back(std::move(weight));
+  }
+  return {};
+}
+
+// Nodes of the float model between the reference and what the operator reads.
+std::vector<std::string> NodesOf(const NamedGraph& graph, ValueId v, const std::string& op) {
+  std::vector<std::string> nodes;
+  for (int step = 0; step < 8 && v.valid() && graph.graph().producer(v).valid(); ++step) {
+    nodes.insert(nodes.begin(), graph.NodeName(v));
+    if (graph.OpOf(v) == op) break;
+    const NodeId n = graph.graph().producer(v);
+    v = graph.graph().num_inputs(n) > 0 ? graph.graph().input(n, 0) : ValueId();
+  }
+  return nodes;
+}
+
+DebugActivation Describe(const Comparison& c, size_t i, const MeasuredActivation& place,
+                         const Operands& operands, bool compat_ort) {
+  const QuantizedActivation& a = *place.activation;
+  const ValueId source = c.form_graph.Find(a.source);
+  const ValueId reference = c.float_graph.Find(place.reference);
+  DebugActivation row{.name = place.reference.empty() ? a.source : place.reference,
+                      .quantized = a.q,
+                      .matched_by = c.matching.activations[i].method,
+                      .node = c.float_graph.NodeName(reference),
+                      .quantized_node = c.form_graph.NodeName(source),
+                      .op = c.form_graph.OpOf(source),
+                      .absorbed = place.absorbed ? place.absorbed->op() : "",
+                      .left_out = place.left_out,
+                      .absorbed_operands = place.absorbed ? place.absorbed->num_bounds() : 0,
+                      .local = place.local.Get(compat_ort),
+                      .cumulative = place.cumulative.Get(compat_ort),
+                      .isolated = place.isolated.Get(false)};
+  if (operands.node.valid()) {
+    const Graph& graph = c.form_graph.graph();
+    row.op = graph.op_name(graph.op(operands.node)).text();
+    row.quantized_node = std::string(graph.name(operands.node));
+    if (row.quantized_node.empty())
+      row.quantized_node = c.form_graph.Name(graph.output(operands.node, 0));
+  }
+  if (reference.valid()) row.nodes = NodesOf(c.float_graph, reference, row.op);
+  if (place.runs > 0) row.saturation_percent = place.saturated / static_cast<double>(place.runs);
+  return row;
+}
+
+// What of the precision of the worst operand is gone behind the operator.
+std::optional<double> Drop(const DebugReport& rows, const std::vector<size_t>& inputs, double own) {
+  std::optional<double> worst;
+  for (const size_t i : inputs) {
+    const std::optional<double>& db = rows.activations[i].cumulative.db;
+    if (db && (!worst || *db < *worst)) worst = db;
+  }
+  if (!worst) return std::nullopt;
+  return *worst - own;
+}
+
+void AddActivations(const Comparison& c, const Measurement& measurement,
+                    const std::vector<std::string>& weight_names, DebugReport& report) {
+  const std::vector<Operands> operands = OperandsOf(c.form_graph, c.values);
+  for (size_t i = 0; i < measurement.places.size(); ++i) {
+    report.activations.push_back(
+        Describe(c, i, measurement.places[i], operands[i], report.compat_ort));
+    for (const size_t w : operands[i].weights) {
+      report.activations.back().weights.push_back(weight_names[w]);
+    }
+  }
+  for (size_t i = 0; i < measurement.places.size(); ++i) {
+    DebugActivation& row = report.activations[i];
+    if (row.cumulative.db) row.drop_db = Drop(report, operands[i].activations, *row.cumulative.db);
+  }
+}
+
+// One line a float value: that of its worst quantizer, if it has several.
+void KeepWorst(std::vector<DebugActivation>& rows) {
+  std::map<std::string, size_t> first;
+  std::vector<DebugActivation> kept;
+  for (DebugActivation& row : rows) {
+    const auto [at, is_new] = first.emplace(row.name, kept.size());
+    if (is_new) {
+      kept.push_back(std::move(row));
+      continue;
+    }
+    DebugActivation& other = kept[at->second];
+    if (row.local.db && (!other.local.db || *row.local.db < *other.local.db))
+      other = std::move(row);
+  }
+  rows = std::move(kept);
+}
+
+void AddNotes(const Comparison& c, const Measurement& measurement, DebugReport& report) {
+  report.notes.insert(report.notes.end(), measurement.notes.begin(), measurement.notes.end());
+  for (const MeasuredActivation& place : measurement.places) {
+    if (!place.misfit) continue;
+    report.notes.push_back(fmt::format("`{}` of the float model has another size than `{}`",
+                                       place.reference, place.activation->q));
+  }
+  const size_t lost = c.matching.activations.size() - CountMatched(c.matching.activations);
+  if (lost > 0) {
+    report.notes.push_back(fmt::format("{} of {} quantized activations have no counterpart", lost,
+                                       c.matching.activations.size()));
+  }
+}
+
+Result<Comparison> Compare(const Model& original, const Model& quantized,
+                           const DebugOptions& options) {
+  bool differs = false;
+  QR_ASSIGN_OR_RETURN(Model form, ToQdqForm(quantized, &differs));
+  QR_ASSIGN_OR_RETURN(QuantizedValues values, FindQuantizedValues(form));
+  const NamedGraph float_graph(original), form_graph(form);
+  QR_ASSIGN_OR_RETURN(Matching matching, MatchValues(float_graph, form_graph, values, options.map));
+  return Comparison{original,    quantized,  std::move(form),   differs,
+                    float_graph, form_graph, std::move(values), std::move(matching)};
+}
+
+}  // namespace
+
+Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model,
+                          Evaluator& evaluator, const Samples& samples,
+                          const DebugOptions& options) {
+  if (samples.count == 0) return Status(StatusCode::kUsage, "there are no samples");
+  QR_ASSIGN_OR_RETURN(const Comparison c, Compare(float_model, quantized_model, options));
+  DebugReport report{.evaluator = evaluator.Name(),
+                     .samples = samples.origin,
+                     .num_samples = samples.count,
+                     .compat_ort = options.compat_ort,
+                     .isolated = options.isolate,
+                     .needs_qdq_form = c.form_differs};
+  Measurement measurement({c.original, c.quantized, c.form, c.form_differs}, evaluator);
+  measurement.isolate = options.isolate;
+  measurement.compat_ort = options.compat_ort;
+  PlanOutputs(c, measurement);
+  const size_t outputs = measurement.pairs.size();
+  PlanPlaces(c, options, measurement);
+  if (c.values.activations.empty()) PlanPlainPairs(c, measurement);
+  for (const Counterpart& w : c.matching.weights) {
+    if (!w.name.empty()) measurement.constants.push_back(w.name);
+  }
+  QR_RETURN_IF_ERROR(CheckMatched(c, measurement, report));
+  QR_RETURN_IF_ERROR(measurement.Load());
+  QR_RETURN_IF_ERROR(measurement.Run(samples));
+  std::vector<std::string> weight_names;
+  QR_RETURN_IF_ERROR(AddWeights(c, measurement.constant_values, report, weight_names));
+  AddActivations(c, measurement, weight_names, report);
+  for (size_t i = outputs; i < measurement.pairs.size(); ++i) {
+    report.activations.push_back(
+        {.name = measurement.pairs[i].float_name,
+         .matched_by = "name",
+         .cumulative = measurement.pairs[i].cumulative.Get(options.compat_ort)});
+  }
+  for (size_t i = 0; i < outputs; ++i) {
+    const Pair& pair = measurement.pairs[i];
+    report.outputs.push_back({pair.float_name, pair.cumulative.Get(options.compat_ort)});
+  }
+  Classify(report);
+  KeepWorst(report.activations);
+  AddNotes(c, measurement, report);
+  report.suggestions = Suggest(report, options.suggest);
+  if (options.validate && !report.suggestions.empty()) {
+    QR_RETURN_IF_ERROR(Validate({float_model, quantized_model, c.form, c.values, c.matching},
+                                evaluator, samples, report));
+  }
+  return report;
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,19 @@
+// Flow: which quantized values an operator of a model in QDQ form reads.
+#pragma once
+
+#include <vector>
+
+#include "engine/debug/named_graph.h"
+#include "engine/debug/quantized_values.h"
+
+namespace qrewrite {
+
+struct Operands {
+  std::vector<size_t> activations, weights;  // indices of QuantizedValues
+  NodeId node;                               // the last one with an operand that is quantized
+};
+
+// For each activation: the operands between it and the quantized values above.
+std::vector<Operands> OperandsOf(const NamedGraph& form, const QuantizedValues& values);
+
+}  // namespace qrewrite

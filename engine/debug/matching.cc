@@ -1,0 +1,161 @@
+#include "engine/debug/matching.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "engine/debug/alignment.h"
+
+namespace qrewrite {
+namespace {
+
+// What onnxruntime.quantization and tools like it append; a number counts pairs of one value.
+constexpr std::string_view kSuffixes[] = {"_QuantizeLinear_Input", "_QuantizeLinear_Output",
+                                          "_DequantizeLinear_Output", "_quantized", "_dequantized"};
+// What the operators of QOperator models have behind the names of their nodes.
+constexpr std::string_view kNodeSuffixes[] = {"_quant", "_quantized"};
+
+std::string_view WithoutNumber(std::string_view name) {
+  const size_t underscore = name.find_last_of('_');
+  if (underscore == std::string_view::npos || underscore + 1 == name.size()) return name;
+  const std::string_view digits = name.substr(underscore + 1);
+  return digits.find_first_not_of("0123456789") == std::string_view::npos
+             ? name.substr(0, underscore)
+             : name;
+}
+
+class Matcher {
+ public:
+  Matcher(const NamedGraph& float_graph, const NamedGraph& quantized, const QuantizedValues& values)
+      : float_(float_graph), quantized_(quantized), values_(values) {
+    result_.activations.resize(values.activations.size());
+    result_.weights.resize(values.weights.size());
+  }
+
+  Result<Matching> Run(const std::map<std::string, std::string>& map) {
+    for (const auto& [wanted, name] : map) QR_RETURN_IF_ERROR(Say(wanted, name));
+    for (size_t i = 0; i < values_.activations.size(); ++i) MatchActivation(i);
+    for (size_t i = 0; i < values_.weights.size(); ++i) MatchWeight(i);
+    Alignment(float_, quantized_, values_, result_).Run();
+    return std::move(result_);
+  }
+
+ private:
+  static std::vector<std::string> NamesOf(const QuantizedActivation& a) {
+    std::vector<std::string> names{a.source};
+    names.insert(names.end(), a.restored.begin(), a.restored.end());
+    names.push_back(a.q);
+    names.push_back(a.quantizer);
+    return names;
+  }
+  static std::vector<std::string> NamesOf(const QuantizedWeight& w) {
+    if (w.source.empty()) return {w.restored, w.q};
+    return {w.source, w.restored, w.q};
+  }
+
+  // What the user says holds for whatever has that name.
+  Status Say(const std::string& wanted, const std::string& name) {
+    if (!float_.Has(wanted)) {
+      return {StatusCode::kUsage, fmt::format("the float model has no value `{}`", wanted)};
+    }
+    bool found = false;
+    const auto set = [&](const auto& values, std::vector<Counterpart>& counterparts) {
+      for (size_t i = 0; i < values.size(); ++i) {
+        const std::vector<std::string> names = NamesOf(values[i]);
+        if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+        counterparts[i] = {wanted, "map"};
+        found = true;
+      }
+    };
+    set(values_.activations, result_.activations);
+    set(values_.weights, result_.weights);
+    if (found) return {};
+    return {StatusCode::kUsage,
+            fmt::format("the quantized model has no quantized value `{}`", name)};
+  }
+
+  void MatchActivation(size_t i) {
+    Counterpart& c = result_.activations[i];
+    const QuantizedActivation& a = values_.activations[i];
+    if (!c.name.empty()) return;
+    const auto is_activation = [&](const std::string& name) { return float_.IsActivation(name); };
+    if (ByNames(NamesOf(a), is_activation, c)) return;
+    const ValueId source = quantized_.Find(a.source);
+    const std::string node = quantized_.NodeName(source);
+    const std::string op = quantized_.OpOf(source);
+    if (node.empty()) return;
+    for (const ValueId v : NodesNamed(node)) {
+      if (float_.OpOf(v) != op) continue;
+      c = {float_.Name(BehindAbsorbed(float_, v, quantized_, a)), "node"};
+      return;
+    }
+  }
+
+  void MatchWeight(size_t i) {
+    Counterpart& c = result_.weights[i];
+    if (!c.name.empty()) return;
+    const auto is_constant = [&](const std::string& name) {
+      return float_.Has(name) && !float_.graph().IsInput(float_.Find(name));
+    };
+    ByNames(NamesOf(values_.weights[i]), is_constant, c);
+  }
+
+  template <class Fits>
+  static bool ByNames(const std::vector<std::string>& names, Fits fits, Counterpart& c) {
+    for (const std::string& name : names) {
+      if (!fits(name)) continue;
+      c = {name, "name"};
+      return true;
+    }
+    for (const std::string& name : names) {
+      const std::string bare = WithoutSuffix(name);
+      if (bare == name || !fits(bare)) continue;
+      c = {bare, "suffix"};
+      return true;
+    }
+    return false;
+  }
+
+  // First outputs of the float model's nodes of that name, or of the name without a node suffix.
+  std::vector<ValueId> NodesNamed(const std::string& name) const {
+    std::set<std::string, std::less<>> names{name};
+    for (const std::string_view suffix : kNodeSuffixes) {
+      if (name.ends_with(suffix)) names.insert(name.substr(0, name.size() - suffix.size()));
+    }
+    const Graph& graph = float_.graph();
+    std::vector<ValueId> found;
+    for (const NodeId n : graph.body(graph.main()).nodes) {
+      if (!graph.alive(n) || !names.contains(graph.name(n)) || graph.num_outputs(n) == 0) continue;
+      if (graph.output(n, 0).valid()) found.push_back(graph.output(n, 0));
+    }
+    return found;
+  }
+
+  const NamedGraph& float_;
+  const NamedGraph& quantized_;
+  const QuantizedValues& values_;
+  Matching result_;
+};
+
+}  // namespace
+
+std::string WithoutSuffix(const std::string& name) {
+  for (const std::string_view candidate : {std::string_view(name), WithoutNumber(name)}) {
+    for (const std::string_view suffix : kSuffixes) {
+      if (candidate.size() > suffix.size() && candidate.ends_with(suffix)) {
+        return std::string(candidate.substr(0, candidate.size() - suffix.size()));
+      }
+    }
+  }
+  return name;
+}
+
+Result<Matching> MatchValues(const NamedGraph& float_graph, const NamedGraph& quantized,
+                             const QuantizedValues& values,
+                             const std::map<std::string, std::string>& map) {
+  return Matcher(float_graph, quantized, values).Run(map);
+}
+
+}  // namespace qrewrite

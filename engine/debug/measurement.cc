@@ -1,0 +1,285 @@
+#include "engine/debug/measurement.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "engine/api/constant.h"
+#include "engine/evaluate/probe.h"
+
+namespace qrewrite {
+namespace {
+
+// The same status, of `model`.
+Status Of(std::string_view model, const Status& status) {
+  if (status.ok()) return status;
+  return {status.code(), fmt::format("{}: {}", model, status.diagnostics()[0].message)};
+}
+
+Result<std::vector<double>> Numbers(const ConstTensor& plain) {
+  QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
+  return ToDoubles(tensor);
+}
+
+// What `name` holds, or null.
+const ConstTensor* Find(const Tensors& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? nullptr : &found->second;
+}
+
+// The scheme with what is computed at run time.
+Result<Scheme> SchemeOf(const QuantizedActivation& a, const Tensors& values) {
+  Scheme scheme = a.scheme;
+  if (const ConstTensor* scale = Find(values, a.scale); !a.scale.empty() && scale != nullptr) {
+    QR_ASSIGN_OR_RETURN(scheme.scale, FromPlain(*scale));
+  }
+  if (const ConstTensor* zero = Find(values, a.zero_point);
+      !a.zero_point.empty() && zero != nullptr) {
+    QR_ASSIGN_OR_RETURN(scheme.zero_point, FromPlain(*zero));
+  }
+  return scheme;
+}
+
+Channels ActivationChannels(const std::vector<int64_t>& dims) {
+  return dims.size() == 4 || dims.size() == 2 ? Channels::Of(dims, 1) : Channels();
+}
+
+// A quantized value as it was measured.
+struct Real {
+  Tensor q;
+  Scheme scheme;
+  std::vector<double> values;
+};
+
+Result<std::optional<Real>> RealOf(const QuantizedActivation& a, const Tensors& values,
+                                   bool round) {
+  const ConstTensor* const q = Find(values, a.q);
+  if (q == nullptr) return std::optional<Real>();
+  Real real;
+  QR_ASSIGN_OR_RETURN(real.q, FromPlain(*q));
+  QR_ASSIGN_OR_RETURN(real.scheme, SchemeOf(a, values));
+  if (!real.scheme.scale.valid()) return std::optional<Real>();
+  QR_ASSIGN_OR_RETURN(real.values, Dequantize(real.q, real.scheme, {.round = round}));
+  return std::optional<Real>(std::move(real));
+}
+
+std::vector<std::string> NamesIn(const NamedGraph& graph, std::set<std::string> names) {
+  std::erase_if(names, [&](const std::string& name) { return name.empty() || !graph.Has(name); });
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+Status Measurement::Load() {
+  std::set<std::string> wanted(constants.begin(), constants.end());
+  for (const MeasuredActivation& place : places) wanted.insert(place.reference);
+  for (const Pair& pair : pairs) wanted.insert(pair.float_name);
+  Result<std::unique_ptr<Session>> session =
+      evaluator_.Load(models_.original, NamesIn(NamedGraph(models_.original), std::move(wanted)));
+  if (!session.ok()) return Of("the float model", session.status());
+  float_ = *std::move(session);
+  return LoadQuantized();
+}
+
+// Integers of the model as it is; what is quantized, of its QDQ form.
+Status Measurement::LoadQuantized() {
+  const NamedGraph original(models_.quantized), form(models_.form);
+  std::set<std::string> integers, sources;
+  for (MeasuredActivation& place : places) {
+    const QuantizedActivation& a = *place.activation;
+    place.in_original = original.Has(a.q) && (a.scale.empty() || original.Has(a.scale)) &&
+                        (a.zero_point.empty() || original.Has(a.zero_point));
+    for (const std::string& name : {a.q, a.scale, a.zero_point}) integers.insert(name);
+    sources.insert(a.source);
+  }
+  for (const Pair& pair : pairs) integers.insert(pair.quantized_name);
+  std::set<std::string> all = integers;
+  all.insert(sources.begin(), sources.end());
+  Result<std::unique_ptr<Session>> session =
+      evaluator_.Load(models_.quantized, NamesIn(original, models_.form_differs ? integers : all));
+  if (session.ok()) quantized_ = *std::move(session);
+  if (!models_.form_differs) return Of("the quantized model", session.status());
+  Result<std::unique_ptr<Session>> form_session = evaluator_.Load(models_.form, NamesIn(form, all));
+  if (!form_session.ok()) {
+    if (!session.ok()) return Of("the quantized model", session.status());
+    notes.push_back(
+        fmt::format("the QDQ form of the quantized model does not run ({}); there are no "
+                    "local errors",
+                    form_session.status().diagnostics()[0].message));
+    return {};
+  }
+  form_ = *std::move(form_session);
+  if (!session.ok()) {
+    MeasureForm(session.status().diagnostics()[0].message);
+  } else if (const Result<bool> exact = HasExactIntegerProducts(evaluator_);
+             exact.ok() && !*exact) {
+    MeasureForm(
+        fmt::format("{} saturates sums of 8 bit products on this processor", evaluator_.Name()));
+  }
+  return {};
+}
+
+// The model as it is gives no numbers to rely on.
+void Measurement::MeasureForm(const std::string& why) {
+  quantized_.reset();
+  notes.push_back(
+      fmt::format("the quantized model is not run as it is ({}), but in QDQ form", why));
+}
+
+// Behind the first sample, when it is known which references fit.
+void Measurement::LoadIsolated() {
+  const auto fail = [&](const Status& status) {
+    notes.push_back(
+        fmt::format("operators could not be run alone: {}", status.diagnostics()[0].message));
+  };
+  Result<Model> model = IsolatedModel(models_.form, places, substitutes_);
+  if (!model.ok()) return fail(model.status());
+  std::set<std::string> wanted;
+  for (const MeasuredActivation& place : places) {
+    const QuantizedActivation& a = *place.activation;
+    for (const std::string& name : {a.q, a.scale, a.zero_point}) wanted.insert(name);
+  }
+  Result<std::unique_ptr<Session>> session =
+      evaluator_.Load(*model, NamesIn(NamedGraph(*model), std::move(wanted)));
+  if (!session.ok()) return fail(session.status());
+  isolated_ = *std::move(session);
+}
+
+// Inputs of one model under the names of the other: by name, or by place where there are as many.
+Result<Tensors> Measurement::InputsOf(const Model& model, const Tensors& sample) const {
+  Tensors inputs;
+  const std::vector<ModelValue> formal = model.Inputs();
+  const std::vector<ModelValue> original = models_.original.Inputs();
+  for (size_t i = 0; i < formal.size(); ++i) {
+    const ConstTensor* value = Find(sample, formal[i].name);
+    if (value == nullptr && formal.size() == original.size())
+      value = Find(sample, original[i].name);
+    if (value == nullptr) {
+      return Status(StatusCode::kUsage,
+                    fmt::format("input `{}` of the quantized model has no sample", formal[i].name));
+    }
+    inputs[formal[i].name] = *value;
+  }
+  return inputs;
+}
+
+Status Measurement::Run(const Samples& samples) {
+  for (size_t i = 0; i < samples.count; ++i) {
+    QR_ASSIGN_OR_RETURN(const Tensors sample, samples.get(i));
+    QR_RETURN_IF_ERROR(AddSample(sample, i == 0));
+  }
+  return {};
+}
+
+Status Measurement::AddSample(const Tensors& sample, bool first) {
+  Result<Tensors> reference = float_->Run(sample);
+  if (!reference.ok()) return Of("the float model", reference.status());
+  if (first) {
+    for (const std::string& name : constants) {
+      if (const ConstTensor* value = Find(*reference, name)) constant_values[name] = *value;
+    }
+  }
+  QR_ASSIGN_OR_RETURN(const Tensors inputs, InputsOf(models_.quantized, sample));
+  Tensors quantized, form;
+  if (quantized_ != nullptr) {
+    Result<Tensors> values = quantized_->Run(inputs);
+    if (!values.ok() && form_ == nullptr) return Of("the quantized model", values.status());
+    if (!values.ok()) {
+      MeasureForm(values.status().diagnostics()[0].message);
+    } else {
+      quantized = *std::move(values);
+    }
+  }
+  if (form_ != nullptr) {
+    Result<Tensors> values = form_->Run(inputs);
+    if (!values.ok()) return Of("the QDQ form of the quantized model", values.status());
+    form = *std::move(values);
+  } else {
+    form = quantized;
+  }
+  if (quantized_ == nullptr) quantized = form;
+  for (MeasuredActivation& place : places)
+    QR_RETURN_IF_ERROR(AddPlace(place, *reference, quantized, form));
+  for (Pair& pair : pairs) QR_RETURN_IF_ERROR(AddPair(pair, *reference, quantized));
+  if (first && isolate) LoadIsolated();
+  return isolated_ == nullptr ? Status() : AddIsolated(inputs, *reference);
+}
+
+Status Measurement::AddPlace(MeasuredActivation& place, const Tensors& reference,
+                             const Tensors& quantized, const Tensors& form) {
+  const QuantizedActivation& a = *place.activation;
+  QR_ASSIGN_OR_RETURN(const std::optional<Real> real, RealOf(a, form, compat_ort));
+  if (!real) return {};
+  const Channels channels = ActivationChannels(real->q.dims());
+  if (const ConstTensor* source = Find(form, a.source)) {
+    QR_ASSIGN_OR_RETURN(Tensor before, FromPlain(*source));
+    if (place.absorbed) {
+      QR_ASSIGN_OR_RETURN(before, place.absorbed->Apply(before));
+    }
+    QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, ToDoubles(before));
+    place.local.Add(numbers, real->values, channels);
+    if (IsInteger(real->q.dtype())) {
+      const bool narrow = a.lo <= a.hi;
+      const double lo = narrow ? a.lo : static_cast<double>(IntMin(real->q.dtype()));
+      const double hi = narrow ? a.hi : static_cast<double>(IntMax(real->q.dtype()));
+      QR_ASSIGN_OR_RETURN(const double percent,
+                          SaturatedPercent(real->q, real->scheme, numbers, lo, hi));
+      place.saturated += percent;
+      ++place.runs;
+    }
+  }
+  const ConstTensor* const wanted = Find(reference, place.reference);
+  if (wanted == nullptr) return {};
+  QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, Numbers(*wanted));
+  const bool one_model = form_ == nullptr || quantized_ == nullptr;
+  if (!place.in_original || one_model) {
+    place.misfit |= !place.cumulative.Add(numbers, real->values, channels);
+    return {};
+  }
+  QR_ASSIGN_OR_RETURN(const std::optional<Real> original, RealOf(a, quantized, compat_ort));
+  const std::vector<double>& values = original ? original->values : real->values;
+  place.misfit |= !place.cumulative.Add(numbers, values, channels);
+  return {};
+}
+
+Status Measurement::AddPair(Pair& pair, const Tensors& reference, const Tensors& quantized) {
+  const ConstTensor* const wanted = Find(reference, pair.float_name);
+  const ConstTensor* const got = Find(quantized, pair.quantized_name);
+  if (wanted == nullptr || got == nullptr) return {};
+  QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, Numbers(*wanted));
+  std::vector<double> values;
+  std::optional<Real> real;
+  if (pair.activation != nullptr && got->dtype != wanted->dtype) {
+    QR_ASSIGN_OR_RETURN(real, RealOf(*pair.activation, quantized, compat_ort));
+  }
+  if (real) {
+    values = std::move(real->values);
+  } else {
+    QR_ASSIGN_OR_RETURN(values, Numbers(*got));
+  }
+  pair.cumulative.Add(numbers, values, ActivationChannels(got->dims));
+  return {};
+}
+
+Status Measurement::AddIsolated(const Tensors& sample, const Tensors& reference) {
+  Tensors inputs = sample;
+  for (const auto& [input, name] : substitutes_) {
+    const ConstTensor* value = Find(reference, name);
+    if (value != nullptr) inputs[input] = *value;
+  }
+  Result<Tensors> values = isolated_->Run(inputs);
+  if (!values.ok()) return Of("the operators of the quantized model, alone", values.status());
+  for (MeasuredActivation& place : places) {
+    const ConstTensor* const wanted = Find(reference, place.reference);
+    if (wanted == nullptr) continue;
+    QR_ASSIGN_OR_RETURN(const std::optional<Real> real,
+                        RealOf(*place.activation, *values, compat_ort));
+    if (!real) continue;
+    QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, Numbers(*wanted));
+    place.isolated.Add(numbers, real->values, ActivationChannels(real->q.dims()));
+  }
+  return {};
+}
+
+}  // namespace qrewrite

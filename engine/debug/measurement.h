@@ -1,0 +1,85 @@
+// Measurement: the two models on the samples, and the energies of what differs. One sample is in memory at
+// a time.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/debug/absorbed.h"
+#include "engine/debug/matching.h"
+#include "engine/debug/sqnr.h"
+#include "qrewrite/debug.h"
+
+namespace qrewrite {
+
+// A quantized activation and all that is measured about it.
+struct MeasuredActivation {
+  const QuantizedActivation* activation;
+  std::string reference;  // in the float model; "": none
+  std::optional<AbsorbedActivation> absorbed;
+  bool left_out = false;     // the quantized model does not have it
+  bool in_original = false;  // its integers are a value of the quantized model as it is
+
+  SqnrSum local, cumulative, isolated;
+  double saturated = 0;  // percent, times samples
+  size_t runs = 0;
+  bool misfit = false;  // the float value has another size
+};
+
+// An output, or a value that both models have where nothing is quantized.
+struct Pair {
+  std::string float_name, quantized_name;
+  const QuantizedActivation* activation = nullptr;  // if it is quantized
+  SqnrSum cumulative;
+};
+
+struct Models {
+  const Model& original;  // the float one
+  const Model& quantized;
+  const Model& form;  // the quantized one in QDQ form
+  bool form_differs;
+};
+
+class Measurement {
+ public:
+  Measurement(const Models& models, Evaluator& evaluator)
+      : models_(models), evaluator_(evaluator) {}
+
+  std::vector<MeasuredActivation> places;
+  std::vector<Pair> pairs;
+  std::vector<std::string> constants;  // float weights whose values are wanted
+  Tensors constant_values;             // after Run()
+  std::vector<std::string> notes;
+  bool isolate = false;     // run every operator alone, on the float model's values
+  bool compat_ort = false;  // numbers as ONNX Runtime's tool has them
+
+  // Errors name the model that does not run.
+  Status Load();
+  Status Run(const Samples& samples);
+
+ private:
+  Status LoadQuantized();
+  void MeasureForm(const std::string& why);
+  void LoadIsolated();
+  Result<Tensors> InputsOf(const Model& model, const Tensors& sample) const;
+  Status AddSample(const Tensors& sample, bool first);
+  Status AddPlace(MeasuredActivation& place, const Tensors& reference, const Tensors& quantized,
+                  const Tensors& form);
+  Status AddPair(Pair& pair, const Tensors& reference, const Tensors& quantized);
+  Status AddIsolated(const Tensors& sample, const Tensors& reference);
+
+  Models models_;
+  Evaluator& evaluator_;
+  std::unique_ptr<Session> float_, quantized_, form_, isolated_;
+  std::map<std::string, std::string> substitutes_;  // inputs of the isolated model to float values
+};
+
+// The copy of `form` in which what is made of quantized activations is an input. `substitutes` maps these
+// inputs to values of the float model.
+Result<Model> IsolatedModel(const Model& form, const std::vector<MeasuredActivation>& places,
+                            std::map<std::string, std::string>& substitutes);
+
+}  // namespace qrewrite

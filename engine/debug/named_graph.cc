@@ -1,0 +1,39 @@
+#include "engine/debug/named_graph.h"
+
+#include "engine/api/model_impl.h"
+
+namespace qrewrite {
+
+NamedGraph::NamedGraph(const Model& model) : graph_(&std::as_const(*model.impl().file).graph()) {
+  for (size_t i = 0; i < graph_->num_values(); ++i) {
+    const ValueId v(i);
+    if (!graph_->alive(v) || graph_->body_of(v) != graph_->main() || graph_->name(v).empty())
+      continue;
+    values_.emplace(graph_->name(v), v);
+  }
+}
+
+ValueId NamedGraph::Find(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? ValueId() : found->second;
+}
+
+bool NamedGraph::IsActivation(ValueId v) const {
+  return v.valid() && graph_->constant(v) == nullptr &&
+         (graph_->producer(v).valid() || graph_->IsInput(v));
+}
+
+bool NamedGraph::IsActivation(std::string_view name) const { return IsActivation(Find(name)); }
+
+std::string NamedGraph::NodeName(ValueId v) const {
+  if (!v.valid() || !graph_->producer(v).valid()) return "";
+  const std::string_view name = graph_->name(graph_->producer(v));
+  return name.empty() ? Name(v) : std::string(name);
+}
+
+std::string NamedGraph::OpOf(ValueId v) const {
+  if (!v.valid() || !graph_->producer(v).valid()) return "";
+  return graph_->op_name(graph_->op(graph_->producer(v))).text();
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,150 @@
+#include "engine/debug/quantized_values.h"
+
+#include <algorithm>
+
+#include "engine/api/constant.h"
+#include "qrewrite/match.h"
+#include "qrewrite/rewrite.h"
+
+namespace qrewrite {
+namespace {
+
+// What a rule says about a match: names of values and constants, by its own names.
+class Found {
+ public:
+  explicit Found(const RuleMatch& match) : match_(match) {}
+
+  std::string Value(const char* name) const {
+    const Binding* b = match_.Find(name);
+    return b == nullptr || b->kind != Binding::Kind::kValue ? "" : b->text;
+  }
+  Result<Tensor> Constant(const char* name) const {
+    const Binding* b = match_.Find(name);
+    if (b == nullptr || !b->constant) return Tensor();
+    QR_ASSIGN_OR_RETURN(ConstTensor plain, b->constant->Read());
+    return FromPlain(std::move(plain));
+  }
+  Result<int64_t> Int(const char* name, int64_t fallback) const {
+    QR_ASSIGN_OR_RETURN(const Tensor t, Constant(name));
+    if (!t.valid() || t.size() != 1) return fallback;
+    QR_ASSIGN_OR_RETURN(const std::vector<int64_t> values, ToInt64s(t));
+    return values[0];
+  }
+  Result<Scheme> ReadScheme() const {
+    Scheme scheme;
+    QR_ASSIGN_OR_RETURN(scheme.scale, Constant("s"));
+    QR_ASSIGN_OR_RETURN(scheme.zero_point, Constant("z"));
+    QR_ASSIGN_OR_RETURN(scheme.axis, Int("axis", 1));
+    QR_ASSIGN_OR_RETURN(scheme.block, Int("block_size", 0));
+    return scheme;
+  }
+
+ private:
+  const RuleMatch& match_;
+};
+
+Result<Rules> ShippedRules(const char* name) { return Rules::Load(name, {.tests = false}); }
+
+class Collector {
+ public:
+  Status Add(const RuleMatch& match) {
+    const Found found(match);
+    if (match.rule == "activation" || match.rule == "dynamic-activation")
+      return AddActivation(found);
+    if (match.rule == "weight") return AddWeight(found);
+    if (match.rule == "narrowed") return AddNarrowed(found);
+    if (match.rule == "restored") restored_[found.Value("q")].push_back(found.Value("y"));
+    if (match.rule == "weight-source") sources_[found.Value("q")] = found.Value("x");
+    if (match.rule == "columns" || match.rule == "gemm-columns") columns_.insert(found.Value("w"));
+    return {};
+  }
+
+  QuantizedValues Finish() && {
+    for (QuantizedActivation& a : values_.activations) {
+      if (const auto it = restored_.find(a.q); it != restored_.end()) a.restored = it->second;
+      if (a.q == a.quantizer) continue;
+      if (const auto it = restored_.find(a.quantizer); it != restored_.end()) {
+        a.restored.insert(a.restored.end(), it->second.begin(), it->second.end());
+      }
+    }
+    for (QuantizedWeight& w : values_.weights) {
+      if (const auto it = sources_.find(w.q); it != sources_.end()) w.source = it->second;
+      w.columns = columns_.contains(w.restored);
+    }
+    return std::move(values_);
+  }
+
+ private:
+  Status AddActivation(const Found& found) {
+    QuantizedActivation a{.source = found.Value("x"), .q = found.Value("q")};
+    a.quantizer = a.q;
+    QR_ASSIGN_OR_RETURN(a.scheme, found.ReadScheme());
+    if (!a.scheme.scale.valid()) a.scale = found.Value("s");
+    if (!a.scheme.zero_point.valid()) a.zero_point = found.Value("z");
+    values_.activations.push_back(std::move(a));
+    return {};
+  }
+
+  Status AddWeight(const Found& found) {
+    QuantizedWeight w{.q = found.Value("q"), .restored = found.Value("y")};
+    QR_ASSIGN_OR_RETURN(w.integers, found.Constant("q"));
+    QR_ASSIGN_OR_RETURN(w.scheme, found.ReadScheme());
+    values_.weights.push_back(std::move(w));
+    return {};
+  }
+
+  // The quantizer was found before: producers come first.
+  Status AddNarrowed(const Found& found) {
+    for (QuantizedActivation& a : values_.activations) {
+      if (a.quantizer != found.Value("q")) continue;
+      a.q = found.Value("c");
+      QR_ASSIGN_OR_RETURN(const int64_t lo, found.Int("lo", INT64_MIN));
+      QR_ASSIGN_OR_RETURN(const int64_t hi, found.Int("hi", INT64_MAX));
+      a.lo = static_cast<double>(lo);
+      a.hi = static_cast<double>(hi);
+    }
+    return {};
+  }
+
+  QuantizedValues values_;
+  std::map<std::string, std::vector<std::string>> restored_;
+  std::map<std::string, std::string> sources_;
+  std::set<std::string> columns_;
+};
+
+constexpr size_t kAllMatches = SIZE_MAX;
+
+}  // namespace
+
+Result<Model> ToQdqForm(const Model& model, bool* changed) {
+  QR_ASSIGN_OR_RETURN(const Rules rules, ShippedRules("qdq_form"));
+  QR_ASSIGN_OR_RETURN(Model form, model.Clone());
+  QR_ASSIGN_OR_RETURN(const Report report, Rewrite(form, rules));
+  *changed = report.changed;
+  return form;
+}
+
+Result<QuantizedValues> FindQuantizedValues(const Model& model) {
+  QR_ASSIGN_OR_RETURN(const Rules rules, ShippedRules("quantized_values"));
+  const MatchOptions options{.rules = {"activation", "dynamic-activation", "narrowed", "restored",
+                                       "weight", "weight-source", "columns", "gemm-columns"},
+                             .max_matches = kAllMatches};
+  QR_ASSIGN_OR_RETURN(const Matches found, Match(model, rules, options));
+  Collector collector;
+  for (const RuleMatch& match : found.matches) QR_RETURN_IF_ERROR(collector.Add(match));
+  return std::move(collector).Finish();
+}
+
+Result<std::map<std::string, std::string>> FindAbsorbable(const Model& float_model) {
+  QR_ASSIGN_OR_RETURN(const Rules rules, ShippedRules("quantized_values"));
+  QR_ASSIGN_OR_RETURN(
+      const Matches found,
+      Match(float_model, rules, {.rules = {"absorbed"}, .max_matches = kAllMatches}));
+  std::map<std::string, std::string> absorbable;
+  for (const RuleMatch& match : found.matches) {
+    absorbable[Found(match).Value("y")] = match.nodes[0].op;
+  }
+  return absorbable;
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,48 @@
+// Quantized values: integers of a model whose scale and zero point are known. They are found by dataflow,
+// by the rules of rules/quantized_values.yaml, in a model in QDQ form (rules/qdq_form.yaml).
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/debug/dequantize.h"
+#include "qrewrite/model.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+struct QuantizedActivation {
+  std::string source;                 // what is quantized
+  std::string q;                      // the integers as they are read: behind a Clip to fewer bits
+  std::string quantizer;              // the integers as they are made
+  Scheme scheme;                      // constant parts; what is computed is named below
+  std::string scale, zero_point;      // "": constant
+  double lo = 0, hi = -1;             // range of the integers if it is narrower than their type
+  std::vector<std::string> restored;  // float values made of the integers
+};
+
+struct QuantizedWeight {
+  std::string q;
+  std::string source;    // the float constant that is quantized each time; "": stored as integers
+  std::string restored;  // the float value made of it
+  Tensor integers;
+  Scheme scheme;
+  bool columns = false;  // channels lie along the last axis
+};
+
+struct QuantizedValues {
+  std::vector<QuantizedActivation> activations;  // producers first
+  std::vector<QuantizedWeight> weights;
+};
+
+// A copy of the model with every quantized operator spelt out; integer values keep their names. `changed`
+// says whether there was one.
+Result<Model> ToQdqForm(const Model& model, bool* changed);
+Result<QuantizedValues> FindQuantizedValues(const Model& model);
+
+// Activations that a quantizer may stand for: their outputs, with their operators.
+Result<std::map<std::string, std::string>> FindAbsorbable(const Model& float_model);
+
+}  // namespace qrewrite

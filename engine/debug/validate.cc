@@ -1,0 +1,122 @@
+#include "engine/debug/validate.h"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/api/model_impl.h"
+#include "engine/debug/measurement.h"
+#include "qrewrite/rewrite.h"
+
+namespace qrewrite {
+namespace {
+
+std::string Quoted(const std::string& text) {
+  std::string quoted;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = byte >= 0x80 || c == '_' || std::isalnum(byte) != 0;
+    if (!plain) quoted += '\\';
+    quoted += c;
+  }
+  return quoted;
+}
+
+// The operators of these names read the float weights.
+void RestoreWeights(const Stripping& s, const std::set<std::string>& nodes, Graph& graph) {
+  const NamedGraph original(s.original);
+  std::map<std::string, std::string> weights;  // what is made of the integers -> float name
+  for (size_t i = 0; i < s.values.weights.size(); ++i) {
+    if (!s.matching.weights[i].name.empty()) {
+      weights[s.values.weights[i].restored] = s.matching.weights[i].name;
+    }
+  }
+  for (const NodeId n : std::vector<NodeId>(graph.body(graph.main()).nodes)) {
+    const bool named =
+        graph.alive(n) && (nodes.contains(std::string(graph.name(n))) ||
+                           (graph.num_outputs(n) > 0 && graph.output(n, 0).valid() &&
+                            nodes.contains(std::string(graph.name(graph.output(n, 0))))));
+    for (size_t i = 0; named && i < graph.num_inputs(n); ++i) {
+      const ValueId v = graph.input(n, i);
+      const auto weight = v.valid() ? weights.find(std::string(graph.name(v))) : weights.end();
+      if (weight == weights.end()) continue;
+      const ValueId theirs = original.Find(weight->second);
+      const Tensor* tensor = original.graph().constant(theirs);
+      if (tensor == nullptr) continue;
+      const std::string_view name = graph.FreshName(weight->second + "_float");
+      graph.SetInput(n, i, graph.AddConstant(graph.main(), name, *tensor));
+    }
+  }
+}
+
+Result<Model> Stripped(const Stripping& s, const std::vector<std::string>& nodes, bool clip) {
+  QR_ASSIGN_OR_RETURN(Model model, s.form.Clone());
+  RestoreWeights(s, {nodes.begin(), nodes.end()}, model.impl().file->graph());
+  QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load("strip_qdq", {.tests = false}));
+  const RewriteOptions options{
+      .set = {{"nodes", NodePattern(nodes)}, {"saturation", clip ? "clip" : "relu"}}};
+  QR_RETURN_IF_ERROR(Rewrite(model, rules, options).status());
+  return model;
+}
+
+// The worst output, in dB; nullopt: none has a number.
+std::optional<double> Worst(const std::vector<DebugOutput>& outputs) {
+  std::optional<double> worst;
+  for (const DebugOutput& output : outputs) {
+    const std::optional<double>& db = output.cumulative.db;
+    if (db && (!worst || *db < *worst)) worst = db;
+  }
+  return worst;
+}
+
+Result<std::optional<double>> Gained(const Stripping& s, const std::vector<std::string>& nodes,
+                                     bool clip, Evaluator& evaluator, const Samples& samples,
+                                     const DebugReport& report) {
+  QR_ASSIGN_OR_RETURN(const Model model, Stripped(s, nodes, clip));
+  Measurement measurement({s.original, model, model, false}, evaluator);
+  const std::vector<ModelValue> outputs = model.Outputs();
+  for (size_t i = 0; i < std::min(report.outputs.size(), outputs.size()); ++i) {
+    measurement.pairs.push_back(
+        {.float_name = report.outputs[i].name, .quantized_name = outputs[i].name});
+  }
+  QR_RETURN_IF_ERROR(measurement.Load());
+  QR_RETURN_IF_ERROR(measurement.Run(samples));
+  std::vector<DebugOutput> after;
+  for (const Pair& pair : measurement.pairs) {
+    after.push_back({pair.float_name, pair.cumulative.Get(false)});
+  }
+  const std::optional<double> before = Worst(report.outputs), now = Worst(after);
+  if (!before || !now) return std::optional<double>();
+  return std::optional(*now - *before);
+}
+
+}  // namespace
+
+std::string NodePattern(const std::vector<std::string>& names) {
+  std::string pattern;
+  for (const std::string& name : names) pattern += (pattern.empty() ? "" : "|") + Quoted(name);
+  return "^(" + pattern + ")$";
+}
+
+Status Validate(const Stripping& stripping, Evaluator& evaluator, const Samples& samples,
+                DebugReport& report) {
+  // Without bounds it is a Relu, which the rules restore by themselves.
+  const auto absorbs_clip = [&](const std::string& name) {
+    return std::any_of(
+        report.activations.begin(), report.activations.end(),
+        [&](const DebugActivation& a) { return a.name == name && a.absorbed_operands > 0; });
+  };
+  std::vector<std::string> all;
+  bool clip = false;
+  for (DebugSuggestion& s : report.suggestions) {
+    const bool clipped = absorbs_clip(s.name);
+    QR_ASSIGN_OR_RETURN(s.gained_db,
+                        Gained(stripping, s.quantized_nodes, clipped, evaluator, samples, report));
+    all.insert(all.end(), s.quantized_nodes.begin(), s.quantized_nodes.end());
+    clip |= clipped;
+  }
+  QR_ASSIGN_OR_RETURN(report.all_gained_db,
+                      Gained(stripping, all, clip, evaluator, samples, report));
+  return {};
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,146 @@
+// Debug: where a quantized model loses precision against its float model.
+//
+// Both models run on the same samples. For each quantized value of the quantized model that has a
+// counterpart in the float model three errors are measured, as signal-to-quantization-noise ratios
+// (SQNR, 10 log10 of the energy of the reference over the energy of the difference, over all samples
+// together):
+//   local        what its own quantizer rounds away
+//   cumulative   the difference from the float model at this place
+//   op           what its operator alone does when its inputs are those of the float model (`isolate`)
+//
+// Models of other formats are brought into QDQ form first, by the rule set qdq_form; where quantized
+// values are is said by the rule set quantized_values. docs/debug.md is the manual.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "qrewrite/evaluator.h"
+#include "qrewrite/model.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+// Inputs for several runs. Each is made when it is asked for.
+struct Samples {
+  size_t count = 0;
+  std::string origin;  // "inputs.npz", "random numbers, seed 0"
+  std::function<Result<Tensors>(size_t i)> get;
+};
+
+// From an .npz archive: arrays by the names of the inputs, the first axis counts the samples; where an
+// input has a fixed first size other than 1, each sample takes so many rows. From a folder: a sample is
+// an .npz file of the inputs as they are, or a folder (test_data_set_0) with input_<i>.pb. At most `most`
+// samples. kUsage: an input is missing or does not fit, or there is no sample.
+Result<Samples> SamplesFromFile(const Model& model, const std::string& path, size_t most);
+// Normal numbers for float inputs, 0 and 1 for others. Sizes that are not fixed are 1.
+Samples RandomSamples(const Model& model, size_t count, uint64_t seed);
+
+enum class SqnrStatus {
+  kOk,
+  kIdentical,    // no difference at all
+  kZeroSignal,   // the reference is 0 everywhere
+  kNonFinite,    // NaN or an infinity on one side
+  kNoReference,  // nothing to compare with
+};
+std::string_view Name(SqnrStatus status);  // "ok", "identical", ...
+
+struct Sqnr {
+  SqnrStatus status = SqnrStatus::kNoReference;
+  std::optional<double> db;  // if kOk; or as ONNX Runtime has it
+  // Over single channels, where there are some: those of axis 1 of 4-D and 2-D activations.
+  std::optional<double> min_channel, p10_channel, median_channel;
+  int64_t worst_channel = -1;
+  int64_t zeroed_channels = 0;      // of which only zeros are left
+  std::optional<double> min_block;  // of weights quantized in blocks
+};
+
+struct DebugActivation {
+  std::string name;        // in the float model; without a counterpart in the quantized one
+  std::string quantized;   // the integers, in the quantized model
+  std::string matched_by;  // "map", "name", "suffix", "node", "structure"; "": not
+  std::string node, quantized_node;  // that make it; "": an input of the model
+  std::vector<std::string> nodes;    // of the float model that the quantized node stands for
+  std::string op;                    // of the quantized node
+  // The activation that makes it in the float model, if a quantizer can stand for it (Relu, Clip). It is
+  // applied to what is quantized before the local error is taken, which changes something if the
+  // quantized model left it out.
+  std::string absorbed;
+  bool left_out = false;
+  int absorbed_operands = 0;  // bounds of its own
+  Sqnr local, cumulative, isolated;
+  std::optional<double>
+      drop_db;  // the worst cumulative SQNR of the operator's inputs, less its own
+  std::optional<double> saturation_percent;
+  std::string kind;  // "originator", "inheritor", "amplifier", "healthy"; "": unknown
+  std::vector<std::string> weights;  // quantized ones of its operator, by their names in the report
+
+  SqnrStatus status() const;
+};
+
+struct DebugWeight {
+  std::string name;
+  std::string quantized;
+  std::string matched_by;
+  std::string type;  // of the integers
+  Sqnr sqnr;
+};
+
+struct DebugOutput {
+  std::string name;
+  Sqnr cumulative;
+};
+
+// What to leave in float, the worst first.
+struct DebugSuggestion {
+  std::string name;                          // of the activation
+  std::vector<std::string> nodes;            // in the float model
+  std::vector<std::string> quantized_nodes;  // in the quantized model in QDQ form
+  std::optional<double> gained_db;           // at the worst output, by this one alone
+};
+
+struct DebugReport {
+  std::string evaluator, samples;
+  size_t num_samples = 0;
+  bool compat_ort = false;
+  bool isolated = false;
+  bool needs_qdq_form = false;               // the quantized model is not in QDQ form
+  std::vector<DebugActivation> activations;  // producers first
+  std::vector<DebugWeight> weights;
+  std::vector<DebugOutput> outputs;  // in the order of the float model
+  std::vector<DebugSuggestion> suggestions;
+  std::optional<double> all_gained_db;  // by all suggestions together
+  std::vector<std::string> notes;       // what the reader should know of the run
+  size_t matched = 0, quantized_values = 0;
+
+  // With the keys of winml's command, and more; docs/debug.md lists them.
+  std::string Json() const;
+  // A page that needs nothing else: tables, and the errors along the graph as a picture.
+  std::string Html() const;
+};
+
+// A regular expression (RE2) that finds just these names: `--set nodes=` of the rule set strip_qdq.
+std::string NodePattern(const std::vector<std::string>& names);
+
+struct DebugOptions {
+  std::map<std::string, std::string>
+      map;  // values of the float model to those of the quantized one
+  bool isolate = false;
+  bool compat_ort = false;  // the numbers of onnxruntime.quantization.qdq_loss_debug
+  size_t suggest = 0;       // so many suggestions
+  bool validate = false;    // apply them (rule set strip_qdq) and measure what is won
+};
+
+// Errors: kUsage: `map` names a value that is not there, an input has no sample; kRefused: less than half
+// of the quantized values have a counterpart, the models are not of one origin; kUnsupported: a model
+// does not run; others of the evaluator and the samples.
+Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model,
+                          Evaluator& evaluator, const Samples& samples,
+                          const DebugOptions& options = {});
+
+}  // namespace qrewrite

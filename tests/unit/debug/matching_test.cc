@@ -1,0 +1,107 @@
+#include "engine/debug/matching.h"
+
+#include "tests/unit/api/api_support.h"
+
+namespace qrewrite {
+namespace {
+
+// What the quantized activations of the second model stand for in the first: "name by method" each.
+std::vector<std::string> Matched(const std::string& float_graph, const std::string& quantized_graph,
+                                 const std::map<std::string, std::string>& map = {}) {
+  const Model original = ModelOf(float_graph), quantized = ModelOf(quantized_graph);
+  const Result<QuantizedValues> values = FindQuantizedValues(quantized);
+  REQUIRE_MESSAGE(values.ok(), values.status().message());
+  const Result<Matching> matching =
+      MatchValues(NamedGraph(original), NamedGraph(quantized), *values, map);
+  if (!matching.ok()) return {matching.status().message()};
+  std::vector<std::string> found;
+  for (const auto& list : {matching->activations, matching->weights}) {
+    for (const Counterpart& c : list)
+      found.push_back(c.name.empty() ? "-" : c.name + " by " + c.method);
+  }
+  return found;
+}
+
+TEST_CASE("Names: what quantizers of models append is taken away") {
+  for (const auto& [name, bare] : {std::pair("a_QuantizeLinear_Input", "a"),
+                                   {"a_QuantizeLinear_Output", "a"},
+                                   {"a_DequantizeLinear_Output", "a"},
+                                   {"a_DequantizeLinear_Output_1", "a"},
+                                   {"a_quantized", "a"},
+                                   {"a_1", "a_1"},
+                                   {"_quantized", "_quantized"},
+                                   {"a", "a"}}) {
+    CHECK(WithoutSuffix(name) == bare);
+  }
+}
+
+constexpr const char* kFloat =
+    R"(g (float[1, 4] x) => (float[1, 2] y) <float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}> {
+  c = MatMul(x, w)  y = Relu(c)
+})";
+
+TEST_CASE("Matching: by the same name and by suffix") {
+  CHECK(Matched(kFloat, R"(g (float[1, 4] x) => (float[1, 2] y)
+      <float s = {0.5}, uint8 z = {3}, int8[4, 2] w_quantized = {1, 2, 3, 4, 5, 6, 7, 8}, int8 wz = {0}> {
+    xq = QuantizeLinear(x, s, z)  xf = DequantizeLinear(xq, s, z)
+    wf = DequantizeLinear(w_quantized, s, wz)
+    c_QuantizeLinear_Input = MatMul(xf, wf)
+    cq = QuantizeLinear(c_QuantizeLinear_Input, s, z)  cf = DequantizeLinear(cq, s, z)
+    y = Relu(cf)
+  })") == std::vector<std::string>{"x by name", "c by suffix", "w by suffix"});
+}
+
+TEST_CASE(
+    "Matching: by place in the graph; a Relu that the quantizer stands for is looked through") {
+  CHECK(Matched(kFloat, R"(g (float[1, 4] in) => (float[1, 2] out)
+      <float s = {0.5}, uint8 z = {0}, int8[4, 2] k = {1, 2, 3, 4, 5, 6, 7, 8}, int8 kz = {0}> {
+    q1 = QuantizeLinear(in, s, z)  f1 = DequantizeLinear(q1, s, z)
+    kf = DequantizeLinear(k, s, kz)
+    m = MatMul(f1, kf)
+    q2 = QuantizeLinear(m, s, z)  out = DequantizeLinear(q2, s, z)
+  })") == std::vector<std::string>{"x by structure", "y by structure", "w by structure"});
+}
+
+TEST_CASE(
+    "Matching: a Relu that the quantized model has is no part of the quantized value before it") {
+  CHECK(Matched(kFloat, R"(g (float[1, 4] in) => (float[1, 2] out)
+      <float s = {0.5}, uint8 z = {3}, int8[4, 2] k = {1, 2, 3, 4, 5, 6, 7, 8}, int8 kz = {0}> {
+    kf = DequantizeLinear(k, s, kz)
+    m = MatMul(in, kf)
+    q2 = QuantizeLinear(m, s, z)  f2 = DequantizeLinear(q2, s, z)
+    out = Relu(f2)
+  })") == std::vector<std::string>{"c by structure", "w by structure"});
+}
+
+TEST_CASE("Matching: branches with one operator are told apart by their weights") {
+  CHECK(Matched(R"(g (float[1, 2] x) => (float[1, 2] a, float[1, 2] b)
+      <float[2, 2] v = {1, 0, 0, 1}, float[2, 2] w = {0, 8, 8, 0}> {
+    a = MatMul(x, v)  b = MatMul(x, w)
+  })",
+                R"(g (float[1, 2] in) => (float[1, 2] p, float[1, 2] q)
+      <float one = {1}, int8 z = {0}, int8[2, 2] k = {0, 8, 8, 0}, int8[2, 2] m = {1, 0, 0, 1}> {
+    kf = DequantizeLinear(k, one, z)  mf = DequantizeLinear(m, one, z)
+    r = MatMul(in, kf)  rq = QuantizeLinear(r, one, z)  p = DequantizeLinear(rq, one, z)
+    t = MatMul(in, mf)  tq = QuantizeLinear(t, one, z)  q = DequantizeLinear(tq, one, z)
+  })") == std::vector<std::string>{"b by structure", "a by structure", "w by structure",
+                                   "v by structure"});
+}
+
+constexpr const char* kRenamed = R"(g (float[1, 4] x) => (float[1, 2] out)
+    <float s = {0.5}, uint8 z = {3}> {
+  n = Neg(x)  q = QuantizeLinear(n, s, z)  f = DequantizeLinear(q, s, z)
+  out = Tanh(f)
+})";
+
+TEST_CASE("Matching: what the user says holds; what is not there is an error") {
+  CHECK(Matched(kFloat, kRenamed) == std::vector<std::string>{"-"});
+  for (const char* name : {"n", "q", "f"}) {
+    CHECK(Matched(kFloat, kRenamed, {{"c", name}}) == std::vector<std::string>{"c by map"});
+  }
+  CHECK(Matched(kFloat, kRenamed, {{"no", "n"}})[0] == "error: the float model has no value `no`");
+  CHECK(Matched(kFloat, kRenamed, {{"c", "out"}})[0] ==
+        "error: the quantized model has no quantized value `out`");
+}
+
+}  // namespace
+}  // namespace qrewrite

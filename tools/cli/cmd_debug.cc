@@ -1,0 +1,161 @@
+// qrewrite debug: where a quantized model loses precision against its float model.
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "qrewrite/debug.h"
+#include "tools/cli/arguments.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/debug_tables.h"
+#include "tools/cli/exit_codes.h"
+#include "tools/cli/terminal.h"
+
+namespace qrewrite::cli {
+namespace {
+
+struct Arguments {
+  std::string float_model, quantized_model;
+  std::string inputs, json, output, html, ort, runtime = "auto", compat;
+  std::vector<std::string> map;
+  size_t samples = 8, top = 10, suggest = 0;
+  uint64_t seed = 0;
+  bool isolate = false, validate = false;
+  std::optional<double> fail_under;
+};
+
+void AddOptions(CLI::App& app, Arguments& a) {
+  app.add_option("--float,--float-model", a.float_model, "the float model")->type_name("MODEL");
+  app.add_option("--quant,--quant-model", a.quantized_model, "the quantized model")
+      ->type_name("MODEL");
+  app.add_option("--inputs", a.inputs,
+                 "an .npz archive (first axis: samples), or a folder of samples; default: random "
+                 "numbers")
+      ->type_name("PATH");
+  app.add_option("--samples", a.samples, "at most so many samples; default 8")
+      ->type_name("N")
+      ->check(CheckCount);
+  app.add_option("--seed", a.seed, "of random numbers; default 0")
+      ->type_name("N")
+      ->check(CheckCount);
+  app.add_option("--map", a.map,
+                 "a value of the float model and its quantized one; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("FLOAT=QUANT");
+  app.add_flag("--isolate", a.isolate,
+               "also run every operator alone, on the float model's values");
+  app.add_option("--suggest", a.suggest, "name so many operators that had better stay in float")
+      ->type_name("K")
+      ->check(CheckCount);
+  app.add_flag("--validate", a.validate, "apply the suggestions and measure what is gained");
+  app.add_option("--top", a.top, "rows of a table; default 10")->type_name("N")->check(CheckCount);
+  app.add_flag("--json{-}", a.json, "the report as JSON, instead of tables or into --json=FILE");
+  app.add_option("--output", a.output, "the same as --json=FILE, beside the tables")
+      ->type_name("FILE");
+  app.add_option("--html", a.html, "the report as a page")->type_name("FILE");
+  app.add_option("--fail-under", a.fail_under, "exit code 1 if an output is below this SQNR")
+      ->type_name("DB");
+  app.add_option("--compat", a.compat, "`ort`: the numbers of ONNX Runtime's qdq_loss_debug")
+      ->type_name("TOOL")
+      ->check(CLI::IsMember({"ort"}));
+  app.add_option("--runtime", a.runtime, "`ort`, `builtin`, or `auto`: ort if there is one")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"auto", "ort", "builtin"}));
+  app.add_option("--ort", a.ort, "ONNX Runtime's library, or a folder that has it")
+      ->type_name("PATH");
+  app.footer(
+      "Exit codes: 0 done, 1 below --fail-under, 2 usage, 3 the models do not belong together,\n"
+      "5 a model is bad or does not run, 6 files, 7 limits (docs/debug.md)");
+}
+
+std::string Fault(const Arguments& a) {
+  if (a.float_model.empty() || a.quantized_model.empty()) return "--float and --quant are needed";
+  if (a.samples == 0) return "--samples 0 leaves nothing to measure";
+  if (a.validate && a.suggest == 0) return "--validate needs --suggest K";
+  if (!a.ort.empty() && a.runtime == "builtin") return "--ort contradicts --runtime builtin";
+  if (!a.json.empty() && a.json != "-" && !a.output.empty())
+    return "--json=FILE and --output are one";
+  return "";
+}
+
+Result<std::map<std::string, std::string>> ParseMap(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> map;
+  for (const std::string& text : texts) {
+    const size_t equal = text.find('=');
+    if (equal == std::string::npos || equal == 0 || equal + 1 == text.size()) {
+      return Status(StatusCode::kUsage, fmt::format("--map {}: FLOAT=QUANT is expected", text));
+    }
+    map[text.substr(0, equal)] = text.substr(equal + 1);
+  }
+  return map;
+}
+
+// Without ONNX Runtime the built-in kernels serve, unless somebody asked for it.
+Result<std::unique_ptr<Evaluator>> ChooseEvaluator(const Arguments& a) {
+  if (a.runtime == "builtin") return BuiltinKernels();
+  Result<std::unique_ptr<Evaluator>> ort = OnnxRuntime({.library = a.ort});
+  const bool named = a.runtime == "ort" || !a.ort.empty() || std::getenv("QREWRITE_ORT") != nullptr;
+  if (ort.ok() || named) return ort;
+  return BuiltinKernels();
+}
+
+Status WriteFiles(const Arguments& a, const Model& model, const DebugReport& report) {
+  SaveOptions options;
+  const std::string& json = !a.output.empty() ? a.output : a.json == "-" ? "" : a.json;
+  if (!json.empty()) options.side_files.push_back({json, report.Json()});
+  if (!a.html.empty()) options.side_files.push_back({a.html, report.Html()});
+  return options.side_files.empty() ? Status() : model.SaveSideFiles(options);
+}
+
+bool Fails(const DebugReport& report, double least) {
+  for (const DebugOutput& output : report.outputs) {
+    const Sqnr& sqnr = output.cumulative;
+    const bool measured = sqnr.status == SqnrStatus::kOk || sqnr.status == SqnrStatus::kIdentical ||
+                          sqnr.status == SqnrStatus::kZeroSignal;
+    if (!measured || (sqnr.db && !(*sqnr.db >= least))) return true;
+  }
+  return false;
+}
+
+Result<DebugReport> Measure(const Arguments& a, const Model& original, const Model& quantized) {
+  DebugOptions options{.isolate = a.isolate,
+                       .compat_ort = a.compat == "ort",
+                       .suggest = a.suggest,
+                       .validate = a.validate};
+  QR_ASSIGN_OR_RETURN(options.map, ParseMap(a.map));
+  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> evaluator, ChooseEvaluator(a));
+  Samples samples = RandomSamples(original, a.samples, a.seed);
+  if (!a.inputs.empty()) {
+    QR_ASSIGN_OR_RETURN(samples, SamplesFromFile(original, a.inputs, a.samples));
+  }
+  return Debug(original, quantized, *evaluator, samples, options);
+}
+
+}  // namespace
+
+int RunDebug(int argc, char** argv) {
+  Arguments a;
+  CLI::App app(
+      "qrewrite debug --float MODEL --quant MODEL\n"
+      "Shows where a quantized model loses precision against its float model.",
+      "qrewrite debug");
+  AddOptions(app, a);
+  if (const auto code = Parse(app, argc, argv)) return *code;
+  if (const std::string fault = Fault(a); !fault.empty()) return UsageError(app, fault);
+
+  const Result<Model> original = Model::Load(a.float_model);
+  if (!original.ok()) return Fail(original.status());
+  const Result<Model> quantized = Model::Load(a.quantized_model);
+  if (!quantized.ok()) return Fail(quantized.status());
+  const Result<DebugReport> report = Measure(a, *original, *quantized);
+  if (!report.ok()) return Fail(report.status());
+  if (const Status written = WriteFiles(a, *original, *report); !written.ok()) return Fail(written);
+  Print(a.json == "-" ? report->Json() : DebugTables(*report, a.top));
+  if (a.fail_under && Fails(*report, *a.fail_under)) {
+    Note(fmt::format("an output is below {:g} dB\n", *a.fail_under));
+    return kExitFindings;
+  }
+  return kExitOk;
+}
+
+}  // namespace qrewrite::cli
