@@ -7,10 +7,12 @@
 namespace qrewrite {
 namespace {
 
+constexpr int64_t kFew = 4096;
+
 template <class T>
-T Read(const Tensor& t) {
+T Read(const std::byte* bytes, int64_t index) {
   T value;
-  std::memcpy(&value, t.bytes().data(), sizeof(T));
+  std::memcpy(&value, bytes + static_cast<size_t>(index) * sizeof(T), sizeof(T));
   return value;
 }
 
@@ -93,6 +95,29 @@ bool Holds(BinOp op, T a, T b) {
   }
 }
 
+// Element number `index` of a tensor of this type.
+std::optional<Element> ReadElement(DType dtype, bool weak, const std::byte* bytes, int64_t index) {
+  Element e{.dtype = dtype, .weak = weak};
+  switch (dtype) {
+    case DType::kInt8: e.i = Read<int8_t>(bytes, index); return e;
+    case DType::kInt16: e.i = Read<int16_t>(bytes, index); return e;
+    case DType::kInt32: e.i = Read<int32_t>(bytes, index); return e;
+    case DType::kInt64: e.i = Read<int64_t>(bytes, index); return e;
+    case DType::kUint8: e.i = Read<uint8_t>(bytes, index); return e;
+    case DType::kUint16: e.i = Read<uint16_t>(bytes, index); return e;
+    case DType::kUint32: e.i = Read<uint32_t>(bytes, index); return e;
+    case DType::kUint64: e.i = Read<int64_t>(bytes, index); break;  // beyond INT64: negative here
+    case DType::kFloat: e.d = Read<float>(bytes, index); break;
+    case DType::kDouble: e.d = Read<double>(bytes, index); break;
+    case DType::kFloat16:
+    case DType::kBfloat16: e.d = DecodeFloat(dtype, Read<uint16_t>(bytes, index)); break;
+    default: return std::nullopt;
+  }
+  if (dtype == DType::kUint64) return e.i < 0 ? std::nullopt : std::optional(e);
+  e.is_float = true;
+  return e;
+}
+
 template <class T>
 std::optional<Tensor> IntegerIn(DType dtype, const Dims& dims, int64_t i) {
   if (i < IntMin(dtype) || i > IntMax(dtype)) return std::nullopt;
@@ -126,26 +151,10 @@ std::optional<double> FloatOp(BinOp op, double x, double y) { return Compute(op,
 
 std::optional<Element> OnlyElement(const Tensor& t, bool weak) {
   if (t.size() != 1 || t.is_lazy()) return std::nullopt;
-  Element e{.dtype = t.dtype(), .weak = weak};
-  switch (t.dtype()) {
-    case DType::kInt8: e.i = Read<int8_t>(t); return e;
-    case DType::kInt16: e.i = Read<int16_t>(t); return e;
-    case DType::kInt32: e.i = Read<int32_t>(t); return e;
-    case DType::kInt64: e.i = Read<int64_t>(t); return e;
-    case DType::kUint8: e.i = Read<uint8_t>(t); return e;
-    case DType::kUint16: e.i = Read<uint16_t>(t); return e;
-    case DType::kUint32: e.i = Read<uint32_t>(t); return e;
-    case DType::kUint64: e.i = Read<int64_t>(t); break;  // beyond INT64: negative here
-    case DType::kFloat: e.d = Read<float>(t); break;
-    case DType::kDouble: e.d = Read<double>(t); break;
-    case DType::kFloat16:
-    case DType::kBfloat16: e.d = DecodeFloat(t.dtype(), Read<uint16_t>(t)); break;
-    default: return std::nullopt;
-  }
-  if (t.dtype() == DType::kUint64) return e.i < 0 ? std::nullopt : std::optional(e);
-  e.is_float = true;
-  return e;
+  return ReadElement(t.dtype(), weak, t.bytes().data(), 0);
 }
+
+bool CompareIntegers(BinOp op, int64_t a, int64_t b) { return Holds(op, a, b); }
 
 std::optional<bool> CompareElements(BinOp op, const Element& a, const Element& b) {
   if (!a.is_float && !b.is_float) return Holds(op, a.i, b.i);
@@ -163,6 +172,23 @@ std::optional<bool> CompareElements(BinOp op, const Element& a, const Element& b
   const std::optional<double> d = ExactFloat<double>(whole.i);
   if (!d) return std::nullopt;
   return x.is_float ? Holds(op, x.d, *d) : Holds(op, *d, y.d);
+}
+
+std::optional<bool> CompareFew(BinOp op, const Num& a, const Num& b) {
+  const int64_t n = std::max(a.t.size(), b.t.size());
+  if (n > kFew || a.t.size() == 0 || b.t.size() == 0) return std::nullopt;
+  if (a.t.is_lazy() || b.t.is_lazy()) return std::nullopt;
+  const bool one_a = a.t.rank() == 0, one_b = b.t.rank() == 0;
+  if (!one_a && !one_b && a.t.dims() != b.t.dims()) return std::nullopt;
+  bool all = true;
+  for (int64_t i = 0; i < n; ++i) {
+    const auto x = ReadElement(a.t.dtype(), a.weak, a.t.bytes().data(), one_a ? 0 : i);
+    const auto y = ReadElement(b.t.dtype(), b.weak, b.t.bytes().data(), one_b ? 0 : i);
+    const std::optional<bool> holds = x && y ? CompareElements(op, *x, *y) : std::nullopt;
+    if (!holds) return std::nullopt;
+    all &= *holds;
+  }
+  return all;
 }
 
 std::optional<Num> ApplyToElements(BinOp op, const Num& a, const Num& b) {

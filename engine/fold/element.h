@@ -30,7 +30,12 @@ bool IntegerOp(BinOp op, int64_t x, int64_t y, int64_t* out);
 std::optional<double> FloatOp(BinOp op, double x, double y);
 
 // `a op b`. REQUIRES: IsComparison(op).
+bool CompareIntegers(BinOp op, int64_t a, int64_t b);
 std::optional<bool> CompareElements(BinOp op, const Element& a, const Element& b);
+
+// Whether `a op b` holds for all elements, of tensors of few elements that have the same shape, or
+// of which one has rank 0. REQUIRES: IsComparison(op).
+std::optional<bool> CompareFew(BinOp op, const Num& a, const Num& b);
 
 // Apply() of tensors of one element.
 std::optional<Num> ApplyToElements(BinOp op, const Num& a, const Num& b);

@@ -223,6 +223,16 @@ Val OtherAxes(const FunctionCall& c) {
   return Val::OfInts(others);
 }
 
+Val RepeatOf(const FunctionCall& c) {
+  for (const size_t i : {0, 1}) {
+    if (c[i].stops() || c[i].absent()) return c[i];
+  }
+  const auto number = AsInt(c.in, c[0]), times = AsInt(c.in, c[1]);
+  if (!number || !times || *times < 0) return Failure{"repeat: k is an integer, n is one from 0"};
+  if (!c.in.Step(static_cast<uint64_t>(*times))) return Failure{"too many steps"};
+  return Val::OfInts(std::vector<int64_t>(static_cast<size_t>(*times), *number));
+}
+
 Val StretchOf(const FunctionCall& c) {
   if (c[0].absent()) return c[0];
   const auto times = AsInt(c.in, c[1]), axis = AsInt(c.in, c[2]);
@@ -274,6 +284,7 @@ const std::map<std::string_view, Function>& Table() {
       {"qmax", Limit<true>},
       {"qmin", Limit<false>},
       {"rank", RankOf},
+      {"repeat", RepeatOf},
       {"rint", RintOf},
       {"round", RoundOf},
       {"shape", ShapeOf},

@@ -151,6 +151,8 @@ class Interpreter {
   // Whether the attribute as written equals the default that the operator has at this node.
   bool IsDefault(NodeId node, const Attribute& attribute);
   static Val FromAttribute(const AttrValue& value);
+  // Takes steps from the budget of this evaluation. False: it is spent.
+  bool Step(uint64_t steps = 1);
   // A value as an attribute of kind `kind` (kUndefined: whatever it looks like). Errors say what
   // does not fit.
   Result<AttrValue> ToAttribute(const Val& val, AttrKind kind);
@@ -198,7 +200,6 @@ class Interpreter {
   Val EvalMatches(const Code& code, const Val& text, const Val& regex);
   Val EvalIn(const Val& element, const Val& list);
   const re2::RE2* Regex(const std::string& text);
-  bool Step(uint64_t steps = 1);  // false: the budget is spent
 
   // --- functions.cc
   Val CallFunction(const Code& code, Frame& frame);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/fold/element.h"
 #include "engine/match/interpreter.h"
 #include "engine/match/logic.h"
 #include "engine/program/scalar.h"
@@ -191,6 +192,7 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
       return true;
     }
   }
+  if (const std::optional<bool> all = CompareFew(ToBinOp(op), nx, ny)) return *all;
   Result<Num> result = Apply(ToBinOp(op), nx, ny);
   if (!result.ok()) {
     if (eq) return false;  // shapes that do not fit

@@ -1,6 +1,6 @@
 #include "engine/program/scalar.h"
 
-#include <cmath>
+#include <algorithm>
 
 namespace qrewrite {
 namespace {
@@ -61,6 +61,17 @@ std::optional<bool> ScalarCompare(BinaryOp op, const Val& a, const Val& b) {
   const auto* s = a.get_if<Ints>();
   const auto* t = b.get_if<Ints>();
   if (s != nullptr && t != nullptr && op == BinaryOp::kEq) return *s == *t;
+  const auto* i = a.get_if<int64_t>();
+  const auto* j = b.get_if<int64_t>();
+  const auto each = [](const Ints& list, auto holds) {
+    return std::all_of(list.begin(), list.end(), holds);
+  };
+  if (s != nullptr && j != nullptr) {
+    return each(*s, [&](int64_t k) { return CompareIntegers(ToBinOp(op), k, *j); });
+  }
+  if (i != nullptr && t != nullptr) {
+    return each(*t, [&](int64_t k) { return CompareIntegers(ToBinOp(op), *i, k); });
+  }
   const std::optional<Element> x = ElementOf(a);
   const std::optional<Element> y = x ? ElementOf(b) : std::nullopt;
   return y ? CompareElements(ToBinOp(op), *x, *y) : std::nullopt;
