@@ -54,7 +54,8 @@ template <class To>
 ChunkReader<To>::ChunkReader(Tensor tensor) : tensor_(std::move(tensor)) {
   const DType dtype = tensor_.dtype();
   QR_CHECK(IsNumeric(dtype) && !tensor_.is_lazy());
-  if (Info(dtype).bits > 8) return;
+  if (Info(dtype).bits > 8 || dtype == DType::kInt8 || dtype == DType::kUint8) return;
+  table_.resize(size_t{1} << Info(dtype).bits);
   for (uint32_t i = 0; i < (1u << Info(dtype).bits); ++i) table_[i] = PatternValue<To>(dtype, i);
 }
 

@@ -2,9 +2,9 @@
 // uint64: conversions of large tensors need no second copy of them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "engine/tensor/buffer.h"
 #include "engine/tensor/tensor.h"
@@ -29,7 +29,7 @@ class ChunkReader {
 
  private:
   Tensor tensor_;
-  std::array<To, 256> table_{};  // of types of at most 8 bits that need decoding
+  std::vector<To> table_;  // by pattern: of types of at most 8 bits that are no plain integers
 };
 
 struct WriteOptions {

@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/fold/chunks.h"
+
 namespace qrewrite::fold {
 namespace {
 
 Result<std::vector<float>> Floats(const Tensor& t) {
-  QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(t));
-  return std::vector<float>(values.begin(), values.end());
+  if (!IsNumeric(t.dtype())) return Reason("parameters of type {}", Name(t.dtype()));
+  QR_ASSIGN_OR_RETURN(const Tensor bytes, t.Materialize());
+  std::vector<float> values(static_cast<size_t>(t.size()));
+  ChunkReader<float>(bytes).Read(0, values);
+  return values;
 }
 
 }  // namespace

@@ -27,6 +27,9 @@ class ShapeInference {
 
   // Whether the shapes that the last Infer() was told contradict the operator.
   virtual bool contradicted() const { return false; }
+  // Whether the last Infer() looked at nothing but types and attributes: nodes of the same operator
+  // that have the same ones get the same answer.
+  virtual bool saw_types_only() const { return false; }
 };
 
 }  // namespace qrewrite

@@ -70,9 +70,9 @@ uint32_t Facts::Intern(const TypeInfo& type) {
   return id;
 }
 
-TypeInfo Facts::SourceType(ValueId v) const {
-  if (const Tensor* t = graph_.constant(v)) return TypeOfTensor(*t);
-  return graph_.declared(v);
+uint32_t Facts::SourceType(ValueId v) {
+  const Tensor* t = graph_.constant(v);
+  return Intern(t != nullptr ? TypeOfTensor(*t) : graph_.declared(v));
 }
 
 void Facts::AddTypeInputs(TypeTable& table, NodeId n, std::vector<ValueId>& todo) {
@@ -98,7 +98,7 @@ DType Facts::dtype(ValueId v) {
     if (e.dtype_state == State::kKnown) {
       todo.pop_back();
     } else if (e.type_state == State::kKnown || !n.valid()) {
-      e.dtype = n.valid() ? types_[e.type].dtype : SourceType(at).dtype;
+      e.dtype = n.valid() ? types_[e.type].dtype : types_[SourceType(at)].dtype;
       e.dtype_state = State::kKnown;
       todo.pop_back();
     } else if (e.dtype_state == State::kOpen) {
@@ -167,36 +167,59 @@ const TypeInfo& Facts::TypeIn(TypeTable& table, ValueId v) {
   return types_[Entry(table, v).type];
 }
 
-void Facts::StoreType(TypeTable& table, ValueId v, const TypeInfo& type) {
+void Facts::StoreType(TypeTable& table, ValueId v, uint32_t id) {
+  const TypeInfo& type = types_[id];
   TypeEntry& e = Entry(table, v);
-  e.type = Intern(type);
+  e.type = id;
   e.type_state = State::kKnown;
   e.dtype = type.dtype;
   e.dtype_state = State::kKnown;
   if (!type.known_shape() || type.dtype == DType::kUndefined) table.unknown.push_back(v);
 }
 
-std::vector<TypeInfo> Facts::Inferred(TypeTable& table, NodeId n, const Signature* signature,
-                                      bool* contradicted) {
-  if (signature != nullptr && signature->from_rule_file && stated_) {
-    if (auto said = stated_(n, *signature)) return *std::move(said);
+bool Facts::SetQuestion(TypeTable& table, NodeId n, TypeMemo::Question& question) {
+  if (!TypeMemo::MayRepeat(graph_, n)) return false;
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+    const ValueId v = graph_.input(n, i);
+    const TypeEntry* e = v.valid() ? &Entry(table, v) : nullptr;
+    if (e != nullptr && e->type_state != State::kKnown) return false;  // a cycle
+    question.operands.push_back(e != nullptr ? e->type : TypeMemo::kAbsent);
   }
-  if (inference_ == nullptr) return {};
-  // A cycle leaves a value open while its reader is computed: its type is unknown then.
-  const auto type = [&](ValueId v) {
-    const TypeEntry& e = Entry(table, v);
-    return e.type_state == State::kKnown ? types_[e.type] : TypeInfo();
-  };
-  const auto constant = [this](ValueId v) { return Constant(v); };
-  std::vector<TypeInfo> types = inference_->Infer(graph_, n, {.type = type, .constant = constant});
-  *contradicted = inference_->contradicted();
-  return types;
+  for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+    question.operands.push_back(graph_.output(n, i).valid() ? 1 : TypeMemo::kAbsent);
+  }
+  return true;
 }
 
-void Facts::ComputeTypes(TypeTable& table, NodeId n) {
+TypeMemo::Answer Facts::OutputTypes(TypeTable& table, NodeId n) {
   const Signature* signature = SignatureOf(n);
-  bool contradicted = false;
-  std::vector<TypeInfo> types = Inferred(table, n, signature, &contradicted);
+  // What signatures of rule files state is code: it may look at anything.
+  const bool stated = signature != nullptr && signature->from_rule_file && stated_;
+  if (stated || inference_ == nullptr) return InferTypes(table, n, signature);
+  const OpId op = graph_.op(n);
+  TypeMemo::Question question{op, known_signatures_[op.index].version, &graph_.attributes(n), {}};
+  if (!SetQuestion(table, n, question)) return InferTypes(table, n, signature);
+  if (const TypeMemo::Answer* known = memo_.Find(question)) return *known;
+  TypeMemo::Answer answer = InferTypes(table, n, signature);
+  if (inference_->saw_types_only()) memo_.Store(question, answer);
+  return answer;
+}
+
+TypeMemo::Answer Facts::InferTypes(TypeTable& table, NodeId n, const Signature* signature) {
+  TypeMemo::Answer answer;
+  std::optional<std::vector<TypeInfo>> said;
+  if (signature != nullptr && signature->from_rule_file && stated_) said = stated_(n, *signature);
+  if (!said && inference_ != nullptr) {
+    // A cycle leaves a value open while its reader is computed: its type is unknown then.
+    const auto type = [&](ValueId v) {
+      const TypeEntry& e = Entry(table, v);
+      return e.type_state == State::kKnown ? types_[e.type] : TypeInfo();
+    };
+    const auto constant = [this](ValueId v) { return Constant(v); };
+    said = inference_->Infer(graph_, n, {.type = type, .constant = constant});
+    answer.contradicted = inference_->contradicted();
+  }
+  std::vector<TypeInfo> types = std::move(said).value_or(std::vector<TypeInfo>());
   types.resize(graph_.num_outputs(n));
   std::vector<DType> dtypes;
   if (signature != nullptr) {
@@ -207,14 +230,25 @@ void Facts::ComputeTypes(TypeTable& table, NodeId n) {
   }
   dtypes.resize(types.size(), DType::kUndefined);
   for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i].dtype == DType::kUndefined) types[i].dtype = dtypes[i];
+    answer.outputs.push_back(Intern(types[i]));
+  }
+  return answer;
+}
+
+void Facts::ComputeTypes(TypeTable& table, NodeId n) {
+  const TypeMemo::Answer answer = OutputTypes(table, n);
+  for (size_t i = 0; i < answer.outputs.size(); ++i) {
     const ValueId out = graph_.output(n, i);
     if (!out.valid()) continue;
-    if (types[i].dtype == DType::kUndefined) types[i].dtype = dtypes[i];
+    uint32_t id = answer.outputs[i];
+    const TypeInfo& type = types_[id];
     const TypeInfo& claim = graph_.declared(out);
     // A claim about the shape of something else than what is there is stale as a whole.
-    const bool stale = types[i].dtype != DType::kUndefined && claim.dtype != types[i].dtype;
-    StoreType(table, out, table.claims && !stale ? Merge(types[i], claim) : types[i]);
-    Entry(table, out).contradicted = contradicted;
+    const bool stale = type.dtype != DType::kUndefined && claim.dtype != type.dtype;
+    if (table.claims && !stale && !(type == claim)) id = Intern(Merge(type, claim));
+    StoreType(table, out, id);
+    Entry(table, out).contradicted = answer.contradicted;
   }
 }
 
@@ -237,6 +271,7 @@ void Facts::ForgetTypes() {
     table->entries.clear();
     table->unknown.clear();
   }
+  memo_.Clear();
   constants_.clear();
   tensors_.clear();
   free_tensors_.clear();

@@ -17,6 +17,7 @@
 #include "engine/graph/find.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/inference.h"
+#include "engine/match/type_memo.h"
 #include "engine/ops/signature.h"
 #include "engine/rule/ast.h"
 
@@ -110,10 +111,14 @@ class Facts {
   void AddTypeInputs(TypeTable& table, NodeId n, std::vector<ValueId>& todo);
   void ComputeDTypes(NodeId n);
   void ComputeTypes(TypeTable& table, NodeId n);
-  std::vector<TypeInfo> Inferred(TypeTable& table, NodeId n, const Signature* signature,
-                                 bool* contradicted);
-  TypeInfo SourceType(ValueId v) const;  // of inputs and constants
-  void StoreType(TypeTable& table, ValueId v, const TypeInfo& type);
+  // Types of the outputs without the claims of the file, and whether the inputs contradict the
+  // operator; an answer that holds for all nodes of the kind is remembered.
+  TypeMemo::Answer OutputTypes(TypeTable& table, NodeId n);
+  TypeMemo::Answer InferTypes(TypeTable& table, NodeId n, const Signature* signature);
+  // False: the answer may depend on more than `question` says.
+  bool SetQuestion(TypeTable& table, NodeId n, TypeMemo::Question& question);
+  uint32_t SourceType(ValueId v);  // of inputs and constants
+  void StoreType(TypeTable& table, ValueId v, uint32_t type);
   uint32_t Intern(const TypeInfo& type);
 
   bool Foldable(NodeId n);  // operator and attributes allow it
@@ -148,6 +153,7 @@ class Facts {
   TypeTable inferred_{.claims = false};
   std::deque<TypeInfo> types_ = std::deque<TypeInfo>(1);  // 0: nothing known
   std::unordered_multimap<uint64_t, uint32_t> type_ids_;  // by hash
+  TypeMemo memo_;
   std::vector<uint32_t> constants_;
   std::deque<Tensor> tensors_;  // a deque: answers stay valid while it grows
   std::vector<uint32_t> free_tensors_;

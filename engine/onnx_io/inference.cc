@@ -18,84 +18,18 @@ class OnnxInference : public ShapeInference {
  public:
   std::vector<TypeInfo> Infer(const Graph& graph, NodeId node, const Facts& facts) override {
     contradicted_ = false;
+    saw_types_only_ = true;
     const onnx::OpSchema* schema = SchemaOf(graph, node);
     if (schema == nullptr || !IsWellFormed(graph, node, *schema)) return Unknown(graph, node);
-    if (!MayRepeat(graph, node)) return Ask(*schema, graph, node, facts);
-    SetQuestion(*schema, graph, node, facts);
-    Answer& answer = answers_[question_.Hash() % kAnswers];
-    if (answer.question == question_) {
-      contradicted_ = answer.contradicted;
-      return answer.types;
-    }
     std::vector<TypeInfo> types = Ask(*schema, graph, node, facts);
-    if (context_.saw_types_only()) {
-      answer.question = question_;
-      answer.types = types;
-      answer.contradicted = contradicted_;
-    }
+    saw_types_only_ = context_.saw_types_only();
     return types;
   }
 
   bool contradicted() const override { return contradicted_; }
+  bool saw_types_only() const override { return saw_types_only_; }
 
  private:
-  static constexpr size_t kAnswers = 1024;
-
-  // Large tensors are not worth a comparison, subgraphs are never the same.
-  static bool MayRepeat(const Graph& graph, NodeId node) {
-    const Attributes& attributes = graph.attributes(node);
-    return !graph.HasSubgraphs(node) &&
-           std::none_of(attributes.begin(), attributes.end(), [](const Attribute& a) {
-             const auto* tensor = std::get_if<Tensor>(&a.value);
-             return std::holds_alternative<std::vector<Tensor>>(a.value) ||
-                    (tensor != nullptr && (tensor->is_lazy() || tensor->is_string() ||
-                                           tensor->byte_size() > Tensor::kSmallBytes));
-           });
-  }
-
-  // What most inference functions look at. Models repeat it: the blocks of a network are alike.
-  struct Question {
-    const onnx::OpSchema* schema = nullptr;
-    Attributes attributes;
-    std::vector<uint8_t> present;  // of inputs, then of outputs
-    std::vector<TypeInfo> inputs;
-    friend bool operator==(const Question&, const Question&) = default;
-
-    uint64_t Hash() const {
-      uint64_t hash = HashMix(reinterpret_cast<uintptr_t>(schema), attributes.Hash());
-      for (const uint8_t there : present) hash = HashMix(hash, there);
-      for (const TypeInfo& type : inputs) {
-        hash = HashMix(hash, static_cast<uint64_t>(type.dtype) + type.dims.size() * 64);
-        for (const Dim dim : type.dims) {
-          const int64_t symbol = dim.symbolic() ? -2 - static_cast<int64_t>(dim.symbol()) : -1;
-          hash = HashMix(hash, static_cast<uint64_t>(dim.known() ? dim.size() : symbol));
-        }
-      }
-      return hash;
-    }
-  };
-  struct Answer {
-    Question question;
-    std::vector<TypeInfo> types;
-    bool contradicted = false;
-  };
-
-  void SetQuestion(const onnx::OpSchema& schema, const Graph& graph, NodeId node,
-                   const Facts& facts) {
-    question_.schema = &schema;
-    question_.attributes = graph.attributes(node);
-    question_.present.clear();
-    question_.inputs.resize(graph.num_inputs(node));
-    for (size_t i = 0; i < graph.num_inputs(node); ++i) {
-      const ValueId v = graph.input(node, i);
-      question_.present.push_back(v.valid());
-      question_.inputs[i] = v.valid() ? facts.type(v) : TypeInfo();
-    }
-    for (size_t i = 0; i < graph.num_outputs(node); ++i) {
-      question_.present.push_back(graph.output(node, i).valid());
-    }
-  }
-
   std::vector<TypeInfo> Ask(const onnx::OpSchema& schema, const Graph& graph, NodeId node,
                             const Facts& facts) {
     try {
@@ -160,9 +94,8 @@ class OnnxInference : public ShapeInference {
 
   std::vector<CachedSchema> cache_;  // by OpId
   InferenceContext context_;
-  Question question_;                              // that is asked now
-  std::vector<Answer> answers_{size_t{kAnswers}};  // by hash, the last one of each slot
   bool contradicted_ = false;
+  bool saw_types_only_ = true;
 };
 
 }  // namespace

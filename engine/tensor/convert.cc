@@ -66,6 +66,8 @@ std::vector<Out> DecodeNarrow(const Tensor& t) {
 template <class Out>
 std::vector<Out> DecodeInteger(const Tensor& t) {
   switch (t.dtype()) {
+    case DType::kUint8: return Widen<Out, uint8_t>(t);
+    case DType::kInt8: return Widen<Out, int8_t>(t);
     case DType::kUint16: return Widen<Out, uint16_t>(t);
     case DType::kInt16: return Widen<Out, int16_t>(t);
     case DType::kUint32: return Widen<Out, uint32_t>(t);

@@ -169,7 +169,7 @@ TEST_CASE("Lists of lists are compared as wholes by `in`") {
   CHECK(holds("2 in [1, 2, 3]"));
 }
 
-TEST_CASE("all, any, log2, other_axes") {
+TEST_CASE("all, any, log2, other_axes, repeat") {
   const auto holds = [](const std::string& condition) {
     return Fires(
         "define:\n  wide(v):\n    - v = Relu(_) => true\n    - => false\nrules:\n  - "
@@ -189,6 +189,9 @@ TEST_CASE("all, any, log2, other_axes") {
   CHECK(holds("log2(2 ** 40) == 40 and log2([2, 4])[1] == 2"));
   CHECK(holds("other_axes(4, [1]) == [0, 2, 3] and other_axes(3, [-1, 0]) == [1]"));
   CHECK(holds("len(other_axes(1, 0)) == 0"));
+  CHECK(holds("repeat(1, 3) == [1, 1, 1] and len(repeat(0, 7)) == 7 and repeat(-2, 7) == -2"));
+  CHECK(holds(
+      "len(repeat(1, 0)) == 0 and not known(repeat(1, -1)) and not known(repeat(1, 2 ** 40))"));
 }
 
 TEST_CASE("A condition that does not hold is told with what it compares") {

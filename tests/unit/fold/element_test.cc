@@ -90,6 +90,9 @@ TEST_CASE("ApplyToElements: the answer of the kernels, or none") {
         const std::optional<bool> holds = CompareElements(op, *OnlyElement(a.one.t, a.one.weak),
                                                           *OnlyElement(b.one.t, b.one.weak));
         CHECK(holds == ((*ToInt64s(wanted->t))[0] != 0));
+        if (!holds) continue;
+        CHECK(CompareFew(op, a.two, b.two) == holds);
+        CHECK(CompareFew(op, a.two, {b.one.t.Reshaped({}), b.one.weak}) == holds);
       }
     }
   }
@@ -100,6 +103,17 @@ TEST_CASE("ApplyToElements: the longer shape wins") {
   const Num scalar{Tensor::FloatScalar(2), false}, deep{scalar.t.Reshaped({1, 1, 1}), false};
   CHECK(ApplyToElements(BinOp::kMul, scalar, deep)->t.dims() == Dims{1, 1, 1});
   CHECK(ApplyToElements(BinOp::kLess, deep, scalar)->t.dims() == Dims{1, 1, 1});
+}
+
+TEST_CASE("CompareFew: all elements, of equal shapes or beside one number") {
+  const Num low{Tensor::Int64s({1, 2, 3}), false}, high{Tensor::Int64s({2, 2, 4}), false};
+  const Num two{Tensor::Int64Scalar(2), false}, none{Tensor::Int64s({}), false};
+  CHECK(CompareFew(BinOp::kLessEqual, low, high) == true);
+  CHECK(CompareFew(BinOp::kLess, low, high) == false);
+  CHECK(CompareFew(BinOp::kGreaterEqual, high, two) == true);
+  CHECK(CompareFew(BinOp::kGreaterEqual, two, high) == false);
+  CHECK_FALSE(CompareFew(BinOp::kEqual, none, two).has_value());
+  CHECK_FALSE(CompareFew(BinOp::kEqual, low, {low.t.Reshaped({1, 3}), false}).has_value());
 }
 
 TEST_CASE("CastElement: the answer of CastExact for two elements, or none") {

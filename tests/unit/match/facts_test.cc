@@ -121,3 +121,27 @@ TEST_CASE_FIXTURE(Fixture, "Folding ends where its share of work does") {
   CHECK(facts->Constant(Value("f")) != nullptr);  // but what takes little is done
   CHECK(facts->over_budget() == 1);
 }
+
+TEST_CASE_FIXTURE(Fixture,
+                  "An answer of inference is remembered by types, not where it read a constant") {
+  Load(
+      "x: float[2, 6]\nw: float[2, 3, 2]\n"
+      "a = Reshape(x, [3, 4])\nb = Reshape(x, [4, 3])\n"
+      "c = Relu(x)\nd = Relu(w)\ne = Relu(c)\n"
+      "f = Transpose<perm=[1, 0]>(x)\ng = Transpose<perm=[0, 1]>(x)\n"
+      "h = Cast<to=INT8>(x)\ni = Cast<to=INT32>(x)\nreturn a, b, d, e, f, g, h, i");
+  const auto shape = [&](std::string_view name) {
+    std::vector<int64_t> sizes;
+    for (const Dim dim : facts->Type(Value(name)).dims) sizes.push_back(dim.size());
+    return sizes;
+  };
+  using Sizes = std::vector<int64_t>;
+  CHECK(shape("a") == Sizes{3, 4});
+  CHECK(shape("b") == Sizes{4, 3});
+  CHECK(shape("d") == Sizes{2, 3, 2});
+  CHECK(shape("e") == Sizes{2, 6});
+  CHECK(shape("f") == Sizes{6, 2});
+  CHECK(shape("g") == Sizes{2, 6});
+  CHECK(facts->Type(Value("h")).dtype == DType::kInt8);
+  CHECK(facts->Type(Value("i")).dtype == DType::kInt32);
+}

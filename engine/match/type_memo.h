@@ -1,0 +1,53 @@
+// TypeMemo: what inference said of operators. The blocks of a network are alike: what followed from
+// types and attributes alone is the answer for every node that asks the same.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <boost/container/small_vector.hpp>
+
+#include "engine/graph/graph.h"
+
+namespace qrewrite {
+
+class TypeMemo {
+ public:
+  // Number of a type in the asker's table (Facts::Intern).
+  using TypeId = uint32_t;
+  static constexpr TypeId kAbsent = UINT32_MAX;
+
+  struct Question {
+    OpId op;
+    int64_t version = 0;                     // of its domain
+    const Attributes* attributes = nullptr;  // of the node
+    // Types of the inputs, then of each output whether it is there: 1, or kAbsent.
+    boost::container::small_vector<TypeId, 8> operands;
+  };
+  struct Answer {
+    boost::container::small_vector<TypeId, 2> outputs;
+    bool contradicted = false;  // the inputs contradict the operator
+  };
+
+  // Large tensors are not worth a comparison, subgraphs are never the same.
+  static bool MayRepeat(const Graph& graph, NodeId node);
+
+  // Null: nobody asked this before, or another question took its place. Valid until Store().
+  const Answer* Find(const Question& question) const;
+  void Store(const Question& question, Answer answer);
+  void Clear() { slots_.clear(); }
+
+ private:
+  static constexpr size_t kSlots = 1024;
+  struct Slot {
+    Question question;
+    Attributes attributes;  // the question's
+    Answer answer;
+    bool taken = false;
+  };
+  static uint64_t Hash(const Question& question);
+
+  std::vector<Slot> slots_;  // by hash, the last one of each; none before the first answer
+};
+
+}  // namespace qrewrite
