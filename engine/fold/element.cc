@@ -150,7 +150,7 @@ bool IntegerOp(BinOp op, int64_t x, int64_t y, int64_t* out) {
 std::optional<double> FloatOp(BinOp op, double x, double y) { return Compute(op, x, y); }
 
 std::optional<Element> OnlyElement(const Tensor& t, bool weak) {
-  if (t.size() != 1 || t.is_lazy()) return std::nullopt;
+  if (t.size() != 1 || t.is_lazy() || t.is_string()) return std::nullopt;
   return ReadElement(t.dtype(), weak, t.bytes().data(), 0);
 }
 
@@ -177,7 +177,7 @@ std::optional<bool> CompareElements(BinOp op, const Element& a, const Element& b
 std::optional<bool> CompareFew(BinOp op, const Num& a, const Num& b) {
   const int64_t n = std::max(a.t.size(), b.t.size());
   if (n > kFew || a.t.size() == 0 || b.t.size() == 0) return std::nullopt;
-  if (a.t.is_lazy() || b.t.is_lazy()) return std::nullopt;
+  if (a.t.is_lazy() || b.t.is_lazy() || a.t.is_string() || b.t.is_string()) return std::nullopt;
   const bool one_a = a.t.rank() == 0, one_b = b.t.rank() == 0;
   if (!one_a && !one_b && a.t.dims() != b.t.dims()) return std::nullopt;
   bool all = true;

@@ -96,16 +96,16 @@ TEST_CASE("Signatures: defaults") {
   const Case cases[] = {
       {"", "Conv", 11, "group", int64_t{1}, ""},
       {"", "Conv", 11, "auto_pad", std::string("NOTSET"), ""},
-      {"", "Conv", 1, "strides", none, "Expand(1, [rank(X) - 2])"},
+      {"", "Conv", 1, "strides", none, "repeat(1, rank(X) - 2)"},
       {"", "Conv", 22, "kernel_shape", none, "shape(W)[2:]"},
       {"", "QLinearConv", 10, "kernel_shape", none, "shape(w)[2:]"},
-      {"com.microsoft", "QLinearConv", 1, "dilations", none, "Expand(1, [rank(x) - 2])"},
+      {"com.microsoft", "QLinearConv", 1, "dilations", none, "repeat(1, rank(x) - 2)"},
       {"", "Transpose", 1, "perm", none, "Range(rank(data) - 1, -1, -1)"},
       {"", "Transpose", 28, "perm", none, "Range(rank(data) - 1, -1, -1)"},
-      {"", "ConvTranspose", 11, "output_padding", none, "Expand(0, [rank(X) - 2])"},
+      {"", "ConvTranspose", 11, "output_padding", none, "repeat(0, rank(X) - 2)"},
       {"", "ConvTranspose", 11, "output_shape", none, ""},
-      {"", "AveragePool", 1, "strides", none, "Expand(1, [rank(X) - 2])"},
-      {"", "AveragePool", 19, "dilations", none, "Expand(1, [rank(X) - 2])"},
+      {"", "AveragePool", 1, "strides", none, "repeat(1, rank(X) - 2)"},
+      {"", "AveragePool", 19, "dilations", none, "repeat(1, rank(X) - 2)"},
       {"", "ReduceSum", 11, "axes", none, ""},
       {"", "Softmax", 11, "axis", int64_t{1}, ""},
       {"", "Softmax", 13, "axis", int64_t{-1}, ""},
@@ -138,7 +138,7 @@ TEST_CASE("Signatures: defaults") {
 
 TEST_CASE("Signatures: pads have no default where auto_pad decides them") {
   const std::string pads = Find("", "Conv", 11)->FindAttribute("pads")->computed_default;
-  CHECK(pads.starts_with("Expand(0, [2 * (rank(X) - 2)]) if auto_pad == 'NOTSET' else"));
+  CHECK(pads.starts_with("repeat(0, 2 * (rank(X) - 2)) if auto_pad == 'NOTSET' else"));
 }
 
 TEST_CASE("Signatures: arity") {
@@ -265,8 +265,9 @@ TEST_CASE("Signatures: several threads") {
 
 // Words of the rule language that computed defaults use beside names.
 bool IsLanguageWord(std::string_view word) {
-  constexpr std::string_view kWords[] = {"if",  "else", "in",      "and", "not",   "shape", "rank",
-                                         "len", "fail", "present", "f32", "Range", "Expand"};
+  constexpr std::string_view kWords[] = {"if",    "else",  "in",     "and",   "not",
+                                         "shape", "rank",  "len",    "fail",  "present",
+                                         "f32",   "Range", "Expand", "repeat"};
   return std::ranges::find(kWords, word) != std::end(kWords);
 }
 

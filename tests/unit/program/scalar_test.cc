@@ -107,13 +107,19 @@ TEST_CASE("ScalarCompare: the answer of arith.h, or none") {
   CHECK(answers > 3000);
 }
 
-TEST_CASE("ScalarCompare: short lists of integers are equal as wholes") {
+TEST_CASE(
+    "ScalarCompare: short lists of integers are equal as wholes, and compared with one member by "
+    "member") {
   const auto ints = [](std::vector<int64_t> v) { return Val::OfInts(v); };
   CHECK(ScalarCompare(BinaryOp::kEq, ints({1, 2}), ints({1, 2})) == true);
   CHECK(ScalarCompare(BinaryOp::kEq, ints({1, 2}), ints({1, 3})) == false);
   CHECK(ScalarCompare(BinaryOp::kEq, ints({1, 2}), ints({1, 2, 3})) == false);
   CHECK_FALSE(ScalarCompare(BinaryOp::kLt, ints({1, 2}), ints({1, 3})));
-  CHECK_FALSE(ScalarCompare(BinaryOp::kEq, ints({1, 1}), Val::Int(1)));
+  CHECK(ScalarCompare(BinaryOp::kEq, ints({1, 1}), Val::Int(1)) == true);
+  CHECK(ScalarCompare(BinaryOp::kEq, ints({1, 2}), Val::Int(1)) == false);
+  CHECK(ScalarCompare(BinaryOp::kLt, Val::Int(1), ints({2, 3})) == true);
+  CHECK(ScalarCompare(BinaryOp::kLt, Val::Int(2), ints({2, 3})) == false);
+  CHECK(ScalarCompare(BinaryOp::kEq, ints({}), Val::Int(1)) == true);
 }
 
 }  // namespace qrewrite
