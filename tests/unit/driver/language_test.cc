@@ -190,8 +190,7 @@ TEST_CASE("all, any, log2, other_axes, repeat") {
   CHECK(holds("other_axes(4, [1]) == [0, 2, 3] and other_axes(3, [-1, 0]) == [1]"));
   CHECK(holds("len(other_axes(1, 0)) == 0"));
   CHECK(holds("repeat(1, 3) == [1, 1, 1] and len(repeat(0, 7)) == 7 and repeat(-2, 7) == -2"));
-  CHECK(holds(
-      "len(repeat(1, 0)) == 0 and not known(repeat(1, -1)) and not known(repeat(1, 2 ** 40))"));
+  CHECK(holds("len(repeat(1, 0)) == 0 and not known(repeat(1, -1)) and not known(repeat(0.5, 2))"));
 }
 
 TEST_CASE("A condition that does not hold is told with what it compares") {
