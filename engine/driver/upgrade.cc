@@ -8,6 +8,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/driver/run.h"
+#include "engine/rewrite/edit.h"
 
 namespace qrewrite {
 namespace {
@@ -52,6 +53,15 @@ std::string DefaultFault(const Graph& graph, NodeId n, const Signature& before,
     }
   }
   return "";
+}
+
+// The IR version that came with an opset.
+int64_t IrVersionOf(int64_t opset) {
+  // The last opset of each IR version from 3 on.
+  constexpr int64_t kLast[] = {8, 9, 10, 11, 14, 18, 20, 22, 23, 24, 27};
+  int64_t ir = 3;
+  for (const int64_t last : kLast) ir += opset > last;
+  return ir;
 }
 
 }  // namespace
@@ -110,6 +120,8 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   }
   if (!faults.empty()) return {StatusCode::kRefused, std::move(faults)};
   RaiseOpset(graph_, lower, opset);
+  LeaveIr3(graph_);  // before initializers that are inputs could be overridden
+  graph_.ir_version = std::max(graph_.ir_version, IrVersionOf(opset));
   ++report_.edits;
   ForgetAll();
   return {};

@@ -282,6 +282,25 @@ TEST_CASE("An explanation that takes too many steps is none, and no error") {
   CHECK(ran.graph.find("too many steps") == std::string::npos);
 }
 
+TEST_CASE(
+    "An opset upgrade raises the IR version, but from 3, where initializers cannot be overridden") {
+  const auto rules = qrewrite::LoadRulesText("t.yaml", R"(
+qrewrite: 1
+name: t
+phases: [{name: up, to_opset: 24, rules: []}]
+)");
+  REQUIRE(rules.ok());
+  const auto inference = qrewrite::MakeOnnxInference();
+  const std::pair<int64_t, int64_t> versions[] = {{3, 12}, {7, 12}, {12, 12}, {13, 13}};
+  for (const auto& [before, after] : versions) {
+    qrewrite::Graph graph = qrewrite::testing::MakeGraph("x: float[2]\ny = Relu(x)", **rules, 13);
+    graph.ir_version = before;
+    const auto ran = Run(graph, *Compile(*rules), {}, {.inference = inference.get()});
+    REQUIRE(ran.ok());
+    CHECK(graph.ir_version == after);
+  }
+}
+
 TEST_CASE("A search that takes too many steps ends an opset upgrade, too") {
   const Ran ran = RunRules(R"(
 rules:
