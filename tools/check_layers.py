@@ -28,7 +28,8 @@ BELOW = {
     "api": ["driver", "onnx_io"],
     "evaluate": ["api"],
     "debug": ["evaluate"],
-    "tools": ["debug"],
+    "verify": ["evaluate"],
+    "tools": ["debug", "verify"],
 }
 
 # Headers of a library: the only places that may include them (a folder, or a file).

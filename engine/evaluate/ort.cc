@@ -16,7 +16,8 @@ namespace {
 
 using ort::Api;
 
-constexpr int kLogFatal = 4, kDisableAll = 0, kDeviceAllocator = 0, kDefaultMemory = 0;
+constexpr int kLogFatal = 4, kDisableAll = 0, kEnableAll = 99, kDeviceAllocator = 0,
+              kDefaultMemory = 0;
 
 // An object of the library and what releases it.
 template <class T>
@@ -150,8 +151,8 @@ class TemporaryFolder {
 
 class OrtEvaluator : public Evaluator {
  public:
-  OrtEvaluator(std::shared_ptr<const Environment> environment, int threads)
-      : environment_(std::move(environment)), threads_(threads) {}
+  OrtEvaluator(std::shared_ptr<const Environment> environment, int threads, bool optimize)
+      : environment_(std::move(environment)), threads_(threads), optimize_(optimize) {}
 
   std::string Name() const override { return "ONNX Runtime " + environment_->api->version; }
 
@@ -162,7 +163,8 @@ class OrtEvaluator : public Evaluator {
     ort::SessionOptions* raw = nullptr;
     QR_RETURN_IF_ORT(api, CreateSessionOptions(&raw));
     const Owned<ort::SessionOptions> options(raw, api.ReleaseSessionOptions);
-    QR_RETURN_IF_ORT(api, SetSessionGraphOptimizationLevel(raw, kDisableAll));
+    QR_RETURN_IF_ORT(api,
+                     SetSessionGraphOptimizationLevel(raw, optimize_ ? kEnableAll : kDisableAll));
     if (threads_ > 0) QR_RETURN_IF_ORT(api, SetIntraOpNumThreads(raw, threads_));
     ort::Session_* session = nullptr;
     QR_RETURN_IF_ERROR(Create(observed.model(), raw, &session));
@@ -190,6 +192,7 @@ class OrtEvaluator : public Evaluator {
 
   std::shared_ptr<const Environment> environment_;
   int threads_;
+  bool optimize_;
 };
 
 }  // namespace
@@ -204,7 +207,7 @@ Result<std::unique_ptr<Evaluator>> OnnxRuntime(const OnnxRuntimeOptions& options
   auto environment = std::make_shared<const Environment>(Environment{
       api, std::move(owned_env), Owned<ort::MemoryInfo>(memory, api->ReleaseMemoryInfo)});
   return std::unique_ptr<Evaluator>(
-      std::make_unique<OrtEvaluator>(std::move(environment), options.threads));
+      std::make_unique<OrtEvaluator>(std::move(environment), options.threads, options.optimize));
 }
 
 }  // namespace qrewrite

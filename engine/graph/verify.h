@@ -1,4 +1,4 @@
-// Verify: every invariant of a Graph, checked. On in tests; in the command under `--verify`.
+// Verify: every invariant of a Graph, checked. On in tests; in the command under `--check-graph`.
 #pragma once
 
 #include "engine/graph/graph.h"

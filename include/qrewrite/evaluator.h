@@ -51,11 +51,11 @@ struct OnnxRuntimeOptions {
   // use ($VIRTUAL_ENV, $CONDA_PREFIX, the Python that started this program, `python3`); node_modules
   // here; what the loader finds.
   std::string library;
-  int threads = 0;  // of one operator; 0: what the runtime thinks best
+  int threads = 0;        // of one operator; 0: what the runtime thinks best
+  bool optimize = false;  // the graph: results differ by what that costs in precision
 };
 
-// ONNX Runtime on the CPU, without optimisations of the graph, through its C API of version 1.11 or
-// later. kIo: there is none; the message says where it was looked for, or what is wrong with `library`.
+// ONNX Runtime on the CPU, through its C API of version 1.11 or later. kIo: there is none; the message says where it was looked for, or what is wrong with `library`.
 Result<std::unique_ptr<Evaluator>> OnnxRuntime(const OnnxRuntimeOptions& options = {});
 
 // The kernels that fold constants, and those of the operators that are too much for folding. Float

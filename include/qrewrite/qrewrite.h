@@ -38,4 +38,5 @@
 #include "qrewrite/rewrite.h"
 #include "qrewrite/rules.h"
 #include "qrewrite/status.h"
+#include "qrewrite/verify.h"
 #include "qrewrite/version.h"

@@ -12,7 +12,7 @@ from debug_models import QuantType, pair
 
 PROGRAM = os.environ["QREWRITE"]
 SOURCE = Path(os.environ["QREWRITE_SOURCE_DIR"])
-PAGES = {name: (SOURCE / "docs" / name).read_text() for name in ("rules.md", "dequantize.md", "debug.md")}
+PAGES = {name: (SOURCE / "docs" / name).read_text() for name in ("rules.md", "dequantize.md", "debug.md", "verify.md")}
 FILES = {page: dict(re.findall(r"^```(?:yaml|json) file=(\S+)\n(.*?)^```$", text, re.M | re.S))
          for page, text in PAGES.items()}
 # The commands behind `$ qrewrite ` of a session, with what they print.
@@ -89,6 +89,7 @@ def folders(tmp_path_factory):
     quantized(made["dequantize.md"])
     pair(made["debug.md"], outlier=True,
          options={"activation_type": QuantType.QUInt16, "extra_options": {"UseQDQContribOps": True}})
+    quantized(made["verify.md"])
     return made
 
 
@@ -100,7 +101,7 @@ def test_generated_parts():
 
 def test_there_are_files():
     assert all(len(FILES[page]) >= least for page, least in (("rules.md", 5), ("dequantize.md", 1)))
-    assert [page for page, _, _ in SESSIONS].count("rules.md") >= 3 and len(SESSIONS) >= 6
+    assert [page for page, _, _ in SESSIONS].count("rules.md") >= 3 and len(SESSIONS) >= 8
 
 
 @pytest.mark.parametrize("page,name", [(page, name) for page in PAGES for name in FILES[page]])

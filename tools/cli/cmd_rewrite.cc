@@ -3,6 +3,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "qrewrite/qrewrite.h"
+#include "qrewrite/verify.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
@@ -19,8 +20,9 @@ struct Arguments {
   std::vector<std::string> set;
   std::vector<std::string> skip_rules, keep_ops, keep_nodes;
   std::string model, output, json;
-  bool in_place = false, check = false, allow_partial = false, strict = false, verify = false;
-  bool quiet = false;
+  std::string ort;
+  bool in_place = false, check = false, allow_partial = false, strict = false;
+  bool check_graph = false, verify = false, quiet = false;
   int64_t max_rewrites = 0;
   std::optional<int64_t> stop_after;
 };
@@ -52,7 +54,13 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_flag("--json{-}", a.json, "the report as JSON, instead of the table or into --json=FILE");
   app.add_flag("--allow-partial", a.allow_partial, "what a rule refuses is a warning");
   app.add_flag("--strict", a.strict, "warnings are errors");
-  app.add_flag("--verify", a.verify, "check the graph after every rewrite");
+  app.add_flag(
+      "--verify", a.verify,
+      "run the model before and after, and write nothing if the results differ by more than "
+      "the rules promise");
+  app.add_option("--ort", a.ort, "with --verify: the library of ONNX Runtime, or its folder")
+      ->type_name("PATH");
+  app.add_flag("--check-graph", a.check_graph, "check the graph's invariants after every rewrite");
   app.add_option("--max-rewrites", a.max_rewrites, "limit of a phase; default: by the model's size")
       ->type_name("N")
       ->check(CheckCount);
@@ -65,7 +73,8 @@ void AddOptions(CLI::App& app, Arguments& a) {
   for (const Command& c : Commands())
     footer += fmt::format("  qrewrite {:<10}{}\n", c.name, c.summary);
   footer +=
-      "\nExit codes: 0 done, 1 --check: would change, 2 usage, 3 refused by a rule, 4 bad rule "
+      "\nExit codes: 0 done, 1 --check: would change, --verify: results differ, 2 usage, 3 refused "
+      "by a rule, 4 bad rule "
       "file,\n"
       "5 bad model, 6 files, 7 limits (docs/exit_codes.md)";
   app.footer(footer);
@@ -86,18 +95,28 @@ std::string Fault(const Arguments& a) {
   if (a.in_place && !a.output.empty()) return "--in-place and -o exclude each other";
   if (a.check && (a.in_place || !a.output.empty()))
     return "--check writes no model: no -o, no --in-place";
+  if (!a.ort.empty() && !a.verify) return "--ort goes with --verify";
   if (a.strict && a.allow_partial) return "--strict and --allow-partial exclude each other";
   if ((a.output == "-" || a.output == "/dev/stdout") && a.json == "-")
     return "the model and the report cannot both go to standard output";
   return "";
 }
 
+// The weaker one of what two rule sets promise.
+void Weaken(Tolerance& tolerance, const Tolerance& other) {
+  const bool exact = tolerance.kind == Tolerance::Kind::kExact;
+  const bool weaker =
+      other.kind != Tolerance::Kind::kExact && (exact || other.limit < tolerance.limit);
+  if (weaker) tolerance = other;
+}
+
+// `tolerance`, if not null, becomes the weakest that the rules which fired promise.
 Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Arguments& a,
-                     const Settings& settings) {
+                     const Settings& settings, Tolerance* tolerance) {
   Report total;
   for (const Rules& rules : sets) {
     RewriteOptions options{.allow_partial = a.allow_partial,
-                           .verify = a.verify,
+                           .verify = a.check_graph,
                            .max_rewrites = a.max_rewrites,
                            .strict = a.strict,
                            .skip_rules = {},
@@ -111,6 +130,7 @@ Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Argumen
     }
     if (a.stop_after) options.stop_after = *a.stop_after - total.rewrites;
     QR_ASSIGN_OR_RETURN(Report report, Rewrite(model, rules, options));
+    if (tolerance != nullptr) Weaken(*tolerance, ToleranceOf(rules, report));
     if (total.sets.empty()) {
       total = std::move(report);
     } else {
@@ -219,9 +239,23 @@ T& Keep(T value) {
   return *kept;
 }
 
-// True: the model changed. `told`: the report was printed, also if there is an error. To be called
-// once.
-Result<bool> RewriteModel(const Arguments& a, bool& told) {
+// False: the results differ by more than `tolerance`; the comparison is printed as an error is.
+Result<bool> SameNumbers(const Model& before, const Model& after, const Tolerance& tolerance,
+                         const std::string& ort) {
+  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> runtime, OnnxRuntime({.library = ort}));
+  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> noise,
+                      OnnxRuntime({.library = ort, .optimize = true}));
+  const std::unique_ptr<Evaluator> second = BuiltinKernels();
+  QR_ASSIGN_OR_RETURN(
+      const VerifyReport report,
+      Verify(before, after, *runtime,
+             {.tolerance = tolerance, .noise = noise.get(), .second = second.get()}));
+  Note(report.Text());
+  return report.verdict != Verdict::kDiverged;
+}
+
+// The exit code. `told`: the report was printed, also if there is an error. To be called once.
+Result<int> RewriteModel(const Arguments& a, bool& told) {
   QR_ASSIGN_OR_RETURN(const Settings settings, ParseSettings(a.set));
   QR_ASSIGN_OR_RETURN(std::vector<Rules> loaded, LoadAll(a.rules));
   const std::vector<Rules>& sets = Keep(std::move(loaded));
@@ -232,10 +266,20 @@ Result<bool> RewriteModel(const Arguments& a, bool& told) {
   if (paths.model == "-") SendReportsToStderr();
   QR_ASSIGN_OR_RETURN(Model read, Model::Load(a.model));
   Model& model = Keep(std::move(read));
-  QR_ASSIGN_OR_RETURN(const Report report, Apply(model, sets, a, settings));
+  std::optional<Model> before;
+  if (a.verify) {
+    QR_ASSIGN_OR_RETURN(before, model.Clone());
+  }
+  Tolerance tolerance;
+  QR_ASSIGN_OR_RETURN(const Report report,
+                      Apply(model, sets, a, settings, a.verify ? &tolerance : nullptr));
+  if (before) {
+    QR_ASSIGN_OR_RETURN(const bool same, SameNumbers(*before, model, tolerance, a.ort));
+    if (!same) return kExitFindings;
+  }
   QR_RETURN_IF_ERROR(CheckSideFiles(report.files, paths.model, sets));
   QR_RETURN_IF_ERROR(Write(model, paths, report, a, told));
-  return report.changed;
+  return a.check && report.changed ? kExitFindings : kExitOk;
 }
 
 // With --json an error is data, too, in the place of the report. A file (--json=FILE) is only
@@ -262,9 +306,8 @@ int RunRewrite(int argc, char** argv) {
   if (arguments.json == "/dev/stdout" || arguments.json == "/dev/fd/1") arguments.json = "-";
   if (const std::string fault = Fault(arguments); !fault.empty()) return UsageError(app, fault);
   bool told = false;
-  const Result<bool> changed = RewriteModel(arguments, told);
-  if (!changed.ok()) return FailWith(changed.status(), arguments, told);
-  return arguments.check && *changed ? kExitFindings : kExitOk;
+  const Result<int> code = RewriteModel(arguments, told);
+  return code.ok() ? *code : FailWith(code.status(), arguments, told);
 }
 
 }  // namespace qrewrite::cli

@@ -12,6 +12,7 @@ int RunLint(int argc, char** argv);
 int RunRules(int argc, char** argv);
 int RunSchema(int argc, char** argv);
 int RunDebug(int argc, char** argv);
+int RunVerify(int argc, char** argv);
 int RunVersion(int argc, char** argv);
 
 struct Command {

@@ -25,6 +25,7 @@ std::span<const Command> Commands() {
       {"lint", "check rule files and print all findings", RunLint},
       {"rules", "list the shipped rule sets, or describe one", RunRules},
       {"debug", "show where a quantized model loses precision", RunDebug},
+      {"verify", "show whether two models compute the same", RunVerify},
       {"schema", "print the JSON Schema of rule files", RunSchema},
       {"version", "print the version", RunVersion},
   };

@@ -1,0 +1,137 @@
+// Bisect(): which rewrite made a wrong model. States that no runtime takes are stepped over.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "qrewrite/verify.h"
+
+namespace qrewrite {
+namespace {
+
+// Keeps what one firing said of itself.
+class Witness : public Observer {
+ public:
+  Witness(int64_t number, BisectReport& report) : number_(number), report_(report) {}
+
+  bool WantsText(std::string_view) override { return true; }
+  Answer OnFiring(const FiringEvent& event) override {
+    if (event.number != number_) return Answer::kContinue;
+    report_.set = event.set;
+    report_.rule = event.rule;
+    report_.file = event.file;
+    report_.line = event.line;
+    report_.before = event.before;
+    report_.after = event.after;
+    return Answer::kStop;
+  }
+
+ private:
+  int64_t number_;
+  BisectReport& report_;
+};
+
+class Bisection {
+ public:
+  Bisection(const Model& model, const Rules& rules, const RewriteOptions& rewriting,
+            Evaluator& evaluator, const VerifyOptions& options)
+      : model_(model),
+        rules_(rules),
+        rewriting_(rewriting),
+        evaluator_(evaluator),
+        options_(options) {}
+
+  Result<BisectReport> Run() {
+    BisectReport report;
+    QR_ASSIGN_OR_RETURN(Model last, model_.Clone());
+    QR_ASSIGN_OR_RETURN(const Report whole, Rewrite(last, rules_, rewriting_));
+    report.rewrites = whole.rewrites;
+    QR_ASSIGN_OR_RETURN(report.comparison, Verify(model_, last, evaluator_, options_));
+    if (report.comparison.verdict != Verdict::kDiverged) return report;
+    report.bad = report.rewrites;
+    while (const std::optional<int64_t> next = Next(report.good, report.bad)) {
+      Result<VerifyReport> comparison = CompareAfter(*next);
+      if (!comparison.ok()) {
+        untestable_.push_back(*next);
+      } else if (comparison->verdict == Verdict::kDiverged) {
+        report.bad = *next;
+        report.comparison = *std::move(comparison);
+      } else {
+        report.good = *next;
+      }
+    }
+    QR_ASSIGN_OR_RETURN(Model again, model_.Clone());
+    Witness witness(report.bad, report);
+    RewriteOptions watched = rewriting_;
+    watched.observer = &witness;
+    QR_RETURN_IF_ERROR(Rewrite(again, rules_, watched).status());
+    return report;
+  }
+
+ private:
+  // Most states that are stepped over: a rule set whose own operators stay till its end leaves none to test.
+  static constexpr size_t kMostUntestable = 32;
+
+  // The state nearest to the middle that was not tried; nullopt: there is none between.
+  std::optional<int64_t> Next(int64_t good, int64_t bad) const {
+    if (untestable_.size() >= kMostUntestable) return std::nullopt;
+    const int64_t middle = good + (bad - good) / 2;
+    for (int64_t distance = 0; distance <= bad - good; ++distance) {
+      for (const int64_t at : {middle - distance, middle + distance}) {
+        if (at > good && at < bad && std::ranges::find(untestable_, at) == untestable_.end())
+          return at;
+      }
+    }
+    return std::nullopt;
+  }
+
+  Result<VerifyReport> CompareAfter(int64_t rewrites) {
+    QR_ASSIGN_OR_RETURN(Model state, model_.Clone());
+    RewriteOptions stopped = rewriting_;
+    stopped.stop_after = rewrites;
+    QR_RETURN_IF_ERROR(Rewrite(state, rules_, stopped).status());
+    return Verify(model_, state, evaluator_, options_);
+  }
+
+  const Model& model_;
+  const Rules& rules_;
+  const RewriteOptions& rewriting_;
+  Evaluator& evaluator_;
+  const VerifyOptions& options_;
+  std::vector<int64_t> untestable_;
+};
+
+}  // namespace
+
+Result<BisectReport> Bisect(const Model& model, const Rules& rules, const RewriteOptions& rewriting,
+                            Evaluator& evaluator, const VerifyOptions& options) {
+  return Bisection(model, rules, rewriting, evaluator, options).Run();
+}
+
+std::string BisectReport::Text() const {
+  if (bad == 0) return fmt::format("none of {} rewrites is bad\n", rewrites);
+  std::string text;
+  if (bad - good > 1) {
+    text = fmt::format(
+        "the first bad rewrite is one of {} to {} of {}: the states between hold operators that "
+        "the rule "
+        "set has for itself, and cannot be run. Rewrite {}:\n",
+        good + 1, bad, rewrites, bad);
+  } else {
+    text = fmt::format("rewrite {} of {} is the first bad one:\n", bad, rewrites);
+  }
+  if (rule.empty()) return text + "  it is made by a phase, not by a rule\n";
+  text += fmt::format("  rule `{}` of {} ({}:{})\nbefore:\n", rule, set, file, line);
+  const auto indented = [](const std::string& graph) {
+    std::string lines;
+    for (size_t at = 0; at < graph.size();) {
+      const size_t end = std::min(graph.find('\n', at), graph.size());
+      lines += "  " + graph.substr(at, end - at) + "\n";
+      at = end + 1;
+    }
+    return lines;
+  };
+  return text + indented(before) + "after:\n" + indented(after);
+}
+
+}  // namespace qrewrite

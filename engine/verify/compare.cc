@@ -1,0 +1,217 @@
+#include "engine/verify/compare.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace qrewrite {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The patterns of a float type in the order of their numbers, both zeros at 0.
+template <class Pattern>
+int64_t Ordered(Pattern pattern) {
+  constexpr Pattern kSign = Pattern{1} << (8 * sizeof(Pattern) - 1);
+  const auto magnitude = static_cast<int64_t>(pattern & static_cast<Pattern>(kSign - 1));
+  return (pattern & kSign) != 0 ? -magnitude : magnitude;
+}
+
+double Between(int64_t a, int64_t b) {
+  const uint64_t low = static_cast<uint64_t>(std::min(a, b)),
+                 high = static_cast<uint64_t>(std::max(a, b));
+  return static_cast<double>(high - low);
+}
+
+bool SameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+}  // namespace
+
+double Decibels(double signal, double noise) {
+  if (noise == 0) return kInfinity;
+  if (signal == 0) return -kInfinity;
+  return 10 * std::log10(signal / noise);
+}
+
+double UlpDistance(DType dtype, double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::nan("");
+  switch (dtype) {
+    case DType::kDouble:
+      return Between(Ordered(std::bit_cast<uint64_t>(a)), Ordered(std::bit_cast<uint64_t>(b)));
+    case DType::kFloat:
+      return Between(Ordered(std::bit_cast<uint32_t>(static_cast<float>(a))),
+                     Ordered(std::bit_cast<uint32_t>(static_cast<float>(b))));
+    case DType::kFloat16:
+    case DType::kBfloat16:
+      return Between(Ordered(static_cast<uint16_t>(EncodeFloat(dtype, a))),
+                     Ordered(static_cast<uint16_t>(EncodeFloat(dtype, b))));
+    default: return std::nan("");
+  }
+}
+
+Status OutputSums::Add(int sample, const Tensor& a, const Tensor& b, double scale,
+                       const Tolerance& tolerance) {
+  if (a.dims() != b.dims()) {
+    return {StatusCode::kUsage,
+            fmt::format("output `{}` has the shapes [{}] and [{}]", result_.name,
+                        fmt::join(a.dims(), ", "), fmt::join(b.dims(), ", "))};
+  }
+  QR_ASSIGN_OR_RETURN(std::vector<double> x, ToDoubles(a));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> y, ToDoubles(b));
+  for (double& v : x) v *= scale;
+  result_.dtype_a = static_cast<int>(a.dtype());
+  result_.dtype_b = static_cast<int>(b.dtype());
+  const bool same_type = a.dtype() == b.dtype() && IsFloat(a.dtype()) && scale == 1;
+  const DType ulp_type = same_type ? a.dtype() : DType::kUndefined;
+  is_worst_ = false;
+  for (size_t i = 0; i < x.size(); ++i) {
+    AddElement(sample, static_cast<int64_t>(i), x[i], y[i], ulp_type, tolerance);
+  }
+  if (is_worst_) worst_dims_ = a.dims();
+  AddRows(a, x, y);
+  return {};
+}
+
+void OutputSums::AddElement(int sample, int64_t index, double a, double b, DType ulp_type,
+                            const Tolerance& tolerance) {
+  OutputComparison& r = result_;
+  ++r.elements;
+  const bool equal = SameNumber(a, b);
+  r.unequal += !equal;
+  double difference = 0, ulp = 0;
+  if (std::isfinite(a) && std::isfinite(b)) {
+    difference = std::fabs(a - b);
+    if (finite_ == 0) least_ = most_ = a;
+    ++finite_;
+    // How often the ends were met so far counts for nothing when there are further ones.
+    if (a < least_) least_ = a, at_least_ = 0;
+    if (a > most_) most_ = a, at_most_ = 0;
+    at_least_ += a == least_;
+    at_most_ += a == most_;
+    signal_ += a * a;
+    other_ += b * b;
+    product_ += a * b;
+    noise_ += difference * difference;
+    r.max_abs = std::max(r.max_abs, difference);
+    if (a != 0) r.max_rel = std::max(r.max_rel, difference / std::fabs(a));
+    if (ulp_type != DType::kUndefined) {
+      ulp = UlpDistance(ulp_type, a, b);
+      if (!std::isnan(ulp)) r.max_ulp = std::max(r.max_ulp.value_or(0), ulp);
+    }
+  } else if (!equal) {
+    difference = ulp = kInfinity;
+    ++not_numbers_;
+  }
+  if (difference > worst_) {
+    worst_ = difference;
+    worst_at_ = index;
+    r.worst_sample = sample;
+    r.worst_a = a;
+    r.worst_b = b;
+    is_worst_ = true;
+  }
+  switch (tolerance.kind) {
+    case Tolerance::Kind::kExact: outside_ += !equal; break;
+    case Tolerance::Kind::kUlp:
+      outside_ += !equal && !(ulp <= tolerance.limit && ulp_type != DType::kUndefined);
+      break;
+    case Tolerance::Kind::kLsb: outside_ += !equal && !(difference <= tolerance.limit); break;
+    case Tolerance::Kind::kClose:
+      outside_ += !equal && !(difference <= tolerance.atol + tolerance.rtol * std::fabs(a));
+      break;
+    case Tolerance::Kind::kSqnr: break;  // of all elements together
+  }
+}
+
+void OutputSums::AddRows(const Tensor& a, std::span<const double> x, std::span<const double> y) {
+  const int64_t width = a.rank() == 0 ? 1 : a.dims().back();
+  if (width < 2) return;
+  for (size_t at = 0; at < x.size(); at += static_cast<size_t>(width)) {
+    const auto first = x.subspan(at, static_cast<size_t>(width));
+    const auto second = y.subspan(at, static_cast<size_t>(width));
+    ++result_.rows;
+    result_.same_argmax += std::ranges::max_element(first) - first.begin() ==
+                           std::ranges::max_element(second) - second.begin();
+  }
+}
+
+Status OutputSums::AddNoise(const Tensor& a, const Tensor& again) {
+  if (a.dims() != again.dims()) return {};
+  QR_ASSIGN_OR_RETURN(const std::vector<double> x, ToDoubles(a));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> y, ToDoubles(again));
+  noise_known_ = true;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) continue;
+    noise_signal_ += x[i] * x[i];
+    noise_noise_ += (x[i] - y[i]) * (x[i] - y[i]);
+  }
+  return {};
+}
+
+// In which way the tolerance is exceeded; "" if it is not.
+std::string OutputSums::Beyond(const Tolerance& tolerance) const {
+  const OutputComparison& r = result_;
+  if (not_numbers_ > 0) {
+    return fmt::format("{} elements are numbers on one side alone", not_numbers_);
+  }
+  if (tolerance.kind == Tolerance::Kind::kSqnr) {
+    const double db = Decibels(signal_, noise_);
+    return db >= tolerance.limit ? "" : fmt::format("{:.1f} dB", db);
+  }
+  if (outside_ > 0) return fmt::format("{} of {} elements", outside_, r.elements);
+  const double rate =
+      static_cast<double>(r.unequal) / static_cast<double>(std::max<int64_t>(r.elements, 1));
+  if (tolerance.kind == Tolerance::Kind::kLsb && rate > tolerance.rate) {
+    return fmt::format("{:.3g} of the elements are not equal", rate);
+  }
+  return "";
+}
+
+// Why equal numbers prove nothing; "" if they do.
+std::string OutputSums::Vacuous() const {
+  if (result_.elements == 0) return "it has no elements";
+  if (finite_ == 0) return "the first model gives no finite number";
+  if (least_ == most_ && result_.elements > 1)
+    return fmt::format("it is {} whatever the inputs are", least_);
+  const bool integer = IsInteger(static_cast<DType>(result_.dtype_a));
+  const double ends = static_cast<double>(at_least_ + at_most_) / static_cast<double>(finite_);
+  if (integer && finite_ >= 1000 && ends > 0.99) return "it is saturated";
+  return "";
+}
+
+OutputComparison OutputSums::Finish(const Tolerance& tolerance) const {
+  OutputComparison r = result_;
+  r.sqnr_db = Decibels(signal_, noise_);
+  const double norms = std::sqrt(signal_) * std::sqrt(other_);
+  r.cosine = norms > 0 ? product_ / norms : (signal_ == other_ ? 1 : 0);
+  if (noise_known_) r.noise_db = Decibels(noise_signal_, noise_noise_);
+  if (r.worst_sample >= 0) {
+    r.worst_index.assign(worst_dims_.size(), 0);
+    int64_t rest = worst_at_;
+    for (size_t d = worst_dims_.size(); d-- > 0;) {
+      r.worst_index[d] = rest % std::max<int64_t>(worst_dims_[d], 1);
+      rest /= std::max<int64_t>(worst_dims_[d], 1);
+    }
+  }
+  r.why = Beyond(tolerance);
+  // What one model differs from itself says nothing about two.
+  const bool noise =
+      r.noise_db && std::isfinite(*r.noise_db) && not_numbers_ == 0 && r.sqnr_db >= *r.noise_db;
+  if (!r.why.empty() && noise) {
+    r.verdict = Verdict::kInconclusive;
+    r.why = fmt::format("no more than the first model differs from itself, optimised ({:.1f} dB)",
+                        *r.noise_db);
+  } else if (!r.why.empty()) {
+    r.verdict = Verdict::kDiverged;
+  } else if (r.why = Vacuous(); !r.why.empty()) {
+    r.verdict = Verdict::kInconclusive;
+  } else {
+    r.verdict = r.unequal == 0 ? Verdict::kExact : Verdict::kWithin;
+  }
+  return r;
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,58 @@
+// Comparison of one output of two models: sums over samples, the largest difference, the verdict.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/tensor/tensor.h"
+#include "qrewrite/verify.h"
+
+namespace qrewrite {
+
+// 20 log10 of a ratio of norms, from sums of squares. Infinite if there is no noise; of noise without a
+// signal, minus infinity.
+double Decibels(double signal, double noise);
+
+// Distance of two numbers of a float type of 16 bits or more: how many numbers of the type one
+// passes from `a` to `b`. 0 of -0 and 0. NaN for other types and where one of them is NaN.
+double UlpDistance(DType dtype, double a, double b);
+
+class OutputSums {
+ public:
+  explicit OutputSums(std::string name) { result_.name = std::move(name); }
+
+  // The outputs of sample number `sample`; `a` is multiplied by `scale` first. Errors: other shapes
+  // (kUsage), types without numbers (kUnsupported).
+  Status Add(int sample, const Tensor& a, const Tensor& b, double scale,
+             const Tolerance& tolerance);
+  // The same of the first model and itself.
+  Status AddNoise(const Tensor& a, const Tensor& again);
+
+  // The verdict under `tolerance`.
+  OutputComparison Finish(const Tolerance& tolerance) const;
+  // Of the last sample: it holds the largest difference so far.
+  bool is_worst() const { return is_worst_; }
+
+ private:
+  void AddElement(int sample, int64_t index, double a, double b, DType ulp_type,
+                  const Tolerance& tolerance);
+  void AddRows(const Tensor& a, std::span<const double> x, std::span<const double> y);
+  std::string Beyond(const Tolerance& tolerance) const;
+  std::string Vacuous() const;
+
+  OutputComparison result_;
+  Dims worst_dims_;
+  int64_t worst_at_ = -1;
+  double worst_ = -1;  // difference there; infinite where one is no number
+  bool is_worst_ = false;
+  int64_t finite_ = 0;   // elements that are finite on both sides
+  int64_t outside_ = 0;  // elements that the tolerance does not allow
+  int64_t not_numbers_ =
+      0;  // elements of which one side alone is finite, or that are infinite apart
+  double signal_ = 0, noise_ = 0, product_ = 0, other_ = 0;
+  double noise_signal_ = 0, noise_noise_ = 0;
+  bool noise_known_ = false;
+  double least_ = 0, most_ = 0;  // of the first model's finite elements
+  int64_t at_least_ = 0, at_most_ = 0;
+};
+
+}  // namespace qrewrite

@@ -1,0 +1,255 @@
+#include "engine/verify/inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include "engine/api/constant.h"
+#include "engine/api/model_impl.h"
+#include "qrewrite/match.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr uint64_t kMostElements = uint64_t{1} << 31;  // of one input
+
+// One number of a binding.
+std::optional<double> NumberOf(const RuleMatch& match, const char* name) {
+  const Binding* binding = match.Find(name);
+  if (binding == nullptr || !binding->constant) return std::nullopt;
+  const Result<ConstTensor> plain = binding->constant->Read();
+  if (!plain.ok()) return std::nullopt;
+  const Result<Tensor> tensor = FromPlain(*plain);
+  if (!tensor.ok()) return std::nullopt;
+  const Result<std::vector<double>> values = ToDoubles(*tensor);
+  if (!values.ok() || values->size() != 1) return std::nullopt;
+  return values->front();
+}
+
+bool CanMake(DType dtype) {
+  if (dtype == DType::kBool) return true;
+  return IsInteger(dtype) || (IsFloat(dtype) && Info(dtype).bits >= 16);
+}
+
+}  // namespace
+
+// Random numbers that are the same everywhere: the distributions of the standard library are not.
+class InputMaker::Dice {
+ public:
+  explicit Dice(uint64_t seed) : engine_(seed) {}
+
+  double Uniform() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }  // [0, 1)
+  double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
+  double Normal() {  // Box and Muller
+    const double radius = std::sqrt(-2 * std::log(1 - Uniform()));
+    return radius * std::cos(2 * std::numbers::pi * Uniform());
+  }
+  // Both ends included. REQUIRES: low <= high.
+  int64_t Integer(int64_t low, int64_t high) {
+    const uint64_t count = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1;
+    const uint64_t offset = count == 0 ? engine_() : engine_() % count;
+    return static_cast<int64_t>(static_cast<uint64_t>(low) + offset);
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+std::string_view Name(SampleKind kind) {
+  switch (kind) {
+    case SampleKind::kNormal: return "normal";
+    case SampleKind::kUniform: return "uniform";
+    case SampleKind::kWhole: return "whole numbers";
+    case SampleKind::kTies: return "half-way between steps";
+    case SampleKind::kExtreme: return "out of range";
+    case SampleKind::kZero: return "zeros";
+  }
+  return "";
+}
+
+SampleKind InputMaker::KindOf(int index) const {
+  constexpr SampleKind kFirst[] = {SampleKind::kNormal, SampleKind::kTies,    SampleKind::kExtreme,
+                                   SampleKind::kWhole,  SampleKind::kUniform, SampleKind::kZero};
+  if (index >= static_cast<int>(std::size(kFirst))) {
+    return index % 2 == 0 ? SampleKind::kNormal : SampleKind::kTies;
+  }
+  const bool out_of_range = kFirst[index] == SampleKind::kExtreme;
+  return in_range_ && out_of_range ? SampleKind::kNormal : kFirst[index];
+}
+
+Result<InputMaker> InputMaker::Make(const Model& model, const VerifyOptions& options) {
+  InputMaker maker;
+  maker.seed_ = options.seed;
+  maker.in_range_ = options.tolerance.kind == Tolerance::Kind::kSqnr;
+  QR_RETURN_IF_ERROR(maker.AddInputs(model, options));
+  QR_RETURN_IF_ERROR(maker.AddRoles(model));
+  return maker;
+}
+
+InputMaker::Input* InputMaker::Find(const std::string& name) {
+  const auto it = std::ranges::find(inputs_, name, &Input::name);
+  return it == inputs_.end() ? nullptr : &*it;
+}
+
+Status InputMaker::AddInputs(const Model& model, const VerifyOptions& options) {
+  const Graph& graph = std::as_const(*model.impl().file).graph();
+  std::vector<Dim> symbols;  // unknown sizes have none, and are each their own
+  const auto open = [&](Dim dim) -> int64_t {
+    const auto known = dim.symbolic() ? std::ranges::find(symbols, dim) : symbols.end();
+    const auto number = known - symbols.begin();
+    if (known == symbols.end()) symbols.push_back(dim);
+    return -1 - number;
+  };
+  for (const ValueId v : graph.body(graph.main()).inputs) {
+    if (graph.constant(v) != nullptr) continue;
+    const TypeInfo& type = graph.declared(v);
+    Input input{.name = std::string(graph.name(v)), .dtype = type.dtype};
+    if (!type.is_tensor || !CanMake(type.dtype)) {
+      return {StatusCode::kUnsupported,
+              fmt::format("no numbers are made for input `{}`, which is {}; give some (--inputs)",
+                          input.name, type.is_tensor ? Info(type.dtype).name : "no tensor")};
+    }
+    for (const Dim dim : type.dims) input.dims.push_back(dim.known() ? dim.size() : open(dim));
+    const auto shape = options.shapes.find(input.name);
+    if (shape != options.shapes.end()) {
+      if (type.has_rank && shape->second.size() != input.dims.size()) {
+        return {StatusCode::kUsage,
+                fmt::format("input `{}` has rank {}, but {} sizes are given", input.name,
+                            input.dims.size(), shape->second.size())};
+      }
+      input.dims = shape->second;
+    } else if (!type.has_rank) {
+      return {StatusCode::kUsage,
+              fmt::format("the rank of input `{}` is not known; say its shape (--shape {}=1x3x8x8)",
+                          input.name, input.name)};
+    }
+    inputs_.push_back(std::move(input));
+  }
+  return AddRanges(options);
+}
+
+Status InputMaker::AddRanges(const VerifyOptions& options) {
+  const auto unknown = [](const std::string& name) {
+    return Status(StatusCode::kUsage, fmt::format("the model has no input `{}`", name));
+  };
+  for (const auto& [name, shape] : options.shapes) {
+    if (Find(name) == nullptr) return unknown(name);
+  }
+  for (const auto& [name, range] : options.ranges) {
+    Input* input = Find(name);
+    if (input == nullptr) return unknown(name);
+    const bool whole = !IsFloat(input->dtype);
+    const double low = whole ? std::ceil(range.first) : range.first;
+    const double high = whole ? std::floor(range.second) : range.second;
+    const double least = input->dtype == DType::kBool ? 0
+                         : whole                      ? static_cast<double>(IntMin(input->dtype))
+                                                      : low;
+    const double most = input->dtype == DType::kBool ? 1
+                        : whole                      ? static_cast<double>(IntMax(input->dtype))
+                                                     : high;
+    if (!(low <= high) || !std::isfinite(high - low) || low < least || high > most) {
+      return {StatusCode::kUsage,
+              fmt::format("{},{} is no range of input `{}`, which is {}", range.first, range.second,
+                          name, Info(input->dtype).name)};
+    }
+    input->range = {low, high};
+  }
+  return {};
+}
+
+Status InputMaker::AddRoles(const Model& model) {
+  QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load("input_roles", {.tests = false}));
+  const Result<Matches> found = Match(model, rules, {.max_matches = 100'000});
+  // Of a model beyond the opsets of the rules nothing is known.
+  if (!found.ok() && found.status().code() == StatusCode::kUnsupported) return {};
+  if (!found.ok()) return found.status();
+  for (const RuleMatch& match : found->matches) {
+    const Binding* of = match.Find("input");
+    Input* input = of == nullptr ? nullptr : Find(of->text);
+    if (input == nullptr) continue;
+    if (const std::optional<double> limit = NumberOf(match, "limit")) {
+      const auto rows = static_cast<int64_t>(*limit);
+      input->rows = std::min(input->rows.value_or(rows), rows);
+    }
+    const auto scale = NumberOf(match, "scale");
+    const auto low = NumberOf(match, "low"), high = NumberOf(match, "high");
+    // The first quantizer in the order of the graph; an input has rarely two that differ.
+    if (scale && low && high && !input->step) input->step = Step{*scale, *low, *high};
+  }
+  return {};
+}
+
+bool InputMaker::has_open_sizes() const {
+  return std::ranges::any_of(inputs_, [](const Input& input) {
+    return std::ranges::any_of(input.dims, [](int64_t d) { return d < 0; });
+  });
+}
+
+Result<Tensors> InputMaker::Sample(int index, Sizes sizes) const {
+  Dice dice(seed_ * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(index));
+  Tensors sample;
+  for (const Input& input : inputs_) {
+    std::vector<int64_t> dims = input.dims;
+    for (int64_t& d : dims) {
+      const int64_t number = sizes.equal ? 0 : -1 - d;
+      if (d < 0) d = (index + number) % 2 == 0 ? sizes.even : sizes.odd;
+    }
+    QR_ASSIGN_OR_RETURN(const Tensor tensor, Numbers(input, std::move(dims), KindOf(index), dice));
+    QR_ASSIGN_OR_RETURN(sample[input.name], ToPlain(tensor));
+  }
+  return sample;
+}
+
+double InputMaker::Float(const Input& input, SampleKind kind, Dice& dice) {
+  if (input.range) {
+    const auto [low, high] = *input.range;
+    return std::clamp(dice.Uniform(low, high), low, high);
+  }
+  const double scale = input.step ? input.step->scale : 1.0 / 64;
+  const double low = input.step ? input.step->low : -4, high = input.step ? input.step->high : 4;
+  switch (kind) {
+    // Ranges are calibrated on what occurs at all: some four standard deviations to each side.
+    case SampleKind::kNormal: return (low + high) / 2 + dice.Normal() * (high - low) / 8;
+    case SampleKind::kUniform: return dice.Uniform(low, high);
+    case SampleKind::kWhole:
+      return std::clamp(std::round(dice.Normal() * (high - low) / 4), low, high);
+    case SampleKind::kTies: return (std::floor(dice.Uniform(low, high) / scale) + 0.5) * scale;
+    case SampleKind::kExtreme: return (low + high) / 2 + dice.Uniform(-2, 2) * (high - low);
+    case SampleKind::kZero: break;
+  }
+  return 0;
+}
+
+int64_t InputMaker::Integer(const Input& input, SampleKind kind, Dice& dice) {
+  if (input.range) {
+    return dice.Integer(static_cast<int64_t>(input.range->first),
+                        static_cast<int64_t>(input.range->second));
+  }
+  if (kind == SampleKind::kZero) return 0;
+  if (input.rows) return dice.Integer(0, *input.rows - 1);
+  const bool data = input.dtype != DType::kBool && Info(input.dtype).bits <= 16;
+  if (data) return dice.Integer(IntMin(input.dtype), IntMax(input.dtype));
+  // Integers of 32 bits and more that index nothing are masks, nearly always.
+  return dice.Integer(0, 1);
+}
+
+Result<Tensor> InputMaker::Numbers(const Input& input, std::vector<int64_t> dims, SampleKind kind,
+                                   Dice& dice) const {
+  const auto count = CheckedCount(dims, kMostElements);
+  if (!count) {
+    return Status(StatusCode::kLimit,
+                  fmt::format("input `{}` would have too many elements", input.name));
+  }
+  if (!IsFloat(input.dtype)) {
+    std::vector<int64_t> values(static_cast<size_t>(*count));
+    for (int64_t& v : values) v = Integer(input, kind, dice);
+    return FromInt64s(input.dtype, std::move(dims), values);
+  }
+  std::vector<double> values(static_cast<size_t>(*count));
+  for (double& v : values) v = Float(input, kind, dice);
+  return FromDoubles(input.dtype, std::move(dims), values);
+}
+
+}  // namespace qrewrite

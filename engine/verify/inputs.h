@@ -1,0 +1,72 @@
+// Numbers for the inputs of a model, made to fit what it does with them: indexes lie in their tables,
+// integers that count nothing are masks, numbers in front of a quantizer lie around its range.
+//
+// What an input is for is said by rules (rules/input_roles.yaml), not here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/tensor/tensor.h"
+#include "qrewrite/verify.h"
+
+namespace qrewrite {
+
+// What kind of numbers a sample has. In turn, so that few samples show the most.
+enum class SampleKind { kNormal, kUniform, kWhole, kTies, kExtreme, kZero };
+std::string_view Name(SampleKind kind);
+
+class InputMaker {
+ public:
+  // kUsage: an option names no input; kUnsupported: an input has a type that no numbers are made for.
+  static Result<InputMaker> Make(const Model& model, const VerifyOptions& options);
+
+  // Sizes that the model leaves open; two in turn, so that a size that was written down as a number
+  // shows. Those that have one name are equal, and neighbours among the others differ (unless
+  // `equal`), so that sizes that were mixed up show.
+  struct Sizes {
+    int64_t even = 2, odd = 3;
+    bool equal = false;
+  };
+  // Sample number `index` from 0; the same one for the same seed, whatever was made before.
+  Result<Tensors> Sample(int index, Sizes sizes) const;
+  // What is out of range is left out if the tolerance is an SQNR: approximations promise something of
+  // the numbers that a quantizer was made for.
+  SampleKind KindOf(int index) const;
+  // Whether Sizes decide anything.
+  bool has_open_sizes() const;
+
+ private:
+  // Where a quantizer reads the input.
+  struct Step {
+    double scale = 0, low = 0, high = 0;  // a step; the ends of the range
+  };
+  struct Input {
+    std::string name;
+    DType dtype = DType::kUndefined;
+    std::vector<int64_t> dims;    // an open one: -1 - the number of its symbol
+    std::optional<int64_t> rows;  // of the smallest table that it indexes
+    std::optional<Step> step;
+    std::optional<std::pair<double, double>> range;
+  };
+  class Dice;
+
+  Status AddInputs(const Model& model, const VerifyOptions& options);
+  Status AddRanges(const VerifyOptions& options);
+  Status AddRoles(const Model& model);
+  Input* Find(const std::string& name);
+  Result<Tensor> Numbers(const Input& input, std::vector<int64_t> dims, SampleKind kind,
+                         Dice& dice) const;
+  static double Float(const Input& input, SampleKind kind, Dice& dice);
+  static int64_t Integer(const Input& input, SampleKind kind, Dice& dice);
+
+  std::vector<Input> inputs_;
+  uint64_t seed_ = 0;
+  bool in_range_ = false;
+};
+
+}  // namespace qrewrite

@@ -1,0 +1,107 @@
+// The report of a verification as a table for people and as JSON for machines.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/diagnostics.h"
+#include "engine/tensor/dtype.h"
+#include "qrewrite/verify.h"
+
+namespace qrewrite {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string DecibelText(double db) {
+  if (std::isinf(db)) return db > 0 ? "identical" : "no signal";
+  return fmt::format("{:.1f} dB", db);
+}
+
+std::string Worst(const OutputComparison& o) {
+  return fmt::format("  largest difference of `{}`: {:.9g} and {:.9g} at [{}] of sample {}\n",
+                     Printable(o.name), o.worst_a, o.worst_b, fmt::join(o.worst_index, ", "),
+                     o.worst_sample);
+}
+
+// The tightest tolerances that the output would pass.
+std::string Needed(const OutputComparison& o) {
+  std::string text = fmt::format("0,{:.3g}", o.max_abs);
+  if (o.max_ulp) text += fmt::format("; ulp:{:.0f}", *o.max_ulp);
+  if (IsInteger(static_cast<DType>(o.dtype_a))) {
+    text += fmt::format(
+        "; lsb:{:.0f}@{:.2g}", std::ceil(o.max_abs),
+        static_cast<double>(o.unequal) / static_cast<double>(std::max<int64_t>(o.elements, 1)));
+  }
+  if (std::isfinite(o.sqnr_db))
+    text += fmt::format("; sqnr:{:.1f}", std::floor(o.sqnr_db * 10) / 10);
+  return text;
+}
+
+// JSON has no infinity: null, and the verdict says which.
+Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json OutputJson(const OutputComparison& o) {
+  Json json = {{"output", o.name},
+               {"verdict", Name(o.verdict)},
+               {"why", o.why},
+               {"elements", o.elements},
+               {"unequal", o.unequal},
+               {"max_abs", Number(o.max_abs)},
+               {"max_rel", Number(o.max_rel)},
+               {"max_ulp", o.max_ulp ? Number(*o.max_ulp) : Json(nullptr)},
+               {"sqnr_db", Number(o.sqnr_db)},
+               {"cosine", Number(o.cosine)},
+               {"noise_db", o.noise_db ? Number(*o.noise_db) : Json(nullptr)},
+               {"rows", o.rows},
+               {"same_argmax", o.same_argmax}};
+  if (o.unequal > 0) {
+    json["worst"] = {{"sample", o.worst_sample},
+                     {"index", o.worst_index},
+                     {"first", Number(o.worst_a)},
+                     {"second", Number(o.worst_b)}};
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string VerifyReport::Text() const {
+  size_t width = 6;
+  for (const OutputComparison& o : outputs) width = std::max(width, Printable(o.name).size());
+  std::string text = fmt::format("{:<{}}  {:<12}  {:>10}  {:>10}  {:>10}  {:>10}\n", "output",
+                                 width, "verdict", "SQNR", "max abs", "max rel", "unequal");
+  for (const OutputComparison& o : outputs) {
+    text += fmt::format("{:<{}}  {:<12}  {:>10}  {:>10.3g}  {:>10.3g}  {:>10}\n", Printable(o.name),
+                        width, Name(o.verdict), DecibelText(o.sqnr_db), o.max_abs, o.max_rel,
+                        fmt::format("{}/{}", o.unequal, o.elements));
+    if (!o.why.empty()) text += fmt::format("  {}\n", o.why);
+    if (o.unequal == 0) continue;
+    text += Worst(o);
+    text += fmt::format("  it would pass with {}\n", Needed(o));
+    if (o.rows > 0)
+      text += fmt::format("  the same largest element in {} of {} rows\n", o.same_argmax, o.rows);
+    if (o.noise_db && std::isfinite(*o.noise_db)) {
+      text += fmt::format("  the first model differs from itself, optimised, by {}\n",
+                          DecibelText(*o.noise_db));
+    }
+  }
+  for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
+  return text + fmt::format("{} with tolerance {}: {} sample{}, seed {}, {}\n", Name(verdict),
+                            tolerance.Text(), samples, samples == 1 ? "" : "s", seed, evaluator);
+}
+
+std::string VerifyReport::Json() const {
+  nlohmann::ordered_json json = {{"verdict", Name(verdict)},
+                                 {"tolerance", tolerance.Text()},
+                                 {"evaluator", evaluator},
+                                 {"samples", samples},
+                                 {"seed", seed},
+                                 {"outputs", nlohmann::ordered_json::array()},
+                                 {"notes", notes}};
+  for (const OutputComparison& o : outputs) json["outputs"].push_back(OutputJson(o));
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,44 @@
+// A test case in the layout of ONNX's own backend tests: test_data_set_0/input_0.pb, output_0.pb.
+#include "qrewrite/verify.h"
+
+#include <fmt/format.h>
+
+#include "engine/onnx_io/wire.h"
+
+namespace qrewrite {
+namespace {
+
+// onnx.TensorProto: dims 1, data_type 2, name 8, raw_data 9.
+std::string TensorProto(const std::string& name, const ConstTensor& tensor) {
+  std::string bytes;
+  for (const int64_t dim : tensor.dims) PutInt(bytes, 1, dim);
+  PutInt(bytes, 2, tensor.dtype);
+  PutBytes(bytes, 8, name);
+  PutBytes(bytes, 9, {reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()});
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<SideFile> VerifyReport::Repro(const Model& a, const std::string& folder) const {
+  std::vector<SideFile> files;
+  int64_t number = 0;
+  for (const ModelValue& input : a.Inputs()) {
+    if (const auto it = worst_inputs.find(input.name); it != worst_inputs.end()) {
+      files.push_back({fmt::format("{}/test_data_set_0/input_{}.pb", folder, number),
+                       TensorProto(input.name, it->second)});
+    }
+    ++number;
+  }
+  number = 0;
+  for (const ModelValue& output : a.Outputs()) {
+    if (const auto it = worst_a.find(output.name); it != worst_a.end()) {
+      files.push_back({fmt::format("{}/test_data_set_0/output_{}.pb", folder, number),
+                       TensorProto(output.name, it->second)});
+    }
+    ++number;
+  }
+  return files;
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,322 @@
+// Verify(): both models get the same numbers, sample by sample.
+#include "qrewrite/verify.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "engine/api/constant.h"
+#include "engine/base/diagnostics.h"
+#include "engine/verify/compare.h"
+#include "engine/verify/inputs.h"
+
+namespace qrewrite {
+namespace {
+
+Status Of(const char* which, const Status& status) {
+  std::vector<Diagnostic> told = status.diagnostics();
+  if (!told.empty())
+    told.front().message = fmt::format("the {} model: {}", which, told.front().message);
+  return {status.code(), std::move(told)};
+}
+
+std::string TypeText(int dtype) {
+  return IsKnownDType(dtype) ? std::string(Info(static_cast<DType>(dtype)).name)
+                             : "of an unknown type";
+}
+
+const ModelValue* FindValue(const std::vector<ModelValue>& values, const std::string& name) {
+  const auto it = std::ranges::find(values, name, &ModelValue::name);
+  return it == values.end() ? nullptr : &*it;
+}
+
+// The same numbers as another type. kUsage: it does not have them.
+Result<ConstTensor> AsType(const std::string& name, const ConstTensor& plain, int dtype) {
+  QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(tensor));
+  const Result<Tensor> cast = FromDoubles(static_cast<DType>(dtype), tensor.dims(), values);
+  if (!cast.ok()) {
+    return Status(StatusCode::kUsage,
+                  fmt::format("input `{}`: {}", name, cast.status().diagnostics()[0].message));
+  }
+  return ToPlain(*cast);
+}
+
+class Verification {
+ public:
+  Verification(const Model& a, const Model& b, Evaluator& evaluator, const VerifyOptions& options)
+      : a_(a), b_(b), evaluator_(evaluator), options_(options) {
+    report_.evaluator = evaluator.Name();
+    report_.tolerance = options.tolerance;
+    report_.seed = options.seed;
+  }
+
+  Result<VerifyReport> Run() {
+    QR_RETURN_IF_ERROR(CheckInterface());
+    QR_RETURN_IF_ERROR(LoadSessions());
+    if (options_.inputs.empty()) {
+      QR_RETURN_IF_ERROR(RunMade());
+    } else {
+      for (size_t i = 0; i < options_.inputs.size(); ++i) {
+        QR_RETURN_IF_ERROR(RunSample(static_cast<int>(i), options_.inputs[i]));
+      }
+      report_.samples = static_cast<int>(options_.inputs.size());
+    }
+    Judge();
+    QR_RETURN_IF_ERROR(AskSecond());
+    return std::move(report_);
+  }
+
+ private:
+  std::string NameInB(const std::string& name) const {
+    const auto it = options_.names.find(name);
+    return it == options_.names.end() ? name : it->second;
+  }
+
+  Status CheckInterface();
+  Status CheckOutputs();
+  Status LoadSessions();
+  Status RunMade();
+  Status ChooseSizes(const InputMaker& maker, InputMaker::Sizes* sizes);
+  Status RunSample(int sample, const Tensors& inputs);
+  Result<Tensors> RunB(const Tensors& inputs);
+  void Judge();
+  Status AskSecond();
+
+  const Model& a_;
+  const Model& b_;
+  Evaluator& evaluator_;
+  const VerifyOptions& options_;
+  std::vector<ModelValue> inputs_b_;
+  std::map<std::string, std::string> name_in_a_;  // of the inputs of the second model
+  std::vector<OutputSums> sums_;                  // by output of the first model
+  std::vector<std::string> outputs_;
+  std::unique_ptr<Session> session_a_, session_b_, session_noise_;
+  VerifyReport report_;
+};
+
+Status Verification::CheckInterface() {
+  const std::vector<ModelValue> inputs_a = a_.Inputs();
+  inputs_b_ = b_.Inputs();
+  for (const ModelValue& input : inputs_a) {
+    const std::string name = NameInB(input.name);
+    const ModelValue* other = FindValue(inputs_b_, name);
+    if (other == nullptr) {
+      report_.notes.push_back(fmt::format("the second model has no input `{}`", name));
+      continue;
+    }
+    name_in_a_[name] = input.name;
+    if (other->dtype != input.dtype) {
+      report_.notes.push_back(
+          fmt::format("input `{}` is {}, and {} in the second model: it gets the same numbers",
+                      input.name, TypeText(input.dtype), TypeText(other->dtype)));
+    }
+    if (input.has_shape && other->has_shape && input.dims.size() != other->dims.size()) {
+      return {StatusCode::kUsage, fmt::format("input `{}` has rank {}, and {} in the second model",
+                                              input.name, input.dims.size(), other->dims.size())};
+    }
+  }
+  for (const ModelValue& input : inputs_b_) {
+    if (name_in_a_.contains(input.name)) continue;
+    return {StatusCode::kUsage,
+            fmt::format("the first model has no input `{}` of the second one (--map A=B names it)",
+                        input.name)};
+  }
+  return CheckOutputs();
+}
+
+Status Verification::CheckOutputs() {
+  const std::vector<ModelValue> outputs_b = b_.Outputs();
+  for (const ModelValue& output : a_.Outputs()) {
+    const std::string name = NameInB(output.name);
+    const ModelValue* other = FindValue(outputs_b, name);
+    if (other == nullptr) {
+      return {StatusCode::kUsage,
+              fmt::format("the second model has no output `{}` (--map {}=B names it)", name,
+                          output.name)};
+    }
+    if (other->dtype != output.dtype) {
+      report_.notes.push_back(fmt::format("output `{}` is {}, and {} in the second model",
+                                          output.name, TypeText(output.dtype),
+                                          TypeText(other->dtype)));
+    }
+    outputs_.push_back(output.name);
+    sums_.emplace_back(output.name);
+  }
+  if (outputs_b.size() > outputs_.size()) {
+    report_.notes.push_back(fmt::format("the second model has {} outputs, the first one {}",
+                                        outputs_b.size(), outputs_.size()));
+  }
+  for (const auto& [name, scale] : options_.scales) {
+    if (FindValue(a_.Outputs(), name) == nullptr) {
+      return {StatusCode::kUsage,
+              fmt::format("the first model has no output `{}`", Printable(name))};
+    }
+  }
+  for (const auto& [name, other] : options_.names) {
+    if (FindValue(a_.Outputs(), name) == nullptr && FindValue(a_.Inputs(), name) == nullptr) {
+      return {StatusCode::kUsage,
+              fmt::format("the first model has no input or output `{}`", Printable(name))};
+    }
+  }
+  return {};
+}
+
+Status Verification::LoadSessions() {
+  Result<std::unique_ptr<Session>> a = evaluator_.Load(a_);
+  if (!a.ok()) return Of("first", a.status());
+  Result<std::unique_ptr<Session>> b = evaluator_.Load(b_);
+  if (!b.ok()) return Of("second", b.status());
+  session_a_ = *std::move(a);
+  session_b_ = *std::move(b);
+  if (options_.noise == nullptr) return {};
+  Result<std::unique_ptr<Session>> noise = options_.noise->Load(a_);
+  if (noise.ok()) session_noise_ = *std::move(noise);  // else there is no floor to tell
+  return {};
+}
+
+// Open sizes that the first model can be run with.
+Status Verification::ChooseSizes(const InputMaker& maker, InputMaker::Sizes* sizes) {
+  constexpr InputMaker::Sizes kTried[] = {{2, 3}, {2, 3, true}, {16, 24, true}, {1, 1, true}};
+  if (!maker.has_open_sizes()) return {};
+  Status first;
+  for (const InputMaker::Sizes& tried : kTried) {
+    *sizes = tried;
+    Status status;
+    for (int sample = 0; sample < std::min(options_.samples, 2) && status.ok(); ++sample) {
+      QR_ASSIGN_OR_RETURN(const Tensors inputs, maker.Sample(sample, tried));
+      status = session_a_->Run(inputs).status();
+    }
+    if (status.ok()) return {};
+    if (first.ok()) first = std::move(status);
+  }
+  std::vector<Diagnostic> told = first.diagnostics();
+  told.front().hint =
+      "sizes that the model leaves open were 1, 2, 3, 16 and 24; say fitting ones (--shape "
+      "x=1x128)";
+  return Of("first", Status(first.code(), std::move(told)));
+}
+
+Status Verification::RunMade() {
+  if (options_.samples < 1) return {StatusCode::kUsage, "at least one sample is needed"};
+  QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(a_, options_));
+  InputMaker::Sizes sizes;
+  QR_RETURN_IF_ERROR(ChooseSizes(maker, &sizes));
+  std::string kinds;
+  for (int sample = 0; sample < options_.samples; ++sample) {
+    QR_ASSIGN_OR_RETURN(const Tensors inputs, maker.Sample(sample, sizes));
+    QR_RETURN_IF_ERROR(RunSample(sample, inputs));
+    if (sample < 6)
+      kinds += fmt::format("{}{}", kinds.empty() ? "" : ", ", Name(maker.KindOf(sample)));
+  }
+  report_.samples = options_.samples;
+  report_.notes.push_back("samples: " + kinds + (options_.samples > 6 ? ", .." : ""));
+  return {};
+}
+
+Result<Tensors> Verification::RunB(const Tensors& inputs) {
+  Tensors given;
+  for (const ModelValue& input : inputs_b_) {
+    const auto it = inputs.find(name_in_a_.at(input.name));
+    if (it == inputs.end()) continue;
+    given[input.name] = it->second;
+    if (input.dtype == 0 || input.dtype == it->second.dtype) continue;
+    QR_ASSIGN_OR_RETURN(given[input.name], AsType(input.name, it->second, input.dtype));
+  }
+  return session_b_->Run(given);
+}
+
+Status Verification::RunSample(int sample, const Tensors& inputs) {
+  Result<Tensors> a = session_a_->Run(inputs);
+  if (!a.ok()) return Of("first", a.status());
+  Result<Tensors> b = RunB(inputs);
+  if (!b.ok()) return Of("second", b.status());
+  Result<Tensors> again = session_noise_ != nullptr ? session_noise_->Run(inputs) : Tensors();
+  bool worst = false;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const std::string& name = outputs_[i];
+    const auto in_a = a->find(name), in_b = b->find(NameInB(name));
+    if (in_a == a->end() || in_b == b->end()) continue;  // no tensor of numbers
+    QR_ASSIGN_OR_RETURN(const Tensor x, FromPlain(in_a->second));
+    QR_ASSIGN_OR_RETURN(const Tensor y, FromPlain(in_b->second));
+    const auto scale = options_.scales.find(name);
+    QR_RETURN_IF_ERROR(sums_[i].Add(
+        sample, x, y, scale == options_.scales.end() ? 1 : scale->second, options_.tolerance));
+    worst |= sums_[i].is_worst();
+    if (!again.ok() || !again->contains(name)) continue;
+    QR_ASSIGN_OR_RETURN(const Tensor z, FromPlain(again->at(name)));
+    QR_RETURN_IF_ERROR(sums_[i].AddNoise(x, z));
+  }
+  if (worst || sample == 0) {
+    report_.worst_inputs = inputs;
+    report_.worst_a = *std::move(a);
+    report_.worst_b = *std::move(b);
+  }
+  return {};
+}
+
+void Verification::Judge() {
+  const auto grade = [](Verdict v) {
+    switch (v) {
+      case Verdict::kExact: return 0;
+      case Verdict::kWithin: return 1;
+      case Verdict::kInconclusive: return 2;
+      case Verdict::kDiverged: return 3;
+    }
+    return 3;
+  };
+  for (const OutputSums& sums : sums_) {
+    report_.outputs.push_back(sums.Finish(options_.tolerance));
+    const Verdict verdict = report_.outputs.back().verdict;
+    if (grade(verdict) > grade(report_.verdict)) report_.verdict = verdict;
+  }
+  if (sums_.empty()) {
+    report_.verdict = Verdict::kInconclusive;
+    report_.notes.emplace_back("the models have no outputs");
+  }
+}
+
+// A difference that the first model shows by itself, from one runtime to another, is the runtimes'.
+Status Verification::AskSecond() {
+  if (report_.verdict != Verdict::kDiverged || options_.second == nullptr) return {};
+  const Result<std::unique_ptr<Session>> session = options_.second->Load(a_);
+  const Result<Tensors> again =
+      session.ok() ? (*session)->Run(report_.worst_inputs) : Result<Tensors>(session.status());
+  if (!again.ok()) {
+    report_.notes.push_back(
+        fmt::format("no second opinion: {}", again.status().diagnostics()[0].message));
+    return {};
+  }
+  bool all = true, any = false;
+  for (OutputComparison& output : report_.outputs) {
+    if (output.verdict != Verdict::kDiverged) continue;
+    OutputSums sums(output.name);
+    const auto here = report_.worst_a.find(output.name);
+    const auto there = again->find(output.name);
+    if (here == report_.worst_a.end() || there == again->end()) return {};
+    QR_ASSIGN_OR_RETURN(const Tensor x, FromPlain(here->second));
+    QR_ASSIGN_OR_RETURN(const Tensor y, FromPlain(there->second));
+    QR_RETURN_IF_ERROR(sums.Add(0, x, y, 1, options_.tolerance));
+    const OutputComparison runtimes = sums.Finish(options_.tolerance);
+    const bool theirs =
+        runtimes.verdict == Verdict::kDiverged && runtimes.sqnr_db <= output.sqnr_db;
+    any |= theirs;
+    all &= theirs;
+    if (!theirs) continue;
+    output.verdict = Verdict::kInconclusive;
+    output.why =
+        fmt::format("the runtimes disagree about the first model ({:.1f} dB)", runtimes.sqnr_db);
+  }
+  if (any && all) report_.verdict = Verdict::kInconclusive;
+  return {};
+}
+
+}  // namespace
+
+Result<VerifyReport> Verify(const Model& a, const Model& b, Evaluator& evaluator,
+                            const VerifyOptions& options) {
+  return Verification(a, b, evaluator, options).Run();
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,142 @@
+// Verify: whether two models compute the same, shown with numbers.
+//
+//   QR_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> evaluator, OnnxRuntime());
+//   QR_ASSIGN_OR_RETURN(const VerifyReport report, Verify(before, after, *evaluator));
+//   if (report.verdict == Verdict::kDiverged) std::puts(report.Text().c_str());
+//
+// Both models get the same numbers, made to fit what the first one does with its inputs (or given by
+// the caller); their outputs are compared element by element. Sums are in double precision, and one
+// sample is in memory at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "qrewrite/evaluator.h"
+#include "qrewrite/model.h"
+#include "qrewrite/rewrite.h"
+#include "qrewrite/rules.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+// How much an output may differ. As text:
+//   exact          the same numbers; a NaN equals a NaN, -0 equals 0
+//   ulp:N          at most N numbers of the output's float type lie between
+//   lsb:N[@RATE]   differences of integers (of floats: in steps of the output's scale) of at most N,
+//                  and unequal elements are at most this share of all (default: 1)
+//   RTOL,ATOL      |a - b| <= ATOL + RTOL * |a|
+//   close          1e-4,1e-5
+//   sqnr:DB        20 log10(|a| / |a - b|), Euclidean norms over all samples, is at least DB
+struct Tolerance {
+  enum class Kind { kExact, kUlp, kLsb, kClose, kSqnr };
+  Kind kind = Kind::kExact;
+  double limit = 0;                 // N, or dB
+  double rate = 1;                  // kLsb
+  double rtol = 1e-4, atol = 1e-5;  // kClose
+
+  static Result<Tolerance> Parse(const std::string& text);  // kUsage
+  std::string Text() const;
+};
+
+struct VerifyOptions {
+  int samples = 5;
+  uint64_t seed = 0;  // the same seed gives the same numbers on every machine
+  Tolerance tolerance{.kind = Tolerance::Kind::kClose};
+  // By input of the first model. Shapes fix sizes that the model leaves open; numbers of an input with
+  // a range are uniform in it.
+  std::map<std::string, std::vector<int64_t>> shapes;
+  std::map<std::string, std::pair<double, double>> ranges;
+  // Names of the first model's inputs and outputs in the second one, where they differ.
+  std::map<std::string, std::string> names;
+  // By output of the first model: its numbers times this are the second one's.
+  std::map<std::string, double> scales;
+  // Inputs of the first model instead of made ones; `samples` counts for nothing then.
+  std::vector<Tensors> inputs;
+  // Runs the first model again, otherwise: how far the result of one model lies from itself is noise.
+  Evaluator* noise = nullptr;
+  // A second opinion where results differ: does it make the same of the first model?
+  Evaluator* second = nullptr;
+};
+
+enum class Verdict { kExact, kWithin, kDiverged, kInconclusive };
+std::string_view Name(Verdict verdict);  // "EXACT"
+
+// One output over all samples. `a` is the first model, `b` the second one.
+struct OutputComparison {
+  std::string name;
+  int dtype_a = 0, dtype_b = 0;
+  Verdict verdict = Verdict::kExact;
+  std::string why;  // of kInconclusive and kDiverged
+
+  int64_t elements = 0;
+  int64_t unequal = 0;
+  double max_abs = 0, max_rel = 0;  // of finite elements
+  std::optional<double> max_ulp;    // where both have the same float type
+  double sqnr_db = 0;               // infinite: identical
+  double cosine = 1;
+  std::optional<double> noise_db;     // SQNR of the first model against itself
+  int64_t same_argmax = 0, rows = 0;  // along the last axis; 0 rows: it has one element or none
+  // Where they differ most: the sample from 0, the indices, and both numbers.
+  int worst_sample = -1;
+  std::vector<int64_t> worst_index;
+  double worst_a = 0, worst_b = 0;
+};
+
+struct VerifyReport {
+  Verdict verdict = Verdict::kExact;  // the worst of the outputs'
+  std::string evaluator;
+  Tolerance tolerance;
+  uint64_t seed = 0;
+  int samples = 0;
+  std::vector<OutputComparison> outputs;
+  std::vector<std::string> notes;  // what the reader should know of the inputs and the runtimes
+  // The sample of the largest difference, and what both models made of it: what a bug report needs.
+  Tensors worst_inputs, worst_a, worst_b;
+
+  std::string Text() const;  // a table, and the verdict in the last line
+  std::string Json() const;  // docs/verify.md describes the keys
+  // That sample and what `a`, the first model, makes of it as files in the layout of ONNX's backend
+  // tests: FOLDER/test_data_set_0/input_0.pb, output_0.pb.
+  std::vector<SideFile> Repro(const Model& a, const std::string& folder) const;
+};
+
+// Errors: kUsage: an option names no input or output, inputs that do not fit, models whose interfaces
+// are not the same; kUnsupported: the runtime does not take a model, or an input has a type that
+// no numbers are made for. The message says which model it is.
+Result<VerifyReport> Verify(const Model& a, const Model& b, Evaluator& evaluator,
+                            const VerifyOptions& options = {});
+
+// The weakest promise (`equivalence:`) of the rules that fired, as a tolerance of the whole model's
+// results: exact if all of them are; sqnr:DB of the worst approx(DB); ulp(n) counts as 100 dB and lsb(n) as
+// 30 dB, because what follows in the network makes them larger. A rule that promises nothing, or rescales,
+// counts as 0 dB.
+Tolerance ToleranceOf(const Rules& rules, const Report& report);
+
+// The first rewrite that makes a model compute something else.
+struct BisectReport {
+  int64_t rewrites = 0;  // of the whole run
+  // Number of the rewrite, from 1; 0: after the whole run the results are still within the tolerance.
+  int64_t bad = 0;
+  // The state after this many rewrites is good. Less than bad - 1: those between cannot be run, as they
+  // hold operators that the rule set has for itself; the first bad one is among good + 1 .. bad.
+  int64_t good = 0;
+  std::string set, rule, file;  // of rewrite `bad`
+  int line = 0;
+  std::string before, after;  // what it changed, as text
+  VerifyReport comparison;    // after `bad` rewrites
+
+  std::string Text() const;
+};
+
+// Rewrites clones of `model` with growing stop_after, by halves, and verifies each. `rewriting` has no
+// observer and no stop_after. Errors: those of Rewrite() and of Verify() after the whole run.
+Result<BisectReport> Bisect(const Model& model, const Rules& rules, const RewriteOptions& rewriting,
+                            Evaluator& evaluator, const VerifyOptions& options = {});
+
+}  // namespace qrewrite

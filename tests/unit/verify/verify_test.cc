@@ -1,0 +1,275 @@
+// Verify and Bisect on small models, in ONNX Runtime and in the library's own kernels.
+#include "qrewrite/verify.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "engine/verify/compare.h"
+#include "tests/unit/api/api_support.h"
+
+namespace qrewrite {
+namespace {
+
+std::unique_ptr<Evaluator> Ort(bool optimize = false) {
+  Result<std::unique_ptr<Evaluator>> evaluator = OnnxRuntime({.optimize = optimize});
+  REQUIRE_MESSAGE(evaluator.ok(), evaluator.status().message());
+  return *std::move(evaluator);
+}
+
+Tolerance Tol(const std::string& text) {
+  const Result<Tolerance> tolerance = Tolerance::Parse(text);
+  REQUIRE_MESSAGE(tolerance.ok(), tolerance.status().message());
+  return *tolerance;
+}
+
+VerifyReport Compare(const std::string& a, const std::string& b, VerifyOptions options = {}) {
+  const std::unique_ptr<Evaluator> evaluator = Ort();
+  const Result<VerifyReport> report = Verify(ModelOf(a), ModelOf(b), *evaluator, options);
+  REQUIRE_MESSAGE(report.ok(), report.status().message());
+  return *report;
+}
+
+std::string Fault(const std::string& a, const std::string& b, const VerifyOptions& options = {}) {
+  const std::unique_ptr<Evaluator> evaluator = BuiltinKernels();
+  const Result<VerifyReport> report = Verify(ModelOf(a), ModelOf(b), *evaluator, options);
+  return report.ok() ? "" : report.status().diagnostics()[0].message;
+}
+
+constexpr const char* kGain =
+    R"(g (float[N, 4] x) => (float[N, 4] y) <float k = {3}> { y = Mul(x, k) })";
+// 3 * x, rounded once more.
+constexpr const char* kSum =
+    R"(g (float[N, 4] x) => (float[N, 4] y) { d = Add(x, x)  y = Add(d, x) })";
+constexpr const char* kOther =
+    R"(g (float[N, 4] x) => (float[N, 4] y) <float k = {3.5}> { y = Mul(x, k) })";
+
+TEST_CASE("Tolerances as text and back; others are refused") {
+  for (const char* text : {"exact", "ulp:4", "lsb:1", "lsb:2@0.25", "0.001,1e-06", "sqnr:35.5"}) {
+    CHECK(Tol(text).Text() == text);
+  }
+  CHECK(Tol("close").Text() == "0.0001,1e-05");
+  for (const char* text : {"", "ulp", "ulp:", "ulp:-1", "lsb:1@2", "lsb:1@x", "1e-3", "1e-3,",
+                           "nan,1", "sqnr:inf", "same"}) {
+    CAPTURE(text);
+    CHECK_FALSE(Tolerance::Parse(text).ok());
+  }
+}
+
+TEST_CASE("UlpDistance counts numbers of the type, across zero too") {
+  const double next = std::nextafter(1.0f, 2.0f);
+  CHECK(UlpDistance(DType::kFloat, 1, next) == 1);
+  CHECK(UlpDistance(DType::kFloat, 0.0, -0.0) == 0);
+  CHECK(UlpDistance(DType::kFloat, std::nextafter(0.0f, 1.0f), std::nextafter(0.0f, -1.0f)) == 2);
+  CHECK(UlpDistance(DType::kDouble, 1, std::nextafter(1.0, 2.0)) == 1);
+  CHECK(UlpDistance(DType::kFloat16, 1, 1 + 0x1p-10) == 1);
+  CHECK(UlpDistance(DType::kBfloat16, 1, 1 + 0x1p-7) == 1);
+  CHECK(std::isnan(UlpDistance(DType::kFloat, 1, std::nan(""))));
+}
+
+TEST_CASE("Verdicts") {
+  CHECK(Compare(kGain, kGain).verdict == Verdict::kExact);
+  CHECK(Compare(kGain, kSum).verdict != Verdict::kDiverged);
+  CHECK(Compare(kGain, kOther).verdict == Verdict::kDiverged);
+  const struct {
+    const char* tolerance;
+    Verdict verdict;
+  } rows[] = {{"exact", Verdict::kDiverged},     {"0.17,0", Verdict::kWithin},
+              {"0.16,0", Verdict::kDiverged},    {"sqnr:15.5", Verdict::kWithin},
+              {"sqnr:15.6", Verdict::kDiverged}, {"ulp:9000000", Verdict::kWithin},
+              {"ulp:100", Verdict::kDiverged}};
+  for (const auto& row : rows) {  // 3.5 instead of 3: 20 log10 6 = 15.563 dB
+    CAPTURE(row.tolerance);
+    CHECK(Compare(kGain, kOther, {.tolerance = Tol(row.tolerance)}).verdict == row.verdict);
+  }
+  const VerifyReport report = Compare(kGain, kOther);
+  const OutputComparison& y = report.outputs.at(0);
+  CHECK(y.sqnr_db == doctest::Approx(20 * std::log10(6)));
+  CHECK(y.max_rel == doctest::Approx(0.5 / 3));
+  CHECK(y.cosine == doctest::Approx(1));
+  CHECK(y.worst_index.size() == 2);
+  CHECK(y.worst_b == doctest::Approx(y.worst_a * 3.5 / 3));
+}
+
+TEST_CASE("What proves nothing is inconclusive") {
+  const char* constant = R"(g (float[4] x) => (float[4] y) <float k = {0}> { y = Mul(x, k) })";
+  const char* nan =
+      R"(g (float[4] x) => (float[4] y) <float k = {0}> { z = Mul(x, k)  y = Div(z, z) })";
+  CHECK(Compare(constant, constant).verdict == Verdict::kInconclusive);
+  CHECK(Compare(nan, nan).verdict == Verdict::kInconclusive);
+  CHECK(Compare(constant, nan).verdict == Verdict::kDiverged);
+  const VerifyReport report = Compare(nan, nan);
+  CHECK(report.outputs.at(0).unequal == 0);  // NaN equals NaN
+  CHECK(report.outputs.at(0).why == "the first model gives no finite number");
+}
+
+TEST_CASE("Inputs fit what the model does with them") {
+  const char* bert = R"(g (int64[B, S] ids, int64[B, S] mask) => (float[B, S, 2] y)
+    <float[3, 2] table = {1, 2, 3, 4, 5, 6}, int64[1] last = {2}> {
+      e = Gather<axis = 0>(table, ids)  m = Unsqueeze(mask, last)  f = Cast<to = 1>(m)  y = Mul(e, f)
+    })";
+  const VerifyReport report = Compare(bert, bert, {.samples = 8});
+  CHECK(report.verdict == Verdict::kExact);
+  CHECK(report.samples == 8);
+
+  // A quantizer that rounds halves up instead of to even differs at ties alone.
+  const char* even =
+      R"(g (float[64] x) => (uint8[64] q) <float s = {0.5}, uint8 z = {10}> { q = QuantizeLinear(x, s, z) })";
+  const char* up = R"(g (float[64] x) => (uint8[64] q)
+    <float s = {0.5}, float half = {0.5}, float z = {10}, float lo = {0}, float hi = {255}> {
+      d = Div(x, s)  h = Add(d, half)  r = Floor(h)  t = Add(r, z)  c = Clip(t, lo, hi)  q = Cast<to = 2>(c)
+    })";
+  CHECK(Compare(even, up, {.samples = 1, .tolerance = Tol("exact")}).verdict == Verdict::kExact);
+  CHECK(Compare(even, up, {.samples = 2, .tolerance = Tol("exact")}).verdict == Verdict::kDiverged);
+  CHECK(Compare(even, up, {.samples = 2, .tolerance = Tol("lsb:1")}).verdict == Verdict::kWithin);
+
+  // What only numbers out of the quantizer's range show.
+  const char* pair = R"(g (float[64] x) => (float[64] y) <float s = {0.5}, uint8 z = {10}> {
+      q = QuantizeLinear(x, s, z)  y = DequantizeLinear(q, s, z) })";
+  const char* none = R"(g (float[64] x) => (float[64] y) { y = Identity(x) })";
+  CHECK(Compare(pair, none, {.samples = 3, .tolerance = Tol("0,0.3")}).verdict ==
+        Verdict::kDiverged);
+  CHECK(Compare(pair, none, {.samples = 3, .tolerance = Tol("0,0.3"), .ranges = {{"x", {-5, 100}}}})
+            .verdict == Verdict::kWithin);
+}
+
+TEST_CASE("The same seed gives the same numbers; another one others") {
+  const auto worst = [](uint64_t seed) {
+    return Compare(kGain, kOther, {.seed = seed}).outputs[0].worst_a;
+  };
+  CHECK(worst(0) == worst(0));
+  CHECK(worst(0) != worst(1));
+}
+
+TEST_CASE("Names, scales and types that differ") {
+  const char* renamed = R"(g (float[N, 4] u) => (float[N, 4] v) <float k = {3}> { v = Mul(u, k) })";
+  CHECK(Compare(kGain, renamed, {.names = {{"x", "u"}, {"y", "v"}}}).verdict == Verdict::kExact);
+  const char* sixfold = R"(g (float[N, 4] x) => (float[N, 4] y) <float k = {6}> { y = Mul(x, k) })";
+  CHECK(Compare(kGain, sixfold, {.scales = {{"y", 2}}}).verdict == Verdict::kExact);
+  const char* bytes =
+      R"(g (uint8[8] x) => (float[8] y) <float k = {3}> { f = Cast<to = 1>(x)  y = Mul(f, k) })";
+  const char* floats = R"(g (float[8] x) => (float[8] y) <float k = {3}> { y = Mul(x, k) })";
+  const VerifyReport report = Compare(bytes, floats);
+  CHECK(report.verdict == Verdict::kExact);
+  CHECK(report.notes[0] ==
+        "input `x` is UINT8, and FLOAT in the second model: it gets the same numbers");
+}
+
+TEST_CASE("What cannot be compared is said") {
+  const char* two = R"(g (float[N, 4] x, float[4] w) => (float[N, 4] y) { y = Mul(x, w) })";
+  const char* out = R"(g (float[N, 4] x) => (float[N, 4] z) { z = Relu(x) })";
+  const char* wide = R"(g (float[N, 4] x) => (float[N, 8] y) { y = Concat<axis = 1>(x, x) })";
+  CHECK(Fault(kGain, two) ==
+        "the first model has no input `w` of the second one (--map A=B names it)");
+  CHECK(Fault(kGain, out) == "the second model has no output `y` (--map y=B names it)");
+  CHECK(Fault(kGain, wide) == "output `y` has the shapes [2, 4] and [2, 8]");
+  CHECK(Fault(kGain, kGain, {.samples = 0}) == "at least one sample is needed");
+  CHECK(Fault(kGain, kGain, {.shapes = {{"z", {1, 4}}}}) == "the model has no input `z`");
+  CHECK(Fault(kGain, kGain, {.shapes = {{"x", {1}}}}) ==
+        "input `x` has rank 2, but 1 sizes are given");
+  CHECK(Fault(kGain, kGain, {.ranges = {{"x", {1, 0}}}}) ==
+        "1,0 is no range of input `x`, which is FLOAT");
+  CHECK(Fault(kGain, kGain, {.names = {{"q", "r"}}}) ==
+        "the first model has no input or output `q`");
+  const char* unknown = R"(g (float[4] x) => (float[4] y) { y = acme.Gain(x) })";
+  CHECK(Fault(kGain, unknown).starts_with("input `x` has rank 2, and 1 in the second model"));
+}
+
+TEST_CASE("Where the first model differs from itself as much, the verdict is open") {
+  const char* plain = R"(g (float[64] x) => (float[64] y) { y = Exp(x) })";
+  const std::unique_ptr<Evaluator> ort = Ort(), kernels = BuiltinKernels();
+  // A second runtime that is as far from the first as the second model is.
+  const auto wrong =
+      HostEvaluator("noisy", [&](std::string, const std::vector<std::string>&) -> Result<HostRun> {
+        return HostRun([&](const Tensors& inputs) -> Result<Tensors> {
+          const Model model = ModelOf(
+              R"(g (float[64] x) => (float[64] y) <float k = {1.001}> { e = Exp(x)  y = Mul(e, k) })");
+          auto session = kernels->Load(model);
+          return (*session)->Run(inputs);
+        });
+      });
+  const Model a = ModelOf(plain);
+  const Model b = ModelOf(
+      R"(g (float[64] x) => (float[64] y) <float k = {1.0005}> { e = Exp(x)  y = Mul(e, k) })");
+  CHECK(Verify(a, b, *ort, {.second = kernels.get()})->verdict == Verdict::kDiverged);
+  CHECK(Verify(a, b, *ort, {.second = wrong.get()})->verdict == Verdict::kInconclusive);
+  CHECK(Verify(a, b, *ort, {.noise = wrong.get()})->verdict == Verdict::kInconclusive);
+  CHECK(Verify(a, b, *ort, {.noise = ort.get()})->verdict == Verdict::kDiverged);
+}
+
+TEST_CASE("The sample of the largest difference is kept, in the layout of ONNX's tests") {
+  const VerifyReport report = Compare(kGain, kOther);
+  const std::vector<SideFile> files = report.Repro(ModelOf(kGain), "repro");
+  REQUIRE(files.size() == 2);
+  CHECK(files[0].path == "repro/test_data_set_0/input_0.pb");
+  CHECK(files[1].path == "repro/test_data_set_0/output_0.pb");
+  onnx::TensorProto x, y;
+  REQUIRE(x.ParseFromString(files[0].bytes));
+  REQUIRE(y.ParseFromString(files[1].bytes));
+  CHECK(x.name() == "x");
+  CHECK(x.dims_size() == 2);
+  float first = 0, result = 0;
+  std::memcpy(&first, x.raw_data().data(), sizeof first);
+  std::memcpy(&result, y.raw_data().data(), sizeof result);
+  CHECK(result == 3 * first);
+}
+
+constexpr const char* kWrongRules = R"yaml(qrewrite: 1
+name: wrong
+rules:
+  - name: neg-neg
+    match: y = Neg(Neg(x))
+    replace: y = x
+  - name: abs
+    match: y = Abs(x)
+    replace: y = Relu(x)
+)yaml";
+
+TEST_CASE("Bisect names the first rewrite that makes a difference") {
+  const Result<Rules> rules = Rules::Parse("wrong.yaml", kWrongRules);
+  REQUIRE(rules.ok());
+  const std::unique_ptr<Evaluator> ort = Ort();
+  const Model model = ModelOf(R"(g (float[8] x) => (float[8] y) {
+      a = Neg(x)  b = Neg(a)  c = Abs(b)  d = Neg(c)  e = Neg(d)  f = Sin(e)  g1 = Neg(f)  y = Neg(g1)
+    })");
+  const Result<BisectReport> report = Bisect(model, *rules, {}, *ort);
+  REQUIRE_MESSAGE(report.ok(), report.status().message());
+  CHECK(report->rewrites == 4);
+  CHECK(report->rule == "abs");
+  CHECK(report->bad == report->good + 1);
+  CHECK(report->before.find("Abs(") != std::string::npos);
+  CHECK(report->after.find("Relu(") != std::string::npos);
+  CHECK(report->comparison.verdict == Verdict::kDiverged);
+
+  const Model fine =
+      ModelOf(R"(g (float[8] x) => (float[8] y) { a = Neg(x)  b = Neg(a)  y = Sin(b) })");
+  CHECK(Bisect(fine, *rules, {}, *ort)->bad == 0);
+}
+
+TEST_CASE("Bisect steps over what cannot be run") {
+  const Result<Rules> rules = Rules::Parse("private.yaml", R"yaml(qrewrite: 1
+name: private
+signatures:
+  qr.Half: {inputs: [x], outputs: {y: {shape: shape(x), dtype: dtype(x)}}}
+phases:
+  - {name: one, rules: [half]}
+  - {name: two, rules: [third]}
+rules:
+  - name: half
+    match: y = Abs(x)
+    replace: y = qr.Half(x)
+  - name: third
+    match: y = qr.Half(x)
+    replace: y = Neg(x)
+)yaml");
+  REQUIRE_MESSAGE(rules.ok(), rules.status().message());
+  const std::unique_ptr<Evaluator> ort = Ort();
+  const Model model = ModelOf(R"(g (float[8] x) => (float[8] y) { a = Abs(x)  y = Sin(a) })");
+  const Result<BisectReport> report = Bisect(model, *rules, {}, *ort);
+  REQUIRE_MESSAGE(report.ok(), report.status().message());
+  CHECK(report->bad == 2);
+  CHECK(report->good == 0);
+  CHECK(report->Text().starts_with("the first bad rewrite is one of 1 to 2 of 2"));
+}
+
+}  // namespace
+}  // namespace qrewrite

@@ -1,0 +1,258 @@
+// qrewrite verify A B: whether two models compute the same, shown with numbers.
+#include <charconv>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "engine/api/constant.h"
+#include "engine/base/diagnostics.h"
+#include "engine/driver/npz.h"
+#include "qrewrite/verify.h"
+#include "tools/cli/arguments.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/exit_codes.h"
+#include "tools/cli/settings.h"
+#include "tools/cli/terminal.h"
+
+namespace qrewrite::cli {
+namespace {
+
+struct Arguments {
+  std::string a, b;
+  std::string inputs, tolerance = "close", ort, runtime = "ort", repro;
+  std::vector<std::string> shapes, ranges, names, scales;
+  std::vector<std::string> rules, set;
+  int samples = 5;
+  uint64_t seed = 0;
+  bool bisect = false, json = false;
+};
+
+void AddOptions(CLI::App& app, Arguments& a) {
+  const auto add_list = [&](const char* name, std::vector<std::string>& to, const char* what) {
+    return app.add_option(name, to, what)->allow_extra_args(false);
+  };
+  app.add_option("first", a.a, "the model that is right")->type_name("A");
+  app.add_option("second", a.b, "the model that is to do the same")->type_name("B");
+  app.add_option("--inputs", a.inputs,
+                 "numbers for the inputs; the first axis of each array counts samples")
+      ->type_name("FILE.npz");
+  app.add_option("--samples", a.samples, "how many inputs are made; default 5")
+      ->type_name("N")
+      ->check(CheckCount);
+  app.add_option("--seed", a.seed, "of the made inputs; default 0")->type_name("N");
+  add_list("--shape", a.shapes, "sizes of an input: x=1x3x224x224; may be repeated")
+      ->type_name("NAME=SIZES");
+  add_list("--range", a.ranges, "numbers of an input lie in it: x=0,255; may be repeated")
+      ->type_name("NAME=LO,HI");
+  add_list("--map", a.names, "an input or output of A that has another name in B; may be repeated")
+      ->type_name("A=B");
+  add_list("--scale", a.scales, "an output of A times this is that of B; may be repeated")
+      ->type_name("NAME=FACTOR");
+  app.add_option("--tol", a.tolerance,
+                 "exact, ulp:N, lsb:N@RATE, close (default), RTOL,ATOL, sqnr:DB")
+      ->type_name("TOL");
+  app.add_option("--runtime", a.runtime, "ort (ONNX Runtime, the default) or builtin")
+      ->type_name("NAME");
+  app.add_option("--ort", a.ort, "the library of ONNX Runtime, or its folder")->type_name("PATH");
+  app.add_flag(
+      "--bisect", a.bisect,
+      "without B: rewrite A with --rules, and name the first rewrite that makes a difference");
+  add_list("--rules", a.rules, "with --bisect: the rule set")->type_name("RULES");
+  add_list("--set", a.set, "with --bisect: a parameter of the rule set; may be repeated")
+      ->type_name("NAME=VALUE");
+  app.add_option("--save-repro", a.repro,
+                 "where B and the sample of the largest difference go, as one of ONNX's tests")
+      ->type_name("FOLDER");
+  app.add_flag("--json", a.json, "the report as JSON");
+  app.footer(
+      "Exit codes: 0 EXACT or WITHIN, 1 DIVERGED, 2 usage, 3 INCONCLUSIVE; others as in "
+      "docs/exit_codes.md");
+}
+
+Status Misfit(const char* option, const std::string& text, const char* form) {
+  return {StatusCode::kUsage,
+          fmt::format("--{} {}: {} is needed", option, Printable(text, 80), form)};
+}
+
+// "name=value", at the last `=`: names may hold one.
+Result<std::pair<std::string, std::string>> Split(const char* option, const std::string& text,
+                                                  const char* form) {
+  const size_t at = text.rfind('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size())
+    return Misfit(option, text, form);
+  return std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
+template <class T>
+std::optional<T> Number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
+                                                                  : std::nullopt;
+}
+
+// Numbers between separators; nullopt if a part is none.
+template <class T>
+std::optional<std::vector<T>> Numbers(std::string_view text, char separator) {
+  std::vector<T> numbers;
+  while (true) {
+    const size_t end = text.find(separator);
+    const std::optional<T> number = Number<T>(text.substr(0, end));
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+    if (end == std::string_view::npos) return numbers;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// The arrays of an archive as samples.
+Result<std::vector<Tensors>> ReadSamples(const std::string& path, const Model& model) {
+  QR_ASSIGN_OR_RETURN(const std::vector<NpzArray> arrays, ReadNpz(path));
+  std::vector<Tensors> samples;
+  std::map<std::string, DType> types;
+  for (const ModelValue& input : model.Inputs())
+    types[input.name] = static_cast<DType>(input.dtype);
+  for (const NpzArray& array : arrays) {
+    const auto fault = [&](std::string_view what) {
+      return Status(StatusCode::kUsage,
+                    fmt::format("{}: array `{}` {}", path, Printable(array.key), what));
+    };
+    if (!types.contains(array.key)) return fault("has the name of no input of the first model");
+    if (array.tensor.rank() == 0 || array.tensor.dims()[0] == 0) return fault("has no samples");
+    const auto count = static_cast<size_t>(array.tensor.dims()[0]);
+    if (samples.empty()) samples.resize(count);
+    if (samples.size() != count)
+      return fault(fmt::format("has {} samples, others have {}", count, samples.size()));
+    QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(array.tensor));
+    Dims dims(array.tensor.dims().begin() + 1, array.tensor.dims().end());
+    const auto size = values.size() / count;
+    for (size_t i = 0; i < count; ++i) {
+      const Result<Tensor> sample =
+          FromDoubles(types[array.key], dims, std::span(values).subspan(i * size, size));
+      if (!sample.ok()) return fault(sample.status().message());
+      QR_ASSIGN_OR_RETURN(samples[i][array.key], ToPlain(*sample));
+    }
+  }
+  if (samples.empty()) return Status(StatusCode::kUsage, path + " has no arrays");
+  return samples;
+}
+
+Result<VerifyOptions> OptionsOf(const Arguments& a, const Model& model) {
+  VerifyOptions options{.samples = a.samples, .seed = a.seed};
+  QR_ASSIGN_OR_RETURN(options.tolerance, Tolerance::Parse(a.tolerance));
+  for (const std::string& text : a.shapes) {
+    constexpr const char* kForm = "NAME=2x3x4";
+    QR_ASSIGN_OR_RETURN(const auto pair, Split("shape", text, kForm));
+    const auto sizes = Numbers<int64_t>(pair.second, 'x');
+    if (!sizes || std::ranges::any_of(*sizes, [](int64_t s) { return s < 0; }))
+      return Misfit("shape", text, kForm);
+    options.shapes[pair.first] = *sizes;
+  }
+  for (const std::string& text : a.ranges) {
+    constexpr const char* kForm = "NAME=LO,HI";
+    QR_ASSIGN_OR_RETURN(const auto pair, Split("range", text, kForm));
+    const auto ends = Numbers<double>(pair.second, ',');
+    if (!ends || ends->size() != 2) return Misfit("range", text, kForm);
+    options.ranges[pair.first] = {(*ends)[0], (*ends)[1]};
+  }
+  for (const std::string& text : a.names) {
+    QR_ASSIGN_OR_RETURN(const auto pair, Split("map", text, "A=B"));
+    options.names.insert(pair);
+  }
+  for (const std::string& text : a.scales) {
+    QR_ASSIGN_OR_RETURN(const auto pair, Split("scale", text, "NAME=FACTOR"));
+    const auto factor = Number<double>(pair.second);
+    if (!factor) return Misfit("scale", text, "NAME=FACTOR");
+    options.scales[pair.first] = *factor;
+  }
+  if (!a.inputs.empty()) {
+    QR_ASSIGN_OR_RETURN(options.inputs, ReadSamples(a.inputs, model));
+  }
+  return options;
+}
+
+// The evaluator that was asked for, and others for a second opinion; null where there are none.
+struct Runtimes {
+  std::unique_ptr<Evaluator> first, noise, second;
+};
+
+Result<Runtimes> LoadRuntimes(const Arguments& a) {
+  Runtimes runtimes;
+  if (a.runtime == "builtin") {
+    runtimes.first = BuiltinKernels();
+    return runtimes;
+  }
+  if (a.runtime != "ort") return Misfit("runtime", a.runtime, "ort or builtin");
+  QR_ASSIGN_OR_RETURN(runtimes.first, OnnxRuntime({.library = a.ort}));
+  QR_ASSIGN_OR_RETURN(runtimes.noise, OnnxRuntime({.library = a.ort, .optimize = true}));
+  runtimes.second = BuiltinKernels();
+  return runtimes;
+}
+
+Status SaveRepro(const Arguments& a, const Model& first, const Model& second,
+                 const VerifyReport& report) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(a.repro) / "test_data_set_0", error);
+  if (error) return {StatusCode::kIo, fmt::format("{}: {}", a.repro, error.message())};
+  SaveOptions options;
+  options.side_files = report.Repro(first, a.repro);
+  return second.Save(a.repro + "/model.onnx", options);
+}
+
+int ExitCodeOfVerdict(Verdict verdict) {
+  if (verdict == Verdict::kDiverged) return kExitFindings;
+  return verdict == Verdict::kInconclusive ? kExitRefused : kExitOk;
+}
+
+Result<int> VerifyModels(const Arguments& a) {
+  QR_ASSIGN_OR_RETURN(const Model first, Model::Load(a.a));
+  QR_ASSIGN_OR_RETURN(const Model second, Model::Load(a.b));
+  QR_ASSIGN_OR_RETURN(VerifyOptions options, OptionsOf(a, first));
+  QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a));
+  options.noise = runtimes.noise.get();
+  options.second = runtimes.second.get();
+  QR_ASSIGN_OR_RETURN(const VerifyReport report, Verify(first, second, *runtimes.first, options));
+  if (!a.repro.empty()) QR_RETURN_IF_ERROR(SaveRepro(a, first, second, report));
+  Print(a.json ? report.Json() : report.Text());
+  return ExitCodeOfVerdict(report.verdict);
+}
+
+Result<int> BisectRules(const Arguments& a) {
+  QR_ASSIGN_OR_RETURN(const Settings settings, ParseSettings(a.set));
+  QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load(a.rules.front(), {.tests = false}));
+  QR_RETURN_IF_ERROR(CheckSettings({rules}, settings));
+  QR_ASSIGN_OR_RETURN(const Model model, Model::Load(a.a));
+  QR_ASSIGN_OR_RETURN(const VerifyOptions options, OptionsOf(a, model));
+  QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a));
+  RewriteOptions rewriting;
+  rewriting.set.insert(settings.begin(), settings.end());
+  QR_ASSIGN_OR_RETURN(const BisectReport report,
+                      Bisect(model, rules, rewriting, *runtimes.first, options));
+  Print(report.Text());
+  Print(report.comparison.Text());
+  return ExitCodeOfVerdict(report.comparison.verdict);
+}
+
+}  // namespace
+
+int RunVerify(int argc, char** argv) {
+  Arguments a;
+  CLI::App app(
+      "qrewrite verify A B\nRuns two models on the same numbers and compares what they compute.\n"
+      "qrewrite verify --bisect --rules RULES A\nNames the first rewrite that changes what A "
+      "computes.",
+      "qrewrite verify");
+  AddOptions(app, a);
+  if (const auto code = Parse(app, argc, argv)) return *code;
+  if (a.a.empty() || (a.b.empty() && !a.bisect)) return UsageError(app, "two models are needed");
+  if (a.bisect && (a.rules.size() != 1 || !a.b.empty() || !a.repro.empty() || a.json)) {
+    return UsageError(app,
+                      "--bisect takes one model and one --rules, and no --save-repro or --json");
+  }
+  if (!a.bisect && (!a.rules.empty() || !a.set.empty()))
+    return UsageError(app, "--rules and --set go with --bisect");
+  const Result<int> code = a.bisect ? BisectRules(a) : VerifyModels(a);
+  return code.ok() ? *code : Fail(code.status());
+}
+
+}  // namespace qrewrite::cli
