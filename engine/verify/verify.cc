@@ -55,14 +55,7 @@ class Verification {
   Result<VerifyReport> Run() {
     QR_RETURN_IF_ERROR(CheckInterface());
     QR_RETURN_IF_ERROR(LoadSessions());
-    if (options_.inputs.empty()) {
-      QR_RETURN_IF_ERROR(RunMade());
-    } else {
-      for (size_t i = 0; i < options_.inputs.size(); ++i) {
-        QR_RETURN_IF_ERROR(RunSample(static_cast<int>(i), options_.inputs[i]));
-      }
-      report_.samples = static_cast<int>(options_.inputs.size());
-    }
+    QR_RETURN_IF_ERROR(options_.inputs ? RunGiven(*options_.inputs) : RunMade());
     Judge();
     QR_RETURN_IF_ERROR(AskSecond());
     return std::move(report_);
@@ -77,6 +70,7 @@ class Verification {
   Status CheckInterface();
   Status CheckOutputs();
   Status LoadSessions();
+  Status RunGiven(const Samples& given);
   Status RunMade();
   Status ChooseSizes(const InputMaker& maker, InputMaker::Sizes* sizes);
   Status RunSample(int sample, const Tensors& inputs);
@@ -196,6 +190,16 @@ Status Verification::ChooseSizes(const InputMaker& maker, InputMaker::Sizes* siz
       "sizes that the model leaves open were 1, 2, 3, 16 and 24; say fitting ones (--shape "
       "x=1x128)";
   return Of("first", Status(first.code(), std::move(told)));
+}
+
+Status Verification::RunGiven(const Samples& given) {
+  for (size_t i = 0; i < given.count; ++i) {
+    QR_ASSIGN_OR_RETURN(const Tensors inputs, given.get(i));
+    QR_RETURN_IF_ERROR(RunSample(static_cast<int>(i), inputs));
+  }
+  report_.samples = static_cast<int>(given.count);
+  report_.notes.push_back("samples: " + given.origin);
+  return {};
 }
 
 Status Verification::RunMade() {

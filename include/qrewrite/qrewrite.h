@@ -37,6 +37,7 @@
 #include "qrewrite/observer.h"
 #include "qrewrite/rewrite.h"
 #include "qrewrite/rules.h"
+#include "qrewrite/samples.h"
 #include "qrewrite/status.h"
 #include "qrewrite/verify.h"
 #include "qrewrite/version.h"

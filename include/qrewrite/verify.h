@@ -21,6 +21,7 @@
 #include "qrewrite/model.h"
 #include "qrewrite/rewrite.h"
 #include "qrewrite/rules.h"
+#include "qrewrite/samples.h"
 #include "qrewrite/status.h"
 
 namespace qrewrite {
@@ -57,7 +58,7 @@ struct VerifyOptions {
   // By output of the first model: its numbers times this are the second one's.
   std::map<std::string, double> scales;
   // Inputs of the first model instead of made ones; `samples` counts for nothing then.
-  std::vector<Tensors> inputs;
+  std::optional<Samples> inputs;
   // Runs the first model again, otherwise: how far the result of one model lies from itself is noise.
   Evaluator* noise = nullptr;
   // A second opinion where results differ: does it make the same of the first model?

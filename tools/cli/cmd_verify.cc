@@ -4,9 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/api/constant.h"
 #include "engine/base/diagnostics.h"
-#include "engine/driver/npz.h"
 #include "qrewrite/verify.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
@@ -33,9 +31,10 @@ void AddOptions(CLI::App& app, Arguments& a) {
   };
   app.add_option("first", a.a, "the model that is right")->type_name("A");
   app.add_option("second", a.b, "the model that is to do the same")->type_name("B");
-  app.add_option("--inputs", a.inputs,
-                 "numbers for the inputs; the first axis of each array counts samples")
-      ->type_name("FILE.npz");
+  app.add_option(
+         "--inputs", a.inputs,
+         "numbers for the inputs: an .npz archive, or a folder of them or of test_data_set_<n>")
+      ->type_name("PATH");
   app.add_option("--samples", a.samples, "how many inputs are made; default 5")
       ->type_name("N")
       ->check(CheckCount);
@@ -105,38 +104,6 @@ std::optional<std::vector<T>> Numbers(std::string_view text, char separator) {
   }
 }
 
-// The arrays of an archive as samples.
-Result<std::vector<Tensors>> ReadSamples(const std::string& path, const Model& model) {
-  QR_ASSIGN_OR_RETURN(const std::vector<NpzArray> arrays, ReadNpz(path));
-  std::vector<Tensors> samples;
-  std::map<std::string, DType> types;
-  for (const ModelValue& input : model.Inputs())
-    types[input.name] = static_cast<DType>(input.dtype);
-  for (const NpzArray& array : arrays) {
-    const auto fault = [&](std::string_view what) {
-      return Status(StatusCode::kUsage,
-                    fmt::format("{}: array `{}` {}", path, Printable(array.key), what));
-    };
-    if (!types.contains(array.key)) return fault("has the name of no input of the first model");
-    if (array.tensor.rank() == 0 || array.tensor.dims()[0] == 0) return fault("has no samples");
-    const auto count = static_cast<size_t>(array.tensor.dims()[0]);
-    if (samples.empty()) samples.resize(count);
-    if (samples.size() != count)
-      return fault(fmt::format("has {} samples, others have {}", count, samples.size()));
-    QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(array.tensor));
-    Dims dims(array.tensor.dims().begin() + 1, array.tensor.dims().end());
-    const auto size = values.size() / count;
-    for (size_t i = 0; i < count; ++i) {
-      const Result<Tensor> sample =
-          FromDoubles(types[array.key], dims, std::span(values).subspan(i * size, size));
-      if (!sample.ok()) return fault(sample.status().message());
-      QR_ASSIGN_OR_RETURN(samples[i][array.key], ToPlain(*sample));
-    }
-  }
-  if (samples.empty()) return Status(StatusCode::kUsage, path + " has no arrays");
-  return samples;
-}
-
 Result<VerifyOptions> OptionsOf(const Arguments& a, const Model& model) {
   VerifyOptions options{.samples = a.samples, .seed = a.seed};
   QR_ASSIGN_OR_RETURN(options.tolerance, Tolerance::Parse(a.tolerance));
@@ -166,7 +133,7 @@ Result<VerifyOptions> OptionsOf(const Arguments& a, const Model& model) {
     options.scales[pair.first] = *factor;
   }
   if (!a.inputs.empty()) {
-    QR_ASSIGN_OR_RETURN(options.inputs, ReadSamples(a.inputs, model));
+    QR_ASSIGN_OR_RETURN(options.inputs, SamplesFromFile(model, a.inputs, SIZE_MAX));
   }
   return options;
 }

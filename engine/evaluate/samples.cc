@@ -10,7 +10,7 @@
 #include "engine/driver/npz.h"
 #include "engine/onnx_io/mapped_file.h"
 #include "engine/onnx_io/tensors.h"
-#include "qrewrite/debug.h"
+#include "qrewrite/samples.h"
 
 namespace qrewrite {
 namespace {
