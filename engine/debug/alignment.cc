@@ -6,16 +6,9 @@
 namespace qrewrite {
 namespace {
 
-// Operators that read `v`.
 std::set<std::string> ReadersOf(const NamedGraph& graph, const std::vector<ValueId>& values) {
   std::set<std::string> ops;
-  for (const ValueId v : values) {
-    if (!v.valid()) continue;
-    for (const UseId use : graph.graph().uses(v)) {
-      const User user = graph.graph().user(use);
-      if (!user.is_output()) ops.insert(graph.graph().op_name(graph.graph().op(user.node)).text());
-    }
-  }
+  for (const ValueId v : values) ops.merge(ReaderOps(graph, v));
   return ops;
 }
 
@@ -33,6 +26,21 @@ NodeId OnlyReader(const NamedGraph& graph, ValueId v) {
 }
 
 }  // namespace
+
+ValueId OnlyResult(const NamedGraph& graph, ValueId v) {
+  const NodeId n = OnlyReader(graph, v);
+  return n.valid() ? graph.graph().output(n, 0) : ValueId();
+}
+
+std::set<std::string> ReaderOps(const NamedGraph& graph, ValueId v) {
+  std::set<std::string> ops;
+  if (!v.valid()) return ops;
+  for (const UseId use : graph.graph().uses(v)) {
+    const User user = graph.graph().user(use);
+    if (!user.is_output()) ops.insert(graph.graph().op_name(graph.graph().op(user.node)).text());
+  }
+  return ops;
+}
 
 ValueId BehindAbsorbed(const NamedGraph& float_graph, ValueId v, const NamedGraph& quantized,
                        const QuantizedActivation& a) {

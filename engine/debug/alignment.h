@@ -16,6 +16,11 @@ namespace qrewrite {
 ValueId BehindAbsorbed(const NamedGraph& float_graph, ValueId v, const NamedGraph& quantized,
                        const QuantizedActivation& a);
 
+// What the only reader of `v` makes, if all else that it reads is constant; invalid otherwise.
+ValueId OnlyResult(const NamedGraph& graph, ValueId v);
+// Operators that read `v`.
+std::set<std::string> ReaderOps(const NamedGraph& graph, ValueId v);
+
 class Alignment {
  public:
   // Adds to `matching` what has no counterpart yet. All outlive this object.

@@ -21,6 +21,7 @@ struct Comparison {
   bool form_differs;
   NamedGraph float_graph, form_graph;
   QuantizedValues values;
+  Absorbable absorbable;
   Matching matching;
 };
 
@@ -42,14 +43,13 @@ void PlanPlainPairs(const Comparison& c, Measurement& measurement) {
 }
 
 void PlanPlaces(const Comparison& c, const DebugOptions& options, Measurement& measurement) {
-  const Result<std::map<std::string, std::string>> absorbable = FindAbsorbable(c.original);
   for (size_t i = 0; i < c.values.activations.size(); ++i) {
     const QuantizedActivation& a = c.values.activations[i];
     MeasuredActivation place{.activation = &a, .reference = c.matching.activations[i].name};
     const std::string op = c.form_graph.OpOf(c.form_graph.Find(a.source));
-    if (!options.compat_ort && absorbable.ok() && absorbable->contains(place.reference)) {
+    if (!options.compat_ort && c.absorbable.contains(place.reference)) {
       place.absorbed = AbsorbedActivation::Make(c.float_graph, c.float_graph.Find(place.reference));
-      place.left_out = !op.empty() && op != absorbable->at(place.reference);
+      place.left_out = !op.empty() && op != c.absorbable.at(place.reference);
     }
     measurement.places.push_back(std::move(place));
   }
@@ -78,30 +78,52 @@ size_t CountMatched(const std::vector<Counterpart>& counterparts) {
                                            [](const Counterpart& c) { return !c.name.empty(); }));
 }
 
-// Models of one origin have counterparts for half of what is quantized: activations, or weights where
-// nothing else is.
+// Weights whose counterpart has their size, as it is or transposed.
+size_t CountWeights(const Comparison& c) {
+  size_t count = 0;
+  for (size_t i = 0; i < c.values.weights.size(); ++i) {
+    const ValueId v = c.float_graph.Find(c.matching.weights[i].name);
+    const Tensor* tensor = v.valid() ? c.float_graph.graph().constant(v) : nullptr;
+    count +=
+        v.valid() && (tensor == nullptr || tensor->size() == c.values.weights[i].integers.size());
+  }
+  return count;
+}
+
+// Models of one origin have counterparts for half of what is quantized.
 Status CheckMatched(const Comparison& c, const Measurement& measurement, DebugReport& report) {
-  const bool by_weights = c.values.activations.empty();
-  const auto& counterparts = by_weights ? c.matching.weights : c.matching.activations;
-  report.quantized_values = counterparts.size();
-  report.matched = CountMatched(counterparts);
-  if (counterparts.empty()) {
+  report.quantized_values = c.values.activations.size() + c.values.weights.size();
+  report.matched = CountMatched(c.matching.activations) + CountWeights(c);
+  if (report.quantized_values == 0) {
     report.matched = report.quantized_values = measurement.pairs.size();
-    if (!measurement.pairs.empty()) return {};
+    if (measurement.pairs.size() > c.original.Outputs().size()) return {};
     return {StatusCode::kRefused,
             "nothing is quantized in the quantized model, and the two models share no names"};
   }
-  if (2 * report.matched >= counterparts.size()) return {};
-  return {StatusCode::kRefused,
-          fmt::format("{} of {} quantized {} have a counterpart in the float model: the models are "
-                      "not of one origin, or their names differ (--map FLOAT=QUANTIZED joins two)",
-                      report.matched, counterparts.size(), by_weights ? "weights" : "activations")};
+  if (2 * report.matched >= report.quantized_values) return {};
+  return {
+      StatusCode::kRefused,
+      fmt::format("{} of {} quantized values have a counterpart in the float model: the models are "
+                  "not of one origin, or their names differ (--map FLOAT=QUANTIZED joins two)",
+                  report.matched, report.quantized_values)};
 }
 
 // The axis that a weight's channels lie along.
 int64_t ChannelAxis(const QuantizedWeight& w) {
   if (w.scheme.scale.size() > 1 && w.scheme.block == 0) return w.scheme.axis;
   return w.columns ? -1 : 0;
+}
+
+// The numbers of a float weight; transposed if only that fits, as where Gemm became MatMul.
+Result<std::vector<double>> InShapeOf(const Dims& dims, const Tensor& weight) {
+  QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, ToDoubles(weight));
+  if (dims == weight.dims() || dims.size() != 2 || weight.dims() != Dims{dims[1], dims[0]}) {
+    return numbers;
+  }
+  std::vector<double> turned(numbers.size());
+  const auto rows = static_cast<size_t>(dims[0]), columns = static_cast<size_t>(dims[1]);
+  for (size_t i = 0; i < numbers.size(); ++i) turned[i] = numbers[i % columns * rows + i / columns];
+  return turned;
 }
 
 Result<DebugWeight> MeasureWeight(const QuantizedWeight& w, const Counterpart& counterpart,
@@ -113,7 +135,7 @@ Result<DebugWeight> MeasureWeight(const QuantizedWeight& w, const Counterpart& c
   const auto reference = constants.find(counterpart.name);
   if (reference == constants.end()) return weight;
   QR_ASSIGN_OR_RETURN(const Tensor wanted, FromPlain(reference->second));
-  QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, ToDoubles(wanted));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, InShapeOf(w.integers.dims(), wanted));
   QR_ASSIGN_OR_RETURN(const std::vector<double> real,
                       Dequantize(w.integers, w.scheme, {.round = compat_ort, .wrap = compat_ort}));
   SqnrSum sum;
@@ -241,15 +263,47 @@ void AddNotes(const Comparison& c, const Measurement& measurement, DebugReport& 
   }
 }
 
+// One note for each model on which the evaluators disagree: what they disagree on first.
+void AddSecondOpinion(const Comparison& c, const Measurement& measurement, const Tensors& sample,
+                      Evaluator& evaluator, Evaluator& second, DebugReport& report) {
+  const NamedGraph quantized(c.quantized);
+  std::vector<std::string> references, integers;
+  for (const MeasuredActivation& place : measurement.places) {
+    if (c.float_graph.Has(place.reference)) references.push_back(place.reference);
+    if (quantized.Has(place.activation->q)) integers.push_back(place.activation->q);
+  }
+  const auto ask = [&](const char* name, const Model& model,
+                       const std::vector<std::string>& observe) {
+    const Result<Tensors> inputs = measurement.InputsOf(model, sample);
+    if (!inputs.ok()) return;
+    const Result<std::vector<Disagreement>> found =
+        FindDisagreements(model, *inputs, evaluator, second, observe);
+    if (!found.ok()) {
+      report.notes.push_back(fmt::format("no second opinion about the {} model: {}", name,
+                                         found.status().diagnostics()[0].message));
+    } else if (!found->empty()) {
+      report.notes.push_back(fmt::format(
+          "{} and {} disagree on the {} model: first on `{}` ({:.1f} dB), on {} values in all",
+          evaluator.Name(), second.Name(), name, found->front().value, found->front().sqnr_db,
+          found->size()));
+    }
+  };
+  ask("float", c.original, references);
+  ask("quantized", c.quantized, integers);
+}
+
 Result<Comparison> Compare(const Model& original, const Model& quantized,
                            const DebugOptions& options) {
   bool differs = false;
   QR_ASSIGN_OR_RETURN(Model form, ToQdqForm(quantized, &differs));
   QR_ASSIGN_OR_RETURN(QuantizedValues values, FindQuantizedValues(form));
+  QR_ASSIGN_OR_RETURN(Absorbable absorbable, FindAbsorbable(original));
   const NamedGraph float_graph(original), form_graph(form);
-  QR_ASSIGN_OR_RETURN(Matching matching, MatchValues(float_graph, form_graph, values, options.map));
-  return Comparison{original,    quantized,  std::move(form),   differs,
-                    float_graph, form_graph, std::move(values), std::move(matching)};
+  QR_ASSIGN_OR_RETURN(Matching matching,
+                      MatchValues(float_graph, form_graph, values, absorbable, options.map));
+  return Comparison{original,           quantized,  std::move(form),   differs,
+                    float_graph,        form_graph, std::move(values), std::move(absorbable),
+                    std::move(matching)};
 }
 
 }  // namespace
@@ -294,6 +348,10 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
   Classify(report);
   KeepWorst(report.activations);
   AddNotes(c, measurement, report);
+  if (options.second_opinion != nullptr) {
+    QR_ASSIGN_OR_RETURN(const Tensors sample, samples.get(0));
+    AddSecondOpinion(c, measurement, sample, evaluator, *options.second_opinion, report);
+  }
   report.suggestions = Suggest(report, options.suggest);
   if (options.validate && !report.suggestions.empty()) {
     QR_RETURN_IF_ERROR(Validate({float_model, quantized_model, c.form, c.values, c.matching},

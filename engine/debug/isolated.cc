@@ -6,7 +6,7 @@ namespace qrewrite {
 namespace {
 
 // From now on the nodes that read `v` read `input`.
-void Substitute(Graph& graph, ValueId v, ValueId input) {
+void Reroute(Graph& graph, ValueId v, ValueId input) {
   std::vector<User> users;
   for (const UseId use : graph.uses(v)) users.push_back(graph.user(use));
   for (const User& user : users) {
@@ -17,7 +17,7 @@ void Substitute(Graph& graph, ValueId v, ValueId input) {
 }  // namespace
 
 Result<Model> IsolatedModel(const Model& form, const std::vector<MeasuredActivation>& places,
-                            std::map<std::string, std::string>& substitutes) {
+                            Substitutes& substitutes) {
   QR_ASSIGN_OR_RETURN(Model model, form.Clone());
   Graph& graph = model.impl().file->graph();
   const NamedGraph named(model);
@@ -32,8 +32,8 @@ Result<Model> IsolatedModel(const Model& form, const std::vector<MeasuredActivat
                                                           : DType::kFloat;
       graph.SetDeclared(input, type);
       graph.AddInput(graph.main(), input);
-      Substitute(graph, v, input);
-      substitutes[std::string(graph.name(input))] = place.reference;
+      Reroute(graph, v, input);
+      substitutes[std::string(graph.name(input))] = {place.reference, type.dtype};
     }
   }
   graph.MarkChanged();

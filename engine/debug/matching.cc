@@ -11,9 +11,15 @@
 namespace qrewrite {
 namespace {
 
-// What onnxruntime.quantization and tools like it append; a number counts pairs of one value.
-constexpr std::string_view kSuffixes[] = {"_QuantizeLinear_Input", "_QuantizeLinear_Output",
-                                          "_DequantizeLinear_Output", "_quantized", "_dequantized"};
+// What onnxruntime.quantization and tools like it append, and nncf puts in front; a number counts pairs of
+// one value.
+constexpr std::string_view kSuffixes[] = {"_QuantizeLinear_Input",
+                                          "_QuantizeLinear_Output",
+                                          "_DequantizeLinear_Output",
+                                          "_quantized",
+                                          "_dequantized",
+                                          "_Transposed"};
+constexpr std::string_view kPrefixes[] = {"q_output_", "dq_output_"};
 // What the operators of QOperator models have behind the names of their nodes.
 constexpr std::string_view kNodeSuffixes[] = {"_quant", "_quantized"};
 
@@ -28,8 +34,10 @@ std::string_view WithoutNumber(std::string_view name) {
 
 class Matcher {
  public:
-  Matcher(const NamedGraph& float_graph, const NamedGraph& quantized, const QuantizedValues& values)
-      : float_(float_graph), quantized_(quantized), values_(values) {
+  Matcher(const NamedGraph& float_graph, const NamedGraph& quantized, const QuantizedValues& values,
+          const Absorbable& absorbable)
+      : float_(float_graph), quantized_(quantized), values_(values), absorbable_(absorbable) {
+    for (const auto& [output, op] : absorbable) absorbed_ops_.insert(op);
     result_.activations.resize(values.activations.size());
     result_.weights.resize(values.weights.size());
   }
@@ -81,7 +89,10 @@ class Matcher {
     const QuantizedActivation& a = values_.activations[i];
     if (!c.name.empty()) return;
     const auto is_activation = [&](const std::string& name) { return float_.IsActivation(name); };
-    if (ByNames(NamesOf(a), is_activation, c)) return;
+    if (ByNames(NamesOf(a), is_activation, c)) {
+      c.name = float_.Name(BehindRelu(float_.Find(c.name), a));
+      return;
+    }
     const ValueId source = quantized_.Find(a.source);
     const std::string node = quantized_.NodeName(source);
     const std::string op = quantized_.OpOf(source);
@@ -91,6 +102,30 @@ class Matcher {
       c = {float_.Name(BehindAbsorbed(float_, v, quantized_, a)), "node"};
       return;
     }
+  }
+
+  // Quantized operators keep the name of the float one also where their quantizer stands for the Relu or
+  // Clip behind it: no integer is below 0, and nothing clips any more.
+  ValueId BehindRelu(ValueId v, const QuantizedActivation& a) const {
+    const ValueId next = OnlyResult(float_, v);
+    if (!next.valid() || !absorbable_.contains(float_.Name(next)) || !IsNonNegative(a)) return v;
+    std::vector<std::string> readers = a.restored;
+    readers.push_back(a.q);
+    for (const std::string& name : readers) {
+      for (const std::string& op : ReaderOps(quantized_, quantized_.Find(name))) {
+        if (absorbed_ops_.contains(op)) return v;
+      }
+    }
+    const std::string op = quantized_.OpOf(quantized_.Find(a.source));
+    return absorbed_ops_.contains(op) || float_.OpOf(v) != op ? v : next;
+  }
+
+  static bool IsNonNegative(const QuantizedActivation& a) {
+    if (!a.scheme.zero_point.valid() || !IsInteger(a.scheme.zero_point.dtype())) return false;
+    const Result<std::vector<int64_t>> zeros = ToInt64s(a.scheme.zero_point);
+    const int64_t least = IntMin(a.scheme.zero_point.dtype());
+    return zeros.ok() &&
+           std::all_of(zeros->begin(), zeros->end(), [&](int64_t z) { return z == least; });
   }
 
   void MatchWeight(size_t i) {
@@ -109,11 +144,14 @@ class Matcher {
       c = {name, "name"};
       return true;
     }
-    for (const std::string& name : names) {
-      const std::string bare = WithoutSuffix(name);
-      if (bare == name || !fits(bare)) continue;
-      c = {bare, "suffix"};
-      return true;
+    for (std::string name : names) {
+      for (std::string bare = WithoutSuffix(name); bare != name; bare = WithoutSuffix(name)) {
+        if (fits(bare)) {
+          c = {bare, "suffix"};
+          return true;
+        }
+        name = std::move(bare);
+      }
     }
     return false;
   }
@@ -136,13 +174,21 @@ class Matcher {
   const NamedGraph& float_;
   const NamedGraph& quantized_;
   const QuantizedValues& values_;
+  const Absorbable& absorbable_;
+  std::set<std::string> absorbed_ops_;
   Matching result_;
 };
 
 }  // namespace
 
 std::string WithoutSuffix(const std::string& name) {
-  for (const std::string_view candidate : {std::string_view(name), WithoutNumber(name)}) {
+  const std::string_view numbered = WithoutNumber(name);
+  for (const std::string_view prefix : kPrefixes) {
+    if (numbered.size() > prefix.size() && numbered.starts_with(prefix)) {
+      return std::string(numbered.substr(prefix.size()));
+    }
+  }
+  for (const std::string_view candidate : {std::string_view(name), numbered}) {
     for (const std::string_view suffix : kSuffixes) {
       if (candidate.size() > suffix.size() && candidate.ends_with(suffix)) {
         return std::string(candidate.substr(0, candidate.size() - suffix.size()));
@@ -153,9 +199,9 @@ std::string WithoutSuffix(const std::string& name) {
 }
 
 Result<Matching> MatchValues(const NamedGraph& float_graph, const NamedGraph& quantized,
-                             const QuantizedValues& values,
+                             const QuantizedValues& values, const Absorbable& absorbable,
                              const std::map<std::string, std::string>& map) {
-  return Matcher(float_graph, quantized, values).Run(map);
+  return Matcher(float_graph, quantized, values, absorbable).Run(map);
 }
 
 }  // namespace qrewrite

@@ -20,9 +20,9 @@ struct Matching {
   std::vector<Counterpart> activations, weights;  // as in QuantizedValues
 };
 
-// `map`: float names to quantized ones. kUsage: it names a value that one of the models does not have.
+// `absorbable` is of the float model. `map`: float names to quantized ones. kUsage: it names a value that one of the models does not have.
 Result<Matching> MatchValues(const NamedGraph& float_graph, const NamedGraph& quantized,
-                             const QuantizedValues& values,
+                             const QuantizedValues& values, const Absorbable& absorbable,
                              const std::map<std::string, std::string>& map);
 
 // The name without what quantizers of models append to it: "conv1_QuantizeLinear_Input" -> "conv1".

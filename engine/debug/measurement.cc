@@ -7,6 +7,7 @@
 
 #include "engine/api/constant.h"
 #include "engine/evaluate/probe.h"
+#include "engine/fold/cast.h"
 
 namespace qrewrite {
 namespace {
@@ -39,6 +40,16 @@ Result<Scheme> SchemeOf(const QuantizedActivation& a, const Tensors& values) {
     QR_ASSIGN_OR_RETURN(scheme.zero_point, FromPlain(*zero));
   }
   return scheme;
+}
+
+// A float tensor in the float type that the other model has there.
+Result<ConstTensor> InType(const ConstTensor& value, int dtype) {
+  const bool floats = IsKnownDType(value.dtype) && IsFloat(static_cast<DType>(value.dtype)) &&
+                      IsKnownDType(dtype) && IsFloat(static_cast<DType>(dtype));
+  if (value.dtype == dtype || !floats) return value;
+  QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(value));
+  QR_ASSIGN_OR_RETURN(const Tensor cast, fold::CastTensor(tensor, static_cast<DType>(dtype)));
+  return ToPlain(cast);
 }
 
 Channels ActivationChannels(const std::vector<int64_t>& dims) {
@@ -159,7 +170,7 @@ Result<Tensors> Measurement::InputsOf(const Model& model, const Tensors& sample)
       return Status(StatusCode::kUsage,
                     fmt::format("input `{}` of the quantized model has no sample", formal[i].name));
     }
-    inputs[formal[i].name] = *value;
+    QR_ASSIGN_OR_RETURN(inputs[formal[i].name], InType(*value, formal[i].dtype));
   }
   return inputs;
 }
@@ -264,12 +275,18 @@ Status Measurement::AddPair(Pair& pair, const Tensors& reference, const Tensors&
 
 Status Measurement::AddIsolated(const Tensors& sample, const Tensors& reference) {
   Tensors inputs = sample;
-  for (const auto& [input, name] : substitutes_) {
-    const ConstTensor* value = Find(reference, name);
-    if (value != nullptr) inputs[input] = *value;
+  for (const auto& [input, substitute] : substitutes_) {
+    const ConstTensor* value = Find(reference, substitute.name);
+    if (value == nullptr) continue;
+    QR_ASSIGN_OR_RETURN(inputs[input], InType(*value, static_cast<int>(substitute.dtype)));
   }
   Result<Tensors> values = isolated_->Run(inputs);
-  if (!values.ok()) return Of("the operators of the quantized model, alone", values.status());
+  if (!values.ok()) {
+    notes.push_back(fmt::format("operators could not be run alone: {}",
+                                values.status().diagnostics()[0].message));
+    isolated_.reset();
+    return {};
+  }
   for (MeasuredActivation& place : places) {
     const ConstTensor* const wanted = Find(reference, place.reference);
     if (wanted == nullptr) continue;

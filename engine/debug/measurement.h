@@ -43,6 +43,16 @@ struct Models {
   bool form_differs;
 };
 
+// The copy of `form` in which what is made of quantized activations is an input. `substitutes` says of these
+// inputs which value of the float model they get.
+struct Substitute {
+  std::string name;
+  DType dtype;
+};
+using Substitutes = std::map<std::string, Substitute>;
+Result<Model> IsolatedModel(const Model& form, const std::vector<MeasuredActivation>& places,
+                            Substitutes& substitutes);
+
 class Measurement {
  public:
   Measurement(const Models& models, Evaluator& evaluator)
@@ -59,12 +69,13 @@ class Measurement {
   // Errors name the model that does not run.
   Status Load();
   Status Run(const Samples& samples);
+  // A sample under the names and float types of the inputs of `model`.
+  Result<Tensors> InputsOf(const Model& model, const Tensors& sample) const;
 
  private:
   Status LoadQuantized();
   void MeasureForm(const std::string& why);
   void LoadIsolated();
-  Result<Tensors> InputsOf(const Model& model, const Tensors& sample) const;
   Status AddSample(const Tensors& sample, bool first);
   Status AddPlace(MeasuredActivation& place, const Tensors& reference, const Tensors& quantized,
                   const Tensors& form);
@@ -74,12 +85,7 @@ class Measurement {
   Models models_;
   Evaluator& evaluator_;
   std::unique_ptr<Session> float_, quantized_, form_, isolated_;
-  std::map<std::string, std::string> substitutes_;  // inputs of the isolated model to float values
+  Substitutes substitutes_;
 };
-
-// The copy of `form` in which what is made of quantized activations is an input. `substitutes` maps these
-// inputs to values of the float model.
-Result<Model> IsolatedModel(const Model& form, const std::vector<MeasuredActivation>& places,
-                            std::map<std::string, std::string>& substitutes);
 
 }  // namespace qrewrite

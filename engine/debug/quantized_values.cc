@@ -53,6 +53,7 @@ class Collector {
       return AddActivation(found);
     if (match.rule == "weight") return AddWeight(found);
     if (match.rule == "narrowed") return AddNarrowed(found);
+    if (match.rule == "recast") recast_[found.Value("c")] = found.Value("q");
     if (match.rule == "restored") restored_[found.Value("q")].push_back(found.Value("y"));
     if (match.rule == "weight-source") sources_[found.Value("q")] = found.Value("x");
     if (match.rule == "columns" || match.rule == "gemm-columns") columns_.insert(found.Value("w"));
@@ -60,6 +61,11 @@ class Collector {
   }
 
   QuantizedValues Finish() && {
+    for (const auto& [cast, q] : recast_) {
+      const auto it = restored_.find(cast);
+      if (it == restored_.end()) continue;
+      restored_[q].insert(restored_[q].end(), it->second.begin(), it->second.end());
+    }
     for (QuantizedActivation& a : values_.activations) {
       if (const auto it = restored_.find(a.q); it != restored_.end()) a.restored = it->second;
       if (a.q == a.quantizer) continue;
@@ -108,7 +114,7 @@ class Collector {
 
   QuantizedValues values_;
   std::map<std::string, std::vector<std::string>> restored_;
-  std::map<std::string, std::string> sources_;
+  std::map<std::string, std::string> sources_, recast_;
   std::set<std::string> columns_;
 };
 
@@ -126,21 +132,22 @@ Result<Model> ToQdqForm(const Model& model, bool* changed) {
 
 Result<QuantizedValues> FindQuantizedValues(const Model& model) {
   QR_ASSIGN_OR_RETURN(const Rules rules, ShippedRules("quantized_values"));
-  const MatchOptions options{.rules = {"activation", "dynamic-activation", "narrowed", "restored",
-                                       "weight", "weight-source", "columns", "gemm-columns"},
-                             .max_matches = kAllMatches};
+  const MatchOptions options{
+      .rules = {"activation", "dynamic-activation", "narrowed", "recast", "restored", "weight",
+                "weight-source", "columns", "gemm-columns"},
+      .max_matches = kAllMatches};
   QR_ASSIGN_OR_RETURN(const Matches found, Match(model, rules, options));
   Collector collector;
   for (const RuleMatch& match : found.matches) QR_RETURN_IF_ERROR(collector.Add(match));
   return std::move(collector).Finish();
 }
 
-Result<std::map<std::string, std::string>> FindAbsorbable(const Model& float_model) {
+Result<Absorbable> FindAbsorbable(const Model& float_model) {
   QR_ASSIGN_OR_RETURN(const Rules rules, ShippedRules("quantized_values"));
   QR_ASSIGN_OR_RETURN(
       const Matches found,
       Match(float_model, rules, {.rules = {"absorbed"}, .max_matches = kAllMatches}));
-  std::map<std::string, std::string> absorbable;
+  Absorbable absorbable;
   for (const RuleMatch& match : found.matches) {
     absorbable[Found(match).Value("y")] = match.nodes[0].op;
   }

@@ -43,6 +43,7 @@ Result<Model> ToQdqForm(const Model& model, bool* changed);
 Result<QuantizedValues> FindQuantizedValues(const Model& model);
 
 // Activations that a quantizer may stand for: their outputs, with their operators.
-Result<std::map<std::string, std::string>> FindAbsorbable(const Model& float_model);
+using Absorbable = std::map<std::string, std::string>;
+Result<Absorbable> FindAbsorbable(const Model& float_model);
 
 }  // namespace qrewrite

@@ -41,20 +41,37 @@ Cut CutOf(const ModelValue& input, const Tensor& array) {
   return {.rows = fixed ? input.dims[0] : 1};
 }
 
-Result<const Tensor*> ArrayFor(const std::vector<NpzArray>& arrays, const ModelValue& input,
+// An input of the model, and the name that the other model has for it.
+struct Input : ModelValue {
+  std::string other;
+};
+
+std::vector<Input> InputsOf(const Model& model, const Model* other) {
+  std::vector<Input> inputs;
+  const std::vector<ModelValue> others = other == nullptr ? model.Inputs() : other->Inputs();
+  for (const ModelValue& value : model.Inputs()) inputs.push_back({value, value.name});
+  for (size_t i = 0; i < inputs.size() && inputs.size() == others.size(); ++i) {
+    inputs[i].other = others[i].name;
+  }
+  return inputs;
+}
+
+Result<const Tensor*> ArrayFor(const std::vector<NpzArray>& arrays, const Input& input,
                                const std::string& path) {
-  for (const NpzArray& a : arrays) {
-    if (a.key == input.name) return &a.tensor;
+  for (const std::string& name : {input.name, input.other}) {
+    for (const NpzArray& a : arrays) {
+      if (a.key == name) return &a.tensor;
+    }
   }
   return Usage(fmt::format("`{}` has no array `{}`, which the model takes", path, input.name));
 }
 
-Result<Samples> FromArchive(const std::vector<ModelValue>& inputs, const std::string& path,
+Result<Samples> FromArchive(const std::vector<Input>& inputs, const std::string& path,
                             size_t most) {
   QR_ASSIGN_OR_RETURN(std::vector<NpzArray> read, ReadNpz(path));
   const auto arrays = std::make_shared<const std::vector<NpzArray>>(std::move(read));
   size_t count = most;
-  for (const ModelValue& input : inputs) {
+  for (const Input& input : inputs) {
     QR_ASSIGN_OR_RETURN(const Tensor* array, ArrayFor(*arrays, input, path));
     if (array->rank() == 0) {
       return Usage(
@@ -69,7 +86,7 @@ Result<Samples> FromArchive(const std::vector<ModelValue>& inputs, const std::st
   }
   const auto get = [arrays, inputs, path](size_t i) -> Result<Tensors> {
     Tensors sample;
-    for (const ModelValue& input : inputs) {
+    for (const Input& input : inputs) {
       QR_ASSIGN_OR_RETURN(const Tensor* array, ArrayFor(*arrays, input, path));
       const Cut cut = CutOf(input, *array);
       Dims dims = array->dims();
@@ -89,10 +106,10 @@ Result<Samples> FromArchive(const std::vector<ModelValue>& inputs, const std::st
 
 // --- folders
 
-Result<Tensors> FromWholeArchive(const std::vector<ModelValue>& inputs, const std::string& path) {
+Result<Tensors> FromWholeArchive(const std::vector<Input>& inputs, const std::string& path) {
   QR_ASSIGN_OR_RETURN(const std::vector<NpzArray> arrays, ReadNpz(path));
   Tensors sample;
-  for (const ModelValue& input : inputs) {
+  for (const Input& input : inputs) {
     QR_ASSIGN_OR_RETURN(const Tensor* array, ArrayFor(arrays, input, path));
     QR_ASSIGN_OR_RETURN(sample[input.name], ToPlain(*array));
   }
@@ -100,7 +117,7 @@ Result<Tensors> FromWholeArchive(const std::vector<ModelValue>& inputs, const st
 }
 
 // input_<i>.pb, as ONNX's test cases have them.
-Result<Tensors> FromProtos(const std::vector<ModelValue>& inputs, const fs::path& folder) {
+Result<Tensors> FromProtos(const std::vector<Input>& inputs, const fs::path& folder) {
   Tensors sample;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const std::string path = (folder / fmt::format("input_{}.pb", i)).string();
@@ -113,8 +130,7 @@ Result<Tensors> FromProtos(const std::vector<ModelValue>& inputs, const fs::path
   return sample;
 }
 
-Result<Samples> FromFolder(const std::vector<ModelValue>& inputs, const std::string& path,
-                           size_t most) {
+Result<Samples> FromFolder(const std::vector<Input>& inputs, const std::string& path, size_t most) {
   std::vector<fs::path> entries;
   std::error_code error;
   for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
@@ -159,11 +175,13 @@ Result<Tensor> RandomTensor(const ModelValue& input, std::mt19937_64& bits) {
 
 }  // namespace
 
-Result<Samples> SamplesFromFile(const Model& model, const std::string& path, size_t most) {
+Result<Samples> SamplesFromFile(const Model& model, const std::string& path, size_t most,
+                                const Model* other) {
+  const std::vector<Input> inputs = InputsOf(model, other);
   std::error_code error;
   QR_ASSIGN_OR_RETURN(Samples samples, fs::is_directory(path, error)
-                                           ? FromFolder(model.Inputs(), path, most)
-                                           : FromArchive(model.Inputs(), path, most));
+                                           ? FromFolder(inputs, path, most)
+                                           : FromArchive(inputs, path, most));
   if (samples.count == 0) return Usage(fmt::format("`{}` has no samples", path));
   return samples;
 }

@@ -120,6 +120,8 @@ struct DebugOptions {
   bool compat_ort = false;  // the numbers of onnxruntime.quantization.qdq_loss_debug
   size_t suggest = 0;       // so many suggestions
   bool validate = false;    // apply them (rule set strip_qdq) and measure what is won
+  Evaluator* second_opinion =
+      nullptr;  // runs the first sample, too; a note says where it disagrees
 };
 
 // Errors: kUsage: `map` names a value that is not there, an input has no sample; kRefused: less than half

@@ -70,4 +70,17 @@ using HostLoad =
 // Exceptions of the host are errors (kCallback); values that are missing are kUnsupported.
 std::unique_ptr<Evaluator> HostEvaluator(std::string name, HostLoad load);
 
+// A value on which two evaluators disagree.
+struct Disagreement {
+  std::string value;
+  double sqnr_db = 0;  // of what the second gives, with the first as the reference; -inf: no number
+};
+// Runs one model by both, on the same inputs, and compares its outputs and `observe`: values whose
+// SQNR is below `least_db`, in the order of `observe`, then of the outputs. Integers that are rounded to another side, one in a
+// hundred, are no disagreement at 40 dB.
+Result<std::vector<Disagreement>> FindDisagreements(const Model& model, const Tensors& inputs,
+                                                    Evaluator& first, Evaluator& second,
+                                                    const std::vector<std::string>& observe = {},
+                                                    double least_db = 40);
+
 }  // namespace qrewrite

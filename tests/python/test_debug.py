@@ -76,6 +76,14 @@ def test_2_absorbed_relu(folder):
     assert near(rows(debug("--compat", "ort"))["a1"]["local_sqnr_db"], sqnr(values["a1"], post))
 
 
+def test_2_absorbed_by_an_operator_of_integers(folder):
+    pair(folder, activation="Relu", options={"quant_format": QuantFormat.QOperator})
+    assert "c1_quantized" in {o for n in onnx.load("quant.onnx").graph.node for o in n.output}
+    table = rows(debug())
+    assert "c1" not in table and table["a1"]["absorbed"] == "Relu"
+    assert table["a1"]["local_sqnr_db"] > 35 and table["a1"]["cumulative_sqnr_db"] > 30
+
+
 def test_3_a_weight_is_to_blame(folder):
     pair(folder, outlier=True, options={"activation_type": QuantType.QUInt16, "extra_options": {"UseQDQContribOps": True}})
     table = rows(debug("--isolate"))
@@ -300,6 +308,32 @@ def test_a_rewrite_is_compared_by_names(folder):
     table = rows(debug())
     assert [name for name, row in table.items() if row["status"] == "identical"] == ["c1", "a1"]
     assert 30 < table["c2"]["cumulative_sqnr_db"] < 60
+
+
+def test_half_precision(folder):
+    save("float.onnx", [node("Relu", ["x"], "r"), node("Neg", ["r"], "y")], {}, {"x": [1, 8]}, ["y"], opset=19)
+    nodes = [node("Relu", ["x"], "r"), node("Cast", ["r"], "h", to=10), node("QuantizeLinear", ["h", "s", "z"], "q"),
+             node("DequantizeLinear", ["q", "s", "z"], "d"), node("Cast", ["d"], "f", to=1), node("Neg", ["f"], "n"),
+             node("QuantizeLinear", ["n", "t", "o"], "p"), node("DequantizeLinear", ["p", "t", "o"], "y")]
+    constants = {"s": np.array(1 / 64, np.float16), "z": np.array(0, np.uint8), "t": np.array(1 / 32, np.float32), "o": np.array(0, np.int8)}
+    save("quant.onnx", nodes, constants, {"x": [1, 8]}, ["y"], opset=19)
+    np.savez("inputs.npz", x=images((4, 8)))
+    report = debug("--isolate", "--map", "r=q")
+    assert report["run"]["notes"] == []
+    assert {name: row["op_status"] for name, row in rows(report).items()} == {"r": "ok", "y": "ok"}
+
+
+def test_a_second_opinion(folder):
+    pair(folder)
+    assert debug("--second-opinion")["run"]["notes"] == []
+    pair(folder, options={"quant_format": QuantFormat.QOperator})
+    notes = debug("--second-opinion")["run"]["notes"]
+    # processors without VNNI make ONNX Runtime's products wrong: that is told, or there is nothing to tell
+    assert all("saturates" in note or "disagree on the quantized model" in note for note in notes)
+    nodes = [node("RandomNormal", [], "r", shape=[1, 8], dtype=1), node("Add", ["x", "r"], "y")]
+    save("random.onnx", nodes, {}, {"x": [1, 8]}, ["y"])
+    np.savez("inputs.npz", x=images((4, 8)))
+    assert any("no second opinion" in n for n in debug("--second-opinion", models=("random.onnx", "random.onnx"))["run"]["notes"])
 
 
 # --- inputs

@@ -20,7 +20,7 @@ struct Arguments {
   std::vector<std::string> map;
   size_t samples = 8, top = 10, suggest = 0;
   uint64_t seed = 0;
-  bool isolate = false, validate = false;
+  bool isolate = false, validate = false, second_opinion = false;
   std::optional<double> fail_under;
 };
 
@@ -61,6 +61,8 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_option("--runtime", a.runtime, "`ort`, `builtin`, or `auto`: ort if there is one")
       ->type_name("NAME")
       ->check(CLI::IsMember({"auto", "ort", "builtin"}));
+  app.add_flag("--second-opinion", a.second_opinion,
+               "run the first sample by the built-in kernels as well, and say where they disagree");
   app.add_option("--ort", a.ort, "ONNX Runtime's library, or a folder that has it")
       ->type_name("PATH");
   app.footer(
@@ -124,9 +126,11 @@ Result<DebugReport> Measure(const Arguments& a, const Model& original, const Mod
                        .validate = a.validate};
   QR_ASSIGN_OR_RETURN(options.map, ParseMap(a.map));
   QR_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> evaluator, ChooseEvaluator(a));
+  const std::unique_ptr<Evaluator> second = BuiltinKernels();
+  if (a.second_opinion) options.second_opinion = second.get();
   Samples samples = RandomSamples(original, a.samples, a.seed);
   if (!a.inputs.empty()) {
-    QR_ASSIGN_OR_RETURN(samples, SamplesFromFile(original, a.inputs, a.samples));
+    QR_ASSIGN_OR_RETURN(samples, SamplesFromFile(original, a.inputs, a.samples, &quantized));
   }
   return Debug(original, quantized, *evaluator, samples, options);
 }

@@ -11,8 +11,10 @@ std::vector<std::string> Matched(const std::string& float_graph, const std::stri
   const Model original = ModelOf(float_graph), quantized = ModelOf(quantized_graph);
   const Result<QuantizedValues> values = FindQuantizedValues(quantized);
   REQUIRE_MESSAGE(values.ok(), values.status().message());
+  const Result<Absorbable> absorbable = FindAbsorbable(original);
+  REQUIRE(absorbable.ok());
   const Result<Matching> matching =
-      MatchValues(NamedGraph(original), NamedGraph(quantized), *values, map);
+      MatchValues(NamedGraph(original), NamedGraph(quantized), *values, *absorbable, map);
   if (!matching.ok()) return {matching.status().message()};
   std::vector<std::string> found;
   for (const auto& list : {matching->activations, matching->weights}) {
@@ -28,6 +30,9 @@ TEST_CASE("Names: what quantizers of models append is taken away") {
                                    {"a_DequantizeLinear_Output", "a"},
                                    {"a_DequantizeLinear_Output_1", "a"},
                                    {"a_quantized", "a"},
+                                   {"q_output_a_1", "a"},
+                                   {"dq_output_a.weight_2", "a.weight"},
+                                   {"a_Transposed", "a"},
                                    {"a_1", "a_1"},
                                    {"_quantized", "_quantized"},
                                    {"a", "a"}}) {
@@ -85,6 +90,32 @@ TEST_CASE("Matching: branches with one operator are told apart by their weights"
     t = MatMul(in, mf)  tq = QuantizeLinear(t, one, z)  q = DequantizeLinear(tq, one, z)
   })") == std::vector<std::string>{"b by structure", "a by structure", "w by structure",
                                    "v by structure"});
+}
+
+TEST_CASE("Matching: integers that are cast to their own type are the same") {
+  CHECK(Matched(kFloat, R"(g (float[1, 4] in) => (float[1, 2] out)
+      <float s = {0.5}, uint8 z = {3}, int8[4, 2] k = {1, 2, 3, 4, 5, 6, 7, 8}, int8 kz = {0}> {
+    q1 = QuantizeLinear(in, s, z)  p1 = Cast <to: int = 2> (q1)  f1 = DequantizeLinear(p1, s, z)
+    kf = DequantizeLinear(k, s, kz)
+    m = MatMul(f1, kf)  r = Relu(m)
+    q2 = QuantizeLinear(r, s, z)  p2 = Cast <to: int = 2> (q2)  out = DequantizeLinear(p2, s, z)
+  })") == std::vector<std::string>{"x by structure", "y by structure", "w by structure"});
+}
+
+TEST_CASE(
+    "Matching: a name that a quantized operator kept is that of what its quantizer stands for") {
+  const auto matched = [](const char* zero) {
+    return Matched(
+        kFloat,
+        std::string(R"(g (float[1, 4] x) => (float[1, 2] out) <float s = {0.5}, uint8 z = {)") +
+            zero + R"(}, int8[4, 2] k = {1, 2, 3, 4, 5, 6, 7, 8}, int8 kz = {0}> {
+      kf = DequantizeLinear(k, s, kz)
+      m = MatMul(x, kf)
+      c_quantized = QuantizeLinear(m, s, z)  out = DequantizeLinear(c_quantized, s, z)
+    })");
+  };
+  CHECK(matched("0")[0] == "y by suffix");
+  CHECK(matched("3")[0] == "c by suffix");  // it holds negative numbers
 }
 
 constexpr const char* kRenamed = R"(g (float[1, 4] x) => (float[1, 2] out)

@@ -1,6 +1,7 @@
 // The evaluators on small models: what they give, that they agree, and what they say when they cannot.
 #include "qrewrite/evaluator.h"
 
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
@@ -229,6 +230,27 @@ TEST_CASE("A host that throws or leaves values out is an error") {
     return Result<HostRun>([](const Tensors&) { return Result<Tensors>(Tensors()); });
   });
   CHECK(Contains(ErrorOf(*forgets, kTwoSteps, {{"x", Floats({1})}}), "gave no value `y`"));
+}
+
+// --- two of them
+
+TEST_CASE("Two evaluators that disagree are told, by value; what agrees is not") {
+  const Model model = ModelOf(kTwoSteps);
+  const Tensors inputs{{"x", Floats({1, -3})}};
+  const std::unique_ptr<Evaluator> ort = Ort(), ours = BuiltinKernels();
+  Result<std::vector<Disagreement>> found = FindDisagreements(model, inputs, *ort, *ours, {"a"});
+  REQUIRE_MESSAGE(found.ok(), found.status().message());
+  CHECK(found->empty());
+  const auto wrong = HostEvaluator("wrong", [](std::string, const auto&) {
+    return Result<HostRun>([](const Tensors&) {
+      return Result<Tensors>(Tensors{{"a", Floats({2, -6})}, {"y", Floats({-2, 5})}});
+    });
+  });
+  found = FindDisagreements(model, inputs, *ours, *wrong, {"a"});
+  REQUIRE_MESSAGE(found.ok(), found.status().message());
+  REQUIRE(found->size() == 1);
+  CHECK(found->front().value == "y");
+  CHECK(found->front().sqnr_db == doctest::Approx(10 * std::log10(40.0)));
 }
 
 }  // namespace
