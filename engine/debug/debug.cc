@@ -196,9 +196,7 @@ DebugActivation Describe(const Comparison& c, size_t i, const MeasuredActivation
   if (operands.node.valid()) {
     const Graph& graph = c.form_graph.graph();
     row.op = graph.op_name(graph.op(operands.node)).text();
-    row.quantized_node = std::string(graph.name(operands.node));
-    if (row.quantized_node.empty())
-      row.quantized_node = c.form_graph.Name(graph.output(operands.node, 0));
+    row.quantized_node = c.form_graph.NodeName(operands.node);
   }
   if (reference.valid()) row.nodes = NodesOf(c.float_graph, reference, row.op);
   if (place.runs > 0) row.saturation_percent = place.saturated / static_cast<double>(place.runs);

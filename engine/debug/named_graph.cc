@@ -31,6 +31,14 @@ std::string NamedGraph::NodeName(ValueId v) const {
   return name.empty() ? Name(v) : std::string(name);
 }
 
+std::string NamedGraph::NodeName(NodeId n) const {
+  if (!graph_->name(n).empty()) return std::string(graph_->name(n));
+  for (size_t i = 0; i < graph_->num_outputs(n); ++i) {
+    if (graph_->output(n, i).valid()) return Name(graph_->output(n, i));
+  }
+  return "";
+}
+
 std::string NamedGraph::OpOf(ValueId v) const {
   if (!v.valid() || !graph_->producer(v).valid()) return "";
   return graph_->op_name(graph_->op(graph_->producer(v))).text();

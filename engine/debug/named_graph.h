@@ -23,6 +23,8 @@ class NamedGraph {
   std::string Name(ValueId v) const { return std::string(graph_->name(v)); }
   // Of the node that makes the value; the value's name if it has none, "" if there is no node.
   std::string NodeName(ValueId v) const;
+  // Its name, or that of the first value it makes.
+  std::string NodeName(NodeId n) const;
   std::string OpOf(ValueId v) const;  // of its producer, with the domain; "" without one
 
  private:

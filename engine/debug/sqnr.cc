@@ -98,6 +98,7 @@ void SqnrSum::AddBlocks(std::span<const double> reference, std::span<const doubl
                         int64_t block, int64_t axis_size, int64_t inner) {
   const int64_t along = (axis_size + block - 1) / block;
   const auto size = static_cast<int64_t>(actual.size());
+  if (size == 0) return;
   blocks_.resize(static_cast<size_t>(size / (axis_size * inner) * along * inner));
   for (int64_t i = 0; i < size; ++i) {
     const int64_t outer = i / (axis_size * inner);

@@ -163,8 +163,11 @@ Result<Tensor> RandomTensor(const ModelValue& input, std::mt19937_64& bits) {
     return Usage(
         fmt::format("random numbers cannot be made for input `{}`; give --inputs", input.name));
   }
+  constexpr int64_t kMost = int64_t{1} << 28;
+  const std::optional<int64_t> count = CheckedCount(dims, kMost);
+  if (!count) return Usage(fmt::format("input `{}` is too large for random numbers", input.name));
   std::normal_distribution<double> normal;
-  std::vector<double> values(static_cast<size_t>(Count(dims)));
+  std::vector<double> values(static_cast<size_t>(*count));
   for (double& v : values) v = IsFloat(dtype) ? normal(bits) : static_cast<double>(bits() & 1);
   if (dtype == DType::kBool) {
     const std::vector<uint8_t> truths(values.begin(), values.end());

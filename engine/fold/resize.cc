@@ -1,4 +1,5 @@
 // Resize and Upsample, one axis after the other, in double precision.
+#include <algorithm>
 #include <cmath>
 
 #include "engine/fold/support.h"
@@ -118,12 +119,17 @@ Result<Target> TargetOf(const FoldCall& call, const Tensor& x, size_t scales_at)
       QR_ASSIGN_OR_RETURN(target.scales, ToDoubles(scales));
     }
     for (size_t i = 0; i < target.scales.size() && i < x.dims().size(); ++i) {
+      if (!(target.scales[i] > 0 && target.scales[i] < 1e9)) {
+        return Reason("{} with a scale of {}", call.op, target.scales[i]);
+      }
       target.dims.push_back(
           static_cast<int64_t>(std::floor(static_cast<double>(x.dims()[i]) * target.scales[i])));
     }
   }
-  if (target.dims.size() != x.dims().size() || target.scales.size() != x.dims().size() ||
-      !CheckedCount(target.dims, kMaxComputedElements)) {
+  const bool regular = std::all_of(target.scales.begin(), target.scales.end(),
+                                   [](double s) { return std::isfinite(s) && s > 0; });
+  if (!regular || target.dims.size() != x.dims().size() ||
+      target.scales.size() != x.dims().size() || !CheckedCount(target.dims, kMaxComputedElements)) {
     return Reason("{} of {} to {}", call.op, ShapeText(x.dims()), ShapeText(target.dims));
   }
   return target;

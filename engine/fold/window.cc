@@ -5,7 +5,7 @@
 namespace qrewrite::fold {
 namespace {
 
-constexpr int64_t kMaxSources = int64_t{1} << 28;
+constexpr int64_t kMaxSources = int64_t{1} << 26;
 
 // One spatial axis.
 struct Axis {

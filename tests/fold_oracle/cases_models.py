@@ -100,6 +100,8 @@ def resizes():
         Case("Resize", [bytes_of((1, 1, 3, 3), U8), None, up]),
         Case("Resize", [x, None, up], {"antialias": 1, "mode": "linear"}, oracle="fails"),
         Case("Resize", [x, None, a([2.0])], oracle="fails"),
+        Case("Resize", [x, None, a([1, 1, NAN, 1])], oracle="fails"),
+        Case("Resize", [x, None, a([1, 1, -1, 1])], oracle="fails"),
     ]
     return cases
 
