@@ -1,6 +1,7 @@
 """docs/: generated parts are up to date, whole files pass, sessions are true."""
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from debug_models import QuantType, pair
 
 PROGRAM = os.environ["QREWRITE"]
 SOURCE = Path(os.environ["QREWRITE_SOURCE_DIR"])
-PAGES = {name: (SOURCE / "docs" / name).read_text() for name in ("rules.md", "dequantize.md", "debug.md", "verify.md")}
+PAGES = {name: (SOURCE / "docs" / name).read_text() for name in ("rules.md", "dequantize.md", "debug.md", "verify.md", "find.md")}
 FILES = {page: dict(re.findall(r"^```(?:yaml|json) file=(\S+)\n(.*?)^```$", text, re.M | re.S))
          for page, text in PAGES.items()}
 # The commands behind `$ qrewrite ` of a session, with what they print.
@@ -90,6 +91,7 @@ def folders(tmp_path_factory):
     pair(made["debug.md"], outlier=True,
          options={"activation_type": QuantType.QUInt16, "extra_options": {"UseQDQContribOps": True}})
     quantized(made["verify.md"])
+    quantized(made["find.md"])
     return made
 
 
@@ -117,7 +119,7 @@ def test_file(page, name, folders):
 def test_session(page, number, commands, folders):
     assert commands
     for command, expected in commands:
-        done = run(*command.split(), folder=folders[page])
+        done = run(*shlex.split(command), folder=folders[page])
         assert done.stderr + done.stdout == expected
 
 
