@@ -63,7 +63,7 @@ Relu `n_z`
   b = absent
 1 match
 """),
-    (["-e", "y = Mul(x, k)"], """Mul `n_y`
+    (["-e", "y = Mul(x, k)", "--where", "const(k)"], """Mul `n_y`
   y = `y`
   x = `r`
   k = `half` = float 0.5
@@ -72,7 +72,7 @@ Relu `n_z`
     (["-e", "y = Relu(x)", "--max", "1"], """Relu `n_r`
   y = `r`
   x = `c`
-1 of more match
+1 match, and more (--max)
 """),
     (["--rules", "tidy.yaml"], """tidy/relu: Relu `n_r`
   y = `r`

@@ -154,7 +154,8 @@ void Tell(const Matches& found, bool by_rule) {
     }
   }
   const size_t count = found.matches.size();
-  Print(fmt::format("{}{} match{}\n", count, found.more ? " of more" : "", count == 1 ? "" : "es"));
+  Print(fmt::format("{} match{}{}\n", count, count == 1 ? "" : "es",
+                    found.more ? ", and more (--max)" : ""));
 }
 
 // --- as JSON
