@@ -227,9 +227,11 @@ int64_t InputMaker::Integer(const Input& input, SampleKind kind, Dice& dice) {
     return dice.Integer(static_cast<int64_t>(input.range->first),
                         static_cast<int64_t>(input.range->second));
   }
-  if (kind == SampleKind::kZero) return 0;
-  if (input.rows) return dice.Integer(0, *input.rows - 1);
   const bool data = input.dtype != DType::kBool && Info(input.dtype).bits <= 16;
+  if (input.rows) return kind == SampleKind::kZero ? 0 : dice.Integer(0, *input.rows - 1);
+  // A length, a step, an axis: runtimes divide by them without a look.
+  if (!data && input.dtype != DType::kBool && input.dims.empty()) return 1;
+  if (kind == SampleKind::kZero) return 0;
   if (data) return dice.Integer(IntMin(input.dtype), IntMax(input.dtype));
   // Integers of 32 bits and more that index nothing are masks, nearly always.
   return dice.Integer(0, 1);

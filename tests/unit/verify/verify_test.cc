@@ -111,6 +111,12 @@ TEST_CASE("Inputs fit what the model does with them") {
   CHECK(report.verdict == Verdict::kExact);
   CHECK(report.samples == 8);
 
+  // A scalar is a length or a step, never 0.
+  const char* step =
+      R"(g (float[4] x, int64 step) => (float[4] y) { f = Cast<to = 1>(step)  y = Mul(x, f) })";
+  const char* one = R"(g (float[4] x, int64 step) => (float[4] y) { y = Identity(x) })";
+  CHECK(Compare(step, one, {.samples = 8, .tolerance = Tol("exact")}).verdict == Verdict::kExact);
+
   // A quantizer that rounds halves up instead of to even differs at ties alone.
   const char* even =
       R"(g (float[64] x) => (uint8[64] q) <float s = {0.5}, uint8 z = {10}> { q = QuantizeLinear(x, s, z) })";
