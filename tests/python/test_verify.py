@@ -120,8 +120,10 @@ def test_save_repro(folder):
 def test_rewrite_that_checks_itself(folder):
     code, out, err = run(folder, "--rules", "wrong.yaml", "--skip-rule", "abs", "--verify", "abs.onnx", "-o", "fine.onnx")
     assert code == 0 and (folder / "fine.onnx").exists() and "EXACT with tolerance exact" in err
-    code, out, err = run(folder, "--rules", "wrong.yaml", "--verify", "abs.onnx", "-o", "wrong.onnx")
+    code, out, err = run(folder, "--rules", "wrong.yaml", "--verify=numbers", "abs.onnx", "-o", "wrong.onnx")
     assert code == 1 and "DIVERGED with tolerance exact" in err
+    code, out, err = run(folder, "--rules", "wrong.yaml", "--verify=graph", "abs.onnx", "-o", "wrong.onnx")
+    assert code == 2 and "--verify compares numbers, not `graph`" in err
     assert not (folder / "wrong.onnx").exists()
 
 

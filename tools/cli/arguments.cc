@@ -19,8 +19,12 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_usage(const CLI::App*, std::string) const override { return ""; }
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
     std::string name = CLI::Formatter::make_option_name(option, is_positional);
-    const size_t flag = name.find("{-}");  // a flag that may have a value
-    return flag == std::string::npos ? name : name.replace(flag, 3, "[=FILE]");
+    // Flags that may have a value.
+    if (const size_t at = name.find("{-}"); at != std::string::npos) name.replace(at, 3, "[=FILE]");
+    if (const size_t at = name.find("{numbers}"); at != std::string::npos) {
+      name.replace(at, 9, "[=numbers]");
+    }
+    return name;
   }
   std::string make_option_opts(const CLI::Option* option) const override {
     const bool takes_value = option->get_expected_max() > 0 && option->get_items_expected_max() > 0;

@@ -20,9 +20,9 @@ struct Arguments {
   std::vector<std::string> set;
   std::vector<std::string> skip_rules, keep_ops, keep_nodes;
   std::string model, output, json;
-  std::string ort;
+  std::string verify, ort;  // verify: what is compared
   bool in_place = false, check = false, allow_partial = false, strict = false;
-  bool check_graph = false, verify = false, quiet = false;
+  bool check_graph = false, quiet = false;
   int64_t max_rewrites = 0;
   std::optional<int64_t> stop_after;
 };
@@ -55,7 +55,7 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_flag("--allow-partial", a.allow_partial, "what a rule refuses is a warning");
   app.add_flag("--strict", a.strict, "warnings are errors");
   app.add_flag(
-      "--verify", a.verify,
+      "--verify{numbers}", a.verify,
       "run the model before and after, and write nothing if the results differ by more than "
       "the rules promise");
   app.add_option("--ort", a.ort, "with --verify: the library of ONNX Runtime, or its folder")
@@ -95,7 +95,9 @@ std::string Fault(const Arguments& a) {
   if (a.in_place && !a.output.empty()) return "--in-place and -o exclude each other";
   if (a.check && (a.in_place || !a.output.empty()))
     return "--check writes no model: no -o, no --in-place";
-  if (!a.ort.empty() && !a.verify) return "--ort goes with --verify";
+  if (!a.verify.empty() && a.verify != "numbers")
+    return fmt::format("--verify compares numbers, not `{}`", Printable(a.verify, 60));
+  if (!a.ort.empty() && a.verify.empty()) return "--ort goes with --verify";
   if (a.strict && a.allow_partial) return "--strict and --allow-partial exclude each other";
   if ((a.output == "-" || a.output == "/dev/stdout") && a.json == "-")
     return "the model and the report cannot both go to standard output";
@@ -267,12 +269,12 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
   QR_ASSIGN_OR_RETURN(Model read, Model::Load(a.model));
   Model& model = Keep(std::move(read));
   std::optional<Model> before;
-  if (a.verify) {
+  if (!a.verify.empty()) {
     QR_ASSIGN_OR_RETURN(before, model.Clone());
   }
   Tolerance tolerance;
   QR_ASSIGN_OR_RETURN(const Report report,
-                      Apply(model, sets, a, settings, a.verify ? &tolerance : nullptr));
+                      Apply(model, sets, a, settings, a.verify.empty() ? nullptr : &tolerance));
   if (before) {
     QR_ASSIGN_OR_RETURN(const bool same, SameNumbers(*before, model, tolerance, a.ort));
     if (!same) return kExitFindings;
