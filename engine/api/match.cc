@@ -154,4 +154,31 @@ Result<Matches> Match(const Model& model, const Rules& rules, const MatchOptions
   return result;
 }
 
+std::string_view Name(Binding::Kind kind) {
+  switch (kind) {
+    case Binding::Kind::kAbsent: return "absent";
+    case Binding::Kind::kValue: return "value";
+    case Binding::Kind::kConstant: return "constant";
+    case Binding::Kind::kText: return "text";
+    case Binding::Kind::kType: return "type";
+    case Binding::Kind::kSymbol: return "symbol";
+    case Binding::Kind::kNode: return "node";
+    case Binding::Kind::kChain: return "chain";
+    case Binding::Kind::kAttributes: return "attributes";
+    case Binding::Kind::kGraph: return "graph";
+    case Binding::Kind::kList: return "list";
+    case Binding::Kind::kUnknown: return "unknown";
+  }
+  return "";
+}
+
+std::string_view Name(MatchCondition::Outcome outcome) {
+  switch (outcome) {
+    case MatchCondition::Outcome::kHolds: return "holds";
+    case MatchCondition::Outcome::kFails: return "fails";
+    case MatchCondition::Outcome::kUnknown: return "unknown";
+  }
+  return "";
+}
+
 }  // namespace qrewrite

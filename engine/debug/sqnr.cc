@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/evaluate/decibels.h"
+
 namespace qrewrite {
 namespace {
 
@@ -15,7 +17,7 @@ SqnrStatus StatusOf(const Energy& e) {
   return e.noise == 0 ? SqnrStatus::kIdentical : SqnrStatus::kOk;
 }
 
-double Decibels(const Energy& e) { return 10 * std::log10(e.signal / e.noise); }
+double Decibels(const Energy& e) { return qrewrite::Decibels(e.signal, e.noise); }
 
 // What ONNX Runtime's compute_signal_to_quantization_noice_ratio gives.
 std::optional<double> LikeOrt(const Energy& e) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/api/constant.h"
+#include "engine/evaluate/decibels.h"
 #include "qrewrite/evaluator.h"
 
 namespace qrewrite {
@@ -27,7 +28,7 @@ Result<double> Agreement(const ConstTensor& reference, const ConstTensor& other)
     signal += x[i] * x[i];
     noise += (x[i] - y[i]) * (x[i] - y[i]);
   }
-  return noise == 0 ? kInfinity : 10 * std::log10(signal / noise);
+  return Decibels(signal, noise);
 }
 
 }  // namespace

@@ -194,8 +194,7 @@ bool Facts::SetQuestion(TypeTable& table, NodeId n, TypeMemo::Question& question
 TypeMemo::Answer Facts::OutputTypes(TypeTable& table, NodeId n) {
   const Signature* signature = SignatureOf(n);
   // What signatures of rule files state is code: it may look at anything.
-  const bool stated = signature != nullptr && signature->from_rule_file && stated_;
-  if (stated || inference_ == nullptr) return InferTypes(table, n, signature);
+  if (States(signature) || inference_ == nullptr) return InferTypes(table, n, signature);
   const OpId op = graph_.op(n);
   TypeMemo::Question question{op, known_signatures_[op.index].version, &graph_.attributes(n), {}};
   if (!SetQuestion(table, n, question)) return InferTypes(table, n, signature);
@@ -208,7 +207,7 @@ TypeMemo::Answer Facts::OutputTypes(TypeTable& table, NodeId n) {
 TypeMemo::Answer Facts::InferTypes(TypeTable& table, NodeId n, const Signature* signature) {
   TypeMemo::Answer answer;
   std::optional<std::vector<TypeInfo>> said;
-  if (signature != nullptr && signature->from_rule_file && stated_) said = stated_(n, *signature);
+  if (States(signature)) said = stated_(n, *signature);
   if (!said && inference_ != nullptr) {
     // A cycle leaves a value open while its reader is computed: its type is unknown then.
     const auto type = [&](ValueId v) {

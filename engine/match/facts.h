@@ -111,6 +111,10 @@ class Facts {
   void AddTypeInputs(TypeTable& table, NodeId n, std::vector<ValueId>& todo);
   void ComputeDTypes(NodeId n);
   void ComputeTypes(TypeTable& table, NodeId n);
+  // A signature of a rule file, which may say what types the outputs have.
+  bool States(const Signature* signature) const {
+    return signature != nullptr && signature->from_rule_file && stated_;
+  }
   // Types of the outputs without the claims of the file, and whether the inputs contradict the
   // operator; an answer that holds for all nodes of the kind is remembered.
   TypeMemo::Answer OutputTypes(TypeTable& table, NodeId n);

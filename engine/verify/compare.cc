@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/evaluate/decibels.h"
+
 namespace qrewrite {
 namespace {
 
@@ -29,12 +31,6 @@ double Between(int64_t a, int64_t b) {
 bool SameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 }  // namespace
-
-double Decibels(double signal, double noise) {
-  if (noise == 0) return kInfinity;
-  if (signal == 0) return -kInfinity;
-  return 10 * std::log10(signal / noise);
-}
 
 double UlpDistance(DType dtype, double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::nan("");

@@ -8,10 +8,6 @@
 
 namespace qrewrite {
 
-// 20 log10 of a ratio of norms, from sums of squares. Infinite if there is no noise; of noise without a
-// signal, minus infinity.
-double Decibels(double signal, double noise);
-
 // Distance of two numbers of a float type of 16 bits or more: how many numbers of the type one
 // passes from `a` to `b`. 0 of -0 and 0. NaN for other types and where one of them is NaN.
 double UlpDistance(DType dtype, double a, double b);

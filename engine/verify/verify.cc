@@ -2,7 +2,7 @@
 #include "qrewrite/verify.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -284,35 +284,29 @@ void Verification::Judge() {
 // A difference that the first model shows by itself, from one runtime to another, is the runtimes'.
 Status Verification::AskSecond() {
   if (report_.verdict != Verdict::kDiverged || options_.second == nullptr) return {};
-  const Result<std::unique_ptr<Session>> session = options_.second->Load(a_);
-  const Result<Tensors> again =
-      session.ok() ? (*session)->Run(report_.worst_inputs) : Result<Tensors>(session.status());
-  if (!again.ok()) {
+  const Result<std::vector<Disagreement>> found =
+      FindDisagreements(a_, report_.worst_inputs, evaluator_, *options_.second, {},
+                        std::numeric_limits<double>::infinity());
+  if (!found.ok()) {
     report_.notes.push_back(
-        fmt::format("no second opinion: {}", again.status().diagnostics()[0].message));
+        fmt::format("no second opinion: {}", found.status().diagnostics()[0].message));
     return {};
   }
-  bool all = true, any = false;
+  bool all = true;
   for (OutputComparison& output : report_.outputs) {
     if (output.verdict != Verdict::kDiverged) continue;
-    OutputSums sums(output.name);
-    const auto here = report_.worst_a.find(output.name);
-    const auto there = again->find(output.name);
-    if (here == report_.worst_a.end() || there == again->end()) return {};
-    QR_ASSIGN_OR_RETURN(const Tensor x, FromPlain(here->second));
-    QR_ASSIGN_OR_RETURN(const Tensor y, FromPlain(there->second));
-    QR_RETURN_IF_ERROR(sums.Add(0, x, y, 1, options_.tolerance));
-    const OutputComparison runtimes = sums.Finish(options_.tolerance);
-    const bool theirs =
-        runtimes.verdict == Verdict::kDiverged && runtimes.sqnr_db <= output.sqnr_db;
-    any |= theirs;
-    all &= theirs;
-    if (!theirs) continue;
+    const auto theirs = std::ranges::find_if(*found, [&](const Disagreement& d) {
+      return d.value == output.name && d.sqnr_db <= output.sqnr_db;
+    });
+    if (theirs == found->end()) {
+      all = false;
+      continue;
+    }
     output.verdict = Verdict::kInconclusive;
     output.why =
-        fmt::format("the runtimes disagree about the first model ({:.1f} dB)", runtimes.sqnr_db);
+        fmt::format("the runtimes disagree about the first model ({:.1f} dB)", theirs->sqnr_db);
   }
-  if (any && all) report_.verdict = Verdict::kInconclusive;
+  if (all) report_.verdict = Verdict::kInconclusive;
   return {};
 }
 

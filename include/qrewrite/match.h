@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "qrewrite/constant.h"
@@ -44,6 +45,7 @@ struct Binding {
   std::vector<NodeView> nodes;
   std::vector<Binding> items;
 };
+std::string_view Name(Binding::Kind kind);  // "absent", "value", ...
 
 // A condition of a rule (`where:`) at a match.
 struct MatchCondition {
@@ -53,6 +55,7 @@ struct MatchCondition {
   Outcome outcome = Outcome::kHolds;
   std::string why;  // kUnknown: which fact is missing
 };
+std::string_view Name(MatchCondition::Outcome outcome);  // "holds", "fails", "unknown"
 
 // Views in it, and constants that have no owner, are valid until the model is rewritten, moved from or
 // gone.

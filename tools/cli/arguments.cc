@@ -92,6 +92,25 @@ std::string CheckCount(const std::string& text) {
   return digits && !text.empty() && text.size() < 10 ? "" : fmt::format("`{}` is no count", text);
 }
 
+CLI::Option* AddList(CLI::App& app, const char* name, std::vector<std::string>& to,
+                     const char* what) {
+  return app.add_option(name, to, what)->allow_extra_args(false);
+}
+
+Status Misfit(const char* option, const std::string& text, const char* form) {
+  return {StatusCode::kUsage,
+          fmt::format("--{} {}: {} is expected", option, Printable(text, 80), form)};
+}
+
+Result<std::pair<std::string, std::string>> SplitPair(const char* option, const std::string& text,
+                                                      const char* form) {
+  const size_t at = text.rfind('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
+    return Misfit(option, text, form);
+  }
+  return std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
 int UsageError(const CLI::App& app, const std::string& message) {
   Fail(StatusCode::kUsage, message);
   Note(fmt::format("run `{} --help` for the options\n", app.get_name()));

@@ -3,9 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+
+#include "qrewrite/status.h"
 
 namespace qrewrite::cli {
 
@@ -15,6 +18,16 @@ std::optional<int> Parse(CLI::App& app, int argc, char** argv);
 
 // A check for options: "" if `text` is a whole number of at most nine digits, else what is wrong.
 std::string CheckCount(const std::string& text);
+
+// An option that may be repeated; each takes one word.
+CLI::Option* AddList(CLI::App& app, const char* name, std::vector<std::string>& to,
+                     const char* what);
+
+// "NAME=VALUE" of option --`option`, taken apart at the last `=`. kUsage: `form` is expected.
+Result<std::pair<std::string, std::string>> SplitPair(const char* option, const std::string& text,
+                                                      const char* form);
+// The error of an option whose value is not of that form.
+Status Misfit(const char* option, const std::string& text, const char* form);
 
 // Prints "qrewrite show: message" with a pointer to the help; returns kExitUsage.
 int UsageError(const CLI::App& app, const std::string& message);

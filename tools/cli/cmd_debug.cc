@@ -9,6 +9,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/debug_tables.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/runtimes.h"
 #include "tools/cli/terminal.h"
 
 namespace qrewrite::cli {
@@ -16,7 +17,8 @@ namespace {
 
 struct Arguments {
   std::string float_model, quantized_model;
-  std::string inputs, json, output, html, ort, runtime = "auto", compat;
+  std::string inputs, json, output, html, compat;
+  RuntimeChoice runtime;
   std::vector<std::string> map;
   size_t samples = 8, top = 10, suggest = 0;
   uint64_t seed = 0;
@@ -38,9 +40,7 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_option("--seed", a.seed, "of random numbers; default 0")
       ->type_name("N")
       ->check(CheckCount);
-  app.add_option("--map", a.map,
-                 "a value of the float model and its quantized one; may be repeated")
-      ->allow_extra_args(false)
+  AddList(app, "--map", a.map, "a value of the float model and its quantized one; may be repeated")
       ->type_name("FLOAT=QUANT");
   app.add_flag("--isolate", a.isolate,
                "also run every operator alone, on the float model's values");
@@ -58,13 +58,9 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_option("--compat", a.compat, "`ort`: the numbers of ONNX Runtime's qdq_loss_debug")
       ->type_name("TOOL")
       ->check(CLI::IsMember({"ort"}));
-  app.add_option("--runtime", a.runtime, "`ort`, `builtin`, or `auto`: ort if there is one")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"auto", "ort", "builtin"}));
   app.add_flag("--second-opinion", a.second_opinion,
                "run the first sample by the built-in kernels as well, and say where they disagree");
-  app.add_option("--ort", a.ort, "ONNX Runtime's library, or a folder that has it")
-      ->type_name("PATH");
+  AddRuntimeOptions(app, a.runtime);
   app.footer(
       "Exit codes: 0 done, 1 below --fail-under, 2 usage, 3 the models do not belong together,\n"
       "5 a model is bad or does not run, 6 files, 7 limits (docs/debug.md)");
@@ -74,31 +70,18 @@ std::string Fault(const Arguments& a) {
   if (a.float_model.empty() || a.quantized_model.empty()) return "--float and --quant are needed";
   if (a.samples == 0) return "--samples 0 leaves nothing to measure";
   if (a.validate && a.suggest == 0) return "--validate needs --suggest K";
-  if (!a.ort.empty() && a.runtime == "builtin") return "--ort contradicts --runtime builtin";
   if (!a.json.empty() && a.json != "-" && !a.output.empty())
     return "--json=FILE and --output are one";
-  return "";
+  return Fault(a.runtime);
 }
 
 Result<std::map<std::string, std::string>> ParseMap(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> map;
   for (const std::string& text : texts) {
-    const size_t equal = text.find('=');
-    if (equal == std::string::npos || equal == 0 || equal + 1 == text.size()) {
-      return Status(StatusCode::kUsage, fmt::format("--map {}: FLOAT=QUANT is expected", text));
-    }
-    map[text.substr(0, equal)] = text.substr(equal + 1);
+    QR_ASSIGN_OR_RETURN(const auto pair, SplitPair("map", text, "FLOAT=QUANT"));
+    map[pair.first] = pair.second;
   }
   return map;
-}
-
-// Without ONNX Runtime the built-in kernels serve, unless somebody asked for it.
-Result<std::unique_ptr<Evaluator>> ChooseEvaluator(const Arguments& a) {
-  if (a.runtime == "builtin") return BuiltinKernels();
-  Result<std::unique_ptr<Evaluator>> ort = OnnxRuntime({.library = a.ort});
-  const bool named = a.runtime == "ort" || !a.ort.empty() || std::getenv("QREWRITE_ORT") != nullptr;
-  if (ort.ok() || named) return ort;
-  return BuiltinKernels();
 }
 
 Status WriteFiles(const Arguments& a, const Model& model, const DebugReport& report) {
@@ -125,14 +108,13 @@ Result<DebugReport> Measure(const Arguments& a, const Model& original, const Mod
                        .suggest = a.suggest,
                        .validate = a.validate};
   QR_ASSIGN_OR_RETURN(options.map, ParseMap(a.map));
-  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> evaluator, ChooseEvaluator(a));
-  const std::unique_ptr<Evaluator> second = BuiltinKernels();
-  if (a.second_opinion) options.second_opinion = second.get();
+  QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a.runtime));
+  if (a.second_opinion) options.second_opinion = runtimes.second.get();
   Samples samples = RandomSamples(original, a.samples, a.seed);
   if (!a.inputs.empty()) {
     QR_ASSIGN_OR_RETURN(samples, SamplesFromFile(original, a.inputs, a.samples, &quantized));
   }
-  return Debug(original, quantized, *evaluator, samples, options);
+  return Debug(original, quantized, *runtimes.first, samples, options);
 }
 
 }  // namespace

@@ -28,19 +28,16 @@ struct Arguments {
 };
 
 void AddOptions(CLI::App& app, Arguments& a) {
-  const auto add_list = [&](const char* name, std::vector<std::string>& to, const char* what) {
-    return app.add_option(name, to, what)->allow_extra_args(false);
-  };
   app.add_option("model", a.model, "the ONNX model")->type_name("MODEL");
   app.add_option("-e,--pattern", a.pattern,
                  "what to find, as `match:` of a rule has it: 'y = Relu(Conv(x, w, _?))'")
       ->type_name("PATTERN");
-  add_list("--where", a.where, "with -e: a condition, as `where:` has it; may be repeated")
+  AddList(app, "--where", a.where, "with -e: a condition, as `where:` has it; may be repeated")
       ->type_name("CONDITION");
   app.add_option("--rules", a.rules, "the patterns of a rule set instead")->type_name("RULES");
-  add_list("--rule", a.names, "with --rules: of this rule alone; may be repeated")
+  AddList(app, "--rule", a.names, "with --rules: of this rule alone; may be repeated")
       ->type_name("NAME");
-  add_list("--set", a.set, "with --rules: a parameter of the rule set; may be repeated")
+  AddList(app, "--set", a.set, "with --rules: a parameter of the rule set; may be repeated")
       ->type_name("NAME=VALUE");
   app.add_flag("--conditions", a.report,
                "matches that conditions exclude, too, with what each of them says");
@@ -134,22 +131,13 @@ std::string Words(const Binding& b) {
   return b.kind == Binding::Kind::kList ? "[" + items + "]" : "<" + items + ">";
 }
 
-const char* Word(MatchCondition::Outcome outcome) {
-  switch (outcome) {
-    case MatchCondition::Outcome::kHolds: return "holds";
-    case MatchCondition::Outcome::kFails: return "fails";
-    case MatchCondition::Outcome::kUnknown: return "unknown";
-  }
-  return "";
-}
-
 void Tell(const Matches& found, bool by_rule) {
   for (const RuleMatch& match : found.matches) {
     Print(fmt::format("{}{}\n", by_rule ? fmt::format("{}/{}: ", match.set, match.rule) : "",
                       NodesText(match.nodes)));
     for (const Binding& b : match.bindings) Print(fmt::format("  {} = {}\n", b.name, Words(b)));
     for (const MatchCondition& c : match.conditions) {
-      Print(fmt::format("  {:<7}  {}{}\n", Word(c.outcome), c.text,
+      Print(fmt::format("  {:<7}  {}{}\n", Name(c.outcome), c.text,
                         c.why.empty() ? "" : ": " + c.why));
     }
   }
@@ -167,24 +155,6 @@ Json NodesJson(const std::vector<NodeView>& nodes) {
         {{"op", node.op}, {"name", node.name}, {"inputs", node.inputs}, {"outputs", node.outputs}});
   }
   return list;
-}
-
-const char* Word(Binding::Kind kind) {
-  switch (kind) {
-    case Binding::Kind::kAbsent: return "absent";
-    case Binding::Kind::kValue: return "value";
-    case Binding::Kind::kConstant: return "constant";
-    case Binding::Kind::kText: return "text";
-    case Binding::Kind::kType: return "type";
-    case Binding::Kind::kSymbol: return "symbol";
-    case Binding::Kind::kNode: return "node";
-    case Binding::Kind::kChain: return "chain";
-    case Binding::Kind::kAttributes: return "attributes";
-    case Binding::Kind::kGraph: return "graph";
-    case Binding::Kind::kList: return "list";
-    case Binding::Kind::kUnknown: return "unknown";
-  }
-  return "";
 }
 
 Json ConstantJson(const Constant& constant) {
@@ -205,7 +175,7 @@ Json ConstantJson(const Constant& constant) {
 }
 
 Json BindingJson(const Binding& b) {
-  Json json = {{"kind", Word(b.kind)}};
+  Json json = {{"kind", Name(b.kind)}};
   if (!b.text.empty()) json[b.kind == Binding::Kind::kValue ? "name" : "text"] = b.text;
   if (b.constant) json["constant"] = ConstantJson(*b.constant);
   if (!b.nodes.empty()) json["nodes"] = NodesJson(b.nodes);
@@ -228,7 +198,7 @@ std::string AsJson(const Matches& found) {
                 {"bindings", Json::object()}};
     for (const Binding& b : match.bindings) one["bindings"][b.name] = BindingJson(b);
     for (const MatchCondition& c : match.conditions) {
-      one["conditions"].push_back({{"text", c.text}, {"outcome", Word(c.outcome)}, {"why", c.why}});
+      one["conditions"].push_back({{"text", c.text}, {"outcome", Name(c.outcome)}, {"why", c.why}});
     }
     json["matches"].push_back(std::move(one));
   }

@@ -9,6 +9,7 @@
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/paths.h"
 #include "tools/cli/report_json.h"
+#include "tools/cli/runtimes.h"
 #include "tools/cli/settings.h"
 #include "tools/cli/terminal.h"
 
@@ -28,26 +29,21 @@ struct Arguments {
 };
 
 void AddOptions(CLI::App& app, Arguments& a) {
-  app.add_option("--rules", a.rules, "rule file, or name of a shipped rule set; may be repeated")
-      ->allow_extra_args(false)
+  AddList(app, "--rules", a.rules, "rule file, or name of a shipped rule set; may be repeated")
       ->type_name("RULES");
   app.add_option("model", a.model, "the ONNX model")->type_name("MODEL");
   app.add_option("-o,--output", a.output,
                  "where the result goes; default: MODEL.<ruleset>.onnx; `-`: standard output")
       ->type_name("FILE");
-  app.add_option("--set", a.set, "a parameter of the rule sets; may be repeated")
-      ->allow_extra_args(false)
+  AddList(app, "--set", a.set, "a parameter of the rule sets; may be repeated")
       ->type_name("NAME=VALUE");
-  const auto add_list = [&](const char* name, std::vector<std::string>& to, const char* what) {
-    return app.add_option(name, to, what)->allow_extra_args(false);
-  };
-  add_list("--skip-rule", a.skip_rules, "a rule that is not to fire; may be repeated")
+  AddList(app, "--skip-rule", a.skip_rules, "a rule that is not to fire; may be repeated")
       ->type_name("NAME");
-  add_list("--keep-op", a.keep_ops,
-           "operators that stay as they are: `com.microsoft.*`; may be repeated")
+  AddList(app, "--keep-op", a.keep_ops,
+          "operators that stay as they are: `com.microsoft.*`; may be repeated")
       ->type_name("OP");
-  add_list("--keep-node", a.keep_nodes,
-           "nodes that stay as they are, by a regular expression (`show --node`); may be repeated")
+  AddList(app, "--keep-node", a.keep_nodes,
+          "nodes that stay as they are, by a regular expression (`show --node`); may be repeated")
       ->type_name("REGEX");
   app.add_flag("--in-place", a.in_place, "replace the model");
   app.add_flag("--check", a.check, "write nothing; exit code 1 if anything would change");
@@ -244,14 +240,11 @@ T& Keep(T value) {
 // False: the results differ by more than `tolerance`; the comparison is printed as an error is.
 Result<bool> SameNumbers(const Model& before, const Model& after, const Tolerance& tolerance,
                          const std::string& ort) {
-  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> runtime, OnnxRuntime({.library = ort}));
-  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> noise,
-                      OnnxRuntime({.library = ort, .optimize = true}));
-  const std::unique_ptr<Evaluator> second = BuiltinKernels();
-  QR_ASSIGN_OR_RETURN(
-      const VerifyReport report,
-      Verify(before, after, *runtime,
-             {.tolerance = tolerance, .noise = noise.get(), .second = second.get()}));
+  QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes({.library = ort}));
+  QR_ASSIGN_OR_RETURN(const VerifyReport report, Verify(before, after, *runtimes.first,
+                                                        {.tolerance = tolerance,
+                                                         .noise = runtimes.optimised.get(),
+                                                         .second = runtimes.second.get()}));
   Note(report.Text());
   return report.verdict != Verdict::kDiverged;
 }

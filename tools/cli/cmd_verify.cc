@@ -9,6 +9,7 @@
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/runtimes.h"
 #include "tools/cli/settings.h"
 #include "tools/cli/terminal.h"
 
@@ -17,7 +18,8 @@ namespace {
 
 struct Arguments {
   std::string a, b;
-  std::string inputs, tolerance = "close", ort, runtime = "ort", repro;
+  std::string inputs, tolerance = "close", repro;
+  RuntimeChoice runtime;
   std::vector<std::string> shapes, ranges, names, scales;
   std::vector<std::string> rules, set;
   int samples = 5;
@@ -26,9 +28,6 @@ struct Arguments {
 };
 
 void AddOptions(CLI::App& app, Arguments& a) {
-  const auto add_list = [&](const char* name, std::vector<std::string>& to, const char* what) {
-    return app.add_option(name, to, what)->allow_extra_args(false);
-  };
   app.add_option("first", a.a, "the model that is right")->type_name("A");
   app.add_option("second", a.b, "the model that is to do the same")->type_name("B");
   app.add_option(
@@ -39,25 +38,24 @@ void AddOptions(CLI::App& app, Arguments& a) {
       ->type_name("N")
       ->check(CheckCount);
   app.add_option("--seed", a.seed, "of the made inputs; default 0")->type_name("N");
-  add_list("--shape", a.shapes, "sizes of an input: x=1x3x224x224; may be repeated")
+  AddList(app, "--shape", a.shapes, "sizes of an input: x=1x3x224x224; may be repeated")
       ->type_name("NAME=SIZES");
-  add_list("--range", a.ranges, "numbers of an input lie in it: x=0,255; may be repeated")
+  AddList(app, "--range", a.ranges, "numbers of an input lie in it: x=0,255; may be repeated")
       ->type_name("NAME=LO,HI");
-  add_list("--map", a.names, "an input or output of A that has another name in B; may be repeated")
+  AddList(app, "--map", a.names,
+          "an input or output of A that has another name in B; may be repeated")
       ->type_name("A=B");
-  add_list("--scale", a.scales, "an output of A times this is that of B; may be repeated")
+  AddList(app, "--scale", a.scales, "an output of A times this is that of B; may be repeated")
       ->type_name("NAME=FACTOR");
   app.add_option("--tol", a.tolerance,
                  "exact, ulp:N, lsb:N@RATE, close (default), RTOL,ATOL, sqnr:DB")
       ->type_name("TOL");
-  app.add_option("--runtime", a.runtime, "ort (ONNX Runtime, the default) or builtin")
-      ->type_name("NAME");
-  app.add_option("--ort", a.ort, "the library of ONNX Runtime, or its folder")->type_name("PATH");
+  AddRuntimeOptions(app, a.runtime);
   app.add_flag(
       "--bisect", a.bisect,
       "without B: rewrite A with --rules, and name the first rewrite that makes a difference");
-  add_list("--rules", a.rules, "with --bisect: the rule set")->type_name("RULES");
-  add_list("--set", a.set, "with --bisect: a parameter of the rule set; may be repeated")
+  AddList(app, "--rules", a.rules, "with --bisect: the rule set")->type_name("RULES");
+  AddList(app, "--set", a.set, "with --bisect: a parameter of the rule set; may be repeated")
       ->type_name("NAME=VALUE");
   app.add_option("--save-repro", a.repro,
                  "where B and the sample of the largest difference go, as one of ONNX's tests")
@@ -66,20 +64,6 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.footer(
       "Exit codes: 0 EXACT or WITHIN, 1 DIVERGED, 2 usage, 3 INCONCLUSIVE; others as in "
       "docs/exit_codes.md");
-}
-
-Status Misfit(const char* option, const std::string& text, const char* form) {
-  return {StatusCode::kUsage,
-          fmt::format("--{} {}: {} is needed", option, Printable(text, 80), form)};
-}
-
-// "name=value", at the last `=`: names may hold one.
-Result<std::pair<std::string, std::string>> Split(const char* option, const std::string& text,
-                                                  const char* form) {
-  const size_t at = text.rfind('=');
-  if (at == std::string::npos || at == 0 || at + 1 == text.size())
-    return Misfit(option, text, form);
-  return std::pair(text.substr(0, at), text.substr(at + 1));
 }
 
 template <class T>
@@ -109,7 +93,7 @@ Result<VerifyOptions> OptionsOf(const Arguments& a, const Model& model) {
   QR_ASSIGN_OR_RETURN(options.tolerance, Tolerance::Parse(a.tolerance));
   for (const std::string& text : a.shapes) {
     constexpr const char* kForm = "NAME=2x3x4";
-    QR_ASSIGN_OR_RETURN(const auto pair, Split("shape", text, kForm));
+    QR_ASSIGN_OR_RETURN(const auto pair, SplitPair("shape", text, kForm));
     const auto sizes = Numbers<int64_t>(pair.second, 'x');
     if (!sizes || std::ranges::any_of(*sizes, [](int64_t s) { return s < 0; }))
       return Misfit("shape", text, kForm);
@@ -117,17 +101,17 @@ Result<VerifyOptions> OptionsOf(const Arguments& a, const Model& model) {
   }
   for (const std::string& text : a.ranges) {
     constexpr const char* kForm = "NAME=LO,HI";
-    QR_ASSIGN_OR_RETURN(const auto pair, Split("range", text, kForm));
+    QR_ASSIGN_OR_RETURN(const auto pair, SplitPair("range", text, kForm));
     const auto ends = Numbers<double>(pair.second, ',');
     if (!ends || ends->size() != 2) return Misfit("range", text, kForm);
     options.ranges[pair.first] = {(*ends)[0], (*ends)[1]};
   }
   for (const std::string& text : a.names) {
-    QR_ASSIGN_OR_RETURN(const auto pair, Split("map", text, "A=B"));
+    QR_ASSIGN_OR_RETURN(const auto pair, SplitPair("map", text, "A=B"));
     options.names.insert(pair);
   }
   for (const std::string& text : a.scales) {
-    QR_ASSIGN_OR_RETURN(const auto pair, Split("scale", text, "NAME=FACTOR"));
+    QR_ASSIGN_OR_RETURN(const auto pair, SplitPair("scale", text, "NAME=FACTOR"));
     const auto factor = Number<double>(pair.second);
     if (!factor) return Misfit("scale", text, "NAME=FACTOR");
     options.scales[pair.first] = *factor;
@@ -136,24 +120,6 @@ Result<VerifyOptions> OptionsOf(const Arguments& a, const Model& model) {
     QR_ASSIGN_OR_RETURN(options.inputs, SamplesFromFile(model, a.inputs, SIZE_MAX));
   }
   return options;
-}
-
-// The evaluator that was asked for, and others for a second opinion; null where there are none.
-struct Runtimes {
-  std::unique_ptr<Evaluator> first, noise, second;
-};
-
-Result<Runtimes> LoadRuntimes(const Arguments& a) {
-  Runtimes runtimes;
-  if (a.runtime == "builtin") {
-    runtimes.first = BuiltinKernels();
-    return runtimes;
-  }
-  if (a.runtime != "ort") return Misfit("runtime", a.runtime, "ort or builtin");
-  QR_ASSIGN_OR_RETURN(runtimes.first, OnnxRuntime({.library = a.ort}));
-  QR_ASSIGN_OR_RETURN(runtimes.noise, OnnxRuntime({.library = a.ort, .optimize = true}));
-  runtimes.second = BuiltinKernels();
-  return runtimes;
 }
 
 Status SaveRepro(const Arguments& a, const Model& first, const Model& second,
@@ -175,8 +141,8 @@ Result<int> VerifyModels(const Arguments& a) {
   QR_ASSIGN_OR_RETURN(const Model first, Model::Load(a.a));
   QR_ASSIGN_OR_RETURN(const Model second, Model::Load(a.b));
   QR_ASSIGN_OR_RETURN(VerifyOptions options, OptionsOf(a, first));
-  QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a));
-  options.noise = runtimes.noise.get();
+  QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a.runtime));
+  options.noise = runtimes.optimised.get();
   options.second = runtimes.second.get();
   QR_ASSIGN_OR_RETURN(const VerifyReport report, Verify(first, second, *runtimes.first, options));
   if (!a.repro.empty()) QR_RETURN_IF_ERROR(SaveRepro(a, first, second, report));
@@ -190,7 +156,7 @@ Result<int> BisectRules(const Arguments& a) {
   QR_RETURN_IF_ERROR(CheckSettings({rules}, settings));
   QR_ASSIGN_OR_RETURN(const Model model, Model::Load(a.a));
   QR_ASSIGN_OR_RETURN(const VerifyOptions options, OptionsOf(a, model));
-  QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a));
+  QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a.runtime));
   RewriteOptions rewriting;
   rewriting.set.insert(settings.begin(), settings.end());
   QR_ASSIGN_OR_RETURN(const BisectReport report,
@@ -218,6 +184,7 @@ int RunVerify(int argc, char** argv) {
   }
   if (!a.bisect && (!a.rules.empty() || !a.set.empty()))
     return UsageError(app, "--rules and --set go with --bisect");
+  if (const std::string fault = Fault(a.runtime); !fault.empty()) return UsageError(app, fault);
   const Result<int> code = a.bisect ? BisectRules(a) : VerifyModels(a);
   return code.ok() ? *code : Fail(code.status());
 }

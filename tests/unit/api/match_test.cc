@@ -9,27 +9,9 @@
 namespace qrewrite {
 namespace {
 
-const char* Word(Binding::Kind kind) {
-  switch (kind) {
-    case Binding::Kind::kAbsent: return "absent";
-    case Binding::Kind::kValue: return "value";
-    case Binding::Kind::kConstant: return "constant";
-    case Binding::Kind::kText: return "text";
-    case Binding::Kind::kType: return "type";
-    case Binding::Kind::kSymbol: return "symbol";
-    case Binding::Kind::kNode: return "node";
-    case Binding::Kind::kChain: return "chain";
-    case Binding::Kind::kAttributes: return "attributes";
-    case Binding::Kind::kGraph: return "graph";
-    case Binding::Kind::kList: return "list";
-    case Binding::Kind::kUnknown: return "unknown";
-  }
-  return "";
-}
-
 // "value w float[2]", "list (value a, value b)"
 std::string Words(const Binding& b) {
-  std::string words = Word(b.kind);
+  std::string words(Name(b.kind));
   if (!b.text.empty()) words += " " + b.text;
   if (b.constant) words += fmt::format(" #{}", b.constant->dtype());
   for (const NodeView& n : b.nodes) words += " " + n.op;
