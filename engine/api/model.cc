@@ -53,6 +53,8 @@ WriteOptions::External ToWriteOption(SaveOptions::External external) {
   return WriteOptions::External::kAuto;
 }
 
+}  // namespace
+
 ModelValue ToModelValue(const Graph& graph, ValueId v) {
   const TypeInfo& type = graph.declared(v);
   ModelValue value{.name = std::string(graph.name(v)),
@@ -62,8 +64,6 @@ ModelValue ToModelValue(const Graph& graph, ValueId v) {
   for (const Dim dim : type.dims) value.dims.push_back(dim.known() ? dim.size() : -1);
   return value;
 }
-
-}  // namespace
 
 void Model::Impl::Protect(OutputSet& files) const {
   file->Protect(files);

@@ -26,6 +26,9 @@ struct Model::Impl {
 // PrintGraph for a whole model or a part of it (model_text.cc).
 Result<std::string> ModelText(const Graph& graph, const TextOptions& options);
 
+// Type and shape as the file declares them.
+ModelValue ToModelValue(const Graph& graph, ValueId v);
+
 int64_t InitializerBytes(const Graph& graph);
 
 }  // namespace qrewrite

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include "engine/api/rules_impl.h"
@@ -25,6 +26,16 @@ fs::path FolderOfProgram() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   return error ? fs::path() : program.parent_path();
+}
+
+// Of the library that this code is in: the shared one, a Python module, or the program again.
+fs::path FolderOfLibrary() {
+  Dl_info info = {};
+  if (dladdr(reinterpret_cast<void*>(&FolderOfLibrary), &info) == 0 || info.dli_fname == nullptr) {
+    return {};
+  }
+  const fs::path library(info.dli_fname);
+  return library.is_absolute() ? library.parent_path() : fs::path();
 }
 
 // The file `name` in `folder`, with or without its ending; empty if there is none.
@@ -48,6 +59,10 @@ std::vector<std::string> ShippedRuleFolders() {
   if (const fs::path program = FolderOfProgram(); !program.empty()) {
     candidates.push_back(program / "../../rules");
     candidates.push_back(program / "../share/qrewrite/rules");
+  }
+  if (const fs::path library = FolderOfLibrary(); !library.empty()) {
+    candidates.push_back(library / "../share/qrewrite/rules");
+    candidates.push_back(library / "share/qrewrite/rules");  // a Python package holds all of it
   }
 #ifdef QREWRITE_INSTALLED_RULES
   candidates.emplace_back(QREWRITE_INSTALLED_RULES);

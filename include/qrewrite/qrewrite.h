@@ -28,6 +28,7 @@
 #pragma once
 
 #include "qrewrite/constant.h"
+#include "qrewrite/contents.h"
 #include "qrewrite/debug.h"
 #include "qrewrite/diagnostic.h"
 #include "qrewrite/evaluator.h"

@@ -88,7 +88,8 @@ class Rules {
 };
 
 // Where shipped rule sets are looked for, in this order, existing folders only:
-// $QREWRITE_RULES_DIR; ../../rules and ../share/qrewrite/rules as seen from the program; where the
+// $QREWRITE_RULES_DIR; ../../rules and ../share/qrewrite/rules as seen from the program;
+// ../share/qrewrite/rules and share/qrewrite/rules as seen from the library that is loaded; where the
 // library was installed; the source tree it was built from.
 std::vector<std::string> ShippedRuleFolders();
 // Files of the rule sets there; of several with one name the one that is found first. Sorted by

@@ -1,0 +1,43 @@
+"""What the tests of the Python package share: models, and an empty folder for each test."""
+import os
+from pathlib import Path
+
+import onnx
+import onnx.parser
+import pytest
+
+pytest_plugins = ["pytester"]
+SOURCE = Path(os.environ["QREWRITE_SOURCE_DIR"])
+
+CHAIN = """chain (float[N, 4] x) => (float[N, 4] y) <float[4] w = {1, 2, 3, 4}> {
+  a = Relu(x)  b = Relu(a)  c = Mul(b, w)  d = Neg(c)  y = Neg(d)
+}"""
+RULES = {
+    "name": "tidy",
+    "params": {"most": {"default": 4, "doc": "how many"}},
+    "rules": [
+        {"name": "relu-of-relu", "match": "y = Relu(Relu(x))", "replace": "y = Relu(x)"},
+        {"name": "neg-of-neg", "match": "y = Neg(Neg(x))", "replace": "y = Identity(x)", "doc": "two signs"},
+    ],
+}
+
+
+def parse(graph: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17, "acme": 1]>\n{graph}')
+
+
+@pytest.fixture
+def chain() -> onnx.ModelProto:
+    return parse(CHAIN)
+
+
+@pytest.fixture
+def recorded() -> Path:
+    """A quantized network that was exported by ONNX Runtime."""
+    return SOURCE / "fixtures" / "models" / "qdq_cnn.onnx"
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("QREWRITE_RULES_DIR", raising=False)

@@ -1,0 +1,194 @@
+"""Models of all kinds in and out, and what one sees of them."""
+import pickle
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx_ir
+import pytest
+from conftest import RULES, parse
+from onnx import TensorProto, helper, numpy_helper
+
+import qrewrite
+
+
+def ops(model):
+    if isinstance(model, (str, Path)):
+        return [n.op_type for n in onnx.load(model).graph.node]
+    if isinstance(model, (bytes, bytearray)):
+        return [n.op_type for n in onnx.ModelProto.FromString(bytes(model)).graph.node]
+    if isinstance(model, onnx.ModelProto):
+        return [n.op_type for n in model.graph.node]
+    return [n.op_type for n in (model.graph if isinstance(model, onnx_ir.Model) else model)]
+
+
+def test_the_kind_that_is_given_comes_back(chain):
+    data = chain.SerializeToString()
+    onnx.save(chain, "chain.onnx")
+    for model in ("chain.onnx", Path("chain.onnx"), data, bytearray(data), chain, onnx_ir.from_proto(chain),
+                  qrewrite.Model.parse(data)):
+        before = ops(model)
+        new, report = qrewrite.rewrite(model, RULES)
+        assert type(new) is type(model)
+        assert ops(new) == ["Relu", "Mul", "Identity"], type(model)
+        assert ops(model) == before == ["Relu", "Relu", "Mul", "Neg", "Neg"]
+        assert report.rewrites == 2 and report.changed
+    assert str(new) and new.text().count("Relu") == 1
+
+
+def test_a_path_gives_what_the_command_writes(chain):
+    onnx.save(chain, "chain.onnx")
+    new, report = qrewrite.rewrite("chain.onnx", [RULES, {"name": "more", "rules": RULES["rules"]}])
+    assert new == "chain.tidy.more.onnx" and report.written == [new]
+    assert report.sets == ["tidy", "more"]
+    new, _ = qrewrite.rewrite("chain.onnx", RULES, output=Path("other.onnx"))
+    assert new == "other.onnx" and ops(new) == ["Relu", "Mul", "Identity"]
+    new, _ = qrewrite.rewrite("chain.onnx", RULES, output="chain.onnx")
+    assert ops("chain.onnx") == ["Relu", "Mul", "Identity"]
+
+
+def test_what_is_no_model_is_said():
+    with pytest.raises(qrewrite.UsageError, match="a model is a path, .* not int"):
+        qrewrite.rewrite(3, RULES)
+    with pytest.raises(qrewrite.FileError, match="missing.onnx") as raised:
+        qrewrite.rewrite("missing.onnx", RULES)
+    assert raised.value.code == "io" and isinstance(raised.value, OSError)
+    with pytest.raises(qrewrite.InvalidModel):
+        qrewrite.rewrite(b"\xff\xff\xff", RULES)
+    with pytest.raises(qrewrite.UsageError, match="`output` is for a model that is a path"):
+        qrewrite.rewrite(b"", RULES, output="x.onnx")
+
+
+def test_nodes_and_values(chain):
+    model = qrewrite.Model.parse(chain.SerializeToString())
+    assert [v.name for v in model.inputs] == ["x"] and [v.name for v in model.outputs] == ["y"]
+    x = model.values["x"]
+    assert x.dtype == "float" and x.shape == ("N", 4) and x.is_input and not x.is_output and x.producer is None
+    assert [n.op for n in x.readers] == ["Relu"]
+    mul = model.values["c"].producer
+    assert mul.inputs == ["b", "w"] and mul.outputs == ["c"] and mul.graph is model.graph
+    assert np.array_equal(model.values["w"].constant, [1, 2, 3, 4])
+    assert len(model) == 5 and [n.op_type for n in model] == ops(chain)
+    assert model.stats.ops == {"Relu": 2, "Mul": 1, "Neg": 2} and model.stats.opset == {"": 17, "acme": 1}
+
+
+def test_attributes_and_subgraphs():
+    model = parse("""g (float[4] x, bool b) => (float[4] y) {
+      t = acme.Thing <i = 3, f = 0.5, s = "text", is = [1, 2], t = float[2] {1.5, 2.5}> (x)
+      y = If (b) <then_branch = p () => (float[4] z) { z = Neg(t) }, else_branch = q () => (float[4] z2) { z2 = Abs(x) }>
+    }""")
+    read = qrewrite.Model.parse(model.SerializeToString())
+    thing, branch = read.nodes
+    assert thing.op == "acme.Thing" and thing.domain == "acme"
+    tensor = thing.attributes.pop("t")
+    assert thing.attributes == {"i": 3, "f": 0.5, "s": "text", "is": [1, 2]}
+    assert np.array_equal(tensor.numpy(), np.float32([1.5, 2.5]))
+    assert branch.graphs["then_branch"][0].nodes[0].op == "Neg"
+    assert [g.kind for g in read.graphs] == ["main", "subgraph", "subgraph"]
+
+
+def test_names_that_are_no_utf8():
+    proto = parse("g (float[4] x) => (float[4] y) { t = Relu(x)  y = Neg(t) }")
+    data = proto.SerializeToString().replace(b"\x01t", b"\x01\xff")
+    read = qrewrite.Model.parse(data)
+    assert read.nodes[0].outputs == ["\udcff"] and "\udcff" in read.values
+    assert b"\x01\xff" in read.serialize()
+
+
+@pytest.mark.parametrize("number", [n for n in TensorProto.DataType.values() if n not in (
+    TensorProto.UNDEFINED, TensorProto.STRING)])
+def test_constants_of_every_type(number):
+    name = TensorProto.DataType.Name(number)
+    dtype = helper.tensor_dtype_to_np_dtype(number)
+    values = np.array([[0, 1, 1], [0, 1, 1], [1, 0, 1]], np.float32).astype(dtype)
+    tensor = numpy_helper.from_array(values, "w")
+    assert tensor.data_type == number
+    graph = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "g", [],
+                              [helper.make_tensor_value_info("y", number, [3, 3])], [tensor])
+    read = qrewrite.Model.parse(helper.make_model(graph, ir_version=13).SerializeToString())
+    constant = read.constants["w"]
+    assert constant.dtype == name.lower() and constant.shape == (3, 3)
+    array = constant.numpy()
+    assert array.dtype == dtype and array.tobytes() == values.tobytes() and not array.flags.writeable
+
+
+@pytest.mark.parametrize("number,values", [(TensorProto.INT4, [-8, 7, -1]), (TensorProto.UINT4, [15, 0, 9]),
+                                           (TensorProto.INT2, [-2, 1, -1]), (TensorProto.UINT2, [3, 0, 1]),
+                                           (TensorProto.FLOAT4E2M1, [-6, 0.5, 3])])
+def test_packed_constants(number, values):
+    array = np.array(values, np.float32).astype(helper.tensor_dtype_to_np_dtype(number))
+    graph = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "g", [],
+                              [helper.make_tensor_value_info("y", number, [3])], [numpy_helper.from_array(array, "w")])
+    read = qrewrite.Model.parse(helper.make_model(graph, ir_version=13).SerializeToString())
+    assert read.constants["w"].numpy().astype(np.float32).tolist() == values
+
+
+def test_weights_are_not_copied():
+    weight = np.arange(1 << 20, dtype=np.float32)
+    proto = parse("g (float[1048576] x) => (float[1048576] y) { a = Relu(x)  b = Relu(a)  y = Add(b, w) }")
+    proto.graph.initializer.append(numpy_helper.from_array(weight, "w"))
+    onnx.save(proto, "large.onnx", save_as_external_data=True, location="large.data")
+    model = qrewrite.Model.load("large.onnx")
+    array, again = model.constants["w"].numpy(), model.constants["w"].numpy()
+    assert np.shares_memory(array, again)
+    rewritten, report = qrewrite.rewrite(model, RULES)
+    assert report.changed and np.shares_memory(rewritten.constants["w"].numpy(), array)
+    del model, rewritten, again
+    assert np.array_equal(array, weight)  # it lives as long as it is used
+    with pytest.raises(ValueError):
+        array[0] = 1
+
+
+def test_strings():
+    tensor = helper.make_tensor("w", TensorProto.STRING, [2], [b"a", b"\xff"])
+    graph = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "g", [],
+                              [helper.make_tensor_value_info("y", TensorProto.STRING, [2])], [tensor])
+    read = qrewrite.Model.parse(helper.make_model(graph).SerializeToString())
+    assert read.constants["w"].numpy().tolist() == ["a", "\udcff"]
+
+
+def test_external_data_in_memory_and_in_files(chain):
+    weight = np.arange(4, dtype=np.float32)
+    outside = chain.graph.initializer[0]
+    outside.CopyFrom(numpy_helper.from_array(weight, "w"))
+    onnx.external_data_helper.set_external_data(outside, "w.bin")
+    outside.ClearField("raw_data")
+    data = chain.SerializeToString()
+    with pytest.raises(qrewrite.Error):
+        qrewrite.Model.parse(data)
+    model = qrewrite.Model.parse(data, external={"w.bin": weight})
+    assert np.array_equal(model.constants["w"], weight)
+    Path("w.bin").write_bytes(weight.tobytes())
+    rewritten, _ = qrewrite.rewrite(data, RULES, folder=".")
+    assert np.array_equal(qrewrite.Model.parse(rewritten).constants["w"], weight)
+    message, outside = model.serialize_apart("there", 1)
+    assert bytes(outside[:16]) == weight.tobytes() and b"there" in message
+    assert np.array_equal(qrewrite.Model.parse(message, external={"there": outside}).constants["w"], weight)
+    assert model.save("out.onnx", external="always", threshold=1) == ["out.onnx", "out.onnx.data"]
+    assert np.array_equal(qrewrite.Model.load("out.onnx").constants["w"], weight)
+
+
+def test_external_data_in_memory_is_not_copied():
+    weight = np.arange(4096, dtype=np.float32)
+    proto = parse("g (float[4096] x) => (float[4096] y) { y = Add(x, w) }")
+    outside = proto.graph.initializer.add()
+    outside.CopyFrom(numpy_helper.from_array(weight, "w"))
+    onnx.external_data_helper.set_external_data(outside, "w.bin")
+    outside.ClearField("raw_data")
+    model = qrewrite.Model.parse(proto.SerializeToString(), external={"w.bin": weight})
+    assert np.shares_memory(model.constants["w"].numpy(), weight)
+
+
+def test_models_go_to_other_processes(chain):
+    model = qrewrite.Model.parse(chain.SerializeToString())
+    assert pickle.loads(pickle.dumps(model)).text() == model.text()
+
+
+def test_proto_and_text(chain):
+    model = qrewrite.Model.parse(chain.SerializeToString())
+    assert model.to_proto() == chain and model.serialize() == chain.SerializeToString()
+    assert "c = Mul(b, float[4] [1, 2, 3, 4])" in model.text() and "Relu" not in model.text(node="^c$")
+    with pytest.raises(qrewrite.UsageError):
+        model.text(node="(")
+    with pytest.raises(qrewrite.UsageError, match="external is auto, never or always"):
+        model.save("x.onnx", external="sometimes")

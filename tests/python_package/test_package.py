@@ -1,0 +1,90 @@
+"""The package as such: its import, its symbols, its neighbours in one process, the command."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import qrewrite
+
+
+def python(code, **environment):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, **environment})
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
+
+
+def test_import_is_quick_and_loads_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # as it is installed: compiled
+    code = """
+import sys, time
+begin = time.perf_counter()
+import qrewrite
+qrewrite.rewrite, qrewrite.Model, qrewrite.Rules
+print((time.perf_counter() - begin) * 1e3)
+assert not {"numpy", "onnx", "onnx_ir", "ml_dtypes"} & sys.modules.keys(), sys.modules.keys()
+"""
+    assert min(float(python(code, PYTHONPYCACHEPREFIX=str(tmp_path))) for _ in range(6)) < 50  # milliseconds
+
+
+def test_everything_that_is_named_is_there():
+    for name in [*qrewrite.__all__, "__version__"]:
+        assert getattr(qrewrite, name) is not None
+    assert set(qrewrite.__all__) <= set(dir(qrewrite))
+    with pytest.raises(AttributeError, match="no attribute 'rewite'"):
+        qrewrite.rewite
+
+
+def test_what_is_public_has_a_docstring():
+    for name in qrewrite.__all__:
+        thing = getattr(qrewrite, name)
+        if isinstance(thing, str) or name in ("Severity",):
+            continue
+        assert thing.__doc__ and not thing.__doc__.startswith(f"{name}("), name
+        for member, value in vars(thing).items() if isinstance(thing, type) else ():
+            if callable(value) and not member.startswith("_"):
+                assert value.__doc__, f"{name}.{member}"
+
+
+def test_module_shows_one_symbol():
+    from qrewrite import _core
+    shown = subprocess.run(["nm", "-D", "--defined-only", _core.__file__], capture_output=True, text=True, check=True).stdout
+    assert [line.split()[-1] for line in shown.splitlines()] == ["PyInit__core"]
+
+
+@pytest.mark.parametrize("order", ["onnx onnxruntime qrewrite", "qrewrite onnxruntime onnx", "onnxruntime qrewrite onnx"])
+def test_lives_beside_other_libraries(order, recorded):
+    imports = "\n".join(f"import {name}" + ("; qrewrite.Rules.load('optimize')" if name == "qrewrite" else "")
+                        for name in order.split())
+    code = f"""
+{imports}
+import numpy
+proto, report = qrewrite.rewrite(onnx.load({str(recorded)!r}), "ezkl_dequant")
+onnx.checker.check_model(proto)
+onnx.shape_inference.infer_shapes(proto, strict_mode=True)
+session = onnxruntime.InferenceSession(proto.SerializeToString())
+print(session.run(None, {{"x": numpy.zeros((1, 3, 12, 12), numpy.float32)}})[0].shape, report.rewrites)
+assert qrewrite.verify(proto, proto)
+"""
+    assert python(code) == "(1, 10) 26"
+
+
+def test_command_is_that_of_the_package(recorded):
+    main = [sys.executable, "-m", "qrewrite"]
+    done = subprocess.run([*main, "--rules", "ezkl_dequant", recorded, "-o", "out.onnx"], capture_output=True, text=True)
+    assert done.returncode == 0 and "26 rewrites" in done.stdout, done.stderr
+    assert Path("out.onnx").read_bytes() == qrewrite.rewrite(recorded.read_bytes(), "ezkl_dequant")[0]
+    assert subprocess.run([*main, "version"], capture_output=True, text=True).stdout.startswith(f"qrewrite {qrewrite.__version__}")
+    assert subprocess.run([*main, "--rules", "no_such", recorded], capture_output=True).returncode == 6
+
+
+def test_stub_of_the_extension_module_is_up_to_date(tmp_path):
+    from qrewrite import _core
+    made = tmp_path / "_core.pyi"
+    subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "qrewrite._core", "-o", made], check=True)
+    stub = Path(os.environ["QREWRITE_SOURCE_DIR"]) / "tools/python/qrewrite/_core.pyi"
+    if os.environ.get("QREWRITE_UPDATE_GOLDEN"):
+        stub.write_text(made.read_text())
+    assert made.read_text() == stub.read_text() and _core.__name__ == "qrewrite._core"

@@ -1,0 +1,155 @@
+"""Rule sets, finding, reports and errors."""
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import RULES
+
+import qrewrite
+from qrewrite import Rules
+
+FILE = """qrewrite: 1
+name: tidy
+rules:
+  - name: relu-of-relu
+    doc: twice the same
+    match: y = Relu(Relu(x))
+    replace: y = Relu(x)
+    tests:
+      - {name: twice, given: "x: float[4]\\ny = Relu(Relu(x))", expect: "x: float[4]\\ny = Relu(x)"}
+      - {name: wrong, given: "x: float[4]\\ny = Relu(x)", expect: "x: float[4]\\ny = Abs(x)"}
+"""
+
+
+def test_load_parse_and_data_are_one(chain):
+    Path("tidy.yaml").write_text(FILE)
+    texts = set()
+    for rules in (Rules.load("tidy.yaml"), Rules.parse(FILE), Rules.load(Path("tidy.yaml")), "./tidy.yaml",
+                  Rules.from_dict({"name": "tidy", "rules": RULES["rules"][:1]})):
+        model, report = qrewrite.rewrite(chain, rules)
+        texts.add(model.SerializeToString())
+        assert [r.rule for r in report.rules] == ["relu-of-relu"]
+    assert len(texts) == 1
+
+
+def test_what_is_in_a_rule_set():
+    rules = Rules.from_dict(RULES)
+    assert rules.name == "tidy" and len(rules) == 2
+    assert rules.rules[1]._asdict() == {"name": "neg-of-neg", "doc": "two signs", "equivalence": "", "opset": "",
+                                        "counters": ["neg-of-neg"], "tests": 0}
+    assert rules.params == [("most", "int", "4", [], "how many")]
+    assert any("most" in finding.message for finding in rules.lint())  # no rule uses it
+    loaded = Rules.load("optimize")
+    assert Path(loaded.path).name == "optimize.yaml" and loaded.files[0] == loaded.path and loaded.lint() == []
+    assert qrewrite.shipped()["optimize"] == loaded.path
+
+
+def test_tests_of_a_file():
+    report = Rules.parse(FILE, "mine.yaml").test()
+    assert (report.passed, report.failed, bool(report)) == (1, 1, False)
+    twice, wrong = report.results
+    assert twice.passed and not wrong.passed and wrong.place.startswith("mine.yaml:") and "Abs" in wrong.message
+    assert str(report).endswith("1 passed, 1 failed")
+    assert Rules.load("optimize").test()
+
+
+def test_errors_of_a_rule_file_have_places():
+    text = FILE.replace("replace: y", "replase: y")
+    with pytest.raises(qrewrite.InvalidRules) as raised:
+        Rules.parse(text, "mine.yaml")
+    error = raised.value
+    assert error.code == "invalid_rules" and isinstance(error, ValueError)
+    found = next(d for d in error.diagnostics if d.code == "QR0102")
+    assert (found.file, found.line, found.column) == ("mine.yaml", 7, 5) and "replace" in found.hint
+    assert found.line_text == "    replase: y = Relu(x)" and "mine.yaml:7:5" in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error) and again.diagnostics == error.diagnostics and str(again) == str(error)
+    with pytest.raises(qrewrite.InvalidRules):
+        Rules.from_dict({"rules": [{"name": "x"}]})
+    with pytest.raises(qrewrite.FileError):
+        Rules.load("no_such_set")
+
+
+def test_parameters(recorded):
+    data = recorded.read_bytes()
+    clip, _ = qrewrite.rewrite(data, "ezkl_dequant", saturation="clip")
+    assert clip == qrewrite.rewrite(data, "ezkl_dequant", params={"saturation": "clip"})[0]
+    assert clip != qrewrite.rewrite(data, "ezkl_dequant", saturation="identity")[0]
+    with pytest.raises(qrewrite.UsageError, match="has no parameter `saturatoin`; did you mean `saturation`"):
+        qrewrite.rewrite(data, "ezkl_dequant", saturatoin="clip")
+    with pytest.raises(qrewrite.UsageError, match="did you mean `keep_ops`"):
+        qrewrite.rewrite(data, "ezkl_dequant", keep_op=["Conv"])
+    with pytest.raises(qrewrite.UsageError, match="`saturation`"):
+        qrewrite.rewrite(data, "ezkl_dequant", saturation="some")
+    with pytest.raises(qrewrite.UsageError, match="`saturation` is object"):
+        qrewrite.rewrite(data, "ezkl_dequant", saturation=object())
+
+
+def test_opt_outs(chain):
+    kept, report = qrewrite.rewrite(chain, RULES, skip_rules=["neg-of-neg"])
+    assert [r.rule for r in report.rules] == ["relu-of-relu"]
+    kept, report = qrewrite.rewrite(chain, RULES, keep_ops=["Neg"])
+    assert report.kept == 2 and [n.op_type for n in kept.graph.node].count("Neg") == 2
+    with pytest.raises(qrewrite.UsageError, match="no rule `neg-of-ne`; did you mean `neg-of-neg`"):
+        qrewrite.rewrite(chain, RULES, skip_rules=["neg-of-ne"])
+    with pytest.raises(qrewrite.UsageError, match="`skip_rules` is a list of names"):
+        qrewrite.rewrite(chain, RULES, skip_rules="neg-of-neg")
+
+
+def test_report(recorded):
+    _, report = qrewrite.rewrite(recorded.read_bytes(), ["ezkl_dequant", "optimize"])
+    whole = report.to_dict()
+    assert report.nodes == (26, 9) and report.rewrites == whole["rewrites"] and report.changed
+    assert report.counts == whole["counts"] and report.counts["pairs"] == 7
+    assert [(r.set, r.rule, r.count) for r in report.rules] == [(r["set"], r["rule"], r["count"]) for r in whole["rules"]]
+    assert str(report).endswith("weights 1.0 KiB -> 3.5 KiB") and "<td>ezkl_dequant</td>" in report._repr_html_()
+    assert report.warnings == [] and not report.stopped and "26 rewrites" in repr(report)
+
+
+def test_warnings_and_refusals(chain):
+    rules = {"rules": [{"name": "no-mul", "match": "y = Mul(x, w)", "refuse": "has no <b>use</b>"}]}
+    with pytest.raises(qrewrite.Refused, match="has no <b>use</b>") as raised:
+        qrewrite.rewrite(chain, rules)
+    assert raised.value.diagnostics and raised.value.code == "refused"
+    _, report = qrewrite.rewrite(chain, rules, allow_partial=True)
+    warning, = report.warnings
+    assert warning.op == "Mul" and warning.rule == "no-mul" and warning.output == "c"
+    assert "&lt;b&gt;" in report._repr_html_() and "<b>" not in report._repr_html_()
+    with pytest.raises(qrewrite.Refused):
+        qrewrite.rewrite(chain, {"rules": [{"name": "w", "match": "y = Mul(x, w)", "warn": "look"}]}, strict=True)
+
+
+def test_endless_rewriting_is_an_error_and_nothing_is_lost(chain):
+    rules = {"rules": [{"name": "forth", "match": "y = Neg(x)", "replace": "y = Neg(Neg(Neg(x)))"}]}
+    model = qrewrite.Model.parse(chain.SerializeToString())
+    with pytest.raises(qrewrite.LimitError, match="forth"):
+        qrewrite.rewrite(model, rules, max_rewrites=50)
+    assert model.serialize() == chain.SerializeToString()
+
+
+def test_find(chain, recorded):
+    match, = qrewrite.find(chain, pattern="y = Mul(x, w)", where="size(w) == 4")
+    assert match["x"].kind == "value" and match["x"].value == "b"
+    assert np.array_equal(match["w"].constant, [1, 2, 3, 4])
+    assert match.nodes[0].op == "Mul" and str(match).startswith("pattern: Mul")
+    assert qrewrite.find(chain, pattern="y = Mul(x, w)", where=["size(w) == 5"]) == []
+    reported = qrewrite.find(chain, pattern="y = Mul(x, w)", where=["size(w) == 4"], conditions="report")
+    # both orders of the operands; the size of `b` is not known
+    assert [(m["w"].text, *m.conditions[0][::2]) for m in reported] == [("w", "size(w) == 4", True), ("b", "size(w) == 4", None)]
+    assert reported[1].conditions[0].why
+    assert [m.rule for m in qrewrite.find(chain, RULES)] == ["relu-of-relu", "neg-of-neg"]
+    assert [m.rule for m in qrewrite.find(chain, RULES, rule="neg-of-neg")] == ["neg-of-neg"]
+    few = qrewrite.find(recorded, pattern="y = DequantizeLinear(q, s, z)", max_matches=2)
+    assert len(few) == 2 and few.more
+    conv, = [m for m in qrewrite.find(recorded, pattern="y = c:Conv<**a>(x, w, b?)") if m["c"].value.name == "conv1"]
+    assert conv["a"].value["pads"].tolist() == [1, 1, 1, 1] and conv["c"].nodes[0].op == "Conv"
+    with pytest.raises(qrewrite.UsageError):
+        qrewrite.find(chain)
+    with pytest.raises(qrewrite.InvalidRules):
+        qrewrite.find(chain, pattern="y = Mul(")
+
+
+def test_rules_go_to_other_processes(chain):
+    again = pickle.loads(pickle.dumps(Rules.parse(FILE)))
+    assert qrewrite.rewrite(chain, again)[0] == qrewrite.rewrite(chain, Rules.parse(FILE))[0]

@@ -1,0 +1,112 @@
+// What the parts of the extension module share: texts, tensors, errors, and calls into Python.
+//
+// qrewrite._core is the thin half of the Python package: its functions take and give plain things
+// (tuples, numbers, bytes), and release the interpreter lock while the library works. What users see
+// is made of them in tools/python/qrewrite.
+//
+// A tensor in Python is the tuple (dtype, dims, buffer): ONNX's number of the type, a tuple of sizes,
+// and an object with the buffer protocol that holds the elements as ConstTensor has them.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "qrewrite/qrewrite.h"
+
+namespace qrewrite::python {
+
+namespace nb = nanobind;
+
+void BindTensors(nb::module_& m);
+void BindModel(nb::module_& m);
+void BindRules(nb::module_& m);
+void BindRewrite(nb::module_& m);
+void BindMatch(nb::module_& m);
+void BindVerify(nb::module_& m);
+
+// Names of models may hold any bytes: those that are no UTF-8 become lone surrogates, as os.fsdecode
+// does it.
+nb::object Text(std::string_view text);
+nb::list Texts(const auto& texts) {
+  nb::list list;
+  for (const auto& text : texts) list.append(Text(text));
+  return list;
+}
+// What os.fsencode gave.
+inline std::string PathOf(const nb::bytes& path) { return {path.c_str(), path.size()}; }
+std::vector<std::string> Strings(const nb::sequence& sequence);
+nb::tuple ToTuple(const std::vector<int64_t>& numbers);
+
+// A reference that may be dropped by a thread that does not hold the lock.
+std::shared_ptr<PyObject> Share(nb::object object);
+
+nb::tuple ToPython(const ConstTensor& tensor);
+// `tensor` is such a tuple; its buffer is kept, not copied. Throws what Python raises.
+ConstTensor FromPython(nb::handle tensor);
+// The bytes of any object with the buffer protocol, which they keep alive.
+ConstBytes BytesOf(nb::handle buffer);
+
+// (severity, code, file, line, column, end_column, line_text, message, hint, notes)
+nb::tuple ToPython(const Diagnostic& diagnostic);
+
+// What Python functions raise in a run of the library. While it lives it is where the calls of this
+// thread leave their exceptions.
+class CallbackScope {
+ public:
+  CallbackScope();
+  ~CallbackScope();
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+
+  // Raises `status` as a qrewrite.Error; it is raised from what a function raised, if that was the
+  // reason. What is no Exception, such as KeyboardInterrupt, is raised itself.
+  [[noreturn]] void Raise(const Status& status);
+  template <class T>
+  T OrRaise(Result<T> result) {
+    if (!result.ok()) Raise(result.status());
+    return *std::move(result);
+  }
+  void Check(const Status& status) {
+    if (!status.ok()) Raise(status);
+  }
+
+  // Remembers the exception, if a scope is there for it. Returns it in words.
+  static std::string Keep(const nb::python_error& error);
+  // Whether one was kept.
+  bool holds() const { return raised_.is_valid(); }
+
+ private:
+  CallbackScope* outer_;
+  nb::object raised_;
+};
+
+// Calls into Python from within the library: with the lock, and with exceptions that it may see.
+template <class Call>
+auto InPython(Call&& call) {
+  const nb::gil_scoped_acquire lock;
+  std::string words;
+  try {
+    return call();
+  } catch (const nb::python_error& error) {
+    words = CallbackScope::Keep(error);
+  } catch (const nb::cast_error&) {
+    words = "it returned something of the wrong type";
+  }
+  throw std::runtime_error(words);
+}
+
+// Calls the library without the lock.
+template <class Call>
+auto Unlocked(Call&& call) {
+  const nb::gil_scoped_release unlock;
+  return call();
+}
+
+}  // namespace qrewrite::python

@@ -1,0 +1,214 @@
+// Models: reading, writing, and what they consist of.
+#include <cstring>
+
+#include <nanobind/stl/optional.h>
+
+#include "tools/python/binding.h"
+
+namespace qrewrite::python {
+namespace {
+
+Model Load(const nb::bytes& path) {
+  CallbackScope scope;
+  const std::string text = PathOf(path);
+  return scope.OrRaise(Unlocked([&] { return Model::Load(text); }));
+}
+
+// `data` is not copied. `external`: None, or a function from a location to a buffer or None.
+Model Parse(nb::bytes data, const nb::bytes& folder, nb::object external) {
+  CallbackScope scope;
+  const std::string_view view(data.c_str(), data.size());
+  const Bytes bytes{view, Share(std::move(data))};
+  ParseOptions options{.external_data = nullptr, .folder = PathOf(folder)};
+  if (!external.is_none()) {
+    options.external_data = [&](const std::string& location) -> std::optional<Bytes> {
+      return InPython([&]() -> std::optional<Bytes> {
+        const nb::object found = external(Text(location));
+        if (found.is_none()) return std::nullopt;
+        const ConstBytes kept = BytesOf(found);
+        return Bytes{{reinterpret_cast<const char*>(kept.data()), kept.size()}, kept.owner()};
+      });
+    };
+  }
+  return scope.OrRaise(Unlocked([&] { return Model::Parse(bytes, options); }));
+}
+
+std::vector<SideFile> SideFiles(const nb::sequence& files) {
+  std::vector<SideFile> side;
+  for (const nb::handle file : files) {
+    const auto parts = nb::cast<nb::tuple>(file);
+    side.push_back({PathOf(nb::cast<nb::bytes>(parts[0])), PathOf(nb::cast<nb::bytes>(parts[1])),
+                    nb::cast<bool>(parts[2])});
+  }
+  return side;
+}
+
+// Returns the paths of all that was written, the model's first.
+nb::list Save(const Model& model, const nb::bytes& path, int external, uint64_t threshold,
+              const nb::sequence& files) {
+  CallbackScope scope;
+  std::vector<std::string> written;
+  const SaveOptions options{.external = static_cast<SaveOptions::External>(external),
+                            .external_threshold = threshold,
+                            .side_files = SideFiles(files),
+                            .report = nullptr,
+                            .before_commit = [&](const std::vector<std::string>& paths) {
+                              written = paths;
+                              return Status();
+                            }};
+  const std::string text = PathOf(path);
+  scope.Check(Unlocked([&] { return model.Save(text, options); }));
+  return Texts(written);
+}
+
+nb::bytes Serialize(const Model& model) {
+  CallbackScope scope;
+  const std::string bytes = scope.OrRaise(Unlocked([&] { return model.Serialize(); }));
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+// (the model, the file that it calls `location`)
+nb::tuple SerializeApart(const Model& model, const std::string& location, uint64_t threshold) {
+  CallbackScope scope;
+  std::vector<std::byte> data;
+  const auto append = [&](std::string_view chunk) {
+    const size_t end = data.size();
+    data.resize(end + chunk.size());
+    if (!chunk.empty()) std::memcpy(data.data() + end, chunk.data(), chunk.size());
+    return Status();
+  };
+  const std::string bytes =
+      scope.OrRaise(Unlocked([&] { return model.Serialize(location, threshold, append); }));
+  return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()),
+                        nb::cast(ConstBytes(std::move(data))));
+}
+
+nb::object TextOf(const Model& model, int64_t max_elements, bool types, bool node_names,
+                  const std::string& node, const std::string& around, int distance) {
+  CallbackScope scope;
+  const TextOptions options{.max_elements = max_elements,
+                            .types = types,
+                            .node_names = node_names,
+                            .node = node,
+                            .around = around,
+                            .distance = distance};
+  return Text(scope.OrRaise(Unlocked([&] { return model.Text(options); })));
+}
+
+nb::dict Counts(const std::map<std::string, int64_t>& counts) {
+  nb::dict dict;
+  for (const auto& [name, count] : counts) dict[Text(name)] = count;
+  return dict;
+}
+
+nb::dict StatsOf(const Model& model) {
+  const ModelStats stats = model.Stats();
+  nb::dict dict;
+  dict["ir_version"] = stats.ir_version;
+  dict["opset"] = Counts(stats.opset);
+  dict["ops"] = Counts(stats.ops);
+  dict["nodes"] = stats.nodes;
+  dict["inputs"] = stats.inputs;
+  dict["outputs"] = stats.outputs;
+  dict["subgraphs"] = stats.subgraphs;
+  dict["functions"] = stats.functions;
+  dict["initializers"] = stats.initializers;
+  dict["initializer_bytes"] = stats.initializer_bytes;
+  dict["file_bytes"] = stats.file_bytes;
+  dict["external_data"] = stats.external_data;
+  return dict;
+}
+
+nb::object AttributeOf(const AttributeContents& value) {
+  const auto list = [](const auto& items) {
+    nb::list list;
+    for (const auto& item : items) list.append(nb::cast(item));
+    return nb::object(list);
+  };
+  if (const auto* i = std::get_if<int64_t>(&value)) return nb::cast(*i);
+  if (const auto* f = std::get_if<float>(&value)) return nb::cast(*f);
+  if (const auto* s = std::get_if<std::string>(&value)) return Text(*s);
+  if (const auto* c = std::get_if<Constant>(&value)) return nb::cast(*c);
+  if (const auto* v = std::get_if<std::vector<int64_t>>(&value)) return list(*v);
+  if (const auto* v = std::get_if<std::vector<float>>(&value)) return list(*v);
+  if (const auto* v = std::get_if<std::vector<std::string>>(&value)) return Texts(*v);
+  return list(std::get<std::vector<Constant>>(value));
+}
+
+// (type, domain, name, inputs, outputs, attributes, graphs by attribute)
+nb::tuple NodeOf(const NodeContents& node) {
+  nb::dict attributes, graphs;
+  for (const auto& [name, value] : node.attributes) attributes[Text(name)] = AttributeOf(value);
+  for (const auto& [name, positions] : node.graphs) {
+    nb::list list;
+    for (const size_t position : positions) list.append(position);
+    graphs[Text(name)] = list;
+  }
+  return nb::make_tuple(Text(node.type), Text(node.domain), Text(node.view.name),
+                        Texts(node.view.inputs), Texts(node.view.outputs), attributes, graphs);
+}
+
+// (name, dtype, shape): sizes are numbers, names, or None; the shape is None if it is not known.
+nb::tuple ValueOf(const ValueContents& contents) {
+  const ModelValue& value = contents.value;
+  nb::object shape = nb::none();
+  if (value.has_shape) {
+    nb::list dims;
+    for (size_t i = 0; i < value.dims.size(); ++i) {
+      if (value.dims[i] >= 0) {
+        dims.append(value.dims[i]);
+      } else if (!contents.symbols[i].empty()) {
+        dims.append(Text(contents.symbols[i]));
+      } else {
+        dims.append(nb::none());
+      }
+    }
+    shape = nb::tuple(dims);
+  }
+  return nb::make_tuple(Text(value.name), value.dtype, shape);
+}
+
+// [(kind, name, inputs, outputs, constants, values, nodes)]
+nb::list ContentsOf(const Model& model) {
+  CallbackScope scope;
+  nb::list list;
+  for (const GraphContents& graph : scope.OrRaise(Unlocked([&] { return Contents(model); }))) {
+    nb::dict constants;
+    for (const NamedConstant& c : graph.constants) constants[Text(c.name)] = nb::cast(c.value);
+    nb::list values, nodes;
+    for (const ValueContents& value : graph.values) values.append(ValueOf(value));
+    for (const NodeContents& node : graph.nodes) nodes.append(NodeOf(node));
+    list.append(nb::make_tuple(static_cast<int>(graph.kind), Text(graph.name), Texts(graph.inputs),
+                               Texts(graph.outputs), constants, values, nodes));
+  }
+  return list;
+}
+
+nb::dict ConstantsOf(const Model& model) {
+  nb::dict constants;
+  for (const NamedConstant& c : model.Constants()) constants[Text(c.name)] = nb::cast(c.value);
+  return constants;
+}
+
+}  // namespace
+
+void BindModel(nb::module_& m) {
+  nb::class_<Model>(m, "Model")
+      .def_static("load", Load)
+      .def_static("parse", Parse, nb::arg("data"), nb::arg("folder"), nb::arg("external").none())
+      .def("clone",
+           [](const Model& model) {
+             CallbackScope scope;
+             return scope.OrRaise(Unlocked([&] { return model.Clone(); }));
+           })
+      .def("save", Save)
+      .def("serialize", Serialize)
+      .def("serialize_apart", SerializeApart)
+      .def("text", TextOf)
+      .def("stats", StatsOf)
+      .def("contents", ContentsOf)
+      .def("constants", ConstantsOf)
+      .def_prop_ro("changed", &Model::changed);
+}
+
+}  // namespace qrewrite::python

@@ -1,0 +1,124 @@
+"""What goes wrong, as exceptions."""
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, Sequence
+
+Severity = Literal["error", "warning", "note"]
+
+
+class Diagnostic(NamedTuple):
+    """One thing that is wrong, where it is, and what to do about it.
+
+    Lines and columns count from 1; 0 means "not known". Columns count characters, `end_column` is one past the
+    last one. `file` is empty where there is no text, as with a fault of a model.
+    """
+
+    severity: Severity
+    #: "QR0102"; docs/errors.md lists them. Empty if there is none.
+    code: str
+    file: str
+    line: int
+    column: int
+    end_column: int
+    line_text: str
+    message: str
+    #: What to do: "did you mean `where`?". May be empty.
+    hint: str
+    notes: list[str]
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}: " if self.line else f"{self.file}: " if self.file else ""
+        code = f"[{self.code}]" if self.code else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{place}{self.severity}{code}: {self.message}{hint}"
+
+
+class Error(Exception):
+    """The base of all that this package raises about models, rules and runs.
+
+    The text is what the command prints: each diagnostic with its place, the line concerned and a hint.
+    """
+
+    #: "usage", "io", "invalid_model", "invalid_rules", "refused", "limit", "unsupported", "cancelled" or "callback".
+    code: str = ""
+
+    def __init__(self, message: str = "", diagnostics: Sequence[Diagnostic] = ()) -> None:
+        super().__init__(message)
+        #: All that is wrong, in the order of the file.
+        self.diagnostics: list[Diagnostic] = list(diagnostics)
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes of all diagnostics: what came nearest, and why it did not do."""
+        return [note for diagnostic in self.diagnostics for note in diagnostic.notes]
+
+    def __reduce__(self):  # with its diagnostics into another process
+        return make, (self.code, [tuple(d) for d in self.diagnostics], str(self))
+
+
+class UsageError(Error, ValueError):
+    """A request that makes no sense: an unknown parameter, rule or value."""
+
+    code = "usage"
+
+
+class FileError(Error, OSError):
+    """A file cannot be read or written."""
+
+    code = "io"
+    __str__ = Exception.__str__
+
+
+class InvalidModel(Error, ValueError):
+    """The model is malformed."""
+
+    code = "invalid_model"
+
+
+class InvalidRules(Error, ValueError):
+    """A rule file is wrong; `diagnostics` has everything that is."""
+
+    code = "invalid_rules"
+
+
+class Refused(Error):
+    """A rule with ``refuse:`` fired, or ``strict=True`` and there were warnings."""
+
+    code = "refused"
+
+
+class LimitError(Error):
+    """A budget was exceeded: endless rewriting, too many steps, more than 2 GB in one message."""
+
+    code = "limit"
+
+
+class Unsupported(Error):
+    """Valid, but beyond what the library does, or outside the opset range of the rules."""
+
+    code = "unsupported"
+
+
+class Cancelled(Error):
+    """An observer ended the run."""
+
+    code = "cancelled"
+
+
+class CallbackError(Error):
+    """A function of yours raised; ``__cause__`` is what it raised."""
+
+    code = "callback"
+
+
+_CLASSES = {c.code: c for c in (UsageError, FileError, InvalidModel, InvalidRules, Refused, LimitError, Unsupported,
+                                Cancelled, CallbackError)}
+
+
+def make(code: str, diagnostics: Sequence[tuple], message: str) -> Error:
+    """The exception for what the library reports; called by the extension module."""
+    return _CLASSES.get(code, Error)(message.removeprefix("error: "), [Diagnostic(*d) for d in diagnostics])
+
+
+def usage(message: str) -> UsageError:
+    return UsageError(message, [Diagnostic("error", "", "", 0, 0, 0, "", message, "", [])])

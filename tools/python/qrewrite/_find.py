@@ -1,0 +1,131 @@
+"""find(): where rules match, without rewriting."""
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, Iterable, Iterator, Literal, Mapping, NamedTuple
+
+from . import _core
+from ._errors import usage
+from ._kinds import look
+from ._model import Constant
+from ._observe import NodeView
+from ._rewrite import RuleSource, _settings, load_all
+from ._rules import Rules
+
+Kind = Literal["absent", "value", "constant", "text", "type", "symbol", "node", "chain", "attributes", "graph", "list", "unknown"]
+_CONDITIONS = {"require": 0, "ignore": 1, "report": 2}
+
+
+class Binding(NamedTuple):
+    """What a name of a rule stands for in a match."""
+
+    #: "" of a member of a list.
+    name: str
+    kind: Kind
+    #: The name of a value, a text, a type ("float16"), a symbolic size, or why it is unknown.
+    text: str
+    #: What a value holds, if that is known; a number, a shape, a tensor.
+    constant: Constant | None
+    #: Of a label; of a chain from the first step to the last one.
+    nodes: list[NodeView]
+    #: Of a list, or of attributes.
+    items: list[Binding]
+
+    @property
+    def value(self) -> Any:
+        """The plain thing: an array, a text, nodes, a list, a dict of attributes; None of what is absent or unknown."""
+        if self.constant is not None and self.kind == "constant":
+            return self.constant.numpy()
+        if self.kind in ("node", "chain"):
+            return self.nodes[0] if self.kind == "node" else self.nodes
+        if self.kind == "list":
+            return [item.value for item in self.items]
+        if self.kind == "attributes":
+            return {item.name: item.value for item in self.items}
+        return None if self.kind in ("absent", "unknown") else self.text
+
+
+class Condition(NamedTuple):
+    """A condition of a rule at a match."""
+
+    #: "rank(x) == 4"
+    text: str
+    #: Of the rule's file.
+    line: int
+    #: None: a fact is missing, and `why` says which.
+    holds: bool | None
+    why: str
+
+
+class Match(NamedTuple):
+    """A place where a rule matches. ``match["x"]`` is what the name `x` of the rule stands for."""
+
+    set: str
+    rule: str
+    #: Where the rule stands.
+    file: str
+    line: int
+    #: In the order of the search.
+    nodes: list[NodeView]
+    bindings: dict[str, Binding]
+    #: If they are reported.
+    conditions: list[Condition]
+
+    def __getitem__(self, name: Any) -> Any:
+        return self.bindings[name] if isinstance(name, str) else tuple.__getitem__(self, name)
+
+    def __str__(self) -> str:
+        nodes = ", ".join(f"{n.op} `{n.name or next(iter(n.outputs), '')}`" for n in self.nodes)
+        return f"{self.rule}: {nodes}"
+
+
+class Matches(list[Match]):
+    """Matches in the order in which :func:`rewrite` looks: nodes with producers first, then rules as in the file."""
+
+    #: There are more than `max_matches`.
+    more: bool = False
+
+
+def _binding(plain: tuple) -> Binding:
+    name, kind, text, constant, nodes, items = plain
+    return Binding(name, kind, text, None if constant is None else Constant(constant, text if kind == "value" else ""),
+                   [NodeView(*n) for n in nodes], [_binding(i) for i in items])
+
+
+def find(model: Any, rules: RuleSource | None = None, *, pattern: str | None = None, where: str | Iterable[str] = (),
+         rule: str | Iterable[str] = (), conditions: Literal["require", "ignore", "report"] = "require",
+         max_matches: int = 1000, folder: str | PathLike[str] = "", params: Mapping[str, Any] | None = None,
+         **parameters: Any) -> Matches:
+    """Where rules, or a pattern, match a model as it is; nothing is rewritten.
+
+        >>> for match in qrewrite.find("model.onnx", pattern="y = Relu(Conv(x, w, _?))", where="const(w)"):
+        ...     print(match["w"].constant.shape)
+
+    pattern, where: as ``match:`` and ``where:`` of a rule have them, instead of `rules`.
+    rule: the names of the rules to look for; none: all.
+    conditions: "require": matches that meet the conditions of the rule; "ignore": all, and names of ``let:`` are not
+        computed; "report": all, and each says which conditions hold, fail or cannot be known.
+    max_matches: ends the search; `more` of the result says whether there are others.
+
+    Raises as :func:`rewrite` does. A match may be one that rewrite() rejects, as what a replacement needs is not looked at.
+    """
+    if (rules is None) == (pattern is None):
+        raise usage("find() takes rules or a pattern")
+    if conditions not in _CONDITIONS:
+        raise usage(f"conditions are required (\"require\"), ignored or reported, not {conditions!r}")
+    if pattern is not None:
+        one: dict[str, Any] = {"name": "pattern", "match": pattern, "warn": "found"}
+        if where:
+            one["where"] = [where] if isinstance(where, str) else list(where)
+        loaded = Rules.from_dict({"name": "find", "rules": [one]})
+    else:
+        loaded, = load_all(rules)  # type: ignore[arg-type]
+    settings = _settings([loaded], {**(params or {}), **parameters})
+    names = [rule] if isinstance(rule, str) else list(rule)
+    found, more = _core.find(look(model, folder), loaded._core, settings, names, _CONDITIONS[conditions], max_matches)
+    matches = Matches()
+    matches.more = more
+    for set_name, rule_name, file, line, nodes, bindings, checked in found:
+        matches.append(Match(set_name, rule_name, file, line, [NodeView(*n) for n in nodes],
+                             {b[0]: _binding(b) for b in bindings}, [Condition(*c) for c in checked]))
+    return matches

@@ -1,0 +1,153 @@
+"""Functions in Python that rule files call.
+
+    @qrewrite.function
+    def half(w):
+        return w / 2
+
+A rule then writes ``let: {v: half(w)}``. Arguments are read-only numpy arrays, of constants only: with an argument that is
+not constant the rule does not fire. What a function raises ends the run with :class:`CallbackError`; the model that
+was given stays as it was. Functions must be pure; they are called by each thread that rewrites, which holds the interpreter lock then.
+"""
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator, Mapping, TypeVar, overload
+
+from . import _core
+from ._tensors import from_numpy, to_numpy
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _arrays(tensors):
+    return [None if t is None else to_numpy(t) for t in tensors]
+
+
+def _fold(name: str, call: Callable) -> Callable:
+    return lambda tensors: from_numpy(call(*_arrays(tensors)), f"what `{name}` returned")
+
+
+def _predicate(name: str, call: Callable) -> Callable:
+    def adapter(tensors):
+        result = call(*_arrays(tensors))
+        if type(result) is not bool and type(result).__name__ not in ("bool", "bool_"):
+            raise TypeError(f"what `{name}` returned is {type(result).__name__}, not a bool")
+        return bool(result)
+    return adapter
+
+
+def _operator(name: str, call: Callable) -> Callable:
+    def adapter(tensors, attributes, num_outputs):
+        attributes = {key: to_numpy(value) if isinstance(value, tuple) else value for key, value in attributes.items()}
+        inputs = _arrays(tensors)
+        result = call(*inputs, **attributes)
+        results = result if isinstance(result, (tuple, list)) and num_outputs > 1 else [result]
+        if len(results) != num_outputs:
+            raise TypeError(f"operator `{name}` returned {len(results)} outputs, not {num_outputs}")
+        return [from_numpy(r, f"what operator `{name}` returned") for r in results]
+    return adapter
+
+
+class Functions:
+    """A collection of functions for rules: ``Rules.load(path, functions=mine)``.
+
+    The decorators :func:`function`, :func:`predicate` and :func:`operator` add to a collection of their own, which
+    rules get that are loaded without one. Rules keep what the collection had when they were loaded. A second
+    function of one name takes the place of the first, so that a cell of a notebook can be run again.
+    """
+
+    def __init__(self, others: Functions | None = None) -> None:
+        self._entries: dict[tuple[str, str, str], Callable] = dict(others._entries) if others else {}
+
+    @overload
+    def function(self, call: F, /) -> F: ...
+    @overload
+    def function(self, *, name: str) -> Callable[[F], F]: ...
+
+    def function(self, call=None, /, *, name=None):
+        """Registers a function from arrays to an array, under its own name or `name` (a lower-case word).
+
+        Raises :class:`UsageError` if the language has such a function.
+        """
+        return self._register("fold", "", call, name)
+
+    @overload
+    def predicate(self, call: F, /) -> F: ...
+    @overload
+    def predicate(self, *, name: str) -> Callable[[F], F]: ...
+
+    def predicate(self, call=None, /, *, name=None):
+        """Registers a function from arrays to a bool, for ``where:``. Anything but a bool is an error."""
+        return self._register("predicate", "", call, name)
+
+    @overload
+    def operator(self, call: F, /) -> F: ...
+    @overload
+    def operator(self, *, name: str, domain: str = "") -> Callable[[F], F]: ...
+
+    def operator(self, call=None, /, *, name=None, domain=""):
+        """Registers how an operator of ONNX, or of `domain`, is computed on constants, for all versions.
+
+        `call` gets the inputs by position (None: absent) and the attributes that the node has by keyword; it returns an array, or
+        as many as the node has outputs. It takes the place of what the library has.
+        """
+        return self._register("operator", domain, call, name)
+
+    def _register(self, kind: str, domain: str, call: Callable | None, name: str | None):
+        def register(call):
+            if not callable(call):
+                raise TypeError(f"{call!r} cannot be called")
+            key = kind, domain, name or call.__name__
+            Functions._build([(key, call)])  # says what is wrong with the name
+            if kind != "operator":
+                for other in ("fold", "predicate"):
+                    self._entries.pop((other, "", key[2]), None)
+            self._entries[key] = call
+            return call
+        return register if call is None else register(call)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, sorted."""
+        return iter(sorted(f"{domain}.{name}" if domain else name for _, domain, name in self._entries))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, name: str) -> bool:
+        return name in list(self)
+
+    def clear(self) -> None:
+        """Forgets all functions."""
+        self._entries.clear()
+
+    @staticmethod
+    def _build(entries) -> _core.Functions:
+        built = _core.Functions()
+        for (kind, domain, name), call in entries:
+            if kind == "fold":
+                built.add_fold(name, _fold(name, call))
+            elif kind == "predicate":
+                built.add_predicate(name, _predicate(name, call))
+            else:
+                built.add_operator(domain, name, _operator(name, call))
+        return built
+
+    def _registry(self) -> _core.Functions | None:
+        return self._build(self._entries.items()) if self._entries else None
+
+
+#: What the decorators of the package fill.
+default = Functions()
+function = default.function
+predicate = default.predicate
+operator = default.operator
+
+
+def registry(functions: Functions | Mapping[str, Callable] | None) -> _core.Functions | None:
+    if functions is None:
+        return default._registry()
+    if isinstance(functions, Mapping):
+        collection = Functions()
+        for name, call in functions.items():
+            collection.function(name=name)(call)
+        functions = collection
+    return functions._registry()

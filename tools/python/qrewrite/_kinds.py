@@ -1,0 +1,66 @@
+"""The kinds of models that the package takes, and gives back."""
+from __future__ import annotations
+
+from os import PathLike, fsencode, fspath
+from typing import TYPE_CHECKING, Any, Callable
+
+from . import _core
+from ._errors import usage
+from ._model import Model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# From the rewritten model to what the caller gets. None: a file.
+Back = Callable[[_core.Model], Any] | None
+
+
+def is_proto(model: Any) -> bool:
+    return type(model).__name__ == "ModelProto" and hasattr(model, "SerializeToString")
+
+
+def is_ir(model: Any) -> bool:
+    return type(model).__name__ == "Model" and type(model).__module__.partition(".")[0] == "onnx_ir"
+
+
+def read(model: Any, folder: str | PathLike[str] = "") -> tuple[_core.Model, Back]:
+    """The model, which belongs to the caller and may be changed, and the way back to its kind."""
+    if isinstance(model, Model):
+        return model._core.clone(), Model
+    if isinstance(model, (str, PathLike)):
+        return _core.Model.load(fsencode(model)), None
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        kind = type(model) if isinstance(model, bytearray) else bytes
+        return _parse(bytes(model), folder), lambda core: kind(core.serialize())
+    if is_proto(model):
+        return _parse(_serialized(model), folder), lambda core: type(model).FromString(core.serialize())
+    if is_ir(model):
+        from . import onnx_ir
+        return onnx_ir.to_core(model), onnx_ir.from_core
+    raise usage(f"a model is a path, bytes, an onnx.ModelProto, an onnx_ir.Model or a qrewrite.Model, not {type(model).__name__}")
+
+
+def look(model: Any, folder: str | PathLike[str] = "") -> _core.Model:
+    """The model, to be looked at only."""
+    return model._core if isinstance(model, Model) else read(model, folder)[0]
+
+
+def _parse(data: bytes, folder: str | PathLike[str]) -> _core.Model:
+    return _core.Model.parse(data, fsencode(folder), None)
+
+
+def _serialized(proto: Any) -> bytes:
+    try:
+        return proto.SerializeToString()
+    except Exception as e:  # protobuf has one of its own for each of its implementations
+        from ._errors import LimitError
+        raise LimitError(f"the ModelProto cannot be serialized: {e}") from e
+
+
+def default_output(model: str | PathLike[str], names: list[str]) -> str | Path:
+    """What the command calls it: "a/model.onnx" and "tidy" make "a/model.tidy.onnx"."""
+    from pathlib import Path
+    path = Path(fspath(model))
+    stem = path.stem if path.suffix == ".onnx" else path.name
+    named = path.with_name(".".join([stem, *names, "onnx"]))
+    return str(named) if isinstance(model, str) else named

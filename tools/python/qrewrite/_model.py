@@ -1,0 +1,345 @@
+"""Models: reading and writing them, and looking at what they consist of."""
+from __future__ import annotations
+
+from functools import cached_property
+from os import PathLike, fsencode
+from typing import TYPE_CHECKING, Any, Iterator, Literal, Mapping, NamedTuple, Sequence
+
+from . import _core
+from ._tensors import dtype_name, numpy_dtype, to_numpy
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Path = str | PathLike[str]
+Dim = int | str | None
+
+_EXTERNAL = {"auto": 0, "never": 1, "always": 2}
+
+
+class Stats(NamedTuple):
+    """Sizes of a model. Nodes are counted in all subgraphs and functions."""
+
+    ir_version: int
+    #: Imports; "" is ai.onnx.
+    opset: dict[str, int]
+    #: Nodes by operator: {"Conv": 20, "com.microsoft.QGemm": 1}.
+    ops: dict[str, int]
+    nodes: int
+    inputs: int
+    outputs: int
+    subgraphs: int
+    functions: int
+    initializers: int
+    initializer_bytes: int
+    #: As it was read, without external data.
+    file_bytes: int
+    external_data: bool
+
+
+class Constant:
+    """A constant tensor, which may lie in a file, or be computed when it is read.
+
+    ``numpy.asarray(constant)`` works, too.
+    """
+
+    __slots__ = ("_core", "name")
+
+    def __init__(self, core: _core.Constant, name: str = "") -> None:
+        self._core = core
+        #: The name of the initializer; "" of other constants.
+        self.name = name
+
+    @property
+    def dtype(self) -> str:
+        """The element type as rules name it, in lower case: "float", "int8", "bfloat16"."""
+        return dtype_name(self._core.dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._core.dims
+
+    @property
+    def nbytes(self) -> int:
+        """The size in bytes, of packed elements as they are packed; 0 for strings."""
+        return self._core.nbytes
+
+    def numpy(self) -> np.ndarray:
+        """A read-only array of the constant's shape.
+
+        What lies in memory or in a mapped file is not copied, and stays valid when the model is gone. Types that
+        numpy does not have are those of ml_dtypes. Elements below 8 bit are unpacked, which copies; strings are
+        objects. :class:`Unsupported`: numpy and ml_dtypes have no such type.
+        """
+        if self.dtype == "string":
+            import numpy as np
+            texts = np.empty(len(texts_ := self._core.read_strings()), object)
+            texts[:] = [t.decode("utf-8", "surrogateescape") for t in texts_]
+            return texts.reshape(self.shape)
+        try:
+            numpy_dtype(self._core.dtype)
+        except TypeError as e:
+            from ._errors import Unsupported
+            raise Unsupported(f"{e}") from None
+        return to_numpy(self._core.read())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __repr__(self) -> str:
+        return f"<qrewrite.Constant {self.name + ' ' if self.name else ''}{self.dtype}{list(self.shape)}>"
+
+
+class Value:
+    """A value of a graph: an input, a result of a node, or an initializer."""
+
+    __slots__ = ("graph", "name", "_dtype", "shape")
+
+    def __init__(self, graph: Graph, name: str, dtype: int, shape: tuple[Dim, ...] | None) -> None:
+        self.graph = graph
+        self.name = name
+        self._dtype = dtype
+        #: What the file declares: a size is a number, a name, or None; None instead of all: not known.
+        self.shape = shape
+
+    @property
+    def dtype(self) -> str | None:
+        """The element type that the file declares: "float", "int8"; None if it is not known."""
+        return dtype_name(self._dtype) if self._dtype else None
+
+    @property
+    def constant(self) -> Constant | None:
+        """What an initializer holds."""
+        return self.graph.constants.get(self.name)
+
+    @property
+    def producer(self) -> Node | None:
+        """The node that makes it; None of inputs and initializers."""
+        return self.graph._producers.get(self.name)
+
+    @property
+    def readers(self) -> list[Node]:
+        """The nodes of this graph that read it, each once."""
+        return self.graph._readers.get(self.name, [])
+
+    @property
+    def is_input(self) -> bool:
+        return self.name in self.graph.inputs
+
+    @property
+    def is_output(self) -> bool:
+        return self.name in self.graph.outputs
+
+    def __repr__(self) -> str:
+        shape = "" if self.shape is None else list(self.shape)
+        return f"<qrewrite.Value {self.name} {self.dtype or '?'}{shape}>"
+
+
+class Node:
+    """A node of a graph. Read-only: models are changed by rules."""
+
+    __slots__ = ("graph", "op_type", "domain", "name", "inputs", "outputs", "attributes", "_graphs")
+
+    def __init__(self, graph: Graph, op_type: str, domain: str, name: str, inputs: list[str], outputs: list[str],
+                 attributes: dict[str, Any], graphs: dict[str, list[int]]) -> None:
+        self.graph = graph
+        self.op_type = op_type
+        #: "" is ai.onnx.
+        self.domain = domain
+        self.name = name
+        #: Names of values; "" is an absent one.
+        self.inputs = inputs
+        self.outputs = outputs
+        #: int, float, str, lists of these, or :class:`Constant`. Graphs are in `graphs`.
+        self.attributes: dict[str, Any] = {key: _wrap(value) for key, value in attributes.items()}
+        self._graphs = graphs
+
+    @property
+    def op(self) -> str:
+        """Domain and operator: "Conv", "com.microsoft.QGemm"."""
+        return f"{self.domain}.{self.op_type}" if self.domain else self.op_type
+
+    @property
+    def graphs(self) -> dict[str, list[Graph]]:
+        """The attributes that are graphs: the branches of an If, the body of a Loop."""
+        return {key: [self.graph._all[i] for i in positions] for key, positions in self._graphs.items()}
+
+    def __repr__(self) -> str:
+        return f"<qrewrite.Node {', '.join(self.outputs)} = {self.op}({', '.join(self.inputs)})>"
+
+
+def _wrap(value: Any) -> Any:
+    if isinstance(value, _core.Constant):
+        return Constant(value)
+    if isinstance(value, list) and value and isinstance(value[0], _core.Constant):
+        return [Constant(v) for v in value]
+    return value
+
+
+class Graph:
+    """The main graph of a model, a subgraph, or the body of a function."""
+
+    def __init__(self, all_graphs: list[Graph], kind: int, name: str, inputs: list[str], outputs: list[str],
+                 constants: dict[str, _core.Constant], values: list[tuple], nodes: list[tuple]) -> None:
+        self._all = all_graphs
+        self.kind: Literal["main", "subgraph", "function"] = ("main", "subgraph", "function")[kind]  # type: ignore[assignment]
+        self.name = name
+        #: Names of values.
+        self.inputs = inputs
+        self.outputs = outputs
+        #: The initializers by name.
+        self.constants: dict[str, Constant] = {key: Constant(c, key) for key, c in constants.items()}
+        #: All values of this graph by name; those of the graphs around it are theirs.
+        self.values: dict[str, Value] = {v[0]: Value(self, *v) for v in values}
+        #: Producers before readers.
+        self.nodes: list[Node] = [Node(self, *n) for n in nodes]
+
+    @cached_property
+    def _producers(self) -> dict[str, Node]:
+        return {name: node for node in self.nodes for name in node.outputs if name}
+
+    @cached_property
+    def _readers(self) -> dict[str, list[Node]]:
+        readers: dict[str, list[Node]] = {}
+        for node in self.nodes:
+            for name in dict.fromkeys(node.inputs):
+                readers.setdefault(name, []).append(node)
+        return readers
+
+    def __repr__(self) -> str:
+        return f"<qrewrite.Graph {self.name or self.kind}: {len(self.nodes)} nodes>"
+
+
+class Model:
+    """An ONNX model in memory. It does not change: :func:`qrewrite.rewrite` makes a new one, which shares the weights.
+
+    Any number of threads may use one model.
+    """
+
+    def __init__(self, core: _core.Model) -> None:
+        self._core = core
+
+    @classmethod
+    def load(cls, path: Path) -> Model:
+        """Reads a file. Weights, also external ones, stay in the mapped files, which must not be written to meanwhile.
+
+        :class:`FileError`: it cannot be read; :class:`InvalidModel`: it is no valid model.
+        """
+        return cls(_core.Model.load(fsencode(path)))
+
+    @classmethod
+    def parse(cls, data: bytes | bytearray | memoryview, *, folder: Path = "",
+              external: Mapping[str, Any] | None = None) -> Model:
+        """Reads a serialized ModelProto; `bytes` are not copied.
+
+        `external` has external data by location: objects with the buffer protocol, C-contiguous (bytes, numpy arrays), which
+        are not copied and must not change. What is not in it is looked for in `folder`; without one there are no files.
+        """
+        data = data if isinstance(data, bytes) else bytes(data)
+        return cls(_core.Model.parse(data, fsencode(folder), external.get if external else None))
+
+    def save(self, path: Path, *, external: Literal["auto", "never", "always"] = "auto", threshold: int = 1024) -> list[str]:
+        """Writes the model, and its data if that is external. Returns the paths of all files, the model's first.
+
+        All files appear, complete and on the disk, or none. `external`: where tensors of at least `threshold` bytes go: "auto":
+        beside the model if the source had external data or 2 GB are exceeded; "never": inside; "always": beside it.
+        """
+        return self._save(path, external, threshold, ())
+
+    def _save(self, path: Path, external: str, threshold: int, files: Sequence[tuple[bytes, bytes, bool]]) -> list[str]:
+        if external not in _EXTERNAL:
+            from ._errors import usage
+            raise usage(f"external is auto, never or always, not {external!r}")
+        return self._core.save(fsencode(path), _EXTERNAL[external], threshold, files)
+
+    def serialize(self) -> bytes:
+        """The ModelProto with all data inside. :class:`LimitError` beyond 2 GB."""
+        return self._core.serialize()
+
+    def serialize_apart(self, location: str = "data", threshold: int = 1024) -> tuple[bytes, memoryview]:
+        """The ModelProto without the data of tensors of at least `threshold` bytes, and that data.
+
+        The data is the file that the model calls `location`: ``Model.parse(model, external={location: data})`` is the
+        model again. There is no limit to its size.
+        """
+        model, data = self._core.serialize_apart(location, threshold)
+        return model, memoryview(data)
+
+    def to_proto(self) -> Any:
+        """As an ``onnx.ModelProto``, with all data inside."""
+        import onnx
+        return onnx.ModelProto.FromString(self.serialize())
+
+    def text(self, *, max_elements: int = 16, types: bool = False, node_names: bool = False, node: str = "",
+             around: str = "", distance: int = 2) -> str:
+        """The model in the syntax of rules and tests, as ``qrewrite show`` prints it.
+
+        `max_elements`: larger constants are elided. `types`: the type of every value that has one. `node`: a regular
+        expression (RE2), only nodes in whose name or outputs it is found. `around`: the node of this name, or that makes the value of this name, and
+        what is at most `distance` nodes away. :class:`UsageError`: a bad expression, no such node.
+        """
+        return self._core.text(max_elements, types, node_names, node, around, distance)
+
+    @property
+    def stats(self) -> Stats:
+        """How large it is, and of what operators."""
+        return Stats(**self._core.stats())
+
+    @cached_property
+    def graphs(self) -> list[Graph]:
+        """All graphs, the main one first: subgraphs and functions follow."""
+        graphs: list[Graph] = []
+        for contents in self._core.contents():
+            graphs.append(Graph(graphs, *contents))
+        return graphs
+
+    @property
+    def graph(self) -> Graph:
+        """The main graph."""
+        return self.graphs[0]
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The nodes of the main graph, producers before readers."""
+        return self.graph.nodes
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """The values of the main graph by name."""
+        return self.graph.values
+
+    @property
+    def inputs(self) -> list[Value]:
+        """The inputs of the main graph that have no initial value."""
+        return [self.values[name] for name in self.graph.inputs if name not in self.graph.constants]
+
+    @property
+    def outputs(self) -> list[Value]:
+        return [self.values[name] for name in self.graph.outputs]
+
+    @cached_property
+    def constants(self) -> dict[str, Constant]:
+        """The initializers of the main graph by name."""
+        return {name: Constant(constant, name) for name, constant in self._core.constants().items()}
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __reduce__(self):
+        model, data = self.serialize_apart()
+        return _rebuild, (model, bytes(data))
+
+    def __repr__(self) -> str:
+        stats = self.stats
+        opset = ", ".join(f"{domain or 'opset'} {version}" for domain, version in stats.opset.items())
+        return f"<qrewrite.Model: {stats.nodes} nodes, {stats.initializers} initializers, {opset}>"
+
+
+def _rebuild(model: bytes, data: bytes) -> Model:
+    return Model.parse(model, external={"data": data})

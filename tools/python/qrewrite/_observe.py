@@ -1,0 +1,215 @@
+"""Watching a run: events, observers, and runs that are iterated over."""
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator, Literal, NamedTuple
+
+from ._errors import usage
+
+Answer = Literal["continue", "stop", "cancel"]
+#: What an observer may return; None is CONTINUE.
+CONTINUE: Answer = "continue"
+#: The run ends here, without an error: ``report.stopped``.
+STOP: Answer = "stop"
+#: The run ends with :class:`Cancelled`.
+CANCEL: Answer = "cancel"
+_ANSWERS = {None: 0, "continue": 0, "stop": 1, "cancel": 2}
+
+
+class NodeView(NamedTuple):
+    """A node as it is, or was when a rule matched it."""
+
+    #: "Conv", "com.microsoft.QGemm"
+    op: str
+    #: May be empty.
+    name: str
+    #: Names of values; "" is an absent one.
+    inputs: list[str]
+    outputs: list[str]
+
+
+class PhaseEvent(NamedTuple):
+    """A phase of a rule set begins or ends. Those of a rule set that a phase uses lie inside of it."""
+
+    set: str
+    phase: str
+    ends: bool
+    #: Of the run, so far.
+    rewrites: int
+
+
+class SweepEvent(NamedTuple):
+    """A sweep over the nodes begins or ends. A phase of rules sweeps until a sweep fires nothing."""
+
+    set: str
+    phase: str
+    #: In this phase, from 1.
+    number: int
+    ends: bool
+    #: That it visits, without those that rules make meanwhile.
+    nodes: int
+    #: In this sweep, so far.
+    fired: int
+
+
+class ProgressEvent(NamedTuple):
+    """Comes every 256 nodes of a phase that visits nodes."""
+
+    set: str
+    phase: str
+    #: Nodes of this sweep.
+    done: int
+    total: int
+    #: Of the run, so far.
+    rewrites: int
+
+
+class FiringEvent(NamedTuple):
+    """A rule fired."""
+
+    set: str
+    rule: str
+    #: Where the rule stands.
+    file: str
+    line: int
+    #: Of the rewrites of the run, from 1; 0 of one that changed nothing.
+    number: int
+    #: As they were before, in the order of the search.
+    matched: list[NodeView]
+    #: Producers first; none: the rule warns or refuses, or equal nodes were there.
+    created: list[NodeView]
+    #: The matched nodes as text, and those that make their values from now on; "" unless `firing_text`.
+    before: str
+    after: str
+
+
+Event = PhaseEvent | SweepEvent | ProgressEvent | FiringEvent
+
+
+def _code(answer: Any) -> int:
+    try:
+        return _ANSWERS[answer]
+    except (KeyError, TypeError):
+        raise TypeError(f"an observer returns None, 'continue', 'stop' or 'cancel', not {answer!r}") from None
+
+
+class Adapter:
+    """What the extension module calls; it says what it wants to hear."""
+
+    def __init__(self, observer: Callable[[Event], Any] | None, firing_text: bool | Callable[[str], bool],
+                 progress: Callable[[ProgressEvent], Any] | None) -> None:
+        for call in (observer, progress):
+            if call is not None and not callable(call):
+                raise usage(f"an observer is a function, not {type(call).__name__}")
+        self.phases = self.sweeps = self.firings = observer is not None
+        self.progress = True
+        self._observer = observer
+        self._firing_text = firing_text
+        self._progress = progress
+
+    def on_phase(self, *event: Any) -> int:
+        return _code(self._observer(PhaseEvent(*event)))  # type: ignore[misc]
+
+    def on_sweep(self, *event: Any) -> int:
+        return _code(self._observer(SweepEvent(*event)))  # type: ignore[misc]
+
+    def on_progress(self, *event: Any) -> int:
+        known = ProgressEvent(*event)
+        answers = [_code(call(known)) for call in (self._progress, self._observer) if call]
+        return max(answers)
+
+    def wants_text(self, rule: str) -> bool:
+        return bool(self._firing_text(rule) if callable(self._firing_text) else self._firing_text)
+
+    def on_firing(self, set: str, rule: str, file: str, line: int, number: int, matched: list, created: list,
+                  before: str, after: str) -> int:
+        event = FiringEvent(set, rule, file, line, number, [NodeView(*n) for n in matched],
+                            [NodeView(*n) for n in created], before, after)
+        return _code(self._observer(event))  # type: ignore[misc]
+
+
+class Run:
+    """A run that goes on while it is iterated over: the next event comes when it is asked for.
+
+        >>> run = qrewrite.watch("model.onnx", "optimize")
+        >>> for event in run:
+        ...     if isinstance(event, qrewrite.FiringEvent):
+        ...         print(event.rule, event.number)
+        >>> model, report = run.result
+
+    Leaving the loop cancels the run. What the run raises is raised by the loop. It works in a thread of its own.
+    """
+
+    def __init__(self, model: Any, rules: Any, options: dict[str, Any]) -> None:
+        self._arguments = model, rules, options
+        self._answer: Answer = CONTINUE
+        self._result: Any = None
+        self._iterator: Iterator[Event] | None = None
+
+    def stop(self) -> None:
+        """Ends the run at the present event, without an error; the loop ends."""
+        self._answer = STOP
+
+    def cancel(self) -> None:
+        """Ends the run at the present event; the loop raises :class:`Cancelled`."""
+        self._answer = CANCEL
+
+    @property
+    def result(self) -> Any:
+        """What :func:`rewrite` returns; :class:`UsageError` before the loop has ended. Iterates, if nobody did."""
+        if self._iterator is None:
+            for _ in self:
+                pass
+        if self._result is None:
+            raise usage("the run has no result: it was not iterated to its end")
+        return self._result
+
+    def __iter__(self) -> Iterator[Event]:
+        if self._iterator is None:
+            self._iterator = self._events()
+        return self._iterator
+
+    def _events(self) -> Iterator[Event]:
+        from queue import SimpleQueue
+        from threading import Thread
+
+        from ._rewrite import rewrite
+        events: SimpleQueue = SimpleQueue()
+        answers: SimpleQueue = SimpleQueue()
+        model, rules, options = self._arguments
+
+        def observe(event: Event) -> Answer:
+            events.put((event, None, None))
+            return answers.get()
+
+        def work() -> None:
+            try:
+                events.put((None, rewrite(model, rules, observer=observe, **options), None))
+            except BaseException as error:
+                events.put((None, None, error))
+
+        thread = Thread(target=work, name="qrewrite", daemon=True)
+        thread.start()
+        waits = False
+        try:
+            while True:
+                event, result, error = events.get()
+                if error is not None:
+                    raise error
+                if event is None:
+                    self._result = result
+                    return
+                waits = True
+                yield event
+                answers.put(self._answer)
+                waits = False
+        finally:
+            if waits:  # the loop was left
+                answers.put(CANCEL)
+            thread.join()
+
+
+def watch(model: Any, rules: Any, **options: Any) -> Run:
+    """:func:`rewrite`, as something to iterate over; it takes the same options but `observer`."""
+    if "observer" in options:
+        raise usage("watch() gives the events itself; `observer` goes with rewrite()")
+    return Run(model, rules, options)

@@ -1,0 +1,139 @@
+"""What a run did."""
+from __future__ import annotations
+
+from functools import cached_property
+from html import escape
+from typing import Any, NamedTuple
+
+from . import _core
+
+
+class RuleCount(NamedTuple):
+    """A rule that changed something."""
+
+    set: str
+    rule: str
+    #: Firings.
+    count: int
+    #: What they count under, as the rule's ``report:`` says; else the rule's name.
+    counters: dict[str, int]
+
+
+class Warning(NamedTuple):
+    """Something that a rule warned of, at one node."""
+
+    set: str
+    rule: str
+    text: str
+    op: str
+    #: The name of the node; may be empty.
+    node: str
+    #: The first value that it makes.
+    output: str
+    #: Of a refusal with ``allow_partial=True``: which rule came nearest, and why it did not fire.
+    notes: list[str]
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Report:
+    """What rule sets did to a model. ``print(report)`` shows the table that the command prints."""
+
+    def __init__(self, core: _core.Report, written: list[str] | None = None) -> None:
+        self._core = core
+        #: Paths of the files that were written, the model's first; of a model in memory none.
+        self.written: list[str] = written or []
+
+    @property
+    def sets(self) -> list[str]:
+        """The rule sets that ran, in order."""
+        return self._core.sets()
+
+    @cached_property
+    def rules(self) -> list[RuleCount]:
+        """The rules that changed something, in the order of the phases."""
+        return [RuleCount(*rule) for rule in self._core.rules()]
+
+    @cached_property
+    def warnings(self) -> list[Warning]:
+        return [Warning(*warning) for warning in self._core.warnings()]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Each counter over all rules."""
+        counts: dict[str, int] = {}
+        for rule in self.rules:
+            for name, count in rule.counters.items():
+                counts[name] = counts.get(name, 0) + count
+        return counts
+
+    @property
+    def rewrites(self) -> int:
+        """Changes by rules."""
+        return self._core.rewrites
+
+    @property
+    def folded(self) -> int:
+        """Nodes replaced by constants."""
+        return self._core.folded
+
+    @property
+    def removed(self) -> int:
+        """Nodes and initializers removed that were unused before."""
+        return self._core.removed
+
+    @property
+    def edits(self) -> int:
+        """Attributes, shapes, names and imports that phases changed."""
+        return self._core.edits
+
+    @property
+    def kept(self) -> int:
+        """Nodes that `keep_ops` and `keep_nodes` protect."""
+        return self._core.kept
+
+    @property
+    def nodes(self) -> tuple[int, int]:
+        """How many nodes there were, and are."""
+        return self._core.nodes_before, self._core.nodes_after
+
+    @property
+    def bytes(self) -> tuple[int, int]:
+        """How many bytes the initializers had, and have."""
+        return self._core.bytes_before, self._core.bytes_after
+
+    @property
+    def changed(self) -> bool:
+        """Whether the model changed."""
+        return self._core.changed
+
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop_after` or an observer ended the run before its end."""
+        return self._core.stopped
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """Files that the rule sets made beside the model, by path; written where the model is written."""
+        from os import fsdecode
+        return {fsdecode(path): data for path, data, _ in self._core.files()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report with the keys of the command's JSON (docs/exit_codes.md)."""
+        from json import loads
+        return loads(self._core.json())
+
+    def __str__(self) -> str:
+        return self._core.text()
+
+    def __repr__(self) -> str:
+        return f"<qrewrite.Report of {', '.join(self.sets)}: {str(self).splitlines()[-1]}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td>{escape(r.set)}</td><td>{escape(r.rule)}</td><td>{r.count}</td></tr>" for r in self.rules)
+        warnings = "".join(f"<li>{escape(str(w))}</li>" for w in self.warnings)
+        table = f"<table><tr><th>set</th><th>rule</th><th>fired</th></tr>{rows}</table>" if rows else ""
+        return (f"<div>{table}{f'<ul>{warnings}</ul>' if warnings else ''}"
+                f"<p>{escape(str(self).splitlines()[-1])}</p></div>")

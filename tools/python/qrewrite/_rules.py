@@ -1,0 +1,177 @@
+"""Rule sets."""
+from __future__ import annotations
+
+from os import PathLike, fsencode, fspath
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
+
+from . import _core
+from ._errors import Diagnostic
+from ._hooks import Functions, registry
+
+Path = str | PathLike[str]
+LintFinding = Diagnostic
+
+
+class Param(NamedTuple):
+    """A parameter of a rule set: ``rewrite(model, rules, NAME=value)``."""
+
+    name: str
+    #: "bool", "int", "float", "string", "path", "regex" or "bytes".
+    type: str
+    #: As text; "" if it has none.
+    default: str
+    one_of: list[str]
+    doc: str
+
+
+class Rule(NamedTuple):
+    """A rule of a rule set."""
+
+    name: str
+    doc: str
+    #: What it preserves: "exact", "approx(30dB)"; "" if that is not stated.
+    equivalence: str
+    #: ">=10"; "" is any.
+    opset: str
+    #: What its firings count under.
+    counters: list[str]
+    tests: int
+
+
+class TestResult(NamedTuple):
+    """A test inside a rule file, and how it went."""
+
+    __test__ = False  # for pytest
+
+    #: "" is a test of the whole file.
+    rule: str
+    test: str
+    #: "file:line".
+    place: str
+    passed: bool
+    #: Of a failed one: graphs and their difference, over several lines.
+    message: str
+
+
+class TestReport(NamedTuple):
+    """What :meth:`Rules.test` found. It is true if no test failed; as a text it says why the others did."""
+
+    __test__ = False
+
+    results: list[TestResult]
+
+    @property
+    def passed(self) -> int:
+        return sum(r.passed for r in self.results)
+
+    @property
+    def failed(self) -> int:
+        return len(self.results) - self.passed
+
+    def __bool__(self) -> bool:
+        """Whether none failed."""
+        return self.failed == 0
+
+    def __str__(self) -> str:
+        return "".join(r.message + "\n" for r in self.results if not r.passed) + f"{self.passed} passed, {self.failed} failed"
+
+
+class Rules:
+    """A rule set, loaded and checked. It does not change; any number of threads may use it."""
+
+    def __init__(self, core: _core.Rules, source: tuple[str, Any, Any]) -> None:
+        self._core = core
+        self._source = source
+
+    @classmethod
+    def load(cls, path_or_name: Path, *, functions: Functions | Mapping[str, Callable] | None = None,
+             search: Sequence[Path] = (), tests: bool = True) -> Rules:
+        """Loads a rule file; or, given a name without a slash, the rule set of this name in `search` or among the shipped ones.
+
+        `functions`: what rules may call (:class:`Functions`, or a dict of functions from arrays to an array); without it
+        what the decorators of the package registered. `tests=False` passes over ``tests:``, which is quicker.
+        :class:`InvalidRules`: everything that is wrong in the file; :class:`FileError`: it cannot be read.
+        """
+        path = fspath(path_or_name)
+        core = _core.Rules.load(fsencode(path), registry(functions), [fsencode(s) for s in search], tests)
+        return cls(core, ("load", path, (functions, search, tests)))
+
+    @classmethod
+    def parse(cls, text: str, name: str = "rules.yaml", *, functions: Functions | Mapping[str, Callable] | None = None,
+              search: Sequence[Path] = (), tests: bool = True) -> Rules:
+        """Loads `text` as if it were the content of the file `name`; one that ends in ".json" is JSON, else YAML."""
+        core = _core.Rules.parse(fsencode(name), text.encode(), registry(functions), [fsencode(s) for s in search], tests)
+        return cls(core, ("parse", (text, name), (functions, search, tests)))
+
+    @classmethod
+    def from_dict(cls, rules: Mapping[str, Any], *, functions: Functions | Mapping[str, Callable] | None = None,
+                  search: Sequence[Path] = ()) -> Rules:
+        """Loads a rule file that is Python data: dicts, lists, texts, numbers, as docs/rules.md has the keys.
+
+        A dict without ``qrewrite:`` and ``name:`` gets these. Lines in diagnostics are those of the data as indented JSON.
+        """
+        from json import dumps
+        whole = {"qrewrite": 1, "name": "rules", **rules}
+        return cls.parse(dumps(whole, indent=1), f"{whole['name']}.json", functions=functions, search=search)
+
+    @property
+    def name(self) -> str:
+        return self._core.name
+
+    @property
+    def summary(self) -> str:
+        return self._core.summary
+
+    @property
+    def opset(self) -> str:
+        """What models must import: ">=10"; "" is any."""
+        return self._core.opset
+
+    @property
+    def path(self) -> str:
+        """Of the file it was loaded from."""
+        return self._core.path
+
+    @property
+    def files(self) -> list[str]:
+        """That file, then all that it includes."""
+        return self._core.files
+
+    @property
+    def params(self) -> list[Param]:
+        return [Param(*p) for p in self._core.params()]
+
+    @property
+    def rules(self) -> list[Rule]:
+        """In the order of the file, included ones first."""
+        return [Rule(*r) for r in self._core.rules()]
+
+    def lint(self) -> list[LintFinding]:
+        """Warnings: what is unused, untested, can never match, or may loop."""
+        return [Diagnostic(*d) for d in self._core.lint()]
+
+    def test(self) -> TestReport:
+        """Runs the tests inside the file."""
+        return TestReport([TestResult(*r) for r in self._core.run_tests()])
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __reduce__(self):
+        return _rebuild, self._source
+
+    def __repr__(self) -> str:
+        return f"<qrewrite.Rules {self.name}: {len(self)} rules>"
+
+
+def _rebuild(how: str, what: Any, options: tuple) -> Rules:
+    functions, search, tests = options
+    if how == "load":
+        return Rules.load(what, functions=functions, search=search, tests=tests)
+    return Rules.parse(*what, functions=functions, search=search, tests=tests)
+
+
+def shipped() -> dict[str, str]:
+    """The rule sets that come with the package, and those in $QREWRITE_RULES_DIR: paths by name."""
+    from os.path import basename, splitext
+    return {splitext(basename(path))[0]: path for path in _core.rule_files()}

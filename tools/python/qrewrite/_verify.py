@@ -1,0 +1,153 @@
+"""Two models on the same numbers: verify() and debug(); run() runs one."""
+from __future__ import annotations
+
+from os import PathLike, fsencode
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Literal, Mapping, Sequence
+
+from . import _core
+from ._errors import usage
+from ._kinds import look
+from ._tensors import from_numpy, to_numpy
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Arrays = Mapping[str, Any]
+# "onnxruntime", "builtin", or from a serialized model and the names of its outputs to a function from inputs to outputs.
+Runtime = str | PathLike[str] | Callable[[bytes, list[str]], Callable[[dict[str, Any]], Mapping[str, Any]]]
+
+
+def _plain(arrays: Arrays) -> dict[str, Any]:
+    return {name: from_numpy(value, f"`{name}`") for name, value in arrays.items()}
+
+
+def _arrays(tensors: dict[str, Any]) -> dict[str, np.ndarray]:
+    return {name: to_numpy(tensor) for name, tensor in tensors.items()}
+
+
+def evaluator(runtime: Runtime, *, optimize: bool = False) -> _core.Evaluator:
+    if callable(runtime):
+        def load(model: bytes, outputs: list[str]) -> Callable:
+            run = runtime(model, outputs)
+            return lambda inputs: _plain(run(_arrays(inputs)))
+        return _core.host_evaluator(getattr(runtime, "__name__", "a function"), load)
+    if runtime == "builtin":
+        return _core.builtin_kernels()
+    if runtime == "onnxruntime":
+        from importlib.util import find_spec
+        from os.path import join
+        spec = find_spec("onnxruntime")  # of this Python; without one the library looks elsewhere
+        folders = spec.submodule_search_locations if spec else None
+        return _core.onnx_runtime(fsencode(join(folders[0], "capi")) if folders else b"", optimize)
+    return _core.onnx_runtime(fsencode(runtime), optimize)
+
+
+class VerifyReport:
+    """Whether two models compute the same. ``print(report)`` shows a table with the verdict in the last line."""
+
+    def __init__(self, json: str, text: str, inputs: dict, a: dict, b: dict) -> None:
+        from json import loads
+        self._json: dict[str, Any] = loads(json)
+        self._text = text
+        self._worst = inputs, a, b
+
+    @property
+    def verdict(self) -> Literal["EXACT", "WITHIN", "DIVERGED", "INCONCLUSIVE"]:
+        """The worst of the outputs'."""
+        return self._json["verdict"]
+
+    def __bool__(self) -> bool:
+        """Whether nothing differs by more than the tolerance, and something was compared."""
+        return self.verdict in ("EXACT", "WITHIN")
+
+    @property
+    def outputs(self) -> list[dict[str, Any]]:
+        """What was measured of each output, with the keys of docs/verify.md."""
+        return self._json["outputs"]
+
+    @property
+    def worst_inputs(self) -> dict[str, np.ndarray]:
+        """The inputs of the sample with the largest difference: what a bug report needs."""
+        return _arrays(self._worst[0])
+
+    @property
+    def worst_outputs(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """What both models made of them."""
+        return _arrays(self._worst[1]), _arrays(self._worst[2])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report with the keys of docs/verify.md."""
+        return self._json
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<qrewrite.VerifyReport {self.verdict}>"
+
+
+class DebugReport:
+    """Where a quantized model loses precision; docs/debug.md explains the keys of `to_dict()`."""
+
+    def __init__(self, json: str, html: str) -> None:
+        from json import loads
+        self._json: dict[str, Any] = loads(json)
+        self._html = html
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report with the keys of docs/debug.md."""
+        return self._json
+
+    def html(self) -> str:
+        """A page that needs nothing else: tables, and the errors along the graph as a picture."""
+        return self._html
+
+    def _repr_html_(self) -> str:
+        from html import escape
+        return f'<iframe srcdoc="{escape(self._html)}" width="100%" height="600"></iframe>'
+
+
+def verify(a: Any, b: Any, *, tolerance: str = "close", runtime: Runtime = "onnxruntime", samples: int = 5, seed: int = 0,
+           inputs: Sequence[Arrays] | None = None, shapes: Mapping[str, Sequence[int]] | None = None,
+           ranges: Mapping[str, tuple[float, float]] | None = None, names: Mapping[str, str] | None = None,
+           scales: Mapping[str, float] | None = None) -> VerifyReport:
+    """Runs two models on the same numbers and compares their outputs, element by element.
+
+    tolerance: "exact", "ulp:N", "lsb:N", "RTOL,ATOL", "close" (1e-4,1e-5) or "sqnr:DB" (docs/verify.md).
+    runtime: "onnxruntime", the path of its library, "builtin" (the library's own kernels), or a function that gets a serialized model and the
+        names of its outputs and returns a function from inputs to outputs, dicts of arrays by name.
+    inputs: of the first model, a dict of arrays for each sample; without it `samples` are made from `seed`.
+    shapes, ranges: by input: sizes that the model leaves open, and the range of its numbers.
+    names: of the first model's inputs and outputs in the second one, where they differ.
+    scales: by output of the first model: its numbers times this are the second one's.
+
+    :class:`UsageError`: the models' interfaces are not the same; :class:`Unsupported`: the runtime does not take one.
+    """
+    options = {"tolerance": tolerance, "samples": samples, "seed": seed,
+               "shapes": {k: list(v) for k, v in (shapes or {}).items()},
+               "ranges": {k: (float(v[0]), float(v[1])) for k, v in (ranges or {}).items()},
+               "names": dict(names or {}), "scales": {k: float(v) for k, v in (scales or {}).items()}}
+    given = None if inputs is None else [_plain(sample) for sample in inputs]
+    second = _core.builtin_kernels() if runtime != "builtin" else None
+    return VerifyReport(*_core.verify(look(a), look(b), evaluator(runtime), second, options, given))
+
+
+def debug(float_model: Any, quantized_model: Any, inputs: Sequence[Arrays], *, runtime: Runtime = "onnxruntime",
+          map: Mapping[str, str] | None = None, isolate: bool = False, suggest: int = 0, validate: bool = False) -> DebugReport:
+    """Measures where a quantized model loses precision against its float model (docs/debug.md).
+
+    inputs: a dict of arrays for each sample. map: values of the float model to those of the quantized one. isolate: what
+    each operator loses alone. suggest: how many activations to name that should stay in float; `validate` measures what that gains.
+
+    :class:`Refused`: less than half of the quantized values have a counterpart: the models are not of one origin.
+    """
+    if not inputs:
+        raise usage("debug() needs a sample at least")
+    options = {"map": dict(map or {}), "isolate": isolate, "suggest": suggest, "validate": validate}
+    return DebugReport(*_core.debug(look(float_model), look(quantized_model), evaluator(runtime), options,
+                                    [_plain(sample) for sample in inputs]))
+
+
+def run(model: Any, inputs: Arrays, *, runtime: Runtime = "onnxruntime", observe: Iterable[str] = ()) -> dict[str, np.ndarray]:
+    """The outputs of a model on `inputs`, and the values `observe` inside of it: arrays by name."""
+    return _arrays(_core.run(look(model), evaluator(runtime), _plain(inputs), list(observe)))

@@ -1,0 +1,114 @@
+// Texts, errors, and exceptions on their way through the library.
+#include "tools/python/binding.h"
+
+namespace qrewrite::python {
+namespace {
+
+thread_local CallbackScope* g_scope = nullptr;
+
+std::string_view CodeName(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk: return "ok";
+    case StatusCode::kUsage: return "usage";
+    case StatusCode::kIo: return "io";
+    case StatusCode::kInvalidModel: return "invalid_model";
+    case StatusCode::kInvalidRules: return "invalid_rules";
+    case StatusCode::kRefused: return "refused";
+    case StatusCode::kLimit: return "limit";
+    case StatusCode::kUnsupported: return "unsupported";
+    case StatusCode::kCancelled: return "cancelled";
+    case StatusCode::kCallback: return "callback";
+  }
+  return "";
+}
+
+std::string_view SeverityName(Severity severity) {
+  switch (severity) {
+    case Severity::kError: return "error";
+    case Severity::kWarning: return "warning";
+    case Severity::kNote: return "note";
+  }
+  return "";
+}
+
+}  // namespace
+
+nb::object Text(std::string_view text) {
+  PyObject* const object =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
+  if (object == nullptr) throw nb::python_error();
+  return nb::steal(object);
+}
+
+std::vector<std::string> Strings(const nb::sequence& sequence) {
+  std::vector<std::string> strings;
+  for (const nb::handle item : sequence) strings.push_back(nb::cast<std::string>(item));
+  return strings;
+}
+
+nb::tuple ToTuple(const std::vector<int64_t>& numbers) {
+  nb::list list;
+  for (const int64_t n : numbers) list.append(n);
+  return nb::tuple(list);
+}
+
+std::shared_ptr<PyObject> Share(nb::object object) {
+  return {object.release().ptr(), [](PyObject* held) {
+            if (!Py_IsInitialized()) return;  // Python is gone, and all its objects
+            const nb::gil_scoped_acquire lock;
+            Py_DECREF(held);
+          }};
+}
+
+nb::tuple ToPython(const Diagnostic& diagnostic) {
+  const SourceSpan& span = diagnostic.span;
+  return nb::make_tuple(Text(SeverityName(diagnostic.severity)), Text(diagnostic.code),
+                        Text(span.file), span.line, span.column, span.end_column,
+                        Text(span.line_text), Text(diagnostic.message), Text(diagnostic.hint),
+                        Texts(diagnostic.notes));
+}
+
+CallbackScope::CallbackScope() : outer_(std::exchange(g_scope, this)) {}
+CallbackScope::~CallbackScope() { g_scope = outer_; }
+
+std::string CallbackScope::Keep(const nb::python_error& error) {
+  if (g_scope != nullptr && !g_scope->raised_.is_valid()) {
+    g_scope->raised_ = nb::borrow(error.value());
+  }
+  std::string words = nb::cast<std::string>(nb::handle(error.type()).attr("__name__"));
+  PyObject* const said = PyObject_Str(error.value().ptr());
+  if (said == nullptr) {
+    PyErr_Clear();  // its __str__ fails as well
+    return words;
+  }
+  const nb::object text = nb::steal(said);
+  Py_ssize_t size = 0;
+  const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (data == nullptr) {
+    PyErr_Clear();
+    return words;
+  }
+  if (size > 0) words += ": " + std::string(data, static_cast<size_t>(size));
+  return words;
+}
+
+void CallbackScope::Raise(const Status& status) {
+  const bool ours = raised_.is_valid() && (status.code() == StatusCode::kCallback ||
+                                           status.code() == StatusCode::kCancelled);
+  if (ours && !PyObject_IsInstance(raised_.ptr(), PyExc_Exception)) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised_.ptr())), raised_.ptr());
+    throw nb::python_error();
+  }
+  nb::list diagnostics;
+  for (const Diagnostic& diagnostic : status.diagnostics()) {
+    diagnostics.append(ToPython(diagnostic));
+  }
+  const nb::object error =
+      nb::module_::import_("qrewrite._errors")
+          .attr("make")(Text(CodeName(status.code())), diagnostics, Text(status.message()));
+  if (ours) PyException_SetCause(error.ptr(), nb::object(raised_).release().ptr());
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  throw nb::python_error();
+}
+
+}  // namespace qrewrite::python
