@@ -1,0 +1,72 @@
+"""The plugin of pytest on rule files, as pytest's users see it."""
+import pytest
+
+GOOD = """qrewrite: 1
+name: tidy
+rules:
+  - name: relu-of-relu
+    match: y = Relu(Relu(x))
+    replace: y = Relu(x)
+    tests:
+      - {name: twice, given: "x: float[4]\\ny = Relu(Relu(x))", expect: "x: float[4]\\ny = Relu(x)"}
+      - {name: once, given: "x: float[4]\\ny = Relu(x)", expect: unchanged}
+"""
+
+
+@pytest.fixture
+def plugin(pytester):
+    def run(*args):
+        return pytester.runpytest_subprocess("-p", "qrewrite.pytest_plugin", "-v", *args)
+    return run
+
+
+def test_each_test_is_an_item(pytester, plugin):
+    pytester.makefile(".yaml", tidy=GOOD, other="name: no rule file\n")
+    result = plugin()
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*tidy.yaml::relu-of-relu::twice PASSED*", "*tidy.yaml::relu-of-relu::once PASSED*"])
+    plugin("-k", "once").assert_outcomes(passed=1, deselected=1)
+
+
+def test_a_failure_shows_the_graphs(pytester, plugin):
+    pytester.makefile(".yaml", tidy=GOOD.replace("expect: unchanged", 'expect: "x: float[4]\\ny = Abs(x)"'))
+    result = plugin()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*Abs(x)*"])
+
+
+def test_a_broken_file_is_an_error_with_its_place(pytester, plugin):
+    pytester.makefile(".yaml", tidy=GOOD.replace("replace:", "replase:"))
+    result = plugin()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*tidy.yaml:6:5: error[[]QR0102[]]: unknown key `replase`*"])
+
+
+def test_lint_on_demand(pytester, plugin):
+    pytester.makefile(".yaml", tidy=GOOD.replace("name: tidy", "name: tidy\nparams: {unused: {default: 1}}"))
+    plugin().assert_outcomes(passed=2)
+    result = plugin("--qrewrite-lint")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*warning*unused*"])
+
+
+def test_functions_of_the_conftest(pytester, plugin):
+    pytester.makeconftest("import qrewrite\n@qrewrite.predicate\ndef is_small(w):\n    return bool((abs(w) < 1).all())\n")
+    pytester.makefile(".yaml", mine="""qrewrite: 1
+name: mine
+rules:
+  - name: small
+    match: y = Mul(x, w)
+    where: is_small(w)
+    replace: y = Identity(x)
+    tests:
+      - {name: small, given: "x: float[2]\\ny = Mul(x, 0.5)", expect: "x: float[2]\\ny = Identity(x)"}
+      - {name: large, given: "x: float[2]\\ny = Mul(x, 2.0)", expect: unchanged}
+""")
+    plugin().assert_outcomes(passed=2)
+
+
+def test_shipped_rules(pytester, plugin):
+    import qrewrite
+    result = plugin(qrewrite.shipped()["qoperator"], "--qrewrite-lint")
+    assert result.ret == 0 and result.parseoutcomes()["passed"] > 10

@@ -1,0 +1,66 @@
+"""A plugin of pytest: rule files (.yaml, .yml, .json with the key ``qrewrite:``) are collected, and each test in them is an item.
+
+``pytest rules/`` runs them; ``--qrewrite-lint`` adds an item for each file that fails if the checker warns of something. Functions that
+rules call are those that a conftest.py registers with @qrewrite.function. ``-p no:qrewrite`` leaves all of it out.
+"""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+_RULE_FILE = re.compile(rb'(?m)^(?:\{?\s*)"?qrewrite"?\s*:\s*\d')
+_ENDINGS = {".yaml", ".yml", ".json"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("qrewrite").addoption("--qrewrite-lint", action="store_true", help="warnings of rule files are failures")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix not in _ENDINGS or not _RULE_FILE.search(file_path.read_bytes()):
+        return None
+    return RuleFile.from_parent(parent, path=file_path)
+
+
+class RuleFile(pytest.File):
+    """A rule file. Its tests are run when it is collected: only then it is known which there are."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        from . import Error, Rules
+        try:
+            rules = Rules.load(self.path)
+        except Error as error:
+            raise self.CollectError(str(error)) from error
+        if self.config.getoption("--qrewrite-lint"):
+            findings = "\n".join(str(finding) for finding in rules.lint())
+            yield RuleTest.from_parent(self, name="lint", message=findings, place=str(self.path))
+        for result in rules.test().results:
+            name = f"{result.rule}::{result.test}" if result.rule else result.test
+            yield RuleTest.from_parent(self, name=name, message="" if result.passed else result.message, place=result.place)
+
+
+class RuleTest(pytest.Item):
+    def __init__(self, *, message: str, place: str, **keywords) -> None:
+        super().__init__(**keywords)
+        self._message = message
+        self._place = place
+
+    def runtest(self) -> None:
+        if self._message:
+            raise RuleTestFailed(self._message)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo, style=None) -> str:  # type: ignore[override]
+        if isinstance(excinfo.value, RuleTestFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)  # type: ignore[return-value]
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        line = self._place.rpartition(":")[2]
+        return self.path, int(line) - 1 if line.isdecimal() else 0, self.name
+
+
+class RuleTestFailed(AssertionError):
+    pass
