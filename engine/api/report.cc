@@ -83,6 +83,8 @@ void Report::Add(const Report& later) {
   warnings.insert(warnings.end(), later.warnings.begin(), later.warnings.end());
   files.insert(files.end(), later.files.begin(), later.files.end());
   rewrites += later.rewrites;
+  if (nearest.empty()) nearest = later.nearest;
+  if (rewrites > 0) nearest.clear();
   folded += later.folded;
   removed += later.removed;
   edits += later.edits;
@@ -130,6 +132,7 @@ std::string Report::Json() const {
   root["qrewrite"] = std::string(Version());
   root["changed"] = changed;
   if (stopped) root["stopped"] = true;
+  if (!nearest.empty()) root["nearest"] = nearest;
   root["sets"] = sets;
   root["rewrites"] = rewrites;
   root["folded"] = folded;

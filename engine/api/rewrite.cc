@@ -28,6 +28,7 @@ Report ToReport(RunResult result, const std::string& set) {
                 .nodes_before = result.report.nodes_before,
                 .nodes_after = result.report.nodes_after,
                 .stopped = result.report.stopped};
+  if (report.rewrites == 0) report.nearest = std::move(result.report.nearest);
   for (RuleCount& rule : result.report.rules) {
     report.rules.push_back(
         {std::move(rule.set), std::move(rule.rule), rule.fired, std::move(rule.counters)});
@@ -69,7 +70,8 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
                        .skip_rules = options.skip_rules,
                        .keep = {.ops = options.keep_ops, .nodes = options.keep_nodes},
                        .observer = options.observer,
-                       .stop_after = options.stop_after};
+                       .stop_after = options.stop_after,
+                       .nearest = options.nearest};
   const RunContext context{.kernels = &rules.impl().kernels,
                            .functions = &rules.impl().functions,
                            .inference = impl.inference.get()};

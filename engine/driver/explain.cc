@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/driver/explain.h"
 #include "engine/driver/run.h"
 #include "engine/match/match_run.h"
 
@@ -29,23 +30,26 @@ void AddNeighbours(const Graph& graph, NodeId n, std::vector<NodeId>& out) {
   }
 }
 
-// `node` and the nodes around it, nearest first.
-std::vector<NodeId> Around(const Graph& graph, NodeId node) {
+}  // namespace
+
+std::vector<NodeId> NodesAround(const Graph& graph, NodeId node, int reach, size_t most) {
   std::vector<NodeId> found = {node};
   std::set<NodeId> seen = {node};
   size_t begin = 0;
-  for (int step = 0; step < kReach && found.size() < kMaxAnchors; ++step) {
+  for (int step = 0; step < reach && found.size() < most; ++step) {
     const size_t end = found.size();
     for (; begin < end; ++begin) {
       std::vector<NodeId> next;
       AddNeighbours(graph, found[begin], next);
       for (const NodeId n : next) {
-        if (found.size() < kMaxAnchors && seen.insert(n).second) found.push_back(n);
+        if (found.size() < most && seen.insert(n).second) found.push_back(n);
       }
     }
   }
   return found;
 }
+
+namespace {
 
 // Whether a call of the pattern names the operator of `node`.
 bool Mentions(const Graph& graph, const PatArg& arg, NodeId node) {
@@ -87,18 +91,17 @@ bool RuleRun::TryAt(const Rule& rule, NodeId node, NearMiss& best, NodeId watche
   const bool fits = !anchors || std::any_of(anchors->begin(), anchors->end(),
                                             [&](const OpPattern& p) { return p.Matches(op); });
   if (!fits) return false;
-  MatchTrace trace = rewriter_.Explain(compiled, node, watched);
-  const auto rank = [](const MatchTrace& t) { return std::pair(t.reached, t.depth); };
+  MatchTrace trace = rewriter_.Explain(compiled, node, {.watched = watched});
   // A rule that neither came by the node nor names its operator has nothing to do with it.
-  const bool concerned =
-      !watched.valid() || trace.reached || Mentions(graph_, compiled.pattern, watched);
-  if (concerned && rank(trace) > rank(best.trace)) best = {&rule, node, std::move(trace)};
+  const bool concerned = !watched.valid() || trace.part == MatchTrace::Part::kMatched ||
+                         Mentions(graph_, compiled.pattern, watched);
+  if (concerned && trace.Beats(best.trace)) best = {&rule, node, std::move(trace)};
   return true;
 }
 
 std::string RuleRun::Nearest(NodeId node) {
   if (++explained_ > kMaxExplained) return "";
-  const std::vector<NodeId> around = Around(graph_, node);
+  const std::vector<NodeId> around = NodesAround(graph_, node, kReach, kMaxAnchors);
   NearMiss best;
   for (const Rule& rule : rules_.rules) {
     if (rule.refuse || (rule.warn && !rule.replace) || !RuleApplies(rule)) continue;
@@ -167,6 +170,33 @@ std::string RuleRun::WhyNothing() {
   const auto anchors = AnchorOps(program_, Compiled(*rules.front()).pattern);
   return fmt::format("rule `{}` begins at {}, and the graph has none", rules.front()->name,
                      anchors ? Names(*anchors) : "a node");
+}
+
+// A little work at the end of each phase of rules: most runs fire, and nobody asks.
+void RuleRun::NoteNearest(const Phase& phase) {
+  constexpr int64_t kMostTries = 20'000;
+  constexpr uint64_t kMostSteps = 4'000'000;
+  if (phase.kind != PhaseKind::kRules || !FindOrder().ok()) return;
+  NearMiss best;
+  uint64_t steps = 0;
+  for (const std::string& name : phase.rules) {
+    const Rule* rule = rules_.FindRule(name);
+    if (rule == nullptr || !RuleApplies(*rule) || !(rule->replace || !rule->cases.empty())) continue;
+    for (const NodeId n : order_) {
+      if (report_.nearest_tries >= kMostTries || steps > kMostSteps) break;
+      if (!graph_.alive(n) || !TryAt(*rule, n, best)) continue;
+      ++report_.nearest_tries;
+      steps += in_.steps();
+    }
+  }
+  in_.BeginBudget();
+  if (best.rule == nullptr || best.trace.applies() || best.trace.depth <= report_.nearest_depth) {
+    return;
+  }
+  report_.nearest_depth = best.trace.depth;
+  report_.nearest = fmt::format("rule `{}` came nearest, at {}: {}{}", best.rule->name,
+                                NodeText(graph_, best.node), best.trace.reason,
+                                Where(best.trace.place));
 }
 
 std::string WhyNothingFired(Graph& graph, const Program& program, const RunOptions& options,

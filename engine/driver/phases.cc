@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/driver/explain.h"
 #include "engine/driver/run.h"
 
 namespace qrewrite {
@@ -86,6 +87,10 @@ Status RuleRun::RunPhases() {
   for (const Phase& phase : rules_.phases) {
     QR_ASSIGN_OR_RETURN(const bool run, When(CodeOf(phase).when, phase.place));
     if (run) QR_RETURN_IF_ERROR(RunPhase(phase));
+    if (!run && options_.explainer != nullptr) {
+      options_.explainer->PhaseSkipped(
+          rules_, phase, fmt::format("phase `{}` is left out by its `when`", phase.name));
+    }
     if (watch_.stopped()) break;
   }
   return {};
@@ -113,9 +118,12 @@ Status RuleRun::RunOnly(std::vector<std::string> names) {
 
 Status RuleRun::RunPhase(const Phase& phase) {
   QR_RETURN_IF_ERROR(watch_.Phase(rules_, phase, /*ends=*/false));
+  if (options_.explainer != nullptr) options_.explainer->PhaseBegins(*this, phase);
   if (!watch_.stopped()) QR_RETURN_IF_ERROR(RunWatched(phase));
+  if (options_.explainer != nullptr) options_.explainer->PhaseEnds(*this, phase);
   QR_RETURN_IF_ERROR(in_.host_fault());
   QR_RETURN_IF_ERROR(Refusals());
+  if (options_.nearest && report_.rewrites == 0) NoteNearest(phase);
   return watch_.Phase(rules_, phase, /*ends=*/true);
 }
 

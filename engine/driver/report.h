@@ -37,6 +37,10 @@ struct RunReport {
   uint64_t steps = 0;    // of all searches for matches
   int64_t kept = 0;      // nodes that opt-outs protect
   int64_t nodes_before = 0, nodes_after = 0;
+  // Of a run without rewrites, if it is asked for: the rule that came nearest, and what stopped it.
+  std::string nearest;
+  int nearest_depth = -1;
+  int64_t nearest_tries = 0;  // spent on it
   bool changed = false;
   bool stopped = false;  // before its end (RunWatch)
 

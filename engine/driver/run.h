@@ -56,6 +56,8 @@ Val EvalPlain(Interpreter& in, CodeId code, bool changed);
 void ConfigureConstants(Interpreter& in, bool changed);
 
 class RuleRun {
+  friend class Explainer;  // asks what rules would do
+
  public:
   RuleRun(Graph& graph, const Program& program, Params params, const RunSetup& setup,
           RunReport& report);
@@ -103,6 +105,7 @@ class RuleRun {
   // did.
   std::string Nearest(NodeId node);
   std::vector<const Rule*> RulesOfRun() const;
+  void NoteNearest(const Phase& phase);  // in the report, while nothing fires
 
   // --- upgrade.cc
   Status ToOpset(const Phase& phase, const std::vector<std::string>& rules);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/diagnostics.h"
 #include "engine/match/facts.h"
 
 namespace qrewrite {
@@ -37,14 +38,18 @@ void Facts::SetConstantsConfig(const std::vector<OpPattern>* keep, uint64_t max_
   free_tensors_.clear();
 }
 
-bool Facts::Foldable(NodeId n) {
-  if (kept_ != nullptr && kept_->Contains(n)) return false;
+// Why a node is not computed although it could be; "" if nobody wants to keep it.
+std::string_view Facts::Protected(NodeId n) const {
+  if (kept_ != nullptr && kept_->Contains(n)) return "a node that is kept";
+  if (keep_ == nullptr) return "";
   const OpName& op = graph_.op_name(graph_.op(n));
-  if (keep_ != nullptr) {
-    for (const OpPattern& kept : *keep_) {
-      if (kept.Matches(op)) return false;
-    }
-  }
+  const bool keeps = std::ranges::any_of(*keep_, [&](const OpPattern& p) { return p.Matches(op); });
+  return keeps ? "which `constants: keep` leaves alone" : "";
+}
+
+bool Facts::Foldable(NodeId n) {
+  if (!Protected(n).empty()) return false;
+  const OpName& op = graph_.op_name(graph_.op(n));
   if (!kernels_.Has(op.domain, op.name) || HasReferences(graph_.attributes(n))) return false;
   const Signature* signature = SignatureOf(n);
   return signature == nullptr || (signature->deterministic && !signature->has_subgraphs);
@@ -170,14 +175,37 @@ void Facts::ComputeConstants(NodeId n) {
 
 std::string Facts::WhyNotConstant(ValueId v) {
   const NodeId n = graph_.producer(v);
-  const std::string_view name = graph_.name(v);
-  if (n.valid()) {
-    return fmt::format("`{}` is computed by {}, it is no constant", name,
-                       graph_.op_name(graph_.op(n)).text());
+  const std::string name = Printable(std::string(graph_.name(v)));
+  if (!n.valid()) {
+    return fmt::format("`{}` {}", name,
+                       graph_.constant(v) != nullptr ? "can be overridden by the caller"
+                                                     : "is an input, not a constant");
   }
-  if (graph_.constant(v) != nullptr)
-    return fmt::format("`{}` can be overridden by the caller", name);
-  return fmt::format("`{}` is an input, not a constant", name);
+  // Up to what is no constant by itself: of each node the first such input.
+  ValueId at = v;
+  constexpr int kMost = 10'000;
+  for (int step = 0; step < kMost && graph_.producer(at).valid(); ++step) {
+    const NodeId maker = graph_.producer(at);
+    ValueId open;
+    for (size_t i = 0; i < graph_.num_inputs(maker) && Foldable(maker) && !open.valid(); ++i) {
+      const ValueId in = graph_.input(maker, i);
+      if (in.valid() && Constant(in) == nullptr) open = in;
+    }
+    if (!open.valid()) break;
+    at = open;
+  }
+  const auto op = [&](NodeId maker) { return graph_.op_name(graph_.op(maker)).text(); };
+  std::string text = fmt::format("`{}` is computed by {}, it is no constant", name, op(n));
+  const NodeId source = graph_.producer(at);
+  const std::string_view kept = source.valid() ? Protected(source) : "";
+  if (source == n) return kept.empty() ? text : fmt::format("{} ({})", text, kept);
+  const std::string origin = Printable(std::string(graph_.name(at)));
+  if (source.valid()) {
+    return fmt::format("{}: it rests on `{}` of {}{}{}", text, origin, op(source),
+                       kept.empty() ? "" : ", ", kept);
+  }
+  return fmt::format("{}: it rests on `{}`, {}", text, origin,
+                     graph_.constant(at) != nullptr ? "which the caller can override" : "an input");
 }
 
 // --- changes

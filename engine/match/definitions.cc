@@ -156,7 +156,8 @@ bool Interpreter::Possible(const Pattern& pattern, const Frame& frame) const {
 
 // Calls `take` if the case applies: true. Otherwise what stopped it, or absent if it is surely not
 // this case.
-Val Interpreter::TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()> take) {
+Val Interpreter::TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()> take,
+                         MatchTrace* trace) {
   if (!c.has_match) {
     Val condition = true;
     for (const PatWhere& w : c.pattern.where) {
@@ -171,6 +172,9 @@ Val Interpreter::TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()
     take();
     return true;
   }
+  // What the search of a case stumbles over is no news of the rule that asks.
+  MatchTrace* const outer = std::exchange(trace_, trace);
+  Frame* const traced = std::exchange(traced_, trace == nullptr ? nullptr : &frame);
   MatchRun run(*this);
   bool taken = false;
   was_unknown_ = false;
@@ -180,14 +184,18 @@ Val Interpreter::TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()
         // Others were tried when the search bound the last of their names.
         if (w.watched) continue;
         const Val truth = Condition(w.code, frame);
+        const bool holds = !truth.stops() && truth.get<bool>();
+        if (!holds && trace_ != nullptr) run.Unmet(w.code, frame);
         if (truth.is<Unknown>()) unknown_ = truth.reason(), was_unknown_ = true;
-        if (truth.stops() || !truth.get<bool>()) return false;
+        if (!holds) return false;
       }
       taken = true;
       take();
       return true;
     });
   }
+  trace_ = outer;
+  traced_ = traced;
   if (taken) return true;
   if (!was_unknown_) return Absent();
   was_unknown_ = false;

@@ -125,6 +125,7 @@ class Facts {
   void StoreType(TypeTable& table, ValueId v, uint32_t type);
   uint32_t Intern(const TypeInfo& type);
 
+  std::string_view Protected(NodeId n) const;
   bool Foldable(NodeId n);  // operator and attributes allow it
   void ComputeConstants(NodeId n);
   std::vector<Tensor> Folded(const FoldCall& call);

@@ -7,6 +7,7 @@
 //   functions.cc        the functions of the language (fact_functions.cc)
 //   operators.cc        ONNX operators on constants
 //   attributes.cc       attributes as values, and their defaults
+//   why.cc              what conditions and facts rest on, for people
 //   signature_facts.cc  defaults and types that signatures state as expressions
 //
 // The graph is only read here; engine/rewrite changes it between calls, and says what changed.
@@ -29,19 +30,10 @@
 #include "engine/match/fact_memo.h"
 #include "engine/match/facts.h"
 #include "engine/match/frame.h"
+#include "engine/match/trace.h"
 #include "engine/program/program.h"
 
 namespace qrewrite {
-
-// Why a pattern did not match: kept for the point of the search with most nodes and names matched.
-struct MatchTrace {
-  int depth = -1;
-  Place place;  // in the rule file
-  NodeId node;  // where the search stood
-  std::string reason;
-  NodeId watched;        // the node that this is about,
-  bool reached = false;  // and whether a statement of the pattern accepted it
-};
 
 using Params = std::map<std::string, Val, std::less<>>;
 
@@ -92,8 +84,12 @@ class Interpreter {
   // Where the nodes of the match under way are noted, while MatchRule() runs; null: nowhere.
   void set_matched(std::vector<NodeId>* matched) { matched_ = matched; }
   const std::vector<NodeId>* matched() const { return matched_; }
-  // Records why something did not go further than `depth` nodes and names.
+  // Records why something did not go further than `depth` (see MatchTrace).
   void Note(const Place& place, NodeId node, std::string_view reason, int depth);
+  // What a condition rests on that is not met: from the fact that it asks down to the innermost one.
+  std::vector<FactStep> WhyNot(CodeId condition, Frame& frame);
+  // What the names of a pattern stand for, in words, for people.
+  std::vector<std::pair<std::string, std::string>> InWords(const Pattern& pattern, Frame& frame);
   // The words of a reason: "the rank of `x` is not known". REQUIRES: val.stops().
   std::string Why(const Val& val) const { return Why(val.reason()); }
   std::string Why(const Reason& reason) const;
@@ -187,6 +183,7 @@ class Interpreter {
  private:
   using Next = FunctionRef<bool()>;
   friend class MatchRun;
+  friend class WhyRun;
 
   // Of a built-in signature's program, beside the interpreter of the rules.
   Interpreter(const Interpreter& rules, const Program& signature);
@@ -219,7 +216,9 @@ class Interpreter {
   Val CallOnValue(int definition, std::span<const Val> args, BodyId body);
   Val EvalCases(const CompiledDefinition& d, std::span<const Val> args, BodyId body);
   Val Outcome(const CompiledCase& c, Frame& frame);
-  Val TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()> take);
+  // `trace`: of the search for what the case matches; null: none.
+  Val TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()> take,
+              MatchTrace* trace = nullptr);
   bool Possible(const Pattern& pattern, const Frame& frame) const;
 
   // --- operators.cc
@@ -291,6 +290,8 @@ class Interpreter {
   bool rule_conditions_ = true;
   size_t uses_mark_ = SIZE_MAX;
   MatchTrace* trace_ = nullptr;
+  Frame* traced_ = nullptr;               // of the rule that is traced
+  std::vector<MatchTrace::Step> passed_by_;  // while tracing: the nodes of the match under way
   std::vector<NodeId>* matched_ = nullptr;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/expr/parser.h"
 #include "engine/match/match_run.h"
 
 namespace qrewrite {
@@ -27,7 +28,8 @@ bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, siz
         if (in_.trace_ == nullptr) return false;
         return Fail(
             place, n,
-            fmt::format("output {} of {} is read but not in the pattern", j, NodeText(graph_, n)));
+            fmt::format("output {} of {} is read but not in the pattern: {}", j,
+                        NodeText(graph_, n), ReadersText(v)));
       }
     }
     return next(named);
@@ -104,13 +106,11 @@ bool MatchRun::Node(const Pattern& pattern, const PatCall& call, NodeId n, uint3
                     Frame& frame, Next next) {
   const auto inputs = [&] { return Inputs(pattern, call, n, frame, next); };
   const auto attrs = [&] { return Attrs(pattern, call, 0, n, frame, inputs); };
-  ++depth_;
   const size_t noted = Note(n);
   const bool found = call.label < 0 ? attrs()
                                     : Bind(pattern, call.label, LabelRef{n, output}, frame,
                                            call.expr->place, attrs);
   if (!found) Forget(noted);
-  --depth_;
   return found;
 }
 
@@ -128,7 +128,8 @@ bool MatchRun::FirstOutputAlone(const PatCall& call, NodeId n, ValueId v) {
       if (in_.trace_ == nullptr) return false;
       return Fail(
           call.expr->place, n,
-          fmt::format("output {} of {} is read but not in the pattern", j, NodeText(graph_, n)));
+          fmt::format("output {} of {} is read but not in the pattern: {}", j, NodeText(graph_, n),
+                      ReadersText(other)));
     }
   }
   return true;
@@ -148,8 +149,9 @@ bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, 
     if (in_.trace_ == nullptr) return false;
     return Fail(call.expr->place, n,
                 fmt::format("`{}` comes from {}{}", Printable(graph_.name(v)), NodeText(graph_, n),
-                            Kept(n) ? ", which is kept" : ""));
+                            Instead(call, n)));
   }
+  const Passing passing(*this, call, n);
   if (!FirstOutputAlone(call, n, v)) return false;
   return Node(pattern, call, n, 0, frame, next);
 }
@@ -178,10 +180,12 @@ bool MatchRun::Attrs(const Pattern& pattern, const PatCall& call, size_t i, Node
     case PatAttr::Kind::kName:
       return Bind(pattern, attr.slot, value, frame, call.expr->place, then);
     case PatAttr::Kind::kCompare: {
-      if (in_.Equal(value, in_.Eval(attr.value, frame))) return then();
+      const Val wanted = in_.Eval(attr.value, frame);
+      if (in_.Equal(value, wanted)) return then();
       if (in_.trace_ == nullptr) return false;
       return Fail(attr.expr->place, n,
-                  fmt::format("attribute `{}` of {} differs", attr.name, NodeText(graph_, n)));
+                  fmt::format("attribute `{}` of {} differs: it is {}, the pattern has {}",
+                              attr.name, NodeText(graph_, n), Words(value), Words(wanted)));
     }
   }
   return false;
@@ -195,8 +199,9 @@ bool MatchRun::NoOtherAttrs(const PatCall& call, NodeId n) {
       if (in_.trace_ == nullptr) return false;
       return Fail(call.expr->place, n,
                   fmt::format("{} has attribute `{}`, which the pattern does not mention and which "
-                              "is not at its default",
-                              NodeText(graph_, n), Printable(a.name)));
+                              "is not at its default: it is {}",
+                              NodeText(graph_, n), Printable(a.name),
+                              Words(Interpreter::FromAttribute(a.value))));
     }
   }
   return true;
@@ -262,7 +267,8 @@ bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& ar
         if (in_.trace_ == nullptr) return false;
         return Fail(
             call.expr->place, n,
-            fmt::format("{} has input {}, which is not in the pattern", NodeText(graph_, n), j));
+            fmt::format("{} has input {}, which is not in the pattern: `{}`", NodeText(graph_, n),
+                        j, Printable(graph_.name(inputs[j]))));
       }
     }
     return next();
@@ -345,7 +351,8 @@ bool MatchRun::One(const Pattern& pattern, const PatArg& arg, ValueId v, const P
   }
   if (in_.trace_ == nullptr) return false;
   return Fail(call.expr->place, n,
-              fmt::format("{} lacks an input of the pattern", NodeText(graph_, n)));
+              fmt::format("{} lacks an input of the pattern: `{}`", NodeText(graph_, n),
+                          arg.expr == nullptr ? "_" : Print(*arg.expr)));
 }
 
 // inputs[j..end) against the members of a repeated argument; its names become lists. A list that is
@@ -361,7 +368,10 @@ bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs
   const bool found = AllMembers(pattern, arg, inputs, j, end, call, n, frame, [&] {
     for (const auto& [slot, list] : known) {
       if (!in_.Same(list, frame[slot])) {
-        return Fail(arg.expr->place, n, fmt::format("`{}` is something else", frame.name(slot)));
+        if (in_.trace_ == nullptr) return false;
+        return Fail(arg.expr->place, n,
+                    fmt::format("`{}` is something else: {}", frame.name(slot),
+                                DifferentValues(list, frame[slot])));
       }
     }
     for (const auto& [slot, list] : known) frame.Bind(slot, list);

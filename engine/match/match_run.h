@@ -48,6 +48,14 @@ class MatchRun {
   bool StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId v, Frame& frame, Next next);
   bool Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, Frame& frame, Next next);
 
+  // --- in words (words.cc)
+  std::string Words(const Val& val);  // "[1, 3, 224, 224]", "INT8"
+  // What a condition that is not met says: "`axis == 1` is false: `axis` is 2".
+  std::string Words(const Code& condition, const Val& truth, Frame& frame);
+  void Unmet(CodeId condition, Frame& frame);
+  // Of `a and b` the part that decides.
+  CodeId Deciding(CodeId condition, Frame& frame);
+
  private:
   using Done = boost::container::small_vector<bool, 16>;  // statements that are matched
   bool Seek(const Pattern& pattern, Done& done, size_t left, Frame& frame, Next next);
@@ -127,7 +135,11 @@ class MatchRun {
                   const Place& place, Next next);
   bool Holds(const Pattern& pattern, const PatWhere& where, Frame& frame);
   std::string Compared(const Code& condition, Frame& frame);  // words.cc
-  std::string Words(const Val& val);                          // "[1, 3, 224, 224]", "INT8"
+  std::string About(const Code& call, Frame& frame);
+  std::string ReadersText(ValueId v);
+  std::string Instead(const PatCall& call, NodeId n);
+  std::string Differs(ValueId v, const Tensor& tensor, const Expr& literal);
+  std::string DifferentValues(const Val& a, const Val& b);
   bool Fail(const Place& place, NodeId n, std::string_view reason);
   bool Accepts(const PatCall& call, NodeId n);
   bool IsRead(ValueId output);
@@ -150,10 +162,29 @@ class MatchRun {
     if (in_.matched_ != nullptr) in_.matched_->resize(noted);
   }
 
+  // A node that a call of the pattern accepted, while what it leads to is matched.
+  class Passing {
+   public:
+    Passing(MatchRun& run, const PatCall& call, NodeId n) : run_(&run) {
+      ++run_->depth_;
+      if (run_->in_.trace_ != nullptr) run_->in_.passed_by_.push_back({call.expr, n});
+    }
+    Passing(Passing&& other) noexcept : run_(std::exchange(other.run_, nullptr)) {}
+    Passing& operator=(Passing&&) = delete;
+    ~Passing() {
+      if (run_ == nullptr) return;
+      --run_->depth_;
+      if (run_->in_.trace_ != nullptr) run_->in_.passed_by_.pop_back();
+    }
+
+   private:
+    MatchRun* run_;
+  };
+
   Interpreter& in_;
   const Graph& graph_;
   Facts& facts_;
-  int depth_ = 0;  // nodes and names that are matched now
+  int depth_ = 0;  // nodes, names and literals that are matched now
   const NodeSet* kept_;
   const size_t noted_before_;
   const Pattern* unasked_ = nullptr;  // conditions of this pattern count as met

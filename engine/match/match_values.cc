@@ -56,7 +56,13 @@ bool MatchRun::Value(const Pattern& pattern, const PatArg& arg, ValueId v, Frame
   switch (arg.kind) {
     case PatArg::Kind::kAny: return next();
     case PatArg::Kind::kName: return Bind(pattern, arg.slot, v, frame, arg.expr->place, next);
-    case PatArg::Kind::kLiteral: return Literal(arg, v) && next();
+    case PatArg::Kind::kLiteral: {
+      if (!Literal(arg, v)) return false;
+      ++depth_;
+      const bool found = next();
+      --depth_;
+      return found;
+    }
     case PatArg::Kind::kGroup: return false;  // the checker refuses a group without dots
     case PatArg::Kind::kCall: break;
   }
@@ -129,6 +135,10 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
       ChainRef chain{.nodes = {nodes.rbegin(), nodes.rend()}, .start = at, .end = end};
       const auto first = [&] { return Value(pattern, call.args[0], at, frame, next); };
       const size_t noted = NoteAll(nodes);
+      std::vector<Passing> passing;
+      if (in_.trace_ != nullptr) {
+        for (const NodeId n : nodes) passing.emplace_back(*this, call, n);
+      }
       if (call.label < 0
               ? first()
               : Bind(pattern, call.label, std::move(chain), frame, call.expr->place, first)) {
@@ -191,8 +201,7 @@ bool MatchRun::Literal(const PatArg& arg, ValueId v) {
   }
   if (fits(tensor)) return true;
   if (in_.trace_ == nullptr) return false;
-  return Fail(literal.place, NodeId(),
-              fmt::format("constant `{}` differs from the literal", Printable(graph_.name(v))));
+  return Fail(literal.place, graph_.producer(v), Differs(v, tensor, literal));
 }
 
 bool MatchRun::Definition(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame,

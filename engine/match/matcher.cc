@@ -126,8 +126,9 @@ bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, 
     if (in_.trace_ == nullptr) return false;
     return Fail(
         call.expr->place, n,
-        fmt::format("the operator is {}{}", NodeText(graph_, n), Kept(n) ? ", which is kept" : ""));
+        fmt::format("the operator is {}{}", NodeText(graph_, n), Instead(call, n)));
   }
+  const Passing passing(*this, call, n);
   return Outs(pattern, stmt.outs, 0, n, 0, -1, stmt, frame, [&](int named) {
     return Node(pattern, call, n, named < 0 ? 0 : named, frame, next);
   });
@@ -138,7 +139,9 @@ bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, c
   if (frame.bound(slot)) {
     if (in_.Same(frame[slot], value)) return next();
     if (in_.trace_ == nullptr) return false;
-    return Fail(place, NodeId(), fmt::format("`{}` is something else", frame.name(slot)));
+    return Fail(place, NodeId(),
+                fmt::format("`{}` is something else: {}", frame.name(slot),
+                            DifferentValues(frame[slot], value)));
   }
   frame.Bind(slot, std::move(value));
   ++depth_;
@@ -175,31 +178,32 @@ bool MatchRun::Holds(const Pattern& pattern, const PatWhere& where, Frame& frame
   const Val truth = in_.Condition(condition, frame);
   const bool* b = truth.get_if<bool>();
   if (b != nullptr && *b) return true;
+  if (in_.trace_ != nullptr) Unmet(condition, frame);
   if (truth.is<Unknown>()) in_.unknown_ = truth.reason(), in_.was_unknown_ = true;
-  if (in_.trace_ == nullptr) return false;
-  // Of `a and b` the part that decides.
-  const Code* part = &in_.program_.code(condition);
-  while (part->op == CodeOp::kAnd) {
-    const Val left = in_.Condition(in_.program_.kid(*part, 0), frame);
-    const bool decides = b != nullptr ? left.is<bool>() && !left.get<bool>() : left.stops();
-    part = &in_.program_.code(in_.program_.kid(*part, decides ? 0 : 1));
-  }
-  return Fail(part->expr->place, NodeId(),
-              b != nullptr
-                  ? fmt::format("`{}` is false{}", Print(*part->expr), Compared(*part, frame))
-                  : fmt::format("`{}`: {}", Print(*part->expr), in_.Why(truth)));
+  return false;
+}
+
+// Says of a condition that is not met what it says. REQUIRES: a trace.
+void MatchRun::Unmet(CodeId condition, Frame& frame) {
+  const CodeId part = Deciding(condition, frame);
+  const Code& code = in_.program_.code(part);
+  const int before = in_.trace_->depth;
+  in_.Note(code.expr->place, NodeId(), Words(code, in_.Condition(part, frame), frame),
+           depth_ * MatchTrace::kPerPart + MatchTrace::kOfCondition);
+  if (!in_.trace_->details || in_.trace_->depth == before) return;
+  in_.trace_->condition = part;
+  in_.trace_->frame = frame;
 }
 
 // Whether the operator is one of the call's, and nobody wants to keep the node.
 bool MatchRun::Accepts(const PatCall& call, NodeId n) {
   if (Kept(n)) return false;
   if (!in_.Accepts(call.ops, graph_.op(n))) return false;
-  if (in_.trace_ != nullptr) in_.trace_->reached |= in_.trace_->watched == n;
   return true;
 }
 
 bool MatchRun::Fail(const Place& place, NodeId n, std::string_view reason) {
-  if (in_.trace_ != nullptr) in_.Note(place, n, reason, depth_);
+  if (in_.trace_ != nullptr) in_.Note(place, n, reason, depth_ * MatchTrace::kPerPart);
   return false;
 }
 
@@ -207,6 +211,8 @@ bool Interpreter::MatchRule(const CompiledRule& rule, NodeId anchor, Frame& fram
                             FunctionRef<bool()> accept) {
   BeginBudget();
   frame.body = graph_.body_of(anchor);
+  traced_ = trace_ == nullptr ? nullptr : &frame;
+  passed_by_.clear();
   MatchRun run(*this, kept_);
   if (!rule_conditions_) run.LeaveConditions(rule.pattern);
   if (!run.Early(rule.pattern, frame)) return false;
@@ -238,12 +244,29 @@ void Interpreter::BeginBudget() {
 }
 
 void Interpreter::Note(const Place& place, NodeId node, std::string_view reason, int depth) {
-  // Of equals the first counts: operands as they are written, before they are swapped.
-  if (trace_ == nullptr || deferred_ || depth <= trace_->depth) return;
+  if (trace_ == nullptr || deferred_) return;
+  MatchTrace::Part part = MatchTrace::Part::kNone;
+  if (trace_->watched.valid()) {
+    const bool matched =
+        std::ranges::any_of(passed_by_, [&](const auto& s) { return s.node == trace_->watched; });
+    if (matched) {
+      part = MatchTrace::Part::kMatched;
+    } else if (node == trace_->watched) {
+      part = MatchTrace::Part::kRefused;
+    }
+  }
+  if (std::pair(part, depth) <= std::pair(trace_->part, trace_->depth)) return;
+  trace_->part = part;
   trace_->depth = depth;
   trace_->place = place;
   trace_->node = node;
   trace_->reason = reason;
+  trace_->matched = passed_by_.size();
+  if (!trace_->details) return;
+  trace_->steps = passed_by_;
+  trace_->condition = CodeId();
+  trace_->frame.reset();
+  if (traced_ != nullptr) trace_->names = *traced_;
 }
 
 }  // namespace qrewrite

@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kMostElements = 8;  // of a tensor or list
 constexpr size_t kMostOperands = 4;  // of a condition
+constexpr int64_t kMostCompared = 1 << 16;
 
 std::string Elements(std::vector<std::string> items, size_t all, bool scalar) {
   if (scalar && items.size() == 1) return items.front();
@@ -41,6 +42,28 @@ std::string NumberText(const Num& number) {
   return t.rank() < 2 ? text : fmt::format("{} of shape [{}]", text, fmt::join(t.dims(), ", "));
 }
 
+// "element [1, 3]: 0.10000000149011612 and 0.1"; "" if there is no element to compare.
+std::string FirstDifference(const Num& a, const Num& b) {
+  if (a.t.size() > kMostCompared || b.t.size() > kMostCompared || a.t.size() == 0) return "";
+  const Result<std::vector<double>> x = ToDoubles(a.t), y = ToDoubles(b.t);
+  if (!x.ok() || !y.ok()) return "";
+  const bool scalar_a = x->size() == 1, scalar_b = y->size() == 1;
+  if (!scalar_a && !scalar_b && a.t.dims() != b.t.dims()) return "";
+  for (size_t i = 0; i < std::max(x->size(), y->size()); ++i) {
+    const double one = (*x)[scalar_a ? 0 : i], other = (*y)[scalar_b ? 0 : i];
+    if (one == other) continue;
+    if (scalar_a && scalar_b) return fmt::format("{:.17g} against {:.17g}", one, other);
+    std::vector<int64_t> at;
+    const auto dims = scalar_a ? b.t.dims() : a.t.dims();
+    for (size_t d = dims.size(), rest = i; d-- > 0;) {
+      at.insert(at.begin(), static_cast<int64_t>(rest) % dims[d]);
+      rest /= static_cast<size_t>(dims[d]);
+    }
+    return fmt::format("element [{}] is {:.9g} against {:.9g}", fmt::join(at, ", "), one, other);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string MatchRun::Words(const Val& val) {
@@ -65,14 +88,133 @@ std::string MatchRun::Words(const Val& val) {
   return std::string(Describe(val));
 }
 
+// Where two values differ, in as many digits as it takes.
+std::string MatchRun::DifferentValues(const Val& a, const Val& b) {
+  const Val left = in_.Force(a), right = in_.Force(b);
+  const std::string first = Words(a), second = Words(b);
+  if (left.is_number() && right.is_number()) {
+    const Num x = left.number(), y = right.number();
+    if (x.t.dtype() != y.t.dtype() && !x.weak && !y.weak) {
+      return fmt::format("{} of {}, and {} of {}", first, Info(x.t.dtype()).name, second,
+                         Info(y.t.dtype()).name);
+    }
+    if (const std::string element = FirstDifference(x, y); !element.empty() && first == second) {
+      return element;
+    }
+  }
+  const auto named = [&](const Val& v, const std::string& words) {
+    const auto* value = v.get_if<ValueId>();
+    if (value == nullptr || words.substr(0, 1) == "`") return words;
+    return fmt::format("`{}` = {}", Printable(graph_.name(*value)), words);
+  };
+  return fmt::format("{}, and {}", named(a, first), named(b, second));
+}
+
+// Why a constant is not the literal of the pattern.
+std::string MatchRun::Differs(ValueId v, const Tensor& tensor, const Expr& literal) {
+  std::string held = Words(Val(Num{tensor, false}));
+  const std::string wanted = Print(literal);
+  const Result<std::vector<double>> values = ToDoubles(tensor);
+  if (values.ok() && values->size() == 1 && literal.kind == Expr::Kind::kFloat) {
+    // 0.70710677 against 0.7071067811865476: the element in all its digits, and by how much.
+    held = fmt::format("{} ({:.17g})", held, values->front());
+  }
+  return fmt::format("constant `{}` differs from the literal: it is {}, the pattern has {}",
+                     Printable(graph_.name(v)), held, wanted);
+}
+
+// "Conv `a`, Relu `b` and the graph's outputs read it".
+std::string MatchRun::ReadersText(ValueId v) {
+  std::vector<std::string> readers;
+  size_t more = 0;
+  bool output = false;
+  for (const UseId u : graph_.uses(v)) {
+    const User user = graph_.user(u);
+    output |= user.is_output();
+    if (user.is_output() || user.node.index >= in_.uses_mark_) continue;
+    if (readers.size() < kMostOperands) {
+      readers.push_back(NodeText(graph_, user.node));
+    } else {
+      ++more;
+    }
+  }
+  if (more > 0) readers.push_back(fmt::format("{} more", more));
+  if (output) readers.emplace_back("the caller (it is a graph output)");
+  if (readers.empty()) return fmt::format("nobody reads `{}`", Printable(graph_.name(v)));
+  return fmt::format("`{}` is read by {}", Printable(graph_.name(v)), fmt::join(readers, ", "));
+}
+
+// Of an operator that stands where the pattern has another one.
+std::string MatchRun::Instead(const PatCall& call, NodeId n) {
+  if (Kept(n)) return ", which is kept";
+  const OpName& op = graph_.op_name(graph_.op(n));
+  std::vector<std::string> names;
+  for (const OpPattern& p : call.ops.patterns) {
+    if (p.op.name == op.name && p.op.domain != op.domain && !call.ops.negated) {
+      const auto domain = [](const OpName& o) {
+        return std::string(o.domain.empty() ? std::string_view("ai.onnx") : o.domain);
+      };
+      return fmt::format(" of domain {}, the pattern has {} of {}", domain(op), p.op.name,
+                         domain(p.op));
+    }
+    if (names.size() < kMostElements) names.push_back(p.op.text());
+  }
+  if (call.ops.negated || names.empty()) return "";
+  if (call.ops.patterns.size() > names.size()) names.emplace_back("...");
+  return fmt::format(", the pattern has {}", fmt::join(names, "|"));
+}
+
+// What a function was asked about: why a value is no constant, who reads it, who makes it.
+std::string MatchRun::About(const Code& call, Frame& frame) {
+  if (call.op != CodeOp::kFunction || call.num_kids == 0) return "";
+  const Val about = in_.Eval(in_.program_.kid(call, 0), frame);
+  const ValueId* v = about.get_if<ValueId>();
+  if (const auto* list = about.get_if<List>(); list != nullptr) {
+    for (const Val& item : **list) {
+      const auto* member = item.get_if<ValueId>();
+      if (v == nullptr && member != nullptr && facts_.Constant(*member) == nullptr) v = member;
+    }
+  }
+  if (v == nullptr) return "";
+  const std::string_view name = call.expr->refs.empty() ? "" : call.expr->refs[0].name;
+  if (name == "const") return facts_.Constant(*v) == nullptr ? facts_.WhyNotConstant(*v) : "";
+  if (name == "uses" || name == "is_output") return ReadersText(*v);
+  if (name != "is_input") return "";
+  const NodeId n = graph_.producer(*v);
+  return n.valid() ? fmt::format("{} makes `{}`", NodeText(graph_, n), Printable(graph_.name(*v)))
+                   : "";
+}
+
+CodeId MatchRun::Deciding(CodeId condition, Frame& frame) {
+  const Code* part = &in_.program_.code(condition);
+  while (part->op == CodeOp::kAnd) {
+    const Val whole = in_.Condition(condition, frame);
+    const Val left = in_.Condition(in_.program_.kid(*part, 0), frame);
+    const bool decides = whole.is<bool>() ? left.is<bool>() && !left.get<bool>() : left.stops();
+    condition = in_.program_.kid(*part, decides ? 0 : 1);
+    part = &in_.program_.code(condition);
+  }
+  return condition;
+}
+
+std::string MatchRun::Words(const Code& condition, const Val& truth, Frame& frame) {
+  const std::string text = Print(*condition.expr);
+  if (truth.stops()) return fmt::format("`{}`: {}", text, in_.Why(truth));
+  return fmt::format("`{}` is {}{}", text, truth.is<bool>() && truth.get<bool>() ? "true" : "false",
+                     Compared(condition, frame));
+}
+
 // What a condition compares: "`rank(x)` is 2, `axis` is 1". Literals speak for themselves.
 std::string MatchRun::Compared(const Code& condition, Frame& frame) {
   std::vector<std::string> told;
-  const auto tell = [&](const Code& code, CodeId id) {
-    const bool plain = code.op == CodeOp::kConstant || code.op == CodeOp::kList;
-    if (plain || told.size() >= kMostOperands) return;
-    std::string text = fmt::format("`{}` is {}", Print(*code.expr), Words(in_.Eval(id, frame)));
+  const auto add = [&](std::string text) {
+    if (text.empty() || told.size() >= kMostOperands) return;
     if (std::ranges::find(told, text) == told.end()) told.push_back(std::move(text));
+  };
+  const auto tell = [&](const Code& code, CodeId id) {
+    if (code.op == CodeOp::kConstant || code.op == CodeOp::kList) return;
+    add(fmt::format("`{}` is {}", Print(*code.expr), Words(in_.Eval(id, frame))));
+    add(About(code, frame));
   };
   const auto visit = [&](const auto& self, const Code& code) -> void {
     const bool inner = code.op == CodeOp::kNot || code.op == CodeOp::kAnd || code.op == CodeOp::kOr;
@@ -84,9 +226,38 @@ std::string MatchRun::Compared(const Code& condition, Frame& frame) {
       if (inner) self(self, kid);
       if (compares) tell(kid, id);
     }
+    if (compares && code.num_kids == 2) {
+      // Both in the same words: then the digits that are left out make the difference.
+      const Val a = in_.Force(in_.Eval(in_.program_.kid(code, 0), frame));
+      const Val b = in_.Force(in_.Eval(in_.program_.kid(code, 1), frame));
+      const bool numbers = a.is_number() && b.is_number();
+      if (numbers && a.size() * b.size() > 1) add(FirstDifference(a.number(), b.number()));
+      if (numbers && a.size() * b.size() == 1 && Words(a) == Words(b)) {
+        add(FirstDifference(a.number(), b.number()));
+      }
+    }
+    if (!inner && !compares) add(About(code, frame));
   };
   visit(visit, condition);
   return told.empty() ? "" : fmt::format(": {}", fmt::join(told, ", "));
+}
+
+std::vector<std::pair<std::string, std::string>> Interpreter::InWords(const Pattern& pattern,
+                                                                      Frame& frame) {
+  MatchRun run(*this);
+  std::vector<std::pair<std::string, std::string>> words;
+  for (int slot = 0; slot < static_cast<int>(pattern.watch.size()); ++slot) {
+    if (frame.layout().let_of[slot] >= 0 || !frame.bound(slot)) continue;
+    const Val& val = frame[slot];
+    std::string text = run.Words(val);
+    if (const auto* v = val.get_if<ValueId>(); v != nullptr && !text.starts_with('`')) {
+      text = fmt::format("`{}` = {}", Printable(graph_.name(*v)), text);
+    } else if (const auto* label = val.get_if<LabelRef>()) {
+      text = NodeText(graph_, label->node);
+    }
+    words.emplace_back(frame.name(slot), std::move(text));
+  }
+  return words;
 }
 
 }  // namespace qrewrite

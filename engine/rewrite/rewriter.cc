@@ -13,8 +13,14 @@ Rewriter::Rewriter(Graph& graph, Interpreter& interpreter)
       first_made_(graph.num_nodes()) {}
 
 bool Rewriter::Reject(std::string reason) {
-  in_.Note({}, {}, reason, 1 << 20);  // a replacement that failed is further than any pattern
+  in_.Note({}, {}, reason, MatchTrace::kRejected);
   rejected_ = std::move(reason);
+  return false;
+}
+
+bool Rewriter::Applies() {
+  rejected_ = "the rule applies here";
+  in_.Note({}, {}, rejected_, MatchTrace::kApplies);
   return false;
 }
 
@@ -35,15 +41,14 @@ Firing Rewriter::Try(const CompiledRule& rule, NodeId anchor) {
   return firing;
 }
 
-MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor, NodeId watched) {
-  MatchTrace trace;
-  trace.watched = watched;
-  in_.set_trace(&trace);
+MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor, MatchTrace asked) {
+  in_.set_trace(&asked);
   dry_run_ = true;
-  Try(rule, anchor);
+  const Firing firing = Try(rule, anchor);
+  if (firing.fired) Applies();  // a rule that refuses or warns
   dry_run_ = false;
   in_.set_trace(nullptr);
-  return trace;
+  return asked;
 }
 
 bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing) {
@@ -72,7 +77,7 @@ bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, 
       good = Reject(std::move(reason));
   }
   in_.set_uses_mark(SIZE_MAX);
-  if (good && dry_run_) good = Reject("the rule applies here");
+  if (good && dry_run_) good = Applies();
   if (!good) {
     graph_.Undo(mark_);
     in_.facts().Truncate(mark_.values);

@@ -47,9 +47,8 @@ class Rewriter {
   // Tries the rule with `anchor` as the node of its anchor statement.
   Firing Try(const CompiledRule& rule, NodeId anchor);
 
-  // Why the rule does not fire at `anchor`: how far the search went, and whether it came by
-  // `watched`. The graph stays as it is.
-  MatchTrace Explain(const CompiledRule& rule, NodeId anchor, NodeId watched);
+  // Why the rule does not fire at `anchor`: fills in the answer of `asked`. The graph stays as it is.
+  MatchTrace Explain(const CompiledRule& rule, NodeId anchor, MatchTrace asked);
 
   // An order of all nodes, producers first: with it the search for cycles stays near a match. It is
   // kept while matches fire, as far as it holds.
@@ -87,6 +86,7 @@ class Rewriter {
                        std::vector<Redefinition>& out);
   bool Retyped(const CompiledRule& rule, Frame& frame, Retypes& out);
   bool Reject(std::string reason);
+  bool Applies();  // in a dry run: false
 
   // --- check.cc
   bool Check(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,

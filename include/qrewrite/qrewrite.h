@@ -32,6 +32,7 @@
 #include "qrewrite/debug.h"
 #include "qrewrite/diagnostic.h"
 #include "qrewrite/evaluator.h"
+#include "qrewrite/explain.h"
 #include "qrewrite/functions.h"
 #include "qrewrite/match.h"
 #include "qrewrite/model.h"

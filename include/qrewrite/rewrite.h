@@ -21,6 +21,7 @@ struct RewriteOptions {
   bool verify = false;       // check the graph after every rewrite: slow, for rule authors
   int64_t max_rewrites = 0;  // of one phase; 0: chosen by the size of the model
   bool strict = false;       // warnings are errors (kRefused)
+  bool nearest = false;      // Report::nearest is wanted
 
   Observer* observer = nullptr;  // is told what the run does; outlives it
   // Ends the run, without an error, where the next rewrite would come after so many: who bisects a
@@ -69,6 +70,9 @@ struct Report {
   int64_t kept = 0;      // nodes that keep_ops and keep_nodes protect
   int64_t nodes_before = 0, nodes_after = 0;
   int64_t bytes_before = 0, bytes_after = 0;  // of the initializers
+  // If asked for, and no rule fired: which came nearest, and what stopped it ("rule `a` came nearest, at
+  // Conv `c`: ..."); "" if none begins anywhere. Explain() says more.
+  std::string nearest;
   bool changed = false;
   bool stopped = false;         // before its end, by stop_after or the observer
   std::vector<SideFile> files;  // to be written with the model: SaveOptions::side_files

@@ -117,6 +117,7 @@ Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Argumen
                            .verify = a.check_graph,
                            .max_rewrites = a.max_rewrites,
                            .strict = a.strict,
+                           .nearest = !a.quiet,
                            .skip_rules = {},
                            .keep_ops = a.keep_ops,
                            .keep_nodes = a.keep_nodes};
@@ -178,13 +179,14 @@ class Reporter {
   }
 
   std::string Text(const Report& report, const std::vector<std::string>& paths) const {
-    const std::string text = report.Text();
-    if (a_.check) return text + (report.changed ? "; would change\n" : "\n");
+    std::string text = report.Text();
+    const std::string nearest = report.nearest.empty() ? "" : report.nearest + "\n";
+    if (a_.check) return text + (report.changed ? "; would change\n" : "\n") + nearest;
     std::string wrote = to_.model == "-" ? "standard output" : "";
     for (const std::string& path : paths) {
       wrote += (wrote.empty() ? "" : ", ") + Printable(path, 1000);
     }
-    return text + fmt::format("; wrote {}\n", wrote);
+    return text + fmt::format("; wrote {}\n", wrote) + nearest;
   }
 
   const Arguments& a_;
