@@ -58,10 +58,10 @@ const char* Word(ExplainedFiring::Role role) {
 
 // "stops after 2 of 3 operators".
 std::string Verdict(const Attempt& a) {
-  const std::string of = a.operators > 0
-                             ? fmt::format("{} of {} operator{}", a.matched, a.operators,
-                                           a.operators == 1 ? "" : "s")
-                             : fmt::format("{} operator{}", a.matched, a.matched == 1 ? "" : "s");
+  const std::string of =
+      a.operators > 0
+          ? fmt::format("{} of {} operator{}", a.matched, a.operators, a.operators == 1 ? "" : "s")
+          : fmt::format("{} operator{}", a.matched, a.matched == 1 ? "" : "s");
   switch (a.outcome) {
     case Attempt::Outcome::kStopped: return "stops after " + of;
     case Attempt::Outcome::kRejected: return "matches, but its replacement is rejected";
@@ -79,9 +79,9 @@ std::string LinesText(const Attempt& a) {
   }
   std::string text;
   for (const ExplainedLine& line : a.lines) {
-    std::string row = fmt::format("  {} {:<{}}  {:<{}}  {}", line.stopped ? '>' : ' ', line.text,
-                                  text_width, PlaceText(line.place), place_width,
-                                  line.nodes.empty() ? "-" : "");
+    std::string row =
+        fmt::format("  {} {:<{}}  {:<{}}  {}", line.stopped ? '>' : ' ', line.text, text_width,
+                    PlaceText(line.place), place_width, line.nodes.empty() ? "-" : "");
     for (size_t i = 0; i < line.nodes.size(); ++i) row += (i == 0 ? "" : "; ") + line.nodes[i];
     text += row + "\n";
   }
@@ -144,11 +144,20 @@ Json SpanJson(const SourceSpan& span) {
 }
 
 Json AttemptJson(const Attempt& a) {
-  Json json = {{"set", a.set},         {"rule", a.rule},       {"phase", a.phase},
-               {"place", SpanJson(a.place)}, {"outcome", Word(a.outcome)}, {"before", a.before},
-               {"anchor", a.anchor},   {"matched", a.matched}, {"operators", a.operators},
-               {"lines", Json::array()}, {"names", Json::object()}, {"reason", a.reason},
-               {"at", SpanJson(a.at)}, {"facts", Json::array()}};
+  Json json = {{"set", a.set},
+               {"rule", a.rule},
+               {"phase", a.phase},
+               {"place", SpanJson(a.place)},
+               {"outcome", Word(a.outcome)},
+               {"before", a.before},
+               {"anchor", a.anchor},
+               {"matched", a.matched},
+               {"operators", a.operators},
+               {"lines", Json::array()},
+               {"names", Json::object()},
+               {"reason", a.reason},
+               {"at", SpanJson(a.at)},
+               {"facts", Json::array()}};
   for (const ExplainedLine& line : a.lines) {
     json["lines"].push_back({{"text", line.text},
                              {"place", SpanJson(line.place)},
@@ -163,10 +172,14 @@ Json AttemptJson(const Attempt& a) {
 }
 
 Json RuleJson(const RuleOutcome& rule) {
-  Json json = {{"set", rule.set},       {"rule", rule.rule},
-               {"phase", rule.phase},   {"place", SpanJson(rule.place)},
-               {"fired", rule.fired},   {"tried", rule.tried},
-               {"not_tried", rule.not_tried}, {"stops", Json::array()}};
+  Json json = {{"set", rule.set},
+               {"rule", rule.rule},
+               {"phase", rule.phase},
+               {"place", SpanJson(rule.place)},
+               {"fired", rule.fired},
+               {"tried", rule.tried},
+               {"not_tried", rule.not_tried},
+               {"stops", Json::array()}};
   for (const ExplainedStop& stop : rule.stops) {
     json["stops"].push_back({{"text", stop.text},
                              {"place", SpanJson(stop.place)},

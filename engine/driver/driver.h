@@ -33,7 +33,7 @@ struct RunOptions {
   Observer* observer = nullptr;            // is told what happens, and may end the run
   std::optional<int64_t> stop_after;       // rewrites, before which the run ends without an error
   bool nearest = false;                    // RunReport::nearest is wanted
-  class Explainer* explainer = nullptr;    // is shown the run before and after each phase (explain.h)
+  class Explainer* explainer = nullptr;  // is shown the run before and after each phase (explain.h)
 };
 
 // A file that the rule set asks for, ready to be written.

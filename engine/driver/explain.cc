@@ -181,7 +181,8 @@ void RuleRun::NoteNearest(const Phase& phase) {
   uint64_t steps = 0;
   for (const std::string& name : phase.rules) {
     const Rule* rule = rules_.FindRule(name);
-    if (rule == nullptr || !RuleApplies(*rule) || !(rule->replace || !rule->cases.empty())) continue;
+    if (rule == nullptr || !RuleApplies(*rule) || !(rule->replace || !rule->cases.empty()))
+      continue;
     for (const NodeId n : order_) {
       if (report_.nearest_tries >= kMostTries || steps > kMostSteps) break;
       if (!graph_.alive(n) || !TryAt(*rule, n, best)) continue;
@@ -194,9 +195,13 @@ void RuleRun::NoteNearest(const Phase& phase) {
     return;
   }
   report_.nearest_depth = best.trace.depth;
+  // Who runs a shipped rule set does not want to know where it is installed.
+  std::string where = Where(best.trace.place);
+  if (const size_t slash = where.rfind('/'); slash != std::string::npos) {
+    where = " (" + where.substr(slash + 1);
+  }
   report_.nearest = fmt::format("rule `{}` came nearest, at {}: {}{}", best.rule->name,
-                                NodeText(graph_, best.node), best.trace.reason,
-                                Where(best.trace.place));
+                                NodeText(graph_, best.node), best.trace.reason, where);
 }
 
 std::string WhyNothingFired(Graph& graph, const Program& program, const RunOptions& options,

@@ -25,6 +25,9 @@ Result<Explanation> ExplainRules(Graph& graph, const Program& program,
 // `node` and at most `most` nodes around it, nearest first.
 std::vector<NodeId> NodesAround(const Graph& graph, NodeId node, int reach, size_t most);
 
+// "y = Mul(r, half)".
+std::string NodeLine(const Graph& graph, NodeId n);
+
 // A run shows it what it does, and what it has.
 class Explainer : public Observer {
  public:
@@ -70,7 +73,7 @@ class Explainer : public Observer {
   bool is_node_ = false;
   std::string gone_;
   std::vector<Candidate> candidates_;
-  std::map<std::string, int64_t> fired_;  // by rule, in the phase under way
+  std::map<std::string, int64_t> fired_;                   // by rule, in the phase under way
   std::vector<std::pair<std::string, std::string>> seen_;  // rules that had a phase: set, rule
   int64_t tries_ = 0;
 };

@@ -187,7 +187,7 @@ std::string Facts::WhyNotConstant(ValueId v) {
   for (int step = 0; step < kMost && graph_.producer(at).valid(); ++step) {
     const NodeId maker = graph_.producer(at);
     ValueId open;
-    for (size_t i = 0; i < graph_.num_inputs(maker) && Foldable(maker) && !open.valid(); ++i) {
+    for (size_t i = 0; i < graph_.num_inputs(maker) && !open.valid(); ++i) {
       const ValueId in = graph_.input(maker, i);
       if (in.valid() && Constant(in) == nullptr) open = in;
     }

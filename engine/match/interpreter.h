@@ -290,7 +290,7 @@ class Interpreter {
   bool rule_conditions_ = true;
   size_t uses_mark_ = SIZE_MAX;
   MatchTrace* trace_ = nullptr;
-  Frame* traced_ = nullptr;               // of the rule that is traced
+  Frame* traced_ = nullptr;                  // of the rule that is traced
   std::vector<MatchTrace::Step> passed_by_;  // while tracing: the nodes of the match under way
   std::vector<NodeId>* matched_ = nullptr;
 };

@@ -26,10 +26,9 @@ bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, siz
       const ValueId v = graph_.output(n, j);
       if (v.valid() && IsRead(v)) {
         if (in_.trace_ == nullptr) return false;
-        return Fail(
-            place, n,
-            fmt::format("output {} of {} is read but not in the pattern: {}", j,
-                        NodeText(graph_, n), ReadersText(v)));
+        return Fail(place, n,
+                    fmt::format("output {} of {} is read but not in the pattern: {}", j,
+                                NodeText(graph_, n), ReadersText(v)));
       }
     }
     return next(named);
@@ -126,10 +125,9 @@ bool MatchRun::FirstOutputAlone(const PatCall& call, NodeId n, ValueId v) {
     const ValueId other = graph_.output(n, j);
     if (other.valid() && IsRead(other)) {
       if (in_.trace_ == nullptr) return false;
-      return Fail(
-          call.expr->place, n,
-          fmt::format("output {} of {} is read but not in the pattern: {}", j, NodeText(graph_, n),
-                      ReadersText(other)));
+      return Fail(call.expr->place, n,
+                  fmt::format("output {} of {} is read but not in the pattern: {}", j,
+                              NodeText(graph_, n), ReadersText(other)));
     }
   }
   return true;
@@ -141,9 +139,7 @@ bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, 
   const NodeId n = graph_.producer(v);
   if (!n.valid()) {
     if (in_.trace_ == nullptr) return false;
-    return Fail(call.expr->place, n,
-                fmt::format("`{}` is {}", Printable(graph_.name(v)),
-                            graph_.constant(v) ? "a constant" : "an input"));
+    return FailAt(call.expr->place, v);
   }
   if (!Accepts(call, n)) {
     if (in_.trace_ == nullptr) return false;
@@ -265,10 +261,9 @@ bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& ar
     for (; j < inputs.size(); ++j) {
       if (inputs[j].valid()) {
         if (in_.trace_ == nullptr) return false;
-        return Fail(
-            call.expr->place, n,
-            fmt::format("{} has input {}, which is not in the pattern: `{}`", NodeText(graph_, n),
-                        j, Printable(graph_.name(inputs[j]))));
+        return Fail(call.expr->place, n,
+                    fmt::format("{} has input {}, which is not in the pattern: `{}`",
+                                NodeText(graph_, n), j, Printable(graph_.name(inputs[j]))));
       }
     }
     return next();

@@ -141,6 +141,7 @@ class MatchRun {
   std::string Differs(ValueId v, const Tensor& tensor, const Expr& literal);
   std::string DifferentValues(const Val& a, const Val& b);
   bool Fail(const Place& place, NodeId n, std::string_view reason);
+  bool FailAt(const Place& place, ValueId v);
   bool Accepts(const PatCall& call, NodeId n);
   bool IsRead(ValueId output);
   // Counts a value or node that is held against the pattern. False: the budget is spent.

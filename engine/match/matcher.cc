@@ -98,8 +98,7 @@ bool MatchRun::StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId 
   const NodeId n = graph_.producer(v);
   if (!n.valid()) {
     if (in_.trace_ == nullptr) return false;
-    return Fail(stmt.stmt->place, n,
-                fmt::format("`{}` has no producer", Printable(graph_.name(v))));
+    return FailAt(stmt.stmt->place, v);
   }
   return Statement(pattern, stmt, n, frame, next);
 }
@@ -124,9 +123,8 @@ bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, 
   }
   if (!Accepts(call, n)) {
     if (in_.trace_ == nullptr) return false;
-    return Fail(
-        call.expr->place, n,
-        fmt::format("the operator is {}{}", NodeText(graph_, n), Instead(call, n)));
+    return Fail(call.expr->place, n,
+                fmt::format("the operator is {}{}", NodeText(graph_, n), Instead(call, n)));
   }
   const Passing passing(*this, call, n);
   return Outs(pattern, stmt.outs, 0, n, 0, -1, stmt, frame, [&](int named) {
@@ -200,6 +198,15 @@ bool MatchRun::Accepts(const PatCall& call, NodeId n) {
   if (Kept(n)) return false;
   if (!in_.Accepts(call.ops, graph_.op(n))) return false;
   return true;
+}
+
+// There is no operator at all. An operator that is another one is nearer.
+bool MatchRun::FailAt(const Place& place, ValueId v) {
+  in_.Note(place, NodeId(),
+           fmt::format("`{}` is {}", Printable(graph_.name(v)),
+                       graph_.constant(v) ? "a constant" : "an input"),
+           depth_ * MatchTrace::kPerPart - 1);
+  return false;
 }
 
 bool MatchRun::Fail(const Place& place, NodeId n, std::string_view reason) {

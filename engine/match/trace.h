@@ -38,8 +38,9 @@ struct MatchTrace {
   };
   std::vector<Step> steps;     // in the order of the search
   std::optional<Frame> names;  // what the names of the rule were bound to
-  std::optional<Frame> frame;  // what the names of `condition` were bound to: of a rule, or of a case
-  CodeId condition;            // what was not met; invalid: a part of the pattern
+  std::optional<Frame>
+      frame;         // what the names of `condition` were bound to: of a rule, or of a case
+  CodeId condition;  // what was not met; invalid: a part of the pattern
 
   bool rejected() const { return depth == kRejected; }
   bool applies() const { return depth == kApplies; }  // nothing stopped the rule

@@ -133,7 +133,7 @@ class WhyRun {
       if (tried.stops()) break;  // what comes behind it is not asked
     }
     if (best.depth < 0) return;
-    steps.push_back({fmt::format("its case there: {}", best.reason), best.place});
+    steps.push_back({fmt::format("the nearest case: {}", best.reason), best.place});
     if (best.condition.valid() && best.frame) Code(best.condition, *best.frame);
   }
 
@@ -156,8 +156,8 @@ class WhyRun {
   void Chosen(const CompiledCase& c, Frame& frame) {
     if (c.is.valid()) {
       const qrewrite::Code& code = in_.program().code(c.is);
-      steps.push_back({fmt::format("its case there gives `{}`", Print(*code.expr)),
-                       code.expr->place});
+      steps.push_back(
+          {fmt::format("the case that applies gives `{}`", Print(*code.expr)), code.expr->place});
       Code(c.is, frame);
     } else if (!c.cases.empty()) {
       Choose(c.cases, [&](const CompiledCase& inner) {

@@ -231,7 +231,7 @@ std::string MatchRun::Compared(const Code& condition, Frame& frame) {
       const Val a = in_.Force(in_.Eval(in_.program_.kid(code, 0), frame));
       const Val b = in_.Force(in_.Eval(in_.program_.kid(code, 1), frame));
       const bool numbers = a.is_number() && b.is_number();
-      if (numbers && a.size() * b.size() > 1) add(FirstDifference(a.number(), b.number()));
+      if (numbers && a.size() > 1 && b.size() > 1) add(FirstDifference(a.number(), b.number()));
       if (numbers && a.size() * b.size() == 1 && Words(a) == Words(b)) {
         add(FirstDifference(a.number(), b.number()));
       }

@@ -54,14 +54,14 @@ struct Attempt {
   std::string set, rule, phase;
   SourceSpan place;  // of the rule
   Outcome outcome = Outcome::kStopped;
-  bool before = false;       // on the graph as it was before the phase, which took the node
-  std::string anchor;        // the node that the search began at: "Relu `r`"
-  int64_t matched = 0;       // nodes that were found
-  int64_t operators = 0;     // that the pattern has; 0: it has definitions or chains
+  bool before = false;    // on the graph as it was before the phase, which took the node
+  std::string anchor;     // the node that the search began at: "Relu `r`"
+  int64_t matched = 0;    // nodes that were found
+  int64_t operators = 0;  // that the pattern has; 0: it has definitions or chains
   std::vector<ExplainedLine> lines;
   std::vector<std::pair<std::string, std::string>> names;  // what names stood for, in words
-  std::string reason;        // what stopped it: expected and actual
-  SourceSpan at;             // the part of the rule that was not met; file "": none
+  std::string reason;                                      // what stopped it: expected and actual
+  SourceSpan at;                     // the part of the rule that was not met; file "": none
   std::vector<ExplainedFact> facts;  // what that rests on, down to the innermost fact
 };
 
@@ -85,7 +85,7 @@ struct ExplainedStop {
   std::string text;  // of the rule file: "uses(t) == 1"
   SourceSpan place;
   int64_t count = 0;
-  int64_t matched = 0;       // nodes of the pattern that were found, at most
+  int64_t matched = 0;  // nodes of the pattern that were found, at most
   int64_t operators = 0;
   int64_t depth = 0;         // how far it came, to be compared: nodes, names and literals
   std::string node, reason;  // the first of those that came furthest
@@ -95,8 +95,8 @@ struct RuleOutcome {
   std::string set, rule, phase;
   SourceSpan place;
   int64_t fired = 0;
-  int64_t tried = 0;      // nodes that it begins at, when its phase was through
-  std::string not_tried;  // why, if nothing was tried
+  int64_t tried = 0;                 // nodes that it begins at, when its phase was through
+  std::string not_tried;             // why, if nothing was tried
   std::vector<ExplainedStop> stops;  // those that came furthest first
 };
 

@@ -16,7 +16,7 @@ from cli import GOLDEN, PROGRAM, SOURCE, folder, golden, listing, ops, run, save
 # --- help and usage
 
 
-@pytest.mark.parametrize("command", ["", "show", "find", "test", "lint", "rules", "debug", "verify", "schema", "version"])
+@pytest.mark.parametrize("command", ["", "show", "find", "explain", "test", "lint", "rules", "debug", "verify", "schema", "version"])
 def test_help(command):
     out, err = run(*command.split(), "--help")
     assert err == ""
@@ -89,7 +89,8 @@ def test_rewrites_beside_the_input():
 
 def test_unchanged_model_is_a_copy():
     out, _ = run("--rules", GOLDEN / "tidy.yaml", "plain.onnx", "-o", "out.onnx")
-    assert out == "0 rewrites, nothing changed; wrote out.onnx\n"
+    assert out == ("0 rewrites, nothing changed; wrote out.onnx\n"
+                   "rule `double-relu` came nearest, at Relu `n_y`: `x` is an input (tidy.yaml:13:21)\n")
     assert Path("out.onnx").read_bytes() == Path("plain.onnx").read_bytes()
     run("--rules", "tidy", "chain.onnx", "-o", "once.onnx")
     out, _ = run("--rules", "tidy", "once.onnx", "-o", "twice.onnx")
@@ -102,7 +103,7 @@ def test_check():
     out, _ = run("--rules", "tidy", "chain.onnx", "--check", code=1)
     assert out.endswith("; would change\n")
     out, _ = run("--rules", "tidy", "plain.onnx", "--check")
-    assert out == "0 rewrites, nothing changed\n"
+    assert out.startswith("0 rewrites, nothing changed\nrule `double-relu` came nearest")
     assert listing() == before
 
 
@@ -183,7 +184,8 @@ def test_opt_outs():
     assert ops("o.onnx") == ops("chain.onnx")
     out, _ = run("--rules", "tidy", "chain.onnx", "-o", "o.onnx", "--keep-node", "n_b$")
     assert ops("o.onnx") == ops("chain.onnx")
-    assert out == "0 rewrites, 1 node kept, nothing changed; wrote o.onnx\n"
+    assert out == ("0 rewrites, 1 node kept, nothing changed; wrote o.onnx\n"
+                   "rule `double-relu` came nearest, at Relu `n_c`: `b` comes from Relu `n_b`, which is kept (tidy.yaml:13:21)\n")
     out, err = run("--rules", "net", "neg.onnx", "-o", "o.onnx", "--keep-op", "N*", "--keep-op", "Q")
     assert err == "warning: no node is a `Q`, which was to be kept\n"
     # Of several rule sets one must have the rule.

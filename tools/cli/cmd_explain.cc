@@ -31,8 +31,7 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_option("--max", a.most, "with --at: at most so many rules, unless --rule; default 3")
       ->type_name("N")
       ->check(CheckCount);
-  add_list("--set", a.set, "a parameter of the rule set; may be repeated")
-      ->type_name("NAME=VALUE");
+  add_list("--set", a.set, "a parameter of the rule set; may be repeated")->type_name("NAME=VALUE");
   add_list("--skip-rule", a.options.skip_rules, "a rule that is not to fire; may be repeated")
       ->type_name("NAME");
   add_list("--keep-op", a.options.keep_ops, "operators that stay as they are; may be repeated")
