@@ -204,7 +204,7 @@ TEST_CASE("A condition that does not hold is told with what it compares") {
       {"name(x) =~ 'a' or axis == 0",
        "`name(x) =~ 'a' or axis == 0` is false: `name(x)` is 'x', `axis` is 1"},
       {"half == 1.5", "`half == 1.5` is false: `half` is [0.5, 1.5]"},
-      {"is_output(x)", "`is_output(x)` is false"},
+      {"is_output(x)", "`is_output(x)` is false: `x` is read by acme.Op `y`"},
       {"shape(x)[0] == 3", "`shape(x)[0] == 3`: size N is not known"},
   };
   for (const auto& row : rows) {
