@@ -23,14 +23,14 @@ def _arrays(tensors):
 
 
 def _fold(name: str, call: Callable) -> Callable:
-    return lambda tensors: from_numpy(call(*_arrays(tensors)), f"what `{name}` returned")
+    return lambda tensors: from_numpy(call(*_arrays(tensors)), f"what {name} returned")
 
 
 def _predicate(name: str, call: Callable) -> Callable:
     def adapter(tensors):
         result = call(*_arrays(tensors))
         if type(result) is not bool and type(result).__name__ not in ("bool", "bool_"):
-            raise TypeError(f"what `{name}` returned is {type(result).__name__}, not a bool")
+            raise TypeError(f"what {name} returned is {type(result).__name__}, not a bool")
         return bool(result)
     return adapter
 
@@ -42,8 +42,8 @@ def _operator(name: str, call: Callable) -> Callable:
         result = call(*inputs, **attributes)
         results = result if isinstance(result, (tuple, list)) and num_outputs > 1 else [result]
         if len(results) != num_outputs:
-            raise TypeError(f"operator `{name}` returned {len(results)} outputs, not {num_outputs}")
-        return [from_numpy(r, f"what operator `{name}` returned") for r in results]
+            raise TypeError(f"operator {name} returned {len(results)} outputs, not {num_outputs}")
+        return [from_numpy(r, f"what operator {name} returned") for r in results]
     return adapter
 
 

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Rewrites a folder, or a bucket, of models with Dask; one table tells of all of them.
+
+  zoo.py MODELS --rules optimize --rules mine.yaml --output REWRITTEN [--workers 4 | --scheduler ADDRESS]
+
+MODELS and REWRITTEN are folders or URLs of fsspec ("s3://bucket/models"). Models keep their names and their external data. A
+model that fails is a row of the table, and no reason to stop. A second run does what the first one did not: models that are
+done, with the same rules and since then unchanged, are left out; --again does all of them.
+
+The table, REWRITTEN/zoo.csv (or a .parquet, by --table, with pyarrow): model, output, status, error, message, rewrites, folded, nodes_before,
+nodes_after, bytes_before, bytes_after, seconds, key.
+"""
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import io
+import os
+import posixpath
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import fsspec
+from dask.distributed import Client, LocalCluster, as_completed
+
+if TYPE_CHECKING:
+    import qrewrite
+
+FIELDS = ["model", "output", "status", "error", "message", "rewrites", "folded", "nodes_before", "nodes_after",
+          "bytes_before", "bytes_after", "seconds", "key"]
+
+
+def rewrite_one(source: str, target: str, name: str, rules: list[dict[str, str]], params: dict[str, str], row: dict) -> dict:
+    """Runs on a worker: reads a model from `source`, writes it to `target`. Errors are part of the row that it returns."""
+    import qrewrite
+    begin = time.perf_counter()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            sets = [load_rules(files, Path(folder, f"rules{i}")) for i, files in enumerate(rules)]
+            local = fetch(source, name, Path(folder, "in"))
+            Path(folder, "out").mkdir()
+            _, report = qrewrite.rewrite(local, sets, output=Path(folder, "out", posixpath.basename(name)), params=params)
+            store(report.written, target, posixpath.dirname(name))
+        row |= {"status": "done", "rewrites": report.rewrites, "folded": report.folded,
+                "nodes_before": report.nodes[0], "nodes_after": report.nodes[1],
+                "bytes_before": report.bytes[0], "bytes_after": report.bytes[1]}
+    except qrewrite.Error as error:
+        row |= {"status": "failed", "error": error.code, "message": str(error)}
+    except Exception as error:  # of the storage
+        row |= {"status": "failed", "error": type(error).__name__, "message": str(error)}
+    return row | {"seconds": round(time.perf_counter() - begin, 3)}
+
+
+def fetch(source: str, name: str, folder: Path) -> Path:
+    """The model and its external data, on this machine."""
+    import qrewrite
+    filesystem, root = fsspec.url_to_fs(source)
+    local = folder / posixpath.basename(name)
+    folder.mkdir()
+    filesystem.get_file(posixpath.join(root, name), str(local))
+    while True:  # each location that is missing is named by the error
+        try:
+            qrewrite.Model.load(local)
+            return local
+        except qrewrite.FileError:
+            missing = [location for location in external_locations(local) if not (folder / location).exists()]
+            if not missing:
+                raise
+            for location in missing:
+                (folder / location).parent.mkdir(parents=True, exist_ok=True)
+                filesystem.get_file(posixpath.join(root, posixpath.dirname(name), location), str(folder / location))
+
+
+def external_locations(model: Path) -> list[str]:
+    import onnx
+    from onnx.external_data_helper import ExternalDataInfo, _get_all_tensors, uses_external_data
+    proto = onnx.load(model, load_external_data=False)
+    locations = {ExternalDataInfo(tensor).location for tensor in _get_all_tensors(proto) if uses_external_data(tensor)}
+    return sorted(location for location in locations if not posixpath.isabs(location) and ".." not in location.split("/"))
+
+
+def store(files: list[str], target: str, folder: str) -> None:
+    filesystem, root = fsspec.url_to_fs(target)
+    where = posixpath.join(root, folder)
+    filesystem.makedirs(where, exist_ok=True)
+    for file in reversed(files):  # the model last: a model that is there is whole
+        filesystem.put_file(file, posixpath.join(where, posixpath.basename(file)))
+
+
+def read_rules(names: list[str]) -> list[dict[str, str]]:
+    """The files of each rule set, the main one first; workers need not have them. Those of shipped sets they have."""
+    import qrewrite
+    shipped = {Path(path).parent.resolve() for path in qrewrite.shipped().values()}
+    read = []
+    for name in names:
+        rules = qrewrite.Rules.load(name, tests=False)
+        files = [Path(file).resolve() for file in rules.files]
+        if files[0].parent in shipped:
+            read.append({files[0].stem: ""})
+            continue
+        own = [file for file in files if not shipped & set(file.parents)]
+        root = Path(os.path.commonpath([file.parent for file in own]))
+        read.append({str(file.relative_to(root)): file.read_text() for file in own})
+    return read
+
+
+def load_rules(files: dict[str, str], folder: Path) -> qrewrite.Rules:
+    import qrewrite
+    main = next(iter(files))
+    if not files[main]:
+        return qrewrite.Rules.load(main, tests=False)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return qrewrite.Rules.load(folder / main, tests=False)
+
+
+def list_models(source: str) -> dict[str, str]:
+    """Names of the models, with what changes when one does."""
+    filesystem, root = fsspec.url_to_fs(source)
+    models = {}
+    for path, info in sorted(filesystem.find(root, detail=True).items()):
+        if path.endswith(".onnx"):
+            mark = info.get("ETag") or info.get("mtime") or info.get("created") or ""
+            models[posixpath.relpath(path, root)] = f"{info['size']} {mark}"
+    return models
+
+
+def read_table(url: str) -> list[dict]:
+    filesystem, path = fsspec.url_to_fs(url)
+    if not filesystem.exists(path):
+        return []
+    data = filesystem.cat_file(path)
+    if url.endswith(".parquet"):
+        import pyarrow.parquet
+        return pyarrow.parquet.read_table(io.BytesIO(data)).to_pylist()
+    return list(csv.DictReader(io.StringIO(data.decode())))
+
+
+def write_table(url: str, rows: list[dict]) -> None:
+    filesystem, path = fsspec.url_to_fs(url)
+    rows = sorted(rows, key=lambda row: row["model"])
+    if url.endswith(".parquet"):
+        import pyarrow
+        import pyarrow.parquet
+        out = io.BytesIO()
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist([{f: str(row.get(f, "")) for f in FIELDS} for row in rows]), out)
+        data = out.getvalue()
+    else:
+        text = io.StringIO()
+        writer = csv.DictWriter(text, FIELDS, restval="", extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+        data = text.getvalue().encode()
+    filesystem.makedirs(posixpath.dirname(path), exist_ok=True)
+    filesystem.pipe_file(path + ".part", data)
+    filesystem.mv(path + ".part", path)
+
+
+def rewrite_all(client: Client, source: str, target: str, rules: list[dict[str, str]], params: dict[str, str],
+                table: str, again: bool = False) -> list[dict]:
+    """Rewrites what is not done yet, and returns the rows of the table, which is written after every few models."""
+    how = repr((rules, sorted(params.items())))
+    todo, rows = {}, []
+    known = {row["model"]: row for row in read_table(table) if row["status"] == "done" and not again}
+    for name, mark in list_models(source).items():
+        key = hashlib.sha256(f"{mark} {how}".encode()).hexdigest()[:16]
+        if name in known and known[name]["key"] == key:
+            rows.append(known[name])
+        else:
+            todo[name] = {"model": name, "output": posixpath.join(target, name), "key": key}
+    futures = {client.submit(rewrite_one, source, target, name, rules, params, row, pure=False): row for name, row in todo.items()}
+    written = time.monotonic()
+    for future in as_completed(futures):
+        if future.status == "finished":
+            rows.append(future.result())
+        else:  # the worker died: of memory, mostly
+            rows.append(futures[future] | {"status": "failed", "error": "worker", "message": str(future.exception())})
+        if time.monotonic() - written > 10:
+            write_table(table, rows)
+            written = time.monotonic()
+    write_table(table, rows)
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", help="a folder or URL")
+    parser.add_argument("--rules", action="append", required=True, help="a rule file or a shipped rule set; may be repeated")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the rule sets")
+    parser.add_argument("--output", required=True, help="a folder or URL")
+    parser.add_argument("--table", help="the report; default: OUTPUT/zoo.csv")
+    parser.add_argument("--workers", type=int, default=2, help="processes on this machine")
+    parser.add_argument("--scheduler", help="a Dask scheduler that runs already")
+    parser.add_argument("--again", action="store_true", help="also what is done")
+    args = parser.parse_args()
+    params = dict(text.split("=", 1) for text in args.set)
+    table = args.table or posixpath.join(args.output, "zoo.csv")
+    cluster = args.scheduler or LocalCluster(n_workers=args.workers, threads_per_worker=1, dashboard_address=None)
+    with Client(cluster) as client:
+        rows = rewrite_all(client, args.models, args.output, read_rules(args.rules), params, table, args.again)
+    if not args.scheduler:
+        cluster.close()
+    failed = [row for row in rows if row["status"] != "done"]
+    for row in failed:
+        print(f"{row['model']}: {row['message'].splitlines()[0] if row['message'] else row['error']}", file=sys.stderr)
+    print(f"{len(rows) - len(failed)} done, {len(failed)} failed; {table}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+"""Functions in Python that rules call: what they get, and what becomes of a run when they misbehave."""
+import numpy as np
+import onnx
+import pytest
+from conftest import parse
+from onnx import numpy_helper
+
+import qrewrite
+from qrewrite import Functions, Rules
+
+MODEL = parse("""g (float[2, 2] x) => (float[2, 2] y) <float[2, 2] w = {1, 2, 3, 4}, float[2, 2] v = {1, 1, 1, 1}> {
+  a = Relu(x)  b = Relu(a)  c = Mul(b, w)  y = Mul(c, v)
+}""")
+TWICE = {"name": "relu-of-relu", "match": "y = Relu(Relu(x))", "replace": "y = Relu(x)"}
+
+
+def fold(call):
+    return {"name": "fold", "match": "y = Mul(x, w)", "let": {"f": call}, "replace": "y = acme.Done(x, f)"}
+
+
+def run(functions, *rules, model=MODEL):
+    return qrewrite.rewrite(model, Rules.from_dict({"rules": list(rules)}, functions=functions))
+
+
+def done(model):
+    """What the rule `fold` computed, in the order of the nodes."""
+    constants = {i.name: numpy_helper.to_array(i) for i in model.graph.initializer}
+    return [constants[n.input[1]] for n in model.graph.node if n.op_type == "Done"]
+
+
+@pytest.fixture
+def functions():
+    return Functions()
+
+
+def test_a_function_gets_arrays_and_gives_one(functions):
+    seen = []
+
+    @functions.function
+    def scaled(w, by):
+        seen.append((w.dtype, w.shape, w.flags.writeable, by.shape))
+        return w * by.astype(w.dtype)
+
+    model, report = run(functions, fold("scaled(w, 3)"))
+    assert np.array_equal(done(model)[0], [[3, 6], [9, 12]]) and report.rewrites == 2
+    assert seen[0] == (np.float32, (2, 2), False, ())
+
+
+@pytest.mark.parametrize("value,expected", [
+    (2.5, np.float32(2.5)), (3, np.int64(3)), (True, np.bool_(True)), ([1, 2], np.int64([1, 2])), ([1.5, 2], np.float32([1.5, 2])),
+    (np.float64(2), np.float64(2)), (np.int8([[1]]), np.int8([[1]])), (np.arange(4.0)[::2], np.float64([0, 2])),
+    (np.zeros((0, 3), np.float32), np.zeros((0, 3), np.float32)), (np.array([1, 2], ">i4"), np.int32([1, 2])),
+])
+def test_what_a_function_may_return(functions, value, expected):
+    functions.function(name="made")(lambda w: value)
+    result = done(run(functions, fold("made(w)"))[0])[0]
+    assert result.dtype == expected.dtype and result.shape == expected.shape and np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4", "float4_e2m1fn"])
+def test_types_of_ml_dtypes(functions, name):
+    import ml_dtypes
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    functions.function(name="made")(lambda w: w.astype(dtype))
+    result = done(run(functions, fold("made(w)"))[0])[0]
+    assert result.dtype == dtype and result.astype(np.float32).tolist() == [[1, 2], [3, 4]]
+
+
+def test_its_own_argument_may_be_returned(functions):
+    functions.function(name="same")(lambda w: w)
+    assert np.array_equal(done(run(functions, fold("same(w)"))[0])[0], [[1, 2], [3, 4]])
+
+
+def test_arrays_that_are_changed_afterwards_do_not_concern_the_model(functions):
+    shared = np.ones((2, 2), np.float32)
+
+    @functions.function
+    def shared_one(w):
+        shared[:] = w
+        return shared
+
+    first, second = done(run(functions, fold("shared_one(w)"))[0])
+    assert np.array_equal(first, [[1, 2], [3, 4]]) and np.array_equal(second, np.ones((2, 2)))
+
+
+def test_predicates(functions):
+    functions.predicate(name="is_one")(lambda w: bool((w == 1).all()))
+    rule = {"name": "one", "match": "y = Mul(x, w)", "where": "is_one(w)", "replace": "y = Identity(x)"}
+    model, report = run(functions, rule)
+    assert [n.op_type for n in model.graph.node] == ["Relu", "Relu", "Mul", "Identity"] and report.rewrites == 1
+    functions.predicate(name="is_one")(lambda w: (w == 1).all())  # numpy's bool is one
+    assert run(functions, rule)[1].rewrites == 1
+    functions.predicate(name="is_one")(lambda w: w == 1)
+    with pytest.raises(qrewrite.CallbackError, match="what is_one returned is ndarray, not a bool"):
+        run(functions, rule)
+
+
+def test_operators_replace_those_of_the_library_and_add_new_ones(functions):
+    @functions.operator(name="Half", domain="acme")
+    def half(x, *, by=2.0):
+        return x / np.float32(by)
+
+    @functions.operator
+    def Sqrt(x):
+        return np.full_like(x, 7)
+
+    assert list(functions) == ["Sqrt", "acme.Half"]
+    result = done(run(functions, fold("acme.Half<by=4.0>(Sqrt(w))"))[0])[0]
+    assert np.array_equal(result, np.full((2, 2), 1.75, np.float32))
+
+
+def test_operator_with_several_outputs(functions):
+    @functions.operator(name="Split")
+    def split(x, sizes=None, *, axis=0, num_outputs=None):
+        return np.split(x, 2, axis)
+
+    model = parse("g () => (float[1, 2] y) <float[2, 2] w = {1, 2, 3, 4}> { a, b = Split <axis = 0, num_outputs = 2> (w)  y = Neg(b) }")
+    model.opset_import[0].version = 18
+    rules = Rules.from_dict({"phases": [{"name": "fold", "fold": "all"}], "rules": []}, functions=functions)
+    folded, report = qrewrite.rewrite(model, rules)
+    assert report.folded == 2 and len(folded.graph.node) == 0
+
+
+class Broken:
+    def __array__(self, *args, **kwargs):
+        raise RuntimeError("not today")
+
+
+def raises(w):
+    raise ValueError("no good: \N{SNOWMAN}")
+
+
+HOSTILE = {
+    "raises": (raises, ValueError, "function `hostile` of the host threw an exception: ValueError: no good: "),
+    "none": (lambda w: None, TypeError, "what hostile returned is NoneType"),
+    "text": (lambda w: "four", TypeError, "what hostile returned is str"),
+    "objects": (lambda w: np.array([object()]), TypeError, "for which ONNX has no type"),
+    "ragged": (lambda w: [[1], [2, 3]], ValueError, "ValueError"),
+    "broken": (lambda w: Broken(), RuntimeError, "not today"),
+    "wrong arguments": (lambda: 1, TypeError, "positional argument"),
+    "exits": (lambda w: (_ for _ in ()).throw(StopIteration), RuntimeError, "RuntimeError"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_function_ends_the_run_and_nothing_is_lost(functions, what):
+    call, cause, message = HOSTILE[what]
+    functions.function(name="hostile")(call)
+    model = qrewrite.Model.parse(MODEL.SerializeToString())
+    before = model.serialize()
+    with pytest.raises(qrewrite.CallbackError) as raised:
+        run(functions, TWICE, fold("hostile(w)"), model=model)
+    assert message in str(raised.value) and isinstance(raised.value.__cause__, cause) and raised.value.code == "callback"
+    assert model.serialize() == before  # the first rule had fired by then
+    assert run(functions, TWICE, model=model)[1].rewrites == 1
+
+
+def test_a_file_is_not_written_when_a_function_fails(functions):
+    onnx.save(MODEL, "model.onnx")
+    functions.function(name="hostile")(raises)
+    rules = Rules.from_dict({"rules": [fold("hostile(w)")]}, functions=functions)
+    with pytest.raises(qrewrite.CallbackError):
+        qrewrite.rewrite("model.onnx", rules, output="out.onnx")
+    import os
+    assert os.listdir() == ["model.onnx"]
+
+
+def test_what_ends_the_program_is_not_wrapped(functions):
+    for error in (KeyboardInterrupt, SystemExit):
+        def hostile(w):
+            raise error
+        functions.function(name="hostile")(hostile)
+        with pytest.raises(error):
+            run(functions, fold("hostile(w)"))
+
+
+def test_a_function_may_use_the_library_itself(functions):
+    inner = Functions()
+    inner.function(name="failing")(raises)
+
+    @functions.function
+    def outer(w):
+        again, report = qrewrite.rewrite(MODEL, {"rules": [TWICE]})
+        assert report.rewrites == 1
+        with pytest.raises(qrewrite.CallbackError):
+            run(inner, fold("failing(w)"))
+        return w + len(again.graph.node)
+
+    assert np.array_equal(done(run(functions, fold("outer(w)"))[0])[0], [[4, 5], [6, 7]])
+
+
+def test_a_function_that_uses_its_own_rules(functions):
+    held = []
+    functions.function(name="deep")(lambda w: w if len(held) > 1 else (held.append(1), again(), w)[2])
+    rules = Rules.from_dict({"rules": [fold("deep(w)")]}, functions=functions)
+
+    def again():
+        qrewrite.rewrite(MODEL, rules)
+
+    qrewrite.rewrite(MODEL, rules)
+    assert len(held) == 2
+
+
+def test_names(functions):
+    with pytest.raises(qrewrite.UsageError, match="`shape` is a function of the language"):
+        functions.function(name="shape")(lambda x: x)
+    with pytest.raises(qrewrite.UsageError, match="no name of a function"):
+        functions.predicate(name="Shape")(lambda x: x)
+    with pytest.raises(TypeError, match="cannot be called"):
+        functions.function(name="three")(3)
+    functions.function(name="twice")(lambda x: x)
+    functions.predicate(name="twice")(lambda x: True)
+    assert list(functions) == ["twice"] and "twice" in functions and len(functions) == 1
+
+
+def test_the_functions_of_the_package():
+    from qrewrite import _hooks
+    try:
+        @qrewrite.function
+        def from_everywhere(w):
+            return w + 1
+        rules = Rules.from_dict({"rules": [fold("from_everywhere(w)")]})
+        _hooks.default.clear()
+        assert np.array_equal(done(qrewrite.rewrite(MODEL, rules)[0])[0], [[2, 3], [4, 5]])  # what it had when it was loaded
+    finally:
+        _hooks.default.clear()
+    with pytest.raises(qrewrite.InvalidRules, match="from_everywhere"):
+        Rules.from_dict({"rules": [fold("from_everywhere(w)")]})
+    rules = Rules.from_dict({"rules": [fold("add_two(w)")]}, functions={"add_two": lambda w: w + 2})
+    assert np.array_equal(done(qrewrite.rewrite(MODEL, rules)[0])[0], [[3, 4], [5, 6]])

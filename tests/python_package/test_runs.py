@@ -1,0 +1,238 @@
+"""Runs: observers, progress, iterating, interrupts, threads, speed."""
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import onnx
+import pytest
+from conftest import RULES
+from onnx import helper, numpy_helper
+
+import qrewrite
+
+NEG = {"rules": [{"name": "neg", "match": "y = Neg(x)", "replace": "y = Abs(x)"}]}
+
+
+def long_chain(n, op="Neg"):
+    nodes = [helper.make_node(op, [f"v{i}"], [f"v{i + 1}"], f"n{i}") for i in range(n)]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("v0", 1, [4])],
+                              [helper.make_tensor_value_info(f"v{n}", 1, [4])])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+
+
+def test_events(chain):
+    events = []
+    qrewrite.rewrite(chain, RULES, observer=events.append, firing_text=lambda rule: rule == "neg-of-neg")
+    firings = [e for e in events if isinstance(e, qrewrite.FiringEvent)]
+    assert [(e.rule, e.number) for e in firings] == [("relu-of-relu", 1), ("neg-of-neg", 2)]
+    assert firings[0].before == "" and "Neg" in firings[1].before and "Identity" in firings[1].after
+    assert [n.op for n in firings[0].matched] == ["Relu", "Relu"] and firings[0].created == []  # an equal node was there
+    assert [n.op for n in firings[1].created] == ["Identity"]
+    phases = [e for e in events if isinstance(e, qrewrite.PhaseEvent)]
+    assert [e.ends for e in phases][0] is False and [e.ends for e in phases][-1] is True
+    assert any(isinstance(e, qrewrite.SweepEvent) and e.fired == 2 for e in events)
+
+
+def test_progress():
+    seen = []
+    qrewrite.rewrite(long_chain(1000), NEG, progress=seen.append)
+    assert seen and all(isinstance(e, qrewrite.ProgressEvent) for e in seen)
+    assert any(e.done >= 256 and e.total >= 1000 for e in seen)
+
+
+def test_an_observer_ends_a_run(chain):
+    def observe(answer):
+        return lambda e: answer if isinstance(e, qrewrite.FiringEvent) else None
+    model, report = qrewrite.rewrite(chain, RULES, observer=observe(qrewrite.STOP))
+    assert report.stopped and report.rewrites == 1 and len(model.graph.node) == 4
+    with pytest.raises(qrewrite.Cancelled):
+        qrewrite.rewrite(chain, RULES, observer=observe("cancel"))
+    with pytest.raises(qrewrite.CallbackError, match="an observer returns") as raised:
+        qrewrite.rewrite(chain, RULES, observer=observe(3))
+    assert isinstance(raised.value.__cause__, TypeError)
+
+    def fail(event):
+        raise LookupError("lost")
+    with pytest.raises(qrewrite.CallbackError, match="the observer threw an exception: LookupError: lost") as raised:
+        qrewrite.rewrite(chain, RULES, observer=fail)
+    assert isinstance(raised.value.__cause__, LookupError)
+    with pytest.raises(qrewrite.UsageError, match="an observer is a function"):
+        qrewrite.rewrite(chain, RULES, observer=3)
+
+
+def test_stop_after(chain):
+    states = [qrewrite.rewrite(chain, RULES, stop_after=n)[1].rewrites for n in range(4)]
+    assert states == [0, 1, 2, 2]
+    two = [RULES, {"rules": [{"name": "id", "match": "y = Identity(x)", "replace": "y = Abs(x)"}]}]
+    assert [qrewrite.rewrite(chain, two, stop_after=n)[1].rewrites for n in range(5)] == [0, 1, 2, 3, 3]
+
+
+def test_a_run_is_iterated_over(chain):
+    run = qrewrite.watch(chain, RULES)
+    rules = [e.rule for e in run if isinstance(e, qrewrite.FiringEvent)]
+    model, report = run.result
+    assert rules == ["relu-of-relu", "neg-of-neg"] and report.rewrites == 2 and len(model.graph.node) == 3
+    assert qrewrite.watch(chain, RULES).result[1].rewrites == 2
+
+    run = qrewrite.watch(chain, RULES)
+    for event in run:
+        if isinstance(event, qrewrite.FiringEvent):
+            run.stop()
+    assert run.result[1].stopped and run.result[1].rewrites == 1
+
+    run = qrewrite.watch(chain, RULES)
+    for event in run:
+        break
+    del event
+    run._iterator.close()
+    with pytest.raises(qrewrite.UsageError, match="was not iterated to its end"):
+        run.result
+    assert not [t for t in threading.enumerate() if t.name == "qrewrite"]
+
+    run = qrewrite.watch(chain, RULES)
+    with pytest.raises(qrewrite.Cancelled):
+        for event in run:
+            run.cancel()
+    with pytest.raises(qrewrite.FileError):
+        list(qrewrite.watch("missing.onnx", RULES))
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import qrewrite
+data = open("long.onnx", "rb").read()
+model = qrewrite.Model.parse(data)
+# A rule that undoes itself: the run would end at its limit, in minutes.
+rules = {"rules": [{"name": "flip", "match": "y = Neg(x)", "replace": "y = Abs(x)"},
+                   {"name": "flop", "match": "y = Abs(x)", "replace": "y = Neg(x)"}]}
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+begin = time.monotonic()
+try:
+    qrewrite.rewrite(model, rules, max_rewrites=10**9)
+except KeyboardInterrupt:
+    assert model.serialize() == data
+    print("interrupted", time.monotonic() - begin)
+"""
+
+
+def test_ctrl_c_ends_a_run():
+    open("long.onnx", "wb").write(long_chain(2000))
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60)
+    word, seconds = done.stdout.split()
+    assert word == "interrupted" and float(seconds) < 5, done.stderr
+
+
+def test_threads_work_at_once(recorded):
+    """Four models in four threads: the results are those of one thread, and Python goes on meanwhile."""
+    models = [recorded.read_bytes(), long_chain(3000), long_chain(2000, "Relu"), long_chain(1000)]
+    rules = [qrewrite.Rules.load("ezkl_dequant"), qrewrite.Rules.from_dict(NEG), qrewrite.Rules.from_dict(RULES),
+             qrewrite.Rules.from_dict(NEG)]
+    expected = [qrewrite.rewrite(m, r)[0] for m, r in zip(models, rules)]
+    results = [None] * 4
+
+    def work(i):
+        for _ in range(5):
+            results[i] = qrewrite.rewrite(models[i], rules[i])[0]
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == expected
+
+
+def test_one_rule_set_and_one_model_in_many_threads(recorded):
+    model, rules = qrewrite.Model.load(recorded), qrewrite.Rules.load("ezkl_dequant")
+    expected = qrewrite.rewrite(model, rules)[0].serialize()
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(qrewrite.rewrite(model, rules)[0].serialize())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected] * 4
+
+
+def test_the_lock_is_released():
+    """While one thread rewrites, this one runs: it counts on in less time than the switch interval would give it."""
+    data = long_chain(60000)
+    rules = qrewrite.Rules.from_dict(NEG)
+    model = qrewrite.Model.parse(data)
+    ended = threading.Event()
+    thread = threading.Thread(target=lambda: (qrewrite.rewrite(model, rules), ended.set()))
+    thread.start()
+    longest, last = 0.0, time.monotonic()
+    while not ended.is_set():
+        time.sleep(0.0005)
+        longest, last = max(longest, time.monotonic() - last), time.monotonic()
+    thread.join()
+    begin = time.monotonic()
+    qrewrite.rewrite(model, rules)
+    alone = time.monotonic() - begin
+    assert longest < max(0.1, alone / 2), (longest, alone)
+
+
+def test_hooks_in_threads():
+    weight = np.arange(8, dtype=np.float32)
+    graph = helper.make_graph([helper.make_node("Mul", ["x", "w"], ["y"])], "g", [helper.make_tensor_value_info("x", 1, [8])],
+                              [helper.make_tensor_value_info("y", 1, [8])], [numpy_helper.from_array(weight, "w")])
+    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+    rules = qrewrite.Rules.from_dict(
+        {"rules": [{"name": "r", "match": "y = Mul(x, w)", "let": {"v": "plus_one(w)"}, "replace": "y = Add(x, v)"}]},
+        functions={"plus_one": lambda w: w + 1})
+    results = []
+
+    def work():
+        for _ in range(20):
+            new, _ = qrewrite.rewrite(data, rules)
+            results.append(numpy_helper.to_array(onnx.ModelProto.FromString(new).graph.initializer[0]))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 80 and all(np.array_equal(r, weight + 1) for r in results)
+
+
+def test_a_call_costs_at_most_what_the_command_does():
+    """On a model in memory, bytes in and bytes out; the command starts, reads and writes. Processor time, as the machine is shared."""
+    data = long_chain(40000)
+    open("long.onnx", "wb").write(data)
+    open("neg.json", "w").write('{"qrewrite": 1, "name": "neg", "rules": [{"name": "neg", "match": "y = Neg(x)", "replace": "y = Abs(x)"}]}')
+    rules = qrewrite.Rules.load("./neg.json", tests=False)
+    program = os.path.join(os.path.dirname(qrewrite.__file__), "bin", "qrewrite")
+
+    def command():
+        process = subprocess.Popen([program, "--rules", "./neg.json", "long.onnx", "-o", "out.onnx", "-q"])
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = status
+        assert status == 0
+        return used.ru_utime + used.ru_stime
+
+    def call():
+        begin = time.process_time()
+        qrewrite.rewrite(data, rules)
+        return time.process_time() - begin
+
+    pairs = [(call(), command()) for _ in range(6)]
+    assert min(c for c, _ in pairs) <= 1.3 * min(c for _, c in pairs), pairs
+
+
+def test_signals_are_looked_for_in_the_main_thread_only():
+    """A run in another thread goes on when Ctrl-C is pressed; Python delivers it to the main thread."""
+    caught = []
+    previous = signal.signal(signal.SIGINT, lambda *_: caught.append(1))
+    try:
+        thread = threading.Thread(target=lambda: qrewrite.rewrite(long_chain(5000), NEG))
+        thread.start()
+        os.kill(os.getpid(), signal.SIGINT)
+        thread.join()
+        assert caught == [1]
+    finally:
+        signal.signal(signal.SIGINT, previous)

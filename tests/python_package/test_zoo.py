@@ -1,0 +1,57 @@
+"""examples/zoo.py on the recorded models, one of them broken, with two workers."""
+import csv
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+from conftest import SOURCE, parse
+from onnx import numpy_helper
+
+import qrewrite
+
+
+def zoo(*args):
+    done = subprocess.run([sys.executable, SOURCE / "examples" / "zoo.py", *args], capture_output=True, text=True, timeout=240)
+    return done.returncode, done.stdout, done.stderr
+
+
+def rows():
+    with open("out/zoo.csv", newline="") as file:
+        return {row["model"]: row for row in csv.DictReader(file)}
+
+
+def test_a_folder_of_models_one_of_them_broken():
+    Path("zoo/deep").mkdir(parents=True)
+    shutil.copy(SOURCE / "fixtures/models/qdq_cnn.onnx", "zoo/cnn.onnx")
+    shutil.copy(SOURCE / "fixtures/models/dynamic_mlp.onnx", "zoo/deep/mlp.onnx")
+    Path("zoo/broken.onnx").write_bytes(Path("zoo/cnn.onnx").read_bytes()[:1000])
+    outside = parse("g (float[1000] x) => (float[1000] y) { a = Relu(x)  b = Relu(a)  y = Add(b, w) }")
+    outside.graph.initializer.append(numpy_helper.from_array(np.arange(1000, dtype=np.float32), "w"))
+    onnx.save(outside, "zoo/outside.onnx", save_as_external_data=True, location="outside.bin", size_threshold=0)
+    Path("rules").mkdir()
+    Path("rules/tidy.yaml").write_text("qrewrite: 1\nname: tidy\ninclude: [part.yaml]\n")
+    Path("rules/part.yaml").write_text("qrewrite: 1\nname: part\nrules:\n  - {name: twice, match: y = Relu(Relu(x)), replace: y = Relu(x)}\n")
+    arguments = "zoo", "--rules", "ezkl_dequant", "--rules", "rules/tidy.yaml", "--set", "saturation=clip", "--output", "out", "--workers", "2"
+
+    code, said, errors = zoo(*arguments)
+    assert code == 1 and "3 done, 1 failed" in said and "broken.onnx" in errors, said + errors
+    table = rows()
+    assert table["broken.onnx"]["error"] == "invalid_model" and table["broken.onnx"]["message"]
+    assert not Path("out/broken.onnx").exists()
+    assert table["cnn.onnx"]["nodes_before"] == "26" and float(table["cnn.onnx"]["seconds"]) > 0
+    expected, report = qrewrite.rewrite("zoo/cnn.onnx", ["ezkl_dequant", "rules/tidy.yaml"], output="expected.onnx", saturation="clip")
+    assert Path("out/cnn.onnx").read_bytes() == Path(expected).read_bytes()
+    assert int(table["cnn.onnx"]["rewrites"]) == report.rewrites and Path("out/deep/mlp.onnx").exists()
+    assert table["outside.onnx"]["nodes_after"] == "2"
+    assert np.array_equal(qrewrite.Model.load("out/outside.onnx").constants["w"], np.arange(1000))
+
+    # The broken one is mended; the others are not done again.
+    before = {name: Path("out", name).stat().st_mtime_ns for name in ("cnn.onnx", "deep/mlp.onnx")}
+    shutil.copy("zoo/cnn.onnx", "zoo/broken.onnx")
+    code, said, errors = zoo(*arguments)
+    assert code == 0 and "4 done, 0 failed" in said, said + errors
+    assert before == {name: Path("out", name).stat().st_mtime_ns for name in before}
+    assert rows()["cnn.onnx"] == table["cnn.onnx"] and Path("out/broken.onnx").exists()
