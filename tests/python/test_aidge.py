@@ -48,6 +48,16 @@ class Export:
         y = self.op("Add", self.op("BitShift", acc, self.const([bits], np.int32), direction="RIGHT"), self.const(0, np.int32))
         return self.op("Cast", self.op("Clip", y, self.const(lo, np.int32), self.const(hi, np.int32)), to=TensorProto.INT8)
 
+    def branch(self, x: str, factor: int, bits: int) -> str:
+        """A quantizer of integers, on a skip branch or a sum. With shifts the factor stands in front of the power of two."""
+        if self.form == "shift":
+            return self.layer_end(self.op("Mul", x, self.const([factor], np.int32)), bits, -128, 127)
+        if self.form == "direct":
+            return self.op("QuantizeLinear", x, self.const(2.0 ** bits / factor), self.const(0, np.int8))
+        if self.form == "fake":
+            return self.quantizer(self.op("Mul", x, self.const([factor])), 2.0 ** -bits)
+        return self.quantizer(x, factor * 2.0 ** -bits)
+
     def weights(self, *shape: int, top: int = 127) -> str:
         return self.const(self.rng.integers(-top, top + 1, shape), np.int8 if self.integers else np.float32)
 
@@ -100,8 +110,8 @@ def bounds(e: Export):
 def residual(e: Export):
     x = e.conv(e.input(), 3, 8)
     y = e.op("Relu", e.conv(x, 8, 8))
-    skip = e.quantizer(x, 0.5)
-    total = e.quantizer(e.op("Add", *e.floats(y, skip)), 0.5, cast=False)
+    skip = e.branch(x, 32, 6)
+    total = e.branch(e.op("Add", y, skip), 64, 7)
     return e.model(x, skip, total, e.conv(total, 8, 4))
 
 
