@@ -8,15 +8,9 @@
 #include "engine/api/rules_impl.h"
 #include "engine/driver/driver.h"
 #include "engine/onnx_io/inference.h"
-#include "qrewrite/version.h"
 
 namespace qrewrite {
 namespace {
-
-#define QR_TEXT(x) #x
-#define QR_VERSION_TEXT(a, b, c) QR_TEXT(a) "." QR_TEXT(b) "." QR_TEXT(c)
-constexpr std::string_view kVersion =
-    QR_VERSION_TEXT(QREWRITE_VERSION_MAJOR, QREWRITE_VERSION_MINOR, QREWRITE_VERSION_PATCH);
 
 Report ToReport(RunResult result, const std::string& set) {
   Report report{.sets = {set},
@@ -54,8 +48,6 @@ Status WarningsAsErrors(const Report& report) {
 }
 
 }  // namespace
-
-std::string_view Version() { return kVersion; }
 
 Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& options) {
   Model::Impl& impl = model.impl();

@@ -52,6 +52,22 @@ foreach(form IN ITEMS static shared)
   run(${CMAKE_COMMAND} -E compare_files command.onnx ${form}.onnx)
   run(${CMAKE_COMMAND} -E compare_files command.onnx embedding.onnx)
 endforeach()
+
+# The converter of examples/, with rules that call its function.
+file(WRITE ${work}/run/device.yaml "qrewrite: 1
+name: device
+rules:
+  - {name: table, match: 'y = Gemm<**a>(x, w, b)', where: fits_table(w), replace: 'y = acme.Table<**a>(x, w, b)'}
+")
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE_DIR}/examples/converter -B ${work}/build_converter
+  -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+run(${CMAKE_COMMAND} --build ${work}/build_converter)
+run(${work}/build_converter/converter command.onnx ${work}/run/device.yaml listing.txt)
+file(READ ${work}/run/listing.txt listing)
+if(NOT listing MATCHES "acme.Table .* -> logits" OR NOT listing MATCHES "Conv x ")
+  message(FATAL_ERROR "the converter wrote:\n${listing}")
+endif()
+
 run(readelf -d ${work}/build_shared/example)
 if(NOT output MATCHES "NEEDED[^\n]*libqrewrite\\.so\\.0\\]" OR output MATCHES "protobuf")
   message(FATAL_ERROR "the example is not linked with the shared library alone:\n${output}")

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "tools/cli/describe.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/terminal.h"
 
@@ -58,6 +59,7 @@ std::string SplitSetting(const CLI::App& app) {
 }  // namespace
 
 std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
+  if (TakeDown(app)) return kExitOk;
   app.allow_extras();
   app.formatter(std::make_shared<HelpFormatter>());
   try {

@@ -67,7 +67,7 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_flag("-q,--quiet", a.quiet, "no report; warnings and errors only");
   std::string footer = "Commands:\n";
   for (const Command& c : Commands())
-    footer += fmt::format("  qrewrite {:<10}{}\n", c.name, c.summary);
+    footer += fmt::format("  qrewrite {:<12}{}\n", c.name, c.summary);
   footer +=
       "\nExit codes: 0 done, 1 --check: would change, --verify: results differ, 2 usage, 3 refused "
       "by a rule, 4 bad rule "

@@ -10,9 +10,15 @@
 namespace qrewrite::cli {
 
 int RunVersion(int argc, char** argv) {
-  CLI::App app("qrewrite version\nPrints the version.", "qrewrite version");
+  CLI::App app(
+      "qrewrite version\nPrints the version, and those of the libraries that it was built with.",
+      "qrewrite version");
   if (const auto code = Parse(app, argc, argv)) return *code;
-  Print(fmt::format("qrewrite {}\n", Version()));
+  std::string inside;
+  for (const Component& component : Components()) {
+    inside += fmt::format("{}{} {}", inside.empty() ? "" : ", ", component.name, component.version);
+  }
+  Print(fmt::format("qrewrite {}\nwith {}\n", Version(), inside));
   return kExitOk;
 }
 

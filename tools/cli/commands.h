@@ -16,6 +16,8 @@ int RunSchema(int argc, char** argv);
 int RunDebug(int argc, char** argv);
 int RunVerify(int argc, char** argv);
 int RunVersion(int argc, char** argv);
+int RunCompletion(int argc, char** argv);
+int RunMan(int argc, char** argv);
 
 struct Command {
   const char* name;

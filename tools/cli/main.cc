@@ -29,7 +29,9 @@ std::span<const Command> Commands() {
       {"debug", "show where a quantized model loses precision", RunDebug},
       {"verify", "show whether two models compute the same", RunVerify},
       {"schema", "print the JSON Schema of rule files", RunSchema},
-      {"version", "print the version", RunVersion},
+      {"completion", "print what a shell completes: bash, zsh, fish", RunCompletion},
+      {"man", "print the manual page", RunMan},
+      {"version", "print the version, and those of what is inside", RunVersion},
   };
   return kCommands;
 }
@@ -41,6 +43,7 @@ int Main(int argc, char** argv) {
     if (argc > 1 && std::string_view(argv[1]) == command.name)
       return command.run(argc - 1, argv + 1);
   }
+  if (argc == 2 && std::string_view(argv[1]) == "--version") return RunVersion(1, argv);
   // A lone word that is nearly a command would be taken for the model.
   const std::string_view word = argc > 1 ? argv[1] : "";
   const bool plain = !word.empty() &&

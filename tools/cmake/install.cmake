@@ -12,6 +12,18 @@ if(TARGET qrewrite_shared)
 endif()
 if(TARGET qrewrite)
   install(TARGETS qrewrite RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # The program writes its manual page and completions itself, when it is installed.
+  install(CODE "
+    function(write path)
+      cmake_path(GET path PARENT_PATH folder)
+      file(MAKE_DIRECTORY \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${folder})
+      execute_process(COMMAND $<TARGET_FILE:qrewrite> \${ARGN}
+        OUTPUT_FILE \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${path} COMMAND_ERROR_IS_FATAL ANY)
+    endfunction()
+    write(${CMAKE_INSTALL_MANDIR}/man1/qrewrite.1 man)
+    write(${CMAKE_INSTALL_DATADIR}/bash-completion/completions/qrewrite completion bash)
+    write(${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions/_qrewrite completion zsh)
+    write(${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d/qrewrite.fish completion fish)")
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/qrewrite DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/rules/ DESTINATION ${CMAKE_INSTALL_DATADIR}/qrewrite/rules)

@@ -29,11 +29,12 @@ void BindModel(nb::module_& m);
 void BindRules(nb::module_& m);
 void BindRewrite(nb::module_& m);
 void BindMatch(nb::module_& m);
+void BindExplain(nb::module_& m);
 void BindVerify(nb::module_& m);
 
 // Names of models may hold any bytes: those that are no UTF-8 become lone surrogates, as os.fsdecode
 // does it.
-nb::object Text(std::string_view text);
+nb::str Text(std::string_view text);
 nb::list Texts(const auto& texts) {
   nb::list list;
   for (const auto& text : texts) list.append(Text(text));

@@ -7,6 +7,13 @@ NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(false);
   m.doc() = "The extension module behind the package qrewrite; not for direct use.";
   m.def("version", [] { return Text(qrewrite::Version()); });
+  m.def("components", [] {
+    nanobind::dict versions;
+    for (const qrewrite::Component& component : qrewrite::Components()) {
+      versions[Text(component.name)] = Text(component.version);
+    }
+    return versions;
+  });
   m.def("rule_folders", [] { return Texts(qrewrite::ShippedRuleFolders()); });
   m.def("rule_files", [] { return Texts(qrewrite::ShippedRuleFiles()); });
   m.def("rule_schema", [] { return Text(qrewrite::RuleSchema()); });
@@ -15,5 +22,6 @@ NB_MODULE(_core, m) {
   BindRules(m);
   BindRewrite(m);
   BindMatch(m);
+  BindExplain(m);
   BindVerify(m);
 }

@@ -33,11 +33,11 @@ std::string_view SeverityName(Severity severity) {
 
 }  // namespace
 
-nb::object Text(std::string_view text) {
+nb::str Text(std::string_view text) {
   PyObject* const object =
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
   if (object == nullptr) throw nb::python_error();
-  return nb::steal(object);
+  return nb::steal<nb::str>(object);
 }
 
 std::vector<std::string> Strings(const nb::sequence& sequence) {

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._errors import (CallbackError, Cancelled, Diagnostic, Error, FileError, InvalidModel, InvalidRules,
                           LimitError, Refused, Severity, Unsupported, UsageError)
+    from ._explain import Explanation, explain
     from ._find import Binding, Condition, Match, Matches, find
     from ._hooks import Functions, function, operator, predicate
     from ._model import Constant, Graph, Model, Node, Stats, Value
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
     from ._rewrite import rewrite
     from ._rules import LintFinding, Param, Rule, Rules, TestReport, TestResult, shipped
     from ._verify import DebugReport, VerifyReport, debug, run, verify
+    from ._versions import versions
 
     __version__: str
 
 _HOMES = {
     "_errors": ("CallbackError", "Cancelled", "Diagnostic", "Error", "FileError", "InvalidModel", "InvalidRules",
                 "LimitError", "Refused", "Severity", "Unsupported", "UsageError"),
+    "_explain": ("Explanation", "explain"),
     "_find": ("Binding", "Condition", "Match", "Matches", "find"),
     "_hooks": ("Functions", "function", "operator", "predicate"),
     "_model": ("Constant", "Graph", "Model", "Node", "Stats", "Value"),
@@ -43,6 +46,7 @@ _HOMES = {
     "_rewrite": ("rewrite",),
     "_rules": ("LintFinding", "Param", "Rule", "Rules", "TestReport", "TestResult", "shipped"),
     "_verify": ("DebugReport", "VerifyReport", "debug", "run", "verify"),
+    "_versions": ("versions",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from . import _core
 
+_Bytes = bytes  # which is the name of a property below
+
 
 class RuleCount(NamedTuple):
     """A rule that changed something."""
@@ -14,7 +16,7 @@ class RuleCount(NamedTuple):
     set: str
     rule: str
     #: Firings.
-    count: int
+    count: int  # type: ignore[assignment]
     #: What they count under, as the rule's ``report:`` says; else the rule's name.
     counters: dict[str, int]
 
@@ -115,7 +117,7 @@ class Report:
         return self._core.stopped
 
     @property
-    def files(self) -> dict[str, bytes]:
+    def files(self) -> dict[str, _Bytes]:
         """Files that the rule sets made beside the model, by path; written where the model is written."""
         from os import fsdecode
         return {fsdecode(path): data for path, data, _ in self._core.files()}

@@ -41,8 +41,6 @@ class Rule(NamedTuple):
 class TestResult(NamedTuple):
     """A test inside a rule file, and how it went."""
 
-    __test__ = False  # for pytest
-
     #: "" is a test of the whole file.
     rule: str
     test: str
@@ -55,8 +53,6 @@ class TestResult(NamedTuple):
 
 class TestReport(NamedTuple):
     """What :meth:`Rules.test` found. It is true if no test failed; as a text it says why the others did."""
-
-    __test__ = False
 
     results: list[TestResult]
 
@@ -74,6 +70,10 @@ class TestReport(NamedTuple):
 
     def __str__(self) -> str:
         return "".join(r.message + "\n" for r in self.results if not r.passed) + f"{self.passed} passed, {self.failed} failed"
+
+
+for _class in (TestResult, TestReport):
+    _class.__test__ = False  # type: ignore[union-attr]  # pytest takes them for tests otherwise
 
 
 class Rules:

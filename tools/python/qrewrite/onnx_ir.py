@@ -18,6 +18,8 @@ from ._report import Report
 
 _THRESHOLD = 1024  # bytes, from which tensors pass beside the message
 
+_INSIDE = (ir.DataType.STRING, ir.DataType.UNDEFINED)
+
 
 def to_core(model: ir.Model) -> _core.Model:
     """The model in the library. Its large tensors are not copied into a message: there is no limit of 2 GB."""
@@ -26,7 +28,7 @@ def to_core(model: ir.Model) -> _core.Model:
     for graph in _graphs(model):
         for value in graph.initializers.values():
             tensor = value.const_value
-            if tensor is None or tensor.dtype == ir.DataType.STRING or tensor.nbytes < _THRESHOLD:
+            if tensor is None or tensor.dtype in _INSIDE or tensor.nbytes < _THRESHOLD:
                 continue
             location = f"qrewrite-{len(data)}"
             data[location] = tensor
@@ -90,7 +92,7 @@ def _view(tensor: ir.ExternalTensor, whole: memoryview, name: str | None) -> ir.
     if tensor.dtype.itemsize < 1:
         array, kind = raw, ir.PackedTensor
     else:
-        array, kind = raw.view(tensor.dtype.numpy()).reshape(shape), ir.Tensor
+        array, kind = raw.view(tensor.dtype.numpy()).reshape(shape), ir.Tensor  # type: ignore[assignment]
     return kind(array, dtype=tensor.dtype, shape=tensor.shape, name=name or tensor.name, doc_string=tensor.doc_string,
                 metadata_props=tensor.metadata_props)
 

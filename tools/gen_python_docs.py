@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Writes docs/python_api.md from the docstrings and annotations of the Python package.
+
+  PYTHONPATH=build/release/python tools/gen_python_docs.py [--check]
+"""
+import inspect
+import sys
+from pathlib import Path
+
+import qrewrite
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "python_api.md"
+GROUPS = [
+    ("Rewriting", ["rewrite", "watch", "Run", "Report", "RuleCount", "Warning"]),
+    ("Rules", ["Rules", "Rule", "Param", "TestReport", "TestResult", "shipped", "Functions", "function", "predicate", "operator"]),
+    ("Models", ["Model", "Stats", "Graph", "Node", "Value", "Constant"]),
+    ("Finding and explaining", ["find", "Matches", "Match", "Binding", "Condition", "explain", "Explanation"]),
+    ("Events", ["PhaseEvent", "SweepEvent", "ProgressEvent", "FiringEvent", "NodeView"]),
+    ("Comparing", ["verify", "VerifyReport", "debug", "DebugReport", "run", "versions"]),
+    ("Errors", ["Error", "Diagnostic", "UsageError", "FileError", "InvalidModel", "InvalidRules", "Refused", "LimitError",
+                "Unsupported", "Cancelled", "CallbackError"]),
+]
+CONSTANTS = {"CONTINUE", "STOP", "CANCEL", "Severity", "LintFinding"}
+
+
+def signature(thing, name):
+    text = str(inspect.signature(thing)).replace("self, ", "").replace("(self)", "()").replace("cls, ", "").replace("(cls)", "()")
+    return f"{name}{text.replace(chr(39), '')}"
+
+
+def comments(cls):
+    """What is said of the fields: `#:` above them in the source."""
+    said, above = {}, []
+    for line in inspect.getsource(cls).splitlines():
+        word = line.strip()
+        if word.startswith("#:"):
+            above.append(word[2:].strip())
+        else:
+            name = word.split(":")[0].split(" ")[0].removeprefix("self.")
+            if above and name.isidentifier():
+                said[name] = " ".join(above)
+            above = []
+    return said
+
+
+def body(doc, parameters=()):
+    """The docstring; what is said of parameters ("name: text", "a, b: text") as a list."""
+    lines = inspect.cleandoc(doc or "").replace(":class:", "").replace(":func:", "").replace(":meth:", "").splitlines()
+    out = []
+    for line in lines:
+        names = line.partition(":")[0].split(", ")
+        if ":" in line and set(names) <= set(parameters):
+            line = "- " + ", ".join(f"`{name}`" for name in names) + ":" + line.partition(":")[2]
+        out.append("    " + line if line.startswith((">>>", "...")) else line)
+    return "\n".join(out)
+
+
+def describe_class(cls):
+    if issubclass(cls, Exception):
+        bases = ", ".join(b.__name__ for b in cls.__bases__)
+        yield f"### {cls.__name__}({bases})"
+    else:
+        yield f"### {cls.__name__}"
+    yield body(cls.__doc__)
+    said, rows = comments(cls), []
+    for field in getattr(cls, "_fields", ()):
+        rows.append(f"- `{field}: {str(cls.__annotations__[field]).replace(chr(39), '')}`" + (f": {said[field]}" if field in said else ""))
+    for name, member in vars(cls).items():
+        if name.startswith("_"):
+            continue
+        if isinstance(member, property) or type(member).__name__ == "cached_property":
+            get = member.fget if isinstance(member, property) else member.func
+            result = str(inspect.signature(get).return_annotation).replace("'", "")
+            rows.append(f"- `{name}: {result}`" + (f": {first(get.__doc__)}" if get.__doc__ else ""))
+        elif callable(member) or isinstance(member, (classmethod, staticmethod)):
+            rows.append(f"- `{signature(getattr(cls, name), '.' + name)}`: " + " ".join(body(getattr(cls, name).__doc__).split()))
+        elif name in said and name not in getattr(cls, "_fields", ()):
+            rows.append(f"- `{name}`: {said[name]}")
+    rows += [f"- `{name}`: {text}" for name, text in said.items()
+             if name not in getattr(cls, "_fields", ()) and name not in vars(cls)]
+    if rows:
+        yield "\n".join(rows)
+
+
+def first(doc):
+    return " ".join(inspect.cleandoc(doc).split())
+
+
+def page():
+    yield "# Reference of the Python package"
+    yield "Made by tools/gen_python_docs.py from the docstrings; [python.md](python.md) is the tutorial."
+    for title, names in GROUPS:
+        yield f"## {title}"
+        for name in names:
+            thing = getattr(qrewrite, name)
+            if isinstance(thing, type):
+                yield from describe_class(thing)
+            else:
+                yield f"### {name}()"
+                yield f"    {signature(thing, name)}"
+                yield body(thing.__doc__, inspect.signature(thing).parameters)
+
+
+def main():
+    listed = {name for _, names in GROUPS for name in names}
+    if missing := set(qrewrite.__all__) - listed - CONSTANTS:
+        sys.exit(f"gen_python_docs.py: no place for {', '.join(sorted(missing))}")
+    text = "\n\n".join(page()) + "\n"
+    if sys.argv[1:] == ["--check"]:
+        if PAGE.read_text() != text:
+            sys.exit(f"{PAGE} is not up to date: run tools/gen_python_docs.py")
+    else:
+        PAGE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

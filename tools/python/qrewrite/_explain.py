@@ -1,0 +1,52 @@
+"""explain(): why rules fire, or do not fire."""
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, Iterable, Mapping
+
+from . import _core
+from ._kinds import look
+from ._rewrite import RuleSource, _check_skipped, _named, _settings, load_all
+
+
+class Explanation:
+    """Why rules fired, or did not. ``print(explanation)`` shows it as ``qrewrite explain`` does."""
+
+    def __init__(self, json: str, text: str, nearest: str, outcome: str) -> None:
+        from json import loads
+        self._json: dict[str, Any] = loads(json)
+        self._text = text
+        #: Of rules that never fired the one that came nearest, and what stopped it; "" if none begins anywhere.
+        self.nearest = nearest
+        #: With `at`: what became of the node: "it is gone: rule `a` took it (rewrite 3)".
+        self.outcome = outcome
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, with the keys of ``qrewrite explain --json``."""
+        return self._json
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<qrewrite.Explanation: {self.outcome or self.nearest or 'nothing came near'}>"
+
+
+def explain(model: Any, rules: RuleSource, *, at: str = "", rule: str | Iterable[str] = (), max_attempts: int = 3,
+            skip_rules: Iterable[str] = (), keep_ops: Iterable[str] = (), keep_nodes: Iterable[str] = (),
+            folder: str | PathLike[str] = "", params: Mapping[str, Any] | None = None, **parameters: Any) -> Explanation:
+    """Why rules fire, or do not fire, on a model; the rules are applied to a copy.
+
+    at: a node or a value, by its name: what each rule says of it, at most `max_attempts` searches, those that came
+        furthest. Without it: a table over the model.
+    rule: the names of the rules to explain; none: all.
+
+    Other options are those of :func:`rewrite`. :class:`UsageError`: no such node, value, rule or parameter.
+    """
+    loaded, = load_all(rules)
+    skipped = _named("skip_rules", skip_rules)
+    _check_skipped([loaded], skipped)
+    flags = {"skip_rules": skipped, "keep_ops": _named("keep_ops", keep_ops), "keep_nodes": _named("keep_nodes", keep_nodes),
+             "rules": [rule] if isinstance(rule, str) else list(rule), "at": at, "max_attempts": max_attempts}
+    settings = _settings([loaded], {**(params or {}), **parameters})
+    return Explanation(*_core.explain(look(model, folder), loaded._core, settings, flags))
