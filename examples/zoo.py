@@ -7,7 +7,7 @@ MODELS and REWRITTEN are folders or URLs of fsspec ("s3://bucket/models"). Model
 model that fails is a row of the table, and no reason to stop. A second run does what the first one did not: models that are
 done, with the same rules and since then unchanged, are left out; --again does all of them.
 
-The table, REWRITTEN/zoo.csv (or a .parquet, by --table, with pyarrow): model, output, status, error, message, rewrites, folded, nodes_before,
+The table, REWRITTEN/zoo.csv: model, output, status, error, message, rewrites, folded, nodes_before,
 nodes_after, bytes_before, bytes_after, seconds, key.
 """
 from __future__ import annotations
@@ -134,30 +134,18 @@ def read_table(url: str) -> list[dict]:
     filesystem, path = fsspec.url_to_fs(url)
     if not filesystem.exists(path):
         return []
-    data = filesystem.cat_file(path)
-    if url.endswith(".parquet"):
-        import pyarrow.parquet
-        return pyarrow.parquet.read_table(io.BytesIO(data)).to_pylist()
-    return list(csv.DictReader(io.StringIO(data.decode())))
+    return list(csv.DictReader(io.StringIO(filesystem.cat_file(path).decode())))
 
 
 def write_table(url: str, rows: list[dict]) -> None:
     filesystem, path = fsspec.url_to_fs(url)
     rows = sorted(rows, key=lambda row: row["model"])
-    if url.endswith(".parquet"):
-        import pyarrow
-        import pyarrow.parquet
-        out = io.BytesIO()
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist([{f: str(row.get(f, "")) for f in FIELDS} for row in rows]), out)
-        data = out.getvalue()
-    else:
-        text = io.StringIO()
-        writer = csv.DictWriter(text, FIELDS, restval="", extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows(rows)
-        data = text.getvalue().encode()
+    text = io.StringIO()
+    writer = csv.DictWriter(text, FIELDS, restval="", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
     filesystem.makedirs(posixpath.dirname(path), exist_ok=True)
-    filesystem.pipe_file(path + ".part", data)
+    filesystem.pipe_file(path + ".part", text.getvalue().encode())
     filesystem.mv(path + ".part", path)
 
 

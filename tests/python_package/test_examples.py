@@ -80,3 +80,24 @@ def test_explain(chain):
     assert qrewrite.explain(chain, rules, at="a").outcome
     with pytest.raises(qrewrite.UsageError, match="nowhere"):
         qrewrite.explain(chain, rules, at="nowhere")
+
+
+def test_hooks_of_pre_commit(tmp_path):
+    """The entries are commands that take files, and say by their exit code what they found."""
+    import re
+
+    import yaml
+    hooks = {hook["id"]: hook for hook in yaml.safe_load((SOURCE / ".pre-commit-hooks.yaml").read_text())}
+    good = "qrewrite: 1\nname: tidy\nrules:\n  - name: twice\n    doc: d\n    equivalence: exact\n    match: y = Relu(Relu(x))\n" \
+           "    replace: y = Relu(x)\n    tests:\n      - {name: a, given: \"x: float[4]\\ny = Relu(Relu(x))\", expect: \"x: float[4]\\ny = Relu(x)\"}\n" \
+           "      - {name: b, given: \"x: float[4]\\ny = Relu(x)\", expect: unchanged}\n"
+    (tmp_path / "good.yaml").write_text(good)
+    (tmp_path / "unused.yaml").write_text(good.replace("name: tidy", "name: tidy\nparams: {unused: {default: 1}}"))
+    (tmp_path / "failing.yaml").write_text(good.replace("expect: unchanged", 'expect: "x: float[4]\\ny = Abs(x)"'))
+
+    def code(hook, file):
+        return subprocess.run([sys.executable, "-m", *hooks[hook]["entry"].split(), file], capture_output=True).returncode
+    assert code("qrewrite-lint", "good.yaml") == 0 and code("qrewrite-lint", "unused.yaml") != 0
+    assert code("qrewrite-test", "good.yaml") == 0 and code("qrewrite-test", "failing.yaml") != 0
+    for hook in hooks.values():
+        assert hook["language"] == "python" and re.search(hook["files"], "a/rules/b.yaml") and not re.search(hook["files"], "a/b.yaml")

@@ -84,7 +84,7 @@ nb::tuple SerializeApart(const Model& model, const std::string& location, uint64
 }
 
 nb::str TextOf(const Model& model, int64_t max_elements, bool types, bool node_names,
-                  const std::string& node, const std::string& around, int distance) {
+               const std::string& node, const std::string& around, int distance) {
   CallbackScope scope;
   const TextOptions options{.max_elements = max_elements,
                             .types = types,
