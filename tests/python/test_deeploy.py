@@ -47,6 +47,16 @@ def differences(source: Path, out: Path, feeds: list[dict]) -> dict[str, tuple[n
     return {k: tuple(np.concatenate([p[i].ravel() for p in v]) for i in (0, 1)) for k, v in found.items()}
 
 
+def levels(graph: onnx.GraphProto, by_output: dict, name: str) -> tuple[int, int]:
+    """(signed, levels) of a value as Deeploy takes it."""
+    while name in by_output and by_output[name].op_type != "RequantShift":
+        name = by_output[name].input[0]
+    if name not in by_output:
+        return int(next(i for i in graph.input if i.name == name).type.tensor_type.elem_type == TensorProto.INT8), 256
+    found = {a.name: numpy_helper.to_array(a.t) for a in by_output[name].attribute if a.type == onnx.AttributeProto.TENSOR}
+    return int(found["signed"]), int(found["n_levels_out"])
+
+
 def structure(model: onnx.ModelProto) -> list[str]:
     """What Deeploy would refuse, or compute otherwise without a word (docs/deeploy.md)."""
     graph, wrong = model.graph, []
@@ -63,6 +73,8 @@ def structure(model: onnx.ModelProto) -> list[str]:
         if node.op_type == "Concat" and (len(node.input) != 2 or len({*node.input}) != 2 or any(readers[i] != 1 for i in node.input)
                                          or any(i in by_output and by_output[i].op_type == "Concat" for i in node.input)):
             wrong.append(f"{node.name} shares a part")
+        if node.op_type == "Concat" and len({levels(graph, by_output, i) for i in node.input}) != 1:
+            wrong.append(f"{node.name} has parts of several kinds")
         if node.op_type in ("Reshape", "Flatten") and node.output[0] in {o.name for o in graph.output}:
             wrong.append(f"{node.name} is an output")
     plain = Counter(re.sub("[^A-Za-z0-9_]", "", name) for name in {*by_output, *(i.name for i in graph.initializer), *(i.name for i in graph.input)})
@@ -70,15 +82,16 @@ def structure(model: onnx.ModelProto) -> list[str]:
 
 
 # The largest two are like the others; they run once for each kind of integers.
-CASES = [(n, k, t) for n in NETS for k in KINDS for t in ("generic", "siracusa")
+CASES = [(n, k, t, "false") for n in NETS for k in KINDS for t in ("generic", "siracusa")
          if n not in MLPERF[2:] or (t == "generic" and k in ("int8", "uint8"))]
+CASES += [(n, "symmetric", t, "true") for n in ("resnet8", "joins", "outputs", "sequence") for t in ("generic", "siracusa")]
 
 
-@pytest.mark.parametrize("name, kind, target", CASES)
-def test_numbers(name, kind, target, tmp_path):
+@pytest.mark.parametrize("name, kind, target, merge", CASES)
+def test_numbers(name, kind, target, merge, tmp_path):
     source, feeds = quantized(NETS[name](), kind, tmp_path)
     out = tmp_path / "out.onnx"
-    done = lower(source, out, "sidecar=.", f"target={target}")
+    done = lower(source, out, "sidecar=.", f"target={target}", f"merge_requant={merge}")
     if name == "attention" and kind != "symmetric":
         assert done.returncode == 3 and "a product of two computed values needs zero points of 0" in done.stderr
         return
