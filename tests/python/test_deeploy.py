@@ -21,9 +21,10 @@ MLPERF = ("resnet8", "dscnn", "mobilenet", "autoencoder")
 SNR = {"mobilenet": 20, "autoencoder": 28}
 
 
-def lower(source: Path, out: Path, *options: str) -> subprocess.CompletedProcess:
+def lower(source: Path, out: Path, *options: str, rules=("deeploy",)) -> subprocess.CompletedProcess:
+    names = [part for r in rules for part in ("--rules", str(SOURCE / f"rules/{r}.yaml"))]
     settings = [part for o in options for part in ("--set", o)]
-    return subprocess.run([os.environ["QREWRITE"], "--rules", str(SOURCE / "rules/deeploy.yaml"), str(source), "-o", str(out), *settings],
+    return subprocess.run([os.environ["QREWRITE"], *names, str(source), "-o", str(out), *settings],
                           capture_output=True, text=True, timeout=120, cwd=out.parent)
 
 
@@ -196,3 +197,17 @@ def test_names(tmp_path):
     assert structure(model) == []
     nodes = [re.sub("[^A-Za-z0-9_]", "", n.name) for n in model.graph.node]
     assert len({*nodes}) == len(nodes)
+
+
+def test_operator_form(tmp_path):
+    """QLinear operators take the way over QDQ that rules/README.md names."""
+    source, feeds = quantized(NETS["resnet8"](), "uint8", tmp_path)
+    direct, form, out = tmp_path / "direct.onnx", tmp_path / "qop.onnx", tmp_path / "out.onnx"
+    assert lower(source, direct).returncode == 0
+    assert lower(source, form, rules=["qdq_to_qop"]).returncode == 0
+    assert "QLinearConv" in {n.op_type for n in onnx.load(form).graph.node}
+    done = lower(form, out, "sidecar=.", rules=["qop_to_qdq", "deeploy"])
+    assert done.returncode == 0, done.stderr
+    assert Counter(n.op_type for n in onnx.load(out).graph.node) == Counter(n.op_type for n in onnx.load(direct).graph.node)
+    (difference, _), = differences(source, out, feeds[:2]).values()
+    assert np.abs(difference).max() <= 4
