@@ -130,11 +130,19 @@ def raises(w):
     raise ValueError("no good: \N{SNOWMAN}")
 
 
+def hostile_again(w):
+    return hostile_again(w)
+
+
 HOSTILE = {
     "raises": (raises, ValueError, "function `hostile` of the host threw an exception: ValueError: no good: "),
     "none": (lambda w: None, TypeError, "what hostile returned is NoneType"),
     "text": (lambda w: "four", TypeError, "what hostile returned is str"),
     "objects": (lambda w: np.array([object()]), TypeError, "for which ONNX has no type"),
+    "masked": (lambda w: np.ma.masked_array(w, w > 1), TypeError, "a masked array"),
+    "structured": (lambda w: np.zeros(2, [("a", "f4")]), TypeError, "for which ONNX has no type"),
+    "changes its argument": (lambda w: w.__setitem__(0, 1), ValueError, "read-only"),
+    "endless": (lambda w: hostile_again(w), RecursionError, "recursion"),
     "ragged": (lambda w: [[1], [2, 3]], ValueError, "ValueError"),
     "broken": (lambda w: Broken(), RuntimeError, "not today"),
     "wrong arguments": (lambda: 1, TypeError, "positional argument"),

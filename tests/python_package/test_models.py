@@ -53,6 +53,8 @@ def test_what_is_no_model_is_said():
     with pytest.raises(qrewrite.FileError, match="missing.onnx") as raised:
         qrewrite.rewrite("missing.onnx", RULES)
     assert raised.value.code == "io" and isinstance(raised.value, OSError)
+    with pytest.raises(qrewrite.FileError):
+        qrewrite.rewrite("/", RULES)
     with pytest.raises(qrewrite.InvalidModel):
         qrewrite.rewrite(b"\xff\xff\xff", RULES)
     with pytest.raises(qrewrite.UsageError, match="`output` is for a model that is a path"):

@@ -97,6 +97,23 @@ def test_opt_outs(chain):
         qrewrite.rewrite(chain, RULES, skip_rules="neg-of-neg")
 
 
+@pytest.mark.parametrize("options,message", [
+    ({"skip_rules": 3}, "`skip_rules` is a list of names, not int"), ({"keep_nodes": [1]}, "`keep_nodes`: 1 is no text"),
+    ({"keep_nodes": ["("]}, "no regular expression"), ({"keep_ops": ["\udcff"]}, "no valid Unicode"),
+    ({"stop_after": -1}, "`stop_after` is a count, not -1"), ({"stop_after": "x"}, "`stop_after` is a count"),
+    ({"max_rewrites": 2**80}, "`max_rewrites` is a count"), ({"most": "\udcff"}, "parameter `most`"), ({"most": "x"}, "no integer"),
+])
+def test_options_that_make_no_sense(chain, options, message):
+    with pytest.raises(qrewrite.UsageError, match=message):
+        qrewrite.rewrite(chain, RULES, **options)
+
+
+@pytest.mark.parametrize("rules", [None, 3, [], [None], [[]]])
+def test_what_is_no_rule_set(chain, rules):
+    with pytest.raises(qrewrite.UsageError):
+        qrewrite.rewrite(chain, rules)
+
+
 def test_report(recorded):
     _, report = qrewrite.rewrite(recorded.read_bytes(), ["ezkl_dequant", "optimize"])
     whole = report.to_dict()
@@ -146,6 +163,8 @@ def test_find(chain, recorded):
     assert conv["a"].value["pads"].tolist() == [1, 1, 1, 1] and conv["c"].nodes[0].op == "Conv"
     with pytest.raises(qrewrite.UsageError):
         qrewrite.find(chain)
+    with pytest.raises(qrewrite.UsageError, match="`max_matches` is a count"):
+        qrewrite.find(chain, RULES, max_matches=-1)
     with pytest.raises(qrewrite.InvalidRules):
         qrewrite.find(chain, pattern="y = Mul(")
 

@@ -6,7 +6,7 @@ from typing import Any, Iterable, Mapping
 
 from . import _core
 from ._kinds import look
-from ._rewrite import RuleSource, _check_skipped, _named, _settings, load_all
+from ._rewrite import RuleSource, _check_skipped, _named, _settings, count, load_all
 
 
 class Explanation:
@@ -47,6 +47,7 @@ def explain(model: Any, rules: RuleSource, *, at: str = "", rule: str | Iterable
     skipped = _named("skip_rules", skip_rules)
     _check_skipped([loaded], skipped)
     flags = {"skip_rules": skipped, "keep_ops": _named("keep_ops", keep_ops), "keep_nodes": _named("keep_nodes", keep_nodes),
-             "rules": [rule] if isinstance(rule, str) else list(rule), "at": at, "max_attempts": max_attempts}
+             "rules": _named("rule", [rule] if isinstance(rule, str) else rule), "at": at,
+             "max_attempts": count("max_attempts", max_attempts)}
     settings = _settings([loaded], {**(params or {}), **parameters})
     return Explanation(*_core.explain(look(model, folder), loaded._core, settings, flags))

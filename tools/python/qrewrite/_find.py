@@ -9,7 +9,7 @@ from ._errors import usage
 from ._kinds import look
 from ._model import Constant
 from ._observe import NodeView
-from ._rewrite import RuleSource, _settings, load_all
+from ._rewrite import RuleSource, _named, _settings, count, load_all
 from ._rules import Rules
 
 Kind = Literal["absent", "value", "constant", "text", "type", "symbol", "node", "chain", "attributes", "graph", "list", "unknown"]
@@ -121,8 +121,9 @@ def find(model: Any, rules: RuleSource | None = None, *, pattern: str | None = N
     else:
         loaded, = load_all(rules)  # type: ignore[arg-type]
     settings = _settings([loaded], {**(params or {}), **parameters})
-    names = [rule] if isinstance(rule, str) else list(rule)
-    found, more = _core.find(look(model, folder), loaded._core, settings, names, _CONDITIONS[conditions], max_matches)
+    names = _named("rule", [rule] if isinstance(rule, str) else rule)
+    found, more = _core.find(look(model, folder), loaded._core, settings, names, _CONDITIONS[conditions],
+                             count("max_matches", max_matches))
     matches = Matches()
     matches.more = more
     for set_name, rule_name, file, line, nodes, bindings, checked in found:

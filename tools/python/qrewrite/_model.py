@@ -216,6 +216,9 @@ class Graph:
 class Model:
     """An ONNX model in memory. It does not change: :func:`qrewrite.rewrite` makes a new one, which shares the weights.
 
+        >>> model = qrewrite.Model.load("model.onnx")
+        >>> {node.op for node in model}, model.constants["w"].numpy().mean()
+
     Any number of threads may use one model.
     """
 

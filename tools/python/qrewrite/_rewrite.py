@@ -1,9 +1,10 @@
 """rewrite(): rule sets applied to a model."""
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from os import PathLike, fsdecode, fspath, path as os_path
 from re import Pattern
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Sequence, TypeVar
 
 from . import _core
 from ._errors import usage
@@ -62,22 +63,23 @@ def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str |
     skipped = _named("skip_rules", skip_rules)
     _check_skipped(sets, skipped)
     flags = {"allow_partial": bool(allow_partial), "strict": bool(strict), "check_graph": bool(check_graph),
-             "max_rewrites": max_rewrites, "keep_ops": _named("keep_ops", keep_ops),
+             "max_rewrites": count("max_rewrites", max_rewrites), "keep_ops": _named("keep_ops", keep_ops),
              "keep_nodes": _named("keep_nodes", keep_nodes)}
-    target = None
-    if isinstance(model, (str, PathLike)):
-        target = output if output is not None else default_output(model, [s.name for s in sets])
-        _check_target(target, sets)
-    elif output is not None:
+    if stop_after is not None:
+        count("stop_after", stop_after)
+    if output is not None and not isinstance(model, (str, PathLike)):
         raise usage("`output` is for a model that is a path; others come back in memory")
     watcher = None
     if observer is not None or progress is not None:
         from ._observe import Adapter
         watcher = Adapter(observer, firing_text, progress)
     core, back = read(model, folder)
+    target: str | PathLike[str] = ""
+    if back is None:
+        target = output if output is not None else default_output(model, [s.name for s in sets])  # type: ignore[arg-type]
+        _check_target(target, sets)
     total = _run(core, sets, settings, skipped, flags, stop_after, watcher)
     if back is None:
-        assert target is not None
         written = core.save(_encoded(target), 0, 1024, total.files())
         return _like(target, model), Report(total, written)  # type: ignore[return-value]
     return back(core), Report(total)
@@ -102,7 +104,7 @@ def _run(core: _core.Model, sets: list[Rules], settings: dict[str, str], skipped
 
 
 def load_all(rules: RuleSource | Sequence[RuleSource]) -> list[Rules]:
-    sources = [rules] if isinstance(rules, (Rules, str, PathLike, Mapping)) else list(rules)
+    sources: list[Any] = list(rules) if isinstance(rules, (list, tuple)) else [rules]
     if not sources:
         raise usage("there are no rules to apply")
     return [_load(source) for source in sources]
@@ -142,7 +144,7 @@ def _settings(sets: list[Rules], parameters: Mapping[str, Any]) -> dict[str, str
             known = [p.name for rules in sets for p in rules.params]
             raise usage(f"{_owners(sets)} no parameter `{name}`{_nearest(name, [*known, *_OPTIONS])}")
         if value is not None:
-            settings[name] = text_of(name, value)
+            settings[name] = _plain(f"parameter `{name}`", text_of(name, value))
     return settings
 
 
@@ -163,9 +165,25 @@ def _nearest(name: str, known: list[str]) -> str:
 
 
 def _named(option: str, names: Iterable[str]) -> list[str]:
-    if isinstance(names, str):
-        raise usage(f"`{option}` is a list of names, not one text")
-    return list(names)
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise usage(f"`{option}` is a list of names, not {'one text' if isinstance(names, str) else type(names).__name__}")
+    return [_plain(f"`{option}`", name) for name in names]
+
+
+def _plain(what: str, text: Any) -> str:
+    if not isinstance(text, str):
+        raise usage(f"{what}: {text!r} is no text")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise usage(f"{what}: {text!r} is no valid Unicode") from None
+    return text
+
+
+def count(option: str, value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or not 0 <= value.__index__() < 2**62:
+        raise usage(f"`{option}` is a count, not {value!r}")
+    return value.__index__()
 
 
 def _check_target(target: str | PathLike[str], sets: list[Rules]) -> None:

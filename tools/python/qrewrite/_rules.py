@@ -91,6 +91,9 @@ class Rules:
         `functions`: what rules may call (:class:`Functions`, or a dict of functions from arrays to an array); without it
         what the decorators of the package registered. `tests=False` passes over ``tests:``, which is quicker.
         :class:`InvalidRules`: everything that is wrong in the file; :class:`FileError`: it cannot be read.
+
+            >>> rules = qrewrite.Rules.load("optimize")
+            >>> [rule.name for rule in rules.rules if rule.equivalence != "exact"]
         """
         path = fspath(path_or_name)
         core = _core.Rules.load(fsencode(path), registry(functions), [fsencode(s) for s in search], tests)
@@ -107,6 +110,9 @@ class Rules:
     def from_dict(cls, rules: Mapping[str, Any], *, functions: Functions | Mapping[str, Callable] | None = None,
                   search: Sequence[Path] = ()) -> Rules:
         """Loads a rule file that is Python data: dicts, lists, texts, numbers, as docs/rules.md has the keys.
+
+            >>> rules = qrewrite.Rules.from_dict({"rules": [
+            ...     {"name": "twice", "match": "y = Relu(Relu(x))", "replace": "y = Relu(x)"}]})
 
         A dict without ``qrewrite:`` and ``name:`` gets these. Lines in diagnostics are those of the data as indented JSON.
         """

@@ -86,6 +86,8 @@ def from_numpy(value: Any, what: str) -> Plain:
     Arrays keep their type. Python numbers become int64, bool and float (32 bit), whether alone or in lists.
     """
     import numpy as np
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{what} is a masked array; ONNX has no masks")
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
     elif value is None or isinstance(value, (str, bytes, dict)):

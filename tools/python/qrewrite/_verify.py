@@ -113,6 +113,9 @@ def verify(a: Any, b: Any, *, tolerance: str = "close", runtime: Runtime = "onnx
            scales: Mapping[str, float] | None = None) -> VerifyReport:
     """Runs two models on the same numbers and compares their outputs, element by element.
 
+        >>> report = qrewrite.verify("model.onnx", "model.optimize.onnx", tolerance="sqnr:60")
+        >>> report.verdict, report.outputs[0]["sqnr_db"]
+
     tolerance: "exact", "ulp:N", "lsb:N", "RTOL,ATOL", "close" (1e-4,1e-5) or "sqnr:DB" (docs/verify.md).
     runtime: "onnxruntime", the path of its library, "builtin" (the library's own kernels), or a function that gets a serialized model and the
         names of its outputs and returns a function from inputs to outputs, dicts of arrays by name.
