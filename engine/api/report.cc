@@ -61,12 +61,14 @@ std::string Kinds(const std::vector<RuleReport>& rules) {
 
 }  // namespace
 
+std::string RewriteWarning::NodeText() const {
+  return op + (node.empty() ? fmt::format(" (unnamed, output `{}`)", Printable(output))
+                            : fmt::format(" `{}`", Printable(node)));
+}
+
 std::string RewriteWarning::Text() const {
   if (op.empty()) return text;  // of no node
-  std::string what = op + " ";
-  what += node.empty() ? fmt::format("(unnamed, output `{}`)", Printable(output))
-                       : fmt::format("`{}`", Printable(node));
-  return fmt::format("{}: {} (rule `{}`)", what, text, rule);
+  return fmt::format("{}: {} (rule `{}`)", NodeText(), text, rule);
 }
 
 int64_t Report::Count(const std::string& counter) const {
@@ -83,6 +85,8 @@ void Report::Add(const Report& later) {
   warnings.insert(warnings.end(), later.warnings.begin(), later.warnings.end());
   files.insert(files.end(), later.files.begin(), later.files.end());
   rewrites += later.rewrites;
+  profile.insert(profile.end(), later.profile.begin(), later.profile.end());
+  phases.insert(phases.end(), later.phases.begin(), later.phases.end());
   if (nearest.empty()) nearest = later.nearest;
   if (rewrites > 0) nearest.clear();
   folded += later.folded;
@@ -127,6 +131,27 @@ std::string Report::Text() const {
   return text + fmt::format(", weights {} -> {}", SizeText(bytes_before), SizeText(bytes_after));
 }
 
+std::string Report::ProfileText() const {
+  if (profile.empty() && phases.empty()) return "";
+  constexpr size_t kMostStops = 3;
+  std::string text = "      ms   tried  fired  rule\n";
+  for (const RuleProfile& rule : profile) {
+    text += fmt::format("{:>8.1f}  {:>6}  {:>5}  {}/{}\n", rule.seconds * 1e3, rule.tried, rule.fired,
+                        rule.set, rule.rule);
+    for (size_t i = 0; i < std::min(rule.stops.size(), kMostStops); ++i) {
+      const RuleProfile::Stop& stop = rule.stops[i];
+      text += fmt::format("{:25}{} x `{}`{}\n", "", stop.count, stop.text,
+                          stop.file.empty() ? "" : fmt::format(" ({}:{}:{})", stop.file, stop.line,
+                                                               stop.column));
+    }
+  }
+  text += "      ms  phase\n";
+  for (const PhaseProfile& phase : phases) {
+    text += fmt::format("{:>8.1f}  {}/{}\n", phase.seconds * 1e3, phase.set, phase.phase);
+  }
+  return text;
+}
+
 std::string Report::Json() const {
   qrewrite::Json root = qrewrite::Json::object();
   root["qrewrite"] = std::string(Version());
@@ -165,6 +190,25 @@ std::string Report::Json() const {
                                 {"node", w.node},
                                 {"output", w.output},
                                 {"notes", w.notes}});
+  }
+  if (!profile.empty() || !phases.empty()) {
+    qrewrite::Json& costs = root["profile"];
+    costs = {{"rules", qrewrite::Json::array()}, {"phases", qrewrite::Json::array()}};
+    for (const RuleProfile& rule : profile) {
+      qrewrite::Json stops = qrewrite::Json::array();
+      for (const RuleProfile::Stop& stop : rule.stops) {
+        stops.push_back({{"text", stop.text}, {"file", stop.file}, {"line", stop.line},
+                         {"column", stop.column}, {"count", stop.count}});
+      }
+      costs["rules"].push_back({{"set", rule.set}, {"rule", rule.rule}, {"phase", rule.phase},
+                                {"seconds", rule.seconds}, {"tried", rule.tried},
+                                {"fired", rule.fired}, {"steps", rule.steps},
+                                {"stops", std::move(stops)}});
+    }
+    for (const PhaseProfile& phase : phases) {
+      costs["phases"].push_back(
+          {{"set", phase.set}, {"phase", phase.phase}, {"seconds", phase.seconds}});
+    }
   }
   root["files"] = qrewrite::Json::array();
   for (const SideFile& file : files) root["files"].push_back(file.path);

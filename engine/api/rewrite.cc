@@ -1,5 +1,7 @@
 #include "qrewrite/rewrite.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,6 +34,21 @@ Report ToReport(RunResult result, const std::string& set) {
                                std::move(finding.op), std::move(finding.node),
                                std::move(finding.output), std::move(finding.notes)});
   }
+  for (RuleCost& cost : result.report.profile) {
+    RuleProfile& rule = report.profile.emplace_back(
+        RuleProfile{.set = std::move(cost.set), .rule = std::move(cost.rule),
+                    .phase = std::move(cost.phase), .seconds = cost.seconds, .tried = cost.tried,
+                    .fired = cost.fired, .steps = cost.steps});
+    for (RuleCost::Stop& stop : cost.stops) {
+      rule.stops.push_back(
+          {std::move(stop.text), std::move(stop.file), stop.line, stop.column, stop.count});
+    }
+    std::ranges::stable_sort(rule.stops, std::greater<>(), &RuleProfile::Stop::count);
+  }
+  std::ranges::stable_sort(report.profile, std::greater<>(), &RuleProfile::seconds);
+  for (PhaseCost& cost : result.report.phases) {
+    report.phases.push_back({std::move(cost.set), std::move(cost.phase), cost.seconds});
+  }
   for (SidecarFile& file : result.files) {
     report.files.push_back({std::move(file.path), std::move(file.bytes), file.beside_model});
   }
@@ -63,6 +80,8 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
                        .keep = {.ops = options.keep_ops, .nodes = options.keep_nodes},
                        .observer = options.observer,
                        .stop_after = options.stop_after,
+                       .profile = options.profile,
+                       .require_hits = options.require_hits,
                        .nearest = options.nearest};
   const RunContext context{.kernels = &rules.impl().kernels,
                            .functions = &rules.impl().functions,

@@ -74,6 +74,7 @@ Result<RunResult> Run(Graph& graph, const Program& program, const RunOptions& op
   QR_RETURN_IF_ERROR(CheckOpset(graph, rules));
   QR_ASSIGN_OR_RETURN(Params params, BindParams(rules, options.set));
   QR_RETURN_IF_ERROR(CheckRuleNames(rules, options.skip_rules));
+  QR_RETURN_IF_ERROR(CheckRuleNames(rules, options.require_hits));
   QR_ASSIGN_OR_RETURN(const KeptNodes kept, FindKept(graph, options.keep));
   result.report.kept = static_cast<int64_t>(kept.nodes.size());
   for (const std::string& text : kept.idle) result.report.warnings.push_back({.text = text});

@@ -32,6 +32,8 @@ struct RunOptions {
   KeepOptions keep;                        // nodes that stay as they are
   Observer* observer = nullptr;            // is told what happens, and may end the run
   std::optional<int64_t> stop_after;       // rewrites, before which the run ends without an error
+  bool profile = false;                    // RunReport::profile is wanted
+  std::vector<std::string> require_hits;   // rules that must fire
   bool nearest = false;                    // RunReport::nearest is wanted
   class Explainer* explainer = nullptr;  // is shown the run before and after each phase (explain.h)
 };

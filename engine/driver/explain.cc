@@ -99,17 +99,18 @@ bool RuleRun::TryAt(const Rule& rule, NodeId node, NearMiss& best, NodeId watche
   return true;
 }
 
-std::string RuleRun::Nearest(NodeId node) {
-  if (++explained_ > kMaxExplained) return "";
+RuleRun::Reason RuleRun::Nearest(NodeId node) {
+  if (++explained_ > kMaxExplained) return {};
   const std::vector<NodeId> around = NodesAround(graph_, node, kReach, kMaxAnchors);
   NearMiss best;
   for (const Rule& rule : rules_.rules) {
     if (rule.refuse || (rule.warn && !rule.replace) || !RuleApplies(rule)) continue;
     for (const NodeId anchor : around) TryAt(rule, anchor, best, node);
   }
-  if (best.rule == nullptr) return "";
-  return fmt::format("rule `{}` came nearest: {}{}", best.rule->name, best.trace.reason,
-                     Where(best.trace.place));
+  if (best.rule == nullptr) return {};
+  return {fmt::format("rule `{}` came nearest: {}{}", best.rule->name, best.trace.reason,
+                      Where(best.trace.place)),
+          best.trace.place.source == nullptr ? best.rule->place : best.trace.place};
 }
 
 std::vector<const Rule*> RuleRun::RulesOfRun() const {
@@ -170,6 +171,18 @@ std::string RuleRun::WhyNothing() {
   const auto anchors = AnchorOps(program_, Compiled(*rules.front()).pattern);
   return fmt::format("rule `{}` begins at {}, and the graph has none", rules.front()->name,
                      anchors ? Names(*anchors) : "a node");
+}
+
+std::string RuleRun::NearestOf(const Rule& rule) {
+  NearMiss best;
+  if (!RuleApplies(rule) || !FindOrder().ok()) return "";
+  for (const NodeId n : order_) {
+    if (graph_.alive(n)) TryAt(rule, n, best);
+  }
+  in_.BeginBudget();
+  if (best.rule == nullptr || best.trace.applies()) return "";
+  return fmt::format("it came nearest at {}: {}{}", NodeText(graph_, best.node), best.trace.reason,
+                     Where(best.trace.place));
 }
 
 // A little work at the end of each phase of rules: most runs fire, and nobody asks.

@@ -25,6 +25,10 @@ Result<Explanation> ExplainRules(Graph& graph, const Program& program,
 // `node` and at most `most` nodes around it, nearest first.
 std::vector<NodeId> NodesAround(const Graph& graph, NodeId node, int reach, size_t most);
 
+// What stands at a place of a rule file, in one line.
+std::string TextAt(const Place& place);
+// Where a rule says what it puts there.
+Place ReplacementOf(const Rule& rule);
 // "y = Mul(r, half)".
 std::string NodeLine(const Graph& graph, NodeId n);
 

@@ -28,14 +28,6 @@ std::string OneLine(std::string_view text) {
   return line;
 }
 
-// What stands at a place, in one line.
-std::string TextAt(const Place& place) {
-  if (place.source == nullptr || place.end <= place.begin) return "";
-  std::string text = OneLine(place.source->text().substr(place.begin, place.end - place.begin));
-  if (text.size() > kMaxText) text = text.substr(0, kMaxText - 3) + "...";
-  return text;
-}
-
 bool Within(const Place& inner, const Place& outer) {
   return inner.source == outer.source && inner.source != nullptr && inner.begin >= outer.begin &&
          inner.end <= outer.end;
@@ -63,10 +55,6 @@ int64_t CountOperators(const Pattern& pattern) {
   return count;
 }
 
-Place ReplacementOf(const Rule& rule) {
-  return rule.replace ? rule.replace->place : rule.cases.empty() ? rule.place : rule.cases[0].place;
-}
-
 // By number of the operator, whether a rule can begin at it.
 class Beginnings {
  public:
@@ -92,6 +80,17 @@ class Beginnings {
 };
 
 }  // namespace
+
+std::string TextAt(const Place& place) {
+  if (place.source == nullptr || place.end <= place.begin) return "";
+  std::string text = OneLine(place.source->text().substr(place.begin, place.end - place.begin));
+  if (text.size() > kMaxText) text = text.substr(0, kMaxText - 3) + "...";
+  return text;
+}
+
+Place ReplacementOf(const Rule& rule) {
+  return rule.replace ? rule.replace->place : rule.cases.empty() ? rule.place : rule.cases[0].place;
+}
 
 // --- the table
 

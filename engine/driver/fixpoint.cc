@@ -162,7 +162,7 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
     ++report_.visits;
     for (const CompiledRule* candidate : candidates.At(n)) {
       const CompiledRule& rule = *candidate;
-      const Firing firing = rewriter_.Try(rule, n);
+      const Firing firing = Try(phase, rule, n);
       report_.steps += firing.steps;
       if (!firing.exhausted.empty()) return TooManySteps(*rule.rule, n, firing.exhausted);
       QR_RETURN_IF_ERROR(in_.host_fault());
@@ -345,24 +345,26 @@ Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
   for (size_t i = 0; i < graph_.num_outputs(node) && finding.output.empty(); ++i) {
     if (graph_.output(node, i).valid()) finding.output = graph_.name(graph_.output(node, i));
   }
-  if (rule.rule->refuse && refused_[rule.rule].size() < kToldInFull) {
-    if (std::string nearest = Nearest(node); !nearest.empty()) finding.notes.push_back(nearest);
-  }
+  const Reason nearest = rule.rule->refuse ? Nearest(node) : Reason();
+  if (!nearest.text.empty()) finding.notes.push_back(nearest.text);
   if (!rule.rule->refuse || options_.allow_partial) {
     report_.warnings.push_back(std::move(finding));
     return {};
   }
-  // One cause seldom comes alone: of many nodes that a rule refuses the first are told in full.
-  std::vector<std::string>& same = refused_[rule.rule];
   std::string what = finding.op + " ";
   what += finding.node.empty() ? fmt::format("(unnamed, output `{}`)", Printable(finding.output))
                                : "`" + Printable(finding.node) + "`";
-  same.push_back(what);
-  if (same.size() > kToldInFull) return {};
-  refusals_.push_back(
-      {.severity = Severity::kError,
-       .message = fmt::format("{}: {} (rule `{}`)", what, finding.text, finding.rule),
-       .notes = std::move(finding.notes)});
+  // One cause seldom comes alone. Beyond the nodes that are explained those of one operator are one.
+  const auto same = std::ranges::find_if(refused_, [&](const Refused& r) {
+    const bool place = r.why.place.source == nearest.place.source &&
+                       r.why.place.begin == nearest.place.begin;
+    return r.rule == rule.rule && r.op == finding.op && (place || nearest.text.empty());
+  });
+  if (same == refused_.end()) {
+    refused_.push_back({rule.rule, finding.op, nearest, 1, {std::move(what)}});
+    return {};
+  }
+  if (++same->count <= kNamed) same->nodes.push_back(std::move(what));
   return {};
 }
 

@@ -1,6 +1,7 @@
 // Phases other than rules: folding, spelled-out defaults and shapes, names. Opset upgrades are in
 // upgrade.cc.
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <iterator>
 
@@ -91,9 +92,9 @@ Status RuleRun::RunPhases() {
       options_.explainer->PhaseSkipped(
           rules_, phase, fmt::format("phase `{}` is left out by its `when`", phase.name));
     }
-    if (watch_.stopped()) break;
+    if (watch_.stopped()) return {};
   }
-  return {};
+  return CheckHits();
 }
 
 // Rules of an opset upgrade run in the upgrade they belong to, others in a phase of their own.
@@ -119,7 +120,13 @@ Status RuleRun::RunOnly(std::vector<std::string> names) {
 Status RuleRun::RunPhase(const Phase& phase) {
   QR_RETURN_IF_ERROR(watch_.Phase(rules_, phase, /*ends=*/false));
   if (options_.explainer != nullptr) options_.explainer->PhaseBegins(*this, phase);
+  had_turn_.insert(phase.rules.begin(), phase.rules.end());
+  const auto began = std::chrono::steady_clock::now();
   if (!watch_.stopped()) QR_RETURN_IF_ERROR(RunWatched(phase));
+  if (options_.profile) {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    report_.phases.push_back({rules_.name, phase.name, took.count()});
+  }
   if (options_.explainer != nullptr) options_.explainer->PhaseEnds(*this, phase);
   QR_RETURN_IF_ERROR(in_.host_fault());
   QR_RETURN_IF_ERROR(Refusals());
@@ -142,18 +149,21 @@ Status RuleRun::RunWatched(const Phase& phase) {
 }
 
 Status RuleRun::Refusals() {
-  if (refusals_.empty()) return {};
-  for (const auto& [rule, nodes] : refused_) {
-    if (nodes.size() <= kToldInFull) continue;
-    const size_t last = std::min(nodes.size(), kToldInFull + kNamed);
-    const size_t unnamed = nodes.size() - last;
-    refusals_.push_back(
-        {.severity = Severity::kError,
-         .message =
-             fmt::format("rule `{}` refuses {} more: {}{}", rule->name, nodes.size() - kToldInFull,
-                         fmt::join(nodes.begin() + kToldInFull, nodes.begin() + last, ", "),
-                         unnamed == 0 ? "" : fmt::format(", and {} more", unnamed))});
+  for (const Refused& r : refused_) {
+    std::string nodes = fmt::format("{}", fmt::join(r.nodes, ", "));
+    if (r.count > r.nodes.size()) nodes += fmt::format(" and {} more", r.count - r.nodes.size());
+    std::vector<std::string> notes;
+    if (!r.why.text.empty() && r.count == 1) notes.push_back(r.why.text);
+    if (!r.why.text.empty() && r.count > 1) {
+      notes.push_back(fmt::format("at {}: {}", r.nodes.front(), r.why.text));
+    }
+    refusals_.push_back({.severity = Severity::kError,
+                         .message = fmt::format("{}: {} (rule `{}`)", nodes, *r.rule->refuse,
+                                                r.rule->name),
+                         .notes = std::move(notes)});
   }
+  refused_.clear();
+  if (refusals_.empty()) return {};
   return {StatusCode::kRefused, std::move(refusals_)};
 }
 

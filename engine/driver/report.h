@@ -26,6 +26,25 @@ struct RuleCount {
   std::vector<std::pair<std::string, int64_t>> counters;
 };
 
+// What a rule cost in a phase; `stops` by the text and place that stopped it.
+struct RuleCost {
+  std::string set, rule, phase;
+  double seconds = 0;
+  int64_t tried = 0, fired = 0;
+  uint64_t steps = 0;
+  struct Stop {
+    std::string text, file;
+    int line = 0, column = 0;
+    int64_t count = 0;
+  };
+  std::vector<Stop> stops;
+};
+
+struct PhaseCost {
+  std::string set, phase;
+  double seconds = 0;
+};
+
 struct RunReport {
   std::vector<RuleCount> rules;  // that fired, in order of the phases
   std::vector<Finding> warnings;
@@ -41,6 +60,8 @@ struct RunReport {
   std::string nearest;
   int nearest_depth = -1;
   int64_t nearest_tries = 0;  // spent on it
+  std::vector<RuleCost> profile;
+  std::vector<PhaseCost> phases;
   bool changed = false;
   bool stopped = false;  // before its end (RunWatch)
 

@@ -92,6 +92,13 @@ class RuleRun {
   std::string TakeNotes(const CompiledRule& rule, Frame& frame);
   std::string TakeRow(const CompiledRule& rule, Frame& frame);
 
+  // --- profile.cc
+  // rewriter_.Try(), on the clock if somebody wants to know.
+  Firing Try(const Phase& phase, const CompiledRule& rule, NodeId node);
+  Firing TryOnClock(const Phase& phase, const CompiledRule& rule, NodeId node);
+  // kRefused: rules that should have fired did not, or fired at another number of nodes.
+  Status CheckHits();
+
   // --- explain.cc
   struct NearMiss {
     const Rule* rule = nullptr;
@@ -103,8 +110,13 @@ class RuleRun {
   bool TryAt(const Rule& rule, NodeId node, NearMiss& best, NodeId watched = {});
   // The rule that came nearest to a firing that takes in `node`, and what stopped it; "" if none
   // did.
-  std::string Nearest(NodeId node);
+  struct Reason {
+    std::string text;
+    Place place;  // of the part of a rule that was not met
+  };
+  Reason Nearest(NodeId node);
   std::vector<const Rule*> RulesOfRun() const;
+  std::string NearestOf(const Rule& rule);  // where it came nearest, and what stopped it
   void NoteNearest(const Phase& phase);  // in the report, while nothing fires
 
   // --- upgrade.cc
@@ -156,15 +168,23 @@ class RuleRun {
   std::vector<RecordRow> records_;
   std::map<const Rule*, size_t> counts_;  // index in report_.rules
   std::vector<Diagnostic> refusals_;
-  // The nodes that a rule refused, in words. Of many the first are told in full, with what came
-  // nearest, some more are named.
-  static constexpr size_t kToldInFull = 5, kNamed = 50;
-  std::map<const Rule*, std::vector<std::string>> refused_;
+  // Nodes that one rule refuses for one reason: they are one error, with the first few names.
+  struct Refused {
+    const Rule* rule;
+    std::string op;
+    Reason why;  // of the first; with its words, if somebody asked
+    size_t count = 0;
+    std::vector<std::string> nodes;
+  };
+  static constexpr size_t kNamed = 5;
+  std::vector<Refused> refused_;
   std::set<std::pair<const Rule*, NodeId>> found_;
   std::vector<NodeId> made_of_;  // by node: where the rule fired that made it; may be too short
   std::vector<std::pair<const Rule*, ValueId>> recent_;  // last firings: rule, what it redefined
   size_t next_recent_ = 0;
   bool over_budget_ = false;  // folding was, and the report says so
+  std::map<std::pair<const Rule*, const Phase*>, size_t> costs_;  // index in report_.profile
+  std::set<std::string> had_turn_;  // rules of phases that ran
   size_t explained_ = 0;      // refusals, by Nearest()
   int64_t phase_rewrites_ = 0;
   int64_t budget_ = 0;

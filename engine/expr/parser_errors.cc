@@ -13,7 +13,7 @@ struct Slip {
   std::string_view found, hint;
 };
 // Hints for a token that cannot stand where it was found.
-constexpr std::array<Slip, 12> kSlips = {{
+constexpr std::array<Slip, 17> kSlips = {{
     {"=", "a comparison is written `==`"},
     {"=>", "greater or equal is written `>=`"},
     {"->", "a result follows `=>`; `q -> f` stands among the inputs of a label"},
@@ -25,6 +25,11 @@ constexpr std::array<Slip, 12> kSlips = {{
     {"when", "conditions of a rule stand under `where:`; `when c => ...` is a line of `cases:`"},
     {"where", "conditions stand under the key `where:`"},
     {"is", "equality is written `==`; `present(x)` asks whether x is there"},
+    {"%", "names stand alone: `x`"},
+    {"$", "names stand alone: `x`; `$name(...)` calls a definition"},
+    {"*", "`_...` stands for any inputs, `xs...` for a list of them"},
+    {":", "attributes stand in <>, before the inputs: `Op<axis=1>(x)`"},
+    {"lambda", "a condition is an expression over the names of the match"},
     {"...", "`_...` stands for any inputs, `xs...` for a list of them"},
 }};
 constexpr std::string_view kCutByComma = "in {} and [] of YAML a comma ends a text: quote the text";
@@ -105,6 +110,12 @@ bool Parser::FailExpected(std::string_view what) {
   std::string hint = HintFor(found);
   if (found.text == "." && Peek(1).kind == TokenKind::kInt) {
     hint = fmt::format("write 0.{}", Peek(1).text);
+  } else if (mode_ == Mode::kRules && found.text == "?") {
+    hint = "`_` is any value, `x?` one that may be absent";
+  } else if (what == "the name of an output" && (found.text == "(" || found.text == "[")) {
+    hint = "outputs stand without brackets: `a, b = Split(x)`";
+  } else if (what == "`(`" && found.text == ")" && pos_ > 1 && tokens_[pos_ - 2].text == "|") {
+    hint = "alternatives stand in front of one list of inputs: `A|B(x)`";
   }
   return Fail(Here(), "QR0204", fmt::format("expected {}, found {}", what, Found(found)),
               std::move(hint));
@@ -136,6 +147,11 @@ bool Parser::FailInList(std::string_view closer) {
                               Found(before)),
                   "a plain literal matches every type; `cast(0, UINT8)` makes one");
     }
+    const bool number = before.kind == TokenKind::kInt || before.kind == TokenKind::kFloat;
+    if (number && found.kind == TokenKind::kName && !found.space_before) {
+      return Fail(PlaceOf(found), "QR0204", fmt::format("unexpected {}", Found(found)),
+                  "numbers have no suffix: a literal takes the type of what it stands beside");
+    }
     return Fail(PlaceOf(found), "QR0207", fmt::format("missing comma before {}", Found(found)),
                 CommaBefore(found) ? std::string(kCutByComma) : "");
   }
@@ -166,8 +182,17 @@ bool Parser::FailTrailing() {
         "`cast(0, UINT8)` makes one");
   }
   std::string hint = HintFor(found);
-  if (At("{") && mode_ == Mode::kRules && !found.space_before) hint = kAttributesHint;
-  if (At(",")) hint = "a list is written [a, b]";
+  if (At("{") && mode_ == Mode::kRules && (!found.space_before || before.text == ")")) {
+    hint = kAttributesHint;
+  }
+  if (At(",")) {
+    hint = lines_ ? "statements stand on lines of their own, or apart by `;`"
+                  : "a list is written [a, b]";
+  }
+  if (lines_ && mode_ == Mode::kRules && (At("=>") || At("->"))) {
+    hint = "what is put there stands under `replace:`";
+  }
+  if (before.text == "lambda") hint = "a condition is an expression over the names of the match";
   if (hint.empty() && lines_ && (At("=", 1) || At(",", 1)) && found.kind == TokenKind::kName) {
     hint = "a statement ends with its line or with `;` (behind `>` YAML joins lines: use `|`)";
   }

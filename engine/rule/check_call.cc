@@ -41,13 +41,15 @@ bool RuleChecker::CheckSetData(const NameInfo& label, std::string_view key, cons
     }
   }
   if (!values->empty()) return true;
+  std::string similar = DidYouMean(key, keys);
+  if (similar.empty()) similar = "an attribute is bound in the match: `<name>`";
   sink_
       .Error(place, code::kUnknownData,
              fmt::format("no operator that `{}` stands for has the data `{}` ({})",
                          label.call->label, key, owner.text))
       .hint = ops_.HaveAttribute(label.call->refs, key)
                   ? fmt::format("an attribute is bound in the match: `<{}>`", key)
-                  : DidYouMean(key, keys);
+                  : similar;
   return false;
 }
 
@@ -233,12 +235,15 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
                                     Owner& owner) {
   const int count = static_cast<int>(call.args.size());
   if (count < info.min_args || count > info.max_args) {
-    sink_.Error(call.place, code::kArity,
+    Diagnostic& d = sink_.Error(
+        call.place, code::kArity,
                 fmt::format("`{}({})` takes {}, here are {} ({})", info.name, info.params,
                             info.min_args == info.max_args
                                 ? Plural(info.min_args, "argument")
                                 : fmt::format("{} to {} arguments", info.min_args, info.max_args),
                             count, owner.text));
+    const bool several = (info.name == "max" || info.name == "min") && count > 1;
+    if (several) d.hint = fmt::format("elementwise: `{}(a, b)`", info.name == "max" ? "Max" : "Min");
     return info.result;  // what its arguments are cannot be told
   }
   if (!call.attrs.empty()) {

@@ -133,7 +133,8 @@ ExprType RuleChecker::CheckName(const Expr& expr, NameScope& scope, Owner& owner
   const std::string& name = expr.text;
   if (name == "opset") return ExprType::kNumber;
   if (name == "_") {
-    sink_.Error(expr.place, code::kUnbound, fmt::format("`_` has no value ({})", owner.text));
+    sink_.Error(expr.place, code::kUnbound, fmt::format("`_` has no value ({})", owner.text)).hint =
+        "give it a name in the match";
     return ExprType::kAny;
   }
   if (name == "params") {
@@ -179,7 +180,13 @@ ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope, Owner& own
         expr.place, code::kType,
         fmt::format("`.{}` stands behind a label or `params` only ({})", expr.text, owner.text));
     const bool function = FindFunction(expr.text) != nullptr && base.kind == Expr::Kind::kName;
-    if (function) d.hint = fmt::format("write `{}({})`", expr.text, base.text);
+    if (function) {
+      d.hint = fmt::format("write `{}({})`", expr.text, base.text);
+    } else if (const std::string ours = ForeignFunctionHint(expr.text, {}); !ours.empty()) {
+      d.hint = ours;
+    } else if (info != nullptr && base.kind == Expr::Kind::kName) {
+      d.hint = fmt::format("an attribute is bound in the match: `{} = Op<{}>(...)`", base.text, expr.text);
+    }
   }
   return ExprType::kAny;
 }

@@ -10,6 +10,17 @@
 namespace qrewrite {
 namespace {
 
+// What a statement that is no call was meant to be.
+std::string SlipInStatement(const Expr& value) {
+  if (value.kind != Expr::Kind::kBinary) return "";
+  switch (value.binary) {
+    case BinaryOp::kDiv: return "a domain ends with a dot: `acme.Op`";
+    case BinaryOp::kFloorDiv: return "a comment begins with `#`";
+    case BinaryOp::kOr: return "alternatives stand in front of one list of inputs: `A|B(x)`";
+    default: return "operators are written by their names: `y = Add(a, b)`";
+  }
+}
+
 using Kind = NameInfo::Kind;
 
 std::string_view KindText(Kind kind) {
@@ -111,12 +122,10 @@ void RuleChecker::CheckMatch(const BodyText& body, NameScope& scope, Owner& owne
     if (!value.value) continue;
     if (value.value->kind != Expr::Kind::kCall) {
       owner.names_lost = true;
-      const bool slash =
-          value.value->kind == Expr::Kind::kBinary && value.value->binary == BinaryOp::kDiv;
       sink_
           .Error(value.place, code::kForm,
                  fmt::format("a statement of a match is the call of an operator ({})", owner.text))
-          .hint = slash ? "a domain ends with a dot: `acme.Op`" : "";
+          .hint = SlipInStatement(*value.value);
       continue;
     }
     if (value.optional || value.repeated) {

@@ -107,7 +107,8 @@ Mapping::Mapping(const DocNode& node, FieldKind kind, std::string owner, Diagnos
   if (!node.is_map()) {
     sink.Error(node.place, code::kWrongKind,
                fmt::format("{} is a mapping, here is {}", info.doc, Describe(node)))
-        .hint = kind == FieldKind::kParam    ? "as {default: 4, doc: what it is for}"
+        .hint = kind == FieldKind::kFile    ? "it begins with `qrewrite: 1` and `name: ...`; the rules stand under `rules:`"
+                : kind == FieldKind::kParam    ? "as {default: 4, doc: what it is for}"
                 : kind == FieldKind::kOutput ? "as {shape: shape(x), dtype: dtype(x)}"
                 : kind == FieldKind::kRule   ? "as {name: ..., match: ..., replace: ...}"
                                              : "";
@@ -120,6 +121,12 @@ Mapping::Mapping(const DocNode& node, FieldKind kind, std::string owner, Diagnos
   }
   for (const Field* field : fields) {
     if (!field->required || node.Find(field->key) != nullptr) continue;
+    // What stands there under another name was told.
+    const auto meant = [&](const DocEntry& entry) {
+      return std::ranges::none_of(fields, [&](const Field* f) { return f->key == entry.name(); }) &&
+             MeansKey(entry.name(), field->key);
+    };
+    if (std::ranges::any_of(node.entries, meant)) continue;
     sink.Error(node.place, code::kMissingKey,
                fmt::format("{} needs the key `{}`", owner_.empty() ? info.doc : owner_, field->key))
         .hint = std::string(field->doc);

@@ -54,6 +54,8 @@ constexpr Foreign kKeys[] = {
     {"attrs", "attributes"},
     {"type", "dtype"},
     {"input", "given"},
+    {"id", "name"},
+    {"title", "name"},
     {"before", "given"},
     {"output", "expect"},
     {"expected", "expect"},
@@ -62,6 +64,28 @@ constexpr Foreign kKeys[] = {
     {"enum", "one_of"},
     {"value", "default"},
     {"version", "opset"},
+};
+
+constexpr Foreign kOperators[] = {
+    {"addmm", "Gemm"},
+    {"avgpool", "AveragePool"},
+    {"batchnorm", "BatchNormalization"},
+    {"convolution", "Conv"},
+    {"dense", "Gemm"},
+    {"fc", "Gemm"},
+    {"fullyconnected", "Gemm"},
+    {"groupnorm", "GroupNormalization"},
+    {"instancenorm", "InstanceNormalization"},
+    {"layernorm", "LayerNormalization"},
+    {"linear", "Gemm"},
+    {"matrixmultiply", "MatMul"},
+    {"multiply", "Mul"},
+    {"permute", "Transpose"},
+    {"power", "Pow"},
+    {"rmsnorm", "RMSNormalization"},
+    {"subtract", "Sub"},
+    {"swish", "Sigmoid, Mul"},
+    {"view", "Reshape"},
 };
 
 constexpr Foreign kNames[] = {
@@ -115,6 +139,12 @@ std::string KeyHint(std::string_view key, const std::vector<std::string_view>& k
   return similar.empty() ? fmt::format("keys here: {}", fmt::join(known, ", ")) : similar;
 }
 
+bool MeansKey(std::string_view key, std::string_view ours) {
+  const bool known = std::ranges::any_of(
+      kKeys, [&](const Foreign& row) { return row.theirs == key && row.ours == ours; });
+  return known || !DidYouMean(key, std::vector<std::string>{std::string(ours)}).empty();
+}
+
 std::string FirstNote(const Place& first) {
   return fmt::format("the first one is on line {}", first.span().line);
 }
@@ -126,11 +156,30 @@ std::string_view ForeignLiteral(std::string_view name) {
   return "";
 }
 
+std::string ForeignOperatorHint(std::string_view name) {
+  std::string lower = Lower(name);
+  std::erase(lower, '_');
+  while (!lower.empty() && (std::isdigit(static_cast<unsigned char>(lower.back())) ||
+                            (lower.back() == 'd' && lower.size() > 2 &&
+                             std::isdigit(static_cast<unsigned char>(lower[lower.size() - 2]))))) {
+    lower.pop_back();  // BatchNorm2d
+  }
+  if (lower == "any" || lower.empty()) {
+    return "any operator is a set: `sets: {all: [\"*\"]}`, then `n:@all(...)`";
+  }
+  for (const Foreign& row : kOperators) {
+    if (row.theirs == lower) return fmt::format("it is called `{}` in ONNX", row.ours);
+  }
+  return "";
+}
+
 std::string ElementTypeHint(std::string_view name) {
   const std::string lower = Lower(name);
-  const auto dtype = lower == "float32"   ? std::optional(DType::kFloat)
-                     : lower == "float64" ? std::optional(DType::kDouble)
-                                          : DTypeFromTextName(lower);
+  const auto dtype = lower == "float32" || lower == "fp32"   ? std::optional(DType::kFloat)
+                     : lower == "float64" || lower == "fp64" ? std::optional(DType::kDouble)
+                     : lower == "fp16" || lower == "half"    ? std::optional(DType::kFloat16)
+                     : lower == "bf16"                       ? std::optional(DType::kBFloat16)
+                                                             : DTypeFromTextName(lower);
   return dtype ? fmt::format("the element type is written {}", Info(*dtype).name) : "";
 }
 

@@ -190,6 +190,8 @@ bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
                               : fmt::format("there is no operator `{}`", op.op.text()));
   d.hint = elsewhere.empty() ? DidYouMean(op.op.text(), same_domain)
                              : fmt::format("did you mean `{}`?", elsewhere);
+  const std::string foreign = ForeignOperatorHint(op.op.name);
+  if (!foreign.empty() && op.op.domain.empty() && !op.wildcard) d.hint = foreign;
   if (op.op.domain.empty() && set_.FindDefinition(op.op.name) != nullptr) {
     d.hint = fmt::format("the definition is `${}`", op.op.name);
   } else if (op.op.domain.empty() && set_.FindSet(op.op.name) != nullptr) {
@@ -297,6 +299,7 @@ void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, Call
   const Candidates all = CandidatesFor(ops, use);
   const Candidates in_force = InForce(ops, use);
   if (in_force.empty()) return CheckInForce(call, all, use, owner);
+  if (use == CallUse::kBuild) CheckEverywhere(call, all, owner);
   const Candidates& candidates = use == CallUse::kCompute ? all : in_force;
   CheckInputs(call, candidates, all, use, owner);
   CheckAttributes(call, candidates, all, use, owner);
@@ -326,6 +329,19 @@ void OpChecker::CheckInForce(const Expr& call, const Candidates& all, CallUse us
       .Error(call.place, code::kUnknownOp,
              fmt::format("there is no `{}` at {} ({})", Shown(call), RangeOf(use).text(), owner))
       .hint = fmt::format("`{}` came with opset {}", (*first)->op.text(), (*first)->since);
+}
+
+// A rule that makes what the lower end of its own opsets does not have is rejected there, in silence.
+void OpChecker::CheckEverywhere(const Expr& call, const Candidates& all, const std::string& owner) {
+  const OpsetRange& range = RangeOf(CallUse::kBuild);
+  const auto first = std::ranges::min_element(all, {}, &Signature::since);
+  if (range.min <= 1 || (*first)->from_rule_file || !(*first)->op.domain.empty()) return;
+  if ((*first)->since <= range.min) return;
+  sink_
+      .Warning(call.place, code::kNotEverywhere,
+               fmt::format("`{}` came with opset {}: the rule cannot fire in models of {} to {} ({})",
+                           Shown(call), (*first)->since, range.min, (*first)->since - 1, owner))
+      .hint = fmt::format("opset: \">={}\" says so", (*first)->since);
 }
 
 // Nothing says which of its inputs has the name: the call would match, or make, nothing.

@@ -132,6 +132,16 @@ std::optional<Rule> AstReader::ReadRule(const DocNode& node) {
              "exact, ulp(1), lsb(1), approx(30dB), rescaled");
   }
   rule.counters = Counters(map.Get("report"));
+  if (const DocNode* hits = map.Get("expect_hits")) {
+    rule.expect_hits = Line(hits);
+    const bool number = !rule.expect_hits.empty() && rule.expect_hits[0] >= '0' &&
+                        rule.expect_hits[0] <= '9';
+    const std::string range = number ? "==" + rule.expect_hits : rule.expect_hits;
+    if (!ParseOpsetRange(range, rule.hits_min, rule.hits_max)) {
+      BadValue(*hits, fmt::format("`{}` is no number of hits", Printable(rule.expect_hits, 60)),
+               "12, \">=1\", \">=1 <5\"");
+    }
+  }
   Opset(map.Get("opset"), rule.opset, rule.opsets, rule.opset_min, rule.opset_max);
   if (const DocNode* match = map.Get("match")) rule.match = Body(*match).value_or(BodyText{});
   rule.where = Conditions(map.Get("where"));
@@ -142,7 +152,15 @@ std::optional<Rule> AstReader::ReadRule(const DocNode& node) {
   if (const DocNode* warn = map.Get("warn")) rule.warn = Text(warn);
   const int ways = map.Has("replace") + map.Has("cases") + map.Has("refuse") +
                    (map.Has("warn") && !map.Has("replace"));
-  if (node.is_map() && ways != 1) {
+  // A text that is no pattern, or a key under another name, was told.
+  const bool meant =
+      (map.Has("match") && rule.match.stmts.empty()) ||
+      (node.is_map() && std::ranges::any_of(node.entries, [](const DocEntry& entry) {
+         return entry.name() != "replace" && entry.name() != "refuse" && entry.name() != "cases" &&
+                (MeansKey(entry.name(), "replace") || MeansKey(entry.name(), "refuse") ||
+                 MeansKey(entry.name(), "cases"));
+       }));
+  if (node.is_map() && (ways > 1 || (ways == 0 && !meant))) {
     sink_
         .Error(rule.place, code::kExclusive,
                owner + (ways == 0 ? " says neither `replace` nor `cases`, `refuse` or `warn`"

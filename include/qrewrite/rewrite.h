@@ -22,6 +22,10 @@ struct RewriteOptions {
   int64_t max_rewrites = 0;  // of one phase; 0: chosen by the size of the model
   bool strict = false;       // warnings are errors (kRefused)
   bool nearest = false;      // Report::nearest is wanted
+  bool profile = false;      // Report::profile is wanted: costs a second search where a rule fails
+  // Rules that have to fire at least once, beside those that say `expect_hits:`: else kRefused, with
+  // what came nearest. Not looked at if the run is stopped.
+  std::vector<std::string> require_hits;
 
   Observer* observer = nullptr;  // is told what the run does; outlives it
   // Ends the run, without an error, where the next rewrite would come after so many: who bisects a
@@ -57,6 +61,28 @@ struct RewriteWarning {
   std::vector<std::string> notes;  // of a refusal (allow_partial): which rule came nearest, and why
   // "QMoE `moe_1`: has no float form (rule `left-over`)", without control characters.
   std::string Text() const;
+  std::string NodeText() const;  // "QMoE `moe_1`"
+};
+
+// What a rule cost.
+struct RuleProfile {
+  std::string set, rule, phase;
+  double seconds = 0;  // of all searches and replacements
+  int64_t tried = 0;   // at so many nodes
+  int64_t fired = 0;
+  uint64_t steps = 0;  // of the searches
+  struct Stop {        // a part of the rule that was not met, at `count` nodes
+    std::string text, file;
+    int line = 0, column = 0;
+    int64_t count = 0;
+  };
+  std::vector<Stop> stops;  // the most frequent ones first
+};
+
+// What a phase cost, with everything in it.
+struct PhaseProfile {
+  std::string set, phase;
+  double seconds = 0;
 };
 
 struct Report {
@@ -73,6 +99,8 @@ struct Report {
   // If asked for, and no rule fired: which came nearest, and what stopped it ("rule `a` came nearest, at
   // Conv `c`: ..."); "" if none begins anywhere. Explain() says more.
   std::string nearest;
+  std::vector<RuleProfile> profile;  // if asked for; the most expensive rules first
+  std::vector<PhaseProfile> phases;
   bool changed = false;
   bool stopped = false;         // before its end, by stop_after or the observer
   std::vector<SideFile> files;  // to be written with the model: SaveOptions::side_files
@@ -83,6 +111,7 @@ struct Report {
   void Add(const Report& later);
   // A table, one line a rule, with a closing line "12 rewrites, 3 nodes folded, ...".
   std::string Text() const;
+  std::string ProfileText() const;  // "" without a profile
   // The same for machines; docs/exit_codes.md describes the keys.
   std::string Json() const;
 };

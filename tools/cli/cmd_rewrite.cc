@@ -5,6 +5,7 @@
 #include "qrewrite/qrewrite.h"
 #include "qrewrite/verify.h"
 #include "tools/cli/arguments.h"
+#include "tools/cli/bisect.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/paths.h"
@@ -12,6 +13,7 @@
 #include "tools/cli/runtimes.h"
 #include "tools/cli/settings.h"
 #include "tools/cli/terminal.h"
+#include "tools/cli/trace.h"
 
 namespace qrewrite::cli {
 namespace {
@@ -22,6 +24,9 @@ struct Arguments {
   std::vector<std::string> skip_rules, keep_ops, keep_nodes;
   std::string model, output, json;
   std::string verify, ort;  // verify: what is compared
+  std::string trace, bisect;
+  std::vector<std::string> require_hits;
+  bool profile = false;
   bool in_place = false, check = false, allow_partial = false, strict = false;
   bool check_graph = false, quiet = false;
   int64_t max_rewrites = 0;
@@ -64,6 +69,15 @@ void AddOptions(CLI::App& app, Arguments& a) {
                  "end after N rewrites, without an error: to find the wrong one")
       ->type_name("N")
       ->check(CheckCount);
+  app.add_option("--trace", a.trace, "what each firing did, as a line of JSON in FILE")
+      ->type_name("FILE");
+  app.add_option("--bisect", a.bisect,
+                 "write nothing; find the first rewrite after which a command fails: 'check.sh {}'")
+      ->type_name("COMMAND");
+  app.add_flag("--profile", a.profile, "what each rule cost, and what stopped it how often");
+  add_list("--require-hits", a.require_hits,
+           "a rule that has to fire, else nothing is written; may be repeated")
+      ->type_name("NAME");
   app.add_flag("-q,--quiet", a.quiet, "no report; warnings and errors only");
   std::string footer = "Commands:\n";
   for (const Command& c : Commands())
@@ -94,6 +108,10 @@ std::string Fault(const Arguments& a) {
   if (!a.verify.empty() && a.verify != "numbers")
     return fmt::format("--verify compares numbers, not `{}`", Printable(a.verify, 60));
   if (!a.ort.empty() && a.verify.empty()) return "--ort goes with --verify";
+  if (!a.bisect.empty() &&
+      (a.in_place || a.check || !a.output.empty() || !a.json.empty() || !a.verify.empty() ||
+       a.stop_after || a.profile || !a.trace.empty()))
+    return "--bisect writes no model and no report: it goes with rules, parameters and opt-outs";
   if (a.strict && a.allow_partial) return "--strict and --allow-partial exclude each other";
   if ((a.output == "-" || a.output == "/dev/stdout") && a.json == "-")
     return "the model and the report cannot both go to standard output";
@@ -108,9 +126,10 @@ void Weaken(Tolerance& tolerance, const Tolerance& other) {
   if (weaker) tolerance = other;
 }
 
-// `tolerance`, if not null, becomes the weakest that the rules which fired promise.
+// `tolerance`, if not null, becomes the weakest that the rules which fired promise. `observer` may be
+// null.
 Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Arguments& a,
-                     const Settings& settings, Tolerance* tolerance) {
+                     const Settings& settings, Tolerance* tolerance, Observer* observer) {
   Report total;
   for (const Rules& rules : sets) {
     RewriteOptions options{.allow_partial = a.allow_partial,
@@ -118,11 +137,16 @@ Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Argumen
                            .max_rewrites = a.max_rewrites,
                            .strict = a.strict,
                            .nearest = !a.quiet,
+                           .profile = a.profile,
+                           .observer = observer,
                            .skip_rules = {},
                            .keep_ops = a.keep_ops,
                            .keep_nodes = a.keep_nodes};
     for (const std::string& name : a.skip_rules) {
       if (rules.HasRule(name)) options.skip_rules.push_back(name);
+    }
+    for (const std::string& name : a.require_hits) {
+      if (rules.HasRule(name)) options.require_hits.push_back(name);
     }
     for (const auto& setting : settings) {
       if (rules.HasParam(setting.first)) options.set.insert(setting);
@@ -153,15 +177,13 @@ class Reporter {
 
   // Warnings, and the report on standard output.
   Status Tell(const Report& report, const std::vector<std::string>& paths) {
-    for (const RewriteWarning& warning : report.warnings) {
-      PrintDiagnostic(
-          {.severity = Severity::kWarning, .message = warning.Text(), .notes = warning.notes});
-    }
+    TellWarnings(report.warnings);
     if (a_.json == "-") {
       Print(JsonText(report, paths));
     } else if (!a_.quiet) {
       Print(Text(report, paths));
     }
+    if (a_.json != "-") Print(report.ProfileText());
     told_ = true;
     if (FlushOutput() == kExitOk) return {};
     return {StatusCode::kIo, std::vector<Diagnostic>()};  // FlushOutput said why
@@ -170,6 +192,31 @@ class Reporter {
   bool told() const { return told_; }
 
  private:
+  // The same of several nodes is one warning, with the first few names.
+  static void TellWarnings(const std::vector<RewriteWarning>& warnings) {
+    constexpr size_t kNamed = 5;
+    std::vector<bool> told(warnings.size(), false);
+    for (size_t i = 0; i < warnings.size(); ++i) {
+      if (told[i]) continue;
+      const RewriteWarning& first = warnings[i];
+      std::string nodes;
+      size_t count = 0;
+      for (size_t k = i; k < warnings.size(); ++k) {
+        const RewriteWarning& w = warnings[k];
+        const bool same = w.set == first.set && w.rule == first.rule && w.text == first.text &&
+                          w.op == first.op && !w.op.empty();
+        if (k != i && (told[k] || !same)) continue;
+        told[k] = true;
+        if (++count <= kNamed) nodes += (nodes.empty() ? "" : ", ") + w.NodeText();
+      }
+      if (count > kNamed) nodes += fmt::format(" and {} more", count - kNamed);
+      const std::string text =
+          count == 1 ? first.Text()
+                     : fmt::format("{}: {} (rule `{}`)", nodes, first.text, first.rule);
+      PrintDiagnostic({.severity = Severity::kWarning, .message = text, .notes = first.notes});
+    }
+  }
+
   std::string JsonText(const Report& report, const std::vector<std::string>& paths) const {
     std::vector<std::string> others;
     for (const std::string& path : paths) {
@@ -258,18 +305,42 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
   const std::vector<Rules>& sets = Keep(std::move(loaded));
   QR_RETURN_IF_ERROR(CheckSettings(sets, settings));
   QR_RETURN_IF_ERROR(CheckSkipped(sets, a.skip_rules));
+  QR_RETURN_IF_ERROR(CheckSkipped(sets, a.require_hits));
   QR_ASSIGN_OR_RETURN(const OutputPaths paths,
                       ChooseOutput(a.model, a.output, a.in_place, a.check, a.json, sets));
+  for (const std::string& read : {a.model, paths.model}) {
+    if (!a.trace.empty() && SameFile(a.trace, read)) {
+      return Status(StatusCode::kUsage, "--trace would replace the model");
+    }
+  }
   if (paths.model == "-") SendReportsToStderr();
   QR_ASSIGN_OR_RETURN(Model read, Model::Load(a.model));
   Model& model = Keep(std::move(read));
+  if (!a.bisect.empty()) {
+    return BisectByCommand(model, a.bisect,
+                           [&](Model& some, std::optional<int64_t> stop_after, Observer* observer) {
+                             Arguments part = a;
+                             part.stop_after = stop_after;
+                             part.quiet = true;
+                             return Apply(some, sets, part, settings, nullptr, observer);
+                           });
+  }
+  std::unique_ptr<TraceWriter> trace;
+  if (!a.trace.empty()) {
+    QR_ASSIGN_OR_RETURN(trace, TraceWriter::Open(a.trace));
+  }
   std::optional<Model> before;
   if (!a.verify.empty()) {
     QR_ASSIGN_OR_RETURN(before, model.Clone());
   }
   Tolerance tolerance;
-  QR_ASSIGN_OR_RETURN(const Report report,
-                      Apply(model, sets, a, settings, a.verify.empty() ? nullptr : &tolerance));
+  const Result<Report> applied =
+      Apply(model, sets, a, settings, a.verify.empty() ? nullptr : &tolerance, trace.get());
+  if (trace != nullptr) {
+    if (const Status closed = trace->Close(); applied.ok()) QR_RETURN_IF_ERROR(closed);
+  }
+  QR_RETURN_IF_ERROR(applied.status());
+  const Report& report = *applied;
   if (before) {
     QR_ASSIGN_OR_RETURN(const bool same, SameNumbers(*before, model, tolerance, a.ort));
     if (!same) return kExitFindings;

@@ -1,0 +1,74 @@
+// What rules cost, and whether they fired as often as they should.
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
+#include "engine/driver/explain.h"
+#include "engine/driver/run.h"
+
+namespace qrewrite {
+
+Firing RuleRun::Try(const Phase& phase, const CompiledRule& rule, NodeId node) {
+  return options_.profile ? TryOnClock(phase, rule, node) : rewriter_.Try(rule, node);
+}
+
+Firing RuleRun::TryOnClock(const Phase& phase, const CompiledRule& rule, NodeId node) {
+  const auto began = std::chrono::steady_clock::now();
+  Firing firing = rewriter_.Try(rule, node);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  const auto [it, added] = costs_.try_emplace({rule.rule, &phase}, report_.profile.size());
+  if (added) {
+    report_.profile.push_back(
+        {.set = rules_.name, .rule = rule.rule->name, .phase = phase.name, .stops = {}});
+  }
+  RuleCost& cost = report_.profile[it->second];
+  cost.seconds += took.count();
+  cost.steps += firing.steps;
+  ++cost.tried;
+  cost.fired += firing.fired;
+  if (firing.fired || !firing.exhausted.empty() || watch_.stopped()) return firing;
+  // Once more, off the clock, for what stopped it.
+  const MatchTrace trace = rewriter_.Explain(rule, node, {});
+  if (trace.depth < 0) return firing;
+  const Place place = trace.rejected() ? ReplacementOf(*rule.rule) : trace.place;
+  const SourceSpan span = place.span();
+  const std::string text = trace.rejected() ? "the replacement" : TextAt(place);
+  const auto same = std::ranges::find_if(cost.stops, [&](const RuleCost::Stop& s) {
+    return s.line == span.line && s.column == span.column && s.text == text;
+  });
+  if (same != cost.stops.end()) {
+    ++same->count;
+  } else {
+    cost.stops.push_back({text, span.file, span.line, span.column, 1});
+  }
+  return firing;
+}
+
+Status RuleRun::CheckHits() {
+  std::vector<Diagnostic> faults;
+  const std::vector<std::string>& required = options_.require_hits;
+  for (const Rule& rule : rules_.rules) {
+    const auto counted = counts_.find(&rule);
+    const int64_t fired = counted == counts_.end() ? 0 : report_.rules[counted->second].fired;
+    const bool listed = std::ranges::find(required, rule.name) != required.end();
+    const bool skipped =
+        std::ranges::find(options_.skip_rules, rule.name) != options_.skip_rules.end();
+    const bool expected = !rule.expect_hits.empty() && had_turn_.contains(rule.name) && !skipped;
+    const bool wrong = expected && (fired < rule.hits_min || fired > rule.hits_max);
+    if (!wrong && !(listed && fired == 0)) continue;
+    Diagnostic fault{.severity = Severity::kError, .span = rule.place.span()};
+    fault.message = fmt::format("rule `{}` fired {} time{}", rule.name, fired, fired == 1 ? "" : "s");
+    fault.message += wrong ? fmt::format(", `expect_hits` is {}", rule.expect_hits)
+                           : ", and at least one hit is required";
+    if (const std::string nearest = fired == 0 ? NearestOf(rule) : ""; !nearest.empty()) {
+      fault.notes.push_back(nearest);
+    }
+    faults.push_back(std::move(fault));
+  }
+  if (faults.empty()) return {};
+  return {StatusCode::kRefused, std::move(faults)};
+}
+
+}  // namespace qrewrite
