@@ -136,13 +136,13 @@ std::string Report::ProfileText() const {
   constexpr size_t kMostStops = 3;
   std::string text = "      ms   tried  fired  rule\n";
   for (const RuleProfile& rule : profile) {
-    text += fmt::format("{:>8.1f}  {:>6}  {:>5}  {}/{}\n", rule.seconds * 1e3, rule.tried, rule.fired,
-                        rule.set, rule.rule);
+    text += fmt::format("{:>8.1f}  {:>6}  {:>5}  {}/{}\n", rule.seconds * 1e3, rule.tried,
+                        rule.fired, rule.set, rule.rule);
     for (size_t i = 0; i < std::min(rule.stops.size(), kMostStops); ++i) {
       const RuleProfile::Stop& stop = rule.stops[i];
-      text += fmt::format("{:25}{} x `{}`{}\n", "", stop.count, stop.text,
-                          stop.file.empty() ? "" : fmt::format(" ({}:{}:{})", stop.file, stop.line,
-                                                               stop.column));
+      text += fmt::format(
+          "{:25}{} x `{}`{}\n", "", stop.count, stop.text,
+          stop.file.empty() ? "" : fmt::format(" ({}:{}:{})", stop.file, stop.line, stop.column));
     }
   }
   text += "      ms  phase\n";
@@ -197,12 +197,19 @@ std::string Report::Json() const {
     for (const RuleProfile& rule : profile) {
       qrewrite::Json stops = qrewrite::Json::array();
       for (const RuleProfile::Stop& stop : rule.stops) {
-        stops.push_back({{"text", stop.text}, {"file", stop.file}, {"line", stop.line},
-                         {"column", stop.column}, {"count", stop.count}});
+        stops.push_back({{"text", stop.text},
+                         {"file", stop.file},
+                         {"line", stop.line},
+                         {"column", stop.column},
+                         {"count", stop.count}});
       }
-      costs["rules"].push_back({{"set", rule.set}, {"rule", rule.rule}, {"phase", rule.phase},
-                                {"seconds", rule.seconds}, {"tried", rule.tried},
-                                {"fired", rule.fired}, {"steps", rule.steps},
+      costs["rules"].push_back({{"set", rule.set},
+                                {"rule", rule.rule},
+                                {"phase", rule.phase},
+                                {"seconds", rule.seconds},
+                                {"tried", rule.tried},
+                                {"fired", rule.fired},
+                                {"steps", rule.steps},
                                 {"stops", std::move(stops)}});
     }
     for (const PhaseProfile& phase : phases) {

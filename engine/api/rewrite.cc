@@ -35,10 +35,13 @@ Report ToReport(RunResult result, const std::string& set) {
                                std::move(finding.output), std::move(finding.notes)});
   }
   for (RuleCost& cost : result.report.profile) {
-    RuleProfile& rule = report.profile.emplace_back(
-        RuleProfile{.set = std::move(cost.set), .rule = std::move(cost.rule),
-                    .phase = std::move(cost.phase), .seconds = cost.seconds, .tried = cost.tried,
-                    .fired = cost.fired, .steps = cost.steps});
+    RuleProfile& rule = report.profile.emplace_back(RuleProfile{.set = std::move(cost.set),
+                                                                .rule = std::move(cost.rule),
+                                                                .phase = std::move(cost.phase),
+                                                                .seconds = cost.seconds,
+                                                                .tried = cost.tried,
+                                                                .fired = cost.fired,
+                                                                .steps = cost.steps});
     for (RuleCost::Stop& stop : cost.stops) {
       rule.stops.push_back(
           {std::move(stop.text), std::move(stop.file), stop.line, stop.column, stop.count});

@@ -356,8 +356,8 @@ Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
                                : "`" + Printable(finding.node) + "`";
   // One cause seldom comes alone. Beyond the nodes that are explained those of one operator are one.
   const auto same = std::ranges::find_if(refused_, [&](const Refused& r) {
-    const bool place = r.why.place.source == nearest.place.source &&
-                       r.why.place.begin == nearest.place.begin;
+    const bool place =
+        r.why.place.source == nearest.place.source && r.why.place.begin == nearest.place.begin;
     return r.rule == rule.rule && r.op == finding.op && (place || nearest.text.empty());
   });
   if (same == refused_.end()) {

@@ -157,10 +157,10 @@ Status RuleRun::Refusals() {
     if (!r.why.text.empty() && r.count > 1) {
       notes.push_back(fmt::format("at {}: {}", r.nodes.front(), r.why.text));
     }
-    refusals_.push_back({.severity = Severity::kError,
-                         .message = fmt::format("{}: {} (rule `{}`)", nodes, *r.rule->refuse,
-                                                r.rule->name),
-                         .notes = std::move(notes)});
+    refusals_.push_back(
+        {.severity = Severity::kError,
+         .message = fmt::format("{}: {} (rule `{}`)", nodes, *r.rule->refuse, r.rule->name),
+         .notes = std::move(notes)});
   }
   refused_.clear();
   if (refusals_.empty()) return {};

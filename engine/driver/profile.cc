@@ -59,7 +59,8 @@ Status RuleRun::CheckHits() {
     const bool wrong = expected && (fired < rule.hits_min || fired > rule.hits_max);
     if (!wrong && !(listed && fired == 0)) continue;
     Diagnostic fault{.severity = Severity::kError, .span = rule.place.span()};
-    fault.message = fmt::format("rule `{}` fired {} time{}", rule.name, fired, fired == 1 ? "" : "s");
+    fault.message =
+        fmt::format("rule `{}` fired {} time{}", rule.name, fired, fired == 1 ? "" : "s");
     fault.message += wrong ? fmt::format(", `expect_hits` is {}", rule.expect_hits)
                            : ", and at least one hit is required";
     if (const std::string nearest = fired == 0 ? NearestOf(rule) : ""; !nearest.empty()) {

@@ -117,7 +117,7 @@ class RuleRun {
   Reason Nearest(NodeId node);
   std::vector<const Rule*> RulesOfRun() const;
   std::string NearestOf(const Rule& rule);  // where it came nearest, and what stopped it
-  void NoteNearest(const Phase& phase);  // in the report, while nothing fires
+  void NoteNearest(const Phase& phase);     // in the report, while nothing fires
 
   // --- upgrade.cc
   Status ToOpset(const Phase& phase, const std::vector<std::string>& rules);
@@ -184,8 +184,8 @@ class RuleRun {
   size_t next_recent_ = 0;
   bool over_budget_ = false;  // folding was, and the report says so
   std::map<std::pair<const Rule*, const Phase*>, size_t> costs_;  // index in report_.profile
-  std::set<std::string> had_turn_;  // rules of phases that ran
-  size_t explained_ = 0;      // refusals, by Nearest()
+  std::set<std::string> had_turn_;                                // rules of phases that ran
+  size_t explained_ = 0;                                          // refusals, by Nearest()
   int64_t phase_rewrites_ = 0;
   int64_t budget_ = 0;
   std::vector<NodeId> order_;  // may hold nodes that were removed since

@@ -113,7 +113,7 @@ struct Rule {
   // What a firing counts under, and when (null: always); empty: the rule's name.
   std::vector<std::pair<std::string, ExprPtr>> counters;
   std::vector<std::string> CounterNames() const;  // at least one
-  std::string expect_hits;  // "12", ">=1"; "": any number of firings
+  std::string expect_hits;                        // "12", ">=1"; "": any number of firings
   int64_t hits_min = 0, hits_max = INT64_MAX;     // parsed `expect_hits`
   std::string opset;                              // ">=10", ">=7 <13"; "": any
   std::map<std::string, std::string> opsets;      // other domains

@@ -237,13 +237,14 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
   if (count < info.min_args || count > info.max_args) {
     Diagnostic& d = sink_.Error(
         call.place, code::kArity,
-                fmt::format("`{}({})` takes {}, here are {} ({})", info.name, info.params,
-                            info.min_args == info.max_args
-                                ? Plural(info.min_args, "argument")
-                                : fmt::format("{} to {} arguments", info.min_args, info.max_args),
-                            count, owner.text));
+        fmt::format("`{}({})` takes {}, here are {} ({})", info.name, info.params,
+                    info.min_args == info.max_args
+                        ? Plural(info.min_args, "argument")
+                        : fmt::format("{} to {} arguments", info.min_args, info.max_args),
+                    count, owner.text));
     const bool several = (info.name == "max" || info.name == "min") && count > 1;
-    if (several) d.hint = fmt::format("elementwise: `{}(a, b)`", info.name == "max" ? "Max" : "Min");
+    if (several)
+      d.hint = fmt::format("elementwise: `{}(a, b)`", info.name == "max" ? "Max" : "Min");
     return info.result;  // what its arguments are cannot be told
   }
   if (!call.attrs.empty()) {

@@ -185,7 +185,8 @@ ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope, Owner& own
     } else if (const std::string ours = ForeignFunctionHint(expr.text, {}); !ours.empty()) {
       d.hint = ours;
     } else if (info != nullptr && base.kind == Expr::Kind::kName) {
-      d.hint = fmt::format("an attribute is bound in the match: `{} = Op<{}>(...)`", base.text, expr.text);
+      d.hint = fmt::format("an attribute is bound in the match: `{} = Op<{}>(...)`", base.text,
+                           expr.text);
     }
   }
   return ExprType::kAny;

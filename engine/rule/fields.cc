@@ -107,8 +107,9 @@ Mapping::Mapping(const DocNode& node, FieldKind kind, std::string owner, Diagnos
   if (!node.is_map()) {
     sink.Error(node.place, code::kWrongKind,
                fmt::format("{} is a mapping, here is {}", info.doc, Describe(node)))
-        .hint = kind == FieldKind::kFile    ? "it begins with `qrewrite: 1` and `name: ...`; the rules stand under `rules:`"
-                : kind == FieldKind::kParam    ? "as {default: 4, doc: what it is for}"
+        .hint = kind == FieldKind::kFile
+                    ? "it begins with `qrewrite: 1` and `name: ...`; the rules stand under `rules:`"
+                : kind == FieldKind::kParam  ? "as {default: 4, doc: what it is for}"
                 : kind == FieldKind::kOutput ? "as {shape: shape(x), dtype: dtype(x)}"
                 : kind == FieldKind::kRule   ? "as {name: ..., match: ..., replace: ...}"
                                              : "";

@@ -178,7 +178,7 @@ std::string ElementTypeHint(std::string_view name) {
   const auto dtype = lower == "float32" || lower == "fp32"   ? std::optional(DType::kFloat)
                      : lower == "float64" || lower == "fp64" ? std::optional(DType::kDouble)
                      : lower == "fp16" || lower == "half"    ? std::optional(DType::kFloat16)
-                     : lower == "bf16"                       ? std::optional(DType::kBFloat16)
+                     : lower == "bf16"                       ? std::optional(DType::kBfloat16)
                                                              : DTypeFromTextName(lower);
   return dtype ? fmt::format("the element type is written {}", Info(*dtype).name) : "";
 }

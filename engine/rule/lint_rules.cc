@@ -225,6 +225,17 @@ class UnknownOps {
     std::set<std::string> labels;
     WalkRule(rule, [&](const Expr& e) { labels.insert(e.label); });
     WalkRule(rule, [&](const Expr& e) { Look(e, labels); });
+    // A rule that asks for the opset, or that an upgrade runs, knows what it makes.
+    bool asks = std::ranges::any_of(set_.phases, [&](const Phase& phase) {
+      return phase.kind == PhaseKind::kToOpset &&
+             std::ranges::find(phase.rules, rule.name) != phase.rules.end();
+    });
+    WalkRule(rule,
+             [&](const Expr& e) { asks |= e.kind == Expr::Kind::kName && e.text == "opset"; });
+    const int64_t min = std::max(set_.opset_min, rule.opset_min);
+    if (asks || min <= 1) return;
+    if (rule.replace) WalkBody(*rule.replace, [&](const Expr& e) { Everywhere(e, min, rule); });
+    WalkCases(rule.cases, [&](const Expr& e) { Everywhere(e, min, rule); });
   }
   void Define(const Definition& definition) {
     std::set<std::string> labels = {definition.head.params.begin(), definition.head.params.end()};
@@ -233,6 +244,24 @@ class UnknownOps {
   }
 
  private:
+  // A rule that makes what the lower end of its own opsets does not have never fires there.
+  void Everywhere(const Expr& e, int64_t min, const qrewrite::Rule& rule) {
+    if (e.kind != Expr::Kind::kCall || e.refs.size() != 1) return;
+    if (e.refs[0].kind != Ref::Kind::kName) return;
+    const OpName op = SplitOpName(e.refs[0].name);
+    const auto versions = set_.signatures.Versions(op.domain, op.name);
+    if (!op.domain.empty() || versions.empty() || versions.front()->from_rule_file) return;
+    const int64_t since = versions.front()->since;
+    if (since <= min) return;
+    sink_
+        .Warning(e.place, code::kNotEverywhere,
+                 fmt::format("`{}` came with opset {}: rule `{}` cannot fire in models of opset {}",
+                             op.text(), since, rule.name,
+                             min + 1 == since ? std::to_string(min)
+                                              : fmt::format("{} to {}", min, since - 1)))
+        .hint = fmt::format("`opset: \">={}\"` of the rule says so", since);
+  }
+
   void Look(const Expr& e, const std::set<std::string>& labels) {
     if (e.kind != Expr::Kind::kCall) return;
     for (const Ref& ref : e.refs) {

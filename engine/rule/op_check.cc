@@ -9,6 +9,7 @@
 
 #include "engine/rule/check.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/hints.h"
 #include "engine/tensor/dtype.h"
 
 namespace qrewrite {
@@ -299,7 +300,6 @@ void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, Call
   const Candidates all = CandidatesFor(ops, use);
   const Candidates in_force = InForce(ops, use);
   if (in_force.empty()) return CheckInForce(call, all, use, owner);
-  if (use == CallUse::kBuild) CheckEverywhere(call, all, owner);
   const Candidates& candidates = use == CallUse::kCompute ? all : in_force;
   CheckInputs(call, candidates, all, use, owner);
   CheckAttributes(call, candidates, all, use, owner);
@@ -329,19 +329,6 @@ void OpChecker::CheckInForce(const Expr& call, const Candidates& all, CallUse us
       .Error(call.place, code::kUnknownOp,
              fmt::format("there is no `{}` at {} ({})", Shown(call), RangeOf(use).text(), owner))
       .hint = fmt::format("`{}` came with opset {}", (*first)->op.text(), (*first)->since);
-}
-
-// A rule that makes what the lower end of its own opsets does not have is rejected there, in silence.
-void OpChecker::CheckEverywhere(const Expr& call, const Candidates& all, const std::string& owner) {
-  const OpsetRange& range = RangeOf(CallUse::kBuild);
-  const auto first = std::ranges::min_element(all, {}, &Signature::since);
-  if (range.min <= 1 || (*first)->from_rule_file || !(*first)->op.domain.empty()) return;
-  if ((*first)->since <= range.min) return;
-  sink_
-      .Warning(call.place, code::kNotEverywhere,
-               fmt::format("`{}` came with opset {}: the rule cannot fire in models of {} to {} ({})",
-                           Shown(call), (*first)->since, range.min, (*first)->since - 1, owner))
-      .hint = fmt::format("opset: \">={}\" says so", (*first)->since);
 }
 
 // Nothing says which of its inputs has the name: the call would match, or make, nothing.

@@ -60,7 +60,6 @@ class OpChecker {
   // Those that are in force at one of the opsets.
   Candidates InForce(const std::vector<OpName>& ops, CallUse use) const;
   void CheckInForce(const Expr& call, const Candidates& all, CallUse use, const std::string& owner);
-  void CheckEverywhere(const Expr& call, const Candidates& all, const std::string& owner);
   bool AnyUnknown(const std::vector<OpName>& ops, CallUse use) const;
   void CheckUnknownInputs(const Expr& call, const std::vector<OpName>& ops, CallUse use,
                           const std::string& owner);

@@ -1,10 +1,12 @@
 // Rules, tests and files to write.
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "engine/expr/names.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/hints.h"
 #include "engine/rule/reader.h"
 
 namespace qrewrite {
@@ -134,8 +136,8 @@ std::optional<Rule> AstReader::ReadRule(const DocNode& node) {
   rule.counters = Counters(map.Get("report"));
   if (const DocNode* hits = map.Get("expect_hits")) {
     rule.expect_hits = Line(hits);
-    const bool number = !rule.expect_hits.empty() && rule.expect_hits[0] >= '0' &&
-                        rule.expect_hits[0] <= '9';
+    const bool number =
+        !rule.expect_hits.empty() && rule.expect_hits[0] >= '0' && rule.expect_hits[0] <= '9';
     const std::string range = number ? "==" + rule.expect_hits : rule.expect_hits;
     if (!ParseOpsetRange(range, rule.hits_min, rule.hits_max)) {
       BadValue(*hits, fmt::format("`{}` is no number of hits", Printable(rule.expect_hits, 60)),

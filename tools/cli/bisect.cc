@@ -120,9 +120,10 @@ class Search {
     Witness witness(bad);
     QR_RETURN_IF_ERROR(rewrite_(again, std::nullopt, &witness).status());
     const std::string which = good + 1 == bad ? fmt::format("rewrite {} of {}", bad, all)
-                                              : fmt::format("one of the rewrites {} to {} of {}; "
-                                                            "the last of them",
-                                                            good + 1, bad, all);
+                                              : fmt::format(
+                                                    "one of the rewrites {} to {} of {}; "
+                                                    "the last of them",
+                                                    good + 1, bad, all);
     Print(fmt::format("the command fails from {} on: {}", which, witness.text()));
     return kExitFindings;
   }

@@ -14,8 +14,8 @@
 namespace qrewrite::cli {
 
 // Rewrites a model, ending after so many rewrites; the observer may be null.
-using RewriteSome =
-    std::function<Result<Report>(Model& model, std::optional<int64_t> stop_after, Observer* observer)>;
+using RewriteSome = std::function<Result<Report>(Model& model, std::optional<int64_t> stop_after,
+                                                 Observer* observer)>;
 
 // Runs `command`, with `{}` for the path of a model, on states of the run by halves: it succeeds (0) on a
 // good one, 125 says that it cannot tell. Prints what it found. The exit code: kExitFindings if a rewrite

@@ -75,8 +75,8 @@ void AddOptions(CLI::App& app, Arguments& a) {
                  "write nothing; find the first rewrite after which a command fails: 'check.sh {}'")
       ->type_name("COMMAND");
   app.add_flag("--profile", a.profile, "what each rule cost, and what stopped it how often");
-  add_list("--require-hits", a.require_hits,
-           "a rule that has to fire, else nothing is written; may be repeated")
+  AddList(app, "--require-hits", a.require_hits,
+          "a rule that has to fire, else nothing is written; may be repeated")
       ->type_name("NAME");
   app.add_flag("-q,--quiet", a.quiet, "no report; warnings and errors only");
   std::string footer = "Commands:\n";
@@ -108,9 +108,8 @@ std::string Fault(const Arguments& a) {
   if (!a.verify.empty() && a.verify != "numbers")
     return fmt::format("--verify compares numbers, not `{}`", Printable(a.verify, 60));
   if (!a.ort.empty() && a.verify.empty()) return "--ort goes with --verify";
-  if (!a.bisect.empty() &&
-      (a.in_place || a.check || !a.output.empty() || !a.json.empty() || !a.verify.empty() ||
-       a.stop_after || a.profile || !a.trace.empty()))
+  if (!a.bisect.empty() && (a.in_place || a.check || !a.output.empty() || !a.json.empty() ||
+                            !a.verify.empty() || a.stop_after || a.profile || !a.trace.empty()))
     return "--bisect writes no model and no report: it goes with rules, parameters and opt-outs";
   if (a.strict && a.allow_partial) return "--strict and --allow-partial exclude each other";
   if ((a.output == "-" || a.output == "/dev/stdout") && a.json == "-")

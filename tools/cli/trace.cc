@@ -53,7 +53,8 @@ Observer::Answer TraceWriter::OnFiring(const FiringEvent& event) {
                      {"before", event.before},
                      {"after", event.after}};
   // Names of a model may be any bytes.
-  const std::string text = line.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+  const std::string text =
+      line.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
   std::fwrite(text.data(), 1, text.size(), file_.get());
   std::fputc('\n', file_.get());
   return Answer::kContinue;

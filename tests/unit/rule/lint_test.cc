@@ -49,6 +49,28 @@ TEST_CASE("Lint: what nothing uses") {
         "19 QR0501 rule `q` is not used\n");
 }
 
+TEST_CASE("Lint: new operators that part of the opsets does not have") {
+  const auto lint = [](const std::string& opset, const std::string& rest) {
+    const std::string text = "qrewrite: 1\nname: s\n" + opset + "rules:\n  - name: r\n" + rest;
+    const auto loaded = LoadRulesText("s.yaml", text, {});
+    REQUIRE(loaded.ok());
+    std::string out;
+    for (const Diagnostic& d : Lint(**loaded)) {
+      if (d.code == "QR0508") out += d.message + "; " + d.hint + "\n";
+    }
+    return out;
+  };
+  const std::string rule = "    match: y = Relu(x)\n    replace: y = Gelu(x)\n";
+  CHECK(lint("opset: '>=13'\n", rule) ==
+        "`Gelu` came with opset 20: rule `r` cannot fire in models of opset 13 to 19; `opset: "
+        "\">=20\"` of the rule says so\n");
+  CHECK(lint("opset: '>=13'\n", "    opset: '>=19'\n" + rule).find("opset 19;") !=
+        std::string::npos);
+  CHECK(lint("opset: '>=13'\n", "    opset: '>=20'\n" + rule).empty());
+  CHECK(lint("", rule).empty());  // no opset was promised
+  CHECK(lint("opset: '>=13'\n", "    where: opset > 19\n" + rule).empty());
+}
+
 TEST_CASE("Lint: operators of which nothing is known") {
   const auto loaded = LoadRulesText(
       "t.yaml", test::File("define:\n  y = own(x):\n    - y = acme.Op(x)\nrules:\n  - name: r\n"
