@@ -238,9 +238,8 @@ rules:
 }
 
 TEST_CASE("Nodes that a rule refuses for one reason are one error") {
-  std::string graph = "x: float[2]\nz: float[2, 2]\n";
+  std::string graph = "x: float[2]\nz: float[2, 2]\nc = Cos(x)\nd = Sin(z)\n";
   for (int i = 0; i < 60; ++i) graph += "y" + std::to_string(i) + " = Sin(x)\n";
-  graph += "c = Cos(x)\nd = Sin(z)\n";
   const testing::Ran ran = RunRules(R"(
 rules:
   - {name: near, match: y = Sin(x), where: 'rank(x) == 1 and is_output(x)', replace: y = x}
@@ -253,7 +252,7 @@ rules:
     ++told;
   CAPTURE(ran.graph);
   CHECK(told == 3);  // two reasons of Sin, one of Cos
-  CHECK(ran.graph.find("` and 55 more: not here (rule `stop`)") != std::string::npos);
+  CHECK(ran.graph.find("`) and 55 more: not here (rule `stop`)") != std::string::npos);
   CHECK(ran.graph.find("`is_output(x)` is false") != std::string::npos);
   CHECK(ran.graph.find("`rank(x) == 1` is false: `rank(x)` is 2") != std::string::npos);
 }
