@@ -355,11 +355,13 @@ Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
   what += finding.node.empty() ? fmt::format("(unnamed, output `{}`)", Printable(finding.output))
                                : "`" + Printable(finding.node) + "`";
   // One cause seldom comes alone. Beyond the nodes that are explained those of one operator are one.
-  const auto same = std::ranges::find_if(refused_, [&](const Refused& r) {
+  auto same = refused_.end();
+  for (auto r = refused_.begin(); r != refused_.end(); ++r) {
     const bool place =
-        r.why.place.source == nearest.place.source && r.why.place.begin == nearest.place.begin;
-    return r.rule == rule.rule && r.op == finding.op && (place || nearest.text.empty());
-  });
+        r->why.place.source == nearest.place.source && r->why.place.begin == nearest.place.begin;
+    if (r->rule != rule.rule || r->op != finding.op || !(place || nearest.text.empty())) continue;
+    if (same == refused_.end() || r->count > same->count) same = r;
+  }
   if (same == refused_.end()) {
     refused_.push_back({rule.rule, finding.op, nearest, 1, {std::move(what)}});
     return {};
