@@ -242,9 +242,10 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
                         ? Plural(info.min_args, "argument")
                         : fmt::format("{} to {} arguments", info.min_args, info.max_args),
                     count, owner.text));
-    const bool several = (info.name == "max" || info.name == "min") && count > 1;
-    if (several)
-      d.hint = fmt::format("elementwise: `{}(a, b)`", info.name == "max" ? "Max" : "Min");
+    if ((info.name == "max" || info.name == "min") && count > 1) {
+      d.hint = fmt::format("elementwise: `{}{}(a, b)`", static_cast<char>(info.name[0] - 'a' + 'A'),
+                           info.name.substr(1));
+    }
     return info.result;  // what its arguments are cannot be told
   }
   if (!call.attrs.empty()) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/ops/foreign_names.h"
 #include "engine/tensor/dtype.h"
 
 namespace qrewrite {
@@ -64,28 +65,6 @@ constexpr Foreign kKeys[] = {
     {"enum", "one_of"},
     {"value", "default"},
     {"version", "opset"},
-};
-
-constexpr Foreign kOperators[] = {
-    {"addmm", "Gemm"},
-    {"avgpool", "AveragePool"},
-    {"batchnorm", "BatchNormalization"},
-    {"convolution", "Conv"},
-    {"dense", "Gemm"},
-    {"fc", "Gemm"},
-    {"fullyconnected", "Gemm"},
-    {"groupnorm", "GroupNormalization"},
-    {"instancenorm", "InstanceNormalization"},
-    {"layernorm", "LayerNormalization"},
-    {"linear", "Gemm"},
-    {"matrixmultiply", "MatMul"},
-    {"multiply", "Mul"},
-    {"permute", "Transpose"},
-    {"power", "Pow"},
-    {"rmsnorm", "RMSNormalization"},
-    {"subtract", "Sub"},
-    {"swish", "Sigmoid, Mul"},
-    {"view", "Reshape"},
 };
 
 constexpr Foreign kNames[] = {
@@ -167,10 +146,8 @@ std::string ForeignOperatorHint(std::string_view name) {
   if (lower == "any" || lower.empty()) {
     return "any operator is a set: `sets: {all: [\"*\"]}`, then `n:@all(...)`";
   }
-  for (const Foreign& row : kOperators) {
-    if (row.theirs == lower) return fmt::format("it is called `{}` in ONNX", row.ours);
-  }
-  return "";
+  const std::string_view ours = OnnxNameOf(lower);
+  return ours.empty() ? "" : fmt::format("it is called `{}` in ONNX", ours);
 }
 
 std::string ElementTypeHint(std::string_view name) {

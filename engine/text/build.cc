@@ -158,8 +158,7 @@ ValueId GraphBuilder::Lookup(const std::string& name, const Place& place, Scope&
   Diagnostic& error = Error(place, "QR0301", fmt::format("`{}` is not defined", Printable(name)));
   if (name.size() > 2) error.hint = DidYouMean(name, known);
   if (error.hint.empty()) {
-    error.hint =
-        fmt::format("nothing makes it; an input is declared: `{}: float[1, N]`", NameText(name));
+    error.hint = fmt::format("an input is declared: `{}: float[1, N]`", NameText(name));
   }
   return ValueId();
 }
