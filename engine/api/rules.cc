@@ -131,7 +131,10 @@ TestReport Rules::RunTests() const {
                               .test = std::move(outcome.test),
                               .place = fmt::format("{}:{}", outcome.span.file, outcome.span.line),
                               .passed = outcome.passed,
-                              .message = std::move(outcome.message)});
+                              .message = std::move(outcome.message),
+                              .got = std::move(outcome.got),
+                              .file = outcome.span.file,
+                              .line = outcome.span.line});
   }
   return report;
 }

@@ -52,8 +52,12 @@ class TestRun {
                          Indented(given_));
     }
     if (!test_.warning.empty()) return CompareWarning(result->report);
+    got_ = graph_.changed() ? Show(graph_) : "unchanged";
     return test_.unchanged ? CompareUnchanged(result->report) : CompareExpected();
   }
+
+  // What the graph became, if the test compares that.
+  const std::string& got() const { return got_; }
 
  private:
   RunOptions Options() const {
@@ -126,7 +130,7 @@ class TestRun {
   const RuleTest& test_;
   const RunContext& context_;
   Graph graph_;
-  std::string given_;
+  std::string given_, got_;
   bool fired_ = false;
 };
 
@@ -136,11 +140,13 @@ std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunConte
   const RuleSet& rules = program.rules();
   std::vector<RuleTestOutcome> outcomes;
   const auto run = [&](const Rule* rule, const RuleTest& test) {
+    TestRun run(program, rule, test, context);
     RuleTestOutcome outcome{.rule = rule != nullptr ? rule->name : "",
                             .test = test.name,
                             .span = test.place.span(),
-                            .message = TestRun(program, rule, test, context).Message()};
+                            .message = run.Message()};
     outcome.passed = outcome.message.empty();
+    if (!outcome.passed) outcome.got = run.got();
     outcomes.push_back(std::move(outcome));
   };
   // Tests of an included file hold with its own definitions; the including file may replace some.

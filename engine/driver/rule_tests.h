@@ -17,6 +17,7 @@ struct RuleTestOutcome {
   SourceSpan span;
   bool passed = false;
   std::string message;  // of a failed one: what differs, and the graphs, over several lines
+  std::string got;      // of a failed one: what the graph became, if that is what is compared
 };
 
 // Not the tests of included files: these hold with the definitions there, which the including file

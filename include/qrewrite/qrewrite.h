@@ -36,6 +36,7 @@
 #include "qrewrite/functions.h"
 #include "qrewrite/match.h"
 #include "qrewrite/model.h"
+#include "qrewrite/new_rule.h"
 #include "qrewrite/observer.h"
 #include "qrewrite/rewrite.h"
 #include "qrewrite/rules.h"

@@ -45,6 +45,11 @@ struct TestResult {
   std::string place;  // "file:line"
   bool passed = false;
   std::string message;  // of a failed one: graphs and their difference, over several lines
+  // Of a failed one that expects a graph or `unchanged`, if the run came to its end: the graph as text;
+  // "unchanged" if it stayed as it was.
+  std::string got;
+  std::string file;  // of the test
+  int line = 0;
 };
 
 struct TestReport {

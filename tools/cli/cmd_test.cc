@@ -1,14 +1,18 @@
 // qrewrite test RULES...: runs the tests inside rule files.
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
 #include "qrewrite/rules.h"
+#include "tools/cli/accept.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/junit.h"
 #include "tools/cli/terminal.h"
 
 namespace qrewrite::cli {
@@ -30,22 +34,46 @@ void PrintResult(const Rules& rules, const TestResult& result, bool verbose) {
   }
 }
 
+// Writes what failed tests got into their file, and says what is left to do.
+Status Accept(const std::string& file, const std::vector<TestResult>& results) {
+  std::vector<TestResult> failed;
+  std::ranges::copy_if(results, std::back_inserter(failed),
+                       [](const TestResult& r) { return !r.passed; });
+  if (failed.empty()) return {};
+  QR_ASSIGN_OR_RETURN(const Accepted accepted, AcceptResults(file, failed));
+  Print(fmt::format("{}: {} written anew\n", Printable(file, 1000), accepted.written));
+  for (const std::string& left : accepted.left) Print(fmt::format("  left: {}\n", left));
+  return {};
+}
+
+Status WriteJUnit(const std::string& path,
+                  const std::vector<std::pair<std::string, std::vector<TestResult>>>& suites) {
+  std::ofstream file(path, std::ios::binary);
+  file << JUnitXml(suites);
+  if (file.flush()) return {};
+  return {StatusCode::kIo, fmt::format("{} cannot be written", Printable(path, 1000))};
+}
+
 }  // namespace
 
 int RunTest(int argc, char** argv) {
   std::vector<std::string> paths;
-  bool verbose = false;
-  std::string only;
+  bool verbose = false, accept = false;
+  std::string only, junit;
   CLI::App app(
       "qrewrite test RULES...\nRuns the tests inside rule files; exit code 1 if one fails.",
       "qrewrite test");
   app.add_option("rules", paths, "rule files or names of shipped rule sets")->type_name("RULES");
   app.add_option("--rule", only, "tests of this rule alone")->type_name("NAME");
   app.add_flag("-v,--verbose", verbose, "also print the tests that pass");
+  app.add_flag("--accept", accept,
+               "write what failed tests got as what they expect; read it before you commit it");
+  app.add_option("--junit", junit, "the results as JUnit XML, too")->type_name("FILE");
   if (const auto code = Parse(app, argc, argv)) return *code;
   if (paths.empty()) return UsageError(app, "a rule file is needed");
 
   int passed = 0, failed = 0, broken = 0, code = kExitOk;
+  std::vector<std::pair<std::string, std::vector<TestResult>>> suites;
   std::set<std::string> told;
   size_t errors = 0;
   std::vector<std::string> names;
@@ -57,17 +85,26 @@ int RunTest(int argc, char** argv) {
       continue;
     }
     for (const RuleInfo& rule : rules->rules()) names.push_back(rule.name);
-    for (const TestResult& result : rules->RunTests().results) {
-      if (!only.empty() && result.rule != only) continue;
+    std::vector<TestResult> results = rules->RunTests().results;
+    std::erase_if(results,
+                  [&](const TestResult& r) { return !only.empty() && r.rule != only; });
+    for (const TestResult& result : results) {
       PrintResult(*rules, result, verbose);
       ++(result.passed ? passed : failed);
     }
+    if (accept) {
+      if (const Status status = Accept(rules->path(), results); !status.ok()) return Fail(status);
+    }
+    suites.emplace_back(rules->name(), std::move(results));
   }
   if (!only.empty() && code == kExitOk &&
       std::find(names.begin(), names.end(), only) == names.end()) {
     const std::string hint = DidYouMean(only, names);
     return UsageError(app, fmt::format("there is no rule `{}`{}", Printable(only),
                                        hint.empty() ? "" : "; " + hint));
+  }
+  if (!junit.empty()) {
+    if (const Status status = WriteJUnit(junit, suites); !status.ok()) return Fail(status);
   }
   const std::string unread =
       broken == 0 ? "" : fmt::format("; {} rule file{} not loaded", broken, broken == 1 ? "" : "s");

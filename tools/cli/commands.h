@@ -9,6 +9,7 @@ int RunRewrite(int argc, char** argv);  // without a sub-command
 int RunShow(int argc, char** argv);
 int RunExplain(int argc, char** argv);
 int RunFind(int argc, char** argv);
+int RunNew(int argc, char** argv);
 int RunTest(int argc, char** argv);
 int RunLint(int argc, char** argv);
 int RunRules(int argc, char** argv);

@@ -23,6 +23,7 @@ std::span<const Command> Commands() {
       {"show", "print a model, or a part of it, as text", RunShow},
       {"find", "show where a pattern, or the rules of a rule set, match", RunFind},
       {"explain", "show why rules do not fire, and what fired", RunExplain},
+      {"new", "write a rule file of a piece of a model", RunNew},
       {"test", "run the tests inside rule files", RunTest},
       {"lint", "check rule files and print all findings", RunLint},
       {"rules", "list the shipped rule sets, or describe one", RunRules},
