@@ -81,9 +81,8 @@ Result<std::set<NodeId>> Chosen(const Graph& graph, const std::vector<std::strin
     const size_t before = chosen.size();
     std::ranges::set_intersection(down, up, std::inserter(chosen, chosen.end()));
     if (chosen.size() == before) {
-      return Status(StatusCode::kUsage,
-                    fmt::format("no way leads from {} to {}", Describe(graph, first),
-                                Describe(graph, last)));
+      return Status(StatusCode::kUsage, fmt::format("no way leads from {} to {}",
+                                                    Describe(graph, first), Describe(graph, last)));
     }
   }
   return chosen;
@@ -94,7 +93,8 @@ Result<std::set<NodeId>> Chosen(const Graph& graph, const std::vector<std::strin
 bool IsScalar(const Expr& literal) {
   if (literal.kind != Expr::Kind::kTyped || literal.items.empty()) return false;
   const bool one = std::ranges::all_of(literal.dims, [](int64_t d) { return d == 1; });
-  return one && IsInteger(literal.dtype) + IsFloat(literal.dtype) + (literal.dtype == DType::kBool) > 0;
+  return one &&
+         IsInteger(literal.dtype) + IsFloat(literal.dtype) + (literal.dtype == DType::kBool) > 0;
 }
 
 // The number in a typed literal of one element.
@@ -117,7 +117,10 @@ std::string Indented(const std::string& text, int by) {
 class Skeleton {
  public:
   Skeleton(const Graph& graph, std::set<NodeId> nodes, const NewRuleOptions& options)
-      : graph_(graph), nodes_(std::move(nodes)), options_(options), inference_(MakeOnnxInference()),
+      : graph_(graph),
+        nodes_(std::move(nodes)),
+        options_(options),
+        inference_(MakeOnnxInference()),
         facts_(graph, Signatures::Builtin(), KernelRegistry::Builtin(), inference_.get()) {}
 
   Result<std::string> Text() {
@@ -291,8 +294,8 @@ class Skeleton {
     }
     for (const AttrArg& attr : call.attrs) {
       const bool plain = attr.value != nullptr && attr.value->kind != Expr::Kind::kTyped;
-      attrs.push_back(fmt::format("{}={}", attr.name,
-                                  plain || !pattern ? Print(*attr.value) : "_"));
+      attrs.push_back(
+          fmt::format("{}={}", attr.name, plain || !pattern ? Print(*attr.value) : "_"));
     }
     for (const Arg& arg : call.args) args.push_back(InputText(arg, pattern));
     return fmt::format("{} = {}{}({})\n", fmt::join(outs, ", "), OpText(call),
@@ -362,7 +365,8 @@ class Skeleton {
     for (const NodeId n : order_) {
       const OpName& op = graph_.op_name(graph_.op(n));
       if (!op.domain.empty()) continue;
-      const Signature* s = Signatures::Builtin().Find("", op.name, graph_.OpsetOf(graph_.main(), ""));
+      const Signature* s =
+          Signatures::Builtin().Find("", op.name, graph_.OpsetOf(graph_.main(), ""));
       if (s != nullptr) since = std::max<int64_t>(since, s->since);
     }
     return since;
@@ -379,8 +383,8 @@ class Skeleton {
     std::string text =
         "# yaml-language-server: $schema=qrewrite.schema.json   (`qrewrite schema > "
         "qrewrite.schema.json`)\n";
-    text += fmt::format("qrewrite: 1\nname: {}\nsummary: made of a piece of a model\n",
-                        options_.name);
+    text +=
+        fmt::format("qrewrite: 1\nname: {}\nsummary: made of a piece of a model\n", options_.name);
     if (const int64_t since = Since(); since > 1) text += fmt::format("opset: \">={}\"\n", since);
     text += fmt::format(
         "signatures:\n  {}:                          # a placeholder: what the piece becomes\n"
@@ -395,8 +399,7 @@ class Skeleton {
     text += fmt::format("    replace: |\n{}    tests:\n", Indented(Made(), 6));
     text += fmt::format("      - name: as it is in the model\n{}        given: |\n{}", test_opset,
                         Indented(Declarations() + Statements(false) + Returns(), 10));
-    text += fmt::format("        expect: |\n{}",
-                        Indented(Declarations() + Made() + Returns(), 10));
+    text += fmt::format("        expect: |\n{}", Indented(Declarations() + Made() + Returns(), 10));
     text += fmt::format("      - name: {}\n{}        given: |\n{}        expect: unchanged\n", what,
                         test_opset, Indented(near_miss, 10));
     return text;
@@ -413,12 +416,12 @@ class Skeleton {
   std::vector<NodeId> order_;
   std::unique_ptr<SourceText> source_;
   BodyText body_;
-  std::vector<Stmt*> calls_;                       // in the order of the nodes
-  std::map<std::string, const Expr*> constants_;   // lines of their own
-  std::set<std::string> made_;                     // by the calls
-  std::map<std::string, std::string> names_;       // of the model -> of the rule
-  std::map<std::string, const Expr*> scalars_;     // names of the model
-  std::map<const Expr*, std::string> inline_;      // constants in place -> of the rule
+  std::vector<Stmt*> calls_;                      // in the order of the nodes
+  std::map<std::string, const Expr*> constants_;  // lines of their own
+  std::set<std::string> made_;                    // by the calls
+  std::map<std::string, std::string> names_;      // of the model -> of the rule
+  std::map<std::string, const Expr*> scalars_;    // names of the model
+  std::map<const Expr*, std::string> inline_;     // constants in place -> of the rule
   std::vector<ExprPtr> held_;
   std::vector<std::pair<std::string, std::string>> inputs_;   // name, type
   std::vector<std::pair<std::string, std::string>> tensors_;  // name, its line in a graph text

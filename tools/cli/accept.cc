@@ -37,7 +37,8 @@ std::string AcceptOne(std::vector<std::string>& lines, const TestResult& test) {
   // "      - name: text": the keys of the test stand below `name`.
   const std::string& head = lines[first];
   const size_t dash = Indent(head);
-  if (dash >= head.size() || head[dash] != '-') return "it does not stand in a list of its own lines";
+  if (dash >= head.size() || head[dash] != '-')
+    return "it does not stand in a list of its own lines";
   const size_t column = std::min(head.find_first_not_of(' ', dash + 1), head.size());
   if (column >= head.size() || head[column] == '{') return "it stands in {}";
   const size_t end = EndOfBlock(lines, first, dash);

@@ -86,8 +86,7 @@ int RunTest(int argc, char** argv) {
     }
     for (const RuleInfo& rule : rules->rules()) names.push_back(rule.name);
     std::vector<TestResult> results = rules->RunTests().results;
-    std::erase_if(results,
-                  [&](const TestResult& r) { return !only.empty() && r.rule != only; });
+    std::erase_if(results, [&](const TestResult& r) { return !only.empty() && r.rule != only; });
     for (const TestResult& result : results) {
       PrintResult(*rules, result, verbose);
       ++(result.passed ? passed : failed);
