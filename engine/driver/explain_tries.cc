@@ -112,7 +112,7 @@ void Explainer::Tabulate(RuleRun& run, const Phase& phase) {
 
 void Explainer::TabulateRule(RuleRun& run, const Rule& rule, RuleOutcome& row) {
   const CompiledRule& compiled = run.Compiled(rule);
-  Beginnings begins(graph_, program_, compiled);
+  Beginnings begins(graph_, run.program_, compiled);
   std::map<std::tuple<const SourceText*, uint32_t, uint32_t>, ExplainedStop> stops;
   for (const NodeId n : run.order_) {
     if (!graph_.alive(n) || !begins.At(n)) continue;
@@ -142,7 +142,7 @@ void Explainer::TabulateRule(RuleRun& run, const Rule& rule, RuleOutcome& row) {
                    });
   if (row.stops.size() > kMaxStops) row.stops.resize(kMaxStops);
   if (row.tried > 0 || row.fired > 0) return;
-  const auto anchors = AnchorOps(program_, compiled.pattern);
+  const auto anchors = AnchorOps(run.program_, compiled.pattern);
   row.not_tried = "the graph has no node";
   if (!anchors) return;
   std::vector<std::string> names;
@@ -167,7 +167,7 @@ void Explainer::AttemptRule(RuleRun& run, const Phase& phase, const Rule& rule, 
   const CompiledRule& compiled = run.Compiled(rule);
   NodeId anchor;
   bool there = false;
-  Beginnings begins(graph_, program_, compiled);
+  Beginnings begins(graph_, run.program_, compiled);
   for (const NodeId subject : subjects_) {
     if (!best.attempt.reason.empty() || !graph_.alive(subject)) continue;
     there = true;

@@ -239,10 +239,12 @@ bool Interpreter::MatchRule(const CompiledRule& rule, NodeId anchor, Frame& fram
     std::sort(nodes.begin(), nodes.end());
     return std::adjacent_find(nodes.begin(), nodes.end()) == nodes.end();
   };
-  return run.Statement(rule.pattern, stmt, anchor, frame, [&] {
+  const bool found = run.Statement(rule.pattern, stmt, anchor, frame, [&] {
     return run.Rest(rule.pattern, frame,
                     [&] { return different() && run.Unwatched(rule.pattern, frame) && accept(); });
   });
+  traced_ = nullptr;  // the frame is the caller's
+  return found;
 }
 
 void Interpreter::BeginBudget() {

@@ -44,8 +44,7 @@ Firing Rewriter::Try(const CompiledRule& rule, NodeId anchor) {
 MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor, MatchTrace asked) {
   in_.set_trace(&asked);
   dry_run_ = true;
-  const Firing firing = Try(rule, anchor);
-  if (firing.fired) Applies();  // a rule that refuses or warns
+  Try(rule, anchor);
   dry_run_ = false;
   in_.set_trace(nullptr);
   return asked;
@@ -53,7 +52,7 @@ MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor, MatchTrace
 
 bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing) {
   const bool replaces = rule.rule->replace || !rule.rule->cases.empty();
-  if (!replaces) return true;  // refuse or warn: the driver reports it
+  if (!replaces) return !dry_run_ || Applies();  // refuse or warn: the driver reports it
   if (ApplyOnce(rule, anchor, frame, firing, rule.rule->share)) return true;
   // An equal node that reads what is redefined is none that the patch can build on.
   return shared_cycle_ && !ended_ && ApplyOnce(rule, anchor, frame, firing, /*share=*/false);

@@ -234,3 +234,14 @@ def test_a_model_of_ten_thousand_nodes(tmp_path):
     code, out, _ = run(tmp_path, "explain", "net.onnx", "--rules", "set.yaml")
     assert code == 0 and "4999 x `a == 2`" in out
     assert "`a == 2` is false" in run(tmp_path, "explain", "net.onnx", "--rules", "set.yaml", "--at", "n5001")[1]
+
+
+@pytest.mark.parametrize("rules", ["ezkl_dequant", "aidge_export_qop", "deeploy", "opset_upgrade", "qdq_to_qop", "optimize"])
+def test_shipped_rule_sets(rules, folder):
+    """Rule sets that use others, refuse and warn; every node of a quantized model."""
+    model = str(SOURCE / "fixtures" / "models" / "qdq_cnn.onnx")
+    code, out, err = run(folder, "explain", model, "--rules", rules)
+    assert (code, err) == (0, "") and out.startswith("fired  tried  rule\n")
+    for node in onnx.load(model).graph.node[::3]:
+        code, out, err = run(folder, "explain", model, "--rules", rules, "--at", node.output[0])
+        assert (code, err) == (0, "") and node.output[0] in out
