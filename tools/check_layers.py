@@ -29,7 +29,8 @@ BELOW = {
     "evaluate": ["api"],
     "debug": ["evaluate"],
     "verify": ["evaluate"],
-    "tools": ["debug", "verify"],
+    "prove": ["verify"],
+    "tools": ["debug", "prove"],
 }
 
 # Headers of a library: the only places that may include them (a folder, or a file).

@@ -29,6 +29,7 @@ struct RunOptions {
   int64_t max_rewrites = 0;                // of one phase; 0: chosen by the size of the model
   std::vector<std::string> only_rules;     // tests: one phase with these rules alone
   std::vector<std::string> skip_rules;     // never fire, in no phase
+  CodeId assumed;                          // a condition that counts as met (Interpreter::Assume)
   KeepOptions keep;                        // nodes that stay as they are
   Observer* observer = nullptr;            // is told what happens, and may end the run
   std::optional<int64_t> stop_after;       // rewrites, before which the run ends without an error

@@ -68,6 +68,7 @@ RuleRun::RuleRun(Graph& graph, const Program& program, Params params, const RunS
       [this](const CompiledRule& rule, Frame& frame) { return TakeNotes(rule, frame); });
   if (watch_.wanted()) in_.set_matched(&watch_.matched_nodes());
   ConfigureConstants(in_, changed());
+  in_.Assume(options_.assumed);
   if (!setup.kept.empty()) {
     facts_.SetKeptNodes(&setup.kept);
     in_.SetKeptNodes(&setup.kept);

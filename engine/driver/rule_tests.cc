@@ -32,8 +32,14 @@ std::string Show(const Graph& graph) { return PrintGraph(graph, graph.main()); }
 // One test, from its texts to a message about what went wrong.
 class TestRun {
  public:
-  TestRun(const Program& program, const Rule* rule, const RuleTest& test, const RunContext& context)
-      : program_(program), rules_(program.rules()), rule_(rule), test_(test), context_(context) {}
+  TestRun(const Program& program, const Rule* rule, const RuleTest& test, const RunContext& context,
+          CodeId assumed = {})
+      : program_(program),
+        rules_(program.rules()),
+        rule_(rule),
+        test_(test),
+        context_(context),
+        assumed_(assumed) {}
 
   // "" if the test passed.
   std::string Message() {
@@ -63,6 +69,7 @@ class TestRun {
   RunOptions Options() const {
     RunOptions options;
     options.verify = true;
+    options.assumed = assumed_;
     for (const auto& [name, value] : test_.set) options.set[name] = LiteralText(value);
     options.only_rules = test_.rules;
     if (test_.rules.empty() && !test_.whole_set && rule_ != nullptr) {
@@ -129,6 +136,7 @@ class TestRun {
   const Rule* rule_;
   const RuleTest& test_;
   const RunContext& context_;
+  const CodeId assumed_;
   Graph graph_;
   std::string given_, got_;
   bool fired_ = false;
@@ -157,6 +165,13 @@ std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunConte
   }
   for (const RuleTest& test : rules.tests) run(nullptr, test);
   return outcomes;
+}
+
+bool TestsNeed(const Program& program, const Rule& rule, CodeId assumed,
+               const RunContext& context) {
+  return std::any_of(rule.tests.begin(), rule.tests.end(), [&](const RuleTest& test) {
+    return !TestRun(program, &rule, test, context, assumed).Message().empty();
+  });
 }
 
 std::string DiffLines(const std::string& before, const std::string& after) {

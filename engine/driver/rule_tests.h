@@ -24,6 +24,9 @@ struct RuleTestOutcome {
 // may replace. In order of the rules, then those of the file.
 std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context);
 
+// Whether some test of the rule fails when `assumed`, one of its conditions, counts as met.
+bool TestsNeed(const Program& program, const Rule& rule, CodeId assumed, const RunContext& context);
+
 // Lines of `before` and `after`: common ones behind "  ", others behind "- " and "+ ".
 std::string DiffLines(const std::string& before, const std::string& after);
 

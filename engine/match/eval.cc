@@ -200,9 +200,9 @@ Val Interpreter::Eval(CodeId id, Frame& frame) {
       return condition.stops() ? condition : kid(condition.get<bool>() ? 1 : 2);
     }
     case CodeOp::kAnd: {
-      const Val a = Truth(kid(0));
+      const Val a = Condition(program_.kid(code, 0), frame);
       if (const bool* x = a.get_if<bool>(); x != nullptr && !*x) return false;
-      return And(a, Truth(kid(1)));
+      return And(a, Condition(program_.kid(code, 1), frame));
     }
     case CodeOp::kOr: {
       const Val a = Truth(kid(0));

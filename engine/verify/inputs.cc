@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include <fmt/format.h>
 
@@ -35,28 +34,6 @@ bool CanMake(DType dtype) {
 
 }  // namespace
 
-// Random numbers that are the same everywhere: the distributions of the standard library are not.
-class InputMaker::Dice {
- public:
-  explicit Dice(uint64_t seed) : engine_(seed) {}
-
-  double Uniform() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }  // [0, 1)
-  double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
-  double Normal() {  // Box and Muller
-    const double radius = std::sqrt(-2 * std::log(1 - Uniform()));
-    return radius * std::cos(2 * std::numbers::pi * Uniform());
-  }
-  // Both ends included. REQUIRES: low <= high.
-  int64_t Integer(int64_t low, int64_t high) {
-    const uint64_t count = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1;
-    const uint64_t offset = count == 0 ? engine_() : engine_() % count;
-    return static_cast<int64_t>(static_cast<uint64_t>(low) + offset);
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
-
 std::string_view Name(SampleKind kind) {
   switch (kind) {
     case SampleKind::kNormal: return "normal";
@@ -79,12 +56,20 @@ SampleKind InputMaker::KindOf(int index) const {
   return in_range_ && out_of_range ? SampleKind::kNormal : kFirst[index];
 }
 
-Result<InputMaker> InputMaker::Make(const Model& model, const VerifyOptions& options) {
+Result<Rules> LoadInputRoles() { return Rules::Load("input_roles", {.tests = false}); }
+
+Result<InputMaker> InputMaker::Make(const Model& model, const VerifyOptions& options,
+                                    const Rules* roles) {
   InputMaker maker;
   maker.seed_ = options.seed;
   maker.in_range_ = options.tolerance.kind == Tolerance::Kind::kSqnr;
   QR_RETURN_IF_ERROR(maker.AddInputs(model, options));
-  QR_RETURN_IF_ERROR(maker.AddRoles(model));
+  if (roles != nullptr) {
+    QR_RETURN_IF_ERROR(maker.AddRoles(model, *roles));
+    return maker;
+  }
+  QR_ASSIGN_OR_RETURN(const Rules loaded, LoadInputRoles());
+  QR_RETURN_IF_ERROR(maker.AddRoles(model, loaded));
   return maker;
 }
 
@@ -159,8 +144,7 @@ Status InputMaker::AddRanges(const VerifyOptions& options) {
   return {};
 }
 
-Status InputMaker::AddRoles(const Model& model) {
-  QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load("input_roles", {.tests = false}));
+Status InputMaker::AddRoles(const Model& model, const Rules& rules) {
   const Result<Matches> found = Match(model, rules, {.max_matches = 100'000});
   // Of a model beyond the opsets of the rules nothing is known.
   if (!found.ok() && found.status().code() == StatusCode::kUnsupported) return {};

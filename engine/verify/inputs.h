@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "engine/base/dice.h"
 #include "engine/tensor/tensor.h"
 #include "qrewrite/verify.h"
 
@@ -20,10 +20,14 @@ namespace qrewrite {
 enum class SampleKind { kNormal, kUniform, kWhole, kTies, kExtreme, kZero };
 std::string_view Name(SampleKind kind);
 
+Result<Rules> LoadInputRoles();
+
 class InputMaker {
  public:
   // kUsage: an option names no input; kUnsupported: an input has a type that no numbers are made for.
-  static Result<InputMaker> Make(const Model& model, const VerifyOptions& options);
+  // `roles`: the rules that say what inputs are for, if they were loaded already (LoadInputRoles).
+  static Result<InputMaker> Make(const Model& model, const VerifyOptions& options,
+                                 const Rules* roles = nullptr);
 
   // Sizes that the model leaves open; two in turn, so that a size that was written down as a number
   // shows. Those that have one name are equal, and neighbours among the others differ (unless
@@ -53,11 +57,10 @@ class InputMaker {
     std::optional<Step> step;
     std::optional<std::pair<double, double>> range;
   };
-  class Dice;
 
   Status AddInputs(const Model& model, const VerifyOptions& options);
   Status AddRanges(const VerifyOptions& options);
-  Status AddRoles(const Model& model);
+  Status AddRoles(const Model& model, const Rules& rules);
   Input* Find(const std::string& name);
   Result<Tensor> Numbers(const Input& input, std::vector<int64_t> dims, SampleKind kind,
                          Dice& dice) const;

@@ -42,5 +42,6 @@
 #include "qrewrite/rules.h"
 #include "qrewrite/samples.h"
 #include "qrewrite/status.h"
+#include "qrewrite/prove.h"
 #include "qrewrite/verify.h"
 #include "qrewrite/version.h"

@@ -14,6 +14,7 @@ int RunTest(int argc, char** argv);
 int RunLint(int argc, char** argv);
 int RunRules(int argc, char** argv);
 int RunSchema(int argc, char** argv);
+int RunProve(int argc, char** argv);
 int RunDebug(int argc, char** argv);
 int RunVerify(int argc, char** argv);
 int RunVersion(int argc, char** argv);

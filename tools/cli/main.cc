@@ -25,6 +25,7 @@ std::span<const Command> Commands() {
       {"explain", "show why rules do not fire, and what fired", RunExplain},
       {"new", "write a rule file of a piece of a model", RunNew},
       {"test", "run the tests inside rule files", RunTest},
+      {"prove", "look for graphs on which rules do not keep their promise", RunProve},
       {"lint", "check rule files and print all findings", RunLint},
       {"rules", "list the shipped rule sets, or describe one", RunRules},
       {"debug", "show where a quantized model loses precision", RunDebug},

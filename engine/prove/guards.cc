@@ -1,0 +1,72 @@
+#include "engine/prove/guards.h"
+
+#include <algorithm>
+
+#include "engine/driver/find_matches.h"
+#include "engine/expr/parser.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr size_t kMostMatches = 20;
+
+// A condition and the parts that `and` makes of it.
+void AddParts(const Program& program, CodeId id, bool of_case, std::vector<Guard>& guards) {
+  const Code& code = program.code(id);
+  if (code.op == CodeOp::kAnd) {
+    AddParts(program, program.kid(code, 0), of_case, guards);
+    AddParts(program, program.kid(code, 1), of_case, guards);
+    return;
+  }
+  if (code.expr == nullptr) return;
+  Guard guard{.code = id, .of_case = of_case, .report = {}};
+  guard.report.text = Print(*code.expr);
+  guard.report.line = code.expr->place.span().line;
+  guards.push_back(std::move(guard));
+}
+
+void AddCases(const Program& program, const std::vector<CompiledCase>& cases,
+              std::vector<Guard>& guards) {
+  for (const CompiledCase& c : cases) {
+    for (const PatWhere& where : c.pattern.where)
+      AddParts(program, where.code, /*of_case=*/true, guards);
+    AddCases(program, c.cases, guards);
+  }
+}
+
+}  // namespace
+
+std::vector<Guard> GuardsOf(const Program& program, const CompiledRule& rule) {
+  std::vector<Guard> guards;
+  for (const PatWhere& where : rule.pattern.where)
+    AddParts(program, where.code, /*of_case=*/false, guards);
+  AddCases(program, rule.cases, guards);
+  return guards;
+}
+
+std::vector<size_t> AloneInTheWay(const Graph& graph, const Program& program,
+                                  const CompiledRule& rule, const std::vector<Guard>& guards,
+                                  const Task& task, const RunContext& context) {
+  std::vector<size_t> alone;
+  size_t matches = 0;
+  const MatchQuery query{.set = task.set, .rules = {rule.rule->name}, .conditions = false};
+  const auto look = [&](const FoundMatch& found) {
+    if (&found.rule != &rule) return true;
+    std::vector<size_t> stopping;
+    for (size_t i = 0; i < guards.size() && stopping.size() < 2; ++i) {
+      if (guards[i].of_case) continue;
+      const Val truth = found.in.Condition(guards[i].code, found.frame);
+      const bool* holds = truth.get_if<bool>();
+      if (holds == nullptr || !*holds) stopping.push_back(i);
+    }
+    const bool is_new = stopping.size() == 1 &&
+                        std::find(alone.begin(), alone.end(), stopping[0]) == alone.end();
+    if (is_new) alone.push_back(stopping[0]);
+    return ++matches < kMostMatches;
+  };
+  // An error, as of a graph outside of the rules' opsets, means that there is no match.
+  (void)FindMatches(graph, program, query, context, look);
+  return alone;
+}
+
+}  // namespace qrewrite

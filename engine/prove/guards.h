@@ -1,0 +1,29 @@
+// Conditions of a rule, each of which can be left out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/driver/driver.h"
+#include "engine/prove/judge.h"
+#include "qrewrite/prove.h"
+
+namespace qrewrite {
+
+struct Guard {
+  CodeId code;
+  bool of_case = false;  // of a `when:`; else of the rule's `where:`
+  ProvenCondition report;
+  int tried = 0;         // runs without it
+};
+
+// Of the rule and its cases, in the order of the file; `a and b` are two.
+std::vector<Guard> GuardsOf(const Program& program, const CompiledRule& rule);
+
+// The guards of the rule's `where:` that alone keep some match of its pattern in `graph` from firing,
+// by their index. At most kMostMatches matches are looked at.
+std::vector<size_t> AloneInTheWay(const Graph& graph, const Program& program,
+                                  const CompiledRule& rule, const std::vector<Guard>& guards,
+                                  const Task& task, const RunContext& context);
+
+}  // namespace qrewrite

@@ -1,0 +1,315 @@
+#include "engine/prove/judge.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "engine/api/model_impl.h"
+#include "engine/base/diagnostics.h"
+#include "engine/graph/verify.h"
+#include "engine/rewrite/edit.h"
+#include "engine/verify/inputs.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr int kSamples = 4;          // normal, ties, out of range, whole numbers
+constexpr int kShownToRuntime = 25;  // firings of a rule that ONNX Runtime is asked about anyway
+constexpr double kRuntimeDb = 80;    // what two runtimes may differ by, where a rule promises equality
+
+std::string Message(const Status& status) { return status.diagnostics().front().message; }
+
+// Whether the types of the inputs are what the signature allows. "" or what is wrong.
+std::string TypeFault(const Graph& graph, NodeId n, const Signature& s, Facts& facts) {
+  const OpName& op = graph.op_name(graph.op(n));
+  const auto count = static_cast<int>(graph.num_inputs(n));
+  if (count < s.min_inputs || count > s.max_inputs) return op.text() + ": number of inputs";
+  std::map<int, DType> bound;
+  for (size_t i = 0; i < graph.num_inputs(n); ++i) {
+    const FormalValue& formal = s.inputs[std::min(i, s.inputs.size() - 1)];
+    const ValueId v = graph.input(n, i);
+    if (!v.valid()) {
+      if (formal.arity == Arity::kRequired) return op.text() + ": an input is missing";
+      continue;
+    }
+    const DType dtype = facts.dtype(v);
+    if (dtype == DType::kUndefined || formal.type_var < 0) continue;
+    const TypeVar& var = s.types[static_cast<size_t>(formal.type_var)];
+    if (var.only_tensors && !var.Allows(dtype)) return op.text() + ": type of an input";
+    if (!formal.homogeneous) continue;
+    const auto [known, is_new] = bound.emplace(formal.type_var, dtype);
+    if (!is_new && known->second != dtype) return op.text() + ": types of inputs differ";
+  }
+  return "";
+}
+
+std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures, Facts& facts) {
+  const OpName& op = graph.op_name(graph.op(n));
+  const Signature* s = signatures.Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+  if (s == nullptr) {
+    const bool known = signatures.Newest(op.domain, op.name) != nullptr;
+    return known ? op.text() + ": not in this opset" : "";
+  }
+  if (s->deprecated) return op.text() + ": deprecated";
+  if (static_cast<int>(graph.num_outputs(n)) > s->max_outputs) return op.text() + ": outputs";
+  for (const Attribute& a : graph.attributes(n)) {
+    const FormalAttribute* formal = s->FindAttribute(a.name);
+    if (formal == nullptr || KindOf(a.value) != formal->kind)
+      return fmt::format("{}: attribute `{}`", op.text(), a.name);
+  }
+  for (const FormalAttribute& formal : s->attributes) {
+    if (formal.required && graph.attributes(n).Find(formal.name) == nullptr)
+      return fmt::format("{}: attribute `{}` is missing", op.text(), formal.name);
+  }
+  if (std::string fault = TypeFault(graph, n, *s, facts); !fault.empty()) return fault;
+  return facts.Contradicts(n) ? op.text() + ": shapes" : "";
+}
+
+}  // namespace
+
+Result<Model> ModelOf(const Graph& graph) {
+  // ir_version 10 and a graph without nodes, named g.
+  static constexpr char kEmpty[] = {0x08, 0x0a, 0x3a, 0x03, 0x12, 0x01, 'g'};
+  QR_ASSIGN_OR_RETURN(Model model, Model::Parse(std::string(kEmpty, sizeof kEmpty)));
+  Graph& inside = model.impl().file->graph();
+  inside = graph;
+  inside.ir_version = std::max<int64_t>(graph.ir_version, 8);
+  inside.MarkChanged();
+  return model;
+}
+
+std::string Judge::Prepare(Graph& graph) const {
+  const Signatures& signatures = court_.program.rules().signatures;
+  RemoveUnused(graph);
+  const std::vector<ValueId>& inputs = graph.body(graph.main()).inputs;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    if (graph.alive(v) && graph.producer(v).valid()) graph.SetDeclared(v, TypeInfo{});
+  }
+  if (const Status status = Verify(graph); !status.ok()) return Message(status);
+  Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n)) continue;
+    if (std::string fault = NodeFault(graph, n, signatures, facts); !fault.empty()) return fault;
+  }
+  const size_t outputs = graph.body(graph.main()).outputs.size();
+  for (size_t i = 0; i < outputs; ++i) {
+    const ValueId v = graph.output(graph.main(), i);
+    if (!graph.producer(v).valid()) continue;
+    graph.SetDeclared(v, TypeInfo{.dtype = facts.dtype(v)});
+  }
+  return outputs == 0 || inputs.size() > 16 ? "no outputs" : "";
+}
+
+Promise Judge::WeakestOf(const std::vector<std::string>& fired) const {
+  const auto rank = [](const Promise& p) {
+    switch (p.kind) {
+      case Promise::Kind::kNone: return -1000.0;
+      case Promise::Kind::kExact: return 1000.0;
+      case Promise::Kind::kUlp: return 200.0 - p.limit;
+      case Promise::Kind::kLsb: return 190.0 - p.limit;
+      case Promise::Kind::kApprox: return p.limit;
+      case Promise::Kind::kRescaled: return -500.0;
+    }
+    return 0.0;
+  };
+  std::optional<Promise> weakest;
+  for (const std::string& name : fired) {
+    const Rule* rule = court_.program.rules().FindRule(name);
+    const Promise p = Promise::Of(rule == nullptr ? "" : rule->equivalence);
+    if (!weakest || rank(p) < rank(*weakest)) weakest = p;
+  }
+  return weakest.value_or(Promise{Promise::Kind::kExact, 0});
+}
+
+Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed, Graph* after) {
+  Trial trial;
+  RunOptions options;
+  options.set = task.set;
+  options.only_rules = task.rules;
+  options.assumed = assumed;
+  options.max_rewrites = 200;
+  Graph changed = graph;
+  const Result<RunResult> result = Run(changed, court_.program, options, court_.context);
+  if (!result.ok()) {
+    const bool endless = result.status().code() == StatusCode::kLimit;
+    trial.fate = endless ? Trial::Fate::kBroken : Trial::Fate::kQuiet;
+    trial.why = Message(result.status());
+    return trial;
+  }
+  for (const RuleCount& count : result->report.rules) {
+    if (count.fired > 0) trial.fired.push_back(count.rule);
+  }
+  trial.fate = Trial::Fate::kQuiet;
+  if (trial.fired.empty() || result->report.rewrites == 0) return trial;
+  if (after != nullptr) *after = changed;
+  if (const Status status = Verify(changed); !status.ok()) {
+    trial.fate = Trial::Fate::kBroken;
+    trial.why = "the result is no valid graph: " + Message(status);
+    return trial;
+  }
+  const Promise promise = WeakestOf(trial.fired);
+  if (promise.kind == Promise::Kind::kNone) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = "the rule promises nothing";
+    return trial;
+  }
+  const Result<Model> a = ModelOf(graph), b = ModelOf(changed);
+  if (!a.ok() || !b.ok()) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = Message(a.ok() ? b.status() : a.status());
+    return trial;
+  }
+  Compare(*a, *b, promise, trial);
+  return trial;
+}
+
+Result<std::vector<Tensors>> Judge::Inputs(const Model& model, Promise promise) {
+  VerifyOptions options{.seed = court_.seed};
+  if (promise.kind == Promise::Kind::kApprox) options.tolerance.kind = Tolerance::Kind::kSqnr;
+  QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, options, &court_.roles));
+  // Open sizes: two that differ; models that want them equal get them so.
+  constexpr InputMaker::Sizes kTried[] = {{2, 3}, {2, 3, true}};
+  Status last;
+  for (const InputMaker::Sizes& sizes : kTried) {
+    std::vector<Tensors> inputs;
+    for (int i = 0; i < kSamples; ++i) {
+      QR_ASSIGN_OR_RETURN(inputs.emplace_back(), maker.Sample(i, sizes));
+    }
+    const Outcome outcome = RunModel(court_.kernels, model, {inputs.front()});
+    if (outcome.status.ok() || !maker.has_open_sizes() || sizes.equal) return inputs;
+  }
+  return last;
+}
+
+Judge::Outcome Judge::RunModel(Evaluator& evaluator, const Model& model,
+                               const std::vector<Tensors>& inputs) {
+  Outcome outcome;
+  Result<std::unique_ptr<Session>> session = evaluator.Load(model);
+  if (!session.ok()) {
+    outcome.status = session.status();
+    return outcome;
+  }
+  for (const Tensors& sample : inputs) {
+    Result<Tensors> values = (*session)->Run(sample);
+    if (!values.ok()) {
+      outcome.status = values.status();
+      return outcome;
+    }
+    outcome.values.push_back(*std::move(values));
+  }
+  return outcome;
+}
+
+namespace {
+
+// The promise between two outcomes; false: `why`.
+bool Keeps(Promise promise, const std::vector<Tensors>& before, const std::vector<Tensors>& after,
+           std::string& why, double* margin) {
+  Comparison comparison(promise);
+  bool kept = true;
+  for (size_t i = 0; i < before.size() && kept; ++i) kept = comparison.Add(before[i], after[i]);
+  kept = kept && comparison.Finish();
+  why = comparison.why();
+  if (margin != nullptr) *margin = comparison.margin();
+  return kept;
+}
+
+// What a runtime that computes in its own order must keep of a promise.
+Promise Loosened(Promise promise) {
+  const bool strict =
+      promise.kind == Promise::Kind::kExact || promise.kind == Promise::Kind::kUlp;
+  return strict ? Promise{Promise::Kind::kApprox, kRuntimeDb} : promise;
+}
+
+// The runtime lacks a kernel for it: no verdict on the model.
+bool LacksKernel(const Status& status) {
+  const std::string text = status.message();
+  return text.find("NOT_IMPLEMENTED") != std::string::npos ||
+         text.find("Could not find an implementation") != std::string::npos ||
+         text.find("not a registered") != std::string::npos ||
+         text.find("No Op registered") != std::string::npos;
+}
+
+}  // namespace
+
+void Judge::Compare(const Model& before, const Model& after, Promise promise, Trial& trial) {
+  const Result<std::vector<Tensors>> inputs = Inputs(before, promise);
+  if (!inputs.ok()) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = Message(inputs.status());
+    return;
+  }
+  const Outcome a = RunModel(court_.kernels, before, *inputs);
+  if (!a.status.ok()) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = Message(a.status);
+    if (court_.runtime != nullptr)
+      AskRuntime(before, after, promise, *inputs, /*kernels_decide=*/false, trial);
+    return;
+  }
+  const Outcome b = RunModel(court_.kernels, after, *inputs);
+  if (!b.status.ok()) {
+    trial.fate = b.status.code() == StatusCode::kUnsupported ? Trial::Fate::kUnknown
+                                                            : Trial::Fate::kBroken;
+    trial.why = "the result does not run: " + Message(b.status);
+    if (court_.runtime != nullptr)
+      AskRuntime(before, after, promise, *inputs, /*kernels_decide=*/false, trial);
+    return;
+  }
+  const bool kept = Keeps(promise, a.values, b.values, trial.why, &trial.margin);
+  trial.fate = kept ? Trial::Fate::kHeld : Trial::Fate::kBroken;
+  if (court_.runtime == nullptr || (kept && held_++ >= kShownToRuntime)) return;
+  AskRuntime(before, after, promise, *inputs, /*kernels_decide=*/true, trial);
+}
+
+// Whether the evaluator makes the same of a model twice.
+bool Judge::IsRandom(Evaluator& evaluator, const Model& model, const std::vector<Tensors>& inputs) {
+  const Outcome one = RunModel(evaluator, model, inputs), two = RunModel(evaluator, model, inputs);
+  std::string why;
+  return one.status.ok() && two.status.ok() &&
+         !Keeps({Promise::Kind::kExact, 0}, one.values, two.values, why, nullptr);
+}
+
+void Judge::AskRuntime(const Model& before, const Model& after, Promise promise,
+                       const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial) {
+  const Outcome a = RunModel(*court_.runtime, before, inputs);
+  if (!a.status.ok()) {
+    // Where it has no kernel the others decide; else the graph is no model.
+    if (!LacksKernel(a.status)) trial.fate = Trial::Fate::kInvalid, trial.why = Message(a.status);
+    return;
+  }
+  const Outcome b = RunModel(*court_.runtime, after, inputs);
+  if (!b.status.ok()) {
+    if (LacksKernel(b.status)) return;
+    trial.fate = Trial::Fate::kBroken;
+    trial.why =
+        fmt::format("{} refuses the result: {}", court_.runtime->Name(), Message(b.status));
+    return;
+  }
+  std::string why;
+  double margin = 0;
+  const bool kept = Keeps(Loosened(promise), a.values, b.values, why, &margin);
+  if (!kept && IsRandom(*court_.runtime, before, inputs)) {
+    trial.fate = Trial::Fate::kInvalid;
+    trial.why = "the graph draws random numbers";
+    return;
+  }
+  if (!kernels_decide) {
+    trial.fate = kept ? Trial::Fate::kHeld : Trial::Fate::kBroken;
+    trial.why = why;
+    if (Loosened(promise).kind == promise.kind) trial.margin = margin;
+    return;
+  }
+  const bool held = trial.fate == Trial::Fate::kHeld;
+  if (held == kept) return;
+  // A difference that the looser comparison does not see is one nevertheless.
+  if (!held && Loosened(promise).kind != promise.kind) return;
+  trial.fate = Trial::Fate::kUnknown;
+  trial.why = fmt::format("the built-in kernels and {} disagree: {}", court_.runtime->Name(),
+                          held ? why : trial.why);
+}
+
+}  // namespace qrewrite

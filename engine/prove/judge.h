@@ -1,0 +1,88 @@
+// Judge: one rule on one graph. Is the graph a valid model, does the rule fire there, and is the result a
+// valid model that computes the same, to the degree that the rule promises?
+//
+// Models are run by the built-in kernels; where these lack an operator, and where they find a fault,
+// ONNX Runtime is asked if there is one: a graph that it refuses was no model to begin with.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/driver/driver.h"
+#include "engine/prove/promise.h"
+#include "engine/rule/ast.h"
+#include "qrewrite/evaluator.h"
+#include "qrewrite/rules.h"
+
+namespace qrewrite {
+
+// What all trials of a rule set have in common. Referents outlive the judges.
+struct Court {
+  const Program& program;
+  const RunContext& context;
+  const Rules& roles;      // LoadInputRoles
+  Evaluator& kernels;      // BuiltinKernels
+  Evaluator* runtime;      // ONNX Runtime, or null
+  uint64_t seed = 0;
+};
+
+// What is run on a graph: rules that a test lists, or all phases.
+struct Task {
+  std::vector<std::string> rules;          // empty: all phases
+  std::map<std::string, std::string> set;  // parameters
+};
+
+struct Trial {
+  enum class Fate {
+    kInvalid,  // the graph is no model that runs
+    kQuiet,    // nothing fired
+    kHeld,     // the promise was kept
+    kUnknown,  // it cannot be told: no evaluator has the operators, or the two disagree
+    kBroken,   // the promise was not kept
+  };
+  Fate fate = Fate::kInvalid;
+  std::string why;
+  std::vector<std::string> fired;  // rules
+  double margin = 0;               // Comparison::margin
+};
+
+class Judge {
+ public:
+  explicit Judge(const Court& court) : court_(court) {}
+
+  // Makes a varied graph whole: nothing that nobody reads, types of the outputs. "" or why it is no
+  // valid model.
+  std::string Prepare(Graph& graph) const;
+
+  // Runs `task` on a copy of `graph` and compares. The promise is the weakest of the rules that fired.
+  // `assumed`: a condition that counts as met. `after` (may be null) gets the result.
+  Trial Try(const Graph& graph, const Task& task, CodeId assumed = {}, Graph* after = nullptr);
+
+ private:
+  // What an evaluator makes of a model, on a few samples.
+  struct Outcome {
+    Status status;
+    std::vector<Tensors> values;
+  };
+  Result<std::vector<Tensors>> Inputs(const Model& model, Promise promise);
+  static Outcome RunModel(Evaluator& evaluator, const Model& model,
+                          const std::vector<Tensors>& inputs);
+  static bool IsRandom(Evaluator& evaluator, const Model& model,
+                       const std::vector<Tensors>& inputs);
+  void Compare(const Model& before, const Model& after, Promise promise, Trial& trial);
+  // ONNX Runtime about what the kernels found.
+  void AskRuntime(const Model& before, const Model& after, Promise promise,
+                  const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial);
+  Promise WeakestOf(const std::vector<std::string>& fired) const;
+
+  const Court& court_;
+  int held_ = 0;  // of this judge's trials: the first ones are shown to ONNX Runtime, too
+};
+
+// A model that is `graph`, opset imports and all.
+Result<Model> ModelOf(const Graph& graph);
+
+}  // namespace qrewrite

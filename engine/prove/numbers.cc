@@ -1,0 +1,119 @@
+#include "engine/prove/numbers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace qrewrite {
+namespace {
+
+constexpr int64_t kMostElements = 1 << 16;
+
+// A number of the type that shows something.
+double Notable(DType dtype, Dice& dice) {
+  if (dtype == DType::kBool) return static_cast<double>(dice.Integer(0, 1));
+  if (IsInteger(dtype)) {
+    const auto low = static_cast<double>(IntMin(dtype)), high = static_cast<double>(IntMax(dtype));
+    const double of_any[] = {0, 1, -1, 2, 3, 127, 128, -128, 255};
+    const double ends[] = {low, high, low + 1, high - 1};
+    const bool wide = Info(dtype).bits >= 32;  // a size, an index: ends are far from anything
+    return dice.Once(wide ? 20 : 2) ? ends[dice.Below(4)] : of_any[dice.Below(std::size(of_any))];
+  }
+  const double floats[] = {0,   -0.0, 1,    -1,   0.5, 2,   3,     -2,   0.25,
+                           0.1, 6,    1e-3, 1e-8, 1e6, 255, 127.5, -0.5, 1.0000001};
+  return floats[dice.Below(std::size(floats))];
+}
+
+}  // namespace
+
+std::optional<Numbers> Numbers::Of(const Tensor& tensor) {
+  if (tensor.size() > kMostElements) return std::nullopt;
+  Result<std::vector<double>> values = ToDoubles(tensor);
+  if (!values.ok()) return std::nullopt;
+  return Numbers{tensor.dtype(), tensor.dims(), *std::move(values)};
+}
+
+Tensor Numbers::ToTensor() const {
+  if (dtype == DType::kBool) {
+    std::vector<uint8_t> truths;
+    for (const double v : values) truths.push_back(v != 0);
+    return Tensor::Of<uint8_t>(dtype, dims, truths);
+  }
+  if (IsInteger(dtype)) {
+    std::vector<int64_t> whole;
+    const auto low = static_cast<double>(IntMin(dtype)), high = static_cast<double>(IntMax(dtype));
+    for (const double v : values) {
+      const double at = std::isnan(v) ? 0 : std::clamp(std::rint(v), low, high);
+      whole.push_back(at >= 0x1p63 ? INT64_MAX : static_cast<int64_t>(at));
+    }
+    const Result<Tensor> made = FromInt64s(dtype, dims, whole);
+    return made.ok() ? *made : Tensor();
+  }
+  if (!IsFloat(dtype)) return {};
+  const Result<Tensor> made = FromDoubles(dtype, dims, values);
+  return made.ok() ? *made : Tensor();
+}
+
+std::string Numbers::Disturb(Dice& dice) {
+  if (values.empty()) return "";
+  const size_t at = dice.Below(values.size());
+  switch (dice.Integer(0, 6)) {
+    case 0:
+    case 1: {
+      const double value = Notable(dtype, dice);
+      std::fill(values.begin(), values.end(), value);
+      return fmt::format("{}", value);
+    }
+    case 2: values[at] = Notable(dtype, dice); return fmt::format("one element is {}", values[at]);
+    case 3:
+      values[at] = IsFloat(dtype) ? values[at] * (dice.Once(2) ? 1 + 1e-6 : 1.25)
+                                  : values[at] + (dice.Once(2) ? 1 : -1);
+      return fmt::format("one element is {}", values[at]);
+    case 4: std::reverse(values.begin(), values.end()); return "reversed";
+    case 5:
+      for (double& v : values) v = IsFloat(dtype) ? dice.Normal() : Notable(dtype, dice);
+      return "other numbers";
+    default: {
+      for (double& v : values) v = -v;
+      return "negated";
+    }
+  }
+}
+
+void Numbers::Resize(const Dims& to, Dice& dice) {
+  const auto count = static_cast<size_t>(CheckedCount(to, kMostElements).value_or(0));
+  const std::vector<double> before = std::exchange(values, {});
+  const bool spread = before.size() == 1 && count > 1 && !dice.Once(3);
+  dims = to;
+  if (count == 0) dims = CheckedCount(to, kMostElements) ? to : Dims{0};
+  for (size_t i = 0; i < count; ++i) {
+    double value = before.empty() ? 1 : before[i % before.size()];
+    if (spread) value = IsFloat(dtype) ? value * (1 + 0.5 * static_cast<double>(i))
+                                       : value + static_cast<double>(i);
+    values.push_back(value);
+  }
+}
+
+DType SimilarType(DType dtype, Dice& dice) {
+  using enum DType;
+  std::vector<DType> others;
+  switch (dtype) {
+    case kFloat: others = {kFloat16, kFloat16, kDouble, kBfloat16}; break;
+    case kFloat16:
+    case kDouble:
+    case kBfloat16: others = {kFloat, kFloat16, kDouble}; break;
+    case kUint8: others = {kInt8, kInt8, kUint16, kUint4, kInt32}; break;
+    case kInt8: others = {kUint8, kUint8, kInt16, kInt4, kInt32}; break;
+    case kUint16:
+    case kInt16:
+    case kUint4:
+    case kInt4: others = {kInt8, kUint8, kInt16, kUint16, kInt4, kUint4}; break;
+    case kInt64: others = {kInt32, kInt32, kFloat}; break;
+    case kInt32: others = {kInt64, kInt8, kFloat, kUint8}; break;
+    default: return dtype;
+  }
+  return dice.Of(others);
+}
+
+}  // namespace qrewrite

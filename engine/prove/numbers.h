@@ -1,0 +1,34 @@
+// Numbers: the elements of a constant while it is varied.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/dice.h"
+#include "engine/tensor/tensor.h"
+
+namespace qrewrite {
+
+struct Numbers {
+  DType dtype = DType::kUndefined;
+  Dims dims;
+  std::vector<double> values;
+
+  // nullopt: strings, complex numbers, more than a test would hold.
+  static std::optional<Numbers> Of(const Tensor& tensor);
+  // What does not fit the type saturates. Invalid: the type holds no such numbers.
+  Tensor ToTensor() const;
+
+  // Other numbers of the kind that conditions ask for: 0, 1, ends of the range, one element that
+  // differs a little from the others, another order. Says what it did.
+  std::string Disturb(Dice& dice);
+  // The same numbers over another shape: repeated, or cut. What was one number becomes several that
+  // differ, most of the time.
+  void Resize(const Dims& to, Dice& dice);
+};
+
+// Another element type that a node which takes `dtype` may take as well; itself if there is none.
+DType SimilarType(DType dtype, Dice& dice);
+
+}  // namespace qrewrite

@@ -1,0 +1,141 @@
+// The report of a proof as a table for people and as JSON for machines.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "qrewrite/prove.h"
+
+namespace qrewrite {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Margin(const ProvenRule& rule) {
+  if (rule.compared == 0) return "";
+  if (rule.equivalence.starts_with("ulp(")) return fmt::format("{} ulp", rule.margin);
+  if (rule.equivalence.starts_with("lsb(")) return fmt::format("{:.3g} lsb", rule.margin);
+  const bool decibels =
+      rule.equivalence.starts_with("approx(") || rule.equivalence == "rescaled";
+  if (!decibels) return "";
+  return std::isinf(rule.margin) ? "identical" : fmt::format("{:.1f} dB", rule.margin);
+}
+
+std::string Indented(const std::string& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    out += "      " + text.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
+int64_t Count(const ProvenRule& rule, ProvenCondition::Outcome outcome) {
+  return std::ranges::count(rule.conditions, outcome, &ProvenCondition::outcome);
+}
+
+std::string Line(const ProvenRule& rule, size_t width) {
+  return fmt::format("{:<{}}  {:<8} {:>6} {:>6} {:>9}  {:<13} {:<10} {}\n", rule.name, width,
+                     Name(rule.outcome), rule.graphs, rule.fired, rule.compared, rule.equivalence,
+                     Margin(rule),
+                     rule.conditions.empty()
+                         ? ""
+                         : fmt::format("{} of {}",
+                                       Count(rule, ProvenCondition::Outcome::kNeeded),
+                                       rule.conditions.size()));
+}
+
+std::string WhyText(const ProvenRule& rule) {
+  std::string text;
+  for (const ProvenCondition& c : rule.conditions) {
+    text += fmt::format("{}:{}: `{}`: {}{}\n", rule.file, c.line, c.text, Name(c.outcome),
+                        c.pinned ? "" : "; no test of the rule needs it");
+    text += Indented(c.counterexample);
+  }
+  return text;
+}
+
+Json ConditionJson(const ProvenCondition& c) {
+  return {{"text", c.text},     {"line", c.line},     {"outcome", Name(c.outcome)},
+          {"alone", c.alone},   {"pinned", c.pinned}, {"counterexample", c.counterexample}};
+}
+
+}  // namespace
+
+std::string_view Name(ProvenCondition::Outcome outcome) {
+  switch (outcome) {
+    case ProvenCondition::Outcome::kNeeded: return "needed";
+    case ProvenCondition::Outcome::kNotNeeded: return "not needed";
+    case ProvenCondition::Outcome::kUntested: return "untested";
+  }
+  return "";
+}
+
+std::string_view Name(ProvenRule::Outcome outcome) {
+  switch (outcome) {
+    case ProvenRule::Outcome::kHeld: return "held";
+    case ProvenRule::Outcome::kRefuted: return "refuted";
+    case ProvenRule::Outcome::kUnknown: return "unknown";
+    case ProvenRule::Outcome::kSilent: return "silent";
+  }
+  return "";
+}
+
+std::string ProveReport::Text(bool why) const {
+  size_t width = 4;
+  for (const ProvenRule& rule : rules) width = std::max(width, rule.name.size());
+  std::string text =
+      fmt::format("{:<{}}  {:<8} {:>6} {:>6} {:>9}  {:<13} {:<10} {}\n", "rule", width, "outcome",
+                  "graphs", "fired", "compared", "promise", "worst", "needed conditions");
+  for (const ProvenRule& rule : rules) text += Line(rule, width);
+  for (const ProvenRule& rule : rules) {
+    if (rule.outcome == ProvenRule::Outcome::kUnknown)
+      text += fmt::format("{}:{}: rule `{}` is not proven: {}\n", rule.file, rule.line, rule.name,
+                          rule.why);
+    if (why) text += WhyText(rule);
+  }
+  for (const ProvenRule& rule : rules) {
+    if (rule.outcome != ProvenRule::Outcome::kRefuted) continue;
+    text += fmt::format("\n{}:{}: rule `{}` does not keep its promise, {}: {}\n{}", rule.file,
+                        rule.line, rule.name, rule.equivalence, rule.why,
+                        Indented(rule.counterexample));
+  }
+  const auto count = [&](ProvenRule::Outcome o) {
+    return std::ranges::count(rules, o, &ProvenRule::outcome);
+  };
+  text += fmt::format("{} held, {} refuted, {} unknown, {} silent; seed {}, {}\n",
+                      count(ProvenRule::Outcome::kHeld), refuted,
+                      count(ProvenRule::Outcome::kUnknown), count(ProvenRule::Outcome::kSilent),
+                      seed, evaluators);
+  return text;
+}
+
+std::string ProveReport::Json() const {
+  qrewrite::Json json = {{"set", set},
+                         {"seed", seed},
+                         {"evaluators", evaluators},
+                         {"refuted", refuted},
+                         {"rules", qrewrite::Json::array()}};
+  for (const ProvenRule& rule : rules) {
+    qrewrite::Json conditions = qrewrite::Json::array();
+    for (const ProvenCondition& c : rule.conditions) conditions.push_back(ConditionJson(c));
+    json["rules"].push_back(
+        {{"rule", rule.name},
+         {"file", rule.file},
+         {"line", rule.line},
+         {"equivalence", rule.equivalence},
+         {"outcome", Name(rule.outcome)},
+         {"graphs", rule.graphs},
+         {"fired", rule.fired},
+         {"compared", rule.compared},
+         {"margin", std::isfinite(rule.margin) ? qrewrite::Json(rule.margin) : nullptr},
+         {"why", rule.why},
+         {"counterexample", rule.counterexample},
+         {"conditions", std::move(conditions)}});
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace qrewrite

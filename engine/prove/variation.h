@@ -1,0 +1,40 @@
+// Variations of a graph: other shapes, element types, constants, attributes, operators, readers and
+// opsets than somebody thought of. Made at random, most of them are no valid models; who asks for one
+// throws these away.
+//
+// Nothing here knows an operator: what a node may become is what the rules and their tests speak of
+// (Vocabulary).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/base/dice.h"
+#include "engine/graph/graph.h"
+#include "engine/ops/signature.h"
+
+namespace qrewrite {
+
+// The words that variations are made of.
+struct Vocabulary {
+  std::vector<OpName> ops;                                // of patterns and tests
+  std::map<std::string, std::vector<AttrValue>> values;   // of attributes, by name
+  int64_t first_opset = 7, last_opset = 26;               // of ai.onnx, that the rule is for
+  bool keeps_numbers = false;  // constants keep their numbers: the rule promises something of data
+                               // that its quantizers are made for
+
+  // What a graph says.
+  void Learn(const Graph& graph);
+};
+
+// Changes `graph` in one way; which way and where, `dice` decides. Says what it did, for people; "" if
+// nothing came of it.
+std::string Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, Dice& dice);
+
+// Smaller variations of a graph that fails, most promising first: steps of a search for the smallest
+// one. `step` counts from 0; false: there are no more. What comes out may equal what went in.
+bool Simplify(Graph& graph, const Signatures& signatures, size_t step);
+
+}  // namespace qrewrite

@@ -1,0 +1,91 @@
+// Prove: whether the rules of a rule set keep their promise (`equivalence:`), shown with numbers.
+//
+//   QR_ASSIGN_OR_RETURN(const ProveReport report, Prove(rules));
+//   if (report.refuted > 0) std::puts(report.Text().c_str());
+//
+// Each rule is run on graphs made from the tests of its file: as they are, and varied at random in
+// shapes, element types, constants, attributes, operators, readers and opset. Where it fires, the
+// result must be a valid model that computes the same, to the degree that the rule promises. A proof it
+// is not: it is a search for counterexamples, the same one for the same seed.
+//
+// A failure is shrunk, and told as a test that can be pasted into the rule file. Conditions are left
+// out one at a time (`guards`): where a rule then goes wrong the condition is needed, and the graph says
+// what for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "qrewrite/evaluator.h"
+#include "qrewrite/rules.h"
+#include "qrewrite/status.h"
+
+namespace qrewrite {
+
+struct ProveOptions {
+  std::vector<std::string> rules;  // names; none: all of the file, without those that it includes
+  int graphs = 300;                // valid graphs that each rule is tried on
+  double seconds = 0;              // of each rule, at most; 0: as long as it takes
+  uint64_t seed = 0;
+  bool guards = true;              // leave out conditions, one at a time
+  Evaluator* runtime = nullptr;    // beside the built-in kernels: ONNX Runtime
+};
+
+// A condition of a rule: a member of `where:`, or of a `when:` in its cases, or a part of one beside
+// `and`.
+struct ProvenCondition {
+  enum class Outcome {
+    kNeeded,     // without it the rule goes wrong: `counterexample`
+    kNotNeeded,  // on all graphs where it alone stood in the way the rule was right without it
+    kUntested,   // on no graph it alone stood in the way
+  };
+  std::string text;
+  int line = 0;
+  Outcome outcome = Outcome::kUntested;
+  int64_t alone = 0;           // graphs where it alone stood in the way
+  bool pinned = false;         // a test of the rule fails without it
+  std::string counterexample;  // a test, as YAML
+};
+std::string_view Name(ProvenCondition::Outcome outcome);  // "needed", "not needed", "untested"
+
+struct ProvenRule {
+  enum class Outcome {
+    kHeld,     // on all graphs where it fired
+    kRefuted,  // `why`, `counterexample`
+    kUnknown,  // it fired, but no result could be compared: `why`
+    kSilent,   // it never fired: it refuses or warns, or its tests show no graph where it does
+  };
+  std::string name;
+  std::string file;
+  int line = 0;
+  std::string equivalence;
+  Outcome outcome = Outcome::kSilent;
+  int64_t graphs = 0;    // valid ones that it was tried on
+  int64_t fired = 0;     // of these
+  int64_t compared = 0;  // of those
+  double margin = 0;     // the worst: in ulp, lsb or dB, as the promise has it
+  std::string why;
+  std::string counterexample;  // a test, as YAML
+  std::vector<ProvenCondition> conditions;
+};
+std::string_view Name(ProvenRule::Outcome outcome);  // "held", "refuted", "unknown", "silent"
+
+struct ProveReport {
+  std::string set;
+  uint64_t seed = 0;
+  std::string evaluators;  // "built-in kernels", "built-in kernels and ONNX Runtime 1.23.2"
+  std::vector<ProvenRule> rules;
+  int refuted = 0;
+
+  // A table; what was refuted below it, and with `why` the counterexample of each needed condition.
+  std::string Text(bool why = false) const;
+  std::string Json() const;  // docs/prove.md describes the keys
+};
+
+// Errors: kUsage: the file has no such rule, or fewer than one graph is asked for; kIo: the rules that
+// say what inputs are for (input_roles) are not there.
+Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options = {});
+
+}  // namespace qrewrite
