@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include <fmt/format.h>
 
+#include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
 #include "engine/graph/verify.h"
+#include "engine/prove/apart.h"
 #include "engine/rewrite/edit.h"
 #include "engine/verify/inputs.h"
 
@@ -15,7 +18,11 @@ namespace qrewrite {
 namespace {
 
 constexpr int kSamples = 4;          // normal, ties, out of range, whole numbers
+constexpr int kSamplesOfSums = 12;   // where sums over all samples decide
+constexpr double kAnySizeDb = 60;    // promises below are about calibrated data
 constexpr int kShownToRuntime = 25;  // firings of a rule that ONNX Runtime is asked about anyway
+constexpr uint64_t kMostMemory = uint64_t{1} << 30;  // of the models while they run, in bytes
+constexpr int kMostSeconds = 20;
 constexpr double kRuntimeDb = 80;    // what two runtimes may differ by, where a rule promises equality
 
 std::string Message(const Status& status) { return status.diagnostics().front().message; }
@@ -42,6 +49,31 @@ std::string TypeFault(const Graph& graph, NodeId n, const Signature& s, Facts& f
     if (!is_new && known->second != dtype) return op.text() + ": types of inputs differ";
   }
   return "";
+}
+
+// What rules promise is said of finite numbers.
+bool HasFiniteConstants(const Graph& graph) {
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const Tensor* tensor = graph.alive(ValueId(i)) ? graph.constant(ValueId(i)) : nullptr;
+    if (tensor == nullptr || !IsFloat(tensor->dtype())) continue;
+    const Result<std::vector<double>> values = ToDoubles(*tensor);
+    if (values.ok() && !std::ranges::all_of(*values, [](double v) { return std::isfinite(v); }))
+      return false;
+  }
+  return true;
+}
+
+// Float numbers times `size`.
+Status Multiply(Tensors& sample, double size) {
+  for (auto& [name, plain] : sample) {
+    if (size == 1 || !IsFloat(static_cast<DType>(plain.dtype))) continue;
+    QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
+    QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(tensor));
+    for (double& v : values) v *= size;
+    QR_ASSIGN_OR_RETURN(const Tensor scaled, FromDoubles(tensor.dtype(), tensor.dims(), values));
+    QR_ASSIGN_OR_RETURN(plain, ToPlain(scaled));
+  }
+  return {};
 }
 
 std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures, Facts& facts) {
@@ -94,6 +126,7 @@ std::string Judge::Prepare(Graph& graph) const {
     if (!graph.alive(n)) continue;
     if (std::string fault = NodeFault(graph, n, signatures, facts); !fault.empty()) return fault;
   }
+  if (!HasFiniteConstants(graph)) return "a constant is not finite";
   const size_t outputs = graph.body(graph.main()).outputs.size();
   for (size_t i = 0; i < outputs; ++i) {
     const ValueId v = graph.output(graph.main(), i);
@@ -151,9 +184,10 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed, Graph* af
     return trial;
   }
   const Promise promise = WeakestOf(trial.fired);
-  if (promise.kind == Promise::Kind::kNone) {
+  if (promise.kind == Promise::Kind::kNone || promise.kind == Promise::Kind::kRescaled) {
     trial.fate = Trial::Fate::kUnknown;
-    trial.why = "the rule promises nothing";
+    trial.why = promise.kind == Promise::Kind::kNone ? "the rule promises nothing"
+                                                     : "its results are in other units";
     return trial;
   }
   const Result<Model> a = ModelOf(graph), b = ModelOf(changed);
@@ -162,21 +196,55 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed, Graph* af
     trial.why = Message(a.ok() ? b.status() : a.status());
     return trial;
   }
-  Compare(*a, *b, promise, trial);
+  // What is said of data that the quantizers were made for holds at some size of the inputs.
+  constexpr double kSizes[] = {1, 0.25, 4, 1.0 / 16, 16, 1.0 / 256, 256};
+  const bool of_data = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
+  for (const double size : kSizes) {
+    Trial at_size = trial;
+    Compare(*a, *b, promise, size, at_size);
+    if (size == 1 || at_size.fate == Trial::Fate::kHeld) trial = std::move(at_size);
+    if (trial.fate != Trial::Fate::kBroken || !of_data) break;
+  }
+  if (trial.fate == Trial::Fate::kBroken && IsRefusedBefore(graph, task)) {
+    trial.fate = Trial::Fate::kInvalid;
+    trial.why = "the rule set refuses the graph before the rule has its turn";
+  }
   return trial;
 }
 
-Result<std::vector<Tensors>> Judge::Inputs(const Model& model, Promise promise) {
+// Whether rules of an earlier phase than that of the task's would have ended the run.
+bool Judge::IsRefusedBefore(const Graph& graph, const Task& task) const {
+  const RuleSet& rules = court_.program.rules();
+  RunOptions options;
+  options.set = task.set;
+  for (const Phase& phase : rules.phases) {
+    const bool turn = std::any_of(phase.rules.begin(), phase.rules.end(), [&](const auto& name) {
+      return std::find(task.rules.begin(), task.rules.end(), name) != task.rules.end();
+    });
+    if (turn) break;
+    for (const std::string& name : phase.rules) {
+      if (rules.FindRule(name)->refuse) options.only_rules.push_back(name);
+    }
+  }
+  if (task.rules.empty() || options.only_rules.empty()) return false;
+  Graph copy = graph;
+  return Run(copy, court_.program, options, court_.context).status().code() ==
+         StatusCode::kRefused;
+}
+
+Result<std::vector<Tensors>> Judge::Inputs(const Model& model, Promise promise, double size) {
   VerifyOptions options{.seed = court_.seed};
   if (promise.kind == Promise::Kind::kApprox) options.tolerance.kind = Tolerance::Kind::kSqnr;
   QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, options, &court_.roles));
   // Open sizes: two that differ; models that want them equal get them so.
   constexpr InputMaker::Sizes kTried[] = {{2, 3}, {2, 3, true}};
+  const int samples = promise.kind == Promise::Kind::kApprox ? kSamplesOfSums : kSamples;
   Status last;
   for (const InputMaker::Sizes& sizes : kTried) {
     std::vector<Tensors> inputs;
-    for (int i = 0; i < kSamples; ++i) {
+    for (int i = 0; i < samples; ++i) {
       QR_ASSIGN_OR_RETURN(inputs.emplace_back(), maker.Sample(i, sizes));
+      QR_RETURN_IF_ERROR(Multiply(inputs.back(), size));
     }
     const Outcome outcome = RunModel(court_.kernels, model, {inputs.front()});
     if (outcome.status.ok() || !maker.has_open_sizes() || sizes.equal) return inputs;
@@ -224,6 +292,18 @@ Promise Loosened(Promise promise) {
   return strict ? Promise{Promise::Kind::kApprox, kRuntimeDb} : promise;
 }
 
+// What nodes of the main graph make.
+std::vector<std::string> InnerValues(const Model& model) {
+  const Graph& graph = std::as_const(*model.impl().file).graph();
+  std::vector<std::string> names;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    if (graph.alive(v) && graph.producer(v).valid() && graph.body_of(v) == graph.main())
+      names.emplace_back(graph.name(v));
+  }
+  return names;
+}
+
 // The runtime lacks a kernel for it: no verdict on the model.
 bool LacksKernel(const Status& status) {
   const std::string text = status.message();
@@ -235,8 +315,9 @@ bool LacksKernel(const Status& status) {
 
 }  // namespace
 
-void Judge::Compare(const Model& before, const Model& after, Promise promise, Trial& trial) {
-  const Result<std::vector<Tensors>> inputs = Inputs(before, promise);
+void Judge::Compare(const Model& before, const Model& after, Promise promise, double size,
+                    Trial& trial) {
+  const Result<std::vector<Tensors>> inputs = Inputs(before, promise, size);
   if (!inputs.ok()) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = Message(inputs.status());
@@ -275,15 +356,49 @@ bool Judge::IsRandom(Evaluator& evaluator, const Model& model, const std::vector
 
 void Judge::AskRuntime(const Model& before, const Model& after, Promise promise,
                        const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial) {
+  // It writes `r` when the runtime has come as far as the result, and then the trial.
+  const auto work = [&](ApartWriter write) {
+    Trial told = trial;
+    HearRuntime(before, after, promise, inputs, kernels_decide, told,
+                [&](char stage) { write(std::string_view(&stage, 1)); });
+    write(fmt::format("={}:{:a}:{}", static_cast<int>(told.fate), told.margin, told.why));
+  };
+  const Apart apart = RunApart(work, kMostMemory, kMostSeconds);
+  const size_t at = apart.written.find('=');
+  int fate = 0, read = 0;
+  if (apart.finished && at != std::string::npos &&
+      std::sscanf(apart.written.c_str() + at, "=%d:%la:%n", &fate, &trial.margin, &read) == 2) {
+    trial.fate = static_cast<Trial::Fate>(fate);
+    trial.why = apart.written.substr(at + static_cast<size_t>(read));
+    return;
+  }
+  // What dies of the model as it was says nothing about the rule.
+  const bool of_result = apart.written.starts_with('r');
+  trial.fate = of_result ? Trial::Fate::kUnknown : Trial::Fate::kInvalid;
+  trial.why = fmt::format("{} dies of the {}: {}", court_.runtime->Name(),
+                          of_result ? "result" : "model", apart.end);
+}
+
+void Judge::HearRuntime(const Model& before, const Model& after, Promise promise,
+                        const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial,
+                        FunctionRef<void(char)> mark) {
   const Outcome a = RunModel(*court_.runtime, before, inputs);
   if (!a.status.ok()) {
     // Where it has no kernel the others decide; else the graph is no model.
     if (!LacksKernel(a.status)) trial.fate = Trial::Fate::kInvalid, trial.why = Message(a.status);
     return;
   }
+  mark('r');
   const Outcome b = RunModel(*court_.runtime, after, inputs);
   if (!b.status.ok()) {
     if (LacksKernel(b.status)) return;
+    if (!court_.program.rules().check_types) return;  // the result is not for ONNX Runtime
+    // It may have fused a node away that it would refuse alone.
+    if (!court_.runtime->Load(before, InnerValues(before)).ok()) {
+      trial.fate = Trial::Fate::kInvalid;
+      trial.why = court_.runtime->Name() + " refuses a node of the graph";
+      return;
+    }
     trial.fate = Trial::Fate::kBroken;
     trial.why =
         fmt::format("{} refuses the result: {}", court_.runtime->Name(), Message(b.status));

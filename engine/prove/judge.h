@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/function_ref.h"
 #include "engine/driver/driver.h"
 #include "engine/prove/promise.h"
 #include "engine/rule/ast.h"
@@ -67,15 +68,22 @@ class Judge {
     Status status;
     std::vector<Tensors> values;
   };
-  Result<std::vector<Tensors>> Inputs(const Model& model, Promise promise);
+  // `size`: floats are multiplied by it.
+  Result<std::vector<Tensors>> Inputs(const Model& model, Promise promise, double size);
+  bool IsRefusedBefore(const Graph& graph, const Task& task) const;
   static Outcome RunModel(Evaluator& evaluator, const Model& model,
                           const std::vector<Tensors>& inputs);
   static bool IsRandom(Evaluator& evaluator, const Model& model,
                        const std::vector<Tensors>& inputs);
-  void Compare(const Model& before, const Model& after, Promise promise, Trial& trial);
-  // ONNX Runtime about what the kernels found.
+  void Compare(const Model& before, const Model& after, Promise promise, double size,
+               Trial& trial);
+  // ONNX Runtime about what the kernels found, in a process of its own: varied models may be its end.
   void AskRuntime(const Model& before, const Model& after, Promise promise,
                   const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial);
+  // The same in this process. Calls `mark` when the model has run and the result is to come.
+  void HearRuntime(const Model& before, const Model& after, Promise promise,
+                   const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial,
+                   FunctionRef<void(char)> mark);
   Promise WeakestOf(const std::vector<std::string>& fired) const;
 
   const Court& court_;

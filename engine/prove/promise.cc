@@ -16,8 +16,6 @@
 namespace qrewrite {
 namespace {
 
-constexpr double kRescaledDb = 60;
-
 std::optional<double> Argument(std::string_view text, std::string_view word) {
   if (!text.starts_with(word)) return std::nullopt;
   text.remove_prefix(word.size());
@@ -43,7 +41,7 @@ std::string At(const std::string& name, size_t i, double before, double after) {
 
 Promise Promise::Of(const std::string& equivalence) {
   if (equivalence == "exact") return {Kind::kExact, 0};
-  if (equivalence == "rescaled") return {Kind::kRescaled, kRescaledDb};
+  if (equivalence == "rescaled") return {Kind::kRescaled, 0};
   if (const auto n = Argument(equivalence, "ulp(")) return {Kind::kUlp, *n};
   if (const auto n = Argument(equivalence, "lsb(")) return {Kind::kLsb, *n};
   if (const auto n = Argument(equivalence, "approx(")) return {Kind::kApprox, *n};
@@ -71,8 +69,7 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
     return Fail(fmt::format("`{}` has shape [{}] before and [{}] after", name,
                             fmt::join(before.dims(), ", "), fmt::join(after.dims(), ", ")));
   }
-  const bool retyped = before.dtype() != after.dtype();
-  if (retyped && promise_.kind != Promise::Kind::kRescaled) {
+  if (before.dtype() != after.dtype()) {
     return Fail(fmt::format("`{}` is {} before and {} after", name, Info(before.dtype()).text_name,
                             Info(after.dtype()).text_name));
   }
@@ -87,8 +84,6 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
     if (!std::isfinite(b)) return Fail(At(name, i, a, b));
     sums.signal += a * a;
     sums.noise += (a - b) * (a - b);
-    sums.product += a * b;
-    sums.after += b * b;
     if (a == b) continue;
     double distance = 0;
     switch (promise_.kind) {
@@ -109,14 +104,9 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
 }
 
 bool Comparison::Finish() {
-  const bool rescaled = promise_.kind == Promise::Kind::kRescaled;
-  if (promise_.kind != Promise::Kind::kApprox && !rescaled) return true;
+  if (promise_.kind != Promise::Kind::kApprox) return true;
   for (const auto& [name, s] : sums_) {
-    double noise = s.noise;
-    if (rescaled && s.after > 0) noise = s.signal - s.product * s.product / s.after;
-    const double db = s.signal == 0 && noise == 0
-                          ? std::numeric_limits<double>::infinity()
-                          : Decibels(s.signal, std::max(noise, 0.0));
+    const double db = Decibels(s.signal, s.noise);
     margin_ = any_margin_ ? std::min(margin_, db) : db;
     any_margin_ = true;
     if (db < promise_.limit) return Fail(fmt::format("`{}`: {:.1f} dB", name, db));

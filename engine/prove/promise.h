@@ -18,8 +18,7 @@ struct Promise {
   //   kLsb       integers differ by `limit` at most; floats by that many steps, a step being the
   //              widest distance of two neighbours among the numbers of the output
   //   kApprox    the SQNR over all samples is at least `limit` dB
-  //   kRescaled  as kApprox at 60 dB, once the numbers after the rewrite are multiplied by the one
-  //              factor that fits them best
+  //   kRescaled  nothing that can be compared: the numbers after the rewrite are in other units
   enum class Kind { kNone, kExact, kUlp, kLsb, kApprox, kRescaled };
   Kind kind = Kind::kNone;
   double limit = 0;
@@ -43,8 +42,7 @@ class Comparison {
 
  private:
   struct Sums {
-    double signal = 0, noise = 0;            // of before, and of the difference
-    double product = 0, after = 0;           // kRescaled
+    double signal = 0, noise = 0;  // of before, and of the difference
   };
   bool AddOutput(const std::string& name, const Tensor& before, const Tensor& after);
   bool Fail(std::string why);

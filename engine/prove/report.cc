@@ -16,9 +16,7 @@ std::string Margin(const ProvenRule& rule) {
   if (rule.compared == 0) return "";
   if (rule.equivalence.starts_with("ulp(")) return fmt::format("{} ulp", rule.margin);
   if (rule.equivalence.starts_with("lsb(")) return fmt::format("{:.3g} lsb", rule.margin);
-  const bool decibels =
-      rule.equivalence.starts_with("approx(") || rule.equivalence == "rescaled";
-  if (!decibels) return "";
+  if (!rule.equivalence.starts_with("approx(")) return "";
   return std::isinf(rule.margin) ? "identical" : fmt::format("{:.1f} dB", rule.margin);
 }
 

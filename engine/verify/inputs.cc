@@ -157,6 +157,7 @@ Status InputMaker::AddRoles(const Model& model, const Rules& rules) {
       const auto rows = static_cast<int64_t>(*limit);
       input->rows = std::min(input->rows.value_or(rows), rows);
     }
+    input->positive |= NumberOf(match, "positive").has_value();
     const auto scale = NumberOf(match, "scale");
     const auto low = NumberOf(match, "low"), high = NumberOf(match, "high");
     // The first quantizer in the order of the graph; an input has rarely two that differ.
@@ -191,6 +192,7 @@ double InputMaker::Float(const Input& input, SampleKind kind, Dice& dice) {
     const auto [low, high] = *input.range;
     return std::clamp(dice.Uniform(low, high), low, high);
   }
+  if (input.positive) return 0.01 * std::exp2(dice.Uniform(0, 6));
   const double scale = input.step ? input.step->scale : 1.0 / 64;
   const double low = input.step ? input.step->low : -4, high = input.step ? input.step->high : 4;
   switch (kind) {

@@ -55,6 +55,7 @@ class InputMaker {
     std::vector<int64_t> dims;    // an open one: -1 - the number of its symbol
     std::optional<int64_t> rows;  // of the smallest table that it indexes
     std::optional<Step> step;
+    bool positive = false;  // it is the scale of a quantizer
     std::optional<std::pair<double, double>> range;
   };
 

@@ -14,7 +14,7 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> files, names;
-  RuntimeChoice runtime;
+  RuntimeChoice runtime{.threads = 1};  // of small models
   int graphs = 300;
   double budget = 0;
   uint64_t seed = 0;

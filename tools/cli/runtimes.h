@@ -12,6 +12,7 @@ namespace qrewrite::cli {
 
 struct RuntimeChoice {
   std::string name = "auto";  // "ort", "builtin", "auto": ort if there is one
+  int threads = 0;            // OnnxRuntimeOptions::threads
   std::string library;        // of ONNX Runtime, or its folder; "": looked for
 };
 
