@@ -190,7 +190,7 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed, Graph* af
                                                      : "its results are in other units";
     return trial;
   }
-  const Result<Model> a = ModelOf(graph), b = ModelOf(changed);
+  const Result<Model> a = Lowered(graph), b = Lowered(changed);
   if (!a.ok() || !b.ok()) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = Message(a.ok() ? b.status() : a.status());
@@ -210,6 +210,13 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed, Graph* af
     trial.why = "the rule set refuses the graph before the rule has its turn";
   }
   return trial;
+}
+
+Result<Model> Judge::Lowered(const Graph& graph) const {
+  if (court_.semantics == nullptr) return ModelOf(graph);
+  Graph lowered = graph;
+  QR_RETURN_IF_ERROR(Run(lowered, *court_.semantics, {}, court_.context).status());
+  return ModelOf(lowered);
 }
 
 // Whether rules of an earlier phase than that of the task's would have ended the run.

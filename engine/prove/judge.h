@@ -23,6 +23,7 @@ namespace qrewrite {
 // What all trials of a rule set have in common. Referents outlive the judges.
 struct Court {
   const Program& program;
+  const Program* semantics;  // of RuleSet::semantics; null: nothing is said
   const RunContext& context;
   const Rules& roles;      // LoadInputRoles
   Evaluator& kernels;      // BuiltinKernels
@@ -70,6 +71,8 @@ class Judge {
   };
   // `size`: floats are multiplied by it.
   Result<std::vector<Tensors>> Inputs(const Model& model, Promise promise, double size);
+  // The graph without operators of which the rule file says what they compute.
+  Result<Model> Lowered(const Graph& graph) const;
   bool IsRefusedBefore(const Graph& graph, const Task& task) const;
   static Outcome RunModel(Evaluator& evaluator, const Model& model,
                           const std::vector<Tensors>& inputs);

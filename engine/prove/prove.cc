@@ -390,7 +390,15 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
                            .functions = &rules.impl().functions,
                            .inference = inference.get()};
   const std::unique_ptr<Evaluator> kernels = BuiltinKernels();
-  const Court court{*rules.impl().program, context, roles, *kernels, options.runtime, options.seed};
+  const std::shared_ptr<const Program> semantics =
+      set.semantics == nullptr ? nullptr : Compile(set.semantics);
+  const Court court{.program = *rules.impl().program,
+                    .semantics = semantics.get(),
+                    .context = context,
+                    .roles = roles,
+                    .kernels = *kernels,
+                    .runtime = options.runtime,
+                    .seed = options.seed};
   const std::vector<Seed> seeds = SeedsOf(set);
   std::vector<std::set<std::string>> matched(seeds.size());
   for (size_t i = 0; i < seeds.size(); ++i) {

@@ -196,6 +196,9 @@ struct RuleSet {
   bool check_types = true;  // `types: unchecked` clears it
   std::vector<WriteSpec> writes;
   std::vector<RuleTest> tests;  // of the whole set
+  // What operators of `signatures:` compute (`computes:`), as one phase of rules that replace them by
+  // it. Null: nothing is said, or it was passed over as tests are.
+  std::shared_ptr<const RuleSet> semantics;
 
   // Keeps the texts alive that places point into; the first is the file that was loaded, the others
   // are what it includes.

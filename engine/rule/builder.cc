@@ -222,6 +222,21 @@ void SetBuilder::ReadHead(const Mapping& map, RuleSet& set) {
   }
 }
 
+std::vector<RawSignature> SetBuilder::TakeParts(Parts& parts, RuleSet& set) {
+  ResolveSets(parts, set);
+  for (auto& owned : parts.params.items) set.params.push_back(std::move(owned.item));
+  for (auto& owned : parts.definitions.items) set.definitions.push_back(std::move(owned.item));
+  for (auto& owned : parts.rules.items) set.rules.push_back(std::move(owned.item));
+  std::vector<RawSignature> signatures;
+  for (auto& owned : parts.signatures.items) {
+    const Signature& signature = owned.item.signature;
+    set.signatures.Add(signature);
+    if (IsPrivateDomain(signature.op.domain)) set.private_ops.push_back(signature.op);
+    signatures.push_back(std::move(owned.item));
+  }
+  return signatures;
+}
+
 std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   if (const auto known = built_.find(file); known != built_.end()) return known->second;
   auto set = std::make_shared<RuleSet>();
@@ -232,17 +247,7 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
     if (f != file) set->sources.push_back(f->source);
     AddFile(f, parts);
   }
-  ResolveSets(parts, *set);
-  for (auto& owned : parts.params.items) set->params.push_back(std::move(owned.item));
-  for (auto& owned : parts.definitions.items) set->definitions.push_back(std::move(owned.item));
-  for (auto& owned : parts.rules.items) set->rules.push_back(std::move(owned.item));
-  std::vector<RawSignature> signatures;
-  for (auto& owned : parts.signatures.items) {
-    const Signature& signature = owned.item.signature;
-    set->signatures.Add(signature);
-    if (IsPrivateDomain(signature.op.domain)) set->private_ops.push_back(signature.op);
-    signatures.push_back(std::move(owned.item));
-  }
+  const std::vector<RawSignature> signatures = TakeParts(parts, *set);
   // The keys were judged by AddFile already; this reading is silent.
   DiagnosticSink silent;
   const Mapping map(file->root, FieldKind::kFile, "", silent);
@@ -259,6 +264,9 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
                 .ambiguous = parts.ambiguous,
                 .host_functions = options_.host_functions},
                sink_);
+  const bool computes = std::any_of(signatures.begin(), signatures.end(),
+                                    [](const RawSignature& s) { return s.computes.has_value(); });
+  if (computes && !sink_.has_errors()) set->semantics = BuildSemantics(file);
   built_[file] = set;
   return set;
 }

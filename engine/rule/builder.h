@@ -61,6 +61,10 @@ class SetBuilder {
     size_t members = 0;  // of all sets, those of nested sets counted again
   };
   void AddFile(RuleFile* file, Parts& parts);
+  // Moves what the parts hold into the set; the signatures' trees are what is left.
+  std::vector<RawSignature> TakeParts(Parts& parts, RuleSet& set);
+  // RuleSet::semantics of the file.
+  std::shared_ptr<const RuleSet> BuildSemantics(RuleFile* file);
   template <class T>
   void Merge(OwnedList<T>& list, T item, std::string key, const RuleFile* file, Place place,
              char sigil, Parts& parts);

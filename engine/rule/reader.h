@@ -39,6 +39,7 @@ struct RawFact {
 struct RawSignature {
   Signature signature;
   std::vector<RawFact> facts;
+  std::optional<BodyText> computes;
   Place place;
 };
 
