@@ -31,6 +31,8 @@ uint64_t BytesMapped() {
   const rlimit memory{limit, limit}, core{0, 0};
   setrlimit(RLIMIT_AS, &memory);
   setrlimit(RLIMIT_CORE, &core);
+  // A crash is to be one, whatever handlers the program has.
+  for (const int deadly : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) std::signal(deadly, SIG_DFL);
   // What a runtime says of a model that it dies of is no message of ours.
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);

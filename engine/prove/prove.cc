@@ -26,6 +26,7 @@ namespace {
 
 constexpr int kAttempts = 12;         // variations that are made for each valid one, at most
 constexpr int kMostChanges = 4;       // of a variation
+constexpr size_t kMostKeptChanges = 10, kMostFound = 300;
 constexpr int kGuardTrials = 60;      // runs without a condition
 constexpr int kShrinkSteps = 400;
 constexpr double kKeepsNumbersDb = 60;  // rules that promise less are about calibrated data
@@ -132,17 +133,16 @@ class RuleProof {
     const Clock::time_point end =
         Clock::now() + std::chrono::microseconds(static_cast<int64_t>(options_.seconds * 1e6));
     std::erase_if(seeds_, [&](const Seed* seed) { return !IsCalibrated(*seed); });
-    for (const Seed* seed : seeds_) TryOne(*seed, {});
+    for (const Seed* seed : seeds_) {
+      if (Graph graph; Make(*seed, {}, graph)) TryOne(*seed, {}, graph);
+    }
     const uint64_t base = HashBytes(std::as_bytes(std::span(rule_.name)), options_.seed);
     const int64_t attempts = int64_t{kAttempts} * options_.graphs;
     for (int64_t i = 0; i < attempts && report_.graphs < options_.graphs && !seeds_.empty(); ++i) {
       if (options_.seconds > 0 && Clock::now() > end) break;
       if (report_.outcome == ProvenRule::Outcome::kRefuted) break;
       Dice dice(HashMix(base, static_cast<uint64_t>(i)));
-      const Seed& seed = *seeds_[dice.Below(seeds_.size())];
-      std::vector<uint64_t> changes(static_cast<size_t>(dice.Integer(1, kMostChanges)));
-      for (uint64_t& c : changes) c = static_cast<uint64_t>(dice.Integer(0, INT64_MAX));
-      TryOne(seed, changes);
+      TryChanged(dice);
     }
     Finish();
     return std::move(report_);
@@ -192,9 +192,33 @@ class RuleProof {
     return std::find(trial.fired.begin(), trial.fired.end(), rule_.name) != trial.fired.end();
   }
 
-  void TryOne(const Seed& seed, const std::vector<uint64_t>& changes) {
-    Graph graph;
-    if (!Make(seed, changes, graph)) return;
+  // A seed with some changes, or a graph that showed something with one or two more.
+  void TryChanged(Dice& dice) {
+    const bool further = !found_.empty() && !dice.Once(3);
+    const Found* from = further ? &found_[dice.Below(found_.size())] : nullptr;
+    const Seed& seed = further ? *from->seed : *seeds_[dice.Below(seeds_.size())];
+    std::vector<uint64_t> changes = further ? from->changes : std::vector<uint64_t>();
+    const size_t known = changes.size();
+    changes.resize(known + static_cast<size_t>(dice.Integer(1, further ? 2 : kMostChanges)));
+    Graph graph = further ? from->graph : seed.graph;
+    for (size_t i = known; i < changes.size(); ++i) {
+      changes[i] = static_cast<uint64_t>(dice.Integer(0, INT64_MAX));
+      Dice change(changes[i]);
+      Vary(graph, words_, court_.program.rules().signatures, change);
+    }
+    if (judge_.Prepare(graph).empty()) TryOne(seed, changes, graph);
+  }
+
+  // The rule fired, or one condition kept it from that: what is near shows more.
+  void Keep(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph) {
+    if (changes.size() > kMostKeptChanges || !kinds_.insert(KindOf(graph)).second) return;
+    if (found_.size() < kMostFound)
+      found_.push_back({&seed, changes, graph});
+    else
+      found_[static_cast<size_t>(report_.graphs) % kMostFound] = {&seed, changes, graph};
+  }
+
+  void TryOne(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph) {
     const Task task = TaskFor(seed);
     const Trial trial = judge_.Try(graph, task);
     if (trial.fate == Trial::Fate::kInvalid) return;
@@ -205,6 +229,7 @@ class RuleProof {
       case Trial::Fate::kHeld:
         report_.fired += Fired(trial);
         if (Fired(trial)) CountHeld(trial);
+        if (Fired(trial)) Keep(seed, changes, graph);
         WatchCases(seed, changes, graph, task);
         break;
       case Trial::Fate::kUnknown:
@@ -248,8 +273,10 @@ class RuleProof {
   void Watch(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
              const Task& task) {
     if (guards_.empty()) return;
-    for (const size_t i : AloneInTheWay(graph, court_.program, compiled_, guards_, task,
-                                        court_.context)) {
+    const std::vector<size_t> alone =
+        AloneInTheWay(graph, court_.program, compiled_, guards_, task, court_.context);
+    if (!alone.empty()) Keep(seed, changes, graph);
+    for (const size_t i : alone) {
       ++guards_[i].report.alone;
       LeaveOut(guards_[i], seed, changes, graph, task);
     }
@@ -269,7 +296,10 @@ class RuleProof {
     if (guard.report.outcome == Outcome::kNeeded || guard.tried >= kGuardTrials) return;
     ++guard.tried;
     const Trial trial = judge_.Try(graph, task, guard.code);
-    if (trial.fate == Trial::Fate::kHeld) guard.report.outcome = Outcome::kNotNeeded;
+    // Held, or nothing fires without it either.
+    const bool idle = trial.fate == Trial::Fate::kHeld || trial.fate == Trial::Fate::kQuiet;
+    if (idle && (trial.fate == Trial::Fate::kHeld || !guard.of_case))
+      guard.report.outcome = Outcome::kNotNeeded;
     if (trial.fate != Trial::Fate::kBroken) return;
     const Graph small = Shrink(seed, changes, task, guard.code, nullptr);
     guard.report.outcome = Outcome::kNeeded;
@@ -335,6 +365,13 @@ class RuleProof {
   Judge judge_;
   Vocabulary words_;
   std::vector<Guard> guards_;
+  struct Found {
+    const Seed* seed;
+    std::vector<uint64_t> changes;
+    Graph graph;
+  };
+  std::vector<Found> found_;      // graphs that showed something,
+  std::set<uint64_t> kinds_;      // each of another kind
   ProvenRule report_;
 };
 

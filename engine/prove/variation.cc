@@ -51,11 +51,11 @@ class Change {
         {6, false, &Change::TypeEverywhere},  {4, false, &Change::TypeHere},
         {8, false, &Change::SizeEverywhere},  {8, false, &Change::InputShape},
         {3, false, &Change::ConstantToInput}, {2, false, &Change::InputToConstant},
-        {12, false, &Change::AttributeOf},    {6, false, &Change::AnotherReader},
+        {20, false, &Change::AttributeOf},    {6, false, &Change::AnotherReader},
         {2, false, &Change::Overridable},     {4, false, &Change::SwapInputs},
         {3, false, &Change::SameInput},       {4, false, &Change::DropInput},
         {3, false, &Change::MoreOutputs},     {5, false, &Change::Operator},
-        {5, false, &Change::Opset},           {3, false, &Change::Square},
+        {5, false, &Change::Opset},           {6, false, &Change::Square},
     };
     int total = 0;
     for (const Way& way : kWays) total += way.weight;
@@ -437,33 +437,37 @@ AttrValue Change::Another(NodeId n, const std::string& name, const AttrValue& ol
 }
 
 std::string Change::AttributeOf() {
-  if (nodes_.empty()) return "";
-  const NodeId n = dice_.Of(nodes_);
-  const OpName& op = graph_.op_name(graph_.op(n));
-  const Signature* signature =
-      signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
-  std::vector<std::pair<std::string, AttrValue>> all;
-  for (const Attribute& a : graph_.attributes(n)) {
-    if (!std::holds_alternative<BodyId>(a.value)) all.emplace_back(a.name, a.value);
-  }
-  const size_t written = all.size();
-  for (size_t i = 0; signature != nullptr && i < signature->attributes.size(); ++i) {
-    const FormalAttribute& formal = signature->attributes[i];
-    if (graph_.attributes(n).Find(formal.name) == nullptr && formal.kind != AttrKind::kGraph) {
-      all.emplace_back(formal.name, formal.default_value);
+  struct Place {
+    NodeId node;
+    std::string name;
+    AttrValue value;
+    bool written;
+  };
+  std::vector<Place> all;
+  for (const NodeId n : nodes_) {
+    const OpName& op = graph_.op_name(graph_.op(n));
+    const Signature* signature =
+        signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+    for (const Attribute& a : graph_.attributes(n)) {
+      if (!std::holds_alternative<BodyId>(a.value)) all.push_back({n, a.name, a.value, true});
+    }
+    for (size_t i = 0; signature != nullptr && i < signature->attributes.size(); ++i) {
+      const FormalAttribute& formal = signature->attributes[i];
+      if (graph_.attributes(n).Find(formal.name) == nullptr && formal.kind != AttrKind::kGraph)
+        all.push_back({n, formal.name, formal.default_value, false});
     }
   }
   if (all.empty()) return "";
-  const size_t i = dice_.Below(all.size());
-  const auto& [name, old] = all[i];
-  if (i < written && dice_.Once(5)) {
-    graph_.EraseAttribute(n, name);
-    return fmt::format("{} without `{}`", op.text(), name);
+  const Place& place = dice_.Of(all);
+  const std::string op = graph_.op_name(graph_.op(place.node)).text();
+  if (place.written && dice_.Once(5)) {
+    graph_.EraseAttribute(place.node, place.name);
+    return fmt::format("{} without `{}`", op, place.name);
   }
-  AttrValue value = Another(n, name, old);
+  AttrValue value = Another(place.node, place.name, place.value);
   if (value.index() == 0) return "";
-  graph_.SetAttribute(n, name, std::move(value));
-  return fmt::format("{} with another `{}`", op.text(), name);
+  graph_.SetAttribute(place.node, place.name, std::move(value));
+  return fmt::format("{} with another `{}`", op, place.name);
 }
 
 std::string Change::Operator() {
@@ -622,6 +626,46 @@ void Vocabulary::Learn(const Graph& graph) {
       if (std::none_of(known.begin(), known.end(), same)) known.push_back(a.value);
     }
   }
+}
+
+uint64_t KindOf(const Graph& graph) {
+  uint64_t kind = 0;
+  const auto add = [&](uint64_t word) { kind = HashMix(kind, word); };
+  const auto add_text = [&](std::string_view text) {
+    add(HashBytes(std::as_bytes(std::span(text.data(), text.size()))));
+  };
+  for (const auto& [domain, version] : graph.opset()) add(static_cast<uint64_t>(version));
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n)) continue;
+    add_text(graph.op_name(graph.op(n)).name);
+    for (const Attribute& a : graph.attributes(n)) {
+      add_text(a.name);
+      if (const auto* number = std::get_if<int64_t>(&a.value)) add(static_cast<uint64_t>(*number));
+      if (const auto* text = std::get_if<std::string>(&a.value)) add_text(*text);
+    }
+    for (size_t k = 0; k < graph.num_inputs(n); ++k) {
+      const ValueId v = graph.input(n, k);
+      if (!v.valid()) {
+        add(1);
+        continue;
+      }
+      add(graph.producer(v).valid() ? 2 : graph.IsInput(v) ? 3 : 4);
+      add(graph.num_uses(v));
+      if (const Tensor* tensor = graph.constant(v)) {
+        add(static_cast<uint64_t>(tensor->dtype()));
+        for (const int64_t d : tensor->dims()) add(static_cast<uint64_t>(std::min<int64_t>(d, 2)));
+        add(99);
+        continue;
+      }
+      const TypeInfo& type = graph.declared(v);
+      add(static_cast<uint64_t>(type.dtype));
+      for (const Dim d : type.dims)
+        add(d.known() ? static_cast<uint64_t>(std::min<int64_t>(d.size(), 2)) : 5);
+      add(99);
+    }
+  }
+  return kind;
 }
 
 bool Simplify(Graph& graph, const Signatures& signatures, size_t step) {

@@ -33,6 +33,10 @@ struct Vocabulary {
 // nothing came of it.
 std::string Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, Dice& dice);
 
+// The same for graphs that differ in numbers and sizes alone: what is constant, ranks, which sizes are 0,
+// 1 or open, types, operators and attributes count.
+uint64_t KindOf(const Graph& graph);
+
 // Smaller variations of a graph that fails, most promising first: steps of a search for the smallest
 // one. `step` counts from 0; false: there are no more. What comes out may equal what went in.
 bool Simplify(Graph& graph, const Signatures& signatures, size_t step);

@@ -57,6 +57,9 @@ class Linter {
   void Collect() {
     const auto see = [this](const Expr& e) { See(e); };
     for (const Rule& rule : set_.rules) WalkRule(rule, see);
+    if (set_.semantics != nullptr) {
+      for (const Rule& rule : set_.semantics->rules) WalkRule(rule, see);
+    }
     for (const Definition& d : set_.definitions) {
       // A fact that only calls itself is unused.
       WalkCases(d.cases, [&](const Expr& e) {

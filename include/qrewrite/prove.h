@@ -26,7 +26,7 @@ namespace qrewrite {
 
 struct ProveOptions {
   std::vector<std::string> rules;  // names; none: all of the file, without those that it includes
-  int graphs = 300;                // valid graphs that each rule is tried on
+  int graphs = 1000;               // valid graphs that each rule is tried on
   double seconds = 0;              // of each rule, at most; 0: as long as it takes
   uint64_t seed = 0;
   bool guards = true;              // leave out conditions, one at a time

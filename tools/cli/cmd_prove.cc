@@ -15,7 +15,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> files, names;
   RuntimeChoice runtime{.threads = 1};  // of small models
-  int graphs = 300;
+  int graphs = 1000;
   double budget = 0;
   uint64_t seed = 0;
   bool why = false, quick = false, json = false;
@@ -26,7 +26,7 @@ void AddOptions(CLI::App& app, Arguments& a) {
       ->type_name("RULES")
       ->required();
   AddList(app, "--rule", a.names, "this rule alone; may be repeated")->type_name("NAME");
-  app.add_option("--graphs", a.graphs, "how many graphs each rule is tried on; default 300")
+  app.add_option("--graphs", a.graphs, "how many graphs each rule is tried on; default 1000")
       ->type_name("N")
       ->check(CheckCount);
   app.add_option("--budget", a.budget, "seconds that each rule may take; default: as long as it takes")

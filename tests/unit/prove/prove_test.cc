@@ -1,0 +1,283 @@
+// Prove on rules that are right, and on rules with a planted fault: each is refuted, by a graph on which
+// the right rule does not fire.
+#include "qrewrite/prove.h"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "engine/prove/apart.h"
+#include "engine/prove/numbers.h"
+#include "engine/prove/promise.h"
+#include "engine/api/constant.h"
+
+namespace qrewrite {
+namespace {
+
+Rules RulesOf(const std::string& text) {
+  Result<Rules> rules = Rules::Parse("rules.yaml", "qrewrite: 1\nname: r\n" + text);
+  REQUIRE_MESSAGE(rules.ok(), rules.status().message());
+  return *std::move(rules);
+}
+
+ProveReport Proof(const std::string& text, ProveOptions options = {}) {
+  const Result<ProveReport> report = Prove(RulesOf(text), options);
+  REQUIRE_MESSAGE(report.ok(), report.status().message());
+  return *report;
+}
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  REQUIRE_MESSAGE(at != std::string::npos, from);
+  return text.replace(at, from.size(), to);
+}
+
+// A Relu on integers; rows of a table that is negated.
+
+constexpr const char* kRelu = R"yaml(rules:
+  - name: relu
+    equivalence: exact
+    match: |
+      d = DequantizeLinear<**a>(q, s, z?)
+      y = Relu(d)
+    where:
+      - const(s) and s > 0
+      - size(s) == 1
+      - const(z) and dtype(q) == INT8
+    replace: y = DequantizeLinear<**a>(Max(q, z), s, z)
+    tests:
+      - name: behind it
+        given: |
+          q: int8[2, 3]
+          y = Relu(DequantizeLinear(q, 0.5, int8 3))
+        expect: |
+          q: int8[2, 3]
+          y = DequantizeLinear(Max(q, int8 3), 0.5, int8 3)
+      - name: a negative scale
+        given: |
+          q: int8[2, 3]
+          y = Relu(DequantizeLinear(q, -0.5, int8 3))
+        expect: unchanged
+      - name: a scale for each column
+        given: |
+          q: int8[2, 3]
+          y = Relu(DequantizeLinear(q, float[3] [1, 2, 3], int8[3] [1, 2, 3]))
+        expect: unchanged
+)yaml";
+
+constexpr const char* kGather = R"yaml(rules:
+  - name: rows
+    equivalence: exact
+    match: y = Neg(Gather<axis>(t, i))
+    where: const(t)
+    let: {n: 0 - t}
+    replace: y = Gather<axis=axis>(n, i)
+    tests:
+      - name: of a table
+        given: |
+          i: int64[2]
+          y = Neg(Gather<axis=1>(float[3, 2] [[1, 2], [3, 4], [5, 6]], i))
+        expect: |
+          i: int64[2]
+          y = Gather<axis=1>(float[3, 2] [[-1, -2], [-3, -4], [-5, -6]], i)
+)yaml";
+
+using Outcome = ProvenRule::Outcome;
+using Needed = ProvenCondition::Outcome;
+
+TEST_CASE("A rule that is right holds, and its conditions are needed") {
+  const ProveReport report = Proof(kRelu);
+  REQUIRE(report.rules.size() == 1);
+  const ProvenRule& rule = report.rules[0];
+  CHECK(rule.outcome == Outcome::kHeld);
+  CHECK(report.refuted == 0);
+  CHECK(rule.graphs == 1000);
+  CHECK(rule.compared > 10);
+  REQUIRE(rule.conditions.size() == 5);  // `and` makes two
+  CHECK(rule.conditions[1].text == "s > 0");
+  CHECK(rule.conditions[1].outcome == Needed::kNeeded);
+  CHECK(rule.conditions[1].pinned);
+  CHECK(rule.conditions[1].counterexample.find("given: |") != std::string::npos);
+  CHECK(rule.conditions[1].counterexample.find("expect: unchanged") != std::string::npos);
+}
+
+TEST_CASE("The same seed gives the same report, another one others") {
+  ProveOptions options{.graphs = 60};
+  CHECK(Proof(kRelu, options).Json() == Proof(kRelu, options).Json());
+  options.seed = 1;
+  CHECK(Proof(kRelu, options).Json() != Proof(kRelu, {.graphs = 60}).Json());
+}
+
+TEST_CASE("Planted faults are refuted") {
+  const std::string relu = kRelu, gather = kGather;
+  struct Fault {
+    std::string what;
+    std::string text;
+  };
+  const Fault kFaults[] = {
+      {"no condition on the scale's sign", Replaced(relu, "const(s) and s > 0", "const(s)")},
+      {"no condition on the scale's size", Replaced(relu, "      - size(s) == 1\n", "")},
+      {"another operator", Replaced(relu, "(Max(q, z)", "(Min(q, z)")},
+      {"a constant lost", Replaced(relu, "(Max(q, z), s, z)", "(Max(q, z), s)")},
+      {"an axis lost", Replaced(gather, "Gather<axis=axis>(n", "Gather(n")},
+      {"a promise too strong", Replaced(gather, "0 - t", "0 - t * 1.00001")},
+  };
+  for (const Fault& fault : kFaults) {
+    CAPTURE(fault.what);
+    const ProveReport report = Proof(fault.text);
+    CHECK(report.refuted == 1);
+    CHECK(report.rules[0].outcome == Outcome::kRefuted);
+    CHECK_FALSE(report.rules[0].why.empty());
+    CHECK(report.rules[0].counterexample.find("given: |") != std::string::npos);
+  }
+}
+
+TEST_CASE("A counterexample is a test that the right rule passes and the wrong one fails") {
+  const std::string wrong = Replaced(kRelu, "const(s) and s > 0", "const(s)");
+  const ProveReport report = Proof(wrong);
+  std::string test = report.rules[0].counterexample, indented;
+  for (size_t at = 0; at < test.size();) {
+    const size_t end = test.find('\n', at);
+    indented += "      " + test.substr(at, end - at + 1);
+    at = end + 1;
+  }
+  CHECK(RulesOf(kRelu + indented).RunTests().failed == 0);
+  const TestReport tests = RulesOf(wrong + indented).RunTests();
+  CHECK_FALSE(tests.results.back().passed);
+}
+
+TEST_CASE("A rule without a promise, without tests, of an operator that nobody can run") {
+  const ProveReport report = Proof(R"yaml(signatures:
+  acme.Gain: {inputs: [x], outputs: {y: {shape: shape(x), dtype: dtype(x)}}}
+rules:
+  - {name: silent, equivalence: exact, match: y = Relu(x), replace: y = Abs(x)}
+  - name: unknown
+    equivalence: exact
+    match: y = acme.Gain(acme.Gain(x))
+    replace: y = acme.Gain(x)
+    tests: [{name: t, given: "x: float[2]\ny = acme.Gain(acme.Gain(x))", expect: "x: float[2]\ny = acme.Gain(x)"}]
+  - name: no-promise
+    match: y = Neg(Neg(x))
+    replace: y = x
+    tests: [{name: t, given: "x: float[2]\ny = Abs(Neg(Neg(x)))", expect: "x: float[2]\ny = Abs(x)"}]
+)yaml");
+  CHECK(report.rules[0].outcome == Outcome::kSilent);
+  CHECK(report.rules[1].outcome == Outcome::kUnknown);
+  CHECK(report.rules[1].why.find("acme.Gain") != std::string::npos);
+  CHECK(report.rules[2].outcome == Outcome::kUnknown);
+  CHECK(report.rules[2].why == "the rule promises nothing");
+}
+
+TEST_CASE("`computes:` says what an operator of a rule file computes") {
+  const std::string text = R"yaml(signatures:
+  acme.Gain:
+    inputs: [x, "by?", more...]
+    attributes: {twice: 0, unit: "string?"}
+    outputs: {y: {shape: shape(x), dtype: dtype(x)}}
+    computes: y = $gain(x, by, twice)
+define:
+  y = gain(x, by, twice):
+    - when present(by) and twice == 1 => Mul(Mul(x, by), by)
+    - when present(by) => Mul(x, by)
+    - => x
+rules:
+  - name: once
+    equivalence: exact
+    match: y = acme.Gain<twice=1, unit=_?>(x, by)
+    where: const(by) and Abs(by) >= 1 and Abs(by) <= 16 and dtype(x) == FLOAT
+    let: {square: by * by}
+    replace: y = acme.Gain(x, square)
+    tests:
+      - name: a power of two
+        given: "x: float[2]\ny = acme.Gain<twice=1>(x, 2.0)"
+        expect: "x: float[2]\ny = acme.Gain(x, 4.0)"
+)yaml";
+  const ProveReport right = Proof(Replaced(text, "equivalence: exact", "equivalence: ulp(2)"));
+  CHECK(right.rules[0].outcome == Outcome::kHeld);
+  CHECK(right.rules[0].compared > 10);
+  const ProveReport wrong = Proof(Replaced(text, "square: by * by", "square: by + by"));
+  CHECK(wrong.rules[0].outcome == Outcome::kRefuted);
+}
+
+TEST_CASE("A fault in `computes:` is one of the file, told once") {
+  const Result<Rules> rules = Rules::Parse("rules.yaml", R"yaml(qrewrite: 1
+name: r
+signatures:
+  acme.Gain: {inputs: [x], outputs: [y], computes: "y = Rleu(x)"}
+rules: [{name: n, match: y = acme.Gain(x), replace: y = Abs(x)}]
+)yaml");
+  REQUIRE_FALSE(rules.ok());
+  REQUIRE(rules.status().diagnostics().size() == 1);
+  CHECK(rules.status().diagnostics()[0].message == "there is no operator `Rleu`");
+  CHECK(rules.status().diagnostics()[0].span.line == 4);
+}
+
+TEST_CASE("Names and counts that are wrong") {
+  const Rules rules = RulesOf(kRelu);
+  CHECK(Prove(rules, {.rules = {"rleu"}}).status().message().find("did you mean `relu`?") !=
+        std::string::npos);
+  CHECK(Prove(rules, {.graphs = 0}).status().code() == StatusCode::kUsage);
+}
+
+ConstTensor Plain(DType dtype, const std::vector<double>& values) {
+  const Result<Tensor> t = FromDoubles(dtype, {static_cast<int64_t>(values.size())}, values);
+  return *ToPlain(*t);
+}
+
+bool Kept(const std::string& promise, DType dtype, const std::vector<double>& a,
+          const std::vector<double>& b) {
+  Comparison comparison(Promise::Of(promise));
+  return comparison.Add({{"y", Plain(dtype, a)}}, {{"y", Plain(dtype, b)}}) && comparison.Finish();
+}
+
+TEST_CASE("What the promises allow") {
+  const double next = std::nextafter(1.0F, 2.0F), inf = std::numeric_limits<double>::infinity();
+  CHECK(Kept("exact", DType::kFloat, {0, 1}, {-0.0, 1}));
+  CHECK_FALSE(Kept("exact", DType::kFloat, {1}, {next}));
+  CHECK(Kept("exact", DType::kFloat, {inf, 1}, {3, 1}));  // nothing is promised of infinity
+  CHECK_FALSE(Kept("exact", DType::kFloat, {3, 1}, {inf, 1}));
+  CHECK(Kept("ulp(1)", DType::kFloat, {1}, {next}));
+  CHECK_FALSE(Kept("ulp(1)", DType::kFloat, {1}, {1.001}));
+  CHECK(Kept("lsb(1)", DType::kInt8, {3, 4}, {4, 4}));
+  CHECK_FALSE(Kept("lsb(1)", DType::kInt8, {3, 4}, {5, 4}));
+  CHECK(Kept("lsb(1)", DType::kFloat, {0, 0.5, 1}, {0.5, 0.5, 1}));
+  CHECK_FALSE(Kept("lsb(1)", DType::kFloat, {0, 0.5, 1}, {1, 0.5, 1}));
+  CHECK(Kept("approx(40dB)", DType::kFloat, {1, 2}, {1.001, 2}));
+  CHECK_FALSE(Kept("approx(40dB)", DType::kFloat, {1, 2}, {1.1, 2}));
+  CHECK(Promise::Of("whatever").kind == Promise::Kind::kNone);
+}
+
+TEST_CASE("Numbers saturate, and are spread over a larger shape") {
+  Numbers numbers{DType::kInt8, {1}, {300}};
+  CHECK((*ToInt64s(numbers.ToTensor()))[0] == 127);
+  Dice dice(0);
+  Numbers scale{DType::kFloat, {}, {0.5}};
+  scale.Resize({3}, dice);
+  CHECK(scale.values.size() == 3);
+  CHECK(scale.ToTensor().dims() == Dims{3});
+}
+
+TEST_CASE("Work apart: what it writes arrives, and its end is told") {
+  const auto run = [](FunctionRef<void(ApartWriter)> work) {
+    return RunApart(work, uint64_t{64} << 20, /*seconds=*/1);
+  };
+  const Apart fine = run([](ApartWriter write) { write(std::string(100000, 'x')); });
+  CHECK(fine.finished);
+  CHECK(fine.written.size() == 100000);
+  const Apart crash = run([](ApartWriter write) { write("so far"), std::raise(SIGSEGV); });
+  CHECK_FALSE(crash.finished);
+  CHECK(crash.written == "so far");
+  CHECK(crash.end == "signal 11");
+  const Apart hang = run([](ApartWriter) { pause(); });
+  CHECK(hang.end == "no answer in 1 seconds");
+  const Apart greedy = run([](ApartWriter) { std::vector<char>(size_t{1} << 32, 'x'); });
+  CHECK(greedy.end == "it ran out of memory");
+}
+
+}  // namespace
+}  // namespace qrewrite
