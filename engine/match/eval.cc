@@ -181,6 +181,10 @@ Val Interpreter::EvalLet(int slot, Frame& frame) {
 
 // --- code
 
+Val Interpreter::Condition(CodeId code, Frame& frame) {
+  return code == assumed_ ? Val(true) : Truth(Eval(code, frame));
+}
+
 Val Interpreter::Eval(CodeId id, Frame& frame) {
   const Code& code = program_.code(id);
   if (!Step()) return Failure{"too many steps"};

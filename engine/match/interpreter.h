@@ -100,9 +100,7 @@ class Interpreter {
 
   // Whether MatchRule() asks the conditions of the rule (those of sub-patterns always count).
   void set_rule_conditions(bool asked) { rule_conditions_ = asked; }
-  // A condition, or a part of one beside `and`, that counts as met whatever it says: to learn what it
-  // is good for.
-  void Assume(CodeId condition) { assumed_ = condition; }
+  void Assume(CodeId condition) { assumed_ = condition; }  // it counts as met whatever it says
 
   // Nodes that did not exist before `mark` do not count in uses(): functions see the graph as it
   // was before the rewrite.
@@ -116,9 +114,7 @@ class Interpreter {
   Val Eval(CodeId code, Frame& frame);
   // A condition: true, false, Unknown or Failure.
   Val Truth(const Val& val);
-  Val Condition(CodeId code, Frame& frame) {
-    return code == assumed_ ? Val(true) : Truth(Eval(code, frame));
-  }
+  Val Condition(CodeId code, Frame& frame);
   // A slot of a frame, computed if it is a let.
   const Val& Slot(int slot, Frame& frame);
   // A constant: numbers as they are, values of the graph if they are constants, lists of scalars as

@@ -59,8 +59,8 @@ std::vector<size_t> AloneInTheWay(const Graph& graph, const Program& program,
       const bool* holds = truth.get_if<bool>();
       if (holds == nullptr || !*holds) stopping.push_back(i);
     }
-    const bool is_new = stopping.size() == 1 &&
-                        std::find(alone.begin(), alone.end(), stopping[0]) == alone.end();
+    const bool is_new =
+        stopping.size() == 1 && std::find(alone.begin(), alone.end(), stopping[0]) == alone.end();
     if (is_new) alone.push_back(stopping[0]);
     return ++matches < kMostMatches;
   };

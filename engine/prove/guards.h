@@ -14,7 +14,7 @@ struct Guard {
   CodeId code;
   bool of_case = false;  // of a `when:`; else of the rule's `where:`
   ProvenCondition report;
-  int tried = 0;         // runs without it
+  int tried = 0;  // runs without it
 };
 
 // Of the rule and its cases, in the order of the file; `a and b` are two.

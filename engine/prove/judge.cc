@@ -23,7 +23,8 @@ constexpr double kAnySizeDb = 60;    // promises below are about calibrated data
 constexpr int kShownToRuntime = 25;  // firings of a rule that ONNX Runtime is asked about anyway
 constexpr uint64_t kMostMemory = uint64_t{1} << 30;  // of the models while they run, in bytes
 constexpr int kMostSeconds = 20;
-constexpr double kRuntimeDb = 80;    // what two runtimes may differ by, where a rule promises equality
+constexpr double kRuntimeDb =
+    80;  // what two runtimes may differ by, where a rule promises equality
 
 std::string Message(const Status& status) { return status.diagnostics().front().message; }
 
@@ -235,8 +236,7 @@ bool Judge::IsRefusedBefore(const Graph& graph, const Task& task) const {
   }
   if (task.rules.empty() || options.only_rules.empty()) return false;
   Graph copy = graph;
-  return Run(copy, court_.program, options, court_.context).status().code() ==
-         StatusCode::kRefused;
+  return Run(copy, court_.program, options, court_.context).status().code() == StatusCode::kRefused;
 }
 
 Result<std::vector<Tensors>> Judge::Inputs(const Model& model, Promise promise, double size) {
@@ -294,8 +294,7 @@ bool Keeps(Promise promise, const std::vector<Tensors>& before, const std::vecto
 
 // What a runtime that computes in its own order must keep of a promise.
 Promise Loosened(Promise promise) {
-  const bool strict =
-      promise.kind == Promise::Kind::kExact || promise.kind == Promise::Kind::kUlp;
+  const bool strict = promise.kind == Promise::Kind::kExact || promise.kind == Promise::Kind::kUlp;
   return strict ? Promise{Promise::Kind::kApprox, kRuntimeDb} : promise;
 }
 
@@ -340,8 +339,8 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
   }
   const Outcome b = RunModel(court_.kernels, after, *inputs);
   if (!b.status.ok()) {
-    trial.fate = b.status.code() == StatusCode::kUnsupported ? Trial::Fate::kUnknown
-                                                            : Trial::Fate::kBroken;
+    trial.fate =
+        b.status.code() == StatusCode::kUnsupported ? Trial::Fate::kUnknown : Trial::Fate::kBroken;
     trial.why = "the result does not run: " + Message(b.status);
     if (court_.runtime != nullptr)
       AskRuntime(before, after, promise, *inputs, /*kernels_decide=*/false, trial);
@@ -407,8 +406,7 @@ void Judge::HearRuntime(const Model& before, const Model& after, Promise promise
       return;
     }
     trial.fate = Trial::Fate::kBroken;
-    trial.why =
-        fmt::format("{} refuses the result: {}", court_.runtime->Name(), Message(b.status));
+    trial.why = fmt::format("{} refuses the result: {}", court_.runtime->Name(), Message(b.status));
     return;
   }
   std::string why;

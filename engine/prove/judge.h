@@ -25,9 +25,9 @@ struct Court {
   const Program& program;
   const Program* semantics;  // of RuleSet::semantics; null: nothing is said
   const RunContext& context;
-  const Rules& roles;      // LoadInputRoles
-  Evaluator& kernels;      // BuiltinKernels
-  Evaluator* runtime;      // ONNX Runtime, or null
+  const Rules& roles;  // LoadInputRoles
+  Evaluator& kernels;  // BuiltinKernels
+  Evaluator* runtime;  // ONNX Runtime, or null
   uint64_t seed = 0;
 };
 
@@ -78,8 +78,7 @@ class Judge {
                           const std::vector<Tensors>& inputs);
   static bool IsRandom(Evaluator& evaluator, const Model& model,
                        const std::vector<Tensors>& inputs);
-  void Compare(const Model& before, const Model& after, Promise promise, double size,
-               Trial& trial);
+  void Compare(const Model& before, const Model& after, Promise promise, double size, Trial& trial);
   // ONNX Runtime about what the kernels found, in a process of its own: varied models may be its end.
   void AskRuntime(const Model& before, const Model& after, Promise promise,
                   const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial);

@@ -89,8 +89,9 @@ void Numbers::Resize(const Dims& to, Dice& dice) {
   if (count == 0) dims = CheckedCount(to, kMostElements) ? to : Dims{0};
   for (size_t i = 0; i < count; ++i) {
     double value = before.empty() ? 1 : before[i % before.size()];
-    if (spread) value = IsFloat(dtype) ? value * (1 + 0.5 * static_cast<double>(i))
-                                       : value + static_cast<double>(i);
+    if (spread)
+      value = IsFloat(dtype) ? value * (1 + 0.5 * static_cast<double>(i))
+                             : value + static_cast<double>(i);
     values.push_back(value);
   }
 }

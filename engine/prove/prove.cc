@@ -24,10 +24,10 @@
 namespace qrewrite {
 namespace {
 
-constexpr int kAttempts = 12;         // variations that are made for each valid one, at most
-constexpr int kMostChanges = 4;       // of a variation
+constexpr int kAttempts = 12;    // variations that are made for each valid one, at most
+constexpr int kMostChanges = 4;  // of a variation
 constexpr size_t kMostKeptChanges = 10, kMostFound = 300;
-constexpr int kGuardTrials = 60;      // runs without a condition
+constexpr int kGuardTrials = 60;  // runs without a condition
 constexpr int kShrinkSteps = 400;
 constexpr double kKeepsNumbersDb = 60;  // rules that promise less are about calibrated data
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 26;
@@ -160,8 +160,8 @@ class RuleProof {
     }
     const RuleSet& set = court_.program.rules();
     words_.first_opset = std::max({kOldestOpset, rule_.opset_min, set.opset_min});
-    words_.last_opset = std::max(words_.first_opset,
-                                 std::min({kNewestOpset, rule_.opset_max, set.opset_max}));
+    words_.last_opset =
+        std::max(words_.first_opset, std::min({kNewestOpset, rule_.opset_max, set.opset_max}));
     const Promise promise = Promise::Of(rule_.equivalence);
     words_.keeps_numbers =
         promise.kind == Promise::Kind::kApprox && promise.limit < kKeepsNumbersDb;
@@ -346,7 +346,7 @@ class RuleProof {
   void Finish() {
     using Outcome = ProvenRule::Outcome;
     if (report_.outcome != Outcome::kRefuted) {
-      report_.outcome = report_.compared > 0                          ? Outcome::kHeld
+      report_.outcome = report_.compared > 0                        ? Outcome::kHeld
                         : report_.fired > 0 || !report_.why.empty() ? Outcome::kUnknown
                                                                     : Outcome::kSilent;
     }
@@ -370,8 +370,8 @@ class RuleProof {
     std::vector<uint64_t> changes;
     Graph graph;
   };
-  std::vector<Found> found_;      // graphs that showed something,
-  std::set<uint64_t> kinds_;      // each of another kind
+  std::vector<Found> found_;  // graphs that showed something,
+  std::set<uint64_t> kinds_;  // each of another kind
   ProvenRule report_;
 };
 
@@ -449,8 +449,8 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
   if (options.runtime != nullptr) Warm(*options.runtime);
   if (options.runtime != nullptr) report.evaluators += " and " + options.runtime->Name();
   for (const Rule& rule : set.rules) {
-    const bool named = std::find(options.rules.begin(), options.rules.end(), rule.name) !=
-                       options.rules.end();
+    const bool named =
+        std::find(options.rules.begin(), options.rules.end(), rule.name) != options.rules.end();
     const bool own = rule.place.source == set.sources.front().get();
     if (options.rules.empty() ? !own : !named) continue;
     report.rules.push_back(RuleProof(court, options, rule, SeedsFor(rule, seeds, matched)).Run());

@@ -40,8 +40,7 @@ std::string Line(const ProvenRule& rule, size_t width) {
                      Margin(rule),
                      rule.conditions.empty()
                          ? ""
-                         : fmt::format("{} of {}",
-                                       Count(rule, ProvenCondition::Outcome::kNeeded),
+                         : fmt::format("{} of {}", Count(rule, ProvenCondition::Outcome::kNeeded),
                                        rule.conditions.size()));
 }
 
@@ -56,8 +55,8 @@ std::string WhyText(const ProvenRule& rule) {
 }
 
 Json ConditionJson(const ProvenCondition& c) {
-  return {{"text", c.text},     {"line", c.line},     {"outcome", Name(c.outcome)},
-          {"alone", c.alone},   {"pinned", c.pinned}, {"counterexample", c.counterexample}};
+  return {{"text", c.text},   {"line", c.line},     {"outcome", Name(c.outcome)},
+          {"alone", c.alone}, {"pinned", c.pinned}, {"counterexample", c.counterexample}};
 }
 
 }  // namespace
@@ -103,10 +102,10 @@ std::string ProveReport::Text(bool why) const {
   const auto count = [&](ProvenRule::Outcome o) {
     return std::ranges::count(rules, o, &ProvenRule::outcome);
   };
-  text += fmt::format("{} held, {} refuted, {} unknown, {} silent; seed {}, {}\n",
-                      count(ProvenRule::Outcome::kHeld), refuted,
-                      count(ProvenRule::Outcome::kUnknown), count(ProvenRule::Outcome::kSilent),
-                      seed, evaluators);
+  text +=
+      fmt::format("{} held, {} refuted, {} unknown, {} silent; seed {}, {}\n",
+                  count(ProvenRule::Outcome::kHeld), refuted, count(ProvenRule::Outcome::kUnknown),
+                  count(ProvenRule::Outcome::kSilent), seed, evaluators);
   return text;
 }
 

@@ -19,9 +19,9 @@ namespace qrewrite {
 
 // The words that variations are made of.
 struct Vocabulary {
-  std::vector<OpName> ops;                                // of patterns and tests
-  std::map<std::string, std::vector<AttrValue>> values;   // of attributes, by name
-  int64_t first_opset = 7, last_opset = 26;               // of ai.onnx, that the rule is for
+  std::vector<OpName> ops;                               // of patterns and tests
+  std::map<std::string, std::vector<AttrValue>> values;  // of attributes, by name
+  int64_t first_opset = 7, last_opset = 26;              // of ai.onnx, that the rule is for
   bool keeps_numbers = false;  // constants keep their numbers: the rule promises something of data
                                // that its quantizers are made for
 

@@ -302,7 +302,8 @@ std::optional<RawSignature> AstReader::ReadSignature(const DocEntry& entry) {
   }
   std::sort(signature.attributes.begin(), signature.attributes.end(),
             [](const FormalAttribute& a, const FormalAttribute& b) { return a.name < b.name; });
-  if (const DocNode* node = map.Get("computes"); node != nullptr && tests_) raw.computes = Body(*node);
+  if (const DocNode* node = map.Get("computes"); node != nullptr && tests_)
+    raw.computes = Body(*node);
   signature.commutative = Boolean(map.Get("commutative"), false);
   if (signature.commutative && signature.inputs.size() < 2) {
     BadValue(*map.Get("commutative"), fmt::format("{} has no two inputs to swap", owner));

@@ -29,8 +29,8 @@ struct ProveOptions {
   int graphs = 1000;               // valid graphs that each rule is tried on
   double seconds = 0;              // of each rule, at most; 0: as long as it takes
   uint64_t seed = 0;
-  bool guards = true;              // leave out conditions, one at a time
-  Evaluator* runtime = nullptr;    // beside the built-in kernels: ONNX Runtime
+  bool guards = true;            // leave out conditions, one at a time
+  Evaluator* runtime = nullptr;  // beside the built-in kernels: ONNX Runtime
 };
 
 // A condition of a rule: a member of `where:`, or of a `when:` in its cases, or a part of one beside

@@ -29,10 +29,12 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_option("--graphs", a.graphs, "how many graphs each rule is tried on; default 1000")
       ->type_name("N")
       ->check(CheckCount);
-  app.add_option("--budget", a.budget, "seconds that each rule may take; default: as long as it takes")
+  app.add_option("--budget", a.budget,
+                 "seconds that each rule may take; default: as long as it takes")
       ->type_name("SECONDS");
   app.add_option("--seed", a.seed, "of the graphs; default 0")->type_name("N");
-  app.add_flag("--why", a.why, "what each condition is good for, as a test without it goes wrong on");
+  app.add_flag("--why", a.why,
+               "what each condition is good for, as a test without it goes wrong on");
   app.add_flag("--quick", a.quick, "leave out no conditions");
   AddRuntimeOptions(app, a.runtime);
   app.add_flag("--json", a.json, "the report as JSON");
@@ -42,7 +44,8 @@ void AddOptions(CLI::App& app, Arguments& a) {
 
 Result<int> ProveFiles(const Arguments& a) {
   QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a.runtime));
-  const bool has_runtime = runtimes.second != nullptr;  // beside the kernels, which are always asked
+  const bool has_runtime =
+      runtimes.second != nullptr;  // beside the kernels, which are always asked
   const ProveOptions options{.rules = a.names,
                              .graphs = a.graphs,
                              .seconds = a.budget,

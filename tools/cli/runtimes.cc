@@ -23,7 +23,8 @@ Result<Runtimes> LoadRuntimes(const RuntimeChoice& choice) {
     runtimes.first = BuiltinKernels();
     return runtimes;
   }
-  Result<std::unique_ptr<Evaluator>> ort = OnnxRuntime({.library = choice.library, .threads = choice.threads});
+  Result<std::unique_ptr<Evaluator>> ort =
+      OnnxRuntime({.library = choice.library, .threads = choice.threads});
   const bool named =
       choice.name == "ort" || !choice.library.empty() || std::getenv("QREWRITE_ORT") != nullptr;
   if (!ort.ok() && named) return ort.status();
@@ -32,10 +33,9 @@ Result<Runtimes> LoadRuntimes(const RuntimeChoice& choice) {
     return runtimes;
   }
   runtimes.first = *std::move(ort);
-  QR_ASSIGN_OR_RETURN(runtimes.optimised,
-                      OnnxRuntime({.library = choice.library,
-                                   .threads = choice.threads,
-                                   .optimize = true}));
+  QR_ASSIGN_OR_RETURN(
+      runtimes.optimised,
+      OnnxRuntime({.library = choice.library, .threads = choice.threads, .optimize = true}));
   runtimes.second = BuiltinKernels();
   return runtimes;
 }

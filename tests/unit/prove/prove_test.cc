@@ -11,10 +11,10 @@
 
 #include <unistd.h>
 
+#include "engine/api/constant.h"
 #include "engine/prove/apart.h"
 #include "engine/prove/numbers.h"
 #include "engine/prove/promise.h"
-#include "engine/api/constant.h"
 
 namespace qrewrite {
 namespace {

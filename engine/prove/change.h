@@ -1,0 +1,80 @@
+// Change: one graph under one change of Vary().
+//
+//   variation.cc       which change is made
+//   change_values.cc   constants, element types, shapes
+//   change_nodes.cc    attributes, operators, inputs, readers, opset
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/prove/numbers.h"
+#include "engine/prove/variation.h"
+
+namespace qrewrite {
+
+// One graph under one change.
+class Change {
+ public:
+  Change(Graph& graph, const Vocabulary& words, const Signatures& signatures, Dice& dice);
+
+  // Some change. "" if nothing came of it.
+  std::string Make();
+
+  const std::vector<ValueId>& constants() const { return constants_; }
+  const std::vector<NodeId>& nodes() const { return nodes_; }
+  // Sizes of inputs and constants that are `from` are `to`.
+  void Resize(int64_t from, int64_t to);
+  // All elements of a constant are the first one.
+  void Flatten(ValueId v);
+  // Its elements have one digit.
+  void Round(ValueId v);
+
+ private:
+  std::string Name(ValueId v) const { return std::string(graph_.name(v)); }
+  bool IsMain(ValueId v) const { return graph_.body_of(v) == graph_.main(); }
+
+  // --- constants
+  std::string ConstantNumbers();
+  std::string ConstantShape();
+  std::string ConstantToInput();
+  std::string Overridable();
+  // Constants that `v` shares a node and a shape with, itself included: a scale and its zero point.
+  std::vector<ValueId> Companions(ValueId v) const;
+
+  // --- types
+  std::string TypeEverywhere();
+  std::string TypeHere();
+  void SetType(ValueId v, DType dtype);
+  void ChangeType(DType from, DType to, bool everywhere, const std::set<ValueId>& here);
+
+  // --- shapes
+  std::string SizeEverywhere();
+  std::string InputShape();
+  std::string Square();
+  std::string InputToConstant();
+
+  // --- nodes
+  std::string AttributeOf();
+  std::string Operator();
+  std::string SwapInputs();
+  std::string SameInput();
+  std::string DropInput();
+  AttrValue Another(NodeId n, const std::string& name, const AttrValue& old);
+
+  // --- the interface
+  std::string AnotherReader();
+  std::string MoreOutputs();
+  std::string Opset();
+
+  Graph& graph_;
+  const Vocabulary& words_;
+  const Signatures& signatures_;
+  Dice& dice_;
+  std::vector<NodeId> nodes_;
+  std::vector<ValueId> constants_, made_, inputs_;
+};
+
+}  // namespace qrewrite

@@ -1,0 +1,200 @@
+// Nodes and the interface of a graph that is varied.
+#include <algorithm>
+#include <climits>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "engine/prove/change.h"
+
+namespace qrewrite {
+
+// --- nodes
+
+AttrValue Change::Another(NodeId n, const std::string& name, const AttrValue& old) {
+  const auto known = words_.values.find(name);
+  if (known != words_.values.end() && !dice_.Once(3)) {
+    const AttrValue value = dice_.Of(known->second);
+    if (old.index() == 0 || value.index() == old.index()) return value;
+  }
+  if (const auto* number = std::get_if<int64_t>(&old)) {
+    const ValueId x = graph_.num_inputs(n) > 0 ? graph_.input(n, 0) : ValueId();
+    const int64_t rank =
+        x.valid() && graph_.declared(x).has_rank ? std::ssize(graph_.declared(x).dims) : 2;
+    const int64_t values[] = {*number + 1, *number - 1, 0, 1, 2, -1, *number - rank, -*number};
+    return values[dice_.Below(std::size(values))];
+  }
+  if (const auto* number = std::get_if<float>(&old)) {
+    const float values[] = {0, 1, -1, 0.5, 2, *number * 2, -*number, 1e-6F};
+    return values[dice_.Below(std::size(values))];
+  }
+  if (const auto* numbers = std::get_if<std::vector<int64_t>>(&old)) {
+    std::vector<int64_t> list = *numbers;
+    if (list.empty()) return std::vector<int64_t>{dice_.Integer(-1, 2)};
+    switch (dice_.Integer(0, 4)) {
+      case 0: std::reverse(list.begin(), list.end()); break;
+      case 1: std::swap(list[dice_.Below(list.size())], list[dice_.Below(list.size())]); break;
+      case 2: list.push_back(dice_.Integer(-1, 3)); break;
+      case 3: list.pop_back(); break;
+      default: list[dice_.Below(list.size())] = dice_.Integer(-2, 3);
+    }
+    return list;
+  }
+  return {};
+}
+
+std::string Change::AttributeOf() {
+  struct Place {
+    NodeId node;
+    std::string name;
+    AttrValue value;
+    bool written;
+  };
+  std::vector<Place> all;
+  for (const NodeId n : nodes_) {
+    const OpName& op = graph_.op_name(graph_.op(n));
+    const Signature* signature = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+    for (const Attribute& a : graph_.attributes(n)) {
+      if (!std::holds_alternative<BodyId>(a.value)) all.push_back({n, a.name, a.value, true});
+    }
+    for (size_t i = 0; signature != nullptr && i < signature->attributes.size(); ++i) {
+      const FormalAttribute& formal = signature->attributes[i];
+      if (graph_.attributes(n).Find(formal.name) == nullptr && formal.kind != AttrKind::kGraph)
+        all.push_back({n, formal.name, formal.default_value, false});
+    }
+  }
+  if (all.empty()) return "";
+  const Place& place = dice_.Of(all);
+  const std::string op = graph_.op_name(graph_.op(place.node)).text();
+  if (place.written && dice_.Once(5)) {
+    graph_.EraseAttribute(place.node, place.name);
+    return fmt::format("{} without `{}`", op, place.name);
+  }
+  AttrValue value = Another(place.node, place.name, place.value);
+  if (value.index() == 0) return "";
+  graph_.SetAttribute(place.node, place.name, std::move(value));
+  return fmt::format("{} with another `{}`", op, place.name);
+}
+
+std::string Change::Operator() {
+  if (nodes_.empty() || words_.ops.empty()) return "";
+  const NodeId n = dice_.Of(nodes_);
+  const OpName& to = dice_.Of(words_.ops);
+  const OpName from = graph_.op_name(graph_.op(n));
+  const Signature* signature =
+      signatures_.Find(to.domain, to.name, graph_.OpsetOf(graph_.main(), to.domain));
+  const auto inputs = static_cast<int>(graph_.num_inputs(n));
+  if (to == from || signature == nullptr || signature->has_subgraphs || graph_.HasSubgraphs(n) ||
+      inputs < signature->min_inputs || inputs > signature->max_inputs ||
+      static_cast<int>(graph_.num_outputs(n)) > signature->max_outputs) {
+    return "";
+  }
+  std::vector<ValueId> operands, outputs;
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) operands.push_back(graph_.input(n, i));
+  Attributes attributes;
+  for (const Attribute& a : graph_.attributes(n)) {
+    if (signature->FindAttribute(a.name) != nullptr) attributes.Set(a.name, a.value);
+  }
+  for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+    const ValueId old = graph_.output(n, i);
+    if (!old.valid()) {
+      outputs.emplace_back();
+      continue;
+    }
+    graph_.DropProducer(old);
+    outputs.push_back(old);
+  }
+  const BodyId body = graph_.body_of(n);
+  graph_.RemoveNode(n);
+  graph_.AddNode(body, graph_.InternOp(to.domain, to.name), operands, outputs,
+                 std::move(attributes), "");
+  return fmt::format("{} is {}", from.text(), to.text());
+}
+
+std::string Change::SwapInputs() {
+  if (nodes_.empty()) return "";
+  const NodeId n = dice_.Of(nodes_);
+  if (graph_.num_inputs(n) < 2) return "";
+  const size_t i = dice_.Below(graph_.num_inputs(n)), j = dice_.Below(graph_.num_inputs(n));
+  const ValueId a = graph_.input(n, i), b = graph_.input(n, j);
+  if (a == b) return "";
+  graph_.SetInput(n, i, b);
+  graph_.SetInput(n, j, a);
+  return "inputs are swapped";
+}
+
+std::string Change::SameInput() {
+  if (nodes_.empty()) return "";
+  const NodeId n = dice_.Of(nodes_);
+  if (graph_.num_inputs(n) < 2) return "";
+  const size_t i = dice_.Below(graph_.num_inputs(n)), j = dice_.Below(graph_.num_inputs(n));
+  if (graph_.input(n, i) == graph_.input(n, j) || !graph_.input(n, i).valid()) return "";
+  graph_.SetInput(n, j, graph_.input(n, i));
+  return "two inputs are one value";
+}
+
+std::string Change::DropInput() {
+  if (nodes_.empty()) return "";
+  const NodeId n = dice_.Of(nodes_);
+  if (graph_.num_inputs(n) < 2) return "";
+  const size_t i = 1 + dice_.Below(graph_.num_inputs(n) - 1);
+  if (!graph_.input(n, i).valid()) return "";
+  graph_.SetInput(n, i, ValueId());
+  return "an input is absent";
+}
+
+// --- the interface
+
+std::string Change::AnotherReader() {
+  std::vector<ValueId> inner;
+  for (const ValueId v : made_) {
+    if (IsMain(v) && graph_.num_uses(v) > 0 && !graph_.IsOutput(v)) inner.push_back(v);
+  }
+  if (inner.empty()) return "";
+  const ValueId v = dice_.Of(inner);
+  if (dice_.Once(2)) {
+    graph_.AddOutput(graph_.main(), v);
+    return fmt::format("`{}` is an output", Name(v));
+  }
+  const std::string_view name = graph_.FreshName("other");
+  const ValueId read = graph_.AddValue(graph_.main(), name);
+  const ValueId from = dice_.Once(4) && !inputs_.empty() ? dice_.Of(inputs_) : v;
+  graph_.AddNode(graph_.main(), graph_.InternOp("", "Identity"), std::vector{from},
+                 std::vector{read}, {}, "");
+  graph_.AddOutput(graph_.main(), read);
+  return fmt::format("`{}` has another reader", Name(from));
+}
+
+std::string Change::MoreOutputs() {
+  if (nodes_.empty()) return "";
+  const NodeId n = dice_.Of(nodes_);
+  const OpName op = graph_.op_name(graph_.op(n));
+  const Signature* signature = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+  if (signature == nullptr || graph_.HasSubgraphs(n)) return "";
+  const size_t has = graph_.num_outputs(n);
+  if (static_cast<int>(has) >= std::min(signature->max_outputs, 4)) return "";
+  std::vector<ValueId> operands, outputs;
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) operands.push_back(graph_.input(n, i));
+  for (size_t i = 0; i < has; ++i) {
+    const ValueId old = graph_.output(n, i);
+    if (old.valid()) graph_.DropProducer(old);
+    outputs.push_back(old);
+  }
+  const ValueId more = graph_.AddValue(graph_.body_of(n), graph_.FreshName("more"));
+  outputs.push_back(more);
+  const Attributes attributes = graph_.attributes(n);
+  const BodyId body = graph_.body_of(n);
+  graph_.RemoveNode(n);
+  graph_.AddNode(body, graph_.InternOp(op.domain, op.name), operands, outputs, attributes, "");
+  if (body == graph_.main()) graph_.AddOutput(graph_.main(), more);
+  return fmt::format("{} with a further output", op.text());
+}
+
+std::string Change::Opset() {
+  const int64_t opset = dice_.Integer(words_.first_opset, words_.last_opset);
+  if (graph_.opset()[""] == opset) return "";
+  graph_.opset()[""] = opset;
+  return fmt::format("opset {}", opset);
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,302 @@
+// Constants, element types and shapes of a graph that is varied.
+#include <algorithm>
+#include <climits>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "engine/prove/change.h"
+
+namespace qrewrite {
+namespace {
+
+// Sizes that show most: one, two that differ, and none at all now and then.
+int64_t RandomSize(Dice& dice) {
+  constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 3, 4, 5, 6, 0};
+  return kSizes[dice.Below(std::size(kSizes))];
+}
+
+}  // namespace
+
+// --- constants
+
+std::string Change::ConstantNumbers() {
+  if (constants_.empty()) return "";
+  const ValueId v = dice_.Of(constants_);
+  std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+  if (!numbers) return "";
+  const std::string what = numbers->Disturb(dice_);
+  const Tensor tensor = numbers->ToTensor();
+  if (what.empty() || !tensor.valid()) return "";
+  graph_.SetConstant(v, tensor);
+  return fmt::format("`{}`: {}", Name(v), what);
+}
+
+std::vector<ValueId> Change::Companions(ValueId v) const {
+  std::set<ValueId> found = {v};
+  const Dims& dims = graph_.constant(v)->dims();
+  for (const UseId u : graph_.uses(v)) {
+    const NodeId n = graph_.user(u).node;
+    for (size_t i = 0; n.valid() && i < graph_.num_inputs(n); ++i) {
+      const ValueId other = graph_.input(n, i);
+      if (!other.valid() || graph_.constant(other) == nullptr) continue;
+      if (graph_.constant(other)->dims() == dims) found.insert(other);
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+std::string Change::ConstantShape() {
+  if (constants_.empty()) return "";
+  const ValueId v = dice_.Of(constants_);
+  Dims dims = graph_.constant(v)->dims();
+  const int64_t count = graph_.constant(v)->size();
+  // A size that occurs elsewhere is the most likely to be accepted.
+  std::vector<int64_t> sizes = {1, 2, 3};
+  for (const ValueId c : constants_) {
+    sizes.insert(sizes.end(), graph_.constant(c)->dims().begin(), graph_.constant(c)->dims().end());
+  }
+  switch (dice_.Integer(0, 6)) {
+    case 0: dims.insert(dims.begin(), 1); break;
+    case 1: dims.push_back(1); break;
+    case 2: dims = count == 1 && dims.empty() ? Dims{1} : Dims{}; break;
+    case 3: dims = {dice_.Of(sizes)}; break;
+    case 4:
+      if (dims.empty()) return "";
+      dims[dice_.Below(dims.size())] = RandomSize(dice_);
+      break;
+    case 5:
+      if (dims.empty()) return "";
+      dims.erase(dims.begin() + static_cast<ptrdiff_t>(dice_.Below(dims.size())));
+      break;
+    default:
+      if (dims.size() < 2) return "";
+      std::swap(dims.front(), dims.back());
+  }
+  const std::vector<ValueId> all = dice_.Once(4) ? std::vector{v} : Companions(v);
+  for (const ValueId c : all) {
+    std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(c));
+    if (!numbers) return "";
+    numbers->Resize(dims, dice_);
+    const Tensor tensor = numbers->ToTensor();
+    if (!tensor.valid()) return "";
+    graph_.SetConstant(c, tensor);
+  }
+  return fmt::format("`{}` is [{}]", Name(v), fmt::join(dims, ", "));
+}
+
+std::string Change::ConstantToInput() {
+  if (constants_.empty()) return "";
+  const ValueId v = dice_.Of(constants_);
+  if (!IsMain(v) || graph_.IsInput(v)) return "";
+  const Tensor& tensor = *graph_.constant(v);
+  TypeInfo type{.dtype = tensor.dtype(), .has_rank = true};
+  for (const int64_t d : tensor.dims()) type.dims.emplace_back(d);
+  const std::string_view name = graph_.FreshName(graph_.name(v).empty() ? "c" : graph_.name(v));
+  const ValueId input = graph_.AddValue(graph_.main(), name);
+  graph_.SetDeclared(input, type);
+  graph_.AddInput(graph_.main(), input);
+  graph_.ReplaceUses(v, input);
+  return fmt::format("constant `{}` is an input", name);
+}
+
+std::string Change::Overridable() {
+  if (constants_.empty()) return "";
+  const ValueId v = dice_.Of(constants_);
+  if (!IsMain(v) || graph_.IsInput(v)) return "";
+  const Tensor& tensor = *graph_.constant(v);
+  TypeInfo type{.dtype = tensor.dtype(), .has_rank = true};
+  for (const int64_t d : tensor.dims()) type.dims.emplace_back(d);
+  graph_.SetDeclared(v, type);
+  graph_.AddInput(graph_.main(), v);
+  return fmt::format("`{}` may be overridden", Name(v));
+}
+
+// --- types
+
+void Change::SetType(ValueId v, DType dtype) {
+  if (const Tensor* tensor = graph_.constant(v)) {
+    std::optional<Numbers> numbers = Numbers::Of(*tensor);
+    if (!numbers) return;
+    numbers->dtype = dtype;
+    const Tensor cast = numbers->ToTensor();
+    if (cast.valid()) graph_.SetConstant(v, cast);
+  }
+  TypeInfo type = graph_.declared(v);
+  if (type.dtype == DType::kUndefined) return;
+  type.dtype = dtype;
+  graph_.SetDeclared(v, type);
+}
+
+void Change::ChangeType(DType from, DType to, bool everywhere, const std::set<ValueId>& here) {
+  const auto change = [&](ValueId v) {
+    if (!everywhere && !here.contains(v)) return;
+    const DType has =
+        graph_.constant(v) != nullptr ? graph_.constant(v)->dtype() : graph_.declared(v).dtype;
+    if (has == from) SetType(v, to);
+  };
+  for (const ValueId v : inputs_) change(v);
+  for (const ValueId v : constants_) change(v);
+  if (!everywhere) return;
+  // Attributes that name the type: `to` of a Cast.
+  for (const NodeId n : nodes_) {
+    const Attributes attributes = graph_.attributes(n);
+    for (const Attribute& a : attributes) {
+      const auto* number = std::get_if<int64_t>(&a.value);
+      const bool names_type = a.name == "to" || a.name.find("type") != std::string::npos;
+      if (number != nullptr && names_type && *number == static_cast<int64_t>(from)) {
+        graph_.SetAttribute(n, a.name, static_cast<int64_t>(to));
+      }
+    }
+  }
+}
+
+std::string Change::TypeEverywhere() {
+  std::set<DType> used;
+  for (const ValueId v : inputs_) used.insert(graph_.declared(v).dtype);
+  for (const ValueId v : constants_) used.insert(graph_.constant(v)->dtype());
+  const std::vector<DType> types(used.begin(), used.end());
+  if (types.empty()) return "";
+  const DType from = dice_.Of(types);
+  const DType to = SimilarType(from, dice_);
+  if (to == from) return "";
+  ChangeType(from, to, /*everywhere=*/true, {});
+  return fmt::format("{} is {}", Info(from).text_name, Info(to).text_name);
+}
+
+std::string Change::TypeHere() {
+  // The inputs of a node that have one type: the integers of a quantizer and its zero point.
+  if (nodes_.empty()) return "";
+  const NodeId n = dice_.Of(nodes_);
+  std::set<ValueId> here;
+  DType from = DType::kUndefined;
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+    const ValueId v = graph_.input(n, i);
+    if (!v.valid() || graph_.producer(v).valid()) continue;
+    const DType dtype =
+        graph_.constant(v) != nullptr ? graph_.constant(v)->dtype() : graph_.declared(v).dtype;
+    if (from == DType::kUndefined || dice_.Once(3)) from = dtype;
+    here.insert(v);
+  }
+  if (here.empty() || from == DType::kUndefined) return "";
+  if (dice_.Once(3)) here = {*here.begin()};
+  const DType to = SimilarType(from, dice_);
+  if (to == from) return "";
+  ChangeType(from, to, /*everywhere=*/false, here);
+  return fmt::format("{} is {} at one node", Info(from).text_name, Info(to).text_name);
+}
+
+// --- shapes
+
+void Change::Flatten(ValueId v) {
+  std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+  if (!numbers || numbers->values.empty()) return;
+  std::fill(numbers->values.begin(), numbers->values.end(), numbers->values.front());
+  if (const Tensor tensor = numbers->ToTensor(); tensor.valid()) graph_.SetConstant(v, tensor);
+}
+
+void Change::Round(ValueId v) {
+  std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+  if (!numbers) return;
+  for (double& x : numbers->values) {
+    if (x == 0 || !std::isfinite(x)) continue;
+    const double unit = std::pow(10, std::floor(std::log10(std::fabs(x))));
+    x = std::rint(x / unit) * unit;
+  }
+  if (const Tensor tensor = numbers->ToTensor(); tensor.valid()) graph_.SetConstant(v, tensor);
+}
+
+void Change::Resize(int64_t from, int64_t to) {
+  for (const ValueId v : inputs_) {
+    TypeInfo type = graph_.declared(v);
+    for (Dim& d : type.dims) {
+      if (d.known() && d.size() == from) d = Dim(to);
+    }
+    graph_.SetDeclared(v, type);
+  }
+  for (const ValueId v : constants_) {
+    const Tensor& tensor = *graph_.constant(v);
+    Dims dims = tensor.dims();
+    if (std::find(dims.begin(), dims.end(), from) == dims.end()) continue;
+    std::replace(dims.begin(), dims.end(), from, to);
+    std::optional<Numbers> numbers = Numbers::Of(tensor);
+    if (!numbers) continue;
+    numbers->Resize(dims, dice_);
+    const Tensor resized = numbers->ToTensor();
+    if (resized.valid()) graph_.SetConstant(v, resized);
+  }
+}
+
+std::string Change::SizeEverywhere() {
+  std::set<int64_t> used;
+  for (const ValueId v : inputs_) {
+    for (const Dim d : graph_.declared(v).dims) {
+      if (d.known()) used.insert(d.size());
+    }
+  }
+  for (const ValueId v : constants_) {
+    used.insert(graph_.constant(v)->dims().begin(), graph_.constant(v)->dims().end());
+  }
+  const std::vector<int64_t> sizes(used.begin(), used.end());
+  if (sizes.empty()) return "";
+  const int64_t from = dice_.Of(sizes), to = RandomSize(dice_);
+  if (from == to) return "";
+  Resize(from, to);
+  return fmt::format("size {} is {}", from, to);
+}
+
+std::string Change::Square() {
+  std::set<int64_t> used;
+  for (const ValueId v : inputs_) {
+    for (const Dim d : graph_.declared(v).dims) {
+      if (d.known()) used.insert(d.size());
+    }
+  }
+  const int64_t to = dice_.Integer(2, 4);
+  for (const int64_t size : used) {
+    if (size != 1 || dice_.Once(2)) Resize(size, to);
+  }
+  return used.empty() ? "" : fmt::format("all sizes are {}", to);
+}
+
+std::string Change::InputShape() {
+  if (inputs_.empty()) return "";
+  const ValueId v = dice_.Of(inputs_);
+  TypeInfo type = graph_.declared(v);
+  if (!type.has_rank || !type.is_tensor) return "";
+  const auto at = [&] {
+    return type.dims.begin() + static_cast<ptrdiff_t>(dice_.Below(type.dims.size()));
+  };
+  const int64_t way = dice_.Integer(0, 5);
+  if (way >= 2 && type.dims.empty()) return "";
+  switch (way) {
+    case 0: type.dims.insert(type.dims.begin(), Dim(RandomSize(dice_))); break;
+    case 1: type.dims.emplace_back(RandomSize(dice_)); break;
+    case 2: type.dims.erase(at()); break;
+    case 3: *at() = graph_.SymbolDim(dice_.Once(2) ? "N" : "M"); break;
+    case 4: *at() = Dim(); break;
+    default: *at() = Dim(RandomSize(dice_));
+  }
+  graph_.SetDeclared(v, type);
+  return fmt::format("another shape of `{}`", Name(v));
+}
+
+std::string Change::InputToConstant() {
+  if (inputs_.empty()) return "";
+  const ValueId v = dice_.Of(inputs_);
+  const TypeInfo type = graph_.declared(v);
+  if (!type.known_shape() || !type.is_tensor) return "";
+  Numbers numbers{.dtype = type.dtype, .dims = {}, .values = {1, 2, 3}};
+  Dims dims;
+  for (const Dim d : type.dims) dims.push_back(d.size());
+  numbers.Resize(dims, dice_);
+  for (double& x : numbers.values) x = static_cast<double>(dice_.Integer(0, 4));
+  const Tensor tensor = numbers.ToTensor();
+  if (!tensor.valid()) return "";
+  const ValueId c = graph_.AddConstant(graph_.main(), graph_.FreshName("c"), tensor);
+  graph_.ReplaceUses(v, c);
+  graph_.RemoveInput(graph_.main(), v);
+  return fmt::format("input `{}` is a constant", Name(v));
+}
+
+}  // namespace qrewrite
