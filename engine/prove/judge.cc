@@ -17,9 +17,10 @@
 namespace qrewrite {
 namespace {
 
-constexpr int kSamples = 4;          // normal, ties, out of range, whole numbers
-constexpr int kSamplesOfSums = 12;   // where sums over all samples decide
-constexpr double kAnySizeDb = 60;    // promises below are about calibrated data
+constexpr int64_t kMostElements = 1 << 22;  // of a value
+constexpr int kSamples = 4;                 // normal, ties, out of range, whole numbers
+constexpr int kSamplesOfSums = 12;          // where sums over all samples decide
+constexpr double kAnySizeDb = 60;           // promises below are about calibrated data
 constexpr int kShownToRuntime = 25;  // firings of a rule that ONNX Runtime is asked about anyway
 constexpr uint64_t kMostMemory = uint64_t{1} << 30;  // of the models while they run, in bytes
 constexpr int kMostSeconds = 20;
@@ -96,7 +97,15 @@ std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures
       return fmt::format("{}: attribute `{}` is missing", op.text(), formal.name);
   }
   if (std::string fault = TypeFault(graph, n, *s, facts); !fault.empty()) return fault;
-  return facts.Contradicts(n) ? op.text() + ": shapes" : "";
+  if (facts.Contradicts(n)) return op.text() + ": shapes";
+  for (size_t i = 0; i < graph.num_outputs(n); ++i) {
+    const ValueId v = graph.output(n, i);
+    if (!v.valid() || !facts.Type(v).known_shape()) continue;
+    Dims dims;
+    for (const Dim d : facts.Type(v).dims) dims.push_back(d.size());
+    if (!CheckedCount(dims, kMostElements)) return op.text() + ": too large";
+  }
+  return "";
 }
 
 }  // namespace
