@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -68,7 +69,9 @@ bool HasFiniteConstants(const Graph& graph) {
 // Float numbers times `size`.
 Status Multiply(Tensors& sample, double size) {
   for (auto& [name, plain] : sample) {
-    if (size == 1 || !IsFloat(static_cast<DType>(plain.dtype))) continue;
+    // A number alone is a step, not data.
+    const bool data = IsFloat(static_cast<DType>(plain.dtype)) && !plain.dims.empty();
+    if (size == 1 || !data) continue;
     QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
     QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(tensor));
     for (double& v : values) v *= size;
@@ -167,6 +170,29 @@ Promise Judge::WeakestOf(const std::vector<std::string>& fired) const {
   return weakest.value_or(Promise{Promise::Kind::kExact, 0});
 }
 
+namespace {
+
+// A promise in ulps or decibels is one about FLOAT and DOUBLE: where numbers of 16 bits are computed with,
+// sums of these decide.
+Promise InNarrowFloats(Promise promise, const Graph& graph) {
+  constexpr double kFloat16Db = 60, kBfloat16Db = 45;
+  if (promise.kind != Promise::Kind::kUlp && promise.kind != Promise::Kind::kApprox) return promise;
+  double most = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    if (!graph.alive(v) || graph.producer(v).valid()) continue;
+    const DType dtype =
+        graph.constant(v) != nullptr ? graph.constant(v)->dtype() : graph.declared(v).dtype;
+    if (dtype == DType::kFloat16) most = std::min(most, kFloat16Db);
+    if (dtype == DType::kBfloat16) most = std::min(most, kBfloat16Db);
+  }
+  if (std::isinf(most)) return promise;
+  const double limit = promise.kind == Promise::Kind::kUlp ? most : promise.limit;
+  return {Promise::Kind::kApprox, std::min(limit, most)};
+}
+
+}  // namespace
+
 Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed, Graph* after) {
   Trial trial;
   RunOptions options;
@@ -193,7 +219,7 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed, Graph* af
     trial.why = "the result is no valid graph: " + Message(status);
     return trial;
   }
-  const Promise promise = WeakestOf(trial.fired);
+  const Promise promise = InNarrowFloats(WeakestOf(trial.fired), graph);
   if (promise.kind == Promise::Kind::kNone || promise.kind == Promise::Kind::kRescaled) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = promise.kind == Promise::Kind::kNone ? "the rule promises nothing"
