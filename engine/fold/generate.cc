@@ -68,12 +68,12 @@ Result<int64_t> RangeLength(auto start, auto limit, auto delta) {
   if constexpr (std::is_floating_point_v<T>) {
     const double n = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
                                static_cast<double>(delta));
-    if (!(n < static_cast<double>(kMaxComputedElements))) return Reason("Range is too long");
+    if (!(n < static_cast<double>(MaxComputedElements()))) return Reason("Range is too long");
     return n > 0 ? static_cast<int64_t>(n) : 0;
   } else {
     const auto distance = static_cast<__int128>(limit) - start;
     const __int128 n = distance / delta + (distance % delta != 0 && (distance < 0) == (delta < 0));
-    if (n > kMaxComputedElements) return Reason("Range is too long");
+    if (n > MaxComputedElements()) return Reason("Range is too long");
     return n > 0 ? static_cast<int64_t>(n) : 0;
   }
 }

@@ -129,7 +129,8 @@ Result<Target> TargetOf(const FoldCall& call, const Tensor& x, size_t scales_at)
   const bool regular = std::all_of(target.scales.begin(), target.scales.end(),
                                    [](double s) { return std::isfinite(s) && s > 0; });
   if (!regular || target.dims.size() != x.dims().size() ||
-      target.scales.size() != x.dims().size() || !CheckedCount(target.dims, kMaxComputedElements)) {
+      target.scales.size() != x.dims().size() ||
+      !CheckedCount(target.dims, MaxComputedElements())) {
     return Reason("{} of {} to {}", call.op, ShapeText(x.dims()), ShapeText(target.dims));
   }
   return target;

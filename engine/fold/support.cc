@@ -91,8 +91,8 @@ std::vector<int64_t> Strides(const Dims& dims) {
 }
 
 Status CheckSize(const TensorType& type) {
-  if (const auto n = CheckedCount(type.dims, kMaxComputedElements); n && *n > 0) return {};
-  if (CheckedCount(Extents(type.dims), kMaxComputedElements)) return {};
+  if (const auto n = CheckedCount(type.dims, MaxComputedElements()); n && *n > 0) return {};
+  if (CheckedCount(Extents(type.dims), MaxComputedElements())) return {};
   return Reason("the result would have the shape {}, which is too large", ShapeText(type.dims));
 }
 

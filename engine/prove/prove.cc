@@ -18,6 +18,7 @@
 #include "engine/prove/judge.h"
 #include "engine/prove/variation.h"
 #include "engine/rule/literal.h"
+#include "engine/tensor/buffer.h"
 #include "engine/text/graph_text.h"
 #include "engine/verify/inputs.h"
 
@@ -27,7 +28,8 @@ namespace {
 constexpr int kAttempts = 12;    // variations that are made for each valid one, at most
 constexpr int kMostChanges = 4;  // of a variation
 constexpr size_t kMostKeptChanges = 10, kMostFound = 300;
-constexpr int kGuardTrials = 60;  // runs without a condition
+constexpr int kGuardTrials = 60;            // runs without a condition
+constexpr int64_t kMostComputed = 1 << 22;  // elements of a tensor
 constexpr int kShrinkSteps = 400;
 constexpr double kKeepsNumbersDb = 60;  // rules that promise less are about calibrated data
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 26;
@@ -436,6 +438,7 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
                     .kernels = *kernels,
                     .runtime = options.runtime,
                     .seed = options.seed};
+  const ComputedElementsLimit limit(kMostComputed);
   const std::vector<Seed> seeds = SeedsOf(set);
   std::vector<std::set<std::string>> matched(seeds.size());
   for (size_t i = 0; i < seeds.size(); ++i) {

@@ -55,7 +55,7 @@ std::string Change::Make() {
       {12, true, &Change::ConstantNumbers}, {8, false, &Change::ConstantShape},
       {6, false, &Change::TypeEverywhere},  {4, false, &Change::TypeHere},
       {8, false, &Change::SizeEverywhere},  {8, false, &Change::InputShape},
-      {3, false, &Change::ConstantToInput}, {2, false, &Change::InputToConstant},
+      {3, true, &Change::ConstantToInput},  {2, false, &Change::InputToConstant},
       {20, false, &Change::AttributeOf},    {6, false, &Change::AnotherReader},
       {2, false, &Change::Overridable},     {4, false, &Change::SwapInputs},
       {3, false, &Change::SameInput},       {4, false, &Change::DropInput},

@@ -12,6 +12,19 @@ namespace qrewrite {
 
 // No computed tensor has more elements.
 inline constexpr int64_t kMaxComputedElements = int64_t{1} << 31;
+// The same for what this thread computes now: kMaxComputedElements, or less while a
+// ComputedElementsLimit lives.
+int64_t MaxComputedElements();
+class ComputedElementsLimit {
+ public:
+  explicit ComputedElementsLimit(int64_t most);
+  ~ComputedElementsLimit();
+  ComputedElementsLimit(const ComputedElementsLimit&) = delete;
+  ComputedElementsLimit& operator=(const ComputedElementsLimit&) = delete;
+
+ private:
+  int64_t before_;
+};
 
 class TensorBuffer {
  public:

@@ -3,12 +3,25 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "engine/tensor/buffer.h"
 
 namespace qrewrite {
+namespace {
+
+thread_local int64_t most_computed = kMaxComputedElements;
+
+}  // namespace
+
+int64_t MaxComputedElements() { return most_computed; }
+
+ComputedElementsLimit::ComputedElementsLimit(int64_t most)
+    : before_(std::exchange(most_computed, most)) {}
+ComputedElementsLimit::~ComputedElementsLimit() { most_computed = before_; }
+
 namespace {
 
 // A key that no other tensor has. Only equality of keys matters, so the order in which threads draw
@@ -203,7 +216,7 @@ Result<TensorBuffer> TensorBuffer::Make(DType dtype, Dims dims) {
     return Status(StatusCode::kUnsupported,
                   fmt::format("a tensor of type {} cannot be computed", Info(dtype).name));
   }
-  const std::optional<int64_t> count = CheckedCount(dims, kMaxComputedElements);
+  const std::optional<int64_t> count = CheckedCount(dims, MaxComputedElements());
   if (!count) {
     return Status(StatusCode::kUnsupported,
                   fmt::format("the result would have the shape [{}], which is too large",
