@@ -117,12 +117,18 @@ def test_file(page, name, folders):
     assert not test.stdout.startswith("0 passed"), "no test in " + name
 
 
+def unplaced(text: str) -> str:
+    """Without the lines of shipped rule files, which move with every rule that is added."""
+    shipped = "|".join(path.name for path in (SOURCE / "rules").glob("*.yaml"))
+    return re.sub(rf"({shipped}):[0-9]+:[0-9]+", r"\1", text)
+
+
 @pytest.mark.parametrize("page,number,commands", SESSIONS, ids=lambda p: p if isinstance(p, str) else None)
 def test_session(page, number, commands, folders):
     assert commands
     for command, expected in commands:
         done = run(*shlex.split(command), folder=folders[page])
-        assert done.stderr + done.stdout == expected
+        assert unplaced(done.stderr + done.stdout) == unplaced(expected)
 
 
 def test_readme_rule(tmp_path):
