@@ -12,8 +12,8 @@
 namespace qrewrite {
 namespace {
 
-constexpr size_t kMaxExplained = 128;  // refusals of a run that are explained: it takes its time
-constexpr int kReach = 6;              // a rule's anchor lies at most so many edges from the node
+constexpr size_t kMaxExplained = 32;  // refusals of a run that are explained: it takes its time
+constexpr int kReach = 6;             // a rule's anchor lies at most so many edges from the node
 constexpr size_t kMaxAnchors = 64;
 
 void AddNeighbours(const Graph& graph, NodeId n, std::vector<NodeId>& out) {
