@@ -9,6 +9,7 @@
 
 #include "engine/api/model_impl.h"
 #include "engine/api/rules_impl.h"
+#include "engine/base/lines.h"
 #include "engine/driver/explain.h"
 #include "engine/onnx_io/inference.h"
 
@@ -24,16 +25,6 @@ std::string PlaceText(const SourceSpan& span) {
 
 std::string Behind(const SourceSpan& span) {
   return span.file.empty() ? "" : fmt::format(" ({})", PlaceText(span));
-}
-
-std::string Indented(const std::string& text, int by) {
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    out += std::string(static_cast<size_t>(by), ' ') + text.substr(at, end - at) + "\n";
-    at = end + 1;
-  }
-  return out;
 }
 
 const char* Word(Attempt::Outcome outcome) {

@@ -9,6 +9,7 @@
 
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
+#include "engine/base/lines.h"
 #include "engine/driver/run.h"
 #include "engine/expr/names.h"
 #include "engine/expr/parser.h"
@@ -102,16 +103,6 @@ const Expr& Number(const Expr& literal) {
   const Expr* e = literal.items[0].get();
   while (e->kind == Expr::Kind::kList && e->items.size() == 1) e = e->items[0].get();
   return *e;
-}
-
-std::string Indented(const std::string& text, int by) {
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    out += std::string(static_cast<size_t>(by), ' ') + text.substr(at, end - at) + "\n";
-    at = end + 1;
-  }
-  return out;
 }
 
 class Skeleton {

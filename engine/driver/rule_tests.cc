@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/lines.h"
 #include "engine/rule/literal.h"
 #include "engine/text/graph_text.h"
 
@@ -19,12 +20,6 @@ std::vector<std::string_view> Lines(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
-}
-
-std::string Indented(const std::string& text) {
-  std::string out;
-  for (const std::string_view line : Lines(text)) out += fmt::format("    {}\n", line);
-  return out;
 }
 
 std::string Show(const Graph& graph) { return PrintGraph(graph, graph.main()); }
@@ -55,7 +50,7 @@ class TestRun {
     if (!test_.error.empty()) return CompareError(result.status());
     if (!result.ok()) {
       return fmt::format("the run failed:\n{}\n  given:\n{}", result.status().message(),
-                         Indented(given_));
+                         Indented(given_, 4));
     }
     if (!test_.warning.empty()) return CompareWarning(result->report);
     got_ = graph_.changed() ? Show(graph_) : "unchanged";
@@ -82,7 +77,7 @@ class TestRun {
     if (status.ok()) {
       return fmt::format(
           "{}an error with `{}` was expected, but the run succeeded\n  given:\n{}  got:\n{}",
-          Nothing(), test_.error, Indented(given_), Indented(Show(graph_)));
+          Nothing(), test_.error, Indented(given_, 4), Indented(Show(graph_), 4));
     }
     const std::string message = status.message();
     if (message.find(test_.error) != std::string::npos) return "";
@@ -94,19 +89,19 @@ class TestRun {
       if (finding.text.find(test_.warning) != std::string::npos) return "";
     }
     return fmt::format("{}a warning with `{}` was expected; there were {} warnings\n  given:\n{}",
-                       Nothing(), test_.warning, report.warnings.size(), Indented(given_));
+                       Nothing(), test_.warning, report.warnings.size(), Indented(given_, 4));
   }
 
   std::string CompareUnchanged(const RunReport& report) {
     // A rule that only warns changes nothing when it fires either.
     if (rule_ != nullptr && rule_->warn && !report.warnings.empty()) {
-      return fmt::format("no warning was expected\n  given:\n{}", Indented(given_));
+      return fmt::format("no warning was expected\n  given:\n{}", Indented(given_, 4));
     }
     if (!graph_.changed()) return "";
     // An opset upgrade raises the import and may leave every node as it is.
     if (graph_.opset() != test_.opset && Show(graph_) == given_) return "";
     return fmt::format("the graph was to stay as it is\n  given and got:\n{}",
-                       Indented(DiffLines(given_, Show(graph_))));
+                       Indented(DiffLines(given_, Show(graph_)), 4));
   }
 
   std::string CompareExpected() {
@@ -116,12 +111,12 @@ class TestRun {
     Graph expected;
     if (const Status s = BuildGraph(*test_.expect, rules_.signatures, build, expected); !s.ok()) {
       return fmt::format("`expect` is no graph at the opset of the result:\n{}\n  got:\n{}",
-                         s.message(), Indented(Show(graph_)));
+                         s.message(), Indented(Show(graph_), 4));
     }
     std::string difference;
     if (SameGraph(expected, graph_, rules_.signatures, &difference)) return "";
     return fmt::format("{}{}\n  given:\n{}  expected (-) and got (+):\n{}", Nothing(), difference,
-                       Indented(given_), Indented(DiffLines(Show(expected), Show(graph_))));
+                       Indented(given_, 4), Indented(DiffLines(Show(expected), Show(graph_)), 4));
   }
 
   // A line about a run without any firing: who came nearest, and what stopped it.

@@ -1,5 +1,7 @@
 #include "engine/match/facts.h"
 
+#include "engine/graph/tensor_type.h"
+
 #include <algorithm>
 
 #include "engine/ops/dtypes.h"
@@ -24,12 +26,6 @@ TypeInfo Merge(const TypeInfo& strong, const TypeInfo& weak) {
     }
   }
   return merged;
-}
-
-TypeInfo TypeOfTensor(const Tensor& t) {
-  TypeInfo type{.dtype = t.dtype(), .has_rank = true};
-  for (const int64_t dim : t.dims()) type.dims.emplace_back(dim);
-  return type;
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ class Change {
  public:
   Change(Graph& graph, const Vocabulary& words, const Signatures& signatures, Dice& dice);
 
-  // Some change. "" if nothing came of it.
-  std::string Make();
+  // Some change. False: nothing came of it.
+  bool Make();
 
   const std::vector<ValueId>& constants() const { return constants_; }
   const std::vector<NodeId>& nodes() const { return nodes_; }
@@ -37,37 +37,37 @@ class Change {
   bool IsMain(ValueId v) const { return graph_.body_of(v) == graph_.main(); }
 
   // --- constants
-  std::string ConstantNumbers();
-  std::string ConstantShape();
-  std::string ConstantToInput();
-  std::string Overridable();
+  bool ConstantNumbers();
+  bool ConstantShape();
+  bool ConstantToInput();
+  bool Overridable();
   // Constants that `v` shares a node and a shape with, itself included: a scale and its zero point.
   std::vector<ValueId> Companions(ValueId v) const;
 
   // --- types
-  std::string TypeEverywhere();
-  std::string TypeHere();
+  bool TypeEverywhere();
+  bool TypeHere();
   void SetType(ValueId v, DType dtype);
   void ChangeType(DType from, DType to, bool everywhere, const std::set<ValueId>& here);
 
   // --- shapes
-  std::string SizeEverywhere();
-  std::string InputShape();
-  std::string Square();
-  std::string InputToConstant();
+  bool SizeEverywhere();
+  bool InputShape();
+  bool Square();
+  bool InputToConstant();
 
   // --- nodes
-  std::string AttributeOf();
-  std::string Operator();
-  std::string SwapInputs();
-  std::string SameInput();
-  std::string DropInput();
+  bool AttributeOf();
+  bool Operator();
+  bool SwapInputs();
+  bool SameInput();
+  bool DropInput();
   AttrValue Another(NodeId n, const std::string& name, const AttrValue& old);
 
   // --- the interface
-  std::string AnotherReader();
-  std::string MoreOutputs();
-  std::string Opset();
+  bool AnotherReader();
+  bool MoreOutputs();
+  bool Opset();
 
   Graph& graph_;
   const Vocabulary& words_;

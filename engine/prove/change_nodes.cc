@@ -3,8 +3,6 @@
 #include <climits>
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "engine/prove/change.h"
 
 namespace qrewrite {
@@ -43,7 +41,7 @@ AttrValue Change::Another(NodeId n, const std::string& name, const AttrValue& ol
   return {};
 }
 
-std::string Change::AttributeOf() {
+bool Change::AttributeOf() {
   struct Place {
     NodeId node;
     std::string name;
@@ -63,21 +61,21 @@ std::string Change::AttributeOf() {
         all.push_back({n, formal.name, formal.default_value, false});
     }
   }
-  if (all.empty()) return "";
+  if (all.empty()) return false;
   const Place& place = dice_.Of(all);
   const std::string op = graph_.op_name(graph_.op(place.node)).text();
   if (place.written && dice_.Once(5)) {
     graph_.EraseAttribute(place.node, place.name);
-    return fmt::format("{} without `{}`", op, place.name);
+    return true;
   }
   AttrValue value = Another(place.node, place.name, place.value);
-  if (value.index() == 0) return "";
+  if (value.index() == 0) return false;
   graph_.SetAttribute(place.node, place.name, std::move(value));
-  return fmt::format("{} with another `{}`", op, place.name);
+  return true;
 }
 
-std::string Change::Operator() {
-  if (nodes_.empty() || words_.ops.empty()) return "";
+bool Change::Operator() {
+  if (nodes_.empty() || words_.ops.empty()) return false;
   const NodeId n = dice_.Of(nodes_);
   const OpName& to = dice_.Of(words_.ops);
   const OpName from = graph_.op_name(graph_.op(n));
@@ -87,7 +85,7 @@ std::string Change::Operator() {
   if (to == from || signature == nullptr || signature->has_subgraphs || graph_.HasSubgraphs(n) ||
       inputs < signature->min_inputs || inputs > signature->max_inputs ||
       static_cast<int>(graph_.num_outputs(n)) > signature->max_outputs) {
-    return "";
+    return false;
   }
   std::vector<ValueId> operands, outputs;
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) operands.push_back(graph_.input(n, i));
@@ -108,53 +106,53 @@ std::string Change::Operator() {
   graph_.RemoveNode(n);
   graph_.AddNode(body, graph_.InternOp(to.domain, to.name), operands, outputs,
                  std::move(attributes), "");
-  return fmt::format("{} is {}", from.text(), to.text());
+  return true;
 }
 
-std::string Change::SwapInputs() {
-  if (nodes_.empty()) return "";
+bool Change::SwapInputs() {
+  if (nodes_.empty()) return false;
   const NodeId n = dice_.Of(nodes_);
-  if (graph_.num_inputs(n) < 2) return "";
+  if (graph_.num_inputs(n) < 2) return false;
   const size_t i = dice_.Below(graph_.num_inputs(n)), j = dice_.Below(graph_.num_inputs(n));
   const ValueId a = graph_.input(n, i), b = graph_.input(n, j);
-  if (a == b) return "";
+  if (a == b) return false;
   graph_.SetInput(n, i, b);
   graph_.SetInput(n, j, a);
-  return "inputs are swapped";
+  return true;
 }
 
-std::string Change::SameInput() {
-  if (nodes_.empty()) return "";
+bool Change::SameInput() {
+  if (nodes_.empty()) return false;
   const NodeId n = dice_.Of(nodes_);
-  if (graph_.num_inputs(n) < 2) return "";
+  if (graph_.num_inputs(n) < 2) return false;
   const size_t i = dice_.Below(graph_.num_inputs(n)), j = dice_.Below(graph_.num_inputs(n));
-  if (graph_.input(n, i) == graph_.input(n, j) || !graph_.input(n, i).valid()) return "";
+  if (graph_.input(n, i) == graph_.input(n, j) || !graph_.input(n, i).valid()) return false;
   graph_.SetInput(n, j, graph_.input(n, i));
-  return "two inputs are one value";
+  return true;
 }
 
-std::string Change::DropInput() {
-  if (nodes_.empty()) return "";
+bool Change::DropInput() {
+  if (nodes_.empty()) return false;
   const NodeId n = dice_.Of(nodes_);
-  if (graph_.num_inputs(n) < 2) return "";
+  if (graph_.num_inputs(n) < 2) return false;
   const size_t i = 1 + dice_.Below(graph_.num_inputs(n) - 1);
-  if (!graph_.input(n, i).valid()) return "";
+  if (!graph_.input(n, i).valid()) return false;
   graph_.SetInput(n, i, ValueId());
-  return "an input is absent";
+  return true;
 }
 
 // --- the interface
 
-std::string Change::AnotherReader() {
+bool Change::AnotherReader() {
   std::vector<ValueId> inner;
   for (const ValueId v : made_) {
     if (IsMain(v) && graph_.num_uses(v) > 0 && !graph_.IsOutput(v)) inner.push_back(v);
   }
-  if (inner.empty()) return "";
+  if (inner.empty()) return false;
   const ValueId v = dice_.Of(inner);
   if (dice_.Once(2)) {
     graph_.AddOutput(graph_.main(), v);
-    return fmt::format("`{}` is an output", Name(v));
+    return true;
   }
   const std::string_view name = graph_.FreshName("other");
   const ValueId read = graph_.AddValue(graph_.main(), name);
@@ -162,17 +160,17 @@ std::string Change::AnotherReader() {
   graph_.AddNode(graph_.main(), graph_.InternOp("", "Identity"), std::vector{from},
                  std::vector{read}, {}, "");
   graph_.AddOutput(graph_.main(), read);
-  return fmt::format("`{}` has another reader", Name(from));
+  return true;
 }
 
-std::string Change::MoreOutputs() {
-  if (nodes_.empty()) return "";
+bool Change::MoreOutputs() {
+  if (nodes_.empty()) return false;
   const NodeId n = dice_.Of(nodes_);
   const OpName op = graph_.op_name(graph_.op(n));
   const Signature* signature = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
-  if (signature == nullptr || graph_.HasSubgraphs(n)) return "";
+  if (signature == nullptr || graph_.HasSubgraphs(n)) return false;
   const size_t has = graph_.num_outputs(n);
-  if (static_cast<int>(has) >= std::min(signature->max_outputs, 4)) return "";
+  if (static_cast<int>(has) >= std::min(signature->max_outputs, 4)) return false;
   std::vector<ValueId> operands, outputs;
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) operands.push_back(graph_.input(n, i));
   for (size_t i = 0; i < has; ++i) {
@@ -187,14 +185,14 @@ std::string Change::MoreOutputs() {
   graph_.RemoveNode(n);
   graph_.AddNode(body, graph_.InternOp(op.domain, op.name), operands, outputs, attributes, "");
   if (body == graph_.main()) graph_.AddOutput(graph_.main(), more);
-  return fmt::format("{} with a further output", op.text());
+  return true;
 }
 
-std::string Change::Opset() {
+bool Change::Opset() {
   const int64_t opset = dice_.Integer(words_.first_opset, words_.last_opset);
-  if (graph_.opset()[""] == opset) return "";
+  if (graph_.opset()[""] == opset) return false;
   graph_.opset()[""] = opset;
-  return fmt::format("opset {}", opset);
+  return true;
 }
 
 }  // namespace qrewrite

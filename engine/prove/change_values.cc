@@ -3,8 +3,7 @@
 #include <climits>
 #include <cmath>
 
-#include <fmt/format.h>
-
+#include "engine/graph/tensor_type.h"
 #include "engine/prove/change.h"
 
 namespace qrewrite {
@@ -20,16 +19,16 @@ int64_t RandomSize(Dice& dice) {
 
 // --- constants
 
-std::string Change::ConstantNumbers() {
-  if (constants_.empty()) return "";
+bool Change::ConstantNumbers() {
+  if (constants_.empty()) return false;
   const ValueId v = dice_.Of(constants_);
   std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
-  if (!numbers) return "";
-  const std::string what = numbers->Disturb(dice_);
+  if (!numbers) return false;
+  if (!numbers->Disturb(dice_)) return false;
   const Tensor tensor = numbers->ToTensor();
-  if (what.empty() || !tensor.valid()) return "";
+  if (!tensor.valid()) return false;
   graph_.SetConstant(v, tensor);
-  return fmt::format("`{}`: {}", Name(v), what);
+  return true;
 }
 
 std::vector<ValueId> Change::Companions(ValueId v) const {
@@ -46,8 +45,8 @@ std::vector<ValueId> Change::Companions(ValueId v) const {
   return {found.begin(), found.end()};
 }
 
-std::string Change::ConstantShape() {
-  if (constants_.empty()) return "";
+bool Change::ConstantShape() {
+  if (constants_.empty()) return false;
   const ValueId v = dice_.Of(constants_);
   Dims dims = graph_.constant(v)->dims();
   const int64_t count = graph_.constant(v)->size();
@@ -62,54 +61,48 @@ std::string Change::ConstantShape() {
     case 2: dims = count == 1 && dims.empty() ? Dims{1} : Dims{}; break;
     case 3: dims = {dice_.Of(sizes)}; break;
     case 4:
-      if (dims.empty()) return "";
+      if (dims.empty()) return false;
       dims[dice_.Below(dims.size())] = RandomSize(dice_);
       break;
     case 5:
-      if (dims.empty()) return "";
+      if (dims.empty()) return false;
       dims.erase(dims.begin() + static_cast<ptrdiff_t>(dice_.Below(dims.size())));
       break;
     default:
-      if (dims.size() < 2) return "";
+      if (dims.size() < 2) return false;
       std::swap(dims.front(), dims.back());
   }
   const std::vector<ValueId> all = dice_.Once(4) ? std::vector{v} : Companions(v);
   for (const ValueId c : all) {
     std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(c));
-    if (!numbers) return "";
+    if (!numbers) return false;
     numbers->Resize(dims, dice_);
     const Tensor tensor = numbers->ToTensor();
-    if (!tensor.valid()) return "";
+    if (!tensor.valid()) return false;
     graph_.SetConstant(c, tensor);
   }
-  return fmt::format("`{}` is [{}]", Name(v), fmt::join(dims, ", "));
+  return true;
 }
 
-std::string Change::ConstantToInput() {
-  if (constants_.empty()) return "";
+bool Change::ConstantToInput() {
+  if (constants_.empty()) return false;
   const ValueId v = dice_.Of(constants_);
-  if (!IsMain(v) || graph_.IsInput(v)) return "";
-  const Tensor& tensor = *graph_.constant(v);
-  TypeInfo type{.dtype = tensor.dtype(), .has_rank = true};
-  for (const int64_t d : tensor.dims()) type.dims.emplace_back(d);
+  if (!IsMain(v) || graph_.IsInput(v)) return false;
   const std::string_view name = graph_.FreshName(graph_.name(v).empty() ? "c" : graph_.name(v));
   const ValueId input = graph_.AddValue(graph_.main(), name);
-  graph_.SetDeclared(input, type);
+  graph_.SetDeclared(input, TypeOfTensor(*graph_.constant(v)));
   graph_.AddInput(graph_.main(), input);
   graph_.ReplaceUses(v, input);
-  return fmt::format("constant `{}` is an input", name);
+  return true;
 }
 
-std::string Change::Overridable() {
-  if (constants_.empty()) return "";
+bool Change::Overridable() {
+  if (constants_.empty()) return false;
   const ValueId v = dice_.Of(constants_);
-  if (!IsMain(v) || graph_.IsInput(v)) return "";
-  const Tensor& tensor = *graph_.constant(v);
-  TypeInfo type{.dtype = tensor.dtype(), .has_rank = true};
-  for (const int64_t d : tensor.dims()) type.dims.emplace_back(d);
-  graph_.SetDeclared(v, type);
+  if (!IsMain(v) || graph_.IsInput(v)) return false;
+  graph_.SetDeclared(v, TypeOfTensor(*graph_.constant(v)));
   graph_.AddInput(graph_.main(), v);
-  return fmt::format("`{}` may be overridden", Name(v));
+  return true;
 }
 
 // --- types
@@ -151,22 +144,22 @@ void Change::ChangeType(DType from, DType to, bool everywhere, const std::set<Va
   }
 }
 
-std::string Change::TypeEverywhere() {
+bool Change::TypeEverywhere() {
   std::set<DType> used;
   for (const ValueId v : inputs_) used.insert(graph_.declared(v).dtype);
   for (const ValueId v : constants_) used.insert(graph_.constant(v)->dtype());
   const std::vector<DType> types(used.begin(), used.end());
-  if (types.empty()) return "";
+  if (types.empty()) return false;
   const DType from = dice_.Of(types);
   const DType to = SimilarType(from, dice_);
-  if (to == from) return "";
+  if (to == from) return false;
   ChangeType(from, to, /*everywhere=*/true, {});
-  return fmt::format("{} is {}", Info(from).text_name, Info(to).text_name);
+  return true;
 }
 
-std::string Change::TypeHere() {
+bool Change::TypeHere() {
   // The inputs of a node that have one type: the integers of a quantizer and its zero point.
-  if (nodes_.empty()) return "";
+  if (nodes_.empty()) return false;
   const NodeId n = dice_.Of(nodes_);
   std::set<ValueId> here;
   DType from = DType::kUndefined;
@@ -178,12 +171,12 @@ std::string Change::TypeHere() {
     if (from == DType::kUndefined || dice_.Once(3)) from = dtype;
     here.insert(v);
   }
-  if (here.empty() || from == DType::kUndefined) return "";
+  if (here.empty() || from == DType::kUndefined) return false;
   if (dice_.Once(3)) here = {*here.begin()};
   const DType to = SimilarType(from, dice_);
-  if (to == from) return "";
+  if (to == from) return false;
   ChangeType(from, to, /*everywhere=*/false, here);
-  return fmt::format("{} is {} at one node", Info(from).text_name, Info(to).text_name);
+  return true;
 }
 
 // --- shapes
@@ -227,7 +220,7 @@ void Change::Resize(int64_t from, int64_t to) {
   }
 }
 
-std::string Change::SizeEverywhere() {
+bool Change::SizeEverywhere() {
   std::set<int64_t> used;
   for (const ValueId v : inputs_) {
     for (const Dim d : graph_.declared(v).dims) {
@@ -238,14 +231,14 @@ std::string Change::SizeEverywhere() {
     used.insert(graph_.constant(v)->dims().begin(), graph_.constant(v)->dims().end());
   }
   const std::vector<int64_t> sizes(used.begin(), used.end());
-  if (sizes.empty()) return "";
+  if (sizes.empty()) return false;
   const int64_t from = dice_.Of(sizes), to = RandomSize(dice_);
-  if (from == to) return "";
+  if (from == to) return false;
   Resize(from, to);
-  return fmt::format("size {} is {}", from, to);
+  return true;
 }
 
-std::string Change::Square() {
+bool Change::Square() {
   std::set<int64_t> used;
   for (const ValueId v : inputs_) {
     for (const Dim d : graph_.declared(v).dims) {
@@ -256,19 +249,19 @@ std::string Change::Square() {
   for (const int64_t size : used) {
     if (size != 1 || dice_.Once(2)) Resize(size, to);
   }
-  return used.empty() ? "" : fmt::format("all sizes are {}", to);
+  return !used.empty();
 }
 
-std::string Change::InputShape() {
-  if (inputs_.empty()) return "";
+bool Change::InputShape() {
+  if (inputs_.empty()) return false;
   const ValueId v = dice_.Of(inputs_);
   TypeInfo type = graph_.declared(v);
-  if (!type.has_rank || !type.is_tensor) return "";
+  if (!type.has_rank || !type.is_tensor) return false;
   const auto at = [&] {
     return type.dims.begin() + static_cast<ptrdiff_t>(dice_.Below(type.dims.size()));
   };
   const int64_t way = dice_.Integer(0, 5);
-  if (way >= 2 && type.dims.empty()) return "";
+  if (way >= 2 && type.dims.empty()) return false;
   switch (way) {
     case 0: type.dims.insert(type.dims.begin(), Dim(RandomSize(dice_))); break;
     case 1: type.dims.emplace_back(RandomSize(dice_)); break;
@@ -278,25 +271,25 @@ std::string Change::InputShape() {
     default: *at() = Dim(RandomSize(dice_));
   }
   graph_.SetDeclared(v, type);
-  return fmt::format("another shape of `{}`", Name(v));
+  return true;
 }
 
-std::string Change::InputToConstant() {
-  if (inputs_.empty()) return "";
+bool Change::InputToConstant() {
+  if (inputs_.empty()) return false;
   const ValueId v = dice_.Of(inputs_);
   const TypeInfo type = graph_.declared(v);
-  if (!type.known_shape() || !type.is_tensor) return "";
+  if (!type.known_shape() || !type.is_tensor) return false;
   Numbers numbers{.dtype = type.dtype, .dims = {}, .values = {1, 2, 3}};
   Dims dims;
   for (const Dim d : type.dims) dims.push_back(d.size());
   numbers.Resize(dims, dice_);
   for (double& x : numbers.values) x = static_cast<double>(dice_.Integer(0, 4));
   const Tensor tensor = numbers.ToTensor();
-  if (!tensor.valid()) return "";
+  if (!tensor.valid()) return false;
   const ValueId c = graph_.AddConstant(graph_.main(), graph_.FreshName("c"), tensor);
   graph_.ReplaceUses(v, c);
   graph_.RemoveInput(graph_.main(), v);
-  return fmt::format("input `{}` is a constant", Name(v));
+  return true;
 }
 
 }  // namespace qrewrite

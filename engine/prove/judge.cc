@@ -192,7 +192,7 @@ Promise InNarrowFloats(Promise promise, const Graph& graph) {
 
 }  // namespace
 
-Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed, Graph* after) {
+Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   Trial trial;
   RunOptions options;
   options.set = task.set;
@@ -212,7 +212,6 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed, Graph* af
   }
   trial.fate = Trial::Fate::kQuiet;
   if (trial.fired.empty() || result->report.rewrites == 0) return trial;
-  if (after != nullptr) *after = changed;
   if (const Status status = Verify(changed); !status.ok()) {
     trial.fate = Trial::Fate::kBroken;
     trial.why = "the result is no valid graph: " + Message(status);

@@ -60,8 +60,8 @@ class Judge {
   std::string Prepare(Graph& graph) const;
 
   // Runs `task` on a copy of `graph` and compares. The promise is the weakest of the rules that fired.
-  // `assumed`: a condition that counts as met. `after` (may be null) gets the result.
-  Trial Try(const Graph& graph, const Task& task, CodeId assumed = {}, Graph* after = nullptr);
+  // `assumed`: a condition that counts as met.
+  Trial Try(const Graph& graph, const Task& task, CodeId assumed = {});
 
  private:
   // What an evaluator makes of a model, on a few samples.

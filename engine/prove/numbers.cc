@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
 namespace qrewrite {
 namespace {
 
@@ -55,30 +53,25 @@ Tensor Numbers::ToTensor() const {
   return made.ok() ? *made : Tensor();
 }
 
-std::string Numbers::Disturb(Dice& dice) {
-  if (values.empty()) return "";
+bool Numbers::Disturb(Dice& dice) {
+  if (values.empty()) return false;
   const size_t at = dice.Below(values.size());
   switch (dice.Integer(0, 6)) {
     case 0:
-    case 1: {
-      const double value = Notable(dtype, dice);
-      std::fill(values.begin(), values.end(), value);
-      return fmt::format("{}", value);
-    }
-    case 2: values[at] = Notable(dtype, dice); return fmt::format("one element is {}", values[at]);
+    case 1: std::fill(values.begin(), values.end(), Notable(dtype, dice)); break;
+    case 2: values[at] = Notable(dtype, dice); break;
     case 3:
       values[at] = IsFloat(dtype) ? values[at] * (dice.Once(2) ? 1 + 1e-6 : 1.25)
                                   : values[at] + (dice.Once(2) ? 1 : -1);
-      return fmt::format("one element is {}", values[at]);
-    case 4: std::reverse(values.begin(), values.end()); return "reversed";
+      break;
+    case 4: std::reverse(values.begin(), values.end()); break;
     case 5:
       for (double& v : values) v = IsFloat(dtype) ? dice.Normal() : Notable(dtype, dice);
-      return "other numbers";
-    default: {
+      break;
+    default:
       for (double& v : values) v = -v;
-      return "negated";
-    }
   }
+  return true;
 }
 
 void Numbers::Resize(const Dims& to, Dice& dice) {

@@ -21,8 +21,8 @@ struct Numbers {
   Tensor ToTensor() const;
 
   // Other numbers of the kind that conditions ask for: 0, 1, ends of the range, one element that
-  // differs a little from the others, another order. Says what it did.
-  std::string Disturb(Dice& dice);
+  // differs a little from the others, another order. False: there are none.
+  bool Disturb(Dice& dice);
   // The same numbers over another shape: repeated, or cut. What was one number becomes several that
   // differ, most of the time.
   void Resize(const Dims& to, Dice& dice);

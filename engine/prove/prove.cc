@@ -11,6 +11,7 @@
 
 #include "engine/api/rules_impl.h"
 #include "engine/base/diagnostics.h"
+#include "engine/base/lines.h"
 #include "engine/driver/find_matches.h"
 #include "engine/driver/rule_tests.h"
 #include "engine/onnx_io/inference.h"
@@ -100,13 +101,7 @@ std::string TestText(const Graph& graph, const Task& task, const std::string& na
     text += "}\n";
   }
   text += "  given: |\n";
-  const std::string graph_text =
-      PrintGraph(graph, graph.main(), {.max_elements = 64, .types = false});
-  for (size_t at = 0; at < graph_text.size();) {
-    const size_t end = std::min(graph_text.find('\n', at), graph_text.size());
-    text += "    " + graph_text.substr(at, end - at) + "\n";
-    at = end + 1;
-  }
+  text += Indented(PrintGraph(graph, graph.main(), {.max_elements = 64}), 4);
   return text + "  expect: unchanged\n";
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/lines.h"
 #include "qrewrite/prove.h"
 
 namespace qrewrite {
@@ -18,16 +19,6 @@ std::string Margin(const ProvenRule& rule) {
   if (rule.equivalence.starts_with("lsb(")) return fmt::format("{:.3g} lsb", rule.margin);
   if (!rule.equivalence.starts_with("approx(")) return "";
   return std::isinf(rule.margin) ? "identical" : fmt::format("{:.1f} dB", rule.margin);
-}
-
-std::string Indented(const std::string& text) {
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    out += "      " + text.substr(at, end - at) + "\n";
-    at = end + 1;
-  }
-  return out;
 }
 
 int64_t Count(const ProvenRule& rule, ProvenCondition::Outcome outcome) {
@@ -49,7 +40,7 @@ std::string WhyText(const ProvenRule& rule) {
   for (const ProvenCondition& c : rule.conditions) {
     text += fmt::format("{}:{}: `{}`: {}{}\n", rule.file, c.line, c.text, Name(c.outcome),
                         c.pinned ? "" : "; no test of the rule needs it");
-    text += Indented(c.counterexample);
+    text += Indented(c.counterexample, 6);
   }
   return text;
 }
@@ -97,7 +88,7 @@ std::string ProveReport::Text(bool why) const {
     if (rule.outcome != ProvenRule::Outcome::kRefuted) continue;
     text += fmt::format("\n{}:{}: rule `{}` does not keep its promise, {}: {}\n{}", rule.file,
                         rule.line, rule.name, rule.equivalence, rule.why,
-                        Indented(rule.counterexample));
+                        Indented(rule.counterexample, 6));
   }
   const auto count = [&](ProvenRule::Outcome o) {
     return std::ranges::count(rules, o, &ProvenRule::outcome);

@@ -45,11 +45,11 @@ Change::Change(Graph& graph, const Vocabulary& words, const Signatures& signatur
   }
 }
 
-std::string Change::Make() {
+bool Change::Make() {
   struct Way {
     int weight;
     bool numbers;  // changes the numbers of constants
-    std::string (Change::*make)();
+    bool (Change::*make)();
   };
   constexpr Way kWays[] = {
       {12, true, &Change::ConstantNumbers}, {8, false, &Change::ConstantShape},
@@ -67,9 +67,9 @@ std::string Change::Make() {
   int64_t at = dice_.Integer(0, total - 1);
   for (const Way& way : kWays) {
     if ((at -= way.weight) >= 0) continue;
-    return way.numbers && words_.keeps_numbers ? "" : (this->*way.make)();
+    return !(way.numbers && words_.keeps_numbers) && (this->*way.make)();
   }
-  return "";
+  return false;
 }
 
 void Vocabulary::Learn(const Graph& graph) {
@@ -152,7 +152,7 @@ bool Simplify(Graph& graph, const Signatures& signatures, size_t step) {
   return false;
 }
 
-std::string Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, Dice& dice) {
+bool Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, Dice& dice) {
   return Change(graph, words, signatures, dice).Make();
 }
 

@@ -29,9 +29,8 @@ struct Vocabulary {
   void Learn(const Graph& graph);
 };
 
-// Changes `graph` in one way; which way and where, `dice` decides. Says what it did, for people; "" if
-// nothing came of it.
-std::string Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, Dice& dice);
+// Changes `graph` in one way; which way and where, `dice` decides. False: nothing came of it.
+bool Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, Dice& dice);
 
 // The same for graphs that differ in numbers and sizes alone: what is constant, ranks, which sizes are 0,
 // 1 or open, types, operators and attributes count.

@@ -20,7 +20,7 @@ struct LoadOptions {
   std::function<Result<std::string>(const std::string& path)> read;
   // Functions and predicates a host registered: calls of them are accepted.
   std::vector<std::string> host_functions;
-  // False: `tests:` is passed over, faults in it and all.
+  // False: `tests:` and `computes:` are passed over, faults in them and all.
   bool tests = true;
 };
 

@@ -19,7 +19,7 @@ struct LoadRulesOptions {
       functions;                    // may be null; not changed any more from here on
   std::vector<std::string> search;  // folders, before those of ShippedRuleFolders()
   bool tests =
-      true;  // false: `tests:` is passed over, which is quicker; RunTests() finds none then
+      true;  // false: `tests:` and `computes:` are passed over, which is quicker; RunTests() finds none then
 };
 
 struct ParamInfo {

@@ -15,16 +15,13 @@ SETS = sorted(path.stem for path in RULES.glob("*.yaml"))
 KNOWN = {
     # A division by the range of one number; no quantizer has such numbers.
     "ezkl_dequant": {"expanded-dynamic", "sink"} |
-    # Indexes of the largest among quantized numbers that are equal.
-    {"pick", "ask"} |
     # A scale of 1e38, which `endless` takes first when the whole set runs.
     {"pair"} |
     # A few small integers, whose rounding behind an interpolation is as large as they are.
     {"interpolate"},
     # ONNX Runtime: the mask of Dropout before opset 12 is zeros; its own expansion of
-    # MeanVarianceNormalization-13 mixes FLOAT16 with FLOAT; it does not split 0 rows into equal parts,
-    # and does not reshape nothing by a shape that is not known before.
-    "opset_upgrade": {"dropout-12", "mvn-13", "split-18", "softmax-13"},
+    # MeanVarianceNormalization-13 mixes FLOAT16 with FLOAT; it does not split 0 rows into equal parts.
+    "opset_upgrade": {"dropout-12", "mvn-13", "split-18"},
     # Sums of int8 are wider in Aidge than in ONNX; the images of its `unit` input are in 0..1.
     "aidge_export_qdq": {"cast-up-add", "input-unit"},
     # ONNX Runtime's QLinearSoftmax of nothing.

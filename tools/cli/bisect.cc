@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/lines.h"
 #include "engine/rule/check.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/terminal.h"
@@ -59,21 +60,12 @@ class Witness : public Observer {
   Answer OnFiring(const FiringEvent& event) override {
     if (event.number == 0 || ++seen_ != number_) return Answer::kContinue;
     text_ = fmt::format("{}/{} ({}:{})\n  before\n{}  after\n{}", event.set, event.rule, event.file,
-                        event.line, Indented(event.before), Indented(event.after));
+                        event.line, Indented(event.before, 4), Indented(event.after, 4));
     return Answer::kStop;
   }
   const std::string& text() const { return text_; }
 
  private:
-  static std::string Indented(std::string_view text) {
-    std::string out;
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = std::min(text.find('\n', at), text.size());
-      out += fmt::format("    {}\n", text.substr(at, end - at));
-      at = end + 1;
-    }
-    return out;
-  }
   int64_t number_, seen_ = 0;
   std::string text_;
 };

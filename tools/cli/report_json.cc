@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/base/status_names.h"
 #include "qrewrite/version.h"
 #include "tools/cli/exit_codes.h"
 
@@ -13,22 +14,6 @@ using Json = nlohmann::ordered_json;
 // Names may be any bytes.
 std::string Dump(const Json& json) {
   return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
-}
-
-const char* Word(StatusCode code) {
-  switch (code) {
-    case StatusCode::kOk: return "ok";
-    case StatusCode::kUsage: return "usage";
-    case StatusCode::kIo: return "io";
-    case StatusCode::kInvalidModel: return "invalid_model";
-    case StatusCode::kInvalidRules: return "invalid_rules";
-    case StatusCode::kRefused: return "refused";
-    case StatusCode::kLimit: return "limit";
-    case StatusCode::kUnsupported: return "unsupported";
-    case StatusCode::kCancelled: return "cancelled";
-    case StatusCode::kCallback: return "callback";
-  }
-  return "unknown";
 }
 
 Json DiagnosticJson(const Diagnostic& diagnostic) {
@@ -60,7 +45,7 @@ std::string ErrorJson(const Status& status, const std::string& input) {
   Json json = Json::object();
   json["qrewrite"] = std::string(Version());
   json["input"] = input;
-  json["error"] = Word(status.code());
+  json["error"] = Name(status.code());
   json["exit_code"] = static_cast<int>(ExitCodeOf(status.code()));
   json["errors"] = Json::array();
   for (const Diagnostic& diagnostic : status.diagnostics()) {

@@ -12,7 +12,9 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <nanobind/nanobind.h>
@@ -53,6 +55,34 @@ nb::tuple ToPython(const ConstTensor& tensor);
 ConstTensor FromPython(nb::handle tensor);
 // The bytes of any object with the buffer protocol, which they keep alive.
 ConstBytes BytesOf(nb::handle buffer);
+
+// The value of an attribute, which is a std::variant: numbers, texts, constants, and lists of these.
+template <class Variant>
+nb::object AttributeOf(const Variant& value) {
+  const auto one = [](const auto& v) -> nb::object {
+    using T = std::decay_t<decltype(v)>;
+    if constexpr (std::is_same_v<T, std::string>) {
+      return Text(v);
+    } else if constexpr (std::is_same_v<T, ConstTensor>) {
+      return ToPython(v);
+    } else {
+      return nb::cast(v);
+    }
+  };
+  const auto list = [&]<class T>(const std::vector<T>& items) {
+    nb::list list;
+    for (const T& item : items) list.append(one(item));
+    return nb::object(list);
+  };
+  return std::visit(
+      [&]<class T>(const T& v) {
+        if constexpr (requires { list(v); })
+          return list(v);
+        else
+          return one(v);
+      },
+      value);
+}
 
 // (severity, code, file, line, column, end_column, line_text, message, hint, notes)
 nb::tuple ToPython(const Diagnostic& diagnostic);

@@ -6,24 +6,6 @@
 namespace qrewrite::python {
 namespace {
 
-std::string_view KindName(Binding::Kind kind) {
-  switch (kind) {
-    case Binding::Kind::kAbsent: return "absent";
-    case Binding::Kind::kValue: return "value";
-    case Binding::Kind::kConstant: return "constant";
-    case Binding::Kind::kText: return "text";
-    case Binding::Kind::kType: return "type";
-    case Binding::Kind::kSymbol: return "symbol";
-    case Binding::Kind::kNode: return "node";
-    case Binding::Kind::kChain: return "chain";
-    case Binding::Kind::kAttributes: return "attributes";
-    case Binding::Kind::kGraph: return "graph";
-    case Binding::Kind::kList: return "list";
-    case Binding::Kind::kUnknown: return "unknown";
-  }
-  return "";
-}
-
 nb::list NodesOf(const std::vector<NodeView>& nodes) {
   nb::list list;
   for (const NodeView& node : nodes) {
@@ -39,8 +21,8 @@ nb::tuple BindingOf(const Binding& binding) {
   for (const Binding& item : binding.items) items.append(BindingOf(item));
   nb::object constant = nb::none();
   if (binding.constant) constant = nb::cast(*binding.constant);
-  return nb::make_tuple(Text(binding.name), Text(KindName(binding.kind)), Text(binding.text),
-                        constant, NodesOf(binding.nodes), items);
+  return nb::make_tuple(Text(binding.name), Text(Name(binding.kind)), Text(binding.text), constant,
+                        NodesOf(binding.nodes), items);
 }
 
 // (text, line, True, False or None if it is not known, why)

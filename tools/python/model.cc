@@ -119,22 +119,6 @@ nb::dict StatsOf(const Model& model) {
   return dict;
 }
 
-nb::object AttributeOf(const AttributeContents& value) {
-  const auto list = [](const auto& items) {
-    nb::list list;
-    for (const auto& item : items) list.append(nb::cast(item));
-    return nb::object(list);
-  };
-  if (const auto* i = std::get_if<int64_t>(&value)) return nb::cast(*i);
-  if (const auto* f = std::get_if<float>(&value)) return nb::cast(*f);
-  if (const auto* s = std::get_if<std::string>(&value)) return Text(*s);
-  if (const auto* c = std::get_if<Constant>(&value)) return nb::cast(*c);
-  if (const auto* v = std::get_if<std::vector<int64_t>>(&value)) return list(*v);
-  if (const auto* v = std::get_if<std::vector<float>>(&value)) return list(*v);
-  if (const auto* v = std::get_if<std::vector<std::string>>(&value)) return Texts(*v);
-  return list(std::get<std::vector<Constant>>(value));
-}
-
 // (type, domain, name, inputs, outputs, attributes, graphs by attribute)
 nb::tuple NodeOf(const NodeContents& node) {
   nb::dict attributes, graphs;

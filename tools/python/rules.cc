@@ -19,21 +19,6 @@ nb::list TensorList(std::span<const ConstTensor> tensors) {
   return list;
 }
 
-nb::object AttributeOf(const AttributeValue& value) {
-  const auto list = [](const auto& items) {
-    nb::list list;
-    for (const auto& item : items) list.append(nb::cast(item));
-    return nb::object(list);
-  };
-  if (const auto* i = std::get_if<int64_t>(&value)) return nb::cast(*i);
-  if (const auto* f = std::get_if<float>(&value)) return nb::cast(*f);
-  if (const auto* s = std::get_if<std::string>(&value)) return Text(*s);
-  if (const auto* t = std::get_if<ConstTensor>(&value)) return ToPython(*t);
-  if (const auto* v = std::get_if<std::vector<int64_t>>(&value)) return list(*v);
-  if (const auto* v = std::get_if<std::vector<float>>(&value)) return list(*v);
-  return Texts(std::get<std::vector<std::string>>(value));
-}
-
 nb::object Borrowed(const std::shared_ptr<PyObject>& object) { return nb::borrow(object.get()); }
 
 // `function`: from a list of tensors to a tensor.

@@ -1,35 +1,11 @@
 // Texts, errors, and exceptions on their way through the library.
+#include "engine/base/status_names.h"
 #include "tools/python/binding.h"
 
 namespace qrewrite::python {
 namespace {
 
 thread_local CallbackScope* g_scope = nullptr;
-
-std::string_view CodeName(StatusCode code) {
-  switch (code) {
-    case StatusCode::kOk: return "ok";
-    case StatusCode::kUsage: return "usage";
-    case StatusCode::kIo: return "io";
-    case StatusCode::kInvalidModel: return "invalid_model";
-    case StatusCode::kInvalidRules: return "invalid_rules";
-    case StatusCode::kRefused: return "refused";
-    case StatusCode::kLimit: return "limit";
-    case StatusCode::kUnsupported: return "unsupported";
-    case StatusCode::kCancelled: return "cancelled";
-    case StatusCode::kCallback: return "callback";
-  }
-  return "";
-}
-
-std::string_view SeverityName(Severity severity) {
-  switch (severity) {
-    case Severity::kError: return "error";
-    case Severity::kWarning: return "warning";
-    case Severity::kNote: return "note";
-  }
-  return "";
-}
 
 }  // namespace
 
@@ -62,10 +38,9 @@ std::shared_ptr<PyObject> Share(nb::object object) {
 
 nb::tuple ToPython(const Diagnostic& diagnostic) {
   const SourceSpan& span = diagnostic.span;
-  return nb::make_tuple(Text(SeverityName(diagnostic.severity)), Text(diagnostic.code),
-                        Text(span.file), span.line, span.column, span.end_column,
-                        Text(span.line_text), Text(diagnostic.message), Text(diagnostic.hint),
-                        Texts(diagnostic.notes));
+  return nb::make_tuple(Text(Name(diagnostic.severity)), Text(diagnostic.code), Text(span.file),
+                        span.line, span.column, span.end_column, Text(span.line_text),
+                        Text(diagnostic.message), Text(diagnostic.hint), Texts(diagnostic.notes));
 }
 
 CallbackScope::CallbackScope() : outer_(std::exchange(g_scope, this)) {}
@@ -105,7 +80,7 @@ void CallbackScope::Raise(const Status& status) {
   }
   const nb::object error =
       nb::module_::import_("qrewrite._errors")
-          .attr("make")(Text(CodeName(status.code())), diagnostics, Text(status.message()));
+          .attr("make")(Text(Name(status.code())), diagnostics, Text(status.message()));
   if (ours) PyException_SetCause(error.ptr(), nb::object(raised_).release().ptr());
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   throw nb::python_error();
