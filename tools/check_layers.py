@@ -27,10 +27,11 @@ BELOW = {
     "driver": ["rewrite"],
     "api": ["driver", "onnx_io"],
     "evaluate": ["api"],
+    "diff": ["api"],
     "debug": ["evaluate"],
     "verify": ["evaluate"],
     "prove": ["verify"],
-    "tools": ["debug", "prove"],
+    "tools": ["debug", "diff", "prove"],
 }
 
 # Headers of a library: the only places that may include them (a folder, or a file).

@@ -14,7 +14,7 @@ from debug_models import QuantType, pair
 PROGRAM = os.environ["QREWRITE"]
 SOURCE = Path(os.environ["QREWRITE_SOURCE_DIR"])
 PAGES = {name: (SOURCE / "docs" / name).read_text()
-         for name in ("rules.md", "dequantize.md", "debug.md", "verify.md", "find.md", "explain.md", "prove.md")}
+         for name in ("rules.md", "dequantize.md", "debug.md", "verify.md", "find.md", "explain.md", "prove.md", "diff.md")}
 FILES = {page: dict(re.findall(r"^```(?:yaml|json) file=(\S+)\n(.*?)^```$", text, re.M | re.S))
          for page, text in PAGES.items()}
 # The commands behind `$ qrewrite ` of a session, with what they print.
@@ -94,6 +94,7 @@ def folders(tmp_path_factory):
     quantized(made["verify.md"])
     quantized(made["find.md"])
     quantized(made["explain.md"])
+    quantized(made["diff.md"])
     return made
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli import SOURCE, folder, run  # noqa: F401
 
-COMMANDS = ["show", "find", "explain", "test", "lint", "rules", "debug", "verify", "schema", "completion", "man", "version"]
+COMMANDS = ["show", "find", "explain", "test", "lint", "rules", "debug", "verify", "diff", "schema", "completion", "man", "version"]
 
 
 def options(command):

@@ -17,6 +17,7 @@ int RunSchema(int argc, char** argv);
 int RunProve(int argc, char** argv);
 int RunDebug(int argc, char** argv);
 int RunVerify(int argc, char** argv);
+int RunDiff(int argc, char** argv);
 int RunVersion(int argc, char** argv);
 int RunCompletion(int argc, char** argv);
 int RunMan(int argc, char** argv);

@@ -7,7 +7,9 @@ namespace qrewrite::cli {
 
 enum ExitCode : int {
   kExitOk = 0,
-  kExitFindings = 1,  // --check: would change; test: failures; lint: errors; verify: results differ
+  kExitFindings =
+      1,  // --check: would change; test: failures; lint: errors; verify: results differ;
+          // diff: the models differ
   kExitUsage = 2,
   kExitRefused = 3,  // by a rule with `refuse:`, or warnings with --strict; verify: inconclusive
   kExitInvalidRules = 4,

@@ -30,6 +30,7 @@ std::span<const Command> Commands() {
       {"rules", "list the shipped rule sets, or describe one", RunRules},
       {"debug", "show where a quantized model loses precision", RunDebug},
       {"verify", "show whether two models compute the same", RunVerify},
+      {"diff", "show how two models differ as graphs", RunDiff},
       {"schema", "print the JSON Schema of rule files", RunSchema},
       {"completion", "print what a shell completes: bash, zsh, fish", RunCompletion},
       {"man", "print the manual page", RunMan},

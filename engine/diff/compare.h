@@ -1,0 +1,28 @@
+// Compares two graphs whose counterparts are known (matching.h).
+#pragma once
+
+#include <vector>
+
+#include "engine/diff/matching.h"
+#include "qrewrite/diff.h"
+
+namespace qrewrite {
+
+struct CompareOptions {
+  bool names = true;
+  // Constants that have to be computed first are not: they are taken as different ones, unless they
+  // were made in the same way.
+  bool compute = true;
+};
+
+// What differs between a node and its counterpart; their subgraphs are not looked into.
+std::vector<FieldChange> CompareNodes(const Graph& a, const Graph& b, const GraphMatching& matching,
+                                      NodeId node_a, NodeId node_b, const CompareOptions& options);
+// Whether two constants hold the same.
+Result<bool> SameConstant(const Tensor& a, const Tensor& b, const CompareOptions& options);
+// One a pair of bodies, in the order of the matching.
+Result<std::vector<GraphDiff>> CompareGraphs(const Graph& a, const Graph& b,
+                                             const GraphMatching& matching,
+                                             const CompareOptions& options);
+
+}  // namespace qrewrite

@@ -1,0 +1,20 @@
+// Nodes, attributes and types of a graph in words, each on one line.
+#pragma once
+
+#include <string>
+
+#include "engine/graph/graph.h"
+
+namespace qrewrite {
+
+std::string TypeText(const Graph& graph, const TypeInfo& type);  // "float[1, N]"; "?": not known
+std::string TypeText(const Graph& graph, ValueId v);             // of a constant: what it is
+// "[1, 1]", "'NOTSET'", "float[2] [1, 2]"; long ones are elided.
+std::string AttributeText(const Graph& graph, const AttrValue& value);
+std::string NameText(const Graph& graph, ValueId v);  // "%7" if it has none, "_" if it is absent
+// The node's name, or that of the first value it makes.
+std::string NameText(const Graph& graph, NodeId n);
+std::string StatementText(const Graph& graph, NodeId n);               // "y = Conv<group=1>(x, w)"
+std::string ConstantText(const Tensor& tensor, int64_t max_elements);  // "float[2] [1, 2]"
+
+}  // namespace qrewrite

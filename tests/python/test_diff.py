@@ -1,0 +1,185 @@
+"""qrewrite diff: what differs, which node is which, exit codes, JSON."""
+import json
+import os
+import random
+import subprocess
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from cli import PROGRAM, SOURCE, golden
+
+NET = """net (float[1, 3, 8, 8] x) => (float[1, 3, 8, 8] y, float[1, 3, 8, 8] z) <float[1] half = {0.5}, float[3, 1, 1] w = {1, 2, 3}> {
+  a = Mul(x, half)  b = Relu(a)  c = Add(b, w)  y = Transpose<perm = [0, 1, 2, 3]>(c)  n = Neg(c)  z = Relu(n)
+}"""
+
+
+def parse(text=NET, opset=17):
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": {opset}]>\n{text}')
+    for node in model.graph.node:
+        node.name = "n_" + node.output[0]
+    return model
+
+
+@pytest.fixture
+def diff(tmp_path):
+    def run(a, b, *args, code=1):
+        for name, model in (("a.onnx", a), ("b.onnx", b)):
+            onnx.save(model, tmp_path / name)
+        done = subprocess.run([PROGRAM, "diff", "a.onnx", "b.onnx", *args], cwd=tmp_path, capture_output=True, text=True,
+                              timeout=60, env={**os.environ, "NO_COLOR": "1"})
+        assert done.returncode == code, done.stdout + done.stderr
+        return json.loads(done.stdout) if "--json" in args else done.stdout
+    return run
+
+
+def test_equal(diff):
+    assert diff(parse(), parse(), code=0) == "the models are equal: 6 nodes\n"
+    shuffled = parse()
+    nodes = list(shuffled.graph.node)
+    del shuffled.graph.node[:]
+    shuffled.graph.node.extend([nodes[i] for i in (0, 1, 2, 4, 5, 3)])
+    shuffled.graph.initializer.reverse()
+    assert diff(parse(), shuffled, code=0) == "the models are equal: 6 nodes\n"
+
+
+def changed():
+    """Of each kind of change one."""
+    model = parse(opset=18)
+    graph = model.graph
+    model.producer_name = "me"
+    model.metadata_props.add(key="who", value="me")
+    graph.initializer[1].CopyFrom(numpy_helper.from_array(np.array([[[1]], [[2]], [[4]]], np.float32), "w"))
+    graph.node[3].attribute[0].ints[:] = [0, 1, 3, 2]
+    graph.node[4].op_type = "Abs"
+    graph.node.remove(graph.node[1])
+    graph.node[1].input[0] = "a"
+    graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
+    graph.node.append(helper.make_node("Sqrt", ["c"], ["new"], name="n_new"))
+    graph.output.append(helper.make_tensor_value_info("new", TensorProto.FLOAT, None))
+    return model
+
+
+def test_changes(diff):
+    text = diff(parse(), changed())
+    data = diff(parse(), changed(), "--json")
+    golden("diff.txt", text)
+    golden("diff.json", json.dumps(data, indent=2) + "\n")
+    assert data["graphs"][0]["same"] == 2  # Mul, and the Relu behind the operator that is another one
+
+
+def test_back_and_forth(diff):
+    there, back = diff(parse(), changed(), "--json"), diff(changed(), parse(), "--json")
+    kinds = {"removed": "added", "added": "removed", "changed": "changed"}
+    for key in ("nodes", "constants", "inputs", "outputs"):
+        assert sorted((kinds[n["kind"]], n["after"], n["before"]) for n in there["graphs"][0][key]) == \
+               sorted((n["kind"], n["before"], n["after"]) for n in back["graphs"][0][key])
+
+
+def test_other_names(diff):
+    """Exporters number values anew: with their names they differ, as structures they are equal."""
+    numbered = parse()
+    names = {"a": "7", "b": "a", "c": "9", "n": "b", "half": "c", "w": "n"}
+    for node in numbered.graph.node:
+        node.name = ""
+        for values in (node.input, node.output):
+            values[:] = [names.get(v, v) for v in values]
+    for tensor in numbered.graph.initializer:
+        tensor.name = names[tensor.name]
+    assert diff(parse(), numbered, "--ignore-names", code=0) == "the models are equal: 6 nodes\n"
+    diff(parse(), numbered)
+    renamed = parse(NET.replace("a = Mul(x", "q = Mul(x").replace("Relu(a)", "Relu(q)"))
+    changes = {n["name"]: [c["what"] for c in n["changes"]] for n in diff(parse(), renamed, "--json")["graphs"][0]["nodes"]}
+    assert changes == {"n_a": ["name", "output 0"]}
+
+
+def test_structure_is_not_confused_by_swapped_operands(diff):
+    swapped = parse(NET.replace("c = Add(b, w)", "c = Add(w, b)"))
+    found = diff(parse(), swapped, "--ignore-names", "--json")["graphs"][0]["nodes"]
+    assert [(n["kind"], n["name"], [c["what"] for c in n["changes"]]) for n in found] == [("changed", "n_c", ["input 0", "input 1"])]
+
+
+def subgraphs(inner, function="Neg"):
+    model = onnx.parser.parse_model(f"""<ir_version: 9, opset_import: ["": 17, "own": 1]>
+      g (bool c, float[2] x) => (float[2] y, float[2] z) {{
+        y = If(c) <then_branch = t () => (float[2] r) {{ r = {inner}(x) }}, else_branch = e () => (float[2] s) {{ s = Neg(x) }}>
+        z = own.Flip(x)
+      }}
+      <domain: "own", opset_import: ["": 17]> Flip (v) => (u) {{ u = {function}(v) }}""")
+    model.graph.node[0].name = "choose"
+    return model
+
+
+def test_subgraphs_and_functions(diff):
+    data = diff(subgraphs("Relu"), subgraphs("Abs", "Sin"), "--json")
+    places = {g["graph"]: [(n["kind"], n["op"]) for n in g["nodes"]] for g in data["graphs"]}
+    assert places == {"": [], "then_branch of If `choose`": [("removed", "Relu"), ("added", "Abs")],
+                      "function own.Flip": [("removed", "Neg"), ("added", "Sin")]}
+    without = subgraphs("Relu")
+    del without.functions[:]
+    assert [c["what"] for c in diff(subgraphs("Relu"), without, "--json")["model"]] == ["function own.Flip"]
+
+
+def test_numbers(diff):
+    def const(values, dtype=np.float32):
+        model = parse()
+        model.graph.initializer[1].CopyFrom(numpy_helper.from_array(np.array(values, dtype).reshape(3, 1, 1), "w"))
+        return model
+
+    def change(a, b):
+        return diff(a, b, "--json")["graphs"][0]["constants"][0]["changes"][0]
+
+    assert change(const([1, 2, 3]), const([1, 2.5, 1]))["what"] == "data: 2 of 3 elements, by at most 2"
+    assert change(const([1, 0.0, 3]), const([1, -0.0, 3]))["what"] == "data: signs of zeros, or bits of NaNs"
+    assert change(const([1, np.nan, 3]), const([1, 2, 3]))["what"] == "data: 1 of 3 elements, by at most inf"
+    assert change(const([1, 2, 3]), const([1, 2, 3], np.float16)) == {"what": "type", "before": "float[3, 1, 1]", "after": "float16[3, 1, 1]"}
+
+
+def test_random_edits_are_found(diff):
+    """A chain of equal operators, from which nodes are taken: what is removed is found, and nothing else."""
+    rng = random.Random(5)
+    names = [f"v{i}" for i in range(400)]
+    gone = set(rng.sample(range(1, 399), 20))
+
+    def chain(kept):
+        nodes, last = [], "x"
+        for i in kept:
+            nodes.append(helper.make_node(["Relu", "Neg", "Abs"][i % 3], [last], [names[i]], name=names[i]))
+            last = names[i]
+        value = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [4]) for n in ("x", last)]
+        return helper.make_model(helper.make_graph(nodes, "g", value[:1], value[1:]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+    found = diff(chain(range(400)), chain([i for i in range(400) if i not in gone]), "--json")["graphs"][0]
+    assert {int(n["name"][1:]) for n in found["nodes"] if n["kind"] == "removed"} == gone
+    assert all(n["kind"] != "added" and {c["what"] for c in n["changes"]} <= {"input 0"} for n in found["nodes"])
+
+
+def test_strange_names(diff):
+    odd = parse()
+    odd.graph.node[0].name = "\x1b[31m</script>\u202e" + "long" * 500
+    text = diff(parse(), odd)
+    assert "\x1b" not in text and "\u202e" not in text and max(map(len, text.splitlines())) < 1000
+    assert diff(odd, odd, code=0)
+
+
+def test_empty(diff):
+    empty = helper.make_model(helper.make_graph([], "g", [], []), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    assert diff(empty, empty, code=0) == "the models are equal: 0 nodes\n"
+    assert "6 removed" not in diff(empty, parse()) and "6 removed" in diff(parse(), empty)
+
+
+def test_recorded_model_against_itself_in_other_states(diff):
+    model = onnx.load(SOURCE / "fixtures/models/qdq_cnn.onnx")
+    assert diff(model, model, code=0) == "the models are equal: 26 nodes\n"
+
+
+@pytest.mark.parametrize("args,code,message", [
+    ([], 2, "two models are needed"), (["a.onnx"], 2, "two models are needed"),
+    (["none.onnx", "none.onnx"], 6, "none.onnx"), (["bad.onnx", "bad.onnx"], 5, "bad.onnx")])
+def test_errors(tmp_path, args, code, message):
+    (tmp_path / "bad.onnx").write_bytes(b"\xff\xff\xff")
+    done = subprocess.run([PROGRAM, "diff", *args], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == code and message in done.stderr
