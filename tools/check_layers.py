@@ -31,7 +31,8 @@ BELOW = {
     "debug": ["evaluate"],
     "verify": ["evaluate"],
     "prove": ["verify"],
-    "tools": ["debug", "diff", "prove"],
+    "lsp": ["api"],
+    "tools": ["debug", "diff", "prove", "lsp"],
 }
 
 # Headers of a library: the only places that may include them (a folder, or a file).

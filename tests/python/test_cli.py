@@ -16,7 +16,7 @@ from cli import GOLDEN, PROGRAM, SOURCE, folder, golden, listing, ops, run, save
 # --- help and usage
 
 
-@pytest.mark.parametrize("command", ["", "show", "find", "explain", "new", "test", "lint", "rules", "debug", "verify", "diff", "schema", "completion", "man", "version"])
+@pytest.mark.parametrize("command", ["", "show", "find", "explain", "new", "test", "lint", "rules", "debug", "verify", "diff", "lsp", "schema", "completion", "man", "version"])
 def test_help(command):
     out, err = run(*command.split(), "--help")
     assert err == ""

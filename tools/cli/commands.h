@@ -13,6 +13,7 @@ int RunNew(int argc, char** argv);
 int RunTest(int argc, char** argv);
 int RunLint(int argc, char** argv);
 int RunRules(int argc, char** argv);
+int RunLsp(int argc, char** argv);
 int RunSchema(int argc, char** argv);
 int RunProve(int argc, char** argv);
 int RunDebug(int argc, char** argv);

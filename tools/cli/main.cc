@@ -31,6 +31,7 @@ std::span<const Command> Commands() {
       {"debug", "show where a quantized model loses precision", RunDebug},
       {"verify", "show whether two models compute the same", RunVerify},
       {"diff", "show how two models differ as graphs", RunDiff},
+      {"lsp", "serve editors: diagnostics, hover and more for rule files", RunLsp},
       {"schema", "print the JSON Schema of rule files", RunSchema},
       {"completion", "print what a shell completes: bash, zsh, fish", RunCompletion},
       {"man", "print the manual page", RunMan},

@@ -1,0 +1,122 @@
+#include "engine/lsp/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace qrewrite::lsp {
+namespace {
+
+bool Continues(char c) { return (c & 0xc0) == 0x80; }
+// Characters beyond the first 65536 are two units.
+int Units(char first) { return static_cast<unsigned char>(first) >= 0xf0 ? 2 : 1; }
+
+int Hex(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char lower = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+std::string Decoded(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool escape =
+        text[i] == '%' && i + 2 < text.size() && Hex(text[i + 1]) >= 0 && Hex(text[i + 2]) >= 0;
+    out += escape ? static_cast<char>(Hex(text[i + 1]) * 16 + Hex(text[i + 2])) : text[i];
+    if (escape) i += 2;
+  }
+  return out;
+}
+
+}  // namespace
+
+Position PositionOf(const Json& json) {
+  return {json.at("line").get<int>(), json.at("character").get<int>()};
+}
+Range RangeOf(const Json& json) {
+  return {PositionOf(json.at("start")), PositionOf(json.at("end"))};
+}
+Json ToJson(const Position& position) {
+  return {{"line", position.line}, {"character", position.character}};
+}
+Json ToJson(const Range& range) {
+  return {{"start", ToJson(range.start)}, {"end", ToJson(range.end)}};
+}
+
+Text::Text(std::string content) : content_(std::move(content)), starts_{0} {
+  for (size_t i = content_.find('\n'); i != std::string::npos; i = content_.find('\n', i + 1)) {
+    starts_.push_back(i + 1);
+  }
+}
+
+std::string_view Text::Line(int line) const {
+  if (line < 0 || line >= lines()) return {};
+  const size_t end = line + 1 < lines() ? starts_[line + 1] - 1 : content_.size();
+  std::string_view text(content_.data() + starts_[line], end - starts_[line]);
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
+size_t Text::Offset(const Position& position) const {
+  if (position.line < 0) return 0;
+  if (position.line >= lines()) return content_.size();
+  const std::string_view line = Line(position.line);
+  size_t at = 0;
+  for (int units = 0; at < line.size() && units < position.character;) {
+    units += Units(line[at]);
+    do ++at;
+    while (at < line.size() && Continues(line[at]));
+  }
+  return starts_[position.line] + at;
+}
+
+Position Text::At(size_t offset) const {
+  offset = std::min(offset, content_.size());
+  const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset);
+  Position position{.line = static_cast<int>(after - starts_.begin()) - 1};
+  const std::string_view line = Line(position.line);
+  const size_t bytes = std::min(offset - starts_[position.line], line.size());
+  for (const char c : line.substr(0, bytes)) {
+    if (!Continues(c)) position.character += Units(c);
+  }
+  return position;
+}
+
+Range Text::At(const SourceSpan& span) const {
+  if (span.line < 1) return {};
+  const int line_number = std::min(span.line, lines()) - 1;
+  const std::string_view line = Line(line_number);
+  Range range{{line_number, 0}, {line_number, 0}};
+  int column = 0;
+  for (const char c : line) {
+    if (Continues(c)) continue;
+    ++column;
+    if (column < span.column) range.start.character += Units(c);
+    if (column < span.end_column) range.end.character += Units(c);
+  }
+  range.end.character = std::max(range.end.character, range.start.character);
+  return range;
+}
+
+std::string PathOfUri(std::string_view uri) {
+  constexpr std::string_view kScheme = "file://";
+  if (!uri.starts_with(kScheme)) return std::string(uri);
+  uri.remove_prefix(kScheme.size());
+  uri.remove_prefix(std::min(uri.find('/'), uri.size()));  // a host
+  return std::filesystem::path(Decoded(uri)).lexically_normal().generic_string();
+}
+
+std::string UriOfPath(std::string_view path) {
+  if (!path.starts_with('/')) return std::string(path);
+  std::string uri = "file://";
+  for (const char c : path) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) ||
+                       std::string_view("/-._~").find(c) != std::string_view::npos;
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return uri;
+}
+
+}  // namespace qrewrite::lsp
