@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
-"""Writes the generated parts of docs/rules.md: those between `<!-- begin X -->` and `<!-- end -->`.
+"""Writes the generated parts of docs/rules.md and docs/errors.md: those between `<!-- begin X -->` and `<!-- end -->`.
 
   keys, functions   from engine/rule/fields.inc and engine/expr/functions.inc
   kernels           the operators that are computed on constants (needs --qrewrite, and fold_eval beside it)
   rule FILE NAME    a rule of rules/FILE.yaml without its tests; `define FILE NAME`, `set FILE NAME` likewise
   mistakes          what `qrewrite lint` says about tests/docs_rules/*.yaml (needs --qrewrite)
+  codes             the examples of tests/docs_codes and what is said of them (needs --qrewrite)
 
 --check writes nothing and fails if something would change.
 """
 import argparse
+import difflib
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "rules.md"
+PAGES = [ROOT / "docs" / "rules.md", ROOT / "docs" / "errors.md"]
 
 TOKEN = re.compile(r'R"\((?P<raw>.*?)\)"|"(?P<text>(?:[^"\\]|\\.)*)"|(?P<mark>[(),])|(?P<word>[^\s"(),]+)', re.S)
 
@@ -107,6 +111,63 @@ def mistakes(program):
     return out
 
 
+def said(program, command, path):
+    done = subprocess.run([program, command, path.name], cwd=path.parent, capture_output=True, text=True,
+                          env={**os.environ, "NO_COLOR": "1"})
+    return done.stderr if command == "lint" else textwrap.dedent("\n".join(
+        line for line in done.stdout.splitlines() if line.startswith("  ") and "is no graph" not in line))
+
+
+def findings(text):
+    """The messages of a run: (code, its lines)."""
+    found = []
+    for line in text.splitlines():
+        head = re.match(r"\S+: (?:error|warning)\[(QR\d{4})\]: ", line)
+        if head:
+            found.append((head[1], [line]))
+        elif found:
+            found[-1][1].append(line)
+    return found
+
+
+def example(program, path):
+    """What a file of tests/docs_codes shows: (wrong, findings about it, right, findings about that).
+
+    Codes of graph texts are told when the tests of a file are run. That its rule has no tests is said
+    of no example but that of QR0502."""
+    texts = path.read_text().split("# right\n")
+    command = "test" if path.stem in GRAPHS else "lint"
+    about = []
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(path.parent / "parts", Path(folder) / "parts")
+        for name, text in zip(("wrong.yaml", "right.yaml"), texts, strict=True):
+            file = Path(folder) / name
+            file.write_text(text)
+            about.append([f for f in findings(said(program, command, file)) if f[0] != "QR0502" or path.stem == "QR0502"])
+    return texts[0], about[0], texts[1], about[1]
+
+
+GRAPHS = {f"QR03{n:02}" for n in range(100)}
+
+
+def short(line):
+    return line if len(line) <= 120 else line[:100] + " ..."
+
+
+def codes(program):
+    meanings = {number: meaning for macro in ("QR_CODE", "QR_FOREIGN_CODE")
+                for *_, number, meaning in rows("engine/rule/codes.inc", macro) if number.startswith("QR")}
+    out = []
+    for path in sorted((ROOT / "tests" / "docs_codes").glob("QR*.yaml")):
+        wrong, about, right, _ = example(program, path)
+        mended = [line[2:] for line in difflib.ndiff(wrong.splitlines(), right.splitlines()) if line.startswith("+ ")]
+        out += [f"### {path.stem}", "", f"{meanings[path.stem]}", "", "```yaml", *map(short, wrong.splitlines()), "```", "```text",
+                *[short(line) for _, lines in about for line in lines], "```"]
+        out += ["Right:", "```yaml", *map(short, mended), "```"] if mended else ["Right: without the line."]
+        out.append("")
+    return out
+
+
 def kernels(program):
     """The operators of the registry, those of ai.onnx without a domain; none if fold_eval is not built."""
     fold_eval = Path(program).parent / "tests" / "fold_oracle" / "fold_eval"
@@ -131,10 +192,10 @@ def generate(page, program):
                 return match[0]
         elif what[0] in ("rule", "define", "set"):
             lines = excerpt(*what)
-        elif what[0] == "mistakes":
+        elif what[0] in ("mistakes", "codes"):
             if not program:
                 return match[0]
-            lines = mistakes(program)
+            lines = mistakes(program) if what[0] == "mistakes" else codes(program)
         else:
             sys.exit(f"gen_docs: unknown part `{match['what']}`")
         return "\n".join([match["begin"], *lines, match["end"]])
@@ -146,19 +207,20 @@ def generate(page, program):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if the page is out of date")
-    parser.add_argument("--qrewrite", metavar="PROGRAM", help="the program, for the part `mistakes`")
+    parser.add_argument("--qrewrite", metavar="PROGRAM", help="the program, for the parts `mistakes`, `codes` and `kernels`")
     args = parser.parse_args()
     program = args.qrewrite and str(Path(args.qrewrite).resolve())
-    before = PAGE.read_text()
-    after = generate(before, program)
-    if before == after:
-        return 0
-    if args.check:
-        old, new = before.splitlines(), after.splitlines()
-        line = next((i for i, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
-        print(f"docs/rules.md:{line + 1}: out of date; run tools/gen_docs.py --qrewrite build/release/qrewrite", file=sys.stderr)
-        return 1
-    PAGE.write_text(after)
+    for path in PAGES:
+        before = path.read_text()
+        after = generate(before, program)
+        if before == after:
+            continue
+        if args.check:
+            old, new = before.splitlines(), after.splitlines()
+            line = next((i for i, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
+            print(f"docs/{path.name}:{line + 1}: out of date; run tools/gen_docs.py --qrewrite build/release/qrewrite", file=sys.stderr)
+            return 1
+        path.write_text(after)
     return 0
 
 

@@ -354,8 +354,12 @@ ExprPtr Parser::ParseNameAtom() {
     return nullptr;
   }
   if (mode_ == Mode::kGraph && At("[", 1)) {
-    Fail(Here(), "QR0218", fmt::format("unknown element type {}", Found(token)),
-         "a tensor is written `float[2] [1, 2]`");
+    if (const std::string nearest = NearestType(token.text); !nearest.empty()) {
+      Fail(Here(), "QR0218", fmt::format("unknown element type {}", Found(token)), nearest);
+    } else {
+      Fail(Here(), "QR0222", "a graph text has no subscripts",
+           "an element is taken by Gather or Slice; a tensor is written `float[2] [1, 2]`");
+    }
     return nullptr;
   }
   ExprPtr expr = NewExpr(Expr::Kind::kName);

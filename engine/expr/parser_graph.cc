@@ -8,8 +8,6 @@
 #include "engine/expr/parser_impl.h"
 
 namespace qrewrite {
-namespace {
-
 std::string NearestType(std::string_view name) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kShort = {{
       {"f16", "float16"},
@@ -36,8 +34,6 @@ std::string NearestType(std::string_view name) {
   }
   return DidYouMean(name, names);
 }
-
-}  // namespace
 
 // --- declarations and `return`
 

@@ -51,6 +51,9 @@ namespace qrewrite {
 inline constexpr std::string_view kAttributesHint =
     "attributes stand in <>, before the inputs: `Op<axis=1>(x)`";
 
+// "did you mean `float`?" for a word that is near the name of an element type, else empty.
+std::string NearestType(std::string_view name);
+
 class Parser {
  public:
   enum class Mode { kRules, kGraph };

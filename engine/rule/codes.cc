@@ -6,8 +6,8 @@ namespace qrewrite {
 namespace {
 
 constexpr ErrorCode kCodes[] = {
-#define QR_CODE(name, number, meaning, wrong, right) {number, meaning, wrong, right},
-#define QR_FOREIGN_CODE(number, meaning, wrong, right) {number, meaning, wrong, right},
+#define QR_CODE(name, number, meaning) {number, meaning},
+#define QR_FOREIGN_CODE(number, meaning) {number, meaning},
 #include "engine/rule/codes.inc"
 #undef QR_CODE
 #undef QR_FOREIGN_CODE
@@ -23,13 +23,6 @@ std::string Cell(std::string_view text) {
   return out;
 }
 
-std::string CodeCell(std::string_view text) {
-  if (text.empty()) return "";
-  // Code that holds backquotes needs two around it.
-  return text.find('`') == std::string_view::npos ? fmt::format("`{}`", Cell(text))
-                                                  : fmt::format("`` {} ``", Cell(text));
-}
-
 }  // namespace
 
 std::span<const ErrorCode> ErrorCodes() { return kCodes; }
@@ -37,13 +30,15 @@ std::span<const ErrorCode> ErrorCodes() { return kCodes; }
 std::string ErrorCodesMarkdown() {
   std::string out =
       "# Errors of rule files\n\n"
-      "Generated from engine/rule/codes.inc; a test holds it equal. QR01xx: the form of the file. "
-      "QR02xx: the\n"
-      "language. QR03xx: graph texts. QR04xx: the meaning. QR05xx: what `lint` warns of.\n\n"
-      "| code | meaning | wrong | right |\n|---|---|---|---|\n";
+      "What `qrewrite lint` and `qrewrite test` report, each code with a file that is wrong, what "
+      "is "
+      "said of it, and the lines that mend it.\n"
+      "QR01xx: the form of the file. QR02xx: the language. QR03xx: graph texts. QR04xx: the "
+      "meaning. "
+      "QR05xx: warnings of `lint`.\n\n"
+      "| code | meaning |\n|---|---|\n";
   for (const ErrorCode& c : kCodes) {
-    out += fmt::format("| {} | {} | {} | {} |\n", c.code, Cell(c.meaning), CodeCell(c.wrong),
-                       CodeCell(c.right));
+    out += fmt::format("| [{}](#qr{}) | {} |\n", c.code, c.code.substr(2), Cell(c.meaning));
   }
   return out;
 }

@@ -1,5 +1,5 @@
 // The codes of faults in rule files: constants for those that this layer reports, and the whole
-// table (with those of the layers below) that docs/errors.md is held equal to.
+// table (with those of the layers below) that docs/errors.md begins with.
 #pragma once
 
 #include <span>
@@ -11,17 +11,14 @@ namespace qrewrite {
 struct ErrorCode {
   std::string_view code;  // "QR0102"
   std::string_view meaning;
-  std::string_view wrong;  // an example, one line
-  std::string_view right;  // the same, mended
 };
 
 std::span<const ErrorCode> ErrorCodes();  // ordered by code
-std::string ErrorCodesMarkdown();         // docs/errors.md
+std::string ErrorCodesMarkdown();         // the head of docs/errors.md
 
 namespace code {
-#define QR_CODE(name, number, meaning, wrong, right) \
-  inline constexpr std::string_view name = number;
-#define QR_FOREIGN_CODE(number, meaning, wrong, right)
+#define QR_CODE(name, number, meaning) inline constexpr std::string_view name = number;
+#define QR_FOREIGN_CODE(number, meaning)
 #include "engine/rule/codes.inc"
 #undef QR_CODE
 #undef QR_FOREIGN_CODE

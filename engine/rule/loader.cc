@@ -22,10 +22,34 @@ bool MissesName(const Diagnostic& d) {
   return std::find(std::begin(kCodes), std::end(kCodes), d.code) != std::end(kCodes);
 }
 
+// A fault of the form, and what may be wrong only because of it: a key that was dropped binds
+// nothing, a word in place of a boolean is a text.
+struct Echo {
+  std::string_view cause;
+  std::string_view code;
+};
+constexpr Echo kEchoes[] = {
+    {code::kBadKey, code::kUnbound},
+    {code::kBadKey, code::kMissingKey},
+    {code::kBadKey, code::kExclusive},
+    {code::kAmbiguous, code::kType},
+};
+
+bool IsEcho(const Diagnostic& d, const std::vector<Diagnostic>& all) {
+  for (const Echo& echo : kEchoes) {
+    if (d.code != echo.code) continue;
+    for (const Diagnostic& cause : all) {
+      if (cause.code == echo.cause && cause.span.file == d.span.file) return true;
+    }
+  }
+  return false;
+}
+
 // A file that is both included and used is read for each; its faults are told once.
 Status Report(const DiagnosticSink& sink, const RuleFiles& files) {
   std::vector<Diagnostic> all = sink.diagnostics();
   if (files.incomplete()) std::erase_if(all, MissesName);
+  std::erase_if(all, [&](const Diagnostic& d) { return IsEcho(d, sink.diagnostics()); });
   const auto key = [](const Diagnostic& d) {
     return std::tie(d.span.file, d.span.line, d.span.column, d.code, d.message);
   };

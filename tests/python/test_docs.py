@@ -14,7 +14,8 @@ from debug_models import QuantType, pair
 PROGRAM = os.environ["QREWRITE"]
 SOURCE = Path(os.environ["QREWRITE_SOURCE_DIR"])
 PAGES = {name: (SOURCE / "docs" / name).read_text()
-         for name in ("rules.md", "dequantize.md", "debug.md", "verify.md", "find.md", "explain.md", "prove.md", "diff.md")}
+         for name in ("rules.md", "dequantize.md", "debug.md", "verify.md", "find.md", "explain.md", "prove.md", "diff.md",
+                      "tutorial.md")}
 FILES = {page: dict(re.findall(r"^```(?:yaml|json) file=(\S+)\n(.*?)^```$", text, re.M | re.S))
          for page, text in PAGES.items()}
 # The commands behind `$ qrewrite ` of a session, with what they print.
@@ -91,10 +92,8 @@ def folders(tmp_path_factory):
     quantized(made["dequantize.md"])
     pair(made["debug.md"], outlier=True,
          options={"activation_type": QuantType.QUInt16, "extra_options": {"UseQDQContribOps": True}})
-    quantized(made["verify.md"])
-    quantized(made["find.md"])
-    quantized(made["explain.md"])
-    quantized(made["diff.md"])
+    for page in ("verify.md", "find.md", "explain.md", "diff.md", "tutorial.md"):
+        quantized(made[page])
     return made
 
 
@@ -130,6 +129,25 @@ def test_session(page, number, commands, folders):
     for command, expected in commands:
         done = run(*shlex.split(command), folder=folders[page])
         assert unplaced(done.stderr + done.stdout) == unplaced(expected)
+
+
+sys.path.insert(0, str(SOURCE / "tools"))
+import gen_docs  # noqa: E402  (a program, beside its use as one)
+
+CODES = sorted(code for macro in ("QR_CODE", "QR_FOREIGN_CODE") for row in gen_docs.rows("engine/rule/codes.inc", macro)
+               for code in row if re.fullmatch(r"QR\d{4}", code))
+
+
+def test_every_code_has_an_example():
+    assert len(CODES) > 80
+    assert CODES == sorted(path.stem for path in (SOURCE / "tests" / "docs_codes").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_example_of_a_code(code):
+    """The wrong file gives this code and nothing else, the mended one nothing at all."""
+    _, wrong, _, right = gen_docs.example(PROGRAM, SOURCE / "tests" / "docs_codes" / f"{code}.yaml")
+    assert [found for found, _ in wrong] == [code] and right == []
 
 
 def test_readme_rule(tmp_path):

@@ -81,11 +81,15 @@ TEST_CASE("Codes: every code that the sources report is in the table") {
   }
 }
 
-TEST_CASE("Codes: docs/errors.md is the table") {
+// The examples behind it are written by tools/gen_docs.py.
+TEST_CASE("Codes: docs/errors.md begins with the table") {
   const std::string path = test::SourceDir() + "/docs/errors.md";
+  const std::string page = test::Slurp(path);
+  const size_t examples = page.find("\n## ");
+  REQUIRE(examples != std::string::npos);
   if (std::getenv("QREWRITE_UPDATE_GOLDEN"))
-    std::ofstream(path, std::ios::binary) << ErrorCodesMarkdown();
-  CHECK(test::Slurp(path) == ErrorCodesMarkdown());
+    std::ofstream(path, std::ios::binary) << ErrorCodesMarkdown() << page.substr(examples);
+  CHECK(page.substr(0, examples) == ErrorCodesMarkdown());
 }
 
 }  // namespace qrewrite
