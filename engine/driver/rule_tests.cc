@@ -140,14 +140,19 @@ class TestRun {
 }  // namespace
 
 std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context) {
+  return RunRuleTests(program, context, [](const auto&, const auto&) { return true; });
+}
+
+std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context,
+                                          WantsTest wants) {
   const RuleSet& rules = program.rules();
   std::vector<RuleTestOutcome> outcomes;
   const auto run = [&](const Rule* rule, const RuleTest& test) {
+    const std::string name = rule != nullptr ? rule->name : "";
+    if (!wants(name, test.name)) return;
     TestRun run(program, rule, test, context);
-    RuleTestOutcome outcome{.rule = rule != nullptr ? rule->name : "",
-                            .test = test.name,
-                            .span = test.place.span(),
-                            .message = run.Message()};
+    RuleTestOutcome outcome{
+        .rule = name, .test = test.name, .span = test.place.span(), .message = run.Message()};
     outcome.passed = outcome.message.empty();
     if (!outcome.passed) outcome.got = run.got();
     outcomes.push_back(std::move(outcome));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/function_ref.h"
 #include "engine/driver/driver.h"
 
 namespace qrewrite {
@@ -23,6 +24,10 @@ struct RuleTestOutcome {
 // Not the tests of included files: these hold with the definitions there, which the including file
 // may replace. In order of the rules, then those of the file.
 std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context);
+// Those alone that are wanted: by the name of the rule ("": of the file) and of the test.
+using WantsTest = FunctionRef<bool(const std::string& rule, const std::string& test)>;
+std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context,
+                                          WantsTest wants);
 
 // Whether some test of the rule fails when `assumed`, one of its conditions, counts as met.
 bool TestsNeed(const Program& program, const Rule& rule, CodeId assumed, const RunContext& context);

@@ -65,6 +65,8 @@ Range RangeOfLine(const SourceSpan& span) {
   return range;
 }
 
+}  // namespace
+
 Json FindingJson(const Document& document, const Finding& finding) {
   const Diagnostic& d = finding.diagnostic;
   std::string message = d.message;
@@ -91,8 +93,6 @@ Json FindingJson(const Document& document, const Finding& finding) {
   if (!related.empty()) json["relatedInformation"] = std::move(related);
   return json;
 }
-
-}  // namespace
 
 void CheckDocument(Workspace& workspace, Document& document) {
   document.findings.clear();

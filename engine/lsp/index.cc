@@ -56,7 +56,9 @@ std::shared_ptr<const FileIndex> MakeIndex(const std::string& path,
   index->path = path;
   index->source = std::make_shared<SourceText>(path, text->content());
   index->text = std::move(text);
+  const SourcePtr whole = index->source;
   if (auto root = ReadTolerant(path, index->source)) {
+    index->damaged = index->source != whole;
     index->root = *std::move(root);
     index->readable = true;
     IndexBuilder(*index).Run();

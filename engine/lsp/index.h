@@ -60,6 +60,8 @@ struct Scope {
   int parent = Occurrence::kNowhere;
   Span span;
   bool graph = false;                             // a graph text of a test
+  bool signature = false;                         // of an operator: callers know the names, too
+  bool damaged = false;                           // holds a text that cannot be read
   std::unordered_map<std::string, size_t> names;  // to the occurrence that defines it
 };
 
@@ -83,7 +85,8 @@ struct FileIndex {
   std::string path;
   SourcePtr source;
   std::shared_ptr<const Text> text;
-  bool readable = false;  // there is a tree; of a damaged file perhaps without some lines
+  bool readable = false;  // there is a tree
+  bool damaged = false;   // but without some lines, which are no YAML
   DocNode root;
   std::string name;  // of the rule set
 

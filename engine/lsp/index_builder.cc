@@ -291,6 +291,7 @@ void IndexBuilder::Signature(const DocEntry& entry) {
   AddItem(Item::Kind::kSignature, entry.key, span, -1);
   Define(entry.key, NameKind::kOperator, entry.name());
   const int scope = NewScope(Occurrence::kNowhere, span);
+  index_.scopes[scope].signature = true;
   if (const DocNode* attributes = Get(entry.value, "attributes")) {
     for (const DocEntry& attribute : attributes->entries) {
       Declare(attribute.key.place.begin, attribute.name(), scope, "attribute of the signature");

@@ -64,6 +64,8 @@ class IndexBuilder {
                  const std::shared_ptr<const Operators>& of);
   void Member(const Expr& expr, int scope, Mode mode);
   void Resolve();
+  // Notes in the scope whether reading its text, which began with so many faults, found more.
+  void NoteDamage(int scope, size_t faults_before);
 
   // --- index_names.cc: noting
   int NewScope(int parent, const Span& span, bool graph = false);

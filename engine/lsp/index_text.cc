@@ -54,16 +54,22 @@ bool Literally(const DocNode& node) {
 void IndexBuilder::Body(const DocNode& node, int scope, Mode mode) {
   if (node.is_map() || !Literally(node)) return;
   const Snippet text = JoinLines(node);
-  if (mode == Mode::kGraph) return GraphBody(ParseGraphText(text, sink_, &budget_), scope);
-  const BodyText body = ParseBody(text, sink_, &budget_);
+  const size_t before = sink_.diagnostics().size();
+  const BodyText body = mode == Mode::kGraph ? ParseGraphText(text, sink_, &budget_)
+                                             : ParseBody(text, sink_, &budget_);
+  NoteDamage(scope, before);
+  if (mode == Mode::kGraph) return GraphBody(body, scope);
   if (mode == Mode::kBuild) scope = NewScope(scope, Extent(node));
   for (const Stmt& stmt : body.stmts) IndexBuilder::Statement(stmt, scope, mode);
 }
 
 void IndexBuilder::Expression(const DocNode& node, int scope) {
   if (!node.is_scalar()) return;
-  if (const ExprPtr expr = ParseExpr(node.text, sink_, &budget_))
+  const size_t before = sink_.diagnostics().size();
+  if (const ExprPtr expr = ParseExpr(node.text, sink_, &budget_)) {
     Walk(*expr, scope, Mode::kExpr, "");
+  }
+  NoteDamage(scope, before);
 }
 
 void IndexBuilder::Expressions(const DocNode& node, int scope) {
@@ -72,7 +78,9 @@ void IndexBuilder::Expressions(const DocNode& node, int scope) {
 }
 
 void IndexBuilder::CaseLine(const Snippet& text, int scope) {
+  const size_t before = sink_.diagnostics().size();
   const qrewrite::CaseLine line = ParseCaseLine(text, sink_, &budget_);
+  NoteDamage(scope, before);
   if (line.match) Statement(*line.match, scope, Mode::kPattern);
   if (line.when) Walk(*line.when, scope, Mode::kExpr, "");
   if (line.is) Argument(*line.is, scope, Mode::kBuild, "", nullptr);
@@ -80,6 +88,11 @@ void IndexBuilder::CaseLine(const Snippet& text, int scope) {
     const Place& place = line.replace->place;
     Statement(*line.replace, NewScope(scope, {place.begin, place.end}), Mode::kBuild);
   }
+}
+
+void IndexBuilder::NoteDamage(int scope, size_t faults_before) {
+  if (scope == Occurrence::kNowhere) return;
+  index_.scopes[scope].damaged |= sink_.diagnostics().size() > faults_before;
 }
 
 void IndexBuilder::CaseResult(const DocNode& node, int scope) {

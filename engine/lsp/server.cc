@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/lsp/describe.h"
 #include "engine/lsp/diagnostics.h"
+#include "engine/lsp/outline.h"
 
 namespace qrewrite::lsp {
 namespace {
@@ -17,20 +17,41 @@ constexpr size_t kMaxCancelled = 1000;
 Json Capabilities() {
   return {{"textDocumentSync",
            {{"openClose", true}, {"change", 2}, {"save", {{"includeText", false}}}}},
-          {"hoverProvider", true}};
+          {"hoverProvider", true},
+          {"completionProvider",
+           {{"triggerCharacters", {"$", "@", ".", "<"}}, {"resolveProvider", true}}},
+          {"definitionProvider", true},
+          {"referencesProvider", true},
+          {"renameProvider", {{"prepareProvider", true}}},
+          {"documentSymbolProvider", true},
+          {"semanticTokensProvider", {{"legend", TokenLegend()}, {"full", true}}},
+          {"codeLensProvider", {{"resolveProvider", false}}},
+          {"codeActionProvider", {{"codeActionKinds", {"quickfix"}}}},
+          {"executeCommandProvider", {{"commands", {kRunTests}}}}};
 }
+
+}  // namespace
 
 const std::string& UriIn(const Json& params) {
   return params.at("textDocument").at("uri").get_ref<const std::string&>();
 }
-
-}  // namespace
 
 Server::Request Server::FindRequest(const std::string& method) {
   static const std::unordered_map<std::string, Request> kRequests = {
       {"initialize", &Server::Initialize},
       {"shutdown", &Server::Shutdown},
       {"textDocument/hover", &Server::Hover},
+      {"textDocument/completion", &Server::Completion},
+      {"completionItem/resolve", &Server::ResolveCompletion},
+      {"textDocument/definition", &Server::Definition},
+      {"textDocument/references", &Server::References},
+      {"textDocument/prepareRename", &Server::PrepareRename},
+      {"textDocument/rename", &Server::Rename},
+      {"textDocument/documentSymbol", &Server::DocumentSymbol},
+      {"textDocument/semanticTokens/full", &Server::SemanticTokens},
+      {"textDocument/codeLens", &Server::CodeLens},
+      {"textDocument/codeAction", &Server::CodeAction},
+      {"workspace/executeCommand", &Server::ExecuteCommand},
   };
   const auto found = kRequests.find(method);
   return found == kRequests.end() ? nullptr : found->second;
@@ -102,6 +123,8 @@ void Server::Answer(const Json& id, const std::string& method, const Json& param
     send_(ErrorResponse(id, error.code, error.message));
   } catch (const Json::exception& error) {
     send_(ErrorResponse(id, kInvalidParams, error.what()));
+  } catch (const std::exception& error) {
+    send_(ErrorResponse(id, kInternalError, error.what()));
   }
 }
 
@@ -178,19 +201,6 @@ void Server::DidChangeFiles(const Json& params) {
   for (const Json& change : params.at("changes")) {
     workspace_.Touch(PathOfUri(change.at("uri").get_ref<const std::string&>()));
   }
-}
-
-Json Server::Hover(const Json& params) {
-  const Document* document = workspace_.Find(UriIn(params));
-  if (document == nullptr) return nullptr;
-  const auto index = workspace_.Index(document->path);
-  const Occurrence* name = index->At(index->text->Offset(PositionOf(params.at("position"))));
-  if (name == nullptr) return nullptr;
-  const Known known(workspace_.WithIncludes(document->path));
-  const std::string text = Describe(known, *index, *name);
-  if (text.empty()) return nullptr;
-  return {{"contents", {{"kind", "markdown"}, {"value", text}}},
-          {"range", ToJson(index->text->At(name->span))}};
 }
 
 }  // namespace qrewrite::lsp

@@ -13,6 +13,9 @@
 
 namespace qrewrite::lsp {
 
+// The `textDocument` of parameters.
+const std::string& UriIn(const Json& params);
+
 class Server {
  public:
   using Send = std::function<void(const Json& message)>;
@@ -41,6 +44,14 @@ class Server {
   static Notice FindNotice(const std::string& method);
 
   void Answer(const Json& id, const std::string& method, const Json& params);
+  // The index of the document that the parameters name, and the place in it; no index: it is not
+  // open.
+  struct Cursor {
+    std::shared_ptr<const FileIndex> index;
+    size_t offset = 0;
+  };
+  std::shared_ptr<const FileIndex> IndexOf(const Json& params);
+  Cursor CursorOf(const Json& params);
   bool TakeCancelled(const Json& id);
   void Publish(const Document& document);
 
@@ -48,6 +59,17 @@ class Server {
   Json Initialize(const Json& params);
   Json Shutdown(const Json& params);
   Json Hover(const Json& params);
+  Json Completion(const Json& params);
+  Json ResolveCompletion(const Json& params);
+  Json Definition(const Json& params);
+  Json References(const Json& params);
+  Json PrepareRename(const Json& params);
+  Json Rename(const Json& params);
+  Json DocumentSymbol(const Json& params);
+  Json SemanticTokens(const Json& params);
+  Json CodeLens(const Json& params);
+  Json CodeAction(const Json& params);
+  Json ExecuteCommand(const Json& params);
 
   // --- notifications
   void Ignore(const Json& params);

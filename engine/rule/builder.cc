@@ -255,6 +255,13 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   ReadPhases(map, file, *set);
   const std::vector<WrittenOp> written = std::exchange(written_, std::move(outer));
   const Needed needed(*set, file->source.get());
+  std::vector<std::string> unneeded_sets, unneeded_definitions;
+  for (const OpSet& s : set->sets) {
+    if (!needed.set(s)) unneeded_sets.push_back(s.name);
+  }
+  for (const Definition& d : set->definitions) {
+    if (!needed.definition(d)) unneeded_definitions.push_back(d.head.name);
+  }
   std::erase_if(set->rules, [&](const Rule& r) { return !needed.rule(r); });
   std::erase_if(set->definitions, [&](const Definition& d) { return !needed.definition(d); });
   std::erase_if(set->sets, [&](const OpSet& s) { return !needed.set(s); });
@@ -262,7 +269,9 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
                 .signatures = signatures,
                 .written_ops = written,
                 .ambiguous = parts.ambiguous,
-                .host_functions = options_.host_functions},
+                .host_functions = options_.host_functions,
+                .unneeded_sets = std::move(unneeded_sets),
+                .unneeded_definitions = std::move(unneeded_definitions)},
                sink_);
   const bool computes = std::any_of(signatures.begin(), signatures.end(),
                                     [](const RawSignature& s) { return s.computes.has_value(); });

@@ -25,6 +25,8 @@ struct CheckInput {
   // `%operator` -> the files.
   const std::map<std::string, std::string>& ambiguous;
   const std::vector<std::string>& host_functions;
+  // Names of included files that nothing needs: what a misspelt one may have meant.
+  std::vector<std::string> unneeded_sets = {}, unneeded_definitions = {};
 };
 
 void CheckRuleSet(const CheckInput& input, DiagnosticSink& sink);

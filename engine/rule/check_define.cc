@@ -188,8 +188,9 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
     Diagnostic& d =
         sink_.Error(ref.place, code::kUnknownDefinition,
                     fmt::format("there is no definition `${}` ({})", ref.name, owner.text));
-    d.hint = Nearest(ref.name, set_.definitions,
-                     [](const Definition& other) { return other.head.name; });
+    d.hint = Nearest(
+        ref.name, set_.definitions, [](const Definition& other) { return other.head.name; },
+        input_.unneeded_definitions);
     return nullptr;
   }
   const DefinitionHead& head = definition->head;

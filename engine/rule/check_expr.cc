@@ -207,7 +207,8 @@ const OpSet* RuleChecker::CheckSetName(std::string_view name, const Place& place
   const OpSet* set = set_.FindSet(name);
   if (set != nullptr) return set;
   Diagnostic& d = sink_.Error(place, code::kUnknownSet, fmt::format("there is no set `@{}`", name));
-  d.hint = Nearest(name, set_.sets, [](const OpSet& s) { return s.name; });
+  d.hint = Nearest(
+      name, set_.sets, [](const OpSet& s) { return s.name; }, input_.unneeded_sets);
   return nullptr;
 }
 

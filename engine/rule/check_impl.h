@@ -52,9 +52,9 @@ class RuleChecker {
   void NeedUnambiguous(char sigil, std::string_view name, const Place& place);
   // What `name` may have been meant to be, by the names of a list of the set.
   template <class List, class NameOf>
-  std::string Nearest(std::string_view name, const List& list, NameOf name_of) const {
+  std::string Nearest(std::string_view name, const List& list, NameOf name_of,
+                      std::vector<std::string> names = {}) const {
     if (Many(sink_)) return "";
-    std::vector<std::string> names;
     for (const auto& item : list) names.push_back(name_of(item));
     return DidYouMean(name, names);
   }

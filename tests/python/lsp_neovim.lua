@@ -51,6 +51,9 @@ function editor.diagnostics(count)
   return list
 end
 
+-- Takes the first of what the editor lets choose from.
+vim.ui.select = function(items, _, choose) choose(items[1], 1) end
+
 -- What the window says that opens over the text.
 function editor.hover()
   vim.lsp.buf.hover()
@@ -64,6 +67,35 @@ function editor.hover()
   local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false)
   vim.api.nvim_win_close(window, true)
   return table.concat(lines, "\n")
+end
+
+-- The words of the menu that CTRL-X CTRL-O opens behind the cursor's letter.
+function editor.complete(typed)
+  local words
+  vim.o.completeopt = "menuone,noinsert"
+  vim.api.nvim_create_autocmd("CompleteChanged", {callback = function()
+    words = vim.tbl_map(function(i) return i.word end, vim.fn.complete_info({"items"}).items)
+  end})
+  local keys = vim.api.nvim_replace_termcodes("a" .. typed .. "<C-x><C-o>", true, false, true)
+  -- The client answers while keys are waited for; the last ones end the test of the menu.
+  local timer = vim.loop.new_timer()
+  timer:start(50, 50, vim.schedule_wrap(function()
+    if words then
+      timer:stop()
+      vim.api.nvim_input("<C-e><Esc>")
+    end
+  end))
+  vim.defer_fn(function()
+    if not words then vim.api.nvim_input("<Esc>") end
+  end, 15000)
+  vim.api.nvim_feedkeys(keys, "tx!", false)
+  return words or error("no menu behind " .. typed)
+end
+
+function editor.after(what, act)
+  local before = vim.api.nvim_buf_get_changedtick(0)
+  act()
+  wait(what, function() return vim.api.nvim_buf_get_changedtick(0) ~= before end)
 end
 
 local ok, message = xpcall(function() steps(editor) end, debug.traceback)
