@@ -28,11 +28,12 @@ BELOW = {
     "api": ["driver", "onnx_io"],
     "evaluate": ["api"],
     "diff": ["api"],
-    "debug": ["evaluate"],
+    "page": ["diff"],
+    "debug": ["evaluate", "page"],
     "verify": ["evaluate"],
     "prove": ["verify"],
     "lsp": ["api"],
-    "tools": ["debug", "diff", "prove", "lsp"],
+    "tools": ["debug", "prove", "lsp"],
 }
 
 # Headers of a library: the only places that may include them (a folder, or a file).

@@ -5,44 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "engine/page/page.h"
 #include "qrewrite/debug.h"
 
 namespace qrewrite {
 namespace {
-
-constexpr const char* kHead = R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>qrewrite debug</title>
-<style>
-body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:1080px;padding:0 1em;color:#1b1f24;background:#fff}
-h1{font-size:1.4em}h2{font-size:1.1em;margin-top:2em}table{border-collapse:collapse;width:100%}
-th,td{text-align:left;padding:3px 8px;border-bottom:1px solid #e3e6ea;vertical-align:top}
-th{background:#f5f6f8}td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.bad{color:#b42318}.fair{color:#9a6700}.good{color:#1a7f37}.none{color:#8b949e}
-code{font-size:.92em;word-break:break-all}svg{width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:#57606a}
-.key span{margin-right:1.5em}.key i{display:inline-block;width:1.4em;height:3px;vertical-align:middle;margin-right:.4em}
-</style></head><body>
-)";
-
-// What a browser shows as this text; control characters and the like are spelt by a replacement sign.
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      default:
-        if (byte < 0x20 || byte == 0x7f) {
-          escaped += "&#xfffd;";
-        } else {
-          escaped += c;
-        }
-    }
-  }
-  return escaped;
-}
 
 const char* ClassOf(const std::optional<double>& db) {
   if (!db) return "none";
@@ -58,18 +25,18 @@ std::string Cell(const std::optional<double>& db) {
   if (!db) return "<td class=\"n none\"></td>";
   return fmt::format("<td class=\"n\">{:.1f}</td>", *db);
 }
-std::string Cell(std::string_view text) { return fmt::format("<td>{}</td>", Escaped(text)); }
+std::string Cell(std::string_view text) { return fmt::format("<td>{}</td>", HtmlText(text)); }
 
 // --- the picture
 
 struct Series {
   const char* name;
-  const char* colour;
+  const char* style;  // its class in debug.css
   const Sqnr DebugActivation::*value;
 };
-constexpr Series kSeries[] = {{"local", "#2563eb", &DebugActivation::local},
-                              {"cumulative", "#c2410c", &DebugActivation::cumulative},
-                              {"operator alone", "#15803d", &DebugActivation::isolated}};
+constexpr Series kSeries[] = {{"local", "local", &DebugActivation::local},
+                              {"cumulative", "cumulative", &DebugActivation::cumulative},
+                              {"operator alone", "alone", &DebugActivation::isolated}};
 
 class Chart {
  public:
@@ -91,7 +58,7 @@ class Chart {
     const double step = high_ - low_ > 80 ? 20 : 10;
     for (double db = low_; db <= high_; db += step) {
       svg += fmt::format(
-          "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#e3e6ea\"/>"
+          "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" class=\"grid\"/>"
           "<text x=\"4\" y=\"{3:.1f}\">{4:.0f} dB</text>\n",
           kLeft, kWidth - kRight, Y(db), Y(db) + 4, db);
     }
@@ -127,13 +94,12 @@ class Chart {
       path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", X(i), Y(*db));
       pen_down = true;
       points += fmt::format(
-          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{}: {} {:.1f} "
+          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" class=\"{}\"><title>{}: {} {:.1f} "
           "dB</title></circle>",
-          X(i), Y(*db), series.colour, Escaped(rows_[i].name), series.name, *db);
+          X(i), Y(*db), series.style, HtmlText(rows_[i].name), series.name, *db);
     }
     if (path.empty()) return "";
-    return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>{}\n",
-                       path, series.colour, points);
+    return fmt::format("<path d=\"{}\" class=\"{}\"/>{}\n", path, series.style, points);
   }
 
   const std::vector<DebugActivation>& rows_;
@@ -143,8 +109,7 @@ class Chart {
 std::string Key() {
   std::string key = "<p class=\"key\">";
   for (const Series& series : kSeries) {
-    key +=
-        fmt::format("<span><i style=\"background:{}\"></i>{}</span>", series.colour, series.name);
+    key += fmt::format("<span><i class=\"{}\"></i>{}</span>", series.style, series.name);
   }
   return key + "</p>\n";
 }
@@ -154,15 +119,17 @@ std::string Key() {
 void Table(std::string& page, const char* title, std::string_view columns,
            const std::vector<std::string>& rows) {
   if (rows.empty()) return;
-  page += fmt::format("<h2>{}</h2>\n<table><thead><tr>", title);
+  page += fmt::format("<section class=\"card\"><h2>{}</h2>\n<table><thead><tr>", title);
   while (!columns.empty()) {
     const size_t end = std::min(columns.find('|'), columns.size());
-    page += fmt::format("<th>{}</th>", columns.substr(0, end));
+    const bool number = columns.starts_with('>');
+    page += fmt::format("<th{}>{}</th>", number ? " class=\"n\"" : "",
+                        columns.substr(number, end - number));
     columns.remove_prefix(std::min(end + 1, columns.size()));
   }
   page += "</tr></thead><tbody>\n";
   for (const std::string& row : rows) page += "<tr>" + row + "</tr>\n";
-  page += "</tbody></table>\n";
+  page += "</tbody></table></section>\n";
 }
 
 std::vector<std::string> OutputRows(const DebugReport& report) {
@@ -186,7 +153,7 @@ std::vector<std::string> WeightRows(const DebugReport& report) {
   for (const DebugWeight& w : report.weights) {
     rows.push_back(Cell(w.name) + Cell(w.type) + Cell(w.sqnr) + Cell(w.sqnr.min_channel) +
                    Cell(w.sqnr.median_channel) +
-                   Cell(std::string_view(std::to_string(w.sqnr.zeroed_channels))));
+                   fmt::format("<td class=\"n\">{}</td>", w.sqnr.zeroed_channels));
   }
   return rows;
 }
@@ -204,20 +171,25 @@ std::vector<std::string> SuggestionRows(const DebugReport& report) {
 }  // namespace
 
 std::string DebugReport::Html() const {
-  std::string page = kHead;
-  page += fmt::format(
-      "<h1>Where the quantized model loses precision</h1>\n<p>{} samples of {}; {}</p>\n",
-      num_samples, Escaped(samples), Escaped(evaluator));
-  for (const std::string& note : notes) page += fmt::format("<p>{}</p>\n", Escaped(note));
-  page += Key() + Chart(activations).Svg();
-  Table(page, "Outputs", "output|SQNR (dB)", OutputRows(*this));
-  Table(page, "What to leave in float", "value|nodes|gained (dB)", SuggestionRows(*this));
+  std::string page = fmt::format(
+      "<main>\n<div><h1>Where the quantized model loses precision</h1>\n"
+      "<p class=\"soft\">{} samples of {}; {}</p>\n",
+      num_samples, HtmlText(samples), HtmlText(evaluator));
+  for (const std::string& note : notes) {
+    page += fmt::format("<p class=\"soft\">{}</p>\n", HtmlText(note));
+  }
+  page += "</div>\n<section class=\"card\">" + Key() + Chart(activations).Svg() + "</section>\n";
+  Table(page, "Outputs", "output|>SQNR (dB)", OutputRows(*this));
+  Table(page, "What to leave in float", "value|nodes|>gained (dB)", SuggestionRows(*this));
   Table(page, "Activations",
-        "value|operator|local|cumulative|alone|drop|saturated %|class|absorbed",
+        "value|operator|>local|>cumulative|>alone|>drop|>saturated %|class|absorbed",
         ActivationRows(*this));
-  Table(page, "Weights", "weight|type|SQNR (dB)|worst channel|median channel|zeroed channels",
+  Table(page, "Weights", "weight|type|>SQNR (dB)|>worst channel|>median channel|>zeroed channels",
         WeightRows(*this));
-  return page + "</body></html>\n";
+  return HtmlPage({.title = "qrewrite debug",
+                   .styles = {"base.css", "debug.css"},
+                   .scripts = {},
+                   .body = page + "</main>\n"});
 }
 
 }  // namespace qrewrite

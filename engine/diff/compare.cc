@@ -46,7 +46,7 @@ class GraphComparer {
 
   Result<GraphDiff> Compare(BodyId body_a, BodyId body_b) {
     out_ = {};
-    out_.place = Place(body_a);
+    out_.place = PlaceText(a_, body_a);
     QR_RETURN_IF_ERROR(Nodes(body_a, body_b));
     Interface(a_.body(body_a).inputs, b_.body(body_b).inputs, out_.inputs);
     Interface(Outputs(a_, body_a), Outputs(b_, body_b), out_.outputs);
@@ -55,19 +55,6 @@ class GraphComparer {
   }
 
  private:
-  std::string Place(BodyId b) const {
-    const Body& body = a_.body(b);
-    if (body.kind == BodyKind::kMain) return "";
-    if (body.kind == BodyKind::kFunction) return "function " + body.function.text();
-    std::string attribute = "subgraph";
-    for (const Attribute& a : a_.attributes(body.owner)) {
-      const auto* value = std::get_if<BodyId>(&a.value);
-      if (value != nullptr && *value == b) attribute = a.name;
-    }
-    return fmt::format("{} of {} `{}`", attribute, a_.op_name(a_.op(body.owner)).text(),
-                       NameText(a_, body.owner));
-  }
-
   Status Nodes(BodyId body_a, BodyId body_b) {
     QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order_a, TopologicalOrder(a_, body_a));
     QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order_b, TopologicalOrder(b_, body_b));

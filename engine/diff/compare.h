@@ -15,6 +15,8 @@ struct CompareOptions {
   bool compute = true;
 };
 
+// What differs between the models outside of their graphs: imports, metadata, functions.
+std::vector<FieldChange> CompareFacts(const Model& a, const Model& b);
 // What differs between a node and its counterpart; their subgraphs are not looked into.
 std::vector<FieldChange> CompareNodes(const Graph& a, const Graph& b, const GraphMatching& matching,
                                       NodeId node_a, NodeId node_b, const CompareOptions& options);

@@ -101,6 +101,19 @@ std::string StatementText(const Graph& graph, NodeId n) {
                      list, fmt::join(inputs, ", "));
 }
 
+std::string PlaceText(const Graph& graph, BodyId b) {
+  const Body& body = graph.body(b);
+  if (body.kind == BodyKind::kMain) return "";
+  if (body.kind == BodyKind::kFunction) return "function " + body.function.text();
+  std::string attribute = "subgraph";
+  for (const Attribute& a : graph.attributes(body.owner)) {
+    const auto* value = std::get_if<BodyId>(&a.value);
+    if (value != nullptr && *value == b) attribute = a.name;
+  }
+  return fmt::format("{} of {} `{}`", attribute, graph.op_name(graph.op(body.owner)).text(),
+                     NameText(graph, body.owner));
+}
+
 std::string ConstantText(const Tensor& tensor, int64_t max_elements) {
   return Print(*TypedLiteral(tensor, max_elements));
 }

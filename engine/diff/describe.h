@@ -14,7 +14,9 @@ std::string AttributeText(const Graph& graph, const AttrValue& value);
 std::string NameText(const Graph& graph, ValueId v);  // "%7" if it has none, "_" if it is absent
 // The node's name, or that of the first value it makes.
 std::string NameText(const Graph& graph, NodeId n);
-std::string StatementText(const Graph& graph, NodeId n);               // "y = Conv<group=1>(x, w)"
+std::string StatementText(const Graph& graph, NodeId n);  // "y = Conv<group=1>(x, w)"
+// "then_branch of If `x`", "function acme.Gain"; "" for the main graph.
+std::string PlaceText(const Graph& graph, BodyId body);
 std::string ConstantText(const Tensor& tensor, int64_t max_elements);  // "float[2] [1, 2]"
 
 }  // namespace qrewrite

@@ -10,62 +10,11 @@
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
 #include "engine/diff/compare.h"
-#include "engine/onnx_io/notes.h"
 
 namespace qrewrite {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// --- what is no graph
-
-void AddChange(std::vector<FieldChange>& changes, std::string what, std::string before,
-               std::string after) {
-  if (before != after) {
-    changes.push_back({std::move(what), std::move(before), std::move(after)});
-  }
-}
-
-std::map<std::string, std::string> Imports(const Graph& graph) {
-  std::map<std::string, std::string> imports;
-  for (const auto& [domain, version] : graph.opset()) {
-    imports["opset " + (domain.empty() ? "ai.onnx" : domain)] = std::to_string(version);
-  }
-  return imports;
-}
-
-std::map<std::string, std::string> Functions(const Graph& graph) {
-  std::map<std::string, std::string> functions;
-  for (size_t i = 0; i < graph.num_bodies(); ++i) {
-    const Body& body = graph.body(BodyId(i));
-    if (!body.alive || body.kind != BodyKind::kFunction) continue;
-    std::string imports;
-    for (const auto& [domain, version] : body.opset) {
-      imports += fmt::format(", {} {}", domain.empty() ? "ai.onnx" : domain, version);
-    }
-    functions["function " + body.function.text()] = "defined" + imports;
-  }
-  return functions;
-}
-
-std::map<std::string, std::string> Notes(const Model& model) {
-  std::map<std::string, std::string> notes;
-  for (auto& [what, text] : NotesOf(model.impl().file->source_bytes())) {
-    notes[std::move(what)] = std::move(text);
-  }
-  return notes;
-}
-
-void CompareMaps(const std::map<std::string, std::string>& a,
-                 const std::map<std::string, std::string>& b, std::vector<FieldChange>& changes) {
-  for (const auto& [what, text] : a) {
-    const auto other = b.find(what);
-    AddChange(changes, what, text, other == b.end() ? "" : other->second);
-  }
-  for (const auto& [what, text] : b) {
-    if (!a.contains(what)) AddChange(changes, what, "", text);
-  }
-}
 
 // --- text
 
@@ -282,10 +231,7 @@ Result<DiffReport> Diff(const Model& before, const Model& after, const DiffOptio
   GraphMatching matching(a, b, options.names);
   QR_RETURN_IF_ERROR(matching.Run());
   DiffReport report{.model = {}, .graphs = {}, .before = before.Stats(), .after = after.Stats()};
-  AddChange(report.model, "IR version", std::to_string(a.ir_version), std::to_string(b.ir_version));
-  CompareMaps(Imports(a), Imports(b), report.model);
-  CompareMaps(Notes(before), Notes(after), report.model);
-  CompareMaps(Functions(a), Functions(b), report.model);
+  report.model = CompareFacts(before, after);
   QR_ASSIGN_OR_RETURN(report.graphs,
                       CompareGraphs(a, b, matching, {.names = options.names, .compute = true}));
   return report;

@@ -99,6 +99,47 @@ std::vector<NodeId> RunWatch::Makers(const Firing& firing) const {
   return UniqueNodes(nodes);
 }
 
+// Producers of what the nodes read, and a few readers of each value that they make, and of `values`.
+std::vector<NodeId> RunWatch::NodesNear(const std::vector<NodeId>& nodes,
+                                        const std::vector<ValueId>& values) const {
+  constexpr size_t kReaders = 3, kMost = 16;
+  std::unordered_set<NodeId> seen(nodes.begin(), nodes.end());
+  std::vector<NodeId> near;
+  const auto add = [&](NodeId n, BodyId body) {
+    const bool fits = n.valid() && near.size() < kMost && graph_.body_of(n) == body;
+    if (fits && seen.insert(n).second) near.push_back(n);
+  };
+  const auto add_readers = [&](ValueId v) {
+    size_t readers = 0;
+    for (const UseId u : graph_.uses(v)) {
+      if (++readers > kReaders) break;
+      if (!graph_.user(u).is_output()) add(graph_.user(u).node, graph_.body_of(v));
+    }
+  };
+  for (const NodeId n : nodes) {
+    for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+      const ValueId v = graph_.input(n, i);
+      if (v.valid()) add(graph_.producer(v), graph_.body_of(n));
+    }
+    for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+      if (graph_.output(n, i).valid()) add_readers(graph_.output(n, i));
+    }
+  }
+  for (const ValueId v : values) {
+    if (graph_.alive(v)) add_readers(v);
+  }
+  return near;
+}
+
+void RunWatch::AddConstants(const std::vector<NodeId>& nodes) {
+  for (const NodeId n : nodes) {
+    for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+      const ValueId v = graph_.input(n, i);
+      if (v.valid() && graph_.constant(v) != nullptr) constants_.push_back(graph_.name(v));
+    }
+  }
+}
+
 void RunWatch::BeforeFiring(const Rule& rule) {
   if (observer_ == nullptr) return;
   const std::vector<NodeId> nodes = UniqueNodes(matched_nodes_);
@@ -108,6 +149,13 @@ void RunWatch::BeforeFiring(const Rule& rule) {
   wants_text_ = wants.ok() && *wants;
   before_ = wants_text_ ? Text(nodes) : std::string();
   matched_ = Views(nodes);
+  near_.clear();
+  constants_.clear();
+  if (!wants_text_) return;
+  const std::vector<NodeId> near = NodesNear(nodes, {});
+  near_ = Views(near);
+  AddConstants(nodes);
+  AddConstants(near);
 }
 
 Status RunWatch::Fired(const RuleSet& rules, const Rule& rule, const Firing& firing) {
@@ -121,7 +169,17 @@ Status RunWatch::Fired(const RuleSet& rules, const Rule& rule, const Firing& fir
     event.matched = std::move(matched_);
     event.created = Views(firing.created);
     before = std::move(before_);
-    if (wants_text_) after = Text(Makers(firing));
+    if (wants_text_) {
+      const std::vector<NodeId> makers = Makers(firing);
+      after = Text(makers);
+      const std::vector<NodeId> near = NodesNear(makers, firing.redefined);
+      AddConstants(makers);
+      AddConstants(near);
+      event.makers = Views(makers);
+      event.near_before = std::move(near_);
+      event.near_after = Views(near);
+      event.constants = std::move(constants_);
+    }
   } else {
     const std::vector<NodeId> nodes = UniqueNodes(firing.matched);
     event.matched = Views(nodes);

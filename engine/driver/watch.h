@@ -63,6 +63,9 @@ class RunWatch {
   std::vector<NodeView> Views(const std::vector<NodeId>& nodes) const;
   std::string Text(const std::vector<NodeId>& nodes) const;
   std::vector<NodeId> Makers(const Firing& firing) const;
+  std::vector<NodeId> NodesNear(const std::vector<NodeId>& nodes,
+                                const std::vector<ValueId>& values) const;
+  void AddConstants(const std::vector<NodeId>& nodes);
 
   const Graph& graph_;
   Observer* observer_;
@@ -78,7 +81,9 @@ class RunWatch {
   std::vector<NodeView> matched_;  // of the match that is about to be committed
   bool wants_text_ = false;
   std::string before_;
-  Status fault_;  // of what was asked meanwhile
+  std::vector<NodeView> near_;               // what stands next to it
+  std::vector<std::string_view> constants_;  // inputs that hold constants
+  Status fault_;                             // of what was asked meanwhile
 };
 
 }  // namespace qrewrite

@@ -9,6 +9,7 @@
 #include "engine/base/function_ref.h"
 #include "engine/expr/names.h"
 #include "engine/expr/parser.h"
+#include "engine/graph/bgl.h"
 #include "engine/text/graph_text.h"
 #include "engine/text/tensor_text.h"
 
@@ -75,7 +76,40 @@ class GraphPrinter {
   }
 
  private:
+  // Of a few nodes alone: producers first, without looking at the rest of the body.
+  std::vector<NodeId> ChosenNodes(BodyId body) const {
+    std::vector<NodeId> roots, order;
+    for (const NodeId n : only_) {
+      if (graph_.body_of(n) == body && graph_.alive(n)) roots.push_back(n);
+    }
+    std::sort(roots.begin(), roots.end());
+    const BodyLinks links(graph_, body);
+    std::unordered_set<NodeId> seen;
+    std::vector<std::pair<NodeId, bool>> todo;  // a node; whether its producers are through
+    for (auto root = roots.rbegin(); root != roots.rend(); ++root) todo.emplace_back(*root, false);
+    while (!todo.empty()) {
+      const auto [n, ready] = todo.back();
+      todo.pop_back();
+      if (ready) order.push_back(n);
+      if (ready || !seen.insert(n).second) continue;
+      todo.emplace_back(n, true);
+      std::vector<NodeId> producers;
+      for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+        producers.push_back(links.LocalProducer(graph_.input(n, i)));
+      }
+      if (graph_.HasSubgraphs(n)) {
+        for (const NodeId captured : links.Captured(n)) producers.push_back(captured);
+      }
+      for (auto p = producers.rbegin(); p != producers.rend(); ++p) {
+        if (p->valid() && only_.contains(*p)) todo.emplace_back(*p, false);
+      }
+    }
+    return order;
+  }
+
   std::vector<NodeId> NodesOf(BodyId body) const {
+    constexpr size_t kFew = 256;
+    if (!only_.empty() && only_.size() < kFew) return ChosenNodes(body);
     Result<std::vector<NodeId>> order = TopologicalOrder(graph_, body);
     if (order.ok()) return *std::move(order);
     std::vector<NodeId> nodes;  // a cycle: as they are

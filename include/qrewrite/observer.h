@@ -64,6 +64,10 @@ struct FiringEvent {
   std::vector<NodeView> created;
   // Unless WantsText, "": the matched nodes as text, and those that make their values from now on.
   std::string_view before, after;
+  // Unless WantsText, none: those that make their values from now on; what stands next to the nodes,
+  // a few of each value, before and after; and which of the inputs of all these are constants.
+  std::vector<NodeView> makers, near_before, near_after;
+  std::vector<std::string_view> constants;
 };
 
 class Observer {

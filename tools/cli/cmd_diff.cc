@@ -2,16 +2,18 @@
 #include <fmt/format.h>
 
 #include "qrewrite/diff.h"
+#include "qrewrite/page.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/paths.h"
 #include "tools/cli/terminal.h"
 
 namespace qrewrite::cli {
 namespace {
 
 struct Arguments {
-  std::string before, after;
+  std::string before, after, html;
   bool json = false, ignore_names = false;
   size_t most = 20;
 };
@@ -39,6 +41,17 @@ Result<int> Compare(const Arguments& a) {
   QR_ASSIGN_OR_RETURN(const Model after, Model::Load(a.after));
   QR_ASSIGN_OR_RETURN(const DiffReport report, Diff(before, after, {.names = !a.ignore_names}));
   Print(a.json ? report.Json() : Coloured(report.Text(a.most)));
+  if (!a.html.empty()) {
+    QR_ASSIGN_OR_RETURN(
+        std::string page,
+        DiffPage(before, after, {.before = a.before, .after = a.after, .names = !a.ignore_names}));
+    if (SameFile(a.html, a.after)) {
+      return Status(StatusCode::kUsage, "--html would replace a model");
+    }
+    SaveOptions files;
+    files.side_files = {{a.html, std::move(page)}};
+    QR_RETURN_IF_ERROR(before.SaveSideFiles(files));
+  }
   return report.equal() ? kExitOk : kExitFindings;
 }
 
@@ -54,6 +67,7 @@ int RunDiff(int argc, char** argv) {
   app.add_option("--max", a.most, "entries of a list; default 20")
       ->type_name("N")
       ->check(CheckCount);
+  app.add_option("--html", a.html, "a page with both graphs side by side")->type_name("FILE");
   app.add_flag("--ignore-names", a.ignore_names,
                "names of nodes and inner values do not count: the structure alone");
   app.footer("Exit codes: 0 equal, 1 different, 2 usage, 5 bad model, 6 files");

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "qrewrite/page.h"
 #include "qrewrite/qrewrite.h"
 #include "qrewrite/verify.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/bisect.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/observers.h"
 #include "tools/cli/paths.h"
 #include "tools/cli/report_json.h"
 #include "tools/cli/runtimes.h"
@@ -24,7 +26,7 @@ struct Arguments {
   std::vector<std::string> skip_rules, keep_ops, keep_nodes;
   std::string model, output, json;
   std::string verify, ort;  // verify: what is compared
-  std::string trace, bisect;
+  std::string trace, html, bisect;
   std::vector<std::string> require_hits;
   bool profile = false;
   bool in_place = false, check = false, allow_partial = false, strict = false;
@@ -71,6 +73,8 @@ void AddOptions(CLI::App& app, Arguments& a) {
       ->check(CheckCount);
   app.add_option("--trace", a.trace, "what each firing did, as a line of JSON in FILE")
       ->type_name("FILE");
+  app.add_option("--html", a.html, "a page to walk through the run, both graphs side by side")
+      ->type_name("FILE");
   app.add_option("--bisect", a.bisect,
                  "write nothing; find the first rewrite after which a command fails: 'check.sh {}'")
       ->type_name("COMMAND");
@@ -108,8 +112,9 @@ std::string Fault(const Arguments& a) {
   if (!a.verify.empty() && a.verify != "numbers")
     return fmt::format("--verify compares numbers, not `{}`", Printable(a.verify, 60));
   if (!a.ort.empty() && a.verify.empty()) return "--ort goes with --verify";
-  if (!a.bisect.empty() && (a.in_place || a.check || !a.output.empty() || !a.json.empty() ||
-                            !a.verify.empty() || a.stop_after || a.profile || !a.trace.empty()))
+  if (!a.bisect.empty() &&
+      (a.in_place || a.check || !a.output.empty() || !a.json.empty() || !a.verify.empty() ||
+       a.stop_after || a.profile || !a.trace.empty() || !a.html.empty()))
     return "--bisect writes no model and no report: it goes with rules, parameters and opt-outs";
   if (a.strict && a.allow_partial) return "--strict and --allow-partial exclude each other";
   if ((a.output == "-" || a.output == "/dev/stdout") && a.json == "-")
@@ -168,10 +173,13 @@ class Reporter {
  public:
   Reporter(const Arguments& a, const OutputPaths& paths) : a_(a), to_(paths) {}
 
-  // The file of --json=FILE.
-  std::vector<SideFile> Files(const Report& report, const std::vector<std::string>& paths) const {
-    if (a_.json.empty() || a_.json == "-") return {};
-    return {{a_.json, JsonText(report, paths)}};
+  // The files of --json=FILE and --html.
+  std::vector<SideFile> Files(const Report& report, const std::vector<std::string>& paths,
+                              const std::string& page) const {
+    std::vector<SideFile> files;
+    if (!a_.json.empty() && a_.json != "-") files.push_back({a_.json, JsonText(report, paths)});
+    if (!a_.html.empty()) files.push_back({a_.html, page});
+    return files;
   }
 
   // Warnings, and the report on standard output.
@@ -261,12 +269,12 @@ Result<std::vector<Rules>> LoadAll(const std::vector<std::string>& paths) {
 
 // The report is told before the files appear: if nobody can be told, there is nothing to tell.
 Status Write(const Model& model, const OutputPaths& to, const Report& report, const Arguments& a,
-             bool& told) {
+             const std::string& page, bool& told) {
   Reporter reporter(a, to);
   SaveOptions options;
   if (!a.check) options.side_files = report.files;
   options.report = [&](const std::vector<std::string>& paths) -> Result<std::vector<SideFile>> {
-    return reporter.Files(report, paths);
+    return reporter.Files(report, paths, page);
   };
   options.before_commit = [&](const std::vector<std::string>& paths) {
     if (to.model == "-") QR_RETURN_IF_ERROR(WriteToStdout(model));
@@ -311,6 +319,9 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
     if (!a.trace.empty() && SameFile(a.trace, read)) {
       return Status(StatusCode::kUsage, "--trace would replace the model");
     }
+    if (!a.html.empty() && (SameFile(a.html, read) || a.html == read)) {
+      return Status(StatusCode::kUsage, "--html would replace the model");
+    }
   }
   if (paths.model == "-") SendReportsToStderr();
   QR_ASSIGN_OR_RETURN(Model read, Model::Load(a.model));
@@ -328,24 +339,35 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
   if (!a.trace.empty()) {
     QR_ASSIGN_OR_RETURN(trace, TraceWriter::Open(a.trace));
   }
+  RunRecorder recorder;
+  Observers observers;
+  observers.Add(trace.get());
+  observers.Add(a.html.empty() ? nullptr : &recorder);
   std::optional<Model> before;
-  if (!a.verify.empty()) {
+  if (!a.verify.empty() || !a.html.empty()) {
     QR_ASSIGN_OR_RETURN(before, model.Clone());
   }
   Tolerance tolerance;
   const Result<Report> applied =
-      Apply(model, sets, a, settings, a.verify.empty() ? nullptr : &tolerance, trace.get());
+      Apply(model, sets, a, settings, a.verify.empty() ? nullptr : &tolerance,
+            observers.empty() ? nullptr : &observers);
   if (trace != nullptr) {
     if (const Status closed = trace->Close(); applied.ok()) QR_RETURN_IF_ERROR(closed);
   }
   QR_RETURN_IF_ERROR(applied.status());
   const Report& report = *applied;
-  if (before) {
+  if (!a.verify.empty()) {
     QR_ASSIGN_OR_RETURN(const bool same, SameNumbers(*before, model, tolerance, a.ort));
     if (!same) return kExitFindings;
   }
   QR_RETURN_IF_ERROR(CheckSideFiles(report.files, paths.model, sets));
-  QR_RETURN_IF_ERROR(Write(model, paths, report, a, told));
+  std::string page;
+  if (!a.html.empty()) {
+    const std::string after = paths.model.empty() || paths.in_place ? "rewritten" : paths.model;
+    QR_ASSIGN_OR_RETURN(
+        page, RunPage(*before, model, recorder, report, sets, {.before = a.model, .after = after}));
+  }
+  QR_RETURN_IF_ERROR(Write(model, paths, report, a, page, told));
   return a.check && report.changed ? kExitFindings : kExitOk;
 }
 

@@ -62,6 +62,38 @@ std::string LongChain(int nodes) {
   return text + "}";
 }
 
+TEST_CASE("Observer: what stands next to a firing") {
+  class Near : public Observer {
+   public:
+    bool WantsText(std::string_view) override { return wants; }
+    Answer OnFiring(const FiringEvent& e) override {
+      const std::pair<const char*, const std::vector<NodeView>*> lists[] = {
+          {"makers", &e.makers}, {"before", &e.near_before}, {"after", &e.near_after}};
+      for (const auto& [what, nodes] : lists) {
+        text += what;
+        for (const NodeView& n : *nodes) text += fmt::format(" {}", n.outputs[0]);
+        text += "; ";
+      }
+      for (const std::string_view constant : e.constants) text += fmt::format("{} ", constant);
+      text += "\n";
+      return Answer::kContinue;
+    }
+    bool wants = true;
+    std::string text;
+  };
+  const auto watched = [](bool wants) {
+    Model model = ModelOf(
+        "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {\n"
+        "a = Neg(x) b = Relu(a) c = Relu(b) y = Add(c, w) }");
+    Near near;
+    near.wants = wants;
+    REQUIRE(Rewrite(model, Tidy(), {.observer = &near}).ok());
+    return near.text;
+  };
+  CHECK(watched(true) == "makers b; before y a; after a y; w w \n");
+  CHECK(watched(false) == "makers; before; after; \n");
+}
+
 TEST_CASE("Observer: phases, sweeps and firings, in order") {
   Model model = ModelOf(kChain);
   Log log;

@@ -1,0 +1,12 @@
+# cmake -DOUT=FILE -DFILES="a;b" -P Embed.cmake: writes the files as entries `{"name", text},` of a C++ table.
+set(text "")
+foreach(path IN LISTS FILES)
+  get_filename_component(name ${path} NAME)
+  file(READ ${path} content)
+  string(FIND "${content}" ")~file~\"" ends)
+  if(NOT ends EQUAL -1)
+    message(FATAL_ERROR "${path} has the end of a raw string in it")
+  endif()
+  string(APPEND text "{\"${name}\", R\"~file~(${content})~file~\"},\n")
+endforeach()
+file(WRITE ${OUT} "${text}")
