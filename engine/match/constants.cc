@@ -72,7 +72,7 @@ const Tensor* Facts::KnownConstant(ValueId v) {
 
 const Tensor* Facts::Constant(ValueId v) {
   if (!graph_.producer(v).valid() || ConstantState(v) >= kNoConstant) return KnownConstant(v);
-  std::vector<ValueId> todo = {v};
+  Todo todo = {v};
   while (!todo.empty()) {
     const ValueId at = todo.back();
     uint32_t& state = ConstantState(at);
@@ -144,32 +144,33 @@ std::vector<Tensor> Facts::Folded(const FoldCall& call) {
 }
 
 void Facts::ComputeConstants(NodeId n) {
-  std::vector<Tensor> inputs(graph_.num_inputs(n));
   bool all = true;
-  for (size_t i = 0; i < inputs.size() && all; ++i) {
+  for (size_t i = 0; i < graph_.num_inputs(n) && all; ++i) {
     const ValueId in = graph_.input(n, i);
-    if (!in.valid()) continue;
-    const Tensor* t = KnownConstant(in);
-    all = t != nullptr;
-    if (all) inputs[i] = *t;
+    all = !in.valid() || KnownConstant(in) != nullptr;
   }
-  std::vector<Tensor> outputs(graph_.num_outputs(n));
-  if (all) {
-    const OpName& op = graph_.op_name(graph_.op(n));
-    const Signature* signature = SignatureOf(n);
-    const FoldCall call{.domain = op.domain,
-                        .op = op.name,
-                        .since = signature != nullptr ? signature->since : 1,
-                        .inputs = inputs,
-                        .attributes = graph_.attributes(n),
-                        .num_outputs = static_cast<int>(outputs.size())};
-    outputs = Folded(call);
-    outputs.resize(graph_.num_outputs(n));
+  if (!all) {
+    for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+      if (graph_.output(n, i).valid()) StoreConstant(graph_.output(n, i), Tensor());
+    }
+    return;
   }
+  std::vector<Tensor> inputs(graph_.num_inputs(n));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (graph_.input(n, i).valid()) inputs[i] = *KnownConstant(graph_.input(n, i));
+  }
+  const OpName& op = graph_.op_name(graph_.op(n));
+  const Signature* signature = SignatureOf(n);
+  std::vector<Tensor> outputs = Folded({.domain = op.domain,
+                                        .op = op.name,
+                                        .since = signature != nullptr ? signature->since : 1,
+                                        .inputs = inputs,
+                                        .attributes = graph_.attributes(n),
+                                        .num_outputs = static_cast<int>(graph_.num_outputs(n))});
+  outputs.resize(graph_.num_outputs(n));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ValueId out = graph_.output(n, i);
-    if (!out.valid()) continue;
-    StoreConstant(out, std::move(outputs[i]));
+    if (out.valid()) StoreConstant(out, std::move(outputs[i]));
   }
 }
 
@@ -212,7 +213,10 @@ std::string Facts::WhyNotConstant(ValueId v) {
 
 void Facts::Redefined(ValueId v) {
   // What nobody asked has readers that never got an answer from here.
-  if (v.index < constants_.size() && constants_[v.index] != kUnasked) ForgetReaders({v});
+  if (v.index < constants_.size() && constants_[v.index] != kUnasked) {
+    Todo todo = {v};
+    ForgetReaders(todo);
+  }
   if (forgotten_) forgotten_(v);
 }
 
@@ -222,18 +226,18 @@ void Facts::Folded(ValueId v) {
 }
 
 void Facts::Reread(NodeId n) {
-  std::vector<ValueId> outputs;
+  Todo outputs;
   for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
     const ValueId out = graph_.output(n, i);
     if (out.valid() && out.index < constants_.size() && constants_[out.index] != kUnasked) {
       outputs.push_back(out);
     }
   }
-  if (!outputs.empty()) ForgetReaders(std::move(outputs));
+  if (!outputs.empty()) ForgetReaders(outputs);
 }
 
 // Forgets the constants `todo`, which somebody asked for, and those that were computed from them.
-void Facts::ForgetReaders(std::vector<ValueId> todo) {
+void Facts::ForgetReaders(Todo& todo) {
   while (!todo.empty()) {
     const ValueId at = todo.back();
     todo.pop_back();

@@ -20,18 +20,24 @@ constexpr int kMaxFactDepth = 16;
 Val Interpreter::CallFact(int number, std::span<const Val> args, BodyId body) {
   const CompiledDefinition& d = program_.definition(number);
   // A fact about a value, called for a list of values: of each.
-  size_t members = 0;
-  bool maps = false;
+  for (size_t i = 0; i < args.size() && i < d.looks_at.size(); ++i) {
+    if (d.looks_at[i] && args[i].is<List>()) return MapFact(number, args, body);
+  }
+  return CallOnValue(number, args, body);
+}
+
+// On its own, so that calls of facts by facts need less of the stack.
+[[gnu::noinline]] Val Interpreter::MapFact(int number, std::span<const Val> args, BodyId body) {
+  const CompiledDefinition& d = program_.definition(number);
+  std::optional<size_t> members;
   for (size_t i = 0; i < args.size() && i < d.looks_at.size(); ++i) {
     const auto* list = d.looks_at[i] ? args[i].get_if<List>() : nullptr;
     if (list == nullptr) continue;
-    if (maps && (*list)->size() != members) return Failure{"lists of different length"};
-    maps = true;
+    if (members && (*list)->size() != *members) return Failure{"lists of different length"};
     members = (*list)->size();
   }
-  if (!maps) return CallOnValue(number, args, body);
   std::vector<Val> results;
-  for (size_t k = 0; k < members; ++k) {
+  for (size_t k = 0; k < members.value_or(0); ++k) {
     Args one(args.begin(), args.end());
     for (size_t i = 0; i < one.size() && i < d.looks_at.size(); ++i) {
       if (const auto* list = one[i].get_if<List>(); list != nullptr && d.looks_at[i]) {

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
+#include "engine/base/flat_map.h"
 #include "engine/program/val.h"
 
 namespace qrewrite {
@@ -21,11 +21,9 @@ class FactMemo {
     friend bool operator==(const Key&, const Key&) = default;
   };
 
-  const Val* Find(Key key) const {
-    const auto it = facts_.find(Number(key));
-    return it == facts_.end() ? nullptr : &it->second;
-  }
-  void Store(Key key, Val result) { facts_.insert_or_assign(Number(key), std::move(result)); }
+  // Null if it is not known. Valid until the next Store().
+  const Val* Find(Key key) const { return facts_.Find(Number(key)); }
+  void Store(Key key, Val result) { *facts_.FindOrAdd(Number(key)).first = std::move(result); }
 
   // `by` looked at `value`.
   void Looked(Key by, ValueId value) {
@@ -38,14 +36,14 @@ class FactMemo {
   void Forget(ValueId value);
   // Values from this id on are gone, their ids will be used again.
   void Truncate(size_t num_values);
-  void Clear() { facts_.clear(), readers_.clear(); }
+  void Clear() { facts_.Clear(), readers_.clear(); }
 
  private:
   static uint64_t Number(Key key) {
-    return (uint64_t{static_cast<uint32_t>(key.definition)} << 32) | key.value.index;
+    return Mixed((uint64_t{static_cast<uint32_t>(key.definition)} << 32) | key.value.index);
   }
 
-  std::unordered_map<uint64_t, Val> facts_;
+  FlatMap<Val> facts_;
   std::vector<std::vector<Key>> readers_;  // by value
 };
 

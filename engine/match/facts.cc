@@ -28,6 +28,12 @@ TypeInfo Merge(const TypeInfo& strong, const TypeInfo& weak) {
   return merged;
 }
 
+uint64_t HashOf(DType dtype, bool has_rank, bool is_tensor, const auto& dims, auto size) {
+  uint64_t hash = HashMix(static_cast<uint64_t>(dtype) * 4 + has_rank * 2 + is_tensor, dims.size());
+  for (const auto dim : dims) hash = HashMix(hash, static_cast<uint64_t>(size(dim)));
+  return hash;
+}
+
 }  // namespace
 
 Facts::Facts(const Graph& graph, const Signatures& signatures, const KernelRegistry& kernels,
@@ -46,16 +52,10 @@ const Signature* Facts::SignatureOf(NodeId n) {
   return known.signature;
 }
 
-Facts::TypeEntry& Facts::Entry(TypeTable& table, ValueId v) {
-  if (table.entries.size() <= v.index) table.entries.resize(graph_.num_values());
-  return table.entries[v.index];
-}
-
 uint32_t Facts::Intern(const TypeInfo& type) {
   if (type == types_[0]) return 0;
-  uint64_t hash = HashMix(
-      static_cast<uint64_t>(type.dtype) * 4 + type.has_rank * 2 + type.is_tensor, type.dims.size());
-  for (const Dim dim : type.dims) hash = HashMix(hash, static_cast<uint64_t>(dim.size()));
+  const uint64_t hash = HashOf(type.dtype, type.has_rank, type.is_tensor, type.dims,
+                               [](Dim dim) { return dim.size(); });
   const auto [begin, end] = type_ids_.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
     if (types_[it->second] == type) return it->second;
@@ -66,12 +66,32 @@ uint32_t Facts::Intern(const TypeInfo& type) {
   return id;
 }
 
-uint32_t Facts::SourceType(ValueId v) {
-  const Tensor* t = graph_.constant(v);
-  return Intern(t != nullptr ? TypeOfTensor(*t) : graph_.declared(v));
+// As Intern(TypeOfTensor(t)), without making a type that is there already.
+uint32_t Facts::InternTypeOf(const Tensor& t) {
+  const uint64_t hash = HashOf(t.dtype(), /*has_rank=*/true, /*is_tensor=*/true, t.dims(),
+                               [](int64_t dim) { return Dim(dim).size(); });
+  const auto [begin, end] = type_ids_.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    const TypeInfo& known = types_[it->second];
+    if (known.dtype == t.dtype() && known.has_rank && known.is_tensor &&
+        std::ranges::equal(known.dims, t.dims(), {}, {}, [](int64_t dim) { return Dim(dim); })) {
+      return it->second;
+    }
+  }
+  return Intern(TypeOfTensor(t));
 }
 
-void Facts::AddTypeInputs(TypeTable& table, NodeId n, std::vector<ValueId>& todo) {
+uint32_t Facts::SourceType(ValueId v) {
+  const Tensor* t = graph_.constant(v);
+  return t != nullptr ? InternTypeOf(*t) : Intern(graph_.declared(v));
+}
+
+DType Facts::SourceDType(ValueId v) const {
+  const Tensor* t = graph_.constant(v);
+  return t != nullptr ? t->dtype() : graph_.declared(v).dtype;
+}
+
+void Facts::AddTypeInputs(TypeTable& table, NodeId n, Todo& todo) {
   const auto add = [&](ValueId v) {
     if (v.valid() && Entry(table, v).type_state == State::kUnasked) todo.push_back(v);
   };
@@ -86,7 +106,7 @@ void Facts::AddTypeInputs(TypeTable& table, NodeId n, std::vector<ValueId>& todo
 
 DType Facts::dtype(ValueId v) {
   if (const TypeEntry& e = Entry(types_of_, v); e.dtype_state == State::kKnown) return e.dtype;
-  std::vector<ValueId> todo = {v};
+  Todo todo = {v};
   while (!todo.empty()) {
     const ValueId at = todo.back();
     TypeEntry& e = Entry(types_of_, at);
@@ -94,7 +114,7 @@ DType Facts::dtype(ValueId v) {
     if (e.dtype_state == State::kKnown) {
       todo.pop_back();
     } else if (e.type_state == State::kKnown || !n.valid()) {
-      e.dtype = n.valid() ? types_[e.type].dtype : types_[SourceType(at)].dtype;
+      e.dtype = n.valid() ? types_[e.type].dtype : SourceDType(at);
       e.dtype_state = State::kKnown;
       todo.pop_back();
     } else if (e.dtype_state == State::kOpen) {
@@ -142,7 +162,7 @@ const TypeInfo& Facts::Type(ValueId v) { return TypeIn(types_of_, v); }
 
 const TypeInfo& Facts::TypeIn(TypeTable& table, ValueId v) {
   if (const TypeEntry& e = Entry(table, v); e.type_state == State::kKnown) return types_[e.type];
-  std::vector<ValueId> todo = {v};
+  Todo todo = {v};
   while (!todo.empty()) {
     const ValueId at = todo.back();
     TypeEntry& e = Entry(table, at);

@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "engine/fold/kernel.h"
 #include "engine/graph/find.h"
 #include "engine/graph/graph.h"
@@ -102,13 +104,18 @@ class Facts {
     std::vector<TypeEntry> entries;
     std::vector<ValueId> unknown;  // entries of which something is unknown
   };
+  // What must be known first; mostly a few values.
+  using Todo = boost::container::small_vector<ValueId, 16>;
   // By value: kUnasked, kOpen, kNoConstant, or a position in tensors_ behind these.
   static constexpr uint32_t kUnasked = 0, kOpen = 1, kNoConstant = 2, kFirstTensor = 3;
 
-  TypeEntry& Entry(TypeTable& table, ValueId v);
+  TypeEntry& Entry(TypeTable& table, ValueId v) {
+    if (table.entries.size() <= v.index) table.entries.resize(graph_.num_values());
+    return table.entries[v.index];
+  }
   const TypeInfo& TypeIn(TypeTable& table, ValueId v);
   // Values whose types decide those of the outputs are added to `todo` if nobody asked for them.
-  void AddTypeInputs(TypeTable& table, NodeId n, std::vector<ValueId>& todo);
+  void AddTypeInputs(TypeTable& table, NodeId n, Todo& todo);
   void ComputeDTypes(NodeId n);
   void ComputeTypes(TypeTable& table, NodeId n);
   // A signature of a rule file, which may say what types the outputs have.
@@ -122,8 +129,10 @@ class Facts {
   // False: the answer may depend on more than `question` says.
   bool SetQuestion(TypeTable& table, NodeId n, TypeMemo::Question& question);
   uint32_t SourceType(ValueId v);  // of inputs and constants
+  DType SourceDType(ValueId v) const;
   void StoreType(TypeTable& table, ValueId v, uint32_t type);
   uint32_t Intern(const TypeInfo& type);
+  uint32_t InternTypeOf(const Tensor& t);
 
   std::string_view Protected(NodeId n) const;
   bool Foldable(NodeId n);  // operator and attributes allow it
@@ -133,7 +142,7 @@ class Facts {
   const Tensor* KnownConstant(ValueId v);  // that was asked for before, or that has no producer
   void StoreConstant(ValueId v, Tensor tensor);
   void ForgetConstant(ValueId v);
-  void ForgetReaders(std::vector<ValueId> todo);
+  void ForgetReaders(Todo& todo);  // takes them all
 
   const Graph& graph_;
   const Signatures& signatures_;

@@ -17,7 +17,7 @@ class NewValues {
 };
 
 // Arguments of a call. Most calls have few: theirs allocate nothing.
-using Args = boost::container::small_vector<Val, 3>;
+using Args = boost::container::small_vector<Val, 5>;
 
 class Frame {
  public:

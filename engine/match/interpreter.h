@@ -31,6 +31,7 @@
 #include "engine/match/facts.h"
 #include "engine/match/frame.h"
 #include "engine/match/trace.h"
+#include "engine/match/wide_readers.h"
 #include "engine/program/program.h"
 
 namespace qrewrite {
@@ -179,7 +180,7 @@ class Interpreter {
   // Values from this id on are gone, their ids will be used again.
   void TruncateFacts(size_t num_values) { memo_.Truncate(num_values); }
   void ForgetAllFacts() { memo_.Clear(), passed_.clear(), ++changes_; }
-  void ForgetDefaults() { defaults_.clear(); }  // attributes or types were changed
+  void ForgetDefaults() { defaults_.Clear(); }  // attributes or types were changed
 
  private:
   using Next = FunctionRef<bool()>;
@@ -214,6 +215,7 @@ class Interpreter {
   Val SliceTensor(const Num& base, const std::vector<SubscriptCode>& subscripts, Frame& frame);
 
   // --- definitions.cc
+  Val MapFact(int definition, std::span<const Val> args, BodyId body);
   Val CallOnValue(int definition, std::span<const Val> args, BodyId body);
   Val EvalCases(const CompiledDefinition& d, std::span<const Val> args, BodyId body);
   Val Outcome(const CompiledCase& c, Frame& frame);
@@ -262,15 +264,8 @@ class Interpreter {
   std::unordered_map<const Signature*, StatedFacts> stated_;
 
   FactMemo memo_;
-  std::unordered_map<uint64_t, Val> defaults_;  // computed ones: node, number of the attribute
-  // The readers of a value with very many that an operator head accepts: listed when they are asked for
-  // again before anything changes.
-  struct ReadersOf {
-    uint64_t changes = 0;
-    bool listed = false;
-    std::vector<NodeId> nodes;
-  };
-  std::map<std::pair<const OpHead*, ValueId>, ReadersOf> readers_;
+  FlatMap<Val> defaults_;  // computed ones: node, number of the attribute
+  std::map<std::pair<const OpHead*, ValueId>, WideReaders> readers_;  // that the head accepts
   uint64_t changes_ = 1;
   // Of wide nodes: so many first outputs are none that a rule could want.
   std::unordered_map<NodeId, size_t> passed_;

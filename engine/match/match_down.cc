@@ -1,11 +1,13 @@
 // From a bound value down to the node of another statement: over the uses, level by level.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/flat_map.h"
 #include "engine/match/match_run.h"
 
 namespace qrewrite {
@@ -30,7 +32,9 @@ bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame
   };
   const PatCall& call = *stmt.value.call;
   const bool one_node = call.definition < 0 && call.quantifier == Quantifier::kOne;
-  if (one_node ? Climb(stmt.value, slot, from, node) : Climb(stmt.value, slot, from, value)) {
+  const std::optional<Join> join = one_node ? JoinOf(call, slot, frame) : std::nullopt;
+  if (one_node ? Climb(stmt.value, slot, from, node, join ? &*join : nullptr)
+               : Climb(stmt.value, slot, from, value)) {
     return true;
   }
   if (!tried.empty() || in_.trace_ == nullptr) return false;
@@ -40,7 +44,7 @@ bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame
 
 // Calls `found` with the values that `arg` may be if the name in `slot` is `from`, over the uses, level
 // by level, until it returns true.
-bool MatchRun::Climb(const PatArg& arg, int slot, ValueId from, Found found) {
+bool MatchRun::Climb(const PatArg& arg, int slot, ValueId from, Found found, const Join* join) {
   if (arg.kind == PatArg::Kind::kName) return arg.slot == slot && found(from);
   if (arg.kind == PatArg::Kind::kGroup) {
     return std::any_of(arg.group.begin(), arg.group.end(),
@@ -61,7 +65,7 @@ bool MatchRun::Climb(const PatArg& arg, int slot, ValueId from, Found found) {
   if (call.quantifier == Quantifier::kOne) {
     return through([&](size_t i) {
       return Climb(call.args[i], slot, from,
-                   [&](ValueId v) { return Readers(call.ops, v, found); });
+                   [&](ValueId v) { return Readers(call.ops, v, found, join); });
     });
   }
   std::vector<ValueId> below;
@@ -79,7 +83,7 @@ bool MatchRun::Climb(const PatArg& arg, int slot, ValueId from, Found found) {
       if (call.quantifier != Quantifier::kOptional) keep(v);
       return found(v);
     };
-    if (Readers(call.ops, below[i], made)) return true;
+    if (Readers(call.ops, below[i], made, nullptr)) return true;
   }
   return false;
 }
@@ -133,8 +137,33 @@ void MatchRun::AddOutputs(ValueId v, FunctionRef<void(ValueId)> add) {
   }
 }
 
-// The first output of each node that reads `v`.
-bool MatchRun::Readers(const OpHead& ops, ValueId v, Found found) {
+// An input of `call` where the pattern has another name that is bound to a value: whatever matches
+// reads the same there.
+std::optional<MatchRun::Join> MatchRun::JoinOf(const PatCall& call, int slot, const Frame& frame) {
+  if (in_.trace_ != nullptr || call.positional.size() != call.args.size()) return std::nullopt;
+  for (size_t i = 0; i < call.positional.size(); ++i) {
+    const PatArg& arg = *call.positional[i];
+    // Behind these an argument may stand for an input of another number.
+    if (arg.optional || arg.repeated || arg.kind == PatArg::Kind::kGroup) return std::nullopt;
+    const ValueId* bound =
+        arg.kind == PatArg::Kind::kName && arg.slot != slot ? frame.value(arg.slot) : nullptr;
+    if (bound != nullptr) return Join{i, *bound};
+  }
+  return std::nullopt;
+}
+
+// Equal for values that Interpreter::Same() says are the same.
+uint64_t MatchRun::JoinKey(ValueId v) {
+  const Tensor* t = in_.facts_.Constant(v);
+  if (t == nullptr) return Mixed(v.index);
+  const uint64_t type =
+      HashMix(static_cast<uint64_t>(t->dtype()), static_cast<uint64_t>(t->size()));
+  if (t->is_lazy() || t->is_string() || t->byte_size() > Tensor::kSmallBytes) return type;
+  return HashBytes(t->bytes(), type);
+}
+
+// The first output of each node that reads `v`; with `join` at least of those that match there.
+bool MatchRun::Readers(const OpHead& ops, ValueId v, Found found, const Join* join) {
   const auto take = [&](NodeId n) {
     for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
       if (graph_.output(n, i).valid()) return found(graph_.output(n, i));
@@ -153,9 +182,9 @@ bool MatchRun::Readers(const OpHead& ops, ValueId v, Found found) {
   };
   constexpr uint32_t kMany = 64;
   if (graph_.num_uses(v) <= kMany || in_.uses_mark_ != SIZE_MAX) return each(take);
-  Interpreter::ReadersOf& readers = in_.readers_[{&ops, v}];
+  WideReaders& readers = in_.readers_[{&ops, v}];
   if (readers.changes != in_.changes_) {
-    readers = {.changes = in_.changes_, .listed = false, .nodes = {}};
+    readers = {.changes = in_.changes_, .listed = false, .nodes = {}, .by_input = {}};
     return each(take);
   }
   if (!readers.listed) {
@@ -165,7 +194,27 @@ bool MatchRun::Readers(const OpHead& ops, ValueId v, Found found) {
       return false;
     });
   }
-  return std::any_of(readers.nodes.begin(), readers.nodes.end(), take);
+  return std::ranges::any_of(join == nullptr ? readers.nodes : Joined(readers, *join), take);
+}
+
+// Of two inputs that commute either may be the one.
+const std::vector<NodeId>& MatchRun::Joined(WideReaders& readers, const Join& join) {
+  const auto [table, added] = readers.by_input.try_emplace(join.input);
+  if (added) {
+    for (const NodeId n : readers.nodes) {
+      const Signature* signature = in_.NodeSignature(n);
+      const bool commutes =
+          graph_.num_inputs(n) == 2 && signature != nullptr && signature->commutative;
+      const auto keep = [&](size_t i) {
+        if (i >= graph_.num_inputs(n) || !graph_.input(n, i).valid()) return;
+        std::vector<NodeId>& same = table->second[JoinKey(graph_.input(n, i))];
+        if (same.empty() || same.back() != n) same.push_back(n);
+      };
+      keep(commutes ? 0 : join.input);
+      if (commutes) keep(1);
+    }
+  }
+  return table->second[JoinKey(join.value)];
 }
 
 }  // namespace qrewrite

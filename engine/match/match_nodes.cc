@@ -154,6 +154,8 @@ bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, 
 
 bool MatchRun::Attrs(const Pattern& pattern, const PatCall& call, size_t i, NodeId n, Frame& frame,
                      Next next) {
+  // `x=_`: any value, none too.
+  while (i < call.attrs.size() && call.attrs[i].kind == PatAttr::Kind::kAny) ++i;
   if (i == call.attrs.size()) {
     if (!call.has_rest) return NoOtherAttrs(call, n) && next();
     if (call.rest < 0) return next();
@@ -163,7 +165,6 @@ bool MatchRun::Attrs(const Pattern& pattern, const PatCall& call, size_t i, Node
   const auto then = [&] { return Attrs(pattern, call, i + 1, n, frame, next); };
   const Val value = in_.AttributeOf(n, attr.name);
   if (value.absent()) {
-    if (attr.kind == PatAttr::Kind::kAny) return then();  // `x=_`: any value, none too
     if (!attr.optional) {
       if (in_.trace_ == nullptr) return false;
       return Fail(call.expr->place, n,
@@ -172,7 +173,7 @@ bool MatchRun::Attrs(const Pattern& pattern, const PatCall& call, size_t i, Node
     return attr.slot < 0 ? then() : Bind(pattern, attr.slot, Val(), frame, call.expr->place, then);
   }
   switch (attr.kind) {
-    case PatAttr::Kind::kAny: return then();
+    case PatAttr::Kind::kAny: break;  // none is left here
     case PatAttr::Kind::kName:
       return Bind(pattern, attr.slot, value, frame, call.expr->place, then);
     case PatAttr::Kind::kCompare: {

@@ -123,10 +123,17 @@ class MatchRun {
   // --- statements below: from a bound value down to their node
   bool Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame& frame, Next next);
   using Found = FunctionRef<bool(ValueId)>;  // true: no more are wanted
-  bool Climb(const PatArg& arg, int slot, ValueId from, Found found);
+  struct Join {
+    size_t input;
+    ValueId value;
+  };
+  bool Climb(const PatArg& arg, int slot, ValueId from, Found found, const Join* join = nullptr);
   bool ClimbDefinition(const PatCall& call, size_t param, int slot, ValueId from, Found found);
   void AddOutputs(ValueId v, FunctionRef<void(ValueId)> add);
-  bool Readers(const OpHead& ops, ValueId v, Found found);
+  std::optional<Join> JoinOf(const PatCall& call, int slot, const Frame& frame);
+  uint64_t JoinKey(ValueId v);
+  bool Readers(const OpHead& ops, ValueId v, Found found, const Join* join);
+  const std::vector<NodeId>& Joined(WideReaders& readers, const Join& join);
 
   // --- bindings
   bool Bind(const Pattern& pattern, int slot, Val value, Frame& frame, const Place& place,

@@ -139,6 +139,7 @@ Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame) {
       call.head.number >= 0 ? program_.operators()[static_cast<size_t>(call.head.number)].newest
                             : rules().signatures.Newest(op->domain, op->name);
   std::vector<Num> inputs;
+  inputs.reserve(call.args.size());
   if (const Val read = ReadOperands(call, *op, frame, inputs); read.stops()) return read;
   while (!inputs.empty() && !inputs.back().t.valid()) inputs.pop_back();
   const size_t required = signature == nullptr ? 0 : static_cast<size_t>(signature->min_inputs);

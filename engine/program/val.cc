@@ -4,6 +4,37 @@
 
 namespace qrewrite {
 
+// --- what values own
+
+template <class F>
+void Val::WithOwner(F f) const {
+  [&]<size_t... kI>(std::index_sequence<kI...>) {
+    const auto with = [&]<class T>(size_t type) {
+      static_assert(sizeof(T) <= kBytes && alignof(T) <= kAlign);
+      if (type_ == type) f(std::type_identity<T>());
+    };
+    (with.template operator()<std::tuple_element_t<kFirstOwner + kI, Types>>(kFirstOwner + kI),
+     ...);
+  }
+  (std::make_index_sequence<kNumTypes - kFirstOwner>());
+}
+
+void Val::CopyOwner(const Val& other) {
+  WithOwner([&]<class T>(std::type_identity<T>) { new (bytes_) T(*other.Held<T>()); });
+}
+
+void Val::MoveOwner(Val& other) noexcept {
+  WithOwner([&]<class T>(std::type_identity<T>) {
+    new (bytes_) T(std::move(*const_cast<T*>(other.Held<T>())));
+  });
+}
+
+void Val::DestroyOwner() {
+  WithOwner([&]<class T>(std::type_identity<T>) { std::destroy_at(Held<T>()); });
+}
+
+// --- numbers
+
 Val Val::OfInts(std::span<const int64_t> values) {
   if (values.size() > Ints::kMax) {
     return Num{Tensor::Int64s(std::vector<int64_t>(values.begin(), values.end())), true};

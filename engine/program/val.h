@@ -10,13 +10,20 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "engine/base/check.h"
 #include "engine/fold/arith.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/type.h"
@@ -112,18 +119,51 @@ struct SymbolSize {
 
 using List = std::shared_ptr<const std::vector<Val>>;
 
+// One of a closed list of types, as in a variant. Most are plain bytes: copies, moves and the end of
+// such a value cost a few instructions.
 class Val {
- public:
-  // Num (engine/fold/arith.h) is a tensor; int64_t, double and Ints are weak numbers.
-  using Variant =
-      std::variant<Absent, Unknown, Failure, bool, int64_t, double, Ints, Num, std::string, DType,
-                   ValueId, LabelRef, ChainRef, AttrRest, BodyRef, SymbolSize, const OpSet*, List>;
+  // Num (engine/fold/arith.h) is a tensor; int64_t, double and Ints are weak numbers. Those from
+  // kFirstOwner on own something, the others are plain bytes.
+  using Types =
+      std::tuple<Absent, bool, int64_t, double, Ints, DType, ValueId, LabelRef, AttrRest, BodyRef,
+                 SymbolSize, const OpSet*, Unknown, Failure, Num, std::string, ChainRef, List>;
+  static constexpr uint8_t kFirstOwner = 12, kNumTypes = std::tuple_size_v<Types>;
 
+  template <class T>
+  static constexpr uint8_t IndexOf() {
+    uint8_t index = 0;
+    const auto look = [&]<class... All>(std::tuple<All...>*) {
+      (void)((std::is_same_v<T, All> || (++index, false)) || ...);
+    };
+    look(static_cast<Types*>(nullptr));
+    return index;
+  }
+  template <class T>
+  static constexpr bool kHolds = IndexOf<T>() < kNumTypes;
+
+ public:
   Val() = default;  // absent
   template <class T>
-  requires(!std::is_same_v<std::remove_cvref_t<T>, Val> && std::is_constructible_v<Variant, T>)
-      Val(T&& value)
-      : v_(std::forward<T>(value)) {}  // NOLINT(google-explicit-constructor)
+  requires(kHolds<std::remove_cvref_t<T>>) Val(T&& value)  // NOLINT(google-explicit-constructor)
+      : type_(IndexOf<std::remove_cvref_t<T>>()) {
+    using Held = std::remove_cvref_t<T>;
+    constexpr bool kPlain = IndexOf<Held>() < kFirstOwner;
+    static_assert(sizeof(Held) <= kBytes && (!kPlain || std::is_trivially_copyable_v<Held>));
+    new (bytes_) Held(std::forward<T>(value));
+  }
+  Val(const Val& other) : type_(other.type_) { plain() ? CopyPlain(other) : CopyOwner(other); }
+  Val(Val&& other) noexcept : type_(other.type_) { plain() ? CopyPlain(other) : MoveOwner(other); }
+  Val& operator=(const Val& other) { return *this = Val(other); }
+  Val& operator=(Val&& other) noexcept {
+    if (this == &other) return *this;
+    if (!plain()) DestroyOwner();
+    type_ = other.type_;
+    plain() ? CopyPlain(other) : MoveOwner(other);
+    return *this;
+  }
+  ~Val() {
+    if (!plain()) DestroyOwner();
+  }
 
   static Val Int(int64_t value) { return value; }
   static Val Float(double value) { return value; }
@@ -134,15 +174,17 @@ class Val {
 
   template <class T>
   bool is() const {
-    return std::holds_alternative<T>(v_);
+    return type_ == IndexOf<T>();
   }
+  // REQUIRES: is<T>().
   template <class T>
   const T& get() const {
-    return std::get<T>(v_);
+    QR_CHECK(is<T>());
+    return *Held<T>();
   }
   template <class T>
   const T* get_if() const {
-    return std::get_if<T>(&v_);
+    return is<T>() ? Held<T>() : nullptr;
   }
 
   bool absent() const { return is<Absent>(); }
@@ -163,7 +205,22 @@ class Val {
   std::optional<std::vector<int64_t>> wholes() const;
 
  private:
-  Variant v_;
+  bool plain() const { return type_ < kFirstOwner; }
+  template <class T>
+  const T* Held() const {
+    return std::launder(reinterpret_cast<const T*>(bytes_));
+  }
+  void CopyPlain(const Val& other) { std::memcpy(bytes_, other.bytes_, sizeof bytes_); }
+  // REQUIRES: !plain().
+  template <class F>
+  void WithOwner(F f) const;  // f(type_identity of what this holds)
+  void CopyOwner(const Val& other);
+  void MoveOwner(Val& other) noexcept;
+  void DestroyOwner();
+
+  static constexpr size_t kBytes = sizeof(Ints), kAlign = 8;
+  alignas(kAlign) std::byte bytes_[kBytes];
+  uint8_t type_ = 0;
 };
 
 // What kind of thing a Val is, for messages: "a number", "a value of the graph".

@@ -97,6 +97,8 @@ void Rewriter::Commit(const std::vector<Redefinition>& redefinitions, const Rety
                       Firing& firing) {
   std::vector<Former> formers;
   std::vector<NodeId> maybe_dead;
+  formers.reserve(redefinitions.size());
+  maybe_dead.reserve(redefinitions.size() + graph_.num_nodes() - mark_.nodes);
   // Where a value went: later redefinitions by the same value follow it.
   std::map<ValueId, ValueId> moved;
   for (Redefinition r : redefinitions) {
@@ -214,12 +216,13 @@ void Rewriter::KeepRequiredOutput(NodeId n, uint32_t index, ValueId former) {
 }
 
 void Rewriter::NameNewValues() {
-  const std::string base = base_.valid() ? Shortened(graph_.name(base_)) : "value";
   for (size_t i = mark_.values; i < graph_.num_values(); ++i) {
     const ValueId v(i);
     if (!graph_.alive(v) || !graph_.name(v).empty()) continue;
     const auto wish = emitter_.wishes().find(v);
-    const std::string suffix = wish == emitter_.wishes().end() ? "value" : wish->second;
+    const std::string_view suffix =
+        wish == emitter_.wishes().end() ? std::string_view("value") : wish->second;
+    const std::string base = base_.valid() ? Shortened(graph_.name(base_)) : "value";
     graph_.Rename(v, graph_.FreshName(fmt::format("{}_{}", base, suffix)));
   }
   for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {

@@ -53,18 +53,21 @@ std::set<char> CharacterClass(std::string_view text) {
 // --- what nothing reads
 
 void RemoveDead(Graph& graph, std::vector<NodeId> nodes, std::vector<ValueId>* released) {
+  std::vector<ValueId> inputs;
+  std::vector<NodeId> inside;
   while (!nodes.empty()) {
     const NodeId n = nodes.back();
     nodes.pop_back();
     if (!graph.alive(n) || graph.HasReaders(n)) continue;
-    std::vector<ValueId> inputs;
-    std::vector<NodeId> inside = {n};
+    inputs.clear();
+    inside.assign(1, n);
     while (!inside.empty()) {
       const NodeId at = inside.back();
       inside.pop_back();
       for (size_t i = 0; i < graph.num_inputs(at); ++i) {
         if (graph.input(at, i).valid()) inputs.push_back(graph.input(at, i));
       }
+      if (!graph.HasSubgraphs(at)) continue;
       for (const BodyId b : graph.SubgraphsOf(at)) {
         for (const NodeId m : graph.body(b).nodes) {
           if (graph.alive(m)) inside.push_back(m);

@@ -24,17 +24,42 @@ uint64_t NodeIndex::Hash(NodeId n) const {
 
 void NodeIndex::Build() {
   built_ = true;
-  nodes_.reserve(graph_.num_nodes());
+  nodes_.Reserve(graph_.num_nodes());
   for (size_t i = 0; i < graph_.num_nodes(); ++i) {
     if (graph_.alive(NodeId(i))) Add(NodeId(i));
   }
 }
 
+void NodeIndex::Clear() {
+  built_ = false;
+  nodes_.Clear();
+  many_.clear();
+  former_by_hash_.Clear();
+  formers_.clear();
+  moved_.clear();
+}
+
 void NodeIndex::Add(NodeId n) {
   if (!built_ || !graph_.IsUpgraded(n)) return;
-  Equals& heap = nodes_[Hash(n)];
+  const uint64_t hash = Hash(n);
+  const auto [entry, added] = nodes_.FindOrAdd(hash);
+  const bool one = added || *entry < kMany;
+  if (added || (one && (*entry == n.index || Stale(NodeId(*entry), hash)))) {
+    *entry = n.index;
+    return;
+  }
+  if (one) {
+    many_.push_back({NodeId(*entry)});
+    *entry = kMany + static_cast<uint32_t>(many_.size() - 1);
+  }
+  Heap& heap = many_[*entry - kMany];
   heap.push_back(n);
   std::push_heap(heap.begin(), heap.end(), std::greater<>());
+}
+
+// The node is gone, or reads something else by now.
+bool NodeIndex::Stale(NodeId n, uint64_t hash) const {
+  return n.index >= graph_.num_nodes() || !graph_.alive(n) || Hash(n) != hash;
 }
 
 bool NodeIndex::Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> inputs,
@@ -60,35 +85,47 @@ NodeId NodeIndex::Find(BodyId body, OpId op, std::span<const ValueId> inputs,
                        const Attributes& attributes, size_t outputs, size_t only) {
   if (!built_) Build();
   const uint64_t hash = Hash(body, op, inputs, attributes);
-  const auto it = nodes_.find(hash);
-  if (it == nodes_.end()) return {};
-  Equals& heap = it->second;
-  const auto stale = [&](NodeId n) {
-    return n.index >= graph_.num_nodes() || !graph_.alive(n) || Hash(n) != hash;
-  };
-  while (!heap.empty() && stale(heap.front())) {
+  const uint32_t* entry = nodes_.Find(hash);
+  if (entry == nullptr) return {};
+  const auto fits = [&](NodeId n) { return Fits(n, body, op, inputs, attributes, outputs, only); };
+  if (*entry < kMany) {
+    const NodeId n(size_t{*entry});
+    if (!Stale(n, hash)) return fits(n) ? n : NodeId();
+    nodes_.Erase(hash);
+    return {};
+  }
+  Heap& heap = many_[*entry - kMany];
+  while (!heap.empty() && Stale(heap.front(), hash)) {
     std::pop_heap(heap.begin(), heap.end(), std::greater<>());
     heap.pop_back();
   }
-  NodeId found;
   if (heap.empty()) {
-    nodes_.erase(it);
-  } else if (Fits(heap.front(), body, op, inputs, attributes, outputs, only)) {
-    found = heap.front();
-  } else {  // rare: with fewer outputs than asked for
-    for (const NodeId n : heap) {
-      if (stale(n) || !Fits(n, body, op, inputs, attributes, outputs, only)) continue;
-      if (!found.valid() || n < found) found = n;
-    }
+    nodes_.Erase(hash);
+    return {};
+  }
+  if (fits(heap.front())) return heap.front();
+  NodeId found;  // rare: with fewer outputs than asked for
+  for (const NodeId n : heap) {
+    if (Stale(n, hash) || !fits(n)) continue;
+    if (!found.valid() || n < found) found = n;
   }
   return found;
 }
 
 void NodeIndex::Remember(NodeId n, ValueId now) {
-  Former former{graph_.body_of(n), graph_.op(n), {}, graph_.attributes(n), now};
+  const auto [at, added] = former_by_hash_.FindOrAdd(Hash(n));
+  if (added) {
+    *at = static_cast<uint32_t>(formers_.size());
+    formers_.emplace_back();
+  }
+  Former& former = formers_[*at];
+  former.body = graph_.body_of(n);
+  former.op = graph_.op(n);
+  former.attributes = graph_.attributes(n);
+  former.now = now;
+  former.inputs.clear();
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) former.inputs.push_back(graph_.input(n, i));
   while (!former.inputs.empty() && !former.inputs.back().valid()) former.inputs.pop_back();
-  formers_.insert_or_assign(Hash(n), std::move(former));
 }
 
 void NodeIndex::Moved(ValueId from, ValueId to) {
@@ -100,10 +137,10 @@ void NodeIndex::Moved(ValueId from, ValueId to) {
 
 ValueId NodeIndex::FindFormer(BodyId body, OpId op, std::span<const ValueId> inputs,
                               const Attributes& attributes) {
-  if (formers_.empty()) return {};
-  const auto it = formers_.find(Hash(body, op, inputs, attributes));
-  if (it == formers_.end()) return {};
-  Former& former = it->second;
+  const uint64_t hash = Hash(body, op, inputs, attributes);
+  const uint32_t* at = former_by_hash_.Find(hash);
+  if (at == nullptr) return {};
+  Former& former = formers_[*at];
   if (former.body != body || former.op != op || !std::ranges::equal(former.inputs, inputs) ||
       !(former.attributes == attributes)) {
     return {};
@@ -113,7 +150,7 @@ ValueId NodeIndex::FindFormer(BodyId body, OpId op, std::span<const ValueId> inp
   }
   const bool there = graph_.alive(former.now) && graph_.body_of(former.now) == body;
   if (there) return former.now;
-  formers_.erase(it);
+  former_by_hash_.Erase(hash);
   return {};
 }
 
@@ -128,12 +165,21 @@ void ConstantPool::Build() {
   built_ = true;
   size_t count = 0;
   for (size_t b = 0; b < graph_.num_bodies(); ++b) count += graph_.body(BodyId(b)).constants.size();
-  constants_.reserve(count);
+  constants_.Reserve(count);
   for (size_t b = 0; b < graph_.num_bodies(); ++b) {
     if (!graph_.body(BodyId(b)).alive) continue;
     for (const ValueId v : graph_.body(BodyId(b)).constants) {
       if (!graph_.alive(v) || graph_.constant(v) == nullptr || graph_.Overridable(v)) continue;
-      constants_[Key(BodyId(b), *graph_.constant(v))].values.push_back(v);
+      const auto [entry, added] = constants_.FindOrAdd(Key(BodyId(b), *graph_.constant(v)));
+      if (added) {
+        *entry = v.index;
+        continue;
+      }
+      if (*entry < kMany) {
+        many_.push_back({.values = {ValueId(*entry)}});
+        *entry = kMany + static_cast<uint32_t>(many_.size() - 1);
+      }
+      many_[*entry - kMany].values.push_back(v);
     }
   }
 }
@@ -156,16 +202,20 @@ bool ConstantPool::Holds(ValueId v, BodyId body, const Tensor& tensor) const {
 // hold it later.
 ValueId ConstantPool::Get(BodyId body, const Tensor& tensor) {
   if (!built_) Build();
-  Equals& equals = constants_[Key(body, tensor)];
-  auto& values = equals.values;
-  while (equals.first < values.size()) {
-    if (Holds(values[equals.first], body, tensor)) return values[equals.first];
-    ++equals.first;
+  const auto [entry, added] = constants_.FindOrAdd(Key(body, tensor));
+  if (!added && *entry < kMany) {
+    const ValueId v(size_t{*entry});
+    if (Holds(v, body, tensor)) return v;
+  } else if (!added) {
+    Equals& equals = many_[*entry - kMany];
+    for (; equals.first < equals.values.size(); ++equals.first) {
+      const ValueId v = equals.values[equals.first];
+      if (Holds(v, body, tensor)) return v;
+    }
   }
-  const ValueId added = graph_.AddConstant(body, "", tensor);
-  values.assign(1, added);
-  equals.first = 0;
-  return added;
+  const ValueId made = graph_.AddConstant(body, "", tensor);
+  *entry = made.index;
+  return made;
 }
 
 }  // namespace qrewrite

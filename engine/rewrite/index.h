@@ -5,11 +5,11 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include <boost/container/small_vector.hpp>
 
+#include "engine/base/flat_map.h"
 #include "engine/graph/graph.h"
 
 namespace qrewrite {
@@ -41,13 +41,13 @@ class NodeIndex {
                      const Attributes& attributes);
 
   // REQUIRES to be called when an upgrade begins or ends, or others changed the graph.
-  void Clear() { built_ = false, nodes_.clear(), formers_.clear(), moved_.clear(); }
+  void Clear();
 
  private:
   struct Former {
     BodyId body;
     OpId op;
-    std::vector<ValueId> inputs;
+    boost::container::small_vector<ValueId, 4> inputs;
     Attributes attributes;
     ValueId now;
   };
@@ -55,15 +55,19 @@ class NodeIndex {
   static uint64_t Hash(BodyId body, OpId op, std::span<const ValueId> inputs,
                        const Attributes& attributes);
   uint64_t Hash(NodeId n) const;
+  bool Stale(NodeId n, uint64_t hash) const;
   bool Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> inputs,
             const Attributes& attributes, size_t outputs, size_t only) const;
 
   const Graph& graph_;
   bool built_ = false;
-  // Of one hash; a heap, the lowest id on top. Hardly ever more than one.
-  using Equals = boost::container::small_vector<NodeId, 2>;
-  std::unordered_map<uint64_t, Equals> nodes_;
-  std::unordered_map<uint64_t, Former> formers_;
+  // By hash: a node, or kMany + a position in many_. Hardly ever is it more than one node.
+  static constexpr uint32_t kMany = 0x80000000u;
+  using Heap = std::vector<NodeId>;  // the lowest id on top
+  FlatMap<uint32_t> nodes_;
+  std::vector<Heap> many_;
+  FlatMap<uint32_t> former_by_hash_;  // a position in formers_
+  std::vector<Former> formers_;
   std::vector<ValueId> moved_;  // by value; invalid: it did not move
 };
 
@@ -76,21 +80,24 @@ class ConstantPool {
   // An initializer of `body` with this content, the first there was; a new unnamed one if there is
   // none.
   ValueId Get(BodyId body, const Tensor& tensor);
-  void Clear() { built_ = false, constants_.clear(); }  // others changed the graph
+  void Clear() { built_ = false, constants_.Clear(), many_.clear(); }  // others changed the graph
 
  private:
-  // In order of addition; those before `first` are gone.
-  struct Equals {
-    boost::container::small_vector<ValueId, 2> values;
-    size_t first = 0;
-  };
   void Build();
   static uint64_t Key(BodyId body, const Tensor& tensor);
   bool Holds(ValueId v, BodyId body, const Tensor& tensor) const;
 
   Graph& graph_;
   bool built_ = false;
-  std::unordered_map<uint64_t, Equals> constants_;
+  // By key: a value, or kMany + a position in many_.
+  static constexpr uint32_t kMany = 0x80000000u;
+  // In order of addition; those before `first` are gone.
+  struct Equals {
+    std::vector<ValueId> values;
+    size_t first = 0;
+  };
+  FlatMap<uint32_t> constants_;
+  std::vector<Equals> many_;
 };
 
 }  // namespace qrewrite

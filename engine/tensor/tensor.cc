@@ -67,8 +67,7 @@ std::optional<int64_t> CheckedCount(const Dims& dims, int64_t limit) {
   }
   if (empty) return 0;  // whatever the other dimensions are
   for (const int64_t d : dims) {
-    if (count > limit / d) return std::nullopt;
-    count *= d;
+    if (__builtin_mul_overflow(count, d, &count) || count > limit) return std::nullopt;
   }
   return count;
 }

@@ -52,4 +52,44 @@ TEST_CASE("Match: `_...` in front of a name that is known") {
   CHECK(found("Abs(x)") == 0);
 }
 
+namespace {
+
+// A rule for a Sub and a Mul that read the same two values, on n Subs of x with n numbers; `others`
+// reads x as well.
+testing::Ran SubsAndMuls(int n, const std::string& others) {
+  std::string graph = "x: float[4]\n";
+  for (int i = 0; i < n; ++i) {
+    const std::string k = std::to_string(i);
+    graph += "s" + k + " = Sub(x, " + k + ".5)\nm" + k + " = Mul(x, -" + k + ".5)\n";
+  }
+  return testing::RunRules(
+      "rules:\n  - name: r\n    match: |\n      p = Sub(x, s)\n      q = Mul(x, s)\n"
+      "    where: not const(x)\n    warn: found\n",
+      graph + others);
+}
+
+}  // namespace
+
+// x has so many readers that they are looked up by what else they read.
+TEST_CASE("Match: two readers of a wide value that read the same number") {
+  const auto found = [](const std::string& others) {
+    const testing::Ran ran = SubsAndMuls(100, others);
+    REQUIRE_MESSAGE(ran.ok, ran.graph);
+    return ran.report.warnings.size();
+  };
+  CHECK(found("") == 0);
+  CHECK(found("q = Mul(x, 7.5)") == 1);
+  CHECK(found("q = Mul(7.5, x)") == 1);  // either operand may be the one
+  CHECK(found("q = Mul(x, float[1] [7.5])") == 1);
+  CHECK(found("q = Mul(x, 7.5)\nr = Mul(x, 99.5)\nt = Mul(x, 100.5)") == 2);
+  CHECK(found("n = Neg(x)\nq = Mul(x, n)") == 0);
+  CHECK(found("n = Neg(x)\nq = Mul(x, n)\np = Sub(x, n)") == 1);
+  CHECK(found("q = Mul(x, float[1,1] [7.5])\nr = Mul(x, float[2] [8.5, 8.5])") == 1);
+}
+
+TEST_CASE("Match: two readers of a wide value that do not fit are found in linear time") {
+  const auto steps = [](int n) { return static_cast<double>(SubsAndMuls(n, "").report.steps) / n; };
+  CHECK(steps(800) < 1.2 * steps(200));
+}
+
 }  // namespace qrewrite
