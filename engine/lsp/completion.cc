@@ -82,7 +82,7 @@ void AddNames(const CursorPlace& place, const Known& known, Items& items) {
   }
   const bool operators =
       field.key == "keep" || field.key == "fold" || field.key == "write_defaults";
-  if (operators) AddOperatorNames(known, /*sets=*/true, items);
+  if (operators) AddOperatorNames(known, place.index->OpsetAt(place.offset), /*sets=*/true, items);
 }
 
 }  // namespace
@@ -101,7 +101,9 @@ Json Complete(Workspace& workspace, const FileIndex& index, size_t offset) {
     case CursorPlace::What::kKey: AddKeys(*place, items); break;
     case CursorPlace::What::kText: AddText(*place, known, prefix, items); break;
     case CursorPlace::What::kName: AddNames(*place, known, items); break;
-    case CursorPlace::What::kOperatorName: AddOperatorNames(known, true, items); break;
+    case CursorPlace::What::kOperatorName:
+      AddOperatorNames(known, place->index->OpsetAt(place->offset), /*sets=*/true, items);
+      break;
     case CursorPlace::What::kParamName: AddParams(known, items); break;
     case CursorPlace::What::kWord: break;
   }

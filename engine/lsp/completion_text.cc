@@ -257,13 +257,17 @@ Json ItemJson(const CompletionItem& item, const Range& range, const std::string&
   return json;
 }
 
-void AddOperatorNames(const Known& known, bool sets, Items& items) {
+void AddOperatorNames(const Known& known, const OpsetRegion& region, bool sets, Items& items) {
   if (sets) {
     for (const Definition& d : known.All(NameKind::kSet)) {
       items.Add({.label = "@" + d.occurrence->name, .kind = ItemKind::kSet});
     }
   }
   for (const OpName& op : known.signatures().Names()) {
+    const bool versions = op.domain.empty() && region.max != INT64_MAX;
+    const Signature* there = versions ? known.signatures().Find(op.domain, op.name, region.max)
+                                      : known.signatures().Newest(op.domain, op.name);
+    if (there == nullptr || (there->deprecated && there->since <= region.min)) continue;
     items.Add({.label = op.text(), .kind = ItemKind::kOperator});
   }
 }
@@ -303,7 +307,7 @@ void AddText(const CursorPlace& place, const Known& known, std::string& prefix, 
     if (!known.All(NameKind::kParam).empty()) AddWords({"params"}, items);
     AddWords({"absent", "true", "false", "opset", "not"}, items);
   }
-  AddOperatorNames(known, /*sets=*/false, items);
+  AddOperatorNames(known, place.index->OpsetAt(place.offset), /*sets=*/false, items);
 }
 
 }  // namespace qrewrite::lsp

@@ -79,6 +79,29 @@ Frame ReadFrame(std::istream& in, std::string& body, std::string& fault) {
   return in ? Frame::kMessage : Frame::kEnd;
 }
 
+std::optional<Json> ParseMessage(const std::string& body) {
+  // Copies and printers of trees recurse.
+  constexpr int kDeepest = 200;
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < body.size(); ++i) {
+    const char c = body[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kDeepest) return std::nullopt;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  Json message = Json::parse(body, nullptr, /*allow_exceptions=*/false);
+  if (message.is_discarded()) return std::nullopt;
+  return message;
+}
+
 std::string Framed(const Json& message) {
   const std::string body = message.dump(-1, ' ', false, Json::error_handler_t::replace);
   return fmt::format("Content-Length: {}\r\n\r\n{}", body.size(), body);

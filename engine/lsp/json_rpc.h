@@ -4,6 +4,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -34,6 +35,9 @@ inline constexpr size_t kMaxMessageBytes = size_t{64} << 20;
 enum class Frame { kMessage, kBroken, kEnd };
 // The body of the next message, or what is wrong with its header in `fault`.
 Frame ReadFrame(std::istream& in, std::string& body, std::string& fault);
+
+// The message of a body; nothing if it is no JSON, or nested so deeply that nobody meant it.
+std::optional<Json> ParseMessage(const std::string& body);
 
 // The message as it is sent. Bytes that are no UTF-8 (of a damaged file) are replaced.
 std::string Framed(const Json& message);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <iostream>
 #include <mutex>
 #include <optional>
@@ -19,7 +20,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr size_t kMaxWaiting = 256;  // messages; then the client waits
+constexpr size_t kMaxWaiting = 256;  // messages, or bytes of them; then the client waits
+constexpr size_t kMaxWaitingBytes = kMaxMessageBytes;
 // A document is checked when nothing came for so long; for longer if checking takes long.
 constexpr milliseconds kShortestPause{60}, kLongestPause{1000};
 constexpr int kPausePerCheck = 3;
@@ -28,13 +30,17 @@ struct Incoming {
   std::optional<Json> message;  // nothing: a fault
   std::string fault;
   bool end = false;
+  size_t bytes = 0;  // of the message as text
 };
 
 class Queue {
  public:
   void Push(Incoming incoming) {
     std::unique_lock lock(mutex_);
-    taken_.wait(lock, [this] { return queue_.size() < kMaxWaiting; });
+    taken_.wait(lock, [this] {
+      return queue_.empty() || (queue_.size() < kMaxWaiting && bytes_ < kMaxWaitingBytes);
+    });
+    bytes_ += incoming.bytes;
     queue_.push_back(std::move(incoming));
     pushed_.notify_one();
   }
@@ -49,6 +55,7 @@ class Queue {
     }
     Incoming incoming = std::move(queue_.front());
     queue_.pop_front();
+    bytes_ -= incoming.bytes;
     taken_.notify_one();
     return incoming;
   }
@@ -57,6 +64,7 @@ class Queue {
   std::mutex mutex_;
   std::condition_variable pushed_, taken_;
   std::deque<Incoming> queue_;
+  size_t bytes_ = 0;
 };
 
 bool IsMethod(const Json& message, std::string_view method) {
@@ -73,17 +81,17 @@ void ReadAll(std::istream& in, Server& server, Queue& queue) {
       queue.Push({.fault = fault});
       continue;
     }
-    Json message = Json::parse(body, nullptr, /*allow_exceptions=*/false);
-    if (message.is_discarded()) {
+    std::optional<Json> message = ParseMessage(body);
+    if (!message) {
       queue.Push({.fault = "this is no JSON"});
       continue;
     }
-    const bool exit = IsMethod(message, "exit") && !message.contains("id");
-    if (IsMethod(message, "$/cancelRequest") && message.contains("params") &&
-        message.at("params").is_object()) {
-      server.Cancel(message.at("params").value("id", Json()));
+    const bool exit = IsMethod(*message, "exit") && !message->contains("id");
+    if (IsMethod(*message, "$/cancelRequest") && message->contains("params") &&
+        message->at("params").is_object()) {
+      server.Cancel(message->at("params").value("id", Json()));
     }
-    queue.Push({.message = std::move(message)});
+    queue.Push({.message = std::move(message), .bytes = body.size()});
     if (exit) return;
   }
   queue.Push({.end = true});
@@ -97,26 +105,35 @@ int RunServer(std::istream& in, std::ostream& out) {
   Queue queue;
   std::thread reader(ReadAll, std::ref(in), std::ref(server), std::ref(queue));
   milliseconds pause = kShortestPause;
-  Clock::time_point last = Clock::now();
+  Clock::time_point edited = Clock::now();
   bool end = false;
   while (!end && !server.ended()) {
     std::optional<Clock::time_point> until;
-    if (server.unchecked()) until = last + pause;
-    std::optional<Incoming> incoming = queue.Pop(until);
-    if (!incoming) {
-      const auto begin = Clock::now();
-      server.Check();
-      const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
-      pause = std::clamp(took * kPausePerCheck, kShortestPause, kLongestPause);
-      continue;
+    if (server.unchecked()) until = edited + pause;
+    // What is asked meanwhile does not put the check off.
+    const bool due = until && Clock::now() >= *until;
+    std::optional<Incoming> incoming;
+    if (!due) incoming = queue.Pop(until);
+    try {
+      if (!incoming) {
+        const auto begin = Clock::now();
+        server.Check();
+        const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+        pause = std::clamp(took * kPausePerCheck, kShortestPause, kLongestPause);
+        continue;
+      }
+      end = incoming->end;
+      const int64_t edits = server.edits();
+      if (incoming->message) {
+        server.Receive(*incoming->message);
+      } else if (!end) {
+        server.ReceiveFault(incoming->fault);
+      }
+      if (server.edits() != edits) edited = Clock::now();
+    } catch (const std::exception& error) {
+      // Memory for one document ran out, say; the others go on.
+      std::cerr << "qrewrite lsp: " << error.what() << std::endl;
     }
-    end = incoming->end;
-    if (incoming->message) {
-      server.Receive(*incoming->message);
-    } else if (!end) {
-      server.ReceiveFault(incoming->fault);
-    }
-    last = Clock::now();
   }
   reader.join();
   return server.exit_code();

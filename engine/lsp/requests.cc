@@ -63,6 +63,19 @@ Json Server::References(const Json& params) {
   return locations;
 }
 
+Json Server::DocumentHighlight(const Json& params) {
+  const Cursor at = CursorOf(params);
+  Json places = Json::array();
+  if (at.index == nullptr) return places;
+  constexpr int kRead = 2, kWrite = 3;
+  for (const Location& location : FindReferences(workspace_, *at.index, at.offset)) {
+    if (location.file->path != at.index->path) continue;
+    places.push_back({{"range", lsp::ToJson(location.file->text->At(location.span))},
+                      {"kind", location.defines ? kWrite : kRead}});
+  }
+  return places;
+}
+
 Json Server::PrepareRename(const Json& params) {
   const Cursor at = CursorOf(params);
   if (at.index == nullptr) return nullptr;

@@ -22,6 +22,7 @@ Json Capabilities() {
            {{"triggerCharacters", {"$", "@", ".", "<"}}, {"resolveProvider", true}}},
           {"definitionProvider", true},
           {"referencesProvider", true},
+          {"documentHighlightProvider", true},
           {"renameProvider", {{"prepareProvider", true}}},
           {"documentSymbolProvider", true},
           {"semanticTokensProvider", {{"legend", TokenLegend()}, {"full", true}}},
@@ -45,6 +46,7 @@ Server::Request Server::FindRequest(const std::string& method) {
       {"completionItem/resolve", &Server::ResolveCompletion},
       {"textDocument/definition", &Server::Definition},
       {"textDocument/references", &Server::References},
+      {"textDocument/documentHighlight", &Server::DocumentHighlight},
       {"textDocument/prepareRename", &Server::PrepareRename},
       {"textDocument/rename", &Server::Rename},
       {"textDocument/documentSymbol", &Server::DocumentSymbol},
@@ -76,9 +78,9 @@ void Server::ReceiveFault(const std::string& fault) {
 }
 
 void Server::Receive(const std::string& body) {
-  const Json message = Json::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (message.is_discarded()) return ReceiveFault("this is no JSON");
-  Receive(message);
+  const std::optional<Json> message = ParseMessage(body);
+  if (!message) return ReceiveFault("this is no JSON");
+  Receive(*message);
 }
 
 void Server::Receive(const Json& message) {
@@ -150,6 +152,7 @@ bool Server::unchecked() const {
 void Server::Check() {
   for (auto& [path, document] : workspace_.documents()) {
     if (!document.unchecked) continue;
+    document.unchecked = false;  // also if this fails
     CheckDocument(workspace_, document);
     return Publish(document);
   }
@@ -174,6 +177,7 @@ void Server::Ignore(const Json&) {}
 
 void Server::DidOpen(const Json& params) {
   const Json& item = params.at("textDocument");
+  ++edits_;
   workspace_.Open(UriIn(params), item.value("version", int64_t{0}),
                   item.at("text").get<std::string>());
 }
@@ -181,7 +185,8 @@ void Server::DidOpen(const Json& params) {
 void Server::DidChange(const Json& params) {
   Document* document = workspace_.Find(UriIn(params));
   if (document == nullptr) return;
-  const Json& version = params.at("textDocument").value("version", Json());
+  ++edits_;
+  const Json version = params.at("textDocument").value("version", Json());
   workspace_.Change(*document,
                     version.is_number_integer() ? version.get<int64_t>() : document->version + 1,
                     params.at("contentChanges"));

@@ -31,8 +31,9 @@ class Server {
   // turn yet, is not answered.
   void Cancel(const Json& id);
 
-  bool unchecked() const;  // documents wait for Check()
-  void Check();            // checks one of them and publishes what it finds
+  bool unchecked() const;                   // documents wait for Check()
+  int64_t edits() const { return edits_; }  // how often a text was opened or changed
+  void Check();                             // checks one of them and publishes what it finds
 
   bool ended() const { return ended_; }  // `exit` came
   int exit_code() const { return shut_down_ ? 0 : 1; }
@@ -63,6 +64,7 @@ class Server {
   Json ResolveCompletion(const Json& params);
   Json Definition(const Json& params);
   Json References(const Json& params);
+  Json DocumentHighlight(const Json& params);
   Json PrepareRename(const Json& params);
   Json Rename(const Json& params);
   Json DocumentSymbol(const Json& params);
@@ -82,6 +84,7 @@ class Server {
 
   Send send_;
   Workspace workspace_;
+  int64_t edits_ = 0;
   bool initialized_ = false, shut_down_ = false, ended_ = false;
   std::mutex mutex_;
   std::set<std::string> cancelled_;  // ids as JSON; guarded by mutex_

@@ -127,6 +127,14 @@ TEST_CASE("References: of a name, with its definition or without") {
         "5:16-21 6:20-25 b.yaml:2:7-12");
 }
 
+TEST_CASE("Highlight: where a name stands in the document") {
+  const std::string rule = "    match: y = @^|moves(x)\n    where: uses(x, @moves) == 1\n";
+  Opened opened(Rule(rule));
+  const Json places = opened.talk.At("documentHighlight", opened.at.cursor);
+  REQUIRE(places.size() == 2);
+  CHECK(places.at(1).at("range") == ToJson(Range{{6, 20}, {6, 25}}));
+}
+
 TEST_CASE("Rename: a name of a rule, everywhere and nowhere else") {
   const std::string rule =
       "    match: |\n      t = Softmax<^|axis>(x)\n      y = n:Add(t, axis_)\n"
@@ -231,6 +239,11 @@ TEST_CASE("Completion: in texts") {
   CHECK(Opened(Rule("    tests:\n      - name: t\n        given: |\n          x: float[2]\n"
                     "          y = Softmax<^|\n"))
             .Offers(among) == "axis");
+  // Gelu is there from opset 20 on, Upsample up to 9.
+  CHECK(offers("    opset: \"<20\"\n    match: y = ^|\n") == "y Relu acme.Gain");
+  const std::vector<std::string> dated = {"Gelu", "Upsample"};
+  CHECK(Opened(Rule("    opset: \"<20\"\n    match: y = ^|\n")).Offers(dated) == "Upsample");
+  CHECK(Opened(Rule("    opset: \">=10\"\n    match: y = ^|\n")).Offers(dated) == "Gelu");
   CHECK(Opened("rules:\n  - name: r\n    equivalence: ^|\n").Offers({"exact", "rescaled"}) ==
         "exact rescaled");
 }

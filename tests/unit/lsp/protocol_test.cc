@@ -104,6 +104,8 @@ TEST_CASE("Server: errors of the protocol") {
   CHECK(fault(R"({"method": "$/setTrace"})") == 0);            // an unknown notification
   CHECK(fault(R"({"method": "textDocument/didOpen"})") == 0);  // one that makes no sense
   CHECK(fault(std::string(100'000, '[')) == kParseError);
+  const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+  CHECK(fault(R"({"method": "$/cancelRequest", "params": {"id": )" + deep + "}}") == kParseError);
   CHECK(talk.Ask("shutdown", nullptr).is_null());
   CHECK(ErrorOf(talk.Ask("textDocument/hover", Json::object())) == kInvalidRequest);
 }
