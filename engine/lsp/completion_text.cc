@@ -147,6 +147,17 @@ void AddWords(std::initializer_list<const char*> words, Items& items) {
   for (const char* word : words) items.Add({.label = word, .kind = ItemKind::kWord});
 }
 
+// Element types as the text writes them: INT8, in graph texts int8.
+void AddTypes(bool graph, Items& items) {
+  for (int i = 1; i < kNumDTypes; ++i) {
+    const DTypeInfo& info = Info(static_cast<DType>(i));
+    items.Add({.label = std::string(graph ? info.text_name : info.name),
+               .kind = ItemKind::kWord,
+               .detail = "element type"});
+  }
+  if (graph) AddWords({"zeros", "ones", "random", "absent"}, items);
+}
+
 void AddOf(const CursorPlace& place, const Known& known, const Around& around, bool inputs,
            Items& items) {
   const OpsetRegion region = place.index->OpsetAt(place.offset);
@@ -301,11 +312,12 @@ void AddText(const CursorPlace& place, const Known& known, std::string& prefix, 
     AddOf(place, known, around, /*inputs=*/true, items);
   }
   AddLocals(place, items);
+  if (graph || around.value || !pattern) AddTypes(graph, items);
   if (!around.assigned && body) return;  // the name of an output
   if (!graph && !pattern) {
     AddFunctions(items);
     if (!known.All(NameKind::kParam).empty()) AddWords({"params"}, items);
-    AddWords({"absent", "true", "false", "opset", "not"}, items);
+    AddWords({"absent", "true", "false", "opset", "not", "and", "or", "in", "if", "else"}, items);
   }
   AddOperatorNames(known, place.index->OpsetAt(place.offset), /*sets=*/false, items);
 }

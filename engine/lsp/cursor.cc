@@ -167,11 +167,12 @@ std::string Closers(std::string_view line) {
 }
 
 // Is nothing but a word in front of the cursor, behind the beginning of an item or a mapping?
-bool LooksLikeKey(std::string_view line) {
+bool LooksLikeKey(std::string_view line, const std::string& closers) {
   while (!line.empty() && InWord(line.back()) && line.back() != '-') line.remove_suffix(1);
+  if (line.ends_with('"')) return true;  // of JSON
   while (line.ends_with(' ')) line.remove_suffix(1);
-  return line.empty() || line.ends_with('{') || line.ends_with(',') || line.ends_with('-') ||
-         line.ends_with('"');
+  if (line.ends_with('{') || line.ends_with(',')) return closers.starts_with('}');
+  return line.find_first_not_of(" -") == std::string_view::npos;
 }
 
 }  // namespace
@@ -201,7 +202,7 @@ std::optional<CursorPlace> FindCursorPlace(const FileIndex& index, size_t offset
     variants.push_back({head + "\": 0" + text.substr(behind), true});
     variants.push_back({head + "\": 0" + closers.substr(1) + text.substr(end), true});
   }
-  variants.insert(LooksLikeKey(line) ? variants.begin() : variants.end(), keys.begin(), keys.end());
+  variants.insert(LooksLikeKey(line, closers) ? variants.begin() : variants.end(), keys.begin(), keys.end());
   for (Variant& variant : variants) {
     SourcePtr source = std::make_shared<SourceText>(index.path, variant.text);
     const auto root = ReadTolerant(index.path, source);

@@ -239,6 +239,15 @@ TEST_CASE("Completion: in texts") {
   CHECK(Opened(Rule("    tests:\n      - name: t\n        given: |\n          x: float[2]\n"
                     "          y = Softmax<^|\n"))
             .Offers(among) == "axis");
+  // A list of inputs is no mapping of YAML, whose keys stand behind commas, too.
+  CHECK(Opened(Rule("    match: y = Relu(x)\n    cases:\n      - when rank(x) == 2 => y = Add(x, ^|\n"))
+            .Offers({"x", "when", "let"}) == "x");
+  CHECK(Opened(Rule("    match: y = Relu(x)\n    where: dtype(x) == ^|\n")).Offers({"INT8", "int8"}) ==
+        "INT8");
+  CHECK(Opened(Rule("    match: y = Relu(x)\n    where: rank(x) == 2 ^|\n")).Offers({"and", "or"}) ==
+        "and or");
+  CHECK(Opened(Rule("    tests:\n      - name: t\n        given: |\n          x: ^|\n"))
+            .Offers({"INT8", "int8"}) == "int8");
   // Gelu is there from opset 20 on, Upsample up to 9.
   CHECK(offers("    opset: \"<20\"\n    match: y = ^|\n") == "y Relu acme.Gain");
   const std::vector<std::string> dated = {"Gelu", "Upsample"};
