@@ -98,7 +98,11 @@ Json Complete(Workspace& workspace, const FileIndex& index, size_t offset) {
   Items items;
   std::string prefix = place->prefix;
   switch (place->what) {
-    case CursorPlace::What::kKey: AddKeys(*place, items); break;
+    case CursorPlace::What::kKey:
+      AddKeys(*place, items);
+      // What begins a case may be a line of the language as well.
+      if (place->kind == FieldKind::kCase) AddLocals(*place, items);
+      break;
     case CursorPlace::What::kText: AddText(*place, known, prefix, items); break;
     case CursorPlace::What::kName: AddNames(*place, known, items); break;
     case CursorPlace::What::kOperatorName:

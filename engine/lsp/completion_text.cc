@@ -120,21 +120,6 @@ Around LookAround(const std::vector<Token>& tokens) {
   return around;
 }
 
-void AddLocals(const CursorPlace& place, Items& items) {
-  const FileIndex& index = *place.index;
-  for (int scope = index.ScopeAt(place.offset); scope != Occurrence::kNowhere;
-       scope = index.scopes[scope].parent) {
-    std::vector<std::string> names;
-    for (const auto& [name, occurrence] : index.scopes[scope].names) names.push_back(name);
-    std::sort(names.begin(), names.end());
-    for (const std::string& name : names) {
-      if (IsCursorWord(name)) continue;
-      const Occurrence& bound = index.occurrences[index.scopes[scope].names.at(name)];
-      items.Add({.label = name, .kind = ItemKind::kLocal, .detail = bound.what, .first = true});
-    }
-  }
-}
-
 void AddFunctions(Items& items) {
   for (const FunctionInfo& info : Functions()) {
     items.Add({.label = std::string(info.name),
@@ -249,6 +234,21 @@ bool AddBySigil(const CursorPlace& place, const Known& known, std::string_view b
 
 }  // namespace
 
+void AddLocals(const CursorPlace& place, Items& items) {
+  const FileIndex& index = *place.index;
+  for (int scope = index.ScopeAt(place.offset); scope != Occurrence::kNowhere;
+       scope = index.scopes[scope].parent) {
+    std::vector<std::string> names;
+    for (const auto& [name, occurrence] : index.scopes[scope].names) names.push_back(name);
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+      if (IsCursorWord(name)) continue;
+      const Occurrence& bound = index.occurrences[index.scopes[scope].names.at(name)];
+      items.Add({.label = name, .kind = ItemKind::kLocal, .detail = bound.what, .first = true});
+    }
+  }
+}
+
 Json ItemJson(const CompletionItem& item, const Range& range, const std::string& path,
               size_t offset) {
   const std::string& text = item.insert.empty() ? item.label : item.insert;
@@ -303,6 +303,7 @@ void AddText(const CursorPlace& place, const Known& known, std::string& prefix, 
   const bool graph = place.field->kind == FieldKind::kTest;
   const bool pattern = place.field->key == "match";
   const bool body = pattern || graph || place.field->shape == Shape::kBody;
+  if (before.ends_with("**")) return AddLocals(place, items);
   if (around.opener == '<' && !around.value) {
     AddOf(place, known, around, /*inputs=*/false, items);
     if (!graph) items.Add({.label = "**_", .kind = ItemKind::kWord, .detail = "any others"});
@@ -312,6 +313,9 @@ void AddText(const CursorPlace& place, const Known& known, std::string& prefix, 
     AddOf(place, known, around, /*inputs=*/true, items);
   }
   AddLocals(place, items);
+  const bool cases =
+      place.field->shape == Shape::kCases || place.field->shape == Shape::kDefinitions;
+  if (cases && around.opener == 0) AddWords({"when"}, items);
   if (graph || around.value || !pattern) AddTypes(graph, items);
   if (!around.assigned && body) return;  // the name of an output
   if (!graph && !pattern) {

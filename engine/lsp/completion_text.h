@@ -53,6 +53,8 @@ Json ItemJson(const CompletionItem& item, const Range& range, const std::string&
 
 // Operators that some opset of the region has; with the sets, if these are wanted.
 void AddOperatorNames(const Known& known, const OpsetRegion& region, bool sets, Items& items);
+// Names bound at the place, the innermost first.
+void AddLocals(const CursorPlace& place, Items& items);
 void AddParams(const Known& known, Items& items);
 // What may stand in a text; `prefix` becomes what the item replaces: "com.micro" for operators.
 void AddText(const CursorPlace& place, const Known& known, std::string& prefix, Items& items);

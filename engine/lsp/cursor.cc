@@ -202,7 +202,8 @@ std::optional<CursorPlace> FindCursorPlace(const FileIndex& index, size_t offset
     variants.push_back({head + "\": 0" + text.substr(behind), true});
     variants.push_back({head + "\": 0" + closers.substr(1) + text.substr(end), true});
   }
-  variants.insert(LooksLikeKey(line, closers) ? variants.begin() : variants.end(), keys.begin(), keys.end());
+  variants.insert(LooksLikeKey(line, closers) ? variants.begin() : variants.end(), keys.begin(),
+                  keys.end());
   for (Variant& variant : variants) {
     SourcePtr source = std::make_shared<SourceText>(index.path, variant.text);
     const auto root = ReadTolerant(index.path, source);

@@ -240,12 +240,21 @@ TEST_CASE("Completion: in texts") {
                     "          y = Softmax<^|\n"))
             .Offers(among) == "axis");
   // A list of inputs is no mapping of YAML, whose keys stand behind commas, too.
-  CHECK(Opened(Rule("    match: y = Relu(x)\n    cases:\n      - when rank(x) == 2 => y = Add(x, ^|\n"))
-            .Offers({"x", "when", "let"}) == "x");
-  CHECK(Opened(Rule("    match: y = Relu(x)\n    where: dtype(x) == ^|\n")).Offers({"INT8", "int8"}) ==
-        "INT8");
-  CHECK(Opened(Rule("    match: y = Relu(x)\n    where: rank(x) == 2 ^|\n")).Offers({"and", "or"}) ==
-        "and or");
+  CHECK(
+      Opened(
+          Rule("    match: y = Relu(x)\n    cases:\n      - when rank(x) == 2 => y = Add(x, ^|\n"))
+          .Offers({"x", "when", "let"}) == "x");
+  CHECK(Opened("define:\n  f(v, w):\n    - ^|\n").Offers({"v", "w", "when", "let"}) ==
+        "v w when let");
+  CHECK(Opened("define:\n  f(v, w):\n    - v = Relu(_) ^|\n").Offers({"v", "when", "let"}) ==
+        "v when");
+  CHECK(Opened(Rule("    match: y = Relu<**rest>(x)\n    replace: y = Abs<**^|\n"))
+            .Offers({"rest"}) == "rest");
+  CHECK(Opened(Rule("    match: y = Relu(x)\n    where: dtype(x) == ^|\n"))
+            .Offers({"INT8", "int8"}) == "INT8");
+  CHECK(
+      Opened(Rule("    match: y = Relu(x)\n    where: rank(x) == 2 ^|\n")).Offers({"and", "or"}) ==
+      "and or");
   CHECK(Opened(Rule("    tests:\n      - name: t\n        given: |\n          x: ^|\n"))
             .Offers({"INT8", "int8"}) == "int8");
   // Gelu is there from opset 20 on, Upsample up to 9.

@@ -1,0 +1,102 @@
+// The index of the shipped rule files, which are correct: every name in them is known.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "engine/lsp/known.h"
+
+namespace qrewrite::lsp {
+namespace {
+
+std::vector<std::string> ShippedPaths() {
+  std::vector<std::string> paths;
+  const std::filesystem::path root(std::getenv("QREWRITE_SOURCE_DIR"));
+  for (const auto& entry : std::filesystem::directory_iterator(root / "rules")) {
+    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace
+
+TEST_CASE("Index: every name of the shipped rules is known") {
+  Workspace workspace;
+  size_t locals = 0, globals = 0, operators = 0, unknown = 0;
+  const std::vector<std::string> paths = ShippedPaths();
+  REQUIRE(paths.size() >= 10);
+  for (const std::string& path : paths) {
+    const auto index = workspace.Index(path);
+    REQUIRE(index != nullptr);
+    CHECK(index->readable);
+    CHECK_FALSE(index->damaged);
+    const Known known(workspace.WithIncludes(path));
+    for (const Occurrence& o : index->occurrences) {
+      const std::string at = path + ":" + std::to_string(index->text->At(o.span.begin).line + 1);
+      CAPTURE(at);
+      CAPTURE(o.name);
+      const std::string_view text = index->TextOf(o.span);
+      CHECK(text == o.name);
+      switch (o.kind) {
+        case NameKind::kLocal: {
+          // Words that the engine gives a value, and columns of recorded rows.
+          static const std::set<std::string> kGiven = {"opset", "params",     "changed", "array",
+                                                       "scale", "zero_point", "lo",      "hi"};
+          if (o.scope == Occurrence::kNowhere && kGiven.contains(o.name)) break;
+          ++locals;
+          CHECK(o.scope != Occurrence::kNowhere);
+          break;
+        }
+        case NameKind::kRule:
+        case NameKind::kDefinition:
+        case NameKind::kSet:
+        case NameKind::kTable:
+        case NameKind::kParam:
+          ++globals;
+          CHECK(known.Find(o.kind, o.name).occurrence != nullptr);
+          break;
+        case NameKind::kOperator:
+          if (o.name.find('*') != std::string::npos) break;
+          ++operators;
+          unknown += known.FindSignature(o.name, {}) == nullptr ? 1 : 0;
+          break;
+        default: break;
+      }
+    }
+  }
+  CHECK(locals > 10'000);
+  CHECK(globals > 1'000);
+  CHECK(operators > 3'000);
+  CHECK(unknown <= 1);  // a set names one of a domain without signatures
+}
+
+TEST_CASE("Index: every attribute of the shipped rules is one of its operators") {
+  Workspace workspace;
+  size_t attributes = 0, unknown = 0;
+  for (const std::string& path : ShippedPaths()) {
+    const auto index = workspace.Index(path);
+    const Known known(workspace.WithIncludes(path));
+    for (const Occurrence& o : index->occurrences) {
+      if (o.kind != NameKind::kAttribute || o.of == nullptr) continue;
+      ++attributes;
+      bool found = false;
+      for (const std::string& op : known.Members(*o.of)) {
+        const OpName name = SplitOpName(op);
+        for (const Signature* version : known.signatures().Versions(name.domain, name.name)) {
+          found |= version->FindAttribute(o.name) != nullptr;
+        }
+      }
+      unknown += found ? 0 : 1;
+    }
+  }
+  CHECK(attributes > 1'000);
+  // Of calls whose operator is a label (`n<axis=1>(x)`, `n.op<...>(x)`) none is known by its text.
+  CHECK(unknown < attributes / 10);
+}
+
+}  // namespace qrewrite::lsp
