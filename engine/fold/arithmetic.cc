@@ -224,6 +224,12 @@ Outputs Pow(const FoldCall& call) {
   }));
 }
 
+// The type of the exponent says nothing of the result's: only a base of 16 bits rounds.
+Outputs PowOfAny(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor base, Need(call, 0));
+  return IsHalf(base.dtype()) ? InFloat(Pow)(call) : Pow(call);
+}
+
 template <class Op>
 Outputs Variadic(const FoldCall& call) {
   QR_RETURN_IF_ERROR(NumberTypes(call).status());
@@ -300,7 +306,7 @@ void RegisterArithmetic(KernelRegistry& registry) {
   Add(registry, "Div", numpy_broadcasting, InFloat(Div), DivTypes);
   Add(registry, "PRelu", numpy_broadcasting, InFloat(Binary<PReluOp>), NumberTypes);
   Add(registry, "Mod", {.first = 10, .inputs = 2}, InFloat(Mod), ModTypes);
-  Add(registry, "Pow", numpy_broadcasting, InFloat(Pow), PowTypes);
+  Add(registry, "Pow", numpy_broadcasting, PowOfAny, PowTypes);
   Add(registry, "Sum", {.first = 6, .inputs = kAnyNumber}, InFloat(Variadic<AddOp>), NumberTypes);
   Add(registry, "Min", {.first = 6, .inputs = kAnyNumber}, InFloat(Variadic<MinOp>), NumberTypes);
   Add(registry, "Max", {.first = 6, .inputs = kAnyNumber}, InFloat(Variadic<MaxOp>), NumberTypes);

@@ -15,7 +15,7 @@ PROGRAM = os.environ["QREWRITE"]
 SOURCE = Path(os.environ["QREWRITE_SOURCE_DIR"])
 PAGES = {name: (SOURCE / "docs" / name).read_text()
          for name in ("rules.md", "dequantize.md", "debug.md", "verify.md", "find.md", "explain.md", "prove.md", "diff.md",
-                      "tutorial.md")}
+                      "tutorial.md", "cookbook.md")}
 FILES = {page: dict(re.findall(r"^```(?:yaml|json) file=(\S+)\n(.*?)^```$", text, re.M | re.S))
          for page, text in PAGES.items()}
 # The commands behind `$ qrewrite ` of a session, with what they print.
@@ -115,6 +115,20 @@ def test_file(page, name, folders):
     test = run("test", name, folder=folders[page])
     assert test.returncode == 0, test.stdout + test.stderr
     assert not test.stdout.startswith("0 passed"), "no test in " + name
+
+
+@pytest.mark.parametrize("name", FILES["cookbook.md"])
+def test_recipe_keeps_its_promise(name, folders):
+    proof = run("prove", "--quick", "--runtime", "builtin", name, folder=folders["cookbook.md"])
+    assert proof.returncode == 0 and " 0 silent" in proof.stdout, proof.stdout + proof.stderr
+
+
+def test_recipes_say_who_asked():
+    recipes = re.split(r"^### .*$", PAGES["cookbook.md"], flags=re.M)[1:]
+    assert len(recipes) == len(FILES["cookbook.md"]) >= 30
+    for recipe in recipes:
+        assert re.search(r"\[([\w.-]+/[\w.-]+)#(\d+)\]\(https://github\.com/\1/issues/\2\)", recipe), recipe[:80]
+        assert "expect: unchanged" in recipe, recipe[:80]
 
 
 def unplaced(text: str) -> str:
