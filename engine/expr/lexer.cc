@@ -54,6 +54,11 @@ constexpr std::array<Slip, 21> kSlips = {{
     {"\u2026", "write `...`"},
 }};
 
+// What East Asian keyboards make of ASCII: U+FF01 to U+FF5E.
+bool FullWidth(std::string_view c) {
+  return (c >= "\uff01" && c <= "\uff5e" && c.size() == 3) || c == "\u3000";
+}
+
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
@@ -125,7 +130,9 @@ class Lexer {
     size_t length = 1;  // a whole code point
     while ((At(pos_ + length) & 0xc0) == 0x80) ++length;
     Bad(token, length, "QR0201", "unexpected",
-        (c & 0x80) != 0 ? "a name with other characters is written in single quotes" : "");
+        FullWidth(text_.substr(pos_, length)) ? "a full-width character: type a plain one"
+        : (c & 0x80) != 0 ? "a name with other characters is written in single quotes"
+                          : "");
   }
 
   void Bad(Token& token, size_t length, std::string_view code, std::string_view message,

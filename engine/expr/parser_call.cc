@@ -45,7 +45,9 @@ ExprPtr Parser::ParseCall() {
   if (!At("(")) {
     if (call->refs.front().kind == Ref::Kind::kDefinition && call->attrs.empty() && !AtEnd()) {
       Fail(Here(), "QR0204", fmt::format("expected `(`, found {}", Found(Peek())),
-           fmt::format("a definition is called: `${}(...)`", call->refs.front().name));
+           call->refs.front().name == "params" && At(".")
+               ? fmt::format("without `$`: `params.{}`", Peek(1).text)
+               : fmt::format("a definition is called: `${}(...)`", call->refs.front().name));
     }
     FailExpected(call->attrs.empty() ? "`(`" : "`(` behind the attributes");
     return nullptr;

@@ -114,6 +114,10 @@ bool Parser::FailExpected(std::string_view what) {
     hint = "`_` is any value, `x?` one that may be absent";
   } else if (what == "the name of an output" && (found.text == "(" || found.text == "[")) {
     hint = "outputs stand without brackets: `a, b = Split(x)`";
+  } else if (what == "`=`" && hint.empty()) {
+    hint = "a statement is `y = Op(x)`";
+  } else if (what == "a value" && found.text == "/" && mode_ == Mode::kRules) {
+    hint = "names are the rule's own; one of the model is asked for: `where: name(x) == '/a/b'`";
   } else if (what == "`(`" && found.text == ")" && pos_ > 1 && tokens_[pos_ - 2].text == "|") {
     hint = "alternatives stand in front of one list of inputs: `A|B(x)`";
   }
@@ -192,6 +196,11 @@ bool Parser::FailTrailing() {
   if (lines_ && mode_ == Mode::kRules && (At("=>") || At("->"))) {
     hint = "what is put there stands under `replace:`";
   }
+  if (At(":") && At(":", 1)) hint = "a domain ends with a dot: `com.microsoft.Gelu`";
+  if (At("(") && pos_ > 1 && tokens_[pos_ - 2].text == ".") {
+    hint = "functions stand in front: `len(xs)`; `name(x) =~ '^a'` searches a text";
+  }
+  if (pos_ > 1 && tokens_[pos_ - 2].text == "//") hint = "comments begin with ` #`";
   if (before.text == "lambda") hint = "a condition is an expression over the names of the match";
   if (hint.empty() && lines_ && (At("=", 1) || At(",", 1)) && found.kind == TokenKind::kName) {
     hint = "a statement ends with its line or with `;` (behind `>` YAML joins lines: use `|`)";

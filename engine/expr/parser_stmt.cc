@@ -73,7 +73,8 @@ bool Parser::ParseStmt(Stmt& stmt) {
   const bool label = At(":") && Glued() && Glued(1) && !At("[", 2) && !AtEnd(2);
   if (At("(") || At("<") || At(".") || At("|") || label) return FailWithoutOutputs(first);
   if (At(":")) {
-    return Fail(Here(), "QR0204", "expected `=`, found `:`", "declarations belong to graph texts");
+    return Fail(Here(), "QR0204", "expected `=`, found `:`",
+                At("=", 1) ? "write `=`" : "declarations belong to graph texts");
   }
   if (!At("=") && mode_ == Mode::kRules && tokens_[first].text == "return") {
     return Fail(PlaceOf(tokens_[first]), "QR0204", "`return` belongs to graph texts",

@@ -97,7 +97,7 @@ struct RuleTest {
   std::string error;    // `expect: {error: "text"}`: the run fails with this in its message
   std::string warning;  // `expect: {warning: "text"}`: the run succeeds with this in a warning
   std::map<std::string, Literal> set;    // parameters
-  std::map<std::string, int64_t> opset;  // default {"": 21}
+  std::map<std::string, int64_t> opset;  // default {"": 21}, or the nearest allowed
   std::vector<std::string> rules;        // empty: the rule the test stands in, alone
   bool whole_set = false;                // test of the file: all phases run
   std::map<std::string, Place> set_places;

@@ -110,7 +110,9 @@ void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
           .Error(version->place, code::kVersion,
                  fmt::format("format version {} is not known; this program reads version 1",
                              Describe(*version)))
-          .hint = version->text.text == "1" ? "without quotes" : "";
+          .hint = version->text.text == "1"           ? "without quotes"
+                  : scalar.kind != Scalar::Kind::kInt ? "write `qrewrite: 1`"
+                                                      : "";
     }
   }
   reader_.Name(map.Get("name"));
@@ -237,6 +239,18 @@ std::vector<RawSignature> SetBuilder::TakeParts(Parts& parts, RuleSet& set) {
   return signatures;
 }
 
+namespace {
+
+// A test that states no opset has the nearest to the default that its set and rule allow.
+void FitOpset(std::vector<RuleTest>& tests, int64_t min, int64_t max) {
+  for (RuleTest& test : tests) {
+    int64_t& opset = test.opset[""];
+    if (test.opset_place.source == nullptr && min <= max) opset = std::clamp(opset, min, max);
+  }
+}
+
+}  // namespace
+
 std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   if (const auto known = built_.find(file); known != built_.end()) return known->second;
   auto set = std::make_shared<RuleSet>();
@@ -252,7 +266,12 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   DiagnosticSink silent;
   const Mapping map(file->root, FieldKind::kFile, "", silent);
   ReadHead(map, *set);
+  for (Rule& rule : set->rules) {
+    FitOpset(rule.tests, std::max(set->opset_min, rule.opset_min),
+             std::min(set->opset_max, rule.opset_max));
+  }
   ReadPhases(map, file, *set);
+  FitOpset(set->tests, set->opset_min, set->opset_max);
   const std::vector<WrittenOp> written = std::exchange(written_, std::move(outer));
   const Needed needed(*set, file->source.get());
   std::vector<std::string> unneeded_sets, unneeded_definitions;

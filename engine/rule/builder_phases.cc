@@ -143,7 +143,13 @@ void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set,
     phase.kind = row.kind;
   }
   if (!node.is_map()) return;
-  if (keys.size() != 1) {
+  // What it does may stand under a key that was told to be unknown.
+  const bool misspelled = std::ranges::any_of(node.entries, [&](const DocEntry& entry) {
+    return std::ranges::any_of(kPhaseKeys, [&](const PhaseKey& row) {
+      return entry.name() != row.key && MeansKey(entry.name(), row.key);
+    });
+  });
+  if (keys.empty() ? !misspelled : keys.size() > 1) {
     sink_
         .Error(phase.place, code::kExclusive,
                keys.empty()

@@ -267,6 +267,12 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
           arg.place, code::kForm,
           fmt::format("arguments of `{}` are plain expressions ({})", info.name, owner.text));
     }
+    if (arg.value->kind == Expr::Kind::kList && i < info.arg_types.size() &&
+        info.arg_types[i] == ExprType::kSet) {
+      // Names in it are those of operators: nothing that could be bound.
+      CheckArgType(*arg.value, ExprType::kList, info, i, owner);
+      continue;
+    }
     const ExprType got = CheckExpr(*arg.value, scope, owner);
     if (!arg.repeated) CheckArgType(*arg.value, got, info, i, owner);
     if (info.name == "any" && LiteralType(*arg.value) == ExprType::kBool) {

@@ -313,11 +313,15 @@ bool RuleChecker::IsPatternLiteral(const Expr& expr) const {
 
 void RuleChecker::NoArithmetic(const Expr& expr, Owner& owner) {
   owner.names_lost = true;
+  // TensorProto.FLOAT
+  const bool element_type = expr.kind == Expr::Kind::kMember && DTypeFromName(expr.text);
   sink_
       .Error(
           expr.place, code::kForm,
           fmt::format("a match has only names, literals and calls of operators ({})", owner.text))
-      .hint = "name the value here and compare it in `where`";
+      .hint = expr.kind == Expr::Kind::kList ? "inputs stand one behind the other: `Concat(a, b)`"
+              : element_type                 ? fmt::format("write `{}`", expr.text)
+                                             : "name the value here and compare it in `where`";
 }
 
 // Statements that share a value, directly or through others, are connected.

@@ -107,7 +107,12 @@ std::string Lower(std::string_view text) {
 
 std::string KeyHint(std::string_view key, const std::vector<std::string_view>& known) {
   if (key.find_first_of("()[]<>=") != key.npos) {
-    return "inside {} a comma ends a text: quote the text";
+    return key == "<<" ? "YAML's merge keys are not used: write the keys out"
+                       : "inside {} a comma ends a text: quote the text";
+  }
+  const bool of_rule = std::find(known.begin(), known.end(), "match") != known.end();
+  if (of_rule && (key == "op_type" || key == "op" || key == "inputs" || key == "attrs")) {
+    return "operators stand in the pattern: `match: y = Relu(x)`";
   }
   for (const Foreign& row : kKeys) {
     if (row.theirs == key && std::find(known.begin(), known.end(), row.ours) != known.end()) {
@@ -121,7 +126,8 @@ std::string KeyHint(std::string_view key, const std::vector<std::string_view>& k
 bool MeansKey(std::string_view key, std::string_view ours) {
   const bool known = std::ranges::any_of(
       kKeys, [&](const Foreign& row) { return row.theirs == key && row.ours == ours; });
-  return known || !DidYouMean(key, std::vector<std::string>{std::string(ours)}).empty();
+  return known || key == "<<" ||
+         !DidYouMean(key, std::vector<std::string>{std::string(ours)}).empty();
 }
 
 std::string FirstNote(const Place& first) {
@@ -143,7 +149,7 @@ std::string ForeignOperatorHint(std::string_view name) {
                              std::isdigit(static_cast<unsigned char>(lower[lower.size() - 2]))))) {
     lower.pop_back();  // BatchNorm2d
   }
-  if (lower == "any" || lower.empty()) {
+  if (lower == "any" || lower == "anyop" || lower == "op" || lower == "node" || lower.empty()) {
     return "any operator is a set: `sets: {all: [\"*\"]}`, then `n:@all(...)`";
   }
   const std::string_view ours = OnnxNameOf(lower);

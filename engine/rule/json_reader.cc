@@ -75,7 +75,11 @@ class JsonReader {
       DocEntry entry;
       SkipSpace();
       if (Peek() == '}') return Fail(at_, "a comma before `}`", "remove it");
-      if (Peek() != '"') return Fail(at_, "a key must be a text in double quotes");
+      if (Peek() != '"') {
+        const bool comment = Peek() == '/' || Peek() == '#';
+        return Fail(at_, "a key must be a text in double quotes",
+                    comment ? "JSON has no comments" : "");
+      }
       if (!ReadString(entry.key)) return false;
       SkipSpace();
       if (Peek() != ':') return Fail(at_, "expected `:` behind the key");

@@ -286,6 +286,9 @@ class UnknownOps {
         return std::tolower(x) == std::tolower(y);
       });
     };
+    if (FindFunction(op.name) != nullptr) {
+      return fmt::format("functions stand in front: `{}({})`", op.name, op.domain);
+    }
     std::string meant;
     for (const OpName& known : Signatures::Builtin().Names()) {
       if (!same(known.name, op.name)) continue;

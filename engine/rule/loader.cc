@@ -29,10 +29,9 @@ struct Echo {
   std::string_view code;
 };
 constexpr Echo kEchoes[] = {
-    {code::kBadKey, code::kUnbound},
-    {code::kBadKey, code::kMissingKey},
-    {code::kBadKey, code::kExclusive},
-    {code::kAmbiguous, code::kType},
+    {code::kBadKey, code::kUnbound},     {code::kBadKey, code::kMissingKey},
+    {code::kBadKey, code::kExclusive},   {code::kAmbiguous, code::kType},
+    {code::kAmbiguous, code::kBadValue}, {code::kAmbiguous, code::kWrongKind},
 };
 
 bool IsEcho(const Diagnostic& d, const std::vector<Diagnostic>& all) {

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "engine/expr/names.h"
 #include "engine/expr/parser.h"
 #include "engine/rule/codes.h"
@@ -82,14 +84,26 @@ ExprPtr AstReader::Condition(const DocNode* node) {
 std::vector<Let> AstReader::Lets(const DocNode* node) {
   std::vector<Let> lets;
   if (node == nullptr) return lets;
+  bool told = false;
   for (const DocEntry& entry : node->entries) {
     Let let{.place = entry.key.place};
     if (entry.value.is_map() || IsNull(entry.value)) {
-      sink_
-          .Error(
-              entry.key.place, code::kWrongKind,
-              fmt::format("`let` gives a name to an expression, here is {}", Describe(entry.value)))
-          .hint = entry.value.is_map() ? "" : "inside {} an expression with a comma is quoted";
+      // `{n, c: shape(x)}` and `{k: [1, 2], 3}` are several keys to YAML: one mistake, and the names
+      // are bound.
+      const bool key = &entry == &node->entries.front();
+      if (!std::exchange(told, true) || entry.value.is_map()) {
+        sink_
+            .Error(entry.key.place, code::kWrongKind,
+                   fmt::format("`let` gives a name to an expression, here is {}",
+                               Describe(entry.value)))
+            .hint = entry.value.is_map() ? ""
+                    : key                ? "inside {} several names are quoted: {'a, b': ...}"
+                                         : "inside {} an expression with a comma is quoted";
+      }
+      let.names.push_back(entry.name());
+      let.value = std::make_unique<Expr>();
+      let.value->kind = Expr::Kind::kAbsent;
+      lets.push_back(std::move(let));
       continue;
     }
     const std::string& key = entry.name();

@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(os.environ["QREWRITE_SOURCE_DIR"])
 PIPELINES = [["optimize", "qdq_to_qop"], ["qdq_to_qop", "qop_to_qdq", "opset_upgrade"], ["opset_upgrade", "optimize"],
-             ["ezkl_dequant", "optimize"], ["ezkl_finish"]]
+             ["optimize", "qdq_to_qop", "qop_to_qdq"], ["ezkl_dequant", "optimize"], ["ezkl_finish"]]
 
 
 def run(file: Path, feeds: dict[str, np.ndarray]) -> np.ndarray:

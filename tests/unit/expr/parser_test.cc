@@ -273,7 +273,7 @@ TEST_CASE("Parser: statements") {
        "t:1:4: error[QR0204]: expected a value, found the end of the line\n"
        " 1 | a =\n   |    ^\n"
        "t:2:3: error[QR0204]: expected `=`, found the end of the text\n"
-       " 2 |  b\n   |   ^"},
+       " 2 |  b\n   |   ^ a statement is `y = Op(x)`"},
       {"'a/b:0' = F(x)", "a/b:0 := {F x}"},
       {"y = t()...", "y := {t}..."},
       {"a\t=\tF(x)\r\nb = G(a)\r\n", "a := {F x}; b := {G a}"},
