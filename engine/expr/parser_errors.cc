@@ -114,8 +114,15 @@ bool Parser::FailExpected(std::string_view what) {
     hint = "`_` is any value, `x?` one that may be absent";
   } else if (what == "the name of an output" && (found.text == "(" || found.text == "[")) {
     hint = "outputs stand without brackets: `a, b = Split(x)`";
+  } else if (what == "`=`" && mode_ == Mode::kGraph && pos_ > 0 && found.text == "[" &&
+             DTypeFromTextName(tokens_[pos_ - 1].text)) {
+    hint = "an input is declared `x: float[2]`, a constant `w = float[2] 1`";
   } else if (what == "`=`" && hint.empty()) {
     hint = "a statement is `y = Op(x)`";
+  } else if (what.starts_with("a size") && found.text == "-") {
+    hint = "a size that is open: `?`, or a symbol as `N`";
+  } else if (what == "the name of an output" && found.text == "/" && mode_ == Mode::kGraph) {
+    hint = "a name with other characters is written in single quotes";
   } else if (what == "a value" && found.text == "/" && mode_ == Mode::kRules) {
     hint = "names are the rule's own; one of the model is asked for: `where: name(x) == '/a/b'`";
   } else if (what == "`(`" && found.text == ")" && pos_ > 1 && tokens_[pos_ - 2].text == "|") {
@@ -169,6 +176,10 @@ bool Parser::FailTrailing() {
   const Token& found = Peek();
   if (found.kind == TokenKind::kBad) return FailExpected("");
   if (At("=")) {
+    if (mode_ == Mode::kGraph) {
+      return Fail(PlaceOf(found), "QR0213", "unexpected `=`",
+                  "a constant is written `w = float[2] [1, 2]`");
+    }
     // `Op(x)<axis=1>` reads as a comparison.
     const bool attribute = pos_ >= 3 && tokens_[pos_ - 2].text == "<" &&
                            tokens_[pos_ - 3].text == ")" && !tokens_[pos_ - 2].space_before;

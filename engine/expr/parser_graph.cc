@@ -9,7 +9,7 @@
 
 namespace qrewrite {
 std::string NearestType(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kShort = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kShort = {{
       {"f16", "float16"},
       {"f32", "float"},
       {"f64", "double"},
@@ -22,6 +22,7 @@ std::string NearestType(std::string_view name) {
       {"u4", "uint4"},
       {"u8", "uint8"},
       {"half", "float16"},
+      {"tensor", "float"},
       {"int", "int64"},
       {"boolean", "bool"},
   }};

@@ -146,7 +146,10 @@ bool GraphBuilder::PlaceInputs(const Expr& call, const OpName& op, const Signatu
         if (signature) {
           for (const FormalValue& formal : signature->inputs) names.push_back(formal.name);
         }
-        error.hint = DidYouMean(arg.label, names);
+        error.hint =
+            signature != nullptr && signature->FindAttribute(arg.label) != nullptr
+                ? fmt::format("attributes stand in <>: `{}<{}=...>(...)`", op.text(), arg.label)
+                : DidYouMean(arg.label, names);
         ok = false;
         continue;
       }
