@@ -355,14 +355,17 @@ Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
   what += finding.node.empty() ? fmt::format("(unnamed, output `{}`)", Printable(finding.output))
                                : "`" + Printable(finding.node) + "`";
   // One cause seldom comes alone. Beyond the nodes that are explained those of one operator are one.
-  auto same = refused_.end();
-  for (auto r = refused_.begin(); r != refused_.end(); ++r) {
+  std::vector<size_t>& alike = refused_of_[{rule.rule, finding.op}];
+  Refused* same = nullptr;
+  for (const size_t i : alike) {
+    Refused& r = refused_[i];
     const bool place =
-        r->why.place.source == nearest.place.source && r->why.place.begin == nearest.place.begin;
-    if (r->rule != rule.rule || r->op != finding.op || !(place || nearest.text.empty())) continue;
-    if (same == refused_.end() || r->count > same->count) same = r;
+        r.why.place.source == nearest.place.source && r.why.place.begin == nearest.place.begin;
+    if (!place && !nearest.text.empty()) continue;
+    if (same == nullptr || r.count > same->count) same = &r;
   }
-  if (same == refused_.end()) {
+  if (same == nullptr) {
+    alike.push_back(refused_.size());
     refused_.push_back({rule.rule, finding.op, nearest, 1, {std::move(what)}});
     return {};
   }

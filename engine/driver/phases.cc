@@ -164,6 +164,7 @@ Status RuleRun::Refusals() {
          .notes = std::move(notes)});
   }
   refused_.clear();
+  refused_of_.clear();
   if (refusals_.empty()) return {};
   return {StatusCode::kRefused, std::move(refusals_)};
 }

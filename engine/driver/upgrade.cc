@@ -74,11 +74,14 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   }
   const int64_t opset = *target;
   std::vector<BodyId> lower;  // main graph and functions whose import is below the target
+  std::vector<bool> is_lower(graph_.num_bodies());
   for (size_t b = 0; b < graph_.num_bodies(); ++b) {
     const Body& body = graph_.body(BodyId(b));
     if (!body.alive || body.kind == BodyKind::kSubgraph) continue;
     const int64_t now = graph_.OpsetOf(BodyId(b), "");
-    if (now > 0 && now < opset) lower.emplace_back(b);
+    if (now <= 0 || now >= opset) continue;
+    lower.emplace_back(b);
+    is_lower[b] = true;
   }
   if (lower.empty()) return {};
   if (opset > NewestOpset()) {
@@ -92,8 +95,9 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   QR_RETURN_IF_ERROR(FindOrder());
   std::vector<NodeId> order = order_;
   std::erase_if(order, [&](NodeId n) {
-    return std::none_of(lower.begin(), lower.end(),
-                        [&](BodyId b) { return graph_.Encloses(b, graph_.body_of(n)); });
+    BodyId root = graph_.body_of(n);
+    while (graph_.body(root).kind == BodyKind::kSubgraph) root = graph_.body(root).parent;
+    return !is_lower[root.index];
   });
   phase_rewrites_ = 0;
   budget_ = std::numeric_limits<int64_t>::max();  // one sweep comes to an end by itself

@@ -182,9 +182,10 @@ std::string Facts::WhyNotConstant(ValueId v) {
                        graph_.constant(v) != nullptr ? "can be overridden by the caller"
                                                      : "is an input, not a constant");
   }
-  // Up to what is no constant by itself: of each node the first such input.
+  // Up to what is no constant by itself: of each node the first such input. What lies further up than
+  // so many nodes is not looked for: every replacement that is rejected asks.
   ValueId at = v;
-  constexpr int kMost = 10'000;
+  constexpr int kMost = 100;
   for (int step = 0; step < kMost && graph_.producer(at).valid(); ++step) {
     const NodeId maker = graph_.producer(at);
     ValueId open;

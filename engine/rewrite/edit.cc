@@ -7,26 +7,23 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/flat_map.h"
+
 namespace qrewrite {
 namespace {
 
 // Domains the live nodes of a body and its subgraphs use. One body a function, one for the rest.
 std::map<BodyId, std::set<std::string>> UsedDomains(const Graph& graph) {
-  std::map<BodyId, std::vector<bool>> ops;  // by OpId
+  std::map<BodyId, std::set<std::string>> used;
+  FlatMap<bool> seen;  // operator in body
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph.alive(n)) continue;
     BodyId root = graph.body_of(n);
     while (graph.body(root).kind == BodyKind::kSubgraph) root = graph.body(root).parent;
-    std::vector<bool>& seen = ops[root];
-    if (seen.empty()) seen.resize(graph.num_ops());
-    seen[graph.op(n).index] = true;
-  }
-  std::map<BodyId, std::set<std::string>> used;
-  for (const auto& [root, seen] : ops) {
-    for (size_t op = 0; op < seen.size(); ++op) {
-      if (seen[op]) used[root].insert(graph.op_name(OpId(op)).domain);
-    }
+    const OpId op = graph.op(n);
+    if (!seen.FindOrAdd(Mixed((uint64_t{root.index} << 32) | op.index)).second) continue;
+    used[root].insert(graph.op_name(op).domain);
   }
   return used;
 }
