@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace qrewrite {
 
@@ -24,7 +25,6 @@ uint64_t NodeIndex::Hash(NodeId n) const {
 
 void NodeIndex::Build() {
   built_ = true;
-  nodes_.Reserve(graph_.num_nodes());
   for (size_t i = 0; i < graph_.num_nodes(); ++i) {
     if (graph_.alive(NodeId(i))) Add(NodeId(i));
   }
@@ -34,13 +34,32 @@ void NodeIndex::Clear() {
   built_ = false;
   nodes_.Clear();
   many_.clear();
+  pending_.clear();
   former_by_hash_.Clear();
   formers_.clear();
   moved_.clear();
 }
 
 void NodeIndex::Add(NodeId n) {
-  if (!built_ || !graph_.IsUpgraded(n)) return;
+  if (!built_) return;
+  const OpId op = graph_.op(n);
+  if (pending_.size() <= op.index) pending_.resize(graph_.num_ops());
+  pending_[op.index].push_back(n);
+}
+
+void NodeIndex::AddPending(OpId op) {
+  if (pending_.size() <= op.index || pending_[op.index].empty()) return;
+  std::vector<NodeId> nodes = std::exchange(pending_[op.index], {});
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  for (const NodeId n : nodes) {
+    // Some were taken back, and their ids may be those of other nodes.
+    const bool there = n.index < graph_.num_nodes() && graph_.alive(n) && graph_.op(n) == op;
+    if (there && graph_.IsUpgraded(n)) Enter(n);
+  }
+}
+
+void NodeIndex::Enter(NodeId n) {
   const uint64_t hash = Hash(n);
   const auto [entry, added] = nodes_.FindOrAdd(hash);
   const bool one = added || *entry < kMany;
@@ -84,6 +103,7 @@ bool NodeIndex::Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> in
 NodeId NodeIndex::Find(BodyId body, OpId op, std::span<const ValueId> inputs,
                        const Attributes& attributes, size_t outputs, size_t only) {
   if (!built_) Build();
+  AddPending(op);
   const uint64_t hash = Hash(body, op, inputs, attributes);
   const uint32_t* entry = nodes_.Find(hash);
   if (entry == nullptr) return {};

@@ -52,6 +52,8 @@ class NodeIndex {
     ValueId now;
   };
   void Build();
+  void AddPending(OpId op);
+  void Enter(NodeId n);
   static uint64_t Hash(BodyId body, OpId op, std::span<const ValueId> inputs,
                        const Attributes& attributes);
   uint64_t Hash(NodeId n) const;
@@ -66,6 +68,9 @@ class NodeIndex {
   using Heap = std::vector<NodeId>;  // the lowest id on top
   FlatMap<uint32_t> nodes_;
   std::vector<Heap> many_;
+  // By operator: what was added since somebody asked for one. A wide node whose inputs change one by
+  // one is entered once, and operators that nobody asks for never are.
+  std::vector<std::vector<NodeId>> pending_;
   FlatMap<uint32_t> former_by_hash_;  // a position in formers_
   std::vector<Former> formers_;
   std::vector<ValueId> moved_;  // by value; invalid: it did not move
