@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct Model::Impl {
 
 // PrintGraph for a whole model or a part of it (model_text.cc).
 Result<std::string> ModelText(const Graph& graph, const TextOptions& options);
+
+// The nodes that the options choose; none if they ask for no part. kUsage: they choose nothing.
+Result<std::set<NodeId>> SelectedNodes(const Graph& graph, const TextOptions& options);
 
 // Type and shape as the file declares them.
 ModelValue ToModelValue(const Graph& graph, ValueId v);

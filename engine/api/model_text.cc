@@ -72,7 +72,9 @@ void Grow(const Graph& graph, int distance, std::set<NodeId>& nodes) {
   }
 }
 
-Result<std::set<NodeId>> Selected(const Graph& graph, const TextOptions& options) {
+}  // namespace
+
+Result<std::set<NodeId>> SelectedNodes(const Graph& graph, const TextOptions& options) {
   std::set<NodeId> nodes;
   if (!options.node.empty()) {
     const RE2 regex(options.node, RE2::Quiet);
@@ -101,8 +103,6 @@ Result<std::set<NodeId>> Selected(const Graph& graph, const TextOptions& options
   return nodes;
 }
 
-}  // namespace
-
 Result<std::string> ModelText(const Graph& graph, const TextOptions& options) {
   PrintOptions print{.max_elements = options.max_elements,
                      .types = options.types,
@@ -117,7 +117,7 @@ Result<std::string> ModelText(const Graph& graph, const TextOptions& options) {
     }
     return text;
   }
-  QR_ASSIGN_OR_RETURN(const std::set<NodeId> nodes, Selected(graph, options));
+  QR_ASSIGN_OR_RETURN(const std::set<NodeId> nodes, SelectedNodes(graph, options));
   std::map<BodyId, std::vector<NodeId>> by_body;
   for (const NodeId n : nodes) by_body[graph.body_of(n)].push_back(n);
   std::string text;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/base/terminal_text.h"
 #include "engine/expr/parser.h"
 #include "engine/graph/tensor_type.h"
 #include "engine/text/tensor_text.h"
@@ -112,6 +113,17 @@ std::string PlaceText(const Graph& graph, BodyId b) {
   }
   return fmt::format("{} of {} `{}`", attribute, graph.op_name(graph.op(body.owner)).text(),
                      NameText(graph, body.owner));
+}
+
+std::string OneLine(std::string_view text, size_t max_length) {
+  std::string line = ForTerminal(text);
+  for (char& c : line) {
+    if (c == '\n' || c == '\t') c = ' ';
+  }
+  if (line.size() <= max_length) return line;
+  size_t end = max_length;
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;  // UTF-8
+  return line.substr(0, end) + "...";
 }
 
 std::string ConstantText(const Tensor& tensor, int64_t max_elements) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "engine/graph/graph.h"
 
@@ -17,6 +18,8 @@ std::string NameText(const Graph& graph, NodeId n);
 std::string StatementText(const Graph& graph, NodeId n);  // "y = Conv<group=1>(x, w)"
 // "then_branch of If `x`", "function acme.Gain"; "" for the main graph.
 std::string PlaceText(const Graph& graph, BodyId body);
+// A text of ours with names of a model in it, on one line and safe to print; long ones are cut.
+std::string OneLine(std::string_view text, size_t max_length = 400);
 std::string ConstantText(const Tensor& tensor, int64_t max_elements);  // "float[2] [1, 2]"
 
 }  // namespace qrewrite

@@ -10,6 +10,7 @@
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
 #include "engine/diff/compare.h"
+#include "engine/diff/describe.h"
 
 namespace qrewrite {
 namespace {
@@ -28,10 +29,11 @@ std::string_view Sign(DiffKind kind) {
 }
 
 std::string ChangeText(const FieldChange& change) {
-  if (change.before.empty() && change.after.empty()) return Printable(change.what);
-  const auto side = [](const std::string& text) { return text.empty() ? "none" : Printable(text); };
-  return fmt::format("{}: {} -> {}", Printable(change.what), side(change.before),
-                     side(change.after));
+  if (change.before.empty() && change.after.empty()) return OneLine(change.what);
+  const auto side = [](const std::string& text) {
+    return text.empty() ? "none" : OneLine(text, 200);
+  };
+  return fmt::format("{}: {} -> {}", OneLine(change.what), side(change.before), side(change.after));
 }
 
 class Writer {
@@ -49,7 +51,7 @@ class Writer {
   }
 
   void Graph(const GraphDiff& graph) {
-    const std::string where = graph.place.empty() ? "" : " in " + Printable(graph.place);
+    const std::string where = graph.place.empty() ? "" : " in " + OneLine(graph.place);
     // Each kind of change has its own list, so that one long list does not hide the others.
     for (const DiffKind kind : {DiffKind::kRemoved, DiffKind::kAdded, DiffKind::kChanged}) {
       std::vector<NodeDiff> some;
@@ -73,7 +75,7 @@ class Writer {
     const std::string name = fmt::format("{} `{}`", Printable(node.op), Printable(node.name));
     if (node.kind != DiffKind::kChanged) {
       const std::string& words = node.kind == DiffKind::kRemoved ? node.before : node.after;
-      return fmt::format("{} {}: {}\n", Sign(node.kind), name, Printable(words, 400));
+      return fmt::format("{} {}: {}\n", Sign(node.kind), name, OneLine(words));
     }
     std::string text = fmt::format("~ {}\n", name);
     for (const FieldChange& change : node.changes) text += "    " + ChangeText(change) + "\n";

@@ -1,4 +1,4 @@
-// Pages to look at: two models side by side, or a run that is walked through firing by firing. Each is one
+// Pictures and pages to look at: two models side by side, or a run that is walked through firing by firing. Each is one
 // HTML file that needs no network and no other file.
 //
 //   RunRecorder recorder;
@@ -51,5 +51,9 @@ Result<std::string> DiffPage(const Model& before, const Model& after,
 Result<std::string> RunPage(const Model& before, const Model& after, const RunRecorder& run,
                             const Report& report, const std::vector<Rules>& rules,
                             const PageOptions& options = {});
+
+// The model, or a part of it, in the language of Graphviz. Of `options` the part counts (`node`, `around`,
+// `distance`), and `types`: shapes at the edges. kUsage as of Model::Text().
+Result<std::string> DotText(const Model& model, const TextOptions& options = {});
 
 }  // namespace qrewrite

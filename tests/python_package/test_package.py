@@ -20,10 +20,10 @@ def test_import_is_quick_and_loads_nothing_else(tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # as it is installed: compiled
     code = """
 import sys, time
-begin = time.perf_counter()
+begin = time.process_time()  # of this process: whatever else the machine does
 import qrewrite
 qrewrite.rewrite, qrewrite.Model, qrewrite.Rules
-print((time.perf_counter() - begin) * 1e3)
+print((time.process_time() - begin) * 1e3)
 assert not {"numpy", "onnx", "onnx_ir", "ml_dtypes"} & sys.modules.keys(), sys.modules.keys()
 """
     assert min(float(python(code, PYTHONPYCACHEPREFIX=str(tmp_path))) for _ in range(6)) < 50  # milliseconds

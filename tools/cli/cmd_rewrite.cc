@@ -11,6 +11,7 @@
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/observers.h"
 #include "tools/cli/paths.h"
+#include "tools/cli/progress.h"
 #include "tools/cli/report_json.h"
 #include "tools/cli/runtimes.h"
 #include "tools/cli/settings.h"
@@ -341,6 +342,8 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
   }
   RunRecorder recorder;
   Observers observers;
+  Progress progress;
+  observers.Add(a.quiet || !progress.wanted() ? nullptr : &progress);
   observers.Add(trace.get());
   observers.Add(a.html.empty() ? nullptr : &recorder);
   std::optional<Model> before;
@@ -354,6 +357,7 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
   if (trace != nullptr) {
     if (const Status closed = trace->Close(); applied.ok()) QR_RETURN_IF_ERROR(closed);
   }
+  progress.Clear();
   QR_RETURN_IF_ERROR(applied.status());
   const Report& report = *applied;
   if (!a.verify.empty()) {

@@ -5,9 +5,11 @@
 
 #include "engine/base/diagnostics.h"
 #include "qrewrite/model.h"
+#include "qrewrite/page.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/graphviz.h"
 #include "tools/cli/terminal.h"
 
 namespace qrewrite::cli {
@@ -34,12 +36,31 @@ std::string StatsText(const ModelStats& stats) {
   return text;
 }
 
+// The picture of `dot`, or what it is made of.
+int ShowPicture(const Model& model, const TextOptions& options, bool svg) {
+  constexpr int64_t kMany = 2000;
+  const Result<std::string> dot = DotText(model, options);
+  if (!dot.ok()) return Fail(dot.status());
+  if (!svg) {
+    Print(*dot);
+    return kExitOk;
+  }
+  const bool part = !options.node.empty() || !options.around.empty();
+  if (const int64_t nodes = model.Stats().nodes; nodes > kMany && !part) {
+    Note(fmt::format("{} nodes take `dot` long; --around shows a part\n", nodes));
+  }
+  const Result<std::string> picture = DotToSvg(*dot);
+  if (!picture.ok()) return Fail(picture.status());
+  Print(*picture);
+  return kExitOk;
+}
+
 }  // namespace
 
 int RunShow(int argc, char** argv) {
   std::string path;
   TextOptions options;
-  bool stats = false;
+  bool stats = false, dot = false, svg = false;
   CLI::App app("qrewrite show MODEL\nPrints a model in the syntax of rules and tests.",
                "qrewrite show");
   app.add_option("model", path, "the ONNX model")->type_name("MODEL");
@@ -59,8 +80,14 @@ int RunShow(int argc, char** argv) {
   app.add_flag("--types", options.types, "the type of every value that states one");
   app.add_flag("--names", options.node_names, "the names of the nodes");
   app.add_flag("--stats", stats, "counts of operators, opsets and sizes instead");
+  app.add_flag("--dot", dot, "the graph in the language of Graphviz instead");
+  app.add_flag("--svg", svg, "a picture instead, which Graphviz' `dot` makes");
   if (const auto code = Parse(app, argc, argv)) return *code;
   if (path.empty()) return UsageError(app, "a model is needed");
+
+  if (stats + dot + svg > 1) {
+    return UsageError(app, "--stats, --dot and --svg exclude each other");
+  }
 
   const Result<Model> model = Model::Load(path);
   if (!model.ok()) return Fail(model.status());
@@ -68,6 +95,7 @@ int RunShow(int argc, char** argv) {
     Print(StatsText(model->Stats()));
     return kExitOk;
   }
+  if (dot || svg) return ShowPicture(*model, options, svg);
   const Result<std::string> text = model->Text(options);
   if (!text.ok()) return Fail(text.status());
   Print(*text);

@@ -1,0 +1,71 @@
+"""Progress of a long run: a line on a terminal, nothing in a pipe."""
+import os
+import pty
+import subprocess
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from cli import PROGRAM
+
+# A search that takes long and finds nothing: every pair of nodes is looked at.
+RULES = """qrewrite: 1
+name: slow
+define:
+  depth(v):
+    - v = Relu|Neg(p) => 1 + $depth(p)
+    - v => 0
+rules:
+  - name: never
+    match: y = Relu(Neg(Relu(Neg(Relu(Neg(Relu(Neg(x))))))))
+    where: $depth(x) < 0
+    replace: y = Relu(x)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("progress")
+    nodes, last = [], "x"
+    for i in range(60000):
+        nodes.append(helper.make_node(["Relu", "Neg"][i % 2], [last], [f"v{i}"]))
+        last = f"v{i}"
+    value = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [4]) for n in ("x", last)]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", value[:1], value[1:]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path / "long.onnx")
+    (path / "slow.yaml").write_text(RULES)
+    return path
+
+
+def run(folder, *args, **environment):
+    """Standard error of a run, which is a terminal."""
+    parent, child = pty.openpty()
+    process = subprocess.Popen([PROGRAM, "--rules", "slow.yaml", "long.onnx", "-o", "out.onnx", *args], cwd=folder, stdout=subprocess.PIPE, stderr=child,
+                               env={**os.environ, "TERM": "xterm", **environment})
+    os.close(child)
+    out, seen = process.stdout.read(), b""
+    while True:
+        try:
+            part = os.read(parent, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        seen += part
+    os.close(parent)
+    assert process.wait(60) == 0, (out, seen)
+    assert b"0 rewrites" in out or "-q" in args
+    return seen.decode()
+
+
+def test_on_a_terminal(folder):
+    seen = run(folder)
+    assert "of 60000 nodes, 0 rewrites" in seen and "[#" in seen
+    assert seen.split("\r")[-1] == "" and seen.split("\r")[-2].strip() == ""  # the line is gone at the end
+    assert "\x1b" not in run(folder, NO_COLOR="1")
+
+
+def test_not_when_nobody_looks(folder):
+    assert run(folder, "-q") == "" and run(folder, TERM="dumb") == ""
+    done = subprocess.run([PROGRAM, "--rules", "slow.yaml", "long.onnx", "-o", "out.onnx"], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
