@@ -9,6 +9,8 @@
 namespace qrewrite::lsp {
 namespace {
 
+constexpr size_t kMaxFindings = 500;  // that are published
+
 // The line in "the first one is on line 5"; 0 if the note names none.
 int LineOfNote(std::string_view note) {
   constexpr std::string_view kLine = "on line ";
@@ -111,6 +113,12 @@ void CheckDocument(Workspace& workspace, Document& document) {
     document.findings.push_back({d, document.text->At(d.span)});
   }
   AddIncluded(workspace, document, all);
+  if (document.findings.size() > kMaxFindings) {
+    const size_t more = document.findings.size() - kMaxFindings;
+    document.findings.resize(kMaxFindings);
+    document.findings.push_back(
+        {{.severity = Severity::kNote, .message = fmt::format("{} more", more)}, {}});
+  }
 }
 
 Json PublishParams(const Document& document) {

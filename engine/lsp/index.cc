@@ -8,6 +8,7 @@ namespace qrewrite::lsp {
 namespace {
 
 constexpr int kMaxDamagedLines = 8;
+constexpr size_t kLarge = size_t{1} << 20;  // of these fewer
 
 std::optional<DocNode> Read(const SourceText& source, int* bad_line) {
   DiagnosticSink sink;
@@ -39,7 +40,8 @@ std::optional<DocNode> ReadTolerant(const std::string& path, SourcePtr& source) 
   if (auto root = Read(*source, &line)) return root;
   // JSON has no lines that could be missing.
   if (path.ends_with(".json")) return std::nullopt;
-  for (int tries = 0; tries < kMaxDamagedLines && line > 0; ++tries) {
+  const int most = source->text().size() > kLarge ? 1 : kMaxDamagedLines;
+  for (int tries = 0; tries < most && line > 0; ++tries) {
     std::string text(source->text());
     // What is missing on a line is often noticed on the next.
     while (line > 0 && !Blank(text, *source, line)) --line;

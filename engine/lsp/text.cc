@@ -9,6 +9,8 @@
 namespace qrewrite::lsp {
 namespace {
 
+constexpr size_t kStep = 256;  // bytes between counted places
+
 bool Continues(char c) { return (c & 0xc0) == 0x80; }
 // Characters beyond the first 65536 are two units.
 int Units(char first) { return static_cast<unsigned char>(first) >= 0xf0 ? 2 : 1; }
@@ -46,9 +48,34 @@ Json ToJson(const Range& range) {
 }
 
 Text::Text(std::string content) : content_(std::move(content)), starts_{0} {
-  for (size_t i = content_.find('\n'); i != std::string::npos; i = content_.find('\n', i + 1)) {
-    starts_.push_back(i + 1);
+  uint32_t units = 0;
+  for (size_t i = 0; i < content_.size(); ++i) {
+    if (i % kStep == 0) units_.push_back(units);
+    if (!Continues(content_[i])) units += Units(content_[i]);
+    if (content_[i] == '\n') starts_.push_back(i + 1);
   }
+}
+
+size_t Text::UnitsBefore(size_t offset) const {
+  if (content_.empty()) return 0;
+  const size_t step = std::min(offset / kStep, units_.size() - 1);
+  size_t units = units_[step];
+  for (size_t i = step * kStep; i < offset; ++i) {
+    if (!Continues(content_[i])) units += Units(content_[i]);
+  }
+  return units;
+}
+
+size_t Text::ByteOfUnit(size_t unit, size_t from) const {
+  const auto after = std::upper_bound(units_.begin(), units_.end(), unit);
+  const size_t step = after == units_.begin() ? 0 : static_cast<size_t>(after - units_.begin()) - 1;
+  size_t at = std::max(from, step * kStep);
+  size_t units = UnitsBefore(at);
+  while (at < content_.size() && (units < unit || Continues(content_[at]))) {
+    if (!Continues(content_[at])) units += Units(content_[at]);
+    ++at;
+  }
+  return at;
 }
 
 std::string_view Text::Line(int line) const {
@@ -62,26 +89,19 @@ std::string_view Text::Line(int line) const {
 size_t Text::Offset(const Position& position) const {
   if (position.line < 0) return 0;
   if (position.line >= lines()) return content_.size();
-  const std::string_view line = Line(position.line);
-  size_t at = 0;
-  for (int units = 0; at < line.size() && units < position.character;) {
-    units += Units(line[at]);
-    do ++at;
-    while (at < line.size() && Continues(line[at]));
-  }
-  return starts_[position.line] + at;
+  const size_t begin = starts_[position.line], end = begin + Line(position.line).size();
+  if (position.character <= 0) return begin;
+  const size_t unit = UnitsBefore(begin) + static_cast<size_t>(position.character);
+  return std::min(ByteOfUnit(unit, begin), end);
 }
 
 Position Text::At(size_t offset) const {
   offset = std::min(offset, content_.size());
   const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset);
-  Position position{.line = static_cast<int>(after - starts_.begin()) - 1};
-  const std::string_view line = Line(position.line);
-  const size_t bytes = std::min(offset - starts_[position.line], line.size());
-  for (const char c : line.substr(0, bytes)) {
-    if (!Continues(c)) position.character += Units(c);
-  }
-  return position;
+  const int line = static_cast<int>(after - starts_.begin()) - 1;
+  const size_t begin = starts_[line];
+  const size_t end = std::min(offset, begin + Line(line).size());
+  return {line, static_cast<int>(UnitsBefore(end) - UnitsBefore(begin))};
 }
 
 Range Text::At(const SourceSpan& span) const {
@@ -92,7 +112,7 @@ Range Text::At(const SourceSpan& span) const {
   int column = 0;
   for (const char c : line) {
     if (Continues(c)) continue;
-    ++column;
+    if (++column >= span.end_column) break;
     if (column < span.column) range.start.character += Units(c);
     if (column < span.end_column) range.end.character += Units(c);
   }

@@ -51,8 +51,14 @@ class Text {
   int lines() const { return static_cast<int>(starts_.size()); }
 
  private:
+  size_t UnitsBefore(size_t offset) const;
+  // The first byte at or behind `from` that so many units of the text stand in front of.
+  size_t ByteOfUnit(size_t unit, size_t from) const;
+
   std::string content_;
   std::vector<size_t> starts_;
+  // UTF-16 units in front of every so many bytes: a line may be the whole of a large JSON file.
+  std::vector<uint32_t> units_;
 };
 
 // A path of a `file:` URI and back; any other URI is its own path. Paths are normalized.

@@ -8,7 +8,7 @@
 namespace qrewrite::lsp {
 namespace {
 
-constexpr size_t kMaxOnDisk = 200;
+constexpr size_t kMaxOnDisk = size_t{16} << 20;  // bytes of texts whose indexes are kept
 constexpr size_t kMaxIncluded = 1000;
 
 }  // namespace
@@ -82,7 +82,11 @@ std::shared_ptr<const FileIndex> Workspace::Index(const std::string& path) {
   }
   Result<std::string> text = Read(path);
   if (!text.ok()) return nullptr;
-  if (on_disk_.size() >= kMaxOnDisk) on_disk_.clear();
+  on_disk_bytes_ += text->size();
+  if (on_disk_bytes_ > kMaxOnDisk) {
+    on_disk_.clear();
+    on_disk_bytes_ = text->size();
+  }
   auto index = MakeIndex(path, std::make_shared<Text>(*std::move(text)));
   on_disk_[path] = {time, index};
   return index;

@@ -59,7 +59,8 @@ class Workspace {
     std::shared_ptr<const FileIndex> index;
   };
   std::map<std::string, Document> documents_;  // by path
-  std::map<std::string, OnDisk> on_disk_;      // by path; bounded
+  std::map<std::string, OnDisk> on_disk_;      // by path
+  size_t on_disk_bytes_ = 0;                   // of their texts, at most
 };
 
 // How rule files are loaded here; notes what is read in `read`. `workspace` must outlive it.

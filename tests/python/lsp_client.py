@@ -60,7 +60,7 @@ class Server:
         self.send(framed({"jsonrpc": "2.0", "id": self.ids, "method": method, "params": params}))
         return self.ids
 
-    def next(self, timeout=20):
+    def next(self, timeout=60):
         message = self.messages.get(timeout=timeout)
         assert message is not None, "the server ended"
         return message
@@ -82,7 +82,7 @@ class Server:
     def fault(self, method, params=None):
         return self.answer(self.start(method, params))["error"]
 
-    def notice(self, method, timeout=20):
+    def notice(self, method, timeout=60):
         while True:
             for i, message in enumerate(self.notices):
                 if message["method"] == method:

@@ -5,7 +5,7 @@ local out = {}
 local steps = dofile(os.getenv("LSP_STEPS"))
 
 local function wait(what, condition)
-  if not vim.wait(20000, condition, 20) then error("nothing came: " .. what) end
+  if not vim.wait(60000, condition, 20) then error("nothing came: " .. what) end
 end
 
 local editor = {out = out, wait = wait}
@@ -87,7 +87,7 @@ function editor.complete(typed)
   end))
   vim.defer_fn(function()
     if not words then vim.api.nvim_input("<Esc>") end
-  end, 15000)
+  end, 60000)
   vim.api.nvim_feedkeys(keys, "tx!", false)
   return words or error("no menu behind " .. typed)
 end

@@ -35,7 +35,7 @@ def edit(tmp_path, steps, text=RULES):
     environment = dict(os.environ, LSP_STEPS=str(tmp_path / "steps.lua"), LSP_OUT=str(tmp_path / "out.json"),
                        HOME=str(tmp_path), XDG_STATE_HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
     done = subprocess.run(["nvim", "--headless", "-u", "NONE", "-i", "NONE", "-n", "-S", str(SCRIPT)], cwd=tmp_path,
-                          env=environment, capture_output=True, text=True, timeout=60)
+                          env=environment, capture_output=True, text=True, timeout=180)
     out = json.loads((tmp_path / "out.json").read_text()) if (tmp_path / "out.json").exists() else {}
     assert "failed" not in out and done.returncode == 0 and out, (out, done.stdout, done.stderr)
     return out
