@@ -129,6 +129,10 @@ Diagnostic& DiagnosticSink::Add(Severity severity, const Place& place, std::stri
                           .code = std::string(code),
                           .span = place.span(),
                           .message = std::move(message)});
+  // A file may be one line: a copy of it for each of very many findings would fill the memory.
+  constexpr size_t kWithLine = 1000, kLongLine = 4096;
+  std::string& line = diagnostics_.back().span.line_text;
+  if (diagnostics_.size() > kWithLine && line.size() > kLongLine) line = {};
   return diagnostics_.back();
 }
 

@@ -1,6 +1,7 @@
 """The language server as a program: a whole session, damaged input, files of the disk."""
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -118,6 +119,8 @@ def test_a_file_of_one_line(server):
     tokens = server.ask("textDocument/semanticTokens/full", {"textDocument": {"uri": uri}})["data"]
     assert len(tokens) > 5 * 20_000
     assert cpu_seconds(server) - before < 5
+    memory = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{server.process.pid}/status").read_text())
+    assert int(memory[1]) < 400_000
     assert server.end() == 0
 
 
