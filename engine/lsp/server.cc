@@ -104,6 +104,8 @@ void Server::Receive(const Json& message) {
   if (notice == nullptr || !initialized_ || shut_down_) return;
   try {
     (this->*notice)(params);
+  } catch (const RequestError&) {
+    // As below.
   } catch (const Json::exception&) {
     // Nobody waits for an answer to a notification that makes no sense.
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -35,7 +36,13 @@ std::string Decoded(std::string_view text) {
 }  // namespace
 
 Position PositionOf(const Json& json) {
-  return {json.at("line").get<int>(), json.at("character").get<int>()};
+  const auto coordinate = [&](const char* name) {
+    const Json& value = json.at(name);
+    if (!value.is_number_integer()) throw RequestError{kInvalidParams, "a position of no numbers"};
+    constexpr int64_t kMost = std::numeric_limits<int>::max();
+    return static_cast<int>(std::clamp(value.get<int64_t>(), int64_t{-1}, kMost));
+  };
+  return {coordinate("line"), coordinate("character")};
 }
 Range RangeOf(const Json& json) {
   return {PositionOf(json.at("start")), PositionOf(json.at("end"))};

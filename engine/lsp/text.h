@@ -22,7 +22,7 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-// Throw what nlohmann_json throws if the parts are missing or of another type.
+// Throw RequestError, or what nlohmann_json throws, if the parts are missing or of another type.
 Position PositionOf(const Json& json);
 Range RangeOf(const Json& json);
 Json ToJson(const Position& position);

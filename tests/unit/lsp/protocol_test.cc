@@ -89,6 +89,22 @@ TEST_CASE("Server: errors of the protocol") {
   CHECK(ErrorOf(talk.Ask("textDocument/nothing", Json::object())) == kMethodNotFound);
   CHECK(ErrorOf(talk.Ask("textDocument/hover", {{"position", 1}})) == kInvalidParams);
   CHECK(ErrorOf(talk.Ask("textDocument/hover", Json::array({1}))) == kInvalidParams);
+  const Json document = {{"uri", kUri}};
+  for (const Json& line : {Json(1e30), Json("1"), Json()}) {
+    const Json position = {{"line", line}, {"character", 0}};
+    CHECK(ErrorOf(talk.Ask("textDocument/hover", {{"textDocument", document},
+                                                  {"position", position}})) == kInvalidParams);
+  }
+  talk.Open("qrewrite: 1\n");
+  for (const int64_t number : {INT64_MIN, int64_t{-1}, int64_t{1} << 40, INT64_MAX}) {
+    const Json position = {{"line", number}, {"character", number}};
+    CHECK(talk.Ask("textDocument/definition", {{"textDocument", document}, {"position", position}})
+              .is_array());
+    // In a notification nobody is told.
+    talk.Change(Json::array({{{"text", "x"}, {"range", {{"start", position}, {"end", 3.5}}}}}));
+    talk.Change(
+        Json::array({{{"text", "x"}, {"range", {{"start", {{"line", 0.5}, {"character", 0}}}}}}}));
+  }
   const auto fault = [&](const std::string& body) {
     talk.sent.clear();
     talk.server.Receive(body);
