@@ -28,6 +28,7 @@ def test_help(command):
     (["--rulse", "tidy", "chain.onnx"], "unknown option `--rulse`; did you mean `--rules`?"),
     (["chain.onnx"], "--rules is needed"),
     (["tset"], "did you mean `test`?"),
+    (["rewrite", "chain.onnx"], "there is no command `rewrite`: `qrewrite --rules RULES MODEL` rewrites"),
     (["--rules", "tidy"], "a model is needed"),
     (["--rules", "tidy", "chain.onnx", "plain.onnx"], "unexpected argument `plain.onnx`"),
     (["--rules", "tidy", "chain.onnx", "--set", "mode"], "--set takes NAME=VALUE in one word, not `mode`"),

@@ -134,3 +134,16 @@ def test_json(folder):
 def test_error(folder, args, code, message):
     returned, out, err = run(folder, *args)
     assert (returned, out) == (code, "") and message in err
+
+
+def test_faults_are_shown_in_the_texts_of_the_command_line(folder):
+    code, out, err = run(folder, "net.onnx", "-e", "y = Relu(c)\nc = Cnov(x, w)", "--where", "rank(x) == 4", "--where", "rank(x) = 4")
+    assert (code, out) == (4, "")
+    assert err == """-e:2:5: error[QR0409]: there is no operator `Cnov`
+ 2 | c = Cnov(x, w)
+   |     ^^^^ did you mean `Conv`?
+--where:1:9: error[QR0213]: unexpected `=`
+ 1 | rank(x) = 4
+   |         ^ a comparison is written `==`
+"""
+    assert run(folder, "net.onnx", "-e", "  y = Relu(c)  # margins and comments\n")[0] == 0

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 #include "engine/api/constant.h"
 #include "engine/base/diagnostics.h"
 #include "engine/expr/parser.h"
@@ -57,12 +59,54 @@ std::string Fault(const Arguments& a) {
   return "";
 }
 
-// A rule set of the one pattern. JSON takes any text as it is.
+// The lines of a text, each behind `margin` spaces, as a block scalar of YAML has them.
+std::string Indented(std::string_view text, size_t margin, size_t& lines) {
+  std::string out;
+  for (size_t begin = 0; begin <= text.size(); ++lines) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    out += fmt::format("{:{}}{}\n", "", margin, text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+// A rule set of the one pattern. Faults are shown in the texts of the command line.
 Result<Rules> RulesOfPattern(const Arguments& a) {
-  Json rule = {{"name", "pattern"}, {"match", a.pattern}, {"warn", "found"}};
-  if (!a.where.empty()) rule["where"] = a.where;
-  const Json file = {{"qrewrite", 1}, {"name", "find"}, {"rules", Json::array({rule})}};
-  return Rules::Parse("-e.json", file.dump(2), {.tests = false});
+  struct Part {
+    std::string_view option;
+    size_t first, margin;  // its first line, how far it is indented
+  };
+  std::string file =
+      "qrewrite: 1\nname: find\nrules:\n  - name: pattern\n    warn: found\n    match: |2\n";
+  size_t lines = 7;
+  std::vector<Part> parts = {{"-e", lines, 6}};
+  file += Indented(a.pattern, 6, lines);
+  if (!a.where.empty()) {
+    file += "    where:\n";
+    ++lines;
+  }
+  for (const std::string& condition : a.where) {
+    file += "      - |2\n";
+    parts.push_back({"--where", ++lines, 8});
+    file += Indented(condition, 8, lines);
+  }
+  Result<Rules> rules = Rules::Parse("-e", file, {.tests = false});
+  if (rules.ok()) return rules;
+  std::vector<Diagnostic> faults = rules.status().diagnostics();
+  for (Diagnostic& fault : faults) {
+    SourceSpan& span = fault.span;
+    const auto part = std::find_if(parts.rbegin(), parts.rend(), [&](const Part& p) {
+      return static_cast<int>(p.first) <= span.line;
+    });
+    if (part == parts.rend()) continue;
+    const int margin = static_cast<int>(part->margin);
+    span.file = part->option;
+    span.line -= static_cast<int>(part->first) - 1;
+    span.column = std::max(span.column - margin, 1);
+    span.end_column = std::max(span.end_column - margin, 1);
+    span.line_text.erase(0, std::min(span.line_text.size(), part->margin));
+  }
+  return Status(rules.status().code(), std::move(faults));
 }
 
 // --- a binding in words

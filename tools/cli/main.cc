@@ -59,6 +59,11 @@ int Main(int argc, char** argv) {
       Fail(StatusCode::kUsage, fmt::format("there is no command `{}`; {}", word, hint));
       return kExitUsage;
     }
+    if (word == "rewrite" || word == "apply" || word == "run") {
+      Fail(StatusCode::kUsage,
+           fmt::format("there is no command `{}`: `qrewrite --rules RULES MODEL` rewrites", word));
+      return kExitUsage;
+    }
   }
   return RunRewrite(argc, argv);
 }
