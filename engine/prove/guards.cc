@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "engine/base/lines.h"
 #include "engine/driver/find_matches.h"
 #include "engine/expr/parser.h"
+#include "engine/text/graph_text.h"
 
 namespace qrewrite {
 namespace {
@@ -32,6 +36,13 @@ void AddCases(const Program& program, const std::vector<CompiledCase>& cases,
       AddParts(program, where.code, /*of_case=*/true, guards);
     AddCases(program, c.cases, guards);
   }
+}
+
+// A text in YAML.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
+  return quoted + "'";
 }
 
 }  // namespace
@@ -67,6 +78,24 @@ std::vector<size_t> AloneInTheWay(const Graph& graph, const Program& program,
   // An error, as of a graph outside of the rules' opsets, means that there is no match.
   (void)FindMatches(graph, program, query, context, look);
   return alone;
+}
+
+std::string ResultOn(const Graph& graph, const Program& program, const Task& task,
+                     const RunContext& context, CodeId assumed) {
+  RunOptions options;
+  options.set = task.set;
+  options.only_rules = task.rules;
+  options.assumed = assumed;
+  options.max_rewrites = 200;
+  Graph changed = graph;
+  changed.ClearDirty();  // varying counts as changing
+  const Result<RunResult> result = Run(changed, program, options, context);
+  if (!result.ok())
+    return fmt::format("{{error: {}}}", Quoted(result.status().diagnostics().front().message));
+  if (!result->report.warnings.empty())
+    return fmt::format("{{warning: {}}}", Quoted(result->report.warnings.front().text));
+  if (!changed.changed()) return "unchanged";
+  return "|\n" + Indented(PrintGraph(changed, changed.main(), {.max_elements = 64}), 4);
 }
 
 }  // namespace qrewrite

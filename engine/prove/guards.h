@@ -15,6 +15,7 @@ struct Guard {
   bool of_case = false;  // of a `when:`; else of the rule's `where:`
   ProvenCondition report;
   int tried = 0;  // runs without it
+  int pins = 0;   // tests found that it could have
 };
 
 // Of the rule and its cases, in the order of the file; `a and b` are two.
@@ -25,5 +26,10 @@ std::vector<Guard> GuardsOf(const Program& program, const CompiledRule& rule);
 std::vector<size_t> AloneInTheWay(const Graph& graph, const Program& program,
                                   const CompiledRule& rule, const std::vector<Guard>& guards,
                                   const Task& task, const RunContext& context);
+
+// What a test that runs `task` on `graph` expects, as the YAML of `expect:`. `assumed`: a condition that
+// counts as met.
+std::string ResultOn(const Graph& graph, const Program& program, const Task& task,
+                     const RunContext& context, CodeId assumed = {});
 
 }  // namespace qrewrite

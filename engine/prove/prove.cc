@@ -30,7 +30,9 @@ constexpr int kAttempts = 12;    // variations that are made for each valid one,
 constexpr int kMostChanges = 4;  // of a variation
 constexpr size_t kMostKeptChanges = 10, kMostFound = 300;
 constexpr int kGuardTrials = 60;            // runs without a condition
-constexpr int64_t kMostComputed = 1 << 22;  // elements of a tensor
+constexpr int kPins = 6;                    // tests that a condition could have, to choose from
+constexpr int64_t kMostComputed = 1 << 22;  // elements of a tensor,
+constexpr int64_t kMostOfTests = 1 << 26;   // of the tests as somebody wrote them
 constexpr int kShrinkSteps = 400;
 constexpr double kKeepsNumbersDb = 60;  // rules that promise less are about calibrated data
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 26;
@@ -89,7 +91,8 @@ void AddOps(const Program& program, const Pattern& pattern, std::set<int>& seen,
 }
 
 // The graph as a test of the rule, to be pasted below `tests:`.
-std::string TestText(const Graph& graph, const Task& task, const std::string& name) {
+std::string TestText(const Graph& graph, const Task& task, const std::string& name,
+                     const std::string& expect = "unchanged") {
   std::string text = fmt::format("- name: {}\n", name);
   const auto opset = graph.opset().find("");
   if (opset != graph.opset().end() && opset->second != 21)
@@ -102,7 +105,7 @@ std::string TestText(const Graph& graph, const Task& task, const std::string& na
   }
   text += "  given: |\n";
   text += Indented(PrintGraph(graph, graph.main(), {.max_elements = 64}), 4);
-  return text + "  expect: unchanged\n";
+  return text + "  expect: " + expect + "\n";
 }
 
 // The proof of one rule.
@@ -123,6 +126,9 @@ class RuleProof {
     report_.equivalence = rule.equivalence;
     Learn();
     if (options.guards) guards_ = GuardsOf(court.program, compiled_);
+    const ComputedElementsLimit limit(kMostOfTests);
+    for (Guard& guard : guards_)
+      guard.report.pinned = TestsNeed(court.program, rule, guard.code, court.context);
   }
 
   ProvenRule Run() {
@@ -260,7 +266,7 @@ class RuleProof {
 
   void Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task) {
     std::string why;
-    const Graph small = Shrink(seed, changes, task, {}, &why);
+    const Graph small = Broken(seed, changes, task, {}, &why);
     report_.outcome = ProvenRule::Outcome::kRefuted;
     report_.why = why;
     report_.counterexample = TestText(small, task, "a counterexample");
@@ -276,6 +282,7 @@ class RuleProof {
     for (const size_t i : alone) {
       ++guards_[i].report.alone;
       LeaveOut(guards_[i], seed, changes, graph, task);
+      Pin(guards_[i], seed, changes, task);
     }
   }
 
@@ -283,8 +290,27 @@ class RuleProof {
   void WatchCases(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
                   const Task& task) {
     for (Guard& guard : guards_) {
-      if (guard.of_case) LeaveOut(guard, seed, changes, graph, task);
+      if (!guard.of_case) continue;
+      LeaveOut(guard, seed, changes, graph, task);
+      Pin(guard, seed, changes, task);
     }
+  }
+
+  // A test that a condition without one could have: the shortest of a few.
+  void Pin(Guard& guard, const Seed& seed, const std::vector<uint64_t>& changes, const Task& task) {
+    if (guard.report.pinned || guard.pins >= kPins) return;
+    const auto tells = [&](const Graph& graph) {
+      return ResultOn(graph, court_.program, task, court_.context) !=
+             ResultOn(graph, court_.program, task, court_.context, guard.code);
+    };
+    Graph graph;
+    if (!Make(seed, changes, graph) || !tells(graph)) return;
+    ++guard.pins;
+    graph = Shrink(seed, changes, tells);
+    const std::string expect = ResultOn(graph, court_.program, task, court_.context);
+    std::string text = TestText(graph, task, "pins `" + guard.report.text + "`", expect);
+    std::string& best = guard.report.pin;
+    if (best.empty() || text.size() < best.size()) best = std::move(text);
   }
 
   void LeaveOut(Guard& guard, const Seed& seed, const std::vector<uint64_t>& changes,
@@ -298,30 +324,35 @@ class RuleProof {
     if (idle && (trial.fate == Trial::Fate::kHeld || !guard.of_case))
       guard.report.outcome = Outcome::kNotNeeded;
     if (trial.fate != Trial::Fate::kBroken) return;
-    const Graph small = Shrink(seed, changes, task, guard.code, nullptr);
+    const Graph small = Broken(seed, changes, task, guard.code, nullptr);
     guard.report.outcome = Outcome::kNeeded;
     guard.report.counterexample = TestText(small, task, "needs `" + guard.report.text + "`");
   }
 
   // The smallest graph that is found which still breaks the promise.
-  Graph Shrink(const Seed& seed, std::vector<uint64_t> changes, const Task& task, CodeId assumed,
-               std::string* why) {
-    const auto breaks = [&](Graph& graph) {
+  Graph Broken(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task,
+               CodeId assumed, std::string* why) {
+    return Shrink(seed, changes, [&](const Graph& graph) {
       const Trial trial = judge_.Try(graph, task, assumed);
       if (trial.fate != Trial::Fate::kBroken) return false;
       // A graph that the rule as it stands fires on shows nothing about a condition.
       if (assumed.valid() && judge_.Try(graph, task).fate != Trial::Fate::kQuiet) return false;
       if (why != nullptr) *why = trial.why;
       return true;
-    };
+    });
+  }
+
+  // The smallest graph that is found of which `shows` still holds.
+  Graph Shrink(const Seed& seed, std::vector<uint64_t> changes,
+               FunctionRef<bool(const Graph&)> shows) {
     Graph best;
     Make(seed, changes, best);
-    breaks(best);
+    shows(best);
     for (size_t i = changes.size(); i-- > 0;) {
       std::vector<uint64_t> fewer = changes;
       fewer.erase(fewer.begin() + static_cast<ptrdiff_t>(i));
       Graph graph;
-      if (!Make(seed, fewer, graph) || !breaks(graph)) continue;
+      if (!Make(seed, fewer, graph) || !shows(graph)) continue;
       changes = std::move(fewer);
       best = std::move(graph);
     }
@@ -331,7 +362,7 @@ class RuleProof {
       Graph graph = best;
       if (!Simplify(graph, signatures, step)) break;
       const bool same = PrintGraph(graph, graph.main()) == PrintGraph(best, best.main());
-      if (same || !judge_.Prepare(graph).empty() || !breaks(graph)) {
+      if (same || !judge_.Prepare(graph).empty() || !shows(graph)) {
         ++step;
         continue;
       }
@@ -348,10 +379,7 @@ class RuleProof {
                                                                     : Outcome::kSilent;
     }
     if (report_.outcome == Outcome::kHeld) report_.why.clear();
-    for (Guard& guard : guards_) {
-      guard.report.pinned = TestsNeed(court_.program, rule_, guard.code, court_.context);
-      report_.conditions.push_back(std::move(guard.report));
-    }
+    for (Guard& guard : guards_) report_.conditions.push_back(std::move(guard.report));
   }
 
   const Court& court_;

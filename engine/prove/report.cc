@@ -39,15 +39,19 @@ std::string WhyText(const ProvenRule& rule) {
   std::string text;
   for (const ProvenCondition& c : rule.conditions) {
     text += fmt::format("{}:{}: `{}`: {}{}\n", rule.file, c.line, c.text, Name(c.outcome),
-                        c.pinned ? "" : "; no test of the rule needs it");
+                        c.pinned        ? ""
+                        : c.pin.empty() ? "; no test of the rule needs it"
+                                        : "; no test of the rule needs it; this one would");
     text += Indented(c.counterexample, 6);
+    text += Indented(c.pin, 6);
   }
   return text;
 }
 
 Json ConditionJson(const ProvenCondition& c) {
   return {{"text", c.text},   {"line", c.line},     {"outcome", Name(c.outcome)},
-          {"alone", c.alone}, {"pinned", c.pinned}, {"counterexample", c.counterexample}};
+          {"alone", c.alone}, {"pinned", c.pinned}, {"counterexample", c.counterexample},
+          {"pin", c.pin}};
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ struct ProvenCondition {
   int64_t alone = 0;           // graphs where it alone stood in the way
   bool pinned = false;         // a test of the rule fails without it
   std::string counterexample;  // a test, as YAML
+  std::string pin;             // if it is not pinned: a test that would pin it, if one was found
 };
 std::string_view Name(ProvenCondition::Outcome outcome);  // "needed", "not needed", "untested"
 
