@@ -87,7 +87,9 @@ bool Rewriter::ReadBefore(ValueId v) const {
 // A graph output that would become another name of a value through the Identity that it has.
 bool Rewriter::LeavesIdentity(const Redefinition& r) const {
   const NodeId old_producer = graph_.producer(r.value);
-  return !IsNew(graph_.producer(r.by)) && graph_.IsOutput(r.value) && !graph_.constant(r.by) &&
+  // As in CommitOne: the output becomes a constant of its own, unless callers may override it.
+  const bool becomes_constant = graph_.constant(r.by) != nullptr && !graph_.Overridable(r.by);
+  return !IsNew(graph_.producer(r.by)) && graph_.IsOutput(r.value) && !becomes_constant &&
          !CanRename(r) && old_producer.valid() &&
          graph_.op_name(graph_.op(old_producer)) == OpName{"", "Identity"} &&
          graph_.input(old_producer, 0) == r.by;

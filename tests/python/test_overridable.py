@@ -56,3 +56,9 @@ def test_constants_config(trusted, tmp_path):
     source, out = model(tmp_path / "float.onnx", FLOAT), tmp_path / "out.onnx"
     rewrite(rules, source, out)
     assert ops(out) == (["Neg", "Round"] if trusted else ["MatMul", "Round"])
+
+
+def test_output_that_is_an_overridable_input(tmp_path):
+    """The output needs its Identity; a rule that takes it away would take away the next one as well."""
+    source, out = model(tmp_path / "named.onnx", [helper.make_node("Identity", ["w"], ["y"])]), tmp_path / "out.onnx"
+    assert "nothing changed" in rewrite(RULES / "optimize.yaml", source, out)
