@@ -18,18 +18,26 @@ KNOWN = {
     # A scale of 1e38, which `endless` takes first when the whole set runs.
     {"pair"} |
     # A few small integers, whose rounding behind an interpolation is as large as they are.
-    {"interpolate"},
+    {"interpolate"} |
+    # ONNX Runtime joins an empty tensor with others of any size; there is then what lay in memory.
+    {"concat"},
     # ONNX Runtime: the mask of Dropout before opset 12 is zeros; its own expansion of
-    # MeanVarianceNormalization-13 mixes FLOAT16 with FLOAT; it does not split 0 rows into equal parts.
-    "opset_upgrade": {"dropout-12", "mvn-13", "split-18"},
-    # Sums of int8 are wider in Aidge than in ONNX; the images of its `unit` input are in 0..1.
-    "aidge_export_qdq": {"cast-up-add", "input-unit"},
-    # ONNX Runtime's QLinearSoftmax of nothing.
-    "qdq_to_qop": {"softmax"},
-    # An output scale that is negative, as the proof may feed it.
+    # MeanVarianceNormalization-13 mixes FLOAT16 with FLOAT.
+    "opset_upgrade": {"dropout-12", "mvn-13"},
+    # Of several zero points ONNX Runtime's operator takes the first, and its DequantizeLinear none.
     "qoperator": {"qlinear-softmax"},
     # com.microsoft.DequantizeLinear has no blocks in ONNX Runtime; ours has.
     "qdq_form": {"matmul-nbits"},
+}
+
+# Conditions that no test of their rule pins, with the reason. What is pinned by now has to go from here.
+NOT_PINNED = {
+    "optimize": {
+        # Sizes that are known with a 0 among them come from value_info, which texts of tests have not.
+        ("known-reshape", "$tellable(d)")},
+    "ezkl_dequant": {
+        # Without it one more node is named beside the culprit, which an expected error cannot rule out.
+        ("left-over", "not (op(n) in @dynamic) or uses(y) > uses(y, @quantized)")},
 }
 
 
@@ -47,6 +55,15 @@ def test_shipped(name):
     report = json.loads(out)
     refuted = {rule["rule"]: rule["why"] + "\n" + rule["counterexample"] for rule in report["rules"] if rule["outcome"] == "refuted"}
     assert {rule: why for rule, why in refuted.items() if rule not in KNOWN.get(name, set())} == {}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_pinned(name):
+    """A test of its rule fails without it: of each condition."""
+    code, out, err = prove(RULES / f"{name}.yaml", "--graphs", 1, "--json")
+    assert code in (0, 1), err
+    free = {(rule["rule"], c["text"]) for rule in json.loads(out)["rules"] for c in rule["conditions"] if not c["pinned"]}
+    assert free == NOT_PINNED.get(name, set())
 
 
 # A line of a shipped file, what becomes of it, and the rule that is wrong then.
