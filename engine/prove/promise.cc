@@ -33,6 +33,10 @@ double WidestStep(std::vector<double> values) {
   return widest;
 }
 
+bool AreWhole(const std::vector<double>& values) {
+  return std::ranges::all_of(values, [](double v) { return v == std::trunc(v); });
+}
+
 std::string At(const std::string& name, size_t i, double before, double after) {
   return fmt::format("`{}`: element {} is {} before and {} after", name, i, before, after);
 }
@@ -69,14 +73,16 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
     return Fail(fmt::format("`{}` has shape [{}] before and [{}] after", name,
                             fmt::join(before.dims(), ", "), fmt::join(after.dims(), ", ")));
   }
-  if (before.dtype() != after.dtype()) {
+  if (before.dtype() != after.dtype() && !promise_.any_type) {
     return Fail(fmt::format("`{}` is {} before and {} after", name, Info(before.dtype()).text_name,
                             Info(after.dtype()).text_name));
   }
   const Result<std::vector<double>> x = ToDoubles(before), y = ToDoubles(after);
   if (!x.ok() || !y.ok()) return true;
-  const bool is_float = IsFloat(before.dtype());
-  const double step = promise_.kind != Promise::Kind::kLsb ? 0 : is_float ? WidestStep(*x) : 1;
+  const bool lsb = promise_.kind == Promise::Kind::kLsb;
+  const bool whole = lsb && promise_.any_type && AreWhole(*x) && AreWhole(*y);
+  const bool is_float = IsFloat(before.dtype()) && !whole;
+  const double step = !lsb ? 0 : is_float ? WidestStep(*x) : 1;
   Sums& sums = sums_[name];
   for (size_t i = 0; i < x->size(); ++i) {
     const double a = (*x)[i], b = (*y)[i];

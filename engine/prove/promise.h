@@ -22,6 +22,7 @@ struct Promise {
   enum class Kind { kNone, kExact, kUlp, kLsb, kApprox, kRescaled };
   Kind kind = Kind::kNone;
   double limit = 0;
+  bool any_type = false;  // types of outputs do not count; for kLsb whole numbers are integers
 
   static Promise Of(const std::string& equivalence);
 };
