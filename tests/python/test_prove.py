@@ -77,6 +77,12 @@ FAULTS = [
      "equivalence: exact\n    match: y = Transpose<perm=q>(Transpose<perm=p>(x))", "transpose-pair"),
     ("optimize", " and (i == 1 or q == 0)", "", "pad-pool"),
     ("strip_qdq", "when: s == s2 and (z ?? 0) == (z2 ?? 0)", "when: s == s2", "in-front"),
+    ("optimize", "flat + (b ?? cast(0, dtype(w)))", "flat - (b ?? cast(0, dtype(w)))", "conv-add"),
+    ("ezkl_dequant", "cast(b * m, dtype(y))", "cast(b / m, dtype(y))", "folded-product"),
+    # Of operators whose signature says what they compute.
+    ("deeploy", "where: size(z) == 1 and s > 0 and z < hi", "where: z < hi", "quant-relu"),
+    ("deeploy", "rint(f64(zq) * 2.0 ** n - f64(zd) * mul)", "rint(f64(zq) * 2.0 ** n + f64(zd) * mul)", "requant"),
+    ("deeploy", "      - s1 > 0 and s2 > 0\n", "", "add"),
 ]
 
 
