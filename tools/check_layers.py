@@ -52,6 +52,7 @@ ENGINE_OPS = {
     "If": "the interpreter of whole graphs runs its branches",
     "Loop": "the interpreter of whole graphs runs its body",
     "MatMulInteger": "a probe of what runtimes compute",
+    "Cast": "the proof computes with integers of 8 bits as floats where types do not count",
 }
 # Operators that no signature table holds: rule sets bring their own.
 FAMILIES = re.compile(r"(QLinear|Requant|iRMSNorm|iLayerNorm|iGELU|iHardswish|iSoftmax)\w*")

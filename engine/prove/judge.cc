@@ -12,6 +12,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/graph/verify.h"
 #include "engine/prove/apart.h"
+#include "engine/prove/small_integers.h"
 #include "engine/rewrite/edit.h"
 #include "engine/verify/inputs.h"
 
@@ -247,40 +248,12 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   return trial;
 }
 
-namespace {
-
-// Integers of 8 bits that the main graph begins with become floats for all readers but dequantizers:
-// where types do not count, Conv and MatMul compute with them as they are.
-void CastSmallIntegers(Graph& graph) {
-  const size_t values = graph.num_values();
-  for (size_t i = 0; i < values; ++i) {
-    const ValueId v(i);
-    if (!graph.alive(v) || graph.producer(v).valid() || graph.body_of(v) != graph.main()) continue;
-    const Tensor* const tensor = graph.constant(v);
-    const DType dtype = tensor != nullptr ? tensor->dtype() : graph.declared(v).dtype;
-    if (dtype != DType::kInt8 && dtype != DType::kUint8) continue;
-    std::vector<User> readers;
-    for (const UseId u : graph.uses(v)) {
-      const User user = graph.user(u);
-      if (user.is_output()) continue;
-      const std::string& op = graph.op_name(graph.op(user.node)).name;
-      if (op != "QuantizeLinear" && op != "DequantizeLinear") readers.push_back(user);
-    }
-    if (readers.empty()) continue;
-    const ValueId cast = graph.AddValue(graph.main(), "");
-    graph.AddNode(graph.main(), graph.InternOp("", "Cast"), std::vector{v}, std::vector{cast},
-                  {{"to", static_cast<int64_t>(DType::kFloat)}}, "");
-    for (const User& user : readers) graph.SetInput(user.node, user.index, cast);
-  }
-}
-
-}  // namespace
-
 Result<Model> Judge::Lowered(const Graph& graph) const {
   if (court_.semantics == nullptr) return ModelOf(graph);
   Graph lowered = graph;
   QR_RETURN_IF_ERROR(Run(lowered, *court_.semantics, {}, court_.context).status());
-  if (!court_.program.rules().check_types) CastSmallIntegers(lowered);
+  if (!court_.program.rules().check_types)
+    CastSmallIntegers(lowered, court_.program.rules().signatures);
   return ModelOf(lowered);
 }
 

@@ -50,7 +50,7 @@ def prove(*args, runtime="builtin", cwd=None):
 
 @pytest.mark.parametrize("name", SETS)
 def test_shipped(name):
-    code, out, err = prove(RULES / f"{name}.yaml", "--quick", "--graphs", 100, "--json", runtime="ort")
+    code, out, err = prove(RULES / f"{name}.yaml", "--quick", "--graphs", 40, "--json", runtime="ort")
     assert code in (0, 1), err
     report = json.loads(out)
     refuted = {rule["rule"]: rule["why"] + "\n" + rule["counterexample"] for rule in report["rules"] if rule["outcome"] == "refuted"}
@@ -93,7 +93,7 @@ def test_planted(tmp_path, name, line, fault, rule):
     text = (RULES / f"{name}.yaml").read_text()
     assert line in text
     (tmp_path / f"{name}.yaml").write_text(text.replace(line, fault, 1))
-    code, out, err = prove(f"{name}.yaml", "--quick", "--rule", rule, cwd=tmp_path)
+    code, out, err = prove(f"{name}.yaml", "--quick", "--rule", rule, "--graphs", 400, cwd=tmp_path)
     assert code == 1, out + err
     assert f"rule `{rule}` does not keep its promise" in out
     assert re.search(r"given: \|\n", out)

@@ -72,7 +72,9 @@ TEST_CASE("Index: every name of the shipped rules is known") {
   CHECK(locals > 10'000);
   CHECK(globals > 1'000);
   CHECK(operators > 3'000);
-  CHECK(unknown <= 1);  // a set names one of a domain without signatures
+  // A set names one of a domain without signatures; tests have acme.Step, acme.Codes and acme.Zero,
+  // of whose results no types or shapes are to be known.
+  CHECK(unknown <= 4);
 }
 
 TEST_CASE("Index: every attribute of the shipped rules is one of its operators") {
