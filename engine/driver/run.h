@@ -178,7 +178,8 @@ class RuleRun {
   };
   static constexpr size_t kNamed = 5;
   std::vector<Refused> refused_;
-  std::map<std::pair<const Rule*, std::string>, std::vector<size_t>> refused_of_;  // by rule and operator
+  std::map<std::pair<const Rule*, std::string>, std::vector<size_t>>
+      refused_of_;  // by rule and operator
   std::set<std::pair<const Rule*, NodeId>> found_;
   std::vector<NodeId> made_of_;  // by node: where the rule fired that made it; may be too short
   std::vector<std::pair<const Rule*, ValueId>> recent_;  // last firings: rule, what it redefined
