@@ -176,7 +176,8 @@ std::string MatchRun::About(const Code& call, Frame& frame) {
     }
   }
   if (v == nullptr) return "";
-  const std::string_view name = call.expr->refs.empty() ? "" : call.expr->refs[0].name;
+  if (call.expr->refs.empty()) return "";
+  const std::string& name = call.expr->refs[0].name;
   if (name == "const") return facts_.Constant(*v) == nullptr ? facts_.WhyNotConstant(*v) : "";
   if (name == "uses" || name == "is_output") return ReadersText(*v);
   if (name != "is_input") return "";
