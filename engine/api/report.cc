@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/lines.h"
 #include "qrewrite/rewrite.h"
 #include "qrewrite/version.h"
 
@@ -12,10 +13,6 @@ namespace qrewrite {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string Plural(int64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string SizeText(int64_t bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};

@@ -1,7 +1,8 @@
-// Texts of several lines.
+// Lines of text for people.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,26 @@ inline std::string Indented(std::string_view text, size_t by) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out;
+}
+
+// The words of `text` on one line, with one blank between them.
+inline std::string InOneLine(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool blank = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (!blank) {
+      line += c;
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+  }
+  if (line.ends_with(' ')) line.pop_back();
+  return line;
+}
+
+// "1 input", "2 inputs".
+inline std::string Plural(int64_t count, std::string_view thing) {
+  return std::to_string(count).append(" ").append(thing).append(count == 1 ? "" : "s");
 }
 
 }  // namespace qrewrite

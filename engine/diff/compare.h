@@ -15,6 +15,9 @@ struct CompareOptions {
   bool compute = true;
 };
 
+// The main graphs of two models, matched; the models outlive the result. Errors: a model that a failed
+// rewrite left unusable, and those of GraphMatching::Run().
+Result<GraphMatching> MatchModels(const Model& a, const Model& b, bool names);
 // What differs between the models outside of their graphs: imports, metadata, functions.
 std::vector<FieldChange> CompareFacts(const Model& a, const Model& b);
 // What differs between a node and its counterpart; their subgraphs are not looked into.

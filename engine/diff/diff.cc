@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
+#include "engine/base/lines.h"
 #include "engine/diff/compare.h"
 #include "engine/diff/describe.h"
 
@@ -18,10 +18,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // --- text
-
-std::string Plural(int64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string_view Sign(DiffKind kind) {
   constexpr std::string_view kSigns[] = {"-", "+", "~"};
@@ -226,16 +222,11 @@ std::string DiffReport::Json() const {
 }
 
 Result<DiffReport> Diff(const Model& before, const Model& after, const DiffOptions& options) {
-  QR_RETURN_IF_ERROR(before.impl().Usable());
-  QR_RETURN_IF_ERROR(after.impl().Usable());
-  const Graph& a = std::as_const(*before.impl().file).graph();
-  const Graph& b = std::as_const(*after.impl().file).graph();
-  GraphMatching matching(a, b, options.names);
-  QR_RETURN_IF_ERROR(matching.Run());
+  QR_ASSIGN_OR_RETURN(const GraphMatching matching, MatchModels(before, after, options.names));
   DiffReport report{.model = {}, .graphs = {}, .before = before.Stats(), .after = after.Stats()};
   report.model = CompareFacts(before, after);
-  QR_ASSIGN_OR_RETURN(report.graphs,
-                      CompareGraphs(a, b, matching, {.names = options.names, .compute = true}));
+  QR_ASSIGN_OR_RETURN(report.graphs, CompareGraphs(matching.a(), matching.b(), matching,
+                                                   {.names = options.names, .compute = true}));
   return report;
 }
 

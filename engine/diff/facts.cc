@@ -60,6 +60,15 @@ void CompareMaps(const std::map<std::string, std::string>& a,
 
 }  // namespace
 
+Result<GraphMatching> MatchModels(const Model& a, const Model& b, bool names) {
+  QR_RETURN_IF_ERROR(a.impl().Usable());
+  QR_RETURN_IF_ERROR(b.impl().Usable());
+  GraphMatching matching(std::as_const(*a.impl().file).graph(),
+                         std::as_const(*b.impl().file).graph(), names);
+  QR_RETURN_IF_ERROR(matching.Run());
+  return matching;
+}
+
 std::vector<FieldChange> CompareFacts(const Model& a, const Model& b) {
   const Graph& left = std::as_const(*a.impl().file).graph();
   const Graph& right = std::as_const(*b.impl().file).graph();

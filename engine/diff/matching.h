@@ -23,6 +23,8 @@ class GraphMatching {
   // Matches all. kInvalidModel: a cycle.
   Status Run();
 
+  const Graph& a() const { return a_; }
+  const Graph& b() const { return b_; }
   NodeId ToB(NodeId a) const { return node_to_b_[a.index]; }
   NodeId ToA(NodeId b) const { return node_to_a_[b.index]; }
   ValueId ToB(ValueId a) const { return a.valid() ? value_to_b_[a.index] : ValueId(); }

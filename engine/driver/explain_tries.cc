@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/lines.h"
 #include "engine/driver/explain.h"
 #include "engine/driver/run.h"
 #include "engine/match/match_run.h"
@@ -13,20 +14,6 @@ namespace {
 
 constexpr int kReach = 16;  // a rule's anchor lies at most so many edges from the node
 constexpr size_t kMaxAnchors = 256, kMaxStops = 3, kMaxText = 72;
-
-std::string OneLine(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    const bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
-    if (!space) {
-      line += c;
-    } else if (!line.empty() && line.back() != ' ') {
-      line += ' ';
-    }
-  }
-  while (line.ends_with(' ')) line.pop_back();
-  return line;
-}
 
 bool Within(const Place& inner, const Place& outer) {
   return inner.source == outer.source && inner.source != nullptr && inner.begin >= outer.begin &&
@@ -83,7 +70,7 @@ class Beginnings {
 
 std::string TextAt(const Place& place) {
   if (place.source == nullptr || place.end <= place.begin) return "";
-  std::string text = OneLine(place.source->text().substr(place.begin, place.end - place.begin));
+  std::string text = InOneLine(place.source->text().substr(place.begin, place.end - place.begin));
   if (text.size() > kMaxText) text = text.substr(0, kMaxText - 3) + "...";
   return text;
 }

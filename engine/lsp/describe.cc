@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/lines.h"
 #include "engine/expr/functions.h"
 #include "engine/expr/names.h"
 #include "engine/onnx_io/op_doc.h"
@@ -22,21 +23,6 @@ std::string Cut(std::string text, size_t most) {
   if (text.size() <= most) return text;
   while (most > 0 && (text[most] & 0xc0) == 0x80) --most;
   return text.substr(0, most) + " ...";
-}
-
-// One line: descriptions of onnx are broken and indented as its sources are.
-std::string OneLine(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    const bool blank = c == ' ' || c == '\n' || c == '\t' || c == '\r';
-    if (!blank) {
-      out += c;
-    } else if (!out.empty() && out.back() != ' ') {
-      out += ' ';
-    }
-  }
-  if (out.ends_with(' ')) out.pop_back();
-  return out;
 }
 
 std::string Trimmed(const std::string& text) {
@@ -105,7 +91,7 @@ std::string AttributesText(const Signature& signature, const OperatorDoc* doc) {
     text += fmt::format("\n- `{}`: {}", attribute.name, AttributeType(attribute));
     if (doc == nullptr) continue;
     if (const auto said = doc->attributes.find(attribute.name); said != doc->attributes.end()) {
-      text += ": " + Cut(OneLine(said->second), kMaxDetail);
+      text += ": " + Cut(InOneLine(said->second), kMaxDetail);
     }
   }
   return text;
@@ -279,7 +265,7 @@ std::string DescribeAttribute(const Known& known, const Operators& of, std::stri
         FindOperatorDoc(signature->op.domain, signature->op.name, std::max(signature->since, 1));
     if (!doc || signature->from_rule_file) return text;
     const auto said = doc->attributes.find(std::string(name));
-    return said == doc->attributes.end() ? text : text + "\n\n" + OneLine(said->second);
+    return said == doc->attributes.end() ? text : text + "\n\n" + InOneLine(said->second);
   }
   return "";
 }
@@ -296,7 +282,7 @@ std::string DescribeInput(const Known& known, const Operators& of, std::string_v
         FindOperatorDoc(signature->op.domain, signature->op.name, std::max(signature->since, 1));
     if (!doc || signature->from_rule_file) return text;
     const auto said = doc->inputs.find(std::string(name));
-    return said == doc->inputs.end() ? text : text + "\n\n" + OneLine(said->second);
+    return said == doc->inputs.end() ? text : text + "\n\n" + InOneLine(said->second);
   }
   return "";
 }

@@ -1,7 +1,6 @@
 // DiffPage() and RunPage(): the data of a page and what shows it.
 #include <fmt/format.h>
 
-#include "engine/api/model_impl.h"
 #include "engine/diff/compare.h"
 #include "engine/page/page.h"
 #include "engine/page/page_data.h"
@@ -39,12 +38,7 @@ Json ModelJson(const Model& model, const std::string& title) {
 // All of a page but its steps.
 Status AddModels(const Model& before, const Model& after, const PageOptions& options,
                  StringTable& strings, Json& data) {
-  QR_RETURN_IF_ERROR(before.impl().Usable());
-  QR_RETURN_IF_ERROR(after.impl().Usable());
-  const Graph& a = std::as_const(*before.impl().file).graph();
-  const Graph& b = std::as_const(*after.impl().file).graph();
-  GraphMatching matching(a, b, options.names);
-  QR_RETURN_IF_ERROR(matching.Run());
+  QR_ASSIGN_OR_RETURN(const GraphMatching matching, MatchModels(before, after, options.names));
   data["before"] = ModelJson(before, options.before);
   data["after"] = ModelJson(after, options.after);
   data["model"] = Json::array();
@@ -52,7 +46,7 @@ Status AddModels(const Model& before, const Model& after, const PageOptions& opt
     data["model"].push_back(
         Json::array({strings.Of(c.what), strings.Of(c.before), strings.Of(c.after)}));
   }
-  return GraphData(a, b, matching, options.names, strings).AddTo(data);
+  return GraphData(matching.a(), matching.b(), matching, options.names, strings).AddTo(data);
 }
 
 std::string Finish(Json data, const StringTable& strings) {

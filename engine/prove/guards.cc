@@ -82,14 +82,9 @@ std::vector<size_t> AloneInTheWay(const Graph& graph, const Program& program,
 
 std::string ResultOn(const Graph& graph, const Program& program, const Task& task,
                      const RunContext& context, CodeId assumed) {
-  RunOptions options;
-  options.set = task.set;
-  options.only_rules = task.rules;
-  options.assumed = assumed;
-  options.max_rewrites = 200;
   Graph changed = graph;
   changed.ClearDirty();  // varying counts as changing
-  const Result<RunResult> result = Run(changed, program, options, context);
+  const Result<RunResult> result = Run(changed, program, task.Options(assumed), context);
   if (!result.ok())
     return fmt::format("{{error: {}}}", Quoted(result.status().diagnostics().front().message));
   if (!result->report.warnings.empty())

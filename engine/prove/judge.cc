@@ -193,15 +193,20 @@ Promise InNarrowFloats(Promise promise, const Graph& graph) {
 
 }  // namespace
 
-Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
-  Trial trial;
+RunOptions Task::Options(CodeId assumed) const {
   RunOptions options;
-  options.set = task.set;
-  options.only_rules = task.rules;
+  options.set = set;
+  options.only_rules = rules;
   options.assumed = assumed;
   options.max_rewrites = 200;
+  return options;
+}
+
+Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
+  Trial trial;
   Graph changed = graph;
-  const Result<RunResult> result = Run(changed, court_.program, options, court_.context);
+  const Result<RunResult> result =
+      Run(changed, court_.program, task.Options(assumed), court_.context);
   if (!result.ok()) {
     const bool endless = result.status().code() == StatusCode::kLimit;
     trial.fate = endless ? Trial::Fate::kBroken : Trial::Fate::kQuiet;

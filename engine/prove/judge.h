@@ -35,6 +35,9 @@ struct Court {
 struct Task {
   std::vector<std::string> rules;          // empty: all phases
   std::map<std::string, std::string> set;  // parameters
+
+  // How it is run; `assumed`: a condition that counts as met (RunOptions::assumed).
+  RunOptions Options(CodeId assumed) const;
 };
 
 struct Trial {

@@ -1,6 +1,7 @@
 // Calls in expressions and replacements: operators, functions, definitions, labels.
 #include <fmt/format.h>
 
+#include "engine/base/lines.h"
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
 #include "engine/rule/hints.h"

@@ -8,6 +8,7 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/strong_components.hpp>
 
+#include "engine/base/lines.h"
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
 #include "engine/rule/dependencies.h"

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/lines.h"
 #include "engine/rule/check.h"
 #include "engine/rule/codes.h"
 #include "engine/rule/hints.h"
@@ -132,10 +133,6 @@ std::string OpsetRange::text() const {
   if (max == INT64_MAX) return fmt::format("opset {} and later", min);
   if (min <= 1) return fmt::format("opset {} and before", max);
   return fmt::format("opset {} to {}", min, max);
-}
-
-std::string Plural(size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 namespace {

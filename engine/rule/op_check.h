@@ -17,9 +17,6 @@ namespace qrewrite {
 // is on constants, by the newest signature of onnx, whatever the file says.
 enum class CallUse { kPattern, kBuild, kCompute };
 
-// "1 input", "2 inputs".
-std::string Plural(size_t count, std::string_view thing);
-
 // The ai.onnx opsets of the models that a rule is for.
 struct OpsetRange {
   int64_t min = 0, max = INT64_MAX;

@@ -139,8 +139,10 @@ TEST_CASE("Functions: arguments are views of the model") {
                                return false;
                              })
               .ok());
+  // Bytes: wider elements are copied where the file does not have them aligned.
   Model model = ModelOf(
-      "g (float[8] x) => (float[8] y) <float[8] c = {1, 2, 3, 4, 5, 6, 7, 8}> { y = Add(x, c) }");
+      "g (int8[20] x) => (int8[20] y) <int8[20] c = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, "
+      "14, 15, 16, 17, 18, 19, 20}> { y = Add(x, c) }");
   const Rules rules = RulesOf(R"yaml(qrewrite: 1
 name: r
 rules: [{name: r, match: "y = Add(x, c)", where: "const(c) and look(c)", replace: y = x}]

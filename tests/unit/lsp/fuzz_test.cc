@@ -3,30 +3,25 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <tuple>
 
 #include "engine/base/dice.h"
 #include "engine/rule/loader.h"
+#include "tests/unit/lsp/shipped.h"
 #include "tests/unit/lsp/talk.h"
 
 namespace qrewrite::lsp {
 namespace {
 
 using test::kUri;
+using test::ShippedPaths;
 using test::Talk;
 
 std::vector<std::string> ShippedFiles() {
-  std::vector<std::string> paths, texts;
-  const std::filesystem::path root(std::getenv("QREWRITE_SOURCE_DIR"));
-  for (const auto& entry : std::filesystem::directory_iterator(root / "rules")) {
-    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
-  for (const std::string& path : paths) {
+  std::vector<std::string> texts;
+  for (const std::string& path : ShippedPaths()) {
     std::ifstream in(path, std::ios::binary);
     std::ostringstream text;
     text << in.rdbuf();

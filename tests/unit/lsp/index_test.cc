@@ -1,34 +1,19 @@
 // The index of the shipped rule files, which are correct: every name in them is known.
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 
 #include "engine/lsp/known.h"
+#include "tests/unit/lsp/shipped.h"
 
 namespace qrewrite::lsp {
-namespace {
-
-std::vector<std::string> ShippedPaths() {
-  std::vector<std::string> paths;
-  const std::filesystem::path root(std::getenv("QREWRITE_SOURCE_DIR"));
-  for (const auto& entry : std::filesystem::directory_iterator(root / "rules")) {
-    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
-}  // namespace
 
 TEST_CASE("Index: every name of the shipped rules is known") {
   Workspace workspace;
   size_t locals = 0, globals = 0, operators = 0, unknown = 0;
-  const std::vector<std::string> paths = ShippedPaths();
+  const std::vector<std::string> paths = test::ShippedPaths();
   REQUIRE(paths.size() >= 10);
   for (const std::string& path : paths) {
     const auto index = workspace.Index(path);
@@ -80,7 +65,7 @@ TEST_CASE("Index: every name of the shipped rules is known") {
 TEST_CASE("Index: every attribute of the shipped rules is one of its operators") {
   Workspace workspace;
   size_t attributes = 0, unknown = 0;
-  for (const std::string& path : ShippedPaths()) {
+  for (const std::string& path : test::ShippedPaths()) {
     const auto index = workspace.Index(path);
     const Known known(workspace.WithIncludes(path));
     for (const Occurrence& o : index->occurrences) {
