@@ -1,37 +1,17 @@
 // What the language promises where it is easy to get wrong: ways of the search, recursion, budgets,
 // lists.
 #include <doctest/doctest.h>
-#include <pthread.h>
 
-#include <functional>
 #include <string>
 
 #include "tests/support/rule_run.h"
+#include "tests/support/small_stack.h"
 
 namespace qrewrite {
 namespace {
 
+using testing::OnSmallStack;
 using testing::RunRules;
-
-// Runs `work` on a stack of that many bytes: hosts call the engine from threads of their own. The
-// promise is about plain builds: what a sanitizer adds to each frame comes on top.
-void OnStack(size_t bytes, const std::function<void()>& work) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  bytes *= 4;
-#endif
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  REQUIRE(pthread_attr_setstacksize(&attributes, bytes) == 0);
-  pthread_t thread = 0;
-  const auto run = [](void* f) -> void* {
-    (*static_cast<const std::function<void()>*>(f))();
-    return nullptr;
-  };
-  REQUIRE(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)) ==
-          0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-}
 
 std::string Chain(const std::string& op, int length) {
   std::string text = "x: float[2]\nv0 = Relu(x)\n";
@@ -91,7 +71,7 @@ TEST_CASE("Facts walk up long chains on small stacks") {
 )",
                                  "$depth(x) == 5000");
   bool fired = false;
-  OnStack(512 * 1024, [&] { fired = Fires(rules, Chain("Tanh", 5000)); });
+  OnSmallStack([&] { fired = Fires(rules, Chain("Tanh", 5000)); });
   CHECK(fired);
 }
 
@@ -108,7 +88,7 @@ TEST_CASE("Facts that call each other, through parentheses and lets, on a small 
                "$even(p) + 1" + closed + "\n    - => 0\n",
            "$even(x) == 290");
   bool fired = false;
-  OnStack(512 * 1024, [&] { fired = Fires(rules, Chain("Tanh", 290)); });
+  OnSmallStack([&] { fired = Fires(rules, Chain("Tanh", 290)); });
   CHECK(fired);
 }
 
@@ -118,7 +98,7 @@ TEST_CASE("Recursion over numbers has a stated depth") {
     - when n == 0 => 0
     - => $count(n - 1) + 1
 )";
-  OnStack(512 * 1024, [&] {
+  OnSmallStack([&] {
     CHECK(Fires(Fact(count, "$count(120) == 120"), Chain("Neg", 1)));
     const testing::Ran deep = RunRules(Fact(count, "$count(1000) == 1000"), Chain("Neg", 1));
     CHECK_FALSE(deep.ok);

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include <doctest/doctest.h>
-#include <pthread.h>
 
+#include "tests/support/small_stack.h"
 #include "tests/unit/rule/support.h"
 
 namespace qrewrite {
@@ -35,25 +35,9 @@ struct Folder {
   std::string path;
 };
 
-// Runs `work` on a stack of 512 KiB.
-void OnSmallStack(const std::function<void()>& work) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, size_t{512} << 10);
-  pthread_t thread{};
-  const auto run = [](void* f) -> void* {
-    (*static_cast<const std::function<void()>*>(f))();
-    return nullptr;
-  };
-  auto copy = work;
-  REQUIRE(pthread_create(&thread, &attributes, run, &copy) == 0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-}
-
 std::string MessagesOnSmallStack(const std::string& text) {
   std::string messages;
-  OnSmallStack([&] {
+  testing::OnSmallStack([&] {
     const auto loaded = LoadRulesText("t.yaml", test::File(text));
     if (loaded.ok()) Lint(**loaded);
     messages = loaded.ok() ? "" : loaded.status().message();
