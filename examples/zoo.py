@@ -7,14 +7,15 @@ MODELS and REWRITTEN are folders or URLs of fsspec ("s3://bucket/models"). Model
 model that fails is a row of the table, and no reason to stop. A second run does what the first one did not: models that are
 done, with the same rules and since then unchanged, are left out; --again does all of them.
 
-The table, REWRITTEN/zoo.csv: model, output, status, error, message, rewrites, folded, nodes_before,
-nodes_after, bytes_before, bytes_after, seconds, key.
+The table, REWRITTEN/zoo.csv, or --table with a name that ends in .parquet (pyarrow writes it, with types): model, output, status, error,
+message, rewrites, folded, nodes_before, nodes_after, bytes_before, bytes_after, seconds, key.
 """
 from __future__ import annotations
 
 import argparse
 import csv
 import hashlib
+import importlib.util
 import io
 import os
 import posixpath
@@ -30,8 +31,8 @@ from dask.distributed import Client, LocalCluster, as_completed
 if TYPE_CHECKING:
     import qrewrite
 
-FIELDS = ["model", "output", "status", "error", "message", "rewrites", "folded", "nodes_before", "nodes_after",
-          "bytes_before", "bytes_after", "seconds", "key"]
+FIELDS = {"model": str, "output": str, "status": str, "error": str, "message": str, "rewrites": int, "folded": int, "nodes_before": int,
+          "nodes_after": int, "bytes_before": int, "bytes_after": int, "seconds": float, "key": str}
 
 
 def rewrite_one(source: str, target: str, name: str, rules: list[dict[str, str]], params: dict[str, str], row: dict) -> dict:
@@ -134,19 +135,38 @@ def read_table(url: str) -> list[dict]:
     filesystem, path = fsspec.url_to_fs(url)
     if not filesystem.exists(path):
         return []
-    return list(csv.DictReader(io.StringIO(filesystem.cat_file(path).decode())))
+    data = filesystem.cat_file(path)
+    if url.endswith(".parquet"):
+        import pyarrow.parquet
+        return pyarrow.parquet.read_table(io.BytesIO(data)).to_pylist()
+    rows = csv.DictReader(io.StringIO(data.decode(), newline=""))
+    return [{name: kind(row[name]) if row.get(name) else None for name, kind in FIELDS.items()} for row in rows]
 
 
 def write_table(url: str, rows: list[dict]) -> None:
     filesystem, path = fsspec.url_to_fs(url)
     rows = sorted(rows, key=lambda row: row["model"])
-    text = io.StringIO()
-    writer = csv.DictWriter(text, FIELDS, restval="", extrasaction="ignore")
+    filesystem.makedirs(posixpath.dirname(path), exist_ok=True)
+    filesystem.pipe_file(path + ".part", parquet_of(rows) if url.endswith(".parquet") else csv_of(rows))
+    filesystem.mv(path + ".part", path)
+
+
+def csv_of(rows: list[dict]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(FIELDS), restval="", extrasaction="ignore")
     writer.writeheader()
     writer.writerows(rows)
-    filesystem.makedirs(posixpath.dirname(path), exist_ok=True)
-    filesystem.pipe_file(path + ".part", text.getvalue().encode())
-    filesystem.mv(path + ".part", path)
+    return text.getvalue().encode()
+
+
+def parquet_of(rows: list[dict]) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+    types = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
+    schema = pyarrow.schema([(name, types[kind]) for name, kind in FIELDS.items()])
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([{name: row.get(name) for name in FIELDS} for row in rows], schema), file)
+    return file.getvalue()
 
 
 def rewrite_all(client: Client, source: str, target: str, rules: list[dict[str, str]], params: dict[str, str],
@@ -181,13 +201,17 @@ def main() -> int:
     parser.add_argument("--rules", action="append", required=True, help="a rule file or a shipped rule set; may be repeated")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the rule sets")
     parser.add_argument("--output", required=True, help="a folder or URL")
-    parser.add_argument("--table", help="the report; default: OUTPUT/zoo.csv")
+    parser.add_argument("--table", help="the report, .csv or .parquet; default: OUTPUT/zoo.csv")
     parser.add_argument("--workers", type=int, default=2, help="processes on this machine")
     parser.add_argument("--scheduler", help="a Dask scheduler that runs already")
     parser.add_argument("--again", action="store_true", help="also what is done")
     args = parser.parse_args()
+    if wrong := [text for text in args.set if "=" not in text]:
+        parser.error(f"--set takes NAME=VALUE, not {wrong[0]}")
     params = dict(text.split("=", 1) for text in args.set)
     table = args.table or posixpath.join(args.output, "zoo.csv")
+    if table.endswith(".parquet") and importlib.util.find_spec("pyarrow") is None:
+        parser.error("a .parquet table needs pyarrow")
     cluster = args.scheduler or LocalCluster(n_workers=args.workers, threads_per_worker=1, dashboard_address=None)
     with Client(cluster) as client:
         rows = rewrite_all(client, args.models, args.output, read_rules(args.rules), params, table, args.again)

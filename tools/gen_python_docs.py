@@ -11,12 +11,12 @@ import qrewrite
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "python_api.md"
 GROUPS = [
-    ("Rewriting", ["rewrite", "watch", "Run", "Report", "RuleCount", "Warning"]),
+    ("Rewriting", ["rewrite", "watch", "Run", "Report", "RuleCount", "RewriteWarning"]),
     ("Rules", ["Rules", "Rule", "Param", "TestReport", "TestResult", "shipped", "Functions", "function", "predicate", "operator"]),
     ("Models", ["Model", "Stats", "Graph", "Node", "Value", "Constant"]),
     ("Finding and explaining", ["find", "Matches", "Match", "Binding", "Condition", "explain", "Explanation"]),
     ("Events", ["PhaseEvent", "SweepEvent", "ProgressEvent", "FiringEvent", "NodeView"]),
-    ("Comparing", ["verify", "VerifyReport", "debug", "DebugReport", "run", "versions"]),
+    ("Comparing", ["diff", "Diff", "verify", "VerifyReport", "debug", "DebugReport", "run", "versions"]),
     ("Errors", ["Error", "Diagnostic", "UsageError", "FileError", "InvalidModel", "InvalidRules", "Refused", "LimitError",
                 "Unsupported", "Cancelled", "CallbackError"]),
 ]
@@ -63,7 +63,8 @@ def describe_class(cls):
         yield f"### {cls.__name__}"
     yield body(cls.__doc__)
     said, rows = comments(cls), []
-    for field in getattr(cls, "_fields", ()):
+    fields = getattr(cls, "_fields", getattr(cls, "__dataclass_fields__", ()))
+    for field in fields:
         rows.append(f"- `{field}: {str(cls.__annotations__[field]).replace(chr(39), '')}`" + (f": {said[field]}" if field in said else ""))
     for name, member in vars(cls).items():
         if name.startswith("_"):
@@ -74,10 +75,10 @@ def describe_class(cls):
             rows.append(f"- `{name}: {result}`" + (f": {first(get.__doc__)}" if get.__doc__ else ""))
         elif callable(member) or isinstance(member, (classmethod, staticmethod)):
             rows.append(f"- `{signature(getattr(cls, name), '.' + name)}`: " + " ".join(body(getattr(cls, name).__doc__).split()))
-        elif name in said and name not in getattr(cls, "_fields", ()):
+        elif name in said and name not in fields:
             rows.append(f"- `{name}`: {said[name]}")
     rows += [f"- `{name}`: {text}" for name, text in said.items()
-             if name not in getattr(cls, "_fields", ()) and name not in vars(cls)]
+             if name not in fields and name not in vars(cls)]
     if rows:
         yield "\n".join(rows)
 

@@ -108,7 +108,8 @@ Status FunctionRegistry::AddOperator(const std::string& domain, const std::strin
                            .op = op,
                            .run = [function = std::move(function)](
                                       const FoldCall& call) { return RunOperator(function, call); },
-                           .infer = {}});
+                           .infer = {},
+                           .host = true});
   return {};
 }
 

@@ -64,6 +64,7 @@ struct KernelEntry {
   Kernel run = nullptr;
   InferTypes infer = nullptr;     // may be empty: then results are computed at once
   StreamKernel stream = nullptr;  // may be empty; makes the same bytes as `run`
+  bool host = false;  // a function of the host: what it makes is held to the type that is known
 };
 
 class KernelRegistry {
@@ -78,9 +79,11 @@ class KernelRegistry {
   const KernelEntry* Find(std::string_view domain, std::string_view op, int since) const;
   bool Has(std::string_view domain, std::string_view op) const;
   std::vector<const KernelEntry*> All() const;  // sorted by domain, op, first version
+  bool has_host() const { return has_host_; }
 
  private:
   std::map<std::pair<std::string, std::string>, std::vector<KernelEntry>, std::less<>> entries_;
+  bool has_host_ = false;  // an entry is of the host
 };
 
 // By the size of the largest output in bytes, as far as the kernel can infer it.

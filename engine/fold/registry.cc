@@ -178,6 +178,7 @@ void KernelRegistry::Register(KernelEntry entry) {
   // Both spellings of the default domain are one.
   std::string domain = entry.domain == "ai.onnx" ? "" : entry.domain;
   entry.domain = domain;
+  has_host_ |= entry.host;
   entries_[{std::move(domain), entry.op}].push_back(std::move(entry));
 }
 

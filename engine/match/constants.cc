@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/base/diagnostics.h"
 #include "engine/match/facts.h"
@@ -24,6 +25,36 @@ bool HasReferences(const Attributes& attributes) {
   return std::any_of(attributes.begin(), attributes.end(), [](const Attribute& a) {
     return std::holds_alternative<AttrReference>(a.value);
   });
+}
+
+bool Disagree(const Tensor& t, const TypeInfo& known) {
+  if (!known.is_tensor) return true;
+  if (known.dtype != DType::kUndefined && known.dtype != t.dtype()) return true;
+  if (!known.has_rank) return false;
+  const auto fits = [](const Dim& dim, int64_t size) { return !dim.known() || dim.size() == size; };
+  return !std::ranges::equal(known.dims, t.dims(), fits);
+}
+
+std::string WordsOf(DType dtype, const std::vector<std::string>& dims) {
+  const std::string_view name = dtype == DType::kUndefined ? "?" : Info(dtype).text_name;
+  return fmt::format("{}[{}]", name, fmt::join(dims, ", "));
+}
+
+std::string WordsOf(const Tensor& t) {
+  std::vector<std::string> dims;
+  for (const int64_t size : t.dims()) dims.push_back(std::to_string(size));
+  return WordsOf(t.dtype(), dims);
+}
+
+std::string WordsOf(const Graph& graph, const TypeInfo& type) {
+  if (!type.is_tensor) return "no tensor";
+  std::vector<std::string> dims;
+  for (const Dim& dim : type.dims) {
+    dims.push_back(dim.known()      ? std::to_string(dim.size())
+                   : dim.symbolic() ? std::string(graph.symbol_name(dim))
+                                    : "?");
+  }
+  return WordsOf(type.dtype, type.has_rank ? dims : std::vector<std::string>{".."});
 }
 
 }  // namespace
@@ -143,6 +174,26 @@ std::vector<Tensor> Facts::Folded(const FoldCall& call) {
   return *std::move(result);
 }
 
+// The library's kernels make what the operator's schema says; a host may make anything, and a model with it
+// would be invalid.
+Status Facts::CheckHost(NodeId n, const std::vector<Tensor>& outputs) {
+  if (!kernels_.has_host()) return {};
+  const OpName& op = graph_.op_name(graph_.op(n));
+  const Signature* signature = SignatureOf(n);
+  const KernelEntry* entry =
+      kernels_.Find(op.domain, op.name, signature != nullptr ? signature->since : 1);
+  if (entry == nullptr || !entry->host) return {};
+  for (size_t i = 0; i < outputs.size() && i < graph_.num_outputs(n); ++i) {
+    const ValueId out = graph_.output(n, i);
+    if (!out.valid() || !outputs[i].valid() || !Disagree(outputs[i], Type(out))) continue;
+    return {StatusCode::kCallback,
+            fmt::format("operator `{}` of the host made {} for `{}`, which is {}", op.name,
+                        WordsOf(outputs[i]), Printable(std::string(graph_.name(out))),
+                        WordsOf(graph_, Type(out)))};
+  }
+  return {};
+}
+
 void Facts::ComputeConstants(NodeId n) {
   bool all = true;
   for (size_t i = 0; i < graph_.num_inputs(n) && all; ++i) {
@@ -167,6 +218,10 @@ void Facts::ComputeConstants(NodeId n) {
                                         .inputs = inputs,
                                         .attributes = graph_.attributes(n),
                                         .num_outputs = static_cast<int>(graph_.num_outputs(n))});
+  if (Status fault = CheckHost(n, outputs); !fault.ok()) {
+    host_fault_ = std::move(fault);
+    outputs.clear();
+  }
   outputs.resize(graph_.num_outputs(n));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ValueId out = graph_.output(n, i);

@@ -78,7 +78,7 @@ class Facts {
   // How many nodes were not computed because folding had taken its share of memory or of work.
   int64_t over_budget() const { return over_budget_; }
 
-  // kCallback if an operator of the host threw an exception.
+  // kCallback if an operator of the host threw an exception, or made what its node cannot have.
   const Status& host_fault() const { return host_fault_; }
 
   // --- the rewriter tells what it changed
@@ -138,6 +138,7 @@ class Facts {
   bool Foldable(NodeId n);  // operator and attributes allow it
   void ComputeConstants(NodeId n);
   std::vector<Tensor> Folded(const FoldCall& call);
+  Status CheckHost(NodeId n, const std::vector<Tensor>& outputs);
   uint32_t& ConstantState(ValueId v);
   const Tensor* KnownConstant(ValueId v);  // that was asked for before, or that has no producer
   void StoreConstant(ValueId v, Tensor tensor);

@@ -1,5 +1,6 @@
 """What the tests of the Python package share: models, and an empty folder for each test."""
 import os
+import subprocess
 from pathlib import Path
 
 import onnx
@@ -41,3 +42,9 @@ def recorded() -> Path:
 def empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("QREWRITE_RULES_DIR", raising=False)
+
+
+@pytest.fixture(scope="session")
+def users_python() -> str:
+    """A Python that has what users have beside the package: a type checker, pre-commit, pyarrow."""
+    return subprocess.run([SOURCE / "tools" / "dev", "venv", "users"], capture_output=True, text=True, check=True).stdout.split()[-1]

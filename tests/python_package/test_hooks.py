@@ -1,4 +1,6 @@
 """Functions in Python that rules call: what they get, and what becomes of a run when they misbehave."""
+import functools
+
 import numpy as np
 import onnx
 import pytest
@@ -50,6 +52,9 @@ def test_a_function_gets_arrays_and_gives_one(functions):
     (2.5, np.float32(2.5)), (3, np.int64(3)), (True, np.bool_(True)), ([1, 2], np.int64([1, 2])), ([1.5, 2], np.float32([1.5, 2])),
     (np.float64(2), np.float64(2)), (np.int8([[1]]), np.int8([[1]])), (np.arange(4.0)[::2], np.float64([0, 2])),
     (np.zeros((0, 3), np.float32), np.zeros((0, 3), np.float32)), (np.array([1, 2], ">i4"), np.int32([1, 2])),
+    ([np.float64(1), np.float64(2)], np.float64([1, 2])), ([np.int8([1]), np.int8([2])], np.int8([[1], [2]])), (np.array(3.0), np.array(3.0)),
+    (np.broadcast_to(np.float32(1), (2, 3)), np.ones((2, 3), np.float32)), (np.asfortranarray([[1, 2], [3, 4]]), np.int64([[1, 2], [3, 4]])),
+    (np.uint64(2**64 - 1), np.uint64(2**64 - 1)), (-2**63, np.int64(-2**63)), (memoryview(b"ab"), np.uint8([97, 98])), ([], np.zeros(0, np.float32)),
 ])
 def test_what_a_function_may_return(functions, value, expected):
     functions.function(name="made")(lambda w: value)
@@ -134,6 +139,15 @@ def hostile_again(w):
     return hostile_again(w)
 
 
+class FailsInWords(Exception):
+    def __str__(self):
+        raise RuntimeError("not even this")
+
+
+def raise_(error):
+    raise error
+
+
 HOSTILE = {
     "raises": (raises, ValueError, "function `hostile` of the host threw an exception: ValueError: no good: "),
     "none": (lambda w: None, TypeError, "what hostile returned is NoneType"),
@@ -144,6 +158,13 @@ HOSTILE = {
     "changes its argument": (lambda w: w.__setitem__(0, 1), ValueError, "read-only"),
     "endless": (lambda w: hostile_again(w), RecursionError, "recursion"),
     "ragged": (lambda w: [[1], [2, 3]], ValueError, "ValueError"),
+    "beyond int64": (lambda w: 2**63, TypeError, "holds a number beyond int64"),
+    "far beyond": (lambda w: 10**30, TypeError, "what hostile returned is int, not an array or a number that fits into int64"),
+    "generator": (lambda w: (i for i in [1, 2]), TypeError, "what hostile returned is generator"),
+    "texts": (lambda w: np.array(["a", "b"]), TypeError, "what hostile returned holds texts"),
+    "long double": (lambda w: w.astype(np.longdouble), TypeError, "for which ONNX has no type"),
+    "makes it writable": (lambda w: w.setflags(write=True), ValueError, "WRITEABLE"),
+    "a text that fails": (lambda w: raise_(FailsInWords()), FailsInWords, "FailsInWords"),
     "broken": (lambda w: Broken(), RuntimeError, "not today"),
     "wrong arguments": (lambda: 1, TypeError, "positional argument"),
     "exits": (lambda w: (_ for _ in ()).throw(StopIteration), RuntimeError, "RuntimeError"),
@@ -209,6 +230,76 @@ def test_a_function_that_uses_its_own_rules(functions):
     assert len(held) == 2
 
 
+@pytest.mark.parametrize("made,said", [
+    (lambda x: np.split(x.astype(np.float64), 2), r"operator `Split` of the host made double\[1, 2\] for `a`, which is float\[1, 2\]"),
+    (lambda x: [x, x], r"made float\[2, 2\] for `a`, which is float\[1, 2\]"),
+    (lambda x: [1, 2], r"made int64\[\] for `a`, which is float\[1, 2\]"),
+    (lambda x: [x[:1]], "returned 1 outputs, not 2"),
+])
+def test_an_operator_makes_what_its_node_has(functions, made, said):
+    functions.operator(name="Split")(lambda x, **attributes: made(x))
+    model = parse("g () => (float[1, 2] y) <float[2, 2] w = {1, 2, 3, 4}> { a, b = Split <axis = 0, num_outputs = 2> (w)  y = Add(a, b) }")
+    model.opset_import[0].version = 18
+    rules = Rules.from_dict({"phases": [{"name": "fold", "fold": "all"}], "rules": []}, functions=functions)
+    with pytest.raises(qrewrite.CallbackError, match=said):
+        qrewrite.rewrite(model, rules)
+
+
+def test_an_operator_of_a_domain_makes_what_the_model_declares(functions):
+    model = parse("g () => (float[2] y) <float[2] w = {1, 2}> { y = acme.Half(w) }")
+    rules = {"phases": [{"name": "fold", "fold": "all"}], "rules": []}
+    functions.operator(name="Half", domain="acme")(lambda x: x / np.float32(2))
+    folded, _ = qrewrite.rewrite(model, Rules.from_dict(rules, functions=functions))
+    assert numpy_helper.to_array(folded.graph.initializer[0]).tolist() == [0.5, 1]
+    functions.operator(name="Half", domain="acme")(lambda x: x.astype(np.float64) / 2)
+    with pytest.raises(qrewrite.CallbackError, match=r"made double\[2\] for `y`, which is float\[2\]"):
+        qrewrite.rewrite(model, Rules.from_dict(rules, functions=functions))
+
+
+def test_a_constant_of_another_type_does_not_fire(functions):
+    for made in (lambda w: w.astype(np.float64), lambda w: w > 0, lambda w: np.ones((5, 5), np.float32), lambda w: np.ones((2, 2, 2), np.float32)):
+        functions.function(name="made")(made)
+        rule = {"name": "add", "match": "y = Mul(x, w)", "let": {"f": "made(w)"}, "replace": "y = Add(x, f)"}
+        rewritten, report = run(functions, rule)
+        assert report.rewrites == 0 and rewritten == MODEL
+
+
+def test_what_a_function_keeps_stays(functions):
+    """Arguments that live longer than the call, the run, the rules and the model."""
+    import gc
+    kept = []
+    functions.function(name="keep")(lambda w: kept.append(w) or w)
+    run(functions, fold("keep(w)"), model=qrewrite.Model.parse(MODEL.SerializeToString()))
+    functions.clear()
+    gc.collect()
+    noise = [np.random.default_rng(i).random(4, np.float32) for i in range(1000)]
+    assert np.array_equal(kept[0], [[1, 2], [3, 4]]) and np.array_equal(kept[1], np.ones((2, 2))) and len(noise) == 1000
+
+
+def test_a_function_that_never_ends_its_own_recursion(functions):
+    functions.function(name="deep")(lambda w: (qrewrite.rewrite(MODEL, rules), w)[1])
+    rules = Rules.from_dict({"rules": [fold("deep(w)")]}, functions=functions)
+    with pytest.raises(qrewrite.CallbackError) as raised:
+        qrewrite.rewrite(MODEL, rules)
+    error = raised.value
+    assert len(str(error)) < 10000
+    while error.__cause__ is not None:
+        error = error.__cause__
+    assert isinstance(error, RecursionError)
+
+
+def test_a_function_that_starts_threads(functions):
+    from concurrent.futures import ThreadPoolExecutor
+
+    @functions.function
+    def threaded(w):
+        with ThreadPoolExecutor(4) as pool:
+            inner = list(pool.map(lambda i: qrewrite.rewrite(MODEL, {"rules": [TWICE]})[1].rewrites, range(8)))
+        return w + np.float32(sum(inner))
+
+    assert np.array_equal(done(run(functions, fold("threaded(w)"))[0])[0], [[9, 10], [11, 12]])
+
+
 def test_names(functions):
     with pytest.raises(qrewrite.UsageError, match="`shape` is a function of the language"):
         functions.function(name="shape")(lambda x: x)
@@ -216,6 +307,8 @@ def test_names(functions):
         functions.predicate(name="Shape")(lambda x: x)
     with pytest.raises(TypeError, match="cannot be called"):
         functions.function(name="three")(3)
+    with pytest.raises(qrewrite.UsageError, match="the name: None is no text"):
+        functions.function(functools.partial(pow, 2))
     functions.function(name="twice")(lambda x: x)
     functions.predicate(name="twice")(lambda x: True)
     assert list(functions) == ["twice"] and "twice" in functions and len(functions) == 1

@@ -1,4 +1,5 @@
 """examples/zoo.py on the recorded models, one of them broken, with two workers."""
+import ast
 import csv
 import shutil
 import subprocess
@@ -13,8 +14,8 @@ from onnx import numpy_helper
 import qrewrite
 
 
-def zoo(*args):
-    done = subprocess.run([sys.executable, SOURCE / "examples" / "zoo.py", *args], capture_output=True, text=True, timeout=240)
+def zoo(*args, python=sys.executable):
+    done = subprocess.run([python, SOURCE / "examples" / "zoo.py", *args], capture_output=True, text=True, timeout=240)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -55,3 +56,24 @@ def test_a_folder_of_models_one_of_them_broken():
     assert code == 0 and "4 done, 0 failed" in said, said + errors
     assert before == {name: Path("out", name).stat().st_mtime_ns for name in before}
     assert rows()["cnn.onnx"] == table["cnn.onnx"] and Path("out/broken.onnx").exists()
+
+
+def test_a_table_in_parquet(users_python):
+    """Numbers are numbers there; what is done is known from it, too."""
+    Path("zoo").mkdir()
+    shutil.copy(SOURCE / "fixtures/models/qdq_cnn.onnx", "zoo/cnn.onnx")
+    Path("zoo/broken.onnx").write_bytes(b"no model")
+    arguments = "zoo", "--rules", "ezkl_dequant", "--output", "out", "--table", "out/report.parquet", "--workers", "1"
+    code, said, errors = zoo(*arguments, python=users_python)
+    assert code == 1 and "1 done, 1 failed; out/report.parquet" in said, said + errors
+    read = "import pyarrow.parquet as p; print(p.read_table('out/report.parquet').to_pylist())"
+    table = ast.literal_eval(subprocess.run([users_python, "-c", read], capture_output=True, text=True, check=True).stdout)
+    assert [(row["model"], row["status"], row["error"], row["nodes_before"]) for row in table] == [
+        ("broken.onnx", "failed", "invalid_model", None), ("cnn.onnx", "done", None, 26)]
+    before = Path("out/cnn.onnx").stat().st_mtime_ns
+    assert zoo(*arguments, python=users_python)[0] == 1 and Path("out/cnn.onnx").stat().st_mtime_ns == before
+
+
+def test_arguments_that_make_no_sense():
+    code, _, errors = zoo("zoo", "--rules", "optimize", "--output", "out", "--set", "saturation")
+    assert code == 2 and "--set takes NAME=VALUE, not saturation" in errors

@@ -20,6 +20,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include "qrewrite/diff.h"
+#include "qrewrite/page.h"
 #include "qrewrite/qrewrite.h"
 
 namespace qrewrite::python {
@@ -32,6 +34,7 @@ void BindRules(nb::module_& m);
 void BindRewrite(nb::module_& m);
 void BindMatch(nb::module_& m);
 void BindExplain(nb::module_& m);
+void BindDiff(nb::module_& m);
 void BindVerify(nb::module_& m);
 
 // Names of models may hold any bytes: those that are no UTF-8 become lone surrogates, as os.fsdecode

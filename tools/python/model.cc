@@ -95,6 +95,25 @@ nb::str TextOf(const Model& model, int64_t max_elements, bool types, bool node_n
   return Text(scope.OrRaise(Unlocked([&] { return model.Text(options); })));
 }
 
+// The files alone, as with a model; returns nothing.
+void SaveSide(const Model& model, const nb::sequence& files) {
+  CallbackScope scope;
+  SaveOptions options;
+  options.side_files = SideFiles(files);
+  scope.Check(Unlocked([&] { return model.SaveSideFiles(options); }));
+}
+
+nb::str Dot(const Model& model, bool types, const std::string& node, const std::string& around,
+            int distance) {
+  CallbackScope scope;
+  TextOptions options;
+  options.types = types;
+  options.node = node;
+  options.around = around;
+  options.distance = distance;
+  return Text(scope.OrRaise(Unlocked([&] { return DotText(model, options); })));
+}
+
 nb::dict Counts(const std::map<std::string, int64_t>& counts) {
   nb::dict dict;
   for (const auto& [name, count] : counts) dict[Text(name)] = count;
@@ -188,7 +207,9 @@ void BindModel(nb::module_& m) {
       .def("save", Save)
       .def("serialize", Serialize)
       .def("serialize_apart", SerializeApart)
+      .def("save_side_files", SaveSide)
       .def("text", TextOf)
+      .def("dot", Dot)
       .def("stats", StatsOf)
       .def("contents", ContentsOf)
       .def("constants", ConstantsOf)

@@ -23,5 +23,6 @@ NB_MODULE(_core, m) {
   BindRewrite(m);
   BindMatch(m);
   BindExplain(m);
+  BindDiff(m);
   BindVerify(m);
 }

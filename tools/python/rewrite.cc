@@ -20,10 +20,11 @@ nb::list NodesOf(const std::vector<NodeView>& nodes) {
 }
 
 // Tells a Python object what happens: an instance of qrewrite._observe.Adapter, which says what it
-// wants to hear. Also looks for signals, now and then: Ctrl-C ends the run.
+// wants to hear; and, if there is one, the recorder of the run. Also looks for signals, now and then:
+// Ctrl-C ends the run.
 class Watcher : public Observer {
  public:
-  explicit Watcher(const nb::object& target) : target_(target) {
+  Watcher(const nb::object& target, RunRecorder* recorder) : target_(target), recorder_(recorder) {
     if (target.is_none()) return;
     phases_ = nb::cast<bool>(target.attr("phases"));
     sweeps_ = nb::cast<bool>(target.attr("sweeps"));
@@ -32,6 +33,7 @@ class Watcher : public Observer {
   }
 
   Answer OnPhase(const PhaseEvent& e) override {
+    if (recorder_ != nullptr) recorder_->OnPhase(e);
     if (!phases_) return Signals();
     return Ask(
         [&] { return target_.attr("on_phase")(Text(e.set), Text(e.phase), e.ends, e.rewrites); });
@@ -50,15 +52,18 @@ class Watcher : public Observer {
     });
   }
   bool WantsText(std::string_view rule) override {
-    if (!firings_) return false;
-    return InPython([&] { return nb::cast<bool>(target_.attr("wants_text")(Text(rule))); });
+    const bool recorded = recorder_ != nullptr && recorder_->WantsText(rule);
+    wants_text_ = firings_ &&
+                  InPython([&] { return nb::cast<bool>(target_.attr("wants_text")(Text(rule))); });
+    return recorded || wants_text_;
   }
   Answer OnFiring(const FiringEvent& e) override {
+    if (recorder_ != nullptr) recorder_->OnFiring(e);
     if (!firings_) return Signals();
     return Ask([&] {
-      return target_.attr("on_firing")(Text(e.set), Text(e.rule), Text(e.file), e.line, e.number,
-                                       NodesOf(e.matched), NodesOf(e.created), Text(e.before),
-                                       Text(e.after));
+      return target_.attr("on_firing")(
+          Text(e.set), Text(e.rule), Text(e.file), e.line, e.number, NodesOf(e.matched),
+          NodesOf(e.created), Text(wants_text_ ? e.before : ""), Text(wants_text_ ? e.after : ""));
     });
   }
 
@@ -82,21 +87,25 @@ class Watcher : public Observer {
   }
 
   const nb::object& target_;
+  RunRecorder* const recorder_;
+  bool wants_text_ = false;  // Python does, of the next firing
   bool phases_ = false, sweeps_ = false, progress_ = false, firings_ = false;
   std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
 };
 
 // `model` is changed; after an error it is of no use.
 Report RewriteModel(Model& model, const Rules& rules, const std::map<std::string, std::string>& set,
-                    const nb::dict& flags, const nb::object& observer) {
+                    const nb::dict& flags, const nb::object& observer, RunRecorder* recorder) {
   CallbackScope scope;
-  Watcher watcher(observer);
+  Watcher watcher(observer, recorder);
   RewriteOptions options{
       .set = set,
       .allow_partial = nb::cast<bool>(flags["allow_partial"]),
       .verify = nb::cast<bool>(flags["check_graph"]),
       .max_rewrites = nb::cast<int64_t>(flags["max_rewrites"]),
       .strict = nb::cast<bool>(flags["strict"]),
+      .profile = nb::cast<bool>(flags["profile"]),
+      .require_hits = Strings(nb::cast<nb::sequence>(flags["require_hits"])),
       .observer = &watcher,
       .stop_after = nb::cast<std::optional<int64_t>>(flags["stop_after"]),
       .skip_rules = Strings(nb::cast<nb::sequence>(flags["skip_rules"])),
@@ -140,6 +149,7 @@ nb::list Files(const Report& report) {
 }  // namespace
 
 void BindRewrite(nb::module_& m) {
+  nb::class_<RunRecorder>(m, "Recorder").def(nb::init<>());
   nb::class_<Report>(m, "Report")
       .def("add", &Report::Add)
       .def("text", [](const Report& report) { return Text(report.Text()); })
@@ -161,7 +171,7 @@ void BindRewrite(nb::module_& m) {
       .def_ro("changed", &Report::changed)
       .def_ro("stopped", &Report::stopped);
   m.def("rewrite", RewriteModel, nb::arg("model"), nb::arg("rules"), nb::arg("set"),
-        nb::arg("flags"), nb::arg("observer").none());
+        nb::arg("flags"), nb::arg("observer").none(), nb::arg("recorder").none());
 }
 
 }  // namespace qrewrite::python

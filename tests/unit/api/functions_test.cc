@@ -56,6 +56,29 @@ std::string AddOf(const std::string& value) {
   return "g (float[N] x) => (float[N] y) <float c = {" + value + "}> { y = Add(x, c) }";
 }
 
+TEST_CASE("Functions: what an operator makes is held to the type that its node has") {
+  const auto folded = [](int dtype, std::vector<int64_t> dims, size_t size) {
+    auto functions = std::make_shared<FunctionRegistry>();
+    const Status added = functions->AddOperator(
+        "", "Neg", [=](const OperatorCall&) -> Result<std::vector<ConstTensor>> {
+          return std::vector<ConstTensor>{
+              {.dtype = dtype, .dims = dims, .bytes = std::vector<std::byte>(size)}};
+        });
+    REQUIRE(added.ok());
+    Model model = ModelOf(
+        "g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> { t = Neg(c)  y = Add(x, t) }");
+    const Rules rules =
+        RulesOf("qrewrite: 1\nname: r\nphases: [{name: f, fold: all}]\n", {.functions = functions});
+    return Rewrite(model, rules).status();
+  };
+  CHECK(folded(1, {2}, 8).ok());
+  const Status status = folded(11, {2}, 16);
+  CHECK(status.code() == StatusCode::kCallback);
+  CHECK(Contains(status.message(),
+                 "operator `Neg` of the host made double[2] for `t`, which is float[2]"));
+  CHECK(folded(1, {1}, 4).code() == StatusCode::kCallback);
+}
+
 TEST_CASE("Functions: what one throws is an error of the run, and the model stays as it was") {
   for (const char* at : {"is_small", "twice"}) {
     CAPTURE(at);

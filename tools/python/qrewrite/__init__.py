@@ -16,33 +16,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from ._errors import (CallbackError, Cancelled, Diagnostic, Error, FileError, InvalidModel, InvalidRules,
-                          LimitError, Refused, Severity, Unsupported, UsageError)
-    from ._explain import Explanation, explain
-    from ._find import Binding, Condition, Match, Matches, find
-    from ._hooks import Functions, function, operator, predicate
-    from ._model import Constant, Graph, Model, Node, Stats, Value
-    from ._observe import (CANCEL, CONTINUE, STOP, FiringEvent, NodeView, PhaseEvent, ProgressEvent, Run,
-                           SweepEvent, watch)
-    from ._report import Report, RuleCount, Warning
-    from ._rewrite import rewrite
-    from ._rules import LintFinding, Param, Rule, Rules, TestReport, TestResult, shipped
-    from ._verify import DebugReport, VerifyReport, debug, run, verify
-    from ._versions import versions
+if TYPE_CHECKING:  # "as" says to type checkers that a name is public
+    from ._errors import (CallbackError as CallbackError, Cancelled as Cancelled, Diagnostic as Diagnostic,
+                          Error as Error, FileError as FileError, InvalidModel as InvalidModel,
+                          InvalidRules as InvalidRules, LimitError as LimitError, Refused as Refused,
+                          Severity as Severity, Unsupported as Unsupported, UsageError as UsageError)
+    from ._diff import Diff as Diff, diff as diff
+    from ._explain import Explanation as Explanation, explain as explain
+    from ._find import Binding as Binding, Condition as Condition, Match as Match, Matches as Matches, find as find
+    from ._hooks import Functions as Functions, function as function, operator as operator, predicate as predicate
+    from ._model import (Constant as Constant, Graph as Graph, Model as Model, Node as Node, Stats as Stats,
+                         Value as Value)
+    from ._observe import (CANCEL as CANCEL, CONTINUE as CONTINUE, STOP as STOP, FiringEvent as FiringEvent,
+                           NodeView as NodeView, PhaseEvent as PhaseEvent, ProgressEvent as ProgressEvent, Run as Run,
+                           SweepEvent as SweepEvent, watch as watch)
+    from ._report import Report as Report, RuleCount as RuleCount, RewriteWarning as RewriteWarning
+    from ._rewrite import rewrite as rewrite
+    from ._rules import (LintFinding as LintFinding, Param as Param, Rule as Rule, Rules as Rules,
+                         TestReport as TestReport, TestResult as TestResult, shipped as shipped)
+    from ._verify import (DebugReport as DebugReport, VerifyReport as VerifyReport, debug as debug, run as run,
+                          verify as verify)
+    from ._versions import versions as versions
 
     __version__: str
 
 _HOMES = {
     "_errors": ("CallbackError", "Cancelled", "Diagnostic", "Error", "FileError", "InvalidModel", "InvalidRules",
                 "LimitError", "Refused", "Severity", "Unsupported", "UsageError"),
+    "_diff": ("Diff", "diff"),
     "_explain": ("Explanation", "explain"),
     "_find": ("Binding", "Condition", "Match", "Matches", "find"),
     "_hooks": ("Functions", "function", "operator", "predicate"),
     "_model": ("Constant", "Graph", "Model", "Node", "Stats", "Value"),
     "_observe": ("CANCEL", "CONTINUE", "STOP", "FiringEvent", "NodeView", "PhaseEvent", "ProgressEvent", "Run",
                  "SweepEvent", "watch"),
-    "_report": ("Report", "RuleCount", "Warning"),
+    "_report": ("Report", "RuleCount", "RewriteWarning"),
     "_rewrite": ("rewrite",),
     "_rules": ("LintFinding", "Param", "Rule", "Rules", "TestReport", "TestResult", "shipped"),
     "_verify": ("DebugReport", "VerifyReport", "debug", "run", "verify"),
@@ -52,17 +60,18 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from ._core import version
-        value: Any = version()
-    elif name in _HOME_OF:
-        from importlib import import_module
-        value = getattr(import_module("." + _HOME_OF[name], __name__), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # they would believe that there is any name
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from ._core import version
+            value: Any = version()
+        elif name in _HOME_OF:
+            from importlib import import_module
+            value = getattr(import_module("." + _HOME_OF[name], __name__), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

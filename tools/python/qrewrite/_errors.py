@@ -1,7 +1,7 @@
 """What goes wrong, as exceptions."""
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Sequence
+from typing import Any, Literal, NamedTuple, Sequence
 
 Severity = Literal["error", "warning", "note"]
 
@@ -52,7 +52,7 @@ class Error(Exception):
         """The notes of all diagnostics: what came nearest, and why it did not do."""
         return [note for diagnostic in self.diagnostics for note in diagnostic.notes]
 
-    def __reduce__(self):  # with its diagnostics into another process
+    def __reduce__(self) -> tuple[Any, ...]:  # with its diagnostics into another process
         return make, (self.code, [tuple(d) for d in self.diagnostics], str(self))
 
 
@@ -115,7 +115,7 @@ _CLASSES = {c.code: c for c in (UsageError, FileError, InvalidModel, InvalidRule
                                 Cancelled, CallbackError)}
 
 
-def make(code: str, diagnostics: Sequence[tuple], message: str) -> Error:
+def make(code: str, diagnostics: Sequence[tuple[Any, ...]], message: str) -> Error:
     """The exception for what the library reports; called by the extension module."""
     return _CLASSES.get(code, Error)(message.removeprefix("error: "), [Diagnostic(*d) for d in diagnostics])
 

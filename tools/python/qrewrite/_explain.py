@@ -4,9 +4,9 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any, Iterable, Mapping
 
-from . import _core
+from . import _arguments, _core
 from ._kinds import look
-from ._rewrite import RuleSource, _check_skipped, _named, _settings, count, load_all
+from ._rewrite import RuleSource, check_names, load_one, settings_of
 
 
 class Explanation:
@@ -43,11 +43,11 @@ def explain(model: Any, rules: RuleSource, *, at: str = "", rule: str | Iterable
 
     Other options are those of :func:`rewrite`. :class:`UsageError`: no such node, value, rule or parameter.
     """
-    loaded, = load_all(rules)
-    skipped = _named("skip_rules", skip_rules)
-    _check_skipped([loaded], skipped)
-    flags = {"skip_rules": skipped, "keep_ops": _named("keep_ops", keep_ops), "keep_nodes": _named("keep_nodes", keep_nodes),
-             "rules": _named("rule", [rule] if isinstance(rule, str) else rule), "at": at,
-             "max_attempts": count("max_attempts", max_attempts)}
-    settings = _settings([loaded], {**(params or {}), **parameters})
+    loaded = load_one("explain", rules)
+    skipped = _arguments.names("`skip_rules`", skip_rules)
+    check_names([loaded], skipped)
+    flags = {"skip_rules": skipped, "keep_ops": _arguments.names("`keep_ops`", keep_ops),
+             "keep_nodes": _arguments.names("`keep_nodes`", keep_nodes), "rules": _arguments.one_or_more("`rule`", rule),
+             "at": _arguments.text("`at`", at), "max_attempts": _arguments.count("`max_attempts`", max_attempts)}
+    settings = settings_of([loaded], params, parameters)
     return Explanation(*_core.explain(look(model, folder), loaded._core, settings, flags))

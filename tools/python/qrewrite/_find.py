@@ -1,15 +1,16 @@
 """find(): where rules match, without rewriting."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Iterable, Iterator, Literal, Mapping, NamedTuple
 
-from . import _core
+from . import _arguments, _core
 from ._errors import usage
 from ._kinds import look
 from ._model import Constant
 from ._observe import NodeView
-from ._rewrite import RuleSource, _named, _settings, count, load_all
+from ._rewrite import RuleSource, load_one, settings_of
 from ._rules import Rules
 
 Kind = Literal["absent", "value", "constant", "text", "type", "symbol", "node", "chain", "attributes", "graph", "list", "unknown"]
@@ -57,7 +58,8 @@ class Condition(NamedTuple):
     why: str
 
 
-class Match(NamedTuple):
+@dataclass(frozen=True)
+class Match:
     """A place where a rule matches. ``match["x"]`` is what the name `x` of the rule stands for."""
 
     set: str
@@ -71,8 +73,8 @@ class Match(NamedTuple):
     #: If they are reported.
     conditions: list[Condition]
 
-    def __getitem__(self, name: Any) -> Any:
-        return self.bindings[name] if isinstance(name, str) else tuple.__getitem__(self, name)
+    def __getitem__(self, name: str) -> Binding:
+        return self.bindings[name]
 
     def __str__(self) -> str:
         nodes = ", ".join(f"{n.op} `{n.name or next(iter(n.outputs), '')}`" for n in self.nodes)
@@ -86,7 +88,7 @@ class Matches(list[Match]):
     more: bool = False
 
 
-def _binding(plain: tuple) -> Binding:
+def _binding(plain: tuple[Any, ...]) -> Binding:
     name, kind, text, constant, nodes, items = plain
     return Binding(name, kind, text, None if constant is None else Constant(constant, text if kind == "value" else ""),
                    [NodeView(*n) for n in nodes], [_binding(i) for i in items])
@@ -111,19 +113,22 @@ def find(model: Any, rules: RuleSource | None = None, *, pattern: str | None = N
     """
     if (rules is None) == (pattern is None):
         raise usage("find() takes rules or a pattern")
-    if conditions not in _CONDITIONS:
+    if not isinstance(conditions, str) or conditions not in _CONDITIONS:
         raise usage(f"conditions are required (\"require\"), ignored or reported, not {conditions!r}")
+    asked = [] if isinstance(where, str) and not where else _arguments.one_or_more("`where`", where)
+    if asked and pattern is None:
+        raise usage("`where` goes with `pattern`; rules have conditions of their own")
     if pattern is not None:
-        one: dict[str, Any] = {"name": "pattern", "match": pattern, "warn": "found"}
-        if where:
-            one["where"] = [where] if isinstance(where, str) else list(where)
+        one: dict[str, Any] = {"name": "pattern", "match": _arguments.text("`pattern`", pattern), "warn": "found"}
+        if asked:
+            one["where"] = asked
         loaded = Rules.from_dict({"name": "find", "rules": [one]})
     else:
-        loaded, = load_all(rules)  # type: ignore[arg-type]
-    settings = _settings([loaded], {**(params or {}), **parameters})
-    names = _named("rule", [rule] if isinstance(rule, str) else rule)
+        loaded = load_one("find", rules)  # type: ignore[arg-type]
+    settings = settings_of([loaded], params, parameters)
+    names = _arguments.one_or_more("`rule`", rule)
     found, more = _core.find(look(model, folder), loaded._core, settings, names, _CONDITIONS[conditions],
-                             count("max_matches", max_matches))
+                             _arguments.count("`max_matches`", max_matches))
     matches = Matches()
     matches.more = more
     for set_name, rule_name, file, line, nodes, bindings, checked in found:

@@ -10,24 +10,26 @@ was given stays as it was. Functions must be pure; they are called by each threa
 """
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator, Mapping, TypeVar, overload
+from typing import Any, Callable, Iterable, Iterator, Mapping, TypeVar, overload
 
-from . import _core
+from . import _arguments, _core
+from ._errors import usage
 from ._tensors import from_numpy, to_numpy
 
 F = TypeVar("F", bound=Callable[..., Any])
+Hook = Callable[..., Any]
 
 
-def _arrays(tensors):
+def _arrays(tensors: list[Any]) -> list[Any]:
     return [None if t is None else to_numpy(t) for t in tensors]
 
 
-def _fold(name: str, call: Callable) -> Callable:
+def _fold(name: str, call: Hook) -> Hook:
     return lambda tensors: from_numpy(call(*_arrays(tensors)), f"what {name} returned")
 
 
-def _predicate(name: str, call: Callable) -> Callable:
-    def adapter(tensors):
+def _predicate(name: str, call: Hook) -> Hook:
+    def adapter(tensors: list[Any]) -> bool:
         result = call(*_arrays(tensors))
         if type(result) is not bool and type(result).__name__ not in ("bool", "bool_"):
             raise TypeError(f"what {name} returned is {type(result).__name__}, not a bool")
@@ -35,8 +37,8 @@ def _predicate(name: str, call: Callable) -> Callable:
     return adapter
 
 
-def _operator(name: str, call: Callable) -> Callable:
-    def adapter(tensors, attributes, num_outputs):
+def _operator(name: str, call: Hook) -> Hook:
+    def adapter(tensors: list[Any], attributes: dict[str, Any], num_outputs: int) -> list[Any]:
         attributes = {key: to_numpy(value) if isinstance(value, tuple) else value for key, value in attributes.items()}
         inputs = _arrays(tensors)
         result = call(*inputs, **attributes)
@@ -56,14 +58,16 @@ class Functions:
     """
 
     def __init__(self, others: Functions | None = None) -> None:
-        self._entries: dict[tuple[str, str, str], Callable] = dict(others._entries) if others else {}
+        if others is not None and not isinstance(others, Functions):
+            raise usage(f"functions come from Functions, not {type(others).__name__}")
+        self._entries: dict[tuple[str, str, str], Hook] = dict(others._entries) if others else {}
 
     @overload
     def function(self, call: F, /) -> F: ...
     @overload
-    def function(self, *, name: str) -> Callable[[F], F]: ...
+    def function(self, /, *, name: str) -> Callable[[F], F]: ...
 
-    def function(self, call=None, /, *, name=None):
+    def function(self, call: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
         """Registers a function from arrays to an array, under its own name or `name` (a lower-case word).
 
         Raises :class:`UsageError` if the language has such a function.
@@ -73,18 +77,18 @@ class Functions:
     @overload
     def predicate(self, call: F, /) -> F: ...
     @overload
-    def predicate(self, *, name: str) -> Callable[[F], F]: ...
+    def predicate(self, /, *, name: str) -> Callable[[F], F]: ...
 
-    def predicate(self, call=None, /, *, name=None):
+    def predicate(self, call: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
         """Registers a function from arrays to a bool, for ``where:``. Anything but a bool is an error."""
         return self._register("predicate", "", call, name)
 
     @overload
     def operator(self, call: F, /) -> F: ...
     @overload
-    def operator(self, *, name: str, domain: str = "") -> Callable[[F], F]: ...
+    def operator(self, /, *, name: str, domain: str = "") -> Callable[[F], F]: ...
 
-    def operator(self, call=None, /, *, name=None, domain=""):
+    def operator(self, call: F | None = None, /, *, name: str | None = None, domain: str = "") -> F | Callable[[F], F]:
         """Registers how an operator of ONNX, or of `domain`, is computed on constants, for all versions.
 
         `call` gets the inputs by position (None: absent) and the attributes that the node has by keyword; it returns an array, or
@@ -92,11 +96,12 @@ class Functions:
         """
         return self._register("operator", domain, call, name)
 
-    def _register(self, kind: str, domain: str, call: Callable | None, name: str | None):
-        def register(call):
+    def _register(self, kind: str, domain: str, call: F | None, name: str | None) -> F | Callable[[F], F]:
+        def register(call: F) -> F:
             if not callable(call):
                 raise TypeError(f"{call!r} cannot be called")
-            key = kind, domain, name or call.__name__
+            called = getattr(call, "__name__", None) if name is None else name
+            key = kind, _arguments.text("the domain", domain), _arguments.text("the name", called)
             Functions._build([(key, call)])  # says what is wrong with the name
             if kind != "operator":
                 for other in ("fold", "predicate"):
@@ -120,7 +125,7 @@ class Functions:
         self._entries.clear()
 
     @staticmethod
-    def _build(entries) -> _core.Functions:
+    def _build(entries: Iterable[tuple[tuple[str, str, str], Hook]]) -> _core.Functions:
         built = _core.Functions()
         for (kind, domain, name), call in entries:
             if kind == "fold":
@@ -142,7 +147,7 @@ predicate = default.predicate
 operator = default.operator
 
 
-def registry(functions: Functions | Mapping[str, Callable] | None) -> _core.Functions | None:
+def registry(functions: Functions | Mapping[str, Hook] | None) -> _core.Functions | None:
     if functions is None:
         return default._registry()
     if isinstance(functions, Mapping):
@@ -150,4 +155,6 @@ def registry(functions: Functions | Mapping[str, Callable] | None) -> _core.Func
         for name, call in functions.items():
             collection.function(name=name)(call)
         functions = collection
+    if not isinstance(functions, Functions):
+        raise usage(f"`functions` is a dict or qrewrite.Functions, not {type(functions).__name__}")
     return functions._registry()

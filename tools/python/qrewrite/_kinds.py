@@ -1,10 +1,10 @@
 """The kinds of models that the package takes, and gives back."""
 from __future__ import annotations
 
-from os import PathLike, fsencode, fspath
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Callable
 
-from . import _core
+from . import _arguments, _core
 from ._errors import usage
 from ._model import Model
 
@@ -28,7 +28,7 @@ def read(model: Any, folder: str | PathLike[str] = "") -> tuple[_core.Model, Bac
     if isinstance(model, Model):
         return model._core.clone(), Model
     if isinstance(model, (str, PathLike)):
-        return _core.Model.load(fsencode(model)), None
+        return _core.Model.load(_arguments.path("a model", model)), None
     if isinstance(model, (bytes, bytearray, memoryview)):
         kind = type(model) if isinstance(model, bytearray) else bytes
         return _parse(bytes(model), folder), lambda core: kind(core.serialize())
@@ -46,12 +46,13 @@ def look(model: Any, folder: str | PathLike[str] = "") -> _core.Model:
 
 
 def _parse(data: bytes, folder: str | PathLike[str]) -> _core.Model:
-    return _core.Model.parse(data, fsencode(folder), None)
+    return _core.Model.parse(data, _arguments.path("`folder`", folder), None)
 
 
 def _serialized(proto: Any) -> bytes:
     try:
-        return proto.SerializeToString()
+        data: bytes = proto.SerializeToString()
+        return data
     except Exception as e:  # protobuf has one of its own for each of its implementations
         from ._errors import LimitError
         raise LimitError(f"the ModelProto cannot be serialized: {e}") from e

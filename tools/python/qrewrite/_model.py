@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from os import PathLike, fsencode
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Iterator, Literal, Mapping, NamedTuple, Sequence
 
-from . import _core
+from . import _arguments, _core
 from ._tensors import dtype_name, numpy_dtype, to_numpy
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Path = str | PathLike[str]
 Dim = int | str | None
 
+_KINDS: tuple[Literal["main", "subgraph", "function"], ...] = ("main", "subgraph", "function")
 _EXTERNAL = {"auto": 0, "never": 1, "always": 2}
 
 
@@ -183,9 +184,9 @@ class Graph:
     """The main graph of a model, a subgraph, or the body of a function."""
 
     def __init__(self, all_graphs: list[Graph], kind: int, name: str, inputs: list[str], outputs: list[str],
-                 constants: dict[str, _core.Constant], values: list[tuple], nodes: list[tuple]) -> None:
+                 constants: dict[str, _core.Constant], values: list[tuple[Any, ...]], nodes: list[tuple[Any, ...]]) -> None:
         self._all = all_graphs
-        self.kind: Literal["main", "subgraph", "function"] = ("main", "subgraph", "function")[kind]  # type: ignore[assignment]
+        self.kind: Literal["main", "subgraph", "function"] = _KINDS[kind]
         self.name = name
         #: Names of values.
         self.inputs = inputs
@@ -231,7 +232,7 @@ class Model:
 
         :class:`FileError`: it cannot be read; :class:`InvalidModel`: it is no valid model.
         """
-        return cls(_core.Model.load(fsencode(path)))
+        return cls(_core.Model.load(_arguments.path("a model", path)))
 
     @classmethod
     def parse(cls, data: bytes | bytearray | memoryview, *, folder: Path = "",
@@ -241,8 +242,11 @@ class Model:
         `external` has external data by location: objects with the buffer protocol, C-contiguous (bytes, numpy arrays), which
         are not copied and must not change. What is not in it is looked for in `folder`; without one there are no files.
         """
-        data = data if isinstance(data, bytes) else bytes(data)
-        return cls(_core.Model.parse(data, fsencode(folder), external.get if external else None))
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            from ._errors import usage
+            raise usage(f"Model.parse() takes bytes, not {type(data).__name__}")
+        outside = _arguments.mapping("`external`", external)
+        return cls(_core.Model.parse(bytes(data), _arguments.path("`folder`", folder), outside.get if outside else None))
 
     def save(self, path: Path, *, external: Literal["auto", "never", "always"] = "auto", threshold: int = 1024) -> list[str]:
         """Writes the model, and its data if that is external. Returns the paths of all files, the model's first.
@@ -253,10 +257,10 @@ class Model:
         return self._save(path, external, threshold, ())
 
     def _save(self, path: Path, external: str, threshold: int, files: Sequence[tuple[bytes, bytes, bool]]) -> list[str]:
-        if external not in _EXTERNAL:
+        if not isinstance(external, str) or external not in _EXTERNAL:
             from ._errors import usage
             raise usage(f"external is auto, never or always, not {external!r}")
-        return self._core.save(fsencode(path), _EXTERNAL[external], threshold, files)
+        return self._core.save(_arguments.path("`path`", path), _EXTERNAL[external], _arguments.count("`threshold`", threshold), files)
 
     def serialize(self) -> bytes:
         """The ModelProto with all data inside. :class:`LimitError` beyond 2 GB."""
@@ -268,7 +272,7 @@ class Model:
         The data is the file that the model calls `location`: ``Model.parse(model, external={location: data})`` is the
         model again. There is no limit to its size.
         """
-        model, data = self._core.serialize_apart(location, threshold)
+        model, data = self._core.serialize_apart(_arguments.text("`location`", location), _arguments.count("`threshold`", threshold))
         return model, memoryview(data)
 
     def to_proto(self) -> Any:
@@ -284,7 +288,12 @@ class Model:
         expression (RE2), only nodes in whose name or outputs it is found. `around`: the node of this name, or that makes the value of this name, and
         what is at most `distance` nodes away. :class:`UsageError`: a bad expression, no such node.
         """
-        return self._core.text(max_elements, types, node_names, node, around, distance)
+        return self._core.text(_arguments.count("`max_elements`", max_elements), _arguments.flag("`types`", types),
+                               _arguments.flag("`node_names`", node_names), *_part(node, around, distance))
+
+    def dot(self, *, types: bool = False, node: str = "", around: str = "", distance: int = 2) -> str:
+        """The model, or a part of it as of `text`, in the language of Graphviz. `types`: shapes at the edges."""
+        return self._core.dot(_arguments.flag("`types`", types), *_part(node, around, distance))
 
     @property
     def stats(self) -> Stats:
@@ -334,7 +343,7 @@ class Model:
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         model, data = self.serialize_apart()
         return _rebuild, (model, bytes(data))
 
@@ -342,6 +351,10 @@ class Model:
         stats = self.stats
         opset = ", ".join(f"{domain or 'opset'} {version}" for domain, version in stats.opset.items())
         return f"<qrewrite.Model: {stats.nodes} nodes, {stats.initializers} initializers, {opset}>"
+
+
+def _part(node: Any, around: Any, distance: Any) -> tuple[str, str, int]:
+    return _arguments.text("`node`", node), _arguments.text("`around`", around), _arguments.count("`distance`", distance, 2**31)
 
 
 def _rebuild(model: bytes, data: bytes) -> Model:

@@ -120,7 +120,7 @@ class Adapter:
     def wants_text(self, rule: str) -> bool:
         return bool(self._firing_text(rule) if callable(self._firing_text) else self._firing_text)
 
-    def on_firing(self, set: str, rule: str, file: str, line: int, number: int, matched: list, created: list,
+    def on_firing(self, set: str, rule: str, file: str, line: int, number: int, matched: list[Any], created: list[Any],
                   before: str, after: str) -> int:
         event = FiringEvent(set, rule, file, line, number, [NodeView(*n) for n in matched],
                             [NodeView(*n) for n in created], before, after)
@@ -173,8 +173,8 @@ class Run:
         from threading import Thread
 
         from ._rewrite import rewrite
-        events: SimpleQueue = SimpleQueue()
-        answers: SimpleQueue = SimpleQueue()
+        events: SimpleQueue[Any] = SimpleQueue()
+        answers: SimpleQueue[Answer] = SimpleQueue()
         model, rules, options = self._arguments
 
         def observe(event: Event) -> Answer:

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from functools import cached_property
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from . import _core
+from ._errors import usage
 
 _Bytes = bytes  # which is the name of a property below
 
@@ -21,7 +22,7 @@ class RuleCount(NamedTuple):
     counters: dict[str, int]
 
 
-class Warning(NamedTuple):
+class RewriteWarning(NamedTuple):
     """Something that a rule warned of, at one node."""
 
     set: str
@@ -43,10 +44,11 @@ class Warning(NamedTuple):
 class Report:
     """What rule sets did to a model. ``print(report)`` shows the table that the command prints."""
 
-    def __init__(self, core: _core.Report, written: list[str] | None = None) -> None:
+    def __init__(self, core: _core.Report, page: Callable[[], str] | None = None) -> None:
         self._core = core
-        #: Paths of the files that were written, the model's first; of a model in memory none.
-        self.written: list[str] = written or []
+        self._page = page
+        #: Paths of the files that were written, the model's first; of a model in memory that of the page alone, if there is one.
+        self.written: list[str] = []
 
     @property
     def sets(self) -> list[str]:
@@ -59,8 +61,8 @@ class Report:
         return [RuleCount(*rule) for rule in self._core.rules()]
 
     @cached_property
-    def warnings(self) -> list[Warning]:
-        return [Warning(*warning) for warning in self._core.warnings()]
+    def warnings(self) -> list[RewriteWarning]:
+        return [RewriteWarning(*warning) for warning in self._core.warnings()]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -125,7 +127,17 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """The report with the keys of the command's JSON (docs/exit_codes.md)."""
         from json import loads
-        return loads(self._core.json())
+        report: dict[str, Any] = loads(self._core.json())
+        return report
+
+    def html(self) -> str:
+        """A page to walk through the run, with both graphs side by side; it needs no other file, and no network.
+
+        :class:`UsageError`: the run was not recorded, for which :func:`rewrite` has the option `html`.
+        """
+        if self._page is None:
+            raise usage("the run was not recorded: rewrite(..., html=True)")
+        return self._page()
 
     def __str__(self) -> str:
         return self._core.text()
@@ -137,5 +149,6 @@ class Report:
         rows = "".join(f"<tr><td>{escape(r.set)}</td><td>{escape(r.rule)}</td><td>{r.count}</td></tr>" for r in self.rules)
         warnings = "".join(f"<li>{escape(str(w))}</li>" for w in self.warnings)
         table = f"<table><tr><th>set</th><th>rule</th><th>fired</th></tr>{rows}</table>" if rows else ""
+        page = f'<iframe srcdoc="{escape(self._page())}" width="100%" height="600"></iframe>' if self._page else ""
         return (f"<div>{table}{f'<ul>{warnings}</ul>' if warnings else ''}"
-                f"<p>{escape(str(self).splitlines()[-1])}</p></div>")
+                f"<p>{escape(str(self).splitlines()[-1])}</p>{page}</div>")

@@ -6,7 +6,7 @@ from os import PathLike, fsdecode, fspath, path as os_path
 from re import Pattern
 from typing import TYPE_CHECKING, Any, Callable, Sequence, TypeVar
 
-from . import _core
+from . import _arguments, _core
 from ._errors import usage
 from ._kinds import default_output, read
 from ._report import Report
@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 
 M = TypeVar("M")
 RuleSource = Rules | str | PathLike[str] | Mapping[str, Any]
-_OPTIONS = ("output", "params", "observer", "firing_text", "progress", "stop_after", "skip_rules", "keep_ops",
-            "keep_nodes", "allow_partial", "strict", "check_graph", "max_rewrites", "folder")
+_OPTIONS = ("output", "html", "params", "observer", "firing_text", "progress", "stop_after", "skip_rules", "require_hits", "keep_ops",
+            "keep_nodes", "allow_partial", "strict", "profile", "check_graph", "max_rewrites", "folder")
 
 
 def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str | PathLike[str] | None = None,
-            params: Mapping[str, Any] | None = None, observer: Callable[[Event], Any] | None = None,
-            firing_text: bool | Callable[[str], bool] = False, progress: Callable[[ProgressEvent], Any] | None = None,
-            stop_after: int | None = None, skip_rules: Iterable[str] = (), keep_ops: Iterable[str] = (),
-            keep_nodes: Iterable[str] = (), allow_partial: bool = False, strict: bool = False, check_graph: bool = False,
-            max_rewrites: int = 0, folder: str | PathLike[str] = "", **parameters: Any) -> tuple[M, Report]:
+            html: bool | str | PathLike[str] = False, params: Mapping[str, Any] | None = None,
+            observer: Callable[[Event], Any] | None = None, firing_text: bool | Callable[[str], bool] = False,
+            progress: Callable[[ProgressEvent], Any] | None = None, stop_after: int | None = None,
+            skip_rules: Iterable[str] = (), require_hits: Iterable[str] = (), keep_ops: Iterable[str] = (),
+            keep_nodes: Iterable[str] = (), allow_partial: bool = False, strict: bool = False, profile: bool = False,
+            check_graph: bool = False, max_rewrites: int = 0, folder: str | PathLike[str] = "",
+            **parameters: Any) -> tuple[M, Report]:
     """Applies rule sets to a model, one behind the other, until nothing changes any more.
 
     Returns the new model, of the kind that was given, and a :class:`Report`. What was given does not change, whatever
@@ -38,14 +40,16 @@ def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str |
     parameters: of the rule sets, by name: each goes to every rule set that has it, and one must. `params` has those whose
         name is an option of this function as well. Lists are joined by commas; None is the default.
 
+    html: a file for a page to walk through the run, with both graphs side by side; True: :meth:`Report.html` makes it.
     observer: is called with each event (:class:`PhaseEvent`, :class:`SweepEvent`, :class:`ProgressEvent`, :class:`FiringEvent`); it
         may return "stop", which ends the run without an error, or "cancel", which raises :class:`Cancelled`.
     firing_text: whether events of firings say in words what changed; or a function that says it of a rule.
     progress: is called with each ProgressEvent alone, every 256 nodes.
     stop_after: ends the run, without an error, where the next rewrite would come after so many.
-    skip_rules: rules that never fire.
+    skip_rules: rules that never fire. require_hits: rules that have to (:class:`Refused`, with what came nearest).
     keep_ops, keep_nodes: nodes that stay as they are: operators ("com.microsoft.*"), regular expressions (RE2) for names.
     allow_partial: what a rule refuses becomes a warning. strict: warnings are errors (:class:`Refused`).
+    profile: ``report.to_dict()["profile"]`` says what each rule cost, and what stopped it how often; the run takes longer.
     check_graph: checks the graph after every rewrite; slow, for rule authors.
     max_rewrites: of one phase; 0: chosen by the size of the model.
     folder: where a model in memory has its external data.
@@ -59,16 +63,21 @@ def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str |
         (True, (13, 5))
     """
     sets = load_all(rules)
-    settings = _settings(sets, {**(params or {}), **parameters})
-    skipped = _named("skip_rules", skip_rules)
-    _check_skipped(sets, skipped)
-    flags = {"allow_partial": bool(allow_partial), "strict": bool(strict), "check_graph": bool(check_graph),
-             "max_rewrites": count("max_rewrites", max_rewrites), "keep_ops": _named("keep_ops", keep_ops),
-             "keep_nodes": _named("keep_nodes", keep_nodes)}
+    settings = settings_of(sets, params, parameters)
+    skipped = _arguments.names("`skip_rules`", skip_rules)
+    required = _arguments.names("`require_hits`", require_hits)
+    check_names(sets, skipped + required)
+    flags = {"allow_partial": _arguments.flag("`allow_partial`", allow_partial), "strict": _arguments.flag("`strict`", strict),
+             "check_graph": _arguments.flag("`check_graph`", check_graph), "profile": _arguments.flag("`profile`", profile),
+             "max_rewrites": _arguments.count("`max_rewrites`", max_rewrites),
+             "keep_ops": _arguments.names("`keep_ops`", keep_ops), "keep_nodes": _arguments.names("`keep_nodes`", keep_nodes)}
+    if flags["strict"] and flags["allow_partial"]:
+        raise usage("`strict` and `allow_partial` exclude each other")
     if stop_after is not None:
-        count("stop_after", stop_after)
+        stop_after = _arguments.count("`stop_after`", stop_after)
     if output is not None and not isinstance(model, (str, PathLike)):
         raise usage("`output` is for a model that is a path; others come back in memory")
+    page = None if isinstance(html, bool) else _arguments.path("`html`", html)
     watcher = None
     if observer is not None or progress is not None:
         from ._observe import Adapter
@@ -77,22 +86,47 @@ def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str |
     target: str | PathLike[str] = ""
     if back is None:
         target = output if output is not None else default_output(model, [s.name for s in sets])  # type: ignore[arg-type]
-        _check_target(target, sets)
-    total = _run(core, sets, settings, skipped, flags, stop_after, watcher)
+        _check_target("the output", _arguments.path("`output`", target), sets)
+    if page is not None:
+        _check_target("`html`", page, sets, model if back is None else None)
+    recording = _Recording(core, sets) if html is not False else None
+    total = _run(core, sets, settings, (skipped, required), flags, stop_after, watcher, recording)
+    report = Report(total, recording.page(core, total, model if back is None else None, target) if recording else None)
+    pages = [] if page is None else [(page, report.html().encode("utf-8", "surrogateescape"), False)]
     if back is None:
-        written = core.save(_encoded(target), 0, 1024, total.files())
-        return _like(target, model), Report(total, written)  # type: ignore[return-value]
-    return back(core), Report(total)
+        report.written = core.save(_arguments.path("`output`", target), 0, 1024, [*total.files(), *pages])
+        return _like(target, model), report
+    result = back(core)
+    if pages:
+        core.save_side_files(pages)
+        report.written = [fsdecode(path) for path, _, _ in pages]
+    return result, report
 
 
-def _run(core: _core.Model, sets: list[Rules], settings: dict[str, str], skipped: list[str], flags: dict[str, Any],
-         stop_after: int | None, watcher: Any) -> _core.Report:
+class _Recording:
+    """What the page of a run needs: the model before it, and what happened."""
+
+    def __init__(self, core: _core.Model, sets: list[Rules]) -> None:
+        self.recorder = _core.Recorder()
+        self._before = core.clone()
+        self._sets = [rules._core for rules in sets]
+
+    def page(self, after: _core.Model, total: _core.Report, model: Any, target: Any) -> Callable[[], str]:
+        def name(path: Any, other: str) -> str:
+            return fsdecode(path).encode("utf-8", "replace").decode() if path else other
+        names = name(model, "before"), name(target, "rewritten")
+        return lambda: _core.run_page(self._before, after, self.recorder, total, self._sets, *names)
+
+
+def _run(core: _core.Model, sets: list[Rules], settings: dict[str, str], named: tuple[list[str], list[str]], flags: dict[str, Any],
+         stop_after: int | None, watcher: Any, recording: _Recording | None) -> _core.Report:
     total = None
     for rules in sets:
         left = None if stop_after is None else stop_after - (total.rewrites if total else 0)
         own = {name: text for name, text in settings.items() if rules._core.has_param(name)}
-        skip = [name for name in skipped if rules._core.has_rule(name)]
-        report = _core.rewrite(core, rules._core, own, {**flags, "skip_rules": skip, "stop_after": left}, watcher)
+        skipped, required = ([name for name in names if rules._core.has_rule(name)] for names in named)
+        report = _core.rewrite(core, rules._core, own, {**flags, "skip_rules": skipped, "require_hits": required, "stop_after": left},
+                               watcher, recording.recorder if recording else None)
         if total is None:
             total = report
         else:
@@ -127,29 +161,35 @@ def text_of(name: str, value: Any) -> str:
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, Pattern):
-        return value.pattern
+        return str(value.pattern)
     if isinstance(value, (str, PathLike)):
-        return fsdecode(fspath(value))
+        return value if isinstance(value, str) else fsdecode(_arguments.path(f"parameter `{name}`", value))
     if isinstance(value, (list, tuple)):
         return ",".join(text_of(name, v) for v in value)
-    if hasattr(value, "item"):  # a numpy scalar
-        return text_of(name, value.item())
+    if hasattr(value, "tolist"):  # of numpy
+        return text_of(name, value.tolist())
     raise usage(f"parameter `{name}` is {type(value).__name__}; it may be a bool, a number, a text, a path or a list of these")
 
 
-def _settings(sets: list[Rules], parameters: Mapping[str, Any]) -> dict[str, str]:
+def load_one(what: str, rules: RuleSource) -> Rules:
+    if isinstance(rules, (list, tuple)) and len(rules) != 1:
+        raise usage(f"{what}() takes one rule set, not {len(rules)}")
+    return load_all(rules)[0]
+
+
+def settings_of(sets: list[Rules], params: Any, parameters: Mapping[str, Any]) -> dict[str, str]:
     settings = {}
-    for name, value in parameters.items():
+    for name, value in {**_arguments.mapping("`params`", params), **parameters}.items():
         if not any(rules._core.has_param(name) for rules in sets):
             known = [p.name for rules in sets for p in rules.params]
             raise usage(f"{_owners(sets)} no parameter `{name}`{_nearest(name, [*known, *_OPTIONS])}")
         if value is not None:
-            settings[name] = _plain(f"parameter `{name}`", text_of(name, value))
+            settings[name] = _arguments.text(f"parameter `{name}`", text_of(name, value))
     return settings
 
 
-def _check_skipped(sets: list[Rules], skipped: list[str]) -> None:
-    for name in skipped:
+def check_names(sets: list[Rules], names: list[str]) -> None:
+    for name in names:
         if not any(rules._core.has_rule(name) for rules in sets):
             raise usage(f"{_owners(sets)} no rule `{name}`{_nearest(name, [r.name for rules in sets for r in rules.rules])}")
 
@@ -164,37 +204,13 @@ def _nearest(name: str, known: list[str]) -> str:
     return f"; did you mean `{found[0]}`?" if found else ""
 
 
-def _named(option: str, names: Iterable[str]) -> list[str]:
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise usage(f"`{option}` is a list of names, not {'one text' if isinstance(names, str) else type(names).__name__}")
-    return [_plain(f"`{option}`", name) for name in names]
-
-
-def _plain(what: str, text: Any) -> str:
-    if not isinstance(text, str):
-        raise usage(f"{what}: {text!r} is no text")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise usage(f"{what}: {text!r} is no valid Unicode") from None
-    return text
-
-
-def count(option: str, value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or not 0 <= value.__index__() < 2**62:
-        raise usage(f"`{option}` is a count, not {value!r}")
-    return value.__index__()
-
-
-def _check_target(target: str | PathLike[str], sets: list[Rules]) -> None:
-    for file in (file for rules in sets for file in rules.files):
-        if os_path.exists(file) and os_path.exists(target) and os_path.samefile(file, target):
-            raise usage(f"the output `{fspath(target)}` is a rule file")
-
-
-def _encoded(path: str | PathLike[str]) -> bytes:
-    from os import fsencode
-    return fsencode(path)
+def _check_target(what: str, target: bytes, sets: list[Rules], model: Any = None) -> None:
+    def same(file: Any) -> bool:
+        return os_path.exists(file) and os_path.exists(target) and os_path.samefile(file, target)
+    if any(same(file) for rules in sets for file in rules.files):
+        raise usage(f"{what} `{fsdecode(target)}` is a rule file")
+    if model is not None and same(model):
+        raise usage(f"{what} `{fsdecode(target)}` is the model")
 
 
 def _like(path: Any, model: Any) -> Any:

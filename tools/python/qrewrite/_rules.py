@@ -1,11 +1,11 @@
 """Rule sets."""
 from __future__ import annotations
 
-from os import PathLike, fsencode, fspath
+from os import PathLike, fspath
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
-from . import _core
-from ._errors import Diagnostic
+from . import _arguments, _core
+from ._errors import Diagnostic, usage
 from ._hooks import Functions, registry
 
 Path = str | PathLike[str]
@@ -84,7 +84,7 @@ class Rules:
         self._source = source
 
     @classmethod
-    def load(cls, path_or_name: Path, *, functions: Functions | Mapping[str, Callable] | None = None,
+    def load(cls, path_or_name: Path, *, functions: Functions | Mapping[str, Callable[..., Any]] | None = None,
              search: Sequence[Path] = (), tests: bool = True) -> Rules:
         """Loads a rule file; or, given a name without a slash, the rule set of this name in `search` or among the shipped ones.
 
@@ -95,19 +95,20 @@ class Rules:
             >>> rules = qrewrite.Rules.load("optimize")
             >>> [rule.name for rule in rules.rules if rule.equivalence != "exact"]
         """
-        path = fspath(path_or_name)
-        core = _core.Rules.load(fsencode(path), registry(functions), [fsencode(s) for s in search], tests)
-        return cls(core, ("load", path, (functions, search, tests)))
+        path = _arguments.path("a rule set", path_or_name)
+        core = _core.Rules.load(path, registry(functions), _folders(search), _arguments.flag("`tests`", tests))
+        return cls(core, ("load", fspath(path_or_name), (functions, search, tests)))
 
     @classmethod
-    def parse(cls, text: str, name: str = "rules.yaml", *, functions: Functions | Mapping[str, Callable] | None = None,
+    def parse(cls, text: str, name: str = "rules.yaml", *, functions: Functions | Mapping[str, Callable[..., Any]] | None = None,
               search: Sequence[Path] = (), tests: bool = True) -> Rules:
         """Loads `text` as if it were the content of the file `name`; one that ends in ".json" is JSON, else YAML."""
-        core = _core.Rules.parse(fsencode(name), text.encode(), registry(functions), [fsencode(s) for s in search], tests)
+        core = _core.Rules.parse(_arguments.path("`name`", name), _arguments.text("the rules", text).encode(), registry(functions),
+                                 _folders(search), _arguments.flag("`tests`", tests))
         return cls(core, ("parse", (text, name), (functions, search, tests)))
 
     @classmethod
-    def from_dict(cls, rules: Mapping[str, Any], *, functions: Functions | Mapping[str, Callable] | None = None,
+    def from_dict(cls, rules: Mapping[str, Any], *, functions: Functions | Mapping[str, Callable[..., Any]] | None = None,
                   search: Sequence[Path] = ()) -> Rules:
         """Loads a rule file that is Python data: dicts, lists, texts, numbers, as docs/rules.md has the keys.
 
@@ -117,8 +118,12 @@ class Rules:
         A dict without ``qrewrite:`` and ``name:`` gets these. Lines in diagnostics are those of the data as indented JSON.
         """
         from json import dumps
-        whole = {"qrewrite": 1, "name": "rules", **rules}
-        return cls.parse(dumps(whole, indent=1), f"{whole['name']}.json", functions=functions, search=search)
+        whole = {"qrewrite": 1, "name": "rules", **_arguments.mapping("a rule file", rules)}
+        try:
+            text = dumps(whole, indent=1, default=_plain)
+        except (TypeError, ValueError, RecursionError) as error:  # of json: a set, keys that are no texts, a list that holds itself
+            raise usage(f"a rule file is made of dicts, lists, texts and numbers: {error}") from None
+        return cls.parse(text, f"{whole['name']}.json", functions=functions, search=search)
 
     @property
     def name(self) -> str:
@@ -163,14 +168,27 @@ class Rules:
     def __len__(self) -> int:
         return len(self.rules)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, self._source
 
     def __repr__(self) -> str:
         return f"<qrewrite.Rules {self.name}: {len(self)} rules>"
 
 
-def _rebuild(how: str, what: Any, options: tuple) -> Rules:
+def _folders(search: Any) -> list[bytes]:
+    return [_arguments.path("`search`", folder) for folder in _arguments.items("`search`", search, "folders")]
+
+
+def _plain(value: Any) -> Any:
+    """What json does not know of the things that rule files are made of in Python: numpy's numbers and arrays, paths."""
+    if isinstance(value, PathLike):
+        return fspath(value)
+    if hasattr(value, "tolist") and hasattr(value, "dtype"):
+        return value.tolist()
+    raise TypeError(f"not {type(value).__name__}")
+
+
+def _rebuild(how: str, what: Any, options: tuple[Any, ...]) -> Rules:
     functions, search, tests = options
     if how == "load":
         return Rules.load(what, functions=functions, search=search, tests=tests)

@@ -39,7 +39,8 @@ def numpy_dtype(number: int) -> np.dtype:
     if name in _ML_DTYPES:
         import ml_dtypes
         if (found := getattr(ml_dtypes, _ML_DTYPES[name], None)) is not None:
-            return np.dtype(found)
+            dtype: np.dtype[Any] = np.dtype(found)
+            return dtype
     elif not name.startswith(("type", "undefined")):
         return np.dtype(_NUMPY.get(name, name))
     raise TypeError(f"there is no numpy type for {name}")
@@ -83,19 +84,22 @@ def to_numpy(plain: Plain) -> np.ndarray:
 def from_numpy(value: Any, what: str) -> Plain:
     """The library's tensor for an array, a numpy scalar, or Python numbers in lists. TypeError names `what`.
 
-    Arrays keep their type. Python numbers become int64, bool and float (32 bit), whether alone or in lists.
+    Arrays keep their type, also in lists. Python numbers become int64, bool and float (32 bit), whether alone or in lists.
     """
     import numpy as np
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{what} is a masked array; ONNX has no masks")
-    if isinstance(value, (np.ndarray, np.generic)):
-        array = np.asarray(value)
-    elif value is None or isinstance(value, (str, bytes, dict)):
+    if value is None or isinstance(value, (str, bytes, dict)):
         raise TypeError(f"{what} is {type(value).__name__}, not an array or a number")
-    elif hasattr(value, "__array__"):
-        array = np.asarray(value)
-    else:
-        array = np.asarray(value)
+    array = np.asarray(value)
+    if array.dtype.kind in "SUT":
+        raise TypeError(f"{what} holds texts; constants that are made here hold numbers")
+    first = _first(value)
+    if not hasattr(first, "dtype") and not hasattr(first, "__array__"):  # Python numbers
+        if array.dtype == object:
+            raise TypeError(f"{what} is {type(value).__name__}, not an array or a number that fits into int64")
+        if array.dtype == np.uint64:
+            raise TypeError(f"{what} holds a number beyond int64")
         if array.dtype == np.float64:
             array = array.astype(np.float32)
     if (number := _numbers().get(array.dtype.newbyteorder("="))) is None or array.dtype == object:
@@ -107,6 +111,13 @@ def from_numpy(value: Any, what: str) -> Plain:
     if bits is not None:
         array = _pack(array.reshape(-1), bits, NAMES[number].startswith("float"))
     return number, dims, array.reshape(-1).view(np.uint8).data
+
+
+def _first(value: Any) -> Any:
+    """What a list of lists begins with."""
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return value
 
 
 def _is_writable(array: Any) -> bool:

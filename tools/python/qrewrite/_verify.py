@@ -4,7 +4,7 @@ from __future__ import annotations
 from os import PathLike, fsencode
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Literal, Mapping, Sequence
 
-from . import _core
+from . import _arguments, _core
 from ._errors import usage
 from ._kinds import look
 from ._tensors import from_numpy, to_numpy
@@ -21,31 +21,40 @@ def _plain(arrays: Arrays) -> dict[str, Any]:
     return {name: from_numpy(value, f"`{name}`") for name, value in arrays.items()}
 
 
+def _given(what: str, arrays: Any) -> dict[str, Any]:
+    """The same of an argument."""
+    arrays = _arguments.mapping(what, arrays)
+    try:
+        return _plain(arrays)
+    except (TypeError, ValueError) as error:
+        raise usage(f"{what}: {error}") from error
+
+
 def _arrays(tensors: dict[str, Any]) -> dict[str, np.ndarray]:
     return {name: to_numpy(tensor) for name, tensor in tensors.items()}
 
 
 def evaluator(runtime: Runtime, *, optimize: bool = False) -> _core.Evaluator:
     if callable(runtime):
-        def load(model: bytes, outputs: list[str]) -> Callable:
+        def load(model: bytes, outputs: list[str]) -> Callable[[dict[str, Any]], dict[str, Any]]:
             run = runtime(model, outputs)
             return lambda inputs: _plain(run(_arrays(inputs)))
         return _core.host_evaluator(getattr(runtime, "__name__", "a function"), load)
-    if runtime == "builtin":
+    if isinstance(runtime, str) and runtime == "builtin":
         return _core.builtin_kernels()
-    if runtime == "onnxruntime":
+    if isinstance(runtime, str) and runtime == "onnxruntime":
         from importlib.util import find_spec
         from os.path import join
         spec = find_spec("onnxruntime")  # of this Python; without one the library looks elsewhere
         folders = spec.submodule_search_locations if spec else None
         return _core.onnx_runtime(fsencode(join(folders[0], "capi")) if folders else b"", optimize)
-    return _core.onnx_runtime(fsencode(runtime), optimize)
+    return _core.onnx_runtime(_arguments.path("`runtime`", runtime), optimize)
 
 
 class VerifyReport:
     """Whether two models compute the same. ``print(report)`` shows a table with the verdict in the last line."""
 
-    def __init__(self, json: str, text: str, inputs: dict, a: dict, b: dict) -> None:
+    def __init__(self, json: str, text: str, inputs: dict[str, Any], a: dict[str, Any], b: dict[str, Any]) -> None:
         from json import loads
         self._json: dict[str, Any] = loads(json)
         self._text = text
@@ -54,7 +63,7 @@ class VerifyReport:
     @property
     def verdict(self) -> Literal["EXACT", "WITHIN", "DIVERGED", "INCONCLUSIVE"]:
         """The worst of the outputs'."""
-        return self._json["verdict"]
+        return self._json["verdict"]  # type: ignore[no-any-return]
 
     def __bool__(self) -> bool:
         """Whether nothing differs by more than the tolerance, and something was compared."""
@@ -63,7 +72,7 @@ class VerifyReport:
     @property
     def outputs(self) -> list[dict[str, Any]]:
         """What was measured of each output, with the keys of docs/verify.md."""
-        return self._json["outputs"]
+        return self._json["outputs"]  # type: ignore[no-any-return]
 
     @property
     def worst_inputs(self) -> dict[str, np.ndarray]:
@@ -126,13 +135,28 @@ def verify(a: Any, b: Any, *, tolerance: str = "close", runtime: Runtime = "onnx
 
     :class:`UsageError`: the models' interfaces are not the same; :class:`Unsupported`: the runtime does not take one.
     """
-    options = {"tolerance": tolerance, "samples": samples, "seed": seed,
-               "shapes": {k: list(v) for k, v in (shapes or {}).items()},
-               "ranges": {k: (float(v[0]), float(v[1])) for k, v in (ranges or {}).items()},
-               "names": dict(names or {}), "scales": {k: float(v) for k, v in (scales or {}).items()}}
-    given = None if inputs is None else [_plain(sample) for sample in inputs]
-    second = _core.builtin_kernels() if runtime != "builtin" else None
+    def by_name(what: str, values: Any, one: Callable[[Any], Any]) -> dict[str, Any]:
+        return {name: one(value) for name, value in _arguments.mapping(what, values).items()}
+
+    def span(value: Any) -> tuple[float, float]:
+        ends = _arguments.items("`ranges`", value, "two numbers")
+        if len(ends) != 2:
+            raise usage(f"`ranges` has two numbers for an input, not {len(ends)}")
+        return _arguments.number("`ranges`", ends[0]), _arguments.number("`ranges`", ends[1])
+
+    options = {"tolerance": _arguments.text("`tolerance`", tolerance), "samples": _arguments.count("`samples`", samples, 2**31),
+               "seed": _arguments.count("`seed`", seed, 2**64),
+               "shapes": by_name("`shapes`", shapes, lambda v: [_arguments.count("`shapes`", n) for n in _arguments.items("`shapes`", v, "sizes")]),
+               "ranges": by_name("`ranges`", ranges, span),
+               "names": by_name("`names`", names, lambda v: _arguments.text("`names`", v)),
+               "scales": by_name("`scales`", scales, lambda v: _arguments.number("`scales`", v))}
+    given = None if inputs is None else _samples(inputs)
+    second = _core.builtin_kernels() if not isinstance(runtime, str) or runtime != "builtin" else None
     return VerifyReport(*_core.verify(look(a), look(b), evaluator(runtime), second, options, given))
+
+
+def _samples(inputs: Any) -> list[dict[str, Any]]:
+    return [_given("`inputs`", sample) for sample in _arguments.items("`inputs`", inputs, "dicts of arrays")]
 
 
 def debug(float_model: Any, quantized_model: Any, inputs: Sequence[Arrays], *, runtime: Runtime = "onnxruntime",
@@ -144,13 +168,15 @@ def debug(float_model: Any, quantized_model: Any, inputs: Sequence[Arrays], *, r
 
     :class:`Refused`: less than half of the quantized values have a counterpart: the models are not of one origin.
     """
-    if not inputs:
+    samples = _samples(inputs)
+    if not samples:
         raise usage("debug() needs a sample at least")
-    options = {"map": dict(map or {}), "isolate": isolate, "suggest": suggest, "validate": validate}
-    return DebugReport(*_core.debug(look(float_model), look(quantized_model), evaluator(runtime), options,
-                                    [_plain(sample) for sample in inputs]))
+    pairs = {name: _arguments.text("`map`", other) for name, other in _arguments.mapping("`map`", map).items()}
+    options = {"map": pairs, "isolate": _arguments.flag("`isolate`", isolate), "suggest": _arguments.count("`suggest`", suggest),
+               "validate": _arguments.flag("`validate`", validate)}
+    return DebugReport(*_core.debug(look(float_model), look(quantized_model), evaluator(runtime), options, samples))
 
 
 def run(model: Any, inputs: Arrays, *, runtime: Runtime = "onnxruntime", observe: Iterable[str] = ()) -> dict[str, np.ndarray]:
     """The outputs of a model on `inputs`, and the values `observe` inside of it: arrays by name."""
-    return _arrays(_core.run(look(model), evaluator(runtime), _plain(inputs), list(observe)))
+    return _arrays(_core.run(look(model), evaluator(runtime), _given("`inputs`", inputs), _arguments.names("`observe`", observe)))

@@ -8,7 +8,7 @@
 """
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 import onnx_ir as ir
 from onnx_ir import passes, serde
@@ -67,7 +67,7 @@ def from_core(core: _core.Model) -> ir.Model:
     return model
 
 
-def _graphs(model: ir.Model):
+def _graphs(model: ir.Model) -> Iterator[Any]:
     yield model.graph
     yield from model.graph.subgraphs()
     for function in model.functions.values():

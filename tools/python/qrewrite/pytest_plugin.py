@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import pytest
 
@@ -43,7 +43,7 @@ class RuleFile(pytest.File):
 
 
 class RuleTest(pytest.Item):
-    def __init__(self, *, message: str, place: str, **keywords) -> None:
+    def __init__(self, *, message: str, place: str, **keywords: Any) -> None:
         super().__init__(**keywords)
         self._message = message
         self._place = place
@@ -52,10 +52,10 @@ class RuleTest(pytest.Item):
         if self._message:
             raise RuleTestFailed(self._message)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo, style=None) -> str:  # type: ignore[override]
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, RuleTestFailed):
             return str(excinfo.value)
-        return super().repr_failure(excinfo, style)  # type: ignore[return-value]
+        return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         line = self._place.rpartition(":")[2]

@@ -1,0 +1,133 @@
+"""Arguments that make no sense, for every entry of the package: each is refused as a qrewrite.Error that names the argument, and says
+nothing of what is inside (`std::bad_cast`, "incompatible function arguments"); nothing that was given is changed."""
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from conftest import CHAIN, RULES, parse
+
+import qrewrite
+from qrewrite import Functions, Model, Rules
+
+DATA = parse(CHAIN).SerializeToString()
+X = {"x": np.ones((2, 4), np.float32)}
+FREE = {"shapes": {"x": [2, 4]}, "runtime": "builtin"}
+
+
+class NoPath:
+    def __fspath__(self):
+        return 3
+
+
+WRONG = {
+    "none": None, "zero": 0, "minus one": -1, "a float": 3.5, "nan": float("nan"), "huge": 10**30, "minus huge": -10**30, "a bool": True,
+    "empty text": "", "a text": "no_such_thing", "no utf-8": "\udcff", "a lone surrogate": "\ud800", "a zero byte": "a\0b", "a long text": "x" * 10000,
+    "bytes": b"\xff", "empty bytes": b"", "bytearray": bytearray(b"xx"), "memoryview": memoryview(b"abcd")[::2],
+    "list": [], "list of none": [None], "list of lists": [[1], [2, 3]], "dict": {}, "dict by number": {1: 2}, "dict of none": {"a": None},
+    "set": {1}, "generator": (i for i in [1]), "array": np.zeros(3), "0-d array": np.array(1.0), "numpy float": np.float32(1), "structured": np.zeros(2, "i4,f4"),
+    "function": lambda *a: None, "class": int, "object": object(), "no path": NoPath(), "a path": Path("nowhere"), "pattern": re.compile("x"),
+    "a graph": onnx.GraphProto(), "an empty model": onnx.ModelProto(), "a model": Model.parse(DATA), "rules": Rules.from_dict(RULES), "ellipsis": ..., "complex": 1j,
+}
+
+
+def entries():
+    model, rules = Model.parse(DATA), Rules.from_dict(RULES)
+    yield "rewrite: model", lambda w: qrewrite.rewrite(w, rules)
+    yield "rewrite: rules", lambda w: qrewrite.rewrite(model, w)
+    for option in ("output", "html", "params", "observer", "progress", "stop_after", "skip_rules", "require_hits", "keep_ops", "keep_nodes", "allow_partial",
+                   "strict", "profile", "check_graph", "max_rewrites", "folder"):
+        if option != "html":  # a text is a file to write
+            yield f"rewrite: {option}", lambda w, o=option: qrewrite.rewrite(model, rules, **{o: w})
+    yield "rewrite: folder", lambda w: qrewrite.rewrite(DATA, rules, folder=w)
+    yield "rewrite: parameter", lambda w: qrewrite.rewrite(model, "ezkl_dequant", saturation=w)
+    yield "watch: model", lambda w: list(qrewrite.watch(w, rules))
+    yield "Rules.load", Rules.load
+    yield "Rules.load: functions", lambda w: Rules.load("optimize", functions=w)
+    yield "Rules.load: search", lambda w: Rules.load("optimize", search=w)
+    yield "Rules.parse", Rules.parse
+    yield "Rules.parse: name", lambda w: Rules.parse("qrewrite: 1\nname: a\n", w)
+    yield "Rules.from_dict", Rules.from_dict
+    yield "Rules.from_dict: rules", lambda w: Rules.from_dict({"rules": w})
+    yield "Rules.from_dict: match", lambda w: Rules.from_dict({"rules": [{"name": "a", "match": w, "replace": "y = Abs(x)"}]})
+    yield "Model.load", Model.load
+    yield "Model.parse", Model.parse
+    yield "Model.parse: folder", lambda w: Model.parse(DATA, folder=w)
+    yield "Model.parse: external", lambda w: Model.parse(DATA, external=w)
+    yield "Model.save: external", lambda w: model.save("o.onnx", external=w)
+    yield "Model.save: threshold", lambda w: model.save("o.onnx", threshold=w)
+    yield "Model.serialize_apart", model.serialize_apart
+    yield "Model.serialize_apart: threshold", lambda w: model.serialize_apart("d", w)
+    for option in ("max_elements", "types", "node_names", "node", "around", "distance"):
+        yield f"Model.text: {option}", lambda w, o=option: model.text(**{o: w})
+    yield "find: model", lambda w: qrewrite.find(w, rules)
+    for option in ("pattern", "rules"):
+        yield f"find: {option}", lambda w, o=option: qrewrite.find(model, **{o: w})
+    for option in ("where", "conditions", "max_matches", "folder", "params"):
+        yield f"find: {option}", lambda w, o=option: qrewrite.find(model, pattern="y = Relu(x)", **{o: w})
+    yield "find: rule", lambda w: qrewrite.find(model, rules, rule=w)
+    yield "explain: model", lambda w: qrewrite.explain(w, rules)
+    yield "explain: rules", lambda w: qrewrite.explain(model, w)
+    for option in ("at", "rule", "max_attempts", "skip_rules", "keep_ops", "keep_nodes", "folder", "params"):
+        yield f"explain: {option}", lambda w, o=option: qrewrite.explain(model, rules, **{o: w})
+    yield "diff: before", lambda w: qrewrite.diff(w, model)
+    yield "diff: after", lambda w: qrewrite.diff(model, w)
+    yield "diff: names", lambda w: qrewrite.diff(model, model, names=w)
+    yield "diff: most", qrewrite.diff(model, model).text
+    yield "verify: model", lambda w: qrewrite.verify(model, w, **FREE)
+    for option in ("tolerance", "samples", "seed", "inputs", "shapes", "ranges", "names", "scales", "runtime"):
+        yield f"verify: {option}", lambda w, o=option: qrewrite.verify(model, model, **{**FREE, "samples": 1, o: w})
+    yield "verify: an input", lambda w: qrewrite.verify(model, model, **FREE, inputs=[{"x": w}])
+    yield "run: inputs", lambda w: qrewrite.run(model, w, runtime="builtin")
+    yield "run: an input", lambda w: qrewrite.run(model, {"x": w}, runtime="builtin")
+    yield "run: observe", lambda w: qrewrite.run(model, X, runtime="builtin", observe=w)
+    for option in ("map", "suggest", "isolate", "validate"):
+        yield f"debug: {option}", lambda w, o=option: qrewrite.debug(model, model, [X], runtime="builtin", **{o: w})
+    yield "debug: inputs", lambda w: qrewrite.debug(model, model, w, runtime="builtin")
+    yield "Functions", Functions
+    yield "Functions.function: name", lambda w: Functions().function(name=w)(abs)
+    yield "Functions.operator: domain", lambda w: Functions().operator(name="A", domain=w)(abs)
+
+
+@pytest.mark.parametrize("entry,call", list(entries()), ids=[name for name, _ in entries()])
+def test_wrong_arguments(entry, call):
+    before = {what: value.serialize() for what, value in WRONG.items() if isinstance(value, Model)}
+    for what, value in WRONG.items():
+        if entry == "Rules.load: functions" and what in ("dict of none", "dict by number"):
+            continue  # what is registered must be callable: a TypeError, as of the decorators
+        try:
+            call(value)
+        except qrewrite.Error as error:
+            said = str(error)
+            assert said and "bad_cast" not in said and "incompatible" not in said and len(said) < 30000, (what, said)
+        except Exception as error:
+            pytest.fail(f"{entry}: {what}: {type(error).__name__}: {error}")
+    assert before == {what: value.serialize() for what, value in WRONG.items() if isinstance(value, Model)}
+
+
+@pytest.mark.parametrize("call,said", [
+    (lambda m: Model.load(b"x"), "a model is a path, not bytes"),
+    (lambda m: Model.parse("x"), r"Model.parse\(\) takes bytes, not str"),
+    (lambda m: Model.load("a\0b"), "cannot be a path"),
+    (lambda m: Rules.parse(3), "the rules: 3 is no text"),
+    (lambda m: Rules.from_dict({"rules": {1}}), "a rule file is made of dicts, lists, texts and numbers: not set"),
+    (lambda m: Rules.load("optimize", functions=3), "`functions` is a dict or qrewrite.Functions, not int"),
+    (lambda m: m.text(distance=-1), "`distance` is a count, not -1"),
+    (lambda m: qrewrite.verify(m, m, inputs=[{"x": None}]), "`inputs`: `x` is NoneType, not an array or a number"),
+    (lambda m: qrewrite.verify(m, m, ranges={"x": (1, 2, 3)}), "`ranges` has two numbers for an input, not 3"),
+    (lambda m: qrewrite.find(m, {"rules": []}, where="true"), "`where` goes with `pattern`"),
+    (lambda m: qrewrite.explain(m, ["optimize", "optimize"]), r"explain\(\) takes one rule set, not 2"),
+    (lambda m: qrewrite.rewrite(m, "optimize", strict=True, allow_partial=True), "exclude each other"),
+])
+def test_what_is_said_of_them(call, said):
+    with pytest.raises(qrewrite.UsageError, match=said):
+        call(Model.parse(DATA))
+
+
+def test_things_of_numpy_in_a_rule_file():
+    rules = Rules.from_dict({"params": {"most": {"default": np.int64(3)}}, "rules": [
+        {"name": "m", "match": "y = Mul(x, w)", "where": ["size(w) > params.most"], "replace": "y = Abs(x)"}]})
+    model, _ = qrewrite.rewrite(DATA, rules)
+    assert b"Abs" in model and b"Abs" not in qrewrite.rewrite(DATA, rules, most=np.int8(4))[0]
+    assert qrewrite.rewrite(DATA, "optimize", max_fold_bytes=np.array(10))[1].to_dict()
