@@ -1,4 +1,5 @@
-// Pad: each axis is a list of source indices, -1 where the pad value stands.
+// Pad. In general each axis is a list of source indices, -1 where the pad value stands. The usual case, constants
+// around whole rows, is made from the source's bytes in order, so that neither side is in memory as a whole.
 #include <algorithm>
 
 #include "engine/fold/layout.h"
@@ -118,24 +119,190 @@ void Fill(const T* x, const Dims& source, const std::vector<std::vector<int64_t>
   }
 }
 
+// A value in a few bytes: what is padded with. Zero bits are 0 in every type.
+using PadBytes = std::array<std::byte, 16>;
+
+Result<PadBytes> PadBits(const FoldCall& call, DType dtype) {
+  PadBytes bits{};
+  QR_ASSIGN_OR_RETURN(const Tensor value, PadValue(call, dtype));
+  if (value.valid()) {
+    QR_ASSIGN_OR_RETURN(const ElementReader one, ElementReader::Open(value));
+    std::memcpy(bits.data(), one.data(), one.width());
+  }
+  return bits;
+}
+
+// The elements around rows: the source's bytes come part by part and in order, the result's go the same way.
+template <class T>
+class RowPadder {
+ public:
+  // REQUIRES: mode "constant", nothing cut off, no size of 0.
+  RowPadder(const PadPlan& plan, const Dims& source, const PadBytes& pad, Tensor::Sink sink)
+      : sink_(sink), out_(kRoom) {
+    std::memcpy(&pad_, pad.data(), sizeof(T));
+    size_t last = source.size();  // the last padded axis; what is behind it stays together
+    int64_t inner = 1;
+    while (last > 0 && source[last - 1] == plan.dims[last - 1]) inner *= source[--last];
+    if (last > 0) {
+      --last;
+      before_ = plan.before[last] * inner;
+      after_ = plan.after[last] * inner;
+      inner *= source[last];
+    }
+    row_ = row_left_ = inner;
+    int64_t stride = before_ + row_ + after_;
+    for (size_t a = last; a-- > 0;) {
+      const Axis axis{source[a], plan.before[a] * stride, plan.after[a] * stride, 0};
+      stride *= plan.dims[a];
+      const bool plain = axis.before + axis.after == 0;
+      if (plain && !axes_.empty() && axes_.back().before + axes_.back().after == 0) {
+        axes_.back().size *= axis.size;  // one axis as far as rows are concerned
+      } else {
+        axes_.push_back(axis);
+      }
+    }
+    gap_ = before_;
+    for (const Axis& axis : axes_) gap_ += axis.before;
+  }
+
+  Status Take(std::span<const std::byte> bytes) {
+    QR_CHECK(bytes.size() % sizeof(T) == 0);
+    auto left = static_cast<int64_t>(bytes.size() / sizeof(T));
+    for (const std::byte* from = bytes.data(); left > 0;) {
+      int64_t taken = TakeRows(from, left);
+      if (taken == 0) {
+        QR_RETURN_IF_ERROR(Fill(std::exchange(gap_, 0)));
+        taken = std::min(left, row_left_);
+        QR_RETURN_IF_ERROR(Copy(from, taken));
+        row_left_ -= taken;
+        if (row_left_ == 0) EndRow();
+      } else if (used_ > kRoom / 2) {
+        QR_RETURN_IF_ERROR(Flush());
+      }
+      from += taken * static_cast<int64_t>(sizeof(T));
+      left -= taken;
+    }
+    return {};
+  }
+
+  Status Finish() {
+    QR_RETURN_IF_ERROR(Fill(gap_));  // behind the last row
+    return Flush();
+  }
+
+ private:
+  static constexpr int64_t kRoom = 16384;
+
+  // An axis outside the rows, innermost first; padding in elements of the result.
+  struct Axis {
+    int64_t size, before, after, index;
+  };
+
+  // Short rows that are alike, many at once. Returns the elements taken, 0 if this is not such a place.
+  int64_t TakeRows(const std::byte* from, int64_t left) {
+    if (axes_.empty() || row_left_ != row_ || row_ > 16) return 0;
+    Axis& axis = axes_.front();
+    const int64_t period = before_ + row_ + after_;
+    // The last row of the axis has another gap behind it.
+    const int64_t rows =
+        std::min({axis.size - 1 - axis.index, left / row_, (kRoom - used_ - gap_) / period});
+    if (rows < 2) return 0;
+    T* out = out_.data() + used_;
+    std::fill(out, out + gap_ + rows * period, pad_);
+    out += gap_;
+    for (int64_t j = 0; j < row_; ++j) {
+      for (int64_t i = 0; i < rows; ++i) {
+        std::memcpy(out + i * period + j, from + (i * row_ + j) * static_cast<int64_t>(sizeof(T)),
+                    sizeof(T));
+      }
+    }
+    used_ += gap_ + rows * period - after_ - before_;
+    gap_ = after_ + before_;
+    axis.index += rows;
+    return rows * row_;
+  }
+
+  void EndRow() {
+    row_left_ = row_;
+    gap_ = after_;
+    int64_t before = before_;
+    for (Axis& axis : axes_) {
+      if (++axis.index < axis.size) {
+        gap_ += before;
+        return;
+      }
+      axis.index = 0;
+      gap_ += axis.after;
+      before += axis.before;
+    }  // that was the last row: nothing begins anew
+  }
+
+  Status Fill(int64_t count) {
+    while (count > 0) {
+      if (used_ == kRoom) QR_RETURN_IF_ERROR(Flush());
+      const int64_t n = std::min(count, kRoom - used_);
+      std::fill_n(out_.data() + used_, n, pad_);
+      used_ += n;
+      count -= n;
+    }
+    return {};
+  }
+
+  Status Copy(const std::byte* from, int64_t count) {
+    if (count > kRoom / 4) {  // a long row goes as it is
+      QR_RETURN_IF_ERROR(Flush());
+      return sink_({from, static_cast<size_t>(count) * sizeof(T)});
+    }
+    if (used_ + count > kRoom) QR_RETURN_IF_ERROR(Flush());
+    std::memcpy(out_.data() + used_, from, static_cast<size_t>(count) * sizeof(T));
+    used_ += count;
+    return {};
+  }
+
+  Status Flush() {
+    const auto count = static_cast<size_t>(std::exchange(used_, 0));
+    return count == 0 ? Status() : sink_(std::as_bytes(std::span(out_).first(count)));
+  }
+
+  Tensor::Sink sink_;
+  std::vector<T> out_;
+  int64_t used_ = 0;
+  T pad_{};
+  std::vector<Axis> axes_;
+  int64_t before_ = 0, after_ = 0, row_ = 1, row_left_ = 1;
+  int64_t gap_ = 0;  // what is to be filled before the next row, or behind the last
+};
+
 OutputTypes PadTypes(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const PadPlan plan, Plan(call));
   QR_RETURN_IF_ERROR(PadValue(call, call.inputs[0].dtype()).status());
   return OneType(call.inputs[0].dtype(), plan.dims);
 }
 
-Outputs Pad(const FoldCall& call) {
-  QR_ASSIGN_OR_RETURN(const PadPlan plan, Plan(call));
+// Can a RowPadder do it?
+bool PadsRows(const PadPlan& plan, const Tensor& x) {
+  const auto grows = [](int64_t pad) { return pad >= 0; };
+  return plan.mode == "constant" && x.size() > 0 && Info(x.dtype()).bits >= 8 && !x.is_string() &&
+         std::ranges::all_of(plan.before, grows) && std::ranges::all_of(plan.after, grows);
+}
+
+Status PadRows(const FoldCall& call, const PadPlan& plan, Tensor::Sink sink) {
+  const Tensor& x = call.inputs[0];
+  QR_ASSIGN_OR_RETURN(const PadBytes pad, PadBits(call, x.dtype()));
+  return VisitWidth(static_cast<size_t>(Info(x.dtype()).bits) / 8, [&](auto tag) -> Status {
+    RowPadder<typename decltype(tag)::type> padder(plan, x.dims(), pad, sink);
+    QR_RETURN_IF_ERROR(
+        x.WriteTo([&padder](std::span<const std::byte> bytes) { return padder.Take(bytes); }));
+    return padder.Finish();
+  });
+}
+
+Result<Tensor> PadElements(const FoldCall& call, const PadPlan& plan) {
   const Tensor& x = call.inputs[0];
   const std::vector<std::vector<int64_t>> sources = Sources(plan, x.dims());
-  QR_ASSIGN_OR_RETURN(const Tensor value, PadValue(call, x.dtype()));
+  QR_ASSIGN_OR_RETURN(const PadBytes pad, PadBits(call, x.dtype()));
   QR_ASSIGN_OR_RETURN(const ElementReader reader, ElementReader::Open(x));
   QR_ASSIGN_OR_RETURN(ElementWriter writer, ElementWriter::Make(x.dtype(), plan.dims));
-  std::array<std::byte, 16> pad{};  // zero bits are 0 in every type
-  if (value.valid()) {
-    QR_ASSIGN_OR_RETURN(const ElementReader one, ElementReader::Open(value));
-    std::memcpy(pad.data(), one.data(), one.width());
-  }
   VisitWidth(reader.width(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     T fill;
@@ -143,13 +310,39 @@ Outputs Pad(const FoldCall& call) {
     Fill(reinterpret_cast<const T*>(reader.data()), x.dims(), sources, fill,
          reinterpret_cast<T*>(writer.data()), Count(plan.dims));
   });
-  return One(std::move(writer).Finish());
+  return std::move(writer).Finish();
+}
+
+Outputs Pad(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const PadPlan plan, Plan(call));
+  if (!PadsRows(plan, call.inputs[0])) return One(PadElements(call, plan));
+  QR_ASSIGN_OR_RETURN(TensorBuffer buffer, TensorBuffer::Make(call.inputs[0].dtype(), plan.dims));
+  std::byte* to = buffer.bytes().data();
+  QR_RETURN_IF_ERROR(PadRows(call, plan, [&to](std::span<const std::byte> part) {
+    std::memcpy(to, part.data(), part.size());
+    to += part.size();
+    return Status();
+  }));
+  QR_CHECK(to == buffer.bytes().data() + buffer.bytes().size());
+  return One(std::move(buffer).Finish());
+}
+
+Status StreamPadded(const FoldCall& call, Tensor::Sink sink) {
+  QR_ASSIGN_OR_RETURN(const PadPlan plan, Plan(call));
+  if (PadsRows(plan, call.inputs[0])) return PadRows(call, plan, sink);
+  QR_ASSIGN_OR_RETURN(const Tensor padded, PadElements(call, plan));
+  return sink(padded.bytes());
 }
 
 }  // namespace
 
 void RegisterPad(KernelRegistry& registry) {
-  Add(registry, "Pad", {.first = 2, .inputs = 4}, Pad, PadTypes);
+  registry.Register({.op = "Pad",
+                     .first = 2,
+                     .max_inputs = 4,
+                     .run = Pad,
+                     .infer = PadTypes,
+                     .stream = StreamPadded});
 }
 
 }  // namespace qrewrite::fold
