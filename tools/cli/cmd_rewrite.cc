@@ -9,6 +9,7 @@
 #include "tools/cli/bisect.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/heap.h"
 #include "tools/cli/observers.h"
 #include "tools/cli/paths.h"
 #include "tools/cli/progress.h"
@@ -325,6 +326,7 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
     }
   }
   if (paths.model == "-") SendReportsToStderr();
+  ExpectHeapFor(a.model);
   QR_ASSIGN_OR_RETURN(Model read, Model::Load(a.model));
   Model& model = Keep(std::move(read));
   if (!a.bisect.empty()) {
