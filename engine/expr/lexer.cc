@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "engine/expr/names.h"
 
@@ -53,6 +54,16 @@ constexpr std::array<Slip, 21> kSlips = {{
     {"\u21d2", "write `=>`"},
     {"\u2026", "write `...`"},
 }};
+
+// The other marks begin no slip.
+bool MayBeSlip(char c) {
+  static constexpr std::array<bool, 256> kFirst = [] {
+    std::array<bool, 256> first{};
+    for (const Slip& slip : kSlips) first[static_cast<unsigned char>(slip.text[0])] = true;
+    return first;
+  }();
+  return kFirst[static_cast<unsigned char>(c)];
+}
 
 // What East Asian keyboards make of ASCII: U+FF01 to U+FF5E.
 bool FullWidth(std::string_view c) {
@@ -115,7 +126,7 @@ class Lexer {
     }
     if (c == '\'') return ScanString(token);
     if (c == '"') return ScanDoubleQuoted(token);
-    for (const Slip& slip : kSlips) {
+    for (const Slip& slip : MayBeSlip(c) ? std::span<const Slip>(kSlips) : std::span<const Slip>()) {
       if (slip.text[0] == c && text_.substr(pos_).starts_with(slip.text)) {
         return Bad(token, slip.text.size(), "QR0201", "unexpected", slip.hint);
       }

@@ -28,24 +28,11 @@ Parser::Parser(const Snippet& text, DiagnosticSink& sink, Mode mode, TreeBudget*
 
 // --- lookahead
 
-const Token& Parser::Peek(size_t k) const {
-  const size_t index = std::min(pos_ + k, tokens_.size() - 1);
-  if (lines_ && brackets_.empty()) {
-    for (size_t i = pos_; i <= index; ++i) {
-      if (tokens_[i].newline_before && i != stmt_begin_) return kLineEnd;
-    }
+const Token& Parser::PeekInBody(size_t index) const {
+  for (size_t i = pos_; i <= index; ++i) {
+    if (tokens_[i].newline_before && i != stmt_begin_) return kLineEnd;
   }
   return tokens_[index];
-}
-
-bool Parser::At(std::string_view punct, size_t k) const {
-  const Token& token = Peek(k);
-  return token.kind == TokenKind::kPunct && token.text[0] == punct[0] && token.text == punct;
-}
-
-bool Parser::AtWord(std::string_view word, size_t k) const {
-  const Token& token = Peek(k);
-  return token.kind == TokenKind::kName && token.text[0] == word[0] && token.text == word;
 }
 
 bool Parser::AtName(size_t k) const {
@@ -56,18 +43,6 @@ bool Parser::AtName(size_t k) const {
 
 bool Parser::AtSeparator() const {
   return AtEnd() || At(";") || (nested_ > 0 && brackets_.empty() && At("}"));
-}
-
-bool Parser::TakeIf(std::string_view punct) {
-  if (!At(punct)) return false;
-  ++pos_;
-  return true;
-}
-
-bool Parser::TakeWordIf(std::string_view word) {
-  if (!AtWord(word)) return false;
-  ++pos_;
-  return true;
 }
 
 const Token& Parser::Take() {

@@ -36,6 +36,7 @@
 //   )
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,14 +74,33 @@ class Parser {
   class Bracket;  // an open bracket while it lives: newlines are blanks inside
 
   // --- lookahead. Inside a statement and outside brackets a line end reads as kEnd.
-  const Token& Peek(size_t k = 0) const;
-  bool At(std::string_view punct, size_t k = 0) const;
-  bool AtWord(std::string_view word, size_t k = 0) const;
+  const Token& Peek(size_t k = 0) const {
+    const size_t index = std::min(pos_ + k, tokens_.size() - 1);
+    return lines_ && brackets_.empty() ? PeekInBody(index) : tokens_[index];
+  }
+  const Token& PeekInBody(size_t index) const;
+  bool At(std::string_view punct, size_t k = 0) const {
+    return Is(Peek(k), TokenKind::kPunct, punct);
+  }
+  bool AtWord(std::string_view word, size_t k = 0) const {
+    return Is(Peek(k), TokenKind::kName, word);
+  }
+  static bool Is(const Token& token, TokenKind kind, std::string_view text) {
+    return token.kind == kind && token.text[0] == text[0] && token.text == text;
+  }
   bool AtName(size_t k = 0) const;  // an identifier or, in graph texts, a string
   bool AtEnd(size_t k = 0) const { return Peek(k).kind == TokenKind::kEnd; }
   bool AtSeparator() const;  // line end, `;`, end of text or of the nested body
-  bool TakeIf(std::string_view punct);
-  bool TakeWordIf(std::string_view word);
+  bool TakeIf(std::string_view punct) {
+    const bool at = At(punct);
+    pos_ += at ? 1 : 0;
+    return at;
+  }
+  bool TakeWordIf(std::string_view word) {
+    const bool at = AtWord(word);
+    pos_ += at ? 1 : 0;
+    return at;
+  }
   const Token& Take();
   bool Glued(size_t k = 0) const { return !Peek(k).space_before; }  // no space before the token
   Place PlaceFrom(uint32_t first_token) const;                      // up to the last token taken

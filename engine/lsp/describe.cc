@@ -51,8 +51,8 @@ std::string VersionsText(const Known& known, const Signature& signature) {
   const auto versions = known.signatures().Versions(signature.op.domain, signature.op.name);
   if (versions.size() < 2) return "";
   std::string text;
-  for (const Signature* version : versions) {
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", version->since);
+  for (const Signature& version : versions) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", version.since);
   }
   return " of " + text;
 }

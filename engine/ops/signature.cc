@@ -72,13 +72,10 @@ const Signature* Signatures::Newest(std::string_view domain, std::string_view na
   return versions ? &versions->back() : nullptr;
 }
 
-std::vector<const Signature*> Signatures::Versions(std::string_view domain,
-                                                   std::string_view name) const {
-  std::vector<const Signature*> result;
-  if (const std::vector<Signature>* versions = AllVersions(domain, name)) {
-    for (const Signature& signature : *versions) result.push_back(&signature);
-  }
-  return result;
+std::span<const Signature> Signatures::Versions(std::string_view domain,
+                                                std::string_view name) const {
+  const std::vector<Signature>* versions = AllVersions(domain, name);
+  return versions == nullptr ? std::span<const Signature>() : *versions;
 }
 
 std::vector<OpName> Signatures::Names() const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -113,7 +114,7 @@ class Signatures {
   const Signature* Find(std::string_view domain, std::string_view name, int64_t version) const;
   const Signature* Newest(std::string_view domain, std::string_view name) const;
   // All versions, oldest first; empty if unknown.
-  std::vector<const Signature*> Versions(std::string_view domain, std::string_view name) const;
+  std::span<const Signature> Versions(std::string_view domain, std::string_view name) const;
   std::vector<OpName> Names() const;  // sorted
 
   void Add(Signature signature);  // replaces every version the base knows

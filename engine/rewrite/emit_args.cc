@@ -161,8 +161,8 @@ bool Emitter::Fits(const Head& head, std::string_view name, const AttrValue& val
   keep = true;
   if (head.signature == nullptr || head.signature->FindAttribute(name) != nullptr) return true;
   keep = false;
-  for (const Signature* s : in_.rules().signatures.Versions(head.op.domain, head.op.name)) {
-    const FormalAttribute* formal = s->FindAttribute(name);
+  for (const Signature& s : in_.rules().signatures.Versions(head.op.domain, head.op.name)) {
+    const FormalAttribute* formal = s.FindAttribute(name);
     if (formal == nullptr) continue;
     if (Equal(formal->default_value, value)) return true;
   }

@@ -75,7 +75,8 @@ inline constexpr size_t kMaxDocNodes = 200'000;
 inline constexpr size_t kMaxDocBytes = size_t{16} << 20;
 
 // `source` must outlive the tree.
-std::optional<DocNode> ReadYaml(const SourceText& source, DiagnosticSink& sink);
+// Without `tests` the blocks `tests:` may be left out of the tree.
+std::optional<DocNode> ReadYaml(const SourceText& source, DiagnosticSink& sink, bool tests = true);
 std::optional<DocNode> ReadJson(const SourceText& source, DiagnosticSink& sink);
 
 // --- shared by the readers

@@ -250,8 +250,8 @@ class UnknownOps {
     if (e.refs[0].kind != Ref::Kind::kName) return;
     const OpName op = SplitOpName(e.refs[0].name);
     const auto versions = set_.signatures.Versions(op.domain, op.name);
-    if (!op.domain.empty() || versions.empty() || versions.front()->from_rule_file) return;
-    const int64_t since = versions.front()->since;
+    if (!op.domain.empty() || versions.empty() || versions.front().from_rule_file) return;
+    const int64_t since = versions.front().since;
     if (since <= min) return;
     sink_
         .Warning(e.place, code::kNotEverywhere,

@@ -277,16 +277,20 @@ std::optional<std::vector<OpName>> OpChecker::Expand(const std::vector<Ref>& ref
 OpChecker::Candidates OpChecker::CandidatesFor(const std::vector<OpName>& ops, CallUse use) const {
   Candidates all;
   for (const OpName& op : ops) {
-    for (const Signature* s : set_.signatures.Versions(op.domain, op.name)) all.push_back(s);
+    for (const Signature& s : set_.signatures.Versions(op.domain, op.name)) all.push_back(&s);
     if (use != CallUse::kCompute) continue;
-    for (const Signature* s : Signatures::Builtin().Versions(op.domain, op.name)) all.push_back(s);
+    for (const Signature& s : Signatures::Builtin().Versions(op.domain, op.name)) all.push_back(&s);
   }
   return all;
 }
 
 bool OpChecker::AnyUnknown(const std::vector<OpName>& ops, CallUse use) const {
-  return std::any_of(ops.begin(), ops.end(),
-                     [&](const OpName& op) { return CandidatesFor({op}, use).empty(); });
+  return std::any_of(ops.begin(), ops.end(), [&](const OpName& op) { return Unknown(op, use); });
+}
+
+bool OpChecker::Unknown(const OpName& op, CallUse use) const {
+  if (!set_.signatures.Versions(op.domain, op.name).empty()) return false;
+  return use != CallUse::kCompute || Signatures::Builtin().Versions(op.domain, op.name).empty();
 }
 
 void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, CallUse use,
@@ -295,7 +299,7 @@ void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, Call
   if (call.negated || ops.empty()) return;
   if (AnyUnknown(ops, use)) return CheckUnknownInputs(call, ops, use, owner);
   const Candidates all = CandidatesFor(ops, use);
-  const Candidates in_force = InForce(ops, use);
+  const Candidates in_force = InForce(all, use);
   if (in_force.empty()) return CheckInForce(call, all, use, owner);
   const Candidates& candidates = use == CallUse::kCompute ? all : in_force;
   CheckInputs(call, candidates, all, use, owner);
@@ -304,16 +308,14 @@ void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, Call
   if (outs != nullptr) CheckOutputs(call, candidates, *outs, use, owner);
 }
 
-OpChecker::Candidates OpChecker::InForce(const std::vector<OpName>& ops, CallUse use) const {
+OpChecker::Candidates OpChecker::InForce(const Candidates& all, CallUse use) const {
   const OpsetRange& range = RangeOf(use);
   Candidates found;
-  for (const OpName& op : ops) {
-    const Candidates versions = CandidatesFor({op}, use);
-    for (size_t i = 0; i < versions.size(); ++i) {
-      const bool onnx = op.domain.empty() && !versions[i]->from_rule_file;
-      const bool replaced = i + 1 < versions.size() && versions[i + 1]->since <= range.min;
-      if (!onnx || (versions[i]->since <= range.max && !replaced)) found.push_back(versions[i]);
-    }
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bool onnx = all[i]->op.domain.empty() && !all[i]->from_rule_file;
+    const bool replaced =
+        i + 1 < all.size() && all[i + 1]->op == all[i]->op && all[i + 1]->since <= range.min;
+    if (!onnx || (all[i]->since <= range.max && !replaced)) found.push_back(all[i]);
   }
   return found;
 }
@@ -334,7 +336,7 @@ void OpChecker::CheckUnknownInputs(const Expr& call, const std::vector<OpName>& 
   for (const Arg& arg : call.args) {
     if (arg.label_kind != Arg::Label::kInput) continue;
     const auto unknown = std::find_if(
-        ops.begin(), ops.end(), [&](const OpName& op) { return CandidatesFor({op}, use).empty(); });
+        ops.begin(), ops.end(), [&](const OpName& op) { return Unknown(op, use); });
     sink_
         .Error(arg.place, code::kUnknownInput,
                fmt::format("`{}` has no signature, so no input is called `{}` ({})",
@@ -349,11 +351,12 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, cons
   for (const Arg& arg : call.args) {
     if (arg.label_kind != Arg::Label::kInput) continue;
     named = true;
+    if (std::ranges::any_of(candidates, [&](const Signature* s) { return s->InputIndex(arg.label) >= 0; }))
+      continue;
     std::vector<std::string> names;
     for (const Signature* s : candidates) {
       for (const FormalValue& input : s->inputs) names.push_back(input.name);
     }
-    if (std::find(names.begin(), names.end(), arg.label) != names.end()) continue;
     const bool attribute =
         std::any_of(candidates.begin(), candidates.end(),
                     [&](const Signature* s) { return s->FindAttribute(arg.label) != nullptr; });
@@ -381,23 +384,36 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, cons
       use == CallUse::kPattern && counted.all < min ? "`_...` stands for all further inputs" : "";
 }
 
+namespace {
+
+// What kind the attribute is, for each operator that has it. Candidates stand oldest first, those of an operator
+// together: its newest version says the kind (`to` of Cast was a text once).
+std::vector<AttrKind> KindsOf(std::string_view attribute,
+                              const std::vector<const Signature*>& candidates) {
+  std::vector<AttrKind> kinds;
+  const OpName* last = nullptr;
+  for (const Signature* s : candidates) {
+    const FormalAttribute* formal = s->FindAttribute(attribute);
+    if (formal == nullptr) continue;
+    if (last != nullptr && *last == s->op) kinds.pop_back();
+    kinds.push_back(formal->kind);
+    last = &s->op;
+  }
+  return kinds;
+}
+
+}  // namespace
+
 void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates,
                                 const Candidates& all, CallUse use, const std::string& owner) {
   for (const AttrArg& attr : call.attrs) {
     if (attr.rest) continue;
-    std::vector<std::string> names;
-    // Candidates stand oldest first: the newest version of an operator says the kind (`to` of Cast
-    // was a text once).
-    std::map<OpName, AttrKind> kinds;
-    for (const Signature* s : candidates) {
-      for (const FormalAttribute& formal : s->attributes) names.push_back(formal.name);
-      const FormalAttribute* formal = s->FindAttribute(attr.name);
-      if (formal != nullptr) kinds[s->op] = formal->kind;
-    }
+    const std::vector<AttrKind> kinds = KindsOf(attr.name, candidates);
     const bool kind_fits =
-        !attr.value || std::any_of(kinds.begin(), kinds.end(), [&](const auto& kind) {
-          return KindFits(*attr.value, kind.second, use);
+        !attr.value || std::ranges::any_of(kinds, [&](AttrKind kind) {
+          return KindFits(*attr.value, kind, use);
         });
+    if (!kinds.empty() && kind_fits) continue;
     const bool elsewhere = std::any_of(all.begin(), all.end(), [&](const Signature* s) {
       return s->FindAttribute(attr.name) != nullptr;
     });
@@ -411,13 +427,17 @@ void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates,
       d.hint = input ? fmt::format("it is an input there: `{}(..., {}=x)`", Shown(call), attr.name)
                      : "another version of the operator has it";
     } else if (kinds.empty()) {
+      std::vector<std::string> names;
+      for (const Signature* s : candidates) {
+        for (const FormalAttribute& formal : s->attributes) names.push_back(formal.name);
+      }
       sink_
           .Error(attr.place, code::kUnknownAttribute,
                  fmt::format("no version of `{}` has an attribute `{}` ({})", Shown(call),
                              attr.name, owner))
           .hint = DidYouMean(attr.name, names);
-    } else if (!kind_fits) {
-      const AttrKind kind = kinds.begin()->second;
+    } else {
+      const AttrKind kind = kinds.front();
       sink_
           .Error(attr.value->place, code::kType,
                  fmt::format("attribute `{}` of `{}` is {} ({})", attr.name, Shown(call),

@@ -54,9 +54,10 @@ class OpChecker {
   using Candidates = std::vector<const Signature*>;
   Candidates CandidatesFor(const std::vector<OpName>& ops, CallUse use) const;
   const OpsetRange& RangeOf(CallUse use) const { return use == CallUse::kPattern ? read_ : made_; }
-  // Those that are in force at one of the opsets.
-  Candidates InForce(const std::vector<OpName>& ops, CallUse use) const;
+  // Those of them that are in force at one of the opsets.
+  Candidates InForce(const Candidates& all, CallUse use) const;
   void CheckInForce(const Expr& call, const Candidates& all, CallUse use, const std::string& owner);
+  bool Unknown(const OpName& op, CallUse use) const;
   bool AnyUnknown(const std::vector<OpName>& ops, CallUse use) const;
   void CheckUnknownInputs(const Expr& call, const std::vector<OpName>& ops, CallUse use,
                           const std::string& owner);

@@ -156,7 +156,7 @@ std::optional<Rule> AstReader::ReadRule(const DocNode& node) {
                    (map.Has("warn") && !map.Has("replace"));
   // A text that is no pattern, or a key under another name, was told.
   const bool meant =
-      (map.Has("match") && rule.match.stmts.empty()) ||
+      ways > 0 || (map.Has("match") && rule.match.stmts.empty()) ||
       (node.is_map() && std::ranges::any_of(node.entries, [](const DocEntry& entry) {
          return entry.name() != "replace" && entry.name() != "refuse" && entry.name() != "cases" &&
                 (MeansKey(entry.name(), "replace") || MeansKey(entry.name(), "refuse") ||

@@ -8,6 +8,7 @@
 
 #include "engine/rule/codes.h"
 #include "engine/rule/doc.h"
+#include "engine/rule/yaml_tests.h"
 #include "engine/rule/yaml_text.h"
 
 namespace qrewrite {
@@ -26,7 +27,9 @@ std::string_view TextOf(const yaml_char_t* text) {
 // libyaml counts characters, places count bytes.
 class Offsets {
  public:
-  explicit Offsets(std::string_view text) : begin_(text.starts_with(kByteOrderMark) ? 3 : 0) {
+  // `shortened`, if any, is what `text` is a part of.
+  explicit Offsets(std::string_view text, const WithoutTests* shortened = nullptr)
+      : begin_(text.starts_with(kByteOrderMark) ? 3 : 0), shortened_(shortened) {
     const std::string_view rest = text.substr(begin_);
     const bool ascii =
         std::all_of(rest.begin(), rest.end(), [](char c) { return (c & 0x80) == 0; });
@@ -39,11 +42,17 @@ class Offsets {
 
   size_t begin() const { return begin_; }
   size_t At(const yaml_mark_t& mark) const {
-    return bytes_.empty() ? begin_ + mark.index : bytes_[std::min(mark.index, bytes_.size() - 1)];
+    const size_t at = InText(mark);
+    return shortened_ == nullptr ? at : shortened_->Original(at);
   }
 
  private:
+  size_t InText(const yaml_mark_t& mark) const {
+    return bytes_.empty() ? begin_ + mark.index : bytes_[std::min(mark.index, bytes_.size() - 1)];
+  }
+
   size_t begin_;
+  const WithoutTests* shortened_;
   std::vector<uint32_t> bytes_;  // of each character; empty: one byte each
 };
 
@@ -330,12 +339,10 @@ void ReportSyntax(const SourceText& source, const Offsets& offsets, const yaml_p
       HintFor(text, at, problem);
 }
 
-}  // namespace
-
-std::optional<DocNode> ReadYaml(const SourceText& source, DiagnosticSink& sink) {
-  if (!CheckBytes(source, sink)) return std::nullopt;
-  const Offsets offsets(source.text());
-  Parser parser(source.text().substr(offsets.begin()));
+// `text` is the whole source, or what is left of it.
+std::optional<DocNode> ReadTree(const SourceText& source, std::string_view text,
+                                const Offsets& offsets, DiagnosticSink& sink) {
+  Parser parser(text.substr(offsets.begin()));
   if (!parser.ok) throw std::bad_alloc();
   TreeBuilder builder(source, offsets, sink);
   for (bool more = true; more;) {
@@ -354,6 +361,19 @@ std::optional<DocNode> ReadYaml(const SourceText& source, DiagnosticSink& sink) 
   }
   if (builder.has_alias()) return std::nullopt;
   return builder.Root();
+}
+
+}  // namespace
+
+std::optional<DocNode> ReadYaml(const SourceText& source, DiagnosticSink& sink, bool tests) {
+  if (!CheckBytes(source, sink)) return std::nullopt;
+  const std::optional<WithoutTests> rest = tests ? std::nullopt : LeaveOutTests(source.text());
+  if (rest) {
+    DiagnosticSink faults;
+    auto root = ReadTree(source, rest->text, Offsets(rest->text, &*rest), faults);
+    if (root && faults.diagnostics().empty()) return root;
+  }
+  return ReadTree(source, source.text(), Offsets(source.text()), sink);
 }
 
 }  // namespace qrewrite

@@ -51,6 +51,19 @@ std::optional<DType> FindName(std::string_view name, Get get) {
   return std::nullopt;
 }
 
+// The letters that names of element types begin with, as bits. Most words that are asked for begin otherwise.
+template <class Get>
+constexpr uint32_t Initials(Get get) {
+  uint32_t bits = 0;
+  for (int i = 1; i < kNumDTypes; ++i) bits |= uint32_t{1} << (get(kTable[i])[0] & 31);
+  return bits;
+}
+
+bool Begins(std::string_view name, uint32_t initials, char first_letter) {
+  if (name.empty() || (name[0] & ~31) != (first_letter & ~31)) return false;
+  return ((initials >> (name[0] & 31)) & 1) != 0;
+}
+
 }  // namespace
 
 const DTypeInfo& Info(DType dtype) {
@@ -62,11 +75,15 @@ const DTypeInfo& Info(DType dtype) {
 bool IsKnownDType(int onnx_number) { return onnx_number > 0 && onnx_number < kNumDTypes; }
 
 std::optional<DType> DTypeFromName(std::string_view name) {
-  return FindName(name, [](const DTypeInfo& info) { return info.name; });
+  constexpr auto kName = [](const DTypeInfo& info) { return info.name; };
+  constexpr uint32_t kInitials = Initials(kName);
+  return Begins(name, kInitials, 'A') ? FindName(name, kName) : std::nullopt;
 }
 
 std::optional<DType> DTypeFromTextName(std::string_view name) {
-  return FindName(name, [](const DTypeInfo& info) { return info.text_name; });
+  constexpr auto kName = [](const DTypeInfo& info) { return info.text_name; };
+  constexpr uint32_t kInitials = Initials(kName);
+  return Begins(name, kInitials, 'a') ? FindName(name, kName) : std::nullopt;
 }
 
 bool IsInteger(DType dtype) {

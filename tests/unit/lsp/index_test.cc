@@ -74,8 +74,8 @@ TEST_CASE("Index: every attribute of the shipped rules is one of its operators")
       bool found = false;
       for (const std::string& op : known.Members(*o.of)) {
         const OpName name = SplitOpName(op);
-        for (const Signature* version : known.signatures().Versions(name.domain, name.name)) {
-          found |= version->FindAttribute(o.name) != nullptr;
+        for (const Signature& version : known.signatures().Versions(name.domain, name.name)) {
+          found |= version.FindAttribute(o.name) != nullptr;
         }
       }
       unknown += found ? 0 : 1;

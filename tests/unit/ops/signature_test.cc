@@ -213,7 +213,7 @@ TEST_CASE("Signatures: commutative, random, deprecated, with subgraphs") {
 TEST_CASE("Signatures: versions, names, newest") {
   const Signatures& all = Signatures::Builtin();
   std::vector<int> since;
-  for (const Signature* s : all.Versions("", "Softmax")) since.push_back(s->since);
+  for (const Signature& s : all.Versions("", "Softmax")) since.push_back(s.since);
   CHECK(since == std::vector<int>{1, 11, 13});
   CHECK(all.Newest("", "Softmax")->since == 13);
   CHECK(all.Newest("", "NoSuch") == nullptr);
@@ -292,19 +292,19 @@ TEST_CASE("overlay: expressions name what each version has") {
   const Signatures& all = Signatures::Builtin();
   int defaults = 0, dtypes = 0;
   for (const OpName& op : all.Names()) {
-    for (const Signature* s : all.Versions(op.domain, op.name)) {
+    for (const Signature& s : all.Versions(op.domain, op.name)) {
       CAPTURE(op.text());
-      CAPTURE(s->since);
-      for (const FormalAttribute& attribute : s->attributes) {
+      CAPTURE(s.since);
+      for (const FormalAttribute& attribute : s.attributes) {
         for (const std::string& name : Names(attribute.computed_default)) {
           CAPTURE(name);
           const bool known =
-              IsLanguageWord(name) || s->InputIndex(name) >= 0 || s->FindAttribute(name) != nullptr;
+              IsLanguageWord(name) || s.InputIndex(name) >= 0 || s.FindAttribute(name) != nullptr;
           CHECK(known);
           ++defaults;
         }
       }
-      for (const FormalValue& output : s->outputs) {
+      for (const FormalValue& output : s.outputs) {
         if (output.dtype_expr.empty()) continue;
         ++dtypes;
         CHECK(!output.dtype_terms.empty());

@@ -142,8 +142,8 @@ TEST_CASE("ParseSignature: round trip of the generated tables") {
 TEST_CASE("PrintSignature: round trip of the built-in signatures, overlay included") {
   const Signatures& all = Signatures::Builtin();
   for (const OpName& op : all.Names()) {
-    for (const Signature* signature : all.Versions(op.domain, op.name)) {
-      const std::string line = PrintSignature(*signature);
+    for (const Signature& signature : all.Versions(op.domain, op.name)) {
+      const std::string line = PrintSignature(signature);
       const auto again = ParseSignature(line);
       REQUIRE_MESSAGE(again.ok(), again.status().message());
       CHECK(PrintSignature(*again) == line);
