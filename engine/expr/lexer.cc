@@ -126,7 +126,8 @@ class Lexer {
     }
     if (c == '\'') return ScanString(token);
     if (c == '"') return ScanDoubleQuoted(token);
-    for (const Slip& slip : MayBeSlip(c) ? std::span<const Slip>(kSlips) : std::span<const Slip>()) {
+    for (const Slip& slip :
+         MayBeSlip(c) ? std::span<const Slip>(kSlips) : std::span<const Slip>()) {
       if (slip.text[0] == c && text_.substr(pos_).starts_with(slip.text)) {
         return Bad(token, slip.text.size(), "QR0201", "unexpected", slip.hint);
       }

@@ -101,6 +101,50 @@ void SetBuilder::Merge(OwnedList<T>& list, T item, std::string key, const RuleFi
   }
 }
 
+namespace {
+
+std::string_view NameOf(const DocNode& rule) {
+  const DocEntry* name = rule.is_map() ? rule.Find("name") : nullptr;
+  return name != nullptr && name->value.is_scalar() ? std::string_view(name->value.text.text) : "";
+}
+
+// The names of the rules that the phases of `root` list; nothing if one of them runs all.
+std::optional<std::unordered_set<std::string_view>> ListedRules(const DocNode& root) {
+  std::unordered_set<std::string_view> names;
+  const DocEntry* phases = root.Find("phases");
+  if (phases == nullptr) return std::nullopt;
+  for (const DocNode& phase : phases->value.items) {
+    const DocEntry* rules = phase.is_map() ? phase.Find("rules") : nullptr;
+    if (rules == nullptr) continue;
+    if (!rules->value.is_list()) return std::nullopt;
+    for (const DocNode& item : rules->value.items) names.insert(item.text.text);
+  }
+  return names;
+}
+
+}  // namespace
+
+// Who runs a set does not need to know what is wrong with rules that it does not run.
+void SetBuilder::LeaveOutRules(RuleFile* file, Parts& parts) {
+  const auto listed = ListedRules(file->root);
+  if (options_.tests || !listed) return;
+  std::unordered_set<std::string_view> own, included;
+  for (const RuleFile* f : RuleFiles::InOrder(file)) {
+    const DocEntry* rules = f->root.Find("rules");
+    if (rules == nullptr) continue;
+    for (const DocNode& rule : rules->value.items)
+      (f == file ? own : included).insert(NameOf(rule));
+  }
+  const auto known = [&](std::string_view name) {
+    return own.contains(name) || included.contains(name);
+  };
+  // A name that is nowhere is an error, whose hint knows all names.
+  if (!std::ranges::all_of(*listed, known)) return;
+  for (const std::string_view name : included) {
+    if (!listed->contains(name) && !own.contains(name)) parts.left_out.insert(name);
+  }
+}
+
 void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
   const Mapping map(file->root, FieldKind::kFile, "", sink_);
   if (const DocNode* version = map.Get("qrewrite")) {
@@ -147,6 +191,7 @@ void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
   }
   if (const DocNode* rules = map.Get("rules")) {
     for (const DocNode& node : rules->items) {
+      if (parts.left_out.contains(NameOf(node))) continue;
       auto rule = reader_.ReadRule(node);
       if (!rule) continue;
       const Place place = rule->place;
@@ -257,6 +302,7 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   std::vector<WrittenOp> outer = std::exchange(written_, {});  // of the set that uses this one
   Parts parts;
   set->sources.push_back(file->source);
+  LeaveOutRules(file, parts);
   for (RuleFile* f : RuleFiles::InOrder(file)) {
     if (f != file) set->sources.push_back(f->source);
     AddFile(f, parts);

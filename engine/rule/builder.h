@@ -59,7 +59,10 @@ class SetBuilder {
     OwnedList<Rule> rules;
     Ambiguous ambiguous;
     size_t members = 0;  // of all sets, those of nested sets counted again
+    std::unordered_set<std::string_view>
+        left_out;  // rules of included files that are not even read
   };
+  void LeaveOutRules(RuleFile* file, Parts& parts);
   void AddFile(RuleFile* file, Parts& parts);
   // Moves what the parts hold into the set; the signatures' trees are what is left.
   std::vector<RawSignature> TakeParts(Parts& parts, RuleSet& set);

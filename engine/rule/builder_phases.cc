@@ -144,11 +144,12 @@ void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set,
   }
   if (!node.is_map()) return;
   // What it does may stand under a key that was told to be unknown.
-  const bool misspelled = keys.empty() && std::ranges::any_of(node.entries, [&](const DocEntry& entry) {
-    return std::ranges::any_of(kPhaseKeys, [&](const PhaseKey& row) {
-      return entry.name() != row.key && MeansKey(entry.name(), row.key);
-    });
-  });
+  const bool misspelled =
+      keys.empty() && std::ranges::any_of(node.entries, [&](const DocEntry& entry) {
+        return std::ranges::any_of(kPhaseKeys, [&](const PhaseKey& row) {
+          return entry.name() != row.key && MeansKey(entry.name(), row.key);
+        });
+      });
   if (keys.empty() ? !misspelled : keys.size() > 1) {
     sink_
         .Error(phase.place, code::kExclusive,

@@ -84,7 +84,8 @@ RuleFile* RuleFiles::Parse(const std::string& path, std::string text) {
     return nullptr;
   }
   const bool json = path.ends_with(".json");
-  auto root = json ? ReadJson(*file->source, sink_) : ReadYaml(*file->source, sink_, options_.tests);
+  auto root =
+      json ? ReadJson(*file->source, sink_) : ReadYaml(*file->source, sink_, options_.tests);
   RuleFile& kept = *file;
   const std::string key = Normalized(path);
   if (!root || !root->is_map()) {

@@ -335,8 +335,8 @@ void OpChecker::CheckUnknownInputs(const Expr& call, const std::vector<OpName>& 
                                    const std::string& owner) {
   for (const Arg& arg : call.args) {
     if (arg.label_kind != Arg::Label::kInput) continue;
-    const auto unknown = std::find_if(
-        ops.begin(), ops.end(), [&](const OpName& op) { return Unknown(op, use); });
+    const auto unknown =
+        std::find_if(ops.begin(), ops.end(), [&](const OpName& op) { return Unknown(op, use); });
     sink_
         .Error(arg.place, code::kUnknownInput,
                fmt::format("`{}` has no signature, so no input is called `{}` ({})",
@@ -351,7 +351,8 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, cons
   for (const Arg& arg : call.args) {
     if (arg.label_kind != Arg::Label::kInput) continue;
     named = true;
-    if (std::ranges::any_of(candidates, [&](const Signature* s) { return s->InputIndex(arg.label) >= 0; }))
+    if (std::ranges::any_of(candidates,
+                            [&](const Signature* s) { return s->InputIndex(arg.label) >= 0; }))
       continue;
     std::vector<std::string> names;
     for (const Signature* s : candidates) {
@@ -409,10 +410,9 @@ void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates,
   for (const AttrArg& attr : call.attrs) {
     if (attr.rest) continue;
     const std::vector<AttrKind> kinds = KindsOf(attr.name, candidates);
-    const bool kind_fits =
-        !attr.value || std::ranges::any_of(kinds, [&](AttrKind kind) {
-          return KindFits(*attr.value, kind, use);
-        });
+    const bool kind_fits = !attr.value || std::ranges::any_of(kinds, [&](AttrKind kind) {
+      return KindFits(*attr.value, kind, use);
+    });
     if (!kinds.empty() && kind_fits) continue;
     const bool elsewhere = std::any_of(all.begin(), all.end(), [&](const Signature* s) {
       return s->FindAttribute(attr.name) != nullptr;

@@ -34,16 +34,19 @@ class Flow {
   void Feed(std::string_view text) {
     for (size_t i = 0; i < text.size(); ++i) {
       const char c = text[i];
-      if (quote_ == '"' && c == '\\') {
+      const bool escapes =
+          (quote_ == '"' && c == '\\') || (quote_ == '\'' && text.substr(i, 2) == "''");
+      if (escapes) {
         ++i;
       } else if (quote_ != '\0') {
-        if (c == quote_) quote_ = '\0';  // `''` closes and opens again
+        if (c == quote_) quote_ = '\0';
         if (!open()) return;
       } else if (c == '#' && i > 0 && text[i - 1] == ' ') {
         return;
       } else if (c == '"' || c == '\'') {
         // In brackets a quote within a word is a letter.
-        if (i == 0 || std::string_view(" ,:[{'").find(text[i - 1]) != std::string_view::npos) quote_ = c;
+        if (i == 0 || std::string_view(" ,:[{").find(text[i - 1]) != std::string_view::npos)
+          quote_ = c;
       } else if (c == '[' || c == '{') {
         ++depth_;
       } else if ((c == ']' || c == '}') && --depth_ == 0) {
@@ -109,7 +112,8 @@ class Lines {
     }
     const std::string_view value = ValueOf(text);
     if (value.empty()) return true;
-    if (value[0] == '|' || value[0] == '>') block_ = value.data() == text.data() && item ? dash : key;
+    if (value[0] == '|' || value[0] == '>')
+      block_ = value.data() == text.data() && item ? dash : key;
     if (value.find_first_of("\"'[{") == 0) flow_.Feed(value);
     return true;
   }

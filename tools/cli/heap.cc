@@ -4,7 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#if defined(__GLIBC__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__GLIBC__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
