@@ -192,10 +192,9 @@ void RuleRun::NoteNearest(const Phase& phase) {
   if (phase.kind != PhaseKind::kRules || !FindOrder().ok()) return;
   NearMiss best;
   uint64_t steps = 0;
-  for (const std::string& name : phase.rules) {
-    const Rule* rule = rules_.FindRule(name);
-    if (rule == nullptr || !RuleApplies(*rule) || !(rule->replace || !rule->cases.empty()))
-      continue;
+  for (const CompiledRule* compiled : RulesOf(phase)) {
+    const Rule* rule = compiled->rule;
+    if (!RuleApplies(*rule) || !(rule->replace || !rule->cases.empty())) continue;
     for (const NodeId n : order_) {
       if (report_.nearest_tries >= kMostTries || steps > kMostSteps) break;
       if (!graph_.alive(n) || !TryAt(*rule, n, best)) continue;

@@ -91,9 +91,8 @@ Result<std::vector<NodeId>> NodesInOrder(const Graph& graph) {
 
 Status RuleRun::FixedPoint(const Phase& phase) {
   std::vector<const CompiledRule*> rules;
-  for (const std::string& name : phase.rules) {
-    const Rule* rule = rules_.FindRule(name);
-    if (rule != nullptr && RuleApplies(*rule)) rules.push_back(&Compiled(*rule));
+  for (const CompiledRule* rule : RulesOf(phase)) {
+    if (RuleApplies(*rule->rule)) rules.push_back(rule);
   }
   if (rules.empty()) return {};
   CandidateIndex candidates(graph_, program_, std::move(rules));

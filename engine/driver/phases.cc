@@ -118,6 +118,18 @@ Status RuleRun::RunOnly(std::vector<std::string> names) {
   return RunPhase(phase);
 }
 
+// In order. A phase that is none of the set, as RunOnly makes them, has names alone.
+std::vector<const CompiledRule*> RuleRun::RulesOf(const Phase& phase) const {
+  const bool of_set =
+      std::ranges::any_of(rules_.phases, [&](const Phase& p) { return &p == &phase; });
+  if (of_set) return CodeOf(phase).rules;
+  std::vector<const CompiledRule*> rules;
+  for (const std::string& name : phase.rules) {
+    if (const Rule* rule = rules_.FindRule(name)) rules.push_back(&Compiled(*rule));
+  }
+  return rules;
+}
+
 Status RuleRun::RunPhase(const Phase& phase) {
   QR_RETURN_IF_ERROR(watch_.Phase(rules_, phase, /*ends=*/false));
   if (options_.explainer != nullptr) options_.explainer->PhaseBegins(*this, phase);

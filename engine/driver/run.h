@@ -145,6 +145,7 @@ class RuleRun {
   const PhaseCode& CodeOf(const Phase& phase) const {
     return program_.phase(static_cast<size_t>(&phase - rules_.phases.data()));
   }
+  std::vector<const CompiledRule*> RulesOf(const Phase& phase) const;
   int64_t MainOpset() const { return graph_.OpsetOf(graph_.main(), ""); }
 
   Graph& graph_;

@@ -20,11 +20,20 @@ int HexDigit(char c) {
   return -1;
 }
 
-// Longest first: `...` before `.`, `**` before `*`.
-constexpr std::array<std::string_view, 35> kPuncts = {
-    "...", "->", "=>", "==", "=~", "!=", "<=", ">=", "**", "//", "??", "(",
-    ")",   "[",  "]",  "{",  "}",  "<",  ">",  "=",  "!",  "+",  "-",  "*",
-    "/",   "%",  "?",  ".",  ",",  ":",  ";",  "@",  "$",  "|",  "~"};
+constexpr std::array<std::string_view, 11> kLongPuncts = {
+    "...", "->", "=>", "==", "=~", "!=", "<=", ">=", "**", "//", "??"};
+constexpr std::string_view kPuncts = "()[]{}<>=!+-*/%?.,:;@$|~";
+
+// Bytes of the mark at the beginning of `text`; 0: there is none.
+size_t PunctLength(std::string_view text) {
+  if (kPuncts.find(text[0]) == std::string_view::npos) return 0;
+  if (text.size() > 1 && std::string_view(".>=~*/?").find(text[1]) != std::string_view::npos) {
+    for (const std::string_view punct : kLongPuncts) {
+      if (text.starts_with(punct)) return punct.size();
+    }
+  }
+  return 1;
+}
 
 struct Slip {
   std::string_view text, hint;
@@ -132,12 +141,10 @@ class Lexer {
         return Bad(token, slip.text.size(), "QR0201", "unexpected", slip.hint);
       }
     }
-    for (const std::string_view punct : kPuncts) {
-      if (punct[0] == c && text_.substr(pos_).starts_with(punct)) {
-        token.kind = TokenKind::kPunct;
-        pos_ += punct.size();
-        return;
-      }
+    if (const size_t punct = PunctLength(text_.substr(pos_)); punct > 0) {
+      token.kind = TokenKind::kPunct;
+      pos_ += punct;
+      return;
     }
     size_t length = 1;  // a whole code point
     while ((At(pos_ + length) & 0xc0) == 0x80) ++length;

@@ -37,7 +37,7 @@ CandidateIndex::CandidateIndex(const Graph& graph, const Program& program,
     Path path;
     const PatArg& value = pattern.stmts[pattern.anchor].value;
     if (value.call != nullptr && value.call->definition < 0) Extend(pattern, *value.call, 0, path);
-    for (const std::vector<OpPattern>& ops : path) at = &Child(*at, &ops);
+    for (const std::vector<OpPattern>* ops : path) at = &Child(*at, ops);
     at->rules.push_back(i);
   }
 }
@@ -62,7 +62,7 @@ void CandidateIndex::Extend(const Pattern& pattern, const PatCall& call, int dep
         inner->quantifier != Quantifier::kOne) {
       continue;
     }
-    Path here = {inner->ops.patterns};
+    Path here = {&inner->ops.patterns};
     Extend(pattern, *inner, depth + 1, here);
     if (here.size() > longest.size()) longest = std::move(here);
   }

@@ -49,7 +49,7 @@ class CandidateIndex {
     std::vector<std::vector<Step*>> fits;  // next steps by OpId, filled when asked for
     std::vector<bool> asked;
   };
-  using Path = std::vector<std::vector<OpPattern>>;
+  using Path = std::vector<const std::vector<OpPattern>*>;  // of the program
 
   static void Extend(const Pattern& pattern, const PatCall& call, int depth, Path& path);
   static Step& Child(Step& step, const std::vector<OpPattern>* ops);

@@ -1,6 +1,7 @@
 // The compiler: rules, definitions and phases of a checked rule set to a program.
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include <re2/re2.h>
 
@@ -178,8 +179,14 @@ void ProgramCompiler::CompileDefinition(const Definition& d, CompiledDefinition&
 void ProgramCompiler::CompilePhases() {
   Names names(program_->plain_);
   names.Add("changed");
+  std::unordered_map<std::string_view, const CompiledRule*> rules;
+  for (const Rule& rule : rules_->rules) rules.emplace(rule.name, program_->FindRule(rule));
   for (const Phase& phase : rules_->phases) {
     PhaseCode code;
+    for (const std::string& name : phase.rules) {
+      if (const auto rule = rules.find(name); rule != rules.end())
+        code.rules.push_back(rule->second);
+    }
     if (phase.when) code.when = Compile(*phase.when, names);
     if (phase.to_opset) code.to_opset = Compile(*phase.to_opset, names);
     if (phase.use) code.use = ProgramCompiler(phase.use).Run();

@@ -149,6 +149,7 @@ struct SignatureCode {
 
 struct PhaseCode {
   CodeId when, to_opset;
+  std::vector<const CompiledRule*> rules;  // as Phase::rules; of this program
   std::shared_ptr<const class Program> use;
 };
 
