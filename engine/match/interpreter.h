@@ -94,6 +94,11 @@ class Interpreter {
   // The words of a reason: "the rank of `x` is not known". REQUIRES: val.stops().
   std::string Why(const Val& val) const { return Why(val.reason()); }
   std::string Why(const Reason& reason) const;
+  // The same where somebody will read it: in a trace, or after set_words(true). Few do.
+  std::string WhyIfAsked(const Val& val) const {
+    return words_ || trace_ != nullptr ? Why(val) : std::string("unknown");
+  }
+  void set_words(bool words) { words_ = words; }
 
   // Nodes that the patterns of rules do not match; definitions still look at them. Outlives this
   // object.
@@ -287,6 +292,7 @@ class Interpreter {
   CodeId assumed_;
   size_t uses_mark_ = SIZE_MAX;
   MatchTrace* trace_ = nullptr;
+  bool words_ = false;
   Frame* traced_ = nullptr;                  // of the rule that is traced
   std::vector<MatchTrace::Step> passed_by_;  // while tracing: the nodes of the match under way
   std::vector<NodeId>* matched_ = nullptr;

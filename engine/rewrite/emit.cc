@@ -147,7 +147,7 @@ bool Emitter::Emit(const Replacement& text, Frame& frame, std::vector<Val>& resu
   for (const MakeStmt::Out& out : text.wanted) {
     results.push_back(out.fresh < 0 ? Val() : statements.Get(out.fresh, -1));
     if (!results.back().stops()) continue;
-    if (reason_.empty()) reason_ = in_.Why(results.back());
+    if (reason_.empty()) reason_ = in_.WhyIfAsked(results.back());
     break;
   }
   frame.fresh = around;
@@ -219,7 +219,7 @@ std::vector<Val> Emitter::Template(const MakeCall& call, Frame& frame, size_t ou
     } else {
       args.push_back(Value(a.value, frame));
     }
-    if (!args.empty() && args.back().stops()) return Fail(in_.Why(args.back()), outputs);
+    if (!args.empty() && args.back().stops()) return Fail(in_.WhyIfAsked(args.back()), outputs);
   }
   if (++depth_ > kMaxRecursion) {
     in_.Exhaust(fmt::format("`${}` calls itself more than {} times deep", d.definition->head.name,
@@ -234,7 +234,7 @@ std::vector<Val> Emitter::Template(const MakeCall& call, Frame& frame, size_t ou
   }
   --depth_;
   if (!in_.exhausted().empty()) return Fail(in_.exhausted(), outputs);
-  if (found.stops()) return Fail(in_.Why(found), outputs);
+  if (found.stops()) return Fail(in_.WhyIfAsked(found), outputs);
   if (!found.get<bool>()) {
     return Fail(fmt::format("no case of ${} applies", d.definition->head.name), outputs);
   }
@@ -258,7 +258,7 @@ std::vector<Val> Emitter::TemplateCase(const CompiledDefinition& d, const Compil
   const Val found = in_.ChooseCase(c.cases, frame, [&](const CompiledCase& nested, Frame& inner) {
     results = TemplateCase(d, nested, inner);
   });
-  if (found.stops()) return Fail(in_.Why(found), outputs);
+  if (found.stops()) return Fail(in_.WhyIfAsked(found), outputs);
   if (!found.get<bool>()) return Fail("no case applies", outputs);
   return results;
 }

@@ -56,7 +56,7 @@ bool Emitter::Arguments(const MakeCall& call, Frame& frame, const Signature* sig
   }
   for (const Val& value : args) {
     if (value.stops()) {
-      Fail(in_.Why(value));
+      Fail(in_.WhyIfAsked(value));
       return false;
     }
   }
@@ -81,7 +81,7 @@ bool Emitter::Operands(const Head& head, const std::vector<Val>& args,
     const Val forced = in_.Force(args[i]);
     if (!forced.is_number()) {
       Fail(forced.stops()
-               ? in_.Why(forced)
+               ? in_.WhyIfAsked(forced)
                : fmt::format("{} cannot be an input of {}", Describe(forced), head.op.text()));
       return false;
     }
@@ -102,7 +102,7 @@ bool Emitter::Operands(const Head& head, const std::vector<Val>& args,
     const bool untyped = numbers[i].weak && numbers[i].t.dtype() == DType::kDouble;
     const Val typed = untyped ? in_.CastWeak(numbers[i]) : Val(numbers[i]);
     if (typed.stops()) {
-      Fail(in_.Why(typed));
+      Fail(in_.WhyIfAsked(typed));
       return false;
     }
     inputs[i] = constants_.Get(body_, typed.get<Num>().t);

@@ -182,11 +182,11 @@ std::vector<Val> Emitter::Copy(NodeId node, const MakeCall& call, Frame& frame, 
     const Val from = in_.Slot(arg.from, frame);
     const auto* v = from.get_if<ValueId>();
     if (v == nullptr) {
-      return Fail(from.stops() ? in_.Why(from)
+      return Fail(from.stops() ? in_.WhyIfAsked(from)
                                : fmt::format("`{}` is no input", frame.name(arg.from)));
     }
     const Val to = Value(arg.value, frame);
-    if (to.stops()) return Fail(in_.Why(to));
+    if (to.stops()) return Fail(in_.WhyIfAsked(to));
     bool found = false;
     for (size_t i = 0; i < args.size(); ++i) {
       if (const auto* input = original[i].get_if<ValueId>(); input != nullptr && *input == *v) {
@@ -231,7 +231,7 @@ std::vector<Val> Emitter::Rebuild(const ChainRef& chain, const MakeCall& call, F
   }
   Val at = Value(call.args[0].value, frame);
   for (size_t i = 0; i < chain.nodes.size(); ++i) {
-    if (at.stops()) return Fail(in_.Why(at));
+    if (at.stops()) return Fail(in_.WhyIfAsked(at));
     const NodeId node = chain.nodes[i];
     const Head head = HeadOf(node);
     if (graph_.HasSubgraphs(node)) {
@@ -253,7 +253,7 @@ std::vector<Val> Emitter::Rebuild(const ChainRef& chain, const MakeCall& call, F
     const std::vector<Val> outputs = Add(head, inputs, graph_.attributes(node), present);
     at = outputs[graph_.output_index(next)];
   }
-  if (at.stops()) return Fail(in_.Why(at));
+  if (at.stops()) return Fail(in_.WhyIfAsked(at));
   return {at};
 }
 

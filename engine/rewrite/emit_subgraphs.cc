@@ -42,7 +42,7 @@ std::vector<Val> Emitter::Inline(BodyId body, const MakeCall& call, Frame& frame
   const Head none;
   for (size_t i = 0; i < call.args.size(); ++i) {
     const Val value = Value(call.args[i].value, frame);
-    if (value.stops()) return Fail(in_.Why(value));
+    if (value.stops()) return Fail(in_.WhyIfAsked(value));
     std::vector<ValueId> operand;
     if (!Operands(none, {value}, operand)) return Fail(reason_);
     values[source.inputs[i]] = operand.empty() ? ValueId() : operand[0];

@@ -119,7 +119,7 @@ bool Rewriter::Choose(const CompiledRule& rule, Frame& frame,
   };
   const Val found = in_.ChooseCase(rule.cases, frame,
                                    [&](const CompiledCase& c, Frame& f) { good = outcome(c, f); });
-  return found.stops() ? Reject(in_.Why(found)) : good;
+  return found.stops() ? Reject(in_.WhyIfAsked(found)) : good;
 }
 
 bool Rewriter::AddRedefinition(const Val& old_value, const Val& new_value, const std::string& name,
@@ -127,7 +127,7 @@ bool Rewriter::AddRedefinition(const Val& old_value, const Val& new_value, const
   if (old_value.absent()) return true;  // an output that the node did not have
   const auto* v = old_value.get_if<ValueId>();
   if (v == nullptr) return Reject(fmt::format("`{}` is no value of the graph", name));
-  if (new_value.stops()) return Reject(in_.Why(new_value));
+  if (new_value.stops()) return Reject(in_.WhyIfAsked(new_value));
   if (new_value.absent()) return Reject(fmt::format("`{}` would become absent", name));
   if (const auto* by = new_value.get_if<ValueId>()) {
     out.push_back({*v, *by});
@@ -135,7 +135,7 @@ bool Rewriter::AddRedefinition(const Val& old_value, const Val& new_value, const
   }
   const Val forced = in_.Force(new_value);
   if (!forced.is_number()) {
-    return Reject(forced.stops() ? in_.Why(forced)
+    return Reject(forced.stops() ? in_.WhyIfAsked(forced)
                                  : fmt::format("`{}` would become {}", name, Describe(forced)));
   }
   const Num number = forced.number();
@@ -144,7 +144,7 @@ bool Rewriter::AddRedefinition(const Val& old_value, const Val& new_value, const
     const DType dtype = in_.facts().dtype(*v);
     typed = dtype == DType::kUndefined ? Interpreter::CastWeak(number)
                                        : Interpreter::CastNum(number, dtype);
-    if (typed.stops()) return Reject(in_.Why(typed));
+    if (typed.stops()) return Reject(in_.WhyIfAsked(typed));
   }
   const ValueId constant = constants_.Get(graph_.body_of(*v), typed.get<Num>().t);
   out.push_back({*v, constant});
@@ -181,7 +181,7 @@ bool Rewriter::Retyped(const CompiledRule& rule, Frame& frame, Retypes& out) {
     const auto* v = frame.value(slot);
     const Val dtype = in_.Eval(code, frame);
     if (v == nullptr || !dtype.is<DType>()) {
-      return Reject(dtype.stops() ? in_.Why(dtype)
+      return Reject(dtype.stops() ? in_.WhyIfAsked(dtype)
                                   : fmt::format("retype of `{}`: no element type", name));
     }
     if (!graph_.IsInput(*v) && !graph_.IsOutput(*v)) {
