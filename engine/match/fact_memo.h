@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/flat_map.h"
+#include "engine/base/function_ref.h"
 #include "engine/program/val.h"
 
 namespace qrewrite {
@@ -22,29 +23,48 @@ class FactMemo {
   };
 
   // Null if it is not known. Valid until the next Store().
-  const Val* Find(Key key) const { return facts_.Find(Number(key)); }
-  void Store(Key key, Val result) { *facts_.FindOrAdd(Number(key)).first = std::move(result); }
+  const Val* Find(Key key) const {
+    const uint32_t* at = facts_.Find(Number(key));
+    return at == nullptr ? nullptr : &results_[*at];
+  }
+  void Store(Key key, Val result);
 
   // `by` looked at `value`.
   void Looked(Key by, ValueId value) {
-    if (readers_.size() <= value.index) readers_.resize(value.index + size_t{1});
-    std::vector<Key>& readers = readers_[value.index];
-    if (readers.empty() || !(readers.back() == by)) readers.push_back(by);
+    if (looks_at_.size() <= value.index) looks_at_.resize(value.index + size_t{1}, kNone);
+    const uint32_t last = looks_at_[value.index];
+    if (last == kNone || !(looks_[last].by == by)) AddLook(by, value);
   }
 
   // Facts that looked at `value`, and those that asked for one of them.
   void Forget(ValueId value);
   // Values from this id on are gone, their ids will be used again.
   void Truncate(size_t num_values);
-  void Clear() { facts_.Clear(), readers_.clear(); }
+  void Clear();
 
  private:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  // A chain for each value, and one of those that are free.
+  struct Look {
+    Key by;
+    uint32_t next;
+  };
+
   static uint64_t Number(Key key) {
     return Mixed((uint64_t{static_cast<uint32_t>(key.definition)} << 32) | key.value.index);
   }
+  void AddLook(Key by, ValueId value);
+  void Erase(Key key);
+  // Forgets the facts that looked at the value of that id; `asked` is called with each of them.
+  void EraseLooks(size_t value, FunctionRef<void(Key)> asked);
 
-  FlatMap<Val> facts_;
-  std::vector<std::vector<Key>> readers_;  // by value
+  FlatMap<uint32_t> facts_;  // indices of results_
+  std::vector<Val> results_;
+  std::vector<uint32_t> free_results_;
+  std::vector<uint32_t> looks_at_;  // by value: the last one
+  std::vector<Look> looks_;
+  uint32_t free_look_ = kNone;
 };
 
 }  // namespace qrewrite
