@@ -64,7 +64,7 @@ class FlatMap {
   void Reserve(size_t count) {
     if (4 * count > 3 * slots_.size()) Grow(count);
   }
-  void Clear() { slots_.clear(), size_ = 0; }
+  void Clear() { *this = FlatMap(); }  // returns the memory
 
  private:
   struct Slot {

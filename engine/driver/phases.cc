@@ -182,6 +182,7 @@ Status RuleRun::Refusals() {
 }
 
 Status RuleRun::UsePhase(const Phase& phase) {
+  ForgetAll();  // two of everything would be in memory
   RuleRun inner(graph_, *CodeOf(phase).use, ParamsOfUsed(*phase.use, params_), setup_, report_);
   QR_RETURN_IF_ERROR(inner.RunPhases());
   std::move(inner.records_.begin(), inner.records_.end(), std::back_inserter(records_));

@@ -69,13 +69,6 @@ void FactMemo::Truncate(size_t num_values) {
   if (looks_at_.size() > num_values) looks_at_.resize(num_values);
 }
 
-void FactMemo::Clear() {
-  facts_.Clear();
-  results_.clear();
-  free_results_.clear();
-  looks_at_.clear();
-  looks_.clear();
-  free_look_ = kNone;
-}
+void FactMemo::Clear() { *this = FactMemo(); }
 
 }  // namespace qrewrite

@@ -283,13 +283,13 @@ bool Facts::Contradicts(NodeId n) {
 
 void Facts::ForgetTypes() {
   for (TypeTable* table : {&types_of_, &inferred_}) {
-    table->entries.clear();
-    table->unknown.clear();
+    table->entries = {};  // memory too: others may run until this is asked again
+    table->unknown = {};
   }
   memo_.Clear();
-  constants_.clear();
-  tensors_.clear();
-  free_tensors_.clear();
+  constants_ = {};
+  tensors_ = {};
+  free_tensors_ = {};
 }
 
 void Facts::Truncate(size_t num_values) {

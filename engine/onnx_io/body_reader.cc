@@ -85,7 +85,8 @@ Status BodyReader::ReadGraph(std::string_view message, BodyId body, Scope* outer
       std::min(raw.nodes.size() + raw.initializers.size() + raw.inputs.size(), message.size() / 16);
   Scope scope{.body = body, .outer = outer, .depth = depth, .names = NameTable(names)};
   const size_t nodes = std::min(raw.nodes.size(), names);
-  graph_.Reserve(nodes + nodes / 4, names + names / 4, 3 * nodes);  // a quarter for what comes new
+  // As much again for what comes new: memory that is not touched costs nothing, a table that grows is there twice.
+  graph_.Reserve(2 * nodes, 2 * names, 6 * nodes);
   QR_RETURN_IF_ERROR(DeclareInitializers(raw, scope));
   QR_RETURN_IF_ERROR(DeclareInputs(raw, scope));
   QR_RETURN_IF_ERROR(ReadNodes(raw.nodes, scope));

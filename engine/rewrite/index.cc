@@ -33,11 +33,11 @@ void NodeIndex::Build() {
 void NodeIndex::Clear() {
   built_ = false;
   nodes_.Clear();
-  many_.clear();
-  pending_.clear();
+  many_ = {};
+  pending_ = {};
   former_by_hash_.Clear();
-  formers_.clear();
-  moved_.clear();
+  formers_ = {};
+  moved_ = {};
 }
 
 void NodeIndex::Add(NodeId n) {
