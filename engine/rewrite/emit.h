@@ -111,6 +111,7 @@ class Emitter {
   ValueId base_;
   std::string reason_;
   bool reused_ = false;
+  Attributes last_attributes_;
   size_t first_new_ = 0;  // nodes from here on are of this replacement
   // What it redefines, and what nodes make that are used again and read them.
   std::unordered_set<ValueId> redefined_;

@@ -67,6 +67,8 @@ std::vector<Val> Emitter::Operator(const MakeCall& call, Frame& frame,
   if (!Attrs(call, frame, head, attributes) || !Operands(head, args, inputs)) {
     return Fail(reason_, present.size());
   }
+  if (attributes == last_attributes_) attributes = last_attributes_;  // one list for all of them
+  last_attributes_ = attributes;
   if (head.signature != nullptr) {
     for (const FormalAttribute& formal : head.signature->attributes) {
       if (!formal.required || attributes.Find(formal.name) != nullptr) continue;
