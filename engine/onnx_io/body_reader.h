@@ -87,7 +87,7 @@ class BodyReader {
   Graph& graph_;
   ModelSource& source_;
   std::vector<uint8_t> carried_;  // by ValueId: a sparse tensor, or of a newer type
-  std::unordered_map<std::string_view, OpId> default_ops_;  // of the default domain, by name
+  std::array<std::pair<std::string_view, OpId>, 64> recent_ops_;  // of the default domain, by hash
   std::unordered_map<std::string_view, Attributes> simple_attributes_;  // by their fields
   std::unordered_map<std::string_view, uint32_t> types_;  // interned, by their TypeProto
   std::vector<Tensor> small_tensors_;  // by their keys, the last one of each slot

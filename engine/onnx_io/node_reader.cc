@@ -39,8 +39,8 @@ std::string BodyReader::Describe(const RawNode& raw, size_t index) const {
 
 OpId BodyReader::Op(std::string_view domain, std::string_view op_type) {
   if (!CanonicalDomain(domain).empty()) return graph_.InternOp(domain, op_type);
-  OpId& op = default_ops_[op_type];
-  if (!op.valid()) op = graph_.InternOp("", op_type);
+  auto& [text, op] = recent_ops_[HashName(op_type) % recent_ops_.size()];
+  if (!op.valid() || text != op_type) text = op_type, op = graph_.InternOp("", op_type);
   return op;
 }
 

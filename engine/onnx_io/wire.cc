@@ -87,7 +87,7 @@ bool WireReader::SkipGroup(int number) {
   return true;
 }
 
-const WireField* WireReader::Next() {
+const WireField* WireReader::NextOfAny() {
   if (!ok_ || at_ >= end_) return nullptr;
   const char* start = at_;
   ok_ = ReadField(&field_) && field_.type != WireType::kEndGroup;

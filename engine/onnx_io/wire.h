@@ -41,11 +41,27 @@ class WireReader {
       : begin_(message.data()), at_(begin_), end_(begin_ + message.size()) {}
 
   // The next field, or null at the end and at a fault. Valid until the next call.
-  const WireField* Next();
+  const WireField* Next() {
+    // Nearly all fields: a tag of one byte, and up to 127 bytes.
+    const auto left = end_ - at_;
+    const auto byte = [this](int i) { return static_cast<uint8_t>(at_[i]); };
+    if (ok_ && left >= 2 && (byte(0) & 0x87) == static_cast<int>(WireType::kBytes) &&
+        byte(0) >= 8 && byte(1) < 0x80 && byte(1) <= left - 2) {
+      const size_t size = byte(1);
+      field_.number = byte(0) >> 3;
+      field_.type = WireType::kBytes;
+      field_.bytes = {at_ + 2, size};
+      field_.whole = {at_, size + 2};
+      at_ += size + 2;
+      return &field_;
+    }
+    return NextOfAny();
+  }
   bool ok() const { return ok_; }
   size_t offset() const { return static_cast<size_t>(at_ - begin_); }  // of the fault, if !ok()
 
  private:
+  const WireField* NextOfAny();
   bool ReadVarint(uint64_t* value);
   bool ReadField(WireField* field);
   bool SkipGroup(int number);

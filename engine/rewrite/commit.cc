@@ -3,6 +3,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <boost/container/small_vector.hpp>
 
 #include "engine/rewrite/edit.h"
 #include "engine/rewrite/rewriter.h"
@@ -28,7 +29,7 @@ bool Rewriter::CanRename(const Redefinition& r) const {
 }
 
 void Rewriter::MoveReaders(ValueId from, ValueId to) {
-  std::vector<NodeId> readers;
+  boost::container::small_vector<NodeId, 8> readers;
   for (const UseId u : graph_.uses(from)) {
     if (!graph_.user(u).is_output()) readers.push_back(graph_.user(u).node);
   }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <boost/container/small_vector.hpp>
 
 #include "engine/base/flat_map.h"
 
@@ -50,8 +51,8 @@ std::set<char> CharacterClass(std::string_view text) {
 // --- what nothing reads
 
 void RemoveDead(Graph& graph, std::vector<NodeId> nodes, std::vector<ValueId>* released) {
-  std::vector<ValueId> inputs;
-  std::vector<NodeId> inside;
+  boost::container::small_vector<ValueId, 16> inputs;
+  boost::container::small_vector<NodeId, 8> inside;
   while (!nodes.empty()) {
     const NodeId n = nodes.back();
     nodes.pop_back();
