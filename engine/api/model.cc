@@ -161,6 +161,17 @@ Result<std::string> Model::Serialize() const {
   return std::as_const(*impl_->file).Serialize();
 }
 
+Status Model::Serialize(const std::function<Status(uint64_t)>& begin,
+                        const std::function<Status(std::string_view)>& write) const {
+  QR_RETURN_IF_ERROR(impl_->Usable());
+  constexpr std::string_view kWho = "the writer of a model";
+  const MemoryModel to{
+      .begin = [&](uint64_t size) { return CallHost(kWho, [&] { return begin(size); }); },
+      .write =
+          [&](std::string_view chunk) { return CallHost(kWho, [&] { return write(chunk); }); }};
+  return std::as_const(*impl_->file).Serialize(nullptr, to);
+}
+
 Result<std::string> Model::Serialize(const std::string& location, uint64_t threshold,
                                      const std::function<Status(std::string_view)>& write) const {
   QR_RETURN_IF_ERROR(impl_->Usable());

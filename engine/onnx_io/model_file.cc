@@ -62,10 +62,8 @@ class OnnxModelFile : public ModelFile {
     // Other faults are about the file that is written, and name it.
     return status.code() == StatusCode::kInvalidModel ? InFile(status, path_) : status;
   }
-  Result<std::string> Serialize(const MemoryData* data) const override {
-    Result<std::string> bytes = writer().Serialize(data);
-    if (!bytes.ok()) return InFile(bytes.status(), path_);
-    return bytes;
+  Status Serialize(const MemoryData* data, const MemoryModel& to) const override {
+    return InFile(writer().Serialize(data, to), path_);
   }
 
   void Protect(OutputSet& files) const override {
@@ -109,6 +107,20 @@ Result<std::unique_ptr<ModelFile>> ModelFile::Parse(SharedBytes bytes, const Rea
                                       ExternalData(options.external_folder, options.external_data));
   QR_RETURN_IF_ERROR(model->Load(bytes.view));
   return std::unique_ptr<ModelFile>(std::move(model));
+}
+
+Result<std::string> ModelFile::Serialize(const MemoryData* data) const {
+  std::string out;
+  const auto begin = [&](uint64_t size) {
+    out.reserve(size);
+    return Status();
+  };
+  const auto write = [&](std::string_view chunk) {
+    out += chunk;
+    return Status();
+  };
+  QR_RETURN_IF_ERROR(Serialize(data, {.begin = begin, .write = write}));
+  return out;
 }
 
 Status ModelFile::Write(const std::string& path, const WriteOptions& options) const {

@@ -51,6 +51,12 @@ struct MemoryData {
   std::function<Status(std::string_view)> write;
 };
 
+// Where Serialize() puts the model: `begin` is told its size, then `write` gets its bytes in order.
+struct MemoryModel {
+  std::function<Status(uint64_t size)> begin;
+  std::function<Status(std::string_view chunk)> write;
+};
+
 class ModelFile {
  public:
   // Errors name the culprit: file, node, tensor. kIo: cannot be read; kInvalidModel: malformed.
@@ -87,7 +93,8 @@ class ModelFile {
   virtual Status CheckUnchanged() const = 0;
   // The same as bytes with all data inside, or in `data` if it is not null; kLimit if they would
   // pass 2 GB.
-  virtual Result<std::string> Serialize(const MemoryData* data = nullptr) const = 0;
+  virtual Status Serialize(const MemoryData* data, const MemoryModel& to) const = 0;
+  Result<std::string> Serialize(const MemoryData* data = nullptr) const;
 };
 
 }  // namespace qrewrite

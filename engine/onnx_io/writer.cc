@@ -127,22 +127,20 @@ std::vector<FileId> Writer::DataOfInput() const {
   return ids;
 }
 
-Result<std::string> Writer::Serialize(const MemoryData* data) const {
+Status Writer::Serialize(const MemoryData* data, const MemoryModel& to) const {
   const bool outside = data != nullptr;
-  if (!graph_.changed() && !source_.has_external && !outside) return std::string(source_.bytes);
+  if (!graph_.changed() && !source_.has_external && !outside) {
+    QR_RETURN_IF_ERROR(to.begin(source_.bytes.size()));
+    return to.write(source_.bytes);
+  }
   PlanOptions options;
   if (outside) options = {.data_file = data->location, .external_threshold = data->threshold};
   Planner planner(graph_, source_, tensors_, options);
   QR_ASSIGN_OR_RETURN(const Rope rope, planner.PlanModel());
   QR_RETURN_IF_ERROR(CheckSize(rope.size()));
-  std::string out;
-  out.reserve(rope.size());
-  QR_RETURN_IF_ERROR(rope.WriteTo([&](std::string_view bytes) {
-    out += bytes;
-    return Status();
-  }));
-  if (outside) QR_RETURN_IF_ERROR(WriteItems(planner.data(), data->write));
-  return out;
+  QR_RETURN_IF_ERROR(to.begin(rope.size()));
+  QR_RETURN_IF_ERROR(rope.WriteTo(to.write));
+  return outside ? WriteItems(planner.data(), data->write) : Status();
 }
 
 }  // namespace qrewrite

@@ -26,7 +26,7 @@ class Writer {
       : graph_(graph), source_(source), tensors_(tensors), file_(std::move(file)) {}
 
   Status Write(const std::string& path, const WriteOptions& options, OutputSet& files) const;
-  Result<std::string> Serialize(const MemoryData* data) const;
+  Status Serialize(const MemoryData* data, const MemoryModel& to) const;
 
  private:
   bool CanCopy(const std::string& target, const WriteOptions& options) const;

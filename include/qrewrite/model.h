@@ -138,6 +138,10 @@ class Model {
   Status SaveSideFiles(const SaveOptions& options) const;
   // With all data inside; kLimit beyond 2 GB.
   Result<std::string> Serialize() const;
+  // The same into memory of the caller: `begin` is told the size, then `write` gets the bytes in order, chunk
+  // by chunk. A chunk is valid during the call only.
+  Status Serialize(const std::function<Status(uint64_t size)>& begin,
+                   const std::function<Status(std::string_view chunk)>& write) const;
   // With the data of tensors of at least `threshold` bytes outside: `write` gets it in order, chunk by
   // chunk. Together the chunks are the file that the model calls `location`. A chunk is valid during
   // the call only.

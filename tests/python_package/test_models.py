@@ -141,6 +141,25 @@ def test_weights_are_not_copied():
         array[0] = 1
 
 
+def test_constants_in_functions_of_numpy(chain):
+    constant = qrewrite.Model.parse(chain.SerializeToString()).constants["w"]
+    assert np.asarray(constant).base is not None and not np.asarray(constant).flags.writeable
+    assert np.array(constant).flags.writeable and np.asarray(constant, np.float64).dtype == np.float64
+    assert (np.multiply(constant, 2) == [2, 4, 6, 8]).all()
+    with pytest.raises(ValueError, match="takes a copy"):
+        np.asarray(constant, np.int8, copy=False)
+
+
+def test_a_model_that_does_not_change_comes_back_as_it_was(chain):
+    nothing = {"rules": [{"name": "n", "match": "y = Sin(x)", "replace": "y = Cos(x)"}]}
+    model = onnx_ir.from_proto(chain)
+    model.graph[0].meta["mine"] = "no file has this"
+    same, report = qrewrite.rewrite(model, nothing)
+    assert not report.changed and same is not model and same.graph is not model.graph
+    assert same.graph[0].meta["mine"] == "no file has this" and onnx_ir.to_proto(same) == onnx_ir.to_proto(model)
+    assert qrewrite.rewrite(chain, nothing)[0] == chain and qrewrite.rewrite(chain, nothing)[0] is not chain
+
+
 def test_strings():
     tensor = helper.make_tensor("w", TensorProto.STRING, [2], [b"a", b"\xff"])
     graph = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "g", [],

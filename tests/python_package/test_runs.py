@@ -126,6 +126,54 @@ def test_ctrl_c_ends_a_run():
     assert word == "interrupted" and float(seconds) < 5, done.stderr
 
 
+ITERATED = INTERRUPTED.replace("qrewrite.rewrite(model, rules, max_rewrites=10**9)", "for event in qrewrite.watch(model, rules, max_rewrites=10**9): pass")
+
+
+def test_ctrl_c_ends_a_run_that_is_iterated_over():
+    """Wherever it comes: in the loop, or while it waits for the next event."""
+    open("long.onnx", "wb").write(long_chain(2000))
+    assert "watch" in ITERATED
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", ITERATED], capture_output=True, text=True, timeout=60)
+        word, seconds = done.stdout.split()
+        assert word == "interrupted" and float(seconds) < 5, done.stderr
+
+
+def test_threads_scale():
+    """Four models in four threads take less time than one after the other, on two cores and more; the machine may be busy."""
+    models = [long_chain(20000 + i) for i in range(4)]
+    rules = qrewrite.Rules.from_dict(NEG)
+    results = [b""] * 4
+
+    def work(i):
+        results[i] = qrewrite.rewrite(models[i], rules)[0]
+
+    def together():
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def measured(call, clock):
+        begin = clock()
+        call()
+        return clock() - begin, results[:]
+
+    ratios = []
+    for _ in range(10):
+        alone, expected = measured(lambda: [work(i) for i in range(4)], time.perf_counter)
+        both, got = measured(together, time.perf_counter)
+        assert got == expected
+        ratios.append(both / alone)
+        if len(os.sched_getaffinity(0)) > 1 and both < 0.8 * alone:
+            break
+    else:
+        assert len(os.sched_getaffinity(0)) == 1 or os.getloadavg()[0] > len(os.sched_getaffinity(0)), ratios
+    used_alone, _ = measured(lambda: [work(i) for i in range(4)], time.process_time)
+    assert measured(together, time.process_time)[0] < 2 * used_alone  # nobody waits in a loop
+
+
 def test_threads_work_at_once(recorded):
     """Four models in four threads: the results are those of one thread, and Python goes on meanwhile."""
     models = [recorded.read_bytes(), long_chain(3000), long_chain(2000, "Relu"), long_chain(1000)]

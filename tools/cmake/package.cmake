@@ -12,5 +12,5 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # what the programs and libraries need, from their symbols
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libprotobuf-dev, libfmt-dev, libre2-dev, libyaml-dev, zlib1g-dev")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libprotobuf-dev, libfmt-dev, libre2-dev, libyaml-dev, zlib1g-dev, nlohmann-json3-dev, libeigen3-dev, libboost-graph-dev, pkg-config")
 include(CPack)

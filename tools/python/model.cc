@@ -61,10 +61,33 @@ nb::list Save(const Model& model, const nb::bytes& path, int external, uint64_t 
   return Texts(written);
 }
 
+// What `serialize` writes, straight into an object of Python: models are large. Nobody else sees it before it is whole.
+template <class Call>
+nb::bytes SerializedTo(CallbackScope& scope, const Call& serialize) {
+  nb::object bytes;
+  char* at = nullptr;
+  const auto begin = [&](uint64_t size) {
+    return InPython([&] {
+      PyObject* const made = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size));
+      if (made == nullptr) throw nb::python_error();
+      bytes = nb::steal(made);
+      at = PyBytes_AsString(made);
+      return Status();
+    });
+  };
+  const auto write = [&](std::string_view chunk) {
+    if (!chunk.empty()) std::memcpy(at, chunk.data(), chunk.size());
+    at += chunk.size();
+    return Status();
+  };
+  scope.Check(Unlocked([&] { return serialize(begin, write); }));
+  return nb::borrow<nb::bytes>(bytes);
+}
+
 nb::bytes Serialize(const Model& model) {
   CallbackScope scope;
-  const std::string bytes = scope.OrRaise(Unlocked([&] { return model.Serialize(); }));
-  return nb::bytes(bytes.data(), bytes.size());
+  return SerializedTo(
+      scope, [&](const auto& begin, const auto& write) { return model.Serialize(begin, write); });
 }
 
 // (the model, the file that it calls `location`)

@@ -99,6 +99,21 @@ TEST_CASE("Model: model and data from memory and to memory, without copies") {
   const std::string bytes = *inside.Serialize("w.bin", 1, write);
   CHECK(data.size() == 8);
   CHECK(Contains(bytes, "w.bin"));
+  uint64_t told = 0;
+  std::string pieces;
+  const auto begin = [&](uint64_t size) {
+    told = size;
+    return Status();
+  };
+  const auto append = [&](std::string_view chunk) {
+    pieces += chunk;
+    return Status();
+  };
+  CHECK(inside.Serialize(begin, append).ok());
+  CHECK(pieces == *inside.Serialize());
+  CHECK(told == pieces.size());
+  const auto full = [](uint64_t) -> Status { throw std::bad_alloc(); };
+  CHECK(inside.Serialize(full, append).code() == StatusCode::kCallback);
   CHECK(inside.Serialize("", 1, write).status().code() == StatusCode::kUsage);
   CHECK(Model::Parse(Bytes{bytes, nullptr}).status().code() == StatusCode::kInvalidModel);
   const ParseOptions options{.external_data = [&](const std::string& location) {

@@ -36,7 +36,7 @@ def read(model: Any, folder: str | PathLike[str] = "") -> tuple[_core.Model, Bac
         return _parse(_serialized(model), folder), lambda core: type(model).FromString(core.serialize())
     if is_ir(model):
         from . import onnx_ir
-        return onnx_ir.to_core(model), onnx_ir.from_core
+        return onnx_ir.to_core(model), lambda core: onnx_ir.from_core(core) if core.changed else onnx_ir.clone(model, core)
     raise usage(f"a model is a path, bytes, an onnx.ModelProto, an onnx_ir.Model or a qrewrite.Model, not {type(model).__name__}")
 
 

@@ -87,6 +87,8 @@ class Constant:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
         if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"{array.dtype} is not {dtype}: that takes a copy")
             return array.astype(dtype)
         return array.copy() if copy else array
 

@@ -189,7 +189,6 @@ class Run:
 
         thread = Thread(target=work, name="qrewrite", daemon=True)
         thread.start()
-        waits = False
         try:
             while True:
                 event, result, error = events.get()
@@ -198,13 +197,10 @@ class Run:
                 if event is None:
                     self._result = result
                     return
-                waits = True
                 yield event
                 answers.put(self._answer)
-                waits = False
         finally:
-            if waits:  # the loop was left
-                answers.put(CANCEL)
+            answers.put(CANCEL)  # if the loop was left, or interrupted wherever it was: the next event ends the run
             thread.join()
 
 

@@ -67,6 +67,11 @@ def from_core(core: _core.Model) -> ir.Model:
     return model
 
 
+def clone(model: ir.Model, core: _core.Model) -> ir.Model:
+    """A model like `model`, which no rewrite changed; it shares the weights, and keeps what no file has (`meta`)."""
+    return model.clone() if hasattr(model, "clone") else from_core(core)
+
+
 def _graphs(model: ir.Model) -> Iterator[Any]:
     yield model.graph
     yield from model.graph.subgraphs()

@@ -20,9 +20,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path.suffix not in _ENDINGS or not _RULE_FILE.search(file_path.read_bytes()):
+    if file_path.suffix not in _ENDINGS:
         return None
-    return RuleFile.from_parent(parent, path=file_path)
+    try:
+        with open(file_path, "rb") as file:
+            begin = file.read(1 << 20)  # the data of others may be large
+    except OSError:
+        return None
+    return RuleFile.from_parent(parent, path=file_path) if _RULE_FILE.search(begin) else None
 
 
 class RuleFile(pytest.File):
