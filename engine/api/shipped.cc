@@ -6,6 +6,7 @@
 #include <map>
 
 #include <dlfcn.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "engine/api/rules_impl.h"
@@ -24,8 +25,12 @@ bool IsFile(const fs::path& path) {
 
 fs::path FolderOfProgram() {
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path() : program.parent_path();
+  fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) {  // a chroot without /proc: what the program was started as
+    const auto* const name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    program = name == nullptr ? fs::path() : fs::canonical(name, error);
+  }
+  return program.parent_path();
 }
 
 // Of the library that this code is in: the shared one, a Python module, or the program again.

@@ -1,7 +1,6 @@
 """The Debian package: unpacked into an empty tree, all that it has is tried there."""
 import gzip
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -41,7 +40,7 @@ def tree(package, tmp_path_factory):
 
 def test_what_it_depends_on(package):
     depends = run("dpkg-deb", "-f", package, "Depends")
-    assert {"libprotobuf", "libre2", "libyaml", "libfmt", "libc6"} <= set(re.findall(r"(lib[a-z]+(?:6(?=\b))?)", depends)), depends
+    assert all(library in depends for library in ("libc6", "libprotobuf", "libre2", "libyaml", "libfmt")), depends
 
 
 def test_the_command(tree, recorded):
@@ -76,10 +75,10 @@ int main(int, char** argv) {
 
 def test_a_program_with_pkg_config(tree, recorded):
     Path("main.cc").write_text(PROGRAM)
-    where, = tree.glob("lib/*/pkgconfig")
+    where = next(tree.rglob("qrewrite.pc")).parent
     flags = run("pkg-config", "--cflags", "--libs", "qrewrite", PKG_CONFIG_PATH=str(where)).split()
     run("c++", "-std=c++20", "main.cc", "-o", "main", *flags)
-    assert "nodes" in run("./main", recorded, LD_LIBRARY_PATH=str(where.parent))
+    assert "0 rewrites" in run("./main", recorded, LD_LIBRARY_PATH=str(where.parent))
 
 
 def test_a_program_with_cmake(tree, recorded):
@@ -89,4 +88,4 @@ def test_a_program_with_cmake(tree, recorded):
                                       "find_package(qrewrite 0.1 REQUIRED COMPONENTS shared)\ntarget_link_libraries(main PRIVATE qrewrite::shared)\n")
     run("cmake", "-G", "Ninja", "-S", ".", "-B", "b", f"-DCMAKE_PREFIX_PATH={tree}", "-DCMAKE_DISABLE_FIND_PACKAGE_Protobuf=ON")
     run("cmake", "--build", "b")
-    assert "nodes" in run("b/main", recorded)
+    assert "0 rewrites" in run("b/main", recorded)
