@@ -2,9 +2,11 @@
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import onnx
 import onnx_ir as ir
@@ -82,22 +84,31 @@ def test_explain(chain):
         qrewrite.explain(chain, rules, at="nowhere")
 
 
-def test_hooks_of_pre_commit(tmp_path):
-    """The entries are commands that take files, and say by their exit code what they found."""
-    import re
-
+def test_hooks_of_pre_commit(users_python, tmp_path):
+    """pre-commit itself runs the hooks on a repository; the package that they would install (test_wheel.py does) is the one that is here."""
     import yaml
-    hooks = {hook["id"]: hook for hook in yaml.safe_load((SOURCE / ".pre-commit-hooks.yaml").read_text())}
+    hooks = yaml.safe_load((SOURCE / ".pre-commit-hooks.yaml").read_text())
+    assert [hook["language"] for hook in hooks] == ["python", "python"] and all(hook["entry"].startswith("qrewrite ") for hook in hooks)
+    local = [{**hook, "language": "system", "entry": f"{sys.executable} -m {hook['entry']}"} for hook in hooks]
+    Path(".pre-commit-config.yaml").write_text(yaml.safe_dump({"repos": [{"repo": "local", "hooks": local}]}))
     good = "qrewrite: 1\nname: tidy\nrules:\n  - name: twice\n    doc: d\n    equivalence: exact\n    match: y = Relu(Relu(x))\n" \
            "    replace: y = Relu(x)\n    tests:\n      - {name: a, given: \"x: float[4]\\ny = Relu(Relu(x))\", expect: \"x: float[4]\\ny = Relu(x)\"}\n" \
            "      - {name: b, given: \"x: float[4]\\ny = Relu(x)\", expect: unchanged}\n"
-    (tmp_path / "good.yaml").write_text(good)
-    (tmp_path / "unused.yaml").write_text(good.replace("name: tidy", "name: tidy\nparams: {unused: {default: 1}}"))
-    (tmp_path / "failing.yaml").write_text(good.replace("expect: unchanged", 'expect: "x: float[4]\\ny = Abs(x)"'))
+    Path("a/rules").mkdir(parents=True)
+    Path("a/rules/good.yaml").write_text(good)
+    Path("a/other.yaml").write_text("no rules: here")
+    subprocess.run(["git", "init", "-q"], check=True)
 
-    def code(hook, file):
-        return subprocess.run([sys.executable, "-m", *hooks[hook]["entry"].split(), file], capture_output=True).returncode
-    assert code("qrewrite-lint", "good.yaml") == 0 and code("qrewrite-lint", "unused.yaml") != 0
-    assert code("qrewrite-test", "good.yaml") == 0 and code("qrewrite-test", "failing.yaml") != 0
-    for hook in hooks.values():
-        assert hook["language"] == "python" and re.search(hook["files"], "a/rules/b.yaml") and not re.search(hook["files"], "a/b.yaml")
+    def commit(file, text):
+        Path(file).write_text(text)
+        subprocess.run(["git", "add", "-A"], check=True)
+        done = subprocess.run([users_python, "-m", "pre_commit", "run", "--all-files"], capture_output=True, text=True,
+                              env={**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "home")})
+        Path(file).unlink()
+        return done.returncode, re.findall(r"^(qrewrite \w+)\.+(Passed|Failed)$", done.stdout, re.M), done.stdout
+    both = ["qrewrite lint", "qrewrite test"]
+    assert commit("a/notes.txt", "")[:2] == (0, [(hook, "Passed") for hook in both])
+    code, found, said = commit("a/rules/unused.yaml", good.replace("name: tidy", "name: tidy\nparams: {unused: {default: 1}}"))
+    assert code == 1 and found == [(both[0], "Failed"), (both[1], "Passed")] and "unused" in said
+    code, found, said = commit("a/rules/failing.yaml", good.replace("expect: unchanged", 'expect: "x: float[4]\\ny = Abs(x)"'))
+    assert code == 1 and found[1] == (both[1], "Failed") and "Abs(x)" in said  # a file without a near miss: lint says so, too
