@@ -139,6 +139,17 @@ def test_ctrl_c_ends_a_run_that_is_iterated_over():
         assert word == "interrupted" and float(seconds) < 5, done.stderr
 
 
+VERIFIED = INTERRUPTED.replace("qrewrite.rewrite(model, rules, max_rewrites=10**9)", "qrewrite.verify(model, model, runtime='builtin', samples=10**6)")
+
+
+def test_ctrl_c_ends_a_comparison():
+    open("long.onnx", "wb").write(long_chain(100))
+    assert "samples" in VERIFIED
+    done = subprocess.run([sys.executable, "-c", VERIFIED], capture_output=True, text=True, timeout=60)
+    word, seconds = done.stdout.split()
+    assert word == "interrupted" and float(seconds) < 5, done.stderr
+
+
 def test_threads_scale():
     """Four models in four threads take less time than one after the other, on two cores and more; the machine may be busy."""
     models = [long_chain(20000 + i) for i in range(4)]

@@ -113,8 +113,10 @@ class CallbackScope {
 
   // Remembers the exception, if a scope is there for it. Returns it in words.
   static std::string Keep(const nb::python_error& error);
-  // Whether one was kept.
-  bool holds() const { return raised_.is_valid(); }
+  // Whether one was kept that is no Exception: KeyboardInterrupt, SystemExit.
+  bool interrupted() const {
+    return raised_.is_valid() && PyObject_IsInstance(raised_.ptr(), PyExc_Exception) == 0;
+  }
 
  private:
   CallbackScope* outer_;

@@ -48,6 +48,47 @@ std::unique_ptr<Evaluator> Host(const std::string& name, nb::object load) {
       });
 }
 
+// Looks for signals before each run: Ctrl-C ends verify() and debug(), which may run for minutes.
+Status Signals() {
+  const nb::gil_scoped_acquire lock;
+  if (PyErr_CheckSignals() == 0) return {};
+  CallbackScope::Keep(nb::python_error());
+  return {StatusCode::kCancelled, "interrupted"};
+}
+
+class InterruptibleSession : public Session {
+ public:
+  explicit InterruptibleSession(std::unique_ptr<Session> session) : session_(std::move(session)) {}
+  Result<Tensors> Run(const Tensors& inputs) override {
+    QR_RETURN_IF_ERROR(Signals());
+    return session_->Run(inputs);
+  }
+
+ private:
+  std::unique_ptr<Session> session_;
+};
+
+class Interruptible : public Evaluator {
+ public:
+  explicit Interruptible(Evaluator& evaluator) : evaluator_(evaluator) {}
+  std::string Name() const override { return evaluator_.Name(); }
+  Result<std::unique_ptr<Session>> Load(const Model& model,
+                                        const std::vector<std::string>& observe) override {
+    QR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, evaluator_.Load(model, observe));
+    return std::unique_ptr<Session>(std::make_unique<InterruptibleSession>(std::move(session)));
+  }
+
+ private:
+  Evaluator& evaluator_;
+};
+
+// The result, unless there was an interrupt that what was called took for a fault of a model.
+template <class T>
+T Uninterrupted(CallbackScope& scope, Result<T> result) {
+  if (scope.interrupted()) scope.Raise({StatusCode::kCancelled, "interrupted"});
+  return scope.OrRaise(std::move(result));
+}
+
 Samples SamplesOf(nb::list samples, const std::string& origin) {
   const size_t count = samples.size();
   return {
@@ -69,10 +110,11 @@ nb::tuple VerifyModels(const Model& a, const Model& b, Evaluator& evaluator, Eva
       .scales = nb::cast<std::map<std::string, double>>(options["scales"]),
       .inputs = std::nullopt,
       .second = second};
+  Interruptible runtime(evaluator);
   verify.tolerance = scope.OrRaise(Tolerance::Parse(nb::cast<std::string>(options["tolerance"])));
   if (!samples.is_none()) verify.inputs = SamplesOf(nb::cast<nb::list>(samples), "the caller");
   const VerifyReport report =
-      scope.OrRaise(Unlocked([&] { return Verify(a, b, evaluator, verify); }));
+      Uninterrupted(scope, Unlocked([&] { return Verify(a, b, runtime, verify); }));
   return nb::make_tuple(Text(report.Json()), Text(report.Text()), ToPython(report.worst_inputs),
                         ToPython(report.worst_a), ToPython(report.worst_b));
 }
@@ -85,8 +127,9 @@ nb::tuple DebugModels(const Model& a, const Model& b, Evaluator& evaluator, cons
                            .suggest = nb::cast<size_t>(options["suggest"]),
                            .validate = nb::cast<bool>(options["validate"])};
   const Samples given = SamplesOf(std::move(samples), "the caller");
+  Interruptible runtime(evaluator);
   const DebugReport report =
-      scope.OrRaise(Unlocked([&] { return Debug(a, b, evaluator, given, debug); }));
+      Uninterrupted(scope, Unlocked([&] { return Debug(a, b, runtime, given, debug); }));
   return nb::make_tuple(Text(report.Json()), Text(report.Html()));
 }
 
