@@ -3,6 +3,7 @@
 //   variation.cc       which change is made
 //   change_values.cc   constants, element types, shapes
 //   change_nodes.cc    attributes, operators, inputs, readers, opset
+//   change_bodies.cc   nodes that move into the body of an If or a Loop
 #pragma once
 
 #include <set>
@@ -41,6 +42,7 @@ class Change {
   bool ConstantShape();
   bool ConstantToInput();
   bool Overridable();
+  bool ConstantToNode();
   // Constants that `v` shares a node and a shape with, itself included: a scale and its zero point.
   std::vector<ValueId> Companions(ValueId v) const;
 
@@ -68,6 +70,17 @@ class Change {
   bool AnotherReader();
   bool MoreOutputs();
   bool Opset();
+
+  // --- bodies
+  bool IntoIf();
+  bool IntoLoop();
+  bool CanMove() const;
+  void AddLoopCondition(BodyId body);
+  // A copy of all nodes in a body; its outputs are those of the main graph.
+  BodyId CopyOfMain(const std::vector<NodeId>& order, std::string_view name, bool of_loop);
+  // The outputs of the main graph come from `op` alone.
+  void ReplaceMain(const std::vector<NodeId>& order, std::string_view op,
+                   const std::vector<ValueId>& inputs, Attributes attributes);
 
   Graph& graph_;
   const Vocabulary& words_;

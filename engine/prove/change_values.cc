@@ -105,6 +105,18 @@ bool Change::Overridable() {
   return true;
 }
 
+bool Change::ConstantToNode() {
+  if (constants_.empty()) return false;
+  const ValueId v = dice_.Of(constants_);
+  if (!IsMain(v) || graph_.IsInput(v)) return false;
+  const ValueId made = graph_.AddValue(graph_.main(), graph_.FreshName("k"));
+  const Tensor tensor = *graph_.constant(v);
+  graph_.ReplaceUses(v, made);
+  graph_.AddNode(graph_.main(), graph_.InternOp("", "Constant"), {}, std::vector{made},
+                 {{"value", tensor}}, "");
+  return true;
+}
+
 // --- types
 
 void Change::SetType(ValueId v, DType dtype) {

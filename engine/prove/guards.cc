@@ -55,29 +55,30 @@ std::vector<Guard> GuardsOf(const Program& program, const CompiledRule& rule) {
   return guards;
 }
 
-std::vector<size_t> AloneInTheWay(const Graph& graph, const Program& program,
-                                  const CompiledRule& rule, const std::vector<Guard>& guards,
-                                  const Task& task, const RunContext& context) {
-  std::vector<size_t> alone;
+InTheWay StoppedBy(const Graph& graph, const Program& program, const CompiledRule& rule,
+                   const std::vector<Guard>& guards, const Task& task, const RunContext& context) {
+  InTheWay result;
   size_t matches = 0;
   const MatchQuery query{.set = task.set, .rules = {rule.rule->name}, .conditions = false};
   const auto look = [&](const FoundMatch& found) {
     if (&found.rule != &rule) return true;
     std::vector<size_t> stopping;
-    for (size_t i = 0; i < guards.size() && stopping.size() < 2; ++i) {
+    for (size_t i = 0; i < guards.size(); ++i) {
       if (guards[i].of_case) continue;
       const Val truth = found.in.Condition(guards[i].code, found.frame);
       const bool* holds = truth.get_if<bool>();
       if (holds == nullptr || !*holds) stopping.push_back(i);
     }
-    const bool is_new =
-        stopping.size() == 1 && std::find(alone.begin(), alone.end(), stopping[0]) == alone.end();
-    if (is_new) alone.push_back(stopping[0]);
+    const auto count = static_cast<int>(stopping.size());
+    if (result.fewest < 0 || count < result.fewest) result.fewest = count;
+    std::vector<size_t>& alone = result.alone;
+    if (count == 1 && std::find(alone.begin(), alone.end(), stopping[0]) == alone.end())
+      alone.push_back(stopping[0]);
     return ++matches < kMostMatches;
   };
   // An error, as of a graph outside of the rules' opsets, means that there is no match.
   (void)FindMatches(graph, program, query, context, look);
-  return alone;
+  return result;
 }
 
 std::string ResultOn(const Graph& graph, const Program& program, const Task& task,

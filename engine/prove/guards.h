@@ -21,11 +21,15 @@ struct Guard {
 // Of the rule and its cases, in the order of the file; `a and b` are two.
 std::vector<Guard> GuardsOf(const Program& program, const CompiledRule& rule);
 
-// The guards of the rule's `where:` that alone keep some match of its pattern in `graph` from firing,
-// by their index. At most kMostMatches matches are looked at.
-std::vector<size_t> AloneInTheWay(const Graph& graph, const Program& program,
-                                  const CompiledRule& rule, const std::vector<Guard>& guards,
-                                  const Task& task, const RunContext& context);
+// What keeps the matches of a rule's pattern in a graph from firing. At most kMostMatches of them are
+// looked at.
+struct InTheWay {
+  int fewest =
+      -1;  // conditions of `where:` that stop the match which comes nearest; -1: there is none
+  std::vector<size_t> alone;  // guards, by index, that stop some match all by themselves
+};
+InTheWay StoppedBy(const Graph& graph, const Program& program, const CompiledRule& rule,
+                   const std::vector<Guard>& guards, const Task& task, const RunContext& context);
 
 // What a test that runs `task` on `graph` expects, as the YAML of `expect:`. `assumed`: a condition that
 // counts as met.

@@ -26,7 +26,6 @@ namespace {
 constexpr int64_t kMostElements = 1 << 22;  // of a value
 constexpr int kSamples = 4;                 // normal, ties, out of range, whole numbers
 constexpr int kSamplesOfSums = 12;          // where sums over all samples decide
-constexpr double kAnySizeDb = 60;           // promises below are about calibrated data
 constexpr int kShownToRuntime = 25;  // firings of a rule that ONNX Runtime is asked about anyway
 constexpr uint64_t kMostMemory = uint64_t{1} << 30;  // of the models while they run, in bytes
 constexpr int kMostSeconds = 20;
@@ -365,6 +364,13 @@ bool LacksKernel(const Status& status) {
          text.find("No Op registered") != std::string::npos;
 }
 
+bool IsAboutTypes(const Status& status) {
+  const std::string text = status.message();
+  return text.find("Type Error") != std::string::npos ||
+         text.find("TypeInferenceError") != std::string::npos ||
+         text.find("invalid model") != std::string::npos;
+}
+
 }  // namespace
 
 void Judge::Compare(const Model& before, const Model& after, Promise promise, double size,
@@ -452,8 +458,10 @@ void Judge::HearRuntime(const Model& before, const Model& after, Promise promise
                         FunctionRef<void(char)> mark) {
   const Outcome a = RunModel(*court_.runtime, before, inputs);
   if (!a.status.ok()) {
-    // Where it has no kernel the others decide; else the graph is no model.
-    if (!LacksKernel(a.status)) trial.fate = Trial::Fate::kInvalid, trial.why = Message(a.status);
+    // Where it has no kernel the others decide, also where types do not count; else the graph is no model.
+    const bool its_own = LacksKernel(a.status) || (!court_.program.rules().check_types &&
+                                                   kernels_decide && IsAboutTypes(a.status));
+    if (!its_own) trial.fate = Trial::Fate::kInvalid, trial.why = Message(a.status);
     return;
   }
   mark('r');

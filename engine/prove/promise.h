@@ -10,6 +10,9 @@
 
 namespace qrewrite {
 
+// Promises in decibels below this are about data that quantizers were made for.
+inline constexpr double kAnySizeDb = 45;
+
 struct Promise {
   // kNone: the rule promises nothing. Of finite numbers:
   //   kExact     equal; -0 equals 0

@@ -55,12 +55,14 @@ bool Change::Make() {
       {12, true, &Change::ConstantNumbers}, {8, false, &Change::ConstantShape},
       {6, false, &Change::TypeEverywhere},  {4, false, &Change::TypeHere},
       {8, false, &Change::SizeEverywhere},  {8, false, &Change::InputShape},
-      {3, true, &Change::ConstantToInput},  {2, false, &Change::InputToConstant},
+      {3, true, &Change::ConstantToInput},  {2, true, &Change::InputToConstant},
       {20, false, &Change::AttributeOf},    {6, false, &Change::AnotherReader},
       {2, false, &Change::Overridable},     {4, false, &Change::SwapInputs},
       {3, false, &Change::SameInput},       {4, false, &Change::DropInput},
       {3, false, &Change::MoreOutputs},     {5, false, &Change::Operator},
       {5, false, &Change::Opset},           {6, false, &Change::Square},
+      {2, false, &Change::IntoIf},          {1, false, &Change::IntoLoop},
+      {2, false, &Change::ConstantToNode},
   };
   int total = 0;
   for (const Way& way : kWays) total += way.weight;

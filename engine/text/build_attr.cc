@@ -178,6 +178,7 @@ std::optional<AttrValue> GraphBuilder::ListValueOf(const Expr& list, AttrKind ki
 
 BodyId GraphBuilder::BuildSubgraph(const Expr& body, Scope& scope) {
   const BodyId id = graph_.AddBody(BodyKind::kSubgraph, scope.body);
+  graph_.mutable_body(id).name = "body";  // files must name them
   Scope inner{.text = body.body.get(), .body = id, .outer = &scope};
   BuildBody(*body.body, inner);
   return id;

@@ -3,8 +3,9 @@
 //   QR_ASSIGN_OR_RETURN(const ProveReport report, Prove(rules));
 //   if (report.refuted > 0) std::puts(report.Text().c_str());
 //
-// Each rule is run on graphs made from the tests of its file: as they are, and varied at random in
-// shapes, element types, constants, attributes, operators, readers and opset. Where it fires, the
+// Each rule is run on graphs made from the tests of its file and from its pattern: as they are, and varied
+// at random in shapes, element types, constants, attributes, operators, readers and opset, and inside of
+// If and Loop. Where it fires, the
 // result must be a valid model that computes the same, to the degree that the rule promises. A proof it
 // is not: it is a search for counterexamples, the same one for the same seed.
 //
@@ -26,8 +27,9 @@ namespace qrewrite {
 
 struct ProveOptions {
   std::vector<std::string> rules;  // names; none: all of the file, without those that it includes
-  int graphs = 1000;               // valid graphs that each rule is tried on
-  double seconds = 0;              // of each rule, at most; 0: as long as it takes
+  // Valid graphs that each rule is tried on; 0: 1000, or as many as there is time for.
+  int graphs = 0;
+  double seconds = 0;  // of the whole proof, at most: rules take turns; 0: as long as it takes
   uint64_t seed = 0;
   bool guards = true;            // leave out conditions, one at a time
   Evaluator* runtime = nullptr;  // beside the built-in kernels: ONNX Runtime

@@ -15,7 +15,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> files, names;
   RuntimeChoice runtime{.threads = 1};  // of small models
-  int graphs = 1000;
+  int graphs = 0;
   double budget = 0;
   uint64_t seed = 0;
   bool why = false, quick = false, json = false;
@@ -26,12 +26,17 @@ void AddOptions(CLI::App& app, Arguments& a) {
       ->type_name("RULES")
       ->required();
   AddList(app, "--rule", a.names, "this rule alone; may be repeated")->type_name("NAME");
-  app.add_option("--graphs", a.graphs, "how many graphs each rule is tried on; default 1000")
+  app.add_option("--graphs", a.graphs,
+                 "how many graphs each rule is tried on; default 1000, with --budget "
+                 "as many as there is time for")
       ->type_name("N")
       ->check(CheckCount);
   app.add_option("--budget", a.budget,
-                 "seconds that each rule may take; default: as long as it takes")
-      ->type_name("SECONDS");
+                 "seconds that a rule file may take, 60 or 60s; default: as long as it takes")
+      ->type_name("SECONDS")
+      ->transform([](std::string text) {
+        return text.ends_with('s') ? text.substr(0, text.size() - 1) : text;
+      });
   app.add_option("--seed", a.seed, "of the graphs; default 0")->type_name("N");
   app.add_flag("--why", a.why,
                "what each condition is good for, as a test without it goes wrong on");

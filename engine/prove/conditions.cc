@@ -1,0 +1,66 @@
+// What the conditions of a rule are good for: each is left out where it alone stands in the way.
+#include "engine/prove/rule_proof.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr int kGuardTrials = 60;  // runs without a condition
+constexpr int kPins = 6;          // tests that a condition could have, to choose from
+
+}  // namespace
+
+// A graph on which nothing fired: which condition alone was in the way, and rightly so?
+void RuleProof::Watch(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+                      const Task& task, const std::vector<size_t>& alone) {
+  for (const size_t i : alone) {
+    ++guards_[i].report.alone;
+    LeaveOut(guards_[i], seed, changes, graph, task);
+    Pin(guards_[i], seed, changes, task);
+  }
+}
+
+// A graph on which the rule fired: what if another case had been taken?
+void RuleProof::WatchCases(const Seed& seed, const std::vector<uint64_t>& changes,
+                           const Graph& graph, const Task& task) {
+  for (Guard& guard : guards_) {
+    if (!guard.of_case) continue;
+    LeaveOut(guard, seed, changes, graph, task);
+    Pin(guard, seed, changes, task);
+  }
+}
+
+// A test that a condition without one could have: the shortest of a few.
+void RuleProof::Pin(Guard& guard, const Seed& seed, const std::vector<uint64_t>& changes,
+                    const Task& task) {
+  if (guard.report.pinned || guard.pins >= kPins) return;
+  const auto tells = [&](const Graph& graph) {
+    return ResultOn(graph, court_.program, task, court_.context) !=
+           ResultOn(graph, court_.program, task, court_.context, guard.code);
+  };
+  Graph graph;
+  if (!Make(seed, changes, graph) || !tells(graph)) return;
+  ++guard.pins;
+  graph = Shrink(seed, changes, tells);
+  const std::string expect = ResultOn(graph, court_.program, task, court_.context);
+  std::string text = TestText(graph, task, "pins `" + guard.report.text + "`", expect);
+  std::string& best = guard.report.pin;
+  if (best.empty() || text.size() < best.size()) best = std::move(text);
+}
+
+void RuleProof::LeaveOut(Guard& guard, const Seed& seed, const std::vector<uint64_t>& changes,
+                         const Graph& graph, const Task& task) {
+  using Outcome = ProvenCondition::Outcome;
+  if (guard.report.outcome == Outcome::kNeeded || guard.tried >= kGuardTrials) return;
+  ++guard.tried;
+  const Trial trial = judge_.Try(graph, task, guard.code);
+  // Held, or nothing fires without it either.
+  const bool idle = trial.fate == Trial::Fate::kHeld || trial.fate == Trial::Fate::kQuiet;
+  if (idle && (trial.fate == Trial::Fate::kHeld || !guard.of_case))
+    guard.report.outcome = Outcome::kNotNeeded;
+  if (trial.fate != Trial::Fate::kBroken) return;
+  const Graph small = Broken(seed, changes, task, guard.code, nullptr);
+  guard.report.outcome = Outcome::kNeeded;
+  guard.report.counterexample = TestText(small, task, "needs `" + guard.report.text + "`");
+}
+
+}  // namespace qrewrite

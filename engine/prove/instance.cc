@@ -1,0 +1,270 @@
+#include "engine/prove/instance.h"
+
+#include <algorithm>
+
+#include "engine/rule/check.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr int kMostDepth = 8;        // of sub-patterns in sub-patterns
+constexpr int64_t kMostRepeats = 3;  // of what may repeat
+
+}  // namespace
+
+Instance::Instance(const Program& program, const CompiledRule& rule, const Vocabulary& words,
+                   const Examples& examples, const RunContext& context, Dice& dice)
+    : program_(program),
+      rule_(rule),
+      words_(words),
+      examples_(examples),
+      context_(context),
+      dice_(dice) {
+  size_ = dice.Once(4) ? 3 : dice.Once(4) ? 1 : 2;
+  constexpr int64_t kUsual[] = {13, 17, 21, 21};
+  opset_ = dice.Once(3) ? dice.Integer(words.first_opset, words.last_opset)
+                        : std::clamp(kUsual[dice.Below(std::size(kUsual))], words.first_opset,
+                                     words.last_opset);
+  graph_.opset()[""] = opset_;
+}
+
+bool Instance::Make() {
+  const std::set<std::string> constants = WantedConstants(rule_.pattern.where);
+  Scope scope{rule_.pattern, rule_.layout, constants, {}, {}};
+  scope.terms.resize(static_cast<size_t>(rule_.layout.size()));
+  if (!MakePattern(scope)) return false;
+  for (const Leaf& leaf : leaves_) {
+    if (leaf.value.valid() && graph_.constant(leaf.value) == nullptr)
+      graph_.AddInput(graph_.main(), leaf.value);
+  }
+  for (size_t i = 0; i < graph_.num_values(); ++i) {
+    const ValueId v(i);
+    if (graph_.alive(v) && graph_.producer(v).valid() && graph_.num_uses(v) == 0)
+      graph_.AddOutput(graph_.main(), v);
+  }
+  return !graph_.body(graph_.main()).outputs.empty();
+}
+
+// Names in `const(k)`.
+std::set<std::string> Instance::WantedConstants(const std::vector<PatWhere>& where) const {
+  std::set<std::string> names;
+  const auto look = [&](const auto& self, CodeId id) -> void {
+    const Code& code = program_.code(id);
+    const Expr* const e = code.expr;
+    const bool asks = e != nullptr && e->kind == Expr::Kind::kCall && e->refs.size() == 1 &&
+                      e->refs[0].name == "const" && e->args.size() == 1;
+    if (asks && e->args[0].value != nullptr && e->args[0].value->kind == Expr::Kind::kName)
+      names.insert(e->args[0].value->text);
+    for (size_t i = 0; i < code.num_kids; ++i) self(self, program_.kid(code, i));
+  };
+  for (const PatWhere& w : where) look(look, w.code);
+  return names;
+}
+
+Instance::Term Instance::NewLeaf(bool constant, std::string name) {
+  leaves_.push_back({.value = {}, .name = std::move(name), .constant = constant});
+  return {.kind = Term::Kind::kLeaf, .leaf = leaves_.size() - 1};
+}
+
+bool Instance::MakePattern(Scope& scope) {
+  return std::ranges::all_of(scope.pattern.stmts,
+                             [&](const PatStmt& stmt) { return MakeStmt(stmt, scope); });
+}
+
+bool Instance::MakeStmt(const PatStmt& stmt, Scope& scope) {
+  if (!scope.begun.insert(&stmt).second) return true;
+  if (stmt.value.kind != PatArg::Kind::kCall) return true;  // it only names something
+  const auto outs = static_cast<size_t>(
+      std::ranges::count_if(stmt.outs, [](const PatOut& out) { return !out.repeated; }));
+  std::vector<Term> made;
+  const std::optional<Term> first =
+      MakeCall(*stmt.value.call, scope, std::max<size_t>(outs, 1), &made);
+  if (!first) return false;
+  if (made.empty()) made.push_back(*first);
+  size_t at = 0;
+  for (const PatOut& out : stmt.outs) {
+    // `_..., y, _...`: the first output there is.
+    if (out.repeated && (out.slot < 0 || stmt.outs.size() > 1)) continue;
+    if (at >= made.size()) break;
+    if (out.slot >= 0 && !out.repeated) {
+      const auto slot = static_cast<size_t>(out.slot);
+      scope.terms[slot] = made[at];
+      if (made[at].kind == Term::Kind::kValue && graph_.producer(made[at].value).valid())
+        graph_.Rename(made[at].value, graph_.FreshName(scope.layout.names[slot]));
+    }
+    ++at;
+  }
+  return true;
+}
+
+// The value that a name stands for: what a statement makes, or something new.
+std::optional<Instance::Term> Instance::NameTerm(int slot, Scope& scope) {
+  const auto at = static_cast<size_t>(slot);
+  if (scope.terms[at].kind != Term::Kind::kUnset) return scope.terms[at];
+  for (const PatStmt& stmt : scope.pattern.stmts) {
+    const bool makes =
+        std::ranges::any_of(stmt.outs, [&](const PatOut& out) { return out.slot == slot; });
+    if (!makes || stmt.value.kind != PatArg::Kind::kCall) continue;
+    if (scope.begun.contains(&stmt)) return std::nullopt;  // a cycle
+    if (!MakeStmt(stmt, scope)) return std::nullopt;
+    if (scope.terms[at].kind != Term::Kind::kUnset) return scope.terms[at];
+  }
+  const bool wanted = scope.constants.contains(scope.layout.names[at]);
+  return scope.terms[at] =
+             NewLeaf(wanted ? !dice_.Once(10) : dice_.Once(2), scope.layout.names[at]);
+}
+
+std::optional<Instance::Term> Instance::LiteralTerm(const PatArg& arg) {
+  if (arg.literal->kind == Expr::Kind::kAbsent) return Term{.kind = Term::Kind::kAbsent};
+  const Code& code = program_.code(arg.literal_code);
+  if (code.op != CodeOp::kConstant || !code.constant.is_number()) return std::nullopt;
+  const Tensor tensor = code.constant.number().t;
+  return Value(graph_.AddConstant(graph_.main(), graph_.FreshName("k"), tensor));
+}
+
+std::optional<Instance::Term> Instance::MakeArg(const PatArg& arg, Scope& scope) {
+  if (arg.optional && dice_.Once(3)) {
+    for (const int slot : arg.inner) {
+      Term& term = scope.terms[static_cast<size_t>(slot)];
+      if (term.kind == Term::Kind::kUnset) term.kind = Term::Kind::kAbsent;
+    }
+    return Term{.kind = Term::Kind::kAbsent};
+  }
+  switch (arg.kind) {
+    case PatArg::Kind::kAny: return NewLeaf(dice_.Once(2));
+    case PatArg::Kind::kName: return NameTerm(arg.slot, scope);
+    case PatArg::Kind::kLiteral: return LiteralTerm(arg);
+    case PatArg::Kind::kCall: return MakeCall(*arg.call, scope, 1, nullptr);
+    case PatArg::Kind::kGroup: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// One argument, or as many as it repeats.
+bool Instance::AddArg(const PatArg& arg, Scope& scope, std::vector<Term>& terms) {
+  const bool several = arg.repeated;
+  const int64_t times =
+      !several ? 1 : dice_.Integer(arg.kind == PatArg::Kind::kAny ? 0 : 1, kMostRepeats);
+  for (int64_t i = 0; i < times; ++i) {
+    if (several) {  // its names are lists: each time others
+      for (const int slot : arg.inner) scope.terms[static_cast<size_t>(slot)] = {};
+    }
+    if (arg.kind == PatArg::Kind::kGroup) {
+      for (const PatArg& member : arg.group) {
+        if (!AddArg(member, scope, terms)) return false;
+      }
+      continue;
+    }
+    const std::optional<Term> term = MakeArg(arg, scope);
+    if (!term) return false;
+    terms.push_back(*term);
+  }
+  return true;
+}
+
+std::optional<Instance::Term> Instance::MakeCall(const PatCall& call, Scope& scope, size_t outs,
+                                                 std::vector<Term>* made) {
+  int64_t steps = 1;
+  switch (call.quantifier) {
+    case Quantifier::kOne: return MakeOnce(call, scope, outs, made, nullptr);
+    case Quantifier::kOptional: steps = dice_.Integer(0, 1); break;
+    case Quantifier::kStar: steps = dice_.Integer(0, 2); break;
+    case Quantifier::kPlus: steps = dice_.Integer(1, 2); break;
+  }
+  if (call.args.empty()) return std::nullopt;
+  std::optional<Term> value = MakeArg(call.args[0], scope);
+  for (int64_t i = 0; i < steps && value; ++i) {
+    const Term start = *value;
+    value = MakeOnce(call, scope, 1, made, &start);
+  }
+  return value;
+}
+
+// `start`: what stands for the first argument, of a chain's step.
+std::optional<Instance::Term> Instance::MakeOnce(const PatCall& call, Scope& scope, size_t outs,
+                                                 std::vector<Term>* made, const Term* start) {
+  if (call.definition >= 0) return MakeSub(call, scope);
+  const std::optional<OpName> op = ChooseOp(call.ops);
+  // What a rule set has for itself looks as its own rules make it.
+  if (!op || IsPrivateDomain(op->domain)) return std::nullopt;
+  const Signature* const signature =
+      program_.rules().signatures.Find(op->domain, op->name, VersionOf(*op));
+  if (signature != nullptr && signature->has_subgraphs) return std::nullopt;
+  std::vector<Term> terms;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const PatArg& arg = call.args[i];
+    if (start != nullptr && i == 0) {
+      terms.push_back(*start);
+      continue;
+    }
+    if (arg.input.empty()) {
+      if (!AddArg(arg, scope, terms)) return std::nullopt;
+      continue;
+    }
+    const int at = signature == nullptr ? -1 : signature->InputIndex(arg.input);
+    const std::optional<Term> term = MakeArg(arg, scope);
+    if (at < 0 || !term) return std::nullopt;
+    if (terms.size() <= static_cast<size_t>(at))
+      terms.resize(static_cast<size_t>(at) + 1, {.kind = Term::Kind::kAbsent});
+    terms[static_cast<size_t>(at)] = *term;
+  }
+  while (!terms.empty() && terms.back().kind == Term::Kind::kAbsent) terms.pop_back();
+  if (signature != nullptr) {
+    // What the pattern passes over and the operator needs.
+    for (auto i = terms.size(); i < static_cast<size_t>(signature->min_inputs); ++i)
+      terms.push_back(NewLeaf(dice_.Once(2)));
+    outs = std::min(outs, static_cast<size_t>(signature->max_outputs));
+  }
+  std::vector<ValueId> values;
+  if (!AddNode(*op, ChooseAttributes(call, signature), terms, outs, values)) return std::nullopt;
+  if (made != nullptr) {
+    made->clear();
+    for (const ValueId v : values) made->push_back(Value(v));
+  }
+  return Value(values[0]);
+}
+
+// `$name(...)`: one of its cases that have a pattern.
+std::optional<Instance::Term> Instance::MakeSub(const PatCall& call, Scope& scope) {
+  const CompiledDefinition& definition = program_.definition(call.definition);
+  std::vector<const CompiledCase*> cases;
+  for (const CompiledCase& c : definition.cases) {
+    if (c.has_match && c.layout != nullptr) cases.push_back(&c);
+  }
+  if (cases.empty() || depth_ >= kMostDepth) return std::nullopt;
+  const CompiledCase& c = *dice_.Of(cases);
+  const std::set<std::string> constants = WantedConstants(c.pattern.where);
+  Scope inner{c.pattern, *c.layout, constants, {}, {}};
+  inner.terms.resize(static_cast<size_t>(c.layout->size()));
+  const auto params = static_cast<size_t>(definition.num_params);
+  for (size_t i = 0; i < call.args.size() && i < params; ++i) {
+    const PatArg& arg = call.args[i];
+    if (arg.kind == PatArg::Kind::kName) {
+      inner.terms[i] = scope.terms[static_cast<size_t>(arg.slot)];
+      const bool is_made = std::ranges::any_of(scope.pattern.stmts, [&](const PatStmt& stmt) {
+        return std::ranges::any_of(stmt.outs,
+                                   [&](const PatOut& out) { return out.slot == arg.slot; });
+      });
+      if (inner.terms[i].kind != Term::Kind::kUnset || !is_made) continue;
+    }
+    if (arg.kind == PatArg::Kind::kAny || arg.kind == PatArg::Kind::kGroup) continue;
+    const std::optional<Term> term = MakeArg(arg, scope);
+    if (term) inner.terms[i] = *term;
+  }
+  ++depth_;
+  const bool fine = MakePattern(inner);
+  --depth_;
+  if (!fine) return std::nullopt;
+  for (size_t i = 0; i < call.args.size() && i < params; ++i) {
+    const PatArg& arg = call.args[i];
+    if (arg.kind != PatArg::Kind::kName) continue;
+    Term& outer = scope.terms[static_cast<size_t>(arg.slot)];
+    if (outer.kind == Term::Kind::kUnset) outer = inner.terms[i];
+  }
+  if (inner.terms.size() <= params) return std::nullopt;
+  const Term result = inner.terms[params];
+  if (result.kind == Term::Kind::kUnset) return std::nullopt;
+  return result;
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,122 @@
+// Instance: a graph that is made of the pattern of a rule alone. Where the pattern leaves a choice
+// (alternatives, optional parts, cases of sub-patterns, how often something repeats) one is taken; what
+// the pattern only names becomes an input or a constant, of a type that the signature of its first reader
+// allows and of a shape that inference does not refuse.
+//
+// Most guesses are no valid models, or do not meet the conditions of the rule. Who asks throws these
+// away and asks again.
+//
+//   instance.cc        the pattern: statements, sub-patterns, what is chosen
+//   instance_nodes.cc  one node: attributes, types and shapes of what it reads
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/base/dice.h"
+#include "engine/driver/driver.h"
+#include "engine/graph/graph.h"
+#include "engine/program/program.h"
+#include "engine/prove/variation.h"
+
+namespace qrewrite {
+
+// What nodes of tests read there: types, shapes and numbers that make sense.
+class Examples {
+ public:
+  struct Example {
+    TypeInfo type;  // of an input or a constant
+    Tensor tensor;  // of a constant; else invalid
+  };
+  void Learn(const Graph& graph);
+  const std::vector<Example>* Of(const OpName& op, size_t input) const;
+
+ private:
+  std::map<std::pair<OpName, size_t>, std::vector<Example>> by_input_;
+};
+
+class Instance {
+ public:
+  // Referents outlive this object.
+  Instance(const Program& program, const CompiledRule& rule, const Vocabulary& words,
+           const Examples& examples, const RunContext& context, Dice& dice);
+
+  // False: the guess went wrong.
+  bool Make();
+  Graph& graph() { return graph_; }
+
+ private:
+  // What a name of the pattern stands for. A leaf has no type before a node reads it.
+  struct Term {
+    enum class Kind : uint8_t { kUnset, kAbsent, kValue, kLeaf };
+    Kind kind = Kind::kUnset;
+    ValueId value;
+    size_t leaf = 0;
+  };
+  struct Leaf {
+    ValueId value;     // invalid: nobody read it so far
+    std::string name;  // in the pattern
+    bool constant = false;
+  };
+  // The names of one pattern.
+  struct Scope {
+    const Pattern& pattern;
+    const Layout& layout;
+    const std::set<std::string>& constants;  // names that conditions want to be constant
+    std::vector<Term> terms;                 // by slot
+    std::set<const PatStmt*> begun;
+  };
+
+  // --- instance.cc
+  bool MakePattern(Scope& scope);
+  bool MakeStmt(const PatStmt& stmt, Scope& scope);
+  // `outs`: how many outputs the node is to have.
+  std::optional<Term> MakeCall(const PatCall& call, Scope& scope, size_t outs,
+                               std::vector<Term>* made);
+  std::optional<Term> MakeOnce(const PatCall& call, Scope& scope, size_t outs,
+                               std::vector<Term>* made, const Term* start);
+  std::optional<Term> MakeSub(const PatCall& call, Scope& scope);
+  std::optional<Term> MakeArg(const PatArg& arg, Scope& scope);
+  bool AddArg(const PatArg& arg, Scope& scope, std::vector<Term>& terms);
+  std::optional<Term> NameTerm(int slot, Scope& scope);
+  Term NewLeaf(bool constant, std::string name = "");
+  std::optional<Term> LiteralTerm(const PatArg& arg);
+  // Of the operator's domain, in the graph.
+  int64_t VersionOf(const OpName& op) const { return op.domain.empty() ? opset_ : 0; }
+  static Term Value(ValueId v) { return {.kind = Term::Kind::kValue, .value = v}; }
+  std::set<std::string> WantedConstants(const std::vector<PatWhere>& where) const;
+
+  // --- instance_nodes.cc
+  std::optional<OpName> ChooseOp(const OpHead& head);
+  Attributes ChooseAttributes(const PatCall& call, const Signature* signature);
+  std::optional<AttrValue> Known(CodeId code, AttrKind kind) const;
+  std::optional<AttrValue> SomeValue(const std::string& name, const Signature* signature);
+  // A node that reads `terms`; leaves among them get types and shapes. False: none were found.
+  bool AddNode(const OpName& op, const Attributes& attributes, std::vector<Term>& terms,
+               size_t outputs, std::vector<ValueId>& made);
+  bool TryNode(const OpName& op, const Signature* signature, const Attributes& attributes,
+               const std::vector<Term>& terms, size_t outputs, std::vector<ValueId>& made);
+  ValueId Settle(const Leaf& leaf, const OpName& op, const Signature* signature, size_t index,
+                 const TypeInfo* beside, std::map<int, DType>& types);
+  DType ChooseType(const OpName& op, const Signature* signature, size_t index,
+                   std::map<int, DType>& types);
+  Dims ChooseDims(DType dtype, const TypeInfo* beside);
+  Tensor ChooseNumbers(DType dtype, const Dims& dims);
+
+  const Program& program_;
+  const CompiledRule& rule_;
+  const Vocabulary& words_;
+  const Examples& examples_;
+  const RunContext& context_;
+  Dice& dice_;
+  Graph graph_;
+  std::vector<Leaf> leaves_;
+  int64_t size_ = 2;  // that most axes have
+  int64_t opset_ = 21;
+  int depth_ = 0;
+};
+
+}  // namespace qrewrite

@@ -1,0 +1,253 @@
+#include "engine/prove/rule_proof.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/driver/rule_tests.h"
+#include "engine/rule/literal.h"
+#include "engine/tensor/buffer.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr int kAttempts = 12;    // graphs that are made for each valid one, at most
+constexpr int kMostChanges = 4;  // of a variation
+constexpr size_t kMostKeptChanges = 10, kMostFound = 300, kMostNear = 40, kMostInstances = 200;
+constexpr int64_t kMostOfTests = 1 << 26;  // elements, of the tests as somebody wrote them
+constexpr int64_t kOldestOpset = 7, kNewestOpset = 26;
+
+}  // namespace
+
+RuleProof::RuleProof(const Court& court, const ProveOptions& options, const Rule& rule,
+                     std::vector<const Seed*> seeds, const Examples& examples)
+    : court_(court),
+      options_(options),
+      rule_(rule),
+      compiled_(*court.program.FindRule(rule)),
+      seeds_(std::move(seeds)),
+      examples_(examples),
+      judge_(court),
+      guards_(GuardsOf(court.program, compiled_)) {
+  report_.name = rule.name;
+  const SourceSpan span = rule.place.span();
+  report_.file = span.file;
+  report_.line = span.line;
+  report_.equivalence = rule.equivalence;
+  Learn();
+}
+
+void RuleProof::Learn() {
+  for (const Seed* seed : seeds_) words_.Learn(seed->graph);
+  for (const OpName& op : OpsOf(court_.program, compiled_.pattern)) {
+    if (std::find(words_.ops.begin(), words_.ops.end(), op) == words_.ops.end())
+      words_.ops.push_back(op);
+  }
+  const RuleSet& set = court_.program.rules();
+  words_.first_opset = std::max({kOldestOpset, rule_.opset_min, set.opset_min});
+  words_.last_opset =
+      std::max(words_.first_opset, std::min({kNewestOpset, rule_.opset_max, set.opset_max}));
+  const Promise promise = Promise::Of(rule_.equivalence);
+  words_.keeps_numbers = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
+}
+
+bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
+  if (!begun_) {
+    begun_ = true;
+    TrySeeds();
+  }
+  const uint64_t base = HashBytes(std::as_bytes(std::span(rule_.name)), options_.seed);
+  const int64_t most = report_.graphs + graphs;
+  for (int64_t i = 0; i < int64_t{kAttempts} * graphs && report_.graphs < most; ++i) {
+    if (report_.outcome == ProvenRule::Outcome::kRefuted) return false;
+    if (end && Clock::now() > *end) return true;
+    Dice dice(HashMix(base, static_cast<uint64_t>(attempt_++)));
+    // Where nothing is known yet all comes of the pattern.
+    const bool known = !seeds_.empty() || !instances_.empty();
+    if (!known || dice.Once(report_.fired == 0 ? 2 : 6))
+      TryInstance(dice);
+    else
+      TryChanged(dice);
+  }
+  return report_.outcome != ProvenRule::Outcome::kRefuted;
+}
+
+void RuleProof::TrySeeds() {
+  if (options_.guards) {
+    const ComputedElementsLimit limit(kMostOfTests);
+    for (Guard& guard : guards_)
+      guard.report.pinned = TestsNeed(court_.program, rule_, guard.code, court_.context);
+  }
+  LeaveOutUncalibrated();
+  for (const Seed* seed : seeds_) {
+    if (Graph graph; Make(*seed, {}, graph)) TryOne(*seed, {}, graph);
+  }
+}
+
+// A promise about calibrated data says nothing of tests whose quantizers are not made for numbers of any
+// size. Where it is kept on none of them it is wrong.
+void RuleProof::LeaveOutUncalibrated() {
+  if (!words_.keeps_numbers) return;
+  std::set<const Seed*> uncalibrated;
+  bool any_kept = false;
+  for (const Seed* seed : seeds_) {
+    Graph graph;
+    if (!seed->fires || !Make(*seed, {}, graph)) continue;
+    const Trial trial = judge_.Try(graph, TaskFor(*seed));
+    any_kept |= trial.fate == Trial::Fate::kHeld;
+    if (trial.fate == Trial::Fate::kBroken) uncalibrated.insert(seed);
+  }
+  if (any_kept) std::erase_if(seeds_, [&](const Seed* s) { return uncalibrated.contains(s); });
+}
+
+// The seed with these changes. False: it is no valid model.
+bool RuleProof::Make(const Seed& seed, const std::vector<uint64_t>& changes, Graph& graph) {
+  graph = seed.graph;
+  for (const uint64_t change : changes) {
+    Dice dice(change);
+    Vary(graph, words_, court_.program.rules().signatures, dice);
+  }
+  return judge_.Prepare(graph).empty();
+}
+
+bool RuleProof::Fired(const Trial& trial) const {
+  return std::find(trial.fired.begin(), trial.fired.end(), rule_.name) != trial.fired.end();
+}
+
+// Parameters of the rule set, now and then other than their defaults.
+std::map<std::string, std::string> RuleProof::SomeSettings(Dice& dice) const {
+  std::map<std::string, std::string> settings;
+  for (const Param& param : court_.program.rules().params) {
+    if (!dice.Once(4)) continue;
+    if (!param.one_of.empty()) settings[param.name] = LiteralText(dice.Of(param.one_of));
+    if (param.type == ParamType::kBool) settings[param.name] = dice.Once(2) ? "true" : "false";
+  }
+  return settings;
+}
+
+// A graph made of the pattern alone. Its numbers are any: no quantizer was made for them.
+void RuleProof::TryInstance(Dice& dice) {
+  if (words_.keeps_numbers && !seeds_.empty()) return;
+  Instance instance(court_.program, compiled_, words_, examples_, court_.context, dice);
+  if (!instance.Make() || !judge_.Prepare(instance.graph()).empty()) return;
+  Seed seed{.graph = std::move(instance.graph()),
+            .task = {.rules = {rule_.name}, .set = SomeSettings(dice)}};
+  instances_.push_back(std::move(seed));
+  const Seed& kept = instances_.back();
+  TryOne(kept, {}, kept.graph);
+  const auto is_its = [&](const Found& f) { return f.seed == &kept; };
+  if (instances_.size() > kMostInstances) {
+    std::erase_if(found_, is_its);
+    std::erase_if(near_, is_its);
+  }
+  if (std::ranges::none_of(found_, is_its) && std::ranges::none_of(near_, is_its))
+    instances_.pop_back();
+}
+
+// A seed with some changes, or a graph that showed something with one or two more.
+void RuleProof::TryChanged(Dice& dice) {
+  const std::vector<Found>& known = found_.empty() ? near_ : found_;
+  const bool further = !known.empty() && (seeds_.empty() || !dice.Once(3));
+  if (!further && seeds_.empty()) return;
+  const Found* from = further ? &known[dice.Below(known.size())] : nullptr;
+  const Seed& seed = further ? *from->seed : *seeds_[dice.Below(seeds_.size())];
+  std::vector<uint64_t> changes = further ? from->changes : std::vector<uint64_t>();
+  const size_t before = changes.size();
+  changes.resize(before + static_cast<size_t>(dice.Integer(1, further ? 2 : kMostChanges)));
+  Graph graph = further ? from->graph : seed.graph;
+  for (size_t i = before; i < changes.size(); ++i) {
+    changes[i] = static_cast<uint64_t>(dice.Integer(0, INT64_MAX));
+    Dice change(changes[i]);
+    Vary(graph, words_, court_.program.rules().signatures, change);
+  }
+  if (judge_.Prepare(graph).empty()) TryOne(seed, changes, graph);
+}
+
+// The rule fired, or one condition kept it from that: what is near shows more.
+void RuleProof::Keep(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph) {
+  if (changes.size() > kMostKeptChanges || !kinds_.insert(KindOf(graph)).second) return;
+  if (found_.size() < kMostFound)
+    found_.push_back({&seed, changes, graph});
+  else
+    found_[static_cast<size_t>(report_.graphs) % kMostFound] = {&seed, changes, graph};
+}
+
+void RuleProof::LookNear(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+                         const Task& task) {
+  const InTheWay stops = StoppedBy(graph, court_.program, compiled_, guards_, task, court_.context);
+  if (stops.fewest == 1) Keep(seed, changes, graph);
+  if (stops.fewest > 1 && found_.empty() && stops.fewest <= fewest_ &&
+      changes.size() <= kMostKeptChanges) {
+    if (stops.fewest < fewest_) near_.clear();
+    fewest_ = stops.fewest;
+    if (near_.size() < kMostNear) near_.push_back({&seed, changes, graph});
+  }
+  if (options_.guards) Watch(seed, changes, graph, task, stops.alone);
+}
+
+void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph) {
+  const Task task = TaskFor(seed);
+  const Trial trial = judge_.Try(graph, task);
+  if (trial.fate == Trial::Fate::kInvalid) return;
+  ++report_.graphs;
+  switch (trial.fate) {
+    case Trial::Fate::kInvalid: break;
+    case Trial::Fate::kQuiet: LookNear(seed, changes, graph, task); break;
+    case Trial::Fate::kHeld:
+      report_.fired += Fired(trial);
+      if (Fired(trial)) CountHeld(trial);
+      if (Fired(trial)) Keep(seed, changes, graph);
+      if (options_.guards) WatchCases(seed, changes, graph, task);
+      break;
+    case Trial::Fate::kUnknown:
+      report_.fired += Fired(trial);
+      if (Fired(trial)) Keep(seed, changes, graph);
+      if (Fired(trial) && report_.why.empty()) report_.why = trial.why;
+      break;
+    case Trial::Fate::kBroken:
+      ++report_.fired, ++report_.compared;
+      if (report_.outcome != ProvenRule::Outcome::kRefuted) Refute(seed, changes, task);
+      break;
+  }
+}
+
+// Rules that need others, as tests list them, are run with these.
+Task RuleProof::TaskFor(const Seed& seed) const {
+  Task task = seed.task;
+  const auto& rules = task.rules;
+  const bool listed = std::find(rules.begin(), rules.end(), rule_.name) != rules.end();
+  if (!rules.empty() && !listed) task.rules = {rule_.name};
+  return task;
+}
+
+void RuleProof::CountHeld(const Trial& trial) {
+  const bool decibels = Promise::Of(rule_.equivalence).kind == Promise::Kind::kApprox;
+  if (report_.compared++ == 0)
+    report_.margin = trial.margin;
+  else
+    report_.margin =
+        decibels ? std::min(report_.margin, trial.margin) : std::max(report_.margin, trial.margin);
+}
+
+void RuleProof::Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task) {
+  std::string why;
+  const Graph small = Broken(seed, changes, task, {}, &why);
+  report_.outcome = ProvenRule::Outcome::kRefuted;
+  report_.why = why;
+  report_.counterexample = TestText(small, task, "a counterexample");
+}
+
+ProvenRule RuleProof::Finish() {
+  using Outcome = ProvenRule::Outcome;
+  if (report_.outcome != Outcome::kRefuted) {
+    report_.outcome = report_.compared > 0                        ? Outcome::kHeld
+                      : report_.fired > 0 || !report_.why.empty() ? Outcome::kUnknown
+                                                                  : Outcome::kSilent;
+  }
+  if (report_.outcome == Outcome::kHeld) report_.why.clear();
+  if (options_.guards) {
+    for (Guard& guard : guards_) report_.conditions.push_back(std::move(guard.report));
+  }
+  return std::move(report_);
+}
+
+}  // namespace qrewrite

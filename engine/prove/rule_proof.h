@@ -1,0 +1,100 @@
+// RuleProof: the proof of one rule, in slices: graphs are made, tried and kept if they show something.
+//
+//   rule_proof.cc   which graphs are tried, and what becomes of them
+//   conditions.cc   what each condition is good for
+//   shrink.cc       the smallest graph that shows something
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/base/dice.h"
+#include "engine/prove/guards.h"
+#include "engine/prove/instance.h"
+#include "engine/prove/judge.h"
+#include "engine/prove/seeds.h"
+#include "engine/prove/variation.h"
+#include "qrewrite/prove.h"
+
+namespace qrewrite {
+
+class RuleProof {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Referents outlive this object. `all`: every seed of the file, for what its operators read.
+  RuleProof(const Court& court, const ProveOptions& options, const Rule& rule,
+            std::vector<const Seed*> seeds, const Examples& examples);
+
+  // Tries so many graphs more, beginning with the seeds as they are. False: there is nothing more to do.
+  // Ends at `end`, if that is given.
+  bool Advance(int graphs, std::optional<Clock::time_point> end);
+  ProvenRule Finish();
+
+ private:
+  // A graph that showed something: a seed with changes.
+  struct Found {
+    const Seed* seed;
+    std::vector<uint64_t> changes;
+    Graph graph;
+  };
+
+  // --- rule_proof.cc
+  void Learn();
+  void TrySeeds();
+  void LeaveOutUncalibrated();
+  bool Make(const Seed& seed, const std::vector<uint64_t>& changes, Graph& graph);
+  bool Fired(const Trial& trial) const;
+  void TryInstance(Dice& dice);
+  void TryChanged(Dice& dice);
+  void Keep(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph);
+  void TryOne(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph);
+  // The rule did not fire: how far was it from that?
+  void LookNear(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+                const Task& task);
+  Task TaskFor(const Seed& seed) const;
+  std::map<std::string, std::string> SomeSettings(Dice& dice) const;
+  void CountHeld(const Trial& trial);
+  void Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task);
+
+  // --- conditions.cc
+  void Watch(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+             const Task& task, const std::vector<size_t>& alone);
+  void WatchCases(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+                  const Task& task);
+  void Pin(Guard& guard, const Seed& seed, const std::vector<uint64_t>& changes, const Task& task);
+  void LeaveOut(Guard& guard, const Seed& seed, const std::vector<uint64_t>& changes,
+                const Graph& graph, const Task& task);
+
+  // --- shrink.cc
+  // The smallest graph that is found which still breaks the promise.
+  Graph Broken(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task,
+               CodeId assumed, std::string* why);
+  // The smallest graph that is found of which `shows` still holds.
+  Graph Shrink(const Seed& seed, std::vector<uint64_t> changes,
+               FunctionRef<bool(const Graph&)> shows);
+
+  const Court& court_;
+  const ProveOptions& options_;
+  const Rule& rule_;
+  const CompiledRule& compiled_;
+  std::vector<const Seed*> seeds_;
+  const Examples& examples_;
+  Judge judge_;
+  Vocabulary words_;
+  std::vector<Guard> guards_;
+  bool begun_ = false;
+  int64_t attempt_ = 0;
+  std::deque<Seed> instances_;  // graphs made of the pattern that showed something
+  std::vector<Found> found_;    // graphs that showed something,
+  std::vector<Found> near_;     // graphs that several conditions stopped, as few as were seen,
+  int fewest_ = 1000;
+  std::set<uint64_t> kinds_;  // each of another kind
+  ProvenRule report_;
+};
+
+}  // namespace qrewrite

@@ -1,0 +1,41 @@
+// Seeds: the graphs that a proof begins with: those of the tests of a file.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/driver/driver.h"
+#include "engine/prove/judge.h"
+#include "engine/rule/ast.h"
+
+namespace qrewrite {
+
+// A graph, and what is to be run on it.
+struct Seed {
+  const Rule* owner = nullptr;  // of the test; null: a test of the file, or no test
+  bool fires = false;           // the test expects a change
+  Graph graph;
+  Task task;
+};
+
+// Those of the tests of the file, without what it includes.
+std::vector<Seed> SeedsOf(const RuleSet& rules);
+
+// By seed: rules whose patterns are in its graph, whatever their conditions say.
+std::vector<std::set<std::string>> MatchedRules(const Program& program,
+                                                const std::vector<Seed>& seeds,
+                                                const RunContext& context);
+
+// Tests that show the rule something: its own, those that list it, and others in which its pattern is.
+std::vector<const Seed*> SeedsFor(const Rule& rule, const std::vector<Seed>& seeds,
+                                  const std::vector<std::set<std::string>>& matched);
+
+// Operators that a pattern names, in its sub-patterns as well.
+std::set<OpName> OpsOf(const Program& program, const Pattern& pattern);
+
+// A graph as a test, to be pasted below `tests:`.
+std::string TestText(const Graph& graph, const Task& task, const std::string& name,
+                     const std::string& expect = "unchanged");
+
+}  // namespace qrewrite

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""Plants faults in copies of the shipped rule files and counts how many `qrewrite prove` refutes.
+
+    tools/plant_faults.py --qrewrite build/release/qrewrite --each 1 --json faults.json
+    tools/plant_faults.py --qrewrite build/release/qrewrite --set optimize --rule conv-bn --kind compare --list
+
+A fault is one small change of a rule's text: a condition left out, a number off by one, operands swapped. What the loader refuses is no fault.
+What survives may be no fault either (another form of the same); `tests` says whether the rule's own tests fail with it, which is a hint.
+`--bare` takes the tests of the rule away: what is then found comes of graphs that are made from its pattern.
+"""
+import argparse
+import collections
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent
+RULES = SOURCE / "rules"
+
+# Where numbers are computed, as opposed to where they are asked about.
+VALUES, ASKED = ("let", "replace", "cases"), ("where", "when")
+
+
+class Line:
+    """A line of a rule, and which key of the rule it belongs to."""
+
+    def __init__(self, index, text, key, begin):
+        self.index, self.text, self.key, self.begin = index, text, key, begin
+
+
+def rules_of(lines):
+    """Name -> (first line, line of `tests:` or the end, end) of each rule."""
+    found, name, first, tests = {}, None, 0, None
+    inside = False
+    for i, line in enumerate([*lines, "end:"]):
+        if re.match(r"\S", line):
+            if name:
+                found[name] = (first, tests or i, i)
+            inside, name = line.startswith("rules:"), None
+        begin = re.match(r"  - name: (\S+)", line) or re.match(r"  - \{name: ([^,]+),", line)
+        if inside and begin:
+            if name:
+                found[name] = (first, tests or i, i)
+            name, first, tests = begin[1].strip("'"), i, None
+        elif name and tests is None and re.match(r"    tests:", line):
+            tests = i
+    return found
+
+
+def text_lines(lines, first, end):
+    """The lines of a rule that are expressions, patterns or graphs."""
+    key = None
+    for i in range(first, end):
+        top = re.match(r"(?:  - |    )(\w+):\s*", lines[i])
+        if top:
+            key = top[1]
+        if key in ("name", "doc", "equivalence", "refuse", "warn", "opset", "note", "match", None):
+            continue
+        yield Line(i, lines[i], key, top.end() if top else 0)
+
+
+def code_of(line):
+    """Where the code of the line ends: a comment follows."""
+    comment = re.search(r"\s#\s", line.text)
+    return comment.start() if comment else len(line.text)
+
+
+def spots(line, pattern, replacement, flags=0):
+    end = code_of(line)
+    for m in re.finditer(pattern, line.text[:end], flags):
+        if m.start() < line.begin:
+            continue
+        new = replacement(m) if callable(replacement) else m.expand(replacement)
+        if new is not None and new != m[0]:
+            yield m.start(), m.end(), new
+
+
+def conjuncts(text, begin, end):
+    """The parts of a condition that `and` joins."""
+    depth, quote, at, parts = 0, "", begin, []
+    i = begin
+    while i < end:
+        c = text[i]
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "'":
+            quote = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+        elif depth == 0 and text.startswith(" or ", i) or depth == 0 and text.startswith(" if ", i):
+            return [(begin, end)]
+        elif depth == 0 and text.startswith(" and ", i):
+            parts.append((at, i))
+            at = i + 5
+        i += 1
+    return [*parts, (at, end)]
+
+
+def dropped(line):
+    if line.key == "where":
+        item = re.match(r"\s*(?:where:|-)\s*", line.text)
+        if item and item.end() < code_of(line):
+            end = len(line.text[:code_of(line)].rstrip())
+            for a, b in conjuncts(line.text, item.end(), end):
+                yield a, b, "true"
+    for m in re.finditer(r"when:? (.*?)(?= =>|$)", line.text[:code_of(line)]):
+        if m[1].strip():
+            for a, b in conjuncts(line.text, m.start(1), m.end(1)):
+                yield a, b, "true"
+
+
+NAME = r"\$?[\w.]+"
+NARROWER = {"FLOAT": "FLOAT16", "DOUBLE": "FLOAT", "INT64": "INT32", "INT32": "INT16", "INT8": "INT4", "UINT8": "INT8", "INT16": "INT8"}
+CAST = {"f32": "f16", "f64": "f32", "i64": "i32", "i32": "i8", "i8": "u8"}
+TURNED = {"==": "!=", "!=": "==", "<=": "<", ">=": ">", "<": "<=", ">": ">="}
+OTHER = {"+": "-", "-": "+", "*": "/", "/": "*"}
+ROUND = {"rint": "Floor", "Round": "Floor", "Floor": "Ceil", "Ceil": "Floor", "trunc": "rint"}
+LIMIT = {"min": "max", "max": "min", "Min": "Max", "Max": "Min", "qmin": "qmax", "qmax": "qmin"}
+
+KINDS = {
+    "condition dropped": (VALUES + ASKED, dropped),
+    "comparison turned": (VALUES + ASKED, lambda l: spots(l, r"(?<= )(==|!=|<=|>=|<|>)(?= )", lambda m: TURNED[m[1]])),
+    "number off by one": (VALUES + ASKED, lambda l: spots(l, r"(?<![\w.$'])\d+(?![\w.])", lambda m: str(int(m[0]) + 1))),
+    "another operation": (VALUES, lambda l: spots(l, r"(?<=[\w)\]] )([+*/-])(?= [\w($])", lambda m: OTHER[m[1]])),
+    "operands swapped": (VALUES, lambda l: [*spots(l, rf"({NAME}) ([-/]) ({NAME})(?![\w(])", r"\3 \2 \1"),
+                                            *spots(l, rf"(\w\(|>\()({NAME}), ({NAME})(?=[,)])", r"\1\3, \2")]),
+    "min for max": (VALUES + ASKED, lambda l: spots(l, r"\b(q?min|q?max|Min|Max)(?=\()", lambda m: LIMIT[m[1]])),
+    "zero point forgotten": (VALUES, lambda l: spots(l, rf"(QuantizeLinear(?:<[^>]*>)?\([^(),]+, [^(),]+), [^(),]+\)", r"\1)")),
+    "rounding changed": (VALUES, lambda l: spots(l, r"\b(rint|Round|Floor|Ceil|trunc)(?=\()", lambda m: ROUND[m[1]])),
+    "type narrowed": (VALUES, lambda l: [*spots(l, r"\b(FLOAT|DOUBLE|INT64|INT32|INT16|INT8|UINT8)\b(?!')", lambda m: NARROWER[m[1]]),
+                                         *spots(l, r"\b(f32|f64|i64|i32|i8)(?=\()", lambda m: CAST[m[1]])]),
+    "attribute lost": (("replace", "cases"), lambda l: [*spots(l, r"(?<=<)(\*\*\w+|\w+=[^,<>()]+)(?:, |(?=>))", ""),
+                                                        *spots(l, r", (\*\*\w+|\w+=[^,<>()]+)(?=>)", "")]),
+    "axis off": (VALUES, lambda l: spots(l, r"\b(axis=)([\w.]+)", r"\g<1>\2 + 1")),
+    "scale squared": (VALUES, lambda l: spots(l, r"(?<=[ (])(s|s1|s2|sa|sb|sx|sw|sy|ws|xs|ys|k|m|scale)(?=[,)]| [*/+-] |$)", r"(\1 * \1)")),
+    "outputs swapped": (("replace", "cases"), lambda l: spots(l, r"\b(\w+), (\w+)(?= = )", r"\2, \1")),
+    "another name": (("replace", "cases"), lambda l: spots(l, rf"(?<=[(, ])(x|a|b|c|w|z|q|lo|hi|x2|z2)(?=[,)])", lambda m: {
+        "x": "w", "a": "b", "b": "a", "c": "b", "w": "x", "z": "z2", "q": "q2", "lo": "hi", "hi": "lo", "x2": "x", "z2": "z"}.get(m[0]))),
+}
+
+
+def faults_in(name, text, only_rules):
+    lines = text.splitlines()
+    for rule, (first, tests, end) in rules_of(lines).items():
+        if only_rules and rule not in only_rules:
+            continue
+        block = "\n".join(lines[first:tests])
+        if re.search(r"^    (refuse|warn):", block, re.M) and not re.search(r"^    replace:|=>", block, re.M):
+            continue  # it says something and changes nothing
+        for kind, (keys, find) in KINDS.items():
+            for line in text_lines(lines, first, tests):
+                if line.key not in keys:
+                    continue
+                for a, b, new in find(line):
+                    yield {"set": name, "rule": rule, "kind": kind, "line": line.index, "from": line.text.strip(),
+                           "to": (line.text[:a] + new + line.text[b:]).strip(), "at": (a, b, new),
+                           "tests": (tests, end)}
+
+
+def plant(text, fault, bare):
+    lines = text.splitlines()
+    a, b, new = fault["at"]
+    line = lines[fault["line"]]
+    lines[fault["line"]] = line[:a] + new + line[b:]
+    if bare:
+        del lines[slice(*fault["tests"])]
+    return "\n".join(lines) + "\n"
+
+
+def run(args, program, *words, **more):
+    environment = {**os.environ, "NO_COLOR": "1", "QREWRITE_RULES_DIR": str(RULES)}
+    return subprocess.run(["nice", program, *words], capture_output=True, text=True, env=environment, **more)
+
+
+def judge(args, fault):
+    with tempfile.TemporaryDirectory() as folder:
+        for path in RULES.glob("*.yaml"):
+            (Path(folder) / path.name).write_text(path.read_text())
+        path = Path(folder) / f"{fault['set']}.yaml"
+        path.write_text(plant(path.read_text(), fault, args.bare))
+        words = ["prove", path.name, "--quick", "--rule", fault["rule"], "--runtime", args.runtime, "--json", *args.prove]
+        try:
+            done = run(args, args.qrewrite, *words, cwd=folder, timeout=args.timeout)
+        except subprocess.TimeoutExpired:
+            return {**fault, "outcome": "timeout"}
+        if done.returncode not in (0, 1):
+            return {**fault, "outcome": "no rule" if 0 < done.returncode < 100 else f"crash {done.returncode}", "why": done.stderr.strip()[:300]}
+        report = json.loads(done.stdout)["rules"][0]
+        result = {**fault, "outcome": report["outcome"], "why": report["why"], "graphs": report["graphs"], "fired": report["fired"],
+                  "counterexample": report["counterexample"]}
+        if report["outcome"] != "refuted" and not args.bare:
+            result["tests"] = run(args, args.qrewrite, "test", path.name, cwd=folder, timeout=120).returncode != 0
+        return result
+
+
+def chosen(args):
+    dice = random.Random(args.seed)
+    by_place = collections.defaultdict(list)
+    for path in sorted(RULES.glob("*.yaml")):
+        if args.set and path.stem not in args.set:
+            continue
+        for fault in faults_in(path.stem, path.read_text(), args.rule):
+            if not args.kind or any(k in fault["kind"] for k in args.kind):
+                by_place[fault["set"], fault["rule"], fault["kind"]].append(fault)
+    faults = [f for group in by_place.values() for f in dice.sample(group, min(args.each, len(group)))]
+    return dice.sample(faults, min(args.most, len(faults)))
+
+
+def table(results):
+    rows = collections.defaultdict(collections.Counter)
+    for r in results:
+        if r["outcome"] != "no rule":
+            rows[r["kind"]][r["outcome"]] += 1
+            rows["all"][r["outcome"]] += 1
+    outcomes = ["refuted", "held", "unknown", "silent"]
+    print(f"{'kind':24}" + "".join(f"{o:>10}" for o in outcomes) + f"{'share':>8}")
+    for kind in [*KINDS, "all"]:
+        if rows[kind]:
+            share = rows[kind]["refuted"] / rows[kind].total()
+            others = {o: n for o, n in rows[kind].items() if o not in outcomes}
+            print(f"{kind:24}" + "".join(f"{rows[kind][o]:10}" for o in outcomes) + f"{share:8.0%}", others or "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--qrewrite", default=str(SOURCE / "build/release/qrewrite"))
+    parser.add_argument("--set", action="append")
+    parser.add_argument("--rule", action="append")
+    parser.add_argument("--kind", action="append")
+    parser.add_argument("--each", type=int, default=1, help="faults of a kind in a rule")
+    parser.add_argument("--most", type=int, default=10**6, help="faults in all")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--runtime", default="auto")
+    parser.add_argument("--bare", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--list", action="store_true", help="say what survives")
+    parser.add_argument("--json", help="where all results go")
+    parser.add_argument("--fail-under", type=float, default=0, help="exit code 1 below this share of refuted faults")
+    parser.add_argument("prove", nargs="*", help="options of prove, behind --")
+    args = parser.parse_args()
+    args.qrewrite = str(Path(args.qrewrite).resolve())
+    with ThreadPoolExecutor(args.jobs) as pool:
+        results = list(pool.map(lambda f: judge(args, f), chosen(args)))
+    if args.json:
+        Path(args.json).write_text(json.dumps(results, indent=1))
+    if args.list:
+        for r in results:
+            if r["outcome"] not in ("refuted", "no rule"):
+                print(f"{r['outcome']}{' (tests fail)' if r.get('tests') is True else ''}: {r['set']}/{r['rule']}: {r['kind']}\n    {r['from']}\n    {r['to']}")
+    table(results)
+    real = [r for r in results if r["outcome"] != "no rule"]
+    share = sum(r["outcome"] == "refuted" for r in real) / max(len(real), 1)
+    return share < args.fail_under
+
+
+if __name__ == "__main__":
+    sys.exit(main())
