@@ -148,6 +148,8 @@ Outputs QLinearMatMul(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const double y_scale, OneScale(call, 6));
   QR_ASSIGN_OR_RETURN(const Tensor zero, NeedBytes(call, 7));
   if (a.scales.size() != 1) return Reason("{} with scales of rows", call.op);
+  if (b.scales.size() != 1 && call.inputs[4].rank() != 1)
+    return Reason("{} with scales {}", call.op, ShapeText(call.inputs[4].dims()));
   QR_ASSIGN_OR_RETURN(const Tensor sums, IntegerProduct(call, a.q, b.q, 2, 5));
   QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(sums));
   return One(Requantizer{Factors(a, b, 1, y_scale), zero, 1}.Apply(values, sums.dims()));
@@ -239,7 +241,10 @@ Outputs QLinearConcat(const FoldCall& call) {
 // Attribute opset says whose meaning Softmax has.
 Outputs QLinearSoftmax(const FoldCall& call) {
   const int since = call.attributes.Int("opset", 13) >= 13 ? 13 : 11;
-  return ComputedInFloat(call, {.op = "Softmax", .since = since, .data = {0}, .result = 3});
+  Attributes attributes = call.attributes;
+  attributes.Set("axis", attributes.Int("axis", -1));  // whatever Softmax has as its default
+  const FoldCall with_axis{call.domain, call.op, call.since, call.inputs, attributes};
+  return ComputedInFloat(with_axis, {.op = "Softmax", .since = since, .data = {0}, .result = 3});
 }
 
 void AddMicrosoft(KernelRegistry& registry, std::string op, Kernel run) {

@@ -144,7 +144,7 @@ Outputs Resize(const FoldCall& call) {
     return Reason("{} with these attributes is not computed", call.op);
   }
   const bool old = call.op == "Upsample" || call.since < 11;
-  const Modes modes{
+  Modes modes{
       .mode = call.attributes.String("mode", "nearest"),
       .coordinates = old ? "asymmetric"
                          : call.attributes.String("coordinate_transformation_mode", "half_pixel"),
@@ -155,6 +155,8 @@ Outputs Resize(const FoldCall& call) {
   Dims dims = x.dims();
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     if (target.scales[axis] == 1 && target.dims[axis] == dims[axis]) continue;
+    // What is made smaller skips ahead in the old versions, axis by axis.
+    if (old) modes.nearest = target.scales[axis] < 1 ? "ceil" : "floor";
     QR_ASSIGN_OR_RETURN(const Taps taps,
                         TapsOf(modes, target.scales[axis], dims[axis], target.dims[axis]));
     values = ResizeAxis(values, dims, axis, taps);

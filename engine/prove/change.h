@@ -59,6 +59,8 @@ class Change {
   bool InputToConstant();
 
   // --- nodes
+  // Operators that a rule set has for itself stay as its own rules make them.
+  bool IsFixed(NodeId n) const;
   bool AttributeOf();
   bool Operator();
   bool SwapInputs();

@@ -4,10 +4,15 @@
 #include <cmath>
 
 #include "engine/prove/change.h"
+#include "engine/rule/check.h"
 
 namespace qrewrite {
 
 // --- nodes
+
+bool Change::IsFixed(NodeId n) const {
+  return IsPrivateDomain(graph_.op_name(graph_.op(n)).domain);
+}
 
 AttrValue Change::Another(NodeId n, const std::string& name, const AttrValue& old) {
   const auto known = words_.values.find(name);
@@ -50,6 +55,7 @@ bool Change::AttributeOf() {
   };
   std::vector<Place> all;
   for (const NodeId n : nodes_) {
+    if (IsFixed(n)) continue;
     const OpName& op = graph_.op_name(graph_.op(n));
     const Signature* signature = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
     for (const Attribute& a : graph_.attributes(n)) {
@@ -112,7 +118,7 @@ bool Change::Operator() {
 bool Change::SwapInputs() {
   if (nodes_.empty()) return false;
   const NodeId n = dice_.Of(nodes_);
-  if (graph_.num_inputs(n) < 2) return false;
+  if (graph_.num_inputs(n) < 2 || IsFixed(n)) return false;
   const size_t i = dice_.Below(graph_.num_inputs(n)), j = dice_.Below(graph_.num_inputs(n));
   const ValueId a = graph_.input(n, i), b = graph_.input(n, j);
   if (a == b) return false;
@@ -124,7 +130,7 @@ bool Change::SwapInputs() {
 bool Change::SameInput() {
   if (nodes_.empty()) return false;
   const NodeId n = dice_.Of(nodes_);
-  if (graph_.num_inputs(n) < 2) return false;
+  if (graph_.num_inputs(n) < 2 || IsFixed(n)) return false;
   const size_t i = dice_.Below(graph_.num_inputs(n)), j = dice_.Below(graph_.num_inputs(n));
   if (graph_.input(n, i) == graph_.input(n, j) || !graph_.input(n, i).valid()) return false;
   graph_.SetInput(n, j, graph_.input(n, i));
@@ -134,7 +140,7 @@ bool Change::SameInput() {
 bool Change::DropInput() {
   if (nodes_.empty()) return false;
   const NodeId n = dice_.Of(nodes_);
-  if (graph_.num_inputs(n) < 2) return false;
+  if (graph_.num_inputs(n) < 2 || IsFixed(n)) return false;
   const size_t i = 1 + dice_.Below(graph_.num_inputs(n) - 1);
   if (!graph_.input(n, i).valid()) return false;
   graph_.SetInput(n, i, ValueId());

@@ -83,20 +83,19 @@ void RuleProof::TrySeeds() {
   }
 }
 
-// A promise about calibrated data says nothing of tests whose quantizers are not made for numbers of any
-// size. Where it is kept on none of them it is wrong.
+// A promise about calibrated data says nothing of tests of other rules whose quantizers are made for none.
 void RuleProof::LeaveOutUncalibrated() {
   if (!words_.keeps_numbers) return;
   std::set<const Seed*> uncalibrated;
-  bool any_kept = false;
   for (const Seed* seed : seeds_) {
     Graph graph;
-    if (!seed->fires || !Make(*seed, {}, graph)) continue;
+    const std::vector<std::string>& listed = seed->task.rules;
+    const bool own = seed->owner == &rule_ || std::ranges::count(listed, rule_.name) > 0;
+    if (own || !Make(*seed, {}, graph)) continue;
     const Trial trial = judge_.Try(graph, TaskFor(*seed));
-    any_kept |= trial.fate == Trial::Fate::kHeld;
     if (trial.fate == Trial::Fate::kBroken) uncalibrated.insert(seed);
   }
-  if (any_kept) std::erase_if(seeds_, [&](const Seed* s) { return uncalibrated.contains(s); });
+  std::erase_if(seeds_, [&](const Seed* s) { return uncalibrated.contains(s); });
 }
 
 // The seed with these changes. False: it is no valid model.
