@@ -120,4 +120,15 @@ bool Comparison::Finish() {
   return true;
 }
 
+bool Keeps(Promise promise, const std::vector<Tensors>& before, const std::vector<Tensors>& after,
+           std::string& why, double* margin) {
+  Comparison comparison(promise);
+  bool kept = true;
+  for (size_t i = 0; i < before.size() && kept; ++i) kept = comparison.Add(before[i], after[i]);
+  kept = kept && comparison.Finish();
+  why = comparison.why();
+  if (margin != nullptr) *margin = comparison.margin();
+  return kept;
+}
+
 }  // namespace qrewrite

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/tensor/tensor.h"
 #include "qrewrite/evaluator.h"
@@ -57,5 +58,9 @@ class Comparison {
   double margin_ = 0;
   bool any_margin_ = false;
 };
+
+// The promise between two outcomes, sample by sample. False: `why`. `margin`: Comparison::margin, or null.
+bool Keeps(Promise promise, const std::vector<Tensors>& before, const std::vector<Tensors>& after,
+           std::string& why, double* margin);
 
 }  // namespace qrewrite

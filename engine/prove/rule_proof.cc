@@ -51,12 +51,12 @@ void RuleProof::Learn() {
 }
 
 bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
+  const int64_t most = report_.graphs + graphs;
   if (!begun_) {
     begun_ = true;
     TrySeeds();
   }
   const uint64_t base = HashBytes(std::as_bytes(std::span(rule_.name)), options_.seed);
-  const int64_t most = report_.graphs + graphs;
   for (int64_t i = 0; i < int64_t{kAttempts} * graphs && report_.graphs < most; ++i) {
     if (report_.outcome == ProvenRule::Outcome::kRefuted) return false;
     if (end && Clock::now() > *end) return true;

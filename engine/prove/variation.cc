@@ -57,7 +57,7 @@ bool Change::Make() {
       {8, false, &Change::SizeEverywhere},  {8, false, &Change::InputShape},
       {3, true, &Change::ConstantToInput},  {2, true, &Change::InputToConstant},
       {20, false, &Change::AttributeOf},    {6, false, &Change::AnotherReader},
-      {2, true, &Change::Overridable},     {4, true, &Change::SwapInputs},
+      {2, true, &Change::Overridable},      {4, true, &Change::SwapInputs},
       {3, true, &Change::SameInput},        {4, true, &Change::DropInput},
       {3, false, &Change::MoreOutputs},     {5, false, &Change::Operator},
       {5, false, &Change::Opset},           {6, false, &Change::Square},

@@ -1,0 +1,140 @@
+// ONNX Runtime's opinion of a trial.
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "engine/api/model_impl.h"
+#include "engine/base/diagnostics.h"
+#include "engine/prove/apart.h"
+#include "engine/prove/judge.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr uint64_t kMostMemory = uint64_t{1} << 30;  // of the models while they run, in bytes
+constexpr int kMostSeconds = 20;
+constexpr double kRuntimeDb =
+    80;  // what two runtimes may differ by, where a rule promises equality
+
+std::string Message(const Status& status) { return status.diagnostics().front().message; }
+
+// What a runtime that computes in its own order must keep of a promise.
+Promise Loosened(Promise promise) {
+  const bool strict = promise.kind == Promise::Kind::kExact || promise.kind == Promise::Kind::kUlp;
+  return strict ? Promise{Promise::Kind::kApprox, kRuntimeDb, promise.any_type} : promise;
+}
+
+// What nodes of the main graph make.
+std::vector<std::string> InnerValues(const Model& model) {
+  const Graph& graph = std::as_const(*model.impl().file).graph();
+  std::vector<std::string> names;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    if (graph.alive(v) && graph.producer(v).valid() && graph.body_of(v) == graph.main())
+      names.emplace_back(graph.name(v));
+  }
+  return names;
+}
+
+// The runtime lacks a kernel for it: no verdict on the model.
+bool LacksKernel(const Status& status) {
+  const std::string text = status.message();
+  return text.find("NOT_IMPLEMENTED") != std::string::npos ||
+         text.find("Could not find an implementation") != std::string::npos ||
+         text.find("not a registered") != std::string::npos ||
+         text.find("No Op registered") != std::string::npos;
+}
+
+bool IsAboutTypes(const Status& status) {
+  const std::string text = status.message();
+  return text.find("Type Error") != std::string::npos ||
+         text.find("TypeInferenceError") != std::string::npos ||
+         text.find("invalid model") != std::string::npos;
+}
+
+}  // namespace
+
+// Whether the evaluator makes the same of a model twice.
+bool Judge::IsRandom(Evaluator& evaluator, const Model& model, const std::vector<Tensors>& inputs) {
+  const Outcome one = RunModel(evaluator, model, inputs), two = RunModel(evaluator, model, inputs);
+  std::string why;
+  return one.status.ok() && two.status.ok() &&
+         !Keeps({Promise::Kind::kExact, 0}, one.values, two.values, why, nullptr);
+}
+
+void Judge::AskRuntime(const Model& before, const Model& after, Promise promise,
+                       const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial) {
+  // It writes `r` when the runtime has come as far as the result, and then the trial.
+  const auto work = [&](ApartWriter write) {
+    Trial told = trial;
+    HearRuntime(before, after, promise, inputs, kernels_decide, told,
+                [&](char stage) { write(std::string_view(&stage, 1)); });
+    write(fmt::format("={}:{:a}:{}", static_cast<int>(told.fate), told.margin, told.why));
+  };
+  const Apart apart = RunApart(work, kMostMemory, kMostSeconds);
+  const size_t at = apart.written.find('=');
+  int fate = 0, read = 0;
+  if (apart.finished && at != std::string::npos &&
+      std::sscanf(apart.written.c_str() + at, "=%d:%la:%n", &fate, &trial.margin, &read) == 2) {
+    trial.fate = static_cast<Trial::Fate>(fate);
+    trial.why = apart.written.substr(at + static_cast<size_t>(read));
+    return;
+  }
+  // What dies of the model as it was says nothing about the rule.
+  const bool of_result = apart.written.starts_with('r');
+  trial.fate = of_result ? Trial::Fate::kUnknown : Trial::Fate::kInvalid;
+  trial.why = fmt::format("{} dies of the {}: {}", court_.runtime->Name(),
+                          of_result ? "result" : "model", apart.end);
+}
+
+void Judge::HearRuntime(const Model& before, const Model& after, Promise promise,
+                        const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial,
+                        FunctionRef<void(char)> mark) {
+  const Outcome a = RunModel(*court_.runtime, before, inputs);
+  if (!a.status.ok()) {
+    // Where it has no kernel the others decide, also where types do not count; else the graph is no model.
+    const bool its_own = LacksKernel(a.status) || (!court_.program.rules().check_types &&
+                                                   kernels_decide && IsAboutTypes(a.status));
+    if (!its_own) trial.fate = Trial::Fate::kInvalid, trial.why = Message(a.status);
+    return;
+  }
+  mark('r');
+  const Outcome b = RunModel(*court_.runtime, after, inputs);
+  if (!b.status.ok()) {
+    if (LacksKernel(b.status)) return;
+    if (!court_.program.rules().check_types) return;  // the result is not for ONNX Runtime
+    // It may have fused a node away that it would refuse alone.
+    if (!court_.runtime->Load(before, InnerValues(before)).ok()) {
+      trial.fate = Trial::Fate::kInvalid;
+      trial.why = court_.runtime->Name() + " refuses a node of the graph";
+      return;
+    }
+    trial.fate = Trial::Fate::kBroken;
+    trial.why = fmt::format("{} refuses the result: {}", court_.runtime->Name(), Message(b.status));
+    return;
+  }
+  std::string why;
+  double margin = 0;
+  const bool kept = Keeps(Loosened(promise), a.values, b.values, why, &margin);
+  if (!kept && IsRandom(*court_.runtime, before, inputs)) {
+    trial.fate = Trial::Fate::kInvalid;
+    trial.why = "the graph draws random numbers";
+    return;
+  }
+  if (!kernels_decide) {
+    trial.fate = kept ? Trial::Fate::kHeld : Trial::Fate::kBroken;
+    trial.why = why;
+    if (Loosened(promise).kind == promise.kind) trial.margin = margin;
+    return;
+  }
+  const bool held = trial.fate == Trial::Fate::kHeld;
+  if (held == kept) return;
+  // A difference that the looser comparison does not see is one nevertheless.
+  if (!held && !Keeps(promise, a.values, b.values, why, nullptr)) return;
+  trial.fate = Trial::Fate::kUnknown;
+  trial.why = fmt::format("the built-in kernels and {} disagree: {}", court_.runtime->Name(),
+                          held ? why : trial.why);
+}
+
+}  // namespace qrewrite
