@@ -140,4 +140,32 @@ struct BisectReport {
 Result<BisectReport> Bisect(const Model& model, const Rules& rules, const RewriteOptions& rewriting,
                             Evaluator& evaluator, const VerifyOptions& options = {});
 
+// A constant that is not the same in two models. What is dequantized of constants is compared as the numbers
+// that it stands for.
+struct DifferingConstant {
+  std::string name_a, name_b;  // of what is stored
+  int64_t elements = 0, unequal = 0;
+  double sqnr_db = 0;
+  std::vector<int64_t> index;  // of the largest difference
+  double first = 0, second = 0;
+  std::string how;  // what the unequal elements have in common: "the sign is another"; may be empty
+};
+
+// Where two models begin to differ: the node that loses most, and the constants that are to blame.
+struct DifferenceReport {
+  VerifyReport comparison;
+  std::string node_a, node_b;          // "Conv `conv2`"
+  std::string value;                   // that it makes, in the second model; "": none was found
+  double before_db = 0, after_db = 0;  // SQNR of what goes into it, at its worst, and of `value`
+  std::vector<DifferingConstant> constants;
+
+  std::string Text() const;
+};
+
+// Verifies `b`; if it diverges, counterparts are sought (by names, then by structure) and compared on the
+// sample of the largest difference. Errors: those of Verify(); kUnsupported: the runtime does not show the
+// values inside.
+Result<DifferenceReport> FindDifference(const Model& a, const Model& b, Evaluator& evaluator,
+                                        const VerifyOptions& options = {});
+
 }  // namespace qrewrite

@@ -24,7 +24,7 @@ struct Arguments {
   std::vector<std::string> rules, set;
   int samples = 5;
   uint64_t seed = 0;
-  bool bisect = false, json = false;
+  bool bisect = false, json = false, said_tolerance = false;
 };
 
 void AddOptions(CLI::App& app, Arguments& a) {
@@ -53,8 +53,10 @@ void AddOptions(CLI::App& app, Arguments& a) {
   AddRuntimeOptions(app, a.runtime);
   app.add_flag(
       "--bisect", a.bisect,
-      "without B: rewrite A with --rules, and name the first rewrite that makes a difference");
-  AddList(app, "--rules", a.rules, "with --bisect: the rule set")->type_name("RULES");
+      "name the first node and constant of B that make a difference; with --rules, the first "
+      "rewrite of A that does");
+  AddList(app, "--rules", a.rules, "with --bisect: the rule set that B was made with")
+      ->type_name("RULES");
   AddList(app, "--set", a.set, "with --bisect: a parameter of the rule set; may be repeated")
       ->type_name("NAME=VALUE");
   app.add_option("--save-repro", a.repro,
@@ -150,18 +152,48 @@ Result<int> VerifyModels(const Arguments& a) {
   return ExitCodeOfVerdict(report.verdict);
 }
 
+Result<int> BisectModels(const Arguments& a, const Model& first, const Model& second,
+                         const Runtimes& runtimes, const VerifyOptions& options) {
+  QR_ASSIGN_OR_RETURN(const DifferenceReport report,
+                      FindDifference(first, second, *runtimes.first, options));
+  if (!a.repro.empty()) QR_RETURN_IF_ERROR(SaveRepro(a, first, second, report.comparison));
+  Print(report.Text());
+  Print(report.comparison.Text());
+  return ExitCodeOfVerdict(report.comparison.verdict);
+}
+
+Result<int> BisectPair(const Arguments& a) {
+  QR_ASSIGN_OR_RETURN(const Model first, Model::Load(a.a));
+  QR_ASSIGN_OR_RETURN(const Model second, Model::Load(a.b));
+  QR_ASSIGN_OR_RETURN(const VerifyOptions options, OptionsOf(a, first));
+  QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a.runtime));
+  return BisectModels(a, first, second, runtimes, options);
+}
+
+// Rewrites A. If a rewrite is wrong, that one is named; else what B has other than it should.
 Result<int> BisectRules(const Arguments& a) {
   QR_ASSIGN_OR_RETURN(const Settings settings, ParseSettings(a.set));
   QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load(a.rules.front(), {.tests = false}));
   QR_RETURN_IF_ERROR(CheckSettings({rules}, settings));
   QR_ASSIGN_OR_RETURN(const Model model, Model::Load(a.a));
-  QR_ASSIGN_OR_RETURN(const VerifyOptions options, OptionsOf(a, model));
+  QR_ASSIGN_OR_RETURN(VerifyOptions options, OptionsOf(a, model));
   QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a.runtime));
   RewriteOptions rewriting;
   rewriting.set.insert(settings.begin(), settings.end());
+  const bool pair = !a.b.empty();
+  QR_ASSIGN_OR_RETURN(Model rewritten, model.Clone());
+  if (pair) {
+    QR_ASSIGN_OR_RETURN(const Report fired, Rewrite(rewritten, rules, rewriting));
+    if (!a.said_tolerance) options.tolerance = ToleranceOf(rules, fired);
+  }
   QR_ASSIGN_OR_RETURN(const BisectReport report,
                       Bisect(model, rules, rewriting, *runtimes.first, options));
   Print(report.Text());
+  if (pair && report.bad == 0) {
+    QR_ASSIGN_OR_RETURN(const Model second, Model::Load(a.b));
+    if (!a.said_tolerance) options.tolerance = {.kind = Tolerance::Kind::kClose};
+    return BisectModels(a, rewritten, second, runtimes, options);
+  }
   Print(report.comparison.Text());
   return ExitCodeOfVerdict(report.comparison.verdict);
 }
@@ -172,20 +204,28 @@ int RunVerify(int argc, char** argv) {
   Arguments a;
   CLI::App app(
       "qrewrite verify A B\nRuns two models on the same numbers and compares what they compute.\n"
-      "qrewrite verify --bisect --rules RULES A\nNames the first rewrite that changes what A "
-      "computes.",
+      "qrewrite verify --bisect A B\nNames the node and the constant of B that make the "
+      "difference.\nqrewrite verify --bisect --rules RULES A [B]\nNames the first rewrite that "
+      "changes what A computes; if there is none, what B has other than A rewritten.",
       "qrewrite verify");
   AddOptions(app, a);
   if (const auto code = Parse(app, argc, argv)) return *code;
   if (a.a.empty() || (a.b.empty() && !a.bisect)) return UsageError(app, "two models are needed");
-  if (a.bisect && (a.rules.size() != 1 || !a.b.empty() || !a.repro.empty() || a.json)) {
+  if (a.bisect && (a.rules.size() > 1 || (a.rules.empty() && a.b.empty()) || a.json ||
+                   (a.b.empty() && !a.repro.empty()))) {
     return UsageError(app,
-                      "--bisect takes one model and one --rules, and no --save-repro or --json");
+                      "--bisect takes two models, or one and one --rules, and no --json; "
+                      "--save-repro needs the second model");
   }
+  if (a.rules.empty() && !a.set.empty() && a.bisect)
+    return UsageError(app, "--set goes with --rules");
+  a.said_tolerance = app.count("--tol") > 0;
   if (!a.bisect && (!a.rules.empty() || !a.set.empty()))
     return UsageError(app, "--rules and --set go with --bisect");
   if (const std::string fault = Fault(a.runtime); !fault.empty()) return UsageError(app, fault);
-  const Result<int> code = a.bisect ? BisectRules(a) : VerifyModels(a);
+  const Result<int> code = !a.bisect         ? VerifyModels(a)
+                           : a.rules.empty() ? BisectPair(a)
+                                             : BisectRules(a);
   return code.ok() ? *code : Fail(code.status());
 }
 

@@ -1,0 +1,130 @@
+"""qrewrite verify --bisect A B: one weight of a model is wrong; which one, and how?"""
+import os
+import subprocess
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from cli import PROGRAM, SOURCE
+
+QDQ = SOURCE / "fixtures" / "models" / "qdq_cnn.onnx"
+
+
+def run(folder, *args):
+    environment = {**os.environ, "NO_COLOR": "1", "QREWRITE_RULES_DIR": str(SOURCE / "rules")}
+    done = subprocess.run([PROGRAM, *map(str, args)], cwd=folder, capture_output=True, text=True, timeout=120, env=environment)
+    return done.returncode, done.stdout, done.stderr
+
+
+def network():
+    """Convolutions with BatchNormalization, a residual, a classifier; nothing in it is symmetric."""
+    dice = np.random.default_rng(0)
+    weights = {"w1": (6, 3, 3, 3), "b1": (6,), "w2": (6, 6, 3, 3), "w3": (8, 6, 1, 1), "fc": (8, 10), "bias": (10,)}
+    weights = {name: (dice.standard_normal(shape) * 0.3).astype(np.float32) for name, shape in weights.items()}
+    for i in "12":
+        weights |= {f"g{i}": 1 + 0.1 * dice.standard_normal(6).astype(np.float32), f"m{i}": 0.1 * dice.standard_normal(6).astype(np.float32),
+                    f"o{i}": 0.1 * dice.standard_normal(6).astype(np.float32), f"v{i}": 1 + 0.1 * dice.random(6).astype(np.float32)}
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]> g (float[N, 3, 8, 8] x) => (float[N, 10] y) {
+        c1 = Conv<pads=[1, 1, 1, 1]>(x, w1, b1)
+        n1 = BatchNormalization(c1, g1, o1, m1, v1)
+        r1 = Relu(n1)
+        c2 = Conv<pads=[1, 1, 1, 1]>(r1, w2)
+        n2 = BatchNormalization(c2, g2, o2, m2, v2)
+        r2 = Relu(n2)
+        s = Add(r1, r2)
+        c3 = Conv(s, w3)
+        p = GlobalAveragePool(c3)
+        f = Flatten(p)
+        h = MatMul(f, fc)
+        y = Add(h, bias)
+    }""")
+    model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in weights.items())
+    return model
+
+
+def sign(w, dice):
+    at = np.argsort(np.abs(w.ravel()))[-1 - dice.integers(w.size // 4 or 1)]
+    w.ravel()[at] *= -1
+
+
+def channel(w, dice):
+    w[dice.integers(w.shape[0])] *= 1.5
+
+
+def step(w, dice):
+    at = dice.integers(w.size)
+    w.ravel()[at] += 1 if w.ravel()[at] < 100 else -1
+
+
+def spoil(path, result, name, change, seed):
+    model = onnx.load(path)
+    for tensor in model.graph.initializer:
+        if tensor.name == name:
+            array = numpy_helper.to_array(tensor).copy()
+            change(array, np.random.default_rng(seed))
+            tensor.CopyFrom(numpy_helper.from_array(array, name))
+    onnx.save(model, result)
+
+
+def weights_of(path, kinds, least=6):
+    return [t.name for t in onnx.load(path).graph.initializer if t.data_type in kinds and np.prod(t.dims) >= least]
+
+
+@pytest.mark.parametrize("rules", [None, "optimize"])
+@pytest.mark.parametrize("change,words", [(sign, "differ"), (channel, "differ")])
+def test_float(tmp_path, rules, change, words):
+    first = second = tmp_path / "a.onnx"
+    onnx.save(network(), first)
+    if rules:
+        second = tmp_path / "b.onnx"
+        assert run(tmp_path, "--rules", rules, first, "-o", second, "-q")[0] == 0
+    names = weights_of(second, {TensorProto.FLOAT})
+    assert len(names) >= 6
+    for seed, name in enumerate(names):
+        spoil(second, tmp_path / "c.onnx", name, change, seed)
+        args = ["--bisect", first, tmp_path / "c.onnx"] + (["--rules", rules] if rules else [])
+        code, out, err = run(tmp_path, "verify", *args)
+        assert code == 1, (name, out, err)
+        assert f"constant `{name}`" in out and words in out, (name, out)
+        assert out.count("constant `") == 1, out
+
+
+@pytest.mark.parametrize("rules", [None, "ezkl_dequant", "qdq_to_qop"])
+def test_quantized(tmp_path, rules):
+    second = QDQ
+    if rules:
+        second = tmp_path / "b.onnx"
+        assert run(tmp_path, "--rules", rules, QDQ, "-o", second, "-q")[0] == 0
+    kinds = {TensorProto.INT8, TensorProto.UINT8} if rules != "ezkl_dequant" else {TensorProto.FLOAT}
+    for seed, name in enumerate(weights_of(second, kinds)):
+        for change in (sign, channel, step) if rules == "ezkl_dequant" else (step,):
+            spoil(second, tmp_path / "c.onnx", name, change, seed)
+            args = ["--bisect", QDQ, tmp_path / "c.onnx", "--tol", "exact"] if not rules else [
+                "--bisect", QDQ, tmp_path / "c.onnx", "--rules", rules]
+            code, out, err = run(tmp_path, "verify", *args)
+            if code == 0 and change is step:
+                continue  # one step of one weight that rounding hides
+            assert code == 1, (name, change, out, err)
+            assert f"constant `{name}`" in out, (name, change, out)
+
+
+def test_operator(tmp_path):
+    """No constant is wrong: an attribute is."""
+    onnx.save(network(), tmp_path / "a.onnx")
+    model = network()
+    next(n for n in model.graph.node if n.output[0] == "n2").attribute.append(helper.make_attribute("epsilon", 0.5))
+    onnx.save(model, tmp_path / "b.onnx")
+    code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 1 and "the models differ from BatchNormalization `n2` on: no difference in front of it" in out
+    assert "the same constants in both" in out
+
+
+def test_nothing(tmp_path):
+    onnx.save(network(), tmp_path / "a.onnx")
+    code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "a.onnx")
+    assert code == 0 and out.startswith("the models do not differ\n") and "EXACT" in out
+    code, out, _ = run(tmp_path, "verify", "--bisect", "--rules", "optimize", "a.onnx", "a.onnx")
+    assert code == 0 and out.startswith("none of ") and "the models do not differ\n" in out
