@@ -168,7 +168,7 @@ namespace {
 // A promise in ulps or decibels is one about FLOAT and DOUBLE: where numbers of 16 bits are computed with,
 // sums of these decide.
 Promise InNarrowFloats(Promise promise, const Graph& graph) {
-  constexpr double kFloat16Db = 60, kBfloat16Db = 45;
+  constexpr double kFloat16Db = 60, kBfloat16Db = 40;
   if (promise.kind != Promise::Kind::kUlp && promise.kind != Promise::Kind::kApprox) return promise;
   double most = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < graph.num_values(); ++i) {

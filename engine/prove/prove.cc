@@ -56,7 +56,7 @@ void TakeTurns(std::deque<RuleProof>& proofs, const ProveOptions& options) {
   const auto end = after(options.seconds);
   std::vector<RuleProof*> left;
   for (RuleProof& proof : proofs) left.push_back(&proof);
-  int64_t most = options.graphs > 0 ? options.graphs : std::numeric_limits<int64_t>::max();
+  int64_t most = options.graphs ? *options.graphs : std::numeric_limits<int64_t>::max();
   for (int slice = kFirstSlice; !left.empty() && most > 0 && RuleProof::Clock::now() < end;
        slice = std::min(2 * slice, 1 << 20)) {
     const int graphs = static_cast<int>(std::min<int64_t>(slice, most));
@@ -77,7 +77,8 @@ void TakeTurns(std::deque<RuleProof>& proofs, const ProveOptions& options) {
 Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
   const RuleSet& set = *rules.impl().set;
   QR_RETURN_IF_ERROR(CheckNames(set, options.rules));
-  if (options.graphs < 0) return Status(StatusCode::kUsage, "at least one graph is needed");
+  if (options.graphs && *options.graphs < 1)
+    return Status(StatusCode::kUsage, "at least one graph is needed");
   QR_ASSIGN_OR_RETURN(const Rules roles, LoadInputRoles());
   const std::unique_ptr<ShapeInference> inference = MakeOnnxInference();
   const RunContext context{.kernels = &rules.impl().kernels,
@@ -113,7 +114,7 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
     TakeTurns(proofs, options);
   } else {
     for (RuleProof& proof : proofs)
-      proof.Advance(options.graphs > 0 ? options.graphs : kDefaultGraphs, std::nullopt);
+      proof.Advance(options.graphs.value_or(kDefaultGraphs), std::nullopt);
   }
   for (RuleProof& proof : proofs) {
     report.rules.push_back(proof.Finish());

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,8 @@ namespace qrewrite {
 
 struct ProveOptions {
   std::vector<std::string> rules;  // names; none: all of the file, without those that it includes
-  // Valid graphs that each rule is tried on; 0: 1000, or as many as there is time for.
-  int graphs = 0;
+  // Valid graphs that each rule is tried on. Without: 1000, or as many as there is time for.
+  std::optional<int> graphs;
   double seconds = 0;  // of the whole proof, at most: rules take turns; 0: as long as it takes
   uint64_t seed = 0;
   bool guards = true;            // leave out conditions, one at a time

@@ -15,7 +15,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> files, names;
   RuntimeChoice runtime{.threads = 1};  // of small models
-  int graphs = 0;
+  std::optional<int> graphs;
   double budget = 0;
   uint64_t seed = 0;
   bool why = false, quick = false, json = false;

@@ -155,7 +155,7 @@ TEST_CASE("A rule without a promise, without tests, of an operator that nobody c
   const ProveReport report = Proof(R"yaml(signatures:
   acme.Gain: {inputs: [x], outputs: {y: {shape: shape(x), dtype: dtype(x)}}}
 rules:
-  - {name: silent, equivalence: exact, match: y = Relu(x), replace: y = Abs(x)}
+  - {name: no-tests, equivalence: exact, match: y = Relu(x), replace: y = Abs(x)}
   - name: unknown
     equivalence: exact
     match: y = acme.Gain(acme.Gain(x))
@@ -165,8 +165,10 @@ rules:
     match: y = Neg(Neg(x))
     replace: y = x
     tests: [{name: t, given: "x: float[2]\ny = Abs(Neg(Neg(x)))", expect: "x: float[2]\ny = Abs(x)"}]
+  - {name: silent, equivalence: exact, match: y = Relu(x), warn: a Relu}
 )yaml");
-  CHECK(report.rules[0].outcome == Outcome::kSilent);
+  CHECK(report.rules[0].outcome == Outcome::kRefuted);  // graphs are made of its pattern
+  CHECK(report.rules[3].outcome == Outcome::kSilent);
   CHECK(report.rules[1].outcome == Outcome::kUnknown);
   CHECK(report.rules[1].why.find("acme.Gain") != std::string::npos);
   CHECK(report.rules[2].outcome == Outcome::kUnknown);
