@@ -44,6 +44,18 @@ Status Commit(const Model::Impl& model, const std::string& folder, const SaveOpt
   return files.Commit();
 }
 
+// A host's callback, whose exceptions are errors.
+std::function<Status(uint64_t, uint64_t)> ToldAs(
+    const std::function<void(uint64_t, uint64_t)>& progress) {
+  if (!progress) return {};
+  return [&progress](uint64_t done, uint64_t total) {
+    return CallHost("SaveOptions::progress", [&] {
+      progress(done, total);
+      return Status();
+    });
+  };
+}
+
 WriteOptions::External ToWriteOption(SaveOptions::External external) {
   switch (external) {
     case SaveOptions::External::kAuto: return WriteOptions::External::kAuto;
@@ -144,7 +156,8 @@ Status Model::Save(const std::string& path, const SaveOptions& options) const {
   const std::string folder = FolderOf(BehindLinks(path));
   QR_RETURN_IF_ERROR(AddSideFiles(options.side_files, folder, Part::kBeside, files));
   const WriteOptions write{.external = ToWriteOption(options.external),
-                           .external_threshold = options.external_threshold};
+                           .external_threshold = options.external_threshold,
+                           .progress = ToldAs(options.progress)};
   QR_RETURN_IF_ERROR(impl_->file->Write(path, write, files));
   return Commit(*impl_, folder, options, files);
 }

@@ -74,6 +74,7 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
   QR_RETURN_IF_ERROR(impl.Usable());
   Graph& graph = impl.file->graph();
   if (impl.inference == nullptr) impl.inference = MakeOnnxInference();
+  RunReport failed;
   const RunOptions run{.set = options.set,
                        .verify = options.verify,
                        .allow_partial = options.allow_partial,
@@ -85,7 +86,8 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
                        .stop_after = options.stop_after,
                        .profile = options.profile,
                        .require_hits = options.require_hits,
-                       .nearest = options.nearest};
+                       .nearest = options.nearest,
+                       .failed = &failed};
   const RunContext context{.kernels = &rules.impl().kernels,
                            .functions = &rules.impl().functions,
                            .inference = impl.inference.get()};
@@ -100,7 +102,12 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
     if (graph.changed() && status.code() != StatusCode::kUsage) impl.poison = status;
     return status;
   };
-  if (!result.ok()) return fail(result.status());
+  if (!result.ok()) {
+    if (options.failed != nullptr) {
+      *options.failed = ToReport({.report = std::move(failed), .files = {}}, rules.name());
+    }
+    return fail(result.status());
+  }
   for (const SidecarFile& file : result->files) {
     if (!file.source.empty()) impl.read.push_back(file.source);
   }

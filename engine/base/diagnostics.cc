@@ -146,6 +146,11 @@ Diagnostic& DiagnosticSink::Warning(const Place& place, std::string_view code,
   return Add(Severity::kWarning, place, code, std::move(message));
 }
 
+void DiagnosticSink::Add(const std::vector<Diagnostic>& found) {
+  for (const Diagnostic& d : found) errors_ += d.severity == Severity::kError;
+  diagnostics_.insert(diagnostics_.end(), found.begin(), found.end());
+}
+
 Status DiagnosticSink::ToStatus(StatusCode code, size_t cap) const {
   if (!has_errors()) return {};
   std::vector<Diagnostic> sorted = diagnostics_;
@@ -182,6 +187,14 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
       best = candidate;
       best_distance = both;
     }
+  }
+  // The beginning of a longer name: `kernel` for `kernel_shape`.
+  constexpr size_t kBeginning = 4;
+  for (const std::string_view candidate : candidates) {
+    if (!best.empty() && best_distance.first <= limit) break;
+    const bool begins = word.size() >= kBeginning && candidate.size() > word.size() &&
+                        Lower(candidate.substr(0, word.size())) == lower;
+    if (begins && (best.empty() || candidate.size() < best.size())) best = candidate;
   }
   return best.empty() ? "" : fmt::format("did you mean `{}`?", best);
 }

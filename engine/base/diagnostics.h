@@ -18,6 +18,8 @@ class DiagnosticSink {
   Diagnostic& Error(const Place& place, std::string_view code, std::string message);
   Diagnostic& Warning(const Place& place, std::string_view code, std::string message);
 
+  void Add(const std::vector<Diagnostic>& found);
+
   bool has_errors() const { return errors_ > 0; }
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
   // Ok if there is no error, else all diagnostics in order of place, at most `cap` of them.

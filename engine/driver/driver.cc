@@ -66,10 +66,11 @@ std::string OtherOpset(const Graph& graph, const std::map<std::string, std::stri
   return "";
 }
 
-Result<RunResult> Run(Graph& graph, const Program& program, const RunOptions& options,
-                      const RunContext& context) {
+namespace {
+
+Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
+               const RunContext& context, RunResult& result) {
   const RuleSet& rules = program.rules();
-  RunResult result;
   result.report.nodes_before = CountNodes(graph);
   QR_RETURN_IF_ERROR(CheckOpset(graph, rules));
   QR_ASSIGN_OR_RETURN(Params params, BindParams(rules, options.set));
@@ -91,6 +92,18 @@ Result<RunResult> Run(Graph& graph, const Program& program, const RunOptions& op
     QR_ASSIGN_OR_RETURN(result.files, run.MakeFiles());
   }
   result.report.nodes_after = CountNodes(graph);
+  return {};
+}
+
+}  // namespace
+
+Result<RunResult> Run(Graph& graph, const Program& program, const RunOptions& options,
+                      const RunContext& context) {
+  RunResult result;
+  if (Status status = RunInto(graph, program, options, context, result); !status.ok()) {
+    if (options.failed != nullptr) *options.failed = std::move(result.report);
+    return status;
+  }
   return result;
 }
 

@@ -36,6 +36,7 @@ struct RunOptions {
   bool profile = false;                    // RunReport::profile is wanted
   std::vector<std::string> require_hits;   // rules that must fire
   bool nearest = false;                    // RunReport::nearest is wanted
+  RunReport* failed = nullptr;             // becomes the report of a run that ends with an error
   class Explainer* explainer = nullptr;  // is shown the run before and after each phase (explain.h)
 };
 

@@ -242,7 +242,7 @@ std::string RuleRun::TakeNotes(const CompiledRule& rule, Frame& frame) {
     rewriter_.EndSearch();
     return in_.host_fault().message();
   }
-  if (!rewriter_.explains()) watch_.BeforeFiring(*rule.rule);
+  if (!rewriter_.explains()) watch_.BeforeFiring(rule, in_, frame);
   return "";
 }
 

@@ -140,8 +140,9 @@ void RunWatch::AddConstants(const std::vector<NodeId>& nodes) {
   }
 }
 
-void RunWatch::BeforeFiring(const Rule& rule) {
+void RunWatch::BeforeFiring(const CompiledRule& compiled, Interpreter& in, const Frame& frame) {
   if (observer_ == nullptr) return;
+  const Rule& rule = *compiled.rule;
   const std::vector<NodeId> nodes = UniqueNodes(matched_nodes_);
   const Result<bool> wants =
       CallHost("the observer", [&] { return observer_->WantsText(rule.name); });
@@ -151,7 +152,13 @@ void RunWatch::BeforeFiring(const Rule& rule) {
   matched_ = Views(nodes);
   near_.clear();
   constants_.clear();
+  bindings_.clear();
   if (!wants_text_) return;
+  // Words are computed on a copy: what a `let` becomes by the way is not the rule's business.
+  Frame copy = frame;
+  for (auto& [name, text] : in.InWords(compiled.pattern, copy, /*lets=*/true)) {
+    bindings_.push_back({std::move(name), std::move(text)});
+  }
   const std::vector<NodeId> near = NodesNear(nodes, {});
   near_ = Views(near);
   AddConstants(nodes);
@@ -179,6 +186,7 @@ Status RunWatch::Fired(const RuleSet& rules, const Rule& rule, const Firing& fir
       event.near_before = std::move(near_);
       event.near_after = Views(near);
       event.constants = std::move(constants_);
+      event.bindings = std::move(bindings_);
     }
   } else {
     const std::vector<NodeId> nodes = UniqueNodes(firing.matched);

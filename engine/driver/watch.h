@@ -13,6 +13,7 @@
 
 #include "engine/driver/report.h"
 #include "engine/graph/graph.h"
+#include "engine/match/interpreter.h"
 #include "engine/rewrite/rewriter.h"
 #include "engine/rule/ast.h"
 #include "qrewrite/observer.h"
@@ -46,8 +47,8 @@ class RunWatch {
     if (observer_ == nullptr || done % kProgressStep != 0 || done == 0) return {};
     return Progress(done, total);
   }
-  // A match of `rule`, the nodes of matched_nodes(), is about to be committed.
-  void BeforeFiring(const Rule& rule);
+  // A match of `rule`, the nodes of matched_nodes() with what `frame` binds, is about to be committed.
+  void BeforeFiring(const CompiledRule& rule, Interpreter& in, const Frame& frame);
   // It was (the last one that BeforeFiring was told of); or the rule only warns or refuses.
   Status Fired(const RuleSet& rules, const Rule& rule, const Firing& firing);
 
@@ -83,7 +84,8 @@ class RunWatch {
   std::string before_;
   std::vector<NodeView> near_;               // what stands next to it
   std::vector<std::string_view> constants_;  // inputs that hold constants
-  Status fault_;                             // of what was asked meanwhile
+  std::vector<BindingText> bindings_;
+  Status fault_;  // of what was asked meanwhile
 };
 
 }  // namespace qrewrite

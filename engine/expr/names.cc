@@ -42,6 +42,12 @@ bool IsWord(std::string_view text) {
   return std::find(kWords.begin(), kWords.end(), text) != kWords.end();
 }
 
+bool IsDeletion(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kDeletions = {"delete", "remove", "erase", "drop",
+                                                          "del"};
+  return std::find(kDeletions.begin(), kDeletions.end(), text) != kDeletions.end();
+}
+
 bool IsIdentifier(std::string_view text) {
   if (text.empty() || !IsNameStart(text[0])) return false;
   return std::all_of(text.begin(), text.end(),

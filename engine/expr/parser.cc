@@ -93,6 +93,7 @@ ExprPtr Parser::WholeExpr() {
 
 CaseLine Parser::WholeCase() {
   CaseLine line;
+  case_ = true;
   if (TooLong()) return line;
   if (AtEnd()) {
     Fail(Here(), "QR0217", "a case is missing: the text is empty");

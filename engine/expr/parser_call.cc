@@ -43,11 +43,12 @@ ExprPtr Parser::ParseCall() {
   if (!ParseRefs(*call) || !ParseQuantifier(*call)) return nullptr;
   if (At("<") && Glued() && !ParseAttrs(*call)) return nullptr;
   if (!At("(")) {
-    if (call->refs.front().kind == Ref::Kind::kDefinition && call->attrs.empty() && !AtEnd()) {
+    if (call->refs.front().kind == Ref::Kind::kDefinition && call->attrs.empty()) {
       Fail(Here(), "QR0204", fmt::format("expected `(`, found {}", Found(Peek())),
            call->refs.front().name == "params" && At(".")
                ? fmt::format("without `$`: `params.{}`", Peek(1).text)
-               : fmt::format("a definition is called: `${}(...)`", call->refs.front().name));
+               : fmt::format("a definition is called: `${0}(...)`; a parameter is `params.{0}`",
+                             call->refs.front().name));
     }
     FailExpected(call->attrs.empty() ? "`(`" : "`(` behind the attributes");
     return nullptr;

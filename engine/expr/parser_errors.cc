@@ -107,7 +107,12 @@ bool Parser::FailExpected(std::string_view what) {
                 cut.empty() ? std::string(found.hint) : cut);
   }
   if (found.kind == TokenKind::kEnd && !brackets_.empty()) return FailInList("");
-  std::string hint = HintFor(found);
+  std::string hint = SlipHint(what);
+  if (!hint.empty()) {
+    return Fail(Here(), "QR0204", fmt::format("expected {}, found {}", what, Found(found)),
+                std::move(hint));
+  }
+  hint = HintFor(found);
   if (found.text == "." && Peek(1).kind == TokenKind::kInt) {
     hint = fmt::format("write 0.{}", Peek(1).text);
   } else if (mode_ == Mode::kRules && found.text == "?") {
@@ -140,7 +145,7 @@ bool Parser::FailInList(std::string_view closer) {
   if (found.kind == TokenKind::kEnd || found.text == ";" ||
       (found.newline_before && LooksLikeStatement(pos_))) {
     return Fail(PlaceOf(opener), "QR0205", fmt::format("unclosed {}", Found(opener)),
-                found.kind == TokenKind::kEnd ? CutHint() : "");
+                found.kind == TokenKind::kEnd ? CutHint() : SlipHint("`]`"));
   }
   if (closer == ">" && found.text == "(") {
     return Fail(PlaceOf(opener), "QR0205", fmt::format("unclosed {}", Found(opener)),
@@ -159,12 +164,18 @@ bool Parser::FailInList(std::string_view closer) {
                   "a plain literal matches every type; `cast(0, UINT8)` makes one");
     }
     const bool number = before.kind == TokenKind::kInt || before.kind == TokenKind::kFloat;
+    std::string slip = SlipHint("`,`");
     if (number && found.kind == TokenKind::kName && !found.space_before) {
       return Fail(PlaceOf(found), "QR0204", fmt::format("unexpected {}", Found(found)),
                   "numbers have no suffix: a literal takes the type of what it stands beside");
     }
     return Fail(PlaceOf(found), "QR0207", fmt::format("missing comma before {}", Found(found)),
-                CommaBefore(found) ? std::string(kCutByComma) : "");
+                CommaBefore(found) ? std::string(kCutByComma) : std::move(slip));
+  }
+  if (std::string slip = SlipHint("`,`"); !slip.empty()) {
+    return Fail(PlaceOf(found), "QR0204",
+                fmt::format("expected `,` or `{}`, found {}", closer, Found(found)),
+                std::move(slip));
   }
   return Fail(PlaceOf(found), "QR0204",
               fmt::format("expected `,` or `{}`, found {}", closer, Found(found)),
@@ -175,6 +186,10 @@ bool Parser::FailTrailing() {
   if (failed_) return false;
   const Token& found = Peek();
   if (found.kind == TokenKind::kBad) return FailExpected("");
+  if (std::string slip = SlipHint(""); !slip.empty()) {
+    return Fail(PlaceOf(found), At("=") ? "QR0213" : "QR0208",
+                fmt::format("unexpected {}", Found(found)), std::move(slip));
+  }
   if (At("=")) {
     if (mode_ == Mode::kGraph) {
       return Fail(PlaceOf(found), "QR0213", "unexpected `=`",
@@ -214,7 +229,9 @@ bool Parser::FailTrailing() {
   if (pos_ > 1 && tokens_[pos_ - 2].text == "//") hint = "comments begin with ` #`";
   if (before.text == "lambda") hint = "a condition is an expression over the names of the match";
   if (hint.empty() && lines_ && (At("=", 1) || At(",", 1)) && found.kind == TokenKind::kName) {
-    hint = "a statement ends with its line or with `;` (behind `>` YAML joins lines: use `|`)";
+    hint =
+        "a statement ends with its line or with `;` (YAML joins lines unless they stand behind "
+        "`|`)";
   }
   if (hint.empty() && found.kind == TokenKind::kName && found.text.size() > 2) {
     hint = DidYouMean(found.text,
@@ -230,7 +247,8 @@ bool Parser::FailWord(const Token& token) {
     return Fail(PlaceOf(token), "QR0209",
                 fmt::format("{} is a word of the language and no name", Found(token)),
                 mode_ == Mode::kGraph  ? graph_hint
-                : token.text == "when" ? ""
+                : token.text == "when" ? "replacements with conditions stand under `cases:`: "
+                                         "`- when c => y = ...`"
                                        : HintFor(token));
   }
   if (DTypeFromName(token.text)) {

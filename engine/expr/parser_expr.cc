@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -135,7 +136,9 @@ ExprPtr Parser::ParseComparison() {
     const bool attribute = expr->items[0]->kind == Expr::Kind::kCall && tokens_[pos_].text == ">" &&
                            op == BinaryOp::kLt && Glued();
     Fail(Here(), "QR0212", "comparisons do not chain",
-         attribute ? std::string(kAttributesHint) : "write `a < b and b < c`");
+         attribute              ? std::string(kAttributesHint)
+         : DashesWithoutSpace() ? SlipHint("")
+                                : "write `a < b and b < c`");
     return nullptr;
   }
   return expr;
@@ -200,6 +203,17 @@ ExprPtr Parser::ParseUnary() {
 
 ExprPtr Parser::ParsePost() {
   const uint32_t first = pos_;
+  if (mode_ == Mode::kRules && At("[", 1) && DTypeFromTextName(Peek().text)) {
+    const uint32_t close = tokens_[pos_ + 1].match;
+    const Token& next = tokens_[std::min<size_t>(close + 1, tokens_.size() - 1)];
+    if (close != 0 && !next.newline_before && CanBeginExpr(next)) {
+      Fail(PlaceOf(Peek()), "QR0219",
+           fmt::format("{} in front of a value: typed literals belong to graph texts",
+                       Found(Peek())),
+           fmt::format("`cast([1, 2], {})` makes one", Info(*DTypeFromTextName(Peek().text)).name));
+      return nullptr;
+    }
+  }
   ExprPtr expr = ParseAtom();
   while (expr && (At(".") || At("["))) {
     if (!LinkAdded()) return nullptr;

@@ -1,7 +1,8 @@
 // Parser: the recursive descent behind engine/expr/parser.h. One object parses one text.
 //
 //   parser.cc        entry points, lookahead, recovery at line ends
-//   parser_errors.cc what is reported, with hints for typical slips
+//   parser_errors.cc what is reported
+//   parser_slips.cc  what was probably meant: hints for typical slips
 //   parser_stmt.cc   bodies, statements, cases, heads of definitions
 //   parser_expr.cc   operators, from `if else` down to atoms
 //   parser_call.cc   calls: label, head, quantifier, attributes, arguments
@@ -119,6 +120,13 @@ class Parser {
   bool FailWildcard();                       // `acme.*(x)`
   bool FailWord(const Token& token);         // a word or type where a name belongs
   std::string HintFor(const Token& found) const;
+  // What was probably meant here; `what` was expected, "": nothing more. "" if nothing is known.
+  std::string SlipHint(std::string_view what) const;
+  std::string SlipInRule(std::string_view what) const;
+  std::string SlipInExpression(std::string_view what) const;
+  std::string SlipInGraph(std::string_view what) const;
+  bool DashesWithoutSpace() const;
+  bool ResultAhead() const;  // `=>` further on
   std::string CutHint() const;
   bool CommaBefore(const Token& token) const;  // of YAML, between it and the text in front of it
   std::string Found(const Token& token) const;
@@ -204,6 +212,7 @@ class Parser {
   std::vector<uint32_t> brackets_;  // open ones of this statement
   bool labels_ = true;              // false directly in a subscript, where `a:b` is a slice
   bool literals_ = false;           // graph texts: a string is a string here, else it is a name
+  bool case_ = false;               // the text is one case
   int depth_ = 0;
   int links_ = 0;
   bool failed_ = false;

@@ -70,11 +70,17 @@ bool Parser::ParseStmt(Stmt& stmt) {
   if (At("==")) {
     return Fail(Here(), "QR0213", "a statement has one `=`", "write `=`");
   }
+  if (At("<") && At("-", 1) && Glued(1)) {
+    return Fail(Here(), "QR0204", "expected `=`, found `<-`", "write `=`");
+  }
   const bool label = At(":") && Glued() && Glued(1) && !At("[", 2) && !AtEnd(2);
   if (At("(") || At("<") || At(".") || At("|") || label) return FailWithoutOutputs(first);
   if (At(":")) {
     return Fail(Here(), "QR0204", "expected `=`, found `:`",
-                At("=", 1) ? "write `=`" : "declarations belong to graph texts");
+                At("=", 1)
+                    ? "write `=`"
+                    : "declarations belong to graph texts; a type is asked for under `where:`: "
+                      "`dtype(x) == FLOAT`");
   }
   if (!At("=") && mode_ == Mode::kRules && tokens_[first].text == "return") {
     return Fail(PlaceOf(tokens_[first]), "QR0204", "`return` belongs to graph texts",
@@ -144,6 +150,12 @@ bool Parser::ParseCase(CaseLine& line) {
   if (!AtWord("when") && !At("=>")) {
     Stmt stmt;
     if (AtWord("if") || AtWord("else")) return FailCaseWord();
+    const TokenKind kind = Peek().kind;
+    if (kind == TokenKind::kInt || kind == TokenKind::kFloat || kind == TokenKind::kString ||
+        At("[") || At("(")) {
+      return Fail(Here(), "QR0204", fmt::format("a case does not begin with {}", Found(Peek())),
+                  "a result follows `=>`, a condition `when`");
+    }
     if (!ParseOuts(stmt.outs)) return false;
     if (TakeIf("=")) {
       if (!ParseArg(stmt.value, /*labels=*/false)) return false;
@@ -154,6 +166,12 @@ bool Parser::ParseCase(CaseLine& line) {
                     "write `when condition => result`");
       }
       if (At("(") || At("<") || At(".") || At("|")) return FailWithoutOutputs(first);
+      if (At("==")) return Fail(Here(), "QR0213", "a statement has one `=`", "write `=`");
+      const std::string_view word = tokens_[first].text;
+      if (word == "case" || word == "where" || word == "elif" || word == "cond") {
+        return Fail(PlaceFrom(first), "QR0209", fmt::format("`{}` begins no case", word),
+                    "write `when condition => result`");
+      }
       return FailExpected("`=`, `when` or `=>`");
     }
     stmt.place = PlaceFrom(first);
@@ -189,7 +207,10 @@ bool Parser::ParseHead(DefinitionHead& head) {
                 "`$` is written where it is called");
   }
   if (!ParseName(head.name, "the name of the definition")) return false;
-  if (!At("(")) return FailExpected("`(`");
+  if (!At("(")) {
+    return Fail(Here(), "QR0204", fmt::format("expected `(`, found {}", Found(Peek())),
+                fmt::format("a head has parentheses: `{}(v):`", head.name));
+  }
   Bracket bracket(*this);
   while (!At(")")) {
     std::string param;
@@ -199,6 +220,10 @@ bool Parser::ParseHead(DefinitionHead& head) {
     if (!ParseName(param, "the name of a parameter")) return false;
     head.params.push_back(std::move(param));
     head.variadic = TakeIf("...");
+    if (At("=") || At(":") || At("?")) {
+      return Fail(Here(), "QR0204", fmt::format("expected `,` or `)`, found {}", Found(Peek())),
+                  "parameters are names alone; `absent` leaves one out where it is called");
+    }
     if (!TakeIf(",") && !At(")")) return FailInList(")");
   }
   bracket.Close();

@@ -78,7 +78,8 @@ struct Item {
 struct OpsetRegion {
   Span span;
   int64_t min = 0, max = INT64_MAX;
-  bool test = false;  // of a graph text: what its rule says does not matter
+  bool test = false;    // of a graph text
+  bool stated = false;  // of a test that states its opset: what file and rule say does not matter
 };
 
 struct FileIndex {

@@ -115,6 +115,11 @@ void IndexBuilder::Value(const DocNode& node, const Field& field, int scope) {
       if (node.is_map()) return Mapping(node, FieldKind::kExpectation, scope);
       if (node.is_scalar() && node.text.text == "unchanged") return;
       return Body(node, NewScope(scope, Extent(node), true), Mode::kGraph);
+    case Shape::kGraphTexts:
+      for (const DocNode& text : node.items) {
+        Body(text, NewScope(scope, Extent(text), true), Mode::kGraph);
+      }
+      return;
     case Shape::kOpset:
       if (field.kind == FieldKind::kFile) {
         const auto all = static_cast<uint32_t>(index_.text->content().size());
@@ -223,6 +228,7 @@ void IndexBuilder::NoteOpset(const DocNode* node, const Span& span, bool exact) 
     const Scalar scalar = ResolveScalar(*value);
     if (exact && scalar.kind == Scalar::Kind::kInt) {
       region.min = region.max = scalar.int_value;
+      region.stated = true;
     } else if (!exact && !ParseOpsetRange(value->text.text, region.min, region.max)) {
       return;
     }

@@ -45,11 +45,21 @@ const Item* FileIndex::ItemAt(size_t offset, Item::Kind kind) const {
 
 OpsetRegion FileIndex::OpsetAt(size_t offset) const {
   OpsetRegion all;
+  const OpsetRegion* test = nullptr;
   for (const OpsetRegion& region : opsets) {
     if (!region.span.Touches(offset)) continue;
-    if (region.test) return region;
+    if (region.stated) return region;
+    if (region.test) {
+      test = &region;
+      continue;
+    }
     all.min = std::max(all.min, region.min);
     all.max = std::min(all.max, region.max);
+  }
+  if (test != nullptr) {  // as `test` does: the nearest to the default that file and rule allow
+    OpsetRegion nearest = *test;
+    if (all.min <= all.max) nearest.min = nearest.max = std::clamp(test->min, all.min, all.max);
+    return nearest;
   }
   if (all.min > all.max) return {};
   return all;

@@ -233,6 +233,23 @@ Val RepeatOf(const FunctionCall& c) {
   return Val::OfInts(std::vector<int64_t>(static_cast<size_t>(*times), *number));
 }
 
+Val MembersOf(const FunctionCall& c) {
+  if (c[0].stops() || c[0].absent() || c[0].is<List>()) return c[0];
+  const Val forced = c[0].is<ValueId>() ? c.in.Force(c[0]) : c[0];
+  if (forced.stops()) return forced;
+  if (!forced.is_number()) return Failure{"members: a constant is needed"};
+  const Num number = forced.number();
+  if (number.t.rank() == 0) return Failure{"members: a scalar has none"};
+  const int64_t count = number.t.dims()[0];
+  if (!c.in.Step(static_cast<uint64_t>(count))) return Failure{"too many steps"};
+  std::vector<Val> members;
+  for (int64_t k = 0; k < count; ++k) {
+    members.push_back(c.in.ItemOf(number, k));
+    if (members.back().stops()) return members.back();
+  }
+  return Val::ListOf(std::move(members));
+}
+
 Val StretchOf(const FunctionCall& c) {
   if (c[0].absent()) return c[0];
   const auto times = AsInt(c.in, c[1]), axis = AsInt(c.in, c[2]);
@@ -275,6 +292,7 @@ const std::map<std::string_view, Function>& Table() {
       {"len", Len},
       {"log2", Log2Of},
       {"max", Extreme<true>},
+      {"members", MembersOf},
       {"min", Extreme<false>},
       {"name", NameOf},
       {"near", NearOf},

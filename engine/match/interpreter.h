@@ -81,6 +81,9 @@ class Interpreter {
   uint64_t steps() const { return steps_ + eval_steps_; }   // of the last search for a match
   void set_fold_work(uint64_t work) { fold_work_ = work; }  // FoldLimits::work, of the run
 
+  // A part of a tensor along its first axis.
+  Val ItemOf(const Num& tensor, int64_t index);
+
   void set_trace(MatchTrace* trace) { trace_ = trace; }
   // Where the nodes of the match under way are noted, while MatchRule() runs; null: nowhere.
   void set_matched(std::vector<NodeId>* matched) { matched_ = matched; }
@@ -89,8 +92,10 @@ class Interpreter {
   void Note(const Place& place, NodeId node, std::string_view reason, int depth);
   // What a condition rests on that is not met: from the fact that it asks down to the innermost one.
   std::vector<FactStep> WhyNot(CodeId condition, Frame& frame);
-  // What the names of a pattern stand for, in words, for people.
-  std::vector<std::pair<std::string, std::string>> InWords(const Pattern& pattern, Frame& frame);
+  // What the names of a pattern stand for, in words, for people; with `lets` those of `let` as well,
+  // which are computed if they are not yet.
+  std::vector<std::pair<std::string, std::string>> InWords(const Pattern& pattern, Frame& frame,
+                                                           bool lets = false);
   // The words of a reason: "the rank of `x` is not known". REQUIRES: val.stops().
   std::string Why(const Val& val) const { return Why(val.reason()); }
   std::string Why(const Reason& reason) const;
@@ -216,7 +221,6 @@ class Interpreter {
   Val EvalList(const Code& code, Frame& frame);
   Val EvalIndex(const Code& code, Frame& frame);
   Val EvalSubscript(CodeId code, int64_t open, Frame& frame);
-  Val ItemOf(const Num& tensor, int64_t index);
   Val SliceTensor(const Num& base, const std::vector<SubscriptCode>& subscripts, Frame& frame);
 
   // --- definitions.cc

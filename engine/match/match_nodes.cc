@@ -96,6 +96,27 @@ size_t MatchRun::NextOutput(NodeId n, size_t j) {
 }
 
 // What `out` must be, if that is known: only the same value equals one that is no constant.
+// `as..., x, bs...`: each input is tried for `x` before the lists are made, which takes as long as there
+// are inputs.
+bool MatchRun::Around(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
+                      Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame,
+                      Next next) {
+  const PatArg &before = *args[i], &one = *args[i + 1], &behind = *args[i + 2];
+  const auto members = [&](const PatArg& arg, size_t begin, size_t end, Next then) {
+    return arg.kind == PatArg::Kind::kAny
+               ? then()
+               : Repeat(pattern, arg, inputs, begin, end, call, n, frame, then);
+  };
+  for (size_t k = j; k < inputs.size(); ++k) {
+    const bool found = One(pattern, one, inputs[k], call, n, frame, [&] {
+      return members(before, j, k, [&] { return members(behind, k + 1, inputs.size(), next); });
+    });
+    if (found) return true;
+  }
+  if (in_.trace_ == nullptr || j < inputs.size()) return false;
+  return Fail(call.expr->place, n, fmt::format("{} has no inputs", NodeText(graph_, n)));
+}
+
 ValueId MatchRun::Wanted(const PatOut& out, const Frame& frame) {
   const ValueId* v = out.repeated || out.slot < 0 ? nullptr : frame.value(out.slot);
   return v == nullptr || facts_.Constant(*v) != nullptr ? ValueId() : *v;
@@ -275,6 +296,11 @@ bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& ar
     if (const ValueId v = Wanted(*args[i + 1], frame); v.valid()) {
       return Pass(pattern, args, i, v, inputs, j, call, n, frame, next);
     }
+  }
+  const bool list = arg.kind == PatArg::Kind::kName && i + 3 == args.size();
+  if (arg.repeated && list && !args[i + 1]->repeated && !args[i + 1]->optional &&
+      args[i + 2]->repeated && args[i + 2]->kind != PatArg::Kind::kGroup) {
+    return Around(pattern, args, i, inputs, j, call, n, frame, next);
   }
   if (arg.repeated) {
     const size_t group = arg.kind == PatArg::Kind::kGroup ? arg.group.size() : 1;

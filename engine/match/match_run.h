@@ -89,6 +89,8 @@ class MatchRun {
   ValueId Wanted(const PatArg& arg, const Frame& frame);
   bool Pass(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i, ValueId v,
             Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame, Next next);
+  bool Around(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
+              Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame, Next next);
   bool One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call, NodeId n,
            Frame& frame, Next next);
   bool Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j, size_t end,

@@ -244,7 +244,7 @@ std::string MatchRun::Compared(const Code& condition, Frame& frame) {
 }
 
 std::vector<std::pair<std::string, std::string>> Interpreter::InWords(const Pattern& pattern,
-                                                                      Frame& frame) {
+                                                                      Frame& frame, bool lets) {
   MatchRun run(*this);
   std::vector<std::pair<std::string, std::string>> words;
   for (int slot = 0; slot < static_cast<int>(pattern.watch.size()); ++slot) {
@@ -257,6 +257,11 @@ std::vector<std::pair<std::string, std::string>> Interpreter::InWords(const Patt
       text = NodeText(graph_, label->node);
     }
     words.emplace_back(frame.name(slot), std::move(text));
+  }
+  for (int slot = 0; lets && slot < frame.layout().size(); ++slot) {
+    if (frame.layout().let_of[slot] < 0) continue;
+    const Val val = Slot(slot, frame);
+    words.emplace_back(frame.name(slot), val.stops() ? Why(val) : run.Words(val));
   }
   return words;
 }

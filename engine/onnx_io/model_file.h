@@ -41,6 +41,8 @@ struct WriteOptions {
   };
   External external = External::kAuto;
   uint64_t external_threshold = 1024;
+  // Bytes so far and in all; an error ends the writing. May be empty.
+  std::function<Status(uint64_t done, uint64_t total)> progress = {};
 };
 
 // Where Serialize() puts tensors of at least `threshold` bytes: in order into one file, which the

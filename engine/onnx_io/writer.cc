@@ -54,56 +54,79 @@ Status Writer::Write(const std::string& path, const WriteOptions& options, Outpu
             fmt::format("`{}` is no regular file: there is no place for external data beside it",
                         Printable(path, 1000))};
   }
-  if (CanCopy(BehindLinks(path), options)) return WriteCopy(path, files);
+  if (CanCopy(BehindLinks(path), options)) return WriteCopy(path, options, files);
   const bool may_go_outside = !alone && options.external != External::kNever;
   if (may_go_outside && (options.external == External::kAlways || source_.has_external)) {
-    return WriteOutside(path, options.external_threshold, files);
+    return WriteOutside(path, options, files);
   }
   Planner planner(graph_, source_, tensors_, {});
   QR_ASSIGN_OR_RETURN(const Rope rope, planner.PlanModel());
   if (rope.size() > kMaxModelBytes && may_go_outside) {
-    return WriteOutside(path, options.external_threshold, files);
+    return WriteOutside(path, options, files);
   }
-  return WriteModel(path, rope, "", files);
+  Meter meter{options, rope.size()};
+  return WriteModel(path, rope, "", meter, files);
 }
 
-Status Writer::WriteCopy(const std::string& path, OutputSet& files) const {
+Status Writer::Meter::Write(OutputFile& out, std::string_view bytes) {
+  if (!options.progress) return out.Write(bytes);
+  // A tensor may be most of the file.
+  constexpr size_t kPart = size_t{16} << 20;
+  do {
+    const std::string_view part = bytes.substr(0, kPart);
+    QR_RETURN_IF_ERROR(out.Write(part));
+    bytes.remove_prefix(part.size());
+    done += part.size();
+    QR_RETURN_IF_ERROR(options.progress(done, total));
+  } while (!bytes.empty());
+  return {};
+}
+
+Status Writer::WriteCopy(const std::string& path, const WriteOptions& options,
+                         OutputSet& files) const {
   QR_ASSIGN_OR_RETURN(OutputFile* const out, files.Add(path, Part::kModel));
   AddInputs(*out);
   for (std::string& old : ObsoleteDataFiles(BehindLinks(path), "", DataOfInput())) {
     files.RemoveAfterwards(std::move(old));
   }
-  return out->Write(source_.bytes);
+  Meter meter{options, source_.bytes.size()};
+  return meter.Write(*out, source_.bytes);
 }
 
 // The data first: what it is called depends on what is there.
-Status Writer::WriteOutside(const std::string& path, uint64_t threshold, OutputSet& files) const {
+Status Writer::WriteOutside(const std::string& path, const WriteOptions& options,
+                            OutputSet& files) const {
+  const uint64_t threshold = options.external_threshold;
   const std::string target = BehindLinks(path);
   const std::string name = FreeDataFile(target);
   Planner planner(graph_, source_, tensors_, {.data_file = name, .external_threshold = threshold});
   QR_ASSIGN_OR_RETURN(const Rope rope, planner.PlanModel());
-  if (planner.data().empty()) return WriteModel(path, rope, "", files);
+  const std::vector<DataItem>& items = planner.data();
+  Meter meter{options, rope.size()};
+  if (items.empty()) return WriteModel(path, rope, "", meter, files);
+  meter.total += items.back().offset + items.back().tensor.byte_size();
   QR_ASSIGN_OR_RETURN(OutputFile* const data,
                       files.Add(Joined(FolderOf(target), name), Part::kData, target));
   AddInputs(*data);
   QR_RETURN_IF_ERROR(
-      WriteItems(planner.data(), [&](std::string_view bytes) { return data->Write(bytes); }));
+      WriteItems(items, [&](std::string_view bytes) { return meter.Write(*data, bytes); }));
   QR_RETURN_IF_ERROR(data->Finish());
   const std::string same = SameDataFile(target, *data);
-  if (same.empty()) return WriteModel(path, rope, name, files);
+  if (same.empty()) return WriteModel(path, rope, name, meter, files);
   files.Drop(data);
   files.Protect(IdOf(Joined(FolderOf(target), same)), "a data file of the output");
   Planner again(graph_, source_, tensors_, {.data_file = same, .external_threshold = threshold});
   QR_ASSIGN_OR_RETURN(const Rope renamed, again.PlanModel());
-  return WriteModel(path, renamed, same, files);
+  return WriteModel(path, renamed, same, meter, files);
 }
 
 Status Writer::WriteModel(const std::string& path, const Rope& rope, const std::string& data_file,
-                          OutputSet& files) const {
+                          Meter& meter, OutputSet& files) const {
   QR_RETURN_IF_ERROR(CheckSize(rope.size()));
   QR_ASSIGN_OR_RETURN(OutputFile* const out, files.Add(path, Part::kModel));
   AddInputs(*out);
-  QR_RETURN_IF_ERROR(rope.WriteTo([&](std::string_view bytes) { return out->Write(bytes); }));
+  QR_RETURN_IF_ERROR(
+      rope.WriteTo([&](std::string_view bytes) { return meter.Write(*out, bytes); }));
   const std::string target = BehindLinks(path);
   // In place, the data files of the input go, too, if they are ours.
   const bool in_place = file_ != nullptr && IsSame(IdOf(target), IdOf(*file_));

@@ -29,12 +29,19 @@ class Writer {
   Status Serialize(const MemoryData* data, const MemoryModel& to) const;
 
  private:
+  // Bytes on their way into files, which `options` may want to be told.
+  struct Meter {
+    const WriteOptions& options;
+    uint64_t total = 0, done = 0;
+    Status Write(OutputFile& out, std::string_view bytes);
+  };
+
   bool CanCopy(const std::string& target, const WriteOptions& options) const;
-  Status WriteCopy(const std::string& path, OutputSet& files) const;
-  Status WriteOutside(const std::string& path, uint64_t threshold, OutputSet& files) const;
+  Status WriteCopy(const std::string& path, const WriteOptions& options, OutputSet& files) const;
+  Status WriteOutside(const std::string& path, const WriteOptions& options, OutputSet& files) const;
   // The model file; `data_file` is the one beside it that it uses, or "".
   Status WriteModel(const std::string& path, const Rope& rope, const std::string& data_file,
-                    OutputSet& files) const;
+                    Meter& meter, OutputSet& files) const;
   void AddInputs(OutputFile& out) const;
   std::vector<FileId> DataOfInput() const;
 

@@ -78,6 +78,10 @@ Json NodesJson(const std::vector<RecordedNode>& nodes, StringTable& strings) {
 Json StepJson(const RecordedStep& step, StringTable& strings) {
   Json constants = Json::array();
   for (const std::string& name : step.constants) constants.push_back(strings.Of(name));
+  Json names = Json::array();
+  for (const BindingText& b : step.bindings) {
+    names.push_back(Json::array({strings.Of(b.name), strings.Of(b.text)}));
+  }
   return {{"rule", step.rule},
           {"phase", strings.Of(step.phase)},
           {"number", step.number},
@@ -87,6 +91,7 @@ Json StepJson(const RecordedStep& step, StringTable& strings) {
           {"nearBefore", NodesJson(step.near_before, strings)},
           {"nearAfter", NodesJson(step.near_after, strings)},
           {"constants", constants},
+          {"names", std::move(names)},
           {"before", step.before},
           {"after", step.after}};
 }

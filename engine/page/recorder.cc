@@ -24,6 +24,17 @@ std::string Cut(std::string_view text) {
   return std::string(text.substr(0, kMostText)) + "\n...";
 }
 
+std::vector<BindingText> Words(const std::vector<BindingText>& bindings) {
+  constexpr size_t kMost = 40, kMostWords = 300;
+  std::vector<BindingText> words;
+  for (const BindingText& b : bindings) {
+    if (words.size() == kMost) break;
+    const bool cut = b.text.size() > kMostWords;
+    words.push_back({b.name, cut ? b.text.substr(0, kMostWords) + "..." : b.text});
+  }
+  return words;
+}
+
 size_t Indent(const std::string& line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
@@ -67,6 +78,7 @@ Observer::Answer RunRecorder::OnFiring(const FiringEvent& event) {
                        .near_before = Copied(event.near_before),
                        .near_after = Copied(event.near_after),
                        .constants = {event.constants.begin(), event.constants.end()},
+                       .bindings = Words(event.bindings),
                        .before = Cut(event.before),
                        .after = Cut(event.after)});
   return Answer::kContinue;

@@ -27,6 +27,7 @@ struct RecordedStep {
   int64_t number = 0;  // 0: it changed nothing
   std::vector<RecordedNode> matched, created, made, near_before, near_after;
   std::vector<std::string> constants;
+  std::vector<BindingText> bindings;
   std::string before, after;
 };
 

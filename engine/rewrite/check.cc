@@ -28,9 +28,12 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
     if (LeavesIdentity(r)) return Reject("it would leave the Identity that is there");
   }
   if (!CheckReaders(redefinitions, retypes) || !CheckOperands(redefinitions)) return false;
-  // Only a rule that walked down, or that redefines several nodes, can make a cycle; or one that
-  // uses a node again which reads what is redefined.
-  const bool risky = rule.redefined.size() > 1 || rule.pattern.walks_down;
+  // Only a rule that walked down, or that redefines several nodes, or another one than that of the
+  // anchor, which all others lie in front of, can make a cycle; or one that uses a node again which
+  // reads what is redefined.
+  const bool inner = std::ranges::any_of(
+      rule.redefined, [&](int stmt) { return stmt != rule.pattern.anchor; });
+  const bool risky = rule.redefined.size() > 1 || rule.pattern.walks_down || inner;
   const bool cycle = (risky && MakesCycle(redefinitions, /*kept=*/false)) ||
                      (emitter_.reused() && MakesCycle(redefinitions, /*kept=*/true));
   shared_cycle_ = cycle && emitter_.reused();

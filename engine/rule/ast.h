@@ -79,6 +79,7 @@ struct Case {
   std::vector<Let> let;
   Outcome outcome;
   Place place;
+  bool faulty = false;  // a key of it was refused
 };
 
 // A template, a sub-pattern or a fact; which one is decided by where it is called.
@@ -94,6 +95,7 @@ struct RuleTest {
   BodyText given;
   bool unchanged = false;
   std::optional<BodyText> expect;
+  std::vector<BodyText> or_else = {};  // `expect: {one_of: [...]}`: those behind the first
   std::string error;    // `expect: {error: "text"}`: the run fails with this in its message
   std::string warning;  // `expect: {warning: "text"}`: the run succeeds with this in a warning
   std::map<std::string, Literal> set;    // parameters

@@ -33,6 +33,18 @@ bool Same(const RawSignature& a, const RawSignature& b) {
 bool Same(const Definition&, const Definition&) { return false; }
 bool Same(const Rule&, const Rule&) { return false; }
 
+// The name in a head that cannot be read: `f` of `y = $f(x:`; "" if there is none.
+std::string HeadName(std::string_view head) {
+  if (const size_t equals = head.find('='); equals < head.find('(')) head.remove_prefix(equals + 1);
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  while (!head.empty() && !letter(head.front())) head.remove_prefix(1);
+  size_t end = 0;
+  while (end < head.size() && letter(head[end])) ++end;
+  return std::string(head.substr(0, end));
+}
+
 // What the rules and definitions of `set` call, from those that stand in the file itself and those
 // that a phase runs.
 class Needed {
@@ -152,43 +164,18 @@ void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
     if (scalar.kind != Scalar::Kind::kInt || scalar.int_value != 1) {
       sink_
           .Error(version->place, code::kVersion,
-                 fmt::format("format version {} is not known; this program reads version 1",
-                             Describe(*version)))
+                 scalar.kind == Scalar::Kind::kInt
+                     ? fmt::format("format version {} is not known; this program reads version 1",
+                                   Describe(*version))
+                     : fmt::format("the format version is a number, here is the text {}",
+                                   Describe(*version)))
           .hint = version->text.text == "1"           ? "without quotes"
                   : scalar.kind != Scalar::Kind::kInt ? "write `qrewrite: 1`"
                                                       : "";
     }
   }
   reader_.Name(map.Get("name"));
-  if (const DocNode* params = map.Get("params")) {
-    for (const DocEntry& entry : params->entries) {
-      auto param = reader_.ReadParam(entry);
-      if (param)
-        Merge(parts.params, *std::move(param), entry.name(), file, entry.key.place, '.', parts);
-    }
-  }
-  if (const DocNode* sets = map.Get("sets")) {
-    for (const DocEntry& entry : sets->entries) {
-      Merge(parts.sets, reader_.ReadSet(entry), entry.name(), file, entry.key.place, '@', parts);
-    }
-  }
-  if (const DocNode* signatures = map.Get("signatures")) {
-    for (const DocEntry& entry : signatures->entries) {
-      auto raw = reader_.ReadSignature(entry);
-      if (!raw) continue;
-      std::string name = raw->signature.op.text();
-      Merge(parts.signatures, *std::move(raw), std::move(name), file, entry.key.place, '%', parts);
-    }
-  }
-  if (const DocNode* define = map.Get("define")) {
-    for (const DocEntry& entry : define->entries) {
-      auto definition = reader_.Define(entry);
-      if (!definition) continue;
-      std::string name = definition->head.name;
-      Merge(parts.definitions, *std::move(definition), std::move(name), file, entry.key.place, '$',
-            parts);
-    }
-  }
+  AddDeclarations(map, file, parts);
   if (const DocNode* rules = map.Get("rules")) {
     for (const DocNode& node : rules->items) {
       if (parts.left_out.contains(NameOf(node))) continue;
@@ -197,6 +184,62 @@ void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
       const Place place = rule->place;
       std::string name = rule->name;
       Merge(parts.rules, *std::move(rule), std::move(name), file, place, ':', parts);
+    }
+  }
+}
+
+void SetBuilder::AddDeclarations(const Mapping& map, RuleFile* file, Parts& parts) {
+  // A section of another form was told; its names are lost.
+  for (const auto& [key, sigil] : {std::pair<const char*, const char*>{"params", "."},
+                                   {"sets", "@"},
+                                   {"signatures", "%"},
+                                   {"define", "$"}}) {
+    if (map.Get(key) == nullptr && file->root.Find(key) != nullptr) parts.faulty.insert(sigil);
+  }
+  size_t before = 0;  // errors
+  const auto begin = [&] { before = sink_.diagnostics().size(); };
+  const auto end = [&](char sigil, const std::string& name) {
+    if (sink_.diagnostics().size() != before) parts.faulty.insert(sigil + name);
+  };
+  if (const DocNode* params = map.Get("params")) {
+    for (const DocEntry& entry : params->entries) {
+      begin();
+      auto param = reader_.ReadParam(entry);
+      end('.', entry.name());
+      if (param)
+        Merge(parts.params, *std::move(param), entry.name(), file, entry.key.place, '.', parts);
+    }
+  }
+  if (const DocNode* sets = map.Get("sets")) {
+    for (const DocEntry& entry : sets->entries) {
+      begin();
+      RawSet set = reader_.ReadSet(entry);
+      end('@', entry.name().starts_with('@') ? entry.name().substr(1) : entry.name());
+      Merge(parts.sets, std::move(set), entry.name(), file, entry.key.place, '@', parts);
+    }
+  }
+  if (const DocNode* signatures = map.Get("signatures")) {
+    for (const DocEntry& entry : signatures->entries) {
+      begin();
+      auto raw = reader_.ReadSignature(entry);
+      end('%', entry.name());
+      if (!raw) continue;
+      std::string name = raw->signature.op.text();
+      Merge(parts.signatures, *std::move(raw), std::move(name), file, entry.key.place, '%', parts);
+    }
+  }
+  if (const DocNode* define = map.Get("define")) {
+    for (const DocEntry& entry : define->entries) {
+      begin();
+      auto definition = reader_.Define(entry);
+      if (!definition) {
+        end('$', HeadName(entry.name()));
+        continue;
+      }
+      std::string name = definition->head.name;
+      end('$', name);
+      Merge(parts.definitions, *std::move(definition), std::move(name), file, entry.key.place, '$',
+            parts);
     }
   }
 }
@@ -218,6 +261,10 @@ bool SetBuilder::AddMembers(Parts& parts, const RawSet& raw, std::vector<std::st
       continue;
     }
     const Owned<RawSet>* other = parts.sets.Find(member.nested);
+    if (other == nullptr &&
+        (parts.faulty.contains("@" + member.nested) || parts.faulty.contains("@"))) {
+      continue;
+    }
     if (other == nullptr) {
       std::vector<std::string> names;
       for (const Owned<RawSet>& s : parts.sets.items) names.push_back(s.name);
@@ -335,6 +382,7 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
                 .written_ops = written,
                 .ambiguous = parts.ambiguous,
                 .host_functions = options_.host_functions,
+                .faulty = parts.faulty,
                 .unneeded_sets = std::move(unneeded_sets),
                 .unneeded_definitions = std::move(unneeded_definitions)},
                sink_);

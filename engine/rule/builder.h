@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -58,12 +59,14 @@ class SetBuilder {
     OwnedList<Definition> definitions;
     OwnedList<Rule> rules;
     Ambiguous ambiguous;
-    size_t members = 0;  // of all sets, those of nested sets counted again
+    std::set<std::string, std::less<>> faulty;  // CheckInput::faulty
+    size_t members = 0;                         // of all sets, those of nested sets counted again
     std::unordered_set<std::string_view>
         left_out;  // rules of included files that are not even read
   };
   void LeaveOutRules(RuleFile* file, Parts& parts);
   void AddFile(RuleFile* file, Parts& parts);
+  void AddDeclarations(const Mapping& map, RuleFile* file, Parts& parts);
   // Moves what the parts hold into the set; the signatures' trees are what is left.
   std::vector<RawSignature> TakeParts(Parts& parts, RuleSet& set);
   // RuleSet::semantics of the file.

@@ -53,7 +53,9 @@ std::vector<std::string> SetBuilder::RuleNames(const DocNode& node, const RuleSe
     sink_
         .Error(node.place, code::kBadValue,
                fmt::format("`all` or a list is expected, here is {}", Describe(node)))
-        .hint = "a list of one: [" + node.text.text + "]";
+        .hint = ResolveScalar(node).kind == Scalar::Kind::kBool
+                    ? "write `all`"
+                    : "a list of one: [" + node.text.text + "]";
     return names;
   }
   std::unordered_set<std::string_view> known;
@@ -84,7 +86,9 @@ std::vector<OpPattern> SetBuilder::Operators(const DocNode& node, const RuleSet&
       sink_
           .Error(node.place, code::kBadValue,
                  fmt::format("`all` or a list is expected, here is {}", Describe(node)))
-          .hint = "a list of one: [" + node.text.text + "]";
+          .hint = ResolveScalar(node).kind == Scalar::Kind::kBool
+                      ? "write `all`"
+                      : "a list of one: [" + node.text.text + "]";
     }
     return ops;
   }

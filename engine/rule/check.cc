@@ -7,6 +7,7 @@
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
 #include "engine/rule/literal.h"
+#include "engine/text/graph_text.h"
 
 namespace qrewrite {
 bool IsPrivateDomain(std::string_view domain) {
@@ -16,7 +17,7 @@ bool IsPrivateDomain(std::string_view domain) {
 void CheckRuleSet(const CheckInput& input, DiagnosticSink& sink) { RuleChecker(input, sink).Run(); }
 
 RuleChecker::RuleChecker(const CheckInput& input, DiagnosticSink& sink)
-    : input_(input), set_(input.set), sink_(sink), ops_(input.set, sink) {
+    : input_(input), set_(input.set), sink_(sink), ops_(input.set, input.faulty, sink) {
   for (const Phase& phase : set_.phases) {
     if (phase.kind == PhaseKind::kToOpset) raised_.insert(phase.rules.begin(), phase.rules.end());
     raises_ |= phase.kind == PhaseKind::kToOpset || phase.kind == PhaseKind::kUse;
@@ -57,6 +58,11 @@ void RuleChecker::SetOpsets(const Rule* rule) {
   ops_.SetOpsets(read, made);
 }
 
+bool RuleChecker::IsFaulty(char sigil, std::string_view name) const {
+  return input_.faulty.contains(std::string_view(&sigil, 1)) ||
+         input_.faulty.contains(sigil + std::string(name));
+}
+
 void RuleChecker::NeedUnambiguous(char sigil, std::string_view name, const Place& place) {
   const auto found = input_.ambiguous.find(sigil + std::string(name));
   if (found == input_.ambiguous.end()) return;
@@ -69,6 +75,7 @@ void RuleChecker::NeedUnambiguous(char sigil, std::string_view name, const Place
 
 void RuleChecker::CheckParams() {
   for (const Param& param : set_.params) {
+    if (IsFaulty('.', param.name)) continue;
     const auto* text = std::get_if<std::string>(&param.default_value);
     if (param.type != ParamType::kRegex || text == nullptr) continue;
     CheckPattern(*text, param.default_place, fmt::format("parameter `{}`", param.name));
@@ -133,13 +140,23 @@ void RuleChecker::CheckOwnDomain(const RawSignature& raw) {
   Diagnostic& d =
       sink_.Error(raw.place, code::kUnknownOp, fmt::format("onnx has no operator `{}`", op.name));
   d.hint = DidYouMean(op.name, names);
-  if (d.hint.empty()) d.hint = fmt::format("one of your own has a domain: `acme.{}`", op.name);
+  if (d.hint.empty()) {
+    const size_t colon = op.name.find_first_of(":");
+    d.hint = colon == std::string::npos
+                 ? fmt::format("one of your own has a domain: `acme.{}`", op.name)
+                 : fmt::format("a domain ends with a dot: `{}.{}`", op.name.substr(0, colon),
+                               op.name.substr(op.name.find_last_of(':') + 1));
+  }
 }
 
 void RuleChecker::CheckPlainExpr(const Expr* expr, std::string text,
                                  const std::vector<std::string>& names) {
   if (expr == nullptr) return;
   Owner owner{.text = std::move(text)};
+  if (owner.text.starts_with("phase")) {
+    owner.names_hint = names.empty() ? "a number, or `params.name`"
+                                     : "`when` may ask `params`, `opset`, `count(@set)`, `changed`";
+  }
   NameScope scope;
   for (const std::string& name : names) {
     scope.Add(name, {.kind = NameInfo::Kind::kParam, .place = expr->place});
@@ -228,7 +245,22 @@ void RuleChecker::CheckOpset(int64_t version, const Place& place) {
               fmt::format("the newest ai.onnx opset is {}, not {}", NewestOpset(), version));
 }
 
-void RuleChecker::CheckTests(const std::vector<RuleTest>& tests) {
+// A test in models for which its rule never has a turn.
+void RuleChecker::CheckReach(const RuleTest& test, const Rule* rule) {
+  const auto onnx = test.opset.find("");
+  if (rule == nullptr || !test.rules.empty() || test.unchanged || onnx == test.opset.end()) return;
+  const int64_t opset = onnx->second;
+  const int64_t min = std::max(set_.opset_min, rule->opset_min);
+  const int64_t max = std::min(set_.opset_max, rule->opset_max);
+  if (min > max || (opset >= min && opset <= max) || test.opset_place.source == nullptr) return;
+  if (!test.error.empty()) return;  // that of the whole file, perhaps
+  sink_
+      .Error(test.opset_place, code::kBadValue,
+             fmt::format("rule `{}` never fires at opset {}", rule->name, opset))
+      .hint = fmt::format("it is for {}", OpsetRange{min, max}.text());
+}
+
+void RuleChecker::CheckTests(const std::vector<RuleTest>& tests, const Rule* rule) {
   for (const RuleTest& test : tests) {
     CheckSettings(test);
     for (size_t i = 0; i < test.rules.size(); ++i) {
@@ -241,7 +273,27 @@ void RuleChecker::CheckTests(const std::vector<RuleTest>& tests) {
     if (const auto onnx = test.opset.find(""); onnx != test.opset.end()) {
       CheckOpset(onnx->second, test.opset_place);
     }
+    CheckGraphs(test);
+    CheckReach(test, rule);
   }
+}
+
+// The graphs of a test. What an upgrade leads to is read at the opset of the result, which a run
+// alone tells.
+void RuleChecker::CheckGraphs(const RuleTest& test) {
+  if (!input_.faulty.empty() || Many(sink_)) return;
+  BuildOptions options;
+  for (const auto& [domain, version] : test.opset) options.opset[domain] = version;
+  const auto check = [&](const BodyText& text) {
+    if (text.stmts.empty() && text.decls.empty()) return;  // faulty, or told to be missing
+    Graph graph;
+    const Status status = BuildGraph(text, set_.signatures, options, graph);
+    sink_.Add(status.diagnostics());
+  };
+  check(test.given);
+  if (raises_) return;
+  if (test.expect) check(*test.expect);
+  for (const BodyText& other : test.or_else) check(other);
 }
 
 }  // namespace qrewrite

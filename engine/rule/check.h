@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ struct CheckInput {
   // `%operator` -> the files.
   const std::map<std::string, std::string>& ambiguous;
   const std::vector<std::string>& host_functions;
+  // Declarations with a fault of their own, by sigil and name as above; a sigil alone: some whose
+  // name is lost. What seems wrong where they are used may be so because of it.
+  const std::set<std::string, std::less<>>& faulty;
   // Names of included files that nothing needs: what a misspelt one may have meant.
   std::vector<std::string> unneeded_sets = {}, unneeded_definitions = {};
 };

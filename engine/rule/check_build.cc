@@ -77,6 +77,8 @@ void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* res
     }
   }
   for (const Stmt& stmt : body.stmts) CheckBuildArg(stmt.value, made, owner, &stmt.outs);
+  CheckAcyclic(body, /*own=*/false, "a name means the new value, except in its own statement",
+               owner);
   if (results != nullptr) {
     for (const OutArg& result : *results) {
       if (result.name == "_" || defined.contains(result.name)) continue;
@@ -92,6 +94,7 @@ void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* res
     Diagnostic& d = sink_.Error(body.stmts.front().place, code::kRedefines,
                                 fmt::format("{} redefines no output of its match", owner.text));
     d.hint = DidYouMean(body.stmts.front().outs.front().name, outputs);
+    if (outputs.empty()) d.hint = "name what the match makes: `y = Relu(x)`";
     if (d.hint.empty() && !outputs.empty())
       d.hint = fmt::format("outputs: {}", fmt::join(outputs, ", "));
     return;
@@ -145,7 +148,21 @@ void RuleChecker::CheckBuildArg(const Arg& arg, NameScope& scope, Owner& owner,
       owner.results && IsResult(owner.results, value.text)) {
     return;
   }
+  repeated_ += arg.repeated;
+  if (value.kind == Expr::Kind::kName && outs == nullptr && !any && repeated_ == 0 &&
+      arg.label_kind == Arg::Label::kNone) {
+    const NameInfo* info = scope.Find(value.text);
+    const bool list = info != nullptr && info->list &&
+                      (info->kind == Kind::kValue || info->kind == Kind::kNew);
+    if (list) {
+      sink_
+          .Error(value.place, code::kForm,
+                 fmt::format("`{}` is a list, an input is one value ({})", value.text, owner.text))
+          .hint = fmt::format("all of them: `{0}...`; a node for each: `Op({0})...`", value.text);
+    }
+  }
   const ExprType type = CheckExpr(value, scope, owner, CallUse::kBuild, outs);
+  repeated_ -= arg.repeated;
   if (type == ExprType::kString || type == ExprType::kSet || type == ExprType::kLabel ||
       type == ExprType::kChain || type == ExprType::kDType) {
     // By name it is an input that is not there, or one that was reported.

@@ -25,6 +25,11 @@ bool LooksLikeOperator(std::string_view name) {
   return name.find_first_of(".:") != std::string_view::npos || (name[0] >= 'A' && name[0] <= 'Z');
 }
 
+// What a call in Python would begin with, that is computed and no operator.
+bool IsModuleOfPython(std::string_view domain) {
+  return domain == "np" || domain == "numpy" || domain == "math" || domain == "jnp";
+}
+
 }  // namespace
 
 bool RuleChecker::CheckSetData(const NameInfo& label, std::string_view key, const Place& place,
@@ -43,6 +48,9 @@ bool RuleChecker::CheckSetData(const NameInfo& label, std::string_view key, cons
   }
   if (!values->empty()) return true;
   std::string similar = DidYouMean(key, keys);
+  if (key == "op_type" || key == "name" || key == "type") {
+    similar = fmt::format("the same operator is `{0}(...)`; its name `op({0})`", label.call->label);
+  }
   if (similar.empty()) similar = "an attribute is bound in the match: `<name>`";
   sink_
       .Error(place, code::kUnknownData,
@@ -63,7 +71,7 @@ ExprType RuleChecker::CheckCall(const Expr& call, NameScope& scope, Owner& owner
         call.place, code::kForm,
         fmt::format("alternatives, labels and repetition belong in a match ({})", owner.text));
   } else if (ref.kind == Ref::Kind::kSet) {
-    CheckSetName(ref.name, ref.place);
+    if (CheckSetName(ref.name, ref.place) == nullptr) return ExprType::kAny;
     sink_
         .Error(ref.place, code::kForm,
                fmt::format("`@{}` is no single operator ({})", ref.name, owner.text))
@@ -100,10 +108,18 @@ ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, Owner& 
     CheckLabelCall(call, *head, dot, owner, use, outs);
   } else if (!LooksLikeOperator(ref.name)) {
     CheckUnknownHead(ref, scope, owner, use);
+    return ExprType::kAny;  // what its arguments are cannot be told
   } else {
     NeedUnambiguous('%', ref.name, ref.place);
     const OpName op = SplitOpName(ref.name);
-    if (ops_.CheckName({.op = op}, ref.place)) ops_.CheckCall(call, {op}, use, outs, owner.text);
+    if (IsModuleOfPython(op.domain) && set_.signatures.Newest(op.domain, op.name) == nullptr) {
+      Diagnostic& d = sink_.Error(ref.place, code::kUnknownFunction,
+                                  fmt::format("there is no `{}` ({})", ref.name, owner.text));
+      d.hint = FindFunction(op.name) != nullptr
+                   ? fmt::format("write `{}(...)`", op.name)
+                   : ForeignFunctionHint(op.name, set_.signatures.Names());
+    } else if (ops_.CheckName({.op = op}, ref.place))
+      ops_.CheckCall(call, {op}, use, outs, owner.text);
   }
   const bool label = head != nullptr && MayBeLabel(*head);
   for (const Arg& arg : call.args) CheckArrow(call, arg, label ? head : nullptr, owner);
@@ -179,7 +195,9 @@ void RuleChecker::CheckArrow(const Expr& call, const Arg& arg, const NameInfo* l
       .Error(
           arg.place, code::kUnbound,
           fmt::format("`{}` is no input of `{}` in the match of {}", arg.label, head, owner.text))
-      .hint = DidYouMean(arg.label, inputs);
+      .hint = inputs.empty() || !DidYouMean(arg.label, inputs).empty()
+                  ? DidYouMean(arg.label, inputs)
+                  : fmt::format("its inputs: {}", fmt::join(inputs, ", "));
 }
 
 void RuleChecker::CheckAttrs(const Expr& call, NameScope& scope, Owner& owner) {
@@ -208,7 +226,12 @@ void RuleChecker::CheckAttrs(const Expr& call, NameScope& scope, Owner& owner) {
     } else if (attr.value) {
       CheckExpr(*attr.value, scope, owner);
     } else if (info == nullptr) {
-      Unbound(attr.name, attr.place, scope, owner);
+      // One that the operator does not have was told.
+      const auto ops = ops_.Expand(call.refs);
+      const bool told = ops && ops->size() == 1 &&
+                        set_.signatures.Newest(ops->front().domain, ops->front().name) &&
+                        !ops_.HaveAttribute(call.refs, attr.name);
+      if (!told) Unbound(attr.name, attr.place, scope, owner);
     } else {
       info->used = true;
     }
@@ -247,6 +270,10 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
       d.hint = fmt::format("elementwise: `{}{}(a, b)`", static_cast<char>(info.name[0] - 'a' + 'A'),
                            info.name.substr(1));
     }
+    if (info.name == "shape" && count == 2) d.hint = "one size: `shape(x)[0]`";
+    if (info.name == "near" && count == 2) d.hint = "with its tolerance: `near(a, b, 1e-5)`";
+    if (info.name == "round" && count == 1) d.hint = "`rint(x)` rounds half to even";
+    if (info.name == "cast" && count == 1) d.hint = "with a type: `cast(x, FLOAT)`";
     return info.result;  // what its arguments are cannot be told
   }
   if (!call.attrs.empty()) {
@@ -272,6 +299,11 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
         info.arg_types[i] == ExprType::kSet) {
       // Names in it are those of operators: nothing that could be bound.
       CheckArgType(*arg.value, ExprType::kList, info, i, owner);
+      continue;
+    }
+    if (arg.value->kind == Expr::Kind::kName && i < info.arg_types.size() &&
+        info.arg_types[i] == ExprType::kSet && scope.Find(arg.value->text) == nullptr) {
+      CheckArgType(*arg.value, ExprType::kString, info, i, owner);  // `uses(x, Relu)`
       continue;
     }
     const ExprType got = CheckExpr(*arg.value, scope, owner);

@@ -117,7 +117,7 @@ void RuleChecker::CheckResultCases(const Definition& definition, const std::vect
     DeclareLets(c.let, scope, owner);
     CheckConditions(c.when, scope, owner);
     CheckLets(c.let, scope, owner);
-    if (!HasOutcome(c)) {
+    if (!HasOutcome(c) && !c.faulty) {
       sink_.Error(c.place, code::kForm, fmt::format("this case of {} leads to nothing", owner.text))
           .hint = "write `=> result`; patterns and results do not mix in one definition";
     }
@@ -175,8 +175,11 @@ void RuleChecker::CheckLooksUp(const Definition& definition, const BodyText& mat
         .Error(match.stmts[i].place, code::kLooksDown,
                fmt::format("{} is a fact and looks upwards only: this makes none of its values",
                            owner.text))
-        .hint = fmt::format("a pattern begins with a parameter: `{} = ...`",
-                            definition.head.params.empty() ? "x" : definition.head.params.front());
+        .hint =
+        match.stmts[i].value.value == nullptr
+            ? "the last case is `=> result`, others begin with `when`"
+            : fmt::format("a pattern begins with a parameter: `{} = ...`",
+                          definition.head.params.empty() ? "x" : definition.head.params.front());
     return;
   }
 }
@@ -185,6 +188,7 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
                                                    const std::vector<OutArg>* outs, Owner& owner) {
   NeedUnambiguous('$', ref.name, ref.place);
   const Definition* definition = set_.FindDefinition(ref.name);
+  if (definition == nullptr && IsFaulty('$', ref.name)) return nullptr;
   if (definition == nullptr) {
     Diagnostic& d =
         sink_.Error(ref.place, code::kUnknownDefinition,
@@ -192,10 +196,22 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
     d.hint = Nearest(
         ref.name, set_.definitions, [](const Definition& other) { return other.head.name; },
         input_.unneeded_definitions);
+    if (set_.FindParam(ref.name) != nullptr) {
+      d.hint = fmt::format("the parameter is `params.{}`", ref.name);
+    } else if (set_.FindSet(ref.name) != nullptr) {
+      d.hint = fmt::format("the set is `@{}`", ref.name);
+    } else if (d.hint.empty() && FindFunction(ref.name) != nullptr) {
+      d.hint = fmt::format("a function stands without `$`: `{}(...)`", ref.name);
+    } else if (d.hint.empty() && ops_.IsOperator(ref.name)) {
+      d.hint = fmt::format("an operator stands without `$`: `{}(...)`", ref.name);
+    } else if (d.hint.empty() && !Many(sink_)) {
+      d.hint = "definitions stand under `define:`";
+    }
     return nullptr;
   }
   const DefinitionHead& head = definition->head;
   const Role role = RoleOf(*definition);
+  if (input_.faulty.contains("$" + ref.name)) return definition;
   // Without cases (all were faulty) nothing is known of it.
   if (pattern != (role == Role::kPattern) && !definition->cases.empty()) {
     sink_.Error(
@@ -237,6 +253,27 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
   return definition;
 }
 
+// `f(v)` that calls `$f(v)`: with what it was given, it never ends.
+void RuleChecker::CheckProgress(const Definition& definition) {
+  const DefinitionHead& head = definition.head;
+  if (definition.place.source != set_.sources.front().get() || head.params.empty()) return;
+  WalkCases(definition.cases, [&](const Expr& e) {
+    if (e.kind != Expr::Kind::kCall || e.refs.size() != 1 || e.args.size() != head.params.size()) {
+      return;
+    }
+    if (e.refs[0].kind != Ref::Kind::kDefinition || e.refs[0].name != head.name) return;
+    for (size_t i = 0; i < e.args.size(); ++i) {
+      const Expr* arg = e.args[i].value.get();
+      if (arg == nullptr || arg->kind != Expr::Kind::kName || arg->text != head.params[i]) return;
+    }
+    sink_
+        .Error(e.place, code::kRecursion,
+               fmt::format("`${}` calls itself with what it was given", head.name))
+        .hint = fmt::format("a fact goes on to what its pattern binds: `{} = Op(p) => ${}(p)`",
+                            head.params.front(), head.name);
+  });
+}
+
 // Facts may recurse; a pattern or a template that needs itself never ends.
 void RuleChecker::CheckDefinitionRecursion() {
   std::vector<std::vector<uint32_t>> calls;
@@ -262,6 +299,7 @@ void RuleChecker::CheckDefinitionRecursion() {
   std::vector<size_t> size(calls.size());
   for (const size_t c : component) ++size[c];
   for (const Definition& d : set_.definitions) {
+    if (d.is_fact()) CheckProgress(d);
     const uint32_t v = vertex(d.head.name);
     if (d.is_fact() || (size[component[v]] == 1 && !call_themselves.contains(v))) continue;
     sink_

@@ -75,6 +75,17 @@ ExprType RuleChecker::CheckExpr(const Expr& expr, NameScope& scope, Owner& owner
       return yes == no ? yes : ExprType::kAny;
     }
     case Expr::Kind::kIndex: {
+      // `params['n']`
+      const Expr& of = *expr.items[0];
+      const Expr* key = expr.subscripts.size() == 1 ? expr.subscripts[0].start.get() : nullptr;
+      if (of.kind == Expr::Kind::kName && of.text == "params" && key != nullptr &&
+          key->kind == Expr::Kind::kString) {
+        sink_
+            .Error(expr.place, code::kType,
+                   fmt::format("parameters have no index ({})", owner.text))
+            .hint = fmt::format("write `params.{}`", Printable(key->text, 60));
+        return ExprType::kAny;
+      }
       const ExprType base = CheckExpr(*expr.items[0], scope, owner);
       for (const Subscript& subscript : expr.subscripts) {
         for (const ExprPtr& index : {std::cref(subscript.start), std::cref(subscript.stop)}) {
@@ -99,7 +110,10 @@ void RuleChecker::Unbound(const std::string& name, const Place& place, NameScope
   Diagnostic& d =
       sink_.Error(place, code::kUnbound, fmt::format("`{}` is not bound in {}", name, owner.text));
   if (Many(sink_)) return;
-  d.hint = DidYouMean(name, scope.Names());
+  std::vector<std::string> near = scope.Names();
+  near.insert(near.end(), {"opset", "params"});
+  d.hint = DidYouMean(name, near);
+  if (name.find("opset") != std::string::npos) d.hint = "the opset of the model is `opset`";
   bool attribute = false;
   if (owner.match != nullptr) {
     WalkBody(*owner.match, [&](const Expr& e) {
@@ -120,10 +134,12 @@ void RuleChecker::Unbound(const std::string& name, const Place& place, NameScope
     d.hint = ForeignNameHint(name);
   }
   if (d.hint.empty() && ops_.IsOperator(name)) {
-    d.hint = fmt::format("names of operators are texts here: '{}'", name);
+    d.hint =
+        fmt::format("an operator is asked for by `op(n) == '{}'`, `n` a label of the match", name);
   }
   std::vector<std::string> bound = scope.Names();
   std::sort(bound.begin(), bound.end());
+  if (d.hint.empty()) d.hint = owner.names_hint;
   if (d.hint.empty() && !bound.empty() && bound.size() <= kMostNames) {
     d.hint = fmt::format("bound here: {}", fmt::join(bound, ", "));
   }
@@ -134,7 +150,7 @@ ExprType RuleChecker::CheckName(const Expr& expr, NameScope& scope, Owner& owner
   if (name == "opset") return ExprType::kNumber;
   if (name == "_") {
     sink_.Error(expr.place, code::kUnbound, fmt::format("`_` has no value ({})", owner.text)).hint =
-        "give it a name in the match";
+        "give it a name in the match; of a list ask for the parts that matter";
     return ExprType::kAny;
   }
   if (name == "params") {
@@ -165,13 +181,25 @@ ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope, Owner& own
   const Expr& base = *expr.items[0];
   if (base.kind == Expr::Kind::kName && base.text == "params") {
     const Param* param = CheckParam(expr.text, expr.place);
-    return param ? TypeOf(param->type) : ExprType::kAny;
+    return param && !IsFaulty('.', param->name) ? TypeOf(param->type) : ExprType::kAny;
   }
   const NameInfo* info = base.kind == Expr::Kind::kName ? scope.Find(base.text) : nullptr;
   if (IsLabel(info)) {
     std::vector<Literal> values;
     CheckSetData(*info, expr.text, expr.place, owner, &values);
     return TypeOf(values);
+  }
+  // `np.float32`, `TensorProto.FLOAT`
+  if (base.kind == Expr::Kind::kName && info == nullptr) {
+    const std::string type = DTypeFromName(expr.text) ? fmt::format("write `{}`", expr.text)
+                                                      : ElementTypeHint(expr.text);
+    if (!type.empty()) {
+      sink_
+          .Error(expr.place, code::kUnbound,
+                 fmt::format("`{}` is not bound in {}", base.text, owner.text))
+          .hint = type;
+      return ExprType::kDType;
+    }
   }
   CheckExpr(base, scope, owner);
   const bool maybe_label = info && (info->kind == Kind::kParam || info->kind == Kind::kLet);
@@ -180,7 +208,13 @@ ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope, Owner& own
         expr.place, code::kType,
         fmt::format("`.{}` stands behind a label or `params` only ({})", expr.text, owner.text));
     const bool function = FindFunction(expr.text) != nullptr && base.kind == Expr::Kind::kName;
-    if (function) {
+    if (expr.text == "op" || expr.text == "op_type") {
+      d.hint = "the node has a label in the match, `y = n:Op(...)`; then `op(n) == 'Relu'`";
+    } else if (expr.text == "T" && base.kind == Expr::Kind::kName) {
+      d.hint = fmt::format("of a constant: `Transpose({})`", base.text);
+    } else if (expr.text == "data" || expr.text == "value" || expr.text == "numpy") {
+      d.hint = "a constant is used as it is: `max(w) < 6`";
+    } else if (function) {
       d.hint = fmt::format("write `{}({})`", expr.text, base.text);
     } else if (const std::string ours = ForeignFunctionHint(expr.text, {}); !ours.empty()) {
       d.hint = ours;
@@ -196,9 +230,17 @@ const Param* RuleChecker::CheckParam(std::string_view name, const Place& place) 
   NeedUnambiguous('.', name, place);
   const Param* param = set_.FindParam(name);
   if (param != nullptr) return param;
+  if (IsFaulty('.', name)) return nullptr;
   Diagnostic& d =
       sink_.Error(place, code::kUnknownParam, fmt::format("there is no parameter `{}`", name));
   d.hint = Nearest(name, set_.params, [](const Param& p) { return p.name; });
+  if (d.hint.empty() && !Many(sink_)) {
+    std::vector<std::string> names;
+    for (const Param& p : set_.params) names.push_back(p.name);
+    d.hint = names.empty() ? "parameters stand under `params:`, as {size: {default: 4}}"
+             : names.size() <= kMostNames ? fmt::format("parameters: {}", fmt::join(names, ", "))
+                                          : "";
+  }
   return nullptr;
 }
 
@@ -206,9 +248,17 @@ const OpSet* RuleChecker::CheckSetName(std::string_view name, const Place& place
   NeedUnambiguous('@', name, place);
   const OpSet* set = set_.FindSet(name);
   if (set != nullptr) return set;
+  if (IsFaulty('@', name)) return nullptr;
   Diagnostic& d = sink_.Error(place, code::kUnknownSet, fmt::format("there is no set `@{}`", name));
   d.hint = Nearest(
       name, set_.sets, [](const OpSet& s) { return s.name; }, input_.unneeded_sets);
+  if (d.hint.empty() && !Many(sink_)) {
+    std::vector<std::string> names;
+    for (const OpSet& s : set_.sets) names.push_back(s.name);
+    d.hint = names.empty() ? fmt::format("sets stand under `sets:`, as {{{}: [Relu, Neg]}}", name)
+             : names.size() <= kMostNames ? fmt::format("sets: {}", fmt::join(names, ", "))
+                                          : "";
+  }
   return nullptr;
 }
 

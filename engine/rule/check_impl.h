@@ -31,6 +31,7 @@ class RuleChecker {
     bool rule = false;                             // has labels
     bool fact = false;                             // looks upwards only
     bool names_lost = false;                       // a faulty match would have bound some
+    std::string names_hint = {};                   // what is there beside names that are bound
     const BodyText* match = nullptr;               // of a rule
     const std::vector<OutArg>* results = nullptr;  // of a template: what its statements define
     std::set<std::string> reported;                // unbound names, told once
@@ -45,10 +46,13 @@ class RuleChecker {
   void CheckOwnDomain(const RawSignature& raw);
   void CheckPhases();
   void CheckWrites();
-  void CheckTests(const std::vector<RuleTest>& tests);
+  void CheckTests(const std::vector<RuleTest>& tests, const Rule* rule = nullptr);
+  void CheckReach(const RuleTest& test, const Rule* rule);
   void CheckSettings(const RuleTest& test);
+  void CheckGraphs(const RuleTest& test);
   void CheckOpset(int64_t version, const Place& place);
   void CheckPlainExpr(const Expr* expr, std::string text, const std::vector<std::string>& names);
+  bool IsFaulty(char sigil, std::string_view name) const;  // CheckInput::faulty
   void NeedUnambiguous(char sigil, std::string_view name, const Place& place);
   // What `name` may have been meant to be, by the names of a list of the set.
   template <class List, class NameOf>
@@ -77,6 +81,7 @@ class RuleChecker {
                         NameScope& outer, Owner& owner);
   void CheckLooksUp(const Definition& definition, const BodyText& match, Owner& owner);
   void CheckDefinitionRecursion();
+  void CheckProgress(const Definition& definition);
   // The definition behind `$name`, or null with an error; arity is checked.
   const Definition* CheckDefinitionCall(const Expr& call, const Ref& ref, bool pattern,
                                         const std::vector<OutArg>* outs, Owner& owner);
@@ -95,6 +100,7 @@ class RuleChecker {
   void Bind(const std::string& name, NameInfo info, NameScope& scope, Owner& owner);
   bool CheckFreeName(const std::string& name, const Place& place, Owner& owner);
   void CheckConnected(const BodyText& body, Owner& owner);
+  void CheckAcyclic(const BodyText& body, bool own, const char* hint, Owner& owner);
 
   // --- check_build.cc: replacements
   // `results`: names that must be defined, each once (a template), or null (a rule: at least one
@@ -155,6 +161,7 @@ class RuleChecker {
   OpChecker ops_;
   std::set<std::string, std::less<>> raised_;  // rules of an opset upgrade
   bool raises_ = false;                        // some phase raises the opset
+  int repeated_ = 0;                           // how many `A...` stand around this place
 };
 
 }  // namespace qrewrite

@@ -12,6 +12,12 @@ namespace {
 
 // What a statement that is no call was meant to be.
 std::string SlipInStatement(const Expr& value) {
+  if (value.kind == Expr::Kind::kIndex) {
+    return "outputs have names: `a, b = Split(x)`; any one of them: `_..., y, _... = Split(x)`";
+  }
+  if (value.kind == Expr::Kind::kName) return "a pattern ends in calls; `y` may be used as it is";
+  if (value.kind == Expr::Kind::kIf) return "conditions stand under `where:`";
+  if (value.kind == Expr::Kind::kSet) return "a set is called: `y = n:@name(x)`";
   if (value.kind != Expr::Kind::kBinary) return "";
   switch (value.binary) {
     case BinaryOp::kDiv: return "a domain ends with a dot: `acme.Op`";
@@ -137,6 +143,55 @@ void RuleChecker::CheckMatch(const BodyText& body, NameScope& scope, Owner& owne
     MatchCall(*value.value, &stmt.outs, false, scope, owner);
   }
   CheckConnected(body, owner);
+  CheckAcyclic(body, /*own=*/true, "no graph has a cycle", owner);
+}
+
+// No value is made of itself. `own`: a statement may not read its own output either; in a
+// replacement that is the value before.
+void RuleChecker::CheckAcyclic(const BodyText& body, bool own, const char* hint, Owner& owner) {
+  std::map<std::string_view, size_t> made;
+  for (size_t i = 0; i < body.stmts.size(); ++i) {
+    for (const OutArg& out : body.stmts[i].outs) {
+      if (out.name != "_") made.emplace(out.name, i);
+    }
+  }
+  std::vector<std::vector<size_t>> readers(body.stmts.size());
+  std::vector<size_t> reads(body.stmts.size());
+  for (size_t i = 0; i < body.stmts.size(); ++i) {
+    const auto read = [&](auto& self, const Expr& expr) -> void {
+      for (const Arg& arg : expr.args) {
+        if (!arg.value) continue;
+        const auto maker =
+            arg.value->kind == Expr::Kind::kName ? made.find(arg.value->text) : made.end();
+        if (maker != made.end() && (own || maker->second != i)) {
+          readers[maker->second].push_back(i);
+          ++reads[i];
+        }
+        self(self, *arg.value);
+      }
+    };
+    if (body.stmts[i].value.value) read(read, *body.stmts[i].value.value);
+  }
+  // What reads nothing that is still there goes; what stays is part of a cycle, or behind one.
+  std::vector<size_t> ready;
+  for (size_t i = 0; i < reads.size(); ++i) {
+    if (reads[i] == 0) ready.push_back(i);
+  }
+  while (!ready.empty()) {
+    const size_t one = ready.back();
+    ready.pop_back();
+    for (const size_t reader : readers[one]) {
+      if (--reads[reader] == 0) ready.push_back(reader);
+    }
+  }
+  const auto left = std::find_if(reads.begin(), reads.end(), [](size_t n) { return n > 0; });
+  if (left == reads.end()) return;
+  const Stmt& stmt = body.stmts[left - reads.begin()];
+  if (stmt.outs.empty()) return;
+  sink_
+      .Error(stmt.place, code::kRecursion,
+             fmt::format("`{}` is made of itself ({})", stmt.outs.front().name, owner.text))
+      .hint = hint;
 }
 
 void RuleChecker::MatchRefs(const Expr& call, const std::vector<OutArg>* outs, Owner& owner) {
@@ -156,6 +211,12 @@ void RuleChecker::MatchRefs(const Expr& call, const std::vector<OutArg>* outs, O
           .hint = "conditions belong in `where`";
     } else {
       NeedUnambiguous('%', ref.name, ref.place);
+      if (!call.label.empty() && ops_.IsOperator(call.label) && !ops_.IsOperator(ref.name)) {
+        known = false;
+        sink_.Error(ref.place, code::kUnknownOp, fmt::format("there is no operator `{}`", ref.name))
+            .hint = fmt::format("a label stands in front: `{}:{}(...)`", ref.name, call.label);
+        continue;
+      }
       known &= ops_.CheckName({.op = SplitOpName(ref.name)}, ref.place);
     }
   }
@@ -198,13 +259,20 @@ void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, b
   // `_..., x, _...` is any one input; two named lists could share the inputs in many ways.
   size_t repeated = 0;
   bool named = false;
+  // `as..., x, bs...` is any one input, with those before and behind it.
+  const bool around = call.args.size() == 3 && call.args[0].repeated && !call.args[1].repeated &&
+                      !call.args[1].optional && call.args[2].repeated &&
+                      std::ranges::all_of(call.args, [](const Arg& arg) {
+                        return arg.label_kind == Arg::Label::kNone && arg.value != nullptr &&
+                               arg.value->kind != Expr::Kind::kGroup;
+                      });
   for (const Arg& arg : call.args) {
     const bool skips = arg.repeated && arg.value != nullptr &&
                        arg.value->kind == Expr::Kind::kName && arg.value->text == "_";
     repeated += arg.repeated && !skips;
-    if (repeated > 1 && arg.repeated && !skips) {
+    if (repeated > 1 && arg.repeated && !skips && !around) {
       sink_.Error(arg.place, code::kForm, "only one list can stand among the inputs").hint =
-          "groups that repeat together: `(x, s)...`";
+          "groups that repeat together: `(x, s)...`; any one input: `as..., x, bs...`";
     }
     if (arg.label_kind == Arg::Label::kArrow) {
       sink_.Error(arg.place, code::kForm,
@@ -287,7 +355,9 @@ void RuleChecker::MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& o
       sink_
           .Error(value.place, code::kType,
                  fmt::format("an element type is no input ({})", owner.text))
-          .hint = "bind the input and ask in `where`: `dtype(x) == FLOAT`";
+          .hint =
+          "an attribute stands in <>: `Cast<to=FLOAT>(x)`; the type of a value is asked for "
+          "in `where`: `dtype(x) == FLOAT`";
       return;
     default:
       if (!IsPatternLiteral(value)) NoArithmetic(value, owner);

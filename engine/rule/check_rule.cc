@@ -99,7 +99,7 @@ void RuleChecker::CheckConditions(const std::vector<ExprPtr>& conditions, NameSc
 }
 
 void RuleChecker::CheckRule(const Rule& rule) {
-  CheckTests(rule.tests);
+  CheckTests(rule.tests, &rule);
   SetOpsets(&rule);
   // Without a match, or with one that could not be read, everything else would seem unbound.
   if (rule.match.stmts.empty()) return;
@@ -117,6 +117,14 @@ void RuleChecker::CheckRule(const Rule& rule) {
 void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, NameScope& outer, Owner& owner) {
   for (const Case& c : cases) {
     NameScope scope(&outer);
+    if (c.match && c.match->stmts.size() == 1 && !c.match->stmts[0].value.value) {
+      sink_
+          .Error(c.match->place, code::kForm,
+                 fmt::format("`{}` begins no case of {}", c.match->stmts[0].outs.front().name,
+                             owner.text))
+          .hint = "`when condition => y = ...`; the last case is `=> y = ...`";
+      continue;
+    }
     if (c.match) CheckMatch(*c.match, scope, owner);
     DeclareLets(c.let, scope, owner);
     CheckConditions(c.when, scope, owner);
@@ -128,7 +136,7 @@ void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, NameScope& oute
                   fmt::format("a case of {} leads to a statement: `=> y = ...`", owner.text));
     } else if (c.outcome.replace) {
       CheckBody(*c.outcome.replace, nullptr, scope, owner);
-    } else if (c.outcome.cases.empty()) {
+    } else if (c.outcome.cases.empty() && !c.faulty) {
       sink_.Error(c.place, code::kForm, fmt::format("a case of {} leads to nothing", owner.text))
           .hint = "`when condition => y = ...`";
     }

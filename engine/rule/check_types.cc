@@ -60,6 +60,28 @@ std::string_view OpText(BinaryOp op) {
 bool IsArithmetic(BinaryOp op) { return op <= BinaryOp::kPow; }
 bool IsOrder(BinaryOp op) { return op >= BinaryOp::kLt && op <= BinaryOp::kGe; }
 
+// Plainly an integer: a literal, or a number of dimensions, elements, readers, members, nodes.
+bool IsInteger(const Expr& expr) {
+  if (expr.kind == Expr::Kind::kInt) return true;
+  if (expr.kind != Expr::Kind::kCall || expr.refs.size() != 1) return false;
+  const std::string& name = expr.refs[0].name;
+  return expr.refs[0].kind == Ref::Kind::kName &&
+         (name == "rank" || name == "size" || name == "len" || name == "uses" || name == "count");
+}
+
+// `shape(x)`, `shape(x)[0]`, `rank(x)`: never negative.
+bool IsSize(const Expr& expr) {
+  if (expr.kind == Expr::Kind::kIndex) return IsSize(*expr.items[0]);
+  return expr.kind == Expr::Kind::kCall && expr.refs.size() == 1 &&
+         (expr.refs[0].name == "shape" || (expr.refs[0].name != "count" && IsInteger(expr)));
+}
+
+bool HoldsNegative(const Expr& expr) {
+  if (expr.kind == Expr::Kind::kInt) return expr.int_value < 0;
+  return expr.kind == Expr::Kind::kList &&
+         std::ranges::any_of(expr.items, [](const ExprPtr& item) { return HoldsNegative(*item); });
+}
+
 // Functions of facts take any value or tensor, but nothing else.
 bool IsFactOfValue(std::string_view name) {
   return name == "dtype" || name == "shape" || name == "rank" || name == "size" || name == "min" ||
@@ -112,9 +134,12 @@ void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo
 
 void RuleChecker::NeedCondition(const Expr& expr, ExprType type, Owner& owner) {
   if (IsOneOf(type, {kAny, kBool, kValue})) return;
-  sink_.Error(
-      expr.place, code::kType,
-      fmt::format("a condition is needed here, this is {} ({})", TypeText(type), owner.text));
+  sink_
+      .Error(expr.place, code::kType,
+             fmt::format("a condition is needed here, this is {} ({})", TypeText(type), owner.text))
+      .hint = type == kString   ? "without quotes of the language: `rank(x) == 2`"
+              : type == kNumber ? "a comparison: `x == 1`"
+                                : "";
 }
 
 ExprType RuleChecker::LiteralType(const Expr& expr) {
@@ -179,7 +204,7 @@ ExprType RuleChecker::CheckBinary(const Expr& expr, NameScope& scope, Owner& own
           operand->place, code::kType,
           fmt::format("`{}` cannot compute with {} ({})", OpText(op), TypeText(type), owner.text));
     }
-    if (op == BinaryOp::kDiv && left.kind == Expr::Kind::kInt && right.kind == Expr::Kind::kInt) {
+    if (op == BinaryOp::kDiv && IsInteger(left) && IsInteger(right)) {
       sink_.Error(expr.place, code::kType, fmt::format("`/` of two integers ({})", owner.text))
           .hint = "`//` divides integers; write 1.0 for a float";
     }
@@ -228,11 +253,23 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
     error("operators are compared with op(n) == op(m)");
   } else if (pair(kDType, kString)) {
     error("element types are written without quotes");
+  } else if (pair(kDType, kNumber)) {
+    error("element types are words: FLOAT, INT8");
+  } else if ((expr.binary == BinaryOp::kEq || expr.binary == BinaryOp::kNe) &&
+             ((IsSize(*expr.items[0]) && HoldsNegative(*expr.items[1])) ||
+              (IsSize(*expr.items[1]) && HoldsNegative(*expr.items[0])))) {
+    sink_.Error(expr.place, code::kBadValue, fmt::format("no size is negative ({})", owner.text))
+        .hint = "one that is not known: `not known(shape(x)[0])`; the others one by one";
   } else if (l == kSet || r == kSet || pair(kString, kNumber) || pair(kString, kBool) ||
              pair(kDType, kBool) || pair(kString, kValue) ||
              (IsOrder(expr.binary) &&
               (IsOneOf(l, {kDType, kBool}) || IsOneOf(r, {kDType, kBool})))) {
-    error("");
+    const auto number = [](const Expr& e) {
+      return e.kind == Expr::Kind::kString && !e.text.empty() &&
+             e.text.find_first_not_of("0123456789.-") == std::string::npos;
+    };
+    const bool quoted = number(*expr.items[0]) || number(*expr.items[1]);
+    error(quoted ? "a number stands without quotes" : "");
   }
   CheckOpChoice(*expr.items[0], *expr.items[1], scope, owner);
   CheckOpChoice(*expr.items[1], *expr.items[0], scope, owner);

@@ -174,10 +174,18 @@ void CheckPlainScalar(const DocNode& node, DiagnosticSink& sink) {
 bool KeySet::Add(const DocNode& key, DiagnosticSink& sink) {
   const auto [before, fresh] = places_.emplace(key.text.text, key.place);
   if (fresh) return true;
-  if (Many(sink)) return false;
-  sink.Error(key.place, code::kDuplicateKey,
-             fmt::format("the key `{}` stands here twice", Printable(key.text.text)))
-      .notes.push_back(FirstNote(before->second));
+  // A second `name` begins another item: what follows belongs to it.
+  if (Many(sink) || another_item_) return false;
+  const std::string& text = key.text.text;
+  another_item_ = text == "name";
+  Diagnostic& d = sink.Error(key.place, code::kDuplicateKey,
+                             fmt::format("the key `{}` stands here twice", Printable(text)));
+  d.notes.push_back(FirstNote(before->second));
+  if (text == "name") d.hint = "each item of a list begins with `- `";
+  if (text == "where" || text == "when")
+    d.hint = "several conditions are a list, or joined by `and`";
+  if (text == "match" || text == "replace")
+    d.hint = "several statements stand behind `|`, one a line";
   return false;
 }
 

@@ -92,6 +92,7 @@ class KeySet {
 
  private:
   std::unordered_map<std::string, Place> places_;
+  bool another_item_ = false;
 };
 
 }  // namespace qrewrite

@@ -50,7 +50,7 @@ bool HoldsScalarsOnly(Shape shape) {
 
 // How a value of another form would be written.
 std::string FormHint(const Field& field, const ShapeInfo& shape, const DocNode& value) {
-  if (IsNull(value)) return "";
+  if (IsNull(value)) return "write its value behind the colon, or leave the key out";
   const std::string text = value.is_scalar() ? Printable(value.text.text, 40) : "";
   if (shape.form == kList && value.is_scalar() && HoldsScalarsOnly(field.shape)) {
     return fmt::format("a list of one: [{}]", text);
@@ -61,6 +61,15 @@ std::string FormHint(const Field& field, const ShapeInfo& shape, const DocNode& 
   if (value.is_map() && field.shape == Shape::kConditions) return "quote a text with `: ` in it";
   if (shape.form == kList && value.is_map()) return "each item of a list begins with `- `";
   if (field.shape == Shape::kAttributes && value.is_list()) return "as {axis: int, mode: string}";
+  if (field.shape == Shape::kBody && value.is_map()) return "a statement is a text: `y = Relu(x)`";
+  if (field.shape == Shape::kRetypes) return "as {x: INT8}";
+  if (field.shape == Shape::kRecords) return "as {table: {of: x, scale: s}}";
+  if (field.shape == Shape::kOutputs) return fmt::format("a list of one: [{}]", text);
+  if (field.shape == Shape::kParams && value.is_list()) return "as {name: {default: 4}}";
+  if (field.shape == Shape::kSets && value.is_list()) return "as {name: [Relu, Neg]}";
+  if (field.shape == Shape::kDefinitions && value.is_scalar()) {
+    return "a head ends with a colon, `f(v):`, and its cases stand below it";
+  }
   if (field.shape == Shape::kLets) return "as {f: a * b}: a colon, no `=`";
   return "";
 }
@@ -77,7 +86,7 @@ const Field* FindField(const std::vector<const Field*>& fields, const DocEntry& 
   Diagnostic& d = sink.Error(entry.key.place, code::kUnknownKey,
                              fmt::format("unknown key `{}`{}", Printable(entry.name(), 60),
                                          owner.empty() ? "" : " in " + owner));
-  d.hint = KeyHint(entry.name(), known);
+  d.hint = KeyHint(entry.name(), known, IsNull(entry.value));
   return nullptr;
 }
 
@@ -109,10 +118,13 @@ Mapping::Mapping(const DocNode& node, FieldKind kind, std::string owner, Diagnos
                fmt::format("{} is a mapping, here is {}", info.doc, Describe(node)))
         .hint = kind == FieldKind::kFile
                     ? "it begins with `qrewrite: 1` and `name: ...`; the rules stand under `rules:`"
-                : kind == FieldKind::kParam  ? "as {default: 4, doc: what it is for}"
-                : kind == FieldKind::kOutput ? "as {shape: shape(x), dtype: dtype(x)}"
-                : kind == FieldKind::kRule   ? "as {name: ..., match: ..., replace: ...}"
-                                             : "";
+                : kind == FieldKind::kParam     ? "as {default: 4, doc: what it is for}"
+                : kind == FieldKind::kOutput    ? "as {shape: shape(x), dtype: dtype(x)}"
+                : kind == FieldKind::kPhase     ? "as {name: a, rules: all}"
+                : kind == FieldKind::kTest      ? "as {name: ..., given: ..., expect: ...}"
+                : kind == FieldKind::kSignature ? "as {inputs: [x], outputs: [y]}"
+                : kind == FieldKind::kRule      ? "as {name: ..., match: ..., replace: ...}"
+                                                : "";
     return;
   }
   const std::vector<const Field*> fields = FieldsOf(kind);

@@ -90,8 +90,10 @@ RuleFile* RuleFiles::Parse(const std::string& path, std::string text) {
   const std::string key = Normalized(path);
   if (!root || !root->is_map()) {
     if (root) {
-      sink_.Error(root->place, code::kWrongKind,
-                  fmt::format("a rule file is a mapping, here is {}", Describe(*root)));
+      sink_
+          .Error(root->place, code::kWrongKind,
+                 fmt::format("a rule file is a mapping, here is {}", Describe(*root)))
+          .hint = "it begins with `qrewrite: 1` and `name: ...`; the rules stand under `rules:`";
     }
     // The source of a broken file stays: diagnostics were made from it, but so may others be.
     failed_.push_back(key);
@@ -159,10 +161,13 @@ RuleFile* RuleFiles::Include(const RuleFile& from, const DocNode& item) {
   if (!text.ok()) {
     failed_.push_back(path);
     const auto& why = text.status().diagnostics();
-    sink_
-        .Error(item.place, code::kCannotRead,
-               fmt::format("`{}` cannot be included", Printable(item.text.text)))
-        .notes.push_back(why.empty() ? path : why.front().message);
+    Diagnostic& d = sink_.Error(item.place, code::kCannotRead,
+                                fmt::format("`{}` cannot be included", Printable(item.text.text)));
+    d.notes.push_back(why.empty() ? path : why.front().message);
+    d.hint = written.has_extension() || written.filename() == "." || written.filename() == ".."
+                 ? "paths are relative to this file"
+                 : fmt::format("paths are relative to this file, as `{}.yaml`",
+                               Printable(item.text.text));
     return nullptr;
   }
   return Parse(path, *std::move(text));

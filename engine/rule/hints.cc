@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/expr/names.h"
 #include "engine/ops/foreign_names.h"
 #include "engine/tensor/dtype.h"
 
@@ -67,8 +68,53 @@ constexpr Foreign kKeys[] = {
     {"version", "opset"},
 };
 
+// Keys of other tools that are said in another way here: key, one of its neighbours, hint.
+struct SaidElsewhere {
+  std::string_view key, beside, hint;
+};
+constexpr std::string_view kOrder =
+    "rules are tried in the order of the file, or of `rules:` in a phase";
+constexpr std::string_view kOnePlace = "a rule runs in the phases whose `rules:` name it";
+constexpr std::string_view kUnderRules =
+    "a rule is an item under `rules:`: `- {name: ..., match: ..., replace: ...}`";
+constexpr SaidElsewhere kSaidElsewhere[] = {
+    {"benefit", "match", kOrder},
+    {"priority", "match", kOrder},
+    {"order", "match", kOrder},
+    {"enabled", "match", kOnePlace},
+    {"disabled", "match", kOnePlace},
+    {"phase", "match", kOnePlace},
+    {"stage", "match", kOnePlace},
+    {"commutative", "match", "operands of commutative operators are tried in both orders"},
+    {"severity", "match", "`warn:` reports a match, `refuse:` ends the run"},
+    {"level", "match", "`warn:` reports a match, `refuse:` ends the run"},
+    {"inputs", "match", "a pattern binds its inputs by name: `match: y = Relu(x)`"},
+    {"outputs", "match", "`replace:` redefines outputs of the pattern by name: `y = ...`"},
+    {"delete", "match", "nothing is deleted: `replace: y = x`"},
+    {"remove", "match", "nothing is deleted: `replace: y = x`"},
+    {"insert", "match", "new nodes stand under `replace:`"},
+    {"then", "is", "`is:` is the result, `replace:` statements that make it"},
+    {"else", "when", "the last case is `=> result`"},
+    {"default", "when", "the last case is `=> result`"},
+    {"otherwise", "when", "the last case is `=> result`"},
+    {"match", "rules", kUnderRules},
+    {"pattern", "rules", kUnderRules},
+    {"replace", "rules", kUnderRules},
+    {"rewrite", "rules", kUnderRules},
+    {"where", "rules", kUnderRules},
+    {"cases", "rules", kUnderRules},
+    {"min", "one_of", "a condition on it stands in rules or in `when:` of a phase"},
+    {"max", "one_of", "a condition on it stands in rules or in `when:` of a phase"},
+    {"required", "one_of", "without `default` it is absent until it is set: `present(params.x)`"},
+    {"optional", "one_of", "without `default` it is absent until it is set: `present(params.x)`"},
+    {"domain", "outputs", "the domain stands in the name: `acme.Op`"},
+    {"shape", "outputs", "facts stand at an output: `outputs: {y: {shape: shape(x)}}`"},
+    {"optional", "outputs", "an input that may be absent is `\"x?\"`"},
+};
+
 constexpr Foreign kNames[] = {
-    {"None", "absent"}, {"null", "absent"}, {"nil", "absent"}, {"True", "true"}, {"False", "false"},
+    {"None", "absent"}, {"none", "absent"}, {"null", "absent"},
+    {"nil", "absent"},  {"True", "true"},   {"False", "false"},
 };
 
 constexpr Foreign kFunctions[] = {
@@ -97,6 +143,37 @@ constexpr Foreign kFunctions[] = {
     {"length", "len(list)"},
 };
 
+// Functions of other tools that are no function here.
+constexpr Foreign kFunctionHints[] = {
+    {"isinstance", "`const(x)` asks for a constant, `dtype(x)` for the element type"},
+    {"hasattr", "an attribute is bound in the match, `<axis?>`; `present(axis)` asks"},
+    {"getattr", "an attribute is bound in the match: `<axis>`"},
+    {"attr", "an attribute is bound in the match: `<axis>`"},
+    {"producer", "the producer stands in the match: `x = n:Op(...)`, then `op(n)`"},
+    {"parent", "the producer stands in the match: `x = n:Op(...)`, then `op(n)`"},
+    {"is_op", "the producer stands in the match: `x = Op(...)`"},
+    {"consumers", "`uses(x)` is the number of readers, `uses(x, @set)` of those in a set"},
+    {"users", "`uses(x)` is the number of readers, `uses(x, @set)` of those in a set"},
+    {"fanout", "`uses(x)` is the number of readers"},
+    {"has_one_use", "write `uses(x) == 1`"},
+    {"single_use", "write `uses(x) == 1`"},
+    {"is_scalar", "write `size(x) == 1`, or `rank(x) == 0`"},
+    {"range", "`Range(a, b, 1)` is computed on constants; members of lists are compared at once"},
+    {"zip", "functions and comparisons map over lists"},
+    {"map", "functions and comparisons map over lists"},
+    {"filter", "functions and comparisons map over lists: `all(...)`, `any(...)`"},
+    {"enumerate", "functions and comparisons map over lists"},
+    {"array", "constants are written as they are: `[1, 2]`, `0.5`"},
+    {"tensor", "constants are written as they are: `[1, 2]`, `0.5`"},
+    {"zeros", "a constant of a shape: `Expand(0.0, [2, 3])`, in `let`"},
+    {"ones", "a constant of a shape: `Expand(1.0, [2, 3])`, in `let`"},
+    {"str", "texts are compared as they are: `name(x)`, `op(n)`"},
+    {"opset", "it is a name, without parentheses: `opset >= 13`"},
+    {"eval", "expressions are computed where they stand"},
+    {"print", "`qrewrite explain` and `find` show values; `warn:` reports matches"},
+    {"match", "a pattern stands under `match:`"},
+};
+
 std::string Lower(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -105,12 +182,23 @@ std::string Lower(std::string_view text) {
 
 }  // namespace
 
-std::string KeyHint(std::string_view key, const std::vector<std::string_view>& known) {
+std::string KeyHint(std::string_view key, const std::vector<std::string_view>& known, bool alone) {
+  const auto beside = [&](std::string_view other) {
+    return std::find(known.begin(), known.end(), other) != known.end();
+  };
   if (key.find_first_of("()[]<>=") != key.npos) {
-    return key == "<<" ? "YAML's merge keys are not used: write the keys out"
-                       : "inside {} a comma ends a text: quote the text";
+    if (key == "<<") return "YAML's merge keys are not used: write the keys out";
+    if (alone) return "inside {} a comma ends a text: quote the text";
+    return beside("is") ? "a result follows `=>`: `when condition => result`"
+                        : "quote a text with `: ` in it";
   }
-  const bool of_rule = std::find(known.begin(), known.end(), "match") != known.end();
+  if (beside("is") && key.starts_with("when ")) {
+    return "a result follows `=>`: `when condition => result`";
+  }
+  for (const SaidElsewhere& row : kSaidElsewhere) {
+    if (row.key == key && beside(row.beside)) return std::string(row.hint);
+  }
+  const bool of_rule = beside("match");
   if (of_rule && (key == "op_type" || key == "op" || key == "inputs" || key == "attrs")) {
     return "operators stand in the pattern: `match: y = Relu(x)`";
   }
@@ -180,6 +268,10 @@ std::string ForeignNameHint(std::string_view name) {
 }
 
 std::string ForeignFunctionHint(std::string_view name, const std::vector<OpName>& operators) {
+  if (IsDeletion(name)) return "nothing is deleted: `y = x` lets the readers of `y` read `x`";
+  for (const Foreign& row : kFunctionHints) {
+    if (row.theirs == name) return std::string(row.ours);
+  }
   for (const Foreign& row : kFunctions) {
     if (row.theirs == name) return fmt::format("it is called `{}` here", row.ours);
   }

@@ -12,7 +12,8 @@
 namespace qrewrite {
 
 // A key that is not among `known`: its name here, else a similar one, else the list of all.
-std::string KeyHint(std::string_view key, const std::vector<std::string_view>& known);
+// `alone`: no value stands behind it.
+std::string KeyHint(std::string_view key, const std::vector<std::string_view>& known, bool alone);
 
 // Whether people write `key` for the key `ours`.
 bool MeansKey(std::string_view key, std::string_view ours);

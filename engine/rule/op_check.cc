@@ -64,16 +64,6 @@ bool FitsInputs(const Signature& s, const Counted& counted, CallUse use, bool na
   return counted.open || named || counted.all >= s.min_inputs;
 }
 
-// One letter too many, too few, wrong, or two swapped: a slip of the pen rather than another name.
-// Digits do not count, they number things.
-bool IsSlip(std::string_view a, std::string_view b) {
-  while (!a.empty() && !b.empty() && a.front() == b.front()) a.remove_prefix(1), b.remove_prefix(1);
-  while (!a.empty() && !b.empty() && a.back() == b.back()) a.remove_suffix(1), b.remove_suffix(1);
-  const bool swapped = a.size() == 2 && b.size() == 2 && a[0] == b[1] && a[1] == b[0];
-  if (!swapped && (a.size() > 1 || b.size() > 1)) return false;
-  return (std::string(a) + std::string(b)).find_first_of("0123456789") == std::string::npos;
-}
-
 std::string_view KindText(AttrKind kind) {
   switch (kind) {
     case AttrKind::kInt: return "a whole number";
@@ -135,145 +125,6 @@ std::string OpsetRange::text() const {
   return fmt::format("opset {} to {}", min, max);
 }
 
-namespace {
-
-// Of onnx and ONNX Runtime, sorted.
-const std::vector<OpName>& BuiltinNames() {
-  static const std::vector<OpName> names = Signatures::Builtin().Names();
-  return names;
-}
-
-// Whether a name of that domain that is not known is a mistake.
-bool KnowsDomain(std::string_view domain) {
-  static const std::set<std::string, std::less<>> domains = [] {
-    std::set<std::string, std::less<>> all = {""};
-    for (const OpName& name : BuiltinNames()) all.insert(all.end(), name.domain);
-    return all;
-  }();
-  return domains.contains(domain);
-}
-
-bool IsKnown(const Signatures& signatures, const OpName& op) {
-  return std::binary_search(BuiltinNames().begin(), BuiltinNames().end(), op) ||
-         signatures.Newest(op.domain, op.name) != nullptr;
-}
-
-}  // namespace
-
-OpChecker::OpChecker(const RuleSet& set, DiagnosticSink& sink) : set_(set), sink_(sink) {}
-
-const std::vector<OpName>& OpChecker::Names() {
-  if (names_.empty()) names_ = set_.signatures.Names();
-  return names_;
-}
-
-bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
-  if (op.op.name.empty()) return false;  // ill-formed, reported where it was read
-  const bool is_private = IsPrivateDomain(op.op.domain);
-  if (!op.wildcard && IsKnown(set_.signatures, op.op)) return true;
-  if (!KnowsDomain(op.op.domain) && !is_private) return !IsMisspelled(op, place);
-  const bool found =
-      op.wildcard && std::any_of(Names().begin(), Names().end(),
-                                 [&](const OpName& name) { return op.Matches(name); });
-  if (found) return true;
-  std::vector<std::string> same_domain;
-  std::string elsewhere;
-  for (const OpName& name : Names()) {
-    if (name.domain == op.op.domain) same_domain.push_back(name.text());
-    if (name.name == op.op.name) elsewhere = name.text();
-  }
-  Diagnostic& d =
-      sink_.Error(place, code::kUnknownOp,
-                  op.wildcard ? fmt::format("no operator is called like `{}`", op.op.text())
-                              : fmt::format("there is no operator `{}`", op.op.text()));
-  d.hint = elsewhere.empty() ? DidYouMean(op.op.text(), same_domain)
-                             : fmt::format("did you mean `{}`?", elsewhere);
-  const std::string foreign = ForeignOperatorHint(op.op.name);
-  if (!foreign.empty() && op.op.domain.empty() && !op.wildcard) d.hint = foreign;
-  if (op.op.domain.empty() && set_.FindDefinition(op.op.name) != nullptr) {
-    d.hint = fmt::format("the definition is `${}`", op.op.name);
-  } else if (op.op.domain.empty() && set_.FindSet(op.op.name) != nullptr) {
-    d.hint = fmt::format("the set is `@{}`", op.op.name);
-  }
-  if (d.hint.empty() && is_private)
-    d.hint = "operators of the domain `qr` need a signature in the file";
-  return false;
-}
-
-bool OpChecker::IsOperator(std::string_view name) {
-  return std::any_of(Names().begin(), Names().end(),
-                     [&](const OpName& op) { return op.name == name || op.text() == name; });
-}
-
-bool OpChecker::HaveAttribute(const std::vector<Ref>& refs, std::string_view name) {
-  const Candidates all =
-      CandidatesFor(Expand(refs).value_or(std::vector<OpName>()), CallUse::kPattern);
-  return std::any_of(all.begin(), all.end(),
-                     [&](const Signature* s) { return s->FindAttribute(name) != nullptr; });
-}
-
-void OpChecker::CheckAttributeOf(const std::vector<OpPattern>& ops, const std::string& name,
-                                 const Place& place) {
-  std::vector<OpName> meant;
-  for (const OpPattern& op : ops) {
-    const size_t before = meant.size();
-    std::copy_if(Names().begin(), Names().end(), std::back_inserter(meant),
-                 [&](const OpName& known) { return op.Matches(known); });
-    if (meant.size() == before) return;
-  }
-  std::vector<std::string> known;
-  for (const Signature* s : CandidatesFor(meant, CallUse::kPattern)) {
-    if (s->FindAttribute(name) != nullptr) return;
-    for (const FormalAttribute& attribute : s->attributes) known.push_back(attribute.name);
-  }
-  sink_
-      .Error(place, code::kUnknownAttribute,
-             fmt::format("none of these operators has an attribute `{}`", Printable(name, 60)))
-      .hint = DidYouMean(name, known);
-}
-
-bool OpChecker::IsMisspelled(const OpPattern& op, const Place& place) {
-  const std::string text = op.op.text();
-  // The domain of onnx itself is written as nothing, or in full.
-  if (op.op.domain == "onnx" && IsOperator(op.op.name)) {
-    sink_.Error(place, code::kUnknownOp, fmt::format("there is no operator `{}`", text)).hint =
-        fmt::format("operators of onnx are written without a domain: `{}`", op.op.name);
-    return true;
-  }
-  if (op.wildcard || IsKnown(set_.signatures, op.op)) return false;
-  for (const OpName& name : Names()) {
-    if (name.domain.empty() || !IsSlip(text, name.text())) continue;
-    sink_.Error(place, code::kUnknownOp, fmt::format("there is no operator `{}`", text)).hint =
-        fmt::format("did you mean `{}`? another operator needs a signature in the file",
-                    name.text());
-    return true;
-  }
-  return false;
-}
-
-std::optional<std::vector<OpName>> OpChecker::Expand(const std::vector<Ref>& refs) {
-  std::vector<OpName> ops;
-  for (const Ref& ref : refs) {
-    if (ref.kind == Ref::Kind::kName) {
-      ops.push_back(SplitOpName(ref.name));
-      continue;
-    }
-    const OpSet* set = ref.kind == Ref::Kind::kSet ? set_.FindSet(ref.name) : nullptr;
-    if (set == nullptr) return std::nullopt;
-    for (const SetMember& member : set->members) {
-      if (!member.op.wildcard) {
-        ops.push_back(member.op.op);
-        continue;
-      }
-      if (!KnowsDomain(member.op.op.domain)) return std::nullopt;
-      for (const OpName& name : Names()) {
-        if (member.op.Matches(name)) ops.push_back(name);
-      }
-    }
-  }
-  return ops;
-}
-
 OpChecker::Candidates OpChecker::CandidatesFor(const std::vector<OpName>& ops, CallUse use) const {
   Candidates all;
   for (const OpName& op : ops) {
@@ -297,6 +148,7 @@ void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, Call
                           const std::vector<OutArg>* outs, const std::string& owner) {
   // An operator without a signature takes anything, and so does an alternative with it.
   if (call.negated || ops.empty()) return;
+  if (std::ranges::any_of(ops, [&](const OpName& op) { return IsFaulty(op); })) return;
   if (AnyUnknown(ops, use)) return CheckUnknownInputs(call, ops, use, owner);
   const Candidates all = CandidatesFor(ops, use);
   const Candidates in_force = InForce(all, use);
@@ -315,19 +167,23 @@ OpChecker::Candidates OpChecker::InForce(const Candidates& all, CallUse use) con
     const bool onnx = all[i]->op.domain.empty() && !all[i]->from_rule_file;
     const bool replaced =
         i + 1 < all.size() && all[i + 1]->op == all[i]->op && all[i + 1]->since <= range.min;
-    if (!onnx || (all[i]->since <= range.max && !replaced)) found.push_back(all[i]);
+    const bool gone = replaced || all[i]->deprecated;
+    if (!onnx || (all[i]->since <= range.max && !gone)) found.push_back(all[i]);
   }
   return found;
 }
 
-// The opsets of the rule come before all versions of the operator.
+// The opsets of the rule come before all versions of the operator, or behind them.
 void OpChecker::CheckInForce(const Expr& call, const Candidates& all, CallUse use,
                              const std::string& owner) {
   const auto first = std::ranges::min_element(all, {}, &Signature::since);
+  const auto last = std::ranges::find_if(all, &Signature::deprecated);
+  const bool ended = last != all.end() && (*last)->since <= RangeOf(use).min;
   sink_
       .Error(call.place, code::kUnknownOp,
              fmt::format("there is no `{}` at {} ({})", Shown(call), RangeOf(use).text(), owner))
-      .hint = fmt::format("`{}` came with opset {}", (*first)->op.text(), (*first)->since);
+      .hint = ended ? fmt::format("`{}` went with opset {}", (*last)->op.text(), (*last)->since)
+                    : fmt::format("`{}` came with opset {}", (*first)->op.text(), (*first)->since);
 }
 
 // Nothing says which of its inputs has the name: the call would match, or make, nothing.
@@ -361,17 +217,36 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, cons
     const bool attribute =
         std::any_of(candidates.begin(), candidates.end(),
                     [&](const Signature* s) { return s->FindAttribute(arg.label) != nullptr; });
-    sink_
-        .Error(arg.place, code::kUnknownInput,
-               fmt::format("`{}` has no input `{}` ({})", Shown(call), arg.label, owner))
-        .hint =
-        attribute ? fmt::format("attributes stand in <>: `{}<{}=...>(...)`", Shown(call), arg.label)
-                  : DidYouMean(arg.label, names);
+    Diagnostic& d =
+        sink_.Error(arg.place, code::kUnknownInput,
+                    fmt::format("`{}` has no input `{}` ({})", Shown(call), arg.label, owner));
+    d.hint = attribute
+                 ? fmt::format("attributes stand in <>: `{}<{}=...>(...)`", Shown(call), arg.label)
+                 : DidYouMean(arg.label, names);
+    if (!d.hint.empty()) continue;
+    std::vector<std::string> attributes;
+    for (const Signature* s : candidates) {
+      for (const FormalAttribute& formal : s->attributes) attributes.push_back(formal.name);
+    }
+    if (!DidYouMean(arg.label, attributes).empty()) {
+      const std::string meant = DidYouMean(arg.label, attributes);
+      const size_t begin = meant.find('`') + 1;
+      d.hint = fmt::format("attributes stand in <>: `{}<{}=...>(...)`", Shown(call),
+                           meant.substr(begin, meant.rfind('`') - begin));
+    }
   }
   const Counted counted = Count(call, use);
   const auto fits = [&](const Signature* s) { return FitsInputs(*s, counted, use, named); };
-  if (std::ranges::any_of(candidates, fits)) return;
-  const bool elsewhere = std::ranges::any_of(all, fits);
+  // Told where it stands: a type among the inputs.
+  if (std::ranges::any_of(call.args, [](const Arg& arg) {
+        return arg.value && arg.value->kind == Expr::Kind::kDType;
+      })) {
+    return;
+  }
+  const auto too_many = [&](const Signature* s) { return counted.all > s->max_inputs; };
+  if (std::ranges::any_of(candidates, fits) && !std::ranges::all_of(candidates, too_many)) return;
+  const bool elsewhere =
+      std::ranges::any_of(all, [&](const Signature* s) { return fits(s) && !too_many(s); });
   int min = INT_MAX, max = 0;
   for (const Signature* s : candidates) {
     min = std::min(min, s->min_inputs);
@@ -381,8 +256,10 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, cons
       .Error(call.place, code::kInputCount,
              fmt::format("`{}` has {}{}, here are {} ({})", Shown(call), Inputs(min, max),
                          elsewhere ? " at " + RangeOf(use).text() : "", counted.all, owner))
-      .hint =
-      use == CallUse::kPattern && counted.all < min ? "`_...` stands for all further inputs" : "";
+      .hint = candidates.front()->op.name == "Constant" ? "a constant is a literal: `Add(x, 1.0)`"
+              : use == CallUse::kPattern && counted.all < min
+                  ? "`_...` stands for all further inputs"
+                  : "";
 }
 
 namespace {
@@ -454,6 +331,7 @@ void OpChecker::CheckRequired(const Expr& call, const std::vector<OpName>& ops, 
                                 [](const AttrArg& attr) { return attr.rest; });
   if (rest || ops.size() != 1) return;
   const Candidates candidates = CandidatesFor(ops, use);
+  std::vector<std::string> missing;
   for (const FormalAttribute& formal : candidates.back()->attributes) {
     const bool written = std::any_of(call.attrs.begin(), call.attrs.end(),
                                      [&](const AttrArg& attr) { return attr.name == formal.name; });
@@ -464,12 +342,14 @@ void OpChecker::CheckRequired(const Expr& call, const std::vector<OpName>& ops, 
       const FormalAttribute* same = candidates[i]->FindAttribute(formal.name);
       always &= same != nullptr && same->required;
     }
-    if (written || !always) continue;
-    sink_
-        .Error(call.place, code::kUnknownAttribute,
-               fmt::format("`{}` needs the attribute `{}` ({})", Shown(call), formal.name, owner))
-        .hint = fmt::format("`{}<{}=...>(...)`", Shown(call), formal.name);
+    if (!written && always) missing.push_back(formal.name);
   }
+  if (missing.empty()) return;
+  sink_
+      .Error(call.place, code::kUnknownAttribute,
+             fmt::format("`{}` needs the attribute{} `{}` ({})", Shown(call),
+                         missing.size() > 1 ? "s" : "", fmt::join(missing, "`, `"), owner))
+      .hint = fmt::format("`{}<{}=...>(...)`", Shown(call), fmt::join(missing, "=..., "));
 }
 
 void OpChecker::CheckOutputs(const Expr& call, const Candidates& candidates,

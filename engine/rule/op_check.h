@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,9 @@ struct OpsetRange {
 
 class OpChecker {
  public:
-  OpChecker(const RuleSet& set, DiagnosticSink& sink);
+  // `faulty`: CheckInput::faulty; of a signature in it nothing is known.
+  OpChecker(const RuleSet& set, const std::set<std::string, std::less<>>& faulty,
+            DiagnosticSink& sink);
 
   // What follows is about models of these opsets: `read` says what patterns meet, `made` what
   // replacements may be made of (a rule of an opset upgrade makes newer nodes than it reads).
@@ -72,7 +75,10 @@ class OpChecker {
 
   const std::vector<OpName>& Names();  // all that have signatures; listed when needed
 
+  bool IsFaulty(const OpName& op) const;
+
   const RuleSet& set_;
+  const std::set<std::string, std::less<>>& faulty_;
   DiagnosticSink& sink_;
   OpsetRange read_, made_;
   std::vector<OpName> names_;

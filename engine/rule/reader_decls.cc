@@ -54,6 +54,9 @@ bool AstReader::ReadParamType(const DocNode* node, ParamType& type) {
   const auto names = NamesOf(kParamTypes);
   std::string hint = DidYouMean(node->text.text, names);
   if (node->text.text == "integer") hint = "did you mean `int`?";
+  if (node->text.text == "str" || node->text.text == "text") hint = "did you mean `string`?";
+  if (node->text.text == "number" || node->text.text == "double") hint = "did you mean `float`?";
+  if (node->text.text == "boolean") hint = "did you mean `bool`?";
   return BadValue(*node, fmt::format("{} is no type of a parameter", Describe(*node)),
                   hint.empty() ? fmt::format("{}", fmt::join(names, ", ")) : hint);
 }
@@ -83,8 +86,14 @@ std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
   const bool has_default = !std::holds_alternative<std::monostate>(param.default_value);
   if (!typed && has_default) param.type = TypeOf(param.default_value);
   if (has_default && !FitsType(param.type, param.default_value)) {
+    const Scalar scalar = default_node->is_scalar() ? ResolveScalar(*default_node) : Scalar{};
+    const bool number = param.type == ParamType::kInt || param.type == ParamType::kFloat;
     BadValue(*default_node,
-             fmt::format("the default of parameter `{}` is not of its type", param.name));
+             fmt::format("the default of parameter `{}` is not of its type", param.name),
+             param.type == ParamType::kBytes              ? "as 64MiB, 12MB or 1kB"
+             : scalar.kind == Scalar::Kind::kFloat        ? "a fraction is of `type: float`"
+             : number && !default_node->text.text.empty() ? "a number stands without quotes"
+                                                          : "");
   }
   const DocNode* one_of = map.Get("one_of");
   if (one_of != nullptr) {
@@ -128,10 +137,13 @@ RawSet AstReader::ReadSet(const DocEntry& entry) {
   const DocNode& value = entry.value;
   const bool fits = value.is_map() || value.is_list();
   if (!fits) {
-    sink_.Error(
-        value.place, code::kWrongKind,
-        fmt::format("set `{}` is a list of operators, or a mapping from operator to plain data",
-                    entry.name()));
+    sink_
+        .Error(
+            value.place, code::kWrongKind,
+            fmt::format("set `{}` is a list of operators, or a mapping from operator to plain data",
+                        entry.name()))
+        .hint =
+        IsNull(value) ? "" : fmt::format("a list of one: [{}]", Printable(value.text.text, 40));
   }
   for (const DocNode& item : value.items) {
     if (item.is_scalar())
@@ -178,6 +190,8 @@ AttrKind AstReader::ReadAttrKind(const DocNode& node, bool& required) {
   }
   std::string hint = DidYouMean(text, NamesOf(kAttrKinds));
   if (text == "integer" || text == "bool") hint = "did you mean `int`?";
+  if (text == "str" || text == "text") hint = "did you mean `string`?";
+  if (text == "double" || text == "number") hint = "did you mean `float`?";
   if (text == "list") hint = "ints, floats or strings";
   if (hint.empty()) hint = "a text as default is written {default: text}";
   BadValue(node, fmt::format("{} is no type of an attribute", Describe(node)), hint);

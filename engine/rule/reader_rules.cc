@@ -34,15 +34,35 @@ bool IsEquivalence(std::string_view text) {
 void AstReader::ReadExpectation(const DocNode& node, RuleTest& test, const std::string& owner) {
   if (node.is_map()) {
     const Mapping map(node, FieldKind::kExpectation, "`expect` of " + owner, sink_);
+    if (const DocNode* texts = map.Get("one_of")) {
+      for (const DocNode& item : texts->items) {
+        if (!item.is_scalar() && !item.is_list()) {
+          BadValue(item, "a graph text is expected, here is a mapping");
+          continue;
+        }
+        auto body = GraphText(item);
+        if (!body) continue;
+        if (!test.expect) test.expect = std::move(body);
+        else test.or_else.push_back(*std::move(body));
+      }
+      if (texts->items.size() < 2) BadValue(*texts, "`one_of` has two graph texts or more");
+    }
     test.error = Text(map.Get("error"));
     test.warning = Text(map.Get("warning"));
-    const size_t understood = map.Has("error") + map.Has("warning");
-    if (understood == node.entries.size() && test.error.empty() == test.warning.empty()) {
+    const size_t understood = map.Has("error") + map.Has("warning") + map.Has("one_of");
+    const int ways = !test.error.empty() + !test.warning.empty() + map.Has("one_of");
+    if (understood == node.entries.size() && ways != 1) {
       sink_.Error(node.place, code::kForm,
-                  fmt::format("`expect` of {} names either an error or a warning", owner));
+                  fmt::format("`expect` of {} names an error, a warning, or one_of some graphs",
+                              owner));
     }
   } else if (Text(&node) == "unchanged") {
     test.unchanged = true;
+  } else if (node.is_scalar() && ResolveScalar(node).kind != Scalar::Kind::kString) {
+    BadValue(node,
+             fmt::format("`expect` of {} is `unchanged` or a graph text, here is {}", owner,
+                         Describe(node)),
+             "what the graph becomes: `y = Relu(x)`, with its inputs declared");
   } else if (IsPlainName(Text(&node))) {
     const std::string hint = DidYouMean(Text(&node), std::vector<std::string>{"unchanged"});
     BadValue(
@@ -97,9 +117,11 @@ void AstReader::ReadRecord(const DocNode& node, const std::string& owner, Rule& 
   for (const DocEntry& table : node.entries) {
     const std::string name = Identifier(table.key, "a table");
     if (!table.value.is_map()) {
-      sink_.Error(
-          table.key.place, code::kWrongKind,
-          fmt::format("table `{}` of {} takes a mapping from column to expression", name, owner));
+      sink_
+          .Error(table.key.place, code::kWrongKind,
+                 fmt::format("table `{}` of {} takes a mapping from column to expression", name,
+                             owner))
+          .hint = "as {of: x, scale: s}";
       continue;
     }
     rule.record.emplace_back(name, Expressions(table.value, "a column"));
@@ -152,8 +174,9 @@ std::optional<Rule> AstReader::ReadRule(const DocNode& node) {
   rule.cases = Cases(map.Get("cases"), owner);
   if (const DocNode* refuse = map.Get("refuse")) rule.refuse = Text(refuse);
   if (const DocNode* warn = map.Get("warn")) rule.warn = Text(warn);
-  const int ways = map.Has("replace") + map.Has("cases") + map.Has("refuse") +
-                   (map.Has("warn") && !map.Has("replace"));
+  // One whose value is of another form was told.
+  const auto has = [&](std::string_view key) { return node.is_map() && node.Find(key) != nullptr; };
+  const int ways = has("replace") + has("cases") + has("refuse") + (has("warn") && !has("replace"));
   // A text that is no pattern, or a key under another name, was told.
   const bool meant =
       ways > 0 || (map.Has("match") && rule.match.stmts.empty()) ||

@@ -96,9 +96,10 @@ std::vector<Let> AstReader::Lets(const DocNode* node) {
             .Error(entry.key.place, code::kWrongKind,
                    fmt::format("`let` gives a name to an expression, here is {}",
                                Describe(entry.value)))
-            .hint = entry.value.is_map() ? ""
-                    : key                ? "inside {} several names are quoted: {'a, b': ...}"
-                                         : "inside {} an expression with a comma is quoted";
+            .hint = entry.value.is_map()                          ? ""
+                    : entry.name().find('=') != std::string::npos ? "as {f: a * b}: a colon, no `=`"
+                    : key ? "inside {} several names are quoted: {'a, b': ...}"
+                          : "inside {} an expression with a comma is quoted";
       }
       let.names.push_back(entry.name());
       let.value = std::make_unique<Expr>();
@@ -176,8 +177,9 @@ std::optional<Case> AstReader::ReadCase(const DocNode& node, const std::string& 
     return std::nullopt;
   }
   if (node.is_scalar()) return FromLine(node);
+  const size_t before = sink_.diagnostics().size();
   const Mapping map(node, FieldKind::kCase, "a case of " + owner, sink_);
-  Case result{.place = node.place};
+  Case result{.place = node.place, .faulty = sink_.diagnostics().size() != before};
   bool broken = false;
   if (const DocNode* match = map.Get("match")) {
     result.match = Body(*match);
@@ -223,8 +225,9 @@ std::vector<Case> AstReader::Cases(const DocNode* node, const std::string& owner
 
 std::optional<Definition> AstReader::Define(const DocEntry& entry) {
   Definition definition{.place = entry.key.place};
+  const size_t before = sink_.diagnostics().size();
   definition.head = ParseDefinitionHead(entry.key.text, sink_);
-  if (definition.head.name.empty()) return std::nullopt;
+  if (sink_.diagnostics().size() != before) return std::nullopt;
   const std::string owner = fmt::format("`${}`", definition.head.name);
   if (IsNull(entry.value)) {
     sink_.Error(entry.key.place, code::kWrongKind, fmt::format("{} has no case", owner));

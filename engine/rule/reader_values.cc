@@ -98,7 +98,9 @@ std::optional<int64_t> AstReader::Integer(const DocNode* node, int64_t min, int6
            scalar.kind == Scalar::Kind::kInt
                ? fmt::format("{} is not between {} and {}", scalar.int_value, min, max)
                : fmt::format("a whole number is expected, here is {}", Describe(*node)),
-           IsQuoted(*node) && IsNumber(node->text.text) ? "without quotes" : "");
+           IsQuoted(*node) && IsNumber(node->text.text)                 ? "without quotes"
+           : node->text.text.find_first_of("<>=.") != std::string::npos ? "one number, as 13"
+                                                                        : "");
   return std::nullopt;
 }
 
@@ -158,7 +160,12 @@ void AstReader::Opset(const DocNode* node, std::string& text,
                       std::map<std::string, std::string>& domains, int64_t& min, int64_t& max) {
   if (node == nullptr) return;
   const auto read = [&](const DocNode& value, int64_t& low, int64_t& high) {
-    if (value.is_scalar() && ParseOpsetRange(value.text.text, low, high)) return true;
+    if (value.is_scalar() && ParseOpsetRange(value.text.text, low, high)) {
+      const bool newer = &value == node && low > NewestOpset();
+      return !newer ||
+             BadValue(value, fmt::format("the newest ai.onnx opset is {}, no model has {}",
+                                         NewestOpset(), low));
+    }
     if (value.is_scalar() && low > high) {
       return BadValue(value, fmt::format("no opset is {}", Describe(value)));
     }
@@ -202,8 +209,12 @@ std::map<std::string, int64_t> AstReader::Versions(const DocNode* node) {
 OpPattern AstReader::Operator(const DocNode& node) {
   const std::string& text = node.text.text;
   if (!IsOperatorName(text)) {
-    sink_.Error(node.place, code::kBadName,
-                fmt::format("`{}` is no name of an operator", Printable(text, 60)));
+    sink_
+        .Error(node.place, code::kBadName,
+               fmt::format("`{}` is no name of an operator", Printable(text, 60)))
+        .hint = text.find('|') != std::string::npos   ? "each operator is an item: [Relu, Neg]"
+                : text.find('(') != std::string::npos ? "its name alone, as Relu"
+                                                      : "";
     return {};
   }
   return {.op = SplitOpName(text), .wildcard = text.find('*') != std::string::npos};
@@ -213,6 +224,11 @@ ExprPtr AstReader::Bytes(const DocNode* node) {
   if (node != nullptr && node->is_list()) return Expression(*node);
   const std::string_view text = node ? std::string_view(node->text.text) : "64MiB";
   const auto size = ParseSize(text);
+  if (!size && !text.empty() && text.front() >= '0' && text.front() <= '9' &&
+      text.find_first_of("+-*/(.") == std::string_view::npos) {
+    BadValue(*node, fmt::format("{} is no size", Describe(*node)), "as 64MiB, 12MB or 1kB");
+    return nullptr;
+  }
   if (!size) return Expression(*node);
   auto expr = std::make_unique<Expr>();
   expr->kind = Expr::Kind::kInt;

@@ -67,7 +67,8 @@ std::shared_ptr<const RuleSet> SetBuilder::BuildSemantics(RuleFile* file) {
                 .signatures = signatures,
                 .written_ops = {},
                 .ambiguous = parts.ambiguous,
-                .host_functions = options_.host_functions},
+                .host_functions = options_.host_functions,
+                .faulty = parts.faulty},
                sink_);
   return set;
 }

@@ -19,6 +19,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 // What libyaml says of a colon too many, and of one too few.
 constexpr std::string_view kColon = "mapping values are not allowed in this context";
 constexpr std::string_view kNoColon = "could not find expected ':'";
+constexpr std::string_view kNeedsBlock = "a text of several lines stands behind `|`: `given: |`";
 
 std::string_view TextOf(const yaml_char_t* text) {
   return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
@@ -140,14 +141,21 @@ class TreeBuilder {
     return Count(mark) && Add(LocateScalar(source_, offsets_.At(mark), ""));
   }
 
-  void CheckProperties(const yaml_mark_t& mark, const yaml_char_t* anchor, const yaml_char_t* tag) {
+  // `!const(x)` is a tag without a value to YAML: the text was meant.
+  static bool IsNegation(std::string_view tag, std::string_view value) {
+    return value.empty() && tag.size() > 1 && tag[0] == '!' && tag[1] != '!';
+  }
+
+  void CheckProperties(const yaml_mark_t& mark, const yaml_char_t* anchor, const yaml_char_t* tag,
+                       bool negation = false) {
     if (anchor != nullptr) {
       sink_.Error(At(mark), code::kYamlFeature, "anchors (`&name`) are not used in rule files")
           .hint = "name what is used twice in `define:`, `sets:` or `let:`";
     }
     if (tag != nullptr && TextOf(tag) != "!") {
       sink_.Error(At(mark), code::kYamlFeature, "tags (`!type`) are not used in rule files").hint =
-          "quote a text that begins with `!`";
+          negation ? "negation is written `not`; quote a text that begins with `!`"
+                   : "quote a text that begins with `!`";
     }
   }
 
@@ -159,10 +167,13 @@ class TreeBuilder {
 
   bool AddScalar(const yaml_event_t& event) {
     const auto& scalar = event.data.scalar;
-    CheckProperties(event.start_mark, scalar.anchor, scalar.tag);
-    if (!Count(event.start_mark)) return false;
     std::string value(reinterpret_cast<const char*>(scalar.value), scalar.length);
-    DocNode node = LocateScalar(source_, offsets_.At(event.start_mark), std::move(value));
+    const bool negation = IsNegation(TextOf(scalar.tag), value);
+    CheckProperties(event.start_mark, scalar.anchor, scalar.tag, negation);
+    if (!Count(event.start_mark)) return false;
+    if (negation) value = TextOf(scalar.tag).substr(1);
+    DocNode node =
+        LocateScalar(source_, offsets_.At(event.start_mark) + negation, std::move(value));
     CheckPlainScalar(node, sink_);
     return Add(std::move(node));
   }
@@ -281,6 +292,42 @@ bool EndsFirstWord(std::string_view text, size_t at) {
   return line.find_first_of(": ") == static_cast<size_t>(text.data() + at - line.data());
 }
 
+// A text of several lines stands below `given:` without a `|`.
+bool FollowsBareKey(std::string_view text, size_t at) {
+  const auto indent = [](std::string_view line) { return line.find_first_not_of(' '); };
+  const std::string_view here = LineAt(text, at);
+  const size_t column =
+      here.data() - text.data() - (text.rfind('\n', here.data() - text.data()) + 1);
+  size_t end = text.rfind('\n', at == 0 ? 0 : at - 1);
+  for (int lines = 0; lines < 200 && end != text.npos && end > 0; ++lines) {
+    const size_t before = text.rfind('\n', end - 1);
+    const size_t begin = before == text.npos ? 0 : before + 1;
+    std::string_view line = text.substr(begin, end - begin);
+    end = before;
+    if (indent(line) == line.npos || indent(line) >= column) continue;
+    line.remove_prefix(indent(line));
+    if (line.starts_with("- ")) line.remove_prefix(2);
+    constexpr std::string_view kKeys[] = {"given:", "expect:", "match:", "replace:", "where:"};
+    return std::find(std::begin(kKeys), std::end(kKeys), line) != std::end(kKeys);
+  }
+  return false;
+}
+
+// `a ? b : c`, `x ?: d`, `lambda x: ...`: a colon of another language.
+std::string_view ForeignColon(std::string_view text, size_t at) {
+  const std::string_view line = LineAt(text, at);
+  const std::string_view before = line.substr(0, text.data() + at - line.data());
+  if (before.find(" ? ") != before.npos) return "a choice is written `a if c else b`";
+  if (before.ends_with("?")) return "`x ?? d` is `d` if `x` is absent";
+  if (before.find("lambda") != before.npos) {
+    return "a condition is an expression over the names of the match, without `lambda`";
+  }
+  if (before.find("if ") != before.npos && before.find(" if ") == before.npos) {
+    return "a condition stands alone, without `if` and `:`";
+  }
+  return "";
+}
+
 // What the text at an error suggests.
 std::string HintFor(std::string_view text, size_t at, std::string_view problem) {
   const char here = at < text.size() ? text[at] : '\0';
@@ -288,16 +335,35 @@ std::string HintFor(std::string_view text, size_t at, std::string_view problem) 
     if (FollowsEmptyBlock(text, at)) {
       return "indent the text behind the `|` above deeper than its key";
     }
+    if (FollowsBareKey(text, at)) return std::string(kNeedsBlock);
+    if (LineAt(text, at).find("\xC2\xA0") != std::string_view::npos) {
+      return "a no-break space stands here: type a plain one";
+    }
     return "a key ends with a colon and a space";
   }
+  if (problem == kColon && FollowsBareKey(text, at)) return std::string(kNeedsBlock);
   if (problem == kColon && EndsFirstWord(text, at)) {
     return "is this line indented as its neighbours are?";
   }
+  if (const std::string_view foreign = ForeignColon(text, at);
+      problem == kColon && !foreign.empty()) {
+    return std::string(foreign);
+  }
+  if (here == '?') return "quote a text that begins with `?`; `x?` may be absent";
   if (problem == kColon || problem == "mapping keys are not allowed in this context") {
     return "quote a text with `: ` in it, or write it as a block scalar (`|`)";
   }
   if (here == '*' || here == '&' || here == '@' || here == '%' || here == '!') {
     return fmt::format("quote a text that begins with `{}`", here);
+  }
+  const char before = at > 0 ? text[at - 1] : '\0';
+  if (problem == "did not find expected alphabetic or numeric character") {
+    const size_t begin = text.find_last_of("*&", at);
+    const bool same = begin != text.npos && text.find('\n', begin) >= at;
+    return fmt::format("quote a text that begins with `{}`", same ? text[begin] : here);
+  }
+  if (problem == "did not find expected comment or line break") {
+    return fmt::format("quote a text that begins with `{}`", before == '|' ? '|' : '>');
   }
   if (here == '`') return "quote a text that begins with a backtick";
   if (problem == "did not find expected key" || problem == "did not find expected '-' indicator") {

@@ -142,8 +142,17 @@ std::optional<AttrValue> GraphBuilder::AttrValueOf(const Expr& expr, AttrKind ki
   }
   Diagnostic& error = Error(expr.place, "QR0310", "a graph has no such attribute value");
   if (kind != AttrKind::kUndefined) error.message = fmt::format("expected {}", KindText(kind));
-  if (expr.kind == Expr::Kind::kName)
+  const std::optional<DType> dtype =
+      expr.kind == Expr::Kind::kDType
+          ? std::nullopt
+          : (DTypeFromName(expr.text) ? DTypeFromName(expr.text) : DTypeFromTextName(expr.text));
+  if (kind == AttrKind::kInt && dtype) {
+    error.hint = fmt::format("the element type is written {}", Info(*dtype).name);
+  } else if (kind == AttrKind::kInts && expr.kind == Expr::Kind::kInt) {
+    error.hint = fmt::format("a list of one: [{}]", expr.int_value);
+  } else if (expr.kind == Expr::Kind::kName) {
     error.hint = fmt::format("a string is quoted: '{}'", expr.text);
+  }
   return std::nullopt;
 }
 

@@ -93,6 +93,9 @@ const Signature* GraphBuilder::SignatureOf(const Expr& call, const OpName& op) {
     Diagnostic& error =
         Error(place, "QR0305", fmt::format("unknown operator `{}`", Printable(op.name)));
     error.hint = DidYouMean(op.name, names);
+    if (op.name == "zeros" || op.name == "ones") {
+      error.hint = fmt::format("a constant is written `w = {} float[2]`", op.name);
+    }
     if (error.hint.empty()) error.hint = "other domains need no signature: `my.domain.Op(x)`";
   }
   return nullptr;
@@ -203,7 +206,8 @@ bool GraphBuilder::BuildInput(const Arg& arg, Scope& scope, std::string_view ser
   } else if (IsUntypedLiteral(expr)) {
     input.literal = &expr;
   } else {
-    Error(expr.place, "QR0304", "a graph holds operators and constants, no expressions");
+    Error(expr.place, "QR0304", "a graph holds operators and constants, no expressions").hint =
+        expr.kind == Expr::Kind::kList ? "inputs stand one behind the other: `Concat(a, b)`" : "";
     return false;
   }
   if (!input.literal) return input.value.valid();

@@ -61,8 +61,9 @@ struct GraphDiff {
 };
 
 struct DiffReport {
-  std::vector<FieldChange> model;  // opset, IR version, producer, metadata, functions
-  std::vector<GraphDiff> graphs;   // all that both models have, the main graph first
+  // Opset, IR version, producer, metadata, functions; doc strings, annotations.
+  std::vector<FieldChange> model;
+  std::vector<GraphDiff> graphs;  // all that both models have, the main graph first
   ModelStats before, after;
 
   bool equal() const;
@@ -73,9 +74,10 @@ struct DiffReport {
 };
 
 // Compared are inputs, outputs, nodes with attributes and subgraphs, constants to the byte, declared
-// types, functions, imports, metadata. Not compared are doc strings of nodes and values, the order
-// of nodes in the files, quantization annotations and training information. Linear in both models,
-// but for sorting. Errors: kInvalidModel (a cycle), those of computing constants that a rewrite made.
+// types, functions, imports, metadata; of what the files say beside their graphs (doc strings and
+// metadata of nodes and values that both have, quantization annotations, sparse initializers, training
+// information) whether it differs. Not compared is the order of nodes in the files. Linear in both
+// models, but for sorting. Errors: kInvalidModel (a cycle), those of computing constants that a rewrite made.
 Result<DiffReport> Diff(const Model& before, const Model& after, const DiffOptions& options = {});
 
 }  // namespace qrewrite

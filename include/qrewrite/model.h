@@ -66,6 +66,8 @@ struct SaveOptions {
   // Makes files that say what is written: gets the paths of all others, the model's first, then that
   // of its data. Its own appear last.
   std::function<Result<std::vector<SideFile>>(const std::vector<std::string>& paths)> report;
+  // Called while the model is written: bytes so far, and in all (nearly, if data go outside).
+  std::function<void(uint64_t done, uint64_t total)> progress;
   // Called when all files are complete, but have no names yet. After an error none appears.
   std::function<Status(const std::vector<std::string>& paths)> before_commit;
 };

@@ -52,6 +52,11 @@ struct ProgressEvent {
   int64_t rewrites = 0;         // of the run, so far
 };
 
+// What a name of a rule stood for: "`w` = float[2] [1, 2]", "INT8", "[1, 3, 224, 224]".
+struct BindingText {
+  std::string name, text;
+};
+
 // A rule fired.
 struct FiringEvent {
   std::string_view set;
@@ -68,6 +73,8 @@ struct FiringEvent {
   // a few of each value, before and after; and which of the inputs of all these are constants.
   std::vector<NodeView> makers, near_before, near_after;
   std::vector<std::string_view> constants;
+  // Unless WantsText, none: names of the match, then those of `let`.
+  std::vector<BindingText> bindings;
 };
 
 class Observer {

@@ -23,6 +23,7 @@ struct RewriteOptions {
   bool strict = false;       // warnings are errors (kRefused)
   bool nearest = false;      // Report::nearest is wanted
   bool profile = false;      // Report::profile is wanted: costs a second search where a rule fails
+  struct Report* failed = nullptr;  // becomes what the run did until an error ended it
   // Rules that have to fire at least once, beside those that say `expect_hits:`: else kRefused, with
   // what came nearest. Not looked at if the run is stopped.
   std::vector<std::string> require_hits;

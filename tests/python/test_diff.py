@@ -166,6 +166,42 @@ def test_strange_names(diff):
     assert diff(odd, odd, code=0)
 
 
+def test_what_files_say_beside_their_graphs(diff):
+    a, b = parse(), parse()
+    b.graph.node[0].doc_string = "the first"
+    b.graph.node[1].metadata_props.add(key="who", value="me")
+    b.graph.input[0].doc_string = "a picture"
+    note = b.graph.quantization_annotation.add(tensor_name="w")
+    note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="half")
+    values = numpy_helper.from_array(np.array([1.5], np.float32), "rare")
+    b.graph.sparse_initializer.add(values=values, indices=numpy_helper.from_array(np.array([3], np.int64), "i"), dims=[8])
+    b.training_info.add().initialization.name = "t"
+    for i in range(5):
+        b.graph.node[i].doc_string += f" {i}"
+    report = diff(a, b, "--json")
+    changes = {change["what"]: (change["before"], change["after"]) for change in report["model"]}
+    assert changes.pop("doc string of node `a`") == ("", "the first 0")
+    assert changes.pop("doc string of node: others") == ("", "2 more differ")
+    assert changes.pop("metadata of node `b`") == ("", "who=me")
+    assert changes.pop("doc string of value `x`") == ("", "a picture")
+    assert changes.pop("quantization annotation `w`") == ("", "SCALE_TENSOR=half")
+    assert changes.pop("sparse initializer `rare`")[1].endswith(tuple("0123456789abcdef"))
+    assert changes.pop("training information")[0] == ""
+    assert all(what.startswith("doc string of node `") for what in changes) and len(changes) == 2
+    # Two that are there, and differ; and what a node took along with it.
+    b.graph.sparse_initializer[0].values.float_data[:] = [2.5]
+    c = onnx.ModelProto()
+    c.CopyFrom(b)
+    c.graph.sparse_initializer[0].dims[0] = 9
+    assert [change["what"] for change in diff(b, c, "--json")["model"]] == ["sparse initializer `rare`"]
+    d = onnx.ModelProto()
+    d.CopyFrom(b)
+    gone = d.graph.node.pop(0)
+    d.graph.node[0].input[0] = gone.input[0]
+    assert diff(b, d, "--json")["model"] == []
+    assert diff(b, b, code=0) == "the models are equal: 6 nodes\n"
+
+
 def test_empty(diff):
     empty = helper.make_model(helper.make_graph([], "g", [], []), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     assert diff(empty, empty, code=0) == "the models are equal: 0 nodes\n"

@@ -154,6 +154,8 @@ def test_steps(browser, folder):
     browser.click(".row[data-step='13']")
     assert browser.text(".step-head h2") == "pair" and browser.text(".step-head .doc") == "a quantizer and what undoes it"
     assert "match: |" in browser.text(".step") and "tests:" not in browser.text(".step")
+    names = dict(row.split("\t", 1) for row in browser.text(".names").splitlines() if "\t" in row)
+    assert "x" in names and names["x"].startswith("`"), names
     panes = browser.js("[...document.querySelectorAll('.pane')].map((p) => [...p.querySelectorAll('.node:not(.near) .op')].map((t) => t.textContent))")
     assert panes[0] == ["QuantizeLinear", "qr.DQ"] and "QuantizeLinear" not in panes[1]
     browser.js("(() => { const s = document.querySelector('.list select'); s.value = '2'; s.dispatchEvent(new Event('change')); })()")

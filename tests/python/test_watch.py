@@ -89,6 +89,30 @@ def test_profile(folder):
     assert "profile" not in json.loads(run(folder, "--rules", "set.yaml", "net.onnx", "--check", "--json")[1])
 
 
+def test_profile_of_a_run_that_fails(folder):
+    (folder / "stop.yaml").write_text(RULES.replace("name: set", "name: stop").replace("warn: it is slow", "refuse: it is slow"))
+    code, out, err = run(folder, "--rules", "stop.yaml", "net.onnx", "--check", "--profile")
+    assert (code, out) == (3, "") and "it is slow" in err
+    assert "stop/relu" in err and "rank(x) == 2" in err  # what was slow, and what stopped the others
+    assert "stop/relu" not in run(folder, "--rules", "stop.yaml", "net.onnx", "--check")[2]
+
+
+def test_trace_has_what_names_stood_for(folder):
+    (folder / "names.yaml").write_text("""qrewrite: 1
+name: names
+rules:
+  - name: turn
+    match: y = Neg(n:Neg(x))
+    let: {k: 2 + 1, t: dtype(x)}
+    replace: y = x
+""")
+    run(folder, "--rules", "names.yaml", "net.onnx", "--check", "--trace", "trace.jsonl")
+    [line] = [json.loads(text) for text in (folder / "trace.jsonl").read_text().splitlines()]
+    names = line["bindings"]
+    assert sorted(names) == ["k", "n", "t", "x", "y"]
+    assert (names["k"], names["t"]) == ("3", "FLOAT") and names["n"].startswith("Neg ") and names["x"].startswith("`")
+
+
 def test_bisect(folder):
     # The command knows what is wrong: the Sigmoid has to stay.
     (folder / "check.sh").write_text("#!/bin/sh\ncase \"$1\" in *.onnx) ;; *) exit 1 ;; esac\ngrep -q Sigmoid \"$1\"\n")

@@ -136,7 +136,7 @@ void Weaken(Tolerance& tolerance, const Tolerance& other) {
 // null.
 Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Arguments& a,
                      const Settings& settings, Tolerance* tolerance, Observer* observer) {
-  Report total;
+  Report total, failed;
   for (const Rules& rules : sets) {
     RewriteOptions options{.allow_partial = a.allow_partial,
                            .verify = a.check_graph,
@@ -144,6 +144,7 @@ Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Argumen
                            .strict = a.strict,
                            .nearest = !a.quiet,
                            .profile = a.profile,
+                           .failed = &failed,
                            .observer = observer,
                            .skip_rules = {},
                            .keep_ops = a.keep_ops,
@@ -158,7 +159,14 @@ Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Argumen
       if (rules.HasParam(setting.first)) options.set.insert(setting);
     }
     if (a.stop_after) options.stop_after = *a.stop_after - total.rewrites;
-    QR_ASSIGN_OR_RETURN(Report report, Rewrite(model, rules, options));
+    Result<Report> run = Rewrite(model, rules, options);
+    if (!run.ok()) {
+      // What was slow, or stopped everything, is asked most when a run fails.
+      total.Add(failed);
+      if (a.profile) Note(total.ProfileText());
+      return run.status();
+    }
+    Report report = *std::move(run);
     if (tolerance != nullptr) Weaken(*tolerance, ToleranceOf(rules, report));
     if (total.sets.empty()) {
       total = std::move(report);
@@ -271,19 +279,24 @@ Result<std::vector<Rules>> LoadAll(const std::vector<std::string>& paths) {
 
 // The report is told before the files appear: if nobody can be told, there is nothing to tell.
 Status Write(const Model& model, const OutputPaths& to, const Report& report, const Arguments& a,
-             const std::string& page, bool& told) {
+             const std::string& page, Progress& progress, bool& told) {
   Reporter reporter(a, to);
   SaveOptions options;
   if (!a.check) options.side_files = report.files;
   options.report = [&](const std::vector<std::string>& paths) -> Result<std::vector<SideFile>> {
     return reporter.Files(report, paths, page);
   };
+  if (progress.wanted() && !a.quiet) {
+    options.progress = [&](uint64_t done, uint64_t total) { progress.OnWrite(done, total); };
+  }
   options.before_commit = [&](const std::vector<std::string>& paths) {
+    progress.Clear();
     if (to.model == "-") QR_RETURN_IF_ERROR(WriteToStdout(model));
     return reporter.Tell(report, paths);
   };
   const bool to_file = !a.check && to.model != "-";
-  const Status status = to_file ? model.Save(to.model, options) : model.SaveSideFiles(options);
+  Status status = to_file ? model.Save(to.model, options) : model.SaveSideFiles(options);
+  progress.Clear();
   told = reporter.told();
   return status;
 }
@@ -373,7 +386,7 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
     QR_ASSIGN_OR_RETURN(
         page, RunPage(*before, model, recorder, report, sets, {.before = a.model, .after = after}));
   }
-  QR_RETURN_IF_ERROR(Write(model, paths, report, a, page, told));
+  QR_RETURN_IF_ERROR(Write(model, paths, report, a, page, progress, told));
   return a.check && report.changed ? kExitFindings : kExitOk;
 }
 

@@ -86,6 +86,14 @@ Observer::Answer Progress::Nodes() {
   return Answer::kContinue;
 }
 
+void Progress::OnWrite(uint64_t done, uint64_t total) {
+  if (!Due() || total == 0) return;
+  constexpr double kMega = 1e6;
+  Paint(fmt::format("{} writing, {:.0f} of {:.0f} MB",
+                    Bar(static_cast<int64_t>(done), static_cast<int64_t>(total)),
+                    static_cast<double>(done) / kMega, static_cast<double>(total) / kMega));
+}
+
 void Progress::Clear() {
   if (shown_ == 0) return;
   Paint("");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "qrewrite/observer.h"
@@ -21,6 +22,7 @@ class Progress : public Observer {
   Answer OnPhase(const PhaseEvent& event) override;
   Answer OnProgress(const ProgressEvent& event) override;
   Answer OnFiring(const FiringEvent& event) override;
+  void OnWrite(uint64_t done, uint64_t total);  // bytes of the file under way
   void Clear();
 
  private:

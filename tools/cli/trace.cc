@@ -41,6 +41,8 @@ Observer::Answer TraceWriter::OnPhase(const PhaseEvent& event) {
 bool TraceWriter::WantsText(std::string_view /*rule*/) { return true; }
 
 Observer::Answer TraceWriter::OnFiring(const FiringEvent& event) {
+  Json bindings = Json::object();
+  for (const BindingText& b : event.bindings) bindings[b.name] = b.text;
   // A rule that refuses or warns changes nothing and has no number.
   const Json line = {{"number", event.number > 0 ? ++number_ : 0},
                      {"set", event.set},
@@ -50,6 +52,7 @@ Observer::Answer TraceWriter::OnFiring(const FiringEvent& event) {
                      {"line", event.line},
                      {"matched", NodesJson(event.matched)},
                      {"created", NodesJson(event.created)},
+                     {"bindings", std::move(bindings)},
                      {"before", event.before},
                      {"after", event.after}};
   // Names of a model may be any bytes.

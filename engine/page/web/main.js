@@ -3,6 +3,7 @@
 
 settings.distance = 2;
 settings.rule = true;
+settings.names = true;
 const view = h('div', { id: 'view', tabindex: -1 });
 const side = h('aside', { id: 'details', 'aria-label': 'Details' });
 const main = h('main', {}, view, side);

@@ -95,6 +95,8 @@ function stepPage(index, actions) {
     h('div', { class: 'bar-line' }, h('span', { class: 'soft' }, [text(rule.set), step.phase && text(step.phase), step.number === 0 && 'changes nothing'].filter(Boolean).join(' · ')), actions.shapes()),
     stepPictures(step, actions.choose),
     h('details', { class: 'fold', open: true }, h('summary', {}, h('span', {}, 'As text')), h('div', { class: 'inside texts' }, h('pre', {}, lines(step.before)), h('pre', {}, lines(step.after) || '(nothing)'))),
+    step.names.length > 0 && h('details', { class: 'fold', open: settings.names, ontoggle: (e) => { settings.names = e.target.open; } }, h('summary', {}, h('span', {}, 'Names of the rule'), h('span', { class: 'faint' }, `${step.names.length}`)),
+      h('div', { class: 'inside' }, h('table', { class: 'names' }, h('tbody', {}, step.names.map(([name, words]) => h('tr', {}, h('th', { scope: 'row' }, text(name)), h('td', {}, visible(text(words))))))))),
     rule.source && h('details', { class: 'fold', open: settings.rule, ontoggle: (e) => { settings.rule = e.target.open; } }, h('summary', {}, h('span', {}, 'The rule'), h('code', { class: 'faint' }, place)), h('div', { class: 'inside' }, h('pre', {}, lines(rule.source)))),
   ];
 }

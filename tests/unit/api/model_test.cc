@@ -15,6 +15,26 @@ TEST_CASE("Model: saves the bytes that were read if nothing changed") {
   CHECK(*model->Serialize() == bytes);
 }
 
+TEST_CASE("Model: who saves is told how far it is") {
+  const TempFolder folder;
+  Model model = ModelOf(kChain);
+  for (const auto external : {SaveOptions::External::kNever, SaveOptions::External::kAlways}) {
+    uint64_t last = 0, all = 0;
+    bool grows = true;
+    const SaveOptions options{.external = external,
+                              .external_threshold = 1,
+                              .progress = [&](uint64_t done, uint64_t total) {
+                                grows &= done >= last;
+                                last = done;
+                                all = total;
+                              }};
+    REQUIRE(model.Save(folder / "out.onnx", options).ok());
+    CHECK(grows);
+    CHECK(last == all);
+    CHECK(last >= ReadFile(folder / "out.onnx").size());
+  }
+}
+
 TEST_CASE("Model: what cannot be read") {
   const TempFolder folder;
   const auto missing = Model::Load(folder / "no.onnx");
@@ -151,6 +171,8 @@ TEST_CASE("Model: what callbacks throw is an error") {
   const SaveOptions reported{
       .report = [](const std::vector<std::string>&) -> Result<std::vector<SideFile>> { throw 1; }};
   CHECK(model.Save(folder / "m.onnx", reported).code() == StatusCode::kCallback);
+  const SaveOptions counted{.progress = [](uint64_t, uint64_t) { throw 1; }};
+  CHECK(model.Save(folder / "m.onnx", counted).code() == StatusCode::kCallback);
   CHECK(folder.files() == 0);
 }
 

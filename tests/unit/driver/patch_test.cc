@@ -42,6 +42,16 @@ y = If<then_branch={
 return a, y
 )",
      ""},
+    {"an inner value is not made of what lies behind it",
+     R"(
+rules:
+  - name: r
+    match: |
+      t = Relu(x)
+      y = Neg(t)
+    replace: t = Abs(y)
+)",
+     "x: float[2]\ny = Neg(Relu(x))\n", ""},
     {"two new nodes have a subgraph each",
      R"(
 rules:

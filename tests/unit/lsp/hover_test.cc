@@ -52,6 +52,12 @@ TEST_CASE("Hover: operators at the opset of the file") {
   CHECK(Says(Hover(Rule("    match: y = Relu(x)\n    tests:\n      - name: t\n        opset: 11\n"
                         "        given: \"x: float[2]\\ny = Soft^|max(x)\"\n")),
              "version 11 of"));
+  // Without one it is tested at the nearest opset that file and rule allow.
+  const std::string open = "    match: y = Relu(x)\n    tests:\n      - name: t\n"
+                           "        given: \"x: float[2]\\ny = Soft^|max(x)\"\n";
+  CHECK(Says(Hover(Rule(open, "\"<13\"")), "version 11 of"));
+  CHECK(Says(Hover(Rule("    opset: \"<11\"\n" + open, "\">=7\"")), "version 1 of"));
+  CHECK(Says(Hover(Rule(open, "\">=7\"")), "version 13 of"));
   CHECK(Says(Hover(Rule("    match: y = acme.Ga^|in(x, f)\n")), "y = acme.Gain(x, factor)"));
   CHECK(Says(Hover(Rule("    match: y = acme.Ga^|in(x, f)\n")), "`axis`: int, default `1`"));
   CHECK(Says(Hover(Rule("    match: y = com.microsoft.QLinear^|Add(_...)\n")), "com.microsoft"));

@@ -1,0 +1,172 @@
+// Names of operators: which there are, which are misspelled, what a reference stands for.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "engine/rule/check.h"
+#include "engine/rule/codes.h"
+#include "engine/rule/hints.h"
+#include "engine/rule/op_check.h"
+
+namespace qrewrite {
+namespace {
+
+// One letter too many, too few, wrong, or two swapped: a slip of the pen rather than another name.
+// Digits do not count, they number things.
+bool IsSlip(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty() && a.front() == b.front()) a.remove_prefix(1), b.remove_prefix(1);
+  while (!a.empty() && !b.empty() && a.back() == b.back()) a.remove_suffix(1), b.remove_suffix(1);
+  const bool swapped = a.size() == 2 && b.size() == 2 && a[0] == b[1] && a[1] == b[0];
+  if (!swapped && (a.size() > 1 || b.size() > 1)) return false;
+  return (std::string(a) + std::string(b)).find_first_of("0123456789") == std::string::npos;
+}
+
+// Of onnx and ONNX Runtime, sorted.
+const std::vector<OpName>& BuiltinNames() {
+  static const std::vector<OpName> names = Signatures::Builtin().Names();
+  return names;
+}
+
+// Whether a name of that domain that is not known is a mistake.
+bool KnowsDomain(std::string_view domain) {
+  static const std::set<std::string, std::less<>> domains = [] {
+    std::set<std::string, std::less<>> all = {""};
+    for (const OpName& name : BuiltinNames()) all.insert(all.end(), name.domain);
+    return all;
+  }();
+  return domains.contains(domain);
+}
+
+bool IsKnown(const Signatures& signatures, const OpName& op) {
+  return std::binary_search(BuiltinNames().begin(), BuiltinNames().end(), op) ||
+         signatures.Newest(op.domain, op.name) != nullptr;
+}
+
+}  // namespace
+
+OpChecker::OpChecker(const RuleSet& set, const std::set<std::string, std::less<>>& faulty,
+                     DiagnosticSink& sink)
+    : set_(set), faulty_(faulty), sink_(sink) {}
+
+bool OpChecker::IsFaulty(const OpName& op) const {
+  return !faulty_.empty() && (faulty_.contains("%") || faulty_.contains("%" + op.text()));
+}
+
+const std::vector<OpName>& OpChecker::Names() {
+  if (names_.empty()) names_ = set_.signatures.Names();
+  return names_;
+}
+
+bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
+  if (op.op.name.empty()) return false;  // ill-formed, reported where it was read
+  const bool is_private = IsPrivateDomain(op.op.domain);
+  if (!op.wildcard && IsKnown(set_.signatures, op.op)) return true;
+  if (!KnowsDomain(op.op.domain) && !is_private) return !IsMisspelled(op, place);
+  const bool found =
+      op.wildcard && std::any_of(Names().begin(), Names().end(),
+                                 [&](const OpName& name) { return op.Matches(name); });
+  if (found) return true;
+  std::vector<std::string> same_domain;
+  std::string elsewhere;
+  for (const OpName& name : Names()) {
+    if (name.domain == op.op.domain) same_domain.push_back(name.text());
+    if (name.name == op.op.name) elsewhere = name.text();
+  }
+  Diagnostic& d =
+      sink_.Error(place, code::kUnknownOp,
+                  op.wildcard ? fmt::format("no operator is called like `{}`", op.op.text())
+                              : fmt::format("there is no operator `{}`", op.op.text()));
+  d.hint = elsewhere.empty() ? DidYouMean(op.op.text(), same_domain)
+                             : fmt::format("did you mean `{}`?", elsewhere);
+  const std::string foreign = ForeignOperatorHint(op.op.name);
+  if (!foreign.empty() && op.op.domain.empty() && !op.wildcard) d.hint = foreign;
+  if (op.op.domain.empty() && set_.FindDefinition(op.op.name) != nullptr) {
+    d.hint = fmt::format("the definition is `${}`", op.op.name);
+  } else if (op.op.domain.empty() && set_.FindSet(op.op.name) != nullptr) {
+    d.hint = fmt::format("the set is `@{}`", op.op.name);
+  }
+  if (d.hint.empty() && op.op.domain.empty() && !op.wildcard && op.op.name[0] >= 'A' &&
+      op.op.name[0] <= 'Z') {
+    d.hint = fmt::format("operators of other domains are written with them: `acme.{}`", op.op.name);
+  }
+  if (d.hint.empty() && is_private)
+    d.hint = "operators of the domain `qr` need a signature in the file";
+  return false;
+}
+
+bool OpChecker::IsOperator(std::string_view name) {
+  return std::any_of(Names().begin(), Names().end(),
+                     [&](const OpName& op) { return op.name == name || op.text() == name; });
+}
+
+bool OpChecker::HaveAttribute(const std::vector<Ref>& refs, std::string_view name) {
+  const Candidates all =
+      CandidatesFor(Expand(refs).value_or(std::vector<OpName>()), CallUse::kPattern);
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Signature* s) { return s->FindAttribute(name) != nullptr; });
+}
+
+void OpChecker::CheckAttributeOf(const std::vector<OpPattern>& ops, const std::string& name,
+                                 const Place& place) {
+  std::vector<OpName> meant;
+  for (const OpPattern& op : ops) {
+    const size_t before = meant.size();
+    std::copy_if(Names().begin(), Names().end(), std::back_inserter(meant),
+                 [&](const OpName& known) { return op.Matches(known); });
+    if (meant.size() == before) return;
+  }
+  std::vector<std::string> known;
+  for (const Signature* s : CandidatesFor(meant, CallUse::kPattern)) {
+    if (s->FindAttribute(name) != nullptr) return;
+    for (const FormalAttribute& attribute : s->attributes) known.push_back(attribute.name);
+  }
+  sink_
+      .Error(place, code::kUnknownAttribute,
+             fmt::format("none of these operators has an attribute `{}`", Printable(name, 60)))
+      .hint = DidYouMean(name, known);
+}
+
+bool OpChecker::IsMisspelled(const OpPattern& op, const Place& place) {
+  const std::string text = op.op.text();
+  // The domain of onnx itself is written as nothing, or in full.
+  if (op.op.domain == "onnx" && IsOperator(op.op.name)) {
+    sink_.Error(place, code::kUnknownOp, fmt::format("there is no operator `{}`", text)).hint =
+        fmt::format("operators of onnx are written without a domain: `{}`", op.op.name);
+    return true;
+  }
+  if (op.wildcard || IsKnown(set_.signatures, op.op)) return false;
+  for (const OpName& name : Names()) {
+    if (name.domain.empty() || !IsSlip(text, name.text())) continue;
+    sink_.Error(place, code::kUnknownOp, fmt::format("there is no operator `{}`", text)).hint =
+        fmt::format("did you mean `{}`? another operator needs a signature in the file",
+                    name.text());
+    return true;
+  }
+  return false;
+}
+
+std::optional<std::vector<OpName>> OpChecker::Expand(const std::vector<Ref>& refs) {
+  std::vector<OpName> ops;
+  for (const Ref& ref : refs) {
+    if (ref.kind == Ref::Kind::kName) {
+      ops.push_back(SplitOpName(ref.name));
+      continue;
+    }
+    const OpSet* set = ref.kind == Ref::Kind::kSet ? set_.FindSet(ref.name) : nullptr;
+    if (set == nullptr) return std::nullopt;
+    for (const SetMember& member : set->members) {
+      if (!member.op.wildcard) {
+        ops.push_back(member.op.op);
+        continue;
+      }
+      if (!KnowsDomain(member.op.op.domain)) return std::nullopt;
+      for (const OpName& name : Names()) {
+        if (member.op.Matches(name)) ops.push_back(name);
+      }
+    }
+  }
+  return ops;
+}
+
+}  // namespace qrewrite
