@@ -31,8 +31,8 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
   // Only a rule that walked down, or that redefines several nodes, or another one than that of the
   // anchor, which all others lie in front of, can make a cycle; or one that uses a node again which
   // reads what is redefined.
-  const bool inner = std::ranges::any_of(
-      rule.redefined, [&](int stmt) { return stmt != rule.pattern.anchor; });
+  const bool inner =
+      std::ranges::any_of(rule.redefined, [&](int stmt) { return stmt != rule.pattern.anchor; });
   const bool risky = rule.redefined.size() > 1 || rule.pattern.walks_down || inner;
   const bool cycle = (risky && MakesCycle(redefinitions, /*kept=*/false)) ||
                      (emitter_.reused() && MakesCycle(redefinitions, /*kept=*/true));

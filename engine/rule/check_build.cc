@@ -152,8 +152,8 @@ void RuleChecker::CheckBuildArg(const Arg& arg, NameScope& scope, Owner& owner,
   if (value.kind == Expr::Kind::kName && outs == nullptr && !any && repeated_ == 0 &&
       arg.label_kind == Arg::Label::kNone) {
     const NameInfo* info = scope.Find(value.text);
-    const bool list = info != nullptr && info->list &&
-                      (info->kind == Kind::kValue || info->kind == Kind::kNew);
+    const bool list =
+        info != nullptr && info->list && (info->kind == Kind::kValue || info->kind == Kind::kNew);
     if (list) {
       sink_
           .Error(value.place, code::kForm,

@@ -113,8 +113,7 @@ constexpr SaidElsewhere kSaidElsewhere[] = {
 };
 
 constexpr Foreign kNames[] = {
-    {"None", "absent"}, {"none", "absent"}, {"null", "absent"},
-    {"nil", "absent"},  {"True", "true"},   {"False", "false"},
+    {"None", "absent"}, {"null", "absent"}, {"nil", "absent"}, {"True", "true"}, {"False", "false"},
 };
 
 constexpr Foreign kFunctions[] = {

@@ -42,8 +42,10 @@ void AstReader::ReadExpectation(const DocNode& node, RuleTest& test, const std::
         }
         auto body = GraphText(item);
         if (!body) continue;
-        if (!test.expect) test.expect = std::move(body);
-        else test.or_else.push_back(*std::move(body));
+        if (!test.expect)
+          test.expect = std::move(body);
+        else
+          test.or_else.push_back(*std::move(body));
       }
       if (texts->items.size() < 2) BadValue(*texts, "`one_of` has two graph texts or more");
     }
@@ -52,9 +54,9 @@ void AstReader::ReadExpectation(const DocNode& node, RuleTest& test, const std::
     const size_t understood = map.Has("error") + map.Has("warning") + map.Has("one_of");
     const int ways = !test.error.empty() + !test.warning.empty() + map.Has("one_of");
     if (understood == node.entries.size() && ways != 1) {
-      sink_.Error(node.place, code::kForm,
-                  fmt::format("`expect` of {} names an error, a warning, or one_of some graphs",
-                              owner));
+      sink_.Error(
+          node.place, code::kForm,
+          fmt::format("`expect` of {} names an error, a warning, or one_of some graphs", owner));
     }
   } else if (Text(&node) == "unchanged") {
     test.unchanged = true;

@@ -53,8 +53,9 @@ TEST_CASE("Hover: operators at the opset of the file") {
                         "        given: \"x: float[2]\\ny = Soft^|max(x)\"\n")),
              "version 11 of"));
   // Without one it is tested at the nearest opset that file and rule allow.
-  const std::string open = "    match: y = Relu(x)\n    tests:\n      - name: t\n"
-                           "        given: \"x: float[2]\\ny = Soft^|max(x)\"\n";
+  const std::string open =
+      "    match: y = Relu(x)\n    tests:\n      - name: t\n"
+      "        given: \"x: float[2]\\ny = Soft^|max(x)\"\n";
   CHECK(Says(Hover(Rule(open, "\"<13\"")), "version 11 of"));
   CHECK(Says(Hover(Rule("    opset: \"<11\"\n" + open, "\">=7\"")), "version 1 of"));
   CHECK(Says(Hover(Rule(open, "\">=7\"")), "version 13 of"));
