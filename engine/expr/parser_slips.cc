@@ -125,7 +125,7 @@ std::string Parser::SlipInRule(std::string_view what) const {
                   : "a choice is written `a if c else b`";
   }
   if (what == "`(` behind the attributes") {
-    return IsPunct(before, ">") ? "bind the attribute, `<axis>`, and compare it under `where:`"
+    return IsPunct(before, ">") && !AtEnd() ? "bind the attribute, `<axis>`, and compare it under `where:`"
                                 : "";
   }
   if (what == "the name of an output" && IsNumber(found)) return "a name begins with a letter";

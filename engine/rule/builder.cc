@@ -164,7 +164,7 @@ void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
     if (scalar.kind != Scalar::Kind::kInt || scalar.int_value != 1) {
       sink_
           .Error(version->place, code::kVersion,
-                 scalar.kind == Scalar::Kind::kInt
+                 scalar.kind != Scalar::Kind::kString
                      ? fmt::format("format version {} is not known; this program reads version 1",
                                    Describe(*version))
                      : fmt::format("the format version is a number, here is the text {}",

@@ -187,7 +187,8 @@ void RuleChecker::CheckArrow(const Expr& call, const Arg& arg, const NameInfo* l
   std::vector<std::string> inputs;
   bool open = false;
   for (const Arg& input : label->call->args) {
-    if (input.value && input.value->kind == Expr::Kind::kName) inputs.push_back(input.value->text);
+    const bool named = input.value && input.value->kind == Expr::Kind::kName;
+    if (named && input.value->text != "_") inputs.push_back(input.value->text);
     if (input.value && input.value->kind == Expr::Kind::kGroup) open = true;
   }
   if (open || std::find(inputs.begin(), inputs.end(), arg.label) != inputs.end()) return;

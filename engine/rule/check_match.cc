@@ -15,7 +15,7 @@ std::string SlipInStatement(const Expr& value) {
   if (value.kind == Expr::Kind::kIndex) {
     return "outputs have names: `a, b = Split(x)`; any one of them: `_..., y, _... = Split(x)`";
   }
-  if (value.kind == Expr::Kind::kName) return "a pattern ends in calls; `y` may be used as it is";
+  if (value.kind == Expr::Kind::kName) return "a statement names what a node makes: `y = Relu(x)`";
   if (value.kind == Expr::Kind::kIf) return "conditions stand under `where:`";
   if (value.kind == Expr::Kind::kSet) return "a set is called: `y = n:@name(x)`";
   if (value.kind != Expr::Kind::kBinary) return "";

@@ -210,10 +210,10 @@ rules:
         expect: unchanged
         opset: {ai.onnx: 13, com.microsoft: 2}
         rules: [full]
-      - {name: two, given: "y = Relu(x)", expect: {error: part}}
-      - {name: three, given: "y = Relu(x)", expect: "y = Abs(x)", opset: 9}
+      - {name: two, given: "x: float; y = Relu(x)", expect: {error: part}}
+      - {name: three, given: "x: float; y = Relu(x)", expect: "x: float; y = Abs(x)", opset: 11}
 tests:
-  - {name: whole, given: "y = Relu(x)", expect: unchanged}
+  - {name: whole, given: "x: float; y = Relu(x)", expect: unchanged}
 )yaml"));
   CHECK(set->opset == ">=10");
   CHECK(set->opset_min == 10);
@@ -243,7 +243,7 @@ tests:
   CHECK(rule.tests[1].error == "part");
   CHECK(rule.tests[1].opset.at("") == 12);  // the nearest to 21 that the rule allows
   CHECK(rule.tests[2].expect->stmts.size() == 1);
-  CHECK(rule.tests[2].opset.at("") == 9);
+  CHECK(rule.tests[2].opset.at("") == 11);
   REQUIRE(set->tests.size() == 1);
   CHECK(set->tests[0].whole_set);
 }
