@@ -17,11 +17,9 @@ struct Habit {
   std::string_view word, hint;
 };
 // Words of other languages between two operands, or in front of one.
-constexpr std::array<Habit, 21> kWordsInExpressions = {{
+constexpr std::array<Habit, 19> kWordsInExpressions = {{
     {"AND", "write `and`"},
-    {"And", "write `and`"},
     {"OR", "write `or`"},
-    {"Or", "write `or`"},
     {"NOT", "write `not`"},
     {"between", "write `a <= x and x <= b`"},
     {"contains", "`a in list` asks for a member, `name(x) =~ 'a'` searches a text"},
@@ -125,8 +123,9 @@ std::string Parser::SlipInRule(std::string_view what) const {
                   : "a choice is written `a if c else b`";
   }
   if (what == "`(` behind the attributes") {
-    return IsPunct(before, ">") && !AtEnd() ? "bind the attribute, `<axis>`, and compare it under `where:`"
-                                : "";
+    return IsPunct(before, ">") && !AtEnd()
+               ? "bind the attribute, `<axis>`, and compare it under `where:`"
+               : "";
   }
   if (what == "the name of an output" && IsNumber(found)) return "a name begins with a letter";
   if (what == "`=`" && AtEnd() && IsDeletion(before.text)) {

@@ -96,8 +96,9 @@ std::vector<Let> AstReader::Lets(const DocNode* node) {
             .Error(entry.key.place, code::kWrongKind,
                    fmt::format("`let` gives a name to an expression, here is {}",
                                Describe(entry.value)))
-            .hint = entry.value.is_map()                          ? ""
-                    : entry.name().find(" = ") != std::string::npos ? "as {f: a * b}: a colon, no `=`"
+            .hint = entry.value.is_map() ? ""
+                    : entry.name().find(" = ") != std::string::npos
+                        ? "as {f: a * b}: a colon, no `=`"
                     : key ? "inside {} several names are quoted: {'a, b': ...}"
                           : "inside {} an expression with a comma is quoted";
       }

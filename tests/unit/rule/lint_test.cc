@@ -106,16 +106,19 @@ TEST_CASE("Lint: rules need tests of both kinds") {
   const std::string rule = "rules:\n  - name: r\n    match: y = Relu(x)\n    replace: y = Abs(x)\n";
   CHECK(Warnings(rule) ==
         "4 QR0502 rule `r` has no test in which it fires, and none in which it does not\n");
-  CHECK(Warnings(rule + "    tests: [{name: a, given: \"x: float; y = Neg(x)\", expect: unchanged}]\n") ==
+  CHECK(Warnings(rule +
+                 "    tests: [{name: a, given: \"x: float; y = Neg(x)\", expect: unchanged}]\n") ==
         "4 QR0502 rule `r` has no test in which it fires\n");
   CHECK(Warnings("rules:\n  - name: r\n    match: y = Relu(x)\n    refuse: no\n"
                  "    tests: [{name: a, given: \"y = Relu(x)\", expect: {error: no}}]\n")
             .find("QR0108") != std::string::npos);
-  CHECK(Warnings("rules:\n  - name: r\n    match: y = Relu(x)\n    refuse: not here\n"
-                 "    tests: [{name: a, given: \"x: float; y = Relu(x)\", expect: {error: here}}]\n") ==
+  CHECK(Warnings(
+            "rules:\n  - name: r\n    match: y = Relu(x)\n    refuse: not here\n"
+            "    tests: [{name: a, given: \"x: float; y = Relu(x)\", expect: {error: here}}]\n") ==
         "4 QR0502 rule `r` has no test in which it does not fire\n");
-  CHECK(Warnings("rules:\n  - name: r\n    match: y = Relu(x)\n    warn: odd\n"
-                 "    tests: [{name: a, given: \"x: float; y = Relu(x)\", expect: {warning: odd}}]\n") ==
+  CHECK(Warnings(
+            "rules:\n  - name: r\n    match: y = Relu(x)\n    warn: odd\n"
+            "    tests: [{name: a, given: \"x: float; y = Relu(x)\", expect: {warning: odd}}]\n") ==
         "4 QR0502 rule `r` has no test in which it does not fire\n");
 }
 
