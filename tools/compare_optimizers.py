@@ -12,6 +12,7 @@ brings operators of another domain, nor what is random.
 import argparse
 import gzip
 import json
+import select
 import subprocess
 import sys
 import tempfile
@@ -22,10 +23,25 @@ import onnx
 import onnxruntime as ort
 
 TOLERANCE = 1e-3  # of the largest element: batch norms that go into float16 weights round anew
-PEERS = {
-    "onnxsim": "import sys, onnx, onnxsim; m, ok = onnxsim.simplify(sys.argv[1]); onnx.save(m, sys.argv[2])",
-    "onnxslim": "import sys, onnxslim; onnxslim.slim(sys.argv[1], sys.argv[2])",
+SECONDS = 60  # that a peer may take
+PEERS = {  # what to import, what to do from `a` to `b`
+    "onnxsim": ("import onnx, onnxsim", "onnx.save(onnxsim.simplify(a)[0], b)"),
+    "onnxslim": ("import onnxslim", "onnxslim.slim(a, b)"),
 }
+# A line "input<tab>output" in, a line out when it is done; what the peer prints goes to stderr.
+WORKER = """
+import os, sys
+{imports}
+answer = os.fdopen(os.dup(1), 'w')
+os.dup2(2, 1)
+for line in sys.stdin:
+    a, b = line.rstrip('\\n').split('\\t')
+    try:
+        {action}
+    except BaseException:
+        pass
+    print('done', file=answer, flush=True)
+"""
 
 
 def nodes(graph_nodes) -> int:
@@ -111,24 +127,43 @@ class Reference:
         return len(got) == len(self.want) and all(agree(a, b) for a, b in zip(self.want, got))
 
 
-def run(command: list[str]) -> bool:
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=60)
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+class Peer:
+    """A process that imports a peer once; it is started anew when it dies or takes too long."""
+
+    def __init__(self, name: str):
+        imports, action = PEERS[name]
+        self.code = WORKER.format(imports=imports, action=action)
+        self.process = None
+
+    def run(self, model: Path, out: Path) -> None:
+        if self.process is None:
+            pipe = subprocess.PIPE
+            self.process = subprocess.Popen([sys.executable, "-c", self.code], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
+        self.process.stdin.write(f"{model}\t{out}\n")
+        self.process.stdin.flush()
+        ready, _, _ = select.select([self.process.stdout], [], [], SECONDS)
+        if not ready or not self.process.stdout.readline():
+            self.close()
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
 
 
-def judge(model: Path, qrewrite: str, rules: str, folder: Path) -> dict:
+def judge(model: Path, ours: list[str], peers: dict, folder: Path) -> dict:
     row = {"before": count_nodes(model)}
     reference = Reference(model)
     row |= {"runs": reference.runs, "random": reference.random}
-    commands = {"ours": [qrewrite, "--rules", rules, str(model), "-q", "-o"]}
-    commands |= {p: [sys.executable, "-c", code, str(model)] for p, code in PEERS.items()}
-    for tool, command in commands.items():
+    for tool in ["ours", *peers]:
         out = folder / f"{tool}.onnx"
         out.unlink(missing_ok=True)
-        if run([*command, str(out)]) and out.exists():
+        if tool == "ours":
+            subprocess.run([*ours, str(model), "-q", "-o", str(out)], capture_output=True)
+        else:
+            peers[tool].run(model, out)
+        if out.exists():
             row[tool] = count_nodes(out)
             row[f"{tool}_equal"] = reference.equal(out)
             row[f"{tool}_domains"] = not domains(out) <= domains(model)
@@ -175,17 +210,21 @@ def main() -> int:
     print("| models of | files | compared | nodes | qrewrite | onnxsim | onnxslim | ours has more | ours differs | onnxsim differs | onnxslim differs |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     everything, bad = {}, False
+    peers = {name: Peer(name) for name in PEERS}
+    ours = [options.qrewrite, "--rules", options.rules]
     with tempfile.TemporaryDirectory() as work:
         for spec in options.folders:
             name, _, folder = spec.partition("=")
             rows = {}
             for model, path in models(Path(folder), Path(work)):
-                row = rows[model] = judge(path, options.qrewrite, options.rules, Path(work))
+                row = rows[model] = judge(path, ours, peers, Path(work))
                 if worse(row) or not row.get("ours_equal", True):
                     bad = True
                     print(f"{name} {model}: {row}", file=sys.stderr, flush=True)
             everything[name] = rows
             print(line(name, rows), flush=True)
+    for peer in peers.values():
+        peer.close()
     if options.json:
         Path(options.json).write_text(json.dumps(everything, indent=1))
     return 1 if bad else 0

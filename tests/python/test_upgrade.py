@@ -70,6 +70,21 @@ def test_tf_half_pixel_for_nn(constant, sizes, pick, to, tmp_path):
 
 
 @pytest.mark.parametrize("to", [13, 26])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("sizes", [[1, 1, 7, 28], [1, 1, 13, 5], [1, 1, 1, 3]], ids=str)
+@pytest.mark.parametrize("scaled", [True, False])
+def test_tf_half_pixel_for_nn_between_elements(scaled, sizes, mode, to, tmp_path):
+    scales = [a / b for a, b in zip(sizes, [1, 1, 13, 8])]
+    values = "float[4] s = {" + ", ".join(f"{k:.7f}" for k in scales) + "}" if scaled else "int64[4] s = {" + ", ".join(map(str, sizes)) + "}"
+    text = f'<ir_version: 6, opset_import: ["": 11]> g (float[N,1,13,8] x) => (float[a,b,c,d] y) <float[0] e = {{}}, {values}>' \
+           f'{{ y = Resize<coordinate_transformation_mode = "tf_half_pixel_for_nn", mode = "{mode}">({"x, e, s" if scaled else "x, e, e, s"}) }}'
+    if not scaled:
+        text = text.replace("float[N,", "float[1,")
+    before, after = (run(model, {"x": image(1, 1, 13, 8)})[0] for model in upgraded(text, to, tmp_path))
+    assert before.shape == after.shape and np.abs(before - after).max() < 1e-5
+
+
+@pytest.mark.parametrize("to", [13, 26])
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize("directions", ["", "directions = [1], "])
 def test_scan_8(directions, batch, to, tmp_path):
