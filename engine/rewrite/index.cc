@@ -103,10 +103,6 @@ bool NodeIndex::Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> in
 NodeId NodeIndex::Find(BodyId body, OpId op, std::span<const ValueId> inputs,
                        const Attributes& attributes, size_t outputs, size_t only) {
   if (!built_) Build();
-  if (const BodyId around = graph_.body(body).parent; around.valid()) {
-    const NodeId n = Find(around, op, inputs, attributes, outputs, only);
-    if (n.valid()) return n;
-  }
   AddPending(op);
   const uint64_t hash = Hash(body, op, inputs, attributes);
   const uint32_t* entry = nodes_.Find(hash);
@@ -222,32 +218,24 @@ bool ConstantPool::Holds(ValueId v, BodyId body, const Tensor& tensor) const {
   return equal.ok() && *equal;
 }
 
-ValueId ConstantPool::Get(BodyId body, const Tensor& tensor) {
-  if (!built_) Build();
-  if (const ValueId v = Find(body, tensor); v.valid()) return v;
-  const ValueId made = graph_.AddConstant(body, "", tensor);
-  *constants_.FindOrAdd(Key(body, tensor)).first = made.index;
-  return made;
-}
-
 // What does not hold this content any more (removed, or taken back and its id used again) will not
 // hold it later.
-ValueId ConstantPool::Find(BodyId body, const Tensor& tensor) {
-  if (const BodyId around = graph_.body(body).parent; around.valid()) {
-    if (const ValueId v = Find(around, tensor); v.valid()) return v;
-  }
-  const uint32_t* entry = constants_.Find(Key(body, tensor));
-  if (entry == nullptr) return {};
-  if (*entry < kMany) {
+ValueId ConstantPool::Get(BodyId body, const Tensor& tensor) {
+  if (!built_) Build();
+  const auto [entry, added] = constants_.FindOrAdd(Key(body, tensor));
+  if (!added && *entry < kMany) {
     const ValueId v(size_t{*entry});
-    return Holds(v, body, tensor) ? v : ValueId();
-  }
-  Equals& equals = many_[*entry - kMany];
-  for (; equals.first < equals.values.size(); ++equals.first) {
-    const ValueId v = equals.values[equals.first];
     if (Holds(v, body, tensor)) return v;
+  } else if (!added) {
+    Equals& equals = many_[*entry - kMany];
+    for (; equals.first < equals.values.size(); ++equals.first) {
+      const ValueId v = equals.values[equals.first];
+      if (Holds(v, body, tensor)) return v;
+    }
   }
-  return {};
+  const ValueId made = graph_.AddConstant(body, "", tensor);
+  *entry = made.index;
+  return made;
 }
 
 }  // namespace qrewrite

@@ -20,9 +20,8 @@ class NodeIndex {
  public:
   explicit NodeIndex(const Graph& graph) : graph_(graph) {}
 
-  // A live node with this operator, inputs and attributes and at least `outputs` outputs: of the
-  // outermost body around `body` that has one (it reads nothing that comes later, since `body` sees its
-  // inputs), else of `body`; the earliest created one. Invalid if there is none. During an opset upgrade nodes in the old form
+  // A live node of `body` with this operator, inputs and attributes and at least `outputs` outputs;
+  // the earliest created one. Invalid if there is none. During an opset upgrade nodes in the old form
   // are none: they may mean something else.
   // `only`: of its outputs this one alone must be there.
   static constexpr size_t kAll = SIZE_MAX;
@@ -83,14 +82,13 @@ class ConstantPool {
  public:
   explicit ConstantPool(Graph& graph) : graph_(graph) {}
 
-  // An initializer with this content of a body around `body`, the outermost, or of `body`, the first; a new unnamed
-  // one of `body` if there is none.
+  // An initializer of `body` with this content, the first there was; a new unnamed one if there is
+  // none.
   ValueId Get(BodyId body, const Tensor& tensor);
   void Clear() { built_ = false, constants_.Clear(), many_.clear(); }  // others changed the graph
 
  private:
   void Build();
-  ValueId Find(BodyId body, const Tensor& tensor);
   static uint64_t Key(BodyId body, const Tensor& tensor);
   bool Holds(ValueId v, BodyId body, const Tensor& tensor) const;
 
