@@ -105,10 +105,12 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   graph_.BeginUpgrade(opset);
   Status status;
   size_t done = 0;
+  in_.set_words(true);  // a refusal says what a rule lacked
   for (const NodeId n : order) {
     if (status.ok()) status = watch_.Visit(done++, order.size());
     if (status.ok() && graph_.alive(n)) status = UpgradeNode(phase, rules, n);
   }
+  in_.set_words(false);
   graph_.EndUpgrade();
   rewriter_.ForgetIndexes();
   QR_RETURN_IF_ERROR(status);

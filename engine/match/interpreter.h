@@ -92,21 +92,17 @@ class Interpreter {
   void Note(const Place& place, NodeId node, std::string_view reason, int depth);
   // What a condition rests on that is not met: from the fact that it asks down to the innermost one.
   std::vector<FactStep> WhyNot(CodeId condition, Frame& frame);
-  // What the names of a pattern stand for, in words, for people; with `lets` those of `let` as well,
-  // which are computed if they are not yet.
+  // What the names of a pattern (with `lets` also those of `let`) stand for, in words, for people.
   std::vector<std::pair<std::string, std::string>> InWords(const Pattern& pattern, Frame& frame,
                                                            bool lets = false);
   // The words of a reason: "the rank of `x` is not known". REQUIRES: val.stops().
   std::string Why(const Val& val) const { return Why(val.reason()); }
   std::string Why(const Reason& reason) const;
-  // The same where somebody will read it: in a trace, or after set_words(true). Few do.
-  std::string WhyIfAsked(const Val& val) const {
-    return words_ || trace_ != nullptr ? Why(val) : std::string("unknown");
-  }
+  // The same for who reads it (in a trace, or after set_words(true)), else nothing in particular.
+  std::string WhyIfAsked(const Val& val) const { return words_ || trace_ ? Why(val) : "unknown"; }
   void set_words(bool words) { words_ = words; }
 
-  // Nodes that the patterns of rules do not match; definitions still look at them. Outlives this
-  // object.
+  // Nodes that patterns of rules do not match, but definitions see. Outlives this object.
   void SetKeptNodes(const NodeSet* kept) { kept_ = kept; }
 
   // Whether MatchRule() asks the conditions of the rule (those of sub-patterns always count).
@@ -180,8 +176,7 @@ class Interpreter {
 
   // --- what changed in the graph
 
-  // These values have another producer, or other readers' inputs: what was derived from them is
-  // forgotten.
+  // What was derived from a value that has another producer, or other readers' inputs.
   void ForgetFacts(ValueId changed) { memo_.Forget(changed), ++changes_; }
   // `v` stands for an output of its node that a rule redefined and that the node must have: as long as
   // nobody reads it, it is none of the model's, and patterns that take any output pass over it.
