@@ -37,7 +37,6 @@ NOT_PINNED = {
         ("hoist", "not $behind_layout(x)")},
     "optimize": {
         # Sizes that are known with a 0 among them come from value_info, which texts of tests have not.
-        ("known-reshape", "$tellable(d)"),
         ("reshape-pair", "$tellable(d)")},
     "ezkl_dequant": {
         # Without it one more node is named beside the culprit, which an expected error cannot rule out.
