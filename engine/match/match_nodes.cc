@@ -95,7 +95,6 @@ size_t MatchRun::NextOutput(NodeId n, size_t j) {
   return j;
 }
 
-// What `out` must be, if that is known: only the same value equals one that is no constant.
 // `as..., x, bs...`: each input is tried for `x` before the lists are made, which takes as long as there
 // are inputs.
 bool MatchRun::Around(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
@@ -117,6 +116,7 @@ bool MatchRun::Around(const Pattern& pattern, const std::vector<const PatArg*>& 
   return Fail(call.expr->place, n, fmt::format("{} has no inputs", NodeText(graph_, n)));
 }
 
+// What `out` must be, if that is known: only the same value equals one that is no constant.
 ValueId MatchRun::Wanted(const PatOut& out, const Frame& frame) {
   const ValueId* v = out.repeated || out.slot < 0 ? nullptr : frame.value(out.slot);
   return v == nullptr || facts_.Constant(*v) != nullptr ? ValueId() : *v;

@@ -100,6 +100,16 @@ TEST_CASE("Rule tests: failures show graphs and what differs") {
   CHECK(Contains(Failure(twice, "{error: no such thing}"), "but the run succeeded"));
 }
 
+TEST_CASE("Rule tests: one of several graphs") {
+  const std::string twice = "x: float[4]\\ny = Relu(Relu(x))";
+  const std::string abs = "\"x: float[4]\\ny = Abs(x)\"", relu = "\"x: float[4]\\ny = Relu(x)\"";
+  CHECK(Failure(twice, "{one_of: [" + relu + ", " + abs + "]}").empty());
+  CHECK(Failure(twice, "{one_of: [" + abs + ", " + relu + "]}").empty());
+  const std::string none = Failure(twice, "{one_of: [" + abs + ", " + abs + "]}");
+  CHECK(Contains(none, "and none of the others of `one_of`"));
+  CHECK(Contains(none, "    - y = Abs(x)\n    + y = Relu(x)\n"));
+}
+
 TEST_CASE("Rule tests: expected errors, parameters, tests of the whole file") {
   const Rules rules = RulesOf(R"yaml(qrewrite: 1
 name: net
