@@ -1,6 +1,7 @@
 // DiffPage() and RunPage(): the data of a page and what shows it.
 #include <fmt/format.h>
 
+#include "engine/api/rules_impl.h"
 #include "engine/diff/compare.h"
 #include "engine/page/page.h"
 #include "engine/page/page_data.h"
@@ -96,12 +97,19 @@ Json StepJson(const RecordedStep& step, StringTable& strings) {
           {"after", step.after}};
 }
 
+// The rule of that name in the set, or in one that a phase of it runs.
+const Rule* FindRule(const RuleSet& rules, const RecordedRule& rule) {
+  if (rules.name == rule.set) return rules.FindRule(rule.name);
+  for (const Phase& phase : rules.phases) {
+    const Rule* found = phase.use ? FindRule(*phase.use, rule) : nullptr;
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
 std::string DocOf(const RecordedRule& rule, const std::vector<Rules>& sets) {
   for (const Rules& rules : sets) {
-    if (rules.name() != rule.set) continue;
-    for (const RuleInfo& info : rules.rules()) {
-      if (info.name == rule.name) return info.doc;
-    }
+    if (const Rule* found = FindRule(*rules.impl().set, rule)) return found->doc;
   }
   return "";
 }

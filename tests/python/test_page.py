@@ -362,3 +362,11 @@ def test_check_and_errors(folder, tmp_path):
     assert "would replace" in run(tmp_path, "diff", copy, model, "--html", copy, code=2)
     assert "would replace" in run(tmp_path, "diff", model, copy, "--html", copy, code=2)
     assert copy.read_bytes() == model.read_bytes()
+
+
+def test_rules_of_a_set_that_a_phase_uses_say_what_they_do(tmp_path):
+    weights = [("w", np.ones((2, 4, 2, 2), np.float32)), ("s", np.float32(0.5)), ("z", np.uint8(3))]
+    save(tmp_path / "m.onnx", [node("QuantizeLinear", "x s z", "q"), node("DequantizeLinear", "q s z", "d"),
+                               node("Conv", "d w", "y", dilations=[2, 2])], weights)
+    run(tmp_path, "--rules", SOURCE / "rules" / "ezkl_dequant.yaml", "m.onnx", "-o", "o.onnx", "--html", "p.html")
+    assert "a dilated kernel is a larger one with zeros in between" in (tmp_path / "p.html").read_text()
