@@ -59,7 +59,7 @@ inline uint32_t HashName(std::string_view name) {
   eight = 0;
   if (name.size() >= 8) {
     std::memcpy(&eight, name.data() + name.size() - 8, 8);
-  } else {
+  } else if (left > 0) {  // an empty name may have no bytes at all
     std::memcpy(&eight, at, left);
   }
   hash = fold(hash ^ eight, kOther);
