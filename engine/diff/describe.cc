@@ -48,21 +48,6 @@ struct ValueWords {
 
 }  // namespace
 
-std::string TypeText(const Graph& graph, const TypeInfo& type) {
-  if (!type.is_tensor) return "no tensor";
-  std::string text =
-      type.dtype == DType::kUndefined ? "?" : std::string(Info(type.dtype).text_name);
-  if (!type.has_rank) return text == "?" ? text : text + "[..]";
-  if (type.dims.empty()) return text;
-  std::vector<std::string> dims;
-  for (const Dim dim : type.dims) {
-    dims.push_back(dim.known()      ? std::to_string(dim.size())
-                   : dim.symbolic() ? graph.symbol_name(dim)
-                                    : "?");
-  }
-  return fmt::format("{}[{}]", text, fmt::join(dims, ", "));
-}
-
 std::string TypeText(const Graph& graph, ValueId v) {
   const Tensor* tensor = graph.constant(v);
   return TypeText(graph, tensor == nullptr ? graph.declared(v) : TypeOfTensor(*tensor));

@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include "engine/graph/graph.h"
+#include "engine/graph/type_text.h"
 
 namespace qrewrite {
 
-std::string TypeText(const Graph& graph, const TypeInfo& type);  // "float[1, N]"; "?": not known
-std::string TypeText(const Graph& graph, ValueId v);             // of a constant: what it is
+std::string TypeText(const Graph& graph, ValueId v);  // as declared; of a constant: what it is
 // "[1, 1]", "'NOTSET'", "float[2] [1, 2]"; long ones are elided.
 std::string AttributeText(const Graph& graph, const AttrValue& value);
 std::string NameText(const Graph& graph, ValueId v);  // "%7" if it has none, "_" if it is absent

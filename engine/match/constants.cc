@@ -2,9 +2,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/graph/tensor_type.h"
+#include "engine/graph/type_text.h"
 #include "engine/match/facts.h"
 
 namespace qrewrite {
@@ -33,28 +34,6 @@ bool Disagree(const Tensor& t, const TypeInfo& known) {
   if (!known.has_rank) return false;
   const auto fits = [](const Dim& dim, int64_t size) { return !dim.known() || dim.size() == size; };
   return !std::ranges::equal(known.dims, t.dims(), fits);
-}
-
-std::string WordsOf(DType dtype, const std::vector<std::string>& dims) {
-  const std::string_view name = dtype == DType::kUndefined ? "?" : Info(dtype).text_name;
-  return fmt::format("{}[{}]", name, fmt::join(dims, ", "));
-}
-
-std::string WordsOf(const Tensor& t) {
-  std::vector<std::string> dims;
-  for (const int64_t size : t.dims()) dims.push_back(std::to_string(size));
-  return WordsOf(t.dtype(), dims);
-}
-
-std::string WordsOf(const Graph& graph, const TypeInfo& type) {
-  if (!type.is_tensor) return "no tensor";
-  std::vector<std::string> dims;
-  for (const Dim& dim : type.dims) {
-    dims.push_back(dim.known()      ? std::to_string(dim.size())
-                   : dim.symbolic() ? std::string(graph.symbol_name(dim))
-                                    : "?");
-  }
-  return WordsOf(type.dtype, type.has_rank ? dims : std::vector<std::string>{".."});
 }
 
 }  // namespace
@@ -188,8 +167,8 @@ Status Facts::CheckHost(NodeId n, const std::vector<Tensor>& outputs) {
     if (!out.valid() || !outputs[i].valid() || !Disagree(outputs[i], Type(out))) continue;
     return {StatusCode::kCallback,
             fmt::format("operator `{}` of the host made {} for `{}`, which is {}", op.name,
-                        WordsOf(outputs[i]), Printable(std::string(graph_.name(out))),
-                        WordsOf(graph_, Type(out)))};
+                        TypeText(graph_, TypeOfTensor(outputs[i])),
+                        Printable(std::string(graph_.name(out))), TypeText(graph_, Type(out)))};
   }
   return {};
 }

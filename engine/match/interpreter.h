@@ -176,7 +176,7 @@ class Interpreter {
 
   // --- what changed in the graph
 
-  // What was derived from a value that has another producer, or other readers' inputs.
+  // Forgets what was derived from a value that has another producer, or other readers' inputs.
   void ForgetFacts(ValueId changed) { memo_.Forget(changed), ++changes_; }
   // `v` stands for an output of its node that a rule redefined and that the node must have: as long as
   // nobody reads it, it is none of the model's, and patterns that take any output pass over it.

@@ -7,6 +7,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/graph/bgl.h"
+#include "engine/graph/type_text.h"
 #include "engine/rewrite/rewriter.h"
 
 namespace qrewrite {
@@ -99,13 +100,7 @@ bool Rewriter::LeavesIdentity(const Redefinition& r) const {
 }
 
 std::string Rewriter::ShapeText(const TypeInfo& type) const {
-  std::vector<std::string> dims;
-  for (const Dim dim : type.dims) {
-    dims.push_back(dim.known()      ? std::to_string(dim.size())
-                   : dim.symbolic() ? graph_.symbol_name(dim)
-                                    : "?");
-  }
-  return fmt::format("[{}]", fmt::join(dims, ", "));
+  return fmt::format("[{}]", fmt::join(DimTexts(graph_, type.dims), ", "));
 }
 
 bool Rewriter::CheckType(const Redefinition& r, bool retyped) {

@@ -5,6 +5,7 @@
 
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/dependencies.h"
 #include "engine/rule/hints.h"
 
 namespace qrewrite {
@@ -156,7 +157,6 @@ void RuleChecker::CheckAcyclic(const BodyText& body, bool own, const char* hint,
     }
   }
   std::vector<std::vector<size_t>> readers(body.stmts.size());
-  std::vector<size_t> reads(body.stmts.size());
   for (size_t i = 0; i < body.stmts.size(); ++i) {
     const auto read = [&](auto& self, const Expr& expr) -> void {
       for (const Arg& arg : expr.args) {
@@ -165,28 +165,15 @@ void RuleChecker::CheckAcyclic(const BodyText& body, bool own, const char* hint,
             arg.value->kind == Expr::Kind::kName ? made.find(arg.value->text) : made.end();
         if (maker != made.end() && (own || maker->second != i)) {
           readers[maker->second].push_back(i);
-          ++reads[i];
         }
         self(self, *arg.value);
       }
     };
     if (body.stmts[i].value.value) read(read, *body.stmts[i].value.value);
   }
-  // What reads nothing that is still there goes; what stays is part of a cycle, or behind one.
-  std::vector<size_t> ready;
-  for (size_t i = 0; i < reads.size(); ++i) {
-    if (reads[i] == 0) ready.push_back(i);
-  }
-  while (!ready.empty()) {
-    const size_t one = ready.back();
-    ready.pop_back();
-    for (const size_t reader : readers[one]) {
-      if (--reads[reader] == 0) ready.push_back(reader);
-    }
-  }
-  const auto left = std::find_if(reads.begin(), reads.end(), [](size_t n) { return n > 0; });
-  if (left == reads.end()) return;
-  const Stmt& stmt = body.stmts[left - reads.begin()];
+  const std::optional<size_t> loop = FirstInLoop(readers);
+  if (!loop) return;
+  const Stmt& stmt = body.stmts[*loop];
   if (stmt.outs.empty()) return;
   sink_
       .Error(stmt.place, code::kRecursion,

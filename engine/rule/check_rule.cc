@@ -5,6 +5,7 @@
 
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
+#include "engine/rule/dependencies.h"
 #include "engine/rule/hints.h"
 
 namespace qrewrite {
@@ -54,30 +55,16 @@ const Let* FindLoop(const std::vector<Let>& lets) {
     }
   }
   std::vector<std::vector<size_t>> needed_by(lets.size());
-  std::vector<size_t> needs(lets.size());
   for (size_t i = 0; i < lets.size(); ++i) {
     WalkExpr(*lets[i].value, [&](const Expr& e) {
       if (e.kind != Expr::Kind::kName) return;
       const auto other = names.find(e.text);
       if (other == names.end()) return;
       needed_by[other->second].push_back(i);
-      ++needs[i];
     });
   }
-  // What needs nothing that is still there goes; what stays needs a loop.
-  std::vector<size_t> ready;
-  for (size_t i = 0; i < lets.size(); ++i) {
-    if (needs[i] == 0) ready.push_back(i);
-  }
-  while (!ready.empty()) {
-    const size_t one = ready.back();
-    ready.pop_back();
-    for (const size_t other : needed_by[one]) {
-      if (--needs[other] == 0) ready.push_back(other);
-    }
-  }
-  const auto left = std::find_if(needs.begin(), needs.end(), [](size_t n) { return n > 0; });
-  return left == needs.end() ? nullptr : &lets[left - needs.begin()];
+  const std::optional<size_t> loop = FirstInLoop(needed_by);
+  return loop ? &lets[*loop] : nullptr;
 }
 
 }  // namespace

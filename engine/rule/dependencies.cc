@@ -193,6 +193,28 @@ std::vector<size_t> StrongComponents(const std::vector<std::vector<uint32_t>>& n
   return found;
 }
 
+std::optional<size_t> FirstInLoop(const std::vector<std::vector<size_t>>& needed_by) {
+  std::vector<size_t> needs(needed_by.size());
+  for (const std::vector<size_t>& others : needed_by) {
+    for (const size_t other : others) ++needs[other];
+  }
+  // What needs nothing that is still there goes; what stays needs a loop.
+  std::vector<size_t> ready;
+  for (size_t i = 0; i < needs.size(); ++i) {
+    if (needs[i] == 0) ready.push_back(i);
+  }
+  while (!ready.empty()) {
+    const size_t one = ready.back();
+    ready.pop_back();
+    for (const size_t other : needed_by[one]) {
+      if (--needs[other] == 0) ready.push_back(other);
+    }
+  }
+  const auto left = std::ranges::find_if(needs, [](size_t n) { return n > 0; });
+  if (left == needs.end()) return std::nullopt;
+  return static_cast<size_t>(left - needs.begin());
+}
+
 Dependencies::Dependencies(const RuleSet& set, std::span<const std::string> rules)
     : rules_(rules.size()) {
   // Behind the rules: that something fired, that something was joined, all operators; then each.

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ namespace qrewrite {
 // The strong component of each vertex of a graph that is given by successors; a component has a
 // smaller number than those that it leads to.
 std::vector<size_t> StrongComponents(const std::vector<std::vector<uint32_t>>& next);
+
+// Of things by number, and by which others each is needed: the first that needs itself, perhaps through
+// others, or one that does.
+std::optional<size_t> FirstInLoop(const std::vector<std::vector<size_t>>& needed_by);
 
 class Dependencies {
  public:

@@ -23,6 +23,14 @@ RULES = {
 }
 
 
+def run_installed(*command, cwd=None, **environment):
+    """A program that sees nothing of this build but what was installed; what it printed."""
+    plain = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV", "QREWRITE_RULES_DIR")}
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, cwd=cwd, env={**plain, **environment}, timeout=1500)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return done.stdout
+
+
 def parse(graph: str) -> onnx.ModelProto:
     return onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17, "acme": 1]>\n{graph}')
 

@@ -1,20 +1,12 @@
 """The Debian package: unpacked into an empty tree, all that it has is tried there."""
 import gzip
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import SOURCE
+from conftest import SOURCE, run_installed as run
 
 pytestmark = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="no Debian")
-
-
-def run(*command, **environment):
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, env={**os.environ, **environment}, timeout=900)
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    return done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -233,7 +233,7 @@ def test_a_function_that_uses_its_own_rules(functions):
 @pytest.mark.parametrize("made,said", [
     (lambda x: np.split(x.astype(np.float64), 2), r"operator `Split` of the host made double\[1, 2\] for `a`, which is float\[1, 2\]"),
     (lambda x: [x, x], r"made float\[2, 2\] for `a`, which is float\[1, 2\]"),
-    (lambda x: [1, 2], r"made int64\[\] for `a`, which is float\[1, 2\]"),
+    (lambda x: [1, 2], r"made int64 for `a`, which is float\[1, 2\]"),
     (lambda x: [x[:1]], "returned 1 outputs, not 2"),
 ])
 def test_an_operator_makes_what_its_node_has(functions, made, said):

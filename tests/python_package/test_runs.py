@@ -112,42 +112,24 @@ rules = {"rules": [{"name": "flip", "match": "y = Neg(x)", "replace": "y = Abs(x
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 begin = time.monotonic()
 try:
-    qrewrite.rewrite(model, rules, max_rewrites=10**9)
+    CALL
 except KeyboardInterrupt:
     assert model.serialize() == data
     print("interrupted", time.monotonic() - begin)
 """
 
-
-def test_ctrl_c_ends_a_run():
-    open("long.onnx", "wb").write(long_chain(2000))
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60)
-    word, seconds = done.stdout.split()
-    assert word == "interrupted" and float(seconds) < 5, done.stderr
-
-
-ITERATED = INTERRUPTED.replace("qrewrite.rewrite(model, rules, max_rewrites=10**9)", "for event in qrewrite.watch(model, rules, max_rewrites=10**9): pass")
-
-
-def test_ctrl_c_ends_a_run_that_is_iterated_over():
-    """Wherever it comes: in the loop, or while it waits for the next event."""
-    open("long.onnx", "wb").write(long_chain(2000))
-    assert "watch" in ITERATED
-    for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", ITERATED], capture_output=True, text=True, timeout=60)
+@pytest.mark.parametrize("call, nodes, times", [
+    pytest.param("qrewrite.rewrite(model, rules, max_rewrites=10**9)", 2000, 1, id="rewrite"),
+    # Wherever it comes: in the loop, or while it waits for the next event.
+    pytest.param("for event in qrewrite.watch(model, rules, max_rewrites=10**9): pass", 2000, 3, id="watch"),
+    pytest.param("qrewrite.verify(model, model, runtime='builtin', samples=10**6)", 100, 1, id="verify"),
+])
+def test_ctrl_c_ends_what_runs(call, nodes, times):
+    open("long.onnx", "wb").write(long_chain(nodes))
+    for _ in range(times):
+        done = subprocess.run([sys.executable, "-c", INTERRUPTED.replace("CALL", call)], capture_output=True, text=True, timeout=60)
         word, seconds = done.stdout.split()
         assert word == "interrupted" and float(seconds) < 5, done.stderr
-
-
-VERIFIED = INTERRUPTED.replace("qrewrite.rewrite(model, rules, max_rewrites=10**9)", "qrewrite.verify(model, model, runtime='builtin', samples=10**6)")
-
-
-def test_ctrl_c_ends_a_comparison():
-    open("long.onnx", "wb").write(long_chain(100))
-    assert "samples" in VERIFIED
-    done = subprocess.run([sys.executable, "-c", VERIFIED], capture_output=True, text=True, timeout=60)
-    word, seconds = done.stdout.split()
-    assert word == "interrupted" and float(seconds) < 5, done.stderr
 
 
 def test_threads_scale():

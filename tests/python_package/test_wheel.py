@@ -9,16 +9,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import SOURCE
+from conftest import SOURCE, run_installed as run
 
 EXAMPLE = re.search(r"^```python\n(.*?)^```$", (SOURCE / "README.md").read_text(), re.M | re.S)[1]
-
-
-def run(*command, cwd=None, **environment):
-    plain = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV", "QREWRITE_RULES_DIR")}
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, cwd=cwd, env={**plain, **environment}, timeout=1500)
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    return done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,8 @@ def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str |
     firing_text: whether events of firings say in words what changed; or a function that says it of a rule.
     progress: is called with each ProgressEvent alone, every 256 nodes.
     stop_after: ends the run, without an error, where the next rewrite would come after so many.
-    skip_rules: rules that never fire. require_hits: rules that have to (:class:`Refused`, with what came nearest).
+    skip_rules: rules that never fire.
+    require_hits: rules that have to (:class:`Refused`, with what came nearest).
     keep_ops, keep_nodes: nodes that stay as they are: operators ("com.microsoft.*"), regular expressions (RE2) for names.
     allow_partial: what a rule refuses becomes a warning. strict: warnings are errors (:class:`Refused`).
     profile: ``report.to_dict()["profile"]`` says what each rule cost, and what stopped it how often; the run takes longer.
