@@ -15,9 +15,7 @@ int CodePoints(std::string_view bytes) {
 SourceText::SourceText(std::string name, std::string text)
     : name_(std::move(name)), text_(std::move(text)) {
   line_starts_.push_back(0);
-  for (size_t i = 0; i < text_.size(); ++i) {
-    if (text_[i] == '\n') line_starts_.push_back(i + 1);
-  }
+  for (size_t at = 0; (at = text_.find('\n', at)) != std::string::npos;) line_starts_.push_back(++at);
 }
 
 size_t SourceText::LineStart(int line) const {

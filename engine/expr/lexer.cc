@@ -11,7 +11,16 @@ namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsNameChar(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || IsDigit(c);
+  static constexpr std::array<bool, 256> kYes = [] {
+    std::array<bool, 256> yes{};
+    for (int i = 0; i < 256; ++i) {
+      const int letter = i | 0x20;
+      yes[static_cast<size_t>(i)] =
+          (letter >= 'a' && letter <= 'z') || i == '_' || (i >= '0' && i <= '9');
+    }
+    return yes;
+  }();
+  return kYes[static_cast<unsigned char>(c)];
 }
 int HexDigit(char c) {
   if (IsDigit(c)) return c - '0';
@@ -24,10 +33,18 @@ constexpr std::array<std::string_view, 11> kLongPuncts = {
     "...", "->", "=>", "==", "=~", "!=", "<=", ">=", "**", "//", "??"};
 constexpr std::string_view kPuncts = "()[]{}<>=!+-*/%?.,:;@$|~";
 
+constexpr std::array<bool, 256> SetOf(std::string_view chars) {
+  std::array<bool, 256> set{};
+  for (const char c : chars) set[static_cast<unsigned char>(c)] = true;
+  return set;
+}
+
 // Bytes of the mark at the beginning of `text`; 0: there is none.
 size_t PunctLength(std::string_view text) {
-  if (kPuncts.find(text[0]) == std::string_view::npos) return 0;
-  if (text.size() > 1 && std::string_view(".>=~*/?").find(text[1]) != std::string_view::npos) {
+  static constexpr std::array<bool, 256> kFirst = SetOf(kPuncts);
+  static constexpr std::array<bool, 256> kSecond = SetOf(".>=~*/?");
+  if (!kFirst[static_cast<unsigned char>(text[0])]) return 0;
+  if (text.size() > 1 && kSecond[static_cast<unsigned char>(text[1])]) {
     for (const std::string_view punct : kLongPuncts) {
       if (text.starts_with(punct)) return punct.size();
     }
@@ -36,33 +53,37 @@ size_t PunctLength(std::string_view text) {
 }
 
 struct Slip {
-  std::string_view text, hint;
+  std::string_view text;
+  LexFault fault;
 };
+constexpr Slip Unexpected(std::string_view text, std::string_view hint) {
+  return {text, {"QR0201", "unexpected", hint}};
+}
 // What people type from other languages.
-constexpr std::array<Slip, 21> kSlips = {{
-    {"&&", "write `and`"},
-    {"||", "write `or`"},
-    {"&", "write `and`"},
-    {"^", "the power is `**`"},
-    {"`", "strings are written '...'"},
-    {"\\", "`\\n` is a new line only between double quotes of YAML"},
+constexpr std::array<Slip, 21> kSlips = {
+    Unexpected("&&", "write `and`"),
+    Unexpected("||", "write `or`"),
+    Unexpected("&", "write `and`"),
+    Unexpected("^", "the power is `**`"),
+    Unexpected("`", "strings are written '...'"),
+    Unexpected("\\", "`\\n` is a new line only between double quotes of YAML"),
     // What word processors and web pages make of ASCII.
-    {"\u2018", "strings are written '...', with plain quotes"},
-    {"\u2019", "strings are written '...', with plain quotes"},
-    {"\u201c", "strings are written '...', with plain quotes"},
-    {"\u201d", "strings are written '...', with plain quotes"},
-    {"\u00a0", "a no-break space: type a plain one"},
-    {"\u2264", "write `<=`"},
-    {"\u2265", "write `>=`"},
-    {"\u2260", "write `!=`"},
-    {"\u00d7", "write `*`"},
-    {"\u2212", "write `-`"},
-    {"\u2013", "write `-`"},
-    {"\u2014", "write `-`"},
-    {"\u2192", "write `->` or `=>`"},
-    {"\u21d2", "write `=>`"},
-    {"\u2026", "write `...`"},
-}};
+    Unexpected("\u2018", "strings are written '...', with plain quotes"),
+    Unexpected("\u2019", "strings are written '...', with plain quotes"),
+    Unexpected("\u201c", "strings are written '...', with plain quotes"),
+    Unexpected("\u201d", "strings are written '...', with plain quotes"),
+    Unexpected("\u00a0", "a no-break space: type a plain one"),
+    Unexpected("\u2264", "write `<=`"),
+    Unexpected("\u2265", "write `>=`"),
+    Unexpected("\u2260", "write `!=`"),
+    Unexpected("\u00d7", "write `*`"),
+    Unexpected("\u2212", "write `-`"),
+    Unexpected("\u2013", "write `-`"),
+    Unexpected("\u2014", "write `-`"),
+    Unexpected("\u2192", "write `->` or `=>`"),
+    Unexpected("\u21d2", "write `=>`"),
+    Unexpected("\u2026", "write `...`"),
+};
 
 // The other marks begin no slip.
 bool MayBeSlip(char c) {
@@ -73,6 +94,15 @@ bool MayBeSlip(char c) {
   }();
   return kFirst[static_cast<unsigned char>(c)];
 }
+
+constexpr LexFault kUnexpected = {"QR0201", "unexpected", ""};
+constexpr LexFault kWide = {"QR0201", "unexpected", "a full-width character: type a plain one"};
+constexpr LexFault kForeignName = {"QR0201", "unexpected",
+                                   "a name with other characters is written in single quotes"};
+constexpr LexFault kNotDecimal = {"QR0201", "unexpected", "numbers are decimal, without `_`"};
+constexpr LexFault kUnclosed = {"QR0202", "unclosed string",
+                                "a string ends with `'` on the same line"};
+constexpr LexFault kDoubleQuotes = {"QR0203", "double quotes", "strings are written '...'"};
 
 // What East Asian keyboards make of ASCII: U+FF01 to U+FF5E.
 bool FullWidth(std::string_view c) {
@@ -88,14 +118,13 @@ class Lexer {
     for (;;) {
       SkipBlanks();
       const size_t begin = pos_;
-      Token token;
+      Token& token = tokens_.emplace_back();
       if (pos_ < text_.size()) Scan(token);
       token.begin = static_cast<uint32_t>(begin);
       token.end = static_cast<uint32_t>(pos_);
       token.text = text_.substr(begin, pos_ - begin);
       token.space_before = space_;
       token.newline_before = newline_;
-      tokens_.push_back(token);
       if (token.kind == TokenKind::kEnd) break;
       MatchBracket();
     }
@@ -129,7 +158,7 @@ class Lexer {
     if (IsNameChar(c)) {
       token.kind = TokenKind::kName;
       const size_t begin = pos_;
-      while (IsNameChar(At(pos_))) ++pos_;
+      while (pos_ < text_.size() && IsNameChar(text_[pos_])) ++pos_;
       token.plain_name = IsPlainName(text_.substr(begin, pos_ - begin));
       return;
     }
@@ -138,7 +167,7 @@ class Lexer {
     for (const Slip& slip :
          MayBeSlip(c) ? std::span<const Slip>(kSlips) : std::span<const Slip>()) {
       if (slip.text[0] == c && text_.substr(pos_).starts_with(slip.text)) {
-        return Bad(token, slip.text.size(), "QR0201", "unexpected", slip.hint);
+        return Bad(token, slip.text.size(), slip.fault);
       }
     }
     if (const size_t punct = PunctLength(text_.substr(pos_)); punct > 0) {
@@ -148,18 +177,15 @@ class Lexer {
     }
     size_t length = 1;  // a whole code point
     while ((At(pos_ + length) & 0xc0) == 0x80) ++length;
-    Bad(token, length, "QR0201", "unexpected",
-        FullWidth(text_.substr(pos_, length)) ? "a full-width character: type a plain one"
-        : (c & 0x80) != 0 ? "a name with other characters is written in single quotes"
-                          : "");
+    Bad(token, length,
+        FullWidth(text_.substr(pos_, length)) ? kWide
+        : (c & 0x80) != 0                     ? kForeignName
+                                              : kUnexpected);
   }
 
-  void Bad(Token& token, size_t length, std::string_view code, std::string_view message,
-           std::string_view hint) {
+  void Bad(Token& token, size_t length, const LexFault& fault) {
     token.kind = TokenKind::kBad;
-    token.code = code;
-    token.message = message;
-    token.hint = hint;
+    token.fault = &fault;
     pos_ += length;
   }
 
@@ -173,7 +199,7 @@ class Lexer {
       size_t length = 0;
       while (IsNameChar(At(begin + length))) ++length;
       pos_ = begin;
-      return Bad(token, length, "QR0201", "unexpected", "numbers are decimal, without `_`");
+      return Bad(token, length, kNotDecimal);
     }
     if (At(pos_) == '.' && IsDigit(At(pos_ + 1))) {
       token.kind = TokenKind::kFloat;
@@ -199,15 +225,14 @@ class Lexer {
       pos_ = i + 1;
       return;
     }
-    Bad(token, std::min(i, text_.size()) - pos_, "QR0202", "unclosed string",
-        "a string ends with `'` on the same line");
+    Bad(token, std::min(i, text_.size()) - pos_, kUnclosed);
   }
 
   void ScanDoubleQuoted(Token& token) {
     size_t i = pos_ + 1;
     while (i < text_.size() && text_[i] != '"' && text_[i] != '\n') ++i;
     if (At(i) == '"') ++i;
-    Bad(token, i - pos_, "QR0203", "double quotes", "strings are written '...'");
+    Bad(token, i - pos_, kDoubleQuotes);
   }
 
   // Links an opening bracket to the one that closes it; wrong pairs are left to the parser.

@@ -12,15 +12,20 @@ namespace qrewrite {
 
 enum class TokenKind : uint8_t { kEnd, kName, kInt, kFloat, kString, kPunct, kBad };
 
+// Why a piece of text is no token.
+struct LexFault {
+  std::string_view code, message, hint;
+};
+
 struct Token {
+  std::string_view text;             // as written; of the text that was lexed
+  uint32_t begin = 0, end = 0;       // byte offsets in it
+  uint32_t match = 0;                // ( [ {: index of the bracket that closes it; 0: none
   TokenKind kind = TokenKind::kEnd;
-  std::string_view text;                 // as written; of the text that was lexed
-  uint32_t begin = 0, end = 0;           // byte offsets in it
-  bool space_before = false;             // white space, a comment or the start of the text
-  bool newline_before = false;           // first of its line
-  bool plain_name = false;               // kName: as IsPlainName says
-  uint32_t match = 0;                    // ( [ {: index of the bracket that closes it; 0: none
-  std::string_view code, message, hint;  // kBad
+  bool space_before = false;         // white space, a comment or the start of the text
+  bool newline_before = false;       // first of its line
+  bool plain_name = false;           // kName: as IsPlainName says
+  const LexFault* fault = nullptr;   // kBad
 };
 
 // The last token is kEnd. Tokens point into `text`.

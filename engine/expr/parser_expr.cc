@@ -69,7 +69,18 @@ ExprPtr Parser::Binary(BinaryOp op, ExprPtr left, ExprPtr right) {
   return expr;
 }
 
+// Most arguments are a name alone: no need to go down through all operators.
+bool Parser::LoneNameAhead() const {
+  const Token& token = tokens_[pos_];
+  const bool name = token.plain_name || (token.kind == TokenKind::kName && token.text == "_");
+  if (!name || token.newline_before || mode_ != Mode::kRules) return false;
+  const Token& next = tokens_[pos_ + 1];  // kEnd is the last one
+  return next.kind == TokenKind::kPunct && !next.newline_before &&
+         (next.text == "," || next.text == ")" || next.text == "...");
+}
+
 ExprPtr Parser::ParseExpr() {
+  if (LoneNameAhead()) return ParseLoneName();
   const Deeper deeper(*this);
   if (!deeper.ok()) return nullptr;
   const uint32_t first = pos_;
@@ -376,6 +387,11 @@ ExprPtr Parser::ParseNameAtom() {
     }
     return nullptr;
   }
+  return ParseLoneName();
+}
+
+ExprPtr Parser::ParseLoneName() {
+  const uint32_t first = pos_;
   ExprPtr expr = NewExpr(Expr::Kind::kName);
   expr->text = Take().text;
   return Done(std::move(expr), first);

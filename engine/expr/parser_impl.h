@@ -163,6 +163,8 @@ class Parser {
   ExprPtr ParseAtom();
   ExprPtr ParseNumber(bool negative);
   ExprPtr ParseNameAtom();
+  bool LoneNameAhead() const;  // `x,` `x)` `x...`
+  ExprPtr ParseLoneName();
   ExprPtr ParseParenthesised();
   ExprPtr ParseList();
   bool ParseSubscripts(Expr& index);

@@ -63,9 +63,8 @@ BodyId Graph::AddBody(BodyKind kind, BodyId parent) {
 
 void Graph::AddOutput(BodyId b, ValueId value) {
   const UseId u(uses_.size());
-  uses_.push_back({.user = b.index,
-                   .index = static_cast<uint32_t>(bodies_[b.index].outputs.size()),
-                   .is_output = 1});
+  uses_.push_back({.user = static_cast<uint32_t>(output_slots_.size()), .is_output = 1});
+  output_slots_.push_back({b, static_cast<uint32_t>(bodies_[b.index].outputs.size())});
   bodies_[b.index].outputs.push_back(u);
   Link(u, value);
   changed_ = true;
@@ -157,7 +156,7 @@ void Graph::Reserve(size_t nodes, size_t values, size_t uses) {
 ValueId Graph::AddValue(BodyId b, Borrowed name) {
   const ValueId v(values_.size());
   Value& value = values_.emplace_back();
-  value.name = name.text;
+  value.SetName(name.text);
   value.body = b;
   if (value_names_.built() && !name.text.empty()) value_names_.Add(values_, name.text);
   return v;
@@ -173,15 +172,15 @@ ValueId Graph::AddConstant(BodyId b, std::string_view name, Tensor tensor) {
 }
 
 void Graph::Rename(ValueId v, std::string_view name) {
-  if (values_[v.index].name == name) return;
+  if (values_[v.index].name() == name) return;
   name = arena_.Keep(name);
   if (value_names_.built()) {
     value_names_.Retain(values_, v.index);
     value_names_.Add(values_, name);
-  } else if (!values_[v.index].name.empty()) {
+  } else if (!values_[v.index].name().empty()) {
     value_names_.ForgetAdopted();
   }
-  values_[v.index].name = name;
+  values_[v.index].SetName(name);
   changed_ = true;
   if (producer(v).valid()) Touch(producer(v));
   for (const UseId u : uses(v)) TouchUser(u);
@@ -211,13 +210,14 @@ void Graph::Link(UseId u, ValueId v) {
   use.previous = use.next = UseId();
   if (!v.valid()) return;
   Value& value = values_[v.index];
-  use.previous = value.last_use;
-  if (value.last_use.valid()) {
-    uses_[value.last_use.index].next = u;
+  if (value.first_use.valid()) {
+    Use& first = uses_[value.first_use.index];
+    use.previous = first.previous;
+    uses_[first.previous.index].next = u;
+    first.previous = u;
   } else {
-    value.first_use = u;
+    value.first_use = use.previous = u;
   }
-  value.last_use = u;
   ++value.num_uses;
   if (use.is_output) ++value.num_output_uses;
 }
@@ -226,8 +226,17 @@ void Graph::Unlink(UseId u) {
   Use& use = uses_[u.index];
   if (!use.value.valid()) return;
   Value& value = values_[use.value.index];
-  (use.previous.valid() ? uses_[use.previous.index].next : value.first_use) = use.next;
-  (use.next.valid() ? uses_[use.next.index].previous : value.last_use) = use.previous;
+  // The last one's next is none, but the first one's previous is the last one.
+  if (value.first_use == u) {
+    value.first_use = use.next;
+  } else {
+    uses_[use.previous.index].next = use.next;
+  }
+  if (use.next.valid()) {
+    uses_[use.next.index].previous = use.previous;
+  } else if (value.first_use.valid()) {
+    uses_[value.first_use.index].previous = use.previous;
+  }
   --value.num_uses;
   if (use.is_output) --value.num_output_uses;
   use.value = ValueId();
@@ -236,19 +245,20 @@ void Graph::Unlink(UseId u) {
 
 User Graph::user(UseId u) const {
   const Use& use = uses_[u.index];
-  if (use.is_output) return {NodeId(), BodyId(use.user), use.index};
-  const NodeId n(use.user);
-  return {n, body_of(n), use.index};
+  if (use.is_output) {
+    const OutputSlot& slot = output_slots_[use.user];
+    return {NodeId(), slot.body, slot.index};
+  }
+  const Node& node = nodes_[use.user];
+  return {NodeId(size_t{use.user}), node.body, u.index - node.first_input};
 }
 
 void Graph::TouchUser(UseId u) {
   changed_ = true;
   const Use& use = uses_[u.index];
-  if (!use.is_output) {
-    Touch(NodeId(use.user));
-  } else if (body(BodyId(use.user)).owner.valid()) {
-    Touch(body(BodyId(use.user)).owner);
-  }
+  if (!use.is_output) return Touch(NodeId(size_t{use.user}));
+  const NodeId owner = body(output_slots_[use.user].body).owner;
+  if (owner.valid()) Touch(owner);
 }
 
 void Graph::ReplaceUses(ValueId from, ValueId to) {
@@ -270,7 +280,7 @@ NodeId Graph::AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
   node.op = op;
   node.body = b;
   node.attributes = std::move(attributes);
-  node.name = name.text;
+  node.SetName(name.text);
   node.dirty = node.new_attributes = true;
   node.position = static_cast<uint32_t>(bodies_[b.index].nodes.size());
   node.first_input = static_cast<uint32_t>(uses_.size());
@@ -279,7 +289,7 @@ NodeId Graph::AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
   node.num_outputs = static_cast<uint32_t>(outputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const UseId u(uses_.size());
-    uses_.push_back({.user = n.index, .index = static_cast<uint32_t>(i)});
+    uses_.push_back({.user = n.index});
     Link(u, inputs[i]);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -333,13 +343,13 @@ void Graph::RemoveNode(NodeId n) {
 }
 
 void Graph::SetName(NodeId n, std::string_view name) {
-  if (nodes_[n.index].name == name) return;
+  if (nodes_[n.index].name() == name) return;
   name = arena_.Keep(name);
   if (node_names_.built()) {
     node_names_.Retain(nodes_, n.index);
     node_names_.Add(nodes_, name);
   }
-  nodes_[n.index].name = name;
+  nodes_[n.index].SetName(name);
   Touch(n);
 }
 
@@ -437,7 +447,7 @@ void Graph::Undo(const Mark& mark) {
     if (!listed.empty() && listed.back() == ValueId(v)) listed.pop_back();
     if (value_names_.built()) {
       value_names_.Retain(values_, v);
-    } else if (!values_[v].name.empty()) {
+    } else if (!values_[v].name().empty()) {
       value_names_.ForgetAdopted();
     }
   }
@@ -445,6 +455,7 @@ void Graph::Undo(const Mark& mark) {
   values_.resize(mark.values);
   uses_.resize(mark.uses);
   outputs_.resize(mark.outputs);
+  output_slots_.resize(mark.output_slots);
   bodies_.resize(mark.bodies);
   changed_ = mark.changed;
 }

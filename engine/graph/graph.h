@@ -124,7 +124,7 @@ class Graph {
   ValueId AddValue(BodyId b, Borrowed name);
   ValueId AddConstant(BodyId b, std::string_view name, Tensor tensor);
   // Valid as long as the graph, also after a change of the name.
-  std::string_view name(ValueId v) const { return values_[v.index].name; }
+  std::string_view name(ValueId v) const { return values_[v.index].name(); }
   void Rename(ValueId v, std::string_view name);  // marks producer and readers dirty
   BodyId body_of(ValueId v) const { return values_[v.index].body; }
   NodeId producer(ValueId v) const { return values_[v.index].producer; }
@@ -176,7 +176,7 @@ class Graph {
   void RemoveNode(NodeId n);
   OpId op(NodeId n) const { return nodes_[n.index].op; }
   BodyId body_of(NodeId n) const { return nodes_[n.index].body; }
-  std::string_view name(NodeId n) const { return nodes_[n.index].name; }  // as of a value
+  std::string_view name(NodeId n) const { return nodes_[n.index].name(); }  // as of a value
   void SetName(NodeId n, std::string_view name);
   const Attributes& attributes(NodeId n) const { return nodes_[n.index].attributes; }
   void SetAttribute(NodeId n, std::string_view name, AttrValue value);
@@ -202,11 +202,12 @@ class Graph {
   // --- tentative additions
   // What was added since a mark can be taken back, as if it had never been there.
   struct Mark {
-    size_t nodes, values, uses, outputs, bodies;
+    size_t nodes, values, uses, outputs, output_slots, bodies;
     bool changed;
   };
   Mark mark() const {
-    return {nodes_.size(), values_.size(), uses_.size(), outputs_.size(), bodies_.size(), changed_};
+    return {nodes_.size(),        values_.size(), uses_.size(), outputs_.size(),
+            output_slots_.size(), bodies_.size(), changed_};
   }
   // REQUIRES: since `mark` only nodes, values, constants and bodies were added; nothing older reads
   // them. Their ids will be used again.
@@ -234,19 +235,31 @@ class Graph {
  private:
   friend class GraphVerifier;  // engine/graph/verify.cc
 
+  // Tables of millions: what a record does not need is not there.
   struct Use {
     ValueId value;
-    UseId previous, next;
-    uint32_t user = 0;  // node id, or body id if is_output
-    uint32_t index : 31 = 0;
+    UseId previous, next;  // the first one's previous is the last one
+    uint32_t user : 31 = 0;  // node id, or if is_output a position in output_slots_
     uint32_t is_output : 1 = 0;
   };
-  struct Value {
-    std::string_view name;
-    Tensor tensor;
+  struct OutputSlot {
+    BodyId body;
+    uint32_t index = 0;
+  };
+  struct Named {
+    const char* name_begin = nullptr;
+    uint32_t name_size = 0;
+    std::string_view name() const { return {name_begin, name_size}; }
+    void SetName(std::string_view name) {
+      name_begin = name.data();
+      name_size = static_cast<uint32_t>(name.size());
+    }
+  };
+  struct Value : Named {
     NodeId producer;
+    Tensor tensor;
     uint32_t output_index = 0;
-    UseId first_use, last_use;
+    UseId first_use;
     uint32_t num_uses = 0;
     BodyId body;
     uint32_t declared = 0;
@@ -255,18 +268,18 @@ class Graph {
     uint32_t input : 1 = 0;
     uint32_t alive : 1 = 1;
   };
-  struct Node {
+  struct Node : Named {
     OpId op;
+    Attributes attributes;
     BodyId body;
     uint32_t first_input = 0, num_inputs = 0;
-    uint32_t first_output = 0, num_outputs = 0;
-    Attributes attributes;
-    std::string_view name;
+    uint32_t first_output = 0;
+    uint32_t num_outputs : 28 = 0;
+    uint32_t alive : 1 = 1;
+    uint32_t dirty : 1 = 0;
+    uint32_t new_attributes : 1 = 0;
+    uint32_t has_subgraphs : 1 = 0;
     uint32_t position = 0;
-    bool alive = true;
-    bool dirty = false;
-    bool new_attributes = false;
-    bool has_subgraphs = false;
   };
 
   void Link(UseId u, ValueId v);
@@ -284,6 +297,7 @@ class Graph {
   Table<Value> values_;
   Table<Use> uses_;
   Table<ValueId> outputs_;
+  std::vector<OutputSlot> output_slots_;
   std::deque<Body> bodies_;
   std::vector<OpName> ops_;
   std::map<OpName, OpId> op_ids_;

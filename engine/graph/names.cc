@@ -62,7 +62,7 @@ namespace {
 // The name behind a reference of a pool.
 auto NameIn(const auto& table, const std::vector<std::string_view>& kept, uint32_t mark) {
   return [&table, &kept, mark](uint32_t reference) -> std::string_view {
-    return reference < mark ? table[reference].name : kept[reference - mark];
+    return reference < mark ? table[reference].name() : kept[reference - mark];
   };
 }
 
@@ -73,8 +73,8 @@ void Graph::NamePool::Build(const auto& table) {
   indexed_ = table.size();
   if (names_.size() == 0) names_ = NameTable(table.size());
   for (uint32_t i = adopted_; i < table.size(); ++i) {
-    if (table[i].name.empty()) continue;
-    names_.FindOrAdd(table[i].name, NameIn(table, kept_, kKept), [i] { return i; });
+    if (table[i].name().empty()) continue;
+    names_.FindOrAdd(table[i].name(), NameIn(table, kept_, kKept), [i] { return i; });
   }
 }
 
@@ -86,7 +86,7 @@ void Graph::NamePool::Add(const auto& table, std::string_view name) {
 }
 
 void Graph::NamePool::Retain(const auto& table, size_t index) {
-  const std::string_view name = table[index].name;
+  const std::string_view name = table[index].name();
   if (index >= indexed_ || name.empty()) return;
   const auto name_in = NameIn(table, kept_, kKept);
   if (names_.Find(name, name_in) != index) return;

@@ -118,7 +118,7 @@ class GraphVerifier {
       const Graph::Node& node = g_.nodes_[i];
       for (uint32_t k = 0; k < node.num_inputs; ++k) {
         const Graph::Use& use = g_.uses_[node.first_input + k];
-        if (use.is_output || use.user != i || use.index != k) {
+        if (use.is_output || use.user != i) {
           return Broken("input {} of {} is the slot of something else", k, Show(n));
         }
         slots_ += use.value.valid();
@@ -158,7 +158,8 @@ class GraphVerifier {
       const Body& body = g_.body(BodyId(i));
       for (size_t k = 0; k < body.outputs.size(); ++k) {
         const Graph::Use& use = g_.uses_[body.outputs[k].index];
-        if (!use.is_output || use.user != i || use.index != k) {
+        const User user = g_.user(body.outputs[k]);
+        if (!use.is_output || user.body != BodyId(i) || user.index != k) {
           return Broken("output {} of {} is the slot of something else", k, Show(BodyId(i)));
         }
         slots_ += use.value.valid();
@@ -169,7 +170,9 @@ class GraphVerifier {
       const ValueId v(i);
       const Graph::Value& value = g_.values_[i];
       uint32_t uses = 0, output_uses = 0;
-      UseId previous;
+      UseId previous;  // of the first one: the last one
+      if (value.first_use.valid()) previous = g_.uses_[value.first_use.index].previous;
+      const UseId last = previous;
       for (UseId u = value.first_use; u.valid(); u = g_.NextUse(u)) {
         if (u.index >= g_.uses_.size() || uses == value.num_uses) {
           return Broken("the use list of {} does not end", Show(v));
@@ -184,7 +187,7 @@ class GraphVerifier {
         output_uses += use.is_output;
       }
       if (uses != value.num_uses || output_uses != value.num_output_uses ||
-          previous != value.last_use) {
+          previous != last) {
         return Broken("{} has lost count of its uses", Show(v));
       }
       linked += uses;

@@ -165,7 +165,7 @@ Status BodyReader::DeclareInitializers(const RawGraph& raw, Scope& scope) {
       carried_[v.index] = true;
     }
     source_.has_external = source_.has_external || parsed.external;
-    records.push_back({v, field, parsed.external, !parsed.tensor.valid()});
+    records.push_back({field, v, parsed.external, !parsed.tensor.valid()});
   }
   source_of(scope.body).initializers = std::move(records);
   for (const FieldSlice field : raw.sparse) {

@@ -27,8 +27,8 @@ struct ValueRecord {  // a ValueInfoProto: input, output or value_info
 };
 
 struct TensorRecord {  // a TensorProto: initializer
-  ValueId value;
   FieldSlice field;
+  ValueId value;
   bool external = false;  // in a data file
   bool carried = false;   // a value without tensor (see ParsedTensor)
 };

@@ -16,6 +16,7 @@ void Append(std::vector<int>& to, const std::vector<int>& from) {
 }  // namespace
 
 void ProgramCompiler::CompilePattern(const BodyText& match, Names& names, Pattern& out) {
+  out.stmts.reserve(match.stmts.size());
   for (const Stmt& stmt : match.stmts) out.stmts.push_back(CompileStmt(stmt, names));
   // Literals and compared attributes may use names that a later statement binds.
   for (PatStmt& stmt : out.stmts) CompileLiterals(stmt.value, names);
@@ -24,6 +25,7 @@ void ProgramCompiler::CompilePattern(const BodyText& match, Names& names, Patter
 PatStmt ProgramCompiler::CompileStmt(const Stmt& stmt, Names& names) {
   PatStmt out;
   out.stmt = &stmt;
+  out.outs.reserve(stmt.outs.size());
   for (const OutArg& o : stmt.outs) {
     out.outs.push_back({.slot = o.name == "_" ? -1 : names.Add(o.name),
                         .optional = o.optional,
@@ -100,11 +102,13 @@ std::unique_ptr<PatCall> ProgramCompiler::CompilePatCall(const Expr& expr, Names
   }
   for (const AttrArg& attr : expr.attrs) CompilePatAttr(attr, names, *call, inner);
   for (const PatAttr& attr : call->attrs) call->mentioned.push_back(attr.name);
+  call->args.reserve(expr.args.size());
   for (const Arg& arg : expr.args) {
     call->args.push_back(CompileArg(arg, names));
     Append(inner, call->args.back().inner);
   }
   static const auto* const any_value = new PatArg();
+  call->positional.reserve(call->args.size());
   const bool chain = call->quantifier == Quantifier::kStar || call->quantifier == Quantifier::kPlus;
   for (const PatArg& arg : call->args) {
     const bool start = chain && &arg == call->args.data();
@@ -160,12 +164,13 @@ bool ProgramCompiler::Computes(const Code& code) const {
 // have matched: `rint(w) == w` is not worth it for each weight of a model.
 void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, const Names& names,
                                     Pattern& pattern, bool of_rule) {
+  pattern.watch.resize(names.layout().names.size());
+  if (conditions.empty()) return;
   std::set<int> bound;
   for (const PatStmt& stmt : pattern.stmts) {
     for (const PatOut& out : stmt.outs) bound.insert(out.slot);
     bound.insert(stmt.value.inner.begin(), stmt.value.inner.end());
   }
-  pattern.watch.resize(names.layout().names.size());
   for (const ExprPtr& condition : conditions) {
     const CodeId code = Compile(*condition, names);
     std::set<int> needs;

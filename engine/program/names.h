@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/container/flat_map.hpp>
+
 #include "engine/program/program.h"
 
 namespace qrewrite {
@@ -41,7 +43,7 @@ class Names {
   const std::vector<int>& added() const { return added_; }
 
  private:
-  using Slots = std::map<std::string, int, std::less<>>;
+  using Slots = boost::container::flat_map<std::string, int, std::less<>>;
   int FindIn(Slots Names::*slots, std::string_view name) const;
 
   Layout& layout_;

@@ -1,10 +1,11 @@
 #include "engine/program/pattern_graph.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <functional>
+#include <utility>
 
-#include <boost/graph/adjacency_list.hpp>
+#include <boost/container/small_vector.hpp>
+#include <boost/graph/compressed_sparse_row_graph.hpp>
 
 namespace qrewrite {
 namespace {
@@ -16,19 +17,22 @@ struct Along {
   bool down = false;
 };
 using Connections =
-    boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Along>;
+    boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, Along>;
+
+// Most patterns have a few statements.
+template <class T>
+using Few = boost::container::small_vector<T, 16>;
+using Slots = std::vector<int>;
 
 // Slots of values that a statement can be reached through from below; lists are no single value.
-std::vector<int> Made(const PatStmt& stmt) {
-  std::vector<int> slots;
+void Made(const PatStmt& stmt, Slots& slots) {
   for (const PatOut& out : stmt.outs) {
     if (out.slot >= 0 && !out.repeated) slots.push_back(out.slot);
   }
-  return slots;
 }
 
 // Slots of values in argument positions, at any depth. Attributes and labels are no ways.
-void Read(const PatArg& arg, std::vector<int>& slots) {
+void Read(const PatArg& arg, Slots& slots) {
   if (arg.repeated) return;
   if (arg.kind == PatArg::Kind::kName) slots.push_back(arg.slot);
   if (arg.call) {
@@ -40,31 +44,26 @@ bool IsChain(const PatStmt& stmt) {
   return stmt.value.call && stmt.value.call->quantifier != Quantifier::kOne;
 }
 
-// Every name that matching a statement binds.
-std::vector<int> Bound(const PatStmt& stmt) {
-  std::vector<int> slots = stmt.value.inner;
-  for (const PatOut& out : stmt.outs) {
-    if (out.slot >= 0) slots.push_back(out.slot);
-  }
-  return slots;
-}
-
 // Vertices are statements; one more stands for what is bound from the start.
 class PatternGraph {
  public:
   PatternGraph(const std::vector<PatStmt>& stmts, const std::vector<int>& given)
-      : graph_(stmts.size() + 1), start_(stmts.size()), ways_(stmts.size()) {
-    std::multimap<int, size_t> binders;  // slot -> vertices that bind it
-    for (const int slot : given) binders.emplace(slot, start_);
+      : start_(stmts.size()) {
+    for (const int slot : given) binders_.emplace_back(slot, start_);
+    for (size_t s = 0; s < stmts.size(); ++s) AddBound(stmts[s], s);
+    std::sort(binders_.begin(), binders_.end());
+    Slots slots;
     for (size_t s = 0; s < stmts.size(); ++s) {
-      for (const int slot : Bound(stmts[s])) binders.emplace(slot, s);
+      const size_t first = ways_.size();
+      slots.clear();
+      Made(stmts[s], slots);
+      for (const int slot : slots) Connect({slot, /*down=*/false}, s, first);
+      slots.clear();
+      Read(stmts[s].value, slots);
+      for (const int slot : slots) Connect({slot, /*down=*/true}, s, first);
     }
-    for (size_t s = 0; s < stmts.size(); ++s) {
-      for (const int slot : Made(stmts[s])) Connect(binders, slot, s, /*down=*/false);
-      std::vector<int> read;
-      Read(stmts[s].value, read);
-      for (const int slot : read) Connect(binders, slot, s, /*down=*/true);
-    }
+    graph_ = Connections(boost::edges_are_unsorted_multi_pass, edges_.begin(), edges_.end(),
+                         alongs_.begin(), start_ + 1);
   }
 
   size_t start() const { return start_; }
@@ -76,14 +75,15 @@ class PatternGraph {
   // Upward ways are taken first, then one step down at a time, to the first statement.
   Reach From(size_t from) const {
     Reach reach{.statements = from == start_ ? size_t{0} : size_t{1}};
-    std::vector<bool> done(start_ + 1);
-    std::vector<size_t> up = {from};
-    std::set<size_t> down;
+    Few<bool> done(start_ + 1, false);
+    Few<size_t> up = {from};
+    Few<size_t> down;  // a heap
     done[start_] = done[from] = true;
     while (!up.empty() || !down.empty()) {
       if (up.empty()) {
-        const size_t next = *down.begin();
-        down.erase(down.begin());
+        std::pop_heap(down.begin(), down.end(), std::greater<>());
+        const size_t next = down.back();
+        down.pop_back();
         if (done[next]) continue;
         done[next] = true;
         ++reach.statements;
@@ -97,7 +97,8 @@ class PatternGraph {
         const size_t next = boost::target(*e, graph_);
         if (done[next]) continue;
         if (graph_[*e].down) {
-          down.insert(next);
+          down.push_back(next);
+          std::push_heap(down.begin(), down.end(), std::greater<>());
           continue;
         }
         done[next] = true;
@@ -111,35 +112,45 @@ class PatternGraph {
   // The ways to all statements but `anchor`, upward ones first, in the order of the statements.
   std::vector<Way> Ways(size_t anchor) const {
     std::vector<Way> ways;
+    ways.reserve(ways_.size());
     for (const bool down : {false, true}) {
-      for (size_t s = 0; s < start_; ++s) {
-        if (s == anchor) continue;
-        for (const Along& along : ways_[s]) {
-          if (along.down == down) ways.push_back({static_cast<int>(s), down, along.slot});
-        }
+      for (const Way& way : ways_) {
+        if (way.down == down && static_cast<size_t>(way.stmt) != anchor) ways.push_back(way);
       }
     }
     return ways;
   }
 
  private:
-  void Connect(const std::multimap<int, size_t>& binders, int slot, size_t to, bool down) {
-    bool connected = false;
-    for (auto [at, end] = binders.equal_range(slot); at != end; ++at) {
-      if (at->second == to) continue;
-      boost::add_edge(at->second, to, Along{slot, down}, graph_);
-      connected = true;
-    }
-    const auto same = [&](const Along& a) { return a.slot == slot && a.down == down; };
-    if (connected && std::none_of(ways_[to].begin(), ways_[to].end(), same)) {
-      ways_[to].push_back({slot, down});
+  // Every name that matching a statement binds.
+  void AddBound(const PatStmt& stmt, size_t s) {
+    for (const int slot : stmt.value.inner) binders_.emplace_back(slot, s);
+    for (const PatOut& out : stmt.outs) {
+      if (out.slot >= 0) binders_.emplace_back(out.slot, s);
     }
   }
 
-  Connections graph_;
+  // Edges to statement `to` from all that bind the slot; the ways to it are those from `first` on.
+  void Connect(Along along, size_t to, size_t first) {
+    bool connected = false;
+    auto at = std::lower_bound(binders_.begin(), binders_.end(), std::pair(along.slot, size_t{0}));
+    for (; at != binders_.end() && at->first == along.slot; ++at) {
+      if (at->second == to) continue;
+      edges_.emplace_back(at->second, to);
+      alongs_.push_back(along);
+      connected = true;
+    }
+    const Way way{static_cast<int>(to), along.down, along.slot};
+    const auto same = [&](const Way& w) { return w.slot == way.slot && w.down == way.down; };
+    if (connected && std::none_of(ways_.begin() + first, ways_.end(), same)) ways_.push_back(way);
+  }
+
   size_t start_;
-  std::vector<std::vector<Along>>
-      ways_;  // by statement: what leads to it, in the order of its text
+  Few<std::pair<int, size_t>> binders_;  // slot, vertex that binds it; sorted
+  Few<std::pair<size_t, size_t>> edges_;
+  Few<Along> alongs_;  // by edge
+  Connections graph_;
+  Few<Way> ways_;  // to all statements, in the order of their text
 };
 
 }  // namespace
@@ -156,6 +167,7 @@ void PlanFromAnchor(Pattern& pattern) {
     if (pattern.anchor >= 0 && !better) continue;
     best = reach;
     pattern.anchor = static_cast<int>(s);
+    if (reach.statements == all && reach.down == 0) break;  // nothing is better
   }
   if (pattern.anchor < 0) return;
   pattern.ways = graph.Ways(static_cast<size_t>(pattern.anchor));

@@ -1,6 +1,7 @@
 // Patterns: what a match binds, and what may stand in it.
 #include <numeric>
 
+#include <boost/container/flat_map.hpp>
 #include <fmt/format.h>
 
 #include "engine/rule/check_impl.h"
@@ -89,8 +90,7 @@ void RuleChecker::Bind(const std::string& name, NameInfo info, NameScope& scope,
   d.notes.push_back(FirstNote(before->place));
 }
 
-void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, std::set<std::string>& made,
-                           Owner& owner) {
+void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made, Owner& owner) {
   const Expr* call = stmt.value.value.get();
   const bool quantified = call && call->quantifier != Quantifier::kOne;
   for (const OutArg& out : stmt.outs) {
@@ -121,7 +121,7 @@ void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, std::set<std::str
 }
 
 void RuleChecker::CheckMatch(const BodyText& body, NameScope& scope, Owner& owner) {
-  std::set<std::string> made;
+  MadeNames made;
   // Labels and outputs first, so that the order of statements does not matter.
   for (const Stmt& stmt : body.stmts) BindOuts(stmt, scope, made, owner);
   for (const Stmt& stmt : body.stmts) {
@@ -150,7 +150,8 @@ void RuleChecker::CheckMatch(const BodyText& body, NameScope& scope, Owner& owne
 // No value is made of itself. `own`: a statement may not read its own output either; in a
 // replacement that is the value before.
 void RuleChecker::CheckAcyclic(const BodyText& body, bool own, const char* hint, Owner& owner) {
-  std::map<std::string_view, size_t> made;
+  if (body.stmts.size() < 2 && !own) return;
+  boost::container::flat_map<std::string_view, size_t> made;
   for (size_t i = 0; i < body.stmts.size(); ++i) {
     for (const OutArg& out : body.stmts[i].outs) {
       if (out.name != "_") made.emplace(out.name, i);
@@ -385,7 +386,7 @@ void RuleChecker::NoArithmetic(const Expr& expr, Owner& owner) {
 void RuleChecker::CheckConnected(const BodyText& body, Owner& owner) {
   std::vector<size_t> group(body.stmts.size());
   std::iota(group.begin(), group.end(), size_t{0});
-  std::map<std::string, size_t> seen;
+  boost::container::flat_map<std::string_view, size_t> seen;
   const auto root = [&](size_t stmt) {
     while (group[stmt] != stmt) stmt = group[stmt] = group[group[stmt]];
     return stmt;

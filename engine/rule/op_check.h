@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "engine/base/diagnostics.h"
 #include "engine/rule/ast.h"
 
@@ -54,7 +56,7 @@ class OpChecker {
   // An operator of an unknown domain that is one letter away from a known one. Reports it.
   bool IsMisspelled(const OpPattern& op, const Place& place);
 
-  using Candidates = std::vector<const Signature*>;
+  using Candidates = boost::container::small_vector<const Signature*, 16>;
   Candidates CandidatesFor(const std::vector<OpName>& ops, CallUse use) const;
   const OpsetRange& RangeOf(CallUse use) const { return use == CallUse::kPattern ? read_ : made_; }
   // Those of them that are in force at one of the opsets.

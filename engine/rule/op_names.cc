@@ -39,8 +39,8 @@ bool KnowsDomain(std::string_view domain) {
 }
 
 bool IsKnown(const Signatures& signatures, const OpName& op) {
-  return std::binary_search(BuiltinNames().begin(), BuiltinNames().end(), op) ||
-         signatures.Newest(op.domain, op.name) != nullptr;
+  return signatures.Newest(op.domain, op.name) != nullptr ||
+         std::binary_search(BuiltinNames().begin(), BuiltinNames().end(), op);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "engine/rule/yaml_text.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace qrewrite {
 namespace {
@@ -23,9 +24,14 @@ bool FollowVerbatim(std::string_view file, size_t at, std::string_view value, Wh
   if (!value.empty() && !IsSpace(value[0])) at = SkipSpace(file, at);
   for (size_t i = 0; i < value.size();) {
     if (!IsSpace(value[i])) {
-      if (at >= file.size() || file[at] != value[i]) return false;
-      where.push_back(static_cast<uint32_t>(at++));
-      ++i;
+      size_t stop = i + 1;
+      while (stop < value.size() && !IsSpace(value[stop])) ++stop;
+      if (at > file.size() || file.substr(at, stop - i) != value.substr(i, stop - i)) return false;
+      where.resize(where.size() + (stop - i));
+      std::iota(where.end() - static_cast<ptrdiff_t>(stop - i), where.end(),
+                static_cast<uint32_t>(at));
+      at += stop - i;
+      i = stop;
       continue;
     }
     const size_t stop = SkipSpace(value, i);

@@ -106,17 +106,17 @@ const AttrValue* Attributes::Find(std::string_view name) const {
   return at != end() && at->name == name ? &at->value : nullptr;
 }
 
-Attributes::List& Attributes::Own() {
+std::vector<Attribute>& Attributes::Own() {
   if (list_ == nullptr) {
-    list_ = std::make_shared<List>();
-  } else if (list_.use_count() > 1) {
-    list_ = std::make_shared<List>(*list_);
+    list_ = RefPtr(new List());
+  } else if (!list_->owners.IsOne()) {
+    list_ = RefPtr(new List(*list_));
   }
-  return *list_;
+  return list_->items;
 }
 
 void Attributes::Set(std::string_view name, AttrValue value) {
-  List& list = Own();
+  std::vector<Attribute>& list = Own();
   const auto it = LowerBound(list, name);
   if (it != list.end() && it->name == name) {
     it->value = std::move(value);
@@ -127,9 +127,9 @@ void Attributes::Set(std::string_view name, AttrValue value) {
 
 bool Attributes::Erase(std::string_view name) {
   if (Find(name) == nullptr) return false;
-  List& list = Own();
+  std::vector<Attribute>& list = Own();
   list.erase(LowerBound(list, name));
-  if (list.empty()) list_ = nullptr;
+  if (list.empty()) list_ = {};
   return true;
 }
 

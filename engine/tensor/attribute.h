@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "engine/base/ids.h"
+#include "engine/base/ref_count.h"
 #include "engine/tensor/tensor.h"
 
 namespace qrewrite {
@@ -71,8 +71,8 @@ class Attributes {
   }
 
   bool empty() const { return list_ == nullptr; }
-  size_t size() const { return list_ == nullptr ? 0 : list_->size(); }
-  const Attribute* begin() const { return list_ == nullptr ? nullptr : list_->data(); }
+  size_t size() const { return list_ == nullptr ? 0 : list_->items.size(); }
+  const Attribute* begin() const { return list_ == nullptr ? nullptr : list_->items.data(); }
   const Attribute* end() const { return begin() + size(); }
 
   const AttrValue* Find(std::string_view name) const;  // null if absent
@@ -96,10 +96,14 @@ class Attributes {
   friend bool operator==(const Attributes& a, const Attributes& b);
 
  private:
-  using List = std::vector<Attribute>;
-  List& Own();  // this object's alone
+  struct List {
+    RefCount owners = {};
+    std::vector<Attribute> items;  // sorted by name
+    static void Destroy(const List* list) { delete list; }
+  };
+  std::vector<Attribute>& Own();  // this object's alone
 
-  std::shared_ptr<List> list_;  // sorted by name; null if empty
+  RefPtr<List> list_;  // null if empty
 };
 
 }  // namespace qrewrite

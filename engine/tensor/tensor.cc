@@ -72,47 +72,71 @@ std::optional<int64_t> CheckedCount(const Dims& dims, int64_t limit) {
   return count;
 }
 
-Tensor Tensor::Make(Data data) {
-  data.count = Count(data.dims);
-  return Tensor(std::make_shared<const Data>(std::move(data)));
+void Tensor::Data::Destroy(const Data* data) {
+  switch (data->kind) {
+    case Kind::kHere: delete static_cast<const Here*>(data); return;
+    case Kind::kOutside: delete static_cast<const Outside*>(data); return;
+    case Kind::kLazy: delete static_cast<const Computed*>(data); return;
+    case Kind::kStrings: delete static_cast<const Texts*>(data); return;
+  }
+}
+
+template <class T>
+std::unique_ptr<T> Tensor::Start(Kind kind, DType dtype, Dims dims, uint64_t key) {
+  auto record = std::make_unique<T>();
+  record->dtype = dtype;
+  record->kind = kind;
+  record->count = Count(dims);
+  record->dims = std::move(dims);
+  record->key = key;
+  return record;
 }
 
 Tensor Tensor::InPlace(DType dtype, Dims dims, std::span<const std::byte> bytes) {
-  Data data;
-  data.dtype = dtype;
-  data.key = ContentKey(dtype, dims, bytes);
-  data.dims = std::move(dims);
-  if (!bytes.empty()) std::memcpy(data.place.data(), bytes.data(), bytes.size());
-  data.num_bytes = bytes.size();
-  return Make(std::move(data));
+  const uint64_t key = ContentKey(dtype, dims, bytes);
+  auto record = Start<Here>(Kind::kHere, dtype, std::move(dims), key);
+  if (!bytes.empty()) std::memcpy(record->place.data(), bytes.data(), bytes.size());
+  record->num_here = static_cast<uint8_t>(bytes.size());
+  return Finish(std::move(record));
+}
+
+Tensor Tensor::With(Dims dims, uint64_t key) const {
+  const auto copy = [&]<class T>(const T& record) {
+    auto made = std::make_unique<T>(record);
+    made->count = Count(dims);
+    made->dims = std::move(dims);
+    made->key = key;
+    return Finish(std::move(made));
+  };
+  switch (data_->kind) {
+    case Kind::kHere: return copy(static_cast<const Here&>(*data_));
+    case Kind::kOutside: return copy(static_cast<const Outside&>(*data_));
+    case Kind::kLazy: return copy(lazy());
+    case Kind::kStrings: return copy(static_cast<const Texts&>(*data_));
+  }
+  return *this;
 }
 
 Result<Tensor> Tensor::Materialize() const {
   Tensor t = *this;
   while (t.is_lazy()) {
-    QR_ASSIGN_OR_RETURN(Tensor computed, t.data_->rest->compute());
+    QR_ASSIGN_OR_RETURN(Tensor computed, t.lazy().compute());
     QR_CHECK(computed.valid() && computed.dtype() == dtype() && computed.dims() == dims());
     t = std::move(computed);
   }
   if (t.is_string()) return t;
   const std::span<const std::byte> b = t.data_->bytes();
   const bool aligned = reinterpret_cast<uintptr_t>(b.data()) % AlignmentOf(dtype()) == 0;
-  if (aligned && t.data_->key == key()) return t;
-  Data data = *t.data_;
-  data.key = key();  // the bytes of a lazy tensor are known by how they were made
-  if (!aligned) {
-    QR_ASSIGN_OR_RETURN(TensorBuffer copy, TensorBuffer::Make(dtype(), dims()));
-    std::memcpy(copy.bytes().data(), b.data(), b.size());
-    const Tensor aligned_copy = std::move(copy).Finish();
-    data.owner = aligned_copy.data_->owner;
-    data.outside = aligned_copy.data_->outside;
-  }
-  return Make(std::move(data));
+  // The bytes of a lazy tensor are known by how they were made.
+  if (aligned) return t.data_->key == key() ? t : t.With(dims(), key());
+  QR_ASSIGN_OR_RETURN(TensorBuffer copy, TensorBuffer::Make(dtype(), dims()));
+  std::memcpy(copy.bytes().data(), b.data(), b.size());
+  return std::move(copy).Finish().With(dims(), key());
 }
 
 Status Tensor::WriteTo(Sink sink) const {
   if (!is_lazy()) return sink(bytes());
-  if (data_->rest->stream != nullptr) return data_->rest->stream(sink);
+  if (lazy().stream != nullptr) return lazy().stream(sink);
   QR_ASSIGN_OR_RETURN(const Tensor computed, Materialize());
   return sink(computed.bytes());
 }
@@ -122,12 +146,10 @@ Tensor Tensor::View(DType dtype, Dims dims, std::shared_ptr<const void> owner,
   QR_CHECK(bytes.size() == PackedBytes(dtype, static_cast<uint64_t>(Count(dims))));
   if (bytes.size() <= kInPlace) return InPlace(dtype, std::move(dims), bytes);
   const uint64_t key = ContentKey(dtype, dims, bytes);
-  return Make({.dtype = dtype,
-               .dims = std::move(dims),
-               .key = key,
-               .owner = std::move(owner),
-               .outside = bytes.data(),
-               .num_bytes = bytes.size()});
+  auto record = Start<Outside>(Kind::kOutside, dtype, std::move(dims), key);
+  record->owner = std::move(owner);
+  record->view = bytes;
+  return Finish(std::move(record));
 }
 
 Tensor Tensor::Own(DType dtype, Dims dims, std::vector<std::byte> bytes) {
@@ -139,27 +161,25 @@ Tensor Tensor::Own(DType dtype, Dims dims, std::vector<std::byte> bytes) {
 Tensor Tensor::Strings(Dims dims, std::vector<std::string> strings) {
   QR_CHECK(static_cast<int64_t>(strings.size()) == Count(dims));
   uint64_t key = TypeHash(DType::kString, dims);
-  Rest rest;
+  uint64_t string_bytes = 0;
   for (const std::string& s : strings) {
     key = HashMix(key, HashBytes(std::as_bytes(std::span(s)), s.size()));
-    rest.string_bytes += sizeof(s) + s.size();
+    string_bytes += sizeof(s) + s.size();
   }
-  rest.strings = std::make_shared<const std::vector<std::string>>(std::move(strings));
-  return Make({.dtype = DType::kString,
-               .dims = std::move(dims),
-               .key = key,
-               .rest = std::make_shared<const Rest>(std::move(rest))});
+  auto record = Start<Texts>(Kind::kStrings, DType::kString, std::move(dims), key);
+  record->strings = std::make_shared<const std::vector<std::string>>(std::move(strings));
+  record->string_bytes = string_bytes;
+  return Finish(std::move(record));
 }
 
 Tensor Tensor::Lazy(DType dtype, Dims dims, uint64_t key, Compute compute, int64_t steps,
                     Stream stream) {
   QR_CHECK(compute != nullptr);
-  Rest rest{.compute = std::move(compute), .stream = std::move(stream), .steps = steps};
-  return Make({.dtype = dtype,
-               .lazy = true,
-               .dims = std::move(dims),
-               .key = key,
-               .rest = std::make_shared<const Rest>(std::move(rest))});
+  auto record = Start<Computed>(Kind::kLazy, dtype, std::move(dims), key);
+  record->compute = std::move(compute);
+  record->stream = std::move(stream);
+  record->steps = steps;
+  return Finish(std::move(record));
 }
 
 Tensor Tensor::Int64s(const std::vector<int64_t>& values) {
@@ -193,21 +213,17 @@ Tensor Tensor::Reshaped(Dims dims) const {
     };
     const uint64_t key = HashMix(data_->key, TypeHash(dtype(), dims));
     return Lazy(dtype(), std::move(dims), key, std::move(compute), lazy_steps(),
-                data_->rest->stream);
+                lazy().stream);
   }
-  Data data = *data_;
-  data.dims = std::move(dims);
-  data.key = is_string() || data.num_bytes > kSmallBytes
-                 ? HashMix(data_->key, TypeHash(data.dtype, data.dims))
-                 : ContentKey(data.dtype, data.dims, data.bytes());
-  return Make(std::move(data));
+  const bool large = is_string() || data_->bytes().size() > kSmallBytes;
+  const uint64_t key = large ? HashMix(data_->key, TypeHash(dtype(), dims))
+                             : ContentKey(dtype(), dims, data_->bytes());
+  return With(std::move(dims), key);
 }
 
 Tensor Tensor::WithKey(uint64_t key) const {
   if (!is_lazy() && (is_string() || byte_size() <= kSmallBytes)) return *this;
-  Data data = *data_;
-  data.key = key;
-  return Make(std::move(data));
+  return With(dims(), key);
 }
 
 Result<TensorBuffer> TensorBuffer::Make(DType dtype, Dims dims) {

@@ -24,6 +24,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/function_ref.h"
+#include "engine/base/ref_count.h"
 #include "engine/tensor/dtype.h"
 #include "qrewrite/status.h"
 
@@ -56,10 +57,10 @@ class Tensor {
     return is_string() ? string_bytes() : PackedBytes(dtype(), static_cast<uint64_t>(size()));
   }
 
-  bool is_lazy() const { return data_->lazy; }
+  bool is_lazy() const { return data_->kind == Kind::kLazy; }
   // Work behind a lazy tensor; 0 for others. Who makes lazy tensors of lazy tensors keeps it small,
   // because nothing is remembered: a shared operand is computed again for each reader.
-  int64_t lazy_steps() const { return data_->rest == nullptr ? 0 : data_->rest->steps; }
+  int64_t lazy_steps() const { return is_lazy() ? lazy().steps : 0; }
   bool is_string() const { return dtype() == DType::kString; }
 
   // The packed bytes; may be unaligned. REQUIRES: !is_lazy(), !is_string().
@@ -68,8 +69,8 @@ class Tensor {
     return data_->bytes();
   }
   const std::vector<std::string>& strings() const {
-    QR_CHECK(is_string() && !is_lazy());
-    return *data_->rest->strings;
+    QR_CHECK(data_->kind == Kind::kStrings);
+    return *static_cast<const Texts&>(*data_).strings;
   }
 
   // This tensor with its bytes in memory, aligned for its type. Computes a lazy tensor (the result
@@ -130,37 +131,59 @@ class Tensor {
  private:
   static constexpr size_t kInPlace = 16;  // bytes that lie in the record itself
 
-  // What few tensors have.
-  struct Rest {
-    std::shared_ptr<const std::vector<std::string>> strings = {};
-    uint64_t string_bytes = 0;
+  // A model has as many small constants as nodes: each kind of record has what it needs, no more.
+  enum class Kind : uint8_t { kHere, kOutside, kLazy, kStrings };
+  struct Data {
+    RefCount owners = {};
+    DType dtype = DType::kUndefined;
+    Kind kind = Kind::kHere;
+    uint8_t num_here = 0;  // bytes, kHere
+    Dims dims = {};
+    int64_t count = 0;
+    uint64_t key = 0;
+
+    std::span<const std::byte> bytes() const;  // REQUIRES: kHere or kOutside
+    static void Destroy(const Data* data);
+  };
+  struct Here : Data {
+    alignas(8) std::array<std::byte, kInPlace> place = {};
+  };
+  struct Outside : Data {
+    std::shared_ptr<const void> owner = {};
+    std::span<const std::byte> view = {};  // in what `owner` keeps alive
+  };
+  struct Computed : Data {
     Compute compute = {};
     Stream stream = {};
     int64_t steps = 0;
   };
-  struct Data {
-    DType dtype = DType::kUndefined;
-    bool lazy = false;
-    Dims dims = {};
-    int64_t count = 0;
-    uint64_t key = 0;
-    std::shared_ptr<const void> owner = {};
-    const std::byte* outside = nullptr;  // in what `owner` keeps alive; null: the bytes are here
-    size_t num_bytes = 0;
-    std::shared_ptr<const Rest> rest = {};
-    alignas(8) std::array<std::byte, kInPlace> place = {};
-
-    std::span<const std::byte> bytes() const {
-      return {outside == nullptr ? place.data() : outside, num_bytes};
-    }
+  struct Texts : Data {
+    std::shared_ptr<const std::vector<std::string>> strings = {};
+    uint64_t string_bytes = 0;
   };
-  explicit Tensor(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
-  static Tensor Make(Data data);
-  static Tensor InPlace(DType dtype, Dims dims, std::span<const std::byte> bytes);
-  uint64_t string_bytes() const { return data_->rest == nullptr ? 0 : data_->rest->string_bytes; }
 
-  std::shared_ptr<const Data> data_;
+  // A record of type T, its head filled in; its tensor comes with Finish.
+  template <class T>
+  static std::unique_ptr<T> Start(Kind kind, DType dtype, Dims dims, uint64_t key);
+  template <class T>
+  static Tensor Finish(std::unique_ptr<T> record) {
+    return Tensor(RefPtr<const Data>(record.release()));
+  }
+  explicit Tensor(RefPtr<const Data> data) : data_(std::move(data)) {}
+  static Tensor InPlace(DType dtype, Dims dims, std::span<const std::byte> bytes);
+  Tensor With(Dims dims, uint64_t key) const;  // the same data
+  const Computed& lazy() const { return static_cast<const Computed&>(*data_); }
+  uint64_t string_bytes() const {
+    return data_->kind == Kind::kStrings ? static_cast<const Texts&>(*data_).string_bytes : 0;
+  }
+
+  RefPtr<const Data> data_;
 };
+
+inline std::span<const std::byte> Tensor::Data::bytes() const {
+  if (kind == Kind::kHere) return std::span(static_cast<const Here*>(this)->place).first(num_here);
+  return static_cast<const Outside*>(this)->view;
+}
 
 // Decoding to host numbers, any numeric type (bool as 0/1, sub-byte unpacked, half and 8-bit floats
 // widened exactly). Materialize first; errors are those of materializing or "not a numeric tensor".
