@@ -46,7 +46,9 @@ size_t PunctLength(std::string_view text) {
   if (!kFirst[static_cast<unsigned char>(text[0])]) return 0;
   if (text.size() > 1 && kSecond[static_cast<unsigned char>(text[1])]) {
     for (const std::string_view punct : kLongPuncts) {
-      if (text.starts_with(punct)) return punct.size();
+      if (text[0] == punct[0] && text[1] == punct[1] && text.starts_with(punct)) {
+        return punct.size();
+      }
     }
   }
   return 1;
@@ -127,6 +129,11 @@ class Lexer {
       token.newline_before = newline_;
       if (token.kind == TokenKind::kEnd) break;
       MatchBracket();
+    }
+    auto next = static_cast<uint32_t>(tokens_.size());
+    for (size_t i = tokens_.size(); i-- > 0;) {
+      tokens_[i].next_line = next;
+      if (tokens_[i].newline_before) next = static_cast<uint32_t>(i);
     }
     return std::move(tokens_);
   }

@@ -28,12 +28,7 @@ Parser::Parser(const Snippet& text, DiagnosticSink& sink, Mode mode, TreeBudget*
 
 // --- lookahead
 
-const Token& Parser::PeekInBody(size_t index) const {
-  for (size_t i = pos_; i <= index; ++i) {
-    if (tokens_[i].newline_before && i != stmt_begin_) return kLineEnd;
-  }
-  return tokens_[index];
-}
+const Token& Parser::LineEnd() { return kLineEnd; }
 
 bool Parser::AtName(size_t k) const {
   const Token& token = Peek(k);

@@ -7,6 +7,8 @@
 
 namespace qrewrite {
 
+constexpr size_t kUsual = 4;  // arguments of a call
+
 // `n:Conv(...)`; no space on either side of the colon.
 bool Parser::LabelAhead() const {
   return labels_ && AtName() && At(":", 1) && Glued(1) && Glued(2) && !AtEnd(2);
@@ -163,6 +165,7 @@ bool Parser::ParseAttr(AttrArg& attr) {
 bool Parser::ParseArgs(std::vector<Arg>& args) {
   Bracket bracket(*this);
   const bool outer = std::exchange(literals_, false);
+  if (!At(")")) args.reserve(kUsual);
   while (!At(")")) {
     if (!ParseArg(args.emplace_back(), /*labels=*/true)) return false;
     if (!TakeIf(",") && !At(")")) return FailInList(")");

@@ -79,7 +79,12 @@ class Parser {
     const size_t index = std::min(pos_ + k, tokens_.size() - 1);
     return lines_ && brackets_.empty() ? PeekInBody(index) : tokens_[index];
   }
-  const Token& PeekInBody(size_t index) const;
+  // The statement's own first token begins no other line.
+  const Token& PeekInBody(size_t index) const {
+    const bool elsewhere = tokens_[pos_].newline_before && pos_ != stmt_begin_;
+    return elsewhere || index >= tokens_[pos_].next_line ? LineEnd() : tokens_[index];
+  }
+  static const Token& LineEnd();
   bool At(std::string_view punct, size_t k = 0) const {
     return Is(Peek(k), TokenKind::kPunct, punct);
   }

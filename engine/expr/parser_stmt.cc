@@ -108,9 +108,10 @@ bool Parser::FailCaseWord() {
 }
 
 bool Parser::ParseOuts(std::vector<OutArg>& outs) {
+  outs.reserve(2);
   do {
     const uint32_t first = pos_;
-    OutArg out;
+    OutArg& out = outs.emplace_back();
     if (!ParseName(out.name, "the name of an output")) return false;
     if (TakeIf("...")) {
       out.repeated = true;
@@ -118,7 +119,6 @@ bool Parser::ParseOuts(std::vector<OutArg>& outs) {
       out.optional = true;
     }
     out.place = PlaceFrom(first);
-    outs.push_back(std::move(out));
   } while (TakeIf(","));
   return true;
 }

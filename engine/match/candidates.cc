@@ -80,37 +80,43 @@ CandidateIndex::Step& CandidateIndex::Child(Step& step, const std::vector<OpPatt
   return added;
 }
 
-const std::vector<CandidateIndex::Step*>& CandidateIndex::Fitting(Step& step, OpId op) {
+const CandidateIndex::Step::Fits& CandidateIndex::FindFitting(Step& step, OpId op) {
   if (step.fits.size() <= op.index) {
     step.fits.resize(std::max<size_t>(graph_.num_ops(), op.index + 1));
-    step.asked.resize(step.fits.size());
   }
-  if (!step.asked[op.index]) {
-    step.asked[op.index] = true;
-    for (const auto& next : step.next) {
-      if (next->any || next->test.Accepts(graph_, op)) step.fits[op.index].push_back(next.get());
+  Step::Fits& fits = step.fits[op.index];
+  fits.asked = true;
+  for (const auto& next : step.next) {
+    if (!next->any && !next->test.Accepts(graph_, op)) continue;
+    if (fits.first == nullptr) {
+      fits.first = next.get();
+    } else {
+      fits.others.push_back(next.get());
     }
   }
-  return step.fits[op.index];
+  return fits;
 }
 
 // `step` was passed by node `n`: its rules are candidates, its next steps ask the producers of `n`.
 void CandidateIndex::Walk(Step& step, NodeId n, std::vector<size_t>& found) {
-  found.insert(found.end(), step.rules.begin(), step.rules.end());
+  for (const size_t rule : step.rules) found.push_back(rule);
   if (step.next.empty()) return;
   NodeId last;
-  for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+  const size_t count = graph_.num_inputs(n);
+  for (size_t i = 0; i < count; ++i) {
     const ValueId v = graph_.input(n, i);
-    if (!v.valid() || !graph_.producer(v).valid() || graph_.producer(v) == last) continue;
-    last = graph_.producer(v);
-    for (Step* next : Fitting(step, graph_.op(last))) Walk(*next, last, found);
+    if (!v.valid()) continue;
+    const NodeId producer = graph_.producer(v);
+    if (!producer.valid() || producer == last) continue;
+    last = producer;
+    WalkAll(Fitting(step, graph_.op(last)), last, found);
   }
 }
 
 const std::vector<const CompiledRule*>& CandidateIndex::At(NodeId n) {
   found_.clear();
-  for (Step* next : Fitting(root_, graph_.op(n))) Walk(*next, n, found_);
-  std::sort(found_.begin(), found_.end());
+  WalkAll(Fitting(root_, graph_.op(n)), n, found_);
+  if (found_.size() > 1) std::sort(found_.begin(), found_.end());
   found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
   result_.clear();
   for (const size_t i : found_) result_.push_back(rules_[i]);

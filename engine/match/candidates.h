@@ -34,7 +34,7 @@ class CandidateIndex {
 
   bool empty() const { return rules_.empty(); }
   // Whether a rule can have its anchor at a node of this operator.
-  bool Begins(OpId op) { return !Fitting(root_, op).empty(); }
+  bool Begins(OpId op) { return Fitting(root_, op).first != nullptr; }
   // The rules that may match with their anchor at `n`, in order of trial. Valid until the next
   // call.
   const std::vector<const CompiledRule*>& At(NodeId n);
@@ -46,14 +46,28 @@ class CandidateIndex {
     bool any = false;  // every operator
     std::vector<std::unique_ptr<Step>> next;
     std::vector<size_t> rules;
-    std::vector<std::vector<Step*>> fits;  // next steps by OpId, filled when asked for
-    std::vector<bool> asked;
+    // Next steps by OpId, filled when asked for; mostly one.
+    struct Fits {
+      bool asked = false;
+      Step* first = nullptr;
+      std::vector<Step*> others;
+    };
+    std::vector<Fits> fits;
   };
   using Path = std::vector<const std::vector<OpPattern>*>;  // of the program
 
   static void Extend(const Pattern& pattern, const PatCall& call, int depth, Path& path);
   static Step& Child(Step& step, const std::vector<OpPattern>* ops);
-  const std::vector<Step*>& Fitting(Step& step, OpId op);
+  const Step::Fits& Fitting(Step& step, OpId op) {
+    if (op.index < step.fits.size() && step.fits[op.index].asked) return step.fits[op.index];
+    return FindFitting(step, op);
+  }
+  const Step::Fits& FindFitting(Step& step, OpId op);
+  void WalkAll(const Step::Fits& fits, NodeId n, std::vector<size_t>& found) {
+    if (fits.first == nullptr) return;
+    Walk(*fits.first, n, found);
+    for (Step* next : fits.others) Walk(*next, n, found);
+  }
   void Walk(Step& step, NodeId n, std::vector<size_t>& found);
 
   const Graph& graph_;

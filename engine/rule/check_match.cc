@@ -150,14 +150,14 @@ void RuleChecker::CheckMatch(const BodyText& body, NameScope& scope, Owner& owne
 // No value is made of itself. `own`: a statement may not read its own output either; in a
 // replacement that is the value before.
 void RuleChecker::CheckAcyclic(const BodyText& body, bool own, const char* hint, Owner& owner) {
-  if (body.stmts.size() < 2 && !own) return;
   boost::container::flat_map<std::string_view, size_t> made;
   for (size_t i = 0; i < body.stmts.size(); ++i) {
     for (const OutArg& out : body.stmts[i].outs) {
       if (out.name != "_") made.emplace(out.name, i);
     }
   }
-  std::vector<std::vector<size_t>> readers(body.stmts.size());
+  std::vector<std::pair<size_t, size_t>> reads;  // maker, reader
+  bool upward = false;                           // somebody reads what stands further down
   for (size_t i = 0; i < body.stmts.size(); ++i) {
     const auto read = [&](auto& self, const Expr& expr) -> void {
       for (const Arg& arg : expr.args) {
@@ -165,13 +165,17 @@ void RuleChecker::CheckAcyclic(const BodyText& body, bool own, const char* hint,
         const auto maker =
             arg.value->kind == Expr::Kind::kName ? made.find(arg.value->text) : made.end();
         if (maker != made.end() && (own || maker->second != i)) {
-          readers[maker->second].push_back(i);
+          reads.emplace_back(maker->second, i);
+          upward |= maker->second >= i;
         }
         self(self, *arg.value);
       }
     };
     if (body.stmts[i].value.value) read(read, *body.stmts[i].value.value);
   }
+  if (!upward) return;
+  std::vector<std::vector<size_t>> readers(body.stmts.size());
+  for (const auto& [maker, reader] : reads) readers[maker].push_back(reader);
   const std::optional<size_t> loop = FirstInLoop(readers);
   if (!loop) return;
   const Stmt& stmt = body.stmts[*loop];

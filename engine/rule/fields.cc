@@ -77,12 +77,12 @@ std::string FormHint(const Field& field, const ShapeInfo& shape, const DocNode& 
 // The table row for `key`, or null with an error.
 const Field* FindField(const std::vector<const Field*>& fields, const DocEntry& entry,
                        const std::string& owner, DiagnosticSink& sink) {
-  std::vector<std::string_view> known;
   for (const Field* field : fields) {
     if (field->key == entry.name()) return field;
-    known.push_back(field->key);
   }
   if (Many(sink)) return nullptr;
+  std::vector<std::string_view> known;
+  for (const Field* field : fields) known.push_back(field->key);
   Diagnostic& d = sink.Error(entry.key.place, code::kUnknownKey,
                              fmt::format("unknown key `{}`{}", Printable(entry.name(), 60),
                                          owner.empty() ? "" : " in " + owner));
@@ -95,12 +95,13 @@ const Field* FindField(const std::vector<const Field*>& fields, const DocEntry& 
 const ShapeInfo& Info(Shape shape) { return kShapes[static_cast<size_t>(shape)]; }
 std::span<const KindInfo> FieldKinds() { return kKinds; }
 
-std::vector<const Field*> FieldsOf(FieldKind kind) {
-  std::vector<const Field*> fields;
-  for (const Field& field : kFields) {
-    if (field.kind == kind) fields.push_back(&field);
-  }
-  return fields;
+const std::vector<const Field*>& FieldsOf(FieldKind kind) {
+  static const auto by_kind = [] {
+    std::vector<std::vector<const Field*>> fields(std::size(kKinds));
+    for (const Field& field : kFields) fields[static_cast<size_t>(field.kind)].push_back(&field);
+    return fields;
+  }();
+  return by_kind[static_cast<size_t>(kind)];
 }
 
 std::string Describe(const DocNode& node) {
@@ -127,7 +128,7 @@ Mapping::Mapping(const DocNode& node, FieldKind kind, std::string owner, Diagnos
                                                 : "";
     return;
   }
-  const std::vector<const Field*> fields = FieldsOf(kind);
+  const std::vector<const Field*>& fields = FieldsOf(kind);
   for (const DocEntry& entry : node.entries) {
     const Field* field = FindField(fields, entry, owner_, sink);
     if (field != nullptr && ShapeFits(entry, *field, sink)) entries_.push_back(&entry);

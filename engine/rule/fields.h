@@ -44,7 +44,7 @@ struct KindInfo {
 
 const ShapeInfo& Info(Shape shape);
 std::span<const KindInfo> FieldKinds();
-std::vector<const Field*> FieldsOf(FieldKind kind);  // in the order of the table
+const std::vector<const Field*>& FieldsOf(FieldKind kind);  // in the order of the table
 
 class Mapping {
  public:

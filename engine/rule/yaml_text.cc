@@ -1,12 +1,11 @@
 #include "engine/rule/yaml_text.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace qrewrite {
 namespace {
 
-bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r' && c != '\v' && c != '\f'); }
 
 size_t SkipSpace(std::string_view text, size_t at) {
   while (at < text.size() && IsSpace(text[at])) ++at;
@@ -22,35 +21,29 @@ using Where = std::vector<uint32_t>;
 bool FollowVerbatim(std::string_view file, size_t at, std::string_view value, Where& where) {
   // The indentation of a block scalar's first line.
   if (!value.empty() && !IsSpace(value[0])) at = SkipSpace(file, at);
+  where.resize(value.size() + 1);
+  uint32_t* const out = where.data();
   for (size_t i = 0; i < value.size();) {
     if (!IsSpace(value[i])) {
-      size_t stop = i + 1;
-      while (stop < value.size() && !IsSpace(value[stop])) ++stop;
-      if (at > file.size() || file.substr(at, stop - i) != value.substr(i, stop - i)) return false;
-      where.resize(where.size() + (stop - i));
-      std::iota(where.end() - static_cast<ptrdiff_t>(stop - i), where.end(),
-                static_cast<uint32_t>(at));
-      at += stop - i;
-      i = stop;
+      if (at >= file.size() || file[at] != value[i]) return false;
+      out[i++] = static_cast<uint32_t>(at++);
       continue;
     }
     const size_t stop = SkipSpace(value, i);
     const size_t end = SkipSpace(file, at);
     if (end == at && stop < value.size()) return false;
-    const size_t base = where.size();
-    where.resize(base + (stop - i));
     size_t from = end;
     for (size_t k = stop; k-- > i;) {
       // A newline of the text belongs to one of the file; blanks before it do not.
       while (value[k] == '\n' && from > at && file[from - 1] != '\n') --from;
       if (from > at) --from;
-      where[base + (k - i)] = static_cast<uint32_t>(std::min(from, file.size()));
+      out[k] = static_cast<uint32_t>(std::min(from, file.size()));
     }
     i = stop;
     at = end;
   }
-  where.push_back(where.empty() ? static_cast<uint32_t>(std::min(at, file.size()))
-                                : where.back() + 1);
+  where.back() = value.empty() ? static_cast<uint32_t>(std::min(at, file.size()))
+                               : where[value.size() - 1] + 1;
   return true;
 }
 
