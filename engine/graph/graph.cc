@@ -275,6 +275,7 @@ void Graph::ReplaceUses(ValueId from, ValueId to) {
 
 NodeId Graph::AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
                       std::span<const ValueId> outputs, Attributes attributes, Borrowed name) {
+  QR_CHECK(outputs.size() <= kMaxOutputs);
   const NodeId n(nodes_.size());
   Node& node = nodes_.emplace_back();
   node.op = op;

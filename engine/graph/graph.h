@@ -165,6 +165,7 @@ class Graph {
   // --- nodes
   size_t num_nodes() const { return nodes_.size(); }  // with removed ones: the end of the ids
   bool alive(NodeId n) const { return nodes_[n.index].alive; }
+  static constexpr size_t kMaxOutputs = (size_t{1} << 28) - 1;  // of a node
   // Inputs and outputs may be invalid ids: absent. Outputs must have no producer yet.
   NodeId AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
                  std::span<const ValueId> outputs, Attributes attributes, std::string_view name) {

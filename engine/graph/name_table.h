@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -73,11 +72,11 @@ class NameTable {
 
   // `expected`: about how many names will come.
   explicit NameTable(size_t expected = 0)
-      : slots_(std::bit_ceil(std::max(kFewest, expected + expected / 2))) {}
+      : slots_(std::max(kFewest, expected + expected / 2 + 2)) {}
 
   // Fetches what a coming Find or FindOrAdd of `name` will look at.
   void Prefetch(std::string_view name) const {
-    __builtin_prefetch(&slots_[HashName(name) & (slots_.size() - 1)]);
+    __builtin_prefetch(&slots_[Home(HashName(name))]);
   }
 
   // kNone if there is no such name.
@@ -113,14 +112,16 @@ class NameTable {
     uint32_t reference = kNone;
   };
 
+  // Any number of slots: a power of two would be up to twice as many as are needed.
+  size_t Home(uint32_t hash) const { return (uint64_t{hash} * slots_.size()) >> 32; }
+
   // The slot of `name`, or the free one where it belongs.
   template <class NameOf>
   size_t Probe(std::string_view name, uint32_t hash, NameOf name_of) const {
-    const size_t mask = slots_.size() - 1;
-    size_t i = hash & mask;
+    size_t i = Home(hash);
     while (slots_[i].reference != kNone &&
            (slots_[i].hash != hash || name_of(slots_[i].reference) != name)) {
-      i = (i + 1) & mask;
+      if (++i == slots_.size()) i = 0;
     }
     return i;
   }

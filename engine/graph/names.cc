@@ -48,11 +48,12 @@ std::string_view NameArena::Keep(std::string_view text) {
 void NameTable::Grow() {
   std::vector<Slot, HugePages<Slot>> old(slots_.size() * 2);
   old.swap(slots_);
-  const size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {
     if (slot.reference == kNone) continue;
-    size_t i = slot.hash & mask;
-    while (slots_[i].reference != kNone) i = (i + 1) & mask;
+    size_t i = Home(slot.hash);
+    while (slots_[i].reference != kNone) {
+      if (++i == slots_.size()) i = 0;
+    }
     slots_[i] = slot;
   }
 }

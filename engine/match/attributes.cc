@@ -62,8 +62,11 @@ Val Interpreter::DefaultOf(NodeId node, const FormalAttribute& formal) {
   if (formal.computed_default.empty()) return Absent();
   const Signature& signature = *NodeSignature(node);
   const auto index = static_cast<size_t>(&formal - signature.attributes.data());
-  const uint64_t key = Mixed((uint64_t{node.index} << 32) | index);
-  if (const Val* known = defaults_.Find(key)) return *known;
+  constexpr size_t kSlots = 1024;
+  if (defaults_.empty()) defaults_.resize(kSlots, {UINT64_MAX, Val()});
+  const uint64_t key = (uint64_t{node.index} << 32) | index;
+  const size_t slot = Mixed(key) % kSlots;
+  if (defaults_[slot].first == key) return defaults_[slot].second;
   const SignatureCode* stated = nullptr;
   Interpreter* in = StatesFacts(signature, &stated);
   if (in == nullptr) return Absent();
@@ -72,7 +75,10 @@ Val Interpreter::DefaultOf(NodeId node, const FormalAttribute& formal) {
   Val value = in->Eval(stated->defaults[index], frame);
   if (value.is<Failure>()) value = Val();  // fail(): there is no default here (pads under auto_pad)
   // What is unknown may be known later; a new node may not stay.
-  if (!value.is<Unknown>() && node.index < uses_mark_) *defaults_.FindOrAdd(key).first = value;
+  if (!value.is<Unknown>() && node.index < uses_mark_) {
+    if (defaults_.empty()) defaults_.resize(kSlots, {UINT64_MAX, Val()});
+    defaults_[slot] = {key, value};
+  }
   return value;
 }
 

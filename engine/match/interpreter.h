@@ -185,7 +185,7 @@ class Interpreter {
   // Values from this id on are gone, their ids will be used again.
   void TruncateFacts(size_t num_values) { memo_.Truncate(num_values); }
   void ForgetAllFacts() { memo_.Clear(), passed_.clear(), ++changes_; }
-  void ForgetDefaults() { defaults_.Clear(); }  // attributes or types were changed
+  void ForgetDefaults() { defaults_.clear(); }  // attributes or types were changed
 
  private:
   using Next = FunctionRef<bool()>;
@@ -268,7 +268,7 @@ class Interpreter {
   std::unordered_map<const Signature*, StatedFacts> stated_;
 
   FactMemo memo_;
-  FlatMap<Val> defaults_;  // computed ones: node, number of the attribute
+  std::vector<std::pair<uint64_t, Val>> defaults_;  // computed: node, attribute; last of each slot
   std::map<std::pair<const OpHead*, ValueId>, WideReaders> readers_;  // that the head accepts
   uint64_t changes_ = 1;
   // Of wide nodes: so many first outputs are none that a rule could want.

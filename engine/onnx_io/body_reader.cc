@@ -25,12 +25,21 @@ Status Invalid(std::string message) { return {StatusCode::kInvalidModel, std::mo
 }  // namespace
 
 struct BodyReader::RawGraph {
-  std::vector<FieldSlice> nodes, initializers, sparse, inputs, outputs, value_infos, annotations;
+  FieldList nodes, initializers;
+  std::vector<FieldSlice> sparse, inputs, outputs, value_infos, annotations;
 
   // Splits `message`; fields of other kinds go to `others`. False: malformed.
   bool Split(std::string_view message, std::vector<FieldSlice>& others) {
     WireReader fields(message);
-    while (const WireField* f = fields.Next()) ListFor(*f, others).push_back(f->whole);
+    while (const WireField* f = fields.Next()) {
+      if (f->IsBytes(GraphProto::kNodeFieldNumber)) {
+        nodes.push_back(f->whole);
+      } else if (f->IsBytes(GraphProto::kInitializerFieldNumber)) {
+        initializers.push_back(f->whole);
+      } else {
+        ListFor(*f, others).push_back(f->whole);
+      }
+    }
     return fields.ok();
   }
 
@@ -38,8 +47,6 @@ struct BodyReader::RawGraph {
   std::vector<FieldSlice>& ListFor(const WireField& f, std::vector<FieldSlice>& others) {
     if (f.type != WireType::kBytes) return others;
     switch (f.number) {
-      case GraphProto::kNodeFieldNumber: return nodes;
-      case GraphProto::kInitializerFieldNumber: return initializers;
       case GraphProto::kSparseInitializerFieldNumber: return sparse;
       case GraphProto::kInputFieldNumber: return inputs;
       case GraphProto::kOutputFieldNumber: return outputs;
@@ -87,6 +94,7 @@ Status BodyReader::ReadGraph(std::string_view message, BodyId body, Scope* outer
   const size_t nodes = std::min(raw.nodes.size(), names);
   // As much again for what comes new: memory that is not touched costs nothing, a table that grows is there twice.
   graph_.Reserve(2 * nodes, 2 * names, 6 * nodes);
+  if (outer == nullptr) source_.nodes.reserve(nodes);
   QR_RETURN_IF_ERROR(DeclareInitializers(raw, scope));
   QR_RETURN_IF_ERROR(DeclareInputs(raw, scope));
   QR_RETURN_IF_ERROR(ReadNodes(raw.nodes, scope));
@@ -105,7 +113,8 @@ Status BodyReader::ReadGraph(std::string_view message, BodyId body, Scope* outer
 Result<BodyId> BodyReader::ReadFunction(std::string_view message) {
   const BodyId b = graph_.AddBody(BodyKind::kFunction, BodyId());
   Body& body = graph_.mutable_body(b);
-  std::vector<FieldSlice> nodes, value_infos;
+  FieldList nodes;
+  std::vector<FieldSlice> value_infos;
   std::vector<std::string_view> inputs, outputs, imports;
   std::string_view overload;
   WireReader fields(message);
@@ -152,10 +161,24 @@ Result<BodyId> BodyReader::ReadFunction(std::string_view message) {
 Status BodyReader::DeclareInitializers(const RawGraph& raw, Scope& scope) {
   std::vector<TensorRecord> records;
   records.reserve(raw.initializers.size());
-  for (const FieldSlice field : raw.initializers) {
-    QR_ASSIGN_OR_RETURN(ParsedTensor parsed,
-                        ParseTensor(ContentOf(field), tensors_, "an initializer without name"));
+  // Each is parsed while the place of the name of the one before comes into the cache.
+  const auto parse = [&](size_t i) -> Result<ParsedTensor> {
+    auto parsed =
+        ParseTensor(ContentOf(raw.initializers[i]), tensors_, "an initializer without name");
+    if (parsed.ok()) scope.names.Prefetch(parsed->name);
+    return parsed;
+  };
+  ParsedTensor coming;
+  if (!raw.initializers.empty()) {
+    QR_ASSIGN_OR_RETURN(coming, parse(0));
+  }
+  for (size_t i = 0; i < raw.initializers.size(); ++i) {
+    const FieldSlice field = raw.initializers[i];
+    const ParsedTensor parsed = std::move(coming);
     if (parsed.name.empty()) return Invalid("an initializer has no name");
+    if (i + 1 < raw.initializers.size()) {
+      QR_ASSIGN_OR_RETURN(coming, parse(i + 1));
+    }
     ValueId v;
     QR_RETURN_IF_ERROR(AddNamed(scope, parsed.name, &v));
     if (parsed.tensor.valid()) {

@@ -2,6 +2,7 @@
 // Graph.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -38,6 +39,8 @@ class BodyReader {
     bool declared = false;
     ValueId next_output = {};
   };
+  // Of nodes or initializers: there may be millions, so the list does not move while it grows.
+  using FieldList = std::deque<FieldSlice>;
   // A NodeProto split into its fields.
   struct RawNode {
     std::string_view name, op_type, domain, overload;
@@ -54,10 +57,12 @@ class BodyReader {
   Status DeclareInitializers(const RawGraph& raw, Scope& scope);
   Status DeclareInputs(const RawGraph& raw, Scope& scope);
   // Adds the outputs of `nodes` from the `next` one on, unless it was done.
-  Status DeclareOutputs(const std::vector<FieldSlice>& nodes, size_t next, Scope& scope);
+  Status DeclareOutputs(const FieldList& nodes, size_t next, Scope& scope);
   Status AddNamed(Scope& scope, std::string_view name, ValueId* value);
-  Status ReadNodes(const std::vector<FieldSlice>& nodes, Scope& scope);
-  Status ReadNode(const std::vector<FieldSlice>& nodes, size_t index, RawNode& raw, Scope& scope);
+  Status ReadNodes(const FieldList& nodes, Scope& scope);
+  // Splits node `index` and fetches what its names will be looked up in.
+  Status SplitNode(const FieldList& nodes, size_t index, RawNode& raw, const Scope& scope) const;
+  Status ReadNode(const FieldList& nodes, size_t index, RawNode& raw, Scope& scope);
   Status ReadAttributes(const RawNode& raw, size_t index, Scope& scope, Attributes& attributes,
                         bool& external);
   // The same tensor, or an equal small one that was read before: scales and zero points repeat.

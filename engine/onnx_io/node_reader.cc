@@ -52,7 +52,7 @@ std::string BodyReader::Overloaded(std::string_view name, std::string_view overl
 
 // Nodes may come in any order, and inner graphs see later outputs. All outputs of a body have
 // consecutive ids in the order of its nodes, whenever they were declared.
-Status BodyReader::DeclareOutputs(const std::vector<FieldSlice>& nodes, size_t next, Scope& scope) {
+Status BodyReader::DeclareOutputs(const FieldList& nodes, size_t next, Scope& scope) {
   if (scope.declared) return {};
   scope.declared = true;
   scope.next_output = ValueId(graph_.num_values());
@@ -99,22 +99,36 @@ bool BodyReader::RawNode::Split(std::string_view node) {
   return fields.ok();
 }
 
-Status BodyReader::ReadNodes(const std::vector<FieldSlice>& nodes, Scope& scope) {
+Status BodyReader::ReadNodes(const FieldList& nodes, Scope& scope) {
   // In an inner graph a name may mean a later output and an outer value.
   if (scope.outer != nullptr) QR_RETURN_IF_ERROR(DeclareOutputs(nodes, 0, scope));
-  RawNode raw;
-  for (size_t i = 0; i < nodes.size(); ++i) QR_RETURN_IF_ERROR(ReadNode(nodes, i, raw, scope));
+  // Each is split while the places of the names of the one before come into the cache.
+  RawNode raw, coming;
+  if (!nodes.empty()) QR_RETURN_IF_ERROR(SplitNode(nodes, 0, coming, scope));
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    std::swap(raw, coming);
+    if (raw.op_type.empty()) return Invalid(Describe(raw, i) + " has no operator");
+    if (i + 1 < nodes.size()) QR_RETURN_IF_ERROR(SplitNode(nodes, i + 1, coming, scope));
+    QR_RETURN_IF_ERROR(ReadNode(nodes, i, raw, scope));
+  }
   return {};
 }
 
-Status BodyReader::ReadNode(const std::vector<FieldSlice>& nodes, size_t index, RawNode& raw,
-                            Scope& scope) {
+Status BodyReader::SplitNode(const FieldList& nodes, size_t index, RawNode& raw,
+                             const Scope& scope) const {
   if (!raw.Split(ContentOf(nodes[index]))) {
     return Invalid("a node is damaged: it is not a valid protobuf message");
   }
-  if (raw.op_type.empty()) return Invalid(Describe(raw, index) + " has no operator");
   for (const std::string_view name : raw.inputs) scope.names.Prefetch(name);
   for (const std::string_view name : raw.outputs) scope.names.Prefetch(name);
+  return {};
+}
+
+Status BodyReader::ReadNode(const FieldList& nodes, size_t index, RawNode& raw, Scope& scope) {
+  if (raw.outputs.size() > Graph::kMaxOutputs) {
+    return Invalid(fmt::format("{} has {} outputs; at most {} are read", Describe(raw, index),
+                               raw.outputs.size(), Graph::kMaxOutputs));
+  }
   raw.input_values.clear();
   for (const std::string_view name : raw.inputs) {
     ValueId v = name.empty() ? ValueId() : Resolve(name, scope);
