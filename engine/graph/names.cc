@@ -46,7 +46,7 @@ std::string_view NameArena::Keep(std::string_view text) {
 }
 
 void NameTable::Grow() {
-  std::vector<Slot, HugePages<Slot>> old(slots_.size() * 2);
+  std::vector<Slot, HugePages<Slot>> old(slots_.size() + slots_.size() / 2);
   old.swap(slots_);
   for (const Slot& slot : old) {
     if (slot.reference == kNone) continue;

@@ -90,11 +90,14 @@ Status BodyReader::ReadGraph(std::string_view message, BodyId body, Scope* outer
   // Empty nodes cost two bytes each: a table for all of them is not worth it.
   const size_t names =
       std::min(raw.nodes.size() + raw.initializers.size() + raw.inputs.size(), message.size() / 16);
-  Scope scope{.body = body, .outer = outer, .depth = depth, .names = NameTable(names)};
+  // Room for what rules will name, too.
+  Scope scope{.body = body, .outer = outer, .depth = depth, .names = NameTable(names + names / 8)};
   const size_t nodes = std::min(raw.nodes.size(), names);
   // As much again for what comes new: memory that is not touched costs nothing, a table that grows is there twice.
   graph_.Reserve(2 * nodes, 2 * names, 6 * nodes);
   if (outer == nullptr) source_.nodes.reserve(nodes);
+  graph_.mutable_body(body).nodes.reserve(nodes);
+  graph_.mutable_body(body).constants.reserve(std::min(raw.initializers.size(), names));
   QR_RETURN_IF_ERROR(DeclareInitializers(raw, scope));
   QR_RETURN_IF_ERROR(DeclareInputs(raw, scope));
   QR_RETURN_IF_ERROR(ReadNodes(raw.nodes, scope));
