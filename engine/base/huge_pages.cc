@@ -14,10 +14,9 @@ constexpr size_t kLarge = 2 * kPage;
 
 void* AllocateTable(size_t size) {
   if (size < kLarge) return ::operator new(size);
-  const size_t rounded = (size + kPage - 1) / kPage * kPage;
-  void* memory = std::aligned_alloc(kPage, rounded);
-  if (memory == nullptr) throw std::bad_alloc();
-  madvise(memory, rounded, MADV_HUGEPAGE);
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kPage, size) != 0) throw std::bad_alloc();
+  madvise(memory, size / kPage * kPage, MADV_HUGEPAGE);
   return memory;
 }
 

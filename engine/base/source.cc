@@ -15,7 +15,8 @@ int CodePoints(std::string_view bytes) {
 SourceText::SourceText(std::string name, std::string text)
     : name_(std::move(name)), text_(std::move(text)) {
   line_starts_.push_back(0);
-  for (size_t at = 0; (at = text_.find('\n', at)) != std::string::npos;) line_starts_.push_back(++at);
+  for (size_t at = 0; (at = text_.find('\n', at)) != std::string::npos;)
+    line_starts_.push_back(++at);
 }
 
 size_t SourceText::LineStart(int line) const {

@@ -18,15 +18,15 @@ struct LexFault {
 };
 
 struct Token {
-  std::string_view text;             // as written; of the text that was lexed
-  uint32_t begin = 0, end = 0;       // byte offsets in it
-  uint32_t match = 0;                // ( [ {: index of the bracket that closes it; 0: none
-  uint32_t next_line = 0;            // index of the first token behind this one that begins a line
+  std::string_view text;        // as written; of the text that was lexed
+  uint32_t begin = 0, end = 0;  // byte offsets in it
+  uint32_t match = 0;           // ( [ {: index of the bracket that closes it; 0: none
+  uint32_t next_line = 0;       // index of the first token behind this one that begins a line
   TokenKind kind = TokenKind::kEnd;
-  bool space_before = false;         // white space, a comment or the start of the text
-  bool newline_before = false;       // first of its line
-  bool plain_name = false;           // kName: as IsPlainName says
-  const LexFault* fault = nullptr;   // kBad
+  bool space_before = false;        // white space, a comment or the start of the text
+  bool newline_before = false;      // first of its line
+  bool plain_name = false;          // kName: as IsPlainName says
+  const LexFault* fault = nullptr;  // kBad
 };
 
 // The last token is kEnd. Tokens point into `text`.

@@ -103,7 +103,8 @@ bool Parser::FailExpected(std::string_view what) {
   const Token& found = Peek();
   if (found.kind == TokenKind::kBad) {
     const std::string cut = found.end == text_.text.size() ? CutHint() : "";
-    return Fail(PlaceOf(found), found.fault->code, fmt::format("{} {}", found.fault->message, Found(found)),
+    return Fail(PlaceOf(found), found.fault->code,
+                fmt::format("{} {}", found.fault->message, Found(found)),
                 cut.empty() ? std::string(found.fault->hint) : cut);
   }
   if (found.kind == TokenKind::kEnd && !brackets_.empty()) return FailInList("");

@@ -24,7 +24,10 @@ Graph::Graph() {
 OpId Graph::InternOp(std::string_view domain, std::string_view name) {
   OpName op{std::string(CanonicalDomain(domain)), std::string(name)};
   const auto [it, added] = op_ids_.try_emplace(std::move(op), OpId(ops_.size()));
-  if (added) ops_.push_back(it->first);
+  if (added) {
+    ops_.push_back(it->first);
+    op_nodes_.push_back(0);
+  }
   return it->second;
 }
 
@@ -123,6 +126,7 @@ void Graph::RemoveBody(BodyId root) {
       for (uint32_t i = 0; i < node.num_inputs; ++i) Unlink(UseId(size_t{node.first_input} + i));
       for (uint32_t i = 0; i < node.num_outputs; ++i) Bury(output(n, i));
       node.alive = false;
+      --op_nodes_[node.op.index];
       node.attributes = Attributes();
     }
     gone.outputs.clear();
@@ -279,6 +283,7 @@ NodeId Graph::AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
   const NodeId n(nodes_.size());
   Node& node = nodes_.emplace_back();
   node.op = op;
+  ++op_nodes_[op.index];
   node.body = b;
   node.attributes = std::move(attributes);
   node.SetName(name.text);
@@ -339,6 +344,7 @@ void Graph::RemoveNode(NodeId n) {
   for (uint32_t i = 0; i < node.num_inputs; ++i) Unlink(UseId(size_t{node.first_input} + i));
   for (uint32_t i = 0; i < node.num_outputs; ++i) Bury(output(n, i));
   node.alive = false;
+  --op_nodes_[node.op.index];
   node.attributes = Attributes();
   changed_ = true;
 }
@@ -438,6 +444,7 @@ static void ReturnSubgraphs(Graph& graph, NodeId n, size_t nodes, size_t bodies)
 void Graph::Undo(const Mark& mark) {
   for (size_t u = uses_.size(); u-- > mark.uses;) Unlink(UseId(u));
   for (size_t n = nodes_.size(); n-- > mark.nodes;) {
+    op_nodes_[nodes_[n].op.index] -= nodes_[n].alive;
     if (nodes_[n].has_subgraphs) ReturnSubgraphs(*this, NodeId(n), mark.nodes, mark.bodies);
     std::vector<NodeId>& listed = bodies_[nodes_[n].body.index].nodes;
     if (!listed.empty() && listed.back() == NodeId(n)) listed.pop_back();

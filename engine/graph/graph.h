@@ -80,6 +80,7 @@ class Graph {
   OpId FindOp(std::string_view domain, std::string_view name) const;  // invalid if never seen
   const OpName& op_name(OpId op) const { return ops_[op.index]; }
   size_t num_ops() const { return ops_.size(); }
+  size_t num_nodes(OpId op) const { return op_nodes_[op.index]; }  // alive ones, in all bodies
 
   // --- imports
   std::map<std::string, int64_t>& opset() { return opset_; }
@@ -239,7 +240,7 @@ class Graph {
   // Tables of millions: what a record does not need is not there.
   struct Use {
     ValueId value;
-    UseId previous, next;  // the first one's previous is the last one
+    UseId previous, next;    // the first one's previous is the last one
     uint32_t user : 31 = 0;  // node id, or if is_output a position in output_slots_
     uint32_t is_output : 1 = 0;
   };
@@ -302,6 +303,7 @@ class Graph {
   std::deque<Body> bodies_;
   std::vector<OpName> ops_;
   std::map<OpName, OpId> op_ids_;
+  std::vector<uint32_t> op_nodes_;  // by OpId: how many nodes are alive
   std::map<std::string, int64_t> opset_;
   int64_t upgrade_opset_ = 0;
   size_t upgrade_mark_ = 0;  // nodes from here on are in the new form

@@ -75,9 +75,7 @@ class NameTable {
       : slots_(std::max(kFewest, expected + expected / 2 + 2)) {}
 
   // Fetches what a coming Find or FindOrAdd of `name` will look at.
-  void Prefetch(std::string_view name) const {
-    __builtin_prefetch(&slots_[Home(HashName(name))]);
-  }
+  void Prefetch(std::string_view name) const { __builtin_prefetch(&slots_[Home(HashName(name))]); }
 
   // kNone if there is no such name.
   template <class NameOf>

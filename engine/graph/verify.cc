@@ -110,6 +110,12 @@ class GraphVerifier {
 
   // Slots, outputs and subgraphs of every node.
   Status CheckNodes() {
+    std::vector<uint32_t> counts(g_.num_ops());
+    for (size_t i = 0; i < g_.num_nodes(); ++i) {
+      const OpId op = g_.op(NodeId(i));
+      if (g_.alive(NodeId(i)) && op.index < counts.size()) ++counts[op.index];
+    }
+    if (counts != g_.op_nodes_) return Broken("the nodes of an operator are miscounted");
     for (size_t i = 0; i < g_.num_nodes(); ++i) {
       const NodeId n(i);
       if (!g_.alive(n)) continue;
@@ -186,8 +192,7 @@ class GraphVerifier {
         ++uses;
         output_uses += use.is_output;
       }
-      if (uses != value.num_uses || output_uses != value.num_output_uses ||
-          previous != last) {
+      if (uses != value.num_uses || output_uses != value.num_output_uses || previous != last) {
         return Broken("{} has lost count of its uses", Show(v));
       }
       linked += uses;

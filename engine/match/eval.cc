@@ -108,6 +108,14 @@ int64_t Interpreter::CountUses(ValueId v) const {
 }
 
 int64_t Interpreter::CountUses(ValueId v, const Code& set) {
+  // Of a value with very many readers the answer is kept until the graph changes.
+  constexpr uint32_t kMany = 64;
+  CountedUses* known = nullptr;
+  if (graph_.num_uses(v) > kMany && uses_mark_ == SIZE_MAX) {
+    const uint64_t key = (uint64_t{static_cast<uint32_t>(set.index)} << 32) | v.index;
+    known = counted_uses_.FindOrAdd(Mixed(key)).first;
+    if (known->changes == changes_) return known->count;
+  }
   int64_t count = 0;
   const OpSet& of = *set.constant.get<const OpSet*>();
   for (const UseId u : graph_.uses(v)) {
@@ -115,14 +123,16 @@ int64_t Interpreter::CountUses(ValueId v, const Code& set) {
     if (user.is_output() || user.node.index >= uses_mark_) continue;
     count += MemberOf(set.index, of, graph_.op(user.node)) >= 0;
   }
+  if (known != nullptr) *known = {changes_, count};
   return count;
 }
 
 int64_t Interpreter::CountNodes(const Code& set) {
   const OpSet& of = *set.constant.get<const OpSet*>();
   int64_t count = 0;
-  for (size_t n = 0; n < graph_.num_nodes(); ++n) {
-    if (graph_.alive(NodeId(n))) count += MemberOf(set.index, of, graph_.op(NodeId(n))) >= 0;
+  for (size_t i = 0; i < graph_.num_ops(); ++i) {
+    const auto nodes = static_cast<int64_t>(graph_.num_nodes(OpId(i)));
+    if (nodes > 0 && MemberOf(set.index, of, OpId(i)) >= 0) count += nodes;
   }
   return count;
 }

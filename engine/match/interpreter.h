@@ -270,6 +270,7 @@ class Interpreter {
   FactMemo memo_;
   std::vector<std::pair<uint64_t, Val>> defaults_;  // computed: node, attribute; last of each slot
   std::map<std::pair<const OpHead*, ValueId>, WideReaders> readers_;  // that the head accepts
+  FlatMap<CountedUses> counted_uses_;                                 // by set and value
   uint64_t changes_ = 1;
   // Of wide nodes: so many first outputs are none that a rule could want.
   std::unordered_map<NodeId, size_t> passed_;
@@ -280,8 +281,7 @@ class Interpreter {
   int fact_depth_ = 0;                     // of facts of values, since the last that began afresh
   int recursion_ = 0;                      // of other calls of definitions
 
-  uint64_t steps_ = 0, eval_steps_ = 0;
-  uint64_t fold_work_ = kMaxFoldWork;  // what is left
+  uint64_t steps_ = 0, eval_steps_ = 0, fold_work_ = kMaxFoldWork;  // of folding: what is left
   std::string exhausted_;
   Status host_fault_;
   Reason unknown_{""};  // the last condition of a pattern that was unknown, for ChooseCase

@@ -20,4 +20,10 @@ struct WideReaders {
   std::map<size_t, ByKey> by_input;
 };
 
+// How many readers of a value are in a set of operators.
+struct CountedUses {
+  uint64_t changes = 0;  // of the graph, when they were counted
+  int64_t count = 0;
+};
+
 }  // namespace qrewrite

@@ -1,5 +1,6 @@
 // Nodes and their attributes.
 #include <algorithm>
+#include <utility>
 
 #include <onnx/onnx_pb.h>
 
@@ -150,7 +151,7 @@ Status Planner::PlanNode(NodeId n, int number, Rope& out) {
       if (!IsInGraph(f->number)) node.AddSlice(f->whole);
     }
   }
-  out.AddMessage(number, node);
+  out.AddMessage(number, std::move(node));
   return {};
 }
 
@@ -201,7 +202,7 @@ Status Planner::PlanAttribute(const Attribute& attribute, std::string_view origi
   const auto add_graph = [&](BodyId body, int number) -> Status {
     Rope graph(storage_);
     QR_RETURN_IF_ERROR(PlanGraph(body, graph));
-    content.AddMessage(number, graph);
+    content.AddMessage(number, std::move(graph));
     return {};
   };
   if (const auto* tensor = std::get_if<Tensor>(&attribute.value)) {
@@ -219,7 +220,7 @@ Status Planner::PlanAttribute(const Attribute& attribute, std::string_view origi
       QR_RETURN_IF_ERROR(add_graph(b, AttributeProto::kGraphsFieldNumber));
     }
   }
-  out.AddMessage(NodeProto::kAttributeFieldNumber, content);
+  out.AddMessage(NodeProto::kAttributeFieldNumber, std::move(content));
   return {};
 }
 
@@ -230,7 +231,7 @@ Status Planner::PlanConstantNode(ValueId v, Rope& out) {
   Rope node(storage_);
   node.AddCopy(text);
   QR_RETURN_IF_ERROR(PlanAttribute({"value", *graph_.constant(v)}, {}, node));
-  out.AddMessage(FunctionProto::kNodeFieldNumber, node);
+  out.AddMessage(FunctionProto::kNodeFieldNumber, std::move(node));
   return {};
 }
 

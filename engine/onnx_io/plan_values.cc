@@ -92,7 +92,7 @@ Status Planner::PlanTensor(Tensor tensor, std::string_view name, std::string_vie
     content.AddCopy(text);
     content.AddBytesOf(tensor);
   }
-  out.AddMessage(number, content);
+  out.AddMessage(number, std::move(content));
   return {};
 }
 

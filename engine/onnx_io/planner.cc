@@ -110,7 +110,7 @@ Result<Rope> Planner::PlanModel() {
     } else if (field.number == ModelProto::kGraphFieldNumber) {
       Rope graph(storage_);
       QR_RETURN_IF_ERROR(PlanGraph(graph_.main(), graph));
-      out.AddMessage(ModelProto::kGraphFieldNumber, graph);
+      out.AddMessage(ModelProto::kGraphFieldNumber, std::move(graph));
     } else if (field.number == ModelProto::kOpsetImportFieldNumber) {
       imports.AddOriginal(field.field, out);
     } else if (field.number != ModelProto::kIrVersionFieldNumber) {
@@ -190,7 +190,7 @@ Status Planner::PlanFunction(BodyId b, Rope& out) {
   std::vector<NodeId> order;
   QR_RETURN_IF_ERROR(PlanNodes(b, FunctionProto::kNodeFieldNumber, order, function));
   PlanValueInfos(b, FunctionProto::kValueInfoFieldNumber, order, function);
-  out.AddMessage(ModelProto::kFunctionsFieldNumber, function);
+  out.AddMessage(ModelProto::kFunctionsFieldNumber, std::move(function));
   return {};
 }
 

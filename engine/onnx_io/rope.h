@@ -15,9 +15,20 @@
 
 namespace qrewrite {
 
+// A part of a rope.
+struct RopePiece {
+  enum class Kind : uint8_t { kBytes, kTensor, kRope };
+  const char* data = nullptr;  // kBytes
+  uint64_t size = 0;           // in bytes
+  uint32_t index = 0;          // kTensor, kRope: in the storage
+  Kind kind = Kind::kBytes;
+};
+
 // Owns what the pieces of the ropes of one model refer to.
 class RopeStorage {
  public:
+  using Pieces = std::vector<RopePiece>;
+
   RopeStorage() = default;
   RopeStorage(const RopeStorage&) = delete;
   RopeStorage& operator=(const RopeStorage&) = delete;
@@ -25,10 +36,13 @@ class RopeStorage {
   std::string_view Keep(std::string_view bytes);  // a copy that stays where it is
   uint32_t Keep(const Tensor& tensor);
   const Tensor& tensor(uint32_t index) const { return tensors_[index]; }
+  uint32_t Keep(Pieces pieces);
+  const Pieces& pieces(uint32_t index) const { return ropes_[index]; }
 
  private:
   std::deque<std::string> chunks_;
   std::vector<Tensor> tensors_;
+  std::deque<Pieces> ropes_;
 };
 
 class Rope {
@@ -39,9 +53,11 @@ class Rope {
   void AddSlice(std::string_view bytes);  // must outlive the rope
   void AddCopy(std::string_view bytes) { AddSlice(storage_->Keep(bytes)); }
   void AddBytesOf(const Tensor& tensor);  // its packed bytes
-  void AddMessage(int field, const Rope& content);
+  void AddMessage(int field, Rope&& content);
   void AddMessage(int field, std::string_view content);  // copied
-  void AddRope(const Rope& other);
+  void AddRope(
+      Rope&&
+          other);  // a long one becomes one piece: what is nested is not listed anew at each level
 
   // Calls `write` with the bytes in order. Lazy tensors are computed one at a time. Errors: of
   // computing and of `write`.
@@ -50,15 +66,10 @@ class Rope {
   RopeStorage& storage() const { return *storage_; }
 
  private:
-  static constexpr uint32_t kNoTensor = 0xffffffffu;
-  struct Piece {
-    const char* data;
-    uint64_t size;
-    uint32_t tensor;
-  };
+  using Piece = RopePiece;
 
   RopeStorage* storage_;
-  std::vector<Piece> pieces_;
+  RopeStorage::Pieces pieces_;
   uint64_t size_ = 0;
 };
 

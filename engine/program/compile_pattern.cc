@@ -164,7 +164,6 @@ bool ProgramCompiler::Computes(const Code& code) const {
 // have matched: `rint(w) == w` is not worth it for each weight of a model.
 void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, const Names& names,
                                     Pattern& pattern, bool of_rule) {
-  pattern.watch.resize(names.layout().names.size());
   if (conditions.empty()) return;
   std::set<int> bound;
   for (const PatStmt& stmt : pattern.stmts) {
@@ -217,6 +216,9 @@ void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, cons
                              .needs = {needs.begin(), needs.end()},
                              .watched = watched});
     if (late) continue;
+    if (!needs.empty() && pattern.watch.size() <= static_cast<size_t>(*needs.rbegin())) {
+      pattern.watch.resize(static_cast<size_t>(*needs.rbegin()) + 1);
+    }
     for (const int slot : needs) pattern.watch[static_cast<size_t>(slot)].push_back(index);
     if (needs.empty()) pattern.early.push_back(index);
   }

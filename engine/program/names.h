@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/container/flat_map.hpp>
-
 #include "engine/program/program.h"
 
 namespace qrewrite {
@@ -43,7 +41,7 @@ class Names {
   const std::vector<int>& added() const { return added_; }
 
  private:
-  using Slots = boost::container::flat_map<std::string, int, std::less<>>;
+  using Slots = std::map<std::string, int, std::less<>>;
   int FindIn(Slots Names::*slots, std::string_view name) const;
 
   Layout& layout_;

@@ -85,7 +85,7 @@ struct Way {
 struct Pattern {
   std::vector<PatStmt> stmts;
   std::vector<PatWhere> where;
-  std::vector<std::vector<int>> watch;  // slot -> conditions to try when it is bound
+  std::vector<std::vector<int>> watch;  // slot -> conditions to try when it is bound; none behind
   std::vector<int> early;               // conditions without names
   int anchor = -1;                      // statement the search starts at; -1: at given values
   // Every way to a statement, upward ones first; which one is taken is decided when it is known

@@ -16,8 +16,7 @@ struct Along {
   int slot = -1;
   bool down = false;
 };
-using Connections =
-    boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, Along>;
+using Connections = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, Along>;
 
 // Most patterns have a few statements.
 template <class T>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
 namespace qrewrite {
 namespace {
@@ -26,12 +27,36 @@ bool Glob(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+const std::string& NameOf(const Definition& definition) { return definition.head.name; }
+template <class T>
+const std::string& NameOf(const T& item) {
+  return item.name;
+}
+
+// Positions in `list`, by name; of equal names the first one comes first.
 template <class List>
-auto FindByName(const List& list, std::string_view name) -> decltype(&list.front()) {
-  for (const auto& item : list) {
-    if (item.name == name) return &item;
+std::vector<uint32_t> ByName(const List& list) {
+  std::vector<uint32_t> order(list.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return NameOf(list[a]) < NameOf(list[b]); });
+  return order;
+}
+
+// The first item of that name. `order` is that of ByName, or of another size: then the list is under construction.
+template <class List>
+auto FindByName(const List& list, const std::vector<uint32_t>& order, std::string_view name)
+    -> decltype(&list.front()) {
+  if (order.size() != list.size()) {
+    for (const auto& item : list) {
+      if (NameOf(item) == name) return &item;
+    }
+    return nullptr;
   }
-  return nullptr;
+  const auto at =
+      std::lower_bound(order.begin(), order.end(), name,
+                       [&](uint32_t i, std::string_view n) { return NameOf(list[i]) < n; });
+  return at == order.end() || NameOf(list[*at]) != name ? nullptr : &list[*at];
 }
 
 }  // namespace
@@ -69,14 +94,24 @@ const SetMember* OpSet::Find(const OpName& op) const {
   return nullptr;
 }
 
-const Param* RuleSet::FindParam(std::string_view n) const { return FindByName(params, n); }
-const OpSet* RuleSet::FindSet(std::string_view n) const { return FindByName(sets, n); }
-const Rule* RuleSet::FindRule(std::string_view n) const { return FindByName(rules, n); }
+const Param* RuleSet::FindParam(std::string_view n) const {
+  return FindByName(params, params_by_name_, n);
+}
+const OpSet* RuleSet::FindSet(std::string_view n) const {
+  return FindByName(sets, sets_by_name_, n);
+}
+const Rule* RuleSet::FindRule(std::string_view n) const {
+  return FindByName(rules, rules_by_name_, n);
+}
 const Definition* RuleSet::FindDefinition(std::string_view n) const {
-  for (const Definition& definition : definitions) {
-    if (definition.head.name == n) return &definition;
-  }
-  return nullptr;
+  return FindByName(definitions, definitions_by_name_, n);
+}
+
+void RuleSet::IndexNames() {
+  params_by_name_ = ByName(params);
+  sets_by_name_ = ByName(sets);
+  rules_by_name_ = ByName(rules);
+  definitions_by_name_ = ByName(definitions);
 }
 
 bool ParseOpsetRange(std::string_view text, int64_t& min, int64_t& max) {

@@ -210,6 +210,12 @@ struct RuleSet {
   const OpSet* FindSet(std::string_view name) const;
   const Rule* FindRule(std::string_view name) const;
   const Definition* FindDefinition(std::string_view name) const;
+
+  // Makes the questions above logarithmic. REQUIRES a new call when one of the lists was changed.
+  void IndexNames();
+
+ private:
+  std::vector<uint32_t> params_by_name_, sets_by_name_, rules_by_name_, definitions_by_name_;
 };
 
 // The versions that a constraint such as ">=7 <13" allows. False if it is none.

@@ -355,6 +355,7 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
     AddFile(f, parts);
   }
   const std::vector<RawSignature> signatures = TakeParts(parts, *set);
+  set->IndexNames();
   // The keys were judged by AddFile already; this reading is silent.
   DiagnosticSink silent;
   const Mapping map(file->root, FieldKind::kFile, "", silent);
@@ -377,6 +378,7 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   std::erase_if(set->rules, [&](const Rule& r) { return !needed.rule(r); });
   std::erase_if(set->definitions, [&](const Definition& d) { return !needed.definition(d); });
   std::erase_if(set->sets, [&](const OpSet& s) { return !needed.set(s); });
+  set->IndexNames();
   CheckRuleSet({.set = *set,
                 .signatures = signatures,
                 .written_ops = written,

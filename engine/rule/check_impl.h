@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/container/flat_set.hpp>
-
 #include "engine/expr/functions.h"
 #include "engine/rule/check.h"
 #include "engine/rule/check_scope.h"
@@ -90,7 +88,7 @@ class RuleChecker {
 
   // --- check_match.cc: patterns
   void CheckMatch(const BodyText& body, NameScope& scope, Owner& owner);
-  using MadeNames = boost::container::flat_set<std::string_view>;
+  using MadeNames = std::set<std::string_view>;
   void BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made, Owner& owner);
   void MatchCall(const Expr& call, const std::vector<OutArg>* outs, bool list, NameScope& scope,
                  Owner& owner);

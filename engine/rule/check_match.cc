@@ -1,7 +1,6 @@
 // Patterns: what a match binds, and what may stand in it.
 #include <numeric>
 
-#include <boost/container/flat_map.hpp>
 #include <fmt/format.h>
 
 #include "engine/rule/check_impl.h"
@@ -150,7 +149,7 @@ void RuleChecker::CheckMatch(const BodyText& body, NameScope& scope, Owner& owne
 // No value is made of itself. `own`: a statement may not read its own output either; in a
 // replacement that is the value before.
 void RuleChecker::CheckAcyclic(const BodyText& body, bool own, const char* hint, Owner& owner) {
-  boost::container::flat_map<std::string_view, size_t> made;
+  std::map<std::string_view, size_t> made;
   for (size_t i = 0; i < body.stmts.size(); ++i) {
     for (const OutArg& out : body.stmts[i].outs) {
       if (out.name != "_") made.emplace(out.name, i);
@@ -390,7 +389,7 @@ void RuleChecker::NoArithmetic(const Expr& expr, Owner& owner) {
 void RuleChecker::CheckConnected(const BodyText& body, Owner& owner) {
   std::vector<size_t> group(body.stmts.size());
   std::iota(group.begin(), group.end(), size_t{0});
-  boost::container::flat_map<std::string_view, size_t> seen;
+  std::map<std::string_view, size_t> seen;
   const auto root = [&](size_t stmt) {
     while (group[stmt] != stmt) stmt = group[stmt] = group[group[stmt]];
     return stmt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
@@ -128,6 +129,17 @@ Snippet JoinLines(const DocNode& node) {
   return joined;
 }
 
+// How many bytes from the first on are ASCII and no NUL; eight at a time, so some at the end may be left.
+static size_t PlainBytes(std::string_view text) {
+  constexpr uint64_t kOnes = 0x0101010101010101u, kHighs = 0x8080808080808080u;
+  size_t at = 0;
+  for (uint64_t eight = 0; at + sizeof(eight) <= text.size(); at += sizeof(eight)) {
+    std::memcpy(&eight, text.data() + at, sizeof(eight));
+    if (((eight | (eight - kOnes)) & kHighs) != 0) break;  // a high bit, or a borrow out of a zero
+  }
+  return at;
+}
+
 bool CheckBytes(const SourceText& source, DiagnosticSink& sink) {
   const std::string_view text = source.text();
   if (text.size() > kMaxDocBytes) {
@@ -137,6 +149,8 @@ bool CheckBytes(const SourceText& source, DiagnosticSink& sink) {
     return false;
   }
   for (size_t at = 0; at < text.size();) {
+    at += PlainBytes(text.substr(at));
+    if (at == text.size()) break;
     const size_t length = Utf8Length(text, at);
     if (length == 0 || text[at] == '\0') {
       const auto place = static_cast<uint32_t>(at);
@@ -153,7 +167,7 @@ bool CheckBytes(const SourceText& source, DiagnosticSink& sink) {
 void CheckPlainScalar(const DocNode& node, DiagnosticSink& sink) {
   if (node.style != DocNode::Style::kPlain || Many(sink)) return;
   const std::string& text = node.text.text;
-  std::string lower = text;
+  std::string lower = text.size() <= 3 ? text : "";  // as long as the words below
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   if (IsOneOf(lower, {"on", "off", "yes", "no"})) {
     sink.Error(node.place, code::kAmbiguous,

@@ -266,8 +266,7 @@ namespace {
 
 // What kind the attribute is, for each operator that has it. Candidates stand oldest first, those of an operator
 // together: its newest version says the kind (`to` of Cast was a text once).
-std::vector<AttrKind> KindsOf(std::string_view attribute,
-                              const auto& candidates) {
+std::vector<AttrKind> KindsOf(std::string_view attribute, const auto& candidates) {
   std::vector<AttrKind> kinds;
   const OpName* last = nullptr;
   for (const Signature* s : candidates) {

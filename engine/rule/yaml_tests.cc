@@ -10,9 +10,13 @@ bool DashAt(std::string_view line, size_t i) {
   return i < line.size() && line[i] == '-' && (i + 1 == line.size() || line[i + 1] == ' ');
 }
 
+bool BeginsFlow(std::string_view text) {
+  return !text.empty() && std::string_view("\"'[{").find(text[0]) != std::string_view::npos;
+}
+
 // The value behind the first `: `; the line itself if it is no key.
 std::string_view ValueOf(std::string_view text) {
-  if (text.find_first_of("\"'[{") == 0) return text;
+  if (BeginsFlow(text)) return text;
   const size_t colon = text.find(": ");
   if (colon == std::string_view::npos) return text.ends_with(':') ? std::string_view() : text;
   const size_t value = text.find_first_not_of(' ', colon + 1);
@@ -114,7 +118,7 @@ class Lines {
     if (value.empty()) return true;
     if (value[0] == '|' || value[0] == '>')
       block_ = value.data() == text.data() && item ? dash : key;
-    if (value.find_first_of("\"'[{") == 0) flow_.Feed(value);
+    if (BeginsFlow(value)) flow_.Feed(value);
     return true;
   }
 

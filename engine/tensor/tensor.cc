@@ -212,8 +212,7 @@ Tensor Tensor::Reshaped(Dims dims) const {
       return t.Reshaped(dims);
     };
     const uint64_t key = HashMix(data_->key, TypeHash(dtype(), dims));
-    return Lazy(dtype(), std::move(dims), key, std::move(compute), lazy_steps(),
-                lazy().stream);
+    return Lazy(dtype(), std::move(dims), key, std::move(compute), lazy_steps(), lazy().stream);
   }
   const bool large = is_string() || data_->bytes().size() > kSmallBytes;
   const uint64_t key = large ? HashMix(data_->key, TypeHash(dtype(), dims))
