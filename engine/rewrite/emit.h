@@ -89,7 +89,8 @@ class Emitter {
   ValueId FormerlyMade(const Head& head, OpId op, const std::vector<ValueId>& inputs,
                        const Attributes& attributes);
   NodeId Shared(const Head& head, OpId op, const std::vector<ValueId>& inputs,
-                const Attributes& attributes, size_t outputs, size_t only = NodeIndex::kAll);
+                const Attributes& attributes, size_t outputs, size_t only = NodeIndex::kAll,
+                const std::vector<bool>* present = nullptr);
   int64_t OpsetFor(const OpName& op) const;
   Head HeadOf(const OperatorHead& head, const OpName& op);
   Head HeadOf(NodeId node);

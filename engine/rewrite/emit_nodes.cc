@@ -120,7 +120,8 @@ std::vector<Val> Emitter::Add(const Head& head, const std::vector<ValueId>& inpu
   const bool plain = std::none_of(attributes.begin(), attributes.end(), [](const Attribute& a) {
     return std::holds_alternative<BodyId>(a.value);  // a subgraph has one owner
   });
-  NodeId node = plain ? Shared(head, op, inputs, attributes, outputs) : NodeId();
+  NodeId node = plain ? Shared(head, op, inputs, attributes, outputs, NodeIndex::kAll, &present)
+                      : NodeId();
   if (plain && !node.valid() && outputs == 1 && present.size() == 1) {
     const ValueId former = FormerlyMade(head, op, inputs, attributes);
     if (former.valid()) return {Val(former)};
@@ -158,9 +159,10 @@ ValueId Emitter::FormerlyMade(const Head& head, OpId op, const std::vector<Value
 
 // An equal node that is there already and may be used again; invalid if there is none.
 NodeId Emitter::Shared(const Head& head, OpId op, const std::vector<ValueId>& inputs,
-                       const Attributes& attributes, size_t outputs, size_t only) {
+                       const Attributes& attributes, size_t outputs, size_t only,
+                       const std::vector<bool>* present) {
   if (!options_.share || (head.signature != nullptr && !head.signature->deterministic)) return {};
-  const NodeId node = nodes_.Find(body_, op, inputs, attributes, outputs, only);
+  const NodeId node = nodes_.Find(body_, op, inputs, attributes, outputs, only, present);
   if (!node.valid() || node.index >= first_new_) return node;
   const bool reads = std::any_of(inputs.begin(), inputs.end(),
                                  [this](ValueId v) { return redefined_.contains(v); });

@@ -23,10 +23,10 @@ class NodeIndex {
   // A live node of `body` with this operator, inputs and attributes and at least `outputs` outputs;
   // the earliest created one. Invalid if there is none. During an opset upgrade nodes in the old form
   // are none: they may mean something else.
-  // `only`: of its outputs this one alone must be there.
+  // `only`: of its outputs this one alone must be there; `present`: these alone.
   static constexpr size_t kAll = SIZE_MAX;
   NodeId Find(BodyId body, OpId op, std::span<const ValueId> inputs, const Attributes& attributes,
-              size_t outputs, size_t only = kAll);
+              size_t outputs, size_t only = kAll, const std::vector<bool>* present = nullptr);
   void Add(NodeId n);  // a new node, or one whose inputs changed
 
   // What a node computed before a rule redefined its value goes on being true of that value. So a
@@ -59,7 +59,8 @@ class NodeIndex {
   uint64_t Hash(NodeId n) const;
   bool Stale(NodeId n, uint64_t hash) const;
   bool Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> inputs,
-            const Attributes& attributes, size_t outputs, size_t only) const;
+            const Attributes& attributes, size_t outputs, size_t only,
+            const std::vector<bool>* present) const;
 
   const Graph& graph_;
   bool built_ = false;
