@@ -120,8 +120,8 @@ std::vector<Val> Emitter::Add(const Head& head, const std::vector<ValueId>& inpu
   const bool plain = std::none_of(attributes.begin(), attributes.end(), [](const Attribute& a) {
     return std::holds_alternative<BodyId>(a.value);  // a subgraph has one owner
   });
-  NodeId node = plain ? Shared(head, op, inputs, attributes, outputs, NodeIndex::kAll, &present)
-                      : NodeId();
+  NodeId node =
+      plain ? Shared(head, op, inputs, attributes, outputs, NodeIndex::kAll, &present) : NodeId();
   if (plain && !node.valid() && outputs == 1 && present.size() == 1) {
     const ValueId former = FormerlyMade(head, op, inputs, attributes);
     if (former.valid()) return {Val(former)};
