@@ -175,13 +175,14 @@ Result<std::string> Model::Serialize() const {
 }
 
 Status Model::Serialize(const std::function<Status(uint64_t)>& begin,
-                        const std::function<Status(std::string_view)>& write) const {
+                        const std::function<Status(std::string_view)>& write,
+                        uint64_t limit) const {
   QR_RETURN_IF_ERROR(impl_->Usable());
   constexpr std::string_view kWho = "the writer of a model";
   const MemoryModel to{
       .begin = [&](uint64_t size) { return CallHost(kWho, [&] { return begin(size); }); },
-      .write =
-          [&](std::string_view chunk) { return CallHost(kWho, [&] { return write(chunk); }); }};
+      .write = [&](std::string_view chunk) { return CallHost(kWho, [&] { return write(chunk); }); },
+      .limit = limit};
   return std::as_const(*impl_->file).Serialize(nullptr, to);
 }
 

@@ -57,6 +57,7 @@ struct MemoryData {
 struct MemoryModel {
   std::function<Status(uint64_t size)> begin;
   std::function<Status(std::string_view chunk)> write;
+  uint64_t limit = 0;  // kLimit beyond so many bytes; 0: 2 GB
 };
 
 class ModelFile {

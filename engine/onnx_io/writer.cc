@@ -21,6 +21,12 @@ Status CheckSize(uint64_t size) {
                                           size)};
 }
 
+Status CheckLimit(uint64_t size, uint64_t limit) {
+  if (size <= limit) return {};
+  return {StatusCode::kLimit,
+          fmt::format("the model would have {} bytes, and {} are the limit", size, limit)};
+}
+
 // Calls `write` with the data of the items and the gaps between them.
 Status WriteItems(const std::vector<DataItem>& items, FunctionRef<Status(std::string_view)> write) {
   uint64_t size = 0;
@@ -160,7 +166,7 @@ Status Writer::Serialize(const MemoryData* data, const MemoryModel& to) const {
   if (outside) options = {.data_file = data->location, .external_threshold = data->threshold};
   Planner planner(graph_, source_, tensors_, options);
   QR_ASSIGN_OR_RETURN(const Rope rope, planner.PlanModel());
-  QR_RETURN_IF_ERROR(CheckSize(rope.size()));
+  QR_RETURN_IF_ERROR(to.limit == 0 ? CheckSize(rope.size()) : CheckLimit(rope.size(), to.limit));
   QR_RETURN_IF_ERROR(to.begin(rope.size()));
   QR_RETURN_IF_ERROR(rope.WriteTo(to.write));
   return outside ? WriteItems(planner.data(), data->write) : Status();

@@ -141,9 +141,11 @@ class Model {
   // With all data inside; kLimit beyond 2 GB.
   Result<std::string> Serialize() const;
   // The same into memory of the caller: `begin` is told the size, then `write` gets the bytes in order, chunk
-  // by chunk. A chunk is valid during the call only.
+  // by chunk. A chunk is valid during the call only. kLimit beyond `limit` bytes; 0: 2 GB. Protobuf reads no
+  // message of more, but a caller may take it apart.
   Status Serialize(const std::function<Status(uint64_t size)>& begin,
-                   const std::function<Status(std::string_view chunk)>& write) const;
+                   const std::function<Status(std::string_view chunk)>& write,
+                   uint64_t limit = 0) const;
   // With the data of tensors of at least `threshold` bytes outside: `write` gets it in order, chunk by
   // chunk. Together the chunks are the file that the model calls `location`. A chunk is valid during
   // the call only.

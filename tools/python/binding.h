@@ -30,6 +30,7 @@ namespace nb = nanobind;
 
 void BindTensors(nb::module_& m);
 void BindModel(nb::module_& m);
+void BindProto(nb::module_& m);
 void BindRules(nb::module_& m);
 void BindRewrite(nb::module_& m);
 void BindMatch(nb::module_& m);
@@ -49,6 +50,14 @@ nb::list Texts(const auto& texts) {
 inline std::string PathOf(const nb::bytes& path) { return {path.c_str(), path.size()}; }
 std::vector<std::string> Strings(const nb::sequence& sequence);
 nb::tuple ToTuple(const std::vector<int64_t>& numbers);
+
+// What a bytes object holds.
+std::string_view BytesIn(nb::handle bytes);
+// A bytes object whose content is still to be written; nobody else may see it before.
+nb::object NewBytes(uint64_t size);
+// Memory that was just allocated comes on huge pages where the system has them, if it is large: page by page
+// it costs more than writing it.
+void OnHugePages(void* memory, size_t size);
 
 // A reference that may be dropped by a thread that does not hold the lock.
 std::shared_ptr<PyObject> Share(nb::object object);

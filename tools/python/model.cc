@@ -14,19 +14,22 @@ Model Load(const nb::bytes& path) {
   return scope.OrRaise(Unlocked([&] { return Model::Load(text); }));
 }
 
+Bytes Borrowed(const nb::object& buffer) {
+  const ConstBytes kept = BytesOf(buffer);
+  return {{reinterpret_cast<const char*>(kept.data()), kept.size()}, kept.owner()};
+}
+
 // `data` is not copied. `external`: None, or a function from a location to a buffer or None.
-Model Parse(nb::bytes data, const nb::bytes& folder, nb::object external) {
+Model Parse(const nb::object& data, const nb::bytes& folder, nb::object external) {
   CallbackScope scope;
-  const std::string_view view(data.c_str(), data.size());
-  const Bytes bytes{view, Share(std::move(data))};
+  const Bytes bytes = Borrowed(data);
   ParseOptions options{.external_data = nullptr, .folder = PathOf(folder)};
   if (!external.is_none()) {
     options.external_data = [&](const std::string& location) -> std::optional<Bytes> {
       return InPython([&]() -> std::optional<Bytes> {
         const nb::object found = external(Text(location));
         if (found.is_none()) return std::nullopt;
-        const ConstBytes kept = BytesOf(found);
-        return Bytes{{reinterpret_cast<const char*>(kept.data()), kept.size()}, kept.owner()};
+        return Borrowed(found);
       });
     };
   }
@@ -68,10 +71,8 @@ nb::bytes SerializedTo(CallbackScope& scope, const Call& serialize) {
   char* at = nullptr;
   const auto begin = [&](uint64_t size) {
     return InPython([&] {
-      PyObject* const made = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size));
-      if (made == nullptr) throw nb::python_error();
-      bytes = nb::steal(made);
-      at = PyBytes_AsString(made);
+      bytes = NewBytes(size);
+      at = PyBytes_AsString(bytes.ptr());
       return Status();
     });
   };

@@ -19,6 +19,7 @@ NB_MODULE(_core, m) {
   m.def("rule_schema", [] { return Text(qrewrite::RuleSchema()); });
   BindTensors(m);
   BindModel(m);
+  BindProto(m);
   BindRules(m);
   BindRewrite(m);
   BindMatch(m);

@@ -1,4 +1,8 @@
 // Texts, errors, and exceptions on their way through the library.
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#endif
+
 #include "engine/base/status_names.h"
 #include "tools/python/binding.h"
 
@@ -14,6 +18,35 @@ nb::str Text(std::string_view text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
   if (object == nullptr) throw nb::python_error();
   return nb::steal<nb::str>(object);
+}
+
+std::string_view BytesIn(nb::handle bytes) {
+  char* data = nullptr;
+  Py_ssize_t size = 0;
+  if (PyBytes_AsStringAndSize(bytes.ptr(), &data, &size) != 0) throw nb::python_error();
+  return {data, static_cast<size_t>(size)};
+}
+
+nb::object NewBytes(uint64_t size) {
+  PyObject* const made = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size));
+  if (made == nullptr) throw nb::python_error();
+  OnHugePages(PyBytes_AsString(made), size);
+  return nb::steal(made);
+}
+
+void OnHugePages(void* memory, size_t size) {
+#ifdef MADV_HUGEPAGE
+  constexpr size_t kHugePage = size_t{2} << 20;
+  // Below that glibc may take it from its heap, which is not ours to say anything about.
+  constexpr size_t kOwnMapping = size_t{32} << 20;
+  if (size <= kOwnMapping) return;
+  const auto at = reinterpret_cast<uintptr_t>(memory);
+  const uintptr_t first = (at + kHugePage - 1) / kHugePage * kHugePage;
+  const uintptr_t last = (at + size) / kHugePage * kHugePage;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+#else
+  (void)memory, (void)size;
+#endif
 }
 
 std::vector<std::string> Strings(const nb::sequence& sequence) {

@@ -132,6 +132,14 @@ TEST_CASE("Model: model and data from memory and to memory, without copies") {
   CHECK(inside.Serialize(begin, append).ok());
   CHECK(pieces == *inside.Serialize());
   CHECK(told == pieces.size());
+  const Model changed =
+      *Model::Parse(Bytes{bytes, nullptr}, {.external_data = [&](const std::string&) {
+                      return std::optional(Bytes{data, nullptr});
+                    }});
+  CHECK(changed.Serialize(begin, append, told).ok());
+  const Status beyond = changed.Serialize(begin, append, 8);
+  CHECK(beyond.code() == StatusCode::kLimit);
+  CHECK(Contains(beyond.message(), "and 8 are the limit"));
   const auto full = [](uint64_t) -> Status { throw std::bad_alloc(); };
   CHECK(inside.Serialize(full, append).code() == StatusCode::kCallback);
   CHECK(inside.Serialize("", 1, write).status().code() == StatusCode::kUsage);

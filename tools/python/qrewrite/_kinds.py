@@ -4,19 +4,16 @@ from __future__ import annotations
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Callable
 
-from . import _arguments, _core
+from . import _arguments, _core, _proto
 from ._errors import usage
 from ._model import Model
+from ._proto import is_proto
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 # From the rewritten model to what the caller gets. None: a file.
 Back = Callable[[_core.Model], Any] | None
-
-
-def is_proto(model: Any) -> bool:
-    return type(model).__name__ == "ModelProto" and hasattr(model, "SerializeToString")
 
 
 def is_ir(model: Any) -> bool:
@@ -33,7 +30,8 @@ def read(model: Any, folder: str | PathLike[str] = "") -> tuple[_core.Model, Bac
         kind = type(model) if isinstance(model, bytearray) else bytes
         return _parse(bytes(model), folder), lambda core: kind(core.serialize())
     if is_proto(model):
-        return _parse(_serialized(model), folder), lambda core: type(model).FromString(core.serialize())
+        proto_core, data = _proto.to_core(model, _arguments.path("`folder`", folder))
+        return proto_core, lambda core: _proto.from_core(core, type(model), data)
     if is_ir(model):
         from . import onnx_ir
         return onnx_ir.to_core(model), lambda core: onnx_ir.from_core(core) if core.changed else onnx_ir.clone(model, core)
@@ -47,15 +45,6 @@ def look(model: Any, folder: str | PathLike[str] = "") -> _core.Model:
 
 def _parse(data: bytes, folder: str | PathLike[str]) -> _core.Model:
     return _core.Model.parse(data, _arguments.path("`folder`", folder), None)
-
-
-def _serialized(proto: Any) -> bytes:
-    try:
-        data: bytes = proto.SerializeToString()
-        return data
-    except Exception as e:  # protobuf has one of its own for each of its implementations
-        from ._errors import LimitError
-        raise LimitError(f"the ModelProto cannot be serialized: {e}") from e
 
 
 def default_output(model: str | PathLike[str], names: list[str]) -> str | Path:

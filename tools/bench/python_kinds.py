@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""What qrewrite.rewrite costs for a model in memory, against the command on the model's file.
+
+  PYTHONPATH=build/release/python PYTHON tools/bench/python_kinds.py [--command build/release/qrewrite] [--runs 7]
+
+The command starts, reads, rewrites, and has its output on the disk when it ends. For each model and kind: wall time, and CPU time in
+brackets, as multiples of the command's; both are the least of the runs, which take turns. What a call returns is released within its time.
+"""
+import argparse
+import os
+import tempfile
+import time
+
+import numpy as np
+import onnx
+import onnx_ir
+from onnx import helper, numpy_helper
+
+import qrewrite
+
+
+def model(nodes, initializers, inputs, output, width):
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", 1, ["N", inputs])],
+                              [helper.make_tensor_value_info(output, 1, ["N", width])], initializers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+
+
+def quantized(layers):
+    """5 nodes and 4 kB of int8 a layer; ezkl_dequant makes 2 nodes and 16 kB of them."""
+    random = np.random.default_rng(0)
+    nodes, last = [], "x"
+    initializers = [numpy_helper.from_array(np.float32(0.1), "s"), numpy_helper.from_array(np.int8(0), "z")]
+    for i in range(layers):
+        initializers.append(numpy_helper.from_array(random.integers(-127, 127, (64, 64)).astype(np.int8), f"w{i}"))
+        nodes += [helper.make_node("QuantizeLinear", [last, "s", "z"], [f"q{i}"]), helper.make_node("DequantizeLinear", [f"q{i}", "s", "z"], [f"d{i}"]),
+                  helper.make_node("DequantizeLinear", [f"w{i}", "s", "z"], [f"f{i}"]), helper.make_node("MatMul", [f"d{i}", f"f{i}"], [f"m{i}"]),
+                  helper.make_node("Relu", [f"m{i}"], [f"r{i}"])]
+        last = f"r{i}"
+    return model(nodes, initializers, 64, last, 64)
+
+
+def floats(megabytes, parts, twice):
+    """`parts` layers with the weights among them. `twice`: optimize removes something."""
+    random = np.random.default_rng(0)
+    rows = megabytes * 256 // parts
+    nodes, initializers, last = [], [], "x"
+    for i in range(parts):
+        initializers.append(numpy_helper.from_array(random.standard_normal((1024, rows), np.float32), f"w{i}"))
+        nodes += [helper.make_node("MatMul", [last, f"w{i}"], [f"m{i}"]), helper.make_node("ReduceMax", [f"m{i}"], [f"x{i}"], axes=[1]),
+                  helper.make_node("Add", [last, f"x{i}"], [f"a{i}"])]
+        last = f"a{i}"
+    if twice:
+        nodes += [helper.make_node("Relu", [last], ["r"]), helper.make_node("Relu", ["r"], ["y"])]
+        last = "y"
+    return model(nodes, initializers, 1024, last, 1024)
+
+
+MODELS = {
+    "1 MB, 1,200 nodes": (lambda: quantized(240), "ezkl_dequant"),
+    "43 MB, 50,000 nodes": (lambda: quantized(10000), "ezkl_dequant"),
+    "43 MB, 50,000 nodes, nothing to do": (lambda: quantized(10000), "aidge_export_qdq"),
+    "100 MB in 10 tensors": (lambda: floats(100, 10, True), "optimize"),
+    "100 MB in 10 tensors, nothing to do": (lambda: floats(100, 10, False), "optimize"),
+    "250 MB in one tensor": (lambda: floats(250, 1, True), "optimize"),
+    "250 MB in one tensor, nothing to do": (lambda: floats(250, 1, False), "optimize"),
+}
+
+
+def cost_of_command(command, rules, path):
+    begin = time.perf_counter()
+    pid = os.posix_spawn(command, [command, "--rules", rules, path, "-o", path + ".out", "-q"], os.environ)
+    _, status, usage = os.wait4(pid, 0)
+    assert status == 0
+    return time.perf_counter() - begin, usage.ru_utime + usage.ru_stime
+
+
+def cost_of(model, rules):
+    wall, cpu = time.perf_counter(), time.process_time()
+    qrewrite.rewrite(model, rules)
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--command", default="build/release/qrewrite")
+    options.add_argument("--runs", type=int, default=7)
+    options.add_argument("--only", default="", help="models whose name has this text")
+    args = options.parse_args()
+    kinds = ["bytes", "onnx.ModelProto", "onnx_ir.Model", "qrewrite.Model"]
+    print(f"| model | command | {' | '.join(kinds)} |\n|---|---|{'---|' * len(kinds)}")
+    for name, (make, rules) in MODELS.items():
+        if args.only not in name:
+            continue
+        data = make()
+        proto = onnx.ModelProto.FromString(data)
+        models = [data, proto, onnx_ir.from_proto(proto), qrewrite.Model.parse(data)]
+        compiled = qrewrite.Rules.load(rules, tests=False)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.onnx")
+            with open(path, "wb") as file:
+                file.write(data)
+            runs = [[cost_of_command(args.command, rules, path), *(cost_of(model, compiled) for model in models)] for _ in range(args.runs)]
+        (wall, cpu), *calls = [tuple(map(min, zip(*costs))) for costs in zip(*runs)]
+        print(f"| {name} | {wall * 1e3:.0f} ms ({cpu * 1e3:.0f}) | {' | '.join(f'{w / wall:.2f} ({c / cpu:.2f})' for w, c in calls)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""onnx.ModelProto as the library takes it, and back.
+
+protobuf hands out bytes as copies only, and its own SerializeToString makes three of a large model. So a message goes
+piece by piece: large tensors beside it, each copied once, and into the result likewise. No piece passes 2 GB, so the
+whole may. Only the public interface of messages is used, which all implementations of protobuf have.
+"""
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from . import _core
+from ._errors import Error, LimitError
+
+# Bytes from which a tensor goes beside the message: what a reference costs is what it costs to copy so much.
+_LARGE = 1 << 16
+# What else a tensor beside the message may have.
+_CARRIED = ("dims", "data_type", "name", "doc_string", "metadata_props")
+
+
+def is_proto(model: Any) -> bool:
+    return type(model).__name__ == "ModelProto" and hasattr(model, "SerializeToString")
+
+
+def to_core(proto: Any, folder: bytes) -> tuple[_core.Model, list[bytes]]:
+    """The model in the library, and the data that it has beside the message. `proto` is read only, and not needed any more."""
+    try:
+        parts = _parts(proto)
+        if parts is not None:
+            message, data = parts
+            return _core.Model.parse(message, folder, data.get), list(data.values())
+    except Error:
+        pass  # said again of the whole, in whose words it is understood
+    return _core.Model.parse(serialized(proto), folder, None), []
+
+
+def from_core(core: _core.Model, kind: Any, data: list[bytes]) -> Any:
+    """The library's model as a new message of the class `kind`. `data`: what it may still hold as it is."""
+    proto = kind()
+    _core.fill(core, proto, data)
+    return proto
+
+
+def serialized(proto: Any) -> bytes:
+    try:
+        data: bytes = proto.SerializeToString()
+        return data
+    except Exception as e:  # protobuf has one of its own for each of its implementations
+        raise LimitError(f"the ModelProto cannot be serialized: {e}") from e
+
+
+def _parts(proto: Any) -> tuple[_core.Buffer, dict[str, bytes]] | None:
+    """The message without its large tensors, and these by the location that it has for them. None: it has what only
+    protobuf itself can carry."""
+    if not proto.HasField("graph") or _has_unknown(proto) or _has_unknown(proto.graph):
+        return None
+    around, repeated = _shallow(proto, "graph")
+    for field, value in repeated:
+        getattr(around, field.name).extend(value)
+    message = _core.Joiner(around.SerializeToString())
+    graph, repeated = _shallow(proto.graph)
+    message.add(graph.SerializeToString())
+    data: dict[str, bytes] = {}
+    for field, value in repeated:
+        if field.name == "initializer":
+            message.extend(field.number, (_tensor(t, data) for t in value))
+        else:
+            message.extend(field.number, (m.SerializeToString() for m in value))
+    return message.finish(proto.DESCRIPTOR.fields_by_name["graph"].number), data
+
+
+def _shallow(message: Any, but: str = "") -> tuple[Any, list[tuple[Any, Any]]]:
+    """A message with the texts and numbers of this one, and its other fields."""
+    shallow, others = type(message)(), []
+    for field, value in message.ListFields():
+        if isinstance(value, (str, int)):
+            setattr(shallow, field.name, value)
+        elif field.name != but:
+            others.append((field, value))
+    return shallow, others
+
+
+def _tensor(tensor: Any, data: dict[str, bytes]) -> bytes:
+    raw = tensor.raw_data
+    if len(raw) < _LARGE or _has_more(tensor):
+        whole: bytes = tensor.SerializeToString()
+        return whole
+    apart = type(tensor)()
+    apart.dims.extend(tensor.dims)
+    apart.data_type = tensor.data_type
+    apart.name = tensor.name
+    if tensor.HasField("doc_string"):
+        apart.doc_string = tensor.doc_string
+    if hasattr(tensor, "metadata_props"):
+        apart.metadata_props.extend(tensor.metadata_props)
+    location = f"\0{len(data)}"  # what no file is called
+    data[location] = raw
+    apart.external_data.add(key="location", value=location)
+    apart.external_data.add(key="length", value=str(len(raw)))
+    apart.data_location = 1  # EXTERNAL
+    header: bytes = apart.SerializeToString()
+    return header
+
+
+def _has_more(tensor: Any) -> bool:
+    """Whether the tensor has a field beside its raw data and those that are carried."""
+    single, repeated = _other_fields(tensor.DESCRIPTOR)
+    return any(map(tensor.HasField, single)) or any(len(getattr(tensor, name)) for name in repeated) or _has_unknown(tensor)
+
+
+@cache
+def _other_fields(descriptor: Any) -> tuple[list[str], list[str]]:
+    others = [f for f in descriptor.fields if f.name not in (*_CARRIED, "raw_data")]
+    single = [f.name for f in others if f.has_presence]
+    return single, [f.name for f in others if f.name not in single]
+
+
+def _has_unknown(message: Any) -> bool:
+    fields = _unknown_fields()
+    return fields is None or len(fields(message)) > 0
+
+
+@cache
+def _unknown_fields() -> Any:
+    try:
+        return import_module("google.protobuf.unknown_fields").UnknownFieldSet
+    except ImportError:  # of before protobuf 4.22
+        return None
