@@ -28,3 +28,10 @@ def test_name_and_needs():
     needed = {line.split("[")[1].rstrip("]\n") for line in dynamic.splitlines() if "(NEEDED)" in line}
     assert not any("onnx" in name for name in needed)  # it is inside
     assert LIBRARY.resolve().name.startswith("libqrewrite.so.0.")
+
+
+def test_one_header_has_all():
+    headers = GOLDEN.parents[2] / "include" / "qrewrite"
+    whole = (headers / "qrewrite.h").read_text()
+    missing = {h.name for h in headers.glob("*.h") if f'#include "qrewrite/{h.name}"' not in whole}
+    assert missing == {"onnx.h"}  # onnx.h needs the headers of onnx

@@ -30,6 +30,7 @@ def test_events(chain):
     firings = [e for e in events if isinstance(e, qrewrite.FiringEvent)]
     assert [(e.rule, e.number) for e in firings] == [("relu-of-relu", 1), ("neg-of-neg", 2)]
     assert firings[0].before == "" and "Neg" in firings[1].before and "Identity" in firings[1].after
+    assert firings[0].bindings == {} and firings[1].bindings["x"].startswith("`c`") and "y" in firings[1].bindings
     assert [n.op for n in firings[0].matched] == ["Relu", "Relu"] and firings[0].created == []  # an equal node was there
     assert [n.op for n in firings[1].created] == ["Identity"]
     phases = [e for e in events if isinstance(e, qrewrite.PhaseEvent)]

@@ -20,8 +20,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "qrewrite/diff.h"
-#include "qrewrite/page.h"
 #include "qrewrite/qrewrite.h"
 
 namespace qrewrite::python {

@@ -61,9 +61,14 @@ class Watcher : public Observer {
     if (recorder_ != nullptr) recorder_->OnFiring(e);
     if (!firings_) return Signals();
     return Ask([&] {
-      return target_.attr("on_firing")(
-          Text(e.set), Text(e.rule), Text(e.file), e.line, e.number, NodesOf(e.matched),
-          NodesOf(e.created), Text(wants_text_ ? e.before : ""), Text(wants_text_ ? e.after : ""));
+      nb::dict bindings;
+      if (wants_text_) {
+        for (const BindingText& b : e.bindings) bindings[Text(b.name)] = Text(b.text);
+      }
+      return target_.attr("on_firing")(Text(e.set), Text(e.rule), Text(e.file), e.line, e.number,
+                                       NodesOf(e.matched), NodesOf(e.created),
+                                       Text(wants_text_ ? e.before : ""),
+                                       Text(wants_text_ ? e.after : ""), bindings);
     });
   }
 

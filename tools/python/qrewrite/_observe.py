@@ -80,6 +80,8 @@ class FiringEvent(NamedTuple):
     #: The matched nodes as text, and those that make their values from now on; "" unless `firing_text`.
     before: str
     after: str
+    #: What the names of the match stood for, then those of `let`, in words; empty unless `firing_text`.
+    bindings: dict[str, str]
 
 
 Event = PhaseEvent | SweepEvent | ProgressEvent | FiringEvent
@@ -121,9 +123,9 @@ class Adapter:
         return bool(self._firing_text(rule) if callable(self._firing_text) else self._firing_text)
 
     def on_firing(self, set: str, rule: str, file: str, line: int, number: int, matched: list[Any], created: list[Any],
-                  before: str, after: str) -> int:
+                  before: str, after: str, bindings: dict[str, str]) -> int:
         event = FiringEvent(set, rule, file, line, number, [NodeView(*n) for n in matched],
-                            [NodeView(*n) for n in created], before, after)
+                            [NodeView(*n) for n in created], before, after, bindings)
         return _code(self._observer(event))  # type: ignore[misc]
 
 
