@@ -123,12 +123,24 @@ def test_tensors_that_change_go_and_come():
     assert sorted(numpy_helper.to_array(t)[1] for t in result.graph.initializer) == [-4, 1, 1, 4]
 
 
+def test_a_model_that_does_not_change_keeps_its_order():
+    proto = with_tensors(numpy_helper.from_array(LARGE), numpy_helper.from_array(LARGE, "b"))
+    proto.graph.node.extend([helper.make_node("Neg", ["x"], ["late"]), helper.make_node("Neg", ["b0"], ["later"])])
+    proto.graph.output.insert(0, helper.make_tensor_value_info("later", 1, [40000]))
+    proto.graph.output.append(helper.make_tensor_value_info("late", 1, [40000]))
+    nothing = {"rules": [{"name": "none", "match": "y = Selu(x)", "replace": "y = Relu(x)"}]}
+    assert same_as_bytes(proto, nothing) == proto
+    same_as_bytes(proto)
+
+
 def test_external_data_in_a_folder(tmp_path):
     proto = with_tensors(numpy_helper.from_array(LARGE), numpy_helper.from_array(LARGE))
     onnx.save(proto, tmp_path / "m.onnx", save_as_external_data=True, location="\N{SNOWMAN}0", size_threshold=0)
     outside = onnx.load(tmp_path / "m.onnx", load_external_data=False)
     outside.graph.initializer[1].CopyFrom(proto.graph.initializer[1])
-    same_as_bytes(outside, folder=tmp_path)
+    nothing = {"rules": [{"name": "none", "match": "y = Selu(x)", "replace": "y = Relu(x)"}]}
+    for rules in (RULES, nothing):
+        same_as_bytes(outside, rules, folder=tmp_path)
     with pytest.raises(qrewrite.InvalidModel, match="a model without a folder has no data files"):
         qrewrite.rewrite(outside, RULES)
 

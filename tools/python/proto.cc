@@ -264,6 +264,15 @@ void Fill(const Model& model, nb::object message, const nb::sequence& originals)
   filler.Finish();
 }
 
+// Merges the serialized ModelProto in `buffer` into `message`: what MergeFromString does, without a copy of the whole.
+void Merge(nb::object message, nb::handle buffer) {
+  const ConstBytes bytes = BytesOf(buffer);
+  Filler filler(std::move(message), {});
+  filler.Begin(bytes.size());
+  filler.Write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  filler.Finish();
+}
+
 }  // namespace
 
 void BindProto(nb::module_& m) {
@@ -273,6 +282,7 @@ void BindProto(nb::module_& m) {
       .def("extend", &Joiner::Extend)
       .def("finish", &Joiner::Finish);
   m.def("fill", Fill);
+  m.def("merge", Merge);
 }
 
 }  // namespace qrewrite::python

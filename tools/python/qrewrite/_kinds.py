@@ -30,8 +30,7 @@ def read(model: Any, folder: str | PathLike[str] = "") -> tuple[_core.Model, Bac
         kind = type(model) if isinstance(model, bytearray) else bytes
         return _parse(bytes(model), folder), lambda core: kind(core.serialize())
     if is_proto(model):
-        proto_core, data = _proto.to_core(model, _arguments.path("`folder`", folder))
-        return proto_core, lambda core: _proto.from_core(core, type(model), data)
+        return _proto.to_core(model, _arguments.path("`folder`", folder))
     if is_ir(model):
         from . import onnx_ir
         return onnx_ir.to_core(model), lambda core: onnx_ir.from_core(core) if core.changed else onnx_ir.clone(model, core)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Callable, NamedTuple
 
 from . import _core
 from ._errors import Error, LimitError
@@ -23,22 +23,54 @@ def is_proto(model: Any) -> bool:
     return type(model).__name__ == "ModelProto" and hasattr(model, "SerializeToString")
 
 
-def to_core(proto: Any, folder: bytes) -> tuple[_core.Model, list[bytes]]:
-    """The model in the library, and the data that it has beside the message. `proto` is read only, and not needed any more."""
-    try:
-        parts = _parts(proto)
-        if parts is not None:
-            message, data = parts
-            return _core.Model.parse(message, folder, data.get), list(data.values())
-    except Error:
-        pass  # said again of the whole, in whose words it is understood
-    return _core.Model.parse(serialized(proto), folder, None), []
+class Parts(NamedTuple):
+    """A message without its large tensors, and these by the location that it has for them."""
+
+    message: _core.Buffer
+    data: dict[str, bytes]
 
 
-def from_core(core: _core.Model, kind: Any, data: list[bytes]) -> Any:
-    """The library's model as a new message of the class `kind`. `data`: what it may still hold as it is."""
+def to_core(proto: Any, folder: bytes) -> tuple[_core.Model, Callable[[_core.Model], Any]]:
+    """The model in the library, and the way back. `proto` is read only, and not needed any more."""
+    kind = type(proto)
+    parts = _parts(proto)
+    if parts is not None:
+        others: list[str] = []  # locations that are the caller's own
+
+        def external(location: str) -> bytes | None:
+            if location not in parts.data:
+                others.append(location)
+            return parts.data.get(location)
+
+        try:
+            core = _core.Model.parse(parts.message, folder, external)
+            return core, lambda core: _from_core(core, kind, parts, bool(others))
+        except Error:
+            pass  # said again of the whole, in whose words it is understood
+    return _core.Model.parse(serialized(proto), folder, None), lambda core: _filled(core, kind, {})
+
+
+def _from_core(core: _core.Model, kind: Any, parts: Parts, has_files: bool) -> Any:
+    # What did not change is what it was, to the order of its nodes, unless it gets the data of files.
+    return _filled(core, kind, parts.data) if core.changed or has_files or not parts.data else _joined(kind, parts)
+
+
+def _filled(core: _core.Model, kind: Any, data: dict[str, bytes]) -> Any:
+    """The library's model as a new message. `data`: what it may still hold as it is."""
     proto = kind()
-    _core.fill(core, proto, data)
+    _core.fill(core, proto, list(data.values()))
+    return proto
+
+
+def _joined(kind: Any, parts: Parts) -> Any:
+    proto = kind()
+    _core.merge(proto, parts.message)
+    for tensor in proto.graph.initializer:
+        location = tensor.external_data[0].value if len(tensor.external_data) else ""
+        if location in parts.data:
+            tensor.ClearField("external_data")
+            tensor.ClearField("data_location")
+            tensor.raw_data = parts.data[location]
     return proto
 
 
@@ -50,9 +82,8 @@ def serialized(proto: Any) -> bytes:
         raise LimitError(f"the ModelProto cannot be serialized: {e}") from e
 
 
-def _parts(proto: Any) -> tuple[_core.Buffer, dict[str, bytes]] | None:
-    """The message without its large tensors, and these by the location that it has for them. None: it has what only
-    protobuf itself can carry."""
+def _parts(proto: Any) -> Parts | None:
+    """None: it has what only protobuf itself can carry."""
     if not proto.HasField("graph") or _has_unknown(proto) or _has_unknown(proto.graph):
         return None
     around, repeated = _shallow(proto, "graph")
@@ -67,7 +98,7 @@ def _parts(proto: Any) -> tuple[_core.Buffer, dict[str, bytes]] | None:
             message.extend(field.number, (_tensor(t, data) for t in value))
         else:
             message.extend(field.number, (m.SerializeToString() for m in value))
-    return message.finish(proto.DESCRIPTOR.fields_by_name["graph"].number), data
+    return Parts(message.finish(proto.DESCRIPTOR.fields_by_name["graph"].number), data)
 
 
 def _shallow(message: Any, but: str = "") -> tuple[Any, list[tuple[Any, Any]]]:
