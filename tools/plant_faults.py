@@ -4,8 +4,10 @@
     tools/plant_faults.py --qrewrite build/release/qrewrite --each 1 --json faults.json
     tools/plant_faults.py --qrewrite build/release/qrewrite --set optimize --rule conv-bn --kind compare --list
 
-A fault is one small change of a rule's text: a condition left out, a number off by one, operands swapped. What the loader refuses is no fault.
-What survives may be no fault either (another form of the same); `tests` says whether the rule's own tests fail with it, which is a hint.
+A fault is one small change of a rule's text, as somebody makes it by mistake: a condition left out, a number off by one, operands swapped. What the
+loader refuses is no fault. Neither is `dead`: a rule that never fires then, mostly because the engine refuses what it would write. What else survives may
+be no fault either: known ones are in tools/harmless_faults.json with the reason, and count for nothing. `tests` says whether the rule's own tests fail
+with it, which is a hint.
 `--bare` takes the tests of the rule away: what is then found comes of graphs that are made from its pattern.
 """
 import argparse
@@ -22,6 +24,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
 RULES = SOURCE / "rules"
+HARMLESS = SOURCE / "tools" / "harmless_faults.json"  # [{"set", "rule", "to": a part of the changed line, "why"}]
 
 # Where numbers are computed, as opposed to where they are asked about.
 VALUES, ASKED = ("let", "replace", "cases"), ("where", "when")
@@ -76,6 +79,8 @@ def spots(line, pattern, replacement, flags=0):
     for m in re.finditer(pattern, line.text[:end], flags):
         if m.start() < line.begin:
             continue
+        if NEUTRAL.search(line.text[:m.start()]):
+            continue
         new = replacement(m) if callable(replacement) else m.expand(replacement)
         if new is not None and new != m[0]:
             yield m.start(), m.end(), new
@@ -118,25 +123,32 @@ def dropped(line):
 
 
 NAME = r"\$?[\w.]+"
-NARROWER = {"FLOAT": "FLOAT16", "DOUBLE": "FLOAT", "INT64": "INT32", "INT32": "INT16", "INT8": "INT4", "UINT8": "INT8", "INT16": "INT8"}
-CAST = {"f32": "f16", "f64": "f32", "i64": "i32", "i32": "i8", "i8": "u8"}
-TURNED = {"==": "!=", "!=": "==", "<=": "<", ">=": ">", "<": "<=", ">": ">="}
+# Of integers; what widens sizes and axes, or computes in a wider float than is needed, is no fault when it is narrower.
+NARROWER = {"INT8": "UINT8", "UINT8": "INT8", "INT32": "INT8"}
+CAST = {"i8": "u8", "u8": "i8", "i32": "i8"}
+TURNED = {"==": "!=", "!=": "==", "<=": ">", ">=": "<", "<": ">=", ">": "<="}
+# Where a number, a name or a comparison says nothing about values: how often something is read, whether it is known.
+NEUTRAL = re.compile(r"(?:uses|known|const|present|is_output|is_input|size|rank|shape|dtype|doc|fail)\([^()]*(?:\([^()]*\)[^()]*)*$")
 OTHER = {"+": "-", "-": "+", "*": "/", "/": "*"}
 ROUND = {"rint": "Floor", "Round": "Floor", "Floor": "Ceil", "Ceil": "Floor", "trunc": "rint"}
 LIMIT = {"min": "max", "max": "min", "Min": "Max", "Max": "Min", "qmin": "qmax", "qmax": "qmin"}
 
+NO_FAULT = ("no rule", "dead", "harmless")
+
 KINDS = {
     "condition dropped": (VALUES + ASKED, dropped),
-    "comparison turned": (VALUES + ASKED, lambda l: spots(l, r"(?<= )(==|!=|<=|>=|<|>)(?= )", lambda m: TURNED[m[1]])),
-    "number off by one": (VALUES + ASKED, lambda l: spots(l, r"(?<![\w.$'])\d+(?![\w.])", lambda m: str(int(m[0]) + 1))),
+    "comparison turned": (VALUES, lambda l: spots(l, r"(?<= )(==|!=|<=|>=|<|>)(?= )", lambda m: TURNED[m[1]])),
+    "number off by one": (VALUES, lambda l: spots(l, r"(?<![\w.$'])\d+(?![\w.])", lambda m: str(int(m[0]) + 1))),
     "another operation": (VALUES, lambda l: spots(l, r"(?<=[\w)\]] )([+*/-])(?= [\w($])", lambda m: OTHER[m[1]])),
     "operands swapped": (VALUES, lambda l: [*spots(l, rf"({NAME}) ([-/]) ({NAME})(?![\w(])", r"\3 \2 \1"),
                                             *spots(l, rf"(\w\(|>\()({NAME}), ({NAME})(?=[,)])", r"\1\3, \2")]),
-    "min for max": (VALUES + ASKED, lambda l: spots(l, r"\b(q?min|q?max|Min|Max)(?=\()", lambda m: LIMIT[m[1]])),
+    "min for max": (VALUES, lambda l: spots(l, r"\b(q?min|q?max|Min|Max)(?=\()", lambda m: LIMIT[m[1]])),
     "zero point forgotten": (VALUES, lambda l: spots(l, rf"(QuantizeLinear(?:<[^>]*>)?\([^(),]+, [^(),]+), [^(),]+\)", r"\1)")),
     "rounding changed": (VALUES, lambda l: spots(l, r"\b(rint|Round|Floor|Ceil|trunc)(?=\()", lambda m: ROUND[m[1]])),
-    "type narrowed": (VALUES, lambda l: [*spots(l, r"\b(FLOAT|DOUBLE|INT64|INT32|INT16|INT8|UINT8)\b(?!')", lambda m: NARROWER[m[1]]),
-                                         *spots(l, r"\b(f32|f64|i64|i32|i8)(?=\()", lambda m: CAST[m[1]])]),
+    "clip forgotten": (VALUES, lambda l: [*spots(l, r"\bClip\(([\w.]+(?:\([^()]*\))?), [^()]*(?:\([^()]*\)[^()]*)*\)", r"\1"),
+                                          *spots(l, r"\bclip\(([\w.]+(?:\([^()]*\))?), [^()]*\)", r"\1")]),
+    "type narrowed": (VALUES, lambda l: [*spots(l, r"\b(INT32|INT8|UINT8)\b(?!')", lambda m: NARROWER.get(m[1])),
+                                         *spots(l, r"\b(u8|i32|i8)(?=\()", lambda m: CAST.get(m[1]))]),
     "attribute lost": (("replace", "cases"), lambda l: [*spots(l, r"(?<=<)(\*\*\w+|\w+=[^,<>()]+)(?:, |(?=>))", ""),
                                                         *spots(l, r", (\*\*\w+|\w+=[^,<>()]+)(?=>)", "")]),
     "axis off": (VALUES, lambda l: spots(l, r"\b(axis=)([\w.]+)", r"\g<1>\2 + 1")),
@@ -177,10 +189,20 @@ def plant(text, fault, bare):
 
 def run(args, program, *words, **more):
     environment = {**os.environ, "NO_COLOR": "1", "QREWRITE_RULES_DIR": str(RULES)}
-    return subprocess.run(["nice", program, *words], capture_output=True, text=True, env=environment, **more)
+    return subprocess.run([program, *words], capture_output=True, text=True, env=environment, **more)
+
+
+def harmless(fault):
+    """Why it is no fault, if that is known."""
+    for known in json.loads(HARMLESS.read_text()) if HARMLESS.exists() else []:
+        if (known["set"], known["rule"]) == (fault["set"], fault["rule"]) and known["to"] in fault["to"] and known["to"] not in fault["from"]:
+            return known["why"]
+    return None
 
 
 def judge(args, fault):
+    if why := harmless(fault):
+        return {**fault, "outcome": "harmless", "why": why}
     with tempfile.TemporaryDirectory() as folder:
         for path in RULES.glob("*.yaml"):
             (Path(folder) / path.name).write_text(path.read_text())
@@ -196,8 +218,13 @@ def judge(args, fault):
         report = json.loads(done.stdout)["rules"][0]
         result = {**fault, "outcome": report["outcome"], "why": report["why"], "graphs": report["graphs"], "fired": report["fired"],
                   "counterexample": report["counterexample"]}
+        if report["outcome"] == "silent":
+            result["outcome"] = "dead"
         if report["outcome"] != "refuted" and not args.bare:
-            result["tests"] = run(args, args.qrewrite, "test", path.name, cwd=folder, timeout=120).returncode != 0
+            try:
+                result["tests"] = run(args, args.qrewrite, "test", path.name, cwd=folder, timeout=args.timeout).returncode != 0
+            except subprocess.TimeoutExpired:
+                result["tests"] = None
         return result
 
 
@@ -217,10 +244,10 @@ def chosen(args):
 def table(results):
     rows = collections.defaultdict(collections.Counter)
     for r in results:
-        if r["outcome"] != "no rule":
+        if r["outcome"] not in NO_FAULT:
             rows[r["kind"]][r["outcome"]] += 1
             rows["all"][r["outcome"]] += 1
-    outcomes = ["refuted", "held", "unknown", "silent"]
+    outcomes = ["refuted", "held", "unknown"]
     print(f"{'kind':24}" + "".join(f"{o:>10}" for o in outcomes) + f"{'share':>8}")
     for kind in [*KINDS, "all"]:
         if rows[kind]:
@@ -254,10 +281,12 @@ def main():
         Path(args.json).write_text(json.dumps(results, indent=1))
     if args.list:
         for r in results:
-            if r["outcome"] not in ("refuted", "no rule"):
+            if r["outcome"] != "refuted" and r["outcome"] not in NO_FAULT:
                 print(f"{r['outcome']}{' (tests fail)' if r.get('tests') is True else ''}: {r['set']}/{r['rule']}: {r['kind']}\n    {r['from']}\n    {r['to']}")
     table(results)
-    real = [r for r in results if r["outcome"] != "no rule"]
+    real = [r for r in results if r["outcome"] not in NO_FAULT]
+    counts = collections.Counter(r["outcome"] for r in results)
+    print("no faults:", ", ".join(f"{counts[o]} {o}" for o in NO_FAULT))
     share = sum(r["outcome"] == "refuted" for r in real) / max(len(real), 1)
     return share < args.fail_under
 

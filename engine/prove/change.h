@@ -39,6 +39,7 @@ class Change {
 
   // --- constants
   bool ConstantNumbers();
+  bool AllNumbers();
   bool ConstantShape();
   bool ConstantToInput();
   bool Overridable();
@@ -54,6 +55,7 @@ class Change {
 
   // --- shapes
   bool SizeEverywhere();
+  bool SizeAtSome();
   bool InputShape();
   bool Square();
   bool InputToConstant();
@@ -61,12 +63,16 @@ class Change {
   // --- nodes
   // Operators that a rule set has for itself stay as its own rules make them.
   bool IsFixed(NodeId n) const;
+  // But their attributes may change if it is said what they compute.
+  bool HasFixedAttributes(NodeId n) const;
   bool AttributeOf();
   bool Operator();
   bool SwapInputs();
   bool SameInput();
   bool DropInput();
   AttrValue Another(NodeId n, const std::string& name, const AttrValue& old);
+  // A value for an attribute that was not there and has no default.
+  AttrValue SomeValue(NodeId n, const std::string& name, AttrKind kind);
 
   // --- the interface
   bool AnotherReader();

@@ -14,6 +14,10 @@ bool Change::IsFixed(NodeId n) const {
   return IsPrivateDomain(graph_.op_name(graph_.op(n)).domain);
 }
 
+bool Change::HasFixedAttributes(NodeId n) const {
+  return IsFixed(n) && !words_.computed.contains(graph_.op_name(graph_.op(n)));
+}
+
 AttrValue Change::Another(NodeId n, const std::string& name, const AttrValue& old) {
   const auto known = words_.values.find(name);
   if (known != words_.values.end() && !dice_.Once(3)) {
@@ -46,35 +50,81 @@ AttrValue Change::Another(NodeId n, const std::string& name, const AttrValue& ol
   return {};
 }
 
+AttrValue Change::SomeValue(NodeId n, const std::string& name, AttrKind kind) {
+  const auto known = words_.values.find(name);
+  if (known != words_.values.end() && dice_.Once(2)) {
+    const AttrValue value = dice_.Of(known->second);
+    if (KindOf(value) == kind) return value;
+  }
+  switch (kind) {
+    case AttrKind::kInt: return dice_.Integer(0, 2);
+    case AttrKind::kFloat: return static_cast<float>(dice_.Uniform(0, 2));
+    case AttrKind::kInts: break;
+    default: return {};
+  }
+  // As long as another list of the node (strides beside dilations), as there are axes, or axes behind the
+  // first two, once or on both sides.
+  std::vector<size_t> lengths;
+  for (const Attribute& a : graph_.attributes(n)) {
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&a.value)) {
+      lengths.push_back(list->size());
+      lengths.push_back(2 * list->size());
+      lengths.push_back(list->size() / 2);
+    }
+  }
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+    const ValueId v = graph_.input(n, i);
+    if (!v.valid()) continue;
+    const Tensor* const tensor = graph_.constant(v);
+    const TypeInfo& type = graph_.declared(v);
+    if (tensor == nullptr && !type.has_rank) continue;
+    const size_t rank = tensor != nullptr ? tensor->dims().size() : type.dims.size();
+    lengths.push_back(rank);
+    if (rank > 2)
+      lengths.insert(lengths.end(), {rank - 2, rank - 2, 2 * (rank - 2), 2 * (rank - 2)});
+  }
+  if (lengths.empty()) return {};
+  std::vector<int64_t> list(dice_.Of(lengths));
+  const int64_t low = dice_.Integer(0, 1);
+  for (int64_t& x : list) x = dice_.Integer(low, 2);
+  return list;
+}
+
 bool Change::AttributeOf() {
   struct Place {
     NodeId node;
     std::string name;
     AttrValue value;
+    AttrKind kind;
     bool written;
   };
   std::vector<Place> all;
   for (const NodeId n : nodes_) {
-    if (IsFixed(n)) continue;
+    if (HasFixedAttributes(n)) continue;
     const OpName& op = graph_.op_name(graph_.op(n));
     const Signature* signature = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
     for (const Attribute& a : graph_.attributes(n)) {
-      if (!std::holds_alternative<BodyId>(a.value)) all.push_back({n, a.name, a.value, true});
+      if (!std::holds_alternative<BodyId>(a.value))
+        all.push_back({n, a.name, a.value, KindOf(a.value), true});
     }
     for (size_t i = 0; signature != nullptr && i < signature->attributes.size(); ++i) {
       const FormalAttribute& formal = signature->attributes[i];
       if (graph_.attributes(n).Find(formal.name) == nullptr && formal.kind != AttrKind::kGraph)
-        all.push_back({n, formal.name, formal.default_value, false});
+        all.push_back({n, formal.name, formal.default_value, formal.kind, false});
     }
   }
   if (all.empty()) return false;
   const Place& place = dice_.Of(all);
   const std::string op = graph_.op_name(graph_.op(place.node)).text();
-  if (place.written && dice_.Once(5)) {
+  if (place.written && !IsFixed(place.node) && dice_.Once(5)) {
     graph_.EraseAttribute(place.node, place.name);
     return true;
   }
-  AttrValue value = Another(place.node, place.name, place.value);
+  // Of operators of a rule set's own only what its tests say: what else they take is known to it alone.
+  if (IsFixed(place.node) && !words_.values.contains(place.name)) return false;
+  AttrValue value = IsFixed(place.node)        ? dice_.Of(words_.values.at(place.name))
+                    : place.value.index() == 0 ? SomeValue(place.node, place.name, place.kind)
+                                               : Another(place.node, place.name, place.value);
   if (value.index() == 0) return false;
   graph_.SetAttribute(place.node, place.name, std::move(value));
   return true;

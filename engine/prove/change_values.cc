@@ -24,11 +24,30 @@ bool Change::ConstantNumbers() {
   const ValueId v = dice_.Of(constants_);
   std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
   if (!numbers) return false;
+  const bool stays_whole = words_.keeps_whole && numbers->AreWhole();
   if (!numbers->Disturb(dice_)) return false;
+  if (stays_whole) numbers->MakeWhole();
   const Tensor tensor = numbers->ToTensor();
   if (!tensor.valid()) return false;
   graph_.SetConstant(v, tensor);
   return true;
+}
+
+// Every constant gets other numbers of its kind, all of them different: nothing is then equal by chance. Equal
+// constants stay equal, signs stay, sizes and axes too.
+bool Change::AllNumbers() {
+  const auto base = static_cast<uint64_t>(dice_.Integer(0, INT64_MAX));
+  bool any = false;
+  for (const ValueId v : constants_) {
+    const Tensor& tensor = *graph_.constant(v);
+    std::optional<Numbers> numbers = Numbers::Of(tensor);
+    if (!numbers || !numbers->Shake(base, words_.keeps_whole)) continue;
+    const Tensor shaken = numbers->ToTensor();
+    if (!shaken.valid()) continue;
+    graph_.SetConstant(v, shaken);
+    any = true;
+  }
+  return any;
 }
 
 std::vector<ValueId> Change::Companions(ValueId v) const {
@@ -125,7 +144,10 @@ void Change::SetType(ValueId v, DType dtype) {
     if (!numbers) return;
     numbers->dtype = dtype;
     const Tensor cast = numbers->ToTensor();
-    if (cast.valid()) graph_.SetConstant(v, cast);
+    const std::optional<Numbers> got = cast.valid() ? Numbers::Of(cast) : std::nullopt;
+    // A zero point that saturates is another one.
+    if (!got || (words_.keeps_numbers && got->values != numbers->values)) return;
+    graph_.SetConstant(v, cast);
   }
   TypeInfo type = graph_.declared(v);
   if (type.dtype == DType::kUndefined) return;
@@ -248,6 +270,49 @@ bool Change::SizeEverywhere() {
   if (from == to) return false;
   Resize(from, to);
   return true;
+}
+
+// One to three of the places that have a size: the channels of an input and of the weights that read it.
+bool Change::SizeAtSome() {
+  struct Place {
+    ValueId value;
+    size_t axis;
+    int64_t size;
+  };
+  std::vector<Place> places;
+  for (const ValueId v : inputs_) {
+    const auto& dims = graph_.declared(v).dims;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i].known()) places.push_back({v, i, dims[i].size()});
+    }
+  }
+  for (const ValueId v : constants_) {
+    const Dims& dims = graph_.constant(v)->dims();
+    for (size_t i = 0; i < dims.size(); ++i) places.push_back({v, i, dims[i]});
+  }
+  if (places.empty()) return false;
+  const int64_t from = dice_.Of(places).size, to = dice_.Once(4) ? from * 2 : RandomSize(dice_);
+  std::erase_if(places, [&](const Place& p) { return p.size != from; });
+  const int64_t times = dice_.Integer(1, 3);
+  for (int64_t i = 0; i < times && !places.empty(); ++i) {
+    const size_t at = dice_.Below(places.size());
+    const Place place = places[at];
+    places.erase(places.begin() + static_cast<ptrdiff_t>(at));
+    if (graph_.constant(place.value) == nullptr) {
+      TypeInfo type = graph_.declared(place.value);
+      type.dims[place.axis] = Dim(to);
+      graph_.SetDeclared(place.value, type);
+      continue;
+    }
+    std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(place.value));
+    if (!numbers) continue;
+    Dims dims = numbers->dims;
+    dims[place.axis] = to;
+    numbers->Resize(dims, dice_);
+    const Tensor resized = numbers->ToTensor();
+    if (resized.valid()) graph_.SetConstant(place.value, resized);
+  }
+  return from != to;
 }
 
 bool Change::Square() {

@@ -24,7 +24,7 @@
 
 namespace qrewrite {
 
-// What nodes of tests read there: types, shapes and numbers that make sense.
+// What nodes of tests read and say there: types, shapes, numbers and attributes that make sense.
 class Examples {
  public:
   struct Example {
@@ -33,8 +33,10 @@ class Examples {
   };
   void Learn(const Graph& graph);
   const std::vector<Example>* Of(const OpName& op, size_t input) const;
+  const Vocabulary& words() const { return words_; }
 
  private:
+  Vocabulary words_;
   std::map<std::pair<OpName, size_t>, std::vector<Example>> by_input_;
 };
 

@@ -16,6 +16,7 @@ constexpr size_t kMostExamples = 12;  // of one input of an operator
 }  // namespace
 
 void Examples::Learn(const Graph& graph) {
+  words_.Learn(graph);
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph.alive(n)) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/graph/verify.h"
 #include "engine/prove/small_integers.h"
+#include "engine/prove/units.h"
 #include "engine/rewrite/edit.h"
 #include "engine/verify/inputs.h"
 
@@ -25,7 +27,9 @@ constexpr int kShownToRuntime = 25;  // firings of a rule that ONNX Runtime is a
 std::string Message(const Status& status) { return status.diagnostics().front().message; }
 
 // Whether the types of the inputs are what the signature allows. "" or what is wrong.
-std::string TypeFault(const Graph& graph, NodeId n, const Signature& s, Facts& facts) {
+// `any_type`: Court::any_type.
+std::string TypeFault(const Graph& graph, NodeId n, const Signature& s, bool any_type,
+                      Facts& facts) {
   const OpName& op = graph.op_name(graph.op(n));
   const auto count = static_cast<int>(graph.num_inputs(n));
   if (count < s.min_inputs || count > s.max_inputs) return op.text() + ": number of inputs";
@@ -37,9 +41,11 @@ std::string TypeFault(const Graph& graph, NodeId n, const Signature& s, Facts& f
       if (formal.arity == Arity::kRequired) return op.text() + ": an input is missing";
       continue;
     }
-    const DType dtype = facts.dtype(v);
+    DType dtype = facts.dtype(v);
     if (dtype == DType::kUndefined || formal.type_var < 0) continue;
     const TypeVar& var = s.types[static_cast<size_t>(formal.type_var)];
+    const bool is_small = dtype == DType::kInt8 || dtype == DType::kUint8;
+    if (any_type && is_small && var.Allows(DType::kFloat)) dtype = DType::kFloat;
     if (var.only_tensors && !var.Allows(dtype)) return op.text() + ": type of an input";
     if (!formal.homogeneous) continue;
     const auto [known, is_new] = bound.emplace(formal.type_var, dtype);
@@ -60,22 +66,27 @@ bool HasFiniteConstants(const Graph& graph) {
   return true;
 }
 
-// Float numbers times `size`.
+// Data times `size`: floats, and integers of few bits if they become smaller.
 Status Multiply(Tensors& sample, double size) {
   for (auto& [name, plain] : sample) {
     // A number alone is a step, not data.
-    const bool data = IsFloat(static_cast<DType>(plain.dtype)) && !plain.dims.empty();
+    const auto dtype = static_cast<DType>(plain.dtype);
+    const bool is_small = IsInteger(dtype) && Info(dtype).bits <= 16;
+    const bool data = (IsFloat(dtype) || (is_small && size < 1)) && !plain.dims.empty();
     if (size == 1 || !data) continue;
     QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
     QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(tensor));
-    for (double& v : values) v *= size;
-    QR_ASSIGN_OR_RETURN(const Tensor scaled, FromDoubles(tensor.dtype(), tensor.dims(), values));
+    for (double& v : values) v = is_small ? std::rint(v * size) : v * size;
+    const std::vector<int64_t> whole(values.begin(), values.end());
+    QR_ASSIGN_OR_RETURN(const Tensor scaled, is_small ? FromInt64s(dtype, tensor.dims(), whole)
+                                                      : FromDoubles(dtype, tensor.dims(), values));
     QR_ASSIGN_OR_RETURN(plain, ToPlain(scaled));
   }
   return {};
 }
 
-std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures, Facts& facts) {
+std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures, bool any_type,
+                      Facts& facts) {
   const OpName& op = graph.op_name(graph.op(n));
   const Signature* s = signatures.Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
   if (s == nullptr) {
@@ -89,11 +100,17 @@ std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures
     if (formal == nullptr || KindOf(a.value) != formal->kind)
       return fmt::format("{}: attribute `{}`", op.text(), a.name);
   }
+  const Attributes attributes = graph.attributes(n);
+  const AttrValue* const rule_of_pads = attributes.Find("auto_pad");
+  const auto* const how =
+      rule_of_pads == nullptr ? nullptr : std::get_if<std::string>(rule_of_pads);
+  if (how != nullptr && *how != "NOTSET" && attributes.Find("pads") != nullptr)
+    return op.text() + ": both `pads` and `auto_pad`";
   for (const FormalAttribute& formal : s->attributes) {
     if (formal.required && graph.attributes(n).Find(formal.name) == nullptr)
       return fmt::format("{}: attribute `{}` is missing", op.text(), formal.name);
   }
-  if (std::string fault = TypeFault(graph, n, *s, facts); !fault.empty()) return fault;
+  if (std::string fault = TypeFault(graph, n, *s, any_type, facts); !fault.empty()) return fault;
   if (facts.Contradicts(n)) return op.text() + ": shapes";
   for (size_t i = 0; i < graph.num_outputs(n); ++i) {
     const ValueId v = graph.output(n, i);
@@ -118,7 +135,7 @@ Result<Model> ModelOf(const Graph& graph) {
   return model;
 }
 
-std::string Judge::Prepare(Graph& graph) const {
+std::string Judge::Prepare(Graph& graph, bool any_type) const {
   const Signatures& signatures = court_.program.rules().signatures;
   RemoveUnused(graph);
   for (size_t i = 0; i < graph.num_values(); ++i) {
@@ -130,7 +147,8 @@ std::string Judge::Prepare(Graph& graph) const {
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph.alive(n)) continue;
-    if (std::string fault = NodeFault(graph, n, signatures, facts); !fault.empty()) return fault;
+    if (std::string fault = NodeFault(graph, n, signatures, any_type, facts); !fault.empty())
+      return fault;
   }
   if (!HasFiniteConstants(graph)) return "a constant is not finite";
   const size_t outputs = graph.body(graph.main()).outputs.size();
@@ -169,7 +187,11 @@ namespace {
 // sums of these decide.
 Promise InNarrowFloats(Promise promise, const Graph& graph) {
   constexpr double kFloat16Db = 60, kBfloat16Db = 40;
-  if (promise.kind != Promise::Kind::kUlp && promise.kind != Promise::Kind::kApprox) return promise;
+  // Sums overflow where integers do not, and many integers are no numbers of 16 bits.
+  const bool steps =
+      promise.kind == Promise::Kind::kLsb || promise.kind == Promise::Kind::kRescaled;
+  if (promise.kind != Promise::Kind::kUlp && promise.kind != Promise::Kind::kApprox && !steps)
+    return promise;
   double most = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const ValueId v(i);
@@ -184,9 +206,34 @@ Promise InNarrowFloats(Promise promise, const Graph& graph) {
   const std::vector<ValueId>& inputs = graph.body(graph.main()).inputs;
   const bool has_data =
       std::ranges::any_of(inputs, [&](ValueId v) { return graph.constant(v) == nullptr; });
-  if (!has_data) return {Promise::Kind::kApprox, -std::numeric_limits<double>::infinity()};
+  if (!has_data || steps) return {Promise::Kind::kApprox, -std::numeric_limits<double>::infinity()};
   const double limit = promise.kind == Promise::Kind::kUlp ? most : promise.limit;
   return {Promise::Kind::kApprox, std::min(limit, most)};
+}
+
+}  // namespace
+
+namespace {
+
+// Whether the inputs have the types that they had.
+bool HaveSameInputs(const Graph& before, const Graph& after) {
+  for (const ValueId v : before.body(before.main()).inputs) {
+    if (before.constant(v) == nullptr && after.declared(v).dtype != before.declared(v).dtype)
+      return false;
+  }
+  return true;
+}
+
+// Outputs that were integers and are floats, or the other way round.
+std::set<std::string> RetypedOutputs(const Graph& before, const Graph& after) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < before.body(before.main()).outputs.size(); ++i) {
+    const ValueId a = before.output(before.main(), i), b = after.output(after.main(), i);
+    const DType from = before.declared(a).dtype, to = after.declared(b).dtype;
+    if (from == DType::kUndefined || to == DType::kUndefined) continue;
+    if (IsFloat(from) != IsFloat(to)) names.emplace(before.name(a));
+  }
+  return names;
 }
 
 }  // namespace
@@ -222,28 +269,23 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     return trial;
   }
   Promise promise = InNarrowFloats(WeakestOf(trial.fired), graph);
-  promise.any_type = !court_.program.rules().check_types;
-  if (promise.kind == Promise::Kind::kNone || promise.kind == Promise::Kind::kRescaled) {
+  promise.any_type = court_.any_type;
+  const bool rescaled = promise.kind == Promise::Kind::kRescaled;
+  if (promise.kind == Promise::Kind::kNone || (rescaled && !HaveSameInputs(graph, changed))) {
     trial.fate = Trial::Fate::kUnknown;
-    trial.why = promise.kind == Promise::Kind::kNone ? "the rule promises nothing"
-                                                     : "its results are in other units";
+    trial.why = rescaled ? "its inputs are in other units" : "the rule promises nothing";
     return trial;
   }
-  const Result<Model> a = Lowered(graph), b = Lowered(changed);
+  if (rescaled) promise.retyped = RetypedOutputs(graph, changed);
+  const Result<Model> a = Lowered(graph, rescaled), b = Lowered(changed, rescaled);
   if (!a.ok() || !b.ok()) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = Message(a.ok() ? b.status() : a.status());
     return trial;
   }
-  // What is said of data that the quantizers were made for holds at some size of the inputs.
-  constexpr double kSizes[] = {1, 0.25, 4, 1.0 / 16, 16, 1.0 / 256, 256};
   const bool of_data = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
-  for (const double size : kSizes) {
-    Trial at_size = trial;
-    Compare(*a, *b, promise, size, at_size);
-    if (size == 1 || at_size.fate == Trial::Fate::kHeld) trial = std::move(at_size);
-    if (trial.fate != Trial::Fate::kBroken || !of_data) break;
-  }
+  CompareAtSizes(*a, *b, promise, of_data, trial);
+  trial.of_data = of_data;
   if (trial.fate == Trial::Fate::kBroken && IsRefusedBefore(graph, task)) {
     trial.fate = Trial::Fate::kInvalid;
     trial.why = "the rule set refuses the graph before the rule has its turn";
@@ -251,12 +293,41 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   return trial;
 }
 
-Result<Model> Judge::Lowered(const Graph& graph) const {
-  if (court_.semantics == nullptr) return ModelOf(graph);
+// What is said of data that the quantizers were made for holds at some size of the inputs: one of those where
+// the original makes many different numbers, as quantizers do of the data that they were made for.
+void Judge::CompareAtSizes(const Model& before, const Model& after, Promise promise, bool of_data,
+                           Trial& trial) {
+  constexpr double kSizes[] = {1, 0.25, 4, 1.0 / 16, 16, 1.0 / 256, 256};
+  std::vector<Trial> tried;
+  size_t most = 0;
+  for (const double size : kSizes) {
+    Trial& at_size = tried.emplace_back(trial);
+    Compare(before, after, promise, size, at_size);
+    most = std::max(most, at_size.distinct);
+    const bool first_decides = size == 1 && at_size.fate != Trial::Fate::kBroken;
+    if (first_decides || !of_data) break;
+  }
+  const auto shows = [&](const Trial& t) {
+    return t.fate == Trial::Fate::kHeld && 8 * t.distinct >= most;
+  };
+  const auto held = std::ranges::find_if(tried, shows);
+  trial = held != tried.end() ? *held : tried.front();
+}
+
+Result<Model> Judge::Lowered(const Graph& graph, bool in_units) const {
   Graph lowered = graph;
-  QR_RETURN_IF_ERROR(Run(lowered, *court_.semantics, {}, court_.context).status());
-  if (!court_.program.rules().check_types)
-    CastSmallIntegers(lowered, court_.program.rules().signatures);
+  if (court_.semantics != nullptr)
+    QR_RETURN_IF_ERROR(Run(lowered, *court_.semantics, {}, court_.context).status());
+  const Signatures& signatures = court_.program.rules().signatures;
+  if (court_.any_type) {
+    CastSmallIntegers(lowered, signatures);
+    Facts facts(lowered, signatures, KernelRegistry::Builtin(), court_.context.inference);
+    CastForDequantizers(lowered, signatures, facts);
+  }
+  if (!in_units) return ModelOf(lowered);
+  if (!AddReadingInUnits(lowered, signatures))
+    return Status(StatusCode::kUnsupported,
+                  "what stands in bodies, or has a scale of run time, is not read in units");
   return ModelOf(lowered);
 }
 
@@ -332,6 +403,24 @@ Judge::Outcome Judge::RunModel(Evaluator& evaluator, const Model& model,
   return outcome;
 }
 
+namespace {
+
+// How many different numbers there are.
+size_t CountDistinct(const std::vector<Tensors>& samples) {
+  std::set<double> numbers;
+  for (const Tensors& sample : samples) {
+    for (const auto& [name, plain] : sample) {
+      const Result<Tensor> tensor = FromPlain(plain);
+      if (!tensor.ok()) continue;
+      const Result<std::vector<double>> values = ToDoubles(*tensor);
+      if (values.ok()) numbers.insert(values->begin(), values->end());
+    }
+  }
+  return numbers.size();
+}
+
+}  // namespace
+
 void Judge::Compare(const Model& before, const Model& after, Promise promise, double size,
                     Trial& trial) {
   const Result<std::vector<Tensors>> inputs = Inputs(before, promise, size);
@@ -348,6 +437,7 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
       AskRuntime(before, after, promise, *inputs, /*kernels_decide=*/false, trial);
     return;
   }
+  trial.distinct = CountDistinct(a.values);
   const Outcome b = RunModel(court_.kernels, after, *inputs);
   if (!b.status.ok()) {
     trial.fate =

@@ -29,6 +29,9 @@ struct Court {
   Evaluator& kernels;  // BuiltinKernels
   Evaluator* runtime;  // ONNX Runtime, or null
   uint64_t seed = 0;
+  // Element types do not count: the rule set says so, or a test of its rules has integers of 8 bits where
+  // ONNX has none. Such integers are computed with as floats.
+  bool any_type = false;
 };
 
 // What is run on a graph: rules that a test lists, or all phases.
@@ -52,6 +55,8 @@ struct Trial {
   std::string why;
   std::vector<std::string> fired;  // rules
   double margin = 0;               // Comparison::margin
+  bool of_data = false;            // the promise is one about data that quantizers were made for
+  size_t distinct = 0;             // numbers that the original made
 };
 
 class Judge {
@@ -60,7 +65,8 @@ class Judge {
 
   // Makes a varied graph whole: nothing that nobody reads, types of the outputs. "" or why it is no
   // valid model.
-  std::string Prepare(Graph& graph) const;
+  std::string Prepare(Graph& graph) const { return Prepare(graph, court_.any_type); }
+  std::string Prepare(Graph& graph, bool any_type) const;
 
   // Runs `task` on a copy of `graph` and compares. The promise is the weakest of the rules that fired.
   // `assumed`: a condition that counts as met.
@@ -74,14 +80,17 @@ class Judge {
   };
   // `size`: floats are multiplied by it.
   Result<std::vector<Tensors>> Inputs(const Model& model, Promise promise, double size);
-  // The graph without operators of which the rule file says what they compute.
-  Result<Model> Lowered(const Graph& graph) const;
+  // The graph without operators of which the rule file says what they compute; its outputs in units, too
+  // (units.h), if that is wanted and possible.
+  Result<Model> Lowered(const Graph& graph, bool in_units) const;
   bool IsRefusedBefore(const Graph& graph, const Task& task) const;
   static Outcome RunModel(Evaluator& evaluator, const Model& model,
                           const std::vector<Tensors>& inputs);
   static bool IsRandom(Evaluator& evaluator, const Model& model,
                        const std::vector<Tensors>& inputs);
   void Compare(const Model& before, const Model& after, Promise promise, double size, Trial& trial);
+  void CompareAtSizes(const Model& before, const Model& after, Promise promise, bool of_data,
+                      Trial& trial);
   // ONNX Runtime about what the kernels found, in a process of its own: varied models may be its end.
   void AskRuntime(const Model& before, const Model& after, Promise promise,
                   const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial);

@@ -26,7 +26,10 @@ std::string Message(const Status& status) { return status.diagnostics().front().
 // What a runtime that computes in its own order must keep of a promise.
 Promise Loosened(Promise promise) {
   const bool strict = promise.kind == Promise::Kind::kExact || promise.kind == Promise::Kind::kUlp;
-  return strict ? Promise{Promise::Kind::kApprox, kRuntimeDb, promise.any_type} : promise;
+  if (!strict) return promise;
+  Promise loose{.kind = Promise::Kind::kApprox, .limit = kRuntimeDb};
+  loose.any_type = promise.any_type;
+  return loose;
 }
 
 // What nodes of the main graph make.
@@ -110,8 +113,8 @@ void Judge::HearRuntime(const Model& before, const Model& after, Promise promise
   const Outcome a = RunModel(*court_.runtime, before, inputs);
   if (!a.status.ok()) {
     // Where it has no kernel the others decide, also where types do not count; else the graph is no model.
-    const bool its_own = LacksKernel(a.status) || (!court_.program.rules().check_types &&
-                                                   kernels_decide && IsAboutTypes(a.status));
+    const bool its_own =
+        LacksKernel(a.status) || (court_.any_type && kernels_decide && IsAboutTypes(a.status));
     if (!its_own) trial.fate = Trial::Fate::kInvalid, trial.why = Message(a.status);
     return;
   }
@@ -119,7 +122,7 @@ void Judge::HearRuntime(const Model& before, const Model& after, Promise promise
   const Outcome b = RunModel(*court_.runtime, after, inputs);
   if (!b.status.ok()) {
     if (LacksKernel(b.status)) return;
-    if (!court_.program.rules().check_types) return;  // the result is not for ONNX Runtime
+    if (court_.any_type) return;  // the result is not for ONNX Runtime
     // It may have fused a node away that it would refuse alone.
     if (!court_.runtime->Load(before, InnerValues(before)).ok()) {
       trial.fate = Trial::Fate::kInvalid;

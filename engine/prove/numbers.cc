@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace qrewrite {
 namespace {
@@ -16,6 +17,7 @@ double Notable(DType dtype, Dice& dice) {
     const double of_any[] = {0, 1, -1, 2, 3, 127, 128, -128, 255};
     const double ends[] = {low, high, low + 1, high - 1};
     const bool wide = Info(dtype).bits >= 32;  // a size, an index: ends are far from anything
+    if (wide && !dice.Once(4)) return static_cast<double>(dice.Integer(-3, 4));
     return dice.Once(wide ? 20 : 2) ? ends[dice.Below(4)] : of_any[dice.Below(std::size(of_any))];
   }
   const double floats[] = {0,   -0.0, 1,    -1,   0.5, 2,   3,     -2,   0.25,
@@ -53,6 +55,14 @@ Tensor Numbers::ToTensor() const {
   return made.ok() ? *made : Tensor();
 }
 
+bool Numbers::AreWhole() const {
+  return std::ranges::all_of(values, [](double v) { return v == std::trunc(v); });
+}
+
+void Numbers::MakeWhole() {
+  for (double& v : values) v = std::rint(v);
+}
+
 bool Numbers::Disturb(Dice& dice) {
   if (values.empty()) return false;
   const size_t at = dice.Below(values.size());
@@ -70,6 +80,31 @@ bool Numbers::Disturb(Dice& dice) {
       break;
     default:
       for (double& v : values) v = -v;
+  }
+  return true;
+}
+
+bool Numbers::Shake(uint64_t base, bool keep_whole) {
+  const bool is_float = IsFloat(dtype);
+  if (values.empty() || dtype == DType::kBool) return false;
+  if (!is_float && Info(dtype).bits >= 32) return false;
+  Dice dice(HashBytes(std::as_bytes(std::span(values)), base + static_cast<uint64_t>(dtype)));
+  const double low = is_float ? 0 : static_cast<double>(IntMin(dtype));
+  const double high = is_float ? 0 : static_cast<double>(IntMax(dtype));
+  const bool all_zero = std::ranges::all_of(values, [](double v) { return v == 0; });
+  if (all_zero && (is_float || dice.Once(2))) return false;
+  const bool whole = is_float && AreWhole() && (keep_whole || dice.Once(2));
+  const bool narrow = dice.Once(2);  // products of few small numbers do not saturate
+  for (double& v : values) {
+    if (is_float && whole)
+      v = v == 0 ? 0
+                 : std::copysign(std::max(1.0, std::rint(std::fabs(v) * dice.Uniform(0.5, 3))), v);
+    else if (is_float)
+      v *= std::exp2(dice.Uniform(-1, 1));
+    else
+      v = static_cast<double>(
+          dice.Integer(static_cast<int64_t>(narrow ? std::max(low, -9.0) : low),
+                       static_cast<int64_t>(narrow ? std::min(high, 9.0) : high)));
   }
   return true;
 }

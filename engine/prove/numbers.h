@@ -23,6 +23,12 @@ struct Numbers {
   // Other numbers of the kind that conditions ask for: 0, 1, ends of the range, one element that
   // differs a little from the others, another order. False: there are none.
   bool Disturb(Dice& dice);
+  // Other numbers that are near and all differ: floats keep their signs and zeros, integers of 8 and 16 bits
+  // are any. The same numbers become the same ones with the same `base`. False: sizes, indexes, truths.
+  // `keep_whole`: whole floats stay whole.
+  bool Shake(uint64_t base, bool keep_whole);
+  bool AreWhole() const;
+  void MakeWhole();
   // The same numbers over another shape: repeated, or cut. What was one number becomes several that
   // differ, most of the time.
   void Resize(const Dims& to, Dice& dice);

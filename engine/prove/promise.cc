@@ -11,6 +11,7 @@
 
 #include "engine/api/constant.h"
 #include "engine/evaluate/decibels.h"
+#include "engine/prove/units.h"
 #include "engine/verify/compare.h"
 
 namespace qrewrite {
@@ -57,13 +58,148 @@ bool Comparison::Fail(std::string why) {
   return false;
 }
 
+void Comparison::LearnSteps(const std::vector<Tensors>& before) {
+  if (promise_.kind != Promise::Kind::kLsb) return;
+  std::map<std::string, std::vector<double>> numbers;
+  for (const Tensors& sample : before) {
+    for (const auto& [name, plain] : sample) {
+      const Result<Tensor> tensor = FromPlain(plain);
+      if (!tensor.ok()) continue;
+      const Result<std::vector<double>> values = ToDoubles(*tensor);
+      if (values.ok()) numbers[name].insert(numbers[name].end(), values->begin(), values->end());
+    }
+  }
+  for (auto& [name, values] : numbers) steps_[name] = WidestStep(std::move(values));
+}
+
 bool Comparison::Add(const Tensors& before, const Tensors& after) {
   for (const auto& [name, a] : before) {
     const auto b = after.find(name);
     if (b == after.end()) return Fail(fmt::format("output `{}` is gone", name));
+    if (promise_.kind == Promise::Kind::kRescaled) {
+      if (!IsInUnits(name) && !AddRescaled(name, before, after)) return false;
+      continue;
+    }
     const Result<Tensor> x = FromPlain(a), y = FromPlain(b->second);
     if (!x.ok() || !y.ok()) continue;  // strings
     if (!AddOutput(name, *x, *y)) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// The numbers of an output, as it is and in units; empty: there are none.
+std::optional<std::vector<double>> Reading(const Tensors& outputs, const std::string& name) {
+  const auto found = outputs.find(name);
+  if (found == outputs.end()) return std::nullopt;
+  const Result<Tensor> tensor = FromPlain(found->second);
+  if (!tensor.ok()) return std::nullopt;
+  const Result<std::vector<double>> values = ToDoubles(*tensor);
+  return values.ok() ? std::optional(*values) : std::nullopt;
+}
+
+// Of whole numbers: rounded once more. Of others: but for the last digits.
+bool AreClose(const std::vector<double>& a, const std::vector<double>& b) {
+  constexpr double kRelative = 1e-4;
+  if (a.size() != b.size()) return false;
+  double largest = 0;
+  for (const double v : a) largest = std::isfinite(v) ? std::max(largest, std::fabs(v)) : largest;
+  const double most = AreWhole(a) && AreWhole(b) ? 1 : kRelative * largest;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::isfinite(a[i]) && !(std::fabs(a[i] - b[i]) <= most)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Comparison::AddRescaled(const std::string& name, const Tensors& before, const Tensors& after) {
+  const ConstTensor& a = before.at(name);
+  const ConstTensor& b = after.at(name);
+  if (a.dims != b.dims) {
+    return Fail(fmt::format("`{}` has shape [{}] before and [{}] after", name,
+                            fmt::join(a.dims, ", "), fmt::join(b.dims, ", ")));
+  }
+  Rescaled& r = rescaled_[name];
+  const std::optional<std::vector<double>> of_before[] = {Reading(before, name),
+                                                          Reading(before, InUnits(name))};
+  const std::optional<std::vector<double>> of_after[] = {Reading(after, name),
+                                                         Reading(after, InUnits(name))};
+  if (!of_before[0] || !of_after[0]) return true;
+  bool any = false;
+  for (size_t i = 0; i < 4; ++i) {
+    const auto &x = of_before[i / 2], &y = of_after[i % 2];
+    r.possible[i] = r.possible[i] && x && y && AreClose(*x, *y);
+    any |= r.possible[i];
+  }
+  const bool other_type =
+      promise_.retyped.contains(name) ||
+      IsFloat(static_cast<DType>(a.dtype)) != IsFloat(static_cast<DType>(b.dtype));
+  if (other_type) {
+    if (r.before.empty()) r.dims = a.dims;
+    if (r.dims != a.dims) r.dims = {-1};
+    r.before.push_back(*of_before[0]);
+    r.after.push_back(*of_after[0]);
+  }
+  if (any || other_type) return true;
+  if (of_before[0]->empty()) return Fail(fmt::format("`{}` is empty", name));
+  size_t at = 0;
+  while (at + 1 < of_before[0]->size() && (*of_before[0])[at] == (*of_after[0])[at]) ++at;
+  return Fail(At(name, at, (*of_before[0])[at], (*of_after[0])[at]) + ", in no units the same");
+}
+
+namespace {
+
+// Whether all `y` are `x` times a factor plus an offset, those with one `key` with the same.
+class Lines {
+ public:
+  void Add(int64_t key, double x, double y) {
+    Sums& s = sums_[key];
+    s.n += 1, s.x += x, s.y += y, s.xx += x * x, s.xy += x * y, s.yy += y * y;
+  }
+  bool Fit() const {
+    return std::ranges::all_of(sums_, [](const auto& entry) { return FitsOne(entry.second); });
+  }
+
+ private:
+  struct Sums {
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
+  };
+  static bool FitsOne(const Sums& s) {
+    constexpr double kLeast = 1 - 1e-4;  // of the squared correlation
+    const double x = s.n * s.xx - s.x * s.x, y = s.n * s.yy - s.y * s.y,
+                 xy = s.n * s.xy - s.x * s.y;
+    const bool constant = !(x > 1e-9 * s.n * s.xx) && !(y > 1e-9 * s.n * s.yy);
+    return constant || xy * xy >= kLeast * x * y;
+  }
+  std::map<int64_t, Sums> sums_;
+};
+
+// The index along an axis of element `i`; axis == rank: 0.
+int64_t IndexAlong(const std::vector<int64_t>& dims, size_t axis, size_t i) {
+  if (axis >= dims.size()) return 0;
+  int64_t behind = 1;
+  for (size_t k = axis + 1; k < dims.size(); ++k) behind *= dims[k];
+  return static_cast<int64_t>(i) / behind % dims[axis];
+}
+
+}  // namespace
+
+bool Comparison::FinishRescaled() {
+  for (const auto& [name, r] : rescaled_) {
+    if (r.before.empty() || std::ranges::count(r.possible, true) > 0) continue;
+    const bool has_axes = r.dims != std::vector<int64_t>{-1};
+    bool fits = false;
+    for (size_t axis = has_axes ? 0 : r.dims.size(); axis <= r.dims.size() && !fits; ++axis) {
+      Lines lines;
+      for (size_t k = 0; k < r.before.size(); ++k) {
+        for (size_t i = 0; i < r.before[k].size(); ++i)
+          lines.Add(IndexAlong(r.dims, axis, i), r.before[k][i], r.after[k][i]);
+      }
+      fits = lines.Fit();
+    }
+    if (!fits) return Fail(fmt::format("`{}` is not the same times a factor plus an offset", name));
   }
   return true;
 }
@@ -82,7 +218,11 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
   const bool lsb = promise_.kind == Promise::Kind::kLsb;
   const bool whole = lsb && promise_.any_type && AreWhole(*x) && AreWhole(*y);
   const bool is_float = IsFloat(before.dtype()) && !whole;
-  const double step = !lsb ? 0 : is_float ? WidestStep(*x) : 1;
+  const auto learned = steps_.find(name);
+  const double of_floats = !lsb || !is_float         ? 0
+                           : learned != steps_.end() ? learned->second
+                                                     : WidestStep(*x);
+  const double step = is_float ? of_floats : 1;
   Sums& sums = sums_[name];
   for (size_t i = 0; i < x->size(); ++i) {
     const double a = (*x)[i], b = (*y)[i];
@@ -110,6 +250,7 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
 }
 
 bool Comparison::Finish() {
+  if (promise_.kind == Promise::Kind::kRescaled) return FinishRescaled();
   if (promise_.kind != Promise::Kind::kApprox) return true;
   for (const auto& [name, s] : sums_) {
     const double db = Decibels(s.signal, s.noise);
@@ -123,6 +264,7 @@ bool Comparison::Finish() {
 bool Keeps(Promise promise, const std::vector<Tensors>& before, const std::vector<Tensors>& after,
            std::string& why, double* margin) {
   Comparison comparison(promise);
+  comparison.LearnSteps(before);
   bool kept = true;
   for (size_t i = 0; i < before.size() && kept; ++i) kept = comparison.Add(before[i], after[i]);
   kept = kept && comparison.Finish();

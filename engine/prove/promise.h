@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,17 @@ struct Promise {
   //   kUlp       at most `limit` numbers of the float type lie between; integers that are rounded from
   //              such differ by 1 at most
   //   kLsb       integers differ by `limit` at most; floats by that many steps, a step being the
-  //              widest distance of two neighbours among the numbers of the output
+  //              widest distance of two neighbours among the numbers of the output, in all samples
   //   kApprox    the SQNR over all samples is at least `limit` dB
-  //   kRescaled  nothing that can be compared: the numbers after the rewrite are in other units
+  //   kRescaled  outputs of one type: as it is or in units (units.h), the result is what the original was
+  //              as it was or in units; integers differ by 1 at most, floats by a 1e-4th of the largest.
+  //              Integers that became floats, or floats that became integers: else one is the other times a
+  //              factor plus an offset, which may be others for each index of one axis
   enum class Kind { kNone, kExact, kUlp, kLsb, kApprox, kRescaled };
   Kind kind = Kind::kNone;
   double limit = 0;
+  std::set<std::string> retyped =
+      {};                 // outputs that were integers and are floats, or the other way round
   bool any_type = false;  // types of outputs do not count; for kLsb whole numbers are integers
 
   static Promise Of(const std::string& equivalence);
@@ -36,6 +42,8 @@ class Comparison {
  public:
   explicit Comparison(Promise promise) : promise_(promise) {}
 
+  // The numbers of all samples before, which tell the steps of kLsb.
+  void LearnSteps(const std::vector<Tensors>& before);
   // Outputs by name. False: `why` says what is wrong.
   bool Add(const Tensors& before, const Tensors& after);
   // After the last sample: whether sums over all of them keep the promise.
@@ -49,11 +57,22 @@ class Comparison {
   struct Sums {
     double signal = 0, noise = 0;  // of before, and of the difference
   };
+  // An output where units may change.
+  struct Rescaled {
+    bool possible[4] = {true, true, true, true};  // by readings: of before, then of after
+    // If the type is another one: the numbers of each sample, and their shape; {-1}: shapes differ.
+    std::vector<std::vector<double>> before, after;
+    std::vector<int64_t> dims;
+  };
   bool AddOutput(const std::string& name, const Tensor& before, const Tensor& after);
+  bool AddRescaled(const std::string& name, const Tensors& before, const Tensors& after);
+  bool FinishRescaled();
   bool Fail(std::string why);
 
   Promise promise_;
   std::map<std::string, Sums> sums_;
+  std::map<std::string, double> steps_;  // of kLsb, where numbers are floats
+  std::map<std::string, Rescaled> rescaled_;
   std::string why_;
   double margin_ = 0;
   bool any_margin_ = false;

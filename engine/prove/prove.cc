@@ -72,6 +72,17 @@ void TakeTurns(std::deque<RuleProof>& proofs, const ProveOptions& options) {
   }
 }
 
+// Whether a test of a rule has integers of 8 bits where ONNX has none: what a tool exports that computes with
+// them although no runtime does.
+bool HaveOtherTypes(const Court& court, const std::vector<Seed>& seeds) {
+  const Judge judge(court);
+  return std::ranges::any_of(seeds, [&](const Seed& seed) {
+    Graph strict = seed.graph, loose = seed.graph;
+    return seed.fires && !judge.Prepare(strict, false).empty() &&
+           judge.Prepare(loose, true).empty();
+  });
+}
+
 }  // namespace
 
 Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
@@ -87,15 +98,17 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
   const std::unique_ptr<Evaluator> kernels = BuiltinKernels();
   const std::shared_ptr<const Program> semantics =
       set.semantics == nullptr ? nullptr : Compile(set.semantics);
-  const Court court{.program = *rules.impl().program,
-                    .semantics = semantics.get(),
-                    .context = context,
-                    .roles = roles,
-                    .kernels = *kernels,
-                    .runtime = options.runtime,
-                    .seed = options.seed};
+  Court court{.program = *rules.impl().program,
+              .semantics = semantics.get(),
+              .context = context,
+              .roles = roles,
+              .kernels = *kernels,
+              .runtime = options.runtime,
+              .seed = options.seed,
+              .any_type = !set.check_types};
   const ComputedElementsLimit limit(kMostComputed);
   const std::vector<Seed> seeds = SeedsOf(set);
+  court.any_type = court.any_type || HaveOtherTypes(court, seeds);
   const std::vector<std::set<std::string>> matched = MatchedRules(court.program, seeds, context);
   Examples examples;
   for (const Seed& seed : seeds) examples.Learn(seed.graph);

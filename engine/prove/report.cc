@@ -83,7 +83,8 @@ std::string ProveReport::Text(bool why) const {
                   "graphs", "fired", "compared", "promise", "worst", "needed conditions");
   for (const ProvenRule& rule : rules) text += Line(rule, width);
   for (const ProvenRule& rule : rules) {
-    if (rule.outcome == ProvenRule::Outcome::kUnknown)
+    const bool silent = rule.outcome == ProvenRule::Outcome::kSilent;
+    if (rule.outcome == ProvenRule::Outcome::kUnknown || (silent && !rule.why.empty()))
       text += fmt::format("{}:{}: rule `{}` is not proven: {}\n", rule.file, rule.line, rule.name,
                           rule.why);
     if (why) text += WhyText(rule);

@@ -38,15 +38,21 @@ RuleProof::RuleProof(const Court& court, const ProveOptions& options, const Rule
 
 void RuleProof::Learn() {
   for (const Seed* seed : seeds_) words_.Learn(seed->graph);
+  words_.LearnValues(examples_.words());
   for (const OpName& op : OpsOf(court_.program, compiled_.pattern)) {
     if (std::find(words_.ops.begin(), words_.ops.end(), op) == words_.ops.end())
       words_.ops.push_back(op);
   }
   const RuleSet& set = court_.program.rules();
+  if (court_.semantics != nullptr) {
+    for (const Rule& rule : court_.semantics->rules().rules)
+      words_.computed.merge(OpsOf(*court_.semantics, court_.semantics->FindRule(rule)->pattern));
+  }
   words_.first_opset = std::max({kOldestOpset, rule_.opset_min, set.opset_min});
   words_.last_opset =
       std::max(words_.first_opset, std::min({kNewestOpset, rule_.opset_max, set.opset_max}));
   const Promise promise = Promise::Of(rule_.equivalence);
+  words_.keeps_whole = court_.any_type;
   words_.keeps_numbers = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
 }
 
@@ -79,7 +85,12 @@ void RuleProof::TrySeeds() {
   }
   LeaveOutUncalibrated();
   for (const Seed* seed : seeds_) {
-    if (Graph graph; Make(*seed, {}, graph)) TryOne(*seed, {}, graph);
+    Graph graph;
+    const int64_t graphs = report_.graphs;
+    if (Make(*seed, {}, graph)) TryOne(*seed, {}, graph);
+    const bool tried = report_.graphs > graphs;
+    if (!tried && seed->owner == &rule_ && seed->fires && report_.why.empty())
+      report_.why = "a test of it is no model: " + fault_;
   }
 }
 
@@ -105,7 +116,8 @@ bool RuleProof::Make(const Seed& seed, const std::vector<uint64_t>& changes, Gra
     Dice dice(change);
     Vary(graph, words_, court_.program.rules().signatures, dice);
   }
-  return judge_.Prepare(graph).empty();
+  fault_ = judge_.Prepare(graph);
+  return fault_.empty();
 }
 
 bool RuleProof::Fired(const Trial& trial) const {
@@ -186,7 +198,10 @@ void RuleProof::LookNear(const Seed& seed, const std::vector<uint64_t>& changes,
 void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph) {
   const Task task = TaskFor(seed);
   const Trial trial = judge_.Try(graph, task);
-  if (trial.fate == Trial::Fate::kInvalid) return;
+  if (trial.fate == Trial::Fate::kInvalid) {
+    fault_ = trial.why;
+    return;
+  }
   ++report_.graphs;
   switch (trial.fate) {
     case Trial::Fate::kInvalid: break;
@@ -203,6 +218,8 @@ void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, c
       if (Fired(trial) && report_.why.empty()) report_.why = trial.why;
       break;
     case Trial::Fate::kBroken:
+      // Of another rule that fired as well, whose numbers were changed here.
+      if (trial.of_data && !words_.keeps_numbers) break;
       ++report_.fired, ++report_.compared;
       if (report_.outcome != ProvenRule::Outcome::kRefuted) Refute(seed, changes, task);
       break;
@@ -238,9 +255,9 @@ void RuleProof::Refute(const Seed& seed, const std::vector<uint64_t>& changes, c
 ProvenRule RuleProof::Finish() {
   using Outcome = ProvenRule::Outcome;
   if (report_.outcome != Outcome::kRefuted) {
-    report_.outcome = report_.compared > 0                        ? Outcome::kHeld
-                      : report_.fired > 0 || !report_.why.empty() ? Outcome::kUnknown
-                                                                  : Outcome::kSilent;
+    report_.outcome = report_.compared > 0 ? Outcome::kHeld
+                      : report_.fired > 0  ? Outcome::kUnknown
+                                           : Outcome::kSilent;
   }
   if (report_.outcome == Outcome::kHeld) report_.why.clear();
   if (options_.guards) {

@@ -88,6 +88,7 @@ class RuleProof {
   Vocabulary words_;
   std::vector<Guard> guards_;
   bool begun_ = false;
+  std::string fault_;  // of the last graph that Make() could not make
   int64_t attempt_ = 0;
   std::deque<Seed> instances_;  // graphs made of the pattern that showed something
   std::vector<Found> found_;    // graphs that showed something,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/prove/units.h"
+
 namespace qrewrite {
 namespace {
 
@@ -37,6 +39,28 @@ void CastSmallIntegers(Graph& graph, const Signatures& signatures) {
     graph.AddNode(graph.main(), graph.InternOp("", "Cast"), std::vector{v}, std::vector{cast},
                   {{"to", static_cast<int64_t>(DType::kFloat)}}, "");
     for (const User& reader : readers) graph.SetInput(reader.node, reader.index, cast);
+  }
+}
+
+void CastForDequantizers(Graph& graph, const Signatures& signatures, Facts& facts) {
+  struct Place {
+    NodeId node;
+    DType to;
+  };
+  std::vector<Place> places;
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n) || RoleOf(graph, n, signatures) != UnitRole::kDequantizer) continue;
+    if (facts.dtype(graph.input(n, 0)) != DType::kFloat) continue;
+    const bool has_zero = graph.num_inputs(n) > 2 && graph.input(n, 2).valid();
+    places.push_back({n, has_zero ? facts.dtype(graph.input(n, 2)) : DType::kInt32});
+  }
+  for (const Place& place : places) {
+    const ValueId cast = graph.AddValue(graph.body_of(place.node), graph.FreshName("whole"));
+    graph.AddNode(graph.body_of(place.node), graph.InternOp("", "Cast"),
+                  std::vector{graph.input(place.node, 0)}, std::vector{cast},
+                  {{"to", static_cast<int64_t>(place.to)}}, "");
+    graph.SetInput(place.node, 0, cast);
   }
 }
 

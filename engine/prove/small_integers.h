@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/graph/graph.h"
+#include "engine/match/facts.h"
 #include "engine/ops/signature.h"
 
 namespace qrewrite {
@@ -10,5 +11,9 @@ namespace qrewrite {
 // The integers of 8 bits that the main graph begins with, inputs and constants, become floats for all
 // readers that could read floats.
 void CastSmallIntegers(Graph& graph, const Signatures& signatures);
+
+// What a dequantizer reads as floats, for operators of a rule set's own make integers so, becomes integers of
+// the type of its zero point.
+void CastForDequantizers(Graph& graph, const Signatures& signatures, Facts& facts);
 
 }  // namespace qrewrite

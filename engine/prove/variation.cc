@@ -52,7 +52,8 @@ bool Change::Make() {
     bool (Change::*make)();
   };
   constexpr Way kWays[] = {
-      {12, true, &Change::ConstantNumbers}, {8, false, &Change::ConstantShape},
+      {12, true, &Change::ConstantNumbers}, {10, true, &Change::AllNumbers},
+      {8, false, &Change::ConstantShape},   {8, false, &Change::SizeAtSome},
       {6, false, &Change::TypeEverywhere},  {4, false, &Change::TypeHere},
       {8, false, &Change::SizeEverywhere},  {8, false, &Change::InputShape},
       {3, true, &Change::ConstantToInput},  {2, true, &Change::InputToConstant},
@@ -72,6 +73,16 @@ bool Change::Make() {
     return !(way.numbers && words_.keeps_numbers) && (this->*way.make)();
   }
   return false;
+}
+
+void Vocabulary::LearnValues(const Vocabulary& other) {
+  for (const auto& [name, list] : other.values) {
+    std::vector<AttrValue>& known = values[name];
+    for (const AttrValue& value : list) {
+      const auto same = [&](const AttrValue& v) { return Equal(v, value); };
+      if (std::ranges::none_of(known, same)) known.push_back(value);
+    }
+  }
 }
 
 void Vocabulary::Learn(const Graph& graph) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,17 @@ namespace qrewrite {
 struct Vocabulary {
   std::vector<OpName> ops;                               // of patterns and tests
   std::map<std::string, std::vector<AttrValue>> values;  // of attributes, by name
-  int64_t first_opset = 7, last_opset = 26;              // of ai.onnx, that the rule is for
+  std::set<OpName> computed;  // private operators of which it is said what they compute
+  int64_t first_opset = 7, last_opset = 26;  // of ai.onnx, that the rule is for
+  bool keeps_whole =
+      false;  // whole floats stay whole: they are integers of a network that computes with such
   bool keeps_numbers = false;  // constants keep their numbers: the rule promises something of data
                                // that its quantizers are made for
 
   // What a graph says.
   void Learn(const Graph& graph);
+  // What others say of attributes.
+  void LearnValues(const Vocabulary& other);
 };
 
 // Changes `graph` in one way; which way and where, `dice` decides. False: nothing came of it.

@@ -66,7 +66,7 @@ std::shared_ptr<const RuleSet> SetBuilder::BuildSemantics(RuleFile* file) {
   CheckRuleSet({.set = *set,
                 .signatures = signatures,
                 .written_ops = {},
-                .ambiguous = parts.ambiguous,
+                .ambiguous = {},  // told of the rule set itself; here most definitions are not used
                 .host_functions = options_.host_functions,
                 .faulty = parts.faulty},
                sink_);

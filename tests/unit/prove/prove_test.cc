@@ -219,6 +219,77 @@ rules: [{name: n, match: y = acme.Gain(x), replace: y = Abs(x)}]
   CHECK(rules.status().diagnostics()[0].span.line == 4);
 }
 
+constexpr const char* kUnits = R"yaml(rules:
+  - name: layer
+    doc: weights take a scale of their own
+    equivalence: rescaled
+    match: |
+      x = DequantizeLinear(q, s, z)
+      y = MatMul(x, w)
+    where: const(w) and const(s) and z == 0 and w == rint(w) and Abs(w) < 100
+    replace: y = MatMul(x, DequantizeLinear(i8(w), 0.25, i8(0)))
+    tests:
+      - name: of integers
+        given: |
+          q: int8[2, 3]
+          y = MatMul(DequantizeLinear(q, 0.5, int8 0), float[3, 2] [[1, 2], [3, 4], [5, 6]])
+        expect: |
+          q: int8[2, 3]
+          y = MatMul(DequantizeLinear(q, 0.5, int8 0), DequantizeLinear(int8[3, 2] [[1, 2], [3, 4], [5, 6]], 0.25, int8 0))
+      - name: not of integers
+        given: |
+          q: int8[2, 3]
+          y = MatMul(DequantizeLinear(q, 0.5, int8 0), float[3, 2] 0.5)
+        expect: unchanged
+)yaml";
+
+TEST_CASE("Scales that a rule chooses are units: the integers stay") {
+  const ProveReport report = Proof(kUnits, {.graphs = 300});
+  CHECK(report.rules[0].outcome == ProvenRule::Outcome::kHeld);
+  CHECK(report.rules[0].compared > 20);
+  const std::pair<std::string, std::string> faults[] = {
+      {"i8(w), 0.25", "i8(w + 1), 0.25"},
+      {"i8(0)", "i8(1)"},
+      {"i8(w), 0.25", "i8(w * 2), 0.25"},
+  };
+  for (const auto& [from, to] : faults) {
+    CAPTURE(to);
+    const ProveReport wrong = Proof(Replaced(kUnits, from, to), {.graphs = 300});
+    CHECK(wrong.rules[0].outcome == ProvenRule::Outcome::kRefuted);
+  }
+}
+
+TEST_CASE("A rule whose tests are no models says so") {
+  const ProveReport report = Proof(R"yaml(rules:
+  - name: relu
+    equivalence: exact
+    match: y = Relu(Pad(x, [1]))
+    replace: y = x
+    tests:
+      - {name: pads of another rank, given: "x: float[2, 2]\ny = Relu(Pad(x, int64[1] [1]))", expect: "x: float[2, 2]\ny = Identity(x)"}
+)yaml",
+                                   {.graphs = 5});
+  CHECK(report.rules[0].outcome == ProvenRule::Outcome::kSilent);
+  CHECK(report.Text().find("a test of it is no model") != std::string::npos);
+}
+
+TEST_CASE("Shaken numbers all differ, and equal ones stay equal") {
+  Numbers scales{.dtype = DType::kFloat, .dims = {3}, .values = {0.5, 0.5, 0.5}};
+  Numbers same = scales;
+  CHECK(scales.Shake(7, false));
+  CHECK(same.Shake(7, false));
+  CHECK(scales.values == same.values);
+  CHECK(scales.values[0] != scales.values[1]);
+  CHECK(scales.values[0] > 0);
+  Numbers whole{.dtype = DType::kFloat, .dims = {3}, .values = {-3, 0, 40}};
+  CHECK(whole.Shake(7, true));
+  CHECK(whole.AreWhole());
+  CHECK(whole.values[0] < 0);
+  CHECK(whole.values[1] == 0);
+  Numbers axes{.dtype = DType::kInt64, .dims = {2}, .values = {0, 1}};
+  CHECK_FALSE(axes.Shake(7, false));
+}
+
 TEST_CASE("Names and counts that are wrong") {
   const Rules rules = RulesOf(kRelu);
   CHECK(Prove(rules, {.rules = {"rleu"}}).status().message().find("did you mean `relu`?") !=
