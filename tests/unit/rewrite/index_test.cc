@@ -63,9 +63,9 @@ TEST_CASE_FIXTURE(Fixture, "NodeIndex tells attributes and outputs apart") {
 TEST_CASE_FIXTURE(Fixture, "NodeIndex: outputs that nobody asks for may be absent") {
   const OpId op = graph.InternOp("", "GRU");
   const ValueId h = graph.AddValue(graph.main(), "h");
-  const NodeId n = graph.AddNode(graph.main(), op, {x}, {ValueId(), h}, {}, "");
+  const std::vector<ValueId> inputs{x}, outputs{ValueId(), h};
+  const NodeId n = graph.AddNode(graph.main(), op, inputs, outputs, {}, "");
   NodeIndex index(graph);
-  const std::vector<ValueId> inputs{x};
   const std::vector<bool> second{false, true}, both{true, true};
   const auto find = [&](const std::vector<bool>& present) {
     return index.Find(graph.main(), op, inputs, {}, 2, NodeIndex::kAll, &present);
