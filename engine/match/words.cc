@@ -247,7 +247,7 @@ std::vector<std::pair<std::string, std::string>> Interpreter::InWords(const Patt
                                                                       Frame& frame, bool lets) {
   MatchRun run(*this);
   std::vector<std::pair<std::string, std::string>> words;
-  for (int slot = 0; slot < static_cast<int>(pattern.watch.size()); ++slot) {
+  for (int slot = 0; slot < pattern.num_slots; ++slot) {
     if (frame.layout().let_of[slot] >= 0 || !frame.bound(slot)) continue;
     const Val& val = frame[slot];
     std::string text = run.Words(val);

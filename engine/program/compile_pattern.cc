@@ -164,6 +164,7 @@ bool ProgramCompiler::Computes(const Code& code) const {
 // have matched: `rint(w) == w` is not worth it for each weight of a model.
 void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, const Names& names,
                                     Pattern& pattern, bool of_rule) {
+  pattern.num_slots = names.layout().size();
   if (conditions.empty()) return;
   std::set<int> bound;
   for (const PatStmt& stmt : pattern.stmts) {
