@@ -103,6 +103,29 @@ def test_external_data_and_subgraphs(tmp_path):
     assert np.array_equal(loaded.graph.initializers["w"].const_value.numpy(), weight)
 
 
+def test_small_external_data_and_that_of_attributes(tmp_path):
+    """What stays in the message as a reference: onnx_ir alone knows the folder."""
+    proto = parse("""g (float[3] x, bool b) => (float[3] y) {
+      k = Constant<value = float[3] {4, 5, 6}> ()
+      y = If (b) <then_branch = p () => (float[3] z) { t = Add(x, k)  z = Add(t, w) }, else_branch = q () => (float[3] z2) { z2 = Neg(x) }>
+    }""")
+    proto.graph.node[1].attribute[0].g.initializer.append(numpy_helper.from_array(np.arange(3, dtype=np.float32), "w"))
+    proto.graph.initializer.append(numpy_helper.from_array(np.arange(3, dtype=np.float32), "v"))
+    proto.graph.node.append(helper.make_node("Sub", ["x", "v"], ["u"]))
+    proto.graph.output.append(helper.make_tensor_value_info("u", 1, [3]))
+    (tmp_path / "sub").mkdir()
+    outside = onnx.ModelProto.FromString(proto.SerializeToString())  # save() changes what it is given
+    onnx.save(outside, tmp_path / "sub" / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0, convert_attribute=True)
+    model = ir.load(tmp_path / "sub" / "m.onnx")
+    assert isinstance(model.graph.initializers["v"].const_value, ir.ExternalTensor)
+    result, _ = qrewrite.rewrite(model, "optimize")
+    assert qrewrite.verify(proto, result, tolerance="exact")
+    assert np.array_equal(result.graph.initializers["v"].const_value.numpy(), [0, 1, 2])
+    (tmp_path / "sub" / "w.bin").unlink()
+    with pytest.raises(qrewrite.CallbackError, match="w.bin"):
+        qrewrite.rewrite(ir.load(tmp_path / "sub" / "m.onnx"), "optimize")
+
+
 def test_together_with_rules_of_onnxscript(recorded):
     from onnxscript.rewriter import RewritePass as ScriptPass
     from onnxscript.rewriter import pattern

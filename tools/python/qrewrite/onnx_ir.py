@@ -8,6 +8,8 @@
 """
 from __future__ import annotations
 
+from mmap import ACCESS_READ, mmap
+from os import fstat
 from typing import Any, Iterator, Sequence
 
 import onnx_ir as ir
@@ -44,7 +46,7 @@ def to_core(model: ir.Model) -> _core.Model:
 
     def external(location: str) -> Any:
         tensor = data.get(location)
-        return None if tensor is None else _bytes(tensor)
+        return _file(model, location) if tensor is None else _bytes(tensor)
 
     return _core.Model.parse(message, b"", external)
 
@@ -77,6 +79,28 @@ def _graphs(model: ir.Model) -> Iterator[Any]:
     yield from model.graph.subgraphs()
     for function in model.functions.values():
         yield from function.graph.subgraphs()
+
+
+def _file(model: ir.Model, location: str) -> Any:
+    """The file that tensors of the model call so: onnx_ir knows the folder of each."""
+    for tensor in _constants(model):
+        if isinstance(tensor, ir.ExternalTensor) and str(tensor.location) == location:
+            with open(tensor.path, "rb") as file:
+                return mmap(file.fileno(), 0, access=ACCESS_READ) if fstat(file.fileno()).st_size else b""
+    return None
+
+
+def _constants(model: ir.Model) -> Iterator[Any]:
+    for graph in _graphs(model):
+        for value in graph.initializers.values():
+            yield value.const_value
+    for nodes in (*_graphs(model), *model.functions.values()):
+        for node in nodes:
+            for attribute in node.attributes.values():
+                if attribute.type == ir.AttributeType.TENSOR:
+                    yield attribute.value
+                elif attribute.type == ir.AttributeType.TENSORS:
+                    yield from attribute.value
 
 
 def _bytes(tensor: Any) -> Any:
