@@ -92,14 +92,17 @@ class Pair {
 
   Status Match() { return matching_.Run(); }
 
-  // Values that nodes make and that have counterparts, in the order of the second graph.
-  Result<std::vector<ValueId>> Values() const {
+  // Values that nodes make and that have counterparts, in the order of the second graph. A node without
+  // inputs that is a constant is none: who reads it is to blame for it.
+  Result<std::vector<ValueId>> Values() {
     QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(b_, b_.main()));
     std::vector<ValueId> values;
     for (const NodeId n : order) {
       for (size_t i = 0; i < b_.num_outputs(n); ++i) {
         const ValueId v = b_.output(n, i);
-        if (v.valid() && ToA(v).valid()) values.push_back(v);
+        if (!v.valid() || !ToA(v).valid()) continue;
+        if (b_.num_inputs(n) == 0 && facts_b_.Constant(v) != nullptr) continue;
+        values.push_back(v);
       }
     }
     return values;

@@ -111,6 +111,20 @@ def test_quantized(tmp_path, rules):
             assert f"constant `{name}`" in out, (name, change, out)
 
 
+def test_constant_node(tmp_path):
+    """The constant is a node of the graph: who reads it is named, and the constant."""
+    for name, bias in ("a.onnx", 0.5), ("b.onnx", 0.75):
+        model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]> g (float[N, 4] x) => (float[N, 4] y) {{
+            b = Constant<value = float[1] {{{bias}}}>()
+            r = Relu(x)
+            s = Add(r, b)
+            y = Sigmoid(s)
+        }}""")
+        onnx.save(model, tmp_path / name)
+    code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 1 and "the models differ from Add `s` on" in out and "constant `b`: 1 of 1 elements differ" in out, out
+
+
 def test_operator(tmp_path):
     """No constant is wrong: an attribute is."""
     onnx.save(network(), tmp_path / "a.onnx")
