@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "engine/fold/elementwise.h"
 
@@ -260,8 +261,11 @@ template <class T>
 Result<T> ClipBound(const FoldCall& call, size_t i, std::string_view name) {
   const T absent = i == 1 ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
   if (call.since < 11) {
-    if (call.attributes.Find(name) == nullptr) return absent;
-    return static_cast<T>(call.attributes.Float(name, 0));
+    // The defaults of version 6 are the limits of float, whatever the type.
+    constexpr float kMost = std::numeric_limits<float>::max();
+    if (call.attributes.Find(name) != nullptr)
+      return static_cast<T>(call.attributes.Float(name, 0));
+    return std::is_same_v<T, double> ? static_cast<T>(i == 1 ? -kMost : kMost) : absent;
   }
   if (Input(call, i) == nullptr) return absent;
   QR_ASSIGN_OR_RETURN(const Tensor bound, NeedBytes(call, i));
