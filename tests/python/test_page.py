@@ -1,9 +1,12 @@
 """--html: pages in a headless browser: what they show, clicks, keys, search; no error, no request, nothing executed from a model.
 
-$QREWRITE_PICTURES names a folder for screenshots, in light and dark.
+$QREWRITE_PICTURES names a folder for screenshots, in light and dark. The picture in docs/debug.md is taken here, too.
 """
+import base64
 import json
 import os
+import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -312,6 +315,40 @@ def test_page_of_debug(browser, tmp_path):
     assert browser.js("getComputedStyle(document.body).backgroundColor") != light
     if PICTURES:
         browser.picture(Path(PICTURES) / "debug_dark.png")
+
+
+# A picture's size and its mean colours, on a grid of 40 dots a cell.
+LOOK = """(async (base64) => {
+  const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))]));
+  const [w, h] = [bitmap.width / 40 | 0, bitmap.height / 40 | 0];
+  const canvas = new OffscreenCanvas(w, h).getContext('2d');
+  canvas.imageSmoothingQuality = 'high';
+  canvas.drawImage(bitmap, 0, 0, w, h);
+  return [bitmap.width, bitmap.height, Array.from(canvas.getImageData(0, 0, w, h).data)];
+})"""
+
+
+def test_picture_in_the_docs(browser, tmp_path):
+    """docs/debug.md shows the page of its own session as it is today; QREWRITE_UPDATE_GOLDEN=1 takes the picture anew."""
+    from debug_models import QuantType, pair
+    text = (SOURCE / "docs/debug.md").read_text()
+    shown = SOURCE / "docs" / re.search(r"^!\[.+\]\((.+\.png)\)$", text, re.M)[1]
+    command = re.search(r"^\$ qrewrite (debug .*)$", text, re.M)[1]
+    pair(tmp_path, outlier=True, options={"activation_type": QuantType.QUInt16, "extra_options": {"UseQDQContribOps": True}})
+    run(tmp_path, *shlex.split(command), "--html", "debug.html")
+    browser.call("Emulation.setDeviceMetricsOverride", width=1000, height=1440, deviceScaleFactor=1, mobile=False)
+    try:
+        browser.open(tmp_path / "debug.html")
+        assert "c2" in browser.text("main") and "originator" in browser.text("main") and browser.count("svg path") == 3
+        taken = shown if os.environ.get("QREWRITE_UPDATE_GOLDEN") else tmp_path / "debug.png"
+        browser.picture(taken)
+        looks = [browser.js(f"{LOOK}('{base64.b64encode(path.read_bytes()).decode()}')") for path in (taken, shown)]
+    finally:
+        browser.call("Emulation.setDeviceMetricsOverride", width=1360, height=860, deviceScaleFactor=1, mobile=False)
+    assert [look[:2] for look in looks] == [[1000, 1440]] * 2 and shown.stat().st_size < 300_000
+    # Fonts differ from machine to machine (serifs: 0.14); a page without its suggestions is at 1.7, an empty one at 4.
+    new, old = (np.array(look[2], float) for look in looks)
+    assert np.abs(new - old).mean() < 1
 
 
 def test_pictures(browser, folder):
