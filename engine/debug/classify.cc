@@ -27,6 +27,7 @@ bool HasBadWeight(const DebugActivation& a,
 std::string KindOf(const DebugActivation& a, bool bad_weight) {
   if (a.cumulative.status == SqnrStatus::kNoReference) return "";
   if (bad_weight || IsBadOperator(a)) return "originator";
+  if (a.cumulative.status == SqnrStatus::kNonFinite || a.cumulative.off_zero) return "";
   if (!Below(a.cumulative.db, kBadOperator)) return "healthy";
   return a.drop_db && *a.drop_db >= kDrop ? "amplifier" : "inheritor";
 }

@@ -23,6 +23,7 @@ struct Comparison {
   QuantizedValues values;
   Absorbable absorbable;
   Matching matching;
+  size_t in_bodies;  // quantized values of bodies, which are left out
 };
 
 // Nothing is quantized: what has one name in both models is compared, a rewrite's result for example.
@@ -259,6 +260,12 @@ void AddNotes(const Comparison& c, const Measurement& measurement, DebugReport& 
     report.notes.push_back(fmt::format("{} of {} quantized activations have no counterpart", lost,
                                        c.matching.activations.size()));
   }
+  if (c.in_bodies > 0) {
+    report.notes.push_back(
+        fmt::format("quantized values inside If, Loop and Scan are left out, only what comes out "
+                    "of them is compared: {}",
+                    c.in_bodies));
+  }
 }
 
 // One note for each model on which the evaluators disagree: what they disagree on first.
@@ -290,6 +297,14 @@ void AddSecondOpinion(const Comparison& c, const Measurement& measurement, const
   ask("quantized", c.quantized, integers);
 }
 
+// Values of bodies exist many times in a run, or not at all, and cannot be observed: they go. Stored
+// integers of the main graph stay, whoever reads them. Returns how many went.
+size_t LeaveOutBodies(const NamedGraph& main, QuantizedValues& values) {
+  return std::erase_if(values.activations, [&](const auto& a) { return !main.Has(a.quantizer); }) +
+         std::erase_if(values.weights,
+                       [&](const auto& w) { return !main.Has(w.restored) && !main.Has(w.q); });
+}
+
 Result<Comparison> Compare(const Model& original, const Model& quantized,
                            const DebugOptions& options) {
   bool differs = false;
@@ -297,11 +312,19 @@ Result<Comparison> Compare(const Model& original, const Model& quantized,
   QR_ASSIGN_OR_RETURN(QuantizedValues values, FindQuantizedValues(form));
   QR_ASSIGN_OR_RETURN(Absorbable absorbable, FindAbsorbable(original));
   const NamedGraph float_graph(original), form_graph(form);
+  const size_t in_bodies = LeaveOutBodies(form_graph, values);
   QR_ASSIGN_OR_RETURN(Matching matching,
                       MatchValues(float_graph, form_graph, values, absorbable, options.map));
-  return Comparison{original,           quantized,  std::move(form),   differs,
-                    float_graph,        form_graph, std::move(values), std::move(absorbable),
-                    std::move(matching)};
+  return Comparison{original,
+                    quantized,
+                    std::move(form),
+                    differs,
+                    float_graph,
+                    form_graph,
+                    std::move(values),
+                    std::move(absorbable),
+                    std::move(matching),
+                    in_bodies};
 }
 
 }  // namespace

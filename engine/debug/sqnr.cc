@@ -116,6 +116,7 @@ Sqnr SqnrSum::Get(bool like_ort) const {
   if (!any_) return sqnr;
   sqnr.status = StatusOf(whole_);
   if (sqnr.status == SqnrStatus::kOk) sqnr.db = Decibels(whole_);
+  sqnr.off_zero = sqnr.status == SqnrStatus::kZeroSignal && whole_.noise > 0;
   if (like_ort) sqnr.db = LikeOrt(whole_);
   SetChannels(channels_, sqnr);
   for (const Energy& block : blocks_) {

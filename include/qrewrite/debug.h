@@ -44,6 +44,7 @@ struct Sqnr {
   int64_t worst_channel = -1;
   int64_t zeroed_channels = 0;      // of which only zeros are left
   std::optional<double> min_block;  // of weights quantized in blocks
+  bool off_zero = false;            // kZeroSignal, and the result is not 0: no dB say by how much
 };
 
 struct DebugActivation {

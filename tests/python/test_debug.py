@@ -145,7 +145,9 @@ def test_6_convolutions_quantized_at_run_time(folder):
 def test_7_quantizers_of_another_domain(folder):
     pair(folder, options={"activation_type": QuantType.QUInt16, "extra_options": {"UseQDQContribOps": True}})
     assert "com.microsoft" in {n.domain for n in onnx.load("quant.onnx").graph.node}
-    assert all(row["local_sqnr_db"] > 60 for row in debug()["activations"])
+    report = debug()
+    assert set(rows(report)) == {"x", "c1", "a1", "c2", "a2", "y"} and set(rows(report, "weights")) == {"w1", "b1", "w2", "b2"}
+    assert all(row["local_sqnr_db"] > 60 and row["cumulative_sqnr_db"] > 30 for row in report["activations"])
 
 
 def test_8_weights_that_are_quantized_each_time(folder):

@@ -96,7 +96,7 @@ bool Fails(const DebugReport& report, double least) {
   for (const DebugOutput& output : report.outputs) {
     const Sqnr& sqnr = output.cumulative;
     const bool measured = sqnr.status == SqnrStatus::kOk || sqnr.status == SqnrStatus::kIdentical ||
-                          sqnr.status == SqnrStatus::kZeroSignal;
+                          (sqnr.status == SqnrStatus::kZeroSignal && !sqnr.off_zero);
     if (!measured || (sqnr.db && !(*sqnr.db >= least))) return true;
   }
   return false;

@@ -55,6 +55,17 @@ TEST_CASE("Classify: where the operator was not run alone its own rounding count
   CHECK(KindOf(row) == "");
 }
 
+TEST_CASE("Classify: an error without a size is not called healthy") {
+  DebugActivation row = Row(45, 0, 42, 1);
+  row.cumulative = {.status = SqnrStatus::kNonFinite};
+  CHECK(KindOf(row) == "");
+  row.cumulative = {.status = SqnrStatus::kZeroSignal, .off_zero = true};
+  CHECK(KindOf(row) == "");
+  CHECK(KindOf(row, 0.0) == "originator");
+  row.cumulative = {.status = SqnrStatus::kZeroSignal};  // zeros on both sides
+  CHECK(KindOf(row) == "healthy");
+}
+
 TEST_CASE("Suggest: originators by drop, then amplifiers; no more than asked for") {
   DebugReport report;
   for (const auto& [name, kind, drop] : {std::tuple("a", "amplifier", 30.0),
