@@ -52,7 +52,7 @@ def to_core(proto: Any, folder: bytes) -> tuple[_core.Model, Callable[[_core.Mod
 
 def _from_core(core: _core.Model, kind: Any, parts: Parts, has_files: bool) -> Any:
     # What did not change is what it was, to the order of its nodes, unless it gets the data of files.
-    return _filled(core, kind, parts.data) if core.changed or has_files or not parts.data else _joined(kind, parts)
+    return _filled(core, kind, parts.data) if core.changed or has_files else _joined(kind, parts)
 
 
 def _filled(core: _core.Model, kind: Any, data: dict[str, bytes]) -> Any:
@@ -65,7 +65,7 @@ def _filled(core: _core.Model, kind: Any, data: dict[str, bytes]) -> Any:
 def _joined(kind: Any, parts: Parts) -> Any:
     proto = kind()
     _core.merge(proto, parts.message)
-    for tensor in proto.graph.initializer:
+    for tensor in proto.graph.initializer if parts.data else ():
         location = tensor.external_data[0].value if len(tensor.external_data) else ""
         if location in parts.data:
             tensor.ClearField("external_data")
