@@ -29,6 +29,7 @@ std::vector<NodeId> BodyLinks::Captured(NodeId node) const {
     for (const NodeId n : graph_->body(inner).nodes) {
       if (!graph_->alive(n)) continue;
       for (size_t i = 0; i < graph_->num_inputs(n); ++i) add(graph_->input(n, i));
+      if (!graph_->HasSubgraphs(n)) continue;
       const std::vector<BodyId> deeper = graph_->SubgraphsOf(n);
       todo.insert(todo.end(), deeper.rbegin(), deeper.rend());
     }

@@ -135,17 +135,21 @@ Sample Run(const Family& family, const Subject& subject, int64_t n, uint64_t max
   return sample;
 }
 
-// Exponents of the samples, and which of them are too large.
-void Judge(const Sample& base, double limit, Finding& finding) {
+// Exponents of the samples, and which of them are too large. Returns whether peak bytes alone are.
+bool Judge(const Sample& base, double limit, Finding& finding) {
   constexpr double kLeast[] = {100'000, 1 << 20, 1 << 20, 1 << 22};
   const char* const names[] = {"steps", "bytes allocated", "bytes touched", "peak bytes"};
+  constexpr int kPeak = 3;
+  int faults = 0;
   finding.fault.clear();
   for (int i = 0; i < 4; ++i) {
     finding.exponents[i] = Exponent(finding.samples, base, i, kLeast[i]);
     if (finding.exponents[i] <= limit) continue;
+    ++faults;
     finding.fault += fmt::format("{}{} grow with n^{:.2f}", finding.fault.empty() ? "" : ", ",
                                  names[i], finding.exponents[i]);
   }
+  return faults == 1 && finding.exponents[kPeak] > limit;
 }
 
 Finding Measure(const Family& family, const Subject& subject, const Settings& settings) {
@@ -154,7 +158,7 @@ Finding Measure(const Family& family, const Subject& subject, const Settings& se
   const Sample base = Run(family, subject, kSmallest, max_steps);
   std::vector<Sample>& samples = finding.samples;
   int64_t n = settings.n != 0 ? settings.n : std::min(kFirst, family.largest / 4);
-  // An offender gets a second chance at larger sizes: a table that doubles at one of three small sizes is no growth.
+  // Peak bytes alone get a second chance at larger sizes: a table that doubles at one of three small sizes is no growth.
   int chances = settings.n != 0 ? 0 : 2;
   for (;; n *= 2) {
     samples.push_back(Run(family, subject, n, max_steps));
@@ -174,8 +178,8 @@ Finding Measure(const Family& family, const Subject& subject, const Settings& se
     if (samples.size() < 3) continue;
     const bool large = settings.n != 0 || 2 * n > family.largest;
     if (!large && last.work.steps < settings.budget) continue;
-    Judge(base, settings.limit, finding);
-    if (large || finding.fault.empty() || chances-- == 0) return finding;
+    const bool only_peak = Judge(base, settings.limit, finding);
+    if (large || !only_peak || chances-- == 0) return finding;
   }
   if (samples.size() >= 2) Judge(base, settings.limit, finding);
   return finding;

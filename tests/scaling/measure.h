@@ -33,7 +33,7 @@ Sample Run(const Family& family, const Subject& subject, int64_t n, uint64_t max
 struct Settings {
   int64_t n = 0;  // sizes n, 2 n, 4 n; 0: as large as `budget` allows
   uint64_t budget =
-      5'000'000;  // steps: sizes double until a run takes that many, for an offender twice more
+      5'000'000;       // steps: sizes double until a run takes that many; twice more for peak bytes
   double limit = 1.2;  // of the exponents; n log n passes
 };
 
