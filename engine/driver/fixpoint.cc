@@ -128,9 +128,9 @@ Status RuleRun::FixedPoint(const Phase& phase) {
 Status RuleRun::Sweep(const Phase& phase, CandidateIndex& candidates, int64_t* fired) {
   rewriter_.SetOrder(order_);
   again_.clear();
-  size_t done = 0;
+  sweep_ = {.nodes = graph_.num_nodes()};
   for (const NodeId n : order_) {
-    QR_RETURN_IF_ERROR(watch_.Visit(done++, order_.size()));
+    QR_RETURN_IF_ERROR(watch_.Visit(sweep_.begun++, order_.size()));
     if (watch_.stopped()) return {};
     if (!graph_.alive(n) || !candidates.Begins(graph_.op(n))) continue;
     QR_RETURN_IF_ERROR(Visit(phase, candidates, n, fired));
@@ -190,9 +190,14 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
   return {};
 }
 
+bool RuleRun::IsAhead(NodeId n) const {
+  return n.index < sweep_.nodes && rewriter_.rank(n) >= sweep_.begun;
+}
+
 // What is worth another visit after a firing at `n`. Popped from `todo` in this order: new nodes
 // (producers first), the node itself, readers of what lost readers. Who makes what new nodes read, or
-// what lost readers, lies behind the sweep.
+// what lost readers, lies behind the sweep. A reader that the sweep comes by is left to it: far ahead
+// it would ask for all between, which the next firing makes untrue.
 void RuleRun::Follow(CandidateIndex& candidates, NodeId n, const Firing& firing,
                      std::vector<NodeId>& todo) {
   const auto behind = [&](ValueId v) {
@@ -206,7 +211,8 @@ void RuleRun::Follow(CandidateIndex& candidates, NodeId n, const Firing& firing,
     behind(v);
     if (graph_.num_uses(v) > kFewReaders) continue;  // the next sweep comes by them
     for (const UseId u : graph_.uses(v)) {
-      if (!graph_.user(u).is_output()) todo.push_back(graph_.user(u).node);
+      const User user = graph_.user(u);
+      if (!user.is_output() && !IsAhead(user.node)) todo.push_back(user.node);
     }
   }
   todo.push_back(n);

@@ -73,6 +73,7 @@ class RuleRun {
   Status FixedPoint(const Phase& phase);
   Status Sweep(const Phase& phase, CandidateIndex& candidates, int64_t* fired);
   Status Visit(const Phase& phase, CandidateIndex& candidates, NodeId start, int64_t* fired);
+  bool IsAhead(NodeId n) const;  // the sweep comes by it
   void Follow(CandidateIndex& candidates, NodeId n, const Firing& firing,
               std::vector<NodeId>& todo);
   Status TooManySteps(const Rule& rule, NodeId node, const std::string& why) const;
@@ -195,6 +196,10 @@ class RuleRun {
   bool ordered_ = false;       // nothing but that changed since
   std::vector<NodeId> todo_;   // of Visit(): to be visited at once
   std::vector<NodeId> again_;  // to be visited when the sweep is through
+  struct {
+    size_t nodes = 0;  // that were there when it began
+    size_t begun = 0;  // of order_
+  } sweep_;
   std::unordered_map<const CompiledRule*, uint64_t> steps_;  // in this sweep
   uint64_t step_budget_ = 0;
 };

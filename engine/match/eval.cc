@@ -98,11 +98,20 @@ int Interpreter::MemberOf(int set, const OpSet& of, OpId op) {
 }
 
 int64_t Interpreter::CountUses(ValueId v) const {
-  if (uses_mark_ == SIZE_MAX) return graph_.num_uses(v);
-  int64_t count = 0;
-  for (const UseId u : graph_.uses(v)) {
-    const User user = graph_.user(u);
-    count += user.is_output() || user.node.index < uses_mark_;
+  int64_t count = graph_.num_uses(v);
+  if (uses_mark_ == SIZE_MAX) return count;
+  // Without those by new nodes, which are looked for from the shorter side.
+  if (graph_.num_nodes() - uses_mark_ > static_cast<size_t>(count)) {
+    for (const UseId u : graph_.uses(v)) {
+      const User user = graph_.user(u);
+      count -= !user.is_output() && user.node.index >= uses_mark_;
+    }
+    return count;
+  }
+  for (size_t i = uses_mark_; i < graph_.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph_.alive(n)) continue;
+    for (size_t k = 0; k < graph_.num_inputs(n); ++k) count -= graph_.input(n, k) == v;
   }
   return count;
 }
