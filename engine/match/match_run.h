@@ -142,7 +142,7 @@ class MatchRun {
             Next next);
   bool BindAbsent(const Pattern& pattern, const std::vector<int>& slots, size_t i, Frame& frame,
                   const Place& place, Next next);
-  bool Holds(const Pattern& pattern, const PatWhere& where, Frame& frame);
+  bool Holds(const Pattern& pattern, CodeId condition, Frame& frame);
   std::string Compared(const Code& condition, Frame& frame);  // words.cc
   std::string About(const Code& call, Frame& frame);
   std::string ReadersText(ValueId v);

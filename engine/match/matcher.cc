@@ -53,14 +53,14 @@ bool MatchRun::Seek(const Pattern& pattern, Done& done, size_t left, Frame& fram
 
 bool MatchRun::Early(const Pattern& pattern, Frame& frame) {
   return std::all_of(pattern.early.begin(), pattern.early.end(),
-                     [&](int w) { return Holds(pattern, pattern.where[w], frame); });
+                     [&](CodeId code) { return Holds(pattern, code, frame); });
 }
 
 // Conditions that no binding of the search triggers: those on what was given alone, and in a rule
 // those that wait until everything matched.
 bool MatchRun::Unwatched(const Pattern& pattern, Frame& frame) {
   return std::all_of(pattern.where.begin(), pattern.where.end(), [&](const PatWhere& w) {
-    return w.watched || w.needs.empty() || Holds(pattern, w, frame);
+    return w.watched || w.needs.empty() || Holds(pattern, w.code, frame);
   });
 }
 
@@ -149,7 +149,7 @@ bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, c
       const PatWhere& where = pattern.where[w];
       const bool all = std::all_of(where.needs.begin(), where.needs.end(),
                                    [&](int s) { return frame.bound(s); });
-      if (all && !Holds(pattern, where, frame)) {
+      if (all && !Holds(pattern, where.code, frame)) {
         good = false;
         break;
       }
@@ -170,9 +170,8 @@ bool MatchRun::BindAbsent(const Pattern& pattern, const std::vector<int>& slots,
   return Bind(pattern, slots[i], Val(), frame, place, then);
 }
 
-bool MatchRun::Holds(const Pattern& pattern, const PatWhere& where, Frame& frame) {
+bool MatchRun::Holds(const Pattern& pattern, CodeId condition, Frame& frame) {
   if (unasked_ == &pattern) return true;
-  const CodeId condition = where.code;
   const Val truth = in_.Condition(condition, frame);
   const bool* b = truth.get_if<bool>();
   if (b != nullptr && *b) return true;

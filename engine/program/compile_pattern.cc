@@ -159,9 +159,47 @@ bool ProgramCompiler::Computes(const Code& code) const {
          f.arg_types[0] == ExprType::kNumber;
 }
 
+ProgramCompiler::Needs ProgramCompiler::NeedsOf(CodeId code, const Names& names) const {
+  Needs needs;
+  std::set<int> seen_lets;
+  std::vector<CodeId> todo = {code};
+  while (!todo.empty()) {
+    const Code& at = program_->codes_[todo.back().index];
+    todo.pop_back();
+    needs.computes |= Computes(at);
+    std::vector<int> slots = {at.slot};
+    if (at.op == CodeOp::kData) slots.push_back(program_->data_[at.index].slot);
+    if (at.op == CodeOp::kOperator) {
+      const OperatorCode& call = program_->calls_[at.index];
+      slots.push_back(call.head.slot);
+      if (call.head.data >= 0) slots.push_back(program_->data_[call.head.data].slot);
+      for (const auto& arg : call.args) todo.push_back(arg.value);
+      for (const auto& [name, value] : call.attrs) todo.push_back(value);
+    }
+    if (at.op == CodeOp::kIndex) {
+      for (const SubscriptCode& s : program_->subscripts_[at.index]) {
+        if (s.start.valid()) todo.push_back(s.start);
+        if (s.stop.valid()) todo.push_back(s.stop);
+      }
+    }
+    for (uint32_t k = 0; k < at.num_kids; ++k) todo.push_back(program_->kids_[at.first_kid + k]);
+    for (const int slot : slots) {
+      if (slot < 0) continue;
+      const int let = names.layout().let_of[static_cast<size_t>(slot)];
+      if (let < 0) {
+        needs.slots.insert(slot);
+      } else if (seen_lets.insert(let).second) {
+        todo.push_back(names.layout().lets[static_cast<size_t>(let)].value);
+      }
+    }
+  }
+  return needs;
+}
+
 // A condition is tried as soon as the search has bound the last name that it needs; a name of `let`
 // stands for the names that its value needs. One that computes waits until all statements of a rule
-// have matched: `rint(w) == w` is not worth it for each weight of a model.
+// have matched: `rint(w) == w` is not worth it for each weight of a model. What `and` joins is one
+// condition, but for its parts without names, which are tried before there is a search.
 void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, const Names& names,
                                     Pattern& pattern, bool of_rule) {
   pattern.num_slots = names.layout().size();
@@ -173,55 +211,38 @@ void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, cons
   }
   for (const ExprPtr& condition : conditions) {
     const CodeId code = Compile(*condition, names);
-    std::set<int> needs;
-    std::set<int> seen_lets;
-    std::vector<CodeId> todo = {code};
-    bool late = false;
-    while (!todo.empty()) {
-      const Code& at = program_->codes_[todo.back().index];
-      todo.pop_back();
-      late |= of_rule && pattern.stmts.size() > 1 && Computes(at);
-      std::vector<int> slots = {at.slot};
-      if (at.op == CodeOp::kData) slots.push_back(program_->data_[at.index].slot);
-      if (at.op == CodeOp::kOperator) {
-        const OperatorCode& call = program_->calls_[at.index];
-        slots.push_back(call.head.slot);
-        if (call.head.data >= 0) slots.push_back(program_->data_[call.head.data].slot);
-        for (const auto& arg : call.args) todo.push_back(arg.value);
-        for (const auto& [name, value] : call.attrs) todo.push_back(value);
-      }
-      if (at.op == CodeOp::kIndex) {
-        for (const SubscriptCode& s : program_->subscripts_[at.index]) {
-          if (s.start.valid()) todo.push_back(s.start);
-          if (s.stop.valid()) todo.push_back(s.stop);
-        }
-      }
-      for (uint32_t k = 0; k < at.num_kids; ++k) {
-        todo.push_back(program_->kids_[at.first_kid + k]);
-      }
-      for (const int slot : slots) {
-        if (slot < 0) continue;
-        const int let = names.layout().let_of[static_cast<size_t>(slot)];
-        if (let < 0) {
-          needs.insert(slot);
-        } else if (seen_lets.insert(let).second) {
-          todo.push_back(names.layout().lets[static_cast<size_t>(let)].value);
-        }
-      }
-    }
+    const Needs needs = NeedsOf(code, names);
+    const bool late = of_rule && pattern.stmts.size() > 1 && needs.computes;
     const int index = static_cast<int>(pattern.where.size());
-    const bool watched = !late && std::any_of(needs.begin(), needs.end(),
+    const bool watched = !late && std::any_of(needs.slots.begin(), needs.slots.end(),
                                               [&](int slot) { return bound.count(slot) > 0; });
     pattern.where.push_back({.code = code,
                              .expr = condition.get(),
-                             .needs = {needs.begin(), needs.end()},
+                             .needs = {needs.slots.begin(), needs.slots.end()},
                              .watched = watched});
-    if (late) continue;
-    if (!needs.empty() && pattern.watch.size() <= static_cast<size_t>(*needs.rbegin())) {
-      pattern.watch.resize(static_cast<size_t>(*needs.rbegin()) + 1);
+    if (needs.slots.empty()) {
+      pattern.early.push_back(code);
+      continue;
     }
-    for (const int slot : needs) pattern.watch[static_cast<size_t>(slot)].push_back(index);
-    if (needs.empty()) pattern.early.push_back(index);
+    AddEarlyParts(code, names, pattern);
+    if (late) continue;
+    const auto last = static_cast<size_t>(*needs.slots.rbegin());
+    if (pattern.watch.size() <= last) pattern.watch.resize(last + 1);
+    for (const int slot : needs.slots) pattern.watch[static_cast<size_t>(slot)].push_back(index);
+  }
+}
+
+void ProgramCompiler::AddEarlyParts(CodeId code, const Names& names, Pattern& pattern) {
+  const Code& at = program_->codes_[code.index];
+  if (at.op != CodeOp::kAnd) return;
+  for (uint32_t k = 0; k < at.num_kids; ++k) {
+    const CodeId part = program_->kids_[at.first_kid + k];
+    const Needs needs = NeedsOf(part, names);
+    if (!needs.slots.empty()) {
+      AddEarlyParts(part, names, pattern);
+    } else {
+      pattern.early.push_back(part);
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,8 +63,14 @@ class ProgramCompiler {
   void CompilePatAttr(const AttrArg& attr, Names& names, PatCall& call, std::vector<int>& inner);
   void CompileLiterals(PatArg& arg, const Names& names);
   bool Computes(const Code& code) const;
+  struct Needs {
+    std::set<int> slots;    // names, those of `let` resolved
+    bool computes = false;  // reads the elements of constants
+  };
+  Needs NeedsOf(CodeId code, const Names& names) const;
   void AddConditions(const std::vector<ExprPtr>& conditions, const Names& names, Pattern& pattern,
                      bool of_rule);
+  void AddEarlyParts(CodeId code, const Names& names, Pattern& pattern);
 
   // --- compile_make.cc
   std::unique_ptr<Replacement> CompileReplacement(const BodyText& text, Names& names,

@@ -86,9 +86,9 @@ struct Pattern {
   std::vector<PatStmt> stmts;
   std::vector<PatWhere> where;
   std::vector<std::vector<int>> watch;  // slot -> conditions to try when it is bound; none behind
-  std::vector<int> early;               // conditions without names
-  int num_slots = 0;                    // of the frame when the pattern was compiled: its names
-  int anchor = -1;                      // statement the search starts at; -1: at given values
+  std::vector<CodeId> early;  // conditions without names, and such parts of what `and` joins
+  int num_slots = 0;          // of the frame when the pattern was compiled: its names
+  int anchor = -1;            // statement the search starts at; -1: at given values
   // Every way to a statement, upward ones first; which one is taken is decided when it is known
   // what the names are: a constant or an absent value leads nowhere.
   std::vector<Way> ways;

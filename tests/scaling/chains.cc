@@ -166,6 +166,32 @@ std::string Pairs(int64_t n) {
   return Model(g, 17);
 }
 
+// What a firing frees is read again far behind it.
+std::string Skips(int64_t n) {
+  Graph g;
+  std::string x = g.Input(kFloat, kSquare);
+  std::vector<std::string> steps;
+  for (int64_t i = 0; i < n; ++i) {
+    steps.push_back(x);
+    x = g.Node("Relu", {g.Node("Identity", {x})});
+  }
+  while (!steps.empty()) {
+    x = g.Node("Mul", {x, steps.back()});
+    steps.pop_back();
+  }
+  g.Output(x, kFloat, kSquare);
+  return Model(g, 17);
+}
+
+// Integers that move between their quantizers, which meet one another when they have moved.
+std::string MovesBetweenPairs(int64_t n) {
+  Graph g;
+  std::string x = g.Input(kFloat, kSquare);
+  for (int64_t i = 0; i < n; ++i) x = Dequantize(g, Moved(g, Quantize(g, x), 3));
+  g.Output(x, kFloat, kSquare);
+  return Model(g, 17);
+}
+
 }  // namespace
 
 std::vector<Family> Chains() {
@@ -227,6 +253,8 @@ std::vector<Family> Chains() {
        100000,
        ReadersBehindIdentities,
        {}},
+      {"skips", "n values, each read by the next and by one far behind", 100000, Skips, {}},
+      {"moves-between-pairs", "n times moved between Q and DQ", 100000, MovesBetweenPairs, {}},
       {"casts", "n times to float16 and back", 100000, Casts, {}},
   };
 }

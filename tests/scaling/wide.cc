@@ -196,6 +196,18 @@ std::string Channels(int64_t n, bool integer) {
   return Model(g, 17);
 }
 
+std::string ConcatsOfOne(int64_t n) {
+  Graph g;
+  const std::string x = g.Node("Relu", {g.Input(kFloat, {1, 4})});
+  const std::string scale = g.Scalar(0.5F), zero = g.Byte(kUint8, 0);
+  for (int64_t i = 0; i < n; ++i) {
+    const std::string q = g.Node("QuantizeLinear", {x, scale, zero});
+    const std::string joined = g.Node("Concat", {q, q}, {{"axis", 1}});
+    g.Output(g.Node("DequantizeLinear", {joined, scale, zero}), kFloat, {1, 8});
+  }
+  return Model(g, 17);
+}
+
 }  // namespace
 
 std::vector<Family> Wide() {
@@ -254,6 +266,7 @@ std::vector<Family> Wide() {
          return JoinedDequantizers(n, "Concat", {{"axis", 1}});
        },
        {}},
+      {"concats-of-one", "n Concats, each takes one value twice", 100000, ConcatsOfOne, {}},
       {"quantizers-of-one", "n pairs behind one value", 100000, QuantizersOfOne, {}},
       {"split-attribute", "a Split of integers by an attribute", 100000, SplitAttribute, {}},
       {"channels",

@@ -148,7 +148,20 @@ TEST_CASE("Conditions wait for the names that they need, through lets") {
     needs += w.watched ? "watched; " : "early; ";
   }
   CHECK(needs == "x watched; s watched; early; x s watched; ");
-  CHECK(rule.pattern.early == std::vector<int>{2});
+  REQUIRE(rule.pattern.early.size() == 1);
+  CHECK(rule.pattern.early[0] == rule.pattern.where[2].code);
+}
+
+TEST_CASE(
+    "What has no names is asked before there is a search, also as a part and when it computes") {
+  const auto program = CompileText(
+      "rules:\n  - name: r\n    warn: found\n    match: |\n      t = Neg(x)\n      y = Mul(t, s)\n"
+      "    where: [rank(x) == 2 and (opset > 3 and s == 1), 'Add(1, 2) == 3']\n");
+  const Pattern& pattern = OnlyRule(*program).pattern;
+  REQUIRE(pattern.where.size() == 2);
+  REQUIRE(pattern.early.size() == 2);
+  CHECK(program->code(pattern.early[0]).op == CodeOp::kCompare);
+  CHECK(pattern.early[1] == pattern.where[1].code);
 }
 
 TEST_CASE("Each case of a definition has slots of its own behind the parameters and results") {
