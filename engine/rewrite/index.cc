@@ -209,37 +209,50 @@ void ConstantPool::Build() {
   }
 }
 
-bool ConstantPool::Holds(ValueId v, BodyId body, const Tensor& tensor) const {
+// kCollides: a constant with other content, or of another body, that has the same key. What is gone
+// (removed, or taken back and its id used again) will not hold the content later.
+ConstantPool::State ConstantPool::StateOf(ValueId v, uint64_t key, BodyId body,
+                                          const Tensor& tensor) const {
   if (v.index >= graph_.num_values() || !graph_.alive(v) || graph_.constant(v) == nullptr ||
-      graph_.body_of(v) != body || graph_.Overridable(v)) {
-    return false;
+      graph_.Overridable(v)) {
+    return State::kGone;
   }
   const Tensor& t = *graph_.constant(v);
-  if (t.dtype() != tensor.dtype() || t.dims() != tensor.dims() || t.key() != tensor.key()) {
-    return false;
+  if (graph_.body_of(v) == body && t.dtype() == tensor.dtype() && t.dims() == tensor.dims() &&
+      t.key() == tensor.key()) {
+    if (tensor.byte_size() > Tensor::kSmallBytes) return State::kHolds;
+    const Result<bool> equal = BytesEqual(t, tensor);
+    if (equal.ok() && *equal) return State::kHolds;
   }
-  if (tensor.byte_size() > Tensor::kSmallBytes) return true;
-  const Result<bool> equal = BytesEqual(t, tensor);
-  return equal.ok() && *equal;
+  return Key(graph_.body_of(v), t) == key ? State::kCollides : State::kGone;
 }
 
-// What does not hold this content any more (removed, or taken back and its id used again) will not
-// hold it later.
 ValueId ConstantPool::Get(BodyId body, const Tensor& tensor) {
   if (!built_) Build();
-  const auto [entry, added] = constants_.FindOrAdd(Key(body, tensor));
+  const uint64_t key = Key(body, tensor);
+  const auto [entry, added] = constants_.FindOrAdd(key);
   if (!added && *entry < kMany) {
     const ValueId v(size_t{*entry});
-    if (Holds(v, body, tensor)) return v;
+    const State state = StateOf(v, key, body, tensor);
+    if (state == State::kHolds) return v;
+    if (state == State::kCollides) {
+      many_.push_back({.values = {v}});
+      *entry = kMany + static_cast<uint32_t>(many_.size() - 1);
+    }
   } else if (!added) {
     Equals& equals = many_[*entry - kMany];
-    for (; equals.first < equals.values.size(); ++equals.first) {
-      const ValueId v = equals.values[equals.first];
-      if (Holds(v, body, tensor)) return v;
+    for (size_t i = equals.first; i < equals.values.size(); ++i) {
+      const State state = StateOf(equals.values[i], key, body, tensor);
+      if (state == State::kHolds) return equals.values[i];
+      if (state == State::kGone && i == equals.first) ++equals.first;
     }
   }
   const ValueId made = graph_.AddConstant(body, "", tensor);
-  *entry = made.index;
+  if (added || *entry < kMany) {
+    *entry = made.index;
+  } else {
+    many_[*entry - kMany].values.push_back(made);
+  }
   return made;
 }
 

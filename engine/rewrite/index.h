@@ -91,7 +91,8 @@ class ConstantPool {
  private:
   void Build();
   static uint64_t Key(BodyId body, const Tensor& tensor);
-  bool Holds(ValueId v, BodyId body, const Tensor& tensor) const;
+  enum class State { kHolds, kCollides, kGone };
+  State StateOf(ValueId v, uint64_t key, BodyId body, const Tensor& tensor) const;
 
   Graph& graph_;
   bool built_ = false;

@@ -210,9 +210,12 @@ uint32_t EncodeFloat(DType dtype, double value, bool saturate = true);
 Result<bool> BytesEqual(const Tensor& a, const Tensor& b);
 
 uint64_t HashBytes(std::span<const std::byte> bytes, uint64_t seed = 0);
+// One to one in `a` and in `b`: small numbers (ids of bodies, axes) with one partner do not collide.
 inline uint64_t HashMix(uint64_t a, uint64_t b) {
-  uint64_t h = (a ^ (b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdull;
-  return h ^ (h >> 32);
+  a = (a ^ (a >> 32)) * 0x9e3779b97f4a7c15ull;
+  uint64_t h = a ^ (a >> 29) ^ (b * 0xff51afd7ed558ccdull);
+  h = (h ^ (h >> 32)) * 0xc4ceb9fe1a85ec53ull;
+  return h ^ (h >> 29);
 }
 
 }  // namespace qrewrite

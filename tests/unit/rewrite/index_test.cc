@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <set>
 #include <vector>
 
 #include "engine/rewrite/index.h"
@@ -148,6 +149,46 @@ TEST_CASE("ConstantPool survives ids that are used again") {
   const ValueId one = pool.Get(graph.main(), Tensor::FloatScalar(1));
   CHECK(one != two);
   CHECK(pool.Get(graph.main(), Tensor::FloatScalar(2)) == two);
+}
+
+TEST_CASE("ConstantPool keeps apart what has one key by chance") {
+  Graph graph;
+  ConstantPool pool(graph);
+  const Tensor one = Tensor::FloatScalar(1).WithKey(7), two = Tensor::FloatScalar(2).WithKey(7);
+  const ValueId of_one = pool.Get(graph.main(), one), of_two = pool.Get(graph.main(), two);
+  CHECK(of_one != of_two);
+  CHECK(pool.Get(graph.main(), one) == of_one);
+  CHECK(pool.Get(graph.main(), two) == of_two);
+  graph.RemoveConstant(of_one);
+  CHECK(pool.Get(graph.main(), two) == of_two);
+  CHECK(pool.Get(graph.main(), one) != of_two);
+}
+
+TEST_CASE("ConstantPool has one constant for each of many bodies") {
+  Graph graph;
+  ConstantPool pool(graph);
+  const Tensor one = Tensor::FloatScalar(1);
+  std::vector<ValueId> made;
+  std::vector<BodyId> bodies;
+  for (int i = 0; i < 5000; ++i) {
+    bodies.push_back(graph.AddBody(BodyKind::kSubgraph, graph.main()));
+    made.push_back(pool.Get(bodies.back(), one));
+  }
+  size_t found = 0;
+  for (size_t i = 0; i < bodies.size(); ++i) found += pool.Get(bodies[i], one) == made[i];
+  CHECK(found == bodies.size());
+}
+
+TEST_CASE("HashMix tells small numbers apart, whatever they are mixed with") {
+  for (const uint64_t with : {uint64_t{0}, uint64_t{17}, uint64_t{0x123456789abcdef}}) {
+    std::set<uint64_t> first, second;
+    for (uint64_t i = 0; i < 5000; ++i) {
+      first.insert(HashMix(i, with));
+      second.insert(HashMix(with, i));
+    }
+    CHECK(first.size() == 5000);
+    CHECK(second.size() == 5000);
+  }
 }
 
 TEST_CASE("ConstantPool does not use what callers may override") {
