@@ -70,7 +70,10 @@ class OnnxInference : public ShapeInference {
     }
     const Attributes& attributes = graph.attributes(node);
     return std::none_of(attributes.begin(), attributes.end(), [](const Attribute& a) {
-      return std::holds_alternative<AttrReference>(a.value);
+      // onnx reads in front of the shape of GatherND's data then.
+      const auto* const number = std::get_if<int64_t>(&a.value);
+      const bool negative_batch = a.name == "batch_dims" && number != nullptr && *number < 0;
+      return negative_batch || std::holds_alternative<AttrReference>(a.value);
     });
   }
 
