@@ -26,6 +26,15 @@ void Gather(const Window& window, const double* x, int64_t channels, int64_t in_
   }
 }
 
+// Sums term by term, as the blocks of Eigen's product depend on the sizes.
+Matrix ProductInOrder(const ConstMap& a, const Matrix& b) {
+  Matrix sums = Matrix::Zero(a.rows(), b.cols());
+  for (int64_t f = 0; f < a.rows(); ++f) {
+    for (int64_t k = 0; k < a.cols(); ++k) sums.row(f) += a(f, k) * b.row(k);
+  }
+  return sums;
+}
+
 Outputs Conv(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, NeedBytes(call, 0));
   QR_ASSIGN_OR_RETURN(const Tensor w, NeedBytes(call, 1));
@@ -35,7 +44,7 @@ Outputs Conv(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Convolution plan, Convolution::Plan(call, x, w));
   QR_ASSIGN_OR_RETURN(const std::vector<double> xs, ToDoubles(x));
   QR_ASSIGN_OR_RETURN(const std::vector<double> ws, ToDoubles(w));
-  std::vector<double> y = plan.Compute(xs, ws);
+  std::vector<double> y = plan.Compute(xs, ws, /*in_order=*/x.dtype() == DType::kDouble);
   if (const Tensor* bias = Input(call, 2); bias != nullptr) {
     QR_ASSIGN_OR_RETURN(const std::vector<double> b, ToDoubles(*bias));
     if (static_cast<int64_t>(b.size()) != plan.out_channels) {
@@ -68,8 +77,8 @@ Result<Convolution> Convolution::Plan(const FoldCall& call, const Tensor& x, con
                      std::move(window), std::move(dims)};
 }
 
-std::vector<double> Convolution::Compute(std::span<const double> x,
-                                         std::span<const double> w) const {
+std::vector<double> Convolution::Compute(std::span<const double> x, std::span<const double> w,
+                                         bool in_order) const {
   std::vector<double> y(static_cast<size_t>(Count(dims)), 0.0);
   const int64_t channels = in_channels / groups;
   const int64_t filters = out_channels / groups;
@@ -81,7 +90,7 @@ std::vector<double> Convolution::Compute(std::span<const double> x,
     for (int64_t begin = 0; begin < window.outputs; begin += kColumns) {
       Matrix columns(depth, std::min(kColumns, window.outputs - begin));
       Gather(window, data, channels, in_size, begin, columns);
-      const Matrix product = weights * columns;
+      const Matrix product = in_order ? ProductInOrder(weights, columns) : weights * columns;
       for (int64_t f = 0; f < filters; ++f) {
         std::copy_n(product.data() + f * product.cols(), product.cols(),
                     result + f * window.outputs + begin);

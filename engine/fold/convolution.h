@@ -16,7 +16,10 @@ struct Convolution {
 
   // Of x [N, C, ...] and w [M, C / group, ...]. Errors: shapes that do not fit.
   static Result<Convolution> Plan(const FoldCall& call, const Tensor& x, const Tensor& w);
-  std::vector<double> Compute(std::span<const double> x, std::span<const double> w) const;
+  // `in_order`: the last digits of a double are the same whatever zeros lie between the terms. Those of other
+  // types are rounded away.
+  std::vector<double> Compute(std::span<const double> x, std::span<const double> w,
+                              bool in_order = false) const;
 };
 
 }  // namespace qrewrite::fold

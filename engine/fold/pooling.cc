@@ -31,6 +31,19 @@ Result<Pooled> Plan(const FoldCall& call, bool global) {
   return p;
 }
 
+// Where a window sees no element there is no largest one and no mean: ONNX says nothing of it, and runtimes
+// that let it pass differ.
+Status CheckWindows(const FoldCall& call, const Pooled& p, int64_t least) {
+  const Window& window = p.window;
+  for (int64_t o = 0; p.images > 0 && o < window.outputs; ++o) {
+    bool any = false;
+    for (int64_t tap = 0; tap < window.taps && !any; ++tap)
+      any = window.source[static_cast<size_t>(tap * window.outputs + o)] >= least;
+    if (!any) return Reason("{} with a window that lies in the padding", call.op);
+  }
+  return {};
+}
+
 // Calls visit(image's elements, place among the results, number of that result).
 template <class Visit>
 void ForEachResult(const Pooled& p, Visit visit) {
@@ -43,6 +56,7 @@ void ForEachResult(const Pooled& p, Visit visit) {
 Outputs MaxPool(const FoldCall& call, bool global) {
   if (call.num_outputs > 1) return Reason("the second output of {} is not computed", call.op);
   QR_ASSIGN_OR_RETURN(const Pooled p, Plan(call, global));
+  QR_RETURN_IF_ERROR(CheckWindows(call, p, 0));
   std::vector<double> y(static_cast<size_t>(Count(p.dims)));
   const double lowest = IsInteger(p.x.dtype()) ? static_cast<double>(IntMin(p.x.dtype()))
                                                : -std::numeric_limits<double>::infinity();
@@ -61,6 +75,7 @@ Outputs AveragePool(const FoldCall& call, bool global) {
   QR_ASSIGN_OR_RETURN(const Pooled p, Plan(call, global));
   if (!IsFloat(p.x.dtype())) return Reason("{} of {}", call.op, Name(p.x.dtype()));
   const int64_t least = call.attributes.Int("count_include_pad", 0) != 0 ? kPadding : 0;
+  QR_RETURN_IF_ERROR(CheckWindows(call, p, least));
   std::vector<double> y(static_cast<size_t>(Count(p.dims)));
   ForEachResult(p, [&](const double* data, int64_t at, int64_t o) {
     double sum = 0;
@@ -70,7 +85,7 @@ Outputs AveragePool(const FoldCall& call, bool global) {
       if (source >= 0) sum += data[source];
       count += source >= least;
     }
-    y[static_cast<size_t>(at)] = sum / static_cast<double>(std::max<int64_t>(count, 1));
+    y[static_cast<size_t>(at)] = sum / static_cast<double>(count);
   });
   return One(FromDoubles(p.x.dtype(), p.dims, y));
 }

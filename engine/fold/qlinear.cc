@@ -88,6 +88,13 @@ struct Sums {
   std::vector<double> values;
 };
 
+// Operators add up in 32 bits; beyond them there is no result, runtimes wrap or saturate.
+Status CheckSums(const FoldCall& call, std::span<const double> sums) {
+  const auto low = static_cast<double>(INT32_MIN), high = static_cast<double>(INT32_MAX);
+  const bool fit = std::ranges::all_of(sums, [&](double v) { return v >= low && v <= high; });
+  return fit ? Status() : Reason("{} with a sum beyond 32 bits", call.op);
+}
+
 Result<Sums> Convolve(const FoldCall& call, const Quantized& x, const Quantized& w) {
   if (call.attributes.Int("channels_last", 0) != 0) {
     return Reason("{} with channels last is not computed", call.op);
@@ -123,6 +130,7 @@ Outputs QLinearConv(const FoldCall& call) {
     }
     for (size_t i = 0; i < sums.values.size(); ++i) sums.values[i] += b[i / outputs % b.size()];
   }
+  QR_RETURN_IF_ERROR(CheckSums(call, sums.values));
   const Requantizer requantizer{Factors(x, w, 1, y_scale), zero, static_cast<int64_t>(outputs)};
   return One(requantizer.Apply(sums.values, sums.plan.dims));
 }
@@ -142,13 +150,19 @@ Result<Tensor> IntegerProduct(const FoldCall& call, const Tensor& a, const Tenso
   return y[0];
 }
 
+// Integers of 32 bits, and sums of two such, are exact.
+Result<Tensor> InDoubles(const Tensor& integers) {
+  QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(integers));
+  return FromDoubles(DType::kDouble, integers.dims(), values);
+}
+
 Outputs QLinearMatMul(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Quantized a, Quantized::Make(call, 0, 1, 2));
   QR_ASSIGN_OR_RETURN(const Quantized b, Quantized::Make(call, 3, 4, 5));
   QR_ASSIGN_OR_RETURN(const double y_scale, OneScale(call, 6));
   QR_ASSIGN_OR_RETURN(const Tensor zero, NeedBytes(call, 7));
   if (a.scales.size() != 1) return Reason("{} with scales of rows", call.op);
-  if (b.scales.size() != 1 && call.inputs[4].rank() != 1)
+  if (b.scales.size() != 1 && (call.inputs[4].rank() != 1 || b.q.rank() < 2))
     return Reason("{} with scales {}", call.op, ShapeText(call.inputs[4].dims()));
   QR_ASSIGN_OR_RETURN(const Tensor sums, IntegerProduct(call, a.q, b.q, 2, 5));
   QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(sums));
@@ -175,11 +189,14 @@ Outputs QGemm(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(b.q, Operand(call, "transB", b.q));
   QR_ASSIGN_OR_RETURN(Tensor sums, IntegerProduct(call, a.q, b.q, 2, 5));
   if (const Tensor* c = Input(call, 6); c != nullptr) {
-    const Tensor terms[] = {sums, *c};
+    QR_ASSIGN_OR_RETURN(const Tensor product, InDoubles(sums));
+    QR_ASSIGN_OR_RETURN(const Tensor bias, InDoubles(*c));
+    const Tensor terms[] = {product, bias};
     QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y, Compute("Add", 14, terms, {}));
     sums = y[0];
   }
   QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(sums));
+  QR_RETURN_IF_ERROR(CheckSums(call, values));
   const float alpha = call.attributes.Float("alpha", 1);
   if (Input(call, 7) == nullptr) {  // the result is float
     const std::vector<float> factors = Factors(a, b, alpha, 1);

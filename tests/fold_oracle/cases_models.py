@@ -62,6 +62,9 @@ def pools():
         Case("MaxPool", [x], {}, oracle="fails"),
         Case("MaxPool", [x], {"kernel_shape": [2]}, oracle="fails"),
         Case("AveragePool", [a([1.0, 2.0])], {"kernel_shape": [2]}, oracle="fails"),
+        Case("AveragePool", [image((1, 1, 3))], {"kernel_shape": [2], "pads": [2, 0]}, oracle="fails"),
+        Case("MaxPool", [bytes_of((1, 1, 1), I8)], {"kernel_shape": [2], "pads": [1, 1], "dilations": [2]}, oracle="fails"),
+        Case("AveragePool", [image((1, 1, 1))], {"kernel_shape": [2], "pads": [1, 1], "dilations": [2], "count_include_pad": 1}, opset=19, **SUMS),
     ]
     return cases
 
@@ -124,7 +127,10 @@ def qlinear():
         Case("QLinearConv", x + w + out),
         Case("QLinearConv", x + rows + out + [bias], {"pads": [1, 1, 1, 1], "strides": [2, 2]}),
         Case("QLinearConv", x + w + out + [bias[:5]], oracle="fails"),
+        Case("QLinearConv", x + w + out + [np.full(6, 2147483647, I32)], oracle="fails"),
         Case("QLinearMatMul", m + n + out),
+        Case("QLinearMatMul", [bytes_of((3, 2), U8)] + m[1:] + [small((2,)), a([0.03, 0.05]), np.zeros(2, I8)] + out, oracle="fails"),
+        Case("QGemm", m + n + [np.full(5, 2147483647, I32)] + out, oracle="fails", **ms),
         Case("QLinearMatMul", m + columns + out),
         Case("QLinearConv", x + rows + out + [bias], **ms),
         Case("QGemm", m + columns + [bias[:5]] + out, {"alpha": 0.5}, **ms),
