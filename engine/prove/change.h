@@ -46,6 +46,7 @@ class Change {
   bool ConstantToNode();
   // Constants that `v` shares a node and a shape with, itself included: a scale and its zero point.
   std::vector<ValueId> Companions(ValueId v) const;
+  bool MayResize(const Numbers& numbers) const;
 
   // --- types
   bool TypeEverywhere();

@@ -94,7 +94,7 @@ bool Change::ConstantShape() {
   const std::vector<ValueId> all = dice_.Once(4) ? std::vector{v} : Companions(v);
   for (const ValueId c : all) {
     std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(c));
-    if (!numbers) return false;
+    if (!numbers || !MayResize(*numbers)) return false;
     numbers->Resize(dims, dice_);
     const Tensor tensor = numbers->ToTensor();
     if (!tensor.valid()) return false;
@@ -233,6 +233,11 @@ void Change::Round(ValueId v) {
   if (const Tensor tensor = numbers->ToTensor(); tensor.valid()) graph_.SetConstant(v, tensor);
 }
 
+// What had no elements has no numbers to keep.
+bool Change::MayResize(const Numbers& numbers) const {
+  return !words_.keeps_numbers || !numbers.values.empty();
+}
+
 void Change::Resize(int64_t from, int64_t to) {
   for (const ValueId v : inputs_) {
     TypeInfo type = graph_.declared(v);
@@ -247,7 +252,7 @@ void Change::Resize(int64_t from, int64_t to) {
     if (std::find(dims.begin(), dims.end(), from) == dims.end()) continue;
     std::replace(dims.begin(), dims.end(), from, to);
     std::optional<Numbers> numbers = Numbers::Of(tensor);
-    if (!numbers) continue;
+    if (!numbers || !MayResize(*numbers)) continue;
     numbers->Resize(dims, dice_);
     const Tensor resized = numbers->ToTensor();
     if (resized.valid()) graph_.SetConstant(v, resized);
@@ -305,7 +310,7 @@ bool Change::SizeAtSome() {
       continue;
     }
     std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(place.value));
-    if (!numbers) continue;
+    if (!numbers || !MayResize(*numbers)) continue;
     Dims dims = numbers->dims;
     dims[place.axis] = to;
     numbers->Resize(dims, dice_);

@@ -54,14 +54,24 @@ std::string TypeFault(const Graph& graph, NodeId n, const Signature& s, bool any
   return "";
 }
 
+bool IsFinite(const Tensor& tensor) {
+  if (!IsFloat(tensor.dtype())) return true;
+  const Result<std::vector<double>> values = ToDoubles(tensor);
+  return !values.ok() || std::ranges::all_of(*values, [](double v) { return std::isfinite(v); });
+}
+
 // What rules promise is said of finite numbers.
 bool HasFiniteConstants(const Graph& graph) {
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const Tensor* tensor = graph.alive(ValueId(i)) ? graph.constant(ValueId(i)) : nullptr;
-    if (tensor == nullptr || !IsFloat(tensor->dtype())) continue;
-    const Result<std::vector<double>> values = ToDoubles(*tensor);
-    if (values.ok() && !std::ranges::all_of(*values, [](double v) { return std::isfinite(v); }))
-      return false;
+    if (tensor != nullptr && !IsFinite(*tensor)) return false;
+  }
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    if (!graph.alive(NodeId(i))) continue;
+    for (const Attribute& a : graph.attributes(NodeId(i))) {
+      const auto* const tensor = std::get_if<Tensor>(&a.value);
+      if (tensor != nullptr && !IsFinite(*tensor)) return false;
+    }
   }
   return true;
 }
@@ -183,32 +193,49 @@ Promise Judge::WeakestOf(const std::vector<std::string>& fired) const {
 
 namespace {
 
+// Element types of inputs and constants, in whatever form.
+std::set<DType> TypesOfData(const Graph& graph) {
+  std::set<DType> types;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    if (!graph.alive(v) || graph.producer(v).valid()) continue;
+    const Tensor* const tensor = graph.constant(v);
+    types.insert(tensor != nullptr ? tensor->dtype() : graph.declared(v).dtype);
+  }
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    if (!graph.alive(NodeId(i))) continue;
+    for (const Attribute& a : graph.attributes(NodeId(i))) {
+      const auto* const tensor = std::get_if<Tensor>(&a.value);
+      if (tensor != nullptr) types.insert(tensor->dtype());
+    }
+  }
+  return types;
+}
+
 // A promise in ulps or decibels is one about FLOAT and DOUBLE: where numbers of 16 bits are computed with,
 // sums of these decide.
 Promise InNarrowFloats(Promise promise, const Graph& graph) {
   constexpr double kFloat16Db = 60, kBfloat16Db = 40;
+  constexpr double kFloat16Step = 0x1p-24;  // of the smallest numbers, which have fewer bits
   // Sums overflow where integers do not, and many integers are no numbers of 16 bits.
   const bool steps =
       promise.kind == Promise::Kind::kLsb || promise.kind == Promise::Kind::kRescaled;
   if (promise.kind != Promise::Kind::kUlp && promise.kind != Promise::Kind::kApprox && !steps)
     return promise;
-  double most = std::numeric_limits<double>::infinity();
-  for (size_t i = 0; i < graph.num_values(); ++i) {
-    const ValueId v(i);
-    if (!graph.alive(v) || graph.producer(v).valid()) continue;
-    const DType dtype =
-        graph.constant(v) != nullptr ? graph.constant(v)->dtype() : graph.declared(v).dtype;
-    if (dtype == DType::kFloat16) most = std::min(most, kFloat16Db);
+  double most = std::numeric_limits<double>::infinity(), unseen = 0;
+  for (const DType dtype : TypesOfData(graph)) {
+    if (dtype == DType::kFloat16) most = std::min(most, kFloat16Db), unseen = kFloat16Step;
     if (dtype == DType::kBfloat16) most = std::min(most, kBfloat16Db);
   }
   if (std::isinf(most)) return promise;
-  // A few constants are no data whose sums say something.
+  // A few constants are no data whose sums say something, and a condition that chooses is none.
   const std::vector<ValueId>& inputs = graph.body(graph.main()).inputs;
-  const bool has_data =
-      std::ranges::any_of(inputs, [&](ValueId v) { return graph.constant(v) == nullptr; });
+  const bool has_data = std::ranges::any_of(inputs, [&](ValueId v) {
+    return graph.constant(v) == nullptr && graph.declared(v).dtype != DType::kBool;
+  });
   if (!has_data || steps) return {Promise::Kind::kApprox, -std::numeric_limits<double>::infinity()};
   const double limit = promise.kind == Promise::Kind::kUlp ? most : promise.limit;
-  return {Promise::Kind::kApprox, std::min(limit, most)};
+  return {.kind = Promise::Kind::kApprox, .limit = std::min(limit, most), .unseen = unseen};
 }
 
 }  // namespace

@@ -25,13 +25,14 @@ std::optional<double> Argument(std::string_view text, std::string_view word) {
   return error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-// The widest distance of neighbours among the numbers; 0: they are all equal.
+// The widest distance of neighbours among the numbers. One number alone shows no step: its last digits.
 double WidestStep(std::vector<double> values) {
+  constexpr double kLastDigits = 1e-6;
   std::erase_if(values, [](double v) { return !std::isfinite(v); });
   std::sort(values.begin(), values.end());
   double widest = 0;
   for (size_t i = 1; i < values.size(); ++i) widest = std::max(widest, values[i] - values[i - 1]);
-  return widest;
+  return widest > 0 || values.empty() ? widest : kLastDigits * std::fabs(values.front());
 }
 
 bool AreWhole(const std::vector<double>& values) {
@@ -229,7 +230,7 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
     if (!std::isfinite(a)) continue;  // the promise is about finite numbers
     if (!std::isfinite(b)) return Fail(At(name, i, a, b));
     sums.signal += a * a;
-    sums.noise += (a - b) * (a - b);
+    if (std::fabs(a - b) > promise_.unseen) sums.noise += (a - b) * (a - b);
     if (a == b) continue;
     double distance = 0;
     switch (promise_.kind) {

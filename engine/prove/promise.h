@@ -30,6 +30,8 @@ struct Promise {
   enum class Kind { kNone, kExact, kUlp, kLsb, kApprox, kRescaled };
   Kind kind = Kind::kNone;
   double limit = 0;
+  double unseen =
+      0;  // of kApprox: differences up to this are none, no number of the type is that near
   std::set<std::string> retyped =
       {};                 // outputs that were integers and are floats, or the other way round
   bool any_type = false;  // types of outputs do not count; for kLsb whole numbers are integers

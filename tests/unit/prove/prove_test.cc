@@ -323,6 +323,49 @@ TEST_CASE("What the promises allow") {
   CHECK(Kept("approx(40dB)", DType::kFloat, {1, 2}, {1.001, 2}));
   CHECK_FALSE(Kept("approx(40dB)", DType::kFloat, {1, 2}, {1.1, 2}));
   CHECK(Promise::Of("whatever").kind == Promise::Kind::kNone);
+  // One number alone shows no step: its last digits.
+  CHECK(Kept("lsb(1)", DType::kFloat, {3, 3}, {3.000001, 3}));
+  CHECK_FALSE(Kept("lsb(1)", DType::kFloat, {3, 3}, {3.00001, 3}));
+}
+
+TEST_CASE("Numbers of float16 that are as near as its smallest do not differ") {
+  Promise promise = Promise::Of("approx(40dB)");
+  const auto kept = [&](const std::vector<double>& a, const std::vector<double>& b) {
+    Comparison comparison(promise);
+    return comparison.Add({{"y", Plain(DType::kFloat, a)}}, {{"y", Plain(DType::kFloat, b)}}) &&
+           comparison.Finish();
+  };
+  CHECK_FALSE(kept({6e-8, 0}, {9e-8, 0}));
+  promise.unseen = 0x1p-24;
+  CHECK(kept({6e-8, 0}, {9e-8, 0}));
+  CHECK_FALSE(kept({6e-8, 0}, {2e-7, 0}));
+}
+
+TEST_CASE("Conditions and infinite constants are no data") {
+  // Squares of float16 that small have few bits: one number says nothing then.
+  const std::string rule = R"yaml(rules:
+  - name: reciprocal
+    equivalence: approx(80dB)
+    match: y = Div(1, x)
+    where: dtype(x) in [FLOAT, FLOAT16]
+    replace: y = Div(x, Mul(x, x))
+    tests:
+      - name: a choice
+        given: |
+          c: bool
+          y = If<then_branch={ a = Div(float16 1, float16[1] 0.0017) }, else_branch={ b = Div(float16 1, float16[1] 0.0017) }>(c)
+        expect: |
+          c: bool
+          y = If<then_branch={ a = Div(float16[1] 0.0017, Mul(float16[1] 0.0017, float16[1] 0.0017)) }, else_branch={ b = Div(float16[1] 0.0017, Mul(float16[1] 0.0017, float16[1] 0.0017)) }>(c)
+      - name: an infinite Constant
+        given: |
+          k = Constant<value=float inf>()
+          y = Div(1.0, k)
+        expect: |
+          k = Constant<value=float inf>()
+          y = Div(k, Mul(k, k))
+)yaml";
+  CHECK(Proof(rule, {.graphs = 2}).rules[0].outcome == ProvenRule::Outcome::kHeld);
 }
 
 TEST_CASE("Numbers saturate, and are spread over a larger shape") {
