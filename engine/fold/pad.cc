@@ -89,7 +89,7 @@ std::vector<std::vector<int64_t>> Sources(const PadPlan& plan, const Dims& sourc
 // The value to pad with, as a tensor of one element of the data's type.
 Result<Tensor> PadValue(const FoldCall& call, DType dtype) {
   if (call.since >= 11) {
-    if (Input(call, 2) == nullptr || Input(call, 2)->size() == 0) return Tensor();
+    if (Input(call, 2) == nullptr) return Tensor();
     if (call.inputs[2].dtype() != dtype || call.inputs[2].size() != 1) {
       return Reason("Pad of {} with {}{}", Name(dtype), Name(call.inputs[2].dtype()),
                     ShapeText(call.inputs[2].dims()));

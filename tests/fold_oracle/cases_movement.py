@@ -145,6 +145,7 @@ def joins_and_pads():
         Case("Pad", [ramp((0, 3)), ints(1, 0, 1, 0)]),
         Case("Pad", [x, ints(-1, -1, 0, 0)]),
         Case("Pad", [x, ints(9, 9)], oracle="fails"),
+        Case("Pad", [x, ints(1, 2, 0, 1), a([])], oracle="fails"),
         Case("Pad", [x, ints(-9, 0, 0, 0)], oracle="fails"),
         Case("Pad", [x, ints(0, 5, 0, 0)], {"mode": "reflect"}, oracle="fails"),
     ]
