@@ -21,7 +21,9 @@ namespace {
 
 constexpr int64_t kMostElements = 1 << 22;  // of a value
 constexpr int kSamples = 4;                 // normal, ties, out of range, whole numbers
-constexpr int kSamplesOfSums = 12;          // where sums over all samples decide
+// Where sums over all samples decide: more of few elements, of which one that is rounded the other way would
+// decide else.
+constexpr int64_t kLeastSamplesOfSums = 12, kMostSamplesOfSums = 48, kElementsOfSums = 128;
 constexpr int kShownToRuntime = 25;  // firings of a rule that ONNX Runtime is asked about anyway
 
 std::string Message(const Status& status) { return status.diagnostics().front().message; }
@@ -377,6 +379,17 @@ bool Judge::IsRefusedBefore(const Graph& graph, const Task& task) const {
   return Run(copy, court_.program, options, court_.context).status().code() == StatusCode::kRefused;
 }
 
+namespace {
+
+int64_t SamplesFor(const Promise& promise, const Tensors& sample) {
+  if (promise.kind != Promise::Kind::kApprox) return kSamples;
+  int64_t most = 1;
+  for (const auto& [name, plain] : sample) most = std::max(most, Count(plain.dims));
+  return std::clamp(kElementsOfSums / most, kLeastSamplesOfSums, kMostSamplesOfSums);
+}
+
+}  // namespace
+
 Result<std::vector<Tensors>> Judge::Inputs(const Model& model, Promise promise, double size) {
   // Open sizes: two that differ; models that want them equal get them so. Inputs of no known rank: a
   // number, then more.
@@ -389,7 +402,6 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, Promise promise, 
                          {{2, 3}, {2, 3}},
                          {{2, 3, true}, {2}},
                          {{2, 3, true}, {1, 2, 3, 3}}};
-  const int samples = promise.kind == Promise::Kind::kApprox ? kSamplesOfSums : kSamples;
   std::vector<std::string> unranked;
   for (const ModelValue& input : model.Inputs()) {
     if (!input.has_shape) unranked.push_back(input.name);
@@ -401,8 +413,10 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, Promise promise, 
     for (const std::string& name : unranked) options.shapes[name] = tried.dims;
     QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, options, &court_.roles));
     inputs.clear();
+    int64_t samples = 1;
     for (int i = 0; i < samples; ++i) {
       QR_ASSIGN_OR_RETURN(inputs.emplace_back(), maker.Sample(i, tried.sizes));
+      if (i == 0) samples = SamplesFor(promise, inputs.front());
       QR_RETURN_IF_ERROR(Multiply(inputs.back(), size));
     }
     if (!maker.has_open_sizes() && unranked.empty()) break;
