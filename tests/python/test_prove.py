@@ -78,7 +78,7 @@ FAULTS = [
     ("optimize", "equivalence: exact\n    match: y = Transpose<perm=p>(Transpose<perm=q>(x))",
      "equivalence: exact\n    match: y = Transpose<perm=q>(Transpose<perm=p>(x))", "transpose-pair"),
     ("optimize", " and (i == 1 or q == 0)", "", "pad-pool"),
-    ("strip_qdq", "when: s == s2 and (z ?? 0) == (z2 ?? 0)", "when: s == s2", "in-front"),
+    ("strip_qdq", "when: s == s2 and s > 0 and (z ?? 0) == (z2 ?? 0)", "when: s == s2 and s > 0", "in-front"),
     ("optimize", "flat + (b ?? cast(0, dtype(w)))", "flat - (b ?? cast(0, dtype(w)))", "conv-add"),
     ("ezkl_dequant", "cast(b * m, dtype(y))", "cast(b / m, dtype(y))", "folded-product"),
     # Of rules that choose units.
