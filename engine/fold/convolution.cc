@@ -62,6 +62,11 @@ Outputs Conv(const FoldCall& call) {
 Result<Convolution> Convolution::Plan(const FoldCall& call, const Tensor& x, const Tensor& w) {
   QR_ASSIGN_OR_RETURN(const Dims spatial, SpatialDims(x, call.op));
   QR_ASSIGN_OR_RETURN(const Dims kernel, SpatialDims(w, call.op));
+  const std::vector<int64_t>* const said = call.attributes.Ints("kernel_shape");
+  if (said != nullptr && !said->empty() && *said != kernel) {
+    return Reason("{} with kernel_shape {} and weights {}", call.op, ShapeText(*said),
+                  ShapeText(w.dims()));
+  }
   const int64_t groups = call.attributes.Int("group", 1);
   const int64_t channels = x.dims()[1];
   const int64_t filters = w.dims()[0];

@@ -244,6 +244,23 @@ Promise InNarrowFloats(Promise promise, const Graph& graph) {
 
 namespace {
 
+// Constants of floats that may be scales and are whole.
+std::set<int64_t> WholeScales(const Graph& graph) {
+  constexpr double kMost = 0x1p53;
+  std::set<int64_t> scales;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const Tensor* tensor = graph.alive(ValueId(i)) ? graph.constant(ValueId(i)) : nullptr;
+    if (tensor == nullptr || !IsFloat(tensor->dtype())) continue;
+    const Result<std::vector<double>> values = ToDoubles(*tensor);
+    if (!values.ok()) continue;
+    for (const double v : *values) {
+      if (v == std::trunc(v) && std::fabs(v) > 1 && std::fabs(v) < kMost)
+        scales.insert(static_cast<int64_t>(std::fabs(v)));
+    }
+  }
+  return scales;
+}
+
 // Whether the inputs have the types that they had.
 bool HaveSameInputs(const Graph& before, const Graph& after) {
   for (const ValueId v : before.body(before.main()).inputs) {
@@ -305,6 +322,8 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     trial.why = rescaled ? "its inputs are in other units" : "the rule promises nothing";
     return trial;
   }
+  if (promise.kind == Promise::Kind::kLsb && promise.any_type)
+    promise.whole_scales = WholeScales(graph);
   if (rescaled) promise.retyped = RetypedOutputs(graph, changed);
   const Result<Model> a = Lowered(graph, rescaled), b = Lowered(changed, rescaled);
   if (!a.ok() || !b.ok()) {

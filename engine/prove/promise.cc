@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -59,18 +60,102 @@ bool Comparison::Fail(std::string why) {
   return false;
 }
 
-void Comparison::LearnSteps(const std::vector<Tensors>& before) {
-  if (promise_.kind != Promise::Kind::kLsb) return;
-  std::map<std::string, std::vector<double>> numbers;
-  for (const Tensors& sample : before) {
+namespace {
+
+// The numbers of one output, sample by sample.
+struct Series {
+  Dims dims;
+  std::vector<std::vector<double>> samples;
+  bool same_dims = true;
+};
+
+std::map<std::string, Series> SeriesOf(const std::vector<Tensors>& samples) {
+  std::map<std::string, Series> all;
+  for (const Tensors& sample : samples) {
     for (const auto& [name, plain] : sample) {
       const Result<Tensor> tensor = FromPlain(plain);
       if (!tensor.ok()) continue;
-      const Result<std::vector<double>> values = ToDoubles(*tensor);
-      if (values.ok()) numbers[name].insert(numbers[name].end(), values->begin(), values->end());
+      Result<std::vector<double>> values = ToDoubles(*tensor);
+      if (!values.ok()) continue;
+      Series& series = all[name];
+      if (series.samples.empty()) series.dims = tensor->dims();
+      series.same_dims &= series.dims == tensor->dims();
+      series.samples.push_back(*std::move(values));
     }
   }
-  for (auto& [name, values] : numbers) steps_[name] = WidestStep(std::move(values));
+  return all;
+}
+
+bool IsWhole(const Series& series) { return std::ranges::all_of(series.samples, AreWhole); }
+
+// The index along an axis of element `i`; axis == rank: 0.
+size_t IndexAlong(const Dims& dims, size_t axis, size_t i) {
+  if (axis >= dims.size()) return 0;
+  size_t behind = 1;
+  for (size_t k = axis + 1; k < dims.size(); ++k) behind *= static_cast<size_t>(dims[k]);
+  return i / behind % static_cast<size_t>(dims[axis]);
+}
+
+// For each index along an axis the largest of `scales` that divides all its numbers, or 1.
+std::vector<double> Divisors(const Series& a, const Series& b, size_t axis,
+                             const std::set<int64_t>& scales) {
+  constexpr double kMost = 0x1p53;
+  const size_t count = axis < a.dims.size() ? static_cast<size_t>(a.dims[axis]) : 1;
+  std::vector<int64_t> divisors(count, 0);
+  for (const Series* side : {&a, &b}) {
+    for (const std::vector<double>& values : side->samples) {
+      for (size_t i = 0; i < values.size(); ++i) {
+        int64_t& divisor = divisors[IndexAlong(a.dims, axis, i)];
+        const bool fits = std::fabs(values[i]) < kMost;
+        divisor = fits ? std::gcd(divisor, static_cast<int64_t>(values[i])) : 1;
+      }
+    }
+  }
+  std::vector<double> steps;
+  for (const int64_t divisor : divisors) {
+    int64_t step = 1;
+    for (const int64_t scale : scales) step = divisor % scale == 0 ? scale : step;
+    steps.push_back(static_cast<double>(step));
+  }
+  return steps;
+}
+
+double MostSteps(const Series& a, const Series& b, size_t axis, const std::vector<double>& steps) {
+  double most = 0;
+  for (size_t k = 0; k < a.samples.size(); ++k) {
+    for (size_t i = 0; i < a.samples[k].size(); ++i) {
+      const double distance = std::fabs(a.samples[k][i] - b.samples[k][i]);
+      most = std::max(most, distance / steps[IndexAlong(a.dims, axis, i)]);
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+void Comparison::LearnSteps(const std::vector<Tensors>& before, const std::vector<Tensors>& after) {
+  if (promise_.kind != Promise::Kind::kLsb) return;
+  const std::map<std::string, Series> sides[] = {SeriesOf(before), SeriesOf(after)};
+  for (const auto& [name, a] : sides[0]) {
+    std::vector<double> all;
+    for (const std::vector<double>& values : a.samples)
+      all.insert(all.end(), values.begin(), values.end());
+    steps_[name] = WidestStep(std::move(all));
+    const auto b = sides[1].find(name);
+    if (!promise_.any_type || b == sides[1].end() || a.dims != b->second.dims || !a.same_dims ||
+        !b->second.same_dims || a.samples.size() != b->second.samples.size() || !IsWhole(a) ||
+        !IsWhole(b->second)) {
+      continue;
+    }
+    double least = std::numeric_limits<double>::infinity();
+    for (size_t axis = a.dims.size() + 1; axis-- > 0;) {
+      std::vector<double> steps = Divisors(a, b->second, axis, promise_.whole_scales);
+      const double most = MostSteps(a, b->second, axis, steps);
+      if (most >= least) continue;
+      least = most;
+      whole_steps_[name] = {axis, std::move(steps)};
+    }
+  }
 }
 
 bool Comparison::Add(const Tensors& before, const Tensors& after) {
@@ -155,7 +240,7 @@ namespace {
 // Whether all `y` are `x` times a factor plus an offset, those with one `key` with the same.
 class Lines {
  public:
-  void Add(int64_t key, double x, double y) {
+  void Add(size_t key, double x, double y) {
     Sums& s = sums_[key];
     s.n += 1, s.x += x, s.y += y, s.xx += x * x, s.xy += x * y, s.yy += y * y;
   }
@@ -174,16 +259,8 @@ class Lines {
     const bool constant = !(x > 1e-9 * s.n * s.xx) && !(y > 1e-9 * s.n * s.yy);
     return constant || xy * xy >= kLeast * x * y;
   }
-  std::map<int64_t, Sums> sums_;
+  std::map<size_t, Sums> sums_;
 };
-
-// The index along an axis of element `i`; axis == rank: 0.
-int64_t IndexAlong(const std::vector<int64_t>& dims, size_t axis, size_t i) {
-  if (axis >= dims.size()) return 0;
-  int64_t behind = 1;
-  for (size_t k = axis + 1; k < dims.size(); ++k) behind *= dims[k];
-  return static_cast<int64_t>(i) / behind % dims[axis];
-}
 
 }  // namespace
 
@@ -223,7 +300,8 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
   const double of_floats = !lsb || !is_float         ? 0
                            : learned != steps_.end() ? learned->second
                                                      : WidestStep(*x);
-  const double step = is_float ? of_floats : 1;
+  const auto divisors = whole_steps_.find(name);
+  const bool has_divisors = whole && IsFloat(before.dtype()) && divisors != whole_steps_.end();
   Sums& sums = sums_[name];
   for (size_t i = 0; i < x->size(); ++i) {
     const double a = (*x)[i], b = (*y)[i];
@@ -232,7 +310,7 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
     sums.signal += a * a;
     if (std::fabs(a - b) > promise_.unseen) sums.noise += (a - b) * (a - b);
     if (a == b) continue;
-    double distance = 0;
+    double distance = 0, step = 1;
     switch (promise_.kind) {
       case Promise::Kind::kExact: return Fail(At(name, i, a, b));
       case Promise::Kind::kUlp:
@@ -240,6 +318,10 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
         if (!(distance <= (is_float ? promise_.limit : 1))) return Fail(At(name, i, a, b));
         break;
       case Promise::Kind::kLsb:
+        step = has_divisors
+                   ? divisors->second.steps[IndexAlong(before.dims(), divisors->second.axis, i)]
+               : is_float ? of_floats
+                          : 1;
         distance = step > 0 ? std::fabs(a - b) / step : std::numeric_limits<double>::infinity();
         if (!(distance <= promise_.limit * (1 + 1e-4))) return Fail(At(name, i, a, b));
         break;
@@ -265,7 +347,7 @@ bool Comparison::Finish() {
 bool Keeps(Promise promise, const std::vector<Tensors>& before, const std::vector<Tensors>& after,
            std::string& why, double* margin) {
   Comparison comparison(promise);
-  comparison.LearnSteps(before);
+  comparison.LearnSteps(before, after);
   bool kept = true;
   for (size_t i = 0; i < before.size() && kept; ++i) kept = comparison.Add(before[i], after[i]);
   kept = kept && comparison.Finish();

@@ -33,8 +33,11 @@ struct Promise {
   double unseen =
       0;  // of kApprox: differences up to this are none, no number of the type is that near
   std::set<std::string> retyped =
-      {};                 // outputs that were integers and are floats, or the other way round
-  bool any_type = false;  // types of outputs do not count; for kLsb whole numbers are integers
+      {};  // outputs that were integers and are floats, or the other way round
+  // Types of outputs do not count. For kLsb whole numbers are integers then, or integers times one of
+  // `whole_scales`, the scales of the graph that are whole; it may be another one for each index of an axis.
+  bool any_type = false;
+  std::set<int64_t> whole_scales = {};
 
   static Promise Of(const std::string& equivalence);
 };
@@ -44,8 +47,8 @@ class Comparison {
  public:
   explicit Comparison(Promise promise) : promise_(promise) {}
 
-  // The numbers of all samples before, which tell the steps of kLsb.
-  void LearnSteps(const std::vector<Tensors>& before);
+  // The numbers of all samples, which tell the steps of kLsb.
+  void LearnSteps(const std::vector<Tensors>& before, const std::vector<Tensors>& after);
   // Outputs by name. False: `why` says what is wrong.
   bool Add(const Tensors& before, const Tensors& after);
   // After the last sample: whether sums over all of them keep the promise.
@@ -66,6 +69,11 @@ class Comparison {
     std::vector<std::vector<double>> before, after;
     std::vector<int64_t> dims;
   };
+  // Steps of an output of floats, all of which are whole: one for each index along an axis.
+  struct WholeSteps {
+    size_t axis = 0;  // the rank: one step for all
+    std::vector<double> steps;
+  };
   bool AddOutput(const std::string& name, const Tensor& before, const Tensor& after);
   bool AddRescaled(const std::string& name, const Tensors& before, const Tensors& after);
   bool FinishRescaled();
@@ -74,6 +82,7 @@ class Comparison {
   Promise promise_;
   std::map<std::string, Sums> sums_;
   std::map<std::string, double> steps_;  // of kLsb, where numbers are floats
+  std::map<std::string, WholeSteps> whole_steps_;
   std::map<std::string, Rescaled> rescaled_;
   std::string why_;
   double margin_ = 0;

@@ -368,6 +368,24 @@ TEST_CASE("Conditions and infinite constants are no data") {
   CHECK(Proof(rule, {.graphs = 2}).rules[0].outcome == ProvenRule::Outcome::kHeld);
 }
 
+TEST_CASE("Whole floats of a network of any type: integers, or integers times a whole scale") {
+  Promise promise = Promise::Of("lsb(1)");
+  promise.any_type = true;
+  const auto kept = [&](const std::vector<double>& a, const std::vector<double>& b) {
+    std::string why;
+    return Keeps(promise, {{{"y", Plain(DType::kFloat, a)}}}, {{{"y", Plain(DType::kFloat, b)}}},
+                 why, nullptr);
+  };
+  CHECK(kept({3, 8, 20}, {4, 8, 19}));
+  CHECK_FALSE(kept({3, 8, 20}, {3, 8, 22}));
+  promise.whole_scales = {4, 8};
+  CHECK(kept({4, 8, 20}, {4, 8, 16}));
+  CHECK(kept({3, 8, 0}, {3, 8, 8}));  // 8 is the scale of one of them
+  CHECK_FALSE(kept({4, 8, 20}, {4, 8, 12}));
+  CHECK_FALSE(kept({3, 8, 20}, {3, 8, 22}));
+  CHECK_FALSE(kept({3, 8, 0}, {3, 8, 8.5}));
+}
+
 TEST_CASE("Numbers saturate, and are spread over a larger shape") {
   Numbers numbers{DType::kInt8, {1}, {300}};
   CHECK((*ToInt64s(numbers.ToTensor()))[0] == 127);
