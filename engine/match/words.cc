@@ -44,7 +44,8 @@ std::string NumberText(const Num& number) {
 
 // "element [1, 3]: 0.10000000149011612 and 0.1"; "" if there is no element to compare.
 std::string FirstDifference(const Num& a, const Num& b) {
-  if (a.t.size() > kMostCompared || b.t.size() > kMostCompared || a.t.size() == 0) return "";
+  if (a.t.size() > kMostCompared || b.t.size() > kMostCompared) return "";
+  if (a.t.size() == 0 || b.t.size() == 0) return "";
   const Result<std::vector<double>> x = ToDoubles(a.t), y = ToDoubles(b.t);
   if (!x.ok() || !y.ok()) return "";
   const bool scalar_a = x->size() == 1, scalar_b = y->size() == 1;

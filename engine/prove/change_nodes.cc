@@ -120,6 +120,8 @@ bool Change::AttributeOf() {
     graph_.EraseAttribute(place.node, place.name);
     return true;
   }
+  // A divisor of a rule set's own operator is a number that data was measured for.
+  if (IsFixed(place.node) && words_.keeps_numbers && place.kind == AttrKind::kTensor) return false;
   // Of operators of a rule set's own only what its tests say: what else they take is known to it alone.
   if (IsFixed(place.node) && !words_.values.contains(place.name)) return false;
   AttrValue value = IsFixed(place.node)        ? dice_.Of(words_.values.at(place.name))

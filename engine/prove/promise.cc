@@ -36,8 +36,16 @@ double WidestStep(std::vector<double> values) {
   return widest > 0 || values.empty() ? widest : kLastDigits * std::fabs(values.front());
 }
 
+constexpr double kLargestExact = 0x1p24;  // up to here a FLOAT holds every whole number
+
 bool AreWhole(const std::vector<double>& values) {
   return std::ranges::all_of(values, [](double v) { return v == std::trunc(v); });
+}
+
+// Whole numbers that a FLOAT holds exactly.
+bool AreExact(const std::vector<double>& values) {
+  return AreWhole(values) &&
+         std::ranges::all_of(values, [](double v) { return std::fabs(v) <= kLargestExact; });
 }
 
 std::string At(const std::string& name, size_t i, double before, double after) {
@@ -64,9 +72,8 @@ namespace {
 
 // The numbers of one output, sample by sample.
 struct Series {
-  Dims dims;
+  std::vector<Dims> dims;
   std::vector<std::vector<double>> samples;
-  bool same_dims = true;
 };
 
 std::map<std::string, Series> SeriesOf(const std::vector<Tensors>& samples) {
@@ -78,15 +85,14 @@ std::map<std::string, Series> SeriesOf(const std::vector<Tensors>& samples) {
       Result<std::vector<double>> values = ToDoubles(*tensor);
       if (!values.ok()) continue;
       Series& series = all[name];
-      if (series.samples.empty()) series.dims = tensor->dims();
-      series.same_dims &= series.dims == tensor->dims();
+      series.dims.push_back(tensor->dims());
       series.samples.push_back(*std::move(values));
     }
   }
   return all;
 }
 
-bool IsWhole(const Series& series) { return std::ranges::all_of(series.samples, AreWhole); }
+bool IsWhole(const Series& series) { return std::ranges::all_of(series.samples, AreExact); }
 
 // The index along an axis of element `i`; axis == rank: 0.
 size_t IndexAlong(const Dims& dims, size_t axis, size_t i) {
@@ -99,15 +105,14 @@ size_t IndexAlong(const Dims& dims, size_t axis, size_t i) {
 // For each index along an axis the largest of `scales` that divides all its numbers, or 1.
 std::vector<double> Divisors(const Series& a, const Series& b, size_t axis,
                              const std::set<int64_t>& scales) {
-  constexpr double kMost = 0x1p53;
-  const size_t count = axis < a.dims.size() ? static_cast<size_t>(a.dims[axis]) : 1;
-  std::vector<int64_t> divisors(count, 0);
+  std::vector<int64_t> divisors(1, 0);
   for (const Series* side : {&a, &b}) {
-    for (const std::vector<double>& values : side->samples) {
+    for (size_t k = 0; k < side->samples.size(); ++k) {
+      const std::vector<double>& values = side->samples[k];
       for (size_t i = 0; i < values.size(); ++i) {
-        int64_t& divisor = divisors[IndexAlong(a.dims, axis, i)];
-        const bool fits = std::fabs(values[i]) < kMost;
-        divisor = fits ? std::gcd(divisor, static_cast<int64_t>(values[i])) : 1;
+        const size_t at = IndexAlong(side->dims[k], axis, i);
+        if (at >= divisors.size()) divisors.resize(at + 1, 0);
+        divisors[at] = std::gcd(divisors[at], static_cast<int64_t>(values[i]));
       }
     }
   }
@@ -125,7 +130,7 @@ double MostSteps(const Series& a, const Series& b, size_t axis, const std::vecto
   for (size_t k = 0; k < a.samples.size(); ++k) {
     for (size_t i = 0; i < a.samples[k].size(); ++i) {
       const double distance = std::fabs(a.samples[k][i] - b.samples[k][i]);
-      most = std::max(most, distance / steps[IndexAlong(a.dims, axis, i)]);
+      most = std::max(most, distance / steps[IndexAlong(a.dims[k], axis, i)]);
     }
   }
   return most;
@@ -142,13 +147,12 @@ void Comparison::LearnSteps(const std::vector<Tensors>& before, const std::vecto
       all.insert(all.end(), values.begin(), values.end());
     steps_[name] = WidestStep(std::move(all));
     const auto b = sides[1].find(name);
-    if (!promise_.any_type || b == sides[1].end() || a.dims != b->second.dims || !a.same_dims ||
-        !b->second.same_dims || a.samples.size() != b->second.samples.size() || !IsWhole(a) ||
+    if (!promise_.any_type || b == sides[1].end() || a.dims != b->second.dims || !IsWhole(a) ||
         !IsWhole(b->second)) {
       continue;
     }
     double least = std::numeric_limits<double>::infinity();
-    for (size_t axis = a.dims.size() + 1; axis-- > 0;) {
+    for (size_t axis = a.dims.front().size() + 1; axis-- > 0;) {
       std::vector<double> steps = Divisors(a, b->second, axis, promise_.whole_scales);
       const double most = MostSteps(a, b->second, axis, steps);
       if (most >= least) continue;
@@ -191,7 +195,9 @@ bool AreClose(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() != b.size()) return false;
   double largest = 0;
   for (const double v : a) largest = std::isfinite(v) ? std::max(largest, std::fabs(v)) : largest;
-  const double most = AreWhole(a) && AreWhole(b) ? 1 : kRelative * largest;
+  // Integers that a float holds exactly; larger whole numbers are sums of floats.
+  const bool integers = AreWhole(a) && AreWhole(b) && largest <= kLargestExact;
+  const double most = integers ? 1 : kRelative * largest;
   for (size_t i = 0; i < a.size(); ++i) {
     if (std::isfinite(a[i]) && !(std::fabs(a[i] - b[i]) <= most)) return false;
   }
@@ -223,8 +229,7 @@ bool Comparison::AddRescaled(const std::string& name, const Tensors& before, con
       promise_.retyped.contains(name) ||
       IsFloat(static_cast<DType>(a.dtype)) != IsFloat(static_cast<DType>(b.dtype));
   if (other_type) {
-    if (r.before.empty()) r.dims = a.dims;
-    if (r.dims != a.dims) r.dims = {-1};
+    r.dims.push_back(a.dims);
     r.before.push_back(*of_before[0]);
     r.after.push_back(*of_after[0]);
   }
@@ -267,13 +272,13 @@ class Lines {
 bool Comparison::FinishRescaled() {
   for (const auto& [name, r] : rescaled_) {
     if (r.before.empty() || std::ranges::count(r.possible, true) > 0) continue;
-    const bool has_axes = r.dims != std::vector<int64_t>{-1};
+    const size_t rank = r.dims.front().size();
     bool fits = false;
-    for (size_t axis = has_axes ? 0 : r.dims.size(); axis <= r.dims.size() && !fits; ++axis) {
+    for (size_t axis = 0; axis <= rank && !fits; ++axis) {
       Lines lines;
       for (size_t k = 0; k < r.before.size(); ++k) {
         for (size_t i = 0; i < r.before[k].size(); ++i)
-          lines.Add(IndexAlong(r.dims, axis, i), r.before[k][i], r.after[k][i]);
+          lines.Add(IndexAlong(r.dims[k], axis, i), r.before[k][i], r.after[k][i]);
       }
       fits = lines.Fit();
     }
@@ -294,7 +299,7 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
   const Result<std::vector<double>> x = ToDoubles(before), y = ToDoubles(after);
   if (!x.ok() || !y.ok()) return true;
   const bool lsb = promise_.kind == Promise::Kind::kLsb;
-  const bool whole = lsb && promise_.any_type && AreWhole(*x) && AreWhole(*y);
+  const bool whole = lsb && promise_.any_type && AreExact(*x) && AreExact(*y);
   const bool is_float = IsFloat(before.dtype()) && !whole;
   const auto learned = steps_.find(name);
   const double of_floats = !lsb || !is_float         ? 0

@@ -65,9 +65,9 @@ class Comparison {
   // An output where units may change.
   struct Rescaled {
     bool possible[4] = {true, true, true, true};  // by readings: of before, then of after
-    // If the type is another one: the numbers of each sample, and their shape; {-1}: shapes differ.
+    // If the type is another one: the numbers of each sample, and their shape.
     std::vector<std::vector<double>> before, after;
-    std::vector<int64_t> dims;
+    std::vector<std::vector<int64_t>> dims;
   };
   // Steps of an output of floats, all of which are whole: one for each index along an axis.
   struct WholeSteps {

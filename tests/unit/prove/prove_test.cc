@@ -386,6 +386,46 @@ TEST_CASE("Whole floats of a network of any type: integers, or integers times a 
   CHECK_FALSE(kept({3, 8, 0}, {3, 8, 8.5}));
 }
 
+TEST_CASE(
+    "Integers that became floats may have a scale for each index, whatever the other sizes are") {
+  Promise promise = Promise::Of("rescaled");
+  promise.retyped = {"y"};
+  const auto kept = [&](double last) {
+    const auto tensor = [](std::vector<int64_t> dims, const std::vector<double>& values) {
+      return Tensors{{"y", *ToPlain(*FromDoubles(DType::kFloat, std::move(dims), values))}};
+    };
+    std::string why;
+    return Keeps(promise, {tensor({1, 2}, {3, 5}), tensor({2, 2}, {1, 2, 7, 11})},
+                 {tensor({1, 2}, {6, 50}), tensor({2, 2}, {2, 20, 14, last})}, why, nullptr);
+  };
+  CHECK(kept(110));
+  CHECK_FALSE(kept(150));
+}
+
+TEST_CASE("Whole numbers beyond those that a float holds are sums of floats") {
+  const Promise promise = Promise::Of("rescaled");
+  std::string why;
+  const auto kept = [&](double a, double b) {
+    return Keeps(promise, {{{"y", Plain(DType::kFloat, {a})}}},
+                 {{{"y", Plain(DType::kFloat, {b})}}}, why, nullptr);
+  };
+  CHECK(kept(24000000, 24000016));
+  CHECK(kept(24000, 24001));
+  CHECK_FALSE(kept(24000, 24002));
+}
+
+TEST_CASE("An empty constant beside a number: why they differ is told without a look at elements") {
+  const TestReport report = RulesOf(R"yaml(rules:
+  - name: twice
+    match: y = Add(Mul(x, k), k)
+    replace: y = Mul(x, k)
+    tests:
+      - {name: empty, given: "x: float\ny = Add(Mul(x, 2.0), float[0] [])", expect: "x: float\ny = Mul(x, 2.0)"}
+)yaml")
+                                .RunTests();
+  CHECK(report.failed == 1);
+}
+
 TEST_CASE("Numbers saturate, and are spread over a larger shape") {
   Numbers numbers{DType::kInt8, {1}, {300}};
   CHECK((*ToInt64s(numbers.ToTensor()))[0] == 127);
