@@ -88,12 +88,17 @@ Outputs LayerNormalization(const FoldCall& call) {
 }
 
 Outputs Dropout(const FoldCall& call) {
-  if (call.num_outputs > 1) return Reason("the mask of {} is not computed", call.op);
   if (const Tensor* training = Input(call, 2); training != nullptr) {
     QR_ASSIGN_OR_RETURN(const int64_t on, IntScalar(*training));
     if (on != 0) return Reason("{} in training is not computed", call.op);
   }
-  return One(Need(call, 0));
+  QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
+  if (call.num_outputs == 1) return std::vector{x};
+  // Everything is kept. Before opset 12 no text says so, but onnx's own evaluator; up to 7 the mask has the
+  // type of the data.
+  if (call.since < 10) return Reason("the mask of {} is not computed", call.op);
+  const std::vector<uint8_t> kept(static_cast<size_t>(x.size()), 1);
+  return std::vector{x, Tensor::Of<uint8_t>(DType::kBool, x.dims(), kept)};
 }
 
 }  // namespace

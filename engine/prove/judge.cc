@@ -244,13 +244,16 @@ Promise InNarrowFloats(Promise promise, const Graph& graph) {
 
 namespace {
 
-// Constants of floats that may be scales and are whole.
+// Constants that may be scales and are whole.
 std::set<int64_t> WholeScales(const Graph& graph) {
   constexpr double kMost = 0x1p53;
+  constexpr int64_t kMostScales = 1024;
   std::set<int64_t> scales;
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const Tensor* tensor = graph.alive(ValueId(i)) ? graph.constant(ValueId(i)) : nullptr;
-    if (tensor == nullptr || !IsFloat(tensor->dtype())) continue;
+    // Of any type: integers of 8 bits count as floats where types do not count.
+    const bool scales_only = tensor != nullptr && tensor->size() <= kMostScales;
+    if (!scales_only) continue;
     const Result<std::vector<double>> values = ToDoubles(*tensor);
     if (!values.ok()) continue;
     for (const double v : *values) {

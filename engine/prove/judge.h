@@ -98,6 +98,7 @@ class Judge {
   void HearRuntime(const Model& before, const Model& after, Promise promise,
                    const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial,
                    FunctionRef<void(char)> mark);
+  bool HasOwnSignature(const Model& model) const;
   Promise WeakestOf(const std::vector<std::string>& fired) const;
 
   const Court& court_;

@@ -13,13 +13,8 @@ SETS = sorted(path.stem for path in RULES.glob("*.yaml"))
 
 # What is refuted and stays so, with the reason.
 KNOWN = {
-    # A division by the range of one number; no quantizer has such numbers.
+    # The source's range is that of data on both sides of 0; two or three numbers may lie on one.
     "ezkl_dequant": {"expanded-dynamic"},
-    # ONNX Runtime: the mask of Dropout before opset 12 is zeros; its own expansion of
-    # MeanVarianceNormalization-13 mixes FLOAT16 with FLOAT.
-    "opset_upgrade": {"dropout-12", "mvn-13"},
-    # com.microsoft.DequantizeLinear has no blocks in ONNX Runtime; ours has.
-    "qdq_form": {"matmul-nbits"},
 }
 
 # Conditions that no test of their rule pins, with the reason. What is pinned by now has to go from here.
