@@ -4,8 +4,10 @@
 //   change_values.cc   constants, element types, shapes
 //   change_nodes.cc    attributes, operators, inputs, readers, opset
 //   change_bodies.cc   nodes that move into the body of an If or a Loop
+//   change_one.cc      one thing after the other, none by chance
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -23,6 +25,9 @@ class Change {
 
   // Some change. False: nothing came of it.
   bool Make();
+  // The `step`-th of the changes that touch one thing. nullopt: there are not so many; false: nothing came
+  // of it.
+  std::optional<bool> One(size_t step);
 
   const std::vector<ValueId>& constants() const { return constants_; }
   const std::vector<NodeId>& nodes() const { return nodes_; }
@@ -60,12 +65,35 @@ class Change {
   bool InputShape();
   bool Square();
   bool InputToConstant();
+  bool UnknownRank();
+  bool EqualLengths();
+  bool OpenSizes();
+  bool SmallIntegers();
+  void ForgetRank(ValueId v);
+  // Every input of known rank gets a further axis, in front or behind.
+  bool AddAxis(bool behind);
+  // No node has this input any more.
+  bool DropEverywhere(size_t input);
+  // An axis of an input gets the length of another one; `everywhere`: so does all that had its length.
+  bool MakeEqual(ValueId v, size_t axis, size_t other, bool everywhere);
+  // Constants that may be axes, sizes or indexes.
+  std::vector<ValueId> Indexes() const;
+  bool SetElement(ValueId v, size_t at, double value);
 
   // --- nodes
   // Operators that a rule set has for itself stay as its own rules make them.
   bool IsFixed(NodeId n) const;
   // But their attributes may change if it is said what they compute.
   bool HasFixedAttributes(NodeId n) const;
+  struct AttributePlace {
+    NodeId node;
+    std::string name;
+    AttrValue value;  // or the default
+    AttrKind kind;
+    bool written;
+  };
+  std::vector<AttributePlace> AttributePlaces() const;
+  bool ChangeAttribute(const AttributePlace& place);
   bool AttributeOf();
   bool Operator();
   bool SwapInputs();

@@ -90,15 +90,8 @@ AttrValue Change::SomeValue(NodeId n, const std::string& name, AttrKind kind) {
   return list;
 }
 
-bool Change::AttributeOf() {
-  struct Place {
-    NodeId node;
-    std::string name;
-    AttrValue value;
-    AttrKind kind;
-    bool written;
-  };
-  std::vector<Place> all;
+std::vector<Change::AttributePlace> Change::AttributePlaces() const {
+  std::vector<AttributePlace> all;
   for (const NodeId n : nodes_) {
     if (HasFixedAttributes(n)) continue;
     const OpName& op = graph_.op_name(graph_.op(n));
@@ -113,9 +106,15 @@ bool Change::AttributeOf() {
         all.push_back({n, formal.name, formal.default_value, formal.kind, false});
     }
   }
-  if (all.empty()) return false;
-  const Place& place = dice_.Of(all);
-  const std::string op = graph_.op_name(graph_.op(place.node)).text();
+  return all;
+}
+
+bool Change::AttributeOf() {
+  const std::vector<AttributePlace> all = AttributePlaces();
+  return !all.empty() && ChangeAttribute(dice_.Of(all));
+}
+
+bool Change::ChangeAttribute(const AttributePlace& place) {
   if (place.written && !IsFixed(place.node) && dice_.Once(5)) {
     graph_.EraseAttribute(place.node, place.name);
     return true;

@@ -147,6 +147,30 @@ Result<Model> ModelOf(const Graph& graph) {
   return model;
 }
 
+std::string Judge::FaultOf(const Graph& graph, bool any_type) const {
+  const Signatures& signatures = court_.program.rules().signatures;
+  Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n)) continue;
+    if (std::string fault = NodeFault(graph, n, signatures, any_type, facts); !fault.empty())
+      return fault;
+  }
+  return "";
+}
+
+std::string Judge::ResultFault(const Graph& graph) const {
+  if (!court_.any_type) return FaultOf(graph, false);
+  const Signatures& signatures = court_.program.rules().signatures;
+  Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (graph.alive(n) && facts.Contradicts(n))
+      return graph.op_name(graph.op(n)).text() + ": shapes";
+  }
+  return "";
+}
+
 std::string Judge::Prepare(Graph& graph, bool any_type) const {
   const Signatures& signatures = court_.program.rules().signatures;
   RemoveUnused(graph);
@@ -155,13 +179,8 @@ std::string Judge::Prepare(Graph& graph, bool any_type) const {
     if (graph.alive(v) && graph.producer(v).valid()) graph.SetDeclared(v, TypeInfo{});
   }
   if (const Status status = Verify(graph); !status.ok()) return Message(status);
+  if (std::string fault = FaultOf(graph, any_type); !fault.empty()) return fault;
   Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
-  for (size_t i = 0; i < graph.num_nodes(); ++i) {
-    const NodeId n(i);
-    if (!graph.alive(n)) continue;
-    if (std::string fault = NodeFault(graph, n, signatures, any_type, facts); !fault.empty())
-      return fault;
-  }
   if (!HasFiniteConstants(graph)) return "a constant is not finite";
   const size_t outputs = graph.body(graph.main()).outputs.size();
   for (size_t i = 0; i < outputs; ++i) {
@@ -413,17 +432,15 @@ int64_t SamplesFor(const Promise& promise, const Tensors& sample) {
 }  // namespace
 
 Result<std::vector<Tensors>> Judge::Inputs(const Model& model, Promise promise, double size) {
-  // Open sizes: two that differ; models that want them equal get them so. Inputs of no known rank: a
-  // number, then more.
+  // Open sizes: two that differ; models that want them equal get them so. Inputs of no known rank: a matrix,
+  // then others, a number last: where it is one, parameters of shape [1] make it a list.
   struct Tried {
     InputMaker::Sizes sizes;
     std::vector<int64_t> dims;
   };
-  const Tried tries[] = {{{2, 3}, {}},
-                         {{2, 3, true}, {}},
-                         {{2, 3}, {2, 3}},
-                         {{2, 3, true}, {2}},
-                         {{2, 3, true}, {1, 2, 3, 3}}};
+  const Tried tries[] = {
+      {{2, 3}, {2, 3}}, {{2, 3, true}, {1, 2, 3, 3}}, {{2, 3, true}, {1, 1, 1, 2}},
+      {{2, 3}, {2}},    {{2, 3, true}, {3, 3}},       {{2, 3, true}, {}}};
   std::vector<std::string> unranked;
   for (const ModelValue& input : model.Inputs()) {
     if (!input.has_shape) unranked.push_back(input.name);
@@ -506,6 +523,12 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     trial.fate =
         b.status.code() == StatusCode::kUnsupported ? Trial::Fate::kUnknown : Trial::Fate::kBroken;
     trial.why = "the result does not run: " + Message(b.status);
+    // Shapes that do not fit, say, where the graph as it was ran.
+    const Graph& graph = std::as_const(*after.impl().file).graph();
+    if (const std::string fault = ResultFault(graph); !fault.empty()) {
+      trial.fate = Trial::Fate::kBroken;
+      trial.why = "the result is no valid model: " + fault;
+    }
     if (court_.runtime != nullptr)
       AskRuntime(before, after, promise, *inputs, /*kernels_decide=*/false, trial);
     return;

@@ -98,6 +98,10 @@ class Judge {
   void HearRuntime(const Model& before, const Model& after, Promise promise,
                    const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial,
                    FunctionRef<void(char)> mark);
+  // What is wrong with a node: types, shapes, attributes. "": nothing.
+  std::string FaultOf(const Graph& graph, bool any_type) const;
+  // The same of a result: where types do not count, shapes alone.
+  std::string ResultFault(const Graph& graph) const;
   bool HasOwnSignature(const Model& model) const;
   Promise WeakestOf(const std::vector<std::string>& fired) const;
 

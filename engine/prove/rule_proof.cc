@@ -67,6 +67,8 @@ bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
     if (report_.outcome == ProvenRule::Outcome::kRefuted) return false;
     if (end && Clock::now() > *end) return true;
     Dice dice(HashMix(base, static_cast<uint64_t>(attempt_++)));
+    if (attempt_ % 2 == 0 && TryOneThing()) continue;
+    if (attempt_ % 4 == 0 && TryTwoThings(dice)) continue;
     // Where nothing is known yet all comes of the pattern.
     const bool known = !seeds_.empty() || !instances_.empty();
     if (!known || dice.Once(report_.fired == 0 ? 2 : 6))
@@ -89,6 +91,9 @@ void RuleProof::TrySeeds() {
     const int64_t graphs = report_.graphs;
     if (Make(*seed, {}, graph)) TryOne(*seed, {}, graph);
     const bool tried = report_.graphs > graphs;
+    const std::vector<std::string>& listed = seed->task.rules;
+    const bool own = seed->owner == &rule_ || std::ranges::count(listed, rule_.name) > 0;
+    if (tried && own) stepped_.push_back(seed);
     if (!tried && seed->owner == &rule_ && seed->fires && report_.why.empty())
       report_.why = "a test of it is no model: " + fault_;
   }
@@ -112,10 +117,8 @@ void RuleProof::LeaveOutUncalibrated() {
 // The seed with these changes. False: it is no valid model.
 bool RuleProof::Make(const Seed& seed, const std::vector<uint64_t>& changes, Graph& graph) {
   graph = seed.graph;
-  for (const uint64_t change : changes) {
-    Dice dice(change);
-    Vary(graph, words_, court_.program.rules().signatures, dice);
-  }
+  for (const uint64_t change : changes)
+    Vary(graph, words_, court_.program.rules().signatures, change);
   fault_ = judge_.Prepare(graph);
   return fault_.empty();
 }
@@ -154,6 +157,37 @@ void RuleProof::TryInstance(Dice& dice) {
     instances_.pop_back();
 }
 
+// The tests of the rule with one thing changed, one thing after the other. False: there is no more.
+bool RuleProof::TryOneThing() {
+  const Signatures& signatures = court_.program.rules().signatures;
+  while (!stepped_.empty()) {
+    if (next_ >= stepped_.size()) next_ = 0, ++step_;
+    const Seed& seed = *stepped_[next_];
+    if (!HasThing(seed.graph, words_, signatures, step_)) {
+      if (step_ > 1) things_.emplace_back(&seed, step_);
+      stepped_.erase(stepped_.begin() + static_cast<ptrdiff_t>(next_));
+      continue;
+    }
+    ++next_;
+    Graph graph = seed.graph;
+    const std::vector<uint64_t> changes = {OneThing(step_)};
+    if (Vary(graph, words_, signatures, changes[0]) && judge_.Prepare(graph).empty())
+      TryOne(seed, changes, graph);
+    return true;
+  }
+  return false;
+}
+
+// Two of these things at once: an axis, and lengths that make another one look right. False: there are none.
+bool RuleProof::TryTwoThings(Dice& dice) {
+  if (things_.empty()) return false;
+  const auto& [seed, count] = things_[dice.Below(things_.size())];
+  const std::vector<uint64_t> changes = {OneThing(dice.Below(count)), OneThing(dice.Below(count))};
+  Graph graph;
+  if (changes[0] != changes[1] && Make(*seed, changes, graph)) TryOne(*seed, changes, graph);
+  return true;
+}
+
 // A seed with some changes, or a graph that showed something with one or two more.
 void RuleProof::TryChanged(Dice& dice) {
   const std::vector<Found>& known = found_.empty() ? near_ : found_;
@@ -167,8 +201,7 @@ void RuleProof::TryChanged(Dice& dice) {
   Graph graph = further ? from->graph : seed.graph;
   for (size_t i = before; i < changes.size(); ++i) {
     changes[i] = static_cast<uint64_t>(dice.Integer(0, INT64_MAX));
-    Dice change(changes[i]);
-    Vary(graph, words_, court_.program.rules().signatures, change);
+    Vary(graph, words_, court_.program.rules().signatures, changes[i]);
   }
   if (judge_.Prepare(graph).empty()) TryOne(seed, changes, graph);
 }

@@ -51,6 +51,8 @@ class RuleProof {
   bool Fired(const Trial& trial) const;
   void TryInstance(Dice& dice);
   void TryChanged(Dice& dice);
+  bool TryOneThing();
+  bool TryTwoThings(Dice& dice);
   void Keep(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph);
   void TryOne(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph);
   // The rule did not fire: how far was it from that?
@@ -91,8 +93,12 @@ class RuleProof {
   std::string fault_;  // of the last graph that Make() could not make
   int64_t attempt_ = 0;
   std::deque<Seed> instances_;  // graphs made of the pattern that showed something
-  std::vector<Found> found_;    // graphs that showed something,
-  std::vector<Found> near_;     // graphs that several conditions stopped, as few as were seen,
+  // Tests of the rule of which one thing after the other is changed: the next of them, and which thing.
+  std::vector<const Seed*> stepped_;
+  size_t next_ = 0, step_ = 0;
+  std::vector<std::pair<const Seed*, size_t>> things_;  // how many things each of them has
+  std::vector<Found> found_;                            // graphs that showed something,
+  std::vector<Found> near_;  // graphs that several conditions stopped, as few as were seen,
   int fewest_ = 1000;
   std::set<uint64_t> kinds_;  // each of another kind
   ProvenRule report_;

@@ -63,7 +63,9 @@ bool Change::Make() {
       {3, false, &Change::MoreOutputs},     {5, false, &Change::Operator},
       {5, false, &Change::Opset},           {6, false, &Change::Square},
       {2, false, &Change::IntoIf},          {1, false, &Change::IntoLoop},
-      {2, false, &Change::ConstantToNode},
+      {2, false, &Change::ConstantToNode},  {3, false, &Change::UnknownRank},
+      {5, false, &Change::EqualLengths},    {4, false, &Change::OpenSizes},
+      {6, true, &Change::SmallIntegers},
   };
   int total = 0;
   for (const Way& way : kWays) total += way.weight;
@@ -165,8 +167,18 @@ bool Simplify(Graph& graph, const Signatures& signatures, size_t step) {
   return false;
 }
 
-bool Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, Dice& dice) {
-  return Change(graph, words, signatures, dice).Make();
+bool Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, uint64_t change) {
+  Dice dice(change);
+  Change one(graph, words, signatures, dice);
+  constexpr uint64_t kOne = OneThing(0);
+  return (change & kOne) == 0 ? one.Make() : one.One(change & ~kOne).value_or(false);
+}
+
+bool HasThing(const Graph& graph, const Vocabulary& words, const Signatures& signatures,
+              size_t step) {
+  Graph copy = graph;
+  Dice dice(step);
+  return Change(copy, words, signatures, dice).One(step).has_value();
 }
 
 }  // namespace qrewrite

@@ -35,8 +35,15 @@ struct Vocabulary {
   void LearnValues(const Vocabulary& other);
 };
 
-// Changes `graph` in one way; which way and where, `dice` decides. False: nothing came of it.
-bool Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, Dice& dice);
+// Changes `graph` in one way; which way and where, `change` decides: any number for one by chance, or
+// OneThing(). False: nothing came of it.
+bool Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, uint64_t change);
+
+// The `step`-th of the changes that touch one thing: an attribute, a rank, a length, an axis, an input.
+constexpr uint64_t OneThing(size_t step) { return uint64_t{1} << 63 | step; }
+// Whether `graph` has so many things.
+bool HasThing(const Graph& graph, const Vocabulary& words, const Signatures& signatures,
+              size_t step);
 
 // The same for graphs that differ in numbers and sizes alone: what is constant, ranks, which sizes are 0,
 // 1 or open, types, operators and attributes count.

@@ -137,6 +137,51 @@ TEST_CASE("Planted faults are refuted") {
   }
 }
 
+TEST_CASE(
+    "Tests of the rule are changed one thing at a time, and two: faults that this shows are found "
+    "early") {
+  // Wrong where another axis is 1, and the rank is not known.
+  const std::string squeezes = R"yaml(opset: ">=7 <13"
+rules:
+  - name: squeezes
+    equivalence: exact
+    match: y = Squeeze<axes=k>(Squeeze<axes=j>(x))
+    replace: y = Squeeze<>(x)
+    tests:
+      - {name: two, opset: 11, given: "x: float[1, 3, 1]\ny = Squeeze<axes=[1]>(Squeeze<axes=[0]>(x))", expect: unchanged}
+)yaml";
+  // Wrong where neither quantizer has a zero point.
+  const std::string pair = R"yaml(rules:
+  - name: pair
+    equivalence: exact
+    match: y = DequantizeLinear(QuantizeLinear(x, s, z?), s, z?)
+    where: const(s) and s > 0 and size(s) == 1 and size(zero) == 1 and dtype(x) == FLOAT and (not present(z) or dtype(z) == UINT8)
+    let: {zero: "f32(z ?? 9)"}
+    replace: y = Mul(Sub(Clip(Add(Round(Div(x, s)), zero), 0.0, 255.0), zero), s)
+    tests:
+      - {name: both, given: "x: float[2, 3]\ny = DequantizeLinear(QuantizeLinear(x, 0.5, uint8 3), 0.5, uint8 3)", expect: unchanged}
+)yaml";
+  // Wrong along the other axis, where both have one length.
+  const std::string rows = R"yaml(rules:
+  - name: rows
+    equivalence: exact
+    match: y = Neg(Concat<axis>(x, x))
+    where: axis >= 0
+    replace: y = Concat<axis=0>(Neg(x), Neg(x))
+    tests:
+      - {name: rows, given: "x: float[2, 3]\ny = Neg(Concat<axis=0>(x, x))", expect: unchanged}
+)yaml";
+  for (const std::string& text : {squeezes, pair, Replaced(rows, "    where: axis >= 0\n", "")}) {
+    for (const uint64_t seed : {0, 1, 2}) {
+      CAPTURE(text);
+      const ProveReport report = Proof(text, {.graphs = 200, .seed = seed, .guards = false});
+      CHECK(report.rules[0].outcome == Outcome::kRefuted);
+    }
+  }
+  const std::string right = Replaced(pair, "z ?? 9", "z ?? 0");
+  CHECK(Proof(right, {.graphs = 200, .guards = false}).rules[0].outcome == Outcome::kHeld);
+}
+
 TEST_CASE("A counterexample is a test that the right rule passes and the wrong one fails") {
   const std::string wrong = Replaced(kRelu, "const(s) and s > 0", "const(s)");
   const ProveReport report = Proof(wrong);

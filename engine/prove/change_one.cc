@@ -1,0 +1,165 @@
+// Changes that touch one thing, one after the other: every attribute of every node, every input without its
+// rank and with two axes of one length, every small integer, every input of a node that may be absent.
+#include <algorithm>
+
+#include "engine/prove/change.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr size_t kMostElements = 8;  // of a constant that may be axes or sizes
+
+// Whether `step` is among the next `count`; else it counts on behind them.
+bool IsAmong(size_t& step, size_t count) {
+  if (step < count) return true;
+  step -= count;
+  return false;
+}
+
+}  // namespace
+
+void Change::ForgetRank(ValueId v) {
+  TypeInfo type = graph_.declared(v);
+  type.has_rank = false;
+  type.dims.clear();
+  graph_.SetDeclared(v, type);
+}
+
+bool Change::UnknownRank() {
+  if (inputs_.empty()) return false;
+  const ValueId v = dice_.Of(inputs_);
+  if (!graph_.declared(v).has_rank) return false;
+  ForgetRank(v);
+  return true;
+}
+
+bool Change::AddAxis(bool behind) {
+  constexpr int64_t kSize = 2;
+  bool any = false;
+  for (const ValueId v : inputs_) {
+    TypeInfo type = graph_.declared(v);
+    if (!type.has_rank || !type.is_tensor) continue;
+    type.dims.insert(behind ? type.dims.end() : type.dims.begin(), Dim(kSize));
+    graph_.SetDeclared(v, type);
+    any = true;
+  }
+  return any;
+}
+
+bool Change::DropEverywhere(size_t input) {
+  bool any = false;
+  for (const NodeId n : nodes_) {
+    if (IsFixed(n) || input >= graph_.num_inputs(n) || !graph_.input(n, input).valid()) continue;
+    graph_.SetInput(n, input, ValueId());
+    any = true;
+  }
+  return any;
+}
+
+bool Change::MakeEqual(ValueId v, size_t axis, size_t other, bool everywhere) {
+  TypeInfo type = graph_.declared(v);
+  const Dim from = type.dims[axis], to = type.dims[other];
+  if (!from.known() || !to.known() || from == to) return false;
+  if (everywhere) {
+    Resize(from.size(), to.size());
+    return true;
+  }
+  type.dims[axis] = to;
+  graph_.SetDeclared(v, type);
+  return true;
+}
+
+bool Change::EqualLengths() {
+  if (inputs_.empty()) return false;
+  const ValueId v = dice_.Of(inputs_);
+  const size_t rank = graph_.declared(v).dims.size();
+  if (rank < 2) return false;
+  const size_t axis = dice_.Below(rank), other = dice_.Below(rank);
+  return MakeEqual(v, axis, other, dice_.Once(2));
+}
+
+// Where sizes are not known nobody refuses a result for its shape.
+bool Change::OpenSizes() {
+  bool any = false;
+  int symbols = 0;
+  for (const ValueId v : inputs_) {
+    TypeInfo type = graph_.declared(v);
+    // Axes in front are batches and channels, which constants have, too.
+    for (size_t i = type.dims.size() > 2 ? 2 : 0; i < type.dims.size(); ++i) {
+      if (!type.dims[i].known()) continue;
+      type.dims[i] = graph_.SymbolDim("S" + std::to_string(symbols++));
+      any = true;
+    }
+    graph_.SetDeclared(v, type);
+  }
+  return any;
+}
+
+std::vector<ValueId> Change::Indexes() const {
+  std::vector<ValueId> found;
+  for (const ValueId v : constants_) {
+    const Tensor& tensor = *graph_.constant(v);
+    const bool wide = IsInteger(tensor.dtype()) && Info(tensor.dtype()).bits >= 32;
+    if (wide && tensor.size() > 0 && tensor.size() <= static_cast<int64_t>(kMostElements))
+      found.push_back(v);
+  }
+  return found;
+}
+
+bool Change::SetElement(ValueId v, size_t at, double value) {
+  std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+  if (!numbers || at >= numbers->values.size() || numbers->values[at] == value) return false;
+  numbers->values[at] = value;
+  const Tensor tensor = numbers->ToTensor();
+  if (!tensor.valid()) return false;
+  graph_.SetConstant(v, tensor);
+  return true;
+}
+
+// Several axes and indexes at once: those that stand for one another are changed together.
+bool Change::SmallIntegers() {
+  bool any = false;
+  for (const ValueId v : Indexes()) {
+    if (dice_.Once(2)) continue;
+    const auto at = dice_.Below(static_cast<size_t>(graph_.constant(v)->size()));
+    any |= SetElement(v, at, static_cast<double>(dice_.Integer(-2, 2)));
+  }
+  return any;
+}
+
+std::optional<bool> Change::One(size_t step) {
+  const std::vector<AttributePlace> places = AttributePlaces();
+  if (IsAmong(step, 2 * places.size())) {
+    if (step % 2 == 1 && !OpenSizes()) return false;
+    return ChangeAttribute(places[step / 2]);
+  }
+  if (IsAmong(step, 2)) return AddAxis(step == 1);
+  for (const ValueId v : inputs_) {
+    const size_t rank = graph_.declared(v).dims.size();
+    if (IsAmong(step, 1)) return ForgetRank(v), true;
+    // Each pair of axes, here alone and everywhere.
+    if (!IsAmong(step, 2 * rank * rank)) continue;
+    const size_t pair = step / 2;
+    return MakeEqual(v, pair / rank, pair % rank, step % 2 == 1);
+  }
+  constexpr double kValues[] = {-1, 0, 1, 2, -2};
+  if (words_.keeps_numbers) return std::nullopt;
+  for (const ValueId v : Indexes()) {
+    const auto count = static_cast<size_t>(graph_.constant(v)->size());
+    if (IsAmong(step, count * std::size(kValues)))
+      return SetElement(v, step / std::size(kValues), kValues[step % std::size(kValues)]);
+  }
+  // The third and fourth input are zero points, biases, axes: those of a quantizer and its dequantizer go
+  // together.
+  if (IsAmong(step, 2)) return DropEverywhere(step + 2);
+  for (const NodeId n : nodes_) {
+    for (size_t i = 1; i < graph_.num_inputs(n); ++i) {
+      if (IsFixed(n) || !graph_.input(n, i).valid() || !IsAmong(step, 1)) continue;
+      graph_.SetInput(n, i, ValueId());
+      return true;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace qrewrite
