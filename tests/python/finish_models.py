@@ -146,6 +146,23 @@ MODELS = [
          {tensor("w", (8, 24))}, {tensor("c", (24,))}> {{
         e, n = com.microsoft.EmbedLayerNormalization <epsilon = 0.001> (ids, seg, we, pe, se, g, b, mask)
         y = com.microsoft.Attention <num_heads = 2> (e, w, c, n) }}""", "Unimplemented(EmbedLayerNormalization)"),
+    FloatModel("max_edges", """g (float[BATCH, 2, 7, 8] x) => (float[BATCH, 2, 4, 4] y, float[BATCH, 2, 7, 8] z)
+        <float c = {3.0}> {
+        a = Sub(x, c)
+        y = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]> (a)
+        z = MaxPool <kernel_shape = [2, 3], strides = [1, 1], auto_pad = "SAME_LOWER"> (a) }""", "wrong"),
+    FloatModel("max_ceil", """g (float[BATCH, 2, 7, 8] x) => (float[BATCH, 2, 3, 4] y) {
+        a = Relu(x)
+        y = MaxPool <kernel_shape = [3, 3], pads = [0, 1, 0, 0], strides = [2, 2], ceil_mode = 1> (a) }""", None),
+    FloatModel("mirror_pad", """g (float[BATCH, 2, 4, 5] x) => (float[BATCH, 2, 6, 8] y, float[BATCH, 2, 4, 7] z)
+        <int64[8] p = {0, 0, 1, 2, 0, 0, 1, 1}, int64[8] q = {0, 0, 0, 2, 0, 0, 0, 0}> {
+        y = Pad <mode = "reflect"> (x, p)
+        z = Pad <mode = "edge"> (x, q) }""", "pad mode or pad type"),
+    FloatModel("resize_sizes", """g (float[2, 2, 3, 4] x) => (float[2, 2, 6, 12] y) <float[0] none = {}, int64[4] sizes = {2, 2, 6, 12}> {
+        y = Resize <mode = "nearest"> (x, none, none, sizes) }""", "unsupported method"),
+    FloatModel("twin_output", """g (float[BATCH, 4] x) => (float[BATCH, 4] y, float[BATCH, 4] z) {
+        y = Relu(x)
+        z = Identity(y) }""", "General synthesis error"),
     FloatModel("half_gemm", f"""g (float16[BATCH, 6] x) => (float[BATCH, 4] y, float16[BATCH, 4] z)
         <{tensor("w", (4, 6))}, {tensor("b", (4,))}> {{
         a = Gemm <transB = 1, alpha = 0.5> (x, w, b)
