@@ -1,5 +1,6 @@
 """Rule files in pipelines of onnx_ir and onnxscript."""
 import gc
+from concurrent.futures import ThreadPoolExecutor
 
 import ml_dtypes
 import numpy as np
@@ -7,11 +8,12 @@ import onnx
 import onnx_ir as ir
 import pytest
 from conftest import RULES, parse
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 from onnx_ir import passes
 from onnx_ir.passes import common
 
 import qrewrite
+from qrewrite._ir import Message
 from qrewrite.onnx_ir import RewritePass, from_core, to_core
 
 
@@ -56,13 +58,14 @@ def test_weights_pass_beside_the_message():
     model.graph.register_initializer(value)
     model.graph[-1].replace_input_with(1, value)
     before = value.const_value
-    core = to_core(model)
-    assert value.const_value is before  # it was taken out for a moment only
-    assert len(core.serialize_apart("data", 1024)[0]) < 1000
+    core, originals = to_core(model)
+    assert value.const_value is before and originals[0][0] is before
+    assert len(core.serialize_apart("data", 1024, [])[0]) < 1000
     assert np.shares_memory(qrewrite.Model(core).constants["w"].numpy(), weight)
     result = RewritePass(RULES)(model).model
-    array = result.graph.initializers["w"].const_value.numpy()
-    del result, core
+    assert result.graph.initializers["w"].const_value is before
+    array = from_core(core).graph.initializers["w"].const_value.numpy()
+    del result, core, model, value, before, originals
     gc.collect()
     assert np.array_equal(array, weight) and array.dtype == np.float32
 
@@ -76,10 +79,10 @@ def test_tensors_of_all_types_come_back(dtype, count):
                               [helper.make_tensor_value_info("y", helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), [count])],
                               [numpy_helper.from_array(array, "w")])
     model = ir.from_proto(helper.make_model(graph, ir_version=13))
-    tensor = from_core(to_core(model)).graph.initializers["w"].const_value
+    tensor = from_core(*to_core(model)).graph.initializers["w"].const_value
     assert tensor.dtype == model.graph.initializers["w"].const_value.dtype and tuple(tensor.shape.numpy()) == (count,)
     assert np.array_equal(tensor.numpy().astype(np.float32), array.astype(np.float32))
-    assert ir.to_proto(from_core(to_core(model))).graph.initializer[0].raw_data == numpy_helper.from_array(array, "w").raw_data
+    assert ir.to_proto(from_core(*to_core(model))).graph.initializer[0].raw_data == numpy_helper.from_array(array, "w").raw_data
 
 
 def test_external_data_and_subgraphs(tmp_path):
@@ -143,3 +146,181 @@ def test_together_with_rules_of_onnxscript(recorded):
     result = pipeline(ir.load(recorded)).model
     assert sorted(ops(result)) == sorted(ops(floats))
     assert qrewrite.verify(floats, result, tolerance="exact")
+
+
+NOTHING = {"rules": [{"name": "none", "match": "y = Selu(x)", "replace": "y = Relu(x)"}]}
+
+
+def test_in_place(chain):
+    model = ir.from_proto(chain)
+    tensor, graph = model.graph.initializers["w"].const_value, model.graph
+    nothing, tidy = RewritePass(NOTHING, in_place=True), RewritePass(RULES, in_place=True)
+    result = nothing(model)
+    assert result.model is model and model.graph is graph and not result.modified
+    result = passes.Sequential(nothing, tidy, common.IdentityEliminationPass())(model)
+    assert result.model is model and result.modified and ops(model) == ["Relu", "Mul"]
+    assert np.array_equal(model.graph.initializers["w"].const_value.numpy(), tensor.numpy())
+    refuse = RewritePass({"rules": [{"name": "no", "match": "y = Relu(x)", "refuse": "none here"}]}, in_place=True)
+    before = ir.to_proto(model)
+    with pytest.raises(qrewrite.Refused):
+        refuse(model)
+    assert ir.to_proto(model) == before
+
+
+def test_in_place_what_else_a_model_has():
+    proto = parse("g (float[2] x) => (float[2] y) { a = acme.f(x)  b = acme.f(a)  c = Relu(b)  y = Relu(c) }")
+    proto.functions.append(helper.make_function("acme", "f", ["v"], ["w"], [helper.make_node("Relu", ["v"], ["m"]), helper.make_node("Relu", ["m"], ["w"])],
+                                                [helper.make_opsetid("", 17)]))
+    proto.metadata_props.append(onnx.StringStringEntryProto(key="k", value="v"))
+    expected, _ = qrewrite.rewrite(ir.from_proto(proto), RULES)
+    model = ir.from_proto(proto)
+    model.meta["mine"] = 1
+    RewritePass(RULES, in_place=True)(model)
+    assert ir.to_proto(model) == ir.to_proto(expected) and model.meta["mine"] == 1
+    assert len(next(iter(model.functions.values()))) == 1
+
+
+def test_nodes_before_their_producers():
+    proto = parse("g (float[2] x) => (float[2] y) { a = Neg(x)  y = Abs(a) }")
+    proto.graph.node.reverse()
+    result, _ = qrewrite.rewrite(ir.from_proto(proto), NOTHING)
+    assert ops(result) == ["Neg", "Abs"]
+
+
+def everything():
+    """One of each thing that a graph can have."""
+    random = np.random.default_rng(0)
+    proto = parse("""g (float[N, M] x, bool b, float[4] given) => (float[N, M] y, seq(float[N]) s) <float[?, 3] t> {
+      t = Relu(x)
+      y = If (b) <then_branch = p () => (float[N, M] z) { u = Relu(t)  z = acme.f(u) }, else_branch = q () => (float[N, M] z2) { z2 = Neg(x) }>
+      s = SequenceConstruct(t)
+      k = Constant<value = float[3] {4, 5, 6}> ()
+      o, , last = acme.many<i = -7, f = 1.5, s = "text", ints = [1, -2], floats = [0.1, 2.0], strings = ["a", "b"], none : ints = []> (x, , k)
+      v = acme.typed(last)
+    }""")
+    graph = proto.graph
+    branch = graph.node[1].attribute[0].g
+    branch.initializer.append(numpy_helper.from_array(random.standard_normal(1000).astype(np.float32), "inside"))
+    branch.node[0].attribute.append(helper.make_attribute("large", numpy_helper.from_array(np.arange(2000.0))))
+    branch.node[0].input[0] = "x"
+    graph.node[4].attribute.append(helper.make_attribute("bytes", b"\xff\xfe"))
+    graph.node[4].attribute.append(helper.make_attribute("tensors", [numpy_helper.from_array(np.arange(3)), numpy_helper.from_array(np.arange(300.0))]))
+    graph.node[4].attribute.append(helper.make_attribute("graphs", [parse("i () => (float m) { m = Neg(x) }").graph]))
+    graph.node[4].attribute.append(helper.make_attribute("type", helper.make_tensor_type_proto(1, [1, "N", None])))
+    graph.node[4].doc_string, graph.node[4].name, graph.node[4].overload = "a node \N{SNOWMAN}", "many", "second"
+    for key in ("z", "a", "\N{SNOWMAN}"):
+        graph.node[4].metadata_props.append(onnx.StringStringEntryProto(key=key, value="of " + key))
+        graph.value_info[0].metadata_props.append(onnx.StringStringEntryProto(key=key, value="v"))
+    graph.value_info[0].doc_string = "a value"
+    graph.value_info[0].type.denotation = "IMAGE"
+    graph.value_info[0].type.tensor_type.shape.dim[1].denotation = "CHANNEL"
+    graph.value_info.append(helper.make_value_info("v", helper.make_optional_type_proto(helper.make_sequence_type_proto(helper.make_tensor_type_proto(1, [2])))))
+    graph.value_info.append(helper.make_tensor_value_info("o", TensorProto.INT4, None))
+    for tensor in (numpy_helper.from_array(np.arange(4, dtype=np.float32), "given"), numpy_helper.from_array(np.arange(1000), "large"),
+                   helper.make_tensor("strings", TensorProto.STRING, [600], [b"a\xff"] * 600), numpy_helper.from_array(random.integers(0, 2, 4001).astype(ml_dtypes.int4), "narrow"),
+                   helper.make_tensor("typed", TensorProto.FLOAT, [500], np.arange(500.0)), numpy_helper.from_array(np.zeros((0, 3), np.float32), "empty")):
+        graph.initializer.append(tensor)
+    graph.initializer[1].metadata_props.append(onnx.StringStringEntryProto(key="k", value="v"))
+    graph.initializer[3].doc_string = "a tensor"
+    graph.value_info.append(helper.make_tensor_value_info("large", TensorProto.INT64, [1000], "declared"))
+    for name in ("x", "large", "t", "y"):
+        graph.quantization_annotation.append(onnx.TensorAnnotation(tensor_name=name, quant_parameter_tensor_names=[
+            onnx.StringStringEntryProto(key="SCALE_TENSOR", value=name), onnx.StringStringEntryProto(key="A", value="B")]))
+    graph.metadata_props.append(onnx.StringStringEntryProto(key="g", value="v"))
+    graph.doc_string = "a graph"
+    function = helper.make_function("acme", "f", ["v"], ["w"], [helper.make_node("Relu", ["v"], ["m"], name="in f"), helper.make_node("Elu", ["m"], ["w"])],
+                                    [helper.make_opsetid("", 17)], ["alpha"])
+    function.node[1].attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="alpha", type=onnx.AttributeProto.FLOAT))
+    function.value_info.append(helper.make_tensor_value_info("m", 1, ["N"]))
+    proto.functions.append(function)
+    proto.metadata_props.append(onnx.StringStringEntryProto(key="m", value="v"))
+    proto.ir_version, proto.producer_name, proto.doc_string, proto.model_version = 10, "p", "a model", 3
+    return proto
+
+
+def inside(message, tensors):
+    """The message as onnx_ir writes it: with all data in it, and the same form for it."""
+    proto = onnx.ModelProto.FromString(bytes(memoryview(message)))
+
+    def fill(graph):
+        graph.quantization_annotation.sort(key=lambda annotation: annotation.tensor_name)
+        for tensor in graph.initializer:
+            location = tensor.external_data[0].value if len(tensor.external_data) else None
+            if location in tensors:
+                given, data = tensors[location]
+                tensor.ClearField("external_data")
+                tensor.ClearField("data_location")
+                tensor.raw_data = given.tobytes() if data is None else data
+            elif len(tensor.float_data):
+                tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name))
+            del tensor.metadata_props[1:]  # onnx_ir writes those of a TensorProtoTensor twice
+        for node in graph.node:
+            for attribute in node.attribute:
+                if attribute.type == onnx.AttributeProto.GRAPH:
+                    fill(attribute.g)
+                for body in attribute.graphs:
+                    fill(body)
+
+    fill(proto.graph)
+    return proto
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["tensors of messages", "own tensors"])
+def test_the_message_is_that_of_onnx_ir(own):
+    model = ir.from_proto(everything())
+    if own:
+        for value in model.graph.initializers.values():
+            if value.dtype not in (ir.DataType.STRING, ir.DataType.INT4):
+                value.const_value = ir.Tensor(value.const_value.numpy(), name=value.name, doc_string=value.const_value.doc_string,
+                                              metadata_props=value.const_value.metadata_props)
+    writer = Message(model.ir_version)
+    message = writer.model(model)
+    expected = inside(ir.to_proto(model).SerializeToString(), {})
+    assert inside(message, writer.tensors) == expected
+    assert len(writer.tensors) == 4 and len(expected.graph.node[4].attribute) == 11
+    assert inside(ir.to_proto(model).SerializeToString(), {}) == expected  # it is what it was
+
+
+def test_a_changed_model_keeps_what_it_has():
+    proto = everything()
+    proto.graph.node.extend([helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Relu", ["r"], ["rr"]), helper.make_node("Gather", ["large", "large"], ["w"])])
+    proto.graph.output.extend([helper.make_tensor_value_info("rr", 1, ["N", "M"]), helper.make_tensor_value_info("w", 7, [1000])])
+    model = ir.from_proto(proto)
+    tensor = model.graph.initializers["large"].const_value
+    result, report = qrewrite.rewrite(model, RULES)
+    expected, _ = qrewrite.rewrite(ir.to_proto(model), RULES)
+    assert report.changed and result.graph.initializers["large"].const_value is tensor
+    assert inside(ir.to_proto(result).SerializeToString(), {}) == inside(ir.to_proto(ir.from_proto(expected)).SerializeToString(), {})
+
+
+def test_a_model_is_rewritten_in_threads(chain):
+    """Nothing of it changes for a moment: onnx_ir's serializer sees it at any time as it is."""
+    chain.graph.initializer.append(numpy_helper.from_array(np.arange(1000), "large"))
+    chain.graph.node.append(helper.make_node("Gather", ["large", "large"], ["g"]))
+    model = ir.from_proto(chain)
+    expected = ir.to_proto(qrewrite.rewrite(model, RULES)[0])
+    before = ir.to_proto(model)
+    with ThreadPoolExecutor(8) as pool:
+        jobs = [pool.submit(lambda: ir.to_proto(qrewrite.rewrite(model, RULES)[0])) for _ in range(60)]
+        seen = [ir.to_proto(model) for _ in range(200)]
+    assert all(job.result() == expected for job in jobs) and all(proto == before for proto in seen)
+
+
+def test_data_outside_of_the_folder_is_not_read(tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "secret").write_bytes(bytes(4000))
+    for count in (3, 1000):
+        outside = TensorProto(name="w", data_type=1, dims=[count], data_location=TensorProto.EXTERNAL)
+        for key, value in {"location": "../secret", "length": str(4 * count)}.items():
+            outside.external_data.add(key=key, value=value)
+        main = parse(f"g (float[{count}] x) => (float[{count}] y) {{ a = Relu(x)  b = Relu(a)  y = Add(b, w) }}")
+        main.graph.initializer.append(outside)
+        attribute = parse(f"g (float[{count}] x) => (float[{count}] y) {{ a = Relu(x)  b = Relu(a)  y = Add(b, w)  w = Constant() }}")
+        attribute.graph.node[3].attribute.append(onnx.AttributeProto(name="value", type=onnx.AttributeProto.TENSOR, t=outside))
+        function = parse(f"g (float[{count}] x) => (float[{count}] y) {{ a = Relu(x)  b = Relu(a)  y = acme.f(b) }}")
+        function.functions.append(helper.make_function("acme", "f", ["v"], ["u"], [attribute.graph.node[3], helper.make_node("Add", ["v", "w"], ["u"])],
+                                                       [helper.make_opsetid("", 17)]))
+        for i, proto in enumerate((main, attribute, function)):
+            onnx.save(proto, tmp_path / "model" / f"{i}.onnx")
+            with pytest.raises(qrewrite.CallbackError, match="outside the base directory"):
+                qrewrite.rewrite(ir.load(str(tmp_path / "model" / f"{i}.onnx")), RULES)

@@ -17,6 +17,7 @@ import onnx_ir
 from onnx import helper, numpy_helper
 
 import qrewrite
+from qrewrite.onnx_ir import RewritePass
 
 
 def model(nodes, initializers, inputs, output, width):
@@ -55,10 +56,15 @@ def floats(megabytes, parts, twice):
     return model(nodes, initializers, 1024, last, 1024)
 
 
+def settled(data, rules):
+    return qrewrite.rewrite(data, rules)[0]
+
+
 MODELS = {
     "1 MB, 1,200 nodes": (lambda: quantized(240), "ezkl_dequant"),
     "43 MB, 50,000 nodes": (lambda: quantized(10000), "ezkl_dequant"),
-    "43 MB, 50,000 nodes, nothing to do": (lambda: quantized(10000), "aidge_export_qdq"),
+    "43 MB, 50,000 nodes that stay": (lambda: quantized(10000), "aidge_export_qdq"),
+    "43 MB, 50,000 nodes, nothing to do": (lambda: settled(quantized(10000), "aidge_export_qdq"), "aidge_export_qdq"),
     "100 MB in 10 tensors": (lambda: floats(100, 10, True), "optimize"),
     "100 MB in 10 tensors, nothing to do": (lambda: floats(100, 10, False), "optimize"),
     "250 MB in one tensor": (lambda: floats(250, 1, True), "optimize"),
@@ -74,10 +80,14 @@ def cost_of_command(command, rules, path):
     return time.perf_counter() - begin, usage.ru_utime + usage.ru_stime
 
 
-def cost_of(model, rules):
+def cost_of(call, model, rules):
     wall, cpu = time.perf_counter(), time.process_time()
-    qrewrite.rewrite(model, rules)
+    call(model, rules)
     return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def in_place(model, rules):
+    RewritePass(rules, in_place=True)(model)
 
 
 def main():
@@ -86,20 +96,25 @@ def main():
     options.add_argument("--runs", type=int, default=7)
     options.add_argument("--only", default="", help="models whose name has this text")
     args = options.parse_args()
-    kinds = ["bytes", "onnx.ModelProto", "onnx_ir.Model", "qrewrite.Model"]
+    kinds = ["bytes", "onnx.ModelProto", "onnx_ir.Model", "the same in place", "qrewrite.Model"]
     print(f"| model | command | {' | '.join(kinds)} |\n|---|---|{'---|' * len(kinds)}")
     for name, (make, rules) in MODELS.items():
         if args.only not in name:
             continue
         data = make()
         proto = onnx.ModelProto.FromString(data)
-        models = [data, proto, onnx_ir.from_proto(proto), qrewrite.Model.parse(data)]
+        held = {"bytes": data, "proto": proto, "ir": onnx_ir.from_proto(proto), "model": qrewrite.Model.parse(data)}
         compiled = qrewrite.Rules.load(rules, tests=False)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model.onnx")
             with open(path, "wb") as file:
                 file.write(data)
-            runs = [[cost_of_command(args.command, rules, path), *(cost_of(model, compiled) for model in models)] for _ in range(args.runs)]
+            runs = []
+            for _ in range(args.runs):
+                costs = [cost_of_command(args.command, rules, path)]
+                costs += [cost_of(qrewrite.rewrite, held[kind], compiled) for kind in ("bytes", "proto", "ir")]
+                costs.append(cost_of(in_place, held["ir"].clone(), compiled))
+                runs.append([*costs, cost_of(qrewrite.rewrite, held["model"], compiled)])
         (wall, cpu), *calls = [tuple(map(min, zip(*costs))) for costs in zip(*runs)]
         print(f"| {name} | {wall * 1e3:.0f} ms ({cpu * 1e3:.0f}) | {' | '.join(f'{w / wall:.2f} ({c / cpu:.2f})' for w, c in calls)} |", flush=True)
 

@@ -29,6 +29,7 @@ namespace nb = nanobind;
 void BindTensors(nb::module_& m);
 void BindModel(nb::module_& m);
 void BindProto(nb::module_& m);
+void BindIr(nb::module_& m);
 void BindRules(nb::module_& m);
 void BindRewrite(nb::module_& m);
 void BindMatch(nb::module_& m);
@@ -56,6 +57,22 @@ nb::object NewBytes(uint64_t size);
 // Memory that was just allocated comes on huge pages where the system has them, if it is large: page by page
 // it costs more than writing it.
 void OnHugePages(void* memory, size_t size);
+
+// Bytes that become more, each written once: memory is not cleared first, and large memory lies on huge pages.
+class GrowingBytes {
+ public:
+  // `front`: so many bytes are left free at the beginning.
+  explicit GrowingBytes(size_t front = 0) : size_(front) {}
+  void Append(std::string_view bytes);
+  size_t size() const { return size_; }
+  std::byte* data() const { return memory_.get(); }  // null: nothing was appended
+  const std::shared_ptr<std::byte>& memory() const { return memory_; }
+
+ private:
+  std::shared_ptr<std::byte> memory_;
+  size_t capacity_ = 0;
+  size_t size_;
+};
 
 // A reference that may be dropped by a thread that does not hold the lock.
 std::shared_ptr<PyObject> Share(nb::object object);

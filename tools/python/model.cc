@@ -1,5 +1,8 @@
 // Models: reading, writing, and what they consist of.
+#include <cstddef>
 #include <cstring>
+#include <optional>
+#include <unordered_map>
 
 #include <nanobind/stl/optional.h>
 
@@ -91,20 +94,78 @@ nb::bytes Serialize(const Model& model) {
       scope, [&](const auto& begin, const auto& write) { return model.Serialize(begin, write); });
 }
 
-// (the model, the file that it calls `location`)
-nb::tuple SerializeApart(const Model& model, const std::string& location, uint64_t threshold) {
+// The file that a model calls `location`, which the library writes in order: the data that Python gave it itself, and new bytes.
+class ApartData {
+ public:
+  // `originals`: objects with the buffer protocol.
+  explicit ApartData(const nb::sequence& originals) {
+    size_t number = 0;
+    for (const nb::handle original : originals) {
+      const ConstBytes bytes = BytesOf(original);
+      const auto* const begin = reinterpret_cast<const char*>(bytes.data());
+      if (!bytes.empty()) by_address_.emplace(begin, Original{bytes.size(), number});
+      ++number;
+    }
+  }
+
+  void Append(std::string_view chunk) {
+    const auto it = by_address_.find(chunk.data());
+    if (it != by_address_.end() && it->second.size == chunk.size()) {
+      parts_.push_back({size_, it->second.number, {}});
+    } else {
+      if (parts_.empty() || !parts_.back().bytes) {
+        // What is aligned in the file is so in memory.
+        parts_.push_back({size_, 0, GrowingBytes(size_ % kAlignment)});
+      }
+      parts_.back().bytes->Append(chunk);
+    }
+    size_ += chunk.size();
+  }
+
+  // [(offset, number of the original, or a Buffer)]
+  nb::list Parts() const {
+    nb::list list;
+    for (const Part& part : parts_) {
+      if (!part.bytes) {
+        list.append(nb::make_tuple(part.offset, part.original));
+        continue;
+      }
+      const size_t front = part.offset % kAlignment;
+      const std::span<const std::byte> bytes(part.bytes->data() + front,
+                                             part.bytes->size() - front);
+      list.append(nb::make_tuple(part.offset, nb::cast(ConstBytes(bytes, part.bytes->memory()))));
+    }
+    return list;
+  }
+
+ private:
+  static constexpr uint64_t kAlignment = alignof(std::max_align_t);
+
+  struct Original {
+    size_t size, number;
+  };
+  struct Part {
+    uint64_t offset;
+    size_t original;
+    std::optional<GrowingBytes> bytes;  // nullopt: those of the original
+  };
+  std::unordered_map<const char*, Original> by_address_;
+  std::vector<Part> parts_;
+  uint64_t size_ = 0;
+};
+
+// (the model, the parts of the file that it calls `location`)
+nb::tuple SerializeApart(const Model& model, const std::string& location, uint64_t threshold,
+                         const nb::sequence& originals) {
   CallbackScope scope;
-  std::vector<std::byte> data;
+  ApartData data(originals);
   const auto append = [&](std::string_view chunk) {
-    const size_t end = data.size();
-    data.resize(end + chunk.size());
-    if (!chunk.empty()) std::memcpy(data.data() + end, chunk.data(), chunk.size());
+    data.Append(chunk);
     return Status();
   };
   const std::string bytes =
       scope.OrRaise(Unlocked([&] { return model.Serialize(location, threshold, append); }));
-  return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()),
-                        nb::cast(ConstBytes(std::move(data))));
+  return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), data.Parts());
 }
 
 nb::str TextOf(const Model& model, int64_t max_elements, bool types, bool node_names,

@@ -20,6 +20,7 @@ NB_MODULE(_core, m) {
   BindTensors(m);
   BindModel(m);
   BindProto(m);
+  BindIr(m);
   BindRules(m);
   BindRewrite(m);
   BindMatch(m);

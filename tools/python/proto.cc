@@ -4,10 +4,8 @@
 // therefore never in memory as a whole: a few ten kB at a time are merged into the message, and the data of a
 // large tensor is set from an object of its own, the caller's if it is still that.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <unordered_map>
 
 #include "engine/onnx_io/wire.h"
@@ -29,16 +27,11 @@ class Joiner {
  public:
   // `around`: the other fields.
   explicit Joiner(const nb::bytes& around)
-      : around_(around.c_str(), around.size()), size_(around_.size() + kHeader), begin_(size_) {
-    Reserve(0);
+      : around_(around.c_str(), around.size()), begin_(around_.size() + kHeader), joined_(begin_) {
+    joined_.Append({});
   }
 
-  void Add(std::string_view bytes) {
-    if (bytes.empty()) return;
-    Reserve(bytes.size());
-    std::memcpy(memory_.get() + size_, bytes.data(), bytes.size());
-    size_ += bytes.size();
-  }
+  void Add(std::string_view bytes) { joined_.Append(bytes); }
 
   // `contents`: an iterable of bytes objects, each the content of a field `number`. None is kept.
   void Extend(int number, const nb::iterable& contents) {
@@ -55,30 +48,19 @@ class Joiner {
   // The message, whose field `number` has all that was added. The last call.
   ConstBytes Finish(int number) {
     std::string front = around_;
-    PutBytesHeader(front, number, size_ - begin_);
-    std::byte* const at = memory_.get() + (begin_ - front.size());
+    PutBytesHeader(front, number, joined_.size() - begin_);
+    std::byte* const at = joined_.data() + (begin_ - front.size());
     std::memcpy(at, front.data(), front.size());
-    return {std::span<const std::byte>(at, front.size() + size_ - begin_), memory_};
+    return {std::span<const std::byte>(at, front.size() + joined_.size() - begin_),
+            joined_.memory()};
   }
 
  private:
   static constexpr size_t kHeader = 16;  // tag and length, which is known at the end
 
-  void Reserve(size_t more) {
-    if (size_ + more <= capacity_) return;
-    capacity_ = std::max<size_t>(2 * (size_ + more), size_t{1} << 16);
-    std::shared_ptr<std::byte> larger(static_cast<std::byte*>(std::malloc(capacity_)), std::free);
-    if (larger == nullptr) throw std::bad_alloc();
-    OnHugePages(larger.get(), capacity_);
-    if (size_ > begin_) std::memcpy(larger.get() + begin_, memory_.get() + begin_, size_ - begin_);
-    memory_ = std::move(larger);
-  }
-
   std::string around_;
-  std::shared_ptr<std::byte> memory_;
-  size_t capacity_ = 0;
-  size_t size_;
   size_t begin_;  // of the parts
+  GrowingBytes joined_;
 };
 
 // Takes a ModelProto in chunks and merges it into a message of Python. Looks into the graph and into large

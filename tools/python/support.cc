@@ -1,4 +1,9 @@
 // Texts, errors, and exceptions on their way through the library.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
 #if __has_include(<sys/mman.h>)
 #include <sys/mman.h>
 #endif
@@ -47,6 +52,19 @@ void OnHugePages(void* memory, size_t size) {
 #else
   (void)memory, (void)size;
 #endif
+}
+
+void GrowingBytes::Append(std::string_view bytes) {
+  if (size_ + bytes.size() > capacity_ || memory_ == nullptr) {
+    capacity_ = std::max<size_t>(2 * (size_ + bytes.size()), size_t{1} << 16);
+    std::shared_ptr<std::byte> larger(static_cast<std::byte*>(std::malloc(capacity_)), std::free);
+    if (larger == nullptr) throw std::bad_alloc();
+    OnHugePages(larger.get(), capacity_);
+    if (memory_ != nullptr) std::memcpy(larger.get(), memory_.get(), size_);
+    memory_ = std::move(larger);
+  }
+  if (!bytes.empty()) std::memcpy(memory_.get() + size_, bytes.data(), bytes.size());
+  size_ += bytes.size();
 }
 
 std::vector<std::string> Strings(const nb::sequence& sequence) {

@@ -31,9 +31,14 @@ def read(model: Any, folder: str | PathLike[str] = "") -> tuple[_core.Model, Bac
         return _parse(bytes(model), folder), lambda core: kind(core.serialize())
     if is_proto(model):
         return _proto.to_core(model, _arguments.path("`folder`", folder))
+    if type(model).__name__ == "InPlace" and type(model).__module__ == "qrewrite.onnx_ir":
+        from . import onnx_ir
+        read, originals = onnx_ir.to_core(model.model)
+        return read, lambda core: model.take(core, originals)
     if is_ir(model):
         from . import onnx_ir
-        return onnx_ir.to_core(model), lambda core: onnx_ir.from_core(core) if core.changed else onnx_ir.clone(model, core)
+        read, originals = onnx_ir.to_core(model)
+        return read, lambda core: onnx_ir.from_core(core, originals) if core.changed else onnx_ir.clone(model, core, originals)
     raise usage(f"a model is a path, bytes, an onnx.ModelProto, an onnx_ir.Model or a qrewrite.Model, not {type(model).__name__}")
 
 

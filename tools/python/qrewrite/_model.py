@@ -274,8 +274,8 @@ class Model:
         The data is the file that the model calls `location`: ``Model.parse(model, external={location: data})`` is the
         model again. There is no limit to its size.
         """
-        model, data = self._core.serialize_apart(_arguments.text("`location`", location), _arguments.count("`threshold`", threshold))
-        return model, memoryview(data)
+        model, parts = self._core.serialize_apart(_arguments.text("`location`", location), _arguments.count("`threshold`", threshold), [])
+        return model, memoryview(parts[0][1] if parts else b"")
 
     def to_proto(self) -> Any:
         """As an ``onnx.ModelProto``, with all data inside."""

@@ -8,70 +8,130 @@
 """
 from __future__ import annotations
 
+import gc
+from bisect import bisect_right
+from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
 from os import fstat
+from os.path import isabs
+from pathlib import Path
 from typing import Any, Iterator, Sequence
 
 import onnx_ir as ir
 from onnx_ir import passes, serde
 
 from . import _core
+from ._errors import Diagnostic, InvalidModel, LimitError
+from ._ir import THRESHOLD, Message
+from ._proto import serialized
 from ._report import Report
 
-_THRESHOLD = 1024  # bytes, from which tensors pass beside the message
+# A tensor of the caller, and the bytes that the library reads of it.
+Original = tuple[ir.TensorProtocol, Any]
 
-_INSIDE = (ir.DataType.STRING, ir.DataType.UNDEFINED)
 
-
-def to_core(model: ir.Model) -> _core.Model:
-    """The model in the library. Its large tensors are not copied into a message: there is no limit of 2 GB."""
-    data: dict[str, Any] = {}
-    replaced: list[tuple[ir.Value, Any]] = []
-    for graph in _graphs(model):
-        for value in graph.initializers.values():
-            tensor = value.const_value
-            if tensor is None or tensor.dtype in _INSIDE or tensor.nbytes < _THRESHOLD:
-                continue
-            location = f"qrewrite-{len(data)}"
-            data[location] = tensor
-            replaced.append((value, tensor))
-            value.const_value = ir.ExternalTensor(location, 0, tensor.nbytes, tensor.dtype, shape=tensor.shape,
-                                                  name=value.name or "", doc_string=tensor.doc_string,
-                                                  metadata_props=tensor.metadata_props)
-    try:
-        message = ir.to_proto(model).SerializeToString()
-    finally:
-        for value, tensor in replaced:
-            value.const_value = tensor
+def to_core(model: ir.Model) -> tuple[_core.Model, list[Original]]:
+    """The model in the library, and its large tensors. These are not copied into a message: there is no limit of 2 GB."""
+    originals: list[Original] = []
+    message, tensors = _message(model)
 
     def external(location: str) -> Any:
-        tensor = data.get(location)
-        return _file(model, location) if tensor is None else _bytes(tensor)
+        if location not in tensors:
+            return _file(model, location)
+        tensor, data = tensors[location]
+        originals.append((tensor, _bytes(tensor) if data is None else data))
+        return originals[-1][1]
 
-    return _core.Model.parse(message, b"", external)
+    try:
+        return _core.Model.parse(message, b"", external), originals
+    except InvalidModel:
+        if not tensors:
+            raise
+        try:  # said again of the whole, in whose words it is understood
+            whole = _whole(model)
+        except LimitError:
+            whole = None
+        if whole is None:
+            raise
+    return _core.Model.parse(whole, b"", lambda location: _file(model, location)), []
 
 
-def from_core(core: _core.Model) -> ir.Model:
-    """The library's model as an onnx_ir.Model, whose large tensors are views of one piece of memory."""
-    message, data = core.serialize_apart("qrewrite", _THRESHOLD)
+def _message(model: ir.Model) -> tuple[Any, dict[str, Any]]:
+    """The message, and tensors by the location that it has for them."""
+    with _no_collections():
+        try:
+            writer = Message(model.ir_version)
+            return writer.model(model), writer.tensors
+        except Exception:  # said again by onnx_ir, in whose words it is understood
+            return _whole(model), {}
+
+
+def _whole(model: ir.Model) -> bytes:
+    try:
+        proto = ir.to_proto(model)
+    except Exception as e:  # onnx_ir has many
+        fault = f"onnx_ir cannot serialize the model: {e}"
+        raise InvalidModel(fault, [Diagnostic("error", "", "", 0, 0, 0, "", fault, "", [])]) from e
+    return serialized(proto)
+
+
+def from_core(core: _core.Model, originals: Sequence[Original] = ()) -> ir.Model:
+    """The library's model as an onnx_ir.Model. Its large tensors are those of `originals` that are still there, and views of memory."""
+    message, parts = core.serialize_apart("qrewrite", THRESHOLD, [data for _, data in originals])
+    data = _Data(parts, originals)
     import onnx
-    model = serde.deserialize_model(onnx.ModelProto.FromString(message))
-    whole = memoryview(data)
-    for graph in _graphs(model):
-        for value in graph.initializers.values():
-            tensor = value.const_value
-            if isinstance(tensor, ir.ExternalTensor):
-                value.const_value = _view(tensor, whole, value.name)
-        for node in graph:
-            for attribute in node.attributes.values():
-                if attribute.type == ir.AttributeType.TENSOR and isinstance(attribute.value, ir.ExternalTensor):
-                    node.attributes[attribute.name] = ir.AttrTensor(attribute.name, _view(attribute.value, whole, None))
+    with _no_collections():
+        model = serde.deserialize_model(onnx.ModelProto.FromString(message))
+        for graph in _graphs(model):
+            for value in graph.initializers.values():
+                if isinstance(value.const_value, ir.ExternalTensor):
+                    value.const_value = data.tensor(value.const_value, value.name)
+            for node in graph:
+                for attribute in node.attributes.values():
+                    if attribute.type == ir.AttributeType.TENSOR and isinstance(attribute.value, ir.ExternalTensor):
+                        node.attributes[attribute.name] = ir.AttrTensor(attribute.name, data.tensor(attribute.value, attribute.value.name))
     return model
 
 
-def clone(model: ir.Model, core: _core.Model) -> ir.Model:
+def clone(model: ir.Model, core: _core.Model, originals: Sequence[Original] = ()) -> ir.Model:
     """A model like `model`, which no rewrite changed; it shares the weights, and keeps what no file has (`meta`)."""
-    return model.clone() if hasattr(model, "clone") else from_core(core)
+    with _no_collections():
+        try:
+            return model.clone()
+        except Exception:  # an onnx_ir before 0.1.10, or nodes before their producers, which the library has sorted
+            pass
+    return from_core(core, originals)
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """Making many objects, none of which is garbage: Python's collector would look through all of them, again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Data:
+    """The file "qrewrite" of a model, which consists of parts: tensors of the caller, and memory."""
+
+    def __init__(self, parts: list[tuple[int, Any]], originals: Sequence[Original]) -> None:
+        self._offsets = [offset for offset, _ in parts]
+        self._parts = [part for _, part in parts]
+        self._originals = originals
+
+    def tensor(self, reference: ir.ExternalTensor, name: str | None) -> ir.TensorProtocol:
+        offset, size = reference.offset or 0, reference.length or 0
+        number = bisect_right(self._offsets, offset) - 1
+        part, begin = self._parts[number], offset - self._offsets[number]
+        if isinstance(part, int):
+            tensor, part = self._originals[part]
+            if tensor.dtype == reference.dtype and tensor.shape == reference.shape and tensor.name == name:
+                return tensor
+        return _view(reference, memoryview(part).cast("B")[begin:begin + size], name)
 
 
 def _graphs(model: ir.Model) -> Iterator[Any]:
@@ -82,25 +142,20 @@ def _graphs(model: ir.Model) -> Iterator[Any]:
 
 
 def _file(model: ir.Model, location: str) -> Any:
-    """The file that tensors of the model call so: onnx_ir knows the folder of each."""
-    for tensor in _constants(model):
-        if isinstance(tensor, ir.ExternalTensor) and str(tensor.location) == location:
-            with open(tensor.path, "rb") as file:
-                return mmap(file.fileno(), 0, access=ACCESS_READ) if fstat(file.fileno()).st_size else b""
-    return None
-
-
-def _constants(model: ir.Model) -> Iterator[Any]:
-    for graph in _graphs(model):
-        for value in graph.initializers.values():
-            yield value.const_value
-    for nodes in (*_graphs(model), *model.functions.values()):
-        for node in nodes:
+    """The file that constants in functions of the model call so: onnx_ir knows the folder of each."""
+    for function in model.functions.values():
+        for node in function.all_nodes():
             for attribute in node.attributes.values():
-                if attribute.type == ir.AttributeType.TENSOR:
-                    yield attribute.value
-                elif attribute.type == ir.AttributeType.TENSORS:
-                    yield from attribute.value
+                tensors = [attribute.value] if attribute.type == ir.AttributeType.TENSOR else \
+                    attribute.value if attribute.type == ir.AttributeType.TENSORS else []
+                for tensor in tensors:
+                    if isinstance(tensor, ir.ExternalTensor) and str(tensor.location) == location:
+                        if not tensor.base_dir and (isabs(location) or ".." in Path(location).parts):  # onnx_ir.load() forgets it
+                            raise ValueError(f"External data location '{location}' is outside the base directory")
+                        tensor.tobytes()  # refuses what is outside of its folder
+                        with open(tensor.path, "rb") as file:
+                            return mmap(file.fileno(), 0, access=ACCESS_READ) if fstat(file.fileno()).st_size else b""
+    return None
 
 
 def _bytes(tensor: Any) -> Any:
@@ -112,34 +167,60 @@ def _bytes(tensor: Any) -> Any:
     return array.reshape(-1).view(np.uint8)
 
 
-def _view(tensor: ir.ExternalTensor, whole: memoryview, name: str | None) -> ir.TensorProtocol:
+def _view(reference: ir.ExternalTensor, data: memoryview, name: str | None) -> ir.TensorProtocol:
     import numpy as np
-    begin = tensor.offset or 0
-    size = tensor.length if tensor.length is not None else len(whole) - begin
-    raw = np.frombuffer(whole[begin:begin + size], np.uint8)
-    shape = tensor.shape.numpy()
-    if tensor.dtype.itemsize < 1:
+    raw = np.frombuffer(data, np.uint8)
+    if reference.dtype.itemsize < 1:
         array, kind = raw, ir.PackedTensor
     else:
-        array, kind = raw.view(tensor.dtype.numpy()).reshape(shape), ir.Tensor  # type: ignore[assignment]
-    return kind(array, dtype=tensor.dtype, shape=tensor.shape, name=name or tensor.name, doc_string=tensor.doc_string,
-                metadata_props=tensor.metadata_props)
+        array, kind = raw.view(reference.dtype.numpy()).reshape(reference.shape.numpy()), ir.Tensor  # type: ignore[assignment]
+    return kind(array, dtype=reference.dtype, shape=reference.shape, name=name, doc_string=reference.doc_string,
+                metadata_props=reference.metadata_props)
 
 
-class RewritePass(passes.FunctionalPass):
+class InPlace:
+    """A model that rewrite() changes, instead of making another one."""
+
+    def __init__(self, model: ir.Model) -> None:
+        self.model = model
+
+    def take(self, core: _core.Model, originals: Sequence[Original]) -> ir.Model:
+        if core.changed:
+            made = from_core(core, originals)
+            for name in ("graph", "ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string"):
+                setattr(self.model, name, getattr(made, name))
+            for table in ("functions", "metadata_props"):
+                getattr(self.model, table).clear()
+                getattr(self.model, table).update(getattr(made, table))
+        return self.model
+
+
+class RewritePass(passes.PassBase):
     """Applies rule sets, with the options and parameters of :func:`qrewrite.rewrite`.
 
-    The given model does not change. `report` is the report of the last run.
+    The given model does not change; with ``in_place=True`` it does, as onnx_ir's own passes do it, and gets a new graph if a rule
+    fired. That saves the copy of a model in which there is nothing to do. `report` is the report of the last run.
     """
 
-    def __init__(self, rules: Any, **options: Any) -> None:
+    def __init__(self, rules: Any, *, in_place: bool = False, **options: Any) -> None:
         super().__init__()
+        from ._arguments import flag
         from ._rewrite import load_all
         self.rules: Sequence[Any] = load_all(rules)
         self.options = options
         self.report: Report | None = None
+        self._in_place = flag("`in_place`", in_place)
+
+    @property
+    def in_place(self) -> bool:
+        return self._in_place
+
+    @property
+    def changes_input(self) -> bool:
+        return self._in_place
 
     def call(self, model: ir.Model) -> passes.PassResult:
         from ._rewrite import rewrite
-        rewritten, self.report = rewrite(model, self.rules, **self.options)
+        given: Any = InPlace(model) if self._in_place else model
+        rewritten, self.report = rewrite(given, self.rules, **self.options)
         return passes.PassResult(rewritten, modified=self.report.changed)

@@ -1,0 +1,337 @@
+// Graphs of onnx_ir as the message that the library reads.
+//
+// onnx_ir's own serializer makes a message of protobuf for each node, which costs several times what a rewrite costs. Here
+// the fields are written as they are read from the objects. Only what onnx_ir documents is read, but for `names` below;
+// what is seldom is left to functions of Python, which ask onnx_ir.
+#include <map>
+#include <optional>
+
+#include "engine/onnx_io/wire.h"
+#include "tools/python/binding.h"
+
+namespace qrewrite::python {
+namespace {
+
+// Of ONNX's messages; the numbers of fields never change.
+namespace graph_field {
+constexpr int kNode = 1, kInitializer = 5, kValueInfo = 13, kAnnotation = 14;
+}
+namespace node_field {
+constexpr int kInput = 1, kOutput = 2, kName = 3, kOpType = 4, kAttribute = 5, kDocString = 6,
+              kDomain = 7, kOverload = 8, kMetadata = 9;
+}
+namespace attribute_field {
+constexpr int kName = 1, kFloat = 2, kInt = 3, kString = 4, kGraph = 6, kFloats = 7, kInts = 8,
+              kStrings = 9, kGraphs = 11, kDocString = 13, kType = 20, kReference = 21;
+}
+namespace value_field {
+constexpr int kName = 1, kType = 2, kDocString = 3, kMetadata = 4;
+}
+namespace tensor_field {
+constexpr int kDims = 1, kDataType = 2, kName = 8, kDocString = 12, kExternal = 13, kLocation = 14;
+}
+
+// AttributeProto.AttributeType, which onnx_ir's enumeration repeats.
+enum class AttributeType {
+  kFloat = 1,
+  kInt = 2,
+  kString = 3,
+  kGraph = 5,
+  kFloats = 6,
+  kInts = 7,
+  kStrings = 8,
+  kGraphs = 10
+};
+
+[[noreturn]] void Raised() { throw nb::python_error(); }
+
+nb::object Steal(PyObject* made) {
+  if (made == nullptr) Raised();
+  return nb::steal(made);
+}
+
+bool IsTrue(nb::handle object) {
+  const int answer = PyObject_IsTrue(object.ptr());
+  if (answer < 0) Raised();
+  return answer != 0;
+}
+
+std::string_view Utf8(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (data == nullptr) Raised();
+  return {data, static_cast<size_t>(size)};
+}
+
+int64_t Int(nb::handle number) {
+  const long long value = PyLong_AsLongLong(number.ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) Raised();
+  return value;
+}
+
+float Float(nb::handle number) {
+  const double value = PyFloat_AsDouble(number.ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) Raised();
+  return static_cast<float>(value);
+}
+
+// A name of Python, made once: attributes are looked up by the object.
+class Name {
+ public:
+  explicit Name(const char* name) : object_(Steal(PyUnicode_InternFromString(name))) {}
+  explicit Name(nb::object name) : object_(std::move(name)) {}
+  nb::object Of(nb::handle owner) const {
+    return Steal(PyObject_GetAttr(owner.ptr(), object_.ptr()));
+  }
+  nb::object Call(nb::handle owner) const {
+    return Steal(PyObject_CallFunctionObjArgs(Of(owner).ptr(), nullptr));
+  }
+
+ private:
+  nb::object object_;
+};
+
+template <class Visit>
+void ForEach(nb::handle items, Visit&& visit) {
+  const nb::object iterator = Steal(PyObject_GetIter(items.ptr()));
+  while (PyObject* const item = PyIter_Next(iterator.ptr())) visit(nb::steal(item));
+  if (PyErr_Occurred() != nullptr) Raised();
+}
+
+class GraphWriter {
+ public:
+  // `helper`: an instance of qrewrite._ir.Message.
+  explicit GraphWriter(nb::object helper)
+      : helper_(std::move(helper)),
+        tensor_type_(helper_.attr("tensor_type")),
+        meta_(helper_.attr("meta")),
+        metadata_props_(helper_.attr("metadata_props")) {
+    if (nb::object devices = helper_.attr("devices"); !devices.is_none()) {
+      devices_.emplace(std::move(devices));
+    }
+  }
+
+  // Initializers, nodes and the values of these, as fields of a GraphProto.
+  nb::bytes Write(nb::handle graph) {
+    const nb::object inputs = helper_.attr("input_names")(graph);
+    ForEach(Name("initializers").Of(graph).attr("values")(), [&](const nb::object& value) {
+      Annotate(value);
+      const nb::object name = name_.Of(value);
+      const int is_input = PySequence_Contains(inputs.ptr(), name.ptr());
+      if (is_input < 0) Raised();
+      if (is_input == 0) Declare(value);
+      const nb::object tensor = helper_.attr("initializer")(value);
+      if (!tensor.is_none()) PutBytes(out_, graph_field::kInitializer, BytesIn(tensor));
+    });
+    ForEach(graph, [&](const nb::object& node) {
+      WriteNode(node);
+      ForEach(outputs_.Of(node), [&](const nb::object& value) {
+        if (IsTrue(is_graph_output_.Call(value))) return;  // declared as such
+        Annotate(value);
+        Declare(value);
+      });
+    });
+    return nb::bytes(out_.data(), out_.size());
+  }
+
+ private:
+  void WriteNode(nb::handle node) {
+    if (devices_ && IsTrue(devices_->Of(node))) {
+      const nb::object whole = helper_.attr("node")(node);
+      return PutBytes(out_, graph_field::kNode, BytesIn(whole));
+    }
+    node_.clear();
+    ForEach(inputs_.Of(node), [&](const nb::object& value) {
+      PutBytes(node_, node_field::kInput, value.is_none() ? "" : Utf8(name_.Of(value)));
+    });
+    // Those without a name at the end are left out.
+    size_t pending = 0;
+    ForEach(outputs_.Of(node), [&](const nb::object& value) {
+      const nb::object name = name_.Of(value);
+      if (!IsTrue(name)) {
+        ++pending;
+        return;
+      }
+      for (; pending > 0; --pending) PutBytes(node_, node_field::kOutput, "");
+      PutBytes(node_, node_field::kOutput, Utf8(name));
+    });
+    PutText(node_, node_field::kName, name_.Of(node));
+    PutBytes(node_, node_field::kOpType, Utf8(op_type_.Of(node)));
+    const nb::object attributes = data_.Of(attributes_.Of(node));
+    if (PyDict_Size(attributes.ptr()) > 0) {
+      ForEach(attributes.attr("values")(),
+              [&](const nb::object& attribute) { WriteAttribute(attribute); });
+    }
+    PutText(node_, node_field::kDocString, doc_string_.Of(node));
+    PutText(node_, node_field::kDomain, domain_.Of(node));
+    PutText(node_, node_field::kOverload, overload_.Of(node));
+    PutMap(node_, node_field::kMetadata, metadata_props_.Of(node));
+    PutBytes(out_, graph_field::kNode, node_);
+  }
+
+  void WriteAttribute(nb::handle attribute) {
+    const int64_t number = Int(type_.Of(attribute));
+    const nb::object value = value_.Of(attribute);
+    attribute_proto_.clear();
+    PutBytes(attribute_proto_, attribute_field::kName, Utf8(name_.Of(attribute)));
+    PutText(attribute_proto_, attribute_field::kDocString, doc_string_.Of(attribute));
+    if (IsTrue(is_ref_.Call(attribute))) {
+      PutBytes(attribute_proto_, attribute_field::kReference, Utf8(ref_attr_name_.Of(attribute)));
+    } else if (!PutValue(static_cast<AttributeType>(number), value)) {
+      const nb::object whole = helper_.attr("attribute")(attribute);
+      return PutBytes(node_, node_field::kAttribute, BytesIn(whole));
+    }
+    PutInt(attribute_proto_, attribute_field::kType, number);
+    PutBytes(node_, node_field::kAttribute, attribute_proto_);
+  }
+
+  // False: of a kind that onnx_ir writes.
+  bool PutValue(AttributeType type, const nb::object& value) {
+    std::string& out = attribute_proto_;
+    switch (type) {
+      case AttributeType::kInt: PutInt(out, attribute_field::kInt, Int(value)); return true;
+      case AttributeType::kFloat: PutFloat(out, attribute_field::kFloat, Float(value)); return true;
+      case AttributeType::kString:
+        if (!PyUnicode_Check(value.ptr())) return false;
+        PutBytes(out, attribute_field::kString, Utf8(value));
+        return true;
+      case AttributeType::kInts:
+        ForEach(value, [&](const nb::object& v) { PutInt(out, attribute_field::kInts, Int(v)); });
+        return true;
+      case AttributeType::kFloats:
+        ForEach(value,
+                [&](const nb::object& v) { PutFloat(out, attribute_field::kFloats, Float(v)); });
+        return true;
+      case AttributeType::kStrings:
+        ForEach(value,
+                [&](const nb::object& v) { PutBytes(out, attribute_field::kStrings, Utf8(v)); });
+        return true;
+      case AttributeType::kGraph: PutGraph(attribute_field::kGraph, value); return true;
+      case AttributeType::kGraphs:
+        // While a graph is written, this writer waits: the helper has another one for it.
+        ForEach(value, [&](const nb::object& v) { PutGraph(attribute_field::kGraphs, v); });
+        return true;
+    }
+    return false;
+  }
+  void PutGraph(int number, const nb::object& graph) {
+    const nb::object bytes = helper_.attr("graph")(graph);
+    PutBytes(attribute_proto_, number, BytesIn(bytes));
+  }
+
+  void Annotate(nb::handle value) {
+    if (!IsTrue(meta_.Of(value))) return;
+    const nb::object annotation = helper_.attr("annotation")(value);
+    if (!annotation.is_none()) PutBytes(out_, graph_field::kAnnotation, BytesIn(annotation));
+  }
+
+  // As a ValueInfoProto, if there is anything to say.
+  void Declare(nb::handle value) {
+    const nb::object name = name_.Of(value), type = type_.Of(value), shape = shape_.Of(value);
+    const nb::object doc_string = doc_string_.Of(value), metadata = metadata_props_.Of(value);
+    if (type.is_none() && shape.is_none() && !IsTrue(doc_string) && !IsTrue(metadata)) return;
+    if (!IsTrue(name)) return;
+    if (!type.type().is(tensor_type_)) {
+      const nb::object whole = helper_.attr("value")(value);
+      return PutBytes(out_, graph_field::kValueInfo, BytesIn(whole));
+    }
+    tensor_.clear();
+    PutInt(tensor_, 1, Int(dtype_.Of(type)));
+    if (!shape.is_none()) PutShape(shape);
+    declared_.clear();
+    PutBytes(declared_, 1, tensor_);  // TypeProto.tensor_type
+    PutText(declared_, 6, denotation_.Of(type));
+    node_.clear();
+    PutBytes(node_, value_field::kName, Utf8(name));
+    PutBytes(node_, value_field::kType, declared_);
+    PutText(node_, value_field::kDocString, doc_string);
+    PutMap(node_, value_field::kMetadata, metadata);
+    PutBytes(out_, graph_field::kValueInfo, node_);
+  }
+
+  void PutShape(nb::handle shape) {
+    dims_bytes_.clear();
+    Py_ssize_t i = 0;
+    ForEach(dims_.Of(shape), [&](const nb::object& dim) {
+      dim_.clear();
+      if (PyLong_Check(dim.ptr())) {
+        PutInt(dim_, 1, Int(dim));
+      } else if (const nb::object symbol = value_.Of(dim); !symbol.is_none()) {
+        const nb::object text = Steal(PyObject_Str(symbol.ptr()));
+        PutBytes(dim_, 2, Utf8(text));
+      }
+      PutText(dim_, 3, get_denotation_.Of(shape)(i++));
+      PutBytes(dims_bytes_, 1, dim_);
+    });
+    PutBytes(tensor_, 2, dims_bytes_);
+  }
+
+  // Unless it is None or "".
+  static void PutText(std::string& out, int number, const nb::object& text) {
+    if (IsTrue(text)) PutBytes(out, number, Utf8(text));
+  }
+
+  // StringStringEntryProtos in the order of their keys.
+  static void PutMap(std::string& out, int number, const nb::object& map) {
+    if (!IsTrue(map)) return;
+    std::map<std::string, std::string> sorted;
+    ForEach(map.attr("items")(),
+            [&](const nb::object& item) { sorted.emplace(Utf8(item[0]), Utf8(item[1])); });
+    std::string entry;
+    for (const auto& [key, value] : sorted) {
+      entry.clear();
+      PutBytes(entry, 1, key);
+      PutBytes(entry, 2, value);
+      PutBytes(out, number, entry);
+    }
+  }
+
+  const nb::object helper_, tensor_type_;
+  const Name meta_, metadata_props_;
+  std::optional<Name> devices_;  // this onnx_ir has them
+  const Name name_{"name"}, inputs_{"inputs"}, outputs_{"outputs"}, op_type_{"op_type"},
+      domain_{"domain"}, overload_{"overload"}, doc_string_{"doc_string"},
+      attributes_{"attributes"}, data_{"data"}, type_{"type"}, value_{"value"}, is_ref_{"is_ref"},
+      ref_attr_name_{"ref_attr_name"}, shape_{"shape"}, dtype_{"dtype"}, denotation_{"denotation"},
+      dims_{"dims"}, get_denotation_{"get_denotation"}, is_graph_output_{"is_graph_output"};
+  std::string out_;
+  std::string node_, attribute_proto_, tensor_, declared_, dims_bytes_,
+      dim_;  // what is written now
+};
+
+// A TensorProto whose data is elsewhere.
+nb::bytes TensorApart(const nb::str& name, int64_t dtype, const nb::sequence& dims,
+                      const nb::object& doc_string, std::string_view location, uint64_t size) {
+  std::string out, entry;
+  for (const nb::handle dim : dims) PutInt(out, tensor_field::kDims, Int(dim));
+  PutInt(out, tensor_field::kDataType, dtype);
+  PutBytes(out, tensor_field::kName, Utf8(name));
+  if (IsTrue(doc_string)) PutBytes(out, tensor_field::kDocString, Utf8(doc_string));
+  const auto put = [&](std::string_view key, std::string_view value) {
+    entry.clear();
+    PutBytes(entry, 1, key);
+    PutBytes(entry, 2, value);
+    PutBytes(out, tensor_field::kExternal, entry);
+  };
+  put("location", location);
+  put("length", std::to_string(size));
+  PutInt(out, tensor_field::kLocation, 1);
+  return nb::bytes(out.data(), out.size());
+}
+
+}  // namespace
+
+void BindIr(nb::module_& m) {
+  m.def("ir_graph", [](const nb::object& graph, nb::object helper) {
+    return GraphWriter(std::move(helper)).Write(graph);
+  });
+  m.def(
+      "tensor_apart",
+      [](const nb::str& name, int64_t dtype, const nb::sequence& dims, const nb::object& doc_string,
+         const std::string& location,
+         uint64_t size) { return TensorApart(name, dtype, dims, doc_string, location, size); },
+      nb::arg("name"), nb::arg("dtype"), nb::arg("dims"), nb::arg("doc_string").none(),
+      nb::arg("location"), nb::arg("size"));
+}
+
+}  // namespace qrewrite::python

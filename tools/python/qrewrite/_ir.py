@@ -1,0 +1,161 @@
+"""onnx_ir.Model as a message: what to_core of onnx_ir.py reads.
+
+The objects are read by the extension module; what is seldom is asked of onnx_ir's own serializer. Nothing of the model is changed.
+"""
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+import onnx
+import onnx_ir as ir
+from onnx_ir import serde
+
+from . import _core
+
+# Bytes from which tensors pass beside the message.
+THRESHOLD = 1024
+
+_INSIDE = (ir.DataType.STRING, ir.DataType.UNDEFINED)
+_ANNOTATION = "quant_parameter_tensor_names"
+
+
+class Message:
+    """Writes graphs; the extension module calls it where it does not write itself."""
+
+    #: By location: the tensors that pass beside the message, and their bytes, if these are at hand.
+    tensors: dict[str, tuple[ir.TensorProtocol, bytes | None]]
+
+    tensor_type = ir.TensorType
+    # Reading the public names makes an empty dict in each object.
+    meta = "_metadata" if hasattr(ir.Value, "_metadata") and hasattr(ir.Node, "_metadata") else "meta"
+    metadata_props = "_metadata_props" if hasattr(ir.Value, "_metadata_props") and hasattr(ir.Node, "_metadata_props") else "metadata_props"
+    devices = "device_configurations" if hasattr(ir.Node, "device_configurations") else None
+
+    def __init__(self, ir_version: int) -> None:
+        self.tensors = {}
+        self._ir_version = ir_version
+
+    def model(self, model: ir.Model) -> _core.Buffer:
+        around = serde.serialize_model(_Model(model))  # type: ignore[arg-type]
+        graph = around.graph.SerializeToString()
+        around.ClearField("graph")
+        message = _core.Joiner(around.SerializeToString())
+        message.add(graph)
+        message.add(_core.ir_graph(model.graph, self))
+        return message.finish(onnx.ModelProto.GRAPH_FIELD_NUMBER)
+
+    def graph(self, graph: Any) -> bytes:
+        proto = onnx.GraphProto()
+        serde.serialize_graph_into(proto, from_=_Graph(graph))  # type: ignore[arg-type]
+        outside: bytes = proto.SerializeToString()
+        return outside + _core.ir_graph(graph, self)
+
+    def input_names(self, graph: Any) -> set[str | None]:
+        return {value.name for value in graph.inputs}
+
+    def initializer(self, value: ir.Value) -> bytes | None:
+        tensor, name = value.const_value, value.name or ""
+        if tensor is None:
+            return None
+        if isinstance(tensor, serde.TensorProtoTensor) and (short := self._of_proto(name, tensor)) is not None:
+            return short
+        small = tensor.dtype in _INSIDE or tensor.nbytes < THRESHOLD and not isinstance(tensor, ir.ExternalTensor)
+        if not small and not tensor.metadata_props:
+            return _core.tensor_apart(name, tensor.dtype.value, tensor.shape.dims, tensor.doc_string, self._apart(tensor), tensor.nbytes)
+        proto = onnx.TensorProto()
+        if small:
+            serde.serialize_tensor_into(proto, tensor)
+        else:
+            self._reference(proto, tensor)
+        proto.name = name
+        message: bytes = proto.SerializeToString()
+        return message
+
+    def _reference(self, proto: onnx.TensorProto, tensor: Any) -> None:
+        serde.serialize_tensor_into(proto, ir.ExternalTensor(
+            self._apart(tensor), None, tensor.nbytes, tensor.dtype, shape=ir.Shape(tensor.shape), name=tensor.name or "",
+            doc_string=tensor.doc_string, metadata_props=tensor.metadata_props))
+
+    def _of_proto(self, name: str, tensor: serde.TensorProtoTensor) -> bytes | None:
+        """The same without the objects that such a tensor makes of its message whenever it is asked."""
+        proto = tensor.raw
+        data = proto.raw_data
+        if len(data) < THRESHOLD or tensor.metadata_props:
+            return None
+        return _core.tensor_apart(name, proto.data_type, proto.dims, tensor.doc_string, self._apart(tensor, data), len(data))
+
+    def _apart(self, tensor: Any, data: bytes | None = None) -> str:
+        location = f"\0{len(self.tensors)}"  # what no file is called
+        self.tensors[location] = tensor, data
+        return location
+
+    def node(self, node: ir.Node) -> bytes:
+        proto = onnx.NodeProto()
+        serde.serialize_node_into(proto, node, model_ir_version=self._ir_version)
+        message: bytes = proto.SerializeToString()
+        return message
+
+    def attribute(self, attribute: ir.Attr) -> bytes:
+        proto = serde.serialize_attribute(attribute)
+        if attribute.type == ir.AttributeType.TENSOR:
+            pairs = [(proto.t, attribute.value)]
+        else:
+            pairs = list(zip(proto.tensors, attribute.value)) if attribute.type == ir.AttributeType.TENSORS else []
+        for inside, tensor in pairs:
+            if isinstance(tensor, ir.ExternalTensor):  # it knows its folder, and who may be read
+                inside.Clear()
+                self._reference(inside, tensor)
+        message: bytes = proto.SerializeToString()
+        return message
+
+    def value(self, value: ir.Value) -> bytes:
+        message: bytes = serde.serialize_value(value).SerializeToString()
+        return message
+
+    def annotation(self, value: ir.Value) -> bytes | None:
+        if not (names := value.meta.get(_ANNOTATION)):
+            return None
+        entries = [onnx.StringStringEntryProto(key=key, value=names[key]) for key in sorted(names)]
+        message: bytes = onnx.TensorAnnotation(tensor_name=value.name, quant_parameter_tensor_names=entries).SerializeToString()
+        return message
+
+
+class _Like:
+    """An object, but for some of its attributes."""
+
+    def __init__(self, original: Any) -> None:
+        self._original = original
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+
+class _Model(_Like):
+    @property
+    def graph(self) -> _Graph:
+        return _Graph(self._original.graph)
+
+
+class _Graph(_Like):
+    """Without its initializers and nodes."""
+
+    @property
+    def initializers(self) -> _Names:
+        return _Names(self._original.initializers)
+
+    def __iter__(self) -> Iterator[ir.Node]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+class _Names(_Like):
+    def __contains__(self, name: object) -> bool:
+        return name in self._original
+
+    def __len__(self) -> int:
+        return 0
+
+    def values(self) -> tuple[()]:
+        return ()
