@@ -61,7 +61,12 @@ void BindTensors(nb::module_& m) {
                                 {0, nullptr}};
   nb::class_<ConstBytes>(m, "Buffer", nb::type_slots(slots),
                          "Read-only bytes, with the buffer protocol.")
-      .def("__len__", &ConstBytes::size);
+      .def("__len__", &ConstBytes::size)
+      .def("__reduce__", [](const ConstBytes& bytes) {  // in another process: bytes
+        const auto* const data = reinterpret_cast<const char*>(bytes.data());
+        return nb::make_tuple(nb::borrow(reinterpret_cast<PyObject*>(&PyBytes_Type)),
+                              nb::make_tuple(nb::bytes(data, bytes.size())));
+      });
 
   nb::class_<Constant>(m, "Constant")
       .def_prop_ro("dtype", &Constant::dtype)

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import _arguments, _core
 from ._kinds import look
+from ._model import Model
 
 
 class Diff:
@@ -38,6 +39,10 @@ class Diff:
         """A page with both graphs side by side; it needs no other file, and no network."""
         return _core.diff_page(*self._page)
 
+    def __reduce__(self) -> tuple[Any, ...]:  # compared again in another process
+        before, after, *others = self._page
+        return _compared, (Model(before), Model(after), *others)
+
     def __str__(self) -> str:
         return self.text().rstrip("\n")
 
@@ -62,6 +67,10 @@ def diff(before: Any, after: Any, *, names: bool = True, folder: str | PathLike[
     names = _arguments.flag("`names`", names)
     a, b = look(before, folder), look(after, folder)
     return Diff(_core.diff(a, b, names), (a, b, _called(before, "before"), _called(after, "after"), names))
+
+
+def _compared(before: Model, after: Model, before_name: str, after_name: str, names: bool) -> Diff:
+    return Diff(_core.diff(before._core, after._core, names), (before._core, after._core, before_name, after_name, names))
 
 
 def _called(model: Any, other: str) -> str:

@@ -120,6 +120,9 @@ class Functions:
     def __contains__(self, name: str) -> bool:
         return name in list(self)
 
+    def __repr__(self) -> str:
+        return f"<qrewrite.Functions: {', '.join(self) or 'none'}>"
+
     def clear(self) -> None:
         """Forgets all functions."""
         self._entries.clear()

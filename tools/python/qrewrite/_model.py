@@ -6,7 +6,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Iterator, Literal, Mapping, NamedTuple, Sequence
 
 from . import _arguments, _core
-from ._tensors import dtype_name, numpy_dtype, to_numpy
+from ._tensors import NAMES, dtype_name, numpy_dtype, to_numpy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,6 +91,10 @@ class Constant:
                 raise ValueError(f"{array.dtype} is not {dtype}: that takes a copy")
             return array.astype(dtype)
         return array.copy() if copy else array
+
+    def __reduce__(self) -> tuple[Any, ...]:  # what it holds, into another process
+        texts = self._core.read_strings() if self.dtype == "string" else None
+        return _constant, (None if texts is not None else self._core.read(), texts, self._core.dims, self.nbytes, self.name)
 
     def __repr__(self) -> str:
         return f"<qrewrite.Constant {self.name + ' ' if self.name else ''}{self.dtype}{list(self.shape)}>"
@@ -357,6 +361,13 @@ class Model:
 
 def _part(node: Any, around: Any, distance: Any) -> tuple[str, str, int]:
     return _arguments.text("`node`", node), _arguments.text("`around`", around), _arguments.count("`distance`", distance, 2**31)
+
+
+def _constant(plain: Any, texts: list[bytes] | None, shape: tuple[int, ...], nbytes: int, name: str) -> Constant:
+    from types import SimpleNamespace
+    core: Any = SimpleNamespace(dtype=NAMES.index("string") if plain is None else plain[0], dims=shape, nbytes=nbytes,
+                                read=lambda: plain, read_strings=lambda: texts)
+    return Constant(core, name)
 
 
 def _rebuild(model: bytes, data: bytes) -> Model:

@@ -3,12 +3,16 @@ from __future__ import annotations
 
 from functools import cached_property
 from html import escape
+from types import SimpleNamespace
 from typing import Any, Callable, NamedTuple
 
 from . import _core
 from ._errors import usage
 
 _Bytes = bytes  # which is the name of a property below
+# Of the library's report: attributes, and functions without arguments.
+_VALUES = ("rewrites", "folded", "removed", "edits", "kept", "nodes_before", "nodes_after", "bytes_before", "bytes_after", "changed", "stopped")
+_TOLD = ("text", "json", "rules", "warnings", "files", "sets")
 
 
 class RuleCount(NamedTuple):
@@ -139,6 +143,11 @@ class Report:
             raise usage("the run was not recorded: rewrite(..., html=True)")
         return self._page()
 
+    def __reduce__(self) -> tuple[Any, ...]:  # what it tells, into another process
+        values = {name: getattr(self._core, name) for name in _VALUES}
+        told = {name: getattr(self._core, name)() for name in _TOLD}
+        return _rebuild, (values, told, None if self._page is None else self._page(), self.written)
+
     def __str__(self) -> str:
         return self._core.text()
 
@@ -152,3 +161,12 @@ class Report:
         page = f'<iframe srcdoc="{escape(self._page())}" width="100%" height="600"></iframe>' if self._page else ""
         return (f"<div>{table}{f'<ul>{warnings}</ul>' if warnings else ''}"
                 f"<p>{escape(str(self).splitlines()[-1])}</p>{page}</div>")
+
+
+def _rebuild(values: dict[str, Any], told: dict[str, Any], page: str | None, written: list[str]) -> Report:
+    def says(what: Any) -> Callable[[], Any]:
+        return lambda: what
+    core: Any = SimpleNamespace(**values, **{name: says(what) for name, what in told.items()})
+    report = Report(core, None if page is None else says(page))
+    report.written = written
+    return report
