@@ -112,6 +112,9 @@ def _no_collections() -> Iterator[None]:
         yield
     finally:
         if enabled:
+            if gc.get_freeze_count() == 0:  # all are old now, unlooked at; frozen ones would be of the caller
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
