@@ -216,5 +216,6 @@ def test_every_shipped_rule_says_what_it_is_for(path, tmp_path):
     assert rules
     for name, facts, doc in rules:
         equivalence, _, tests = facts.rpartition(", ")
-        assert equivalence and doc, name
+        said = " ".join(doc.split())
+        assert said and (equivalence or "nothing is promised" in said), name
         assert int(tests.split()[0]) >= 2, name
