@@ -14,16 +14,11 @@
 #include "engine/prove/small_integers.h"
 #include "engine/prove/units.h"
 #include "engine/rewrite/edit.h"
-#include "engine/verify/inputs.h"
 
 namespace qrewrite {
 namespace {
 
 constexpr int64_t kMostElements = 1 << 22;  // of a value
-constexpr int kSamples = 4;                 // normal, ties, out of range, whole numbers
-// Where sums over all samples decide: more of few elements, of which one that is rounded the other way would
-// decide else.
-constexpr int64_t kLeastSamplesOfSums = 12, kMostSamplesOfSums = 48, kElementsOfSums = 128;
 constexpr int kShownToRuntime = 25;  // firings of a rule that ONNX Runtime is asked about anyway
 
 std::string Message(const Status& status) { return status.diagnostics().front().message; }
@@ -76,25 +71,6 @@ bool HasFiniteConstants(const Graph& graph) {
     }
   }
   return true;
-}
-
-// Data times `size`: floats, and integers of few bits if they become smaller.
-Status Multiply(Tensors& sample, double size) {
-  for (auto& [name, plain] : sample) {
-    // A number alone is a step, not data.
-    const auto dtype = static_cast<DType>(plain.dtype);
-    const bool is_small = IsInteger(dtype) && Info(dtype).bits <= 16;
-    const bool data = (IsFloat(dtype) || (is_small && size < 1)) && !plain.dims.empty();
-    if (size == 1 || !data) continue;
-    QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
-    QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(tensor));
-    for (double& v : values) v = is_small ? std::rint(v * size) : v * size;
-    const std::vector<int64_t> whole(values.begin(), values.end());
-    QR_ASSIGN_OR_RETURN(const Tensor scaled, is_small ? FromInt64s(dtype, tensor.dims(), whole)
-                                                      : FromDoubles(dtype, tensor.dims(), values));
-    QR_ASSIGN_OR_RETURN(plain, ToPlain(scaled));
-  }
-  return {};
 }
 
 std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures, bool any_type,
@@ -418,50 +394,6 @@ bool Judge::IsRefusedBefore(const Graph& graph, const Task& task) const {
   if (task.rules.empty() || options.only_rules.empty()) return false;
   Graph copy = graph;
   return Run(copy, court_.program, options, court_.context).status().code() == StatusCode::kRefused;
-}
-
-namespace {
-
-int64_t SamplesFor(const Promise& promise, const Tensors& sample) {
-  if (promise.kind != Promise::Kind::kApprox) return kSamples;
-  int64_t most = 1;
-  for (const auto& [name, plain] : sample) most = std::max(most, Count(plain.dims));
-  return std::clamp(kElementsOfSums / most, kLeastSamplesOfSums, kMostSamplesOfSums);
-}
-
-}  // namespace
-
-Result<std::vector<Tensors>> Judge::Inputs(const Model& model, Promise promise, double size) {
-  // Open sizes: two that differ; models that want them equal get them so. Inputs of no known rank: a matrix,
-  // then others, a number last: where it is one, parameters of shape [1] make it a list.
-  struct Tried {
-    InputMaker::Sizes sizes;
-    std::vector<int64_t> dims;
-  };
-  const Tried tries[] = {
-      {{2, 3}, {2, 3}}, {{2, 3, true}, {1, 2, 3, 3}}, {{2, 3, true}, {1, 1, 1, 2}},
-      {{2, 3}, {2}},    {{2, 3, true}, {3, 3}},       {{2, 3, true}, {}}};
-  std::vector<std::string> unranked;
-  for (const ModelValue& input : model.Inputs()) {
-    if (!input.has_shape) unranked.push_back(input.name);
-  }
-  std::vector<Tensors> inputs;
-  for (const Tried& tried : tries) {
-    VerifyOptions options{.seed = court_.seed};
-    if (promise.kind == Promise::Kind::kApprox) options.tolerance.kind = Tolerance::Kind::kSqnr;
-    for (const std::string& name : unranked) options.shapes[name] = tried.dims;
-    QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, options, &court_.roles));
-    inputs.clear();
-    int64_t samples = 1;
-    for (int i = 0; i < samples; ++i) {
-      QR_ASSIGN_OR_RETURN(inputs.emplace_back(), maker.Sample(i, tried.sizes));
-      if (i == 0) samples = SamplesFor(promise, inputs.front());
-      QR_RETURN_IF_ERROR(Multiply(inputs.back(), size));
-    }
-    if (!maker.has_open_sizes() && unranked.empty()) break;
-    if (RunModel(court_.kernels, model, {inputs.front()}).status.ok()) break;
-  }
-  return inputs;
 }
 
 Judge::Outcome Judge::RunModel(Evaluator& evaluator, const Model& model,
