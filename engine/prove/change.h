@@ -69,7 +69,7 @@ class Change {
   bool EqualLengths();
   bool OpenSizes();
   bool SmallIntegers();
-  void ForgetRank(ValueId v);
+  bool ForgetRank(ValueId v);
   // Every input of known rank gets a further axis, in front or behind.
   bool AddAxis(bool behind);
   // No node has this input any more.

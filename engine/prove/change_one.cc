@@ -18,19 +18,20 @@ bool IsAmong(size_t& step, size_t count) {
 
 }  // namespace
 
-void Change::ForgetRank(ValueId v) {
+bool Change::ForgetRank(ValueId v) {
   TypeInfo type = graph_.declared(v);
+  // What may be a number alone is no data that quantizers were made for.
+  if (!type.has_rank || words_.keeps_numbers) return false;
   type.has_rank = false;
   type.dims.clear();
   graph_.SetDeclared(v, type);
+  return true;
 }
 
 bool Change::UnknownRank() {
   if (inputs_.empty()) return false;
   const ValueId v = dice_.Of(inputs_);
-  if (!graph_.declared(v).has_rank) return false;
-  ForgetRank(v);
-  return true;
+  return ForgetRank(v);
 }
 
 bool Change::AddAxis(bool behind) {
@@ -136,7 +137,7 @@ std::optional<bool> Change::One(size_t step) {
   if (IsAmong(step, 2)) return AddAxis(step == 1);
   for (const ValueId v : inputs_) {
     const size_t rank = graph_.declared(v).dims.size();
-    if (IsAmong(step, 1)) return ForgetRank(v), true;
+    if (IsAmong(step, 1)) return ForgetRank(v);
     // Each pair of axes, here alone and everywhere.
     if (!IsAmong(step, 2 * rank * rank)) continue;
     const size_t pair = step / 2;
