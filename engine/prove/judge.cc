@@ -235,10 +235,6 @@ Promise InNarrowFloats(Promise promise, const Graph& graph) {
   return {.kind = Promise::Kind::kApprox, .limit = std::min(limit, most), .unseen = unseen};
 }
 
-}  // namespace
-
-namespace {
-
 // Constants that may be scales and are whole.
 std::set<int64_t> WholeScales(const Graph& graph) {
   constexpr double kMost = 0x1p53;
