@@ -117,7 +117,8 @@ uint64_t NextRandom(uint64_t& state) {  // splitmix64
 
 // Of a seed and a size. Never to be changed: rule files rest on what `random` gives.
 uint64_t MixSize(uint64_t a, uint64_t b) {
-  const uint64_t h = (a ^ (b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdull;
+  const uint64_t h =
+      (a ^ (b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdull;
   return h ^ (h >> 32);
 }
 

@@ -4,15 +4,11 @@
 
 #include <doctest/doctest.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-#include <unistd.h>
-
 #include "engine/api/constant.h"
-#include "engine/prove/apart.h"
 #include "engine/prove/numbers.h"
 #include "engine/prove/promise.h"
 
@@ -479,23 +475,6 @@ TEST_CASE("Numbers saturate, and are spread over a larger shape") {
   scale.Resize({3}, dice);
   CHECK(scale.values.size() == 3);
   CHECK(scale.ToTensor().dims() == Dims{3});
-}
-
-TEST_CASE("Work apart: what it writes arrives, and its end is told") {
-  const auto run = [](FunctionRef<void(ApartWriter)> work) {
-    return RunApart(work, uint64_t{64} << 20, /*seconds=*/1);
-  };
-  const Apart fine = run([](ApartWriter write) { write(std::string(100000, 'x')); });
-  CHECK(fine.finished);
-  CHECK(fine.written.size() == 100000);
-  const Apart crash = run([](ApartWriter write) { write("so far"), std::raise(SIGSEGV); });
-  CHECK_FALSE(crash.finished);
-  CHECK(crash.written == "so far");
-  CHECK(crash.end == "signal 11");
-  const Apart hang = run([](ApartWriter) { pause(); });
-  CHECK(hang.end == "no answer in 1 seconds");
-  const Apart greedy = run([](ApartWriter) { std::vector<char>(size_t{1} << 32, 'x'); });
-  CHECK(greedy.end == "it ran out of memory");
 }
 
 }  // namespace
