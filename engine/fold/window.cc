@@ -22,11 +22,12 @@ Result<int64_t> At(const FoldCall& call, std::string_view name, size_t i, size_t
   return (*list)[i];
 }
 
-// Rounded up, a window must not begin in the padding behind the data.
+// Rounded up, a window must not begin in the padding behind the data; one that is larger than all there is has
+// its place if it begins less than a stride too late.
 int64_t OutSize(const Axis& a, bool ceil) {
   const int64_t reach = (a.kernel - 1) * a.dilation + 1;
   const int64_t room = a.size + a.pad_begin + a.pad_end - reach;
-  if (room < 0) return 0;
+  if (room < 0 && (!ceil || room <= -a.stride)) return 0;
   int64_t out = (ceil ? CeilDiv(room, a.stride) : room / a.stride) + 1;
   if (ceil && (out - 1) * a.stride >= a.size + a.pad_begin) --out;
   return out;

@@ -59,6 +59,8 @@ def pools():
         Case("MaxPool", [bytes_of((1, 2, 4, 4), I8)], windows[0]),
         Case("MaxPool", [bytes_of((1, 2, 4, 4), U8)], windows[1]),
         Case("MaxPool", [image((1, 2, 9))], {"kernel_shape": [4], "strides": [3]}, opset=11),
+        Case("MaxPool", [image((1, 2, 1))], {"kernel_shape": [2], "strides": [2], "ceil_mode": 1}),
+        Case("MaxPool", [image((1, 2, 2, 3))], {"kernel_shape": [3, 3], "strides": [2, 3], "ceil_mode": 1}),
         Case("GlobalMaxPool", [x]), Case("GlobalAveragePool", [x], **SUMS),
         Case("MaxPool", [x], {}, oracle="fails"),
         # Windows that see padding alone: ONNX Runtime refuses such pads.
