@@ -3,6 +3,7 @@
 #include "engine/graph/tensor_type.h"
 
 #include <algorithm>
+#include <array>
 
 #include "engine/ops/dtypes.h"
 
@@ -93,7 +94,7 @@ DType Facts::SourceDType(ValueId v) const {
 
 void Facts::AddTypeInputs(TypeTable& table, NodeId n, Todo& todo) {
   const auto add = [&](ValueId v) {
-    if (v.valid() && Entry(table, v).type_state == State::kUnasked) todo.push_back(v);
+    if (v.valid() && MustAsk(Entry(table, v).type_state)) todo.push_back(v);
   };
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) add(graph_.input(n, i));
   if (!graph_.HasSubgraphs(n)) return;
@@ -124,7 +125,7 @@ DType Facts::dtype(ValueId v) {
       e.dtype_state = State::kOpen;
       for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
         const ValueId in = graph_.input(n, i);
-        if (in.valid() && Entry(types_of_, in).dtype_state == State::kUnasked) todo.push_back(in);
+        if (in.valid() && MustAsk(Entry(types_of_, in).dtype_state)) todo.push_back(in);
       }
     }
   }
@@ -134,20 +135,19 @@ DType Facts::dtype(ValueId v) {
 void Facts::ComputeDTypes(NodeId n) {
   const Signature* signature = SignatureOf(n);
   std::vector<DType> dtypes(graph_.num_outputs(n), DType::kUndefined);
-  bool need_types = signature == nullptr || signature->has_subgraphs;
   if (signature != nullptr) {
     dtypes = InferOutputDTypes(graph_, n, *signature, [this](ValueId in) {
       return Entry(types_of_, in).dtype_state == State::kKnown ? Entry(types_of_, in).dtype
                                                                : DType::kUndefined;
     });
     dtypes.resize(graph_.num_outputs(n), DType::kUndefined);
-    need_types |= signature->from_rule_file;
   }
   for (size_t i = 0; i < dtypes.size(); ++i) {
     const ValueId out = graph_.output(n, i);
     if (!out.valid()) continue;
     DType found = dtypes[i];
-    if (found == DType::kUndefined && need_types) found = Type(out).dtype;
+    // Types may be stated or inferred where no type variable tells, or a foreign one is in its place.
+    if (found == DType::kUndefined) found = Type(out).dtype;
     if (found == DType::kUndefined) found = graph_.declared(out).dtype;
     TypeEntry& e = Entry(types_of_, out);
     e.dtype = found;
@@ -281,6 +281,37 @@ bool Facts::Contradicts(NodeId n) {
 
 // --- changes
 
+bool Facts::TypeAsked(ValueId v) const {
+  return std::ranges::any_of(std::array{&types_of_, &inferred_}, [&](const TypeTable* table) {
+    return v.index < table->entries.size() && table->entries[v.index].asked();
+  });
+}
+
+// What nobody asked has no readers that drew something from it: so each answer is forgotten once,
+// however many values above it change.
+void Facts::Retyped(ValueId v) {
+  Todo todo = {v};
+  const auto follow = [&](NodeId n) {
+    for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+      const ValueId out = graph_.output(n, i);
+      if (out.valid() && TypeAsked(out)) todo.push_back(out);
+    }
+  };
+  while (!todo.empty()) {
+    const ValueId at = todo.back();
+    todo.pop_back();
+    if (at != v && !TypeAsked(at)) continue;  // reached on two ways
+    Entry(types_of_, at) = TypeEntry();
+    Entry(inferred_, at) = TypeEntry();
+    if (forgotten_) forgotten_(at);
+    for (const UseId u : graph_.uses(at)) {
+      const User user = graph_.user(u);
+      const NodeId reader = user.is_output() ? graph_.body(user.body).owner : user.node;
+      if (reader.valid()) follow(reader);
+    }
+  }
+}
+
 void Facts::ForgetTypes() {
   for (TypeTable* table : {&types_of_, &inferred_}) {
     table->entries = {};  // memory too: others may run until this is asked again
@@ -309,10 +340,10 @@ void Facts::ForgetUnknown() {
       if (v.index >= table->entries.size()) continue;
       TypeEntry& e = table->entries[v.index];
       if (e.type_state == State::kKnown && !types_[e.type].known_shape()) {
-        e.type_state = State::kUnasked;
+        e.type_state = State::kForgotten;
       }
       if (e.dtype_state == State::kKnown && e.dtype == DType::kUndefined) {
-        e.dtype_state = State::kUnasked;
+        e.dtype_state = State::kForgotten;
       }
     }
     table->unknown.clear();

@@ -1,8 +1,8 @@
 // Facts: what is known about values: element type, shape, constancy and content.
 //
 // Computed when asked for, producers first and without recursion, and remembered. A redefinition
-// keeps the type of the value (the rewriter checks that), so types stay; constants are forgotten
-// along the readers that had asked.
+// mostly keeps the type of the value, so types stay. Constants, and types where a rule changes one, are
+// forgotten along the readers that had asked.
 #pragma once
 
 #include <cstdint>
@@ -85,19 +85,24 @@ class Facts {
   void Redefined(ValueId v);  // another producer now; its type is kept
   void Reread(NodeId n);      // it reads another value, of the same type
   void Folded(ValueId v);     // it is a constant of the graph now, the one that it was said to be
-  void ForgetTypes();         // after a change of opset
-  void ForgetUnknown();       // a new sweep may find more
+  void Retyped(
+      ValueId v);  // another type now: an input that is declared otherwise, or `types: unchecked`
+  void ForgetTypes();    // after a change of opset
+  void ForgetUnknown();  // a new sweep may find more
   void Truncate(
       size_t num_values);  // values from this id on are gone, their ids will be used again
 
  private:
-  enum class State : uint8_t { kUnasked, kOpen, kKnown };
+  // kForgotten: to be asked again, while readers may still know what followed from the last answer.
+  enum class State : uint8_t { kUnasked, kOpen, kKnown, kForgotten };
+  static bool MustAsk(State s) { return s == State::kUnasked || s == State::kForgotten; }
   struct TypeEntry {
     uint32_t type = 0;  // in types_
     DType dtype = DType::kUndefined;
     State dtype_state : 2 = State::kUnasked;
     State type_state : 2 = State::kUnasked;
     uint8_t contradicted : 1 = false;  // the inputs of the producer contradict its operator
+    bool asked() const { return dtype_state != State::kUnasked || type_state != State::kUnasked; }
   };
   struct TypeTable {
     bool claims = true;  // those of the file count
@@ -116,6 +121,7 @@ class Facts {
   const TypeInfo& TypeIn(TypeTable& table, ValueId v);
   // Values whose types decide those of the outputs are added to `todo` if nobody asked for them.
   void AddTypeInputs(TypeTable& table, NodeId n, Todo& todo);
+  bool TypeAsked(ValueId v) const;  // in either table
   void ComputeDTypes(NodeId n);
   void ComputeTypes(TypeTable& table, NodeId n);
   // A signature of a rule file, which may say what types the outputs have.

@@ -75,13 +75,61 @@ CompiledCase ProgramCompiler::CompileCase(const Case& source, Names& names) {
   return out;
 }
 
+namespace {
+
+// Slots that the replacements of a rule redefine; `moved`: by a name, whose value takes over their
+// readers.
+struct Redefinitions {
+  std::set<int> all, moved;
+};
+
+Redefinitions RedefinitionsOf(const CompiledRule& rule, const Program& program) {
+  Redefinitions found;
+  const auto collect = [&](const Replacement& replacement) {
+    for (const MakeStmt& stmt : replacement.stmts) {
+      for (const MakeStmt::Out& o : stmt.outs) {
+        if (o.matched < 0) continue;
+        found.all.insert(o.matched);
+        const Make& by = stmt.value.value;
+        if (by.kind == Make::Kind::kCode && program.code(by.value).op == CodeOp::kName) {
+          found.moved.insert(o.matched);
+        }
+      }
+    }
+  };
+  if (rule.replace) collect(*rule.replace);
+  std::vector<const CompiledCase*> todo;
+  for (const CompiledCase& c : rule.cases) todo.push_back(&c);
+  while (!todo.empty()) {
+    const CompiledCase* c = todo.back();
+    todo.pop_back();
+    if (c->replace) collect(*c->replace);
+    for (const CompiledCase& inner : c->cases) todo.push_back(&inner);
+  }
+  return found;
+}
+
+// The statements that bind one of the slots.
+std::vector<int> StatementsOf(const Pattern& pattern, const std::set<int>& slots) {
+  std::vector<int> statements;
+  for (size_t s = 0; s < pattern.stmts.size(); ++s) {
+    const std::vector<PatOut>& outs = pattern.stmts[s].outs;
+    if (std::any_of(outs.begin(), outs.end(),
+                    [&](const PatOut& o) { return slots.contains(o.slot); })) {
+      statements.push_back(static_cast<int>(s));
+    }
+  }
+  return statements;
+}
+
+}  // namespace
+
 void ProgramCompiler::CompileRule(const Rule& rule, CompiledRule& out) {
   out.rule = &rule;
   Names names(out.layout);
   CompilePattern(rule.match, names, out.pattern);
   AddLets(rule.let, names);
   AddConditions(rule.where, names, out.pattern, /*of_rule=*/true);
-  PlanFromAnchor(out.pattern);
   if (rule.replace) out.replace = CompileReplacement(*rule.replace, names, nullptr);
   for (const Case& c : rule.cases) out.cases.push_back(CompileOutcome(c, names, nullptr));
   for (const auto& [name, dtype] : rule.retype) {
@@ -97,29 +145,9 @@ void ProgramCompiler::CompileRule(const Rule& rule, CompiledRule& out) {
   for (const auto& [name, when] : rule.counters) {
     out.counters.push_back(when ? Compile(*when, names) : CodeId());
   }
-  std::set<int> redefined;
-  const auto collect = [&](const Replacement& replacement) {
-    for (const MakeStmt& stmt : replacement.stmts) {
-      for (const MakeStmt::Out& o : stmt.outs) redefined.insert(o.matched);
-    }
-  };
-  if (out.replace) collect(*out.replace);
-  std::vector<const CompiledCase*> todo;
-  for (const CompiledCase& c : out.cases) todo.push_back(&c);
-  while (!todo.empty()) {
-    const CompiledCase* c = todo.back();
-    todo.pop_back();
-    if (c->replace) collect(*c->replace);
-    for (const CompiledCase& inner : c->cases) todo.push_back(&inner);
-  }
-  redefined.erase(-1);
-  for (size_t s = 0; s < out.pattern.stmts.size(); ++s) {
-    const std::vector<PatOut>& outs = out.pattern.stmts[s].outs;
-    if (std::any_of(outs.begin(), outs.end(),
-                    [&](const PatOut& o) { return redefined.count(o.slot) > 0; })) {
-      out.redefined.push_back(static_cast<int>(s));
-    }
-  }
+  const Redefinitions redefinitions = RedefinitionsOf(out, *program_);
+  out.redefined = StatementsOf(out.pattern, redefinitions.all);
+  PlanFromAnchor(out.pattern, StatementsOf(out.pattern, redefinitions.moved));
 }
 
 // A case of a rule or definition with what it leads to. `outputs`: of the definition.

@@ -154,17 +154,24 @@ class PatternGraph {
 
 }  // namespace
 
-void PlanFromAnchor(Pattern& pattern) {
+void PlanFromAnchor(Pattern& pattern, const std::vector<int>& moved) {
   const PatternGraph graph(pattern.stmts, {});
   const size_t all = pattern.stmts.size();
+  const auto hands_over = [&](size_t s) {
+    return std::ranges::find(moved, static_cast<int>(s)) != moved.end();
+  };
   PatternGraph::Reach best;
+  bool best_hands_over = false;
   for (size_t s = all; s-- > 0;) {
     if (IsChain(pattern.stmts[s])) continue;  // a chain has no node of its own to start at
     const PatternGraph::Reach reach = graph.From(s);
-    const bool better =
-        reach.statements == all && (best.statements < all || reach.down < best.down);
+    const bool whole = reach.statements == all && best.statements == all;
+    const bool better = (reach.statements == all && best.statements < all) ||
+                        (whole && reach.down < best.down) ||
+                        (whole && reach.down == best.down && best_hands_over && !hands_over(s));
     if (pattern.anchor >= 0 && !better) continue;
     best = reach;
+    best_hands_over = hands_over(s);
     pattern.anchor = static_cast<int>(s);
     if (reach.statements == all && reach.down == 0) break;  // nothing is better
   }

@@ -108,8 +108,11 @@ void Rewriter::Commit(const std::vector<Redefinition>& redefinitions, const Rety
     const ValueId by = r.by;
     const NodeId producer = graph_.producer(r.value);
     const uint32_t index = graph_.output_index(r.value);
+    const DType was = in_.facts().dtype(r.value), is = in_.facts().dtype(by);
+    const bool retyped = was != is && was != DType::kUndefined && is != DType::kUndefined;
     const ValueId kept = KeepForNewNodes(r.value);
     const ValueId now = CommitOne(r, firing);
+    if (retyped) in_.facts().Retyped(now);
     if (producer.valid()) {
       formers.push_back({producer, index, r.value, now});
       maybe_dead.push_back(producer);
@@ -193,11 +196,10 @@ void Rewriter::CommitTypes(const Retypes& retypes) {
     TypeInfo type = graph_.declared(v);
     type.dtype = dtype;
     DeclareType(graph_, v, type);
+    in_.facts().Retyped(v);
+    in_.ForgetFacts(v);
   }
-  if (retypes.empty()) return;
-  in_.facts().ForgetTypes();
-  in_.ForgetAllFacts();
-  in_.ForgetDefaults();
+  if (!retypes.empty()) in_.ForgetDefaults();
 }
 
 // A node that lives on for its other outputs goes on making output `index`, under another name,

@@ -116,7 +116,7 @@ std::string Clipped(Graph& g, const std::string& x) {
 std::string Bounded(int64_t n) {
   Graph g;
   std::string x = g.Input(kFloat, kSquare);
-  const std::string low = g.Scalar(0), high = g.Scalar(6);
+  const std::string low = g.Scalar(0), high = g.Scalar(7.5F);
   for (int64_t i = 0; i < n; ++i) {
     x = g.Node("Clip", {g.Node("Relu", {x}), low, high});
     if (i % 8 == 7) x = Dequantize(g, Quantize(g, x));

@@ -81,6 +81,50 @@ TEST_CASE_FIXTURE(Fixture, "What is cut off is computed anew when its ids are us
   CHECK(Scalar("t") == 3);
 }
 
+TEST_CASE_FIXTURE(Fixture, "Types follow a value that has another one, and its readers") {
+  Load(
+      "x: float[4]\nw: float[4]\na = Relu(x)\nb = Add(a, a)\nc: bool\ng = If<then_branch={ t = "
+      "Neg(b) }, "
+      "else_branch={ e = Abs(b) }>(c)\nn = Neg(w)\nreturn g, n");
+  std::vector<std::string> forgotten;
+  facts->SetForgotten([&](ValueId v) { forgotten.emplace_back(graph.name(v)); });
+  const auto dtype = [&](std::string_view name) { return facts->Type(Value(name)).dtype; };
+  CHECK(dtype("g") == DType::kFloat);
+  CHECK(dtype("n") == DType::kFloat);
+  const auto retype = [&](DType to) {
+    TypeInfo type = graph.declared(Value("x"));
+    type.dtype = to;
+    graph.SetDeclared(Value("x"), type);
+    for (const char* name : {"a", "b", "g"}) graph.SetDeclared(Value(name), TypeInfo());
+    forgotten.clear();
+    facts->Retyped(Value("x"));
+  };
+  retype(DType::kInt8);
+  CHECK(std::ranges::count(forgotten, "a") == 1);
+  CHECK(std::ranges::count(forgotten, "b") == 1);
+  CHECK(std::ranges::count(forgotten, "g") == 1);
+  CHECK(std::ranges::count(forgotten, "n") == 0);
+  CHECK(facts->dtype(Value("b")) == DType::kInt8);
+  CHECK(dtype("g") == DType::kInt8);
+  // What nobody asked is not gone through.
+  retype(DType::kInt16);
+  retype(DType::kInt32);
+  CHECK(forgotten == std::vector<std::string>{"x"});
+  CHECK(dtype("g") == DType::kInt32);
+  // Behind what was not known, and is asked anew by each sweep, too.
+  retype(DType::kUndefined);
+  CHECK(dtype("b") == DType::kUndefined);
+  facts->ForgetUnknown();
+  retype(DType::kInt64);
+  CHECK(facts->dtype(Value("g")) == DType::kInt64);
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "An element type that a type variable does not allow is one all the same") {
+  Load("# opset ai.onnx 13\nx: float[4]\nq = QuantizeLinear(x, 0.5, int16 0)\nreturn q");
+  CHECK(facts->dtype(Value("q")) == DType::kInt16);
+}
+
 TEST_CASE_FIXTURE(Fixture, "Claims count, but not as evidence") {
   Load("x: float[N, 3]\nt = Relu(x)\ny = Neg(t)");
   TypeInfo claim{.dtype = DType::kFloat, .has_rank = true, .dims = {Dim(4), Dim(3)}};

@@ -19,8 +19,8 @@ const CompiledRule& OnlyRule(const Program& program) {
 }
 
 // "anchor 1; 0 up t; 2 down x"
-std::string Plan(const std::string& match) {
-  std::string yaml = "rules:\n  - name: r\n    warn: found\n    match: |\n      ";
+std::string Plan(const std::string& match, const std::string& leads_to = "warn: found") {
+  std::string yaml = "rules:\n  - name: r\n    " + leads_to + "\n    match: |\n      ";
   for (const char c : match) yaml += c == ';' ? std::string("\n     ") : std::string(1, c);
   const auto program = CompileText(yaml + "\n");
   const CompiledRule& rule = OnlyRule(*program);
@@ -103,6 +103,11 @@ TEST_CASE("A search begins where most is above it") {
     INFO(match);
     CHECK(Plan(match) == plan);
   }
+  // of equals one that gathers readers, not one that hands them on
+  CHECK(Plan("y = Neg(x); z = Neg(x)", "replace: z = y") == "anchor 0; 1 down x");
+  CHECK(Plan("y = Neg(x); z = Neg(x)", "replace: y = z") == "anchor 1; 0 down x");
+  CHECK(Plan("y = Neg(x); z = Neg(x)", "replace: z = Relu(y)") == "anchor 1; 0 down x");
+  CHECK(Plan("y = Neg(x); z = Exp(y)", "replace: z = y") == "anchor 1; 0 up y");
 }
 
 TEST_CASE("What is constant in an expression is computed when rules are compiled") {
