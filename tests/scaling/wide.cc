@@ -147,6 +147,19 @@ std::string JoinedDequantizers(int64_t n, const char* op,
   return Model(g, 17);
 }
 
+// The same of a Sum, but a Relu reads each of them, too.
+std::string SharedDequantizers(int64_t n) {
+  Graph g;
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < n; ++i) {
+    parts.push_back(
+        g.Node("DequantizeLinear", {g.Input(kInt8, kRow), g.Scalar(0.5F), g.Byte(kInt8, 0)}));
+    g.Output(g.Node("Relu", {parts.back()}), kFloat, kRow);
+  }
+  g.Output(g.Node("Sum", parts), kFloat, kRow);
+  return Model(g, 17);
+}
+
 // One value, n pairs behind it, each with a scale of its own.
 std::string QuantizersOfOne(int64_t n) {
   Graph g;
@@ -259,6 +272,7 @@ std::vector<Family> Wide() {
        100000,
        [](int64_t n) { return JoinedDequantizers(n, "Sum", {}); },
        {}},
+      {"sum-of-shared-dqs", "the same, each with another reader", 100000, SharedDequantizers, {}},
       {"concat-of-dqs",
        "a Concat of n dequantized inputs",
        100000,
