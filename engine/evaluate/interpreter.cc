@@ -35,30 +35,32 @@ Result<GraphInterpreter> GraphInterpreter::Make(const Graph& graph, const Kernel
   interpreter.steps_.resize(graph.num_bodies());
   for (size_t i = 0; i < graph.num_bodies(); ++i) {
     const BodyId b(i);
-    if (!graph.body(b).alive) continue;
-    QR_RETURN_IF_ERROR(interpreter.PlanBody(b));
-    if (graph.body(b).kind == BodyKind::kFunction) {
+    if (graph.body(b).alive && graph.body(b).kind == BodyKind::kFunction) {
       interpreter.functions_.emplace(graph.body(b).function, b);
     }
   }
+  QR_RETURN_IF_ERROR(interpreter.PlanBodies());
   QR_RETURN_IF_ERROR(interpreter.LoadConstants());
   return interpreter;
 }
 
-Status GraphInterpreter::PlanBody(BodyId body) {
-  QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(graph_, body));
-  std::vector<uint32_t> position(graph_.num_nodes(), 0);
-  Steps& steps = steps_[body.index];
-  for (const NodeId n : order) {
-    position[n.index] = static_cast<uint32_t>(steps.size());
-    steps.push_back({n, {}});
+Status GraphInterpreter::PlanBodies() {
+  std::vector<uint32_t> position(graph_.num_nodes(), 0);  // in its body
+  for (size_t i = 0; i < graph_.num_bodies(); ++i) {
+    const BodyId body(i);
+    if (!graph_.body(body).alive) continue;
+    QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(graph_, body));
+    for (const NodeId n : order) {
+      position[n.index] = static_cast<uint32_t>(steps_[i].size());
+      steps_[i].push_back({n, {}});
+    }
   }
   for (size_t i = 0; i < graph_.num_values(); ++i) {
     const ValueId v(i);
-    if (!graph_.alive(v) || graph_.body_of(v) != body || graph_.constant(v) != nullptr ||
-        graph_.IsOutput(v)) {
-      continue;
-    }
+    if (!graph_.alive(v) || graph_.constant(v) != nullptr || graph_.IsOutput(v)) continue;
+    const BodyId body = graph_.body_of(v);
+    Steps& steps = steps_[body.index];
+    if (steps.empty()) continue;
     // A reader in a subgraph counts as the node of this body that holds it.
     const NodeId producer = graph_.producer(v);
     uint32_t last = producer.valid() ? position[producer.index] : 0;
@@ -66,7 +68,7 @@ Status GraphInterpreter::PlanBody(BodyId body) {
       const NodeId reader = graph_.AncestorIn(body, graph_.user(use).node);
       if (reader.valid()) last = std::max(last, position[reader.index]);
     }
-    if (!steps.empty()) steps[last].last_used.push_back(v);
+    steps[last].last_used.push_back(v);
   }
   return {};
 }

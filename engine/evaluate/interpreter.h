@@ -35,7 +35,7 @@ class GraphInterpreter {
   GraphInterpreter(const Graph& graph, const KernelRegistry& kernels)
       : graph_(graph), kernels_(kernels) {}
 
-  Status PlanBody(BodyId body);
+  Status PlanBodies();
   Status LoadConstants();
 
   // `call`: attributes of the function call that the body belongs to.

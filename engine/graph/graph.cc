@@ -317,14 +317,20 @@ void Graph::AdoptSubgraphs(NodeId n) {
   bool any = false;
   for (const Attribute& a : attributes(n)) {
     if (const auto* one = std::get_if<BodyId>(&a.value)) {
-      bodies_[one->index].owner = n;
+      SetOwner(*one, n);
       any = true;
     } else if (const auto* many = std::get_if<std::vector<BodyId>>(&a.value)) {
-      for (const BodyId b : *many) bodies_[b.index].owner = n;
+      for (const BodyId b : *many) SetOwner(b, n);
       any |= !many->empty();
     }
   }
   nodes_[n.index].has_subgraphs = any;
+}
+
+void Graph::SetOwner(BodyId b, NodeId owner) {
+  NodeId& now = bodies_[b.index].owner;
+  if (now.valid() && now != owner) adoptions_.push_back({b, now});
+  now = owner;
 }
 
 // From the last output: those of a wide node lose their readers from the first one on.
@@ -429,23 +435,10 @@ void Graph::DropProducer(ValueId v) {
   Touch(n);
 }
 
-// Subgraphs that `n` took from a node older than `nodes` belong to that one again.
-static void ReturnSubgraphs(Graph& graph, NodeId n, size_t nodes, size_t bodies) {
-  for (const BodyId b : graph.SubgraphsOf(n)) {
-    if (b.index >= bodies || graph.body(b).owner != n) continue;
-    for (const NodeId m : graph.body(graph.body(b).parent).nodes) {
-      if (m.index >= nodes || !graph.alive(m)) continue;
-      const std::vector<BodyId> owned = graph.SubgraphsOf(m);
-      if (std::find(owned.begin(), owned.end(), b) != owned.end()) graph.SetOwner(b, m);
-    }
-  }
-}
-
 void Graph::Undo(const Mark& mark) {
   for (size_t u = uses_.size(); u-- > mark.uses;) Unlink(UseId(u));
   for (size_t n = nodes_.size(); n-- > mark.nodes;) {
     op_nodes_[nodes_[n].op.index] -= nodes_[n].alive;
-    if (nodes_[n].has_subgraphs) ReturnSubgraphs(*this, NodeId(n), mark.nodes, mark.bodies);
     std::vector<NodeId>& listed = bodies_[nodes_[n].body.index].nodes;
     if (!listed.empty() && listed.back() == NodeId(n)) listed.pop_back();
     if (node_names_.built()) node_names_.Retain(nodes_, n);
@@ -458,6 +451,9 @@ void Graph::Undo(const Mark& mark) {
     } else if (!values_[v].name().empty()) {
       value_names_.ForgetAdopted();
     }
+  }
+  for (; adoptions_.size() > mark.adoptions; adoptions_.pop_back()) {
+    bodies_[adoptions_.back().body.index].owner = adoptions_.back().former;
   }
   nodes_.resize(mark.nodes);
   values_.resize(mark.values);

@@ -104,7 +104,6 @@ class Graph {
   // A subgraph belongs to the node whose attribute holds it: AddNode and SetAttribute see to that.
   // A copy of the attributes takes the subgraph along; the node it came from must go then.
   BodyId AddBody(BodyKind kind, BodyId parent);
-  void SetOwner(BodyId b, NodeId owner) { bodies_[b.index].owner = owner; }
   ValueId output(BodyId b, size_t i) const { return uses_[body(b).outputs[i].index].value; }
   void AddOutput(BodyId b, ValueId value);
   void SetOutput(BodyId b, size_t i, ValueId value);
@@ -204,12 +203,12 @@ class Graph {
   // --- tentative additions
   // What was added since a mark can be taken back, as if it had never been there.
   struct Mark {
-    size_t nodes, values, uses, outputs, output_slots, bodies;
+    size_t nodes, values, uses, outputs, output_slots, bodies, adoptions;
     bool changed;
   };
   Mark mark() const {
-    return {nodes_.size(),        values_.size(), uses_.size(), outputs_.size(),
-            output_slots_.size(), bodies_.size(), changed_};
+    return {nodes_.size(),        values_.size(), uses_.size(),      outputs_.size(),
+            output_slots_.size(), bodies_.size(), adoptions_.size(), changed_};
   }
   // REQUIRES: since `mark` only nodes, values, constants and bodies were added; nothing older reads
   // them. Their ids will be used again.
@@ -289,6 +288,7 @@ class Graph {
   void Touch(NodeId n) { nodes_[n.index].dirty = changed_ = true; }
   void TouchUser(UseId u);
   void AdoptSubgraphs(NodeId n);
+  void SetOwner(BodyId b, NodeId owner);
   void DropSubgraphs(NodeId n, const std::vector<BodyId>& before);
   void RemoveBody(BodyId root);
   void Bury(ValueId v);
@@ -301,6 +301,11 @@ class Graph {
   Table<ValueId> outputs_;
   std::vector<OutputSlot> output_slots_;
   std::deque<Body> bodies_;
+  struct Adoption {  // a body changed hands
+    BodyId body;
+    NodeId former;
+  };
+  std::vector<Adoption> adoptions_;
   std::vector<OpName> ops_;
   std::map<OpName, OpId> op_ids_;
   std::vector<uint32_t> op_nodes_;  // by OpId: how many nodes are alive

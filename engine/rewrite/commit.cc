@@ -94,12 +94,14 @@ ValueId Rewriter::KeepForNewNodes(ValueId v) {
   return kept;
 }
 
-void Rewriter::Commit(const std::vector<Redefinition>& redefinitions, const Retypes& retypes,
-                      Firing& firing) {
+void Rewriter::Commit(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
+                      const Retypes& retypes, Firing& firing) {
   std::vector<Former> formers;
   std::vector<NodeId> maybe_dead;
   formers.reserve(redefinitions.size());
   maybe_dead.reserve(redefinitions.size() + graph_.num_nodes() - mark_.nodes);
+  const bool keeps_numbers = rule.rule->KeepsNumbers() && retypes.empty();
+  if (!keeps_numbers) nodes_.ForgetFormers();
   // Where a value went: later redefinitions by the same value follow it.
   std::map<ValueId, ValueId> moved;
   for (Redefinition r : redefinitions) {
@@ -119,7 +121,7 @@ void Rewriter::Commit(const std::vector<Redefinition>& redefinitions, const Rety
     }
     if (kept.valid()) {
       graph_.SetProducer(kept, producer, index);
-    } else if (IsMade(producer)) {
+    } else if (keeps_numbers && IsMade(producer)) {
       nodes_.Remember(producer, now);
     }
     if (now != r.value) nodes_.Moved(r.value, now);

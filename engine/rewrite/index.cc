@@ -148,6 +148,7 @@ void NodeIndex::Remember(NodeId n, ValueId now) {
   former.op = graph_.op(n);
   former.attributes = graph_.attributes(n);
   former.now = now;
+  former.promises = promises_;
   former.inputs.clear();
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) former.inputs.push_back(graph_.input(n, i));
   while (!former.inputs.empty() && !former.inputs.back().valid()) former.inputs.pop_back();
@@ -166,8 +167,8 @@ ValueId NodeIndex::FindFormer(BodyId body, OpId op, std::span<const ValueId> inp
   const uint32_t* at = former_by_hash_.Find(hash);
   if (at == nullptr) return {};
   Former& former = formers_[*at];
-  if (former.body != body || former.op != op || !std::ranges::equal(former.inputs, inputs) ||
-      !(former.attributes == attributes)) {
+  if (former.promises != promises_ || former.body != body || former.op != op ||
+      !std::ranges::equal(former.inputs, inputs) || !(former.attributes == attributes)) {
     return {};
   }
   while (former.now.index < moved_.size() && moved_[former.now.index].valid()) {

@@ -36,6 +36,9 @@ class NodeIndex {
   // `n` computes its only output for the last time; `now` is where that is found from now on.
   void Remember(NodeId n, ValueId now);
   void Moved(ValueId from, ValueId to);  // `from` is gone, `to` equals it
+  // A rule gave a value other numbers (`equivalence: rescaled`): of nothing that was remembered is it
+  // known whether it is still true.
+  void ForgetFormers() { ++promises_; }
   // The live value of `body` that such a node became; invalid if there is none.
   ValueId FindFormer(BodyId body, OpId op, std::span<const ValueId> inputs,
                      const Attributes& attributes);
@@ -50,6 +53,7 @@ class NodeIndex {
     boost::container::small_vector<ValueId, 4> inputs;
     Attributes attributes;
     ValueId now;
+    uint32_t promises = 0;  // promises_ when it was remembered
   };
   void Build();
   void AddPending(OpId op);
@@ -72,6 +76,7 @@ class NodeIndex {
   // By operator: what was added since somebody asked for one. A wide node whose inputs change one by
   // one is entered once, and operators that nobody asks for never are.
   std::vector<std::vector<NodeId>> pending_;
+  uint32_t promises_ = 0;             // how often one ended
   FlatMap<uint32_t> former_by_hash_;  // a position in formers_
   std::vector<Former> formers_;
   std::vector<ValueId> moved_;  // by value; invalid: it did not move

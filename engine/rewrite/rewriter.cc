@@ -83,7 +83,7 @@ bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, 
     in_.TruncateFacts(mark_.values);
     return false;
   }
-  Commit(redefinitions, retypes, firing);
+  Commit(rule, redefinitions, retypes, firing);
   return true;
 }
 

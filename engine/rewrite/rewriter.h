@@ -108,8 +108,8 @@ class Rewriter {
 
   // --- commit.cc
   bool CanRename(const Redefinition& r) const;
-  void Commit(const std::vector<Redefinition>& redefinitions, const Retypes& retypes,
-              Firing& firing);
+  void Commit(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
+              const Retypes& retypes, Firing& firing);
   ValueId KeepForNewNodes(ValueId v);
   ValueId CommitOne(const Redefinition& r, Firing& firing);
   bool IsMade(NodeId n) const;

@@ -135,6 +135,19 @@ const Row kRows[] = {
     {"unknown is never guessed",
      "rules: [{name: r, match: 'y = Relu(x)', where: 'rank(x) != 3', replace: 'y = Abs(x)'}]",
      "x: float\ny = Relu(x)", ""},
+    {"what a rule made goes on being what another made of it",
+     "phases: [{name: a, rules: [make]}, {name: b, rules: [turn]}, {name: c, rules: [again]}]\n"
+     "rules:\n  - {name: make, match: y = Sin(x), replace: y = Neg(x)}\n"
+     "  - {name: turn, match: y = Neg(x), replace: y = Abs(x)}\n"
+     "  - {name: again, match: y = Cos(x), replace: y = Exp(Neg(x))}",
+     "x: float[2]\ny = Sin(x)\nz = Cos(x)", "x: float[2]\ny = Abs(x)\nz = Exp(y)\nreturn y, z\n"},
+    {"but not where that gave it other numbers",
+     "phases: [{name: a, rules: [make]}, {name: b, rules: [turn]}, {name: c, rules: [again]}]\n"
+     "rules:\n  - {name: make, match: y = Sin(x), replace: y = Neg(x)}\n"
+     "  - {name: turn, equivalence: rescaled, match: y = Neg(x), replace: y = Abs(x)}\n"
+     "  - {name: again, match: y = Cos(x), replace: y = Exp(Neg(x))}",
+     "x: float[2]\ny = Sin(x)\nz = Cos(x)",
+     "x: float[2]\ny = Abs(x)\nz_Neg = Neg(x)\nz = Exp(z_Neg)\n"},
     {"a result equal to what was there is no match",
      "rules: [{name: r, match: 'y = n:Relu(x)', replace: 'y = n<>(x)'}]",
      "x: float[2]\ny = Relu(x)", ""},
