@@ -105,7 +105,12 @@ RuleRun::Reason RuleRun::Nearest(NodeId node) {
   NearMiss best;
   for (const Rule& rule : rules_.rules) {
     if (rule.refuse || (rule.warn && !rule.replace) || !RuleApplies(rule)) continue;
-    for (const NodeId anchor : around) TryAt(rule, anchor, best, node);
+    for (const NodeId anchor : around) {
+      NearMiss tried;
+      // One that fits by now had its turn before: it is not what is missing.
+      if (!TryAt(rule, anchor, tried, node) || tried.trace.applies()) continue;
+      if (tried.rule != nullptr && tried.trace.Beats(best.trace)) best = std::move(tried);
+    }
   }
   if (best.rule == nullptr) return {};
   return {fmt::format("rule `{}` came nearest: {}{}", best.rule->name, best.trace.reason,
