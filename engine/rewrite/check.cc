@@ -58,6 +58,12 @@ bool Rewriter::CheckValues(const std::vector<Redefinition>& redefinitions, const
                                 graph_.name(r.value)));
     }
   }
+  for (const auto& [v, dtype] : retypes) {
+    if (graph_.constant(v) != nullptr) {
+      return Reject(
+          fmt::format("`{}` has an initial value, which would be of the old type", graph_.name(v)));
+    }
+  }
   if (all_same && retypes.empty()) return Reject("the result would equal what was there");
   return read || !retypes.empty() || Reject("nothing reads what it redefines");
 }

@@ -62,3 +62,12 @@ def test_output_that_is_an_overridable_input(tmp_path):
     """The output needs its Identity; a rule that takes it away would take away the next one as well."""
     source, out = model(tmp_path / "named.onnx", [helper.make_node("Identity", ["w"], ["y"])]), tmp_path / "out.onnx"
     assert "nothing changed" in rewrite(RULES / "optimize.yaml", source, out)
+
+
+def test_input_with_an_initial_value_keeps_its_type(tmp_path):
+    """Its initial value would be of the old type, in the old units."""
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("qrewrite: 1\nname: test\nrules: [{name: r, match: 'y = MatMul(x, w)', replace: 'y = MatMul(x, Cast<to=FLOAT>(w))', "
+                     "where: 'dtype(w) == FLOAT', retype: {w: INT8}}]\n")
+    source, out = model(tmp_path / "float.onnx", FLOAT), tmp_path / "out.onnx"
+    assert "nothing changed" in rewrite(rules, source, out)
