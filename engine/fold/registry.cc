@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/fold/recurrent.h"
 #include "engine/fold/support.h"
 
 namespace qrewrite {
@@ -166,6 +167,7 @@ const KernelRegistry& KernelRegistry::Evaluation() {
     fold::RegisterConvolution(*r);
     fold::RegisterPooling(*r);
     fold::RegisterNormalization(*r);
+    fold::RegisterRecurrent(*r);
     fold::RegisterResize(*r);
     fold::RegisterQLinear(*r);
     return r;

@@ -96,6 +96,28 @@ def normalizations():
     ]
 
 
+def recurrent():
+    t, n, i, h = 4, 2, 3, 2
+    cases = []
+    for op, gates in ("LSTM", 4), ("GRU", 3):
+        for direction in "forward", "reverse", "bidirectional":
+            d = 2 if direction == "bidirectional" else 1
+            x = image((t, n, i))
+            w, r, b = image((d, gates * h, i), 1), image((d, gates * h, h), 2), image((d, 2 * gates * h), 3)
+            h0, c0, p = image((d, n, h), 4), image((d, n, h), 5), image((d, 3 * h), 6)
+            lengths = np.array([2, 4], np.int32)
+            attrs, outputs = {"hidden_size": h, "direction": direction}, 3 if op == "LSTM" else 2
+            cases += [Case(op, [x, w, r], attrs, outputs=outputs, **SUMS), Case(op, [x, w, r, b], attrs, outputs=outputs, **SUMS),
+                      Case(op, [x, w, r, b, lengths, h0], attrs, outputs=outputs, **SUMS),
+                      Case(op, [x, w, r, b], {**attrs, "activations": (["Sigmoid", "Relu"] + (["Tanh"] if op == "LSTM" else [])) * d}, outputs=outputs, **SUMS),
+                      Case(op, [x, w, r, b], attrs, opset=11, **SUMS)]
+            if op == "LSTM":
+                cases.append(Case(op, [x, w, r, b, None, h0, c0, p], attrs, outputs=3, **SUMS))
+            else:
+                cases += [Case(op, [x, w, r, b, None, h0], {**attrs, "linear_before_reset": 1}, outputs=2, **SUMS)]
+    return cases
+
+
 def resizes():
     x = image((1, 2, 5, 4))
     up, odd = np.array([1, 1, 2, 3], F32), np.array([1, 1, 1.7, 0.6], F32)

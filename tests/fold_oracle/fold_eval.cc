@@ -75,6 +75,7 @@ AttrValue ReadAttribute(Reader& in) {
     case AttrKind::kTensor: return in.ReadTensor();
     case AttrKind::kFloats: return in.List([&in] { return in.Float(); });
     case AttrKind::kInts: return in.List([&in] { return in.Int(); });
+    case AttrKind::kStrings: return in.List([&in] { return in.Bytes(); });
     default: CheckFailed(__FILE__, __LINE__, "an attribute kind of the file format");
   }
 }

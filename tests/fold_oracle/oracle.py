@@ -136,6 +136,8 @@ def _attribute(name, value):
     if proto.type == kinds.FLOATS:
         floats = [_bytes(struct.pack("<f", f)) for f in proto.floats]
         return head + _int(len(floats)) + b"".join(floats)
+    if proto.type == kinds.STRINGS:
+        return head + _int(len(proto.strings)) + b"".join(map(_bytes, proto.strings))
     assert proto.type == kinds.INTS
     return head + _int(len(proto.ints)) + b"".join(map(_int, proto.ints))
 
