@@ -9,6 +9,7 @@
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
+#include "engine/diff/describe.h"
 #include "engine/diff/matching.h"
 #include "engine/evaluate/decibels.h"
 #include "engine/match/facts.h"
@@ -149,10 +150,41 @@ class Pair {
     return found;
   }
 
+  // Attributes of the node of `v` that its counterpart has not, or has otherwise.
+  std::vector<std::string> Attributes(ValueId v) const {
+    const NodeId in_b = b_.producer(v), in_a = a_.producer(matching_.ToA(v));
+    if (a_.op_name(a_.op(in_a)) != b_.op_name(b_.op(in_b))) return {};
+    std::set<std::string> names;
+    for (const Attribute& x : a_.attributes(in_a)) names.insert(x.name);
+    for (const Attribute& x : b_.attributes(in_b)) names.insert(x.name);
+    std::vector<std::string> found;
+    for (const std::string& name : names) {
+      const AttrValue* const x = Attr(a_, in_a, name);
+      const AttrValue* const y = Attr(b_, in_b, name);
+      const bool body = (x != nullptr && std::holds_alternative<BodyId>(*x)) ||
+                        (y != nullptr && std::holds_alternative<BodyId>(*y));
+      if (body || (x != nullptr && y != nullptr && Equal(*x, *y))) continue;
+      found.push_back(fmt::format("`{}`: {} and {}", Printable(name),
+                                  x == nullptr ? "absent" : AttributeText(a_, *x),
+                                  y == nullptr ? "absent" : AttributeText(b_, *y)));
+    }
+    return found;
+  }
+
   const Graph& a() const { return a_; }
   const Graph& b() const { return b_; }
 
  private:
+  // An attribute, or its default; null: it has neither.
+  static const AttrValue* Attr(const Graph& graph, NodeId n, const std::string& name) {
+    if (const AttrValue* const value = graph.attributes(n).Find(name)) return value;
+    const OpName& op = graph.op_name(graph.op(n));
+    const Signature* const s =
+        Signatures::Builtin().Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+    const FormalAttribute* const formal = s == nullptr ? nullptr : s->FindAttribute(name);
+    return formal == nullptr || formal->default_value.index() == 0 ? nullptr
+                                                                   : &formal->default_value;
+  }
   // The name of what is stored in the file: behind a DequantizeLinear, of the integers.
   static std::string Stored(const Graph& graph, ValueId v) {
     while (graph.producer(v).valid() && graph.num_inputs(graph.producer(v)) > 0 &&
@@ -195,16 +227,64 @@ std::string NodeText(const Graph& graph, ValueId v) {
   return fmt::format("{} `{}`", graph.op_name(graph.op(n)).text(), Printable(name));
 }
 
+// The operators of a graph, in some order that equal ones share.
+std::multiset<std::string> Operators(const Graph& graph) {
+  std::multiset<std::string> found;
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    if (graph.alive(NodeId(i))) found.insert(graph.op_name(graph.op(NodeId(i))).text());
+  }
+  return found;
+}
+
+// What is not the same in two models although their results are. Of graphs of the same operators alone: what a
+// rewrite merged is in other constants rightly.
+void LookForUnseen(Pair& pair, const std::vector<ValueId>& values, DifferenceReport& report) {
+  constexpr size_t kMostUnseen = 5;
+  if (Operators(pair.a()) != Operators(pair.b())) return;
+  for (const ValueId v : values) {
+    if (report.unseen.size() >= kMostUnseen) return;
+    DifferenceReport::Unseen unseen{.node = NodeText(pair.b(), v),
+                                    .constants = pair.Constants(v),
+                                    .attributes = pair.Attributes(v)};
+    if (!unseen.constants.empty() || !unseen.attributes.empty())
+      report.unseen.push_back(std::move(unseen));
+  }
+}
+
+std::string ConstantsText(const std::vector<DifferingConstant>& constants,
+                          const std::vector<std::string>& attributes) {
+  std::string text;
+  for (const DifferingConstant& c : constants) {
+    text += fmt::format("  constant `{}`", Printable(c.name_b));
+    if (c.name_a != c.name_b)
+      text += fmt::format(" (`{}` in the first model)", Printable(c.name_a));
+    if (c.unequal == 0) {
+      text += fmt::format(": {}\n", c.how);
+      continue;
+    }
+    text += fmt::format(": {} of {} elements differ{}{}\n", c.unequal, c.elements,
+                        c.how.empty() ? "" : "; ", c.how);
+    text +=
+        fmt::format("    most at [{}]: {} and {}\n", fmt::join(c.index, ", "), c.first, c.second);
+  }
+  for (const std::string& attribute : attributes)
+    text += fmt::format("  attribute {}\n", attribute);
+  return text;
+}
+
 }  // namespace
 
 Result<DifferenceReport> FindDifference(const Model& a, const Model& b, Evaluator& evaluator,
                                         const VerifyOptions& options) {
   DifferenceReport report;
   QR_ASSIGN_OR_RETURN(report.comparison, Verify(a, b, evaluator, options));
-  if (report.comparison.verdict != Verdict::kDiverged) return report;
   Pair pair(a, b);
   QR_RETURN_IF_ERROR(pair.Match());
   QR_ASSIGN_OR_RETURN(const std::vector<ValueId> values, pair.Values());
+  if (report.comparison.verdict != Verdict::kDiverged) {
+    LookForUnseen(pair, values, report);
+    return report;
+  }
   std::vector<std::string> names_a, names_b;
   for (const ValueId v : values) {
     names_a.emplace_back(pair.a().name(pair.ToA(v)));
@@ -234,8 +314,11 @@ Result<DifferenceReport> FindDifference(const Model& a, const Model& b, Evaluato
     const double drop = before - *own;
     if (drop < kLeastDropDb) continue;
     std::vector<DifferingConstant> constants = pair.Constants(v);
-    // A node whose constants are others is to blame before one that computes otherwise.
-    const double blame = drop + (constants.empty() ? 0 : 4 * kMostDb);
+    std::vector<std::string> attributes = pair.Attributes(v);
+    // A node whose constants or attributes are others is to blame before one that computes otherwise.
+    const double blame = drop + (!constants.empty()    ? 4 * kMostDb
+                                 : !attributes.empty() ? 2 * kMostDb
+                                                       : 0);
     if (blame <= most) continue;
     most = blame;
     report.node_a = NodeText(pair.a(), pair.ToA(v));
@@ -244,12 +327,20 @@ Result<DifferenceReport> FindDifference(const Model& a, const Model& b, Evaluato
     report.before_db = before;
     report.after_db = *own;
     report.constants = std::move(constants);
+    report.attributes = std::move(attributes);
   }
   return report;
 }
 
 std::string DifferenceReport::Text() const {
-  if (comparison.verdict != Verdict::kDiverged) return "the models do not differ\n";
+  if (comparison.verdict != Verdict::kDiverged) {
+    std::string text = "the models do not differ";
+    if (!unseen.empty()) text += " on these samples, but in what they are made of";
+    text += "\n";
+    for (const Unseen& u : unseen)
+      text += fmt::format("{}\n{}", u.node, ConstantsText(u.constants, u.attributes));
+    return text;
+  }
   if (value.empty()) return "no node of the second model was found that makes the difference\n";
   const auto db = [](double v) {
     return v >= kMostDb ? "no difference" : fmt::format("{:.1f} dB", v);
@@ -257,23 +348,9 @@ std::string DifferenceReport::Text() const {
   std::string text = fmt::format("the models differ from {} on: {} in front of it, {} behind\n",
                                  node_b, db(before_db), db(after_db));
   if (node_a != node_b) text += fmt::format("  in the first model: {}\n", node_a);
-  for (const DifferingConstant& c : constants) {
-    text += fmt::format("  constant `{}`", Printable(c.name_b));
-    if (c.name_a != c.name_b)
-      text += fmt::format(" (`{}` in the first model)", Printable(c.name_a));
-    if (c.unequal == 0) {
-      text += fmt::format(": {}\n", c.how);
-      continue;
-    }
-    text += fmt::format(": {} of {} elements differ{}{}\n", c.unequal, c.elements,
-                        c.how.empty() ? "" : "; ", c.how);
-    text +=
-        fmt::format("    most at [{}]: {} and {}\n", fmt::join(c.index, ", "), c.first, c.second);
-  }
-  if (constants.empty())
-    text +=
-        "  it reads the same constants in both: the operator itself, or its attributes, are "
-        "others\n";
+  text += ConstantsText(constants, attributes);
+  if (constants.empty() && attributes.empty())
+    text += "  it reads the same constants in both: the operator itself is another\n";
   return text;
 }
 

@@ -158,6 +158,15 @@ struct DifferenceReport {
   std::string value;                   // that it makes, in the second model; "": none was found
   double before_db = 0, after_db = 0;  // SQNR of what goes into it, at its worst, and of `value`
   std::vector<DifferingConstant> constants;
+  std::vector<std::string> attributes;  // that are others: "`alpha`: 1 and 1.5"
+  // Where the samples show no difference: nodes of the second model that read other constants or have other
+  // attributes, a few of them.
+  struct Unseen {
+    std::string node;
+    std::vector<DifferingConstant> constants;
+    std::vector<std::string> attributes;
+  };
+  std::vector<Unseen> unseen;
 
   std::string Text() const;
 };

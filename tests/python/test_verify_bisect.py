@@ -133,7 +133,35 @@ def test_operator(tmp_path):
     onnx.save(model, tmp_path / "b.onnx")
     code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
     assert code == 1 and "the models differ from BatchNormalization `n2` on: no difference in front of it" in out
-    assert "the same constants in both" in out
+    assert "  attribute `epsilon`: 1e-5 and 0.5\n" in out, out
+
+
+def test_default_is_no_other_attribute(tmp_path):
+    """What one model says and the other leaves at its default is the same."""
+    onnx.save(network(), tmp_path / "a.onnx")
+    model = network()
+    next(n for n in model.graph.node if n.output[0] == "c2").attribute.append(helper.make_attribute("group", 1))
+    next(t for t in model.graph.initializer if t.name == "w2").raw_data = (
+        numpy_helper.to_array(next(t for t in model.graph.initializer if t.name == "w2")) * np.float32(1.5)).tobytes()
+    onnx.save(model, tmp_path / "b.onnx")
+    code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 1 and "the models differ from Conv `c2` on" in out and "attribute" not in out, out
+
+
+def test_unseen(tmp_path):
+    """A weight behind a Relu that is never positive: no sample shows it, and it is named nevertheless."""
+    for name, weight in ("a.onnx", 0.5), ("b.onnx", 0.75):
+        model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]> g (float[N, 4] x) => (float[N, 4] y)
+            <float[1] w = {{{weight}}}> {{
+            a = Abs(x)
+            n = Neg(a)
+            r = Relu(n)
+            t = Mul(r, w)
+            y = Add(t, x)
+        }}""")
+        onnx.save(model, tmp_path / name)
+    code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 0 and "the models do not differ on these samples, but in what they are made of\nMul `t`\n  constant `w`" in out, out
 
 
 def test_nothing(tmp_path):
