@@ -30,6 +30,7 @@ class Change {
   std::optional<bool> One(size_t step);
 
   const std::vector<ValueId>& constants() const { return constants_; }
+  const std::vector<ValueId>& inputs() const { return inputs_; }
   const std::vector<NodeId>& nodes() const { return nodes_; }
   // Sizes of inputs and constants that are `from` are `to`.
   void Resize(int64_t from, int64_t to);
@@ -69,6 +70,8 @@ class Change {
   bool EqualLengths();
   bool OpenSizes();
   bool SmallIntegers();
+  // A constant, a size or an attribute is a number that the rule has, or is just beside it.
+  bool AtLimit();
   bool ForgetRank(ValueId v);
   // Every input of known rank gets a further axis, in front or behind.
   bool AddAxis(bool behind);
@@ -99,6 +102,8 @@ class Change {
   bool SwapInputs();
   bool SameInput();
   bool DropInput();
+  // An input that may be absent, and is: a bias, a zero point.
+  bool AddInput();
   AttrValue Another(NodeId n, const std::string& name, const AttrValue& old);
   // A value for an attribute that was not there and has no default.
   AttrValue SomeValue(NodeId n, const std::string& name, AttrKind kind);

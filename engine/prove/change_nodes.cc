@@ -198,6 +198,71 @@ bool Change::DropInput() {
   return true;
 }
 
+bool Change::AddInput() {
+  if (nodes_.empty()) return false;
+  const NodeId n = dice_.Of(nodes_);
+  const OpName& op = graph_.op_name(graph_.op(n));
+  const Signature* s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+  if (s == nullptr || IsFixed(n) || graph_.HasSubgraphs(n)) return false;
+  std::vector<size_t> absent;
+  for (size_t i = 0; i < s->inputs.size(); ++i) {
+    const bool there = i < graph_.num_inputs(n) && graph_.input(n, i).valid();
+    if (!there && s->inputs[i].arity == Arity::kOptional) absent.push_back(i);
+  }
+  if (absent.empty()) return false;
+  const size_t at = dice_.Of(absent);
+  const int var = s->inputs[at].type_var;
+  // The type of another input of the same kind, else one that is allowed.
+  DType dtype = DType::kUndefined;
+  std::vector<Dims> shapes = {{1}};
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+    const ValueId v = graph_.input(n, i);
+    if (!v.valid()) continue;
+    const Tensor* const tensor = graph_.constant(v);
+    const DType has = tensor != nullptr ? tensor->dtype() : graph_.declared(v).dtype;
+    if (i < s->inputs.size() && s->inputs[i].type_var == var && has != DType::kUndefined)
+      dtype = has;
+    if (tensor == nullptr) continue;
+    shapes.push_back(tensor->dims());
+    for (const int64_t size : tensor->dims()) shapes.push_back({size});
+  }
+  if (dtype == DType::kUndefined && var >= 0) {
+    constexpr DType kUsual[] = {DType::kFloat, DType::kUint8, DType::kInt8, DType::kInt64,
+                                DType::kInt32};
+    std::vector<DType> allowed;
+    for (const DType t : kUsual) {
+      if (s->types[static_cast<size_t>(var)].Allows(t)) allowed.push_back(t);
+    }
+    if (!allowed.empty()) dtype = dice_.Of(allowed);
+  }
+  if (dtype == DType::kUndefined) return false;
+  Numbers numbers{.dtype = dtype, .dims = {}, .values = {1}};
+  numbers.Resize(dice_.Of(shapes), dice_);
+  for (double& x : numbers.values) x = static_cast<double>(dice_.Integer(1, 4));
+  const Tensor tensor = numbers.ToTensor();
+  if (!tensor.valid()) return false;
+  const BodyId body = graph_.body_of(n);
+  const ValueId added = graph_.AddConstant(body, graph_.FreshName("added"), tensor);
+  if (at < graph_.num_inputs(n)) {
+    graph_.SetInput(n, at, added);
+    return true;
+  }
+  std::vector<ValueId> operands, outputs;
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) operands.push_back(graph_.input(n, i));
+  operands.resize(at);
+  operands.push_back(added);
+  for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+    const ValueId old = graph_.output(n, i);
+    if (old.valid()) graph_.DropProducer(old);
+    outputs.push_back(old);
+  }
+  const Attributes attributes = graph_.attributes(n);
+  const OpId id = graph_.op(n);
+  graph_.RemoveNode(n);
+  graph_.AddNode(body, id, operands, outputs, attributes, "");
+  return true;
+}
+
 // --- the interface
 
 bool Change::AnotherReader() {

@@ -1,6 +1,7 @@
 // Changes that touch one thing, one after the other: every attribute of every node, every input without its
 // rank and with two axes of one length, every small integer, every input of a node that may be absent.
 #include <algorithm>
+#include <cmath>
 
 #include "engine/prove/change.h"
 
@@ -126,6 +127,51 @@ bool Change::SmallIntegers() {
     any |= SetElement(v, at, static_cast<double>(dice_.Integer(-2, 2)));
   }
   return any;
+}
+
+bool Change::AtLimit() {
+  if (words_.limits.empty()) return false;
+  const double limit = dice_.Of(words_.limits);
+  const double near = std::fabs(limit) * 1e-6;
+  const double beside[] = {limit, limit + 1, limit - 1, limit + near, limit - near, -limit};
+  const double value = beside[dice_.Below(std::size(beside))];
+  const int64_t way = dice_.Integer(0, 3);
+  if (way <= 1 && !constants_.empty() && !words_.keeps_numbers) {
+    const ValueId v = dice_.Of(constants_);
+    std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+    if (!numbers || numbers->values.empty()) return false;
+    if (way == 0)
+      std::ranges::fill(numbers->values, value);
+    else
+      numbers->values[dice_.Below(numbers->values.size())] = value;
+    const Tensor tensor = numbers->ToTensor();
+    if (tensor.valid()) graph_.SetConstant(v, tensor);
+    return tensor.valid();
+  }
+  constexpr double kMostSize = 40;  // graphs stay small
+  if (value != std::rint(value) || std::fabs(value) > kMostSize) return false;
+  const auto whole = static_cast<int64_t>(value);
+  if (way == 2) {
+    std::vector<AttributePlace> places = AttributePlaces();
+    std::erase_if(places, [&](const AttributePlace& p) {
+      return p.kind != AttrKind::kInt || IsFixed(p.node);
+    });
+    if (places.empty()) return false;
+    const AttributePlace& place = dice_.Of(places);
+    graph_.SetAttribute(place.node, place.name, whole);
+    return true;
+  }
+  std::vector<int64_t> sizes;
+  for (const ValueId v : inputs_) {
+    for (const Dim d : graph_.declared(v).dims) {
+      if (d.known()) sizes.push_back(d.size());
+    }
+  }
+  if (sizes.empty() || whole < 0) return false;
+  const int64_t from = dice_.Of(sizes);
+  if (from == whole) return false;
+  Resize(from, whole);
+  return true;
 }
 
 std::optional<bool> Change::One(size_t step) {

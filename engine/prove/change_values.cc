@@ -95,7 +95,7 @@ bool Change::ConstantShape() {
   for (const ValueId c : all) {
     std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(c));
     if (!numbers || !MayResize(*numbers)) return false;
-    numbers->Resize(dims, dice_);
+    numbers->Resize(dims, dice_, !words_.keeps_numbers);
     const Tensor tensor = numbers->ToTensor();
     if (!tensor.valid()) return false;
     graph_.SetConstant(c, tensor);
@@ -151,6 +151,10 @@ void Change::SetType(ValueId v, DType dtype) {
   }
   TypeInfo type = graph_.declared(v);
   if (type.dtype == DType::kUndefined) return;
+  // Integers of other bits are smaller or larger data than the quantizers were made for.
+  const bool other =
+      IsInteger(dtype) && IsInteger(type.dtype) && Info(dtype).bits != Info(type.dtype).bits;
+  if (words_.keeps_numbers && other) return;
   type.dtype = dtype;
   graph_.SetDeclared(v, type);
 }
@@ -253,7 +257,7 @@ void Change::Resize(int64_t from, int64_t to) {
     std::replace(dims.begin(), dims.end(), from, to);
     std::optional<Numbers> numbers = Numbers::Of(tensor);
     if (!numbers || !MayResize(*numbers)) continue;
-    numbers->Resize(dims, dice_);
+    numbers->Resize(dims, dice_, !words_.keeps_numbers);
     const Tensor resized = numbers->ToTensor();
     if (resized.valid()) graph_.SetConstant(v, resized);
   }
@@ -313,7 +317,7 @@ bool Change::SizeAtSome() {
     if (!numbers || !MayResize(*numbers)) continue;
     Dims dims = numbers->dims;
     dims[place.axis] = to;
-    numbers->Resize(dims, dice_);
+    numbers->Resize(dims, dice_, !words_.keeps_numbers);
     const Tensor resized = numbers->ToTensor();
     if (resized.valid()) graph_.SetConstant(place.value, resized);
   }

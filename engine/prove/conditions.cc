@@ -42,7 +42,7 @@ void RuleProof::Pin(Guard& guard, const Seed& seed, const std::vector<uint64_t>&
   ++guard.pins;
   graph = Shrink(seed, changes, tells);
   const std::string expect = ResultOn(graph, court_.program, task, court_.context);
-  std::string text = TestText(graph, task, "pins `" + guard.report.text + "`", expect);
+  std::string text = TestText(graph, task, rule_.name, "pins `" + guard.report.text + "`", expect);
   std::string& best = guard.report.pin;
   if (best.empty() || text.size() < best.size()) best = std::move(text);
 }
@@ -60,7 +60,8 @@ void RuleProof::LeaveOut(Guard& guard, const Seed& seed, const std::vector<uint6
   if (trial.fate != Trial::Fate::kBroken) return;
   const Graph small = Broken(seed, changes, task, guard.code, nullptr);
   guard.report.outcome = Outcome::kNeeded;
-  guard.report.counterexample = TestText(small, task, "needs `" + guard.report.text + "`");
+  guard.report.counterexample =
+      TestText(small, task, rule_.name, "needs `" + guard.report.text + "`");
 }
 
 }  // namespace qrewrite

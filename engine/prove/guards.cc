@@ -7,6 +7,7 @@
 #include "engine/base/lines.h"
 #include "engine/driver/find_matches.h"
 #include "engine/expr/parser.h"
+#include "engine/prove/seeds.h"
 #include "engine/text/graph_text.h"
 
 namespace qrewrite {
@@ -36,13 +37,6 @@ void AddCases(const Program& program, const std::vector<CompiledCase>& cases,
       AddParts(program, where.code, /*of_case=*/true, guards);
     AddCases(program, c.cases, guards);
   }
-}
-
-// A text in YAML.
-std::string Quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
-  return quoted + "'";
 }
 
 }  // namespace
@@ -87,9 +81,9 @@ std::string ResultOn(const Graph& graph, const Program& program, const Task& tas
   changed.ClearDirty();  // varying counts as changing
   const Result<RunResult> result = Run(changed, program, task.Options(assumed), context);
   if (!result.ok())
-    return fmt::format("{{error: {}}}", Quoted(result.status().diagnostics().front().message));
+    return fmt::format("{{error: {}}}", YamlQuoted(result.status().diagnostics().front().message));
   if (!result->report.warnings.empty())
-    return fmt::format("{{warning: {}}}", Quoted(result->report.warnings.front().text));
+    return fmt::format("{{warning: {}}}", YamlQuoted(result->report.warnings.front().text));
   if (!changed.changed()) return "unchanged";
   return "|\n" + Indented(PrintGraph(changed, changed.main(), {.max_elements = 64}), 4);
 }

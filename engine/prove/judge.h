@@ -54,7 +54,7 @@ struct Trial {
   Fate fate = Fate::kInvalid;
   std::string why;
   std::vector<std::string> fired;  // rules
-  double margin = 0;               // Comparison::margin
+  double margin = 0;               // Comparison::margin; NaN: not as the promise has it
   bool of_data = false;            // the promise is one about data that quantizers were made for
   size_t distinct = 0;             // numbers that the original made
 };
@@ -86,6 +86,8 @@ class Judge {
   bool IsRefusedBefore(const Graph& graph, const Task& task) const;
   static Outcome RunModel(Evaluator& evaluator, const Model& model,
                           const std::vector<Tensors>& inputs);
+  static Outcome RunWhereDefined(Evaluator& evaluator, const Model& model,
+                                 std::vector<Tensors>& inputs);
   static bool IsRandom(Evaluator& evaluator, const Model& model,
                        const std::vector<Tensors>& inputs);
   void Compare(const Model& before, const Model& after, Promise promise, double size, Trial& trial);

@@ -1,4 +1,4 @@
-// What a trial's model is run with.
+// What a trial's model is run with, and running it.
 #include <algorithm>
 
 #include "engine/api/constant.h"
@@ -40,6 +40,43 @@ int64_t SamplesFor(const Promise& promise, const Tensors& sample) {
 }
 
 }  // namespace
+
+Judge::Outcome Judge::RunModel(Evaluator& evaluator, const Model& model,
+                               const std::vector<Tensors>& inputs) {
+  Outcome outcome;
+  Result<std::unique_ptr<Session>> session = evaluator.Load(model);
+  if (!session.ok()) {
+    outcome.status = session.status();
+    return outcome;
+  }
+  for (const Tensors& sample : inputs) {
+    Result<Tensors> values = (*session)->Run(sample);
+    if (!values.ok()) {
+      outcome.status = values.status();
+      return outcome;
+    }
+    outcome.values.push_back(*std::move(values));
+  }
+  return outcome;
+}
+
+// Samples of which the model has no result (a Cast to integers beyond their range) go, unless all do.
+Judge::Outcome Judge::RunWhereDefined(Evaluator& evaluator, const Model& model,
+                                      std::vector<Tensors>& inputs) {
+  Outcome outcome = RunModel(evaluator, model, inputs);
+  if (outcome.status.code() != StatusCode::kUnsupported || inputs.size() < 2) return outcome;
+  std::vector<Tensors> defined;
+  Outcome rest;
+  for (Tensors& sample : inputs) {
+    Outcome one = RunModel(evaluator, model, {sample});
+    if (!one.status.ok()) continue;
+    defined.push_back(std::move(sample));
+    rest.values.push_back(std::move(one.values.front()));
+  }
+  if (defined.empty()) return outcome;
+  inputs = std::move(defined);
+  return rest;
+}
 
 Result<std::vector<Tensors>> Judge::Inputs(const Model& model, Promise promise, double size) {
   // Open sizes: two that differ; models that want them equal get them so. Inputs of no known rank: a matrix,

@@ -109,10 +109,10 @@ bool Numbers::Shake(uint64_t base, bool keep_whole) {
   return true;
 }
 
-void Numbers::Resize(const Dims& to, Dice& dice) {
+void Numbers::Resize(const Dims& to, Dice& dice, bool may_grow) {
   const auto count = static_cast<size_t>(CheckedCount(to, kMostElements).value_or(0));
   const std::vector<double> before = std::exchange(values, {});
-  const bool spread = before.size() == 1 && count > 1 && !dice.Once(3);
+  const bool spread = before.size() == 1 && count > 1 && !dice.Once(3) && may_grow;
   dims = to;
   if (count == 0) dims = CheckedCount(to, kMostElements) ? to : Dims{0};
   for (size_t i = 0; i < count; ++i) {

@@ -31,7 +31,7 @@ struct Numbers {
   void MakeWhole();
   // The same numbers over another shape: repeated, or cut. What was one number becomes several that
   // differ, most of the time.
-  void Resize(const Dims& to, Dice& dice);
+  void Resize(const Dims& to, Dice& dice, bool may_grow = true);
 };
 
 // Another element type that a node which takes `dtype` may take as well; itself if there is none.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -189,7 +190,27 @@ std::optional<std::vector<double>> Reading(const Tensors& outputs, const std::st
   return values.ok() ? std::optional(*values) : std::nullopt;
 }
 
-// Of whole numbers: rounded once more. Of others: but for the last digits.
+// The step of numbers that a quantizer made: all are multiples of it, and there are many. 0: they are no such.
+double StepOf(const std::vector<double>& numbers) {
+  constexpr double kLeastSteps = 16, kNear = 1e-3;
+  std::set<double> levels;
+  for (const double v : numbers) {
+    if (std::isfinite(v)) levels.insert(v);
+  }
+  if (levels.size() < 3) return 0;
+  double step = 0, largest = 0;
+  for (auto at = std::next(levels.begin()); at != levels.end(); ++at) {
+    const double gap = *at - *std::prev(at);
+    step = step == 0 ? gap : std::min(step, gap);
+  }
+  for (const double v : levels) largest = std::max(largest, std::fabs(v));
+  const bool grid = std::ranges::all_of(
+      levels, [&](double v) { return std::fabs(v / step - std::rint(v / step)) <= kNear; });
+  const double span = (*levels.rbegin() - *levels.begin()) / step;
+  return grid && span >= kLeastSteps ? step : 0;
+}
+
+// Of whole numbers, and of such times a step: rounded once more. Of others: but for the last digits.
 bool AreClose(const std::vector<double>& a, const std::vector<double>& b) {
   constexpr double kRelative = 1e-4;
   if (a.size() != b.size()) return false;
@@ -197,7 +218,7 @@ bool AreClose(const std::vector<double>& a, const std::vector<double>& b) {
   for (const double v : a) largest = std::isfinite(v) ? std::max(largest, std::fabs(v)) : largest;
   // Integers that a float holds exactly; larger whole numbers are sums of floats.
   const bool integers = AreWhole(a) && AreWhole(b) && largest <= kLargestExact;
-  const double most = integers ? 1 : kRelative * largest;
+  const double most = integers ? 1 : std::max(kRelative * largest, StepOf(a) * (1 + kRelative));
   for (size_t i = 0; i < a.size(); ++i) {
     if (std::isfinite(a[i]) && !(std::fabs(a[i] - b[i]) <= most)) return false;
   }
@@ -242,29 +263,56 @@ bool Comparison::AddRescaled(const std::string& name, const Tensors& before, con
 
 namespace {
 
-// Whether all `y` are `x` times a factor plus an offset, those with one `key` with the same.
+// Whether all `y` are `x` times a factor plus an offset, those with one `key` with the same. Integers may have
+// been rounded the other way on a tie.
 class Lines {
  public:
-  void Add(size_t key, double x, double y) {
-    Sums& s = sums_[key];
-    s.n += 1, s.x += x, s.y += y, s.xx += x * x, s.xy += x * y, s.yy += y * y;
-  }
+  void Add(size_t key, double x, double y) { points_[key].emplace_back(x, y); }
   bool Fit() const {
-    return std::ranges::all_of(sums_, [](const auto& entry) { return FitsOne(entry.second); });
+    return std::ranges::all_of(points_, [](const auto& entry) { return FitsOne(entry.second); });
   }
 
  private:
+  using Points = std::vector<std::pair<double, double>>;
   struct Sums {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
   };
-  static bool FitsOne(const Sums& s) {
+
+  static bool FitsOne(const Points& points) {
     constexpr double kLeast = 1 - 1e-4;  // of the squared correlation
+    Sums s;
+    for (const auto& [x, y] : points)
+      s.n += 1, s.x += x, s.y += y, s.xx += x * x, s.xy += x * y, s.yy += y * y;
     const double x = s.n * s.xx - s.x * s.x, y = s.n * s.yy - s.y * s.y,
                  xy = s.n * s.xy - s.x * s.y;
     const bool constant = !(x > 1e-9 * s.n * s.xx) && !(y > 1e-9 * s.n * s.yy);
-    return constant || xy * xy >= kLeast * x * y;
+    if (constant || xy * xy >= kLeast * x * y) return true;
+    if (!(x > 0) || !(y > 0)) return false;
+    const double factor = xy / x, offset = (s.y - factor * s.x) / s.n;
+    return IsRoundedLine(points, factor, offset);
   }
-  std::map<size_t, Sums> sums_;
+
+  // Of integers in a range that tells something.
+  static bool IsRoundedLine(const Points& points, double factor, double offset) {
+    constexpr double kLeastRange = 16, kMost = 1.01;
+    double low_x = points.front().first, high_x = low_x, low_y = points.front().second,
+           high_y = low_y;
+    bool whole_x = true, whole_y = true;
+    for (const auto& [x, y] : points) {
+      low_x = std::min(low_x, x), high_x = std::max(high_x, x);
+      low_y = std::min(low_y, y), high_y = std::max(high_y, y);
+      whole_x = whole_x && x == std::rint(x), whole_y = whole_y && y == std::rint(y);
+    }
+    // The side that is integers may be off by one.
+    const double of_x = whole_x && high_x - low_x >= kLeastRange ? std::fabs(factor) : 0;
+    const double of_y = whole_y && high_y - low_y >= kLeastRange ? 1 : 0;
+    const double most = kMost * std::max(of_x, of_y);
+    return std::ranges::all_of(points, [&](const auto& point) {
+      return std::fabs(point.second - (factor * point.first + offset)) <= most;
+    });
+  }
+
+  std::map<size_t, Points> points_;
 };
 
 }  // namespace

@@ -123,13 +123,12 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
     if (options.rules.empty() ? !own : !named) continue;
     proofs.emplace_back(court, options, rule, SeedsFor(rule, seeds, matched), examples);
   }
-  if (options.seconds > 0) {
-    TakeTurns(proofs, options);
-  } else {
-    for (RuleProof& proof : proofs)
+  if (options.seconds > 0) TakeTurns(proofs, options);
+  // A proof holds hundreds of graphs: one after the other goes.
+  for (; !proofs.empty(); proofs.pop_front()) {
+    RuleProof& proof = proofs.front();
+    if (!(options.seconds > 0))
       proof.Advance(options.graphs.value_or(kDefaultGraphs), std::nullopt);
-  }
-  for (RuleProof& proof : proofs) {
     report.rules.push_back(proof.Finish());
     report.refuted += report.rules.back().outcome == ProvenRule::Outcome::kRefuted;
   }

@@ -91,9 +91,11 @@ std::string ProveReport::Text(bool why) const {
   }
   for (const ProvenRule& rule : rules) {
     if (rule.outcome != ProvenRule::Outcome::kRefuted) continue;
-    text += fmt::format("\n{}:{}: rule `{}` does not keep its promise, {}: {}\n{}", rule.file,
-                        rule.line, rule.name, rule.equivalence, rule.why,
-                        Indented(rule.counterexample, 6));
+    const std::string what = rule.failed_test.empty()
+                                 ? fmt::format("does not keep its promise, {}", rule.equivalence)
+                                 : fmt::format("is not what its test `{}` says", rule.failed_test);
+    text += fmt::format("\n{}:{}: rule `{}` {}: {}\n{}", rule.file, rule.line, rule.name, what,
+                        rule.why, Indented(rule.counterexample, 6));
   }
   const auto count = [&](ProvenRule::Outcome o) {
     return std::ranges::count(rules, o, &ProvenRule::outcome);
@@ -126,6 +128,7 @@ std::string ProveReport::Json() const {
          {"margin", std::isfinite(rule.margin) ? qrewrite::Json(rule.margin) : nullptr},
          {"why", rule.why},
          {"counterexample", rule.counterexample},
+         {"failed_test", rule.failed_test},
          {"conditions", std::move(conditions)}});
   }
   return json.dump(2) + "\n";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/driver/rule_tests.h"
 #include "engine/rule/literal.h"
@@ -43,6 +44,7 @@ void RuleProof::Learn() {
     if (std::find(words_.ops.begin(), words_.ops.end(), op) == words_.ops.end())
       words_.ops.push_back(op);
   }
+  words_.limits = NumbersOf(court_.program, compiled_);
   const RuleSet& set = court_.program.rules();
   if (court_.semantics != nullptr) {
     for (const Rule& rule : court_.semantics->rules().rules)
@@ -193,7 +195,7 @@ void RuleProof::TryChanged(Dice& dice) {
   const std::vector<Found>& known = found_.empty() ? near_ : found_;
   const bool further = !known.empty() && (seeds_.empty() || !dice.Once(3));
   if (!further && seeds_.empty()) return;
-  const Found* from = further ? &known[dice.Below(known.size())] : nullptr;
+  const Found* from = further ? &SomeFound(known, dice) : nullptr;
   const Seed& seed = further ? *from->seed : *seeds_[dice.Below(seeds_.size())];
   std::vector<uint64_t> changes = further ? from->changes : std::vector<uint64_t>();
   const size_t before = changes.size();
@@ -206,19 +208,33 @@ void RuleProof::TryChanged(Dice& dice) {
   if (judge_.Prepare(graph).empty()) TryOne(seed, changes, graph);
 }
 
-// The rule fired, or one condition kept it from that: what is near shows more.
-void RuleProof::Keep(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph) {
-  if (changes.size() > kMostKeptChanges || !kinds_.insert(KindOf(graph)).second) return;
+const RuleProof::Found& RuleProof::SomeFound(const std::vector<Found>& known, Dice& dice) const {
+  const Found& one = known[dice.Below(known.size())];
+  const Found& other = known[dice.Below(known.size())];
+  return one.distinct >= other.distinct ? one : other;
+}
+
+// The rule fired, or one condition kept it from that: what is near shows more. Of one kind that of the most
+// numbers stays.
+void RuleProof::Keep(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+                     size_t distinct) {
+  if (changes.size() > kMostKeptChanges) return;
+  Found found{&seed, changes, graph, KindOf(graph), distinct};
+  if (!kinds_.insert(found.kind).second) {
+    const auto same = std::ranges::find(found_, found.kind, &Found::kind);
+    if (same != found_.end() && same->distinct < distinct) *same = std::move(found);
+    return;
+  }
   if (found_.size() < kMostFound)
-    found_.push_back({&seed, changes, graph});
+    found_.push_back(std::move(found));
   else
-    found_[static_cast<size_t>(report_.graphs) % kMostFound] = {&seed, changes, graph};
+    found_[static_cast<size_t>(report_.graphs) % kMostFound] = std::move(found);
 }
 
 void RuleProof::LookNear(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
                          const Task& task) {
   const InTheWay stops = StoppedBy(graph, court_.program, compiled_, guards_, task, court_.context);
-  if (stops.fewest == 1) Keep(seed, changes, graph);
+  if (stops.fewest == 1) Keep(seed, changes, graph, 0);
   if (stops.fewest > 1 && found_.empty() && stops.fewest <= fewest_ &&
       changes.size() <= kMostKeptChanges) {
     if (stops.fewest < fewest_) near_.clear();
@@ -242,12 +258,12 @@ void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, c
     case Trial::Fate::kHeld:
       report_.fired += Fired(trial);
       if (Fired(trial)) CountHeld(trial);
-      if (Fired(trial)) Keep(seed, changes, graph);
+      if (Fired(trial)) Keep(seed, changes, graph, trial.distinct);
       if (options_.guards) WatchCases(seed, changes, graph, task);
       break;
     case Trial::Fate::kUnknown:
       report_.fired += Fired(trial);
-      if (Fired(trial)) Keep(seed, changes, graph);
+      if (Fired(trial)) Keep(seed, changes, graph, trial.distinct);
       if (Fired(trial) && report_.why.empty()) report_.why = trial.why;
       break;
     case Trial::Fate::kBroken:
@@ -270,7 +286,9 @@ Task RuleProof::TaskFor(const Seed& seed) const {
 
 void RuleProof::CountHeld(const Trial& trial) {
   const bool decibels = Promise::Of(rule_.equivalence).kind == Promise::Kind::kApprox;
-  if (report_.compared++ == 0)
+  ++report_.compared;
+  if (std::isnan(trial.margin)) return;
+  if (!std::exchange(has_margin_, true))
     report_.margin = trial.margin;
   else
     report_.margin =
@@ -279,10 +297,28 @@ void RuleProof::CountHeld(const Trial& trial) {
 
 void RuleProof::Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task) {
   std::string why;
-  const Graph small = Broken(seed, changes, task, {}, &why);
+  Graph whole;
+  const bool made = Make(seed, changes, whole);
+  const Task least = made ? Least(task, whole) : task;
+  const Graph small = Broken(seed, changes, least, {}, &why);
   report_.outcome = ProvenRule::Outcome::kRefuted;
   report_.why = why;
-  report_.counterexample = TestText(small, task, "a counterexample");
+  report_.counterexample = TestText(small, least, rule_.name, "a counterexample");
+}
+
+// A rule that is not what its author says in its tests is none to rely on, whatever its promise.
+void RuleProof::AskTests() {
+  const auto own = [&](const std::string& rule, const std::string&) { return rule == rule_.name; };
+  for (const RuleTestOutcome& outcome : RunRuleTests(court_.program, court_.context, own)) {
+    if (outcome.passed) continue;
+    const auto test = std::ranges::find(rule_.tests, outcome.test, &RuleTest::name);
+    if (test == rule_.tests.end()) continue;
+    report_.outcome = ProvenRule::Outcome::kRefuted;
+    report_.failed_test = outcome.test;
+    report_.why = outcome.message.substr(0, outcome.message.find('\n'));
+    report_.counterexample = TextOfTest(court_.program.rules(), *test, rule_.name);
+    return;
+  }
 }
 
 ProvenRule RuleProof::Finish() {
@@ -293,6 +329,7 @@ ProvenRule RuleProof::Finish() {
                                            : Outcome::kSilent;
   }
   if (report_.outcome == Outcome::kHeld) report_.why.clear();
+  if (options_.tests && report_.outcome != Outcome::kRefuted) AskTests();
   if (options_.guards) {
     for (Guard& guard : guards_) report_.conditions.push_back(std::move(guard.report));
   }

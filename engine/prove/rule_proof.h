@@ -41,6 +41,8 @@ class RuleProof {
     const Seed* seed;
     std::vector<uint64_t> changes;
     Graph graph;
+    uint64_t kind = 0;    // KindOf()
+    size_t distinct = 0;  // Trial::distinct: where all numbers are one a fault shows nothing
   };
 
   // --- rule_proof.cc
@@ -53,7 +55,10 @@ class RuleProof {
   void TryChanged(Dice& dice);
   bool TryOneThing();
   bool TryTwoThings(Dice& dice);
-  void Keep(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph);
+  void Keep(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+            size_t distinct);
+  // Some graph that showed something, rather one of many numbers.
+  const Found& SomeFound(const std::vector<Found>& known, Dice& dice) const;
   void TryOne(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph);
   // The rule did not fire: how far was it from that?
   void LookNear(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
@@ -61,6 +66,7 @@ class RuleProof {
   Task TaskFor(const Seed& seed) const;
   std::map<std::string, std::string> SomeSettings(Dice& dice) const;
   void CountHeld(const Trial& trial);
+  void AskTests();
   void Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task);
 
   // --- conditions.cc
@@ -76,6 +82,8 @@ class RuleProof {
   // The smallest graph that is found which still breaks the promise.
   Graph Broken(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task,
                CodeId assumed, std::string* why);
+  // The same rules and parameters without those that the fault does not need.
+  Task Least(const Task& task, const Graph& graph);
   // The smallest graph that is found of which `shows` still holds.
   Graph Shrink(const Seed& seed, std::vector<uint64_t> changes,
                FunctionRef<bool(const Graph&)> shows);
@@ -89,7 +97,7 @@ class RuleProof {
   Judge judge_;
   Vocabulary words_;
   std::vector<Guard> guards_;
-  bool begun_ = false;
+  bool begun_ = false, has_margin_ = false;
   std::string fault_;  // of the last graph that Make() could not make
   int64_t attempt_ = 0;
   std::deque<Seed> instances_;  // graphs made of the pattern that showed something

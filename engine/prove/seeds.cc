@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "engine/base/diagnostics.h"
 #include "engine/base/lines.h"
 #include "engine/driver/find_matches.h"
+#include "engine/expr/parser.h"
 #include "engine/rule/literal.h"
 #include "engine/text/graph_text.h"
 
@@ -93,12 +96,25 @@ std::set<OpName> OpsOf(const Program& program, const Pattern& pattern) {
   return ops;
 }
 
-std::string TestText(const Graph& graph, const Task& task, const std::string& name,
-                     const std::string& expect) {
+std::string YamlQuoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string TestText(const Graph& graph, const Task& task, const std::string& rule,
+                     const std::string& name, const std::string& expect) {
   std::string text = fmt::format("- name: {}\n", name);
+  for (const ValueId v : graph.body(graph.main()).inputs) {
+    if (graph.Overridable(v))
+      text += fmt::format("  # `{}` is an input, too: the caller may give another one\n",
+                          Printable(graph.name(v)));
+  }
   const auto opset = graph.opset().find("");
   if (opset != graph.opset().end() && opset->second != 21)
     text += fmt::format("  opset: {}\n", opset->second);
+  if (!task.rules.empty() && task.rules != std::vector{rule})
+    text += fmt::format("  rules: [{}]\n", fmt::join(task.rules, ", "));
   if (!task.set.empty()) {
     text += "  set: {";
     for (const auto& [key, value] : task.set)
@@ -108,6 +124,23 @@ std::string TestText(const Graph& graph, const Task& task, const std::string& na
   text += "  given: |\n";
   text += Indented(PrintGraph(graph, graph.main(), {.max_elements = 64}), 4);
   return text + "  expect: " + expect + "\n";
+}
+
+std::string TextOfTest(const RuleSet& rules, const RuleTest& test, const std::string& rule) {
+  BuildOptions build;
+  for (const auto& [domain, version] : test.opset) build.opset[domain] = version;
+  Graph graph;
+  if (!BuildGraph(test.given, rules.signatures, build, graph).ok()) return "";
+  Task task{.rules = test.rules, .set = {}};
+  for (const auto& [name, value] : test.set) task.set[name] = LiteralText(value);
+  const std::string expect =
+      test.expect             ? "|\n" + Indented(Print(*test.expect), 4)
+      : !test.error.empty()   ? fmt::format("{{error: {}}}", YamlQuoted(test.error))
+      : !test.warning.empty() ? fmt::format("{{warning: {}}}", YamlQuoted(test.warning))
+                              : "unchanged";
+  std::string text = TestText(graph, task, rule, test.name, expect);
+  while (text.ends_with("\n\n")) text.pop_back();
+  return text;
 }
 
 }  // namespace qrewrite

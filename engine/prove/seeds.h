@@ -34,8 +34,15 @@ std::vector<const Seed*> SeedsFor(const Rule& rule, const std::vector<Seed>& see
 // Operators that a pattern names, in its sub-patterns as well.
 std::set<OpName> OpsOf(const Program& program, const Pattern& pattern);
 
-// A graph as a test, to be pasted below `tests:`.
-std::string TestText(const Graph& graph, const Task& task, const std::string& name,
-                     const std::string& expect = "unchanged");
+// Numbers that the rule compares and computes with, in the definitions that it asks as well; each once.
+std::vector<double> NumbersOf(const Program& program, const CompiledRule& rule);
+
+std::string YamlQuoted(const std::string& text);
+
+// A graph as a test, to be pasted below the `tests:` of `rule`.
+std::string TestText(const Graph& graph, const Task& task, const std::string& rule,
+                     const std::string& name, const std::string& expect = "unchanged");
+// A test as it stands there.
+std::string TextOfTest(const RuleSet& rules, const RuleTest& test, const std::string& rule);
 
 }  // namespace qrewrite

@@ -1,11 +1,23 @@
 // The smallest graph that shows something: changes are left out, then what is left is made smaller.
+#include <chrono>
+#include <utility>
+
 #include "engine/prove/rule_proof.h"
 #include "engine/text/graph_text.h"
 
 namespace qrewrite {
 namespace {
 
-constexpr int kShrinkSteps = 400;
+constexpr int kShrinkSteps = 2000;
+constexpr std::chrono::seconds kShrinkTime{10};
+
+// What tells graphs apart for a reader, and what the text leaves out.
+std::string TextOf(const Graph& graph) {
+  std::string text = PrintGraph(graph, graph.main(), {.max_elements = 64});
+  for (const ValueId v : graph.body(graph.main()).inputs) text += graph.Overridable(v) ? 'o' : 'i';
+  for (const auto& [domain, version] : graph.opset()) text += std::to_string(version) + " ";
+  return text;
+}
 
 }  // namespace
 
@@ -21,8 +33,27 @@ Graph RuleProof::Broken(const Seed& seed, const std::vector<uint64_t>& changes, 
   });
 }
 
+// What it takes to see the fault: the rule alone, with the parameters that it needs.
+Task RuleProof::Least(const Task& task, const Graph& graph) {
+  Task least = task;
+  const auto shows = [&](const Task& other) {
+    const Trial trial = judge_.Try(graph, other);
+    return trial.fate == Trial::Fate::kBroken && Fired(trial);
+  };
+  Task alone = task;
+  alone.rules = {rule_.name};
+  if (task.rules != alone.rules && shows(alone)) least = alone;
+  for (const auto& [name, value] : task.set) {
+    Task fewer = least;
+    fewer.set.erase(name);
+    if (shows(fewer)) least = fewer;
+  }
+  return least;
+}
+
 Graph RuleProof::Shrink(const Seed& seed, std::vector<uint64_t> changes,
                         FunctionRef<bool(const Graph&)> shows) {
+  const Clock::time_point end = Clock::now() + kShrinkTime;
   Graph best;
   Make(seed, changes, best);
   shows(best);
@@ -35,16 +66,26 @@ Graph RuleProof::Shrink(const Seed& seed, std::vector<uint64_t> changes,
     best = std::move(graph);
   }
   const Signatures& signatures = court_.program.rules().signatures;
-  int steps = 0;
-  for (size_t step = 0; steps < kShrinkSteps; ++steps) {
+  std::string text = TextOf(best);
+  bool smaller = false;
+  size_t step = 0;
+  for (int steps = 0; steps < kShrinkSteps && Clock::now() < end; ++steps) {
     Graph graph = best;
-    if (!Simplify(graph, signatures, step)) break;
-    const bool same = PrintGraph(graph, graph.main()) == PrintGraph(best, best.main());
-    if (same || !judge_.Prepare(graph).empty() || !shows(graph)) {
+    if (!Simplify(graph, signatures, step)) {
+      // What is gone now may have kept something else from going.
+      if (!std::exchange(smaller, false)) break;
+      step = 0;
+      continue;
+    }
+    const bool valid = judge_.Prepare(graph).empty();
+    std::string other = valid ? TextOf(graph) : text;
+    if (other == text || !shows(graph)) {
       ++step;
       continue;
     }
     best = std::move(graph);  // what comes next is at the same place
+    text = std::move(other);
+    smaller = true;
   }
   return best;
 }

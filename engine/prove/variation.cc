@@ -7,26 +7,6 @@
 #include "engine/prove/change.h"
 
 namespace qrewrite {
-namespace {
-
-// Every size `from` of the graph's inputs and constants.
-std::set<int64_t> SizesOf(const Graph& graph) {
-  std::set<int64_t> sizes;
-  for (size_t i = 0; i < graph.num_values(); ++i) {
-    const ValueId v(i);
-    if (!graph.alive(v)) continue;
-    if (const Tensor* tensor = graph.constant(v)) {
-      sizes.insert(tensor->dims().begin(), tensor->dims().end());
-    } else if (graph.IsInput(v)) {
-      for (const Dim d : graph.declared(v).dims) {
-        if (d.known()) sizes.insert(d.size());
-      }
-    }
-  }
-  return sizes;
-}
-
-}  // namespace
 
 Change::Change(Graph& graph, const Vocabulary& words, const Signatures& signatures, Dice& dice)
     : graph_(graph), words_(words), signatures_(signatures), dice_(dice) {
@@ -65,7 +45,8 @@ bool Change::Make() {
       {2, false, &Change::IntoIf},          {1, false, &Change::IntoLoop},
       {2, false, &Change::ConstantToNode},  {3, false, &Change::UnknownRank},
       {5, false, &Change::EqualLengths},    {4, false, &Change::OpenSizes},
-      {6, true, &Change::SmallIntegers},
+      {6, true, &Change::SmallIntegers},    {8, false, &Change::AtLimit},
+      {6, true, &Change::AddInput},
   };
   int total = 0;
   for (const Way& way : kWays) total += way.weight;
@@ -140,31 +121,6 @@ uint64_t KindOf(const Graph& graph) {
     }
   }
   return kind;
-}
-
-bool Simplify(Graph& graph, const Signatures& signatures, size_t step) {
-  const Vocabulary nothing;
-  Dice dice(0);
-  Change change(graph, nothing, signatures, dice);
-  const std::set<int64_t> sizes = SizesOf(graph);
-  for (const int64_t size : sizes) {
-    for (const int64_t to : {1, 2}) {
-      if (size <= to) continue;
-      if (step-- == 0) return change.Resize(size, to), true;
-    }
-  }
-  for (const ValueId v : change.constants()) {
-    if (step-- == 0) return change.Flatten(v), true;
-    if (step-- == 0) return change.Round(v), true;
-  }
-  for (const NodeId n : change.nodes()) {
-    const Attributes attributes = graph.attributes(n);
-    for (const Attribute& a : attributes) {
-      if (std::holds_alternative<BodyId>(a.value)) continue;
-      if (step-- == 0) return graph.EraseAttribute(n, a.name), true;
-    }
-  }
-  return false;
 }
 
 bool Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, uint64_t change) {

@@ -33,6 +33,7 @@ struct ProveOptions {
   double seconds = 0;  // of the whole proof, at most: rules take turns; 0: as long as it takes
   uint64_t seed = 0;
   bool guards = true;            // leave out conditions, one at a time
+  bool tests = true;             // a rule whose own tests fail is refuted, too
   Evaluator* runtime = nullptr;  // beside the built-in kernels: ONNX Runtime
 };
 
@@ -57,7 +58,7 @@ std::string_view Name(ProvenCondition::Outcome outcome);  // "needed", "not need
 struct ProvenRule {
   enum class Outcome {
     kHeld,     // on all graphs where it fired
-    kRefuted,  // `why`, `counterexample`
+    kRefuted,  // it breaks its promise, or a test of its own fails: `why`, `counterexample`
     kUnknown,  // it fired, but no result could be compared: `why`
     kSilent,   // it never fired: it refuses or warns, or its tests show no graph where it does
   };
@@ -72,6 +73,8 @@ struct ProvenRule {
   double margin = 0;     // the worst: in ulp, lsb or dB, as the promise has it
   std::string why;
   std::string counterexample;  // a test, as YAML
+  std::string
+      failed_test;  // of a refuted rule: no graph breaks its promise, but this test of its own fails
   std::vector<ProvenCondition> conditions;
 };
 std::string_view Name(ProvenRule::Outcome outcome);  // "held", "refuted", "unknown", "silent"

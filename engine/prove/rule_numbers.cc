@@ -1,0 +1,74 @@
+// The numbers that stand in a rule.
+#include <cmath>
+#include <set>
+
+#include "engine/prove/seeds.h"
+
+namespace qrewrite {
+namespace {
+
+class Collector {
+ public:
+  explicit Collector(const Program& program) : program_(program) {}
+
+  void Add(CodeId id) {
+    if (!id.valid()) return;
+    const Code& code = program_.code(id);
+    if (code.op == CodeOp::kConstant && code.constant.is_number()) AddNumber(code.constant);
+    if (code.op == CodeOp::kFact && facts_.insert(code.index).second)
+      Add(program_.definition(code.index).cases);
+    for (size_t i = 0; i < code.num_kids; ++i) Add(program_.kid(code, i));
+  }
+  void Add(const Pattern& pattern) {
+    for (const PatWhere& where : pattern.where) Add(where.code);
+    for (const PatStmt& stmt : pattern.stmts) Add(stmt.value);
+  }
+  void Add(const PatArg& arg) {
+    Add(arg.literal_code);
+    for (const PatArg& member : arg.group) Add(member);
+    if (arg.call == nullptr) return;
+    for (const PatAttr& attr : arg.call->attrs) Add(attr.value);
+    for (const PatArg& inner : arg.call->args) Add(inner);
+    const int definition = arg.call->definition;
+    if (definition >= 0 && facts_.insert(definition).second)
+      Add(program_.definition(definition).cases);
+  }
+  void Add(const Layout& layout) {
+    for (const Layout::Let& let : layout.lets) Add(let.value);
+  }
+  void Add(const std::vector<CompiledCase>& cases) {
+    for (const CompiledCase& c : cases) {
+      Add(c.pattern);
+      if (c.layout != nullptr) Add(*c.layout);
+      Add(c.is);
+      Add(c.cases);
+    }
+  }
+
+  std::vector<double> found() const { return {numbers_.begin(), numbers_.end()}; }
+
+ private:
+  void AddNumber(const Val& value) {
+    const Result<std::vector<double>> all = ToDoubles(value.number().t);
+    if (!all.ok()) return;
+    for (const double number : *all) {
+      if (std::isfinite(number)) numbers_.insert(number);
+    }
+  }
+
+  const Program& program_;
+  std::set<int> facts_;
+  std::set<double> numbers_;
+};
+
+}  // namespace
+
+std::vector<double> NumbersOf(const Program& program, const CompiledRule& rule) {
+  Collector collector(program);
+  collector.Add(rule.layout);
+  collector.Add(rule.pattern);
+  collector.Add(rule.cases);
+  return collector.found();
+}
+
+}  // namespace qrewrite
