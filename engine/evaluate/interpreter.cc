@@ -87,6 +87,7 @@ Status GraphInterpreter::LoadConstants() {
 }
 
 Result<std::vector<Tensor>> GraphInterpreter::Run(const std::map<std::string, Tensor>& inputs) {
+  stack_ = StackEnd();
   const Body& main = graph_.body(graph_.main());
   for (const ValueId v : main.inputs) {
     const auto given = inputs.find(std::string(graph_.name(v)));
@@ -107,6 +108,13 @@ Result<std::vector<Tensor>> GraphInterpreter::Run(const std::map<std::string, Te
 }
 
 Status GraphInterpreter::RunBody(BodyId body, const Attributes& call) {
+  if (stack_.IsNear()) {
+    return {
+        StatusCode::kLimit,
+        fmt::format("functions and bodies call each other too deep for the stack of this thread "
+                    "({} KiB)",
+                    stack_.kib())};
+  }
   for (const Step& step : steps_[body.index]) {
     QR_RETURN_IF_ERROR(RunNode(step.node, call));
     for (const ValueId v : step.last_used) values_[v.index] = Tensor();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/stack_end.h"
 #include "engine/fold/kernel.h"
 #include "engine/graph/graph.h"
 #include "qrewrite/status.h"
@@ -57,6 +58,7 @@ class GraphInterpreter {
   std::vector<Steps> steps_;    // by body
   std::vector<Tensor> values_;  // by value
   std::map<OpName, BodyId> functions_;
+  StackEnd stack_;  // of the thread that runs it now
 };
 
 }  // namespace qrewrite

@@ -47,9 +47,17 @@ void Interpreter::Exhaust(std::string why) {
   if (exhausted_.empty()) exhausted_ = std::move(why);
 }
 
+bool Interpreter::OutOfStack() {
+  Exhaust(
+      fmt::format("its pattern, values or replacement go too deep for the stack of this thread "
+                  "({} KiB)",
+                  stack_.kib()));
+  return false;
+}
+
 bool Interpreter::Step(uint64_t steps) {
   eval_steps_ += steps;
-  if (eval_steps_ <= kMaxEvalSteps) return exhausted_.empty();
+  if (eval_steps_ <= kMaxEvalSteps) return HasStack() && exhausted_.empty();
   if (!exhausted_.empty()) return false;
   Exhaust(fmt::format("its conditions and values take too many steps (limit {})", kMaxEvalSteps));
   return false;

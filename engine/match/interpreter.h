@@ -26,7 +26,9 @@
 #include <vector>
 
 #include "engine/base/function_ref.h"
+#include "engine/base/stack_end.h"
 #include "engine/fold/kernel.h"
+#include "engine/match/budgets.h"
 #include "engine/match/fact_memo.h"
 #include "engine/match/facts.h"
 #include "engine/match/frame.h"
@@ -41,15 +43,6 @@ using Params = std::map<std::string, Val, std::less<>>;
 // A function that a host registered: pure, on constants. Errors are reasons for "no match".
 using HostFunction = std::function<Result<Tensor>(const std::vector<Tensor>&)>;
 using HostFunctions = std::map<std::string, HostFunction, std::less<>>;
-
-// Bounds of one search from one node, with everything that its conditions compute. They depend on
-// nothing but the rules and the graph; a run that meets one ends with an error that names the rule.
-inline constexpr uint64_t kMaxMatchSteps = 2'000'000;  // values held against a pattern
-inline constexpr uint64_t kMaxEvalSteps = 10'000'000;  // pieces of code, members of lists
-// Of all operators on constants that the rules of one rule set compute in a run (FoldLimits::work).
-inline constexpr uint64_t kMaxFoldWork = uint64_t{1} << 38;
-// Definitions that call themselves for other things than a value of the graph go so deep.
-inline constexpr int kMaxRecursion = 128;
 
 class Interpreter {
  public:
@@ -76,6 +69,8 @@ class Interpreter {
   // What follows is a computation of its own; MatchRule() begins one, too.
   void BeginBudget();
   void Exhaust(std::string why);
+  // Whether there is stack to go deeper; if not, that is what was met.
+  bool HasStack() { return !stack_.IsNear() || OutOfStack(); }
   // kCallback if a function of the host threw an exception, now or before: the run must end.
   const Status& host_fault() const { return host_fault_.ok() ? facts_.host_fault() : host_fault_; }
   uint64_t steps() const { return steps_ + eval_steps_; }   // of the last search for a match
@@ -195,6 +190,8 @@ class Interpreter {
   // Of a built-in signature's program, beside the interpreter of the rules.
   Interpreter(const Interpreter& rules, const Program& signature);
 
+  bool OutOfStack();  // false
+
   // --- eval.cc
   Val EvalName(const Code& code, Frame& frame);
   Val EvalLet(int slot, Frame& frame);
@@ -283,6 +280,7 @@ class Interpreter {
 
   uint64_t steps_ = 0, eval_steps_ = 0, fold_work_ = kMaxFoldWork;  // of folding: what is left
   std::string exhausted_;
+  StackEnd stack_;
   Status host_fault_;
   Reason unknown_{""};  // the last condition of a pattern that was unknown, for ChooseCase
   bool was_unknown_ = false;

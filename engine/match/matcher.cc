@@ -76,7 +76,7 @@ bool MatchRun::Step(ValueId v) {
 }
 
 bool MatchRun::Step() {
-  if (++in_.steps_ <= kMaxMatchSteps) return in_.exhausted_.empty();
+  if (++in_.steps_ <= kMaxMatchSteps) return in_.HasStack() && in_.exhausted_.empty();
   if (!in_.exhausted_.empty()) return false;
   in_.Exhaust(
       fmt::format("the search for a match has too many steps (limit {}; a pattern that names "

@@ -272,7 +272,7 @@ Val Interpreter::EvalIn(const Val& element, const Val& list) {
     return all;
   }
   Val any = false;
-  for (const Val& member : members != nullptr ? **members : numbers) {
+  for (const Val& member : members != nullptr ? std::span<const Val>(**members) : numbers) {
     any = Or(any, Truth(Compare(BinaryOp::kEq, element, member)));
   }
   return any;

@@ -13,6 +13,8 @@ namespace qrewrite {
 namespace {
 
 constexpr size_t kMostSteps = 64;  // of one way down
+// Pieces of code that are looked at: values of `let` that name others twice are walked twice.
+constexpr size_t kMostVisited = 100'000;
 
 }  // namespace
 
@@ -23,6 +25,7 @@ class WhyRun {
 
   // Whether the code rests on a fact that has no value, or that is false. Goes down the first.
   bool Code(CodeId id, Frame& frame) {
+    if (++visited_ > kMostVisited || in_.stack_.IsNear()) return false;
     const qrewrite::Code& code = in_.program().code(id);
     if (code.op == CodeOp::kName && code.slot >= 0 && frame.let(code.slot) != nullptr) {
       return Code(frame.let(code.slot)->value, frame);
@@ -170,6 +173,7 @@ class WhyRun {
   Interpreter& in_;
   MatchRun run_;
   bool any_ = false;
+  size_t visited_ = 0;
   std::vector<std::pair<int, ValueId>> seen_;
 };
 

@@ -1,5 +1,9 @@
 #include "engine/program/val.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "engine/fold/element.h"
 
 namespace qrewrite {
@@ -83,6 +87,18 @@ std::optional<std::vector<int64_t>> Val::wholes() const {
   Result<std::vector<int64_t>> values = ToInt64s(n->t);
   if (!values.ok()) return std::nullopt;
   return *std::move(values);
+}
+
+Members::Members(std::vector<Val> values) : std::vector<Val>(std::move(values)) {
+  for (const Val& member : *this) {
+    if (const auto* list = member.get_if<List>()) depth = std::max(depth, (*list)->depth + 1);
+  }
+}
+
+Val Val::ListOf(std::vector<Val> values) {
+  auto members = std::make_shared<const Members>(std::move(values));
+  if (members->depth <= kMaxListDepth) return List(std::move(members));
+  return Failure{fmt::format("lists are nested deeper than {}", kMaxListDepth)};
 }
 
 std::string_view Describe(const Val& val) {

@@ -117,7 +117,8 @@ struct SymbolSize {
   Dim dim;  // symbolic
 };
 
-using List = std::shared_ptr<const std::vector<Val>>;
+struct Members;
+using List = std::shared_ptr<const Members>;
 
 // One of a closed list of types, as in a variant. Most are plain bytes: copies, moves and the end of
 // such a value cost a few instructions.
@@ -168,9 +169,7 @@ class Val {
   static Val Int(int64_t value) { return value; }
   static Val Float(double value) { return value; }
   static Val OfInts(std::span<const int64_t> values);
-  static Val ListOf(std::vector<Val> values) {
-    return List(std::make_shared<const std::vector<Val>>(std::move(values)));
-  }
+  static Val ListOf(std::vector<Val> values);  // a Failure beyond kMaxListDepth
 
   template <class T>
   bool is() const {
@@ -221,6 +220,15 @@ class Val {
   static constexpr size_t kBytes = sizeof(Ints), kAlign = 8;
   alignas(kAlign) std::byte bytes_[kBytes];
   uint8_t type_ = 0;
+};
+
+// Lists in lists go so deep: whoever walks a list recurses, its destructor too.
+inline constexpr int kMaxListDepth = 100;
+
+// Of a list.
+struct Members : std::vector<Val> {
+  explicit Members(std::vector<Val> values);
+  int depth = 1;  // 1 + that of the deepest list among them
 };
 
 // What kind of thing a Val is, for messages: "a number", "a value of the graph".

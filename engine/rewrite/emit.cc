@@ -36,6 +36,10 @@ class Emitter::Statements : public NewValues {
         break;
       }
       open_[s] = true;
+      if (!emitter_.in_.HasStack()) {
+        frame_.Bind(fresh, Failure{emitter_.in_.exhausted()});
+        break;
+      }
       EmitStatement(stmt);
       break;
     }
@@ -179,7 +183,7 @@ Val Emitter::Value(const Make& make, Frame& frame) {
 
 std::vector<Val> Emitter::Call(const MakeCall& call, Frame& frame,
                                const std::vector<bool>& present) {
-  if (!in_.exhausted().empty()) return Fail(in_.exhausted(), present.size());
+  if (!in_.HasStack() || !in_.exhausted().empty()) return Fail(in_.exhausted(), present.size());
   switch (call.kind) {
     case MakeCall::Kind::kTemplate: return Template(call, frame, present.size());
     case MakeCall::Kind::kLabel: return Label(call, frame, present);

@@ -245,3 +245,12 @@ def test_shipped_rule_sets(rules, folder):
     for node in onnx.load(model).graph.node[::3]:
         code, out, err = run(folder, "explain", model, "--rules", rules, "--at", node.output[0])
         assert (code, err) == (0, "") and node.output[0] in out
+
+
+def test_values_that_name_others_twice(folder):
+    """Each `let` names the one before it twice: what a condition rests on is not walked 2^40 times."""
+    lets = "\n".join(f"  a{i}: a{i - 1} + a{i - 1}" for i in range(1, 41))
+    rule_file(folder, f"match: y = Relu(x)\nlet:\n  a0: rank(x)\n{lets}\nwhere: a40 == 1\nreplace: y = Abs(x)")
+    code, out, err = run(folder, "explain", "net.onnx", "--rules", "./set.yaml", "--at", "n_r")
+    assert (code, err) == (0, "")
+    assert "`a40` is" in out

@@ -184,6 +184,25 @@ TEST_CASE("A local function runs with the attributes of its call") {
   }
 }
 
+TEST_CASE("Functions that call each other without end are an error of the built-in kernels") {
+  onnx::ModelProto proto;
+  const auto parsed = onnx::OnnxParser::Parse(proto, R"(
+    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[N] x) => (float[N] y) { y = local.There(x) }
+    <domain: "local", opset_import: ["" : 17, "local" : 1]>
+    There (v) => (w) { w = local.Back(v) }
+    <domain: "local", opset_import: ["" : 17, "local" : 1]>
+    Back (v) => (w) { w = local.There(v) })");
+  REQUIRE_MESSAGE(parsed.IsOK(), parsed.ErrorMessage());
+  Result<Model> model = FromProto(proto);
+  REQUIRE(model.ok());
+  Result<std::unique_ptr<Session>> session = BuiltinKernels()->Load(*model);
+  REQUIRE_MESSAGE(session.ok(), session.status().message());
+  const Status status = (*session)->Run({{"x", Floats({1})}}).status();
+  CHECK(status.code() == StatusCode::kLimit);
+  CHECK(status.message().find("too deep for the stack of this thread") != std::string::npos);
+}
+
 TEST_CASE("Integers are computed exactly, as ONNX Runtime computes them") {
   const char* const graph = R"(g (float[1, 2, 4, 4] x) => (uint8[1, 2, 3, 3] y)
       <float xs = {0.05}, uint8 xz = {120}, float[2] ws = {0.01, 0.02}, int8[2] wz = {0, 0},

@@ -1,0 +1,17 @@
+// Bounds of one search from one node, with everything that its conditions compute. They depend on
+// nothing but the rules and the graph; a run that meets one ends with an error that names the rule.
+// What the stack of the thread allows is a bound, too (engine/base/stack_end.h).
+#pragma once
+
+#include <cstdint>
+
+namespace qrewrite {
+
+inline constexpr uint64_t kMaxMatchSteps = 2'000'000;  // values held against a pattern
+inline constexpr uint64_t kMaxEvalSteps = 10'000'000;  // pieces of code, members of lists
+// Of all operators on constants that the rules of one rule set compute in a run (FoldLimits::work).
+inline constexpr uint64_t kMaxFoldWork = uint64_t{1} << 38;
+// Definitions that call themselves for other things than a value of the graph go so deep.
+inline constexpr int kMaxRecursion = 128;
+
+}  // namespace qrewrite
