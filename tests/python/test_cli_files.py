@@ -131,6 +131,26 @@ def test_the_report_replaces_nothing_of_the_run():
         assert contents() == before
 
 
+def test_no_file_that_tells_of_a_run_replaces_what_was_read():
+    external("m.onnx", "weights.bin")
+    external("other.onnx", "others.bin")
+    Path("my.yaml").write_text((GOLDEN / "tidy.yaml").read_text())
+    before = contents()
+    compare = ["debug", "--float", "m.onnx", "--quant", "other.onnx", "--runtime", "builtin"]
+    for args in [
+        *[["--rules", "./my.yaml", "m.onnx", "-o", "out.onnx", option, path]
+          for option in ["--trace", "--html"] for path in ["m.onnx", "weights.bin", "my.yaml", "out.onnx"]],
+        ["--rules", "./my.yaml", "m.onnx", "-o", "out.onnx", "--trace", "t", "--html", "t"],
+        ["diff", "m.onnx", "other.onnx", "--html", "others.bin"],
+        *[[*compare, option, path] for option in ["--html", "--output"]
+          for path in ["m.onnx", "weights.bin", "other.onnx", "others.bin"]],
+        ["test", "my.yaml", "--junit", "my.yaml"],
+    ]:
+        _, err = run(*args, code=2)
+        assert "would replace" in err or "one file" in err or "itself" in err or "is a rule file" in err, args
+        assert contents() == before, args
+
+
 def test_a_model_does_not_choose_names_of_files():
     Path("home").mkdir()
     external("m.onnx", ".bashrc")

@@ -69,7 +69,7 @@ def test_trace_of_a_run_that_fails(folder):
     assert len((folder / "trace.jsonl").read_text().splitlines()) >= 10
 
 
-@pytest.mark.parametrize("path, message", [("net.onnx", "--trace would replace the model"), ("no/such/t", "cannot be written")])
+@pytest.mark.parametrize("path, message", [("net.onnx", "--trace `net.onnx` is the model itself"), ("no/such/t", "cannot be written")])
 def test_where_the_trace_cannot_go(folder, path, message):
     before = (folder / "net.onnx").read_bytes()
     code, _, err = run(folder, "--rules", "set.yaml", "net.onnx", "--trace", path)

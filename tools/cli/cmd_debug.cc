@@ -4,11 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/diagnostics.h"
 #include "qrewrite/debug.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/debug_tables.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/paths.h"
 #include "tools/cli/runtimes.h"
 #include "tools/cli/terminal.h"
 
@@ -84,12 +86,18 @@ Result<std::map<std::string, std::string>> ParseMap(const std::vector<std::strin
   return map;
 }
 
-Status WriteFiles(const Arguments& a, const Model& model, const DebugReport& report) {
+Status WriteFiles(const Arguments& a, const Model& original, const Model& quantized,
+                  const DebugReport& report) {
   SaveOptions options;
   const std::string& json = !a.output.empty() ? a.output : a.json == "-" ? "" : a.json;
   if (!json.empty()) options.side_files.push_back({json, report.Json()});
   if (!a.html.empty()) options.side_files.push_back({a.html, report.Html()});
-  return options.side_files.empty() ? Status() : model.SaveSideFiles(options);
+  for (const SideFile& file : options.side_files) {
+    QR_RETURN_IF_ERROR(NotOverInputs(file.path, quantized));
+    if (!SameFile(file.path, a.inputs)) continue;
+    return {StatusCode::kUsage, fmt::format("`{}` has the inputs", Printable(file.path, 1000))};
+  }
+  return options.side_files.empty() ? Status() : original.SaveSideFiles(options);
 }
 
 bool Fails(const DebugReport& report, double least) {
@@ -135,7 +143,8 @@ int RunDebug(int argc, char** argv) {
   if (!quantized.ok()) return Fail(quantized.status());
   const Result<DebugReport> report = Measure(a, *original, *quantized);
   if (!report.ok()) return Fail(report.status());
-  if (const Status written = WriteFiles(a, *original, *report); !written.ok()) return Fail(written);
+  if (const Status written = WriteFiles(a, *original, *quantized, *report); !written.ok())
+    return Fail(written);
   Print(a.json == "-" ? report->Json() : DebugTables(*report, a.top));
   if (a.fail_under && Fails(*report, *a.fail_under)) {
     Note(fmt::format("an output is below {:g} dB\n", *a.fail_under));

@@ -45,9 +45,7 @@ Result<int> Compare(const Arguments& a) {
     QR_ASSIGN_OR_RETURN(
         std::string page,
         DiffPage(before, after, {.before = a.before, .after = a.after, .names = !a.ignore_names}));
-    if (SameFile(a.html, a.after)) {
-      return Status(StatusCode::kUsage, "--html would replace a model");
-    }
+    QR_RETURN_IF_ERROR(NotOverInputs(a.html, after));
     SaveOptions files;
     files.side_files = {{a.html, std::move(page)}};
     QR_RETURN_IF_ERROR(before.SaveSideFiles(files));

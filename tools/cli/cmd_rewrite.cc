@@ -329,15 +329,10 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
   QR_RETURN_IF_ERROR(CheckSkipped(sets, a.skip_rules));
   QR_RETURN_IF_ERROR(CheckSkipped(sets, a.require_hits));
   QR_ASSIGN_OR_RETURN(const OutputPaths paths,
-                      ChooseOutput(a.model, a.output, a.in_place, a.check, a.json, sets));
-  for (const std::string& read : {a.model, paths.model}) {
-    if (!a.trace.empty() && SameFile(a.trace, read)) {
-      return Status(StatusCode::kUsage, "--trace would replace the model");
-    }
-    if (!a.html.empty() && (SameFile(a.html, read) || a.html == read)) {
-      return Status(StatusCode::kUsage, "--html would replace the model");
-    }
-  }
+                      ChooseOutput(a.model, a.output, a.in_place, a.check, sets));
+  QR_RETURN_IF_ERROR(
+      CheckReports({{"the report", a.json}, {"--html", a.html}, {"--trace", a.trace}}, a.model,
+                   paths.model, sets));
   if (paths.model == "-") SendReportsToStderr();
   ExpectHeapFor(a.model);
   QR_ASSIGN_OR_RETURN(Model read, Model::Load(a.model));
@@ -353,6 +348,7 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
   }
   std::unique_ptr<TraceWriter> trace;
   if (!a.trace.empty()) {
+    QR_RETURN_IF_ERROR(NotOverInputs(a.trace, model));
     QR_ASSIGN_OR_RETURN(trace, TraceWriter::Open(a.trace));
   }
   RunRecorder recorder;

@@ -13,6 +13,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/junit.h"
+#include "tools/cli/paths.h"
 #include "tools/cli/terminal.h"
 
 namespace qrewrite::cli {
@@ -44,6 +45,13 @@ Status Accept(const std::string& file, const std::vector<TestResult>& results) {
   Print(fmt::format("{}: {} written anew\n", Printable(file, 1000), accepted.written));
   for (const std::string& left : accepted.left) Print(fmt::format("  left: {}\n", left));
   return {};
+}
+
+// kUsage if the results would replace a rule file, of one that does not load at least itself.
+Status JUnitIsFree(const std::string& junit, const std::string& path, const Result<Rules>& rules) {
+  if (rules.ok()) return NotOverRules(junit, "--junit", {*rules});
+  if (!SameFile(junit, path)) return {};
+  return {StatusCode::kUsage, fmt::format("--junit `{}` is a rule file", Printable(junit, 1000))};
 }
 
 Status WriteJUnit(const std::string& path,
@@ -79,6 +87,7 @@ int RunTest(int argc, char** argv) {
   std::vector<std::string> names;
   for (const std::string& path : paths) {
     const Result<Rules> rules = Rules::Load(path);
+    if (const Status free = JUnitIsFree(junit, path, rules); !free.ok()) return Fail(free);
     if (!rules.ok()) {
       code = FailOnce(rules.status(), told, errors);
       ++broken;

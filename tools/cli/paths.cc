@@ -31,16 +31,6 @@ Status NotOver(const std::string& output, std::string_view what, const std::stri
   return {StatusCode::kUsage, fmt::format("{} `{}` is {}", what, Printable(output, 1000), is)};
 }
 
-Status NotOverRules(const std::string& path, std::string_view what,
-                    const std::vector<Rules>& sets) {
-  for (const Rules& rules : sets) {
-    for (const std::string& file : rules.files()) {
-      QR_RETURN_IF_ERROR(NotOver(path, what, file, "a rule file"));
-    }
-  }
-  return {};
-}
-
 Status CheckTarget(const std::string& path, std::string_view what, const std::string& input,
                    const std::vector<Rules>& sets) {
   QR_RETURN_IF_ERROR(NotOver(path, what, input, "the model itself; --in-place replaces it"));
@@ -55,12 +45,50 @@ bool SameFile(const std::string& a, const std::string& b) {
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
+Status NotOverRules(const std::string& path, std::string_view what,
+                    const std::vector<Rules>& sets) {
+  for (const Rules& rules : sets) {
+    for (const std::string& file : rules.files()) {
+      QR_RETURN_IF_ERROR(NotOver(path, what, file, "a rule file"));
+    }
+  }
+  return {};
+}
+
+// Asked of what writes files and knows what was read; it is stopped before it writes.
+Status NotOverInputs(const std::string& path, const Model& model) {
+  SaveOptions options;
+  options.side_files = {{path, ""}};
+  options.before_commit = [](const std::vector<std::string>&) {
+    return Status(StatusCode::kCancelled, "");
+  };
+  const Status status = model.SaveSideFiles(options);
+  return status.code() == StatusCode::kUsage ? status : Status();
+}
+
+Status CheckReports(const std::vector<ReportFile>& reports, const std::string& input,
+                    const std::string& output, const std::vector<Rules>& sets) {
+  for (size_t i = 0; i < reports.size(); ++i) {
+    const auto& [option, path] = reports[i];
+    if (path.empty() || path == "-") continue;
+    QR_RETURN_IF_ERROR(CheckTarget(path, option, input, sets));
+    const auto is_one = [&, path = path](const std::string& other) {
+      return path == other || SameFile(path, other);
+    };
+    if (is_one(output)) {
+      return {StatusCode::kUsage, fmt::format("the output and {} are one file", option)};
+    }
+    for (size_t k = 0; k < i; ++k) {
+      if (!is_one(reports[k].path)) continue;
+      return {StatusCode::kUsage, fmt::format("{} and {} are one file", reports[k].option, option)};
+    }
+  }
+  return {};
+}
+
 Result<OutputPaths> ChooseOutput(const std::string& input, const std::string& output, bool in_place,
-                                 bool check, const std::string& json,
-                                 const std::vector<Rules>& sets) {
+                                 bool check, const std::vector<Rules>& sets) {
   OutputPaths paths{.in_place = in_place};
-  if (!json.empty() && json != "-")
-    QR_RETURN_IF_ERROR(CheckTarget(json, "the report", input, sets));
   if (check) return paths;
   if (in_place) {
     paths.model = input;
@@ -70,9 +98,6 @@ Result<OutputPaths> ChooseOutput(const std::string& input, const std::string& ou
   if (paths.model == "/dev/stdout" || paths.model == "/dev/fd/1") paths.model = "-";
   if (paths.model == "-") return paths;
   QR_RETURN_IF_ERROR(CheckTarget(paths.model, "the output", input, sets));
-  if (paths.model == json || SameFile(paths.model, json)) {
-    return Status(StatusCode::kUsage, "the output and the report are one file");
-  }
   return paths;
 }
 
