@@ -37,6 +37,10 @@ Status CheckName(const std::string& name) {
   return {};
 }
 
+Status NoFunction(const std::string& name) {
+  return {StatusCode::kUsage, fmt::format("the function for `{}` is empty", Printable(name))};
+}
+
 Result<AttributeValue> PlainAttribute(const AttrValue& value) {
   if (const auto* i = std::get_if<int64_t>(&value)) return AttributeValue(*i);
   if (const auto* f = std::get_if<float>(&value)) return AttributeValue(*f);
@@ -79,6 +83,7 @@ FunctionRegistry::~FunctionRegistry() = default;
 
 Status FunctionRegistry::AddFold(const std::string& name, Fold function) {
   QR_RETURN_IF_ERROR(CheckName(name));
+  if (!function) return NoFunction(name);
   const auto run = [what = fmt::format("function `{}` of the host", name),
                     function =
                         std::move(function)](const std::vector<Tensor>& args) -> Result<Tensor> {
@@ -93,6 +98,7 @@ Status FunctionRegistry::AddFold(const std::string& name, Fold function) {
 }
 
 Status FunctionRegistry::AddPredicate(const std::string& name, Predicate predicate) {
+  if (!predicate) return NoFunction(name);
   return AddFold(
       name,
       [predicate = std::move(predicate)](std::span<const ConstTensor> args) -> Result<ConstTensor> {
@@ -104,6 +110,7 @@ Status FunctionRegistry::AddPredicate(const std::string& name, Predicate predica
 Status FunctionRegistry::AddOperator(const std::string& domain, const std::string& op,
                                      Operator function) {
   if (op.empty()) return {StatusCode::kUsage, "an operator needs a name"};
+  if (!function) return NoFunction(op);
   impl_->kernels.Register({.domain = std::string(CanonicalDomain(domain)),
                            .op = op,
                            .run = [function = std::move(function)](

@@ -159,6 +159,7 @@ std::vector<FileId> Writer::DataOfInput() const {
 Status Writer::Serialize(const MemoryData* data, const MemoryModel& to) const {
   const bool outside = data != nullptr;
   if (!graph_.changed() && !source_.has_external && !outside) {
+    if (to.limit != 0) QR_RETURN_IF_ERROR(CheckLimit(source_.bytes.size(), to.limit));
     QR_RETURN_IF_ERROR(to.begin(source_.bytes.size()));
     return to.write(source_.bytes);
   }

@@ -218,6 +218,9 @@ TEST_CASE("Functions: names") {
   CHECK(functions->AddPredicate("rank", predicate).code() == StatusCode::kUsage);
   CHECK(functions->AddPredicate("No good", predicate).code() == StatusCode::kUsage);
   CHECK(functions->AddPredicate("", predicate).code() == StatusCode::kUsage);
+  CHECK(functions->AddPredicate("empty", nullptr).code() == StatusCode::kUsage);
+  CHECK(functions->AddFold("empty", nullptr).code() == StatusCode::kUsage);
+  CHECK(functions->AddOperator("", "Relu", nullptr).code() == StatusCode::kUsage);
 }
 
 TEST_CASE("Functions: operators of the host are folded") {

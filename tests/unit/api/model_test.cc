@@ -131,6 +131,7 @@ TEST_CASE("Model: model and data from memory and to memory, without copies") {
   };
   CHECK(inside.Serialize(begin, append).ok());
   CHECK(pieces == *inside.Serialize());
+  CHECK(inside.Serialize(begin, append, 8).code() == StatusCode::kLimit);  // unchanged as it is
   CHECK(told == pieces.size());
   const Model changed =
       *Model::Parse(Bytes{bytes, nullptr}, {.external_data = [&](const std::string&) {
