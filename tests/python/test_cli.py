@@ -302,3 +302,17 @@ def test_schema_and_version():
     out, _ = run("version")
     project = (SOURCE / "CMakeLists.txt").read_text()
     assert f"project(qrewrite VERSION {out.split()[1]} " in project
+
+
+@pytest.mark.parametrize("text, size", [("64MB", 64_000_000), ("64MiB", 64 << 20), ("1 kB", 1000), ("123", 123), ("0B", 0)])
+def test_sizes_in_a_file_and_in_an_option_are_read_alike(text, size):
+    rules = """qrewrite: 1
+name: sizes
+params: {{big: {{type: bytes, default: {}, doc: a size}}}}
+rules:
+  - {{name: r, match: y = Relu(Relu(x)), where: params.big == {}, replace: y = Abs(x)}}
+"""
+    Path("file.yaml").write_text(rules.format(text, size))
+    Path("option.yaml").write_text(rules.format(7, size))
+    for args in [["--rules", "./file.yaml"], ["--rules", "./option.yaml", "--set", f"big={text}"]]:
+        run(*args, "chain.onnx", "--check", code=1)

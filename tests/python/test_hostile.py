@@ -1,5 +1,6 @@
 """Models that are small but want much, and large ones: neither memory nor time nor stack runs out."""
 import resource
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from cli import folder, listing, ops, run  # noqa: F401
+from cli import PROGRAM, folder, listing, ops, run  # noqa: F401
 
 MEMORY = 3 << 30
 
@@ -112,3 +113,39 @@ def test_subgraph_with_a_sparse_tensor_is_not_put_in_place():
         run("--rules", "optimize", "m.onnx", "-o", "o.onnx")
         assert ops("o.onnx") == expected
         run("show", "o.onnx")
+
+
+def small_stack():
+    resource.setrlimit(resource.RLIMIT_STACK, (512 << 10, 512 << 10))
+
+
+def sums(length):
+    """Quantized numbers, `length` sums of them, a range of the last: facts look up all the way."""
+    scale = [numpy_helper.from_array(np.float32(0.5), "s"), numpy_helper.from_array(np.uint8(3), "z")]
+    pair = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), helper.make_node("DequantizeLinear", ["q", "s", "z"], ["v0"])]
+    adds = [helper.make_node("Add", [f"v{i}", "v0"], [f"v{i + 1}"]) for i in range(length)]
+    end = [helper.make_node("Relu", [f"v{length}"], ["r"]), helper.make_node("QuantizeLinear", ["r", "s", "z"], ["qr"]),
+           helper.make_node("DequantizeLinear", ["qr", "s", "z"], ["y"])]
+    return model([*pair, *adds, *end], initializers=scale)
+
+
+@pytest.mark.parametrize("rules", ["ezkl_dequant", "ezkl_finish", "deeploy", "optimize", "qdq_to_qop", "aidge_export_qdq", "strip_qdq"])
+def test_shipped_rules_on_a_small_stack(rules):
+    onnx.save(sums(2000), "m.onnx")
+    done = subprocess.run([PROGRAM, "--rules", rules, "m.onnx", "-o", "o.onnx"], capture_output=True, timeout=60, preexec_fn=small_stack)
+    assert done.returncode in (0, 3), done.stderr  # done, or refused
+
+
+def test_folded_outputs_of_branches_have_types():
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (bool c) => (float[2] y) <float[2] k = {1, 2}> {
+  y = If(c) <then_branch = t () => (float[2] o) { o = Add(k, k) }, else_branch = e () => (float[2] p) { p = Neg(k) }> }"""
+    source = onnx.parser.parse_model(text)
+    for attribute in source.graph.node[0].attribute:
+        for output in attribute.g.output:
+            output.ClearField("type")  # they may be left out
+    onnx.save(source, "m.onnx")
+    run("--rules", "optimize", "m.onnx", "-o", "o.onnx")
+    out = onnx.load("o.onnx")
+    assert all(not attribute.g.node for attribute in out.graph.node[0].attribute)  # both are constants now
+    onnx.checker.check_model(out)
+    onnx.shape_inference.infer_shapes(out, strict_mode=True, data_prop=True)
