@@ -172,3 +172,13 @@ def test_equal_warnings_are_one(folder):
     assert (code, out.splitlines()[0]) == (0, "0 rewrites, 20 warnings, nothing changed")
     lines = [line for line in err.splitlines() if line.startswith("warning")]
     assert len(lines) == 1 and lines[0].endswith(" and 15 more: it is slow (rule `told`)")
+
+
+def test_trace_into_a_pipe(folder):
+    """A pipe is opened once: who reads it sees the whole trace."""
+    os.mkfifo(folder / "pipe")
+    reader = subprocess.Popen(["cat", "pipe"], cwd=folder, stdout=subprocess.PIPE)
+    done = subprocess.run([PROGRAM, "--rules", "set.yaml", "net.onnx", "-o", "out.onnx", "--trace", "pipe"], cwd=folder, timeout=60)
+    out, _ = reader.communicate(timeout=60)
+    assert done.returncode == 0
+    assert json.loads(out.splitlines()[0])["number"] == 1
