@@ -30,6 +30,7 @@ void BindTensors(nb::module_& m);
 void BindModel(nb::module_& m);
 void BindProto(nb::module_& m);
 void BindIr(nb::module_& m);
+void BindIrDifference(nb::module_& m);
 void BindRules(nb::module_& m);
 void BindRewrite(nb::module_& m);
 void BindMatch(nb::module_& m);

@@ -1,7 +1,7 @@
 // Graphs of onnx_ir as the message that the library reads.
 //
 // onnx_ir's own serializer makes a message of protobuf for each node, which costs several times what a rewrite costs. Here
-// the fields are written as they are read from the objects. Only what onnx_ir documents is read, but for `names` below;
+// the fields are written as they are read from the objects. Only what onnx_ir documents is read, but for slots (`Property`) that are there;
 // what is seldom is left to functions of Python, which ask onnx_ir.
 #include <map>
 #include <optional>
@@ -91,6 +91,31 @@ class Name {
   nb::object object_;
 };
 
+// A name of onnx_ir's. Objects of its own classes keep most in slots, called so with an underscore: reading these takes a third of
+// what the property does, which is a function of Python. Of a class that is derived, the property has the last word.
+class Property {
+ public:
+  Property(const nb::object& cls, const char* name) : cls_(cls), public_(name), slot_(name) {
+    const std::string hidden = std::string("_") + name;
+    if (!nb::hasattr(cls, hidden.c_str())) return;
+    const nb::object found = cls.attr(hidden.c_str());
+    has_slot_ = nb::cast<std::string>(found.type().attr("__name__")) == "member_descriptor";
+    if (has_slot_) slot_ = Name(hidden.c_str());
+  }
+  nb::object Of(nb::handle owner) const { return (HasSlot(owner) ? slot_ : public_).Of(owner); }
+  // What the method of this name says.
+  nb::object Ask(nb::handle owner) const {
+    return HasSlot(owner) ? slot_.Of(owner) : public_.Call(owner);
+  }
+
+ private:
+  bool HasSlot(nb::handle owner) const { return has_slot_ && owner.type().is(cls_); }
+
+  nb::object cls_;
+  Name public_, slot_;
+  bool has_slot_ = false;
+};
+
 template <class Visit>
 void ForEach(nb::handle items, Visit&& visit) {
   const nb::object iterator = Steal(PyObject_GetIter(items.ptr()));
@@ -104,6 +129,10 @@ class GraphWriter {
   explicit GraphWriter(nb::object helper)
       : helper_(std::move(helper)),
         tensor_type_(helper_.attr("tensor_type")),
+        node_type_(helper_.attr("node_type")),
+        value_type_(helper_.attr("value_type")),
+        attribute_type_(helper_.attr("attribute_type")),
+        shape_type_(helper_.attr("shape_type")),
         meta_(helper_.attr("meta")),
         metadata_props_(helper_.attr("metadata_props")) {
     if (nb::object devices = helper_.attr("devices"); !devices.is_none()) {
@@ -116,7 +145,7 @@ class GraphWriter {
     const nb::object inputs = helper_.attr("input_names")(graph);
     ForEach(Name("initializers").Of(graph).attr("values")(), [&](const nb::object& value) {
       Annotate(value);
-      const nb::object name = name_.Of(value);
+      const nb::object name = value_name_.Of(value);
       const int is_input = PySequence_Contains(inputs.ptr(), name.ptr());
       if (is_input < 0) Raised();
       if (is_input == 0) Declare(value);
@@ -126,7 +155,7 @@ class GraphWriter {
     ForEach(graph, [&](const nb::object& node) {
       WriteNode(node);
       ForEach(outputs_.Of(node), [&](const nb::object& value) {
-        if (IsTrue(is_graph_output_.Call(value))) return;  // declared as such
+        if (IsTrue(is_graph_output_.Ask(value))) return;  // declared as such
         Annotate(value);
         Declare(value);
       });
@@ -142,12 +171,12 @@ class GraphWriter {
     }
     node_.clear();
     ForEach(inputs_.Of(node), [&](const nb::object& value) {
-      PutBytes(node_, node_field::kInput, value.is_none() ? "" : Utf8(name_.Of(value)));
+      PutBytes(node_, node_field::kInput, value.is_none() ? "" : Utf8(value_name_.Of(value)));
     });
     // Those without a name at the end are left out.
     size_t pending = 0;
     ForEach(outputs_.Of(node), [&](const nb::object& value) {
-      const nb::object name = name_.Of(value);
+      const nb::object name = value_name_.Of(value);
       if (!IsTrue(name)) {
         ++pending;
         return;
@@ -155,7 +184,7 @@ class GraphWriter {
       for (; pending > 0; --pending) PutBytes(node_, node_field::kOutput, "");
       PutBytes(node_, node_field::kOutput, Utf8(name));
     });
-    PutText(node_, node_field::kName, name_.Of(node));
+    PutText(node_, node_field::kName, node_name_.Of(node));
     PutBytes(node_, node_field::kOpType, Utf8(op_type_.Of(node)));
     const nb::object attributes = data_.Of(attributes_.Of(node));
     if (PyDict_Size(attributes.ptr()) > 0) {
@@ -170,13 +199,13 @@ class GraphWriter {
   }
 
   void WriteAttribute(nb::handle attribute) {
-    const int64_t number = Int(type_.Of(attribute));
-    const nb::object value = value_.Of(attribute);
+    const int64_t number = Int(attribute_kind_.Of(attribute));
+    const nb::object value = attribute_value_.Of(attribute);
     attribute_proto_.clear();
-    PutBytes(attribute_proto_, attribute_field::kName, Utf8(name_.Of(attribute)));
+    PutBytes(attribute_proto_, attribute_field::kName, Utf8(attribute_name_.Of(attribute)));
     PutText(attribute_proto_, attribute_field::kDocString, doc_string_.Of(attribute));
-    if (IsTrue(is_ref_.Call(attribute))) {
-      PutBytes(attribute_proto_, attribute_field::kReference, Utf8(ref_attr_name_.Of(attribute)));
+    if (const nb::object reference = ref_attr_name_.Of(attribute); !reference.is_none()) {
+      PutBytes(attribute_proto_, attribute_field::kReference, Utf8(reference));
     } else if (!PutValue(static_cast<AttributeType>(number), value)) {
       const nb::object whole = helper_.attr("attribute")(attribute);
       return PutBytes(node_, node_field::kAttribute, BytesIn(whole));
@@ -227,7 +256,7 @@ class GraphWriter {
 
   // As a ValueInfoProto, if there is anything to say.
   void Declare(nb::handle value) {
-    const nb::object name = name_.Of(value), type = type_.Of(value), shape = shape_.Of(value);
+    const nb::object name = value_name_.Of(value), type = type_.Of(value), shape = shape_.Of(value);
     const nb::object doc_string = doc_string_.Of(value), metadata = metadata_props_.Of(value);
     if (type.is_none() && shape.is_none() && !IsTrue(doc_string) && !IsTrue(metadata)) return;
     if (!IsTrue(name)) return;
@@ -256,7 +285,7 @@ class GraphWriter {
       dim_.clear();
       if (PyLong_Check(dim.ptr())) {
         PutInt(dim_, 1, Int(dim));
-      } else if (const nb::object symbol = value_.Of(dim); !symbol.is_none()) {
+      } else if (const nb::object symbol = symbol_.Of(dim); !symbol.is_none()) {
         const nb::object text = Steal(PyObject_Str(symbol.ptr()));
         PutBytes(dim_, 2, Utf8(text));
       }
@@ -286,14 +315,20 @@ class GraphWriter {
     }
   }
 
-  const nb::object helper_, tensor_type_;
+  const nb::object helper_, tensor_type_, node_type_, value_type_, attribute_type_, shape_type_;
   const Name meta_, metadata_props_;
   std::optional<Name> devices_;  // this onnx_ir has them
-  const Name name_{"name"}, inputs_{"inputs"}, outputs_{"outputs"}, op_type_{"op_type"},
-      domain_{"domain"}, overload_{"overload"}, doc_string_{"doc_string"},
-      attributes_{"attributes"}, data_{"data"}, type_{"type"}, value_{"value"}, is_ref_{"is_ref"},
-      ref_attr_name_{"ref_attr_name"}, shape_{"shape"}, dtype_{"dtype"}, denotation_{"denotation"},
-      dims_{"dims"}, get_denotation_{"get_denotation"}, is_graph_output_{"is_graph_output"};
+  const Property value_name_{value_type_, "name"}, type_{value_type_, "type"},
+      shape_{value_type_, "shape"}, is_graph_output_{value_type_, "is_graph_output"};
+  const Property node_name_{node_type_, "name"}, inputs_{node_type_, "inputs"},
+      outputs_{node_type_, "outputs"}, op_type_{node_type_, "op_type"},
+      domain_{node_type_, "domain"}, overload_{node_type_, "overload"},
+      attributes_{node_type_, "attributes"};
+  const Property attribute_name_{attribute_type_, "name"}, attribute_kind_{attribute_type_, "type"},
+      attribute_value_{attribute_type_, "value"}, ref_attr_name_{attribute_type_, "ref_attr_name"};
+  const Property dims_{shape_type_, "dims"}, dtype_{tensor_type_, "dtype"};
+  const Name doc_string_{"doc_string"}, data_{"data"}, symbol_{"value"}, denotation_{"denotation"},
+      get_denotation_{"get_denotation"};
   std::string out_;
   std::string node_, attribute_proto_, tensor_, declared_, dims_bytes_,
       dim_;  // what is written now

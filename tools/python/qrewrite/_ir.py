@@ -25,7 +25,7 @@ class Message:
     #: By location: the tensors that pass beside the message, and their bytes, if these are at hand.
     tensors: dict[str, tuple[ir.TensorProtocol, bytes | None]]
 
-    tensor_type = ir.TensorType
+    tensor_type, node_type, value_type, attribute_type, shape_type = ir.TensorType, ir.Node, ir.Value, ir.Attr, ir.Shape
     # Reading the public names makes an empty dict in each object.
     meta = "_metadata" if hasattr(ir.Value, "_metadata") and hasattr(ir.Node, "_metadata") else "meta"
     metadata_props = "_metadata_props" if hasattr(ir.Value, "_metadata_props") and hasattr(ir.Node, "_metadata_props") else "metadata_props"

@@ -33,8 +33,8 @@ def read(model: Any, folder: str | PathLike[str] = "") -> tuple[_core.Model, Bac
         return _proto.to_core(model, _arguments.path("`folder`", folder))
     if type(model).__name__ == "InPlace" and type(model).__module__ == "qrewrite.onnx_ir":
         from . import onnx_ir
-        read, originals = onnx_ir.to_core(model.model)
-        return read, lambda core: model.take(core, originals)
+        read, what = onnx_ir.read_model(model.model)
+        return read, lambda core: model.take(core, what)
     if is_ir(model):
         from . import onnx_ir
         read, originals = onnx_ir.to_core(model)

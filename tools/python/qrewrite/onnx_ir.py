@@ -15,35 +15,55 @@ from mmap import ACCESS_READ, mmap
 from os import fstat
 from os.path import isabs
 from pathlib import Path
-from typing import Any, Iterator, Sequence
+from typing import AbstractSet as Set
+from typing import Any, Iterator, NamedTuple, Sequence
 
+import onnx
 import onnx_ir as ir
 from onnx_ir import passes, serde
 
 from . import _core
 from ._errors import Diagnostic, InvalidModel, LimitError
 from ._ir import THRESHOLD, Message
+from ._ir_update import Graph as GraphUpdate
+from ._ir_update import Unusual
 from ._proto import serialized
 from ._report import Report
 
+_GRAPH = onnx.ModelProto.GRAPH_FIELD_NUMBER
 # A tensor of the caller, and the bytes that the library reads of it.
 Original = tuple[ir.TensorProtocol, Any]
 
 
+class Read(NamedTuple):
+    """What was read of a model."""
+
+    message: Any
+    originals: list[Original]
+    locations: list[str]  # of the originals, in the message
+    nodes: list[ir.Node]
+
+
 def to_core(model: ir.Model) -> tuple[_core.Model, list[Original]]:
     """The model in the library, and its large tensors. These are not copied into a message: there is no limit of 2 GB."""
-    originals: list[Original] = []
+    core, read = read_model(model)
+    return core, read.originals
+
+
+def read_model(model: ir.Model) -> tuple[_core.Model, Read]:
     message, tensors = _message(model)
+    read = Read(message, [], [], list(model.graph))
 
     def external(location: str) -> Any:
         if location not in tensors:
             return _file(model, location)
         tensor, data = tensors[location]
-        originals.append((tensor, _bytes(tensor) if data is None else data))
-        return originals[-1][1]
+        read.originals.append((tensor, _bytes(tensor) if data is None else data))
+        read.locations.append(location)
+        return read.originals[-1][1]
 
     try:
-        return _core.Model.parse(message, b"", external), originals
+        return _core.Model.parse(message, b"", external), read
     except InvalidModel:
         if not tensors:
             raise
@@ -53,7 +73,7 @@ def to_core(model: ir.Model) -> tuple[_core.Model, list[Original]]:
             whole = None
         if whole is None:
             raise
-    return _core.Model.parse(whole, b"", lambda location: _file(model, location)), []
+    return _core.Model.parse(whole, b"", lambda location: _file(model, location)), Read(whole, [], [], read.nodes)
 
 
 def _message(model: ir.Model) -> tuple[Any, dict[str, Any]]:
@@ -79,7 +99,6 @@ def from_core(core: _core.Model, originals: Sequence[Original] = ()) -> ir.Model
     """The library's model as an onnx_ir.Model. Its large tensors are those of `originals` that are still there, and views of memory."""
     message, parts = core.serialize_apart("qrewrite", THRESHOLD, [data for _, data in originals])
     data = _Data(parts, originals)
-    import onnx
     with _no_collections():
         model = serde.deserialize_model(onnx.ModelProto.FromString(message))
         for graph in _graphs(model):
@@ -126,15 +145,30 @@ class _Data:
         self._parts = [part for _, part in parts]
         self._originals = originals
 
+    def _at(self, offset: int) -> tuple[Any, int]:
+        """The part, and where in it that is."""
+        number = bisect_right(self._offsets, offset) - 1
+        return self._parts[number], offset - self._offsets[number]
+
     def tensor(self, reference: ir.ExternalTensor, name: str | None) -> ir.TensorProtocol:
         offset, size = reference.offset or 0, reference.length or 0
-        number = bisect_right(self._offsets, offset) - 1
-        part, begin = self._parts[number], offset - self._offsets[number]
+        part, begin = self._at(offset)
         if isinstance(part, int):
             tensor, part = self._originals[part]
             if tensor.dtype == reference.dtype and tensor.shape == reference.shape and tensor.name == name:
                 return tensor
         return _view(reference, memoryview(part).cast("B")[begin:begin + size], name)
+
+    def of(self, proto: onnx.TensorProto) -> Any:
+        """The tensor that the message stands for."""
+        if proto.data_location == onnx.TensorProto.EXTERNAL and not (proto.doc_string or len(proto.metadata_props)):
+            place = {entry.key: entry.value for entry in proto.external_data}
+            part, begin = self._at(int(place.get("offset", 0)))
+            if not isinstance(part, int):  # what is new needs no reference first
+                kind = _Kind(ir.DataType(proto.data_type), ir.Shape(proto.dims), None, {})
+                return _view(kind, memoryview(part).cast("B")[begin:begin + int(place["length"])], proto.name)
+        tensor = serde.deserialize_tensor(proto)
+        return self.tensor(tensor, proto.name) if isinstance(tensor, ir.ExternalTensor) else tensor
 
 
 def _graphs(model: ir.Model) -> Iterator[Any]:
@@ -170,7 +204,14 @@ def _bytes(tensor: Any) -> Any:
     return array.reshape(-1).view(np.uint8)
 
 
-def _view(reference: ir.ExternalTensor, data: memoryview, name: str | None) -> ir.TensorProtocol:
+class _Kind(NamedTuple):
+    dtype: ir.DataType
+    shape: ir.Shape
+    doc_string: str | None
+    metadata_props: dict[str, str]
+
+
+def _view(reference: ir.ExternalTensor | _Kind, data: memoryview, name: str | None) -> ir.TensorProtocol:
     import numpy as np
     raw = np.frombuffer(data, np.uint8)
     if reference.dtype.itemsize < 1:
@@ -187,15 +228,63 @@ class InPlace:
     def __init__(self, model: ir.Model) -> None:
         self.model = model
 
-    def take(self, core: _core.Model, originals: Sequence[Original]) -> ir.Model:
+    def take(self, core: _core.Model, read: Read) -> ir.Model:
         if core.changed:
-            made = from_core(core, originals)
-            for name in ("graph", "ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string"):
-                setattr(self.model, name, getattr(made, name))
-            for table in ("functions", "metadata_props"):
-                getattr(self.model, table).clear()
-                getattr(self.model, table).update(getattr(made, table))
+            with _no_collections():
+                try:
+                    self._update(core, read)
+                except Unusual:
+                    self._replace(from_core(core, read.originals))
         return self.model
+
+    def _update(self, core: _core.Model, read: Read) -> None:
+        """Puts in what differs."""
+        if list(self.model.graph) != read.nodes:
+            raise Unusual  # a function that rules called has changed it
+        message, parts = core.serialize_apart("qrewrite", THRESHOLD, [data for _, data in read.originals])
+        data = _Data(parts, read.originals)
+        locations = {offset: read.locations[part] for offset, part in parts if isinstance(part, int)}
+        (before,), (after,) = _core.fields(read.message, _GRAPH), _core.fields(message, _GRAPH)
+        update = GraphUpdate(self.model.graph, before, after, locations, data.of)
+        around = _core.without(message, _GRAPH)
+        rest = None if around == _core.without(read.message, _GRAPH) else serde.deserialize_model(onnx.ModelProto.FromString(around))
+        try:
+            update.commit()
+            if rest is not None:
+                self._take_rest(rest, _same_functions(read.message, message))
+        except BaseException:  # Ctrl-C in the middle of it: what was read, of new objects
+            self._replace(self._again(read))
+            raise
+
+    def _again(self, read: Read) -> ir.Model:
+        """The model that was read."""
+        data = dict(zip(read.locations, (data for _, data in read.originals)))
+        core = _core.Model.parse(read.message, b"", lambda location: data[location] if location in data else _file(self.model, location))
+        return from_core(core, read.originals)
+
+    def _replace(self, made: ir.Model) -> None:
+        self.model.graph = made.graph
+        self._take_rest(made)
+
+    def _take_rest(self, made: ir.Model, stay: Set[Any] = frozenset()) -> None:
+        """All but the graph. `stay`: functions that do not change."""
+        for name in ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string"):
+            setattr(self.model, name, getattr(made, name))
+        functions = {key: self.model.functions[key] if key in stay else function for key, function in made.functions.items()}
+        opsets = dict(made.graph.opset_imports)  # which may be those of this graph
+        tables: Any = ((self.model.functions, functions), (self.model.metadata_props, made.metadata_props), (self.model.graph.opset_imports, opsets))
+        for table, new in tables:
+            table.clear()
+            table.update(new)
+
+
+def _same_functions(before: Any, after: Any) -> set[Any]:
+    """Identifiers of functions that both messages have."""
+    def functions(message: Any) -> dict[Any, onnx.FunctionProto]:
+        protos = [onnx.FunctionProto.FromString(memoryview(field)) for field in _core.fields(message, onnx.ModelProto.FUNCTIONS_FIELD_NUMBER)]
+        return {(proto.domain, proto.name, getattr(proto, "overload", "")): proto for proto in protos}
+    old, now = functions(before), functions(after)
+    return {key for key, proto in now.items() if old.get(key) == proto}
 
 
 class RewritePass(passes.PassBase):

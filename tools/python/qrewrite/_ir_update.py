@@ -1,0 +1,300 @@
+"""What a run changed, put into the onnx_ir.Model that was read: all else stays the very objects that it was.
+
+Nodes are the same ones if their outputs have the same names, and values if their names and makers are the same. First everything is
+prepared (`Graph.__init__`), which changes nothing and may fail; then it is done (`Graph.commit`), which nothing but an interrupt stops.
+"""
+from __future__ import annotations
+
+from typing import AbstractSet as Set
+from typing import Any, Callable, Iterator
+
+import onnx
+import onnx_ir as ir
+from onnx_ir import serde
+
+from . import _core
+
+_ATTRIBUTE = onnx.NodeProto.ATTRIBUTE_FIELD_NUMBER
+_GRAPHS = {ir.AttributeType.GRAPH: onnx.AttributeProto.G_FIELD_NUMBER, ir.AttributeType.GRAPHS: onnx.AttributeProto.GRAPHS_FIELD_NUMBER}
+_ANNOTATION = "quant_parameter_tensor_names"
+
+# The tensor that a TensorProto stands for.
+Tensors = Callable[[onnx.TensorProto], Any]
+
+
+class Unusual(Exception):
+    """The difference is of a kind that is not put into a model: it gets a new graph."""
+
+
+class Graph:
+    """What is to be done with one graph, and with those in its nodes."""
+
+    def __init__(self, graph: Any, before: Any, after: Any, locations: dict[int, str], tensor: Tensors, outer: Graph | None = None) -> None:
+        self._graph, self._outer, self._locations, self._tensor = graph, outer, locations, tensor
+        self._nodes: list[ir.Node] = list(graph)
+        self._difference = _core.GraphDifference(before, after, locations)
+        if self._difference.count() != len(self._nodes):
+            raise Unusual
+        self._inputs = {value.name: value for value in graph.inputs}
+        self._made: dict[str, ir.Value] = {}  # by name: values that were not there, or were made by something else
+        self._subgraphs: list[Graph] = []
+        self._prepare_initializers()
+        self._inserted = [(anchor, [item if isinstance(item, int) else self._new(item) for item in items])
+                          for anchor, items in self._difference.inserted()]
+        self._updated = [self._update(*update) for update in self._difference.updated()]
+        self._prepare_inputs()
+        infos, self._silent = self._difference.infos()
+        self._infos = [onnx.ValueInfoProto.FromString(info) for info in infos]
+        annotations, self._plain = self._difference.annotations()
+        self._annotations = [onnx.TensorAnnotation.FromString(annotation) for annotation in annotations]
+
+    # --- preparing
+
+    def _prepare_initializers(self) -> None:
+        self._tensors: list[tuple[ir.Value, Any]] = []
+        changed, gone = self._difference.initializers()
+        self._gone = set(gone)
+        for message in changed:
+            proto = onnx.TensorProto.FromString(message)
+            tensor = self._tensor(proto)
+            old = self._graph.initializers.get(proto.name) or self._inputs.get(proto.name)
+            if old is None:
+                self._make(proto.name)
+                self._tensors.append((self._made[proto.name], tensor))
+            elif tensor is not old.const_value or proto.name not in self._graph.initializers:
+                self._tensors.append((old, tensor))
+
+    def _make(self, name: str) -> ir.Value:
+        """A new value, like the one of this name that something else made."""
+        value = ir.Value(name=name)
+        if name:
+            self._made[name] = value
+            if (old := self._former(name)) is not None:
+                value.type, value.shape, value.doc_string = old.type, old.shape, old.doc_string
+                value.metadata_props.update(old.metadata_props)
+                value.meta.update(old.meta)
+        return value
+
+    def _former(self, name: str) -> ir.Value | None:
+        if (maker := self._difference.maker(name)) is not None:
+            made: ir.Value = self._nodes[maker[0]].outputs[maker[1]]
+            return made
+        return self._graph.initializers.get(name) or self._inputs.get(name)
+
+    def _new(self, message: bytes) -> tuple[onnx.NodeProto, list[ir.Value], list[ir.Attr]]:
+        proto = onnx.NodeProto.FromString(message)
+        if len(getattr(proto, "device_configurations", ())):
+            raise Unusual
+        outputs = [self._make(name) for name in proto.output]
+        return proto, outputs, [self._attribute(attribute, b"", None) for attribute in _core.fields(message, _ATTRIBUTE)]
+
+    def _update(self, index: int, before: bytes, after: bytes, only_inputs: bool) -> tuple[ir.Node, onnx.NodeProto, list[ir.Attr] | None]:
+        node, proto = self._nodes[index], onnx.NodeProto.FromString(after)
+        if only_inputs:
+            return node, proto, None
+        old = {_name(attribute): attribute for attribute in _core.fields(before, _ATTRIBUTE)}
+        attributes = []
+        for attribute in _core.fields(after, _ATTRIBUTE):
+            name = _name(attribute)
+            known, had = node.attributes.get(name), old.get(name, b"")
+            if known is not None and memoryview(had) == memoryview(attribute):
+                attributes.append(known)
+            else:
+                attributes.append(self._attribute(attribute, had, known))
+        return node, proto, attributes
+
+    def _attribute(self, message: Any, before: Any, known: ir.Attr | None) -> ir.Attr:
+        """`before`, `known`: the attribute of this name as it was."""
+        proto = onnx.AttributeProto.FromString(memoryview(message))
+        kind = ir.AttributeType(proto.type)
+        if proto.ref_attr_name or kind not in _GRAPHS:
+            if proto.ref_attr_name or kind not in (ir.AttributeType.TENSOR, ir.AttributeType.TENSORS):
+                return serde.deserialize_attribute(proto)
+            tensors = [self._tensor(tensor) for tensor in (proto.tensors if kind == ir.AttributeType.TENSORS else [proto.t])]
+            if known is not None and kind == known.type == ir.AttributeType.TENSOR and tensors[0] is known.value:
+                return known
+            return ir.Attr(proto.name, kind, tensors if kind == ir.AttributeType.TENSORS else tensors[0], doc_string=_text(proto, "doc_string"))
+        bodies = _core.fields(message, _GRAPHS[kind])
+        if known is not None and known.type == kind and not known.is_ref():
+            graphs, olds = [known.value] if kind == ir.AttributeType.GRAPH else list(known.value), _core.fields(before, _GRAPHS[kind])
+            if len(graphs) == len(olds) == len(bodies):
+                self._prepare_graphs(graphs, olds, bodies)
+                return known
+        graphs = [ir.Graph((), (), nodes=()) for _ in bodies]
+        self._prepare_graphs(graphs, [b""] * len(bodies), bodies)
+        return ir.Attr(proto.name, kind, graphs[0] if kind == ir.AttributeType.GRAPH else graphs, doc_string=_text(proto, "doc_string"))
+
+    def _prepare_graphs(self, graphs: list[Any], before: list[Any], after: list[Any]) -> None:
+        for graph, old, now in zip(graphs, before, after):
+            self._subgraphs.append(Graph(graph, old, now, self._locations, self._tensor, self))
+
+    def _prepare_inputs(self) -> None:
+        names = self._difference.inputs()
+        self._new_inputs = None if names is None else [self._made.get(name) or self._graph.initializers.get(name) or self._inputs.get(name)
+                                                       or self._make(name) for name in names]
+
+    # --- doing
+
+    def commit(self) -> None:
+        moved = {item for _, items in self._inserted for item in items if isinstance(item, int)}
+        removed = self._difference.removed()
+        gone = [self._nodes[i] for i in removed if i not in moved]
+        if removed:
+            self._graph.remove([self._nodes[i] for i in removed])
+        _forget_inputs(gone, self._gone)
+        former = {name: old for name in self._made if (old := self._former(name)) is not None}
+        for name in self._gone:
+            self._graph.initializers.pop(name)
+        self._pass_on(former, gone)
+        for anchor, items in self._inserted:
+            nodes = [self._nodes[item] if isinstance(item, int) else self._node(*item) for item in items]
+            if anchor >= 0:
+                self._graph.insert_after(self._nodes[anchor], nodes)
+            elif len(self._graph) > 0:
+                self._graph.insert_before(self._graph[0], nodes)
+            else:
+                self._graph.extend(nodes)
+        for node, proto, attributes in self._updated:
+            self._change(node, proto, attributes)
+        for subgraph in self._subgraphs:
+            subgraph.commit()
+        self._settle()
+
+    def _pass_on(self, former: dict[str, ir.Value], gone: list[ir.Node]) -> None:
+        """Who used the value of a name uses the one that has it now."""
+        dead = set(map(id, gone))
+        for name, old in former.items():
+            for use in old.uses():
+                if id(use.node) not in dead:
+                    use.node.replace_input_with(use.idx, self._made[name])
+
+    def _node(self, proto: onnx.NodeProto, outputs: list[ir.Value], attributes: list[ir.Attr]) -> ir.Node:
+        return ir.Node(proto.domain, proto.op_type, self._values(proto.input), attributes, overload=getattr(proto, "overload", ""), outputs=outputs,
+                       name=proto.name, doc_string=_text(proto, "doc_string"), metadata_props=_map(proto.metadata_props))
+
+    def _change(self, node: ir.Node, proto: onnx.NodeProto, attributes: list[ir.Attr] | None) -> None:
+        node.resize_inputs(len(proto.input))
+        for i, (old, name) in enumerate(zip(node.inputs, proto.input)):
+            if (old.name if old is not None else "") != name:  # who has that name was taken care of
+                node.replace_input_with(i, self._find(name) if name else None)
+        if attributes is None:
+            return
+        if (node.domain, node.op_type) != (proto.domain, proto.op_type):
+            node.domain, node.op_type = proto.domain, proto.op_type
+            node.meta.clear()  # of another operator
+        node.overload = getattr(proto, "overload", "")
+        if (node.name or "") != proto.name:
+            node.name = proto.name
+        node.doc_string = _text(proto, "doc_string")
+        if len(proto.metadata_props) or node.metadata_props:
+            _set_map(node.metadata_props, proto.metadata_props)
+        kept = set(map(id, attributes))
+        for inner in _inside(node, kept):
+            _forget(inner)
+        if list(map(id, node.attributes.values())) != list(map(id, attributes)):
+            node.attributes.clear()
+            for attribute in attributes:
+                node.attributes[attribute.name] = attribute
+
+    def _values(self, names: Any) -> list[ir.Value | None]:
+        return [self._find(name) if name else None for name in names]
+
+    def _find(self, name: str) -> ir.Value:
+        value = self._own(name)
+        if value is not None:
+            return value
+        if self._outer is None:
+            raise Unusual(name)
+        return self._outer._find(name)
+
+    def _own(self, name: str) -> ir.Value | None:
+        if (value := self._made.get(name)) is not None:
+            return value
+        if (producer := self._difference.producer(name)) is not None:
+            made: ir.Value = self._nodes[producer[0]].outputs[producer[1]]
+            return made
+        value = self._graph.initializers.get(name)
+        return self._inputs.get(name) if value is None else value
+
+    def _settle(self) -> None:
+        """What is said of the graph and its values."""
+        graph = self._graph
+        if self._new_inputs is not None:
+            graph.inputs[:] = self._new_inputs
+        for value, tensor in self._tensors:
+            value.const_value = tensor
+            if value.type is None:
+                value.type, value.shape = _kind(tensor)
+            graph.initializers.add(value)
+        names = self._difference.outputs()
+        outputs = [self._find(name) for name in ([value.name for value in graph.outputs] if names is None else names)]
+        if any(a is not b for a, b in zip(outputs, graph.outputs)) or len(outputs) != len(graph.outputs):
+            graph.outputs[:] = outputs
+        for info in self._infos:
+            if (said := self._own(info.name)) is not None:
+                said.metadata_props.clear()
+                serde.deserialize_value_info_proto(info, said)
+        for name in self._silent:
+            if (said := self._own(name)) is not None:
+                tensor = said.const_value if said.is_initializer() else None
+                said.type, said.shape = (None, None) if tensor is None else _kind(tensor)
+                said.doc_string = None
+                said.metadata_props.clear()
+        for annotation in self._annotations:
+            if (said := self._own(annotation.tensor_name)) is not None:
+                said.meta[_ANNOTATION] = _map(annotation.quant_parameter_tensor_names) or {}
+        for name in self._plain:
+            if (said := self._own(name)) is not None:
+                said.meta.pop(_ANNOTATION, None)
+        if (others := self._difference.others()) is not None:
+            proto = onnx.GraphProto.FromString(others)
+            graph.name, graph.doc_string = _text(proto, "name"), _text(proto, "doc_string")
+            _set_map(graph.metadata_props, proto.metadata_props)
+
+
+def _forget_inputs(gone: list[ir.Node], initializers: Set[str]) -> None:
+    """Values that stay are not used by nodes that do not. `initializers`: what goes with them."""
+    dead = set(map(id, gone))
+    for node in gone:
+        _forget(node, dead, initializers)
+        for inner in _inside(node):
+            _forget(inner)
+
+
+def _forget(node: ir.Node, dead: Set[int] = frozenset(), initializers: Set[str] = frozenset()) -> None:
+    for i, value in enumerate(node.inputs):
+        if value is None or id(value.producer()) in dead:
+            continue
+        if value.name not in initializers or not value.is_initializer() or value.is_graph_input():
+            node.replace_input_with(i, None)
+
+
+def _inside(node: ir.Node, but: Set[int] = frozenset()) -> Iterator[ir.Node]:
+    """The nodes in graphs of its attributes. `but`: not in these."""
+    for attribute in node.attributes.values():
+        if id(attribute) not in but and not attribute.is_ref() and attribute.type in _GRAPHS:
+            for graph in [attribute.value] if attribute.type == ir.AttributeType.GRAPH else attribute.value:
+                yield from graph.all_nodes()
+
+
+def _kind(tensor: Any) -> tuple[ir.TensorType, ir.Shape]:
+    return ir.TensorType(tensor.dtype), tensor.shape
+
+
+def _name(attribute: Any) -> str:
+    return bytes(memoryview(_core.fields(attribute, onnx.AttributeProto.NAME_FIELD_NUMBER)[-1])).decode()
+
+
+def _text(proto: Any, field: str) -> str | None:
+    return getattr(proto, field) if proto.HasField(field) else None
+
+
+def _map(entries: Any) -> dict[str, str] | None:
+    return {entry.key: entry.value for entry in entries} or None
+
+
+def _set_map(target: Any, entries: Any) -> None:
+    new = _map(entries) or {}
+    if new != target:
+        target.clear()
+        target.update(new)
