@@ -278,3 +278,28 @@ def test_signals_are_looked_for_in_the_main_thread_only():
         assert caught == [1]
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+ENDINGS = {
+    "a loop that is suspended": "it = iter(qrewrite.watch(model, rules)); next(it)",
+    "one in a circle": "it = iter(qrewrite.watch(model, rules)); next(it); circle = [it]; circle.append(circle); del it, circle",
+    "one that is left": "for event in (run := qrewrite.watch(model, rules)): break",
+    "one of another thread": "held = []\ndef work():\n    held.append(iter(qrewrite.watch(model, rules)))\n    next(held[0])\nt = threading.Thread(target=work); t.start(); t.join()",
+    "threads that wait in a callback": "for _ in range(3): threading.Thread(target=lambda: qrewrite.rewrite(model, rules, observer=lambda e: time.sleep(0.05)), daemon=True).start()\n"
+                                       "time.sleep(0.1)",
+    "threads that rewrite": "def work():\n    while True: qrewrite.rewrite(model, rules)\n"
+                            "for _ in range(3): threading.Thread(target=work, daemon=True).start()\ntime.sleep(0.3)",
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS.values(), ids=ENDINGS)
+def test_a_program_may_end_in_the_middle(ending, recorded):
+    program = f"import threading, time, onnx, qrewrite\nmodel, rules = onnx.load({str(recorded)!r}), qrewrite.Rules.load('optimize')\n{ending}\nprint('the end')\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "the end\n", "")
+
+
+def test_a_loop_that_is_left_ends_its_run(chain):
+    for _ in qrewrite.watch(chain, RULES):
+        break
+    assert not [thread for thread in threading.enumerate() if thread.name == "qrewrite"]

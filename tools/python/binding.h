@@ -8,6 +8,7 @@
 // and an object with the buffer protocol that holds the elements as ConstTensor has them.
 #pragma once
 
+#include <cxxabi.h>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -148,13 +149,54 @@ class CallbackScope {
   nb::object raised_;
 };
 
+// A thread that asks for the interpreter's lock while Python ends is ended by Python: it unwinds, as if by an exception, but nothing
+// may catch that, and destructors that need the lock cannot run. It waits here instead until the process is gone, as Python itself
+// has it do from 3.14 on.
+[[noreturn]] void WaitForTheEnd();
+template <class Call>
+auto OrWaitForTheEnd(Call&& call) {
+#ifdef __GLIBCXX__
+  try {
+    return call();
+  } catch (abi::__forced_unwind&) {
+    WaitForTheEnd();
+  }
+#else
+  return call();
+#endif
+}
+
+// Has the interpreter's lock; gives it up.
+class Locked {
+ public:
+  Locked() : state_(OrWaitForTheEnd([] { return PyGILState_Ensure(); })) {}
+  ~Locked() { PyGILState_Release(state_); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+class WithoutLock {
+ public:
+  WithoutLock() : thread_(PyEval_SaveThread()) {}
+  ~WithoutLock() {
+    OrWaitForTheEnd([&] { PyEval_RestoreThread(thread_); });
+  }
+  WithoutLock(const WithoutLock&) = delete;
+  WithoutLock& operator=(const WithoutLock&) = delete;
+
+ private:
+  PyThreadState* thread_;
+};
+
 // Calls into Python from within the library: with the lock, and with exceptions that it may see.
 template <class Call>
 auto InPython(Call&& call) {
-  const nb::gil_scoped_acquire lock;
+  const Locked lock;
   std::string words;
   try {
-    return call();
+    return OrWaitForTheEnd(call);
   } catch (const nb::python_error& error) {
     words = CallbackScope::Keep(error);
   } catch (const nb::cast_error&) {
@@ -166,7 +208,7 @@ auto InPython(Call&& call) {
 // Calls the library without the lock.
 template <class Call>
 auto Unlocked(Call&& call) {
-  const nb::gil_scoped_release unlock;
+  const WithoutLock unlocked;
   return call();
 }
 

@@ -358,7 +358,7 @@ nb::bytes TensorApart(const nb::str& name, int64_t dtype, const nb::sequence& di
 
 void BindIr(nb::module_& m) {
   m.def("ir_graph", [](const nb::object& graph, nb::object helper) {
-    return GraphWriter(std::move(helper)).Write(graph);
+    return OrWaitForTheEnd([&] { return GraphWriter(std::move(helper)).Write(graph); });
   });
   m.def(
       "tensor_apart",

@@ -261,7 +261,10 @@ void BindProto(nb::module_& m) {
   nb::class_<Joiner>(m, "Joiner")
       .def(nb::init<const nb::bytes&>())
       .def("add", [](Joiner& joiner, const nb::bytes& bytes) { joiner.Add(BytesIn(bytes)); })
-      .def("extend", &Joiner::Extend)
+      .def("extend",
+           [](Joiner& joiner, int number, const nb::iterable& contents) {
+             OrWaitForTheEnd([&] { joiner.Extend(number, contents); });
+           })
       .def("finish", &Joiner::Finish);
   m.def("fill", Fill);
   m.def("merge", Merge);

@@ -1,8 +1,10 @@
 // Texts, errors, and exceptions on their way through the library.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <thread>
 
 #if __has_include(<sys/mman.h>)
 #include <sys/mman.h>
@@ -79,10 +81,14 @@ nb::tuple ToTuple(const std::vector<int64_t>& numbers) {
   return nb::tuple(list);
 }
 
+void WaitForTheEnd() {
+  while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
 std::shared_ptr<PyObject> Share(nb::object object) {
   return {object.release().ptr(), [](PyObject* held) {
             if (!Py_IsInitialized()) return;  // Python is gone, and all its objects
-            const nb::gil_scoped_acquire lock;
+            const Locked lock;
             Py_DECREF(held);
           }};
 }

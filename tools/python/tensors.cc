@@ -14,7 +14,7 @@ class BufferOwner {
   }
   ~BufferOwner() {
     if (!Py_IsInitialized()) return;
-    const nb::gil_scoped_acquire lock;
+    const Locked lock;
     PyBuffer_Release(&view_);
   }
   BufferOwner(const BufferOwner&) = delete;

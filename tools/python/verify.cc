@@ -50,7 +50,7 @@ std::unique_ptr<Evaluator> Host(const std::string& name, nb::object load) {
 
 // Looks for signals before each run: Ctrl-C ends verify() and debug(), which may run for minutes.
 Status Signals() {
-  const nb::gil_scoped_acquire lock;
+  const Locked lock;
   if (PyErr_CheckSignals() == 0) return {};
   CallbackScope::Keep(nb::python_error());
   return {StatusCode::kCancelled, "interrupted"};

@@ -142,18 +142,16 @@ class Run:
     """
 
     def __init__(self, model: Any, rules: Any, options: dict[str, Any]) -> None:
-        self._arguments = model, rules, options
-        self._answer: Answer = CONTINUE
-        self._result: Any = None
+        self._state = _State(model, rules, options)
         self._iterator: Iterator[Event] | None = None
 
     def stop(self) -> None:
         """Ends the run at the present event, without an error; the loop ends."""
-        self._answer = STOP
+        self._state.answer = STOP
 
     def cancel(self) -> None:
         """Ends the run at the present event; the loop raises :class:`Cancelled`."""
-        self._answer = CANCEL
+        self._state.answer = CANCEL
 
     @property
     def result(self) -> Any:
@@ -161,49 +159,65 @@ class Run:
         if self._iterator is None:
             for _ in self:
                 pass
-        if self._result is None:
+        if self._state.result is None:
             raise usage("the run has no result: it was not iterated to its end")
-        return self._result
+        return self._state.result
 
     def __iter__(self) -> Iterator[Event]:
         if self._iterator is None:
-            self._iterator = self._events()
+            self._iterator = _events(self._state)
         return self._iterator
 
-    def _events(self) -> Iterator[Event]:
-        from queue import SimpleQueue
-        from threading import Thread
 
-        from ._rewrite import rewrite
-        events: SimpleQueue[Any] = SimpleQueue()
-        answers: SimpleQueue[Answer] = SimpleQueue()
-        model, rules, options = self._arguments
+class _State:
+    """What a run and its iterator share: neither holds the other, so a run that nobody has any more ends at once."""
 
-        def observe(event: Event) -> Answer:
-            events.put((event, None, None))
-            return answers.get()
+    def __init__(self, model: Any, rules: Any, options: dict[str, Any]) -> None:
+        self.arguments = model, rules, options
+        self.answer: Answer = CONTINUE
+        self.result: Any = None
 
-        def work() -> None:
-            try:
-                events.put((None, rewrite(model, rules, observer=observe, **options), None))
-            except BaseException as error:
-                events.put((None, None, error))
 
-        thread = Thread(target=work, name="qrewrite", daemon=True)
-        thread.start()
+def _events(state: _State) -> Iterator[Event]:
+    import atexit
+    from queue import SimpleQueue
+    from threading import Thread
+
+    from ._rewrite import rewrite
+    events: SimpleQueue[Any] = SimpleQueue()
+    answers: SimpleQueue[Answer] = SimpleQueue()
+    model, rules, options = state.arguments
+
+    def observe(event: Event) -> Answer:
+        events.put((event, None, None))
+        return answers.get()
+
+    def work() -> None:
         try:
-            while True:
-                event, result, error = events.get()
-                if error is not None:
-                    raise error
-                if event is None:
-                    self._result = result
-                    return
-                yield event
-                answers.put(self._answer)
-        finally:
-            answers.put(CANCEL)  # if the loop was left, or interrupted wherever it was: the next event ends the run
-            thread.join()
+            events.put((None, rewrite(model, rules, observer=observe, **options), None))
+        except BaseException as error:
+            events.put((None, None, error))
+
+    def end() -> None:  # if the loop was left, or interrupted wherever it was: the next event ends the run
+        answers.put(CANCEL)
+        thread.join()
+
+    thread = Thread(target=work, name="qrewrite", daemon=True)
+    atexit.register(end)  # the program may end in the middle of the loop
+    thread.start()
+    try:
+        while True:
+            event, result, error = events.get()
+            if error is not None:
+                raise error
+            if event is None:
+                state.result = result
+                return
+            yield event
+            answers.put(state.answer)
+    finally:
+        atexit.unregister(end)
+        end()
 
 
 def watch(model: Any, rules: Any, **options: Any) -> Run:
