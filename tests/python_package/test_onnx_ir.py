@@ -313,14 +313,26 @@ def test_an_interrupt_in_the_middle_of_it_loses_nothing(chain, monkeypatch):
     assert count > 30 and ops(model) == ["Relu", "Mul", "Identity"] and is_whole(model)
 
 
-def test_in_place_a_function_changes_the_model(chain):
+def rename(graph):
+    graph[0].outputs[0].name = "another"
+
+
+@pytest.mark.parametrize("change", [
+    lambda graph: graph.remove(graph[-1]),
+    lambda graph: graph.remove(list(graph)),
+    lambda graph: graph[-1].replace_input_with(0, graph[0].outputs[0]),
+    lambda graph: graph.initializers.clear(),
+    lambda graph: setattr(graph[-2], "op_type", "Abs"),
+    rename,
+])
+def test_in_place_a_function_changes_the_model(chain, change):
     """What it does to it is not mixed with what the rules do: the result is that of the model that was read."""
     model = ir.from_proto(chain)
     functions = qrewrite.Functions()
 
     @functions.function
     def doubled(w):
-        model.graph.remove(model.graph[-1])
+        change(model.graph)
         return w * 2
     rules = qrewrite.Rules.from_dict({"rules": [{"name": "r", "match": "y = Mul(x, w)", "where": "w[0] == 1", "replace": "y = Mul(x, doubled(w))"}]}, functions=functions)
     RewritePass(rules, in_place=True)(model)

@@ -205,6 +205,15 @@ auto InPython(Call&& call) {
   throw std::runtime_error(words);
 }
 
+// The same into functions of the user, which may do anything to what is read just now; how many such calls there were.
+uint64_t CallsOfUsers();
+void CountCallOfUser();
+template <class Call>
+auto InUsersPython(Call&& call) {
+  CountCallOfUser();
+  return InPython(std::forward<Call>(call));
+}
+
 // Calls the library without the lock.
 template <class Call>
 auto Unlocked(Call&& call) {

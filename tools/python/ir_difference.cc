@@ -385,6 +385,7 @@ void BindIrDifference(nb::module_& m) {
       .def("count", &GraphDifference::Count)
       .def("maker", &GraphDifference::Maker)
       .def("producer", &GraphDifference::Producer);
+  m.def("calls_of_users", CallsOfUsers);
   m.def("fields", Fields);
   m.def("without", Without);
 }

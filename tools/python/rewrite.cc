@@ -53,8 +53,9 @@ class Watcher : public Observer {
   }
   bool WantsText(std::string_view rule) override {
     const bool recorded = recorder_ != nullptr && recorder_->WantsText(rule);
-    wants_text_ = firings_ &&
-                  InPython([&] { return nb::cast<bool>(target_.attr("wants_text")(Text(rule))); });
+    wants_text_ = firings_ && InUsersPython([&] {
+                    return nb::cast<bool>(target_.attr("wants_text")(Text(rule)));
+                  });
     return recorded || wants_text_;
   }
   Answer OnFiring(const FiringEvent& e) override {
@@ -75,7 +76,7 @@ class Watcher : public Observer {
  private:
   template <class Call>
   Answer Ask(Call&& call) {
-    return InPython([&] {
+    return InUsersPython([&] {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       return static_cast<Answer>(nb::cast<int>(call()));
     });

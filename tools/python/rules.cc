@@ -26,7 +26,7 @@ void AddFold(Functions& functions, const std::string& name, nb::object function)
   CallbackScope scope;
   const auto call = [held = Share(std::move(function))](
                         std::span<const ConstTensor> args) -> Result<ConstTensor> {
-    return InPython([&] { return FromPython(Borrowed(held)(TensorList(args))); });
+    return InUsersPython([&] { return FromPython(Borrowed(held)(TensorList(args))); });
   };
   scope.Check(functions.registry->AddFold(name, call));
 }
@@ -36,7 +36,7 @@ void AddPredicate(Functions& functions, const std::string& name, nb::object func
   CallbackScope scope;
   const auto call =
       [held = Share(std::move(function))](std::span<const ConstTensor> args) -> Result<bool> {
-    return InPython([&] { return nb::cast<bool>(Borrowed(held)(TensorList(args))); });
+    return InUsersPython([&] { return nb::cast<bool>(Borrowed(held)(TensorList(args))); });
   };
   scope.Check(functions.registry->AddPredicate(name, call));
 }
@@ -47,7 +47,7 @@ void AddOperator(Functions& functions, const std::string& domain, const std::str
   CallbackScope scope;
   const auto run = [held = Share(std::move(function))](
                        const OperatorCall& call) -> Result<std::vector<ConstTensor>> {
-    return InPython([&] {
+    return InUsersPython([&] {
       nb::dict attributes;
       for (const auto& [name, value] : call.attributes) attributes[Text(name)] = AttributeOf(value);
       std::vector<ConstTensor> outputs;

@@ -1,5 +1,6 @@
 // Texts, errors, and exceptions on their way through the library.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +18,7 @@ namespace qrewrite::python {
 namespace {
 
 thread_local CallbackScope* g_scope = nullptr;
+std::atomic<uint64_t> g_calls = 0;
 
 }  // namespace
 
@@ -80,6 +82,9 @@ nb::tuple ToTuple(const std::vector<int64_t>& numbers) {
   for (const int64_t n : numbers) list.append(n);
   return nb::tuple(list);
 }
+
+uint64_t CallsOfUsers() { return g_calls; }
+void CountCallOfUser() { ++g_calls; }
 
 void WaitForTheEnd() {
   while (true) std::this_thread::sleep_for(std::chrono::hours(1));

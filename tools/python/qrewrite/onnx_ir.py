@@ -42,6 +42,7 @@ class Read(NamedTuple):
     originals: list[Original]
     locations: list[str]  # of the originals, in the message
     nodes: list[ir.Node]
+    calls: int  # of users' functions, before it
 
 
 def to_core(model: ir.Model) -> tuple[_core.Model, list[Original]]:
@@ -52,7 +53,7 @@ def to_core(model: ir.Model) -> tuple[_core.Model, list[Original]]:
 
 def read_model(model: ir.Model) -> tuple[_core.Model, Read]:
     message, tensors = _message(model)
-    read = Read(message, [], [], list(model.graph))
+    read = Read(message, [], [], list(model.graph), _core.calls_of_users())
 
     def external(location: str) -> Any:
         if location not in tensors:
@@ -73,7 +74,7 @@ def read_model(model: ir.Model) -> tuple[_core.Model, Read]:
             whole = None
         if whole is None:
             raise
-    return _core.Model.parse(whole, b"", lambda location: _file(model, location)), Read(whole, [], [], read.nodes)
+    return _core.Model.parse(whole, b"", lambda location: _file(model, location)), Read(whole, [], [], read.nodes, read.calls)
 
 
 def _message(model: ir.Model) -> tuple[Any, dict[str, Any]]:
@@ -239,8 +240,8 @@ class InPlace:
 
     def _update(self, core: _core.Model, read: Read) -> None:
         """Puts in what differs."""
-        if list(self.model.graph) != read.nodes:
-            raise Unusual  # a function that rules called has changed it
+        if list(self.model.graph) != read.nodes or _core.calls_of_users() != read.calls and not _is_still(self.model, read):
+            raise Unusual  # a function that was called meanwhile has changed it
         message, parts = core.serialize_apart("qrewrite", THRESHOLD, [data for _, data in read.originals])
         data = _Data(parts, read.originals)
         locations = {offset: read.locations[part] for offset, part in parts if isinstance(part, int)}
@@ -252,6 +253,8 @@ class InPlace:
             update.commit()
             if rest is not None:
                 self._take_rest(rest, _same_functions(read.message, message))
+        except Exception as e:
+            raise Unusual from e
         except BaseException:  # Ctrl-C in the middle of it: what was read, of new objects
             self._replace(self._again(read))
             raise
@@ -276,6 +279,10 @@ class InPlace:
         for table, new in tables:
             table.clear()
             table.update(new)
+
+
+def _is_still(model: ir.Model, read: Read) -> bool:
+    return bytes(memoryview(_message(model)[0])) == bytes(memoryview(read.message))
 
 
 def _same_functions(before: Any, after: Any) -> set[Any]:
