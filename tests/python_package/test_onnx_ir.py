@@ -340,6 +340,28 @@ def test_in_place_a_function_changes_the_model(chain, change):
     assert any(np.array_equal(value.const_value.numpy(), [2, 4, 6, 8]) for value in model.graph.initializers.values())
 
 
+@pytest.mark.parametrize("in_place", [False, True])
+def test_large_tensors_in_functions_and_in_lists(in_place):
+    """Of functions that change, and that do not; also behind a rewritten graph."""
+    proto = parse("g (float[600] x) => (float[600] y) { a = Relu(x)  b = Relu(a)  c = acme.f(b)  d = acme.h(c)  e = acme.many(d)  y = Add(d, e) }")
+    large = [numpy_helper.from_array(np.arange(600, dtype=np.float32) + i, f"t{i}") for i in range(4)]
+    for name, ops, tensor in (("f", ["Relu", "Relu"], large[0]), ("h", ["Neg", "Abs"], large[1])):
+        nodes = [helper.make_node("Constant", [], ["k"], value=tensor), helper.make_node(ops[0], ["v"], ["m"]), helper.make_node(ops[1], ["m"], ["n"]),
+                 helper.make_node("Add", ["n", "k"], ["w"])]
+        proto.functions.append(helper.make_function("acme", name, ["v"], ["w"], nodes, [helper.make_opsetid("", 17)]))
+    proto.graph.node[4].attribute.append(helper.make_attribute("tensors", large[2:]))
+    proto.graph.node[4].attribute.append(helper.make_attribute("one", large[3]))
+    model = ir.from_proto(proto)
+    rules = {**RULES, "rules": [*RULES["rules"], {"name": "more", "match": "y = Add(x, k)", "where": "const(k) and k[0] == 0", "replace": "y = Add(x, k + 9)"}]}
+    result = RewritePass(rules, in_place=in_place)(model).model
+    written = ir.to_proto(result)
+    expected, _ = qrewrite.rewrite(proto, rules)
+    assert numpy_helper.to_array(next(node for f in written.functions if f.name == "f" for node in f.node if node.op_type == "Constant").attribute[0].t)[1] == 10
+    assert len(written.graph.node) == len(proto.graph.node) - 1 and {len(f.node) for f in written.functions} == {3, 4}
+    assert inside(written.SerializeToString(), {}) == inside(ir.to_proto(ir.from_proto(expected)).SerializeToString(), {})
+    assert [t.raw_data for t in written.graph.node[3].attribute[0].tensors] == [t.raw_data for t in large[2:]]
+
+
 def test_nodes_before_their_producers():
     proto = parse("g (float[2] x) => (float[2] y) { a = Neg(x)  y = Abs(a) }")
     proto.graph.node.reverse()

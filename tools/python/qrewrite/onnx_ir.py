@@ -102,14 +102,7 @@ def from_core(core: _core.Model, originals: Sequence[Original] = ()) -> ir.Model
     data = _Data(parts, originals)
     with _no_collections():
         model = serde.deserialize_model(onnx.ModelProto.FromString(message))
-        for graph in _graphs(model):
-            for value in graph.initializers.values():
-                if isinstance(value.const_value, ir.ExternalTensor):
-                    value.const_value = data.tensor(value.const_value, value.name)
-            for node in graph:
-                for attribute in node.attributes.values():
-                    if attribute.type == ir.AttributeType.TENSOR and isinstance(attribute.value, ir.ExternalTensor):
-                        node.attributes[attribute.name] = ir.AttrTensor(attribute.name, data.tensor(attribute.value, attribute.value.name))
+        data.resolve(model)
     return model
 
 
@@ -160,6 +153,24 @@ class _Data:
                 return tensor
         return _view(reference, memoryview(part).cast("B")[begin:begin + size], name)
 
+    def resolve(self, model: ir.Model) -> None:
+        """Puts tensors in the place of what only refers to them."""
+        for graph in _graphs(model):
+            for value in graph.initializers.values():
+                if isinstance(value.const_value, ir.ExternalTensor):
+                    value.const_value = self.tensor(value.const_value, value.name)
+            for node in graph:
+                for attribute in list(node.attributes.values()):
+                    if attribute.type in (ir.AttributeType.TENSOR, ir.AttributeType.TENSORS) and not attribute.is_ref():
+                        self._resolve_attribute(node, attribute)
+
+    def _resolve_attribute(self, node: ir.Node, attribute: ir.Attr) -> None:
+        one = attribute.type == ir.AttributeType.TENSOR
+        tensors: Any = [attribute.value] if one else attribute.value
+        if any(isinstance(tensor, ir.ExternalTensor) for tensor in tensors):
+            tensors = [self.tensor(tensor, tensor.name) if isinstance(tensor, ir.ExternalTensor) else tensor for tensor in tensors]
+            node.attributes[attribute.name] = ir.Attr(attribute.name, attribute.type, tensors[0] if one else tensors, doc_string=attribute.doc_string)
+
     def of(self, proto: onnx.TensorProto) -> Any:
         """The tensor that the message stands for."""
         if proto.data_location == onnx.TensorProto.EXTERNAL and not (proto.doc_string or len(proto.metadata_props)):
@@ -176,6 +187,7 @@ def _graphs(model: ir.Model) -> Iterator[Any]:
     yield model.graph
     yield from model.graph.subgraphs()
     for function in model.functions.values():
+        yield function.graph
         yield from function.graph.subgraphs()
 
 
@@ -248,7 +260,10 @@ class InPlace:
         (before,), (after,) = _core.fields(read.message, _GRAPH), _core.fields(message, _GRAPH)
         update = GraphUpdate(self.model.graph, before, after, locations, data.of)
         around = _core.without(message, _GRAPH)
-        rest = None if around == _core.without(read.message, _GRAPH) else serde.deserialize_model(onnx.ModelProto.FromString(around))
+        rest = None
+        if around != _core.without(read.message, _GRAPH):
+            rest = serde.deserialize_model(onnx.ModelProto.FromString(around))
+            data.resolve(rest)
         try:
             update.commit()
             if rest is not None:
