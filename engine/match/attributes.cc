@@ -14,6 +14,10 @@ Status Misfit(const Val& val, std::string_view kind) {
 }  // namespace
 
 Val Interpreter::FromAttribute(const AttrValue& value) {
+  // First: its kind is that of the attribute, whose value is not here.
+  if (const auto* ref = std::get_if<AttrReference>(&value)) {
+    return Unknown{fmt::format("attribute `{}` of a function is given by its caller", ref->name)};
+  }
   switch (KindOf(value)) {
     case AttrKind::kInt: return Val::Int(std::get<int64_t>(value));
     case AttrKind::kFloat: return Val::Float(std::get<float>(value));
@@ -37,17 +41,11 @@ Val Interpreter::FromAttribute(const AttrValue& value) {
       break;
     default: break;
   }
-  if (const auto* ref = std::get_if<AttrReference>(&value)) {
-    return Unknown{fmt::format("attribute `{}` of a function is given by its caller", ref->name)};
-  }
   return Unknown{"this kind of attribute is not looked into"};
 }
 
 Val Interpreter::AttributeOf(NodeId node, std::string_view name) {
   if (const AttrValue* value = graph_.attributes(node).Find(name)) {
-    if (const auto* ref = std::get_if<AttrReference>(value)) {
-      return Unknown{fmt::format("attribute `{}` of a function is given by its caller", ref->name)};
-    }
     return FromAttribute(*value);
   }
   const Signature* signature = NodeSignature(node);
@@ -86,7 +84,7 @@ bool Interpreter::IsDefault(NodeId node, const Attribute& attribute) {
   const Signature* signature = NodeSignature(node);
   const FormalAttribute* formal =
       signature == nullptr ? nullptr : signature->FindAttribute(attribute.name);
-  if (formal == nullptr) return false;
+  if (formal == nullptr || std::holds_alternative<AttrReference>(attribute.value)) return false;
   if (!std::holds_alternative<std::monostate>(formal->default_value)) {
     return qrewrite::Equal(attribute.value, formal->default_value);
   }

@@ -3,8 +3,9 @@ import pickle
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
-from conftest import RULES
+from conftest import RULES, parse
 
 import qrewrite
 from qrewrite import Rules
@@ -172,3 +173,16 @@ def test_find(chain, recorded):
 def test_rules_go_to_other_processes(chain):
     again = pickle.loads(pickle.dumps(Rules.parse(FILE)))
     assert qrewrite.rewrite(chain, again)[0] == qrewrite.rewrite(chain, Rules.parse(FILE))[0]
+
+
+def test_an_attribute_that_the_caller_of_a_function_gives():
+    """It is unknown, to conditions and to the defaults of other attributes that depend on it."""
+    proto = parse("g (float[1, 2, 8, 8] x, float[2, 1, 3, 3] w) => (float[1, 2, 6, 6] y) { y = acme.f<group = 2, kernel_shape = [3, 3]>(x, w) }")
+    conv = onnx.helper.make_node("Conv", ["v", "u"], ["c"])
+    for name, kind in (("group", onnx.AttributeProto.INT), ("kernel_shape", onnx.AttributeProto.INTS)):
+        conv.attribute.append(onnx.AttributeProto(name=name, ref_attr_name=name, type=kind))
+    proto.functions.append(onnx.helper.make_function("acme", "f", ["v", "u"], ["o"], [conv, onnx.helper.make_node("Relu", ["c"], ["o"])],
+                                                     [onnx.helper.make_opsetid("", 17)], ["group", "kernel_shape"]))
+    for attributes, where, found in (("pads = p, **rest", "p == [0, 0, 0, 0]", 0),
+                                     ("group = g, **rest", "g == 2", 0), ("kernel_shape = k, **rest", "k == [3, 3]", 0), ("**rest", "true", 1)):
+        assert len(qrewrite.find(proto, pattern=f"y = Conv<{attributes}>(x, w)", where=where)) == found, attributes
