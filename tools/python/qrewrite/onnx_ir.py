@@ -312,8 +312,8 @@ def _same_functions(before: Any, after: Any) -> set[Any]:
 class RewritePass(passes.PassBase):
     """Applies rule sets, with the options and parameters of :func:`qrewrite.rewrite`.
 
-    The given model does not change; with ``in_place=True`` it does, as onnx_ir's own passes do it, and gets a new graph if a rule
-    fired. That saves the copy of a model in which there is nothing to do. `report` is the report of the last run.
+    The given model does not change; with ``in_place=True`` it does, as onnx_ir's own passes do it: what differs is put in, and all else
+    stays the same objects. That costs as much as changes, and reading the model. `report` is the report of the last run.
     """
 
     def __init__(self, rules: Any, *, in_place: bool = False, **options: Any) -> None:
