@@ -158,6 +158,12 @@ MODELS = [
         <int64[8] p = {0, 0, 1, 2, 0, 0, 1, 1}, int64[8] q = {0, 0, 0, 2, 0, 0, 0, 0}> {
         y = Pad <mode = "reflect"> (x, p)
         z = Pad <mode = "edge"> (x, q) }""", "pad mode or pad type"),
+    FloatModel("resize_linear", """g (float[2, 2, 3, 4] x) => (float[2, 2, 6, 6] y) <float[0] none = {}, float[4] scales = {1, 1, 2, 1.5}> {
+        y = Resize <mode = "linear"> (x, none, scales) }""", "only nearest neighbor interpolation"),
+    FloatModel("resize_corners", """g (float[2, 2, 3, 4] x) => (float[2, 2, 5, 2] y) <float[0] none = {}, int64[4] sizes = {2, 2, 5, 2}> {
+        y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (x, none, none, sizes) }""", "only nearest neighbor interpolation"),
+    FloatModel("lrn", """g (float[BATCH, 6, 3, 4] x) => (float[BATCH, 6, 3, 4] y) {
+        y = LRN <size = 5, alpha = 0.3, beta = 0.6, bias = 1.5> (x) }""", "General synthesis error"),
     FloatModel("resize_sizes", """g (float[2, 2, 3, 4] x) => (float[2, 2, 6, 12] y) <float[0] none = {}, int64[4] sizes = {2, 2, 6, 12}> {
         y = Resize <mode = "nearest"> (x, none, none, sizes) }""", "unsupported method"),
     FloatModel("twin_output", """g (float[BATCH, 4] x) => (float[BATCH, 4] y, float[BATCH, 4] z) {
