@@ -395,7 +395,7 @@ def test_check_and_errors(folder, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["page.html"]
     copy = tmp_path / "copy.onnx"
     copy.write_bytes(model.read_bytes())
-    assert "--html would replace" in run(tmp_path, "--rules", "ezkl_dequant", copy, "-o", "out.onnx", "--html", copy, code=2)
+    assert "is the model itself" in run(tmp_path, "--rules", "ezkl_dequant", copy, "-o", "out.onnx", "--html", copy, code=2)
     assert "would replace" in run(tmp_path, "diff", copy, model, "--html", copy, code=2)
     assert "would replace" in run(tmp_path, "diff", model, copy, "--html", copy, code=2)
     assert copy.read_bytes() == model.read_bytes()

@@ -31,12 +31,6 @@ Status NotOver(const std::string& output, std::string_view what, const std::stri
   return {StatusCode::kUsage, fmt::format("{} `{}` is {}", what, Printable(output, 1000), is)};
 }
 
-Status CheckTarget(const std::string& path, std::string_view what, const std::string& input,
-                   const std::vector<Rules>& sets) {
-  QR_RETURN_IF_ERROR(NotOver(path, what, input, "the model itself; --in-place replaces it"));
-  return NotOverRules(path, what, sets);
-}
-
 }  // namespace
 
 bool SameFile(const std::string& a, const std::string& b) {
@@ -73,7 +67,8 @@ Status CheckReports(const std::vector<ReportFile>& reports, const std::string& i
   for (size_t i = 0; i < reports.size(); ++i) {
     const auto& [option, path] = reports[i];
     if (path.empty() || path == "-") continue;
-    QR_RETURN_IF_ERROR(CheckTarget(path, option, input, sets));
+    QR_RETURN_IF_ERROR(NotOver(path, option, input, "the model itself"));
+    QR_RETURN_IF_ERROR(NotOverRules(path, option, sets));
     const auto is_one = [&, path = path](const std::string& other) {
       return path == other || SameFile(path, other);
     };
@@ -99,7 +94,10 @@ Result<OutputPaths> ChooseOutput(const std::string& input, const std::string& ou
   paths.model = output.empty() ? DefaultOutput(input, sets) : output;
   if (paths.model == "/dev/stdout" || paths.model == "/dev/fd/1") paths.model = "-";
   if (paths.model == "-") return paths;
-  QR_RETURN_IF_ERROR(CheckTarget(paths.model, "the output", input, sets));
+  constexpr std::string_view kOutput = "the output";
+  QR_RETURN_IF_ERROR(
+      NotOver(paths.model, kOutput, input, "the model itself; --in-place replaces it"));
+  QR_RETURN_IF_ERROR(NotOverRules(paths.model, kOutput, sets));
   return paths;
 }
 
