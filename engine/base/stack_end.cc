@@ -31,8 +31,7 @@ Stack StackOfThread() {
 }  // namespace
 
 StackEnd::StackEnd() {
-  thread_local const Stack stack =
-      StackOfThread();  // of the first thread it costs a file to be read
+  thread_local const Stack stack = StackOfThread();  // for the first thread that reads a file
   const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   if (here < stack.begin || here - stack.begin > stack.size) return;
   near_ = stack.begin + kReserve;

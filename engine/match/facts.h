@@ -85,8 +85,8 @@ class Facts {
   void Redefined(ValueId v);  // another producer now; its type is kept
   void Reread(NodeId n);      // it reads another value, of the same type
   void Folded(ValueId v);     // it is a constant of the graph now, the one that it was said to be
-  void Retyped(
-      ValueId v);  // another type now: an input that is declared otherwise, or `types: unchecked`
+  // `v` has another element type: it is declared otherwise, or its rule set has `types: unchecked`.
+  void Retyped(ValueId v);
   void ForgetTypes();    // after a change of opset
   void ForgetUnknown();  // a new sweep may find more
   void Truncate(
