@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 namespace qrewrite {
 namespace {
@@ -77,6 +79,10 @@ Alignment::Alignment(const NamedGraph& float_graph, const NamedGraph& quantized,
   for (size_t i = 0; i < values.weights.size(); ++i) {
     const ValueId restored = quantized.Find(values.weights[i].restored);
     if (restored.valid()) weight_of_[restored.index] = i + 1;
+  }
+  const Graph& f = float_graph.graph();
+  for (const NodeId n : f.body(f.main()).nodes) {
+    if (f.alive(n) && !f.name(n).empty()) named_.try_emplace(f.name(n), n);
   }
 }
 
@@ -162,25 +168,59 @@ void Alignment::AlignNode(NodeId n) {
   }
 }
 
+size_t Alignment::Readers::Free(size_t k) {
+  size_t end = k;
+  while (end < next.size() && next[end] != end) end = next[end];
+  while (k < end) k = std::exchange(next[k], static_cast<uint32_t>(end));
+  return end;
+}
+
+std::vector<NodeId> Alignment::FreeReaders(ValueId v, size_t i, NodeId n, size_t most) {
+  const Graph& f = float_.graph();
+  const auto [it, added] = readers_.try_emplace(v);
+  Readers& readers = it->second;
+  if (added) {
+    for (const UseId use : f.uses(v)) {
+      if (!f.user(use).is_output()) readers.users.push_back(f.user(use));
+    }
+    readers.next.resize(readers.users.size());
+    std::iota(readers.next.begin(), readers.next.end(), 0);
+  }
+  std::vector<NodeId> free;
+  size_t seen = 0;
+  for (size_t k = readers.Free(0); k < readers.users.size() && seen < most;
+       k = readers.Free(k + 1)) {
+    const User& user = readers.users[k];
+    if (taken_[user.node.index]) {
+      readers.next[k] = static_cast<uint32_t>(k + 1);
+      continue;
+    }
+    ++seen;
+    if (user.index == i && Fits(n, user.node)) free.push_back(user.node);
+  }
+  return free;
+}
+
 // Among nodes that fit: one of the same name, then the one with the nearest weights, then the first.
-NodeId Alignment::CounterpartOf(NodeId n) const {
+NodeId Alignment::CounterpartOf(NodeId n) {
+  constexpr size_t kMostCompared = 256;
   const Graph& g = quantized_.graph();
   const Graph& f = float_.graph();
   std::vector<NodeId> candidates;
   for (size_t i = 0; i < g.num_inputs(n); ++i) {
     const ValueId input = g.input(n, i);
     if (!input.valid() || !known_[input.index].valid()) continue;
-    for (const UseId use : f.uses(known_[input.index])) {
-      const User user = f.user(use);
-      if (user.is_output() || user.index != i || !Fits(n, user.node)) continue;
-      candidates.push_back(user.node);
+    const ValueId known = known_[input.index];
+    if (const auto same = named_.find(g.name(n)); same != named_.end()) {
+      const NodeId m = same->second;
+      if (i < f.num_inputs(m) && f.input(m, i) == known && Fits(n, m)) return m;
     }
+    candidates = FreeReaders(known, i, n, kMostCompared);
     break;
   }
   NodeId best;
   double least = 0;
   for (const NodeId candidate : candidates) {
-    if (!g.name(n).empty() && f.name(candidate) == g.name(n)) return candidate;
     const double distance = candidates.size() > 1 ? Distance(n, candidate) : 0;
     if (!best.valid() || distance < least) best = candidate, least = distance;
   }

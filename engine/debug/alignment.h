@@ -5,6 +5,8 @@
 #pragma once
 
 #include <set>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/debug/matching.h"
@@ -33,10 +35,19 @@ class Alignment {
   void AlignQuantized(size_t i);  // an activation, once what it quantizes is known
   void AlignNode(NodeId n);
   void AlignWeights(NodeId n, NodeId counterpart);
-  NodeId CounterpartOf(NodeId n) const;
+  NodeId CounterpartOf(NodeId n);
   bool Fits(NodeId n, NodeId candidate) const;
   double Distance(NodeId n, NodeId candidate) const;  // of their weights; 0 if nothing is known
   void Learn(ValueId v, ValueId counterpart);
+
+  // Readers of a value of the float model, in its order; those that are taken are passed over.
+  struct Readers {
+    std::vector<User> users;
+    std::vector<uint32_t> next;  // the first that may be free, from here on
+    size_t Free(size_t k);
+  };
+  // The `most` first readers at input `i` that are free and fit `n`; of one value there may be very many.
+  std::vector<NodeId> FreeReaders(ValueId v, size_t i, NodeId n, size_t most);
 
   const NamedGraph& float_;
   const NamedGraph& quantized_;
@@ -46,6 +57,8 @@ class Alignment {
   std::vector<size_t> activation_of_;  // by value that is quantized, plus 1
   std::vector<size_t> weight_of_;      // by value that a weight is made real as, plus 1
   std::vector<bool> taken_;            // nodes of the float model
+  std::unordered_map<std::string_view, NodeId> named_;  // of its main graph
+  std::unordered_map<ValueId, Readers> readers_;
 };
 
 }  // namespace qrewrite

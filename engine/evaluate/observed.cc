@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -83,12 +84,11 @@ Result<ObservedModel> ObservedModel::Make(const Model& model,
     }
   }
   const size_t outputs = graph.body(graph.main()).outputs.size();
+  std::unordered_set<ValueId> seen;  // an output may be there twice
   for (size_t i = 0; i < outputs; ++i) {
     const ValueId v = graph.output(graph.main(), i);
-    std::string name(graph.name(v));
-    const auto known = std::find(observed.outputs_.begin(), observed.outputs_.end(), name);
-    if (known != observed.outputs_.end() || !IsTensorOfNumbers(graph.declared(v))) continue;
-    observed.outputs_.push_back(std::move(name));
+    if (!IsTensorOfNumbers(graph.declared(v)) || !seen.insert(v).second) continue;
+    observed.outputs_.emplace_back(graph.name(v));
   }
   if (outputs > own_outputs) graph.MarkChanged();
   return observed;
