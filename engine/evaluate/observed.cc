@@ -22,12 +22,11 @@ std::unordered_map<std::string_view, ValueId> MainValues(const Graph& graph) {
   return values;
 }
 
-bool IsMainOutput(const Graph& graph, ValueId v) {
+std::unordered_set<ValueId> MainOutputs(const Graph& graph) {
+  std::unordered_set<ValueId> values;
   const size_t n = graph.body(graph.main()).outputs.size();
-  for (size_t i = 0; i < n; ++i) {
-    if (graph.output(graph.main(), i) == v) return true;
-  }
-  return false;
+  for (size_t i = 0; i < n; ++i) values.insert(graph.output(graph.main(), i));
+  return values;
 }
 
 bool IsTensorOfNumbers(const TypeInfo& type) {
@@ -69,14 +68,17 @@ Result<ObservedModel> ObservedModel::Make(const Model& model,
   Graph& graph = observed.model_.impl().file->graph();
   const size_t own_outputs = graph.body(graph.main()).outputs.size();
   const auto values = MainValues(graph);
+  std::unordered_set<ValueId> main_outputs = MainOutputs(graph);
   for (const std::string& name : observe) {
     const auto found = values.find(name);
     if (found == values.end()) {
       return Status(StatusCode::kUsage, fmt::format("the model has no value `{}`", name));
     }
     const ValueId v = found->second;
-    if (graph.producer(v).valid() && !IsMainOutput(graph, v)) graph.AddOutput(graph.main(), v);
-    if (graph.producer(v).valid()) continue;
+    if (graph.producer(v).valid()) {
+      if (main_outputs.insert(v).second) graph.AddOutput(graph.main(), v);
+      continue;
+    }
     if (graph.IsInput(v)) {
       observed.passed_inputs_.push_back(name);
     } else if (const Tensor* tensor = graph.constant(v); tensor != nullptr) {
@@ -103,10 +105,10 @@ Status ObservedModel::CheckInputs(const Tensors& inputs) const {
     }
     QR_RETURN_IF_ERROR(CheckInput(formal, given->second));
   }
+  std::unordered_set<std::string_view> names;
+  for (const ValueId v : graph.body(graph.main()).inputs) names.insert(graph.name(v));
   for (const auto& [name, value] : inputs) {
-    const std::vector<ValueId>& formals = graph.body(graph.main()).inputs;
-    if (std::none_of(formals.begin(), formals.end(),
-                     [&](ValueId v) { return graph.name(v) == name; }))
+    if (!names.contains(name))
       return {StatusCode::kUsage, fmt::format("the model has no input `{}`", name)};
   }
   return {};
