@@ -102,6 +102,7 @@ void Rewriter::Commit(const CompiledRule& rule, const std::vector<Redefinition>&
   maybe_dead.reserve(redefinitions.size() + graph_.num_nodes() - mark_.nodes);
   const bool keeps_numbers = rule.rule->KeepsNumbers() && retypes.empty();
   if (!keeps_numbers) nodes_.ForgetFormers();
+  std::vector<ValueId> other;  // values of which facts may be untrue
   // Where a value went: later redefinitions by the same value follow it.
   std::map<ValueId, ValueId> moved;
   for (Redefinition r : redefinitions) {
@@ -114,6 +115,10 @@ void Rewriter::Commit(const CompiledRule& rule, const std::vector<Redefinition>&
     const bool retyped = was != is && was != DType::kUndefined && is != DType::kUndefined;
     const ValueId kept = KeepForNewNodes(r.value);
     const ValueId now = CommitOne(r, firing);
+    // Who only got more readers is what it was: facts look upwards. But where a node has several
+    // outputs they may have looked at which of them are read.
+    const NodeId maker = graph_.producer(now);
+    if (now != by || (maker.valid() && graph_.num_outputs(maker) > 1)) other.push_back(now);
     if (retyped) in_.facts().Retyped(now);
     if (producer.valid()) {
       formers.push_back({producer, index, r.value, now});
@@ -133,7 +138,7 @@ void Rewriter::Commit(const CompiledRule& rule, const std::vector<Redefinition>&
   CommitTypes(retypes);
   RankNewNodes(formers);
   for (const Former& f : formers) in_.ForgetFacts(f.value);
-  for (const ValueId v : firing.redefined) in_.ForgetFacts(v);
+  for (const ValueId v : other) in_.ForgetFacts(v);
   for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) maybe_dead.emplace_back(n);
   RemoveDead(graph_, std::move(maybe_dead), &firing.released);
   ForgetReaders(firing.released);

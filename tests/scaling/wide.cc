@@ -160,6 +160,19 @@ std::string SharedDequantizers(int64_t n) {
   return Model(g, 17);
 }
 
+// n values listed in a sequence and taken out again one by one.
+std::string Sequence(int64_t n) {
+  Graph g;
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < n; ++i) parts.push_back(g.Input(kFloat, kRow));
+  const std::string s = g.Node("SequenceConstruct", parts);
+  for (int64_t i = 0; i < n; ++i) {
+    const std::string at = g.Raw(kInt64, {}, {reinterpret_cast<const char*>(&i), sizeof(i)});
+    g.Output(g.Node("Relu", {g.Node("SequenceAt", {s, at})}), kFloat, kRow);
+  }
+  return Model(g, 17);
+}
+
 // One value, n pairs behind it, each with a scale of its own.
 std::string QuantizersOfOne(int64_t n) {
   Graph g;
@@ -280,6 +293,7 @@ std::vector<Family> Wide() {
          return JoinedDequantizers(n, "Concat", {{"axis", 1}});
        },
        {}},
+      {"sequence", "n values listed and taken out of the list", 100000, Sequence, {}},
       {"concats-of-one", "n Concats, each takes one value twice", 100000, ConcatsOfOne, {}},
       {"quantizers-of-one", "n pairs behind one value", 100000, QuantizersOfOne, {}},
       {"split-attribute", "a Split of integers by an attribute", 100000, SplitAttribute, {}},
