@@ -235,11 +235,10 @@ Promise InNarrowFloats(Promise promise, const Graph& graph) {
   return {.kind = Promise::Kind::kApprox, .limit = std::min(limit, most), .unseen = unseen};
 }
 
-// Constants that may be scales and are whole.
-std::set<int64_t> WholeScales(const Graph& graph) {
-  constexpr double kMost = 0x1p53;
+// Numbers above 0 of constants that may be scales.
+std::set<double> ScalesOf(const Graph& graph) {
   constexpr int64_t kMostScales = 1024;
-  std::set<int64_t> scales;
+  std::set<double> scales;
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const Tensor* tensor = graph.alive(ValueId(i)) ? graph.constant(ValueId(i)) : nullptr;
     // Of any type: integers of 8 bits count as floats where types do not count.
@@ -248,9 +247,18 @@ std::set<int64_t> WholeScales(const Graph& graph) {
     const Result<std::vector<double>> values = ToDoubles(*tensor);
     if (!values.ok()) continue;
     for (const double v : *values) {
-      if (v == std::trunc(v) && std::fabs(v) > 1 && std::fabs(v) < kMost)
-        scales.insert(static_cast<int64_t>(std::fabs(v)));
+      if (v != 0 && std::isfinite(v)) scales.insert(std::fabs(v));
     }
+  }
+  return scales;
+}
+
+// Those that are whole.
+std::set<int64_t> WholeScales(const Graph& graph) {
+  constexpr double kMost = 0x1p53;
+  std::set<int64_t> scales;
+  for (const double v : ScalesOf(graph)) {
+    if (v == std::trunc(v) && v > 1 && v < kMost) scales.insert(static_cast<int64_t>(v));
   }
   return scales;
 }
@@ -318,7 +326,7 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   }
   if (promise.kind == Promise::Kind::kLsb && promise.any_type)
     promise.whole_scales = WholeScales(graph);
-  if (rescaled) promise.retyped = RetypedOutputs(graph, changed);
+  if (rescaled) promise.retyped = RetypedOutputs(graph, changed), promise.scales = ScalesOf(graph);
   const Result<Model> a = Lowered(graph, rescaled), b = Lowered(changed, rescaled);
   if (!a.ok() || !b.ok()) {
     trial.fate = Trial::Fate::kUnknown;

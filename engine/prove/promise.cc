@@ -190,9 +190,11 @@ std::optional<std::vector<double>> Reading(const Tensors& outputs, const std::st
   return values.ok() ? std::optional(*values) : std::nullopt;
 }
 
+constexpr double kLeastSteps = 16;  // that numbers on a grid span, and
+constexpr double kNearStep = 1e-3;  // how near they are to it, in steps
+
 // The step of numbers that a quantizer made: all are multiples of it, and there are many. 0: they are no such.
 double StepOf(const std::vector<double>& numbers) {
-  constexpr double kLeastSteps = 16, kNear = 1e-3;
   std::set<double> levels;
   for (const double v : numbers) {
     if (std::isfinite(v)) levels.insert(v);
@@ -205,20 +207,40 @@ double StepOf(const std::vector<double>& numbers) {
   }
   for (const double v : levels) largest = std::max(largest, std::fabs(v));
   const bool grid = std::ranges::all_of(
-      levels, [&](double v) { return std::fabs(v / step - std::rint(v / step)) <= kNear; });
+      levels, [&](double v) { return std::fabs(v / step - std::rint(v / step)) <= kNearStep; });
   const double span = (*levels.rbegin() - *levels.begin()) / step;
   return grid && span >= kLeastSteps ? step : 0;
 }
 
+// The largest of `scales` that both sides are whole multiples of, many of them: what a single number cannot
+// tell. 0: there is none.
+double CommonStep(const std::vector<double>& a, const std::vector<double>& b,
+                  const std::set<double>& scales) {
+  double largest = 0;
+  for (const double v : a) largest = std::isfinite(v) ? std::max(largest, std::fabs(v)) : largest;
+  for (auto at = scales.rbegin(); at != scales.rend(); ++at) {
+    const double step = *at;
+    const auto on_grid = [step](double v) {
+      return !std::isfinite(v) || std::fabs(v / step - std::rint(v / step)) <= kNearStep;
+    };
+    if (largest >= kLeastSteps * step && std::ranges::all_of(a, on_grid) &&
+        std::ranges::all_of(b, on_grid))
+      return step;
+  }
+  return 0;
+}
+
 // Of whole numbers, and of such times a step: rounded once more. Of others: but for the last digits.
-bool AreClose(const std::vector<double>& a, const std::vector<double>& b) {
+bool AreClose(const std::vector<double>& a, const std::vector<double>& b,
+              const std::set<double>& scales) {
   constexpr double kRelative = 1e-4;
   if (a.size() != b.size()) return false;
   double largest = 0;
   for (const double v : a) largest = std::isfinite(v) ? std::max(largest, std::fabs(v)) : largest;
   // Integers that a float holds exactly; larger whole numbers are sums of floats.
   const bool integers = AreWhole(a) && AreWhole(b) && largest <= kLargestExact;
-  const double most = integers ? 1 : std::max(kRelative * largest, StepOf(a) * (1 + kRelative));
+  const double step = integers ? 0 : std::max(StepOf(a), CommonStep(a, b, scales));
+  const double most = integers ? 1 : std::max(kRelative * largest, step * (1 + kRelative));
   for (size_t i = 0; i < a.size(); ++i) {
     if (std::isfinite(a[i]) && !(std::fabs(a[i] - b[i]) <= most)) return false;
   }
@@ -243,7 +265,7 @@ bool Comparison::AddRescaled(const std::string& name, const Tensors& before, con
   bool any = false;
   for (size_t i = 0; i < 4; ++i) {
     const auto &x = of_before[i / 2], &y = of_after[i % 2];
-    r.possible[i] = r.possible[i] && x && y && AreClose(*x, *y);
+    r.possible[i] = r.possible[i] && x && y && AreClose(*x, *y, promise_.scales);
     any |= r.possible[i];
   }
   const bool other_type =

@@ -24,7 +24,8 @@ struct Promise {
   //              widest distance of two neighbours among the numbers of the output, in all samples
   //   kApprox    the SQNR over all samples is at least `limit` dB
   //   kRescaled  outputs of one type: as it is or in units (units.h), the result is what the original was
-  //              as it was or in units; integers differ by 1 at most, floats by a 1e-4th of the largest.
+  //              as it was or in units; integers differ by 1 at most, floats by a 1e-4th of the largest, or by
+  //              a step where both sides are whole multiples of one (`scales`).
   //              Integers that became floats, or floats that became integers: else one is the other times a
   //              factor plus an offset, which may be others for each index of one axis
   enum class Kind { kNone, kExact, kUlp, kLsb, kApprox, kRescaled };
@@ -38,6 +39,8 @@ struct Promise {
   // `whole_scales`, the scales of the graph that are whole; it may be another one for each index of an axis.
   bool any_type = false;
   std::set<int64_t> whole_scales = {};
+  std::set<double> scales =
+      {};  // of kRescaled: numbers of the graph that may be the step of an output
 
   static Promise Of(const std::string& equivalence);
 };

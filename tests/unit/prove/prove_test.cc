@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -454,6 +455,22 @@ TEST_CASE("Whole numbers beyond those that a float holds are sums of floats") {
   CHECK(kept(24000000, 24000016));
   CHECK(kept(24000, 24001));
   CHECK_FALSE(kept(24000, 24002));
+}
+
+TEST_CASE(
+    "A single number on a tie is off by a step, if it is many steps of a scale in the graph") {
+  const auto kept = [](std::set<double> scales, double a, double b) {
+    Promise promise = Promise::Of("rescaled");
+    promise.scales = std::move(scales);
+    std::string why;
+    return Keeps(promise, {{{"y", Plain(DType::kFloat, {a})}}},
+                 {{{"y", Plain(DType::kFloat, {b})}}}, why, nullptr);
+  };
+  CHECK(kept({0.5, 56}, -85.5, -85));
+  CHECK_FALSE(kept({0.5, 56}, -85.5, -84.5));
+  CHECK_FALSE(kept({0.5, 56}, -85.5, -85.25));  // on no step
+  CHECK_FALSE(kept({0.3}, -85.5, -85));
+  CHECK_FALSE(kept({0.5}, -7.5, -7));  // of so few it may be chance
 }
 
 TEST_CASE("An empty constant beside a number: why they differ is told without a look at elements") {
