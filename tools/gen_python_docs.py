@@ -6,6 +6,8 @@
 import inspect
 import sys
 from pathlib import Path
+from types import UnionType
+from typing import get_args
 
 import qrewrite
 
@@ -15,7 +17,7 @@ GROUPS = [
     ("Rules", ["Rules", "Rule", "Param", "TestReport", "TestResult", "shipped", "Functions", "function", "predicate", "operator"]),
     ("Models", ["Model", "Stats", "Graph", "Node", "Value", "Constant"]),
     ("Finding and explaining", ["find", "Matches", "Match", "Binding", "Condition", "explain", "Explanation"]),
-    ("Events", ["PhaseEvent", "SweepEvent", "ProgressEvent", "FiringEvent", "NodeView"]),
+    ("Events", ["Event", "PhaseEvent", "SweepEvent", "ProgressEvent", "FiringEvent", "NodeView"]),
     ("Comparing", ["diff", "Diff", "verify", "VerifyReport", "debug", "DebugReport", "run", "versions"]),
     ("Errors", ["Error", "Diagnostic", "UsageError", "FileError", "InvalidModel", "InvalidRules", "Refused", "LimitError",
                 "Unsupported", "Cancelled", "CallbackError"]),
@@ -96,6 +98,8 @@ def page():
             thing = getattr(qrewrite, name)
             if isinstance(thing, type):
                 yield from describe_class(thing)
+            elif isinstance(thing, UnionType):
+                yield f"### {name}\n\nA type, for annotations: `{' | '.join(kind.__name__ for kind in get_args(thing))}`."
             else:
                 yield f"### {name}()"
                 yield f"    {signature(thing, name)}"

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import onnx
 import onnx_ir
 import qrewrite
-from qrewrite import FiringEvent, Model, PhaseEvent, ProgressEvent, Rules, SweepEvent, rewrite
+from qrewrite import Event, FiringEvent, Model, Rules, rewrite
 from qrewrite.onnx_ir import RewritePass
 
 Array = npt.NDArray[np.float32]
@@ -39,7 +39,7 @@ def small(w: Array) -> bool:
 def computed(x: Array, *, by: float = 2.0) -> Array:
     return half(x) if small(x) else x
 
-def observe(event: FiringEvent | PhaseEvent | SweepEvent | ProgressEvent) -> str | None:
+def observe(event: Event) -> str | None:
     return qrewrite.STOP if isinstance(event, FiringEvent) and event.number > 3 else None
 
 rewrite(model, "optimize", observer=observe, progress=lambda event: print(event.done))

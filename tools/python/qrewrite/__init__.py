@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that a name is public
     from ._hooks import Functions as Functions, function as function, operator as operator, predicate as predicate
     from ._model import (Constant as Constant, Graph as Graph, Model as Model, Node as Node, Stats as Stats,
                          Value as Value)
-    from ._observe import (CANCEL as CANCEL, CONTINUE as CONTINUE, STOP as STOP, FiringEvent as FiringEvent,
+    from ._observe import (CANCEL as CANCEL, CONTINUE as CONTINUE, STOP as STOP, Event as Event, FiringEvent as FiringEvent,
                            NodeView as NodeView, PhaseEvent as PhaseEvent, ProgressEvent as ProgressEvent, Run as Run,
                            SweepEvent as SweepEvent, watch as watch)
     from ._report import Report as Report, RuleCount as RuleCount, RewriteWarning as RewriteWarning
@@ -48,7 +48,7 @@ _HOMES = {
     "_find": ("Binding", "Condition", "Match", "Matches", "find"),
     "_hooks": ("Functions", "function", "operator", "predicate"),
     "_model": ("Constant", "Graph", "Model", "Node", "Stats", "Value"),
-    "_observe": ("CANCEL", "CONTINUE", "STOP", "FiringEvent", "NodeView", "PhaseEvent", "ProgressEvent", "Run",
+    "_observe": ("CANCEL", "CONTINUE", "STOP", "Event", "FiringEvent", "NodeView", "PhaseEvent", "ProgressEvent", "Run",
                  "SweepEvent", "watch"),
     "_report": ("Report", "RuleCount", "RewriteWarning"),
     "_rewrite": ("rewrite",),

@@ -84,6 +84,7 @@ class FiringEvent(NamedTuple):
     bindings: dict[str, str]
 
 
+#: What observers are called with.
 Event = PhaseEvent | SweepEvent | ProgressEvent | FiringEvent
 
 
