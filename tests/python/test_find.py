@@ -147,3 +147,33 @@ def test_faults_are_shown_in_the_texts_of_the_command_line(folder):
    |         ^ a comparison is written `==`
 """
     assert run(folder, "net.onnx", "-e", "  y = Relu(c)  # margins and comments\n")[0] == 0
+
+
+CALLED = """<ir_version: 8, opset_import: ["": 17, "acme": 1]>
+g (float[1, 2, 8, 8] x, float[2, 1, 3, 3] w) => (float[1, 2, 6, 6] y) { y = acme.f<group = 2, kernel_shape = [3, 3]>(x, w) }
+<domain: "acme", opset_import: ["": 17]>
+f<group, kernel_shape>(v, u) => (o) { c = Conv<group: int = @group, kernel_shape: ints = @kernel_shape>(v, u)  o = Relu(c) }"""
+
+
+@pytest.mark.parametrize("attributes, where, reason", [
+    ("pads = p, **rest", "p == [0, 0, 0, 0]", ""),  # its default, as that of strides, depends on others
+    ("strides = s, **rest", "s == [1, 1]", ""),
+    ("group = g, **rest", "g == 2", ""),
+    ("group = 2, **rest", "true", ""),
+    ("", "true", ""),
+    ("**rest", "true", "rest = <group=unknown: attribute `group` of a function is given by its caller, kernel_shape=unknown: attribute `kernel_shape`"),
+])
+def test_attributes_that_the_caller_of_a_function_gives(tmp_path, attributes, where, reason):
+    """They are unknown, and so are the defaults that depend on them."""
+    onnx.save(onnx.parser.parse_model(CALLED), tmp_path / "called.onnx")
+    code, out, err = run(tmp_path, "called.onnx", "-e", f"y = Conv<{attributes}>(x, w)", "--where", where)
+    assert (code, err) == (0 if reason else 1, "") and reason in out and out.endswith("1 match\n" if reason else "0 matches\n")
+
+
+def test_shipped_rules_on_attributes_that_the_caller_of_a_function_gives(tmp_path):
+    onnx.save(onnx.parser.parse_model(CALLED), tmp_path / "called.onnx")
+    done = subprocess.run([PROGRAM, "--rules", SOURCE / "rules" / "optimize.yaml", "called.onnx", "-o", "out.onnx"],
+                          cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    conv, = [n for n in onnx.load(tmp_path / "out.onnx").functions[0].node if n.op_type == "Conv"]
+    assert {a.name: a.ref_attr_name for a in conv.attribute} == {"group": "group", "kernel_shape": "kernel_shape"}
