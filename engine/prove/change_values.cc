@@ -316,6 +316,8 @@ bool Change::SizeAtSome() {
     std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(place.value));
     if (!numbers || !MayResize(*numbers)) continue;
     Dims dims = numbers->dims;
+    // A graph input with a value of its own may be declared with more axes.
+    if (place.axis >= dims.size()) continue;
     dims[place.axis] = to;
     numbers->Resize(dims, dice_, !words_.keeps_numbers);
     const Tensor resized = numbers->ToTensor();
