@@ -15,12 +15,7 @@ SETS = sorted(path.stem for path in RULES.glob("*.yaml"))
 NOT_PINNED = {
     "deeploy": {
         # Without it the same comes of as many firings as there are layouts, each over one of them.
-        ("hoist", "not $behind_layout(x)"),
-        # Without it a quantizer with a step of 0 is written, which is refused; the condition asks before that.
-        ("output-quantizer", "params.output_range > 0")},
-    "optimize": {
-        # Sizes that are known with a 0 among them come from value_info, which texts of tests have not.
-        ("reshape-pair", "$tellable(d)")},
+        ("hoist", "not $behind_layout(x)")},
     "ezkl_dequant": {
         # Without it one more node is named beside the culprit, which an expected error cannot rule out.
         ("left-over", "not (op(n) in @dynamic) or uses(y) > uses(y, @quantized)")},
