@@ -15,7 +15,7 @@ namespace qrewrite::testing {
 inline void OnSmallStack(const std::function<void()>& work) {
   size_t bytes = size_t{512} << 10;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  bytes *= 4;
+  bytes *= 6;  // frames are several times as large, and so is the reserve of StackEnd
 #endif
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
