@@ -31,7 +31,8 @@ Stack StackOfThread() {
 }  // namespace
 
 StackEnd::StackEnd() {
-  thread_local const Stack stack = StackOfThread();  // for the first thread that reads a file
+  // Once a thread: for a program's first one the C library reads what /proc says of its memory.
+  thread_local const Stack stack = StackOfThread();
   const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   if (here < stack.begin || here - stack.begin > stack.size) return;
   near_ = stack.begin + kReserve;

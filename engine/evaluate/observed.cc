@@ -1,6 +1,5 @@
 #include "engine/evaluate/observed.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 

@@ -52,7 +52,7 @@ class Facts {
   void SetStatedTypes(StatedTypes stated) { stated_ = std::move(stated); }
 
   // Is told of each value about which an answer is out of date: redefined ones, and those whose
-  // constants are forgotten with them.
+  // constants or types are forgotten with them.
   void SetForgotten(std::function<void(ValueId)> forgotten) { forgotten_ = std::move(forgotten); }
 
   // A node's signature in force: that of its domain at the version its body imports. Null if there

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include <boost/container/small_vector.hpp>
@@ -160,25 +162,25 @@ void PlanFromAnchor(Pattern& pattern, const std::vector<int>& moved) {
   const auto hands_over = [&](size_t s) {
     return std::ranges::find(moved, static_cast<int>(s)) != moved.end();
   };
-  PatternGraph::Reach best;
-  bool best_hands_over = false;
+  // Of those that do not reach all none is better than another.
+  using Merit = std::tuple<bool, int, bool>;
+  std::optional<Merit> best;
+  PatternGraph::Reach best_reach;
   for (size_t s = all; s-- > 0;) {
     if (IsChain(pattern.stmts[s])) continue;  // a chain has no node of its own to start at
     const PatternGraph::Reach reach = graph.From(s);
-    const bool whole = reach.statements == all && best.statements == all;
-    const bool better = (reach.statements == all && best.statements < all) ||
-                        (whole && reach.down < best.down) ||
-                        (whole && reach.down == best.down && best_hands_over && !hands_over(s));
-    if (pattern.anchor >= 0 && !better) continue;
-    best = reach;
-    best_hands_over = hands_over(s);
+    const bool whole = reach.statements == all;
+    const Merit merit = whole ? Merit(true, -reach.down, !hands_over(s)) : Merit(false, 0, false);
+    if (best && !(merit > *best)) continue;
+    best = merit;
+    best_reach = reach;
     pattern.anchor = static_cast<int>(s);
-    if (reach.statements == all && reach.down == 0) break;  // nothing is better
+    if (whole && reach.down == 0) break;  // the others are above it
   }
-  if (pattern.anchor < 0) return;
+  if (!best) return;
   pattern.ways = graph.Ways(static_cast<size_t>(pattern.anchor));
   pattern.num_sought = all - 1;
-  pattern.walks_down = best.down > 0;
+  pattern.walks_down = best_reach.down > 0;
 }
 
 void PlanFromSlots(Pattern& pattern, const std::vector<int>& bound) {

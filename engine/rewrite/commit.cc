@@ -204,7 +204,6 @@ void Rewriter::CommitTypes(const Retypes& retypes) {
     type.dtype = dtype;
     DeclareType(graph_, v, type);
     in_.facts().Retyped(v);
-    in_.ForgetFacts(v);
   }
   if (!retypes.empty()) in_.ForgetDefaults();
 }
