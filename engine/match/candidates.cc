@@ -6,6 +6,8 @@ namespace qrewrite {
 namespace {
 
 constexpr int kMaxDepth = 8;  // of a path: enough to tell rules apart
+// More are forgotten and made again, so that patterns of wildcards do not grow tables without end.
+constexpr size_t kMaxStates = 20'000;
 
 bool SameOps(const std::vector<OpPattern>& a, const std::vector<OpPattern>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -16,30 +18,21 @@ bool SameOps(const std::vector<OpPattern>& a, const std::vector<OpPattern>& b) {
 
 }  // namespace
 
-bool OpTest::Accepts(const Graph& graph, OpId op) const {
-  if (cache_.size() <= op.index) cache_.resize(std::max<size_t>(graph.num_ops(), op.index + 1), -1);
-  signed char& cached = cache_[op.index];
-  if (cached < 0) {
-    const OpName& name = graph.op_name(op);
-    cached = std::any_of(patterns.begin(), patterns.end(),
-                         [&](const OpPattern& p) { return p.Matches(name); });
-  }
-  return cached == 1;
-}
-
 CandidateIndex::CandidateIndex(const Graph& graph, const Program& program,
                                std::vector<const CompiledRule*> compiled)
-    : graph_(graph), rules_(std::move(compiled)) {
+    : graph_(graph), rules_(std::move(compiled)), steps_(1) {
   for (size_t i = 0; i < rules_.size(); ++i) {
     const Pattern& pattern = rules_[i]->pattern;
-    const auto anchors = AnchorOps(program, pattern);
-    Step* at = &Child(root_, anchors ? &*anchors : nullptr);
-    Path path;
+    const std::vector<OpPattern>* first = nullptr;
+    if (auto ops = AnchorOps(program, pattern)) first = &anchors_.emplace_back(std::move(*ops));
+    Path path = {first};
     const PatArg& value = pattern.stmts[pattern.anchor].value;
     if (value.call != nullptr && value.call->definition < 0) Extend(pattern, *value.call, 0, path);
-    for (const std::vector<OpPattern>* ops : path) at = &Child(*at, ops);
-    at->rules.push_back(i);
+    uint32_t at = 0;
+    for (const std::vector<OpPattern>* ops : path) at = Child(at, ops);
+    steps_[at].rules.push_back(static_cast<uint32_t>(i));
   }
+  Forget();
 }
 
 // Appends the longest path of operators that the arguments of `call` demand: nested calls, and
@@ -69,38 +62,58 @@ void CandidateIndex::Extend(const Pattern& pattern, const PatCall& call, int dep
   path.insert(path.end(), longest.begin(), longest.end());
 }
 
-CandidateIndex::Step& CandidateIndex::Child(Step& step, const std::vector<OpPattern>* ops) {
-  for (const auto& next : step.next) {
-    if (ops == nullptr ? next->any : !next->any && SameOps(next->test.patterns, *ops)) return *next;
+uint32_t CandidateIndex::Child(uint32_t step, const std::vector<OpPattern>* ops) {
+  for (const uint32_t next : steps_[step].next) {
+    const std::vector<OpPattern>* const other = steps_[next].ops;
+    if (ops == nullptr || other == nullptr ? ops == other : SameOps(*other, *ops)) return next;
   }
-  step.next.push_back(std::make_unique<Step>());
-  Step& added = *step.next.back();
-  added.any = ops == nullptr;
-  if (ops != nullptr) added.test.patterns = *ops;
+  const auto added = static_cast<uint32_t>(steps_.size());
+  steps_.push_back({.ops = ops});
+  steps_[step].next.push_back(added);
   return added;
 }
 
-const CandidateIndex::Step::Fits& CandidateIndex::FindFitting(Step& step, OpId op) {
-  if (step.fits.size() <= op.index) {
-    step.fits.resize(std::max<size_t>(graph_.num_ops(), op.index + 1));
-  }
-  Step::Fits& fits = step.fits[op.index];
-  fits.asked = true;
-  for (const auto& next : step.next) {
-    if (!next->any && !next->test.Accepts(graph_, op)) continue;
-    if (fits.first == nullptr) {
-      fits.first = next.get();
-    } else {
-      fits.others.push_back(next.get());
-    }
-  }
-  return fits;
+void CandidateIndex::Forget() {
+  states_.clear();
+  known_.clear();
+  StateOf({0});  // kStart
+  StateOf({});   // kDead
 }
 
-// `step` was passed by node `n`: its rules are candidates, its next steps ask the producers of `n`.
-void CandidateIndex::Walk(Step& step, NodeId n, std::vector<size_t>& found) {
-  for (const size_t rule : step.rules) found.push_back(rule);
-  if (step.next.empty()) return;
+uint32_t CandidateIndex::StateOf(std::vector<uint32_t> steps) {
+  const auto [at, added] = known_.try_emplace(std::move(steps), states_.size());
+  if (!added) return at->second;
+  State& state = states_.emplace_back();
+  state.steps = &at->first;
+  for (const uint32_t step : at->first) {
+    state.rules.insert(state.rules.end(), steps_[step].rules.begin(), steps_[step].rules.end());
+    state.ends &= steps_[step].next.empty();
+  }
+  return at->second;
+}
+
+uint32_t CandidateIndex::FindNext(uint32_t state, OpId op) {
+  const OpName& name = graph_.op_name(op);
+  std::vector<uint32_t> steps;
+  for (const uint32_t step : *states_[state].steps) {
+    for (const uint32_t next : steps_[step].next) {
+      const std::vector<OpPattern>* const ops = steps_[next].ops;
+      const auto accepts = [&](const OpPattern& p) { return p.Matches(name); };
+      if (ops == nullptr || std::ranges::any_of(*ops, accepts)) steps.push_back(next);
+    }
+  }
+  const uint32_t found = StateOf(std::move(steps));
+  std::vector<uint32_t>& known = states_[state].next;
+  if (known.size() <= op.index) {
+    known.resize(std::max<size_t>(graph_.num_ops(), op.index + 1), kUnknown);
+  }
+  return known[op.index] = found;
+}
+
+// The walk has come to `state` by passing node `n`: next come the producers of `n`.
+void CandidateIndex::Walk(uint32_t state, NodeId n) {
+  found_.insert(found_.end(), states_[state].rules.begin(), states_[state].rules.end());
+  if (states_[state].ends) return;
   NodeId last;
   const size_t count = graph_.num_inputs(n);
   for (size_t i = 0; i < count; ++i) {
@@ -109,17 +122,22 @@ void CandidateIndex::Walk(Step& step, NodeId n, std::vector<size_t>& found) {
     const NodeId producer = graph_.producer(v);
     if (!producer.valid() || producer == last) continue;
     last = producer;
-    WalkAll(Fitting(step, graph_.op(last)), last, found);
+    const uint32_t next = Next(state, graph_.op(producer));
+    if (next != kDead) Walk(next, producer);
   }
 }
 
 const std::vector<const CompiledRule*>& CandidateIndex::At(NodeId n) {
+  if (states_.size() > kMaxStates) Forget();
   found_.clear();
-  WalkAll(Fitting(root_, graph_.op(n)), n, found_);
-  if (found_.size() > 1) std::sort(found_.begin(), found_.end());
-  found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+  const uint32_t first = Next(kStart, graph_.op(n));
+  if (first != kDead) Walk(first, n);
+  if (found_.size() > 1) {
+    std::ranges::sort(found_);
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+  }
   result_.clear();
-  for (const size_t i : found_) result_.push_back(rules_[i]);
+  for (const uint32_t i : found_) result_.push_back(rules_[i]);
   return result_;
 }
 
