@@ -287,29 +287,40 @@ bool Facts::TypeAsked(ValueId v) const {
   });
 }
 
+void Facts::AddReaders(ValueId v, std::vector<NodeId>& readers) const {
+  for (const UseId u : graph_.uses(v)) {
+    const User user = graph_.user(u);
+    const NodeId reader = user.is_output() ? graph_.body(user.body).owner : user.node;
+    if (reader.valid()) readers.push_back(reader);
+  }
+}
+
+void Facts::Retyped(ValueId v) {
+  ForgetTypeOf(v);
+  std::vector<NodeId> readers;
+  AddReaders(v, readers);
+  InputsRetyped(std::move(readers));
+}
+
 // What nobody asked has no readers that drew something from it: so each answer is forgotten once,
 // however many values above it change.
-void Facts::Retyped(ValueId v) {
-  Todo todo = {v};
-  const auto follow = [&](NodeId n) {
+void Facts::InputsRetyped(std::vector<NodeId> readers) {
+  while (!readers.empty()) {
+    const NodeId n = readers.back();
+    readers.pop_back();
     for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
       const ValueId out = graph_.output(n, i);
-      if (out.valid() && TypeAsked(out)) todo.push_back(out);
-    }
-  };
-  while (!todo.empty()) {
-    const ValueId at = todo.back();
-    todo.pop_back();
-    if (at != v && !TypeAsked(at)) continue;  // reached on two ways
-    Entry(types_of_, at) = TypeEntry();
-    Entry(inferred_, at) = TypeEntry();
-    if (forgotten_) forgotten_(at);
-    for (const UseId u : graph_.uses(at)) {
-      const User user = graph_.user(u);
-      const NodeId reader = user.is_output() ? graph_.body(user.body).owner : user.node;
-      if (reader.valid()) follow(reader);
+      if (!out.valid() || !TypeAsked(out)) continue;
+      ForgetTypeOf(out);
+      AddReaders(out, readers);
     }
   }
+}
+
+void Facts::ForgetTypeOf(ValueId v) {
+  Entry(types_of_, v) = TypeEntry();
+  Entry(inferred_, v) = TypeEntry();
+  if (forgotten_) forgotten_(v);
 }
 
 void Facts::ForgetTypes() {

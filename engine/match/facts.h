@@ -87,6 +87,11 @@ class Facts {
   void Folded(ValueId v);     // it is a constant of the graph now, the one that it was said to be
   // `v` has another element type: it is declared otherwise, or its rule set has `types: unchecked`.
   void Retyped(ValueId v);
+  // These nodes read another value now, of another element type; that value is what it was.
+  void InputsRetyped(std::vector<NodeId> readers);
+  // Whose outputs may have a type that follows from the one of `v`: who reads it, and the owner of
+  // the body that it is an output of.
+  void AddReaders(ValueId v, std::vector<NodeId>& readers) const;
   void ForgetTypes();    // after a change of opset
   void ForgetUnknown();  // a new sweep may find more
   void Truncate(
@@ -122,6 +127,7 @@ class Facts {
   // Values whose types decide those of the outputs are added to `todo` if nobody asked for them.
   void AddTypeInputs(TypeTable& table, NodeId n, Todo& todo);
   bool TypeAsked(ValueId v) const;  // in either table
+  void ForgetTypeOf(ValueId v);
   void ComputeDTypes(NodeId n);
   void ComputeTypes(TypeTable& table, NodeId n);
   // A signature of a rule file, which may say what types the outputs have.

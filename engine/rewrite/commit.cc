@@ -114,12 +114,15 @@ void Rewriter::Commit(const CompiledRule& rule, const std::vector<Redefinition>&
     const DType was = in_.facts().dtype(r.value), is = in_.facts().dtype(by);
     const bool retyped = was != is && was != DType::kUndefined && is != DType::kUndefined;
     const ValueId kept = KeepForNewNodes(r.value);
+    std::vector<NodeId> readers;  // that will read another type
+    if (retyped) in_.facts().AddReaders(r.value, readers);
     const ValueId now = CommitOne(r, firing);
     // Who only got more readers is what it was: facts look upwards. But where a node has several
     // outputs they may have looked at which of them are read.
     const NodeId maker = graph_.producer(now);
     if (now != by || (maker.valid() && graph_.num_outputs(maker) > 1)) other.push_back(now);
-    if (retyped) in_.facts().Retyped(now);
+    if (retyped && now == by) in_.facts().InputsRetyped(std::move(readers));
+    if (retyped && now != by) in_.facts().Retyped(now);
     if (producer.valid()) {
       formers.push_back({producer, index, r.value, now});
       maybe_dead.push_back(producer);

@@ -234,6 +234,28 @@ std::string ConcatsOfOne(int64_t n) {
   return Model(g, 17);
 }
 
+// One network n times over: input and constants are shared, so that all copies are equal.
+std::string Networks(int64_t n, bool integer) {
+  Graph g;
+  const std::string x = g.Input(kFloat, {1, 2, 4, 4});
+  const std::string s = g.Scalar(0.5F), z = g.Byte(kUint8, 7), ws = g.Scalar(0.25F);
+  const std::string w = g.Raw(kInt8, {2, 2, 1, 1}, std::string(4, 3)), wz = g.Byte(kInt8, 0);
+  for (int64_t i = 0; i < n; ++i) {
+    const std::string q = g.Node("QuantizeLinear", {x, s, z});
+    std::string y;
+    if (integer) {
+      y = g.Node("QLinearConv", {q, s, z, w, ws, wz, s, z});
+      y = g.Node("Transpose", {y}, {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
+    } else {
+      y = g.Node("Conv",
+                 {g.Node("DequantizeLinear", {q, s, z}), g.Node("DequantizeLinear", {w, ws, wz})});
+      y = g.Node("QuantizeLinear", {g.Node("Relu", {y}), s, z});
+    }
+    g.Output(g.Node("DequantizeLinear", {y, s, z}), kFloat, {});
+  }
+  return Model(g, 17);
+}
+
 }  // namespace
 
 std::vector<Family> Wide() {
@@ -296,6 +318,16 @@ std::vector<Family> Wide() {
       {"sequence", "n values listed and taken out of the list", 100000, Sequence, {}},
       {"concats-of-one", "n Concats, each takes one value twice", 100000, ConcatsOfOne, {}},
       {"quantizers-of-one", "n pairs behind one value", 100000, QuantizersOfOne, {}},
+      {"networks-qlinear",
+       "n times the same QLinearConv network",
+       100000,
+       [](int64_t n) { return Networks(n, true); },
+       {}},
+      {"networks-qdq",
+       "n times the same QDQ network",
+       100000,
+       [](int64_t n) { return Networks(n, false); },
+       {}},
       {"split-attribute", "a Split of integers by an attribute", 100000, SplitAttribute, {}},
       {"channels",
        "a convolution with n channels and scales, between Q and DQ",
