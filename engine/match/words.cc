@@ -128,19 +128,20 @@ std::string MatchRun::Differs(ValueId v, const Tensor& tensor, const Expr& liter
 std::string MatchRun::ReadersText(ValueId v) {
   std::vector<std::string> readers;
   size_t more = 0;
-  bool output = false;
+  constexpr size_t kMostMore = 100;  // a value may have a reader in each node that is explained
   for (const UseId u : graph_.uses(v)) {
     const User user = graph_.user(u);
-    output |= user.is_output();
     if (user.is_output() || user.node.index >= in_.uses_mark_) continue;
+    if (more > kMostMore) break;
     if (readers.size() < kMostOperands) {
       readers.push_back(NodeText(graph_, user.node));
     } else {
       ++more;
     }
   }
-  if (more > 0) readers.push_back(fmt::format("{} more", more));
-  if (output) readers.emplace_back("the caller (it is a graph output)");
+  if (more > kMostMore) readers.push_back(fmt::format("more than {} more", kMostMore));
+  if (more > 0 && more <= kMostMore) readers.push_back(fmt::format("{} more", more));
+  if (graph_.IsOutput(v)) readers.emplace_back("the caller (it is a graph output)");
   if (readers.empty()) return fmt::format("nobody reads `{}`", Printable(graph_.name(v)));
   return fmt::format("`{}` is read by {}", Printable(graph_.name(v)), fmt::join(readers, ", "));
 }
