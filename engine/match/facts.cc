@@ -295,22 +295,32 @@ void Facts::AddReaders(ValueId v, std::vector<NodeId>& readers) const {
   }
 }
 
-void Facts::Retyped(ValueId v) {
+bool Facts::TypeUnknown(ValueId v) const {
+  return std::ranges::any_of(std::array{&types_of_, &inferred_}, [&](const TypeTable* table) {
+    if (v.index >= table->entries.size()) return false;
+    const TypeEntry& e = table->entries[v.index];
+    return (e.type_state == State::kKnown && !types_[e.type].known_shape()) ||
+           (e.dtype_state == State::kKnown && e.dtype == DType::kUndefined);
+  });
+}
+
+void Facts::Retyped(ValueId v, Retype how) {
   ForgetTypeOf(v);
   std::vector<NodeId> readers;
   AddReaders(v, readers);
-  InputsRetyped(std::move(readers));
+  InputsRetyped(std::move(readers), how);
 }
 
 // What nobody asked has no readers that drew something from it: so each answer is forgotten once,
-// however many values above it change.
-void Facts::InputsRetyped(std::vector<NodeId> readers) {
+// however many values above it change. What is known already stays so when more is.
+void Facts::InputsRetyped(std::vector<NodeId> readers, Retype how) {
   while (!readers.empty()) {
     const NodeId n = readers.back();
     readers.pop_back();
     for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
       const ValueId out = graph_.output(n, i);
-      if (!out.valid() || !TypeAsked(out)) continue;
+      if (!out.valid()) continue;
+      if (how == Retype::kOther ? !TypeAsked(out) : !TypeUnknown(out)) continue;
       ForgetTypeOf(out);
       AddReaders(out, readers);
     }

@@ -85,10 +85,13 @@ class Facts {
   void Redefined(ValueId v);  // another producer now; its type is kept
   void Reread(NodeId n);      // it reads another value, of the same type
   void Folded(ValueId v);     // it is a constant of the graph now, the one that it was said to be
-  // `v` has another element type: it is declared otherwise, or its rule set has `types: unchecked`.
-  void Retyped(ValueId v);
-  // These nodes read another value now, of another element type; that value is what it was.
-  void InputsRetyped(std::vector<NodeId> readers);
+  // How the type of a value changes: it has another element type (it is declared otherwise, or its
+  // rule set has `types: unchecked`), or may have one, or a shape, that was unknown before.
+  enum class Retype { kOther, kFirst };
+  void Retyped(ValueId v, Retype how = Retype::kOther);
+  // These nodes read another value now; that value is what it was.
+  void InputsRetyped(std::vector<NodeId> readers, Retype how);
+  bool TypeUnknown(ValueId v) const;  // it was asked for, and element type or sizes are not known
   // Whose outputs may have a type that follows from the one of `v`: who reads it, and the owner of
   // the body that it is an output of.
   void AddReaders(ValueId v, std::vector<NodeId>& readers) const;

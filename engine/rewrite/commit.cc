@@ -94,6 +94,16 @@ ValueId Rewriter::KeepForNewNodes(ValueId v) {
   return kept;
 }
 
+// What readers of `r.value` will find changed in its type.
+std::optional<Facts::Retype> Rewriter::RetypeOf(const Redefinition& r) {
+  Facts& facts = in_.facts();
+  const DType was = facts.dtype(r.value), is = facts.dtype(r.by);
+  const bool both = was != DType::kUndefined && is != DType::kUndefined;
+  if (both && was != is) return Facts::Retype::kOther;
+  const bool more = facts.TypeUnknown(r.value) && facts.Type(r.value) != facts.Type(r.by);
+  return more ? std::optional(Facts::Retype::kFirst) : std::nullopt;
+}
+
 void Rewriter::Commit(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
                       const Retypes& retypes, Firing& firing) {
   std::vector<Former> formers;
@@ -111,18 +121,17 @@ void Rewriter::Commit(const CompiledRule& rule, const std::vector<Redefinition>&
     const ValueId by = r.by;
     const NodeId producer = graph_.producer(r.value);
     const uint32_t index = graph_.output_index(r.value);
-    const DType was = in_.facts().dtype(r.value), is = in_.facts().dtype(by);
-    const bool retyped = was != is && was != DType::kUndefined && is != DType::kUndefined;
+    const auto retype = RetypeOf(r);
     const ValueId kept = KeepForNewNodes(r.value);
     std::vector<NodeId> readers;  // that will read another type
-    if (retyped) in_.facts().AddReaders(r.value, readers);
+    if (retype) in_.facts().AddReaders(r.value, readers);
     const ValueId now = CommitOne(r, firing);
     // Who only got more readers is what it was: facts look upwards. But where a node has several
     // outputs they may have looked at which of them are read.
     const NodeId maker = graph_.producer(now);
     if (now != by || (maker.valid() && graph_.num_outputs(maker) > 1)) other.push_back(now);
-    if (retyped && now == by) in_.facts().InputsRetyped(std::move(readers));
-    if (retyped && now != by) in_.facts().Retyped(now);
+    if (retype && now == by) in_.facts().InputsRetyped(std::move(readers), *retype);
+    if (retype && now != by) in_.facts().Retyped(now, *retype);
     if (producer.valid()) {
       formers.push_back({producer, index, r.value, now});
       maybe_dead.push_back(producer);

@@ -75,6 +75,7 @@ class Rewriter {
     ValueId now;  // what stands for it since
   };
   using Retypes = std::vector<std::pair<ValueId, DType>>;
+  std::optional<Facts::Retype> RetypeOf(const Redefinition& r);
 
   bool Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing);
   // `share`: equal nodes are used again.

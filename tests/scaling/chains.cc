@@ -23,6 +23,19 @@ std::string Same(int64_t n, const char* op) {
   return Model(g, 17);
 }
 
+// Their shapes follow from what a rule puts in their place, one after the other.
+std::string GroupNorms(int64_t n) {
+  Graph g;
+  const std::vector<int64_t> shape = {1, 4, 2, 2};
+  const std::string scale = g.Floats({2}, {0.5F, 2.0F}), bias = g.Floats({2}, {0.0F, 1.0F});
+  std::string x = g.Input(kFloat, shape);
+  for (int64_t i = 0; i < n; ++i) {
+    x = g.Node("GroupNormalization", {x, scale, bias}, {{"num_groups", 2}});
+  }
+  g.Output(x, kFloat, shape);
+  return Model(g, 18);
+}
+
 // n operators that only move elements, or pick some; the shape stays.
 std::string Moved(Graph& g, std::string x, int64_t n) {
   const std::string shape = g.Ints(kSquare);
@@ -202,6 +215,7 @@ std::vector<Family> Chains() {
        100000,
        [](int64_t n) { return Same(n, "Identity"); },
        {}},
+      {"group-norms", "n GroupNormalizations", 100000, GroupNorms, {}},
       {"pair-chain", "n times Relu(DQ(Q(x))), all of one scale", 100000, Pairs, {}},
       {"moves",
        "n layout operators, nothing quantized",

@@ -46,6 +46,21 @@ TEST_CASE("A rule that propagates backward takes work in proportion to the chain
   CHECK(visits[1] < visits[0] * 5 / 2);
 }
 
+TEST_CASE("A rule that needs a shape fires at once where a firing above made it known") {
+  constexpr const char* kRules =
+      "signatures: {acme.Op: {inputs: [x], outputs: [y]}}\n"
+      "rules: [{name: r, match: 'y = acme.Op(x)', where: 'rank(x) == 1', replace: 'y = Abs(x)'}]";
+  int64_t visits[2];
+  for (const int k : {0, 1}) {
+    const int count = 100 << k;
+    const Ran ran = RunRules(kRules, Chain("acme.Op", count, "Abs"));
+    CHECK(ran.ok);
+    CHECK(ran.report.rewrites == count);
+    visits[k] = ran.report.visits;
+  }
+  CHECK(visits[1] < visits[0] * 5 / 2);
+}
+
 TEST_CASE("A phase that no operator can enter visits nothing") {
   const Ran ran = RunRules("rules: [{name: r, match: 'y = Sin(Relu(x))', replace: 'y = Abs(x)'}]",
                            Chain("Relu", 10, "Abs"));
