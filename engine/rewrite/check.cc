@@ -26,7 +26,7 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
   for (const Redefinition& r : redefinitions) {
     if (r.value == r.by) continue;
     if (!CheckType(r, IsRetyped(retypes, r.value, r.by))) return false;
-    if (LeavesIdentity(r)) return Reject("it would leave the Identity that is there");
+    if (!CheckAlias(r)) return false;
   }
   if (!CheckReaders(redefinitions, retypes) || !CheckOperands(redefinitions)) return false;
   // Only a rule that walked down, or that redefines several nodes, or another one than that of the
@@ -37,7 +37,7 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
   const bool risky = rule.redefined.size() > 1 || rule.pattern.walks_down || inner;
   const bool cycle = (risky && MakesCycle(redefinitions, /*kept=*/false)) ||
                      (emitter_.reused() && MakesCycle(redefinitions, /*kept=*/true));
-  shared_cycle_ = cycle && emitter_.reused();
+  if (cycle && emitter_.reused()) fault_ = SharingFault::kCycle;
   return !cycle || Reject("it would make a cycle");
 }
 
@@ -94,15 +94,45 @@ bool Rewriter::ReadBefore(ValueId v) const {
   return !IsNew(graph_.user(*graph_.uses(v).begin()).node);
 }
 
-// A graph output that would become another name of a value through the Identity that it has.
-bool Rewriter::LeavesIdentity(const Redefinition& r) const {
-  const NodeId old_producer = graph_.producer(r.value);
+// Whether a graph output would become another name of a value, by an Identity.
+bool Rewriter::MakesAlias(const Redefinition& r) const {
   // As in CommitOne: the output becomes a constant of its own, unless callers may override it.
   const bool becomes_constant = graph_.constant(r.by) != nullptr && !graph_.Overridable(r.by);
   return !IsNew(graph_.producer(r.by)) && graph_.IsOutput(r.value) && !becomes_constant &&
-         !CanRename(r) && old_producer.valid() &&
-         graph_.op_name(graph_.op(old_producer)) == OpName{"", "Identity"} &&
-         graph_.input(old_producer, 0) == r.by;
+         !CanRename(r);
+}
+
+// Whether the new node that makes `r.by` is the one again that makes `r.value`.
+bool Rewriter::MakesTheSame(const Redefinition& r) const {
+  const NodeId now = graph_.producer(r.by), was = graph_.producer(r.value);
+  if (!IsNew(now) || !was.valid() || graph_.op(now) != graph_.op(was) ||
+      graph_.num_inputs(now) != graph_.num_inputs(was) ||
+      graph_.attributes(now) != graph_.attributes(was)) {
+    return false;
+  }
+  for (size_t i = 0; i < graph_.num_inputs(now); ++i) {
+    if (graph_.input(now, i) != graph_.input(was, i)) return false;
+  }
+  return true;
+}
+
+// Of equal graph outputs each has a node of its own, unless it is the one that it has already: what
+// is an Identity of another output matches other rules, and so could take the place of each of them.
+bool Rewriter::CheckAlias(const Redefinition& r) {
+  const Share share = emitter_.share();
+  if (share == Share::kInner && MakesTheSame(r)) {
+    return Reject("the result would equal what was there");
+  }
+  if (!MakesAlias(r)) return true;
+  const NodeId producer = graph_.producer(r.value);
+  const bool was =
+      producer.valid() && graph_.op_name(graph_.op(producer)) == OpName{"", "Identity"};
+  if (was && graph_.input(producer, 0) == r.by) {
+    return Reject("it would leave the Identity that is there");
+  }
+  if (share != Share::kAll || (may_alias_ && !was)) return true;
+  fault_ = SharingFault::kAlias;
+  return Reject("it would leave an Identity of another graph output");
 }
 
 std::string Rewriter::ShapeText(const TypeInfo& type) const {

@@ -27,10 +27,13 @@ namespace qrewrite {
 // Nodes that one replacement makes at most; a template that calls itself twice would never end.
 inline constexpr size_t kMaxNewNodes = 100'000;
 
+// Which equal nodes of the body are used again.
+enum class Share : uint8_t { kNone, kInner, kAll };  // kInner: none that makes a graph output
+
 class Emitter {
  public:
   struct Options {
-    bool share = true;        // an equal node of the body is used again
+    Share share = Share::kAll;
     bool check_types = true;  // element types must be allowed by the signature
   };
 
@@ -47,6 +50,7 @@ class Emitter {
   bool Emit(const Replacement& text, Frame& frame, std::vector<Val>& results);
 
   const std::string& reason() const { return reason_; }
+  Share share() const { return options_.share; }
   // Was an equal node used again that reads a redefined value?
   bool reused() const { return reused_; }
   // Names a value was wished by: new value -> suffix behind the name of the output it serves.
@@ -86,6 +90,8 @@ class Emitter {
   bool CheckTypes(const Head& head, const std::vector<ValueId>& inputs);
   std::vector<Val> Add(const Head& head, const std::vector<ValueId>& inputs, Attributes attributes,
                        const std::vector<bool>& present);
+  bool MayShare(const Head& head) const;
+  bool MayShare(ValueId v) const;
   ValueId FormerlyMade(const Head& head, OpId op, const std::vector<ValueId>& inputs,
                        const Attributes& attributes);
   NodeId Shared(const Head& head, OpId op, const std::vector<ValueId>& inputs,

@@ -147,12 +147,21 @@ std::vector<Val> Emitter::Add(const Head& head, const std::vector<ValueId>& inpu
   return out;
 }
 
+bool Emitter::MayShare(const Head& head) const {
+  return options_.share != Share::kNone &&
+         (head.signature == nullptr || head.signature->deterministic);
+}
+
+bool Emitter::MayShare(ValueId v) const {
+  return options_.share == Share::kAll || !v.valid() || !graph_.IsOutput(v);
+}
+
 // What such a node, made by an earlier firing, became; invalid if there was none.
 ValueId Emitter::FormerlyMade(const Head& head, OpId op, const std::vector<ValueId>& inputs,
                               const Attributes& attributes) {
-  if (!options_.share || (head.signature != nullptr && !head.signature->deterministic)) return {};
+  if (!MayShare(head)) return {};
   const ValueId former = nodes_.FindFormer(body_, op, inputs, attributes);
-  if (!former.valid() || redefined_.contains(former)) return {};
+  if (!former.valid() || redefined_.contains(former) || !MayShare(former)) return {};
   reused_ = true;
   return former;
 }
@@ -161,9 +170,12 @@ ValueId Emitter::FormerlyMade(const Head& head, OpId op, const std::vector<Value
 NodeId Emitter::Shared(const Head& head, OpId op, const std::vector<ValueId>& inputs,
                        const Attributes& attributes, size_t outputs, size_t only,
                        const std::vector<bool>* present) {
-  if (!options_.share || (head.signature != nullptr && !head.signature->deterministic)) return {};
+  if (!MayShare(head)) return {};
   const NodeId node = nodes_.Find(body_, op, inputs, attributes, outputs, only, present);
   if (!node.valid() || node.index >= first_new_) return node;
+  for (size_t i = 0; i < graph_.num_outputs(node); ++i) {
+    if (!MayShare(graph_.output(node, i))) return {};
+  }
   const bool reads = std::any_of(inputs.begin(), inputs.end(),
                                  [this](ValueId v) { return redefined_.contains(v); });
   if (!reads) return node;

@@ -53,14 +53,22 @@ MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor, MatchTrace
 bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing) {
   const bool replaces = rule.rule->replace || !rule.rule->cases.empty();
   if (!replaces) return !dry_run_ || Applies();  // refuse or warn: the driver reports it
-  if (ApplyOnce(rule, anchor, frame, firing, rule.rule->share)) return true;
-  // An equal node that reads what is redefined is none that the patch can build on.
-  return shared_cycle_ && !ended_ && ApplyOnce(rule, anchor, frame, firing, /*share=*/false);
+  const auto apply = [&](Share share) { return ApplyOnce(rule, anchor, frame, firing, share); };
+  may_alias_ = false;
+  if (apply(rule.rule->share ? Share::kAll : Share::kNone)) return true;
+  if (ended_) return false;
+  // An equal node that reads what is redefined is none to build on; one that is another graph output
+  // is, if nothing else will do.
+  if (fault_ == SharingFault::kCycle) return apply(Share::kNone);
+  if (fault_ != SharingFault::kAlias) return false;
+  if (apply(Share::kInner)) return true;
+  may_alias_ = true;
+  return !ended_ && apply(Share::kAll);
 }
 
 bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing,
-                         bool share) {
-  shared_cycle_ = false;
+                         Share share) {
+  fault_ = SharingFault::kNone;
   mark_ = graph_.mark();
   in_.set_uses_mark(mark_.nodes);
   const std::vector<ValueId> redefined = MatchedOutputs(rule, frame);

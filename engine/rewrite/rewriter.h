@@ -78,8 +78,8 @@ class Rewriter {
   std::optional<Facts::Retype> RetypeOf(const Redefinition& r);
 
   bool Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing);
-  // `share`: equal nodes are used again.
-  bool ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing, bool share);
+  bool ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing,
+                 Share share);
   std::vector<ValueId> MatchedOutputs(const CompiledRule& rule, Frame& frame) const;
   bool Choose(const CompiledRule& rule, Frame& frame, std::vector<Redefinition>& redefinitions);
   bool Replace(const Replacement& text, Frame& frame, std::vector<Redefinition>& redefinitions);
@@ -102,7 +102,9 @@ class Rewriter {
   bool CheckReaders(const std::vector<Redefinition>& redefinitions, const Retypes& retypes);
   std::string ShapeText(const TypeInfo& type) const;  // "[2, N]"
   bool ReadBefore(ValueId v) const;                   // by anything else than nodes of this patch
-  bool LeavesIdentity(const Redefinition& r) const;
+  bool CheckAlias(const Redefinition& r);
+  bool MakesAlias(const Redefinition& r) const;
+  bool MakesTheSame(const Redefinition& r) const;
   // `kept`: new nodes may read a redefined value, they get it as it was (KeepForNewNodes).
   bool MakesCycle(const std::vector<Redefinition>& redefinitions, bool kept);
   bool IsNew(NodeId n) const { return n.valid() && n.index >= mark_.nodes; }
@@ -130,7 +132,10 @@ class Rewriter {
   bool dry_run_ = false;  // every match is taken back; the trace says how far it went
   bool ended_ = false;    // the search for a match, by EndSearch()
   std::string rejected_;
-  bool shared_cycle_ = false;  // the last patch was a cycle, perhaps through an equal node
+  // What was wrong with the last patch because it built on an equal node.
+  enum class SharingFault : uint8_t { kNone, kCycle, kAlias };
+  SharingFault fault_ = SharingFault::kNone;
+  bool may_alias_ = false;  // a graph output may become an Identity of another one
   Graph::Mark mark_{};
   size_t first_made_;  // nodes from here on are made by rules
   ValueId base_;

@@ -115,6 +115,23 @@ rules:
   }
 }
 
+TEST_CASE("Of equal outputs none takes the place of another one again and again") {
+  constexpr const char* kRules =
+      "rules: [{name: r, match: 'y = Identity(x)', where: is_output(x), replace: 'y = "
+      "Neg(Neg(x))'}]";
+  for (const int count : {3, 30}) {
+    std::string given = "x: float[2]\na = Relu(x)\n", outputs = "a";
+    for (int i = 0; i < count; ++i) {
+      given += "b" + std::to_string(i) + " = Identity(a)\n";
+      outputs += ", b" + std::to_string(i);
+    }
+    const Ran ran = RunRules(kRules, given + "return " + outputs + "\n");
+    CHECK(ran.ok);
+    CHECK(ran.report.rewrites == count);
+    CHECK(Occurrences(ran.graph, "Identity") == 0);
+  }
+}
+
 TEST_CASE("Names do not grow with the length of a rewrite") {
   const Ran ran = RunRules(
       "signatures: {qr.W: {inputs: [x], outputs: [y]}}\n"
