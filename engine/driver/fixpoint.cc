@@ -10,6 +10,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/driver/run.h"
 #include "engine/graph/verify.h"
+#include "engine/rewrite/edit.h"
 #include "engine/rule/check.h"
 
 namespace qrewrite {
@@ -104,6 +105,11 @@ Status RuleRun::FixedPoint(const Phase& phase) {
     entered |= candidates.Begins(graph_.op(NodeId(n)));
   }
   if (!entered) return {};
+  // What nobody reads would count as a reader.
+  if (const int64_t dead = RemoveDeadNodes(graph_); dead > 0) {
+    report_.removed += dead;
+    rewriter_.ForgetIndexes();
+  }
   phase_rewrites_ = 0;
   budget_ = options_.max_rewrites > 0 ? options_.max_rewrites : 1000 + 20 * alive;
   int64_t fired = 1;

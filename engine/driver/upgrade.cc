@@ -92,6 +92,7 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   // One step: half of it is no model.
   if (watch_.at_limit()) watch_.Stop();
   if (watch_.stopped()) return {};
+  report_.removed += RemoveDeadNodes(graph_);  // what nobody reads has no rule
   QR_RETURN_IF_ERROR(FindOrder());
   std::vector<NodeId> order = order_;
   std::erase_if(order, [&](NodeId n) {

@@ -88,6 +88,22 @@ void RemoveDead(Graph& graph, std::vector<NodeId> nodes, std::vector<ValueId>* r
   }
 }
 
+int64_t RemoveDeadNodes(Graph& graph) {
+  std::vector<NodeId> nodes;
+  for (size_t n = 0; n < graph.num_nodes(); ++n) {
+    if (graph.alive(NodeId(n)) && !graph.HasReaders(NodeId(n))) nodes.emplace_back(n);
+  }
+  if (nodes.empty()) return 0;
+  const auto alive = [&] {
+    int64_t count = 0;
+    for (size_t n = 0; n < graph.num_nodes(); ++n) count += graph.alive(NodeId(n));
+    return count;
+  };
+  const int64_t before = alive();
+  RemoveDead(graph, std::move(nodes));
+  return before - alive();
+}
+
 int64_t RemoveUnused(Graph& graph) {
   int64_t before = 0, after = 0;
   const auto count = [&](int64_t& out) {
@@ -97,11 +113,7 @@ int64_t RemoveUnused(Graph& graph) {
     }
   };
   count(before);
-  std::vector<NodeId> nodes;
-  for (size_t n = 0; n < graph.num_nodes(); ++n) {
-    if (graph.alive(NodeId(n)) && !graph.HasReaders(NodeId(n))) nodes.emplace_back(n);
-  }
-  RemoveDead(graph, std::move(nodes));
+  RemoveDeadNodes(graph);
   for (size_t b = 0; b < graph.num_bodies(); ++b) {
     if (!graph.body(BodyId(b)).alive) continue;
     const std::vector<ValueId> constants = graph.body(BodyId(b)).constants;

@@ -115,6 +115,26 @@ rules:
   }
 }
 
+TEST_CASE("What nobody reads is no reader, and goes where a rule can begin") {
+  constexpr const char* kRules = R"(
+rules:
+  - name: r
+    match: |
+      y = Neg(t)
+      t = Abs(x)
+    where: uses(t) == 1
+    replace: y = x
+)";
+  const Ran ran =
+      RunRules(kRules, "x: float[2]\nt = Abs(x)\ny = Neg(t)\nu = Exp(t)\nv = Sin(u)\nreturn y\n");
+  CHECK(ran.ok);
+  CHECK(ran.report.rewrites == 1);
+  CHECK(ran.report.removed == 2);
+  const Ran none = RunRules(kRules, "x: float[2]\ny = Exp(x)\nu = Sin(x)\nreturn y\n");
+  CHECK(none.ok);
+  CHECK(none.report.removed == 0);
+}
+
 TEST_CASE("Of equal outputs none takes the place of another one again and again") {
   constexpr const char* kRules =
       "rules: [{name: r, match: 'y = Identity(x)', where: is_output(x), replace: 'y = "
