@@ -1,5 +1,6 @@
 // The report as text for people and as JSON for machines.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -54,6 +55,71 @@ std::string Kinds(const std::vector<RuleReport>& rules) {
     }
   }
   return Joined(kinds);
+}
+
+Json RulesJson(const std::vector<RuleReport>& rules) {
+  Json rows = Json::array();
+  for (const RuleReport& rule : rules) {
+    Json counters = Json::object();
+    for (const auto& [name, count] : rule.counters) counters[name] = count;
+    rows.push_back({{"set", rule.set},
+                    {"rule", rule.rule},
+                    {"count", rule.count},
+                    {"counters", std::move(counters)}});
+  }
+  return rows;
+}
+
+// The counters over all rules, by name.
+Json CountsJson(const std::vector<RuleReport>& rules) {
+  std::map<std::string, int64_t> counts;
+  for (const RuleReport& rule : rules) {
+    for (const auto& [name, count] : rule.counters) counts[name] += count;
+  }
+  Json sums = Json::object();
+  for (const auto& [name, count] : counts) sums[name] = count;
+  return sums;
+}
+
+Json WarningsJson(const std::vector<RewriteWarning>& warnings) {
+  Json rows = Json::array();
+  for (const RewriteWarning& w : warnings) {
+    rows.push_back({{"set", w.set},
+                    {"rule", w.rule},
+                    {"text", w.text},
+                    {"op", w.op},
+                    {"node", w.node},
+                    {"output", w.output},
+                    {"notes", w.notes}});
+  }
+  return rows;
+}
+
+Json ProfileJson(const std::vector<RuleProfile>& profile, const std::vector<PhaseProfile>& phases) {
+  Json costs = {{"rules", Json::array()}, {"phases", Json::array()}};
+  for (const RuleProfile& rule : profile) {
+    Json stops = Json::array();
+    for (const RuleProfile::Stop& stop : rule.stops) {
+      stops.push_back({{"text", stop.text},
+                       {"file", stop.file},
+                       {"line", stop.line},
+                       {"column", stop.column},
+                       {"count", stop.count}});
+    }
+    costs["rules"].push_back({{"set", rule.set},
+                              {"rule", rule.rule},
+                              {"phase", rule.phase},
+                              {"seconds", rule.seconds},
+                              {"tried", rule.tried},
+                              {"fired", rule.fired},
+                              {"steps", rule.steps},
+                              {"stops", std::move(stops)}});
+  }
+  for (const PhaseProfile& phase : phases) {
+    costs["phases"].push_back(
+        {{"set", phase.set}, {"phase", phase.phase}, {"seconds", phase.seconds}});
+  }
+  return costs;
 }
 
 }  // namespace
@@ -163,57 +229,10 @@ std::string Report::Json() const {
   root["kept"] = kept;
   root["nodes"] = {{"before", nodes_before}, {"after", nodes_after}};
   root["bytes"] = {{"before", bytes_before}, {"after", bytes_after}};
-  root["rules"] = qrewrite::Json::array();
-  std::map<std::string, int64_t> counts;
-  for (const RuleReport& rule : rules) {
-    qrewrite::Json counters = qrewrite::Json::object();
-    for (const auto& [name, count] : rule.counters) {
-      counters[name] = count;
-      counts[name] += count;
-    }
-    root["rules"].push_back({{"set", rule.set},
-                             {"rule", rule.rule},
-                             {"count", rule.count},
-                             {"counters", std::move(counters)}});
-  }
-  root["counts"] = qrewrite::Json::object();
-  for (const auto& [name, count] : counts) root["counts"][name] = count;
-  root["warnings"] = qrewrite::Json::array();
-  for (const RewriteWarning& w : warnings) {
-    root["warnings"].push_back({{"set", w.set},
-                                {"rule", w.rule},
-                                {"text", w.text},
-                                {"op", w.op},
-                                {"node", w.node},
-                                {"output", w.output},
-                                {"notes", w.notes}});
-  }
-  if (!profile.empty() || !phases.empty()) {
-    qrewrite::Json& costs = root["profile"];
-    costs = {{"rules", qrewrite::Json::array()}, {"phases", qrewrite::Json::array()}};
-    for (const RuleProfile& rule : profile) {
-      qrewrite::Json stops = qrewrite::Json::array();
-      for (const RuleProfile::Stop& stop : rule.stops) {
-        stops.push_back({{"text", stop.text},
-                         {"file", stop.file},
-                         {"line", stop.line},
-                         {"column", stop.column},
-                         {"count", stop.count}});
-      }
-      costs["rules"].push_back({{"set", rule.set},
-                                {"rule", rule.rule},
-                                {"phase", rule.phase},
-                                {"seconds", rule.seconds},
-                                {"tried", rule.tried},
-                                {"fired", rule.fired},
-                                {"steps", rule.steps},
-                                {"stops", std::move(stops)}});
-    }
-    for (const PhaseProfile& phase : phases) {
-      costs["phases"].push_back(
-          {{"set", phase.set}, {"phase", phase.phase}, {"seconds", phase.seconds}});
-    }
-  }
+  root["rules"] = RulesJson(rules);
+  root["counts"] = CountsJson(rules);
+  root["warnings"] = WarningsJson(warnings);
+  if (!profile.empty() || !phases.empty()) root["profile"] = ProfileJson(profile, phases);
   root["files"] = qrewrite::Json::array();
   for (const SideFile& file : files) root["files"].push_back(file.path);
   // Names of a model may be any bytes.

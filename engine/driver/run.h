@@ -122,7 +122,10 @@ class RuleRun {
 
   // --- upgrade.cc
   Status ToOpset(const Phase& phase, const std::vector<std::string>& rules);
+  Status UpgradeNodes(const Phase& phase, const std::vector<std::string>& rules, int64_t opset,
+                      const std::vector<NodeId>& order);
   Status UpgradeNode(const Phase& phase, const std::vector<std::string>& rules, NodeId node);
+  Status FaultsAt(const std::vector<NodeId>& order, int64_t opset);
   std::string FaultAt(NodeId node, int64_t opset);
 
   // --- phases.cc

@@ -55,6 +55,18 @@ std::string DefaultFault(const Graph& graph, NodeId n, const Signature& before,
   return "";
 }
 
+// The main graph and the functions whose import is below `opset`, by id.
+std::vector<BodyId> BodiesBelow(const Graph& graph, int64_t opset) {
+  std::vector<BodyId> lower;
+  for (size_t b = 0; b < graph.num_bodies(); ++b) {
+    const Body& body = graph.body(BodyId(b));
+    if (!body.alive || body.kind == BodyKind::kSubgraph) continue;
+    const int64_t now = graph.OpsetOf(BodyId(b), "");
+    if (now > 0 && now < opset) lower.emplace_back(b);
+  }
+  return lower;
+}
+
 // The IR version that came with an opset.
 int64_t IrVersionOf(int64_t opset) {
   // The last opset of each IR version from 3 on.
@@ -73,16 +85,7 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
             fmt::format("phase `{}`: to_opset is no integer", phase.name)};
   }
   const int64_t opset = *target;
-  std::vector<BodyId> lower;  // main graph and functions whose import is below the target
-  std::vector<bool> is_lower(graph_.num_bodies());
-  for (size_t b = 0; b < graph_.num_bodies(); ++b) {
-    const Body& body = graph_.body(BodyId(b));
-    if (!body.alive || body.kind == BodyKind::kSubgraph) continue;
-    const int64_t now = graph_.OpsetOf(BodyId(b), "");
-    if (now <= 0 || now >= opset) continue;
-    lower.emplace_back(b);
-    is_lower[b] = true;
-  }
+  const std::vector<BodyId> lower = BodiesBelow(graph_, opset);
   if (lower.empty()) return {};
   if (opset > NewestOpset()) {
     return {StatusCode::kUnsupported,
@@ -98,8 +101,21 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   std::erase_if(order, [&](NodeId n) {
     BodyId root = graph_.body_of(n);
     while (graph_.body(root).kind == BodyKind::kSubgraph) root = graph_.body(root).parent;
-    return !is_lower[root.index];
+    return !std::ranges::binary_search(lower, root);
   });
+  QR_RETURN_IF_ERROR(UpgradeNodes(phase, rules, opset, order));
+  QR_RETURN_IF_ERROR(Refusals());
+  QR_RETURN_IF_ERROR(FaultsAt(order, opset));
+  RaiseOpset(graph_, lower, opset);
+  LeaveIr3(graph_);  // before initializers that are inputs could be overridden
+  graph_.ir_version = std::max(graph_.ir_version, IrVersionOf(opset));
+  ++report_.edits;
+  ForgetAll();
+  return {};
+}
+
+Status RuleRun::UpgradeNodes(const Phase& phase, const std::vector<std::string>& rules,
+                             int64_t opset, const std::vector<NodeId>& order) {
   phase_rewrites_ = 0;
   budget_ = std::numeric_limits<int64_t>::max();  // one sweep comes to an end by itself
   rewriter_.ForgetIndexes();
@@ -114,24 +130,7 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   in_.set_words(false);
   graph_.EndUpgrade();
   rewriter_.ForgetIndexes();
-  QR_RETURN_IF_ERROR(status);
-  QR_RETURN_IF_ERROR(Refusals());
-  std::vector<Diagnostic> faults;
-  for (const NodeId n : order) {
-    if (!graph_.alive(n)) continue;
-    const std::string fault = FaultAt(n, opset);
-    if (fault.empty()) continue;
-    faults.push_back({.severity = Severity::kError,
-                      .message = fmt::format("{} {} at opset {}, and no rule rewrote it",
-                                             NodeText(graph_, n), fault, opset)});
-  }
-  if (!faults.empty()) return {StatusCode::kRefused, std::move(faults)};
-  RaiseOpset(graph_, lower, opset);
-  LeaveIr3(graph_);  // before initializers that are inputs could be overridden
-  graph_.ir_version = std::max(graph_.ir_version, IrVersionOf(opset));
-  ++report_.edits;
-  ForgetAll();
-  return {};
+  return status;
 }
 
 // The first rule that matches fires. One that matches but lacks a fact for its replacement leaves a
@@ -157,6 +156,21 @@ Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& 
     refusals_.push_back(
         {.severity = Severity::kError, .message = fmt::format("{}: {}", NodeText(graph_, n), why)});
   }
+  return {};
+}
+
+// kRefused: all nodes that no rule touched and that would mean something else at `opset`.
+Status RuleRun::FaultsAt(const std::vector<NodeId>& order, int64_t opset) {
+  std::vector<Diagnostic> faults;
+  for (const NodeId n : order) {
+    if (!graph_.alive(n)) continue;
+    const std::string fault = FaultAt(n, opset);
+    if (fault.empty()) continue;
+    faults.push_back({.severity = Severity::kError,
+                      .message = fmt::format("{} {} at opset {}, and no rule rewrote it",
+                                             NodeText(graph_, n), fault, opset)});
+  }
+  if (!faults.empty()) return {StatusCode::kRefused, std::move(faults)};
   return {};
 }
 

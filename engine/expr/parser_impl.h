@@ -127,7 +127,17 @@ class Parser {
   std::string HintFor(const Token& found) const;
   // What was probably meant here; `what` was expected, "": nothing more. "" if nothing is known.
   std::string SlipHint(std::string_view what) const;
+  struct Around {  // the token that cannot stand here, and those before it; kEnd: there is none
+    const Token& found;
+    const Token& before;
+    const Token& earlier;
+    const Token& opener;  // the innermost bracket that is open
+  };
+  Around LookAround() const;
   std::string SlipInRule(std::string_view what) const;
+  std::string SlipInOperand(std::string_view what, const Around& at) const;
+  std::string SlipInBrackets(const Around& at) const;
+  std::string SlipInStatement(std::string_view what, const Around& at) const;
   std::string SlipInExpression(std::string_view what) const;
   std::string SlipInGraph(std::string_view what) const;
   bool DashesWithoutSpace() const;

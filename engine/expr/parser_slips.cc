@@ -80,24 +80,44 @@ std::string Parser::SlipHint(std::string_view what) const {
   return SlipInExpression(what);
 }
 
+Parser::Around Parser::LookAround() const {
+  static const Token kNone;
+  return {.found = Peek(),
+          .before = tokens_[pos_ > 0 ? pos_ - 1 : 0],
+          .earlier = pos_ > 1 ? tokens_[pos_ - 2] : kNone,
+          .opener = brackets_.empty() ? kNone : tokens_[brackets_.back()]};
+}
+
 // In rules: patterns, replacements, expressions.
 std::string Parser::SlipInRule(std::string_view what) const {
-  const Token& found = Peek();
-  const Token& before = tokens_[pos_ > 0 ? pos_ - 1 : 0];
-  const Token& earlier = tokens_[pos_ > 1 ? pos_ - 2 : 0];
-  const Token none;
-  const Token& opener = brackets_.empty() ? none : tokens_[brackets_.back()];
+  const Around at = LookAround();
   // `rank(x) == #2`: the end of the text, as the parser sees it.
-  const bool comment =
-      AtEnd() && before.end < found.begin && what == "a value" &&
-      text_.text.substr(before.end, found.begin - before.end).find('#') != std::string::npos;
+  const bool comment = AtEnd() && at.before.end < at.found.begin && what == "a value" &&
+                       text_.text.substr(at.before.end, at.found.begin - at.before.end).find('#') !=
+                           std::string::npos;
   if (comment) return "`#` begins a comment";
   if (case_ && what.empty() && brackets_.empty()) {
     if (At(",")) return "several statements stand in a mapping: {when: ..., replace: [...]}";
-    const bool result = At("=") || At("->") || At("[") || IsNumber(found) || found.text == "then" ||
-                        found.kind == TokenKind::kString;
+    const bool result = At("=") || At("->") || At("[") || IsNumber(at.found) ||
+                        at.found.text == "then" || at.found.kind == TokenKind::kString;
     if (result && !ResultAhead()) return "a result follows `=>`";
   }
+  // `Op<axis>=1`: what is wrong is behind the attributes, whatever stands around.
+  if (what == "`(` behind the attributes") {
+    return IsPunct(at.before, ">") && !AtEnd()
+               ? "bind the attribute, `<axis>`, and compare it under `where:`"
+               : "";
+  }
+  for (const std::string& hint :
+       {SlipInOperand(what, at), SlipInBrackets(at), SlipInStatement(what, at)}) {
+    if (!hint.empty()) return hint;
+  }
+  return "";
+}
+
+// Where a value, an operator or the word between two of them stands.
+std::string Parser::SlipInOperand(std::string_view what, const Around& at) const {
+  const auto& [found, before, earlier, opener] = at;
   if (what == "the name of an operator" && At("(")) {
     return "an operator stands in front of its inputs: `Relu(x)`";
   }
@@ -110,11 +130,10 @@ std::string Parser::SlipInRule(std::string_view what) const {
   if (std::ranges::find(kForeignTypes, before.text) != kForeignTypes.end() && CanBeginExpr(found)) {
     return fmt::format("a constant of a type is made by `cast({}, FLOAT)`", found.text);
   }
-  if (IsPunct(before, "*") && pos_ > 1 && earlier.kind == TokenKind::kName &&
-      (At(")") || At(","))) {
+  if (IsPunct(before, "*") && earlier.kind == TokenKind::kName && (At(")") || At(","))) {
     return fmt::format("a list of inputs is `{}...`", earlier.text);
   }
-  if (IsPunct(before, ".") && pos_ > 1 && earlier.kind == TokenKind::kName && At(".")) {
+  if (IsPunct(before, ".") && earlier.kind == TokenKind::kName && At(".")) {
     return fmt::format("a list of inputs is `{}...`", earlier.text);
   }
   if (At("+")) return "a number has no `+` in front, and there is no `++`";
@@ -122,15 +141,12 @@ std::string Parser::SlipInRule(std::string_view what) const {
     return lines_ ? "conditions stand under the key `where:`"
                   : "a choice is written `a if c else b`";
   }
-  if (what == "`(` behind the attributes") {
-    return IsPunct(before, ">") && !AtEnd()
-               ? "bind the attribute, `<axis>`, and compare it under `where:`"
-               : "";
-  }
-  if (what == "the name of an output" && IsNumber(found)) return "a name begins with a letter";
-  if (what == "`=`" && AtEnd() && IsDeletion(before.text)) {
-    return "nothing is deleted: `y = x` lets the readers of `y` read `x`";
-  }
+  return "";
+}
+
+// Inside of (inputs), <attributes> and [lists].
+std::string Parser::SlipInBrackets(const Around& at) const {
+  const auto& [found, before, earlier, opener] = at;
   if (IsPunct(opener, "(") && before.kind == TokenKind::kName && At(":")) {
     return DTypeFromTextName(Peek(1).text)
                ? fmt::format("types are asked for under `where:`: `dtype({}) == ...`", before.text)
@@ -143,6 +159,16 @@ std::string Parser::SlipInRule(std::string_view what) const {
   if (IsPunct(opener, "<") && At("==")) return "an attribute is written with one `=`";
   if (IsPunct(opener, "[") && At(":")) return "a slice has no step: `x[a:b]`";
   if (IsPunct(opener, "[") && At(";")) return "a list has commas: `[a, b]`";
+  return "";
+}
+
+// In a statement as a whole: its outputs, what stands apart from what.
+std::string Parser::SlipInStatement(std::string_view what, const Around& at) const {
+  const auto& [found, before, earlier, opener] = at;
+  if (what == "the name of an output" && IsNumber(found)) return "a name begins with a letter";
+  if (what == "`=`" && AtEnd() && IsDeletion(before.text)) {
+    return "nothing is deleted: `y = x` lets the readers of `y` read `x`";
+  }
   if (lines_ && At(":") && before.kind == TokenKind::kName && IsCapital(Peek(1))) {
     return fmt::format("a label stands directly in front of its operator: `{}:{}(...)`",
                        before.text, Peek(1).text);
@@ -151,7 +177,7 @@ std::string Parser::SlipInRule(std::string_view what) const {
     return fmt::format("inputs stand in parentheses: `{}({})`", before.text, found.text);
   }
   // `y = Relu(x) and z = ...`
-  if (lines_ && At("=") && pos_ > 1 && (earlier.text == "and" || earlier.text == "or")) {
+  if (lines_ && At("=") && (earlier.text == "and" || earlier.text == "or")) {
     return "statements stand on lines of their own, or apart by `;`";
   }
   return "";
