@@ -37,15 +37,6 @@ const RawSet* Known::FindSet(std::string_view name) const {
   return nullptr;
 }
 
-const Item* Known::FindItem(Item::Kind kind, std::string_view name) const {
-  for (const auto& file : files_) {
-    for (const Item& item : file->items) {
-      if (item.kind == kind && item.name == name) return &item;
-    }
-  }
-  return nullptr;
-}
-
 Definition Known::Find(NameKind kind, std::string_view name) const {
   for (const auto& file : files_) {
     for (const Occurrence& o : file->occurrences) {

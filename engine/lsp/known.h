@@ -26,7 +26,6 @@ class Known {
   const Signatures& signatures() const { return signatures_; }
   const Param* FindParam(std::string_view name) const;
   const RawSet* FindSet(std::string_view name) const;
-  const Item* FindItem(Item::Kind kind, std::string_view name) const;
   // A name of the file level; nothing if no file defines it.
   Definition Find(NameKind kind, std::string_view name) const;
   // Names of that kind, each once.

@@ -189,16 +189,6 @@ Status OutputFile::Write(std::string_view bytes) {
   return {};
 }
 
-Status OutputFile::WriteZeros(uint64_t count) {
-  const std::string zeros(static_cast<size_t>(std::min<uint64_t>(count, 4096)), '\0');
-  while (count > 0) {
-    const size_t n = static_cast<size_t>(std::min<uint64_t>(count, zeros.size()));
-    QR_RETURN_IF_ERROR(Write(std::string_view(zeros).substr(0, n)));
-    count -= n;
-  }
-  return {};
-}
-
 Status OutputFile::Finish() {
   if (fd_ < 0 || placed_) return {};
   QR_RETURN_IF_ERROR(Flush());

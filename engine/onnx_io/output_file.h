@@ -37,7 +37,6 @@ class OutputFile {
   void AddInput(std::shared_ptr<const MappedFile> file) { inputs_.push_back(std::move(file)); }
 
   Status Write(std::string_view bytes);
-  Status WriteZeros(uint64_t count);
   uint64_t size() const { return size_; }
   // Everything is on the disk: what can fail has failed, but for the name.
   Status Finish();
