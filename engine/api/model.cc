@@ -7,6 +7,8 @@
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
 #include "engine/base/callback.h"
+#include "engine/base/diagnostics.h"
+#include "engine/onnx_io/external_data.h"
 #include "engine/onnx_io/output_set.h"
 #include "engine/onnx_io/paths.h"
 
@@ -190,6 +192,13 @@ Result<std::string> Model::Serialize(const std::string& location, uint64_t thres
                                      const std::function<Status(std::string_view)>& write) const {
   QR_RETURN_IF_ERROR(impl_->Usable());
   if (location.empty()) return Status(StatusCode::kUsage, "external data needs a location");
+  if (!StaysInFolder(location)) {
+    return Status(
+        StatusCode::kUsage,
+        fmt::format("external data cannot be at `{}`: a model reads what is inside of its "
+                    "folder",
+                    Printable(location)));
+  }
   const MemoryData data{
       .location = location, .threshold = threshold, .write = [&](std::string_view chunk) {
         return CallHost("the writer of external data", [&] { return write(chunk); });

@@ -21,19 +21,6 @@ std::optional<uint64_t> ParseNumber(std::string_view text) {
   return number;
 }
 
-// Relative, and no component leads upwards.
-bool StaysBelow(std::string_view location) {
-  if (location.empty() || location.front() == '/') return false;
-  if (location.find('\0') != std::string_view::npos) return false;
-  while (!location.empty()) {
-    const size_t slash = location.find('/');
-    if (location.substr(0, slash) == "..") return false;
-    if (slash == std::string_view::npos) break;
-    location.remove_prefix(slash + 1);
-  }
-  return true;
-}
-
 // The path without links, or "" with errno set.
 std::string RealPath(const std::string& path) {
   char* resolved = realpath(path.c_str(), nullptr);
@@ -44,6 +31,18 @@ std::string RealPath(const std::string& path) {
 }
 
 }  // namespace
+
+bool StaysInFolder(std::string_view location) {
+  if (location.empty() || location.front() == '/') return false;
+  if (location.find('\0') != std::string_view::npos) return false;
+  while (!location.empty()) {
+    const size_t slash = location.find('/');
+    if (location.substr(0, slash) == "..") return false;
+    if (slash == std::string_view::npos) break;
+    location.remove_prefix(slash + 1);
+  }
+  return true;
+}
 
 Result<SharedBytes> ExternalData::WholeOf(const std::string& location) {
   if (const auto it = memory_.find(location); it != memory_.end()) return it->second;
@@ -68,7 +67,7 @@ Result<std::shared_ptr<const MappedFile>> ExternalData::Open(const std::string& 
                     "data files",
                     Printable(location)));
   }
-  if (!StaysBelow(location)) {
+  if (!StaysInFolder(location)) {
     return Invalid(
         fmt::format("its data is in the file `{}`, which is not inside the folder of the "
                     "model",

@@ -23,6 +23,9 @@ struct SharedBytes {
   std::shared_ptr<const void> owner;
 };
 
+// Relative, and no component leads upwards: what a model may call its data.
+bool StaysInFolder(std::string_view location);
+
 class ExternalData {
  public:
   using InMemory = std::function<Result<std::optional<SharedBytes>>(const std::string& location)>;

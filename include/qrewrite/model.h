@@ -8,7 +8,7 @@
 // neither rewritten nor saved, and each attempt says why.
 //
 // Thread-safety: const functions may run at once; Rewrite() needs the Model for itself. A Clone is a
-// Model of its own.
+// Model of its own. A Model that was moved from can be assigned to and destroyed, nothing else.
 #pragma once
 
 #include <cstdint>
@@ -148,7 +148,7 @@ class Model {
                    uint64_t limit = 0) const;
   // With the data of tensors of at least `threshold` bytes outside: `write` gets it in order, chunk by
   // chunk. Together the chunks are the file that the model calls `location`. A chunk is valid during
-  // the call only.
+  // the call only. kUsage: `location` is no relative path inside of the model's folder.
   Result<std::string> Serialize(const std::string& location, uint64_t threshold,
                                 const std::function<Status(std::string_view chunk)>& write) const;
 

@@ -143,7 +143,10 @@ TEST_CASE("Model: model and data from memory and to memory, without copies") {
   CHECK(Contains(beyond.message(), "and 8 are the limit"));
   const auto full = [](uint64_t) -> Status { throw std::bad_alloc(); };
   CHECK(inside.Serialize(full, append).code() == StatusCode::kCallback);
-  CHECK(inside.Serialize("", 1, write).status().code() == StatusCode::kUsage);
+  for (const char* location : {"", "/w.bin", "../w.bin", "data/../../w.bin"}) {
+    CHECK(inside.Serialize(location, 1, write).status().code() == StatusCode::kUsage);
+  }
+  CHECK(inside.Serialize("data/..w.bin", 1, append).ok());
   CHECK(Model::Parse(Bytes{bytes, nullptr}).status().code() == StatusCode::kInvalidModel);
   const ParseOptions options{.external_data = [&](const std::string& location) {
     return location == "w.bin" ? std::optional(Bytes{data, nullptr}) : std::nullopt;
