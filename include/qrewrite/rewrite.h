@@ -41,7 +41,7 @@ struct RewriteOptions {
   std::vector<std::string> skip_rules;  // names; kUsage if the rule set has no such rule
   std::vector<std::string> keep_ops;    // "QLinearConv", "com.microsoft.*"
   std::vector<std::string> keep_nodes;  // RE2 regular expressions, found in the node's name, or in
-                                        // that of its first output if it has none
+                                        // the name of one of its outputs
 };
 
 struct RuleReport {
