@@ -12,13 +12,25 @@ namespace qrewrite {
 
 namespace {
 
-// What names are derived from: names of names would grow with each step of a long rewrite.
-std::string Shortened(std::string_view name) {
+// `name` without what made it another one: "y" of "y_3".
+std::string_view WithoutNumber(std::string_view name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  const bool numbered = end != name.npos && end + 1 < name.size() && name[end] == '_';
+  return numbered ? name.substr(0, end) : name;
+}
+
+// "base_suffix". Names of names would grow with each step of a long rewrite: a suffix that is there
+// already is not repeated, and of a long base only the beginning counts.
+std::string DerivedName(std::string_view base, std::string_view suffix) {
+  const std::string ending = fmt::format("_{}", suffix);
+  if (const std::string_view stem = WithoutNumber(base); stem.ends_with(ending)) base = stem;
   constexpr size_t kLongest = 160;
-  if (name.size() <= kLongest) return std::string(name);
-  size_t end = kLongest;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;  // UTF-8
-  return std::string(name.substr(0, end));
+  if (base.size() > kLongest) {
+    size_t end = kLongest;
+    while (end > 0 && (static_cast<unsigned char>(base[end]) & 0xc0) == 0x80) --end;  // UTF-8
+    base = base.substr(0, end);
+  }
+  return base.ends_with(ending) ? std::string(base) : std::string(base) + ending;
 }
 
 }  // namespace
@@ -243,8 +255,8 @@ void Rewriter::NameNewValues() {
     const auto wish = emitter_.wishes().find(v);
     const std::string_view suffix =
         wish == emitter_.wishes().end() ? std::string_view("value") : wish->second;
-    const std::string base = base_.valid() ? Shortened(graph_.name(base_)) : "value";
-    graph_.Rename(v, graph_.FreshName(fmt::format("{}_{}", base, suffix)));
+    const std::string_view base = base_.valid() ? graph_.name(base_) : "value";
+    graph_.Rename(v, graph_.FreshName(DerivedName(base, suffix)));
   }
   for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {
     const NodeId n(i);
