@@ -277,7 +277,11 @@ Status BodyReader::ReadValueInfos(const std::vector<FieldSlice>& fields, Scope& 
   for (const FieldSlice field : fields) {
     QR_ASSIGN_OR_RETURN(const Declaration info, ReadDeclaration(ContentOf(field)));
     const ValueId v = Find(scope, info.name);
-    if (!v.valid()) continue;  // about nothing: an unchanged file keeps it, a changed one does not
+    if (!v.valid()) {  // about nothing: an unchanged file keeps it, a changed one does not
+      const bool perhaps = scope.body == graph_.main() && info.name.find("::") != info.name.npos;
+      if (perhaps) source_.function_values.push_back({.value = {}, .field = field});
+      continue;
+    }
     Declare(v, info.type);
     records.push_back({.value = v, .field = field});
   }

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
 #include "engine/onnx_io/planner.h"
@@ -216,6 +217,21 @@ void Planner::PlanValueInfos(BodyId b, int number, const std::vector<NodeId>& or
       if (!v.valid() || announced_[v.index] || !is_worth(v)) continue;
       PlanDeclaration(v, nullptr, number, out);
     }
+  }
+}
+
+// They hold as long as the value has its name and its type; another type of an input of the model may
+// reach any function.
+void Planner::PlanFunctionValues(Rope& out) {
+  for (const ValueRecord& input : source_of(graph_.main()).inputs) {
+    if (input.declared != graph_.declared_id(input.value)) return;
+  }
+  for (const ValueRecord& record : source_.function_values) {
+    const ValueId v = record.value;
+    if (!IsPresent(v) || record.declared != graph_.declared_id(v)) continue;
+    const std::string_view name =
+        FindBytes(ContentOf(record.field), ValueInfoProto::kNameFieldNumber);
+    if (name.ends_with(fmt::format("/{}", graph_.name(v)))) out.AddSlice(record.field);
   }
 }
 

@@ -152,6 +152,7 @@ Status Planner::PlanGraph(BodyId b, Rope& out) {
   PlanInputs(b, out);
   PlanOutputs(b, out);
   PlanValueInfos(b, GraphProto::kValueInfoFieldNumber, order, out);
+  if (b == graph_.main()) PlanFunctionValues(out);
   PlanAnnotations(b, out);
   PlanSparse(b, out);
   return {};

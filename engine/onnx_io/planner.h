@@ -62,6 +62,7 @@ class Planner {
   void PlanSparse(BodyId body, Rope& out);
   void PlanInputs(BodyId body, Rope& out);
   void PlanOutputs(BodyId body, Rope& out);
+  void PlanFunctionValues(Rope& out);
   void PlanValueInfos(BodyId body, int number, const std::vector<NodeId>& order, Rope& out);
   void PlanAnnotations(BodyId body, Rope& out);
   void PlanDeclaration(ValueId v, const ValueRecord* record, int number, Rope& out);

@@ -1,5 +1,9 @@
 #include "engine/onnx_io/reader.h"
 
+#include <string>
+#include <unordered_map>
+#include <vector>
+
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
@@ -46,6 +50,27 @@ bool IsMessage(const ModelField& field, int number) {
   return f != nullptr && f->IsBytes(number);
 }
 
+// Finds what they are about, and drops those about nothing.
+void FindFunctionValues(const Graph& graph, std::vector<ValueRecord>& records) {
+  if (records.empty()) return;
+  std::unordered_map<std::string, ValueId> values;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    const Body& body = graph.body(graph.body_of(v));
+    if (body.kind != BodyKind::kFunction) continue;
+    const OpName& f = body.function;
+    values.emplace(fmt::format("{}::{}/{}", f.domain, f.name, graph.name(v)), v);
+  }
+  for (ValueRecord& record : records) {
+    const auto it = values.find(
+        std::string(FindBytes(ContentOf(record.field), onnx::ValueInfoProto::kNameFieldNumber)));
+    if (it == values.end()) continue;
+    record.value = it->second;
+    record.declared = graph.declared_id(record.value);
+  }
+  std::erase_if(records, [](const ValueRecord& record) { return !record.value.valid(); });
+}
+
 }  // namespace
 
 Status ReadOpsetImport(std::string_view message, std::map<std::string, int64_t>& imports,
@@ -90,6 +115,7 @@ Status ReadModel(std::string_view bytes, const TensorSource& tensors, Graph& gra
   }
   if (!has_graph) return Invalid("the file is no ONNX model: there is no graph in it");
   if (graph.opset().empty() && graph.ir_version < kFirstIrWithOpsets) graph.opset()[""] = 1;
+  FindFunctionValues(graph, source.function_values);
   source.bodies.resize(graph.num_bodies());
   source.nodes.resize(graph.num_nodes());
   graph.ClearDirty();

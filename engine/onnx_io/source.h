@@ -68,6 +68,9 @@ struct ModelSource {
   // Overloads of functions (IR 10): in the graph `F` of overload `a` is the operator `F:a`, so that
   // it is not mistaken for another. Graph name -> overload.
   std::map<std::string, std::string, std::less<>> overloads;
+  // Types of values of functions. Before IR 10 they are in value_info of the main graph, as values of
+  // the name "domain::F/x".
+  std::vector<ValueRecord> function_values;
   int64_t ir_version = 0;
   bool has_external = false;
 };

@@ -147,6 +147,40 @@ TEST_CASE("Writer: types of new values are stated if they are known") {
   CHECK_FALSE(out.graph().node(1).has_name());
 }
 
+TEST_CASE("Writer: before IR 10 the main graph states types of values of functions") {
+  onnx::ModelProto model = Simple();
+  model.set_ir_version(9);
+  model.add_opset_import()->set_domain("acme");
+  model.mutable_opset_import(1)->set_version(1);
+  onnx::FunctionProto* f = model.add_functions();
+  f->set_domain("acme");
+  f->set_name("F");
+  f->add_input("a");
+  f->add_output("c");
+  for (const auto& [from, to] : {std::pair("a", "b"), std::pair("b", "c")}) {
+    onnx::NodeProto* node = f->add_node();
+    node->set_op_type("Neg");
+    node->add_input(from);
+    node->add_output(to);
+  }
+  *f->add_opset_import() = model.opset_import(0);
+  for (const char* name : {"acme::F/b", "acme::F/zz", "acme::G/b", "nothing", "acme::F/c"}) {
+    onnx::ValueInfoProto* info = model.mutable_graph()->add_value_info();
+    *info = model.graph().input(0);
+    info->set_name(name);
+  }
+  const auto file = Parse(model);
+  Graph& g = file->graph();
+  g.MarkChanged();
+  const std::vector<std::string> all = {"t", "acme::F/b", "acme::F/c"};
+  CHECK(NamesOf(Written(*file).graph().value_info()) == all);
+  g.Rename(ValueNamed(g, "b"), "b2");
+  const std::vector<std::string> renamed = {"t", "acme::F/c"};
+  CHECK(NamesOf(Written(*file).graph().value_info()) == renamed);
+  g.SetDeclared(ValueNamed(g, "x"), Type(DType::kInt8, {Dim(3)}));
+  CHECK(NamesOf(Written(*file).graph().value_info()) == std::vector<std::string>{"t"});
+}
+
 TEST_CASE("Writer: what is gone leaves no trace") {
   onnx::ModelProto model = GraphModel(R"(
     g (float[N] x, float[1] w) => (float[N] y) <float[1] w = {1}, float[N] t> {
