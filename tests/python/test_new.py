@@ -63,6 +63,12 @@ def test_a_piece_becomes_a_rule_that_fires(nodes, pattern, folder):
     assert "New" in [node.op_type for node in onnx.load(folder / "out.onnx").graph.node]
 
 
+def test_a_dash_is_standard_output(folder):
+    asked = ("new", "--from", "net.onnx", "--nodes", "n_f")
+    assert run(folder, *asked, "-o", "-") == run(folder, *asked)
+    assert not (folder / "-").exists()
+
+
 def test_a_file_is_written_once(folder):
     args = ("new", "--from", "net.onnx", "--nodes", "n_f", "--name", "erf", "-o", "erf.yaml")
     assert run(folder, *args) == (0, "wrote erf.yaml; its tests: 2 passed, 0 failed\n", "")

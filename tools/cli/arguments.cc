@@ -94,6 +94,10 @@ std::string CheckCount(const std::string& text) {
   return digits && !text.empty() && text.size() < 10 ? "" : fmt::format("`{}` is no count", text);
 }
 
+std::string CheckFile(const std::string& path) {
+  return path != "-" ? "" : "`-` is no file here; `./-` is one";
+}
+
 CLI::Option* AddList(CLI::App& app, const char* name, std::vector<std::string>& to,
                      const char* what) {
   return app.add_option(name, to, what)->allow_extra_args(false);

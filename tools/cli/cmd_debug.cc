@@ -53,8 +53,9 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_option("--top", a.top, "rows of a table; default 10")->type_name("N")->check(CheckCount);
   app.add_flag("--json{-}", a.json, "the report as JSON, instead of tables or into --json=FILE");
   app.add_option("--output", a.output, "the same as --json=FILE, beside the tables")
-      ->type_name("FILE");
-  app.add_option("--html", a.html, "the report as a page")->type_name("FILE");
+      ->type_name("FILE")
+      ->check(CheckFile);
+  app.add_option("--html", a.html, "the report as a page")->type_name("FILE")->check(CheckFile);
   app.add_option("--fail-under", a.fail_under, "exit code 1 if an output is below this SQNR")
       ->type_name("DB");
   app.add_option("--compat", a.compat, "`ort`: the numbers of ONNX Runtime's qdq_loss_debug")

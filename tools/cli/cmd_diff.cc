@@ -65,7 +65,9 @@ int RunDiff(int argc, char** argv) {
   app.add_option("--max", a.most, "entries of a list; default 20")
       ->type_name("N")
       ->check(CheckCount);
-  app.add_option("--html", a.html, "a page with both graphs side by side")->type_name("FILE");
+  app.add_option("--html", a.html, "a page with both graphs side by side")
+      ->type_name("FILE")
+      ->check(CheckFile);
   app.add_flag("--ignore-names", a.ignore_names,
                "names of nodes and inner values do not count: the structure alone");
   app.footer("Exit codes: 0 equal, 1 different, 2 usage, 5 bad model, 6 files");

@@ -74,6 +74,7 @@ int RunNew(int argc, char** argv) {
   app.add_option("-o,--output", a.output, "where it goes; default: standard output")
       ->type_name("FILE");
   if (const auto code = Parse(app, argc, argv)) return *code;
+  if (a.output == "-") a.output.clear();
   if (a.model.empty()) return UsageError(app, "--from MODEL is needed");
   if (a.nodes.empty()) return UsageError(app, "--nodes is needed");
   const Result<int> code = New(a);

@@ -74,9 +74,11 @@ void AddOptions(CLI::App& app, Arguments& a) {
       ->type_name("N")
       ->check(CheckCount);
   app.add_option("--trace", a.trace, "what each firing did, as a line of JSON in FILE")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(CheckFile);
   app.add_option("--html", a.html, "a page to walk through the run, both graphs side by side")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(CheckFile);
   app.add_option("--bisect", a.bisect,
                  "write nothing; find the first rewrite after which a command fails: 'check.sh {}'")
       ->type_name("COMMAND");
@@ -320,19 +322,49 @@ Result<bool> SameNumbers(const Model& before, const Model& after, const Toleranc
   return report.verdict != Verdict::kDiverged;
 }
 
+// What is asked of a run before the model is read: parameters and rules that exist, files that
+// replace nothing of the run.
+Result<OutputPaths> CheckArguments(const Arguments& a, const std::vector<Rules>& sets,
+                                   const Settings& settings) {
+  QR_RETURN_IF_ERROR(CheckSettings(sets, settings));
+  QR_RETURN_IF_ERROR(CheckSkipped(sets, a.skip_rules));
+  QR_RETURN_IF_ERROR(CheckSkipped(sets, a.require_hits));
+  QR_ASSIGN_OR_RETURN(OutputPaths paths,
+                      ChooseOutput(a.model, a.output, a.in_place, a.check, sets));
+  QR_RETURN_IF_ERROR(
+      CheckReports({{"the report", a.json}, {"--html", a.html}, {"--trace", a.trace}}, a.model,
+                   paths.model, sets));
+  return paths;
+}
+
+// A run with all who watch it.
+Result<Report> ApplyWatched(const Arguments& a, const std::vector<Rules>& sets,
+                            const Settings& settings, Model& model, Progress& progress,
+                            RunRecorder& recorder, Tolerance& tolerance) {
+  std::unique_ptr<TraceWriter> trace;
+  if (!a.trace.empty()) {
+    QR_RETURN_IF_ERROR(NotOverInputs(a.trace, model));
+    QR_ASSIGN_OR_RETURN(trace, TraceWriter::Open(a.trace));
+  }
+  Observers observers;
+  observers.Add(a.quiet || !progress.wanted() ? nullptr : &progress);
+  observers.Add(trace.get());
+  observers.Add(a.html.empty() ? nullptr : &recorder);
+  Result<Report> applied = Apply(model, sets, a, settings, a.verify.empty() ? nullptr : &tolerance,
+                                 observers.empty() ? nullptr : &observers);
+  if (trace != nullptr) {
+    if (const Status closed = trace->Close(); applied.ok()) QR_RETURN_IF_ERROR(closed);
+  }
+  progress.Clear();
+  return applied;
+}
+
 // The exit code. `told`: the report was printed, also if there is an error. To be called once.
 Result<int> RewriteModel(const Arguments& a, bool& told) {
   QR_ASSIGN_OR_RETURN(const Settings settings, ParseSettings(a.set));
   QR_ASSIGN_OR_RETURN(std::vector<Rules> loaded, LoadAll(a.rules));
   const std::vector<Rules>& sets = Keep(std::move(loaded));
-  QR_RETURN_IF_ERROR(CheckSettings(sets, settings));
-  QR_RETURN_IF_ERROR(CheckSkipped(sets, a.skip_rules));
-  QR_RETURN_IF_ERROR(CheckSkipped(sets, a.require_hits));
-  QR_ASSIGN_OR_RETURN(const OutputPaths paths,
-                      ChooseOutput(a.model, a.output, a.in_place, a.check, sets));
-  QR_RETURN_IF_ERROR(
-      CheckReports({{"the report", a.json}, {"--html", a.html}, {"--trace", a.trace}}, a.model,
-                   paths.model, sets));
+  QR_ASSIGN_OR_RETURN(const OutputPaths paths, CheckArguments(a, sets, settings));
   if (paths.model == "-") SendReportsToStderr();
   ExpectHeapFor(a.model);
   QR_ASSIGN_OR_RETURN(Model read, Model::Load(a.model));
@@ -346,31 +378,15 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
                              return Apply(some, sets, part, settings, nullptr, observer);
                            });
   }
-  std::unique_ptr<TraceWriter> trace;
-  if (!a.trace.empty()) {
-    QR_RETURN_IF_ERROR(NotOverInputs(a.trace, model));
-    QR_ASSIGN_OR_RETURN(trace, TraceWriter::Open(a.trace));
-  }
-  RunRecorder recorder;
-  Observers observers;
-  Progress progress;
-  observers.Add(a.quiet || !progress.wanted() ? nullptr : &progress);
-  observers.Add(trace.get());
-  observers.Add(a.html.empty() ? nullptr : &recorder);
   std::optional<Model> before;
   if (!a.verify.empty() || !a.html.empty()) {
     QR_ASSIGN_OR_RETURN(before, model.Clone());
   }
+  Progress progress;
+  RunRecorder recorder;
   Tolerance tolerance;
-  const Result<Report> applied =
-      Apply(model, sets, a, settings, a.verify.empty() ? nullptr : &tolerance,
-            observers.empty() ? nullptr : &observers);
-  if (trace != nullptr) {
-    if (const Status closed = trace->Close(); applied.ok()) QR_RETURN_IF_ERROR(closed);
-  }
-  progress.Clear();
-  QR_RETURN_IF_ERROR(applied.status());
-  const Report& report = *applied;
+  QR_ASSIGN_OR_RETURN(const Report report,
+                      ApplyWatched(a, sets, settings, model, progress, recorder, tolerance));
   if (!a.verify.empty()) {
     QR_ASSIGN_OR_RETURN(const bool same, SameNumbers(*before, model, tolerance, a.ort));
     if (!same) return kExitFindings;

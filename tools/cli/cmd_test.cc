@@ -76,7 +76,9 @@ int RunTest(int argc, char** argv) {
   app.add_flag("-v,--verbose", verbose, "also print the tests that pass");
   app.add_flag("--accept", accept,
                "write what failed tests got as what they expect; read it before you commit it");
-  app.add_option("--junit", junit, "the results as JUnit XML, too")->type_name("FILE");
+  app.add_option("--junit", junit, "the results as JUnit XML, too")
+      ->type_name("FILE")
+      ->check(CheckFile);
   if (const auto code = Parse(app, argc, argv)) return *code;
   if (paths.empty()) return UsageError(app, "a rule file is needed");
 
