@@ -11,6 +11,47 @@ Status Misfit(const Val& val, std::string_view kind) {
   return {StatusCode::kInvalidRules, fmt::format("{} is no {} attribute", Describe(val), kind)};
 }
 
+// Of an attribute whose kind nobody states: what the number looks like.
+AttrKind LikelyKind(const Num& number) {
+  const DType dtype = number.t.dtype();
+  if (!number.weak && dtype != DType::kInt64 && dtype != DType::kFloat) return AttrKind::kTensor;
+  const bool floats = IsFloat(dtype);
+  if (number.t.rank() == 0) return floats ? AttrKind::kFloat : AttrKind::kInt;
+  return floats ? AttrKind::kFloats : AttrKind::kInts;
+}
+
+Result<AttrValue> IntsAttribute(const Tensor& t, AttrKind kind) {
+  Tensor whole = t;
+  if (t.dtype() != DType::kInt64) {
+    QR_ASSIGN_OR_RETURN(whole, CastExact(t, DType::kInt64));
+  }
+  QR_ASSIGN_OR_RETURN(std::vector<int64_t> values, ToInt64s(whole));
+  return kind == AttrKind::kInt ? AttrValue(values[0]) : AttrValue(std::move(values));
+}
+
+// `val` is the number.
+Result<AttrValue> NumberAttribute(const Val& val, const Num& number, AttrKind kind) {
+  const Tensor& t = number.t;
+  if (kind == AttrKind::kUndefined) kind = LikelyKind(number);
+  if (kind == AttrKind::kTensor) {
+    if (!number.weak || t.dtype() != DType::kDouble) return AttrValue(t);
+    QR_ASSIGN_OR_RETURN(Tensor narrow, CastExact(t, DType::kFloat));
+    return AttrValue(std::move(narrow));
+  }
+  const bool integral = kind == AttrKind::kInt || kind == AttrKind::kInts;
+  if (!integral && kind != AttrKind::kFloat && kind != AttrKind::kFloats)
+    return Misfit(val, "such");
+  if (kind == AttrKind::kInt || kind == AttrKind::kFloat) {
+    if (t.size() != 1) return Misfit(val, "scalar");
+  } else if (t.rank() > 1) {
+    return Misfit(val, "1-D");
+  }
+  if (integral) return IntsAttribute(t, kind);
+  QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(t));
+  if (kind == AttrKind::kFloat) return AttrValue(static_cast<float>(values[0]));
+  return AttrValue(std::vector<float>(values.begin(), values.end()));
+}
+
 }  // namespace
 
 Val Interpreter::FromAttribute(const AttrValue& value) {
@@ -119,45 +160,7 @@ Result<AttrValue> Interpreter::ToAttribute(const Val& val, AttrKind kind) {
   const Val forced = Force(val);
   if (forced.stops()) return Status(StatusCode::kInvalidRules, Why(forced));
   if (!forced.is_number()) return Misfit(forced, "known");
-  const Num number = forced.number();
-  const Num* n = &number;
-  const Tensor& t = n->t;
-  if (kind == AttrKind::kUndefined) {  // whatever it looks like
-    const bool floats = IsFloat(t.dtype());
-    if (!n->weak && t.dtype() != DType::kInt64 && t.dtype() != DType::kFloat)
-      kind = AttrKind::kTensor;
-    else if (t.rank() == 0)
-      kind = floats ? AttrKind::kFloat : AttrKind::kInt;
-    else
-      kind = floats ? AttrKind::kFloats : AttrKind::kInts;
-  }
-  if (kind == AttrKind::kTensor) {
-    if (n->weak && t.dtype() == DType::kDouble) {
-      QR_ASSIGN_OR_RETURN(Tensor narrow, CastExact(t, DType::kFloat));
-      return AttrValue(std::move(narrow));
-    }
-    return AttrValue(t);
-  }
-  const bool integral = kind == AttrKind::kInt || kind == AttrKind::kInts;
-  if (!integral && kind != AttrKind::kFloat && kind != AttrKind::kFloats)
-    return Misfit(forced, "such");
-  if (kind == AttrKind::kInt || kind == AttrKind::kFloat) {
-    if (t.size() != 1) return Misfit(forced, "scalar");
-  } else if (t.rank() > 1) {
-    return Misfit(forced, "1-D");
-  }
-  if (integral) {
-    const bool cast = t.dtype() != DType::kInt64;
-    Tensor whole = t;
-    if (cast) {
-      QR_ASSIGN_OR_RETURN(whole, CastExact(t, DType::kInt64));
-    }
-    QR_ASSIGN_OR_RETURN(std::vector<int64_t> values, ToInt64s(whole));
-    return kind == AttrKind::kInt ? AttrValue(values[0]) : AttrValue(std::move(values));
-  }
-  QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(t));
-  if (kind == AttrKind::kFloat) return AttrValue(static_cast<float>(values[0]));
-  return AttrValue(std::vector<float>(values.begin(), values.end()));
+  return NumberAttribute(forced, forced.number(), kind);
 }
 
 }  // namespace qrewrite
