@@ -1,5 +1,6 @@
 // The compiler: rules, definitions and phases of a checked rule set to a program.
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 
@@ -109,6 +110,24 @@ Redefinitions RedefinitionsOf(const CompiledRule& rule, const Program& program) 
   return found;
 }
 
+// Those of the parameters of a definition.
+std::vector<int> FirstSlots(size_t count) {
+  std::vector<int> slots(count);
+  std::iota(slots.begin(), slots.end(), 0);
+  return slots;
+}
+
+// Which parameters patterns of a case, or of those inside of it, are about.
+void NoteLooks(const CompiledCase& c, std::vector<bool>& looks_at) {
+  for (const PatStmt& stmt : c.pattern.stmts) {
+    for (const PatOut& o : stmt.outs) {
+      const bool param = o.slot >= 0 && static_cast<size_t>(o.slot) < looks_at.size();
+      if (param) looks_at[static_cast<size_t>(o.slot)] = true;
+    }
+  }
+  for (const CompiledCase& inner : c.cases) NoteLooks(inner, looks_at);
+}
+
 // The statements that bind one of the slots.
 std::vector<int> StatementsOf(const Pattern& pattern, const std::set<int>& slots) {
   std::vector<int> statements;
@@ -150,26 +169,28 @@ void ProgramCompiler::CompileRule(const Rule& rule, CompiledRule& out) {
   PlanFromAnchor(out.pattern, StatementsOf(out.pattern, redefinitions.moved));
 }
 
-// A case of a rule or definition with what it leads to. `outputs`: of the definition.
+// A case of a rule, or one inside of a case of a definition, with what it leads to.
 CompiledCase ProgramCompiler::CompileOutcome(const Case& source, const Names& around,
-                                             const std::vector<OutArg>* outputs) {
+                                             const DefinitionHead* head) {
   Names names(around.layout(), &around);
   CompiledCase out = CompileCase(source, names);
-  CompileResult(source, names, outputs, out);
+  if (out.has_match) PlanFromSlots(out.pattern, FirstSlots(head->params.size()));
+  CompileResult(source, names, head, out);
   return out;
 }
 
-void ProgramCompiler::CompileResult(const Case& source, Names& names,
-                                    const std::vector<OutArg>* outputs, CompiledCase& out) {
+void ProgramCompiler::CompileResult(const Case& source, Names& names, const DefinitionHead* head,
+                                    CompiledCase& out) {
   if (source.outcome.is) {
     out.is = Compile(*source.outcome.is->value, names);
     out.make = std::make_unique<Make>(CompileMake(*source.outcome.is->value, names));
   }
   if (source.outcome.replace) {
-    out.replace = CompileReplacement(*source.outcome.replace, names, outputs);
+    out.replace =
+        CompileReplacement(*source.outcome.replace, names, head == nullptr ? nullptr : &head->outs);
   }
   for (const Case& inner : source.outcome.cases) {
-    out.cases.push_back(CompileOutcome(inner, names, outputs));
+    out.cases.push_back(CompileOutcome(inner, names, head));
   }
   out.slots = names.added();
 }
@@ -181,22 +202,21 @@ void ProgramCompiler::CompileDefinition(const Definition& d, CompiledDefinition&
   for (const Case& c : d.cases) {
     auto layout = std::make_unique<Layout>();
     Names names(*layout);
-    std::vector<int> bound;
-    for (const std::string& name : d.head.params) names.Add(name);
-    for (const OutArg& o : d.head.outs) names.Add(o.name);
-    for (int i = 0; i < layout->size(); ++i) {
-      // The search starts from what is given: the output (a sub-pattern) or a parameter (a fact).
-      if (i >= out.num_params || d.is_fact()) bound.push_back(i);
-    }
+    // Each `_` has a slot of its own: arguments are bound by position.
+    const auto add = [&](const std::string& name) {
+      return name == "_" ? names.AddSlot(name) : names.Add(name);
+    };
+    for (const std::string& name : d.head.params) add(name);
+    std::vector<int> outs;
+    for (const OutArg& o : d.head.outs) outs.push_back(add(o.name));
+    const Outcome& outcome = c.outcome;
+    const bool is_pattern =
+        !d.is_fact() && !outcome.is && !outcome.replace && outcome.cases.empty();
     CompiledCase compiled = CompileCase(c, names);
-    PlanFromSlots(compiled.pattern, bound);
-    for (const PatStmt& stmt : compiled.pattern.stmts) {
-      for (const PatOut& o : stmt.outs) {
-        if (o.slot >= 0 && o.slot < out.num_params)
-          out.looks_at[static_cast<size_t>(o.slot)] = true;
-      }
-    }
-    CompileResult(c, names, &d.head.outs, compiled);
+    // From what is given: the outputs (a sub-pattern) or the parameters (a fact, a template).
+    PlanFromSlots(compiled.pattern, is_pattern ? outs : FirstSlots(d.head.params.size()));
+    CompileResult(c, names, &d.head, compiled);
+    NoteLooks(compiled, out.looks_at);
     compiled.layout = std::move(layout);
     out.cases.push_back(std::move(compiled));
   }

@@ -34,8 +34,8 @@ class ProgramCompiler {
   void CompileWrites();
   void CompileSignature(const Signature& signature);
   CompiledCase CompileOutcome(const Case& source, const Names& around,
-                              const std::vector<OutArg>* outputs);
-  void CompileResult(const Case& source, Names& names, const std::vector<OutArg>* outputs,
+                              const DefinitionHead* head);  // null: of a rule
+  void CompileResult(const Case& source, Names& names, const DefinitionHead* head,
                      CompiledCase& out);
   void AddLets(const std::vector<Let>& lets, Names& names);
 

@@ -113,7 +113,7 @@ void RuleChecker::CheckResultCases(const Definition& definition, const std::vect
   for (const Case& c : cases) {
     NameScope scope(&outer);
     if (c.match) CheckMatch(*c.match, scope, owner);
-    if (c.match && fact) CheckLooksUp(definition, *c.match, owner);
+    if (c.match && HasOutcome(c)) CheckLooksUp(definition, *c.match, owner);
     DeclareLets(c.let, scope, owner);
     CheckConditions(c.when, scope, owner);
     CheckLets(c.let, scope, owner);
@@ -151,8 +151,8 @@ void RuleChecker::CheckResultCases(const Definition& definition, const std::vect
   }
 }
 
-// Every statement of a fact's pattern makes something that is known already: a parameter, or what a
-// statement before reads.
+// Every statement of the pattern of a fact or template makes something that is known already: a
+// parameter, or what a statement before reads.
 void RuleChecker::CheckLooksUp(const Definition& definition, const BodyText& match, Owner& owner) {
   std::set<std::string> reached(definition.head.params.begin(), definition.head.params.end());
   std::vector<bool> done(match.stmts.size());
@@ -173,8 +173,8 @@ void RuleChecker::CheckLooksUp(const Definition& definition, const BodyText& mat
     if (done[i]) continue;
     sink_
         .Error(match.stmts[i].place, code::kLooksDown,
-               fmt::format("{} is a fact and looks upwards only: this makes none of its values",
-                           owner.text))
+               fmt::format("{} is a {} and looks upwards only: this makes none of its values",
+                           owner.text, definition.is_fact() ? "fact" : "template"))
         .hint =
         match.stmts[i].value.value == nullptr
             ? "the last case is `=> result`, others begin with `when`"

@@ -139,6 +139,36 @@ TEST_CASE("What grows without end meets a budget that names the rule") {
   }
 }
 
+TEST_CASE("Cases of templates and facts have patterns, also inside of a case") {
+  const char* rules =
+      "signatures: {q.J: {inputs: [x], outputs: [y]}, q.K: {inputs: ['xs...'], outputs: [y]}}\n"
+      "define:\n"
+      "  y = t(x):\n"
+      "    - match: x = Relu(z)\n"
+      "      cases:\n"
+      "        - x = Relu(Abs(v)) => Neg(v)\n"
+      "        - when $known(x) == 3 => Sin(z)\n"
+      "    - x = Cos(z) when rank(z) == 1 => Exp(z)\n"
+      "  known(x):\n"
+      "    - match: x = Relu(z)\n"
+      "      cases: ['x = Relu(Abs(v)) => 1', '=> 3']\n"
+      "  third(_, _, x): {is: x}\n"
+      "rules:\n"
+      "  - {name: one, match: 'y = q.J(x)', where: '$third(1, 2, 3) == 3', replace: 'y = $t(x)'}\n"
+      "  - {name: all, match: 'y = q.K(xs...)', replace: 'y = Sum($t(xs)...)'}\n";
+  const auto result = [&](const std::string& statements) {
+    const testing::Ran ran = RunRules(rules, "a: float[2]\nb: float[2, 1]\n" + statements);
+    return ran.graph.substr(ran.graph.find("y = "));
+  };
+  CHECK(result("y = q.J(Relu(Abs(a)))") == "y = Neg(a)\n");
+  CHECK(result("y = q.J(Relu(a))") == "y = Sin(a)\n");
+  CHECK(result("y = q.J(Cos(a))") == "y = Exp(a)\n");
+  CHECK(result("y = q.J(Cos(b))") == "y = q.J(y_Cos)\n");
+  const std::string sum = RunRules(rules, "a: float[2]\ny = q.K(Relu(a), Cos(a))").graph;
+  CHECK_MESSAGE(sum.find("Sin(a)") != std::string::npos, sum);
+  CHECK_MESSAGE(sum.find("Exp(a)") != std::string::npos, sum);
+}
+
 TEST_CASE("Lists of lists are compared as wholes by `in`") {
   const auto holds = [](const std::string& condition) {
     return Fires("rules:\n  - name: r\n    match: y = Sigmoid(x)\n    where: \"" + condition +
