@@ -20,17 +20,20 @@ std::string_view WithoutNumber(std::string_view name) {
 }
 
 // "base_suffix". Names of names would grow with each step of a long rewrite: a suffix that is there
-// already is not repeated, and of a long base only the beginning counts.
+// three times is not repeated, and of a long base only the beginning counts.
 std::string DerivedName(std::string_view base, std::string_view suffix) {
   const std::string ending = fmt::format("_{}", suffix);
-  if (const std::string_view stem = WithoutNumber(base); stem.ends_with(ending)) base = stem;
+  const std::string often = ending + ending + ending;
+  if (const std::string_view stem = WithoutNumber(base); stem.ends_with(often)) {
+    return std::string(stem);
+  }
   constexpr size_t kLongest = 160;
   if (base.size() > kLongest) {
     size_t end = kLongest;
     while (end > 0 && (static_cast<unsigned char>(base[end]) & 0xc0) == 0x80) --end;  // UTF-8
     base = base.substr(0, end);
   }
-  return base.ends_with(ending) ? std::string(base) : std::string(base) + ending;
+  return std::string(base) + ending;
 }
 
 }  // namespace
