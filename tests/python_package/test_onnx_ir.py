@@ -13,7 +13,7 @@ from onnx_ir import passes
 from onnx_ir.passes import common
 
 import qrewrite
-from qrewrite._ir import Message
+from qrewrite._ir import Clonable, Message, Unusual
 from qrewrite.onnx_ir import RewritePass, from_core, to_core
 
 
@@ -313,6 +313,59 @@ def test_a_changed_model_keeps_what_it_has():
     expected, _ = qrewrite.rewrite(ir.to_proto(model), RULES)
     assert report.changed and result.graph.initializers["large"].const_value is tensor
     assert inside(ir.to_proto(result).SerializeToString(), {}) == inside(ir.to_proto(ir.from_proto(expected)).SerializeToString(), {})
+
+
+def graphs_of(graph):
+    yield graph
+    for node in graph:
+        for attribute in node.attributes.values():
+            if attribute.type in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS) and not attribute.is_ref():
+                for inner in [attribute.value] if attribute.type == ir.AttributeType.GRAPH else attribute.value:
+                    yield from graphs_of(inner)
+
+
+def said_of(graph):
+    """All that objects have and messages do not; and which constants they hold."""
+    def meta(thing):
+        return dict(thing.meta), [key for key in thing.meta if not thing.meta.is_valid(key)], dict(thing.metadata_props)
+
+    def value(v):
+        return (v.name, repr(v.type), repr(v.shape), v.doc_string, id(v.const_value), meta(v), [(use.node.name, use.idx) for use in v.uses()],
+                v.is_initializer(), v.is_graph_input(), v.is_graph_output(), v.index())
+
+    for inner in graphs_of(graph):
+        yield inner.name, inner.doc_string, dict(inner.opset_imports), meta(inner), [*map(value, [*inner.inputs, *inner.outputs, *inner.initializers.values()])]
+        for node in inner:
+            assert node.graph is inner and all(output.producer() is node for output in node.outputs)
+            yield node.name, node.op_type, node.domain, node.overload, node.version, meta(node), list(node.attributes), [*map(value, node.outputs)]
+
+
+def test_the_clone_is_that_of_onnx_ir():
+    model = ir.from_proto(everything())
+    many = model.graph[4]
+    many.meta.update(a=1, b=[2])
+    many.meta.invalidate("b")
+    many.version = 12
+    many.outputs[0].meta["c"] = many.outputs[0].metadata_props["d"] = "of a value"
+    model.graph.meta["e"] = 3
+    expected, clone = model.clone(), ir.Model.clone(Clonable(model))
+    assert list(said_of(clone.graph)) == list(said_of(expected.graph)) and len(list(graphs_of(clone.graph))) == 4
+    assert ir.to_proto(clone) == ir.to_proto(expected)
+    values = [{id(v) for g in graphs_of(m.graph) for v in [*g.inputs, *g.initializers.values(), *(o for n in g for o in n.outputs)]} for m in (model, clone)]
+    assert not values[0] & values[1] and len(values[0]) == len(values[1])
+    clone.graph[4].metadata_props["a"] = clone.graph[4].outputs[0].metadata_props["d"] = "of the clone"
+    clone.graph[0].outputs[0].shape[0] = 5
+    assert list(said_of(model.graph)) == list(said_of(expected.graph))
+
+
+def test_what_is_not_cloned_here_is_cloned_by_onnx_ir():
+    model = ir.from_proto(parse("g (float[2] x) => (float[2] y) { y = Neg(x) }"))
+    model.graph[0].meta["kept"] = True
+    model.graph[0].device_configurations = (ir.NodeDeviceConfiguration(ir.ModelConfiguration("c", 2)),)
+    with pytest.raises(Unusual):
+        ir.Model.clone(Clonable(model))
+    result, _ = qrewrite.rewrite(model, NOTHING)
+    assert result.graph[0].meta == {"kept": True} and ir.to_proto(result) == ir.to_proto(model)
 
 
 def test_a_model_is_rewritten_in_threads(chain):

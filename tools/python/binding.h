@@ -31,6 +31,7 @@ void BindTensors(nb::module_& m);
 void BindModel(nb::module_& m);
 void BindProto(nb::module_& m);
 void BindIr(nb::module_& m);
+void BindIrClone(nb::module_& m);
 void BindIrDifference(nb::module_& m);
 void BindRules(nb::module_& m);
 void BindRewrite(nb::module_& m);
@@ -60,18 +61,25 @@ nb::object NewBytes(uint64_t size);
 // it costs more than writing it.
 void OnHugePages(void* memory, size_t size);
 
-// Bytes that become more, each written once: memory is not cleared first, and large memory lies on huge pages.
+// Bytes that become more, each written once: memory is not cleared first, and large memory lies on huge pages, with free
+// address space behind it, so that it never moves.
 class GrowingBytes {
  public:
   // `front`: so many bytes are left free at the beginning.
   explicit GrowingBytes(size_t front = 0) : size_(front) {}
   void Append(std::string_view bytes);
+  // Gives back the address space that was not needed. No Append may follow.
+  void Finish();
   size_t size() const { return size_; }
   std::byte* data() const { return memory_.get(); }  // null: nothing was appended
   const std::shared_ptr<std::byte>& memory() const { return memory_; }
 
  private:
+  class Mapping;
+  void Reserve(size_t size);
+
   std::shared_ptr<std::byte> memory_;
+  std::shared_ptr<Mapping> mapping_;  // null: `memory_` is of the heap
   size_t capacity_ = 0;
   size_t size_;
 };

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "engine/onnx_io/wire.h"
-#include "tools/python/binding.h"
+#include "tools/python/ir_objects.h"
 
 namespace qrewrite::python {
 namespace {
@@ -43,84 +43,23 @@ enum class AttributeType {
   kGraphs = 10
 };
 
-[[noreturn]] void Raised() { throw nb::python_error(); }
-
-nb::object Steal(PyObject* made) {
-  if (made == nullptr) Raised();
-  return nb::steal(made);
-}
-
-bool IsTrue(nb::handle object) {
-  const int answer = PyObject_IsTrue(object.ptr());
-  if (answer < 0) Raised();
-  return answer != 0;
-}
-
-std::string_view Utf8(nb::handle text) {
-  Py_ssize_t size = 0;
-  const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-  if (data == nullptr) Raised();
-  return {data, static_cast<size_t>(size)};
-}
-
-int64_t Int(nb::handle number) {
-  const long long value = PyLong_AsLongLong(number.ptr());
-  if (value == -1 && PyErr_Occurred() != nullptr) Raised();
-  return value;
-}
-
-float Float(nb::handle number) {
-  const double value = PyFloat_AsDouble(number.ptr());
-  if (value == -1 && PyErr_Occurred() != nullptr) Raised();
-  return static_cast<float>(value);
-}
-
-// A name of Python, made once: attributes are looked up by the object.
-class Name {
- public:
-  explicit Name(const char* name) : object_(Steal(PyUnicode_InternFromString(name))) {}
-  explicit Name(nb::object name) : object_(std::move(name)) {}
-  nb::object Of(nb::handle owner) const {
-    return Steal(PyObject_GetAttr(owner.ptr(), object_.ptr()));
-  }
-  nb::object Call(nb::handle owner) const {
-    return Steal(PyObject_CallFunctionObjArgs(Of(owner).ptr(), nullptr));
-  }
-
- private:
-  nb::object object_;
-};
-
-// A name of onnx_ir's. Objects of its own classes keep most in slots, called so with an underscore: reading these takes a third of
-// what the property does, which is a function of Python. Of a class that is derived, the property has the last word.
-class Property {
- public:
-  Property(const nb::object& cls, const char* name) : cls_(cls), public_(name), slot_(name) {
-    const std::string hidden = std::string("_") + name;
-    if (!nb::hasattr(cls, hidden.c_str())) return;
-    const nb::object found = cls.attr(hidden.c_str());
-    has_slot_ = nb::cast<std::string>(found.type().attr("__name__")) == "member_descriptor";
-    if (has_slot_) slot_ = Name(hidden.c_str());
-  }
-  nb::object Of(nb::handle owner) const { return (HasSlot(owner) ? slot_ : public_).Of(owner); }
-  // What the method of this name says.
-  nb::object Ask(nb::handle owner) const {
-    return HasSlot(owner) ? slot_.Of(owner) : public_.Call(owner);
-  }
-
- private:
-  bool HasSlot(nb::handle owner) const { return has_slot_ && owner.type().is(cls_); }
-
-  nb::object cls_;
-  Name public_, slot_;
-  bool has_slot_ = false;
-};
-
-template <class Visit>
-void ForEach(nb::handle items, Visit&& visit) {
-  const nb::object iterator = Steal(PyObject_GetIter(items.ptr()));
-  while (PyObject* const item = PyIter_Next(iterator.ptr())) visit(nb::steal(item));
-  if (PyErr_Occurred() != nullptr) Raised();
+// Appends a TensorProto whose data is elsewhere.
+void PutTensorApart(std::string& out, nb::handle name, int64_t dtype, nb::handle dims,
+                    nb::handle doc_string, std::string_view location, uint64_t size) {
+  ForEach(dims, [&](const nb::object& dim) { PutInt(out, tensor_field::kDims, Int(dim)); });
+  PutInt(out, tensor_field::kDataType, dtype);
+  PutBytes(out, tensor_field::kName, Utf8(name));
+  if (IsTrue(doc_string)) PutBytes(out, tensor_field::kDocString, Utf8(doc_string));
+  std::string entry;
+  const auto put = [&](std::string_view key, std::string_view value) {
+    entry.clear();
+    PutBytes(entry, 1, key);
+    PutBytes(entry, 2, value);
+    PutBytes(out, tensor_field::kExternal, entry);
+  };
+  put("location", location);
+  put("length", std::to_string(size));
+  PutInt(out, tensor_field::kLocation, 1);
 }
 
 class GraphWriter {
@@ -134,14 +73,17 @@ class GraphWriter {
         attribute_type_(helper_.attr("attribute_type")),
         shape_type_(helper_.attr("shape_type")),
         meta_(helper_.attr("meta")),
-        metadata_props_(helper_.attr("metadata_props")) {
+        metadata_props_(helper_.attr("metadata_props")),
+        proto_tensor_type_(helper_.attr("proto_tensor_type")),
+        threshold_(Int(helper_.attr("threshold"))),
+        tensors_(nb::cast<nb::dict>(helper_.attr("tensors"))) {
     if (nb::object devices = helper_.attr("devices"); !devices.is_none()) {
       devices_.emplace(std::move(devices));
     }
   }
 
-  // Initializers, nodes and the values of these, as fields of a GraphProto.
-  nb::bytes Write(nb::handle graph) {
+  // Initializers, nodes and the values of these, as fields of a GraphProto. `nodes`: those of the graph.
+  nb::bytes Write(nb::handle graph, nb::handle nodes) {
     const nb::object inputs = helper_.attr("input_names")(graph);
     ForEach(Name("initializers").Of(graph).attr("values")(), [&](const nb::object& value) {
       Annotate(value);
@@ -149,10 +91,12 @@ class GraphWriter {
       const int is_input = PySequence_Contains(inputs.ptr(), name.ptr());
       if (is_input < 0) Raised();
       if (is_input == 0) Declare(value);
-      const nb::object tensor = helper_.attr("initializer")(value);
-      if (!tensor.is_none()) PutBytes(out_, graph_field::kInitializer, BytesIn(tensor));
+      const nb::object tensor = const_value_.Of(value);
+      if (tensor.is_none() || PutOfProto(name, tensor)) return;
+      const nb::object whole = helper_.attr("initializer")(name, tensor);
+      PutBytes(out_, graph_field::kInitializer, BytesIn(whole));
     });
-    ForEach(graph, [&](const nb::object& node) {
+    ForEach(nodes, [&](const nb::object& node) {
       WriteNode(node);
       ForEach(outputs_.Of(node), [&](const nb::object& value) {
         if (IsTrue(is_graph_output_.Ask(value))) return;  // declared as such
@@ -164,6 +108,25 @@ class GraphWriter {
   }
 
  private:
+  // An initializer that is a TensorProto, from the message; onnx_ir's object makes others of it whenever it is asked. False: small, or
+  // with more than its data.
+  bool PutOfProto(nb::handle name, nb::handle tensor) {
+    if (reinterpret_cast<PyObject*>(Py_TYPE(tensor.ptr())) != proto_tensor_type_.ptr() ||
+        IsTrue(tensor_metadata_.Of(tensor))) {
+      return false;
+    }
+    const nb::object proto = raw_.Of(tensor), data = raw_data_.Of(proto);
+    const std::string_view bytes = BytesIn(data);
+    if (bytes.size() < static_cast<size_t>(threshold_)) return false;
+    const std::string location = std::string(1, '\0') + std::to_string(tensors_.size());
+    tensors_[Text(location)] = nb::make_tuple(tensor, data);
+    tensor_.clear();
+    PutTensorApart(tensor_, name, Int(data_type_.Of(proto)), dims_of_proto_.Of(proto),
+                   doc_string_.Of(proto), location, bytes.size());
+    PutBytes(out_, graph_field::kInitializer, tensor_);
+    return true;
+  }
+
   void WriteNode(nb::handle node) {
     if (devices_ && IsTrue(devices_->Of(node))) {
       const nb::object whole = helper_.attr("node")(node);
@@ -317,54 +280,43 @@ class GraphWriter {
 
   const nb::object helper_, tensor_type_, node_type_, value_type_, attribute_type_, shape_type_;
   const Name meta_, metadata_props_;
+  const nb::object proto_tensor_type_;
+  const int64_t threshold_;
+  nb::dict tensors_;             // of the helper
   std::optional<Name> devices_;  // this onnx_ir has them
   const Property value_name_{value_type_, "name"}, type_{value_type_, "type"},
-      shape_{value_type_, "shape"}, is_graph_output_{value_type_, "is_graph_output"};
+      shape_{value_type_, "shape"}, const_value_{value_type_, "const_value"},
+      is_graph_output_{value_type_, "is_graph_output"};
   const Property node_name_{node_type_, "name"}, inputs_{node_type_, "inputs"},
       outputs_{node_type_, "outputs"}, op_type_{node_type_, "op_type"},
       domain_{node_type_, "domain"}, overload_{node_type_, "overload"},
       attributes_{node_type_, "attributes"};
   const Property attribute_name_{attribute_type_, "name"}, attribute_kind_{attribute_type_, "type"},
       attribute_value_{attribute_type_, "value"}, ref_attr_name_{attribute_type_, "ref_attr_name"};
-  const Property dims_{shape_type_, "dims"}, dtype_{tensor_type_, "dtype"};
+  const Property dims_{shape_type_, "dims"}, dtype_{tensor_type_, "dtype"},
+      tensor_metadata_{proto_tensor_type_, "metadata_props"};
   const Name doc_string_{"doc_string"}, data_{"data"}, symbol_{"value"}, denotation_{"denotation"},
-      get_denotation_{"get_denotation"};
+      get_denotation_{"get_denotation"}, raw_{"raw"}, raw_data_{"raw_data"},
+      data_type_{"data_type"}, dims_of_proto_{"dims"};
   std::string out_;
   std::string node_, attribute_proto_, tensor_, declared_, dims_bytes_,
       dim_;  // what is written now
 };
 
-// A TensorProto whose data is elsewhere.
-nb::bytes TensorApart(const nb::str& name, int64_t dtype, const nb::sequence& dims,
-                      const nb::object& doc_string, std::string_view location, uint64_t size) {
-  std::string out, entry;
-  for (const nb::handle dim : dims) PutInt(out, tensor_field::kDims, Int(dim));
-  PutInt(out, tensor_field::kDataType, dtype);
-  PutBytes(out, tensor_field::kName, Utf8(name));
-  if (IsTrue(doc_string)) PutBytes(out, tensor_field::kDocString, Utf8(doc_string));
-  const auto put = [&](std::string_view key, std::string_view value) {
-    entry.clear();
-    PutBytes(entry, 1, key);
-    PutBytes(entry, 2, value);
-    PutBytes(out, tensor_field::kExternal, entry);
-  };
-  put("location", location);
-  put("length", std::to_string(size));
-  PutInt(out, tensor_field::kLocation, 1);
-  return nb::bytes(out.data(), out.size());
-}
-
 }  // namespace
 
 void BindIr(nb::module_& m) {
-  m.def("ir_graph", [](const nb::object& graph, nb::object helper) {
-    return OrWaitForTheEnd([&] { return GraphWriter(std::move(helper)).Write(graph); });
+  m.def("ir_graph", [](const nb::object& graph, const nb::object& nodes, nb::object helper) {
+    return OrWaitForTheEnd([&] { return GraphWriter(std::move(helper)).Write(graph, nodes); });
   });
   m.def(
       "tensor_apart",
-      [](const nb::str& name, int64_t dtype, const nb::sequence& dims, const nb::object& doc_string,
-         const std::string& location,
-         uint64_t size) { return TensorApart(name, dtype, dims, doc_string, location, size); },
+      [](const nb::str& name, int64_t dtype, const nb::object& dims, const nb::object& doc_string,
+         const std::string& location, uint64_t size) {
+        std::string out;
+        PutTensorApart(out, name, dtype, dims, doc_string, location, size);
+        return nb::bytes(out.data(), out.size());
+      },
       nb::arg("name"), nb::arg("dtype"), nb::arg("dims"), nb::arg("doc_string").none(),
       nb::arg("location"), nb::arg("size"));
 }

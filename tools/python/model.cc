@@ -22,13 +22,20 @@ Bytes Borrowed(const nb::object& buffer) {
   return {{reinterpret_cast<const char*>(kept.data()), kept.size()}, kept.owner()};
 }
 
-// `data` is not copied. `external`: None, or a function from a location to a buffer or None.
-Model Parse(const nb::object& data, const nb::bytes& folder, nb::object external) {
+// `data` is not copied. `known`: {location: buffer}. `external`: None, or a function from another location to a buffer or None.
+Model Parse(const nb::object& data, const nb::bytes& folder, nb::object external,
+            const nb::dict& known) {
   CallbackScope scope;
   const Bytes bytes = Borrowed(data);
+  std::unordered_map<std::string, Bytes> by_location;
+  for (const auto& [location, buffer] : known) {
+    by_location.emplace(nb::cast<std::string>(location), Borrowed(nb::borrow(buffer)));
+  }
   ParseOptions options{.external_data = nullptr, .folder = PathOf(folder)};
-  if (!external.is_none()) {
+  if (!external.is_none() || !by_location.empty()) {
     options.external_data = [&](const std::string& location) -> std::optional<Bytes> {
+      if (const auto it = by_location.find(location); it != by_location.end()) return it->second;
+      if (external.is_none()) return std::nullopt;
       return InPython([&]() -> std::optional<Bytes> {
         const nb::object found = external(Text(location));
         if (found.is_none()) return std::nullopt;
@@ -122,14 +129,15 @@ class ApartData {
     size_ += chunk.size();
   }
 
-  // [(offset, number of the original, or a Buffer)]
-  nb::list Parts() const {
+  // [(offset, number of the original, or a Buffer)]. The last call.
+  nb::list Parts() {
     nb::list list;
-    for (const Part& part : parts_) {
+    for (Part& part : parts_) {
       if (!part.bytes) {
         list.append(nb::make_tuple(part.offset, part.original));
         continue;
       }
+      part.bytes->Finish();
       const size_t front = part.offset % kAlignment;
       const std::span<const std::byte> bytes(part.bytes->data() + front,
                                              part.bytes->size() - front);
@@ -283,7 +291,8 @@ nb::dict ConstantsOf(const Model& model) {
 void BindModel(nb::module_& m) {
   nb::class_<Model>(m, "Model")
       .def_static("load", Load)
-      .def_static("parse", Parse, nb::arg("data"), nb::arg("folder"), nb::arg("external").none())
+      .def_static("parse", Parse, nb::arg("data"), nb::arg("folder"), nb::arg("external").none(),
+                  nb::arg("known") = nb::dict())
       .def("clone",
            [](const Model& model) {
              CallbackScope scope;

@@ -21,6 +21,7 @@ NB_MODULE(_core, m) {
   BindModel(m);
   BindProto(m);
   BindIr(m);
+  BindIrClone(m);
   BindIrDifference(m);
   BindRules(m);
   BindRewrite(m);

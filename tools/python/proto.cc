@@ -47,6 +47,7 @@ class Joiner {
 
   // The message, whose field `number` has all that was added. The last call.
   ConstBytes Finish(int number) {
+    joined_.Finish();
     std::string front = around_;
     PutBytesHeader(front, number, joined_.size() - begin_);
     std::byte* const at = joined_.data() + (begin_ - front.size());

@@ -9,6 +9,7 @@
 
 #if __has_include(<sys/mman.h>)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 #include "engine/base/status_names.h"
@@ -58,17 +59,76 @@ void OnHugePages(void* memory, size_t size) {
 #endif
 }
 
-void GrowingBytes::Append(std::string_view bytes) {
-  if (size_ + bytes.size() > capacity_ || memory_ == nullptr) {
-    capacity_ = std::max<size_t>(2 * (size_ + bytes.size()), size_t{1} << 16);
-    std::shared_ptr<std::byte> larger(static_cast<std::byte*>(std::malloc(capacity_)), std::free);
-    if (larger == nullptr) throw std::bad_alloc();
-    OnHugePages(larger.get(), capacity_);
-    if (memory_ != nullptr) std::memcpy(larger.get(), memory_.get(), size_);
-    memory_ = std::move(larger);
+// Address space with nothing in it until it is written.
+class GrowingBytes::Mapping {
+ public:
+  // Null: the system has none to give.
+  static std::shared_ptr<Mapping> Make(size_t size) {
+#ifdef MAP_NORESERVE
+    void* const begin = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (begin == MAP_FAILED) return nullptr;
+    OnHugePages(begin, size);
+    return std::shared_ptr<Mapping>(new Mapping(static_cast<std::byte*>(begin), size));
+#else
+    (void)size;
+    return nullptr;
+#endif
   }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() { Keep(0); }
+
+  std::byte* begin() const { return begin_; }
+  // The first so many bytes; the rest is free again.
+  void Keep(size_t size) {
+#ifdef MAP_NORESERVE
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t kept = (size + page - 1) / page * page;
+    if (kept < size_) munmap(begin_ + kept, size_ - kept);
+    size_ = kept;
+#else
+    (void)size;
+#endif
+  }
+
+ private:
+  Mapping(std::byte* begin, size_t size) : begin_(begin), size_(size) {}
+
+  std::byte* begin_;
+  size_t size_;
+};
+
+void GrowingBytes::Append(std::string_view bytes) {
+  if (size_ + bytes.size() > capacity_ || memory_ == nullptr) Reserve(size_ + bytes.size());
   if (!bytes.empty()) std::memcpy(memory_.get() + size_, bytes.data(), bytes.size());
   size_ += bytes.size();
+}
+
+void GrowingBytes::Reserve(size_t size) {
+  constexpr size_t kHeap = size_t{1} << 20;  // up to here it may move
+  constexpr size_t kEnough = size_t{1} << 36;
+  std::shared_ptr<std::byte> larger;
+  std::shared_ptr<Mapping> mapping;
+  if (size > kHeap) {
+    capacity_ = std::max(2 * size, kEnough);
+    mapping = Mapping::Make(capacity_);
+    if (mapping != nullptr) larger = {mapping, mapping->begin()};
+  }
+  if (larger == nullptr) {
+    capacity_ = std::max<size_t>(2 * size, size_t{1} << 16);
+    larger = {static_cast<std::byte*>(std::malloc(capacity_)), std::free};
+    if (larger == nullptr) throw std::bad_alloc();
+    OnHugePages(larger.get(), capacity_);
+  }
+  if (memory_ != nullptr) std::memcpy(larger.get(), memory_.get(), size_);
+  memory_ = std::move(larger);
+  mapping_ = std::move(mapping);
+}
+
+void GrowingBytes::Finish() {
+  if (mapping_ != nullptr) mapping_->Keep(size_);
+  capacity_ = size_;
 }
 
 std::vector<std::string> Strings(const nb::sequence& sequence) {

@@ -19,11 +19,8 @@ _INSIDE = (ir.DataType.STRING, ir.DataType.UNDEFINED)
 _ANNOTATION = "quant_parameter_tensor_names"
 
 
-class Message:
-    """Writes graphs; the extension module calls it where it does not write itself."""
-
-    #: By location: the tensors that pass beside the message, and their bytes, if these are at hand.
-    tensors: dict[str, tuple[ir.TensorProtocol, bytes | None]]
+class _Reader:
+    """What the extension module reads of onnx_ir's objects."""
 
     tensor_type, node_type, value_type, attribute_type, shape_type = ir.TensorType, ir.Node, ir.Value, ir.Attr, ir.Shape
     # Reading the public names makes an empty dict in each object.
@@ -31,34 +28,44 @@ class Message:
     metadata_props = "_metadata_props" if hasattr(ir.Value, "_metadata_props") and hasattr(ir.Node, "_metadata_props") else "metadata_props"
     devices = "device_configurations" if hasattr(ir.Node, "device_configurations") else None
 
+
+class Message(_Reader):
+    """Writes graphs; the extension module calls it where it does not write itself."""
+
+    #: By location: the tensors that pass beside the message, and their bytes, if these are at hand.
+    tensors: dict[str, tuple[ir.TensorProtocol, bytes | None]]
+
+    #: Of the model's graph.
+    nodes: list[ir.Node]
+
+    threshold = THRESHOLD
+    proto_tensor_type = serde.TensorProtoTensor
+
     def __init__(self, ir_version: int) -> None:
         self.tensors = {}
         self._ir_version = ir_version
 
     def model(self, model: ir.Model) -> _core.Buffer:
+        self.nodes = list(model.graph)
         around = serde.serialize_model(_Model(model))  # type: ignore[arg-type]
         graph = around.graph.SerializeToString()
         around.ClearField("graph")
         message = _core.Joiner(around.SerializeToString())
         message.add(graph)
-        message.add(_core.ir_graph(model.graph, self))
+        message.add(_core.ir_graph(model.graph, self.nodes, self))
         return message.finish(onnx.ModelProto.GRAPH_FIELD_NUMBER)
 
     def graph(self, graph: Any) -> bytes:
         proto = onnx.GraphProto()
         serde.serialize_graph_into(proto, from_=_Graph(graph))  # type: ignore[arg-type]
         outside: bytes = proto.SerializeToString()
-        return outside + _core.ir_graph(graph, self)
+        return outside + _core.ir_graph(graph, graph, self)
 
     def input_names(self, graph: Any) -> set[str | None]:
         return {value.name for value in graph.inputs}
 
-    def initializer(self, value: ir.Value) -> bytes | None:
-        tensor, name = value.const_value, value.name or ""
-        if tensor is None:
-            return None
-        if isinstance(tensor, serde.TensorProtoTensor) and (short := self._of_proto(name, tensor)) is not None:
-            return short
+    def initializer(self, name: str | None, tensor: Any) -> bytes:
+        name = name or ""
         small = tensor.dtype in _INSIDE or tensor.nbytes < THRESHOLD and not isinstance(tensor, ir.ExternalTensor)
         if not small and not tensor.metadata_props:
             return _core.tensor_apart(name, tensor.dtype.value, tensor.shape.dims, tensor.doc_string, self._apart(tensor), tensor.nbytes)
@@ -76,17 +83,9 @@ class Message:
             self._apart(tensor), None, tensor.nbytes, tensor.dtype, shape=ir.Shape(tensor.shape), name=tensor.name or "",
             doc_string=tensor.doc_string, metadata_props=tensor.metadata_props))
 
-    def _of_proto(self, name: str, tensor: serde.TensorProtoTensor) -> bytes | None:
-        """The same without the objects that such a tensor makes of its message whenever it is asked."""
-        proto = tensor.raw
-        data = proto.raw_data
-        if len(data) < THRESHOLD or tensor.metadata_props:
-            return None
-        return _core.tensor_apart(name, proto.data_type, proto.dims, tensor.doc_string, self._apart(tensor, data), len(data))
-
-    def _apart(self, tensor: Any, data: bytes | None = None) -> str:
+    def _apart(self, tensor: Any) -> str:
         location = f"\0{len(self.tensors)}"  # what no file is called
-        self.tensors[location] = tensor, data
+        self.tensors[location] = tensor, None
         return location
 
     def node(self, node: ir.Node) -> bytes:
@@ -120,6 +119,34 @@ class Message:
         return message
 
 
+class Unusual(Exception):
+    """This is left to onnx_ir's own clone()."""
+
+
+class Cloner(_Reader):
+    """Makes graphs like others; the extension module calls it for what it does not make itself."""
+
+    def graph(self, graph: Any, inputs: list[ir.Value], outputs: list[ir.Value], nodes: list[ir.Node], initializers: list[ir.Value]) -> ir.Graph:
+        made = ir.Graph(inputs, outputs, nodes=nodes, initializers=initializers, doc_string=graph.doc_string,
+                        opset_imports=dict(graph.opset_imports), name=graph.name)
+        made.metadata_props.update(graph.metadata_props)
+        self.copy_meta(graph, made)
+        return made
+
+    def attribute(self, attribute: ir.Attr, graphs: list[ir.Graph]) -> ir.Attr:
+        value: Any = graphs[0] if attribute.type == ir.AttributeType.GRAPH else graphs
+        return ir.Attr(attribute.name, attribute.type, value, doc_string=attribute.doc_string)
+
+    def copy_meta(self, old: Any, new: Any) -> None:
+        new.meta.update(old.meta)
+        for key in old.meta:
+            if not old.meta.is_valid(key):
+                new.meta.invalidate(key)
+
+    def unusual(self) -> None:
+        raise Unusual
+
+
 class _Like:
     """An object, but for some of its attributes."""
 
@@ -134,6 +161,19 @@ class _Model(_Like):
     @property
     def graph(self) -> _Graph:
         return _Graph(self._original.graph)
+
+
+class Clonable(_Like):
+    """A model whose graph is cloned here, and all else by ir.Model.clone()."""
+
+    @property
+    def graph(self) -> Any:
+        return _ClonableGraph(self._original.graph)
+
+
+class _ClonableGraph(_Like):
+    def clone(self, **options: Any) -> Any:
+        return _core.ir_clone(self._original, Cloner())
 
 
 class _Graph(_Like):

@@ -37,13 +37,12 @@ def to_core(proto: Any, folder: bytes) -> tuple[_core.Model, Callable[[_core.Mod
     if parts is not None:
         others: list[str] = []  # locations that are the caller's own
 
-        def external(location: str) -> bytes | None:
-            if location not in parts.data:
-                others.append(location)
-            return parts.data.get(location)
+        def external(location: str) -> None:
+            others.append(location)
+            return None
 
         try:
-            core = _core.Model.parse(parts.message, folder, external)
+            core = _core.Model.parse(parts.message, folder, external, parts.data)
             return core, lambda core: _from_core(core, kind, parts, bool(others))
         except Error:
             pass  # said again of the whole, in whose words it is understood

@@ -24,7 +24,7 @@ from onnx_ir import passes, serde
 
 from . import _core
 from ._errors import Diagnostic, InvalidModel, LimitError
-from ._ir import THRESHOLD, Message
+from ._ir import THRESHOLD, Clonable, Message
 from ._ir_update import Graph as GraphUpdate
 from ._ir_update import Unusual
 from ._proto import serialized
@@ -52,19 +52,21 @@ def to_core(model: ir.Model) -> tuple[_core.Model, list[Original]]:
 
 
 def read_model(model: ir.Model) -> tuple[_core.Model, Read]:
-    message, tensors = _message(model)
-    read = Read(message, [], [], list(model.graph), _core.calls_of_users())
+    message, tensors, nodes = _message(model)
+    at_hand = {location: data for location, (_, data) in tensors.items() if data is not None}
+    originals = [(tensor, data) for tensor, data in tensors.values() if data is not None]
+    read = Read(message, originals, list(at_hand), nodes, _core.calls_of_users())
 
     def external(location: str) -> Any:
         if location not in tensors:
             return _file(model, location)
-        tensor, data = tensors[location]
-        read.originals.append((tensor, _bytes(tensor) if data is None else data))
+        tensor = tensors[location][0]
+        read.originals.append((tensor, _bytes(tensor)))
         read.locations.append(location)
         return read.originals[-1][1]
 
     try:
-        return _core.Model.parse(message, b"", external), read
+        return _core.Model.parse(message, b"", external, at_hand), read
     except InvalidModel:
         if not tensors:
             raise
@@ -77,14 +79,14 @@ def read_model(model: ir.Model) -> tuple[_core.Model, Read]:
     return _core.Model.parse(whole, b"", lambda location: _file(model, location)), Read(whole, [], [], read.nodes, read.calls)
 
 
-def _message(model: ir.Model) -> tuple[Any, dict[str, Any]]:
-    """The message, and tensors by the location that it has for them."""
+def _message(model: ir.Model) -> tuple[Any, dict[str, Any], list[ir.Node]]:
+    """The message, tensors by the location that it has for them, and the nodes of the graph."""
     with _no_collections():
         try:
             writer = Message(model.ir_version)
-            return writer.model(model), writer.tensors
+            return writer.model(model), writer.tensors, writer.nodes
         except Exception:  # said again by onnx_ir, in whose words it is understood
-            return _whole(model), {}
+            return _whole(model), {}, list(model.graph)
 
 
 def _whole(model: ir.Model) -> bytes:
@@ -109,10 +111,11 @@ def from_core(core: _core.Model, originals: Sequence[Original] = ()) -> ir.Model
 def clone(model: ir.Model, core: _core.Model, originals: Sequence[Original] = ()) -> ir.Model:
     """A model like `model`, which no rewrite changed; it shares the weights, and keeps what no file has (`meta`)."""
     with _no_collections():
-        try:
-            return model.clone()
-        except Exception:  # an onnx_ir before 0.1.10, or nodes before their producers, which the library has sorted
-            pass
+        for like in (Clonable(model), model):
+            try:
+                return ir.Model.clone(like)  # type: ignore[arg-type]
+            except Exception:  # an onnx_ir before 0.1.10, or nodes before their producers, which the library has sorted
+                pass
     return from_core(core, originals)
 
 

@@ -1,0 +1,99 @@
+// Objects of Python that are read in great number, those of onnx_ir: attributes by interned names, and loops without iterators of
+// tuples. What Python raises is thrown as nb::python_error.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tools/python/binding.h"
+
+namespace qrewrite::python {
+
+[[noreturn]] inline void Raised() { throw nb::python_error(); }
+
+inline nb::object Steal(PyObject* made) {
+  if (made == nullptr) Raised();
+  return nb::steal(made);
+}
+
+inline bool IsTrue(nb::handle object) {
+  const int answer = PyObject_IsTrue(object.ptr());
+  if (answer < 0) Raised();
+  return answer != 0;
+}
+
+inline std::string_view Utf8(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (data == nullptr) Raised();
+  return {data, static_cast<size_t>(size)};
+}
+
+inline int64_t Int(nb::handle number) {
+  const long long value = PyLong_AsLongLong(number.ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) Raised();
+  return value;
+}
+
+inline float Float(nb::handle number) {
+  const double value = PyFloat_AsDouble(number.ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) Raised();
+  return static_cast<float>(value);
+}
+
+// A name of Python, made once: attributes are looked up by the object.
+class Name {
+ public:
+  explicit Name(const char* name) : object_(Steal(PyUnicode_InternFromString(name))) {}
+  explicit Name(nb::object name) : object_(std::move(name)) {}
+  nb::object Of(nb::handle owner) const {
+    return Steal(PyObject_GetAttr(owner.ptr(), object_.ptr()));
+  }
+  nb::object Call(nb::handle owner) const {
+    return Steal(PyObject_CallFunctionObjArgs(Of(owner).ptr(), nullptr));
+  }
+
+ private:
+  nb::object object_;
+};
+
+// A name of onnx_ir's. Objects of its own classes keep most in slots, called so with an underscore: reading these takes a third of
+// what the property does, which is a function of Python. Of a class that is derived, the property has the last word.
+class Property {
+ public:
+  Property(const nb::object& cls, const char* name) : cls_(cls), public_(name), slot_(name) {
+    const std::string hidden = std::string("_") + name;
+    if (!nb::hasattr(cls, hidden.c_str())) return;
+    const nb::object found = cls.attr(hidden.c_str());
+    has_slot_ = nb::cast<std::string>(found.type().attr("__name__")) == "member_descriptor";
+    if (has_slot_) slot_ = Name(hidden.c_str());
+  }
+  nb::object Of(nb::handle owner) const { return (HasSlot(owner) ? slot_ : public_).Of(owner); }
+  // What the method of this name says.
+  nb::object Ask(nb::handle owner) const {
+    return HasSlot(owner) ? slot_.Of(owner) : public_.Call(owner);
+  }
+
+ private:
+  bool HasSlot(nb::handle owner) const {
+    return has_slot_ && reinterpret_cast<PyObject*>(Py_TYPE(owner.ptr())) == cls_.ptr();
+  }
+
+  nb::object cls_;
+  Name public_, slot_;
+  bool has_slot_ = false;
+};
+
+template <class Visit>
+void ForEach(nb::handle items, Visit&& visit) {
+  if (PyTuple_CheckExact(items.ptr())) {
+    const Py_ssize_t size = PyTuple_Size(items.ptr());
+    for (Py_ssize_t i = 0; i < size; ++i) visit(nb::borrow(PyTuple_GetItem(items.ptr(), i)));
+    return;
+  }
+  const nb::object iterator = Steal(PyObject_GetIter(items.ptr()));
+  while (PyObject* const item = PyIter_Next(iterator.ptr())) visit(nb::steal(item));
+  if (PyErr_Occurred() != nullptr) Raised();
+}
+
+}  // namespace qrewrite::python
