@@ -13,7 +13,7 @@ import qrewrite
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "python_api.md"
 GROUPS = [
-    ("Rewriting", ["rewrite", "watch", "Run", "Report", "RuleCount", "RewriteWarning"]),
+    ("Rewriting", ["rewrite", "RuleSource", "watch", "Run", "Report", "RuleCount", "RewriteWarning"]),
     ("Rules", ["Rules", "Rule", "Param", "TestReport", "TestResult", "shipped", "Functions", "function", "predicate", "operator"]),
     ("Models", ["Model", "Stats", "Graph", "Node", "Value", "Constant"]),
     ("Finding and explaining", ["find", "Matches", "Match", "Binding", "Condition", "explain", "Explanation"]),
@@ -25,9 +25,18 @@ GROUPS = [
 CONSTANTS = {"CONTINUE", "STOP", "CANCEL", "Severity", "LintFinding"}
 
 
+class Annotation(str):
+    """Is shown without quotes, which those of defaults keep."""
+
+    __repr__ = str.__str__
+
+
 def signature(thing, name):
-    text = str(inspect.signature(thing)).replace("self, ", "").replace("(self)", "()").replace("cls, ", "").replace("(cls)", "()")
-    return f"{name}{text.replace(chr(39), '')}"
+    of = inspect.signature(thing)
+    parameters = [p.replace(annotation=Annotation(p.annotation)) if isinstance(p.annotation, str) else p for p in of.parameters.values()]
+    result = Annotation(of.return_annotation) if isinstance(of.return_annotation, str) else of.return_annotation
+    text = str(of.replace(parameters=parameters, return_annotation=result))
+    return name + text.replace("self, ", "").replace("(self)", "()").replace("cls, ", "").replace("(cls)", "()")
 
 
 def comments(cls):
@@ -85,6 +94,11 @@ def describe_class(cls):
         yield "\n".join(rows)
 
 
+def said_of(kind):
+    """A class by its name, with what is in its brackets."""
+    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind).replace("collections.abc.", "").replace("typing.", "")
+
+
 def first(doc):
     return " ".join(inspect.cleandoc(doc).split())
 
@@ -99,7 +113,7 @@ def page():
             if isinstance(thing, type):
                 yield from describe_class(thing)
             elif isinstance(thing, UnionType):
-                yield f"### {name}\n\nA type, for annotations: `{' | '.join(kind.__name__ for kind in get_args(thing))}`."
+                yield f"### {name}\n\nA type, for annotations: `{' | '.join(map(said_of, get_args(thing)))}`."
             else:
                 yield f"### {name}()"
                 yield f"    {signature(thing, name)}"

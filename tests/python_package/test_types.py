@@ -13,7 +13,7 @@ import numpy.typing as npt
 import onnx
 import onnx_ir
 import qrewrite
-from qrewrite import Event, FiringEvent, Model, Rules, rewrite
+from qrewrite import Event, FiringEvent, Model, Rules, RuleSource, rewrite
 from qrewrite.onnx_ir import RewritePass
 
 Array = npt.NDArray[np.float32]
@@ -38,6 +38,9 @@ def small(w: Array) -> bool:
 @qrewrite.operator(name="Half", domain="acme")
 def computed(x: Array, *, by: float = 2.0) -> Array:
     return half(x) if small(x) else x
+
+def converted(source: Path, rules: RuleSource = "optimize") -> Path:
+    return rewrite(source, [rules, {"rules": []}])[0]
 
 def observe(event: Event) -> str | None:
     return qrewrite.STOP if isinstance(event, FiringEvent) and event.number > 3 else None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that a name is public
                            NodeView as NodeView, PhaseEvent as PhaseEvent, ProgressEvent as ProgressEvent, Run as Run,
                            SweepEvent as SweepEvent, watch as watch)
     from ._report import Report as Report, RuleCount as RuleCount, RewriteWarning as RewriteWarning
-    from ._rewrite import rewrite as rewrite
+    from ._rewrite import RuleSource as RuleSource, rewrite as rewrite
     from ._rules import (LintFinding as LintFinding, Param as Param, Rule as Rule, Rules as Rules,
                          TestReport as TestReport, TestResult as TestResult, shipped as shipped)
     from ._verify import (DebugReport as DebugReport, VerifyReport as VerifyReport, debug as debug, run as run,
@@ -51,7 +51,7 @@ _HOMES = {
     "_observe": ("CANCEL", "CONTINUE", "STOP", "Event", "FiringEvent", "NodeView", "PhaseEvent", "ProgressEvent", "Run",
                  "SweepEvent", "watch"),
     "_report": ("Report", "RuleCount", "RewriteWarning"),
-    "_rewrite": ("rewrite",),
+    "_rewrite": ("RuleSource", "rewrite"),
     "_rules": ("LintFinding", "Param", "Rule", "Rules", "TestReport", "TestResult", "shipped"),
     "_verify": ("DebugReport", "VerifyReport", "debug", "run", "verify"),
     "_versions": ("versions",),
