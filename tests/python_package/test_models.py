@@ -213,3 +213,11 @@ def test_proto_and_text(chain):
         model.text(node="(")
     with pytest.raises(qrewrite.UsageError, match="external is auto, never or always"):
         model.save("x.onnx", external="sometimes")
+
+
+def test_what_is_looked_at_cannot_be_set(chain):
+    model = qrewrite.Model.parse(chain.SerializeToString())
+    for thing, names in ((model.nodes[0], ("name", "op_type", "inputs", "other")), (model.values["a"], ("name", "shape"))):
+        for name in names:
+            with pytest.raises(AttributeError, match=f"`{name}` of a {type(thing).__name__} cannot be set: a Model is read-only"):
+                setattr(thing, name, "x")

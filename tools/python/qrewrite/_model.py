@@ -100,17 +100,34 @@ class Constant:
         return f"<qrewrite.Constant {self.name + ' ' if self.name else ''}{self.dtype}{list(self.shape)}>"
 
 
-class Value:
-    """A value of a graph: an input, a result of a node, or an initializer."""
+class _View:
+    """What is to be looked at only: who assigns to it believes that the model changes."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"`{name}` of a {type(self).__name__} cannot be set: a Model is read-only, rules change it")
+
+    def _hold(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        self._hold(**state[1])
+
+
+class Value(_View):
+    """A value of a graph: an input, a result of a node, or an initializer. Read-only."""
 
     __slots__ = ("graph", "name", "_dtype", "shape")
+    graph: Graph
+    name: str
+    _dtype: int
+    #: What the file declares: a size is a number, a name, or None; None instead of all: not known.
+    shape: tuple[Dim, ...] | None
 
     def __init__(self, graph: Graph, name: str, dtype: int, shape: tuple[Dim, ...] | None) -> None:
-        self.graph = graph
-        self.name = name
-        self._dtype = dtype
-        #: What the file declares: a size is a number, a name, or None; None instead of all: not known.
-        self.shape = shape
+        self._hold(graph=graph, name=name, _dtype=dtype, shape=shape)
 
     @property
     def dtype(self) -> str | None:
@@ -145,24 +162,26 @@ class Value:
         return f"<qrewrite.Value {self.name} {self.dtype or '?'}{shape}>"
 
 
-class Node:
+class Node(_View):
     """A node of a graph. Read-only: models are changed by rules."""
 
     __slots__ = ("graph", "op_type", "domain", "name", "inputs", "outputs", "attributes", "_graphs")
+    graph: Graph
+    op_type: str
+    #: "" is ai.onnx.
+    domain: str
+    name: str
+    #: Names of values; "" is an absent one.
+    inputs: list[str]
+    outputs: list[str]
+    #: int, float, str, lists of these, or :class:`Constant`. Graphs are in `graphs`.
+    attributes: dict[str, Any]
+    _graphs: dict[str, list[int]]
 
     def __init__(self, graph: Graph, op_type: str, domain: str, name: str, inputs: list[str], outputs: list[str],
                  attributes: dict[str, Any], graphs: dict[str, list[int]]) -> None:
-        self.graph = graph
-        self.op_type = op_type
-        #: "" is ai.onnx.
-        self.domain = domain
-        self.name = name
-        #: Names of values; "" is an absent one.
-        self.inputs = inputs
-        self.outputs = outputs
-        #: int, float, str, lists of these, or :class:`Constant`. Graphs are in `graphs`.
-        self.attributes: dict[str, Any] = {key: _wrap(value) for key, value in attributes.items()}
-        self._graphs = graphs
+        self._hold(graph=graph, op_type=op_type, domain=domain, name=name, inputs=inputs, outputs=outputs,
+                   attributes={key: _wrap(value) for key, value in attributes.items()}, _graphs=graphs)
 
     @property
     def op(self) -> str:

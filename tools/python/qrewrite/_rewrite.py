@@ -151,8 +151,10 @@ def _load(source: RuleSource) -> Rules:
     if isinstance(source, Mapping):
         return Rules.from_dict(source)
     if isinstance(source, (str, PathLike)):
+        if isinstance(source, str) and "\n" in source and not os_path.exists(source):
+            raise usage("rules are a name or a path, not the text of a rule file: Rules.parse() takes that")
         return Rules.load(source, tests=False)
-    raise usage(f"rules are a name, a path, a dict or qrewrite.Rules, not {type(source).__name__}")
+    raise usage(f"rules are a name, a path, a dict, qrewrite.Rules, or a list of these, not {type(source).__name__}")
 
 
 def text_of(name: str, value: Any) -> str:
@@ -180,6 +182,8 @@ def load_one(what: str, rules: RuleSource) -> Rules:
 
 def settings_of(sets: list[Rules], params: Any, parameters: Mapping[str, Any]) -> dict[str, str]:
     settings = {}
+    if twice := sorted(set(_arguments.mapping("`params`", params)) & set(parameters)):
+        raise usage(f"parameter `{twice[0]}` is given twice: by name, and in `params`")
     for name, value in {**_arguments.mapping("`params`", params), **parameters}.items():
         if not any(rules._core.has_param(name) for rules in sets):
             known = [p.name for rules in sets for p in rules.params]
