@@ -226,6 +226,7 @@ class Interpreter {
   bool Possible(const Pattern& pattern, const Frame& frame) const;
 
   // --- operators.cc
+  Val PassOn(const Val& rest, const OpName& op, const Signature* signature, Attributes& attributes);
   Val ReadOperands(const OperatorCode& call, const OpName& op, Frame& frame,
                    std::vector<Num>& inputs);
   const KernelEntry* KernelOf(const OperatorHead& head, const OpName& op, int since);

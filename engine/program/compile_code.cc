@@ -217,7 +217,7 @@ CodeId ProgramCompiler::CompileCall(const Expr& expr, const Names& names) {
     call.args.push_back({.value = Compile(*a.value, names), .repeated = a.repeated});
   }
   for (const AttrArg& a : expr.attrs) {
-    call.attrs.emplace_back(a.name,
+    call.attrs.emplace_back(a.rest ? "**" + a.name : a.name,
                             a.value ? Compile(*a.value, names) : CompileName(a.name, &expr, names));
   }
   program_->calls_.push_back(std::move(call));

@@ -63,6 +63,29 @@ rules:
   CHECK(Fires(rules, "x: float[2]\na = Clip(x)\nb = Max(x)\nreturn a, b"));
 }
 
+TEST_CASE("Attributes that the pattern bound are passed on to an operator that is computed") {
+  const auto after = [](const std::string& computed, const std::string& op,
+                        const std::string& attributes) {
+    const testing::Ran ran =
+        RunRules("rules:\n  - name: r\n    match: y = Add(x, " + op + "<**a>(w))\n    let: {v: \"" +
+                     computed + "\"}\n    replace: y = Sub(x, v)\n",
+                 "x: float[2, 2]\nt = " + op + attributes +
+                     "([[1.0, 2.0], [3.0, 4.0]])\ny = Add(x, t)\nreturn y\n");
+    CHECK(ran.ok);
+    return ran.graph;
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    INFO(text);
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(has(after("Transpose<**a>(w)", "Transpose", "<perm=[1, 0]>"), "[[1, 3], [2, 4]]"));
+  // What the operator lacks stays a reason not to fire, unless it is the default.
+  CHECK(has(after("Neg<**a>(w)", "Transpose", "<perm=[1, 0]>"), "Sub"));
+  CHECK_FALSE(has(after("Neg<**a>(w)", "Transpose", "<perm=[0, 1]>"), "Sub"));
+  CHECK_FALSE(has(after("Identity<**a>(w)", "Softmax", "<axis=0>"), "Sub"));
+  CHECK(has(after("Softmax<**a>(w)", "LogSoftmax", ""), "Sub"));
+}
+
 TEST_CASE("Facts walk up long chains on small stacks") {
   const std::string rules = Fact(R"(
   depth(v):
