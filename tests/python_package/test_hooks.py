@@ -95,8 +95,13 @@ def test_predicates(functions):
     assert [n.op_type for n in model.graph.node] == ["Relu", "Relu", "Mul", "Identity"] and report.rewrites == 1
     functions.predicate(name="is_one")(lambda w: (w == 1).all())  # numpy's bool is one
     assert run(functions, rule)[1].rewrites == 1
+    functions.predicate(name="is_one")(lambda w: np.array((w == 1).all()))
+    assert run(functions, rule)[1].rewrites == 1
     functions.predicate(name="is_one")(lambda w: w == 1)
-    with pytest.raises(qrewrite.CallbackError, match="what is_one returned is ndarray, not a bool"):
+    with pytest.raises(qrewrite.CallbackError, match=r"what is_one returned is ndarray, not a bool; \.all\(\) or"):
+        run(functions, rule)
+    functions.predicate(name="is_one")(lambda w: 1)
+    with pytest.raises(qrewrite.CallbackError, match="what is_one returned is int, not a bool$"):
         run(functions, rule)
 
 

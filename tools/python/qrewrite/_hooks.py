@@ -31,9 +31,11 @@ def _fold(name: str, call: Hook) -> Hook:
 def _predicate(name: str, call: Hook) -> Hook:
     def adapter(tensors: list[Any]) -> bool:
         result = call(*_arrays(tensors))
-        if type(result) is not bool and type(result).__name__ not in ("bool", "bool_"):
-            raise TypeError(f"what {name} returned is {type(result).__name__}, not a bool")
-        return bool(result)
+        kind = getattr(result, "dtype", type(result))
+        if kind == bool and getattr(result, "shape", ()) == ():  # of Python, of numpy, or an array without axes
+            return bool(result)
+        hint = "; .all() or .any() makes one of it" if kind == bool else ""
+        raise TypeError(f"what {name} returned is {type(result).__name__}, not a bool{hint}")
     return adapter
 
 
