@@ -19,6 +19,7 @@ namespace qrewrite {
 namespace {
 
 constexpr int64_t kMostElements = 1 << 22;  // of a value
+constexpr std::string_view kTooLarge = ": too large";
 constexpr int kShownToRuntime = 25;  // firings of a rule that ONNX Runtime is asked about anyway
 
 std::string Message(const Status& status) { return status.diagnostics().front().message; }
@@ -105,7 +106,7 @@ std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures
     if (!v.valid() || !facts.Type(v).known_shape()) continue;
     Dims dims;
     for (const Dim d : facts.Type(v).dims) dims.push_back(d.size());
-    if (!CheckedCount(dims, kMostElements)) return op.text() + ": too large";
+    if (!CheckedCount(dims, kMostElements)) return op.text() + std::string(kTooLarge);
   }
   return "";
 }
@@ -410,6 +411,22 @@ bool HasNoResult(const Status& status) {
   return Message(status).find("is out of the range of") != std::string::npos;
 }
 
+// Scales of run time: numbers above 0 that come alone.
+void AddScales(const std::vector<Tensors>& samples, std::set<double>& scales) {
+  for (const Tensors& sample : samples) {
+    for (const auto& [name, plain] : sample) {
+      const Result<Tensor> tensor = FromPlain(plain);
+      if (!tensor.ok() || tensor->size() != 1 || !IsFloat(tensor->dtype())) continue;
+      const Result<std::vector<double>> values = ToDoubles(*tensor);
+      if (values.ok() && std::isfinite(values->front()) && values->front() > 0)
+        scales.insert(values->front());
+    }
+  }
+}
+
+// Whether a value is larger than what is tried: no fault of a rule that needs one in between.
+bool IsTooLarge(const std::string& fault) { return fault.ends_with(kTooLarge); }
+
 // How many different numbers there are.
 size_t CountDistinct(const std::vector<Tensors>& samples) {
   std::set<double> numbers;
@@ -434,6 +451,7 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     trial.why = Message(inputs.status());
     return;
   }
+  if (promise.kind == Promise::Kind::kRescaled) AddScales(*inputs, promise.scales);
   const Outcome a = RunWhereDefined(court_.kernels, before, *inputs);
   if (!a.status.ok()) {
     trial.fate = Trial::Fate::kUnknown;
@@ -450,7 +468,7 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     trial.why = "the result does not run: " + Message(b.status);
     // Shapes that do not fit, say, where the graph as it was ran.
     const Graph& graph = std::as_const(*after.impl().file).graph();
-    if (const std::string fault = ResultFault(graph); !fault.empty()) {
+    if (const std::string fault = ResultFault(graph); !fault.empty() && !IsTooLarge(fault)) {
       trial.fate = Trial::Fate::kBroken;
       trial.why = "the result is no valid model: " + fault;
       // Where operators of the rule set's own hid it, the graph was none before.

@@ -45,6 +45,17 @@ struct Promise {
   static Promise Of(const std::string& equivalence);
 };
 
+// By how many steps numbers of the one side are above those of the other.
+class Drift {
+ public:
+  void Add(const std::vector<double>& a, const std::vector<double>& b, double step);
+  // Whether nearly all are off by a step, in one direction.
+  bool IsOneWay() const;
+
+ private:
+  double count_ = 0, steps_ = 0;
+};
+
 // Samples of both sides, compared as they come.
 class Comparison {
  public:
@@ -68,6 +79,7 @@ class Comparison {
   // An output where units may change.
   struct Rescaled {
     bool possible[4] = {true, true, true, true};  // by readings: of before, then of after
+    Drift drift[4];
     // If the type is another one: the numbers of each sample, and their shape.
     std::vector<std::vector<double>> before, after;
     std::vector<std::vector<int64_t>> dims;
