@@ -75,6 +75,9 @@ Status QuantParams::SetZeroPoints(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const std::vector<float> values, Floats(zero_point));
   if (values.size() == 1) {
     zero_points_.assign(scales_.size(), values[0]);
+  } else if (kind_ == Kind::kBlocks && zero_point.dims() != call.inputs[1].dims()) {
+    return Reason("{} in blocks has scales {} and zero points {}", call.op,
+                  ShapeText(call.inputs[1].dims()), ShapeText(zero_point.dims()));
   } else if (values.size() == scales_.size()) {
     zero_points_ = values;
   } else {
