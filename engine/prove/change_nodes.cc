@@ -47,6 +47,8 @@ AttrValue Change::Another(NodeId n, const std::string& name, const AttrValue& ol
     }
     return list;
   }
+  if (std::holds_alternative<std::string>(old) && !words_.texts.empty())
+    return dice_.Of(words_.texts);
   return {};
 }
 
@@ -60,6 +62,8 @@ AttrValue Change::SomeValue(NodeId n, const std::string& name, AttrKind kind) {
     case AttrKind::kInt: return dice_.Integer(0, 2);
     case AttrKind::kFloat: return static_cast<float>(dice_.Uniform(0, 2));
     case AttrKind::kInts: break;
+    case AttrKind::kString:
+      return words_.texts.empty() ? AttrValue() : AttrValue(dice_.Of(words_.texts));
     default: return {};
   }
   // As long as another list of the node (strides beside dilations), as there are axes, or axes behind the

@@ -15,6 +15,7 @@
 #include "engine/driver/driver.h"
 #include "engine/prove/promise.h"
 #include "engine/rule/ast.h"
+#include "engine/verify/inputs.h"
 #include "qrewrite/evaluator.h"
 #include "qrewrite/rules.h"
 
@@ -80,6 +81,8 @@ class Judge {
   };
   // `size`: floats are multiplied by it.
   Result<std::vector<Tensors>> Inputs(const Model& model, Promise promise, double size);
+  Status AddAccumulators(const Model& model, VerifyOptions options, InputMaker::Sizes sizes,
+                         double size, std::vector<Tensors>& inputs) const;
   // The graph without operators of which the rule file says what they compute; its outputs in units, too
   // (units.h), if that is wanted and possible.
   Result<Model> Lowered(const Graph& graph, bool in_units) const;

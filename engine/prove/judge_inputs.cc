@@ -1,9 +1,10 @@
 // What a trial's model is run with, and running it.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "engine/api/constant.h"
 #include "engine/prove/judge.h"
-#include "engine/verify/inputs.h"
 
 namespace qrewrite {
 namespace {
@@ -30,6 +31,20 @@ Status Multiply(Tensors& sample, double size) {
     QR_ASSIGN_OR_RETURN(plain, ToPlain(scaled));
   }
   return {};
+}
+
+// Ranges of integers of 32 bits and more that are no single number: masks, indices and sizes, nearly always, and
+// accumulators where a graph takes larger ones.
+std::map<std::string, std::pair<double, double>> RangesOfAccumulators(const Model& model) {
+  constexpr double kLow = -120, kHigh = 600;
+  std::map<std::string, std::pair<double, double>> ranges;
+  for (const ModelValue& input : model.Inputs()) {
+    const auto dtype = static_cast<DType>(input.dtype);
+    const bool wide = IsInteger(dtype) && Info(dtype).bits >= 32;
+    const bool single = input.has_shape && input.dims.empty();
+    if (wide && !single) ranges[input.name] = {IntMin(dtype) < 0 ? kLow : 0, kHigh};
+  }
+  return ranges;
 }
 
 int64_t SamplesFor(const Promise& promise, const Tensors& sample) {
@@ -78,6 +93,22 @@ Judge::Outcome Judge::RunWhereDefined(Evaluator& evaluator, const Model& model,
   return rest;
 }
 
+// Every other sample has large integers, where the model runs with them.
+Status Judge::AddAccumulators(const Model& model, VerifyOptions options, InputMaker::Sizes sizes,
+                              double size, std::vector<Tensors>& inputs) const {
+  const auto ranges = RangesOfAccumulators(model);
+  if (ranges.empty()) return {};
+  options.ranges.insert(ranges.begin(), ranges.end());
+  QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, options, &court_.roles));
+  for (size_t i = 1; i < inputs.size(); i += 2) {
+    QR_ASSIGN_OR_RETURN(Tensors sample, maker.Sample(static_cast<int>(i), sizes));
+    QR_RETURN_IF_ERROR(Multiply(sample, size));
+    if (!RunModel(court_.kernels, model, {sample}).status.ok()) break;
+    inputs[i] = std::move(sample);
+  }
+  return {};
+}
+
 Result<std::vector<Tensors>> Judge::Inputs(const Model& model, Promise promise, double size) {
   // Open sizes: two that differ; models that want them equal get them so. Inputs of no known rank: a matrix,
   // then others, a number last: where it is one, parameters of shape [1] make it a list.
@@ -105,8 +136,11 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, Promise promise, 
       if (i == 0) samples = SamplesFor(promise, inputs.front());
       QR_RETURN_IF_ERROR(Multiply(inputs.back(), size));
     }
-    if (!maker.has_open_sizes() && unranked.empty()) break;
-    if (RunModel(court_.kernels, model, {inputs.front()}).status.ok()) break;
+    const bool runs = (!maker.has_open_sizes() && unranked.empty()) ||
+                      RunModel(court_.kernels, model, {inputs.front()}).status.ok();
+    if (!runs) continue;
+    QR_RETURN_IF_ERROR(AddAccumulators(model, options, tried.sizes, size, inputs));
+    break;
   }
   return inputs;
 }

@@ -1,6 +1,7 @@
-// The numbers that stand in a rule.
+// The numbers and texts that stand in a rule.
 #include <cmath>
 #include <set>
+#include <string>
 
 #include "engine/prove/seeds.h"
 
@@ -14,7 +15,7 @@ class Collector {
   void Add(CodeId id) {
     if (!id.valid()) return;
     const Code& code = program_.code(id);
-    if (code.op == CodeOp::kConstant && code.constant.is_number()) AddNumber(code.constant);
+    if (code.op == CodeOp::kConstant) AddConstant(code.constant);
     if (code.op == CodeOp::kFact && facts_.insert(code.index).second)
       Add(program_.definition(code.index).cases);
     for (size_t i = 0; i < code.num_kids; ++i) Add(program_.kid(code, i));
@@ -45,9 +46,18 @@ class Collector {
     }
   }
 
-  std::vector<double> found() const { return {numbers_.begin(), numbers_.end()}; }
+  RuleConstants found() const {
+    return {{numbers_.begin(), numbers_.end()}, {texts_.begin(), texts_.end()}};
+  }
 
  private:
+  void AddConstant(const Val& value) {
+    if (value.is_number()) AddNumber(value);
+    if (const auto* const text = value.get_if<std::string>()) texts_.insert(*text);
+    const auto* const members = value.get_if<List>();
+    for (size_t i = 0; members != nullptr && i < (*members)->size(); ++i)
+      AddConstant((**members)[i]);
+  }
   void AddNumber(const Val& value) {
     const Result<std::vector<double>> all = ToDoubles(value.number().t);
     if (!all.ok()) return;
@@ -59,11 +69,12 @@ class Collector {
   const Program& program_;
   std::set<int> facts_;
   std::set<double> numbers_;
+  std::set<std::string> texts_;
 };
 
 }  // namespace
 
-std::vector<double> NumbersOf(const Program& program, const CompiledRule& rule) {
+RuleConstants ConstantsOf(const Program& program, const CompiledRule& rule) {
   Collector collector(program);
   collector.Add(rule.layout);
   collector.Add(rule.pattern);

@@ -44,7 +44,9 @@ void RuleProof::Learn() {
     if (std::find(words_.ops.begin(), words_.ops.end(), op) == words_.ops.end())
       words_.ops.push_back(op);
   }
-  words_.limits = NumbersOf(court_.program, compiled_);
+  RuleConstants constants = ConstantsOf(court_.program, compiled_);
+  words_.limits = std::move(constants.numbers);
+  words_.texts = std::move(constants.texts);
   const RuleSet& set = court_.program.rules();
   if (court_.semantics != nullptr) {
     for (const Rule& rule : court_.semantics->rules().rules)

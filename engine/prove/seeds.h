@@ -34,8 +34,12 @@ std::vector<const Seed*> SeedsFor(const Rule& rule, const std::vector<Seed>& see
 // Operators that a pattern names, in its sub-patterns as well.
 std::set<OpName> OpsOf(const Program& program, const Pattern& pattern);
 
-// Numbers that the rule compares and computes with, in the definitions that it asks as well; each once.
-std::vector<double> NumbersOf(const Program& program, const CompiledRule& rule);
+// What the rule compares and computes with, in the definitions that it asks as well; each once.
+struct RuleConstants {
+  std::vector<double> numbers;
+  std::vector<std::string> texts;
+};
+RuleConstants ConstantsOf(const Program& program, const CompiledRule& rule);
 
 std::string YamlQuoted(const std::string& text);
 

@@ -25,6 +25,7 @@ struct Vocabulary {
   std::set<OpName> computed;  // private operators of which it is said what they compute
   int64_t first_opset = 7, last_opset = 26;  // of ai.onnx, that the rule is for
   std::vector<double> limits;                // numbers that the rule compares and computes with
+  std::vector<std::string> texts;            // and texts
   bool keeps_whole =
       false;  // whole floats stay whole: they are integers of a network that computes with such
   bool keeps_numbers = false;  // constants keep their numbers: the rule promises something of data
