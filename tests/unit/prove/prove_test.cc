@@ -473,6 +473,52 @@ TEST_CASE(
   CHECK_FALSE(kept({0.5}, -7.5, -7));  // of so few it may be chance
 }
 
+TEST_CASE("Whole numbers are off by a step, too, but not all of them in one direction") {
+  Promise promise = Promise::Of("rescaled");
+  promise.scales = {3};
+  const auto kept = [&](const std::vector<double>& a, const std::vector<double>& b) {
+    std::string why;
+    return Keeps(promise, {{{"y", Plain(DType::kFloat, a)}}}, {{{"y", Plain(DType::kFloat, b)}}},
+                 why, nullptr);
+  };
+  CHECK(kept({-138}, {-141}));
+  CHECK_FALSE(kept({-138}, {-144}));
+  std::vector<double> numbers, some, all;
+  for (int i = 0; i < 20; ++i) {
+    numbers.push_back(3 * i - 9);
+    some.push_back(numbers.back() + 3 * (i % 2));
+    all.push_back(numbers.back() + 3);
+  }
+  CHECK(kept(numbers, some));
+  CHECK_FALSE(kept(numbers, all));
+}
+
+TEST_CASE("Texts of a rule are tried for attributes, and large integers of 32 bits") {
+  const auto refuted = [](const char* text) {
+    return Proof(text, {.graphs = 300}).rules[0].outcome == ProvenRule::Outcome::kRefuted;
+  };
+  CHECK(refuted(R"yaml(rules:
+  - name: edges
+    doc: two modes are taken for one
+    equivalence: exact
+    match: y = Pad<mode>(x, p)
+    where: mode in ['edge', 'wrap']
+    replace: y = Pad<mode='edge'>(x, p, absent, absent)
+    tests:
+      - {name: edge, given: "x: float[3]\ny = Pad<mode='edge'>(x, [1, 1])", expect: "x: float[3]\ny = Pad<mode='edge'>(x, [1, 1], absent, absent)"}
+)yaml"));
+  CHECK(refuted(R"yaml(rules:
+  - name: bound
+    doc: the bound is one less
+    equivalence: exact
+    match: y = Clip(x, lo, hi)
+    where: hi == 300
+    replace: y = Clip(x, lo, hi - 1)
+    tests:
+      - {name: to 300, given: "x: int64[4]\ny = Clip(x, int64 0, int64 300)", expect: "x: int64[4]\ny = Clip(x, int64 0, int64 299)"}
+)yaml"));
+}
+
 TEST_CASE("An empty constant beside a number: why they differ is told without a look at elements") {
   const TestReport report = RulesOf(R"yaml(rules:
   - name: twice
