@@ -136,6 +136,27 @@ std::string Judge::FaultOf(const Graph& graph, bool any_type) const {
   return "";
 }
 
+// Whether shapes contradict each other where open sizes are those of the sample.
+bool Judge::Misfits(const Model& model, const Tensors& sample) const {
+  Graph graph = std::as_const(*model.impl().file).graph();
+  const std::vector<ValueId> inputs = graph.body(graph.main()).inputs;
+  for (const ValueId v : inputs) {
+    const auto given = sample.find(std::string(graph.name(v)));
+    if (given == sample.end()) continue;
+    TypeInfo type = graph.declared(v);
+    type.has_rank = true;
+    type.dims.clear();
+    for (const int64_t size : given->second.dims) type.dims.push_back(Dim(size));
+    graph.SetDeclared(v, type);
+  }
+  Facts facts(graph, court_.program.rules().signatures, KernelRegistry::Builtin(),
+              court_.context.inference);
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    if (graph.alive(NodeId(i)) && facts.Contradicts(NodeId(i))) return true;
+  }
+  return false;
+}
+
 std::string Judge::ResultFault(const Graph& graph) const {
   if (!court_.any_type) return FaultOf(graph, false);
   const Signatures& signatures = court_.program.rules().signatures;
@@ -456,7 +477,10 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
   if (!a.status.ok()) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = Message(a.status);
-    if (court_.runtime != nullptr && !HasNoResult(a.status))
+    // Some runtimes join parts without elements whatever their other sizes are.
+    if (!inputs->empty() && Misfits(before, inputs->front()))
+      trial.fate = Trial::Fate::kInvalid;
+    else if (court_.runtime != nullptr && !HasNoResult(a.status))
       AskRuntime(before, after, promise, *inputs, /*kernels_decide=*/false, trial);
     return;
   }

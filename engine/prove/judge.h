@@ -107,6 +107,7 @@ class Judge {
   std::string FaultOf(const Graph& graph, bool any_type) const;
   // The same of a result: where types do not count, shapes alone.
   std::string ResultFault(const Graph& graph) const;
+  bool Misfits(const Model& model, const Tensors& sample) const;
   bool HasOwnSignature(const Model& model) const;
   Promise WeakestOf(const std::vector<std::string>& fired) const;
 
