@@ -1,0 +1,177 @@
+// What is wrong with a graph that was made, or with a result: what keeps it from being a model.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "engine/api/model_impl.h"
+#include "engine/base/diagnostics.h"
+#include "engine/graph/verify.h"
+#include "engine/prove/judge.h"
+#include "engine/rewrite/edit.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr int64_t kMostElements = 1 << 22;  // of a value
+constexpr std::string_view kTooLarge = ": too large";
+
+std::string Message(const Status& status) { return status.diagnostics().front().message; }
+
+// Whether the types of the inputs are what the signature allows. "" or what is wrong.
+// `any_type`: Court::any_type.
+std::string TypeFault(const Graph& graph, NodeId n, const Signature& s, bool any_type,
+                      Facts& facts) {
+  const OpName& op = graph.op_name(graph.op(n));
+  const auto count = static_cast<int>(graph.num_inputs(n));
+  if (count < s.min_inputs || count > s.max_inputs) return op.text() + ": number of inputs";
+  std::map<int, DType> bound;
+  for (size_t i = 0; i < graph.num_inputs(n); ++i) {
+    const FormalValue& formal = s.inputs[std::min(i, s.inputs.size() - 1)];
+    const ValueId v = graph.input(n, i);
+    if (!v.valid()) {
+      if (formal.arity == Arity::kRequired) return op.text() + ": an input is missing";
+      continue;
+    }
+    DType dtype = facts.dtype(v);
+    if (dtype == DType::kUndefined || formal.type_var < 0) continue;
+    const TypeVar& var = s.types[static_cast<size_t>(formal.type_var)];
+    const bool is_small = dtype == DType::kInt8 || dtype == DType::kUint8;
+    if (any_type && is_small && var.Allows(DType::kFloat)) dtype = DType::kFloat;
+    if (var.only_tensors && !var.Allows(dtype)) return op.text() + ": type of an input";
+    if (!formal.homogeneous) continue;
+    const auto [known, is_new] = bound.emplace(formal.type_var, dtype);
+    if (!is_new && known->second != dtype) return op.text() + ": types of inputs differ";
+  }
+  return "";
+}
+
+bool IsFinite(const Tensor& tensor) {
+  if (!IsFloat(tensor.dtype())) return true;
+  const Result<std::vector<double>> values = ToDoubles(tensor);
+  return !values.ok() || std::ranges::all_of(*values, [](double v) { return std::isfinite(v); });
+}
+
+// What rules promise is said of finite numbers.
+bool HasFiniteConstants(const Graph& graph) {
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const Tensor* tensor = graph.alive(ValueId(i)) ? graph.constant(ValueId(i)) : nullptr;
+    if (tensor != nullptr && !IsFinite(*tensor)) return false;
+  }
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    if (!graph.alive(NodeId(i))) continue;
+    for (const Attribute& a : graph.attributes(NodeId(i))) {
+      const auto* const tensor = std::get_if<Tensor>(&a.value);
+      if (tensor != nullptr && !IsFinite(*tensor)) return false;
+    }
+  }
+  return true;
+}
+
+std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures, bool any_type,
+                      Facts& facts) {
+  const OpName& op = graph.op_name(graph.op(n));
+  const Signature* s = signatures.Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+  if (s == nullptr) {
+    const bool known = signatures.Newest(op.domain, op.name) != nullptr;
+    return known ? op.text() + ": not in this opset" : "";
+  }
+  if (s->deprecated) return op.text() + ": deprecated";
+  if (static_cast<int>(graph.num_outputs(n)) > s->max_outputs) return op.text() + ": outputs";
+  for (const Attribute& a : graph.attributes(n)) {
+    const FormalAttribute* formal = s->FindAttribute(a.name);
+    if (formal == nullptr || KindOf(a.value) != formal->kind)
+      return fmt::format("{}: attribute `{}`", op.text(), a.name);
+  }
+  const Attributes attributes = graph.attributes(n);
+  const AttrValue* const rule_of_pads = attributes.Find("auto_pad");
+  const auto* const how =
+      rule_of_pads == nullptr ? nullptr : std::get_if<std::string>(rule_of_pads);
+  if (how != nullptr && *how != "NOTSET" && attributes.Find("pads") != nullptr)
+    return op.text() + ": both `pads` and `auto_pad`";
+  for (const FormalAttribute& formal : s->attributes) {
+    if (formal.required && graph.attributes(n).Find(formal.name) == nullptr)
+      return fmt::format("{}: attribute `{}` is missing", op.text(), formal.name);
+  }
+  if (std::string fault = TypeFault(graph, n, *s, any_type, facts); !fault.empty()) return fault;
+  if (facts.Contradicts(n)) return op.text() + ": shapes";
+  for (size_t i = 0; i < graph.num_outputs(n); ++i) {
+    const ValueId v = graph.output(n, i);
+    if (!v.valid() || !facts.Type(v).known_shape()) continue;
+    Dims dims;
+    for (const Dim d : facts.Type(v).dims) dims.push_back(d.size());
+    if (!CheckedCount(dims, kMostElements)) return op.text() + std::string(kTooLarge);
+  }
+  return "";
+}
+
+}  // namespace
+
+bool Judge::IsTooLarge(const std::string& fault) { return fault.ends_with(kTooLarge); }
+
+std::string Judge::FaultOf(const Graph& graph, bool any_type) const {
+  const Signatures& signatures = court_.program.rules().signatures;
+  Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n)) continue;
+    if (std::string fault = NodeFault(graph, n, signatures, any_type, facts); !fault.empty())
+      return fault;
+  }
+  return "";
+}
+
+// Whether shapes contradict each other where open sizes are those of the sample.
+bool Judge::Misfits(const Model& model, const Tensors& sample) const {
+  Graph graph = std::as_const(*model.impl().file).graph();
+  const std::vector<ValueId> inputs = graph.body(graph.main()).inputs;
+  for (const ValueId v : inputs) {
+    const auto given = sample.find(std::string(graph.name(v)));
+    if (given == sample.end()) continue;
+    TypeInfo type = graph.declared(v);
+    type.has_rank = true;
+    type.dims.clear();
+    for (const int64_t size : given->second.dims) type.dims.push_back(Dim(size));
+    graph.SetDeclared(v, type);
+  }
+  Facts facts(graph, court_.program.rules().signatures, KernelRegistry::Builtin(),
+              court_.context.inference);
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    if (graph.alive(NodeId(i)) && facts.Contradicts(NodeId(i))) return true;
+  }
+  return false;
+}
+
+std::string Judge::ResultFault(const Graph& graph) const {
+  if (!court_.any_type) return FaultOf(graph, false);
+  const Signatures& signatures = court_.program.rules().signatures;
+  Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (graph.alive(n) && facts.Contradicts(n))
+      return graph.op_name(graph.op(n)).text() + ": shapes";
+  }
+  return "";
+}
+
+std::string Judge::Prepare(Graph& graph, bool any_type) const {
+  const Signatures& signatures = court_.program.rules().signatures;
+  RemoveUnused(graph);
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    if (graph.alive(v) && graph.producer(v).valid()) graph.SetDeclared(v, TypeInfo{});
+  }
+  if (const Status status = Verify(graph); !status.ok()) return Message(status);
+  if (std::string fault = FaultOf(graph, any_type); !fault.empty()) return fault;
+  Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
+  if (!HasFiniteConstants(graph)) return "a constant is not finite";
+  const size_t outputs = graph.body(graph.main()).outputs.size();
+  for (size_t i = 0; i < outputs; ++i) {
+    const ValueId v = graph.output(graph.main(), i);
+    if (!graph.producer(v).valid()) continue;
+    graph.SetDeclared(v, TypeInfo{.dtype = facts.dtype(v)});
+  }
+  return outputs == 0 ? "no outputs" : "";
+}
+
+}  // namespace qrewrite
