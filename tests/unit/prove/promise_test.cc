@@ -1,0 +1,144 @@
+// What the promises of rules allow: Keeps() on numbers.
+#include "engine/prove/promise.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/api/constant.h"
+
+namespace qrewrite {
+namespace {
+
+ConstTensor Plain(DType dtype, const std::vector<double>& values) {
+  const Result<Tensor> t = FromDoubles(dtype, {static_cast<int64_t>(values.size())}, values);
+  return *ToPlain(*t);
+}
+
+bool Kept(const std::string& promise, DType dtype, const std::vector<double>& a,
+          const std::vector<double>& b) {
+  Comparison comparison(Promise::Of(promise));
+  return comparison.Add({{"y", Plain(dtype, a)}}, {{"y", Plain(dtype, b)}}) && comparison.Finish();
+}
+
+TEST_CASE("What the promises allow") {
+  const double next = std::nextafter(1.0F, 2.0F), inf = std::numeric_limits<double>::infinity();
+  CHECK(Kept("exact", DType::kFloat, {0, 1}, {-0.0, 1}));
+  CHECK_FALSE(Kept("exact", DType::kFloat, {1}, {next}));
+  CHECK(Kept("exact", DType::kFloat, {inf, 1}, {3, 1}));  // nothing is promised of infinity
+  CHECK_FALSE(Kept("exact", DType::kFloat, {3, 1}, {inf, 1}));
+  CHECK(Kept("ulp(1)", DType::kFloat, {1}, {next}));
+  CHECK_FALSE(Kept("ulp(1)", DType::kFloat, {1}, {1.001}));
+  CHECK(Kept("lsb(1)", DType::kInt8, {3, 4}, {4, 4}));
+  CHECK_FALSE(Kept("lsb(1)", DType::kInt8, {3, 4}, {5, 4}));
+  CHECK(Kept("lsb(1)", DType::kFloat, {0, 0.5, 1}, {0.5, 0.5, 1}));
+  CHECK_FALSE(Kept("lsb(1)", DType::kFloat, {0, 0.5, 1}, {1, 0.5, 1}));
+  CHECK(Kept("approx(40dB)", DType::kFloat, {1, 2}, {1.001, 2}));
+  CHECK_FALSE(Kept("approx(40dB)", DType::kFloat, {1, 2}, {1.1, 2}));
+  CHECK(Promise::Of("whatever").kind == Promise::Kind::kNone);
+  // One number alone shows no step: its last digits.
+  CHECK(Kept("lsb(1)", DType::kFloat, {3, 3}, {3.000001, 3}));
+  CHECK_FALSE(Kept("lsb(1)", DType::kFloat, {3, 3}, {3.00001, 3}));
+}
+
+TEST_CASE("Numbers of float16 that are as near as its smallest do not differ") {
+  Promise promise = Promise::Of("approx(40dB)");
+  const auto kept = [&](const std::vector<double>& a, const std::vector<double>& b) {
+    Comparison comparison(promise);
+    return comparison.Add({{"y", Plain(DType::kFloat, a)}}, {{"y", Plain(DType::kFloat, b)}}) &&
+           comparison.Finish();
+  };
+  CHECK_FALSE(kept({6e-8, 0}, {9e-8, 0}));
+  promise.unseen = 0x1p-24;
+  CHECK(kept({6e-8, 0}, {9e-8, 0}));
+  CHECK_FALSE(kept({6e-8, 0}, {2e-7, 0}));
+}
+
+TEST_CASE("Whole floats of a network of any type: integers, or integers times a whole scale") {
+  Promise promise = Promise::Of("lsb(1)");
+  promise.any_type = true;
+  const auto kept = [&](const std::vector<double>& a, const std::vector<double>& b) {
+    std::string why;
+    return Keeps(promise, {{{"y", Plain(DType::kFloat, a)}}}, {{{"y", Plain(DType::kFloat, b)}}},
+                 why, nullptr);
+  };
+  CHECK(kept({3, 8, 20}, {4, 8, 19}));
+  CHECK_FALSE(kept({3, 8, 20}, {3, 8, 22}));
+  promise.whole_scales = {4, 8};
+  CHECK(kept({4, 8, 20}, {4, 8, 16}));
+  CHECK(kept({3, 8, 0}, {3, 8, 8}));  // 8 is the scale of one of them
+  CHECK_FALSE(kept({4, 8, 20}, {4, 8, 12}));
+  CHECK_FALSE(kept({3, 8, 20}, {3, 8, 22}));
+  CHECK_FALSE(kept({3, 8, 0}, {3, 8, 8.5}));
+}
+
+TEST_CASE(
+    "Integers that became floats may have a scale for each index, whatever the other sizes are") {
+  Promise promise = Promise::Of("rescaled");
+  promise.retyped = {"y"};
+  const auto kept = [&](double last) {
+    const auto tensor = [](std::vector<int64_t> dims, const std::vector<double>& values) {
+      return Tensors{{"y", *ToPlain(*FromDoubles(DType::kFloat, std::move(dims), values))}};
+    };
+    std::string why;
+    return Keeps(promise, {tensor({1, 2}, {3, 5}), tensor({2, 2}, {1, 2, 7, 11})},
+                 {tensor({1, 2}, {6, 50}), tensor({2, 2}, {2, 20, 14, last})}, why, nullptr);
+  };
+  CHECK(kept(110));
+  CHECK_FALSE(kept(150));
+}
+
+TEST_CASE("Whole numbers beyond those that a float holds are sums of floats") {
+  const Promise promise = Promise::Of("rescaled");
+  std::string why;
+  const auto kept = [&](double a, double b) {
+    return Keeps(promise, {{{"y", Plain(DType::kFloat, {a})}}},
+                 {{{"y", Plain(DType::kFloat, {b})}}}, why, nullptr);
+  };
+  CHECK(kept(24000000, 24000016));
+  CHECK(kept(24000, 24001));
+  CHECK_FALSE(kept(24000, 24002));
+}
+
+TEST_CASE(
+    "A single number on a tie is off by a step, if it is many steps of a scale in the graph") {
+  const auto kept = [](std::set<double> scales, double a, double b) {
+    Promise promise = Promise::Of("rescaled");
+    promise.scales = std::move(scales);
+    std::string why;
+    return Keeps(promise, {{{"y", Plain(DType::kFloat, {a})}}},
+                 {{{"y", Plain(DType::kFloat, {b})}}}, why, nullptr);
+  };
+  CHECK(kept({0.5, 56}, -85.5, -85));
+  CHECK_FALSE(kept({0.5, 56}, -85.5, -84.5));
+  CHECK_FALSE(kept({0.5, 56}, -85.5, -85.25));  // on no step
+  CHECK_FALSE(kept({0.3}, -85.5, -85));
+  CHECK_FALSE(kept({0.5}, -7.5, -7));  // of so few it may be chance
+}
+
+TEST_CASE("Whole numbers are off by a step, too, but not all of them in one direction") {
+  Promise promise = Promise::Of("rescaled");
+  promise.scales = {3};
+  const auto kept = [&](const std::vector<double>& a, const std::vector<double>& b) {
+    std::string why;
+    return Keeps(promise, {{{"y", Plain(DType::kFloat, a)}}}, {{{"y", Plain(DType::kFloat, b)}}},
+                 why, nullptr);
+  };
+  CHECK(kept({-138}, {-141}));
+  CHECK_FALSE(kept({-138}, {-144}));
+  std::vector<double> numbers, some, all;
+  for (int i = 0; i < 20; ++i) {
+    numbers.push_back(3 * i - 9);
+    some.push_back(numbers.back() + 3 * (i % 2));
+    all.push_back(numbers.back() + 3);
+  }
+  CHECK(kept(numbers, some));
+  CHECK_FALSE(kept(numbers, all));
+}
+
+}  // namespace
+}  // namespace qrewrite
