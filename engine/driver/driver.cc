@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/driver/function_types.h"
 #include "engine/driver/run.h"
 #include "engine/graph/verify.h"
 
@@ -34,6 +35,10 @@ Status CheckRuleNames(const RuleSet& rules, const std::vector<std::string>& want
 
 Status CheckOpset(const Graph& graph, const RuleSet& rules) {
   const int64_t opset = graph.OpsetOf(graph.main(), "");
+  if (opset < 1 && graph.opset().contains("")) {
+    return {StatusCode::kInvalidModel,
+            fmt::format("the model imports ai.onnx opset {}, which does not exist", opset)};
+  }
   if (opset > 0 && (opset < rules.opset_min || opset > rules.opset_max)) {
     return {StatusCode::kUnsupported,
             fmt::format("rule set `{}` needs ai.onnx opset {}, the model imports {}", rules.name,
@@ -79,6 +84,8 @@ Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
   QR_ASSIGN_OR_RETURN(const KeptNodes kept, FindKept(graph, options.keep));
   result.report.kept = static_cast<int64_t>(kept.nodes.size());
   for (const std::string& text : kept.idle) result.report.warnings.push_back({.text = text});
+  Facts calls(graph, rules.signatures, KernelsOf(context), context.inference);
+  StateFunctionTypes(graph, calls);
   RunWatch watch(graph, options.observer, options.stop_after, result.report);
   RuleRun run(graph, program, std::move(params), {options, context, kept.nodes, watch},
               result.report);

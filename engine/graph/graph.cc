@@ -80,6 +80,12 @@ void Graph::SetOutput(BodyId b, size_t i, ValueId value) {
   TouchUser(u);
 }
 
+void Graph::RemoveFunction(BodyId b) {
+  QR_CHECK(body(b).kind == BodyKind::kFunction);
+  RemoveBody(b);
+  changed_ = true;
+}
+
 void Graph::AddInput(BodyId b, ValueId value) {
   values_[value.index].input = 1;
   bodies_[b.index].inputs.push_back(value);

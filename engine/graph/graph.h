@@ -107,6 +107,7 @@ class Graph {
   ValueId output(BodyId b, size_t i) const { return uses_[body(b).outputs[i].index].value; }
   void AddOutput(BodyId b, ValueId value);
   void SetOutput(BodyId b, size_t i, ValueId value);
+  void RemoveFunction(BodyId b);  // REQUIRES: nothing calls it
   void AddInput(BodyId b, ValueId value);
   void RemoveInput(BodyId b, ValueId value);
   bool IsInput(ValueId v) const { return values_[v.index].input; }  // an input of its body

@@ -29,6 +29,49 @@ std::map<BodyId, std::set<std::string>> UsedDomains(const Graph& graph) {
   return used;
 }
 
+// The functions that the main graph calls, and those that they call.
+std::set<BodyId> CalledFunctions(const Graph& graph) {
+  std::map<OpId, BodyId> functions;
+  for (size_t i = 0; i < graph.num_bodies(); ++i) {
+    const Body& body = graph.body(BodyId(i));
+    if (!body.alive || body.kind != BodyKind::kFunction) continue;
+    const OpId op = graph.FindOp(body.function.domain, body.function.name);
+    if (op.valid()) functions.emplace(op, BodyId(i));
+  }
+  std::set<BodyId> called;
+  if (functions.empty()) return called;
+  std::vector<BodyId> todo = {graph.main()};
+  while (!todo.empty()) {
+    const BodyId b = todo.back();
+    todo.pop_back();
+    for (const NodeId n : graph.body(b).nodes) {
+      if (!graph.alive(n)) continue;
+      const auto function = functions.find(graph.op(n));
+      if (function != functions.end() && called.insert(function->second).second) {
+        todo.push_back(function->second);
+      }
+      if (!graph.HasSubgraphs(n)) continue;
+      for (const BodyId inner : graph.SubgraphsOf(n)) todo.push_back(inner);
+    }
+  }
+  return called;
+}
+
+// Functions that nothing calls. A model without outputs is a library of functions: all stay.
+int64_t RemoveUncalledFunctions(Graph& graph) {
+  if (graph.body(graph.main()).outputs.empty()) return 0;
+  const std::set<BodyId> called = CalledFunctions(graph);
+  int64_t removed = 0;
+  for (size_t i = 0; i < graph.num_bodies(); ++i) {
+    const BodyId b(i);
+    const Body& body = graph.body(b);
+    if (!body.alive || body.kind != BodyKind::kFunction || called.contains(b)) continue;
+    graph.RemoveFunction(b);
+    ++removed;
+  }
+  return removed;
+}
+
 // "A-Za-z0-9_" as a set of characters.
 std::set<char> CharacterClass(std::string_view text) {
   std::set<char> chars;
@@ -113,6 +156,7 @@ int64_t RemoveUnused(Graph& graph) {
     }
   };
   count(before);
+  const int64_t functions = RemoveUncalledFunctions(graph);
   RemoveDeadNodes(graph);
   for (size_t b = 0; b < graph.num_bodies(); ++b) {
     if (!graph.body(BodyId(b)).alive) continue;
@@ -124,7 +168,7 @@ int64_t RemoveUnused(Graph& graph) {
     }
   }
   count(after);
-  return before - after;
+  return before - after + functions;
 }
 
 // --- constants

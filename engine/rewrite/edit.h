@@ -21,7 +21,8 @@ namespace qrewrite {
 void RemoveDead(Graph& graph, std::vector<NodeId> nodes, std::vector<ValueId>* released = nullptr);
 // Nodes that nothing reads, in every body, and what nothing reads then. Returns how many nodes.
 int64_t RemoveDeadNodes(Graph& graph);
-// Nodes and initializers that nothing reads, in every body. Returns how many were removed.
+// Functions that nothing calls, nodes and initializers that nothing reads, in every body. Returns how
+// many were removed.
 int64_t RemoveUnused(Graph& graph);
 
 // --- constants
