@@ -75,7 +75,7 @@ bool Emitter::Operands(const Head& head, const std::vector<Val>& args,
       continue;
     }
     if (args[i].is<std::string>()) {
-      inputs[i] = constants_.Get(body_, Tensor::Strings({}, {args[i].get<std::string>()}));
+      inputs[i] = constants_.Operand(body_, Tensor::Strings({}, {args[i].get<std::string>()}));
       continue;
     }
     const Val forced = in_.Force(args[i]);
@@ -105,7 +105,7 @@ bool Emitter::Operands(const Head& head, const std::vector<Val>& args,
       Fail(in_.WhyIfAsked(typed));
       return false;
     }
-    inputs[i] = constants_.Get(body_, typed.get<Num>().t);
+    inputs[i] = constants_.Operand(body_, typed.get<Num>().t);
     if (head.signature != nullptr && !head.signature->inputs.empty()) {
       const size_t f = std::min(i, head.signature->inputs.size() - 1);
       wishes_.try_emplace(inputs[i], head.signature->inputs[f].name);

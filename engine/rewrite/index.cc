@@ -228,6 +228,53 @@ ConstantPool::State ConstantPool::StateOf(ValueId v, uint64_t key, BodyId body,
   return Key(graph_.body_of(v), t) == key ? State::kCollides : State::kGone;
 }
 
+ValueId ConstantPool::Find(BodyId body, const Tensor& tensor) const {
+  const uint64_t key = Key(body, tensor);
+  const uint32_t* entry = constants_.Find(key);
+  if (entry == nullptr) return ValueId();
+  if (*entry < kMany) {
+    const ValueId v(size_t{*entry});
+    return StateOf(v, key, body, tensor) == State::kHolds ? v : ValueId();
+  }
+  const Equals& equals = many_[*entry - kMany];
+  for (size_t i = equals.first; i < equals.values.size(); ++i) {
+    const ValueId v = equals.values[i];
+    if (StateOf(v, key, body, tensor) == State::kHolds) return v;
+  }
+  return ValueId();
+}
+
+void ConstantPool::Clear() {
+  built_ = names_known_ = false;
+  constants_.Clear();
+  many_.clear();
+  shared_names_.clear();
+}
+
+// Bodies should not reuse names of the graphs around them, but runtimes take models that do. Names
+// that are given later are new ones.
+bool ConstantPool::NameIsShared(ValueId v) {
+  if (!names_known_) {
+    names_known_ = true;
+    std::unordered_set<std::string_view> seen;
+    for (size_t i = 0; i < graph_.num_values(); ++i) {
+      const std::string_view name = graph_.name(ValueId(i));
+      if (graph_.alive(ValueId(i)) && !seen.insert(name).second) shared_names_.insert(name);
+    }
+  }
+  return shared_names_.contains(graph_.name(v));
+}
+
+ValueId ConstantPool::Operand(BodyId body, const Tensor& tensor) {
+  if (graph_.body(body).kind != BodyKind::kSubgraph) return Get(body, tensor);
+  if (!built_) Build();
+  for (BodyId b = body; b.valid(); b = graph_.body(b).parent) {
+    const ValueId v = Find(b, tensor);
+    if (v.valid() && (b == body || !NameIsShared(v))) return v;
+  }
+  return Get(body, tensor);
+}
+
 ValueId ConstantPool::Get(BodyId body, const Tensor& tensor) {
   if (!built_) Build();
   const uint64_t key = Key(body, tensor);

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include <boost/container/small_vector.hpp>
@@ -91,10 +93,15 @@ class ConstantPool {
   // An initializer of `body` with this content, the first there was; a new unnamed one if there is
   // none.
   ValueId Get(BodyId body, const Tensor& tensor);
-  void Clear() { built_ = false, constants_.Clear(), many_.clear(); }  // others changed the graph
+  // The same for an input of a node in `body`, which may read what the graphs around it hold.
+  ValueId Operand(BodyId body, const Tensor& tensor);
+  void Clear();  // others changed the graph
 
  private:
   void Build();
+  ValueId Find(BodyId body, const Tensor& tensor) const;  // invalid: there is none
+  // Whether another value has this name: inside a body it may stand for that one.
+  bool NameIsShared(ValueId v);
   static uint64_t Key(BodyId body, const Tensor& tensor);
   enum class State { kHolds, kCollides, kGone };
   State StateOf(ValueId v, uint64_t key, BodyId body, const Tensor& tensor) const;
@@ -110,6 +117,8 @@ class ConstantPool {
   };
   FlatMap<uint32_t> constants_;
   std::vector<Equals> many_;
+  bool names_known_ = false;
+  std::unordered_set<std::string_view> shared_names_;
 };
 
 }  // namespace qrewrite

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnx.parser
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -149,3 +150,35 @@ def test_folded_outputs_of_branches_have_types():
     assert all(not attribute.g.node for attribute in out.graph.node[0].attribute)  # both are constants now
     onnx.checker.check_model(out)
     onnx.shape_inference.infer_shapes(out, strict_mode=True, data_prop=True)
+
+
+def branches(inner, outer="k"):
+    """Both use constants; the branch has one of its own that is named `inner`."""
+    return onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]>
+      g (float[2] x, bool c) => (float[2] y) <float {outer} = {{6}}> {{
+        a = Mul(x, {outer})
+        y = If(c) <then_branch = t () => (float[2] o) <float {inner} = {{5}}, float p = {{2}}, float q = {{3}}>
+          {{ u = Add(a, {inner}) v = Mul(u, p) o = Mul(v, q) }}, else_branch = e () => (float[2] n) {{ n = Add(a, {outer}) }}> }}""")
+
+
+@pytest.mark.parametrize("inner,shared", [("other", True), ("k", False)])
+def test_constants_of_the_graph_around_a_body(inner, shared):
+    """A body reads the constant that is there, unless a name of its own hides it."""
+    onnx.save(branches(inner), "m.onnx")
+    path = rules("""rules:
+  - {name: factors, match: 'y = Mul(Mul(x, a), b)', where: const(a) and const(b), let: {k: a * b}, replace: 'y = Mul(x, k)'}
+""")
+    run("--rules", path, "m.onnx", "-o", "o.onnx", "--check-graph")
+    (then,) = [a.g for n in onnx.load("o.onnx").graph.node for a in n.attribute if a.name == "then_branch"]
+    assert then.node[-1].op_type == "Mul" and (then.node[-1].input[1] == "k") == shared
+    x = np.array([1, -2], np.float32)
+    results = [onnxruntime.InferenceSession(p, providers=["CPUExecutionProvider"]).run(None, {"x": x, "c": np.array(True)})[0]
+               for p in ("m.onnx", "o.onnx")]
+    np.testing.assert_allclose(*results, rtol=1e-6)
+
+
+def test_constants_that_a_body_captures_are_not_copied():
+    onnx.save(branches("other"), "m.onnx")
+    run("--rules", "optimize", "m.onnx", "-o", "o.onnx")
+    (branch,) = [a.g for n in onnx.load("o.onnx").graph.node for a in n.attribute if a.name == "else_branch"]
+    assert not branch.initializer and list(branch.node[0].input) == ["a", "k"]
