@@ -20,10 +20,10 @@ std::string_view WithoutNumber(std::string_view name) {
 }
 
 // "base_suffix". Names of names would grow with each step of a long rewrite: a suffix that is there
-// three times is not repeated, and of a long base only the beginning counts.
+// five times is not repeated, and of a long base only the beginning counts.
 std::string DerivedName(std::string_view base, std::string_view suffix) {
   const std::string ending = fmt::format("_{}", suffix);
-  const std::string often = ending + ending + ending;
+  const std::string often = ending + ending + ending + ending + ending;
   if (const std::string_view stem = WithoutNumber(base); stem.ends_with(often)) {
     return std::string(stem);
   }
