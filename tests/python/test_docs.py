@@ -52,7 +52,7 @@ rules:
 
 def run(*args, folder):
     environment = {**os.environ, "NO_COLOR": "1", "QREWRITE_RULES_DIR": str(SOURCE / "rules")}
-    return subprocess.run([PROGRAM, *args], cwd=folder, capture_output=True, text=True, timeout=60, env=environment)
+    return subprocess.run([PROGRAM, *args], cwd=folder, capture_output=True, text=True, timeout=240, env=environment)
 
 
 def gains(path: Path) -> None:
