@@ -253,7 +253,7 @@ def everything():
     function = helper.make_function("acme", "f", ["v"], ["w"], [helper.make_node("Relu", ["v"], ["m"], name="in f"), helper.make_node("Elu", ["m"], ["w"])],
                                     [helper.make_opsetid("", 17)], ["alpha"])
     function.node[1].attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="alpha", type=onnx.AttributeProto.FLOAT))
-    function.value_info.append(helper.make_tensor_value_info("m", 1, ["N"]))
+    function.value_info.append(helper.make_tensor_value_info("m", 1, ["N", "M"]))
     proto.functions.append(function)
     proto.metadata_props.append(onnx.StringStringEntryProto(key="m", value="v"))
     proto.ir_version, proto.producer_name, proto.doc_string, proto.model_version = 10, "p", "a model", 3
