@@ -215,8 +215,8 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
 
 // What is said of data that the quantizers were made for holds at some size of the inputs: one of those where
 // the original makes many different numbers, as quantizers do of the data that they were made for.
-void Judge::CompareAtSizes(const Model& before, const Model& after, Promise promise, bool of_data,
-                           Trial& trial) {
+void Judge::CompareAtSizes(const Model& before, const Model& after, const Promise& promise,
+                           bool of_data, Trial& trial) {
   constexpr double kSizes[] = {1, 0.25, 4, 1.0 / 16, 16, 1.0 / 64, 64, 1.0 / 256, 256};
   std::vector<Trial> tried;
   size_t most = 0;

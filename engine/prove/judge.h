@@ -80,7 +80,7 @@ class Judge {
     std::vector<Tensors> values;
   };
   // `size`: floats are multiplied by it.
-  Result<std::vector<Tensors>> Inputs(const Model& model, Promise promise, double size);
+  Result<std::vector<Tensors>> Inputs(const Model& model, const Promise& promise, double size);
   Status AddAccumulators(const Model& model, VerifyOptions options, InputMaker::Sizes sizes,
                          double size, std::vector<Tensors>& inputs) const;
   // The graph without operators of which the rule file says what they compute; its outputs in units, too
@@ -94,13 +94,13 @@ class Judge {
   static bool IsRandom(Evaluator& evaluator, const Model& model,
                        const std::vector<Tensors>& inputs);
   void Compare(const Model& before, const Model& after, Promise promise, double size, Trial& trial);
-  void CompareAtSizes(const Model& before, const Model& after, Promise promise, bool of_data,
+  void CompareAtSizes(const Model& before, const Model& after, const Promise& promise, bool of_data,
                       Trial& trial);
   // ONNX Runtime about what the kernels found, in a process of its own: varied models may be its end.
-  void AskRuntime(const Model& before, const Model& after, Promise promise,
+  void AskRuntime(const Model& before, const Model& after, const Promise& promise,
                   const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial);
   // The same in this process. Calls `mark` when the model has run and the result is to come.
-  void HearRuntime(const Model& before, const Model& after, Promise promise,
+  void HearRuntime(const Model& before, const Model& after, const Promise& promise,
                    const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial,
                    FunctionRef<void(char)> mark);
   // What is wrong with a node: types, shapes, attributes. "": nothing.

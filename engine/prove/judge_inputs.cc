@@ -109,7 +109,8 @@ Status Judge::AddAccumulators(const Model& model, VerifyOptions options, InputMa
   return {};
 }
 
-Result<std::vector<Tensors>> Judge::Inputs(const Model& model, Promise promise, double size) {
+Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& promise,
+                                           double size) {
   // Open sizes: two that differ; models that want them equal get them so. Inputs of no known rank: a matrix,
   // then others, a number last: where it is one, parameters of shape [1] make it a list.
   struct Tried {

@@ -82,7 +82,7 @@ bool Judge::IsRandom(Evaluator& evaluator, const Model& model, const std::vector
          !Keeps({Promise::Kind::kExact, 0}, one.values, two.values, why, nullptr);
 }
 
-void Judge::AskRuntime(const Model& before, const Model& after, Promise promise,
+void Judge::AskRuntime(const Model& before, const Model& after, const Promise& promise,
                        const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial) {
   // It writes `r` when the runtime has come as far as the result, and then the trial.
   const auto work = [&](ApartWriter write) {
@@ -120,7 +120,7 @@ bool Judge::HasOwnSignature(const Model& model) const {
   return false;
 }
 
-void Judge::HearRuntime(const Model& before, const Model& after, Promise promise,
+void Judge::HearRuntime(const Model& before, const Model& after, const Promise& promise,
                         const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial,
                         FunctionRef<void(char)> mark) {
   const Outcome a = RunModel(*court_.runtime, before, inputs);

@@ -448,7 +448,7 @@ bool Comparison::Finish() {
 
 bool Keeps(Promise promise, const std::vector<Tensors>& before, const std::vector<Tensors>& after,
            std::string& why, double* margin) {
-  Comparison comparison(promise);
+  Comparison comparison(std::move(promise));
   comparison.LearnSteps(before, after);
   bool kept = true;
   for (size_t i = 0; i < before.size() && kept; ++i) kept = comparison.Add(before[i], after[i]);

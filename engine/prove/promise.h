@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/tensor/tensor.h"
@@ -59,7 +60,7 @@ class Drift {
 // Samples of both sides, compared as they come.
 class Comparison {
  public:
-  explicit Comparison(Promise promise) : promise_(promise) {}
+  explicit Comparison(Promise promise) : promise_(std::move(promise)) {}
 
   // The numbers of all samples, which tell the steps of kLsb.
   void LearnSteps(const std::vector<Tensors>& before, const std::vector<Tensors>& after);
