@@ -1,4 +1,4 @@
-// FindDifference(): where two models begin to differ, and which of their constants are not the same.
+// FindDifference(): where two models begin to differ, and what is not the same there.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -7,198 +7,17 @@
 #include <fmt/format.h>
 
 #include "engine/api/constant.h"
-#include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
-#include "engine/diff/describe.h"
-#include "engine/diff/matching.h"
 #include "engine/evaluate/decibels.h"
-#include "engine/match/facts.h"
+#include "engine/verify/counterparts.h"
 #include "qrewrite/verify.h"
 
 namespace qrewrite {
 namespace {
 
-constexpr double kMostDb = 140;        // beyond it numbers count as the same
-constexpr double kSameWeightDb = 100;  // float constants nearer than this are one constant
+constexpr double kMostDb = 140;  // beyond it numbers count as the same
 constexpr double kLeastDropDb = 3;
-
-// Numbers of one constant in both models; what is dequantized of constants counts as one.
-std::optional<DifferingConstant> Compare(const std::string& name_a, const std::string& name_b,
-                                         const Tensor& a, const Tensor& b) {
-  const Result<std::vector<double>> x = ToDoubles(a), y = ToDoubles(b);
-  if (!x.ok() || !y.ok()) return std::nullopt;
-  DifferingConstant result{.name_a = name_a, .name_b = name_b};
-  result.elements = static_cast<int64_t>(x->size());
-  if (a.dims() != b.dims()) {
-    if (x->size() == y->size() && *x == *y) return std::nullopt;
-    result.how = "another shape";
-    return x->size() == y->size() ? std::nullopt : std::optional(result);
-  }
-  double signal = 0, noise = 0, most = -1;
-  std::vector<size_t> unequal;
-  size_t worst = 0;
-  for (size_t i = 0; i < x->size(); ++i) {
-    const double difference = (*y)[i] - (*x)[i];
-    signal += (*x)[i] * (*x)[i];
-    noise += difference * difference;
-    if ((*x)[i] == (*y)[i]) continue;
-    unequal.push_back(i);
-    if (!(std::fabs(difference) <= most)) most = std::fabs(difference), worst = i;
-  }
-  if (unequal.empty()) return std::nullopt;
-  result.sqnr_db = Decibels(signal, noise);
-  if (IsFloat(a.dtype()) && result.sqnr_db > kSameWeightDb) return std::nullopt;
-  result.unequal = static_cast<int64_t>(unequal.size());
-  result.first = (*x)[worst], result.second = (*y)[worst];
-  size_t rest = worst;
-  result.index.resize(a.dims().size());
-  for (size_t d = a.dims().size(); d-- > 0;) {
-    result.index[d] = static_cast<int64_t>(rest % static_cast<size_t>(a.dims()[d]));
-    rest /= static_cast<size_t>(a.dims()[d]);
-  }
-  // Where they all lie, and what they have in common.
-  const auto all = [&](auto holds) { return std::ranges::all_of(unequal, holds); };
-  std::vector<std::string> words;
-  size_t inner = 1;
-  for (size_t d = a.dims().size(); d-- > 0 && result.unequal < result.elements;) {
-    const auto extent = static_cast<size_t>(a.dims()[d]);
-    const size_t at = worst / inner % extent;
-    const bool same = all([&](size_t i) { return i / inner % extent == at; });
-    if (same && result.unequal > 1 && extent > 1)
-      words.push_back(fmt::format("all of them at {} of axis {}", at, d));
-    inner *= extent;
-  }
-  const double ratio = result.second / result.first, step = result.second - result.first;
-  const auto near = [](double p, double q) { return std::fabs(p - q) <= 1e-5 * std::fabs(q); };
-  if (all([&](size_t i) { return (*y)[i] == -(*x)[i]; }))
-    words.emplace_back("the sign is another");
-  else if (result.first != 0 && unequal.size() > 1 &&
-           all([&](size_t i) { return near((*y)[i], ratio * (*x)[i]); }))
-    words.push_back(fmt::format("{:.6g} times as large", ratio));
-  else if (unequal.size() > 1 && all([&](size_t i) { return near((*y)[i] - (*x)[i], step); }))
-    words.push_back(fmt::format("{:+.6g} each", step));
-  result.how = fmt::format("{}", fmt::join(words, ", "));
-  return result;
-}
-
-// Two graphs with their counterparts.
-class Pair {
- public:
-  Pair(const Model& a, const Model& b)
-      : a_(std::as_const(*a.impl().file).graph()),
-        b_(std::as_const(*b.impl().file).graph()),
-        matching_(a_, b_, /*names=*/true),
-        facts_a_(a_, Signatures::Builtin(), KernelRegistry::Evaluation(), nullptr),
-        facts_b_(b_, Signatures::Builtin(), KernelRegistry::Evaluation(), nullptr) {}
-
-  Status Match() { return matching_.Run(); }
-
-  // Values that nodes make and that have counterparts, in the order of the second graph. A node without
-  // inputs that is a constant is none: who reads it is to blame for it.
-  Result<std::vector<ValueId>> Values() {
-    QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(b_, b_.main()));
-    std::vector<ValueId> values;
-    for (const NodeId n : order) {
-      for (size_t i = 0; i < b_.num_outputs(n); ++i) {
-        const ValueId v = b_.output(n, i);
-        if (!v.valid() || !ToA(v).valid()) continue;
-        if (b_.num_inputs(n) == 0 && facts_b_.Constant(v) != nullptr) continue;
-        values.push_back(v);
-      }
-    }
-    return values;
-  }
-  ValueId ToA(ValueId b) const {
-    const ValueId a = matching_.ToA(b);
-    return a.valid() && a_.producer(a).valid() && a_.body_of(a) == a_.main() ? a : ValueId();
-  }
-
-  // What goes into `v` and is computed: values with counterparts, looked for behind those without.
-  std::vector<ValueId> Sources(ValueId v) const {
-    std::vector<ValueId> found;
-    std::set<ValueId> seen;
-    std::vector<ValueId> todo = {v};
-    while (!todo.empty()) {
-      const NodeId n = b_.producer(todo.back());
-      todo.pop_back();
-      for (size_t i = 0; n.valid() && i < b_.num_inputs(n); ++i) {
-        const ValueId in = b_.input(n, i);
-        if (!in.valid() || !seen.insert(in).second) continue;
-        if (ToA(in).valid())
-          found.push_back(in);
-        else
-          todo.push_back(in);
-      }
-    }
-    return found;
-  }
-
-  // Constants that the node of `v` reads and that are not what the counterpart reads there.
-  std::vector<DifferingConstant> Constants(ValueId v) {
-    std::vector<DifferingConstant> found;
-    const NodeId in_b = b_.producer(v), in_a = a_.producer(matching_.ToA(v));
-    const size_t inputs = std::min(a_.num_inputs(in_a), b_.num_inputs(in_b));
-    for (size_t i = 0; i < inputs; ++i) {
-      const ValueId x = a_.input(in_a, i), y = b_.input(in_b, i);
-      if (!x.valid() || !y.valid()) continue;
-      const Tensor* const p = facts_a_.Constant(x);
-      const Tensor* const q = facts_b_.Constant(y);
-      if (p == nullptr || q == nullptr) continue;
-      if (auto differing = Compare(Stored(a_, x), Stored(b_, y), *p, *q))
-        found.push_back(*differing);
-    }
-    return found;
-  }
-
-  // Attributes of the node of `v` that its counterpart has not, or has otherwise.
-  std::vector<std::string> Attributes(ValueId v) const {
-    const NodeId in_b = b_.producer(v), in_a = a_.producer(matching_.ToA(v));
-    if (a_.op_name(a_.op(in_a)) != b_.op_name(b_.op(in_b))) return {};
-    std::set<std::string> names;
-    for (const Attribute& x : a_.attributes(in_a)) names.insert(x.name);
-    for (const Attribute& x : b_.attributes(in_b)) names.insert(x.name);
-    std::vector<std::string> found;
-    for (const std::string& name : names) {
-      const AttrValue* const x = Attr(a_, in_a, name);
-      const AttrValue* const y = Attr(b_, in_b, name);
-      const bool body = (x != nullptr && std::holds_alternative<BodyId>(*x)) ||
-                        (y != nullptr && std::holds_alternative<BodyId>(*y));
-      if (body || (x != nullptr && y != nullptr && Equal(*x, *y))) continue;
-      found.push_back(fmt::format("`{}`: {} and {}", Printable(name),
-                                  x == nullptr ? "absent" : AttributeText(a_, *x),
-                                  y == nullptr ? "absent" : AttributeText(b_, *y)));
-    }
-    return found;
-  }
-
-  const Graph& a() const { return a_; }
-  const Graph& b() const { return b_; }
-
- private:
-  // An attribute, or its default; null: it has neither.
-  static const AttrValue* Attr(const Graph& graph, NodeId n, const std::string& name) {
-    if (const AttrValue* const value = graph.attributes(n).Find(name)) return value;
-    const OpName& op = graph.op_name(graph.op(n));
-    const Signature* const s =
-        Signatures::Builtin().Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
-    const FormalAttribute* const formal = s == nullptr ? nullptr : s->FindAttribute(name);
-    return formal == nullptr || formal->default_value.index() == 0 ? nullptr
-                                                                   : &formal->default_value;
-  }
-  // The name of what is stored in the file: behind a DequantizeLinear, of the integers.
-  static std::string Stored(const Graph& graph, ValueId v) {
-    while (graph.producer(v).valid() && graph.num_inputs(graph.producer(v)) > 0 &&
-           graph.input(graph.producer(v), 0).valid()) {
-      v = graph.input(graph.producer(v), 0);
-    }
-    return std::string(graph.name(v));
-  }
-
-  const Graph& a_;
-  const Graph& b_;
-  GraphMatching matching_;
-  Facts facts_a_, facts_b_;
-};
+constexpr size_t kMostParts = 5;  // that are named
 
 // SQNR of what `b` computes; nullopt: it cannot be told.
 std::optional<double> Distance(const Tensors& a, const std::string& name_a, const Tensors& b,
@@ -221,12 +40,6 @@ std::optional<double> Distance(const Tensors& a, const std::string& name_a, cons
   return std::clamp(Decibels(signal, noise), -kMostDb, kMostDb);
 }
 
-std::string NodeText(const Graph& graph, ValueId v) {
-  const NodeId n = graph.producer(v);
-  const std::string_view name = graph.name(n).empty() ? graph.name(v) : graph.name(n);
-  return fmt::format("{} `{}`", graph.op_name(graph.op(n)).text(), Printable(name));
-}
-
 // The operators of a graph, in some order that equal ones share.
 std::multiset<std::string> Operators(const Graph& graph) {
   std::multiset<std::string> found;
@@ -238,24 +51,37 @@ std::multiset<std::string> Operators(const Graph& graph) {
 
 // What is not the same in two models although their results are. Of graphs of the same operators alone: what a
 // rewrite merged is in other constants rightly.
-void LookForUnseen(Pair& pair, const std::vector<ValueId>& values, DifferenceReport& report) {
-  constexpr size_t kMostUnseen = 5;
+void LookForUnseen(Counterparts& pair, const std::vector<ValueId>& values,
+                   DifferenceReport& report) {
   if (Operators(pair.a()) != Operators(pair.b())) return;
+  const auto add = [&](NodeDifference d) {
+    if (report.unseen.size() >= kMostParts || (d.constants.empty() && d.attributes.empty())) return;
+    d.structure.clear();
+    report.unseen.push_back(std::move(d));
+  };
+  std::set<NodeId> seen;
   for (const ValueId v : values) {
-    if (report.unseen.size() >= kMostUnseen) return;
-    DifferenceReport::Unseen unseen{.node = NodeText(pair.b(), v),
-                                    .constants = pair.Constants(v),
-                                    .attributes = pair.Attributes(v)};
-    if (!unseen.constants.empty() || !unseen.attributes.empty())
-      report.unseen.push_back(std::move(unseen));
+    if (!seen.insert(pair.b().producer(v)).second) continue;
+    add(pair.Compare(v));
+    for (NodeDifference& d : pair.CompareBodies(v)) add(std::move(d));
   }
 }
 
-std::string ConstantsText(const std::vector<DifferingConstant>& constants,
-                          const std::vector<std::string>& attributes) {
+// A node whose constants or attributes are others is to blame before one that computes otherwise; what its
+// bodies hold is its own.
+int WeightOf(const NodeDifference& own, const std::vector<NodeDifference>& inside) {
+  const auto has = [&](auto member) {
+    return !(own.*member).empty() ||
+           std::ranges::any_of(inside, [&](const auto& d) { return !(d.*member).empty(); });
+  };
+  return has(&NodeDifference::constants) ? 4 : has(&NodeDifference::attributes) ? 2 : 0;
+}
+
+// Lines about a node, behind `indent`.
+std::string PartsText(const NodeDifference& d, const std::string& indent) {
   std::string text;
-  for (const DifferingConstant& c : constants) {
-    text += fmt::format("  constant `{}`", Printable(c.name_b));
+  for (const DifferingConstant& c : d.constants) {
+    text += fmt::format("{}constant `{}`", indent, Printable(c.name_b));
     if (c.name_a != c.name_b)
       text += fmt::format(" (`{}` in the first model)", Printable(c.name_a));
     if (c.unequal == 0) {
@@ -264,11 +90,12 @@ std::string ConstantsText(const std::vector<DifferingConstant>& constants,
     }
     text += fmt::format(": {} of {} elements differ{}{}\n", c.unequal, c.elements,
                         c.how.empty() ? "" : "; ", c.how);
-    text +=
-        fmt::format("    most at [{}]: {} and {}\n", fmt::join(c.index, ", "), c.first, c.second);
+    text += fmt::format("{}  most at [{}]: {} and {}\n", indent, fmt::join(c.index, ", "), c.first,
+                        c.second);
   }
-  for (const std::string& attribute : attributes)
-    text += fmt::format("  attribute {}\n", attribute);
+  for (const std::string& attribute : d.attributes)
+    text += fmt::format("{}attribute {}\n", indent, attribute);
+  for (const std::string& line : d.structure) text += fmt::format("{}{}\n", indent, line);
   return text;
 }
 
@@ -278,7 +105,7 @@ Result<DifferenceReport> FindDifference(const Model& a, const Model& b, Evaluato
                                         const VerifyOptions& options) {
   DifferenceReport report;
   QR_ASSIGN_OR_RETURN(report.comparison, Verify(a, b, evaluator, options));
-  Pair pair(a, b);
+  Counterparts pair(a, b);
   QR_RETURN_IF_ERROR(pair.Match());
   QR_ASSIGN_OR_RETURN(const std::vector<ValueId> values, pair.Values());
   if (report.comparison.verdict != Verdict::kDiverged) {
@@ -313,22 +140,24 @@ Result<DifferenceReport> FindDifference(const Model& a, const Model& b, Evaluato
     }
     const double drop = before - *own;
     if (drop < kLeastDropDb) continue;
-    std::vector<DifferingConstant> constants = pair.Constants(v);
-    std::vector<std::string> attributes = pair.Attributes(v);
-    // A node whose constants or attributes are others is to blame before one that computes otherwise.
-    const double blame = drop + (!constants.empty()    ? 4 * kMostDb
-                                 : !attributes.empty() ? 2 * kMostDb
-                                                       : 0);
+    NodeDifference own_parts = pair.Compare(v);
+    std::vector<NodeDifference> inside = pair.CompareBodies(v);
+    const double blame = drop + kMostDb * WeightOf(own_parts, inside);
     if (blame <= most) continue;
     most = blame;
-    report.node_a = NodeText(pair.a(), pair.ToA(v));
-    report.node_b = NodeText(pair.b(), v);
+    report.node_a = pair.NodeTextOfA(pair.ToA(v));
+    report.node_b = own_parts.node;
     report.value = names_b[i];
     report.before_db = before;
     report.after_db = *own;
-    report.constants = std::move(constants);
-    report.attributes = std::move(attributes);
+    report.constants = std::move(own_parts.constants);
+    report.attributes = std::move(own_parts.attributes);
+    report.structure = std::move(own_parts.structure);
+    report.inside = std::move(inside);
   }
+  // What is read otherwise counts where nothing else is wrong.
+  if (!report.constants.empty() || !report.attributes.empty()) report.structure.clear();
+  if (report.inside.size() > kMostParts) report.inside.resize(kMostParts);
   return report;
 }
 
@@ -337,8 +166,8 @@ std::string DifferenceReport::Text() const {
     std::string text = "the models do not differ";
     if (!unseen.empty()) text += " on these samples, but in what they are made of";
     text += "\n";
-    for (const Unseen& u : unseen)
-      text += fmt::format("{}\n{}", u.node, ConstantsText(u.constants, u.attributes));
+    for (const NodeDifference& u : unseen)
+      text += fmt::format("{}\n{}", u.node, PartsText(u, "  "));
     return text;
   }
   if (value.empty()) return "no node of the second model was found that makes the difference\n";
@@ -347,9 +176,15 @@ std::string DifferenceReport::Text() const {
   };
   std::string text = fmt::format("the models differ from {} on: {} in front of it, {} behind\n",
                                  node_b, db(before_db), db(after_db));
-  if (node_a != node_b) text += fmt::format("  in the first model: {}\n", node_a);
-  text += ConstantsText(constants, attributes);
-  if (constants.empty() && attributes.empty())
+  NodeDifference own{.constants = constants, .attributes = attributes, .structure = structure};
+  const std::string other = "in the first model: " + node_a;
+  if (node_a != node_b && std::ranges::find(structure, other) == structure.end())
+    text += "  " + other + "\n";
+  text += PartsText(own, "  ");
+  for (const NodeDifference& d : inside)
+    text += fmt::format("  {}:\n{}", d.node, PartsText(d, "    "));
+  const bool explained = !constants.empty() || !attributes.empty() || !inside.empty();
+  if (!explained && structure.empty())
     text += "  it reads the same constants in both: the operator itself is another\n";
   return text;
 }

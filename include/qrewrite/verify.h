@@ -151,22 +151,29 @@ struct DifferingConstant {
   std::string how;  // what the unequal elements have in common: "the sign is another"; may be empty
 };
 
-// Where two models begin to differ: the node that loses most, and the constants that are to blame.
-struct DifferenceReport {
-  VerifyReport comparison;
-  std::string node_a, node_b;          // "Conv `conv2`"
-  std::string value;                   // that it makes, in the second model; "": none was found
-  double before_db = 0, after_db = 0;  // SQNR of what goes into it, at its worst, and of `value`
+// What a node of the second model has otherwise than its counterpart in the first one.
+struct NodeDifference {
+  std::string node;  // "Conv `conv2`"; in a body: "Mul `m` in body of Loop `y`", or the body itself
   std::vector<DifferingConstant> constants;
   std::vector<std::string> attributes;  // that are others: "`alpha`: 1 and 1.5"
+  // Another operator, or other values: "in the first model: Relu `r`", "input 1: `u` and `t`".
+  std::vector<std::string> structure;
+};
+
+// Where two models begin to differ: the node that loses most, and what in it is to blame.
+struct DifferenceReport {
+  VerifyReport comparison;
+  std::string node_a, node_b;
+  std::string value;                   // that it makes, in the second model; "": none was found
+  double before_db = 0, after_db = 0;  // SQNR of what goes into it, at its worst, and of `value`
+  // As in NodeDifference; `structure` only where constants and attributes are the same.
+  std::vector<DifferingConstant> constants;
+  std::vector<std::string> attributes, structure;
+  // Of its subgraphs, and of the function that it calls: the same, a few nodes.
+  std::vector<NodeDifference> inside;
   // Where the samples show no difference: nodes of the second model that read other constants or have other
   // attributes, a few of them.
-  struct Unseen {
-    std::string node;
-    std::vector<DifferingConstant> constants;
-    std::vector<std::string> attributes;
-  };
-  std::vector<Unseen> unseen;
+  std::vector<NodeDifference> unseen;
 
   std::string Text() const;
 };

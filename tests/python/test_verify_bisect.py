@@ -164,6 +164,110 @@ def test_unseen(tmp_path):
     assert code == 0 and "the models do not differ on these samples, but in what they are made of\nMul `t`\n  constant `w`" in out, out
 
 
+BODIES = """<ir_version: 8, opset_import: ["": 17, "own": 1]> g (float[3, 4] x) => (float[3, 4] y)
+    <float[1] outer = {OUTER}, int64 three = {3}, bool go = {1}> {
+    a = UPSTREAM(x)
+    total = ReduceSum<keepdims = 0>(x)
+    zero = Constant<value = float {0}>()
+    up = Greater(total, zero)
+    branched = If(up) <
+        then_branch = thens () => (float[3, 4] t) <float[4] w = {1, 2, THEN, 4}> { m = Mul(a, w)  t = ACTIVATION(m) },
+        else_branch = elses () => (float[3, 4] e) { k = Constant<value = float[1] {ELSE}>()  n = Add(a, k)  e = LeakyRelu<alpha = ALPHA>(n) }>
+    looped = Loop(three, go, branched) <
+        body = turns (int64 i, bool on, float[3, 4] s) => (bool on2, float[3, 4] s2) {
+            on2 = Identity(on)
+            p = Mul(s, outer)
+            odd = Greater(i, three)
+            d = If(odd) <
+                then_branch = never () => (float[3, 4] f) <float[1] q = {NEVER}> { f = Mul(p, q) },
+                else_branch = always () => (float[3, 4] h) <float[1] r = {INNER}> { h = Div(p, r) }>
+            s2 = Sub(DIFFERENCE)
+        }>
+    fixed = If(up) <
+        then_branch = ones () => (float[1] one) <float[1] one = {FIXED}> { },
+        else_branch = twos () => (float[1] two) <float[1] two = {FIXED}> { }>
+    called = own.Bend(looped)
+    y = Add(called, fixed)
+}
+<domain: "own", opset_import: ["": 17]> Bend (u) => (v) {
+    c = Constant<value = float[1] {FUNCTION}>()
+    v = Pow(u, c)
+}"""
+SAME = {"OUTER": 0.5, "UPSTREAM": "Tanh", "THEN": 3, "ELSE": 0.25, "ALPHA": 0.1, "ACTIVATION": "Relu", "NEVER": 7, "INNER": 2,
+        "DIFFERENCE": "s, d", "FIXED": 5, "FUNCTION": 3}
+
+
+def with_bodies(path, **changed):
+    text = BODIES
+    for word, value in (SAME | changed).items():
+        text = text.replace(word, str(value))
+    onnx.save(onnx.parser.parse_model(text), path)
+
+
+@pytest.mark.parametrize("changed,owner,inside", [
+    ({"THEN": 4}, "If `branched`", "  Mul `m` in then_branch of If `branched`:\n    constant `w`: 1 of 4 elements differ\n      most at [2]: 3 and 4\n"),
+    ({"ELSE": 0.75}, "If `branched`", "  Add `n` in else_branch of If `branched`:\n    constant `k`: 1 of 1 elements differ\n      most at [0]: 0.25 and 0.75\n"),
+    ({"ALPHA": 0.9}, "If `branched`", "  LeakyRelu `e` in else_branch of If `branched`:\n    attribute `alpha`: 0.1 and 0.9\n"),
+    ({"ACTIVATION": "Sigmoid"}, "If `branched`",
+     "  Sigmoid `t` in then_branch of If `branched`:\n    in the first model: Relu `t` in then_branch of If `branched`\n"),
+    ({"OUTER": 0.75}, "Loop `looped`", "  Mul `p` in body of Loop `looped`:\n    constant `outer`: 1 of 1 elements differ\n      most at [0]: 0.5 and 0.75\n"),
+    ({"INNER": 3}, "Loop `looped`", "  Div `h` in else_branch of If `d`:\n    constant `r`: 1 of 1 elements differ\n      most at [0]: 2 and 3\n"),
+    ({"DIFFERENCE": "d, s"}, "Loop `looped`", "  Sub `s2` in body of Loop `looped`:\n    input 0: `s` and `d`\n    input 1: `d` and `s`\n"),
+    ({"DIFFERENCE": "s, p"}, "Loop `looped`", "  Sub `s2` in body of Loop `looped`:\n    input 1: `d` and `p`\n"),
+    ({"FUNCTION": 5}, "own.Bend `called`", "  Pow `v` in function own.Bend:\n    constant `c`: 1 of 1 elements differ\n      most at [0]: 3 and 5\n"),
+])
+def test_in_bodies(tmp_path, changed, owner, inside):
+    """The node that loses most runs bodies: the nodes inside them that are others are named."""
+    with_bodies(tmp_path / "a.onnx")
+    with_bodies(tmp_path / "b.onnx", **changed)
+    code, out, err = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 1, (out, err)
+    first, rest = out.split("\n", 1)
+    assert first.startswith(f"the models differ from {owner} on: no difference in front of it, "), out
+    assert rest.startswith(inside + "output "), out
+
+
+def test_branch_that_is_a_constant(tmp_path):
+    """Branches without nodes: what they give is compared, of each of them."""
+    with_bodies(tmp_path / "a.onnx")
+    with_bodies(tmp_path / "b.onnx", FIXED=6)
+    code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 1 and out.startswith("the models differ from If `fixed` on: no difference in front of it"), out
+    for branch, name in ("else", "two"), ("then", "one"):
+        assert f"  {branch}_branch of If `fixed`:\n    constant `{name}`: 1 of 1 elements differ\n      most at [0]: 5 and 6\n" in out, out
+
+
+def test_in_front_of_bodies(tmp_path):
+    """What bodies read from outside is in front of the node that holds them: it is not to blame."""
+    with_bodies(tmp_path / "a.onnx")
+    with_bodies(tmp_path / "b.onnx", UPSTREAM="Sin")
+    code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 1 and out.startswith("the models differ from Sin `a` on: no difference in front of it"), out
+    assert "  in the first model: Tanh `a`\noutput " in out, out
+
+
+def test_unseen_in_bodies(tmp_path):
+    """A branch that never runs."""
+    with_bodies(tmp_path / "a.onnx")
+    with_bodies(tmp_path / "b.onnx", NEVER=8)
+    code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 0 and out.startswith("the models do not differ on these samples, but in what they are made of\n"
+                                        "Mul `f` in then_branch of If `d`\n  constant `q`: 1 of 1 elements differ\n"), out
+
+
+def test_other_values(tmp_path):
+    """A node of the main graph reads its inputs the other way round."""
+    for name, order in ("a.onnx", "r, s"), ("b.onnx", "s, r"):
+        onnx.save(onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]> g (float[N, 4] x) => (float[N, 4] y) {{
+            r = Relu(x)
+            s = Sin(x)
+            y = Sub({order})
+        }}"""), tmp_path / name)
+    code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 1 and out.startswith("the models differ from Sub `y` on: no difference in front of it"), out
+    assert "  input 0: `r` and `s`\n  input 1: `s` and `r`\noutput " in out, out
+
+
 def test_nothing(tmp_path):
     onnx.save(network(), tmp_path / "a.onnx")
     code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "a.onnx")

@@ -1,0 +1,301 @@
+#include "engine/verify/counterparts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "engine/api/constant.h"
+#include "engine/api/model_impl.h"
+#include "engine/base/diagnostics.h"
+#include "engine/diff/describe.h"
+#include "engine/evaluate/decibels.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr double kSameWeightDb = 100;  // float constants nearer than this are one constant
+
+// Numbers of one constant in both models; what is dequantized of constants counts as one.
+std::optional<DifferingConstant> CompareNumbers(const std::string& name_a,
+                                                const std::string& name_b, const Tensor& a,
+                                                const Tensor& b) {
+  const Result<std::vector<double>> x = ToDoubles(a), y = ToDoubles(b);
+  if (!x.ok() || !y.ok()) return std::nullopt;
+  DifferingConstant result{.name_a = name_a, .name_b = name_b};
+  result.elements = static_cast<int64_t>(x->size());
+  if (a.dims() != b.dims()) {
+    if (x->size() == y->size() && *x == *y) return std::nullopt;
+    result.how = "another shape";
+    return x->size() == y->size() ? std::nullopt : std::optional(result);
+  }
+  double signal = 0, noise = 0, most = -1;
+  std::vector<size_t> unequal;
+  size_t worst = 0;
+  for (size_t i = 0; i < x->size(); ++i) {
+    const double difference = (*y)[i] - (*x)[i];
+    signal += (*x)[i] * (*x)[i];
+    noise += difference * difference;
+    if ((*x)[i] == (*y)[i]) continue;
+    unequal.push_back(i);
+    if (!(std::fabs(difference) <= most)) most = std::fabs(difference), worst = i;
+  }
+  if (unequal.empty()) return std::nullopt;
+  result.sqnr_db = Decibels(signal, noise);
+  if (IsFloat(a.dtype()) && result.sqnr_db > kSameWeightDb) return std::nullopt;
+  result.unequal = static_cast<int64_t>(unequal.size());
+  result.first = (*x)[worst], result.second = (*y)[worst];
+  size_t rest = worst;
+  result.index.resize(a.dims().size());
+  for (size_t d = a.dims().size(); d-- > 0;) {
+    result.index[d] = static_cast<int64_t>(rest % static_cast<size_t>(a.dims()[d]));
+    rest /= static_cast<size_t>(a.dims()[d]);
+  }
+  // Where they all lie, and what they have in common.
+  const auto all = [&](auto holds) { return std::ranges::all_of(unequal, holds); };
+  std::vector<std::string> words;
+  size_t inner = 1;
+  for (size_t d = a.dims().size(); d-- > 0 && result.unequal < result.elements;) {
+    const auto extent = static_cast<size_t>(a.dims()[d]);
+    const size_t at = worst / inner % extent;
+    const bool same = all([&](size_t i) { return i / inner % extent == at; });
+    if (same && result.unequal > 1 && extent > 1)
+      words.push_back(fmt::format("all of them at {} of axis {}", at, d));
+    inner *= extent;
+  }
+  const double ratio = result.second / result.first, step = result.second - result.first;
+  const auto near = [](double p, double q) { return std::fabs(p - q) <= 1e-5 * std::fabs(q); };
+  if (all([&](size_t i) { return (*y)[i] == -(*x)[i]; }))
+    words.emplace_back("the sign is another");
+  else if (result.first != 0 && unequal.size() > 1 &&
+           all([&](size_t i) { return near((*y)[i], ratio * (*x)[i]); }))
+    words.push_back(fmt::format("{:.6g} times as large", ratio));
+  else if (unequal.size() > 1 && all([&](size_t i) { return near((*y)[i] - (*x)[i], step); }))
+    words.push_back(fmt::format("{:+.6g} each", step));
+  result.how = fmt::format("{}", fmt::join(words, ", "));
+  return result;
+}
+
+// An attribute, or its default; null: it has neither.
+const AttrValue* Attr(const Graph& graph, NodeId n, const std::string& name) {
+  if (const AttrValue* const value = graph.attributes(n).Find(name)) return value;
+  const OpName& op = graph.op_name(graph.op(n));
+  const Signature* const s =
+      Signatures::Builtin().Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+  const FormalAttribute* const formal = s == nullptr ? nullptr : s->FindAttribute(name);
+  return formal == nullptr || formal->default_value.index() == 0 ? nullptr : &formal->default_value;
+}
+
+// The name of what is stored in the file: behind a DequantizeLinear, of the integers.
+std::string Stored(const Graph& graph, ValueId v) {
+  while (graph.producer(v).valid() && graph.num_inputs(graph.producer(v)) > 0 &&
+         graph.input(graph.producer(v), 0).valid()) {
+    v = graph.input(graph.producer(v), 0);
+  }
+  return std::string(graph.name(v));
+}
+
+ValueId InputOf(const Graph& graph, NodeId n, size_t i) {
+  return i < graph.num_inputs(n) ? graph.input(n, i) : ValueId();
+}
+
+std::string NodeText(const Graph& graph, NodeId n) {
+  const std::string place = PlaceText(graph, graph.body_of(n));
+  return fmt::format("{} `{}`{}{}", graph.op_name(graph.op(n)).text(),
+                     Printable(NameText(graph, n)), place.empty() ? "" : " in ", OneLine(place));
+}
+
+bool HasOtherParts(const NodeDifference& d) {
+  return !d.constants.empty() || !d.attributes.empty();
+}
+
+}  // namespace
+
+Counterparts::Counterparts(const Model& a, const Model& b)
+    : a_(std::as_const(*a.impl().file).graph()),
+      b_(std::as_const(*b.impl().file).graph()),
+      matching_(a_, b_, /*names=*/true),
+      facts_a_(a_, Signatures::Builtin(), KernelRegistry::Evaluation(), nullptr),
+      facts_b_(b_, Signatures::Builtin(), KernelRegistry::Evaluation(), nullptr) {}
+
+Status Counterparts::Match() {
+  QR_RETURN_IF_ERROR(matching_.Run());
+  for (const auto& [in_a, in_b] : matching_.bodies()) bodies_.emplace(in_b, in_a);
+  for (size_t i = 0; i < b_.num_bodies(); ++i) {
+    const Body& body = b_.body(BodyId(i));
+    if (body.alive && body.kind == BodyKind::kFunction)
+      functions_.emplace(body.function, BodyId(i));
+  }
+  return {};
+}
+
+Result<std::vector<ValueId>> Counterparts::Values() {
+  QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(b_, b_.main()));
+  std::vector<ValueId> values;
+  for (const NodeId n : order) {
+    for (size_t i = 0; i < b_.num_outputs(n); ++i) {
+      const ValueId v = b_.output(n, i);
+      if (!v.valid() || !ToA(v).valid()) continue;
+      if (b_.num_inputs(n) == 0 && facts_b_.Constant(v) != nullptr) continue;
+      values.push_back(v);
+    }
+  }
+  return values;
+}
+
+ValueId Counterparts::ToA(ValueId b) const {
+  const ValueId a = matching_.ToA(b);
+  return a.valid() && a_.producer(a).valid() && a_.body_of(a) == a_.main() ? a : ValueId();
+}
+
+// By what it makes: a node of another operator may make the value now.
+NodeId Counterparts::NodeToA(NodeId in_b) const {
+  if (const NodeId n = matching_.ToA(in_b); n.valid()) return n;
+  for (size_t i = 0; i < b_.num_outputs(in_b); ++i) {
+    const ValueId v = matching_.ToA(b_.output(in_b, i));
+    if (v.valid() && a_.producer(v).valid()) return a_.producer(v);
+  }
+  return {};
+}
+
+std::vector<BodyId> Counterparts::BodiesOf(NodeId in_b) const {
+  std::vector<BodyId> found;
+  const auto add = [&](NodeId n) {
+    const auto called = functions_.find(b_.op_name(b_.op(n)));
+    if (called != functions_.end() && std::ranges::find(found, called->second) == found.end())
+      found.push_back(called->second);
+    if (!b_.HasSubgraphs(n)) return;
+    for (const BodyId inner : b_.SubgraphsOf(n)) found.push_back(inner);
+  };
+  add(in_b);
+  for (size_t at = 0; at < found.size(); ++at) {
+    for (const NodeId n : b_.body(found[at]).nodes) {
+      if (b_.alive(n)) add(n);
+    }
+  }
+  return found;
+}
+
+std::vector<ValueId> Counterparts::Sources(ValueId v) const {
+  std::vector<ValueId> found;
+  std::set<ValueId> seen;
+  std::vector<ValueId> todo = {v};
+  const auto add = [&](ValueId in) {
+    if (!in.valid() || b_.body_of(in) != b_.main() || !seen.insert(in).second) return;
+    (ToA(in).valid() ? found : todo).push_back(in);
+  };
+  while (!todo.empty()) {
+    const NodeId n = b_.producer(todo.back());
+    todo.pop_back();
+    if (!n.valid()) continue;
+    for (size_t i = 0; i < b_.num_inputs(n); ++i) add(b_.input(n, i));
+    for (const BodyId body : BodiesOf(n)) {
+      for (const NodeId inner : b_.body(body).nodes) {
+        for (size_t i = 0; b_.alive(inner) && i < b_.num_inputs(inner); ++i)
+          add(b_.input(inner, i));
+      }
+      for (size_t i = 0; i < b_.body(body).outputs.size(); ++i) add(b_.output(body, i));
+    }
+  }
+  return found;
+}
+
+void Counterparts::CompareConstants(ValueId x, ValueId y, NodeDifference& found) {
+  const Tensor* const p = x.valid() ? facts_a_.Constant(x) : nullptr;
+  const Tensor* const q = y.valid() ? facts_b_.Constant(y) : nullptr;
+  if (p == nullptr || q == nullptr) return;
+  if (auto differing = CompareNumbers(Stored(a_, x), Stored(b_, y), *p, *q))
+    found.constants.push_back(*std::move(differing));
+}
+
+void Counterparts::CompareAttributes(NodeId in_a, NodeId in_b, NodeDifference& found) const {
+  if (a_.op_name(a_.op(in_a)) != b_.op_name(b_.op(in_b))) return;
+  std::set<std::string> names;
+  for (const Attribute& x : a_.attributes(in_a)) names.insert(x.name);
+  for (const Attribute& x : b_.attributes(in_b)) names.insert(x.name);
+  for (const std::string& name : names) {
+    const AttrValue* const x = Attr(a_, in_a, name);
+    const AttrValue* const y = Attr(b_, in_b, name);
+    const bool body = (x != nullptr && std::holds_alternative<BodyId>(*x)) ||
+                      (y != nullptr && std::holds_alternative<BodyId>(*y));
+    if (body || (x != nullptr && y != nullptr && Equal(*x, *y))) continue;
+    found.attributes.push_back(fmt::format("`{}`: {} and {}", Printable(name),
+                                           x == nullptr ? "absent" : AttributeText(a_, *x),
+                                           y == nullptr ? "absent" : AttributeText(b_, *y)));
+  }
+}
+
+void Counterparts::CompareReads(const std::string& place, ValueId x, ValueId y,
+                                NodeDifference& found) {
+  const bool of_a = x.valid() && facts_a_.Constant(x) != nullptr;
+  const bool of_b = y.valid() && facts_b_.Constant(y) != nullptr;
+  if ((of_a && of_b) || (!x.valid() && !y.valid())) return;
+  const ValueId other = matching_.ToA(y);
+  // Without a counterpart: who makes it is told of.
+  if (y.valid() && x.valid() && !of_b && (!other.valid() || other == x)) return;
+  found.structure.push_back(fmt::format("{}: `{}` and `{}`", place,
+                                        x.valid() ? Printable(NameText(a_, x)) : "absent",
+                                        y.valid() ? Printable(NameText(b_, y)) : "absent"));
+}
+
+NodeDifference Counterparts::Compare(NodeId in_a, NodeId in_b) {
+  NodeDifference found{.node = NodeText(b_, in_b)};
+  if (!in_a.valid()) {
+    found.structure.emplace_back("it is not in the first model");
+    return found;
+  }
+  const size_t both = std::min(a_.num_inputs(in_a), b_.num_inputs(in_b));
+  for (size_t i = 0; i < both; ++i) CompareConstants(a_.input(in_a, i), b_.input(in_b, i), found);
+  CompareAttributes(in_a, in_b, found);
+  if (a_.op_name(a_.op(in_a)) != b_.op_name(b_.op(in_b))) {
+    found.structure.push_back("in the first model: " + NodeText(a_, in_a));
+    return found;
+  }
+  const size_t all = std::max(a_.num_inputs(in_a), b_.num_inputs(in_b));
+  for (size_t i = 0; i < all; ++i)
+    CompareReads(fmt::format("input {}", i), InputOf(a_, in_a, i), InputOf(b_, in_b, i), found);
+  return found;
+}
+
+NodeDifference Counterparts::Compare(ValueId v) {
+  return Compare(a_.producer(matching_.ToA(v)), b_.producer(v));
+}
+
+void Counterparts::CompareBody(BodyId body, std::vector<NodeDifference>& found) {
+  const auto other = bodies_.find(body);
+  if (other == bodies_.end()) return;
+  const auto add = [&](NodeDifference d) {
+    if (HasOtherParts(d) || !d.structure.empty()) found.push_back(std::move(d));
+  };
+  for (const NodeId n : b_.body(body).nodes) {
+    if (!b_.alive(n)) continue;
+    // Who reads a constant is to blame for it.
+    const bool leaf = b_.num_inputs(n) == 0 && b_.num_outputs(n) > 0 && b_.output(n, 0).valid();
+    if (leaf && facts_b_.Constant(b_.output(n, 0)) != nullptr) continue;
+    add(Compare(NodeToA(n), n));
+  }
+  NodeDifference given{.node = OneLine(PlaceText(b_, body))};
+  const size_t in_a = a_.body(other->second).outputs.size(), in_b = b_.body(body).outputs.size();
+  for (size_t i = 0; i < std::min(in_a, in_b); ++i) {
+    const ValueId x = a_.output(other->second, i), y = b_.output(body, i);
+    CompareConstants(x, y, given);
+    CompareReads(fmt::format("output {}", i), x, y, given);
+  }
+  add(std::move(given));
+}
+
+std::vector<NodeDifference> Counterparts::CompareBodies(ValueId v) {
+  std::vector<NodeDifference> found;
+  for (const BodyId body : BodiesOf(b_.producer(v))) CompareBody(body, found);
+  if (std::ranges::any_of(found, HasOtherParts)) {
+    std::erase_if(found, [](const NodeDifference& d) { return !HasOtherParts(d); });
+    for (NodeDifference& d : found) d.structure.clear();
+  }
+  return found;
+}
+
+std::string Counterparts::NodeTextOfA(ValueId a) const { return NodeText(a_, a_.producer(a)); }
+std::string Counterparts::NodeTextOfB(ValueId b) const { return NodeText(b_, b_.producer(b)); }
+
+}  // namespace qrewrite
