@@ -94,7 +94,7 @@ class Instance {
   // --- instance_nodes.cc
   std::optional<OpName> ChooseOp(const OpHead& head);
   Attributes ChooseAttributes(const PatCall& call, const Signature* signature);
-  std::optional<AttrValue> Known(CodeId code, AttrKind kind) const;
+  std::optional<AttrValue> Known(CodeId id, AttrKind kind) const;
   std::optional<AttrValue> SomeValue(const std::string& name, const Signature* signature);
   // A node that reads `terms`; leaves among them get types and shapes. False: none were found.
   bool AddNode(const OpName& op, const Attributes& attributes, std::vector<Term>& terms,

@@ -83,7 +83,7 @@ std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures
     if (formal == nullptr || KindOf(a.value) != formal->kind)
       return fmt::format("{}: attribute `{}`", op.text(), a.name);
   }
-  const Attributes attributes = graph.attributes(n);
+  const Attributes& attributes = graph.attributes(n);
   const AttrValue* const rule_of_pads = attributes.Find("auto_pad");
   const auto* const how =
       rule_of_pads == nullptr ? nullptr : std::get_if<std::string>(rule_of_pads);
@@ -131,7 +131,7 @@ bool Judge::Misfits(const Model& model, const Tensors& sample) const {
     TypeInfo type = graph.declared(v);
     type.has_rank = true;
     type.dims.clear();
-    for (const int64_t size : given->second.dims) type.dims.push_back(Dim(size));
+    for (const int64_t size : given->second.dims) type.dims.emplace_back(size);
     graph.SetDeclared(v, type);
   }
   Facts facts(graph, court_.program.rules().signatures, KernelRegistry::Builtin(),

@@ -11,7 +11,7 @@ namespace qrewrite {
 Change::Change(Graph& graph, const Vocabulary& words, const Signatures& signatures, Dice& dice)
     : graph_(graph), words_(words), signatures_(signatures), dice_(dice) {
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
-    if (graph.alive(NodeId(i))) nodes_.push_back(NodeId(i));
+    if (graph.alive(NodeId(i))) nodes_.emplace_back(i);
   }
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const ValueId v(i);
