@@ -51,6 +51,8 @@ ENGINE_OPS = {
     "Slice": "x[i:j] in an expression",
     "If": "the interpreter of whole graphs runs its branches",
     "Loop": "the interpreter of whole graphs runs its body",
+    "Scan": "the interpreter of whole graphs runs its body",
+    "Concat": "what the turns of a Scan give, one behind the other",
     "MatMulInteger": "a probe of what runtimes compute",
     "Cast": "the proof computes with integers of 8 bits as floats where types do not count",
 }

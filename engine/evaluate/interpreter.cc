@@ -127,6 +127,7 @@ Status GraphInterpreter::RunNode(NodeId n, const Attributes& call) {
   if (op.domain.empty() && op.name == "If") return RunIf(n, call);
   if (op.domain.empty() && op.name == "Loop") return RunLoop(n, call);
   const Attributes attributes = Resolved(graph_.attributes(n), call);
+  if (op.domain.empty() && op.name == "Scan") return RunScan(n, attributes, call);
   const auto function = functions_.find(op);
   if (function != functions_.end()) return RunFunction(n, function->second, attributes);
   return RunKernel(n, attributes);

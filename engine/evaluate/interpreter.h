@@ -1,6 +1,6 @@
 // Interpreter: a graph run node by node with kernels.
 //
-// Values are freed behind their last reader. Branches and loops run their bodies, a call of a local
+// Values are freed behind their last reader. Branches, loops and scans run their bodies, a call of a local
 // function runs its body with the attributes of the call.
 #pragma once
 
@@ -46,6 +46,7 @@ class GraphInterpreter {
   Status RunFunction(NodeId n, BodyId body, const Attributes& attributes);
   Status RunIf(NodeId n, const Attributes& call);
   Status RunLoop(NodeId n, const Attributes& call);
+  Status RunScan(NodeId n, const Attributes& attributes, const Attributes& call);
   Status RunIteration(NodeId n, BodyId body, int64_t iteration, const std::vector<Tensor>& state,
                       const Attributes& call);
 

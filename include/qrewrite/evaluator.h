@@ -59,7 +59,7 @@ struct OnnxRuntimeOptions {
 Result<std::unique_ptr<Evaluator>> OnnxRuntime(const OnnxRuntimeOptions& options = {});
 
 // The kernels that fold constants, and those of the operators that are too much for folding. Float
-// products are summed in double precision. Loops and branches are run, functions called.
+// products are summed in double precision. Loops, scans and branches are run, functions called.
 std::unique_ptr<Evaluator> BuiltinKernels();
 
 // What a host does with a model: gets it serialized, with what is to be observed among its outputs, and

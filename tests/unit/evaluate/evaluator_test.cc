@@ -164,6 +164,59 @@ TEST_CASE("Branches and loops run, with what they capture") {
   }
 }
 
+TEST_CASE("Scans run: states, axes, directions, what they capture") {
+  // Two states, two scanned inputs (one from its end, along its last axis), three collected outputs.
+  const char* const scan = R"(g (float[2] s, float[1] count, float[3, 2] x, float[2, 3] z)
+      => (float[2] last, float[1] counted, float[3, 2] sums, float[2, 3] wide, float[3, 2] back) {
+    outer = Neg(s)
+    last, counted, sums, wide, back = Scan(s, count, x, z) <num_scan_inputs = 2,
+        scan_input_axes = [0, -1], scan_input_directions = [0, 1],
+        scan_output_axes = [0, 1, 0], scan_output_directions = [0, 0, 1],
+        body = b (float[2] t, float[1] c, float[2] u, float[2] v)
+            => (float[2] t2, float[1] c2, float[2] sum, float[2] w, float[2] last_w) {
+          uv = Mul(u, v)  t2 = Add(t, uv)  c2 = Add(c, c)  sum = Identity(t2)
+          w = Sub(outer, v)  last_w = Sub(u, v)
+        }>
+  })";
+  const Tensors inputs = {{"s", Floats({1, 2})},
+                          {"count", Floats({3})},
+                          {"x", TensorOf<float>(kFloat, {3, 2}, {1, 2, 3, 4, 5, 6})},
+                          {"z", TensorOf<float>(kFloat, {2, 3}, {7, 8, 9, 10, 11, 12})}};
+  const std::unique_ptr<Evaluator> ort = Ort(), kernels = BuiltinKernels();
+  const Tensors expected = RunOn(*ort, scan, inputs), values = RunOn(*kernels, scan, inputs);
+  REQUIRE(expected.size() == 5);
+  for (const auto& [name, tensor] : expected) {
+    INFO(name);
+    CHECK(values.at(name).dims == tensor.dims);
+    CHECK(ValuesOf<float>(values.at(name)) == ValuesOf<float>(tensor));
+  }
+  CHECK(ValuesOf<float>(values.at("counted")) == std::vector<float>{24});
+}
+
+TEST_CASE("A Scan that does not fit is an error that says why") {
+  const std::string scan =
+      R"(g (float[1] s, float[n, 1] x, float[m, 1] z) => (float[1] last, float[k, 1] all) {
+    last, all = Scan(s, x, z) <num_scan_inputs = 2, MORE
+        body = b (float[1] t, float[1] u, float[1] v) => (float[1] t2, float[1] w) {
+          t2 = Add(t, u)  w = Add(t2, v)
+        }>
+  })";
+  const auto fault = [&](const std::string& more, int64_t of_x, int64_t of_z) {
+    std::string text = scan;
+    text.replace(text.find("MORE"), 4, more);
+    const auto ones = [](int64_t n) {
+      return TensorOf<float>(kFloat, {n, 1}, std::vector<float>(static_cast<size_t>(n), 1));
+    };
+    return ErrorOf(*BuiltinKernels(), text,
+                   {{"s", Floats({1})}, {"x", ones(of_x)}, {"z", ones(of_z)}});
+  };
+  CHECK(Contains(fault("", 2, 3), "Scan `last`: its inputs have 2 and 3 slices"));
+  CHECK(Contains(fault("scan_input_axes = [0, 2],", 2, 2), "axis 2 of a tensor of rank 2"));
+  CHECK(Contains(fault("scan_output_directions = [0, 1],", 2, 2),
+                 "`scan_output_directions` has 2 numbers, not 1"));
+  CHECK(Contains(fault("", 0, 0), "a Scan of nothing gives slices of every turn"));
+}
+
 TEST_CASE("A local function runs with the attributes of its call") {
   onnx::ModelProto proto;
   const auto parsed = onnx::OnnxParser::Parse(proto, R"(
