@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "engine/graph/find.h"
+
 namespace qrewrite {
 namespace {
 
@@ -34,16 +36,10 @@ GraphMatching::GraphMatching(const Graph& a, const Graph& b, bool names)
 
 Status GraphMatching::Run() {
   QR_RETURN_IF_ERROR(MatchBodies(a_.main(), b_.main()));
-  std::map<OpName, BodyId> functions;
-  for (size_t i = 0; i < b_.num_bodies(); ++i) {
-    const Body& body = b_.body(BodyId(i));
-    if (body.alive && body.kind == BodyKind::kFunction) functions.emplace(body.function, BodyId(i));
-  }
-  for (size_t i = 0; i < a_.num_bodies(); ++i) {
-    const Body& body = a_.body(BodyId(i));
-    if (!body.alive || body.kind != BodyKind::kFunction) continue;
-    const auto same = functions.find(body.function);
-    if (same != functions.end()) QR_RETURN_IF_ERROR(MatchBodies(BodyId(i), same->second));
+  const std::map<OpName, BodyId> functions = LocalFunctions(b_);
+  for (const auto& [name, body] : LocalFunctions(a_)) {
+    const auto same = functions.find(name);
+    if (same != functions.end()) QR_RETURN_IF_ERROR(MatchBodies(body, same->second));
   }
   return {};
 }

@@ -4,6 +4,8 @@
 #include <set>
 #include <vector>
 
+#include "engine/graph/find.h"
+
 namespace qrewrite {
 namespace {
 
@@ -17,10 +19,10 @@ constexpr int kAttempts = 4;
 // calls in the end. That is enough: no call runs before those that its inputs come from.
 class FunctionTypes {
  public:
-  FunctionTypes(Graph& graph, Facts& facts) : graph_(graph), facts_(facts) {}
+  FunctionTypes(Graph& graph, Facts& facts)
+      : graph_(graph), facts_(facts), functions_(LocalFunctions(graph)) {}
 
   void State() {
-    FindFunctions();
     if (functions_.empty()) return;
     Plan();
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -36,15 +38,6 @@ class FunctionTypes {
     BodyId body;
     bool enter;
   };
-
-  void FindFunctions() {
-    for (size_t i = 0; i < graph_.num_bodies(); ++i) {
-      const Body& body = graph_.body(BodyId(i));
-      if (!body.alive || body.kind != BodyKind::kFunction) continue;
-      const OpId op = graph_.FindOp(body.function.domain, body.function.name);
-      if (op.valid()) functions_.emplace(op, BodyId(i));
-    }
-  }
 
   // Follows the calls from the main graph, depth first.
   void Plan() {
@@ -69,7 +62,7 @@ class FunctionTypes {
       }
       const NodeId n = graph_.body(b).nodes[at.next++];
       if (!graph_.alive(n)) continue;
-      const auto function = functions_.find(graph_.op(n));
+      const auto function = functions_.find(graph_.op_name(graph_.op(n)));
       if (function != functions_.end()) {
         calls_[function->second].push_back(n);
         enter(function->second);
@@ -165,7 +158,7 @@ class FunctionTypes {
 
   Graph& graph_;
   Facts& facts_;
-  std::map<OpId, BodyId> functions_;
+  const std::map<OpName, BodyId> functions_;
   std::map<BodyId, std::vector<NodeId>> calls_;
   std::vector<Step> steps_;
   std::map<ValueId, TypeInfo> stated_;  // what was declared before

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/graph/find.h"
 #include "engine/ops/signature.h"
 
 namespace qrewrite {
@@ -33,12 +34,7 @@ Result<GraphInterpreter> GraphInterpreter::Make(const Graph& graph, const Kernel
   GraphInterpreter interpreter(graph, kernels);
   interpreter.values_.resize(graph.num_values());
   interpreter.steps_.resize(graph.num_bodies());
-  for (size_t i = 0; i < graph.num_bodies(); ++i) {
-    const BodyId b(i);
-    if (graph.body(b).alive && graph.body(b).kind == BodyKind::kFunction) {
-      interpreter.functions_.emplace(graph.body(b).function, b);
-    }
-  }
+  interpreter.functions_ = LocalFunctions(graph);
   QR_RETURN_IF_ERROR(interpreter.PlanBodies());
   QR_RETURN_IF_ERROR(interpreter.LoadConstants());
   return interpreter;

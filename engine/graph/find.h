@@ -1,7 +1,8 @@
-// Sets of nodes, and nodes by their names.
+// Sets of nodes, nodes by their names, local functions by what calls them.
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <vector>
 
 #include "engine/graph/graph.h"
@@ -34,6 +35,16 @@ bool AnyName(const Graph& graph, NodeId n, Predicate fits) {
     if (v.valid() && fits(graph.name(v))) return true;
   }
   return false;
+}
+
+// The local functions of a model, by the operator that calls them.
+inline std::map<OpName, BodyId> LocalFunctions(const Graph& graph) {
+  std::map<OpName, BodyId> functions;
+  for (size_t i = 0; i < graph.num_bodies(); ++i) {
+    const Body& body = graph.body(BodyId(i));
+    if (body.alive && body.kind == BodyKind::kFunction) functions.emplace(body.function, BodyId(i));
+  }
+  return functions;
 }
 
 }  // namespace qrewrite

@@ -1,4 +1,6 @@
 // Attributes as values and back, and their defaults.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "engine/fold/functions.h"
@@ -161,6 +163,39 @@ Result<AttrValue> Interpreter::ToAttribute(const Val& val, AttrKind kind) {
   if (forced.stops()) return Status(StatusCode::kInvalidRules, Why(forced));
   if (!forced.is_number()) return Misfit(forced, "known");
   return NumberAttribute(forced, forced.number(), kind);
+}
+
+// What `op` lacks is left out if it has its default at the source; a default of the source that `op`
+// does not share is written.
+std::string Interpreter::PassOn(const AttrRest& rest, const OpName& op, const Signature* signature,
+                                Attributes& attributes) {
+  const auto mentioned = [&](std::string_view name) {
+    return std::ranges::find(*rest.mentioned, name) != rest.mentioned->end();
+  };
+  const Attributes& own = graph_.attributes(rest.node);
+  for (const Attribute& a : own) {
+    if (mentioned(a.name)) continue;
+    if (std::holds_alternative<BodyId>(a.value) ||
+        std::holds_alternative<std::vector<BodyId>>(a.value)) {
+      return "an attribute that is a graph cannot be passed on";
+    }
+    if (signature == nullptr || signature->FindAttribute(a.name) != nullptr) {
+      attributes.Set(a.name, a.value);
+    } else if (!IsDefault(rest.node, a)) {
+      return fmt::format("{} has no attribute `{}`", op.text(), a.name);
+    }
+  }
+  const Signature* source = NodeSignature(rest.node);
+  if (source == nullptr || signature == nullptr) return "";
+  for (const FormalAttribute& formal : source->attributes) {
+    const bool literal = !std::holds_alternative<std::monostate>(formal.default_value);
+    if (!literal || mentioned(formal.name) || own.Find(formal.name) != nullptr) continue;
+    const FormalAttribute* other = signature->FindAttribute(formal.name);
+    if (other != nullptr && !qrewrite::Equal(other->default_value, formal.default_value)) {
+      attributes.Set(formal.name, formal.default_value);
+    }
+  }
+  return "";
 }
 
 }  // namespace qrewrite

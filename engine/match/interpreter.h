@@ -149,11 +149,13 @@ class Interpreter {
   Val DefaultOf(NodeId node, const FormalAttribute& formal);
   // Whether the attribute as written equals the default that the operator has at this node.
   bool IsDefault(NodeId node, const Attribute& attribute);
+  // `**a` for `op`, which means what it did at its source. "" or what is wrong.
+  std::string PassOn(const AttrRest& rest, const OpName& op, const Signature* signature,
+                     Attributes& attributes);
   static Val FromAttribute(const AttrValue& value);
   // Takes steps from the budget of this evaluation. False: it is spent.
   bool Step(uint64_t steps = 1);
-  // A value as an attribute of kind `kind` (kUndefined: whatever it looks like). Errors say what
-  // does not fit.
+  // A value as an attribute of kind `kind` (kUndefined: whatever it looks like), or what does not fit.
   Result<AttrValue> ToAttribute(const Val& val, AttrKind kind);
   // The operator that a call's head names. nullopt: not an operator; `why` says so.
   std::optional<OpName> HeadOperator(const OperatorHead& head, Frame& frame, std::string* why);
@@ -226,7 +228,6 @@ class Interpreter {
   bool Possible(const Pattern& pattern, const Frame& frame) const;
 
   // --- operators.cc
-  Val PassOn(const Val& rest, const OpName& op, const Signature* signature, Attributes& attributes);
   Val ReadOperands(const OperatorCode& call, const OpName& op, Frame& frame,
                    std::vector<Num>& inputs);
   const KernelEntry* KernelOf(const OperatorHead& head, const OpName& op, int since);

@@ -131,40 +131,6 @@ Val Interpreter::ReadOperands(const OperatorCode& call, const OpName& op, Frame&
   return true;
 }
 
-// `**a` of a computed operator: what Emitter::Rest() gives to a node. True, or what stops it.
-Val Interpreter::PassOn(const Val& rest, const OpName& op, const Signature* signature,
-                        Attributes& attributes) {
-  const auto* given = rest.get_if<AttrRest>();
-  if (given == nullptr) return Failure{fmt::format("{} holds no attributes", Describe(rest))};
-  const auto mentioned = [&](std::string_view name) {
-    return std::find(given->mentioned->begin(), given->mentioned->end(), name) !=
-           given->mentioned->end();
-  };
-  const Attributes& own = graph_.attributes(given->node);
-  for (const Attribute& a : own) {
-    if (mentioned(a.name)) continue;
-    if (signature != nullptr && signature->FindAttribute(a.name) == nullptr) {
-      if (IsDefault(given->node, a)) continue;
-      return Failure{fmt::format("{} has no attribute `{}`", op.text(), a.name)};
-    }
-    if (Val value = FromAttribute(a.value); value.stops()) return value;
-    attributes.Set(a.name, a.value);
-  }
-  const Signature* source = NodeSignature(given->node);
-  if (source == nullptr || signature == nullptr) return true;
-  for (const FormalAttribute& formal : source->attributes) {
-    const FormalAttribute* other = signature->FindAttribute(formal.name);
-    if (std::holds_alternative<std::monostate>(formal.default_value) || mentioned(formal.name) ||
-        own.Find(formal.name) != nullptr || other == nullptr) {
-      continue;
-    }
-    if (!qrewrite::Equal(other->default_value, formal.default_value)) {
-      attributes.Set(formal.name, formal.default_value);
-    }
-  }
-  return true;
-}
-
 Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame) {
   std::string why;
   const std::optional<OpName> op = HeadOperator(call.head, frame, &why);
@@ -195,8 +161,11 @@ Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame) {
     if (value.stops()) return value;
     if (value.absent()) continue;
     if (name.starts_with("**")) {
-      if (const Val passed = PassOn(value, *op, signature, attributes); passed.stops()) {
-        return passed;
+      const auto* rest = value.get_if<AttrRest>();
+      if (rest == nullptr) return Failure{fmt::format("{} holds no attributes", Describe(value))};
+      if (why = PassOn(*rest, *op, signature, attributes); !why.empty()) return Failure{why};
+      for (const Attribute& a : attributes) {
+        if (Val given = FromAttribute(a.value); given.stops()) return given;
       }
       continue;
     }

@@ -9,6 +9,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include "engine/base/flat_map.h"
+#include "engine/graph/find.h"
 
 namespace qrewrite {
 namespace {
@@ -30,23 +31,15 @@ std::map<BodyId, std::set<std::string>> UsedDomains(const Graph& graph) {
 }
 
 // The functions that the main graph calls, and those that they call.
-std::set<BodyId> CalledFunctions(const Graph& graph) {
-  std::map<OpId, BodyId> functions;
-  for (size_t i = 0; i < graph.num_bodies(); ++i) {
-    const Body& body = graph.body(BodyId(i));
-    if (!body.alive || body.kind != BodyKind::kFunction) continue;
-    const OpId op = graph.FindOp(body.function.domain, body.function.name);
-    if (op.valid()) functions.emplace(op, BodyId(i));
-  }
+std::set<BodyId> CalledFunctions(const Graph& graph, const std::map<OpName, BodyId>& functions) {
   std::set<BodyId> called;
-  if (functions.empty()) return called;
   std::vector<BodyId> todo = {graph.main()};
   while (!todo.empty()) {
     const BodyId b = todo.back();
     todo.pop_back();
     for (const NodeId n : graph.body(b).nodes) {
       if (!graph.alive(n)) continue;
-      const auto function = functions.find(graph.op(n));
+      const auto function = functions.find(graph.op_name(graph.op(n)));
       if (function != functions.end() && called.insert(function->second).second) {
         todo.push_back(function->second);
       }
@@ -60,12 +53,12 @@ std::set<BodyId> CalledFunctions(const Graph& graph) {
 // Functions that nothing calls. A model without outputs is a library of functions: all stay.
 int64_t RemoveUncalledFunctions(Graph& graph) {
   if (graph.body(graph.main()).outputs.empty()) return 0;
-  const std::set<BodyId> called = CalledFunctions(graph);
+  const std::map<OpName, BodyId> functions = LocalFunctions(graph);
+  if (functions.empty()) return 0;
+  const std::set<BodyId> called = CalledFunctions(graph, functions);
   int64_t removed = 0;
-  for (size_t i = 0; i < graph.num_bodies(); ++i) {
-    const BodyId b(i);
-    const Body& body = graph.body(b);
-    if (!body.alive || body.kind != BodyKind::kFunction || called.contains(b)) continue;
+  for (const auto& [name, b] : functions) {
+    if (called.contains(b)) continue;
     graph.RemoveFunction(b);
     ++removed;
   }

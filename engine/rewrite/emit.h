@@ -80,7 +80,6 @@ class Emitter {
                  std::vector<Val>& args);
   bool Operands(const Head& head, const std::vector<Val>& args, std::vector<ValueId>& inputs);
   bool Attrs(const MakeCall& call, Frame& frame, const Head& head, Attributes& attributes);
-  bool Rest(const AttrRest& rest, const Head& head, Attributes& attributes);
   bool Fits(const Head& head, std::string_view name, const AttrValue& value, bool& keep);
 
   // --- emit_nodes.cc

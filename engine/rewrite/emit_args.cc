@@ -126,7 +126,8 @@ bool Emitter::Attrs(const MakeCall& call, Frame& frame, const Head& head, Attrib
       if (rest.absent()) continue;
       const auto* names = rest.get_if<AttrRest>();
       if (names == nullptr) return Fail(fmt::format("`**{}` holds no attributes", a.name)), false;
-      if (!Rest(*names, head, attributes)) return false;
+      const std::string why = in_.PassOn(*names, head.op, head.signature, attributes);
+      if (!why.empty()) return Fail(why), false;
       continue;
     }
     const Val value = in_.Eval(a.value, frame);
@@ -168,39 +169,6 @@ bool Emitter::Fits(const Head& head, std::string_view name, const AttrValue& val
   }
   Fail(fmt::format("{} has no attribute `{}` at this opset", head.op.text(), name));
   return false;
-}
-
-// `**a`: attributes carry their meaning. What the emitted operator lacks is dropped if it has its
-// default at the source; a default of the source that the emitted operator does not share is
-// written.
-bool Emitter::Rest(const AttrRest& rest, const Head& head, Attributes& attributes) {
-  const auto mentioned = [&](std::string_view name) {
-    return std::find(rest.mentioned->begin(), rest.mentioned->end(), name) != rest.mentioned->end();
-  };
-  for (const Attribute& a : graph_.attributes(rest.node)) {
-    if (mentioned(a.name)) continue;
-    if (std::holds_alternative<BodyId>(a.value) ||
-        std::holds_alternative<std::vector<BodyId>>(a.value)) {
-      return Fail("an attribute that is a graph cannot be passed on"), false;
-    }
-    if (head.signature == nullptr || head.signature->FindAttribute(a.name) != nullptr) {
-      attributes.Set(a.name, a.value);
-    } else if (!in_.IsDefault(rest.node, a)) {
-      return Fail(fmt::format("{} has no attribute `{}`", head.op.text(), a.name)), false;
-    }
-  }
-  const Signature* source = in_.NodeSignature(rest.node);
-  if (source == nullptr || head.signature == nullptr) return true;
-  for (const FormalAttribute& formal : source->attributes) {
-    const bool literal = !std::holds_alternative<std::monostate>(formal.default_value);
-    if (!literal || mentioned(formal.name) || graph_.attributes(rest.node).Find(formal.name))
-      continue;
-    const FormalAttribute* other = head.signature->FindAttribute(formal.name);
-    if (other != nullptr && !Equal(other->default_value, formal.default_value)) {
-      attributes.Set(formal.name, formal.default_value);
-    }
-  }
-  return true;
 }
 
 }  // namespace qrewrite

@@ -11,6 +11,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/diff/describe.h"
 #include "engine/evaluate/decibels.h"
+#include "engine/graph/find.h"
 
 namespace qrewrite {
 namespace {
@@ -122,11 +123,7 @@ Counterparts::Counterparts(const Model& a, const Model& b)
 Status Counterparts::Match() {
   QR_RETURN_IF_ERROR(matching_.Run());
   for (const auto& [in_a, in_b] : matching_.bodies()) bodies_.emplace(in_b, in_a);
-  for (size_t i = 0; i < b_.num_bodies(); ++i) {
-    const Body& body = b_.body(BodyId(i));
-    if (body.alive && body.kind == BodyKind::kFunction)
-      functions_.emplace(body.function, BodyId(i));
-  }
+  functions_ = LocalFunctions(b_);
   return {};
 }
 
