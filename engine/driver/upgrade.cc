@@ -179,8 +179,7 @@ Status RuleRun::FaultsAt(const std::vector<NodeId>& order, int64_t opset) {
 std::string RuleRun::FaultAt(NodeId n, int64_t opset) {
   const OpName& op = graph_.op_name(graph_.op(n));
   if (!op.domain.empty()) return "";
-  if (rules_.signatures.Newest(op.domain, op.name) == nullptr)
-    return "";  // a local function, perhaps
+  if (!rules_.signatures.Has(op.domain, op.name)) return "";  // a local function, perhaps
   const Signature* before = facts_.SignatureOf(n);
   const Signature* s = rules_.signatures.Find(op.domain, op.name, opset);
   if (s == before && s != nullptr) return "";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include "engine/expr/names.h"
 
@@ -130,6 +131,7 @@ class Lexer {
       if (token.kind == TokenKind::kEnd) break;
       MatchBracket();
     }
+    while (open_ != kNone) CloseOpen(0);
     auto next = static_cast<uint32_t>(tokens_.size());
     for (size_t i = tokens_.size(); i-- > 0;) {
       tokens_[i].next_line = next;
@@ -248,19 +250,24 @@ class Lexer {
     if (token.kind != TokenKind::kPunct || token.text.size() != 1) return;
     const auto index = static_cast<uint32_t>(tokens_.size() - 1);
     const char c = token.text[0];
-    if (c == '(' || c == '[' || c == '{') open_.push_back(index);
+    if (c == '(' || c == '[' || c == '{') {
+      tokens_.back().match = open_;
+      open_ = index;
+    }
     if (c != ')' && c != ']' && c != '}') return;
     const char opener = c == ')' ? '(' : c == ']' ? '[' : '{';
-    if (open_.empty() || tokens_[open_.back()].text[0] != opener) return;
-    tokens_[open_.back()].match = index;
-    open_.pop_back();
+    if (open_ != kNone && tokens_[open_].text[0] == opener) CloseOpen(index);
   }
+  // The innermost open bracket is closed by token `index`; 0: by none.
+  void CloseOpen(uint32_t index) { open_ = std::exchange(tokens_[open_].match, index); }
 
   std::string_view text_;
   size_t pos_ = 0;
   bool space_ = false, newline_ = false;
   std::vector<Token> tokens_;
-  std::vector<uint32_t> open_;
+  // The innermost open bracket; its `match` is the one around it while it is open.
+  static constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t open_ = kNone;
 };
 
 }  // namespace

@@ -53,7 +53,8 @@ bool Literally(const DocNode& node) {
 
 void IndexBuilder::Body(const DocNode& node, int scope, Mode mode) {
   if (node.is_map() || !Literally(node)) return;
-  const Snippet text = JoinLines(node);
+  Snippet lines;
+  const Snippet& text = JoinLines(node, lines);
   const size_t before = sink_.diagnostics().size();
   const BodyText body = mode == Mode::kGraph ? ParseGraphText(text, sink_, &budget_)
                                              : ParseBody(text, sink_, &budget_);

@@ -120,15 +120,18 @@ const std::vector<Signature>* SignatureTable::Find(std::string_view domain,
   return &op.versions;
 }
 
-std::vector<OpName> SignatureTable::Names() const {
-  std::vector<Key> keys;
-  keys.reserve(operators_.size());
-  for (const auto& [key, op] : operators_) keys.push_back(key);
-  std::sort(keys.begin(), keys.end());
-  std::vector<OpName> names;
-  names.reserve(keys.size());
-  for (const auto& [domain, name] : keys) names.push_back({std::string(domain), std::string(name)});
-  return names;
+const std::vector<OpName>& SignatureTable::Names() const {
+  std::call_once(named_, [this] {
+    std::vector<Key> keys;
+    keys.reserve(operators_.size());
+    for (const auto& [key, op] : operators_) keys.push_back(key);
+    std::sort(keys.begin(), keys.end());
+    names_.reserve(keys.size());
+    for (const auto& [domain, name] : keys) {
+      names_.push_back({std::string(domain), std::string(name)});
+    }
+  });
+  return names_;
 }
 
 void SignatureTable::Parse(Operator& op) {

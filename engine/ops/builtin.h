@@ -21,7 +21,10 @@ class SignatureTable {
   // to call from several threads.
   const std::vector<Signature>* Find(std::string_view domain, std::string_view name) const;
   // Without parsing anything:
-  std::vector<OpName> Names() const;                      // sorted
+  bool Has(std::string_view domain, std::string_view name) const {
+    return operators_.contains(Key(domain, name));
+  }
+  const std::vector<OpName>& Names() const;               // sorted
   int64_t newest_opset() const { return newest_opset_; }  // of ai.onnx
   const std::vector<OpName>& quantizers() const { return quantizers_; }
 
@@ -55,6 +58,8 @@ class SignatureTable {
   mutable std::unordered_map<Key, Operator, KeyHash> operators_;
   int64_t newest_opset_ = 0;
   std::vector<OpName> quantizers_;
+  mutable std::once_flag named_;
+  mutable std::vector<OpName> names_;
 };
 
 }  // namespace qrewrite

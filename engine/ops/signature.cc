@@ -52,6 +52,12 @@ const std::vector<Signature>* Signatures::AllVersions(std::string_view domain,
   return base_ ? base_->AllVersions(domain, name) : nullptr;
 }
 
+bool Signatures::Has(std::string_view domain, std::string_view name) const {
+  domain = CanonicalDomain(domain);
+  if (table_) return table_->Has(domain, name);
+  return own_.contains(OpNameLess::View(domain, name)) || (base_ && base_->Has(domain, name));
+}
+
 const Signature* Signatures::Find(std::string_view domain, std::string_view name,
                                   int64_t version) const {
   const std::vector<Signature>* versions = AllVersions(domain, name);

@@ -113,6 +113,8 @@ class Signatures {
   // quantizer writes MatMulNBits without an import of com.microsoft).
   const Signature* Find(std::string_view domain, std::string_view name, int64_t version) const;
   const Signature* Newest(std::string_view domain, std::string_view name) const;
+  // Whether there is one, without parsing it.
+  bool Has(std::string_view domain, std::string_view name) const;
   // All versions, oldest first; empty if unknown.
   std::span<const Signature> Versions(std::string_view domain, std::string_view name) const;
   std::vector<OpName> Names() const;  // sorted

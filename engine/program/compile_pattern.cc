@@ -1,6 +1,7 @@
 // Patterns: the statements of a `match` over slots, and the conditions that complete with them.
 #include <algorithm>
-#include <set>
+
+#include <boost/container/small_vector.hpp>
 
 #include "engine/expr/functions.h"
 #include "engine/program/compiler.h"
@@ -161,18 +162,28 @@ bool ProgramCompiler::Computes(const Code& code) const {
 
 ProgramCompiler::Needs ProgramCompiler::NeedsOf(CodeId code, const Names& names) const {
   Needs needs;
-  std::set<int> seen_lets;
-  std::vector<CodeId> todo = {code};
+  std::vector<bool> seen_lets(names.layout().lets.size());
+  boost::container::small_vector<CodeId, 16> todo = {code};
+  const auto need = [&](int slot) {
+    if (slot < 0) return;
+    const int let = names.layout().let_of[static_cast<size_t>(slot)];
+    if (let < 0) {
+      needs.slots.push_back(slot);
+    } else if (!seen_lets[static_cast<size_t>(let)]) {
+      seen_lets[static_cast<size_t>(let)] = true;
+      todo.push_back(names.layout().lets[static_cast<size_t>(let)].value);
+    }
+  };
   while (!todo.empty()) {
     const Code& at = program_->codes_[todo.back().index];
     todo.pop_back();
     needs.computes |= Computes(at);
-    std::vector<int> slots = {at.slot};
-    if (at.op == CodeOp::kData) slots.push_back(program_->data_[at.index].slot);
+    need(at.slot);
+    if (at.op == CodeOp::kData) need(program_->data_[at.index].slot);
     if (at.op == CodeOp::kOperator) {
       const OperatorCode& call = program_->calls_[at.index];
-      slots.push_back(call.head.slot);
-      if (call.head.data >= 0) slots.push_back(program_->data_[call.head.data].slot);
+      need(call.head.slot);
+      if (call.head.data >= 0) need(program_->data_[call.head.data].slot);
       for (const auto& arg : call.args) todo.push_back(arg.value);
       for (const auto& [name, value] : call.attrs) todo.push_back(value);
     }
@@ -183,16 +194,9 @@ ProgramCompiler::Needs ProgramCompiler::NeedsOf(CodeId code, const Names& names)
       }
     }
     for (uint32_t k = 0; k < at.num_kids; ++k) todo.push_back(program_->kids_[at.first_kid + k]);
-    for (const int slot : slots) {
-      if (slot < 0) continue;
-      const int let = names.layout().let_of[static_cast<size_t>(slot)];
-      if (let < 0) {
-        needs.slots.insert(slot);
-      } else if (seen_lets.insert(let).second) {
-        todo.push_back(names.layout().lets[static_cast<size_t>(let)].value);
-      }
-    }
   }
+  std::ranges::sort(needs.slots);
+  needs.slots.erase(std::unique(needs.slots.begin(), needs.slots.end()), needs.slots.end());
   return needs;
 }
 
@@ -204,29 +208,31 @@ void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, cons
                                     Pattern& pattern, bool of_rule) {
   pattern.num_slots = names.layout().size();
   if (conditions.empty()) return;
-  std::set<int> bound;
+  std::vector<bool> bound(static_cast<size_t>(pattern.num_slots));
+  const auto bind = [&](int slot) {
+    if (slot >= 0) bound[static_cast<size_t>(slot)] = true;
+  };
   for (const PatStmt& stmt : pattern.stmts) {
-    for (const PatOut& out : stmt.outs) bound.insert(out.slot);
-    bound.insert(stmt.value.inner.begin(), stmt.value.inner.end());
+    for (const PatOut& out : stmt.outs) bind(out.slot);
+    for (const int slot : stmt.value.inner) bind(slot);
   }
   for (const ExprPtr& condition : conditions) {
     const CodeId code = Compile(*condition, names);
     const Needs needs = NeedsOf(code, names);
     const bool late = of_rule && pattern.stmts.size() > 1 && needs.computes;
     const int index = static_cast<int>(pattern.where.size());
-    const bool watched = !late && std::any_of(needs.slots.begin(), needs.slots.end(),
-                                              [&](int slot) { return bound.count(slot) > 0; });
-    pattern.where.push_back({.code = code,
-                             .expr = condition.get(),
-                             .needs = {needs.slots.begin(), needs.slots.end()},
-                             .watched = watched});
+    const bool watched = !late && std::ranges::any_of(needs.slots, [&](int slot) {
+      return bound[static_cast<size_t>(slot)];
+    });
+    pattern.where.push_back(
+        {.code = code, .expr = condition.get(), .needs = needs.slots, .watched = watched});
     if (needs.slots.empty()) {
       pattern.early.push_back(code);
       continue;
     }
     AddEarlyParts(code, names, pattern);
     if (late) continue;
-    const auto last = static_cast<size_t>(*needs.slots.rbegin());
+    const auto last = static_cast<size_t>(needs.slots.back());
     if (pattern.watch.size() <= last) pattern.watch.resize(last + 1);
     for (const int slot : needs.slots) pattern.watch[static_cast<size_t>(slot)].push_back(index);
   }

@@ -8,7 +8,6 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -64,8 +63,8 @@ class ProgramCompiler {
   void CompileLiterals(PatArg& arg, const Names& names);
   bool Computes(const Code& code) const;
   struct Needs {
-    std::set<int> slots;    // names, those of `let` resolved
-    bool computes = false;  // reads the elements of constants
+    std::vector<int> slots;  // names, those of `let` resolved; sorted
+    bool computes = false;   // reads the elements of constants
   };
   Needs NeedsOf(CodeId code, const Names& names) const;
   void AddConditions(const std::vector<ExprPtr>& conditions, const Names& names, Pattern& pattern,

@@ -73,7 +73,7 @@ std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures
   const OpName& op = graph.op_name(graph.op(n));
   const Signature* s = signatures.Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
   if (s == nullptr) {
-    const bool known = signatures.Newest(op.domain, op.name) != nullptr;
+    const bool known = signatures.Has(op.domain, op.name);
     return known ? op.text() + ": not in this opset" : "";
   }
   if (s->deprecated) return op.text() + ": deprecated";

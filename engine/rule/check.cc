@@ -132,7 +132,7 @@ void RuleChecker::CheckFact(const RawFact& fact, NameScope& scope, Owner& owner)
 void RuleChecker::CheckOwnDomain(const RawSignature& raw) {
   const OpName& op = raw.signature.op;
   if (!op.domain.empty() || op.name.empty()) return;
-  if (Signatures::Builtin().Newest("", op.name) != nullptr) return;
+  if (Signatures::Builtin().Has("", op.name)) return;
   std::vector<std::string> names;
   for (const OpName& name : Signatures::Builtin().Names()) {
     if (name.domain.empty()) names.push_back(name.name);

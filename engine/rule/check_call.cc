@@ -112,7 +112,7 @@ ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, Owner& 
   } else {
     NeedUnambiguous('%', ref.name, ref.place);
     const OpName op = SplitOpName(ref.name);
-    if (IsModuleOfPython(op.domain) && set_.signatures.Newest(op.domain, op.name) == nullptr) {
+    if (IsModuleOfPython(op.domain) && !set_.signatures.Has(op.domain, op.name)) {
       Diagnostic& d = sink_.Error(ref.place, code::kUnknownFunction,
                                   fmt::format("there is no `{}` ({})", ref.name, owner.text));
       d.hint = FindFunction(op.name) != nullptr

@@ -149,25 +149,28 @@ void RuleChecker::CheckMatch(const BodyText& body, NameScope& scope, Owner& owne
 // No value is made of itself. `own`: a statement may not read its own output either; in a
 // replacement that is the value before.
 void RuleChecker::CheckAcyclic(const BodyText& body, bool own, const char* hint, Owner& owner) {
-  std::map<std::string_view, size_t> made;
+  std::vector<std::pair<std::string_view, size_t>> made;  // sorted; of one name the first counts
   for (size_t i = 0; i < body.stmts.size(); ++i) {
     for (const OutArg& out : body.stmts[i].outs) {
-      if (out.name != "_") made.emplace(out.name, i);
+      if (out.name != "_") made.emplace_back(out.name, i);
     }
   }
+  std::ranges::sort(made);
   std::vector<std::pair<size_t, size_t>> reads;  // maker, reader
   bool upward = false;                           // somebody reads what stands further down
   for (size_t i = 0; i < body.stmts.size(); ++i) {
     const auto read = [&](auto& self, const Expr& expr) -> void {
       for (const Arg& arg : expr.args) {
         if (!arg.value) continue;
-        const auto maker =
-            arg.value->kind == Expr::Kind::kName ? made.find(arg.value->text) : made.end();
-        if (maker != made.end() && (own || maker->second != i)) {
+        if (arg.value->kind == Expr::Kind::kName) {
+          const std::string_view name = arg.value->text;
+          const auto maker = std::ranges::lower_bound(made, std::pair(name, size_t{0}));
+          if (maker == made.end() || maker->first != name || (!own && maker->second == i)) continue;
           reads.emplace_back(maker->second, i);
           upward |= maker->second >= i;
+        } else {
+          self(self, *arg.value);
         }
-        self(self, *arg.value);
       }
     };
     if (body.stmts[i].value.value) read(read, *body.stmts[i].value.value);
@@ -236,10 +239,11 @@ void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, b
                               call.refs.front().name));
     }
   }
-  std::set<std::string> attrs;
+  std::set<std::string_view> attrs;
   for (const AttrArg& attr : call.attrs) {
     // One rest takes all that is left: a second one would be empty.
-    if (!attrs.insert(attr.rest ? "**" : attr.name).second) {
+    const std::string_view name = attr.rest ? std::string_view("**") : attr.name;
+    if (call.attrs.size() > 1 && !attrs.insert(name).second) {
       sink_.Error(
           attr.place, code::kBoundTwice,
           attr.rest ? fmt::format("`**` stands here twice ({})", owner.text)

@@ -114,9 +114,9 @@ bool IsNull(const DocNode& node) {
   return node.is_scalar() && ResolveScalar(node).kind == Scalar::Kind::kNull;
 }
 
-Snippet JoinLines(const DocNode& node) {
+const Snippet& JoinLines(const DocNode& node, Snippet& joined) {
   if (node.is_scalar()) return node.text;
-  Snippet joined{.source = node.place.source};
+  joined = {.source = node.place.source};
   for (const DocNode& line : node.items) {
     if (!joined.where.empty()) {
       // The newline stands where the line before ended.

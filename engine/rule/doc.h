@@ -63,8 +63,9 @@ struct Scalar {
 Scalar ResolveScalar(const DocNode& node);
 bool IsNull(const DocNode& node);  // a scalar that says nothing: `key:`, ~, null
 
-// A text of several lines may be a list of lines. REQUIRES: a scalar or a list of scalars.
-Snippet JoinLines(const DocNode& node);
+// A text of several lines may be a list of lines: they become one text in `joined`; a scalar has its
+// own. REQUIRES: a scalar or a list of scalars.
+const Snippet& JoinLines(const DocNode& node, Snippet& joined);
 
 // So many faults that nobody reads further ones: what takes long to tell is not told any more.
 inline bool Many(const DiagnosticSink& sink) { return sink.diagnostics().size() >= 500; }

@@ -269,7 +269,7 @@ class UnknownOps {
       if (ref.kind != Ref::Kind::kName || dot == std::string::npos) continue;
       if (labels.contains(ref.name.substr(0, dot))) continue;  // data of a label
       const OpName op = SplitOpName(ref.name);
-      if (set_.signatures.Newest(op.domain, op.name) != nullptr) continue;
+      if (set_.signatures.Has(op.domain, op.name)) continue;
       if (!told_.insert(ref.name).second) continue;
       sink_
           .Warning(

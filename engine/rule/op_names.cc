@@ -38,11 +38,6 @@ bool KnowsDomain(std::string_view domain) {
   return domains.contains(domain);
 }
 
-bool IsKnown(const Signatures& signatures, const OpName& op) {
-  return signatures.Newest(op.domain, op.name) != nullptr ||
-         std::binary_search(BuiltinNames().begin(), BuiltinNames().end(), op);
-}
-
 }  // namespace
 
 OpChecker::OpChecker(const RuleSet& set, const std::set<std::string, std::less<>>& faulty,
@@ -61,7 +56,7 @@ const std::vector<OpName>& OpChecker::Names() {
 bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
   if (op.op.name.empty()) return false;  // ill-formed, reported where it was read
   const bool is_private = IsPrivateDomain(op.op.domain);
-  if (!op.wildcard && IsKnown(set_.signatures, op.op)) return true;
+  if (!op.wildcard && set_.signatures.Has(op.op.domain, op.op.name)) return true;
   if (!KnowsDomain(op.op.domain) && !is_private) return !IsMisspelled(op, place);
   const bool found =
       op.wildcard && std::any_of(Names().begin(), Names().end(),
@@ -135,7 +130,7 @@ bool OpChecker::IsMisspelled(const OpPattern& op, const Place& place) {
         fmt::format("operators of onnx are written without a domain: `{}`", op.op.name);
     return true;
   }
-  if (op.wildcard || IsKnown(set_.signatures, op.op)) return false;
+  if (op.wildcard || set_.signatures.Has(op.op.domain, op.op.name)) return false;
   for (const OpName& name : Names()) {
     if (name.domain.empty() || !IsSlip(text, name.text())) continue;
     sink_.Error(place, code::kUnknownOp, fmt::format("there is no operator `{}`", text)).hint =

@@ -227,7 +227,8 @@ AttrValue AstReader::ReadAttrDefault(const DocNode& node) {
 std::string AstReader::Fact(const DocNode* node, RawFact::Of of, RawSignature& raw) {
   if (node == nullptr) return "";
   if (ExprPtr tree = Expression(*node)) raw.facts.push_back({of, std::move(tree)});
-  return JoinLines(*node).text;
+  Snippet lines;
+  return JoinLines(*node, lines).text;
 }
 
 FormalAttribute AstReader::ReadAttribute(const DocEntry& entry, const std::string& owner,

@@ -31,7 +31,8 @@ ExprPtr And(ExprPtr left, ExprPtr right) {
 
 std::optional<BodyText> AstReader::Body(const DocNode& node) {
   const size_t before = sink_.diagnostics().size();
-  BodyText body = ParseBody(JoinLines(node), sink_, &budget_);
+  Snippet lines;
+  BodyText body = ParseBody(JoinLines(node, lines), sink_, &budget_);
   if (body.stmts.empty() && sink_.diagnostics().size() == before) {
     sink_.Error(node.place, code::kWrongKind, "a statement is expected, the text is empty");
   }
@@ -41,7 +42,8 @@ std::optional<BodyText> AstReader::Body(const DocNode& node) {
 
 std::optional<BodyText> AstReader::GraphText(const DocNode& node) {
   const size_t before = sink_.diagnostics().size();
-  BodyText body = ParseGraphText(JoinLines(node), sink_, &budget_);
+  Snippet lines;
+  BodyText body = ParseGraphText(JoinLines(node, lines), sink_, &budget_);
   if (sink_.diagnostics().size() != before) return std::nullopt;
   return body;
 }
@@ -53,7 +55,8 @@ ExprPtr AstReader::Expression(const DocNode& node) {
         .hint = "a list of the language is quoted: \"[a, b]\"";
     return nullptr;
   }
-  return ParseExpr(JoinLines(node), sink_, &budget_);
+  Snippet lines;
+  return ParseExpr(JoinLines(node, lines), sink_, &budget_);
 }
 
 std::vector<ExprPtr> AstReader::Conditions(const DocNode* node) {
@@ -152,7 +155,8 @@ std::vector<std::pair<std::string, ExprPtr>> AstReader::Expressions(const DocNod
 
 std::optional<Case> AstReader::FromLine(const DocNode& node) {
   const size_t before = sink_.diagnostics().size();
-  CaseLine line = ParseCaseLine(JoinLines(node), sink_, &budget_);
+  Snippet lines;
+  CaseLine line = ParseCaseLine(JoinLines(node, lines), sink_, &budget_);
   if (sink_.diagnostics().size() != before) return std::nullopt;
   Case result{.place = node.place};
   if (line.match) {
@@ -189,7 +193,8 @@ std::optional<Case> AstReader::ReadCase(const DocNode& node, const std::string& 
   result.when = Conditions(map.Get("when"));
   result.let = Lets(map.Get("let"));
   if (const DocNode* is = map.Get("is")) {
-    CaseLine line = ParseCaseLine(Prefixed("=> ", JoinLines(*is)), sink_, &budget_);
+    Snippet lines;
+    CaseLine line = ParseCaseLine(Prefixed("=> ", JoinLines(*is, lines)), sink_, &budget_);
     if (line.replace) {
       sink_.Error(is->place, code::kWrongKind, "`is` takes a value, here is a statement").hint =
           "statements belong in `replace`";

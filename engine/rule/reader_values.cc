@@ -53,7 +53,8 @@ bool AstReader::BadValue(const DocNode& node, std::string message, std::string h
 
 std::string AstReader::Text(const DocNode* node) {
   if (node == nullptr) return "";
-  std::string text = JoinLines(*node).text;
+  Snippet lines;
+  std::string text = JoinLines(*node, lines).text;
   while (text.ends_with('\n')) text.pop_back();
   return text;
 }

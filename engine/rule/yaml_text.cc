@@ -1,6 +1,7 @@
 #include "engine/rule/yaml_text.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace qrewrite {
 namespace {
@@ -15,9 +16,9 @@ size_t SkipSpace(std::string_view text, size_t at) {
 using Where = std::vector<uint32_t>;
 
 // Plain and block scalars: apart from white space the file holds the very bytes of the text, in
-// order, for indentation, folding and chomping change white space only. So runs of other bytes are
-// paired as they stand, and runs of white space from their ends: the indentation that a text keeps
-// is the last part of the one in the file.
+// order, for indentation, folding and chomping change white space only. So lines and runs of other
+// bytes are paired as they stand, and runs of white space from their ends: the indentation that a
+// text keeps is the last part of the one in the file.
 bool FollowVerbatim(std::string_view file, size_t at, std::string_view value, Where& where) {
   // The indentation of a block scalar's first line.
   if (!value.empty() && !IsSpace(value[0])) at = SkipSpace(file, at);
@@ -25,6 +26,13 @@ bool FollowVerbatim(std::string_view file, size_t at, std::string_view value, Wh
   uint32_t* const out = where.data();
   for (size_t i = 0; i < value.size();) {
     if (!IsSpace(value[i])) {
+      const std::string_view line = value.substr(i, value.find('\n', i) - i);
+      if (file.substr(at).starts_with(line)) {  // it was not folded
+        std::iota(out + i, out + i + line.size(), static_cast<uint32_t>(at));
+        i += line.size();
+        at += line.size();
+        continue;
+      }
       if (at >= file.size() || file[at] != value[i]) return false;
       out[i++] = static_cast<uint32_t>(at++);
       continue;

@@ -8,6 +8,11 @@
 namespace qrewrite {
 namespace {
 
+Snippet Joined(const DocNode& node) {
+  Snippet lines;
+  return JoinLines(node, lines);
+}
+
 struct Read {
   SourceText source;
   DiagnosticSink sink;
@@ -43,7 +48,7 @@ void CheckWhere(const DocNode& node, std::string_view file) {
 std::string PlaceOfX(const Read& read, std::string_view key) {
   const DocEntry* entry = read.root->Find(key);
   REQUIRE(entry != nullptr);
-  const Snippet text = JoinLines(entry->value);
+  const Snippet text = Joined(entry->value);
   const size_t at = text.text.find('X');
   REQUIRE(at != std::string::npos);
   const SourceSpan span = text.PlaceOf(at, at + 1).span();
@@ -97,7 +102,7 @@ TEST_CASE("Doc: every byte of a scalar knows its place") {
     }
     REQUIRE(read.root.has_value());
     CheckWhere(*read.root, read.source.text());
-    if (row.value) CHECK(JoinLines(read.root->Find("k")->value).text == row.value);
+    if (row.value) CHECK(Joined(read.root->Find("k")->value).text == row.value);
     CHECK(PlaceOfX(read, "k") == row.place);
   }
 }
@@ -148,7 +153,7 @@ TEST_CASE("Doc: JSON texts know their places") {
   CheckWhere(*read.root, read.source.text());
   CHECK(read.root->Find("k")->value.text.text == "\xc3\xa9\n\xf0\x9f\x98\x80 X");
   CHECK(PlaceOfX(read, "k") == "2:29");
-  CHECK(JoinLines(read.root->Find("a")->value).text == "one\ntwo X");
+  CHECK(Joined(read.root->Find("a")->value).text == "one\ntwo X");
   CHECK(PlaceOfX(read, "a") == "1:20");
 }
 
