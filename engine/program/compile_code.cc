@@ -80,51 +80,11 @@ CodeId ProgramCompiler::Compile(const Expr& expr, const Names& names) {
     case Expr::Kind::kAbsent: return Constant(Absent(), &expr);
     case Expr::Kind::kDType: return Constant(expr.dtype, &expr);
     case Expr::Kind::kName: return CompileName(expr.text, &expr, names);
-    case Expr::Kind::kSet: {
-      const OpSet* set = rules_->FindSet(expr.text);
-      return set == nullptr ? Constant(Failure{"unknown set @" + expr.text}, &expr)
-                            : Add({.op = CodeOp::kConstant,
-                                   .index = SetNumber(set),
-                                   .expr = &expr,
-                                   .constant = set});
-    }
+    case Expr::Kind::kSet: return CompileSet(expr);
     case Expr::Kind::kList: return CompileList(expr, names);
-    case Expr::Kind::kIndex: {
-      std::vector<SubscriptCode> subscripts;
-      for (const Subscript& s : expr.subscripts) {
-        subscripts.push_back({.slice = s.slice,
-                              .start = s.start ? Compile(*s.start, names) : CodeId(),
-                              .stop = s.stop ? Compile(*s.stop, names) : CodeId()});
-      }
-      const CodeId base = Compile(*expr.items[0], names);
-      program_->subscripts_.push_back(std::move(subscripts));
-      const int index = static_cast<int>(program_->subscripts_.size()) - 1;
-      return Add({.op = CodeOp::kIndex, .index = index, .expr = &expr}, {base});
-    }
-    case Expr::Kind::kMember: {
-      const Expr& base = *expr.items[0];
-      if (base.kind == Expr::Kind::kName && base.text == "params") {
-        return Add(
-            {.op = CodeOp::kParam, .index = NumberOf(program_->params_, expr.text), .expr = &expr});
-      }
-      return Add(
-          {.op = CodeOp::kData, .index = CompileData(base.text, expr.text, names), .expr = &expr});
-    }
-    case Expr::Kind::kUnary: {
-      const CodeId operand = Compile(*expr.items[0], names);
-      if (expr.unary == UnaryOp::kNot) {
-        return Add({.op = CodeOp::kNot, .expr = &expr}, {operand});
-      }
-      const Code& code = program_->codes_[operand.index];
-      if (code.op == CodeOp::kConstant) {
-        const std::optional<Val> value =
-            ScalarArithmetic(BinaryOp::kMul, Val::Int(-1), code.constant);
-        if (value) return Constant(*value, &expr);
-      }
-      const CodeId minus = Constant(Val::Int(-1), &expr);
-      return Add({.op = CodeOp::kArithmetic, .binary = BinaryOp::kMul, .expr = &expr},
-                 {minus, operand});
-    }
+    case Expr::Kind::kIndex: return CompileIndex(expr, names);
+    case Expr::Kind::kMember: return CompileMember(expr, names);
+    case Expr::Kind::kUnary: return CompileUnary(expr, names);
     case Expr::Kind::kIf: {
       const CodeId condition = Compile(*expr.items[1], names);
       const CodeId value = Compile(*expr.items[0], names);
@@ -135,6 +95,49 @@ CodeId ProgramCompiler::Compile(const Expr& expr, const Names& names) {
     case Expr::Kind::kCall: return CompileCall(expr, names);
     default: return Constant(Failure{"this has no value"}, &expr);
   }
+}
+
+CodeId ProgramCompiler::CompileSet(const Expr& expr) {
+  const OpSet* set = rules_->FindSet(expr.text);
+  if (set == nullptr) return Constant(Failure{"unknown set @" + expr.text}, &expr);
+  return Add({.op = CodeOp::kConstant, .index = SetNumber(set), .expr = &expr, .constant = set});
+}
+
+CodeId ProgramCompiler::CompileIndex(const Expr& expr, const Names& names) {
+  std::vector<SubscriptCode> subscripts;
+  for (const Subscript& s : expr.subscripts) {
+    subscripts.push_back({.slice = s.slice,
+                          .start = s.start ? Compile(*s.start, names) : CodeId(),
+                          .stop = s.stop ? Compile(*s.stop, names) : CodeId()});
+  }
+  const CodeId base = Compile(*expr.items[0], names);
+  program_->subscripts_.push_back(std::move(subscripts));
+  const int index = static_cast<int>(program_->subscripts_.size()) - 1;
+  return Add({.op = CodeOp::kIndex, .index = index, .expr = &expr}, {base});
+}
+
+// `params.to`, `n.axis`
+CodeId ProgramCompiler::CompileMember(const Expr& expr, const Names& names) {
+  const Expr& base = *expr.items[0];
+  if (base.kind == Expr::Kind::kName && base.text == "params") {
+    return Add(
+        {.op = CodeOp::kParam, .index = NumberOf(program_->params_, expr.text), .expr = &expr});
+  }
+  return Add(
+      {.op = CodeOp::kData, .index = CompileData(base.text, expr.text, names), .expr = &expr});
+}
+
+CodeId ProgramCompiler::CompileUnary(const Expr& expr, const Names& names) {
+  const CodeId operand = Compile(*expr.items[0], names);
+  if (expr.unary == UnaryOp::kNot) return Add({.op = CodeOp::kNot, .expr = &expr}, {operand});
+  const Code& code = program_->codes_[operand.index];
+  if (code.op == CodeOp::kConstant) {
+    const std::optional<Val> value = ScalarArithmetic(BinaryOp::kMul, Val::Int(-1), code.constant);
+    if (value) return Constant(*value, &expr);
+  }
+  const CodeId minus = Constant(Val::Int(-1), &expr);
+  return Add({.op = CodeOp::kArithmetic, .binary = BinaryOp::kMul, .expr = &expr},
+             {minus, operand});
 }
 
 CodeId ProgramCompiler::CompileBinary(const Expr& expr, const Names& names) {

@@ -43,6 +43,10 @@ class ProgramCompiler {
   CodeId CompileName(const std::string& name, const Expr* expr, const Names& names);
   CodeId Add(Code code, const std::vector<CodeId>& kids = {});
   CodeId Constant(Val value, const Expr* expr = nullptr);
+  CodeId CompileSet(const Expr& expr);
+  CodeId CompileIndex(const Expr& expr, const Names& names);
+  CodeId CompileMember(const Expr& expr, const Names& names);
+  CodeId CompileUnary(const Expr& expr, const Names& names);
   CodeId CompileBinary(const Expr& expr, const Names& names);
   CodeId CompileList(const Expr& expr, const Names& names);
   CodeId CompileCall(const Expr& expr, const Names& names);
