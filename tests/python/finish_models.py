@@ -19,6 +19,7 @@ class FloatModel:
     opsets: tuple[int, ...] = (11, 13, 17, 18, 21)
     tolerance: float = 1e-5  # times max(1, max|y|), against ONNX Runtime before
     half: bool = False       # initializers become float16
+    flags: tuple[str, ...] = ()
 
 
 def tensor(name: str, shape: tuple[int, ...]) -> str:
@@ -162,6 +163,11 @@ MODELS = [
         y = Resize <mode = "linear"> (x, none, scales) }""", "only nearest neighbor interpolation"),
     FloatModel("resize_corners", """g (float[2, 2, 3, 4] x) => (float[2, 2, 5, 2] y) <float[0] none = {}, int64[4] sizes = {2, 2, 5, 2}> {
         y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (x, none, none, sizes) }""", "only nearest neighbor interpolation"),
+    FloatModel("resize_cubic", """g (float[2, 2, 3, 4] x) => (float[2, 2, 6, 6] y) <float[0] none = {}, float[4] scales = {1, 1, 2, 1.5}> {
+        y = Resize <mode = "cubic", cubic_coeff_a = -0.5> (x, none, scales) }""", "Translating proto model"),
+    FloatModel("branches", """g (float[2, 4] x, bool c) => (float[2, 4] y, float[2, 4] z) {
+        y = If (c) <then_branch = t () => (float[2, 4] a) { a = Relu(x) }, else_branch = e () => (float[2, 4] b) { b = Neg(x) }>
+        z = Add(y, x) }""", "General synthesis error", flags=("--set", "branches=both")),
     FloatModel("lrn", """g (float[BATCH, 6, 3, 4] x) => (float[BATCH, 6, 3, 4] y) {
         y = LRN <size = 5, alpha = 0.3, beta = 0.6, bias = 1.5> (x) }""", "General synthesis error"),
     FloatModel("resize_sizes", """g (float[2, 2, 3, 4] x) => (float[2, 2, 6, 12] y) <float[0] none = {}, int64[4] sizes = {2, 2, 6, 12}> {

@@ -93,7 +93,7 @@ def test_finished_model(model, tmp_path):
         before = ask(source)
         assert not accepted(before), "EZKL reads it as it is: the rule has become needless"
         assert model.ezkl in before.get("reason", "wrong")
-    rewrite("ezkl_finish.yaml", source, out)
+    rewrite("ezkl_finish.yaml", source, out, *model.flags)
     answer = ask(out)
     assert accepted(answer), answer
 
