@@ -64,18 +64,25 @@ def structure(model: onnx.ModelProto) -> list[str]:
     readers = Counter(i for n in graph.node for i in n.input) + Counter(o.name for o in graph.output)
     by_output = {n.output[0]: n for n in graph.node}
     after = {i: n for n in graph.node for i in n.input}
+    shapes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in graph.value_info}
 
     def product(name: str) -> bool:
         return name in by_output and by_output[name].op_type == "MatMul"
+
+    def several(name: str) -> bool:               # heads or batches: Deeploy's Gemm would add the sums of one to all
+        node = by_output.get(name)
+        return node is not None and node.op_type == "Reshape" and product(node.input[0]) and np.prod(shapes[name][:-2]) > 1
 
     for node in graph.node:
         if node.op_type not in INTEGER:
             wrong.append(f"{node.op_type} is left")
         summed = node.op_type == "Add" and after.get(node.output[0], node).op_type == "Add"      # of a product of two values with zero points
-        if summed and not product(after[node.output[0]].input[0]):
+        if summed and not product(after[node.output[0]].input[0]) and not several(after[node.output[0]].input[0]):
             wrong.append(f"{node.name} is added to what is no product")
         if node.op_type == "Add" and product(node.input[1]):
             wrong.append(f"{node.name} has a product in the second place, which Deeploy takes for its own bias")
+        if node.op_type == "Add" and product(node.input[0]) and np.prod(shapes[node.input[0]][:-2]) > 1:
+            wrong.append(f"{node.name} becomes a Gemm with one bias for several products")
         if node.op_type in ("Conv", "Gemm", "Add") and not summed and (readers[node.output[0]] != 1 or after[node.output[0]].op_type != "RequantShift"):
             wrong.append(f"{node.op_type} {node.name} has no RequantShift of its own")
         if node.op_type == "Conv" and len(node.input) != 2:
