@@ -27,6 +27,7 @@ ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "exitcode=99:detect_leaks=1:allocat
                "UBSAN_OPTIONS": "halt_on_error=1:exitcode=99"}
 RULES = ["ezkl_dequant", "ezkl_dequant", "ezkl_finish", "optimize", "opset_upgrade", "qdq_to_qop", "qop_to_qdq", "deeploy",
          "aidge_export_qdq", "aidge_export_qop"]
+DIALECTS = {"deeploy"}  # write what onnx's checker does not know: Pad of opset 2
 INTEGERS = [0, 1, -1, 2, 3, 7, 16, 127, 255, 65536, 2**31 - 1, -2**31, 2**31, 2**40, 2**62, 2**63 - 1, -2**63]
 FLOATS = [0.0, -0.0, 1.0, -1.0, float("inf"), float("nan"), 1e38, 1e-45]
 
@@ -177,7 +178,7 @@ def fault(program, rules, data, folder):
         return None if err.strip() else f"exit code {code} and no message"
     if run([program, "show", str(out)], folder)[0] != 0:
         return "writes a model that it cannot read: " + (folder / "stderr").read_text(errors="replace")[-500:]
-    if valid(data) and not valid(out.read_bytes()):
+    if rules not in DIALECTS and valid(data) and not valid(out.read_bytes()):
         return "a valid model became invalid"
     return None
 

@@ -178,7 +178,9 @@ Status OutputSet::Commit() {
   const Status synced = SyncFolders(entries_.size());
   for (Entry& entry : entries_) entry.file->Settle();
   for (const std::string& path : obsolete_) unlink(path.c_str());
-  return synced;
+  if (synced.ok()) return {};
+  return {synced.code(),
+          synced.message() + "; all files are there, but a loss of power may undo that"};
 }
 
 }  // namespace qrewrite

@@ -1,4 +1,5 @@
 """A run that ends at any moment, or whose disk is full: the old model with its data, or the new one."""
+import errno
 import itertools
 import os
 import random
@@ -107,28 +108,81 @@ def test_asked_to_stop(number):
         assert (files(), state()) in [(BEFORE, "old"), (AFTER, "new")]
 
 
-@pytest.fixture
-def no_unnamed_files(folder):  # noqa: F811
-    """A file system without files that have no name."""
-    Path("shim.c").write_text("""#define _GNU_SOURCE
+SHIM = r"""
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+static int Number(const char *name) {
+  const char *text = getenv(name);
+  return text ? atoi(text) : 0;
+}
+
+// Counts calls that change files into $CALLS. Call number $AT fails with $ERRNO, or the process gets $SIGNAL.
+static int Fails(const char *name) {
+  static int count = 0;
+  if (getenv("CALLS")) {
+    const int fd = syscall(SYS_openat, AT_FDCWD, getenv("CALLS"), O_WRONLY | O_CREAT | O_APPEND, 0666);
+    dprintf(fd, "%s\n", name);
+    syscall(SYS_close, fd);
+  }
+  if (++count != Number("AT")) return 0;
+  if (Number("SIGNAL")) kill(getpid(), Number("SIGNAL"));
+  errno = Number("ERRNO");
+  return errno != 0;
+}
+
+ssize_t write(int fd, const void *bytes, size_t size) {
+  if (fd > 2 && Fails("write")) return -1;
+  return syscall(SYS_write, fd, bytes, size);
+}
+int fsync(int fd) { return Fails("fsync") ? -1 : syscall(SYS_fsync, fd); }
+int rename(const char *a, const char *b) { return Fails("rename") ? -1 : syscall(SYS_rename, a, b); }
+int renameat2(int x, const char *a, int y, const char *b, unsigned flags) {
+  return Fails("renameat2") ? -1 : syscall(SYS_renameat2, x, a, y, b, flags);
+}
+int linkat(int x, const char *a, int y, const char *b, int flags) {
+  return Fails("linkat") ? -1 : syscall(SYS_linkat, x, a, y, b, flags);
+}
+int link(const char *a, const char *b) { return Fails("link") ? -1 : syscall(SYS_link, a, b); }
+int unlink(const char *path) { return Fails("unlink") ? -1 : syscall(SYS_unlink, path); }
+int mkdir(const char *path, mode_t mode) { return Fails("mkdir") ? -1 : syscall(SYS_mkdir, path, mode); }
 int open(const char *path, int flags, ...) {
   va_list list;
   va_start(list, flags);
-  int mode = va_arg(list, int);
+  const int mode = va_arg(list, int);
   va_end(list);
-  if ((flags & O_TMPFILE) == O_TMPFILE) { errno = EOPNOTSUPP; return -1; }
+  if ((flags & O_TMPFILE) == O_TMPFILE && getenv("ALL_HAVE_NAMES")) {
+    errno = EOPNOTSUPP;
+    return -1;
+  }
+  if ((flags & (O_WRONLY | O_RDWR)) && Fails("open")) return -1;
   return syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
-""")
+"""
+
+
+@pytest.fixture
+def shim(folder):  # noqa: F811
+    """The environment of a process whose calls can fail."""
+    Path("shim.c").write_text(SHIM)
     done = subprocess.run(["cc", "-shared", "-fPIC", "-o", "shim.so", "shim.c"], check=False)
     if done.returncode != 0:
         pytest.skip("no C compiler")
     return {**os.environ, "LD_PRELOAD": str(folder / "shim.so")}
+
+
+@pytest.fixture
+def no_unnamed_files(shim):
+    """A file system without files that have no name."""
+    return {**shim, "ALL_HAVE_NAMES": "1"}
 
 
 def test_temporary_names(no_unnamed_files):
@@ -187,3 +241,37 @@ def test_input_that_is_cut_short():
         else:
             assert files() == BEFORE
             assert b"error: " in err
+
+
+@pytest.mark.parametrize("names", [{}, {"ALL_HAVE_NAMES": "1"}])
+def test_each_call(shim, names):
+    """Every call that writes fails, or is where the process ends, once: all files are there, or none."""
+    args = ["--in-place", "--json=work/new/report.json"]
+    said = []
+
+    def result(**env):
+        process = begin(*args, env={**shim, **names, **env})
+        _, err = process.communicate()
+        assert process.returncode <= 0 or err
+        found = [str(path.relative_to("work")) for path in Path("work").rglob("*") if path.is_file()]
+        said.append(err)
+        return process.returncode, sorted(found), state()
+
+    whole = (0, sorted([*AFTER, "new/report.json"]), "new")
+    assert result(CALLS="calls") == whole
+    calls = Path("calls").read_text().split()
+    assert {"open", "write", "fsync", "mkdir"} < set(calls)
+    for at, call in enumerate(calls, 1):
+        code, found, which = result(AT=str(at), ERRNO=str(errno.ENOSPC))
+        what = f"{call}, call {at} of {len(calls)}"
+        if code == 0:  # it was no error, or there is another way
+            assert which == "new" and set(found) >= set(whole[1]), what
+        elif call == "fsync" and which == "new":  # names that may not survive a loss of power
+            assert (code, found) == (6, whole[1]) and b"all files are there" in said[-1], what
+        else:
+            assert (code, found, which) == (6, BEFORE, "old") and not Path("work/new").exists(), what
+        code, found, which = result(AT=str(at), SIGNAL=str(int(signal.SIGTERM)))
+        assert (code, found, which) in [whole, (-signal.SIGTERM, *whole[1:]), (-signal.SIGTERM, BEFORE, "old")], what
+        code, found, which = result(AT=str(at), SIGNAL=str(int(signal.SIGKILL)))
+        assert code == -signal.SIGKILL, what
+        assert "new/report.json" not in found or which == "new", what
