@@ -22,12 +22,28 @@ def test_exports_are_the_public_functions():
     assert text == GOLDEN.read_text()
 
 
+def needs(program):
+    dynamic = output("readelf", "-d", program)
+    return dynamic, {line.split("[")[1].rstrip("]\n") for line in dynamic.splitlines() if "(NEEDED)" in line}
+
+
 def test_name_and_needs():
-    dynamic = output("readelf", "-d", LIBRARY)
+    dynamic, needed = needs(LIBRARY)
     assert "Library soname: [libqrewrite.so.0]" in dynamic
-    needed = {line.split("[")[1].rstrip("]\n") for line in dynamic.splitlines() if "(NEEDED)" in line}
     assert not any("onnx" in name for name in needed)  # it is inside
     assert LIBRARY.resolve().name.startswith("libqrewrite.so.0.")
+
+
+def test_command_has_each_library_once():
+    # Two protobufs in one process end it; tools/cmake/Archives.cmake takes the archive for all or for none.
+    command = os.environ["QREWRITE"]
+    _, needed = needs(command)
+    defined = output("nm", "-C", "--defined-only", command)
+    for library, symbol in {"libprotobuf": "google::protobuf::DescriptorPool::generated_pool()",
+                            "libre2": "re2::RE2::RE2(char const*)", "libyaml": " yaml_parser_parse"}.items():
+        inside = any(line.endswith(symbol) for line in defined.splitlines())
+        outside = any(name.startswith(library) for name in needed)
+        assert inside != outside, library
 
 
 def test_one_header_has_all():
