@@ -248,6 +248,34 @@ TEST_CASE("Reader: a graph that contradicts itself is refused, naming the culpri
   }
 }
 
+TEST_CASE("Reader: functions that contradict each other are refused") {
+  const auto fault = [](const std::string& call, const std::string& functions) {
+    const std::string error =
+        Fault(ModelOf("<ir_version: 8, opset_import: [\"\" : 17, \"me\" : 1]>\n"
+                      "g (float[2] x) => (float[2] y) { " +
+                      call + " }\n" + functions));
+    return error.substr(std::min(error.size(), std::string("error: ").size()));
+  };
+  const std::string head = "<domain: \"me\", opset_import: [\"\" : 17, \"me\" : 1]>\n";
+  const std::string f = head + "F (a) => (b) { b = Relu(a) }\n";
+  CHECK(fault("y = me.F(x)", f) == "");
+  CHECK(fault("y = me.F(x)", f + f) == "the model has two functions `me.F`");
+  CHECK(fault("y = me.F(x, x)", f) ==
+        "the node that makes `y` calls the function `me.F` with 2 inputs, which has 1");
+  CHECK(fault("y, z = me.F(x)", f) ==
+        "the node that makes `y` calls the function `me.F` with 2 outputs, which has 1");
+  CHECK(fault("y = me.F(x)", head + "F (a) => (b) { b = me.F(a) }") ==
+        "functions may not call themselves: `me.F` -> `me.F`");
+  // G leads into the loop, H is called by it, and neither is in it.
+  CHECK(fault("y = me.G(x)", head + "G (a) => (b) { b = me.P(a) }\n" + head +
+                                 "P (a) => (b) { b = me.Q(a) }\n" + head +
+                                 "Q (a) => (b) { c = me.H(a)\nb = me.P(c) }\n" + head +
+                                 "H (a) => (b) { b = Relu(a) }") ==
+        "functions may not call themselves: `me.P` -> `me.Q` -> `me.P`");
+  // Twice in a row is no loop.
+  CHECK(fault("y = me.G(x)", f + head + "G (a) => (b) { c = me.F(a)\nb = me.F(c) }") == "");
+}
+
 TEST_CASE("Reader: names in messages are escaped") {
   onnx::ModelProto model = GraphModel("g (float[N] x) => (float[N] y) { y = Relu(x) }");
   model.mutable_graph()->mutable_node(0)->set_input(0, "\x1b[31mred\n");
