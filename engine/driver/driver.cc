@@ -19,6 +19,20 @@ int64_t CountNodes(const Graph& graph) {
   return count;
 }
 
+// A model without an ai.onnx import may have no operator of it, but for those in functions, which
+// have imports of their own.
+Status CheckImported(const Graph& graph) {
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n) || !graph.op_name(graph.op(n)).domain.empty()) continue;
+    if (graph.OpsetOf(graph.body_of(n), "") > 0) continue;
+    return {StatusCode::kInvalidModel,
+            fmt::format("the model imports no version of ai.onnx, but `{}` ({}) is of it",
+                        Printable(graph.name(n)), graph.op_name(graph.op(n)).name)};
+  }
+  return {};
+}
+
 }  // namespace
 
 Status CheckRuleNames(const RuleSet& rules, const std::vector<std::string>& wanted) {
@@ -39,6 +53,7 @@ Status CheckOpset(const Graph& graph, const RuleSet& rules) {
     return {StatusCode::kInvalidModel,
             fmt::format("the model imports ai.onnx opset {}, which does not exist", opset)};
   }
+  if (!graph.opset().contains("")) QR_RETURN_IF_ERROR(CheckImported(graph));
   if (opset > 0 && (opset < rules.opset_min || opset > rules.opset_max)) {
     return {StatusCode::kUnsupported,
             fmt::format("rule set `{}` needs ai.onnx opset {}, the model imports {}", rules.name,
