@@ -8,6 +8,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/onnx_io/sparse.h"
 #include "engine/onnx_io/wire.h"
 
 namespace qrewrite {
@@ -25,7 +26,7 @@ struct RawAttribute {
   std::optional<std::string_view> s, t, g;
   std::vector<float> floats;
   std::vector<int64_t> ints;
-  std::vector<std::string_view> strings, tensors, graphs;
+  std::vector<std::string_view> strings, tensors, graphs, sparse;
   bool opaque = false;  // has a field of a kind that is only carried
 };
 
@@ -72,6 +73,9 @@ void TakeBytes(const WireField& f, RawAttribute& a) {
     case AttributeProto::kGraphsFieldNumber: a.graphs.push_back(f.bytes); break;
     case AttributeProto::kSparseTensorFieldNumber:
     case AttributeProto::kSparseTensorsFieldNumber:
+      a.sparse.push_back(f.bytes);
+      a.opaque = true;
+      break;
     case AttributeProto::kTpFieldNumber:
     case AttributeProto::kTypeProtosFieldNumber: a.opaque = true; break;
     default: break;
@@ -142,7 +146,12 @@ class Converter {
     return fmt::format("attribute `{}` of {}", Printable(raw_.name), node_());
   }
 
-  AttrValue Opaque() const { return AttrOpaque{raw_.kind, std::string(message_)}; }
+  Result<AttrValue> Opaque() const {
+    for (const std::string_view message : raw_.sparse) {
+      QR_RETURN_IF_ERROR(CheckSparse(message, source_, What()));
+    }
+    return AttrValue(AttrOpaque{raw_.kind, std::string(message_)});
+  }
 
   // Not valid: of a type newer than this program.
   Result<Tensor> ReadTensor(std::string_view message) {

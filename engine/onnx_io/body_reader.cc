@@ -9,6 +9,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/onnx_io/attributes.h"
 #include "engine/onnx_io/reader.h"
+#include "engine/onnx_io/sparse.h"
 #include "engine/onnx_io/types.h"
 #include "engine/onnx_io/wire.h"
 
@@ -195,12 +196,10 @@ Status BodyReader::DeclareInitializers(const RawGraph& raw, Scope& scope) {
   }
   source_of(scope.body).initializers = std::move(records);
   for (const FieldSlice field : raw.sparse) {
-    const std::string_view values =
-        FindBytes(ContentOf(field), SparseTensorProto::kValuesFieldNumber);
-    if (!IsWellFormed(ContentOf(field)) || !IsWellFormed(values)) {
-      return Invalid("a sparse initializer is damaged");
-    }
-    const std::string_view name = TensorName(values);
+    const std::string_view message = ContentOf(field);
+    QR_RETURN_IF_ERROR(CheckSparse(message, tensors_, "a sparse initializer without name"));
+    const std::string_view name =
+        TensorName(FindBytes(message, SparseTensorProto::kValuesFieldNumber));
     if (name.empty()) return Invalid("a sparse initializer has no name");
     ValueId v;
     QR_RETURN_IF_ERROR(AddNamed(scope, name, &v));

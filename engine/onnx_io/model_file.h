@@ -7,7 +7,7 @@
 // load. The files must not be written to while the model lives; replacing them (rename) is safe.
 //
 // Tensors of an element type newer than this program, and sparse ones, are values without tensor:
-// they are carried, not looked into.
+// they are carried, not looked into (sparse ones must make sense: sparse.h).
 #pragma once
 
 #include <cstdint>

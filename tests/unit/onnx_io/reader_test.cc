@@ -1,6 +1,9 @@
 // What reading makes of a model, and what it says about a malformed one.
 #include "engine/onnx_io/reader.h"
 
+#include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "tests/unit/onnx_io/model_maker.h"
@@ -171,13 +174,28 @@ TEST_CASE("Reader: ai.onnx is the default domain; early models have no imports")
   CHECK(Parse(model)->graph().opset().at("") == 1);
 }
 
+// "sp": one value, 1.5, at `place`; a place has one index, or as many as there are dims.
+void SetSparse(onnx::SparseTensorProto& sparse, const std::vector<int64_t>& dims,
+               const std::vector<int64_t>& place) {
+  sparse.mutable_dims()->Assign(dims.begin(), dims.end());
+  onnx::TensorProto& values = *sparse.mutable_values();
+  values.set_name("sp");
+  values.set_data_type(onnx::TensorProto::FLOAT);
+  values.add_dims(1);
+  values.add_float_data(1.5f);
+  onnx::TensorProto& indices = *sparse.mutable_indices();
+  indices.set_data_type(onnx::TensorProto::INT64);
+  indices.add_dims(1);
+  if (place.size() > 1) indices.add_dims(static_cast<int64_t>(place.size()));
+  indices.mutable_int64_data()->Assign(place.begin(), place.end());
+}
+
 TEST_CASE("Reader: values that are no tensors, sparse and newer tensors are carried") {
   onnx::ModelProto model = GraphModel("g (float[N] x) => (float[N] y) { y = F(x, sp, new, seq) }");
   auto* seq = model.mutable_graph()->add_input();
   seq->set_name("seq");
   seq->mutable_type()->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type();
-  auto* sparse = model.mutable_graph()->add_sparse_initializer();
-  sparse->mutable_values()->set_name("sp");
+  SetSparse(*model.mutable_graph()->add_sparse_initializer(), {5}, {3});
   AddTensor(model, "new", 99, {1}, "?");
   const auto file = Parse(model);
   const Graph& g = file->graph();
@@ -186,6 +204,51 @@ TEST_CASE("Reader: values that are no tensors, sparse and newer tensors are carr
     CHECK(g.num_uses(ValueNamed(g, name)) == 1);
     CHECK(g.constant(ValueNamed(g, name)) == nullptr);
   }
+}
+
+TEST_CASE("Reader: sparse tensors make sense") {
+  using Ints = std::vector<int64_t>;
+  const auto fault = [](const Ints& dims, const Ints& place,
+                        const std::function<void(onnx::SparseTensorProto&)>& change = nullptr) {
+    onnx::ModelProto model = GraphModel("g (float[N] x) => (float[N] y) { y = F(x, sp) }");
+    onnx::SparseTensorProto& sparse = *model.mutable_graph()->add_sparse_initializer();
+    SetSparse(sparse, dims, place);
+    if (change) change(sparse);
+    const std::string of_initializer = Fault(model);
+    auto* attribute = model.mutable_graph()->mutable_node(0)->add_attribute();
+    attribute->set_name("s");
+    attribute->set_type(onnx::AttributeProto::SPARSE_TENSOR);
+    attribute->mutable_sparse_tensor()->Swap(&sparse);
+    model.mutable_graph()->clear_sparse_initializer();
+    model.mutable_graph()->mutable_node(0)->mutable_input()->RemoveLast();
+    // It names the attribute where the values have no name.
+    CHECK((Fault(model) == of_initializer || Contains(Fault(model), "attribute `s` of")));
+    return of_initializer;
+  };
+  CHECK(fault({5}, {4}) == "");
+  CHECK(fault({2, 3}, {5}) == "");
+  CHECK(fault({2, 3}, {1, 2}) == "");
+  CHECK(fault({int64_t{1} << 40, 3}, {int64_t{1} << 40}) == "");
+  CHECK(fault({2, 3}, {6}) ==
+        "error: tensor `sp` has the index 6, which is outside of its shape [2, 3]");
+  CHECK(fault({2, 3}, {0, 3}) ==
+        "error: tensor `sp` has the index 3, which is outside of its shape [2, 3]");
+  CHECK(fault({5}, {-1}) ==
+        "error: tensor `sp` has the index -1, which is outside of its shape [5]");
+  CHECK(fault({}, {1}) == "error: tensor `sp` has the index 1, which is outside of its shape []");
+  CHECK(fault({5}, {1, 1}) == "error: tensor `sp` has 1 values, but indices of the shape [1, 2]");
+  CHECK(Contains(fault({-5}, {1}), "`sp` has the shape [-5]"));
+  CHECK(Contains(fault({5}, {1}, [](auto& s) { s.mutable_values()->add_float_data(2); }),
+                 "needs 1 entries of data, but there are 2"));
+  CHECK(Contains(fault({5}, {1}, [](auto& s) { s.clear_values(); }), "element type 0"));
+  CHECK(Contains(fault({5}, {1}, [](auto& s) { s.clear_indices(); }), "the indices of"));
+  CHECK(Contains(fault({5}, {1},
+                       [](auto& s) {
+                         s.mutable_indices()->set_data_type(onnx::TensorProto::FLOAT);
+                         s.mutable_indices()->clear_int64_data();
+                         s.mutable_indices()->add_float_data(1);
+                       }),
+                 "indices of a wrong type"));
 }
 
 // The n-fold nested If of this model is the only node of its body.

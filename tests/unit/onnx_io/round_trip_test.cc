@@ -64,6 +64,8 @@ onnx::ModelProto FullModel() {
   graph.mutable_value_info(0)->set_doc_string("value doc");
   auto* sparse = graph.add_sparse_initializer();
   sparse->mutable_values()->set_name("sparse");
+  sparse->mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
+  sparse->mutable_values()->add_dims(0);
   sparse->add_dims(5);
   AddTensor(model, "newer", 77, {2}, "?!");
   model.mutable_functions(0)->mutable_unknown_fields()->AddLengthDelimited(kUnknown, "function");
