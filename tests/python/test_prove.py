@@ -67,8 +67,9 @@ FAULTS = [
     ("optimize", "flat + (b ?? cast(0, dtype(w)))", "flat - (b ?? cast(0, dtype(w)))", "conv-add"),
     ("ezkl_dequant", "cast(b * m, dtype(y))", "cast(b / m, dtype(y))", "folded-product"),
     # Of rules that choose units.
-    ("aidge_export_qdq", "$quantize(x, $factor(x) / s, lo, hi)", "$quantize(x, $factor(x) * s, lo, hi)", "requant"),
-    ("aidge_export_qdq", "where: uses(y, @quantize) == 0 and z == z[0]", "where: uses(y, @quantize) == 0", "concat"),
+    ("aidge_export_qdq", "f32(k / s), []", "f32(k * s), []", "requant"),
+    ("aidge_export_qdq", "where: k == k[0]", "where: k > 0", "concat-floats"),
+    ("aidge_export_qdq", "f32(ka * kb)", "f32(ka / kb)", "product"),
     ("aidge_export_qdq", "1 / f32(s), qmin(q), qmax(q)))", "f32(s), qmin(q), qmax(q)))", "quantizer-integers"),
     # Of operators whose signature says what they compute.
     ("ezkl_dequant", "'FLOOR'), -1, 0) + 1 - z) * s", "'FLOOR'), -1, 0) - 1 - z) * s", "qonnx-quant"),
