@@ -182,3 +182,27 @@ def test_constants_that_a_body_captures_are_not_copied():
     run("--rules", "optimize", "m.onnx", "-o", "o.onnx")
     (branch,) = [a.g for n in onnx.load("o.onnx").graph.node for a in n.attribute if a.name == "else_branch"]
     assert not branch.initializer and list(branch.node[0].input) == ["a", "k"]
+
+
+@pytest.mark.parametrize("versions, message", [
+    ([], "imports no version of ai.onnx, but `n_y` (Relu) is of it"),
+    ([0], "imports ai.onnx opset 0, which does not exist"),
+    ([13, 17], "imports the domain `` in the versions 13 and 17"),
+])
+def test_opsets_that_make_no_sense(versions, message):
+    m = onnx.load("plain.onnx")
+    del m.opset_import[:]
+    m.opset_import.extend(helper.make_opsetid("", v) for v in versions)
+    onnx.save(m, "m.onnx")
+    _, err = run("--rules", "optimize", "m.onnx", "-o", "o.onnx", code=5)
+    assert message in err
+    assert not Path("o.onnx").exists()
+
+
+def test_functions_without_ai_onnx_beside_them():
+    """What imports ai.onnx is the function; the graph itself has operators of another domain alone."""
+    text = """<ir_version: 8, opset_import: ["me" : 1]>
+      g (float[4] x) => (float[4] y) { y = me.F(x) }
+      <domain: "me", opset_import: ["" : 17]> F (a) => (b) { c = Identity(a) b = Relu(c) }"""
+    onnx.save(onnx.parser.parse_model(text), "m.onnx")
+    run("--rules", "optimize", "m.onnx", "-o", "o.onnx")
