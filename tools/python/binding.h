@@ -32,6 +32,7 @@ void BindModel(nb::module_& m);
 void BindProto(nb::module_& m);
 void BindIr(nb::module_& m);
 void BindIrClone(nb::module_& m);
+void BindIrBuild(nb::module_& m);
 void BindIrDifference(nb::module_& m);
 void BindRules(nb::module_& m);
 void BindRewrite(nb::module_& m);

@@ -2,45 +2,18 @@
 //
 // Objects are read as ir.cc reads them, and made by the constructors that onnx_ir documents. What is seldom is left to functions of
 // Python; what is not understood here, such as configurations for several devices, is left to onnx_ir's clone().
-#include <array>
 #include <optional>
 #include <unordered_map>
-#include <vector>
 
-#include "tools/python/ir_objects.h"
+#include "tools/python/ir_make.h"
 
 namespace qrewrite::python {
 namespace {
 
-// A class that is called with arguments by position, and then some by name.
-template <size_t kByName>
-class Constructor {
- public:
-  Constructor(nb::object cls, const std::array<const char*, kByName>& names)
-      : cls_(std::move(cls)), names_(Steal(PyTuple_New(kByName))) {
-    for (size_t i = 0; i < kByName; ++i) {
-      PyTuple_SetItem(names_.ptr(), static_cast<Py_ssize_t>(i),
-                      PyUnicode_InternFromString(names[i]));
-    }
-  }
-  template <class... Arguments>
-  nb::object operator()(const Arguments&... arguments) const {
-    const std::array<PyObject*, sizeof...(arguments)> all = {arguments.ptr()...};
-    return Steal(PyObject_Vectorcall(cls_.ptr(), all.data(), all.size() - kByName, names_.ptr()));
-  }
-
- private:
-  nb::object cls_, names_;
-};
-
 class GraphCloner {
  public:
   // `helper`: an instance of qrewrite._ir.Cloner.
-  explicit GraphCloner(nb::object helper)
-      : helper_(std::move(helper)),
-        value_(helper_.attr("value_type"), {"name", "type", "shape", "doc_string", "const_value"}),
-        node_(helper_.attr("node_type"),
-              {"overload", "outputs", "version", "name", "doc_string", "metadata_props"}) {
+  explicit GraphCloner(nb::object helper) : helper_(std::move(helper)), make_(helper_) {
     if (nb::object devices = helper_.attr("devices"); !devices.is_none()) {
       devices_.emplace(std::move(devices));
     }
@@ -54,7 +27,9 @@ class GraphCloner {
             [&](const nb::object& v) { initializers.append(Value(v)); });
     ForEach(graph, [&](const nb::object& node) { nodes.append(Node(node)); });
     ForEach(graph_outputs_.Of(graph), [&](const nb::object& v) { outputs.append(Known(v)); });
-    return helper_.attr("graph")(graph, inputs, outputs, nodes, initializers);
+    nb::object made = helper_.attr("graph")(graph, inputs, outputs, initializers);
+    make_.Fill(made, nodes);
+    return made;
   }
 
  private:
@@ -64,25 +39,26 @@ class GraphCloner {
     ForEach(inputs_.Of(node), [&](const nb::object& input) {
       inputs.append(input.is_none() ? input : Known(input));
     });
-    nb::object attributes = data_.Of(attributes_.Of(node));
-    attributes = PyDict_Size(attributes.ptr()) > 0 ? Attributes(attributes) : nb::tuple();
+    const nb::dict attributes = Attributes(data_.Of(attributes_.Of(node)));
     ForEach(outputs_.Of(node), [&](const nb::object& output) { outputs.append(Value(output)); });
     nb::object metadata = metadata_props_.Of(node);
     metadata = IsTrue(metadata) ? Steal(PyDict_Copy(metadata.ptr())) : nb::none();
     nb::object made =
-        node_(domain_.Of(node), op_type_.Of(node), inputs, attributes, overload_.Of(node), outputs,
-              version_.Of(node), node_name_.Of(node), doc_string_.Of(node), metadata);
+        make_.Node(domain_.Of(node), op_type_.Of(node), inputs, attributes, overload_.Of(node),
+                   outputs, version_.Of(node), node_name_.Of(node), doc_string_.Of(node), metadata);
     if (IsTrue(meta_.Of(node))) helper_.attr("copy_meta")(node, made);
     return made;
   }
 
   // Attributes never change: those without graphs are shared.
-  nb::object Attributes(nb::handle attributes) {
-    nb::list list;
+  nb::dict Attributes(const nb::object& attributes) {
+    nb::dict made;
+    if (PyDict_Size(attributes.ptr()) == 0) return made;
     ForEach(attributes.attr("values")(), [&](const nb::object& attribute) {
+      const nb::object name = attribute_name_.Of(attribute);
       const int64_t kind = Int(attribute_kind_.Of(attribute));
       if ((kind != kGraph && kind != kGraphs) || !ref_attr_name_.Of(attribute).is_none()) {
-        list.append(attribute);
+        made[name] = attribute;
         return;
       }
       const nb::object value = attribute_value_.Of(attribute);
@@ -92,9 +68,9 @@ class GraphCloner {
       } else {
         ForEach(value, [&](const nb::object& graph) { graphs.append(Clone(graph)); });
       }
-      list.append(helper_.attr("attribute")(attribute, graphs));
+      made[name] = helper_.attr("attribute")(attribute, graphs);
     });
-    return list;
+    return made;
   }
 
   // The clone of a value that is met for the first time or, like an input that is an initializer, again.
@@ -102,9 +78,9 @@ class GraphCloner {
     const auto [it, is_new] = clones_.try_emplace(value.ptr());
     if (!is_new) return it->second;
     nb::object shape = shape_.Of(value);
-    if (!shape.is_none()) shape = copy_.Call(shape);
-    it->second = value_(value_name_.Of(value), type_.Of(value), shape, doc_string_.Of(value),
-                        const_value_.Of(value));
+    if (!shape.is_none()) shape = make_.CopyOfShape(shape);
+    it->second = make_.Value(value_name_.Of(value), type_.Of(value), shape, doc_string_.Of(value),
+                             const_value_.Of(value));
     nb::object made = it->second;
     if (const nb::object metadata = metadata_props_.Of(value); IsTrue(metadata)) {
       made.attr("metadata_props").attr("update")(metadata);
@@ -127,8 +103,7 @@ class GraphCloner {
   static constexpr int64_t kGraph = 5, kGraphs = 10;  // of AttributeProto.AttributeType
 
   const nb::object helper_;
-  const Constructor<5> value_;
-  const Constructor<6> node_;
+  const IrMaker make_;
   std::optional<Name> devices_;  // this onnx_ir has them
   const nb::object value_type_ = helper_.attr("value_type"), node_type_ = helper_.attr("node_type"),
                    attribute_type_ = helper_.attr("attribute_type");
@@ -140,10 +115,10 @@ class GraphCloner {
       outputs_{node_type_, "outputs"}, op_type_{node_type_, "op_type"},
       domain_{node_type_, "domain"}, overload_{node_type_, "overload"},
       version_{node_type_, "version"}, attributes_{node_type_, "attributes"};
-  const Property attribute_kind_{attribute_type_, "type"},
+  const Property attribute_name_{attribute_type_, "name"}, attribute_kind_{attribute_type_, "type"},
       attribute_value_{attribute_type_, "value"}, ref_attr_name_{attribute_type_, "ref_attr_name"};
   const Name graph_inputs_{"inputs"}, graph_outputs_{"outputs"}, initializers_{"initializers"},
-      doc_string_{"doc_string"}, data_{"data"}, copy_{"copy"};
+      doc_string_{"doc_string"}, data_{"data"};
   std::unordered_map<PyObject*, nb::object> clones_;  // of values, which live as long as the graph
 };
 

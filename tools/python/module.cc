@@ -22,6 +22,7 @@ NB_MODULE(_core, m) {
   BindProto(m);
   BindIr(m);
   BindIrClone(m);
+  BindIrBuild(m);
   BindIrDifference(m);
   BindRules(m);
   BindRewrite(m);

@@ -11,12 +11,13 @@ import onnx_ir as ir
 from onnx_ir import serde
 
 from . import _core
+from ._ir_make import Samples, samples
 
 # Bytes from which tensors pass beside the message.
 THRESHOLD = 1024
 
 _INSIDE = (ir.DataType.STRING, ir.DataType.UNDEFINED)
-_ANNOTATION = "quant_parameter_tensor_names"
+ANNOTATION = "quant_parameter_tensor_names"
 
 
 class _Reader:
@@ -112,7 +113,7 @@ class Message(_Reader):
         return message
 
     def annotation(self, value: ir.Value) -> bytes | None:
-        if not (names := value.meta.get(_ANNOTATION)):
+        if not (names := value.meta.get(ANNOTATION)):
             return None
         entries = [onnx.StringStringEntryProto(key=key, value=names[key]) for key in sorted(names)]
         message: bytes = onnx.TensorAnnotation(tensor_name=value.name, quant_parameter_tensor_names=entries).SerializeToString()
@@ -120,14 +121,29 @@ class Message(_Reader):
 
 
 class Unusual(Exception):
-    """This is left to onnx_ir's own clone()."""
+    """This is left to onnx_ir's own clone(), or its own deserializer."""
 
 
-class Cloner(_Reader):
-    """Makes graphs like others; the extension module calls it for what it does not make itself."""
+class Maker(_Reader):
+    """What the extension module calls for what it does not make itself."""
 
-    def graph(self, graph: Any, inputs: list[ir.Value], outputs: list[ir.Value], nodes: list[ir.Node], initializers: list[ir.Value]) -> ir.Graph:
-        made = ir.Graph(inputs, outputs, nodes=nodes, initializers=initializers, doc_string=graph.doc_string,
+    def __init__(self, samples: Samples | None) -> None:
+        #: Like these, objects are made without their constructors.
+        self.samples = samples
+
+    def copy_of_attribute(self, attribute: ir.Attr) -> ir.Attr:
+        return ir.Attr(attribute.name, attribute.type, attribute.value, attribute.ref_attr_name, doc_string=attribute.doc_string)
+
+    def unusual(self) -> None:
+        raise Unusual
+
+
+class Cloner(Maker):
+    """Makes graphs like others."""
+
+    def graph(self, graph: Any, inputs: list[ir.Value], outputs: list[ir.Value], initializers: list[ir.Value]) -> ir.Graph:
+        """Without its nodes."""
+        made = ir.Graph(inputs, outputs, nodes=(), initializers=initializers, doc_string=graph.doc_string,
                         opset_imports=dict(graph.opset_imports), name=graph.name)
         made.metadata_props.update(graph.metadata_props)
         self.copy_meta(graph, made)
@@ -142,9 +158,6 @@ class Cloner(_Reader):
         for key in old.meta:
             if not old.meta.is_valid(key):
                 new.meta.invalidate(key)
-
-    def unusual(self) -> None:
-        raise Unusual
 
 
 class _Like:
@@ -173,7 +186,7 @@ class Clonable(_Like):
 
 class _ClonableGraph(_Like):
     def clone(self, **options: Any) -> Any:
-        return _core.ir_clone(self._original, Cloner())
+        return _core.ir_clone(self._original, Cloner(samples()))
 
 
 class _Graph(_Like):

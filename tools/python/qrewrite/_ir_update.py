@@ -13,10 +13,10 @@ import onnx_ir as ir
 from onnx_ir import serde
 
 from . import _core
+from ._ir import ANNOTATION
 
 _ATTRIBUTE = onnx.NodeProto.ATTRIBUTE_FIELD_NUMBER
 _GRAPHS = {ir.AttributeType.GRAPH: onnx.AttributeProto.G_FIELD_NUMBER, ir.AttributeType.GRAPHS: onnx.AttributeProto.GRAPHS_FIELD_NUMBER}
-_ANNOTATION = "quant_parameter_tensor_names"
 
 # The tensor that a TensorProto stands for.
 Tensors = Callable[[onnx.TensorProto], Any]
@@ -173,8 +173,10 @@ class Graph:
                        name=proto.name, doc_string=_text(proto, "doc_string"), metadata_props=_map(proto.metadata_props))
 
     def _change(self, node: ir.Node, proto: onnx.NodeProto, attributes: list[ir.Attr] | None) -> None:
-        node.resize_inputs(len(proto.input))
-        for i, (old, name) in enumerate(zip(node.inputs, proto.input)):
+        names = list(proto.input)
+        if len(node.inputs) != len(names):
+            node.resize_inputs(len(names))
+        for i, (old, name) in enumerate(zip(node.inputs, names)):
             if (old.name if old is not None else "") != name:  # who has that name was taken care of
                 node.replace_input_with(i, self._find(name) if name else None)
         if attributes is None:
@@ -182,16 +184,17 @@ class Graph:
         if (node.domain, node.op_type) != (proto.domain, proto.op_type):
             node.domain, node.op_type = proto.domain, proto.op_type
             node.meta.clear()  # of another operator
-        node.overload = getattr(proto, "overload", "")
+        if node.overload != getattr(proto, "overload", ""):
+            node.overload = proto.overload
         if (node.name or "") != proto.name:
             node.name = proto.name
         node.doc_string = _text(proto, "doc_string")
         if len(proto.metadata_props) or node.metadata_props:
             _set_map(node.metadata_props, proto.metadata_props)
-        kept = set(map(id, attributes))
-        for inner in _inside(node, kept):
-            _forget(inner)
-        if list(map(id, node.attributes.values())) != list(map(id, attributes)):
+        old_ones = list(node.attributes.values()) if node.attributes else []
+        if list(map(id, old_ones)) != list(map(id, attributes)):
+            for inner in _inside(node, set(map(id, attributes))):
+                _forget(inner)
             node.attributes.clear()
             for attribute in attributes:
                 node.attributes[attribute.name] = attribute
@@ -242,10 +245,10 @@ class Graph:
                 said.metadata_props.clear()
         for annotation in self._annotations:
             if (said := self._own(annotation.tensor_name)) is not None:
-                said.meta[_ANNOTATION] = _map(annotation.quant_parameter_tensor_names) or {}
+                said.meta[ANNOTATION] = _map(annotation.quant_parameter_tensor_names) or {}
         for name in self._plain:
             if (said := self._own(name)) is not None:
-                said.meta.pop(_ANNOTATION, None)
+                said.meta.pop(ANNOTATION, None)
         if (others := self._difference.others()) is not None:
             proto = onnx.GraphProto.FromString(others)
             graph.name, graph.doc_string = _text(proto, "name"), _text(proto, "doc_string")

@@ -25,6 +25,9 @@ from onnx_ir import passes, serde
 from . import _core
 from ._errors import Diagnostic, InvalidModel, LimitError
 from ._ir import THRESHOLD, Clonable, Message
+from ._ir import Unusual as Seldom
+from ._ir_build import Builder
+from ._ir_make import samples
 from ._ir_update import Graph as GraphUpdate
 from ._ir_update import Unusual
 from ._proto import serialized
@@ -103,8 +106,25 @@ def from_core(core: _core.Model, originals: Sequence[Original] = ()) -> ir.Model
     message, parts = core.serialize_apart("qrewrite", THRESHOLD, [data for _, data in originals])
     data = _Data(parts, originals)
     with _no_collections():
-        model = serde.deserialize_model(onnx.ModelProto.FromString(message))
-        data.resolve(model)
+        try:
+            return _build(message, data)
+        except Exception:  # what is seldom, or said in onnx_ir's words
+            model = serde.deserialize_model(onnx.ModelProto.FromString(message))
+            data.resolve(model)
+            return model
+
+
+def _build(message: bytes, data: _Data) -> ir.Model:
+    around = onnx.ModelProto.FromString(_core.without(message, _GRAPH))
+    if len(getattr(around, "configuration", ())) or len(around.functions) and around.ir_version < 10:
+        raise Seldom  # of which the nodes and values of the graph say something
+    model = serde.deserialize_model(around)
+    data.resolve(model)
+    opsets = model.graph.opset_imports
+    (graph,) = _core.fields(message, _GRAPH)
+    built: Any = _core.ir_build(graph, Builder(data, samples()))
+    model.graph = built
+    model.graph.opset_imports.update(opsets)
     return model
 
 
@@ -174,13 +194,23 @@ class _Data:
             tensors = [self.tensor(tensor, tensor.name) if isinstance(tensor, ir.ExternalTensor) else tensor for tensor in tensors]
             node.attributes[attribute.name] = ir.Attr(attribute.name, attribute.type, tensors[0] if one else tensors, doc_string=attribute.doc_string)
 
+    def apart(self, name: str, dtype: ir.DataType, dims: tuple[int, ...], offset: int, length: int) -> Any:
+        """The tensor of that name, type and shape whose data is there."""
+        part, begin = self._at(offset)
+        if isinstance(part, int):
+            tensor, part = self._originals[part]
+            if tensor.name == name and tensor.dtype == dtype and tensor.shape.dims == dims:
+                return tensor
+        return _view(_Kind(dtype, ir.Shape(dims, frozen=True), None, {}), memoryview(part).cast("B")[begin:begin + length], name)
+
     def of(self, proto: onnx.TensorProto) -> Any:
         """The tensor that the message stands for."""
-        if proto.data_location == onnx.TensorProto.EXTERNAL and not (proto.doc_string or len(proto.metadata_props)):
+        if proto.data_location == onnx.TensorProto.EXTERNAL and not len(proto.metadata_props):
             place = {entry.key: entry.value for entry in proto.external_data}
             part, begin = self._at(int(place.get("offset", 0)))
             if not isinstance(part, int):  # what is new needs no reference first
-                kind = _Kind(ir.DataType(proto.data_type), ir.Shape(proto.dims), None, {})
+                kind = _Kind(ir.DataType(proto.data_type), ir.Shape(proto.dims, frozen=True),
+                             proto.doc_string if proto.HasField("doc_string") else None, {})
                 return _view(kind, memoryview(part).cast("B")[begin:begin + int(place["length"])], proto.name)
         tensor = serde.deserialize_tensor(proto)
         return self.tensor(tensor, proto.name) if isinstance(tensor, ir.ExternalTensor) else tensor

@@ -1,0 +1,353 @@
+// Graphs of onnx_ir made of the message that the library writes.
+//
+// onnx_ir's own deserializer makes a message of protobuf for each node first, and then an object. Here the objects are made as the fields
+// are read. What is seldom is left to functions of Python, which ask onnx_ir; what is not understood here, such as values that
+// nothing makes, is left to onnx_ir's deserializer as a whole.
+#include <cstdlib>
+#include <optional>
+#include <unordered_map>
+
+#include "engine/onnx_io/wire.h"
+#include "tools/python/ir_make.h"
+
+namespace qrewrite::python {
+namespace {
+
+// Of ONNX's messages; the numbers of fields never change.
+namespace graph_field {
+constexpr int kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12, kValueInfo = 13,
+              kAnnotation = 14;
+}
+namespace node_field {
+constexpr int kInput = 1, kOutput = 2, kName = 3, kOpType = 4, kAttribute = 5, kDocString = 6,
+              kDomain = 7, kOverload = 8, kMetadata = 9;
+}
+namespace attribute_field {
+constexpr int kGraph = 6, kGraphs = 11, kType = 20, kReference = 21;
+}
+namespace tensor_field {
+constexpr int kDims = 1, kDataType = 2, kName = 8, kExternal = 13, kLocation = 14;
+}
+constexpr int kName = 1;  // of a ValueInfoProto; of a TensorAnnotation, whose it is
+
+enum class AttributeType { kTensor = 4, kGraph = 5, kTensors = 9, kGraphs = 10 };
+
+using Views = std::vector<std::string_view>;
+
+nb::bytes ToBytes(std::string_view text) { return nb::bytes(text.data(), text.size()); }
+
+template <class Visit>
+void ForFields(std::string_view message, Visit&& visit) {
+  WireReader fields(message);
+  while (const WireField* const f = fields.Next()) visit(*f);
+  if (!fields.ok()) throw std::runtime_error("a damaged message");
+}
+
+// The fields of a GraphProto by what they are about.
+struct GraphFields {
+  Views nodes, initializers, inputs, outputs;
+  std::unordered_map<std::string_view, std::string_view> infos, annotations;  // by name
+  std::string others;
+
+  explicit GraphFields(std::string_view message) {
+    ForFields(message, [&](const WireField& f) {
+      if (f.IsBytes(graph_field::kNode)) {
+        nodes.push_back(f.bytes);
+      } else if (f.IsBytes(graph_field::kInitializer)) {
+        initializers.push_back(f.bytes);
+      } else if (f.IsBytes(graph_field::kInput)) {
+        inputs.push_back(f.bytes);
+      } else if (f.IsBytes(graph_field::kOutput)) {
+        outputs.push_back(f.bytes);
+      } else if (f.IsBytes(graph_field::kValueInfo)) {
+        infos[FindBytes(f.bytes, kName)] = f.bytes;
+      } else if (f.IsBytes(graph_field::kAnnotation)) {
+        annotations[FindBytes(f.bytes, kName)] = f.bytes;
+      } else {
+        others += f.whole;
+      }
+    });
+  }
+};
+
+// A tensor whose data is apart, of which nothing else is said than what a tensor needs.
+struct TensorApart {
+  std::string_view name;
+  int64_t dtype = 0, offset = 0, length = -1;
+  std::vector<int64_t> dims;
+
+  static std::optional<TensorApart> Read(std::string_view tensor) {
+    TensorApart read;
+    bool plain = true, apart = false;
+    ForFields(tensor, [&](const WireField& f) {
+      if (f.number == tensor_field::kDims) {
+        plain &=
+            ForEachVarint(f, [&](uint64_t d) { read.dims.push_back(static_cast<int64_t>(d)); });
+      } else if (f.IsVarint(tensor_field::kDataType)) {
+        read.dtype = static_cast<int64_t>(f.value);
+      } else if (f.IsBytes(tensor_field::kName)) {
+        read.name = f.bytes;
+      } else if (f.IsVarint(tensor_field::kLocation)) {
+        apart = f.value == 1;
+      } else if (f.IsBytes(tensor_field::kExternal)) {
+        const std::string_view key = FindBytes(f.bytes, 1);
+        const std::string value(FindBytes(f.bytes, 2));
+        if (key == "offset") read.offset = std::strtoll(value.c_str(), nullptr, 10);
+        if (key == "length") read.length = std::strtoll(value.c_str(), nullptr, 10);
+      } else {
+        plain = false;
+      }
+    });
+    if (!plain || !apart || read.length < 0) return std::nullopt;
+    return read;
+  }
+};
+
+class GraphBuilder {
+ public:
+  // `helper`: an instance of qrewrite._ir.Builder.
+  explicit GraphBuilder(nb::object helper) : helper_(std::move(helper)), make_(helper_) {}
+
+  // Throws what helper.unusual() raises if there is something that is not understood.
+  nb::object Build(std::string_view message) {
+    const GraphFields fields(message);
+    scopes_.emplace_back();
+    nb::list inputs, initializers, nodes, outputs;
+    for (const std::string_view info : fields.inputs) inputs.append(Input(info, fields));
+    for (const std::string_view tensor : fields.initializers) {
+      initializers.append(Initializer(tensor, fields));
+    }
+    for (const std::string_view node : fields.nodes) nodes.append(Node(node, fields));
+    for (const std::string_view info : fields.outputs) {
+      const nb::object value = Known(FindBytes(info, kName));
+      helper_.attr("declare")(value, ToBytes(info));
+      outputs.append(value);
+    }
+    scopes_.pop_back();
+    nb::object made = helper_.attr("graph")(ToBytes(fields.others), inputs, outputs, initializers);
+    make_.Fill(made, nodes);
+    return made;
+  }
+
+ private:
+  struct TypeAndShape {
+    nb::object type = nb::none(), shape = nb::none();
+  };
+
+  static nb::object Unicode(std::string_view text) {
+    return Steal(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+  }
+  // Of what there are few: the same text is the same object.
+  const nb::object& Interned(std::string_view text) {
+    const auto it = texts_.find(text);
+    if (it != texts_.end()) return it->second;
+    return texts_.emplace(text, Unicode(text)).first->second;
+  }
+
+  nb::object Define(std::string_view name, nb::object value) {
+    if (!scopes_.back().emplace(name, value).second) Unusual();  // twice
+    return value;
+  }
+  nb::object Known(std::string_view name) {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+      if (const auto it = scope->find(name); it != scope->end()) return it->second;
+    }
+    Unusual();  // nothing makes it, or only later
+  }
+
+  nb::object Input(std::string_view info, const GraphFields& fields) {
+    const std::string_view name = FindBytes(info, kName);
+    nb::object value = Define(name, make_.Value(Unicode(name), none_, none_, none_, none_));
+    helper_.attr("declare")(value, ToBytes(info));
+    Annotate(value, name, fields);
+    return value;
+  }
+
+  nb::object Initializer(std::string_view message, const GraphFields& fields) {
+    const std::string_view name = FindBytes(message, tensor_field::kName);
+    if (name.empty()) Unusual();
+    const nb::object tensor = Tensor(message);
+    if (const auto it = scopes_.back().find(name); it != scopes_.back().end()) {
+      it->second.attr("const_value") = tensor;
+      return it->second;
+    }
+    const auto info = fields.infos.find(name);
+    const bool is_said = info != fields.infos.end();
+    const std::optional<TypeAndShape> said =
+        is_said ? TypeOf(info->second)
+                : TypeAndShape{make_.TensorType(dtype_.Of(tensor)), shape_.Of(tensor)};
+    nb::object value =
+        Define(name, said ? make_.Value(Unicode(name), said->type, said->shape, none_, tensor)
+                          : make_.Value(Unicode(name), none_, none_, none_, tensor));
+    if (!said) helper_.attr("declare")(value, ToBytes(info->second));
+    Annotate(value, name, fields);
+    return value;
+  }
+
+  nb::object Tensor(std::string_view message) {
+    const std::optional<TensorApart> apart = TensorApart::Read(message);
+    if (!apart) return helper_.attr("tensor")(ToBytes(message));
+    return helper_.attr("tensor_apart")(Unicode(apart->name), DataType(apart->dtype),
+                                        ToTuple(apart->dims), apart->offset, apart->length);
+  }
+
+  nb::object Output(std::string_view name, const GraphFields& fields) {
+    const auto info = fields.infos.find(name);
+    const bool is_said = info != fields.infos.end();
+    const std::optional<TypeAndShape> said = is_said ? TypeOf(info->second) : TypeAndShape();
+    nb::object value = said ? make_.Value(Unicode(name), said->type, said->shape, none_, none_)
+                            : make_.Value(Unicode(name), none_, none_, none_, none_);
+    if (!said) helper_.attr("declare")(value, ToBytes(info->second));
+    Annotate(value, name, fields);
+    return value;
+  }
+
+  void Annotate(const nb::object& value, std::string_view name, const GraphFields& fields) {
+    if (fields.annotations.empty()) return;
+    if (const auto it = fields.annotations.find(name); it != fields.annotations.end()) {
+      helper_.attr("annotate")(value, ToBytes(it->second));
+    }
+  }
+
+  // What a ValueInfoProto says, if it is of a tensor, and there is nothing but its type and shape.
+  std::optional<TypeAndShape> TypeOf(std::string_view info) {
+    std::string_view type, tensor, shape;
+    bool plain = true, has_shape = false;
+    int64_t dtype = 0;
+    ForFields(info, [&](const WireField& f) {
+      if (f.IsBytes(2)) type = f.bytes;
+      plain &= f.IsBytes(kName) || f.IsBytes(2);
+    });
+    ForFields(type, [&](const WireField& f) {
+      if (f.IsBytes(1)) tensor = f.bytes;
+      plain &= f.IsBytes(1);
+    });
+    ForFields(tensor, [&](const WireField& f) {
+      if (f.IsVarint(1)) dtype = static_cast<int64_t>(f.value);
+      if (f.IsBytes(2)) {
+        plain &= !has_shape;
+        shape = f.bytes;
+        has_shape = true;
+      }
+      plain &= f.IsVarint(1) || f.IsBytes(2);
+    });
+    if (!plain || dtype == 0) return std::nullopt;
+    TypeAndShape said;
+    if (has_shape && !(said.shape = Shape(shape)).is_valid()) return std::nullopt;
+    said.type = make_.TensorType(DataType(dtype));
+    return said;
+  }
+  // Nobody changes shapes that onnx_ir reads: equal ones are one. Null: there is more than numbers and symbols.
+  nb::object Shape(std::string_view message) {
+    const auto [it, is_new] = shapes_.try_emplace(message);
+    if (!is_new) return it->second;
+    bool plain = true;
+    nb::list dims;
+    ForFields(message, [&](const WireField& f) {
+      plain &= f.IsBytes(1);
+      if (plain) dims.append(Dim(f.bytes, &plain));
+    });
+    if (plain) it->second = helper_.attr("shape")(dims);
+    return it->second;
+  }
+  nb::object Dim(std::string_view message, bool* plain) {
+    nb::object dim;
+    ForFields(message, [&](const WireField& f) {
+      *plain &= !dim.is_valid() && (f.IsVarint(1) || f.IsBytes(2));
+      dim = f.IsVarint(1) ? nb::object(nb::int_(static_cast<int64_t>(f.value)))
+                          : helper_.attr("symbol")(Unicode(f.bytes));
+    });
+    return dim.is_valid() ? dim : helper_.attr("symbol")(none_);
+  }
+  nb::object DataType(int64_t number) {
+    const auto [it, is_new] = dtypes_.try_emplace(number);
+    if (is_new) it->second = helper_.attr("dtype")(number);
+    return it->second;
+  }
+
+  nb::object Node(std::string_view message, const GraphFields& fields) {
+    nb::list inputs, outputs;
+    nb::dict attributes;
+    nb::object metadata = none_, doc_string = none_, name = empty_, domain = empty_,
+               op_type = empty_, overload = empty_;
+    ForFields(message, [&](const WireField& f) {
+      if (f.type != WireType::kBytes) Unusual();
+      switch (f.number) {
+        case node_field::kInput: inputs.append(f.bytes.empty() ? none_ : Known(f.bytes)); break;
+        case node_field::kOutput: outputs.append(Unicode(f.bytes)); break;
+        case node_field::kName: name = Unicode(f.bytes); break;
+        case node_field::kOpType: op_type = Interned(f.bytes); break;
+        case node_field::kAttribute: AddAttribute(attributes, f.bytes); break;
+        case node_field::kDocString: doc_string = Unicode(f.bytes); break;
+        case node_field::kDomain: domain = f.bytes == "ai.onnx" ? empty_ : Interned(f.bytes); break;
+        case node_field::kOverload: overload = Interned(f.bytes); break;
+        case node_field::kMetadata:
+          if (metadata.is_none()) metadata = nb::dict();
+          metadata[Unicode(FindBytes(f.bytes, 1))] = Unicode(FindBytes(f.bytes, 2));
+          break;
+        default: Unusual();
+      }
+    });
+    nb::list values;
+    ForFields(message, [&](const WireField& f) {
+      if (!f.IsBytes(node_field::kOutput)) return;
+      nb::object value = Output(f.bytes, fields);
+      values.append(f.bytes.empty() ? value : Define(f.bytes, std::move(value)));
+    });
+    return make_.Node(domain, op_type, inputs, attributes, overload, values, none_, name,
+                      doc_string, metadata);
+  }
+
+  void AddAttribute(nb::dict& attributes, std::string_view message) {
+    AttributeType type{};
+    bool is_reference = false;
+    Views graphs;
+    ForFields(message, [&](const WireField& f) {
+      if (f.IsVarint(attribute_field::kType)) type = static_cast<AttributeType>(f.value);
+      is_reference |= f.number == attribute_field::kReference;
+      if (f.IsBytes(attribute_field::kGraph) || f.IsBytes(attribute_field::kGraphs)) {
+        graphs.push_back(f.bytes);
+      }
+    });
+    nb::object made;
+    if (!is_reference && (type == AttributeType::kGraph || type == AttributeType::kGraphs)) {
+      nb::list built;
+      for (const std::string_view graph : graphs) built.append(Build(graph));
+      made = helper_.attr("attribute_of_graphs")(ToBytes(message), built);
+    } else if (!is_reference &&
+               (type == AttributeType::kTensor || type == AttributeType::kTensors)) {
+      made = helper_.attr("attribute_of_tensors")(ToBytes(message));
+    } else {
+      const auto [it, is_new] = attributes_.try_emplace(message);
+      if (is_new) it->second = helper_.attr("attribute")(ToBytes(message));
+      made = is_new ? it->second : make_.CopyOfAttribute(it->second);
+    }
+    attributes[attribute_name_.Of(made)] = made;
+  }
+
+  [[noreturn]] void Unusual() {
+    helper_.attr("unusual")();
+    throw std::logic_error("unusual() returned");
+  }
+
+  const nb::object helper_;
+  const IrMaker make_;
+  const nb::object none_ = nb::none(), empty_ = nb::str("");
+  const Name dtype_{"dtype"}, shape_{"shape"}, attribute_name_{"name"};
+  // Texts are those of the message.
+  std::vector<std::unordered_map<std::string_view, nb::object>> scopes_;  // values by name
+  std::unordered_map<std::string_view, nb::object> texts_, shapes_, attributes_;
+  std::unordered_map<int64_t, nb::object> dtypes_;
+};
+
+}  // namespace
+
+void BindIrBuild(nb::module_& m) {
+  m.def("ir_build", [](nb::handle message, nb::object helper) {
+    const ConstBytes bytes = BytesOf(message);
+    const std::string_view graph(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return OrWaitForTheEnd([&] { return GraphBuilder(std::move(helper)).Build(graph); });
+  });
+}
+
+}  // namespace qrewrite::python

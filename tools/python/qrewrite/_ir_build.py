@@ -1,0 +1,73 @@
+"""What the extension module asks for when it makes graphs of onnx_ir of a message: that which is seldom, and tensors."""
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import onnx
+import onnx_ir as ir
+from onnx_ir import serde
+
+from . import _core
+from ._ir import ANNOTATION, Maker, Unusual
+from ._ir_make import Samples
+
+_BODIES = (onnx.AttributeProto.G_FIELD_NUMBER, onnx.AttributeProto.GRAPHS_FIELD_NUMBER)
+
+
+class Tensors(Protocol):
+    """What a message stands for."""
+
+    def of(self, proto: onnx.TensorProto) -> Any: ...
+
+    def apart(self, name: str, dtype: ir.DataType, dims: tuple[int, ...], offset: int, length: int) -> Any: ...
+
+
+class Builder(Maker):
+    symbol = ir.SymbolicDim
+    dtype = ir.DataType
+
+    def __init__(self, tensors: Tensors, samples: Samples | None) -> None:
+        super().__init__(samples)
+        self._tensors = tensors
+        self.tensor_apart = tensors.apart
+
+    def declare(self, value: ir.Value, message: bytes) -> None:
+        serde.deserialize_value_info_proto(onnx.ValueInfoProto.FromString(message), value)
+
+    def annotate(self, value: ir.Value, message: bytes) -> None:
+        entries = onnx.TensorAnnotation.FromString(message).quant_parameter_tensor_names
+        value.meta[ANNOTATION] = {entry.key: entry.value for entry in entries}
+
+    def shape(self, dims: list[int | ir.SymbolicDim]) -> ir.Shape:
+        return ir.Shape(dims, frozen=True)
+
+    def tensor(self, message: bytes) -> Any:
+        return self._tensors.of(onnx.TensorProto.FromString(message))
+
+    def attribute(self, message: bytes) -> ir.Attr:
+        return serde.deserialize_attribute(onnx.AttributeProto.FromString(message))
+
+    def attribute_of_tensors(self, message: bytes) -> ir.Attr:
+        proto = onnx.AttributeProto.FromString(message)
+        kind = ir.AttributeType(proto.type)
+        value: Any = self._tensors.of(proto.t) if kind == ir.AttributeType.TENSOR else [self._tensors.of(tensor) for tensor in proto.tensors]
+        return ir.Attr(proto.name, kind, value, doc_string=_text(proto))
+
+    def attribute_of_graphs(self, message: bytes, graphs: list[ir.Graph]) -> ir.Attr:
+        for body in _BODIES:
+            message = _core.without(message, body)
+        proto = onnx.AttributeProto.FromString(message)
+        kind = ir.AttributeType(proto.type)
+        if kind == ir.AttributeType.GRAPH and len(graphs) != 1:
+            raise Unusual
+        return ir.Attr(proto.name, kind, graphs[0] if kind == ir.AttributeType.GRAPH else graphs, doc_string=_text(proto))
+
+    def graph(self, message: bytes, inputs: list[ir.Value], outputs: list[ir.Value], initializers: list[ir.Value]) -> ir.Graph:
+        """Without its nodes. `message`: what else is said of it."""
+        proto = onnx.GraphProto.FromString(message)
+        return ir.Graph(inputs, outputs, nodes=(), initializers=initializers, doc_string=_text(proto),
+                        name=proto.name if proto.HasField("name") else None, metadata_props=serde.deserialize_metadata_props(proto.metadata_props))
+
+
+def _text(proto: Any) -> str | None:
+    return proto.doc_string if proto.HasField("doc_string") else None
