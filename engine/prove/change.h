@@ -2,6 +2,7 @@
 //
 //   variation.cc       which change is made
 //   change_values.cc   constants, element types, shapes
+//   change_sizes.cc    sizes of several places, open sizes, one axis more
 //   change_nodes.cc    attributes, operators, inputs, readers, opset
 //   change_bodies.cc   nodes that move into the body of an If or a Loop
 //   change_one.cc      one thing after the other, none by chance
@@ -17,6 +18,12 @@
 #include "engine/prove/variation.h"
 
 namespace qrewrite {
+
+// Sizes that show most: one, two that differ, and none at all now and then.
+int64_t RandomSize(Dice& dice);
+
+// Whether `step` is among the next `count`; else it counts on behind them.
+bool IsAmong(size_t& step, size_t count);
 
 // One graph under one change.
 class Change {
@@ -62,7 +69,23 @@ class Change {
 
   // --- shapes
   bool SizeEverywhere();
+  struct SizePlace {
+    ValueId value;
+    size_t axis;
+    int64_t size;
+  };
+  std::vector<SizePlace> SizePlaces() const;
+  void SetSize(const SizePlace& place, int64_t to);
   bool SizeAtSome();
+  // nullopt: `step` is beyond the pairs, which are taken off it.
+  std::optional<bool> SizesOfPair(size_t& step);
+  static std::string OpenName(int64_t size, size_t number);
+  // All sizes of inputs; those that are equal have one name, unless `apart`.
+  bool OpenAll(bool apart);
+  bool ForgetRanks();
+  // One axis more for all inputs of the largest rank, and for all that goes by their axes: constants, lists.
+  bool Deepen(bool behind);
+  bool DeepenEither() { return Deepen(dice_.Once(2)); }
   bool InputShape();
   bool Square();
   bool InputToConstant();
@@ -97,6 +120,8 @@ class Change {
   };
   std::vector<AttributePlace> AttributePlaces() const;
   bool ChangeAttribute(const AttributePlace& place);
+  // What the attribute may be set to, one after the other: texts, small numbers.
+  std::vector<AttrValue> Choices(const AttributePlace& place) const;
   bool AttributeOf();
   bool Operator();
   bool SwapInputs();
@@ -104,6 +129,11 @@ class Change {
   bool DropInput();
   // An input that may be absent, and is: a bias, a zero point.
   bool AddInput();
+  // Inputs of the node that may be absent, and are.
+  std::vector<size_t> AbsentInputs(NodeId n) const;
+  bool AddInputAt(NodeId n, size_t at);
+  // What an input that is added may hold; invalid: nothing.
+  Tensor SomeOperand(NodeId n, size_t at) const;
   AttrValue Another(NodeId n, const std::string& name, const AttrValue& old);
   // A value for an attribute that was not there and has no default.
   AttrValue SomeValue(NodeId n, const std::string& name, AttrKind kind);

@@ -135,6 +135,26 @@ bool Change::ChangeAttribute(const AttributePlace& place) {
   return true;
 }
 
+std::vector<AttrValue> Change::Choices(const AttributePlace& place) const {
+  std::vector<AttrValue> choices;
+  const auto add = [&](AttrValue value) {
+    const auto same = [&](const AttrValue& v) { return Equal(v, value); };
+    if (!Equal(value, place.value) && std::ranges::none_of(choices, same))
+      choices.push_back(std::move(value));
+  };
+  if (IsFixed(place.node)) return choices;
+  const auto known = words_.values.find(place.name);
+  if (known != words_.values.end()) {
+    for (const AttrValue& value : known->second) {
+      if (KindOf(value) == place.kind && value.index() != 0) add(value);
+    }
+  }
+  if (place.kind == AttrKind::kInt) {
+    for (const int64_t number : {0, 1, 2, -1}) add(number);
+  }
+  return choices;
+}
+
 bool Change::Operator() {
   if (nodes_.empty() || words_.ops.empty()) return false;
   const NodeId n = dice_.Of(nodes_);
@@ -202,19 +222,45 @@ bool Change::DropInput() {
   return true;
 }
 
+std::vector<size_t> Change::AbsentInputs(NodeId n) const {
+  const OpName& op = graph_.op_name(graph_.op(n));
+  const Signature* s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+  std::vector<size_t> absent;
+  if (s == nullptr || HasFixedAttributes(n) || graph_.HasSubgraphs(n)) return absent;
+  for (size_t i = 0; i < s->inputs.size(); ++i) {
+    const bool there = i < graph_.num_inputs(n) && graph_.input(n, i).valid();
+    if (there || s->inputs[i].arity != Arity::kOptional) continue;
+    // Of operators of a rule set's own only what its tests say.
+    if (!IsFixed(n) || words_.operands.contains({op, i})) absent.push_back(i);
+  }
+  return absent;
+}
+
 bool Change::AddInput() {
   if (nodes_.empty()) return false;
   const NodeId n = dice_.Of(nodes_);
+  const std::vector<size_t> absent = AbsentInputs(n);
+  return !absent.empty() && AddInputAt(n, dice_.Of(absent));
+}
+
+Tensor Change::SomeOperand(NodeId n, size_t at) const {
   const OpName& op = graph_.op_name(graph_.op(n));
   const Signature* s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
-  if (s == nullptr || IsFixed(n) || graph_.HasSubgraphs(n)) return false;
-  std::vector<size_t> absent;
-  for (size_t i = 0; i < s->inputs.size(); ++i) {
-    const bool there = i < graph_.num_inputs(n) && graph_.input(n, i).valid();
-    if (!there && s->inputs[i].arity == Arity::kOptional) absent.push_back(i);
+  const auto type_of = [&](ValueId v) {
+    const Tensor* const tensor = graph_.constant(v);
+    return tensor != nullptr ? tensor->dtype() : graph_.declared(v).dtype;
+  };
+  if (IsFixed(n)) {
+    const std::vector<Tensor>& known = words_.operands.at({op, at});
+    if (known.empty()) return {};
+    std::optional<Numbers> numbers = Numbers::Of(dice_.Of(known));
+    if (!numbers) return {};
+    // A zero point is of the type of the integers.
+    const DType first =
+        graph_.input(n, 0).valid() ? type_of(graph_.input(n, 0)) : DType::kUndefined;
+    if (IsInteger(first) && IsInteger(numbers->dtype)) numbers->dtype = first;
+    return numbers->ToTensor();
   }
-  if (absent.empty()) return false;
-  const size_t at = dice_.Of(absent);
   const int var = s->inputs[at].type_var;
   // The type of another input of the same kind, else one that is allowed.
   DType dtype = DType::kUndefined;
@@ -223,7 +269,7 @@ bool Change::AddInput() {
     const ValueId v = graph_.input(n, i);
     if (!v.valid()) continue;
     const Tensor* const tensor = graph_.constant(v);
-    const DType has = tensor != nullptr ? tensor->dtype() : graph_.declared(v).dtype;
+    const DType has = type_of(v);
     if (i < s->inputs.size() && s->inputs[i].type_var == var && has != DType::kUndefined)
       dtype = has;
     if (tensor == nullptr) continue;
@@ -239,11 +285,15 @@ bool Change::AddInput() {
     }
     if (!allowed.empty()) dtype = dice_.Of(allowed);
   }
-  if (dtype == DType::kUndefined) return false;
+  if (dtype == DType::kUndefined) return {};
   Numbers numbers{.dtype = dtype, .dims = {}, .values = {1}};
   numbers.Resize(dice_.Of(shapes), dice_);
   for (double& x : numbers.values) x = static_cast<double>(dice_.Integer(1, 4));
-  const Tensor tensor = numbers.ToTensor();
+  return numbers.ToTensor();
+}
+
+bool Change::AddInputAt(NodeId n, size_t at) {
+  const Tensor tensor = SomeOperand(n, at);
   if (!tensor.valid()) return false;
   const BodyId body = graph_.body_of(n);
   const ValueId added = graph_.AddConstant(body, graph_.FreshName("added"), tensor);

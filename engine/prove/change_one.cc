@@ -1,5 +1,6 @@
 // Changes that touch one thing, one after the other: every attribute of every node, every input without its
-// rank and with two axes of one length, every small integer, every input of a node that may be absent.
+// rank and with two axes of one length, every pair of sizes, every small integer, every input of a node that may
+// be absent.
 #include <algorithm>
 #include <cmath>
 
@@ -9,13 +10,6 @@ namespace qrewrite {
 namespace {
 
 constexpr size_t kMostElements = 8;  // of a constant that may be axes or sizes
-
-// Whether `step` is among the next `count`; else it counts on behind them.
-bool IsAmong(size_t& step, size_t count) {
-  if (step < count) return true;
-  step -= count;
-  return false;
-}
 
 }  // namespace
 
@@ -175,12 +169,21 @@ bool Change::AtLimit() {
 }
 
 std::optional<bool> Change::One(size_t step) {
+  // Where sizes are open nobody refuses a result for its shape: first of all (kOpenThings).
+  if (IsAmong(step, 2)) return OpenAll(/*apart=*/step == 1);
+  if (IsAmong(step, 1)) return ForgetRanks();
+  if (IsAmong(step, 2)) return AddAxis(step == 1);
   const std::vector<AttributePlace> places = AttributePlaces();
   if (IsAmong(step, 2 * places.size())) {
     if (step % 2 == 1 && !OpenSizes()) return false;
     return ChangeAttribute(places[step / 2]);
   }
-  if (IsAmong(step, 2)) return AddAxis(step == 1);
+  for (const AttributePlace& place : places) {
+    const std::vector<AttrValue> choices = Choices(place);
+    if (!IsAmong(step, choices.size())) continue;
+    graph_.SetAttribute(place.node, place.name, choices[step]);
+    return true;
+  }
   for (const ValueId v : inputs_) {
     const size_t rank = graph_.declared(v).dims.size();
     if (IsAmong(step, 1)) return ForgetRank(v);
@@ -189,8 +192,15 @@ std::optional<bool> Change::One(size_t step) {
     const size_t pair = step / 2;
     return MakeEqual(v, pair / rank, pair % rank, step % 2 == 1);
   }
+  if (const std::optional<bool> made = SizesOfPair(step)) return made;
   constexpr double kValues[] = {-1, 0, 1, 2, -2};
   if (words_.keeps_numbers) return std::nullopt;
+  for (const NodeId n : nodes_) {
+    const std::vector<size_t> absent = AbsentInputs(n);
+    if (IsAmong(step, absent.size())) return AddInputAt(n, absent[step]);
+  }
+  constexpr size_t kDeepened = 4;  // with other numbers each time
+  if (IsAmong(step, 2 * kDeepened)) return Deepen(step % 2 == 0);
   for (const ValueId v : Indexes()) {
     const auto count = static_cast<size_t>(graph_.constant(v)->size());
     if (IsAmong(step, count * std::size(kValues)))

@@ -7,16 +7,6 @@
 #include "engine/prove/change.h"
 
 namespace qrewrite {
-namespace {
-
-// Sizes that show most: one, two that differ, and none at all now and then.
-int64_t RandomSize(Dice& dice) {
-  constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 3, 4, 5, 6, 0};
-  return kSizes[dice.Below(std::size(kSizes))];
-}
-
-}  // namespace
-
 // --- constants
 
 bool Change::ConstantNumbers() {
@@ -279,51 +269,6 @@ bool Change::SizeEverywhere() {
   if (from == to) return false;
   Resize(from, to);
   return true;
-}
-
-// One to three of the places that have a size: the channels of an input and of the weights that read it.
-bool Change::SizeAtSome() {
-  struct Place {
-    ValueId value;
-    size_t axis;
-    int64_t size;
-  };
-  std::vector<Place> places;
-  for (const ValueId v : inputs_) {
-    const auto& dims = graph_.declared(v).dims;
-    for (size_t i = 0; i < dims.size(); ++i) {
-      if (dims[i].known()) places.push_back({v, i, dims[i].size()});
-    }
-  }
-  for (const ValueId v : constants_) {
-    const Dims& dims = graph_.constant(v)->dims();
-    for (size_t i = 0; i < dims.size(); ++i) places.push_back({v, i, dims[i]});
-  }
-  if (places.empty()) return false;
-  const int64_t from = dice_.Of(places).size, to = dice_.Once(4) ? from * 2 : RandomSize(dice_);
-  std::erase_if(places, [&](const Place& p) { return p.size != from; });
-  const int64_t times = dice_.Integer(1, 3);
-  for (int64_t i = 0; i < times && !places.empty(); ++i) {
-    const size_t at = dice_.Below(places.size());
-    const Place place = places[at];
-    places.erase(places.begin() + static_cast<ptrdiff_t>(at));
-    if (graph_.constant(place.value) == nullptr) {
-      TypeInfo type = graph_.declared(place.value);
-      type.dims[place.axis] = Dim(to);
-      graph_.SetDeclared(place.value, type);
-      continue;
-    }
-    std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(place.value));
-    if (!numbers || !MayResize(*numbers)) continue;
-    Dims dims = numbers->dims;
-    // A graph input with a value of its own may be declared with more axes.
-    if (place.axis >= dims.size()) continue;
-    dims[place.axis] = to;
-    numbers->Resize(dims, dice_, !words_.keeps_numbers);
-    const Tensor resized = numbers->ToTensor();
-    if (resized.valid()) graph_.SetConstant(place.value, resized);
-  }
-  return from != to;
 }
 
 bool Change::Square() {

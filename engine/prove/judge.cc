@@ -11,6 +11,7 @@
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
 #include "engine/graph/verify.h"
+#include "engine/prove/guards.h"
 #include "engine/prove/small_integers.h"
 #include "engine/prove/units.h"
 #include "engine/rewrite/edit.h"
@@ -210,6 +211,11 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     trial.fate = Trial::Fate::kInvalid;
     trial.why = "the rule set refuses the graph before the rule has its turn";
   }
+  if (trial.fate == Trial::Fate::kBroken && !assumed.valid() &&
+      IsExcludedAtRunTime(graph, task, trial)) {
+    trial.fate = Trial::Fate::kInvalid;
+    trial.why = "sizes that were open are ones that a condition excludes";
+  }
   return trial;
 }
 
@@ -270,6 +276,29 @@ bool Judge::IsRefusedBefore(const Graph& graph, const Task& task) const {
   return Run(copy, court_.program, options, court_.context).status().code() == StatusCode::kRefused;
 }
 
+// Whether the sizes that were open are, at run time, ones that a condition of a rule that fired excludes: it said
+// `not sure(...)`, and takes what nobody knows for what fits.
+bool Judge::IsExcludedAtRunTime(const Graph& graph, const Task& task, const Trial& trial) const {
+  Graph closed = graph;
+  bool any = false;
+  for (const ValueId v : closed.body(closed.main()).inputs) {
+    TypeInfo type = closed.declared(v);
+    const auto shape = trial.shapes.find(std::string(closed.name(v)));
+    if (shape == trial.shapes.end() || type.known_shape()) continue;
+    type.has_rank = true;
+    type.dims.clear();
+    for (const int64_t size : shape->second) type.dims.emplace_back(size);
+    closed.SetDeclared(v, type);
+    any = true;
+  }
+  return any && std::ranges::any_of(trial.fired, [&](const std::string& name) {
+           const CompiledRule& rule =
+               *court_.program.FindRule(*court_.program.rules().FindRule(name));
+           const std::vector<Guard> guards = GuardsOf(court_.program, rule);
+           return StoppedBy(closed, court_.program, rule, guards, task, court_.context).fewest > 0;
+         });
+}
+
 namespace {
 
 // The definition of an operator has no result: what a runtime makes of it nevertheless is its own affair. Casts
@@ -316,6 +345,8 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     return;
   }
   if (promise.kind == Promise::Kind::kRescaled) AddScales(*inputs, promise.scales);
+  for (const auto& [name, tensor] : inputs->empty() ? Tensors() : inputs->front())
+    trial.shapes[name] = tensor.dims;
   const Outcome a = RunWhereDefined(court_.kernels, before, *inputs);
   if (!a.status.ok()) {
     trial.fate = Trial::Fate::kUnknown;

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/function_ref.h"
 #include "engine/driver/driver.h"
 #include "engine/prove/promise.h"
+#include "engine/prove/runtime_apart.h"
 #include "engine/rule/ast.h"
 #include "engine/verify/inputs.h"
 #include "qrewrite/evaluator.h"
@@ -26,9 +26,9 @@ struct Court {
   const Program& program;
   const Program* semantics;  // of RuleSet::semantics; null: nothing is said
   const RunContext& context;
-  const Rules& roles;  // LoadInputRoles
-  Evaluator& kernels;  // BuiltinKernels
-  Evaluator* runtime;  // ONNX Runtime, or null
+  const Rules& roles;     // LoadInputRoles
+  Evaluator& kernels;     // BuiltinKernels
+  RuntimeApart* runtime;  // ONNX Runtime, or null
   uint64_t seed = 0;
   // Element types do not count: the rule set says so, or a test of its rules has integers of 8 bits where
   // ONNX has none. Such integers are computed with as floats.
@@ -58,6 +58,8 @@ struct Trial {
   double margin = 0;               // Comparison::margin; NaN: not as the promise has it
   bool of_data = false;            // the promise is one about data that quantizers were made for
   size_t distinct = 0;             // numbers that the original made
+  // What open sizes of inputs were at run time.
+  std::map<std::string, std::vector<int64_t>> shapes;
 };
 
 class Judge {
@@ -87,22 +89,18 @@ class Judge {
   // (units.h), if that is wanted and possible.
   Result<Model> Lowered(const Graph& graph, bool in_units) const;
   bool IsRefusedBefore(const Graph& graph, const Task& task) const;
+  bool IsExcludedAtRunTime(const Graph& graph, const Task& task, const Trial& trial) const;
   static Outcome RunModel(Evaluator& evaluator, const Model& model,
                           const std::vector<Tensors>& inputs);
   static Outcome RunWhereDefined(Evaluator& evaluator, const Model& model,
                                  std::vector<Tensors>& inputs);
-  static bool IsRandom(Evaluator& evaluator, const Model& model,
-                       const std::vector<Tensors>& inputs);
+  bool IsRandom(const Model& model, const std::vector<Tensors>& inputs) const;
   void Compare(const Model& before, const Model& after, Promise promise, double size, Trial& trial);
   void CompareAtSizes(const Model& before, const Model& after, const Promise& promise, bool of_data,
                       Trial& trial);
-  // ONNX Runtime about what the kernels found, in a process of its own: varied models may be its end.
+  // ONNX Runtime about what the kernels found.
   void AskRuntime(const Model& before, const Model& after, const Promise& promise,
                   const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial);
-  // The same in this process. Calls `mark` when the model has run and the result is to come.
-  void HearRuntime(const Model& before, const Model& after, const Promise& promise,
-                   const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial,
-                   FunctionRef<void(char)> mark);
   // What is wrong with a node: types, shapes, attributes. "": nothing.
   std::string FaultOf(const Graph& graph, bool any_type) const;
   // The same of a result: where types do not count, shapes alone.

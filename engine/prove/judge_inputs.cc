@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "engine/api/constant.h"
+#include "engine/api/model_impl.h"
 #include "engine/prove/judge.h"
+#include "engine/prove/variation.h"
 
 namespace qrewrite {
 namespace {
@@ -45,6 +47,28 @@ std::map<std::string, std::pair<double, double>> RangesOfAccumulators(const Mode
     if (wide && !single) ranges[input.name] = {IntMin(dtype) < 0 ? kLow : 0, kHigh};
   }
   return ranges;
+}
+
+// Shapes of inputs whose open sizes say which ones they stand for.
+std::map<std::string, std::vector<int64_t>> NamedShapes(const Model& model) {
+  const Graph& graph = std::as_const(*model.impl().file).graph();
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const ValueId v : graph.body(graph.main()).inputs) {
+    const TypeInfo& type = graph.declared(v);
+    if (graph.constant(v) != nullptr || !type.has_rank) continue;
+    std::vector<int64_t> dims;
+    bool any = false;
+    for (const Dim dim : type.dims) {
+      std::optional<int64_t> size;
+      if (dim.known()) size = dim.size();
+      if (dim.symbolic()) size = SizeOfOpen(graph.symbol_name(dim));
+      if (!size) break;
+      any |= !dim.known();
+      dims.push_back(*size);
+    }
+    if (any && dims.size() == type.dims.size()) shapes[std::string(graph.name(v))] = dims;
+  }
+  return shapes;
 }
 
 int64_t SamplesFor(const Promise& promise, const Tensors& sample) {
@@ -113,20 +137,29 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& pr
                                            double size) {
   // Open sizes: two that differ; models that want them equal get them so. Inputs of no known rank: a matrix,
   // then others, a number last: where it is one, parameters of shape [1] make it a list.
+  // Those that say what they stand for get that first of all.
   struct Tried {
     InputMaker::Sizes sizes;
     std::vector<int64_t> dims;
+    bool named = false;
   };
-  const Tried tries[] = {
-      {{2, 3}, {2, 3}}, {{2, 3, true}, {1, 2, 3, 3}}, {{2, 3, true}, {1, 1, 1, 2}},
-      {{2, 3}, {2}},    {{2, 3, true}, {3, 3}},       {{2, 3, true}, {}}};
+  const Tried tries[] = {{{2, 3}, {2, 3}, true},
+                         {{2, 3}, {2, 3}},
+                         {{2, 3, true}, {1, 2, 3, 3}},
+                         {{2, 3, true}, {1, 1, 1, 2}},
+                         {{2, 3}, {2}},
+                         {{2, 3, true}, {3, 3}},
+                         {{2, 3, true}, {}}};
+  const std::map<std::string, std::vector<int64_t>> named = NamedShapes(model);
   std::vector<std::string> unranked;
   for (const ModelValue& input : model.Inputs()) {
     if (!input.has_shape) unranked.push_back(input.name);
   }
   std::vector<Tensors> inputs;
   for (const Tried& tried : tries) {
+    if (tried.named && named.empty()) continue;
     VerifyOptions options{.seed = court_.seed};
+    if (tried.named) options.shapes = named;
     if (promise.kind == Promise::Kind::kApprox) options.tolerance.kind = Tolerance::Kind::kSqnr;
     for (const std::string& name : unranked) options.shapes[name] = tried.dims;
     QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, options, &court_.roles));

@@ -1,23 +1,15 @@
 // ONNX Runtime's opinion of a trial.
 #include <algorithm>
-#include <cstdio>
-
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 #include <fmt/format.h>
 
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
-#include "engine/prove/apart.h"
 #include "engine/prove/judge.h"
 
 namespace qrewrite {
 namespace {
 
-constexpr uint64_t kMostMemory = uint64_t{1} << 30;  // of the models while they run, in bytes
-constexpr int kMostSeconds = 20;
 constexpr double kRuntimeDb =
     80;  // what two runtimes may differ by, where a rule promises equality
 
@@ -60,51 +52,15 @@ bool IsAboutTypes(const Status& status) {
          text.find("invalid model") != std::string::npos;
 }
 
-// From now on memory that is taken holds bytes made of `pattern`: who reads it before writing gets other numbers
-// (ONNX Runtime leaves the product of empty matrices unwritten). 0: as it comes.
-void FillMemory([[maybe_unused]] int pattern) {
-#ifdef __GLIBC__
-  mallopt(M_PERTURB, pattern);
-#endif
-}
-
 }  // namespace
 
-// Whether the evaluator makes the same of a model twice. REQUIRES: a process of its own.
-bool Judge::IsRandom(Evaluator& evaluator, const Model& model, const std::vector<Tensors>& inputs) {
-  FillMemory(0x55);
-  const Outcome one = RunModel(evaluator, model, inputs);
-  FillMemory(0xaa);
-  const Outcome two = RunModel(evaluator, model, inputs);
-  FillMemory(0);
+// Whether the runtime makes the same of a model twice.
+bool Judge::IsRandom(const Model& model, const std::vector<Tensors>& inputs) const {
+  const RuntimeApart::Outcome one = court_.runtime->Run(model, inputs, 0x55);
+  const RuntimeApart::Outcome two = court_.runtime->Run(model, inputs, 0xaa);
+  const bool ran = one.end.empty() && two.end.empty() && one.status.ok() && two.status.ok();
   std::string why;
-  return one.status.ok() && two.status.ok() &&
-         !Keeps({Promise::Kind::kExact, 0}, one.values, two.values, why, nullptr);
-}
-
-void Judge::AskRuntime(const Model& before, const Model& after, const Promise& promise,
-                       const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial) {
-  // It writes `r` when the runtime has come as far as the result, and then the trial.
-  const auto work = [&](ApartWriter write) {
-    Trial told = trial;
-    HearRuntime(before, after, promise, inputs, kernels_decide, told,
-                [&](char stage) { write(std::string_view(&stage, 1)); });
-    write(fmt::format("={}:{:a}:{}", static_cast<int>(told.fate), told.margin, told.why));
-  };
-  const Apart apart = RunApart(work, kMostMemory, kMostSeconds);
-  const size_t at = apart.written.find('=');
-  int fate = 0, read = 0;
-  if (apart.finished && at != std::string::npos &&
-      std::sscanf(apart.written.c_str() + at, "=%d:%la:%n", &fate, &trial.margin, &read) == 2) {
-    trial.fate = static_cast<Trial::Fate>(fate);
-    trial.why = apart.written.substr(at + static_cast<size_t>(read));
-    return;
-  }
-  // What dies of the model as it was says nothing about the rule.
-  const bool of_result = apart.written.starts_with('r');
-  trial.fate = of_result ? Trial::Fate::kUnknown : Trial::Fate::kInvalid;
-  trial.why = fmt::format("{} dies of the {}: {}", court_.runtime->Name(),
-                          of_result ? "result" : "model", apart.end);
+  return ran && !Keeps({Promise::Kind::kExact, 0}, one.values, two.values, why, nullptr);
 }
 
 // Whether the rule set describes an operator of the model anew that is not its own: with more attributes, say.
@@ -120,10 +76,15 @@ bool Judge::HasOwnSignature(const Model& model) const {
   return false;
 }
 
-void Judge::HearRuntime(const Model& before, const Model& after, const Promise& promise,
-                        const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial,
-                        FunctionRef<void(char)> mark) {
-  const Outcome a = RunModel(*court_.runtime, before, inputs);
+void Judge::AskRuntime(const Model& before, const Model& after, const Promise& promise,
+                       const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial) {
+  const RuntimeApart::Outcome a = court_.runtime->Run(before, inputs);
+  // What dies of the model as it was says nothing about the rule.
+  if (!a.end.empty()) {
+    trial.fate = Trial::Fate::kInvalid;
+    trial.why = fmt::format("{} dies of the model: {}", court_.runtime->Name(), a.end);
+    return;
+  }
   if (!a.status.ok()) {
     // Where it has no kernel the others decide, also where types do not count; else the graph is no model.
     const bool its_own =
@@ -131,8 +92,12 @@ void Judge::HearRuntime(const Model& before, const Model& after, const Promise& 
     if (!its_own) trial.fate = Trial::Fate::kInvalid, trial.why = Message(a.status);
     return;
   }
-  mark('r');
-  const Outcome b = RunModel(*court_.runtime, after, inputs);
+  const RuntimeApart::Outcome b = court_.runtime->Run(after, inputs);
+  if (!b.end.empty()) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = fmt::format("{} dies of the result: {}", court_.runtime->Name(), b.end);
+    return;
+  }
   if (!b.status.ok()) {
     if (LacksKernel(b.status)) return;
     // The result is not for ONNX Runtime.
@@ -150,7 +115,7 @@ void Judge::HearRuntime(const Model& before, const Model& after, const Promise& 
   std::string why;
   double margin = 0;
   const bool kept = Keeps(Loosened(promise), a.values, b.values, why, &margin);
-  if (!kept && IsRandom(*court_.runtime, before, inputs)) {
+  if (!kept && IsRandom(before, inputs)) {
     trial.fate = Trial::Fate::kInvalid;
     trial.why = "the graph draws random numbers, or the runtime leaves results unwritten";
     return;

@@ -19,9 +19,12 @@ namespace qrewrite {
 namespace {
 
 constexpr int64_t kMostComputed = 1 << 22;  // elements of a tensor
-constexpr int kDefaultGraphs = 1000, kFirstSlice = 50;
+constexpr int kFirstSlice = 50;
+// Graphs of each rule, if nobody says how many, and of all of them if they are few.
+constexpr int kDefaultGraphs = 1000, kMostDefaultGraphs = 4000, kDefaultGraphsOfAll = 20000;
 
-// A runtime does much when it gets its first model: here, not in each process that is made for one.
+// A runtime does much when it gets its first model: here, not in the process that is made for it, which may have
+// to be made again.
 void Warm(Evaluator& runtime) {
   Graph graph;
   const ValueId x = graph.AddValue(graph.main(), "x"), y = graph.AddValue(graph.main(), "y");
@@ -98,12 +101,14 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
   const std::unique_ptr<Evaluator> kernels = BuiltinKernels();
   const std::shared_ptr<const Program> semantics =
       set.semantics == nullptr ? nullptr : Compile(set.semantics);
+  std::optional<RuntimeApart> runtime;
+  if (options.runtime != nullptr) Warm(*options.runtime), runtime.emplace(*options.runtime);
   Court court{.program = *rules.impl().program,
               .semantics = semantics.get(),
               .context = context,
               .roles = roles,
               .kernels = *kernels,
-              .runtime = options.runtime,
+              .runtime = runtime ? &*runtime : nullptr,
               .seed = options.seed,
               .any_type = !set.check_types};
   const ComputedElementsLimit limit(kMostComputed);
@@ -113,8 +118,7 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
   Examples examples;
   for (const Seed& seed : seeds) examples.Learn(seed.graph);
   ProveReport report{.set = set.name, .seed = options.seed, .evaluators = kernels->Name()};
-  if (options.runtime != nullptr) Warm(*options.runtime);
-  if (options.runtime != nullptr) report.evaluators += " and " + options.runtime->Name();
+  if (runtime) report.evaluators += " and " + runtime->Name();
   std::deque<RuleProof> proofs;
   for (const Rule& rule : set.rules) {
     const bool named =
@@ -124,11 +128,13 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
     proofs.emplace_back(court, options, rule, SeedsFor(rule, seeds, matched), examples);
   }
   if (options.seconds > 0) TakeTurns(proofs, options);
+  const int graphs_of_few = kDefaultGraphsOfAll / std::max(1, static_cast<int>(proofs.size()));
+  const int graphs =
+      options.graphs.value_or(std::clamp(graphs_of_few, kDefaultGraphs, kMostDefaultGraphs));
   // A proof holds hundreds of graphs: one after the other goes.
   for (; !proofs.empty(); proofs.pop_front()) {
     RuleProof& proof = proofs.front();
-    if (!(options.seconds > 0))
-      proof.Advance(options.graphs.value_or(kDefaultGraphs), std::nullopt);
+    if (!(options.seconds > 0)) proof.Advance(graphs, std::nullopt);
     report.rules.push_back(proof.Finish());
     report.refuted += report.rules.back().outcome == ProvenRule::Outcome::kRefuted;
   }

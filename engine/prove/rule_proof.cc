@@ -97,10 +97,24 @@ void RuleProof::TrySeeds() {
     const bool tried = report_.graphs > graphs;
     const std::vector<std::string>& listed = seed->task.rules;
     const bool own = seed->owner == &rule_ || std::ranges::count(listed, rule_.name) > 0;
-    if (tried && own) stepped_.push_back(seed);
+    if (tried && own) {
+      stepped_.push_back(seed);
+      things_.emplace_back(seed, CountThings(*seed));
+    }
     if (!tried && seed->owner == &rule_ && seed->fires && report_.why.empty())
       report_.why = "a test of it is no model: " + fault_;
   }
+}
+
+size_t RuleProof::CountThings(const Seed& seed) const {
+  const Signatures& signatures = court_.program.rules().signatures;
+  size_t from = 0, to = 1;  // the first one that is not there lies between
+  while (HasThing(seed.graph, words_, signatures, to)) from = to, to *= 2;
+  while (to - from > 1) {
+    const size_t middle = from + (to - from) / 2;
+    (HasThing(seed.graph, words_, signatures, middle) ? from : to) = middle;
+  }
+  return to;
 }
 
 // A promise about calibrated data says nothing of tests of other rules whose quantizers are made for none.
@@ -168,7 +182,6 @@ bool RuleProof::TryOneThing() {
     if (next_ >= stepped_.size()) next_ = 0, ++step_;
     const Seed& seed = *stepped_[next_];
     if (!HasThing(seed.graph, words_, signatures, step_)) {
-      if (step_ > 1) things_.emplace_back(&seed, step_);
       stepped_.erase(stepped_.begin() + static_cast<ptrdiff_t>(next_));
       continue;
     }
@@ -182,11 +195,13 @@ bool RuleProof::TryOneThing() {
   return false;
 }
 
-// Two of these things at once: an axis, and lengths that make another one look right. False: there are none.
+// Two of these things at once: an axis, and lengths that make another one look right, or that nobody knows. False:
+// there are none.
 bool RuleProof::TryTwoThings(Dice& dice) {
   if (things_.empty()) return false;
   const auto& [seed, count] = things_[dice.Below(things_.size())];
-  const std::vector<uint64_t> changes = {OneThing(dice.Below(count)), OneThing(dice.Below(count))};
+  const size_t second = dice.Below(dice.Once(2) ? kOpenThings : count);
+  const std::vector<uint64_t> changes = {OneThing(dice.Below(count)), OneThing(second)};
   Graph graph;
   if (changes[0] != changes[1] && Make(*seed, changes, graph)) TryOne(*seed, changes, graph);
   return true;

@@ -49,6 +49,8 @@ class RuleProof {
   void Learn();
   void TrySeeds();
   void LeaveOutUncalibrated();
+  // How many things may be changed in it (OneThing).
+  size_t CountThings(const Seed& seed) const;
   bool Make(const Seed& seed, const std::vector<uint64_t>& changes, Graph& graph);
   bool Fired(const Trial& trial) const;
   void TryInstance(Dice& dice);

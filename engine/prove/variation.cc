@@ -5,6 +5,7 @@
 #include <span>
 
 #include "engine/prove/change.h"
+#include "engine/rule/check.h"
 
 namespace qrewrite {
 
@@ -46,7 +47,7 @@ bool Change::Make() {
       {2, false, &Change::ConstantToNode},  {3, false, &Change::UnknownRank},
       {5, false, &Change::EqualLengths},    {4, false, &Change::OpenSizes},
       {6, true, &Change::SmallIntegers},    {8, false, &Change::AtLimit},
-      {6, true, &Change::AddInput},
+      {6, true, &Change::AddInput},         {3, true, &Change::DeepenEither},
   };
   int total = 0;
   for (const Way& way : kWays) total += way.weight;
@@ -59,6 +60,7 @@ bool Change::Make() {
 }
 
 void Vocabulary::LearnValues(const Vocabulary& other) {
+  operands.insert(other.operands.begin(), other.operands.end());
   for (const auto& [name, list] : other.values) {
     std::vector<AttrValue>& known = values[name];
     for (const AttrValue& value : list) {
@@ -74,6 +76,13 @@ void Vocabulary::Learn(const Graph& graph) {
     if (!graph.alive(n)) continue;
     const OpName& op = graph.op_name(graph.op(n));
     if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
+    for (size_t k = 0; IsPrivateDomain(op.domain) && k < graph.num_inputs(n); ++k) {
+      const ValueId v = graph.input(n, k);
+      const Tensor* const tensor = v.valid() ? graph.constant(v) : nullptr;
+      constexpr size_t kMostOperands = 8;
+      std::vector<Tensor>& known = operands[{op, k}];
+      if (tensor != nullptr && known.size() < kMostOperands) known.push_back(*tensor);
+    }
     for (const Attribute& a : graph.attributes(n)) {
       if (std::holds_alternative<BodyId>(a.value)) continue;
       std::vector<AttrValue>& known = values[a.name];

@@ -8,8 +8,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/dice.h"
@@ -23,6 +26,8 @@ struct Vocabulary {
   std::vector<OpName> ops;                               // of patterns and tests
   std::map<std::string, std::vector<AttrValue>> values;  // of attributes, by name
   std::set<OpName> computed;  // private operators of which it is said what they compute
+  std::map<std::pair<OpName, size_t>, std::vector<Tensor>>
+      operands;                              // constants that private operators read, by input
   int64_t first_opset = 7, last_opset = 26;  // of ai.onnx, that the rule is for
   std::vector<double> limits;                // numbers that the rule compares and computes with
   std::vector<std::string> texts;            // and texts
@@ -43,9 +48,14 @@ bool Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, u
 
 // The `step`-th of the changes that touch one thing: an attribute, a rank, a length, an axis, an input.
 constexpr uint64_t OneThing(size_t step) { return uint64_t{1} << 63 | step; }
+// The first ones: all sizes open, of inputs at once and each for itself; no rank known.
+constexpr size_t kOpenThings = 3;
 // Whether `graph` has so many things.
 bool HasThing(const Graph& graph, const Vocabulary& words, const Signatures& signatures,
               size_t step);
+
+// The size that an open one stands for, by the name of its symbol, where a change opened it.
+std::optional<int64_t> SizeOfOpen(std::string_view symbol);
 
 // The same for graphs that differ in numbers and sizes alone: what is constant, ranks, which sizes are 0,
 // 1 or open, types, operators and attributes count.

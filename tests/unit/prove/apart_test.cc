@@ -2,7 +2,7 @@
 
 #include <csignal>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -10,21 +10,31 @@
 namespace qrewrite {
 namespace {
 
-TEST_CASE("Work apart: what it writes arrives, and its end is told") {
-  const auto run = [](FunctionRef<void(ApartWriter)> work) {
-    return RunApart(work, uint64_t{64} << 20, /*seconds=*/1);
-  };
-  const Apart fine = run([](ApartWriter write) { write(std::string(100000, 'x')); });
-  CHECK(fine.finished);
-  CHECK(fine.written.size() == 100000);
-  const Apart crash = run([](ApartWriter write) { write("so far"), std::raise(SIGSEGV); });
+TEST_CASE("Work apart: what it answers arrives, its end is told, and it goes on in a new process") {
+  int asked = 0;
+  Apart apart(
+      [&](std::string_view request) -> std::string {
+        ++asked;
+        if (request == "crash") std::raise(SIGSEGV);
+        if (request == "hang") pause();
+        if (request == "greed") return std::string(size_t{1} << 32, 'x');
+        if (request == "once" && asked > 1) std::raise(SIGSEGV);
+        return request == "long" ? std::string(1000000, 'x') : std::to_string(asked);
+      },
+      uint64_t{64} << 20, /*seconds=*/1);
+  CHECK(apart.Ask("count").answer == "1");
+  CHECK(apart.Ask("long").answer.size() == 1000000);
+  CHECK(apart.Ask(std::string(1000000, 'x')).answer == "3");
+  const Apart::Reply crash = apart.Ask("crash");
   CHECK_FALSE(crash.finished);
-  CHECK(crash.written == "so far");
   CHECK(crash.end == "signal 11");
-  const Apart hang = run([](ApartWriter) { pause(); });
-  CHECK(hang.end == "no answer in 1 seconds");
-  const Apart greedy = run([](ApartWriter) { std::vector<char>(size_t{1} << 32, 'x'); });
-  CHECK(greedy.end == "it ran out of memory");
+  CHECK(apart.Ask("count").answer == "1");
+  CHECK(apart.Ask("hang").end == "no answer in 1 seconds");
+  CHECK(apart.Ask("greed").end == "it ran out of memory");
+  CHECK(apart.Ask("count").answer == "1");
+  // What earlier requests left is no reason for an end.
+  CHECK(apart.Ask("once").answer == "1");
+  CHECK(asked == 0);
 }
 
 }  // namespace

@@ -1,0 +1,198 @@
+// Sizes of a graph that is varied: places that share one, all of them open, one axis more everywhere.
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <string>
+
+#include "engine/prove/change.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr size_t kMostPlaces = 12;  // of which pairs are tried
+constexpr std::string_view kOpen = "size";
+
+// One more entry where a list has one for each axis, or for each axis but batch and channel; two where it has one
+// for each end. False: it has none of these lengths.
+bool LengthenFor(std::vector<int64_t>& list, size_t rank, bool behind, Dice& dice) {
+  std::vector<int64_t> order(list.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (list.size() == rank && std::ranges::is_permutation(list, order)) {  // an order of axes
+    if (!behind) {
+      for (int64_t& axis : list) ++axis;
+    }
+    list.insert(behind ? list.end() : list.begin(), behind ? static_cast<int64_t>(rank) : 0);
+    return true;
+  }
+  const bool of_places = rank > 2 && behind;
+  const bool once = list.size() == rank || (of_places && list.size() == rank - 2);
+  const bool twice = list.size() == 2 * rank || (of_places && list.size() == 2 * (rank - 2));
+  if (list.empty() || (!once && !twice)) return false;
+  const auto value = [&] { return dice.Once(2) ? 1 : dice.Integer(0, 2); };
+  const auto half = static_cast<ptrdiff_t>(once ? list.size() : list.size() / 2);
+  if (twice) list.insert(behind ? list.end() : list.begin() + half, value());
+  list.insert(behind ? list.begin() + half : list.begin(), value());
+  return true;
+}
+
+}  // namespace
+
+// Sizes that show most: one, two that differ, and none at all now and then.
+int64_t RandomSize(Dice& dice) {
+  constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 3, 4, 5, 6, 0};
+  return kSizes[dice.Below(std::size(kSizes))];
+}
+
+bool IsAmong(size_t& step, size_t count) {
+  if (step < count) return true;
+  step -= count;
+  return false;
+}
+
+std::vector<Change::SizePlace> Change::SizePlaces() const {
+  std::vector<SizePlace> places;
+  for (const ValueId v : inputs_) {
+    const auto& dims = graph_.declared(v).dims;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i].known()) places.push_back({v, i, dims[i].size()});
+    }
+  }
+  for (const ValueId v : constants_) {
+    const Dims& dims = graph_.constant(v)->dims();
+    for (size_t i = 0; i < dims.size(); ++i) places.push_back({v, i, dims[i]});
+  }
+  return places;
+}
+
+void Change::SetSize(const SizePlace& place, int64_t to) {
+  if (graph_.constant(place.value) == nullptr) {
+    TypeInfo type = graph_.declared(place.value);
+    type.dims[place.axis] = Dim(to);
+    graph_.SetDeclared(place.value, type);
+    return;
+  }
+  std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(place.value));
+  if (!numbers || !MayResize(*numbers)) return;
+  Dims dims = numbers->dims;
+  // A graph input with a value of its own may be declared with more axes.
+  if (place.axis >= dims.size()) return;
+  dims[place.axis] = to;
+  numbers->Resize(dims, dice_, !words_.keeps_numbers);
+  const Tensor resized = numbers->ToTensor();
+  if (resized.valid()) graph_.SetConstant(place.value, resized);
+}
+
+// One to three of the places that have a size: the channels of an input and of the weights that read it.
+bool Change::SizeAtSome() {
+  std::vector<SizePlace> places = SizePlaces();
+  if (places.empty()) return false;
+  const int64_t from = dice_.Of(places).size, to = dice_.Once(4) ? from * 2 : RandomSize(dice_);
+  std::erase_if(places, [&](const SizePlace& p) { return p.size != from; });
+  const int64_t times = dice_.Integer(1, 3);
+  for (int64_t i = 0; i < times && !places.empty(); ++i) {
+    const size_t at = dice_.Below(places.size());
+    SetSize(places[at], to);
+    places.erase(places.begin() + static_cast<ptrdiff_t>(at));
+  }
+  return from != to;
+}
+
+// Two places of one size get one that stands elsewhere, or another: outputs as many as inputs, axes that look
+// alike. Mostly they belong together, and what may not be changed alone may be so with the other.
+std::optional<bool> Change::SizesOfPair(size_t& step) {
+  const std::vector<SizePlace> places = SizePlaces();
+  if (places.size() > kMostPlaces) return std::nullopt;
+  for (size_t i = 0; i < places.size(); ++i) {
+    for (size_t j = i + 1; j < places.size(); ++j) {
+      if (places[i].size != places[j].size || !IsAmong(step, 2)) continue;
+      std::vector<int64_t> sizes = {2, 3};
+      for (const SizePlace& p : places) {
+        if (p.size > 1 && p.size < 9) sizes.insert(sizes.begin(), p.size);
+      }
+      std::erase(sizes, places[i].size);
+      const int64_t to = step == 0 ? sizes.front() : sizes.back();
+      SetSize(places[i], to);
+      SetSize(places[j], to);
+      return true;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string Change::OpenName(int64_t size, size_t number) {
+  return std::string(kOpen) + std::to_string(size) +
+         (number == 0 ? "" : "_" + std::to_string(number));
+}
+
+// Nobody refuses a result for its shape then. The names say which sizes are to be tried (SizeOfOpen).
+bool Change::OpenAll(bool apart) {
+  size_t number = 0;
+  bool any = false;
+  for (const ValueId v : inputs_) {
+    TypeInfo type = graph_.declared(v);
+    for (Dim& dim : type.dims) {
+      // Whether there is nothing at all is asked of what is known: rules take an open size for one.
+      if (!dim.known() || dim.size() == 0) continue;
+      dim = graph_.SymbolDim(OpenName(dim.size(), apart ? ++number : 0));
+      any = true;
+    }
+    graph_.SetDeclared(v, type);
+  }
+  return any;
+}
+
+bool Change::ForgetRanks() {
+  bool any = false;
+  for (const ValueId v : inputs_) any |= ForgetRank(v);
+  return any;
+}
+
+std::optional<int64_t> SizeOfOpen(std::string_view symbol) {
+  if (!symbol.starts_with(kOpen)) return std::nullopt;
+  symbol.remove_prefix(kOpen.size());
+  int64_t size = 0;
+  if (std::from_chars(symbol.data(), symbol.data() + symbol.size(), size).ec != std::errc())
+    return std::nullopt;
+  return size;
+}
+
+bool Change::Deepen(bool behind) {
+  size_t rank = 0;
+  for (const ValueId v : inputs_) rank = std::max(rank, graph_.declared(v).dims.size());
+  if (rank == 0) return false;
+  for (const ValueId v : inputs_) {
+    TypeInfo type = graph_.declared(v);
+    if (type.dims.size() != rank) continue;
+    type.dims.insert(behind ? type.dims.end() : type.dims.begin(), Dim(dice_.Integer(2, 3)));
+    graph_.SetDeclared(v, type);
+  }
+  for (const ValueId v : constants_) {
+    std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+    if (!numbers || !MayResize(*numbers)) continue;
+    const bool counts = IsInteger(numbers->dtype) && Info(numbers->dtype).bits >= 32;
+    std::vector<int64_t> list(numbers->values.begin(), numbers->values.end());
+    if (counts && numbers->dims.size() == 1 && LengthenFor(list, rank, behind, dice_)) {
+      numbers->values.assign(list.begin(), list.end());
+      numbers->dims = {std::ssize(list)};
+    } else if (numbers->dims.size() == rank) {
+      Dims dims = numbers->dims;
+      dims.insert(behind ? dims.end() : dims.begin(), dice_.Once(2) ? 1 : 2);
+      numbers->Resize(dims, dice_, !words_.keeps_numbers);
+    } else {
+      continue;
+    }
+    if (const Tensor tensor = numbers->ToTensor(); tensor.valid()) graph_.SetConstant(v, tensor);
+  }
+  for (const NodeId n : nodes_) {
+    const Attributes attributes = graph_.attributes(n);
+    for (const Attribute& a : attributes) {
+      const auto* const old = std::get_if<std::vector<int64_t>>(&a.value);
+      if (old == nullptr) continue;
+      std::vector<int64_t> list = *old;
+      if (LengthenFor(list, rank, behind, dice_)) graph_.SetAttribute(n, a.name, std::move(list));
+    }
+  }
+  return true;
+}
+
+}  // namespace qrewrite
