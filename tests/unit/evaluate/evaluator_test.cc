@@ -237,18 +237,27 @@ TEST_CASE("A local function runs with the attributes of its call") {
   }
 }
 
-TEST_CASE("Functions that call each other without end are an error of the built-in kernels") {
+TEST_CASE("Functions that call each other too deep are an error of the built-in kernels") {
+  constexpr int kDepth = 50'000;
   onnx::ModelProto proto;
   const auto parsed = onnx::OnnxParser::Parse(proto, R"(
     <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
-    g (float[N] x) => (float[N] y) { y = local.There(x) }
+    g (float[N] x) => (float[N] y) { y = local.F0(x) }
     <domain: "local", opset_import: ["" : 17, "local" : 1]>
-    There (v) => (w) { w = local.Back(v) }
-    <domain: "local", opset_import: ["" : 17, "local" : 1]>
-    Back (v) => (w) { w = local.There(v) })");
+    F (v) => (w) { w = Relu(v) })");
   REQUIRE_MESSAGE(parsed.IsOK(), parsed.ErrorMessage());
+  const onnx::FunctionProto last = proto.functions(0);
+  proto.mutable_functions()->Reserve(kDepth);
+  for (int i = 0; i < kDepth; ++i) {
+    onnx::FunctionProto& function = i == 0 ? *proto.mutable_functions(0) : *proto.add_functions();
+    function = last;
+    function.set_name("F" + std::to_string(i));
+    if (i + 1 == kDepth) break;
+    function.mutable_node(0)->set_op_type("F" + std::to_string(i + 1));
+    function.mutable_node(0)->set_domain("local");
+  }
   Result<Model> model = FromProto(proto);
-  REQUIRE(model.ok());
+  REQUIRE_MESSAGE(model.ok(), model.status().message());
   Result<std::unique_ptr<Session>> session = BuiltinKernels()->Load(*model);
   REQUIRE_MESSAGE(session.ok(), session.status().message());
   const Status status = (*session)->Run({{"x", Floats({1})}}).status();
