@@ -163,6 +163,10 @@ MODELS = [
         y = Resize <mode = "linear"> (x, none, scales) }""", "only nearest neighbor interpolation"),
     FloatModel("resize_corners", """g (float[2, 2, 3, 4] x) => (float[2, 2, 5, 2] y) <float[0] none = {}, int64[4] sizes = {2, 2, 5, 2}> {
         y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (x, none, none, sizes) }""", "only nearest neighbor interpolation"),
+    FloatModel("resize_nearest", """g (float[BATCH, 2, 4, 6] x) => (float[BATCH, 2, 8, 12] y, float[BATCH, 2, 2, 9] z)
+        <float[0] none = {}, float[4] twice = {1, 1, 2, 2}, float[4] parts = {1, 1, 0.5, 1.5}> {
+        y = Resize <mode = "nearest", nearest_mode = "floor"> (x, none, twice)
+        z = Resize <mode = "nearest"> (x, none, parts) }""", "Cannot reshape tensor"),
     FloatModel("resize_cubic", """g (float[2, 2, 3, 4] x) => (float[2, 2, 6, 6] y) <float[0] none = {}, float[4] scales = {1, 1, 2, 1.5}> {
         y = Resize <mode = "cubic", cubic_coeff_a = -0.5> (x, none, scales) }""", "Translating proto model"),
     FloatModel("branches", """g (float[2, 4] x, bool c) => (float[2, 4] y, float[2, 4] z) {
