@@ -132,7 +132,19 @@ def spread(e: Export):
     return e.model(e.conv(x, 8, 8, pads=[0, 0, 1, 1], strides=[2, 2]))
 
 
-NETS = (outputs_inside, channels, bounds, residual, concat, average, spread)
+def moves(e: Export):
+    x = e.op("Pad", e.conv(e.input(), 3, 8), e.const([0, 0, 1, 1, 0, 0, 1, 1], np.int64), mode="edge")
+    x = e.op("Resize", x, "", e.const([1, 1, 2, 2]), mode="nearest")
+    y = e.conv(x, 8, 8)
+    return e.model(x, e.conv(e.branch(e.op("Sub", y, e.branch(y, 32, 6)), 64, 7), 8, 4))
+
+
+def named(e: Export):
+    x = e.op("Identity", e.conv(e.input(), 3, 8))
+    return e.model(x, e.conv(e.op("Relu", x), 8, 4))
+
+
+NETS = (outputs_inside, channels, bounds, residual, concat, average, spread, moves, named)
 
 
 def run(model: bytes, x: np.ndarray) -> list[np.ndarray]:
@@ -188,6 +200,18 @@ def test_sixteen_bits(tmp_path):
     assert TensorProto.INT16 in {i.data_type for i in onnx.load(out).graph.initializer}
 
 
+def test_twelve_bits(tmp_path):
+    """Bounds within 16 bits stand in front of the QuantizeLinear: ONNX Runtime has no Clip of int16."""
+    def net(e: Export):
+        return e.model(e.conv(e.conv(e.input(), 3, 8, bits=1, lo=-2048, hi=2047), 8, 4, bits=12))
+
+    done, out = rewrite(net(Export("fake", opset=21)), "aidge_export_qdq", tmp_path, "output=integer")
+    assert done.returncode == 0, done.stderr
+    x = np.random.default_rng(0).normal(0, 3, (1, 3, 8, 8)).astype(np.float32)
+    (want,), (have,) = run(net(Export("fake")).SerializeToString(), x), run(out.read_bytes(), x)
+    np.testing.assert_array_equal(have, want)
+
+
 @pytest.mark.parametrize("form", ["true", "direct"])
 def test_layer_without_quantizer(form, tmp_path):
     """A layer of int8 has a meaning only with a quantizer behind; its weights must not stay int8 in a float Conv."""
@@ -203,3 +227,83 @@ def test_zero_point(tmp_path):
     e.constants[-3] = numpy_helper.from_array(np.float32(3), e.constants[-3].name)      # that of the Add
     done, out = rewrite(e.model(x), "aidge_export_qdq", tmp_path)
     assert done.returncode == 3 and "a quantizer has zero point 0" in done.stderr and not out.exists()
+
+
+# What stays float between two layers, and the layers beside it are quantized all the same.
+BETWEEN = {
+    "LeakyRelu": lambda e, x: e.op("LeakyRelu", x, alpha=0.25),
+    "PRelu": lambda e, x: e.op("PRelu", x, e.const(np.full((8, 1, 1), 0.125))),
+    "ReduceMean": lambda e, x: e.op("ReduceMean", x, axes=[3]),
+    "ReLU6": lambda e, x: e.op("Clip", x, e.const(0), e.const(6)),
+    "bounds that are fractions": lambda e, x: e.op("Clip", x, e.const(-2.5), e.const(6.5)),
+    "one bound": lambda e, x: e.op("Clip", x, e.const(-4)),
+    "Pad with threes": lambda e, x: e.op("Pad", x, e.const([0, 0, 1, 1, 0, 0, 1, 1], np.int64), e.const(3)),
+    "Pad with a fraction": lambda e, x: e.op("Pad", x, e.const([0, 0, 1, 1, 0, 0, 1, 1], np.int64), e.const(0.5)),
+    "linear Resize": lambda e, x: e.op("Resize", x, "", e.const([1, 1, 2, 2]), mode="linear"),
+    "Dropout": lambda e, x: e.op("Dropout", x),
+    "BatchNormalization": lambda e, x: e.op("BatchNormalization", x, *[e.const(np.full(8, v)) for v in (2, 3, 0, 1)], epsilon=0.0),
+    "Sigmoid": lambda e, x: e.quantizer(e.op("Sigmoid", e.op("Mul", x, e.const([2.0 ** -6]))), 128.0),
+    "a product": lambda e, x: e.quantizer(e.op("Mul", x, e.op("Sigmoid", e.op("GlobalAveragePool", x))), 1.0),
+    "a product of integers": lambda e, x: e.quantizer(e.op("Mul", x, e.quantizer(x, 0.5)), 2.0 ** -6),
+    "parts of two types": lambda e, x: e.op("Slice", e.op("Concat", x, e.quantizer(x, 2.0, lo=0, hi=255), axis=1),
+                                            *[e.const([v], np.int64) for v in (0, 16, 1, 2)]),
+    "a constant": lambda e, x: e.op("Add", x, e.const(np.arange(8).reshape(8, 1, 1))),
+}
+
+
+@pytest.mark.parametrize("rules", ["aidge_export_qdq", "aidge_export_qop"])
+@pytest.mark.parametrize("name", BETWEEN)
+def test_between(name, rules, tmp_path):
+    def net(e: Export):
+        x = BETWEEN[name](e, e.conv(e.input(), 3, 8))
+        return e.model(e.conv(e.conv(x, 8, 8), 8, 4))
+
+    done, out = rewrite(net(Export("fake")), rules, tmp_path, "output=integer")
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    model = onnx.load(out)
+    onnx.checker.check_model(model, full_check=rules == "aidge_export_qdq")
+    by_output = {n.output[0]: n.op_type for n in model.graph.node}
+    assert "Round" not in by_output.values()
+    for node in model.graph.node:
+        if node.op_type == "Conv":
+            assert [by_output.get(i) for i in node.input[1:]] == ["DequantizeLinear"] * 2, node.name
+    for seed in range(4):
+        x = np.random.default_rng(seed).normal(0, 3, (1, 3, 8, 8)).astype(np.float32)
+        (want,), (have,) = run(net(Export("fake")).SerializeToString(), x), run(out.read_bytes(), x)
+        np.testing.assert_array_equal(have, want)
+        assert np.unique(want).size > 3
+
+
+@pytest.mark.parametrize("form", ["true", "direct", "shift"])
+def test_mean_of_integers(form, tmp_path):
+    """An average of int8 is int8 in Aidge, halves away from zero."""
+    def net(e: Export):
+        x = e.conv(e.input(), 3, 8)
+        return e.model(x, e.op("AveragePool", x, kernel_shape=[2, 2], strides=[2, 2]))
+
+    done, out = rewrite(net(Export(form)), "aidge_export_qdq", tmp_path)
+    assert done.returncode == 0, done.stderr
+    x = np.random.default_rng(0).normal(0, 3, (1, 3, 8, 8)).astype(np.float32)
+    whole, have = run(out.read_bytes(), x)
+    mean = whole.astype(float).reshape(1, 8, 4, 2, 4, 2).mean((3, 5))
+    assert (np.abs(mean % 1 - 0.5) < 1e-6).sum() > 10
+    np.testing.assert_array_equal(have, np.sign(mean) * np.floor(np.abs(mean) + 0.5))
+
+
+@pytest.mark.parametrize("kind", ["LeakyRelu", "Sigmoid", "HardSwish"])
+def test_float_operator_on_integers(kind, tmp_path):
+    e = Export("true")
+    done, out = rewrite(e.model(e.conv(e.op(kind, e.conv(e.input(), 3, 8)), 8, 4)), "aidge_export_qdq", tmp_path)
+    assert done.returncode == 3 and f"{kind} " in done.stderr and "export with fake_quantize" in done.stderr and not out.exists()
+
+
+def test_second_run(tmp_path):
+    """What the first run left - a layer whose weights are no int8, values that it reads as integers - the second leaves, too."""
+    e = Export("fake")
+    x = e.conv(e.input(), 3, 8)
+    model = e.model(e.conv(x, 8, 4, top=300), e.op("Exp", x))
+    done, out = rewrite(model, "aidge_export_qdq", tmp_path)
+    assert done.returncode == 0 and "could not be converted" in done.stderr
+    first = out.read_bytes()
+    done, out = rewrite(onnx.load_from_string(first), "aidge_export_qdq", tmp_path)
+    assert done.returncode == 0 and "0 rewrites" in done.stdout, done.stdout
