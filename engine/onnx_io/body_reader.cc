@@ -172,13 +172,13 @@ Status BodyReader::DeclareInitializers(const RawGraph& raw, Scope& scope) {
     if (parsed.ok()) scope.names.Prefetch(parsed->name);
     return parsed;
   };
-  ParsedTensor coming;
+  ParsedTensor parsed, coming;
   if (!raw.initializers.empty()) {
     QR_ASSIGN_OR_RETURN(coming, parse(0));
   }
   for (size_t i = 0; i < raw.initializers.size(); ++i) {
     const FieldSlice field = raw.initializers[i];
-    const ParsedTensor parsed = std::move(coming);
+    std::swap(parsed, coming);
     if (parsed.name.empty()) return Invalid("an initializer has no name");
     if (i + 1 < raw.initializers.size()) {
       QR_ASSIGN_OR_RETURN(coming, parse(i + 1));

@@ -81,7 +81,7 @@ class BodyReader {
     uint32_t type;  // interned
   };
   Result<Declaration> ReadDeclaration(std::string_view message);
-  void Declare(ValueId value, uint32_t type);
+  void Declare(ValueId value, uint32_t interned);
   OpId Op(std::string_view domain, std::string_view op_type);
   // The operator of an overloaded function, and a note of it for the writer (source.h).
   std::string Overloaded(std::string_view name, std::string_view overload);
