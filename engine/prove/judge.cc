@@ -211,8 +211,11 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     trial.fate = Trial::Fate::kInvalid;
     trial.why = "the rule set refuses the graph before the rule has its turn";
   }
+  const auto excluded = [&](const Trial::Shapes& shapes) {
+    return IsExcludedAtRunTime(graph, task, trial, shapes);
+  };
   if (trial.fate == Trial::Fate::kBroken && !assumed.valid() &&
-      IsExcludedAtRunTime(graph, task, trial)) {
+      std::ranges::any_of(trial.shapes, excluded)) {
     trial.fate = Trial::Fate::kInvalid;
     trial.why = "sizes that were open are ones that a condition excludes";
   }
@@ -278,13 +281,14 @@ bool Judge::IsRefusedBefore(const Graph& graph, const Task& task) const {
 
 // Whether the sizes that were open are, at run time, ones that a condition of a rule that fired excludes: it said
 // `not sure(...)`, and takes what nobody knows for what fits.
-bool Judge::IsExcludedAtRunTime(const Graph& graph, const Task& task, const Trial& trial) const {
+bool Judge::IsExcludedAtRunTime(const Graph& graph, const Task& task, const Trial& trial,
+                                const Trial::Shapes& shapes) const {
   Graph closed = graph;
   bool any = false;
   for (const ValueId v : closed.body(closed.main()).inputs) {
     TypeInfo type = closed.declared(v);
-    const auto shape = trial.shapes.find(std::string(closed.name(v)));
-    if (shape == trial.shapes.end() || type.known_shape()) continue;
+    const auto shape = shapes.find(std::string(closed.name(v)));
+    if (shape == shapes.end() || type.known_shape()) continue;
     type.has_rank = true;
     type.dims.clear();
     for (const int64_t size : shape->second) type.dims.emplace_back(size);
@@ -345,8 +349,11 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     return;
   }
   if (promise.kind == Promise::Kind::kRescaled) AddScales(*inputs, promise.scales);
-  for (const auto& [name, tensor] : inputs->empty() ? Tensors() : inputs->front())
-    trial.shapes[name] = tensor.dims;
+  for (const Tensors& sample : *inputs) {
+    Trial::Shapes shapes;
+    for (const auto& [name, tensor] : sample) shapes[name] = tensor.dims;
+    trial.shapes.insert(std::move(shapes));
+  }
   const Outcome a = RunWhereDefined(court_.kernels, before, *inputs);
   if (!a.status.ok()) {
     trial.fate = Trial::Fate::kUnknown;

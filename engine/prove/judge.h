@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,8 +59,9 @@ struct Trial {
   double margin = 0;               // Comparison::margin; NaN: not as the promise has it
   bool of_data = false;            // the promise is one about data that quantizers were made for
   size_t distinct = 0;             // numbers that the original made
-  // What open sizes of inputs were at run time.
-  std::map<std::string, std::vector<int64_t>> shapes;
+  // Shapes that the inputs had at run time, each combination once.
+  using Shapes = std::map<std::string, std::vector<int64_t>>;
+  std::set<Shapes> shapes;
 };
 
 class Judge {
@@ -89,7 +91,8 @@ class Judge {
   // (units.h), if that is wanted and possible.
   Result<Model> Lowered(const Graph& graph, bool in_units) const;
   bool IsRefusedBefore(const Graph& graph, const Task& task) const;
-  bool IsExcludedAtRunTime(const Graph& graph, const Task& task, const Trial& trial) const;
+  bool IsExcludedAtRunTime(const Graph& graph, const Task& task, const Trial& trial,
+                           const Trial::Shapes& shapes) const;
   static Outcome RunModel(Evaluator& evaluator, const Model& model,
                           const std::vector<Tensors>& inputs);
   static Outcome RunWhereDefined(Evaluator& evaluator, const Model& model,
