@@ -62,6 +62,11 @@ Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& path,
     if (file->fd_ < 0) return IoError("write", path, errno);
     return file;
   }
+  // A file without a name learns only at the end that its name is too long.
+  struct stat there = {};
+  if (lstat(path.c_str(), &there) != 0 && errno == ENAMETOOLONG) {
+    return IoError("write", path, errno);
+  }
   file->RemoveLeftovers();
   if (!file->OpenUnnamed() && !file->OpenTemporary()) return IoError("write", path, errno);
   file->TakeAfter(options.resembles);

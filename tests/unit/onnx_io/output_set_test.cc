@@ -49,6 +49,14 @@ TEST_CASE("OutputSet: nothing appears before the commit") {
   CHECK(ReadAll(folder / "m") == "new");
 }
 
+TEST_CASE("OutputSet: a name that is too long is an error at once") {
+  TempFolder folder;
+  OutputSet files;
+  const auto added = files.Add(folder / std::string(300, 'n'), Part::kModel);
+  CHECK(added.status().code() == StatusCode::kIo);
+  CHECK(Contains(added.status().message(), "File name too long"));
+}
+
 // The last file cannot get its name: a folder took it meanwhile.
 TEST_CASE("OutputSet: what was replaced comes back if a later file fails") {
   TempFolder folder;
