@@ -13,9 +13,10 @@ import onnx_ir as ir
 from onnx_ir import serde
 
 from . import _core
-from ._ir import ANNOTATION
+from ._ir import ANNOTATION, Maker
 
 _ATTRIBUTE = onnx.NodeProto.ATTRIBUTE_FIELD_NUMBER
+_METADATA = Maker.metadata_props
 _GRAPHS = {ir.AttributeType.GRAPH: onnx.AttributeProto.G_FIELD_NUMBER, ir.AttributeType.GRAPHS: onnx.AttributeProto.GRAPHS_FIELD_NUMBER}
 
 # The tensor that a TensorProto stands for.
@@ -29,9 +30,9 @@ class Unusual(Exception):
 class Graph:
     """What is to be done with one graph, and with those in its nodes."""
 
-    def __init__(self, graph: Any, before: Any, after: Any, locations: dict[int, str], tensor: Tensors, outer: Graph | None = None) -> None:
-        self._graph, self._outer, self._locations, self._tensor = graph, outer, locations, tensor
-        self._nodes: list[ir.Node] = list(graph)
+    def __init__(self, graph: Any, nodes: list[ir.Node], before: Any, after: Any, locations: dict[int, str], tensor: Tensors,
+                 outer: Graph | None = None) -> None:
+        self._graph, self._nodes, self._outer, self._locations, self._tensor = graph, nodes, outer, locations, tensor
         self._difference = _core.GraphDifference(before, after, locations)
         if self._difference.count() != len(self._nodes):
             raise Unusual
@@ -126,7 +127,7 @@ class Graph:
 
     def _prepare_graphs(self, graphs: list[Any], before: list[Any], after: list[Any]) -> None:
         for graph, old, now in zip(graphs, before, after):
-            self._subgraphs.append(Graph(graph, old, now, self._locations, self._tensor, self))
+            self._subgraphs.append(Graph(graph, list(graph), old, now, self._locations, self._tensor, self))
 
     def _prepare_inputs(self) -> None:
         names = self._difference.inputs()
@@ -189,7 +190,7 @@ class Graph:
         if (node.name or "") != proto.name:
             node.name = proto.name
         node.doc_string = _text(proto, "doc_string")
-        if len(proto.metadata_props) or node.metadata_props:
+        if len(proto.metadata_props) or getattr(node, _METADATA):
             _set_map(node.metadata_props, proto.metadata_props)
         old_ones = list(node.attributes.values()) if node.attributes else []
         if list(map(id, old_ones)) != list(map(id, attributes)):
