@@ -16,6 +16,18 @@ def python(code, **environment):
     return done.stdout.strip()
 
 
+def test_all_modules_can_be_imported():
+    """As tools do that look through a package; none runs the command."""
+    code = """
+import importlib, pkgutil, qrewrite
+names = [m.name for m in pkgutil.walk_packages(qrewrite.__path__, "qrewrite.")]
+for name in names: importlib.import_module(name)
+print(len(names), "qrewrite.__main__" in names)
+"""
+    count, found = python(code).split()
+    assert int(count) > 20 and found == "True"
+
+
 def test_import_is_quick_and_loads_nothing_else(tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # as it is installed: compiled
     code = """
