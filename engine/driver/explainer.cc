@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/base/diagnostics.h"
 #include "engine/driver/explain.h"
@@ -11,6 +13,27 @@ namespace qrewrite {
 namespace {
 
 constexpr size_t kMaxReaders = 8, kMaxHinted = 20'000;
+
+// Exporters give long names, of which one types a part.
+std::string Holding(const std::string& part, const std::vector<std::string>& names) {
+  constexpr size_t kListed = 3;
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  };
+  std::vector<std::string> holding;
+  for (const std::string& name : names) {
+    if (std::search(name.begin(), name.end(), part.begin(), part.end(), same) == name.end())
+      continue;
+    if (std::ranges::find(holding, name) == holding.end()) holding.push_back(name);
+    if (holding.size() > kListed) break;
+  }
+  if (holding.empty()) return "";
+  const bool more = holding.size() > kListed;
+  if (more) holding.pop_back();
+  for (std::string& name : holding) name = "`" + Printable(name) + "`";
+  return fmt::format("it is in {}{}", fmt::join(holding, ", "), more ? " and others" : "");
+}
 
 }  // namespace
 
@@ -76,7 +99,12 @@ Status Explainer::FindSubject() {
     }
     return {};
   }
-  const std::string hint = DidYouMean(options_.at, names);
+  for (size_t i = 0; i < graph_.num_values() && names.size() < 2 * kMaxHinted; ++i) {
+    const ValueId v(i);
+    if (graph_.alive(v) && !graph_.producer(v).valid()) names.emplace_back(graph_.name(v));
+  }
+  std::string hint = DidYouMean(options_.at, names);
+  if (hint.empty()) hint = Holding(options_.at, names);
   return {StatusCode::kUsage, fmt::format("no node and no value is named `{}`{}",
                                           Printable(options_.at), hint.empty() ? "" : "; " + hint)};
 }

@@ -186,3 +186,10 @@ def test_an_attribute_that_the_caller_of_a_function_gives():
     for attributes, where, found in (("pads = p, **rest", "p == [0, 0, 0, 0]", 0),
                                      ("group = g, **rest", "g == 2", 0), ("kernel_shape = k, **rest", "k == [3, 3]", 0), ("**rest", "true", 1)):
         assert len(qrewrite.find(proto, pattern=f"y = Conv<{attributes}>(x, w)", where=where)) == found, attributes
+
+
+@pytest.mark.parametrize("at,hint", [("x_zero_poin", "did you mean `x_zero_point`?"), ("zero_p", "it is in `.*zero_point`.* and others")])
+def test_explain_names_what_an_unknown_place_may_be(recorded, at, hint):
+    """A node, an output, an input or a constant, also of a part of its name."""
+    with pytest.raises(qrewrite.UsageError, match=f"no node and no value is named `{at}`; {hint}"):
+        qrewrite.explain(str(recorded), "ezkl_dequant", at=at)
