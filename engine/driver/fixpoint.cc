@@ -167,6 +167,7 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
     ++report_.visits;
     for (const CompiledRule* candidate : candidates.At(n)) {
       const CompiledRule& rule = *candidate;
+      from_hosts_.clear();
       const Firing firing = Try(phase, rule, n);
       report_.steps += firing.steps;
       if (!firing.exhausted.empty()) return TooManySteps(*rule.rule, n, firing.exhausted);
@@ -178,6 +179,7 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
                                         "size of the model)",
                                         step_budget_));
       }
+      if (firing.mistyped) QR_RETURN_IF_ERROR(NoteMistyped(rule, n));
       if (!firing.fired) continue;
       if (!firing.changed) {
         QR_RETURN_IF_ERROR(Find(rule, firing, n));
@@ -293,6 +295,7 @@ Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const 
   }
   ++report_.rewrites;
   ordered_ = false;
+  std::erase_if(mistyped_, [&](const auto& m) { return m.rule == rule.rule && m.node == node; });
   QR_RETURN_IF_ERROR(watch_.Fired(rules_, *rule.rule, firing));
   std::move(notes_.rows.begin(), notes_.rows.end(), std::back_inserter(records_));
   notes_ = {};

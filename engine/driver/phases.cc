@@ -62,7 +62,8 @@ RuleRun::RuleRun(Graph& graph, const Program& program, Params params, const RunS
       watch_(setup.watch),
       report_(report),
       facts_(graph, rules_.signatures, KernelsOf(setup.context), setup.context.inference),
-      in_(graph, program, facts_, KernelsOf(setup.context), params_, FunctionsOf(setup.context)),
+      hosts_(WatchedFunctions()),
+      in_(graph, program, facts_, KernelsOf(setup.context), params_, hosts_),
       rewriter_(graph, in_) {
   rewriter_.set_accept(
       [this](const CompiledRule& rule, Frame& frame) { return TakeNotes(rule, frame); });
@@ -95,6 +96,7 @@ Status RuleRun::RunPhases() {
     }
     if (watch_.stopped()) return {};
   }
+  WarnOfMistyped();
   return CheckHits();
 }
 

@@ -82,6 +82,12 @@ class RuleRun {
   Status LoopError(const Phase& phase) const;
   Status Find(const CompiledRule& rule, const Firing& firing, NodeId node);
   Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
+
+  // --- mistyped.cc
+  HostFunctions WatchedFunctions();
+  Status NoteMistyped(const CompiledRule& rule, NodeId node);
+  void WarnOfMistyped();
+
   NodeId Origin(NodeId node) const;  // the node of the model that it was made of; itself if none
   // Sets order_: every node of every body, producers first.
   Status FindOrder();
@@ -162,6 +168,8 @@ class RuleRun {
   RunWatch& watch_;
   RunReport& report_;
   Facts facts_;
+  std::vector<std::string> from_hosts_;  // what functions of the host gave in the last search
+  const HostFunctions hosts_;            // those of the context, which tell that
   Interpreter in_;
   Rewriter rewriter_;
 
@@ -173,6 +181,12 @@ class RuleRun {
   std::vector<RecordRow> records_;
   std::map<const Rule*, size_t> counts_;  // index in report_.rules
   std::vector<Diagnostic> refusals_;
+  struct MistypedMatch {
+    const Rule* rule;
+    NodeId node;
+    Finding finding;
+  };
+  std::vector<MistypedMatch> mistyped_;  // the first of each rule
   // Nodes that one rule refuses for one reason: they are one error, with the first few names.
   struct Refused {
     const Rule* rule;

@@ -144,8 +144,8 @@ bool Rewriter::CheckType(const Redefinition& r, bool retyped) {
   const TypeInfo& after = in_.facts().Type(r.by);
   if (in_.rules().check_types && !retyped && before.dtype != DType::kUndefined &&
       after.dtype != DType::kUndefined && before.dtype != after.dtype) {
-    return Reject(fmt::format("`{}` would change from {} to {}", graph_.name(r.value),
-                              Info(before.dtype).name, Info(after.dtype).name));
+    return Mistyped(fmt::format("`{}` would change from {} to {}", graph_.name(r.value),
+                                Info(before.dtype).name, Info(after.dtype).name));
   }
   if (!before.has_rank || !after.has_rank) return true;
   bool same = before.dims.size() == after.dims.size();
@@ -161,8 +161,8 @@ bool Rewriter::CheckType(const Redefinition& r, bool retyped) {
 }
 
 bool Rewriter::RejectShape(const Redefinition& r, const TypeInfo& before, const TypeInfo& after) {
-  return Reject(fmt::format("the shape of `{}` would change from {} to {}", graph_.name(r.value),
-                            ShapeText(before), ShapeText(after)));
+  return Mistyped(fmt::format("the shape of `{}` would change from {} to {}", graph_.name(r.value),
+                              ShapeText(before), ShapeText(after)));
 }
 
 // Whether callers can choose sizes for which the shapes are not the same: a size that is a number, or
@@ -202,8 +202,8 @@ bool Rewriter::CheckOperands(const std::vector<Redefinition>& redefinitions) {
           const NodeId former = graph_.producer(r.value);
           return former.valid() && in_.facts().Contradicts(former);
         });
-    return as_before || Reject(fmt::format("the shapes of its inputs do not suit {}",
-                                           graph_.op_name(graph_.op(n)).text()));
+    return as_before || Mistyped(fmt::format("the shapes of its inputs do not suit {}",
+                                             graph_.op_name(graph_.op(n)).text()));
   }
   return true;
 }
@@ -224,9 +224,9 @@ bool Rewriter::CheckReaders(const std::vector<Redefinition>& redefinitions,
       if (s == nullptr || s->inputs.empty()) continue;
       const int var = s->inputs[std::min<size_t>(user.index, s->inputs.size() - 1)].type_var;
       if (var < 0 || s->types[var].Allows(retype->second)) continue;
-      return Reject(fmt::format("{} cannot read `{}` as {}",
-                                graph_.op_name(graph_.op(user.node)).text(), graph_.name(r.value),
-                                Info(retype->second).name));
+      return Mistyped(fmt::format("{} cannot read `{}` as {}",
+                                  graph_.op_name(graph_.op(user.node)).text(), graph_.name(r.value),
+                                  Info(retype->second).name));
     }
   }
   return true;

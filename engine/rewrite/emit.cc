@@ -121,6 +121,7 @@ void Emitter::Begin(BodyId body, const Options& options, ValueId base,
   base_ = base;
   reason_.clear();
   reused_ = false;
+  mistyped_ = false;
   Empty(redefined_);
   redefined_.insert(redefined.begin(), redefined.end());
   first_new_ = graph_.num_nodes();

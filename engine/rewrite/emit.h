@@ -53,6 +53,8 @@ class Emitter {
   Share share() const { return options_.share; }
   // Was an equal node used again that reads a redefined value?
   bool reused() const { return reused_; }
+  // Did types of operands not suit an operator?
+  bool mistyped() const { return mistyped_; }
   // Names a value was wished by: new value -> suffix behind the name of the output it serves.
   const std::unordered_map<ValueId, std::string>& wishes() const { return wishes_; }
 
@@ -117,6 +119,7 @@ class Emitter {
   ValueId base_;
   std::string reason_;
   bool reused_ = false;
+  bool mistyped_ = false;
   Attributes last_attributes_;
   size_t first_new_ = 0;  // nodes from here on are of this replacement
   // What it redefines, and what nodes make that are used again and read them.

@@ -95,6 +95,7 @@ bool Emitter::CheckTypes(const Head& head, const std::vector<ValueId>& inputs) {
     if (!head.signature->types[formal.type_var].Allows(dtype)) {
       Fail(fmt::format("input {} of {} cannot be {} at this opset", formal.name, head.op.text(),
                        Info(dtype).name));
+      mistyped_ = true;
       return false;
     }
     if (formal.arity == Arity::kVariadic && !formal.homogeneous) continue;
@@ -102,6 +103,7 @@ bool Emitter::CheckTypes(const Head& head, const std::vector<ValueId>& inputs) {
     if (!first && other->second != dtype) {
       Fail(fmt::format("input {} of {} is {} beside {}", formal.name, head.op.text(),
                        Info(dtype).name, Info(other->second).name));
+      mistyped_ = true;
       return false;
     }
   }

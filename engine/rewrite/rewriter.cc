@@ -18,6 +18,11 @@ bool Rewriter::Reject(std::string reason) {
   return false;
 }
 
+bool Rewriter::Mistyped(std::string reason) {
+  mistyped_ = true;
+  return Reject(std::move(reason));
+}
+
 bool Rewriter::Applies() {
   rejected_ = "the rule applies here";
   in_.Note({}, {}, rejected_, MatchTrace::kApplies);
@@ -28,6 +33,7 @@ Firing Rewriter::Try(const CompiledRule& rule, NodeId anchor) {
   Firing firing;
   firing.node = anchor;
   rejected_.clear();
+  mistyped_ = false;
   ended_ = false;
   Frame frame(rule.layout);
   in_.MatchRule(rule, anchor, frame, [&] {
@@ -38,6 +44,7 @@ Firing Rewriter::Try(const CompiledRule& rule, NodeId anchor) {
   firing.steps = in_.steps();
   firing.exhausted = in_.exhausted();
   if (!firing.fired) firing.rejected = rejected_;
+  firing.mistyped = !firing.fired && mistyped_;
   return firing;
 }
 
@@ -86,6 +93,7 @@ bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, 
   in_.set_uses_mark(SIZE_MAX);
   if (good && dry_run_) good = Applies();
   if (!good) {
+    mistyped_ |= emitter_.mistyped();
     graph_.Undo(mark_);
     in_.facts().Truncate(mark_.values);
     in_.TruncateFacts(mark_.values);

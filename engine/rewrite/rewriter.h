@@ -28,7 +28,8 @@ struct Firing {
   std::vector<ValueId>
       redefined;                  // values with another producer, and values that took over readers
   std::vector<ValueId> released;  // values that lost readers to the removal of dead nodes
-  std::string rejected;  // not fired: what was wrong with the last match's replacement, or ""
+  std::string rejected;   // not fired: what was wrong with the last match's replacement, or ""
+  bool mistyped = false;  // not fired: types or shapes of a match's replacement did not fit
 };
 
 class Rewriter {
@@ -87,7 +88,8 @@ class Rewriter {
                        std::vector<Redefinition>& out);
   bool Retyped(const CompiledRule& rule, Frame& frame, Retypes& out);
   bool Reject(std::string reason);
-  bool Applies();  // in a dry run: false
+  bool Mistyped(std::string reason);  // the same for types and shapes
+  bool Applies();                     // in a dry run: false
 
   // --- check.cc
   bool Check(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
@@ -132,6 +134,7 @@ class Rewriter {
   bool dry_run_ = false;  // every match is taken back; the trace says how far it went
   bool ended_ = false;    // the search for a match, by EndSearch()
   std::string rejected_;
+  bool mistyped_ = false;
   // What was wrong with the last patch because it built on an equal node.
   enum class SharingFault : uint8_t { kNone, kCycle, kAlias };
   SharingFault fault_ = SharingFault::kNone;

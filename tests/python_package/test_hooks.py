@@ -269,6 +269,35 @@ def test_a_constant_of_another_type_does_not_fire(functions):
         assert report.rewrites == 0 and rewritten == MODEL
 
 
+def test_a_function_of_another_type_or_shape_is_told_of(functions):
+    """"0 rewrites" alone would not say it."""
+    functions.function(name="halved")(lambda w: w.astype(np.float64) / 2)
+    functions.function(name="longer")(lambda w: np.concatenate([w, w]))
+    product = "y = Mul(x, w)"
+    rules = [{"name": "typed", "match": product, "let": {"v": "halved(w)"}, "replace": "y = Add(x, v)"},
+             {"name": "shaped", "match": product, "where": ["const(w)"], "let": {"v": "longer(w)"}, "replace": "y = Concat<axis = 0>(x, v)"}]
+    model, report = run(functions, *rules)
+    assert report.rewrites == 0 and model == MODEL
+    typed, shaped = report.warnings  # one a rule, not one a node
+    assert (typed.rule, typed.op, typed.output) == ("typed", "Mul", "c")
+    assert typed.text == "fits here, but its replacement does not: input B of Add is DOUBLE beside FLOAT" and typed.notes == ["`halved` gave DOUBLE[2, 2]"]
+    assert shaped.text == "fits here, but its replacement does not: the shape of `c` would change from [2, 2] to [6, 2]"
+    assert shaped.notes == ["`longer` gave FLOAT[4, 2]"] and "2 warnings" in str(report)
+    with pytest.raises(qrewrite.Refused, match="replacement does not: input B"):
+        qrewrite.rewrite(MODEL, Rules.from_dict({"rules": rules}, functions=functions), strict=True)
+
+
+def test_a_function_that_makes_what_is_there_is_not_told_of(functions):
+    """Rules that have settled, rules without functions, predicates, and rules that fire in the end."""
+    functions.function(name="rounded")(np.round)
+    functions.predicate(name="wanted")(lambda w: True)
+    rules = [{"name": "settles", "match": "y = Mul(x, w)", "let": {"v": "rounded(w)"}, "replace": "y = Mul(x, v)"},
+             {"name": "plain", "match": "y = Mul(x, w)", "where": ["const(w)"], "replace": "y = Add(x, cast(w, DOUBLE))"},
+             {"name": "asks", "match": "y = Mul(x, w)", "where": ["wanted(w)"], "replace": "y = Add(x, cast(w, DOUBLE))"}]
+    _, report = run(functions, *rules)
+    assert report.rewrites == 0 and report.warnings == []
+
+
 def test_what_a_function_keeps_stays(functions):
     """Arguments that live longer than the call, the run, the rules and the model."""
     import gc

@@ -1,0 +1,55 @@
+// Rules that call functions of the host and fit, but whose replacement has other types or shapes than the graph: a warning for each. Of
+// rules alone that is how they are meant; a function that gives float64 for float32 is a fault that "0 rewrites" would not tell of.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/driver/run.h"
+
+namespace qrewrite {
+
+HostFunctions RuleRun::WatchedFunctions() {
+  HostFunctions watched;
+  for (const auto& [name, function] : FunctionsOf(setup_.context)) {
+    watched[name] = [this, &name, &function](const std::vector<Tensor>& inputs) {
+      Result<Tensor> result = function(inputs);
+      // What a predicate says goes into no graph.
+      const bool says = result.ok() && result->dtype() == DType::kBool && result->dims().empty();
+      if (result.ok() && !says) {
+        from_hosts_.push_back(fmt::format("`{}` gave {}[{}]", name, Info(result->dtype()).name,
+                                          fmt::join(result->dims(), ", ")));
+      }
+      return result;
+    };
+  }
+  return watched;
+}
+
+Status RuleRun::NoteMistyped(const CompiledRule& rule, NodeId node) {
+  const auto known = [&](const MistypedMatch& m) { return m.rule == rule.rule; };
+  if (from_hosts_.empty() || std::any_of(mistyped_.begin(), mistyped_.end(), known)) return {};
+  std::vector<std::string> given = from_hosts_;
+  std::sort(given.begin(), given.end());
+  given.erase(std::unique(given.begin(), given.end()), given.end());
+  NearMiss tried;  // asks the functions again
+  if (!TryAt(*rule.rule, node, tried) || !tried.trace.rejected()) return in_.host_fault();
+  Finding finding{.rule = rule.rule->name,
+                  .text = "fits here, but its replacement does not: " + tried.trace.reason,
+                  .op = graph_.op_name(graph_.op(node)).text(),
+                  .node = std::string(graph_.name(node)),
+                  .output = {},
+                  .notes = std::move(given)};
+  for (size_t i = 0; i < graph_.num_outputs(node) && finding.output.empty(); ++i) {
+    if (graph_.output(node, i).valid()) finding.output = graph_.name(graph_.output(node, i));
+  }
+  mistyped_.push_back({rule.rule, node, std::move(finding)});
+  return in_.host_fault();
+}
+
+void RuleRun::WarnOfMistyped() {
+  for (MistypedMatch& m : mistyped_) report_.warnings.push_back(std::move(m.finding));
+  mistyped_.clear();
+}
+
+}  // namespace qrewrite
