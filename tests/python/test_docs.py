@@ -119,7 +119,7 @@ def test_file(page, name, folders):
 
 @pytest.mark.parametrize("name", FILES["cookbook.md"])
 def test_recipe_keeps_its_promise(name, folders):
-    proof = run("prove", "--quick", "--runtime", "builtin", name, folder=folders["cookbook.md"])
+    proof = run("prove", "--quick", "--graphs", "1000", "--runtime", "builtin", name, folder=folders["cookbook.md"])
     assert proof.returncode == 0 and " 0 silent" in proof.stdout, proof.stdout + proof.stderr
 
 
