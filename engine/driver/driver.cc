@@ -8,6 +8,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/driver/function_types.h"
 #include "engine/driver/run.h"
+#include "engine/graph/find.h"
 #include "engine/graph/verify.h"
 
 namespace qrewrite {
@@ -19,16 +20,21 @@ int64_t CountNodes(const Graph& graph) {
   return count;
 }
 
-// A model without an ai.onnx import may have no operator of it, but for those in functions, which
-// have imports of their own.
+// A graph or function that does not import ai.onnx may have no operator of it.
 Status CheckImported(const Graph& graph) {
+  bool missing = !graph.opset().contains("");
+  for (size_t b = 0; b < graph.num_bodies(); ++b) {
+    const Body& body = graph.body(BodyId(b));
+    missing |= body.alive && body.kind == BodyKind::kFunction && !body.opset.contains("");
+  }
+  if (!missing) return {};
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph.alive(n) || !graph.op_name(graph.op(n)).domain.empty()) continue;
     if (graph.OpsetOf(graph.body_of(n), "") > 0) continue;
     return {StatusCode::kInvalidModel,
-            fmt::format("the model imports no version of ai.onnx, but `{}` ({}) is of it",
-                        Printable(graph.name(n)), graph.op_name(graph.op(n)).name)};
+            fmt::format("{} ({}) is an operator of ai.onnx, which is not imported there",
+                        KnownAs(graph, n), graph.op_name(graph.op(n)).name)};
   }
   return {};
 }
@@ -53,7 +59,7 @@ Status CheckOpset(const Graph& graph, const RuleSet& rules) {
     return {StatusCode::kInvalidModel,
             fmt::format("the model imports ai.onnx opset {}, which does not exist", opset)};
   }
-  if (!graph.opset().contains("")) QR_RETURN_IF_ERROR(CheckImported(graph));
+  QR_RETURN_IF_ERROR(CheckImported(graph));
   if (opset > 0 && (opset < rules.opset_min || opset > rules.opset_max)) {
     return {StatusCode::kUnsupported,
             fmt::format("rule set `{}` needs ai.onnx opset {}, the model imports {}", rules.name,

@@ -42,23 +42,14 @@ class FunctionCheck {
     return {StatusCode::kInvalidModel, std::move(message)};
   }
 
-  std::string Caller(NodeId n) const {
-    if (!graph_.name(n).empty()) return "node `" + Printable(graph_.name(n)) + "`";
-    for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
-      const ValueId v = graph_.output(n, i);
-      if (v.valid()) return "the node that makes `" + Printable(graph_.name(v)) + "`";
-    }
-    return "a node";
-  }
-
   Status AddCall(NodeId n, BodyId function) {
     const Body& callee = graph_.body(function);
     for (const auto& [what, given, taken] :
          {std::tuple("inputs", graph_.num_inputs(n), callee.inputs.size()),
           std::tuple("outputs", graph_.num_outputs(n), callee.outputs.size())}) {
       if (given <= taken) continue;
-      return Invalid(fmt::format("{} calls the function {} with {} {}, which has {}", Caller(n),
-                                 Shown(callee.function), given, what, taken));
+      return Invalid(fmt::format("{} calls the function {} with {} {}, which has {}",
+                                 KnownAs(graph_, n), Shown(callee.function), given, what, taken));
     }
     BodyId caller = graph_.body_of(n);
     while (graph_.body(caller).parent.valid()) caller = graph_.body(caller).parent;

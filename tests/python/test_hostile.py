@@ -185,7 +185,7 @@ def test_constants_that_a_body_captures_are_not_copied():
 
 
 @pytest.mark.parametrize("versions, message", [
-    ([], "imports no version of ai.onnx, but `n_y` (Relu) is of it"),
+    ([], "`n_y` (Relu) is an operator of ai.onnx, which is not imported there"),
     ([0], "imports ai.onnx opset 0, which does not exist"),
     ([13, 17], "imports the domain `` in the versions 13 and 17"),
 ])
@@ -204,5 +204,11 @@ def test_functions_without_ai_onnx_beside_them():
     text = """<ir_version: 8, opset_import: ["me" : 1]>
       g (float[4] x) => (float[4] y) { y = me.F(x) }
       <domain: "me", opset_import: ["" : 17]> F (a) => (b) { c = Identity(a) b = Relu(c) }"""
-    onnx.save(onnx.parser.parse_model(text), "m.onnx")
+    m = onnx.parser.parse_model(text)
+    onnx.save(m, "m.onnx")
     run("--rules", "optimize", "m.onnx", "-o", "o.onnx")
+    del m.functions[0].opset_import[:]
+    m.opset_import.append(helper.make_opsetid("", 17))  # which does not count inside of a function
+    onnx.save(m, "m.onnx")
+    _, err = run("--rules", "optimize", "m.onnx", "-o", "p.onnx", code=5)
+    assert "the node that makes `c` (Identity) is an operator of ai.onnx" in err

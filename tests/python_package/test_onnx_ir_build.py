@@ -99,7 +99,16 @@ def values_of_later_nodes():
     return proto
 
 
-@pytest.mark.parametrize("make", [functions_of_ir_9, values_of_later_nodes])
+def branches_that_return_what_is_around_them():
+    proto = parse("""g (float[2] x, bool c) => (float[2] y) {
+      y = If (c) <then_branch = t () => (float[2] a) { a = Neg(x) }, else_branch = e () => (float[2] b) { b = Relu(x) }> }""")
+    branch = proto.graph.node[0].attribute[1].g
+    del branch.node[:]
+    branch.output[0].name = "x"
+    return proto
+
+
+@pytest.mark.parametrize("make", [functions_of_ir_9, values_of_later_nodes, branches_that_return_what_is_around_them])
 def test_what_is_not_built_here_is_left_to_onnx_ir(make):
     message = make().SerializeToString()
     data = onnx_ir._Data([], [])
@@ -107,4 +116,4 @@ def test_what_is_not_built_here_is_left_to_onnx_ir(make):
         onnx_ir._build(message, data)
     assert type(raised.value) is onnx_ir.Seldom
     core = qrewrite.Model.parse(message)._core
-    assert ir.to_proto(from_core(core)).graph.node[0].op_type in ("f", "Relu")
+    assert ir.to_proto(from_core(core)).graph.node[0].op_type in ("f", "Relu", "If")

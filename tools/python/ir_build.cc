@@ -119,9 +119,11 @@ class GraphBuilder {
     }
     for (const std::string_view node : fields.nodes) nodes.append(Node(node, fields));
     for (const std::string_view info : fields.outputs) {
-      const nb::object value = Known(FindBytes(info, kName));
-      helper_.attr("declare")(value, ToBytes(info));
-      outputs.append(value);
+      // A branch may return a value of the graph around it; such graphs onnx_ir alone makes.
+      const auto value = scopes_.back().find(FindBytes(info, kName));
+      if (value == scopes_.back().end()) Unusual();
+      helper_.attr("declare")(value->second, ToBytes(info));
+      outputs.append(value->second);
     }
     scopes_.pop_back();
     nb::object made = helper_.attr("graph")(ToBytes(fields.others), inputs, outputs, initializers);

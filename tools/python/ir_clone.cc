@@ -1,6 +1,6 @@
 // Graphs of onnx_ir cloned: what its own clone() does, at a third of the cost.
 //
-// Objects are read as ir.cc reads them, and made by the constructors that onnx_ir documents. What is seldom is left to functions of
+// Objects are read as ir.cc reads them, and made as ir_make.h says. What is seldom is left to functions of
 // Python; what is not understood here, such as configurations for several devices, is left to onnx_ir's clone().
 #include <optional>
 #include <unordered_map>
