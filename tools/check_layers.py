@@ -53,7 +53,6 @@ ENGINE_OPS = {
     "Loop": "the interpreter of whole graphs runs its body",
     "Scan": "the interpreter of whole graphs runs its body",
     "Concat": "what the turns of a Scan give, one behind the other",
-    "MatMulInteger": "a probe of what runtimes compute",
     "Cast": "the proof computes with integers of 8 bits as floats where types do not count",
 }
 # Operators that no signature table holds: rule sets bring their own.

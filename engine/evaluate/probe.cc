@@ -5,6 +5,7 @@
 
 #include "engine/api/model_impl.h"
 #include "engine/onnx_io/model_file.h"
+#include "engine/ops/signature.h"
 
 namespace qrewrite {
 namespace {
@@ -27,7 +28,8 @@ Result<Model> ProbeModel() {
   const ValueId y = graph.AddValue(main, "y");
   graph.SetDeclared(y, {.dtype = DType::kInt32, .has_rank = true, .dims = {Dim(1), Dim(1)}});
   const ValueId inputs[] = {x, w}, outputs[] = {y};
-  graph.AddNode(main, graph.InternOp("", "MatMulInteger"), inputs, outputs, {}, "probe");
+  const OpName& product = IntegerProduct();
+  graph.AddNode(main, graph.InternOp(product.domain, product.name), inputs, outputs, {}, "probe");
   graph.AddOutput(main, y);
   graph.MarkChanged();
   return model;

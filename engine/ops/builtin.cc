@@ -23,8 +23,8 @@ constexpr std::string_view kOverlay =
 #include "engine/ops/overlay.inc"
     ;
 
-constexpr std::string_view kFactWords[] = {"commutative", "random",  "deterministic",
-                                           "quantizer",   "default", "dtype"};
+constexpr std::string_view kFactWords[] = {
+    "commutative", "random", "deterministic", "quantizer", "integer_product", "default", "dtype"};
 
 // Cuts the text in front of the separator off `rest`; all of it if there is none.
 std::string_view CutTo(std::string_view& rest, std::string_view separator) {
@@ -103,8 +103,11 @@ void SignatureTable::IndexFact(std::string_view line) {
     const auto it = operators_.find(Split(CutTo(versions, "@")));
     QR_CHECK_MSG(it != operators_.end(), line);
     std::tie(fact.first, fact.last) = VersionRange(versions);
+    const OpName op{std::string(it->first.first), std::string(it->first.second)};
     if (fact.word == "quantizer") {
-      quantizers_.push_back({std::string(it->first.first), std::string(it->first.second)});
+      quantizers_.push_back(op);
+    } else if (fact.word == "integer_product") {
+      integer_product_ = op;
     } else {
       it->second.facts.push_back(fact);
     }

@@ -27,6 +27,7 @@ class SignatureTable {
   const std::vector<OpName>& Names() const;               // sorted
   int64_t newest_opset() const { return newest_opset_; }  // of ai.onnx
   const std::vector<OpName>& quantizers() const { return quantizers_; }
+  const OpName& integer_product() const { return integer_product_; }
 
  private:
   using Key = std::pair<std::string_view, std::string_view>;  // domain, name; views of the text
@@ -58,6 +59,7 @@ class SignatureTable {
   mutable std::unordered_map<Key, Operator, KeyHash> operators_;
   int64_t newest_opset_ = 0;
   std::vector<OpName> quantizers_;
+  OpName integer_product_;
   mutable std::once_flag named_;
   mutable std::vector<OpName> names_;
 };

@@ -71,6 +71,8 @@ const Signature* Signatures::Find(std::string_view domain, std::string_view name
 
 const std::vector<OpName>& Quantizers() { return Table().quantizers(); }
 
+const OpName& IntegerProduct() { return Table().integer_product(); }
+
 int64_t NewestOpset() { return Table().newest_opset(); }
 
 const Signature* Signatures::Newest(std::string_view domain, std::string_view name) const {

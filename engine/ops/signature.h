@@ -140,6 +140,9 @@ int64_t NewestOpset();
 // otherwise folds none of them.
 const std::vector<OpName>& Quantizers();
 
+// The operator of two matrices of 8 bits, (uint8, int8) -> int32, whose sums a runtime may saturate.
+const OpName& IntegerProduct();
+
 // Parses one line of the table format (documented in signature_text.cc); the printer is its
 // inverse. Errors point to a column of the line.
 Result<Signature> ParseSignature(std::string_view line);

@@ -186,6 +186,13 @@ def test_integers(net, form, rules, tmp_path):
             assert np.unique(want).size > 3
 
 
+def assert_computes_the_export(net, out):
+    """`out` gives to the bit what the export of floats gives."""
+    x = np.random.default_rng(0).normal(0, 3, (1, 3, 8, 8)).astype(np.float32)
+    (want,), (have,) = run(net(Export("fake")).SerializeToString(), x), run(out.read_bytes(), x)
+    np.testing.assert_array_equal(have, want)
+
+
 def test_sixteen_bits(tmp_path):
     def net(e: Export):
         return e.model(e.conv(e.conv(e.input(), 3, 8, bits=1, lo=-32768, hi=32767), 8, 4, bits=12))
@@ -194,9 +201,7 @@ def test_sixteen_bits(tmp_path):
     assert done.returncode == 3 and "16 bits opset 21" in done.stderr and not out.exists()
     done, out = rewrite(net(Export("fake", opset=21)), "aidge_export_qdq", tmp_path, "output=integer")
     assert done.returncode == 0, done.stderr
-    x = np.random.default_rng(0).normal(0, 3, (1, 3, 8, 8)).astype(np.float32)
-    (want,), (have,) = run(net(Export("fake")).SerializeToString(), x), run(out.read_bytes(), x)
-    np.testing.assert_array_equal(have, want)
+    assert_computes_the_export(net, out)
     assert TensorProto.INT16 in {i.data_type for i in onnx.load(out).graph.initializer}
 
 
@@ -207,9 +212,7 @@ def test_twelve_bits(tmp_path):
 
     done, out = rewrite(net(Export("fake", opset=21)), "aidge_export_qdq", tmp_path, "output=integer")
     assert done.returncode == 0, done.stderr
-    x = np.random.default_rng(0).normal(0, 3, (1, 3, 8, 8)).astype(np.float32)
-    (want,), (have,) = run(net(Export("fake")).SerializeToString(), x), run(out.read_bytes(), x)
-    np.testing.assert_array_equal(have, want)
+    assert_computes_the_export(net, out)
 
 
 @pytest.mark.parametrize("form", ["true", "direct"])

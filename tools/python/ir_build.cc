@@ -7,41 +7,13 @@
 #include <optional>
 #include <unordered_map>
 
-#include "engine/onnx_io/wire.h"
 #include "tools/python/ir_make.h"
+#include "tools/python/onnx_message.h"
 
 namespace qrewrite::python {
 namespace {
 
-// Of ONNX's messages; the numbers of fields never change.
-namespace graph_field {
-constexpr int kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12, kValueInfo = 13,
-              kAnnotation = 14;
-}
-namespace node_field {
-constexpr int kInput = 1, kOutput = 2, kName = 3, kOpType = 4, kAttribute = 5, kDocString = 6,
-              kDomain = 7, kOverload = 8, kMetadata = 9;
-}
-namespace attribute_field {
-constexpr int kGraph = 6, kGraphs = 11, kType = 20, kReference = 21;
-}
-namespace tensor_field {
-constexpr int kDims = 1, kDataType = 2, kName = 8, kExternal = 13, kLocation = 14;
-}
-constexpr int kName = 1;  // of a ValueInfoProto; of a TensorAnnotation, whose it is
-
 enum class AttributeType { kTensor = 4, kGraph = 5, kTensors = 9, kGraphs = 10 };
-
-using Views = std::vector<std::string_view>;
-
-nb::bytes ToBytes(std::string_view text) { return nb::bytes(text.data(), text.size()); }
-
-template <class Visit>
-void ForFields(std::string_view message, Visit&& visit) {
-  WireReader fields(message);
-  while (const WireField* const f = fields.Next()) visit(*f);
-  if (!fields.ok()) throw std::runtime_error("a damaged message");
-}
 
 // The fields of a GraphProto by what they are about.
 struct GraphFields {
@@ -347,8 +319,7 @@ class GraphBuilder {
 void BindIrBuild(nb::module_& m) {
   m.def("ir_build", [](nb::handle message, nb::object helper) {
     const ConstBytes bytes = BytesOf(message);
-    const std::string_view graph(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return OrWaitForTheEnd([&] { return GraphBuilder(std::move(helper)).Build(graph); });
+    return OrWaitForTheEnd([&] { return GraphBuilder(std::move(helper)).Build(ViewOf(bytes)); });
   });
 }
 

@@ -9,36 +9,12 @@
 
 #include <nanobind/stl/optional.h>
 
-#include "engine/onnx_io/wire.h"
-#include "tools/python/binding.h"
+#include "tools/python/onnx_message.h"
 
 namespace qrewrite::python {
 namespace {
 
-// Of ONNX's messages; the numbers of fields never change.
-namespace graph_field {
-constexpr int kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12, kValueInfo = 13,
-              kAnnotation = 14;
-}
-namespace node_field {
-constexpr int kInput = 1, kOutput = 2, kAttribute = 5;
-}
-namespace tensor_field {
-constexpr int kName = 8, kExternal = 13, kLocation = 14;
-}
-constexpr int kName = 1;  // of a ValueInfoProto; of a TensorAnnotation, whose it is
-
-using Views = std::vector<std::string_view>;
 using ByName = std::unordered_map<std::string_view, std::string_view>;
-
-nb::bytes ToBytes(std::string_view text) { return nb::bytes(text.data(), text.size()); }
-
-template <class Visit>
-void ForFields(std::string_view message, Visit&& visit) {
-  WireReader fields(message);
-  while (const WireField* const f = fields.Next()) visit(*f);
-  if (!fields.ok()) throw std::runtime_error("a damaged message");
-}
 
 struct NodeMessage {
   std::string_view message;
@@ -144,8 +120,8 @@ class GraphDifference {
   GraphDifference(nb::handle before, nb::handle after, const nb::dict& locations)
       : before_bytes_(BytesOf(before)),
         after_bytes_(BytesOf(after)),
-        before_(View(before_bytes_)),
-        after_(View(after_bytes_)) {
+        before_(ViewOf(before_bytes_)),
+        after_(ViewOf(after_bytes_)) {
     for (const auto& [offset, location] : locations) {
       locations_.emplace(nb::cast<uint64_t>(offset), nb::cast<std::string>(location));
     }
@@ -243,10 +219,6 @@ class GraphDifference {
   }
 
  private:
-  static std::string_view View(const ConstBytes& bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-
   void MatchNodes() {
     std::unordered_multimap<std::string_view, size_t> silent;  // those without outputs
     std::vector<Views> outputs;
@@ -348,7 +320,7 @@ class GraphDifference {
 nb::list Fields(nb::handle message, int number) {
   const ConstBytes bytes = BytesOf(message);
   nb::list list;
-  ForFields({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, [&](const WireField& f) {
+  ForFields(ViewOf(bytes), [&](const WireField& f) {
     if (!f.IsBytes(number)) return;
     const auto* const begin = reinterpret_cast<const std::byte*>(f.bytes.data());
     list.append(
@@ -361,7 +333,7 @@ nb::list Fields(nb::handle message, int number) {
 nb::bytes Without(nb::handle message, int number) {
   const ConstBytes bytes = BytesOf(message);
   std::string others;
-  ForFields({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, [&](const WireField& f) {
+  ForFields(ViewOf(bytes), [&](const WireField& f) {
     if (!f.IsBytes(number)) others += f.whole;
   });
   return ToBytes(others);
