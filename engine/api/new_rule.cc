@@ -93,7 +93,7 @@ Result<std::set<NodeId>> Chosen(const Graph& graph, const std::vector<std::strin
 
 bool IsScalar(const Expr& literal) {
   if (literal.kind != Expr::Kind::kTyped || literal.items.empty()) return false;
-  const bool one = std::ranges::all_of(literal.dims, [](int64_t d) { return d == 1; });
+  const bool one = std::ranges::all_of(literal.details().dims, [](int64_t d) { return d == 1; });
   return one &&
          IsInteger(literal.dtype) + IsFloat(literal.dtype) + (literal.dtype == DType::kBool) > 0;
 }
@@ -190,7 +190,7 @@ class Skeleton {
       }
     }
     for (Stmt* stmt : calls_) {
-      for (Arg& arg : stmt->value.value->args) NameInput(arg);
+      for (Arg& arg : stmt->value.value->mutable_call().args) NameInput(arg);
     }
     std::vector<std::string> results;
     for (Stmt* stmt : calls_) {
@@ -245,7 +245,7 @@ class Skeleton {
   static std::string ConstantLine(const std::string& name, const Expr& literal) {
     if (literal.text != "...") return fmt::format("{} = {}\n", name, Print(literal));
     return fmt::format("{} = {} {}[{}]\n", name, IsFloat(literal.dtype) ? "random(1)" : "ones",
-                       Info(literal.dtype).text_name, fmt::join(literal.dims, ", "));
+                       Info(literal.dtype).text_name, fmt::join(literal.details().dims, ", "));
   }
 
   std::string TypeText(ValueId v) {
@@ -283,18 +283,18 @@ class Skeleton {
     for (const OutArg& out : stmt.outs) {
       outs.push_back(out.name == "_" ? "_" : names_.at(out.name));
     }
-    for (const AttrArg& attr : call.attrs) {
+    for (const AttrArg& attr : call.call().attrs) {
       const bool plain = attr.value != nullptr && attr.value->kind != Expr::Kind::kTyped;
       attrs.push_back(
           fmt::format("{}={}", attr.name, plain || !pattern ? Print(*attr.value) : "_"));
     }
-    for (const Arg& arg : call.args) args.push_back(InputText(arg, pattern));
+    for (const Arg& arg : call.call().args) args.push_back(InputText(arg, pattern));
     return fmt::format("{} = {}{}({})\n", fmt::join(outs, ", "), OpText(call),
                        attrs.empty() ? "" : fmt::format("<{}>", fmt::join(attrs, ", ")),
                        fmt::join(args, ", "));
   }
 
-  static std::string OpText(const Expr& call) { return OpNameText(call.refs[0].name); }
+  static std::string OpText(const Expr& call) { return OpNameText(call.call().refs[0].name); }
 
   std::string Statements(bool pattern, size_t from = 0) const {
     std::string text;

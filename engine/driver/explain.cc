@@ -53,7 +53,7 @@ namespace {
 
 // Whether a call of the pattern names the operator of `node`.
 bool Mentions(const Graph& graph, const PatArg& arg, NodeId node) {
-  for (const PatArg& member : arg.group) {
+  for (const PatArg& member : arg.members()) {
     if (Mentions(graph, member, node)) return true;
   }
   if (arg.call == nullptr) return false;

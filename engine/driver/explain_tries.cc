@@ -22,7 +22,7 @@ bool Within(const Place& inner, const Place& outer) {
 
 // Operators in a pattern; 0 if it has definitions or chains, which stand for any number.
 bool CountOperators(const PatArg& arg, int64_t& count) {
-  for (const PatArg& member : arg.group) {
+  for (const PatArg& member : arg.members()) {
     if (!CountOperators(member, count)) return false;
   }
   if (arg.call == nullptr) return true;

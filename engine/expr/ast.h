@@ -29,10 +29,10 @@ struct Ref {
 
 // `axis`, `axis=1`, `axis=k?`, `**rest`, `**_`
 struct AttrArg {
-  bool rest = false;  // **name
-  std::string name;
-  ExprPtr value;          // null: `axis` alone, which binds (pattern) or passes on (replacement)
+  bool rest = false;      // **name
   bool optional = false;  // `?`
+  std::string name;
+  ExprPtr value;  // null: `axis` alone, which binds (pattern) or passes on (replacement)
   Place place;
 };
 
@@ -40,10 +40,10 @@ struct AttrArg {
 struct Arg {
   enum class Label : uint8_t { kNone, kInput, kArrow };  // `x_scale=...` | `q -> ...`
   Label label_kind = Label::kNone;
-  std::string label;
-  ExprPtr value;          // a group is an Expr of kind kGroup
   bool optional = false;  // `z?`
   bool repeated = false;  // `xs...`, `(x, s)...`, `_...`
+  std::string label;
+  ExprPtr value;  // a group is an Expr of kind kGroup
   Place place;
 };
 
@@ -78,6 +78,30 @@ struct Subscript {
   ExprPtr stop;
 };
 
+// What stands around the parentheses of a call; of a group, its members alone.
+struct Call {
+  std::string label;         // `n:`
+  bool negated = false;      // `!@set`
+  bool empty_attrs = false;  // `n<>(x)`: written with attributes, but none
+  Quantifier quantifier = Quantifier::kOne;
+  std::vector<Ref> refs;  // alternatives: `Conv|Gemm|@integer`
+  std::vector<AttrArg> attrs;
+  std::vector<Arg> args;
+};
+
+// What few expressions have.
+struct Details {
+  std::vector<Subscript> subscripts;  // kIndex
+  // kTyped: dims, and either a word in `text` ("zeros", "ones", "random" with its seed in
+  // int_value, "...") or the values in items[0]. `...` alone (an attribute that `show` cannot
+  // print) has no dtype.
+  std::vector<int64_t> dims;
+  bool has_dims = false;
+  std::unique_ptr<BodyText> body;  // kBody
+};
+
+// A rule set of a thousand rules has tens of thousands of these, most of them names: what a name
+// does not have stands behind a pointer.
 struct Expr {
   enum class Kind : uint8_t {
     kInt,     // int_value
@@ -88,47 +112,41 @@ struct Expr {
     kName,    // text: a name of the rule, `_`, `opset`
     kDType,   // dtype: INT8, FLOAT, ...
     kSet,     // text: @name as a value
-    kCall,    // label, negated, refs, quantifier, attrs, args
-    kGroup,   // args: (x, s, z)
+    kCall,    // call()
+    kGroup,   // call().args: (x, s, z)
     kList,    // items
     kUnary,   // unary, items[0]
     kBinary,  // binary, items[0], items[1]
     kIf,      // items: value, condition, otherwise  (`a if c else b`)
     kMember,  // items[0] . text   (params.to, n.axis)
-    kIndex,   // items[0] [subscripts]
-    kTyped,   // graph text only: dtype, dims, word or items[0]   (`uint8 0`, `zeros float[2,3]`)
-    kBody,    // graph text only: body   (`then_branch={ t = Relu(x) }`)
+    kIndex,   // items[0] [details().subscripts]
+    kTyped,  // graph text only: dtype, details().dims, word or items[0]   (`uint8 0`, `zeros float[2,3]`)
+    kBody,  // graph text only: details().body   (`then_branch={ t = Relu(x) }`)
   };
   Kind kind = Kind::kInt;
-  Place place;
-
-  int64_t int_value = 0;  // kInt beyond int64 (uint64 in graph text): text holds its digits
-  double float_value = 0;
-  int ulps = 0;  // `1.41 ~ 4ulp`; also on kInt
-  std::string text;
   DType dtype = DType::kUndefined;
-  std::vector<ExprPtr> items;
-
-  // kCall
-  std::string label;      // `n:`
-  bool negated = false;   // `!@set`
-  std::vector<Ref> refs;  // alternatives: `Conv|Gemm|@integer`
-  Quantifier quantifier = Quantifier::kOne;
-  std::vector<AttrArg> attrs;
-  bool empty_attrs = false;  // `n<>(x)`: written with attributes, but none
-  std::vector<Arg> args;
-
   BinaryOp binary = BinaryOp::kAdd;
   UnaryOp unary = UnaryOp::kNegate;
-  std::vector<Subscript> subscripts;
+  int ulps = 0;  // `1.41 ~ 4ulp`; also on kInt
+  Place place;
+  union {
+    int64_t int_value =
+        0;  // all kinds but kFloat; kInt beyond int64 (uint64 in graph text): text holds its digits
+    double float_value;  // kFloat
+  };
+  std::string text;
+  std::vector<ExprPtr> items;
 
-  // kTyped: dims, and either a word in `text` ("zeros", "ones", "random" with its seed in
-  // int_value, "...") or the values in items[0]. `...` alone (an attribute that `show` cannot
-  // print) has no dtype.
-  std::vector<int64_t> dims;
-  bool has_dims = false;
+  // Empty ones where there are none.
+  const Call& call() const;
+  const Details& details() const;
+  // Made where there are none.
+  Call& mutable_call();
+  Details& mutable_details();
 
-  std::unique_ptr<BodyText> body;  // kBody
+ private:
+  std::unique_ptr<Call> call_;
+  std::unique_ptr<Details> details_;
 };
 
 // Left of `=`: `y`, `_`, `y?`, `y...`, `_...`
@@ -167,6 +185,20 @@ struct BodyText {
   std::vector<OutArg> returns;   // `return y, z`; only names
   bool has_return = false;
 };
+
+const Call& NoCall();        // nothing but defaults
+const Details& NoDetails();  // the same
+
+inline const Call& Expr::call() const { return call_ ? *call_ : NoCall(); }
+inline const Details& Expr::details() const { return details_ ? *details_ : NoDetails(); }
+inline Call& Expr::mutable_call() {
+  if (!call_) call_ = std::make_unique<Call>();
+  return *call_;
+}
+inline Details& Expr::mutable_details() {
+  if (!details_) details_ = std::make_unique<Details>();
+  return *details_;
+}
 
 // The one-line form of a case:  [ stmt ] [ when expr ] [ => ( arg | stmt ) ]
 struct CaseLine {

@@ -37,29 +37,30 @@ ExprPtr Parser::ParseCall() {
   const Deeper deeper(*this);
   if (!deeper.ok()) return nullptr;
   const uint32_t first = pos_;
-  ExprPtr call = NewExpr(Expr::Kind::kCall);
+  ExprPtr expr = NewExpr(Expr::Kind::kCall);
+  Call& call = expr->mutable_call();
   if (LabelAhead()) {
-    if (!ParseName(call->label, "a label")) return nullptr;
+    if (!ParseName(call.label, "a label")) return nullptr;
     Take();  // `:`
   }
-  if (!ParseRefs(*call) || !ParseQuantifier(*call)) return nullptr;
-  if (At("<") && Glued() && !ParseAttrs(*call)) return nullptr;
+  if (!ParseRefs(call) || !ParseQuantifier(call)) return nullptr;
+  if (At("<") && Glued() && !ParseAttrs(call)) return nullptr;
   if (!At("(")) {
-    if (call->refs.front().kind == Ref::Kind::kDefinition && call->attrs.empty()) {
+    if (call.refs.front().kind == Ref::Kind::kDefinition && call.attrs.empty()) {
       Fail(Here(), "QR0204", fmt::format("expected `(`, found {}", Found(Peek())),
-           call->refs.front().name == "params" && At(".")
+           call.refs.front().name == "params" && At(".")
                ? fmt::format("without `$`: `params.{}`", Peek(1).text)
                : fmt::format("a definition is called: `${0}(...)`; a parameter is `params.{0}`",
-                             call->refs.front().name));
+                             call.refs.front().name));
     }
-    FailExpected(call->attrs.empty() ? "`(`" : "`(` behind the attributes");
+    FailExpected(call.attrs.empty() ? "`(`" : "`(` behind the attributes");
     return nullptr;
   }
-  if (!ParseArgs(call->args)) return nullptr;
-  return Done(std::move(call), first);
+  if (!ParseArgs(call.args)) return nullptr;
+  return Done(std::move(expr), first);
 }
 
-bool Parser::ParseRefs(Expr& call) {
+bool Parser::ParseRefs(Call& call) {
   if (At("!")) {
     const std::string_view name = Peek(1).text;
     if (!At("@", 1) && !At(".", 2) && !At("|", 2) && !name.empty() && name[0] >= 'a') {
@@ -100,7 +101,7 @@ bool Parser::ParseRef(Ref& ref) {
   return true;
 }
 
-bool Parser::ParseQuantifier(Expr& call) {
+bool Parser::ParseQuantifier(Call& call) {
   const bool quantifier = At("?") || At("*") || At("+");
   if (!quantifier || !Glued() || !Glued(1) || !(At("<", 1) || At("(", 1))) return true;
   const Ref& ref = call.refs.front();
@@ -117,7 +118,7 @@ bool Parser::ParseQuantifier(Expr& call) {
   return true;
 }
 
-bool Parser::ParseAttrs(Expr& call) {
+bool Parser::ParseAttrs(Call& call) {
   Bracket bracket(*this);
   const bool name = Peek().kind == TokenKind::kName || Peek().kind == TokenKind::kString;
   const bool attr =
@@ -170,6 +171,7 @@ bool Parser::ParseArgs(std::vector<Arg>& args) {
     if (!ParseArg(args.emplace_back(), /*labels=*/true)) return false;
     if (!TakeIf(",") && !At(")")) return FailInList(")");
   }
+  args.shrink_to_fit();
   literals_ = outer;
   bracket.Close();
   return true;
@@ -198,9 +200,10 @@ bool Parser::ParseArg(Arg& arg, bool labels) {
   if (GroupAhead()) {
     const uint32_t open = pos_;
     ExprPtr group = NewExpr(Expr::Kind::kGroup);
-    if (!ParseArgs(group->args)) return false;
+    std::vector<Arg>& members = group->mutable_call().args;
+    if (!ParseArgs(members)) return false;
     arg.value = Done(std::move(group), open);
-    Arg* only = arg.value->args.size() == 1 ? &arg.value->args[0] : nullptr;
+    Arg* only = members.size() == 1 ? members.data() : nullptr;
     if (only && only->label_kind == Arg::Label::kNone && !only->optional && !only->repeated) {
       arg.value = ExprPtr(std::move(only->value));  // `(x)...` is `x...`
     }

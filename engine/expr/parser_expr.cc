@@ -264,7 +264,7 @@ bool Parser::ParseSubscripts(Expr& index) {
       subscript.slice = true;
       if (!At(",") && !At("]") && !(subscript.stop = ParseExpr())) return false;
     }
-    index.subscripts.push_back(std::move(subscript));
+    index.mutable_details().subscripts.push_back(std::move(subscript));
   } while (TakeIf(","));
   if (!At("]")) return FailInList("]");
   bracket.Close();
@@ -328,7 +328,7 @@ ExprPtr Parser::ParseNumber(bool negative) {
     expr->float_value = std::strtod(std::string(token.text).c_str(), nullptr);
     if (std::isinf(expr->float_value)) return fail();
   }
-  if (negative) expr->float_value = -expr->float_value;
+  if (negative && expr->kind == Expr::Kind::kFloat) expr->float_value = -expr->float_value;
   if (TakeIf("~")) {
     const Token& count = Peek();
     int ulps = 0;

@@ -167,7 +167,7 @@ ExprPtr Parser::ParseTyped() {
 
 bool Parser::ParseTypedDims(Expr& typed) {
   Bracket bracket(*this);
-  typed.has_dims = true;
+  typed.mutable_details().has_dims = true;
   while (!At("]")) {
     if (Peek().kind != TokenKind::kInt) return FailExpected("a size");
     const ExprPtr size = ParseNumber(false);
@@ -175,7 +175,7 @@ bool Parser::ParseTypedDims(Expr& typed) {
     if (!size->text.empty()) {
       return Fail(size->place, "QR0216", fmt::format("`{}` is out of range", size->text));
     }
-    typed.dims.push_back(size->int_value);
+    typed.mutable_details().dims.push_back(size->int_value);
     if (!TakeIf(",") && !At("]")) return FailInList("]");
   }
   bracket.Close();
@@ -217,8 +217,8 @@ ExprPtr Parser::ParseNestedBody() {
   if (!deeper.ok()) return nullptr;
   const uint32_t first = pos_;
   ExprPtr expr = NewExpr(Expr::Kind::kBody);
-  expr->body = std::make_unique<BodyText>();
-  if (At("(") && !ParseBodyInputs(*expr->body)) return nullptr;
+  BodyText& body = *(expr->mutable_details().body = std::make_unique<BodyText>());
+  if (At("(") && !ParseBodyInputs(body)) return nullptr;
   Bracket bracket(*this);
   const uint32_t open = brackets_.back();
   // The statements inside live on lines of their own, whatever brackets are open around them.
@@ -228,7 +228,7 @@ ExprPtr Parser::ParseNestedBody() {
   const bool outer_literals = std::exchange(literals_, false);
   const int outer_links = std::exchange(links_, 0);
   ++nested_;
-  Statements(*expr->body);
+  Statements(body);
   --nested_;
   brackets_ = outer_brackets;
   stmt_begin_ = outer_begin;
@@ -241,7 +241,7 @@ ExprPtr Parser::ParseNestedBody() {
     return nullptr;
   }
   bracket.Close();
-  expr->body->place = PlaceFrom(first);
+  body.place = PlaceFrom(first);
   return Done(std::move(expr), first);
 }
 

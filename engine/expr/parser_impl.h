@@ -192,10 +192,10 @@ class Parser {
   bool CallAhead() const;
   bool CallTailAhead(size_t k) const;  // what follows a head: `|`, a quantifier, `<`, `(`
   ExprPtr ParseCall();
-  bool ParseRefs(Expr& call);
+  bool ParseRefs(Call& call);
   bool ParseRef(Ref& ref);
-  bool ParseQuantifier(Expr& call);
-  bool ParseAttrs(Expr& call);
+  bool ParseQuantifier(Call& call);
+  bool ParseAttrs(Call& call);
   bool ParseAttr(AttrArg& attr);
   bool ParseArgs(std::vector<Arg>& args);
   bool ParseArg(Arg& arg, bool labels);

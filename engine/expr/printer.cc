@@ -84,7 +84,8 @@ class Printer {
 
   void Put(const Expr& expr, Level least = kIfLevel) {
     // Directly in a subscript `n:f(x)` would read as a slice.
-    const bool labelled = in_subscript_ && expr.kind == Expr::Kind::kCall && !expr.label.empty();
+    const bool labelled =
+        in_subscript_ && expr.kind == Expr::Kind::kCall && !expr.call().label.empty();
     if (LevelOf(expr) >= least && !labelled) return PutBare(expr);
     const bool outer = std::exchange(in_subscript_, false);
     out_ += '(';
@@ -151,7 +152,7 @@ class Printer {
       case Expr::Kind::kDType: out_ += Info(expr.dtype).name; return;
       case Expr::Kind::kSet: out_ += "@" + PatternName(expr.text); return;
       case Expr::Kind::kCall: return PutCall(expr);
-      case Expr::Kind::kGroup: return PutArgs(expr.args);
+      case Expr::Kind::kGroup: return PutArgs(expr.call().args);
       case Expr::Kind::kList: return PutList(expr.items);
       case Expr::Kind::kUnary: return PutUnary(expr);
       case Expr::Kind::kBinary: return PutBinary(expr);
@@ -167,7 +168,7 @@ class Printer {
         return;
       case Expr::Kind::kIndex: return PutIndex(expr);
       case Expr::Kind::kTyped: return PutTyped(expr);
-      case Expr::Kind::kBody: return PutNestedBody(*expr.body);
+      case Expr::Kind::kBody: return PutNestedBody(*expr.details().body);
     }
   }
 
@@ -209,8 +210,8 @@ class Printer {
     Put(*expr.items[0], kPostLevel);
     const bool outer = std::exchange(in_subscript_, true);
     out_ += '[';
-    for (const Subscript& subscript : expr.subscripts) {
-      if (&subscript != &expr.subscripts[0]) out_ += ", ";
+    for (const Subscript& subscript : expr.details().subscripts) {
+      if (&subscript != &expr.details().subscripts[0]) out_ += ", ";
       if (subscript.start) Put(*subscript.start);
       if (subscript.slice) out_ += ':';
       if (subscript.stop) Put(*subscript.stop);
@@ -242,20 +243,20 @@ class Printer {
   }
 
   void PutCall(const Expr& call) {
-    if (!call.label.empty()) out_ += NameText(call.label) + ":";
-    if (call.negated) out_ += '!';
-    for (const Ref& ref : call.refs) {
-      if (&ref != &call.refs[0]) out_ += '|';
+    if (!call.call().label.empty()) out_ += NameText(call.call().label) + ":";
+    if (call.call().negated) out_ += '!';
+    for (const Ref& ref : call.call().refs) {
+      if (&ref != &call.call().refs[0]) out_ += '|';
       if (ref.kind == Ref::Kind::kSet) out_ += '@';
       if (ref.kind == Ref::Kind::kDefinition) out_ += '$';
       out_ += ref.kind == Ref::Kind::kName && ref.name != "_" ? OpNameText(ref.name)
                                                               : PatternName(ref.name);
     }
-    if (call.quantifier == Quantifier::kOptional) out_ += '?';
-    if (call.quantifier == Quantifier::kStar) out_ += '*';
-    if (call.quantifier == Quantifier::kPlus) out_ += '+';
-    if (!call.attrs.empty() || call.empty_attrs) PutAttrs(call.attrs);
-    PutArgs(call.args);
+    if (call.call().quantifier == Quantifier::kOptional) out_ += '?';
+    if (call.call().quantifier == Quantifier::kStar) out_ += '*';
+    if (call.call().quantifier == Quantifier::kPlus) out_ += '+';
+    if (!call.call().attrs.empty() || call.call().empty_attrs) PutAttrs(call.call().attrs);
+    PutArgs(call.call().args);
   }
 
   void PutAttrs(const std::vector<AttrArg>& attrs) {
@@ -285,7 +286,8 @@ class Printer {
     if (generated && typed.int_value != 0) out_ += fmt::format("({})", typed.int_value);
     if (generated) out_ += ' ';
     out_ += Info(typed.dtype).text_name;
-    if (typed.has_dims) out_ += fmt::format("[{}]", fmt::join(typed.dims, ", "));
+    if (typed.details().has_dims)
+      out_ += fmt::format("[{}]", fmt::join(typed.details().dims, ", "));
     if (typed.text == "...") out_ += " ...";
     if (typed.text.empty()) {
       out_ += ' ';

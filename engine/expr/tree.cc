@@ -45,14 +45,26 @@ bool Same(const std::vector<T>& a, const std::vector<T>& b) {
 
 bool Same(const Stmt& a, const Stmt& b) { return Same(a.outs, b.outs) && Same(a.value, b.value); }
 
+bool Same(const Call& a, const Call& b) {
+  return &a == &b || (a.label == b.label && a.negated == b.negated &&
+                      a.empty_attrs == b.empty_attrs && a.quantifier == b.quantifier &&
+                      Same(a.refs, b.refs) && Same(a.attrs, b.attrs) && Same(a.args, b.args));
+}
+
+bool Same(const Details& a, const Details& b) {
+  if (&a == &b) return true;
+  if (!a.body != !b.body || (a.body && !SameTree(*a.body, *b.body))) return false;
+  return Same(a.subscripts, b.subscripts) && a.dims == b.dims && a.has_dims == b.has_dims;
+}
+
 ExprPtr CloneOf(const ExprPtr& expr) { return expr ? Clone(*expr) : nullptr; }
 
 AttrArg CloneOf(const AttrArg& attr) {
-  return {attr.rest, attr.name, CloneOf(attr.value), attr.optional, attr.place};
+  return {attr.rest, attr.optional, attr.name, CloneOf(attr.value), attr.place};
 }
 
 Arg CloneOf(const Arg& arg) {
-  return {arg.label_kind, arg.label, CloneOf(arg.value), arg.optional, arg.repeated, arg.place};
+  return {arg.label_kind, arg.optional, arg.repeated, arg.label, CloneOf(arg.value), arg.place};
 }
 
 Subscript CloneOf(const Subscript& subscript) {
@@ -81,18 +93,35 @@ std::unique_ptr<BodyText> CloneOf(const BodyText& body) {
   return copy;
 }
 
+Call CloneOf(const Call& call) {
+  return {call.label, call.negated,        call.empty_attrs,  call.quantifier,
+          call.refs,  CloneOf(call.attrs), CloneOf(call.args)};
+}
+
+Details CloneOf(const Details& details) {
+  return {CloneOf(details.subscripts), details.dims, details.has_dims,
+          details.body ? CloneOf(*details.body) : nullptr};
+}
+
 }  // namespace
 
+const Call& NoCall() {
+  static const Call none;
+  return none;
+}
+
+const Details& NoDetails() {
+  static const Details none;
+  return none;
+}
+
 bool SameTree(const Expr& a, const Expr& b) {
-  if (a.kind != b.kind || !a.body != !b.body) return false;
-  return a.int_value == b.int_value &&
-         std::bit_cast<uint64_t>(a.float_value) == std::bit_cast<uint64_t>(b.float_value) &&
-         a.ulps == b.ulps && a.text == b.text && a.dtype == b.dtype && Same(a.items, b.items) &&
-         a.label == b.label && a.negated == b.negated && Same(a.refs, b.refs) &&
-         a.quantifier == b.quantifier && Same(a.attrs, b.attrs) && a.empty_attrs == b.empty_attrs &&
-         Same(a.args, b.args) && a.binary == b.binary && a.unary == b.unary &&
-         Same(a.subscripts, b.subscripts) && a.dims == b.dims && a.has_dims == b.has_dims &&
-         (!a.body || SameTree(*a.body, *b.body));
+  const bool same_number = a.kind == Expr::Kind::kFloat ? std::bit_cast<uint64_t>(a.float_value) ==
+                                                              std::bit_cast<uint64_t>(b.float_value)
+                                                        : a.int_value == b.int_value;
+  return a.kind == b.kind && same_number && a.ulps == b.ulps && a.text == b.text &&
+         a.dtype == b.dtype && a.binary == b.binary && a.unary == b.unary &&
+         Same(a.items, b.items) && Same(a.call(), b.call()) && Same(a.details(), b.details());
 }
 
 bool SameTree(const BodyText& a, const BodyText& b) {
@@ -103,26 +132,20 @@ bool SameTree(const BodyText& a, const BodyText& b) {
 ExprPtr Clone(const Expr& expr) {
   auto copy = std::make_unique<Expr>();
   copy->kind = expr.kind;
-  copy->place = expr.place;
-  copy->int_value = expr.int_value;
-  copy->float_value = expr.float_value;
-  copy->ulps = expr.ulps;
-  copy->text = expr.text;
   copy->dtype = expr.dtype;
-  copy->items = CloneOf(expr.items);
-  copy->label = expr.label;
-  copy->negated = expr.negated;
-  copy->refs = expr.refs;
-  copy->quantifier = expr.quantifier;
-  copy->attrs = CloneOf(expr.attrs);
-  copy->empty_attrs = expr.empty_attrs;
-  copy->args = CloneOf(expr.args);
   copy->binary = expr.binary;
   copy->unary = expr.unary;
-  copy->subscripts = CloneOf(expr.subscripts);
-  copy->dims = expr.dims;
-  copy->has_dims = expr.has_dims;
-  if (expr.body) copy->body = CloneOf(*expr.body);
+  copy->ulps = expr.ulps;
+  copy->place = expr.place;
+  if (expr.kind == Expr::Kind::kFloat) {
+    copy->float_value = expr.float_value;
+  } else {
+    copy->int_value = expr.int_value;
+  }
+  copy->text = expr.text;
+  copy->items = CloneOf(expr.items);
+  if (&expr.call() != &NoCall()) copy->mutable_call() = CloneOf(expr.call());
+  if (&expr.details() != &NoDetails()) copy->mutable_details() = CloneOf(expr.details());
   return copy;
 }
 

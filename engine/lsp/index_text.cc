@@ -19,7 +19,7 @@ Snippet Prefixed(std::string_view prefix, Snippet text) {
 
 std::shared_ptr<const Operators> OperatorsOf(const Expr& call) {
   auto names = std::make_shared<Operators>();
-  for (const Ref& ref : call.refs) {
+  for (const Ref& ref : call.call().refs) {
     if (ref.kind == Ref::Kind::kName) names->push_back(ref.name);
     if (ref.kind == Ref::Kind::kSet) names->push_back("@" + ref.name);
   }
@@ -27,9 +27,9 @@ std::shared_ptr<const Operators> OperatorsOf(const Expr& call) {
 }
 
 std::string HeadText(const Expr& call) {
-  std::string text = call.negated ? "!" : "";
-  for (const Ref& ref : call.refs) {
-    if (&ref != &call.refs.front()) text += "|";
+  std::string text = call.call().negated ? "!" : "";
+  for (const Ref& ref : call.call().refs) {
+    if (&ref != &call.call().refs.front()) text += "|";
     if (ref.kind == Ref::Kind::kSet) text += "@";
     if (ref.kind == Ref::Kind::kDefinition) text += "$";
     text += ref.name;
@@ -170,12 +170,12 @@ void IndexBuilder::Walk(const Expr& expr, int scope, Mode mode, const std::strin
     case Expr::Kind::kCall: return Call(expr, scope, mode);
     case Expr::Kind::kMember: return Member(expr, scope, mode);
     case Expr::Kind::kGroup:
-      for (const Arg& arg : expr.args)
+      for (const Arg& arg : expr.call().args)
         Argument(arg, scope, mode, what + ", one of a list", nullptr);
       return;
     case Expr::Kind::kBody:
-      if (expr.body) {
-        GraphBody(*expr.body, NewScope(scope, {expr.place.begin, expr.place.end}, true));
+      if (expr.details().body) {
+        GraphBody(*expr.details().body, NewScope(scope, {expr.place.begin, expr.place.end}, true));
       }
       return;
     default: break;
@@ -183,7 +183,7 @@ void IndexBuilder::Walk(const Expr& expr, int scope, Mode mode, const std::strin
   for (const ExprPtr& item : expr.items) {
     if (item) Walk(*item, scope, binds ? Mode::kExpr : mode, what);
   }
-  for (const Subscript& subscript : expr.subscripts) {
+  for (const Subscript& subscript : expr.details().subscripts) {
     if (subscript.start) Walk(*subscript.start, scope, Mode::kExpr, "");
     if (subscript.stop) Walk(*subscript.stop, scope, Mode::kExpr, "");
   }
@@ -191,15 +191,16 @@ void IndexBuilder::Walk(const Expr& expr, int scope, Mode mode, const std::strin
 
 void IndexBuilder::Call(const Expr& call, int scope, Mode mode) {
   const std::string head = HeadText(call);
-  if (!call.label.empty()) {
-    Declare(call.place.begin, call.label, scope, fmt::format("label of the node `{}`", head));
+  if (!call.call().label.empty()) {
+    Declare(call.place.begin, call.call().label, scope,
+            fmt::format("label of the node `{}`", head));
   }
-  for (const Ref& ref : call.refs) CallRef(ref, scope, mode);
+  for (const Ref& ref : call.call().refs) CallRef(ref, scope, mode);
   const auto of = OperatorsOf(call);
-  for (const AttrArg& attr : call.attrs) Attribute(attr, scope, mode, of);
-  for (size_t i = 0; i < call.args.size(); ++i) {
+  for (const AttrArg& attr : call.call().attrs) Attribute(attr, scope, mode, of);
+  for (size_t i = 0; i < call.call().args.size(); ++i) {
     const std::string what = mode == Mode::kPattern ? fmt::format("input {} of `{}`", i, head) : "";
-    Argument(call.args[i], scope, mode, what, of);
+    Argument(call.call().args[i], scope, mode, what, of);
   }
 }
 

@@ -47,14 +47,14 @@ bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame
 bool MatchRun::Climb(const PatArg& arg, int slot, ValueId from, Found found, const Join* join) {
   if (arg.kind == PatArg::Kind::kName) return arg.slot == slot && found(from);
   if (arg.kind == PatArg::Kind::kGroup) {
-    return std::any_of(arg.group.begin(), arg.group.end(),
+    return std::any_of(arg.members().begin(), arg.members().end(),
                        [&](const PatArg& a) { return Climb(a, slot, from, found); });
   }
   if (arg.kind != PatArg::Kind::kCall) return false;
   const PatCall& call = *arg.call;
   const auto through = [&](FunctionRef<bool(size_t)> take) {
     for (size_t i = 0; i < call.args.size(); ++i) {
-      const std::vector<int>& inner = call.args[i].inner;
+      const std::span<const int> inner = call.args[i].slots();
       if (std::find(inner.begin(), inner.end(), slot) != inner.end() && take(i)) return true;
     }
     return false;
@@ -108,7 +108,7 @@ bool MatchRun::ClimbDefinition(const PatCall& call, size_t param, int slot, Valu
     for (size_t round = 0; round < c.pattern.stmts.size(); ++round) {
       for (const PatStmt& stmt : c.pattern.stmts) {
         Values made;
-        for (const int name : stmt.value.inner) {
+        for (const int name : stmt.value.slots()) {
           const auto known = may_be.find(name);
           if (known == may_be.end()) continue;
           for (const ValueId v : known->second.list) {

@@ -303,7 +303,7 @@ bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& ar
     return Around(pattern, args, i, inputs, j, call, n, frame, next);
   }
   if (arg.repeated) {
-    const size_t group = arg.kind == PatArg::Kind::kGroup ? arg.group.size() : 1;
+    const size_t group = arg.kind == PatArg::Kind::kGroup ? arg.members().size() : 1;
     const size_t left = inputs.size() - std::min(j, inputs.size());
     // As many inputs as there are; fewer only if more arguments follow.
     size_t after = 0;
@@ -361,7 +361,7 @@ bool MatchRun::Pass(const Pattern& pattern, const std::vector<const PatArg*>& ar
 // One argument against one input, which may be absent.
 bool MatchRun::One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call,
                    NodeId n, Frame& frame, Next next) {
-  if (arg.kind == PatArg::Kind::kLiteral && arg.literal->kind == Expr::Kind::kAbsent) {
+  if (arg.kind == PatArg::Kind::kLiteral && arg.expr->kind == Expr::Kind::kAbsent) {
     return !v.valid() ? next()
                       : Fail(arg.expr->place, n,
                              fmt::format("{} has an input that the pattern says is absent",
@@ -369,7 +369,7 @@ bool MatchRun::One(const Pattern& pattern, const PatArg& arg, ValueId v, const P
   }
   if (v.valid()) return Value(pattern, arg, v, frame, next);
   if (arg.optional || (arg.kind == PatArg::Kind::kAny && arg.repeated)) {
-    return BindAbsent(pattern, arg.inner, 0, frame, call.expr->place, next);
+    return BindAbsent(pattern, arg.slots(), 0, frame, call.expr->place, next);
   }
   if (in_.trace_ == nullptr) return false;
   return Fail(call.expr->place, n,
@@ -382,7 +382,7 @@ bool MatchRun::One(const Pattern& pattern, const PatArg& arg, ValueId v, const P
 bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j,
                       size_t end, const PatCall& call, NodeId n, Frame& frame, Next next) {
   std::vector<std::pair<int, Val>> known;
-  for (const int slot : arg.inner) {
+  for (const int slot : arg.slots()) {
     if (!frame.bound(slot)) continue;
     known.emplace_back(slot, frame[slot]);
     frame.Unbind(slot);
@@ -406,17 +406,17 @@ bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs
 
 bool MatchRun::AllMembers(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j,
                           size_t end, const PatCall& call, NodeId n, Frame& frame, Next next) {
-  std::vector<std::vector<Val>> lists(arg.inner.size());
-  const size_t width = arg.kind == PatArg::Kind::kGroup ? arg.group.size() : 1;
+  std::vector<std::vector<Val>> lists(arg.slots().size());
+  const size_t width = arg.kind == PatArg::Kind::kGroup ? arg.members().size() : 1;
   if (end - std::min(j, end) <= kMaxBacktracked * width) {
     return Members(pattern, arg, inputs, j, end, call, n, lists, frame, next);
   }
   // Of very many members each is taken in the first way that it fits: whether one fits does not
   // depend on the others, and the search must not go as deep as a node is wide.
   const auto collect = [&] {
-    for (size_t k = 0; k < arg.inner.size(); ++k) {
-      lists[k].push_back(frame[arg.inner[k]]);
-      frame.Unbind(arg.inner[k]);
+    for (size_t k = 0; k < arg.slots().size(); ++k) {
+      lists[k].push_back(frame[arg.slots()[k]]);
+      frame.Unbind(arg.slots()[k]);
     }
     return true;
   };
@@ -441,18 +441,18 @@ bool MatchRun::Members(const Pattern& pattern, const PatArg& arg, Operands input
                        size_t end, const PatCall& call, NodeId n,
                        std::vector<std::vector<Val>>& lists, Frame& frame, Next next) {
   if (j >= end) return BindLists(pattern, arg, 0, lists, frame, next);
-  const size_t width = arg.kind == PatArg::Kind::kGroup ? arg.group.size() : 1;
+  const size_t width = arg.kind == PatArg::Kind::kGroup ? arg.members().size() : 1;
   return Member(arg, inputs, j, call, n, frame, [&] {
-    std::vector<Val> saved(arg.inner.size());
-    for (size_t k = 0; k < arg.inner.size(); ++k) {
-      saved[k] = frame[arg.inner[k]];
+    std::vector<Val> saved(arg.slots().size());
+    for (size_t k = 0; k < arg.slots().size(); ++k) {
+      saved[k] = frame[arg.slots()[k]];
       lists[k].push_back(saved[k]);
-      frame.Unbind(arg.inner[k]);
+      frame.Unbind(arg.slots()[k]);
     }
     const bool found = Members(pattern, arg, inputs, j + width, end, call, n, lists, frame, next);
-    for (size_t k = 0; k < arg.inner.size(); ++k) {
+    for (size_t k = 0; k < arg.slots().size(); ++k) {
       lists[k].pop_back();
-      if (!found) frame.Bind(arg.inner[k], saved[k]);
+      if (!found) frame.Bind(arg.slots()[k], saved[k]);
     }
     return found;
   });
@@ -460,18 +460,18 @@ bool MatchRun::Members(const Pattern& pattern, const PatArg& arg, Operands input
 
 bool MatchRun::GroupMember(const Pattern& pattern, const PatArg& arg, size_t k, Operands inputs,
                            size_t j, const PatCall& call, NodeId n, Frame& frame, Next next) {
-  if (k == arg.group.size()) return next();
+  if (k == arg.members().size()) return next();
   const ValueId v = j + k < inputs.size() ? inputs[j + k] : ValueId();
   const auto then = [&] {
     return GroupMember(pattern, arg, k + 1, inputs, j, call, n, frame, next);
   };
-  return One(pattern, arg.group[k], v, call, n, frame, then);
+  return One(pattern, arg.members()[k], v, call, n, frame, then);
 }
 
 bool MatchRun::BindLists(const Pattern& pattern, const PatArg& arg, size_t k,
                          std::vector<std::vector<Val>>& lists, Frame& frame, Next next) {
-  if (k == arg.inner.size()) return next();
-  return Bind(pattern, arg.inner[k], Val::ListOf(lists[k]), frame, arg.expr->place,
+  if (k == arg.slots().size()) return next();
+  return Bind(pattern, arg.slots()[k], Val::ListOf(lists[k]), frame, arg.expr->place,
               [&] { return BindLists(pattern, arg, k + 1, lists, frame, next); });
 }
 

@@ -140,7 +140,7 @@ class MatchRun {
   // --- bindings
   bool Bind(const Pattern& pattern, int slot, Val value, Frame& frame, const Place& place,
             Next next);
-  bool BindAbsent(const Pattern& pattern, const std::vector<int>& slots, size_t i, Frame& frame,
+  bool BindAbsent(const Pattern& pattern, std::span<const int> slots, size_t i, Frame& frame,
                   const Place& place, Next next);
   bool Holds(const Pattern& pattern, CodeId condition, Frame& frame);
   std::string Compared(const Code& condition, Frame& frame);  // words.cc

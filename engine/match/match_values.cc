@@ -93,9 +93,9 @@ bool MatchRun::Skip(const Pattern& pattern, const PatCall& call, ValueId v, Fram
   for (const PatAttr& a : call.attrs) {
     if (a.slot >= 0) absent.push_back(a.slot);
   }
-  const std::vector<int>& first = call.args[0].inner;
+  const std::span<const int> first = call.args[0].slots();
   for (size_t i = 1; i < call.args.size(); ++i) {
-    for (const int slot : call.args[i].inner) {
+    for (const int slot : call.args[i].slots()) {
       if (std::ranges::find(first, slot) == first.end()) absent.push_back(slot);
     }
   }
@@ -166,7 +166,7 @@ bool MatchRun::StepFits(const Pattern& pattern, const PatCall& call, NodeId n, F
 }
 
 bool MatchRun::Literal(const PatArg& arg, ValueId v) {
-  const Expr& literal = *arg.literal;
+  const Expr& literal = *arg.expr;
   const Tensor* t = facts_.Constant(v);
   if (t == nullptr) {
     if (in_.trace_ == nullptr) return false;
@@ -239,14 +239,14 @@ bool MatchRun::DefinitionArgs(const Pattern& pattern, const PatCall& call, const
   if (arg.kind == PatArg::Kind::kAny) return then();
   if (value.absent()) {
     if (arg.kind == PatArg::Kind::kName) return Bind(pattern, arg.slot, value, frame, place, then);
-    return arg.optional && BindAbsent(pattern, arg.inner, 0, frame, place, then);
+    return arg.optional && BindAbsent(pattern, arg.slots(), 0, frame, place, then);
   }
   if (const auto* v = value.get_if<ValueId>()) return Value(pattern, arg, *v, frame, then);
   if (arg.kind == PatArg::Kind::kName) return Bind(pattern, arg.slot, value, frame, place, then);
   if (arg.kind != PatArg::Kind::kLiteral) {
     return Fail(place, NodeId(), "a computed value has no producer to match");
   }
-  return in_.Equal(value, in_.Eval(arg.literal_code, frame)) && then();
+  return in_.Equal(value, in_.Eval(arg.literal, frame)) && then();
 }
 
 }  // namespace qrewrite

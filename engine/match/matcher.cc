@@ -163,7 +163,7 @@ bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, c
   return false;
 }
 
-bool MatchRun::BindAbsent(const Pattern& pattern, const std::vector<int>& slots, size_t i,
+bool MatchRun::BindAbsent(const Pattern& pattern, std::span<const int> slots, size_t i,
                           Frame& frame, const Place& place, Next next) {
   if (i == slots.size()) return next();
   const auto then = [&] { return BindAbsent(pattern, slots, i + 1, frame, place, next); };

@@ -178,8 +178,8 @@ std::string MatchRun::About(const Code& call, Frame& frame) {
     }
   }
   if (v == nullptr) return "";
-  if (call.expr->refs.empty()) return "";
-  const std::string& name = call.expr->refs[0].name;
+  if (call.expr->call().refs.empty()) return "";
+  const std::string& name = call.expr->call().refs[0].name;
   if (name == "const") return facts_.Constant(*v) == nullptr ? facts_.WhyNotConstant(*v) : "";
   if (name == "uses" || name == "is_output") return ReadersText(*v);
   if (name != "is_input") return "";

@@ -12,9 +12,9 @@
 namespace qrewrite {
 
 bool IsFunctionCall(const Expr& expr) {
-  if (expr.kind != Expr::Kind::kCall || expr.refs.size() != 1) return false;
-  const std::string& head = expr.refs[0].name;
-  return expr.refs[0].kind == Ref::Kind::kName && head.find('.') == std::string::npos &&
+  if (expr.kind != Expr::Kind::kCall || expr.call().refs.size() != 1) return false;
+  const std::string& head = expr.call().refs[0].name;
+  return expr.call().refs[0].kind == Ref::Kind::kName && head.find('.') == std::string::npos &&
          !head.empty() && std::islower(static_cast<unsigned char>(head[0]));
 }
 
@@ -105,7 +105,7 @@ CodeId ProgramCompiler::CompileSet(const Expr& expr) {
 
 CodeId ProgramCompiler::CompileIndex(const Expr& expr, const Names& names) {
   std::vector<SubscriptCode> subscripts;
-  for (const Subscript& s : expr.subscripts) {
+  for (const Subscript& s : expr.details().subscripts) {
     subscripts.push_back({.slice = s.slice,
                           .start = s.start ? Compile(*s.start, names) : CodeId(),
                           .stop = s.stop ? Compile(*s.stop, names) : CodeId()});
@@ -197,12 +197,12 @@ CodeId ProgramCompiler::CompileList(const Expr& expr, const Names& names) {
 }
 
 CodeId ProgramCompiler::CompileCall(const Expr& expr, const Names& names) {
-  if (expr.refs.empty()) return Constant(Failure{"this has no value"}, &expr);
-  const Ref& ref = expr.refs[0];
+  if (expr.call().refs.empty()) return Constant(Failure{"this has no value"}, &expr);
+  const Ref& ref = expr.call().refs[0];
   const bool fact = ref.kind == Ref::Kind::kDefinition;
   if (fact || IsFunctionCall(expr)) {
     std::vector<CodeId> args;
-    for (const Arg& a : expr.args) args.push_back(Compile(*a.value, names));
+    for (const Arg& a : expr.call().args) args.push_back(Compile(*a.value, names));
     if (fact) {
       const int number = DefinitionNumber(ref.name);
       if (number < 0) return Constant(Failure{"unknown definition $" + ref.name}, &expr);
@@ -216,10 +216,10 @@ CodeId ProgramCompiler::CompileCall(const Expr& expr, const Names& names) {
                args);
   }
   OperatorCode call{.head = CompileHead(expr, names), .args = {}, .attrs = {}};
-  for (const Arg& a : expr.args) {
+  for (const Arg& a : expr.call().args) {
     call.args.push_back({.value = Compile(*a.value, names), .repeated = a.repeated});
   }
-  for (const AttrArg& a : expr.attrs) {
+  for (const AttrArg& a : expr.call().attrs) {
     call.attrs.emplace_back(a.rest ? "**" + a.name : a.name,
                             a.value ? Compile(*a.value, names) : CompileName(a.name, &expr, names));
   }
@@ -230,7 +230,7 @@ CodeId ProgramCompiler::CompileCall(const Expr& expr, const Names& names) {
 }
 
 OperatorHead ProgramCompiler::CompileHead(const Expr& call, const Names& names) {
-  const std::string& name = call.refs[0].name;
+  const std::string& name = call.call().refs[0].name;
   OperatorHead head{.text = name};
   const size_t dot = name.find('.');
   const std::string label = name.substr(0, dot);

@@ -43,7 +43,7 @@ std::unique_ptr<Replacement> ProgramCompiler::CompileReplacement(
 Make ProgramCompiler::CompileMake(const Expr& expr, const Names& names) {
   Make out;
   switch (expr.kind) {
-    case Expr::Kind::kGroup: return CompileMake(*expr.args[0].value, names);
+    case Expr::Kind::kGroup: return CompileMake(*expr.call().args[0].value, names);
     case Expr::Kind::kName:
       out.value = Compile(expr, names);
       out.fresh = names.FindFresh(expr.text);
@@ -55,7 +55,7 @@ Make ProgramCompiler::CompileMake(const Expr& expr, const Names& names) {
       return out;
     case Expr::Kind::kCall:
       // A label of a node or chain, or a subgraph, is called like a function.
-      if (IsFunctionCall(expr) && names.Find(expr.refs[0].name) < 0) break;
+      if (IsFunctionCall(expr) && names.Find(expr.call().refs[0].name) < 0) break;
       out.kind = Make::Kind::kCall;
       out.call = CompileMakeCall(expr, names);
       return out;
@@ -103,7 +103,7 @@ MakeArg ProgramCompiler::CompileMakeArg(const Arg& arg, const Names& names) {
     out.members.push_back(std::move(member));
   }
   if (arg.value->kind == Expr::Kind::kGroup) {
-    for (const Arg& a : arg.value->args) out.group.push_back(CompileMake(*a.value, members));
+    for (const Arg& a : arg.value->call().args) out.group.push_back(CompileMake(*a.value, members));
   } else {
     out.value = CompileMake(*arg.value, members);
   }
@@ -113,7 +113,7 @@ MakeArg ProgramCompiler::CompileMakeArg(const Arg& arg, const Names& names) {
 std::unique_ptr<MakeCall> ProgramCompiler::CompileMakeCall(const Expr& expr, const Names& names) {
   auto out = std::make_unique<MakeCall>();
   out->expr = &expr;
-  const Ref& ref = expr.refs[0];
+  const Ref& ref = expr.call().refs[0];
   if (ref.kind == Ref::Kind::kDefinition) {
     out->kind = MakeCall::Kind::kTemplate;
     out->definition = DefinitionNumber(ref.name);
@@ -124,11 +124,11 @@ std::unique_ptr<MakeCall> ProgramCompiler::CompileMakeCall(const Expr& expr, con
   } else {
     out->head = CompileHead(expr, names);
   }
-  for (const Arg& arg : expr.args) {
+  for (const Arg& arg : expr.call().args) {
     out->args.push_back(CompileMakeArg(arg, names));
     out->arrows |= arg.label_kind == Arg::Label::kArrow;
   }
-  for (const AttrArg& a : expr.attrs) {
+  for (const AttrArg& a : expr.call().attrs) {
     MakeCall::Attr attr{.name = a.name};
     if (a.rest) {
       attr.rest = names.Find(a.name);

@@ -10,7 +10,7 @@
 namespace qrewrite {
 namespace {
 
-void Append(std::vector<int>& to, const std::vector<int>& from) {
+void Append(std::vector<int>& to, std::span<const int> from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
@@ -52,48 +52,49 @@ PatArg ProgramCompiler::CompilePatExpr(const Expr& expr, Names& names) {
       if (expr.text != "_") {
         out.kind = PatArg::Kind::kName;
         out.slot = names.Add(expr.text);
-        out.inner.push_back(out.slot);
       }
       break;
     case Expr::Kind::kCall:
       out.kind = PatArg::Kind::kCall;
-      out.call = CompilePatCall(expr, names, out.inner);
+      out.call = CompilePatCall(expr, names);
       break;
     case Expr::Kind::kGroup:
       out.kind = PatArg::Kind::kGroup;
-      for (const Arg& arg : expr.args) {
-        out.group.push_back(CompileArg(arg, names));
-        Append(out.inner, out.group.back().inner);
+      out.group = std::make_unique<PatGroup>();
+      for (const Arg& arg : expr.call().args) {
+        out.group->members.push_back(CompileArg(arg, names));
+        Append(out.group->slots, out.group->members.back().slots());
       }
-      if (out.group.size() == 1 && !out.group[0].repeated) return std::move(out.group[0]);
+      if (out.members().size() == 1 && !out.members()[0].repeated) {
+        return PatArg(std::move(out.group->members[0]));
+      }
       break;
     default:  // the checker let only literals through
       out.kind = PatArg::Kind::kLiteral;
-      out.literal = &expr;
       break;
   }
   return out;
 }
 
-std::unique_ptr<PatCall> ProgramCompiler::CompilePatCall(const Expr& expr, Names& names,
-                                                         std::vector<int>& inner) {
+std::unique_ptr<PatCall> ProgramCompiler::CompilePatCall(const Expr& expr, Names& names) {
+  const Call& written = expr.call();
   auto call = std::make_unique<PatCall>();
   call->expr = &expr;
-  call->quantifier = expr.quantifier;
-  call->ops.negated = expr.negated;
+  call->quantifier = written.quantifier;
+  call->ops.negated = written.negated;
   call->ops.number = static_cast<int>(program_->num_heads_++);
-  if (!expr.label.empty()) {
-    call->label = names.Add(expr.label);
-    inner.push_back(call->label);
+  if (!written.label.empty()) {
+    call->label = names.Add(written.label);
+    call->slots.push_back(call->label);
   }
-  for (const Ref& ref : expr.refs) {
+  for (const Ref& ref : written.refs) {
     switch (ref.kind) {
       case Ref::Kind::kDefinition: call->definition = DefinitionNumber(ref.name); break;
       case Ref::Kind::kSet: {
         const OpSet* set = rules_->FindSet(ref.name);
         if (set == nullptr) break;
         for (const SetMember& m : set->members) call->ops.patterns.push_back(m.op);
-        if (!expr.label.empty()) names.AddLabelSet(expr.label, set);
+        if (!written.label.empty()) names.AddLabelSet(written.label, set);
         break;
       }
       case Ref::Kind::kName:
@@ -101,12 +102,12 @@ std::unique_ptr<PatCall> ProgramCompiler::CompilePatCall(const Expr& expr, Names
         break;
     }
   }
-  for (const AttrArg& attr : expr.attrs) CompilePatAttr(attr, names, *call, inner);
+  for (const AttrArg& attr : written.attrs) CompilePatAttr(attr, names, *call);
   for (const PatAttr& attr : call->attrs) call->mentioned.push_back(attr.name);
-  call->args.reserve(expr.args.size());
-  for (const Arg& arg : expr.args) {
+  call->args.reserve(written.args.size());
+  for (const Arg& arg : written.args) {
     call->args.push_back(CompileArg(arg, names));
-    Append(inner, call->args.back().inner);
+    Append(call->slots, call->args.back().slots());
   }
   static const auto* const any_value = new PatArg();
   call->positional.reserve(call->args.size());
@@ -118,11 +119,10 @@ std::unique_ptr<PatCall> ProgramCompiler::CompilePatCall(const Expr& expr, Names
   return call;
 }
 
-void ProgramCompiler::CompilePatAttr(const AttrArg& attr, Names& names, PatCall& call,
-                                     std::vector<int>& inner) {
+void ProgramCompiler::CompilePatAttr(const AttrArg& attr, Names& names, PatCall& call) {
   if (attr.rest) {
     call.has_rest = true;
-    if (attr.name != "_") inner.push_back(call.rest = names.Add(attr.name));
+    if (attr.name != "_") call.slots.push_back(call.rest = names.Add(attr.name));
     return;
   }
   PatAttr out{.name = attr.name, .optional = attr.optional, .expr = attr.value.get()};
@@ -137,13 +137,15 @@ void ProgramCompiler::CompilePatAttr(const AttrArg& attr, Names& names, PatCall&
   } else {
     out.kind = PatAttr::Kind::kCompare;
   }
-  if (out.slot >= 0) inner.push_back(out.slot);
+  if (out.slot >= 0) call.slots.push_back(out.slot);
   call.attrs.push_back(std::move(out));
 }
 
 void ProgramCompiler::CompileLiterals(PatArg& arg, const Names& names) {
-  if (arg.literal != nullptr) arg.literal_code = Compile(*arg.literal, names);
-  for (PatArg& member : arg.group) CompileLiterals(member, names);
+  if (arg.kind == PatArg::Kind::kLiteral) arg.literal = Compile(*arg.expr, names);
+  if (arg.group != nullptr) {
+    for (PatArg& member : arg.group->members) CompileLiterals(member, names);
+  }
   if (arg.call == nullptr) return;
   for (PatAttr& attr : arg.call->attrs) {
     if (attr.kind == PatAttr::Kind::kCompare) attr.value = Compile(*attr.expr, names);
@@ -214,7 +216,7 @@ void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, cons
   };
   for (const PatStmt& stmt : pattern.stmts) {
     for (const PatOut& out : stmt.outs) bind(out.slot);
-    for (const int slot : stmt.value.inner) bind(slot);
+    for (const int slot : stmt.value.slots()) bind(slot);
   }
   for (const ExprPtr& condition : conditions) {
     const CodeId code = Compile(*condition, names);

@@ -62,8 +62,8 @@ class ProgramCompiler {
   PatStmt CompileStmt(const Stmt& stmt, Names& names);
   PatArg CompileArg(const Arg& arg, Names& names);
   PatArg CompilePatExpr(const Expr& expr, Names& names);
-  std::unique_ptr<PatCall> CompilePatCall(const Expr& expr, Names& names, std::vector<int>& inner);
-  void CompilePatAttr(const AttrArg& attr, Names& names, PatCall& call, std::vector<int>& inner);
+  std::unique_ptr<PatCall> CompilePatCall(const Expr& expr, Names& names);
+  void CompilePatAttr(const AttrArg& attr, Names& names, PatCall& call);
   void CompileLiterals(PatArg& arg, const Names& names);
   bool Computes(const Code& code) const;
   struct Needs {

@@ -53,21 +53,21 @@ const std::vector<const OpSet*>* Names::LabelSets(std::string_view label) const 
 
 void CollectNames(const Expr& expr, std::vector<std::string>& names) {
   if (expr.kind == Expr::Kind::kName) names.push_back(expr.text);
-  for (const Ref& ref : expr.refs) {
+  for (const Ref& ref : expr.call().refs) {
     if (ref.kind == Ref::Kind::kName) names.push_back(ref.name.substr(0, ref.name.find('.')));
   }
   for (const ExprPtr& item : expr.items) {
     if (item) CollectNames(*item, names);
   }
-  for (const AttrArg& attr : expr.attrs) {
+  for (const AttrArg& attr : expr.call().attrs) {
     if (attr.rest || !attr.value) names.push_back(attr.name);
     if (attr.value) CollectNames(*attr.value, names);
   }
-  for (const Arg& arg : expr.args) {
+  for (const Arg& arg : expr.call().args) {
     if (arg.label_kind == Arg::Label::kArrow) names.push_back(arg.label);
     if (arg.value) CollectNames(*arg.value, names);
   }
-  for (const Subscript& s : expr.subscripts) {
+  for (const Subscript& s : expr.details().subscripts) {
     if (s.start) CollectNames(*s.start, names);
     if (s.stop) CollectNames(*s.stop, names);
   }

@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/program/code.h"
@@ -13,20 +15,22 @@
 namespace qrewrite {
 
 struct PatCall;
+struct PatGroup;
 
 struct PatArg {
   enum class Kind : uint8_t { kAny, kName, kLiteral, kCall, kGroup };
   Kind kind = Kind::kAny;
   bool optional = false;
   bool repeated = false;
-  std::string input;              // `x_scale=`: the formal input it stands for
   int slot = -1;                  // kName
-  const Expr* literal = nullptr;  // kLiteral
-  CodeId literal_code;            // kLiteral: its value
+  CodeId literal;                 // kLiteral: its value
+  std::string_view input;         // `x_scale=`: the formal input it stands for; of the syntax tree
   std::unique_ptr<PatCall> call;  // kCall
-  std::vector<PatArg> group;      // kGroup
-  std::vector<int> inner;         // every slot bound inside, this name included
-  const Expr* expr = nullptr;     // for messages
+  std::unique_ptr<PatGroup> group;  // kGroup
+  const Expr* expr = nullptr;       // what was written: the literal, and for messages
+
+  std::span<const PatArg> members() const;  // kGroup; else none
+  std::span<const int> slots() const;       // every slot bound inside, this name included
 };
 
 struct PatAttr {
@@ -49,10 +53,26 @@ struct PatCall {
   bool has_rest = false;               // `**name` or `**_`
   int rest = -1;                       // slot of `**name`
   std::vector<PatArg> args;
+  std::vector<int> slots;  // every slot bound inside
   // Those of args without a name, in order. Of the steps of a chain the first is any value: what
   // stands there is what the chain starts from.
   std::vector<const PatArg*> positional;
 };
+
+struct PatGroup {
+  std::vector<PatArg> members;
+  std::vector<int> slots;  // every slot bound inside
+};
+
+inline std::span<const PatArg> PatArg::members() const {
+  return group ? std::span<const PatArg>(group->members) : std::span<const PatArg>();
+}
+
+inline std::span<const int> PatArg::slots() const {
+  if (call) return call->slots;
+  if (group) return group->slots;
+  return {&slot, slot >= 0 ? size_t{1} : size_t{0}};
+}
 
 struct PatOut {
   int slot = -1;  // -1: `_`

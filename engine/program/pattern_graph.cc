@@ -125,7 +125,7 @@ class PatternGraph {
  private:
   // Every name that matching a statement binds.
   void AddBound(const PatStmt& stmt, size_t s) {
-    for (const int slot : stmt.value.inner) binders_.emplace_back(slot, s);
+    for (const int slot : stmt.value.slots()) binders_.emplace_back(slot, s);
     for (const PatOut& out : stmt.outs) {
       if (out.slot >= 0) binders_.emplace_back(out.slot, s);
     }

@@ -51,10 +51,11 @@ std::set<std::string> Instance::WantedConstants(const std::vector<PatWhere>& whe
   const auto look = [&](const auto& self, CodeId id) -> void {
     const Code& code = program_.code(id);
     const Expr* const e = code.expr;
-    const bool asks = e != nullptr && e->kind == Expr::Kind::kCall && e->refs.size() == 1 &&
-                      e->refs[0].name == "const" && e->args.size() == 1;
-    if (asks && e->args[0].value != nullptr && e->args[0].value->kind == Expr::Kind::kName)
-      names.insert(e->args[0].value->text);
+    const bool asks = e != nullptr && e->kind == Expr::Kind::kCall && e->call().refs.size() == 1 &&
+                      e->call().refs[0].name == "const" && e->call().args.size() == 1;
+    if (asks && e->call().args[0].value != nullptr &&
+        e->call().args[0].value->kind == Expr::Kind::kName)
+      names.insert(e->call().args[0].value->text);
     for (size_t i = 0; i < code.num_kids; ++i) self(self, program_.kid(code, i));
   };
   for (const PatWhere& w : where) look(look, w.code);
@@ -115,8 +116,8 @@ std::optional<Instance::Term> Instance::NameTerm(int slot, Scope& scope) {
 }
 
 std::optional<Instance::Term> Instance::LiteralTerm(const PatArg& arg) {
-  if (arg.literal->kind == Expr::Kind::kAbsent) return Term{.kind = Term::Kind::kAbsent};
-  const Code& code = program_.code(arg.literal_code);
+  if (arg.expr->kind == Expr::Kind::kAbsent) return Term{.kind = Term::Kind::kAbsent};
+  const Code& code = program_.code(arg.literal);
   if (code.op != CodeOp::kConstant || !code.constant.is_number()) return std::nullopt;
   const Tensor tensor = code.constant.number().t;
   return Value(graph_.AddConstant(graph_.main(), graph_.FreshName("k"), tensor));
@@ -124,7 +125,7 @@ std::optional<Instance::Term> Instance::LiteralTerm(const PatArg& arg) {
 
 std::optional<Instance::Term> Instance::MakeArg(const PatArg& arg, Scope& scope) {
   if (arg.optional && dice_.Once(3)) {
-    for (const int slot : arg.inner) {
+    for (const int slot : arg.slots()) {
       Term& term = scope.terms[static_cast<size_t>(slot)];
       if (term.kind == Term::Kind::kUnset) term.kind = Term::Kind::kAbsent;
     }
@@ -147,10 +148,10 @@ bool Instance::AddArg(const PatArg& arg, Scope& scope, std::vector<Term>& terms)
       !several ? 1 : dice_.Integer(arg.kind == PatArg::Kind::kAny ? 0 : 1, kMostRepeats);
   for (int64_t i = 0; i < times; ++i) {
     if (several) {  // its names are lists: each time others
-      for (const int slot : arg.inner) scope.terms[static_cast<size_t>(slot)] = {};
+      for (const int slot : arg.slots()) scope.terms[static_cast<size_t>(slot)] = {};
     }
     if (arg.kind == PatArg::Kind::kGroup) {
-      for (const PatArg& member : arg.group) {
+      for (const PatArg& member : arg.members()) {
         if (!AddArg(member, scope, terms)) return false;
       }
       continue;

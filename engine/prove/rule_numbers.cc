@@ -25,8 +25,8 @@ class Collector {
     for (const PatStmt& stmt : pattern.stmts) Add(stmt.value);
   }
   void Add(const PatArg& arg) {
-    Add(arg.literal_code);
-    for (const PatArg& member : arg.group) Add(member);
+    Add(arg.literal);
+    for (const PatArg& member : arg.members()) Add(member);
     if (arg.call == nullptr) return;
     for (const PatAttr& attr : arg.call->attrs) Add(attr.value);
     for (const PatArg& inner : arg.call->args) Add(inner);

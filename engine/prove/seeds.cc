@@ -71,7 +71,7 @@ void AddOps(const Program& program, const Pattern& pattern, std::set<int>& seen,
             std::set<OpName>& ops);
 
 void AddOps(const Program& program, const PatArg& arg, std::set<int>& seen, std::set<OpName>& ops) {
-  for (const PatArg& member : arg.group) AddOps(program, member, seen, ops);
+  for (const PatArg& member : arg.members()) AddOps(program, member, seen, ops);
   if (arg.call == nullptr) return;
   for (const OpPattern& p : arg.call->ops.patterns) {
     if (!p.wildcard && !arg.call->ops.negated) ops.insert(p.op);

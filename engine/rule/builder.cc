@@ -78,7 +78,7 @@ class Needed {
   }
   void See(const Expr& e) {
     if (e.kind == Expr::Kind::kSet) sets_.insert(e.text);
-    for (const Ref& ref : e.refs) {
+    for (const Ref& ref : e.call().refs) {
       if (ref.kind == Ref::Kind::kSet) sets_.insert(ref.name);
       if (ref.kind == Ref::Kind::kDefinition) AddDefinition(ref.name);
     }

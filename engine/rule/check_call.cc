@@ -35,7 +35,7 @@ bool IsModuleOfPython(std::string_view domain) {
 bool RuleChecker::CheckSetData(const NameInfo& label, std::string_view key, const Place& place,
                                Owner& owner, std::vector<Literal>* values) {
   std::vector<std::string> keys;
-  for (const Ref& ref : label.call->refs) {
+  for (const Ref& ref : label.call->call().refs) {
     const OpSet* set = ref.kind == Ref::Kind::kSet ? set_.FindSet(ref.name) : nullptr;
     if (ref.kind == Ref::Kind::kSet && set == nullptr) return true;  // reported where it stands
     if (set == nullptr) continue;
@@ -49,14 +49,15 @@ bool RuleChecker::CheckSetData(const NameInfo& label, std::string_view key, cons
   if (!values->empty()) return true;
   std::string similar = DidYouMean(key, keys);
   if (key == "op_type" || key == "name" || key == "type") {
-    similar = fmt::format("the same operator is `{0}(...)`; its name `op({0})`", label.call->label);
+    similar = fmt::format("the same operator is `{0}(...)`; its name `op({0})`",
+                          label.call->call().label);
   }
   if (similar.empty()) similar = "an attribute is bound in the match: `<name>`";
   sink_
       .Error(place, code::kUnknownData,
              fmt::format("no operator that `{}` stands for has the data `{}` ({})",
-                         label.call->label, key, owner.text))
-      .hint = ops_.HaveAttribute(label.call->refs, key)
+                         label.call->call().label, key, owner.text))
+      .hint = ops_.HaveAttribute(label.call->call().refs, key)
                   ? fmt::format("an attribute is bound in the match: `<{}>`", key)
                   : similar;
   return false;
@@ -64,9 +65,9 @@ bool RuleChecker::CheckSetData(const NameInfo& label, std::string_view key, cons
 
 ExprType RuleChecker::CheckCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
                                 const std::vector<OutArg>* outs) {
-  const Ref& ref = call.refs.front();
-  if (call.refs.size() > 1 || call.negated || call.quantifier != Quantifier::kOne ||
-      !call.label.empty()) {
+  const Ref& ref = call.call().refs.front();
+  if (call.call().refs.size() > 1 || call.call().negated ||
+      call.call().quantifier != Quantifier::kOne || !call.call().label.empty()) {
     sink_.Error(
         call.place, code::kForm,
         fmt::format("alternatives, labels and repetition belong in a match ({})", owner.text));
@@ -88,7 +89,7 @@ ExprType RuleChecker::CheckCall(const Expr& call, NameScope& scope, Owner& owner
 // A function, an operator, or what the match labelled.
 ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
                                      const std::vector<OutArg>* outs) {
-  const Ref& ref = call.refs.front();
+  const Ref& ref = call.call().refs.front();
   const size_t dot = ref.name.find('.');
   NameInfo* head = scope.Find(ref.name.substr(0, dot));
   // `x.y(...)` is data of a label, unless x is something else: then it is a domain.
@@ -122,7 +123,7 @@ ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, Owner& 
       ops_.CheckCall(call, {op}, use, outs, owner.text);
   }
   const bool label = head != nullptr && MayBeLabel(*head);
-  for (const Arg& arg : call.args) CheckArrow(call, arg, label ? head : nullptr, owner);
+  for (const Arg& arg : call.call().args) CheckArrow(call, arg, label ? head : nullptr, owner);
   CheckAttrs(call, scope, owner);
   CheckArgs(call, scope, owner, use);
   return ExprType::kAny;
@@ -131,7 +132,7 @@ ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, Owner& 
 // `n(q -> f)`, `n<...>(x)`, `n.op(x)`, `t()` of a graph attribute.
 void RuleChecker::CheckLabelCall(const Expr& call, const NameInfo& head, size_t dot, Owner& owner,
                                  CallUse use, const std::vector<OutArg>* outs) {
-  const Ref& ref = call.refs.front();
+  const Ref& ref = call.call().refs.front();
   const bool no_operator =
       head.kind == Kind::kValue || head.kind == Kind::kNew || head.kind == Kind::kRest;
   if (no_operator) {
@@ -149,9 +150,11 @@ void RuleChecker::CheckLabelCall(const Expr& call, const NameInfo& head, size_t 
     ops_.CheckCall(call, ops, use, outs, owner.text);
     return;
   }
-  const bool arrows = !call.args.empty() && call.args.front().label_kind == Arg::Label::kArrow;
-  const auto ops = ops_.Expand(head.call->refs);
-  if (!arrows && ops && !head.call->negated) ops_.CheckCall(call, *ops, use, outs, owner.text);
+  const bool arrows =
+      !call.call().args.empty() && call.call().args.front().label_kind == Arg::Label::kArrow;
+  const auto ops = ops_.Expand(head.call->call().refs);
+  if (!arrows && ops && !head.call->call().negated)
+    ops_.CheckCall(call, *ops, use, outs, owner.text);
 }
 
 void RuleChecker::CheckUnknownHead(const Ref& ref, NameScope& scope, Owner& owner, CallUse use) {
@@ -176,7 +179,7 @@ void RuleChecker::CheckUnknownHead(const Ref& ref, NameScope& scope, Owner& owne
 void RuleChecker::CheckArrow(const Expr& call, const Arg& arg, const NameInfo* label,
                              Owner& owner) {
   if (arg.label_kind != Arg::Label::kArrow) return;
-  const std::string& head = call.refs.front().name;
+  const std::string& head = call.call().refs.front().name;
   if (label == nullptr) {
     sink_.Error(arg.place, code::kForm,
                 fmt::format("`{} -> ...` repeats a labelled node; `{}` is no label ({})", arg.label,
@@ -186,7 +189,7 @@ void RuleChecker::CheckArrow(const Expr& call, const Arg& arg, const NameInfo* l
   if (!IsLabel(label)) return;  // a parameter: only its caller knows
   std::vector<std::string> inputs;
   bool open = false;
-  for (const Arg& input : label->call->args) {
+  for (const Arg& input : label->call->call().args) {
     const bool named = input.value && input.value->kind == Expr::Kind::kName;
     if (named && input.value->text != "_") inputs.push_back(input.value->text);
     if (input.value && input.value->kind == Expr::Kind::kGroup) open = true;
@@ -203,7 +206,7 @@ void RuleChecker::CheckArrow(const Expr& call, const Arg& arg, const NameInfo* l
 
 void RuleChecker::CheckAttrs(const Expr& call, NameScope& scope, Owner& owner) {
   std::set<std::string> names;
-  for (const AttrArg& attr : call.attrs) {
+  for (const AttrArg& attr : call.call().attrs) {
     if (!names.insert((attr.rest ? "**" : "") + attr.name).second) {
       sink_.Error(attr.place, code::kBoundTwice,
                   fmt::format("attribute `{}` stands here twice ({})", attr.name, owner.text));
@@ -228,10 +231,10 @@ void RuleChecker::CheckAttrs(const Expr& call, NameScope& scope, Owner& owner) {
       CheckExpr(*attr.value, scope, owner);
     } else if (info == nullptr) {
       // One that the operator does not have was told.
-      const auto ops = ops_.Expand(call.refs);
+      const auto ops = ops_.Expand(call.call().refs);
       const bool told = ops && ops->size() == 1 &&
                         set_.signatures.Newest(ops->front().domain, ops->front().name) &&
-                        !ops_.HaveAttribute(call.refs, attr.name);
+                        !ops_.HaveAttribute(call.call().refs, attr.name);
       if (!told) Unbound(attr.name, attr.place, scope, owner);
     } else {
       info->used = true;
@@ -240,10 +243,10 @@ void RuleChecker::CheckAttrs(const Expr& call, NameScope& scope, Owner& owner) {
 }
 
 void RuleChecker::CheckArgs(const Expr& call, NameScope& scope, Owner& owner, CallUse use) {
-  for (const Arg& arg : call.args) {
+  for (const Arg& arg : call.call().args) {
     if (use == CallUse::kBuild) {
       // A template may be handed anything; an operator takes values.
-      const bool any = call.refs.front().kind == Ref::Kind::kDefinition;
+      const bool any = call.call().refs.front().kind == Ref::Kind::kDefinition;
       CheckBuildArg(arg, scope, owner, nullptr, any);
       continue;
     }
@@ -258,7 +261,7 @@ void RuleChecker::CheckArgs(const Expr& call, NameScope& scope, Owner& owner, Ca
 
 ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, NameScope& scope,
                                     Owner& owner) {
-  const int count = static_cast<int>(call.args.size());
+  const int count = static_cast<int>(call.call().args.size());
   if (count < info.min_args || count > info.max_args) {
     Diagnostic& d = sink_.Error(
         call.place, code::kArity,
@@ -277,7 +280,7 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
     if (info.name == "cast" && count == 1) d.hint = "with a type: `cast(x, FLOAT)`";
     return info.result;  // what its arguments are cannot be told
   }
-  if (!call.attrs.empty()) {
+  if (!call.call().attrs.empty()) {
     sink_.Error(call.place, code::kForm,
                 fmt::format("the function `{}` has no attributes ({})", info.name, owner.text));
   }
@@ -288,8 +291,8 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
                            info.name, owner.text))
         .hint = "ask in the `where` of the rules that use it";
   }
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    const Arg& arg = call.args[i];
+  for (size_t i = 0; i < call.call().args.size(); ++i) {
+    const Arg& arg = call.call().args[i];
     if (!arg.value) continue;
     if (arg.label_kind != Arg::Label::kNone || arg.optional) {
       sink_.Error(

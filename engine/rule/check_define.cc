@@ -89,7 +89,7 @@ void RuleChecker::CheckPatternCase(const Definition& definition, const Case& c, 
       if (&other == &c || !other.match) continue;
       WalkBody(*other.match, [&](const Expr& e) {
         elsewhere |= e.kind == Expr::Kind::kName && e.text == param;
-        for (const AttrArg& attr : e.attrs) elsewhere |= !attr.value && attr.name == param;
+        for (const AttrArg& attr : e.call().attrs) elsewhere |= !attr.value && attr.name == param;
       });
       for (const Let& let : other.let) {
         elsewhere |= std::find(let.names.begin(), let.names.end(), param) != let.names.end();
@@ -221,20 +221,20 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
             : fmt::format("`${}` is a pattern; it can only be matched ({})", ref.name, owner.text));
     return definition;
   }
-  if (!call.attrs.empty()) {
+  if (!call.call().attrs.empty()) {
     sink_.Error(call.place, code::kForm,
                 fmt::format("a definition has no attributes; give `${}` an argument ({})", ref.name,
                             owner.text));
   }
   size_t repeated = 0;
-  for (const Arg& arg : call.args) {
+  for (const Arg& arg : call.call().args) {
     repeated += arg.repeated;
     if (arg.label_kind != Arg::Label::kNone) {
       sink_.Error(arg.place, code::kForm,
                   fmt::format("arguments of `${}` stand by position", ref.name));
     }
   }
-  const size_t count = call.args.size(), wanted = head.params.size();
+  const size_t count = call.call().args.size(), wanted = head.params.size();
   const bool fits = head.variadic ? count + 1 >= wanted : count == wanted;
   if (!fits && repeated == 0) {
     sink_.Error(call.place, code::kArity,
@@ -258,12 +258,14 @@ void RuleChecker::CheckProgress(const Definition& definition) {
   const DefinitionHead& head = definition.head;
   if (definition.place.source != set_.sources.front().get() || head.params.empty()) return;
   WalkCases(definition.cases, [&](const Expr& e) {
-    if (e.kind != Expr::Kind::kCall || e.refs.size() != 1 || e.args.size() != head.params.size()) {
+    if (e.kind != Expr::Kind::kCall || e.call().refs.size() != 1 ||
+        e.call().args.size() != head.params.size()) {
       return;
     }
-    if (e.refs[0].kind != Ref::Kind::kDefinition || e.refs[0].name != head.name) return;
-    for (size_t i = 0; i < e.args.size(); ++i) {
-      const Expr* arg = e.args[i].value.get();
+    if (e.call().refs[0].kind != Ref::Kind::kDefinition || e.call().refs[0].name != head.name)
+      return;
+    for (size_t i = 0; i < e.call().args.size(); ++i) {
+      const Expr* arg = e.call().args[i].value.get();
       if (arg == nullptr || arg->kind != Expr::Kind::kName || arg->text != head.params[i]) return;
     }
     sink_
@@ -287,7 +289,7 @@ void RuleChecker::CheckDefinitionRecursion() {
   for (const Definition& d : set_.definitions) {
     const uint32_t from = vertex(d.head.name);
     WalkCases(d.cases, [&](const Expr& e) {
-      for (const Ref& ref : e.refs) {
+      for (const Ref& ref : e.call().refs) {
         if (ref.kind != Ref::Kind::kDefinition) continue;
         const uint32_t to = vertex(ref.name);
         calls[from].push_back(to);

@@ -63,7 +63,8 @@ ExprType RuleChecker::CheckExpr(const Expr& expr, NameScope& scope, Owner& owner
     case Expr::Kind::kUnary: return CheckUnary(expr, scope, owner);
     case Expr::Kind::kBinary: return CheckBinary(expr, scope, owner);
     case Expr::Kind::kGroup:
-      for (const Arg& arg : expr.args) CheckBuildArg(arg, scope, owner, nullptr, /*any=*/true);
+      for (const Arg& arg : expr.call().args)
+        CheckBuildArg(arg, scope, owner, nullptr, /*any=*/true);
       return ExprType::kAny;
     case Expr::Kind::kList:
       for (const ExprPtr& item : expr.items) CheckExpr(*item, scope, owner);
@@ -77,7 +78,9 @@ ExprType RuleChecker::CheckExpr(const Expr& expr, NameScope& scope, Owner& owner
     case Expr::Kind::kIndex: {
       // `params['n']`
       const Expr& of = *expr.items[0];
-      const Expr* key = expr.subscripts.size() == 1 ? expr.subscripts[0].start.get() : nullptr;
+      const Expr* key = expr.details().subscripts.size() == 1
+                            ? expr.details().subscripts[0].start.get()
+                            : nullptr;
       if (of.kind == Expr::Kind::kName && of.text == "params" && key != nullptr &&
           key->kind == Expr::Kind::kString) {
         sink_
@@ -87,7 +90,7 @@ ExprType RuleChecker::CheckExpr(const Expr& expr, NameScope& scope, Owner& owner
         return ExprType::kAny;
       }
       const ExprType base = CheckExpr(*expr.items[0], scope, owner);
-      for (const Subscript& subscript : expr.subscripts) {
+      for (const Subscript& subscript : expr.details().subscripts) {
         for (const ExprPtr& index : {std::cref(subscript.start), std::cref(subscript.stop)}) {
           if (!index || CheckExpr(*index, scope, owner) != ExprType::kString) continue;
           sink_.Error(index->place, code::kType,
@@ -117,7 +120,7 @@ void RuleChecker::Unbound(const std::string& name, const Place& place, NameScope
   bool attribute = false;
   if (owner.match != nullptr) {
     WalkBody(*owner.match, [&](const Expr& e) {
-      attribute |= e.kind == Expr::Kind::kCall && ops_.HaveAttribute(e.refs, name);
+      attribute |= e.kind == Expr::Kind::kCall && ops_.HaveAttribute(e.call().refs, name);
     });
   }
   if (attribute) {

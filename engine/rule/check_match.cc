@@ -91,7 +91,7 @@ void RuleChecker::Bind(const std::string& name, NameInfo info, NameScope& scope,
 
 void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made, Owner& owner) {
   const Expr* call = stmt.value.value.get();
-  const bool quantified = call && call->quantifier != Quantifier::kOne;
+  const bool quantified = call && call->call().quantifier != Quantifier::kOne;
   for (const OutArg& out : stmt.outs) {
     if (out.name == "_") continue;
     Bind(out.name,
@@ -160,7 +160,7 @@ void RuleChecker::CheckAcyclic(const BodyText& body, bool own, const char* hint,
   bool upward = false;                           // somebody reads what stands further down
   for (size_t i = 0; i < body.stmts.size(); ++i) {
     const auto read = [&](auto& self, const Expr& expr) -> void {
-      for (const Arg& arg : expr.args) {
+      for (const Arg& arg : expr.call().args) {
         if (!arg.value) continue;
         if (arg.value->kind == Expr::Kind::kName) {
           const std::string_view name = arg.value->text;
@@ -190,7 +190,7 @@ void RuleChecker::CheckAcyclic(const BodyText& body, bool own, const char* hint,
 
 void RuleChecker::MatchRefs(const Expr& call, const std::vector<OutArg>* outs, Owner& owner) {
   bool known = true;
-  for (const Ref& ref : call.refs) {
+  for (const Ref& ref : call.call().refs) {
     if (ref.kind == Ref::Kind::kSet) {
       known &= CheckSetName(ref.name, ref.place) != nullptr;
     } else if (ref.kind == Ref::Kind::kDefinition) {
@@ -205,17 +205,19 @@ void RuleChecker::MatchRefs(const Expr& call, const std::vector<OutArg>* outs, O
           .hint = "conditions belong in `where`";
     } else {
       NeedUnambiguous('%', ref.name, ref.place);
-      if (!call.label.empty() && ops_.IsOperator(call.label) && !ops_.IsOperator(ref.name)) {
+      if (!call.call().label.empty() && ops_.IsOperator(call.call().label) &&
+          !ops_.IsOperator(ref.name)) {
         known = false;
         sink_.Error(ref.place, code::kUnknownOp, fmt::format("there is no operator `{}`", ref.name))
-            .hint = fmt::format("a label stands in front: `{}:{}(...)`", ref.name, call.label);
+            .hint =
+            fmt::format("a label stands in front: `{}:{}(...)`", ref.name, call.call().label);
         continue;
       }
       known &= ops_.CheckName({.op = SplitOpName(ref.name)}, ref.place);
     }
   }
   if (!known) return;
-  if (const auto ops = ops_.Expand(call.refs)) {
+  if (const auto ops = ops_.Expand(call.call().refs)) {
     ops_.CheckCall(call, *ops, CallUse::kPattern, outs, owner.text);
   }
 }
@@ -223,11 +225,12 @@ void RuleChecker::MatchRefs(const Expr& call, const std::vector<OutArg>* outs, O
 void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, bool list,
                             NameScope& scope, Owner& owner) {
   MatchRefs(call, outs, owner);
-  const bool definition = call.refs.front().kind == Ref::Kind::kDefinition;
-  const bool chain = call.quantifier == Quantifier::kStar || call.quantifier == Quantifier::kPlus;
+  const bool definition = call.call().refs.front().kind == Ref::Kind::kDefinition;
+  const bool chain =
+      call.call().quantifier == Quantifier::kStar || call.call().quantifier == Quantifier::kPlus;
   if (chain) CheckSteps(call, owner);
-  if (!call.label.empty()) {
-    Bind(call.label,
+  if (!call.call().label.empty()) {
+    Bind(call.call().label,
          {.kind = chain ? Kind::kChain : Kind::kLabel,
           .place = call.place,
           .list = list,
@@ -235,15 +238,15 @@ void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, b
          scope, owner);
     if (definition) {
       sink_.Error(call.place, code::kForm,
-                  fmt::format("`{}:` labels a node, `${}` is a pattern of several", call.label,
-                              call.refs.front().name));
+                  fmt::format("`{}:` labels a node, `${}` is a pattern of several",
+                              call.call().label, call.call().refs.front().name));
     }
   }
   std::set<std::string_view> attrs;
-  for (const AttrArg& attr : call.attrs) {
+  for (const AttrArg& attr : call.call().attrs) {
     // One rest takes all that is left: a second one would be empty.
     const std::string_view name = attr.rest ? std::string_view("**") : attr.name;
-    if (call.attrs.size() > 1 && !attrs.insert(name).second) {
+    if (call.call().attrs.size() > 1 && !attrs.insert(name).second) {
       sink_.Error(
           attr.place, code::kBoundTwice,
           attr.rest ? fmt::format("`**` stands here twice ({})", owner.text)
@@ -255,13 +258,14 @@ void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, b
   size_t repeated = 0;
   bool named = false;
   // `as..., x, bs...` is any one input, with those before and behind it.
-  const bool around = call.args.size() == 3 && call.args[0].repeated && !call.args[1].repeated &&
-                      !call.args[1].optional && call.args[2].repeated &&
-                      std::ranges::all_of(call.args, [](const Arg& arg) {
+  const bool around = call.call().args.size() == 3 && call.call().args[0].repeated &&
+                      !call.call().args[1].repeated && !call.call().args[1].optional &&
+                      call.call().args[2].repeated &&
+                      std::ranges::all_of(call.call().args, [](const Arg& arg) {
                         return arg.label_kind == Arg::Label::kNone && arg.value != nullptr &&
                                arg.value->kind != Expr::Kind::kGroup;
                       });
-  for (const Arg& arg : call.args) {
+  for (const Arg& arg : call.call().args) {
     const bool skips = arg.repeated && arg.value != nullptr &&
                        arg.value->kind == Expr::Kind::kName && arg.value->text == "_";
     repeated += arg.repeated && !skips;
@@ -290,7 +294,7 @@ void RuleChecker::CheckSteps(const Expr& call, const Owner& owner) {
                fmt::format("the steps of a chain bind no {} (match of {})", what, owner.text))
         .hint = hint;
   };
-  for (const AttrArg& attr : call.attrs) {
+  for (const AttrArg& attr : call.call().attrs) {
     const bool names = attr.rest ? attr.name != "_"
                                  : !attr.value || (attr.value->kind == Expr::Kind::kName &&
                                                    attr.value->text != "_");
@@ -298,12 +302,13 @@ void RuleChecker::CheckSteps(const Expr& call, const Owner& owner) {
     refuse(attr.place, "attributes",
            attr.rest ? "write `**_`" : "write `_` or a literal behind `=`");
   }
-  for (size_t i = 1; i < call.args.size(); ++i) {
-    if (!call.args[i].value) continue;  // a syntax error, which is reported
-    const Expr& value = *call.args[i].value;
+  for (size_t i = 1; i < call.call().args.size(); ++i) {
+    if (!call.call().args[i].value) continue;  // a syntax error, which is reported
+    const Expr& value = *call.call().args[i].value;
     const bool any = value.kind == Expr::Kind::kName && value.text == "_";
     if (any || IsPatternLiteral(value)) continue;
-    refuse(call.args[i].place, "inputs behind the first", "write `_`, `_?`, `_...` or a literal");
+    refuse(call.call().args[i].place, "inputs behind the first",
+           "write `_`, `_?`, `_...` or a literal");
   }
 }
 
@@ -343,7 +348,7 @@ void RuleChecker::MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& o
       return;
     }
     case Expr::Kind::kGroup:
-      for (const Arg& member : value.args) MatchArg(member, list, scope, owner);
+      for (const Arg& member : value.call().args) MatchArg(member, list, scope, owner);
       return;
     case Expr::Kind::kDType:
       owner.names_lost = true;
@@ -405,7 +410,7 @@ void RuleChecker::CheckConnected(const BodyText& body, Owner& owner) {
     group[root(stmt)] = root(at->second);
   };
   const auto join_args = [&](auto& self, size_t stmt, const Expr& expr) -> void {
-    for (const Arg& arg : expr.args) {
+    for (const Arg& arg : expr.call().args) {
       if (!arg.value) continue;
       if (arg.value->kind == Expr::Kind::kName) join(stmt, arg.value->text);
       self(self, stmt, *arg.value);

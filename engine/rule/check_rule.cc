@@ -15,8 +15,8 @@ using Kind = NameInfo::Kind;
 
 bool IsFailure(const Case& c) {
   const Arg* is = c.outcome.is ? &*c.outcome.is : nullptr;
-  return is && is->value && is->value->kind == Expr::Kind::kCall && is->value->refs.size() == 1 &&
-         is->value->refs[0].name == "fail";
+  return is && is->value && is->value->kind == Expr::Kind::kCall &&
+         is->value->call().refs.size() == 1 && is->value->call().refs[0].name == "fail";
 }
 
 }  // namespace

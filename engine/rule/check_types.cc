@@ -63,17 +63,18 @@ bool IsOrder(BinaryOp op) { return op >= BinaryOp::kLt && op <= BinaryOp::kGe; }
 // Plainly an integer: a literal, or a number of dimensions, elements, readers, members, nodes.
 bool IsInteger(const Expr& expr) {
   if (expr.kind == Expr::Kind::kInt) return true;
-  if (expr.kind != Expr::Kind::kCall || expr.refs.size() != 1) return false;
-  const std::string& name = expr.refs[0].name;
-  return expr.refs[0].kind == Ref::Kind::kName &&
+  if (expr.kind != Expr::Kind::kCall || expr.call().refs.size() != 1) return false;
+  const std::string& name = expr.call().refs[0].name;
+  return expr.call().refs[0].kind == Ref::Kind::kName &&
          (name == "rank" || name == "size" || name == "len" || name == "uses" || name == "count");
 }
 
 // `shape(x)`, `shape(x)[0]`, `rank(x)`: never negative.
 bool IsSize(const Expr& expr) {
   if (expr.kind == Expr::Kind::kIndex) return IsSize(*expr.items[0]);
-  return expr.kind == Expr::Kind::kCall && expr.refs.size() == 1 &&
-         (expr.refs[0].name == "shape" || (expr.refs[0].name != "count" && IsInteger(expr)));
+  return expr.kind == Expr::Kind::kCall && expr.call().refs.size() == 1 &&
+         (expr.call().refs[0].name == "shape" ||
+          (expr.call().refs[0].name != "count" && IsInteger(expr)));
 }
 
 bool HoldsNegative(const Expr& expr) {
@@ -164,8 +165,8 @@ ExprType RuleChecker::LiteralType(const Expr& expr) {
       return yes == LiteralType(*expr.items[2]) ? yes : kAny;
     }
     case Expr::Kind::kCall: {
-      const bool one = expr.refs.size() == 1 && expr.refs[0].kind == Ref::Kind::kName;
-      const FunctionInfo* function = one ? FindFunction(expr.refs[0].name) : nullptr;
+      const bool one = expr.call().refs.size() == 1 && expr.call().refs[0].kind == Ref::Kind::kName;
+      const FunctionInfo* function = one ? FindFunction(expr.call().refs[0].name) : nullptr;
       return function ? function->result : kAny;
     }
     default: return kAny;
@@ -281,11 +282,13 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
 void RuleChecker::CheckOpChoice(const Expr& left, const Expr& right, NameScope& scope,
                                 Owner& owner) {
   if (left.kind != Expr::Kind::kCall || right.kind != Expr::Kind::kString) return;
-  if (left.refs.size() != 1 || left.refs[0].name != "op" || left.args.size() != 1) return;
-  const Expr* arg = left.args[0].value.get();
+  if (left.call().refs.size() != 1 || left.call().refs[0].name != "op" ||
+      left.call().args.size() != 1)
+    return;
+  const Expr* arg = left.call().args[0].value.get();
   const NameInfo* label = arg && arg->kind == Expr::Kind::kName ? scope.Find(arg->text) : nullptr;
-  if (label == nullptr || label->call == nullptr || label->call->negated) return;
-  const auto ops = ops_.Expand(label->call->refs);
+  if (label == nullptr || label->call == nullptr || label->call->call().negated) return;
+  const auto ops = ops_.Expand(label->call->call().refs);
   if (!ops) return;
   std::vector<std::string> names;
   for (const OpName& op : *ops) {
@@ -294,8 +297,8 @@ void RuleChecker::CheckOpChoice(const Expr& left, const Expr& right, NameScope& 
   }
   sink_
       .Error(right.place, code::kBadValue,
-             fmt::format("`{}` is never '{}' ({})", label->call->label, Printable(right.text, 60),
-                         owner.text))
+             fmt::format("`{}` is never '{}' ({})", label->call->call().label,
+                         Printable(right.text, 60), owner.text))
       .hint = DidYouMean(right.text, names);
 }
 

@@ -67,7 +67,7 @@ class Collector {
   }
 
   void Heads(const Expr& call, bool match) {
-    for (const Ref& ref : call.refs) {
+    for (const Ref& ref : call.call().refs) {
       if (ref.kind == Ref::Kind::kDefinition) {
         Follow(ref.name);
       } else if (ref.kind == Ref::Kind::kName) {
@@ -85,12 +85,12 @@ class Collector {
     size_t nodes = 0;
     WalkBody(body, [&](const Expr& e) {
       if (e.kind != Expr::Kind::kCall) return;
-      if (!e.label.empty()) labels_[e.label] = &e;
+      if (!e.call().label.empty()) labels_[e.call().label] = &e;
       ++nodes;
-      touched_.looks_around |=
-          e.quantifier != Quantifier::kOne || e.refs.front().kind == Ref::Kind::kDefinition;
-      touched_.reads_any |= e.negated;
-      if (!e.negated) Heads(e, true);
+      touched_.looks_around |= e.call().quantifier != Quantifier::kOne ||
+                               e.call().refs.front().kind == Ref::Kind::kDefinition;
+      touched_.reads_any |= e.call().negated;
+      if (!e.call().negated) Heads(e, true);
     });
     touched_.looks_around |= nodes > 1;
   }
@@ -100,7 +100,7 @@ class Collector {
     WalkExpr(expr, [this](const Expr& e) {
       if (e.kind != Expr::Kind::kCall) return;
       touched_.looks_around = true;
-      for (const Ref& ref : e.refs) {
+      for (const Ref& ref : e.call().refs) {
         if (ref.kind == Ref::Kind::kDefinition) Follow(ref.name);
         touched_.reads_any |= ref.kind == Ref::Kind::kName && AsksForReaders(ref.name);
       }
@@ -119,12 +119,12 @@ class Collector {
   }
 
   void Made(const Expr& call) {
-    const Ref& ref = call.refs.front();
+    const Ref& ref = call.call().refs.front();
     if (ref.kind != Ref::Kind::kName) return Heads(call, false);
     const size_t dot = ref.name.find('.');
     const std::string head = ref.name.substr(0, dot);
     if (const auto label = labels_.find(head); label != labels_.end()) {
-      touched_.makes_any |= label->second->negated;
+      touched_.makes_any |= label->second->call().negated;
       if (dot == std::string::npos) return Heads(*label->second, false);
       return Data(*label->second, ref.name.substr(dot + 1));
     }
@@ -136,7 +136,7 @@ class Collector {
 
   // `n.op(...)`: what the sets of the label hold under that name.
   void Data(const Expr& label, const std::string& key) {
-    for (const Ref& ref : label.refs) {
+    for (const Ref& ref : label.call().refs) {
       const OpSet* set = ref.kind == Ref::Kind::kSet ? Names::Find(names_.sets, ref.name) : nullptr;
       if (set == nullptr) continue;
       for (const SetMember& member : set->members) {

@@ -45,7 +45,7 @@ class Linter {
   void See(const Expr& e) {
     if (e.kind == Expr::Kind::kSet) used_.insert("@" + e.text);
     if (e.kind == Expr::Kind::kMember && e.items[0]->text == "params") used_.insert("." + e.text);
-    for (const Ref& ref : e.refs) {
+    for (const Ref& ref : e.call().refs) {
       if (ref.kind == Ref::Kind::kSet) used_.insert("@" + ref.name);
       if (ref.kind == Ref::Kind::kDefinition) used_.insert("$" + ref.name);
     }
@@ -63,8 +63,9 @@ class Linter {
     for (const Definition& d : set_.definitions) {
       // A fact that only calls itself is unused.
       WalkCases(d.cases, [&](const Expr& e) {
-        const bool self = e.refs.size() == 1 && e.refs[0].kind == Ref::Kind::kDefinition &&
-                          e.refs[0].name == d.head.name;
+        const bool self = e.call().refs.size() == 1 &&
+                          e.call().refs[0].kind == Ref::Kind::kDefinition &&
+                          e.call().refs[0].name == d.head.name;
         if (!self) See(e);
       });
     }

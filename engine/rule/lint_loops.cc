@@ -25,9 +25,10 @@ const Expr* PlainPattern(const Rule& rule) {
 
 // The operator that a call of a pattern stands for, if it is one.
 const std::string* OnlyOperator(const Expr& call) {
-  const bool one = call.quantifier == Quantifier::kOne && !call.negated && call.refs.size() == 1 &&
-                   call.refs.front().kind == Ref::Kind::kName;
-  return one ? &call.refs.front().name : nullptr;
+  const bool one = call.call().quantifier == Quantifier::kOne && !call.call().negated &&
+                   call.call().refs.size() == 1 &&
+                   call.call().refs.front().kind == Ref::Kind::kName;
+  return one ? &call.call().refs.front().name : nullptr;
 }
 
 // The nodes that one rule makes.
@@ -35,7 +36,7 @@ class Made {
  public:
   explicit Made(const Rule& rule) : rule_(rule) {
     WalkBody(rule.match, [this](const Expr& e) {
-      if (!e.label.empty()) labels_[e.label] = &e;
+      if (!e.call().label.empty()) labels_[e.call().label] = &e;
     });
     WalkBody(*rule.replace, [this](const Expr& e) {
       if (e.kind == Expr::Kind::kCall) calls_.push_back(&e);
@@ -47,7 +48,7 @@ class Made {
 
   // The operator that `built` makes; null if that depends on the match.
   const std::string* Operator(const Expr& built) const {
-    const Ref& ref = built.refs.front();
+    const Ref& ref = built.call().refs.front();
     if (ref.kind != Ref::Kind::kName) return nullptr;
     const auto label = labels_.find(ref.name);
     return label == labels_.end() ? &ref.name : OnlyOperator(*label->second);
@@ -58,22 +59,22 @@ class Made {
   // pattern fires again.
   bool Covers(const Rule& other, const Expr& pattern, const Expr& built) const {
     if (built.kind != Expr::Kind::kCall || !SameHead(other, pattern, built)) return false;
-    if (pattern.args.size() != built.args.size()) return false;
-    for (size_t i = 0; i < pattern.args.size(); ++i) {
-      if (!Argument(other, pattern.args[i], built.args[i])) return false;
+    if (pattern.call().args.size() != built.call().args.size()) return false;
+    for (size_t i = 0; i < pattern.call().args.size(); ++i) {
+      if (!Argument(other, pattern.call().args[i], built.call().args[i])) return false;
     }
-    return std::all_of(pattern.attrs.begin(), pattern.attrs.end(),
+    return std::all_of(pattern.call().attrs.begin(), pattern.call().attrs.end(),
                        [&](const AttrArg& attr) { return Attribute(attr, built); }) &&
-           std::all_of(built.attrs.begin(), built.attrs.end(),
+           std::all_of(built.call().attrs.begin(), built.call().attrs.end(),
                        [&](const AttrArg& attr) { return Mentioned(attr, pattern); });
   }
 
  private:
   bool SameHead(const Rule& other, const Expr& pattern, const Expr& built) const {
-    if (pattern.quantifier != Quantifier::kOne || pattern.negated) return false;
+    if (pattern.call().quantifier != Quantifier::kOne || pattern.call().negated) return false;
     // A label makes the same operator again.
-    const bool again =
-        &other == &rule_ && !pattern.label.empty() && built.refs.front().name == pattern.label;
+    const bool again = &other == &rule_ && !pattern.call().label.empty() &&
+                       built.call().refs.front().name == pattern.call().label;
     if (again) return true;
     const std::string* wanted = OnlyOperator(pattern);
     const std::string* made = Operator(built);
@@ -92,14 +93,15 @@ class Made {
 
   static bool Attribute(const AttrArg& attr, const Expr& built) {
     if (attr.rest || !attr.value || attr.value->kind == Expr::Kind::kName) return true;
-    return std::any_of(built.attrs.begin(), built.attrs.end(), [&](const AttrArg& other) {
-      return other.name == attr.name && other.value && SameTree(*other.value, *attr.value);
-    });
+    return std::any_of(
+        built.call().attrs.begin(), built.call().attrs.end(), [&](const AttrArg& other) {
+          return other.name == attr.name && other.value && SameTree(*other.value, *attr.value);
+        });
   }
 
   // An attribute that the pattern does not take would have to be at its default.
   static bool Mentioned(const AttrArg& built, const Expr& pattern) {
-    return std::any_of(pattern.attrs.begin(), pattern.attrs.end(),
+    return std::any_of(pattern.call().attrs.begin(), pattern.call().attrs.end(),
                        [&](const AttrArg& attr) { return attr.rest || attr.name == built.name; });
   }
 
@@ -152,16 +154,17 @@ class PatternTree {
     const bool call = pattern.kind == Expr::Kind::kCall;
     const std::string* op = call ? OnlyOperator(pattern) : nullptr;
     if (call && op == nullptr) return false;
-    size_t next = call ? nodes_[at].calls.emplace(Token(*op, pattern.args.size()), 0).first->second
-                       : nodes_[at].any;
+    size_t next =
+        call ? nodes_[at].calls.emplace(Token(*op, pattern.call().args.size()), 0).first->second
+             : nodes_[at].any;
     if (next == 0) {
       next = nodes_.size();
-      (call ? nodes_[at].calls[Token(*op, pattern.args.size())] : nodes_[at].any) = next;
+      (call ? nodes_[at].calls[Token(*op, pattern.call().args.size())] : nodes_[at].any) = next;
       nodes_.emplace_back();
     }
     at = next;
     if (!call) return true;
-    return std::all_of(pattern.args.begin(), pattern.args.end(),
+    return std::all_of(pattern.call().args.begin(), pattern.call().args.end(),
                        [&](const Arg& arg) { return arg.value && Insert(*arg.value, at); });
   }
 
@@ -178,10 +181,11 @@ class PatternTree {
     const std::string* op =
         built && built->kind == Expr::Kind::kCall ? made.Operator(*built) : nullptr;
     if (op != nullptr) {
-      const auto call = nodes_[at].calls.find(Token(*op, built->args.size()));
+      const auto call = nodes_[at].calls.find(Token(*op, built->call().args.size()));
       if (call != nodes_[at].calls.end()) {
         const size_t had = open.size();
-        for (size_t i = built->args.size(); i-- > 0;) open.push_back(built->args[i].value.get());
+        for (size_t i = built->call().args.size(); i-- > 0;)
+          open.push_back(built->call().args[i].value.get());
         Follow(call->second, made, open, found);
         open.resize(had);
       }

@@ -18,10 +18,10 @@ namespace {
 // Names that an expression mentions: `x`, `<axis>`, `<**a>`, `n.op`, `n(q -> f)`.
 void Mention(const Expr& e, std::set<std::string>& names) {
   if (e.kind == Expr::Kind::kName) names.insert(e.text);
-  for (const AttrArg& attr : e.attrs) {
+  for (const AttrArg& attr : e.call().attrs) {
     if (!attr.value) names.insert(attr.name);
   }
-  for (const Ref& ref : e.refs) names.insert(ref.name.substr(0, ref.name.find('.')));
+  for (const Ref& ref : e.call().refs) names.insert(ref.name.substr(0, ref.name.find('.')));
 }
 
 class LetLinter {
@@ -86,8 +86,10 @@ class ConstantNodes {
       Conditions(*e.items[0]);
       Conditions(*e.items[1]);
     }
-    if (e.kind != Expr::Kind::kCall || e.refs.size() != 1 || e.refs[0].name != "const") return;
-    for (const Arg& arg : e.args) {
+    if (e.kind != Expr::Kind::kCall || e.call().refs.size() != 1 ||
+        e.call().refs[0].name != "const")
+      return;
+    for (const Arg& arg : e.call().args) {
       if (arg.value && arg.value->kind == Expr::Kind::kName) constants_.insert(arg.value->text);
     }
   }
@@ -101,17 +103,18 @@ class ConstantNodes {
 
   void Body(const BodyText& body) {
     WalkBody(body, [this](const Expr& e) {
-      if (!IsNode(e) || e.args.empty() || reported_) return;
-      const bool all = std::all_of(e.args.begin(), e.args.end(), [this](const Arg& arg) {
-        return arg.value && !arg.repeated && arg.label_kind != Arg::Label::kArrow &&
-               IsConstant(*arg.value, 0);
-      });
+      if (!IsNode(e) || e.call().args.empty() || reported_) return;
+      const bool all =
+          std::all_of(e.call().args.begin(), e.call().args.end(), [this](const Arg& arg) {
+            return arg.value && !arg.repeated && arg.label_kind != Arg::Label::kArrow &&
+                   IsConstant(*arg.value, 0);
+          });
       if (!all) return;
       reported_ = true;  // what it is made of, too
       sink_
           .Warning(e.place, code::kConstantNode,
                    fmt::format("rule `{}` makes a node `{}` that reads constants alone", rule_.name,
-                               e.refs.front().name))
+                               e.call().refs.front().name))
           .hint = "an operator in `let` is computed now: `let: {c: ...}`";
     });
     reported_ = false;
@@ -119,8 +122,8 @@ class ConstantNodes {
 
   // A call that makes a node, of an operator that could be computed as well.
   bool IsNode(const Expr& e) const {
-    if (e.kind != Expr::Kind::kCall || e.refs.size() != 1) return false;
-    const Ref& ref = e.refs.front();
+    if (e.kind != Expr::Kind::kCall || e.call().refs.size() != 1) return false;
+    const Ref& ref = e.call().refs.front();
     if (ref.kind != Ref::Kind::kName || FindFunction(ref.name) != nullptr) return false;
     const OpName op = SplitOpName(ref.name);
     const auto& keep = set_.constants.keep;
@@ -144,8 +147,8 @@ class ConstantNodes {
       }
       case Expr::Kind::kCall: {
         // In `let` an operator is computed; in a replacement it is a node, looked at for itself.
-        if (e.refs.size() != 1 || e.refs[0].kind != Ref::Kind::kName) return false;
-        return FindFunction(e.refs[0].name) != nullptr || depth > 0;
+        if (e.call().refs.size() != 1 || e.call().refs[0].kind != Ref::Kind::kName) return false;
+        return FindFunction(e.call().refs[0].name) != nullptr || depth > 0;
       }
       default: return false;
     }
@@ -180,7 +183,7 @@ class Kernels {
  private:
   void Match(const BodyText* match) {
     if (match == nullptr) return;
-    WalkBody(*match, [this](const Expr& e) { labels_.insert(e.label); });
+    WalkBody(*match, [this](const Expr& e) { labels_.insert(e.call().label); });
   }
   void Lets(const std::vector<Let>& lets, const std::string& owner) {
     for (const Let& let : lets) Computed(*let.value, owner);
@@ -197,8 +200,8 @@ class Kernels {
 
   void Computed(const Expr& expr, const std::string& owner) {
     WalkExpr(expr, [&](const Expr& e) {
-      if (e.kind != Expr::Kind::kCall || e.refs.size() != 1) return;
-      const Ref& ref = e.refs.front();
+      if (e.kind != Expr::Kind::kCall || e.call().refs.size() != 1) return;
+      const Ref& ref = e.call().refs.front();
       const size_t dot = ref.name.find('.');
       if (ref.kind != Ref::Kind::kName || labels_.contains(ref.name.substr(0, dot))) return;
       if (dot == std::string::npos && (ref.name[0] < 'A' || ref.name[0] > 'Z')) return;
@@ -223,7 +226,7 @@ class UnknownOps {
 
   void Rule(const qrewrite::Rule& rule) {
     std::set<std::string> labels;
-    WalkRule(rule, [&](const Expr& e) { labels.insert(e.label); });
+    WalkRule(rule, [&](const Expr& e) { labels.insert(e.call().label); });
     WalkRule(rule, [&](const Expr& e) { Look(e, labels); });
     // A rule that asks for the opset, or that an upgrade runs, knows what it makes.
     bool asks = std::ranges::any_of(set_.phases, [&](const Phase& phase) {
@@ -239,16 +242,16 @@ class UnknownOps {
   }
   void Define(const Definition& definition) {
     std::set<std::string> labels = {definition.head.params.begin(), definition.head.params.end()};
-    WalkCases(definition.cases, [&](const Expr& e) { labels.insert(e.label); });
+    WalkCases(definition.cases, [&](const Expr& e) { labels.insert(e.call().label); });
     WalkCases(definition.cases, [&](const Expr& e) { Look(e, labels); });
   }
 
  private:
   // A rule that makes what the lower end of its own opsets does not have never fires there.
   void Everywhere(const Expr& e, int64_t min, const qrewrite::Rule& rule) {
-    if (e.kind != Expr::Kind::kCall || e.refs.size() != 1) return;
-    if (e.refs[0].kind != Ref::Kind::kName) return;
-    const OpName op = SplitOpName(e.refs[0].name);
+    if (e.kind != Expr::Kind::kCall || e.call().refs.size() != 1) return;
+    if (e.call().refs[0].kind != Ref::Kind::kName) return;
+    const OpName op = SplitOpName(e.call().refs[0].name);
     const auto versions = set_.signatures.Versions(op.domain, op.name);
     if (!op.domain.empty() || versions.empty() || versions.front().from_rule_file) return;
     const int64_t since = versions.front().since;
@@ -264,7 +267,7 @@ class UnknownOps {
 
   void Look(const Expr& e, const std::set<std::string>& labels) {
     if (e.kind != Expr::Kind::kCall) return;
-    for (const Ref& ref : e.refs) {
+    for (const Ref& ref : e.call().refs) {
       const size_t dot = ref.name.find('.');
       if (ref.kind != Ref::Kind::kName || dot == std::string::npos) continue;
       if (labels.contains(ref.name.substr(0, dot))) continue;  // data of a label
@@ -309,15 +312,15 @@ class UnknownOps {
 // How often each name stands somewhere.
 void CountNames(const Expr& e, std::map<std::string, int>& counts) {
   if (e.kind == Expr::Kind::kName) ++counts[e.text];
-  for (const AttrArg& attr : e.attrs) counts[attr.name] += !attr.value && !attr.rest;
-  for (const Ref& ref : e.refs) ++counts[ref.name.substr(0, ref.name.find('.'))];
+  for (const AttrArg& attr : e.call().attrs) counts[attr.name] += !attr.value && !attr.rest;
+  for (const Ref& ref : e.call().refs) ++counts[ref.name.substr(0, ref.name.find('.'))];
 }
 
 void LintBoundAttributes(const RuleSet& set, const BodyText& match,
                          const std::map<std::string, int>& counts, const std::string& owner,
                          DiagnosticSink& sink) {
   WalkBody(match, [&](const Expr& e) {
-    for (const AttrArg& attr : e.attrs) {
+    for (const AttrArg& attr : e.call().attrs) {
       if (!attr.value || attr.value->kind != Expr::Kind::kName || attr.value->text == "_") continue;
       const auto count = counts.find(attr.value->text);
       if (count == counts.end() || count->second > 1) continue;
@@ -326,7 +329,7 @@ void LintBoundAttributes(const RuleSet& set, const BodyText& match,
                        fmt::format("`{}` of {} is bound to any value of `{}` and not used",
                                    attr.value->text, owner, attr.name));
       d.hint = "any value is written `_`";
-      const Ref& ref = e.refs.front();
+      const Ref& ref = e.call().refs.front();
       const OpName op = SplitOpName(ref.name);
       const Signature* s =
           ref.kind == Ref::Kind::kName ? set.signatures.Newest(op.domain, op.name) : nullptr;

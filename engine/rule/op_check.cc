@@ -18,7 +18,7 @@ namespace {
 
 std::string Shown(const Expr& call) {
   std::string text;
-  for (const Ref& ref : call.refs) {
+  for (const Ref& ref : call.call().refs) {
     if (!text.empty()) text += '|';
     if (ref.kind == Ref::Kind::kSet) text += '@';
     text += ref.name;
@@ -42,7 +42,7 @@ struct Counted {
 
 Counted Count(const Expr& call, CallUse use) {
   Counted counted;
-  for (const Arg& arg : call.args) {
+  for (const Arg& arg : call.call().args) {
     if (arg.label_kind != Arg::Label::kNone) continue;
     if (arg.repeated) {
       counted.open = true;
@@ -147,7 +147,7 @@ bool OpChecker::Unknown(const OpName& op, CallUse use) const {
 void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, CallUse use,
                           const std::vector<OutArg>* outs, const std::string& owner) {
   // An operator without a signature takes anything, and so does an alternative with it.
-  if (call.negated || ops.empty()) return;
+  if (call.call().negated || ops.empty()) return;
   if (std::ranges::any_of(ops, [&](const OpName& op) { return IsFaulty(op); })) return;
   if (AnyUnknown(ops, use)) return CheckUnknownInputs(call, ops, use, owner);
   const Candidates all = CandidatesFor(ops, use);
@@ -189,7 +189,7 @@ void OpChecker::CheckInForce(const Expr& call, const Candidates& all, CallUse us
 // Nothing says which of its inputs has the name: the call would match, or make, nothing.
 void OpChecker::CheckUnknownInputs(const Expr& call, const std::vector<OpName>& ops, CallUse use,
                                    const std::string& owner) {
-  for (const Arg& arg : call.args) {
+  for (const Arg& arg : call.call().args) {
     if (arg.label_kind != Arg::Label::kInput) continue;
     const auto unknown =
         std::find_if(ops.begin(), ops.end(), [&](const OpName& op) { return Unknown(op, use); });
@@ -204,7 +204,7 @@ void OpChecker::CheckUnknownInputs(const Expr& call, const std::vector<OpName>& 
 void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, const Candidates& all,
                             CallUse use, const std::string& owner) {
   bool named = false;
-  for (const Arg& arg : call.args) {
+  for (const Arg& arg : call.call().args) {
     if (arg.label_kind != Arg::Label::kInput) continue;
     named = true;
     if (std::ranges::any_of(candidates,
@@ -238,7 +238,7 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, cons
   const Counted counted = Count(call, use);
   const auto fits = [&](const Signature* s) { return FitsInputs(*s, counted, use, named); };
   // Told where it stands: a type among the inputs.
-  if (std::ranges::any_of(call.args, [](const Arg& arg) {
+  if (std::ranges::any_of(call.call().args, [](const Arg& arg) {
         return arg.value && arg.value->kind == Expr::Kind::kDType;
       })) {
     return;
@@ -283,7 +283,7 @@ std::vector<AttrKind> KindsOf(std::string_view attribute, const auto& candidates
 
 void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates,
                                 const Candidates& all, CallUse use, const std::string& owner) {
-  for (const AttrArg& attr : call.attrs) {
+  for (const AttrArg& attr : call.call().attrs) {
     if (attr.rest) continue;
     const std::vector<AttrKind> kinds = KindsOf(attr.name, candidates);
     const bool kind_fits = !attr.value || std::ranges::any_of(kinds, [&](AttrKind kind) {
@@ -326,13 +326,13 @@ void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates,
 // What is made must have every attribute without which no version of the operator is valid.
 void OpChecker::CheckRequired(const Expr& call, const std::vector<OpName>& ops, CallUse use,
                               const std::string& owner) {
-  const bool rest = std::any_of(call.attrs.begin(), call.attrs.end(),
+  const bool rest = std::any_of(call.call().attrs.begin(), call.call().attrs.end(),
                                 [](const AttrArg& attr) { return attr.rest; });
   if (rest || ops.size() != 1) return;
   const Candidates candidates = CandidatesFor(ops, use);
   std::vector<std::string> missing;
   for (const FormalAttribute& formal : candidates.back()->attributes) {
-    const bool written = std::any_of(call.attrs.begin(), call.attrs.end(),
+    const bool written = std::any_of(call.call().attrs.begin(), call.call().attrs.end(),
                                      [&](const AttrArg& attr) { return attr.name == formal.name; });
     bool always = true;
     for (size_t i = 0; i < candidates.size(); ++i) {

@@ -7,15 +7,15 @@ void WalkExpr(const Expr& expr, ExprVisitor visit) {
   for (const ExprPtr& item : expr.items) {
     if (item) WalkExpr(*item, visit);
   }
-  for (const AttrArg& attr : expr.attrs) {
+  for (const AttrArg& attr : expr.call().attrs) {
     if (attr.value) WalkExpr(*attr.value, visit);
   }
-  for (const Arg& arg : expr.args) WalkArg(arg, visit);
-  for (const Subscript& subscript : expr.subscripts) {
+  for (const Arg& arg : expr.call().args) WalkArg(arg, visit);
+  for (const Subscript& subscript : expr.details().subscripts) {
     if (subscript.start) WalkExpr(*subscript.start, visit);
     if (subscript.stop) WalkExpr(*subscript.stop, visit);
   }
-  if (expr.body) WalkBody(*expr.body, visit);
+  if (expr.details().body) WalkBody(*expr.details().body, visit);
 }
 
 void WalkArg(const Arg& arg, ExprVisitor visit) {

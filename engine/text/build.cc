@@ -31,12 +31,12 @@ void VisitBodyNames(const BodyText& body, const std::function<void(const std::st
 
 void VisitNames(const Expr& expr, const std::function<void(const std::string&)>& visit) {
   if (expr.kind == Expr::Kind::kName) visit(expr.text);
-  if (expr.body) VisitBodyNames(*expr.body, visit);
+  if (expr.details().body) VisitBodyNames(*expr.details().body, visit);
   for (const ExprPtr& item : expr.items) VisitNames(*item, visit);
-  for (const AttrArg& attr : expr.attrs) {
+  for (const AttrArg& attr : expr.call().attrs) {
     if (attr.value) VisitNames(*attr.value, visit);
   }
-  for (const Arg& arg : expr.args) VisitNames(*arg.value, visit);
+  for (const Arg& arg : expr.call().args) VisitNames(*arg.value, visit);
 }
 
 Dim DimOf(const std::string& text, Graph& graph) {
@@ -66,12 +66,12 @@ void GraphBuilder::CollectNames(const BodyText& text) {
   for (const TypeDecl& decl : text.decls) names_.insert(decl.name);
   for (const TypeDecl& input : text.inputs) names_.insert(input.name);
   const std::function<void(const Expr&)> inside = [&](const Expr& expr) {
-    if (expr.body) CollectNames(*expr.body);
-    for (const AttrArg& attr : expr.attrs) {
+    if (expr.details().body) CollectNames(*expr.details().body);
+    for (const AttrArg& attr : expr.call().attrs) {
       if (attr.value) inside(*attr.value);
     }
     for (const ExprPtr& item : expr.items) inside(*item);
-    for (const Arg& arg : expr.args) inside(*arg.value);
+    for (const Arg& arg : expr.call().args) inside(*arg.value);
   };
   for (const Stmt& stmt : text.stmts) {
     for (const OutArg& out : stmt.outs) names_.insert(out.name);
@@ -242,12 +242,12 @@ void GraphBuilder::BuildStatement(size_t index, Scope& scope) {
     Expr identity;
     identity.kind = Expr::Kind::kCall;
     identity.place = value.place;
-    identity.refs.push_back({.name = "Identity", .place = value.place});
+    identity.mutable_call().refs.push_back({.name = "Identity", .place = value.place});
     auto source = std::make_unique<Expr>();
     source->kind = Expr::Kind::kName;
     source->text = value.text;
     source->place = value.place;
-    identity.args.emplace_back().value = std::move(source);
+    identity.mutable_call().args.emplace_back().value = std::move(source);
     BuildNode(identity, std::move(outputs), scope, serves);
   } else {
     Error(value.place, "QR0304", "a graph holds operators and constants, no expressions");

@@ -58,8 +58,8 @@ int64_t IntOf(const Expr& expr) {
 }
 
 float FloatOf(const Expr& expr) {
-  return expr.kind == Expr::Kind::kInt ? static_cast<float>(expr.int_value)
-                                       : static_cast<float>(expr.float_value);
+  return expr.kind == Expr::Kind::kFloat ? static_cast<float>(expr.float_value)
+                                         : static_cast<float>(expr.int_value);
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ float FloatOf(const Expr& expr) {
 bool GraphBuilder::BuildAttributes(const Expr& call, const OpName& op, const Signature* signature,
                                    Scope& scope, Attributes& attributes) {
   bool ok = true;
-  for (const AttrArg& attr : call.attrs) {
+  for (const AttrArg& attr : call.call().attrs) {
     if (attr.rest || attr.optional || !attr.value) {
       Error(attr.place, "QR0306", "an attribute of a graph has a value").hint =
           "write `axis=1`; `axis` alone, `?` and `**` belong to rules";
@@ -188,8 +188,8 @@ std::optional<AttrValue> GraphBuilder::ListValueOf(const Expr& list, AttrKind ki
 BodyId GraphBuilder::BuildSubgraph(const Expr& body, Scope& scope) {
   const BodyId id = graph_.AddBody(BodyKind::kSubgraph, scope.body);
   graph_.mutable_body(id).name = "body";  // files must name them
-  Scope inner{.text = body.body.get(), .body = id, .outer = &scope};
-  BuildBody(*body.body, inner);
+  Scope inner{.text = body.details().body.get(), .body = id, .outer = &scope};
+  BuildBody(*body.details().body, inner);
   return id;
 }
 

@@ -64,9 +64,9 @@ bool GraphBuilder::CheckForm(const Arg& arg) {
 }
 
 bool GraphBuilder::CheckForm(const Expr& call) {
-  const Ref& ref = call.refs.front();
-  if (call.negated || call.refs.size() > 1 || ref.kind != Ref::Kind::kName ||
-      call.quantifier != Quantifier::kOne) {
+  const Ref& ref = call.call().refs.front();
+  if (call.call().negated || call.call().refs.size() > 1 || ref.kind != Ref::Kind::kName ||
+      call.call().quantifier != Quantifier::kOne) {
     Error(ref.place, "QR0306", "sets, alternatives, definitions and repetition belong to rules")
         .hint = "a graph names one operator: `y = Relu(x)`";
     return false;
@@ -81,7 +81,7 @@ bool GraphBuilder::CheckForm(const Expr& call) {
 const Signature* GraphBuilder::SignatureOf(const Expr& call, const OpName& op) {
   const int64_t version = graph_.opset().try_emplace(op.domain, 1).first->second;
   if (const Signature* signature = signatures_.Find(op.domain, op.name, version)) return signature;
-  const Place& place = call.refs.front().place;
+  const Place& place = call.call().refs.front().place;
   if (signatures_.Newest(op.domain, op.name)) {
     Error(place, "QR0305", fmt::format("{} does not exist at opset {}", op.text(), version)).hint =
         "a test may set `opset`";
@@ -104,7 +104,7 @@ const Signature* GraphBuilder::SignatureOf(const Expr& call, const OpName& op) {
 void GraphBuilder::BuildNode(const Expr& call, std::vector<ValueId> outputs, Scope& scope,
                              std::string_view serves) {
   if (!CheckForm(call)) return;
-  const OpName op = OpNameOf(call.refs.front().name);
+  const OpName op = OpNameOf(call.call().refs.front().name);
   const Signature* signature = SignatureOf(call, op);
   if (!signature && op.domain.empty()) return;
   std::vector<Input> inputs;
@@ -122,7 +122,7 @@ void GraphBuilder::BuildNode(const Expr& call, std::vector<ValueId> outputs, Sco
   }
   const OpId id = graph_.InternOp(op.domain, op.name);
   const NodeId node =
-      graph_.AddNode(scope.body, id, values, outputs, std::move(attributes), call.label);
+      graph_.AddNode(scope.body, id, values, outputs, std::move(attributes), call.call().label);
   if (!signature) return;
   const std::vector<DType> dtypes =
       InferOutputDTypes(graph_, node, *signature, [this](ValueId value) { return DTypeOf(value); });
@@ -137,8 +137,8 @@ bool GraphBuilder::PlaceInputs(const Expr& call, const OpName& op, const Signatu
                                Scope& scope, std::string_view serves, std::vector<Input>& inputs) {
   bool ok = true;
   std::vector<bool> given;
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    const Arg& arg = call.args[i];
+  for (size_t i = 0; i < call.call().args.size(); ++i) {
+    const Arg& arg = call.call().args[i];
     size_t position = i;
     if (arg.label_kind == Arg::Label::kInput) {
       const int index = signature ? signature->InputIndex(arg.label) : -1;
@@ -194,7 +194,7 @@ bool GraphBuilder::BuildInput(const Arg& arg, Scope& scope, std::string_view ser
     const auto it = pending_.find(input.value);
     if (it != pending_.end()) input.literal = it->second;
   } else if (expr.kind == Expr::Kind::kCall) {
-    const std::string& op = expr.refs.front().name;
+    const std::string& op = expr.call().refs.front().name;
     const std::string inner = Fresh(fmt::format("{}_{}", serves, op.substr(op.rfind('.') + 1)));
     input.value = graph_.AddValue(scope.body, inner);
     BuildNode(expr, {input.value}, scope, inner);

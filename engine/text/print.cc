@@ -183,11 +183,12 @@ class GraphPrinter {
   }
 
   ExprPtr CallOf(NodeId node) {
-    ExprPtr call = NewExpr(Expr::Kind::kCall);
-    if (options_.node_names) call->label = graph_.name(node);
-    call->refs.push_back({.name = graph_.op_name(graph_.op(node)).text()});
+    ExprPtr expr = NewExpr(Expr::Kind::kCall);
+    Call& call = expr->mutable_call();
+    if (options_.node_names) call.label = graph_.name(node);
+    call.refs.push_back({.name = graph_.op_name(graph_.op(node)).text()});
     for (const Attribute& attribute : graph_.attributes(node)) {
-      AttrArg& arg = call->attrs.emplace_back();
+      AttrArg& arg = call.attrs.emplace_back();
       arg.name = attribute.name;
       arg.value = AttrExpr(attribute);
     }
@@ -195,11 +196,11 @@ class GraphPrinter {
     while (inputs > 0 && !graph_.input(node, inputs - 1).valid()) --inputs;
     for (size_t i = 0; i < inputs; ++i) {
       const ValueId v = graph_.input(node, i);
-      call->args.emplace_back().value = !v.valid()   ? NewExpr(Expr::Kind::kAbsent)
-                                        : InPlace(v) ? LiteralOf(*graph_.constant(v))
-                                                     : NewExpr(Expr::Kind::kName, NameOf(v));
+      call.args.emplace_back().value = !v.valid()   ? NewExpr(Expr::Kind::kAbsent)
+                                       : InPlace(v) ? LiteralOf(*graph_.constant(v))
+                                                    : NewExpr(Expr::Kind::kName, NameOf(v));
     }
-    return call;
+    return expr;
   }
 
   // A float scalar needs no type: it is what an untyped one reads as.
@@ -239,8 +240,9 @@ class GraphPrinter {
   }
   ExprPtr ValueExpr(BodyId body) {
     ExprPtr expr = NewExpr(Expr::Kind::kBody);
-    expr->body = std::make_unique<BodyText>();
-    BodyText& text = *expr->body;
+    Details& details = expr->mutable_details();
+    details.body = std::make_unique<BodyText>();
+    BodyText& text = *details.body;
     for (const ValueId v : graph_.body(body).inputs) text.inputs.push_back(DeclOf(v));
     text.has_inputs = !text.inputs.empty();
     const auto decl = [&](TypeDecl d) { text.decls.push_back(std::move(d)); };

@@ -153,16 +153,16 @@ Tensor MakeGenerated(const Expr& typed, int64_t count, DiagnosticSink& sink) {
   }
   if (typed.text == "zeros") {
     std::vector<std::byte> bytes(PackedBytes(dtype, static_cast<uint64_t>(count)));
-    return Tensor::Own(dtype, typed.dims, std::move(bytes));
+    return Tensor::Own(dtype, typed.details().dims, std::move(bytes));
   }
   if (typed.text == "random") {
     const auto seed = static_cast<uint64_t>(typed.int_value);
-    return Checked(MakeRandom(dtype, typed.dims, seed, count), typed.place, sink);
+    return Checked(MakeRandom(dtype, typed.details().dims, seed, count), typed.place, sink);
   }
   const std::vector<double> doubles(IsFloat(dtype) ? static_cast<size_t>(count) : 0, 1.0);
   const std::vector<int64_t> integers(IsFloat(dtype) ? 0 : static_cast<size_t>(count), 1);
-  return Checked(IsFloat(dtype) ? FromDoubles(dtype, typed.dims, doubles)
-                                : FromInt64s(dtype, typed.dims, integers),
+  return Checked(IsFloat(dtype) ? FromDoubles(dtype, typed.details().dims, doubles)
+                                : FromInt64s(dtype, typed.details().dims, integers),
                  typed.place, sink);
 }
 
@@ -237,7 +237,7 @@ Tensor TensorOfTyped(const Expr& typed, DiagnosticSink& sink) {
         "`show` prints large constants as `...`; write `random float[2, 3]` or the values";
     return {};
   }
-  const std::optional<int64_t> count = CheckedCount(typed.dims, kMaxElements);
+  const std::optional<int64_t> count = CheckedCount(typed.details().dims, kMaxElements);
   if (!count) {
     sink.Error(typed.place, "QR0315", "a constant of a text has at most 2^24 elements");
     return {};
@@ -246,19 +246,20 @@ Tensor TensorOfTyped(const Expr& typed, DiagnosticSink& sink) {
   const Expr& value = *typed.items[0];
   std::optional<Elements> elements = ElementsOf(value, sink);
   if (!elements) return {};
-  if (!typed.has_dims) return Make(*elements, typed.dtype, elements->dims, typed.place, sink);
+  if (!typed.details().has_dims)
+    return Make(*elements, typed.dtype, elements->dims, typed.place, sink);
   const bool flat =
       elements->dims.size() == 1 && static_cast<int64_t>(elements->items.size()) == *count;
   if (elements->dims.empty()) {  // one value for all elements
     const Expr* const item = elements->items[0];
     elements->items.assign(static_cast<size_t>(*count), item);
-  } else if (elements->dims != typed.dims && !flat) {
+  } else if (elements->dims != typed.details().dims && !flat) {
     sink.Error(value.place, "QR0314",
                fmt::format("the shape is [{}], but the values have [{}]",
-                           fmt::join(typed.dims, ", "), fmt::join(elements->dims, ", ")));
+                           fmt::join(typed.details().dims, ", "), fmt::join(elements->dims, ", ")));
     return {};
   }
-  return Make(*elements, typed.dtype, typed.dims, typed.place, sink);
+  return Make(*elements, typed.dtype, typed.details().dims, typed.place, sink);
 }
 
 }  // namespace qrewrite

@@ -92,8 +92,8 @@ ExprPtr FloatLiteral(float value) {
 ExprPtr TypedLiteral(const Tensor& tensor, int64_t max_elements) {
   ExprPtr typed = NewExpr(Expr::Kind::kTyped);
   typed->dtype = tensor.dtype();
-  typed->dims = tensor.dims();
-  typed->has_dims = tensor.rank() > 0;
+  typed->mutable_details().dims = tensor.dims();
+  typed->mutable_details().has_dims = tensor.rank() > 0;
   std::optional<std::vector<ExprPtr>> items;
   if (tensor.size() <= max_elements && Info(tensor.dtype()).kind != DTypeKind::kComplex) {
     items = ElementLiterals(tensor);

@@ -17,26 +17,26 @@ std::string DumpArg(const Arg& arg) {
 
 std::string DumpCall(const Expr& e) {
   std::string out = "{";
-  if (!e.label.empty()) out += "label " + e.label + " ";
-  if (e.negated) out += "none of ";
-  for (const Ref& ref : e.refs) {
-    if (&ref != &e.refs[0]) out += " or ";
+  if (!e.call().label.empty()) out += "label " + e.call().label + " ";
+  if (e.call().negated) out += "none of ";
+  for (const Ref& ref : e.call().refs) {
+    if (&ref != &e.call().refs[0]) out += " or ";
     out += ref.kind == Ref::Kind::kSet ? "set " : ref.kind == Ref::Kind::kDefinition ? "def " : "";
     out += ref.name;
   }
   const char* quantifiers[] = {"", " optional", " star", " plus"};
-  out += quantifiers[static_cast<int>(e.quantifier)];
-  if (!e.attrs.empty() || e.empty_attrs) {
+  out += quantifiers[static_cast<int>(e.call().quantifier)];
+  if (!e.call().attrs.empty() || e.call().empty_attrs) {
     out += " <";
-    for (const AttrArg& attr : e.attrs) {
-      if (&attr != &e.attrs[0]) out += " ";
+    for (const AttrArg& attr : e.call().attrs) {
+      if (&attr != &e.call().attrs[0]) out += " ";
       out += (attr.rest ? "**" : "") + attr.name;
       if (attr.value) out += "=" + Dump(*attr.value);
       if (attr.optional) out += "?";
     }
     out += ">";
   }
-  for (const Arg& arg : e.args) out += " " + DumpArg(arg);
+  for (const Arg& arg : e.call().args) out += " " + DumpArg(arg);
   return out + "}";
 }
 
@@ -64,7 +64,8 @@ std::string Dump(const Expr& e) {
     case Expr::Kind::kCall: return DumpCall(e);
     case Expr::Kind::kGroup: {
       std::string out = "group(";
-      for (const Arg& arg : e.args) out += (&arg == &e.args[0] ? "" : " ") + DumpArg(arg);
+      for (const Arg& arg : e.call().args)
+        out += (&arg == &e.call().args[0] ? "" : " ") + DumpArg(arg);
       return out + ")";
     }
     case Expr::Kind::kList: return "[" + DumpItems(e.items) + " ]";
@@ -76,7 +77,7 @@ std::string Dump(const Expr& e) {
     case Expr::Kind::kMember: return fmt::format("(. {} {})", Dump(*e.items[0]), e.text);
     case Expr::Kind::kIndex: {
       std::string out = "(at " + Dump(*e.items[0]);
-      for (const Subscript& s : e.subscripts) {
+      for (const Subscript& s : e.details().subscripts) {
         out += " " + (s.start ? Dump(*s.start) : "") + (s.slice ? ":" : "") +
                (s.stop ? Dump(*s.stop) : "");
       }
@@ -340,11 +341,11 @@ TEST_CASE("Parser: places point at what was written") {
   const BodyText body = ParseBody(WholeText(source), sink);
   const auto text = [&](const Place& p) { return source.text().substr(p.begin, p.end - p.begin); };
   CHECK_EQ(text(body.stmts[0].place), "y = Relu(x + 1)");
-  CHECK_EQ(text(body.stmts[0].value.value->args[0].place), "x + 1");
+  CHECK_EQ(text(body.stmts[0].value.value->call().args[0].place), "x + 1");
   const Expr& foo = *body.stmts[1].value.value;
   CHECK_EQ(text(foo.place), "Foo<axis=2>(y)");
-  CHECK_EQ(text(foo.refs[0].place), "Foo");
-  CHECK_EQ(text(foo.attrs[0].place), "axis=2");
+  CHECK_EQ(text(foo.call().refs[0].place), "Foo");
+  CHECK_EQ(text(foo.call().attrs[0].place), "axis=2");
   CHECK_EQ(body.stmts[1].place.span().line, 2);
 }
 

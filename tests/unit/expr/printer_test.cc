@@ -140,7 +140,7 @@ TEST_CASE("Printer: copies of nested bodies") {
   const Expr& call = *body.stmts[0].value.value;
   const ExprPtr copy = Clone(call);
   CHECK(SameTree(call, *copy));
-  copy->attrs[0].value->body->returns[0].name = "b";
+  copy->call().attrs[0].value->details().body->returns[0].name = "b";
   CHECK_FALSE(SameTree(call, *copy));
 }
 

@@ -89,12 +89,12 @@ class Expander {
   // The names that the arguments of a call bind.
   static void NamesOf(const Expr& e, std::set<std::string>& names) {
     if (e.kind == Expr::Kind::kName && e.text != "_") names.insert(e.text);
-    if (!e.label.empty()) names.insert(e.label);
-    for (const AttrArg& a : e.attrs) {
+    if (!e.call().label.empty()) names.insert(e.call().label);
+    for (const AttrArg& a : e.call().attrs) {
       if (!a.value || a.rest) names.insert(a.name);
       if (a.value && a.value->kind == Expr::Kind::kName) names.insert(a.value->text);
     }
-    for (const Arg& a : e.args) NamesOf(*a.value, names);
+    for (const Arg& a : e.call().args) NamesOf(*a.value, names);
     names.erase("_");
   }
   static bool Is(const Expr& e, const char* name) {
@@ -114,7 +114,8 @@ class Expander {
 
   Plains Statement(Plain p, const Stmt& stmt, const Scope& s) {
     const Expr& call = *stmt.value.value;
-    if (call.quantifier != Quantifier::kOne || call.refs[0].kind == Ref::Kind::kDefinition) {
+    if (call.call().quantifier != Quantifier::kOne ||
+        call.call().refs[0].kind == Ref::Kind::kDefinition) {
       const int v = AddVertex(p, {});
       Bind(p, stmt.outs[0].name, v, s, true);
       return Value(p, call, v, s);
@@ -175,11 +176,12 @@ class Expander {
       p.features.insert("literal");
       return {p};
     }
-    if (e.quantifier == Quantifier::kStar || e.quantifier == Quantifier::kPlus) {
+    if (e.call().quantifier == Quantifier::kStar || e.call().quantifier == Quantifier::kPlus) {
       return Chain(p, e, v, s);
     }
-    Plains all = e.refs[0].kind == Ref::Kind::kDefinition ? Definition(p, e, v, s) : Op(p, e, v, s);
-    if (e.quantifier == Quantifier::kOptional) {
+    Plains all =
+        e.call().refs[0].kind == Ref::Kind::kDefinition ? Definition(p, e, v, s) : Op(p, e, v, s);
+    if (e.call().quantifier == Quantifier::kOptional) {
       for (Plain& q : Skip(p, e, v, s)) all.push_back(std::move(q));
     }
     return all;
@@ -193,16 +195,16 @@ class Expander {
 
   Plains Skip(const Plain& p, const Expr& e, int v, const Scope& s) {
     std::set<std::string> absent;
-    for (size_t i = 1; i < e.args.size(); ++i) NamesOf(*e.args[i].value, absent);
-    if (!e.label.empty()) absent.insert(e.label);
-    for (const AttrArg& a : e.attrs) {
+    for (size_t i = 1; i < e.call().args.size(); ++i) NamesOf(*e.call().args[i].value, absent);
+    if (!e.call().label.empty()) absent.insert(e.call().label);
+    for (const AttrArg& a : e.call().attrs) {
       if (!a.value || a.rest) absent.insert(a.name);
       if (a.value && a.value->kind == Expr::Kind::kName) absent.insert(a.value->text);
     }
     std::set<std::string> there;
-    NamesOf(*e.args[0].value, there);
+    NamesOf(*e.call().args[0].value, there);
     for (const std::string& name : there) absent.erase(name);
-    return ForAll(Value(p, *e.args[0].value, v, s), [&](Plain q) {
+    return ForAll(Value(p, *e.call().args[0].value, v, s), [&](Plain q) {
       for (const std::string& name : absent) BindAbsent(q, name, s);
       q.features.insert("skipped step");
       return Plains{q};
@@ -215,17 +217,17 @@ class Expander {
     std::vector<int> nodes;
     int at = end;
     for (size_t length = 0; length <= longest_; ++length) {
-      if (length > 0 || e.quantifier == Quantifier::kStar) {
+      if (length > 0 || e.call().quantifier == Quantifier::kStar) {
         Plain r = q;
-        if (!e.label.empty()) {
-          r.labels[s.Key(e.label)] = {nodes.rbegin(), nodes.rend()};
-          r.chains.insert(s.Key(e.label));
+        if (!e.call().label.empty()) {
+          r.labels[s.Key(e.call().label)] = {nodes.rbegin(), nodes.rend()};
+          r.chains.insert(s.Key(e.call().label));
         }
         if (length > 1) r.features.insert("chain");
-        for (Plain& done : Value(r, *e.args[0].value, at, s)) all.push_back(std::move(done));
+        for (Plain& done : Value(r, *e.call().args[0].value, at, s)) all.push_back(std::move(done));
       }
       PlainVertex node{.sort = PlainVertex::Sort::kNode, .call = &e, .free_outputs = {0}};
-      for (const AttrArg& a : e.attrs) {
+      for (const AttrArg& a : e.call().attrs) {
         node.any_attrs |= a.rest;
         node.free_attrs.insert(a.name);
       }
@@ -233,8 +235,8 @@ class Expander {
       nodes.push_back(n);
       q.edges.push_back({.kind = PlainEdge::Kind::kOutput, .from = n, .to = at});
       at = AddValue(q, n, PlainEdge::Kind::kInput, 0);
-      for (size_t i = 1; i < e.args.size(); ++i) {  // `_` or `_...`
-        if (e.args[i].repeated) {
+      for (size_t i = 1; i < e.call().args.size(); ++i) {  // `_` or `_...`
+        if (e.call().args[i].repeated) {
           q.vertices[n].free_inputs_from = i;
         } else {
           AddValue(q, n, PlainEdge::Kind::kInput, i);
@@ -245,7 +247,7 @@ class Expander {
   }
 
   Plains Definition(const Plain& p, const Expr& e, int v, const Scope& s) {
-    const qrewrite::Definition& d = *rules_.FindDefinition(e.refs[0].name);
+    const qrewrite::Definition& d = *rules_.FindDefinition(e.call().refs[0].name);
     Plains all;
     for (const Case& c : d.cases) {
       Scope inner{.prefix = "$" + std::to_string(++calls_) + ".", .suffix = s.suffix};
@@ -253,9 +255,9 @@ class Expander {
       q.features.insert("definition");
       Bind(q, d.head.outs[0].name, v, inner, false);
       Plains found = Statements({q}, *c.match, inner);
-      for (size_t i = 0; i < e.args.size(); ++i) {
+      for (size_t i = 0; i < e.call().args.size(); ++i) {
         found = ForAll(found, [&](const Plain& r) {
-          return Argument(r, e.args[i], r.names.at(inner.Key(d.head.params[i])), s);
+          return Argument(r, e.call().args[i], r.names.at(inner.Key(d.head.params[i])), s);
         });
       }
       all.insert(all.end(), found.begin(), found.end());
@@ -276,9 +278,9 @@ class Expander {
   // --- attributes and inputs of the node `n`
 
   Plains Node(Plain p, const Expr& e, int n, const Scope& s) {
-    if (!e.label.empty()) p.labels[s.Key(e.label)] = {n}, p.features.insert("label");
+    if (!e.call().label.empty()) p.labels[s.Key(e.call().label)] = {n}, p.features.insert("label");
     Plains plains = {p};
-    for (const AttrArg& a : e.attrs) {
+    for (const AttrArg& a : e.call().attrs) {
       plains = ForAll(plains, [&](const Plain& q) { return Attr(q, a, n, s); });
     }
     return ForAll(plains, [&](const Plain& q) { return Inputs(q, e, n, s); });
@@ -316,7 +318,7 @@ class Expander {
 
   Plains Inputs(const Plain& p, const Expr& e, int n, const Scope& s) {
     std::vector<const Arg*> args;
-    for (const Arg& a : e.args) args.push_back(&a);
+    for (const Arg& a : e.call().args) args.push_back(&a);
     Plains all = Args(p, e, args, 0, n, 0, s);
     if (args.size() != 2 || args[0]->repeated || args[1]->repeated) return all;
     Plain q = p;
@@ -334,7 +336,7 @@ class Expander {
       return Args(q, e, args, i + 1, n, next, s);
     };
     if (arg.label_kind == Arg::Label::kInput) {
-      const OpName op = SplitOpName(e.refs[0].name);
+      const OpName op = SplitOpName(e.call().refs[0].name);
       at = static_cast<size_t>(rules_.signatures.Newest(op.domain, op.name)->InputIndex(arg.label));
     }
     if (arg.value->kind == Expr::Kind::kAbsent) return then(p, at + 1);
@@ -345,7 +347,8 @@ class Expander {
         return {q};
       }
       Plains all;
-      const size_t width = arg.value->kind == Expr::Kind::kGroup ? arg.value->args.size() : 1;
+      const size_t width =
+          arg.value->kind == Expr::Kind::kGroup ? arg.value->call().args.size() : 1;
       for (size_t count = 0; at + count * width <= kMaxInputs; ++count) {
         for (const Plain& q : Members(p, *arg.value, count, width, n, at, s)) {
           for (Plain& r : then(q, at + count * width)) all.push_back(std::move(r));
@@ -382,7 +385,7 @@ class Expander {
     Plains plains = {p};
     for (size_t k = 0; k < count; ++k) {
       for (size_t w = 0; w < width; ++w) {
-        const Expr& one = e.kind == Expr::Kind::kGroup ? *e.args[w].value : e;
+        const Expr& one = e.kind == Expr::Kind::kGroup ? *e.call().args[w].value : e;
         plains = ForAll(plains, [&](Plain q) {
           const int v = AddValue(q, n, PlainEdge::Kind::kInput, at + k * width + w);
           return Value(q, one, v, member(k));

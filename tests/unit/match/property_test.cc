@@ -18,7 +18,7 @@ const ValueId kAbsent;
 
 void Names(const Expr& e, std::set<std::string>& names) {
   if (e.kind == Expr::Kind::kName && e.text != "_") names.insert(e.text);
-  for (const Arg& a : e.args) Names(*a.value, names);
+  for (const Arg& a : e.call().args) Names(*a.value, names);
 }
 
 // Every way in which `v` fits the pattern `e`.
@@ -35,34 +35,36 @@ std::vector<Bindings> Naive(const Graph& g, const Expr& e, ValueId v, const Bind
   const auto is_op = [&](NodeId n) {
     if (!n.valid()) return false;
     const std::string& name = g.op_name(g.op(n)).name;
-    return std::any_of(e.refs.begin(), e.refs.end(), [&](const Ref& r) { return r.name == name; });
+    return std::any_of(e.call().refs.begin(), e.call().refs.end(),
+                       [&](const Ref& r) { return r.name == name; });
   };
-  if (e.quantifier == Quantifier::kStar) {
+  if (e.call().quantifier == Quantifier::kStar) {
     for (ValueId at = v;; at = g.input(g.producer(at), 0)) {
-      for (Bindings& found : Naive(g, *e.args[0].value, at, b)) out.push_back(found);
+      for (Bindings& found : Naive(g, *e.call().args[0].value, at, b)) out.push_back(found);
       if (!is_op(g.producer(at)) || g.num_inputs(g.producer(at)) != 1) return out;
     }
   }
-  if (const NodeId n = g.producer(v); is_op(n) && g.num_inputs(n) == e.args.size()) {
+  if (const NodeId n = g.producer(v); is_op(n) && g.num_inputs(n) == e.call().args.size()) {
     std::vector<std::vector<size_t>> orders = {{0, 1}};
     if (g.op_name(g.op(n)).name == "Add") orders.push_back({1, 0});
     for (const auto& order : orders) {
       std::vector<Bindings> some = {b};
-      for (size_t i = 0; i < e.args.size(); ++i) {
+      for (size_t i = 0; i < e.call().args.size(); ++i) {
         std::vector<Bindings> next;
         for (const Bindings& s : some) {
-          for (Bindings& f : Naive(g, *e.args[i].value, g.input(n, order[i]), s)) next.push_back(f);
+          for (Bindings& f : Naive(g, *e.call().args[i].value, g.input(n, order[i]), s))
+            next.push_back(f);
         }
         some = next;
       }
       out.insert(out.end(), some.begin(), some.end());
     }
   }
-  if (e.quantifier == Quantifier::kOptional) {
-    for (Bindings found : Naive(g, *e.args[0].value, v, b)) {
+  if (e.call().quantifier == Quantifier::kOptional) {
+    for (Bindings found : Naive(g, *e.call().args[0].value, v, b)) {
       std::set<std::string> names, first;
-      Names(*e.args[0].value, first);
-      for (size_t i = 1; i < e.args.size(); ++i) Names(*e.args[i].value, names);
+      Names(*e.call().args[0].value, first);
+      for (size_t i = 1; i < e.call().args.size(); ++i) Names(*e.call().args[i].value, names);
       const bool fits = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
         return first.contains(name) || found.try_emplace(name, kAbsent).first->second == kAbsent;
       });

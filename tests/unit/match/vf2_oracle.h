@@ -89,11 +89,12 @@ class ModelGraph {
            std::all_of(content->begin(), content->end(), [&](double d) { return d == wanted; });
   }
   bool OperatorFits(const PlainVertex& p, NodeId n) const {
-    const bool named = std::any_of(p.call->refs.begin(), p.call->refs.end(), [&](const Ref& ref) {
-      if (ref.kind == Ref::Kind::kSet) return Op(n) == "Relu" || Op(n) == "Neg";  // @unary
-      return ref.name == Op(n);
-    });
-    return named != p.call->negated && (!p.swapped || Op(n) == "Add" || Op(n) == "Mul");
+    const bool named =
+        std::any_of(p.call->call().refs.begin(), p.call->call().refs.end(), [&](const Ref& ref) {
+          if (ref.kind == Ref::Kind::kSet) return Op(n) == "Relu" || Op(n) == "Neg";  // @unary
+          return ref.name == Op(n);
+        });
+    return named != p.call->call().negated && (!p.swapped || Op(n) == "Add" || Op(n) == "Mul");
   }
   bool NodeFits(const Plain& plain, int index, NodeId n) const {
     const PlainVertex& p = plain.vertices[index];
