@@ -9,6 +9,7 @@
 #include "engine/base/callback.h"
 #include "engine/base/diagnostics.h"
 #include "engine/expr/functions.h"
+#include "engine/expr/names.h"
 
 namespace qrewrite {
 namespace {
@@ -33,6 +34,9 @@ Status CheckName(const std::string& name) {
   }
   if (FindFunction(name) != nullptr) {
     return {StatusCode::kUsage, fmt::format("`{}` is a function of the language", name)};
+  }
+  if (!IsPlainName(name)) {  // no rule could call it
+    return {StatusCode::kUsage, fmt::format("`{}` is a word of the language, or of YAML", name)};
   }
   return {};
 }

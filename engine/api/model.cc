@@ -192,6 +192,10 @@ Result<std::string> Model::Serialize(const std::string& location, uint64_t thres
                                      const std::function<Status(std::string_view)>& write) const {
   QR_RETURN_IF_ERROR(impl_->Usable());
   if (location.empty()) return Status(StatusCode::kUsage, "external data needs a location");
+  if (const std::string name = FileNameOf(location); name.empty() || name == ".") {
+    return Status(StatusCode::kUsage, fmt::format("external data cannot be at `{}`: it is a folder",
+                                                  Printable(location)));
+  }
   if (!StaysInFolder(location)) {
     return Status(
         StatusCode::kUsage,

@@ -41,12 +41,12 @@ Status CheckImported(const Graph& graph) {
 
 }  // namespace
 
-Status CheckRuleNames(const RuleSet& rules, const std::vector<std::string>& wanted) {
-  if (wanted.empty()) return {};
-  const std::vector<std::string> names = RuleNames(rules);
-  for (const std::string& name : wanted) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    const std::string hint = DidYouMean(name, names);
+Status CheckRuleNames(const RuleSet& rules, const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  const std::vector<std::string> known = RuleNames(rules);
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string hint = DidYouMean(name, known);
     return {StatusCode::kUsage, fmt::format("rule set `{}` has no rule `{}`{}", rules.name,
                                             Printable(name), hint.empty() ? "" : "; " + hint)};
   }
@@ -94,10 +94,21 @@ std::string OtherOpset(const Graph& graph, const std::map<std::string, std::stri
 
 namespace {
 
+Status CheckCounts(const RunOptions& options) {
+  const std::pair<std::string_view, int64_t> counts[] = {
+      {"max_rewrites", options.max_rewrites}, {"stop_after", options.stop_after.value_or(0)}};
+  for (const auto& [name, count] : counts) {
+    if (count < 0)
+      return {StatusCode::kUsage, fmt::format("{} is {}, which is no count", name, count)};
+  }
+  return {};
+}
+
 Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
                const RunContext& context, RunResult& result) {
   const RuleSet& rules = program.rules();
   result.report.nodes_before = CountNodes(graph);
+  QR_RETURN_IF_ERROR(CheckCounts(options));
   QR_RETURN_IF_ERROR(CheckOpset(graph, rules));
   QR_ASSIGN_OR_RETURN(Params params, BindParams(rules, options.set));
   QR_RETURN_IF_ERROR(CheckRuleNames(rules, options.skip_rules));

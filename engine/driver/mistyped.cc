@@ -11,13 +11,14 @@ namespace qrewrite {
 
 HostFunctions RuleRun::WatchedFunctions() {
   HostFunctions watched;
-  for (const auto& [name, function] : FunctionsOf(setup_.context)) {
-    watched[name] = [this, &name, &function](const std::vector<Tensor>& inputs) {
-      Result<Tensor> result = function(inputs);
+  for (const auto& host : FunctionsOf(setup_.context)) {
+    watched[host.first] = [this, &host](const std::vector<Tensor>& inputs) {
+      Result<Tensor> result = host.second(inputs);
       // What a predicate says goes into no graph.
       const bool says = result.ok() && result->dtype() == DType::kBool && result->dims().empty();
       if (result.ok() && !says) {
-        from_hosts_.push_back(fmt::format("`{}` gave {}[{}]", name, Info(result->dtype()).name,
+        from_hosts_.push_back(fmt::format("`{}` gave {}[{}]", host.first,
+                                          Info(result->dtype()).name,
                                           fmt::join(result->dims(), ", ")));
       }
       return result;

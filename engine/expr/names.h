@@ -8,9 +8,9 @@ namespace qrewrite {
 
 // `if else and or not in when true false absent`: words of the language, which name nothing.
 bool IsWord(std::string_view text);
-// A letter or `_`, then letters, digits, `_`.
 // `delete`, `remove`: what no rule says.
 bool IsDeletion(std::string_view text);
+// A letter or `_`, then letters, digits, `_`.
 bool IsIdentifier(std::string_view text);
 // An identifier that a text may use as a name without quotes: no word, no element type (`FLOAT`),
 // none of `on off yes no` (which YAML readers take for booleans), not `_`.

@@ -17,18 +17,18 @@ constexpr int kMaxFactDepth = 16;
 
 }  // namespace
 
-Val Interpreter::CallFact(int number, std::span<const Val> args, BodyId body) {
-  const CompiledDefinition& d = program_.definition(number);
+Val Interpreter::CallFact(int definition, std::span<const Val> args, BodyId body) {
+  const CompiledDefinition& d = program_.definition(definition);
   // A fact about a value, called for a list of values: of each.
   for (size_t i = 0; i < args.size() && i < d.looks_at.size(); ++i) {
-    if (d.looks_at[i] && args[i].is<List>()) return MapFact(number, args, body);
+    if (d.looks_at[i] && args[i].is<List>()) return MapFact(definition, args, body);
   }
-  return CallOnValue(number, args, body);
+  return CallOnValue(definition, args, body);
 }
 
 // On its own, so that calls of facts by facts need less of the stack.
-[[gnu::noinline]] Val Interpreter::MapFact(int number, std::span<const Val> args, BodyId body) {
-  const CompiledDefinition& d = program_.definition(number);
+[[gnu::noinline]] Val Interpreter::MapFact(int definition, std::span<const Val> args, BodyId body) {
+  const CompiledDefinition& d = program_.definition(definition);
   std::optional<size_t> members;
   for (size_t i = 0; i < args.size() && i < d.looks_at.size(); ++i) {
     const auto* list = d.looks_at[i] ? args[i].get_if<List>() : nullptr;
@@ -45,14 +45,14 @@ Val Interpreter::CallFact(int number, std::span<const Val> args, BodyId body) {
         one[i] = member;
       }
     }
-    results.push_back(CallFact(number, {one.data(), one.size()}, body));
+    results.push_back(CallFact(definition, {one.data(), one.size()}, body));
     if (results.back().stops() || !Step()) return results.back();
   }
   return Val::ListOf(std::move(results));
 }
 
-Val Interpreter::CallOnValue(int number, std::span<const Val> args, BodyId body) {
-  const CompiledDefinition& d = program_.definition(number);
+Val Interpreter::CallOnValue(int definition, std::span<const Val> args, BodyId body) {
+  const CompiledDefinition& d = program_.definition(definition);
   const ValueId* value = args.size() == 1 ? args[0].get_if<ValueId>() : nullptr;
   if (value == nullptr) {
     if (++recursion_ > kMaxRecursion) {
@@ -78,7 +78,7 @@ Val Interpreter::CallOnValue(int number, std::span<const Val> args, BodyId body)
     if (!deferred_ && exhausted_.empty()) memo_.Store(key, result);
     return result;
   };
-  const FactMemo::Key key{number, *value};
+  const FactMemo::Key key{definition, *value};
   if (!asking_.empty()) memo_.Looked(asking_.back(), key.value);
   if (const Val* known = memo_.Find(key)) return *known;
   if (std::find(asking_.begin(), asking_.end(), key) != asking_.end()) {

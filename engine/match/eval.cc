@@ -212,28 +212,28 @@ Val Interpreter::Condition(CodeId code, Frame& frame) {
   return code == assumed_ ? Val(true) : Truth(Eval(code, frame));
 }
 
-Val Interpreter::Eval(CodeId id, Frame& frame) {
-  const Code& code = program_.code(id);
+Val Interpreter::Eval(CodeId code, Frame& frame) {
+  const Code& c = program_.code(code);
   if (!Step()) return Failure{"too many steps"};
-  const auto kid = [&](size_t i) { return Eval(program_.kid(code, i), frame); };
-  switch (code.op) {
-    case CodeOp::kConstant: return code.constant;
-    case CodeOp::kName: return EvalName(code, frame);
-    case CodeOp::kMember: return frame.bound(code.slot) ? frame[code.slot] : kid(0);
+  const auto kid = [&](size_t i) { return Eval(program_.kid(c, i), frame); };
+  switch (c.op) {
+    case CodeOp::kConstant: return c.constant;
+    case CodeOp::kName: return EvalName(c, frame);
+    case CodeOp::kMember: return frame.bound(c.slot) ? frame[c.slot] : kid(0);
     case CodeOp::kOpset: return Val::Int(graph_.OpsetOf(frame.body, ""));
-    case CodeOp::kParam: return params_[static_cast<size_t>(code.index)];
-    case CodeOp::kList: return EvalList(code, frame);
-    case CodeOp::kIndex: return EvalIndex(code, frame);
-    case CodeOp::kData: return EvalData(program_.data(code.index), frame, nullptr);
+    case CodeOp::kParam: return params_[static_cast<size_t>(c.index)];
+    case CodeOp::kList: return EvalList(c, frame);
+    case CodeOp::kIndex: return EvalIndex(c, frame);
+    case CodeOp::kData: return EvalData(program_.data(c.index), frame, nullptr);
     case CodeOp::kNot: return Not(Truth(kid(0)));
     case CodeOp::kIf: {
       const Val condition = Truth(kid(0));
       return condition.stops() ? condition : kid(condition.get<bool>() ? 1 : 2);
     }
     case CodeOp::kAnd: {
-      const Val a = Condition(program_.kid(code, 0), frame);
+      const Val a = Condition(program_.kid(c, 0), frame);
       if (const bool* x = a.get_if<bool>(); x != nullptr && !*x) return false;
-      return And(a, Condition(program_.kid(code, 1), frame));
+      return And(a, Condition(program_.kid(c, 1), frame));
     }
     case CodeOp::kOr: {
       const Val a = Truth(kid(0));
@@ -250,20 +250,20 @@ Val Interpreter::Eval(CodeId id, Frame& frame) {
     }
     case CodeOp::kMatches: {
       const Val text = kid(0);
-      return EvalMatches(code, text, code.index >= 0 ? Val() : kid(1));
+      return EvalMatches(c, text, c.index >= 0 ? Val() : kid(1));
     }
     case CodeOp::kCompare: {
       const Val a = kid(0);
-      return Compare(code.binary, a, kid(1));
+      return Compare(c.binary, a, kid(1));
     }
     case CodeOp::kArithmetic: {
       const Val a = kid(0);
-      return Arithmetic(code.binary, a, kid(1));
+      return Arithmetic(c.binary, a, kid(1));
     }
-    case CodeOp::kFunction: return CallFunction(code, frame);
-    case CodeOp::kHost: return CallHost(code, frame);
-    case CodeOp::kFact: return EvalFact(code, frame);
-    case CodeOp::kOperator: return EvalOperator(program_.call(code.index), frame);
+    case CodeOp::kFunction: return CallFunction(c, frame);
+    case CodeOp::kHost: return CallHost(c, frame);
+    case CodeOp::kFact: return EvalFact(c, frame);
+    case CodeOp::kOperator: return EvalOperator(program_.call(c.index), frame);
   }
   return Failure{"this has no value"};
 }

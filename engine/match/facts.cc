@@ -183,14 +183,14 @@ const TypeInfo& Facts::TypeIn(TypeTable& table, ValueId v) {
   return types_[Entry(table, v).type];
 }
 
-void Facts::StoreType(TypeTable& table, ValueId v, uint32_t id) {
-  const TypeInfo& type = types_[id];
+void Facts::StoreType(TypeTable& table, ValueId v, uint32_t type) {
+  const TypeInfo& info = types_[type];
   TypeEntry& e = Entry(table, v);
-  e.type = id;
+  e.type = type;
   e.type_state = State::kKnown;
-  e.dtype = type.dtype;
+  e.dtype = info.dtype;
   e.dtype_state = State::kKnown;
-  if (!type.known_shape() || type.dtype == DType::kUndefined) table.unknown.push_back(v);
+  if (!info.known_shape() || info.dtype == DType::kUndefined) table.unknown.push_back(v);
 }
 
 bool Facts::SetQuestion(TypeTable& table, NodeId n, TypeMemo::Question& question) {

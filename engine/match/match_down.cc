@@ -199,7 +199,8 @@ bool MatchRun::Readers(const OpHead& ops, ValueId v, Found found, const Join* jo
 
 // Of two inputs that commute either may be the one.
 const std::vector<NodeId>& MatchRun::Joined(WideReaders& readers, const Join& join) {
-  const auto [table, added] = readers.by_input.try_emplace(join.input);
+  const auto [at, added] = readers.by_input.try_emplace(join.input);
+  auto& by_key = at->second;
   if (added) {
     for (const NodeId n : readers.nodes) {
       const Signature* signature = in_.NodeSignature(n);
@@ -207,14 +208,14 @@ const std::vector<NodeId>& MatchRun::Joined(WideReaders& readers, const Join& jo
           graph_.num_inputs(n) == 2 && signature != nullptr && signature->commutative;
       const auto keep = [&](size_t i) {
         if (i >= graph_.num_inputs(n) || !graph_.input(n, i).valid()) return;
-        std::vector<NodeId>& same = table->second[JoinKey(graph_.input(n, i))];
+        std::vector<NodeId>& same = by_key[JoinKey(graph_.input(n, i))];
         if (same.empty() || same.back() != n) same.push_back(n);
       };
       keep(commutes ? 0 : join.input);
       if (commutes) keep(1);
     }
   }
-  return table->second[JoinKey(join.value)];
+  return by_key[JoinKey(join.value)];
 }
 
 }  // namespace qrewrite

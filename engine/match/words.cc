@@ -16,7 +16,7 @@ constexpr int64_t kMostCompared = 1 << 16;
 
 std::string Elements(std::vector<std::string> items, size_t all, bool scalar) {
   if (scalar && items.size() == 1) return items.front();
-  if (all > items.size()) items.push_back("...");
+  if (all > items.size()) items.emplace_back("...");
   return fmt::format("[{}]", fmt::join(items, ", "));
 }
 

@@ -1,6 +1,7 @@
 // Contents: what a model consists of, to look at: its graphs with their nodes and values.
 //
-//   for (const GraphContents& graph : Contents(model)) {
+//   QR_ASSIGN_OR_RETURN(const std::vector<GraphContents> graphs, Contents(model));
+//   for (const GraphContents& graph : graphs) {
 //     for (const NodeContents& node : graph.nodes) std::puts(node.view.op.c_str());
 //   }
 //

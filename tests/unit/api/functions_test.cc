@@ -218,6 +218,10 @@ TEST_CASE("Functions: names") {
   CHECK(functions->AddPredicate("rank", predicate).code() == StatusCode::kUsage);
   CHECK(functions->AddPredicate("No good", predicate).code() == StatusCode::kUsage);
   CHECK(functions->AddPredicate("", predicate).code() == StatusCode::kUsage);
+  for (const char* word : {"and", "not", "if", "when", "true", "absent", "yes", "off", "_"}) {
+    const Status status = functions->AddPredicate(word, predicate);  // no rule could call it
+    CHECK_MESSAGE(status.code() == StatusCode::kUsage, word);
+  }
   CHECK(functions->AddPredicate("empty", nullptr).code() == StatusCode::kUsage);
   CHECK(functions->AddFold("empty", nullptr).code() == StatusCode::kUsage);
   CHECK(functions->AddOperator("", "Relu", nullptr).code() == StatusCode::kUsage);

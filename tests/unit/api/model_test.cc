@@ -143,7 +143,8 @@ TEST_CASE("Model: model and data from memory and to memory, without copies") {
   CHECK(Contains(beyond.message(), "and 8 are the limit"));
   const auto full = [](uint64_t) -> Status { throw std::bad_alloc(); };
   CHECK(inside.Serialize(full, append).code() == StatusCode::kCallback);
-  for (const char* location : {"", "/w.bin", "../w.bin", "data/../../w.bin"}) {
+  for (const char* location :
+       {"", "/w.bin", "../w.bin", "data/../../w.bin", ".", "data/.", "data/"}) {
     CHECK(inside.Serialize(location, 1, write).status().code() == StatusCode::kUsage);
   }
   CHECK(inside.Serialize("data/..w.bin", 1, append).ok());

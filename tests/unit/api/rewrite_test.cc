@@ -107,6 +107,8 @@ TEST_CASE("Rewrite: parameters") {
   CHECK(unknown.status().code() == StatusCode::kUsage);
   CHECK(Contains(unknown.status().message(), "did you mean `mode`?"));
   CHECK(Rewrite(model, rules, {.set = {{"mode", "maybe"}}}).status().code() == StatusCode::kUsage);
+  CHECK(Rewrite(model, rules, {.max_rewrites = -1}).status().code() == StatusCode::kUsage);
+  CHECK(Rewrite(model, rules, {.stop_after = -1}).status().code() == StatusCode::kUsage);
   CHECK(model.poison().ok());
   const auto never = Rewrite(model, rules, {.set = {{"mode", "never"}}});
   REQUIRE(never.ok());
