@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TOKEN = re.compile(r"[A-Za-z_][\w.]*|\d+\.?\d*|\s+|.", re.S)
+TEXT = {"encoding": "utf-8", "errors": "surrogateescape"}  # some are no UTF-8, on purpose
 TIMEOUT = 60  # a run that takes longer hangs
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "exitcode=99", "UBSAN_OPTIONS": "halt_on_error=1:exitcode=99"}
 
@@ -55,7 +56,7 @@ def main():
     parser.add_argument("--keep", default=tempfile.gettempdir())
     options = parser.parse_args()
     pick = random.Random(options.seed)
-    texts = {path: path.read_text() for path in seeds()}
+    texts = {path: path.read_text(**TEXT) for path in seeds()}
     words = sorted({word for text in texts.values() for word in TOKEN.findall(text)})
     bad = loaded = 0
     for number in range(options.rounds):
@@ -63,9 +64,9 @@ def main():
         name = f"fuzz_{options.seed}_{number}.yaml"
         with tempfile.TemporaryDirectory() as folder:
             for other, text in texts.items():  # what it may include
-                (Path(folder) / other.name).write_text(text)
+                (Path(folder) / other.name).write_text(text, **TEXT)
             text = mutate(texts[path], words, pick)
-            (Path(folder) / name).write_text(text)
+            (Path(folder) / name).write_text(text, **TEXT)
             for command in ("lint", "test"):
                 try:
                     done = subprocess.run([options.qrewrite, command, name], cwd=folder,

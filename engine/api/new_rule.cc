@@ -338,7 +338,11 @@ class Skeleton {
       return text + Statements(false);
     }
     what = "another operator";
-    return Declarations() + fmt::format("{} = Identity({})\n", results_[0], inputs_[0].first);
+    if (inputs_.empty()) return fmt::format("x: ?\n{} = Identity(x)\n", results_[0]);
+    // Both take a value of any type.
+    const bool is_identity = OpText(*calls_[0]->value.value) == "Identity";
+    return Declarations() + fmt::format("{} = {}({})\n", results_[0],
+                                        is_identity ? "Shape" : "Identity", inputs_[0].first);
   }
 
   // "k1 = random(1) float[2, 2]" -> "float[2, 2]".

@@ -59,6 +59,10 @@ Status CheckOpset(const Graph& graph, const RuleSet& rules) {
     return {StatusCode::kInvalidModel,
             fmt::format("the model imports ai.onnx opset {}, which does not exist", opset)};
   }
+  if (graph.ir_version < 0) {
+    return {StatusCode::kInvalidModel,
+            fmt::format("the model has IR version {}, which does not exist", graph.ir_version)};
+  }
   QR_RETURN_IF_ERROR(CheckImported(graph));
   if (opset > 0 && (opset < rules.opset_min || opset > rules.opset_max)) {
     return {StatusCode::kUnsupported,
@@ -104,12 +108,26 @@ Status CheckCounts(const RunOptions& options) {
   return {};
 }
 
+// Without outputs all nodes are unread, and would go. (A library of functions has no nodes beside them.)
+Status CheckOutputs(const Graph& graph) {
+  const Body& main = graph.body(graph.main());
+  if (!main.outputs.empty()) return {};
+  for (const NodeId n : main.nodes) {
+    if (!graph.alive(n)) continue;
+    return {StatusCode::kInvalidModel,
+            fmt::format("the graph has no outputs: nothing would be left of {} and the others",
+                        KnownAs(graph, n))};
+  }
+  return {};
+}
+
 Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
                const RunContext& context, RunResult& result) {
   const RuleSet& rules = program.rules();
   result.report.nodes_before = CountNodes(graph);
   QR_RETURN_IF_ERROR(CheckCounts(options));
   QR_RETURN_IF_ERROR(CheckOpset(graph, rules));
+  QR_RETURN_IF_ERROR(CheckOutputs(graph));
   QR_ASSIGN_OR_RETURN(Params params, BindParams(rules, options.set));
   QR_RETURN_IF_ERROR(CheckRuleNames(rules, options.skip_rules));
   QR_RETURN_IF_ERROR(CheckRuleNames(rules, options.require_hits));

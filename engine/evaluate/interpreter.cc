@@ -30,8 +30,9 @@ Attributes Resolved(const Attributes& attributes, const Attributes& call) {
 
 }  // namespace
 
-Result<GraphInterpreter> GraphInterpreter::Make(const Graph& graph, const KernelRegistry& kernels) {
-  GraphInterpreter interpreter(graph, kernels);
+Result<GraphInterpreter> GraphInterpreter::Make(const Graph& graph, const KernelRegistry& kernels,
+                                                int64_t max_steps) {
+  GraphInterpreter interpreter(graph, kernels, max_steps);
   interpreter.values_.resize(graph.num_values());
   interpreter.steps_.resize(graph.num_bodies());
   interpreter.functions_ = LocalFunctions(graph);
@@ -84,6 +85,7 @@ Status GraphInterpreter::LoadConstants() {
 
 Result<std::vector<Tensor>> GraphInterpreter::Run(const std::map<std::string, Tensor>& inputs) {
   stack_ = StackEnd();
+  left_ = max_steps_;
   const Body& main = graph_.body(graph_.main());
   for (const ValueId v : main.inputs) {
     const auto given = inputs.find(std::string(graph_.name(v)));
@@ -110,6 +112,11 @@ Status GraphInterpreter::RunBody(BodyId body, const Attributes& call) {
         fmt::format("functions and bodies call each other too deep for the stack of this thread "
                     "({} KiB)",
                     stack_.kib())};
+  }
+  left_ -= static_cast<int64_t>(steps_[body.index].size()) + 1;  // empty bodies cost something, too
+  if (left_ < 0) {
+    return {StatusCode::kLimit,
+            fmt::format("it runs more than {} nodes, in loops or functions", max_steps_)};
   }
   for (const Step& step : steps_[body.index]) {
     QR_RETURN_IF_ERROR(RunNode(step.node, call));

@@ -18,8 +18,11 @@ namespace qrewrite {
 
 class GraphInterpreter {
  public:
-  // Both outlive this object; the graph does not change. kInvalidModel: a cycle.
-  static Result<GraphInterpreter> Make(const Graph& graph, const KernelRegistry& kernels);
+  // Both outlive this object; the graph does not change. kInvalidModel: a cycle. A run of more than
+  // `max_steps` nodes, those of all iterations and calls, ends with kLimit.
+  static constexpr int64_t kMaxSteps = int64_t{1} << 26;
+  static Result<GraphInterpreter> Make(const Graph& graph, const KernelRegistry& kernels,
+                                       int64_t max_steps = kMaxSteps);
 
   // Outputs of the main graph. REQUIRES: `inputs` has those that have no initial value. kUnsupported
   // and others: the message names the node.
@@ -33,8 +36,8 @@ class GraphInterpreter {
   };
   using Steps = std::vector<Step>;
 
-  GraphInterpreter(const Graph& graph, const KernelRegistry& kernels)
-      : graph_(graph), kernels_(kernels) {}
+  GraphInterpreter(const Graph& graph, const KernelRegistry& kernels, int64_t max_steps)
+      : graph_(graph), kernels_(kernels), max_steps_(max_steps) {}
 
   Status PlanBodies();
   Status LoadConstants();
@@ -56,6 +59,8 @@ class GraphInterpreter {
 
   const Graph& graph_;
   const KernelRegistry& kernels_;
+  int64_t max_steps_;
+  int64_t left_ = 0;            // of max_steps_, in this run
   std::vector<Steps> steps_;    // by body
   std::vector<Tensor> values_;  // by value
   std::map<OpName, BodyId> functions_;

@@ -78,7 +78,7 @@ Result<std::shared_ptr<const MappedFile>> ExternalData::Open(const std::string& 
   const std::string real_path = RealPath(path);
   if (real_folder.empty() || real_path.empty()) return IoError("read the data file", path, errno);
   const std::string prefix = real_folder == "/" ? "/" : real_folder + "/";
-  if (!real_path.starts_with(prefix)) {
+  if (real_path != real_folder && !real_path.starts_with(prefix)) {
     return Invalid(
         fmt::format("its data is in the file `{}`, a link that leaves the folder of the "
                     "model",

@@ -212,3 +212,24 @@ def test_functions_without_ai_onnx_beside_them():
     onnx.save(m, "m.onnx")
     _, err = run("--rules", "optimize", "m.onnx", "-o", "p.onnx", code=5)
     assert "the node that makes `c` (Identity) is an operator of ai.onnx" in err
+
+
+def test_a_graph_without_outputs_is_not_emptied():
+    m = onnx.load("plain.onnx")
+    del m.graph.output[:]
+    onnx.save(m, "m.onnx")
+    _, err = run("--rules", "optimize", "m.onnx", "-o", "o.onnx", code=5)
+    assert "the graph has no outputs: nothing would be left of `n_y`" in err
+    assert not Path("o.onnx").exists()
+    run("show", "m.onnx")
+
+
+@pytest.mark.parametrize("version, code", [(-1, 5), (0, 0), (999, 0)])
+def test_ir_versions_that_make_no_sense(version, code):
+    """Newer ones are taken as they are; what has none is as old as can be."""
+    m = onnx.load("plain.onnx")
+    m.ir_version = version
+    onnx.save(m, "m.onnx")
+    _, err = run("--rules", "optimize", "m.onnx", "-o", "o.onnx", code=code)
+    assert code == 0 or f"the model has IR version {version}, which does not exist" in err
+    assert code != 0 or onnx.load("o.onnx").ir_version == version

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 from cli import PROGRAM, SOURCE
 
@@ -61,6 +61,19 @@ def test_a_piece_becomes_a_rule_that_fires(nodes, pattern, folder):
     code, out, err = run(folder, "--rules", "made.yaml", "net.onnx", "-o", "out.onnx")
     assert code == 0 and out.startswith("  1  new-rule\n"), out + err
     assert "New" in [node.op_type for node in onnx.load(folder / "out.onnx").graph.node]
+
+
+@pytest.mark.parametrize("node", [("Identity", ["x"], {}), ("RandomNormal", [], {"shape": [4]}), ("Shape", ["x"], {})])
+def test_a_piece_of_one_operator(node, tmp_path):
+    """The near miss has another operator; some have no input that it could read."""
+    op, inputs, attributes = node
+    ports = [helper.make_tensor_value_info(name, 1, [4]) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node(op, inputs, ["y"], **attributes)], "g", ports[:1], ports[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    code, out, err = run(tmp_path, "new", "--from", "m.onnx", "--nodes", "y")
+    assert (code, err) == (0, ""), err
+    (tmp_path / "made.yaml").write_text(out)
+    assert run(tmp_path, "test", "made.yaml")[1] == "2 passed, 0 failed\n"
 
 
 def test_a_dash_is_standard_output(folder):

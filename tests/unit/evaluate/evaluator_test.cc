@@ -5,6 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "engine/api/model_impl.h"
+#include "engine/evaluate/interpreter.h"
 #include "tests/unit/api/api_support.h"
 
 namespace qrewrite {
@@ -263,6 +265,28 @@ TEST_CASE("Functions that call each other too deep are an error of the built-in 
   const Status status = (*session)->Run({{"x", Floats({1})}}).status();
   CHECK(status.code() == StatusCode::kLimit);
   CHECK(status.message().find("too deep for the stack of this thread") != std::string::npos);
+}
+
+TEST_CASE("A loop that does not come to an end is an error of the built-in kernels") {
+  const Model model = ModelOf(R"(g (float[2] x, int64 n) => (float[2] y) <bool c = {1}> {
+      y = Loop(n, c, x) <body = b (int64 i, bool ci, float[2] a) => (bool co, float[2] d) {
+        co = Identity(ci)
+        d = Neg(a)
+      }>
+    })");
+  GraphInterpreter interpreter = *GraphInterpreter::Make(std::as_const(*model.impl().file).graph(),
+                                                         KernelRegistry::Evaluation(), 1000);
+  const auto run = [&](int64_t n) {
+    const float x[] = {1, 2};
+    return interpreter
+        .Run({{"x", Tensor::Of<float>(DType::kFloat, {2}, x)}, {"n", Tensor::Int64Scalar(n)}})
+        .status();
+  };
+  CHECK(run(100).ok());
+  CHECK(run(100).ok());  // each run has its own budget
+  const Status status = run(INT64_MAX);
+  CHECK(status.code() == StatusCode::kLimit);
+  CHECK(status.message().find("more than 1000 nodes") != std::string::npos);
 }
 
 TEST_CASE("Integers are computed exactly, as ONNX Runtime computes them") {
