@@ -29,12 +29,12 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
     if (!CheckAlias(r)) return false;
   }
   if (!CheckReaders(redefinitions, retypes) || !CheckOperands(redefinitions)) return false;
-  // Only a rule that walked down, or that redefines several nodes, or another one than that of the
-  // anchor, which all others lie in front of, can make a cycle; or one that uses a node again which
-  // reads what is redefined.
+  // Only a rule that walked down, or that redefines another node than that of the anchor, which all
+  // others lie in front of, can make a cycle; or one that uses a node again which reads what is
+  // redefined.
   const bool inner =
       std::ranges::any_of(rule.redefined, [&](int stmt) { return stmt != rule.pattern.anchor; });
-  const bool risky = rule.redefined.size() > 1 || rule.pattern.walks_down || inner;
+  const bool risky = rule.pattern.walks_down || inner;
   const bool cycle = (risky && MakesCycle(redefinitions, /*kept=*/false)) ||
                      (emitter_.reused() && MakesCycle(redefinitions, /*kept=*/true));
   if (cycle && emitter_.reused()) fault_ = SharingFault::kCycle;

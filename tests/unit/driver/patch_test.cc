@@ -236,6 +236,49 @@ z = Add(a, b)
      "rules: [{name: r, match: 'y = Relu(x)', where: 'is_input(x)', replace: 'y = Expand(Slice(x, "
      "[0], [1], [0]), [4, 3])'}]",
      "x: float[M, 3]\nt = Relu(x)\ny = Neg(t)", ""},
+    {"a cycle through a node that a rule has made is one",
+     R"(
+rules:
+  - {name: first, match: y = Abs(x), replace: y = Neg(x)}
+  - name: r
+    match: |
+      t = Relu(x)
+      y = Neg(t)
+    replace: t = Sin(y)
+)",
+     "x: float[2]\ny = Abs(Relu(x))\n", "x: float[2]\ny_Relu = Relu(x)\ny = Neg(y_Relu)\n"},
+    {"a reader that repeats its last input is asked for the new type of a later one",
+     "rules: [{name: r, match: 'y = acme.Feed(x)', replace: 'y = x', retype: {x: INT8}}]",
+     "x: float[2]\nz: float[2]\ny = acme.Feed(x)\ns = Sum(z, z, y)\n", ""},
+    {"an output that is kept for an operator without signature",
+     "rules: [{name: r, match: 'y, z = acme.Two(x)', where: 'uses(y) > 0', replace: 'y = "
+     "Relu(x)'}]",
+     "x: float[2]\ny, z = acme.Two(x)\na = Neg(y)\nb = Neg(z)\nreturn a, b",
+     "x: float[2]\ny = Relu(x)\na = Neg(y)\ny_value, z = acme.Two(x)\nb = Neg(z)\nreturn a, b\n"},
+    {"an output that is kept among those that repeat",
+     "rules: [{name: r, match: 'a, b, c = Split<num_outputs=3>(x)', where: 'uses(c) > 0', replace: "
+     "'c = Slice(x, [4], [6])'}]",
+     "x: float[6]\na, b, c = Split<num_outputs=3>(x)\ny = Sum(a, b, c)\n",
+     "x: float[6]\na, b, c_outputs = Split<num_outputs=3>(x)\nc = Slice(x, int64[1] [4], int64[1] "
+     "[6])\ny = Sum(a, b, c)\nreturn y\n"},
+    {"a fact that asked whether an output is read is asked again when it is not",
+     R"(
+define:
+  first(v):
+    - v = TopK<**_>(_, _) => true
+rules:
+  - {name: use, match: y = Relu(v), where: $first(v), replace: y = Abs(v)}
+  - {name: free, match: 'y = Add(Cast<to=FLOAT>(i), z)', replace: y = Neg(z)}
+)",
+     "x: float[4]\nz: float[2]\nv, i = TopK(x, [2])\nr = Relu(v)\ny = Add(Cast<to=FLOAT>(i), "
+     "z)\nreturn r, y",
+     "x: float[4]\nz: float[2]\nv, i = TopK(x, int64[1] [2])\nr = Abs(v)\ny = Neg(z)\nreturn r, "
+     "y\n"},
+    {"names of names end: the number behind one is no part of it",
+     "rules: [{name: r, match: y = Relu(x), replace: y = Exp(Neg(x))}]",
+     "x: float[2]\na_Neg_Neg_Neg_Neg_Neg_3 = Relu(x)\n",
+     "x: float[2]\na_Neg_Neg_Neg_Neg_Neg = Neg(x)\na_Neg_Neg_Neg_Neg_Neg_3 = "
+     "Exp(a_Neg_Neg_Neg_Neg_Neg)\n"},
     {"a node of two outputs is copied with both",
      "rules: [{name: r, match: 'v, i = n:TopK<**_>(Abs(x), k)', replace: 'v, i = n(k -> [1])', "
      "where: 'k == 2'}]",

@@ -198,3 +198,44 @@ TEST_CASE("ConstantPool does not use what callers may override") {
   ConstantPool pool(graph);
   CHECK(pool.Get(graph.main(), Tensor::FloatScalar(1)) != input);
 }
+
+TEST_CASE(
+    "ConstantPool: an input in a body is a constant of the graphs around it, if its name means it "
+    "there") {
+  Graph graph;
+  const ValueId outer = graph.AddConstant(graph.main(), "w", Tensor::FloatScalar(1));
+  const ValueId hidden = graph.AddConstant(graph.main(), "v", Tensor::FloatScalar(2));
+  const BodyId body = graph.AddBody(BodyKind::kSubgraph, graph.main());
+  graph.AddConstant(body, "v", Tensor::FloatScalar(3));
+  const BodyId function = graph.AddBody(BodyKind::kFunction, BodyId());
+  ConstantPool pool(graph);
+  CHECK(pool.Operand(body, Tensor::FloatScalar(1)) == outer);
+  CHECK(pool.Get(body, Tensor::FloatScalar(1)) != outer);
+  CHECK(pool.Operand(body, Tensor::FloatScalar(2)) != hidden);
+  CHECK(graph.body_of(pool.Operand(function, Tensor::FloatScalar(1))) == function);
+}
+
+TEST_CASE_FIXTURE(Fixture, "NodeIndex: what a node computed is found where it went") {
+  NodeIndex index(graph);
+  const auto find = [&](ValueId input, const Attributes& attributes = {}) {
+    const std::vector<ValueId> inputs = {input};
+    return index.FindFormer(graph.main(), relu, inputs, attributes);
+  };
+  const Attributes two{{"axis", int64_t{2}}};
+  const ValueId a = graph.AddValue(graph.main(), "a"), b = graph.AddValue(graph.main(), "b");
+  CHECK_FALSE(find(x).valid());
+  index.Remember(Node(x), a);
+  index.Remember(Node(x, two), b);
+  CHECK(find(x) == a);
+  CHECK(find(x, two) == b);
+  CHECK_FALSE(find(a).valid());
+  const ValueId c = graph.AddValue(graph.main(), "c"), d = graph.AddValue(graph.main(), "d");
+  index.Moved(a, c);
+  index.Moved(c, d);
+  CHECK(find(x) == d);
+  index.ForgetFormers();
+  CHECK_FALSE(find(x).valid());
+  index.Remember(Node(x), c);  // which went to `d`
+  CHECK(find(x) == d);
+  CHECK_FALSE(find(x, two).valid());
+}
