@@ -194,9 +194,7 @@ void MatchRun::Unmet(CodeId condition, Frame& frame) {
 
 // Whether the operator is one of the call's, and nobody wants to keep the node.
 bool MatchRun::Accepts(const PatCall& call, NodeId n) {
-  if (Kept(n)) return false;
-  if (!in_.Accepts(call.ops, graph_.op(n))) return false;
-  return true;
+  return !Kept(n) && in_.Accepts(call.ops, graph_.op(n));
 }
 
 // There is no operator at all. An operator that is another one is nearer.

@@ -81,7 +81,7 @@ void Tensor::Data::Destroy(const Data* data) {
   }
 }
 
-template <class T>
+template <class T>  // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved
 std::unique_ptr<T> Tensor::Start(Kind kind, DType dtype, Dims dims, uint64_t key) {
   auto record = std::make_unique<T>();
   record->dtype = dtype;
@@ -164,7 +164,7 @@ Tensor Tensor::Strings(Dims dims, std::vector<std::string> strings) {
   uint64_t string_bytes = 0;
   for (const std::string& s : strings) {
     key = HashMix(key, HashBytes(std::as_bytes(std::span(s)), s.size()));
-    string_bytes += sizeof(s) + s.size();
+    string_bytes += sizeof(std::string) + s.size();
   }
   auto record = Start<Texts>(Kind::kStrings, DType::kString, std::move(dims), key);
   record->strings = std::make_shared<const std::vector<std::string>>(std::move(strings));

@@ -210,7 +210,7 @@ TEST_CASE("Functions: errors and nonsense of a host are no match") {
   CHECK_FALSE(report->changed);
 }
 
-TEST_CASE("Functions: names") {
+TEST_CASE("Functions: names that are taken or that no rule can call are refused") {
   auto functions = HostFunctions();
   CHECK(functions->names() == std::vector<std::string>{"is_small", "twice"});
   const auto predicate = [](std::span<const ConstTensor>) -> Result<bool> { return true; };

@@ -267,7 +267,7 @@ TEST_CASE("Model: constants are views that outlive the model") {
   CHECK(constants[1].value.ReadStrings().status().code() == StatusCode::kUnsupported);
 }
 
-TEST_CASE("Model: statistics") {
+TEST_CASE("Model: statistics count nodes, operators and weights") {
   const Model model = ModelOf(R"(g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
     a = Add(x, w)  b = Add(a, w)  y = Relu(b)
   })");

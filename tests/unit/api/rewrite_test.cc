@@ -100,7 +100,7 @@ TEST_CASE("Rewrite: the second time nothing changes") {
   CHECK(*again->Serialize() == bytes);
 }
 
-TEST_CASE("Rewrite: parameters") {
+TEST_CASE("Rewrite: parameters and counts without sense leave the model alone") {
   Model model = ModelOf(kChain);
   const Rules rules = RulesOf(kTidy);
   const auto unknown = Rewrite(model, rules, {.set = {{"mod", "auto"}}});

@@ -250,6 +250,9 @@ rules:
     {"a reader that repeats its last input is asked for the new type of a later one",
      "rules: [{name: r, match: 'y = acme.Feed(x)', replace: 'y = x', retype: {x: INT8}}]",
      "x: float[2]\nz: float[2]\ny = acme.Feed(x)\ns = Sum(z, z, y)\n", ""},
+    {"a reader without signature takes any type",
+     "rules: [{name: r, match: 'y = acme.Feed(x)', replace: 'y = x', retype: {x: INT8}}]",
+     "x: float[2]\ny = acme.Feed(x)\nz = acme.Use(y)\n", "x: int8[2]\nz = acme.Use(x)\n"},
     {"an output that is kept for an operator without signature",
      "rules: [{name: r, match: 'y, z = acme.Two(x)', where: 'uses(y) > 0', replace: 'y = "
      "Relu(x)'}]",

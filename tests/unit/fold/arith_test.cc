@@ -78,7 +78,7 @@ TEST_CASE("Apply: a float literal is rounded to its partner") {
   CHECK((*ToInt64s(Apply(BinOp::kEqual, F(0.1), F(0.1, DType::kDouble))->t))[0] == 0);
 }
 
-TEST_CASE("Apply: reasons") {
+TEST_CASE("Apply: what cannot be computed says why") {
   struct Failure {
     BinOp op;
     Num a, b;
@@ -137,7 +137,7 @@ TEST_CASE("Apply: comparison is by value, whatever the types") {
   CHECK(*ToInt64s(Apply(BinOp::kGreater, list, WeakF(1.5))->t) == std::vector<int64_t>{0, 1, 1});
 }
 
-TEST_CASE("Clamp") {
+TEST_CASE("Clamp: each bound may be absent; the type stays") {
   const Num lo = Weak(-1);
   const Num hi = WeakF(0.5);
   CHECK((*ToDoubles(Clamp(F(7), &lo, &hi)->t))[0] == 0.5);

@@ -133,7 +133,7 @@ TEST_CASE("CastElement: the answer of CastExact for two elements, or none") {
   CHECK(answers > 500);
 }
 
-TEST_CASE("What has no element") {
+TEST_CASE("OnlyElement: none of several, of nothing, of texts, bools and what int64 cannot hold") {
   CHECK_FALSE(OnlyElement(Tensor::Int64s({1, 2}), false));
   CHECK_FALSE(OnlyElement(Tensor::Int64s({}), false));
   CHECK_FALSE(OnlyElement(Tensor::Strings({1}, {"a"}), false));
@@ -142,7 +142,7 @@ TEST_CASE("What has no element") {
   CHECK_FALSE(OnlyElement(Tensor::Of<uint64_t>(DType::kUint64, {1}, std::span(&large, 1)), false));
 }
 
-TEST_CASE("ElementAt") {
+TEST_CASE("ElementAt: of a vector, within it") {
   const Tensor t = Tensor::Int64s({5, 6, 7});
   CHECK(Text(*ElementAt(t, 2)) == "INT64 7 rank 0");
   CHECK_FALSE(ElementAt(t, 3));

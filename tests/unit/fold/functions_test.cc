@@ -59,7 +59,7 @@ TEST_CASE("Stretch: large results are lazy") {
   CHECK(t.key() != Stretch(s, 1001, 0)->key());
 }
 
-TEST_CASE("RoundMode") {
+TEST_CASE("RoundMode: halves go where the mode says") {
   const Tensor x = Floats({-2.5f, -1.5f, -0.5f, -0.2f, 0.2f, 0.5f, 1.5f, 1.7f, 2.5f});
   struct Row {
     std::string mode;

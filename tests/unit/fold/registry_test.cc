@@ -46,7 +46,7 @@ TEST_CASE("KernelRegistry: a later entry wins, for its versions") {
   CHECK(run(13) == 3);
 }
 
-TEST_CASE("Fold: reasons") {
+TEST_CASE("Fold: what cannot be computed says why") {
   struct Row {
     std::string op;
     std::vector<Tensor> inputs;

@@ -30,7 +30,7 @@ TEST_CASE("Verify: an empty graph, and what a node may not read") {
       "error: input 1 of node `n_z` (#2, Add) reads value `nowhere` (#5), which nothing computes");
 }
 
-TEST_CASE("Verify: names") {
+TEST_CASE("Verify: a name is that of one value in its body") {
   GraphMaker m;
   m.Input("x");
   m.Node("Neg", {m.Input("a")}, "x");

@@ -41,7 +41,7 @@ const std::string kRule =
 
 }  // namespace
 
-TEST_CASE("Frame: headers") {
+TEST_CASE("Frame: headers of any case and order; a length that is none is an error") {
   CHECK(Frames("Content-Length: 2\r\n\r\n{}Content-Length: 1\r\n\r\n1") == "[{}][1]");
   CHECK(Frames("content-length:2\nContent-Type: x\n\n{}") == "[{}]");
   CHECK(Frames("Content-Length: 2\r\n\r\n{") == "");

@@ -33,7 +33,7 @@ TEST_CASE("every schema of the registry is found, at its version and up to the n
   CHECK(count > 1000);
 }
 
-TEST_CASE("what nobody knows") {
+TEST_CASE("FindSchema: none for an unknown operator, domain or version") {
   CHECK(FindSchema("", "Nothing", 13) == nullptr);
   CHECK(FindSchema("acme", "Conv", 13) == nullptr);
   CHECK(FindSchema("", "Conv", 0) == nullptr);

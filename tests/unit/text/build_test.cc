@@ -208,7 +208,7 @@ TEST_CASE("BuildGraph: nested bodies") {
   CHECK_EQ(graph.body(BodyId(2u)).parent, graph.main());
 }
 
-TEST_CASE("BuildGraph: opsets") {
+TEST_CASE("BuildGraph: imports the domains that are used") {
   Graph graph;
   CHECK_EQ(Build("x: float\ny = com.microsoft.Gelu(qr.Mine(x))", graph, {.opset = {{"", 13}}}), "");
   CHECK_EQ(graph.opset(),

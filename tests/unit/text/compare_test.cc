@@ -31,7 +31,7 @@ TEST_CASE("SameGraph: inner names, order and dead nodes do not matter") {
   CHECK_EQ(Difference("x: float\ny = Clip(x, absent, absent)", "x: float\ny = Clip(x)"), "");
 }
 
-TEST_CASE("SameGraph: interface") {
+TEST_CASE("SameGraph: names and types of inputs and outputs count") {
   CHECK_EQ(Difference("x: float\ny = Neg(x)", "w: float\ny = Neg(w)"),
            "different inputs\n  expected: x\n  found:    w");
   CHECK_EQ(Difference("x: float\ny = Neg(x)", "x: float\n'z 1' = Neg(x)"),

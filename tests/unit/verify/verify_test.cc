@@ -66,7 +66,7 @@ TEST_CASE("UlpDistance counts numbers of the type, across zero too") {
   CHECK(std::isnan(UlpDistance(DType::kFloat, 1, std::nan(""))));
 }
 
-TEST_CASE("Verdicts") {
+TEST_CASE("Verify: the verdict follows the tolerance") {
   CHECK(Compare(kGain, kGain).verdict == Verdict::kExact);
   CHECK(Compare(kGain, kSum).verdict != Verdict::kDiverged);
   CHECK(Compare(kGain, kOther).verdict == Verdict::kDiverged);
