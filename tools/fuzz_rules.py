@@ -28,7 +28,7 @@ def seeds():
 
 
 def mutate(text, words, pick):
-    tokens = TOKEN.findall(text)
+    tokens = TOKEN.findall(text) or [" "]
     for _ in range(pick.randint(1, 2)):
         at = pick.randrange(len(tokens))
         action = pick.randrange(5)

@@ -163,26 +163,6 @@ Status RuleRun::RunWatched(const Phase& phase) {
   return {};
 }
 
-Status RuleRun::Refusals() {
-  for (const Refused& r : refused_) {
-    std::string nodes = fmt::format("{}", fmt::join(r.nodes, ", "));
-    if (r.count > r.nodes.size()) nodes += fmt::format(" and {} more", r.count - r.nodes.size());
-    std::vector<std::string> notes;
-    if (!r.why.text.empty() && r.count == 1) notes.push_back(r.why.text);
-    if (!r.why.text.empty() && r.count > 1) {
-      notes.push_back(fmt::format("at {}: {}", r.nodes.front(), r.why.text));
-    }
-    refusals_.push_back(
-        {.severity = Severity::kError,
-         .message = fmt::format("{}: {} (rule `{}`)", nodes, *r.rule->refuse, r.rule->name),
-         .notes = std::move(notes)});
-  }
-  refused_.clear();
-  refused_of_.clear();
-  if (refusals_.empty()) return {};
-  return {StatusCode::kRefused, std::move(refusals_)};
-}
-
 Status RuleRun::UsePhase(const Phase& phase) {
   ForgetAll();  // two of everything would be in memory
   RuleRun inner(graph_, *CodeOf(phase).use, ParamsOfUsed(*phase.use, params_), setup_, report_);

@@ -1,6 +1,6 @@
 // RuleRun: one rule set on one graph. Internal to the driver; phases are in phases.cc (opset
-// upgrades in upgrade.cc), the fixed point in fixpoint.cc, why a rule did not fire in explain.cc, what
-// is tidied at the end in finish.cc.
+// upgrades in upgrade.cc), the fixed point in fixpoint.cc, what rules warn of and refuse in
+// refusals.cc, why a rule did not fire in explain.cc, what is tidied at the end in finish.cc.
 #pragma once
 
 #include <map>
@@ -80,15 +80,18 @@ class RuleRun {
   Status CountFiring(const Phase& phase, const CompiledRule& rule, const Firing& firing,
                      NodeId node);
   Status LoopError(const Phase& phase) const;
-  Status Find(const CompiledRule& rule, const Firing& firing, NodeId node);
+
+  // --- refusals.cc
+  Status NoteFinding(const CompiledRule& rule, const Firing& firing, NodeId node);
   Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
+  Status Refusals();                 // of the phase that is through: kRefused if there are any
+  NodeId Origin(NodeId node) const;  // the node of the model that it was made of; itself if none
 
   // --- mistyped.cc
   HostFunctions WatchedFunctions();
   Status NoteMistyped(const CompiledRule& rule, NodeId node);
   void WarnOfMistyped();
 
-  NodeId Origin(NodeId node) const;  // the node of the model that it was made of; itself if none
   // Sets order_: every node of every body, producers first.
   Status FindOrder();
   const CompiledRule& Compiled(const Rule& rule) const { return *program_.FindRule(rule); }
@@ -147,7 +150,6 @@ class RuleRun {
   Status WriteShapes();
   Status RenameAll(const Phase& phase);
   Status UsePhase(const Phase& phase);
-  Status Refusals();
   Val EvalPlain(CodeId code) { return qrewrite::EvalPlain(in_, code, changed()); }
   void ForgetAll();  // others changed the graph: nothing that this run remembers of it holds
   bool Kept(NodeId n) const { return setup_.kept.Contains(n); }

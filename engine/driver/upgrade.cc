@@ -150,7 +150,8 @@ Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& 
       why = fmt::format("rule `{}` fits, but {}", name, firing.rejected);
     }
     if (!firing.fired) continue;
-    return firing.changed ? CountFiring(phase, compiled, firing, n) : Find(compiled, firing, n);
+    return firing.changed ? CountFiring(phase, compiled, firing, n)
+                          : NoteFinding(compiled, firing, n);
   }
   if (!why.empty()) {
     refusals_.push_back(

@@ -1,0 +1,85 @@
+// What rules find and leave as it is: warnings and refusals, and the error that refusals become when
+// their phase is through. Nodes that are refused for one reason are told as one.
+#include <fmt/format.h>
+
+#include "engine/base/diagnostics.h"
+#include "engine/driver/run.h"
+#include "engine/rule/check.h"
+
+namespace qrewrite {
+
+NodeId RuleRun::Origin(NodeId node) const {
+  while (node.index < made_of_.size() && made_of_[node.index].valid()) node = made_of_[node.index];
+  return node;
+}
+
+// A firing that changes nothing.
+Status RuleRun::NoteFinding(const CompiledRule& rule, const Firing& firing, NodeId node) {
+  if (!found_.contains({rule.rule, node})) {
+    QR_RETURN_IF_ERROR(watch_.Fired(rules_, *rule.rule, firing));
+  }
+  return RefuseOrWarn(rule, node);
+}
+
+Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
+  if (!found_.insert({rule.rule, node}).second) return {};
+  // A normal form of the rule set is told by the operator that the model had in its place.
+  const bool internal = IsPrivateDomain(graph_.op_name(graph_.op(node)).domain);
+  const NodeId origin = internal ? Origin(node) : node;
+  Finding finding{.rule = rule.rule->name,
+                  .text = rule.rule->refuse ? *rule.rule->refuse : rule.rule->warn.value_or(""),
+                  .op = graph_.op_name(graph_.op(origin)).text(),
+                  .node = std::string(graph_.name(origin)),
+                  .output = {},
+                  .notes = {}};
+  for (size_t i = 0; i < graph_.num_outputs(node) && finding.output.empty(); ++i) {
+    if (graph_.output(node, i).valid()) finding.output = graph_.name(graph_.output(node, i));
+  }
+  const Reason nearest = rule.rule->refuse ? Nearest(node) : Reason();
+  if (!nearest.text.empty()) finding.notes.push_back(nearest.text);
+  if (!rule.rule->refuse || options_.allow_partial) {
+    report_.warnings.push_back(std::move(finding));
+    return {};
+  }
+  std::string what = finding.op + " ";
+  what += finding.node.empty() ? fmt::format("(unnamed, output `{}`)", Printable(finding.output))
+                               : "`" + Printable(finding.node) + "`";
+  // One cause seldom comes alone. Beyond the nodes that are explained those of one operator are one.
+  std::vector<size_t>& alike = refused_of_[{rule.rule, finding.op}];
+  Refused* same = nullptr;
+  for (const size_t i : alike) {
+    Refused& r = refused_[i];
+    const bool place =
+        r.why.place.source == nearest.place.source && r.why.place.begin == nearest.place.begin;
+    if (!place && !nearest.text.empty()) continue;
+    if (same == nullptr || r.count > same->count) same = &r;
+  }
+  if (same == nullptr) {
+    alike.push_back(refused_.size());
+    refused_.push_back({rule.rule, finding.op, nearest, 1, {std::move(what)}});
+    return {};
+  }
+  if (++same->count <= kNamed) same->nodes.push_back(std::move(what));
+  return {};
+}
+
+Status RuleRun::Refusals() {
+  for (const Refused& r : refused_) {
+    std::string nodes = fmt::format("{}", fmt::join(r.nodes, ", "));
+    if (r.count > r.nodes.size()) nodes += fmt::format(" and {} more", r.count - r.nodes.size());
+    std::vector<std::string> notes;
+    if (!r.why.text.empty() && r.count == 1) notes.push_back(r.why.text);
+    if (!r.why.text.empty() && r.count > 1) {
+      notes.push_back(fmt::format("at {}: {}", r.nodes.front(), r.why.text));
+    }
+    Diagnostic& refusal = refusals_.emplace_back();
+    refusal.message = fmt::format("{}: {} (rule `{}`)", nodes, *r.rule->refuse, r.rule->name);
+    refusal.notes = std::move(notes);
+  }
+  refused_.clear();
+  refused_of_.clear();
+  if (refusals_.empty()) return {};
+  return {StatusCode::kRefused, std::move(refusals_)};
+}
+
+}  // namespace qrewrite
