@@ -342,7 +342,7 @@ class Skeleton {
     // Both take a value of any type.
     const bool is_identity = OpText(*calls_[0]->value.value) == "Identity";
     return Declarations() + fmt::format("{} = {}({})\n", results_[0],
-                                        is_identity ? "Shape" : "Identity", inputs_[0].first);
+                                        is_identity ? kMade : "Identity", inputs_[0].first);
   }
 
   // "k1 = random(1) float[2, 2]" -> "float[2, 2]".
