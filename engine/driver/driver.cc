@@ -137,14 +137,15 @@ Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
   Facts calls(graph, rules.signatures, KernelsOf(context), context.inference);
   StateFunctionTypes(graph, calls);
   RunWatch watch(graph, options.observer, options.stop_after, result.report);
-  RuleRun run(graph, program, std::move(params), {options, context, kept.nodes, watch},
-              result.report);
+  RunSetup setup{options, context, kept.nodes, watch};
+  if (options.verify) setup.carried = CarriedValues(graph);
+  RuleRun run(graph, program, std::move(params), setup, result.report);
   QR_RETURN_IF_ERROR(run.RunPhases());
   result.report.changed = graph.changed() && result.report.total() > 0;
   if (result.report.changed) {
     QR_RETURN_IF_ERROR(Finish(graph, rules.signatures, context, result.report));
   }
-  if (options.verify) QR_RETURN_IF_ERROR(Verify(graph));
+  if (options.verify) QR_RETURN_IF_ERROR(Verify(graph, setup.carried));
   if (!result.report.stopped) {
     QR_ASSIGN_OR_RETURN(result.files, run.MakeFiles());
   }

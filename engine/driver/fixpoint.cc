@@ -303,7 +303,7 @@ Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const 
   recent_[next_recent_++ % kRecent] = {rule.rule, where};
   if (rule.rule->warn) QR_RETURN_IF_ERROR(RefuseOrWarn(rule, node));
   if (options_.verify) {
-    if (const Status status = Verify(graph_); !status.ok()) {
+    if (const Status status = Verify(graph_, setup_.carried); !status.ok()) {
       return Status(
           StatusCode::kInvalidModel,
           fmt::format("after rule `{}` at `{}`: {}", rule.rule->name,

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/driver/driver.h"
@@ -31,6 +32,7 @@ struct RunSetup {
   const RunContext& context;
   const NodeSet& kept;
   RunWatch& watch;
+  std::unordered_set<ValueId> carried = {};  // see CarriedValues(); for RunOptions::verify
 };
 
 // Which of these constraints on other domains than ai.onnx the model does not meet: "acme opset >=2,

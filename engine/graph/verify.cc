@@ -12,7 +12,8 @@ namespace qrewrite {
 // A friend of Graph: it reads the tables themselves, not what their accessors say.
 class GraphVerifier {
  public:
-  explicit GraphVerifier(const Graph& graph) : g_(graph) {}
+  GraphVerifier(const Graph& graph, const std::unordered_set<ValueId>& carried)
+      : g_(graph), carried_(carried) {}
 
   Status Run() {
     QR_RETURN_IF_ERROR(CheckBodies());
@@ -226,7 +227,7 @@ class GraphVerifier {
           return Broken("{} is no output of {}", Show(v), Show(n));
         }
         if (given) return Broken("{} is computed but also an input or constant", Show(v));
-      } else if (!given && g_.num_uses(v) > 0) {
+      } else if (!given && g_.num_uses(v) > 0 && !carried_.contains(v)) {
         return Broken("{} reads {}, which nothing computes", Show(g_.user(*g_.uses(v).begin())),
                       Show(v));
       }
@@ -254,10 +255,24 @@ class GraphVerifier {
   }
 
   const Graph& g_;
+  const std::unordered_set<ValueId>& carried_;
   size_t slots_ = 0;  // that read a value
   std::vector<bool> listed_input_, listed_constant_;
 };
 
-Status Verify(const Graph& graph) { return GraphVerifier(graph).Run(); }
+Status Verify(const Graph& graph, const std::unordered_set<ValueId>& carried) {
+  return GraphVerifier(graph, carried).Run();
+}
+
+std::unordered_set<ValueId> CarriedValues(const Graph& graph) {
+  std::unordered_set<ValueId> carried;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    const bool read = graph.alive(v) && graph.num_uses(v) > 0;
+    const bool made = graph.producer(v).valid() || graph.IsInput(v) || graph.constant(v) != nullptr;
+    if (read && !made) carried.insert(v);
+  }
+  return carried;
+}
 
 }  // namespace qrewrite

@@ -233,3 +233,15 @@ def test_ir_versions_that_make_no_sense(version, code):
     _, err = run("--rules", "optimize", "m.onnx", "-o", "o.onnx", code=code)
     assert code == 0 or f"the model has IR version {version}, which does not exist" in err
     assert code != 0 or onnx.load("o.onnx").ir_version == version
+
+
+def test_the_graph_is_checked_beside_sparse_tensors():
+    """`--check-graph`: what only the file holds is made by nothing in the graph, and is no fault of it."""
+    sparse = onnx.SparseTensorProto(dims=[4])
+    sparse.values.CopyFrom(numpy_helper.from_array(np.float32([1, 2]), "w"))
+    sparse.indices.CopyFrom(numpy_helper.from_array(np.int64([0, 3]), "i"))
+    m = model([helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["b"]), helper.make_node("Add", ["b", "w"], ["y"])])
+    m.graph.sparse_initializer.append(sparse)
+    onnx.save(m, "m.onnx")
+    run("--rules", "optimize", "m.onnx", "-o", "o.onnx", "--check-graph")
+    assert len(onnx.load("o.onnx").graph.node) == 2
