@@ -51,9 +51,12 @@ double UlpDistance(DType dtype, double a, double b) {
 Status OutputSums::Add(int sample, const Tensor& a, const Tensor& b, double scale,
                        const Tolerance& tolerance) {
   if (a.dims() != b.dims()) {
-    return {StatusCode::kUsage,
-            fmt::format("output `{}` has the shapes [{}] and [{}]", result_.name,
-                        fmt::join(a.dims(), ", "), fmt::join(b.dims(), ", "))};
+    is_worst_ = shapes_.empty();  // no number differs more
+    if (is_worst_)
+      shapes_ =
+          fmt::format("shapes [{}] and [{}]", fmt::join(a.dims(), ", "), fmt::join(b.dims(), ", "));
+    worst_ = kInfinity;
+    return {};
   }
   QR_ASSIGN_OR_RETURN(std::vector<double> x, ToDoubles(a));
   QR_ASSIGN_OR_RETURN(const std::vector<double> y, ToDoubles(b));
@@ -150,6 +153,7 @@ Status OutputSums::AddNoise(const Tensor& a, const Tensor& again) {
 // In which way the tolerance is exceeded; "" if it is not.
 std::string OutputSums::Beyond(const Tolerance& tolerance) const {
   const OutputComparison& r = result_;
+  if (!shapes_.empty()) return shapes_;
   if (not_numbers_ > 0) {
     return fmt::format("{} elements are numbers on one side alone", not_numbers_);
   }
@@ -180,7 +184,8 @@ std::string OutputSums::Vacuous() const {
 
 OutputComparison OutputSums::Finish(const Tolerance& tolerance) const {
   OutputComparison r = result_;
-  r.sqnr_db = Decibels(signal_, noise_);
+  r.other_shape = !shapes_.empty();
+  r.sqnr_db = r.other_shape ? -kInfinity : Decibels(signal_, noise_);
   const double norms = std::sqrt(signal_) * std::sqrt(other_);
   r.cosine = norms > 0 ? product_ / norms : (signal_ == other_ ? 1 : 0);
   if (noise_known_) r.noise_db = Decibels(noise_signal_, noise_noise_);

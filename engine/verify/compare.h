@@ -16,8 +16,8 @@ class OutputSums {
  public:
   explicit OutputSums(std::string name) { result_.name = std::move(name); }
 
-  // The outputs of sample number `sample`; `a` is multiplied by `scale` first. Errors: other shapes
-  // (kUsage), types without numbers (kUnsupported).
+  // The outputs of sample number `sample`; `a` is multiplied by `scale` first. Errors: types without
+  // numbers (kUnsupported).
   Status Add(int sample, const Tensor& a, const Tensor& b, double scale,
              const Tolerance& tolerance);
   // The same of the first model and itself.
@@ -38,7 +38,8 @@ class OutputSums {
   OutputComparison result_;
   Dims worst_dims_;
   int64_t worst_at_ = -1;
-  double worst_ = -1;  // difference there; infinite where one is no number
+  double worst_ = -1;   // difference there; infinite where one is no number
+  std::string shapes_;  // of the first sample on which they are not the same
   bool is_worst_ = false;
   int64_t finite_ = 0;   // elements that are finite on both sides
   int64_t outside_ = 0;  // elements that the tolerance does not allow

@@ -118,7 +118,11 @@ Counterparts::Counterparts(const Model& a, const Model& b)
       b_(std::as_const(*b.impl().file).graph()),
       matching_(a_, b_, /*names=*/true),
       facts_a_(a_, Signatures::Builtin(), KernelRegistry::Evaluation(), nullptr),
-      facts_b_(b_, Signatures::Builtin(), KernelRegistry::Evaluation(), nullptr) {}
+      facts_b_(b_, Signatures::Builtin(), KernelRegistry::Evaluation(), nullptr) {
+  // Both models run with the initial values of inputs that have some.
+  facts_a_.TrustOverridable();
+  facts_b_.TrustOverridable();
+}
 
 Status Counterparts::Match() {
   QR_RETURN_IF_ERROR(matching_.Run());

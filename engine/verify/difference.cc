@@ -1,6 +1,7 @@
 // FindDifference(): where two models begin to differ, and what is not the same there.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <unordered_map>
 
@@ -19,12 +20,14 @@ constexpr double kMostDb = 140;  // beyond it numbers count as the same
 constexpr double kLeastDropDb = 3;
 constexpr size_t kMostParts = 5;  // that are named
 
-// SQNR of what `b` computes; nullopt: it cannot be told.
+// SQNR of what `b` computes; nullopt: it cannot be told. Another shape is a difference if it can be none that
+// a rewrite gives to an interior value rightly: `by_shape()`.
 std::optional<double> Distance(const Tensors& a, const std::string& name_a, const Tensors& b,
-                               const std::string& name_b) {
+                               const std::string& name_b, const std::function<bool()>& by_shape) {
   const auto in_a = a.find(name_a), in_b = b.find(name_b);
-  if (in_a == a.end() || in_b == b.end() || in_a->second.dims != in_b->second.dims)
-    return std::nullopt;
+  if (in_a == a.end() || in_b == b.end()) return std::nullopt;
+  if (in_a->second.dims != in_b->second.dims)
+    return by_shape() ? std::optional(-kMostDb) : std::nullopt;
   const Result<Tensor> x = FromPlain(in_a->second), y = FromPlain(in_b->second);
   if (!x.ok() || !y.ok()) return std::nullopt;
   const Result<std::vector<double>> p = ToDoubles(*x), q = ToDoubles(*y);
@@ -128,10 +131,16 @@ Result<DifferenceReport> FindDifference(const Model& a, const Model& b, Evaluato
   QR_ASSIGN_OR_RETURN(const Tensors y, session_b->Run(given));
   std::unordered_map<ValueId, double> sqnr;
   double most = -1;
+  const bool other_shapes =
+      std::ranges::any_of(report.comparison.outputs, &OutputComparison::other_shape);
   for (size_t i = 0; i < values.size(); ++i) {
-    const std::optional<double> own = Distance(x, names_a[i], y, names_b[i]);
-    if (!own) continue;
     const ValueId v = values[i];
+    const std::optional<double> own = Distance(x, names_a[i], y, names_b[i], [&] {
+      if (other_shapes) return true;
+      const NodeDifference parts = pair.Compare(v);
+      return !parts.constants.empty() || !parts.attributes.empty();
+    });
+    if (!own) continue;
     sqnr[v] = *own;
     double before = kMostDb;
     for (const ValueId source : pair.Sources(v)) {

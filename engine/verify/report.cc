@@ -74,8 +74,8 @@ std::string VerifyReport::Text() const {
                                  width, "verdict", "SQNR", "max abs", "max rel", "unequal");
   for (const OutputComparison& o : outputs) {
     text += fmt::format("{:<{}}  {:<12}  {:>10}  {:>10.3g}  {:>10.3g}  {:>10}\n", Printable(o.name),
-                        width, Name(o.verdict), DecibelText(o.sqnr_db), o.max_abs, o.max_rel,
-                        fmt::format("{}/{}", o.unequal, o.elements));
+                        width, Name(o.verdict), o.other_shape ? "" : DecibelText(o.sqnr_db),
+                        o.max_abs, o.max_rel, fmt::format("{}/{}", o.unequal, o.elements));
     if (!o.why.empty()) text += fmt::format("  {}\n", o.why);
     if (o.unequal == 0) continue;
     text += Worst(o);

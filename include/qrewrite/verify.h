@@ -73,7 +73,8 @@ struct OutputComparison {
   std::string name;
   int dtype_a = 0, dtype_b = 0;
   Verdict verdict = Verdict::kExact;
-  std::string why;  // of kInconclusive and kDiverged
+  std::string why;           // of kInconclusive and kDiverged
+  bool other_shape = false;  // in a sample: kDiverged, and no sum counts it
 
   int64_t elements = 0;
   int64_t unequal = 0;

@@ -274,3 +274,44 @@ def test_nothing(tmp_path):
     assert code == 0 and out.startswith("the models do not differ\n") and "EXACT" in out
     code, out, _ = run(tmp_path, "verify", "--bisect", "--rules", "optimize", "a.onnx", "a.onnx")
     assert code == 0 and out.startswith("none of ") and "the models do not differ\n" in out
+
+
+def model_of(nodes, constants, shape=(2, 2, 3)):
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], [numpy_helper.from_array(v, n) for n, v in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_another_shape(tmp_path):
+    """An axis that makes another shape, at the output and in front of a node that makes it equal again."""
+    for last in ([], [helper.make_node("Reshape", ["c", "flat"], ["y"])]):
+        for name, axis in (("a", 1), ("b", 2)):
+            nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Concat", ["r", "x"], ["c" if last else "y"], name="joined", axis=axis), *last]
+            onnx.save(model_of(nodes, {"flat": np.array([-1], np.int64)}), tmp_path / f"{name}.onnx")
+        code, out, err = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+        assert code == 1, (out, err)
+        assert "the models differ from Concat `joined` on" in out and "attribute `axis`: 1 and 2" in out, out
+        assert last or "  shapes [2, 4, 3] and [2, 2, 6]" in out, out
+
+
+def test_a_rule_that_makes_another_shape(tmp_path):
+    (tmp_path / "wrong.yaml").write_text("qrewrite: 1\nname: wrong\nrules:\n"
+                                         "  - {name: fine, match: y = Neg(Neg(x)), replace: y = x}\n"
+                                         "  - {name: wide, match: 'y = Concat<axis=1>(x, z)', replace: 'y = Concat<axis=2>(x, z)'}\n")
+    nodes = [helper.make_node("Neg", ["x"], ["m"]), helper.make_node("Neg", ["m"], ["r"]), helper.make_node("Concat", ["r", "x"], ["y"], axis=1)]
+    onnx.save(model_of(nodes, {}, ("N", "M", "K")), tmp_path / "a.onnx")
+    code, out, err = run(tmp_path, "verify", "--bisect", "--rules", "wrong.yaml", "a.onnx")
+    assert code == 1 and "rule `wide` of wrong" in out, (out, err)
+
+
+def test_weights_that_callers_may_override(tmp_path):
+    """Initializers that are inputs as well, as older exporters write them."""
+    for name, factor in (("a", 1), ("b", 2)):
+        weight = np.arange(6, dtype=np.float32).reshape(2, 3) + 1
+        weight[1, 2] *= factor
+        model = model_of([helper.make_node("Div", ["w", "s"], ["q"], name="scaled"), helper.make_node("Mul", ["x", "q"], ["y"])],
+                         {"w": weight, "s": np.array(0.5, np.float32)}, (2, 3))
+        model.graph.input.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, [2, 3]))
+        onnx.save(model, tmp_path / f"{name}.onnx")
+    code, out, err = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 1 and "constant `w`: 1 of 6 elements differ" in out, (out, err)
