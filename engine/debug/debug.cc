@@ -6,7 +6,9 @@
 
 #include "engine/api/constant.h"
 #include "engine/debug/classify.h"
+#include "engine/debug/flatten.h"
 #include "engine/debug/flow.h"
+#include "engine/debug/folded_weights.h"
 #include "engine/debug/measurement.h"
 #include "engine/debug/validate.h"
 
@@ -23,6 +25,7 @@ struct Comparison {
   QuantizedValues values;
   Absorbable absorbable;
   Matching matching;
+  FoldedWeights folded;
   size_t in_bodies;  // quantized values of bodies, which are left out
 };
 
@@ -86,7 +89,8 @@ size_t CountWeights(const Comparison& c) {
     const ValueId v = c.float_graph.Find(c.matching.weights[i].name);
     const Tensor* tensor = v.valid() ? c.float_graph.graph().constant(v) : nullptr;
     count +=
-        v.valid() && (tensor == nullptr || tensor->size() == c.values.weights[i].integers.size());
+        c.folded.contains(i) ||
+        (v.valid() && (tensor == nullptr || tensor->size() == c.values.weights[i].integers.size()));
   }
   return count;
 }
@@ -109,6 +113,26 @@ Status CheckMatched(const Comparison& c, const Measurement& measurement, DebugRe
                   report.matched, report.quantized_values)};
 }
 
+// What is compared with the float model.
+std::vector<const SqnrSum*> Sums(const Measurement& measurement) {
+  std::vector<const SqnrSum*> sums;
+  for (const Pair& pair : measurement.pairs) sums.push_back(&pair.cumulative);
+  for (const MeasuredActivation& place : measurement.places) sums.push_back(&place.cumulative);
+  return sums;
+}
+
+// NaN and infinity everywhere say nothing of the quantized model.
+Status CheckFinite(const Measurement& measurement) {
+  size_t compared = 0;
+  for (const auto* sum : Sums(measurement)) {
+    if (sum->has_reference()) return {};
+    compared += sum->Get(false).status == SqnrStatus::kNonFinite;
+  }
+  if (compared == 0) return {};
+  return {StatusCode::kRefused,
+          "on these samples the float model gives NaN or infinity alone: nothing can be measured"};
+}
+
 // The axis that a weight's channels lie along.
 int64_t ChannelAxis(const QuantizedWeight& w) {
   if (w.scheme.scale.size() > 1 && w.scheme.block == 0) return w.scheme.axis;
@@ -127,15 +151,24 @@ Result<std::vector<double>> InShapeOf(const Dims& dims, const Tensor& weight) {
   return turned;
 }
 
-Result<DebugWeight> MeasureWeight(const QuantizedWeight& w, const Counterpart& counterpart,
-                                  const Tensors& constants, bool compat_ort) {
+Result<DebugWeight> MeasureWeight(const Comparison& c, size_t i, const Tensors& constants,
+                                  bool compat_ort) {
+  const QuantizedWeight& w = c.values.weights[i];
+  const Counterpart& counterpart = c.matching.weights[i];
   DebugWeight weight{.name = counterpart.name.empty() ? w.q : counterpart.name,
                      .quantized = w.q,
                      .matched_by = counterpart.method,
                      .type = std::string(Info(w.integers.dtype()).text_name)};
-  const auto reference = constants.find(counterpart.name);
-  if (reference == constants.end()) return weight;
-  QR_ASSIGN_OR_RETURN(const Tensor wanted, FromPlain(reference->second));
+  Tensor wanted;
+  if (const auto folded = c.folded.find(i); folded != c.folded.end()) {
+    wanted = folded->second;
+    weight.folded = true;
+    if (weight.matched_by.empty()) weight.matched_by = "structure";
+  } else {
+    const auto reference = constants.find(counterpart.name);
+    if (reference == constants.end()) return weight;
+    QR_ASSIGN_OR_RETURN(wanted, FromPlain(reference->second));
+  }
   QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, InShapeOf(w.integers.dims(), wanted));
   QR_ASSIGN_OR_RETURN(const std::vector<double> real,
                       Dequantize(w.integers, w.scheme, {.round = compat_ort, .wrap = compat_ort}));
@@ -156,9 +189,7 @@ Status AddWeights(const Comparison& c, const Tensors& constants, DebugReport& re
                   std::vector<std::string>& names) {
   std::set<std::string> listed;
   for (size_t i = 0; i < c.values.weights.size(); ++i) {
-    QR_ASSIGN_OR_RETURN(
-        DebugWeight weight,
-        MeasureWeight(c.values.weights[i], c.matching.weights[i], constants, report.compat_ort));
+    QR_ASSIGN_OR_RETURN(DebugWeight weight, MeasureWeight(c, i, constants, report.compat_ort));
     names.push_back(weight.name);
     if (listed.insert(weight.name).second) report.weights.push_back(std::move(weight));
   }
@@ -262,8 +293,8 @@ void AddNotes(const Comparison& c, const Measurement& measurement, DebugReport& 
   }
   if (c.in_bodies > 0) {
     report.notes.push_back(
-        fmt::format("quantized values inside If, Loop and Scan are left out, only what comes out "
-                    "of them is compared: {}",
+        fmt::format("quantized values inside Loop, Scan and branches that some samples take are "
+                    "left out, only what comes out of them is compared: {}",
                     c.in_bodies));
   }
 }
@@ -315,6 +346,11 @@ Result<Comparison> Compare(const Model& original, const Model& quantized,
   const size_t in_bodies = LeaveOutBodies(form_graph, values);
   QR_ASSIGN_OR_RETURN(Matching matching,
                       MatchValues(float_graph, form_graph, values, absorbable, options.map));
+  FoldedWeights folded;
+  if (!options.compat_ort) {
+    QR_ASSIGN_OR_RETURN(
+        folded, FindFoldedWeights(original, float_graph, form_graph, values, absorbable, matching));
+  }
   return Comparison{original,
                     quantized,
                     std::move(form),
@@ -324,6 +360,7 @@ Result<Comparison> Compare(const Model& original, const Model& quantized,
                     std::move(values),
                     std::move(absorbable),
                     std::move(matching),
+                    std::move(folded),
                     in_bodies};
 }
 
@@ -333,7 +370,9 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
                           Evaluator& evaluator, const Samples& samples,
                           const DebugOptions& options) {
   if (samples.count == 0) return Status(StatusCode::kUsage, "there are no samples");
-  QR_ASSIGN_OR_RETURN(const Comparison c, Compare(float_model, quantized_model, options));
+  QR_ASSIGN_OR_RETURN(const FlatModels flat,
+                      Flatten(float_model, quantized_model, evaluator, samples));
+  QR_ASSIGN_OR_RETURN(const Comparison c, Compare(flat.original, flat.quantized, options));
   DebugReport report{.evaluator = evaluator.Name(),
                      .samples = samples.origin,
                      .num_samples = samples.count,
@@ -353,6 +392,7 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
   QR_RETURN_IF_ERROR(CheckMatched(c, measurement, report));
   QR_RETURN_IF_ERROR(measurement.Load());
   QR_RETURN_IF_ERROR(measurement.Run(samples));
+  QR_RETURN_IF_ERROR(CheckFinite(measurement));
   std::vector<std::string> weight_names;
   QR_RETURN_IF_ERROR(AddWeights(c, measurement.constant_values, report, weight_names));
   AddActivations(c, measurement, weight_names, report);
@@ -375,7 +415,7 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
   }
   report.suggestions = Suggest(report, options.suggest);
   if (options.validate && !report.suggestions.empty()) {
-    QR_RETURN_IF_ERROR(Validate({float_model, quantized_model, c.form, c.values, c.matching},
+    QR_RETURN_IF_ERROR(Validate({c.original, c.quantized, c.form, c.values, c.matching, c.folded},
                                 evaluator, samples, report));
   }
   return report;

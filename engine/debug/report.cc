@@ -87,6 +87,7 @@ Json ToJson(const DebugWeight& w) {
             {"median_channel_sqnr_db", Number(w.sqnr.median_channel)},
             {"zeroed_channels", w.sqnr.zeroed_channels},
             {"type", w.type},
+            {"folded", w.folded},
             {"quantized_name", w.quantized},
             {"match_method", TextOrNull(w.matched_by)}};
   if (w.sqnr.worst_channel >= 0) json["worst_channel"] = w.sqnr.worst_channel;

@@ -58,6 +58,7 @@ void SetChannels(const std::vector<Energy>& channels, Sqnr& sqnr) {
 
 void Energy::Add(double reference, double actual) {
   nonfinite |= !std::isfinite(reference) || !std::isfinite(actual);
+  has_reference |= std::isfinite(reference);
   nonzero_result |= actual != 0;
   const double difference = reference - actual;
   signal += reference * reference;
@@ -91,6 +92,7 @@ bool SqnrSum::Add(std::span<const double> reference, std::span<const double> act
       sum->noise += row.noise;
       sum->nonfinite |= row.nonfinite;
       sum->nonzero_result |= row.nonzero_result;
+      sum->has_reference |= row.has_reference;
     }
   }
   return true;

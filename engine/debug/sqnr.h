@@ -14,6 +14,7 @@ struct Energy {
   double signal = 0, noise = 0;
   bool nonfinite = false;
   bool nonzero_result = false;  // the other side is not 0 everywhere
+  bool has_reference = false;   // some reference is finite
 
   void Add(double reference, double actual);
 };
@@ -35,6 +36,7 @@ class SqnrSum {
                  int64_t axis_size, int64_t inner);
 
   bool empty() const { return !any_; }
+  bool has_reference() const { return whole_.has_reference; }  // a finite one
   // `like_ort`: without status, clamped as ONNX Runtime does it.
   Sqnr Get(bool like_ort) const;
 

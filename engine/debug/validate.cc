@@ -24,10 +24,16 @@ std::string Quoted(const std::string& text) {
 // The operators of these names read the float weights.
 void RestoreWeights(const Stripping& s, const std::set<std::string>& nodes, Graph& graph) {
   const NamedGraph original(s.original);
-  std::map<std::string, std::string> weights;  // what is made of the integers -> float name
+  std::map<std::string, std::pair<std::string, Tensor>> weights;  // by what is made of the integers
   for (size_t i = 0; i < s.values.weights.size(); ++i) {
-    if (!s.matching.weights[i].name.empty()) {
-      weights[s.values.weights[i].restored] = s.matching.weights[i].name;
+    const std::string& name = s.matching.weights[i].name;
+    const std::string& restored = s.values.weights[i].restored;
+    const ValueId theirs = original.Find(name);
+    const Tensor* const tensor = theirs.valid() ? original.graph().constant(theirs) : nullptr;
+    if (const auto folded = s.folded.find(i); folded != s.folded.end()) {
+      weights[restored] = {name.empty() ? restored : name, folded->second};
+    } else if (tensor != nullptr) {
+      weights[restored] = {name, *tensor};
     }
   }
   for (const NodeId n : std::vector<NodeId>(graph.body(graph.main()).nodes)) {
@@ -39,11 +45,9 @@ void RestoreWeights(const Stripping& s, const std::set<std::string>& nodes, Grap
       const ValueId v = graph.input(n, i);
       const auto weight = v.valid() ? weights.find(std::string(graph.name(v))) : weights.end();
       if (weight == weights.end()) continue;
-      const ValueId theirs = original.Find(weight->second);
-      const Tensor* tensor = original.graph().constant(theirs);
-      if (tensor == nullptr) continue;
-      const std::string_view name = graph.FreshName(weight->second + "_float");
-      graph.SetInput(n, i, graph.AddConstant(graph.main(), name, *tensor));
+      const auto& [stem, tensor] = weight->second;
+      const std::string_view name = graph.FreshName(stem + "_float");
+      graph.SetInput(n, i, graph.AddConstant(graph.main(), name, tensor));
     }
   }
 }

@@ -3,6 +3,7 @@
 // measured once more.
 #pragma once
 
+#include "engine/debug/folded_weights.h"
 #include "engine/debug/matching.h"
 #include "qrewrite/debug.h"
 
@@ -14,6 +15,7 @@ struct Stripping {
   const Model& form;
   const QuantizedValues& values;
   const Matching& matching;
+  const FoldedWeights& folded;
 };
 
 // Sets `gained_db` of each suggestion of `report`, and `all_gained_db`.

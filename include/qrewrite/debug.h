@@ -74,7 +74,8 @@ struct DebugWeight {
   std::string name;
   std::string quantized;
   std::string matched_by;
-  std::string type;  // of the integers
+  std::string type;     // of the integers
+  bool folded = false;  // compared with the weight into which what follows its operator is folded
   Sqnr sqnr;
 };
 
@@ -126,7 +127,8 @@ struct DebugOptions {
 };
 
 // Errors: kUsage: `map` names a value that is not there, an input has no sample; kRefused: less than half
-// of the quantized values have a counterpart, the models are not of one origin; kUnsupported: a model
+// of the quantized values have a counterpart, the models are not of one origin, or the float model
+// gives no finite number; kUnsupported: a model
 // does not run; others of the evaluator and the samples.
 Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model,
                           Evaluator& evaluator, const Samples& samples,

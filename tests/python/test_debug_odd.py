@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from debug_models import images, node, save
+from debug_models import images, node, save, sqnr
 from onnx import TensorProto, helper, numpy_helper
 from test_debug import ENVIRONMENT, debug, folder, rows, run  # noqa: F401 (a fixture)
 
@@ -43,9 +43,12 @@ def test_overflow_of_half_precision(folder, runtime, compat):
 def test_an_infinite_value_has_no_class(folder):
     save("float.onnx", [node("Log", ["x"], "l"), node("Neg", ["l"], "y")], {}, {"x": [1, 8]}, ["y"])
     write("quant.onnx", [node("Log", ["x"], "l"), *quantizers("l"), node("Neg", ["l_d"], "y")], SCALES)
-    np.savez("inputs.npz", x=np.zeros((2, 8), np.float32))
+    np.savez("inputs.npz", x=np.eye(2, 8, dtype=np.float32))
     row = rows(debug())["l"]
     assert row["status"] == "nonfinite" and row["cumulative_sqnr_db"] is None and row["class"] is None
+    np.savez("inputs.npz", x=np.zeros((2, 8), np.float32))
+    _, error = run("--float", "float.onnx", "--quant", "quant.onnx", "--inputs", "inputs.npz", code=3)
+    assert "on these samples the float model gives NaN or infinity alone: nothing can be measured" in error
 
 
 def test_zeros_in_the_float_model_alone(folder):
@@ -65,26 +68,90 @@ def test_zeros_in_the_float_model_alone(folder):
 
 # --- bodies
 
-def branches(path, quantized, outside=True):
-    """An If whose first branch has a Relu, and an Abs of what comes out; quantizers in the branch and outside."""
+def value(name, kind=TensorProto.FLOAT, shape=None):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def branches(path, quantized, condition="c", deep=False):
+    """An If whose first branch has a Relu between quantizers (deep: in an If of its own), and an Abs of what comes out."""
     inside = [node("Relu", ["x"], "r"), *(quantizers("r") if quantized else []), node("Neg", ["r_d" if quantized else "r"], "t")]
-    then = helper.make_graph(inside, "then", [], [helper.make_tensor_value_info("t", TensorProto.FLOAT, None)])
-    other = helper.make_graph([node("Neg", ["x"], "e")], "else", [], [helper.make_tensor_value_info("e", TensorProto.FLOAT, None)])
-    outside = quantized and outside
-    write(path, [node("If", ["c"], "i", then_branch=then, else_branch=other), *(quantizers("i") if outside else []),
-                 node("Abs", ["i_d" if outside else "i"], "y")], {**SCALES, "c": np.array(True)})
+    other = helper.make_graph([node("Neg", ["x"], "e")], "else", [], [value("e")])
+    if deep:
+        second = helper.make_graph([node("Abs", ["x"], "e2")], "else", [], [value("e2")])
+        inside = [node("If", ["d"], "u", then_branch=helper.make_graph(inside, "deep", [], [value("t")]), else_branch=second)]
+    then = helper.make_graph(inside, "then", [], [value("u" if deep else "t")])
+    computed = [node("ReduceMax", ["x"], "most", keepdims=0), node("Greater", ["most", "least"], "g")]
+    write(path, [*computed, node("If", [condition], "i", then_branch=then, else_branch=other), *(quantizers("i") if quantized else []),
+                 node("Abs", ["i_d" if quantized else "i"], "y")], {**SCALES, "c": np.array(True), "d": np.array(True), "least": np.array(0, np.float32)})
 
 
-@pytest.mark.parametrize("outside", [True, False], ids=["also_outside", "only_inside"])
-def test_values_of_bodies_are_left_out_and_it_is_said(folder, outside):
-    branches("float.onnx", False)
-    branches("quant.onnx", True, outside)
-    np.savez("inputs.npz", x=images((4, 8)))
+@pytest.mark.parametrize("runtime", ["ort", "builtin"])
+@pytest.mark.parametrize("condition, deep", [("c", False), ("g", False), ("g", True)], ids=["constant", "computed", "twice"])
+def test_values_of_the_branch_that_is_taken(folder, runtime, condition, deep):
+    branches("float.onnx", False, condition, deep)
+    branches("quant.onnx", True, condition, deep)
+    x = images((4, 8))
+    x[:, 0] = 1
+    np.savez("inputs.npz", x=x)
+    report = debug("--isolate", "--suggest", "1", "--runtime", runtime, env=BUILTIN if runtime == "builtin" else ENVIRONMENT)
+    assert report["run"]["notes"] == [] and report["unmatched"] == []
+    row = rows(report)["r"]
+    relu = np.maximum(x, 0)
+    rounded = np.clip(np.rint(relu / np.float32(0.05)), -128, 127) * 0.05
+    for number in ("local_sqnr_db", "cumulative_sqnr_db", "op_sqnr_db"):
+        assert abs(row[number] - sqnr(relu.astype(float), rounded)) < 0.05
+    assert row["node"] == "Relu_r" and row["quantized_node"] == "Relu_r"
+
+
+def test_values_of_bodies_are_left_out_and_it_is_said(folder):
+    """A branch that only some samples take, and a Loop."""
+    branches("float.onnx", False, "g")
+    branches("quant.onnx", True, "g")
+    x = np.abs(images((4, 8)))
+    x[1] *= -1
+    np.savez("inputs.npz", x=x)
     report = debug("--isolate")
-    assert [n for n in report["run"]["notes"] if "inside If, Loop and Scan are left out" in n and n.endswith(": 1")]
-    assert len(report["run"]["notes"]) == 1 and set(rows(report)) <= {"i", "y"}
+    assert [n for n in report["run"]["notes"] if "branches that some samples take are left out" in n and n.endswith(": 1")]
+    assert len(report["run"]["notes"]) == 1 and set(rows(report)) == {"i"}
     assert 20 < rows(report)["i"]["cumulative_sqnr_db"] < 50
     assert 20 < report["model_outputs"][0]["cumulative_sqnr_db"] < 50
     text, _ = run("--float", "float.onnx", "--quant", "quant.onnx", "--inputs", "inputs.npz", "--html", "page.html")
-    assert "\nnote: quantized values inside If, Loop and Scan are left out" in text
-    assert "inside If, Loop and Scan are left out" in Path("page.html").read_text()
+    assert "\nnote: quantized values inside Loop, Scan and branches" in text
+    assert "inside Loop, Scan and branches" in Path("page.html").read_text()
+
+
+# --- functions
+
+@pytest.mark.parametrize("both", [True, False], ids=["in_both", "in_the_float_model"])
+def test_values_of_functions(folder, both):
+    """The layers of a model are calls of a local function; quantizers stand inside, or the quantizer put the function in place first."""
+    def layer(quantized, prefix="", x="v", y="t"):
+        r = prefix + "r"
+        pair = [node("QuantizeLinear", [r, "s", "z"], r + "_q"), node("DequantizeLinear", [r + "_q", "s", "z"], r + "_d")]
+        return [node("Relu", [x], r), *(pair if quantized else []), node("Neg", [r + "_d" if quantized else r], y)]
+
+    def scales():
+        return [helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array)) for name, array in SCALES.items()]
+
+    def with_function(path, quantized):
+        body = [*(scales() if quantized else []), *layer(quantized)]
+        function = helper.make_function("acme", "Layer", ["v"], ["t"], body, [helper.make_opsetid("", 19)])
+        graph = helper.make_graph([helper.make_node("Layer", ["x"], ["a"], domain="acme"), node("Abs", ["a"], "b"),
+                                   helper.make_node("Layer", ["b"], ["y"], domain="acme")], "g", [value("x", shape=[1, 8])], [value("y")])
+        onnx.save(helper.make_model(graph, functions=[function], ir_version=9,
+                                    opset_imports=[helper.make_opsetid("", 19), helper.make_opsetid("acme", 1)]), path)
+
+    with_function("float.onnx", False)
+    if both:
+        with_function("quant.onnx", True)
+    else:
+        write("quant.onnx", [*layer(True, "one_", "x", "a"), node("Abs", ["a"], "b"), *layer(True, "two_", "b", "y")], SCALES)
+    x = images((4, 8))
+    np.savez("inputs.npz", x=x)
+    report = debug("--isolate")
+    assert report["run"]["matched"] == report["run"]["quantized_values"] == 2 and report["run"]["notes"] == []
+    first = report["activations"][0]
+    relu = np.maximum(x, 0)
+    rounded = np.clip(np.rint(relu / np.float32(0.05)), -128, 127) * 0.05
+    for number in ("local_sqnr_db", "cumulative_sqnr_db", "op_sqnr_db"):
+        assert abs(first[number] - sqnr(relu.astype(float), rounded)) < 0.05

@@ -90,6 +90,7 @@ std::string WeightName(const DebugWeight& w) {
   }
   if (w.sqnr.zeroed_channels > 0)
     name += fmt::format("  zeroed channels: {}", w.sqnr.zeroed_channels);
+  if (w.folded) name += "  (folded)";
   return name;
 }
 
