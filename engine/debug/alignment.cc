@@ -14,6 +14,54 @@ std::set<std::string> ReadersOf(const NamedGraph& graph, const std::vector<Value
   return ops;
 }
 
+void AddValuesOf(const NamedGraph& graph, const QuantizedActivation& a,
+                 std::vector<ValueId>& values) {
+  for (const std::string& name : {a.source, a.q}) values.push_back(graph.Find(name));
+  for (const std::string& name : a.restored) values.push_back(graph.Find(name));
+}
+
+// Operators that read the activation, also those that read it in another order of its axes, quantized once
+// more or not.
+std::set<std::string> ReadersOf(const NamedGraph& graph, const QuantizedValues& values,
+                                const QuantizedActivation& a) {
+  constexpr size_t kMostValues = 64;
+  const Graph& g = graph.graph();
+  std::vector<ValueId> todo;
+  AddValuesOf(graph, a, todo);
+  for (size_t at = 0; at < todo.size() && at < kMostValues && !values.moved.empty(); ++at) {
+    if (!todo[at].valid()) continue;
+    for (const UseId use : g.uses(todo[at])) {
+      const User user = g.user(use);
+      if (user.is_output() || g.num_outputs(user.node) == 0) continue;
+      const ValueId result = g.output(user.node, 0);
+      if (!result.valid() || !values.moved.contains(graph.Name(result))) continue;
+      todo.push_back(result);
+      for (const QuantizedActivation& other : values.activations) {
+        if (other.source == g.name(result)) AddValuesOf(graph, other, todo);
+      }
+    }
+  }
+  return ReadersOf(graph, todo);
+}
+
+// Does an operator read the activation? Quantizers and other orders of axes are none.
+bool IsRead(const NamedGraph& graph, const QuantizedValues& values, const QuantizedActivation& a) {
+  const Graph& g = graph.graph();
+  const std::string quantizer = graph.OpOf(graph.Find(a.quantizer));
+  for (const std::string& name : a.restored) {
+    const ValueId v = graph.Find(name);
+    if (!v.valid()) continue;
+    for (const UseId use : g.uses(v)) {
+      const User user = g.user(use);
+      if (user.is_output() || g.num_outputs(user.node) == 0) continue;
+      const ValueId result = g.output(user.node, 0);
+      if (!result.valid() || values.moved.contains(graph.Name(result))) continue;
+      if (graph.OpOf(result) != quantizer) return true;
+    }
+  }
+  return false;
+}
+
 // The one node that reads `v`, if `v` is no output and all else that the node reads are constants.
 NodeId OnlyReader(const NamedGraph& graph, ValueId v) {
   const Graph& g = graph.graph();
@@ -45,21 +93,20 @@ std::set<std::string> ReaderOps(const NamedGraph& graph, ValueId v) {
 }
 
 ValueId BehindAbsorbed(const NamedGraph& float_graph, ValueId v, const NamedGraph& quantized,
-                       const QuantizedActivation& a) {
-  std::vector<ValueId> values{quantized.Find(a.source), quantized.Find(a.q)};
-  for (const std::string& name : a.restored) values.push_back(quantized.Find(name));
-  const std::set<std::string> readers = ReadersOf(quantized, values);
+                       const QuantizedValues& values, const QuantizedActivation& a) {
+  const std::set<std::string> readers = ReadersOf(quantized, values, a);
   const Graph& g = float_graph.graph();
+  const ValueId start = v;
   for (NodeId n = OnlyReader(float_graph, v); n.valid(); n = OnlyReader(float_graph, v)) {
     if (readers.contains(g.op_name(g.op(n)).text()) || !g.output(n, 0).valid()) return v;
-    // Where the quantized model's next operator is not behind this one, it is no folded node.
-    const std::set<std::string> next = ReadersOf(float_graph, {g.output(n, 0)});
-    const bool leads_on = std::any_of(next.begin(), next.end(),
-                                      [&](const std::string& op) { return readers.contains(op); });
-    if (!leads_on && !next.empty() && !OnlyReader(float_graph, g.output(n, 0)).valid()) return v;
     v = g.output(n, 0);
   }
-  return v;
+  // Where the quantized model's next operator is not behind these nodes, they are not folded; behind the last
+  // ones is none.
+  const std::set<std::string> next = ReadersOf(float_graph, {v});
+  const bool leads_on = std::any_of(next.begin(), next.end(),
+                                    [&](const std::string& op) { return readers.contains(op); });
+  return leads_on || (next.empty() && !IsRead(quantized, values, a)) ? v : start;
 }
 
 Alignment::Alignment(const NamedGraph& float_graph, const NamedGraph& quantized,
@@ -131,8 +178,10 @@ void Alignment::AlignInputs() {
   }
 }
 
-void Alignment::Learn(ValueId v, ValueId counterpart) {
-  if (v.valid() && counterpart.valid()) known_[v.index] = counterpart;
+void Alignment::Learn(ValueId v, ValueId counterpart, const Order& order) {
+  if (!v.valid() || !counterpart.valid()) return;
+  known_[v.index] = counterpart;
+  if (!order.empty()) orders_[v] = order;
 }
 
 void Alignment::AlignQuantized(size_t i) {
@@ -141,11 +190,14 @@ void Alignment::AlignQuantized(size_t i) {
   const ValueId source = quantized_.Find(a.source);
   if (!source.valid() || !known_[source.index].valid()) return;
   if (c.name.empty()) {
-    const bool is_input = !quantized_.graph().producer(source).valid();
+    const bool is_made =
+        quantized_.graph().producer(source).valid() && !values_.moved.contains(a.source);
     const ValueId v = known_[source.index];
-    c = {float_.Name(is_input ? v : BehindAbsorbed(float_, v, quantized_, a)), "structure"};
+    c = {float_.Name(is_made ? BehindAbsorbed(float_, v, quantized_, values_, a) : v), "structure"};
   }
-  for (const std::string& name : a.restored) Learn(quantized_.Find(name), float_.Find(c.name));
+  if (const auto order = orders_.find(source); order != orders_.end()) c.order = order->second;
+  for (const std::string& name : a.restored)
+    Learn(quantized_.Find(name), float_.Find(c.name), c.order);
 }
 
 void Alignment::AlignNode(NodeId n) {
@@ -157,15 +209,41 @@ void Alignment::AlignNode(NodeId n) {
     for (size_t i = 0; i < std::min(g.num_outputs(n), float_.graph().num_outputs(counterpart));
          ++i) {
       const ValueId v = g.output(n, i);
-      if (v.valid() && !known_[v.index].valid()) {
-        known_[v.index] = float_.graph().output(counterpart, i);
-      }
+      if (!v.valid()) continue;
+      const ValueId known = known_[v.index];
+      Learn(v, known.valid() ? known : float_.graph().output(counterpart, i), OrderOfInputs(n));
     }
+  } else {
+    AlignMoved(n);
   }
   for (size_t i = 0; i < g.num_outputs(n); ++i) {
     const ValueId v = g.output(n, i);
     if (v.valid() && activation_of_[v.index] > 0) AlignQuantized(activation_of_[v.index] - 1);
   }
+}
+
+void Alignment::AlignMoved(NodeId n) {
+  const Graph& g = quantized_.graph();
+  const ValueId v = g.num_outputs(n) == 1 ? g.output(n, 0) : ValueId();
+  const auto moved = v.valid() ? values_.moved.find(quantized_.Name(v)) : values_.moved.end();
+  if (moved == values_.moved.end()) return;
+  const ValueId source = quantized_.Find(moved->second.source);
+  if (!source.valid() || !known_[source.index].valid()) return;
+  if (known_[v.index].valid() && known_[v.index] != known_[source.index]) return;
+  const auto order = orders_.find(source);
+  const std::optional<Order> now =
+      Moved(order == orders_.end() ? Order() : order->second, moved->second.perm);
+  if (now) Learn(v, known_[source.index], *now);
+}
+
+// What is computed of values in some order is taken to be in that order, too.
+Order Alignment::OrderOfInputs(NodeId n) const {
+  const Graph& g = quantized_.graph();
+  for (size_t i = 0; i < g.num_inputs(n); ++i) {
+    const auto order = g.input(n, i).valid() ? orders_.find(g.input(n, i)) : orders_.end();
+    if (order != orders_.end()) return order->second;
+  }
+  return {};
 }
 
 size_t Alignment::Readers::Free(size_t k) {

@@ -13,10 +13,10 @@
 
 namespace qrewrite {
 
-// The float value that the quantized activation `a` stands for if its operator is the one that makes
-// `v`: behind folded nodes.
+// The float value that the quantized activation `a` of `values` stands for if its operator is the one that
+// makes `v`: behind folded nodes.
 ValueId BehindAbsorbed(const NamedGraph& float_graph, ValueId v, const NamedGraph& quantized,
-                       const QuantizedActivation& a);
+                       const QuantizedValues& values, const QuantizedActivation& a);
 
 // What the only reader of `v` makes, if all else that it reads is constant; invalid otherwise.
 ValueId OnlyResult(const NamedGraph& graph, ValueId v);
@@ -34,11 +34,13 @@ class Alignment {
   void AlignInputs();
   void AlignQuantized(size_t i);  // an activation, once what it quantizes is known
   void AlignNode(NodeId n);
+  void AlignMoved(NodeId n);  // one that puts axes into another order
   void AlignWeights(NodeId n, NodeId counterpart);
+  Order OrderOfInputs(NodeId n) const;
   NodeId CounterpartOf(NodeId n);
   bool Fits(NodeId n, NodeId candidate) const;
   double Distance(NodeId n, NodeId candidate) const;  // of their weights; 0 if nothing is known
-  void Learn(ValueId v, ValueId counterpart);
+  void Learn(ValueId v, ValueId counterpart, const Order& order = {});
 
   // Readers of a value of the float model, in its order; those that are taken are passed over.
   struct Readers {
@@ -53,10 +55,11 @@ class Alignment {
   const NamedGraph& quantized_;
   const QuantizedValues& values_;
   Matching& matching_;
-  std::vector<ValueId> known_;         // by value of the quantized model
-  std::vector<size_t> activation_of_;  // by value that is quantized, plus 1
-  std::vector<size_t> weight_of_;      // by value that a weight is made real as, plus 1
-  std::vector<bool> taken_;            // nodes of the float model
+  std::vector<ValueId> known_;                 // by value of the quantized model
+  std::unordered_map<ValueId, Order> orders_;  // of those whose axes are in another one
+  std::vector<size_t> activation_of_;          // by value that is quantized, plus 1
+  std::vector<size_t> weight_of_;              // by value that a weight is made real as, plus 1
+  std::vector<bool> taken_;                    // nodes of the float model
   std::unordered_map<std::string_view, NodeId> named_;  // of its main graph
   std::unordered_map<ValueId, Readers> readers_;
 };

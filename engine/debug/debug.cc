@@ -49,7 +49,9 @@ void PlanPlainPairs(const Comparison& c, Measurement& measurement) {
 void PlanPlaces(const Comparison& c, const DebugOptions& options, Measurement& measurement) {
   for (size_t i = 0; i < c.values.activations.size(); ++i) {
     const QuantizedActivation& a = c.values.activations[i];
-    MeasuredActivation place{.activation = &a, .reference = c.matching.activations[i].name};
+    MeasuredActivation place{.activation = &a,
+                             .reference = c.matching.activations[i].name,
+                             .order = c.matching.activations[i].order};
     const std::string op = c.form_graph.OpOf(c.form_graph.Find(a.source));
     if (!options.compat_ort && c.absorbable.contains(place.reference)) {
       place.absorbed = AbsorbedActivation::Make(c.float_graph, c.float_graph.Find(place.reference));

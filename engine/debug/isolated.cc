@@ -33,7 +33,7 @@ Result<Model> IsolatedModel(const Model& form, const std::vector<MeasuredActivat
       graph.SetDeclared(input, type);
       graph.AddInput(graph.main(), input);
       Reroute(graph, v, input);
-      substitutes[std::string(graph.name(input))] = {place.reference, type.dtype};
+      substitutes[std::string(graph.name(input))] = {place.reference, type.dtype, place.order};
     }
   }
   graph.MarkChanged();

@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kSuffixes[] = {"_QuantizeLinear_Input",
                                           "_QuantizeLinear_Output",
                                           "_DequantizeLinear_Output",
+                                          "_QuantizeLinear",
                                           "_quantized",
                                           "_dequantized",
                                           "_Transposed"};
@@ -99,7 +100,7 @@ class Matcher {
     if (node.empty()) return;
     for (const ValueId v : NodesNamed(node)) {
       if (float_.OpOf(v) != op) continue;
-      c = {float_.Name(BehindAbsorbed(float_, v, quantized_, a)), "node"};
+      c = {float_.Name(BehindAbsorbed(float_, v, quantized_, values_, a)), "node"};
       return;
     }
   }

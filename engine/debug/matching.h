@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/debug/named_graph.h"
+#include "engine/debug/order.h"
 #include "engine/debug/quantized_values.h"
 
 namespace qrewrite {
@@ -14,6 +15,7 @@ namespace qrewrite {
 struct Counterpart {
   std::string name;    // in the float model; "": none
   std::string method;  // "map", "name", "suffix", "node", "structure"
+  Order order = {};    // of the axes of the quantized value
 };
 
 struct Matching {

@@ -63,6 +63,20 @@ struct Real {
   std::vector<double> values;
 };
 
+// In the order of the float model.
+struct Ordered {
+  std::vector<double> values;
+  Channels channels;
+};
+
+// Numbers of a value with the sizes `dims`. Without its order if that is not one of its axes.
+Ordered InOrderOf(const MeasuredActivation& place, std::vector<double> values, const Dims& dims) {
+  if (place.order.empty() || place.order.size() != dims.size())
+    return {std::move(values), ActivationChannels(dims)};
+  return {InFloatOrder(values, dims, place.order),
+          ActivationChannels(InFloatOrder(dims, place.order))};
+}
+
 Result<std::optional<Real>> RealOf(const QuantizedActivation& a, const Tensors& values,
                                    bool round) {
   const ConstTensor* const q = Find(values, a.q);
@@ -73,6 +87,20 @@ Result<std::optional<Real>> RealOf(const QuantizedActivation& a, const Tensors& 
   if (!real.scheme.scale.valid()) return std::optional<Real>();
   QR_ASSIGN_OR_RETURN(real.values, Dequantize(real.q, real.scheme, {.round = round}));
   return std::optional<Real>(std::move(real));
+}
+
+// Elements that the integers could not hold, in this sample.
+Status AddSaturated(MeasuredActivation& place, const Real& real,
+                    const std::vector<double>& wanted) {
+  const QuantizedActivation& a = *place.activation;
+  if (!IsInteger(real.q.dtype())) return {};
+  auto lo = static_cast<double>(IntMin(real.q.dtype()));
+  auto hi = static_cast<double>(IntMax(real.q.dtype()));
+  if (a.lo <= a.hi) lo = std::max(lo, a.lo), hi = std::min(hi, a.hi);
+  QR_ASSIGN_OR_RETURN(const double percent, SaturatedPercent(real.q, real.scheme, wanted, lo, hi));
+  place.saturated += percent;
+  ++place.runs;
+  return {};
 }
 
 std::vector<std::string> NamesIn(const NamedGraph& graph, std::set<std::string> names) {
@@ -222,35 +250,31 @@ Status Measurement::AddPlace(MeasuredActivation& place, const Tensors& reference
   const QuantizedActivation& a = *place.activation;
   QR_ASSIGN_OR_RETURN(const std::optional<Real> real, RealOf(a, form, compat_ort));
   if (!real) return {};
-  const Channels channels = ActivationChannels(real->q.dims());
+  const Ordered got = InOrderOf(place, real->values, real->q.dims());
   if (const ConstTensor* source = Find(form, a.source)) {
     QR_ASSIGN_OR_RETURN(Tensor before, FromPlain(*source));
     if (place.absorbed) {
       QR_ASSIGN_OR_RETURN(before, place.absorbed->Apply(before));
     }
     QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, ToDoubles(before));
-    place.local.Add(numbers, real->values, channels);
-    if (IsInteger(real->q.dtype())) {
-      const bool narrow = a.lo <= a.hi;
-      const double lo = narrow ? a.lo : static_cast<double>(IntMin(real->q.dtype()));
-      const double hi = narrow ? a.hi : static_cast<double>(IntMax(real->q.dtype()));
-      QR_ASSIGN_OR_RETURN(const double percent,
-                          SaturatedPercent(real->q, real->scheme, numbers, lo, hi));
-      place.saturated += percent;
-      ++place.runs;
-    }
+    place.local.Add(InOrderOf(place, numbers, real->q.dims()).values, got.values, got.channels);
+    QR_RETURN_IF_ERROR(AddSaturated(place, *real, numbers));
   }
   const ConstTensor* const wanted = Find(reference, place.reference);
   if (wanted == nullptr) return {};
   QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, Numbers(*wanted));
   const bool one_model = form_ == nullptr || quantized_ == nullptr;
   if (!place.in_original || one_model) {
-    place.misfit |= !place.cumulative.Add(numbers, real->values, channels);
+    place.misfit |= !place.cumulative.Add(numbers, got.values, got.channels);
     return {};
   }
   QR_ASSIGN_OR_RETURN(const std::optional<Real> original, RealOf(a, quantized, compat_ort));
-  const std::vector<double>& values = original ? original->values : real->values;
-  place.misfit |= !place.cumulative.Add(numbers, values, channels);
+  if (!original) {
+    place.misfit |= !place.cumulative.Add(numbers, got.values, got.channels);
+    return {};
+  }
+  const Ordered theirs = InOrderOf(place, original->values, original->q.dims());
+  place.misfit |= !place.cumulative.Add(numbers, theirs.values, theirs.channels);
   return {};
 }
 
@@ -278,7 +302,13 @@ Status Measurement::AddIsolated(const Tensors& sample, const Tensors& reference)
   for (const auto& [input, substitute] : substitutes_) {
     const ConstTensor* value = Find(reference, substitute.name);
     if (value == nullptr) continue;
-    QR_ASSIGN_OR_RETURN(inputs[input], InType(*value, static_cast<int>(substitute.dtype)));
+    ConstTensor given = *value;
+    if (!substitute.order.empty()) {
+      QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(given));
+      QR_ASSIGN_OR_RETURN(const Tensor moved, InOrder(tensor, substitute.order));
+      QR_ASSIGN_OR_RETURN(given, ToPlain(moved));
+    }
+    QR_ASSIGN_OR_RETURN(inputs[input], InType(given, static_cast<int>(substitute.dtype)));
   }
   Result<Tensors> values = isolated_->Run(inputs);
   if (!values.ok()) {
@@ -294,7 +324,8 @@ Status Measurement::AddIsolated(const Tensors& sample, const Tensors& reference)
                         RealOf(*place.activation, *values, compat_ort));
     if (!real) continue;
     QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, Numbers(*wanted));
-    place.isolated.Add(numbers, real->values, ActivationChannels(real->q.dims()));
+    const Ordered got = InOrderOf(place, real->values, real->q.dims());
+    place.isolated.Add(numbers, got.values, got.channels);
   }
   return {};
 }

@@ -19,6 +19,7 @@ namespace qrewrite {
 struct MeasuredActivation {
   const QuantizedActivation* activation;
   std::string reference;  // in the float model; "": none
+  Order order = {};       // of its axes
   std::optional<AbsorbedActivation> absorbed;
   bool left_out = false;     // the quantized model does not have it
   bool in_original = false;  // its integers are a value of the quantized model as it is
@@ -48,6 +49,7 @@ struct Models {
 struct Substitute {
   std::string name;
   DType dtype;
+  Order order = {};
 };
 using Substitutes = std::map<std::string, Substitute>;
 Result<Model> IsolatedModel(const Model& form, const std::vector<MeasuredActivation>& places,

@@ -53,6 +53,7 @@ class Collector {
       return AddActivation(found);
     if (match.rule == "weight") return AddWeight(found);
     if (match.rule == "narrowed") return AddNarrowed(found);
+    if (match.rule == "moved") return AddMoved(found);
     if (match.rule == "recast") recast_[found.Value("c")] = found.Value("q");
     if (match.rule == "restored") restored_[found.Value("q")].push_back(found.Value("y"));
     if (match.rule == "weight-source") sources_[found.Value("q")] = found.Value("x");
@@ -99,6 +100,15 @@ class Collector {
     return {};
   }
 
+  Status AddMoved(const Found& found) {
+    QR_ASSIGN_OR_RETURN(const Tensor perm, found.Constant("perm"));
+    if (!perm.valid()) return {};
+    MovedValue moved{.source = found.Value("x")};
+    QR_ASSIGN_OR_RETURN(moved.perm, ToInt64s(perm));
+    values_.moved[found.Value("y")] = std::move(moved);
+    return {};
+  }
+
   // The quantizer was found before: producers come first.
   Status AddNarrowed(const Found& found) {
     for (QuantizedActivation& a : values_.activations) {
@@ -134,7 +144,7 @@ Result<QuantizedValues> FindQuantizedValues(const Model& model) {
   QR_ASSIGN_OR_RETURN(const Rules rules, ShippedRules("quantized_values"));
   const MatchOptions options{
       .rules = {"activation", "dynamic-activation", "narrowed", "recast", "restored", "weight",
-                "weight-source", "columns", "gemm-columns"},
+                "weight-source", "columns", "gemm-columns", "moved"},
       .max_matches = kAllMatches};
   QR_ASSIGN_OR_RETURN(const Matches found, Match(model, rules, options));
   Collector collector;

@@ -32,9 +32,16 @@ struct QuantizedWeight {
   bool columns = false;  // channels lie along the last axis
 };
 
+// A value whose axes are put into another order.
+struct MovedValue {
+  std::string source;
+  std::vector<int64_t> perm;  // axis k of it is axis perm[k] of the source
+};
+
 struct QuantizedValues {
   std::vector<QuantizedActivation> activations;  // producers first
   std::vector<QuantizedWeight> weights;
+  std::map<std::string, MovedValue> moved;  // by the name of what comes out
 };
 
 // A copy of the model with every quantized operator spelt out; integer values keep their names. `changed`

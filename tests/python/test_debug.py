@@ -235,38 +235,6 @@ def test_numbers(folder, options):
     assert near(report["summary"]["local"]["std"], np.std(values), 1e-6)
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["same_names", "other_names"])
-def test_weights_with_what_follows_folded_in(folder, kept):
-    """quant_pre_process and others put a BatchNormalization into the weights before them; the user has the model in front of that."""
-    r = np.random.default_rng(3)
-    w, shift = (r.normal(size=s).astype(np.float32) for s in ((4, 3, 3, 3), 4))
-    scale, mean, variance = np.array([2, 4, 3, 3], np.float32), np.zeros(4, np.float32), np.ones(4, np.float32)
-    weights = {"w": w, "scale": scale, "shift": shift, "mean": mean, "variance": variance, "v": r.normal(size=(2, 4, 3, 3)).astype(np.float32)}
-    behind = [node("Relu", ["n"], "a"), node("Conv", ["a", "v"], "y")]
-    save("float.onnx", [node("Conv", ["x", "w"], "c"), node("BatchNormalization", ["c", "scale", "shift", "mean", "variance"], "n"), *behind], weights,
-         {"x": [1, 3, 8, 8]}, ["y"])
-    factor = scale / np.sqrt(variance + np.float32(1e-5))
-    name = "w" if kept else "fused"
-    save("folded.onnx", [node("Conv", ["x", name, "bias"], "n"), *behind], {name: w * factor.reshape(4, 1, 1, 1), "bias": shift, "v": weights["v"]},
-         {"x": [1, 3, 8, 8]}, ["y"])
-    np.savez("inputs.npz", x=images())
-    quantize("folded.onnx", "quant.onnx", {"x": images()}, per_channel=True)
-    report = debug("--isolate", "--suggest", "1", "--validate")
-    found = {row["quantized_name"]: row for row in report["weights"]}
-    weight, bias = found[name + "_quantized"], found["bias_quantized"]
-    assert weight["weight_name"] == "w" and weight["folded"] and weight["weight_sqnr_db"] > 40 and weight["min_channel_sqnr_db"] > 35
-    assert bias["folded"] and bias["weight_sqnr_db"] > 40 and not found["v_quantized"]["folded"]
-    assert report["run"]["matched"] == report["run"]["quantized_values"]
-    assert rows(report)["a"]["class"] == "healthy"
-    # what is left in float has the folded weight as well: nothing gets worse
-    noisy = onnx.load("quant.onnx")
-    stored = next(t for t in noisy.graph.initializer if t.name == name + "_quantized")
-    stored.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(stored) // 16 * 16, stored.name))
-    onnx.save(noisy, "noisy.onnx")
-    report = debug("--isolate", "--suggest", "1", "--validate", models=("float.onnx", "noisy.onnx"))
-    assert report["suggestions"][0]["tensor_name"] == "a" and report["suggestions"][0]["gained_db"] > 5
-
-
 def test_weights(folder):
     pair(folder, options={"per_channel": True})
     model = onnx.load("quant.onnx")
