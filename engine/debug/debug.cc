@@ -141,18 +141,6 @@ int64_t ChannelAxis(const QuantizedWeight& w) {
   return w.columns ? -1 : 0;
 }
 
-// The numbers of a float weight; transposed if only that fits, as where Gemm became MatMul.
-Result<std::vector<double>> InShapeOf(const Dims& dims, const Tensor& weight) {
-  QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, ToDoubles(weight));
-  if (dims == weight.dims() || dims.size() != 2 || weight.dims() != Dims{dims[1], dims[0]}) {
-    return numbers;
-  }
-  std::vector<double> turned(numbers.size());
-  const auto rows = static_cast<size_t>(dims[0]), columns = static_cast<size_t>(dims[1]);
-  for (size_t i = 0; i < numbers.size(); ++i) turned[i] = numbers[i % columns * rows + i / columns];
-  return turned;
-}
-
 Result<DebugWeight> MeasureWeight(const Comparison& c, size_t i, const Tensors& constants,
                                   bool compat_ort) {
   const QuantizedWeight& w = c.values.weights[i];
@@ -171,7 +159,8 @@ Result<DebugWeight> MeasureWeight(const Comparison& c, size_t i, const Tensors& 
     if (reference == constants.end()) return weight;
     QR_ASSIGN_OR_RETURN(wanted, FromPlain(reference->second));
   }
-  QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, InShapeOf(w.integers.dims(), wanted));
+  QR_ASSIGN_OR_RETURN(wanted, InShapeOf(w, wanted));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, ToDoubles(wanted));
   QR_ASSIGN_OR_RETURN(const std::vector<double> real,
                       Dequantize(w.integers, w.scheme, {.round = compat_ort, .wrap = compat_ort}));
   SqnrSum sum;

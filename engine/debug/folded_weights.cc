@@ -129,4 +129,14 @@ Result<FoldedWeights> FindFoldedWeights(const Model& original, const NamedGraph&
   return weights;
 }
 
+Result<Tensor> InShapeOf(const QuantizedWeight& w, const Tensor& weight) {
+  const Dims& dims = w.integers.dims();
+  if (dims.size() != 2 || weight.dims() != Dims{dims[1], dims[0]}) return weight;
+  QR_ASSIGN_OR_RETURN(const Tensor whole, weight.Materialize());
+  QR_ASSIGN_OR_RETURN(Tensor turned, InOrder(whole, {1, 0}));
+  if (dims[0] != dims[1]) return turned;
+  const std::optional<double> as_it_is = Distance(w, whole), transposed = Distance(w, turned);
+  return as_it_is && transposed && *transposed < *as_it_is ? turned : whole;
+}
+
 }  // namespace qrewrite

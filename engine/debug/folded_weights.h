@@ -1,3 +1,5 @@
+// What weights were quantized from.
+//
 // Folded weights: producers of quantized models put what follows an operator (BatchNormalization, a product)
 // into its weights before they quantize it. What such a weight was quantized from is in no model; it is in
 // the float model on which the rule set `optimize` did the same.
@@ -18,5 +20,9 @@ using FoldedWeights = std::map<size_t, Tensor>;
 Result<FoldedWeights> FindFoldedWeights(const Model& original, const NamedGraph& float_graph,
                                         const NamedGraph& form, const QuantizedValues& values,
                                         const Absorbable& absorbable, const Matching& matching);
+
+// A float weight as the operator of the quantized model reads it: transposed where only that fits (Gemm
+// became MatMul), of square ones where that is nearer to the integers.
+Result<Tensor> InShapeOf(const QuantizedWeight& w, const Tensor& weight);
 
 }  // namespace qrewrite

@@ -163,7 +163,8 @@ std::vector<std::string> SuggestionRows(const DebugReport& report) {
   for (const DebugSuggestion& s : report.suggestions) {
     std::string nodes;
     for (const std::string& node : s.nodes) nodes += (nodes.empty() ? "" : ", ") + node;
-    rows.push_back(Cell(s.name) + Cell(nodes) + Cell(s.gained_db));
+    rows.push_back(Cell(s.name) + Cell(nodes) +
+                   (s.gained.lossless ? "<td class=\"n\">all</td>" : Cell(s.gained.db)));
   }
   return rows;
 }

@@ -99,7 +99,8 @@ Json ToJson(const DebugSuggestion& s) {
   return {{"tensor_name", s.name},
           {"nodes", s.nodes},
           {"quantized_nodes", s.quantized_nodes},
-          {"gained_db", Number(s.gained_db)}};
+          {"gained_db", Number(s.gained.db)},
+          {"lossless", s.gained.lossless}};
 }
 
 void AddSuggestions(const DebugReport& report, Json& json) {
@@ -114,7 +115,8 @@ void AddSuggestions(const DebugReport& report, Json& json) {
   }
   json["nodes_to_exclude"] = nodes;
   json["strip_qdq"] = "nodes=" + NodePattern(quantized);
-  json["gained_db"] = Number(report.all_gained_db);
+  json["gained_db"] = Number(report.all_gained.db);
+  json["lossless"] = report.all_gained.lossless;
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ std::string Quoted(const std::string& text) {
 }
 
 // The operators of these names read the float weights.
-void RestoreWeights(const Stripping& s, const std::set<std::string>& nodes, Graph& graph) {
+Status RestoreWeights(const Stripping& s, const std::set<std::string>& nodes, Graph& graph) {
   const NamedGraph original(s.original);
   std::map<std::string, std::pair<std::string, Tensor>> weights;  // by what is made of the integers
   for (size_t i = 0; i < s.values.weights.size(); ++i) {
@@ -33,7 +33,9 @@ void RestoreWeights(const Stripping& s, const std::set<std::string>& nodes, Grap
     if (const auto folded = s.folded.find(i); folded != s.folded.end()) {
       weights[restored] = {name.empty() ? restored : name, folded->second};
     } else if (tensor != nullptr) {
-      weights[restored] = {name, *tensor};
+      QR_ASSIGN_OR_RETURN(Tensor weight, InShapeOf(s.values.weights[i], *tensor));
+      if (weight.dims() == s.values.weights[i].integers.dims())
+        weights[restored] = {name, std::move(weight)};
     }
   }
   for (const NodeId n : std::vector<NodeId>(graph.body(graph.main()).nodes)) {
@@ -50,11 +52,12 @@ void RestoreWeights(const Stripping& s, const std::set<std::string>& nodes, Grap
       graph.SetInput(n, i, graph.AddConstant(graph.main(), name, tensor));
     }
   }
+  return {};
 }
 
 Result<Model> Stripped(const Stripping& s, const std::vector<std::string>& nodes, bool clip) {
   QR_ASSIGN_OR_RETURN(Model model, s.form.Clone());
-  RestoreWeights(s, {nodes.begin(), nodes.end()}, model.impl().file->graph());
+  QR_RETURN_IF_ERROR(RestoreWeights(s, {nodes.begin(), nodes.end()}, model.impl().file->graph()));
   QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load("strip_qdq", {.tests = false}));
   const RewriteOptions options{
       .set = {{"nodes", NodePattern(nodes)}, {"saturation", clip ? "clip" : "relu"}}};
@@ -72,15 +75,17 @@ std::optional<double> Worst(const std::vector<DebugOutput>& outputs) {
   return worst;
 }
 
-Result<std::optional<double>> Gained(const Stripping& s, const std::vector<std::string>& nodes,
-                                     bool clip, Evaluator& evaluator, const Samples& samples,
-                                     const DebugReport& report) {
+Result<DebugGain> Gained(const Stripping& s, const std::vector<std::string>& nodes, bool clip,
+                         Evaluator& evaluator, const Samples& samples, const DebugReport& report) {
   QR_ASSIGN_OR_RETURN(const Model model, Stripped(s, nodes, clip));
   Measurement measurement({s.original, model, model, false}, evaluator);
   const std::vector<ModelValue> outputs = model.Outputs();
-  for (size_t i = 0; i < std::min(report.outputs.size(), outputs.size()); ++i) {
-    measurement.pairs.push_back(
-        {.float_name = report.outputs[i].name, .quantized_name = outputs[i].name});
+  for (size_t i = 0; i < report.outputs.size(); ++i) {  // by name, else by place
+    const std::string& name = report.outputs[i].name;
+    const bool same = std::ranges::find(outputs, name, &ModelValue::name) != outputs.end();
+    if (same || outputs.size() == report.outputs.size())
+      measurement.pairs.push_back(
+          {.float_name = name, .quantized_name = same ? name : outputs[i].name});
   }
   QR_RETURN_IF_ERROR(measurement.Load());
   QR_RETURN_IF_ERROR(measurement.Run(samples));
@@ -89,8 +94,11 @@ Result<std::optional<double>> Gained(const Stripping& s, const std::vector<std::
     after.push_back({pair.float_name, pair.cumulative.Get(false)});
   }
   const std::optional<double> before = Worst(report.outputs), now = Worst(after);
-  if (!before || !now) return std::optional<double>();
-  return std::optional(*now - *before);
+  if (!before) return DebugGain();
+  if (now) return DebugGain{.db = *now - *before};
+  return DebugGain{.lossless = std::ranges::all_of(after, [](const DebugOutput& output) {
+                     return output.cumulative.status == SqnrStatus::kIdentical;
+                   })};
 }
 
 }  // namespace
@@ -113,13 +121,12 @@ Status Validate(const Stripping& stripping, Evaluator& evaluator, const Samples&
   bool clip = false;
   for (DebugSuggestion& s : report.suggestions) {
     const bool clipped = absorbs_clip(s.name);
-    QR_ASSIGN_OR_RETURN(s.gained_db,
+    QR_ASSIGN_OR_RETURN(s.gained,
                         Gained(stripping, s.quantized_nodes, clipped, evaluator, samples, report));
     all.insert(all.end(), s.quantized_nodes.begin(), s.quantized_nodes.end());
     clip |= clipped;
   }
-  QR_ASSIGN_OR_RETURN(report.all_gained_db,
-                      Gained(stripping, all, clip, evaluator, samples, report));
+  QR_ASSIGN_OR_RETURN(report.all_gained, Gained(stripping, all, clip, evaluator, samples, report));
   return {};
 }
 

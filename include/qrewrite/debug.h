@@ -84,12 +84,18 @@ struct DebugOutput {
   Sqnr cumulative;
 };
 
+// What is won at the worst output.
+struct DebugGain {
+  std::optional<double> db;
+  bool lossless = false;  // all outputs are the float model's then: no number says how much that is
+};
+
 // What to leave in float, the worst first.
 struct DebugSuggestion {
   std::string name;                          // of the activation
   std::vector<std::string> nodes;            // in the float model
   std::vector<std::string> quantized_nodes;  // in the quantized model in QDQ form
-  std::optional<double> gained_db;           // at the worst output, by this one alone
+  DebugGain gained;                          // by this one alone
 };
 
 struct DebugReport {
@@ -102,8 +108,8 @@ struct DebugReport {
   std::vector<DebugWeight> weights;
   std::vector<DebugOutput> outputs;  // in the order of the float model
   std::vector<DebugSuggestion> suggestions;
-  std::optional<double> all_gained_db;  // by all suggestions together
-  std::vector<std::string> notes;       // what the reader should know of the run
+  DebugGain all_gained;            // by all suggestions together
+  std::vector<std::string> notes;  // what the reader should know of the run
   size_t matched = 0, quantized_values = 0;
 
   // With the keys of winml's command, and more; docs/debug.md lists them.

@@ -288,6 +288,17 @@ def test_suggestions_are_worth_what_is_said(folder):
     assert near(after - before, first["gained_db"], 3)
 
 
+def test_all_is_won(folder):
+    """Nothing of the model is quantized any more: no number of dB."""
+    save("float.onnx", [node("MatMul", ["x", "w"], "y")], {"w": images((12, 5))}, {"x": [1, 12]}, ["y"])
+    np.savez("inputs.npz", x=images((4, 12)))
+    quantize("float.onnx", "quant.onnx", {"x": images((4, 12))}, weight_type=QuantType.QInt4, activation_type=QuantType.QUInt4)
+    report = debug("--suggest", "1", "--validate")
+    assert report["suggestions"][0]["gained_db"] is None and report["suggestions"][0]["lossless"] and report["lossless"]
+    text, _ = run("--float", "float.onnx", "--quant", "quant.onnx", "--inputs", "inputs.npz", "--suggest", 1, "--validate")
+    assert "  y  gains all: the outputs are those of the float model\n" in text
+
+
 def test_the_command_that_is_suggested_works(folder):
     pair(folder, outlier=True, options={"quant_format": QuantFormat.QOperator})
     text, _ = run("--float", "float.onnx", "--quant", "quant.onnx", "--inputs", "inputs.npz", "--suggest", 1)

@@ -3,7 +3,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from debug_models import QuantFormat, images, node, pair, quantize, save
+from debug_models import QuantFormat, images, node, pair, quantize, quantize_at_run_time, save
 from onnx import numpy_helper
 from test_debug import debug, folder, near, rows  # noqa: F401 (a fixture)
 
@@ -38,6 +38,22 @@ def test_weights_with_what_follows_folded_in(folder, kept):
     onnx.save(noisy, "noisy.onnx")
     report = debug("--isolate", "--suggest", "1", "--validate", models=("float.onnx", "noisy.onnx"))
     assert report["suggestions"][0]["tensor_name"] == "a" and report["suggestions"][0]["gained_db"] > 5
+
+
+@pytest.mark.parametrize("wide", [16, 12], ids=["oblong", "square"])
+def test_weights_that_were_transposed(folder, wide):
+    """A Linear of torch is a Gemm with a transposed weight; quantize_dynamic makes a MatMul of it, with the weight turned."""
+    r = np.random.default_rng(2)
+    weights = {"w": r.normal(size=(wide, 12)).astype(np.float32), "b": r.normal(size=wide).astype(np.float32), "v": r.normal(size=(5, wide)).astype(np.float32)}
+    weights["w"][3] *= 60
+    save("float.onnx", [node("Gemm", ["x", "w", "b"], "g", transB=1), node("Sigmoid", ["g"], "s"), node("Gemm", ["s", "v"], "y", transB=1)], weights,
+         {"x": [1, 12]}, ["y"])
+    quantize_at_run_time("float.onnx", "quant.onnx")
+    np.savez("inputs.npz", x=images((4, 12)))
+    report = debug("--isolate", "--suggest", "2", "--validate")
+    found = rows(report, "weights")
+    assert found["w"]["weight_sqnr_db"] > 30 and found["v"]["weight_sqnr_db"] > 30 and found["w"]["min_channel_sqnr_db"] < 20
+    assert report["suggestions"][0]["gained_db"] > 3
 
 
 def test_axes_in_another_order(folder):

@@ -130,18 +130,23 @@ std::string QuotedList(const std::vector<std::string>& names) {
   return "[" + text + "]";
 }
 
+std::string GainText(const DebugGain& gain) {
+  if (gain.lossless) return "all: the outputs are those of the float model";
+  return gain.db ? fmt::format("{:.2f} dB", *gain.db) : "";
+}
+
 std::string Suggestions(const DebugReport& report) {
   if (report.suggestions.empty()) return "";
   std::string text = fmt::format("\n{}\n", Painted(Colour::kBold, "To leave in float"));
   std::vector<std::string> nodes, quantized;
   for (const DebugSuggestion& s : report.suggestions) {
-    const std::string gained = s.gained_db ? fmt::format("  gains {:.2f} dB", *s.gained_db) : "";
-    text += fmt::format("  {}{}\n", s.name, gained);
+    const std::string gained = GainText(s.gained);
+    text += fmt::format("  {}{}\n", s.name, gained.empty() ? "" : "  gains " + gained);
     nodes.insert(nodes.end(), s.nodes.begin(), s.nodes.end());
     quantized.insert(quantized.end(), s.quantized_nodes.begin(), s.quantized_nodes.end());
   }
-  if (report.all_gained_db)
-    text += fmt::format("  together they gain {:.2f} dB\n", *report.all_gained_db);
+  if (const std::string gained = GainText(report.all_gained); !gained.empty())
+    text += fmt::format("  together they gain {}\n", gained);
   text += fmt::format("  quantize_static(..., nodes_to_exclude={})\n", QuotedList(nodes));
   text += fmt::format("  qrewrite {}--rules strip_qdq --set 'nodes={}' MODEL\n",
                       report.needs_qdq_form ? "--rules qdq_form " : "", NodePattern(quantized));
