@@ -21,9 +21,14 @@ std::string Cell(const Sqnr& sqnr) {
       sqnr.db ? fmt::format("{:.1f}", *sqnr.db) : std::string(Name(sqnr.status));
   return fmt::format("<td class=\"n {}\">{}</td>", ClassOf(sqnr.db), text);
 }
-std::string Cell(const std::optional<double>& db) {
-  if (!db) return "<td class=\"n none\"></td>";
-  return fmt::format("<td class=\"n\">{:.1f}</td>", *db);
+std::string Cell(const std::optional<double>& number) {
+  if (!number) return "<td class=\"n none\"></td>";
+  return fmt::format("<td class=\"n\">{:.1f}</td>", *number);
+}
+// The same of an SQNR.
+std::string Decibels(const std::optional<double>& db) {
+  return fmt::format("<td class=\"n {}\">{}</td>", ClassOf(db),
+                     db ? fmt::format("{:.1f}", *db) : "");
 }
 std::string Cell(std::string_view text) { return fmt::format("<td>{}</td>", HtmlText(text)); }
 
@@ -63,9 +68,7 @@ class Chart {
           kLeft, kWidth - kRight, Y(db), Y(db) + 4, db);
     }
     for (const Series& series : kSeries) svg += Line(series);
-    return svg +
-           fmt::format("<text x=\"{}\" y=\"{}\">quantized values, producers first</text></svg>\n",
-                       kLeft, kHeight - 6);
+    return svg + Names() + "</svg>\n";
   }
 
  private:
@@ -79,6 +82,26 @@ class Chart {
   double Y(double db) const {
     const double share = (std::min(db, high_) - low_) / std::max(high_ - low_, 1.0);
     return kHeight - kBottom - share * (kHeight - kTop - kBottom);
+  }
+
+  // Below the points, if there is room for them.
+  std::string Names() const {
+    constexpr size_t kMostNames = 12, kMostLetters = 14;
+    if (rows_.size() > kMostNames) {
+      return fmt::format("<text x=\"{}\" y=\"{}\">quantized values, producers first</text>", kLeft,
+                         kHeight - 6);
+    }
+    std::string names;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      const std::string& name = rows_[i].name;
+      size_t from = name.size() - std::min(name.size(), kMostLetters);
+      while (from < name.size() && (name[from] & 0xC0) == 0x80) ++from;  // a whole letter first
+      const char* const anchor = i == 0 ? "start" : i + 1 == rows_.size() ? "end" : "middle";
+      names +=
+          fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">{}</text>", X(i), kHeight - 6,
+                      anchor, HtmlText((from > 0 ? ".." : "") + name.substr(from)));
+    }
+    return names;
   }
 
   // A line where neighbours have numbers, and a point for each number.
@@ -114,6 +137,16 @@ std::string Key() {
   return key + "</p>\n";
 }
 
+// What the words of the chart and the tables mean.
+constexpr std::string_view kLegend =
+    "<p class=\"soft\">Signal to noise in decibels, more is better; below 20 red, below 40 yellow. "
+    "<b>local</b>: what its own quantizer rounds away. <b>cumulative</b>: the difference from the "
+    "float model at this place. <b>alone</b>: what the operator does with the float model's "
+    "inputs. "
+    "<b>drop</b>: what is lost behind the worst of its inputs. An <b>originator</b> is to blame; "
+    "an "
+    "<b>amplifier</b> makes it worse; an <b>inheritor</b> passes it on.</p>\n";
+
 // --- tables
 
 void Table(std::string& page, const char* title, std::string_view columns,
@@ -138,11 +171,16 @@ std::vector<std::string> OutputRows(const DebugReport& report) {
   return rows;
 }
 
+std::string Kind(const std::string& kind) {
+  const char* const style = kind == "originator" ? "bad" : kind == "amplifier" ? "fair" : "";
+  return fmt::format("<td class=\"{}\">{}</td>", style, HtmlText(kind));
+}
+
 std::vector<std::string> ActivationRows(const DebugReport& report) {
   std::vector<std::string> rows;
   for (const DebugActivation& a : report.activations) {
     rows.push_back(Cell(a.name) + Cell(a.op) + Cell(a.local) + Cell(a.cumulative) +
-                   Cell(a.isolated) + Cell(a.drop_db) + Cell(a.saturation_percent) + Cell(a.kind) +
+                   Cell(a.isolated) + Cell(a.drop_db) + Cell(a.saturation_percent) + Kind(a.kind) +
                    Cell(a.absorbed));
   }
   return rows;
@@ -151,8 +189,8 @@ std::vector<std::string> ActivationRows(const DebugReport& report) {
 std::vector<std::string> WeightRows(const DebugReport& report) {
   std::vector<std::string> rows;
   for (const DebugWeight& w : report.weights) {
-    rows.push_back(Cell(w.name) + Cell(w.type) + Cell(w.sqnr) + Cell(w.sqnr.min_channel) +
-                   Cell(w.sqnr.median_channel) +
+    rows.push_back(Cell(w.folded ? w.name + " (folded)" : w.name) + Cell(w.type) + Cell(w.sqnr) +
+                   Decibels(w.sqnr.min_channel) + Decibels(w.sqnr.median_channel) +
                    fmt::format("<td class=\"n\">{}</td>", w.sqnr.zeroed_channels));
   }
   return rows;
@@ -174,12 +212,14 @@ std::vector<std::string> SuggestionRows(const DebugReport& report) {
 std::string DebugReport::Html() const {
   std::string page = fmt::format(
       "<main>\n<div><h1>Where the quantized model loses precision</h1>\n"
-      "<p class=\"soft\">{} samples of {}; {}</p>\n",
-      num_samples, HtmlText(samples), HtmlText(evaluator));
+      "<p class=\"soft\">{} sample{} of {}; {}; {} of {} quantized values matched</p>\n",
+      num_samples, num_samples == 1 ? "" : "s", HtmlText(samples), HtmlText(evaluator), matched,
+      quantized_values);
   for (const std::string& note : notes) {
     page += fmt::format("<p class=\"soft\">{}</p>\n", HtmlText(note));
   }
-  page += "</div>\n<section class=\"card\">" + Key() + Chart(activations).Svg() + "</section>\n";
+  page += "</div>\n<section class=\"card\">" + Key() + Chart(activations).Svg();
+  page += fmt::format("{}</section>\n", kLegend);
   Table(page, "Outputs", "output|>SQNR (dB)", OutputRows(*this));
   Table(page, "What to leave in float", "value|nodes|>gained (dB)", SuggestionRows(*this));
   Table(page, "Activations",

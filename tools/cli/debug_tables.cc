@@ -157,8 +157,9 @@ std::string Suggestions(const DebugReport& report) {
 
 std::string DebugTables(const DebugReport& report, size_t top) {
   std::string text =
-      fmt::format("{} samples of {}; {}; {} of {} quantized values matched\n", report.num_samples,
-                  report.samples, report.evaluator, report.matched, report.quantized_values);
+      fmt::format("{} sample{} of {}; {}; {} of {} quantized values matched\n", report.num_samples,
+                  report.num_samples == 1 ? "" : "s", report.samples, report.evaluator,
+                  report.matched, report.quantized_values);
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   text += "\n" +
           Table("Outputs cumulative SQNR",
