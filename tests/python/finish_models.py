@@ -37,6 +37,13 @@ MODELS = [
         y = Conv <auto_pad = "SAME_UPPER"> (x, w) }}""", "missing required params: stride"),
     FloatModel("transposed", f"""g (float[BATCH, 2, 4, 4] x) => (float[BATCH, 3, p, q] y) <{tensor("w", (2, 3, 3, 3))}> {{
         y = ConvTranspose <dilations = [2, 1]> (x, w) }}""", "non unit dilations not supported"),
+    FloatModel("output_padding", f"""g (float[BATCH, 2, 4, 4] x) => (float[BATCH, 3, p, q] y) <{tensor("w", (2, 3, 3, 3))}, {tensor("b", (3,))}> {{
+        y = ConvTranspose <strides = [2, 2], output_padding = [1, 1]> (x, w, b) }}""", "dims[i] > indices[i]"),
+    FloatModel("depthwise_transposed", f"""g (float[BATCH, 4, 4, 4] x) => (float[BATCH, 4, p, q] y) <{tensor("w", (4, 1, 3, 3))}> {{
+        y = ConvTranspose <strides = [2, 2], group = 4, pads = [1, 1, 1, 1]> (x, w) }}""", "General synthesis error"),
+    FloatModel("pad_value", """g (float[1, 2, 3, 4] x) => (float[1, 2, p, q] y) <int64[8] pads = {0, 0, 1, 0, 0, 0, 0, 2}, float v = {0.25}> {
+        r = Relu (x)
+        y = Pad (r, pads, v) }""", "pad mode or pad type"),
     FloatModel("dilated", f"""g (float[BATCH, 2, 9, 9] x) => (float[BATCH, 4, p, q] y)
         <{tensor("w", (4, 1, 3, 3))}, {tensor("b", (4,))}> {{
         y = Conv <dilations = [2, 3], group = 2, kernel_shape = [3, 3], pads = [2, 1, 2, 3], strides = [1, 2]> (x, w, b)
