@@ -98,3 +98,16 @@ def test_group_normalization_of_double(tmp_path):
     text = """<ir_version: 8, opset_import: ["": 18]> g (double[1,4,8] x) => (double[1,4,8] y)
         <double[2] s = {1, 2}, double[2] b = {3, 4}> { y = GroupNormalization<num_groups = 2>(x, s, b) }"""
     same(upgraded(text, 26, tmp_path), x=image(1, 4, 8).astype(np.float64))
+
+
+EXPERIMENTAL = ["Affine<alpha = 2.5, beta = 0.3>", "Affine", "Scale<scale = 2.5>", "Scale", "ImageScaler<scale = 2.5, bias = [0.3, 0.7]>", "ImageScaler<bias = [0.3, 0.7]>",
+                "ScaledTanh<alpha = 2.5, beta = 0.3>", "ParametricSoftplus<alpha = 2.5, beta = 0.3>", "ThresholdedRelu<alpha = 0.3>", "ThresholdedRelu"]
+
+
+@pytest.mark.parametrize("to", [13, 26])
+@pytest.mark.parametrize("start", [1, 7, 9])
+@pytest.mark.parametrize("node", EXPERIMENTAL)
+def test_experimental(node, start, to, tmp_path):
+    text = f'<ir_version: 3, opset_import: ["": {start}]> g (float[1,2,3,4] x) => (float[1,2,3,4] y) {{ y = {node}(x) }}'
+    (before,), (after,) = (run(model, {"x": image(1, 2, 3, 4)}) for model in upgraded(text, to, tmp_path))
+    assert np.abs(before - after).max() <= (1e-6 if node[0] in "SP" and "beta" in node else 0)
