@@ -94,10 +94,10 @@ Status RuleRun::RunPhases() {
       options_.explainer->PhaseSkipped(
           rules_, phase, fmt::format("phase `{}` is left out by its `when`", phase.name));
     }
-    if (watch_.stopped()) return {};
+    if (watch_.stopped()) break;
   }
   WarnOfMistyped();
-  return CheckHits();
+  return watch_.stopped() ? Status() : CheckHits();
 }
 
 // Rules of an opset upgrade run in the upgrade they belong to, others in a phase of their own.

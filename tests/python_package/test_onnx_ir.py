@@ -272,7 +272,7 @@ def inside(message, tensors):
                 given, data = tensors[location]
                 tensor.ClearField("external_data")
                 tensor.ClearField("data_location")
-                tensor.raw_data = given.tobytes() if data is None else data
+                tensor.raw_data = given.tobytes() if data is None else bytes(memoryview(data))
             elif len(tensor.float_data):
                 tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name))
             del tensor.metadata_props[1:]  # onnx_ir writes those of a TensorProtoTensor twice

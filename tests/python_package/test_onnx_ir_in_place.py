@@ -7,6 +7,7 @@ import pytest
 from conftest import RULES, SOURCE, parse
 from onnx import TensorProto, helper
 from test_onnx_ir import everything, inside, ops
+from test_onnx_ir_build import branches_that_return_what_is_around_them
 
 import qrewrite
 from qrewrite._ir_update import Graph as GraphUpdate
@@ -89,15 +90,35 @@ def test_in_place_makes_what_a_new_model_has(rules):
     expected, report = qrewrite.rewrite(model, rules)
     RewritePass(rules, in_place=True)(model)
     assert is_whole(model)
-
-    def form(model):
-        proto = ir.to_proto(model)
-        for field in (proto.graph.initializer, proto.graph.value_info):
-            ordered = sorted((type(item).FromString(item.SerializeToString()) for item in field), key=lambda item: item.name)
-            del field[:]
-            field.extend(ordered)
-        return proto
     assert form(model) == form(expected)
+
+
+def form(model):
+    proto = ir.to_proto(model)
+    for field in (proto.graph.initializer, proto.graph.value_info):
+        ordered = sorted((type(item).FromString(item.SerializeToString()) for item in field), key=lambda item: item.name)
+        del field[:]
+        field.extend(ordered)
+    return proto
+
+
+@pytest.mark.parametrize("rules", [
+    {"match": "y = Abs(x)", "replace": ["y = Relu(x)"]},  # in a branch
+    {"match": "y = Neg(x)", "replace": ["y = Abs(x)"]},  # what a branch returns
+    {"match": "y = Neg(x)", "replace": ["t = Abs(x)", "y = Sqrt(t)"]},
+    {"match": "y = Relu(x)", "replace": ["y = Identity(x)"]},  # a branch returns more of what is around it
+    {"match": "y = Softmax(x)", "replace": ["y = Identity(x)"]},  # nothing
+])
+def test_branches_that_return_what_is_around_them(rules):
+    model = ir.from_proto(branches_that_return_what_is_around_them())
+    graph, branches = model.graph, [a.value for a in model.graph[1].attributes.values()]
+    rules = {"name": "some", "rules": [{"name": "r", **rules}, {"name": "i", "match": "y = Identity(x)", "replace": "y = x"}]}
+    expected, report = qrewrite.rewrite(model, rules)
+    assert (report.rewrites > 0) == ("Softmax" not in str(rules))
+    assert [v.name for v in expected.graph[-1].attributes["then_branch"].value.outputs] == ["x", "w", "n", "n"]
+    RewritePass(rules, in_place=True)(model)
+    assert is_whole(model) and form(model) == form(expected)
+    assert model.graph is graph and [a.value for a in model.graph[-1].attributes.values()] == branches
 
 
 def test_in_place_on_recorded_models():

@@ -72,18 +72,20 @@ class GraphWriter {
         value_type_(helper_.attr("value_type")),
         attribute_type_(helper_.attr("attribute_type")),
         shape_type_(helper_.attr("shape_type")),
-        meta_(helper_.attr("meta")),
-        metadata_props_(helper_.attr("metadata_props")),
         proto_tensor_type_(helper_.attr("proto_tensor_type")),
         threshold_(Int(helper_.attr("threshold"))),
         tensors_(nb::cast<nb::dict>(helper_.attr("tensors"))) {
-    if (nb::object devices = helper_.attr("devices"); !devices.is_none()) {
-      devices_.emplace(std::move(devices));
+    if (const nb::object devices = helper_.attr("devices"); !devices.is_none()) {
+      devices_.emplace(node_type_, nb::cast<std::string>(devices).c_str());
+    }
+    if (const nb::object list = helper_.attr("denotations"); !list.is_none()) {
+      denotations_.emplace(list);
     }
   }
 
-  // Initializers, nodes and the values of these, as fields of a GraphProto. `nodes`: those of the graph.
-  nb::bytes Write(nb::handle graph, nb::handle nodes) {
+  // Initializers, nodes and the values of these, as fields of a GraphProto, part by part. `nodes`: those of the graph. `add`: takes
+  // all parts but the last, which is returned.
+  nb::bytes Write(nb::handle graph, nb::handle nodes, nb::handle add) {
     const nb::object inputs = helper_.attr("input_names")(graph);
     ForEach(Name("initializers").Of(graph).attr("values")(), [&](const nb::object& value) {
       Annotate(value);
@@ -96,7 +98,12 @@ class GraphWriter {
       const nb::object whole = helper_.attr("initializer")(name, tensor);
       PutBytes(out_, graph_field::kInitializer, BytesIn(whole));
     });
+    HandOutCopies();
     ForEach(nodes, [&](const nb::object& node) {
+      if (out_.size() >= kPart && !add.is_none()) {
+        add(nb::bytes(out_.data(), out_.size()));
+        out_.clear();
+      }
       WriteNode(node);
       ForEach(outputs_.Of(node), [&](const nb::object& value) {
         if (IsTrue(is_graph_output_.Ask(value))) return;  // declared as such
@@ -108,6 +115,9 @@ class GraphWriter {
   }
 
  private:
+  static constexpr size_t kPart = size_t{1} << 15;    // stays in the cache
+  static constexpr size_t kCopied = size_t{1} << 16;  // bytes of a tensor
+
   // An initializer that is a TensorProto, from the message; onnx_ir's object makes others of it whenever it is asked. False: small, or
   // with more than its data.
   bool PutOfProto(nb::handle name, nb::handle tensor) {
@@ -119,12 +129,29 @@ class GraphWriter {
     const std::string_view bytes = BytesIn(data);
     if (bytes.size() < static_cast<size_t>(threshold_)) return false;
     const std::string location = std::string(1, '\0') + std::to_string(tensors_.size());
-    tensors_[Text(location)] = nb::make_tuple(tensor, data);
+    const nb::str key = Text(location);
+    if (bytes.size() < kCopied) {
+      // Many objects of this size are many fresh pages, which cost more than a copy.
+      tensors_[key] = nb::make_tuple(tensor, nb::none());
+      copies_.push_back({nb::borrow(tensor), key, data_.size(), bytes.size()});
+      data_.Append(bytes);
+    } else {
+      tensors_[key] = nb::make_tuple(tensor, data);
+    }
     tensor_.clear();
     PutTensorApart(tensor_, name, Int(data_type_.Of(proto)), dims_of_proto_.Of(proto),
                    doc_string_.Of(proto), location, bytes.size());
     PutBytes(out_, graph_field::kInitializer, tensor_);
     return true;
+  }
+
+  void HandOutCopies() {
+    data_.Finish();
+    for (const CopyOfData& copy : copies_) {
+      const ConstBytes bytes(std::span<const std::byte>(data_.data() + copy.begin, copy.size),
+                             data_.memory());
+      tensors_[copy.location] = nb::make_tuple(copy.tensor, nb::cast(bytes));
+    }
   }
 
   void WriteNode(nb::handle node) {
@@ -149,15 +176,15 @@ class GraphWriter {
     });
     PutText(node_, node_field::kName, node_name_.Of(node));
     PutBytes(node_, node_field::kOpType, Utf8(op_type_.Of(node)));
-    const nb::object attributes = data_.Of(attributes_.Of(node));
+    const nb::object attributes = attributes_data_.Of(attributes_.Of(node));
     if (PyDict_Size(attributes.ptr()) > 0) {
       ForEach(attributes.attr("values")(),
               [&](const nb::object& attribute) { WriteAttribute(attribute); });
     }
-    PutText(node_, node_field::kDocString, doc_string_.Of(node));
+    PutText(node_, node_field::kDocString, node_doc_string_.Of(node));
     PutText(node_, node_field::kDomain, domain_.Of(node));
     PutText(node_, node_field::kOverload, overload_.Of(node));
-    PutMap(node_, node_field::kMetadata, metadata_props_.Of(node));
+    PutMap(node_, node_field::kMetadata, node_metadata_.Of(node));
     PutBytes(out_, graph_field::kNode, node_);
   }
 
@@ -166,7 +193,7 @@ class GraphWriter {
     const nb::object value = attribute_value_.Of(attribute);
     attribute_proto_.clear();
     PutBytes(attribute_proto_, attribute_field::kName, Utf8(attribute_name_.Of(attribute)));
-    PutText(attribute_proto_, attribute_field::kDocString, doc_string_.Of(attribute));
+    PutText(attribute_proto_, attribute_field::kDocString, attribute_doc_string_.Of(attribute));
     if (const nb::object reference = ref_attr_name_.Of(attribute); !reference.is_none()) {
       PutBytes(attribute_proto_, attribute_field::kReference, Utf8(reference));
     } else if (!PutValue(static_cast<AttributeType>(number), value)) {
@@ -220,7 +247,7 @@ class GraphWriter {
   // As a ValueInfoProto, if there is anything to say.
   void Declare(nb::handle value) {
     const nb::object name = value_name_.Of(value), type = type_.Of(value), shape = shape_.Of(value);
-    const nb::object doc_string = doc_string_.Of(value), metadata = metadata_props_.Of(value);
+    const nb::object doc_string = value_doc_string_.Of(value), metadata = value_metadata_.Of(value);
     if (type.is_none() && shape.is_none() && !IsTrue(doc_string) && !IsTrue(metadata)) return;
     if (!IsTrue(name)) return;
     if (!type.type().is(tensor_type_)) {
@@ -243,6 +270,8 @@ class GraphWriter {
 
   void PutShape(nb::handle shape) {
     dims_bytes_.clear();
+    nb::object denotations;  // null: it is asked for each
+    if (denotations_ && shape.type().is(shape_type_)) denotations = denotations_->Of(shape);
     Py_ssize_t i = 0;
     ForEach(dims_.Of(shape), [&](const nb::object& dim) {
       dim_.clear();
@@ -252,7 +281,10 @@ class GraphWriter {
         const nb::object text = Steal(PyObject_Str(symbol.ptr()));
         PutBytes(dim_, 2, Utf8(text));
       }
-      PutText(dim_, 3, get_denotation_.Of(shape)(i++));
+      PutText(dim_, 3,
+              denotations.is_valid() ? Steal(PySequence_GetItem(denotations.ptr(), i))
+                                     : get_denotation_.Of(shape)(i));
+      ++i;
       PutBytes(dims_bytes_, 1, dim_);
     });
     PutBytes(tensor_, 2, dims_bytes_);
@@ -279,25 +311,41 @@ class GraphWriter {
   }
 
   const nb::object helper_, tensor_type_, node_type_, value_type_, attribute_type_, shape_type_;
-  const Name meta_, metadata_props_;
   const nb::object proto_tensor_type_;
   const int64_t threshold_;
-  nb::dict tensors_;             // of the helper
-  std::optional<Name> devices_;  // this onnx_ir has them
+  nb::dict tensors_;                 // of the helper
+  std::optional<Property> devices_;  // this onnx_ir has them
+  std::optional<Name> denotations_;  // of a shape of onnx_ir's own class, as a list
+  const std::string meta_name_ = nb::cast<std::string>(helper_.attr("meta")),
+                    metadata_name_ = nb::cast<std::string>(helper_.attr("metadata_props"));
   const Property value_name_{value_type_, "name"}, type_{value_type_, "type"},
       shape_{value_type_, "shape"}, const_value_{value_type_, "const_value"},
-      is_graph_output_{value_type_, "is_graph_output"};
+      is_graph_output_{value_type_, "is_graph_output"}, meta_{value_type_, meta_name_, meta_name_},
+      value_metadata_{value_type_, metadata_name_, metadata_name_},
+      value_doc_string_{value_type_, "doc_string"};
   const Property node_name_{node_type_, "name"}, inputs_{node_type_, "inputs"},
       outputs_{node_type_, "outputs"}, op_type_{node_type_, "op_type"},
       domain_{node_type_, "domain"}, overload_{node_type_, "overload"},
-      attributes_{node_type_, "attributes"};
+      attributes_{node_type_, "attributes"},
+      node_metadata_{node_type_, metadata_name_, metadata_name_},
+      node_doc_string_{node_type_, "doc_string"};
   const Property attribute_name_{attribute_type_, "name"}, attribute_kind_{attribute_type_, "type"},
-      attribute_value_{attribute_type_, "value"}, ref_attr_name_{attribute_type_, "ref_attr_name"};
+      attribute_value_{attribute_type_, "value"}, ref_attr_name_{attribute_type_, "ref_attr_name"},
+      attribute_doc_string_{attribute_type_, "doc_string"};
   const Property dims_{shape_type_, "dims"}, dtype_{tensor_type_, "dtype"},
-      tensor_metadata_{proto_tensor_type_, "metadata_props"};
-  const Name doc_string_{"doc_string"}, data_{"data"}, symbol_{"value"}, denotation_{"denotation"},
-      get_denotation_{"get_denotation"}, raw_{"raw"}, raw_data_{"raw_data"},
-      data_type_{"data_type"}, dims_of_proto_{"dims"};
+      denotation_{tensor_type_, "denotation"},
+      tensor_metadata_{proto_tensor_type_, "metadata_props"},
+      raw_{proto_tensor_type_, "raw", "_proto"};
+  const Name attributes_data_{"data"}, symbol_{"value"}, get_denotation_{"get_denotation"},
+      raw_data_{"raw_data"}, data_type_{"data_type"}, dims_of_proto_{"dims"},
+      doc_string_{"doc_string"};
+  struct CopyOfData {
+    nb::object tensor;
+    nb::str location;
+    size_t begin, size;  // in `data_`
+  };
+  std::vector<CopyOfData> copies_;
+  GrowingBytes data_;
   std::string out_;
   std::string node_, attribute_proto_, tensor_, declared_, dims_bytes_,
       dim_;  // what is written now
@@ -306,9 +354,14 @@ class GraphWriter {
 }  // namespace
 
 void BindIr(nb::module_& m) {
-  m.def("ir_graph", [](const nb::object& graph, const nb::object& nodes, nb::object helper) {
-    return OrWaitForTheEnd([&] { return GraphWriter(std::move(helper)).Write(graph, nodes); });
-  });
+  m.def(
+      "ir_graph",
+      [](const nb::object& graph, const nb::object& nodes, nb::object helper,
+         const nb::object& add) {
+        return OrWaitForTheEnd(
+            [&] { return GraphWriter(std::move(helper)).Write(graph, nodes, add); });
+      },
+      nb::arg("graph"), nb::arg("nodes"), nb::arg("helper"), nb::arg("add").none() = nb::none());
   m.def(
       "tensor_apart",
       [](const nb::str& name, int64_t dtype, const nb::object& dims, const nb::object& doc_string,

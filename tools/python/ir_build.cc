@@ -90,13 +90,7 @@ class GraphBuilder {
       initializers.append(Initializer(tensor, fields));
     }
     for (const std::string_view node : fields.nodes) nodes.append(Node(node, fields));
-    for (const std::string_view info : fields.outputs) {
-      // A branch may return a value of the graph around it; such graphs onnx_ir alone makes.
-      const auto value = scopes_.back().find(FindBytes(info, kName));
-      if (value == scopes_.back().end()) Unusual();
-      helper_.attr("declare")(value->second, ToBytes(info));
-      outputs.append(value->second);
-    }
+    for (const std::string_view info : fields.outputs) outputs.append(Returned(info));
     scopes_.pop_back();
     nb::object made = helper_.attr("graph")(ToBytes(fields.others), inputs, outputs, initializers);
     make_.Fill(made, nodes);
@@ -134,6 +128,22 @@ class GraphBuilder {
     nb::object value = Define(name, make_.Value(Unicode(name), none_, none_, none_, none_));
     helper_.attr("declare")(value, ToBytes(info));
     Annotate(value, name, fields);
+    return value;
+  }
+
+  // A branch may return a value of the graph around it. No value of onnx_ir belongs to two graphs: as its deserializer
+  // makes it, the branch has one of its own, of the same name, that nothing makes.
+  nb::object Returned(std::string_view info) {
+    const std::string_view name = FindBytes(info, kName);
+    const auto own = scopes_.back().find(name);
+    nb::object value;
+    if (own != scopes_.back().end()) {
+      value = own->second;
+    } else {
+      Known(name);
+      value = make_.Value(Unicode(name), none_, none_, none_, none_);
+    }
+    helper_.attr("declare")(value, ToBytes(info));
     return value;
   }
 

@@ -14,8 +14,8 @@ class GraphCloner {
  public:
   // `helper`: an instance of qrewrite._ir.Cloner.
   explicit GraphCloner(nb::object helper) : helper_(std::move(helper)), make_(helper_) {
-    if (nb::object devices = helper_.attr("devices"); !devices.is_none()) {
-      devices_.emplace(std::move(devices));
+    if (const nb::object devices = helper_.attr("devices"); !devices.is_none()) {
+      devices_.emplace(node_type_, nb::cast<std::string>(devices).c_str());
     }
   }
 
@@ -26,7 +26,7 @@ class GraphCloner {
     ForEach(initializers_.Of(graph).attr("values")(),
             [&](const nb::object& v) { initializers.append(Value(v)); });
     ForEach(graph, [&](const nb::object& node) { nodes.append(Node(node)); });
-    ForEach(graph_outputs_.Of(graph), [&](const nb::object& v) { outputs.append(Known(v)); });
+    ForEach(graph_outputs_.Of(graph), [&](const nb::object& v) { outputs.append(Returned(v)); });
     nb::object made = helper_.attr("graph")(graph, inputs, outputs, initializers);
     make_.Fill(made, nodes);
     return made;
@@ -41,12 +41,12 @@ class GraphCloner {
     });
     const nb::dict attributes = Attributes(data_.Of(attributes_.Of(node)));
     ForEach(outputs_.Of(node), [&](const nb::object& output) { outputs.append(Value(output)); });
-    nb::object metadata = metadata_props_.Of(node);
+    nb::object metadata = node_metadata_.Of(node);
     metadata = IsTrue(metadata) ? Steal(PyDict_Copy(metadata.ptr())) : nb::none();
     nb::object made =
         make_.Node(domain_.Of(node), op_type_.Of(node), inputs, attributes, overload_.Of(node),
-                   outputs, version_.Of(node), node_name_.Of(node), doc_string_.Of(node), metadata);
-    if (IsTrue(meta_.Of(node))) helper_.attr("copy_meta")(node, made);
+                   outputs, version_.Of(node), node_name_.Of(node), node_doc_string_.Of(node), metadata);
+    if (IsTrue(node_meta_.Of(node))) helper_.attr("copy_meta")(node, made);
     return made;
   }
 
@@ -79,14 +79,19 @@ class GraphCloner {
     if (!is_new) return it->second;
     nb::object shape = shape_.Of(value);
     if (!shape.is_none()) shape = make_.CopyOfShape(shape);
-    it->second = make_.Value(value_name_.Of(value), type_.Of(value), shape, doc_string_.Of(value),
+    it->second = make_.Value(value_name_.Of(value), type_.Of(value), shape, value_doc_string_.Of(value),
                              const_value_.Of(value));
     nb::object made = it->second;
-    if (const nb::object metadata = metadata_props_.Of(value); IsTrue(metadata)) {
+    if (const nb::object metadata = value_metadata_.Of(value); IsTrue(metadata)) {
       made.attr("metadata_props").attr("update")(metadata);
     }
-    if (IsTrue(meta_.Of(value))) helper_.attr("copy_meta")(value, made);
+    if (IsTrue(value_meta_.Of(value))) helper_.attr("copy_meta")(value, made);
     return made;
+  }
+
+  // What stands for a value of a graph around this one is made by nothing, and met here only.
+  nb::object Returned(const nb::object& value) {
+    return producer_.Ask(value).is_none() ? Value(value) : Known(value);
   }
 
   nb::object Known(const nb::object& value) {
@@ -104,21 +109,27 @@ class GraphCloner {
 
   const nb::object helper_;
   const IrMaker make_;
-  std::optional<Name> devices_;  // this onnx_ir has them
+  std::optional<Property> devices_;  // this onnx_ir has them
   const nb::object value_type_ = helper_.attr("value_type"), node_type_ = helper_.attr("node_type"),
                    attribute_type_ = helper_.attr("attribute_type");
-  const Name meta_{nb::object(helper_.attr("meta"))},
-      metadata_props_{nb::object(helper_.attr("metadata_props"))};
+  const std::string meta_name_ = nb::cast<std::string>(helper_.attr("meta")),
+                    metadata_name_ = nb::cast<std::string>(helper_.attr("metadata_props"));
   const Property value_name_{value_type_, "name"}, type_{value_type_, "type"},
-      shape_{value_type_, "shape"}, const_value_{value_type_, "const_value"};
+      shape_{value_type_, "shape"}, const_value_{value_type_, "const_value"},
+      producer_{value_type_, "producer"}, value_meta_{value_type_, meta_name_, meta_name_},
+      value_metadata_{value_type_, metadata_name_, metadata_name_},
+      value_doc_string_{value_type_, "doc_string"};
   const Property node_name_{node_type_, "name"}, inputs_{node_type_, "inputs"},
       outputs_{node_type_, "outputs"}, op_type_{node_type_, "op_type"},
       domain_{node_type_, "domain"}, overload_{node_type_, "overload"},
-      version_{node_type_, "version"}, attributes_{node_type_, "attributes"};
+      version_{node_type_, "version"}, attributes_{node_type_, "attributes"},
+      node_meta_{node_type_, meta_name_, meta_name_},
+      node_metadata_{node_type_, metadata_name_, metadata_name_},
+      node_doc_string_{node_type_, "doc_string"};
   const Property attribute_name_{attribute_type_, "name"}, attribute_kind_{attribute_type_, "type"},
       attribute_value_{attribute_type_, "value"}, ref_attr_name_{attribute_type_, "ref_attr_name"};
   const Name graph_inputs_{"inputs"}, graph_outputs_{"outputs"}, initializers_{"initializers"},
-      doc_string_{"doc_string"}, data_{"data"};
+      data_{"data"};
   std::unordered_map<PyObject*, nb::object> clones_;  // of values, which live as long as the graph
 };
 

@@ -11,10 +11,6 @@ Function SlotOf(nb::handle object, int number) {
   return reinterpret_cast<Function>(PyType_GetSlot(Py_TYPE(object.ptr()), number));
 }
 
-bool IsMember(nb::handle found) {
-  return nb::cast<std::string>(found.type().attr("__name__")) == "member_descriptor";
-}
-
 nb::object DictOf(nb::handle object) {
   return nb::hasattr(object, "__dict__") ? nb::object(object.attr("__dict__")) : nb::dict();
 }
@@ -24,7 +20,7 @@ std::vector<std::string> FieldsOf(nb::handle object) {
   std::vector<std::string> names;
   for (nb::handle cls : object.type().attr("__mro__")) {
     for (nb::handle item : cls.attr("__dict__").attr("items")()) {
-      if (IsMember(item[1])) names.push_back(nb::cast<std::string>(item[0]));
+      if (IsSlot(item[1])) names.push_back(nb::cast<std::string>(item[0]));
     }
   }
   for (nb::handle name : DictOf(object)) names.push_back(nb::cast<std::string>(name));
@@ -42,9 +38,10 @@ bool IsPlain(nb::handle value) {
 Field::Field(nb::handle sample, const char* name) : name_(Steal(PyUnicode_InternFromString(name))) {
   if (nb::hasattr(sample.type(), name)) {
     slot_ = sample.type().attr(name);
-    if (!IsMember(slot_)) throw std::invalid_argument(name);
+    if (!IsSlot(slot_)) throw std::invalid_argument(name);
     get_ = SlotOf<descrgetfunc>(slot_, Py_tp_descr_get);
     set_ = SlotOf<descrsetfunc>(slot_, Py_tp_descr_set);
+    place_ = PlaceOfSlot(sample.type(), slot_);
   } else if (const nb::object dict = DictOf(sample);
              PySequence_Contains(dict.ptr(), name_.ptr()) != 1) {
     throw std::invalid_argument(name);

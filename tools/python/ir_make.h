@@ -43,11 +43,19 @@ class Field {
   Field(nb::handle sample, const char* name);
 
   nb::object Of(nb::handle owner) const {
+    if (PyObject* const found = place_ != 0 ? InObject(owner, place_) : nullptr) {
+      return nb::borrow(found);
+    }
     return Steal(get_ != nullptr ? get_(slot_.ptr(), owner.ptr(),
                                         reinterpret_cast<PyObject*>(Py_TYPE(owner.ptr())))
                                  : PyObject_GenericGetAttr(owner.ptr(), name_.ptr()));
   }
   void Set(nb::handle owner, nb::handle value) const {
+    if (place_ != 0) {
+      Py_INCREF(value.ptr());
+      Py_XDECREF(std::exchange(InObject(owner, place_), value.ptr()));
+      return;
+    }
     const int failed = set_ != nullptr
                            ? set_(slot_.ptr(), owner.ptr(), value.ptr())
                            : PyObject_GenericSetAttr(owner.ptr(), name_.ptr(), value.ptr());
@@ -58,6 +66,7 @@ class Field {
   nb::object name_, slot_;
   descrgetfunc get_ = nullptr;  // of the slot
   descrsetfunc set_ = nullptr;
+  size_t place_ = 0;  // of the slot; 0: unknown
 };
 
 class Mold {

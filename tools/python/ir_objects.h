@@ -2,6 +2,7 @@
 // tuples. What Python raises is thrown as nb::python_error.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -57,17 +58,24 @@ class Name {
   nb::object object_;
 };
 
-// A name of onnx_ir's. Objects of its own classes keep most in slots, called so with an underscore: reading these, by what their class
-// has for it, takes a fifth of what the property does, which is a function of Python. Of a class that is derived, the property has the last word.
+// Whether it is what a class has for one of its `__slots__`.
+bool IsSlot(nb::handle found);
+// Where objects of the class keep what is in the slot, in bytes from their beginning; 0: unknown. Python has no word for that, so it is looked
+// up, in objects that are made for it, once for each slot.
+size_t PlaceOfSlot(nb::handle cls, nb::handle slot);
+// What is there; null: nothing.
+inline PyObject*& InObject(nb::handle object, size_t place) {
+  return *reinterpret_cast<PyObject**>(reinterpret_cast<std::byte*>(object.ptr()) + place);
+}
+
+// A name of onnx_ir's. Objects of its own classes keep most in slots, called so, or with an underscore: reading these where they are
+// takes a tenth of what the property does, which is a function of Python. Of a class that is derived, the property has the last word.
 class Property {
  public:
-  Property(const nb::object& cls, const char* name) : cls_(cls), public_(name) {
-    const std::string hidden = std::string("_") + name;
-    if (!nb::hasattr(cls, hidden.c_str())) return;
-    slot_ = cls.attr(hidden.c_str());
-    if (nb::cast<std::string>(slot_.type().attr("__name__")) != "member_descriptor") return;
-    get_ = reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(slot_.ptr()), Py_tp_descr_get));
-  }
+  Property(const nb::object& cls, const char* name);
+  // `slot`: where it is if it is in a slot of another name.
+  Property(const nb::object& cls, const std::string& name, const std::string& slot);
+
   nb::object Of(nb::handle owner) const {
     return HasSlot(owner) ? InSlot(owner) : public_.Of(owner);
   }
@@ -81,13 +89,16 @@ class Property {
     return get_ != nullptr && reinterpret_cast<PyObject*>(Py_TYPE(owner.ptr())) == cls_.ptr();
   }
   nb::object InSlot(nb::handle owner) const {
-    return Steal(get_(slot_.ptr(), owner.ptr(), cls_.ptr()));
+    PyObject* const found = place_ != 0 ? InObject(owner, place_) : nullptr;
+    return found != nullptr ? nb::borrow(found)
+                            : Steal(get_(slot_.ptr(), owner.ptr(), cls_.ptr()));
   }
 
   nb::object cls_;
   Name public_;
   nb::object slot_;
   descrgetfunc get_ = nullptr;  // null: there is no slot
+  size_t place_ = 0;            // 0: unknown
 };
 
 template <class Visit>

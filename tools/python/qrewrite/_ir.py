@@ -27,6 +27,8 @@ class _Reader:
     # Reading the public names makes an empty dict in each object.
     meta = "_metadata" if hasattr(ir.Value, "_metadata") and hasattr(ir.Node, "_metadata") else "meta"
     metadata_props = "_metadata_props" if hasattr(ir.Value, "_metadata_props") and hasattr(ir.Node, "_metadata_props") else "metadata_props"
+    # In a list, not one by one from a method.
+    denotations = "_denotations" if isinstance(getattr(ir.Shape(()), "_denotations", None), list) else None
     devices = "device_configurations" if hasattr(ir.Node, "device_configurations") else None
 
 
@@ -53,7 +55,7 @@ class Message(_Reader):
         around.ClearField("graph")
         message = _core.Joiner(around.SerializeToString())
         message.add(graph)
-        message.add(_core.ir_graph(model.graph, self.nodes, self))
+        message.add(_core.ir_graph(model.graph, self.nodes, self, message.add))
         return message.finish(onnx.ModelProto.GRAPH_FIELD_NUMBER)
 
     def graph(self, graph: Any) -> bytes:

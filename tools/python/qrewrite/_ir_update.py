@@ -220,6 +220,15 @@ class Graph:
         value = self._graph.initializers.get(name)
         return self._inputs.get(name) if value is None else value
 
+    def _returned(self, name: str) -> ir.Value:
+        if (value := self._own(name)) is not None:
+            return value
+        outer = self._find(name)  # of a graph around this one: either itself, or a value of its own of that name, as onnx_ir reads it
+        for value in self._graph.outputs:
+            if value is outer or value.name == name and value.producer() is None:
+                return value
+        return ir.Value(name=name)
+
     def _settle(self) -> None:
         """What is said of the graph and its values."""
         graph = self._graph
@@ -231,11 +240,12 @@ class Graph:
                 value.type, value.shape = _kind(tensor)
             graph.initializers.add(value)
         names = self._difference.outputs()
-        outputs = [self._find(name) for name in ([value.name for value in graph.outputs] if names is None else names)]
+        outputs = [self._returned(name) for name in ([value.name for value in graph.outputs] if names is None else names)]
+        returned = {value.name: value for value in outputs}
         if any(a is not b for a, b in zip(outputs, graph.outputs)) or len(outputs) != len(graph.outputs):
             graph.outputs[:] = outputs
         for info in self._infos:
-            if (said := self._own(info.name)) is not None:
+            if (said := self._own(info.name) or returned.get(info.name)) is not None:
                 said.metadata_props.clear()
                 serde.deserialize_value_info_proto(info, said)
         for name in self._silent:
