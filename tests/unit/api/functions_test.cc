@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <new>
+#include <optional>
 #include <span>
 #include <stdexcept>
 
@@ -208,6 +209,39 @@ TEST_CASE("Functions: errors and nonsense of a host are no match") {
   const auto report = Rewrite(model, RulesOf(kCalls, {.functions = functions}));
   REQUIRE(report.ok());
   CHECK_FALSE(report->changed);
+}
+
+TEST_CASE("Functions: one of another type than the graph is a warning, of a run that is stopped too") {
+  auto functions = std::make_shared<FunctionRegistry>();
+  const Status added =
+      functions->AddFold("wider", [](std::span<const ConstTensor>) -> Result<ConstTensor> {
+        return ConstTensor{.dtype = 11, .dims = {}, .bytes = std::vector<std::byte>(8)};
+      });
+  REQUIRE(added.ok());
+  const Rules rules = RulesOf(R"yaml(qrewrite: 1
+name: calls
+rules:
+  - {name: sum, match: "y = Add(x, c)", let: {d: wider(c)}, replace: "y = Mul(x, d)"}
+  - {name: sign, match: "y = Neg(x)", replace: "y = Abs(x)"}
+)yaml",
+                              {.functions = functions});
+  for (const std::optional<int64_t> stop : {std::optional<int64_t>(), std::optional<int64_t>(1)}) {
+    CAPTURE(stop.has_value());
+    Model model = ModelOf(
+        "g (float[N] x) => (float[N] y) <float c = {1}> { s = Add(x, c)  n = Neg(s)  y = Neg(n) }");
+    RewriteOptions options;
+    options.stop_after = stop;
+    const Result<Report> report = Rewrite(model, rules, options);
+    REQUIRE(report.ok());
+    CHECK(report->stopped == stop.has_value());
+    CHECK(report->rewrites == (stop ? 1 : 2));
+    REQUIRE(report->warnings.size() == 1);
+    const RewriteWarning& warning = report->warnings[0];
+    CHECK(warning.rule == "sum");
+    CHECK(warning.output == "s");
+    CHECK(Contains(warning.text, "fits here, but its replacement does not: "));
+    CHECK(warning.notes == std::vector<std::string>{"`wider` gave DOUBLE[]"});
+  }
 }
 
 TEST_CASE("Functions: names that are taken or that no rule can call are refused") {
