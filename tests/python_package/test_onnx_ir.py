@@ -125,8 +125,25 @@ def test_small_external_data_and_that_of_attributes(tmp_path):
     assert qrewrite.verify(proto, result, tolerance="exact")
     assert np.array_equal(result.graph.initializers["v"].const_value.numpy(), [0, 1, 2])
     (tmp_path / "sub" / "w.bin").unlink()
-    with pytest.raises(qrewrite.CallbackError, match="w.bin"):
+    with pytest.raises(qrewrite.FileError, match="w.bin"):
         qrewrite.rewrite(ir.load(tmp_path / "sub" / "m.onnx"), "optimize")
+
+
+def test_tensors_that_cannot_be_read():
+    """The error is that of the same model in a file, unless a function of the caller raised."""
+    def lost():
+        raise LookupError("lost")
+
+    proto = parse("g (float[4096] x) => (float[4096] y) { y = Add(x, w) }")
+    proto.graph.initializer.append(TensorProto(name="w", data_type=1, dims=[4096]))
+    with pytest.raises(qrewrite.InvalidModel, match="^tensor `w` cannot be read: ValueError: "):
+        qrewrite.rewrite(ir.from_proto(proto), RULES)
+    proto.graph.initializer[0].raw_data = bytes(4 * 4096)
+    model = ir.from_proto(proto)
+    model.graph.initializers["w"].const_value = ir.LazyTensor(lost, dtype=ir.DataType.FLOAT, shape=ir.Shape([4096]), name="w")
+    with pytest.raises(qrewrite.CallbackError) as raised:
+        qrewrite.rewrite(model, RULES)
+    assert type(raised.value.__cause__) is LookupError
 
 
 def test_together_with_rules_of_onnxscript(recorded):
@@ -397,5 +414,5 @@ def test_data_outside_of_the_folder_is_not_read(tmp_path):
                                                        [helper.make_opsetid("", 17)]))
         for i, proto in enumerate((main, attribute, function)):
             onnx.save(proto, tmp_path / "model" / f"{i}.onnx")
-            with pytest.raises(qrewrite.CallbackError, match="outside the base directory"):
+            with pytest.raises(qrewrite.InvalidModel, match="cannot be read: .*outside the base directory"):
                 qrewrite.rewrite(ir.load(str(tmp_path / "model" / f"{i}.onnx")), RULES)

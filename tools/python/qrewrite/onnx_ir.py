@@ -23,7 +23,7 @@ import onnx_ir as ir
 from onnx_ir import passes, serde
 
 from . import _core
-from ._errors import Diagnostic, InvalidModel, LimitError
+from ._errors import CallbackError, Diagnostic, Error, FileError, InvalidModel, LimitError
 from ._ir import THRESHOLD, Clonable, Message
 from ._ir import Unusual as Seldom
 from ._ir_build import Builder
@@ -60,16 +60,21 @@ def read_model(model: ir.Model) -> tuple[_core.Model, Read]:
     originals = [(tensor, data) for tensor, data in tensors.values() if data is not None]
     read = Read(message, originals, list(at_hand), nodes, _core.calls_of_users())
 
+    asked: list[Any] = []  # of whom data was asked for last
+
     def external(location: str) -> Any:
-        if location not in tensors:
+        tensor = tensors[location][0] if location in tensors else None
+        asked[:] = [tensor]
+        if tensor is None:
             return _file(model, location)
-        tensor = tensors[location][0]
         read.originals.append((tensor, _bytes(tensor)))
         read.locations.append(location)
         return read.originals[-1][1]
 
     try:
         return _core.Model.parse(message, b"", external, at_hand), read
+    except CallbackError as e:
+        raise _unreadable(e, asked[0]) from e.__cause__
     except InvalidModel:
         if not tensors:
             raise
@@ -80,6 +85,15 @@ def read_model(model: ir.Model) -> tuple[_core.Model, Read]:
         if whole is None:
             raise
     return _core.Model.parse(whole, b"", lambda location: _file(model, location)), Read(whole, [], [], read.nodes, read.calls)
+
+
+def _unreadable(error: CallbackError, tensor: Any) -> Error:
+    """What it means that a tensor of onnx_ir raised: of a file, or a model; a LazyTensor calls a function of the user."""
+    if not isinstance(tensor, (ir.ExternalTensor, serde.TensorProtoTensor, type(None))):
+        return error
+    fault = str(error).replace("ParseOptions::external_data threw an exception: ", "")
+    kind = FileError if isinstance(error.__cause__, OSError) else InvalidModel
+    return kind(fault, [Diagnostic("error", "", "", 0, 0, 0, "", fault, "", [])])
 
 
 def _message(model: ir.Model) -> tuple[Any, dict[str, Any], list[ir.Node]]:
