@@ -43,9 +43,9 @@ class GraphCloner {
     ForEach(outputs_.Of(node), [&](const nb::object& output) { outputs.append(Value(output)); });
     nb::object metadata = node_metadata_.Of(node);
     metadata = IsTrue(metadata) ? Steal(PyDict_Copy(metadata.ptr())) : nb::none();
-    nb::object made =
-        make_.Node(domain_.Of(node), op_type_.Of(node), inputs, attributes, overload_.Of(node),
-                   outputs, version_.Of(node), node_name_.Of(node), node_doc_string_.Of(node), metadata);
+    nb::object made = make_.Node(domain_.Of(node), op_type_.Of(node), inputs, attributes,
+                                 overload_.Of(node), outputs, version_.Of(node),
+                                 node_name_.Of(node), node_doc_string_.Of(node), metadata);
     if (IsTrue(node_meta_.Of(node))) helper_.attr("copy_meta")(node, made);
     return made;
   }
@@ -79,8 +79,8 @@ class GraphCloner {
     if (!is_new) return it->second;
     nb::object shape = shape_.Of(value);
     if (!shape.is_none()) shape = make_.CopyOfShape(shape);
-    it->second = make_.Value(value_name_.Of(value), type_.Of(value), shape, value_doc_string_.Of(value),
-                             const_value_.Of(value));
+    it->second = make_.Value(value_name_.Of(value), type_.Of(value), shape,
+                             value_doc_string_.Of(value), const_value_.Of(value));
     nb::object made = it->second;
     if (const nb::object metadata = value_metadata_.Of(value); IsTrue(metadata)) {
       made.attr("metadata_props").attr("update")(metadata);

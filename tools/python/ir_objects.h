@@ -90,8 +90,7 @@ class Property {
   }
   nb::object InSlot(nb::handle owner) const {
     PyObject* const found = place_ != 0 ? InObject(owner, place_) : nullptr;
-    return found != nullptr ? nb::borrow(found)
-                            : Steal(get_(slot_.ptr(), owner.ptr(), cls_.ptr()));
+    return found != nullptr ? nb::borrow(found) : Steal(get_(slot_.ptr(), owner.ptr(), cls_.ptr()));
   }
 
   nb::object cls_;

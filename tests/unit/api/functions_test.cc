@@ -211,7 +211,8 @@ TEST_CASE("Functions: errors and nonsense of a host are no match") {
   CHECK_FALSE(report->changed);
 }
 
-TEST_CASE("Functions: one of another type than the graph is a warning, of a run that is stopped too") {
+TEST_CASE(
+    "Functions: one of another type than the graph is a warning, of a run that is stopped too") {
   auto functions = std::make_shared<FunctionRegistry>();
   const Status added =
       functions->AddFold("wider", [](std::span<const ConstTensor>) -> Result<ConstTensor> {
