@@ -31,8 +31,9 @@ class Parts(NamedTuple):
 
 
 def to_core(proto: Any, folder: bytes) -> tuple[_core.Model, Callable[[_core.Model], Any]]:
-    """The model in the library, and the way back. `proto` is read only, and not needed any more."""
+    """The model in the library, and the way back. `proto` is read only."""
     kind = type(proto)
+    calls = _core.calls_of_users()
     parts = _parts(proto)
     if parts is not None:
         others: list[str] = []  # locations that are the caller's own
@@ -43,15 +44,22 @@ def to_core(proto: Any, folder: bytes) -> tuple[_core.Model, Callable[[_core.Mod
 
         try:
             core = _core.Model.parse(parts.message, folder, external, parts.data)
-            return core, lambda core: _from_core(core, kind, parts, bool(others))
+            return core, lambda core: _from_core(core, proto if calls == _core.calls_of_users() else None, kind, parts, bool(others))
         except Error:
             pass  # said again of the whole, in whose words it is understood
     return _core.Model.parse(serialized(proto), folder, None), lambda core: _filled(core, kind, {})
 
 
-def _from_core(core: _core.Model, kind: Any, parts: Parts, has_files: bool) -> Any:
+def _from_core(core: _core.Model, proto: Any, kind: Any, parts: Parts, has_files: bool) -> Any:
+    """`proto`: what was read; None: a function of the user may have changed it since."""
     # What did not change is what it was, to the order of its nodes, unless it gets the data of files.
-    return _filled(core, kind, parts.data) if core.changed or has_files else _joined(kind, parts)
+    if core.changed or has_files:
+        return _filled(core, kind, parts.data)
+    if proto is None:
+        return _joined(kind, parts)
+    copy = kind()
+    copy.CopyFrom(proto)
+    return copy
 
 
 def _filled(core: _core.Model, kind: Any, data: dict[str, bytes]) -> Any:
