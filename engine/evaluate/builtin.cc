@@ -1,6 +1,7 @@
-// The evaluator that runs models with the library's kernels.
+// The evaluator that runs models with the library's kernels, and with a host's.
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
+#include "engine/api/rules_impl.h"
 #include "engine/evaluate/interpreter.h"
 #include "engine/evaluate/observed.h"
 
@@ -9,10 +10,12 @@ namespace {
 
 class BuiltinSession : public Session {
  public:
-  static Result<std::unique_ptr<Session>> Make(ObservedModel observed) {
-    auto session = std::unique_ptr<BuiltinSession>(new BuiltinSession(std::move(observed)));
+  static Result<std::unique_ptr<Session>> Make(ObservedModel observed,
+                                               std::shared_ptr<const KernelRegistry> kernels) {
+    auto session = std::unique_ptr<BuiltinSession>(
+        new BuiltinSession(std::move(observed), std::move(kernels)));
     QR_ASSIGN_OR_RETURN(GraphInterpreter interpreter,
-                        GraphInterpreter::Make(session->graph(), KernelRegistry::Evaluation()));
+                        GraphInterpreter::Make(session->graph(), *session->kernels_));
     session->interpreter_.emplace(std::move(interpreter));
     return std::unique_ptr<Session>(std::move(session));
   }
@@ -35,25 +38,41 @@ class BuiltinSession : public Session {
   }
 
  private:
-  explicit BuiltinSession(ObservedModel observed) : observed_(std::move(observed)) {}
+  BuiltinSession(ObservedModel observed, std::shared_ptr<const KernelRegistry> kernels)
+      : observed_(std::move(observed)), kernels_(std::move(kernels)) {}
   const Graph& graph() const { return std::as_const(*observed_.model().impl().file).graph(); }
 
   ObservedModel observed_;
+  std::shared_ptr<const KernelRegistry> kernels_;
   std::optional<GraphInterpreter> interpreter_;
-};
-
-class BuiltinEvaluator : public Evaluator {
- public:
-  std::string Name() const override { return "built-in kernels"; }
-  Result<std::unique_ptr<Session>> Load(const Model& model,
-                                        const std::vector<std::string>& observe) override {
-    QR_ASSIGN_OR_RETURN(ObservedModel observed, ObservedModel::Make(model, observe));
-    return BuiltinSession::Make(std::move(observed));
-  }
 };
 
 }  // namespace
 
-std::unique_ptr<Evaluator> BuiltinKernels() { return std::make_unique<BuiltinEvaluator>(); }
+class BuiltinEvaluator : public Evaluator {
+ public:
+  explicit BuiltinEvaluator(const FunctionRegistry* functions) {
+    if (functions == nullptr) return;
+    auto kernels = std::make_shared<KernelRegistry>(KernelRegistry::Evaluation());
+    for (const KernelEntry* entry : functions->impl_->kernels.All()) {
+      if (entry->host) kernels->Register(*entry);
+    }
+    kernels_ = std::move(kernels);
+  }
+  std::string Name() const override { return "built-in kernels"; }
+  Result<std::unique_ptr<Session>> Load(const Model& model,
+                                        const std::vector<std::string>& observe) override {
+    QR_ASSIGN_OR_RETURN(ObservedModel observed, ObservedModel::Make(model, observe));
+    return BuiltinSession::Make(std::move(observed), kernels_);
+  }
+
+ private:
+  std::shared_ptr<const KernelRegistry> kernels_{std::shared_ptr<void>(),
+                                                 &KernelRegistry::Evaluation()};
+};
+
+std::unique_ptr<Evaluator> BuiltinKernels(const FunctionRegistry* functions) {
+  return std::make_unique<BuiltinEvaluator>(functions);
+}
 
 }  // namespace qrewrite

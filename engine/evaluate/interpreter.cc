@@ -138,11 +138,12 @@ Status GraphInterpreter::RunNode(NodeId n, const Attributes& call) {
 
 Status GraphInterpreter::RunKernel(NodeId n, const Attributes& attributes) {
   const OpName& op = graph_.op_name(graph_.op(n));
-  const Signature* const signature =
-      Signatures::Builtin().Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
-  const KernelEntry* const kernel =
-      signature == nullptr ? nullptr : kernels_.Find(op.domain, op.name, signature->since);
-  if (kernel == nullptr) {
+  const auto opset = graph_.OpsetOf(n, op.domain);
+  const Signature* const signature = Signatures::Builtin().Find(op.domain, op.name, opset);
+  // Hosts have kernels of operators that are known to nobody else.
+  const int since = signature != nullptr ? signature->since : std::max(1, static_cast<int>(opset));
+  const KernelEntry* const kernel = kernels_.Find(op.domain, op.name, since);
+  if (kernel == nullptr || (signature == nullptr && !kernel->host)) {
     return At(n, Status(StatusCode::kUnsupported, "there is no built-in kernel for this operator"));
   }
   std::vector<Tensor> inputs;
@@ -152,7 +153,7 @@ Status GraphInterpreter::RunKernel(NodeId n, const Attributes& attributes) {
       return At(n, Status(StatusCode::kInvalidModel, fmt::format("nothing makes its input {}", i)));
     }
   }
-  const FoldCall call{op.domain, op.name,    signature->since,
+  const FoldCall call{op.domain, op.name,    since,
                       inputs,    attributes, static_cast<int>(graph_.num_outputs(n))};
   Outputs outputs = Fold(kernel, call, {.lazy = UINT64_MAX});
   if (!outputs.ok()) return At(n, outputs.status());

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "qrewrite/constant.h"
+#include "qrewrite/functions.h"
 #include "qrewrite/model.h"
 #include "qrewrite/status.h"
 
@@ -60,7 +61,8 @@ Result<std::unique_ptr<Evaluator>> OnnxRuntime(const OnnxRuntimeOptions& options
 
 // The kernels that fold constants, and those of the operators that are too much for folding. Float
 // products are summed in double precision. Loops, scans and branches are run, functions called.
-std::unique_ptr<Evaluator> BuiltinKernels();
+// Operators of `functions` as they are now are run by these.
+std::unique_ptr<Evaluator> BuiltinKernels(const FunctionRegistry* functions = nullptr);
 
 // What a host does with a model: gets it serialized, with what is to be observed among its outputs, and
 // gives what runs it. `outputs` are the names that the function must give a value.

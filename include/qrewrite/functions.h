@@ -61,6 +61,7 @@ class FunctionRegistry {
   std::vector<std::string> names() const;  // of functions and predicates, sorted
 
  private:
+  friend class BuiltinEvaluator;
   friend class Rules;
   struct Impl;
   std::unique_ptr<Impl> impl_;

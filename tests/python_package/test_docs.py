@@ -35,7 +35,7 @@ def test_options_of_rewrite_are_listed():
     table = PAGE.read_text().partition("| option of `rewrite` | |")[2].partition("\n\n")[0]
     listed = set(re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines() if row.count("|") > 2)))
     options = {p.name for p in inspect.signature(qrewrite.rewrite).parameters.values() if p.kind is p.KEYWORD_ONLY}
-    assert listed == options - {"params", "check_graph", "max_rewrites"}
+    assert listed == options
 
 
 def test_readme_example(recorded, tmp_path):

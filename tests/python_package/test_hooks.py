@@ -119,6 +119,34 @@ def test_operators_replace_those_of_the_library_and_add_new_ones(functions):
     assert np.array_equal(result, np.full((2, 2), 1.75, np.float32))
 
 
+OWN = parse("""g (float[2] x) => (float[2] y, float[2] z) <float[2] w = {1, 2}> {
+  a = acme.Scaled<by = 3.0>(x)  y = Add(a, w)  z = Neg(x)
+}""")
+
+
+def test_the_built_in_kernels_run_operators_too(functions):
+    """So that what a converter makes of a model can be compared with it."""
+    x = {"x": np.float32([1, 2])}
+    with pytest.raises(qrewrite.Unsupported, match="acme.Scaled"):
+        qrewrite.run(OWN, x, runtime="builtin")
+    functions.operator(name="Scaled", domain="acme")(lambda x, *, by: x * np.float32(by))
+    functions.operator(name="Neg")(lambda x: x - 1)  # takes the place of the library's
+    got = qrewrite.run(OWN, x, runtime="builtin", functions=functions, observe=["a"])
+    assert np.array_equal(got["a"], [3, 6]) and np.array_equal(got["y"], [4, 8]) and np.array_equal(got["z"], [0, 1])
+    plain = parse("g (float[2] x) => (float[2] y, float[2] z) <float[2] w = {1, 2}, float t = {3}> { a = Mul(x, t)  y = Add(a, w)  z = Neg(x) }")
+    functions.operator(name="Neg")(np.negative)
+    assert qrewrite.verify(plain, OWN, runtime="builtin", functions=functions, tolerance="exact")
+    functions.operator(name="Scaled", domain="acme")(lambda x, *, by: x)
+    assert not qrewrite.verify(plain, OWN, runtime="builtin", functions=functions, tolerance="exact")
+
+    @functions.operator(name="Scaled", domain="acme")
+    def raises(x, *, by):
+        raise LookupError("lost")
+    with pytest.raises(qrewrite.CallbackError, match="lost") as raised:
+        qrewrite.run(OWN, x, runtime="builtin", functions=functions)
+    assert type(raised.value.__cause__) is LookupError
+
+
 def test_operator_with_several_outputs(functions):
     @functions.operator(name="Split")
     def split(x, sizes=None, *, axis=0, num_outputs=None):

@@ -54,6 +54,11 @@ inline std::string PathOf(const nb::bytes& path) { return {path.c_str(), path.si
 std::vector<std::string> Strings(const nb::sequence& sequence);
 nb::tuple ToTuple(const std::vector<int64_t>& numbers);
 
+// Functions of the host are given to rules once; after that nothing is added.
+struct Functions {
+  std::shared_ptr<FunctionRegistry> registry = std::make_shared<FunctionRegistry>();
+};
+
 // What a bytes object holds.
 std::string_view BytesIn(nb::handle bytes);
 // A bytes object whose content is still to be written; nobody else may see it before.

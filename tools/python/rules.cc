@@ -6,11 +6,6 @@
 namespace qrewrite::python {
 namespace {
 
-// Functions of the host are given to rules once; after that nothing is added.
-struct Functions {
-  std::shared_ptr<FunctionRegistry> registry = std::make_shared<FunctionRegistry>();
-};
-
 nb::list TensorList(std::span<const ConstTensor> tensors) {
   nb::list list;
   for (const ConstTensor& tensor : tensors) {

@@ -153,7 +153,12 @@ void BindVerify(nb::module_& m) {
     return Text(evaluator.Name());
   });
   m.def("onnx_runtime", Ort);
-  m.def("builtin_kernels", [] { return BuiltinKernels(); });
+  m.def(
+      "builtin_kernels",
+      [](const Functions* functions) {
+        return BuiltinKernels(functions == nullptr ? nullptr : functions->registry.get());
+      },
+      nb::arg("functions").none() = nb::none());
   m.def("host_evaluator", Host);
   m.def("verify", VerifyModels, nb::arg("a"), nb::arg("b"), nb::arg("evaluator"),
         nb::arg("second").none(), nb::arg("options"), nb::arg("samples").none());

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Literal, Mapping, Seq
 
 from . import _arguments, _core
 from ._errors import usage
+from ._hooks import Functions, registry
 from ._kinds import look
 from ._tensors import from_numpy, to_numpy
 
@@ -34,14 +35,14 @@ def _arrays(tensors: dict[str, Any]) -> dict[str, np.ndarray]:
     return {name: to_numpy(tensor) for name, tensor in tensors.items()}
 
 
-def evaluator(runtime: Runtime, *, optimize: bool = False) -> _core.Evaluator:
+def evaluator(runtime: Runtime, functions: Functions | None = None, *, optimize: bool = False) -> _core.Evaluator:
     if callable(runtime):
         def load(model: bytes, outputs: list[str]) -> Callable[[dict[str, Any]], dict[str, Any]]:
             run = runtime(model, outputs)
             return lambda inputs: _plain(run(_arrays(inputs)))
         return _core.host_evaluator(getattr(runtime, "__name__", "a function"), load)
     if isinstance(runtime, str) and runtime == "builtin":
-        return _core.builtin_kernels()
+        return _core.builtin_kernels(registry(functions))
     if isinstance(runtime, str) and runtime == "onnxruntime":
         from importlib.util import find_spec
         from os.path import join
@@ -119,7 +120,7 @@ class DebugReport:
 def verify(a: Any, b: Any, *, tolerance: str = "close", runtime: Runtime = "onnxruntime", samples: int = 5, seed: int = 0,
            inputs: Sequence[Arrays] | None = None, shapes: Mapping[str, Sequence[int]] | None = None,
            ranges: Mapping[str, tuple[float, float]] | None = None, names: Mapping[str, str] | None = None,
-           scales: Mapping[str, float] | None = None) -> VerifyReport:
+           scales: Mapping[str, float] | None = None, functions: Functions | None = None) -> VerifyReport:
     """Runs two models on the same numbers and compares their outputs, element by element.
 
         >>> report = qrewrite.verify("model.onnx", "model.optimize.onnx", tolerance="sqnr:60")
@@ -132,6 +133,7 @@ def verify(a: Any, b: Any, *, tolerance: str = "close", runtime: Runtime = "onnx
     shapes, ranges: by input: sizes that the model leaves open, and the range of its numbers.
     names: of the first model's inputs and outputs in the second one, where they differ.
     scales: by output of the first model: its numbers times this are the second one's.
+    functions: whose operators (:func:`operator`) the built-in kernels run; without it those that the decorators of the package registered.
 
     :class:`UsageError`: the models' interfaces are not the same; :class:`Unsupported`: the runtime does not take one.
     """
@@ -151,8 +153,8 @@ def verify(a: Any, b: Any, *, tolerance: str = "close", runtime: Runtime = "onnx
                "names": by_name("`names`", names, lambda v: _arguments.text("`names`", v)),
                "scales": by_name("`scales`", scales, lambda v: _arguments.number("`scales`", v))}
     given = None if inputs is None else _samples(inputs)
-    second = _core.builtin_kernels() if not isinstance(runtime, str) or runtime != "builtin" else None
-    return VerifyReport(*_core.verify(look(a), look(b), evaluator(runtime), second, options, given))
+    second = _core.builtin_kernels(registry(functions)) if not isinstance(runtime, str) or runtime != "builtin" else None
+    return VerifyReport(*_core.verify(look(a), look(b), evaluator(runtime, functions), second, options, given))
 
 
 def _samples(inputs: Any) -> list[dict[str, Any]]:
@@ -160,11 +162,12 @@ def _samples(inputs: Any) -> list[dict[str, Any]]:
 
 
 def debug(float_model: Any, quantized_model: Any, inputs: Sequence[Arrays], *, runtime: Runtime = "onnxruntime",
-          map: Mapping[str, str] | None = None, isolate: bool = False, suggest: int = 0, validate: bool = False) -> DebugReport:
+          map: Mapping[str, str] | None = None, isolate: bool = False, suggest: int = 0, validate: bool = False,
+          functions: Functions | None = None) -> DebugReport:
     """Measures where a quantized model loses precision against its float model (docs/debug.md).
 
     inputs: a dict of arrays for each sample. map: values of the float model to those of the quantized one. isolate: what
-    each operator loses alone. suggest: how many activations to name that should stay in float; `validate` measures what that gains.
+    each operator loses alone. suggest: how many activations to name that should stay in float; `validate` measures what that gains. functions: as of :func:`verify`.
 
     :class:`Refused`: less than half of the quantized values have a counterpart: the models are not of one origin.
     """
@@ -174,9 +177,10 @@ def debug(float_model: Any, quantized_model: Any, inputs: Sequence[Arrays], *, r
     pairs = {name: _arguments.text("`map`", other) for name, other in _arguments.mapping("`map`", map).items()}
     options = {"map": pairs, "isolate": _arguments.flag("`isolate`", isolate), "suggest": _arguments.count("`suggest`", suggest),
                "validate": _arguments.flag("`validate`", validate)}
-    return DebugReport(*_core.debug(look(float_model), look(quantized_model), evaluator(runtime), options, samples))
+    return DebugReport(*_core.debug(look(float_model), look(quantized_model), evaluator(runtime, functions), options, samples))
 
 
-def run(model: Any, inputs: Arrays, *, runtime: Runtime = "onnxruntime", observe: Iterable[str] = ()) -> dict[str, np.ndarray]:
-    """The outputs of a model on `inputs`, and the values `observe` inside of it: arrays by name."""
-    return _arrays(_core.run(look(model), evaluator(runtime), _given("`inputs`", inputs), _arguments.names("`observe`", observe)))
+def run(model: Any, inputs: Arrays, *, runtime: Runtime = "onnxruntime", observe: Iterable[str] = (),
+        functions: Functions | None = None) -> dict[str, np.ndarray]:
+    """The outputs of a model on `inputs`, and the values `observe` inside of it: arrays by name. functions: as of :func:`verify`."""
+    return _arrays(_core.run(look(model), evaluator(runtime, functions), _given("`inputs`", inputs), _arguments.names("`observe`", observe)))
