@@ -58,6 +58,24 @@ constexpr const char* kTwoSteps = R"(g (float[N] x) => (float[N] y) <float[1] tw
   a = Mul(x, two)  y = Neg(a)
 })";
 
+TEST_CASE("Evaluators: the built-in kernels run operators of the host, as they were given them") {
+  FunctionRegistry functions;
+  const auto times = [](float by) {
+    return [by](const OperatorCall& call) -> Result<std::vector<ConstTensor>> {
+      return std::vector<ConstTensor>{Floats({by * ValuesOf<float>(call.inputs.at(0)).at(0)})};
+    };
+  };
+  REQUIRE(functions.AddOperator("acme", "Scaled", times(2)).ok());
+  REQUIRE(functions.AddOperator("", "Neg", times(3)).ok());
+  const std::unique_ptr<Evaluator> evaluator = BuiltinKernels(&functions);
+  REQUIRE(functions.AddOperator("acme", "Scaled", times(100)).ok());
+  const char* const text =
+      "g (float[1] x) => (float[1] y) { a = acme.Scaled(x)  b = Neg(a)  y = Abs(b) }";
+  const Tensors inputs = {{"x", Floats({-1})}};
+  CHECK(ValuesOf<float>(RunOn(*evaluator, text, inputs).at("y")) == std::vector<float>{6});
+  CHECK(ErrorOf(*BuiltinKernels(), text, inputs).find("no built-in kernel") != std::string::npos);
+}
+
 TEST_CASE("Evaluators give outputs and observed values, inputs and constants among them") {
   for (const bool ort : {true, false}) {
     const std::unique_ptr<Evaluator> evaluator = ort ? Ort() : BuiltinKernels();
