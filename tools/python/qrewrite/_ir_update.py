@@ -221,9 +221,10 @@ class Graph:
         return self._inputs.get(name) if value is None else value
 
     def _returned(self, name: str) -> ir.Value:
-        if (value := self._own(name)) is not None:
-            return value
+        if (own := self._own(name)) is not None:
+            return own
         outer = self._find(name)  # of a graph around this one: either itself, or a value of its own of that name, as onnx_ir reads it
+        value: ir.Value
         for value in self._graph.outputs:
             if value is outer or value.name == name and value.producer() is None:
                 return value
