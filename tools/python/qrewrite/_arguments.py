@@ -14,6 +14,7 @@ from ._errors import usage
 
 def path(what: str, value: Any) -> bytes:
     """What the file system calls it."""
+    given = None
     try:
         given = None if isinstance(value, bytes) else fspath(value)
         encoded = None if given is None else fsencode(given)

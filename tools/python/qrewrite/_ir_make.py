@@ -60,7 +60,7 @@ class _Tensors:
     def of(self, proto: onnx.TensorProto) -> Any:
         return serde.deserialize_tensor(proto)
 
-    def apart(self, *where: Any) -> Any:
+    def apart(self, name: str, dtype: ir.DataType, dims: tuple[int, ...], offset: int, length: int) -> Any:
         raise NotImplementedError
 
 
