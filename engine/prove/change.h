@@ -62,8 +62,10 @@ class Change {
   bool MayResize(const Numbers& numbers) const;
 
   // --- types
+  DType AnotherType(DType from);
   bool TypeEverywhere();
   bool TypeHere();
+  std::optional<bool> TypeOf(size_t& step, bool everywhere);
   void SetType(ValueId v, DType dtype);
   void ChangeType(DType from, DType to, bool everywhere, const std::set<ValueId>& here);
 
@@ -82,6 +84,11 @@ class Change {
   static std::string OpenName(int64_t size, size_t number);
   // All sizes of inputs; those that are equal have one name, unless `apart`.
   bool OpenAll(bool apart);
+  // The same, but for one input.
+  bool OpenAllBut(ValueId kept);
+  // One size that occurs becomes another one that does, or 0, everywhere. As with SizesOfPair.
+  std::optional<bool> SizesAlike(size_t& step);
+  std::set<int64_t> SizesUsed() const;
   bool ForgetRanks();
   // One axis more for all inputs of the largest rank, and for all that goes by their axes: constants, lists.
   bool Deepen(bool behind);
@@ -95,6 +102,9 @@ class Change {
   bool SmallIntegers();
   // A constant, a size or an attribute is a number that the rule has, or is just beside it.
   bool AtLimit();
+  bool NearlyBy(double tolerance);
+  // The only element of a constant, if it is whole.
+  std::optional<double> WholeNumber(ValueId v) const;
   bool ForgetRank(ValueId v);
   // Every input of known rank gets a further axis, in front or behind.
   bool AddAxis(bool behind);
@@ -122,9 +132,18 @@ class Change {
   bool ChangeAttribute(const AttributePlace& place);
   // What the attribute may be set to, one after the other: texts, small numbers.
   std::vector<AttrValue> Choices(const AttributePlace& place) const;
+  // How many axes inputs and constants have.
+  std::set<int64_t> Ranks() const;
+  // Whether the number stands for an element type, as far as its name says: `to`, `output_dtype`.
+  static bool NamesType(std::string_view attribute);
   bool AttributeOf();
   bool Operator();
+  bool OperatorAt(NodeId n, const OpName& to);
+  // One operator of the pattern becomes another one of it. nullopt: `step` is beyond them.
+  std::optional<bool> OperatorOfPattern(size_t& step);
   bool SwapInputs();
+  bool MaySwap(NodeId n) const;
+  bool Swap(NodeId n, size_t i, size_t j);
   bool SameInput();
   bool DropInput();
   // An input that may be absent, and is: a bias, a zero point.

@@ -3,6 +3,7 @@
 #include <climits>
 #include <cmath>
 
+#include "engine/prove/attribute_texts.h"
 #include "engine/prove/change.h"
 #include "engine/rule/check.h"
 
@@ -47,9 +48,11 @@ AttrValue Change::Another(NodeId n, const std::string& name, const AttrValue& ol
     }
     return list;
   }
-  if (std::holds_alternative<std::string>(old) && !words_.texts.empty())
-    return dice_.Of(words_.texts);
-  return {};
+  if (!std::holds_alternative<std::string>(old)) return {};
+  const std::vector<std::string_view> texts = TextsOf(name);
+  if (!texts.empty() && (words_.texts.empty() || dice_.Once(2)))
+    return std::string(dice_.Of(texts));
+  return words_.texts.empty() ? AttrValue() : AttrValue(dice_.Of(words_.texts));
 }
 
 AttrValue Change::SomeValue(NodeId n, const std::string& name, AttrKind kind) {
@@ -135,6 +138,19 @@ bool Change::ChangeAttribute(const AttributePlace& place) {
   return true;
 }
 
+std::set<int64_t> Change::Ranks() const {
+  std::set<int64_t> ranks;
+  for (const ValueId v : inputs_) {
+    if (graph_.declared(v).has_rank) ranks.insert(std::ssize(graph_.declared(v).dims));
+  }
+  for (const ValueId v : constants_) ranks.insert(std::ssize(graph_.constant(v)->dims()));
+  return ranks;
+}
+
+bool Change::NamesType(std::string_view attribute) {
+  return attribute == "to" || attribute.find("type") != std::string_view::npos;
+}
+
 std::vector<AttrValue> Change::Choices(const AttributePlace& place) const {
   std::vector<AttrValue> choices;
   const auto add = [&](AttrValue value) {
@@ -149,8 +165,21 @@ std::vector<AttrValue> Change::Choices(const AttributePlace& place) const {
       if (KindOf(value) == place.kind && value.index() != 0) add(value);
     }
   }
+  if (place.kind == AttrKind::kInt && NamesType(place.name)) {
+    for (const DType dtype : words_.dtypes) add(static_cast<int64_t>(dtype));
+    return choices;
+  }
   if (place.kind == AttrKind::kInt) {
     for (const int64_t number : {0, 1, 2, -1}) add(number);
+    // The other name of an axis.
+    const auto* const number = std::get_if<int64_t>(&place.value);
+    if (number == nullptr) return choices;
+    for (const int64_t rank : Ranks()) {
+      if (std::abs(*number) <= rank) add(*number < 0 ? *number + rank : *number - rank);
+    }
+  }
+  if (place.kind == AttrKind::kString) {
+    for (const std::string_view text : TextsOf(place.name)) add(std::string(text));
   }
   return choices;
 }
@@ -158,7 +187,10 @@ std::vector<AttrValue> Change::Choices(const AttributePlace& place) const {
 bool Change::Operator() {
   if (nodes_.empty() || words_.ops.empty()) return false;
   const NodeId n = dice_.Of(nodes_);
-  const OpName& to = dice_.Of(words_.ops);
+  return OperatorAt(n, dice_.Of(words_.ops));
+}
+
+bool Change::OperatorAt(NodeId n, const OpName& to) {
   const OpName from = graph_.op_name(graph_.op(n));
   const Signature* signature =
       signatures_.Find(to.domain, to.name, graph_.OpsetOf(graph_.main(), to.domain));
@@ -195,6 +227,17 @@ bool Change::SwapInputs() {
   const NodeId n = dice_.Of(nodes_);
   if (graph_.num_inputs(n) < 2 || IsFixed(n)) return false;
   const size_t i = dice_.Below(graph_.num_inputs(n)), j = dice_.Below(graph_.num_inputs(n));
+  return Swap(n, i, j);
+}
+
+// Whether its operands may change places without another result: what holds of the one holds of the other.
+bool Change::MaySwap(NodeId n) const {
+  const OpName& op = graph_.op_name(graph_.op(n));
+  const Signature* const s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+  return s != nullptr && s->commutative && graph_.num_inputs(n) == 2;
+}
+
+bool Change::Swap(NodeId n, size_t i, size_t j) {
   const ValueId a = graph_.input(n, i), b = graph_.input(n, j);
   if (a == b) return false;
   graph_.SetInput(n, i, b);

@@ -129,6 +129,7 @@ bool Change::AtLimit() {
   const double near = std::fabs(limit) * 1e-6;
   const double beside[] = {limit, limit + 1, limit - 1, limit + near, limit - near, -limit};
   const double value = beside[dice_.Below(std::size(beside))];
+  if (limit > 0 && limit < 1 && dice_.Once(2)) return NearlyBy(limit);
   const int64_t way = dice_.Integer(0, 3);
   if (way <= 1 && !constants_.empty() && !words_.keeps_numbers) {
     const ValueId v = dice_.Of(constants_);
@@ -168,6 +169,56 @@ bool Change::AtLimit() {
   return true;
 }
 
+// A constant is off by nearly as much as is tolerated, or by a little more.
+bool Change::NearlyBy(double tolerance) {
+  if (constants_.empty() || words_.keeps_numbers) return false;
+  const ValueId v = dice_.Of(constants_);
+  std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+  if (!numbers || numbers->values.empty() || !IsFloat(numbers->dtype)) return false;
+  const double factor = dice_.Once(3) ? 1.1 : 0.9;
+  for (double& x : numbers->values) x *= 1 + (dice_.Once(2) ? 1 : -1) * factor * tolerance;
+  const Tensor tensor = numbers->ToTensor();
+  if (tensor.valid()) graph_.SetConstant(v, tensor);
+  return tensor.valid();
+}
+
+std::optional<double> Change::WholeNumber(ValueId v) const {
+  if (graph_.constant(v)->size() != 1) return std::nullopt;
+  const std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+  if (!numbers || !numbers->AreWhole()) return std::nullopt;
+  return numbers->values.front();
+}
+
+// One input, or all that has its type, gets another type.
+std::optional<bool> Change::TypeOf(size_t& step, bool everywhere) {
+  std::set<DType> seen;
+  for (const ValueId v : inputs_) {
+    const DType from = graph_.declared(v).dtype;
+    if (everywhere && !seen.insert(from).second) continue;
+    const std::vector<DType> similar = SimilarTypes(from);
+    for (const DType to : std::set<DType>(similar.begin(), similar.end())) {
+      if (to == from || !IsAmong(step, 1)) continue;
+      ChangeType(from, to, everywhere, {v});
+      return true;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> Change::OperatorOfPattern(size_t& step) {
+  constexpr size_t kMost = 24;
+  size_t count = 0;
+  const auto& ops = words_.of_pattern;
+  for (const NodeId n : nodes_) {
+    if (std::ranges::find(ops, graph_.op_name(graph_.op(n))) == ops.end()) continue;
+    for (const OpName& to : ops) {
+      if (to == graph_.op_name(graph_.op(n)) || ++count > kMost || !IsAmong(step, 1)) continue;
+      return OperatorAt(n, to);
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<bool> Change::One(size_t step) {
   // Where sizes are open nobody refuses a result for its shape: first of all (kOpenThings).
   if (IsAmong(step, 2)) return OpenAll(/*apart=*/step == 1);
@@ -184,6 +235,20 @@ std::optional<bool> Change::One(size_t step) {
     graph_.SetAttribute(place.node, place.name, choices[step]);
     return true;
   }
+  for (const bool everywhere : {false, true}) {
+    if (const std::optional<bool> made = TypeOf(step, everywhere)) return made;
+  }
+  for (const AttributePlace& place : places) {
+    if (!place.written || IsFixed(place.node) || !IsAmong(step, 1)) continue;
+    graph_.EraseAttribute(place.node, place.name);
+    return true;
+  }
+  for (const NodeId n : nodes_) {
+    if (MaySwap(n) && IsAmong(step, 1)) return Swap(n, 0, 1);
+  }
+  if (const std::optional<bool> made = OperatorOfPattern(step)) return made;
+  if (const std::optional<bool> made = SizesAlike(step)) return made;
+  if (inputs_.size() > 1 && IsAmong(step, inputs_.size())) return OpenAllBut(inputs_[step]);
   for (const ValueId v : inputs_) {
     const size_t rank = graph_.declared(v).dims.size();
     if (IsAmong(step, 1)) return ForgetRank(v);
@@ -193,7 +258,15 @@ std::optional<bool> Change::One(size_t step) {
     return MakeEqual(v, pair / rank, pair % rank, step % 2 == 1);
   }
   if (const std::optional<bool> made = SizesOfPair(step)) return made;
-  constexpr double kValues[] = {-1, 0, 1, 2, -2};
+  if (words_.keeps_numbers) {
+    // A zero point of a few steps more leaves the data where it is, nearly.
+    for (const ValueId v : constants_) {
+      const std::optional<double> number = WholeNumber(v);
+      if (number && (*number == 0 || std::fabs(*number) >= 8) && IsAmong(step, 2))
+        return SetElement(v, 0, *number + (step == 0 ? 3 : -3));
+    }
+  }
+  constexpr double kValues[] = {-1, 0, 1, 2, -2, 0x1p62, -0x1p62};
   if (words_.keeps_numbers) return std::nullopt;
   for (const NodeId n : nodes_) {
     const std::vector<size_t> absent = AbsentInputs(n);

@@ -141,6 +141,31 @@ bool Change::OpenAll(bool apart) {
   return any;
 }
 
+bool Change::OpenAllBut(ValueId kept) {
+  const TypeInfo type = graph_.declared(kept);
+  const bool any = OpenAll(/*apart=*/false);
+  graph_.SetDeclared(kept, type);
+  return any;
+}
+
+std::optional<bool> Change::SizesAlike(size_t& step) {
+  constexpr size_t kMostSizes = 6;
+  std::vector<int64_t> sizes;
+  for (const int64_t size : SizesUsed()) {
+    if (size > 0 && size < 9 && sizes.size() < kMostSizes) sizes.push_back(size);
+  }
+  std::vector<int64_t> others = sizes;
+  others.push_back(0);
+  for (const int64_t from : sizes) {
+    for (const int64_t to : others) {
+      if (from == to || !IsAmong(step, 1)) continue;
+      Resize(from, to);
+      return true;
+    }
+  }
+  return std::nullopt;
+}
+
 bool Change::ForgetRanks() {
   bool any = false;
   for (const ValueId v : inputs_) any |= ForgetRank(v);

@@ -164,12 +164,17 @@ void Change::ChangeType(DType from, DType to, bool everywhere, const std::set<Va
     const Attributes attributes = graph_.attributes(n);
     for (const Attribute& a : attributes) {
       const auto* number = std::get_if<int64_t>(&a.value);
-      const bool names_type = a.name == "to" || a.name.find("type") != std::string::npos;
-      if (number != nullptr && names_type && *number == static_cast<int64_t>(from)) {
+      if (number != nullptr && NamesType(a.name) && *number == static_cast<int64_t>(from)) {
         graph_.SetAttribute(n, a.name, static_cast<int64_t>(to));
       }
     }
   }
+}
+
+// One that the rule names, or one like it.
+DType Change::AnotherType(DType from) {
+  if (!words_.dtypes.empty() && dice_.Once(3)) return dice_.Of(words_.dtypes);
+  return SimilarType(from, dice_);
 }
 
 bool Change::TypeEverywhere() {
@@ -179,7 +184,7 @@ bool Change::TypeEverywhere() {
   const std::vector<DType> types(used.begin(), used.end());
   if (types.empty()) return false;
   const DType from = dice_.Of(types);
-  const DType to = SimilarType(from, dice_);
+  const DType to = AnotherType(from);
   if (to == from) return false;
   ChangeType(from, to, /*everywhere=*/true, {});
   return true;
@@ -201,7 +206,7 @@ bool Change::TypeHere() {
   }
   if (here.empty() || from == DType::kUndefined) return false;
   if (dice_.Once(3)) here = {*here.begin()};
-  const DType to = SimilarType(from, dice_);
+  const DType to = AnotherType(from);
   if (to == from) return false;
   ChangeType(from, to, /*everywhere=*/false, here);
   return true;
@@ -253,7 +258,7 @@ void Change::Resize(int64_t from, int64_t to) {
   }
 }
 
-bool Change::SizeEverywhere() {
+std::set<int64_t> Change::SizesUsed() const {
   std::set<int64_t> used;
   for (const ValueId v : inputs_) {
     for (const Dim d : graph_.declared(v).dims) {
@@ -263,6 +268,11 @@ bool Change::SizeEverywhere() {
   for (const ValueId v : constants_) {
     used.insert(graph_.constant(v)->dims().begin(), graph_.constant(v)->dims().end());
   }
+  return used;
+}
+
+bool Change::SizeEverywhere() {
+  const std::set<int64_t> used = SizesUsed();
   const std::vector<int64_t> sizes(used.begin(), used.end());
   if (sizes.empty()) return false;
   const int64_t from = dice_.Of(sizes), to = RandomSize(dice_);

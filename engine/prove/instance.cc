@@ -13,11 +13,13 @@ constexpr int64_t kMostRepeats = 3;  // of what may repeat
 }  // namespace
 
 Instance::Instance(const Program& program, const CompiledRule& rule, const Vocabulary& words,
-                   const Examples& examples, const RunContext& context, Dice& dice)
+                   const Examples& examples, const CaseCounts& shown, const RunContext& context,
+                   Dice& dice)
     : program_(program),
       rule_(rule),
       words_(words),
       examples_(examples),
+      shown_(shown),
       context_(context),
       dice_(dice) {
   size_ = dice.Once(4) ? 3 : dice.Once(4) ? 1 : 2;
@@ -225,6 +227,19 @@ std::optional<Instance::Term> Instance::MakeOnce(const PatCall& call, Scope& sco
   return Value(values[0]);
 }
 
+// Any, or one of those that were seen least where the rule fired.
+const CompiledCase* Instance::ChooseCase(std::vector<const CompiledCase*> cases) {
+  if (dice_.Once(2)) return dice_.Of(cases);
+  const auto seen = [&](const CompiledCase* c) {
+    const auto found = shown_.find(c);
+    return found == shown_.end() ? 0 : found->second;
+  };
+  int least = seen(cases.front());
+  for (const CompiledCase* c : cases) least = std::min(least, seen(c));
+  std::erase_if(cases, [&](const CompiledCase* c) { return seen(c) > least; });
+  return dice_.Of(cases);
+}
+
 // `$name(...)`: one of its cases that have a pattern.
 std::optional<Instance::Term> Instance::MakeSub(const PatCall& call, Scope& scope) {
   const CompiledDefinition& definition = program_.definition(call.definition);
@@ -233,7 +248,8 @@ std::optional<Instance::Term> Instance::MakeSub(const PatCall& call, Scope& scop
     if (c.has_match && c.layout != nullptr) cases.push_back(&c);
   }
   if (cases.empty() || depth_ >= kMostDepth) return std::nullopt;
-  const CompiledCase& c = *dice_.Of(cases);
+  const CompiledCase& c = *ChooseCase(cases);
+  cases_.push_back(&c);
   const std::set<std::string> constants = WantedConstants(c.pattern.where);
   Scope inner{c.pattern, *c.layout, constants, {}, {}};
   inner.terms.resize(static_cast<size_t>(c.layout->size()));

@@ -43,12 +43,17 @@ class Examples {
 class Instance {
  public:
   // Referents outlive this object.
+  // `shown`: how often each case of a definition was seen where the rule fired; rare ones come first.
+  using CaseCounts = std::map<const CompiledCase*, int>;
   Instance(const Program& program, const CompiledRule& rule, const Vocabulary& words,
-           const Examples& examples, const RunContext& context, Dice& dice);
+           const Examples& examples, const CaseCounts& shown, const RunContext& context,
+           Dice& dice);
 
   // False: the guess went wrong.
   bool Make();
   Graph& graph() { return graph_; }
+  // Cases that its patterns were made of.
+  const std::vector<const CompiledCase*>& cases() const { return cases_; }
 
  private:
   // What a name of the pattern stands for. A leaf has no type before a node reads it.
@@ -84,6 +89,7 @@ class Instance {
   std::optional<Term> MakeArg(const PatArg& arg, Scope& scope);
   bool AddArg(const PatArg& arg, Scope& scope, std::vector<Term>& terms);
   std::optional<Term> NameTerm(int slot, Scope& scope);
+  const CompiledCase* ChooseCase(std::vector<const CompiledCase*> cases);
   Term NewLeaf(bool constant, std::string name = "");
   std::optional<Term> LiteralTerm(const PatArg& arg);
   // Of the operator's domain, in the graph.
@@ -112,6 +118,7 @@ class Instance {
   const CompiledRule& rule_;
   const Vocabulary& words_;
   const Examples& examples_;
+  const CaseCounts& shown_;
   const RunContext& context_;
   Dice& dice_;
   Graph graph_;
@@ -119,6 +126,7 @@ class Instance {
   int64_t size_ = 2;  // that most axes have
   int64_t opset_ = 21;
   int depth_ = 0;
+  std::vector<const CompiledCase*> cases_;
 };
 
 }  // namespace qrewrite

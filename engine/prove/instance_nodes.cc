@@ -239,7 +239,12 @@ Tensor Instance::ChooseNumbers(DType dtype, const Dims& dims) {
   numbers.Resize(dims, dice_);
   const bool counts = IsInteger(dtype) && Info(dtype).bits >= 32;
   const int64_t way = dice_.Integer(0, 3);
-  const double same = counts ? static_cast<double>(dice_.Integer(-1, size_)) : 0.5;
+  // Numbers that the rule asks for, or that do nothing.
+  constexpr double kUsual[] = {0, 1, 0.5};
+  const double wanted = words_.limits.empty() || dice_.Once(2)
+                            ? kUsual[dice_.Below(std::size(kUsual))]
+                            : dice_.Of(words_.limits);
+  const double same = counts ? static_cast<double>(dice_.Integer(-1, size_)) : wanted;
   for (size_t i = 0; i < numbers.values.size(); ++i) {
     double& x = numbers.values[i];
     if (dtype == DType::kBool)

@@ -14,12 +14,13 @@
 #include "engine/prove/guards.h"
 #include "engine/prove/small_integers.h"
 #include "engine/prove/units.h"
+#include "engine/prove/variation.h"
 #include "engine/rewrite/edit.h"
 
 namespace qrewrite {
 namespace {
 
-constexpr int kShownToRuntime = 25;  // firings of a rule that ONNX Runtime is asked about anyway
+constexpr size_t kShownToRuntime = 40;  // kinds of graphs that ONNX Runtime is asked about anyway
 
 std::string Message(const Status& status) { return status.diagnostics().front().message; }
 
@@ -132,6 +133,13 @@ std::set<int64_t> WholeScales(const Graph& graph) {
   return scales;
 }
 
+// Whether there is an input of which nobody knows how many axes it has.
+bool HasOpenRank(const Graph& graph) {
+  return std::ranges::any_of(graph.body(graph.main()).inputs, [&](ValueId v) {
+    return graph.constant(v) == nullptr && !graph.declared(v).has_rank;
+  });
+}
+
 // Whether the inputs have the types that they had.
 bool HaveSameInputs(const Graph& before, const Graph& after) {
   for (const ValueId v : before.body(before.main()).inputs) {
@@ -179,6 +187,7 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     if (count.fired > 0) trial.fired.push_back(count.rule);
   }
   trial.fate = Trial::Fate::kQuiet;
+  trial.kind = KindOf(graph);
   if (trial.fired.empty() || result->report.rewrites == 0) return trial;
   if (const Status status = Verify(changed); !status.ok()) {
     trial.fate = Trial::Fate::kBroken;
@@ -204,6 +213,12 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   }
   const bool of_data = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
   CompareAtSizes(*a, *b, promise, of_data, trial);
+  if (trial.fate == Trial::Fate::kHeld && !of_data && HasOpenRank(graph)) {
+    Trial other = trial;
+    other.shapes.clear();
+    Compare(*a, *b, promise, 1, /*turned=*/true, other);
+    if (other.fate == Trial::Fate::kBroken) trial = other;
+  }
   // In decibels, where the rule counts steps: nothing to put beside the others.
   if (promise.kind != WeakestOf(trial.fired).kind) trial.margin = std::nan("");
   trial.of_data = of_data;
@@ -231,7 +246,7 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
   size_t most = 0;
   for (const double size : kSizes) {
     Trial& at_size = tried.emplace_back(trial);
-    Compare(before, after, promise, size, at_size);
+    Compare(before, after, promise, size, /*turned=*/false, at_size);
     most = std::max(most, at_size.distinct);
     const bool first_decides = size == 1 && at_size.fate != Trial::Fate::kBroken;
     if (first_decides || !of_data) break;
@@ -341,8 +356,8 @@ size_t CountDistinct(const std::vector<Tensors>& samples) {
 }  // namespace
 
 void Judge::Compare(const Model& before, const Model& after, Promise promise, double size,
-                    Trial& trial) {
-  Result<std::vector<Tensors>> inputs = Inputs(before, promise, size);
+                    bool turned, Trial& trial) {
+  Result<std::vector<Tensors>> inputs = Inputs(before, promise, size, turned);
   if (!inputs.ok()) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = Message(inputs.status());
@@ -389,7 +404,9 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
   }
   const bool kept = Keeps(promise, a.values, b.values, trial.why, &trial.margin);
   trial.fate = kept ? Trial::Fate::kHeld : Trial::Fate::kBroken;
-  if (court_.runtime == nullptr || (kept && held_++ >= kShownToRuntime)) return;
+  const bool shown =
+      !kept || (kinds_.insert(trial.kind).second && kinds_.size() <= kShownToRuntime);
+  if (court_.runtime == nullptr || !shown) return;
   AskRuntime(before, after, promise, *inputs, /*kernels_decide=*/true, trial);
 }
 

@@ -59,6 +59,7 @@ struct Trial {
   double margin = 0;               // Comparison::margin; NaN: not as the promise has it
   bool of_data = false;            // the promise is one about data that quantizers were made for
   size_t distinct = 0;             // numbers that the original made
+  uint64_t kind = 0;               // KindOf() the graph
   // Shapes that the inputs had at run time, each combination once.
   using Shapes = std::map<std::string, std::vector<int64_t>>;
   std::set<Shapes> shapes;
@@ -84,8 +85,10 @@ class Judge {
     std::vector<Tensors> values;
   };
   // `size`: floats are multiplied by it.
-  Result<std::vector<Tensors>> Inputs(const Model& model, const Promise& promise, double size);
-  Status AddAccumulators(const Model& model, VerifyOptions options, InputMaker::Sizes sizes,
+  // `turned`: other shapes than those that are tried first, where the model leaves ranks open.
+  Result<std::vector<Tensors>> Inputs(const Model& model, const Promise& promise, double size,
+                                      bool turned);
+  Status AddAccumulators(const Model& model, const VerifyOptions& options, InputMaker::Sizes sizes,
                          double size, std::vector<Tensors>& inputs) const;
   // The graph without operators of which the rule file says what they compute; its outputs in units, too
   // (units.h), if that is wanted and possible.
@@ -98,7 +101,8 @@ class Judge {
   static Outcome RunWhereDefined(Evaluator& evaluator, const Model& model,
                                  std::vector<Tensors>& inputs);
   bool IsRandom(const Model& model, const std::vector<Tensors>& inputs) const;
-  void Compare(const Model& before, const Model& after, Promise promise, double size, Trial& trial);
+  void Compare(const Model& before, const Model& after, Promise promise, double size, bool turned,
+               Trial& trial);
   void CompareAtSizes(const Model& before, const Model& after, const Promise& promise, bool of_data,
                       Trial& trial);
   // ONNX Runtime about what the kernels found.
@@ -115,7 +119,7 @@ class Judge {
   Promise WeakestOf(const std::vector<std::string>& fired) const;
 
   const Court& court_;
-  int held_ = 0;  // of this judge's trials: the first ones are shown to ONNX Runtime, too
+  std::set<uint64_t> kinds_;  // of graphs that were shown to ONNX Runtime, though nothing was wrong
 };
 
 // A model that is `graph`, opset imports and all.

@@ -37,8 +37,10 @@ Status Multiply(Tensors& sample, double size) {
 
 // Ranges of integers of 32 bits and more that are no single number: masks, indices and sizes, nearly always, and
 // accumulators where a graph takes larger ones.
-std::map<std::string, std::pair<double, double>> RangesOfAccumulators(const Model& model) {
-  constexpr double kLow = -120, kHigh = 600;
+// `large`: such that a FLOAT does not hold.
+std::map<std::string, std::pair<double, double>> RangesOfAccumulators(const Model& model,
+                                                                      bool large) {
+  const double kLow = large ? -0x1p26 : -120, kHigh = large ? 0x1p26 : 600;
   std::map<std::string, std::pair<double, double>> ranges;
   for (const ModelValue& input : model.Inputs()) {
     const auto dtype = static_cast<DType>(input.dtype);
@@ -117,24 +119,29 @@ Judge::Outcome Judge::RunWhereDefined(Evaluator& evaluator, const Model& model,
   return rest;
 }
 
-// Every other sample has large integers, where the model runs with them.
-Status Judge::AddAccumulators(const Model& model, VerifyOptions options, InputMaker::Sizes sizes,
-                              double size, std::vector<Tensors>& inputs) const {
-  const auto ranges = RangesOfAccumulators(model);
-  if (ranges.empty()) return {};
-  options.ranges.insert(ranges.begin(), ranges.end());
-  QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, options, &court_.roles));
-  for (size_t i = 1; i < inputs.size(); i += 2) {
-    QR_ASSIGN_OR_RETURN(Tensors sample, maker.Sample(static_cast<int>(i), sizes));
-    QR_RETURN_IF_ERROR(Multiply(sample, size));
-    if (!RunModel(court_.kernels, model, {sample}).status.ok()) break;
-    inputs[i] = std::move(sample);
+// Every other sample has large integers, one has very large ones, where the model runs with them.
+Status Judge::AddAccumulators(const Model& model, const VerifyOptions& options,
+                              InputMaker::Sizes sizes, double size,
+                              std::vector<Tensors>& inputs) const {
+  for (const bool large : {false, true}) {
+    const auto ranges = RangesOfAccumulators(model, large);
+    if (ranges.empty()) return {};
+    VerifyOptions wide = options;
+    wide.ranges.insert(ranges.begin(), ranges.end());
+    QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, wide, &court_.roles));
+    for (size_t i = large ? 3 : 1; i < inputs.size(); i += 2) {
+      QR_ASSIGN_OR_RETURN(Tensors sample, maker.Sample(static_cast<int>(i), sizes));
+      QR_RETURN_IF_ERROR(Multiply(sample, size));
+      if (!RunModel(court_.kernels, model, {sample}).status.ok()) break;
+      inputs[i] = std::move(sample);
+      if (large) break;
+    }
   }
   return {};
 }
 
-Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& promise,
-                                           double size) {
+Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& promise, double size,
+                                           bool turned) {
   // Open sizes: two that differ; models that want them equal get them so. Inputs of no known rank: a matrix,
   // then others, a number last: where it is one, parameters of shape [1] make it a list.
   // Those that say what they stand for get that first of all.
@@ -143,13 +150,14 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& pr
     std::vector<int64_t> dims;
     bool named = false;
   };
-  const Tried tries[] = {{{2, 3}, {2, 3}, true},
-                         {{2, 3}, {2, 3}},
-                         {{2, 3, true}, {1, 2, 3, 3}},
-                         {{2, 3, true}, {1, 1, 1, 2}},
-                         {{2, 3}, {2}},
-                         {{2, 3, true}, {3, 3}},
-                         {{2, 3, true}, {}}};
+  std::vector<Tried> tries = {{{2, 3}, {2, 3}, true},
+                              {{2, 3}, {2, 3}},
+                              {{2, 3, true}, {1, 2, 3, 3}},
+                              {{2, 3, true}, {1, 1, 1, 2}},
+                              {{2, 3}, {2}},
+                              {{2, 3, true}, {3, 3}},
+                              {{2, 3, true}, {}}};
+  if (turned) std::ranges::reverse(tries);
   const std::map<std::string, std::vector<int64_t>> named = NamedShapes(model);
   std::vector<std::string> unranked;
   for (const ModelValue& input : model.Inputs()) {

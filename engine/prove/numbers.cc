@@ -84,11 +84,23 @@ bool Numbers::Disturb(Dice& dice) {
   return true;
 }
 
+// What is no axis or size is a sum of products, a bias: as large as a thousand of them.
+bool Numbers::Grow(Dice& dice) {
+  constexpr double kLargestAxis = 4, kLargestSum = 0x1p24;
+  const bool small =
+      std::ranges::all_of(values, [](double v) { return std::fabs(v) <= kLargestAxis; });
+  if (small) return false;
+  for (double& v : values)
+    v = std::clamp(std::rint(v * std::exp2(dice.Uniform(0, 10))), -kLargestSum, kLargestSum);
+  return true;
+}
+
 bool Numbers::Shake(uint64_t base, bool keep_whole) {
   const bool is_float = IsFloat(dtype);
   if (values.empty() || dtype == DType::kBool) return false;
-  if (!is_float && Info(dtype).bits >= 32) return false;
+  if (!is_float && Info(dtype).bits >= 32 && dtype != DType::kInt32) return false;
   Dice dice(HashBytes(std::as_bytes(std::span(values)), base + static_cast<uint64_t>(dtype)));
+  if (dtype == DType::kInt32) return Grow(dice);
   const double low = is_float ? 0 : static_cast<double>(IntMin(dtype));
   const double high = is_float ? 0 : static_cast<double>(IntMax(dtype));
   const bool all_zero = std::ranges::all_of(values, [](double v) { return v == 0; });
@@ -124,25 +136,25 @@ void Numbers::Resize(const Dims& to, Dice& dice, bool may_grow) {
   }
 }
 
-DType SimilarType(DType dtype, Dice& dice) {
+std::vector<DType> SimilarTypes(DType dtype) {
   using enum DType;
-  std::vector<DType> others;
   switch (dtype) {
-    case kFloat: others = {kFloat16, kFloat16, kDouble, kBfloat16}; break;
+    case kFloat: return {kFloat16, kFloat16, kDouble, kBfloat16};
     case kFloat16:
     case kDouble:
-    case kBfloat16: others = {kFloat, kFloat16, kDouble}; break;
-    case kUint8: others = {kInt8, kInt8, kUint16, kUint4, kInt32}; break;
-    case kInt8: others = {kUint8, kUint8, kInt16, kInt4, kInt32}; break;
+    case kBfloat16: return {kFloat, kFloat16, kDouble};
+    case kUint8: return {kInt8, kInt8, kUint16, kUint4, kInt32};
+    case kInt8: return {kUint8, kUint8, kInt16, kInt4, kInt32};
     case kUint16:
     case kInt16:
     case kUint4:
-    case kInt4: others = {kInt8, kUint8, kInt16, kUint16, kInt4, kUint4}; break;
-    case kInt64: others = {kInt32, kInt32, kFloat}; break;
-    case kInt32: others = {kInt64, kInt8, kFloat, kUint8}; break;
-    default: return dtype;
+    case kInt4: return {kInt8, kUint8, kInt16, kUint16, kInt4, kUint4};
+    case kInt64: return {kInt32, kInt32, kFloat};
+    case kInt32: return {kInt64, kInt8, kFloat, kUint8};
+    default: return {dtype};
   }
-  return dice.Of(others);
 }
+
+DType SimilarType(DType dtype, Dice& dice) { return dice.Of(SimilarTypes(dtype)); }
 
 }  // namespace qrewrite

@@ -24,9 +24,10 @@ struct Numbers {
   // differs a little from the others, another order. False: there are none.
   bool Disturb(Dice& dice);
   // Other numbers that are near and all differ: floats keep their signs and zeros, integers of 8 and 16 bits
-  // are any. The same numbers become the same ones with the same `base`. False: sizes, indexes, truths.
-  // `keep_whole`: whole floats stay whole.
+  // are any, those of INT32 larger. The same numbers become the same ones with the same `base`. False: sizes,
+  // indexes, truths. `keep_whole`: whole floats stay whole.
   bool Shake(uint64_t base, bool keep_whole);
+  bool Grow(Dice& dice);  // of INT32
   bool AreWhole() const;
   void MakeWhole();
   // The same numbers over another shape: repeated, or cut. What was one number becomes several that
@@ -34,7 +35,10 @@ struct Numbers {
   void Resize(const Dims& to, Dice& dice, bool may_grow = true);
 };
 
-// Another element type that a node which takes `dtype` may take as well; itself if there is none.
+// Other element types that a node which takes `dtype` may take as well, the likely ones twice; itself if there
+// are none.
+std::vector<DType> SimilarTypes(DType dtype);
+// One of them.
 DType SimilarType(DType dtype, Dice& dice);
 
 }  // namespace qrewrite

@@ -47,13 +47,16 @@ class Collector {
   }
 
   RuleConstants found() const {
-    return {{numbers_.begin(), numbers_.end()}, {texts_.begin(), texts_.end()}};
+    return {{numbers_.begin(), numbers_.end()},
+            {texts_.begin(), texts_.end()},
+            {dtypes_.begin(), dtypes_.end()}};
   }
 
  private:
   void AddConstant(const Val& value) {
     if (value.is_number()) AddNumber(value);
     if (const auto* const text = value.get_if<std::string>()) texts_.insert(*text);
+    if (const auto* const dtype = value.get_if<DType>()) dtypes_.insert(*dtype);
     const auto* const members = value.get_if<List>();
     for (size_t i = 0; members != nullptr && i < (*members)->size(); ++i)
       AddConstant((**members)[i]);
@@ -70,6 +73,7 @@ class Collector {
   std::set<int> facts_;
   std::set<double> numbers_;
   std::set<std::string> texts_;
+  std::set<DType> dtypes_;
 };
 
 }  // namespace

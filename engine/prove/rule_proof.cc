@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/driver/rule_tests.h"
+#include "engine/prove/numbers.h"
 #include "engine/rule/literal.h"
 #include "engine/tensor/buffer.h"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr int kAttempts = 12;    // graphs that are made for each valid one, at most
 constexpr int kMostChanges = 4;  // of a variation
 constexpr size_t kMostKeptChanges = 10, kMostFound = 300, kMostNear = 40, kMostInstances = 200;
+constexpr size_t kSomeThings = 200;        // that a graph has: from these one is chosen
 constexpr int64_t kMostOfTests = 1 << 26;  // elements, of the tests as somebody wrote them
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 26;
 
@@ -40,13 +42,16 @@ RuleProof::RuleProof(const Court& court, const ProveOptions& options, const Rule
 void RuleProof::Learn() {
   for (const Seed* seed : seeds_) words_.Learn(seed->graph);
   words_.LearnValues(examples_.words());
-  for (const OpName& op : OpsOf(court_.program, compiled_.pattern)) {
+  const std::set<OpName> of_pattern = OpsOf(court_.program, compiled_.pattern);
+  words_.of_pattern.assign(of_pattern.begin(), of_pattern.end());
+  for (const OpName& op : of_pattern) {
     if (std::find(words_.ops.begin(), words_.ops.end(), op) == words_.ops.end())
       words_.ops.push_back(op);
   }
   RuleConstants constants = ConstantsOf(court_.program, compiled_);
   words_.limits = std::move(constants.numbers);
   words_.texts = std::move(constants.texts);
+  words_.dtypes = std::move(constants.dtypes);
   const RuleSet& set = court_.program.rules();
   if (court_.semantics != nullptr) {
     for (const Rule& rule : court_.semantics->rules().rules)
@@ -66,13 +71,18 @@ bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
     begun_ = true;
     TrySeeds();
   }
+  // What only refuses or warns can break no promise; other graphs than its tests are for its conditions.
+  const bool says = rule_.refuse.has_value() || rule_.warn.has_value();
+  if (says && !options_.guards) return false;
   const uint64_t base = HashBytes(std::as_bytes(std::span(rule_.name)), options_.seed);
   for (int64_t i = 0; i < int64_t{kAttempts} * graphs && report_.graphs < most; ++i) {
     if (report_.outcome == ProvenRule::Outcome::kRefuted) return false;
     if (end && Clock::now() > *end) return true;
     Dice dice(HashMix(base, static_cast<uint64_t>(attempt_++)));
+    if (attempt_ % 8 == 0 && TryTwoThings(dice)) continue;
     if (attempt_ % 2 == 0 && TryOneThing()) continue;
     if (attempt_ % 4 == 0 && TryTwoThings(dice)) continue;
+    if (attempt_ % 8 == 1) TryBoundary(dice);
     // Where nothing is known yet all comes of the pattern.
     const bool known = !seeds_.empty() || !instances_.empty();
     if (!known || dice.Once(report_.fired == 0 ? 2 : 6))
@@ -159,10 +169,42 @@ std::map<std::string, std::string> RuleProof::SomeSettings(Dice& dice) const {
 // A graph made of the pattern alone. Its numbers are any: no quantizer was made for them.
 void RuleProof::TryInstance(Dice& dice) {
   if (words_.keeps_numbers && !seeds_.empty()) return;
-  Instance instance(court_.program, compiled_, words_, examples_, court_.context, dice);
+  Instance instance(court_.program, compiled_, words_, examples_, shown_, court_.context, dice);
   if (!instance.Make() || !judge_.Prepare(instance.graph()).empty()) return;
-  Seed seed{.graph = std::move(instance.graph()),
-            .task = {.rules = {rule_.name}, .set = SomeSettings(dice)}};
+  const int64_t fired = report_.fired;
+  TryMade(std::move(instance.graph()), {.rules = {rule_.name}, .set = SomeSettings(dice)});
+  if (report_.fired > fired) {
+    for (const CompiledCase* c : instance.cases()) ++shown_[c];
+  }
+}
+
+// A constant of a graph that showed something lies on the edge of a condition, or just beside.
+void RuleProof::TryBoundary(Dice& dice) {
+  const std::vector<Found>& known = found_.empty() ? near_ : found_;
+  if (words_.keeps_numbers || known.empty()) return;
+  const Found& from = SomeFound(known, dice);
+  const Task task = TaskFor(*from.seed);
+  const std::vector<Boundary> boundaries =
+      BoundariesOf(from.graph, court_.program, compiled_, guards_, task, court_.context);
+  if (boundaries.empty()) return;
+  const Boundary& boundary = dice.Of(boundaries);
+  std::optional<Numbers> numbers = Numbers::Of(*from.graph.constant(boundary.constant));
+  if (!numbers) return;
+  numbers->values = boundary.numbers;
+  constexpr double kFactors[] = {1, 1, 1, 1 - 1e-6, 1 + 1e-6, 0.99, 1.01};
+  const double factor = kFactors[dice.Below(std::size(kFactors))];
+  const auto more = static_cast<double>(dice.Once(4) ? dice.Integer(-1, 1) : 0);
+  for (double& x : numbers->values) x = x * factor + more;
+  const Tensor tensor = numbers->ToTensor();
+  Graph graph = from.graph;
+  if (!tensor.valid()) return;
+  graph.SetConstant(boundary.constant, tensor);
+  if (judge_.Prepare(graph).empty()) TryMade(std::move(graph), task);
+}
+
+// A graph that is a seed from now on, if it shows something.
+void RuleProof::TryMade(Graph graph, Task task) {
+  Seed seed{.graph = std::move(graph), .task = std::move(task)};
   instances_.push_back(std::move(seed));
   const Seed& kept = instances_.back();
   TryOne(kept, {}, kept.graph);
@@ -219,7 +261,8 @@ void RuleProof::TryChanged(Dice& dice) {
   changes.resize(before + static_cast<size_t>(dice.Integer(1, further ? 2 : kMostChanges)));
   Graph graph = further ? from->graph : seed.graph;
   for (size_t i = before; i < changes.size(); ++i) {
-    changes[i] = static_cast<uint64_t>(dice.Integer(0, INT64_MAX));
+    changes[i] = dice.Once(2) ? OneThing(dice.Below(kSomeThings))
+                              : static_cast<uint64_t>(dice.Integer(0, INT64_MAX));
     Vary(graph, words_, court_.program.rules().signatures, changes[i]);
   }
   if (judge_.Prepare(graph).empty()) TryOne(seed, changes, graph);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/base/dice.h"
+#include "engine/prove/boundaries.h"
 #include "engine/prove/guards.h"
 #include "engine/prove/instance.h"
 #include "engine/prove/judge.h"
@@ -54,6 +55,8 @@ class RuleProof {
   bool Make(const Seed& seed, const std::vector<uint64_t>& changes, Graph& graph);
   bool Fired(const Trial& trial) const;
   void TryInstance(Dice& dice);
+  void TryBoundary(Dice& dice);
+  void TryMade(Graph graph, Task task);
   void TryChanged(Dice& dice);
   bool TryOneThing();
   bool TryTwoThings(Dice& dice);
@@ -102,7 +105,9 @@ class RuleProof {
   bool begun_ = false, has_margin_ = false;
   std::string fault_;  // of the last graph that Make() could not make
   int64_t attempt_ = 0;
-  std::deque<Seed> instances_;  // graphs made of the pattern that showed something
+  std::deque<Seed> instances_;  // graphs made of the pattern that showed something,
+  Instance::CaseCounts
+      shown_;  // and cases of definitions that those were made of on which it fired
   // Tests of the rule of which one thing after the other is changed: the next of them, and which thing.
   std::vector<const Seed*> stepped_;
   size_t next_ = 0, step_ = 0;

@@ -38,6 +38,7 @@ std::set<OpName> OpsOf(const Program& program, const Pattern& pattern);
 struct RuleConstants {
   std::vector<double> numbers;
   std::vector<std::string> texts;
+  std::vector<DType> dtypes;
 };
 RuleConstants ConstantsOf(const Program& program, const CompiledRule& rule);
 

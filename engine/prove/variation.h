@@ -24,6 +24,7 @@ namespace qrewrite {
 // The words that variations are made of.
 struct Vocabulary {
   std::vector<OpName> ops;                               // of patterns and tests
+  std::vector<OpName> of_pattern;                        // those of the rule's pattern
   std::map<std::string, std::vector<AttrValue>> values;  // of attributes, by name
   std::set<OpName> computed;  // private operators of which it is said what they compute
   std::map<std::pair<OpName, size_t>, std::vector<Tensor>>
@@ -31,6 +32,7 @@ struct Vocabulary {
   int64_t first_opset = 7, last_opset = 26;  // of ai.onnx, that the rule is for
   std::vector<double> limits;                // numbers that the rule compares and computes with
   std::vector<std::string> texts;            // and texts
+  std::vector<DType> dtypes;                 // and element types
   bool keeps_whole =
       false;  // whole floats stay whole: they are integers of a network that computes with such
   bool keeps_numbers = false;  // constants keep their numbers: the rule promises something of data

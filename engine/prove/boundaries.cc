@@ -1,0 +1,84 @@
+#include "engine/prove/boundaries.h"
+
+#include <optional>
+
+#include "engine/driver/find_matches.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr size_t kMostMatches = 4, kMostBoundaries = 64;
+constexpr int64_t kMostElements = 4096;
+
+// Looks at one match.
+class Finder {
+ public:
+  Finder(const Graph& graph, const Program& program, const FoundMatch& match,
+         std::vector<Boundary>& found)
+      : graph_(graph), program_(program), match_(match), found_(found) {}
+
+  void Look(CodeId id) {
+    const Code& code = program_.code(id);
+    // `near` has two sides, too.
+    const bool sides = code.op == CodeOp::kCompare || code.op == CodeOp::kFunction;
+    if (sides && code.num_kids >= 2) {
+      Add(program_.kid(code, 0), program_.kid(code, 1));
+      Add(program_.kid(code, 1), program_.kid(code, 0));
+    }
+    for (size_t i = 0; i < code.num_kids; ++i) Look(program_.kid(code, i));
+  }
+
+ private:
+  // A name that stands for a constant of the graph; `a ?? b` and functions of one thing are about that.
+  ValueId ConstantOf(CodeId id) {
+    const Code& code = program_.code(id);
+    const bool inside =
+        code.op == CodeOp::kCoalesce || (code.op == CodeOp::kFunction && code.num_kids == 1);
+    if (inside) return ConstantOf(program_.kid(code, 0));
+    if (code.op != CodeOp::kName || code.slot < 0) return {};
+    const Val& value = match_.in.Slot(code.slot, match_.frame);
+    if (!value.is<ValueId>()) return {};
+    const ValueId v = value.get<ValueId>();
+    return v.valid() && graph_.constant(v) != nullptr ? v : ValueId();
+  }
+
+  void Add(CodeId constant, CodeId other) {
+    if (found_.size() >= kMostBoundaries) return;
+    const ValueId v = ConstantOf(constant);
+    if (!v.valid() || graph_.constant(v)->size() > kMostElements) return;
+    const Val value = match_.in.Force(match_.in.Eval(other, match_.frame));
+    if (!value.is_number()) return;
+    const Result<std::vector<double>> numbers = ToDoubles(value.number().t);
+    const auto count = static_cast<size_t>(graph_.constant(v)->size());
+    if (!numbers.ok() || numbers->empty()) return;
+    if (numbers->size() != count && numbers->size() != 1) return;
+    Boundary boundary{.constant = v, .numbers = *numbers};
+    boundary.numbers.resize(count, numbers->front());
+    found_.push_back(std::move(boundary));
+  }
+
+  const Graph& graph_;
+  const Program& program_;
+  const FoundMatch& match_;
+  std::vector<Boundary>& found_;
+};
+
+}  // namespace
+
+std::vector<Boundary> BoundariesOf(const Graph& graph, const Program& program,
+                                   const CompiledRule& rule, const std::vector<Guard>& guards,
+                                   const Task& task, const RunContext& context) {
+  std::vector<Boundary> found;
+  size_t matches = 0;
+  const MatchQuery query{.set = task.set, .rules = {rule.rule->name}, .conditions = false};
+  const auto look = [&](const FoundMatch& match) {
+    if (&match.rule != &rule) return true;
+    for (const Guard& guard : guards) Finder(graph, program, match, found).Look(guard.code);
+    return ++matches < kMostMatches;
+  };
+  // An error, as of a graph outside of the rules' opsets, means that there is no match.
+  (void)FindMatches(graph, program, query, context, look);
+  return found;
+}
+
+}  // namespace qrewrite
