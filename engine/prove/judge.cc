@@ -219,6 +219,8 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     Compare(*a, *b, promise, 1, /*turned=*/true, other);
     if (other.fate == Trial::Fate::kBroken) trial = other;
   }
+  if (trial.fate == Trial::Fate::kBroken && !of_data && KeepsWhereMade(graph, changed, promise))
+    trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
   // In decibels, where the rule counts steps: nothing to put beside the others.
   if (promise.kind != WeakestOf(trial.fired).kind) trial.margin = std::nan("");
   trial.of_data = of_data;

@@ -89,7 +89,7 @@ class Judge {
   Result<std::vector<Tensors>> Inputs(const Model& model, const Promise& promise, double size,
                                       bool turned);
   Status AddAccumulators(const Model& model, const VerifyOptions& options, InputMaker::Sizes sizes,
-                         double size, std::vector<Tensors>& inputs) const;
+                         double size, bool very_large, std::vector<Tensors>& inputs) const;
   // The graph without operators of which the rule file says what they compute; its outputs in units, too
   // (units.h), if that is wanted and possible.
   Result<Model> Lowered(const Graph& graph, bool in_units) const;
@@ -101,6 +101,9 @@ class Judge {
   static Outcome RunWhereDefined(Evaluator& evaluator, const Model& model,
                                  std::vector<Tensors>& inputs);
   bool IsRandom(const Model& model, const std::vector<Tensors>& inputs) const;
+  // Whether the promise holds of the values that were made anew, by the kernels: what reads them may make more
+  // of a difference (y = Add(a, a)).
+  bool KeepsWhereMade(const Graph& before, const Graph& after, const Promise& promise);
   void Compare(const Model& before, const Model& after, Promise promise, double size, bool turned,
                Trial& trial);
   void CompareAtSizes(const Model& before, const Model& after, const Promise& promise, bool of_data,
