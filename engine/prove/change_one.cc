@@ -259,10 +259,11 @@ std::optional<bool> Change::One(size_t step) {
   }
   if (const std::optional<bool> made = SizesOfPair(step)) return made;
   if (words_.keeps_numbers) {
-    // A zero point of a few steps more leaves the data where it is, nearly.
+    // A zero point of a few steps more leaves the data where it is, nearly; the end of a short range does not.
+    constexpr double kFewSteps = 8;
     for (const ValueId v : constants_) {
       const std::optional<double> number = WholeNumber(v);
-      if (number && (*number == 0 || std::fabs(*number) >= 8) && IsAmong(step, 2))
+      if (number && std::fabs(*number) >= kFewSteps && IsAmong(step, 2))
         return SetElement(v, 0, *number + (step == 0 ? 3 : -3));
     }
   }

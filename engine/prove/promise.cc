@@ -37,6 +37,42 @@ double WidestStep(std::vector<double> values) {
   return widest > 0 || values.empty() ? widest : kLastDigits * std::fabs(values.front());
 }
 
+constexpr double kLeastSteps = 16;  // that numbers on a grid span, and
+constexpr double kNearStep = 1e-3;  // how near they are to it, in steps
+
+// The step of numbers that a quantizer made: all are multiples of it, and there are many. 0: they are no such.
+double StepOf(const std::vector<double>& numbers) {
+  std::set<double> levels;
+  for (const double v : numbers) {
+    if (std::isfinite(v)) levels.insert(v);
+  }
+  if (levels.size() < 3) return 0;
+  double step = 0, largest = 0;
+  for (auto at = std::next(levels.begin()); at != levels.end(); ++at) {
+    const double gap = *at - *std::prev(at);
+    step = step == 0 ? gap : std::min(step, gap);
+  }
+  for (const double v : levels) largest = std::max(largest, std::fabs(v));
+  const bool grid = std::ranges::all_of(
+      levels, [&](double v) { return std::fabs(v / step - std::rint(v / step)) <= kNearStep; });
+  const double span = (*levels.rbegin() - *levels.begin()) / step;
+  return grid && span >= kLeastSteps ? step : 0;
+}
+
+// The same of both sides together, which may differ in the last digits.
+double GridOf(std::vector<double> numbers) {
+  constexpr double kLastDigits = 1e-5;
+  std::erase_if(numbers, [](double v) { return !std::isfinite(v); });
+  double largest = 0;
+  for (const double v : numbers) largest = std::max(largest, std::fabs(v));
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<double> apart;
+  for (const double v : numbers) {
+    if (apart.empty() || v - apart.back() > kLastDigits * largest) apart.push_back(v);
+  }
+  return StepOf(apart);
+}
+
 constexpr double kLargestExact = 0x1p24;  // up to here a FLOAT holds every whole number
 
 bool AreWhole(const std::vector<double>& values) {
@@ -146,8 +182,12 @@ void Comparison::LearnSteps(const std::vector<Tensors>& before, const std::vecto
     std::vector<double> all;
     for (const std::vector<double>& values : a.samples)
       all.insert(all.end(), values.begin(), values.end());
-    steps_[name] = WidestStep(std::move(all));
     const auto b = sides[1].find(name);
+    std::vector<double> both = all;
+    for (size_t k = 0; b != sides[1].end() && k < b->second.samples.size(); ++k)
+      both.insert(both.end(), b->second.samples[k].begin(), b->second.samples[k].end());
+    const double grid = GridOf(std::move(both));
+    steps_[name] = grid > 0 ? grid : WidestStep(std::move(all));
     if (!promise_.any_type || b == sides[1].end() || a.dims != b->second.dims || !IsWhole(a) ||
         !IsWhole(b->second)) {
       continue;
@@ -188,28 +228,6 @@ std::optional<std::vector<double>> Reading(const Tensors& outputs, const std::st
   if (!tensor.ok()) return std::nullopt;
   const Result<std::vector<double>> values = ToDoubles(*tensor);
   return values.ok() ? std::optional(*values) : std::nullopt;
-}
-
-constexpr double kLeastSteps = 16;  // that numbers on a grid span, and
-constexpr double kNearStep = 1e-3;  // how near they are to it, in steps
-
-// The step of numbers that a quantizer made: all are multiples of it, and there are many. 0: they are no such.
-double StepOf(const std::vector<double>& numbers) {
-  std::set<double> levels;
-  for (const double v : numbers) {
-    if (std::isfinite(v)) levels.insert(v);
-  }
-  if (levels.size() < 3) return 0;
-  double step = 0, largest = 0;
-  for (auto at = std::next(levels.begin()); at != levels.end(); ++at) {
-    const double gap = *at - *std::prev(at);
-    step = step == 0 ? gap : std::min(step, gap);
-  }
-  for (const double v : levels) largest = std::max(largest, std::fabs(v));
-  const bool grid = std::ranges::all_of(
-      levels, [&](double v) { return std::fabs(v / step - std::rint(v / step)) <= kNearStep; });
-  const double span = (*levels.rbegin() - *levels.begin()) / step;
-  return grid && span >= kLeastSteps ? step : 0;
 }
 
 // The largest of `scales` that both sides are whole multiples of, many of them: what a single number cannot

@@ -21,8 +21,9 @@ struct Promise {
   //   kExact     equal; -0 equals 0
   //   kUlp       at most `limit` numbers of the float type lie between; integers that are rounded from
   //              such differ by 1 at most
-  //   kLsb       integers differ by `limit` at most; floats by that many steps, a step being the
-  //              widest distance of two neighbours among the numbers of the output, in all samples
+  //   kLsb       integers differ by `limit` at most; floats by that many steps: where all numbers of both
+  //              sides are whole multiples of one, as behind a dequantizer, by that; else a step is the widest
+  //              distance of two neighbours among the numbers of the output, in all samples
   //   kApprox    the SQNR over all samples is at least `limit` dB
   //   kRescaled  outputs of one type: as it is or in units (units.h), the result is what the original was
   //              as it was or in units; integers differ by 1 at most, floats by a 1e-4th of the largest, or by
