@@ -19,7 +19,12 @@ const char* ClassOf(const std::optional<double>& db) {
 std::string Cell(const Sqnr& sqnr) {
   const std::string text =
       sqnr.db ? fmt::format("{:.1f}", *sqnr.db) : std::string(Name(sqnr.status));
-  return fmt::format("<td class=\"n {}\">{}</td>", ClassOf(sqnr.db), text);
+  // A channel that the whole hides, and that makes an originator.
+  const bool hidden = sqnr.db && sqnr.min_channel && *sqnr.db >= 30 && *sqnr.min_channel < 30;
+  const std::string channel = hidden ? fmt::format(" <small>channel {}: {:.1f}</small>",
+                                                   sqnr.worst_channel, *sqnr.min_channel)
+                                     : "";
+  return fmt::format("<td class=\"n {}\">{}{}</td>", ClassOf(sqnr.db), text, channel);
 }
 std::string Cell(const std::optional<double>& number) {
   if (!number) return "<td class=\"n none\"></td>";

@@ -407,6 +407,7 @@ ERRORS = [
     ("validation of nothing", 2, ["--validate"]),
     ("a model that is not there", 6, ["--float", "no.onnx", "--quant", "quant.onnx"]),
     ("below the limit", 1, ["--fail-under", "90"]),
+    ("no limit", 2, ["--fail-under", "nan"]),
 ]
 
 

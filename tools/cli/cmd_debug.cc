@@ -72,6 +72,7 @@ void AddOptions(CLI::App& app, Arguments& a) {
 std::string Fault(const Arguments& a) {
   if (a.float_model.empty() || a.quantized_model.empty()) return "--float and --quant are needed";
   if (a.samples == 0) return "--samples 0 leaves nothing to measure";
+  if (a.fail_under && std::isnan(*a.fail_under)) return "--fail-under nan is no limit";
   if (a.validate && a.suggest == 0) return "--validate needs --suggest K";
   if (!a.json.empty() && a.json != "-" && !a.output.empty())
     return "--json=FILE and --output are one";

@@ -83,11 +83,14 @@ std::string Worst(std::string_view what, std::vector<Line> lines, size_t top) {
          summary;
 }
 
+// The worst channel, if it is much worse than the whole.
+std::string Channel(const Sqnr& sqnr) {
+  if (!sqnr.min_channel || !sqnr.db || *sqnr.min_channel >= *sqnr.db - 3) return "";
+  return fmt::format("  channel {}: {:.2f}", sqnr.worst_channel, *sqnr.min_channel);
+}
+
 std::string WeightName(const DebugWeight& w) {
-  std::string name = w.name;
-  if (w.sqnr.min_channel && w.sqnr.db && *w.sqnr.min_channel < *w.sqnr.db - 3) {
-    name += fmt::format("  channel {}: {:.2f}", w.sqnr.worst_channel, *w.sqnr.min_channel);
-  }
+  std::string name = w.name + Channel(w.sqnr);
   if (w.sqnr.zeroed_channels > 0)
     name += fmt::format("  zeroed channels: {}", w.sqnr.zeroed_channels);
   if (w.folded) name += "  (folded)";
@@ -175,7 +178,9 @@ std::string DebugTables(const DebugReport& report, size_t top) {
   if (report.isolated) {
     text += Worst(
         "operator",
-        LinesOf(report.activations, [](const auto& a) { return LineOf(a.isolated, a.name); }), top);
+        LinesOf(report.activations,
+                [](const auto& a) { return LineOf(a.isolated, a.name + Channel(a.isolated)); }),
+        top);
   }
   text += Worst(
       "weight",
