@@ -66,6 +66,7 @@ class Change {
   bool TypeEverywhere();
   bool TypeHere();
   std::optional<bool> TypeOf(size_t& step, bool everywhere);
+  std::optional<bool> SignOf(size_t& step);
   void SetType(ValueId v, DType dtype);
   void ChangeType(DType from, DType to, bool everywhere, const std::set<ValueId>& here);
 

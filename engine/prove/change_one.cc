@@ -189,6 +189,20 @@ std::optional<double> Change::WholeNumber(ValueId v) const {
   return numbers->values.front();
 }
 
+// The numbers of one constant with the other sign.
+std::optional<bool> Change::SignOf(size_t& step) {
+  if (words_.keeps_numbers) return std::nullopt;
+  for (const ValueId v : constants_) {
+    std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+    if (!numbers || !IsFloat(numbers->dtype) || !IsAmong(step, 1)) continue;
+    for (double& x : numbers->values) x = -x;
+    const Tensor tensor = numbers->ToTensor();
+    if (tensor.valid()) graph_.SetConstant(v, tensor);
+    return tensor.valid();
+  }
+  return std::nullopt;
+}
+
 // One input, or all that has its type, gets another type.
 std::optional<bool> Change::TypeOf(size_t& step, bool everywhere) {
   std::set<DType> seen;
@@ -246,6 +260,7 @@ std::optional<bool> Change::One(size_t step) {
   for (const NodeId n : nodes_) {
     if (MaySwap(n) && IsAmong(step, 1)) return Swap(n, 0, 1);
   }
+  if (const std::optional<bool> made = SignOf(step)) return made;
   if (const std::optional<bool> made = OperatorOfPattern(step)) return made;
   if (const std::optional<bool> made = SizesAlike(step)) return made;
   if (inputs_.size() > 1 && IsAmong(step, inputs_.size())) return OpenAllBut(inputs_[step]);

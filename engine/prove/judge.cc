@@ -133,6 +133,17 @@ std::set<int64_t> WholeScales(const Graph& graph) {
   return scales;
 }
 
+// Whether a value in a body has another producer than before and is no output of the body.
+bool IsReadInBody(const Graph& before, const Graph& after) {
+  for (size_t i = 0; i < before.num_values(); ++i) {
+    const ValueId v(i);
+    const bool there = before.alive(v) && after.alive(v) && before.body_of(v) != before.main();
+    if (!there || !before.producer(v).valid() || !after.producer(v).valid()) continue;
+    if (before.producer(v) != after.producer(v) && !after.IsOutput(v)) return true;
+  }
+  return false;
+}
+
 // Whether there is an input of which nobody knows how many axes it has.
 bool HasOpenRank(const Graph& graph) {
   return std::ranges::any_of(graph.body(graph.main()).inputs, [&](ValueId v) {
@@ -221,6 +232,11 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   }
   if (trial.fate == Trial::Fate::kBroken && !of_data && KeepsWhereMade(graph, changed, promise))
     trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
+  const bool grows = promise.kind == Promise::Kind::kUlp || promise.kind == Promise::Kind::kLsb;
+  if (trial.fate == Trial::Fate::kBroken && grows && IsReadInBody(graph, changed)) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = "what reads the result in a body may make more of a difference";
+  }
   // In decibels, where the rule counts steps: nothing to put beside the others.
   if (promise.kind != WeakestOf(trial.fired).kind) trial.margin = std::nan("");
   trial.of_data = of_data;

@@ -77,6 +77,11 @@ FAULTS = [
     ("deeploy", "where: size(z) == 1 and s > 0 and z < hi", "where: z < hi", "quant-relu"),
     ("deeploy", "rint(f64(zq) * 2.0 ** n - f64(zd) * mul)", "rint(f64(zq) * 2.0 ** n + f64(zd) * mul)", "requant"),
     ("deeploy", "      - s1 > 0 and s2 > 0\n", "", "add"),
+    # An element type that is too narrow; a bound that is off by a step; texts that the rule does not name; a scale of another factor.
+    ("optimize", "when a in [INT8, UINT8] => b in [INT16,", "when a in [INT8, UINT8] => b in [UINT16, INT16,", "cast-pair"),
+    ("qdq_to_qop", "- 0.001) * s", "- 2) * s", "implied-clip"),
+    ("qdq_to_qop", "near(bs ?? alpha * xs * ws, alpha * xs * ws, 1e-4)", "near(bs ?? xs * ws, xs * ws, 1e-4)", "gemm"),
+    ("ezkl_finish", "total // 2 if auto == 'SAME_UPPER' else total - total // 2", "total // 2", "max-edges"),
 ]
 
 
@@ -131,6 +136,39 @@ rules:
     given = json.loads(out)["rules"][0]["counterexample"].split("given: |")[1].split("expect:")[0].split("\n")
     assert len([line for line in given if line.strip()]) <= 3, out
     assert "0.37" not in out and "Exp" not in out and "Transpose" not in out
+
+
+def test_steps(tmp_path):
+    """`lsb(1)` of floats counts steps of their scale; what reads a result that is off by one may be off by more."""
+    (tmp_path / "r.yaml").write_text("""qrewrite: 1
+name: r
+rules:
+  - name: three-steps
+    equivalence: lsb(1)
+    match: y = Neg(DequantizeLinear(q, s))
+    where: const(s) and s == 0.5
+    replace: y = Sub(1.5, DequantizeLinear(q, s))
+    tests:
+      - {name: three off, given: "q: int8[2]\\ny = Neg(DequantizeLinear(q, 0.5))", expect: "q: int8[2]\\ny = Sub(1.5, DequantizeLinear(q, 0.5))"}
+  - name: one-step
+    equivalence: lsb(1)
+    match: q = QuantizeLinear(Relu(x), s)
+    where: const(s) and s == 0.5
+    replace: q = QuantizeLinear(Add(Relu(x), 0.2), s)
+    tests:
+      - name: twice
+        given: |
+          x: float[8]
+          t = Cast<to=INT32>(QuantizeLinear(Relu(x), 0.5))
+          y = Add(t, t)
+        expect: |
+          x: float[8]
+          t = Cast<to=INT32>(QuantizeLinear(Add(Relu(x), 0.2), 0.5))
+          y = Add(t, t)
+""")
+    code, out, err = prove("r.yaml", "--quick", "--graphs", 300, "--json", cwd=tmp_path)
+    assert code == 1, out + err
+    assert [rule["outcome"] for rule in json.loads(out)["rules"]] == ["refuted", "held"], out
 
 
 def test_why(tmp_path):
