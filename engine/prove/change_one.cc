@@ -292,8 +292,11 @@ std::optional<bool> Change::One(size_t step) {
   if (IsAmong(step, 2 * kDeepened)) return Deepen(step % 2 == 0);
   for (const ValueId v : Indexes()) {
     const auto count = static_cast<size_t>(graph_.constant(v)->size());
-    if (IsAmong(step, count * std::size(kValues)))
-      return SetElement(v, step / std::size(kValues), kValues[step % std::size(kValues)]);
+    if (!IsAmong(step, count * std::size(kValues))) continue;
+    const double value = kValues[step % std::size(kValues)];
+    // Sums beyond 32 bits have no result.
+    const bool too_large = std::fabs(value) > 2 && graph_.constant(v)->dtype() == DType::kInt32;
+    return !too_large && SetElement(v, step / std::size(kValues), value);
   }
   // The third and fourth input are zero points, biases, axes: those of a quantizer and its dequantizer go
   // together.
