@@ -116,12 +116,13 @@ const Details& NoDetails() {
 }
 
 bool SameTree(const Expr& a, const Expr& b) {
+  if (a.kind != b.kind) return false;
   const bool same_number = a.kind == Expr::Kind::kFloat ? std::bit_cast<uint64_t>(a.float_value) ==
                                                               std::bit_cast<uint64_t>(b.float_value)
                                                         : a.int_value == b.int_value;
-  return a.kind == b.kind && same_number && a.ulps == b.ulps && a.text == b.text &&
-         a.dtype == b.dtype && a.binary == b.binary && a.unary == b.unary &&
-         Same(a.items, b.items) && Same(a.call(), b.call()) && Same(a.details(), b.details());
+  return same_number && a.ulps == b.ulps && a.text == b.text && a.dtype == b.dtype &&
+         a.binary == b.binary && a.unary == b.unary && Same(a.items, b.items) &&
+         Same(a.call(), b.call()) && Same(a.details(), b.details());
 }
 
 bool SameTree(const BodyText& a, const BodyText& b) {

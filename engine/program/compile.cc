@@ -117,6 +117,15 @@ std::vector<int> FirstSlots(size_t count) {
   return slots;
 }
 
+// A condition on nothing but what is given is tried at the end: the search binds none of its names,
+// and so would never come by it.
+template <class IsGiven>
+void TryAtTheEnd(Pattern& pattern, IsGiven given) {
+  for (PatWhere& where : pattern.where) {
+    where.watched = where.watched && !std::ranges::all_of(where.needs, given);
+  }
+}
+
 // Which parameters patterns of a case, or of those inside of it, are about.
 void NoteLooks(const CompiledCase& c, std::vector<bool>& looks_at) {
   for (const PatStmt& stmt : c.pattern.stmts) {
@@ -175,6 +184,8 @@ CompiledCase ProgramCompiler::CompileOutcome(const Case& source, const Names& ar
   Names names(around.layout(), &around);
   CompiledCase out = CompileCase(source, names);
   if (out.has_match) PlanFromSlots(out.pattern, FirstSlots(head->params.size()));
+  const std::set<int> own(names.added().begin(), names.added().end());
+  TryAtTheEnd(out.pattern, [&](int slot) { return !own.contains(slot); });
   CompileResult(source, names, head, out);
   return out;
 }
@@ -214,7 +225,10 @@ void ProgramCompiler::CompileDefinition(const Definition& d, CompiledDefinition&
         !d.is_fact() && !outcome.is && !outcome.replace && outcome.cases.empty();
     CompiledCase compiled = CompileCase(c, names);
     // From what is given: the outputs (a sub-pattern) or the parameters (a fact, a template).
-    PlanFromSlots(compiled.pattern, is_pattern ? outs : FirstSlots(d.head.params.size()));
+    const std::vector<int> given = is_pattern ? outs : FirstSlots(d.head.params.size());
+    PlanFromSlots(compiled.pattern, given);
+    TryAtTheEnd(compiled.pattern,
+                [&](int slot) { return std::ranges::find(given, slot) != given.end(); });
     CompileResult(c, names, &d.head, compiled);
     NoteLooks(compiled, out.looks_at);
     compiled.layout = std::move(layout);

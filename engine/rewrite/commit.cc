@@ -264,6 +264,11 @@ void Rewriter::NameNewValues() {
   for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph_.alive(n) || !graph_.name(n).empty()) continue;
+    const auto wish = emitter_.node_wishes().find(n);
+    if (wish != emitter_.node_wishes().end()) {
+      graph_.SetName(n, graph_.FreshNodeName(wish->second));
+      continue;
+    }
     for (size_t k = 0; k < graph_.num_outputs(n); ++k) {
       if (!graph_.output(n, k).valid()) continue;
       graph_.SetName(n, graph_.FreshNodeName(graph_.name(graph_.output(n, k))));

@@ -86,7 +86,8 @@ void Emitter::CopyNodes(BodyId from, BodyId to, std::unordered_map<ValueId, Valu
       attributes.Set(a.name, CopyAttribute(a.value, to, values));
     }
     const NodeId copy =
-        graph_.AddNode(to, graph_.op(n), inputs, outputs, std::move(attributes), graph_.name(n));
+        graph_.AddNode(to, graph_.op(n), inputs, outputs, std::move(attributes), "");
+    if (!graph_.name(n).empty()) node_wishes_[copy] = graph_.name(n);
     nodes_.Add(copy);
   }
 }

@@ -56,10 +56,12 @@ Tensor MakeIntegers(const Elements& elements, DType dtype, const Dims& dims, Dia
   const int64_t high = is_bool ? 1 : IntMax(dtype);
   std::vector<int64_t> values;
   for (const Expr* item : elements.items) {
-    int64_t value = item->int_value;
+    int64_t value = 0;
     if (item->kind == Expr::Kind::kDType) {
       value = static_cast<int64_t>(item->dtype);
-    } else if (item->kind != Expr::Kind::kInt && !(is_bool && item->kind == Expr::Kind::kBool)) {
+    } else if (item->kind == Expr::Kind::kInt || (is_bool && item->kind == Expr::Kind::kBool)) {
+      value = item->int_value;
+    } else {
       return Misfit(*item, dtype, sink);
     }
     if (!item->text.empty() || value < low || value > high) return Misfit(*item, dtype, sink);

@@ -256,6 +256,19 @@ def test_names_of_a_model_are_printed_without_control_characters():
         assert not set(done.stdout + done.stderr) & (set(range(32)) - {10} | {127})
 
 
+def test_nodes_that_are_copied_keep_their_names_where_these_are_free():
+    def branch(op, value):
+        node = onnx.helper.make_node(op, ["x"], [value], name="inner")
+        return onnx.helper.make_graph([node], op, [], [onnx.helper.make_tensor_value_info(value, 1, [2])])
+    taken = onnx.helper.make_node("If", ["c"], ["y"], then_branch=branch("Relu", "a"), else_branch=branch("Neg", "b"))
+    graph = onnx.helper.make_graph([taken], "g", [onnx.helper.make_tensor_value_info("c", 9, []), onnx.helper.make_tensor_value_info("x", 1, [2])],
+                                   [onnx.helper.make_tensor_value_info("y", 1, [2])])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), "branches.onnx")
+    run("--rules", "ezkl_finish", "--set", "branches=both", "branches.onnx", "-o", "both.onnx")
+    names = [node.name for node in onnx.load("both.onnx").graph.node]
+    assert "inner" in names and len(set(names)) == len(names)
+
+
 def test_texts_of_rule_files_are_printed_without_control_characters():
     text = (GOLDEN / "net.yaml").read_text()
     Path("evil.yaml").write_text(text.replace("is not wanted", r"\e[31mis not wanted"))

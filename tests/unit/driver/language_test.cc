@@ -192,6 +192,33 @@ TEST_CASE("Cases of templates and facts have patterns, also inside of a case") {
   CHECK_MESSAGE(sum.find("Exp(a)") != std::string::npos, sum);
 }
 
+TEST_CASE("A condition of a case may be about nothing but what is given") {
+  const auto fires = [](const std::string& cases, int rank) {
+    return Fires(Fact("  a(v):\n" + cases + std::to_string(rank) + "}\n    - => false\n", "$a(x)"),
+                 "x: float[2]\nn = Neg(x)\nt = Relu(n)\ny = Sigmoid(t)\nreturn y");
+  };
+  for (const std::string cases : {"    - {match: v = Relu(_), is: true, when: rank(v) == ",
+                                  "    - {match: v = Relu(u), is: true, when: rank(v) == ",
+                                  "    - match: v = Relu(u)\n      cases:\n        - {match: v = "
+                                  "Relu(Neg(_)), is: true, when: rank(v) == ",
+                                  "    - match: v = Relu(u)\n      cases:\n        - {match: v = "
+                                  "Relu(Neg(w)), is: true, when: rank(u) == "}) {
+    CAPTURE(cases);
+    CHECK(fires(cases, 1));
+    CHECK_FALSE(fires(cases, 7));
+  }
+  for (const int rank : {1, 7}) {
+    const std::string about =
+        "  a(v):\n    - v when rank(v) == " + std::to_string(rank) + " => true\n";
+    CHECK(Fires(Fact(about + "    - => false\n", "$a(x)"),
+                "x: float[2]\ny = Sigmoid(x)\nreturn y") == (rank == 1));
+    const std::string rules =
+        "define:\n  y = sub(p):\n    - y = Relu(p) when rank(y) == " + std::to_string(rank) +
+        "\nrules:\n  - {name: r, match: y = Sigmoid($sub(x)), replace: y = Tanh(x)}\n";
+    CHECK(Fires(rules, "x: float[2]\nt = Relu(x)\ny = Sigmoid(t)\nreturn y") == (rank == 1));
+  }
+}
+
 TEST_CASE("Lists of lists are compared as wholes by `in`") {
   const auto holds = [](const std::string& condition) {
     return Fires("rules:\n  - name: r\n    match: y = Sigmoid(x)\n    where: \"" + condition +

@@ -83,8 +83,9 @@ class ModelGraph {
 
   bool LiteralFits(const Expr& literal, ValueId v) const {
     const auto content = Content(v);
-    const double wanted = literal.kind == Expr::Kind::kInt ? static_cast<double>(literal.int_value)
-                                                           : literal.float_value;
+    const double wanted = literal.kind == Expr::Kind::kFloat
+                              ? literal.float_value
+                              : static_cast<double>(literal.int_value);
     return content &&
            std::all_of(content->begin(), content->end(), [&](double d) { return d == wanted; });
   }

@@ -74,6 +74,8 @@ def read_model(model: ir.Model) -> tuple[_core.Model, Read]:
     try:
         return _core.Model.parse(message, b"", external, at_hand), read
     except CallbackError as e:
+        if not asked:
+            raise
         raise _unreadable(e, asked[0]) from e.__cause__
     except InvalidModel:
         if not tensors:
