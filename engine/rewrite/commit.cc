@@ -251,6 +251,14 @@ void Rewriter::KeepRequiredOutput(NodeId n, uint32_t index, ValueId former) {
   in_.StandsIn(stand_in);
 }
 
+// A copy is called as its original where that is gone; names of nodes may stand in several bodies,
+// and only one copy takes each.
+void Rewriter::NameCopy(NodeId copy, NodeId original) {
+  const std::string_view name = graph_.name(original);
+  const bool takes = !graph_.alive(original) && inherited_.insert(name).second;
+  graph_.SetName(copy, takes ? name : graph_.FreshNodeName(name));
+}
+
 void Rewriter::NameNewValues() {
   for (size_t i = mark_.values; i < graph_.num_values(); ++i) {
     const ValueId v(i);
@@ -264,9 +272,9 @@ void Rewriter::NameNewValues() {
   for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph_.alive(n) || !graph_.name(n).empty()) continue;
-    const auto wish = emitter_.node_wishes().find(n);
-    if (wish != emitter_.node_wishes().end()) {
-      graph_.SetName(n, graph_.FreshNodeName(wish->second));
+    const auto copied = emitter_.copied_from().find(n);
+    if (copied != emitter_.copied_from().end() && !graph_.name(copied->second).empty()) {
+      NameCopy(n, copied->second);
       continue;
     }
     for (size_t k = 0; k < graph_.num_outputs(n); ++k) {

@@ -126,7 +126,7 @@ void Emitter::Begin(BodyId body, const Options& options, ValueId base,
   redefined_.insert(redefined.begin(), redefined.end());
   first_new_ = graph_.num_nodes();
   Empty(wishes_);
-  Empty(node_wishes_);
+  Empty(copied_from_);
   Empty(going_);
   depth_ = 0;
 }

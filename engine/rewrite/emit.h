@@ -57,8 +57,8 @@ class Emitter {
   bool mistyped() const { return mistyped_; }
   // Names a value was wished by: new value -> suffix behind the name of the output it serves.
   const std::unordered_map<ValueId, std::string>& wishes() const { return wishes_; }
-  // What copies of nodes would be called.
-  const std::unordered_map<NodeId, std::string>& node_wishes() const { return node_wishes_; }
+  // The nodes that copies were made of, by copy.
+  const std::unordered_map<NodeId, NodeId>& copied_from() const { return copied_from_; }
 
  private:
   class Statements;
@@ -127,7 +127,7 @@ class Emitter {
   // What it redefines, and what nodes make that are used again and read them.
   std::unordered_set<ValueId> redefined_;
   std::unordered_map<ValueId, std::string> wishes_;
-  std::unordered_map<NodeId, std::string> node_wishes_;
+  std::unordered_map<NodeId, NodeId> copied_from_;
   std::unordered_set<ValueId> going_;  // the matched values that this replacement redefines
   int depth_ = 0;
 };

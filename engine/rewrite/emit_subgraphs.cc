@@ -87,7 +87,7 @@ void Emitter::CopyNodes(BodyId from, BodyId to, std::unordered_map<ValueId, Valu
     }
     const NodeId copy =
         graph_.AddNode(to, graph_.op(n), inputs, outputs, std::move(attributes), "");
-    if (!graph_.name(n).empty()) node_wishes_[copy] = graph_.name(n);
+    copied_from_[copy] = n;
     nodes_.Add(copy);
   }
 }

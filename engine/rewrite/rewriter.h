@@ -124,6 +124,7 @@ class Rewriter {
   void MoveReaders(ValueId from, ValueId to);
   void ForgetReaders(const std::vector<ValueId>& released);
   void NameNewValues();
+  void NameCopy(NodeId copy, NodeId original);
 
   Graph& graph_;
   Interpreter& in_;
@@ -142,8 +143,9 @@ class Rewriter {
   Graph::Mark mark_{};
   size_t first_made_;  // nodes from here on are made by rules
   ValueId base_;
-  std::vector<uint32_t> ranks_;  // by node
-  bool ordered_ = false;         // no node reads what a node of higher rank makes
+  std::unordered_set<std::string_view> inherited_;  // names that copies have of nodes that are gone
+  std::vector<uint32_t> ranks_;                     // by node
+  bool ordered_ = false;  // no node reads what a node of higher rank makes
   std::optional<std::unordered_set<uint32_t>> free_symbols_;  // of the inputs of the model
 };
 
