@@ -133,17 +133,6 @@ std::set<int64_t> WholeScales(const Graph& graph) {
   return scales;
 }
 
-// Whether a value in a body has another producer than before and is no output of the body.
-bool IsReadInBody(const Graph& before, const Graph& after) {
-  for (size_t i = 0; i < before.num_values(); ++i) {
-    const ValueId v(i);
-    const bool there = before.alive(v) && after.alive(v) && before.body_of(v) != before.main();
-    if (!there || !before.producer(v).valid() || !after.producer(v).valid()) continue;
-    if (before.producer(v) != after.producer(v) && !after.IsOutput(v)) return true;
-  }
-  return false;
-}
-
 // Whether there is an input of which nobody knows how many axes it has.
 bool HasOpenRank(const Graph& graph) {
   return std::ranges::any_of(graph.body(graph.main()).inputs, [&](ValueId v) {
@@ -224,35 +213,37 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   }
   const bool of_data = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
   CompareAtSizes(*a, *b, promise, of_data, trial);
+  bool turned = false;
   if (trial.fate == Trial::Fate::kHeld && !of_data && HasOpenRank(graph)) {
     Trial other = trial;
     other.shapes.clear();
     Compare(*a, *b, promise, 1, /*turned=*/true, other);
-    if (other.fate == Trial::Fate::kBroken) trial = other;
+    turned = other.fate == Trial::Fate::kBroken;
+    if (turned) trial = other;
   }
-  if (trial.fate == Trial::Fate::kBroken && !of_data && KeepsWhereMade(graph, changed, promise))
-    trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
-  const bool grows = promise.kind == Promise::Kind::kUlp || promise.kind == Promise::Kind::kLsb;
-  if (trial.fate == Trial::Fate::kBroken && grows && IsReadInBody(graph, changed)) {
-    trial.fate = Trial::Fate::kUnknown;
-    trial.why = "what reads the result in a body may make more of a difference";
-  }
+  if (trial.fate == Trial::Fate::kBroken && !of_data)
+    AcquitWhereMade(graph, changed, promise, turned, trial);
   // In decibels, where the rule counts steps: nothing to put beside the others.
   if (promise.kind != WeakestOf(trial.fired).kind) trial.margin = std::nan("");
   trial.of_data = of_data;
-  if (trial.fate == Trial::Fate::kBroken && IsRefusedBefore(graph, task)) {
+  if (trial.fate == Trial::Fate::kBroken) Dismiss(graph, task, assumed, trial);
+  return trial;
+}
+
+// What the rule is not for is no fault of it.
+void Judge::Dismiss(const Graph& graph, const Task& task, CodeId assumed, Trial& trial) const {
+  if (IsRefusedBefore(graph, task)) {
     trial.fate = Trial::Fate::kInvalid;
     trial.why = "the rule set refuses the graph before the rule has its turn";
+    return;
   }
   const auto excluded = [&](const Trial::Shapes& shapes) {
     return IsExcludedAtRunTime(graph, task, trial, shapes);
   };
-  if (trial.fate == Trial::Fate::kBroken && !assumed.valid() &&
-      std::ranges::any_of(trial.shapes, excluded)) {
+  if (!assumed.valid() && std::ranges::any_of(trial.shapes, excluded)) {
     trial.fate = Trial::Fate::kInvalid;
     trial.why = "sizes that were open are ones that a condition excludes";
   }
-  return trial;
 }
 
 // What is said of data that the quantizers were made for holds at some size of the inputs: one of those where

@@ -101,9 +101,12 @@ class Judge {
   static Outcome RunWhereDefined(Evaluator& evaluator, const Model& model,
                                  std::vector<Tensors>& inputs);
   bool IsRandom(const Model& model, const std::vector<Tensors>& inputs) const;
-  // Whether the promise holds of the values that were made anew, by the kernels: what reads them may make more
-  // of a difference (y = Add(a, a)).
-  bool KeepsWhereMade(const Graph& before, const Graph& after, const Promise& promise);
+  // The values that the rule changed, side by side: see judge_made.cc.
+  // `turned`: the shapes that the break showed with.
+  bool KeepsWhereMade(const Graph& before, const Graph& after, const Promise& promise, bool turned);
+  void AcquitWhereMade(const Graph& before, const Graph& after, const Promise& promise, bool turned,
+                       Trial& trial);
+  void Dismiss(const Graph& graph, const Task& task, CodeId assumed, Trial& trial) const;
   void Compare(const Model& before, const Model& after, Promise promise, double size, bool turned,
                Trial& trial);
   void CompareAtSizes(const Model& before, const Model& after, const Promise& promise, bool of_data,

@@ -142,57 +142,6 @@ Status Judge::AddAccumulators(const Model& model, const VerifyOptions& options,
   return {};
 }
 
-namespace {
-
-// Values of the main graph that have another producer than before.
-std::vector<ValueId> MadeAnew(const Graph& before, const Graph& after) {
-  std::vector<ValueId> made;
-  for (size_t i = 0; i < before.num_values(); ++i) {
-    const ValueId v(i);
-    const bool there = before.alive(v) && after.alive(v) && before.body_of(v) == before.main();
-    if (!there || !before.producer(v).valid() || !after.producer(v).valid()) continue;
-    if (before.producer(v) != after.producer(v)) made.push_back(v);
-  }
-  return made;
-}
-
-}  // namespace
-
-bool Judge::KeepsWhereMade(const Graph& before, const Graph& after, const Promise& promise) {
-  using Kind = Promise::Kind;
-  const bool grows =
-      promise.kind == Kind::kUlp || promise.kind == Kind::kLsb || promise.kind == Kind::kApprox;
-  const std::vector<ValueId> made = MadeAnew(before, after);
-  if (!grows || made.empty()) return false;
-  Outcome outcomes[2];
-  std::vector<Tensors> inputs;
-  for (const bool second : {false, true}) {
-    Graph graph = second ? after : before;
-    for (const ValueId v : made) {
-      if (!graph.IsOutput(v)) graph.AddOutput(graph.main(), v);
-    }
-    const Result<Model> model = Lowered(graph, /*in_units=*/false);
-    if (!model.ok()) return false;
-    if (!second) {
-      Result<std::vector<Tensors>> samples = Inputs(*model, promise, 1, /*turned=*/false);
-      if (!samples.ok()) return false;
-      inputs = *std::move(samples);
-    }
-    Outcome& outcome = outcomes[second ? 1 : 0];
-    outcome = second ? RunModel(court_.kernels, *model, inputs)
-                     : RunWhereDefined(court_.kernels, *model, inputs);
-    if (!outcome.status.ok()) return false;
-    for (Tensors& sample : outcome.values) {
-      std::erase_if(sample, [&](const auto& entry) {
-        return std::ranges::none_of(made, [&](ValueId v) { return entry.first == graph.name(v); });
-      });
-      if (sample.empty()) return false;
-    }
-  }
-  std::string why;
-  return Keeps(promise, outcomes[0].values, outcomes[1].values, why, nullptr);
-}
-
 Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& promise, double size,
                                            bool turned) {
   // Open sizes: two that differ; models that want them equal get them so. Inputs of no known rank: a matrix,

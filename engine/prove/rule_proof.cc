@@ -72,7 +72,8 @@ bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
     TrySeeds();
   }
   // What only refuses or warns can break no promise; other graphs than its tests are for its conditions.
-  const bool says = rule_.refuse.has_value() || rule_.warn.has_value();
+  const bool changes = compiled_.replace != nullptr || !compiled_.cases.empty();
+  const bool says = rule_.refuse.has_value() || (rule_.warn.has_value() && !changes);
   if (says && !options_.guards) return false;
   const uint64_t base = HashBytes(std::as_bytes(std::span(rule_.name)), options_.seed);
   for (int64_t i = 0; i < int64_t{kAttempts} * graphs && report_.graphs < most; ++i) {

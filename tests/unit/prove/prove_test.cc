@@ -180,6 +180,86 @@ rules:
   CHECK(Proof(right, {.graphs = 200, .guards = false}).rules[0].outcome == Outcome::kHeld);
 }
 
+TEST_CASE("What reads a result excuses no fault of the result itself") {
+  // On the test as it is: bodies show such faults, too.
+  const auto outcome = [](const std::string& text) {
+    return Proof(text, {.graphs = 1, .guards = false}).rules[0].outcome;
+  };
+  // Wrong with a number for x alone: shapes that are tried last.
+  const std::string turned = R"yaml(rules:
+  - name: nothing-added
+    equivalence: ulp(1)
+    match: y = Neg(Add(x, k))
+    where: k == 0 and size(k) == 1
+    replace: y = Neg(x)
+    tests:
+      - {name: open, given: "x: float\ny = Neg(Add(x, float[1] 0))", expect: unchanged}
+)yaml";
+  CHECK(outcome(turned) == Outcome::kRefuted);
+  CHECK(outcome(Replaced(turned, "float[1] 0", "0.0")) == Outcome::kHeld);
+  // `a` is right. Readers of `b` read `x`, or a constant, instead.
+  const std::string elsewhere = R"yaml(rules:
+  - name: elsewhere
+    equivalence: ulp(2)
+    match: |
+      a = Relu(x)
+      b = Neg(x)
+    where: not is_output(b) and uses(b) == 1
+    replace: |
+      a = Max(x, 0.0)
+      b = x
+    tests:
+      - {name: two, given: "x: float[]\na = Relu(x)\nb = Neg(x)\nc = Exp(b)\nreturn a, c", expect: unchanged}
+)yaml";
+  CHECK(outcome(elsewhere) == Outcome::kRefuted);
+  CHECK(outcome(Replaced(elsewhere, "b = x\n", "b = 1.0\n")) == Outcome::kRefuted);
+  CHECK(outcome(Replaced(elsewhere, "b = x\n", "b = Sub(0.0, x)\n")) == Outcome::kHeld);
+  // What goes to other readers as it should is no fault, though these make more of the rest.
+  const std::string forwarded = R"yaml(rules:
+  - name: forwarded
+    equivalence: ulp(2)
+    match: |
+      a = Relu(x)
+      b = Identity(x)
+    where: not is_output(b)
+    replace: |
+      a = Mul(Max(x, 0.0), 1.0000001)
+      b = x
+    tests:
+      - name: powers
+        given: |
+          x: float[64]
+          a = Relu(x)
+          b = Identity(x)
+          t = Mul(a, a)
+          c = Mul(t, t)
+          d = Abs(b)
+          return c, d
+        expect: unchanged
+)yaml";
+  CHECK(outcome(forwarded) == Outcome::kHeld);
+  CHECK(outcome(Replaced(forwarded, "1.0000001", "1.000001")) == Outcome::kRefuted);
+}
+
+TEST_CASE("A rule that warns and replaces is one that replaces") {
+  const std::string text = R"yaml(rules:
+  - name: warns
+    equivalence: exact
+    match: y = Mul(x, k)
+    where: k > 0
+    warn: another form
+    replace: y = Abs(x)
+    tests:
+      - {name: of a Relu, given: "x: float[2]\ny = Mul(Relu(x), 1.0)", expect: {warning: another form}}
+)yaml";
+  const ProveReport report = Proof(text, {.graphs = 100, .guards = false});
+  CHECK(report.rules[0].outcome == Outcome::kRefuted);
+  const std::string alone = Replaced(text, "    replace: y = Abs(x)\n", "");
+  const ProveReport silent = Proof(alone, {.graphs = 100, .guards = false});
+  CHECK(silent.rules[0].outcome == Outcome::kSilent);
+  CHECK(silent.rules[0].graphs == 1);
+}
+
 TEST_CASE("A counterexample is a test that the right rule passes and the wrong one fails") {
   const std::string wrong = Replaced(kRelu, "const(s) and s > 0", "const(s)");
   const ProveReport report = Proof(wrong);

@@ -1,0 +1,140 @@
+// Whether the promise holds of the values that a rule changed, where it does not of an output: what reads them may
+// make more of a difference (y = Add(a, a)).
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/api/model_impl.h"
+#include "engine/prove/judge.h"
+
+namespace qrewrite {
+namespace {
+
+// What something reads: before, and after.
+using Reading = std::pair<ValueId, ValueId>;
+
+// Values that have another producer, or none any more.
+void AddMadeAnew(const Graph& before, const Graph& after, std::set<Reading>& readings) {
+  for (size_t i = 0; i < before.num_values(); ++i) {
+    const ValueId v(i);
+    const bool made = before.alive(v) && before.producer(v).valid();
+    if (made && after.alive(v) && before.producer(v) != after.producer(v)) readings.emplace(v, v);
+  }
+}
+
+// What nodes that are still there read instead of what they read before. False: another number of inputs.
+bool AddReadElsewhere(const Graph& before, const Graph& after, std::set<Reading>& readings) {
+  for (size_t i = 0; i < before.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!before.alive(n) || !after.alive(n)) continue;
+    if (before.num_inputs(n) != after.num_inputs(n)) return false;
+    for (size_t k = 0; k < before.num_inputs(n); ++k) {
+      const ValueId a = before.input(n, k), b = after.input(n, k);
+      if (a != b) readings.emplace(a, b);
+    }
+  }
+  return true;
+}
+
+// The same of graph outputs.
+bool AddOutputsElsewhere(const Graph& before, const Graph& after, std::set<Reading>& readings) {
+  const size_t outputs = before.body(before.main()).outputs.size();
+  if (outputs != after.body(after.main()).outputs.size()) return false;
+  for (size_t i = 0; i < outputs; ++i) {
+    const ValueId a = before.output(before.main(), i), b = after.output(after.main(), i);
+    if (a != b) readings.emplace(a, b);
+  }
+  return true;
+}
+
+// All readings in which the two differ: where they agree, all that is behind them does. nullopt: some are in
+// bodies, where they cannot be looked at, or nothing was read before.
+std::optional<std::set<Reading>> ChangedReadings(const Graph& before, const Graph& after) {
+  std::set<Reading> readings;
+  AddMadeAnew(before, after, readings);
+  if (!AddReadElsewhere(before, after, readings) || !AddOutputsElsewhere(before, after, readings))
+    return std::nullopt;
+  const auto is_seen = [&](const Reading& r) {
+    return r.first.valid() && r.second.valid() && before.body_of(r.first) == before.main() &&
+           after.body_of(r.second) == after.main();
+  };
+  if (readings.empty() || !std::ranges::all_of(readings, is_seen)) return std::nullopt;
+  return readings;
+}
+
+// `v` as a graph output of this name. False: there is such a name.
+bool AddNamedOutput(Graph& graph, ValueId v, const std::string& wish) {
+  const std::string_view name = graph.FreshName(wish);
+  if (name != wish) return false;
+  const ValueId read = graph.AddValue(graph.main(), name);
+  graph.AddNode(graph.main(), graph.InternOp("", "Identity"), std::vector{v}, std::vector{read}, {},
+                "");
+  const Tensor* const tensor = graph.constant(v);
+  graph.SetDeclared(
+      read, TypeInfo{.dtype = tensor != nullptr ? tensor->dtype() : graph.declared(v).dtype});
+  graph.AddOutput(graph.main(), read);
+  return true;
+}
+
+// Whether a value in a body has another producer than before and is no output of the body.
+bool IsReadInBody(const Graph& before, const Graph& after) {
+  for (size_t i = 0; i < before.num_values(); ++i) {
+    const ValueId v(i);
+    const bool there = before.alive(v) && after.alive(v) && before.body_of(v) != before.main();
+    if (!there || !before.producer(v).valid() || !after.producer(v).valid()) continue;
+    if (before.producer(v) != after.producer(v) && !after.IsOutput(v)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Judge::KeepsWhereMade(const Graph& before, const Graph& after, const Promise& promise,
+                           bool turned) {
+  const std::optional<std::set<Reading>> readings = ChangedReadings(before, after);
+  if (!readings) return false;
+  Outcome outcomes[2];
+  std::vector<Tensors> inputs;
+  for (const bool second : {false, true}) {
+    Graph graph = second ? after : before;
+    std::set<std::string> names;
+    for (const Reading& r : *readings) {
+      const std::string& name = *names.insert(fmt::format("reading {}", names.size())).first;
+      if (!AddNamedOutput(graph, second ? r.second : r.first, name)) return false;
+    }
+    const Result<Model> model = Lowered(graph, /*in_units=*/false);
+    if (!model.ok()) return false;
+    if (!second) {
+      Result<std::vector<Tensors>> samples = Inputs(*model, promise, 1, turned);
+      if (!samples.ok()) return false;
+      inputs = *std::move(samples);
+    }
+    Outcome& outcome = outcomes[second ? 1 : 0];
+    outcome = second ? RunModel(court_.kernels, *model, inputs)
+                     : RunWhereDefined(court_.kernels, *model, inputs);
+    if (!outcome.status.ok()) return false;
+    for (Tensors& sample : outcome.values)
+      std::erase_if(sample, [&](const auto& entry) { return !names.contains(entry.first); });
+  }
+  std::string why;
+  return Keeps(promise, outcomes[0].values, outcomes[1].values, why, nullptr);
+}
+
+void Judge::AcquitWhereMade(const Graph& before, const Graph& after, const Promise& promise,
+                            bool turned, Trial& trial) {
+  using Kind = Promise::Kind;
+  const bool steps = promise.kind == Kind::kUlp || promise.kind == Kind::kLsb;
+  if (!steps && promise.kind != Kind::kApprox) return;
+  if (KeepsWhereMade(before, after, promise, turned)) {
+    trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
+  } else if (steps && IsReadInBody(before, after)) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = "what reads the result in a body may make more of a difference";
+  }
+}
+
+}  // namespace qrewrite
