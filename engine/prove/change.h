@@ -50,6 +50,12 @@ class Change {
   std::string Name(ValueId v) const { return std::string(graph_.name(v)); }
   bool IsMain(ValueId v) const { return graph_.body_of(v) == graph_.main(); }
 
+  // Parts of One(), in this order. nullopt: `step` is beyond them; they are taken off it.
+  std::optional<bool> OneOfNodes(size_t& step);
+  std::optional<bool> OneOfShapes(size_t& step);
+  std::optional<bool> OneOfZeroPoints(size_t& step);
+  std::optional<bool> OneOfNumbers(size_t& step);
+
   // --- constants
   bool ConstantNumbers();
   bool AllNumbers();

@@ -233,11 +233,8 @@ std::optional<bool> Change::OperatorOfPattern(size_t& step) {
   return std::nullopt;
 }
 
-std::optional<bool> Change::One(size_t step) {
-  // Where sizes are open nobody refuses a result for its shape: first of all (kOpenThings).
-  if (IsAmong(step, 2)) return OpenAll(/*apart=*/step == 1);
-  if (IsAmong(step, 1)) return ForgetRanks();
-  if (IsAmong(step, 2)) return AddAxis(step == 1);
+// Attributes, element types, operators and their operands.
+std::optional<bool> Change::OneOfNodes(size_t& step) {
   const std::vector<AttributePlace> places = AttributePlaces();
   if (IsAmong(step, 2 * places.size())) {
     if (step % 2 == 1 && !OpenSizes()) return false;
@@ -261,7 +258,10 @@ std::optional<bool> Change::One(size_t step) {
     if (MaySwap(n) && IsAmong(step, 1)) return Swap(n, 0, 1);
   }
   if (const std::optional<bool> made = SignOf(step)) return made;
-  if (const std::optional<bool> made = OperatorOfPattern(step)) return made;
+  return OperatorOfPattern(step);
+}
+
+std::optional<bool> Change::OneOfShapes(size_t& step) {
   if (const std::optional<bool> made = SizesAlike(step)) return made;
   if (inputs_.size() > 1 && IsAmong(step, inputs_.size())) return OpenAllBut(inputs_[step]);
   for (const ValueId v : inputs_) {
@@ -272,18 +272,24 @@ std::optional<bool> Change::One(size_t step) {
     const size_t pair = step / 2;
     return MakeEqual(v, pair / rank, pair % rank, step % 2 == 1);
   }
-  if (const std::optional<bool> made = SizesOfPair(step)) return made;
-  if (words_.keeps_numbers) {
-    // A zero point of a few steps more leaves the data where it is, nearly; the end of a short range does not.
-    constexpr double kFewSteps = 8;
-    for (const ValueId v : constants_) {
-      const std::optional<double> number = WholeNumber(v);
-      if (number && std::fabs(*number) >= kFewSteps && IsAmong(step, 2))
-        return SetElement(v, 0, *number + (step == 0 ? 3 : -3));
-    }
+  return SizesOfPair(step);
+}
+
+// Constants keep their numbers, nearly.
+std::optional<bool> Change::OneOfZeroPoints(size_t& step) {
+  // A zero point of a few steps more leaves the data where it is, nearly; the end of a short range does not.
+  constexpr double kFewSteps = 8;
+  for (const ValueId v : constants_) {
+    const std::optional<double> number = WholeNumber(v);
+    if (number && std::fabs(*number) >= kFewSteps && IsAmong(step, 2))
+      return SetElement(v, 0, *number + (step == 0 ? 3 : -3));
   }
+  return std::nullopt;
+}
+
+// Small integers, and inputs that are there or not.
+std::optional<bool> Change::OneOfNumbers(size_t& step) {
   constexpr double kValues[] = {-1, 0, 1, 2, -2, 0x1p62, -0x1p62};
-  if (words_.keeps_numbers) return std::nullopt;
   for (const NodeId n : nodes_) {
     const std::vector<size_t> absent = AbsentInputs(n);
     if (IsAmong(step, absent.size())) return AddInputAt(n, absent[step]);
@@ -309,6 +315,16 @@ std::optional<bool> Change::One(size_t step) {
     }
   }
   return std::nullopt;
+}
+
+std::optional<bool> Change::One(size_t step) {
+  // Where sizes are open nobody refuses a result for its shape: first of all (kOpenThings).
+  if (IsAmong(step, 2)) return OpenAll(/*apart=*/step == 1);
+  if (IsAmong(step, 1)) return ForgetRanks();
+  if (IsAmong(step, 2)) return AddAxis(step == 1);
+  if (const std::optional<bool> made = OneOfNodes(step)) return made;
+  if (const std::optional<bool> made = OneOfShapes(step)) return made;
+  return words_.keeps_numbers ? OneOfZeroPoints(step) : OneOfNumbers(step);
 }
 
 }  // namespace qrewrite
