@@ -47,12 +47,11 @@ double StepOf(const std::vector<double>& numbers) {
     if (std::isfinite(v)) levels.insert(v);
   }
   if (levels.size() < 3) return 0;
-  double step = 0, largest = 0;
+  double step = 0;
   for (auto at = std::next(levels.begin()); at != levels.end(); ++at) {
     const double gap = *at - *std::prev(at);
     step = step == 0 ? gap : std::min(step, gap);
   }
-  for (const double v : levels) largest = std::max(largest, std::fabs(v));
   const bool grid = std::ranges::all_of(
       levels, [&](double v) { return std::fabs(v / step - std::rint(v / step)) <= kNearStep; });
   const double span = (*levels.rbegin() - *levels.begin()) / step;
