@@ -50,6 +50,8 @@ double UlpDistance(DType dtype, double a, double b) {
 
 Status OutputSums::Add(int sample, const Tensor& a, const Tensor& b, double scale,
                        const Tolerance& tolerance) {
+  result_.dtype_a = static_cast<int>(a.dtype());
+  result_.dtype_b = static_cast<int>(b.dtype());
   if (a.dims() != b.dims()) {
     is_worst_ = shapes_.empty();  // no number differs more
     if (is_worst_)
@@ -61,8 +63,6 @@ Status OutputSums::Add(int sample, const Tensor& a, const Tensor& b, double scal
   QR_ASSIGN_OR_RETURN(std::vector<double> x, ToDoubles(a));
   QR_ASSIGN_OR_RETURN(const std::vector<double> y, ToDoubles(b));
   for (double& v : x) v *= scale;
-  result_.dtype_a = static_cast<int>(a.dtype());
-  result_.dtype_b = static_cast<int>(b.dtype());
   const bool same_type = a.dtype() == b.dtype() && IsFloat(a.dtype()) && scale == 1;
   const DType ulp_type = same_type ? a.dtype() : DType::kUndefined;
   is_worst_ = false;

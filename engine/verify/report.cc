@@ -43,16 +43,19 @@ std::string Needed(const OutputComparison& o) {
 Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json OutputJson(const OutputComparison& o) {
+  // Numbers of the samples with one shape alone would speak of another output.
+  const auto number = [&](double value) { return o.other_shape ? Json(nullptr) : Number(value); };
   Json json = {{"output", o.name},
                {"verdict", Name(o.verdict)},
                {"why", o.why},
                {"elements", o.elements},
                {"unequal", o.unequal},
-               {"max_abs", Number(o.max_abs)},
-               {"max_rel", Number(o.max_rel)},
-               {"max_ulp", o.max_ulp ? Number(*o.max_ulp) : Json(nullptr)},
+               {"other_shape", o.other_shape},
+               {"max_abs", number(o.max_abs)},
+               {"max_rel", number(o.max_rel)},
+               {"max_ulp", o.max_ulp ? number(*o.max_ulp) : Json(nullptr)},
                {"sqnr_db", Number(o.sqnr_db)},
-               {"cosine", Number(o.cosine)},
+               {"cosine", number(o.cosine)},
                {"noise_db", o.noise_db ? Number(*o.noise_db) : Json(nullptr)},
                {"rows", o.rows},
                {"same_argmax", o.same_argmax}};

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "engine/verify/compare.h"
 #include "tests/unit/api/api_support.h"
 
@@ -166,6 +168,15 @@ TEST_CASE("Another shape is another result") {
   CHECK(report.verdict == Verdict::kDiverged);
   CHECK(report.outputs[0].why == "shapes [2, 4] and [2, 8]");
   CHECK(report.outputs[0].other_shape);
+  CHECK(report.outputs[0].dtype_a == static_cast<int>(DType::kFloat));
+  CHECK(report.outputs[0].dtype_b == static_cast<int>(DType::kFloat));
+  const std::string json = report.Json();
+  CHECK(json.find(R"("other_shape": true)") != std::string::npos);
+  for (const char* key : {"max_abs", "max_rel", "max_ulp", "sqnr_db", "cosine"}) {
+    CAPTURE(key);
+    CHECK(json.find(fmt::format(R"("{}": null)", key)) != std::string::npos);
+  }
+  CHECK(Compare(kGain, kGain).Json().find(R"("cosine": 1.0)") != std::string::npos);
   CHECK(report.worst_inputs.contains("x"));
 }
 
