@@ -211,7 +211,7 @@ void Alignment::AlignNode(NodeId n) {
       const ValueId v = g.output(n, i);
       if (!v.valid()) continue;
       const ValueId known = known_[v.index];
-      Learn(v, known.valid() ? known : float_.graph().output(counterpart, i), OrderOfInputs(n));
+      Learn(v, known.valid() ? known : float_.graph().output(counterpart, i), OrderFor(n, v));
     }
   } else {
     AlignMoved(n);
@@ -231,17 +231,20 @@ void Alignment::AlignMoved(NodeId n) {
   if (!source.valid() || !known_[source.index].valid()) return;
   if (known_[v.index].valid() && known_[v.index] != known_[source.index]) return;
   const auto order = orders_.find(source);
-  const std::optional<Order> now =
-      Moved(order == orders_.end() ? Order() : order->second, moved->second.perm);
+  const std::vector<int64_t>& perm = moved->second.perm;
+  const bool fits = order != orders_.end() && order->second.size() == perm.size();
+  const std::optional<Order> now = Moved(fits ? order->second : Order(), perm);
   if (now) Learn(v, known_[source.index], *now);
 }
 
-// What is computed of values in some order is taken to be in that order, too.
-Order Alignment::OrderOfInputs(NodeId n) const {
+// What is computed of values in some order is taken to be in that order, too, if it may have as many axes.
+Order Alignment::OrderFor(NodeId n, ValueId result) const {
   const Graph& g = quantized_.graph();
   for (size_t i = 0; i < g.num_inputs(n); ++i) {
     const auto order = g.input(n, i).valid() ? orders_.find(g.input(n, i)) : orders_.end();
-    if (order != orders_.end()) return order->second;
+    if (order == orders_.end()) continue;
+    const TypeInfo& type = g.declared(result);
+    return !type.has_rank || type.dims.size() == order->second.size() ? order->second : Order();
   }
   return {};
 }

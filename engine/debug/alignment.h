@@ -36,7 +36,7 @@ class Alignment {
   void AlignNode(NodeId n);
   void AlignMoved(NodeId n);  // one that puts axes into another order
   void AlignWeights(NodeId n, NodeId counterpart);
-  Order OrderOfInputs(NodeId n) const;
+  Order OrderFor(NodeId n, ValueId result) const;
   NodeId CounterpartOf(NodeId n);
   bool Fits(NodeId n, NodeId candidate) const;
   double Distance(NodeId n, NodeId candidate) const;  // of their weights; 0 if nothing is known

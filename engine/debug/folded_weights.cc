@@ -122,8 +122,10 @@ Result<FoldedWeights> FindFoldedWeights(const Model& original, const NamedGraph&
   const NamedGraph folded(model);
   for (const FoldedUse& use : uses) {
     const ValueId now = float_graph.Find(matching.weights[use.weight].name);
-    const Tensor* const tensor = now.valid() ? float_graph.graph().constant(now) : nullptr;
-    std::optional<Tensor> weight = Nearer(folded, use, values.weights[use.weight], tensor);
+    const Tensor* nearest = now.valid() ? float_graph.graph().constant(now) : nullptr;
+    if (const auto found = weights.find(use.weight); found != weights.end())
+      nearest = &found->second;  // of another reader
+    std::optional<Tensor> weight = Nearer(folded, use, values.weights[use.weight], nearest);
     if (weight) weights[use.weight] = *std::move(weight);
   }
   return weights;

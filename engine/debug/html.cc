@@ -147,10 +147,8 @@ constexpr std::string_view kLegend =
     "<p class=\"soft\">Signal to noise in decibels, more is better; below 20 red, below 40 yellow. "
     "<b>local</b>: what its own quantizer rounds away. <b>cumulative</b>: the difference from the "
     "float model at this place. <b>alone</b>: what the operator does with the float model's "
-    "inputs. "
-    "<b>drop</b>: what is lost behind the worst of its inputs. An <b>originator</b> is to blame; "
-    "an "
-    "<b>amplifier</b> makes it worse; an <b>inheritor</b> passes it on.</p>\n";
+    "inputs. <b>drop</b>: what is lost behind the worst of its inputs. An <b>originator</b> is to "
+    "blame; an <b>amplifier</b> makes it worse; an <b>inheritor</b> passes it on.</p>\n";
 
 // --- tables
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/api/constant.h"
+#include "engine/evaluate/observed.h"
 #include "engine/evaluate/probe.h"
 #include "engine/fold/cast.h"
 
@@ -69,9 +70,11 @@ struct Ordered {
   Channels channels;
 };
 
-// Numbers of a value with the sizes `dims`. Without its order if that is not one of its axes.
+// Numbers of a value with the sizes `dims`. Without its order if that is not one of its axes, or the numbers
+// are of other sizes (an evaluator may return what it likes).
 Ordered InOrderOf(const MeasuredActivation& place, std::vector<double> values, const Dims& dims) {
-  if (place.order.empty() || place.order.size() != dims.size())
+  if (place.order.empty() || place.order.size() != dims.size() ||
+      CheckedCount(dims) != static_cast<int64_t>(values.size()))
     return {std::move(values), ActivationChannels(dims)};
   return {InFloatOrder(values, dims, place.order),
           ActivationChannels(InFloatOrder(dims, place.order))};
@@ -93,7 +96,7 @@ Result<std::optional<Real>> RealOf(const QuantizedActivation& a, const Tensors& 
 Status AddSaturated(MeasuredActivation& place, const Real& real,
                     const std::vector<double>& wanted) {
   const QuantizedActivation& a = *place.activation;
-  if (!IsInteger(real.q.dtype())) return {};
+  if (!IsInteger(real.q.dtype()) || wanted.size() != real.values.size()) return {};
   auto lo = static_cast<double>(IntMin(real.q.dtype()));
   auto hi = static_cast<double>(IntMax(real.q.dtype()));
   if (a.lo <= a.hi) lo = std::max(lo, a.lo), hi = std::min(hi, a.hi);
@@ -200,6 +203,11 @@ Result<Tensors> Measurement::InputsOf(const Model& model, const Tensors& sample)
     }
     QR_ASSIGN_OR_RETURN(inputs[formal[i].name], InType(*value, formal[i].dtype));
   }
+  for (const ModelValue& overridable : OverridableInputs(model)) {
+    const ConstTensor* const value = Find(sample, overridable.name);
+    if (value == nullptr) continue;
+    QR_ASSIGN_OR_RETURN(inputs[overridable.name], InType(*value, overridable.dtype));
+  }
   return inputs;
 }
 
@@ -303,7 +311,8 @@ Status Measurement::AddIsolated(const Tensors& sample, const Tensors& reference)
     const ConstTensor* value = Find(reference, substitute.name);
     if (value == nullptr) continue;
     ConstTensor given = *value;
-    if (!substitute.order.empty()) {
+    // An order of other axes is that of a value in front, which this one only has as the result of it.
+    if (!substitute.order.empty() && substitute.order.size() == given.dims.size()) {
       QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(given));
       QR_ASSIGN_OR_RETURN(const Tensor moved, InOrder(tensor, substitute.order));
       QR_ASSIGN_OR_RETURN(given, ToPlain(moved));

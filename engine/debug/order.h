@@ -17,7 +17,8 @@ using Order = std::vector<int64_t>;
 // Of a value that is moved by `perm` once more. Both are permutations of as many axes; nullopt: they are not.
 std::optional<Order> Moved(const Order& order, const std::vector<int64_t>& perm);
 
-// Sizes and numbers of a value of the quantized model in the order of the float model. REQUIRES: as many axes.
+// Sizes and numbers of a value of the quantized model in the order of the float model. REQUIRES: as many axes,
+// and `dims` are the sizes of `values`.
 Dims InFloatOrder(const Dims& dims, const Order& order);
 std::vector<double> InFloatOrder(const std::vector<double>& values, const Dims& dims,
                                  const Order& order);

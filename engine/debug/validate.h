@@ -18,7 +18,7 @@ struct Stripping {
   const FoldedWeights& folded;
 };
 
-// Sets `gained_db` of each suggestion of `report`, and `all_gained_db`.
+// Sets `gained` of each suggestion of `report`, and `all_gained`.
 Status Validate(const Stripping& stripping, Evaluator& evaluator, const Samples& samples,
                 DebugReport& report);
 

@@ -18,9 +18,10 @@ namespace qrewrite {
 
 class GraphInterpreter {
  public:
+  static constexpr int64_t kMaxSteps = int64_t{1} << 26;
+
   // Both outlive this object; the graph does not change. kInvalidModel: a cycle. A run of more than
   // `max_steps` nodes, those of all iterations and calls, ends with kLimit.
-  static constexpr int64_t kMaxSteps = int64_t{1} << 26;
   static Result<GraphInterpreter> Make(const Graph& graph, const KernelRegistry& kernels,
                                        int64_t max_steps = kMaxSteps);
 

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -58,6 +59,16 @@ Status CheckInput(const ModelValue& formal, const ConstTensor& value) {
 }
 
 }  // namespace
+
+std::vector<ModelValue> OverridableInputs(const Model& model) {
+  const Graph& graph = std::as_const(*model.impl().file).graph();
+  std::vector<ModelValue> inputs;
+  if (graph.ir_version < 4) return inputs;
+  for (const ValueId v : graph.body(graph.main()).inputs) {
+    if (graph.constant(v) != nullptr) inputs.push_back(ToModelValue(graph, v));
+  }
+  return inputs;
+}
 
 Result<ObservedModel> ObservedModel::Make(const Model& model,
                                           const std::vector<std::string>& observe) {

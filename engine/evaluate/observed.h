@@ -10,6 +10,9 @@
 
 namespace qrewrite {
 
+// Inputs that have an initial value, which callers may override (IR version 4 and later).
+std::vector<ModelValue> OverridableInputs(const Model& model);
+
 class ObservedModel {
  public:
   // kUsage: the main graph has no value of that name.

@@ -8,6 +8,7 @@
 
 #include "engine/api/constant.h"
 #include "engine/driver/npz.h"
+#include "engine/evaluate/observed.h"
 #include "engine/onnx_io/mapped_file.h"
 #include "engine/onnx_io/tensors.h"
 #include "qrewrite/samples.h"
@@ -44,6 +45,7 @@ Cut CutOf(const ModelValue& input, const Tensor& array) {
 // An input of the model, and the name that the other model has for it.
 struct Input : ModelValue {
   std::string other;
+  bool optional = false;  // it has an initial value
 };
 
 std::vector<Input> InputsOf(const Model& model, const Model* other) {
@@ -53,9 +55,13 @@ std::vector<Input> InputsOf(const Model& model, const Model* other) {
   for (size_t i = 0; i < inputs.size() && inputs.size() == others.size(); ++i) {
     inputs[i].other = others[i].name;
   }
+  if (other == nullptr) return inputs;
+  for (const ModelValue& value : OverridableInputs(model))
+    inputs.push_back({value, value.name, true});
   return inputs;
 }
 
+// Null: none for an input that needs none.
 Result<const Tensor*> ArrayFor(const std::vector<NpzArray>& arrays, const Input& input,
                                const std::string& path) {
   for (const std::string& name : {input.name, input.other}) {
@@ -63,6 +69,7 @@ Result<const Tensor*> ArrayFor(const std::vector<NpzArray>& arrays, const Input&
       if (a.key == name) return &a.tensor;
     }
   }
+  if (input.optional) return nullptr;
   return Usage(fmt::format("`{}` has no array `{}`, which the model takes", path, input.name));
 }
 
@@ -73,6 +80,7 @@ Result<Samples> FromArchive(const std::vector<Input>& inputs, const std::string&
   size_t count = most;
   for (const Input& input : inputs) {
     QR_ASSIGN_OR_RETURN(const Tensor* array, ArrayFor(*arrays, input, path));
+    if (array == nullptr) continue;
     if (array->rank() == 0) {
       return Usage(
           fmt::format("`{}`: array `{}` has no axis that counts samples", path, input.name));
@@ -88,6 +96,7 @@ Result<Samples> FromArchive(const std::vector<Input>& inputs, const std::string&
     Tensors sample;
     for (const Input& input : inputs) {
       QR_ASSIGN_OR_RETURN(const Tensor* array, ArrayFor(*arrays, input, path));
+      if (array == nullptr) continue;
       const Cut cut = CutOf(input, *array);
       Dims dims = array->dims();
       if (cut.drops) {
@@ -111,6 +120,7 @@ Result<Tensors> FromWholeArchive(const std::vector<Input>& inputs, const std::st
   Tensors sample;
   for (const Input& input : inputs) {
     QR_ASSIGN_OR_RETURN(const Tensor* array, ArrayFor(arrays, input, path));
+    if (array == nullptr) continue;
     QR_ASSIGN_OR_RETURN(sample[input.name], ToPlain(*array));
   }
   return sample;
@@ -119,7 +129,7 @@ Result<Tensors> FromWholeArchive(const std::vector<Input>& inputs, const std::st
 // input_<i>.pb, as ONNX's test cases have them.
 Result<Tensors> FromProtos(const std::vector<Input>& inputs, const fs::path& folder) {
   Tensors sample;
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t i = 0; i < inputs.size() && !inputs[i].optional; ++i) {
     const std::string path = (folder / fmt::format("input_{}.pb", i)).string();
     QR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
     QR_ASSIGN_OR_RETURN(const ParsedTensor parsed,

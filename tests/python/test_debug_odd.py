@@ -72,8 +72,16 @@ def value(name, kind=TensorProto.FLOAT, shape=None):
     return helper.make_tensor_value_info(name, kind, shape)
 
 
-def branches(path, quantized, condition="c", deep=False):
-    """An If whose first branch has a Relu between quantizers (deep: in an If of its own), and an Abs of what comes out."""
+def loop(v, result, quantized):
+    """A Loop of one step around an Abs between quantizers."""
+    inside = [node("Abs", ["v"], "b"), *(quantizers("b") if quantized else []), node("Neg", ["b_d" if quantized else "b"], "v2"), node("Identity", ["go"], "go2")]
+    body = helper.make_graph(inside, "body", [value("n", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("v")],
+                             [value("go2", TensorProto.BOOL, []), value("v2")])
+    return node("Loop", ["one", "", v], result, body=body)
+
+
+def branches(path, quantized, condition="c", deep=False, overridable=False, loops=False):
+    """An If whose first branch has a Relu between quantizers (deep: in an If of its own), and an Abs of what comes out, or a Loop."""
     inside = [node("Relu", ["x"], "r"), *(quantizers("r") if quantized else []), node("Neg", ["r_d" if quantized else "r"], "t")]
     other = helper.make_graph([node("Neg", ["x"], "e")], "else", [], [value("e")])
     if deep:
@@ -82,7 +90,28 @@ def branches(path, quantized, condition="c", deep=False):
     then = helper.make_graph(inside, "then", [], [value("u" if deep else "t")])
     computed = [node("ReduceMax", ["x"], "most", keepdims=0), node("Greater", ["most", "least"], "g")]
     write(path, [*computed, node("If", [condition], "i", then_branch=then, else_branch=other), *(quantizers("i") if quantized else []),
-                 node("Abs", ["i_d" if quantized else "i"], "y")], {**SCALES, "c": np.array(True), "d": np.array(True), "least": np.array(0, np.float32)})
+                 loop("i_d" if quantized else "i", "y", quantized) if loops else node("Abs", ["i_d" if quantized else "i"], "y")],
+          {**SCALES, "one": np.array(1, np.int64), "c": np.array(True), "d": np.array(True), "least": np.array(0, np.float32)})
+    if overridable:
+        model = onnx.load(path)
+        model.graph.input.append(value(condition, TensorProto.BOOL, []))
+        onnx.save(model, path)
+
+
+@pytest.mark.parametrize("runtime", ["ort", "builtin"])
+@pytest.mark.parametrize("given", [None, True, False], ids=["default", "same", "other"])
+def test_a_condition_that_callers_may_override(folder, runtime, given):
+    """What the samples say counts, not the initial value."""
+    branches("float.onnx", False, overridable=True)
+    branches("quant.onnx", True, overridable=True)
+    x = images((4, 8))
+    np.savez("inputs.npz", x=x, **({} if given is None else {"c": np.full(4, given)}))
+    report = debug("--isolate", "--suggest", "1", "--validate", "--runtime", runtime, env=BUILTIN if runtime == "builtin" else ENVIRONMENT)
+    assert report["run"]["notes"] == []
+    assert set(rows(report)) == ({"i"} if given is False else {"r", "i"})
+    if given is False:
+        rounded = np.clip(np.rint(x / np.float32(0.05)), -128, 127) * 0.05
+        assert abs(report["model_outputs"][0]["cumulative_sqnr_db"] - sqnr(x.astype(float), rounded)) < 0.05
 
 
 @pytest.mark.parametrize("runtime", ["ort", "builtin"])
@@ -105,19 +134,28 @@ def test_values_of_the_branch_that_is_taken(folder, runtime, condition, deep):
 
 def test_values_of_bodies_are_left_out_and_it_is_said(folder):
     """A branch that only some samples take, and a Loop."""
-    branches("float.onnx", False, "g")
-    branches("quant.onnx", True, "g")
+    branches("float.onnx", False, "g", loops=True)
+    branches("quant.onnx", True, "g", loops=True)
     x = np.abs(images((4, 8)))
     x[1] *= -1
     np.savez("inputs.npz", x=x)
     report = debug("--isolate")
-    assert [n for n in report["run"]["notes"] if "branches that some samples take are left out" in n and n.endswith(": 1")]
+    assert [n for n in report["run"]["notes"] if "branches that some samples take are left out" in n and n.endswith(": 2")]
     assert len(report["run"]["notes"]) == 1 and set(rows(report)) == {"i"}
     assert 20 < rows(report)["i"]["cumulative_sqnr_db"] < 50
     assert 20 < report["model_outputs"][0]["cumulative_sqnr_db"] < 50
     text, _ = run("--float", "float.onnx", "--quant", "quant.onnx", "--inputs", "inputs.npz", "--html", "page.html")
     assert "\nnote: quantized values inside Loop, Scan and branches" in text
     assert "inside Loop, Scan and branches" in Path("page.html").read_text()
+
+
+def test_values_that_are_all_in_bodies(folder):
+    write("float.onnx", [loop("x", "l", False), node("Neg", ["l"], "y")], {"one": np.array(1, np.int64)})
+    write("quant.onnx", [loop("x", "l", True), node("Neg", ["l"], "y")], {**SCALES, "one": np.array(1, np.int64)})
+    np.savez("inputs.npz", x=images((4, 8)))
+    report = debug("--isolate")
+    assert [n.split(": ")[-1] for n in report["run"]["notes"] if "inside Loop, Scan and branches" in n] == ["1"]
+    assert 20 < report["model_outputs"][0]["cumulative_sqnr_db"] < 50
 
 
 # --- functions

@@ -40,6 +40,30 @@ def test_weights_with_what_follows_folded_in(folder, kept):
     assert report["suggestions"][0]["tensor_name"] == "a" and report["suggestions"][0]["gained_db"] > 5
 
 
+@pytest.mark.parametrize("factors", [(4, 3), (3, 4)], ids=["first", "second"])
+def test_a_weight_with_two_readers_is_compared_with_the_nearest(folder, factors):
+    """Two BatchNormalizations behind convolutions with one weight: it is folded for one of them, whichever comes first."""
+    r = np.random.default_rng(3)
+    w = r.normal(size=(3, 3, 1, 1)).astype(np.float32)
+    ones, zeros = np.ones(3, np.float32), np.zeros(3, np.float32)
+    constants = {"w": w, "shift": zeros, "mean": zeros, "variance": ones, "scale1": factors[0] * ones, "scale2": factors[1] * ones}
+    nodes = []
+    for i, v in ((1, "x"), (2, "a1")):
+        nodes += [node("Conv", [v, "w"], f"c{i}"), node("BatchNormalization", [f"c{i}", f"scale{i}", "shift", "mean", "variance"], f"n{i}"),
+                  node("Relu", [f"n{i}"], f"a{i}")]
+    save("float.onnx", nodes, constants, {"x": [1, 3, 8, 8]}, ["a2"])
+    step = np.float32(4 * np.abs(w).max() / 127)
+    stored = {"w_quantized": np.rint(4 * w / step).astype(np.int8), "w_scale": step, "w_zero": np.array(0, np.int8), "s": np.array(0.25, np.float32), "z": np.array(0, np.uint8)}
+    quantized = [node("DequantizeLinear", ["w_quantized", "w_scale", "w_zero"], "w_d")]
+    for i, v in ((1, "x"), (2, "a1_d")):
+        quantized += [node("Conv", [v, "w_d"], f"n{i}"), node("Relu", [f"n{i}"], f"a{i}" if i == 1 else "a2_s"),
+                      node("QuantizeLinear", [f"a{i}" if i == 1 else "a2_s", "s", "z"], f"a{i}_q"), node("DequantizeLinear", [f"a{i}_q", "s", "z"], "a1_d" if i == 1 else "a2")]
+    save("quant.onnx", quantized, stored, {"x": [1, 3, 8, 8]}, ["a2"])
+    np.savez("inputs.npz", x=images())
+    [weight] = debug()["weights"]
+    assert weight["weight_name"] == "w" and weight["folded"] and weight["weight_sqnr_db"] > 35
+
+
 @pytest.mark.parametrize("wide", [16, 12], ids=["oblong", "square"])
 def test_weights_that_were_transposed(folder, wide):
     """A Linear of torch is a Gemm with a transposed weight; quantize_dynamic makes a MatMul of it, with the weight turned."""
@@ -76,6 +100,38 @@ def test_axes_in_another_order(folder):
         assert row["class"] == old[name]["class"] and row["op_type"] == old[name]["op_type"]
         moved += row["quantized_name"] != old[name]["quantized_name"]
     assert moved and len(inputs["x"]) == 4
+
+
+@pytest.mark.parametrize("last", ["ReduceMean", "Squeeze", "Flatten", "Reshape"])
+def test_another_order_ends_where_axes_go(folder, last):
+    """Behind an operator that makes fewer axes there is no order of four axes, and a Transpose there is one of two."""
+    r = np.random.default_rng(1)
+    weights = {"w": r.normal(size=(3, 3, 8, 8)).astype(np.float32) / 12, "v": r.normal(size=(3, 4)).astype(np.float32), "s": np.array(0.05, np.float32),
+               "z": np.array(0, np.int8), "shape": np.array([1, 3], np.int64), "first": np.array([2, 3], np.int64), "middle": np.array([1, 2], np.int64)}
+
+    def fewer(v, result, channels_last):
+        axes = [1, 2] if channels_last else [2, 3]
+        if last == "ReduceMean":
+            return node(last, [v], result, axes=axes, keepdims=0)
+        return node(last, {"Squeeze": [v, "middle" if channels_last else "first"], "Flatten": [v], "Reshape": [v, "shape"]}[last], result)
+
+    def quantizers(v):
+        return [node("QuantizeLinear", [v, "s", "z"], v + "_q"), node("DequantizeLinear", [v + "_q", "s", "z"], v + "_d")]
+
+    save("float.onnx", [node("Conv", ["x", "w"], "c"), node("Relu", ["c"], "r"), fewer("r", "m", False), node("MatMul", ["m", "v"], "p"),
+                        node("Sigmoid", ["p"], "y")], weights, {"x": [1, 3, 8, 8]}, ["y"])
+    save("quant.onnx", [*quantizers("x"), node("Conv", ["x_d", "w"], "c"), node("Transpose", ["c"], "ct", perm=[0, 2, 3, 1]), *quantizers("ct"),
+                        node("Relu", ["ct_d"], "rr"), *quantizers("rr"), fewer("rr_d", "mm", True), *quantizers("mm"), node("Transpose", ["mm_d"], "mt", perm=[1, 0]),
+                        *quantizers("mt"), node("Transpose", ["mt_d"], "mb", perm=[1, 0]), node("MatMul", ["mb", "v"], "pp"), *quantizers("pp"),
+                        node("Sigmoid", ["pp_d"], "y")], weights, {"x": [1, 3, 8, 8]}, ["y"])
+    np.savez("inputs.npz", x=images())
+    report = debug("--isolate")
+    assert report["run"]["notes"] == [] and report["unmatched"] == []
+    assert report["run"]["matched"] == report["run"]["quantized_values"] == 6
+    found = rows(report)
+    assert set(found) == {"x", "c", "r", "m", "p"}  # one row for both that stand for `m`
+    for name, row in found.items():
+        assert row["op_sqnr_db"] > 15 and row["cumulative_sqnr_db"] > 15, name
 
 
 def test_saturation_of_fewer_bits_than_the_type(folder):
