@@ -47,15 +47,15 @@ class Short : public Evaluator {
 
 TEST_CASE("Debug: a value of another size, where the axes have another order, is not read beyond") {
   const Model original = ModelOf(
-      "g (float[1, 1024, 64, 16] x) => (float[1, 1024, 64, 16] y) { r = Relu(x)  y = Neg(r) }");
-  const Model quantized = ModelOf(R"(g (float[1, 1024, 64, 16] x) => (float[1, 1024, 64, 16] y)
+      "g (float[1, 512, 128, 128] x) => (float[1, 512, 128, 128] y) { r = Relu(x)  y = Neg(r) }");
+  const Model quantized = ModelOf(R"(g (float[1, 512, 128, 128] x) => (float[1, 512, 128, 128] y)
       <float s = {0.05}, int8 z = {0}> {
     r = Relu(x)  t = Transpose<perm = [0, 2, 3, 1]>(r)
     tq = QuantizeLinear(t, s, z)  tf = DequantizeLinear(tq, s, z)
     b = Transpose<perm = [0, 3, 1, 2]>(tf)  y = Neg(b)
   })");
   const Samples samples = RandomSamples(original, 1, 0);
-  Short whole("", 0), cut("t", 1024);
+  Short whole("", 0), cut("t", 128 * 128);
   const Result<DebugReport> before = Debug(original, quantized, whole, samples);
   REQUIRE_MESSAGE(before.ok(), before.status().message());
   REQUIRE(before->activations.size() == 1);
