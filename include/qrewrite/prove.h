@@ -28,8 +28,8 @@ namespace qrewrite {
 
 struct ProveOptions {
   std::vector<std::string> rules;  // names; none: all of the file, without those that it includes
-  // Valid graphs that each rule is tried on. Without: 1000, of few rules 20000 in all and 4000 each at most; or as
-  // many as there is time for.
+  // Valid graphs that each rule is tried on. Without: 1000, of few rules 40000 in all and 10000 each at most; or
+  // as many as there is time for.
   std::optional<int> graphs;
   double seconds = 0;  // of the whole proof, at most: rules take turns; 0: as long as it takes
   uint64_t seed = 0;
