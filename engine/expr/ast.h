@@ -120,8 +120,8 @@ struct Expr {
     kIf,      // items: value, condition, otherwise  (`a if c else b`)
     kMember,  // items[0] . text   (params.to, n.axis)
     kIndex,   // items[0] [details().subscripts]
-    kTyped,  // graph text only: dtype, details().dims, word or items[0]   (`uint8 0`, `zeros float[2,3]`)
-    kBody,  // graph text only: details().body   (`then_branch={ t = Relu(x) }`)
+    kTyped,   // graph text only: dtype, details().dims, word or items[0]   (`uint8 0`)
+    kBody,    // graph text only: details().body   (`then_branch={ t = Relu(x) }`)
   };
   Kind kind = Kind::kInt;
   DType dtype = DType::kUndefined;
@@ -130,9 +130,9 @@ struct Expr {
   int ulps = 0;  // `1.41 ~ 4ulp`; also on kInt
   Place place;
   union {
-    int64_t int_value =
-        0;  // all kinds but kFloat; kInt beyond int64 (uint64 in graph text): text holds its digits
-    double float_value;  // kFloat
+    // All kinds but kFloat. kInt beyond int64 (uint64 in graph text): text holds its digits.
+    int64_t int_value = 0;
+    double float_value;  // kFloat alone
   };
   std::string text;
   std::vector<ExprPtr> items;

@@ -24,7 +24,6 @@ const std::vector<Texts>& All() {
       {"reduction", {"none", "add", "mul", "max", "min", "mean", "sum"}},
       {"approximate", {"none", "tanh"}},
       {"keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller"}},
-      {"rounding_mode", {"ROUND", "CEIL", "FLOOR", "UP", "DOWN", "HALF_UP", "HALF_DOWN"}},
   };
   return all;
 }

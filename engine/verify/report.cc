@@ -76,11 +76,16 @@ std::string VerifyReport::Text() const {
   std::string text = fmt::format("{:<{}}  {:<12}  {:>10}  {:>10}  {:>10}  {:>10}\n", "output",
                                  width, "verdict", "SQNR", "max abs", "max rel", "unequal");
   for (const OutputComparison& o : outputs) {
-    text += fmt::format("{:<{}}  {:<12}  {:>10}  {:>10.3g}  {:>10.3g}  {:>10}\n", Printable(o.name),
-                        width, Name(o.verdict), o.other_shape ? "" : DecibelText(o.sqnr_db),
-                        o.max_abs, o.max_rel, fmt::format("{}/{}", o.unequal, o.elements));
+    text += fmt::format("{:<{}}  ", Printable(o.name), width);
+    if (o.other_shape) {  // numbers of equal shapes alone
+      text += fmt::format("{}\n", Name(o.verdict));
+    } else {
+      text += fmt::format("{:<12}  {:>10}  {:>10.3g}  {:>10.3g}  {:>10}\n", Name(o.verdict),
+                          DecibelText(o.sqnr_db), o.max_abs, o.max_rel,
+                          fmt::format("{}/{}", o.unequal, o.elements));
+    }
     if (!o.why.empty()) text += fmt::format("  {}\n", o.why);
-    if (o.unequal == 0) continue;
+    if (o.unequal == 0 || o.other_shape) continue;
     text += Worst(o);
     text += fmt::format("  it would pass with {}\n", Needed(o));
     if (o.rows > 0)

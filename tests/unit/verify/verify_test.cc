@@ -170,6 +170,7 @@ TEST_CASE("Another shape is another result") {
   CHECK(report.outputs[0].other_shape);
   CHECK(report.outputs[0].dtype_a == static_cast<int>(DType::kFloat));
   CHECK(report.outputs[0].dtype_b == static_cast<int>(DType::kFloat));
+  CHECK(report.Text().find("DIVERGED\n  shapes [2, 4] and [2, 8]\n") != std::string::npos);
   const std::string json = report.Json();
   CHECK(json.find(R"("other_shape": true)") != std::string::npos);
   for (const char* key : {"max_abs", "max_rel", "max_ulp", "sqnr_db", "cosine"}) {
