@@ -98,10 +98,10 @@ Status RuleRun::FixedPoint(const Phase& phase) {
   CandidateIndex candidates(graph_, program_, std::move(rules));
   int64_t alive = 0;
   bool entered = false;  // is there a node that a rule can begin at?
-  for (size_t n = 0; n < graph_.num_nodes(); ++n) {
-    if (!graph_.alive(NodeId(n))) continue;
-    ++alive;
-    entered |= candidates.Begins(graph_.op(NodeId(n)));
+  for (size_t op = 0; op < graph_.num_ops(); ++op) {
+    const size_t count = graph_.num_nodes(OpId(op));
+    alive += static_cast<int64_t>(count);
+    entered |= count > 0 && candidates.Begins(OpId(op));
   }
   if (!entered) return {};
   // What nobody reads would count as a reader.

@@ -8,6 +8,11 @@ namespace {
 constexpr int kMaxDepth = 8;  // of a path: enough to tell rules apart
 // More are forgotten and made again, so that patterns of wildcards do not grow tables without end.
 constexpr size_t kMaxStates = 20'000;
+constexpr size_t kMaxEntries = 4'000'000;  // of the table, but for models of so many operators
+constexpr size_t kMinStates = 64;
+// Looks at producers. A usual walk has some ten; what it leaves is for longer ones.
+constexpr int64_t kLooksOfWalk = 2000, kFirstLooks = 1'000'000;
+constexpr int64_t kLongWalk = 64;  // from here on nothing is passed twice
 
 bool SameOps(const std::vector<OpPattern>& a, const std::vector<OpPattern>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -20,7 +25,7 @@ bool SameOps(const std::vector<OpPattern>& a, const std::vector<OpPattern>& b) {
 
 CandidateIndex::CandidateIndex(const Graph& graph, const Program& program,
                                std::vector<const CompiledRule*> compiled)
-    : graph_(graph), rules_(std::move(compiled)), steps_(1) {
+    : graph_(graph), rules_(std::move(compiled)), steps_(1), left_(kFirstLooks) {
   for (size_t i = 0; i < rules_.size(); ++i) {
     const Pattern& pattern = rules_[i]->pattern;
     const std::vector<OpPattern>* first = nullptr;
@@ -76,23 +81,40 @@ uint32_t CandidateIndex::Child(uint32_t step, const std::vector<OpPattern>* ops)
 void CandidateIndex::Forget() {
   states_.clear();
   known_.clear();
+  next_.clear();
   StateOf({0});  // kStart
   StateOf({});   // kDead
 }
 
-uint32_t CandidateIndex::StateOf(std::vector<uint32_t> steps) {
-  const auto [at, added] = known_.try_emplace(std::move(steps), states_.size());
+CandidateIndex::Entry CandidateIndex::StateOf(std::vector<uint32_t> steps) {
+  const auto [at, added] = known_.try_emplace(std::move(steps));
   if (!added) return at->second;
+  const auto number = static_cast<uint32_t>(states_.size());
   State& state = states_.emplace_back();
   state.steps = &at->first;
   for (const uint32_t step : at->first) {
     state.rules.insert(state.rules.end(), steps_[step].rules.begin(), steps_[step].rules.end());
     state.ends &= steps_[step].next.empty();
   }
+  next_.resize(next_.size() + num_ops_, kUnknown);
+  at->second =
+      (number << kFlagBits) | (state.rules.empty() ? 0 : kHasRules) | (state.ends ? kEnds : 0);
   return at->second;
 }
 
-uint32_t CandidateIndex::FindNext(uint32_t state, OpId op) {
+// Rewriting brings operators that the table has no column for.
+void CandidateIndex::WidenTable() {
+  const size_t before = num_ops_;
+  num_ops_ = graph_.num_ops();
+  std::vector<Entry> wider(states_.size() * num_ops_, kUnknown);
+  for (size_t i = 0; i < states_.size(); ++i) {
+    std::copy_n(next_.begin() + static_cast<ptrdiff_t>(i * before), before,
+                wider.begin() + static_cast<ptrdiff_t>(i * num_ops_));
+  }
+  next_ = std::move(wider);
+}
+
+CandidateIndex::Entry CandidateIndex::FindNext(uint32_t state, OpId op) {
   const OpName& name = graph_.op_name(op);
   std::vector<uint32_t> steps;
   for (const uint32_t step : *states_[state].steps) {
@@ -102,36 +124,54 @@ uint32_t CandidateIndex::FindNext(uint32_t state, OpId op) {
       if (ops == nullptr || std::ranges::any_of(*ops, accepts)) steps.push_back(next);
     }
   }
-  const uint32_t found = StateOf(std::move(steps));
-  std::vector<uint32_t>& known = states_[state].next;
-  if (known.size() <= op.index) {
-    known.resize(std::max<size_t>(graph_.num_ops(), op.index + 1), kUnknown);
-  }
-  return known[op.index] = found;
+  if (op.index >= num_ops_) WidenTable();
+  const Entry found = StateOf(std::move(steps));
+  return next_[state * num_ops_ + op.index] = found;
 }
 
-// The walk has come to `state` by passing node `n`: next come the producers of `n`.
-void CandidateIndex::Walk(uint32_t state, NodeId n) {
-  found_.insert(found_.end(), states_[state].rules.begin(), states_[state].rules.end());
-  if (states_[state].ends) return;
+// The walk has come to `at` by passing node `n`: next come the producers of `n`.
+void CandidateIndex::Walk(Entry at, NodeId n) {
+  const uint32_t state = at >> kFlagBits;
+  if ((at & kHasRules) != 0) {
+    found_.insert(found_.end(), states_[state].rules.begin(), states_[state].rules.end());
+  }
+  if ((at & kEnds) != 0) return;
   NodeId last;
   const size_t count = graph_.num_inputs(n);
-  for (size_t i = 0; i < count; ++i) {
+  walked_ += static_cast<int64_t>(count);
+  for (size_t i = 0; i < count && walked_ < left_; ++i) {
     const ValueId v = graph_.input(n, i);
     if (!v.valid()) continue;
     const NodeId producer = graph_.producer(v);
     if (!producer.valid() || producer == last) continue;
     last = producer;
-    const uint32_t next = Next(state, graph_.op(producer));
-    if (next != kDead) Walk(next, producer);
+    const Entry next = Next(state, graph_.op(producer));
+    if (next == kDead) continue;
+    if (walked_ > kLongWalk && !passed_.insert(uint64_t{next} << 32 | producer.index).second) {
+      continue;
+    }
+    Walk(next, producer);
   }
 }
 
+// The rules of all paths that go on from `step`.
+void CandidateIndex::AddAllFrom(uint32_t step) {
+  found_.insert(found_.end(), steps_[step].rules.begin(), steps_[step].rules.end());
+  for (const uint32_t next : steps_[step].next) AddAllFrom(next);
+}
+
 const std::vector<const CompiledRule*>& CandidateIndex::At(NodeId n) {
-  if (states_.size() > kMaxStates) Forget();
+  if (states_.size() > std::min(kMaxStates, kMinStates + kMaxEntries / (num_ops_ + 1))) Forget();
   found_.clear();
-  const uint32_t first = Next(kStart, graph_.op(n));
-  if (first != kDead) Walk(first, n);
+  if (walked_ > kLongWalk) passed_.clear();
+  left_ += kLooksOfWalk - std::min(walked_, left_);
+  walked_ = 0;
+  const Entry first = Next(kStart, graph_.op(n));
+  Walk(first, n);
+  if (walked_ >= left_) {
+    found_.clear();
+    for (const uint32_t step : *states_[first >> kFlagBits].steps) AddAllFrom(step);
+  }
   if (found_.size() > 1) {
     std::ranges::sort(found_);
     found_.erase(std::unique(found_.begin(), found_.end()), found_.end());

@@ -5,12 +5,14 @@
 // share what they have in common. A walk from a node up to its producers is at several steps of the
 // tree at once; such a set of steps is a state, made when a walk first gets there (as RE2 makes
 // those of its DFA), so that going on to a producer is one look into a table, whatever the number
-// of rules. The index only leaves out what cannot match.
+// of rules. The index only leaves out what cannot match; where walks get long (wide operators on
+// each other) it leaves out less, so that a visit has a bounded number of looks on average.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/graph/graph.h"
@@ -30,6 +32,7 @@ class CandidateIndex {
   // The rules that may match with their anchor at `n`, in order of trial. Valid until the next
   // call.
   const std::vector<const CompiledRule*>& At(NodeId n);
+  int64_t walked() const { return walked_; }  // inputs that the last At() looked at
 
  private:
   // An operator test on the way up; `rules` demand nothing beyond it.
@@ -39,35 +42,50 @@ class CandidateIndex {
     std::vector<uint32_t> next;
     std::vector<uint32_t> rules;
   };
-  // What a walk that is at these steps knows and asks next.
+  // What a walk that is at these steps knows.
   struct State {
     const std::vector<uint32_t>* steps = nullptr;  // in known_
     std::vector<uint32_t> rules;                   // of all steps
     bool ends = true;                              // no step goes on
-    std::vector<uint32_t> next;                    // by OpId; kUnknown: not asked
   };
-  static constexpr uint32_t kStart = 0, kDead = 1, kUnknown = UINT32_MAX;
+  // A state as the table has it: its number, and what a walk need not look up.
+  using Entry = uint32_t;
+  static constexpr Entry kEnds = 1;      // no step goes on
+  static constexpr Entry kHasRules = 2;  // a path ends here
+  static constexpr int kFlagBits = 2;
+  static constexpr uint32_t kStart = 0;
+  static constexpr Entry kDead = (1 << kFlagBits) | kEnds;  // state 1: no step at all
+  static constexpr Entry kUnknown = UINT32_MAX;
   using Path = std::vector<const std::vector<OpPattern>*>;
 
   static void Extend(const Pattern& pattern, const PatCall& call, int depth, Path& path);
   uint32_t Child(uint32_t step, const std::vector<OpPattern>* ops);
   void Forget();  // all states but the first two
-  uint32_t StateOf(std::vector<uint32_t> steps);
-  uint32_t Next(uint32_t state, OpId op) {
-    const std::vector<uint32_t>& next = states_[state].next;
-    if (op.index < next.size() && next[op.index] != kUnknown) return next[op.index];
+  Entry StateOf(std::vector<uint32_t> steps);
+  Entry Next(uint32_t state, OpId op) {
+    if (op.index < num_ops_) {
+      const Entry next = next_[state * num_ops_ + op.index];
+      if (next != kUnknown) return next;
+    }
     return FindNext(state, op);
   }
-  uint32_t FindNext(uint32_t state, OpId op);
-  void Walk(uint32_t state, NodeId n);
+  Entry FindNext(uint32_t state, OpId op);
+  void WidenTable();
+  void Walk(Entry at, NodeId n);
+  void AddAllFrom(uint32_t step);
 
   const Graph& graph_;
   std::vector<const CompiledRule*> rules_;
   std::deque<std::vector<OpPattern>> anchors_;  // which the first steps test
   std::vector<Step> steps_;                     // the first is where every path begins
   std::vector<State> states_;
-  std::map<std::vector<uint32_t>, uint32_t> known_;  // steps -> state
+  size_t num_ops_ = 0;       // columns of next_: operators of the graph that were seen
+  std::vector<Entry> next_;  // by state and OpId; kUnknown: not asked
+  std::map<std::vector<uint32_t>, Entry> known_;  // steps -> state
   std::vector<uint32_t> found_;
+  std::unordered_set<uint64_t> passed_;  // entry and node, in a long walk
+  int64_t walked_ = 0;                   // inputs that this walk looks at
+  int64_t left_;                         // how many it may; what it leaves is for later ones
   std::vector<const CompiledRule*> result_;
 };
 

@@ -42,3 +42,40 @@ rules:
   CHECK(index.Begins(graph.InternOp("", "Neg")));
   CHECK_FALSE(index.Begins(graph.InternOp("", "Abs")));
 }
+
+// Nodes that all read all of the layer above: 12^6 ways lead up.
+TEST_CASE("A walk through wide layers passes no node twice") {
+  const auto rules = LoadRulesText("test.yaml", R"(
+qrewrite: 1
+name: test
+rules:
+  - name: deep
+    match: |
+      a = Abs(_)
+      b = Sum(_..., a, _...)
+      c = Sum(_..., b, _...)
+      d = Sum(_..., c, _...)
+      e = Sum(_..., d, _...)
+      f = Sum(_..., e, _...)
+      g = Sum(_..., f, _...)
+    replace: g = Neg(g)
+)");
+  REQUIRE(rules.ok());
+  std::string text = "x: float[2]\n";
+  std::string above = "x";
+  for (int layer = 0; layer < 6; ++layer) {
+    std::string names;
+    for (int i = 0; i < 12; ++i) {
+      const std::string name = "v" + std::to_string(layer) + "_" + std::to_string(i);
+      text += name + (layer == 0 ? " = Neg(" : " = Sum(") + above + ")\n";
+      names += (i == 0 ? "" : ", ") + name;
+    }
+    above = names;
+  }
+  Graph graph = MakeGraph(text + "y = Sum(" + above + ")\nreturn y", **rules);
+  const std::shared_ptr<const Program> program = Compile(*rules);
+  CandidateIndex index(graph, *program, {program->FindRule((*rules)->rules[0])});
+  const NodeId last = graph.producer(graph.output(graph.main(), 0));
+  CHECK(index.At(last).empty());
+  CHECK(index.walked() < 2000);
+}
