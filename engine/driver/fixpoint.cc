@@ -134,9 +134,11 @@ Status RuleRun::Sweep(const Phase& phase, CandidateIndex& candidates, int64_t* f
   rewriter_.SetOrder(order_);
   again_.clear();
   sweep_ = {.nodes = graph_.num_nodes()};
+  candidates.BeginSweep();
   for (const NodeId n : order_) {
     QR_RETURN_IF_ERROR(watch_.Visit(sweep_.begun++, order_.size()));
     if (watch_.stopped()) return {};
+    candidates.Pass(n);
     if (!graph_.alive(n) || !candidates.Begins(graph_.op(n))) continue;
     QR_RETURN_IF_ERROR(Visit(phase, candidates, n, fired));
   }
@@ -184,6 +186,7 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
         QR_RETURN_IF_ERROR(NoteFinding(rule, firing, n));
         continue;
       }
+      candidates.GraphChanged();
       for (const NodeId made : firing.created) {
         if (made_of_.size() <= made.index) made_of_.resize(made.index + 1);
         made_of_[made.index] = n;

@@ -12,39 +12,37 @@ constexpr size_t kMaxEntries = 4'000'000;  // of the table, but for models of so
 constexpr size_t kMinStates = 64;
 // Looks at producers. A usual walk has some ten; what it leaves is for longer ones.
 constexpr int64_t kLooksOfWalk = 2000, kFirstLooks = 1'000'000;
-constexpr int64_t kLongWalk = 64;  // from here on nothing is passed twice
-
-bool SameOps(const std::vector<OpPattern>& a, const std::vector<OpPattern>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const OpPattern& x, const OpPattern& y) {
-                      return x.op == y.op && x.wildcard == y.wildcard;
-                    });
-}
+constexpr size_t kManySteps = 200;  // of all rules: walks are long then
+constexpr int64_t kLongWalk = 64;   // from here on nothing is passed twice
 
 }  // namespace
 
 CandidateIndex::CandidateIndex(const Graph& graph, const Program& program,
                                std::vector<const CompiledRule*> compiled)
-    : graph_(graph), rules_(std::move(compiled)), steps_(1), left_(kFirstLooks) {
+    : graph_(graph), rules_(std::move(compiled)), steps_(1), left_(kFirstLooks), paths_(graph) {
+  std::vector<OpPath> paths;
   for (size_t i = 0; i < rules_.size(); ++i) {
     const Pattern& pattern = rules_[i]->pattern;
-    const std::vector<OpPattern>* first = nullptr;
+    OpTest first = nullptr;
     if (auto ops = AnchorOps(program, pattern)) first = &anchors_.emplace_back(std::move(*ops));
-    Path path = {first};
+    OpPath path = {first};
     const PatArg& value = pattern.stmts[pattern.anchor].value;
     if (value.call != nullptr && value.call->definition < 0) Extend(pattern, *value.call, 0, path);
     uint32_t at = 0;
-    for (const std::vector<OpPattern>* ops : path) at = Child(at, ops);
+    for (const OpTest ops : path) at = Child(at, ops);
     steps_[at].rules.push_back(static_cast<uint32_t>(i));
+    paths.push_back(std::move(path));
   }
+  many_ = steps_.size() > kManySteps;
+  for (size_t i = 0; many_ && i < paths.size(); ++i) paths_.Add(paths[i], static_cast<uint32_t>(i));
   Forget();
 }
 
 // Appends the longest path of operators that the arguments of `call` demand: nested calls, and
 // calls of other statements that make a named argument.
-void CandidateIndex::Extend(const Pattern& pattern, const PatCall& call, int depth, Path& path) {
+void CandidateIndex::Extend(const Pattern& pattern, const PatCall& call, int depth, OpPath& path) {
   if (depth == kMaxDepth) return;
-  Path longest;
+  OpPath longest;
   for (const PatArg& arg : call.args) {
     if (arg.optional || arg.repeated) continue;
     const PatCall* inner = arg.call.get();
@@ -60,17 +58,16 @@ void CandidateIndex::Extend(const Pattern& pattern, const PatCall& call, int dep
         inner->quantifier != Quantifier::kOne) {
       continue;
     }
-    Path here = {&inner->ops.patterns};
+    OpPath here = {&inner->ops.patterns};
     Extend(pattern, *inner, depth + 1, here);
     if (here.size() > longest.size()) longest = std::move(here);
   }
   path.insert(path.end(), longest.begin(), longest.end());
 }
 
-uint32_t CandidateIndex::Child(uint32_t step, const std::vector<OpPattern>* ops) {
+uint32_t CandidateIndex::Child(uint32_t step, OpTest ops) {
   for (const uint32_t next : steps_[step].next) {
-    const std::vector<OpPattern>* const other = steps_[next].ops;
-    if (ops == nullptr || other == nullptr ? ops == other : SameOps(*other, *ops)) return next;
+    if (SameTest(steps_[next].ops, ops)) return next;
   }
   const auto added = static_cast<uint32_t>(steps_.size());
   steps_.push_back({.ops = ops});
@@ -119,9 +116,7 @@ CandidateIndex::Entry CandidateIndex::FindNext(uint32_t state, OpId op) {
   std::vector<uint32_t> steps;
   for (const uint32_t step : *states_[state].steps) {
     for (const uint32_t next : steps_[step].next) {
-      const std::vector<OpPattern>* const ops = steps_[next].ops;
-      const auto accepts = [&](const OpPattern& p) { return p.Matches(name); };
-      if (ops == nullptr || std::ranges::any_of(*ops, accepts)) steps.push_back(next);
+      if (Accepts(steps_[next].ops, name)) steps.push_back(next);
     }
   }
   if (op.index >= num_ops_) WidenTable();
@@ -161,6 +156,17 @@ void CandidateIndex::AddAllFrom(uint32_t step) {
 }
 
 const std::vector<const CompiledRule*>& CandidateIndex::At(NodeId n) {
+  const std::vector<uint32_t>* known = paths_.At(n);
+  if (known == nullptr) {
+    FindByWalk(n);
+    known = &found_;
+  }
+  result_.clear();
+  for (const uint32_t i : *known) result_.push_back(rules_[i]);
+  return result_;
+}
+
+void CandidateIndex::FindByWalk(NodeId n) {
   if (states_.size() > std::min(kMaxStates, kMinStates + kMaxEntries / (num_ops_ + 1))) Forget();
   found_.clear();
   if (walked_ > kLongWalk) passed_.clear();
@@ -176,9 +182,6 @@ const std::vector<const CompiledRule*>& CandidateIndex::At(NodeId n) {
     std::ranges::sort(found_);
     found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
   }
-  result_.clear();
-  for (const uint32_t i : found_) result_.push_back(rules_[i]);
-  return result_;
 }
 
 }  // namespace qrewrite

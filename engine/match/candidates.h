@@ -7,6 +7,9 @@
 // those of its DFA), so that going on to a producer is one look into a table, whatever the number
 // of rules. The index only leaves out what cannot match; where walks get long (wide operators on
 // each other) it leaves out less, so that a visit has a bounded number of looks on average.
+//
+// Many rules make walks long. For them a sweep over a graph that does not change (yet) finds the
+// candidates of each node on its way down, see engine/match/path_sweep.h.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +19,7 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
+#include "engine/match/path_sweep.h"
 #include "engine/program/program.h"
 
 namespace qrewrite {
@@ -32,13 +36,18 @@ class CandidateIndex {
   // The rules that may match with their anchor at `n`, in order of trial. Valid until the next
   // call.
   const std::vector<const CompiledRule*>& At(NodeId n);
+  // A sweep over all nodes begins: Pass() is called for each, producers first, before it is asked for.
+  void BeginSweep() {
+    if (many_) paths_.Begin();
+  }
+  void Pass(NodeId n) { paths_.Pass(n); }
+  void GraphChanged() { paths_.Stop(); }      // REQUIRED after each change in a sweep
   int64_t walked() const { return walked_; }  // inputs that the last At() looked at
 
  private:
   // An operator test on the way up; `rules` demand nothing beyond it.
   struct Step {
-    const std::vector<OpPattern>* ops =
-        nullptr;  // of the program or anchors_; null: every operator
+    OpTest ops = nullptr;  // of the program or anchors_
     std::vector<uint32_t> next;
     std::vector<uint32_t> rules;
   };
@@ -56,10 +65,9 @@ class CandidateIndex {
   static constexpr uint32_t kStart = 0;
   static constexpr Entry kDead = (1 << kFlagBits) | kEnds;  // state 1: no step at all
   static constexpr Entry kUnknown = UINT32_MAX;
-  using Path = std::vector<const std::vector<OpPattern>*>;
 
-  static void Extend(const Pattern& pattern, const PatCall& call, int depth, Path& path);
-  uint32_t Child(uint32_t step, const std::vector<OpPattern>* ops);
+  static void Extend(const Pattern& pattern, const PatCall& call, int depth, OpPath& path);
+  uint32_t Child(uint32_t step, OpTest ops);
   void Forget();  // all states but the first two
   Entry StateOf(std::vector<uint32_t> steps);
   Entry Next(uint32_t state, OpId op) {
@@ -71,6 +79,7 @@ class CandidateIndex {
   }
   Entry FindNext(uint32_t state, OpId op);
   void WidenTable();
+  void FindByWalk(NodeId n);  // into found_
   void Walk(Entry at, NodeId n);
   void AddAllFrom(uint32_t step);
 
@@ -86,6 +95,8 @@ class CandidateIndex {
   std::unordered_set<uint64_t> passed_;  // entry and node, in a long walk
   int64_t walked_ = 0;                   // inputs that this walk looks at
   int64_t left_;                         // how many it may; what it leaves is for later ones
+  PathSweep paths_;                      // of rules_
+  bool many_ = false;                    // so many steps that it is worth it
   std::vector<const CompiledRule*> result_;
 };
 

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -78,4 +80,55 @@ rules:
   const NodeId last = graph.producer(graph.output(graph.main(), 0));
   CHECK(index.At(last).empty());
   CHECK(index.walked() < 2000);
+}
+
+// What a sweep finds on its way down is what walks up from each node find.
+TEST_CASE("A sweep and walks find the same candidates") {
+  std::mt19937 random(7);
+  const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const std::vector<std::string> ops = {"Neg", "Abs", "Exp", "Sum", "Max", "Relu"};
+  const std::vector<std::string> tests = {"Neg", "Abs", "Exp", "Sum", "Max", "@act", "@wide"};
+  std::string text =
+      "qrewrite: 1\nname: test\nsets: {act: [Neg, Abs, Relu], wide: [Sum, Max]}\nrules:\n";
+  for (int rule = 0; rule < 120; ++rule) {
+    std::string pattern = tests[pick(7)] + "(_...)";
+    for (int depth = pick(6); depth > 0; --depth)
+      pattern = tests[pick(7)] + "(_..., " + pattern + ", _...)";
+    text += "  - {name: r" + std::to_string(rule) + ", match: 'y = " + pattern +
+            "', replace: 'y = Cos(y)'}\n";
+  }
+  const auto rules = LoadRulesText("test.yaml", text);
+  if (!rules.ok()) MESSAGE(rules.status().message());
+  REQUIRE(rules.ok());
+  const std::shared_ptr<const Program> program = Compile(*rules);
+  std::vector<const CompiledRule*> compiled;
+  for (const Rule& rule : (*rules)->rules) compiled.push_back(program->FindRule(rule));
+  size_t candidates = 0;
+  for (int round = 0; round < 20; ++round) {
+    std::string nodes = "v0: float[2]\n";
+    for (int i = 1; i < 60; ++i) {
+      const std::string& op = ops[pick(6)];
+      const auto input = [&] { return "v" + std::to_string(std::max(0, i - 1 - pick(5))); };
+      nodes += "v" + std::to_string(i) + " = " + op + "(" + input();
+      for (int more = op == "Sum" || op == "Max" ? pick(3) : 0; more > 0; --more)
+        nodes += ", " + input();
+      nodes += ")\n";
+    }
+    Graph graph = MakeGraph(nodes + "return v59", **rules);
+    CandidateIndex down(graph, *program, compiled);
+    CandidateIndex up(graph, *program, compiled);
+    down.BeginSweep();
+    for (size_t n = 0; n < graph.num_nodes(); ++n) down.Pass(NodeId(n));
+    for (size_t n = 0; n < graph.num_nodes(); ++n) {
+      const std::vector<const CompiledRule*> found = down.At(NodeId(n));
+      CHECK(found == up.At(NodeId(n)));
+      candidates += found.size();
+    }
+    CHECK(down.walked() == 0);
+    down.GraphChanged();
+    const NodeId last = graph.producer(graph.output(graph.main(), 0));
+    CHECK(down.At(last) == up.At(last));
+    CHECK(down.walked() > 0);
+  }
+  CHECK(candidates > 1000);
 }
