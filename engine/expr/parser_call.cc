@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/expr/names.h"
@@ -7,7 +8,7 @@
 
 namespace qrewrite {
 
-constexpr size_t kUsual = 4;  // arguments of a call
+constexpr size_t kMany = 100;  // arguments; no memory for more before they are read
 
 // `n:Conv(...)`; no space on either side of the colon.
 bool Parser::LabelAhead() const {
@@ -163,15 +164,24 @@ bool Parser::ParseAttr(AttrArg& attr) {
   return true;
 }
 
+// In the bracket that was opened last.
+size_t Parser::CommasAhead() const {
+  size_t commas = 0;
+  for (size_t i = pos_; i < tokens_[brackets_.back()].match; ++i) {
+    commas += tokens_[i].kind == TokenKind::kPunct && tokens_[i].text == "," ? 1 : 0;
+    if (tokens_[i].match > i) i = tokens_[i].match;
+  }
+  return commas;
+}
+
 bool Parser::ParseArgs(std::vector<Arg>& args) {
   Bracket bracket(*this);
   const bool outer = std::exchange(literals_, false);
-  if (!At(")")) args.reserve(kUsual);
+  if (!At(")")) args.reserve(1 + std::min(CommasAhead(), kMany));
   while (!At(")")) {
     if (!ParseArg(args.emplace_back(), /*labels=*/true)) return false;
     if (!TakeIf(",") && !At(")")) return FailInList(")");
   }
-  args.shrink_to_fit();
   literals_ = outer;
   bracket.Close();
   return true;

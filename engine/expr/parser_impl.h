@@ -197,6 +197,7 @@ class Parser {
   bool ParseQuantifier(Call& call);
   bool ParseAttrs(Call& call);
   bool ParseAttr(AttrArg& attr);
+  size_t CommasAhead() const;
   bool ParseArgs(std::vector<Arg>& args);
   bool ParseArg(Arg& arg, bool labels);
   bool GroupAhead() const;

@@ -38,31 +38,42 @@ CandidateIndex::CandidateIndex(const Graph& graph, const Program& program,
   Forget();
 }
 
-// Appends the longest path of operators that the arguments of `call` demand: nested calls, and
-// calls of other statements that make a named argument.
+// The call that makes the argument: a nested one, or that of a statement that makes its name. Null
+// if it need not be there, or may be of any operator.
+const PatCall* CandidateIndex::MakerOf(const Pattern& pattern, const PatArg& arg) {
+  if (arg.optional || arg.repeated) return nullptr;
+  const PatCall* call = arg.call.get();
+  if (arg.kind == PatArg::Kind::kName) {
+    for (const PatStmt& stmt : pattern.stmts) {
+      const bool makes = std::any_of(stmt.outs.begin(), stmt.outs.end(), [&](const PatOut& o) {
+        return o.slot == arg.slot && !o.repeated;
+      });
+      if (makes) call = stmt.value.call.get();
+    }
+  }
+  const bool one = call != nullptr && call->definition < 0 && !call->ops.negated &&
+                   call->quantifier == Quantifier::kOne;
+  return one ? call : nullptr;
+}
+
+// Appends the longest path of operators that the arguments of `call` demand.
 void CandidateIndex::Extend(const Pattern& pattern, const PatCall& call, int depth, OpPath& path) {
   if (depth == kMaxDepth) return;
-  OpPath longest;
+  const size_t base = path.size();
+  size_t longest = base;  // the end of the longest one so far; behind it the next is tried
   for (const PatArg& arg : call.args) {
-    if (arg.optional || arg.repeated) continue;
-    const PatCall* inner = arg.call.get();
-    if (arg.kind == PatArg::Kind::kName) {
-      for (const PatStmt& stmt : pattern.stmts) {
-        const bool makes = std::any_of(stmt.outs.begin(), stmt.outs.end(), [&](const PatOut& o) {
-          return o.slot == arg.slot && !o.repeated;
-        });
-        if (makes) inner = stmt.value.call.get();
-      }
+    const PatCall* const maker = MakerOf(pattern, arg);
+    if (maker == nullptr) continue;
+    path.push_back(&maker->ops.patterns);
+    Extend(pattern, *maker, depth + 1, path);
+    if (path.size() - longest > longest - base) {
+      path.erase(path.begin() + static_cast<ptrdiff_t>(base),
+                 path.begin() + static_cast<ptrdiff_t>(longest));
+    } else {
+      path.resize(longest);
     }
-    if (inner == nullptr || inner->definition >= 0 || inner->ops.negated ||
-        inner->quantifier != Quantifier::kOne) {
-      continue;
-    }
-    OpPath here = {&inner->ops.patterns};
-    Extend(pattern, *inner, depth + 1, here);
-    if (here.size() > longest.size()) longest = std::move(here);
+    longest = path.size();
   }
-  path.insert(path.end(), longest.begin(), longest.end());
 }
 
 uint32_t CandidateIndex::Child(uint32_t step, OpTest ops) {

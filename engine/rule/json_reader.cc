@@ -1,5 +1,7 @@
 // Strict JSON (RFC 8259) -> document tree, with the place of every byte. Not a use of
 // nlohmann::json, which forgets where values stood and accepts duplicate keys.
+#include <numeric>
+
 #include <fmt/format.h>
 
 #include "engine/rule/codes.h"
@@ -160,24 +162,34 @@ class JsonReader {
     node.style = DocNode::Style::kQuoted;
     node.text.source = &source_;
     while (true) {
+      ReadRun(node.text);
       if (at_ >= text_.size()) return Fail(begin, "a text without its closing quote");
-      const char c = text_[at_];
-      if (c == '"') break;
-      if (static_cast<unsigned char>(c) < 0x20) {
+      if (text_[at_] == '"') break;
+      if (text_[at_] != '\\') {
         return Fail(at_, "a control character in a text",
                     "write \\n, or give a text of several lines as a list of lines");
       }
-      if (c == '\\') {
-        if (!ReadEscape(node.text)) return false;
-      } else {
-        Put(node.text, text_.substr(at_, 1), at_);
-        ++at_;
-      }
+      if (!ReadEscape(node.text)) return false;
     }
     node.text.where.push_back(static_cast<uint32_t>(at_));
     ++at_;
     node.place = At(begin, at_);
     return true;
+  }
+
+  // The bytes here that stand for themselves.
+  void ReadRun(Snippet& snippet) {
+    const size_t begin = at_;
+    const auto plain = [](char c) {
+      return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20;
+    };
+    while (at_ < text_.size() && plain(text_[at_])) ++at_;
+    snippet.text += text_.substr(begin, at_ - begin);
+    const size_t known = snippet.where.size();
+    snippet.where.reserve(known + (at_ - begin) + 1);
+    snippet.where.resize(known + (at_ - begin));
+    std::iota(snippet.where.begin() + static_cast<ptrdiff_t>(known), snippet.where.end(),
+              static_cast<uint32_t>(begin));
   }
 
   static void Put(Snippet& snippet, std::string_view bytes, size_t from) {

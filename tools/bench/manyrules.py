@@ -1,25 +1,29 @@
 #!/usr/bin/env python3
 """Turns linear patterns ({"name", "ops": [first, ..., last]}) into a rule file.
 
-Usage: manyrules.py manyrules_1000.rules.json > manyrules_1000.yaml
+Usage: manyrules.py manyrules_1000.rules.json > manyrules_1000_rules.json
 
-Each operator consumes output 0 of the one before it at any input; a match would be replaced by an
-Identity of what the last operator makes.
+Each operator consumes output 0 of the one before it at any input; a match would be warned of.
 """
 import json
 import sys
 
 
+def pattern(ops: list[str]) -> str:
+    text = f"{ops[0]}<**_>(_...)"
+    for op in ops[1:]:
+        text = f"{op}<**_>(_..., {text}, _...)"
+    return f"y, _... = {text}"
+
+
 def main() -> None:
     rules = json.load(open(sys.argv[1], encoding="utf-8"))["rules"]
-    print("qrewrite: 1\nname: manyrules\nrules:")
-    for rule in rules:
-        ops = rule["ops"]
-        print(f"  - name: {rule['name']}\n    match: |")
-        for k, op in enumerate(ops):
-            args = "_..." if k == 0 else f"_..., v{k - 1}, _..."
-            print(f"      v{k}, _... = {op}<**_>({args})")
-        print("    warn: matched")
+    file = {
+        "qrewrite": 1,
+        "name": "manyrules",
+        "rules": [{"name": r["name"], "match": pattern(r["ops"]), "warn": "matched"} for r in rules],
+    }
+    json.dump(file, sys.stdout, indent=1)
 
 
 if __name__ == "__main__":
