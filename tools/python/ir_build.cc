@@ -250,7 +250,7 @@ class GraphBuilder {
   }
 
   nb::object Node(std::string_view message, const GraphFields& fields) {
-    nb::list inputs, outputs;
+    nb::list inputs;
     nb::dict attributes;
     nb::object metadata = none_, doc_string = none_, name = empty_, domain = empty_,
                op_type = empty_, overload = empty_;
@@ -258,7 +258,7 @@ class GraphBuilder {
       if (f.type != WireType::kBytes) Unusual();
       switch (f.number) {
         case node_field::kInput: inputs.append(f.bytes.empty() ? none_ : Known(f.bytes)); break;
-        case node_field::kOutput: outputs.append(Unicode(f.bytes)); break;
+        case node_field::kOutput: break;  // below
         case node_field::kName: name = Unicode(f.bytes); break;
         case node_field::kOpType: op_type = Interned(f.bytes); break;
         case node_field::kAttribute: AddAttribute(attributes, f.bytes); break;
@@ -278,8 +278,8 @@ class GraphBuilder {
       nb::object value = Output(f.bytes, fields);
       values.append(f.bytes.empty() ? value : Define(f.bytes, std::move(value)));
     });
-    return make_.Node(domain, op_type, inputs, attributes, overload, values, none_, name,
-                      doc_string, metadata);
+    return make_.Node(domain, op_type, Steal(PyList_AsTuple(inputs.ptr())), attributes, overload,
+                      Steal(PyList_AsTuple(values.ptr())), none_, name, doc_string, metadata);
   }
 
   void AddAttribute(nb::dict& attributes, std::string_view message) {

@@ -3,8 +3,8 @@
 // Objects are read as ir.cc reads them, and made as ir_make.h says. What is seldom is left to functions of
 // Python; what is not understood here, such as configurations for several devices, is left to onnx_ir's clone().
 #include <optional>
-#include <unordered_map>
 
+#include "engine/base/flat_map.h"
 #include "tools/python/ir_make.h"
 
 namespace qrewrite::python {
@@ -35,12 +35,12 @@ class GraphCloner {
  private:
   nb::object Node(nb::handle node) {
     if (devices_ && IsTrue(devices_->Of(node))) Unusual();
-    nb::list inputs, outputs;
-    ForEach(inputs_.Of(node), [&](const nb::object& input) {
-      inputs.append(input.is_none() ? input : Known(input));
+    const nb::object inputs = TupleOf(inputs_.Of(node), [&](const nb::object& input) {
+      return input.is_none() ? input : Known(input);
     });
     const nb::dict attributes = Attributes(data_.Of(attributes_.Of(node)));
-    ForEach(outputs_.Of(node), [&](const nb::object& output) { outputs.append(Value(output)); });
+    const nb::object outputs =
+        TupleOf(outputs_.Of(node), [&](const nb::object& output) { return Value(output); });
     nb::object metadata = node_metadata_.Of(node);
     metadata = IsTrue(metadata) ? Steal(PyDict_Copy(metadata.ptr())) : nb::none();
     nb::object made = make_.Node(domain_.Of(node), op_type_.Of(node), inputs, attributes,
@@ -75,13 +75,13 @@ class GraphCloner {
 
   // The clone of a value that is met for the first time or, like an input that is an initializer, again.
   nb::object Value(const nb::object& value) {
-    const auto [it, is_new] = clones_.try_emplace(value.ptr());
-    if (!is_new) return it->second;
+    const auto [clone, is_new] = clones_.FindOrAdd(KeyOf(value));
+    if (!is_new) return *clone;
     nb::object shape = shape_.Of(value);
     if (!shape.is_none()) shape = make_.CopyOfShape(shape);
-    it->second = make_.Value(value_name_.Of(value), type_.Of(value), shape,
-                             value_doc_string_.Of(value), const_value_.Of(value));
-    nb::object made = it->second;
+    nb::object made = make_.Value(value_name_.Of(value), type_.Of(value), shape,
+                                  value_doc_string_.Of(value), const_value_.Of(value));
+    *clone = made;
     if (const nb::object metadata = value_metadata_.Of(value); IsTrue(metadata)) {
       made.attr("metadata_props").attr("update")(metadata);
     }
@@ -94,10 +94,13 @@ class GraphCloner {
     return producer_.Ask(value).is_none() ? Value(value) : Known(value);
   }
 
+  static uint64_t KeyOf(nb::handle value) {
+    return Mixed(static_cast<uint64_t>(reinterpret_cast<uintptr_t>(value.ptr())));
+  }
   nb::object Known(const nb::object& value) {
-    const auto it = clones_.find(value.ptr());
-    if (it == clones_.end()) Unusual();  // of a node that comes later
-    return it->second;
+    const nb::object* const clone = clones_.Find(KeyOf(value));
+    if (clone == nullptr) Unusual();  // of a node that comes later
+    return *clone;
   }
 
   [[noreturn]] void Unusual() {
@@ -130,7 +133,7 @@ class GraphCloner {
       attribute_value_{attribute_type_, "value"}, ref_attr_name_{attribute_type_, "ref_attr_name"};
   const Name graph_inputs_{"inputs"}, graph_outputs_{"outputs"}, initializers_{"initializers"},
       data_{"data"};
-  std::unordered_map<PyObject*, nb::object> clones_;  // of values, which live as long as the graph
+  FlatMap<nb::object> clones_;  // of values, which live as long as the graph
 };
 
 }  // namespace

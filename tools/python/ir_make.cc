@@ -104,13 +104,30 @@ struct IrMaker::Molds {
         dims(samples.attr("shape"), "_dims"),
         denotations(samples.attr("shape"), "_denotations"),
         prev(samples.attr("box"), "prev"),
-        next(samples.attr("box"), "next") {}
+        next(samples.attr("box"), "next") {
+    usage_is_plain = UsageIsPlain();
+  }
 
   // Usage(node, index), which is a tuple.
   nb::object UsageOf(const nb::object& node, const nb::object& number) const {
-    const nb::object arguments =
-        Steal(PyTuple_Pack(1, Steal(PyTuple_Pack(2, node.ptr(), number.ptr())).ptr()));
-    return Steal(new_tuple(reinterpret_cast<PyTypeObject*>(usage.ptr()), arguments.ptr(), nullptr));
+    auto* const cls = reinterpret_cast<PyTypeObject*>(usage.ptr());
+    if (!usage_is_plain) {
+      const nb::object items = Steal(PyTuple_Pack(2, node.ptr(), number.ptr()));
+      return Steal(new_tuple(cls, Steal(PyTuple_Pack(1, items.ptr())).ptr(), nullptr));
+    }
+    nb::object made = Steal(PyType_GenericAlloc(cls, 2));
+    const int failed = PyTuple_SetItem(made.ptr(), 0, nb::object(node).release().ptr()) |
+                       PyTuple_SetItem(made.ptr(), 1, nb::object(number).release().ptr());
+    if (failed != 0) Raised();
+    return made;
+  }
+  // Whether a Usage is what it should be once its items are there. A tuple of some versions of Python keeps its hash, and a blank one
+  // has a wrong one.
+  bool UsageIsPlain() {
+    const nb::object node = nb::none(), number = nb::int_(7), slow = UsageOf(node, number);
+    usage_is_plain = true;
+    const nb::object fast = UsageOf(node, number);
+    return fast.equal(slow) && nb::hash(fast) == nb::hash(slow);
   }
 
   const Mold value, node, attributes, shape, type, attribute, box;
@@ -119,6 +136,7 @@ struct IrMaker::Molds {
   const std::array<Field, 5> attribute_fields;
   const Field dims, denotations, prev, next;
   const newfunc new_tuple = reinterpret_cast<newfunc>(PyType_GetSlot(&PyTuple_Type, Py_tp_new));
+  bool usage_is_plain = false;
 };
 
 IrMaker::IrMaker(nb::object helper)
@@ -163,8 +181,8 @@ nb::object IrMaker::CopyOfAttribute(const nb::object& attribute) const {
 }
 
 nb::object IrMaker::Node(const nb::object& domain, const nb::object& op_type,
-                         const nb::list& inputs, const nb::dict& attributes,
-                         const nb::object& overload, const nb::list& outputs,
+                         const nb::object& inputs, const nb::dict& attributes,
+                         const nb::object& overload, const nb::object& outputs,
                          const nb::object& version, const nb::object& name,
                          const nb::object& doc_string, const nb::object& metadata) const {
   if (!molds_) {
@@ -172,21 +190,20 @@ nb::object IrMaker::Node(const nb::object& domain, const nb::object& op_type,
                  outputs, version, name, doc_string, metadata);
   }
   const Molds& m = *molds_;
-  const nb::object makes = Steal(PyList_AsTuple(outputs.ptr()));
-  nb::object node = m.node(domain, op_type, Steal(PyList_AsTuple(inputs.ptr())), nb::none(),
-                           overload, makes, version, name, doc_string, metadata);
+  nb::object node = m.node(domain, op_type, inputs, nb::none(), overload, outputs, version, name,
+                           doc_string, metadata);
   m.node_attributes.Set(node, m.attributes(node, attributes));
   int number = 0;
-  ForEach(makes, [&](const nb::object& value) {
+  ForEach(outputs, [&](const nb::object& value) {
     m.producer.Set(value, node);
     m.index.Set(value, nb::int_(number++));
   });
   number = 0;
-  for (nb::handle value : inputs) {
+  ForEach(inputs, [&](const nb::object& value) {
     const nb::object at = nb::int_(number++);
-    if (value.is_none()) continue;
+    if (value.is_none()) return;
     if (PyDict_SetItem(m.uses.Of(value).ptr(), m.UsageOf(node, at).ptr(), Py_None) != 0) Raised();
-  }
+  });
   return node;
 }
 

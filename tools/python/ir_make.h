@@ -108,9 +108,10 @@ class IrMaker {
   nb::object TensorType(const nb::object& dtype) const;
   nb::object CopyOfShape(const nb::object& shape) const;
   nb::object CopyOfAttribute(const nb::object& attribute) const;  // whose value nobody changes
-  // `attributes`: a dict, which becomes part of it. The inputs are used by the node, the outputs are made by it, then.
-  nb::object Node(const nb::object& domain, const nb::object& op_type, const nb::list& inputs,
-                  const nb::dict& attributes, const nb::object& overload, const nb::list& outputs,
+  // `inputs`, `outputs`: tuples. `attributes`: a dict. They become part of it; the inputs are used by the node, the outputs are made
+  // by it, then.
+  nb::object Node(const nb::object& domain, const nb::object& op_type, const nb::object& inputs,
+                  const nb::dict& attributes, const nb::object& overload, const nb::object& outputs,
                   const nb::object& version, const nb::object& name, const nb::object& doc_string,
                   const nb::object& metadata) const;
   // Puts nodes that are in no graph into a graph that has none.

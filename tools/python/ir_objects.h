@@ -112,4 +112,17 @@ void ForEach(nb::handle items, Visit&& visit) {
   if (PyErr_Occurred() != nullptr) Raised();
 }
 
+// The tuple of what `map` makes of each item.
+template <class Map>
+nb::object TupleOf(nb::handle items, Map&& map) {
+  const nb::object all = Steal(PySequence_Tuple(items.ptr()));
+  nb::object made = Steal(PyTuple_New(PyTuple_Size(all.ptr())));
+  Py_ssize_t i = 0;
+  ForEach(all, [&](const nb::object& item) {
+    nb::object mapped = map(item);
+    if (PyTuple_SetItem(made.ptr(), i++, mapped.release().ptr()) != 0) Raised();
+  });
+  return made;
+}
+
 }  // namespace qrewrite::python
