@@ -1,5 +1,6 @@
 """The package as such: its import, its symbols, its neighbours in one process, the command."""
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,14 @@ def test_stub_of_the_extension_module_is_up_to_date(tmp_path):
     made = tmp_path / "_core.pyi"
     subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "qrewrite._core", "-o", made], check=True)
     stub = Path(os.environ["QREWRITE_SOURCE_DIR"]) / "tools/python/qrewrite/_core.pyi"
+    text = filled(made.read_text())
     if os.environ.get("QREWRITE_UPDATE_GOLDEN"):
-        stub.write_text(made.read_text())
-    assert made.read_text() == stub.read_text() and _core.__name__ == "qrewrite._core"
+        stub.write_text(text)
+    assert text == stub.read_text() and _core.__name__ == "qrewrite._core"
+
+
+def filled(stub):
+    """nanobind does not say what is in lists: a type checker calls that unknown, in all that a class of the package is made of."""
+    contents = {"dict": "Any, Any", "tuple": "Any, ..."}
+    text = re.sub(r"(?<=[:>|] )(list|dict|tuple|Sequence|Mapping|Iterable)\b(?!\[)", lambda kind: f"{kind[0]}[{contents.get(kind[0], 'Any')}]", stub)
+    return re.sub(r"(?<=\n)(from collections.abc .*\n)", r"\1from typing import Any\n", text)

@@ -55,12 +55,9 @@ except qrewrite.InvalidRules as error:
 equal: bool = qrewrite.diff(model, model).equal
 last = RewritePass("optimize").report
 '''
-# The stub of the extension module is nanobind's; sessions are no programs: functions without annotations, names that are used again, and
-# no question whether a value has a producer.
+# Sessions are no programs: functions without annotations, names that are used again, and no question whether a value has a producer.
 CONFIGURATION = """[mypy]
 strict = true
-[mypy-qrewrite._core]
-disable_error_code = type-arg
 [mypy-sessions]
 allow_untyped_defs = true
 allow_untyped_calls = true
@@ -86,7 +83,7 @@ def findings(users_python, tmp_path_factory):
         (folder / name).write_text(text)
     (folder / "lib").mkdir()
     (folder / "lib" / "qrewrite").symlink_to(SOURCE / "tools" / "python" / "qrewrite")
-    package = sorted(f"lib/qrewrite/{path.name}" for path in (folder / "lib" / "qrewrite").glob("*.py"))
+    package = sorted(f"lib/qrewrite/{path.name}" for path in (folder / "lib" / "qrewrite").glob("*.py*") if path.suffix in (".py", ".pyi"))
     command = [users_python, "-m", "mypy", "--config-file", "mypy.ini", *programs, *package]
     said = subprocess.run(command, capture_output=True, text=True, cwd=folder, env={"MYPYPATH": "lib", "PATH": "/usr/bin:/bin"}).stdout
     assert f"(checked {len(programs) + len(package)} source files)" in said, said

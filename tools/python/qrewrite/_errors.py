@@ -66,7 +66,9 @@ class FileError(Error, OSError):
     """A file cannot be read or written."""
 
     code = "io"
-    __str__ = Exception.__str__
+
+    def __str__(self) -> str:  # not OSError's
+        return Exception.__str__(self)
 
 
 class InvalidModel(Error, ValueError):

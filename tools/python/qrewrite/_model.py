@@ -49,7 +49,7 @@ class Constant:
     def __init__(self, core: _core.Constant, name: str = "") -> None:
         self._core = core
         #: The name of the initializer; "" of other constants.
-        self.name = name
+        self.name: str = name
 
     @property
     def dtype(self) -> str:
