@@ -116,20 +116,25 @@ class GraphComparer {
   // Inputs, or outputs: what is the counterpart of nothing in the other list is removed, or added.
   void Interface(const std::vector<ValueId>& list_a, const std::vector<ValueId>& list_b,
                  std::vector<ValueDiff>& out) const {
-    std::unordered_map<ValueId, size_t> position;
-    std::unordered_map<std::string_view, size_t> names;
-    for (size_t i = 0; i < list_b.size(); ++i) {
-      position.emplace(list_b[i], i);
-      names.emplace(b_.name(list_b[i]), i);
+    // A graph may return one value several times: of each value and name all places, the first one last.
+    std::unordered_map<ValueId, std::vector<size_t>> places;
+    std::unordered_map<std::string_view, std::vector<size_t>> names;
+    for (size_t i = list_b.size(); i-- > 0;) {
+      places[list_b[i]].push_back(i);
+      names[b_.name(list_b[i])].push_back(i);
     }
     std::vector<bool> met(list_b.size(), false);
+    const auto next = [&](auto& table, const auto& key) {
+      const auto it = table.find(key);
+      if (it == table.end()) return std::optional<size_t>();
+      while (!it->second.empty() && met[it->second.back()]) it->second.pop_back();
+      return it->second.empty() ? std::optional<size_t>() : it->second.back();
+    };
     for (size_t i = 0; i < list_a.size(); ++i) {
       const ValueId v = list_a[i];
-      const auto same = position.find(matching_.ToB(v));
-      const auto named = names.find(a_.name(v));
-      std::optional<size_t> at;  // an output may be made by another node now
-      if (named != names.end() && !met[named->second]) at = named->second;
-      if (same != position.end() && !met[same->second] && !at) at = same->second;
+      std::optional<size_t> at =
+          next(names, a_.name(v));  // an output may be made by another node now
+      if (!at) at = next(places, matching_.ToB(v));
       if (!at) {
         out.push_back({.kind = DiffKind::kRemoved,
                        .name = NameText(a_, v),

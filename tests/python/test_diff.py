@@ -208,6 +208,19 @@ def test_empty(diff):
     assert "6 removed" not in diff(empty, parse()) and "6 removed" in diff(parse(), empty)
 
 
+def test_a_value_that_is_returned_several_times(diff):
+    def returned(*names):
+        model = parse()
+        outputs = {o.name: o for o in [*model.graph.input, *model.graph.output]}
+        del model.graph.output[:]
+        model.graph.output.extend(outputs[name] for name in names)
+        return model
+    twice = returned("y", "x", "y", "z", "x")
+    assert diff(twice, twice, code=0) == "the models are equal: 6 nodes\n"
+    assert "- y: float[1, 3, 8, 8]" in diff(twice, returned("y", "x", "z", "x"))
+    assert "+ y: float[1, 3, 8, 8]" in diff(twice, returned("y", "x", "y", "z", "x", "y"))
+
+
 def test_recorded_model_against_itself_in_other_states(diff):
     model = onnx.load(SOURCE / "fixtures/models/qdq_cnn.onnx")
     assert diff(model, model, code=0) == "the models are equal: 26 nodes\n"

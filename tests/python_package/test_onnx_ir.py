@@ -417,3 +417,17 @@ def test_data_outside_of_the_folder_is_not_read(tmp_path):
             onnx.save(proto, tmp_path / "model" / f"{i}.onnx")
             with pytest.raises(qrewrite.InvalidModel, match="cannot be read: .*outside the base directory"):
                 qrewrite.rewrite(ir.load(str(tmp_path / "model" / f"{i}.onnx")), RULES)
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_what_is_said_of_a_functions_inputs_stays(in_place):
+    """onnx_ir writes it, and does not read it."""
+    proto = onnx.parser.parse_model('<ir_version: 10, opset_import: ["": 20, "acme": 1]> g (float[2] x) => (float[2] y) { y = acme.F(x) }\n'
+                                    '<opset_import: ["": 20], domain: "acme"> F (a) => (b) { c = Relu(a) b = Relu(c) }')
+    model = ir.from_proto(proto)
+    for value in model.functions["acme", "F", ""].inputs:
+        value.type, value.shape = ir.TensorType(ir.DataType.FLOAT), ir.Shape([2])
+    rewritten = RewritePass(RULES, in_place=in_place)(model).model
+    function, = rewritten.functions.values()
+    assert [node.op_type for node in function] == ["Relu"]
+    assert function.inputs[0].dtype == ir.DataType.FLOAT and function.inputs[0].shape == [2]

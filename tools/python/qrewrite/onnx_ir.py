@@ -125,16 +125,26 @@ def from_core(core: _core.Model, originals: Sequence[Original] = ()) -> ir.Model
         try:
             return _build(message, data)
         except Exception:  # what is seldom, or said in onnx_ir's words
-            model = serde.deserialize_model(onnx.ModelProto.FromString(message))
+            model = _deserialized(onnx.ModelProto.FromString(message))
             data.resolve(model)
             return model
+
+
+def _deserialized(proto: onnx.ModelProto) -> ir.Model:
+    model = serde.deserialize_model(proto)
+    for written in proto.functions:  # onnx_ir does not read what is said of a function's inputs, though it writes it
+        inputs = {value.name: value for value in model.functions[written.domain, written.name, getattr(written, "overload", "")].inputs}
+        for info in getattr(written, "value_info", ()):
+            if info.name in inputs:
+                serde.deserialize_value_info_proto(info, inputs[info.name])
+    return model
 
 
 def _build(message: bytes, data: _Data) -> ir.Model:
     around = onnx.ModelProto.FromString(_core.without(message, _GRAPH))
     if len(getattr(around, "configuration", ())) or len(around.functions) and around.ir_version < 10:
         raise Seldom  # of which the nodes and values of the graph say something
-    model = serde.deserialize_model(around)
+    model = _deserialized(around)
     data.resolve(model)
     opsets = model.graph.opset_imports
     (graph,) = _core.fields(message, _GRAPH)
@@ -311,7 +321,7 @@ class InPlace:
         around = _core.without(message, _GRAPH)
         rest = None
         if around != _core.without(read.message, _GRAPH):
-            rest = serde.deserialize_model(onnx.ModelProto.FromString(around))
+            rest = _deserialized(onnx.ModelProto.FromString(around))
             data.resolve(rest)
         try:
             update.commit()
