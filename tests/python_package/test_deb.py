@@ -35,6 +35,16 @@ def test_what_it_depends_on(package):
     assert all(library in depends for library in ("libc6", "libprotobuf", "libre2", "libyaml", "libfmt")), depends
 
 
+def test_what_the_policy_wants(tree, package, tmp_path):
+    doc = tree / "share/doc/qrewrite"
+    assert "Apache-2.0" in (doc / "copyright").read_text() and gzip.decompress((doc / "NEWS.gz").read_bytes()).startswith(b"# Changelog")
+    assert gzip.decompress((doc / "changelog.gz").read_bytes()).startswith(b"qrewrite (")
+    assert [page.name for page in (tree / "share/man/man1").iterdir()] == ["qrewrite.1.gz"]
+    run("dpkg-deb", "-e", package, tmp_path / "control")
+    assert (tmp_path / "control/shlibs").read_text().startswith("libqrewrite 0 qrewrite")
+    assert not [folder for folder in tree.rglob("*") if folder.is_dir() and not any(folder.iterdir())]
+
+
 def test_the_command(tree, recorded):
     program = tree / "bin" / "qrewrite"
     assert run(program, "--rules", "ezkl_dequant", recorded, "-o", "out.onnx").startswith("  13  dq")

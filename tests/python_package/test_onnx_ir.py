@@ -431,3 +431,19 @@ def test_what_is_said_of_a_functions_inputs_stays(in_place):
     function, = rewritten.functions.values()
     assert [node.op_type for node in function] == ["Relu"]
     assert function.inputs[0].dtype == ir.DataType.FLOAT and function.inputs[0].shape == [2]
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_an_initializer_without_data(chain, in_place):
+    """As of a model that was exported with its shapes alone: what reads it cannot be written. One that nothing reads is left alone."""
+    model = ir.from_proto(chain)
+    model.graph.initializers.add(ir.Value(name="u", type=ir.TensorType(ir.DataType.FLOAT), shape=ir.Shape([2])))
+    assert ops(RewritePass(RULES, in_place=in_place)(model).model) == ["Relu", "Mul", "Identity"]
+    model = ir.from_proto(chain)
+    model.graph.initializers.add(weight := ir.Value(name="u", type=ir.TensorType(ir.DataType.FLOAT), shape=ir.Shape([2])))
+    last = model.graph[-1]
+    last.replace_input_with(0, weight)
+    with pytest.raises(passes.PassError) as raised:
+        RewritePass(RULES, in_place=in_place)(model)
+    assert "reads `u`, which nothing produces: it is an initializer without data" in str(raised.value.__cause__)
+    assert last.inputs[0] is weight and len(model.graph) == 5

@@ -37,7 +37,12 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/rules/ DESTINATION ${CMAKE_INSTALL_DATAD
 get_filename_component(onnx_prefix "${ONNX_DIR}/../../.." ABSOLUTE)
 set(bundled_onnx_dir ${CMAKE_INSTALL_LIBDIR}/qrewrite/onnx)
 if(ONNX_DIR MATCHES "/lib/cmake/ONNX$" AND NOT onnx_prefix MATCHES "^/usr(/local)?$")
-  install(DIRECTORY ${onnx_prefix}/lib ${onnx_prefix}/include DESTINATION ${bundled_onnx_dir})
+  install(DIRECTORY ${onnx_prefix}/lib DESTINATION ${bundled_onnx_dir})
+  file(GLOB_RECURSE onnx_headers RELATIVE ${onnx_prefix} ${onnx_prefix}/include/*)  # it has many empty folders
+  foreach(header IN LISTS onnx_headers)
+    cmake_path(GET header PARENT_PATH folder)
+    install(FILES ${onnx_prefix}/${header} DESTINATION ${bundled_onnx_dir}/${folder})
+  endforeach()
 endif()
 
 install(EXPORT qrewriteTargets NAMESPACE qrewrite:: DESTINATION ${package_dir})

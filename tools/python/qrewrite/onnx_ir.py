@@ -55,6 +55,22 @@ def to_core(model: ir.Model) -> tuple[_core.Model, list[Original]]:
 
 
 def read_model(model: ir.Model) -> tuple[_core.Model, Read]:
+    try:
+        return _read(model)
+    except InvalidModel as e:
+        for name in _without_data(model):
+            if f"`{name}`" in str(e):
+                fault = f"{e}: it is an initializer without data (its const_value is None)"
+                raise InvalidModel(fault, [Diagnostic("error", "", "", 0, 0, 0, "", fault, "", [])]) from None
+        raise
+
+
+def _without_data(model: ir.Model) -> list[str | None]:
+    """Initializers that onnx_ir has, and does not write."""
+    return [value.name for graph in _graphs(model) for value in graph.initializers.values() if value.const_value is None]
+
+
+def _read(model: ir.Model) -> tuple[_core.Model, Read]:
     message, tensors, nodes = _message(model)
     at_hand = {location: data for location, (_, data) in tensors.items() if data is not None}
     originals = [(tensor, data) for tensor, data in tensors.values() if data is not None]
