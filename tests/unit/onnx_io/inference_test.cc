@@ -97,6 +97,17 @@ TEST_CASE("Inference: the opset decides, in each body") {
   CHECK(Infer(Parse(model)->graph(), *inference) == "float[4,6]");
 }
 
+TEST_CASE("Inference: a part of what has a named size has not that size, whatever the opset") {
+  const auto inference = MakeOnnxInference();
+  onnx::ModelProto model = GraphModel(
+      "g (float[N, 6] x) => (y) <int64[2] a = {1, 2}, int64[2] b = {1, 5}> { y = Slice(x, a, b) }");
+  for (const int64_t opset : {10, 11, 13}) {
+    CAPTURE(opset);
+    model.mutable_opset_import(0)->set_version(opset);
+    CHECK(Infer(Parse(model)->graph(), *inference) == "float[?,3]");
+  }
+}
+
 TEST_CASE("Inference: a reference to an attribute of the caller is not guessed") {
   const auto file = Parse(ModelOf(R"(
     <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
