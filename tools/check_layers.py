@@ -30,7 +30,7 @@ BELOW = {
     "diff": ["api"],
     "page": ["diff"],
     "debug": ["evaluate", "page"],
-    "verify": ["evaluate", "diff"],
+    "verify": ["evaluate", "page"],
     "prove": ["verify"],
     "lsp": ["api"],
     "tools": ["debug", "prove", "lsp"],

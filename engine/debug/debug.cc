@@ -102,7 +102,7 @@ Status CheckMatched(const Comparison& c, const Measurement& measurement, DebugRe
   report.quantized_values = c.values.activations.size() + c.values.weights.size();
   report.matched = CountMatched(c.matching.activations) + CountWeights(c);
   if (report.quantized_values == 0) {
-    report.matched = report.quantized_values = measurement.pairs.size();
+    report.compared_by_name = measurement.pairs.size() - c.original.Outputs().size();
     if (measurement.pairs.size() > c.original.Outputs().size()) return {};
     return {StatusCode::kRefused,
             "nothing is quantized in the quantized model, and the two models share no names"};
@@ -130,7 +130,12 @@ Status CheckFinite(const Measurement& measurement) {
     if (sum->has_reference()) return {};
     compared += sum->Get(false).status == SqnrStatus::kNonFinite;
   }
-  if (compared == 0) return {};
+  if (compared == 0) {
+    return {
+        StatusCode::kRefused,
+        "nothing could be compared: values of the two models are no tensors of numbers, or have "
+        "different sizes"};
+  }
   return {StatusCode::kRefused,
           "on these samples the float model gives NaN or infinity alone: nothing can be measured"};
 }
@@ -270,12 +275,26 @@ void KeepWorst(std::vector<DebugActivation>& rows) {
   rows = std::move(kept);
 }
 
+// Why an output has no number.
+std::string Uncompared(const Pair& output) {
+  const auto because = [&](std::string_view why) {
+    return fmt::format("output `{}` is not compared: {}", output.float_name, why);
+  };
+  if (output.quantized_name.empty()) return because("the quantized model has none of that name");
+  return because(output.misfit ? "it has another size in the quantized model"
+                               : "it is no tensor of numbers");
+}
+
 void AddNotes(const Comparison& c, const Measurement& measurement, DebugReport& report) {
   report.notes.insert(report.notes.end(), measurement.notes.begin(), measurement.notes.end());
   for (const MeasuredActivation& place : measurement.places) {
     if (!place.misfit) continue;
     report.notes.push_back(fmt::format("`{}` of the float model has another size than `{}`",
                                        place.reference, place.activation->q));
+  }
+  for (size_t i = 0; i < c.original.Outputs().size(); ++i) {
+    const Pair& output = measurement.pairs[i];
+    if (output.cumulative.empty()) report.notes.push_back(Uncompared(output));
   }
   const size_t lost = c.matching.activations.size() - CountMatched(c.matching.activations);
   if (lost > 0) {

@@ -215,9 +215,8 @@ std::vector<std::string> SuggestionRows(const DebugReport& report) {
 std::string DebugReport::Html() const {
   std::string page = fmt::format(
       "<main>\n<div><h1>Where the quantized model loses precision</h1>\n"
-      "<p class=\"soft\">{} sample{} of {}; {}; {} of {} quantized values matched</p>\n",
-      num_samples, num_samples == 1 ? "" : "s", HtmlText(samples), HtmlText(evaluator), matched,
-      quantized_values);
+      "<p class=\"soft\">{} sample{} of {}; {}; {}</p>\n",
+      num_samples, num_samples == 1 ? "" : "s", HtmlText(samples), HtmlText(evaluator), Matched());
   for (const std::string& note : notes) {
     page += fmt::format("<p class=\"soft\">{}</p>\n", HtmlText(note));
   }

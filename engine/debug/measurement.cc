@@ -301,7 +301,7 @@ Status Measurement::AddPair(Pair& pair, const Tensors& reference, const Tensors&
   } else {
     QR_ASSIGN_OR_RETURN(values, Numbers(*got));
   }
-  pair.cumulative.Add(numbers, values, ActivationChannels(got->dims));
+  pair.misfit |= !pair.cumulative.Add(numbers, values, ActivationChannels(got->dims));
   return {};
 }
 

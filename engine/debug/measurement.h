@@ -35,6 +35,7 @@ struct Pair {
   std::string float_name, quantized_name;
   const QuantizedActivation* activation = nullptr;  // if it is quantized
   SqnrSum cumulative;
+  bool misfit = false;  // the two are of different sizes
 };
 
 struct Models {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "engine/debug/validate.h"
@@ -121,6 +122,13 @@ void AddSuggestions(const DebugReport& report, Json& json) {
 
 }  // namespace
 
+std::string DebugReport::Matched() const {
+  if (compared_by_name == 0)
+    return fmt::format("{} of {} quantized values matched", matched, quantized_values);
+  return fmt::format("nothing is quantized, {} value{} compared by name", compared_by_name,
+                     compared_by_name == 1 ? " is" : "s are");
+}
+
 std::string DebugReport::Json() const {
   nlohmann::ordered_json json{{"activations", nlohmann::ordered_json::array()},
                               {"weights", nlohmann::ordered_json::array()},
@@ -148,6 +156,7 @@ std::string DebugReport::Json() const {
       {"compat", compat_ort ? nlohmann::ordered_json("ort") : nlohmann::ordered_json(nullptr)},
       {"matched", matched},
       {"quantized_values", quantized_values},
+      {"compared_by_name", compared_by_name},
       {"notes", notes}};
   using Handler = nlohmann::ordered_json::error_handler_t;
   return json.dump(2, ' ', false, Handler::replace) + "\n";

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -143,7 +144,7 @@ Result<Tensor> Widened(const Tensor& tensor) {
 
 }  // namespace
 
-Result<Tensor> ParseNpy(std::string_view bytes) {
+Result<Tensor> ParseNpy(std::string_view bytes, std::shared_ptr<const void> owner) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 12) return Bad("it is no .npy array");
   const auto byte = [&](size_t i) {
     return static_cast<size_t>(static_cast<unsigned char>(bytes[i]));
@@ -164,13 +165,12 @@ Result<Tensor> ParseNpy(std::string_view bytes) {
   if (!count || data.size() != static_cast<size_t>(*count) * width) {
     return Bad("its data does not fit its shape");
   }
-  std::vector<std::byte> raw(data.size());
   if (header.fortran && *count > 0) {
-    raw = RowMajor(data, header.dims, width);
-  } else if (!data.empty()) {
-    std::memcpy(raw.data(), data.data(), data.size());
+    std::vector<std::byte> raw = RowMajor(data, header.dims, width);
+    return Tensor::Own(*header.dtype, std::move(header.dims), std::move(raw));
   }
-  return Tensor::Own(*header.dtype, std::move(header.dims), std::move(raw));
+  return Tensor::View(*header.dtype, std::move(header.dims), std::move(owner),
+                      std::as_bytes(std::span(data)));
 }
 
 Result<std::string> MakeNpy(const Tensor& tensor) {

@@ -1,6 +1,7 @@
 // NumPy's .npy format: one array. Used by npz.cc alone.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -10,7 +11,8 @@
 namespace qrewrite {
 
 // Errors are reasons without a file name: "Fortran order of strings", "the data is cut off".
-Result<Tensor> ParseNpy(std::string_view bytes);
+// `owner` keeps `bytes` alive: the tensor lies in them where it is row-major.
+Result<Tensor> ParseNpy(std::string_view bytes, std::shared_ptr<const void> owner);
 Result<std::string> MakeNpy(const Tensor& tensor);
 
 }  // namespace qrewrite

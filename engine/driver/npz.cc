@@ -123,7 +123,19 @@ Result<std::string> Inflate(std::string_view packed, uint64_t size) {
   return out;
 }
 
-Result<std::string> Content(std::string_view zip, const Entry& entry) {
+// The bytes of an entry, and what keeps them.
+struct Content {
+  std::string_view bytes;
+  std::shared_ptr<const void> owner;
+};
+
+Content Owned(std::string bytes) {
+  const auto owner = std::make_shared<const std::string>(std::move(bytes));
+  return {*owner, owner};
+}
+
+Result<Content> ContentOf(std::string_view zip, const std::shared_ptr<const void>& owner,
+                          const Entry& entry) {
   const uint64_t at = entry.offset;
   if (zip.size() < kLocalSize || at > zip.size() - kLocalSize || Read(zip, at, 4) != kLocal) {
     return Bad("its place is wrong");
@@ -131,25 +143,29 @@ Result<std::string> Content(std::string_view zip, const Entry& entry) {
   const uint64_t start = at + kLocalSize + Read(zip, at + 26, 2) + Read(zip, at + 28, 2);
   if (start > zip.size() || entry.packed > zip.size() - start) return Bad("its data is cut off");
   const std::string_view packed = zip.substr(start, entry.packed);
-  std::string out;
+  Content content{packed, owner};
   if (entry.method == kStored) {
     if (entry.packed != entry.size) return Bad("its size is wrong");
-    out = packed;
+    if (owner == nullptr) content = Owned(std::string(packed));
   } else if (entry.method == kDeflated) {
-    QR_ASSIGN_OR_RETURN(out, Inflate(packed, entry.size));
+    QR_ASSIGN_OR_RETURN(std::string out, Inflate(packed, entry.size));
+    content = Owned(std::move(out));
   } else {
     return Bad(fmt::format("its compression method {} is not supported", entry.method));
   }
-  if (Crc(out) != entry.crc) return Bad("its checksum is wrong");
-  return out;
+  if (Crc(content.bytes) != entry.crc) return Bad("its checksum is wrong");
+  return content;
 }
 
-Result<NpzArray> ReadArray(std::string_view zip, const Entry& entry) {
-  QR_ASSIGN_OR_RETURN(const std::string npy, Content(zip, entry));
-  NpzArray array{.key = entry.name};
-  if (array.key.ends_with(".npy")) array.key.resize(array.key.size() - 4);
-  QR_ASSIGN_OR_RETURN(array.tensor, ParseNpy(npy));
-  return array;
+std::string KeyOf(const Entry& entry) {
+  const std::string_view name = entry.name;
+  return std::string(name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name);
+}
+
+Result<Tensor> ReadArray(std::string_view zip, const std::shared_ptr<const void>& owner,
+                         const Entry& entry) {
+  QR_ASSIGN_OR_RETURN(Content npy, ContentOf(zip, owner, entry));
+  return ParseNpy(npy.bytes, std::move(npy.owner));
 }
 
 // Local and central headers share these fields. 1980-01-01, the first day that zip knows.
@@ -168,7 +184,8 @@ void PutCommon(std::string& out, const Entry& entry) {
 
 }  // namespace
 
-Result<std::vector<NpzArray>> ParseNpz(const std::string& path, std::string_view bytes) {
+Result<std::vector<NpzArray>> ParseNpz(const std::string& path, std::string_view bytes,
+                                       const NpzOptions& options) {
   const auto fault = [&](const Status& status, const std::string& array) {
     const std::string what = array.empty() ? "" : fmt::format("array `{}`: ", Printable(array));
     return Status(status.code(), fmt::format("`{}`: {}{}", Printable(path, 1000), what,
@@ -179,10 +196,12 @@ Result<std::vector<NpzArray>> ParseNpz(const std::string& path, std::string_view
   std::vector<NpzArray> arrays;
   std::set<std::string> keys;
   for (const Entry& entry : *entries) {
-    Result<NpzArray> array = ReadArray(bytes, entry);
-    if (!array.ok()) return fault(array.status(), entry.name);
-    if (!keys.insert(array->key).second) return fault(Bad("it is there twice"), entry.name);
-    arrays.push_back(*std::move(array));
+    std::string key = KeyOf(entry);
+    if (options.wanted && !options.wanted(key)) continue;
+    if (!keys.insert(key).second) return fault(Bad("it is there twice"), entry.name);
+    Result<Tensor> tensor = ReadArray(bytes, options.owner, entry);
+    if (!tensor.ok()) return fault(tensor.status(), entry.name);
+    arrays.push_back({std::move(key), *std::move(tensor)});
   }
   return arrays;
 }

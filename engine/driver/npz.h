@@ -1,9 +1,11 @@
 // NumPy's .npz archives: a zip of .npy arrays, in memory.
 //
-// External interface: ParseNpz, ReadNpz, MakeNpz. Numbers and bools in little endian; archives and
-// arrays below 4 GB. Nothing in a file is believed: sizes, offsets and checksums are checked.
+// External interface: ParseNpz, ReadNpz, MakeNpz. Numbers and bools in little endian. Nothing in a file is
+// believed: sizes, offsets and checksums are checked.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +20,17 @@ struct NpzArray {
   Tensor tensor;    // row-major, also if the file has it column-major
 };
 
+struct NpzOptions {
+  // Arrays of other keys are passed over, and whatever is wrong with them; null: all are read.
+  std::function<bool(const std::string& key)> wanted;
+  // Keeps the bytes of the archive alive: arrays that are stored as they are lie in them then, and are not
+  // copied. Null: arrays have their own bytes.
+  std::shared_ptr<const void> owner;
+};
+
 // In the order of the archive. Errors (kUsage: the user named the file) name `path` and the array.
-Result<std::vector<NpzArray>> ParseNpz(const std::string& path, std::string_view bytes);
+Result<std::vector<NpzArray>> ParseNpz(const std::string& path, std::string_view bytes,
+                                       const NpzOptions& options = {});
 // kIo if the file cannot be read.
 Result<std::vector<NpzArray>> ReadNpz(const std::string& path);
 

@@ -115,6 +115,10 @@ Status ObservedModel::CheckInputs(const Tensors& inputs) const {
     }
     QR_RETURN_IF_ERROR(CheckInput(formal, given->second));
   }
+  for (const ModelValue& formal : OverridableInputs(model_)) {
+    const auto given = inputs.find(formal.name);
+    if (given != inputs.end()) QR_RETURN_IF_ERROR(CheckInput(formal, given->second));
+  }
   std::unordered_set<std::string_view> names;
   for (const ValueId v : graph.body(graph.main()).inputs) names.insert(graph.name(v));
   for (const auto& [name, value] : inputs) {

@@ -97,10 +97,10 @@ class OrtSession : public Session {
     for (const auto& [name, tensor] : inputs) {
       ort::Value* value = nullptr;
       QR_RETURN_IF_ORT(  // the runtime does not write to inputs
-          api,
-          CreateTensorWithData(environment_->memory.get(),
-                               const_cast<std::byte*>(tensor.bytes.data()), tensor.bytes.size(),
-                               tensor.dims.data(), tensor.dims.size(), tensor.dtype, &value));
+          api, CreateTensorWithDataAsOrtValue(environment_->memory.get(),
+                                              const_cast<std::byte*>(tensor.bytes.data()),
+                                              tensor.bytes.size(), tensor.dims.data(),
+                                              tensor.dims.size(), tensor.dtype, &value));
       owners.emplace_back(value, api.ReleaseValue);
       values.push_back(value);
       input_names.push_back(name.c_str());

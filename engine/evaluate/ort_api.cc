@@ -42,8 +42,13 @@ Result<std::shared_ptr<const Api>> OpenLibrary(const std::string& path) {
   auto* const get_base = reinterpret_cast<GetApiBase*>(dlsym(library, "OrtGetApiBase"));
   if (get_base == nullptr) return CannotUse(path, "it has no function OrtGetApiBase");
   const ApiBase* const base = get_base();
+  if (base == nullptr || base->get_api == nullptr || base->get_version == nullptr) {
+    return CannotUse(path, "its OrtGetApiBase gives no table of functions");
+  }
+  const char* const version = base->get_version();
+  if (version == nullptr) return CannotUse(path, "it does not say its version");
   auto api = std::make_shared<Api>();
-  api->version = base->get_version();
+  api->version = version;
   api->path = path;
   void* const* const table = base->get_api(kApiVersion);
   if (table == nullptr) {
@@ -52,6 +57,11 @@ Result<std::shared_ptr<const Api>> OpenLibrary(const std::string& path) {
   }
 #define QR_ORT_BIND(slot, result, name, parameters) Bind(table, slot, api->name);
   QR_ORT_FUNCTIONS(QR_ORT_BIND)
+  // A library that is no ONNX Runtime, or was cut off: better a word now than a crash later.
+#define QR_ORT_MISSING(slot, result, name, parameters) \
+  if (api->name == nullptr) return CannotUse(path, "its table of functions lacks " #name);
+  QR_ORT_FUNCTIONS(QR_ORT_MISSING)
+#undef QR_ORT_MISSING
 #undef QR_ORT_BIND
   return std::shared_ptr<const Api>(std::move(api));
 }

@@ -37,7 +37,7 @@ inline constexpr uint32_t kApiVersion = 11;
   SLOT(10, Status_*, CreateSessionOptions, (SessionOptions * *out))                                \
   SLOT(23, Status_*, SetSessionGraphOptimizationLevel, (SessionOptions*, int level))               \
   SLOT(24, Status_*, SetIntraOpNumThreads, (SessionOptions*, int threads))                         \
-  SLOT(49, Status_*, CreateTensorWithData,                                                         \
+  SLOT(49, Status_*, CreateTensorWithDataAsOrtValue,                                               \
        (const MemoryInfo*, void* data, size_t bytes, const int64_t* dims, size_t rank, int dtype,  \
         Value** out))                                                                              \
   SLOT(51, Status_*, GetTensorMutableData, (Value*, void** out))                                   \

@@ -20,13 +20,13 @@ namespace fs = std::filesystem;
 
 Status Usage(std::string message) { return {StatusCode::kUsage, std::move(message)}; }
 
-// Rows [begin, begin + rows) along the first axis, under `dims`.
+// Rows [begin, begin + rows) along the first axis, under `dims`. They lie where `array` lies.
 Tensor Rows(const Tensor& array, int64_t begin, int64_t rows, Dims dims) {
   const auto row = static_cast<size_t>(array.size() / array.dims()[0]) *
                    static_cast<size_t>(Info(array.dtype()).bits / 8);
-  const std::span<const std::byte> part =
-      array.bytes().subspan(static_cast<size_t>(begin) * row, static_cast<size_t>(rows) * row);
-  return Tensor::Own(array.dtype(), std::move(dims), {part.begin(), part.end()});
+  return Tensor::View(
+      array.dtype(), std::move(dims), std::make_shared<const Tensor>(array),
+      array.bytes().subspan(static_cast<size_t>(begin) * row, static_cast<size_t>(rows) * row));
 }
 
 // How an array is cut into samples for an input.
@@ -55,10 +55,27 @@ std::vector<Input> InputsOf(const Model& model, const Model* other) {
   for (size_t i = 0; i < inputs.size() && inputs.size() == others.size(); ++i) {
     inputs[i].other = others[i].name;
   }
-  if (other == nullptr) return inputs;
   for (const ModelValue& value : OverridableInputs(model))
     inputs.push_back({value, value.name, true});
   return inputs;
+}
+
+// An archive, of which arrays for the inputs alone are read.
+struct Archive {
+  std::shared_ptr<const MappedFile> file;
+  std::vector<NpzArray> arrays;
+};
+
+Result<Archive> OpenArchive(const std::vector<Input>& inputs, const std::string& path) {
+  Archive archive;
+  QR_ASSIGN_OR_RETURN(archive.file, MappedFile::Open(path));
+  const auto wanted = [&](const std::string& key) {
+    return std::ranges::any_of(
+        inputs, [&](const Input& input) { return input.name == key || input.other == key; });
+  };
+  QR_ASSIGN_OR_RETURN(archive.arrays, ParseNpz(path, archive.file->bytes(),
+                                               {.wanted = wanted, .owner = archive.file}));
+  return archive;
 }
 
 // Null: none for an input that needs none.
@@ -75,11 +92,11 @@ Result<const Tensor*> ArrayFor(const std::vector<NpzArray>& arrays, const Input&
 
 Result<Samples> FromArchive(const std::vector<Input>& inputs, const std::string& path,
                             size_t most) {
-  QR_ASSIGN_OR_RETURN(std::vector<NpzArray> read, ReadNpz(path));
-  const auto arrays = std::make_shared<const std::vector<NpzArray>>(std::move(read));
+  QR_ASSIGN_OR_RETURN(Archive opened, OpenArchive(inputs, path));
+  const auto archive = std::make_shared<const Archive>(std::move(opened));
   size_t count = most;
   for (const Input& input : inputs) {
-    QR_ASSIGN_OR_RETURN(const Tensor* array, ArrayFor(*arrays, input, path));
+    QR_ASSIGN_OR_RETURN(const Tensor* array, ArrayFor(archive->arrays, input, path));
     if (array == nullptr) continue;
     if (array->rank() == 0) {
       return Usage(
@@ -92,10 +109,11 @@ Result<Samples> FromArchive(const std::vector<Input>& inputs, const std::string&
                                array->dims()[0], cut.rows));
     }
   }
-  const auto get = [arrays, inputs, path](size_t i) -> Result<Tensors> {
+  const auto get = [archive, inputs, path](size_t i) -> Result<Tensors> {
+    QR_RETURN_IF_ERROR(archive->file->CheckUnchanged());
     Tensors sample;
     for (const Input& input : inputs) {
-      QR_ASSIGN_OR_RETURN(const Tensor* array, ArrayFor(*arrays, input, path));
+      QR_ASSIGN_OR_RETURN(const Tensor* array, ArrayFor(archive->arrays, input, path));
       if (array == nullptr) continue;
       const Cut cut = CutOf(input, *array);
       Dims dims = array->dims();
@@ -116,10 +134,10 @@ Result<Samples> FromArchive(const std::vector<Input>& inputs, const std::string&
 // --- folders
 
 Result<Tensors> FromWholeArchive(const std::vector<Input>& inputs, const std::string& path) {
-  QR_ASSIGN_OR_RETURN(const std::vector<NpzArray> arrays, ReadNpz(path));
+  QR_ASSIGN_OR_RETURN(const Archive archive, OpenArchive(inputs, path));
   Tensors sample;
   for (const Input& input : inputs) {
-    QR_ASSIGN_OR_RETURN(const Tensor* array, ArrayFor(arrays, input, path));
+    QR_ASSIGN_OR_RETURN(const Tensor* array, ArrayFor(archive.arrays, input, path));
     if (array == nullptr) continue;
     QR_ASSIGN_OR_RETURN(sample[input.name], ToPlain(*array));
   }

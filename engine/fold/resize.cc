@@ -1,4 +1,5 @@
-// Resize and Upsample, one axis after the other, in double precision.
+// Resize and Upsample, one axis after the other. Sizes and places are computed in float32, as ONNX Runtime and ONNX's
+// shape inference do (3 / 0.6f is 5, and below it in float64, where `floor` takes another element); sums in float64.
 #include <algorithm>
 #include <cmath>
 
@@ -19,23 +20,24 @@ struct Modes {
   double cubic;
 };
 
-Result<double> Coordinate(std::string_view mode, int64_t i, double scale, int64_t in, int64_t out) {
-  const auto x = static_cast<double>(i);
-  const auto n = static_cast<double>(out);
+Result<float> Coordinate(std::string_view mode, int64_t i, float scale, int64_t in, int64_t out) {
+  const auto x = static_cast<float>(i);
   if (mode == "asymmetric") return x / scale;
-  if (mode == "half_pixel") return (x + 0.5) / scale - 0.5;
-  if (mode == "pytorch_half_pixel") return out > 1 ? (x + 0.5) / scale - 0.5 : 0.0;
+  if (mode == "half_pixel") return (x + 0.5F) / scale - 0.5F;
+  if (mode == "pytorch_half_pixel") return out > 1 ? (x + 0.5F) / scale - 0.5F : 0.0F;
   if (mode == "align_corners") {
-    return out > 1 ? x * static_cast<double>(in - 1) / (n - 1) : 0.0;
+    return out > 1 ? x * static_cast<float>(in - 1) / static_cast<float>(out - 1) : 0.0F;
   }
   return Reason("coordinates `{}` are not computed", mode);
 }
 
-Result<int64_t> Nearest(std::string_view mode, double x) {
-  const double down = std::floor(x);
+Result<int64_t> Nearest(std::string_view mode, float x) {
+  const float down = std::floor(x);
   if (mode == "floor") return static_cast<int64_t>(down);
   if (mode == "ceil") return static_cast<int64_t>(std::ceil(x));
-  const bool half = x - down == 0.5;
+  constexpr float kNearHalf =
+      1e-6F;  // what rounding leaves of a half counts as one, as in ONNX Runtime 1.31
+  const bool half = std::fabs(x - down - 0.5F) <= kNearHalf;
   if (mode == "round_prefer_floor") return static_cast<int64_t>(half ? down : std::round(x));
   if (mode == "round_prefer_ceil") return static_cast<int64_t>(half ? down + 1 : std::round(x));
   return Reason("nearest_mode `{}` is not computed", mode);
@@ -48,10 +50,10 @@ std::vector<double> CubicWeights(double t, double a) {
   return {far(1 + t), near(t), near(1 - t), far(2 - t)};
 }
 
-Result<Taps> TapsOf(const Modes& modes, double scale, int64_t in, int64_t out) {
+Result<Taps> TapsOf(const Modes& modes, float scale, int64_t in, int64_t out) {
   Taps taps(static_cast<size_t>(out));
   for (int64_t i = 0; i < out; ++i) {
-    QR_ASSIGN_OR_RETURN(const double x, Coordinate(modes.coordinates, i, scale, in, out));
+    QR_ASSIGN_OR_RETURN(const float x, Coordinate(modes.coordinates, i, scale, in, out));
     const auto add = [&](int64_t index, double weight) {
       taps[static_cast<size_t>(i)].push_back({std::clamp<int64_t>(index, 0, in - 1), weight});
     };
@@ -60,11 +62,12 @@ Result<Taps> TapsOf(const Modes& modes, double scale, int64_t in, int64_t out) {
       QR_ASSIGN_OR_RETURN(const int64_t index, Nearest(modes.nearest, x));
       add(index, 1);
     } else if (modes.mode == "linear") {
-      const double t = x - static_cast<double>(below);
+      const double t = static_cast<double>(x) - static_cast<double>(below);
       add(below, 1 - t);
       add(below + 1, t);
     } else if (modes.mode == "cubic") {
-      const std::vector<double> weights = CubicWeights(x - static_cast<double>(below), modes.cubic);
+      const std::vector<double> weights =
+          CubicWeights(static_cast<double>(x) - static_cast<double>(below), modes.cubic);
       for (int64_t k = 0; k < 4; ++k) add(below - 1 + k, weights[static_cast<size_t>(k)]);
     } else {
       return Reason("mode `{}` is not computed", modes.mode);
@@ -96,7 +99,7 @@ std::vector<double> ResizeAxis(const std::vector<double>& x, const Dims& dims, s
 
 // Scale and size of the result along each axis.
 struct Target {
-  std::vector<double> scales;
+  std::vector<float> scales;
   Dims dims;
 };
 
@@ -106,8 +109,7 @@ Result<Target> TargetOf(const FoldCall& call, const Tensor& x, size_t scales_at)
   if (sizes != nullptr && sizes->size() > 0) {
     QR_ASSIGN_OR_RETURN(target.dims, IntList(*sizes));
     for (size_t i = 0; i < target.dims.size() && i < x.dims().size(); ++i) {
-      target.scales.push_back(static_cast<double>(target.dims[i]) /
-                              static_cast<double>(x.dims()[i]));
+      target.scales.push_back(static_cast<float>(target.dims[i]) / static_cast<float>(x.dims()[i]));
     }
   } else {
     if (call.op == "Upsample" && call.since < 9) {
@@ -116,18 +118,19 @@ Result<Target> TargetOf(const FoldCall& call, const Tensor& x, size_t scales_at)
       target.scales.assign(list->begin(), list->end());
     } else {
       QR_ASSIGN_OR_RETURN(const Tensor scales, NeedBytes(call, scales_at));
-      QR_ASSIGN_OR_RETURN(target.scales, ToDoubles(scales));
+      QR_ASSIGN_OR_RETURN(const std::vector<double> list, ToDoubles(scales));
+      target.scales.assign(list.begin(), list.end());
     }
     for (size_t i = 0; i < target.scales.size() && i < x.dims().size(); ++i) {
       if (!(target.scales[i] > 0 && target.scales[i] < 1e9)) {
         return Reason("{} with a scale of {}", call.op, target.scales[i]);
       }
       target.dims.push_back(
-          static_cast<int64_t>(std::floor(static_cast<double>(x.dims()[i]) * target.scales[i])));
+          static_cast<int64_t>(std::floor(static_cast<float>(x.dims()[i]) * target.scales[i])));
     }
   }
   const bool regular = std::all_of(target.scales.begin(), target.scales.end(),
-                                   [](double s) { return std::isfinite(s) && s > 0; });
+                                   [](float s) { return std::isfinite(s) && s > 0; });
   if (!regular || target.dims.size() != x.dims().size() ||
       target.scales.size() != x.dims().size() ||
       !CheckedCount(target.dims, MaxComputedElements())) {

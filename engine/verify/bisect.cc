@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/verify/spelled.h"
 #include "qrewrite/verify.h"
 
 namespace qrewrite {
@@ -39,14 +40,15 @@ class Bisection {
         rules_(rules),
         rewriting_(rewriting),
         evaluator_(evaluator),
-        options_(options) {}
+        options_(options),
+        spelling_(rules) {}
 
   Result<BisectReport> Run() {
     BisectReport report;
     QR_ASSIGN_OR_RETURN(Model last, model_.Clone());
     QR_ASSIGN_OR_RETURN(const Report whole, Rewrite(last, rules_, rewriting_));
     report.rewrites = whole.rewrites;
-    QR_ASSIGN_OR_RETURN(report.comparison, Verify(model_, last, evaluator_, options_));
+    QR_ASSIGN_OR_RETURN(report.comparison, Compare(last));
     if (report.comparison.verdict != Verdict::kDiverged) return report;
     report.bad = report.rewrites;
     while (const std::optional<int64_t> next = Next(report.good, report.bad)) {
@@ -90,6 +92,12 @@ class Bisection {
     RewriteOptions stopped = rewriting_;
     stopped.stop_after = rewrites;
     QR_RETURN_IF_ERROR(Rewrite(state, rules_, stopped).status());
+    return Compare(state);
+  }
+
+  // The rule set's own operators are run as what they compute.
+  Result<VerifyReport> Compare(Model& state) const {
+    QR_RETURN_IF_ERROR(spelling_.Apply(state));
     return Verify(model_, state, evaluator_, options_);
   }
 
@@ -98,6 +106,7 @@ class Bisection {
   const RewriteOptions& rewriting_;
   Evaluator& evaluator_;
   const VerifyOptions& options_;
+  const Spelling spelling_;
   std::vector<int64_t> untestable_;
 };
 

@@ -28,6 +28,26 @@ double Between(int64_t a, int64_t b) {
   return static_cast<double>(high - low);
 }
 
+// Elements of an output are looked at in parts of about so many: numbers in double precision take more memory than the
+// output itself.
+constexpr int64_t kPart = int64_t{1} << 16;
+
+// How many elements a part has: whole rows.
+int64_t PartOf(const Tensor& tensor) {
+  const int64_t width = tensor.rank() == 0 ? 1 : std::max<int64_t>(tensor.dims().back(), 1);
+  const bool packed = Info(tensor.dtype()).bits % 8 != 0;  // several in a byte
+  return packed ? std::max<int64_t>(tensor.size(), 1) : std::max<int64_t>(kPart / width, 1) * width;
+}
+
+// Elements [begin, begin + count) as numbers.
+Result<std::vector<double>> Numbers(const Tensor& tensor, int64_t begin, int64_t count) {
+  if (begin == 0 && count == tensor.size()) return ToDoubles(tensor);
+  const auto width = static_cast<size_t>(Info(tensor.dtype()).bits / 8);
+  return ToDoubles(Tensor::View(tensor.dtype(), {count}, std::make_shared<const Tensor>(tensor),
+                                tensor.bytes().subspan(static_cast<size_t>(begin) * width,
+                                                       static_cast<size_t>(count) * width)));
+}
+
 bool SameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 }  // namespace
@@ -52,6 +72,7 @@ Status OutputSums::Add(int sample, const Tensor& a, const Tensor& b, double scal
                        const Tolerance& tolerance) {
   result_.dtype_a = static_cast<int>(a.dtype());
   result_.dtype_b = static_cast<int>(b.dtype());
+  ++samples_;
   if (a.dims() != b.dims()) {
     is_worst_ = shapes_.empty();  // no number differs more
     if (is_worst_)
@@ -60,18 +81,33 @@ Status OutputSums::Add(int sample, const Tensor& a, const Tensor& b, double scal
     worst_ = kInfinity;
     return {};
   }
-  QR_ASSIGN_OR_RETURN(std::vector<double> x, ToDoubles(a));
-  QR_ASSIGN_OR_RETURN(const std::vector<double> y, ToDoubles(b));
-  for (double& v : x) v *= scale;
   const bool same_type = a.dtype() == b.dtype() && IsFloat(a.dtype()) && scale == 1;
   const DType ulp_type = same_type ? a.dtype() : DType::kUndefined;
+  whole_ = !IsFloat(a.dtype()) && !IsFloat(b.dtype());
   is_worst_ = false;
-  for (size_t i = 0; i < x.size(); ++i) {
-    AddElement(sample, static_cast<int64_t>(i), x[i], y[i], ulp_type, tolerance);
+  const int64_t width = a.rank() == 0 ? 1 : a.dims().back();
+  const int64_t part = std::max(PartOf(a), PartOf(b));
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, by words
+  for (int64_t begin = 0; begin < a.size(); begin += part) {
+    const int64_t count = std::min(part, a.size() - begin);
+    QR_ASSIGN_OR_RETURN(std::vector<double> x, Numbers(a, begin, count));
+    QR_ASSIGN_OR_RETURN(const std::vector<double> y, Numbers(b, begin, count));
+    for (size_t i = 0; i < x.size(); ++i) {
+      x[i] *= scale;
+      hash = (hash ^ std::bit_cast<uint64_t>(x[i])) * 0x100000001b3;
+      AddElement(sample, begin + static_cast<int64_t>(i), x[i], y[i], ulp_type, tolerance);
+    }
+    AddRows(width, x, y);
   }
   if (is_worst_) worst_dims_ = a.dims();
-  AddRows(a, x, y);
+  AddToConstancy(a.dims(), hash);
   return {};
+}
+
+void OutputSums::AddToConstancy(const Dims& dims, uint64_t hash) {
+  const auto [first, is_new] = first_of_shape_.emplace(dims, hash);
+  repeated_ += !is_new;
+  changed_ += !is_new && first->second != hash;
 }
 
 void OutputSums::AddElement(int sample, int64_t index, double a, double b, DType ulp_type,
@@ -118,15 +154,16 @@ void OutputSums::AddElement(int sample, int64_t index, double a, double b, DType
       outside_ += !equal && !(ulp <= tolerance.limit && ulp_type != DType::kUndefined);
       break;
     case Tolerance::Kind::kLsb: outside_ += !equal && !(difference <= tolerance.limit); break;
-    case Tolerance::Kind::kClose:
-      outside_ += !equal && !(difference <= tolerance.atol + tolerance.rtol * std::fabs(a));
+    case Tolerance::Kind::kClose: {
+      const double relative = whole_ ? 0 : tolerance.rtol * std::fabs(a);
+      outside_ += !equal && !(difference <= tolerance.atol + relative);
       break;
+    }
     case Tolerance::Kind::kSqnr: break;  // of all elements together
   }
 }
 
-void OutputSums::AddRows(const Tensor& a, std::span<const double> x, std::span<const double> y) {
-  const int64_t width = a.rank() == 0 ? 1 : a.dims().back();
+void OutputSums::AddRows(int64_t width, std::span<const double> x, std::span<const double> y) {
   if (width < 2) return;
   for (size_t at = 0; at < x.size(); at += static_cast<size_t>(width)) {
     const auto first = x.subspan(at, static_cast<size_t>(width));
@@ -139,13 +176,17 @@ void OutputSums::AddRows(const Tensor& a, std::span<const double> x, std::span<c
 
 Status OutputSums::AddNoise(const Tensor& a, const Tensor& again) {
   if (a.dims() != again.dims()) return {};
-  QR_ASSIGN_OR_RETURN(const std::vector<double> x, ToDoubles(a));
-  QR_ASSIGN_OR_RETURN(const std::vector<double> y, ToDoubles(again));
   noise_known_ = true;
-  for (size_t i = 0; i < x.size(); ++i) {
-    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) continue;
-    noise_signal_ += x[i] * x[i];
-    noise_noise_ += (x[i] - y[i]) * (x[i] - y[i]);
+  const int64_t part = std::max(PartOf(a), PartOf(again));
+  for (int64_t begin = 0; begin < a.size(); begin += part) {
+    const int64_t count = std::min(part, a.size() - begin);
+    QR_ASSIGN_OR_RETURN(const std::vector<double> x, Numbers(a, begin, count));
+    QR_ASSIGN_OR_RETURN(const std::vector<double> y, Numbers(again, begin, count));
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (!std::isfinite(x[i]) || !std::isfinite(y[i])) continue;
+      noise_signal_ += x[i] * x[i];
+      noise_noise_ += (x[i] - y[i]) * (x[i] - y[i]);
+    }
   }
   return {};
 }
@@ -172,10 +213,12 @@ std::string OutputSums::Beyond(const Tolerance& tolerance) const {
 
 // Why equal numbers prove nothing; "" if they do.
 std::string OutputSums::Vacuous() const {
+  if (samples_ == 0) return "it is no tensor of numbers, and was not compared";
   if (result_.elements == 0) return "it has no elements";
   if (finite_ == 0) return "the first model gives no finite number";
-  if (least_ == most_ && result_.elements > 1)
+  if (varies_ && least_ == most_ && result_.elements > 1)
     return fmt::format("it is {} whatever the inputs are", least_);
+  if (varies_ && repeated_ > 0 && changed_ == 0) return "it is the same whatever the inputs are";
   const bool integer = IsInteger(static_cast<DType>(result_.dtype_a));
   const double ends = static_cast<double>(at_least_ + at_most_) / static_cast<double>(finite_);
   if (integer && finite_ >= 1000 && ends > 0.99) return "it is saturated";

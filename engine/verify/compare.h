@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <span>
 
 #include "engine/tensor/tensor.h"
 #include "qrewrite/verify.h"
@@ -14,7 +16,8 @@ double UlpDistance(DType dtype, double a, double b);
 
 class OutputSums {
  public:
-  explicit OutputSums(std::string name) { result_.name = std::move(name); }
+  // `varies`: other numbers for the inputs can make others of it.
+  OutputSums(std::string name, bool varies) : varies_(varies) { result_.name = std::move(name); }
 
   // The outputs of sample number `sample`; `a` is multiplied by `scale` first. Errors: types without
   // numbers (kUnsupported).
@@ -31,7 +34,8 @@ class OutputSums {
  private:
   void AddElement(int sample, int64_t index, double a, double b, DType ulp_type,
                   const Tolerance& tolerance);
-  void AddRows(const Tensor& a, std::span<const double> x, std::span<const double> y);
+  void AddToConstancy(const Dims& dims, uint64_t hash);
+  void AddRows(int64_t width, std::span<const double> x, std::span<const double> y);
   std::string Beyond(const Tolerance& tolerance) const;
   std::string Vacuous() const;
 
@@ -48,6 +52,13 @@ class OutputSums {
   double signal_ = 0, noise_ = 0, product_ = 0, other_ = 0;
   double noise_signal_ = 0, noise_noise_ = 0;
   bool noise_known_ = false;
+  bool varies_;
+  bool whole_ = false;  // integers or bools on both sides
+  int64_t samples_ = 0;
+  // What the first model made of the first sample of each shape, as a hash; samples of a shape that was there before,
+  // and those of them that it made other numbers of.
+  std::map<Dims, uint64_t> first_of_shape_;
+  int64_t repeated_ = 0, changed_ = 0;
   double least_ = 0, most_ = 0;  // of the first model's finite elements
   int64_t at_least_ = 0, at_most_ = 0;
 };

@@ -88,12 +88,16 @@ std::string VerifyReport::Text() const {
     if (o.unequal == 0 || o.other_shape) continue;
     text += Worst(o);
     text += fmt::format("  it would pass with {}\n", Needed(o));
+    text += fmt::format("  cosine {:.6g}", o.cosine);
     if (o.rows > 0)
-      text += fmt::format("  the same largest element in {} of {} rows\n", o.same_argmax, o.rows);
-    if (o.noise_db && std::isfinite(*o.noise_db)) {
-      text += fmt::format("  the first model differs from itself, optimised, by {}\n",
-                          DecibelText(*o.noise_db));
+      text += fmt::format("; the same largest element in {} of {} rows", o.same_argmax, o.rows);
+    if (o.noise_db) {
+      text += std::isfinite(*o.noise_db)
+                  ? fmt::format("; the first model differs from itself, optimised, by {}",
+                                DecibelText(*o.noise_db))
+                  : "; the first model, optimised, makes the same as before";
     }
+    text += "\n";
   }
   for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
   return text + fmt::format("{} with tolerance {}: {} sample{}, seed {}, {}\n", Name(verdict),

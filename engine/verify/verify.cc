@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "engine/api/constant.h"
 #include "engine/base/diagnostics.h"
+#include "engine/evaluate/observed.h"
 #include "engine/verify/compare.h"
+#include "engine/verify/dependence.h"
 #include "engine/verify/inputs.h"
 
 namespace qrewrite {
@@ -68,6 +71,7 @@ class Verification {
   }
 
   Status CheckInterface();
+  void PairOverridable();
   Status CheckOutputs();
   Status LoadSessions();
   Status RunGiven(const Samples& given);
@@ -84,7 +88,11 @@ class Verification {
   const VerifyOptions& options_;
   std::vector<ModelValue> inputs_b_;
   std::map<std::string, std::string> name_in_a_;  // of the inputs of the second model
-  std::vector<OutputSums> sums_;                  // by output of the first model
+  std::map<std::string, std::optional<Constant>>
+      initial_;  // of inputs that only the second model needs
+  std::vector<std::string>
+      lone_;  // inputs with an initial value that the second model does not have
+  std::vector<OutputSums> sums_;  // by output of the first model
   std::vector<std::string> outputs_;
   std::unique_ptr<Session> session_a_, session_b_, session_noise_;
   VerifyReport report_;
@@ -92,10 +100,14 @@ class Verification {
 
 Status Verification::CheckInterface() {
   const std::vector<ModelValue> inputs_a = a_.Inputs();
+  const std::vector<ModelValue> overridable_b = OverridableInputs(b_);
   inputs_b_ = b_.Inputs();
   for (const ModelValue& input : inputs_a) {
     const std::string name = NameInB(input.name);
     const ModelValue* other = FindValue(inputs_b_, name);
+    if (other == nullptr && (other = FindValue(overridable_b, name)) != nullptr) {
+      inputs_b_.push_back(*other);
+    }
     if (other == nullptr) {
       report_.notes.push_back(fmt::format("the second model has no input `{}`", name));
       continue;
@@ -111,6 +123,7 @@ Status Verification::CheckInterface() {
                                               input.name, input.dims.size(), other->dims.size())};
     }
   }
+  PairOverridable();
   for (const ModelValue& input : inputs_b_) {
     if (name_in_a_.contains(input.name)) continue;
     return {StatusCode::kUsage,
@@ -120,8 +133,29 @@ Status Verification::CheckInterface() {
   return CheckOutputs();
 }
 
+// Inputs that have an initial value, which numbers may be given for. Where the other model needs numbers it gets
+// that value.
+void Verification::PairOverridable() {
+  const std::vector<ModelValue> ours = OverridableInputs(b_);
+  for (const ModelValue& input : OverridableInputs(a_)) {
+    const std::string name = NameInB(input.name);
+    const ModelValue* const other = FindValue(ours, name);
+    if (FindValue(inputs_b_, name) != nullptr) {
+      initial_[input.name] = a_.FindConstant(input.name);
+    } else if (other != nullptr) {
+      inputs_b_.push_back(*other);
+    } else {
+      lone_.push_back(input.name);
+      continue;
+    }
+    name_in_a_.emplace(name, input.name);
+  }
+}
+
 Status Verification::CheckOutputs() {
   const std::vector<ModelValue> outputs_b = b_.Outputs();
+  const Result<Rules> roles = LoadInputRoles();
+  const std::set<std::string> varying = OutputsOfInputs(a_, roles.ok() ? &*roles : nullptr);
   for (const ModelValue& output : a_.Outputs()) {
     const std::string name = NameInB(output.name);
     const ModelValue* other = FindValue(outputs_b, name);
@@ -136,7 +170,7 @@ Status Verification::CheckOutputs() {
                                           TypeText(other->dtype)));
     }
     outputs_.push_back(output.name);
-    sums_.emplace_back(output.name);
+    sums_.emplace_back(output.name, varying.contains(output.name));
   }
   if (outputs_b.size() > outputs_.size()) {
     report_.notes.push_back(fmt::format("the second model has {} outputs, the first one {}",
@@ -196,6 +230,13 @@ Status Verification::RunGiven(const Samples& given) {
   for (size_t i = 0; i < given.count; ++i) {
     QR_ASSIGN_OR_RETURN(const Tensors inputs, given.get(i));
     QR_RETURN_IF_ERROR(RunSample(static_cast<int>(i), inputs));
+    for (const std::string& name : lone_) {
+      if (i > 0 || !inputs.contains(name)) continue;
+      report_.notes.push_back(
+          fmt::format("the numbers for `{}` count for the first model alone: the second one has no "
+                      "such input",
+                      name));
+    }
   }
   report_.samples = static_cast<int>(given.count);
   report_.notes.push_back("samples: " + given.origin);
@@ -222,11 +263,19 @@ Status Verification::RunMade() {
 Result<Tensors> Verification::RunB(const Tensors& inputs) {
   Tensors given;
   for (const ModelValue& input : inputs_b_) {
-    const auto it = inputs.find(name_in_a_.at(input.name));
-    if (it == inputs.end()) continue;
-    given[input.name] = it->second;
-    if (input.dtype == 0 || input.dtype == it->second.dtype) continue;
-    QR_ASSIGN_OR_RETURN(given[input.name], AsType(input.name, it->second, input.dtype));
+    const std::string& name = name_in_a_.at(input.name);
+    const auto it = inputs.find(name);
+    const auto initial = initial_.find(name);
+    if (it != inputs.end()) {
+      given[input.name] = it->second;
+    } else if (initial != initial_.end() && initial->second) {
+      QR_ASSIGN_OR_RETURN(given[input.name], initial->second->Read());
+    } else {
+      continue;
+    }
+    ConstTensor& value = given[input.name];
+    if (input.dtype == 0 || input.dtype == value.dtype) continue;
+    QR_ASSIGN_OR_RETURN(value, AsType(input.name, value, input.dtype));
   }
   return session_b_->Run(given);
 }

@@ -111,7 +111,10 @@ struct DebugReport {
   DebugGain all_gained;            // by all suggestions together
   std::vector<std::string> notes;  // what the reader should know of the run
   size_t matched = 0, quantized_values = 0;
+  size_t compared_by_name = 0;  // values, where nothing is quantized
 
+  // "10 of 10 quantized values matched"
+  std::string Matched() const;
   // With the keys of winml's command, and more; docs/debug.md lists them.
   std::string Json() const;
   // A page that needs nothing else: tables, and the errors along the graph as a picture.
@@ -133,8 +136,8 @@ struct DebugOptions {
 };
 
 // Errors: kUsage: `map` names a value that is not there, an input has no sample; kRefused: less than half
-// of the quantized values have a counterpart, the models are not of one origin, or the float model
-// gives no finite number; kUnsupported: a model
+// of the quantized values have a counterpart, the models are not of one origin, the float model
+// gives no finite number, or no value could be compared; kUnsupported: a model
 // does not run; others of the evaluator and the samples.
 Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model,
                           Evaluator& evaluator, const Samples& samples,

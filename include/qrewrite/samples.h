@@ -23,7 +23,7 @@ struct Samples {
 // input has a fixed first size other than 1, each sample takes so many rows. From a folder: a sample is
 // an .npz file of the inputs as they are, or a folder (test_data_set_0) with input_<i>.pb. At most `most`
 // samples. The arrays may have the names of the inputs of `other`, if it has as many; inputs of `model`
-// that have an initial value are then taken from archives that have them. kUsage: an input is missing or does
+// that have an initial value are taken from archives that have them. kUsage: an input is missing or does
 // not fit, or there is no sample.
 Result<Samples> SamplesFromFile(const Model& model, const std::string& path, size_t most,
                                 const Model* other = nullptr);

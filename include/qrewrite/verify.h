@@ -31,7 +31,7 @@ namespace qrewrite {
 //   ulp:N          at most N numbers of the output's float type lie between
 //   lsb:N[@RATE]   differences of integers (of floats: in steps of the output's scale) of at most N,
 //                  and unequal elements are at most this share of all (default: 1)
-//   RTOL,ATOL      |a - b| <= ATOL + RTOL * |a|
+//   RTOL,ATOL      |a - b| <= ATOL + RTOL * |a|; of integers and bools: <= ATOL
 //   close          1e-4,1e-5
 //   sqnr:DB        20 log10(|a| / |a - b|), Euclidean norms over all samples, is at least DB
 struct Tolerance {
@@ -101,8 +101,12 @@ struct VerifyReport {
   // The sample of the largest difference, and what both models made of it: what a bug report needs.
   Tensors worst_inputs, worst_a, worst_b;
 
-  std::string Text() const;  // a table, and the verdict in the last line
-  std::string Json() const;  // docs/verify.md describes the keys
+  std::string Text() const;      // a table, and the verdict in the last line
+  std::string Json() const;      // docs/verify.md describes the keys
+  std::string Markdown() const;  // the same as Text() for pages and comments of reviews
+  std::string Html() const;      // the same as a page that needs nothing else
+  // A test case for each output, as CI systems read it: DIVERGED is a failure, INCONCLUSIVE an error.
+  std::string JUnit() const;
   // That sample and what `a`, the first model, makes of it as files in the layout of ONNX's backend
   // tests: FOLDER/test_data_set_0/input_0.pb, output_0.pb.
   std::vector<SideFile> Repro(const Model& a, const std::string& folder) const;
@@ -137,7 +141,8 @@ struct BisectReport {
 };
 
 // Rewrites clones of `model` with growing stop_after, by halves, and verifies each. `rewriting` has no
-// observer and no stop_after. Errors: those of Rewrite() and of Verify() after the whole run.
+// observer and no stop_after. Operators that the rule set has for itself are run as what its `signatures:` say that
+// they compute, if `rules` were loaded with tests. Errors: those of Rewrite() and of Verify() after the whole run.
 Result<BisectReport> Bisect(const Model& model, const Rules& rules, const RewriteOptions& rewriting,
                             Evaluator& evaluator, const VerifyOptions& options = {});
 

@@ -128,6 +128,17 @@ def resizes():
             cases += [Case("Resize", [x, None, scales], attrs, **SUMS) for scales in (up, odd)]
     for nearest in ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"]:
         cases.append(Case("Resize", [x, None, up], {"nearest_mode": nearest}))
+    # Sizes and places that are whole numbers in float32 and not in float64, or the other way round.
+    row = image((1, 1, 1, 10))
+    for scale in [0.6, 0.7, 1.2, 1.9, 2.3, 2.4, 3.3, 7 / 3]:
+        for nearest in ["floor", "ceil", "round_prefer_floor"]:
+            for coordinates in ["asymmetric", "half_pixel"]:
+                attrs = {"nearest_mode": nearest, "coordinate_transformation_mode": coordinates}
+                cases.append(Case("Resize", [row, None, np.array([1, 1, 1, scale], F32)], attrs))
+    for size, to in [(10, 12), (14, 4), (20, 6)]:  # halves that float32 misses
+        for coordinates in ["asymmetric", "half_pixel"]:
+            attrs = {"nearest_mode": "round_prefer_ceil", "coordinate_transformation_mode": coordinates}
+            cases.append(Case("Resize", [image((1, 1, 1, size)), None, None, ints(1, 1, 1, to)], attrs))
     cases += [
         Case("Resize", [x, None, None, ints(1, 2, 9, 3)], {"mode": "linear"}, **SUMS),
         Case("Resize", [x, None, up], {"mode": "linear"}, opset=13, **SUMS),

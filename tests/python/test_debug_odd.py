@@ -193,3 +193,28 @@ def test_values_of_functions(folder, both):
     rounded = np.clip(np.rint(relu / np.float32(0.05)), -128, 127) * 0.05
     for number in ("local_sqnr_db", "cumulative_sqnr_db", "op_sqnr_db"):
         assert abs(first[number] - sqnr(relu.astype(float), rounded)) < 0.05
+
+
+# --- nothing to compare is no success
+
+def test_outputs_that_are_no_numbers(folder):
+    def words(path, *front):
+        graph = helper.make_graph([*front, node("Cast", ["x"], "y", to=TensorProto.STRING)], "g",
+                                  [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8])], [helper.make_tensor_value_info("y", TensorProto.STRING, None)])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9), path)
+
+    words("float.onnx")
+    words("quant.onnx")
+    out, error = run("--float", "float.onnx", "--quant", "quant.onnx", code=3)
+    assert out == "" and "nothing could be compared" in error
+
+
+def test_an_output_of_another_size(folder):
+    save("float.onnx", [node("Neg", ["x"], "m"), node("Relu", ["m"], "y")], {}, {"x": [1, 8]}, ["y"])
+    save("quant.onnx", [node("Neg", ["x"], "m"), node("Concat", ["m", "m"], "y", axis=0)], {}, {"x": [1, 8]}, ["y"])
+    np.savez("inputs.npz", x=images((2, 8)))
+    report = debug()
+    assert "output `y` is not compared: it has another size in the quantized model" in report["run"]["notes"]
+    assert (report["run"]["quantized_values"], report["run"]["compared_by_name"]) == (0, 2)
+    out, _ = run("--float", "float.onnx", "--quant", "quant.onnx")
+    assert "nothing is quantized, 2 values are compared by name" in out

@@ -2,6 +2,7 @@
 import json
 import os
 import subprocess
+from xml.etree import ElementTree
 
 import numpy as np
 import onnx
@@ -22,6 +23,12 @@ MODELS = {
     "two": "g (float[N, 4] x, float[N, 4] w) => (float[N, 4] y) { y = Mul(x, w) }",
     "text": "g (string[4] x) => (string[4] y) { y = Identity(x) }",
     "fixed": "g (float[N, 4] x) => (float[5, 4] y) <int64[2] s = {5, 4}> { y = Reshape(x, s) }",
+    "bias": "g (float[N, 4] x) => (float[N, 4] y) <float[4] c = {0, 1, 2, 3}, float k = {0}> { z = Mul(x, k)  y = Add(z, c) }",
+    "sizes": "g (float[2, 4] x) => (float[2, 4] y, int64[2] s) { y = Neg(x)  s = Shape(x) }",
+    "alone": "g () => (float[2] y) <float[2] c = {3, 3}> { y = Neg(c) }",
+    "words": "g (float[N, 4] x) => (string[N, 4] y) { y = Cast<to = 8>(x) }",
+    "whole": "g (int64[N, 4] x) => (int64[N, 4] y) <int64 k = {100000}> { y = Mul(x, k) }",
+    "next": "g (int64[N, 4] x) => (int64[N, 4] y) <int64 k = {100001}> { y = Mul(x, k) }",
     "abs": "g (float[N, 4] x) => (float[N, 4] y) { a = Neg(x)  b = Neg(a)  c = Abs(b)  y = Sin(c) }",
 }
 RULES = """qrewrite: 1
@@ -62,6 +69,12 @@ def run(folder, *args):
     (["gain", "same", "--runtime", "builtin", "--samples", "2", "--seed", "7", "--shape", "x=7x4"], 0, "EXACT"),
     (["two", "two", "--range", "w=-1,1"], 0, "EXACT"),
     (["fixed", "fixed", "--shape", "x=5x4"], 0, "EXACT"),
+    (["bias", "bias"], 3, "INCONCLUSIVE"),  # the same on all samples, though not the same everywhere
+    (["sizes", "sizes"], 0, "EXACT"),  # sizes are no numbers of the samples
+    (["alone", "alone"], 0, "EXACT"),  # nothing else can be asked of it
+    (["words", "words"], 3, "INCONCLUSIVE"),
+    (["whole", "next"], 1, "DIVERGED"),  # 1e-4 of a float is near, another integer is another integer
+    (["whole", "next", "--tol", "0,1"], 0, "WITHIN"),
 ])
 def test_verdict(folder, args, code, verdict):
     returned, out, err = run(folder, "verify", *[f"{a}.onnx" if a in MODELS else a for a in args])
@@ -110,6 +123,83 @@ def test_json(folder):
     assert json.loads(out)["outputs"][0]["sqnr_db"] is None  # JSON has no infinity
 
 
+@pytest.mark.parametrize("name, why", [("bias", "it is the same whatever the inputs are"), ("none", "it is 0 whatever the inputs are"),
+                                       ("words", "it is no tensor of numbers, and was not compared")])
+def test_what_proves_nothing_says_why(folder, name, why):
+    code, out, _ = run(folder, "verify", f"{name}.onnx", f"{name}.onnx")
+    assert code == 3 and f"  {why}\n" in out
+
+
+def test_reports(folder):
+    """One comparison in all forms; what is in names and reasons is no markup of theirs."""
+    for factor, name in ((3, "pipe_a"), (4, "pipe_b")):
+        model = onnx.parser.parse_model(HEADER + MODELS["gain"].replace("{3}", f"{{{factor}}}"))
+        model.graph.output[0].name = model.graph.node[-1].output[0] = "<a|b>"
+        onnx.save(model, folder / f"{name}.onnx")
+    code, out, _ = run(folder, "verify", "pipe_a.onnx", "pipe_b.onnx", "--report", "json")
+    assert code == 1 and json.loads(out)["verdict"] == "DIVERGED"
+    code, out, _ = run(folder, "verify", "pipe_a.onnx", "pipe_b.onnx", "--report", "md")
+    table = [line for line in out.splitlines() if line.startswith("|")]
+    assert code == 1 and out.startswith("**DIVERGED with tolerance ") and "\\<a\\|b\\>" in table[2]
+    assert len({line.replace("\\|", "").count("|") for line in table}) == 1
+    code, out, _ = run(folder, "verify", "pipe_a.onnx", "pipe_b.onnx", "--report", "html")
+    assert code == 1 and "&lt;a|b&gt;" in out and "<a|b>" not in out and "DIVERGED" in out
+    code, out, _ = run(folder, "verify", "pipe_a.onnx", "pipe_b.onnx", "--report", "junit")
+    suite = ElementTree.fromstring(out)
+    assert code == 1 and (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
+    assert suite.find("testcase").get("name") == "<a|b>" and suite.find("testcase/failure").get("type") == "DIVERGED"
+    code, out, _ = run(folder, "verify", "bias.onnx", "bias.onnx", "--report", "junit")
+    assert code == 3 and ElementTree.fromstring(out).get("errors") == "1"
+    assert run(folder, "verify", "gain.onnx", "same.onnx", "--report", "junit", "--json")[0] == 2
+
+
+def test_arrays_for_initial_values(folder):
+    """Numbers of an archive count for inputs that have an initial value as well, in both models."""
+    for name, factor in (("init_a", 2), ("init_b", 5)):
+        model = onnx.parser.parse_model(HEADER + "g (float[2, 4] x, float[4] w) => (float[2, 4] y) { y = Mul(x, w) }")
+        model.graph.initializer.append(numpy_helper.from_array(np.full(4, factor, np.float32), "w"))
+        onnx.save(model, folder / f"{name}.onnx")
+    needs = onnx.parser.parse_model(HEADER + "g (float[2, 4] x, float[4] w) => (float[2, 4] y) { y = Mul(x, w) }")
+    onnx.save(needs, folder / "needs.onnx")
+    lacks = onnx.parser.parse_model(HEADER + "g (float[2, 4] x) => (float[2, 4] y) <float k = {2}> { y = Mul(x, k) }")
+    onnx.save(lacks, folder / "lacks.onnx")
+    x = np.arange(1, 9, dtype=np.float32).reshape(1, 2, 4)
+    np.savez(folder / "x_alone.npz", x=x)
+    np.savez(folder / "both.npz", x=x, w=np.full((1, 4), 7, np.float32))
+    np.savez(folder / "bad_w.npz", x=x, w=np.full((1, 9), 7, np.float32))
+    for runtime in ("ort", "builtin"):
+        check = lambda a, b, inputs: run(folder, "verify", f"{a}.onnx", f"{b}.onnx", "--inputs", inputs, "--runtime", runtime)  # noqa: B023, E731
+        assert check("init_a", "init_b", "x_alone.npz")[0] == 1
+        assert check("init_a", "init_b", "both.npz")[0] == 0
+        assert check("init_a", "needs", "x_alone.npz")[0] == 0  # what the second one needs is the initial value of the first one
+        assert check("needs", "init_b", "both.npz")[0] == 0
+        code, out, _ = check("init_a", "lacks", "both.npz")
+        assert code == 1 and "the numbers for `w` count for the first model alone" in out
+        code, _, err = check("init_a", "init_b", "bad_w.npz")
+        assert code == 2 and "input `w` has shape [4], not [9]" in err
+
+
+@pytest.mark.parametrize("source, message", [
+    ("int other;", "it has no function OrtGetApiBase"),
+    ("void* OrtGetApiBase(void) { return 0; }", "gives no table of functions"),
+    ("static void* get(unsigned v) { return 0; } static const char* version(void) { return 0; }"
+     "struct { void* (*a)(unsigned); const char* (*b)(void); } base = {get, version}; void* OrtGetApiBase(void) { return &base; }",
+     "it does not say its version"),
+    ("static void* get(unsigned v) { return 0; } static const char* version(void) { return \"1.5.2\"; }"
+     "struct { void* (*a)(unsigned); const char* (*b)(void); } base = {get, version}; void* OrtGetApiBase(void) { return &base; }",
+     "version 1.5.2 is too old, 1.11 is needed"),
+    ("static void* table[200]; static void* get(unsigned v) { return table; } static const char* version(void) { return \"1.12\"; }"
+     "struct { void* (*a)(unsigned); const char* (*b)(void); } base = {get, version}; void* OrtGetApiBase(void) { return &base; }",
+     "its table of functions lacks GetErrorMessage"),
+])
+def test_libraries_that_are_no_runtime(folder, source, message):
+    library = folder / "lib.so"
+    library.unlink(missing_ok=True)
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=source, text=True, check=True)
+    code, out, err = run(folder, "verify", "gain.onnx", "same.onnx", "--ort", str(library))
+    assert (code, out) == (6, "") and message in err
+
+
 def test_save_repro(folder):
     code, _, _ = run(folder, "verify", "gain.onnx", "other.onnx", "--save-repro", "repro")
     assert code == 1
@@ -134,6 +224,40 @@ def test_bisect(folder):
     assert code == 1 and "rule `abs` of wrong" in out and "Abs(" in out and "Relu(" in out
     code, out, _ = run(folder, "verify", "--bisect", "--rules", "wrong.yaml", "gain.onnx")
     assert code == 0 and out.startswith("none of 0 rewrites is bad")
+
+
+OWN = """qrewrite: 1
+name: own
+signatures:
+  qr.Half:
+    inputs: [x]
+    outputs: [y]
+    computes: y = Mul(x, f32(0.5))
+rules:
+  - {name: neg-neg, equivalence: exact, match: y = Neg(Neg(x)), replace: "y = qr.Half(Mul(x, f32(2)))"}
+  - {name: abs, equivalence: exact, match: y = Abs(x), replace: y = Relu(x)}
+  - {name: finish, equivalence: exact, match: y = qr.Half(x), replace: "y = Mul(x, f32(0.5))"}
+phases:
+  - {name: one, rules: [neg-neg]}
+  - {name: two, rules: [abs]}
+  - {name: three, rules: [finish]}
+"""
+
+
+def test_bisect_runs_what_the_rules_have_for_themselves(folder):
+    """States between hold qr.Half until the end: what it computes says which of them is the first bad one."""
+    (folder / "own.yaml").write_text(OWN)
+    code, out, err = run(folder, "verify", "--bisect", "--rules", "own.yaml", "abs.onnx")
+    assert code == 1 and out.startswith("rewrite 2 of 3 is the first bad one:\n  rule `abs` of own"), out + err
+
+
+def test_bisect_goes_by_what_the_rules_promise(folder):
+    """A rule that promises 20 dB is not to blame for a millionth; one that promises all is."""
+    rule = "qrewrite: 1\nname: near\nrules:\n  - {{name: gain, equivalence: {}, match: y = Sin(x), replace: 'y = Cos(Sub(x, f32(1.58)))'}}\n"
+    for promise, code, text in (("approx(20dB)", 0, "none of 1 rewrites is bad"), ("exact", 1, "rewrite 1 of 1 is the first bad one")):
+        (folder / "near.yaml").write_text(rule.format(promise))
+        returned, out, err = run(folder, "verify", "--bisect", "--rules", "near.yaml", "abs.onnx")
+        assert returned == code and text in out, out + err
 
 
 def test_weakest_promise_is_the_tolerance(folder):

@@ -24,6 +24,7 @@ struct Arguments {
   std::vector<std::string> rules, set;
   int samples = 5;
   uint64_t seed = 0;
+  std::string form = "text";
   bool bisect = false, json = false, said_tolerance = false;
 };
 
@@ -62,7 +63,11 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_option("--save-repro", a.repro,
                  "where B and the sample of the largest difference go, as one of ONNX's tests")
       ->type_name("FOLDER");
-  app.add_flag("--json", a.json, "the report as JSON");
+  app.add_option("--report", a.form,
+                 "what the report is printed as: text (default), json, md, html, or junit for CI")
+      ->type_name("FORM")
+      ->check(CLI::IsMember({"text", "json", "md", "html", "junit"}));
+  app.add_flag("--json", a.json, "the same as --report json");
   app.footer(
       "Exit codes: 0 EXACT or WITHIN, 1 DIVERGED, 2 usage, 3 INCONCLUSIVE; others as in "
       "docs/exit_codes.md");
@@ -139,6 +144,13 @@ int ExitCodeOfVerdict(Verdict verdict) {
   return verdict == Verdict::kInconclusive ? kExitRefused : kExitOk;
 }
 
+std::string InForm(const VerifyReport& report, const std::string& form) {
+  if (form == "json") return report.Json();
+  if (form == "md") return report.Markdown();
+  if (form == "html") return report.Html();
+  return form == "junit" ? report.JUnit() : report.Text();
+}
+
 Result<int> VerifyModels(const Arguments& a) {
   QR_ASSIGN_OR_RETURN(const Model first, Model::Load(a.a));
   QR_ASSIGN_OR_RETURN(const Model second, Model::Load(a.b));
@@ -146,9 +158,14 @@ Result<int> VerifyModels(const Arguments& a) {
   QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a.runtime));
   options.noise = runtimes.optimised.get();
   options.second = runtimes.second.get();
-  QR_ASSIGN_OR_RETURN(const VerifyReport report, Verify(first, second, *runtimes.first, options));
+  QR_ASSIGN_OR_RETURN(VerifyReport report, Verify(first, second, *runtimes.first, options));
+  if (report.verdict == Verdict::kDiverged) {
+    report.notes.emplace_back(
+        "`qrewrite verify --bisect` names where it begins, `qrewrite debug` measures it along the "
+        "graph");
+  }
   if (!a.repro.empty()) QR_RETURN_IF_ERROR(SaveRepro(a, first, second, report));
-  Print(a.json ? report.Json() : report.Text());
+  Print(InForm(report, a.form));
   return ExitCodeOfVerdict(report.verdict);
 }
 
@@ -173,7 +190,7 @@ Result<int> BisectPair(const Arguments& a) {
 // Rewrites A. If a rewrite is wrong, that one is named; else what B has other than it should.
 Result<int> BisectRules(const Arguments& a) {
   QR_ASSIGN_OR_RETURN(const Settings settings, ParseSettings(a.set));
-  QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load(a.rules.front(), {.tests = false}));
+  QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load(a.rules.front()));
   QR_RETURN_IF_ERROR(CheckSettings({rules}, settings));
   QR_ASSIGN_OR_RETURN(const Model model, Model::Load(a.a));
   QR_ASSIGN_OR_RETURN(VerifyOptions options, OptionsOf(a, model));
@@ -182,9 +199,12 @@ Result<int> BisectRules(const Arguments& a) {
   rewriting.set.insert(settings.begin(), settings.end());
   const bool pair = !a.b.empty();
   QR_ASSIGN_OR_RETURN(Model rewritten, model.Clone());
-  if (pair) {
+  if (pair || !a.said_tolerance) {
     QR_ASSIGN_OR_RETURN(const Report fired, Rewrite(rewritten, rules, rewriting));
-    if (!a.said_tolerance) options.tolerance = ToleranceOf(rules, fired);
+    const Tolerance promised = ToleranceOf(rules, fired);
+    // Where a rule promises nothing any result would do: what changes the numbers is to be named then.
+    const bool nothing = !pair && promised.kind == Tolerance::Kind::kSqnr && promised.limit <= 0;
+    if (!a.said_tolerance && !nothing) options.tolerance = promised;
   }
   QR_ASSIGN_OR_RETURN(const BisectReport report,
                       Bisect(model, rules, rewriting, *runtimes.first, options));
@@ -210,12 +230,16 @@ int RunVerify(int argc, char** argv) {
       "qrewrite verify");
   AddOptions(app, a);
   if (const auto code = Parse(app, argc, argv)) return *code;
+  if (a.json && app.count("--report") > 0 && a.form != "json")
+    return UsageError(app, "--json is --report json");
+  if (a.json) a.form = "json";
   if (a.a.empty() || (a.b.empty() && !a.bisect)) return UsageError(app, "two models are needed");
-  if (a.bisect && (a.rules.size() > 1 || (a.rules.empty() && a.b.empty()) || a.json ||
+  if (a.bisect && (a.rules.size() > 1 || (a.rules.empty() && a.b.empty()) || a.form != "text" ||
                    (a.b.empty() && !a.repro.empty()))) {
-    return UsageError(app,
-                      "--bisect takes two models, or one and one --rules, and no --json; "
-                      "--save-repro needs the second model");
+    return UsageError(
+        app,
+        "--bisect takes two models, or one and one --rules, and no --json or --report; "
+        "--save-repro needs the second model");
   }
   if (a.rules.empty() && !a.set.empty() && a.bisect)
     return UsageError(app, "--set goes with --rules");

@@ -159,10 +159,9 @@ std::string Suggestions(const DebugReport& report) {
 }  // namespace
 
 std::string DebugTables(const DebugReport& report, size_t top) {
-  std::string text =
-      fmt::format("{} sample{} of {}; {}; {} of {} quantized values matched\n", report.num_samples,
-                  report.num_samples == 1 ? "" : "s", report.samples, report.evaluator,
-                  report.matched, report.quantized_values);
+  std::string text = fmt::format("{} sample{} of {}; {}; {}\n", report.num_samples,
+                                 report.num_samples == 1 ? "" : "s", report.samples,
+                                 report.evaluator, report.Matched());
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   text += "\n" +
           Table("Outputs cumulative SQNR",

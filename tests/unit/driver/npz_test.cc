@@ -69,7 +69,8 @@ std::string Npy(const std::string& header, const std::string& data) {
 
 TEST_CASE("Npy: column-major arrays become row-major") {
   const auto t = ParseNpy(Npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }",
-                              std::string("\0\3\1\4\2\5", 6)));
+                              std::string("\0\3\1\4\2\5", 6)),
+                          nullptr);
   REQUIRE(t.ok());
   CHECK(*ToInt64s(*t) == std::vector<int64_t>{0, 1, 2, 3, 4, 5});
 }
@@ -91,10 +92,26 @@ TEST_CASE("Npy: faults of a header") {
            {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), } x", "cannot be read"},
        }) {
     CAPTURE(c.header);
-    const auto t = ParseNpy(Npy(c.header, std::string(4, '\0')));
+    const auto t = ParseNpy(Npy(c.header, std::string(4, '\0')), nullptr);
     REQUIRE_FALSE(t.ok());
     CHECK(t.status().message().find(c.message) != std::string::npos);
   }
+}
+
+TEST_CASE("Npz: arrays that nobody wants are not read, and others lie in the archive") {
+  auto zip = std::make_shared<std::string>(
+      *MakeNpz({{"a", Tensor::FloatScalar(3)}, {"b", Tensor::FloatScalar(4)}}));
+  const size_t at = zip->find(std::string("\x00\x00\x80\x40", 4));  // 4.0f
+  REQUIRE(at != std::string::npos);
+  (*zip)[at + 2] = 1;
+  CHECK_FALSE(ParseNpz("a.npz", *zip).ok());  // the checksum of b
+  const auto wanted = [](const std::string& key) { return key == "a"; };
+  const auto arrays = ParseNpz("a.npz", *zip, {.wanted = wanted, .owner = zip});
+  REQUIRE(arrays.ok());
+  REQUIRE(arrays->size() == 1);
+  const std::byte* const data = arrays->front().tensor.bytes().data();
+  const auto* const begin = reinterpret_cast<const std::byte*>(zip->data());
+  CHECK((data > begin && data < begin + zip->size()));
 }
 
 }  // namespace
