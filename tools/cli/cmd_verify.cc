@@ -187,6 +187,20 @@ Result<int> BisectPair(const Arguments& a) {
   return BisectModels(a, first, second, runtimes, options);
 }
 
+// The weakest promise of the rules that fired and promise something: with one that promises nothing any result would
+// do. `close` if none does.
+Tolerance PromisedOf(const Rules& rules, const Report& fired) {
+  Report promising = fired;
+  std::erase_if(promising.rules, [&](const RuleReport& rule) {
+    Report alone = fired;
+    alone.rules = {rule};
+    const Tolerance tolerance = ToleranceOf(rules, alone);
+    return tolerance.kind == Tolerance::Kind::kSqnr && tolerance.limit <= 0;
+  });
+  if (promising.rules.empty() && !fired.rules.empty()) return {.kind = Tolerance::Kind::kClose};
+  return ToleranceOf(rules, promising);
+}
+
 // Rewrites A. If a rewrite is wrong, that one is named; else what B has other than it should.
 Result<int> BisectRules(const Arguments& a) {
   QR_ASSIGN_OR_RETURN(const Settings settings, ParseSettings(a.set));
@@ -201,10 +215,8 @@ Result<int> BisectRules(const Arguments& a) {
   QR_ASSIGN_OR_RETURN(Model rewritten, model.Clone());
   if (pair || !a.said_tolerance) {
     QR_ASSIGN_OR_RETURN(const Report fired, Rewrite(rewritten, rules, rewriting));
-    const Tolerance promised = ToleranceOf(rules, fired);
-    // Where a rule promises nothing any result would do: what changes the numbers is to be named then.
-    const bool nothing = !pair && promised.kind == Tolerance::Kind::kSqnr && promised.limit <= 0;
-    if (!a.said_tolerance && !nothing) options.tolerance = promised;
+    if (!a.said_tolerance)
+      options.tolerance = pair ? ToleranceOf(rules, fired) : PromisedOf(rules, fired);
   }
   QR_ASSIGN_OR_RETURN(const BisectReport report,
                       Bisect(model, rules, rewriting, *runtimes.first, options));
