@@ -216,6 +216,7 @@ struct FloatForm {
   int since;
   std::vector<size_t> data;  // inputs that are followed by their scale and zero point
   size_t result;             // the scale of the result, followed by its zero point
+  bool condition = false;    // input 0 is one, and the first operand
 };
 
 Result<Tensor> Dequantized(const FoldCall& call, size_t i) {
@@ -232,6 +233,8 @@ Outputs ComputedInFloat(const FoldCall& call, const FloatForm& form) {
     return Reason("{} with channels last is not computed", call.op);
   }
   std::vector<Tensor> operands;
+  if (form.condition && Input(call, 0) == nullptr) return Reason("{} without a condition", call.op);
+  if (form.condition) operands.push_back(call.inputs[0]);
   for (const size_t i : form.data) {
     QR_ASSIGN_OR_RETURN(operands.emplace_back(), Dequantized(call, i));
   }
@@ -252,6 +255,14 @@ Outputs QLinearConcat(const FoldCall& call) {
   FloatForm form{.op = "Concat", .since = 13, .data = {}, .result = 0};
   for (size_t i = 2; i + 2 < call.inputs.size(); i += 3) form.data.push_back(i);
   if (form.data.empty()) return Reason("{} without data", call.op);
+  // The schema cannot say it of a list of inputs; ONNX Runtime refuses others when it makes the node.
+  QR_ASSIGN_OR_RETURN(const Tensor zero, Need(call, 1));
+  for (const size_t i : form.data) {
+    QR_ASSIGN_OR_RETURN(const Tensor part, Need(call, i));
+    if (part.dtype() != zero.dtype())
+      return Status(StatusCode::kInvalidModel, fmt::format("{} of {} makes no {}", call.op,
+                                                           Name(part.dtype()), Name(zero.dtype())));
+  }
   return ComputedInFloat(call, form);
 }
 
@@ -288,6 +299,7 @@ void RegisterQLinear(KernelRegistry& registry) {
   AddInFloat(registry, "QLinearMul", {"Mul", 14, {0, 3}, 6});
   AddInFloat(registry, "QLinearSigmoid", {"Sigmoid", 13, {0}, 3});
   AddInFloat(registry, "QLinearLeakyRelu", {"LeakyRelu", 16, {0}, 3});
+  AddInFloat(registry, "QLinearWhere", {"Where", 16, {1, 4}, 7, /*condition=*/true});
   AddInFloat(registry, "QLinearAveragePool", {"AveragePool", 11, {0}, 3});
   AddInFloat(registry, "QLinearGlobalAveragePool", {"GlobalAveragePool", 1, {0}, 3});
 }

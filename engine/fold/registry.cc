@@ -170,6 +170,7 @@ const KernelRegistry& KernelRegistry::Evaluation() {
     fold::RegisterRecurrent(*r);
     fold::RegisterResize(*r);
     fold::RegisterQLinear(*r);
+    fold::RegisterBlockWeights(*r);
     return r;
   }();
   return *registry;

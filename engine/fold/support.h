@@ -109,5 +109,6 @@ void RegisterPooling(KernelRegistry& registry);
 void RegisterNormalization(KernelRegistry& registry);
 void RegisterResize(KernelRegistry& registry);
 void RegisterQLinear(KernelRegistry& registry);
+void RegisterBlockWeights(KernelRegistry& registry);
 
 }  // namespace qrewrite::fold

@@ -183,8 +183,26 @@ def qlinear():
         Case("QLinearSigmoid", p + [np.array(1 / 256, F32), np.array(0, U8)], **ms),
         Case("QLinearLeakyRelu", p + out, {"alpha": 0.1}, **ms),
         Case("QLinearConcat", out + p + q, {"axis": 1}, **ms),
+        Case("QLinearConcat", out + p + [q[0].astype(I8), q[1], np.array(3, I8)], {"axis": 1}, oracle="fails", **ms),
+        Case("QLinearWhere", [p[0] > 100] + p + q + out, **ms),
         Case("QLinearSoftmax", p + [np.array(1 / 256, F32), np.array(0, U8)], {"axis": -1, "opset": 13}, **ms),
         Case("QLinearAveragePool", p + [np.array(0.7123, F32), np.array(100, U8)], {"kernel_shape": [2, 2]}, **ms),
         Case("QLinearGlobalAveragePool", p + out, **ms),
         Case("QLinearGlobalAveragePool", p + out, {"channels_last": 1}, oracle="fails", **ms),
+    ] + block_weights()
+
+
+def block_weights():
+    x = image((3, 40))
+    scales = np.abs(image((5 * 3,))) / 10 + np.float32(0.01)
+    sizes = {"K": 40, "N": 5, "block_size": 16}
+    groups = np.tile(np.array([2, 0, 1, 1], I32), 10)
+    bytes_of_bits = {bits: bytes_of((5, 3, 2 * bits), U8) for bits in (4, 8)}
+    return [
+        Case("MatMulNBits", [x, bytes_of_bits[4], scales], sizes | {"bits": 4}, domain="com.microsoft", ulp=64),
+        Case("MatMulNBits", [x, bytes_of_bits[4], scales, bytes_of((5 * 2,), U8)], sizes | {"bits": 4}, domain="com.microsoft", ulp=64),
+        Case("MatMulNBits", [x, bytes_of_bits[8], scales, bytes_of((5 * 3,), U8)], sizes | {"bits": 8}, domain="com.microsoft", ulp=64),
+        Case("MatMulNBits", [x, bytes_of_bits[4], scales, None, groups], sizes | {"bits": 4}, domain="com.microsoft", ulp=64),
+        Case("MatMulNBits", [x, bytes_of_bits[4], scales, None, None, image((5,))], sizes | {"bits": 4}, domain="com.microsoft", ulp=64),
+        Case("MatMulNBits", [x, bytes_of_bits[4], scales[:7]], sizes | {"bits": 4}, domain="com.microsoft", oracle="fails"),
     ]
