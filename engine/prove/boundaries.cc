@@ -42,10 +42,47 @@ class Finder {
     return v.valid() && graph_.constant(v) != nullptr ? v : ValueId();
   }
 
+  // What it comes to there; else empty.
+  std::vector<double> NumbersOf(CodeId id) {
+    const Val value = match_.in.Force(match_.in.Eval(id, match_.frame));
+    if (!value.is_number() || value.number().t.size() > kMostElements) return {};
+    const Result<std::vector<double>> numbers = ToDoubles(value.number().t);
+    return numbers.ok() ? *numbers : std::vector<double>();
+  }
+
+  // A name stands for an attribute: one that is this number.
+  void AddAttributes(CodeId name, CodeId other) {
+    if (program_.code(name).op != CodeOp::kName) return;
+    const std::vector<double> own = NumbersOf(name), numbers = NumbersOf(other);
+    if (own.size() != 1 || numbers.size() != 1) return;
+    for (size_t i = 0; i < graph_.num_nodes(); ++i) {
+      const NodeId n(i);
+      if (!graph_.alive(n)) continue;
+      const auto add = [&](const std::string& attribute, const AttrValue& value) {
+        const auto* const real = std::get_if<float>(&value);
+        const auto* const whole = std::get_if<int64_t>(&value);
+        const bool same = (real != nullptr && *real == own[0]) ||
+                          (whole != nullptr && static_cast<double>(*whole) == own[0]);
+        if (same && found_.size() < kMostBoundaries)
+          found_.push_back({{}, n, attribute, whole != nullptr, numbers});
+      };
+      for (const Attribute& a : graph_.attributes(n)) add(a.name, a.value);
+      const OpName& op = graph_.op_name(graph_.op(n));
+      const Signature* const s =
+          program_.rules().signatures.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+      for (size_t k = 0; s != nullptr && k < s->attributes.size(); ++k) {
+        const FormalAttribute& formal = s->attributes[k];
+        if (graph_.attributes(n).Find(formal.name) == nullptr)
+          add(formal.name, formal.default_value);
+      }
+    }
+  }
+
   void Add(CodeId constant, CodeId other) {
     if (found_.size() >= kMostBoundaries) return;
     const ValueId v = ConstantOf(constant);
-    if (!v.valid() || graph_.constant(v)->size() > kMostElements) return;
+    if (!v.valid()) return AddAttributes(constant, other);
+    if (graph_.constant(v)->size() > kMostElements) return;
     const Val value = match_.in.Force(match_.in.Eval(other, match_.frame));
     if (!value.is_number()) return;
     const Result<std::vector<double>> numbers = ToDoubles(value.number().t);

@@ -1,6 +1,7 @@
-// Boundaries: numbers of a constant with which a condition that compares it just holds, or just does not.
+// Boundaries: numbers of a constant, or of an attribute, with which a condition that compares it just holds, or just does not.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/prove/guards.h"
@@ -8,12 +9,15 @@
 namespace qrewrite {
 
 struct Boundary {
-  ValueId constant;
+  ValueId constant;  // invalid: it is this attribute
+  NodeId node;
+  std::string attribute;
+  bool whole = false;           // an integer
   std::vector<double> numbers;  // as many as it has elements
 };
 
 // Of the comparisons in the conditions of `rule` and its cases, on the matches of its pattern in `graph`:
-// of a constant with something that can be computed there. Conditions of definitions are not looked at.
+// of a constant or an attribute with something that can be computed there. Conditions of definitions are not looked at.
 std::vector<Boundary> BoundariesOf(const Graph& graph, const Program& program,
                                    const CompiledRule& rule, const std::vector<Guard>& guards,
                                    const Task& task, const RunContext& context);

@@ -35,6 +35,8 @@ class Change {
   // The `step`-th of the changes that touch one thing. nullopt: there are not so many; false: nothing came
   // of it.
   std::optional<bool> One(size_t step);
+  // All constants get other numbers.
+  bool AllNumbers();
 
   const std::vector<ValueId>& constants() const { return constants_; }
   const std::vector<ValueId>& inputs() const { return inputs_; }
@@ -58,13 +60,16 @@ class Change {
 
   // --- constants
   bool ConstantNumbers();
-  bool AllNumbers();
   bool ConstantShape();
   bool ConstantToInput();
   bool Overridable();
   bool ConstantToNode();
   // Constants that `v` shares a node and a shape with, itself included: a scale and its zero point.
   std::vector<ValueId> Companions(ValueId v) const;
+  // Constants that are equal, `v` included: the zero points of a quantizer and of its dequantizer.
+  std::vector<ValueId> EqualOnes(ValueId v) const;
+  // All of one kind become one number for each place of an axis. nullopt: `step` is beyond them.
+  std::optional<bool> NumbersForEach(size_t& step);
   bool MayResize(const Numbers& numbers) const;
 
   // --- types
@@ -110,6 +115,8 @@ class Change {
   // A constant, a size or an attribute is a number that the rule has, or is just beside it.
   bool AtLimit();
   bool NearlyBy(double tolerance);
+  // The constant, and now and then all that equal it, get these numbers.
+  bool SetNumbers(ValueId v, const Numbers& numbers);
   // The only element of a constant, if it is whole.
   std::optional<double> WholeNumber(ValueId v) const;
   bool ForgetRank(ValueId v);
@@ -160,6 +167,8 @@ class Change {
   bool AddInputAt(NodeId n, size_t at);
   // What an input that is added may hold; invalid: nothing.
   Tensor SomeOperand(NodeId n, size_t at) const;
+  // Shapes that it may have.
+  std::vector<Dims> OperandShapes(NodeId n) const;
   AttrValue Another(NodeId n, const std::string& name, const AttrValue& old);
   // A value for an attribute that was not there and has no default.
   AttrValue SomeValue(NodeId n, const std::string& name, AttrKind kind);

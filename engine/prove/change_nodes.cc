@@ -99,8 +99,13 @@ AttrValue Change::SomeValue(NodeId n, const std::string& name, AttrKind kind) {
 
 std::vector<Change::AttributePlace> Change::AttributePlaces() const {
   std::vector<AttributePlace> all;
+  const auto& of_pattern = words_.of_pattern;
   for (const NodeId n : nodes_) {
     if (HasFixedAttributes(n)) continue;
+    // What else the graph computes may be the step of a quantizer.
+    const bool own =
+        std::ranges::find(of_pattern, graph_.op_name(graph_.op(n))) != of_pattern.end();
+    if (words_.keeps_numbers && !own) continue;
     const OpName& op = graph_.op_name(graph_.op(n));
     const Signature* signature = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
     for (const Attribute& a : graph_.attributes(n)) {
@@ -158,12 +163,18 @@ std::vector<AttrValue> Change::Choices(const AttributePlace& place) const {
     if (!Equal(value, place.value) && std::ranges::none_of(choices, same))
       choices.push_back(std::move(value));
   };
-  if (IsFixed(place.node)) return choices;
   const auto known = words_.values.find(place.name);
+  // Of operators of a rule set's own only what its tests say; a divisor is a number that data was measured for.
+  const bool fixed = IsFixed(place.node);
+  if (fixed && (known == words_.values.end() || place.kind == AttrKind::kTensor)) return choices;
   if (known != words_.values.end()) {
     for (const AttrValue& value : known->second) {
       if (KindOf(value) == place.kind && value.index() != 0) add(value);
     }
+  }
+  if (fixed) return choices;
+  if (const auto* const list = std::get_if<std::vector<int64_t>>(&place.value)) {
+    add(std::vector<int64_t>(list->rbegin(), list->rend()));
   }
   if (place.kind == AttrKind::kInt && NamesType(place.name)) {
     for (const DType dtype : words_.dtypes) add(static_cast<int64_t>(dtype));
@@ -192,6 +203,11 @@ bool Change::Operator() {
 
 bool Change::OperatorAt(NodeId n, const OpName& to) {
   const OpName from = graph_.op_name(graph_.op(n));
+  // Of several one may make the step of a quantizer.
+  const bool several = std::ranges::count_if(nodes_, [&](NodeId other) {
+                         return graph_.op(other) == graph_.op(n);
+                       }) > 1;
+  if (words_.keeps_numbers && several) return false;
   const Signature* signature =
       signatures_.Find(to.domain, to.name, graph_.OpsetOf(graph_.main(), to.domain));
   const auto inputs = static_cast<int>(graph_.num_inputs(n));
@@ -307,17 +323,12 @@ Tensor Change::SomeOperand(NodeId n, size_t at) const {
   const int var = s->inputs[at].type_var;
   // The type of another input of the same kind, else one that is allowed.
   DType dtype = DType::kUndefined;
-  std::vector<Dims> shapes = {{1}};
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
     const ValueId v = graph_.input(n, i);
     if (!v.valid()) continue;
-    const Tensor* const tensor = graph_.constant(v);
     const DType has = type_of(v);
     if (i < s->inputs.size() && s->inputs[i].type_var == var && has != DType::kUndefined)
       dtype = has;
-    if (tensor == nullptr) continue;
-    shapes.push_back(tensor->dims());
-    for (const int64_t size : tensor->dims()) shapes.push_back({size});
   }
   if (dtype == DType::kUndefined && var >= 0) {
     constexpr DType kUsual[] = {DType::kFloat, DType::kUint8, DType::kInt8, DType::kInt64,
@@ -330,9 +341,48 @@ Tensor Change::SomeOperand(NodeId n, size_t at) const {
   }
   if (dtype == DType::kUndefined) return {};
   Numbers numbers{.dtype = dtype, .dims = {}, .values = {1}};
-  numbers.Resize(dice_.Of(shapes), dice_);
-  for (double& x : numbers.values) x = static_cast<double>(dice_.Integer(1, 4));
+  // Zero points are any number of their type, lists of indexes may be an order of axes.
+  const bool small = IsInteger(dtype) && Info(dtype).bits <= 8 && dice_.Once(2);
+  const bool order = IsInteger(dtype) && Info(dtype).bits >= 32 && dice_.Once(2);
+  const std::set<int64_t> ranks = Ranks();
+  const bool of_rank = order && !ranks.empty() && *ranks.rbegin() > 0;
+  numbers.Resize(of_rank ? Dims{*ranks.rbegin()} : dice_.Of(OperandShapes(n)), dice_);
+  auto next = static_cast<double>(numbers.values.size());
+  for (double& x : numbers.values) {
+    if (order)
+      x = --next;
+    else if (small)
+      x = static_cast<double>(dice_.Integer(IntMin(dtype), static_cast<int64_t>(IntMax(dtype))));
+    else
+      x = static_cast<double>(dice_.Integer(1, 4));
+  }
   return numbers.ToTensor();
+}
+
+std::vector<Dims> Change::OperandShapes(NodeId n) const {
+  std::vector<Dims> shapes = {{1}};
+  std::map<size_t, std::vector<Dims>> by_rank;  // of the inputs
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+    const ValueId v = graph_.input(n, i);
+    if (!v.valid()) continue;
+    const Tensor* const tensor = graph_.constant(v);
+    Dims dims = tensor != nullptr ? tensor->dims() : Dims();
+    if (tensor == nullptr) {
+      if (!graph_.declared(v).known_shape()) continue;
+      for (const Dim d : graph_.declared(v).dims) dims.push_back(d.size());
+    } else {
+      shapes.push_back(dims);
+      for (const int64_t size : dims) shapes.push_back({size});
+    }
+    by_rank[dims.size()].push_back(std::move(dims));
+  }
+  // Each axis as long as that of some input with as many: a state of a recurrent layer, a residual.
+  for (const auto& [rank, known] : by_rank) {
+    Dims mixed(rank);
+    for (size_t i = 0; i < rank; ++i) mixed[i] = dice_.Of(known)[i];
+    if (known.size() > 1) shapes.insert(shapes.end(), shapes.size(), mixed);
+  }
+  return shapes;
 }
 
 bool Change::AddInputAt(NodeId n, size_t at) {

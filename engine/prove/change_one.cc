@@ -139,9 +139,7 @@ bool Change::AtLimit() {
       std::ranges::fill(numbers->values, value);
     else
       numbers->values[dice_.Below(numbers->values.size())] = value;
-    const Tensor tensor = numbers->ToTensor();
-    if (tensor.valid()) graph_.SetConstant(v, tensor);
-    return tensor.valid();
+    return SetNumbers(v, *numbers);
   }
   constexpr double kMostSize = 40;  // graphs stay small
   if (value != std::rint(value) || std::fabs(value) > kMostSize) return false;
@@ -281,8 +279,20 @@ std::optional<bool> Change::OneOfZeroPoints(size_t& step) {
   constexpr double kFewSteps = 8;
   for (const ValueId v : constants_) {
     const std::optional<double> number = WholeNumber(v);
-    if (number && std::fabs(*number) >= kFewSteps && IsAmong(step, 2))
-      return SetElement(v, 0, *number + (step == 0 ? 3 : -3));
+    if (!number || std::fabs(*number) < kFewSteps) continue;
+    if (IsAmong(step, 2)) return SetElement(v, 0, *number + (step == 0 ? 3 : -3));
+    // One for each place of an axis.
+    for (const int64_t size : SizesUsed()) {
+      if (size < 2 || size > 8 || !IsAmong(step, 1)) continue;
+      std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+      numbers->dims = {size};
+      numbers->values.clear();
+      for (int64_t i = 0; i < size; ++i)
+        numbers->values.push_back(*number + static_cast<double>(i % 3 - 1) * 3);
+      const Tensor tensor = numbers->ToTensor();
+      if (tensor.valid()) graph_.SetConstant(v, tensor);
+      return tensor.valid();
+    }
   }
   return std::nullopt;
 }
@@ -291,8 +301,9 @@ std::optional<bool> Change::OneOfZeroPoints(size_t& step) {
 std::optional<bool> Change::OneOfNumbers(size_t& step) {
   constexpr double kValues[] = {-1, 0, 1, 2, -2, 0x1p62, -0x1p62};
   for (const NodeId n : nodes_) {
+    constexpr size_t kOften = 6;  // with other shapes and numbers each time
     const std::vector<size_t> absent = AbsentInputs(n);
-    if (IsAmong(step, absent.size())) return AddInputAt(n, absent[step]);
+    if (IsAmong(step, kOften * absent.size())) return AddInputAt(n, absent[step / kOften]);
   }
   constexpr size_t kDeepened = 4;  // with other numbers each time
   if (IsAmong(step, 2 * kDeepened)) return Deepen(step % 2 == 0);
@@ -304,6 +315,15 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
     const bool too_large = std::fabs(value) > 2 && graph_.constant(v)->dtype() == DType::kInt32;
     return !too_large && SetElement(v, step / std::size(kValues), value);
   }
+  // Axes, sizes, pads in another order.
+  for (const ValueId v : Indexes()) {
+    if (graph_.constant(v)->size() < 2 || !IsAmong(step, 1)) continue;
+    std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+    if (!numbers) return false;
+    std::ranges::reverse(numbers->values);
+    return SetNumbers(v, *numbers);
+  }
+  if (const std::optional<bool> made = NumbersForEach(step)) return made;
   // The third and fourth input are zero points, biases, axes: those of a quantizer and its dequantizer go
   // together.
   if (IsAmong(step, 2)) return DropEverywhere(step + 2);

@@ -17,10 +17,47 @@ bool Change::ConstantNumbers() {
   const bool stays_whole = words_.keeps_whole && numbers->AreWhole();
   if (!numbers->Disturb(dice_)) return false;
   if (stays_whole) numbers->MakeWhole();
-  const Tensor tensor = numbers->ToTensor();
+  return SetNumbers(v, *numbers);
+}
+
+bool Change::SetNumbers(ValueId v, const Numbers& numbers) {
+  const Tensor tensor = numbers.ToTensor();
   if (!tensor.valid()) return false;
-  graph_.SetConstant(v, tensor);
+  const std::vector<ValueId> all = dice_.Once(3) ? EqualOnes(v) : std::vector{v};
+  for (const ValueId c : all) graph_.SetConstant(c, tensor);
   return true;
+}
+
+std::vector<ValueId> Change::EqualOnes(ValueId v) const {
+  const Tensor& tensor = *graph_.constant(v);
+  std::vector<ValueId> found;
+  for (const ValueId c : constants_) {
+    if (c == v || Equal(AttrValue(*graph_.constant(c)), AttrValue(tensor))) found.push_back(c);
+  }
+  return found;
+}
+
+std::optional<bool> Change::NumbersForEach(size_t& step) {
+  constexpr int64_t kMostSize = 8;
+  std::set<ValueId> seen;
+  for (const ValueId v : constants_) {
+    if (graph_.constant(v)->size() != 1 || seen.contains(v)) continue;
+    const std::vector<ValueId> all = EqualOnes(v);
+    seen.insert(all.begin(), all.end());
+    if (all.size() < 2 && graph_.num_uses(v) < 2) continue;
+    for (const int64_t size : SizesUsed()) {
+      if (size < 2 || size > kMostSize || !IsAmong(step, 1)) continue;
+      std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+      if (!numbers) return false;
+      numbers->Resize({size}, dice_);
+      const Tensor tensor = numbers->ToTensor();
+      for (const ValueId c : all) {
+        if (tensor.valid()) graph_.SetConstant(c, tensor);
+      }
+      return tensor.valid();
+    }
+  }
+  return std::nullopt;
 }
 
 // Every constant gets other numbers of its kind, all of them different: nothing is then equal by chance. Equal
@@ -81,7 +118,9 @@ bool Change::ConstantShape() {
       if (dims.size() < 2) return false;
       std::swap(dims.front(), dims.back());
   }
-  const std::vector<ValueId> all = dice_.Once(4) ? std::vector{v} : Companions(v);
+  const std::vector<ValueId> all = dice_.Once(4)   ? std::vector{v}
+                                   : dice_.Once(3) ? EqualOnes(v)
+                                                   : Companions(v);
   for (const ValueId c : all) {
     std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(c));
     if (!numbers || !MayResize(*numbers)) return false;

@@ -174,6 +174,7 @@ RunOptions Task::Options(CodeId assumed) const {
 
 Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   Trial trial;
+  given_ = &graph;
   Graph changed = graph;
   const Result<RunResult> result =
       Run(changed, court_.program, task.Options(assumed), court_.context);
@@ -205,7 +206,8 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   if (promise.kind == Promise::Kind::kLsb && promise.any_type)
     promise.whole_scales = WholeScales(graph);
   if (rescaled) promise.retyped = RetypedOutputs(graph, changed), promise.scales = ScalesOf(graph);
-  const Result<Model> a = Lowered(graph, rescaled), b = Lowered(changed, rescaled);
+  const Result<Model> a = Lowered(graph, rescaled);
+  const Result<Model> b = Lowered(changed, rescaled);
   if (!a.ok() || !b.ok()) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = Message(a.ok() ? b.status() : a.status());

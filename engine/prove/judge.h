@@ -57,6 +57,7 @@ struct Trial {
   std::string why;
   std::vector<std::string> fired;  // rules
   double margin = 0;               // Comparison::margin; NaN: not as the promise has it
+  bool disputed = false;           // unknown because the two evaluators disagree
   bool of_data = false;            // the promise is one about data that quantizers were made for
   size_t distinct = 0;             // numbers that the original made
   uint64_t kind = 0;               // KindOf() the graph
@@ -101,6 +102,7 @@ class Judge {
   static Outcome RunWhereDefined(Evaluator& evaluator, const Model& model,
                                  std::vector<Tensors>& inputs);
   bool IsRandom(const Model& model, const std::vector<Tensors>& inputs) const;
+  bool TakesAllNodes(const std::vector<Tensors>& inputs) const;
   // The values that the rule changed, side by side: see judge_made.cc.
   // `turned`: the shapes that the break showed with.
   bool KeepsWhereMade(const Graph& before, const Graph& after, const Promise& promise, bool turned);
@@ -125,6 +127,7 @@ class Judge {
   Promise WeakestOf(const std::vector<std::string>& fired) const;
 
   const Court& court_;
+  const Graph* given_ = nullptr;  // that is tried
   std::set<uint64_t> kinds_;  // of graphs that were shown to ONNX Runtime, though nothing was wrong
 };
 

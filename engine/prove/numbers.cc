@@ -20,8 +20,8 @@ double Notable(DType dtype, Dice& dice) {
     if (wide && !dice.Once(4)) return static_cast<double>(dice.Integer(-3, 4));
     return dice.Once(wide ? 20 : 2) ? ends[dice.Below(4)] : of_any[dice.Below(std::size(of_any))];
   }
-  const double floats[] = {0,   -0.0, 1,    -1,   0.5, 2,   3,     -2,   0.25,
-                           0.1, 6,    1e-3, 1e-8, 1e6, 255, 127.5, -0.5, 1.0000001};
+  const double floats[] = {0, -0.0, 1,       -1,   0.5, 2,   3,     -2,   0.25,     0.1,
+                           6, 1e-3, 1.0 / 3, 1e-8, 1e6, 255, 127.5, -0.5, 1.0000001};
   return floats[dice.Below(std::size(floats))];
 }
 

@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kMostComputed = 1 << 22;  // elements of a tensor
 constexpr int kFirstSlice = 50;
 // Graphs of each rule, if nobody says how many, and of all of them if they are few.
-constexpr int kDefaultGraphs = 1000, kMostDefaultGraphs = 10000, kDefaultGraphsOfAll = 40000;
+constexpr int kDefaultGraphs = 2000, kMostDefaultGraphs = 10000, kDefaultGraphsOfAll = 40000;
 
 // A runtime does much when it gets its first model: here, not in the process that is made for it, which may have
 // to be made again.

@@ -87,6 +87,9 @@ std::string ProveReport::Text(bool why) const {
     if (rule.outcome == ProvenRule::Outcome::kUnknown || (silent && !rule.why.empty()))
       text += fmt::format("{}:{}: rule `{}` is not proven: {}\n", rule.file, rule.line, rule.name,
                           rule.why);
+    if (rule.disputed > 0)
+      text += fmt::format("{}:{}: rule `{}`: on {} of {} graphs {}\n", rule.file, rule.line,
+                          rule.name, rule.disputed, rule.fired, rule.dispute);
     if (why) text += WhyText(rule);
   }
   for (const ProvenRule& rule : rules) {
@@ -127,6 +130,8 @@ std::string ProveReport::Json() const {
          {"compared", rule.compared},
          {"margin", std::isfinite(rule.margin) ? qrewrite::Json(rule.margin) : nullptr},
          {"why", rule.why},
+         {"disputed", rule.disputed},
+         {"dispute", rule.dispute},
          {"counterexample", rule.counterexample},
          {"failed_test", rule.failed_test},
          {"conditions", std::move(conditions)}});

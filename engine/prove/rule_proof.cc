@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "engine/driver/rule_tests.h"
@@ -83,7 +84,7 @@ bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
     if (attempt_ % 8 == 0 && TryTwoThings(dice)) continue;
     if (attempt_ % 2 == 0 && TryOneThing()) continue;
     if (attempt_ % 4 == 0 && TryTwoThings(dice)) continue;
-    if (attempt_ % 8 == 1) TryBoundary(dice);
+    if (attempt_ % 4 == 1) TryBoundary(dice);
     // Where nothing is known yet all comes of the pattern.
     const bool known = !seeds_.empty() || !instances_.empty();
     if (!known || dice.Once(report_.fired == 0 ? 2 : 6))
@@ -179,27 +180,59 @@ void RuleProof::TryInstance(Dice& dice) {
   }
 }
 
-// A constant of a graph that showed something lies on the edge of a condition, or just beside.
+namespace {
+
+// `all_equal`: so do all constants that equal it, the scale of a dequantizer and that of its quantizer. False:
+// the type holds no such numbers.
+bool Put(const Boundary& boundary, const std::vector<double>& values, bool all_equal,
+         Graph& graph) {
+  if (boundary.constant.valid()) {
+    const Tensor old = *graph.constant(boundary.constant);
+    std::optional<Numbers> numbers = Numbers::Of(old);
+    if (!numbers) return false;
+    numbers->values = values;
+    const Tensor tensor = numbers->ToTensor();
+    if (!tensor.valid()) return false;
+    for (size_t i = 0; i < graph.num_values(); ++i) {
+      const ValueId v(i);
+      const Tensor* const other = graph.alive(v) ? graph.constant(v) : nullptr;
+      if (v == boundary.constant ||
+          (all_equal && other != nullptr && Equal(AttrValue(*other), AttrValue(old))))
+        graph.SetConstant(v, tensor);
+    }
+    return true;
+  }
+  const bool whole = boundary.whole;
+  constexpr double kMost = 0x1p31;
+  if (!(std::fabs(values[0]) < (whole ? kMost : std::numeric_limits<float>::max()))) return false;
+  AttrValue value = static_cast<float>(values[0]);
+  if (whole) value = static_cast<int64_t>(std::rint(values[0]));
+  graph.SetAttribute(boundary.node, boundary.attribute, std::move(value));
+  return true;
+}
+
+}  // namespace
+
+// A constant or attribute of a graph that showed something lies on the edge of a condition, or just beside.
 void RuleProof::TryBoundary(Dice& dice) {
   const std::vector<Found>& known = found_.empty() ? near_ : found_;
   if (words_.keeps_numbers || known.empty()) return;
   const Found& from = SomeFound(known, dice);
   const Task task = TaskFor(*from.seed);
+  Graph graph = from.graph;
+  // Elsewhere than where the graph was first: with a negative zero point, say.
+  if (dice.Once(2))
+    Vary(graph, words_, court_.program.rules().signatures, OtherNumbers(dice.Integer(0, 1 << 30)));
   const std::vector<Boundary> boundaries =
-      BoundariesOf(from.graph, court_.program, compiled_, guards_, task, court_.context);
+      BoundariesOf(graph, court_.program, compiled_, guards_, task, court_.context);
   if (boundaries.empty()) return;
   const Boundary& boundary = dice.Of(boundaries);
-  std::optional<Numbers> numbers = Numbers::Of(*from.graph.constant(boundary.constant));
-  if (!numbers) return;
-  numbers->values = boundary.numbers;
+  std::vector<double> values = boundary.numbers;
   constexpr double kFactors[] = {1, 1, 1, 1 - 1e-6, 1 + 1e-6, 0.99, 1.01};
   const double factor = kFactors[dice.Below(std::size(kFactors))];
   const auto more = static_cast<double>(dice.Once(4) ? dice.Integer(-1, 1) : 0);
-  for (double& x : numbers->values) x = x * factor + more;
-  const Tensor tensor = numbers->ToTensor();
-  Graph graph = from.graph;
-  if (!tensor.valid()) return;
-  graph.SetConstant(boundary.constant, tensor);
+  for (double& x : values) x = x * factor + more;
+  if (!Put(boundary, values, dice.Once(2), graph)) return;
   if (judge_.Prepare(graph).empty()) TryMade(std::move(graph), task);
 }
 
@@ -325,6 +358,7 @@ void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, c
     case Trial::Fate::kUnknown:
       report_.fired += Fired(trial);
       if (Fired(trial)) Keep(seed, changes, graph, trial.distinct);
+      if (trial.disputed && report_.disputed++ == 0) report_.dispute = trial.why;
       if (Fired(trial) && report_.why.empty()) report_.why = trial.why;
       break;
     case Trial::Fate::kBroken:

@@ -107,9 +107,9 @@ RuntimeApart::Outcome RuntimeApart::Run(const Model& model, const std::vector<Te
   return Ask(model, inputs, {}, fill);
 }
 
-Status RuntimeApart::Load(const Model& model, const std::vector<std::string>& observe) {
-  Outcome outcome = Ask(model, {}, observe, 0);
-  return outcome.end.empty() ? outcome.status : Status(StatusCode::kUnsupported, outcome.end);
+RuntimeApart::Outcome RuntimeApart::RunShown(const Model& model, const std::vector<Tensors>& inputs,
+                                             const std::vector<std::string>& observe) {
+  return Ask(model, inputs, observe, 0);
 }
 
 RuntimeApart::Outcome RuntimeApart::Ask(const Model& model, const std::vector<Tensors>& inputs,

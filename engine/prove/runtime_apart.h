@@ -24,8 +24,9 @@ class RuntimeApart {
   // `fill`: memory that the runtime takes holds bytes made of it: who reads it before writing gets other
   // numbers (ONNX Runtime leaves the product of empty matrices unwritten). 0: as it comes.
   Outcome Run(const Model& model, const std::vector<Tensors>& inputs, int fill = 0);
-  // Whether it takes the model with `observe` among the outputs.
-  Status Load(const Model& model, const std::vector<std::string>& observe);
+  // The same with `observe` among the outputs.
+  Outcome RunShown(const Model& model, const std::vector<Tensors>& inputs,
+                   const std::vector<std::string>& observe);
 
  private:
   Outcome Ask(const Model& model, const std::vector<Tensors>& inputs,

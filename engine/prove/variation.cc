@@ -135,7 +135,8 @@ uint64_t KindOf(const Graph& graph) {
 bool Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, uint64_t change) {
   Dice dice(change);
   Change one(graph, words, signatures, dice);
-  constexpr uint64_t kOne = OneThing(0);
+  constexpr uint64_t kOne = OneThing(0), kNumbers = OtherNumbers(0);
+  if ((change & kNumbers) == kNumbers) return one.AllNumbers();
   return (change & kOne) == 0 ? one.Make() : one.One(change & ~kOne).value_or(false);
 }
 

@@ -50,6 +50,10 @@ bool Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, u
 
 // The `step`-th of the changes that touch one thing: an attribute, a rank, a length, an axis, an input.
 constexpr uint64_t OneThing(size_t step) { return uint64_t{1} << 63 | step; }
+// Constants get other numbers of their kind, which ones `seed` decides.
+constexpr uint64_t OtherNumbers(int64_t seed) {
+  return uint64_t{3} << 62 | static_cast<uint64_t>(seed);
+}
 // The first ones: all sizes open, of inputs at once and each for itself; no rank known.
 constexpr size_t kOpenThings = 3;
 // Whether `graph` has so many things.

@@ -28,7 +28,7 @@ namespace qrewrite {
 
 struct ProveOptions {
   std::vector<std::string> rules;  // names; none: all of the file, without those that it includes
-  // Valid graphs that each rule is tried on. Without: 1000, of few rules 40000 in all and 10000 each at most; or
+  // Valid graphs that each rule is tried on. Without: 2000, of few rules 40000 in all and 10000 each at most; or
   // as many as there is time for.
   std::optional<int> graphs;
   double seconds = 0;  // of the whole proof, at most: rules take turns; 0: as long as it takes
@@ -71,8 +71,10 @@ struct ProvenRule {
   int64_t graphs = 0;    // valid ones that it was tried on
   int64_t fired = 0;     // of these
   int64_t compared = 0;  // of those
+  int64_t disputed = 0;  // of those that fired: the two evaluators disagree, `dispute` says how
   double margin = 0;     // the worst: in ulp, lsb or dB, as the promise has it
   std::string why;
+  std::string dispute;         // of the first such graph
   std::string counterexample;  // a test, as YAML
   std::string
       failed_test;  // of a refuted rule: no graph breaks its promise, but this test of its own fails

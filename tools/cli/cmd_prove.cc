@@ -28,7 +28,7 @@ void AddOptions(CLI::App& app, Arguments& a) {
   AddList(app, "--rule", a.names, "this rule alone; may be repeated")->type_name("NAME");
   app.add_option(
          "--graphs", a.graphs,
-         "how many graphs each rule is tried on; default 1000, of few rules up to 4000, with "
+         "how many graphs each rule is tried on; default 2000, of few rules up to 10000, with "
          "--budget as many as there is time for")
       ->type_name("N")
       ->check(CheckCount);
