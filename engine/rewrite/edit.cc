@@ -196,64 +196,74 @@ void DeclareType(Graph& graph, ValueId v, const TypeInfo& type) {
   graph.MarkChanged();
 }
 
+namespace {
+
+// Names of some characters alone, each given once.
+class PlainNames {
+ public:
+  explicit PlainNames(std::string_view characters) : allowed_(CharacterClass(characters)) {}
+
+  // What stands as it is: whether the name fits and nobody else has it.
+  bool Keep(std::string_view name) {
+    return !name.empty() && std::ranges::all_of(name, [&](char c) { return Allows(c); }) &&
+           taken_.emplace(name).second;
+  }
+  // An interface keeps its name; what is left of it without other characters is taken, too.
+  void Reserve(std::string_view name) {
+    std::string rest(name);
+    std::erase_if(rest, [&](char c) { return !Allows(c); });
+    taken_.emplace(name);
+    taken_.insert(std::move(rest));
+  }
+  std::string Make(std::string_view wish) {
+    std::string name;
+    for (const char c : wish) name += Allows(c) ? c : '_';
+    if (name.empty()) name = "value";
+    std::string candidate = name;
+    int& k = tried_[name];
+    while (!taken_.insert(candidate).second) candidate = fmt::format("{}_{}", name, ++k);
+    return candidate;
+  }
+
+ private:
+  bool Allows(char c) const { return allowed_.contains(c); }
+
+  std::set<char> allowed_;
+  std::set<std::string> taken_;
+  std::unordered_map<std::string, int> tried_;  // numbers behind a name that are taken
+};
+
+}  // namespace
+
+// Names that already fit have the first claim on themselves.
 int64_t RenameAll(Graph& graph, std::string_view characters) {
-  const std::set<char> allowed = CharacterClass(characters);
-  int64_t renamed = 0;
-  const auto fits = [&](std::string_view name) {
-    return !name.empty() &&
-           std::all_of(name.begin(), name.end(), [&](char c) { return allowed.count(c); });
-  };
-  // Graph inputs and outputs keep their names; what is left of them without other characters is
-  // taken too. Names that already fit have the first claim on themselves.
-  std::set<std::string> taken;
+  PlainNames of_values(characters), of_nodes(characters);
   std::vector<ValueId> values;
+  std::vector<NodeId> nodes;
   const auto is_interface = [&](ValueId v) {
     return graph.body_of(v) == graph.main() && (graph.IsInput(v) || graph.IsOutput(v));
   };
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const ValueId v(i);
-    if (!graph.alive(v) || !is_interface(v)) continue;
-    std::string rest(graph.name(v));
-    std::erase_if(rest, [&](char c) { return allowed.count(c) == 0; });
-    taken.emplace(graph.name(v));
-    taken.insert(std::move(rest));
+    if (graph.alive(v) && is_interface(v)) of_values.Reserve(graph.name(v));
   }
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const ValueId v(i);
     const bool used = graph.alive(v) && (graph.producer(v).valid() || graph.IsInput(v) ||
                                          graph.constant(v) != nullptr || graph.num_uses(v) > 0);
-    if (!used || is_interface(v)) continue;
-    if (!fits(graph.name(v)) || !taken.emplace(graph.name(v)).second) values.push_back(v);
+    if (used && !is_interface(v) && !of_values.Keep(graph.name(v))) values.push_back(v);
   }
-  std::unordered_map<std::string, int> tried;  // numbers behind a name that are taken
-  const auto fresh = [&](std::string_view wish) {
-    std::string name;
-    for (const char c : wish) name += allowed.count(c) ? c : '_';
-    if (name.empty()) name = "value";
-    std::string candidate = name;
-    int& k = tried[name];
-    while (!taken.insert(candidate).second) candidate = fmt::format("{}_{}", name, ++k);
-    return candidate;
-  };
-  for (const ValueId v : values) {
-    graph.Rename(v, fresh(graph.name(v)));
-    ++renamed;
-  }
-  taken.clear();
-  tried.clear();
-  std::vector<NodeId> nodes;
+  for (const ValueId v : values) graph.Rename(v, of_values.Make(graph.name(v)));
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     const NodeId n(i);
-    if (!graph.alive(n)) continue;
-    if (!fits(graph.name(n)) || !taken.emplace(graph.name(n)).second) nodes.push_back(n);
+    if (graph.alive(n) && !of_nodes.Keep(graph.name(n))) nodes.push_back(n);
   }
   for (const NodeId n : nodes) {
     const std::string_view name = graph.name(n);
-    graph.SetName(n,
-                  fresh(name.empty() ? std::string_view(graph.op_name(graph.op(n)).name) : name));
-    ++renamed;
+    const std::string_view wish = name.empty() ? graph.op_name(graph.op(n)).name : name;
+    graph.SetName(n, of_nodes.Make(wish));
   }
-  return renamed;
+  return static_cast<int64_t>(values.size() + nodes.size());
 }
 
 // --- opsets

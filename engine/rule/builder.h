@@ -80,6 +80,9 @@ class SetBuilder {
   void ReadPhases(const Mapping& map, RuleFile* file, RuleSet& set);
   void ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set,
                  std::unordered_set<std::string>& phases);
+  PhaseKind KindOf(const DocNode& node, const Place& place, const std::string& owner);
+  void ReadWork(const Mapping& map, RuleFile* file, const RuleSet& set, Phase& phase);
+  void NotAll(const DocNode& node);
   std::vector<std::string> RuleNames(const DocNode& node, const RuleSet& set);
   std::vector<OpPattern> Operators(const DocNode& node,
                                    const RuleSet& set);  // notes them in written_

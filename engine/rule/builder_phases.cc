@@ -41,6 +41,15 @@ bool IsCharacterClass(std::string_view text) {
 
 }  // namespace
 
+void SetBuilder::NotAll(const DocNode& node) {
+  sink_
+      .Error(node.place, code::kBadValue,
+             fmt::format("`all` or a list is expected, here is {}", Describe(node)))
+      .hint = ResolveScalar(node).kind == Scalar::Kind::kBool
+                  ? "write `all`"
+                  : "a list of one: [" + node.text.text + "]";
+}
+
 std::vector<std::string> SetBuilder::RuleNames(const DocNode& node, const RuleSet& set) {
   std::vector<std::string> names;
   const auto all = [&] {
@@ -50,12 +59,7 @@ std::vector<std::string> SetBuilder::RuleNames(const DocNode& node, const RuleSe
   };
   if (node.is_scalar()) {
     if (node.text.text == "all") return all();
-    sink_
-        .Error(node.place, code::kBadValue,
-               fmt::format("`all` or a list is expected, here is {}", Describe(node)))
-        .hint = ResolveScalar(node).kind == Scalar::Kind::kBool
-                    ? "write `all`"
-                    : "a list of one: [" + node.text.text + "]";
+    NotAll(node);
     return names;
   }
   std::unordered_set<std::string_view> known;
@@ -82,14 +86,7 @@ std::vector<std::string> SetBuilder::RuleNames(const DocNode& node, const RuleSe
 std::vector<OpPattern> SetBuilder::Operators(const DocNode& node, const RuleSet& set) {
   std::vector<OpPattern> ops;
   if (node.is_scalar()) {
-    if (node.text.text != "all") {
-      sink_
-          .Error(node.place, code::kBadValue,
-                 fmt::format("`all` or a list is expected, here is {}", Describe(node)))
-          .hint = ResolveScalar(node).kind == Scalar::Kind::kBool
-                      ? "write `all`"
-                      : "a list of one: [" + node.text.text + "]";
-    }
+    if (node.text.text != "all") NotAll(node);
     return ops;
   }
   for (const DocNode& item : node.items) {
@@ -130,23 +127,15 @@ std::shared_ptr<const RuleSet> SetBuilder::Used(const DocNode& node, RuleFile* f
   return nullptr;
 }
 
-void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set,
-                           std::unordered_set<std::string>& phases) {
-  const DocEntry* named = node.is_map() ? node.Find("name") : nullptr;
-  const std::string owner = named && named->value.is_scalar()
-                                ? fmt::format("phase `{}`", Printable(named->value.text.text, 60))
-                                : "a phase";
-  const Mapping map(node, FieldKind::kPhase, owner, sink_);
-  Phase phase{.name = reader_.Name(map.Get("name")),
-              .place = named ? named->value.place : node.place};
+PhaseKind SetBuilder::KindOf(const DocNode& node, const Place& place, const std::string& owner) {
+  PhaseKind kind = PhaseKind::kRules;
   std::vector<std::string_view> keys;
   for (const PhaseKey& row : kPhaseKeys) {
-    if (node.is_map() && node.Find(row.key) == nullptr) continue;
+    if (node.Find(row.key) == nullptr) continue;
     if (row.kind == PhaseKind::kRules && !keys.empty() && keys.back() == "to_opset") continue;
     keys.push_back(row.key);
-    phase.kind = row.kind;
+    kind = row.kind;
   }
-  if (!node.is_map()) return;
   // What it does may stand under a key that was told to be unknown.
   const bool misspelled =
       keys.empty() && std::ranges::any_of(node.entries, [&](const DocEntry& entry) {
@@ -156,14 +145,37 @@ void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set,
       });
   if (keys.empty() ? !misspelled : keys.size() > 1) {
     sink_
-        .Error(phase.place, code::kExclusive,
+        .Error(place, code::kExclusive,
                keys.empty()
                    ? fmt::format("{} does nothing", owner)
                    : fmt::format("{} does more than one thing: {}", owner, fmt::join(keys, ", ")))
         .hint =
         "one of rules, fold, freeze_inputs, to_opset, write_defaults, write_shapes, rename, use";
   }
+  return kind;
+}
+
+void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set,
+                           std::unordered_set<std::string>& phases) {
+  const DocEntry* named = node.is_map() ? node.Find("name") : nullptr;
+  const std::string owner = named && named->value.is_scalar()
+                                ? fmt::format("phase `{}`", Printable(named->value.text.text, 60))
+                                : "a phase";
+  const Mapping map(node, FieldKind::kPhase, owner, sink_);
+  if (!node.is_map()) return;
+  Phase phase{.name = reader_.Name(map.Get("name")),
+              .place = named ? named->value.place : node.place};
+  phase.kind = KindOf(node, phase.place, owner);
   phase.when = reader_.Condition(map.Get("when"));
+  ReadWork(map, file, set, phase);
+  if (!phase.name.empty() && !phases.insert(phase.name).second) {
+    sink_.Error(phase.place, code::kDuplicateKey,
+                fmt::format("there is a phase `{}` already", phase.name));
+  }
+  set.phases.push_back(std::move(phase));
+}
+
+void SetBuilder::ReadWork(const Mapping& map, RuleFile* file, const RuleSet& set, Phase& phase) {
   if (const DocNode* rules = map.Get("rules")) phase.rules = RuleNames(*rules, set);
   if (const DocNode* to = map.Get("to_opset")) phase.to_opset = reader_.Expression(*to);
   for (const char* key : {"fold", "write_defaults"}) {
@@ -192,11 +204,6 @@ void SetBuilder::ReadPhase(const DocNode& node, RuleFile* file, RuleSet& set,
     }
   }
   if (const DocNode* use = map.Get("use")) phase.use = Used(*use, file);
-  if (!phase.name.empty() && !phases.insert(phase.name).second) {
-    sink_.Error(phase.place, code::kDuplicateKey,
-                fmt::format("there is a phase `{}` already", phase.name));
-  }
-  set.phases.push_back(std::move(phase));
 }
 
 void SetBuilder::ReadPhases(const Mapping& map, RuleFile* file, RuleSet& set) {

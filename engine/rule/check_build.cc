@@ -53,6 +53,26 @@ void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* res
                             NameScope& scope, Owner& owner) {
   NameScope made(&scope);
   std::set<std::string> defined;
+  const bool redefines = DefineOuts(body, results, scope, made, defined, owner);
+  for (const Stmt& stmt : body.stmts) CheckBuildArg(stmt.value, made, owner, &stmt.outs);
+  CheckAcyclic(body, /*own=*/false, "a name means the new value, except in its own statement",
+               owner);
+  if (results != nullptr) {
+    for (const OutArg& result : *results) {
+      if (result.name == "_" || defined.contains(result.name)) continue;
+      sink_.Error(body.place, code::kRedefines,
+                  fmt::format("{} does not say what `{}` is", owner.text, result.name));
+    }
+  } else if (!redefines && !body.stmts.empty()) {
+    RedefinesNothing(body, scope, owner);
+    return;
+  }
+  CheckUnread(body, defined, scope, made, owner);
+}
+
+bool RuleChecker::DefineOuts(const BodyText& body, const std::vector<OutArg>* results,
+                             NameScope& scope, NameScope& made, std::set<std::string>& defined,
+                             Owner& owner) {
   std::map<std::string, Place> first;
   bool redefines = false;
   for (const Stmt& stmt : body.stmts) {
@@ -76,29 +96,25 @@ void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* res
                   fmt::format("`_` names nothing that could be redefined ({})", owner.text));
     }
   }
-  for (const Stmt& stmt : body.stmts) CheckBuildArg(stmt.value, made, owner, &stmt.outs);
-  CheckAcyclic(body, /*own=*/false, "a name means the new value, except in its own statement",
-               owner);
-  if (results != nullptr) {
-    for (const OutArg& result : *results) {
-      if (result.name == "_" || defined.contains(result.name)) continue;
-      sink_.Error(body.place, code::kRedefines,
-                  fmt::format("{} does not say what `{}` is", owner.text, result.name));
-    }
-  } else if (!redefines && !body.stmts.empty()) {
-    std::vector<std::string> outputs;
-    for (const std::string& name : scope.Names()) {
-      const NameInfo* info = scope.Find(name);
-      if (info->output && !info->quantified) outputs.push_back(name);
-    }
-    Diagnostic& d = sink_.Error(body.stmts.front().place, code::kRedefines,
-                                fmt::format("{} redefines no output of its match", owner.text));
-    d.hint = DidYouMean(body.stmts.front().outs.front().name, outputs);
-    if (outputs.empty()) d.hint = "name what the match makes: `y = Relu(x)`";
-    if (d.hint.empty() && !outputs.empty())
-      d.hint = fmt::format("outputs: {}", fmt::join(outputs, ", "));
-    return;
+  return redefines;
+}
+
+void RuleChecker::RedefinesNothing(const BodyText& body, NameScope& scope, const Owner& owner) {
+  std::vector<std::string> outputs;
+  for (const std::string& name : scope.Names()) {
+    const NameInfo* info = scope.Find(name);
+    if (info->output && !info->quantified) outputs.push_back(name);
   }
+  Diagnostic& d = sink_.Error(body.stmts.front().place, code::kRedefines,
+                              fmt::format("{} redefines no output of its match", owner.text));
+  d.hint = DidYouMean(body.stmts.front().outs.front().name, outputs);
+  if (outputs.empty()) d.hint = "name what the match makes: `y = Relu(x)`";
+  if (d.hint.empty() && !outputs.empty())
+    d.hint = fmt::format("outputs: {}", fmt::join(outputs, ", "));
+}
+
+void RuleChecker::CheckUnread(const BodyText& body, const std::set<std::string>& defined,
+                              NameScope& scope, NameScope& made, Owner& owner) {
   for (const Stmt& stmt : body.stmts) {
     bool used = false;
     for (const OutArg& out : stmt.outs) {

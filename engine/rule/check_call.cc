@@ -259,27 +259,32 @@ void RuleChecker::CheckArgs(const Expr& call, NameScope& scope, Owner& owner, Ca
   }
 }
 
+bool RuleChecker::FitsArgumentCount(const Expr& call, const FunctionInfo& info,
+                                    const Owner& owner) {
+  const int count = static_cast<int>(call.call().args.size());
+  if (count >= info.min_args && count <= info.max_args) return true;
+  Diagnostic& d =
+      sink_.Error(call.place, code::kArity,
+                  fmt::format("`{}({})` takes {}, here are {} ({})", info.name, info.params,
+                              info.min_args == info.max_args
+                                  ? Plural(info.min_args, "argument")
+                                  : fmt::format("{} to {} arguments", info.min_args, info.max_args),
+                              count, owner.text));
+  if ((info.name == "max" || info.name == "min") && count > 1) {
+    d.hint = fmt::format("elementwise: `{}{}(a, b)`", static_cast<char>(info.name[0] - 'a' + 'A'),
+                         info.name.substr(1));
+  }
+  if (info.name == "shape" && count == 2) d.hint = "one size: `shape(x)[0]`";
+  if (info.name == "near" && count == 2) d.hint = "with its tolerance: `near(a, b, 1e-5)`";
+  if (info.name == "round" && count == 1) d.hint = "`rint(x)` rounds half to even";
+  if (info.name == "cast" && count == 1) d.hint = "with a type: `cast(x, FLOAT)`";
+  return false;
+}
+
 ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, NameScope& scope,
                                     Owner& owner) {
-  const int count = static_cast<int>(call.call().args.size());
-  if (count < info.min_args || count > info.max_args) {
-    Diagnostic& d = sink_.Error(
-        call.place, code::kArity,
-        fmt::format("`{}({})` takes {}, here are {} ({})", info.name, info.params,
-                    info.min_args == info.max_args
-                        ? Plural(info.min_args, "argument")
-                        : fmt::format("{} to {} arguments", info.min_args, info.max_args),
-                    count, owner.text));
-    if ((info.name == "max" || info.name == "min") && count > 1) {
-      d.hint = fmt::format("elementwise: `{}{}(a, b)`", static_cast<char>(info.name[0] - 'a' + 'A'),
-                           info.name.substr(1));
-    }
-    if (info.name == "shape" && count == 2) d.hint = "one size: `shape(x)[0]`";
-    if (info.name == "near" && count == 2) d.hint = "with its tolerance: `near(a, b, 1e-5)`";
-    if (info.name == "round" && count == 1) d.hint = "`rint(x)` rounds half to even";
-    if (info.name == "cast" && count == 1) d.hint = "with a type: `cast(x, FLOAT)`";
-    return info.result;  // what its arguments are cannot be told
-  }
+  // With a wrong number of arguments it cannot be told what each of them is.
+  if (!FitsArgumentCount(call, info, owner)) return info.result;
   if (!call.call().attrs.empty()) {
     sink_.Error(call.place, code::kForm,
                 fmt::format("the function `{}` has no attributes ({})", info.name, owner.text));
@@ -292,36 +297,36 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
         .hint = "ask in the `where` of the rules that use it";
   }
   for (size_t i = 0; i < call.call().args.size(); ++i) {
-    const Arg& arg = call.call().args[i];
-    if (!arg.value) continue;
-    if (arg.label_kind != Arg::Label::kNone || arg.optional) {
-      sink_.Error(
-          arg.place, code::kForm,
-          fmt::format("arguments of `{}` are plain expressions ({})", info.name, owner.text));
-    }
-    if (arg.value->kind == Expr::Kind::kList && i < info.arg_types.size() &&
-        info.arg_types[i] == ExprType::kSet) {
-      // Names in it are those of operators: nothing that could be bound.
-      CheckArgType(*arg.value, ExprType::kList, info, i, owner);
-      continue;
-    }
-    if (arg.value->kind == Expr::Kind::kName && i < info.arg_types.size() &&
-        info.arg_types[i] == ExprType::kSet && scope.Find(arg.value->text) == nullptr) {
-      CheckArgType(*arg.value, ExprType::kString, info, i, owner);  // `uses(x, Relu)`
-      continue;
-    }
-    const ExprType got = CheckExpr(*arg.value, scope, owner);
-    if (!arg.repeated) CheckArgType(*arg.value, got, info, i, owner);
-    if (info.name == "any" && LiteralType(*arg.value) == ExprType::kBool) {
-      sink_
-          .Error(arg.place, code::kType,
-                 fmt::format("this is one condition already: it holds for all elements ({})",
-                             owner.text))
-          .hint = "element by element: any(Equal(x, 0.0)), any(Less(x, y))";
-    }
+    if (call.call().args[i].value) CheckFunctionArg(call.call().args[i], i, info, scope, owner);
   }
-  // Functions map over lists.
-  return info.result;
+  return info.result;  // functions map over lists
+}
+
+void RuleChecker::CheckFunctionArg(const Arg& arg, size_t index, const FunctionInfo& info,
+                                   NameScope& scope, Owner& owner) {
+  if (arg.label_kind != Arg::Label::kNone || arg.optional) {
+    sink_.Error(arg.place, code::kForm,
+                fmt::format("arguments of `{}` are plain expressions ({})", info.name, owner.text));
+  }
+  const bool operators = index < info.arg_types.size() && info.arg_types[index] == ExprType::kSet;
+  if (operators && arg.value->kind == Expr::Kind::kList) {
+    // Names in it are those of operators: nothing that could be bound.
+    CheckArgType(*arg.value, ExprType::kList, info, index, owner);
+    return;
+  }
+  if (operators && arg.value->kind == Expr::Kind::kName && scope.Find(arg.value->text) == nullptr) {
+    CheckArgType(*arg.value, ExprType::kString, info, index, owner);  // `uses(x, Relu)`
+    return;
+  }
+  const ExprType got = CheckExpr(*arg.value, scope, owner);
+  if (!arg.repeated) CheckArgType(*arg.value, got, info, index, owner);
+  if (info.name == "any" && LiteralType(*arg.value) == ExprType::kBool) {
+    sink_
+        .Error(arg.place, code::kType,
+               fmt::format("this is one condition already: it holds for all elements ({})",
+                           owner.text))
+        .hint = "element by element: any(Equal(x, 0.0)), any(Less(x, y))";
+  }
 }
 
 }  // namespace qrewrite

@@ -188,28 +188,10 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
                                                    const std::vector<OutArg>* outs, Owner& owner) {
   NeedUnambiguous('$', ref.name, ref.place);
   const Definition* definition = set_.FindDefinition(ref.name);
-  if (definition == nullptr && IsFaulty('$', ref.name)) return nullptr;
   if (definition == nullptr) {
-    Diagnostic& d =
-        sink_.Error(ref.place, code::kUnknownDefinition,
-                    fmt::format("there is no definition `${}` ({})", ref.name, owner.text));
-    d.hint = Nearest(
-        ref.name, set_.definitions, [](const Definition& other) { return other.head.name; },
-        input_.unneeded_definitions);
-    if (set_.FindParam(ref.name) != nullptr) {
-      d.hint = fmt::format("the parameter is `params.{}`", ref.name);
-    } else if (set_.FindSet(ref.name) != nullptr) {
-      d.hint = fmt::format("the set is `@{}`", ref.name);
-    } else if (d.hint.empty() && FindFunction(ref.name) != nullptr) {
-      d.hint = fmt::format("a function stands without `$`: `{}(...)`", ref.name);
-    } else if (d.hint.empty() && ops_.IsOperator(ref.name)) {
-      d.hint = fmt::format("an operator stands without `$`: `{}(...)`", ref.name);
-    } else if (d.hint.empty() && !Many(sink_)) {
-      d.hint = "definitions stand under `define:`";
-    }
+    if (!IsFaulty('$', ref.name)) UnknownDefinition(ref, owner);
     return nullptr;
   }
-  const DefinitionHead& head = definition->head;
   const Role role = RoleOf(*definition);
   if (input_.faulty.contains("$" + ref.name)) return definition;
   // Without cases (all were faulty) nothing is known of it.
@@ -221,17 +203,53 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
             : fmt::format("`${}` is a pattern; it can only be matched ({})", ref.name, owner.text));
     return definition;
   }
+  CheckDefinitionArgs(call, *definition, owner);
+  const std::vector<OutArg>& made = definition->head.outs;
+  if (outs != nullptr && outs->size() > made.size() && role != Role::kFact) {
+    const bool list = std::ranges::any_of(made, [](const OutArg& out) { return out.repeated; });
+    if (!list) {
+      sink_.Error(call.place, code::kArity,
+                  fmt::format("`${}` has {}, here are {} ({})", ref.name,
+                              Plural(made.size(), "output"), outs->size(), owner.text));
+    }
+  }
+  return definition;
+}
+
+void RuleChecker::UnknownDefinition(const Ref& ref, const Owner& owner) {
+  Diagnostic& d =
+      sink_.Error(ref.place, code::kUnknownDefinition,
+                  fmt::format("there is no definition `${}` ({})", ref.name, owner.text));
+  d.hint = Nearest(
+      ref.name, set_.definitions, [](const Definition& other) { return other.head.name; },
+      input_.unneeded_definitions);
+  if (set_.FindParam(ref.name) != nullptr) {
+    d.hint = fmt::format("the parameter is `params.{}`", ref.name);
+  } else if (set_.FindSet(ref.name) != nullptr) {
+    d.hint = fmt::format("the set is `@{}`", ref.name);
+  } else if (d.hint.empty() && FindFunction(ref.name) != nullptr) {
+    d.hint = fmt::format("a function stands without `$`: `{}(...)`", ref.name);
+  } else if (d.hint.empty() && ops_.IsOperator(ref.name)) {
+    d.hint = fmt::format("an operator stands without `$`: `{}(...)`", ref.name);
+  } else if (d.hint.empty() && !Many(sink_)) {
+    d.hint = "definitions stand under `define:`";
+  }
+}
+
+void RuleChecker::CheckDefinitionArgs(const Expr& call, const Definition& definition,
+                                      const Owner& owner) {
+  const DefinitionHead& head = definition.head;
   if (!call.call().attrs.empty()) {
     sink_.Error(call.place, code::kForm,
-                fmt::format("a definition has no attributes; give `${}` an argument ({})", ref.name,
-                            owner.text));
+                fmt::format("a definition has no attributes; give `${}` an argument ({})",
+                            head.name, owner.text));
   }
   size_t repeated = 0;
   for (const Arg& arg : call.call().args) {
     repeated += arg.repeated;
     if (arg.label_kind != Arg::Label::kNone) {
       sink_.Error(arg.place, code::kForm,
-                  fmt::format("arguments of `${}` stand by position", ref.name));
+                  fmt::format("arguments of `${}` stand by position", head.name));
     }
   }
   const size_t count = call.call().args.size(), wanted = head.params.size();
@@ -241,16 +259,6 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
                 fmt::format("`{}` takes {}, here are {} ({})", HeadText(head),
                             Plural(wanted, "argument"), count, owner.text));
   }
-  if (outs != nullptr && outs->size() > head.outs.size() && role != Role::kFact) {
-    const bool list = std::any_of(head.outs.begin(), head.outs.end(),
-                                  [](const OutArg& out) { return out.repeated; });
-    if (!list) {
-      sink_.Error(call.place, code::kArity,
-                  fmt::format("`${}` has {}, here are {} ({})", ref.name,
-                              Plural(head.outs.size(), "output"), outs->size(), owner.text));
-    }
-  }
-  return definition;
 }
 
 // `f(v)` that calls `$f(v)`: with what it was given, it never ends.

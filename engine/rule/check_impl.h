@@ -85,6 +85,8 @@ class RuleChecker {
   // The definition behind `$name`, or null with an error; arity is checked.
   const Definition* CheckDefinitionCall(const Expr& call, const Ref& ref, bool pattern,
                                         const std::vector<OutArg>* outs, Owner& owner);
+  void UnknownDefinition(const Ref& ref, const Owner& owner);
+  void CheckDefinitionArgs(const Expr& call, const Definition& definition, const Owner& owner);
 
   // --- check_match.cc: patterns
   void CheckMatch(const BodyText& body, NameScope& scope, Owner& owner);
@@ -92,6 +94,7 @@ class RuleChecker {
   void BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made, Owner& owner);
   void MatchCall(const Expr& call, const std::vector<OutArg>* outs, bool list, NameScope& scope,
                  Owner& owner);
+  void MatchArgs(const Expr& call, bool list, NameScope& scope, Owner& owner);
   void MatchRefs(const Expr& call, const std::vector<OutArg>* outs, Owner& owner);
   void CheckSteps(const Expr& call, const Owner& owner);
   void MatchAttr(const AttrArg& attr, NameScope& scope, Owner& owner);
@@ -110,6 +113,12 @@ class RuleChecker {
                  Owner& owner);
   bool DefineOut(const OutArg& out, const std::vector<OutArg>* results, NameScope& scope,
                  NameScope& made, Owner& owner);
+  // Whether one of the outputs was an output of the match.
+  bool DefineOuts(const BodyText& body, const std::vector<OutArg>* results, NameScope& scope,
+                  NameScope& made, std::set<std::string>& defined, Owner& owner);
+  void RedefinesNothing(const BodyText& body, NameScope& scope, const Owner& owner);
+  void CheckUnread(const BodyText& body, const std::set<std::string>& defined, NameScope& scope,
+                   NameScope& made, Owner& owner);
   void CheckUnreadOut(const OutArg& out, const std::set<std::string>& defined, NameScope& scope,
                       Owner& owner);
   // `any`: it may be something else than a value of a graph.
@@ -134,6 +143,9 @@ class RuleChecker {
                       const std::vector<OutArg>* outs);
   ExprType CheckFunction(const Expr& call, const FunctionInfo& info, NameScope& scope,
                          Owner& owner);
+  bool FitsArgumentCount(const Expr& call, const FunctionInfo& info, const Owner& owner);
+  void CheckFunctionArg(const Arg& arg, size_t index, const FunctionInfo& info, NameScope& scope,
+                        Owner& owner);
   void CheckArgs(const Expr& call, NameScope& scope, Owner& owner, CallUse use);
   void CheckAttrs(const Expr& call, NameScope& scope, Owner& owner);
   void CheckArrow(const Expr& call, const Arg& arg, const NameInfo* label, Owner& owner);

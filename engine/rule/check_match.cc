@@ -254,6 +254,10 @@ void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, b
     }
     MatchAttr(attr, scope, owner);
   }
+  MatchArgs(call, list, scope, owner);
+}
+
+void RuleChecker::MatchArgs(const Expr& call, bool list, NameScope& scope, Owner& owner) {
   // `_..., x, _...` is any one input; two named lists could share the inputs in many ways.
   size_t repeated = 0;
   bool named = false;

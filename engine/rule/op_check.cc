@@ -201,12 +201,10 @@ void OpChecker::CheckUnknownInputs(const Expr& call, const std::vector<OpName>& 
   }
 }
 
-void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, const Candidates& all,
-                            CallUse use, const std::string& owner) {
-  bool named = false;
+void OpChecker::CheckInputNames(const Expr& call, const Candidates& candidates,
+                                const std::string& owner) {
   for (const Arg& arg : call.call().args) {
     if (arg.label_kind != Arg::Label::kInput) continue;
-    named = true;
     if (std::ranges::any_of(candidates,
                             [&](const Signature* s) { return s->InputIndex(arg.label) >= 0; }))
       continue;
@@ -235,6 +233,13 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, cons
                            meant.substr(begin, meant.rfind('`') - begin));
     }
   }
+}
+
+void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, const Candidates& all,
+                            CallUse use, const std::string& owner) {
+  CheckInputNames(call, candidates, owner);
+  const bool named = std::ranges::any_of(
+      call.call().args, [](const Arg& arg) { return arg.label_kind == Arg::Label::kInput; });
   const Counted counted = Count(call, use);
   const auto fits = [&](const Signature* s) { return FitsInputs(*s, counted, use, named); };
   // Told where it stands: a type among the inputs.

@@ -66,6 +66,7 @@ class OpChecker {
   bool AnyUnknown(const std::vector<OpName>& ops, CallUse use) const;
   void CheckUnknownInputs(const Expr& call, const std::vector<OpName>& ops, CallUse use,
                           const std::string& owner);
+  void CheckInputNames(const Expr& call, const Candidates& candidates, const std::string& owner);
   void CheckInputs(const Expr& call, const Candidates& candidates, const Candidates& all,
                    CallUse use, const std::string& owner);
   void CheckAttributes(const Expr& call, const Candidates& candidates, const Candidates& all,
