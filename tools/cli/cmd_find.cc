@@ -12,6 +12,7 @@
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/nodes_json.h"
 #include "tools/cli/settings.h"
 #include "tools/cli/terminal.h"
 
@@ -191,15 +192,6 @@ void Tell(const Matches& found, bool by_rule) {
 }
 
 // --- as JSON
-
-Json NodesJson(const std::vector<NodeView>& nodes) {
-  Json list = Json::array();
-  for (const NodeView& node : nodes) {
-    list.push_back(
-        {{"op", node.op}, {"name", node.name}, {"inputs", node.inputs}, {"outputs", node.outputs}});
-  }
-  return list;
-}
 
 Json ConstantJson(const Constant& constant) {
   Json json = {{"dtype", Info(static_cast<DType>(constant.dtype())).text_name},

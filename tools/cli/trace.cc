@@ -7,20 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/diagnostics.h"
+#include "tools/cli/nodes_json.h"
 
 namespace qrewrite::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json NodesJson(const std::vector<NodeView>& nodes) {
-  Json list = Json::array();
-  for (const NodeView& node : nodes) {
-    list.push_back(
-        {{"op", node.op}, {"name", node.name}, {"inputs", node.inputs}, {"outputs", node.outputs}});
-  }
-  return list;
-}
 
 }  // namespace
 
