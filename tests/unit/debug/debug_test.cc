@@ -61,10 +61,12 @@ TEST_CASE("Debug: a value of another size, where the axes have another order, is
   REQUIRE(before->activations.size() == 1);
   CHECK(before->activations[0].name == "r");
   CHECK(before->activations[0].local.db.value_or(0) > 20);
+  CHECK(before->activations[0].saturation_percent.value_or(100) < 1);
   const Result<DebugReport> after = Debug(original, quantized, cut, samples);
   REQUIRE_MESSAGE(after.ok(), after.status().message());
   REQUIRE(after->activations.size() == 1);
   CHECK_FALSE(after->activations[0].local.db);
+  CHECK_FALSE(after->activations[0].saturation_percent);
   CHECK(after->activations[0].cumulative.db == before->activations[0].cumulative.db);
 }
 
