@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <onnx/onnx_pb.h>
 
 #include "engine/base/diagnostics.h"
@@ -38,7 +37,7 @@ class SparseCheck {
     count_ = CheckedCount(dims_, std::numeric_limits<int64_t>::max());
     if (!count_) {
       return Fault(fmt::format("has the shape [{}]: a negative or overflowing number of elements",
-                               fmt::join(dims_, ", ")));
+                               DimsText(dims_)));
     }
     QR_ASSIGN_OR_RETURN(const Tensor numbers, Read(values, who_));
     if (!numbers.valid() || numbers.size() == 0) return {};  // newer than this program; nothing
@@ -63,15 +62,15 @@ class SparseCheck {
     const auto rank = static_cast<int64_t>(dims_.size());
     const bool flat = places.dims() == Dims{n};
     if (!flat && places.dims() != Dims{n, rank}) {
-      return Fault(fmt::format("has {} values, but indices of the shape [{}]", n,
-                               fmt::join(places.dims(), ", ")));
+      return Fault(
+          fmt::format("has {} values, but indices of the shape [{}]", n, DimsText(places.dims())));
     }
     QR_ASSIGN_OR_RETURN(const std::vector<int64_t> at, ToInt64s(places));
     for (size_t i = 0; i < at.size(); ++i) {
       const int64_t size = flat ? *count_ : dims_[i % dims_.size()];
       if (at[i] >= 0 && at[i] < size) continue;
       return Fault(fmt::format("has the index {}, which is outside of its shape [{}]", at[i],
-                               fmt::join(dims_, ", ")));
+                               DimsText(dims_)));
     }
     return {};
   }

@@ -215,7 +215,7 @@ class Decoder {
     const std::optional<int64_t> count = CheckedCount(raw_.dims);
     if (!count) {
       return Fault(fmt::format("has the shape [{}]: a negative or overflowing number of elements",
-                               fmt::join(raw_.dims, ", ")));
+                               DimsText(raw_.dims)));
     }
     count_ = static_cast<uint64_t>(*count);
     QR_ASSIGN_OR_RETURN(result.tensor, raw_.external ? External() : Internal());
@@ -231,7 +231,7 @@ class Decoder {
 
   std::string Needs() const {
     return fmt::format("has the type {} and the shape [{}], which needs", Info(dtype_).name,
-                       fmt::join(raw_.dims, ", "));
+                       DimsText(raw_.dims));
   }
 
   Result<Tensor> External() {
@@ -303,6 +303,10 @@ bool IsData(int field) {
 Result<ParsedTensor> ParseTensor(std::string_view message, const TensorSource& source,
                                  std::string_view what) {
   return Decoder(message, source, what).Run();
+}
+
+std::string DimsText(const Dims& dims) {
+  return Printable(fmt::format("{}", fmt::join(dims, ", ")));
 }
 
 std::string_view TensorName(std::string_view message) {

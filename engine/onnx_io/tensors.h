@@ -31,6 +31,9 @@ struct ParsedTensor {
 Result<ParsedTensor> ParseTensor(std::string_view message, const TensorSource& source,
                                  std::string_view what);
 
+// "2, 3", as messages show it: a file can claim a shape of any length.
+std::string DimsText(const Dims& dims);
+
 // The name alone.
 std::string_view TensorName(std::string_view message);
 

@@ -31,6 +31,9 @@ def test_help(command):
     (["rewrite", "chain.onnx"], "there is no command `rewrite`: `qrewrite --rules RULES MODEL` rewrites"),
     (["--rules", "tidy"], "a model is needed"),
     (["--rules", "tidy", "chain.onnx", "plain.onnx"], "unexpected argument `plain.onnx`"),
+    (["--rules", "tidy", "chain.onnx", "-o", ""], "--output: the name of a file is empty"),
+    (["--rules", "tidy", "chain.onnx", "--html", ""], "--html: the name of a file is empty"),
+    (["--rules", "tidy", "--", "chain.onnx", "--check"], "unexpected argument `--check`"),
     (["--rules", "tidy", "chain.onnx", "--set", "mode"], "--set takes NAME=VALUE in one word, not `mode`"),
     (["--rules", "tidy", "--set", "mode", "auto", "chain.onnx"], "NAME=VALUE in one word: `--set mode=...`"),
     (["--rules", "tidy", "chain.onnx", "--set", "mdoe=never"],
@@ -60,6 +63,12 @@ def test_usage_errors(args, message):
     assert out == ""
     assert message in err
     assert listing() == before
+
+
+def test_a_model_whose_name_begins_like_an_option():
+    Path("chain.onnx").rename("-chain.onnx")
+    run("--rules", "tidy", "-o", "out.onnx", "--", "-chain.onnx")
+    assert ops("out.onnx") == ["Relu", "Sigmoid", "Identity"]
 
 
 @pytest.mark.parametrize("content, what", [

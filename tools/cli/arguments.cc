@@ -74,10 +74,12 @@ std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
     }
     return UsageError(app, what);
   }
-  const std::vector<std::string> extras = app.remaining();
+  std::vector<std::string> extras = app.remaining();
   const auto is_option = [](const std::string& s) { return s.size() > 1 && s[0] == '-'; };
-  const auto unknown = std::find_if(extras.begin(), extras.end(), is_option);
-  if (unknown != extras.end()) return UsageError(app, UnknownOption(app, *unknown));
+  const auto options_end = std::ranges::find(extras, "--");  // what follows are no options
+  const auto unknown = std::find_if(extras.begin(), options_end, is_option);
+  if (unknown != options_end) return UsageError(app, UnknownOption(app, *unknown));
+  std::erase(extras, "--");
   if (!extras.empty()) {
     if (const std::string split = SplitSetting(app); !split.empty()) return UsageError(app, split);
     const CLI::Option* rules = app.get_option_no_throw("--rules");
@@ -94,8 +96,12 @@ std::string CheckCount(const std::string& text) {
   return digits && !text.empty() && text.size() < 10 ? "" : fmt::format("`{}` is no count", text);
 }
 
+std::string CheckOutput(const std::string& path) {
+  return !path.empty() ? "" : "the name of a file is empty";
+}
+
 std::string CheckFile(const std::string& path) {
-  return path != "-" ? "" : "`-` is no file here; `./-` is one";
+  return path != "-" ? CheckOutput(path) : "`-` is no file here; `./-` is one";
 }
 
 CLI::Option* AddList(CLI::App& app, const char* name, std::vector<std::string>& to,

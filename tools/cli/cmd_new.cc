@@ -72,7 +72,8 @@ int RunNew(int argc, char** argv) {
       ->type_name("A,B..C");
   app.add_option("--name", a.name, "of the rule; default: new-rule")->type_name("NAME");
   app.add_option("-o,--output", a.output, "where it goes; default: standard output")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(CheckOutput);
   if (const auto code = Parse(app, argc, argv)) return *code;
   if (a.output == "-") a.output.clear();
   if (a.model.empty()) return UsageError(app, "--from MODEL is needed");

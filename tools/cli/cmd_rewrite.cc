@@ -43,7 +43,8 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_option("model", a.model, "the ONNX model")->type_name("MODEL");
   app.add_option("-o,--output", a.output,
                  "where the result goes; default: MODEL.<ruleset>.onnx; `-`: standard output")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(CheckOutput);
   AddList(app, "--set", a.set, "a parameter of the rule sets; may be repeated")
       ->type_name("NAME=VALUE");
   AddList(app, "--skip-rule", a.skip_rules, "a rule that is not to fire; may be repeated")

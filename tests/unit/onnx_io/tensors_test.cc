@@ -142,6 +142,7 @@ TEST_CASE("Tensors: faults name the tensor") {
   add("negative or overflowing", TensorProto::INT8, {int64_t{1} << 32, int64_t{1} << 32}, "");
   add("needs 1099511627776 entries of data, but there are 0", TensorProto::INT8, {int64_t{1} << 40},
       "");
+  add("1, 1,...], which needs 1 bytes", TensorProto::INT8, std::vector<int64_t>(100000, 1), "abc");
   add("element type 0", TensorProto::UNDEFINED, {1}, "a");
   add("element type -5", -5, {1}, "a");
   add("needs 2 entries of data, but there are 1", TensorProto::INT64, {2}, "").add_int64_data(1);
@@ -156,6 +157,7 @@ TEST_CASE("Tensors: faults name the tensor") {
     CHECK(parsed.status().code() == StatusCode::kInvalidModel);
     CHECK_MESSAGE(Contains(parsed.status().message(), c.message), parsed.status().message());
     CHECK(Contains(parsed.status().message(), "tensor `t`"));
+    CHECK(parsed.status().message().size() < 400);
   }
 }
 
