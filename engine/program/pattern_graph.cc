@@ -9,6 +9,8 @@
 #include <boost/container/small_vector.hpp>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 
+#include "engine/base/check.h"
+
 namespace qrewrite {
 namespace {
 
@@ -177,7 +179,7 @@ void PlanFromAnchor(Pattern& pattern, const std::vector<int>& moved) {
     pattern.anchor = static_cast<int>(s);
     if (whole && reach.down == 0) break;  // the others are above it
   }
-  if (!best) return;
+  QR_CHECK(best.has_value());  // engine/rule refuses a match of chains alone
   pattern.ways = graph.Ways(static_cast<size_t>(pattern.anchor));
   pattern.num_sought = all - 1;
   pattern.walks_down = best_reach.down > 0;

@@ -65,6 +65,7 @@ class RuleChecker {
 
   // --- check_rule.cc: rules
   void CheckRule(const Rule& rule);
+  void CheckHasNode(const BodyText& match, const Owner& owner);
   void SetOpsets(const Rule* rule);
   void CheckRuleCases(const std::vector<Case>& cases, NameScope& outer, Owner& owner);
   void CheckInterface(const Rule& rule, NameScope& scope, Owner& owner);

@@ -1,4 +1,5 @@
 // Rules: the match binds, `let` names, conditions and replacements use.
+#include <algorithm>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -93,12 +94,28 @@ void RuleChecker::CheckRule(const Rule& rule) {
   Owner owner{.text = fmt::format("rule `{}`", rule.name), .rule = true, .match = &rule.match};
   NameScope scope;
   CheckMatch(rule.match, scope, owner);
+  CheckHasNode(rule.match, owner);
   DeclareLets(rule.let, scope, owner);
   CheckConditions(rule.where, scope, owner);
   CheckLets(rule.let, scope, owner);
   if (rule.replace) CheckBody(*rule.replace, nullptr, scope, owner);
   CheckRuleCases(rule.cases, scope, owner);
   CheckInterface(rule, scope, owner);
+}
+
+void RuleChecker::CheckHasNode(const BodyText& match, const Owner& owner) {
+  const bool nodes_may_be_missing = std::ranges::all_of(match.stmts, [](const Stmt& stmt) {
+    const Expr* e = stmt.value.value.get();
+    return e != nullptr && e->kind == Expr::Kind::kCall && e->call().quantifier != Quantifier::kOne;
+  });
+  if (!nodes_may_be_missing) return;
+  const Stmt& last = match.stmts.back();
+  sink_
+      .Error(last.place, code::kForm,
+             fmt::format("the match of {} is nothing but chains and steps that may be missing: the "
+                         "search has no node to begin at",
+                         owner.text))
+      .hint = fmt::format("a node beside them: `z = Op({})`", last.outs.front().name);
 }
 
 void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, NameScope& outer, Owner& owner) {

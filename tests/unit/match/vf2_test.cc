@@ -230,8 +230,15 @@ class Random {
     const std::string y = reader();
     return fmt::format("      y = {}\n      {} = {}\n", y, Any({"z", "z", "b"}), reader());
   }
+  // A chain below a node, or beside one that shares a name with it.
+  std::string ChainText() {
+    const std::string chain = Chain();
+    if (!Chance(3)) return fmt::format("      y = {}({})\n", Any({"Relu|Neg", "@unary"}), chain);
+    return fmt::format("      y = {}\n      {} = @unary({})\n", chain, Any({"z", "b"}), Name());
+  }
   std::string PatternText() {
     if (Chance(4)) return PairText();
+    if (Chance(4)) return ChainText();
     const int more = Chance(3) ? 0 : 1 + Below(2);
     const int depth =
         more == 0 || Chance(3) ? 2 : 1;  // names in several statements meet more often
@@ -340,7 +347,7 @@ TEST_CASE("The matcher finds exactly what VF2 finds") {
   const std::map<std::string, int> wanted = {
       {"match", 800},       {"constant shared", 80}, {"one of two ways", 80}, {"absent", 50},
       {"absent shared", 8}, {"skipped step", 50},    {"attribute", 20},       {"body", 100},
-      {"chain", 4},         {"definition", 60},      {"label", 50},           {"list", 50},
+      {"chain", 20},        {"definition", 60},      {"label", 50},           {"list", 50},
       {"list again", 5},    {"literal", 10}};
   for (const auto& [feature, least] : wanted) {
     INFO(feature);
