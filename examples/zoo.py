@@ -39,6 +39,7 @@ def rewrite_one(source: str, target: str, name: str, rules: list[dict[str, str]]
     """Runs on a worker: reads a model from `source`, writes it to `target`. Errors are part of the row that it returns."""
     import qrewrite
     begin = time.perf_counter()
+    folder = ""
     try:
         with tempfile.TemporaryDirectory() as folder:
             sets = [load_rules(files, Path(folder, f"rules{i}")) for i, files in enumerate(rules)]
@@ -50,7 +51,8 @@ def rewrite_one(source: str, target: str, name: str, rules: list[dict[str, str]]
                 "nodes_before": report.nodes[0], "nodes_after": report.nodes[1],
                 "bytes_before": report.bytes[0], "bytes_after": report.bytes[1]}
     except qrewrite.Error as error:
-        row |= {"status": "failed", "error": error.code, "message": str(error)}
+        message = str(error).replace(f"{folder}/in/", "")  # where the model was copied to, which is gone
+        row |= {"status": "failed", "error": error.code, "message": message}
     except Exception as error:  # of the storage
         row |= {"status": "failed", "error": type(error).__name__, "message": str(error)}
     return row | {"seconds": round(time.perf_counter() - begin, 3)}
