@@ -254,6 +254,21 @@ TEST_CASE("A refused normal form is told by the operator that the model had") {
   CHECK(refused.graph.find("Relu (unnamed, output `") != std::string::npos);
 }
 
+TEST_CASE("Outputs that the match did not have are not made") {
+  const std::string rules =
+      "signatures:\n  acme.Two: {inputs: [x], outputs: [y, 'm?']}\n"
+      "  acme.Cut: {inputs: [x], outputs: ['ys...']}\nrules:\n"
+      "  - {name: a, match: 'y, m? = MaxPool<**a>(x)', replace: 'y, m = acme.Two(x)'}\n"
+      "  - {name: b, match: 'ys... = Split<**a>(x, _?)', replace: 'ys... = acme.Cut(x)'}";
+  const char* x = "x: float[1, 4, 4]\n";
+  const auto graph = [&](const char* nodes) {
+    return RunRules(rules, std::string(x) + nodes).graph;
+  };
+  CHECK(graph("y = MaxPool<kernel_shape=[1]>(x)\n") == std::string(x) + "y = acme.Two(x)\n");
+  CHECK(graph("y, m = MaxPool<kernel_shape=[1]>(x)\n") == std::string(x) + "y, m = acme.Two(x)\n");
+  CHECK(graph("a, _, c = Split<num_outputs=3>(x)\n") == std::string(x) + "a, _, c = acme.Cut(x)\n");
+}
+
 TEST_CASE("The order of nodes in the file does not matter") {
   const char* rules =
       "rules:\n  - {name: a, match: 'y = Add(Relu(x), z)', replace: 'y = Sub(x, z)'}\n"
