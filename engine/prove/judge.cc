@@ -225,6 +225,9 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   }
   if (trial.fate == Trial::Fate::kBroken && !of_data)
     AcquitWhereMade(graph, changed, promise, turned, trial);
+  if (trial.fate == Trial::Fate::kBroken &&
+      KeepsEachTime(graph, task, assumed, result->report.rewrites, promise, turned))
+    trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
   // In decibels, where the rule counts steps: nothing to put beside the others.
   if (promise.kind != WeakestOf(trial.fired).kind) trial.margin = std::nan("");
   trial.of_data = of_data;

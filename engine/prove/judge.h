@@ -108,6 +108,8 @@ class Judge {
   bool KeepsWhereMade(const Graph& before, const Graph& after, const Promise& promise, bool turned);
   void AcquitWhereMade(const Graph& before, const Graph& after, const Promise& promise, bool turned,
                        Trial& trial);
+  bool KeepsEachTime(const Graph& graph, const Task& task, CodeId assumed, int64_t rewrites,
+                     const Promise& promise, bool turned);
   void Dismiss(const Graph& graph, const Task& task, CodeId assumed, Trial& trial) const;
   void Compare(const Model& before, const Model& after, Promise promise, double size, bool turned,
                Trial& trial);

@@ -124,6 +124,25 @@ bool Judge::KeepsWhereMade(const Graph& before, const Graph& after, const Promis
   return Keeps(promise, outcomes[0].values, outcomes[1].values, why, nullptr);
 }
 
+// Whether each firing keeps a promise in steps, where one reads what another made: one step of a coarse value may
+// be several of a fine one behind it.
+bool Judge::KeepsEachTime(const Graph& graph, const Task& task, CodeId assumed, int64_t rewrites,
+                          const Promise& promise, bool turned) {
+  constexpr int64_t kMostRewrites = 8;
+  const bool steps = promise.kind == Promise::Kind::kUlp || promise.kind == Promise::Kind::kLsb;
+  if (!steps || rewrites < 2 || rewrites > kMostRewrites) return false;
+  Graph before = graph;
+  for (int64_t i = 1; i <= rewrites; ++i) {
+    RunOptions options = task.Options(assumed);
+    options.stop_after = i;
+    Graph after = graph;
+    if (!Run(after, court_.program, options, court_.context).ok()) return false;
+    if (!KeepsWhereMade(before, after, promise, turned)) return false;
+    before = std::move(after);
+  }
+  return true;
+}
+
 void Judge::AcquitWhereMade(const Graph& before, const Graph& after, const Promise& promise,
                             bool turned, Trial& trial) {
   using Kind = Promise::Kind;

@@ -129,6 +129,22 @@ def test_a_node_that_nothing_reads_any_more(tmp_path):
     assert code == 0, out + err
 
 
+def test_a_step_behind_a_step(tmp_path):
+    """A tie goes the other way, and is two steps of the quantizer behind: each firing keeps its promise."""
+    file = with_test(tmp_path, "deeploy", "quantize-linear", """      - name: one behind the other
+        given: |
+          x: float[4]
+          a = DequantizeLinear(QuantizeLinear(x, 1.0, uint8 1), 1.0)
+          b = DequantizeLinear(QuantizeLinear(a, 0.5), 1.0)
+        expect: |
+          x: float[4]
+          a = DequantizeLinear(qr.Quant<lo=0, hi=255>(x, 1.0, 1.0), 1.0)
+          b = DequantizeLinear(qr.Quant<lo=0, hi=255>(a, 0.5, 0.0), 1.0)
+""")
+    code, out, err = prove(file, "--quick", "--rule", "quantize-linear", "--graphs", 100, cwd=tmp_path)
+    assert code == 0, out + err
+
+
 def test_evaluators_disagree(tmp_path):
     """ONNX Runtime's kernel forgets zero points of 4 bits beside groups: said as such, no fault of the rule."""
     file = with_test(tmp_path, "ezkl_dequant", "matmul-nbits", """      - name: zero points beside groups
