@@ -85,6 +85,7 @@ bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
     if (attempt_ % 2 == 0 && TryOneThing()) continue;
     if (attempt_ % 4 == 0 && TryTwoThings(dice)) continue;
     if (attempt_ % 4 == 1) TryBoundary(dice);
+    if (report_.graphs >= most) break;
     // Where nothing is known yet all comes of the pattern.
     const bool known = !seeds_.empty() || !instances_.empty();
     if (!known || dice.Once(report_.fired == 0 ? 2 : 6))

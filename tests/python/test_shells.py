@@ -1,4 +1,5 @@
 """What surrounds the command: completion, the manual page, the versions inside, the Debian package."""
+import gzip
 import re
 import shutil
 import subprocess
@@ -85,7 +86,9 @@ def test_debian_package(tmp_path):
     assert subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout == run("--version")[0]
     listed = subprocess.run([program, "rules"], capture_output=True, text=True, check=True, env={}).stdout
     assert "optimize" in listed
-    assert Path("root/usr/share/man/man1/qrewrite.1").read_text() == run("man")[0]
+    manual = gzip.decompress(Path("root/usr/share/man/man1/qrewrite.1.gz").read_bytes())
+    assert manual.decode() == run("man")[0]
+    assert "Apache" in Path("root/usr/share/doc/qrewrite/copyright").read_text()
     assert Path("root/usr/share/bash-completion/completions/qrewrite").stat().st_size > 500
     assert Path("root/usr/include/qrewrite/qrewrite.h").exists()
     # Whether Debian would install it here, as far as that can be said without doing it.
