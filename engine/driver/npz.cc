@@ -21,8 +21,10 @@ namespace qrewrite {
 namespace {
 
 // Records of a zip file: signature, size of the fixed part.
-constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50;
-constexpr size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kMaxComment = 0xffff;
+constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50,
+                   kEnd64 = 0x06064b50, kLocator = 0x07064b50;
+constexpr size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kMaxComment = 0xffff,
+                 kEnd64Size = 56, kLocatorSize = 20;
 constexpr uint16_t kStored = 0, kDeflated = 8, kEncrypted = 1;
 constexpr uint64_t kMax32 = 0xffffffff;
 constexpr uint16_t kZip64Extra = 1;
@@ -72,6 +74,20 @@ bool ReadZip64(std::string_view extra, Entry& entry) {
   return entry.size != kMax32 && entry.packed != kMax32 && entry.offset != kMax32;
 }
 
+// Where the directory lies: [start, start + size), and how many entries it has.
+struct End {
+  uint64_t count = 0, size = 0, start = 0;
+};
+
+// A large archive has a longer record in front of `end`, the usual one, and a pointer to it between the two.
+bool ReadZip64End(std::string_view zip, size_t end, End& found) {
+  if (end < kLocatorSize + kEnd64Size || Read(zip, end - kLocatorSize, 4) != kLocator) return false;
+  const uint64_t at = Read(zip, end - kLocatorSize + 8, 8);
+  if (at > end - kLocatorSize - kEnd64Size || Read(zip, at, 4) != kEnd64) return false;
+  found = {Read(zip, at + 32, 8), Read(zip, at + 40, 8), Read(zip, at + 48, 8)};
+  return true;
+}
+
 Result<std::vector<Entry>> Directory(std::string_view zip) {
   if (zip.size() < kEndSize) return Bad("it is no .npz archive");
   const size_t lowest = zip.size() - std::min(zip.size(), kEndSize + kMaxComment);
@@ -80,12 +96,14 @@ Result<std::vector<Entry>> Directory(std::string_view zip) {
     if (end == lowest) return Bad("it is no .npz archive");
     --end;
   }
-  const uint64_t count = Read(zip, end + 10, 2), size = Read(zip, end + 12, 4),
-                 start = Read(zip, end + 16, 4);
-  if (start > end || size > end - start) return Bad("its directory is damaged");
-  std::string_view rest = zip.substr(start, size);
+  End found{Read(zip, end + 10, 2), Read(zip, end + 12, 4), Read(zip, end + 16, 4)};
+  const bool large = found.count == 0xffff || found.size == kMax32 || found.start == kMax32;
+  const bool read = !large || ReadZip64End(zip, end, found);
+  if (!read || found.start > end || found.size > end - found.start)
+    return Bad("its directory is damaged");
+  std::string_view rest = zip.substr(found.start, found.size);
   std::vector<Entry> entries;
-  for (uint64_t i = 0; i < count; ++i) {
+  for (uint64_t i = 0; i < found.count; ++i) {
     if (rest.size() < kCentralSize || Read(rest, 0, 4) != kCentral)
       return Bad("its directory is damaged");
     const uint64_t name = Read(rest, 28, 2), extra = Read(rest, 30, 2), comment = Read(rest, 32, 2);
@@ -107,8 +125,9 @@ Result<std::vector<Entry>> Directory(std::string_view zip) {
 
 Result<std::string> Inflate(std::string_view packed, uint64_t size) {
   // A deflated byte makes at most 1032: a size beyond that is a lie that memory need not pay for.
-  if (size / 1040 > packed.size() || size > kMax32 || packed.size() > kMax32)
-    return Bad("its size is wrong");
+  if (size / 1040 > packed.size()) return Bad("its size is wrong");
+  if (size > kMax32 || packed.size() > kMax32)
+    return Bad("beyond 4 GB arrays are read if they are stored as they are, not compressed");
   std::string out(size, '\0');
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return Bad("zlib cannot start");

@@ -33,8 +33,9 @@ class PathSweep {
   void Begin();
   // The graph changes: nothing is known till Begin.
   void Stop() { on_ = false; }
-  // REQUIRES: the graph has not changed since Begin. Producers go first; what they lead to stays
-  // unknown otherwise.
+  // REQUIRES: since Begin no node has changed its operator or inputs, and no value its producer; nodes
+  // that were added and taken back do not count. Producers go first; what they lead to stays unknown
+  // otherwise.
   void Pass(NodeId n) {
     if (!on_) return;
     at_[n.index] = Find(n);

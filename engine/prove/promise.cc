@@ -88,6 +88,14 @@ std::string At(const std::string& name, size_t i, double before, double after) {
   return fmt::format("`{}`: element {} is {} before and {} after", name, i, before, after);
 }
 
+// How integers differ, those of 64 bits too, which doubles do not hold; "" if they do not.
+std::string UnequalIntegers(const std::string& name, const Tensor& before, const Tensor& after) {
+  const Result<std::vector<int64_t>> x = ToInt64s(before), y = ToInt64s(after);
+  if (!x.ok() || !y.ok() || *x == *y) return "";
+  const auto at = static_cast<size_t>(std::ranges::mismatch(*x, *y).in1 - x->begin());
+  return fmt::format("`{}`: element {} is {} before and {} after", name, at, (*x)[at], (*y)[at]);
+}
+
 }  // namespace
 
 Promise Promise::Of(const std::string& equivalence) {
@@ -412,6 +420,10 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
   }
   const Result<std::vector<double>> x = ToDoubles(before), y = ToDoubles(after);
   if (!x.ok() || !y.ok()) return true;
+  if (promise_.kind == Promise::Kind::kExact && before.dtype() == after.dtype() &&
+      IsInteger(before.dtype())) {
+    if (std::string why = UnequalIntegers(name, before, after); !why.empty()) return Fail(why);
+  }
   const bool lsb = promise_.kind == Promise::Kind::kLsb;
   const bool whole = lsb && promise_.any_type && AreExact(*x) && AreExact(*y);
   const bool is_float = IsFloat(before.dtype()) && !whole;

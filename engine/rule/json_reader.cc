@@ -186,7 +186,6 @@ class JsonReader {
     while (at_ < text_.size() && plain(text_[at_])) ++at_;
     snippet.text += text_.substr(begin, at_ - begin);
     const size_t known = snippet.where.size();
-    snippet.where.reserve(known + (at_ - begin) + 1);
     snippet.where.resize(known + (at_ - begin));
     std::iota(snippet.where.begin() + static_cast<ptrdiff_t>(known), snippet.where.end(),
               static_cast<uint32_t>(begin));

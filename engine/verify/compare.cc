@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
@@ -48,6 +49,25 @@ Result<std::vector<double>> Numbers(const Tensor& tensor, int64_t begin, int64_t
                                                        static_cast<size_t>(count) * width)));
 }
 
+// How far integers of 64 bits are apart, which doubles do not hold, by element; none for other types.
+std::vector<double> WholeDifferences(const Tensor& a, const Tensor& b, int64_t begin,
+                                     int64_t count) {
+  if (a.dtype() != b.dtype() || (a.dtype() != DType::kInt64 && a.dtype() != DType::kUint64)) {
+    return {};
+  }
+  std::vector<double> differences(static_cast<size_t>(count));
+  for (size_t i = 0; i < differences.size(); ++i) {
+    const size_t at = (static_cast<size_t>(begin) + i) * sizeof(uint64_t);
+    uint64_t x = 0, y = 0;
+    std::memcpy(&x, a.bytes().data() + at, sizeof x);
+    std::memcpy(&y, b.bytes().data() + at, sizeof y);
+    const bool less =
+        a.dtype() == DType::kInt64 ? static_cast<int64_t>(x) < static_cast<int64_t>(y) : x < y;
+    differences[i] = static_cast<double>(less ? y - x : x - y);
+  }
+  return differences;
+}
+
 bool SameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 }  // namespace
@@ -81,26 +101,30 @@ Status OutputSums::Add(int sample, const Tensor& a, const Tensor& b, double scal
     worst_ = kInfinity;
     return {};
   }
+  for (const Tensor* tensor : {&a, &b}) {
+    if (tensor->is_string()) return ToDoubles(*tensor).status();
+  }
   const bool same_type = a.dtype() == b.dtype() && IsFloat(a.dtype()) && scale == 1;
   const DType ulp_type = same_type ? a.dtype() : DType::kUndefined;
   whole_ = !IsFloat(a.dtype()) && !IsFloat(b.dtype());
   is_worst_ = false;
   const int64_t width = a.rank() == 0 ? 1 : a.dims().back();
   const int64_t part = std::max(PartOf(a), PartOf(b));
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, by words
   for (int64_t begin = 0; begin < a.size(); begin += part) {
     const int64_t count = std::min(part, a.size() - begin);
     QR_ASSIGN_OR_RETURN(std::vector<double> x, Numbers(a, begin, count));
     QR_ASSIGN_OR_RETURN(const std::vector<double> y, Numbers(b, begin, count));
+    std::vector<double> whole;
+    if (scale == 1) whole = WholeDifferences(a, b, begin, count);
     for (size_t i = 0; i < x.size(); ++i) {
       x[i] *= scale;
-      hash = (hash ^ std::bit_cast<uint64_t>(x[i])) * 0x100000001b3;
-      AddElement(sample, begin + static_cast<int64_t>(i), x[i], y[i], ulp_type, tolerance);
+      AddElement(sample, begin + static_cast<int64_t>(i), x[i], y[i],
+                 whole.empty() ? std::fabs(x[i] - y[i]) : whole[i], ulp_type, tolerance);
     }
     AddRows(width, x, y);
   }
   if (is_worst_) worst_dims_ = a.dims();
-  AddToConstancy(a.dims(), hash);
+  AddToConstancy(a.dims(), HashBytes(a.bytes()));
   return {};
 }
 
@@ -110,15 +134,15 @@ void OutputSums::AddToConstancy(const Dims& dims, uint64_t hash) {
   changed_ += !is_new && first->second != hash;
 }
 
-void OutputSums::AddElement(int sample, int64_t index, double a, double b, DType ulp_type,
-                            const Tolerance& tolerance) {
+void OutputSums::AddElement(int sample, int64_t index, double a, double b, double difference,
+                            DType ulp_type, const Tolerance& tolerance) {
   OutputComparison& r = result_;
   ++r.elements;
-  const bool equal = SameNumber(a, b);
+  const bool finite = std::isfinite(a) && std::isfinite(b);
+  const bool equal = finite ? difference == 0 : SameNumber(a, b);
   r.unequal += !equal;
-  double difference = 0, ulp = 0;
-  if (std::isfinite(a) && std::isfinite(b)) {
-    difference = std::fabs(a - b);
+  double ulp = 0;
+  if (finite) {
     if (finite_ == 0) least_ = most_ = a;
     ++finite_;
     // How often the ends were met so far counts for nothing when there are further ones.
@@ -139,6 +163,8 @@ void OutputSums::AddElement(int sample, int64_t index, double a, double b, DType
   } else if (!equal) {
     difference = ulp = kInfinity;
     ++not_numbers_;
+  } else {
+    difference = 0;
   }
   if (difference > worst_) {
     worst_ = difference;
@@ -216,9 +242,10 @@ std::string OutputSums::Vacuous() const {
   if (samples_ == 0) return "it is no tensor of numbers, and was not compared";
   if (result_.elements == 0) return "it has no elements";
   if (finite_ == 0) return "the first model gives no finite number";
-  if (varies_ && least_ == most_ && result_.elements > 1)
-    return fmt::format("it is {} whatever the inputs are", least_);
-  if (varies_ && repeated_ > 0 && changed_ == 0) return "it is the same whatever the inputs are";
+  const bool one =
+      least_ == most_ && (changed_ == 0 || !whole_);  // integers may differ beyond doubles
+  if (varies_ && one && result_.elements > 1) return fmt::format("it is {} on all samples", least_);
+  if (varies_ && repeated_ > 0 && changed_ == 0) return "it is the same on all samples";
   const bool integer = IsInteger(static_cast<DType>(result_.dtype_a));
   const double ends = static_cast<double>(at_least_ + at_most_) / static_cast<double>(finite_);
   if (integer && finite_ >= 1000 && ends > 0.99) return "it is saturated";

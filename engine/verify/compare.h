@@ -32,7 +32,8 @@ class OutputSums {
   bool is_worst() const { return is_worst_; }
 
  private:
-  void AddElement(int sample, int64_t index, double a, double b, DType ulp_type,
+  // `difference`: of finite numbers.
+  void AddElement(int sample, int64_t index, double a, double b, double difference, DType ulp_type,
                   const Tolerance& tolerance);
   void AddToConstancy(const Dims& dims, uint64_t hash);
   void AddRows(int64_t width, std::span<const double> x, std::span<const double> y);

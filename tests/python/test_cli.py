@@ -34,6 +34,7 @@ def test_help(command):
     (["--rules", "tidy", "chain.onnx", "-o", ""], "--output: the name of a file is empty"),
     (["--rules", "tidy", "chain.onnx", "--html", ""], "--html: the name of a file is empty"),
     (["--rules", "tidy", "--", "chain.onnx", "--check"], "unexpected argument `--check`"),
+    (["--rules", "tidy", "--", "chain.onnx", "--"], "unexpected argument `--`"),
     (["--rules", "tidy", "chain.onnx", "--set", "mode"], "--set takes NAME=VALUE in one word, not `mode`"),
     (["--rules", "tidy", "--set", "mode", "auto", "chain.onnx"], "NAME=VALUE in one word: `--set mode=...`"),
     (["--rules", "tidy", "chain.onnx", "--set", "mdoe=never"],

@@ -79,7 +79,7 @@ std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
   const auto options_end = std::ranges::find(extras, "--");  // what follows are no options
   const auto unknown = std::find_if(extras.begin(), options_end, is_option);
   if (unknown != options_end) return UsageError(app, UnknownOption(app, *unknown));
-  std::erase(extras, "--");
+  if (options_end != extras.end()) extras.erase(options_end);  // a further one is a file
   if (!extras.empty()) {
     if (const std::string split = SplitSetting(app); !split.empty()) return UsageError(app, split);
     const CLI::Option* rules = app.get_option_no_throw("--rules");

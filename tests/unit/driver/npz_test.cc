@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -113,6 +115,32 @@ TEST_CASE("Npz: arrays that nobody wants are not read, and others lie in the arc
   const std::byte* const data = arrays->front().tensor.bytes().data();
   const auto* const begin = reinterpret_cast<const std::byte*>(zip->data());
   CHECK((data > begin && data < begin + zip->size()));
+}
+
+// As archives beyond 4 GB have it: another record says where the directory is.
+TEST_CASE("Npz: the directory of a large archive") {
+  std::string zip = *MakeNpz(Arrays());
+  const size_t end = zip.size() - 22;
+  const auto number = [](uint64_t value, size_t width) {
+    return std::string(reinterpret_cast<const char*>(&value), width);
+  };
+  const auto at = [&](size_t place) {
+    uint32_t value = 0;
+    std::memcpy(&value, zip.data() + place, sizeof value);
+    return uint64_t{value};
+  };
+  const std::string record = "PK\x06\x06" + std::string(28, '\0') + number(4, 8) +
+                             number(at(end + 12), 8) + number(at(end + 16), 8);
+  const std::string pointer = "PK\x06\x07" + std::string(4, '\0') + number(end, 8) + number(1, 4);
+  zip.replace(end + 8, 12, std::string(12, '\xff'));
+  CHECK_FALSE(ParseNpz("a.npz", zip).ok());
+  const std::string large = zip.substr(0, end) + record + pointer + zip.substr(end);
+  const auto back = ParseNpz("a.npz", large);
+  REQUIRE_MESSAGE(back.ok(), back.status().message());
+  CHECK(back->size() == 4);
+  const std::string lost = zip.substr(0, end) + record + pointer.substr(0, 8) +
+                           number(large.size(), 8) + number(1, 4) + zip.substr(end);
+  CHECK_FALSE(ParseNpz("a.npz", lost).ok());
 }
 
 }  // namespace

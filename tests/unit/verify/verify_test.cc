@@ -162,6 +162,18 @@ TEST_CASE("Names, scales and types that differ") {
         "input `x` is UINT8, and FLOAT in the second model: it gets the same numbers");
 }
 
+TEST_CASE("Integers of 64 bits that are one number in double precision differ") {
+  const auto with = [](const char* k) {
+    return fmt::format(
+        "g (int64[2] x) => (int64[3] y) <int64[1] k = {{{}}}> {{ y = Concat<axis = 0>(x, k) }}", k);
+  };
+  const std::string a = with("1152921504606846976"), b = with("1152921504606846977");
+  const VerifyReport report = Compare(a.c_str(), b.c_str());
+  CHECK(report.outputs[0].unequal == report.samples);
+  CHECK(report.outputs[0].max_abs == 1);
+  CHECK(Compare(a.c_str(), a.c_str()).verdict == Verdict::kExact);
+}
+
 TEST_CASE("Another shape is another result") {
   const char* wide = R"(g (float[N, 4] x) => (float[N, 8] y) { y = Concat<axis = 1>(x, x) })";
   const VerifyReport report = Compare(kGain, wide);
