@@ -114,6 +114,7 @@ class Change {
   bool SmallIntegers();
   // A constant, a size or an attribute is a number that the rule has, or is just beside it.
   bool AtLimit();
+  bool SetAttributeAlone(double value);
   bool NearlyBy(double tolerance);
   // The constant, and now and then all that equal it, get these numbers.
   bool SetNumbers(ValueId v, const Numbers& numbers);

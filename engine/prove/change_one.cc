@@ -9,6 +9,9 @@
 namespace qrewrite {
 namespace {
 
+// Graphs stay small.
+bool IsSmallSize(double value) { return value == std::rint(value) && std::fabs(value) <= 40; }
+
 constexpr size_t kMostElements = 8;  // of a constant that may be axes or sizes
 
 }  // namespace
@@ -123,6 +126,23 @@ bool Change::SmallIntegers() {
   return any;
 }
 
+// An attribute that is one number.
+bool Change::SetAttributeAlone(double value) {
+  std::vector<AttributePlace> places = AttributePlaces();
+  std::erase_if(places, [&](const AttributePlace& p) {
+    const bool fits =
+        p.kind == AttrKind::kFloat || (p.kind == AttrKind::kInt && IsSmallSize(value));
+    return !fits || IsFixed(p.node);
+  });
+  if (places.empty()) return false;
+  const AttributePlace& place = dice_.Of(places);
+  if (place.kind == AttrKind::kFloat)
+    graph_.SetAttribute(place.node, place.name, static_cast<float>(value));
+  else
+    graph_.SetAttribute(place.node, place.name, static_cast<int64_t>(value));
+  return true;
+}
+
 bool Change::AtLimit() {
   if (words_.limits.empty()) return false;
   const double limit = dice_.Of(words_.limits);
@@ -141,19 +161,9 @@ bool Change::AtLimit() {
       numbers->values[dice_.Below(numbers->values.size())] = value;
     return SetNumbers(v, *numbers);
   }
-  constexpr double kMostSize = 40;  // graphs stay small
-  if (value != std::rint(value) || std::fabs(value) > kMostSize) return false;
+  if (way == 2) return SetAttributeAlone(value);
+  if (!IsSmallSize(value)) return false;
   const auto whole = static_cast<int64_t>(value);
-  if (way == 2) {
-    std::vector<AttributePlace> places = AttributePlaces();
-    std::erase_if(places, [&](const AttributePlace& p) {
-      return p.kind != AttrKind::kInt || IsFixed(p.node);
-    });
-    if (places.empty()) return false;
-    const AttributePlace& place = dice_.Of(places);
-    graph_.SetAttribute(place.node, place.name, whole);
-    return true;
-  }
   std::vector<int64_t> sizes;
   for (const ValueId v : inputs_) {
     for (const Dim d : graph_.declared(v).dims) {

@@ -91,6 +91,7 @@ class Judge {
                                       bool turned);
   Status AddAccumulators(const Model& model, const VerifyOptions& options, InputMaker::Sizes sizes,
                          double size, bool very_large, std::vector<Tensors>& inputs) const;
+  Status AddFarFloats(const Model& model, std::vector<Tensors>& inputs) const;
   // The graph without operators of which the rule file says what they compute; its outputs in units, too
   // (units.h), if that is wanted and possible.
   Result<Model> Lowered(const Graph& graph, bool in_units) const;

@@ -51,6 +51,47 @@ std::map<std::string, std::pair<double, double>> RangesOfAccumulators(const Mode
   return ranges;
 }
 
+// The largest finite number that a constant or an attribute of FLOAT has alone; 0 if none is beyond what data
+// comes near: such a bound is one that nothing reaches, or that is taken for none.
+double FarBound(const Graph& graph) {
+  constexpr double kFar = 1e20;
+  double most = 0;
+  const auto add = [&](double number) {
+    if (std::isfinite(number) && std::abs(number) >= kFar) most = std::max(most, std::abs(number));
+  };
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    const Tensor* const tensor = graph.alive(v) ? graph.constant(v) : nullptr;
+    if (tensor == nullptr || tensor->dtype() != DType::kFloat || tensor->size() != 1) continue;
+    const Result<std::vector<double>> numbers = ToDoubles(*tensor);
+    if (numbers.ok()) add(numbers->front());
+  }
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n)) continue;
+    for (const Attribute& a : graph.attributes(n)) {
+      if (const auto* const number = std::get_if<float>(&a.value)) add(*number);
+    }
+  }
+  return most;
+}
+
+// Floats that are no single number, as multiples of each other that they were, the largest of them `most`.
+Status Stretch(Tensors& sample, double most) {
+  for (auto& [name, plain] : sample) {
+    if (static_cast<DType>(plain.dtype) != DType::kFloat || plain.dims.empty()) continue;
+    QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
+    QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(tensor));
+    double largest = 0;
+    for (const double v : values) largest = std::max(largest, std::abs(v));
+    if (largest == 0 || !std::isfinite(largest)) continue;
+    for (double& v : values) v *= most / largest;
+    QR_ASSIGN_OR_RETURN(const Tensor far, FromDoubles(DType::kFloat, tensor.dims(), values));
+    QR_ASSIGN_OR_RETURN(plain, ToPlain(far));
+  }
+  return {};
+}
+
 // Shapes of inputs whose open sizes say which ones they stand for.
 std::map<std::string, std::vector<int64_t>> NamedShapes(const Model& model) {
   const Graph& graph = std::as_const(*model.impl().file).graph();
@@ -142,6 +183,19 @@ Status Judge::AddAccumulators(const Model& model, const VerifyOptions& options,
   return {};
 }
 
+// One sample goes beyond bounds that are far away, where the model runs with such.
+Status Judge::AddFarFloats(const Model& model, std::vector<Tensors>& inputs) const {
+  constexpr size_t kOutOfRange = 2;
+  constexpr double kMost = 3.4e38;  // of FLOAT
+  const double far = FarBound(std::as_const(*model.impl().file).graph());
+  if (far == 0 || inputs.size() <= kOutOfRange) return {};
+  Tensors sample = inputs[kOutOfRange];
+  QR_RETURN_IF_ERROR(Stretch(sample, std::min(4 * far, kMost)));
+  if (RunModel(court_.kernels, model, {sample}).status.ok())
+    inputs[kOutOfRange] = std::move(sample);
+  return {};
+}
+
 Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& promise, double size,
                                            bool turned) {
   // Open sizes: two that differ; models that want them equal get them so. Inputs of no known rank: a matrix,
@@ -185,6 +239,7 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& pr
     if (!runs) continue;
     const bool large = promise.kind == Promise::Kind::kExact || promise.kind == Promise::Kind::kUlp;
     QR_RETURN_IF_ERROR(AddAccumulators(model, options, tried.sizes, size, large, inputs));
+    if (promise.kind == Promise::Kind::kExact) QR_RETURN_IF_ERROR(AddFarFloats(model, inputs));
     break;
   }
   return inputs;

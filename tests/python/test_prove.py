@@ -235,6 +235,47 @@ rules:
     assert [rule["outcome"] for rule in json.loads(out)["rules"]] == ["refuted", "held"], out
 
 
+@pytest.mark.parametrize("power,outcome", [("38", 0), ("30", 1)])
+@pytest.mark.parametrize("bounded,opset", [("Min(x, HI)", 13), ("Clip<min=LO, max=HI>(x)", 10)])
+def test_a_bound_that_is_far_away(tmp_path, bounded, opset, power, outcome):
+    """Data goes beyond bounds that are taken for none, be they constants or attributes."""
+    def with_bounds(low, high):
+        return bounded.replace("LO", low).replace("HI", high)
+
+    (tmp_path / "r.yaml").write_text(f"""qrewrite: 1
+name: r
+rules:
+  - name: no-bound
+    equivalence: exact
+    match: y = Neg({with_bounds("lo", "hi")})
+    where:
+      - not const(x) and rank(hi) == 0 and hi >= 3.4028234e{power}
+      {"- lo < -3.4028234e38" if "LO" in bounded else ""}
+    replace: y = Neg(x)
+    tests:
+      - {{name: none, opset: {opset}, given: "x: float[4]\\ny = Neg({with_bounds("-3.4028235e38", "3.4028235e38")})", expect: "x: float[4]\\ny = Neg(x)"}}
+      - {{name: one, opset: {opset}, given: "x: float[4]\\ny = Neg({with_bounds("-3.4028235e38", "6.0")})", expect: unchanged}}
+""")
+    code, out, err = prove("r.yaml", "--quick", "--graphs", 2000, cwd=tmp_path)
+    assert code == outcome, out + err
+
+
+def test_attributes_become_numbers_of_the_rule(tmp_path):
+    (tmp_path / "r.yaml").write_text("""qrewrite: 1
+name: r
+rules:
+  - name: slope
+    equivalence: exact
+    match: y = LeakyRelu<alpha=a>(x)
+    let: {slope: 1.0 if a == 5.75 else f32(a)}
+    replace: y = PRelu(x, slope)
+    tests:
+      - {name: any, given: "x: float[4]\\ny = LeakyRelu<alpha=0.25>(x)", expect: "x: float[4]\\ny = PRelu(x, 0.25)"}
+""")
+    code, out, err = prove("r.yaml", "--quick", "--graphs", 5000, cwd=tmp_path)
+    assert code == 1 and "alpha=5.75" in out, out + err
+
+
 def test_why(tmp_path):
     code, out, err = prove(RULES / "qop_to_qdq.yaml", "--why", "--rule", "wrap-move", "--graphs", 300)
     assert code == 0, err
