@@ -135,6 +135,7 @@ Result<Samples> FromArchive(const std::vector<Input>& inputs, const std::string&
 
 Result<Tensors> FromWholeArchive(const std::vector<Input>& inputs, const std::string& path) {
   QR_ASSIGN_OR_RETURN(const Archive archive, OpenArchive(inputs, path));
+  QR_RETURN_IF_ERROR(archive.file->CheckUnchanged());  // since its checksums were
   Tensors sample;
   for (const Input& input : inputs) {
     QR_ASSIGN_OR_RETURN(const Tensor* array, ArrayFor(archive.arrays, input, path));
