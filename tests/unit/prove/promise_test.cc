@@ -25,6 +25,14 @@ bool Kept(const std::string& promise, DType dtype, const std::vector<double>& a,
   return comparison.Add({{"y", Plain(dtype, a)}}, {{"y", Plain(dtype, b)}}) && comparison.Finish();
 }
 
+TEST_CASE("Integers that are one number in double precision are not equal") {
+  constexpr int64_t kLarge = int64_t{1} << 60;
+  const ConstTensor a = *ToPlain(Tensor::Int64s({kLarge, 1}));
+  const ConstTensor b = *ToPlain(Tensor::Int64s({kLarge + 1, 1}));
+  CHECK(Comparison(Promise::Of("exact")).Add({{"y", a}}, {{"y", a}}));
+  CHECK_FALSE(Comparison(Promise::Of("exact")).Add({{"y", a}}, {{"y", b}}));
+}
+
 TEST_CASE("What the promises allow") {
   const double next = std::nextafter(1.0F, 2.0F), inf = std::numeric_limits<double>::infinity();
   CHECK(Kept("exact", DType::kFloat, {0, 1}, {-0.0, 1}));
