@@ -132,8 +132,8 @@ class GraphComparer {
     };
     for (size_t i = 0; i < list_a.size(); ++i) {
       const ValueId v = list_a[i];
-      std::optional<size_t> at =
-          next(names, a_.name(v));  // an output may be made by another node now
+      // By name first: an output may be made by another node now.
+      std::optional<size_t> at = next(names, a_.name(v));
       if (!at) at = next(places, matching_.ToB(v));
       if (!at) {
         out.push_back({.kind = DiffKind::kRemoved,

@@ -1,8 +1,7 @@
 // NumPy's .npz archives: a zip of .npy arrays, in memory.
 //
-// External interface: ParseNpz, ReadNpz, MakeNpz. Numbers and bools in little endian; compressed arrays,
-// and whatever is written, below 4 GB. Nothing in a file is
-// believed: sizes, offsets and checksums are checked.
+// External interface: ParseNpz, ReadNpz, MakeNpz. Numbers and bools in little endian; compressed arrays, and
+// whatever is written, below 4 GB. Nothing in a file is believed: sizes, offsets and checksums are checked.
 #pragma once
 
 #include <functional>

@@ -35,8 +35,8 @@ Result<int64_t> Nearest(std::string_view mode, float x) {
   const float down = std::floor(x);
   if (mode == "floor") return static_cast<int64_t>(down);
   if (mode == "ceil") return static_cast<int64_t>(std::ceil(x));
-  constexpr float kNearHalf =
-      1e-6F;  // what rounding leaves of a half counts as one, as in ONNX Runtime 1.31
+  // What rounding leaves of a half counts as one, as in ONNX Runtime 1.31.
+  constexpr float kNearHalf = 1e-6F;
   const bool half = std::fabs(x - down - 0.5F) <= kNearHalf;
   if (mode == "round_prefer_floor") return static_cast<int64_t>(half ? down : std::round(x));
   if (mode == "round_prefer_ceil") return static_cast<int64_t>(half ? down + 1 : std::round(x));

@@ -1,6 +1,7 @@
 #include "engine/prove/boundaries.h"
 
 #include <optional>
+#include <utility>
 
 #include "engine/driver/find_matches.h"
 
@@ -83,14 +84,11 @@ class Finder {
     const ValueId v = ConstantOf(constant);
     if (!v.valid()) return AddAttributes(constant, other);
     if (graph_.constant(v)->size() > kMostElements) return;
-    const Val value = match_.in.Force(match_.in.Eval(other, match_.frame));
-    if (!value.is_number()) return;
-    const Result<std::vector<double>> numbers = ToDoubles(value.number().t);
+    std::vector<double> numbers = NumbersOf(other);
     const auto count = static_cast<size_t>(graph_.constant(v)->size());
-    if (!numbers.ok() || numbers->empty()) return;
-    if (numbers->size() != count && numbers->size() != 1) return;
-    Boundary boundary{.constant = v, .numbers = *numbers};
-    boundary.numbers.resize(count, numbers->front());
+    if (numbers.empty() || (numbers.size() != count && numbers.size() != 1)) return;
+    numbers.resize(count, numbers.front());
+    Boundary boundary{.constant = v, .numbers = std::move(numbers)};
     found_.push_back(std::move(boundary));
   }
 

@@ -130,7 +130,7 @@ class Judge {
   Promise WeakestOf(const std::vector<std::string>& fired) const;
 
   const Court& court_;
-  const Graph* given_ = nullptr;  // that is tried
+  const Graph* given_ = nullptr;  // of the Try() that is under way
   std::set<uint64_t> kinds_;  // of graphs that were shown to ONNX Runtime, though nothing was wrong
 };
 

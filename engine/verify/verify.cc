@@ -88,10 +88,10 @@ class Verification {
   const VerifyOptions& options_;
   std::vector<ModelValue> inputs_b_;
   std::map<std::string, std::string> name_in_a_;  // of the inputs of the second model
-  std::map<std::string, std::optional<Constant>>
-      initial_;  // of inputs that only the second model needs
-  std::vector<std::string>
-      lone_;  // inputs with an initial value that the second model does not have
+  // Initial values of inputs that only the second model needs.
+  std::map<std::string, std::optional<Constant>> initial_;
+  // Inputs with an initial value that the second model does not have.
+  std::vector<std::string> lone_;
   std::vector<OutputSums> sums_;  // by output of the first model
   std::vector<std::string> outputs_;
   std::unique_ptr<Session> session_a_, session_b_, session_noise_;
