@@ -205,8 +205,12 @@ std::string DidYouMean(std::string_view word, const std::vector<std::string>& ca
 }
 
 std::string Printable(std::string_view name, size_t max_length) {
-  std::string out;
-  for (size_t i = 0; i < name.size();) {
+  // Most names are nothing but plain ASCII.
+  const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '\\' && c != '`'; };
+  size_t i = 0;
+  while (i < std::min(name.size(), max_length) && plain(name[i])) ++i;
+  std::string out(name.substr(0, i));
+  while (i < name.size()) {
     const Character c = FirstCharacter(name.substr(i));
     if (i + c.size > max_length) return out + "...";
     if (name[i] == '\\' || name[i] == '`') out += '\\';

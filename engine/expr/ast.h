@@ -137,6 +137,8 @@ struct Expr {
   std::string text;
   std::vector<ExprPtr> items;
 
+  bool has_call() const { return call_ != nullptr; }
+  bool has_details() const { return details_ != nullptr; }
   // Empty ones where there are none.
   const Call& call() const;
   const Details& details() const;

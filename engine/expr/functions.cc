@@ -23,12 +23,15 @@ constexpr FunctionInfo kFunctions[] = {
 
 constexpr bool ByName(const FunctionInfo& a, const FunctionInfo& b) { return a.name < b.name; }
 static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions), ByName));
+static_assert(std::ranges::all_of(kFunctions,
+                                  [](const FunctionInfo& f) { return f.name[0] >= 'a'; }));
 
 }  // namespace
 
 std::span<const FunctionInfo> Functions() { return kFunctions; }
 
 const FunctionInfo* FindFunction(std::string_view name) {
+  if (name.empty() || name[0] < 'a') return nullptr;  // as operators are: most that are asked for
   const auto* const found = std::lower_bound(
       std::begin(kFunctions), std::end(kFunctions), name,
       [](const FunctionInfo& info, std::string_view wanted) { return info.name < wanted; });

@@ -54,6 +54,8 @@ size_t PunctLength(std::string_view text) {
   }
   return 1;
 }
+static_assert(std::ranges::max(kLongPuncts, {}, &std::string_view::size).size() <=
+              Mark::kMaxLength);
 
 struct Slip {
   std::string_view text;
@@ -117,7 +119,7 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {}
 
   std::vector<Token> Run() {
-    tokens_.reserve(text_.size() / 4 + 2);
+    tokens_.reserve(text_.size() / 2 + 2);
     for (;;) {
       SkipBlanks();
       const size_t begin = pos_;
@@ -168,7 +170,7 @@ class Lexer {
       token.kind = TokenKind::kName;
       const size_t begin = pos_;
       while (pos_ < text_.size() && IsNameChar(text_[pos_])) ++pos_;
-      token.plain_name = IsPlainName(text_.substr(begin, pos_ - begin));
+      token.plain_name = !IsReserved(text_.substr(begin, pos_ - begin));
       return;
     }
     if (c == '\'') return ScanString(token);
@@ -181,6 +183,7 @@ class Lexer {
     }
     if (const size_t punct = PunctLength(text_.substr(pos_)); punct > 0) {
       token.kind = TokenKind::kPunct;
+      token.mark = Mark(text_.substr(pos_, punct));
       pos_ += punct;
       return;
     }
@@ -246,17 +249,15 @@ class Lexer {
 
   // Links an opening bracket to the one that closes it; wrong pairs are left to the parser.
   void MatchBracket() {
-    const Token& token = tokens_.back();
-    if (token.kind != TokenKind::kPunct || token.text.size() != 1) return;
+    const Mark mark = tokens_.back().mark;
     const auto index = static_cast<uint32_t>(tokens_.size() - 1);
-    const char c = token.text[0];
-    if (c == '(' || c == '[' || c == '{') {
+    if (mark == "(" || mark == "[" || mark == "{") {
       tokens_.back().match = open_;
       open_ = index;
+    } else if (mark == ")" || mark == "]" || mark == "}") {
+      const Mark opener = mark == ")" ? Mark("(") : mark == "]" ? Mark("[") : Mark("{");
+      if (open_ != kNone && tokens_[open_].mark == opener) CloseOpen(index);
     }
-    if (c != ')' && c != ']' && c != '}') return;
-    const char opener = c == ')' ? '(' : c == ']' ? '[' : '{';
-    if (open_ != kNone && tokens_[open_].text[0] == opener) CloseOpen(index);
   }
   // The innermost open bracket is closed by token `index`; 0: by none.
   void CloseOpen(uint32_t index) { open_ = std::exchange(tokens_[open_].match, index); }

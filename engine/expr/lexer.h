@@ -17,6 +17,24 @@ struct LexFault {
   std::string_view code, message, hint;
 };
 
+// A mark such as `=>` as one number, so that the parser compares no texts: At("=>").
+class Mark {
+ public:
+  static constexpr size_t kMaxLength = 3;
+
+  constexpr Mark() = default;  // none
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  consteval Mark(const char* text) : Mark(std::string_view(text)) {}
+  // REQUIRES at most kMaxLength bytes.
+  constexpr explicit Mark(std::string_view text) {
+    for (size_t i = text.size(); i-- > 0;) code_ = code_ << 8 | static_cast<unsigned char>(text[i]);
+  }
+  friend constexpr bool operator==(Mark a, Mark b) = default;
+
+ private:
+  uint32_t code_ = 0;
+};
+
 struct Token {
   std::string_view text;        // as written; of the text that was lexed
   uint32_t begin = 0, end = 0;  // byte offsets in it
@@ -26,6 +44,7 @@ struct Token {
   bool space_before = false;        // white space, a comment or the start of the text
   bool newline_before = false;      // first of its line
   bool plain_name = false;          // kName: as IsPlainName says
+  Mark mark;                        // kPunct
   const LexFault* fault = nullptr;  // kBad
 };
 

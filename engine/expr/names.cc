@@ -16,6 +16,8 @@ namespace {
 constexpr std::array<std::string_view, 10> kWords = {"if", "else", "and",  "or",    "not",
                                                      "in", "when", "true", "false", "absent"};
 constexpr std::array<std::string_view, 4> kYamlBooleans = {"on", "off", "yes", "no"};
+constexpr size_t kLongestWord = std::ranges::max(kWords, {}, &std::string_view::size).size();
+static_assert(std::ranges::max(kYamlBooleans, {}, &std::string_view::size).size() <= kLongestWord);
 
 bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
@@ -54,10 +56,13 @@ bool IsIdentifier(std::string_view text) {
                      [](char c) { return IsNameStart(c) || (c >= '0' && c <= '9'); });
 }
 
-bool IsPlainName(std::string_view text) {
-  return IsIdentifier(text) && text != "_" && !IsWord(text) && !DTypeFromName(text) &&
-         std::find(kYamlBooleans.begin(), kYamlBooleans.end(), text) == kYamlBooleans.end();
+bool IsReserved(std::string_view text) {
+  if (text == "_" || DTypeFromName(text)) return true;
+  if (text.size() > kLongestWord || text.empty() || text[0] < 'a') return false;
+  return IsWord(text) || std::ranges::find(kYamlBooleans, text) != kYamlBooleans.end();
 }
+
+bool IsPlainName(std::string_view text) { return IsIdentifier(text) && !IsReserved(text); }
 
 std::string QuoteString(std::string_view text) {
   std::string out = "'";

@@ -12,8 +12,10 @@ bool IsWord(std::string_view text);
 bool IsDeletion(std::string_view text);
 // A letter or `_`, then letters, digits, `_`.
 bool IsIdentifier(std::string_view text);
-// An identifier that a text may use as a name without quotes: no word, no element type (`FLOAT`),
-// none of `on off yes no` (which YAML readers take for booleans), not `_`.
+// Of an identifier: a word, an element type (`FLOAT`), one of `on off yes no` (which YAML readers
+// take for booleans), or `_`.
+bool IsReserved(std::string_view text);
+// An identifier that a text may use as a name without quotes: one that is not reserved.
 bool IsPlainName(std::string_view text);
 
 // `'it\'s'`. Backslash, quote and control characters are escaped; the lexer's inverse.

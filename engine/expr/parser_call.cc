@@ -168,7 +168,7 @@ bool Parser::ParseAttr(AttrArg& attr) {
 size_t Parser::CommasAhead() const {
   size_t commas = 0;
   for (size_t i = pos_; i < tokens_[brackets_.back()].match; ++i) {
-    commas += tokens_[i].kind == TokenKind::kPunct && tokens_[i].text == "," ? 1 : 0;
+    commas += tokens_[i].mark == "," ? 1 : 0;
     if (tokens_[i].match > i) i = tokens_[i].match;
   }
   return commas;
@@ -192,10 +192,8 @@ bool Parser::GroupAhead() const {
   if (!At("(")) return false;
   const uint32_t close = tokens_[pos_].match;
   if (close == 0) return false;
-  const auto dots = [&](size_t i) {
-    return i < tokens_.size() && tokens_[i].kind == TokenKind::kPunct && tokens_[i].text == "...";
-  };
-  return dots(close + 1) || (tokens_[close + 1].text == "?" && dots(close + 2));
+  const auto dots = [&](size_t i) { return i < tokens_.size() && tokens_[i].mark == "..."; };
+  return dots(close + 1) || (tokens_[close + 1].mark == "?" && dots(close + 2));
 }
 
 bool Parser::ParseArg(Arg& arg, bool labels) {

@@ -289,9 +289,7 @@ bool Parser::LooksLikeStatement(size_t token) const {
   size_t i = token;
   while (i + 1 < tokens_.size()) {
     if (tokens_[i].kind != TokenKind::kName && tokens_[i].kind != TokenKind::kString) return false;
-    const auto next = [&](std::string_view punct) {
-      return tokens_[i + 1].kind == TokenKind::kPunct && tokens_[i + 1].text == punct;
-    };
+    const auto next = [&](Mark mark) { return tokens_[i + 1].mark == mark; };
     if (i == token && mode_ == Mode::kGraph && (next(":") || tokens_[i].text == "return")) {
       return true;
     }

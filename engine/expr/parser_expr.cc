@@ -16,7 +16,7 @@ namespace qrewrite {
 namespace {
 
 struct Operator {
-  std::string_view text;
+  Mark mark;
   BinaryOp op;
 };
 constexpr std::array<Operator, 7> kComparisons = {{{"==", BinaryOp::kEq},
@@ -34,9 +34,8 @@ constexpr std::array<Operator, 4> kTerms = {{{"*", BinaryOp::kMul},
 
 template <size_t N>
 std::optional<BinaryOp> FindOp(const std::array<Operator, N>& table, const Token& token) {
-  if (token.kind != TokenKind::kPunct) return std::nullopt;
   for (const Operator& entry : table) {
-    if (entry.text == token.text) return entry.op;
+    if (entry.mark == token.mark) return entry.op;
   }
   return std::nullopt;
 }
@@ -64,6 +63,7 @@ ExprPtr Parser::Binary(BinaryOp op, ExprPtr left, ExprPtr right) {
   ExprPtr expr = NewExpr(Expr::Kind::kBinary);
   expr->binary = op;
   expr->place = {left->place.source, left->place.begin, right->place.end};
+  expr->items.reserve(2);
   expr->items.push_back(std::move(left));
   expr->items.push_back(std::move(right));
   return expr;
@@ -75,8 +75,7 @@ bool Parser::LoneNameAhead() const {
   const bool name = token.plain_name || (token.kind == TokenKind::kName && token.text == "_");
   if (!name || token.newline_before || mode_ != Mode::kRules) return false;
   const Token& next = tokens_[pos_ + 1];  // kEnd is the last one
-  return next.kind == TokenKind::kPunct && !next.newline_before &&
-         (next.text == "," || next.text == ")" || next.text == "...");
+  return !next.newline_before && (next.mark == "," || next.mark == ")" || next.mark == "...");
 }
 
 ExprPtr Parser::ParseExpr() {

@@ -208,8 +208,8 @@ bool Parser::NestedBodyAhead() const {
   if (At("{")) return true;
   if (!At("(") || tokens_[pos_].match == 0) return false;
   const size_t behind = tokens_[pos_].match + 1;
-  return behind + 1 < tokens_.size() && tokens_[behind].text == "=>" &&
-         tokens_[behind + 1].text == "{";
+  return behind + 1 < tokens_.size() && tokens_[behind].mark == "=>" &&
+         tokens_[behind + 1].mark == "{";
 }
 
 ExprPtr Parser::ParseNestedBody() {

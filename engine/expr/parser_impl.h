@@ -85,20 +85,16 @@ class Parser {
     return elsewhere || index >= tokens_[pos_].next_line ? LineEnd() : tokens_[index];
   }
   static const Token& LineEnd();
-  bool At(std::string_view punct, size_t k = 0) const {
-    return Is(Peek(k), TokenKind::kPunct, punct);
-  }
+  bool At(Mark mark, size_t k = 0) const { return Peek(k).mark == mark; }
   bool AtWord(std::string_view word, size_t k = 0) const {
-    return Is(Peek(k), TokenKind::kName, word);
-  }
-  static bool Is(const Token& token, TokenKind kind, std::string_view text) {
-    return token.kind == kind && token.text[0] == text[0] && token.text == text;
+    const Token& token = Peek(k);
+    return token.kind == TokenKind::kName && token.text[0] == word[0] && token.text == word;
   }
   bool AtName(size_t k = 0) const;  // an identifier or, in graph texts, a string
   bool AtEnd(size_t k = 0) const { return Peek(k).kind == TokenKind::kEnd; }
   bool AtSeparator() const;  // line end, `;`, end of text or of the nested body
-  bool TakeIf(std::string_view punct) {
-    const bool at = At(punct);
+  bool TakeIf(Mark mark) {
+    const bool at = At(mark);
     pos_ += at ? 1 : 0;
     return at;
   }

@@ -43,10 +43,6 @@ constexpr std::array<Habit, 19> kWordsInExpressions = {{
 constexpr std::array<std::string_view, 8> kForeignTypes = {"float32", "float64", "fp16", "fp32",
                                                            "f16",     "f32",     "half", "long"};
 
-bool IsPunct(const Token& token, std::string_view text) {
-  return token.kind == TokenKind::kPunct && token.text == text;
-}
-
 bool IsNumber(const Token& token) {
   return token.kind == TokenKind::kInt || token.kind == TokenKind::kFloat;
 }
@@ -70,7 +66,7 @@ bool Parser::DashesWithoutSpace() const {
 
 bool Parser::ResultAhead() const {
   return std::any_of(tokens_.begin() + pos_, tokens_.end(),
-                     [](const Token& token) { return IsPunct(token, "=>"); });
+                     [](const Token& token) { return token.mark == "=>"; });
 }
 
 std::string Parser::SlipHint(std::string_view what) const {
@@ -104,7 +100,7 @@ std::string Parser::SlipInRule(std::string_view what) const {
   }
   // `Op<axis>=1`: what is wrong is behind the attributes, whatever stands around.
   if (what == "`(` behind the attributes") {
-    return IsPunct(at.before, ">") && !AtEnd()
+    return at.before.mark == ">" && !AtEnd()
                ? "bind the attribute, `<axis>`, and compare it under `where:`"
                : "";
   }
@@ -130,10 +126,10 @@ std::string Parser::SlipInOperand(std::string_view what, const Around& at) const
   if (std::ranges::find(kForeignTypes, before.text) != kForeignTypes.end() && CanBeginExpr(found)) {
     return fmt::format("a constant of a type is made by `cast({}, FLOAT)`", found.text);
   }
-  if (IsPunct(before, "*") && earlier.kind == TokenKind::kName && (At(")") || At(","))) {
+  if (before.mark == "*" && earlier.kind == TokenKind::kName && (At(")") || At(","))) {
     return fmt::format("a list of inputs is `{}...`", earlier.text);
   }
-  if (IsPunct(before, ".") && earlier.kind == TokenKind::kName && At(".")) {
+  if (before.mark == "." && earlier.kind == TokenKind::kName && At(".")) {
     return fmt::format("a list of inputs is `{}...`", earlier.text);
   }
   if (At("+")) return "a number has no `+` in front, and there is no `++`";
@@ -147,18 +143,18 @@ std::string Parser::SlipInOperand(std::string_view what, const Around& at) const
 // Inside of (inputs), <attributes> and [lists].
 std::string Parser::SlipInBrackets(const Around& at) const {
   const auto& [found, before, earlier, opener] = at;
-  if (IsPunct(opener, "(") && before.kind == TokenKind::kName && At(":")) {
+  if (opener.mark == "(" && before.kind == TokenKind::kName && At(":")) {
     return DTypeFromTextName(Peek(1).text)
                ? fmt::format("types are asked for under `where:`: `dtype({}) == ...`", before.text)
                : "an input of a labelled node is replaced by `n(x -> Op(x))`; attributes stand in "
                  "<>";
   }
-  if (IsPunct(opener, "(") && At("=>")) {
+  if (opener.mark == "(" && At("=>")) {
     return "an input of a labelled node is replaced by `->`: `n(x -> Op(x))`";
   }
-  if (IsPunct(opener, "<") && At("==")) return "an attribute is written with one `=`";
-  if (IsPunct(opener, "[") && At(":")) return "a slice has no step: `x[a:b]`";
-  if (IsPunct(opener, "[") && At(";")) return "a list has commas: `[a, b]`";
+  if (opener.mark == "<" && At("==")) return "an attribute is written with one `=`";
+  if (opener.mark == "[" && At(":")) return "a slice has no step: `x[a:b]`";
+  if (opener.mark == "[" && At(";")) return "a list has commas: `[a, b]`";
   return "";
 }
 
@@ -186,7 +182,7 @@ std::string Parser::SlipInStatement(std::string_view what, const Around& at) con
 std::string Parser::SlipInExpression(std::string_view what) const {
   const Token& found = Peek();
   const Token& before = tokens_[pos_ > 0 ? pos_ - 1 : 0];
-  const bool in_list = !brackets_.empty() && IsPunct(tokens_[brackets_.back()], "[");
+  const bool in_list = !brackets_.empty() && tokens_[brackets_.back()].mark == "[";
   if (At("=") && At("<", 1) && Glued(1)) return "less or equal is written `<=`";
   if (At(":") && At("=", 1)) return "a comparison is written `==`; names are given under `let:`";
   if (At(":") && what.empty() && before.kind == TokenKind::kName && before.text == "else") {
@@ -225,7 +221,7 @@ std::string Parser::SlipInExpression(std::string_view what) const {
   }
   // `rank(x) == 2 uses(x) == 1`: two conditions side by side.
   if (what.empty() && found.kind == TokenKind::kName && (At("(", 1) || found.newline_before) &&
-      (IsPunct(before, ")") || IsNumber(before) || before.kind == TokenKind::kName)) {
+      (before.mark == ")" || IsNumber(before) || before.kind == TokenKind::kName)) {
     return "conditions are joined by `and`, or are items of a list";
   }
   return "";
@@ -236,10 +232,10 @@ std::string Parser::SlipInGraph(std::string_view what) const {
   const Token& before = tokens_[pos_ > 0 ? pos_ - 1 : 0];
   const Token none;
   const Token& opener = brackets_.empty() ? none : tokens_[brackets_.back()];
-  if (IsPunct(opener, "(") && At(":") && before.kind == TokenKind::kName) {
+  if (opener.mark == "(" && At(":") && before.kind == TokenKind::kName) {
     return fmt::format("an input is declared on a line of its own: `{}: float[2]`", before.text);
   }
-  if (IsPunct(opener, "[") && (At("*") || At("+") || At("-") || At("/"))) {
+  if (opener.mark == "[" && (At("*") || At("+") || At("-") || At("/"))) {
     return "a size is a number, a symbol as `N`, or `?`";
   }
   if (what == "`=`" && DTypeFromTextName(found.text) &&

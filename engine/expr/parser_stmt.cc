@@ -11,8 +11,7 @@ namespace qrewrite {
 
 void Parser::Statements(BodyText& body) {
   for (;;) {
-    const bool at_close =
-        nested_ > 0 && tokens_[pos_].text == "}" && tokens_[pos_].kind == TokenKind::kPunct;
+    const bool at_close = nested_ > 0 && tokens_[pos_].mark == "}";
     if (tokens_[pos_].kind == TokenKind::kEnd || at_close) return;
     stmt_begin_ = pos_;
     if (TakeIf(";")) continue;
@@ -34,13 +33,12 @@ void Parser::Recover() {
     const Token& token = tokens_[i];
     const bool beyond = i >= pos_ && i > stmt_begin_;
     if (beyond && token.newline_before && (open + braces <= 0 || LooksLikeStatement(i))) break;
-    if (token.kind != TokenKind::kPunct) continue;
-    if (beyond && token.text == ";" && open + braces <= 0) break;
-    if (beyond && token.text == "}" && nested_ > 0 && braces <= 0) break;
-    if (token.text == "{") ++braces;
-    if (token.text == "}") --braces;
-    if (token.text == "(" || token.text == "[") ++open;
-    if (token.text == ")" || token.text == "]") --open;
+    if (beyond && token.mark == ";" && open + braces <= 0) break;
+    if (beyond && token.mark == "}" && nested_ > 0 && braces <= 0) break;
+    if (token.mark == "{") ++braces;
+    if (token.mark == "}") --braces;
+    if (token.mark == "(" || token.mark == "[") ++open;
+    if (token.mark == ")" || token.mark == "]") --open;
   }
   pos_ = i;
 }

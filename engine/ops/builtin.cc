@@ -138,6 +138,7 @@ const std::vector<OpName>& SignatureTable::Names() const {
 }
 
 void SignatureTable::Parse(Operator& op) {
+  op.versions.reserve(op.lines.size());
   for (const std::string_view line : op.lines) {
     Result<Signature> signature = ParseSignature(line);
     QR_CHECK_MSG(signature.ok(), signature.status().message());

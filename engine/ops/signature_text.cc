@@ -164,8 +164,13 @@ bool Parser::Head() {
 }
 
 bool Parser::Formals(Side& side) {
+  constexpr size_t kMost = 8;  // of nearly all operators
   if (!Expect("(")) return false;
   if (Take(")")) return true;
+  const std::string_view rest = line_.substr(pos_, line_.find(')', pos_) - pos_);
+  const size_t count = 1 + static_cast<size_t>(std::ranges::count(rest, ','));
+  side.formals.reserve(std::min(count, kMost));
+  side.types.reserve(std::min(count, kMost));
   do {
     if (!side.formals.empty() && side.formals.back().arity == Arity::kVariadic) {
       SkipSpace();
@@ -177,12 +182,14 @@ bool Parser::Formals(Side& side) {
 }
 
 bool Parser::Formal(Side& side) {
-  FormalValue formal;
   TypeRef type;
-  if (!Name(formal.name)) return false;
-  if (std::ranges::find(side.formals, formal.name, &FormalValue::name) != side.formals.end()) {
-    return FailTwice(formal.name);
+  std::string name;
+  if (!Name(name)) return false;
+  if (std::ranges::find(side.formals, name, &FormalValue::name) != side.formals.end()) {
+    return FailTwice(name);
   }
+  FormalValue& formal = side.formals.emplace_back();
+  formal.name = std::move(name);
   if (Take("?")) {
     formal.arity = Arity::kOptional;
   } else if (Take("...")) {
@@ -201,7 +208,6 @@ bool Parser::Formal(Side& side) {
   }
   if (Take("dtype=") && !Code(formal.dtype_expr)) return false;
   if (Take("shape=") && !Code(formal.shape_expr)) return false;
-  side.formals.push_back(std::move(formal));
   side.types.push_back(type);
   return true;
 }

@@ -18,7 +18,7 @@ bool IsFunctionCall(const Expr& expr) {
          !head.empty() && std::islower(static_cast<unsigned char>(head[0]));
 }
 
-CodeId ProgramCompiler::Add(Code code, const std::vector<CodeId>& kids) {
+CodeId ProgramCompiler::Add(Code code, std::span<const CodeId> kids) {
   code.first_kid = static_cast<uint32_t>(program_->kids_.size());
   code.num_kids = static_cast<uint32_t>(kids.size());
   program_->kids_.insert(program_->kids_.end(), kids.begin(), kids.end());

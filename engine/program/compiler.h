@@ -41,7 +41,10 @@ class ProgramCompiler {
   // --- compile_code.cc
   CodeId Compile(const Expr& expr, const Names& names);
   CodeId CompileName(const std::string& name, const Expr* expr, const Names& names);
-  CodeId Add(Code code, const std::vector<CodeId>& kids = {});
+  CodeId Add(Code code, std::span<const CodeId> kids);
+  CodeId Add(Code code, std::initializer_list<CodeId> kids = {}) {
+    return Add(std::move(code), std::span(kids.begin(), kids.size()));
+  }
   CodeId Constant(Val value, const Expr* expr = nullptr);
   CodeId CompileSet(const Expr& expr);
   CodeId CompileIndex(const Expr& expr, const Names& names);

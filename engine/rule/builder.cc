@@ -78,6 +78,7 @@ class Needed {
   }
   void See(const Expr& e) {
     if (e.kind == Expr::Kind::kSet) sets_.insert(e.text);
+    if (!e.has_call()) return;
     for (const Ref& ref : e.call().refs) {
       if (ref.kind == Ref::Kind::kSet) sets_.insert(ref.name);
       if (ref.kind == Ref::Kind::kDefinition) AddDefinition(ref.name);
@@ -88,6 +89,27 @@ class Needed {
   std::unordered_set<std::string> rules_, definitions_, sets_;
   std::vector<std::string> queue_;
 };
+
+struct Unneeded {  // names
+  std::vector<std::string> sets, definitions;
+};
+
+// Of what other files than `root` brought, what nothing here calls goes.
+Unneeded LeaveOutUnneeded(RuleSet& set, const SourceText* root) {
+  const Needed needed(set, root);
+  Unneeded unneeded;
+  for (const OpSet& s : set.sets) {
+    if (!needed.set(s)) unneeded.sets.push_back(s.name);
+  }
+  for (const Definition& d : set.definitions) {
+    if (!needed.definition(d)) unneeded.definitions.push_back(d.head.name);
+  }
+  std::erase_if(set.rules, [&](const Rule& r) { return !needed.rule(r); });
+  std::erase_if(set.definitions, [&](const Definition& d) { return !needed.definition(d); });
+  std::erase_if(set.sets, [&](const OpSet& s) { return !needed.set(s); });
+  set.IndexNames();
+  return unneeded;
+}
 
 }  // namespace
 
@@ -367,26 +389,17 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   ReadPhases(map, file, *set);
   FitOpset(set->tests, set->opset_min, set->opset_max);
   const std::vector<WrittenOp> written = std::exchange(written_, std::move(outer));
-  const Needed needed(*set, file->source.get());
-  std::vector<std::string> unneeded_sets, unneeded_definitions;
-  for (const OpSet& s : set->sets) {
-    if (!needed.set(s)) unneeded_sets.push_back(s.name);
-  }
-  for (const Definition& d : set->definitions) {
-    if (!needed.definition(d)) unneeded_definitions.push_back(d.head.name);
-  }
-  std::erase_if(set->rules, [&](const Rule& r) { return !needed.rule(r); });
-  std::erase_if(set->definitions, [&](const Definition& d) { return !needed.definition(d); });
-  std::erase_if(set->sets, [&](const OpSet& s) { return !needed.set(s); });
-  set->IndexNames();
+  // Alone, a file needs all that stands in it.
+  Unneeded unneeded;
+  if (!file->includes.empty()) unneeded = LeaveOutUnneeded(*set, file->source.get());
   CheckRuleSet({.set = *set,
                 .signatures = signatures,
                 .written_ops = written,
                 .ambiguous = parts.ambiguous,
                 .host_functions = options_.host_functions,
                 .faulty = parts.faulty,
-                .unneeded_sets = std::move(unneeded_sets),
-                .unneeded_definitions = std::move(unneeded_definitions)},
+                .unneeded_sets = std::move(unneeded.sets),
+                .unneeded_definitions = std::move(unneeded.definitions)},
                sink_);
   const bool computes = std::any_of(signatures.begin(), signatures.end(),
                                     [](const RawSignature& s) { return s.computes.has_value(); });

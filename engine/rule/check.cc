@@ -64,6 +64,7 @@ bool RuleChecker::IsFaulty(char sigil, std::string_view name) const {
 }
 
 void RuleChecker::NeedUnambiguous(char sigil, std::string_view name, const Place& place) {
+  if (input_.ambiguous.empty()) return;
   const auto found = input_.ambiguous.find(sigil + std::string(name));
   if (found == input_.ambiguous.end()) return;
   const std::string shown = sigil == '$' || sigil == '@' ? found->first : std::string(name);

@@ -346,9 +346,12 @@ void RuleChecker::MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& o
       Bind(value.text, {.kind = Kind::kValue, .place = value.place, .list = list}, scope, owner);
       return;
     case Expr::Kind::kCall: {
-      const OutArg only{.name = "_", .place = value.place};
-      const std::vector<OutArg> outs = {only};
-      MatchCall(value, &outs, list, scope, owner);
+      // Every operator has the one output that is read here; a definition may have another number.
+      std::vector<OutArg> outs;
+      if (value.call().refs.front().kind == Ref::Kind::kDefinition) {
+        outs.push_back({.name = "_", .place = value.place});
+      }
+      MatchCall(value, outs.empty() ? nullptr : &outs, list, scope, owner);
       return;
     }
     case Expr::Kind::kGroup:
@@ -400,6 +403,7 @@ void RuleChecker::NoArithmetic(const Expr& expr, Owner& owner) {
 
 // Statements that share a value, directly or through others, are connected.
 void RuleChecker::CheckConnected(const BodyText& body, Owner& owner) {
+  if (body.stmts.size() < 2) return;
   std::vector<size_t> group(body.stmts.size());
   std::iota(group.begin(), group.end(), size_t{0});
   std::map<std::string_view, size_t> seen;

@@ -125,23 +125,19 @@ std::string OpsetRange::text() const {
   return fmt::format("opset {} to {}", min, max);
 }
 
-OpChecker::Candidates OpChecker::CandidatesFor(const std::vector<OpName>& ops, CallUse use) const {
+OpChecker::Candidates OpChecker::CandidatesFor(const std::vector<OpName>& ops, CallUse use,
+                                               const OpName** unknown) const {
   Candidates all;
   for (const OpName& op : ops) {
+    const size_t before = all.size();
     for (const Signature& s : set_.signatures.Versions(op.domain, op.name)) all.push_back(&s);
-    if (use != CallUse::kCompute) continue;
-    for (const Signature& s : Signatures::Builtin().Versions(op.domain, op.name)) all.push_back(&s);
+    if (use == CallUse::kCompute) {
+      const auto builtin = Signatures::Builtin().Versions(op.domain, op.name);
+      for (const Signature& s : builtin) all.push_back(&s);
+    }
+    if (unknown != nullptr && *unknown == nullptr && all.size() == before) *unknown = &op;
   }
   return all;
-}
-
-bool OpChecker::AnyUnknown(const std::vector<OpName>& ops, CallUse use) const {
-  return std::any_of(ops.begin(), ops.end(), [&](const OpName& op) { return Unknown(op, use); });
-}
-
-bool OpChecker::Unknown(const OpName& op, CallUse use) const {
-  if (!set_.signatures.Versions(op.domain, op.name).empty()) return false;
-  return use != CallUse::kCompute || Signatures::Builtin().Versions(op.domain, op.name).empty();
 }
 
 void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, CallUse use,
@@ -149,8 +145,9 @@ void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, Call
   // An operator without a signature takes anything, and so does an alternative with it.
   if (call.call().negated || ops.empty()) return;
   if (std::ranges::any_of(ops, [&](const OpName& op) { return IsFaulty(op); })) return;
-  if (AnyUnknown(ops, use)) return CheckUnknownInputs(call, ops, use, owner);
-  const Candidates all = CandidatesFor(ops, use);
+  const OpName* unknown = nullptr;
+  const Candidates all = CandidatesFor(ops, use, &unknown);
+  if (unknown != nullptr) return CheckUnknownInputs(call, *unknown, owner);
   const Candidates in_force = InForce(all, use);
   if (in_force.empty()) return CheckInForce(call, all, use, owner);
   const Candidates& candidates = use == CallUse::kCompute ? all : in_force;
@@ -163,12 +160,13 @@ void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, Call
 OpChecker::Candidates OpChecker::InForce(const Candidates& all, CallUse use) const {
   const OpsetRange& range = RangeOf(use);
   Candidates found;
+  const auto replaced = [&](size_t i) {
+    return i + 1 < all.size() && all[i + 1]->since <= range.min && all[i + 1]->op == all[i]->op;
+  };
   for (size_t i = 0; i < all.size(); ++i) {
-    const bool onnx = all[i]->op.domain.empty() && !all[i]->from_rule_file;
-    const bool replaced =
-        i + 1 < all.size() && all[i + 1]->op == all[i]->op && all[i + 1]->since <= range.min;
-    const bool gone = replaced || all[i]->deprecated;
-    if (!onnx || (all[i]->since <= range.max && !gone)) found.push_back(all[i]);
+    const Signature& s = *all[i];
+    const bool onnx = s.op.domain.empty() && !s.from_rule_file;
+    if (!onnx || (s.since <= range.max && !s.deprecated && !replaced(i))) found.push_back(&s);
   }
   return found;
 }
@@ -187,16 +185,13 @@ void OpChecker::CheckInForce(const Expr& call, const Candidates& all, CallUse us
 }
 
 // Nothing says which of its inputs has the name: the call would match, or make, nothing.
-void OpChecker::CheckUnknownInputs(const Expr& call, const std::vector<OpName>& ops, CallUse use,
-                                   const std::string& owner) {
+void OpChecker::CheckUnknownInputs(const Expr& call, const OpName& op, const std::string& owner) {
   for (const Arg& arg : call.call().args) {
     if (arg.label_kind != Arg::Label::kInput) continue;
-    const auto unknown =
-        std::find_if(ops.begin(), ops.end(), [&](const OpName& op) { return Unknown(op, use); });
     sink_
         .Error(arg.place, code::kUnknownInput,
-               fmt::format("`{}` has no signature, so no input is called `{}` ({})",
-                           unknown->text(), arg.label, owner))
+               fmt::format("`{}` has no signature, so no input is called `{}` ({})", op.text(),
+                           arg.label, owner))
         .hint = "name its inputs under `signatures:`, or write inputs by position";
   }
 }

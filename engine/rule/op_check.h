@@ -57,15 +57,14 @@ class OpChecker {
   bool IsMisspelled(const OpPattern& op, const Place& place);
 
   using Candidates = boost::container::small_vector<const Signature*, 16>;
-  Candidates CandidatesFor(const std::vector<OpName>& ops, CallUse use) const;
+  // Their signatures; the first without any becomes `unknown`, if that is asked for.
+  Candidates CandidatesFor(const std::vector<OpName>& ops, CallUse use,
+                           const OpName** unknown = nullptr) const;
   const OpsetRange& RangeOf(CallUse use) const { return use == CallUse::kPattern ? read_ : made_; }
   // Those of them that are in force at one of the opsets.
   Candidates InForce(const Candidates& all, CallUse use) const;
   void CheckInForce(const Expr& call, const Candidates& all, CallUse use, const std::string& owner);
-  bool Unknown(const OpName& op, CallUse use) const;
-  bool AnyUnknown(const std::vector<OpName>& ops, CallUse use) const;
-  void CheckUnknownInputs(const Expr& call, const std::vector<OpName>& ops, CallUse use,
-                          const std::string& owner);
+  void CheckUnknownInputs(const Expr& call, const OpName& op, const std::string& owner);
   void CheckInputNames(const Expr& call, const Candidates& candidates, const std::string& owner);
   void CheckInputs(const Expr& call, const Candidates& candidates, const Candidates& all,
                    CallUse use, const std::string& owner);

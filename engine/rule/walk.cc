@@ -7,10 +7,13 @@ void WalkExpr(const Expr& expr, ExprVisitor visit) {
   for (const ExprPtr& item : expr.items) {
     if (item) WalkExpr(*item, visit);
   }
-  for (const AttrArg& attr : expr.call().attrs) {
-    if (attr.value) WalkExpr(*attr.value, visit);
+  if (expr.has_call()) {
+    for (const AttrArg& attr : expr.call().attrs) {
+      if (attr.value) WalkExpr(*attr.value, visit);
+    }
+    for (const Arg& arg : expr.call().args) WalkArg(arg, visit);
   }
-  for (const Arg& arg : expr.call().args) WalkArg(arg, visit);
+  if (!expr.has_details()) return;
   for (const Subscript& subscript : expr.details().subscripts) {
     if (subscript.start) WalkExpr(*subscript.start, visit);
     if (subscript.stop) WalkExpr(*subscript.stop, visit);
