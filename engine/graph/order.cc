@@ -76,45 +76,42 @@ class Search {
   enum class State : uint8_t { kNew, kOpen, kDone };
   struct Frame {
     NodeId node;
-    uint32_t next = 0;      // input, then index into what the subgraphs of the node read
-    uint32_t captured = 0;  // where that begins in `captured_`
+    uint32_t first, next;  // producers of what the node reads: indices into `needed_`
   };
 
+  // All inputs are looked at now: on the way back, their values would have left the cache.
   void Enter(NodeId n) {
     states_[graph_.position(n)] = State::kOpen;
-    stack_.push_back({.node = n, .captured = static_cast<uint32_t>(captured_.size())});
+    const auto first = static_cast<uint32_t>(needed_.size());
+    stack_.push_back({.node = n, .first = first, .next = first});
+    for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+      const NodeId producer = links_.LocalProducer(graph_.input(n, i));
+      if (producer.valid()) needed_.push_back(producer);
+    }
     if (!graph_.HasSubgraphs(n)) return;
     const std::vector<NodeId> captured = links_.Captured(n);
-    captured_.insert(captured_.end(), captured.begin(), captured.end());
+    needed_.insert(needed_.end(), captured.begin(), captured.end());
   }
 
   void Leave() {
     const Frame& frame = stack_.back();
     states_[graph_.position(frame.node)] = State::kDone;
     order_.push_back(frame.node);
-    captured_.resize(frame.captured);
+    needed_.resize(frame.first);
     stack_.pop_back();
   }
 
   // Of the topmost frame: the next node that it needs, invalid at the end.
   NodeId NextProducer() {
     Frame& frame = stack_.back();
-    const size_t inputs = graph_.num_inputs(frame.node);
-    while (frame.next < inputs) {
-      const NodeId n = links_.LocalProducer(graph_.input(frame.node, frame.next++));
-      if (n.valid()) return n;
-    }
-    const size_t at = frame.captured + (frame.next - inputs);
-    if (at >= captured_.size()) return {};
-    ++frame.next;
-    return captured_[at];
+    return frame.next < needed_.size() ? needed_[frame.next++] : NodeId();
   }
 
   const Graph& graph_;
   const BodyLinks links_;
   std::vector<State> states_;  // by position
   std::vector<Frame> stack_;
-  std::vector<NodeId> captured_;  // of the frames on the stack
+  std::vector<NodeId> needed_;  // of the frames on the stack
   std::vector<NodeId> order_;
   std::optional<BodyEdge> cycle_;
 };
