@@ -175,6 +175,7 @@ size_t OutputFile::CopyInKernel(std::string_view bytes) {
 
 Status OutputFile::Write(std::string_view bytes) {
   size_ += bytes.size();
+  on_disk_ = false;
   if (buffer_.size() + bytes.size() > kBuffer || bytes.size() >= kLarge) {
     QR_RETURN_IF_ERROR(Flush());
   }
@@ -195,15 +196,15 @@ Status OutputFile::Write(std::string_view bytes) {
 }
 
 Status OutputFile::Finish() {
-  if (fd_ < 0 || placed_) return {};
+  if (fd_ < 0 || placed_ || on_disk_) return {};
   QR_RETURN_IF_ERROR(Flush());
   if (direct_) {
     const int fd = std::exchange(fd_, -1);
     return close(fd) == 0 ? Status() : IoError("write", path_, errno);
   }
   // Some file systems have nothing to synchronize.
-  const bool ok = fsync(fd_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
-  return ok ? Status() : IoError("write", path_, errno);
+  on_disk_ = fsync(fd_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
+  return on_disk_ ? Status() : IoError("write", path_, errno);
 }
 
 bool OutputFile::Equals(const MappedFile& file) const {

@@ -71,6 +71,7 @@ class OutputFile {
   TemporaryName temporary_;  // the name that the file has now, if it has one
   TemporaryName old_;        // of what was replaced
   bool direct_ = false;      // the target itself is open
+  bool on_disk_ = false;     // all that was written
   bool placed_ = false;
   bool is_new_ = false;  // it replaced nothing
   int fd_ = -1;

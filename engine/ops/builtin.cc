@@ -48,20 +48,6 @@ std::pair<int, int> VersionRange(std::string_view text) {
   return {Number(first), text.empty() ? INT_MAX : Number(text)};
 }
 
-// A constant if the text is a literal of the attribute's kind, else an expression.
-void SetDefault(std::string_view expr, FormalAttribute& attribute) {
-  FormalAttribute probe{.name = "a", .kind = attribute.kind, .computed_default = std::string(expr)};
-  Signature signature{.op = {"", "Probe"}, .attributes = {std::move(probe)}};
-  std::string line = PrintSignature(signature);
-  std::erase(line, '`');
-  const Result<Signature> literal = ParseSignature(line);
-  if (literal.ok()) {
-    attribute.default_value = literal->attributes[0].default_value;
-  } else {
-    attribute.computed_default = expr;
-  }
-}
-
 }  // namespace
 
 SignatureTable::SignatureTable() {
@@ -171,7 +157,7 @@ bool SignatureTable::Apply(const Fact& fact, Signature& signature) {
     const bool open = it != signature.attributes.end() && !it->required &&
                       std::holds_alternative<std::monostate>(it->default_value);
     if (!open) return false;
-    SetDefault(fact.expr, *it);
+    if (!ParseDefault(fact.expr, *it)) it->computed_default = fact.expr;
   }
   return true;
 }

@@ -146,6 +146,8 @@ const OpName& IntegerProduct();
 // Parses one line of the table format (documented in signature_text.cc); the printer is its
 // inverse. Errors point to a column of the line.
 Result<Signature> ParseSignature(std::string_view line);
+// A default of an attribute of that kind, as a line spells it; false: the text is no such literal.
+bool ParseDefault(std::string_view text, FormalAttribute& attribute);
 std::string PrintSignature(const Signature& signature);
 
 }  // namespace qrewrite

@@ -42,6 +42,8 @@ class Parser {
  public:
   explicit Parser(std::string_view line) : line_(line) {}
 
+  bool DefaultAlone(FormalAttribute& attribute) { return Default(attribute) && End(); }
+
   Result<Signature> Run() {
     Side inputs{signature_.inputs}, outputs{signature_.outputs};
     if (Head() && Formals(inputs) && Expect("->") && Formals(outputs) && Attributes() && Types() &&
@@ -358,5 +360,12 @@ void Parser::CountArity(const Side& side, int& minimum, int& maximum) {
 }  // namespace
 
 Result<Signature> ParseSignature(std::string_view line) { return Parser(line).Run(); }
+
+bool ParseDefault(std::string_view text, FormalAttribute& attribute) {
+  FormalAttribute read{.kind = attribute.kind};
+  if (!Parser(text).DefaultAlone(read)) return false;
+  attribute.default_value = std::move(read.default_value);
+  return true;
+}
 
 }  // namespace qrewrite
