@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "engine/rule/builder_needed.h"
 #include "engine/rule/check.h"
 #include "engine/rule/codes.h"
 #include "engine/rule/hints.h"
-#include "engine/rule/walk.h"
 
 namespace qrewrite {
 namespace {
@@ -32,84 +32,6 @@ bool Same(const RawSignature& a, const RawSignature& b) {
 }
 bool Same(const Definition&, const Definition&) { return false; }
 bool Same(const Rule&, const Rule&) { return false; }
-
-// The name in a head that cannot be read: `f` of `y = $f(x:`; "" if there is none.
-std::string HeadName(std::string_view head) {
-  if (const size_t equals = head.find('='); equals < head.find('(')) head.remove_prefix(equals + 1);
-  const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  while (!head.empty() && !letter(head.front())) head.remove_prefix(1);
-  size_t end = 0;
-  while (end < head.size() && letter(head[end])) ++end;
-  return std::string(head.substr(0, end));
-}
-
-// What the rules and definitions of `set` call, from those that stand in the file itself and those
-// that a phase runs.
-class Needed {
- public:
-  Needed(const RuleSet& set, const SourceText* root) : set_(set) {
-    for (const Phase& phase : set.phases) rules_.insert(phase.rules.begin(), phase.rules.end());
-    for (const Rule& rule : set.rules) {
-      if (rule.place.source == root) rules_.insert(rule.name);
-      if (rules_.contains(rule.name)) WalkRule(rule, [this](const Expr& e) { See(e); });
-    }
-    for (const Definition& definition : set.definitions) {
-      if (definition.place.source == root) AddDefinition(definition.head.name);
-    }
-    for (const OpSet& s : set.sets) {
-      if (s.place.source == root) sets_.insert(s.name);
-    }
-    for (size_t i = 0; i < queue_.size(); ++i) {
-      if (const Definition* d = set_.FindDefinition(queue_[i])) {
-        WalkCases(d->cases, [this](const Expr& e) { See(e); });
-      }
-    }
-  }
-
-  bool rule(const Rule& r) const { return rules_.contains(r.name); }
-  bool definition(const Definition& d) const { return definitions_.contains(d.head.name); }
-  bool set(const OpSet& s) const { return sets_.contains(s.name); }
-
- private:
-  void AddDefinition(const std::string& name) {
-    if (definitions_.insert(name).second) queue_.push_back(name);
-  }
-  void See(const Expr& e) {
-    if (e.kind == Expr::Kind::kSet) sets_.insert(e.text);
-    if (!e.has_call()) return;
-    for (const Ref& ref : e.call().refs) {
-      if (ref.kind == Ref::Kind::kSet) sets_.insert(ref.name);
-      if (ref.kind == Ref::Kind::kDefinition) AddDefinition(ref.name);
-    }
-  }
-
-  const RuleSet& set_;
-  std::unordered_set<std::string> rules_, definitions_, sets_;
-  std::vector<std::string> queue_;
-};
-
-struct Unneeded {  // names
-  std::vector<std::string> sets, definitions;
-};
-
-// Of what other files than `root` brought, what nothing here calls goes.
-Unneeded LeaveOutUnneeded(RuleSet& set, const SourceText* root) {
-  const Needed needed(set, root);
-  Unneeded unneeded;
-  for (const OpSet& s : set.sets) {
-    if (!needed.set(s)) unneeded.sets.push_back(s.name);
-  }
-  for (const Definition& d : set.definitions) {
-    if (!needed.definition(d)) unneeded.definitions.push_back(d.head.name);
-  }
-  std::erase_if(set.rules, [&](const Rule& r) { return !needed.rule(r); });
-  std::erase_if(set.definitions, [&](const Definition& d) { return !needed.definition(d); });
-  std::erase_if(set.sets, [&](const OpSet& s) { return !needed.set(s); });
-  set.IndexNames();
-  return unneeded;
-}
 
 }  // namespace
 
@@ -135,50 +57,6 @@ void SetBuilder::Merge(OwnedList<T>& list, T item, std::string key, const RuleFi
   }
 }
 
-namespace {
-
-std::string_view NameOf(const DocNode& rule) {
-  const DocEntry* name = rule.is_map() ? rule.Find("name") : nullptr;
-  return name != nullptr && name->value.is_scalar() ? std::string_view(name->value.text.text) : "";
-}
-
-// The names of the rules that the phases of `root` list; nothing if one of them runs all.
-std::optional<std::unordered_set<std::string_view>> ListedRules(const DocNode& root) {
-  std::unordered_set<std::string_view> names;
-  const DocEntry* phases = root.Find("phases");
-  if (phases == nullptr) return std::nullopt;
-  for (const DocNode& phase : phases->value.items) {
-    const DocEntry* rules = phase.is_map() ? phase.Find("rules") : nullptr;
-    if (rules == nullptr) continue;
-    if (!rules->value.is_list()) return std::nullopt;
-    for (const DocNode& item : rules->value.items) names.insert(item.text.text);
-  }
-  return names;
-}
-
-}  // namespace
-
-// Who runs a set does not need to know what is wrong with rules that it does not run.
-void SetBuilder::LeaveOutRules(RuleFile* file, Parts& parts) {
-  const auto listed = ListedRules(file->root);
-  if (options_.tests || !listed) return;
-  std::unordered_set<std::string_view> own, included;
-  for (const RuleFile* f : RuleFiles::InOrder(file)) {
-    const DocEntry* rules = f->root.Find("rules");
-    if (rules == nullptr) continue;
-    for (const DocNode& rule : rules->value.items)
-      (f == file ? own : included).insert(NameOf(rule));
-  }
-  const auto known = [&](std::string_view name) {
-    return own.contains(name) || included.contains(name);
-  };
-  // A name that is nowhere is an error, whose hint knows all names.
-  if (!std::ranges::all_of(*listed, known)) return;
-  for (const std::string_view name : included) {
-    if (!listed->contains(name) && !own.contains(name)) parts.left_out.insert(name);
-  }
-}
-
 void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
   const Mapping map(file->root, FieldKind::kFile, "", sink_);
   if (const DocNode* version = map.Get("qrewrite")) {
@@ -200,7 +78,7 @@ void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
   AddDeclarations(map, file, parts);
   if (const DocNode* rules = map.Get("rules")) {
     for (const DocNode& node : rules->items) {
-      if (parts.left_out.contains(NameOf(node))) continue;
+      if (parts.left_out.rules.contains(RuleName(node))) continue;
       auto rule = reader_.ReadRule(node);
       if (!rule) continue;
       const Place place = rule->place;
@@ -252,10 +130,11 @@ void SetBuilder::AddDeclarations(const Mapping& map, RuleFile* file, Parts& part
   }
   if (const DocNode* define = map.Get("define")) {
     for (const DocEntry& entry : define->entries) {
+      if (parts.left_out.definitions.contains(HeadName(entry.name()))) continue;
       begin();
       auto definition = reader_.Define(entry);
       if (!definition) {
-        end('$', HeadName(entry.name()));
+        end('$', std::string(HeadName(entry.name())));
         continue;
       }
       std::string name = definition->head.name;
@@ -371,7 +250,8 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   std::vector<WrittenOp> outer = std::exchange(written_, {});  // of the set that uses this one
   Parts parts;
   set->sources.push_back(file->source);
-  LeaveOutRules(file, parts);
+  // Who runs a set does not need to know what is wrong with rules that it does not run.
+  if (!options_.tests) parts.left_out = FindLeftOut(*file);
   for (RuleFile* f : RuleFiles::InOrder(file)) {
     if (f != file) set->sources.push_back(f->source);
     AddFile(f, parts);
@@ -391,7 +271,10 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   const std::vector<WrittenOp> written = std::exchange(written_, std::move(outer));
   // Alone, a file needs all that stands in it.
   Unneeded unneeded;
-  if (!file->includes.empty()) unneeded = LeaveOutUnneeded(*set, file->source.get());
+  if (!file->includes.empty()) unneeded = DropUnneeded(*set, file->source.get());
+  unneeded.definitions.insert(unneeded.definitions.end(), parts.left_out.definitions.begin(),
+                              parts.left_out.definitions.end());
+  std::ranges::sort(unneeded.definitions);
   CheckRuleSet({.set = *set,
                 .signatures = signatures,
                 .written_ops = written,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/rule/ast.h"
+#include "engine/rule/builder_needed.h"
 #include "engine/rule/files.h"
 #include "engine/rule/reader.h"
 
@@ -61,10 +62,8 @@ class SetBuilder {
     Ambiguous ambiguous;
     std::set<std::string, std::less<>> faulty;  // CheckInput::faulty
     size_t members = 0;                         // of all sets, those of nested sets counted again
-    std::unordered_set<std::string_view>
-        left_out;  // rules of included files that are not even read
+    LeftOut left_out;                           // is not even parsed
   };
-  void LeaveOutRules(RuleFile* file, Parts& parts);
   void AddFile(RuleFile* file, Parts& parts);
   void AddDeclarations(const Mapping& map, RuleFile* file, Parts& parts);
   // Moves what the parts hold into the set; the signatures' trees are what is left.

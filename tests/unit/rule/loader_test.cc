@@ -344,6 +344,36 @@ TEST_CASE("Loader: two includes may disagree about what nobody needs") {
   CHECK(set->phases[1].use->FindSet("ops")->members[0].op.op.name == "Neg");
 }
 
+TEST_CASE("Loader: who only runs a set does not read what it never reaches in other files") {
+  const test::Files files = {{"base.yaml", test::File(R"yaml(
+define:
+  y = reached(x):
+    - => $behind(x)
+  y = behind(x):
+    - => Neg(x)
+  y = apart(x):
+    - => Broken(
+rules:
+  - {name: listed, match: y = Relu(x), replace: y = $reached(x)}
+  - {name: apart, match: y = Abs(x), replace: y = $apart(x)}
+)yaml")}};
+  const auto load = [&](const std::string& phase, bool tests) {
+    LoadOptions options = test::Reading(files);
+    options.tests = tests;
+    return LoadRulesText(
+        "t.yaml", test::File("include: [base.yaml]\nphases: [{name: p, rules: [" + phase + "]}]\n"),
+        options);
+  };
+  const auto set = load("listed", false);
+  REQUIRE(set.ok());
+  CHECK((*set)->rules.size() == 1);
+  CHECK((*set)->FindDefinition("reached") != nullptr);
+  CHECK((*set)->FindDefinition("behind") != nullptr);
+  CHECK((*set)->FindDefinition("apart") == nullptr);
+  CHECK(!load("listed", true).ok());
+  CHECK(!load("apart", false).ok());
+}
+
 TEST_CASE("Loader: functions of the host may be called") {
   LoadOptions options;
   options.host_functions = {"half"};
