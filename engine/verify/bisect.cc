@@ -1,9 +1,11 @@
-// Bisect(): which rewrite made a wrong model. States that no runtime takes are stepped over.
+// Bisect(): which rewrite made a wrong model. States that no runtime takes are stepped over. A run that a wrong
+// rewrite led into an error has its states, too.
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "engine/base/diagnostics.h"
 #include "engine/verify/spelled.h"
 #include "qrewrite/verify.h"
 
@@ -32,6 +34,18 @@ class Witness : public Observer {
   BisectReport& report_;
 };
 
+// Ends a run behind a firing: also where no other would follow and the run fails behind its last one.
+class Brake : public Observer {
+ public:
+  explicit Brake(int64_t number) : number_(number) {}
+  Answer OnFiring(const FiringEvent& event) override {
+    return event.number == number_ ? Answer::kStop : Answer::kContinue;
+  }
+
+ private:
+  int64_t number_;
+};
+
 class Bisection {
  public:
   Bisection(const Model& model, const Rules& rules, const RewriteOptions& rewriting,
@@ -46,11 +60,36 @@ class Bisection {
   Result<BisectReport> Run() {
     BisectReport report;
     QR_ASSIGN_OR_RETURN(Model last, model_.Clone());
-    QR_ASSIGN_OR_RETURN(const Report whole, Rewrite(last, rules_, rewriting_));
-    report.rewrites = whole.rewrites;
+    Report whole;
+    RewriteOptions noting = rewriting_;
+    noting.failed = &whole;
+    Result<Report> run = Rewrite(last, rules_, noting);
+    if (!run.ok()) return AfterFailure(run.status(), whole.rewrites);
+    report.rewrites = run->rewrites;
     QR_ASSIGN_OR_RETURN(report.comparison, Compare(last));
     if (report.comparison.verdict != Verdict::kDiverged) return report;
     report.bad = report.rewrites;
+    Narrow(report);
+    QR_RETURN_IF_ERROR(Describe(report));
+    return report;
+  }
+
+ private:
+  // The run did not come to its end. If a rewrite in front of that is bad, it may have led there; else the
+  // error is all there is to say.
+  Result<BisectReport> AfterFailure(const Status& error, int64_t rewrites) {
+    // What is refused behind a state has nothing to do with it.
+    rewriting_.allow_partial = true;
+    rewriting_.strict = false;
+    BisectReport report{.rewrites = rewrites, .bad = rewrites + 1};
+    Narrow(report);
+    if (report.bad > rewrites) return error;
+    report.error = error.diagnostics()[0].message;
+    QR_RETURN_IF_ERROR(Describe(report));
+    return report;
+  }
+
+  void Narrow(BisectReport& report) {
     while (const std::optional<int64_t> next = Next(report.good, report.bad)) {
       Result<VerifyReport> comparison = CompareAfter(*next);
       if (!comparison.ok()) {
@@ -62,15 +101,16 @@ class Bisection {
         report.good = *next;
       }
     }
+  }
+
+  Status Describe(BisectReport& report) {
     QR_ASSIGN_OR_RETURN(Model again, model_.Clone());
     Witness witness(report.bad, report);
     RewriteOptions watched = rewriting_;
     watched.observer = &witness;
-    QR_RETURN_IF_ERROR(Rewrite(again, rules_, watched).status());
-    return report;
+    return Rewrite(again, rules_, watched).status();
   }
 
- private:
   // Most states that are stepped over: a rule set whose own operators stay till its end leaves none to test.
   static constexpr size_t kMostUntestable = 32;
 
@@ -89,8 +129,10 @@ class Bisection {
 
   Result<VerifyReport> CompareAfter(int64_t rewrites) {
     QR_ASSIGN_OR_RETURN(Model state, model_.Clone());
+    Brake brake(rewrites);
     RewriteOptions stopped = rewriting_;
     stopped.stop_after = rewrites;
+    stopped.observer = &brake;
     QR_RETURN_IF_ERROR(Rewrite(state, rules_, stopped).status());
     return Compare(state);
   }
@@ -103,7 +145,7 @@ class Bisection {
 
   const Model& model_;
   const Rules& rules_;
-  const RewriteOptions& rewriting_;
+  RewriteOptions rewriting_;
   Evaluator& evaluator_;
   const VerifyOptions& options_;
   const Spelling spelling_;
@@ -120,14 +162,17 @@ Result<BisectReport> Bisect(const Model& model, const Rules& rules, const Rewrit
 std::string BisectReport::Text() const {
   if (bad == 0) return fmt::format("none of {} rewrites is bad\n", rewrites);
   std::string text;
+  if (!error.empty()) {
+    text = fmt::format("the run ends behind {} rewrites: {}\n", rewrites, Printable(error, 500));
+  }
   if (bad - good > 1) {
-    text = fmt::format(
+    text += fmt::format(
         "the first bad rewrite is one of {} to {} of {}: the states between hold operators that "
         "the rule "
         "set has for itself, and cannot be run. Rewrite {}:\n",
         good + 1, bad, rewrites, bad);
   } else {
-    text = fmt::format("rewrite {} of {} is the first bad one:\n", bad, rewrites);
+    text += fmt::format("rewrite {} of {} is the first bad one:\n", bad, rewrites);
   }
   if (rule.empty()) return text + "  it is made by a phase, not by a rule\n";
   text += fmt::format("  rule `{}` of {} ({}:{})\nbefore:\n", rule, set, file, line);

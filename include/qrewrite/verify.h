@@ -127,6 +127,7 @@ Tolerance ToleranceOf(const Rules& rules, const Report& report);
 // The first rewrite that makes a model compute something else.
 struct BisectReport {
   int64_t rewrites = 0;  // of the whole run
+  std::string error;     // that ended the run behind so many: a refusal, rewriting without an end
   // Number of the rewrite, from 1; 0: after the whole run the results are still within the tolerance.
   int64_t bad = 0;
   // The state after this many rewrites is good. Less than bad - 1: those between cannot be run, as they
@@ -142,7 +143,8 @@ struct BisectReport {
 
 // Rewrites clones of `model` with growing stop_after, by halves, and verifies each. `rewriting` has no
 // observer and no stop_after. Operators that the rule set has for itself are run as what its `signatures:` say that
-// they compute, if `rules` were loaded with tests. Errors: those of Rewrite() and of Verify() after the whole run.
+// they compute, if `rules` were loaded with tests. Errors: those of Rewrite(), if no rewrite in front of the error is
+// bad, and of Verify() after the whole run.
 Result<BisectReport> Bisect(const Model& model, const Rules& rules, const RewriteOptions& rewriting,
                             Evaluator& evaluator, const VerifyOptions& options = {});
 

@@ -251,6 +251,24 @@ def test_bisect_runs_what_the_rules_have_for_themselves(folder):
     assert code == 1 and out.startswith("rewrite 2 of 3 is the first bad one:\n  rule `abs` of own"), out + err
 
 
+@pytest.mark.parametrize("behind, options, error", [
+    ("{name: no-relu, match: y = Relu(x), refuse: 'a Relu is left'}", [], "a Relu is left"),
+    ("{name: no-sin, match: y = Sin(x), refuse: 'a Sin is left'}", [], "a Sin is left"),
+    ("{name: cos, match: y = Sin(Relu(x)), replace: y = Cos(Relu(x))}\n"
+     "  - {name: sin, match: y = Cos(Relu(x)), replace: y = Sin(Relu(x))}", [], "does not come to an end"),
+])
+def test_bisect_of_a_run_that_fails(folder, behind, options, error):
+    """A wrong rule makes what another one refuses, or what rewrites have no end on: the wrong one is named."""
+    (folder / "refusing.yaml").write_text(RULES + f"  - {behind}\n")
+    code, out, err = run(folder, "verify", "--bisect", "--rules", "refusing.yaml", *options, "abs.onnx")
+    assert code == 1 and "rule `abs` of wrong" in out and error in out and "DIVERGED" in out, out + err
+    # where no rewrite is bad the error is all there is to say
+    (folder / "right.yaml").write_text(RULES.replace("y = Relu(x)", "'y = Max(x, Neg(x))'")
+                                       + "  - {name: no-sin, match: y = Sin(x), refuse: 'a Sin is left'}\n")
+    code, out, err = run(folder, "verify", "--bisect", "--rules", "right.yaml", "abs.onnx")
+    assert code == 3 and "a Sin is left" in err and "bad" not in out, out + err
+
+
 def test_bisect_goes_by_what_the_rules_promise(folder):
     """A rule that promises 20 dB is not to blame for a millionth; one that promises all is."""
     rule = "qrewrite: 1\nname: near\nrules:\n  - {{name: gain, equivalence: {}, match: y = Sin(x), replace: 'y = Cos(Sub(x, f32(1.58)))'}}\n"

@@ -214,7 +214,12 @@ Result<int> BisectRules(const Arguments& a) {
   const bool pair = !a.b.empty();
   QR_ASSIGN_OR_RETURN(Model rewritten, model.Clone());
   if (pair || !a.said_tolerance) {
-    QR_ASSIGN_OR_RETURN(const Report fired, Rewrite(rewritten, rules, rewriting));
+    // Where the run fails, what fired in front of that counts: Bisect() sees whether it is to blame.
+    Report failed;
+    RewriteOptions noting = rewriting;
+    noting.failed = &failed;
+    const Result<Report> run = Rewrite(rewritten, rules, noting);
+    const Report& fired = run.ok() ? *run : failed;
     if (!a.said_tolerance)
       options.tolerance = pair ? ToleranceOf(rules, fired) : PromisedOf(rules, fired);
   }
