@@ -116,12 +116,11 @@ Alignment::Alignment(const NamedGraph& float_graph, const NamedGraph& quantized,
       values_(values),
       matching_(matching),
       known_(quantized.graph().num_values()),
-      activation_of_(quantized.graph().num_values(), 0),
       weight_of_(quantized.graph().num_values(), 0),
       taken_(float_graph.graph().num_nodes(), false) {
   for (size_t i = 0; i < values.activations.size(); ++i) {
     const ValueId source = quantized.Find(values.activations[i].source);
-    if (source.valid()) activation_of_[source.index] = i + 1;
+    if (source.valid()) activations_of_[source].push_back(i);
   }
   for (size_t i = 0; i < values.weights.size(); ++i) {
     const ValueId restored = quantized.Find(values.weights[i].restored);
@@ -173,9 +172,7 @@ void Alignment::AlignInputs() {
       known_[mine[i].index] = theirs[i];
     }
   }
-  for (const ValueId v : mine) {
-    if (activation_of_[v.index] > 0) AlignQuantized(activation_of_[v.index] - 1);
-  }
+  for (const ValueId v : mine) AlignQuantized(v);
 }
 
 void Alignment::Learn(ValueId v, ValueId counterpart, const Order& order) {
@@ -184,11 +181,15 @@ void Alignment::Learn(ValueId v, ValueId counterpart, const Order& order) {
   if (!order.empty()) orders_[v] = order;
 }
 
-void Alignment::AlignQuantized(size_t i) {
+void Alignment::AlignQuantized(ValueId source) {
+  const auto found = activations_of_.find(source);
+  if (found == activations_of_.end() || !known_[source.index].valid()) return;
+  for (const size_t i : found->second) AlignQuantized(source, i);
+}
+
+void Alignment::AlignQuantized(ValueId source, size_t i) {
   const QuantizedActivation& a = values_.activations[i];
   Counterpart& c = matching_.activations[i];
-  const ValueId source = quantized_.Find(a.source);
-  if (!source.valid() || !known_[source.index].valid()) return;
   if (c.name.empty()) {
     const bool is_made =
         quantized_.graph().producer(source).valid() && !values_.moved.contains(a.source);
@@ -217,8 +218,7 @@ void Alignment::AlignNode(NodeId n) {
     AlignMoved(n);
   }
   for (size_t i = 0; i < g.num_outputs(n); ++i) {
-    const ValueId v = g.output(n, i);
-    if (v.valid() && activation_of_[v.index] > 0) AlignQuantized(activation_of_[v.index] - 1);
+    if (g.output(n, i).valid()) AlignQuantized(g.output(n, i));
   }
 }
 

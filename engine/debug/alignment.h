@@ -32,7 +32,8 @@ class Alignment {
 
  private:
   void AlignInputs();
-  void AlignQuantized(size_t i);  // an activation, once what it quantizes is known
+  void AlignQuantized(ValueId source);  // its activations, once it is known
+  void AlignQuantized(ValueId source, size_t i);
   void AlignNode(NodeId n);
   void AlignMoved(NodeId n);  // one that puts axes into another order
   void AlignWeights(NodeId n, NodeId counterpart);
@@ -57,9 +58,10 @@ class Alignment {
   Matching& matching_;
   std::vector<ValueId> known_;                 // by value of the quantized model
   std::unordered_map<ValueId, Order> orders_;  // of those whose axes are in another one
-  std::vector<size_t> activation_of_;          // by value that is quantized, plus 1
-  std::vector<size_t> weight_of_;              // by value that a weight is made real as, plus 1
-  std::vector<bool> taken_;                    // nodes of the float model
+  // By value that is quantized: each of its readers may have a quantizer of its own.
+  std::unordered_map<ValueId, std::vector<size_t>> activations_of_;
+  std::vector<size_t> weight_of_;  // by value that a weight is made real as, plus 1
+  std::vector<bool> taken_;        // nodes of the float model
   std::unordered_map<std::string_view, NodeId> named_;  // of its main graph
   std::unordered_map<ValueId, Readers> readers_;
 };

@@ -115,18 +115,22 @@ Status CheckMatched(const Comparison& c, const Measurement& measurement, DebugRe
                   report.matched, report.quantized_values)};
 }
 
-// What is compared with the float model.
-std::vector<const SqnrSum*> Sums(const Measurement& measurement) {
+// What is compared with what the float model computes: its inputs are not.
+std::vector<const SqnrSum*> Sums(const Comparison& c, const Measurement& measurement) {
   std::vector<const SqnrSum*> sums;
-  for (const Pair& pair : measurement.pairs) sums.push_back(&pair.cumulative);
-  for (const MeasuredActivation& place : measurement.places) sums.push_back(&place.cumulative);
+  const auto add = [&](const std::string& reference, const SqnrSum& sum) {
+    const ValueId v = c.float_graph.Find(reference);
+    if (!v.valid() || !c.float_graph.graph().IsInput(v)) sums.push_back(&sum);
+  };
+  for (const Pair& pair : measurement.pairs) add(pair.float_name, pair.cumulative);
+  for (const MeasuredActivation& place : measurement.places) add(place.reference, place.cumulative);
   return sums;
 }
 
 // NaN and infinity everywhere say nothing of the quantized model.
-Status CheckFinite(const Measurement& measurement) {
+Status CheckFinite(const Comparison& c, const Measurement& measurement) {
   size_t compared = 0;
-  for (const auto* sum : Sums(measurement)) {
+  for (const auto* sum : Sums(c, measurement)) {
     if (sum->has_reference()) return {};
     compared += sum->Get(false).status == SqnrStatus::kNonFinite;
   }
@@ -402,7 +406,7 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
   QR_RETURN_IF_ERROR(CheckMatched(c, measurement, report));
   QR_RETURN_IF_ERROR(measurement.Load());
   QR_RETURN_IF_ERROR(measurement.Run(samples));
-  QR_RETURN_IF_ERROR(CheckFinite(measurement));
+  QR_RETURN_IF_ERROR(CheckFinite(c, measurement));
   std::vector<std::string> weight_names;
   QR_RETURN_IF_ERROR(AddWeights(c, measurement.constant_values, report, weight_names));
   AddActivations(c, measurement, weight_names, report);

@@ -14,7 +14,8 @@ class Places {
   static Result<Places> Make(const Dims& q, const Dims& scale, int64_t count, int64_t axis,
                              int64_t block) {
     Places places;
-    if (count == 1) return places;
+    places.one_ = count == 1;
+    if (places.one_) return places;
     const auto rank = static_cast<int64_t>(q.size());
     if (axis < 0) axis += rank;
     if (rank == 1) axis = 0;
@@ -37,6 +38,7 @@ class Places {
   }
 
   size_t operator()(int64_t i) const {
+    if (one_) return 0;  // one scale: divisions would be most of the work
     if (!blocked_) return static_cast<size_t>(i / inner_ % extent_);
     const int64_t outer = i / (inner_ * extent_);
     const int64_t at = i / inner_ % extent_ / block_;
@@ -45,7 +47,7 @@ class Places {
 
  private:
   int64_t extent_ = 1, inner_ = 1, block_ = 1, blocks_ = 1;
-  bool blocked_ = false;
+  bool blocked_ = false, one_ = false;
 };
 
 // A difference as the type of the integers has it.

@@ -91,6 +91,7 @@ class Matcher {
     if (!c.name.empty()) return;
     const auto is_activation = [&](const std::string& name) { return float_.IsActivation(name); };
     if (ByNames(NamesOf(a), is_activation, c)) {
+      c.name = AbsorbedByName(c.name, a);
       c.name = float_.Name(BehindRelu(float_.Find(c.name), a));
       return;
     }
@@ -98,11 +99,23 @@ class Matcher {
     const std::string node = quantized_.NodeName(source);
     const std::string op = quantized_.OpOf(source);
     if (node.empty()) return;
-    for (const ValueId v : NodesNamed(node)) {
+    for (const ValueId v : OfNodesNamed(node, quantized_.OutputIndex(source))) {
       if (float_.OpOf(v) != op) continue;
       c = {float_.Name(BehindAbsorbed(float_, v, quantized_, values_, a)), "node"};
       return;
     }
+  }
+
+  // Of several quantizers of one value one may stand for a Relu or Clip of it: its integers have that one's name.
+  std::string AbsorbedByName(const std::string& name, const QuantizedActivation& a) const {
+    for (std::string integers : NamesOf(a)) {
+      const std::string bare = WithoutSuffix(integers);
+      if (bare == name || !absorbable_.contains(bare)) continue;
+      const NodeId n = float_.graph().producer(float_.Find(bare));
+      const ValueId input = float_.graph().input(n, 0);
+      if (input.valid() && float_.Name(input) == name) return bare;
+    }
+    return name;
   }
 
   // Quantized operators keep the name of the float one also where their quantizer stands for the Relu or
@@ -157,8 +170,8 @@ class Matcher {
     return false;
   }
 
-  // First outputs of the float model's nodes of that name, or of the name without a node suffix.
-  std::vector<ValueId> NodesNamed(const std::string& name) const {
+  // Output `index` of the float model's nodes of that name, or of the name without a node suffix.
+  std::vector<ValueId> OfNodesNamed(const std::string& name, size_t index) const {
     std::set<std::string, std::less<>> names{name};
     for (const std::string_view suffix : kNodeSuffixes) {
       if (name.ends_with(suffix)) names.insert(name.substr(0, name.size() - suffix.size()));
@@ -166,8 +179,9 @@ class Matcher {
     const Graph& graph = float_.graph();
     std::vector<ValueId> found;
     for (const NodeId n : graph.body(graph.main()).nodes) {
-      if (!graph.alive(n) || !names.contains(graph.name(n)) || graph.num_outputs(n) == 0) continue;
-      if (graph.output(n, 0).valid()) found.push_back(graph.output(n, 0));
+      if (!graph.alive(n) || !names.contains(graph.name(n)) || graph.num_outputs(n) <= index)
+        continue;
+      if (graph.output(n, index).valid()) found.push_back(graph.output(n, index));
     }
     return found;
   }

@@ -19,6 +19,13 @@ Status Of(std::string_view model, const Status& status) {
   return {status.code(), fmt::format("{}: {}", model, status.diagnostics()[0].message)};
 }
 
+// What the float model takes does not fit the other one.
+Status OfOtherInputs(const Status& status) {
+  return {StatusCode::kRefused,
+          fmt::format("what the float model takes is not what the quantized model takes: {}",
+                      status.diagnostics()[0].message)};
+}
+
 Result<std::vector<double>> Numbers(const ConstTensor& plain) {
   QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
   return ToDoubles(tensor);
@@ -231,6 +238,7 @@ Status Measurement::AddSample(const Tensors& sample, bool first) {
   Tensors quantized, form;
   if (quantized_ != nullptr) {
     Result<Tensors> values = quantized_->Run(inputs);
+    if (values.status().code() == StatusCode::kUsage) return OfOtherInputs(values.status());
     if (!values.ok() && form_ == nullptr) return Of("the quantized model", values.status());
     if (!values.ok()) {
       MeasureForm(values.status().diagnostics()[0].message);
@@ -240,6 +248,7 @@ Status Measurement::AddSample(const Tensors& sample, bool first) {
   }
   if (form_ != nullptr) {
     Result<Tensors> values = form_->Run(inputs);
+    if (values.status().code() == StatusCode::kUsage) return OfOtherInputs(values.status());
     if (!values.ok()) return Of("the QDQ form of the quantized model", values.status());
     form = *std::move(values);
   } else {

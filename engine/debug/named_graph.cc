@@ -39,6 +39,14 @@ std::string NamedGraph::NodeName(NodeId n) const {
   return "";
 }
 
+size_t NamedGraph::OutputIndex(ValueId v) const {
+  const NodeId n = graph_->producer(v);
+  for (size_t i = 0; n.valid() && i < graph_->num_outputs(n); ++i) {
+    if (graph_->output(n, i) == v) return i;
+  }
+  return 0;
+}
+
 std::string NamedGraph::OpOf(ValueId v) const {
   if (!v.valid() || !graph_->producer(v).valid()) return "";
   return graph_->op_name(graph_->op(graph_->producer(v))).text();

@@ -25,7 +25,8 @@ class NamedGraph {
   std::string NodeName(ValueId v) const;
   // Its name, or that of the first value it makes.
   std::string NodeName(NodeId n) const;
-  std::string OpOf(ValueId v) const;  // of its producer, with the domain; "" without one
+  size_t OutputIndex(ValueId v) const;  // among those of its producer; 0 without one
+  std::string OpOf(ValueId v) const;    // of its producer, with the domain; "" without one
 
  private:
   const Graph* graph_;

@@ -218,3 +218,20 @@ def test_an_output_of_another_size(folder):
     assert (report["run"]["quantized_values"], report["run"]["compared_by_name"]) == (0, 2)
     out, _ = run("--float", "float.onnx", "--quant", "quant.onnx")
     assert "nothing is quantized, 2 values are compared by name" in out
+
+
+def test_an_input_is_nothing_that_was_computed(folder):
+    """A quantized input is a number also where a weight makes all behind it NaN."""
+    broken = {"k": np.array(np.nan, np.float32)}
+    save("float.onnx", [node("Mul", ["x", "k"], "m"), node("Neg", ["m"], "y")], broken, {"x": [1, 8]}, ["y"])
+    write("quant.onnx", [*quantizers("x"), node("Mul", ["x_d", "k"], "m"), node("Neg", ["m"], "y")], {**SCALES, **broken})
+    out, error = run("--float", "float.onnx", "--quant", "quant.onnx", code=3)
+    assert out == "" and "the float model gives NaN or infinity alone" in error
+
+
+def test_inputs_that_fit_one_model_alone(folder):
+    """The samples fit the float model: it is the pair that does not belong together."""
+    save("float.onnx", [node("Neg", ["x"], "y")], {}, {"x": [1, 3, 8, 8]}, ["y"])
+    save("quant.onnx", [node("Abs", ["x"], "y")], {}, {"x": [1, 8]}, ["y"])
+    out, error = run("--float", "float.onnx", "--quant", "quant.onnx", code=3)
+    assert out == "" and "what the float model takes is not what the quantized model takes: input `x` has shape [1, 8], not [1, 3, 8, 8]" in error

@@ -3,7 +3,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from debug_models import QuantFormat, images, node, pair, quantize, quantize_at_run_time, save
+from debug_models import QuantFormat, QuantType, images, node, pair, quantize, quantize_at_run_time, save, sqnr, values_of
 from onnx import numpy_helper
 from test_debug import debug, folder, near, rows  # noqa: F401 (a fixture)
 
@@ -144,3 +144,103 @@ def test_saturation_of_fewer_bits_than_the_type(folder):
     np.savez("inputs.npz", x=x)
     beyond = 100 * np.mean(np.maximum(x, 0) / 0.25 > 7.5)
     assert beyond > 1 and near(rows(debug())["r"]["saturation_pct"], beyond, 1e-3)
+
+
+def without_names(path, kept=()):
+    """The model with other names for all values but inputs, outputs and `kept`, and none for nodes."""
+    model = onnx.load(path)
+    own = {v.name for v in (*model.graph.input, *model.graph.output)} | set(kept)
+    names = {}
+
+    def name(old):
+        return old if old in own or not old else names.setdefault(old, f"v{len(names)}")
+
+    for n in model.graph.node:
+        n.name = ""
+        n.input[:] = [name(v) for v in n.input]
+        n.output[:] = [name(v) for v in n.output]
+    for tensor in model.graph.initializer:
+        tensor.name = name(tensor.name)
+    del model.graph.value_info[:]
+    onnx.save(model, path)
+
+
+def test_a_quantizer_for_each_reader_without_names(folder):
+    """Each reader of a value may have a pair of its own: each of them is found at its place, not the last one alone."""
+    pair(folder, options={"extra_options": {"DedicatedQDQPair": True}})
+    named = debug("--isolate")
+    without_names("quant.onnx")
+    report = debug("--isolate")
+    assert not report["unmatched"] and report["run"]["matched"] == named["run"]["matched"] == report["run"]["quantized_values"]
+    for name, row in rows(named).items():
+        for key in ("local_sqnr_db", "cumulative_sqnr_db", "op_sqnr_db"):
+            assert near(rows(report)[name][key], row[key]), (name, key)
+
+
+def halves(path):
+    """Two results of a Split, which differ much."""
+    r = np.random.default_rng(5)
+    w = (r.normal(size=(6, 3, 3, 3)) * np.array([1, 1, 1, 20, 20, 20]).reshape(6, 1, 1, 1)).astype(np.float32)
+    return save(path, [node("Conv", ["x", "w"], "c"), onnx.helper.make_node("Split", ["c"], ["u", "v"], name="Split_u", axis=1), node("Mul", ["u", "v"], "y")],
+                {"w": w}, {"x": [1, 3, 8, 8]}, ["y"])
+
+
+def test_results_of_one_node_by_its_name(folder):
+    """A node's name leads to the result at the same place, not to its first one."""
+    inputs = {"x": images()}
+    pair(folder, make=halves, inputs=inputs)
+    wanted = rows(debug())
+    model = onnx.load("quant.onnx")
+    keep = [n.name for n in model.graph.node]
+    without_names("quant.onnx")
+    model = onnx.load("quant.onnx")
+    for n, name in zip(model.graph.node, keep):
+        n.name = name
+    onnx.save(model, "quant.onnx")
+    report = rows(debug())
+    assert report["v"]["match_method"] == "node"
+    for name in ("u", "v"):
+        assert near(report[name]["cumulative_sqnr_db"], wanted[name]["cumulative_sqnr_db"]), name
+
+
+def test_one_of_several_quantizers_stands_for_a_relu(folder):
+    """A value and its Relu are quantized, the Relu by its quantizer alone: that one's integers have the name of it."""
+    r = np.random.default_rng(5)
+    save("float.onnx", [node("Conv", ["x", "w"], "c"), node("Sigmoid", ["c"], "s"), node("Relu", ["c"], "a"), node("Add", ["s", "a"], "y")],
+         {"w": r.normal(size=(4, 3, 3, 3)).astype(np.float32)}, {"x": [1, 3, 8, 8]}, ["y"])
+    weights = {"w": numpy_helper.to_array(onnx.load("float.onnx").graph.initializer[0]), "s1": np.float32(0.25), "z1": np.uint8(128), "s2": np.float32(0.1), "z2": np.uint8(0)}
+    save("quant.onnx", [node("Conv", ["x", "w"], "c"),
+                        node("QuantizeLinear", ["c", "s1", "z1"], "c_QuantizeLinear_Output"), node("DequantizeLinear", ["c_QuantizeLinear_Output", "s1", "z1"], "c_DequantizeLinear_Output"),
+                        node("QuantizeLinear", ["c", "s2", "z2"], "a_QuantizeLinear_Output"), node("DequantizeLinear", ["a_QuantizeLinear_Output", "s2", "z2"], "a_DequantizeLinear_Output"),
+                        node("Sigmoid", ["c_DequantizeLinear_Output"], "s"), node("Add", ["s", "a_DequantizeLinear_Output"], "y")], weights, {"x": [1, 3, 8, 8]}, ["y"])
+    inputs = {"x": images()}
+    np.savez("inputs.npz", **inputs)
+    found = rows(debug())
+    assert found["a"]["absorbed"] == "Relu" and found["a"]["absorbed_left_out"] and found["c"]["absorbed"] is None
+    values = values_of("quant.onnx", inputs, ["c", "a_DequantizeLinear_Output", "c_DequantizeLinear_Output"])
+    relu = np.maximum(values["c"], 0)
+    assert near(found["a"]["local_sqnr_db"], sqnr(relu, values["a_DequantizeLinear_Output"]))
+    assert near(found["a"]["cumulative_sqnr_db"], sqnr(relu, values["a_DequantizeLinear_Output"]))
+    assert near(found["c"]["local_sqnr_db"], sqnr(values["c"], values["c_DequantizeLinear_Output"]))
+
+
+@pytest.mark.parametrize("form", [QuantFormat.QDQ, QuantFormat.QOperator])
+def test_a_table_that_is_gathered_from(folder, form):
+    """Rows of a table of integers: ONNX Runtime makes them real behind Gather, so that the table has no DequantizeLinear."""
+    r = np.random.default_rng(5)
+    table, w = r.normal(size=(20, 8)).astype(np.float32), r.normal(size=(8, 6)).astype(np.float32)
+    graph = onnx.helper.make_graph(
+        [node("Gather", ["table", "ids"], "rows"), node("MatMul", ["rows", "w"], "y")], "g", [onnx.helper.make_tensor_value_info("ids", onnx.TensorProto.INT64, [1, 5])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)], [numpy_helper.from_array(table, "table"), numpy_helper.from_array(w, "w")])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8), "float.onnx")
+    inputs = {"ids": r.integers(0, 20, (4, 5))}
+    np.savez("inputs.npz", **inputs)
+    quantize("float.onnx", "quant.onnx", inputs, quant_format=form, weight_type=QuantType.QUInt8)
+    without_names("quant.onnx")
+    report = debug("--isolate")
+    stored = {t.name: numpy_helper.to_array(t) for t in onnx.load("quant.onnx").graph.initializer}
+    q = next(t for t in stored.values() if t.shape == table.shape).astype(np.float64)
+    weight = rows(report, "weights")["table"]
+    nearest = max(sqnr(table, (q - z) * s) for z in stored.values() if z.dtype == np.uint8 and z.size == 1 for s in stored.values() if s.dtype == np.float32 and s.size == 1)
+    assert near(weight["weight_sqnr_db"], nearest) and not report["unmatched"]
+    assert rows(report)["y"]["op_sqnr_db"] > 35
