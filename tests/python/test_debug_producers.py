@@ -244,3 +244,22 @@ def test_a_table_that_is_gathered_from(folder, form):
     nearest = max(sqnr(table, (q - z) * s) for z in stored.values() if z.dtype == np.uint8 and z.size == 1 for s in stored.values() if s.dtype == np.float32 and s.size == 1)
     assert near(weight["weight_sqnr_db"], nearest) and not report["unmatched"]
     assert rows(report)["y"]["op_sqnr_db"] > 35
+
+
+def attention(path):
+    r = np.random.default_rng(5)
+    weights = {n: (r.normal(size=(8, 8)) / 3).astype(np.float32) for n in ("wq", "wk", "wo")}
+    return save(path, [node("MatMul", ["x", "wq"], "q"), node("MatMul", ["x", "wk"], "k"), node("Transpose", ["k"], "t", perm=[0, 2, 1]), node("MatMul", ["q", "t"], "s"),
+                       node("Softmax", ["s"], "p", axis=2), node("MatMul", ["p", "q"], "o"), node("MatMul", ["o", "wo"], "y")], weights, {"x": [1, 5, 8]}, ["y"])
+
+
+def test_products_of_two_values_quantized_at_run_time(folder):
+    """Attention: both operands have a range of their own. Without names their operators are found, too, and can be run alone."""
+    inputs = {"x": images((4, 5, 8))}
+    np.savez("inputs.npz", **inputs)
+    onnxruntime.quantization.quantize_dynamic(attention("float.onnx"), "quant.onnx", weight_type=QuantType.QInt8, extra_options={"MatMulConstBOnly": False})
+    assert [n.op_type for n in onnx.load("quant.onnx").graph.node].count("MatMulInteger") == 5
+    without_names("quant.onnx")
+    report = debug("--isolate")
+    assert not report["unmatched"] and set(rows(report)) == {"x", "q", "t", "p", "o"}
+    assert rows(report)["p"]["op_type"] == "MatMul" and rows(report)["p"]["op_sqnr_db"] > 35
