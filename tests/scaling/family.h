@@ -16,7 +16,7 @@ struct Family {
   std::string about;    // what is n, and what could grow
   int64_t largest = 0;  // no larger n: what the file format bears, or what shows it already
   std::function<std::string(int64_t n)> model;  // a ModelProto; empty: the rules are only linted
-  std::function<std::string(int64_t n)> rules;  // YAML; empty: the shipped rule sets
+  std::function<std::string(int64_t n)> rules;  // YAML, or JSON in braces; empty: the shipped sets
   bool may_stop = false;  // a limit may end it at some size, as long as the error says which
 };
 

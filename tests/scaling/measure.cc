@@ -48,7 +48,8 @@ qrewrite::Status DoWork(const std::string& model_bytes, const std::string& rules
                         const Subject& subject) {
   std::optional<qrewrite::Rules> own;
   if (subject.shipped == nullptr) {
-    QR_ASSIGN_OR_RETURN(own, qrewrite::Rules::Parse("own.yaml", rules_text));
+    const char* const name = rules_text.starts_with('{') ? "own.json" : "own.yaml";
+    QR_ASSIGN_OR_RETURN(own, qrewrite::Rules::Parse(name, rules_text));
   }
   if (model_bytes.empty()) {
     (void)own->Lint();

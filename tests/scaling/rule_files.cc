@@ -134,6 +134,18 @@ std::string Signatures(int64_t n) {
          kRule;
 }
 
+// A text of n escapes, in YAML and in JSON.
+std::string Escapes(int64_t n) {
+  return std::string(kHead) + "doc: \"" + Repeat(n, [](int64_t) { return R"(a\n)"; }) + "\"\n" +
+         kRule;
+}
+
+std::string JsonEscapes(int64_t n) {
+  return R"json({"qrewrite": 1, "name": "own", "rules": [
+  {"name": "r", "match": "y = Relu(x)", "replace": "y = Abs(x)"}], "doc": ")json" +
+         Repeat(n, [](int64_t) { return R"(a\n)"; }) + "\"}";
+}
+
 Family Linted(const char* name, const char* about, std::string (*rules)(int64_t)) {
   return {name, about, 100000, nullptr, rules, /*may_stop=*/true};
 }
@@ -156,6 +168,8 @@ std::vector<Family> RuleFiles() {
       Linted("lint-params", "n parameters", Params),
       Linted("lint-tests", "n tests", Tests),
       Linted("lint-phases", "n phases", Phases),
+      Linted("lint-escapes", "a text of n escapes", Escapes),
+      Linted("lint-json-escapes", "the same in JSON", JsonEscapes),
       Linted("lint-signatures", "n signatures", Signatures),
   };
 }
