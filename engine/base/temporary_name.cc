@@ -2,8 +2,13 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace qrewrite {
@@ -24,6 +29,31 @@ void Leave(const char* path) {
     const char* entered = path;
     if (name.compare_exchange_strong(entered, nullptr)) return;
   }
+}
+
+// As getdents64() gives it. readdir() asks for memory, which a signal handler must not do.
+struct Entry {
+  uint64_t inode;
+  int64_t next;
+  uint16_t size;
+  unsigned char type;
+  char name[1];  // and more
+};
+
+void RemoveFolder(const char* path) {
+  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return;
+  alignas(Entry) char block[4096];
+  long size = 0;
+  while ((size = syscall(SYS_getdents64, folder, block, sizeof block)) > 0) {
+    for (long at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const Entry*>(block + at);
+      unlinkat(folder, block + at + offsetof(Entry, name), 0);
+      at += entry->size;
+    }
+  }
+  close(folder);
+  rmdir(path);
 }
 
 }  // namespace
@@ -52,7 +82,8 @@ void TemporaryName::Release() {
 
 void RemoveTemporaryFiles() {
   for (const std::atomic<const char*>& name : names) {
-    if (const char* path = name.load(); path != nullptr) unlink(path);
+    const char* path = name.load();
+    if (path != nullptr && unlink(path) != 0 && errno == EISDIR) RemoveFolder(path);
   }
 }
 

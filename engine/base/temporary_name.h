@@ -1,5 +1,6 @@
 // TemporaryName: the name of a file that must not stay. The object removes the file; a program that
-// a signal ends calls RemoveTemporaryFiles() from its handler.
+// a signal ends calls RemoveTemporaryFiles() from its handler. A folder of files (temporary_folder.h)
+// may have such a name, too: the handler removes it, the object does not.
 #pragma once
 
 #include <memory>
@@ -25,7 +26,7 @@ class TemporaryName {
   std::unique_ptr<const std::string> path_;  // does not move: a signal handler may read it
 };
 
-// Removes the files of all TemporaryName objects. Async-signal-safe.
+// Removes the files and folders of all TemporaryName objects. Async-signal-safe.
 void RemoveTemporaryFiles();
 
 }  // namespace qrewrite

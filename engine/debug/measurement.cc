@@ -147,7 +147,7 @@ Status Measurement::LoadQuantized() {
   all.insert(sources.begin(), sources.end());
   Result<std::unique_ptr<Session>> session =
       evaluator_.Load(models_.quantized, NamesIn(original, models_.form_differs ? integers : all));
-  if (session.ok()) quantized_ = *std::move(session);
+  if (session.ok()) quantized_ = std::move(*session);
   if (!models_.form_differs) return Of("the quantized model", session.status());
   Result<std::unique_ptr<Session>> form_session = evaluator_.Load(models_.form, NamesIn(form, all));
   if (!form_session.ok()) {

@@ -1,12 +1,10 @@
 // The evaluator that runs models in ONNX Runtime.
 #include <cstdlib>
-#include <filesystem>
 #include <utility>
-
-#include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "engine/base/temporary_folder.h"
 #include "engine/evaluate/observed.h"
 #include "engine/evaluate/ort_api.h"
 #include "engine/tensor/tensor.h"
@@ -124,31 +122,6 @@ class OrtSession : public Session {
   ObservedModel observed_;
 };
 
-// A folder that goes with the object: models beyond 2 GB are handed over as files.
-class TemporaryFolder {
- public:
-  static Result<TemporaryFolder> Make() {
-    std::error_code error;
-    std::string pattern =
-        (std::filesystem::temp_directory_path(error) / "qrewrite-XXXXXX").string();
-    if (error || mkdtemp(pattern.data()) == nullptr) {
-      return Status(StatusCode::kIo, "cannot make a temporary folder for the model");
-    }
-    return TemporaryFolder(std::move(pattern));
-  }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  std::string File(const char* name) const { return path_ + "/" + name; }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
-
 class OrtEvaluator : public Evaluator {
  public:
   OrtEvaluator(std::shared_ptr<const Environment> environment, int threads, bool optimize)
@@ -183,6 +156,7 @@ class OrtEvaluator : public Evaluator {
       return {};
     }
     if (bytes.status().code() != StatusCode::kLimit) return bytes.status();
+    // Models beyond 2 GB are handed over as files.
     QR_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Make());
     const std::string path = folder.File("model.onnx");
     QR_RETURN_IF_ERROR(model.Save(path));

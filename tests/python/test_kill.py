@@ -1,4 +1,5 @@
 """A run that ends at any moment, or whose disk is full: the old model with its data, or the new one."""
+import contextlib
 import errno
 import itertools
 import os
@@ -106,6 +107,28 @@ def test_asked_to_stop(number):
         code = end(begin("--in-place"), number, moment)
         assert code in (0, -number)
         assert (files(), state()) in [(BEFORE, "old"), (AFTER, "new")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_bisect_asked_to_stop(number, tmp_path):
+    """The folder of the states goes; a command that was interrupted is no verdict."""
+    (tmp_path / "temporary").mkdir()
+    command = "sh -c 'cp -r $TMPDIR seen; touch seen/complete; exec sleep 60'"
+    process = begin("--bisect", command, start_new_session=True,
+                    env=os.environ | {"TMPDIR": str(tmp_path / "temporary")})
+    while not Path("seen/complete").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    if number == signal.SIGTERM:
+        process.send_signal(number)  # to the program alone
+    else:
+        os.killpg(process.pid, number)  # as a terminal does
+    process.wait(timeout=30)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == -number
+    assert [p.name for p in Path("seen").rglob("*.onnx")] == ["model.onnx"]
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 SHIM = r"""

@@ -3,14 +3,15 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
 #include "engine/base/lines.h"
+#include "engine/base/temporary_folder.h"
 #include "engine/rule/check.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/terminal.h"
@@ -18,33 +19,7 @@
 namespace qrewrite::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr size_t kMostUntestable = 32;  // states that are stepped over
-
-// A folder of its own, which goes with everything in it.
-class Folder {
- public:
-  static Result<Folder> Make() {
-    std::error_code error;
-    std::string path = (fs::temp_directory_path(error) / "qrewrite-XXXXXX").string();
-    if (error || mkdtemp(path.data()) == nullptr) {
-      return Status(StatusCode::kIo, "no temporary folder can be made");
-    }
-    return Folder(path);
-  }
-  Folder(Folder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-  Folder& operator=(Folder&&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit Folder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 std::string Quoted(const std::string& path) {
   std::string text = "'";
@@ -75,8 +50,8 @@ enum class Verdict { kGood, kBad, kUntestable };
 class Search {
  public:
   Search(const Model& model, const std::string& command, const RewriteSome& rewrite,
-         std::string folder)
-      : model_(model), command_(command), rewrite_(rewrite), folder_(std::move(folder)) {}
+         std::string path)
+      : model_(model), command_(command), rewrite_(rewrite), path_(std::move(path)) {}
 
   Result<int> Run() {
     QR_ASSIGN_OR_RETURN(const Verdict before, Try(0));
@@ -146,10 +121,9 @@ class Search {
         return Verdict::kUntestable;  // operators that the rule set has for itself
       }
     }
-    const std::string path = folder_ + "/model.onnx";
-    QR_RETURN_IF_ERROR(model.Save(path));
+    QR_RETURN_IF_ERROR(model.Save(path_));
     std::string command = command_;
-    const std::string quoted = Quoted(path);
+    const std::string quoted = Quoted(path_);
     size_t at = command.find("{}");
     if (at == std::string::npos) command += " " + quoted;
     for (; at != std::string::npos; at = command.find("{}", at + quoted.size())) {
@@ -158,6 +132,10 @@ class Search {
     FlushOutput();
     // Standard output is ours.
     const int status = std::system(fmt::format("( {} ) 1>&2", command).c_str());
+    // Who interrupts the command means us: system() keeps the signal from this program.
+    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGQUIT)) {
+      raise(WTERMSIG(status));
+    }
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
     if (status == -1 || code == 126 || code == 127) {
       return Status(StatusCode::kUsage,
@@ -169,7 +147,7 @@ class Search {
   const Model& model_;
   const std::string& command_;
   const RewriteSome& rewrite_;
-  std::string folder_;
+  std::string path_;  // of the states
   std::set<int64_t> untestable_;
 };
 
@@ -177,8 +155,8 @@ class Search {
 
 Result<int> BisectByCommand(const Model& model, const std::string& command,
                             const RewriteSome& rewrite) {
-  QR_ASSIGN_OR_RETURN(const Folder folder, Folder::Make());
-  return Search(model, command, rewrite, folder.path()).Run();
+  QR_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Make());
+  return Search(model, command, rewrite, folder.File("model.onnx")).Run();
 }
 
 }  // namespace qrewrite::cli
