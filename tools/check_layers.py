@@ -48,7 +48,7 @@ ENGINE_OPS = {
     "Constant": "a constant of a file that is spelt as a node",
     "Identity": "makes one value be known by another's name",
     "Gather": "x[i] in an expression",
-    "Slice": "x[i:j] in an expression",
+    "Slice": "x[i:j] in an expression; the onnx library infers version 10 wrongly",
     "If": "the interpreter of whole graphs runs its branches",
     "Loop": "the interpreter of whole graphs runs its body",
     "Scan": "the interpreter of whole graphs runs its body",

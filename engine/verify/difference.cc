@@ -70,6 +70,32 @@ void LookForUnseen(Counterparts& pair, const std::vector<ValueId>& values,
   }
 }
 
+// What both models compute inside, on the sample that shows the difference most.
+struct Interiors {
+  std::vector<std::string> names_a, names_b;  // of the values that are compared, in this order
+  Tensors a, b;
+};
+
+Result<Interiors> Compute(const Model& a, const Model& b, Evaluator& evaluator,
+                          const VerifyOptions& options, const Counterparts& pair,
+                          const std::vector<ValueId>& values, const Tensors& sample) {
+  Interiors found;
+  for (const ValueId v : values) {
+    found.names_a.emplace_back(pair.a().name(pair.ToA(v)));
+    found.names_b.emplace_back(pair.b().name(v));
+  }
+  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> in_a, evaluator.Load(a, found.names_a));
+  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> in_b, evaluator.Load(b, found.names_b));
+  Tensors for_b;
+  for (const auto& [name, tensor] : sample) {
+    const auto other = options.names.find(name);
+    for_b[other == options.names.end() ? name : other->second] = tensor;
+  }
+  QR_ASSIGN_OR_RETURN(found.a, in_a->Run(sample));
+  QR_ASSIGN_OR_RETURN(found.b, in_b->Run(for_b));
+  return found;
+}
+
 // A node whose constants or attributes are others is to blame before one that computes otherwise; what its
 // bodies hold is its own.
 int WeightOf(const NodeDifference& own, const std::vector<NodeDifference>& inside) {
@@ -78,6 +104,51 @@ int WeightOf(const NodeDifference& own, const std::vector<NodeDifference>& insid
            std::ranges::any_of(inside, [&](const auto& d) { return !(d.*member).empty(); });
   };
   return has(&NodeDifference::constants) ? 4 : has(&NodeDifference::attributes) ? 2 : 0;
+}
+
+// Names the node that is to blame: the one that loses most of what goes into it.
+void Blame(Counterparts& pair, const std::vector<ValueId>& values, const Interiors& computed,
+           DifferenceReport& report) {
+  const bool other_shapes =
+      std::ranges::any_of(report.comparison.outputs, &OutputComparison::other_shape);
+  std::unordered_map<ValueId, double> sqnr;
+  double most = -1;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ValueId v = values[i];
+    const auto may_be_shape = [&] {
+      if (other_shapes) return true;
+      const NodeDifference parts = pair.Compare(v);
+      return !parts.constants.empty() || !parts.attributes.empty();
+    };
+    const std::optional<double> after =
+        Distance(computed.a, computed.names_a[i], computed.b, computed.names_b[i], may_be_shape);
+    if (!after) continue;
+    sqnr[v] = *after;
+    double before = kMostDb;
+    for (const ValueId source : pair.Sources(v)) {
+      const auto known = sqnr.find(source);
+      if (known != sqnr.end()) before = std::min(before, known->second);
+    }
+    const double drop = before - *after;
+    if (drop < kLeastDropDb) continue;
+    NodeDifference own = pair.Compare(v);
+    std::vector<NodeDifference> inside = pair.CompareBodies(v);
+    const double blame = drop + kMostDb * WeightOf(own, inside);
+    if (blame <= most) continue;
+    most = blame;
+    report.node_a = pair.NodeTextOfA(pair.ToA(v));
+    report.node_b = std::move(own.node);
+    report.value = computed.names_b[i];
+    report.before_db = before;
+    report.after_db = *after;
+    report.constants = std::move(own.constants);
+    report.attributes = std::move(own.attributes);
+    report.structure = std::move(own.structure);
+    report.inside = std::move(inside);
+  }
+  // What is read otherwise counts where nothing else is wrong.
+  if (!report.constants.empty() || !report.attributes.empty()) report.structure.clear();
+  if (report.inside.size() > kMostParts) report.inside.resize(kMostParts);
 }
 
 // Lines about a node, behind `indent`.
@@ -115,58 +186,9 @@ Result<DifferenceReport> FindDifference(const Model& a, const Model& b, Evaluato
     LookForUnseen(pair, values, report);
     return report;
   }
-  std::vector<std::string> names_a, names_b;
-  for (const ValueId v : values) {
-    names_a.emplace_back(pair.a().name(pair.ToA(v)));
-    names_b.emplace_back(pair.b().name(v));
-  }
-  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session_a, evaluator.Load(a, names_a));
-  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session_b, evaluator.Load(b, names_b));
-  Tensors given;
-  for (const auto& [name, tensor] : report.comparison.worst_inputs) {
-    const auto other = options.names.find(name);
-    given[other == options.names.end() ? name : other->second] = tensor;
-  }
-  QR_ASSIGN_OR_RETURN(const Tensors x, session_a->Run(report.comparison.worst_inputs));
-  QR_ASSIGN_OR_RETURN(const Tensors y, session_b->Run(given));
-  std::unordered_map<ValueId, double> sqnr;
-  double most = -1;
-  const bool other_shapes =
-      std::ranges::any_of(report.comparison.outputs, &OutputComparison::other_shape);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const ValueId v = values[i];
-    const std::optional<double> own = Distance(x, names_a[i], y, names_b[i], [&] {
-      if (other_shapes) return true;
-      const NodeDifference parts = pair.Compare(v);
-      return !parts.constants.empty() || !parts.attributes.empty();
-    });
-    if (!own) continue;
-    sqnr[v] = *own;
-    double before = kMostDb;
-    for (const ValueId source : pair.Sources(v)) {
-      const auto known = sqnr.find(source);
-      if (known != sqnr.end()) before = std::min(before, known->second);
-    }
-    const double drop = before - *own;
-    if (drop < kLeastDropDb) continue;
-    NodeDifference own_parts = pair.Compare(v);
-    std::vector<NodeDifference> inside = pair.CompareBodies(v);
-    const double blame = drop + kMostDb * WeightOf(own_parts, inside);
-    if (blame <= most) continue;
-    most = blame;
-    report.node_a = pair.NodeTextOfA(pair.ToA(v));
-    report.node_b = own_parts.node;
-    report.value = names_b[i];
-    report.before_db = before;
-    report.after_db = *own;
-    report.constants = std::move(own_parts.constants);
-    report.attributes = std::move(own_parts.attributes);
-    report.structure = std::move(own_parts.structure);
-    report.inside = std::move(inside);
-  }
-  // What is read otherwise counts where nothing else is wrong.
-  if (!report.constants.empty() || !report.attributes.empty()) report.structure.clear();
-  if (report.inside.size() > kMostParts) report.inside.resize(kMostParts);
+  QR_ASSIGN_OR_RETURN(const Interiors computed, Compute(a, b, evaluator, options, pair, values,
+                                                        report.comparison.worst_inputs));
+  Blame(pair, values, computed, report);
   return report;
 }
 

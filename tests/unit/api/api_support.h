@@ -6,14 +6,12 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 
 #include "qrewrite/onnx.h"
 #include "qrewrite/qrewrite.h"
+#include "tests/support/temp_folder.h"
 
 namespace qrewrite {
 
@@ -70,41 +68,9 @@ inline bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-inline std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline void WriteFile(const std::string& path, std::string_view bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
 inline std::string SourceFile(const std::string& path) {
   const char* folder = std::getenv("QREWRITE_SOURCE_DIR");
   return std::string(folder != nullptr ? folder : ".") + "/" + path;
 }
-
-// A folder that is removed with the object.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "qrewrite-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  size_t files() const {
-    size_t count = 0;
-    for ([[maybe_unused]] const auto& e : std::filesystem::directory_iterator(path_)) ++count;
-    return count;
-  }
-
- private:
-  std::string path_;
-};
 
 }  // namespace qrewrite

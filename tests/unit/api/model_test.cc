@@ -50,7 +50,7 @@ TEST_CASE("Model: what cannot be written leaves nothing behind") {
   CHECK(model.Save(folder / "none/out.onnx").code() == StatusCode::kIo);
   const SaveOptions into_file{.side_files = {{"/dev/null/side.json", "{}"}}};
   CHECK(model.Save(folder / "out.onnx", into_file).code() == StatusCode::kIo);
-  CHECK(folder.files() == 0);
+  CHECK(folder.Files().empty());
 }
 
 TEST_CASE("Model: side files appear with the model, missing folders are made") {
@@ -86,9 +86,9 @@ TEST_CASE("Model: no file of a run replaces another one, or one that was read") 
   CHECK(save("out.onnx", "r") == StatusCode::kUsage);
   CHECK(save("s", "out.onnx") == StatusCode::kUsage);
   CHECK(save("s", "s") == StatusCode::kUsage);
-  CHECK(folder.files() == 1);
+  CHECK(folder.Files().size() == 1);
   CHECK(save("s", "r") == StatusCode::kOk);
-  CHECK(folder.files() == 4);
+  CHECK(folder.Files().size() == 4);
 }
 
 TEST_CASE("Model: a hook sees all paths before anything appears, and may stop it") {
@@ -98,12 +98,12 @@ TEST_CASE("Model: a hook sees all paths before anything appears, and may stop it
   SaveOptions options{.side_files = {{folder / "side", "side"}}};
   options.before_commit = [&](const std::vector<std::string>& paths) {
     seen = paths;
-    CHECK(folder.files() == 0);
+    CHECK(folder.Files().empty());
     return Status(StatusCode::kRefused, "no");
   };
   CHECK(model.Save(folder / "out.onnx", options).code() == StatusCode::kRefused);
   CHECK(seen == std::vector<std::string>{folder / "out.onnx", folder / "side"});
-  CHECK(folder.files() == 0);
+  CHECK(folder.Files().empty());
 }
 
 TEST_CASE("Model: model and data from memory and to memory, without copies") {
@@ -186,7 +186,7 @@ TEST_CASE("Model: what callbacks throw is an error") {
   CHECK(model.Save(folder / "m.onnx", reported).code() == StatusCode::kCallback);
   const SaveOptions counted{.progress = [](uint64_t, uint64_t) { throw 1; }};
   CHECK(model.Save(folder / "m.onnx", counted).code() == StatusCode::kCallback);
-  CHECK(folder.files() == 0);
+  CHECK(folder.Files().empty());
 }
 
 TEST_CASE("Model: a clone is a model of its own") {

@@ -135,7 +135,7 @@ TEST_CASE("Rewrite: a refusal names the node and poisons the model") {
   CHECK(saved.code() == StatusCode::kInvalidModel);
   CHECK(Contains(saved.message(), "an earlier rewrite failed"));
   CHECK(Contains(saved.message(), "Neg is not wanted"));
-  CHECK(folder.files() == 0);
+  CHECK(folder.Files().empty());
   CHECK_FALSE(model.Serialize().ok());
   CHECK_FALSE(Rewrite(model, RulesOf(kTidy)).ok());
 }

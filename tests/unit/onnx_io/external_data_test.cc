@@ -39,13 +39,13 @@ struct Case {
 
 TEST_CASE("External data: files outside the folder are refused") {
   TempFolder folder;
-  WriteAll(folder / "secret", "12345678");
-  WriteAll(folder / "m/ok/w.bin", "12345678");
+  WriteFile(folder / "secret", "12345678");
+  WriteFile(folder / "m/ok/w.bin", "12345678");
   REQUIRE(symlink("../secret", (folder / "m/link").c_str()) == 0);
   REQUIRE(symlink("..", (folder / "m/up").c_str()) == 0);
   REQUIRE(symlink("ok/w.bin", (folder / "m/inner").c_str()) == 0);
   REQUIRE(mkfifo((folder / "m/pipe").c_str(), 0600) == 0);
-  WriteAll(folder / "other", "12345678");
+  WriteFile(folder / "other", "12345678");
   REQUIRE(link((folder / "other").c_str(), (folder / "m/hard").c_str()) == 0);
   for (const Case& c : std::vector<Case>{
            {"ok/w.bin", ""},
@@ -62,7 +62,7 @@ TEST_CASE("External data: files outside the folder are refused") {
            {"hard", "other names"},
            {"", "no file is named"},
        }) {
-    WriteAll(folder / "m/model.onnx", ExternalModel(c.location).SerializeAsString());
+    WriteFile(folder / "m/model.onnx", ExternalModel(c.location).SerializeAsString());
     const auto file = ModelFile::Read(folder / "m/model.onnx");
     CAPTURE(c.location);
     REQUIRE(file.ok() == (*c.message == '\0'));
@@ -79,7 +79,7 @@ TEST_CASE("External data: files outside the folder are refused") {
 
 TEST_CASE("External data: offset and length are checked") {
   TempFolder folder;
-  WriteAll(folder / "w.bin", "0123456789");
+  WriteFile(folder / "w.bin", "0123456789");
   const auto fault = [&](const char* key, const char* value) {
     onnx::ModelProto model = ExternalModel("w.bin");
     for (auto& entry : *model.mutable_graph()->mutable_initializer(0)->mutable_external_data()) {
@@ -105,26 +105,26 @@ TEST_CASE("External data: a model from memory has none unless a folder is given"
 TEST_CASE("External data: in another folder the data of an unchanged model has a name of ours") {
   TempFolder folder;
   const std::string bytes = ExternalModel(".bashrc", 4).SerializeAsString();
-  WriteAll(folder / "in/model.onnx", bytes);
-  WriteAll(folder / "in/.bashrc", "....12345678");
+  WriteFile(folder / "in/model.onnx", bytes);
+  WriteFile(folder / "in/.bashrc", "....12345678");
   auto file = *ModelFile::Read(folder / "in/model.onnx");
   std::filesystem::create_directory(folder / "out");
   REQUIRE(file->Write(folder / "out/o.onnx", {.external_threshold = 1}).ok());
-  CHECK(ReadAll(folder / "out/o.onnx.data") == "12345678");
+  CHECK(ReadFile(folder / "out/o.onnx.data") == "12345678");
   CHECK(DataOf(folder / "out/o.onnx") == "12345678");
-  const std::string once = ReadAll(folder / "out/o.onnx");
+  const std::string once = ReadFile(folder / "out/o.onnx");
   REQUIRE(file->Write(folder / "out/o.onnx", {.external_threshold = 1}).ok());  // again
-  CHECK(ReadAll(folder / "out/o.onnx") == once);
+  CHECK(ReadFile(folder / "out/o.onnx") == once);
   REQUIRE(file->Write(folder / "in/copy.onnx").ok());
-  CHECK(ReadAll(folder / "in/copy.onnx") == bytes);
+  CHECK(ReadFile(folder / "in/copy.onnx") == bytes);
   CHECK(folder.Files() == std::vector<std::string>{"in/.bashrc", "in/copy.onnx", "in/model.onnx",
                                                    "out/o.onnx", "out/o.onnx.data"});
 }
 
 TEST_CASE("External data: data goes under a new name, and the old goes if nobody else uses it") {
   TempFolder folder;
-  WriteAll(folder / "m.onnx", ExternalModel("w.bin").SerializeAsString());
-  WriteAll(folder / "w.bin", "12345678");
+  WriteFile(folder / "m.onnx", ExternalModel("w.bin").SerializeAsString());
+  WriteFile(folder / "w.bin", "12345678");
   const auto change = [&](const std::string& path, std::string bytes) {
     auto file = *ModelFile::Read(path);
     Graph& g = file->graph();
@@ -141,7 +141,7 @@ TEST_CASE("External data: data goes under a new name, and the old goes if nobody
   CHECK(files() == Names{"m.onnx", "m.onnx.2.data", "w.bin"});
   REQUIRE(change(folder / "m.onnx", "ABCDEFGH").ok());
   CHECK(files() == Names{"m.onnx", "m.onnx.2.data", "w.bin"});
-  WriteAll(folder / "twin.onnx", ReadAll(folder / "m.onnx"));
+  WriteFile(folder / "twin.onnx", ReadFile(folder / "m.onnx"));
   REQUIRE(change(folder / "m.onnx", "12341234").ok());
   CHECK(files() == Names{"m.onnx", "m.onnx.2.data", "m.onnx.data", "twin.onnx", "w.bin"});
   CHECK(DataOf(folder / "twin.onnx") == "ABCDEFGH");
@@ -150,8 +150,8 @@ TEST_CASE("External data: data goes under a new name, and the old goes if nobody
 
 TEST_CASE("External data: a file that is written to while it is read is an error") {
   TempFolder folder;
-  WriteAll(folder / "m.onnx", ExternalModel("w.bin").SerializeAsString());
-  WriteAll(folder / "w.bin", "12345678");
+  WriteFile(folder / "m.onnx", ExternalModel("w.bin").SerializeAsString());
+  WriteFile(folder / "w.bin", "12345678");
   auto file = *ModelFile::Read(folder / "m.onnx");
   std::filesystem::resize_file(folder / "w.bin", 7);
   const Status status = file->Write(folder / "o.onnx");
@@ -190,12 +190,12 @@ TEST_CASE("External data: from memory and to memory") {
 
 TEST_CASE("External data: a changed model has a data file of its own") {
   TempFolder folder;
-  WriteAll(folder / "model.onnx", ExternalModel("w.bin").SerializeAsString());
-  WriteAll(folder / "w.bin", "12345678");
+  WriteFile(folder / "model.onnx", ExternalModel("w.bin").SerializeAsString());
+  WriteFile(folder / "w.bin", "12345678");
   auto file = *ModelFile::Read(folder / "model.onnx");
   file->graph().MarkChanged();
   REQUIRE(file->Write(folder / "o.onnx", {.external_threshold = 8}).ok());
-  CHECK(ReadAll(folder / "o.onnx.data") == "12345678");
+  CHECK(ReadFile(folder / "o.onnx.data") == "12345678");
   const auto again = *ModelFile::Read(folder / "o.onnx");
   CHECK(again->has_external_data());
   // Small tensors go inside.
@@ -213,9 +213,9 @@ TEST_CASE("External data: a changed model has a data file of its own") {
 
 TEST_CASE("External data: in place, and never over a data file of the input") {
   TempFolder folder;
-  WriteAll(folder / "m.onnx", ExternalModel("m.onnx.data").SerializeAsString());
-  WriteAll(folder / "m.onnx.data", "12345678");
-  WriteAll(folder / "other.onnx", ExternalModel("m.onnx.data").SerializeAsString());
+  WriteFile(folder / "m.onnx", ExternalModel("m.onnx.data").SerializeAsString());
+  WriteFile(folder / "m.onnx.data", "12345678");
+  WriteFile(folder / "other.onnx", ExternalModel("m.onnx.data").SerializeAsString());
   auto file = *ModelFile::Read(folder / "m.onnx");
   file->graph().MarkChanged();
   CHECK(file->Write(folder / "m.onnx.data").code() == StatusCode::kUsage);
@@ -225,7 +225,7 @@ TEST_CASE("External data: in place, and never over a data file of the input") {
   // `other` has its data in a file that is called as if it were that of `m`.
   auto other = *ModelFile::Read(folder / "other.onnx");
   other->graph().MarkChanged();
-  WriteAll(folder / "m.onnx", ExternalModel("elsewhere").SerializeAsString());
+  WriteFile(folder / "m.onnx", ExternalModel("elsewhere").SerializeAsString());
   REQUIRE(other->Write(folder / "m.onnx", {.external_threshold = 1}).ok());
   CHECK(folder.Files() == std::vector<std::string>{"m.onnx", "m.onnx.data", "other.onnx"});
   CHECK(DataOf(folder / "other.onnx") == "12345678");
@@ -237,11 +237,11 @@ TEST_CASE("External data: asked for, refused, aligned") {
   AddTensor(model, "a", onnx::TensorProto::INT8, {3}, "abc");
   AddTensor(model, "b", onnx::TensorProto::INT8, {3}, "def");
   AddTensor(model, "c", onnx::TensorProto::INT8, {1 << 20}, std::string(1 << 20, 'c'));
-  WriteAll(folder / "model.onnx", model.SerializeAsString());
+  WriteFile(folder / "model.onnx", model.SerializeAsString());
   auto file = *ModelFile::Read(folder / "model.onnx");
   REQUIRE(file->Write(folder / "o.onnx", {.external = External::kAlways, .external_threshold = 3})
               .ok());
-  const std::string data = ReadAll(folder / "o.onnx.data");
+  const std::string data = ReadFile(folder / "o.onnx.data");
   CHECK(data.size() == 4096 + (1 << 20));
   CHECK(data.substr(0, 3) == "abc");
   CHECK(data.substr(64, 3) == "def");
@@ -250,7 +250,7 @@ TEST_CASE("External data: asked for, refused, aligned") {
   CHECK(BytesOf(*out->graph().constant(ValueNamed(out->graph(), "b"))) == "def");
   REQUIRE(out->Write(folder / "n.onnx", {.external = External::kNever}).ok());
   onnx::ModelProto inside;
-  REQUIRE(inside.ParseFromString(ReadAll(folder / "n.onnx")));
+  REQUIRE(inside.ParseFromString(ReadFile(folder / "n.onnx")));
   CHECK(inside.SerializeAsString() == model.SerializeAsString());
 }
 
@@ -262,15 +262,15 @@ TEST_CASE("External data: tensors of attributes come along") {
   auto* value = model.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_t();
   value->clear_float_data();
   MakeExternal(value, "w.bin", 0, 8);
-  WriteAll(folder / "in/model.onnx", model.SerializeAsString());
-  WriteAll(folder / "in/w.bin", "12345678");
+  WriteFile(folder / "in/model.onnx", model.SerializeAsString());
+  WriteFile(folder / "in/w.bin", "12345678");
   auto file = *ModelFile::Read(folder / "in/model.onnx");
   CHECK(file->has_external_data());
   file->graph().MarkChanged();
   std::filesystem::create_directory(folder / "out");
   REQUIRE(file->Write(folder / "out/o.onnx").ok());
   onnx::ModelProto out;
-  REQUIRE(out.ParseFromString(ReadAll(folder / "out/o.onnx")));
+  REQUIRE(out.ParseFromString(ReadFile(folder / "out/o.onnx")));
   CHECK(out.graph().node(0).attribute(0).t().raw_data() == "12345678");
 }
 

@@ -28,7 +28,7 @@ StatusCode CodeOf(OutputSet& files, const std::string& path) {
 
 TEST_CASE("OutputSet: nothing appears before the commit") {
   TempFolder folder;
-  WriteAll(folder / "m", "old");
+  WriteFile(folder / "m", "old");
   {
     OutputSet files;
     Add(files, folder / "a/b/side", "side", Part::kBeside);
@@ -37,7 +37,7 @@ TEST_CASE("OutputSet: nothing appears before the commit") {
     CHECK(folder.Files() == Names{"m"});
     CHECK_FALSE(std::filesystem::exists(folder / "a"));
   }
-  CHECK(ReadAll(folder / "m") == "old");
+  CHECK(ReadFile(folder / "m") == "old");
   CHECK(folder.Files() == Names{"m"});
   OutputSet files;
   Add(files, folder / "a/b/side", "side", Part::kBeside);
@@ -46,7 +46,7 @@ TEST_CASE("OutputSet: nothing appears before the commit") {
   CHECK(files.paths() == Names{folder / "m", folder / "m.data", folder / "a/b/side"});
   REQUIRE(files.Commit().ok());
   CHECK(folder.Files() == Names{"a/b/side", "m", "m.data"});
-  CHECK(ReadAll(folder / "m") == "new");
+  CHECK(ReadFile(folder / "m") == "new");
 }
 
 TEST_CASE("OutputSet: a name that is too long is an error at once") {
@@ -60,8 +60,8 @@ TEST_CASE("OutputSet: a name that is too long is an error at once") {
 // The last file cannot get its name: a folder took it meanwhile.
 TEST_CASE("OutputSet: what was replaced comes back if a later file fails") {
   TempFolder folder;
-  WriteAll(folder / "m", "old model");
-  WriteAll(folder / "side", "old side");
+  WriteFile(folder / "m", "old model");
+  WriteFile(folder / "side", "old side");
   {
     OutputSet files;
     Add(files, folder / "m.data", "data", Part::kData);
@@ -72,16 +72,16 @@ TEST_CASE("OutputSet: what was replaced comes back if a later file fails") {
     std::filesystem::create_directory(folder / "report");
     CHECK(files.Commit().code() == StatusCode::kIo);
   }
-  CHECK(ReadAll(folder / "m") == "old model");
-  CHECK(ReadAll(folder / "side") == "old side");
+  CHECK(ReadFile(folder / "m") == "old model");
+  CHECK(ReadFile(folder / "side") == "old side");
   CHECK(folder.Files() == Names{"m", "side"});
   CHECK_FALSE(std::filesystem::exists(folder / "new"));
 }
 
 TEST_CASE("OutputSet: one file under two names, and protected files") {
   TempFolder folder;
-  WriteAll(folder / "in", "input");
-  WriteAll(folder / "x/there", "old");
+  WriteFile(folder / "in", "input");
+  WriteFile(folder / "x/there", "old");
   REQUIRE(symlink("in", (folder / "link").c_str()) == 0);
   REQUIRE(symlink("x/../new", (folder / "dangling").c_str()) == 0);
   REQUIRE(symlink("loop", (folder / "loop").c_str()) == 0);
@@ -107,12 +107,12 @@ TEST_CASE("OutputSet: links are followed, also to what is not there yet") {
   Add(files, folder / "link", "bytes", Part::kModel);
   REQUIRE(files.Commit().ok());
   CHECK(std::filesystem::is_symlink(folder / "link"));
-  CHECK(ReadAll(folder / "target") == "bytes");
+  CHECK(ReadFile(folder / "target") == "bytes");
 }
 
 TEST_CASE("OutputSet: permissions are those of what is replaced, or of the model") {
   TempFolder folder;
-  WriteAll(folder / "m", "old");
+  WriteFile(folder / "m", "old");
   REQUIRE(chmod((folder / "m").c_str(), 0640) == 0);
   if (geteuid() == 0) REQUIRE(chown((folder / "m").c_str(), 1234, 2345) == 0);
   OutputSet files;
@@ -130,9 +130,9 @@ TEST_CASE("OutputSet: permissions are those of what is replaced, or of the model
 
 TEST_CASE("OutputSet: leftovers of killed processes go, files of living ones stay") {
   TempFolder folder;
-  WriteAll(folder / ".m.99-0.tmp", "leftover");
-  WriteAll(folder / ".m.98-0.tmp", "alive");
-  WriteAll(folder / ".m.x-0.tmp", "something else");
+  WriteFile(folder / ".m.99-0.tmp", "leftover");
+  WriteFile(folder / ".m.98-0.tmp", "alive");
+  WriteFile(folder / ".m.x-0.tmp", "something else");
   const int alive = open((folder / ".m.98-0.tmp").c_str(), O_RDWR);
   REQUIRE(alive >= 0);
   REQUIRE(flock(alive, LOCK_EX) == 0);

@@ -377,7 +377,7 @@ TEST_CASE("Reader: files that cannot be read") {
   const auto directory = ModelFile::Read(folder.path());
   REQUIRE_FALSE(directory.ok());
   CHECK(Contains(directory.status().message(), "folder"));
-  WriteAll(folder / "bad.onnx", "nonsense");
+  WriteFile(folder / "bad.onnx", "nonsense");
   const auto bad = ModelFile::Read(folder / "bad.onnx");
   REQUIRE_FALSE(bad.ok());
   CHECK(bad.status().code() == StatusCode::kInvalidModel);

@@ -79,7 +79,7 @@ TEST_CASE("Round trip: an unchanged model is the same bytes") {
   CHECK(*(*file)->Serialize() == bytes);
   TempFolder folder;
   REQUIRE((*file)->Write(folder / "o.onnx").ok());
-  CHECK(ReadAll(folder / "o.onnx") == bytes);
+  CHECK(ReadFile(folder / "o.onnx") == bytes);
 }
 
 TEST_CASE("Round trip: a model that counts as changed says the same") {

@@ -293,13 +293,13 @@ TEST_CASE("Writer: the interface and the imports") {
 
 TEST_CASE("Writer: output over input, and over a special file") {
   TempFolder folder;
-  WriteAll(folder / "m.onnx", Simple().SerializeAsString());
+  WriteFile(folder / "m.onnx", Simple().SerializeAsString());
   auto file = *ModelFile::Read(folder / "m.onnx");
   file->graph().SetName(NodeOf(file->graph(), "y"), "renamed");
   REQUIRE(file->Write(folder / "m.onnx").ok());
   CHECK(folder.Files() == std::vector<std::string>{"m.onnx"});
   onnx::ModelProto out;
-  REQUIRE(out.ParseFromString(ReadAll(folder / "m.onnx")));
+  REQUIRE(out.ParseFromString(ReadFile(folder / "m.onnx")));
   CHECK(out.graph().node(1).name() == "renamed");
   CHECK(out.graph().initializer(0).SerializeAsString() ==
         Simple().graph().initializer(0).SerializeAsString());

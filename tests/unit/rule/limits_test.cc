@@ -5,11 +5,11 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 
 #include <doctest/doctest.h>
 
 #include "tests/support/small_stack.h"
+#include "tests/support/temp_folder.h"
 #include "tests/unit/rule/support.h"
 
 namespace qrewrite {
@@ -20,20 +20,6 @@ std::string Repeat(int count, const std::string& text) {
   for (int i = 0; i < count; ++i) out += text;
   return out;
 }
-
-// A folder that goes when the test ends.
-struct Folder {
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "qr_limits_XXXXXX").string();
-    path = ::mkdtemp(pattern.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string File(const std::string& name, const std::string& text) const {
-    std::ofstream(path + "/" + name, std::ios::binary) << text;
-    return path + "/" + name;
-  }
-  std::string path;
-};
 
 std::string MessagesOnSmallStack(const std::string& text) {
   std::string messages;
@@ -145,10 +131,10 @@ TEST_CASE("Limits: includes that fork are read once, deep ones refused") {
 }
 
 TEST_CASE("Limits: only files are included, and only if they are small") {
-  const Folder folder;
-  ::mkfifo((folder.path + "/pipe.yaml").c_str(), 0600);
-  std::filesystem::create_symlink("/dev/zero", folder.path + "/zero.yaml");
-  folder.File("large.yaml", "#" + std::string((size_t{16} << 20) + 1, ' '));
+  const TempFolder folder;
+  ::mkfifo((folder / "pipe.yaml").c_str(), 0600);
+  std::filesystem::create_symlink("/dev/zero", folder / "zero.yaml");
+  WriteFile(folder / "large.yaml", "#" + std::string((size_t{16} << 20) + 1, ' '));
   struct Row {
     const char* name;
     const char* why;
@@ -157,8 +143,8 @@ TEST_CASE("Limits: only files are included, and only if they are small") {
        {Row{"pipe.yaml", "is no regular file"}, Row{"zero.yaml", "is no regular file"},
         Row{"large.yaml", "at most 16777216 bytes are read"}}) {
     CAPTURE(row.name);
-    const std::string path =
-        folder.File("t.yaml", test::File(std::string("include: [") + row.name + "]\n"));
+    const std::string path = folder / "t.yaml";
+    WriteFile(path, test::File(std::string("include: [") + row.name + "]\n"));
     const auto loaded = LoadRules(path);
     REQUIRE_FALSE(loaded.ok());
     const std::string messages = loaded.status().message();
@@ -166,8 +152,8 @@ TEST_CASE("Limits: only files are included, and only if they are small") {
     CHECK(messages.find("t.yaml:3:11: error[QR0100]") != std::string::npos);
     CHECK(messages.find(row.why) != std::string::npos);
   }
-  CHECK(LoadRules(folder.path + "/zero.yaml").status().code() == StatusCode::kIo);
-  CHECK(LoadRules(folder.path + "/large.yaml").status().code() == StatusCode::kIo);
+  CHECK(LoadRules(folder / "zero.yaml").status().code() == StatusCode::kIo);
+  CHECK(LoadRules(folder / "large.yaml").status().code() == StatusCode::kIo);
 }
 
 TEST_CASE("Limits: ten thousand rules are loaded and linted in no time") {
