@@ -137,10 +137,12 @@ Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
   Facts calls(graph, rules.signatures, KernelsOf(context), context.inference);
   StateFunctionTypes(graph, calls);
   RunWatch watch(graph, options.observer, options.stop_after, result.report);
-  RunSetup setup{options, context, kept.nodes, watch};
+  RunBook book;
+  RunSetup setup{options, context, kept.nodes, watch, book};
   if (options.verify) setup.carried = CarriedValues(graph);
   RuleRun run(graph, program, std::move(params), setup, result.report);
   QR_RETURN_IF_ERROR(run.RunPhases());
+  if (!watch.stopped()) QR_RETURN_IF_ERROR(run.CheckHits());
   result.report.changed = graph.changed() && result.report.total() > 0;
   if (result.report.changed) {
     QR_RETURN_IF_ERROR(Finish(graph, rules.signatures, context, result.report));

@@ -229,7 +229,8 @@ std::string WhyNothingFired(Graph& graph, const Program& program, const RunOptio
   const Result<KeptNodes> kept = FindKept(graph, options.keep);
   if (!kept.ok()) return "";
   RunWatch watch(graph, nullptr, std::nullopt, report);
-  const RunSetup setup{options, context, kept->nodes, watch};
+  RunBook book;
+  const RunSetup setup{options, context, kept->nodes, watch, book};
   return RuleRun(graph, program, *std::move(params), setup, report).WhyNothing();
 }
 

@@ -70,9 +70,9 @@ class Search {
 
 // `program` and the rule sets that its phases use, each once.
 void AddSearches(const Graph& graph, const Program& program, Params params, const MatchQuery& query,
-                 const RunContext& context, std::set<const Program*>& seen,
+                 const RunContext& context, std::set<const RuleSet*>& seen,
                  std::vector<std::unique_ptr<Search>>& searches) {
-  if (!seen.insert(&program).second) return;
+  if (!seen.insert(&program.rules()).second) return;
   searches.push_back(std::make_unique<Search>(graph, program, std::move(params), query, context));
   const Params& given = searches.back()->params();
   const RuleSet& rules = program.rules();
@@ -91,7 +91,7 @@ Status FindMatches(const Graph& graph, const Program& program, const MatchQuery&
   QR_ASSIGN_OR_RETURN(Params params, BindParams(program.rules(), query.set));
   QR_RETURN_IF_ERROR(CheckRuleNames(program.rules(), query.rules));
   std::vector<std::unique_ptr<Search>> searches;
-  std::set<const Program*> seen;
+  std::set<const RuleSet*> seen;
   AddSearches(graph, program, std::move(params), query, context, seen, searches);
   QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, NodesInOrder(graph));
   bool go_on = true;

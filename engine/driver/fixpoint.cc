@@ -284,7 +284,7 @@ std::string RuleRun::TakeRow(const CompiledRule& rule, Frame& frame) {
 
 Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const Firing& firing,
                             NodeId node) {
-  const auto [it, added] = counts_.try_emplace(rule.rule, report_.rules.size());
+  const auto [it, added] = setup_.book.rows.try_emplace(rule.rule, report_.rules.size());
   if (added) {
     report_.rules.push_back({.set = rules_.name, .rule = rule.rule->name, .counters = {}});
     RuleCount& fresh = report_.rules.back();

@@ -46,19 +46,51 @@ Firing RuleRun::TryOnClock(const Phase& phase, const CompiledRule& rule, NodeId 
   return firing;
 }
 
+namespace {
+
+// Whether a rule of the set, or of those that its phases use, has to fire.
+bool Demands(const RuleSet& rules, const std::vector<std::string>& required) {
+  return std::ranges::any_of(rules.rules,
+                             [&](const Rule& rule) {
+                               return !rule.expect_hits.empty() ||
+                                      std::ranges::find(required, rule.name) != required.end();
+                             }) ||
+         std::ranges::any_of(rules.phases, [&](const Phase& phase) {
+           return phase.use != nullptr && Demands(*phase.use, required);
+         });
+}
+
+}  // namespace
+
+int64_t RuleRun::Fired(const Rule& rule) const {
+  const auto row = setup_.book.rows.find(&rule);
+  const auto found = setup_.book.findings.find(&rule);
+  return (row == setup_.book.rows.end() ? 0 : report_.rules[row->second].fired) +
+         (found == setup_.book.findings.end() ? 0 : found->second);
+}
+
 Status RuleRun::CheckHits() {
+  std::set<const RuleSet*> seen;
   std::vector<Diagnostic> faults;
+  FindMissedHits(seen, faults);
+  if (faults.empty()) return {};
+  return {StatusCode::kRefused, std::move(faults)};
+}
+
+void RuleRun::FindMissedHits(std::set<const RuleSet*>& seen, std::vector<Diagnostic>& faults) {
   const std::vector<std::string>& required = options_.require_hits;
+  if (!Demands(rules_, required) || !seen.insert(&rules_).second) return;
   for (const Rule& rule : rules_.rules) {
-    const auto counted = counts_.find(&rule);
-    const int64_t fired = counted == counts_.end() ? 0 : report_.rules[counted->second].fired;
+    const int64_t fired = Fired(rule);
     const bool listed = std::ranges::find(required, rule.name) != required.end();
     const bool skipped =
         std::ranges::find(options_.skip_rules, rule.name) != options_.skip_rules.end();
-    const bool expected = !rule.expect_hits.empty() && had_turn_.contains(rule.name) && !skipped;
+    const bool expected =
+        !rule.expect_hits.empty() && setup_.book.had_turn.contains(&rule) && !skipped;
     const bool wrong = expected && (fired < rule.hits_min || fired > rule.hits_max);
     if (!wrong && !(listed && fired == 0)) continue;
-    Diagnostic fault{.severity = Severity::kError, .span = rule.place.span()};
+    Diagnostic& fault = faults.emplace_back();
+    fault.span = rule.place.span();
     fault.message =
         fmt::format("rule `{}` fired {} time{}", rule.name, fired, fired == 1 ? "" : "s");
     fault.message += wrong ? fmt::format(", `expect_hits` is {}", rule.expect_hits)
@@ -66,10 +98,12 @@ Status RuleRun::CheckHits() {
     if (const std::string nearest = fired == 0 ? NearestOf(rule) : ""; !nearest.empty()) {
       fault.notes.push_back(nearest);
     }
-    faults.push_back(std::move(fault));
   }
-  if (faults.empty()) return {};
-  return {StatusCode::kRefused, std::move(faults)};
+  for (const Phase& phase : rules_.phases) {
+    if (phase.use == nullptr) continue;
+    RuleRun inner(graph_, *CodeOf(phase).use, ParamsOfUsed(*phase.use, params_), setup_, report_);
+    inner.FindMissedHits(seen, faults);
+  }
 }
 
 }  // namespace qrewrite

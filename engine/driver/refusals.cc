@@ -16,6 +16,7 @@ NodeId RuleRun::Origin(NodeId node) const {
 // A firing that changes nothing.
 Status RuleRun::NoteFinding(const CompiledRule& rule, const Firing& firing, NodeId node) {
   if (!found_.contains({rule.rule, node})) {
+    ++setup_.book.findings[rule.rule];
     QR_RETURN_IF_ERROR(watch_.Fired(rules_, *rule.rule, firing));
   }
   return RefuseOrWarn(rule, node);

@@ -11,11 +11,12 @@ namespace qrewrite {
 // A node that a rule refused or warned about.
 struct Finding {
   std::string rule;
-  std::string text;  // the rule's `refuse:` or `warn:`
+  std::string text;  // the rule's `refuse:` or `warn:`, or what the engine has to say
   std::string op;
-  std::string node;                // name; may be empty
-  std::string output;              // name of its first output
-  std::vector<std::string> notes;  // which rule came nearest to replacing it, and what stopped it
+  std::string node;    // name; may be empty
+  std::string output;  // name of its first output
+  // Which rule came nearest to replacing it, and what stopped it; or what functions of the host gave.
+  std::vector<std::string> notes;
 };
 
 struct RuleCount {

@@ -26,12 +26,20 @@ struct RecordRow {
   std::vector<std::pair<std::string, Val>> columns;
 };
 
+// What rules did, over all phases. A rule set that two phases use has one account.
+struct RunBook {
+  std::map<const Rule*, size_t> rows;       // index in RunReport::rules
+  std::map<const Rule*, int64_t> findings;  // nodes that a rule matched and left as they are
+  std::set<const Rule*> had_turn;           // rules of phases that ran
+};
+
 // What the runs of a rule set and of those that it uses have in common. Referents outlive them.
 struct RunSetup {
   const RunOptions& options;
   const RunContext& context;
   const NodeSet& kept;
   RunWatch& watch;
+  RunBook& book;
   std::unordered_set<ValueId> carried = {};  // see CarriedValues(); for RunOptions::verify
 };
 
@@ -65,6 +73,8 @@ class RuleRun {
           RunReport& report);
 
   Status RunPhases();
+  // Of all sets. kRefused: rules that should have fired did not, or fired at another number of nodes.
+  Status CheckHits();
   Result<std::vector<SidecarFile>> MakeFiles();
   bool changed() const { return report_.total() > 0; }
   std::string WhyNothing();                 // see WhyNothingFired
@@ -108,8 +118,8 @@ class RuleRun {
   // rewriter_.Try(), on the clock if somebody wants to know.
   Firing Try(const Phase& phase, const CompiledRule& rule, NodeId node);
   Firing TryOnClock(const Phase& phase, const CompiledRule& rule, NodeId node);
-  // kRefused: rules that should have fired did not, or fired at another number of nodes.
-  Status CheckHits();
+  void FindMissedHits(std::set<const RuleSet*>& seen, std::vector<Diagnostic>& faults);
+  int64_t Fired(const Rule& rule) const;
 
   // --- explain.cc
   struct NearMiss {
@@ -183,7 +193,6 @@ class RuleRun {
   };
   Notes notes_;  // of the match that is tried
   std::vector<RecordRow> records_;
-  std::map<const Rule*, size_t> counts_;  // index in report_.rules
   std::vector<Diagnostic> refusals_;
   struct MistypedMatch {
     const Rule* rule;
@@ -209,7 +218,6 @@ class RuleRun {
   size_t next_recent_ = 0;
   bool over_budget_ = false;  // folding was, and the report says so
   std::map<std::pair<const Rule*, const Phase*>, size_t> costs_;  // index in report_.profile
-  std::set<std::string> had_turn_;                                // rules of phases that ran
   size_t explained_ = 0;                                          // refusals, by Nearest()
   int64_t phase_rewrites_ = 0;
   int64_t budget_ = 0;

@@ -161,6 +161,31 @@ def test_expected_hits(folder):
     assert "`some` is no number of hits" in run(folder, "lint", "set.yaml")[2]
 
 
+def test_hits_in_sets_that_phases_use(folder):
+    (folder / "inner.yaml").write_text(RULES.replace("name: set", "name: inner", 1).replace("  - name: relu\n", "  - name: relu\n    expect_hits: 3\n"))
+    phases = "qrewrite: 1\nname: outer\ninclude: [inner.yaml]\nphases:\n  - {{name: first, use: inner{}}}\n  - {{name: own, rules: [own]}}\n{}rules:\n"
+    own = "  - {name: own, match: y = Tanh(x), replace: y = Sigmoid(x)}\n"
+    (folder / "outer.yaml").write_text(phases.format("", "  - {name: again, use: inner}\n") + own)
+    # The second turn finds nothing to do but `wrong`, which is two rewrites in one row.
+    code, out, _ = run(folder, "--rules", "outer.yaml", "net.onnx", "--require-hits", "relu", "-o", "out.onnx")
+    assert code == 0 and [line.split() for line in out.splitlines() if "wrong" in line] == [["2", "wrong"]]
+    code, _, err = run(folder, "--rules", "outer.yaml", "net.onnx", "--require-hits", "never", "--check")
+    assert code == 3 and err.count("rule `never` fired 0 times") == 1
+    assert run(folder, "find", "net.onnx", "--rules", "outer.yaml")[1].count("inner/wrong:") == 1
+    # A phase that is left out is no excuse for a rule that is asked for by name.
+    (folder / "outer.yaml").write_text(phases.format(", when: not changed and changed", "") + own.replace("Tanh", "Neg"))
+    code, _, err = run(folder, "--rules", "outer.yaml", "net.onnx", "--require-hits", "relu", "--check")
+    assert code == 3 and "rule `relu` fired 0 times, and at least one hit is required" in err
+    assert run(folder, "--rules", "outer.yaml", "net.onnx", "--check")[0] == 1
+
+
+def test_a_warning_is_a_hit(folder):
+    assert run(folder, "--rules", "set.yaml", "many.onnx", "--require-hits", "told", "-o", "out.onnx")[0] == 0
+    (folder / "set.yaml").write_text(RULES.replace("{name: told,", "{name: told, expect_hits: 19,"))
+    code, _, err = run(folder, "--rules", "set.yaml", "many.onnx", "--check")
+    assert code == 3 and "rule `told` fired 20 times, `expect_hits` is 19" in err
+
+
 def test_the_nearest_place_of_a_rule_that_should_fire(folder):
     (folder / "set.yaml").write_text(RULES.replace("match: y = Neg(Neg(x))", "match: y = Neg(Relu(Relu(x)))\n    expect_hits: 1"))
     err = run(folder, "--rules", "set.yaml", "net.onnx", "--check")[2]
