@@ -43,24 +43,36 @@ void Facts::SetConstantsConfig(const std::vector<OpPattern>* keep, uint64_t max_
   keep_ = keep;
   max_bytes_ = max_bytes;
   work_left_ = max_work;
+  has_fold_.clear();
   constants_.clear();
   tensors_.clear();
   free_tensors_.clear();
 }
 
+bool Facts::Keeps(const OpName& op) const {
+  return keep_ != nullptr &&
+         std::ranges::any_of(*keep_, [&](const OpPattern& p) { return p.Matches(op); });
+}
+
 // Why a node is not computed although it could be; "" if nobody wants to keep it.
 std::string_view Facts::Protected(NodeId n) const {
   if (kept_ != nullptr && kept_->Contains(n)) return "a node that is kept";
-  if (keep_ == nullptr) return "";
-  const OpName& op = graph_.op_name(graph_.op(n));
-  const bool keeps = std::ranges::any_of(*keep_, [&](const OpPattern& p) { return p.Matches(op); });
-  return keeps ? "which `constants: keep` leaves alone" : "";
+  return Keeps(graph_.op_name(graph_.op(n))) ? "which `constants: keep` leaves alone" : "";
+}
+
+bool Facts::HasFold(OpId op) {
+  if (has_fold_.size() <= op.index) has_fold_.resize(graph_.num_ops());
+  std::optional<bool>& known = has_fold_[op.index];
+  if (!known) {
+    const OpName& name = graph_.op_name(op);
+    known = !Keeps(name) && kernels_.Has(name.domain, name.name);
+  }
+  return *known;
 }
 
 bool Facts::Foldable(NodeId n) {
-  if (!Protected(n).empty()) return false;
-  const OpName& op = graph_.op_name(graph_.op(n));
-  if (!kernels_.Has(op.domain, op.name) || HasReferences(graph_.attributes(n))) return false;
+  if (!HasFold(graph_.op(n)) || (kept_ != nullptr && kept_->Contains(n))) return false;
+  if (HasReferences(graph_.attributes(n))) return false;
   const Signature* signature = SignatureOf(n);
   return signature == nullptr || (signature->deterministic && !signature->has_subgraphs);
 }

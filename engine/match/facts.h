@@ -149,7 +149,9 @@ class Facts {
   uint32_t Intern(const TypeInfo& type);
   uint32_t InternTypeOf(const Tensor& t);
 
+  bool Keeps(const OpName& op) const;  // `constants: keep` names it
   std::string_view Protected(NodeId n) const;
+  bool HasFold(OpId op);    // there is a kernel, and `constants: keep` has nothing against it
   bool Foldable(NodeId n);  // operator and attributes allow it
   void ComputeConstants(NodeId n);
   std::vector<Tensor> Folded(const FoldCall& call);
@@ -172,6 +174,7 @@ class Facts {
   StatedTypes stated_;
   std::function<void(ValueId)> forgotten_;
   const std::vector<OpPattern>* keep_ = nullptr;
+  std::vector<std::optional<bool>> has_fold_;  // by operator
   const NodeSet* kept_ = nullptr;
   bool trust_overridable_ = false;
   uint64_t max_bytes_ = uint64_t{1} << 62;

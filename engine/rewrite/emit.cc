@@ -54,6 +54,7 @@ class Emitter::Statements : public NewValues {
 
   void EmitStatement(const MakeStmt& stmt) {
     std::vector<bool> present;
+    present.reserve(stmt.outs.size());
     for (const MakeStmt::Out& out : stmt.outs) {
       const Val* matched = Matched(out);
       if (out.repeated) {
@@ -73,7 +74,7 @@ class Emitter::Statements : public NewValues {
     } else if (stmt.value.value.kind == Make::Kind::kCall) {
       results = emitter_.Call(*stmt.value.value.call, frame_, present);
     } else {
-      results = {emitter_.Value(stmt.value.value, frame_)};
+      results.push_back(emitter_.Value(stmt.value.value, frame_));
     }
     size_t at = 0;
     const bool stopped = results.size() == 1 && results[0].stops();
