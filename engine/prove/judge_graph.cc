@@ -68,6 +68,22 @@ bool HasFiniteConstants(const Graph& graph) {
   return true;
 }
 
+// Whether what decides about a body is known to be no single number. A branch that is not taken hides it from who
+// runs the graph.
+bool HasManyConditions(const Graph& graph, NodeId n, const Signature& s, Facts& facts) {
+  if (!graph.HasSubgraphs(n)) return false;
+  for (size_t i = 0; i < std::min(graph.num_inputs(n), s.inputs.size()); ++i) {
+    const FormalValue& formal = s.inputs[i];
+    const ValueId v = graph.input(n, i);
+    if (!v.valid() || formal.arity == Arity::kVariadic || formal.type_var < 0) continue;
+    const TypeVar& var = s.types[static_cast<size_t>(formal.type_var)];
+    if (!var.Allows(DType::kBool) || var.Allows(DType::kFloat)) continue;
+    const std::vector<Dim>& dims = facts.Type(v).dims;
+    if (std::ranges::any_of(dims, [](Dim d) { return d.known() && d.size() != 1; })) return true;
+  }
+  return false;
+}
+
 std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures, bool any_type,
                       Facts& facts) {
   const OpName& op = graph.op_name(graph.op(n));
@@ -95,6 +111,7 @@ std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures
   }
   if (std::string fault = TypeFault(graph, n, *s, any_type, facts); !fault.empty()) return fault;
   if (facts.Contradicts(n)) return op.text() + ": shapes";
+  if (HasManyConditions(graph, n, *s, facts)) return op.text() + ": a condition is no single one";
   for (size_t i = 0; i < graph.num_outputs(n); ++i) {
     const ValueId v = graph.output(n, i);
     if (!v.valid() || !facts.Type(v).known_shape()) continue;
@@ -121,8 +138,10 @@ std::string Judge::FaultOf(const Graph& graph, bool any_type) const {
   return "";
 }
 
-// Whether shapes contradict each other where open sizes are those of the sample.
-bool Judge::Misfits(const Model& model, const Tensors& sample) const {
+namespace {
+
+// The graph with the sizes of a sample in place of open ones.
+Graph WithSizesOf(const Model& model, const Tensors& sample) {
   Graph graph = std::as_const(*model.impl().file).graph();
   const std::vector<ValueId> inputs = graph.body(graph.main()).inputs;
   for (const ValueId v : inputs) {
@@ -134,10 +153,33 @@ bool Judge::Misfits(const Model& model, const Tensors& sample) const {
     for (const int64_t size : given->second.dims) type.dims.emplace_back(size);
     graph.SetDeclared(v, type);
   }
+  return graph;
+}
+
+}  // namespace
+
+// Whether shapes contradict each other where open sizes are those of the sample.
+bool Judge::Misfits(const Model& model, const Tensors& sample) const {
+  const Graph graph = WithSizesOf(model, sample);
   Facts facts(graph, court_.program.rules().signatures, KernelRegistry::Builtin(),
               court_.context.inference);
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     if (graph.alive(NodeId(i)) && facts.Contradicts(NodeId(i))) return true;
+  }
+  return false;
+}
+
+// Whether the model ran only because a body was not entered.
+bool Judge::HidesConditions(const Model& model, const Tensors& sample) const {
+  const Graph graph = WithSizesOf(model, sample);
+  const Signatures& signatures = court_.program.rules().signatures;
+  Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n)) continue;
+    const OpName& op = graph.op_name(graph.op(n));
+    const Signature* const s = signatures.Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+    if (s != nullptr && HasManyConditions(graph, n, *s, facts)) return true;
   }
   return false;
 }
