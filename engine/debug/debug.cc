@@ -247,8 +247,8 @@ std::optional<double> Drop(const DebugReport& rows, const std::vector<size_t>& i
 }
 
 void AddActivations(const Comparison& c, const Measurement& measurement,
+                    const std::vector<Operands>& operands,
                     const std::vector<std::string>& weight_names, DebugReport& report) {
-  const std::vector<Operands> operands = OperandsOf(c.form_graph, c.values);
   for (size_t i = 0; i < measurement.places.size(); ++i) {
     report.activations.push_back(
         Describe(c, i, measurement.places[i], operands[i], report.compat_ort));
@@ -396,6 +396,7 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
   Measurement measurement({c.original, c.quantized, c.form, c.form_differs}, evaluator);
   measurement.isolate = options.isolate;
   measurement.compat_ort = options.compat_ort;
+  measurement.most_bytes = options.most_bytes;
   PlanOutputs(c, measurement);
   const size_t outputs = measurement.pairs.size();
   PlanPlaces(c, options, measurement);
@@ -404,12 +405,13 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
     if (!w.name.empty()) measurement.constants.push_back(w.name);
   }
   QR_RETURN_IF_ERROR(CheckMatched(c, measurement, report));
-  QR_RETURN_IF_ERROR(measurement.Load());
+  const std::vector<Operands> operands = OperandsOf(c.form_graph, c.values);
+  for (const Operands& of_place : operands) measurement.operands.push_back(of_place.activations);
   QR_RETURN_IF_ERROR(measurement.Run(samples));
   QR_RETURN_IF_ERROR(CheckFinite(c, measurement));
   std::vector<std::string> weight_names;
   QR_RETURN_IF_ERROR(AddWeights(c, measurement.constant_values, report, weight_names));
-  AddActivations(c, measurement, weight_names, report);
+  AddActivations(c, measurement, operands, weight_names, report);
   for (size_t i = outputs; i < measurement.pairs.size(); ++i) {
     report.activations.push_back(
         {.name = measurement.pairs[i].float_name,

@@ -16,12 +16,13 @@ void Reroute(Graph& graph, ValueId v, ValueId input) {
 
 }  // namespace
 
-Result<Model> IsolatedModel(const Model& form, const std::vector<MeasuredActivation>& places,
+Result<Model> IsolatedModel(const Model& form, const std::vector<const MeasuredActivation*>& places,
                             Substitutes& substitutes) {
   QR_ASSIGN_OR_RETURN(Model model, form.Clone());
   Graph& graph = model.impl().file->graph();
   const NamedGraph named(model);
-  for (const MeasuredActivation& place : places) {
+  for (const MeasuredActivation* given : places) {
+    const MeasuredActivation& place = *given;
     if (place.reference.empty() || place.misfit) continue;
     for (const std::string& name : place.activation->restored) {
       const ValueId v = named.Find(name);

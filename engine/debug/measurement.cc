@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/api/constant.h"
+#include "engine/debug/groups.h"
 #include "engine/evaluate/observed.h"
 #include "engine/evaluate/probe.h"
 #include "engine/fold/cast.h"
@@ -120,10 +121,16 @@ std::vector<std::string> NamesIn(const NamedGraph& graph, std::set<std::string> 
 
 }  // namespace
 
+void Measurement::Note(std::string note) {
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
+}
+
 Status Measurement::Load() {
-  std::set<std::string> wanted(constants.begin(), constants.end());
-  for (const MeasuredActivation& place : places) wanted.insert(place.reference);
-  for (const Pair& pair : pairs) wanted.insert(pair.float_name);
+  std::set<std::string> wanted;
+  if (constant_values.empty()) wanted.insert(constants.begin(), constants.end());
+  for (const MeasuredActivation* place : group_.places) wanted.insert(place->reference);
+  for (const MeasuredActivation* place : group_.given) wanted.insert(place->reference);
+  for (const Pair* pair : group_.pairs) wanted.insert(pair->float_name);
   Result<std::unique_ptr<Session>> session =
       evaluator_.Load(models_.original, NamesIn(NamedGraph(models_.original), std::move(wanted)));
   if (!session.ok()) return Of("the float model", session.status());
@@ -135,14 +142,14 @@ Status Measurement::Load() {
 Status Measurement::LoadQuantized() {
   const NamedGraph original(models_.quantized), form(models_.form);
   std::set<std::string> integers, sources;
-  for (MeasuredActivation& place : places) {
-    const QuantizedActivation& a = *place.activation;
-    place.in_original = original.Has(a.q) && (a.scale.empty() || original.Has(a.scale)) &&
-                        (a.zero_point.empty() || original.Has(a.zero_point));
+  for (MeasuredActivation* place : group_.places) {
+    const QuantizedActivation& a = *place->activation;
+    place->in_original = original.Has(a.q) && (a.scale.empty() || original.Has(a.scale)) &&
+                         (a.zero_point.empty() || original.Has(a.zero_point));
     for (const std::string& name : {a.q, a.scale, a.zero_point}) integers.insert(name);
     sources.insert(a.source);
   }
-  for (const Pair& pair : pairs) integers.insert(pair.quantized_name);
+  for (const Pair* pair : group_.pairs) integers.insert(pair->quantized_name);
   std::set<std::string> all = integers;
   all.insert(sources.begin(), sources.end());
   Result<std::unique_ptr<Session>> session =
@@ -152,7 +159,7 @@ Status Measurement::LoadQuantized() {
   Result<std::unique_ptr<Session>> form_session = evaluator_.Load(models_.form, NamesIn(form, all));
   if (!form_session.ok()) {
     if (!session.ok()) return Of("the quantized model", session.status());
-    notes.push_back(
+    Note(
         fmt::format("the QDQ form of the quantized model does not run ({}); there are no "
                     "local errors",
                     form_session.status().diagnostics()[0].message));
@@ -172,21 +179,19 @@ Status Measurement::LoadQuantized() {
 // The model as it is gives no numbers to rely on.
 void Measurement::MeasureForm(const std::string& why) {
   quantized_.reset();
-  notes.push_back(
-      fmt::format("the quantized model is not run as it is ({}), but in QDQ form", why));
+  Note(fmt::format("the quantized model is not run as it is ({}), but in QDQ form", why));
 }
 
 // Behind the first sample, when it is known which references fit.
 void Measurement::LoadIsolated() {
   const auto fail = [&](const Status& status) {
-    notes.push_back(
-        fmt::format("operators could not be run alone: {}", status.diagnostics()[0].message));
+    Note(fmt::format("operators could not be run alone: {}", status.diagnostics()[0].message));
   };
-  Result<Model> model = IsolatedModel(models_.form, places, substitutes_);
+  Result<Model> model = IsolatedModel(models_.form, group_.given, substitutes_);
   if (!model.ok()) return fail(model.status());
   std::set<std::string> wanted;
-  for (const MeasuredActivation& place : places) {
-    const QuantizedActivation& a = *place.activation;
+  for (const MeasuredActivation* place : group_.places) {
+    const QuantizedActivation& a = *place->activation;
     for (const std::string& name : {a.q, a.scale, a.zero_point}) wanted.insert(name);
   }
   Result<std::unique_ptr<Session>> session =
@@ -219,11 +224,84 @@ Result<Tensors> Measurement::InputsOf(const Model& model, const Tensors& sample)
 }
 
 Status Measurement::Run(const Samples& samples) {
-  for (size_t i = 0; i < samples.count; ++i) {
-    QR_ASSIGN_OR_RETURN(const Tensors sample, samples.get(i));
-    QR_RETURN_IF_ERROR(AddSample(sample, i == 0));
+  QR_ASSIGN_OR_RETURN(std::vector<Group> groups, Groups(samples));
+  for (Group& group : groups) {
+    group_ = std::move(group);
+    substitutes_.clear();
+    for (std::unique_ptr<Session>* session : {&float_, &quantized_, &form_, &isolated_})
+      session->reset();
+    QR_RETURN_IF_ERROR(Load());
+    for (size_t i = 0; i < samples.count; ++i) {
+      QR_ASSIGN_OR_RETURN(const Tensors sample, samples.get(i));
+      QR_RETURN_IF_ERROR(AddSample(sample, i == 0));
+    }
   }
   return {};
+}
+
+// What a place and then a pair takes in memory while a sample is added.
+Result<std::vector<uint64_t>> Measurement::Sizes(const Tensors& sample) const {
+  QR_ASSIGN_OR_RETURN(const Tensors inputs, InputsOf(models_.quantized, sample));
+  ValueSizes original(models_.original, sample), quantized(models_.quantized, inputs),
+      form(models_.form, inputs);
+  std::vector<uint64_t> sizes;
+  for (const MeasuredActivation& place : places) {
+    const QuantizedActivation& a = *place.activation;
+    const uint64_t reference = original.Bytes(place.reference), integers = form.Bytes(a.q);
+    sizes.push_back(reference + form.Bytes(a.source) + integers);
+    if (models_.form_differs) sizes.back() += quantized.Bytes(a.q);
+    if (isolate) sizes.back() += reference + integers;
+  }
+  for (const Pair& pair : pairs)
+    sizes.push_back(original.Bytes(pair.float_name) + quantized.Bytes(pair.quantized_name));
+  return sizes;
+}
+
+Result<std::vector<Measurement::Group>> Measurement::Groups(const Samples& samples) {
+  std::vector<std::vector<size_t>> members;
+  if (most_bytes == UINT64_MAX || samples.count == 0) {
+    members.resize(1);
+    for (size_t i = 0; i < places.size() + pairs.size(); ++i) members[0].push_back(i);
+  } else {
+    QR_ASSIGN_OR_RETURN(const Tensors sample, samples.get(0));
+    QR_ASSIGN_OR_RETURN(const std::vector<uint64_t> sizes, Sizes(sample));
+    members = GroupsOf(sizes, most_bytes);
+  }
+  std::vector<Group> groups;
+  for (const std::vector<size_t>& some : members) {
+    Group& group = groups.emplace_back();
+    for (const size_t i : some) {
+      if (i < places.size()) {
+        group.places.push_back(&places[i]);
+      } else {
+        group.pairs.push_back(&pairs[i - places.size()]);
+      }
+    }
+    if (isolate) group.given = GivenTo(some);
+  }
+  return groups;
+}
+
+// The operands, and in the place of those that the float model does not have the operands of these.
+std::vector<const MeasuredActivation*> Measurement::GivenTo(
+    const std::vector<size_t>& group) const {
+  std::vector<const MeasuredActivation*> given;
+  if (group.size() == places.size() + pairs.size()) {  // everything in one pass
+    for (const MeasuredActivation& place : places) given.push_back(&place);
+    return given;
+  }
+  std::vector<bool> seen(places.size(), false);
+  std::vector<size_t> todo = group;
+  for (size_t at = 0; at < todo.size(); ++at) {
+    if (todo[at] >= operands.size()) continue;
+    for (const size_t i : operands[todo[at]]) {
+      if (seen[i]) continue;
+      seen[i] = true;
+      given.push_back(&places[i]);
+      if (places[i].reference.empty()) todo.push_back(i);
+    }
+  }
+  return given;
 }
 
 Status Measurement::AddSample(const Tensors& sample, bool first) {
@@ -255,10 +333,10 @@ Status Measurement::AddSample(const Tensors& sample, bool first) {
     form = quantized;
   }
   if (quantized_ == nullptr) quantized = form;
-  for (MeasuredActivation& place : places)
-    QR_RETURN_IF_ERROR(AddPlace(place, *reference, quantized, form));
-  for (Pair& pair : pairs) QR_RETURN_IF_ERROR(AddPair(pair, *reference, quantized));
-  if (first && isolate) LoadIsolated();
+  for (MeasuredActivation* place : group_.places)
+    QR_RETURN_IF_ERROR(AddPlace(*place, *reference, quantized, form));
+  for (Pair* pair : group_.pairs) QR_RETURN_IF_ERROR(AddPair(*pair, *reference, quantized));
+  if (first && isolate && !group_.places.empty()) LoadIsolated();
   return isolated_ == nullptr ? Status() : AddIsolated(inputs, *reference);
 }
 
@@ -330,20 +408,20 @@ Status Measurement::AddIsolated(const Tensors& sample, const Tensors& reference)
   }
   Result<Tensors> values = isolated_->Run(inputs);
   if (!values.ok()) {
-    notes.push_back(fmt::format("operators could not be run alone: {}",
-                                values.status().diagnostics()[0].message));
+    Note(fmt::format("operators could not be run alone: {}",
+                     values.status().diagnostics()[0].message));
     isolated_.reset();
     return {};
   }
-  for (MeasuredActivation& place : places) {
-    const ConstTensor* const wanted = Find(reference, place.reference);
+  for (MeasuredActivation* place : group_.places) {
+    const ConstTensor* const wanted = Find(reference, place->reference);
     if (wanted == nullptr) continue;
     QR_ASSIGN_OR_RETURN(const std::optional<Real> real,
-                        RealOf(*place.activation, *values, compat_ort));
+                        RealOf(*place->activation, *values, compat_ort));
     if (!real) continue;
     QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, Numbers(*wanted));
-    const Ordered got = InOrderOf(place, real->values, real->q.dims());
-    place.isolated.Add(numbers, got.values, got.channels);
+    const Ordered got = InOrderOf(*place, real->values, real->q.dims());
+    place->isolated.Add(numbers, got.values, got.channels);
   }
   return {};
 }

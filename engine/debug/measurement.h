@@ -1,5 +1,5 @@
-// Measurement: the two models on the samples, and the energies of what differs. One sample is in memory at
-// a time.
+// Measurement: the two models on the samples, and the energies of what differs. In memory are the values of one
+// sample at a time, and of these those of a group of neighbours: there are as many passes over the samples.
 #pragma once
 
 #include <map>
@@ -53,7 +53,7 @@ struct Substitute {
   Order order = {};
 };
 using Substitutes = std::map<std::string, Substitute>;
-Result<Model> IsolatedModel(const Model& form, const std::vector<MeasuredActivation>& places,
+Result<Model> IsolatedModel(const Model& form, const std::vector<const MeasuredActivation*>& places,
                             Substitutes& substitutes);
 
 class Measurement {
@@ -63,21 +63,36 @@ class Measurement {
 
   std::vector<MeasuredActivation> places;
   std::vector<Pair> pairs;
+  // By place: those whose values its operator reads.
+  std::vector<std::vector<size_t>> operands;
   std::vector<std::string> constants;  // float weights whose values are wanted
   Tensors constant_values;             // after Run()
   std::vector<std::string> notes;
-  bool isolate = false;     // run every operator alone, on the float model's values
-  bool compat_ort = false;  // numbers as ONNX Runtime's tool has them
+  bool isolate = false;              // run every operator alone, on the float model's values
+  bool compat_ort = false;           // numbers as ONNX Runtime's tool has them
+  uint64_t most_bytes = UINT64_MAX;  // of a group's values
 
   // Errors name the model that does not run.
-  Status Load();
   Status Run(const Samples& samples);
   // A sample under the names and float types of the inputs of `model`.
   Result<Tensors> InputsOf(const Model& model, const Tensors& sample) const;
 
  private:
+  // What one pass over the samples measures.
+  struct Group {
+    std::vector<MeasuredActivation*> places;
+    std::vector<Pair*> pairs;
+    // With `isolate`: places whose values the operators in front of `places` get.
+    std::vector<const MeasuredActivation*> given;
+  };
+
+  Result<std::vector<Group>> Groups(const Samples& samples);
+  Result<std::vector<uint64_t>> Sizes(const Tensors& sample) const;
+  std::vector<const MeasuredActivation*> GivenTo(const std::vector<size_t>& group) const;
+  Status Load();
   Status LoadQuantized();
   void MeasureForm(const std::string& why);
+  void Note(std::string note);  // once
   void LoadIsolated();
   Status AddSample(const Tensors& sample, bool first);
   Status AddPlace(MeasuredActivation& place, const Tensors& reference, const Tensors& quantized,
@@ -87,6 +102,7 @@ class Measurement {
 
   Models models_;
   Evaluator& evaluator_;
+  Group group_;
   std::unique_ptr<Session> float_, quantized_, form_, isolated_;
   Substitutes substitutes_;
 };

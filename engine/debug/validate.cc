@@ -87,7 +87,6 @@ Result<DebugGain> Gained(const Stripping& s, const std::vector<std::string>& nod
       measurement.pairs.push_back(
           {.float_name = name, .quantized_name = same ? name : outputs[i].name});
   }
-  QR_RETURN_IF_ERROR(measurement.Load());
   QR_RETURN_IF_ERROR(measurement.Run(samples));
   std::vector<DebugOutput> after;
   for (const Pair& pair : measurement.pairs) {

@@ -133,6 +133,8 @@ struct DebugOptions {
   bool validate = false;    // apply them (rule set strip_qdq) and measure what is won
   Evaluator* second_opinion =
       nullptr;  // runs the first sample, too; a note says where it disagrees
+  // Of the values that are looked at in one pass over the samples: where all take more, there are several passes.
+  uint64_t most_bytes = uint64_t{1} << 28;
 };
 
 // Errors: kUsage: `map` names a value that is not there, an input has no sample; kRefused: less than half
