@@ -69,7 +69,7 @@ def test_nodes_of_the_same_attribute_have_one_each():
     assert second.attributes["axis"].name == "axis" and [type(a) for a in second.attributes.values()] == [ir.Attr]
 
 
-@pytest.mark.parametrize("change", ["a constructor does more", "a field is added", "a field is gone"])
+@pytest.mark.parametrize("change", ["a constructor does more", "another input does more", "a field is added", "a field is gone"])
 def test_another_onnx_ir_is_left_to_its_constructors(change, monkeypatch):
     """It is found out without being told of it."""
     message, data = message_of(everything())
@@ -80,6 +80,10 @@ def test_another_onnx_ir_is_left_to_its_constructors(change, monkeypatch):
             before(self, *args, **options)
             self.domain = self.domain + "?"
         monkeypatch.setattr(ir.Node, "__init__", count)
+    elif change == "another input does more":
+        replace = ir.Node.replace_input_with
+        monkeypatch.setattr(ir.Node, "replace_input_with", lambda self, *args: (replace(self, *args), setattr(self, "doc_string", "?")))
+        assert _ir_make.samples.__wrapped__() is None
     elif change == "a field is added":
         before = ir.Value.__init__
 

@@ -10,6 +10,7 @@ from test_onnx_ir import everything, inside, ops
 from test_onnx_ir_build import branches_that_return_what_is_around_them
 
 import qrewrite
+from qrewrite import onnx_ir
 from qrewrite._ir_update import Graph as GraphUpdate
 from qrewrite.onnx_ir import RewritePass
 
@@ -79,7 +80,10 @@ def test_in_place_changes_nothing_else():
     {"match": "y = Neg(x)", "replace": ["y = Identity(x)"]},
     {"match": "y = If<**a>(c)", "where": "const(c)", "replace": ["y = Identity(c)"]},
 ])
-def test_in_place_makes_what_a_new_model_has(rules):
+@pytest.mark.parametrize("known", [True, False], ids=["known", "another onnx_ir"])
+def test_in_place_makes_what_a_new_model_has(rules, known, monkeypatch):
+    if not known:
+        monkeypatch.setattr(onnx_ir, "samples", lambda: None)
     proto = parse("""g (float[4] x, float[4] v, bool b) => (float[4] y, float[4] u, float[4] o) <float[4] w = {1, 2, 3, 4}> {
       a = Relu(x)  m = Mul(a, w)  y = Add(m, v)  n = Neg(a)  s, t = Split(n)  k = Constant<value = float[2] {1, 2}> ()
       p = Concat<axis = 0>(s, k)  u = Mul(p, w)
@@ -91,6 +95,45 @@ def test_in_place_makes_what_a_new_model_has(rules):
     RewritePass(rules, in_place=True)(model)
     assert is_whole(model)
     assert form(model) == form(expected)
+
+
+def test_nodes_of_other_classes_are_asked():
+    """Those that go, and those whose inputs change."""
+    asked = []
+
+    class Mine(ir.Node):
+        def replace_input_with(self, index, value):
+            asked.append((self.name, index, value and value.name))
+            super().replace_input_with(index, value)
+
+    def node(name, *inputs):
+        return Mine("", "Add", inputs, outputs=[ir.Value(name=name, type=x.type, shape=x.shape)], name=name)
+    x, w = (ir.Value(name=name, type=ir.TensorType(ir.DataType.FLOAT), shape=ir.Shape((2,))) for name in "xw")
+    w.const_value = ir.tensor(np.array([1, 2], np.float32), name="w")
+    a = node("a", x, x)
+    b = node("b", a.outputs[0], w)
+    y = node("y", b.outputs[0], x)
+    model = ir.Model(ir.Graph([x], y.outputs, nodes=[a, b, y], initializers=[w], opset_imports={"": 17}), ir_version=8)
+    RewritePass({"rules": [{"name": "r", "match": "y = Add(Add(Add(x, x), w), x)", "replace": "y = Add(x, w)"}]}, in_place=True)(model)
+    assert list(model.graph) == [y] and y.inputs == (x, w) and is_whole(model)
+    assert x.uses() == ((y, 0),) and w.uses() == ((y, 1),) and a.inputs == (None, None)
+    assert asked == [("a", 0, None), ("a", 1, None), ("b", 1, None), ("y", 0, "x"), ("y", 1, "w")]
+
+
+@pytest.mark.skipif(not hasattr(ir.Node, "shard"), reason="this onnx_ir knows no devices")
+def test_what_is_said_of_devices_goes_with_an_input():
+    model = ir.from_proto(parse("g (float[2] x) => (float[2] y) { a = Neg(x)  b = Relu(a)  y = Add(b, x) }"))
+    model.ir_version = 11
+    devices = model.add_device_configuration("c", num_devices=2)
+    last = model.graph[-1]
+    for value in last.inputs:
+        last.shard(value, configuration=devices, axis=0, num_shards=2)
+    RewritePass({"rules": [{"name": "r", "match": "b = Relu(Neg(x))", "replace": "b = Abs(x)"}]}, in_place=True)(model)
+    assert list(model.graph)[-1] is last and [spec.value.name for spec in last.device_configurations[0].sharding_specs] == ["b", "x"]
+    RewritePass({"rules": [{"name": "r", "match": "b = Abs(x)", "replace": "b = x"}]}, in_place=True)(model)
+    (node,) = model.graph
+    assert node is last and [value.name for value in node.inputs] == ["x", "x"] and is_whole(model)
+    assert [spec.value.name for spec in node.device_configurations[0].sharding_specs] == ["x"]
 
 
 def form(model):

@@ -34,6 +34,7 @@ void BindIr(nb::module_& m);
 void BindIrClone(nb::module_& m);
 void BindIrBuild(nb::module_& m);
 void BindIrDifference(nb::module_& m);
+void BindIrInputs(nb::module_& m);
 void BindRules(nb::module_& m);
 void BindRewrite(nb::module_& m);
 void BindMatch(nb::module_& m);

@@ -3,11 +3,11 @@
 // onnx_ir's own deserializer makes a message of protobuf for each node first, and then an object. Here the objects are made as the fields
 // are read. What is seldom is left to functions of Python, which ask onnx_ir; what is not understood here, such as values that
 // nothing makes, is left to onnx_ir's deserializer as a whole.
-#include <cstdlib>
 #include <optional>
 #include <unordered_map>
 
 #include "tools/python/ir_make.h"
+#include "tools/python/ir_tensor.h"
 #include "tools/python/onnx_message.h"
 
 namespace qrewrite::python {
@@ -42,43 +42,11 @@ struct GraphFields {
   }
 };
 
-// A tensor whose data is apart, of which nothing else is said than what a tensor needs.
-struct TensorApart {
-  std::string_view name;
-  int64_t dtype = 0, offset = 0, length = -1;
-  std::vector<int64_t> dims;
-
-  static std::optional<TensorApart> Read(std::string_view tensor) {
-    TensorApart read;
-    bool plain = true, apart = false;
-    ForFields(tensor, [&](const WireField& f) {
-      if (f.number == tensor_field::kDims) {
-        plain &=
-            ForEachVarint(f, [&](uint64_t d) { read.dims.push_back(static_cast<int64_t>(d)); });
-      } else if (f.IsVarint(tensor_field::kDataType)) {
-        read.dtype = static_cast<int64_t>(f.value);
-      } else if (f.IsBytes(tensor_field::kName)) {
-        read.name = f.bytes;
-      } else if (f.IsVarint(tensor_field::kLocation)) {
-        apart = f.value == 1;
-      } else if (f.IsBytes(tensor_field::kExternal)) {
-        const std::string_view key = FindBytes(f.bytes, 1);
-        const std::string value(FindBytes(f.bytes, 2));
-        if (key == "offset") read.offset = std::strtoll(value.c_str(), nullptr, 10);
-        if (key == "length") read.length = std::strtoll(value.c_str(), nullptr, 10);
-      } else {
-        plain = false;
-      }
-    });
-    if (!plain || !apart || read.length < 0) return std::nullopt;
-    return read;
-  }
-};
-
 class GraphBuilder {
  public:
   // `helper`: an instance of qrewrite._ir.Builder.
-  explicit GraphBuilder(nb::object helper) : helper_(std::move(helper)), make_(helper_) {}
+  explicit GraphBuilder(nb::object helper)
+      : helper_(std::move(helper)), make_(helper_), tensors_(helper_) {}
 
   // Throws what helper.unusual() raises if there is something that is not understood.
   nb::object Build(std::string_view message) {
@@ -150,7 +118,7 @@ class GraphBuilder {
   nb::object Initializer(std::string_view message, const GraphFields& fields) {
     const std::string_view name = FindBytes(message, tensor_field::kName);
     if (name.empty()) Unusual();
-    const nb::object tensor = Tensor(message);
+    const nb::object tensor = tensors_.Tensor(message);
     if (const auto it = scopes_.back().find(name); it != scopes_.back().end()) {
       it->second.attr("const_value") = tensor;
       return it->second;
@@ -166,13 +134,6 @@ class GraphBuilder {
     if (!said) helper_.attr("declare")(value, ToBytes(info->second));
     Annotate(value, name, fields);
     return value;
-  }
-
-  nb::object Tensor(std::string_view message) {
-    const std::optional<TensorApart> apart = TensorApart::Read(message);
-    if (!apart) return helper_.attr("tensor")(ToBytes(message));
-    return helper_.attr("tensor_apart")(Unicode(apart->name), DataType(apart->dtype),
-                                        ToTuple(apart->dims), apart->offset, apart->length);
   }
 
   nb::object Output(std::string_view name, const GraphFields& fields) {
@@ -218,7 +179,7 @@ class GraphBuilder {
     if (!plain || dtype == 0) return std::nullopt;
     TypeAndShape said;
     if (has_shape && !(said.shape = Shape(shape)).is_valid()) return std::nullopt;
-    said.type = make_.TensorType(DataType(dtype));
+    said.type = make_.TensorType(tensors_.DataType(dtype));
     return said;
   }
   // Nobody changes shapes that onnx_ir reads: equal ones are one. Null: there is more than numbers and symbols.
@@ -243,12 +204,6 @@ class GraphBuilder {
     });
     return dim.is_valid() ? dim : helper_.attr("symbol")(none_);
   }
-  nb::object DataType(int64_t number) {
-    const auto [it, is_new] = dtypes_.try_emplace(number);
-    if (is_new) it->second = helper_.attr("dtype")(number);
-    return it->second;
-  }
-
   nb::object Node(std::string_view message, const GraphFields& fields) {
     nb::list inputs;
     nb::dict attributes;
@@ -316,12 +271,12 @@ class GraphBuilder {
 
   const nb::object helper_;
   const IrMaker make_;
+  TensorMaker tensors_;
   const nb::object none_ = nb::none(), empty_ = nb::str("");
   const Name dtype_{"dtype"}, shape_{"shape"}, attribute_name_{"name"};
   // Texts are those of the message.
   std::vector<std::unordered_map<std::string_view, nb::object>> scopes_;  // values by name
   std::unordered_map<std::string_view, nb::object> texts_, shapes_, attributes_;
-  std::unordered_map<int64_t, nb::object> dtypes_;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include <nanobind/stl/optional.h>
 
-#include "tools/python/onnx_message.h"
+#include "tools/python/ir_tensor.h"
 
 namespace qrewrite::python {
 namespace {
@@ -160,7 +160,8 @@ class GraphDifference {
     return list;
   }
 
-  // [(position, message before, message now, whether only the inputs differ)]
+  // [(position, message before, message now, number of inputs, [(number, name) of those that differ])]. The messages are None if only
+  // the inputs differ.
   nb::list Updated() const {
     nb::list list;
     for (size_t i = 0; i < after_.nodes.size(); ++i) {
@@ -168,19 +169,30 @@ class GraphDifference {
       const NodeMessage old(before_.nodes[*matched_[i]]), now(after_.nodes[i]);
       const bool same = old.Rest() == now.Rest();
       if (same && old.inputs == now.inputs) continue;  // in another order
-      list.append(nb::make_tuple(*matched_[i], ToBytes(old.message), ToBytes(now.message), same));
+      nb::list inputs;
+      for (size_t j = 0; j < now.inputs.size(); ++j) {
+        if (now.inputs[j] != (j < old.inputs.size() ? old.inputs[j] : std::string_view())) {
+          inputs.append(nb::make_tuple(j, Text(now.inputs[j])));
+        }
+      }
+      const auto message = [&](const NodeMessage& node) {
+        return same ? nb::object(nb::none()) : ToBytes(node.message);
+      };
+      list.append(
+          nb::make_tuple(*matched_[i], message(old), message(now), now.inputs.size(), inputs));
     }
     return list;
   }
 
-  // ([TensorProtos that are new or others], [names that are gone])
-  nb::tuple Initializers() const {
+  // ([(name, tensor) of those that are new or others], [names that are gone]). `helper`: an instance of qrewrite._ir_build.Builder.
+  nb::tuple Initializers(nb::object helper) const {
+    TensorMaker tensors(std::move(helper));
     nb::list changed, gone;
     for (const std::string_view name : after_.order) {
       const std::string_view now = after_.initializers.at(name);
       const auto it = before_.initializers.find(name);
       if (it == before_.initializers.end() || !SameTensor(it->second, now)) {
-        changed.append(ToBytes(now));
+        changed.append(nb::make_tuple(Text(name), tensors.Tensor(now)));
       }
     }
     for (const std::string_view name : before_.order) {

@@ -96,6 +96,7 @@ struct IrMaker::Molds {
         outputs(samples.attr("node"), "_outputs"),
         graph(samples.attr("node"), "_graph"),
         node_attributes(samples.attr("node"), "_attributes"),
+        inputs(samples.attr("node"), "_inputs"),
         attribute_fields{Field(samples.attr("attribute"), "_name"),
                          Field(samples.attr("attribute"), "_type"),
                          Field(samples.attr("attribute"), "_value"),
@@ -132,7 +133,7 @@ struct IrMaker::Molds {
 
   const Mold value, node, attributes, shape, type, attribute, box;
   const nb::object usage;
-  const Field producer, index, uses, value_name, node_name, outputs, graph, node_attributes;
+  const Field producer, index, uses, value_name, node_name, outputs, graph, node_attributes, inputs;
   const std::array<Field, 5> attribute_fields;
   const Field dims, denotations, prev, next;
   const newfunc new_tuple = reinterpret_cast<newfunc>(PyType_GetSlot(&PyTuple_Type, Py_tp_new));
@@ -144,6 +145,9 @@ IrMaker::IrMaker(nb::object helper)
       value_(helper_.attr("value_type"), {"name", "type", "shape", "doc_string", "const_value"}),
       node_(helper_.attr("node_type"),
             {"overload", "outputs", "version", "name", "doc_string", "metadata_props"}) {
+  if (const nb::object devices = helper_.attr("devices"); !devices.is_none()) {
+    devices_.emplace(helper_.attr("node_type"), nb::cast<std::string>(devices).c_str());
+  }
   const nb::object samples = helper_.attr("samples");
   if (samples.is_none()) return;
   try {
@@ -205,6 +209,30 @@ nb::object IrMaker::Node(const nb::object& domain, const nb::object& op_type,
     if (PyDict_SetItem(m.uses.Of(value).ptr(), m.UsageOf(node, at).ptr(), Py_None) != 0) Raised();
   });
   return node;
+}
+
+void IrMaker::ReplaceInputs(const nb::object& node, const std::vector<NewInput>& others) const {
+  const auto fits = [&](const nb::object& value) {
+    return value.is_none() || molds_->value.Fits(value);
+  };
+  if (!molds_ || !molds_->node.Fits(node) || (devices_ && IsTrue(devices_->Of(node))) ||
+      !std::all_of(others.begin(), others.end(), [&](const auto& o) { return fits(o.value); })) {
+    const Name replace("replace_input_with");
+    for (const auto& [number, value] : others) replace.Of(node)(number, value);
+    return;
+  }
+  const Molds& m = *molds_;
+  const nb::object old = m.inputs.Of(node);
+  nb::list inputs = nb::steal<nb::list>(PySequence_List(old.ptr()));
+  for (const auto& [number, value] : others) inputs[number] = value;
+  m.inputs.Set(node, Steal(PyList_AsTuple(inputs.ptr())));
+  for (const auto& [number, value] : others) {
+    const nb::object usage = m.UsageOf(node, nb::int_(number)), former = old[number];
+    if (!former.is_none() && PyDict_DelItem(m.uses.Of(former).ptr(), usage.ptr()) != 0) Raised();
+    if (!value.is_none() && PyDict_SetItem(m.uses.Of(value).ptr(), usage.ptr(), Py_None) != 0) {
+      Raised();
+    }
+  }
 }
 
 void IrMaker::Fill(const nb::object& graph, const nb::list& nodes) const {

@@ -114,6 +114,12 @@ class IrMaker {
                   const nb::dict& attributes, const nb::object& overload, const nb::object& outputs,
                   const nb::object& version, const nb::object& name, const nb::object& doc_string,
                   const nb::object& metadata) const;
+  struct NewInput {
+    size_t number;
+    nb::object value;  // or None
+  };
+  // What node.replace_input_with(number, value) does for each of them, in their order.
+  void ReplaceInputs(const nb::object& node, const std::vector<NewInput>& others) const;
   // Puts nodes that are in no graph into a graph that has none.
   void Fill(const nb::object& graph, const nb::list& nodes) const;
 
@@ -123,6 +129,7 @@ class IrMaker {
   const nb::object helper_;
   const Constructor<5> value_;
   const Constructor<6> node_;
+  std::optional<Property> devices_;     // this onnx_ir has them
   std::shared_ptr<const Molds> molds_;  // null: the constructors
 };
 

@@ -24,6 +24,7 @@ NB_MODULE(_core, m) {
   BindIrClone(m);
   BindIrBuild(m);
   BindIrDifference(m);
+  BindIrInputs(m);
   BindRules(m);
   BindRewrite(m);
   BindMatch(m);

@@ -28,7 +28,7 @@ class Builder(Maker):
 
     def __init__(self, tensors: Tensors, samples: Samples | None) -> None:
         super().__init__(samples)
-        self._tensors = tensors
+        self.tensor_of = tensors.of
         self.tensor_apart = tensors.apart
 
     def declare(self, value: ir.Value, message: bytes) -> None:
@@ -42,7 +42,7 @@ class Builder(Maker):
         return ir.Shape(dims, frozen=True)
 
     def tensor(self, message: bytes) -> Any:
-        return self._tensors.of(onnx.TensorProto.FromString(message))
+        return self.tensor_of(onnx.TensorProto.FromString(message))
 
     def attribute(self, message: bytes) -> ir.Attr:
         return serde.deserialize_attribute(onnx.AttributeProto.FromString(message))
@@ -50,7 +50,7 @@ class Builder(Maker):
     def attribute_of_tensors(self, message: bytes) -> ir.Attr:
         proto = onnx.AttributeProto.FromString(message)
         kind = ir.AttributeType(proto.type)
-        value: Any = self._tensors.of(proto.t) if kind == ir.AttributeType.TENSOR else [self._tensors.of(tensor) for tensor in proto.tensors]
+        value: Any = self.tensor_of(proto.t) if kind == ir.AttributeType.TENSOR else [self.tensor_of(tensor) for tensor in proto.tensors]
         return ir.Attr(proto.name, kind, value, doc_string=_text(proto))
 
     def attribute_of_graphs(self, message: bytes, graphs: list[ir.Graph]) -> ir.Attr:

@@ -6,7 +6,7 @@ prepared (`Graph.__init__`), which changes nothing and may fail; then it is done
 from __future__ import annotations
 
 from typing import AbstractSet as Set
-from typing import Any, Callable, Iterator
+from typing import Any, Iterator
 
 import onnx
 import onnx_ir as ir
@@ -14,13 +14,15 @@ from onnx_ir import serde
 
 from . import _core
 from ._ir import ANNOTATION, Maker
+from ._ir_build import Builder
 
 _ATTRIBUTE = onnx.NodeProto.ATTRIBUTE_FIELD_NUMBER
 _METADATA = Maker.metadata_props
 _GRAPHS = {ir.AttributeType.GRAPH: onnx.AttributeProto.G_FIELD_NUMBER, ir.AttributeType.GRAPHS: onnx.AttributeProto.GRAPHS_FIELD_NUMBER}
 
-# The tensor that a TensorProto stands for.
-Tensors = Callable[[onnx.TensorProto], Any]
+
+# A node, the number of its inputs, (number, name) of those that change; if there is more that does: its message, and its attributes.
+_Update = tuple[ir.Node, int, list[tuple[int, str]], onnx.NodeProto | None, list[ir.Attr]]
 
 
 class Unusual(Exception):
@@ -30,14 +32,16 @@ class Unusual(Exception):
 class Graph:
     """What is to be done with one graph, and with those in its nodes."""
 
-    def __init__(self, graph: Any, nodes: list[ir.Node], before: Any, after: Any, locations: dict[int, str], tensor: Tensors,
+    def __init__(self, graph: Any, nodes: list[ir.Node], before: Any, after: Any, locations: dict[int, str], builder: Builder,
                  outer: Graph | None = None) -> None:
-        self._graph, self._nodes, self._outer, self._locations, self._tensor = graph, nodes, outer, locations, tensor
+        """`before`, `after`: the messages. `locations`: see GraphDifference. `builder`: makes tensors of `after`."""
+        self._graph, self._nodes, self._outer, self._locations, self._builder = graph, nodes, outer, locations, builder
         self._difference = _core.GraphDifference(before, after, locations)
         if self._difference.count() != len(self._nodes):
             raise Unusual
         self._inputs = {value.name: value for value in graph.inputs}
         self._made: dict[str, ir.Value] = {}  # by name: values that were not there, or were made by something else
+        self._formers: dict[str, ir.Value] = {}  # by name: those that had the names before these
         self._subgraphs: list[Graph] = []
         self._prepare_initializers()
         self._inserted = [(anchor, [item if isinstance(item, int) else self._new(item) for item in items])
@@ -53,16 +57,15 @@ class Graph:
 
     def _prepare_initializers(self) -> None:
         self._tensors: list[tuple[ir.Value, Any]] = []
-        changed, gone = self._difference.initializers()
+        changed, gone = self._difference.initializers(self._builder)
         self._gone = set(gone)
-        for message in changed:
-            proto = onnx.TensorProto.FromString(message)
-            tensor = self._tensor(proto)
-            old = self._graph.initializers.get(proto.name) or self._inputs.get(proto.name)
+        known: dict[str, ir.Value] = dict(self._graph.initializers.items()) if changed else {}
+        for name, tensor in changed:
+            old = known.get(name) or self._inputs.get(name)
             if old is None:
-                self._make(proto.name)
-                self._tensors.append((self._made[proto.name], tensor))
-            elif tensor is not old.const_value or proto.name not in self._graph.initializers:
+                self._make(name)
+                self._tensors.append((self._made[name], tensor))
+            elif tensor is not old.const_value or name not in known:
                 self._tensors.append((old, tensor))
 
     def _make(self, name: str) -> ir.Value:
@@ -71,6 +74,7 @@ class Graph:
         if name:
             self._made[name] = value
             if (old := self._former(name)) is not None:
+                self._formers[name] = old
                 value.type, value.shape, value.doc_string = old.type, old.shape, old.doc_string
                 value.metadata_props.update(old.metadata_props)
                 value.meta.update(old.meta)
@@ -89,10 +93,11 @@ class Graph:
         outputs = [self._make(name) for name in proto.output]
         return proto, outputs, [self._attribute(attribute, b"", None) for attribute in _core.fields(message, _ATTRIBUTE)]
 
-    def _update(self, index: int, before: bytes, after: bytes, only_inputs: bool) -> tuple[ir.Node, onnx.NodeProto, list[ir.Attr] | None]:
-        node, proto = self._nodes[index], onnx.NodeProto.FromString(after)
-        if only_inputs:
-            return node, proto, None
+    def _update(self, index: int, before: bytes | None, after: bytes | None, count: int, inputs: list[tuple[int, str]]) -> _Update:
+        node = self._nodes[index]
+        if before is None or after is None:
+            return node, count, inputs, None, []
+        proto = onnx.NodeProto.FromString(after)
         old = {_name(attribute): attribute for attribute in _core.fields(before, _ATTRIBUTE)}
         attributes = []
         for attribute in _core.fields(after, _ATTRIBUTE):
@@ -102,7 +107,7 @@ class Graph:
                 attributes.append(known)
             else:
                 attributes.append(self._attribute(attribute, had, known))
-        return node, proto, attributes
+        return node, count, inputs, proto, attributes
 
     def _attribute(self, message: Any, before: Any, known: ir.Attr | None) -> ir.Attr:
         """`before`, `known`: the attribute of this name as it was."""
@@ -111,7 +116,7 @@ class Graph:
         if proto.ref_attr_name or kind not in _GRAPHS:
             if proto.ref_attr_name or kind not in (ir.AttributeType.TENSOR, ir.AttributeType.TENSORS):
                 return serde.deserialize_attribute(proto)
-            tensors = [self._tensor(tensor) for tensor in (proto.tensors if kind == ir.AttributeType.TENSORS else [proto.t])]
+            tensors = [self._builder.tensor_of(tensor) for tensor in (proto.tensors if kind == ir.AttributeType.TENSORS else [proto.t])]
             if known is not None and kind == known.type == ir.AttributeType.TENSOR and tensors[0] is known.value:
                 return known
             return ir.Attr(proto.name, kind, tensors if kind == ir.AttributeType.TENSORS else tensors[0], doc_string=_text(proto, "doc_string"))
@@ -127,7 +132,7 @@ class Graph:
 
     def _prepare_graphs(self, graphs: list[Any], before: list[Any], after: list[Any]) -> None:
         for graph, old, now in zip(graphs, before, after):
-            self._subgraphs.append(Graph(graph, list(graph), old, now, self._locations, self._tensor, self))
+            self._subgraphs.append(Graph(graph, list(graph), old, now, self._locations, self._builder, self))
 
     def _prepare_inputs(self) -> None:
         names = self._difference.inputs()
@@ -142,11 +147,12 @@ class Graph:
         gone = [self._nodes[i] for i in removed if i not in moved]
         if removed:
             self._graph.remove([self._nodes[i] for i in removed])
-        _forget_inputs(gone, self._gone)
-        former = {name: old for name in self._made if (old := self._former(name)) is not None}
+        for node in _core.ir_forget(gone, self._gone, self._builder):
+            for inner in _inside(node):
+                _forget(inner)
         for name in self._gone:
             self._graph.initializers.pop(name)
-        self._pass_on(former, gone)
+        self._pass_on(gone)
         for anchor, items in self._inserted:
             nodes = [self._nodes[item] if isinstance(item, int) else self._node(*item) for item in items]
             if anchor >= 0:
@@ -155,16 +161,18 @@ class Graph:
                 self._graph.insert_before(self._graph[0], nodes)
             else:
                 self._graph.extend(nodes)
-        for node, proto, attributes in self._updated:
-            self._change(node, proto, attributes)
+        self._change_inputs()
+        for node, _, _, proto, attributes in self._updated:
+            if proto is not None:
+                self._change(node, proto, attributes)
         for subgraph in self._subgraphs:
             subgraph.commit()
         self._settle()
 
-    def _pass_on(self, former: dict[str, ir.Value], gone: list[ir.Node]) -> None:
+    def _pass_on(self, gone: list[ir.Node]) -> None:
         """Who used the value of a name uses the one that has it now."""
         dead = set(map(id, gone))
-        for name, old in former.items():
+        for name, old in self._formers.items():
             for use in old.uses():
                 if id(use.node) not in dead:
                     use.node.replace_input_with(use.idx, self._made[name])
@@ -173,15 +181,15 @@ class Graph:
         return ir.Node(proto.domain, proto.op_type, self._values(proto.input), attributes, overload=getattr(proto, "overload", ""), outputs=outputs,
                        name=proto.name, doc_string=_text(proto, "doc_string"), metadata_props=_map(proto.metadata_props))
 
-    def _change(self, node: ir.Node, proto: onnx.NodeProto, attributes: list[ir.Attr] | None) -> None:
-        names = list(proto.input)
-        if len(node.inputs) != len(names):
-            node.resize_inputs(len(names))
-        for i, (old, name) in enumerate(zip(node.inputs, names)):
-            if (old.name if old is not None else "") != name:  # who has that name was taken care of
-                node.replace_input_with(i, self._find(name) if name else None)
-        if attributes is None:
-            return
+    def _change_inputs(self) -> None:
+        for node, count, _, _, _ in self._updated:
+            if len(node.inputs) != count:
+                node.resize_inputs(count)
+        # Who else has a name was taken care of.
+        _core.ir_replace_inputs([(node, [(i, self._find(name) if name else None) for i, name in inputs])
+                                 for node, _, inputs, _, _ in self._updated if inputs], self._builder)
+
+    def _change(self, node: ir.Node, proto: onnx.NodeProto, attributes: list[ir.Attr]) -> None:
         if (node.domain, node.op_type) != (proto.domain, proto.op_type):
             node.domain, node.op_type = proto.domain, proto.op_type
             node.meta.clear()  # of another operator
@@ -239,7 +247,8 @@ class Graph:
             value.const_value = tensor
             if value.type is None:
                 value.type, value.shape = _kind(tensor)
-            graph.initializers.add(value)
+            if not value.is_initializer():
+                graph.initializers.add(value)
         names = self._difference.outputs()
         outputs = [self._returned(name) for name in ([value.name for value in graph.outputs] if names is None else names)]
         returned = {value.name: value for value in outputs}
@@ -267,20 +276,9 @@ class Graph:
             _set_map(graph.metadata_props, proto.metadata_props)
 
 
-def _forget_inputs(gone: list[ir.Node], initializers: Set[str]) -> None:
-    """Values that stay are not used by nodes that do not. `initializers`: what goes with them."""
-    dead = set(map(id, gone))
-    for node in gone:
-        _forget(node, dead, initializers)
-        for inner in _inside(node):
-            _forget(inner)
-
-
-def _forget(node: ir.Node, dead: Set[int] = frozenset(), initializers: Set[str] = frozenset()) -> None:
+def _forget(node: ir.Node) -> None:
     for i, value in enumerate(node.inputs):
-        if value is None or id(value.producer()) in dead:
-            continue
-        if value.name not in initializers or not value.is_initializer() or value.is_graph_input():
+        if value is not None:
             node.replace_input_with(i, None)
 
 

@@ -333,7 +333,7 @@ class InPlace:
         data = _Data(parts, read.originals)
         locations = {offset: read.locations[part] for offset, part in parts if isinstance(part, int)}
         (before,), (after,) = _core.fields(read.message, _GRAPH), _core.fields(message, _GRAPH)
-        update = GraphUpdate(self.model.graph, read.nodes, before, after, locations, data.of)
+        update = GraphUpdate(self.model.graph, read.nodes, before, after, locations, Builder(data, samples()))
         around = _core.without(message, _GRAPH)
         rest = None
         if around != _core.without(read.message, _GRAPH):
