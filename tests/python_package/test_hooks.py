@@ -200,7 +200,7 @@ HOSTILE = {
     "a text that fails": (lambda w: raise_(FailsInWords()), FailsInWords, "FailsInWords"),
     "broken": (lambda w: Broken(), RuntimeError, "not today"),
     "wrong arguments": (lambda: 1, TypeError, "positional argument"),
-    "exits": (lambda w: (_ for _ in ()).throw(StopIteration), RuntimeError, "RuntimeError"),
+    "ends a loop": (lambda w: raise_(StopIteration("no more")), StopIteration, "no more"),
 }
 
 
