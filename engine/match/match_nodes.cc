@@ -35,8 +35,9 @@ bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, siz
   }
   const PatOut& out = outs[i];
   if (out.repeated) {
+    j = std::min(j, count);  // behind optional outputs that are not there
     const bool passes = out.slot < 0 && i + 1 < outs.size();
-    const size_t left = count - std::min(j, count);
+    const size_t left = count - j;
     const ValueId wanted = passes && left > 1 ? Wanted(outs[i + 1], frame) : ValueId();
     for (size_t take = passes ? 0 : left; j + take <= count; ++take) {
       if (wanted.valid()) {  // one output alone can be it
