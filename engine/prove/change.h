@@ -105,6 +105,9 @@ class Change {
   // One axis more for all inputs of the largest rank, and for all that goes by their axes: constants, lists.
   bool Deepen(bool behind);
   bool DeepenEither() { return Deepen(dice_.Once(2)); }
+  // A node does what it does along one axis less: pads and axes, starts, ends and steps lose its entries.
+  // nullopt: `step` is beyond them.
+  std::optional<bool> LeaveOutAxis(size_t& step);
   bool InputShape();
   bool Square();
   bool InputToConstant();

@@ -311,12 +311,16 @@ std::optional<bool> Change::OneOfZeroPoints(size_t& step) {
 std::optional<bool> Change::OneOfNumbers(size_t& step) {
   constexpr double kValues[] = {-1, 0, 1, 2, -2, 0x1p62, -0x1p62};
   for (const NodeId n : nodes_) {
-    constexpr size_t kOften = 6;  // with other shapes and numbers each time
+    constexpr size_t kOften = 8;  // with other shapes and numbers each time
     const std::vector<size_t> absent = AbsentInputs(n);
-    if (IsAmong(step, kOften * absent.size())) return AddInputAt(n, absent[step / kOften]);
+    if (!IsAmong(step, kOften * absent.size())) continue;
+    // Of one axis there is no other order.
+    if (step % kOften < 4) Deepen(step % 2 == 0);
+    return AddInputAt(n, absent[step / kOften]);
   }
   constexpr size_t kDeepened = 4;  // with other numbers each time
   if (IsAmong(step, 2 * kDeepened)) return Deepen(step % 2 == 0);
+  if (const std::optional<bool> made = LeaveOutAxis(step)) return made;
   for (const ValueId v : Indexes()) {
     const auto count = static_cast<size_t>(graph_.constant(v)->size());
     if (!IsAmong(step, count * std::size(kValues))) continue;

@@ -181,6 +181,37 @@ std::optional<int64_t> SizeOfOpen(std::string_view symbol) {
   return size;
 }
 
+std::optional<bool> Change::LeaveOutAxis(size_t& step) {
+  const std::vector<ValueId> indexes = Indexes();
+  for (const NodeId n : nodes_) {
+    std::vector<ValueId> lists;
+    int64_t axes = INT64_MAX;  // the shortest list has one entry for each
+    for (size_t i = 1; i < graph_.num_inputs(n); ++i) {
+      const ValueId v = graph_.input(n, i);
+      if (!v.valid() || std::ranges::find(indexes, v) == indexes.end()) continue;
+      if (graph_.constant(v)->dims().size() != 1) continue;
+      lists.push_back(v);
+      axes = std::min(axes, graph_.constant(v)->size());
+    }
+    if (lists.size() < 2 || axes < 2 || !IsAmong(step, static_cast<size_t>(axes))) continue;
+    bool any = false;
+    for (const ValueId v : lists) {
+      std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+      const auto count = numbers ? std::ssize(numbers->values) : 0;
+      if (count != axes && count != 2 * axes) continue;
+      const auto at = static_cast<ptrdiff_t>(step);
+      if (count == 2 * axes) numbers->values.erase(numbers->values.begin() + axes + at);
+      numbers->values.erase(numbers->values.begin() + at);
+      numbers->dims = {std::ssize(numbers->values)};
+      const Tensor tensor = numbers->ToTensor();
+      if (tensor.valid()) graph_.SetConstant(v, tensor);
+      any |= tensor.valid();
+    }
+    return any;
+  }
+  return std::nullopt;
+}
+
 bool Change::Deepen(bool behind) {
   size_t rank = 0;
   for (const ValueId v : inputs_) rank = std::max(rank, graph_.declared(v).dims.size());
