@@ -216,6 +216,7 @@ void Alignment::AlignNode(NodeId n) {
     }
   } else {
     AlignMoved(n);
+    AlignCast(n);
   }
   for (size_t i = 0; i < g.num_outputs(n); ++i) {
     if (g.output(n, i).valid()) AlignQuantized(g.output(n, i));
@@ -235,6 +236,16 @@ void Alignment::AlignMoved(NodeId n) {
   const bool fits = order != orders_.end() && order->second.size() == perm.size();
   const std::optional<Order> now = Moved(fits ? order->second : Order(), perm);
   if (now) Learn(v, known_[source.index], *now);
+}
+
+// The float model has no such node: what it casts is the same value.
+void Alignment::AlignCast(NodeId n) {
+  const Graph& g = quantized_.graph();
+  const ValueId v = g.num_outputs(n) == 1 ? g.output(n, 0) : ValueId();
+  const auto cast = v.valid() ? values_.cast.find(quantized_.Name(v)) : values_.cast.end();
+  if (cast == values_.cast.end() || known_[v.index].valid()) return;
+  const ValueId source = quantized_.Find(cast->second);
+  if (source.valid()) Learn(v, known_[source.index], OrderFor(n, v));
 }
 
 // What is computed of values in some order is taken to be in that order, too, if it may have as many axes.

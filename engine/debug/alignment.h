@@ -36,6 +36,7 @@ class Alignment {
   void AlignQuantized(ValueId source, size_t i);
   void AlignNode(NodeId n);
   void AlignMoved(NodeId n);  // one that puts axes into another order
+  void AlignCast(NodeId n);   // one that only changes the float type
   void AlignWeights(NodeId n, NodeId counterpart);
   Order OrderFor(NodeId n, ValueId result) const;
   NodeId CounterpartOf(NodeId n);

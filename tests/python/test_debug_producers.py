@@ -263,3 +263,48 @@ def test_products_of_two_values_quantized_at_run_time(folder):
     report = debug("--isolate")
     assert not report["unmatched"] and set(rows(report)) == {"x", "q", "t", "p", "o"}
     assert rows(report)["p"]["op_type"] == "MatMul" and rows(report)["p"]["op_sqnr_db"] > 35
+
+
+def product_by_hand(path, x, stored, behind, opset=13):
+    """Integers of a stored scale through MatMulInteger; `behind`: what is multiplied then."""
+    nodes = [node("QuantizeLinear", ["x", "s", "z"], "q"), node("MatMulInteger", ["q", "w_q", "z"], "acc"), node("Cast", ["acc"], "f0", to=onnx.TensorProto.FLOAT)]
+    for i, _ in enumerate(behind):
+        nodes.append(node("Mul", [f"f{i}", f"k{i}"], "m" if i + 1 == len(behind) else f"f{i + 1}"))
+    constants = {"s": np.float32(8 / 255), "z": np.uint8(128), "w_q": stored, **{f"k{i}": k for i, k in enumerate(behind)}}
+    return save(path, [*nodes, node("Relu", ["m"], "y")], constants, {"x": [1, 12]}, ["y"], opset=opset)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("columns", [True, False])
+def test_integer_products_with_stored_scales(folder, apart, columns):
+    """The stored integers are a weight, whose scale is what is multiplied behind the product without that of the input."""
+    w = np.random.default_rng(3).normal(size=(12, 8)).astype(np.float32)
+    inputs = {"x": images((4, 12))}
+    np.savez("inputs.npz", **inputs)
+    save("float.onnx", [node("MatMul", ["x", "w"], "m"), node("Relu", ["m"], "y")], {"w": w}, {"x": [1, 12]}, ["y"])
+    scale = (np.abs(w).max(axis=0 if columns else None) / 127).astype(np.float32)
+    stored = np.rint(w / scale).astype(np.int8)
+    s = np.float32(8 / 255)
+    product_by_hand("quant.onnx", "x", stored, [s, scale] if apart else [s * scale])
+    report = debug("--isolate")
+    weight = rows(report, "weights")["w"]
+    assert near(weight["weight_sqnr_db"], sqnr(w, stored * scale.astype(np.float64))) and not report["unmatched"]
+    values, float_values = values_of("quant.onnx", inputs, ["y"]), values_of("float.onnx", inputs, ["y"])
+    assert near(rows(report, "model_outputs")["y"]["cumulative_sqnr_db"], sqnr(float_values["y"], values["y"]))
+
+
+def test_half_precision_behind_the_inputs(folder):
+    """A Cast behind the input is no place that the float model lacks: what follows is found also without names."""
+    w = np.random.default_rng(3).normal(size=(12, 8)).astype(np.float32)
+    inputs = {"x": images((4, 12))}
+    np.savez("inputs.npz", **inputs)
+    save("float.onnx", [node("MatMul", ["x", "w"], "m"), node("Relu", ["m"], "y")], {"w": w}, {"x": [1, 12]}, ["y"], opset=19)
+    scale = (np.abs(w).max() / 127).astype(np.float16)
+    stored = np.rint(w / scale.astype(np.float32)).astype(np.int8)
+    save("quant.onnx", [node("Cast", ["x"], "half", to=onnx.TensorProto.FLOAT16), node("QuantizeLinear", ["half", "s", "z"], "half_q"), node("DequantizeLinear", ["half_q", "s", "z"], "half_d"),
+                        node("DequantizeLinear", ["stored", "step"], "real"), node("MatMul", ["half_d", "real"], "p"), node("Relu", ["p"], "r"),
+                        node("Cast", ["r"], "y", to=onnx.TensorProto.FLOAT)],
+         {"s": np.float16(8 / 255), "z": np.uint8(128), "stored": stored, "step": scale}, {"x": [1, 12]}, ["y"], opset=19)
+    report = debug("--isolate")
+    assert not report["unmatched"] and rows(report)["x"]["match_method"] == "structure"
+    assert near(rows(report, "weights")["w"]["weight_sqnr_db"], sqnr(w, stored * np.float64(scale)))
