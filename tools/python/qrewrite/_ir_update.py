@@ -111,7 +111,7 @@ class Graph:
 
     def _attribute(self, message: Any, before: Any, known: ir.Attr | None) -> ir.Attr:
         """`before`, `known`: the attribute of this name as it was."""
-        proto = onnx.AttributeProto.FromString(memoryview(message))
+        proto = onnx.AttributeProto.FromString(bytes(memoryview(message)))
         kind = ir.AttributeType(proto.type)
         if proto.ref_attr_name or kind not in _GRAPHS:
             if proto.ref_attr_name or kind not in (ir.AttributeType.TENSOR, ir.AttributeType.TENSORS):

@@ -378,7 +378,7 @@ def _is_still(model: ir.Model, read: Read) -> bool:
 def _same_functions(before: Any, after: Any) -> set[Any]:
     """Identifiers of functions that both messages have."""
     def functions(message: Any) -> dict[Any, onnx.FunctionProto]:
-        protos = [onnx.FunctionProto.FromString(memoryview(field)) for field in _core.fields(message, onnx.ModelProto.FUNCTIONS_FIELD_NUMBER)]
+        protos = [onnx.FunctionProto.FromString(bytes(memoryview(field))) for field in _core.fields(message, onnx.ModelProto.FUNCTIONS_FIELD_NUMBER)]
         return {(proto.domain, proto.name, getattr(proto, "overload", "")): proto for proto in protos}
     old, now = functions(before), functions(after)
     return {key for key, proto in now.items() if old.get(key) == proto}
