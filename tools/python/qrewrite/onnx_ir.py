@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 from bisect import bisect_right
 from contextlib import contextmanager
+from functools import lru_cache
 from mmap import ACCESS_READ, mmap
 from os import fstat
 from os.path import isabs
@@ -203,6 +204,7 @@ class _Data:
         self._offsets = [offset for offset, _ in parts]
         self._parts = [part for _, part in parts]
         self._originals = originals
+        self._shapes: dict[tuple[int, ...], ir.Shape] = {}
 
     def _at(self, offset: int) -> tuple[Any, int]:
         """The part, and where in it that is."""
@@ -243,7 +245,11 @@ class _Data:
             tensor, part = self._originals[part]
             if tensor.name == name and tensor.dtype == dtype and tensor.shape.dims == dims:
                 return tensor
-        return _view(_Kind(dtype, ir.Shape(dims, frozen=True), None, {}), memoryview(part).cast("B")[begin:begin + length], name)
+        if (shape := self._shapes.get(dims)) is None:
+            shape = self._shapes[dims] = ir.Shape(dims, frozen=True)  # which nobody changes
+        if (element := _element(dtype)) is None:
+            return _view(_Kind(dtype, shape, None, {}), memoryview(part).cast("B")[begin:begin + length], name)
+        return ir.Tensor(element.array(part, length, begin).reshape(dims), dtype, shape=shape, name=name)
 
     def of(self, proto: onnx.TensorProto) -> Any:
         """The tensor that the message stands for."""
@@ -308,6 +314,22 @@ def _view(reference: ir.ExternalTensor | _Kind, data: memoryview, name: str | No
         array, kind = raw.view(reference.dtype.numpy()).reshape(reference.shape.numpy()), ir.Tensor  # type: ignore[assignment]
     return kind(array, dtype=reference.dtype, shape=reference.shape, name=name, doc_string=reference.doc_string,
                 metadata_props=reference.metadata_props)
+
+
+class _Element(NamedTuple):
+    dtype: Any  # of numpy
+    size: int
+
+    def array(self, data: Any, length: int, begin: int) -> Any:
+        """A view of so many bytes."""
+        import numpy as np
+        return np.frombuffer(data, self.dtype, length // self.size, begin)
+
+
+@lru_cache(maxsize=None)
+def _element(dtype: ir.DataType) -> _Element | None:
+    """None: smaller than a byte."""
+    return _Element(dtype.numpy(), int(dtype.itemsize)) if dtype.itemsize >= 1 else None
 
 
 class InPlace:
