@@ -9,6 +9,7 @@ from test_onnx_ir import everything
 
 import qrewrite
 from qrewrite import _ir_make, onnx_ir
+from qrewrite._ir import nodes_of
 from qrewrite._ir_make import fields_of
 from qrewrite.onnx_ir import from_core, to_core
 
@@ -121,3 +122,19 @@ def test_what_is_not_built_here_is_left_to_onnx_ir(make):
     assert type(raised.value) is onnx_ir.Seldom
     core = qrewrite.Model.parse(message)._core
     assert ir.to_proto(from_core(core)).graph.node[0].op_type in ("f", "Relu")
+
+
+def test_the_nodes_are_those_that_onnx_ir_has():
+    class Backwards(ir.Graph):
+        def __iter__(self):
+            return reversed(self)
+
+    graph = ir.from_proto(everything()).graph
+    made = [ir.Node("", "Relu", [node.outputs[0]]) for node in list(graph)[:3]]
+    for change in (lambda: graph.remove(graph[0]), lambda: graph.remove(graph[-1]), lambda: graph.insert_before(graph[0], made[0]),
+                   lambda: graph.insert_after(graph[1], made[1:]), lambda: graph.remove(list(graph)), lambda: graph.append(made[2])):
+        assert nodes_of(graph) == list(graph)
+        change()
+    assert nodes_of(graph) == [made[2]]
+    some = Backwards([], [], nodes=[ir.Node("", "Relu", [None]), ir.Node("", "Neg", [None])])
+    assert [node.op_type for node in nodes_of(some)] == ["Neg", "Relu"]

@@ -25,7 +25,8 @@ class GraphCloner {
     ForEach(graph_inputs_.Of(graph), [&](const nb::object& v) { inputs.append(Value(v)); });
     ForEach(initializers_.Of(graph).attr("values")(),
             [&](const nb::object& v) { initializers.append(Value(v)); });
-    ForEach(graph, [&](const nb::object& node) { nodes.append(Node(node)); });
+    ForEach(make_.NodesOf(nb::borrow(graph)),
+            [&](const nb::object& node) { nodes.append(Node(node)); });
     ForEach(graph_outputs_.Of(graph), [&](const nb::object& v) { outputs.append(Returned(v)); });
     nb::object made = helper_.attr("graph")(graph, inputs, outputs, initializers);
     make_.Fill(made, nodes);

@@ -1,5 +1,5 @@
 // Inputs of nodes of onnx_ir that are replaced in great number; and nodes that are taken out of a graph: what stays does not know of
-// them any more.
+// them any more. And which nodes there are.
 #include <unordered_set>
 
 #include "tools/python/ir_make.h"
@@ -71,6 +71,9 @@ void BindIrInputs(nb::module_& m) {
         make.ReplaceInputs(nb::borrow(item[0]), inputs);
       }
     });
+  });
+  m.def("ir_nodes", [](const nb::object& graph, nb::object helper) {
+    return OrWaitForTheEnd([&] { return IrMaker(std::move(helper)).NodesOf(graph); });
   });
   m.def("ir_forget", [](const nb::list& gone, nb::object initializers, const nb::object& helper) {
     return OrWaitForTheEnd(

@@ -105,7 +105,8 @@ struct IrMaker::Molds {
         dims(samples.attr("shape"), "_dims"),
         denotations(samples.attr("shape"), "_denotations"),
         prev(samples.attr("box"), "prev"),
-        next(samples.attr("box"), "next") {
+        next(samples.attr("box"), "next"),
+        held(samples.attr("box"), "value") {
     usage_is_plain = UsageIsPlain();
   }
 
@@ -135,7 +136,7 @@ struct IrMaker::Molds {
   const nb::object usage;
   const Field producer, index, uses, value_name, node_name, outputs, graph, node_attributes, inputs;
   const std::array<Field, 5> attribute_fields;
-  const Field dims, denotations, prev, next;
+  const Field dims, denotations, prev, next, held;
   const newfunc new_tuple = reinterpret_cast<newfunc>(PyType_GetSlot(&PyTuple_Type, Py_tp_new));
   bool usage_is_plain = false;
 };
@@ -233,6 +234,19 @@ void IrMaker::ReplaceInputs(const nb::object& node, const std::vector<NewInput>&
       Raised();
     }
   }
+}
+
+nb::list IrMaker::NodesOf(const nb::object& graph) const {
+  if (molds_ && graph.type().is(helper_.attr("graph_type"))) {
+    const Molds& m = *molds_;
+    const nb::object root = graph.attr("_nodes").attr("_root");
+    nb::list nodes;
+    for (nb::object box = m.next.Of(root); !box.is(root); box = m.next.Of(box)) {
+      nodes.append(m.held.Of(box));
+    }
+    return nodes;
+  }
+  return nb::steal<nb::list>(Steal(PySequence_List(graph.ptr())).release());
 }
 
 void IrMaker::Fill(const nb::object& graph, const nb::list& nodes) const {

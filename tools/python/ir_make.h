@@ -120,6 +120,8 @@ class IrMaker {
   };
   // What node.replace_input_with(number, value) does for each of them, in their order.
   void ReplaceInputs(const nb::object& node, const std::vector<NewInput>& others) const;
+  // A list of the nodes of a graph.
+  nb::list NodesOf(const nb::object& graph) const;
   // Puts nodes that are in no graph into a graph that has none.
   void Fill(const nb::object& graph, const nb::list& nodes) const;
 

@@ -23,7 +23,7 @@ ANNOTATION = "quant_parameter_tensor_names"
 class _Reader:
     """What the extension module reads of onnx_ir's objects."""
 
-    tensor_type, node_type, value_type, attribute_type, shape_type = ir.TensorType, ir.Node, ir.Value, ir.Attr, ir.Shape
+    graph_type, tensor_type, node_type, value_type, attribute_type, shape_type = ir.Graph, ir.TensorType, ir.Node, ir.Value, ir.Attr, ir.Shape
     # Reading the public names makes an empty dict in each object.
     meta = "_metadata" if hasattr(ir.Value, "_metadata") and hasattr(ir.Node, "_metadata") else "meta"
     metadata_props = "_metadata_props" if hasattr(ir.Value, "_metadata_props") and hasattr(ir.Node, "_metadata_props") else "metadata_props"
@@ -49,7 +49,7 @@ class Message(_Reader):
         self._ir_version = ir_version
 
     def model(self, model: ir.Model) -> _core.Buffer:
-        self.nodes = list(model.graph)
+        self.nodes = nodes_of(model.graph)
         around = serde.serialize_model(_Model(model))  # type: ignore[arg-type]
         graph = around.graph.SerializeToString()
         around.ClearField("graph")
@@ -138,6 +138,11 @@ class Maker(_Reader):
 
     def unusual(self) -> None:
         raise Unusual
+
+
+def nodes_of(graph: Any) -> list[ir.Node]:
+    nodes: list[ir.Node] = _core.ir_nodes(graph, Maker(samples()))
+    return nodes
 
 
 class Cloner(Maker):

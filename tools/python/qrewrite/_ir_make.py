@@ -49,9 +49,11 @@ def samples() -> Samples | None:
         def made(like: Samples | None) -> list[list[Any]]:
             clone: Any = _core.ir_clone(graph, Cloner(like))
             changed: Any = _core.ir_clone(graph, Cloner(like))
-            _core.ir_forget(list(changed)[:2], ("w",), Cloner(like))
-            _core.ir_replace_inputs([(node, [(1, changed.inputs[0])]) for node in list(changed)[:2]], Cloner(like))
-            return list(map(fields_of, (clone, changed, _core.ir_build(message, Builder(_Tensors(), like)))))
+            first = list(changed)[:2]
+            _core.ir_forget(first, ("w",), Cloner(like))
+            _core.ir_replace_inputs([(node, [(1, changed.inputs[0])]) for node in first], Cloner(like))
+            changed.remove(changed[0])
+            return list(map(fields_of, (clone, changed, [node.name for node in _core.ir_nodes(changed, Cloner(like))], _core.ir_build(message, Builder(_Tensors(), like)))))
         same = made(None) == made(found)
     except Exception:  # an onnx_ir that is made otherwise
         return None

@@ -25,7 +25,7 @@ from onnx_ir import passes, serde
 
 from . import _core
 from ._errors import CallbackError, Diagnostic, Error, FileError, InvalidModel, LimitError
-from ._ir import THRESHOLD, Clonable, Message
+from ._ir import THRESHOLD, Clonable, Message, nodes_of
 from ._ir import Unusual as Seldom
 from ._ir_build import Builder
 from ._ir_make import samples
@@ -349,7 +349,7 @@ class InPlace:
 
     def _update(self, core: _core.Model, read: Read) -> None:
         """Puts in what differs."""
-        if list(self.model.graph) != read.nodes or _core.calls_of_users() != read.calls and not _is_still(self.model, read):
+        if nodes_of(self.model.graph) != read.nodes or _core.calls_of_users() != read.calls and not _is_still(self.model, read):
             raise Unusual  # a function that was called meanwhile has changed it
         message, parts = core.serialize_apart("qrewrite", THRESHOLD, [data for _, data in read.originals])
         data = _Data(parts, read.originals)
