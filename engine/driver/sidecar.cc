@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <numeric>
+#include <optional>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,16 +19,53 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Position in the interface of the graph: inputs, then outputs, then everything else.
-size_t Position(const Graph& graph, ValueId v) {
-  const Body& main = graph.body(graph.main());
-  const auto at = std::find(main.inputs.begin(), main.inputs.end(), v);
-  if (at != main.inputs.end()) return static_cast<size_t>(at - main.inputs.begin());
-  for (size_t i = 0; i < main.outputs.size(); ++i) {
-    if (graph.output(graph.main(), i) == v) return main.inputs.size() + i;
+// Where values stand in the interface of a graph: its inputs, then its outputs.
+class Interface {
+ public:
+  explicit Interface(const Graph& graph) {
+    const Body& main = graph.body(graph.main());
+    for (const ValueId v : main.inputs) {
+      all_.Add(v);
+      if (graph.constant(v) == nullptr) inputs_.Add(v);
+    }
+    for (size_t i = 0; i < main.outputs.size(); ++i) {
+      all_.Add(graph.output(graph.main(), i));
+      outputs_.Add(graph.output(graph.main(), i));
+    }
   }
-  return main.inputs.size() + main.outputs.size() + v.index;
-}
+
+  // Values that are no part of it come behind, in the order of their making.
+  size_t Position(ValueId v) const {
+    const auto at = all_.at.find(v);
+    return at != all_.at.end() ? at->second : all_.count + v.index;
+  }
+
+  // Of `rows` among the inputs that a caller gives, or among the outputs, if there are `count` of them
+  // and each row is about one; nullopt: neither.
+  std::optional<std::vector<size_t>> PlacesOf(const std::vector<const RecordRow*>& rows,
+                                              size_t count) const {
+    for (const Places* side : {&inputs_, &outputs_}) {
+      if (side->count != count) continue;
+      std::vector<size_t> places;
+      for (const RecordRow* row : rows) {
+        const auto at = side->at.find(row->of);
+        if (at == side->at.end()) break;
+        places.push_back(at->second);
+      }
+      if (places.size() == rows.size()) return places;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Places {
+    std::unordered_map<ValueId, size_t> at;  // the first of each value
+    size_t count = 0;
+    void Add(ValueId v) { at.try_emplace(v, count++); }
+  };
+
+  Places all_, inputs_, outputs_;
+};
 
 Result<Json> ToJson(const Val& val) {
   if (val.absent()) return Json(nullptr);
@@ -88,6 +128,7 @@ class FileMaker {
       : graph_(graph),
         params_(params),
         set_(set),
+        interface_(graph),
         records_(records),
         in_(interpreter),
         spec_(spec),
@@ -174,7 +215,7 @@ class FileMaker {
       if (row.table == table) rows.push_back(&row);
     }
     std::stable_sort(rows.begin(), rows.end(), [&](const RecordRow* a, const RecordRow* b) {
-      return Position(graph_, a->of) < Position(graph_, b->of);
+      return interface_.Position(a->of) < interface_.Position(b->of);
     });
     return rows;
   }
@@ -183,28 +224,12 @@ class FileMaker {
   // each input (output) of the graph, those without a row stay as they are.
   Result<std::vector<size_t>> Places(const std::vector<const RecordRow*>& rows, size_t arrays,
                                      const std::string& source) const {
-    std::vector<size_t> places(rows.size());
     if (rows.size() == arrays) {
-      for (size_t i = 0; i < rows.size(); ++i) places[i] = i;
+      std::vector<size_t> places(arrays);
+      std::iota(places.begin(), places.end(), size_t{0});
       return places;
     }
-    const Body& main = graph_.body(graph_.main());
-    std::vector<ValueId> inputs, outputs;
-    for (const ValueId v : main.inputs) {
-      if (graph_.constant(v) == nullptr) inputs.push_back(v);
-    }
-    for (size_t i = 0; i < main.outputs.size(); ++i)
-      outputs.push_back(graph_.output(graph_.main(), i));
-    for (const auto* side : {&inputs, &outputs}) {
-      if (side->size() != arrays) continue;
-      bool all = true;
-      for (size_t i = 0; i < rows.size(); ++i) {
-        const auto at = std::find(side->begin(), side->end(), rows[i]->of);
-        all &= at != side->end();
-        places[i] = static_cast<size_t>(at - side->begin());
-      }
-      if (all) return places;
-    }
+    if (auto places = interface_.PlacesOf(rows, arrays)) return *std::move(places);
     return Status(StatusCode::kUsage,
                   fmt::format("`{}` has {} arrays, but the rules recorded {} rows of `{}`",
                               Printable(source, 1000), arrays, rows.size(), spec_.table));
@@ -242,6 +267,7 @@ class FileMaker {
   const Graph& graph_;
   const Params& params_;
   const std::map<std::string, std::string>& set_;  // by the user
+  const Interface interface_;
   const std::vector<RecordRow>& records_;
   Interpreter& in_;
   const WriteSpec& spec_;

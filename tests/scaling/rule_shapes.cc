@@ -35,6 +35,13 @@ std::string MixedChain(int64_t n) {
   return Model(g, 17);
 }
 
+// As many inputs and outputs.
+std::string Lanes(int64_t n) {
+  Graph g;
+  for (int64_t i = 0; i < n; ++i) g.Output(g.Node("Relu", {g.Input(kFloat, kRow)}), kFloat, kRow);
+  return Model(g, 17);
+}
+
 std::function<std::string(int64_t)> Text(const char* rules) {
   return [text = std::string("qrewrite: 1\nname: own\n") + rules](int64_t) { return text; };
 }
@@ -139,6 +146,12 @@ constexpr const char* kCollapse =  // a chain shrinks from its end
 constexpr const char* kForward =  // an operator moves down the whole chain
     "rules:\n"
     "  - {name: down, match: y = Relu(Sin(x)), replace: y = Sin(Relu(x))}\n";
+constexpr const char* kRows =
+    "rules:\n"
+    "  - {name: row, match: y = Relu(x), replace: y = Abs(x), record: {ins: {of: x}, outs: {of: "
+    "y}}}\n"
+    "write:\n"
+    "  - {file: rows.json, json: [ins, outs]}\n";
 constexpr const char* kRank =
     "rules:\n"
     "  - {name: rank, match: y = Relu(x), where: rank(x) == 4, replace: y = Abs(x)}\n";
@@ -240,6 +253,7 @@ std::vector<Family> RuleShapes() {
       {"regex", "n times a regular expression", 100000, relus, Text(kName)},
       {"fact-upward", "a fact over all that is above, asked n times", 100000, relus, Text(kUp)},
       {"chain-pattern", "a pattern's chain of n steps", 100000, SinChain, Text(kLongChain)},
+      {"rows", "n rows about inputs and outputs, written to a file", 100000, Lanes, Text(kRows)},
       {"many-rules", "n rules that do not fire, on a model of fixed size", 20000,
        [](int64_t) { return MixedChain(1000); }, ChainRules},
       {"many-rules-and-nodes", "1000 rules that do not fire, on n nodes", 100000, MixedChain,
