@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "engine/base/function_ref.h"
+#include "engine/expr/lexer.h"
 #include "engine/rule/walk.h"
 
 namespace qrewrite {
@@ -32,14 +33,33 @@ std::optional<std::unordered_set<std::string_view>> ListedRules(const DocNode& r
   return names;
 }
 
-// Every name that stands behind a `$` in the scalars of the tree, in comments of the language too.
-void FindReferences(const DocNode& node, FunctionRef<void(std::string_view)> found) {
-  std::string_view rest = node.text.text;
+using Found = FunctionRef<void(std::string_view)>;
+
+// Where a `$` is not in front of a name, as in `$'f'(x)`, `$ f(x)`, or in a regular expression. "" for a name that
+// only the parser can read.
+void FindReferencesInTokens(std::string_view text, Found found) {
+  const std::vector<Token> tokens = Lex(text);
+  for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (tokens[i].mark != "$") continue;
+    std::string_view name = tokens[i + 1].text;
+    if (tokens[i + 1].kind == TokenKind::kString) name = name.substr(1, name.size() - 2);
+    found(NameLength(name) == name.size() ? name : std::string_view());
+  }
+}
+
+// Every name that stands behind a `$` in the text, in comments too.
+void FindReferencesIn(std::string_view text, Found found) {
+  std::string_view rest = text;
   for (size_t at = rest.find('$'); at != rest.npos; at = rest.find('$')) {
     rest.remove_prefix(at + 1);
     const size_t length = NameLength(rest);
-    if (length > 0) found(rest.substr(0, length));
+    if (length == 0) return FindReferencesInTokens(text, found);
+    found(rest.substr(0, length));
   }
+}
+
+void FindReferences(const DocNode& node, Found found) {
+  FindReferencesIn(node.text.text, found);
   for (const DocNode& item : node.items) FindReferences(item, found);
   for (const DocEntry& entry : node.entries) {
     FindReferences(entry.key, found);
@@ -76,6 +96,7 @@ class Reached {
 
   std::unordered_set<std::string_view> Others() const {
     std::unordered_set<std::string_view> others;
+    if (names_.contains("")) return others;
     for (const auto& [name, entries] : definitions_) {
       if (!name.empty() && !names_.contains(name)) others.insert(name);
     }

@@ -356,6 +356,8 @@ define:
 rules:
   - {name: listed, match: y = Relu(x), replace: y = $reached(x)}
   - {name: apart, match: y = Abs(x), replace: y = $apart(x)}
+  - {name: quoted, match: y = Exp(x), where: "name(x) =~ '^a$'", replace: "y = $ 'behind'(x)"}
+  - {name: escaped, match: y = Exp(x), replace: "y = $'b\\x65hind'(x)"}
 )yaml")}};
   const auto load = [&](const std::string& phase, bool tests) {
     LoadOptions options = test::Reading(files);
@@ -372,6 +374,13 @@ rules:
   CHECK((*set)->FindDefinition("apart") == nullptr);
   CHECK(!load("listed", true).ok());
   CHECK(!load("apart", false).ok());
+  const auto quoted = load("quoted", false);
+  REQUIRE(quoted.ok());
+  CHECK((*quoted)->FindDefinition("behind") != nullptr);
+  CHECK((*quoted)->FindDefinition("reached") == nullptr);
+  const auto escaped = load("escaped", false);  // who cannot be sure reads all
+  REQUIRE(!escaped.ok());
+  CHECK(escaped.status().message().find("there is no definition") == std::string::npos);
 }
 
 TEST_CASE("Loader: functions of the host may be called") {
