@@ -15,6 +15,7 @@
 #include "engine/expr/parser.h"
 #include "engine/graph/find.h"
 #include "engine/match/facts.h"
+#include "engine/match/match_run.h"
 #include "engine/onnx_io/inference.h"
 #include "engine/text/graph_text.h"
 #include "engine/text/tensor_text.h"
@@ -83,7 +84,7 @@ Result<std::set<NodeId>> Chosen(const Graph& graph, const std::vector<std::strin
     std::ranges::set_intersection(down, up, std::inserter(chosen, chosen.end()));
     if (chosen.size() == before) {
       return Status(StatusCode::kUsage, fmt::format("no way leads from {} to {}",
-                                                    Describe(graph, first), Describe(graph, last)));
+                                                    NodeText(graph, first), NodeText(graph, last)));
     }
   }
   return chosen;
@@ -129,11 +130,11 @@ class Skeleton {
       if (graph_.op_name(graph_.op(n)).text() == "Constant") continue;  // its value is one
       if (graph_.HasSubgraphs(n)) {
         return {StatusCode::kUnsupported,
-                fmt::format("{} has a subgraph; patterns have none", Describe(graph_, n))};
+                fmt::format("{} has a subgraph; patterns have none", NodeText(graph_, n))};
       }
       if (!order_.empty() && graph_.body_of(n) != graph_.body_of(order_[0])) {
         return {StatusCode::kUsage, fmt::format("{} and {} lie in different graphs",
-                                                Describe(graph_, order_[0]), Describe(graph_, n))};
+                                                NodeText(graph_, order_[0]), NodeText(graph_, n))};
       }
       order_.push_back(n);
     }

@@ -8,6 +8,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/driver/run.h"
+#include "engine/match/match_run.h"
 
 namespace qrewrite {
 namespace {
@@ -41,7 +42,7 @@ class Search {
       QR_RETURN_IF_ERROR(in_.host_fault());
       if (!in_.exhausted().empty()) {
         return {StatusCode::kLimit, fmt::format("rule `{}` at {}: {}", rule->rule->name,
-                                                Describe(graph_, n), in_.exhausted())};
+                                                NodeText(graph_, n), in_.exhausted())};
       }
       if (!*go_on) return {};
     }

@@ -10,6 +10,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/driver/run.h"
 #include "engine/graph/verify.h"
+#include "engine/match/match_run.h"
 #include "engine/rewrite/edit.h"
 
 namespace qrewrite {
@@ -21,12 +22,6 @@ constexpr size_t kFewReaders = 4;
 constexpr uint64_t kStepsOfRule = 10'000'000, kStepsPerNode = 1000;
 
 }  // namespace
-
-std::string Describe(const Graph& graph, NodeId n) {
-  const std::string_view name = graph.name(n);
-  return fmt::format("{} {}", graph.op_name(graph.op(n)).text(),
-                     name.empty() ? "without a name" : "`" + Printable(name) + "`");
-}
 
 bool FitsOpset(const Graph& graph, const Rule& rule) {
   const int64_t opset = graph.OpsetOf(graph.main(), "");
@@ -235,7 +230,7 @@ void RuleRun::Follow(CandidateIndex& candidates, NodeId n, const Firing& firing,
 Status RuleRun::TooManySteps(const Rule& rule, NodeId node, const std::string& why) const {
   QR_RETURN_IF_ERROR(in_.host_fault());
   return {StatusCode::kLimit,
-          fmt::format("rule `{}` at {}: {}", rule.name, Describe(graph_, node), why)};
+          fmt::format("rule `{}` at {}: {}", rule.name, NodeText(graph_, node), why)};
 }
 
 std::string RuleRun::TakeNotes(const CompiledRule& rule, Frame& frame) {

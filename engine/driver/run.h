@@ -1,6 +1,8 @@
 // RuleRun: one rule set on one graph. Internal to the driver; phases are in phases.cc (opset
 // upgrades in upgrade.cc), the fixed point in fixpoint.cc, what rules warn of and refuse in
-// refusals.cc, why a rule did not fire in explain.cc, what is tidied at the end in finish.cc.
+// refusals.cc, why a rule did not fire in explain.cc, what rules cost and whether they fired in
+// profile.cc, functions of the host that spoil a replacement in mistyped.cc, what is tidied at the
+// end in finish.cc.
 #pragma once
 
 #include <map>
@@ -47,8 +49,6 @@ struct RunSetup {
 // the model imports 1"; "" if it meets all. A domain that it does not import has no operators.
 std::string OtherOpset(const Graph& graph, const std::map<std::string, std::string>& opsets);
 
-// As messages name a node: "Conv `conv1`".
-std::string Describe(const Graph& graph, NodeId n);
 // All live nodes of all bodies, producers first; those of a subgraph before the node that holds it.
 Result<std::vector<NodeId>> NodesInOrder(const Graph& graph);
 // kUnsupported: the model is outside the opset range of the rule set.

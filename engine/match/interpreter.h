@@ -274,8 +274,7 @@ class Interpreter {
   // Of wide nodes: so many first outputs are none that a rule could want.
   std::unordered_map<NodeId, size_t> passed_;
   std::unordered_set<ValueId> stand_ins_;
-  bool collects_ = false;              // some fact is being evaluated: what it looks at is noted
-  std::vector<FactMemo::Key> asking_;  // facts under evaluation, innermost last
+  std::vector<FactMemo::Key> asking_;      // facts under evaluation, innermost last
   std::optional<FactMemo::Key> deferred_;  // a fact that lies too deep to be asked from here
   int fact_depth_ = 0;                     // of facts of values, since the last that began afresh
   int recursion_ = 0;                      // of other calls of definitions

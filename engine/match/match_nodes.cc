@@ -21,49 +21,10 @@ bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, siz
                     FunctionRef<bool(int)> next) {
   const size_t count = graph_.num_outputs(n);
   const Place& place = stmt.stmt->place;
-  if (i == outs.size()) {
-    for (; j < count; ++j) {
-      const ValueId v = graph_.output(n, j);
-      if (v.valid() && IsRead(v)) {
-        if (in_.trace_ == nullptr) return false;
-        return Fail(place, n,
-                    fmt::format("output {} of {} is read but not in the pattern: {}", j,
-                                NodeText(graph_, n), ReadersText(v)));
-      }
-    }
-    return next(named);
-  }
+  if (i == outs.size()) return NoneRead(place, n, j) && next(named);
   const PatOut& out = outs[i];
   if (out.repeated) {
-    j = std::min(j, count);  // behind optional outputs that are not there
-    const bool passes = out.slot < 0 && i + 1 < outs.size();
-    const size_t left = count - j;
-    const ValueId wanted = passes && left > 1 ? Wanted(outs[i + 1], frame) : ValueId();
-    for (size_t take = passes ? 0 : left; j + take <= count; ++take) {
-      if (wanted.valid()) {  // one output alone can be it
-        const size_t at = graph_.output_index(wanted);
-        if (graph_.producer(wanted) != n || at < j + take) return false;
-        take = at - j;
-      } else if (passes && left > 1 && Seeks(outs[i + 1], frame)) {
-        take = NextOutput(n, j + take) - j;
-        if (j + take == count) return false;
-      }
-      const auto then = [&] {
-        return Outs(pattern, outs, i + 1, n, j + take, named < 0 && out.slot >= 0 ? int(j) : named,
-                    stmt, frame, next);
-      };
-      if (out.slot < 0) {
-        if (then()) return true;
-        continue;
-      }
-      std::vector<Val> list;
-      for (size_t k = j; k < j + take; ++k) {
-        const ValueId v = graph_.output(n, k);
-        list.push_back(v.valid() ? Val(v) : Val());
-      }
-      if (Bind(pattern, out.slot, Val::ListOf(std::move(list)), frame, place, then)) return true;
-    }
-    return false;
+    return ListedOuts(pattern, outs, i, n, std::min(j, count), named, stmt, frame, next);
   }
   const ValueId v = j < count ? graph_.output(n, j) : ValueId();
   if (!v.valid() && !out.optional && out.slot >= 0) {
@@ -76,6 +37,57 @@ bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, siz
   };
   if (out.slot < 0) return then();
   return Bind(pattern, out.slot, v.valid() ? Val(v) : Val(), frame, place, then);
+}
+
+// `outs[i]` is a list: `_...` passes over any number of outputs from `j` on, the fewest first; a name
+// takes all that are left.
+bool MatchRun::ListedOuts(const Pattern& pattern, const std::vector<PatOut>& outs, size_t i,
+                          NodeId n, size_t j, int named, const PatStmt& stmt, Frame& frame,
+                          FunctionRef<bool(int)> next) {
+  const PatOut& out = outs[i];
+  const size_t count = graph_.num_outputs(n), left = count - j;
+  const bool passes = out.slot < 0 && i + 1 < outs.size();
+  const ValueId wanted = passes && left > 1 ? Wanted(outs[i + 1], frame) : ValueId();
+  for (size_t take = passes ? 0 : left; j + take <= count; ++take) {
+    if (wanted.valid()) {  // one output alone can be it
+      const size_t at = graph_.output_index(wanted);
+      if (graph_.producer(wanted) != n || at < j + take) return false;
+      take = at - j;
+    } else if (passes && left > 1 && Seeks(outs[i + 1], frame)) {
+      take = NextOutput(n, j + take) - j;
+      if (j + take == count) return false;
+    }
+    const auto then = [&] {
+      return Outs(pattern, outs, i + 1, n, j + take, named < 0 && out.slot >= 0 ? int(j) : named,
+                  stmt, frame, next);
+    };
+    if (out.slot < 0) {
+      if (then()) return true;
+      continue;
+    }
+    std::vector<Val> list;
+    for (size_t k = j; k < j + take; ++k) {
+      const ValueId v = graph_.output(n, k);
+      list.push_back(v.valid() ? Val(v) : Val());
+    }
+    if (Bind(pattern, out.slot, Val::ListOf(std::move(list)), frame, stmt.stmt->place, then)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether nobody reads the outputs from `j` on, which the pattern does not have.
+bool MatchRun::NoneRead(const Place& place, NodeId n, size_t j) {
+  for (; j < graph_.num_outputs(n); ++j) {
+    const ValueId v = graph_.output(n, j);
+    if (!v.valid() || !IsRead(v)) continue;
+    if (in_.trace_ == nullptr) return false;
+    return Fail(place, n,
+                fmt::format("output {} of {} is read but not in the pattern: {}", j,
+                            NodeText(graph_, n), ReadersText(v)));
+  }
+  return true;
 }
 
 // Whether `out` is any output that fits.
@@ -143,16 +155,7 @@ bool MatchRun::FirstOutputAlone(const PatCall& call, NodeId n, ValueId v) {
                 fmt::format("`{}` is not the first output of {}", Printable(graph_.name(v)),
                             NodeText(graph_, n)));
   }
-  for (size_t j = 1; j < graph_.num_outputs(n); ++j) {
-    const ValueId other = graph_.output(n, j);
-    if (other.valid() && IsRead(other)) {
-      if (in_.trace_ == nullptr) return false;
-      return Fail(call.expr->place, n,
-                  fmt::format("output {} of {} is read but not in the pattern: {}", j,
-                              NodeText(graph_, n), ReadersText(other)));
-    }
-  }
-  return true;
+  return NoneRead(call.expr->place, n, 1);
 }
 
 // An operator as a value: its node must name `v` as first output, others unread.

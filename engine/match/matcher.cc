@@ -247,6 +247,7 @@ bool Interpreter::MatchRule(const CompiledRule& rule, NodeId anchor, Frame& fram
 void Interpreter::BeginBudget() {
   steps_ = eval_steps_ = 0;
   exhausted_.clear();
+  deferred_.reset();  // of a search that was given up
 }
 
 void Interpreter::Note(const Place& place, NodeId node, std::string_view reason, int depth) {

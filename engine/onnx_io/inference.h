@@ -7,9 +7,9 @@
 
 namespace qrewrite {
 
-// Works on the tables of a Graph directly; no ModelProto is built. The schema registry, which costs
-// 20 ms, is first touched by the first Infer(). An operator of a version newer than the library is
-// inferred by its newest known schema. One object serves one thread at a time.
+// Works on the tables of a Graph directly; no ModelProto is built. Schemas are made when an operator is
+// first asked about (schemas.h). An operator of a version newer than the library is inferred by its
+// newest known schema. One object serves one thread at a time.
 std::unique_ptr<ShapeInference> MakeOnnxInference();
 
 }  // namespace qrewrite

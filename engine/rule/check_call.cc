@@ -11,13 +11,9 @@ namespace {
 
 using Kind = NameInfo::Kind;
 
-bool IsLabel(const NameInfo* info) {
-  return info && (info->kind == Kind::kLabel || info->kind == Kind::kChain);
-}
-
 // Also a parameter of a definition, or a `let`, that stands for one.
 bool MayBeLabel(const NameInfo& info) {
-  return IsLabel(&info) || info.kind == Kind::kParam || info.kind == Kind::kLet;
+  return info.is_label() || info.kind == Kind::kParam || info.kind == Kind::kLet;
 }
 
 // A name that can only be an operator: it begins with a capital, or has a domain.
@@ -139,7 +135,7 @@ void RuleChecker::CheckLabelCall(const Expr& call, const NameInfo& head, size_t 
     sink_.Error(ref.place, code::kForm,
                 fmt::format("`{}` is no operator, label or function ({})", ref.name, owner.text));
   }
-  if (!IsLabel(&head)) return;
+  if (!head.is_label()) return;
   if (dot != std::string::npos) {
     std::vector<Literal> data;
     if (!CheckSetData(head, ref.name.substr(dot + 1), ref.place, owner, &data)) return;
@@ -186,7 +182,7 @@ void RuleChecker::CheckArrow(const Expr& call, const Arg& arg, const NameInfo* l
                             head, owner.text));
     return;
   }
-  if (!IsLabel(label)) return;  // a parameter: only its caller knows
+  if (label == nullptr || !label->is_label()) return;  // a parameter: only its caller knows
   std::vector<std::string> inputs;
   bool open = false;
   for (const Arg& input : label->call->call().args) {

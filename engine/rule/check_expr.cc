@@ -14,10 +14,6 @@ using Kind = NameInfo::Kind;
 
 constexpr size_t kMostNames = 12;  // that a hint lists
 
-bool IsLabel(const NameInfo* info) {
-  return info && (info->kind == Kind::kLabel || info->kind == Kind::kChain);
-}
-
 ExprType TypeOf(ParamType type) {
   switch (type) {
     case ParamType::kBool: return ExprType::kBool;
@@ -187,7 +183,7 @@ ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope, Owner& own
     return param && !IsFaulty('.', param->name) ? TypeOf(param->type) : ExprType::kAny;
   }
   const NameInfo* info = base.kind == Expr::Kind::kName ? scope.Find(base.text) : nullptr;
-  if (IsLabel(info)) {
+  if (info != nullptr && info->is_label()) {
     std::vector<Literal> values;
     CheckSetData(*info, expr.text, expr.place, owner, &values);
     return TypeOf(values);

@@ -23,6 +23,8 @@ struct NameInfo {
   const Let* let = nullptr;        // kLet
   ExprType type = ExprType::kAny;  // kLet: once inferred
   bool used = false;               // kNew
+
+  bool is_label() const { return kind == Kind::kLabel || kind == Kind::kChain; }
 };
 
 class NameScope {

@@ -100,6 +100,15 @@ def test_errors(nodes, message, folder):
     assert (code, out) == (2, "") and message in err
 
 
+def test_a_node_without_name_is_told_by_what_it_makes(folder):
+    model = onnx.load(folder / "net.onnx")
+    for node in model.graph.node:
+        node.name = ""
+    onnx.save(model, folder / "unnamed.onnx")
+    code, _, err = run(folder, "new", "--from", "unnamed.onnx", "--nodes", "y..c")
+    assert code == 2 and "no way leads from Mul `y` to MatMul `c`" in err
+
+
 RULES = """# a rule file with comments
 qrewrite: 1
 name: set
