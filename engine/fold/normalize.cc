@@ -87,6 +87,33 @@ Outputs LayerNormalization(const FoldCall& call) {
   return One(FromDoubles(x.dtype(), x.dims(), y));
 }
 
+// Along the axes mean 0 and deviation 1, as the definition of the operator has it.
+Outputs MeanVarianceNormalization(const FoldCall& call) {
+  constexpr double kLeastDeviation = 1e-9;
+  QR_ASSIGN_OR_RETURN(const Tensor x, FloatInput(call));
+  // Of 16 bits nothing says where its steps are rounded, and ONNX Runtime has none.
+  if (Info(x.dtype()).bits < 32) return Reason("{} of {}", call.op, Name(x.dtype()));
+  const std::vector<int64_t>* const given = call.attributes.Ints("axes");
+  const Attributes axes{{"axes", given != nullptr ? *given : std::vector<int64_t>{0, 2, 3}}};
+  QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(x));
+  QR_ASSIGN_OR_RETURN(const Tensor wide, FromDoubles(DType::kDouble, x.dims(), values));
+  const auto mean = [&](const Tensor& t) { return Compute("ReduceMean", 13, {&t, 1}, axes); };
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> means, mean(wide));
+  const Tensor difference[] = {wide, means[0]};
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> centered, Compute("Sub", 14, difference, {}));
+  const Tensor squares[] = {centered[0], centered[0]};
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> square, Compute("Mul", 14, squares, {}));
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> variance, mean(square[0]));
+  QR_ASSIGN_OR_RETURN(std::vector<double> deviation, ToDoubles(variance[0]));
+  for (double& v : deviation) v = std::sqrt(v) + kLeastDeviation;
+  QR_ASSIGN_OR_RETURN(const Tensor divisor,
+                      FromDoubles(DType::kDouble, variance[0].dims(), deviation));
+  const Tensor quotient[] = {centered[0], divisor};
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y, Compute("Div", 14, quotient, {}));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> result, ToDoubles(y[0]));
+  return One(FromDoubles(x.dtype(), x.dims(), result));
+}
+
 Outputs Dropout(const FoldCall& call) {
   if (const Tensor* training = Input(call, 2); training != nullptr) {
     QR_ASSIGN_OR_RETURN(const int64_t on, IntScalar(*training));
@@ -107,6 +134,7 @@ void RegisterNormalization(KernelRegistry& registry) {
   Add(registry, "BatchNormalization", {.first = 7, .inputs = 5}, BatchNormalization);
   Add(registry, "InstanceNormalization", {.inputs = 3}, InstanceNormalization);
   Add(registry, "LayerNormalization", {.first = 17, .inputs = 3}, LayerNormalization);
+  Add(registry, "MeanVarianceNormalization", {.first = 9}, MeanVarianceNormalization);
   Add(registry, "Dropout", {.first = 7, .inputs = 3}, Dropout);
 }
 

@@ -135,12 +135,6 @@ Outputs QLinearConv(const FoldCall& call) {
   return One(requantizer.Apply(sums.values, sums.plan.dims));
 }
 
-Outputs Compute(std::string_view op, int since, std::span<const Tensor> inputs,
-                const Attributes& attributes) {
-  const KernelEntry* const kernel = KernelRegistry::Evaluation().Find("", op, since);
-  return Fold(kernel, {"", op, since, inputs, attributes}, {.lazy = UINT64_MAX});
-}
-
 // Sums of products of two matrices of integers. Columns of the second may have their own scales.
 Result<Tensor> IntegerProduct(const FoldCall& call, const Tensor& a, const Tensor& b, size_t a_zero,
                               size_t b_zero) {

@@ -171,6 +171,7 @@ const KernelRegistry& KernelRegistry::Evaluation() {
     fold::RegisterResize(*r);
     fold::RegisterQLinear(*r);
     fold::RegisterBlockWeights(*r);
+    fold::RegisterFused(*r);
     return r;
   }();
   return *registry;

@@ -172,4 +172,10 @@ void Add(KernelRegistry& registry, std::string_view op, Form form, Kernel run, I
                      .infer = std::move(infer)});
 }
 
+Outputs Compute(std::string_view op, int since, std::span<const Tensor> inputs,
+                const Attributes& attributes) {
+  const KernelEntry* const kernel = KernelRegistry::Evaluation().Find("", op, since);
+  return Fold(kernel, {"", op, since, inputs, attributes}, {.lazy = UINT64_MAX});
+}
+
 }  // namespace qrewrite::fold

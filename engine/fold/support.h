@@ -84,6 +84,10 @@ inline constexpr size_t kAnyNumber = SIZE_MAX;
 void Add(KernelRegistry& registry, std::string_view op, Form form, Kernel run,
          InferTypes infer = nullptr);
 
+// The outputs of another operator of ONNX, for kernels that are made of such.
+Outputs Compute(std::string_view op, int since, std::span<const Tensor> inputs,
+                const Attributes& attributes);
+
 // The families; each registers its operators.
 void RegisterArithmetic(KernelRegistry& registry);
 void RegisterBitwise(KernelRegistry& registry);
@@ -110,5 +114,6 @@ void RegisterNormalization(KernelRegistry& registry);
 void RegisterResize(KernelRegistry& registry);
 void RegisterQLinear(KernelRegistry& registry);
 void RegisterBlockWeights(KernelRegistry& registry);
+void RegisterFused(KernelRegistry& registry);
 
 }  // namespace qrewrite::fold

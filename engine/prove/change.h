@@ -147,6 +147,8 @@ class Change {
     bool written;
   };
   std::vector<AttributePlace> AttributePlaces() const;
+  std::vector<AttrValue> TextsWithNumbers(const AttributePlace& place,
+                                          const std::vector<AttributePlace>& all) const;
   bool ChangeAttribute(const AttributePlace& place);
   // What the attribute may be set to, one after the other: texts, small numbers.
   std::vector<AttrValue> Choices(const AttributePlace& place) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/prove/attribute_texts.h"
 #include "engine/prove/change.h"
 
 namespace qrewrite {
@@ -241,6 +242,33 @@ std::optional<bool> Change::OperatorOfPattern(size_t& step) {
   return std::nullopt;
 }
 
+namespace {
+
+bool IsReal(AttrKind kind) { return kind == AttrKind::kFloat || kind == AttrKind::kFloats; }
+
+}  // namespace
+
+// The other texts of a place beside which the node has numbers.
+std::vector<AttrValue> Change::TextsWithNumbers(const AttributePlace& place,
+                                                const std::vector<AttributePlace>& all) const {
+  const auto beside = [&](const AttributePlace& other) {
+    return other.node == place.node && IsReal(other.kind);
+  };
+  if (place.kind != AttrKind::kString || IsFixed(place.node) || words_.keeps_numbers ||
+      std::ranges::none_of(all, beside))
+    return {};
+  // Where ONNX has none those of conditions and definitions: an activation that a case of one is for.
+  constexpr size_t kMost = 24;
+  std::vector<AttrValue> choices = Choices(place);
+  if (!TextsOf(place.name).empty()) return choices;
+  for (const std::string& text : words_.texts) {
+    const AttrValue value(text);
+    const auto same = [&](const AttrValue& v) { return Equal(v, value); };
+    if (choices.size() < kMost && std::ranges::none_of(choices, same)) choices.push_back(value);
+  }
+  return choices;
+}
+
 // Attributes, element types, operators and their operands.
 std::optional<bool> Change::OneOfNodes(size_t& step) {
   const std::vector<AttributePlace> places = AttributePlaces();
@@ -252,6 +280,16 @@ std::optional<bool> Change::OneOfNodes(size_t& step) {
     const std::vector<AttrValue> choices = Choices(place);
     if (!IsAmong(step, choices.size())) continue;
     graph_.SetAttribute(place.node, place.name, choices[step]);
+    return true;
+  }
+  // A text that asks for parameters, and all of these at once.
+  for (const AttributePlace& place : places) {
+    const std::vector<AttrValue> choices = TextsWithNumbers(place, places);
+    if (!IsAmong(step, choices.size())) continue;
+    graph_.SetAttribute(place.node, place.name, choices[step]);
+    for (const AttributePlace& other : places) {
+      if (other.node == place.node && IsReal(other.kind)) ChangeAttribute(other);
+    }
     return true;
   }
   for (const bool everywhere : {false, true}) {

@@ -422,7 +422,7 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
   trial.distinct = CountDistinct(a.values);
   const Outcome b = RunModel(court_.kernels, after, *inputs);
   if (!b.status.ok()) {
-    if (!inputs->empty() && HidesConditions(before, inputs->front())) {
+    if (!inputs->empty() && NeedsBodyNotEntered(before, inputs->front())) {
       trial.fate = Trial::Fate::kInvalid;
       return;
     }
@@ -431,6 +431,9 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     trial.why = "the result does not run: " + Message(b.status);
     // Shapes that do not fit, say, where the graph as it was ran.
     const Graph& graph = std::as_const(*after.impl().file).graph();
+    const bool misfits = trial.fate == Trial::Fate::kUnknown && !inputs->empty() &&
+                         Misfits(after, inputs->front()) && !Misfits(before, inputs->front());
+    if (misfits) trial.fate = Trial::Fate::kBroken;
     if (const std::string fault = ResultFault(graph); !fault.empty() && !IsTooLarge(fault)) {
       trial.fate = Trial::Fate::kBroken;
       trial.why = "the result is no valid model: " + fault;

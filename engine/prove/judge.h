@@ -124,7 +124,7 @@ class Judge {
   // The same of a result: where types do not count, shapes alone.
   std::string ResultFault(const Graph& graph) const;
   bool Misfits(const Model& model, const Tensors& sample) const;
-  bool HidesConditions(const Model& model, const Tensors& sample) const;
+  bool NeedsBodyNotEntered(const Model& model, const Tensors& sample) const;
   // Whether a value is larger than what is tried: no fault of a rule that needs one in between.
   static bool IsTooLarge(const std::string& fault);
   bool HasOwnSignature(const Model& model) const;

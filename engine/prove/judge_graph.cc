@@ -169,14 +169,15 @@ bool Judge::Misfits(const Model& model, const Tensors& sample) const {
   return false;
 }
 
-// Whether the model ran only because a body was not entered.
-bool Judge::HidesConditions(const Model& model, const Tensors& sample) const {
+// Whether the model ran, if it did, only because a body was not entered.
+bool Judge::NeedsBodyNotEntered(const Model& model, const Tensors& sample) const {
   const Graph graph = WithSizesOf(model, sample);
   const Signatures& signatures = court_.program.rules().signatures;
   Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph.alive(n)) continue;
+    if (graph.body_of(n) != graph.main() && facts.Contradicts(n)) return true;
     const OpName& op = graph.op_name(graph.op(n));
     const Signature* const s = signatures.Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
     if (s != nullptr && HasManyConditions(graph, n, *s, facts)) return true;

@@ -37,8 +37,28 @@ class Collector {
   void Add(const Layout& layout) {
     for (const Layout::Let& let : layout.lets) Add(let.value);
   }
+  // What definitions make of values is part of the rule, too.
+  void Add(const Make& make) {
+    Add(make.value);
+    for (const Make& item : make.items) Add(item);
+    if (make.call == nullptr) return;
+    for (const MakeCall::Attr& attr : make.call->attrs) Add(attr.value);
+    for (const MakeArg& arg : make.call->args) Add(arg);
+    const int definition = make.call->definition;
+    if (definition >= 0 && facts_.insert(definition).second)
+      Add(program_.definition(definition).cases);
+  }
+  void Add(const MakeArg& arg) {
+    Add(arg.value);
+    for (const Make& member : arg.group) Add(member);
+  }
+  void Add(const Replacement& replacement) {
+    for (const MakeStmt& stmt : replacement.stmts) Add(stmt.value);
+  }
   void Add(const std::vector<CompiledCase>& cases) {
     for (const CompiledCase& c : cases) {
+      if (c.make != nullptr) Add(*c.make);
+      if (c.replace != nullptr) Add(*c.replace);
       Add(c.pattern);
       if (c.layout != nullptr) Add(*c.layout);
       Add(c.is);
@@ -82,6 +102,7 @@ RuleConstants ConstantsOf(const Program& program, const CompiledRule& rule) {
   Collector collector(program);
   collector.Add(rule.layout);
   collector.Add(rule.pattern);
+  if (rule.replace != nullptr) collector.Add(*rule.replace);
   collector.Add(rule.cases);
   return collector.found();
 }

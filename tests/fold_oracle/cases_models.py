@@ -87,6 +87,11 @@ def normalizations():
         Case("LayerNormalization", [x, image((5,)), image((5,), 1)], **SUMS),
         Case("LayerNormalization", [x, image((4, 5))], {"axis": 2}, **SUMS),
         Case("LayerNormalization", [x, image((4,))], oracle="fails"),
+        Case("MeanVarianceNormalization", [x], **SUMS), Case("MeanVarianceNormalization", [x], opset=9, **SUMS),
+        Case("MeanVarianceNormalization", [x], {"axes": [0, 3]}, **SUMS),
+        Case("MeanVarianceNormalization", [image((4, 3))], {"axes": [-1]}, **SUMS),
+        Case("MeanVarianceNormalization", [image((4, 3))], oracle="fails"),
+        Case("MeanVarianceNormalization", [x.astype(F16)], oracle="fails"),
         Case("Dropout", [x]), Case("Dropout", [x, np.array(0.5, F32)]), Case("Dropout", [x], opset=7),
         Case("Dropout", [x, np.array(0.5, F32), np.array(True)], oracle="fails"),
         Case("Dropout", [x, np.array(0.5, F32)], outputs=2),
@@ -94,6 +99,32 @@ def normalizations():
              why="onnx's evaluator has ones; ONNX Runtime zeros, before opset 12 alone"),
         Case("Dropout", [x], opset=7, outputs=2, oracle="fails"),
     ]
+
+
+def fused():
+    ms = {"domain": "com.microsoft", **SUMS}
+    x, w, b = image((2, 4, 5, 6)), image((6, 4, 3, 2), 1), image((6,), 2)
+    activations = [("Relu", []), ("Sigmoid", []), ("Tanh", []), ("LeakyRelu", [0.3]), ("HardSigmoid", [0.3, 0.6]),
+                   ("Clip", [-0.5, 1.5])]
+    cases = [Case("FusedConv", [x, w, b], {"activation": kind, **({"activation_params": p} if p else {}), "pads": [1, 0, 1, 1]}, **ms)
+             for kind, p in activations]
+    cases += [Case("FusedConv", [x, w, b, image((2, 6, 3, 5), 3)], {"activation": "Relu"}, **ms),
+              Case("FusedConv", [x, w, b, image((6, 1, 1), 3)], {"activation": "Relu"}, oracle="fails", **ms),
+              Case("FusedConv", [x, w, b], {"activation": "HardSigmoid", "activation_params": [0.3]}, oracle="fails", **ms)]
+    m, n, c = image((3, 4)), image((5, 4), 1), image((5,), 2)
+    for kind, p in activations[:5] + [("Elu", [0.7])]:
+        attrs = {"activation": kind, "transB": 1, "alpha": 0.5, **dict(zip(["activation_alpha", "activation_beta"], p))}
+        cases += [Case("FusedGemm", [m, n, c], attrs, **ms)]
+    cases += [Case("FusedGemm", [m, n, c], {"activation": "LeakyRelu", "transB": 1}, oracle="fails", **ms)]
+    u, i = bytes_of((3, 4), U8), small((4, 2))
+    one, per = np.array(0.1, F32), np.array([0.2, 0.3], F32)
+    blocks, bias = small((3, 4, 2)), np.array([1.5, -2.5], F32)
+    product = "MatMulIntegerToFloat"
+    cases += [Case(product, [u, i, one, one], **ms), Case(product, [u, i, one, per, np.array(120, U8), np.array([3, 4], I8)], **ms),
+              Case(product, [u, i, one, per, None, None, bias], **ms), Case(product, [u, blocks, one, one, np.array(7, U8), None, bias], **ms),
+              Case(product, [u, blocks, one, per, None, None, bias], oracle="fails", **ms),
+              Case(product, [u, i, one, one, None, None, np.array([[1.0, 2.0]], F32)], oracle="fails", **ms)]
+    return cases
 
 
 def recurrent():
