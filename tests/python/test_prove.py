@@ -73,6 +73,8 @@ FAULTS = [
     ("qdq_to_qop", "y = Pad<mode=mode>(q, pads, value, axes)", "y = Pad<mode=mode>(q, pads, value)", "pad"),
     ("ezkl_finish", "absent, $direction(h0, 1))", "absent, $direction(h0, 0))", "gru"),
     ("qdq_to_qop", "QLinearWhere(c, a, as, az, b, bs, bz", "QLinearWhere(c, b, bs, bz, a, as, az", "where"),
+    ("optimize", "Concat<axis=k>(Concat<axis=k>(a...), b...)", "Concat<axis=k>(Concat<axis=_>(a...), b...)", "concat-first"),
+    ("ezkl_finish", "HardSigmoid<alpha=a, beta=b>(x)", "HardSigmoid<alpha=a>(x)", "fused-conv"),
     # Of rules that choose units.
     ("aidge_export_qdq", "f32(k / s), []", "f32(k * s), []", "requant"),
     ("aidge_export_qdq", "where: k == k[0]", "where: k > 0", "concat-floats"),
@@ -296,3 +298,10 @@ def test_why(tmp_path):
 def test_errors(args, message, tmp_path):
     code, out, err = prove(*args, cwd=tmp_path)
     assert code in (2, 6) and message in err, (code, out, err)
+
+
+@pytest.mark.parametrize("rule", ["weight-scale", "both-branches"])
+def test_right_rules_that_were_refuted(rule):
+    # Subnormal weights of 16 bits; a condition of many numbers in a branch that is not taken.
+    code, out, err = prove(RULES / "ezkl_finish.yaml", "--rule", rule, "--quick", "--graphs", "5000")
+    assert code == 0, out + err
