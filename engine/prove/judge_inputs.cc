@@ -114,34 +114,6 @@ std::map<std::string, std::vector<int64_t>> NamedShapes(const Model& model) {
   return shapes;
 }
 
-// Shapes of inputs, with a random small size for each open one, or 1 for all: those of one name are equal. Inputs
-// of no known rank stay out.
-std::map<std::string, std::vector<int64_t>> RandomShapes(const Model& model, bool ones,
-                                                         Dice& dice) {
-  constexpr int64_t kSizes[] = {1, 1, 1, 2, 2, 3, 4, 6};
-  const Graph& graph = std::as_const(*model.impl().file).graph();
-  std::map<std::string, std::vector<int64_t>> shapes;
-  std::map<std::string, int64_t> sizes;
-  for (const ValueId v : graph.body(graph.main()).inputs) {
-    const TypeInfo& type = graph.declared(v);
-    if (graph.constant(v) != nullptr || !type.has_rank) continue;
-    std::vector<int64_t> dims;
-    bool any = false;
-    for (const Dim dim : type.dims) {
-      any |= !dim.known();
-      const int64_t size = ones ? 1 : kSizes[dice.Below(std::size(kSizes))];
-      if (dim.known())
-        dims.push_back(dim.size());
-      else if (dim.symbolic())
-        dims.push_back(sizes.emplace(graph.symbol_name(dim), size).first->second);
-      else
-        dims.push_back(size);
-    }
-    if (any) shapes[std::string(graph.name(v))] = dims;
-  }
-  return shapes;
-}
-
 int64_t SamplesFor(const Promise& promise, const Tensors& sample) {
   if (promise.kind != Promise::Kind::kApprox) return kSamples;
   int64_t most = 1;
@@ -242,26 +214,16 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& pr
                               {{2, 3, true}, {3, 3}},
                               {{2, 3, true}, {}}};
   if (turned) std::ranges::reverse(tries);
-  // Where none of these fits (parts that are joined to as many as a constant has) others may.
-  constexpr size_t kMoreTries = 12;
-  const size_t fixed_tries = tries.size();
-  tries.insert(tries.end(), kMoreTries, {{2, 3}, {2, 3}});
-  Dice dice(HashMix(KindOf(std::as_const(*model.impl().file).graph()), court_.seed));
   const std::map<std::string, std::vector<int64_t>> named = NamedShapes(model);
   std::vector<std::string> unranked;
   for (const ModelValue& input : model.Inputs()) {
     if (!input.has_shape) unranked.push_back(input.name);
   }
   std::vector<Tensors> inputs;
-  for (size_t at = 0; at < tries.size(); ++at) {
-    const Tried& tried = tries[at];
+  for (const Tried& tried : tries) {
     if (tried.named && named.empty()) continue;
     VerifyOptions options{.seed = court_.seed};
     if (tried.named) options.shapes = named;
-    if (at >= fixed_tries) {
-      options.shapes = RandomShapes(model, /*ones=*/at == fixed_tries, dice);
-      if (options.shapes.empty()) break;
-    }
     if (promise.kind == Promise::Kind::kApprox) options.tolerance.kind = Tolerance::Kind::kSqnr;
     for (const std::string& name : unranked) options.shapes[name] = tried.dims;
     QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, options, &court_.roles));
