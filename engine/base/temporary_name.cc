@@ -40,20 +40,27 @@ struct Entry {
   char name[1];  // and more
 };
 
-void RemoveFolder(const char* path) {
-  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+constexpr int kMostDepth = 8;  // of folders that a command made in ours
+
+void RemoveFolder(int parent, const char* path, int depth) {
+  const int folder = openat(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return;
-  alignas(Entry) char block[4096];
+  alignas(Entry) char block[1024];
   long size = 0;
   while ((size = syscall(SYS_getdents64, folder, block, sizeof block)) > 0) {
     for (long at = 0; at < size;) {
       const auto* entry = reinterpret_cast<const Entry*>(block + at);
-      unlinkat(folder, block + at + offsetof(Entry, name), 0);
+      const char* const name = block + at + offsetof(Entry, name);
+      const bool itself =
+          name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+      if (!itself && unlinkat(folder, name, 0) != 0 && errno == EISDIR && depth > 0) {
+        RemoveFolder(folder, name, depth - 1);
+      }
       at += entry->size;
     }
   }
   close(folder);
-  rmdir(path);
+  unlinkat(parent, path, AT_REMOVEDIR);
 }
 
 }  // namespace
@@ -83,7 +90,9 @@ void TemporaryName::Release() {
 void RemoveTemporaryFiles() {
   for (const std::atomic<const char*>& name : names) {
     const char* path = name.load();
-    if (path != nullptr && unlink(path) != 0 && errno == EISDIR) RemoveFolder(path);
+    if (path != nullptr && unlink(path) != 0 && errno == EISDIR) {
+      RemoveFolder(AT_FDCWD, path, kMostDepth);
+    }
   }
 }
 

@@ -70,14 +70,20 @@ int64_t RuleRun::Fired(const Rule& rule) const {
 }
 
 Status RuleRun::CheckHits() {
+  std::set<std::string_view> fired;
+  for (const auto& [rule, row] : setup_.book.rows) {
+    if (report_.rules[row].fired > 0) fired.insert(rule->name);
+  }
+  for (const auto& [rule, nodes] : setup_.book.findings) fired.insert(rule->name);
   std::set<const RuleSet*> seen;
   std::vector<Diagnostic> faults;
-  FindMissedHits(seen, faults);
+  FindMissedHits(fired, seen, faults);
   if (faults.empty()) return {};
   return {StatusCode::kRefused, std::move(faults)};
 }
 
-void RuleRun::FindMissedHits(std::set<const RuleSet*>& seen, std::vector<Diagnostic>& faults) {
+void RuleRun::FindMissedHits(const std::set<std::string_view>& hits, std::set<const RuleSet*>& seen,
+                             std::vector<Diagnostic>& faults) {
   const std::vector<std::string>& required = options_.require_hits;
   if (!Demands(rules_, required) || !seen.insert(&rules_).second) return;
   for (const Rule& rule : rules_.rules) {
@@ -88,7 +94,7 @@ void RuleRun::FindMissedHits(std::set<const RuleSet*>& seen, std::vector<Diagnos
     const bool expected =
         !rule.expect_hits.empty() && setup_.book.had_turn.contains(&rule) && !skipped;
     const bool wrong = expected && (fired < rule.hits_min || fired > rule.hits_max);
-    if (!wrong && !(listed && fired == 0)) continue;
+    if (!wrong && !(listed && !hits.contains(rule.name))) continue;
     Diagnostic& fault = faults.emplace_back();
     fault.span = rule.place.span();
     fault.message =
@@ -102,7 +108,7 @@ void RuleRun::FindMissedHits(std::set<const RuleSet*>& seen, std::vector<Diagnos
   for (const Phase& phase : rules_.phases) {
     if (phase.use == nullptr) continue;
     RuleRun inner(graph_, *CodeOf(phase).use, ParamsOfUsed(*phase.use, params_), setup_, report_);
-    inner.FindMissedHits(seen, faults);
+    inner.FindMissedHits(hits, seen, faults);
   }
 }
 

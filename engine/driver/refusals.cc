@@ -15,7 +15,7 @@ NodeId RuleRun::Origin(NodeId node) const {
 
 // A firing that changes nothing.
 Status RuleRun::NoteFinding(const CompiledRule& rule, const Firing& firing, NodeId node) {
-  if (!found_.contains({rule.rule, node})) {
+  if (!setup_.book.found.contains({rule.rule, node})) {
     ++setup_.book.findings[rule.rule];
     QR_RETURN_IF_ERROR(watch_.Fired(rules_, *rule.rule, firing));
   }
@@ -23,7 +23,7 @@ Status RuleRun::NoteFinding(const CompiledRule& rule, const Firing& firing, Node
 }
 
 Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
-  if (!found_.insert({rule.rule, node}).second) return {};
+  if (!setup_.book.found.insert({rule.rule, node}).second) return {};
   // A normal form of the rule set is told by the operator that the model had in its place.
   const bool internal = IsPrivateDomain(graph_.op_name(graph_.op(node)).domain);
   const NodeId origin = internal ? Origin(node) : node;

@@ -30,9 +30,10 @@ struct RecordRow {
 
 // What rules did, over all phases. A rule set that two phases use has one account.
 struct RunBook {
-  std::map<const Rule*, size_t> rows;       // index in RunReport::rules
-  std::map<const Rule*, int64_t> findings;  // nodes that a rule matched and left as they are
-  std::set<const Rule*> had_turn;           // rules of phases that ran
+  std::map<const Rule*, size_t> rows;              // index in RunReport::rules
+  std::map<const Rule*, int64_t> findings;         // nodes that a rule matched and left as they are
+  std::set<std::pair<const Rule*, NodeId>> found;  // these nodes
+  std::set<const Rule*> had_turn;                  // rules of phases that ran
 };
 
 // What the runs of a rule set and of those that it uses have in common. Referents outlive them.
@@ -118,7 +119,9 @@ class RuleRun {
   // rewriter_.Try(), on the clock if somebody wants to know.
   Firing Try(const Phase& phase, const CompiledRule& rule, NodeId node);
   Firing TryOnClock(const Phase& phase, const CompiledRule& rule, NodeId node);
-  void FindMissedHits(std::set<const RuleSet*>& seen, std::vector<Diagnostic>& faults);
+  // `hits`: names of all rules that fired, in whatever set.
+  void FindMissedHits(const std::set<std::string_view>& hits, std::set<const RuleSet*>& seen,
+                      std::vector<Diagnostic>& faults);
   int64_t Fired(const Rule& rule) const;
 
   // --- explain.cc
@@ -211,8 +214,7 @@ class RuleRun {
   static constexpr size_t kNamed = 5;
   std::vector<Refused> refused_;
   std::map<std::pair<const Rule*, std::string>, std::vector<size_t>>
-      refused_of_;  // by rule and operator
-  std::set<std::pair<const Rule*, NodeId>> found_;
+      refused_of_;               // by rule and operator
   std::vector<NodeId> made_of_;  // by node: where the rule fired that made it; may be too short
   std::vector<std::pair<const Rule*, ValueId>> recent_;  // last firings: rule, what it redefined
   size_t next_recent_ = 0;

@@ -29,6 +29,10 @@ Result<Tensor> Activated(const FoldCall& call, const Activation& how, const Tens
   const std::string& kind = how.kind;
   if (kind.empty()) return x;
   if (kind == "Relu" || kind == "Sigmoid" || kind == "Tanh") return Part(kind, 13, {&x, 1});
+  constexpr std::string_view kWithParameters[] = {"LeakyRelu", "Elu", "HardSigmoid", "Clip"};
+  if (std::ranges::find(kWithParameters, kind) == std::end(kWithParameters)) {
+    return Reason("{} with {} is not computed", call.op, kind);
+  }
   // What is left out has not the defaults that the operator has by itself.
   if (!how.alpha) return Reason("{} with {} without parameters is not computed", call.op, kind);
   Attributes attributes{{"alpha", *how.alpha}};
@@ -37,7 +41,6 @@ Result<Tensor> Activated(const FoldCall& call, const Activation& how, const Tens
   if (!how.beta) return Reason("{} with {} and one parameter is not computed", call.op, kind);
   attributes.Set("beta", *how.beta);
   if (kind == "HardSigmoid") return Part(kind, 6, {&x, 1}, attributes);
-  if (kind != "Clip") return Reason("{} with {} is not computed", call.op, kind);
   const double bounds[] = {*how.alpha, *how.beta};
   QR_ASSIGN_OR_RETURN(const Tensor low, FromDoubles(x.dtype(), {}, {bounds, 1}));
   QR_ASSIGN_OR_RETURN(const Tensor high, FromDoubles(x.dtype(), {}, {bounds + 1, 1}));

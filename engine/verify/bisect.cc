@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/lines.h"
 #include "engine/verify/spelled.h"
 #include "qrewrite/verify.h"
 
@@ -163,7 +164,7 @@ std::string BisectReport::Text() const {
   if (bad == 0) return fmt::format("none of {} rewrites is bad\n", rewrites);
   std::string text;
   if (!error.empty()) {
-    text = fmt::format("the run ends behind {} rewrites: {}\n", rewrites, Printable(error, 500));
+    text = fmt::format("the run ends behind {}: {}\n", Plural(rewrites, "rewrite"), error);
   }
   if (bad - good > 1) {
     text += fmt::format(

@@ -186,6 +186,27 @@ def test_a_warning_is_a_hit(folder):
     assert code == 3 and "rule `told` fired 20 times, `expect_hits` is 19" in err
 
 
+def test_a_warning_of_a_set_that_two_phases_use(folder):
+    (folder / "inner.yaml").write_text(RULES.replace("name: set", "name: inner", 1).replace("{name: told,", "{name: told, expect_hits: 20,"))
+    (folder / "outer.yaml").write_text("qrewrite: 1\nname: outer\ninclude: [inner.yaml]\nphases: [{name: a, use: inner}, {name: b, use: inner}]\n")
+    code, _, err = run(folder, "--rules", "outer.yaml", "many.onnx", "--check")
+    assert code == 0 and [line.endswith(" and 15 more: it is slow (rule `told`)") for line in err.splitlines() if line.startswith("warning")] == [True]
+
+
+def test_a_rule_test_is_no_run_of_the_set(folder):
+    tests = "    tests:\n      - {name: two, given: 'y = Neg(Neg(float[2] 1))', expect: 'y = float[2] 1'}\n"
+    (folder / "one.yaml").write_text("qrewrite: 1\nname: one\nrules:\n  - name: neg\n    match: y = Neg(Neg(x))\n    replace: y = x\n    expect_hits: 12\n" + tests)
+    assert run(folder, "test", "one.yaml")[:2] == (0, "1 passed, 0 failed\n")
+
+
+def test_a_name_in_two_sets_fires_in_one(folder):
+    for name in ("left", "right"):
+        (folder / f"{name}.yaml").write_text(RULES.replace("name: set", f"name: {name}", 1))
+    (folder / "both.yaml").write_text("qrewrite: 1\nname: both\ninclude: [left.yaml, right.yaml]\nparams: {p: {default: 1}}\n"
+                                      "phases: [{name: a, use: left}, {name: b, use: right, when: params.p == 2}]\n")
+    assert run(folder, "--rules", "both.yaml", "net.onnx", "--require-hits", "relu", "-o", "out.onnx")[0] == 0
+
+
 def test_the_nearest_place_of_a_rule_that_should_fire(folder):
     (folder / "set.yaml").write_text(RULES.replace("match: y = Neg(Neg(x))", "match: y = Neg(Relu(Relu(x)))\n    expect_hits: 1"))
     err = run(folder, "--rules", "set.yaml", "net.onnx", "--check")[2]

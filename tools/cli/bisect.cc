@@ -132,11 +132,11 @@ class Search {
     FlushOutput();
     // Standard output is ours.
     const int status = std::system(fmt::format("( {} ) 1>&2", command).c_str());
-    // Who interrupts the command means us: system() keeps the signal from this program.
-    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGQUIT)) {
-      raise(WTERMSIG(status));
-    }
+    // Who interrupts the command means us: system() keeps the signal from this program. A shell that outlives its
+    // command says so by its code.
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : code - 128;
+    if (signal == SIGINT || signal == SIGQUIT) raise(signal);
     if (status == -1 || code == 126 || code == 127) {
       return Status(StatusCode::kUsage,
                     fmt::format("`{}` cannot be run", Printable(command_, 500)));
