@@ -111,9 +111,9 @@ def test_asked_to_stop(number):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_bisect_asked_to_stop(number, tmp_path):
-    """The folder of the states goes; a command that was interrupted is no verdict."""
+    """The folder of the states goes, with what the command made in it; a command that was interrupted is no verdict."""
     (tmp_path / "temporary").mkdir()
-    command = "sh -c 'cp -r $TMPDIR seen; touch seen/complete; exec sleep 60'"
+    command = "sh -c 'cp -r $TMPDIR seen; mkdir -p $(dirname {})/a/b; touch $(dirname {})/a/b/c seen/complete; exec sleep 60'"
     process = begin("--bisect", command, start_new_session=True,
                     env=os.environ | {"TMPDIR": str(tmp_path / "temporary")})
     while not Path("seen/complete").exists():
@@ -129,6 +129,12 @@ def test_bisect_asked_to_stop(number, tmp_path):
     assert process.returncode == -number
     assert [p.name for p in Path("seen").rglob("*.onnx")] == ["model.onnx"]
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_bisect_a_shell_that_outlives_an_interrupted_command(tmp_path):
+    process = begin("--bisect", "exit 130; : {}")
+    process.wait(timeout=30)
+    assert process.returncode == -signal.SIGINT
 
 
 SHIM = r"""
