@@ -23,7 +23,7 @@ Result<Model> IsolatedModel(const Model& form, const std::vector<const MeasuredA
   const NamedGraph named(model);
   for (const MeasuredActivation* given : places) {
     const MeasuredActivation& place = *given;
-    if (place.reference.empty() || place.misfit) continue;
+    if (place.reference.empty() || place.misfit_at_first) continue;
     for (const std::string& name : place.activation->restored) {
       const ValueId v = named.Find(name);
       if (!v.valid()) continue;

@@ -227,6 +227,7 @@ Status Measurement::Run(const Samples& samples) {
   QR_ASSIGN_OR_RETURN(std::vector<Group> groups, Groups(samples));
   for (Group& group : groups) {
     group_ = std::move(group);
+    if (isolate) group_.given = GivenTo(group_.members);
     substitutes_.clear();
     for (std::unique_ptr<Session>* session : {&float_, &quantized_, &form_, &isolated_})
       session->reset();
@@ -239,7 +240,8 @@ Status Measurement::Run(const Samples& samples) {
   return {};
 }
 
-// What a place and then a pair takes in memory while a sample is added.
+// What a place and then a pair takes in memory while a sample is added. Not what it is given by other groups: that
+// depends on where groups are cut.
 Result<std::vector<uint64_t>> Measurement::Sizes(const Tensors& sample) const {
   QR_ASSIGN_OR_RETURN(const Tensors inputs, InputsOf(models_.quantized, sample));
   ValueSizes original(models_.original, sample), quantized(models_.quantized, inputs),
@@ -270,6 +272,7 @@ Result<std::vector<Measurement::Group>> Measurement::Groups(const Samples& sampl
   std::vector<Group> groups;
   for (const std::vector<size_t>& some : members) {
     Group& group = groups.emplace_back();
+    group.members = some;
     for (const size_t i : some) {
       if (i < places.size()) {
         group.places.push_back(&places[i]);
@@ -277,12 +280,14 @@ Result<std::vector<Measurement::Group>> Measurement::Groups(const Samples& sampl
         group.pairs.push_back(&pairs[i - places.size()]);
       }
     }
-    if (isolate) group.given = GivenTo(some);
   }
   return groups;
 }
 
-// The operands, and in the place of those that the float model does not have the operands of these.
+// The operands, and in the place of those that the float model does not have, or in another size, the operands of
+// these: IsolatedModel() leaves them as they are, so that what they are made of counts. Sizes are known of the
+// groups before, and operands are of these (producers come first) or of the group itself, whose operands are all
+// given.
 std::vector<const MeasuredActivation*> Measurement::GivenTo(
     const std::vector<size_t>& group) const {
   std::vector<const MeasuredActivation*> given;
@@ -298,7 +303,7 @@ std::vector<const MeasuredActivation*> Measurement::GivenTo(
       if (seen[i]) continue;
       seen[i] = true;
       given.push_back(&places[i]);
-      if (places[i].reference.empty()) todo.push_back(i);
+      if (places[i].reference.empty() || places[i].misfit_at_first) todo.push_back(i);
     }
   }
   return given;
@@ -333,8 +338,10 @@ Status Measurement::AddSample(const Tensors& sample, bool first) {
     form = quantized;
   }
   if (quantized_ == nullptr) quantized = form;
-  for (MeasuredActivation* place : group_.places)
+  for (MeasuredActivation* place : group_.places) {
     QR_RETURN_IF_ERROR(AddPlace(*place, *reference, quantized, form));
+    if (first) place->misfit_at_first = place->misfit;
+  }
   for (Pair* pair : group_.pairs) QR_RETURN_IF_ERROR(AddPair(*pair, *reference, quantized));
   if (first && isolate && !group_.places.empty()) LoadIsolated();
   return isolated_ == nullptr ? Status() : AddIsolated(inputs, *reference);

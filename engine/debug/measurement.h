@@ -1,5 +1,7 @@
 // Measurement: the two models on the samples, and the energies of what differs. In memory are the values of one
-// sample at a time, and of these those of a group of neighbours: there are as many passes over the samples.
+// sample at a time, and of these those of a group of neighbours: there are as many passes over the samples. With
+// `isolate` there are also the float values that a group's operators get from other groups, and in the first pass
+// the float weights.
 #pragma once
 
 #include <map>
@@ -28,6 +30,8 @@ struct MeasuredActivation {
   double saturated = 0;  // percent, times samples
   size_t runs = 0;
   bool misfit = false;  // the float value has another size
+  // It had in the first sample, when it is settled what the operators that run alone are given.
+  bool misfit_at_first = false;
 };
 
 // An output, or a value that both models have where nothing is quantized.
@@ -80,6 +84,7 @@ class Measurement {
  private:
   // What one pass over the samples measures.
   struct Group {
+    std::vector<size_t> members;  // indices of all places, and behind them of all pairs
     std::vector<MeasuredActivation*> places;
     std::vector<Pair*> pairs;
     // With `isolate`: places whose values the operators in front of `places` get.

@@ -102,6 +102,52 @@ TEST_CASE("Debug: the values in memory are those of a few tensors of one sample"
   }
 }
 
+// Groups of all sizes give the numbers of one pass.
+void CheckGroups(const Model& original, const Model& quantized, const Samples& samples) {
+  const auto report = [&](uint64_t most_bytes) {
+    const Result<DebugReport> got = Debug(original, quantized, *BuiltinKernels(), samples,
+                                          {.isolate = true, .most_bytes = most_bytes});
+    REQUIRE_MESSAGE(got.ok(), got.status().message());
+    return got->Json();
+  };
+  const std::string wanted = report(UINT64_MAX);
+  CHECK(wanted.find("another size") != std::string::npos);
+  CHECK(wanted.find("could not be run") == std::string::npos);
+  for (const uint64_t most_bytes : {1, 1200, 2400}) CHECK(report(most_bytes) == wanted);
+}
+
+TEST_CASE("Debug: groups give what one pass gives behind an operand of another size") {
+  // `a` has twice the size in the float model: the operator of `b` is run on the values of `p`.
+  const Model original = ModelOf(
+      "g (float[1, 64] x) => (float[1, 64] y) { p = Sin(x)  a = Concat<axis = 0>(p, p)  r = "
+      "ReduceMean<axes = [0], keepdims = 1>(a)  b = Tanh(r)  c = Exp(b)  y = Neg(c) }");
+  const Model quantized = ModelOf(
+      "g (float[1, 64] x) => (float[1, 64] y) <float s = {0.05}, uint8 z = {128}> { p = Sin(x)  "
+      "pq = QuantizeLinear(p, s, z)  pd = DequantizeLinear(pq, s, z)  a = Sinh(pd)  aq = "
+      "QuantizeLinear(a, s, z)  ad = DequantizeLinear(aq, s, z)  r = ReduceMean<axes = [0], "
+      "keepdims = 1>(ad)  b = Tanh(r)  bq = QuantizeLinear(b, s, z)  bd = DequantizeLinear(bq, s, "
+      "z)  c = Exp(bd)  cq = QuantizeLinear(c, s, z)  cd = DequantizeLinear(cq, s, z)  y = "
+      "Neg(cd) }");
+  CheckGroups(original, quantized, RandomSamples(original, 2, 0));
+}
+
+TEST_CASE("Debug: groups give what one pass gives where sizes differ from the second sample on") {
+  // `a` has one row in the float model, in the quantized one as many as the sample.
+  const Model original = ModelOf(
+      "g (float[N, 64] x) => (float[1, 64] y) { p = Sin(x)  a = ReduceMean<axes = [0], keepdims = "
+      "1>(p)  r = ReduceMean<axes = [0], keepdims = 1>(a)  b = Tanh(r)  y = Neg(b) }");
+  const Model quantized = ModelOf(
+      "g (float[N, 64] x) => (float[1, 64] y) <float s = {0.05}, uint8 z = {128}> { p = Sin(x)  "
+      "pq = QuantizeLinear(p, s, z)  pd = DequantizeLinear(pq, s, z)  a = Sinh(pd)  aq = "
+      "QuantizeLinear(a, s, z)  ad = DequantizeLinear(aq, s, z)  r = ReduceMean<axes = [0], "
+      "keepdims = 1>(ad)  b = Tanh(r)  bq = QuantizeLinear(b, s, z)  bd = DequantizeLinear(bq, s, "
+      "z)  y = Neg(bd) }");
+  const Samples one = RandomSamples(original, 2, 0), four = Rows(original, 2);
+  Samples samples = one;
+  samples.get = [&](size_t i) { return i == 0 ? one.get(i) : four.get(i); };
+  CheckGroups(original, quantized, samples);
+}
+
 TEST_CASE("GroupsOf: neighbours up to a size") {
   using Groups = std::vector<std::vector<size_t>>;
   CHECK(GroupsOf({}, 10) == Groups{{}});
