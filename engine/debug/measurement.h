@@ -1,7 +1,6 @@
 // Measurement: the two models on the samples, and the energies of what differs. In memory are the values of one
-// sample at a time, and of these those of a group of neighbours: there are as many passes over the samples. With
-// `isolate` there are also the float values that a group's operators get from other groups, and in the first pass
-// the float weights.
+// sample at a time, and of these those of a group of neighbours: there are as many passes over the samples. There
+// are also the float weights, and with `isolate` the float values that a group's operators get from other groups.
 #pragma once
 
 #include <map>
