@@ -6,6 +6,7 @@
 
 #include "engine/base/function_ref.h"
 #include "engine/expr/lexer.h"
+#include "engine/expr/parser.h"
 #include "engine/rule/walk.h"
 
 namespace qrewrite {
@@ -38,6 +39,7 @@ using Found = FunctionRef<void(std::string_view)>;
 // Where a `$` is not in front of a name, as in `$'f'(x)`, `$ f(x)`, or in a regular expression. "" for a name that
 // only the parser can read.
 void FindReferencesInTokens(std::string_view text, Found found) {
+  if (text.size() > kMaxTextBytes) return found("");  // the parser refuses it
   const std::vector<Token> tokens = Lex(text);
   for (size_t i = 0; i + 1 < tokens.size(); ++i) {
     if (tokens[i].mark != "$") continue;
