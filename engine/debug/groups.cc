@@ -3,24 +3,12 @@
 #include <algorithm>
 
 #include "engine/api/model_impl.h"
+#include "engine/evaluate/open_sizes.h"
 #include "engine/match/facts.h"
 #include "engine/onnx_io/inference.h"
 
 namespace qrewrite {
 namespace {
-
-// The sizes of a sample are those of the inputs now.
-void FixInputs(Graph& graph, const Tensors& inputs) {
-  for (const ValueId v : graph.body(graph.main()).inputs) {
-    const auto given = inputs.find(std::string(graph.name(v)));
-    if (given == inputs.end()) continue;
-    TypeInfo type = graph.declared(v);
-    type.has_rank = true;
-    type.dims.clear();
-    for (const int64_t d : given->second.dims) type.dims.emplace_back(d);
-    graph.SetDeclared(v, type);
-  }
-}
 
 uint64_t BytesOf(const TypeInfo& type) {
   uint64_t count = 1;
@@ -34,25 +22,24 @@ ValueSizes::ValueSizes(const Model& model, const Tensors& inputs) {
   Result<Model> clone = model.Clone();
   if (!clone.ok()) return;
   Graph& graph = clone->impl().file->graph();
-  FixInputs(graph, inputs);
+  CloseSizes(graph, ShapesOf(inputs));
   const std::unique_ptr<ShapeInference> inference = MakeOnnxInference();
   Facts facts(graph, Signatures::Builtin(), KernelRegistry::Evaluation(), inference.get());
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const ValueId v(i);
     if (!graph.alive(v) || graph.body_of(v) != graph.main()) continue;
-    const std::string name(graph.name(v));
-    exists_[name] = true;
     const TypeInfo& type = facts.InferredType(v);
-    if (type.known_shape() && type.dtype != DType::kUndefined) bytes_[name] = BytesOf(type);
+    const bool known = type.known_shape() && type.dtype != DType::kUndefined;
+    bytes_[std::string(graph.name(v))] = known ? std::optional(BytesOf(type)) : std::nullopt;
   }
 }
 
 uint64_t ValueSizes::Bytes(const std::string& name) {
-  if (!exists_.contains(name)) return 0;
-  const auto known = bytes_.find(name);
-  if (known == bytes_.end()) return largest_;
-  largest_ = std::max(largest_, known->second);
-  return known->second;
+  const auto found = bytes_.find(name);
+  if (found == bytes_.end()) return 0;
+  if (!found->second) return largest_;
+  largest_ = std::max(largest_, *found->second);
+  return *found->second;
 }
 
 std::vector<std::vector<size_t>> GroupsOf(const std::vector<uint64_t>& sizes, uint64_t most) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,8 +22,7 @@ class ValueSizes {
   uint64_t Bytes(const std::string& name);  // 0: there is no such value
 
  private:
-  std::unordered_map<std::string, uint64_t> bytes_;  // of those that are known
-  std::unordered_map<std::string, bool> exists_;
+  std::unordered_map<std::string, std::optional<uint64_t>> bytes_;  // nullopt: not known
   uint64_t largest_ = 0;
 };
 

@@ -30,10 +30,11 @@ struct RecordRow {
 
 // What rules did, over all phases. A rule set that two phases use has one account.
 struct RunBook {
-  std::map<const Rule*, size_t> rows;              // index in RunReport::rules
-  std::map<const Rule*, int64_t> findings;         // nodes that a rule matched and left as they are
-  std::set<std::pair<const Rule*, NodeId>> found;  // these nodes
-  std::set<const Rule*> had_turn;                  // rules of phases that ran
+  std::map<const Rule*, size_t> rows;       // index in RunReport::rules
+  std::map<const Rule*, int64_t> findings;  // nodes that a rule matched and left as they are
+  // Nodes that a rule warned of or refused, also those that it changed then.
+  std::set<std::pair<const Rule*, NodeId>> found;
+  std::set<const Rule*> had_turn;  // rules of phases that ran
 };
 
 // What the runs of a rule set and of those that it uses have in common. Referents outlive them.

@@ -264,7 +264,7 @@ void Judge::Dismiss(const Graph& graph, const Task& task, CodeId assumed, Trial&
     trial.why = "the rule set refuses the graph before the rule has its turn";
     return;
   }
-  const auto excluded = [&](const Trial::Shapes& shapes) {
+  const auto excluded = [&](const InputShapes& shapes) {
     return IsExcludedAtRunTime(graph, task, trial, shapes);
   };
   if (!assumed.valid() && std::ranges::any_of(trial.shapes, excluded)) {
@@ -333,20 +333,10 @@ bool Judge::IsRefusedBefore(const Graph& graph, const Task& task) const {
 // Whether the sizes that were open are, at run time, ones that a condition of a rule that fired excludes: it said
 // `not sure(...)`, and takes what nobody knows for what fits.
 bool Judge::IsExcludedAtRunTime(const Graph& graph, const Task& task, const Trial& trial,
-                                const Trial::Shapes& shapes) const {
+                                const InputShapes& shapes) const {
   Graph closed = graph;
-  bool any = false;
-  for (const ValueId v : closed.body(closed.main()).inputs) {
-    TypeInfo type = closed.declared(v);
-    const auto shape = shapes.find(std::string(closed.name(v)));
-    if (shape == shapes.end() || type.known_shape()) continue;
-    type.has_rank = true;
-    type.dims.clear();
-    for (const int64_t size : shape->second) type.dims.emplace_back(size);
-    closed.SetDeclared(v, type);
-    any = true;
-  }
-  return any && std::ranges::any_of(trial.fired, [&](const std::string& name) {
+  return CloseSizes(closed, shapes) &&
+         std::ranges::any_of(trial.fired, [&](const std::string& name) {
            const CompiledRule& rule =
                *court_.program.FindRule(*court_.program.rules().FindRule(name));
            const std::vector<Guard> guards = GuardsOf(court_.program, rule);
@@ -403,11 +393,7 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     return;
   }
   if (promise.kind == Promise::Kind::kRescaled) AddScales(*inputs, promise.scales);
-  for (const Tensors& sample : *inputs) {
-    Trial::Shapes shapes;
-    for (const auto& [name, tensor] : sample) shapes[name] = tensor.dims;
-    trial.shapes.insert(std::move(shapes));
-  }
+  for (const Tensors& sample : *inputs) trial.shapes.insert(ShapesOf(sample));
   const Outcome a = RunWhereDefined(court_.kernels, before, *inputs);
   if (!a.status.ok()) {
     trial.fate = Trial::Fate::kUnknown;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/driver/driver.h"
+#include "engine/evaluate/open_sizes.h"
 #include "engine/prove/promise.h"
 #include "engine/prove/runtime_apart.h"
 #include "engine/rule/ast.h"
@@ -62,8 +63,7 @@ struct Trial {
   size_t distinct = 0;             // numbers that the original made
   uint64_t kind = 0;               // KindOf() the graph
   // Shapes that the inputs had at run time, each combination once.
-  using Shapes = std::map<std::string, std::vector<int64_t>>;
-  std::set<Shapes> shapes;
+  std::set<InputShapes> shapes;
 };
 
 class Judge {
@@ -97,7 +97,7 @@ class Judge {
   Result<Model> Lowered(const Graph& graph, bool in_units) const;
   bool IsRefusedBefore(const Graph& graph, const Task& task) const;
   bool IsExcludedAtRunTime(const Graph& graph, const Task& task, const Trial& trial,
-                           const Trial::Shapes& shapes) const;
+                           const InputShapes& shapes) const;
   static Outcome RunModel(Evaluator& evaluator, const Model& model,
                           const std::vector<Tensors>& inputs);
   static Outcome RunWhereDefined(Evaluator& evaluator, const Model& model,

@@ -143,16 +143,7 @@ namespace {
 // The graph with the sizes of a sample in place of open ones.
 Graph WithSizesOf(const Model& model, const Tensors& sample) {
   Graph graph = std::as_const(*model.impl().file).graph();
-  const std::vector<ValueId> inputs = graph.body(graph.main()).inputs;
-  for (const ValueId v : inputs) {
-    const auto given = sample.find(std::string(graph.name(v)));
-    if (given == sample.end()) continue;
-    TypeInfo type = graph.declared(v);
-    type.has_rank = true;
-    type.dims.clear();
-    for (const int64_t size : given->second.dims) type.dims.emplace_back(size);
-    graph.SetDeclared(v, type);
-  }
+  CloseSizes(graph, ShapesOf(sample));
   return graph;
 }
 
