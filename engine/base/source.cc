@@ -45,19 +45,55 @@ SourceSpan SourceText::Span(size_t begin, size_t end) const {
           .line_text = std::string(line.substr(0, kShown))};
 }
 
+const Origins::Run& Origins::RunOf(size_t i) const {
+  return *(std::ranges::upper_bound(runs_, i, {}, &Run::index) - 1);
+}
+
+void Origins::AddRun(uint32_t first, size_t count) {
+  if (count == 0) return;
+  const bool longer = size_ > 0 && !runs_.back().same && runs_.back().At(size_) == first;
+  if (!longer) runs_.push_back({static_cast<uint32_t>(size_), first, /*same=*/false});
+  size_ += count;
+}
+
+void Origins::AddSame(uint32_t byte, size_t count) {
+  if (count < 2) return AddRun(byte, count);
+  runs_.push_back({static_cast<uint32_t>(size_), byte, /*same=*/true});
+  size_ += count;
+}
+
+void Origins::Append(const Origins& other) {
+  for (Run run : other.runs_) {
+    run.index += static_cast<uint32_t>(size_);
+    runs_.push_back(run);
+  }
+  size_ += other.size_;
+}
+
+void Origins::PrependSame(uint32_t byte, size_t count) {
+  Origins all;
+  all.AddSame(byte, count);
+  all.Append(*this);
+  *this = std::move(all);
+}
+
+Snippet Prefixed(std::string_view prefix, Snippet text) {
+  text.text.insert(0, prefix);
+  text.where.PrependSame(text.where.front(), prefix.size());
+  return text;
+}
+
 Place Snippet::PlaceOf(size_t begin, size_t end) const {
   if (where.empty()) return {source, 0, 0};
   begin = std::min(begin, where.size() - 1);
   end = std::clamp(end, begin, where.size() - 1);
-  const uint32_t last = end > begin ? where[end - 1] + 1 : where[begin];
-  return {source, where[begin], std::max(last, where[begin])};
+  const uint32_t first = where[begin];
+  return {source, first, end > begin ? std::max(where[end - 1] + 1, first) : first};
 }
 
 Snippet WholeText(const SourceText& source) {
   Snippet snippet{.text = std::string(source.text()), .source = &source};
-  for (size_t i = 0; i <= source.text().size(); ++i) {
-    snippet.where.push_back(static_cast<uint32_t>(i));
-  }
+  snippet.where.AddRun(0, source.text().size() + 1);
   return snippet;
 }
 

@@ -6,10 +6,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/container/small_vector.hpp>
 
 #include "qrewrite/diagnostic.h"
 
@@ -45,15 +49,54 @@ struct Place {
   SourceSpan span() const { return source ? source->Span(begin, end) : SourceSpan{}; }
 };
 
+// Which byte of a source each byte of a text came from. Most of a text stands in its file as it is,
+// so runs are kept: a rule set of a megabyte has some ten thousand.
+class Origins {
+ public:
+  Origins() = default;
+  Origins(std::initializer_list<uint32_t> bytes) {
+    for (const uint32_t byte : bytes) push_back(byte);
+  }
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  // REQUIRES i < size()
+  uint32_t operator[](size_t i) const {
+    return runs_.size() == 1 ? runs_.front().At(i) : RunOf(i).At(i);
+  }
+  uint32_t front() const { return (*this)[0]; }
+  uint32_t back() const { return (*this)[size_ - 1]; }
+
+  void push_back(uint32_t byte) { AddRun(byte, 1); }
+  void AddRun(uint32_t first, size_t count);  // first, first + 1, ...
+  void AddSame(uint32_t byte, size_t count);  // what one escape stands for
+  void Append(const Origins& other);
+  void PrependSame(uint32_t byte, size_t count);
+
+ private:
+  struct Run {
+    uint32_t index;  // of its first byte in the text
+    uint32_t byte;   // of that in the source
+    bool same;       // the others came from there, too; else each from the next one
+    uint32_t At(size_t i) const { return byte + (same ? 0 : static_cast<uint32_t>(i) - index); }
+  };
+  const Run& RunOf(size_t i) const;
+
+  boost::container::small_vector<Run, 1> runs_;
+  size_t size_ = 0;
+};
+
 // A scalar of a file as its reader decoded it, with the way back to the file.
 struct Snippet {
-  std::string text;             // decoded: indentation removed, escapes resolved
-  std::vector<uint32_t> where;  // text[i] came from source byte where[i]; size() == text.size() + 1
+  std::string text;  // decoded: indentation removed, escapes resolved
+  Origins where;     // of each byte of the text and, behind the last, of its end
   const SourceText* source = nullptr;
 
   Place PlaceOf(size_t begin, size_t end) const;
 };
 
+// `text` behind `prefix`, whose bytes stand where the text begins.
+Snippet Prefixed(std::string_view prefix, Snippet text);
 // A snippet that is a whole text of its own (tests, command line).
 Snippet WholeText(const SourceText& source);
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "engine/base/source.h"
 #include "engine/tensor/dtype.h"
 
@@ -78,14 +80,18 @@ struct Subscript {
   ExprPtr stop;
 };
 
+// Most calls name one operator and one attribute, or `**_`.
+using Refs = boost::container::small_vector<Ref, 1>;
+using AttrArgs = boost::container::small_vector<AttrArg, 1>;
+
 // What stands around the parentheses of a call; of a group, its members alone.
 struct Call {
   std::string label;         // `n:`
   bool negated = false;      // `!@set`
   bool empty_attrs = false;  // `n<>(x)`: written with attributes, but none
   Quantifier quantifier = Quantifier::kOne;
-  std::vector<Ref> refs;  // alternatives: `Conv|Gemm|@integer`
-  std::vector<AttrArg> attrs;
+  Refs refs;  // alternatives: `Conv|Gemm|@integer`
+  AttrArgs attrs;
   std::vector<Arg> args;
 };
 

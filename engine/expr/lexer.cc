@@ -44,15 +44,15 @@ constexpr std::array<bool, 256> SetOf(std::string_view chars) {
 size_t PunctLength(std::string_view text) {
   static constexpr std::array<bool, 256> kFirst = SetOf(kPuncts);
   static constexpr std::array<bool, 256> kSecond = SetOf(".>=~*/?");
-  if (!kFirst[static_cast<unsigned char>(text[0])]) return 0;
-  if (text.size() > 1 && kSecond[static_cast<unsigned char>(text[1])]) {
-    for (const std::string_view punct : kLongPuncts) {
-      if (text[0] == punct[0] && text[1] == punct[1] && text.starts_with(punct)) {
-        return punct.size();
-      }
-    }
-  }
-  return 1;
+  const char first = text[0];
+  if (!kFirst[static_cast<unsigned char>(first)]) return 0;
+  const char second = text.size() > 1 ? text[1] : '\0';
+  const auto begins = [&](std::string_view punct) {
+    return punct[0] == first && punct[1] == second;
+  };
+  if (!kSecond[static_cast<unsigned char>(second)]) return 1;
+  const auto* const longer = std::ranges::find_if(kLongPuncts, begins);
+  return longer != kLongPuncts.end() && text.starts_with(*longer) ? longer->size() : 1;
 }
 static_assert(std::ranges::max(kLongPuncts, {}, &std::string_view::size).size() <=
               Mark::kMaxLength);
@@ -131,7 +131,7 @@ class Lexer {
       token.space_before = space_;
       token.newline_before = newline_;
       if (token.kind == TokenKind::kEnd) break;
-      MatchBracket();
+      if (token.kind == TokenKind::kPunct) MatchBracket(token);
     }
     while (open_ != kNone) CloseOpen(0);
     auto next = static_cast<uint32_t>(tokens_.size());
@@ -248,15 +248,22 @@ class Lexer {
   }
 
   // Links an opening bracket to the one that closes it; wrong pairs are left to the parser.
-  void MatchBracket() {
-    const Mark mark = tokens_.back().mark;
+  void MatchBracket(Token& token) {
     const auto index = static_cast<uint32_t>(tokens_.size() - 1);
-    if (mark == "(" || mark == "[" || mark == "{") {
-      tokens_.back().match = open_;
-      open_ = index;
-    } else if (mark == ")" || mark == "]" || mark == "}") {
-      const Mark opener = mark == ")" ? Mark("(") : mark == "]" ? Mark("[") : Mark("{");
+    const auto close = [&](Mark opener) {
       if (open_ != kNone && tokens_[open_].mark == opener) CloseOpen(index);
+    };
+    switch (token.text[0]) {
+      case '(':
+      case '[':
+      case '{': token.match = std::exchange(open_, index); break;
+      case ')': close("("); break;
+      case ']': close("["); break;
+      case '}': close("{"); break;
+      case ',':
+        if (open_ != kNone) ++tokens_[open_].commas;
+        break;
+      default: break;
     }
   }
   // The innermost open bracket is closed by token `index`; 0: by none.

@@ -39,6 +39,7 @@ struct Token {
   std::string_view text;        // as written; of the text that was lexed
   uint32_t begin = 0, end = 0;  // byte offsets in it
   uint32_t match = 0;           // ( [ {: index of the bracket that closes it; 0: none
+  uint32_t commas = 0;          // ( [ {: directly inside of it, up to the one that closes it
   uint32_t next_line = 0;       // index of the first token behind this one that begins a line
   TokenKind kind = TokenKind::kEnd;
   bool space_before = false;        // white space, a comment or the start of the text

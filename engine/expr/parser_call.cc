@@ -164,20 +164,10 @@ bool Parser::ParseAttr(AttrArg& attr) {
   return true;
 }
 
-// In the bracket that was opened last.
-size_t Parser::CommasAhead() const {
-  size_t commas = 0;
-  for (size_t i = pos_; i < tokens_[brackets_.back()].match; ++i) {
-    commas += tokens_[i].mark == "," ? 1 : 0;
-    if (tokens_[i].match > i) i = tokens_[i].match;
-  }
-  return commas;
-}
-
 bool Parser::ParseArgs(std::vector<Arg>& args) {
   Bracket bracket(*this);
   const bool outer = std::exchange(literals_, false);
-  if (!At(")")) args.reserve(1 + std::min(CommasAhead(), kMany));
+  if (!At(")")) args.reserve(1 + std::min<size_t>(tokens_[brackets_.back()].commas, kMany));
   while (!At(")")) {
     if (!ParseArg(args.emplace_back(), /*labels=*/true)) return false;
     if (!TakeIf(",") && !At(")")) return FailInList(")");

@@ -42,6 +42,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "engine/base/diagnostics.h"
 #include "engine/base/source.h"
 #include "engine/expr/ast.h"
@@ -193,7 +195,6 @@ class Parser {
   bool ParseQuantifier(Call& call);
   bool ParseAttrs(Call& call);
   bool ParseAttr(AttrArg& attr);
-  size_t CommasAhead() const;
   bool ParseArgs(std::vector<Arg>& args);
   bool ParseArg(Arg& arg, bool labels);
   bool GroupAhead() const;
@@ -221,12 +222,12 @@ class Parser {
   std::vector<Token> tokens_;
   uint32_t pos_ = 0;
   uint32_t stmt_begin_ = 0;
-  bool lines_ = false;              // line ends matter (bodies)
-  int nested_ = 0;                  // bodies in braces around this place
-  std::vector<uint32_t> brackets_;  // open ones of this statement
-  bool labels_ = true;              // false directly in a subscript, where `a:b` is a slice
-  bool literals_ = false;           // graph texts: a string is a string here, else it is a name
-  bool case_ = false;               // the text is one case
+  bool lines_ = false;                                     // line ends matter (bodies)
+  int nested_ = 0;                                         // bodies in braces around this place
+  boost::container::small_vector<uint32_t, 16> brackets_;  // open ones of this statement
+  bool labels_ = true;     // false directly in a subscript, where `a:b` is a slice
+  bool literals_ = false;  // graph texts: a string is a string here, else it is a name
+  bool case_ = false;      // the text is one case
   int depth_ = 0;
   int links_ = 0;
   bool failed_ = false;

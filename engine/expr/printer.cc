@@ -259,7 +259,7 @@ class Printer {
     PutArgs(call.call().args);
   }
 
-  void PutAttrs(const std::vector<AttrArg>& attrs) {
+  void PutAttrs(const AttrArgs& attrs) {
     const bool outer = std::exchange(in_subscript_, false);
     out_ += '<';
     for (const AttrArg& attr : attrs) {

@@ -37,10 +37,11 @@ bool Same(const TypeDecl& a, const TypeDecl& b) {
 
 bool Same(const Stmt& a, const Stmt& b);
 
-template <class T>
-bool Same(const std::vector<T>& a, const std::vector<T>& b) {
+template <class List>
+requires requires(const List& list) { list.begin(); }
+bool Same(const List& a, const List& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const T& x, const T& y) { return Same(x, y); });
+                    [](const auto& x, const auto& y) { return Same(x, y); });
 }
 
 bool Same(const Stmt& a, const Stmt& b) { return Same(a.outs, b.outs) && Same(a.value, b.value); }
@@ -73,11 +74,12 @@ Subscript CloneOf(const Subscript& subscript) {
 
 Stmt CloneOf(const Stmt& stmt) { return {stmt.outs, CloneOf(stmt.value), stmt.place}; }
 
-template <class T>
-std::vector<T> CloneOf(const std::vector<T>& list) {
-  std::vector<T> copy;
+template <class List>
+requires requires(const List& list) { list.begin(); }
+List CloneOf(const List& list) {
+  List copy;
   copy.reserve(list.size());
-  for (const T& item : list) copy.push_back(CloneOf(item));
+  for (const auto& item : list) copy.push_back(CloneOf(item));
   return copy;
 }
 

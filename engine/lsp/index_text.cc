@@ -10,13 +10,6 @@
 namespace qrewrite::lsp {
 namespace {
 
-// `text` behind `prefix`, whose bytes stand where the text begins.
-Snippet Prefixed(std::string_view prefix, Snippet text) {
-  text.text.insert(0, prefix);
-  text.where.insert(text.where.begin(), prefix.size(), text.where.front());
-  return text;
-}
-
 std::shared_ptr<const Operators> OperatorsOf(const Expr& call) {
   auto names = std::make_shared<Operators>();
   for (const Ref& ref : call.call().refs) {

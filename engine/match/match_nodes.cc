@@ -110,7 +110,7 @@ size_t MatchRun::NextOutput(NodeId n, size_t j) {
 
 // `as..., x, bs...`: each input is tried for `x` before the lists are made, which takes as long as there
 // are inputs.
-bool MatchRun::Around(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
+bool MatchRun::Around(const Pattern& pattern, std::span<const PatArg* const> args, size_t i,
                       Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame,
                       Next next) {
   const PatArg &before = *args[i], &one = *args[i + 1], &behind = *args[i + 2];
@@ -232,7 +232,7 @@ bool MatchRun::NoOtherAttrs(const PatCall& call, NodeId n) {
 bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame,
                       Next next) {
   if (InOrder(pattern, call, n, false, frame, next)) return true;
-  const std::vector<const PatArg*>& args = call.positional;
+  const std::span<const PatArg* const> args = call.in_order();
   if (graph_.num_inputs(n) != 2 || args.size() != 2 || args[0]->repeated || args[1]->repeated)
     return false;
   const ValueId a = graph_.input(n, 0), b = graph_.input(n, 1);
@@ -262,14 +262,14 @@ bool MatchRun::InOrder(const Pattern& pattern, const PatCall& call, NodeId n, bo
     named.emplace_back(&a, static_cast<size_t>(index));
   }
   const Operands operands(inputs.data(), inputs.size());
-  if (named.empty()) return Args(pattern, call.positional, 0, operands, 0, call, n, frame, next);
-  return Named(pattern, named, 0, call.positional, operands, call, n, frame, next);
+  if (named.empty()) return Args(pattern, call.in_order(), 0, operands, 0, call, n, frame, next);
+  return Named(pattern, named, 0, call.in_order(), operands, call, n, frame, next);
 }
 
 // Inputs that the pattern names; each is taken out of what the positional arguments see.
 bool MatchRun::Named(const Pattern& pattern,
                      const std::vector<std::pair<const PatArg*, size_t>>& named, size_t i,
-                     const std::vector<const PatArg*>& args, Operands inputs, const PatCall& call,
+                     std::span<const PatArg* const> args, Operands inputs, const PatCall& call,
                      NodeId n, Frame& frame, Next next) {
   if (i == named.size()) return Args(pattern, args, 0, inputs, 0, call, n, frame, next);
   const auto [arg, index] = named[i];
@@ -280,7 +280,7 @@ bool MatchRun::Named(const Pattern& pattern,
              [&] { return Named(pattern, named, i + 1, args, others, call, n, frame, next); });
 }
 
-bool MatchRun::Args(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
+bool MatchRun::Args(const Pattern& pattern, std::span<const PatArg* const> args, size_t i,
                     Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame,
                     Next next) {
   if (i == args.size()) {
@@ -341,7 +341,7 @@ ValueId MatchRun::Wanted(const PatArg& arg, const Frame& frame) {
 
 // `_...` in front of a name that is known: only the inputs that are `v` can follow it. Of a value with
 // few readers they are found from there.
-bool MatchRun::Pass(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
+bool MatchRun::Pass(const Pattern& pattern, std::span<const PatArg* const> args, size_t i,
                     ValueId v, Operands inputs, size_t j, const PatCall& call, NodeId n,
                     Frame& frame, Next next) {
   std::vector<size_t> places;

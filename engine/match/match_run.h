@@ -85,14 +85,14 @@ class MatchRun {
   bool InOrder(const Pattern& pattern, const PatCall& call, NodeId n, bool swapped, Frame& frame,
                Next next);
   bool Named(const Pattern& pattern, const std::vector<std::pair<const PatArg*, size_t>>& named,
-             size_t i, const std::vector<const PatArg*>& args, Operands inputs, const PatCall& call,
+             size_t i, std::span<const PatArg* const> args, Operands inputs, const PatCall& call,
              NodeId n, Frame& frame, Next next);
-  bool Args(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
-            Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame, Next next);
+  bool Args(const Pattern& pattern, std::span<const PatArg* const> args, size_t i, Operands inputs,
+            size_t j, const PatCall& call, NodeId n, Frame& frame, Next next);
   ValueId Wanted(const PatArg& arg, const Frame& frame);
-  bool Pass(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i, ValueId v,
+  bool Pass(const Pattern& pattern, std::span<const PatArg* const> args, size_t i, ValueId v,
             Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame, Next next);
-  bool Around(const Pattern& pattern, const std::vector<const PatArg*>& args, size_t i,
+  bool Around(const Pattern& pattern, std::span<const PatArg* const> args, size_t i,
               Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame, Next next);
   bool One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call, NodeId n,
            Frame& frame, Next next);

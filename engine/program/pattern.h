@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "engine/program/code.h"
 #include "engine/rule/ast.h"
 
@@ -56,7 +58,8 @@ struct PatCall {
   std::vector<int> slots;  // every slot bound inside
   // Those of args without a name, in order. Of the steps of a chain the first is any value: what
   // stands there is what the chain starts from.
-  std::vector<const PatArg*> positional;
+  boost::container::small_vector<const PatArg*, 3> positional;
+  std::span<const PatArg* const> in_order() const { return {positional.data(), positional.size()}; }
 };
 
 struct PatGroup {

@@ -213,13 +213,10 @@ void RuleChecker::MatchRefs(const Expr& call, const std::vector<OutArg>* outs, O
             fmt::format("a label stands in front: `{}:{}(...)`", ref.name, call.call().label);
         continue;
       }
-      known &= ops_.CheckName({.op = SplitOpName(ref.name)}, ref.place);
+      known &= ops_.CheckPatternName(ref);
     }
   }
-  if (!known) return;
-  if (const auto ops = ops_.Expand(call.call().refs)) {
-    ops_.CheckCall(call, *ops, CallUse::kPattern, outs, owner.text);
-  }
+  if (known) ops_.CheckPatternCall(call, outs, owner.text);
 }
 
 void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, bool list,

@@ -123,7 +123,7 @@ const Snippet& JoinLines(const DocNode& node, Snippet& joined) {
       joined.text += '\n';
     }
     joined.text += line.text.text;
-    joined.where.insert(joined.where.end(), line.text.where.begin(), line.text.where.end());
+    joined.where.Append(line.text.where);
   }
   if (joined.where.empty()) joined.where.push_back(node.place.begin);
   return joined;

@@ -1,7 +1,5 @@
 // Strict JSON (RFC 8259) -> document tree, with the place of every byte. Not a use of
 // nlohmann::json, which forgets where values stood and accepts duplicate keys.
-#include <numeric>
-
 #include <fmt/format.h>
 
 #include "engine/rule/codes.h"
@@ -45,9 +43,8 @@ class JsonReader {
 
   char Peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void SkipSpace() {
-    while (at_ < text_.size() &&
-           std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
-      ++at_;
+    const auto space = [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; };
+    while (at_ < text_.size() && space(text_[at_])) ++at_;
   }
 
   bool ReadValue(DocNode& node, int depth) {
@@ -130,7 +127,7 @@ class JsonReader {
     node.place = At(begin, at_);
     node.text.source = &source_;
     node.text.text = word;
-    for (size_t i = begin; i <= at_; ++i) node.text.where.push_back(static_cast<uint32_t>(i));
+    node.text.where.AddRun(static_cast<uint32_t>(begin), word.size() + 1);
     return true;
   }
 
@@ -185,15 +182,12 @@ class JsonReader {
     };
     while (at_ < text_.size() && plain(text_[at_])) ++at_;
     snippet.text += text_.substr(begin, at_ - begin);
-    const size_t known = snippet.where.size();
-    snippet.where.resize(known + (at_ - begin));
-    std::iota(snippet.where.begin() + static_cast<ptrdiff_t>(known), snippet.where.end(),
-              static_cast<uint32_t>(begin));
+    snippet.where.AddRun(static_cast<uint32_t>(begin), at_ - begin);
   }
 
   static void Put(Snippet& snippet, std::string_view bytes, size_t from) {
     snippet.text += bytes;
-    snippet.where.insert(snippet.where.end(), bytes.size(), static_cast<uint32_t>(from));
+    snippet.where.AddSame(static_cast<uint32_t>(from), bytes.size());
   }
 
   bool ReadEscape(Snippet& snippet) {

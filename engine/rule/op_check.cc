@@ -149,11 +149,31 @@ void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, Call
   const Candidates all = CandidatesFor(ops, use, &unknown);
   if (unknown != nullptr) return CheckUnknownInputs(call, *unknown, owner);
   const Candidates in_force = InForce(all, use);
+  CheckAgainst(call, all, in_force, use, outs, owner);
+  if (use != CallUse::kPattern && !in_force.empty()) CheckRequired(call, ops, use, owner);
+}
+
+void OpChecker::CheckPatternCall(const Expr& call, const std::vector<OutArg>* outs,
+                                 const std::string& owner) {
+  const Refs& refs = call.call().refs;
+  if (refs.size() != 1 || refs[0].kind != Ref::Kind::kName) {
+    if (const auto ops = Expand(refs)) CheckCall(call, *ops, CallUse::kPattern, outs, owner);
+    return;
+  }
+  Named& named = Look(refs[0].name);
+  if (call.call().negated || named.faulty) return;
+  if (named.all.empty()) return CheckUnknownInputs(call, named.op, owner);
+  if (!named.in_force) named.in_force.emplace(InForce(named.all, CallUse::kPattern));
+  CheckAgainst(call, named.all, *named.in_force, CallUse::kPattern, outs, owner);
+}
+
+void OpChecker::CheckAgainst(const Expr& call, const Candidates& all, const Candidates& in_force,
+                             CallUse use, const std::vector<OutArg>* outs,
+                             const std::string& owner) {
   if (in_force.empty()) return CheckInForce(call, all, use, owner);
   const Candidates& candidates = use == CallUse::kCompute ? all : in_force;
   CheckInputs(call, candidates, all, use, owner);
   CheckAttributes(call, candidates, all, use, owner);
-  if (use != CallUse::kPattern) CheckRequired(call, ops, use, owner);
   if (outs != nullptr) CheckOutputs(call, candidates, *outs, use, owner);
 }
 

@@ -7,9 +7,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
-
-#include <boost/container/small_vector.hpp>
 
 #include "engine/base/diagnostics.h"
 #include "engine/rule/ast.h"
@@ -24,6 +23,7 @@ enum class CallUse { kPattern, kBuild, kCompute };
 struct OpsetRange {
   int64_t min = 0, max = INT64_MAX;
   std::string text() const;  // "opset 13 to 19", "opset 13 and later"
+  bool operator==(const OpsetRange&) const = default;
 };
 
 class OpChecker {
@@ -34,7 +34,7 @@ class OpChecker {
 
   // What follows is about models of these opsets: `read` says what patterns meet, `made` what
   // replacements may be made of (a rule of an opset upgrade makes newer nodes than it reads).
-  void SetOpsets(const OpsetRange& read, const OpsetRange& made) { read_ = read, made_ = made; }
+  void SetOpsets(const OpsetRange& read, const OpsetRange& made);
 
   // False, and an error, if the domain is known and the operator is not (or the wildcard covers
   // none).
@@ -42,13 +42,18 @@ class OpChecker {
   // Is there an operator of that name, under any domain?
   bool IsOperator(std::string_view name);
   // Has one of the operators an attribute of that name?
-  bool HaveAttribute(const std::vector<Ref>& refs, std::string_view name);
+  bool HaveAttribute(const Refs& refs, std::string_view name);
   // An error unless a version of one of `ops` has that attribute, or one of them is unknown.
   void CheckAttributeOf(const std::vector<OpPattern>& ops, const std::string& name,
                         const Place& place);
   // The operators that a reference stands for; nothing if one of them could be anything.
-  std::optional<std::vector<OpName>> Expand(const std::vector<Ref>& refs);
-  // The call against the signatures of `ops`; `num_outs` outputs are named, the last by `outs`.
+  std::optional<std::vector<OpName>> Expand(const Refs& refs);
+  // In a match: `CheckName` of a reference that is a name.
+  bool CheckPatternName(const Ref& ref);
+  // A call in a match against the signatures of its operators, whose names were checked.
+  void CheckPatternCall(const Expr& call, const std::vector<OutArg>* outs,
+                        const std::string& owner);
+  // The call against the signatures of `ops`; the outputs `outs` are named.
   void CheckCall(const Expr& call, const std::vector<OpName>& ops, CallUse use,
                  const std::vector<OutArg>* outs, const std::string& owner);
 
@@ -56,10 +61,21 @@ class OpChecker {
   // An operator of an unknown domain that is one letter away from a known one. Reports it.
   bool IsMisspelled(const OpPattern& op, const Place& place);
 
-  using Candidates = boost::container::small_vector<const Signature*, 16>;
+  using Candidates = std::vector<const Signature*>;
   // Their signatures; the first without any becomes `unknown`, if that is asked for.
   Candidates CandidatesFor(const std::vector<OpName>& ops, CallUse use,
                            const OpName** unknown = nullptr) const;
+  // What a match can mean by a name. Rule sets name few operators, many times.
+  struct Named {
+    OpName op;
+    bool faulty = false;
+    Candidates all;
+    std::optional<Candidates> in_force;  // at an opset of read_; nothing: not asked yet
+  };
+  Named& Look(const std::string& name);
+  // The call against those of `all` that are in force; its operators are known.
+  void CheckAgainst(const Expr& call, const Candidates& all, const Candidates& in_force,
+                    CallUse use, const std::vector<OutArg>* outs, const std::string& owner);
   const OpsetRange& RangeOf(CallUse use) const { return use == CallUse::kPattern ? read_ : made_; }
   // Those of them that are in force at one of the opsets.
   Candidates InForce(const Candidates& all, CallUse use) const;
@@ -84,6 +100,7 @@ class OpChecker {
   DiagnosticSink& sink_;
   OpsetRange read_, made_;
   std::vector<OpName> names_;
+  std::unordered_map<std::string, Named> named_;
 };
 
 }  // namespace qrewrite

@@ -48,6 +48,30 @@ bool OpChecker::IsFaulty(const OpName& op) const {
   return !faulty_.empty() && (faulty_.contains("%") || faulty_.contains("%" + op.text()));
 }
 
+void OpChecker::SetOpsets(const OpsetRange& read, const OpsetRange& made) {
+  if (!(read == read_)) {
+    for (auto& [name, named] : named_) named.in_force.reset();
+  }
+  read_ = read;
+  made_ = made;
+}
+
+OpChecker::Named& OpChecker::Look(const std::string& name) {
+  const auto known = named_.find(name);
+  if (known != named_.end()) return known->second;
+  const OpName op = SplitOpName(name);
+  const auto added = named_.emplace(name, Named{.op = op,
+                                                .faulty = IsFaulty(op),
+                                                .all = CandidatesFor({op}, CallUse::kPattern),
+                                                .in_force = std::nullopt});
+  return added.first->second;
+}
+
+bool OpChecker::CheckPatternName(const Ref& ref) {
+  const Named& named = Look(ref.name);
+  return !named.all.empty() || CheckName({.op = named.op}, ref.place);
+}
+
 const std::vector<OpName>& OpChecker::Names() {
   if (names_.empty()) names_ = set_.signatures.Names();
   return names_;
@@ -95,7 +119,7 @@ bool OpChecker::IsOperator(std::string_view name) {
                      [&](const OpName& op) { return op.name == name || op.text() == name; });
 }
 
-bool OpChecker::HaveAttribute(const std::vector<Ref>& refs, std::string_view name) {
+bool OpChecker::HaveAttribute(const Refs& refs, std::string_view name) {
   const Candidates all =
       CandidatesFor(Expand(refs).value_or(std::vector<OpName>()), CallUse::kPattern);
   return std::any_of(all.begin(), all.end(),
@@ -141,7 +165,7 @@ bool OpChecker::IsMisspelled(const OpPattern& op, const Place& place) {
   return false;
 }
 
-std::optional<std::vector<OpName>> OpChecker::Expand(const std::vector<Ref>& refs) {
+std::optional<std::vector<OpName>> OpChecker::Expand(const Refs& refs) {
   std::vector<OpName> ops;
   for (const Ref& ref : refs) {
     if (ref.kind == Ref::Kind::kName) {

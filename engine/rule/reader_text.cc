@@ -10,13 +10,6 @@
 namespace qrewrite {
 namespace {
 
-// `text` behind `prefix`; an error in the prefix cannot be.
-Snippet Prefixed(std::string_view prefix, Snippet text) {
-  text.text.insert(0, prefix);
-  text.where.insert(text.where.begin(), prefix.size(), text.where.front());
-  return text;
-}
-
 ExprPtr And(ExprPtr left, ExprPtr right) {
   auto both = std::make_unique<Expr>();
   both->kind = Expr::Kind::kBinary;

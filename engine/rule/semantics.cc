@@ -53,7 +53,7 @@ std::shared_ptr<const RuleSet> SetBuilder::BuildSemantics(RuleFile* file) {
     if (!raw.computes) continue;
     const std::string text = PatternOf(raw.signature);
     Snippet pattern{.text = text, .where = {}, .source = raw.place.source};
-    pattern.where.assign(text.size() + 1, raw.place.begin);
+    pattern.where.AddSame(raw.place.begin, text.size() + 1);
     Rule rule{.name = "computes " + raw.signature.op.text(), .equivalence = "exact"};
     rule.match = ParseBody(pattern, sink_);
     rule.replace = std::move(raw.computes);

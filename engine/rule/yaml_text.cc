@@ -1,7 +1,8 @@
 #include "engine/rule/yaml_text.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include <boost/container/small_vector.hpp>
 
 namespace qrewrite {
 namespace {
@@ -13,45 +14,45 @@ size_t SkipSpace(std::string_view text, size_t at) {
   return at;
 }
 
-using Where = std::vector<uint32_t>;
-
 // Plain and block scalars: apart from white space the file holds the very bytes of the text, in
 // order, for indentation, folding and chomping change white space only. So lines and runs of other
 // bytes are paired as they stand, and runs of white space from their ends: the indentation that a
 // text keeps is the last part of the one in the file.
-bool FollowVerbatim(std::string_view file, size_t at, std::string_view value, Where& where) {
+bool FollowVerbatim(std::string_view file, size_t at, std::string_view value, Origins& where) {
   // The indentation of a block scalar's first line.
   if (!value.empty() && !IsSpace(value[0])) at = SkipSpace(file, at);
-  where.resize(value.size() + 1);
-  uint32_t* const out = where.data();
+  boost::container::small_vector<uint32_t, 64> spaces;  // where a run of them came from
   for (size_t i = 0; i < value.size();) {
     if (!IsSpace(value[i])) {
       const std::string_view line = value.substr(i, value.find('\n', i) - i);
       if (file.substr(at).starts_with(line)) {  // it was not folded
-        std::iota(out + i, out + i + line.size(), static_cast<uint32_t>(at));
+        where.AddRun(static_cast<uint32_t>(at), line.size());
         i += line.size();
         at += line.size();
         continue;
       }
       if (at >= file.size() || file[at] != value[i]) return false;
-      out[i++] = static_cast<uint32_t>(at++);
+      where.push_back(static_cast<uint32_t>(at++));
+      ++i;
       continue;
     }
     const size_t stop = SkipSpace(value, i);
     const size_t end = SkipSpace(file, at);
     if (end == at && stop < value.size()) return false;
     size_t from = end;
+    spaces.resize(stop - i);
     for (size_t k = stop; k-- > i;) {
       // A newline of the text belongs to one of the file; blanks before it do not.
       while (value[k] == '\n' && from > at && file[from - 1] != '\n') --from;
       if (from > at) --from;
-      out[k] = static_cast<uint32_t>(std::min(from, file.size()));
+      spaces[k - i] = static_cast<uint32_t>(std::min(from, file.size()));
     }
+    for (const uint32_t byte : spaces) where.push_back(byte);
     i = stop;
     at = end;
   }
-  where.back() = value.empty() ? static_cast<uint32_t>(std::min(at, file.size()))
-                               : where[value.size() - 1] + 1;
+  where.push_back(value.empty() ? static_cast<uint32_t>(std::min(at, file.size()))
+                                : where.back() + 1);
   return true;
 }
 
@@ -87,13 +88,13 @@ class QuotedReader {
   }
 
   const std::string& text() const { return text_; }
-  Where& where() { return where_; }
+  Origins& where() { return where_; }
   size_t end() const { return at_; }  // of the closing quote
 
  private:
   void Put(std::string_view bytes, size_t from) {
     text_ += bytes;
-    where_.insert(where_.end(), bytes.size(), static_cast<uint32_t>(from));
+    where_.AddSame(static_cast<uint32_t>(from), bytes.size());
   }
 
   // White space within a line stays; a line end becomes a space, an empty line a line end.
@@ -154,10 +155,10 @@ class QuotedReader {
   size_t at_;
   char quote_;
   std::string text_;
-  Where where_;
+  Origins where_;
 };
 
-uint32_t EndOf(const Where& where, std::string_view text, uint32_t begin) {
+uint32_t EndOf(const Origins& where, std::string_view text, uint32_t begin) {
   // The place of a text ends with its last visible byte.
   for (size_t i = text.size(); i > 0; --i) {
     if (!IsSpace(text[i - 1])) return where[i - 1] + 1;
@@ -173,8 +174,7 @@ DocNode LocateScalar(const SourceText& source, size_t begin, std::string value) 
   const char first = begin < file.size() ? file[begin] : '\0';
   DocNode node;
   node.text.source = &source;
-  Where& where = node.text.where;
-  where.reserve(value.size() + 1);
+  Origins& where = node.text.where;
   const auto start = static_cast<uint32_t>(std::min(begin, file.size()));
   bool exact = false;
   if (first == '"' || first == '\'') {
@@ -191,7 +191,10 @@ DocNode LocateScalar(const SourceText& source, size_t begin, std::string value) 
     const uint32_t end = exact && !block ? EndOf(where, value, start) : start + 1;
     node.place = {&source, start, end};
   }
-  if (!exact) where.assign(value.size() + 1, start);
+  if (!exact) {
+    where = {};
+    where.AddSame(start, value.size() + 1);
+  }
   node.text.text = std::move(value);
   return node;
 }

@@ -1,5 +1,7 @@
 #include "engine/base/source.h"
 
+#include <vector>
+
 #include <doctest/doctest.h>
 
 #include "engine/base/diagnostics.h"
@@ -74,6 +76,49 @@ TEST_CASE("Snippet: places of a decoded scalar point into the file") {
   CHECK(Where(snippet.PlaceOf(5, 5).span()) == "2:5-6    c\"");  // the end
   CHECK(Where(snippet.PlaceOf(77, 99).span()) == "2:5-6    c\"");
   CHECK(Snippet{.source = &file}.PlaceOf(0, 1).span().line == 1);
+}
+
+TEST_CASE("Origins: the same bytes as a list of numbers, whatever was added") {
+  Origins origins;
+  std::vector<uint32_t> expected;
+  const auto run = [&](uint32_t first, size_t count) {
+    origins.AddRun(first, count);
+    for (size_t i = 0; i < count; ++i) expected.push_back(first + static_cast<uint32_t>(i));
+  };
+  const auto same = [&](uint32_t byte, size_t count) {
+    origins.AddSame(byte, count);
+    expected.insert(expected.end(), count, byte);
+  };
+  const auto check = [&] {
+    REQUIRE(origins.size() == expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      CAPTURE(i);
+      CHECK(origins[i] == expected[i]);
+    }
+  };
+  CHECK(origins.empty());
+  run(5, 3);
+  run(8, 2);  // goes on where the last one ended
+  check();
+  same(10, 3);  // begins there, too, and stays
+  run(11, 1);
+  run(12, 0);
+  same(20, 0);
+  same(21, 1);
+  run(22, 2);  // behind a single byte
+  run(4, 2);   // backwards
+  check();
+  CHECK(origins.front() == 5);
+  CHECK(origins.back() == 5);
+  const Origins copy = origins;
+  const std::vector<uint32_t> once = expected;
+  origins.Append(copy);
+  expected.insert(expected.end(), once.begin(), once.end());
+  check();
+  origins.PrependSame(7, 2);
+  expected.insert(expected.begin(), 2, 7);
+  run(expected.back() + 1, 2);
+  check();
 }
 
 TEST_CASE("Snippet: a whole text maps to itself") {
