@@ -22,7 +22,7 @@ std::vector<std::string> WordsFor(const Field& field) {
   }
   switch (field.shape) {
     case Shape::kBool: return {"true", "false"};
-    case Shape::kAll: return {"all"};
+    case Shape::kAll:
     case Shape::kNamesOrAll: return {"all"};
     case Shape::kChecks: return {"checked", "unchecked"};
     case Shape::kOneOfTypes: return {"bool", "int", "float", "string", "path", "regex", "bytes"};

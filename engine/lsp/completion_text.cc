@@ -16,10 +16,10 @@ namespace {
 // CompletionItemKind of the protocol.
 int KindNumber(ItemKind kind) {
   switch (kind) {
-    case ItemKind::kKey: return 10;        // property
-    case ItemKind::kOperator: return 7;    // class
-    case ItemKind::kFunction: return 3;    // function
-    case ItemKind::kAttribute: return 5;   // field
+    case ItemKind::kKey: return 10;      // property
+    case ItemKind::kOperator: return 7;  // class
+    case ItemKind::kFunction: return 3;  // function
+    case ItemKind::kAttribute:
     case ItemKind::kInput: return 5;       // field
     case ItemKind::kSet: return 13;        // enumeration
     case ItemKind::kParam: return 21;      // constant

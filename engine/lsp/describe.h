@@ -23,6 +23,6 @@ std::string DescribeInput(const Known& known, const Operators& of, std::string_v
 std::string AttributeType(const FormalAttribute& attribute);
 
 // What a name at a place of a file is.
-std::string Describe(const Known& known, const FileIndex& index, const Occurrence& occurrence);
+std::string Describe(const Known& known, const FileIndex& index, const Occurrence& name);
 
 }  // namespace qrewrite::lsp

@@ -142,7 +142,7 @@ void RuleChecker::CheckOwnDomain(const RawSignature& raw) {
       sink_.Error(raw.place, code::kUnknownOp, fmt::format("onnx has no operator `{}`", op.name));
   d.hint = DidYouMean(op.name, names);
   if (d.hint.empty()) {
-    const size_t colon = op.name.find_first_of(":");
+    const size_t colon = op.name.find(':');
     d.hint = colon == std::string::npos
                  ? fmt::format("one of your own has a domain: `acme.{}`", op.name)
                  : fmt::format("a domain ends with a dot: `{}.{}`", op.name.substr(0, colon),

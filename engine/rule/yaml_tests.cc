@@ -40,13 +40,13 @@ class Flow {
       const char c = text[i];
       const bool escapes =
           (quote_ == '"' && c == '\\') || (quote_ == '\'' && text.substr(i, 2) == "''");
+      const bool comment = quote_ == '\0' && c == '#' && i > 0 && text[i - 1] == ' ';
+      if (comment) return;
       if (escapes) {
         ++i;
       } else if (quote_ != '\0') {
         if (c == quote_) quote_ = '\0';
         if (!open()) return;
-      } else if (c == '#' && i > 0 && text[i - 1] == ' ') {
-        return;
       } else if (c == '"' || c == '\'') {
         // In brackets a quote within a word is a letter.
         if (i == 0 || std::string_view(" ,:[{").find(text[i - 1]) != std::string_view::npos)
