@@ -149,6 +149,7 @@ class Val {
       : type_(IndexOf<std::remove_cvref_t<T>>()) {
     using Held = std::remove_cvref_t<T>;
     constexpr bool kPlain = IndexOf<Held>() < kFirstOwner;
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): an owner is a pointer, and its size is meant
     static_assert(sizeof(Held) <= kBytes && (!kPlain || std::is_trivially_copyable_v<Held>));
     new (bytes_) Held(std::forward<T>(value));
   }
