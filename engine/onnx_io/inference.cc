@@ -14,10 +14,23 @@
 namespace qrewrite {
 namespace {
 
-// The version whose inference is asked. That of Slice 10 gives a size that has a name to what is cut
-// off it; the next version has the same inputs, and does not.
+// A version of an operator of ONNX whose inference is wrong. That of another version is asked, which
+// has the same inputs.
+struct OtherInference {
+  std::string_view op;
+  int64_t version;
+  int64_t asked;
+};
+constexpr OtherInference kOtherInferences[] = {
+    {"Slice", 10, 11},  // gives a size that has a name to what is cut off it
+};
+
 int64_t InferredAs(const OpName& op, int64_t version) {
-  return version == 10 && op == OpName{"", "Slice"} ? 11 : version;
+  if (!op.domain.empty()) return version;
+  for (const OtherInference& other : kOtherInferences) {
+    if (other.op == op.name && other.version == version) return other.asked;
+  }
+  return version;
 }
 
 class OnnxInference : public ShapeInference {
