@@ -127,13 +127,7 @@ void Graph::RemoveBody(BodyId root) {
     for (const ValueId v : gone.constants) Bury(v);
     for (const ValueId v : gone.inputs) Bury(v);
     for (const NodeId n : gone.nodes) {
-      if (!alive(n)) continue;
-      Node& node = nodes_[n.index];
-      for (uint32_t i = 0; i < node.num_inputs; ++i) Unlink(UseId(size_t{node.first_input} + i));
-      for (uint32_t i = 0; i < node.num_outputs; ++i) Bury(output(n, i));
-      node.alive = false;
-      --op_nodes_[node.op.index];
-      node.attributes = Attributes();
+      if (alive(n)) Bury(n);
     }
     gone.outputs.clear();
     gone.alive = false;
@@ -141,6 +135,15 @@ void Graph::RemoveBody(BodyId root) {
 }
 
 // Leaves a tombstone.
+void Graph::Bury(NodeId n) {
+  Node& node = nodes_[n.index];
+  for (uint32_t i = 0; i < node.num_inputs; ++i) Unlink(UseId(size_t{node.first_input} + i));
+  for (uint32_t i = 0; i < node.num_outputs; ++i) Bury(output(n, i));
+  node.alive = false;
+  --op_nodes_[node.op.index];
+  node.attributes = Attributes();
+}
+
 void Graph::Bury(ValueId v) {
   if (!v.valid()) return;
   Value& value = values_[v.index];
@@ -352,12 +355,7 @@ void Graph::RemoveNode(NodeId n) {
   for (const BodyId b : SubgraphsOf(n)) {
     if (body(b).owner == n) RemoveBody(b);
   }
-  Node& node = nodes_[n.index];
-  for (uint32_t i = 0; i < node.num_inputs; ++i) Unlink(UseId(size_t{node.first_input} + i));
-  for (uint32_t i = 0; i < node.num_outputs; ++i) Bury(output(n, i));
-  node.alive = false;
-  --op_nodes_[node.op.index];
-  node.attributes = Attributes();
+  Bury(n);
   changed_ = true;
 }
 

@@ -292,6 +292,7 @@ class Graph {
   void SetOwner(BodyId b, NodeId owner);
   void DropSubgraphs(NodeId n, const std::vector<BodyId>& before);
   void RemoveBody(BodyId root);
+  void Bury(NodeId n);
   void Bury(ValueId v);
 
   template <class T>
