@@ -7,6 +7,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/base/lines.h"
+#include "engine/driver/report.h"
 #include "qrewrite/rewrite.h"
 #include "qrewrite/version.h"
 
@@ -124,10 +125,7 @@ Json ProfileJson(const std::vector<RuleProfile>& profile, const std::vector<Phas
 
 }  // namespace
 
-std::string RewriteWarning::NodeText() const {
-  return op + (node.empty() ? fmt::format(" (unnamed, output `{}`)", Printable(output))
-                            : fmt::format(" `{}`", Printable(node)));
-}
+std::string RewriteWarning::NodeText() const { return NodeOrOutputText(op, node, output); }
 
 std::string RewriteWarning::Text() const {
   if (op.empty()) return text;  // of no node

@@ -7,6 +7,27 @@
 #include "engine/rule/check.h"
 
 namespace qrewrite {
+namespace {
+
+std::string_view FirstOutput(const Graph& graph, NodeId n) {
+  std::string_view output;
+  for (size_t i = 0; i < graph.num_outputs(n) && output.empty(); ++i) {
+    if (graph.output(n, i).valid()) output = graph.name(graph.output(n, i));
+  }
+  return output;
+}
+
+}  // namespace
+
+std::string NodeOrOutputText(std::string_view op, std::string_view node, std::string_view output) {
+  return node.empty() ? fmt::format("{} (unnamed, output `{}`)", op, Printable(output))
+                      : fmt::format("{} `{}`", op, Printable(node));
+}
+
+std::string RuleRun::RefusedNode(NodeId n) const {
+  return NodeOrOutputText(graph_.op_name(graph_.op(n)).text(), graph_.name(n),
+                          FirstOutput(graph_, n));
+}
 
 NodeId RuleRun::Origin(NodeId node) const {
   while (node.index < made_of_.size() && made_of_[node.index].valid()) node = made_of_[node.index];
@@ -33,18 +54,14 @@ Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
                   .node = std::string(graph_.name(origin)),
                   .output = {},
                   .notes = {}};
-  for (size_t i = 0; i < graph_.num_outputs(node) && finding.output.empty(); ++i) {
-    if (graph_.output(node, i).valid()) finding.output = graph_.name(graph_.output(node, i));
-  }
+  finding.output = FirstOutput(graph_, node);
   const Reason nearest = rule.rule->refuse ? Nearest(node) : Reason();
   if (!nearest.text.empty()) finding.notes.push_back(nearest.text);
   if (!rule.rule->refuse || options_.allow_partial) {
     report_.warnings.push_back(std::move(finding));
     return {};
   }
-  std::string what = finding.op + " ";
-  what += finding.node.empty() ? fmt::format("(unnamed, output `{}`)", Printable(finding.output))
-                               : "`" + Printable(finding.node) + "`";
+  std::string what = NodeOrOutputText(finding.op, finding.node, finding.output);
   // One cause seldom comes alone. Beyond the nodes that are explained those of one operator are one.
   std::vector<size_t>& alike = refused_of_[{rule.rule, finding.op}];
   Refused* same = nullptr;

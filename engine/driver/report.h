@@ -4,9 +4,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace qrewrite {
+
+// A node in a message: by its name, or by its first output if it has none.
+std::string NodeOrOutputText(std::string_view op, std::string_view node, std::string_view output);
 
 // A node that a rule refused or warned about.
 struct Finding {

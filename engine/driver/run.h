@@ -97,6 +97,7 @@ class RuleRun {
 
   // --- refusals.cc
   Status NoteFinding(const CompiledRule& rule, const Firing& firing, NodeId node);
+  std::string RefusedNode(NodeId n) const;  // in a message
   Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
   Status Refusals();                 // of the phase that is through: kRefused if there are any
   NodeId Origin(NodeId node) const;  // the node of the model that it was made of; itself if none

@@ -17,16 +17,6 @@ const FormalValue& FormalInput(const Signature& s, size_t i) {
   return s.inputs[std::min(i, s.inputs.size() - 1)];
 }
 
-std::string NodeText(const Graph& graph, NodeId n) {
-  std::string output;
-  for (size_t i = 0; i < graph.num_outputs(n) && output.empty(); ++i) {
-    if (graph.output(n, i).valid()) output = graph.name(graph.output(n, i));
-  }
-  const std::string op = graph.op_name(graph.op(n)).text();
-  return graph.name(n).empty() ? fmt::format("{} (unnamed, output `{}`)", op, Printable(output))
-                               : fmt::format("{} `{}`", op, Printable(graph.name(n)));
-}
-
 std::string InputFault(const Graph& graph, NodeId n, const Signature& s) {
   const size_t count = graph.num_inputs(n);
   if (count > static_cast<size_t>(s.max_inputs) || count < static_cast<size_t>(s.min_inputs)) {
@@ -155,7 +145,7 @@ Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& 
   }
   if (!why.empty()) {
     refusals_.push_back(
-        {.severity = Severity::kError, .message = fmt::format("{}: {}", NodeText(graph_, n), why)});
+        {.severity = Severity::kError, .message = fmt::format("{}: {}", RefusedNode(n), why)});
   }
   return {};
 }
@@ -169,7 +159,7 @@ Status RuleRun::FaultsAt(const std::vector<NodeId>& order, int64_t opset) {
     if (fault.empty()) continue;
     faults.push_back({.severity = Severity::kError,
                       .message = fmt::format("{} {} at opset {}, and no rule rewrote it",
-                                             NodeText(graph_, n), fault, opset)});
+                                             RefusedNode(n), fault, opset)});
   }
   if (!faults.empty()) return {StatusCode::kRefused, std::move(faults)};
   return {};
