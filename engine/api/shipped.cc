@@ -27,6 +27,7 @@ fs::path FolderOfProgram() {
   std::error_code error;
   fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (error) {  // a chroot without /proc: what the program was started as
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): getauxval gives addresses as integers
     const auto* const name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
     program = name == nullptr ? fs::path() : fs::canonical(name, error);
   }

@@ -143,7 +143,7 @@ class GraphDifference {
     int64_t anchor = -1;
     nb::list nodes;
     const auto flush = [&] {
-      if (nodes.size() > 0) list.append(nb::make_tuple(anchor, nodes));
+      if (!nodes.empty()) list.append(nb::make_tuple(anchor, nodes));
       nodes = nb::list();
     };
     for (size_t i = 0; i < after_.nodes.size(); ++i) {

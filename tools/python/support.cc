@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <thread>
 
@@ -50,10 +51,10 @@ void OnHugePages(void* memory, size_t size) {
   // Below that glibc may take it from its heap, which is not ours to say anything about.
   constexpr size_t kOwnMapping = size_t{32} << 20;
   if (size <= kOwnMapping) return;
-  const auto at = reinterpret_cast<uintptr_t>(memory);
-  const uintptr_t first = (at + kHugePage - 1) / kHugePage * kHugePage;
-  const uintptr_t last = (at + size) / kHugePage * kHugePage;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+  void* first = memory;
+  size_t left = size;
+  if (std::align(kHugePage, kHugePage, first, left) == nullptr) return;  // no whole page
+  madvise(first, left / kHugePage * kHugePage, MADV_HUGEPAGE);
 #else
   (void)memory, (void)size;
 #endif

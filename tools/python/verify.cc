@@ -99,7 +99,7 @@ Samples SamplesOf(nb::list samples, const std::string& origin) {
 
 // A report of Verify() or Debug() as JSON, with a text or a page.
 nb::tuple VerifyModels(const Model& a, const Model& b, Evaluator& evaluator, Evaluator* second,
-                       const nb::dict& options, nb::object samples) {
+                       const nb::dict& options, const nb::object& samples) {
   CallbackScope scope;
   VerifyOptions verify{
       .samples = nb::cast<int>(options["samples"]),
