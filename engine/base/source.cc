@@ -83,7 +83,7 @@ Snippet Prefixed(std::string_view prefix, Snippet text) {
   return text;
 }
 
-Place Snippet::PlaceOf(size_t begin, size_t end) const {
+Place Snippet::PlaceAcross(size_t begin, size_t end) const {
   if (where.empty()) return {source, 0, 0};
   begin = std::min(begin, where.size() - 1);
   end = std::clamp(end, begin, where.size() - 1);

@@ -64,6 +64,8 @@ class Origins {
   uint32_t operator[](size_t i) const {
     return runs_.size() == 1 ? runs_.front().At(i) : RunOf(i).At(i);
   }
+  // Does each byte come from the one behind that of the byte before?
+  bool straight() const { return runs_.size() == 1 && !runs_.front().same; }
   uint32_t front() const { return (*this)[0]; }
   uint32_t back() const { return (*this)[size_ - 1]; }
 
@@ -92,7 +94,15 @@ struct Snippet {
   Origins where;     // of each byte of the text and, behind the last, of its end
   const SourceText* source = nullptr;
 
-  Place PlaceOf(size_t begin, size_t end) const;
+  // [begin, end) of the text, in the file. An empty range is the place in front of a byte.
+  Place PlaceOf(size_t begin, size_t end) const {
+    return begin < end && end < where.size() && where.straight()
+               ? Place{source, where[begin], where[begin] + static_cast<uint32_t>(end - begin)}
+               : PlaceAcross(begin, end);
+  }
+
+ private:
+  Place PlaceAcross(size_t begin, size_t end) const;  // also of a range that is not in the text
 };
 
 // `text` behind `prefix`, whose bytes stand where the text begins.

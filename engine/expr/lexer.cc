@@ -114,6 +114,13 @@ bool FullWidth(std::string_view c) {
   return (c >= "\uff01" && c <= "\uff5e" && c.size() == 3) || c == "\u3000";
 }
 
+// What is neither white space nor begins a comment.
+constexpr std::array<bool, 256> kInk = [] {
+  std::array<bool, 256> ink = SetOf(" \t\r\n#");
+  for (bool& yes : ink) yes = !yes;
+  return ink;
+}();
+
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
@@ -147,6 +154,7 @@ class Lexer {
 
   void SkipBlanks() {
     space_ = newline_ = pos_ == 0;
+    if (pos_ < text_.size() && kInk[static_cast<unsigned char>(text_[pos_])]) return;
     while (pos_ < text_.size()) {
       const char c = text_[pos_];
       if (c == '#') {
@@ -168,9 +176,10 @@ class Lexer {
     if (IsDigit(c)) return ScanNumber(token);
     if (IsNameChar(c)) {
       token.kind = TokenKind::kName;
-      const size_t begin = pos_;
-      while (pos_ < text_.size() && IsNameChar(text_[pos_])) ++pos_;
-      token.plain_name = !IsReserved(text_.substr(begin, pos_ - begin));
+      size_t end = pos_ + 1;
+      while (end < text_.size() && IsNameChar(text_[end])) ++end;
+      token.plain_name = !IsReserved(text_.substr(pos_, end - pos_));
+      pos_ = end;
       return;
     }
     if (c == '\'') return ScanString(token);

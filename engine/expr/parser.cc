@@ -30,27 +30,8 @@ Parser::Parser(const Snippet& text, DiagnosticSink& sink, Mode mode, TreeBudget*
 
 const Token& Parser::LineEnd() { return kLineEnd; }
 
-bool Parser::AtName(size_t k) const {
-  const Token& token = Peek(k);
-  if (token.kind == TokenKind::kString) return true;
-  return token.kind == TokenKind::kName && (token.plain_name || token.text == "_");
-}
-
 bool Parser::AtSeparator() const {
   return AtEnd() || At(";") || (nested_ > 0 && brackets_.empty() && At("}"));
-}
-
-const Token& Parser::Take() {
-  const Token& token = tokens_[pos_];
-  if (pos_ + 1 < tokens_.size()) ++pos_;
-  return token;
-}
-
-Place Parser::PlaceOf(const Token& token) const { return text_.PlaceOf(token.begin, token.end); }
-
-Place Parser::PlaceFrom(uint32_t first_token) const {
-  const uint32_t last = pos_ > first_token ? pos_ - 1 : first_token;
-  return text_.PlaceOf(tokens_[first_token].begin, tokens_[last].end);
 }
 
 Place Parser::Here() const {

@@ -69,19 +69,46 @@ ExprPtr Parser::Binary(BinaryOp op, ExprPtr left, ExprPtr right) {
   return expr;
 }
 
-// Most arguments are a name alone: no need to go down through all operators.
+bool Parser::ArgumentEnds(uint32_t token) const {
+  const Token& next = tokens_[token];
+  return !next.newline_before && (next.mark == "," || next.mark == ")" || next.mark == "..." ||
+                                  next.kind == TokenKind::kEnd);
+}
+
 bool Parser::LoneNameAhead() const {
   const Token& token = tokens_[pos_];
   const bool name = token.plain_name || (token.kind == TokenKind::kName && token.text == "_");
   if (!name || token.newline_before || mode_ != Mode::kRules) return false;
-  const Token& next = tokens_[pos_ + 1];  // kEnd is the last one
-  return !next.newline_before && (next.mark == "," || next.mark == ")" || next.mark == "...");
+  return ArgumentEnds(pos_ + 1);  // kEnd is the last one
+}
+
+bool Parser::LoneCallAhead() const {
+  const Token& head = tokens_[pos_];
+  if (!head.plain_name || head.newline_before || mode_ != Mode::kRules) return false;
+  uint32_t open = pos_ + 1;
+  if (tokens_[open].mark == "<") {
+    if (tokens_[open].space_before) return false;
+    constexpr uint32_t kFew = 16;  // tokens of attributes; more take the way through all operators
+    const uint32_t limit = open + kFew;
+    do {
+      if (++open == limit || tokens_[open].kind == TokenKind::kEnd) return false;
+      if (tokens_[open].match != 0) open = tokens_[open].match;
+    } while (tokens_[open].mark != ">");
+    ++open;
+  }
+  if (tokens_[open].mark != "(" || tokens_[open].newline_before) return false;
+  const uint32_t close = tokens_[open].match;
+  return close != 0 && ArgumentEnds(close + 1);
 }
 
 ExprPtr Parser::ParseExpr() {
   if (LoneNameAhead()) return ParseLoneName();
   const Deeper deeper(*this);
   if (!deeper.ok()) return nullptr;
+  if (LoneCallAhead()) {
+    const Deeper operand(*this);  // as deep as on the way through the operators
+    return ParseCall();
+  }
   const uint32_t first = pos_;
   ExprPtr value = ParseOr();
   if (!value || !TakeWordIf("if")) return value;

@@ -92,7 +92,11 @@ class Parser {
     const Token& token = Peek(k);
     return token.kind == TokenKind::kName && token.text[0] == word[0] && token.text == word;
   }
-  bool AtName(size_t k = 0) const;  // an identifier or, in graph texts, a string
+  bool AtName(size_t k = 0) const {  // an identifier or, in graph texts, a string
+    const Token& token = Peek(k);
+    return token.plain_name || token.kind == TokenKind::kString ||
+           (token.kind == TokenKind::kName && token.text == "_");
+  }
   bool AtEnd(size_t k = 0) const { return Peek(k).kind == TokenKind::kEnd; }
   bool AtSeparator() const;  // line end, `;`, end of text or of the nested body
   bool TakeIf(Mark mark) {
@@ -105,10 +109,17 @@ class Parser {
     pos_ += at ? 1 : 0;
     return at;
   }
-  const Token& Take();
+  const Token& Take() {
+    const Token& token = tokens_[pos_];
+    if (pos_ + 1 < tokens_.size()) ++pos_;
+    return token;
+  }
   bool Glued(size_t k = 0) const { return !Peek(k).space_before; }  // no space before the token
-  Place PlaceFrom(uint32_t first_token) const;                      // up to the last token taken
-  Place PlaceOf(const Token& token) const;
+  Place PlaceFrom(uint32_t first_token) const {                     // up to the last token taken
+    const uint32_t last = pos_ > first_token ? pos_ - 1 : first_token;
+    return text_.PlaceOf(tokens_[first_token].begin, tokens_[last].end);
+  }
+  Place PlaceOf(const Token& token) const { return text_.PlaceOf(token.begin, token.end); }
   Place Here() const;  // the next token; at a line end the place behind the last one
 
   // --- errors. The first of a statement is reported, then everything unwinds.
@@ -176,7 +187,10 @@ class Parser {
   ExprPtr ParseAtom();
   ExprPtr ParseNumber(bool negative);
   ExprPtr ParseNameAtom();
+  // A name or a call that is all of an argument: there is no operator to look for around it.
   bool LoneNameAhead() const;  // `x,` `x)` `x...`
+  bool LoneCallAhead() const;  // `Op(x),` `Op<axis>(x))`
+  bool ArgumentEnds(uint32_t token) const;
   ExprPtr ParseLoneName();
   ExprPtr ParseParenthesised();
   ExprPtr ParseList();
