@@ -76,7 +76,7 @@ std::string Where(const Place& place) {
 }
 
 // "Relu, acme.Op": what a rule can begin with.
-std::string Names(const std::vector<OpPattern>& ops) {
+std::string Names(const OpPatterns& ops) {
   std::string names;
   for (const OpPattern& p : ops) names += (names.empty() ? "" : ", ") + p.op.text();
   return names;

@@ -62,7 +62,7 @@ class Beginnings {
 
  private:
   const Graph& graph_;
-  const std::optional<std::vector<OpPattern>> anchors_;
+  const std::optional<OpPatterns> anchors_;
   std::vector<int8_t> known_;
 };
 

@@ -21,11 +21,14 @@ CandidateIndex::CandidateIndex(const Graph& graph, const Program& program,
                                std::vector<const CompiledRule*> compiled)
     : graph_(graph), rules_(std::move(compiled)), steps_(1), left_(kFirstLooks), paths_(graph) {
   std::vector<OpPath> paths;
+  paths.reserve(rules_.size());
   for (size_t i = 0; i < rules_.size(); ++i) {
     const Pattern& pattern = rules_[i]->pattern;
     OpTest first = nullptr;
     if (auto ops = AnchorOps(program, pattern)) first = &anchors_.emplace_back(std::move(*ops));
-    OpPath path = {first};
+    OpPath path;
+    path.reserve(kMaxDepth + 1);
+    path.push_back(first);
     const PatArg& value = pattern.stmts[pattern.anchor].value;
     if (value.call != nullptr && value.call->definition < 0) Extend(pattern, *value.call, 0, path);
     uint32_t at = 0;

@@ -86,8 +86,8 @@ class CandidateIndex {
 
   const Graph& graph_;
   std::vector<const CompiledRule*> rules_;
-  std::deque<std::vector<OpPattern>> anchors_;  // which the first steps test
-  std::vector<Step> steps_;                     // the first is where every path begins
+  std::deque<OpPatterns> anchors_;  // which the first steps test
+  std::vector<Step> steps_;         // the first is where every path begins
   std::vector<State> states_;
   size_t num_ops_ = 0;       // columns of next_: operators of the graph that were seen
   std::vector<Entry> next_;  // by state and OpId; kUnknown: not asked

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
-#include "engine/rule/ast.h"
+#include "engine/program/code.h"
 
 namespace qrewrite {
 
-using OpTest = const std::vector<OpPattern>*;  // any of them; null: every operator
+using OpTest = const OpPatterns*;  // any of them; null: every operator
 using OpPath = std::vector<OpTest>;
 
 class PathSweep {

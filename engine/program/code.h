@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "engine/base/ids.h"
 #include "engine/expr/ast.h"
 #include "engine/ops/signature.h"
@@ -103,12 +105,15 @@ struct OperatorRef {
   const Signature* newest = nullptr;
 };
 
+// Most heads name one operator.
+using OpPatterns = boost::container::small_vector<OpPattern, 1>;
+
 // `a|b|@set`, `!@set`: which operators a head accepts. The interpreter remembers the answer by
 // operator.
 struct OpHead {
   int number = -1;  // in Program::heads
   bool negated = false;
-  std::vector<OpPattern> patterns;
+  OpPatterns patterns;
   bool Accepts(const OpName& op) const;
 };
 

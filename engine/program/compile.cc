@@ -329,10 +329,11 @@ std::shared_ptr<const Program> CompileSignature(const Signature& signature) {
 
 // --- where rules begin
 
-std::optional<std::vector<OpPattern>> AnchorOps(const Program& program, const Pattern& pattern) {
-  std::vector<OpPattern> ops;
+std::optional<OpPatterns> AnchorOps(const Program& program, const Pattern& pattern) {
+  OpPatterns ops;
   std::vector<int> seen;
-  std::vector<const PatCall*> todo = {pattern.stmts[pattern.anchor].value.call.get()};
+  boost::container::small_vector<const PatCall*, 8> todo = {
+      pattern.stmts[pattern.anchor].value.call.get()};
   while (!todo.empty()) {
     const PatCall* call = todo.back();
     todo.pop_back();

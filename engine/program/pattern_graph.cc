@@ -159,6 +159,12 @@ class PatternGraph {
 }  // namespace
 
 void PlanFromAnchor(Pattern& pattern, const std::vector<int>& moved) {
+  if (pattern.stmts.size() == 1 && !IsChain(pattern.stmts[0])) {  // most are
+    pattern.anchor = 0;
+    pattern.num_sought = 0;
+    pattern.walks_down = false;
+    return;
+  }
   const PatternGraph graph(pattern.stmts, {});
   const size_t all = pattern.stmts.size();
   const auto hands_over = [&](size_t s) {

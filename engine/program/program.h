@@ -217,6 +217,6 @@ std::shared_ptr<const Program> Compile(std::shared_ptr<const RuleSet> rules);
 std::shared_ptr<const Program> CompileSignature(const Signature& signature);
 
 // The operators that the anchor of a pattern can be; nullopt if any. Definitions are looked into.
-std::optional<std::vector<OpPattern>> AnchorOps(const Program& program, const Pattern& pattern);
+std::optional<OpPatterns> AnchorOps(const Program& program, const Pattern& pattern);
 
 }  // namespace qrewrite

@@ -36,7 +36,7 @@ bool Same(const Rule&, const Rule&) { return false; }
 }  // namespace
 
 template <class T>
-void SetBuilder::Merge(OwnedList<T>& list, T item, std::string key, const RuleFile* file,
+void SetBuilder::Merge(OwnedList<T>& list, T&& item, std::string key, const RuleFile* file,
                        Place place, char sigil, Parts& parts) {
   Owned<T>* before = list.Find(key);
   if (before == nullptr) {
@@ -77,6 +77,7 @@ void SetBuilder::AddFile(RuleFile* file, Parts& parts) {
   reader_.Name(map.Get("name"));
   AddDeclarations(map, file, parts);
   if (const DocNode* rules = map.Get("rules")) {
+    if (parts.rules.items.empty()) parts.rules.items.reserve(rules->items.size());
     for (const DocNode& node : rules->items) {
       if (parts.left_out.rules.contains(RuleName(node))) continue;
       auto rule = reader_.ReadRule(node);
@@ -221,6 +222,7 @@ std::vector<RawSignature> SetBuilder::TakeParts(Parts& parts, RuleSet& set) {
   ResolveSets(parts, set);
   for (auto& owned : parts.params.items) set.params.push_back(std::move(owned.item));
   for (auto& owned : parts.definitions.items) set.definitions.push_back(std::move(owned.item));
+  set.rules.reserve(parts.rules.items.size());
   for (auto& owned : parts.rules.items) set.rules.push_back(std::move(owned.item));
   std::vector<RawSignature> signatures;
   for (auto& owned : parts.signatures.items) {

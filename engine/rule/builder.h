@@ -71,7 +71,7 @@ class SetBuilder {
   // RuleSet::semantics of the file.
   std::shared_ptr<const RuleSet> BuildSemantics(RuleFile* file);
   template <class T>
-  void Merge(OwnedList<T>& list, T item, std::string key, const RuleFile* file, Place place,
+  void Merge(OwnedList<T>& list, T&& item, std::string key, const RuleFile* file, Place place,
              char sigil, Parts& parts);
   void ResolveSets(Parts& parts, RuleSet& set);
   bool AddMembers(Parts& parts, const RawSet& raw, std::vector<std::string>& open, OpSet& out);

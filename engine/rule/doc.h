@@ -85,6 +85,7 @@ std::optional<DocNode> ReadJson(const SourceText& source, DiagnosticSink& sink);
 bool CheckBytes(const SourceText& source, DiagnosticSink& sink);
 // Reports `010`, `on`, `off`, `yes`, `no` where they are not quoted.
 void CheckPlainScalar(const DocNode& node, DiagnosticSink& sink);
+inline constexpr size_t kUsualEntries = 4;  // of a mapping: room for them is made at once
 // The keys of one mapping while it is read.
 class KeySet {
  public:
@@ -92,7 +93,12 @@ class KeySet {
   bool Add(const DocNode& key, DiagnosticSink& sink);
 
  private:
-  std::unordered_map<std::string, Place> places_;
+  // Where the key stands already; null: it is new, and from now on it stands here.
+  const Place* Before(const DocNode& key);
+
+  static constexpr size_t kFew = 16;
+  std::vector<std::pair<std::string, Place>> few_;  // all, while they are few
+  std::unordered_map<std::string, Place> many_;     // all, when they are more
   bool another_item_ = false;
 };
 

@@ -129,6 +129,7 @@ Mapping::Mapping(const DocNode& node, FieldKind kind, std::string owner, Diagnos
     return;
   }
   const std::vector<const Field*>& fields = FieldsOf(kind);
+  entries_.reserve(node.entries.size());
   for (const DocEntry& entry : node.entries) {
     const Field* field = FindField(fields, entry, owner_, sink);
     if (field != nullptr && ShapeFits(entry, *field, sink)) entries_.push_back(&entry);

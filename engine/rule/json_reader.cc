@@ -70,6 +70,7 @@ class JsonReader {
     SkipSpace();
     if (Peek() == '}') return ++at_, true;
     KeySet keys;
+    node.entries.reserve(kUsualEntries);
     while (true) {
       DocEntry entry;
       SkipSpace();

@@ -208,7 +208,9 @@ class TreeBuilder {
       frame.node.items.push_back(std::move(node));
     } else if (frame.has_key) {
       frame.has_key = false;
-      if (frame.keep) frame.node.entries.push_back({std::move(frame.key), std::move(node)});
+      if (!frame.keep) return true;
+      if (frame.node.entries.empty()) frame.node.entries.reserve(kUsualEntries);
+      frame.node.entries.push_back({std::move(frame.key), std::move(node)});
     } else {
       frame.has_key = true;
       frame.keep = IsKey(node) && frame.keys.Add(node, sink_);

@@ -195,6 +195,27 @@ TEST_CASE("Doc: JSON is read strictly") {
   }
 }
 
+TEST_CASE("Doc: a key that stands twice is found, however many the mapping has") {
+  for (const int count : {2, 15, 16, 17, 18, 40, 300}) {
+    for (const int again : {0, count / 2, count - 1}) {
+      CAPTURE(count);
+      CAPTURE(again);
+      std::string text;
+      for (int i = 0; i < count; ++i) text += "k" + std::to_string(i) + ": 1\n";
+      const Read once(text);
+      CHECK(once.sink.diagnostics().empty());
+      REQUIRE(once.root.has_value());
+      CHECK(once.root->entries.size() == static_cast<size_t>(count));
+      const Read twice(text + "k" + std::to_string(again) + ": 2\n");
+      REQUIRE(twice.sink.diagnostics().size() == 1);
+      const Diagnostic& d = twice.sink.diagnostics()[0];
+      CHECK(d.span.line == count + 1);
+      REQUIRE(d.notes.size() == 1);
+      CHECK(d.notes[0].find("f:" + std::to_string(again + 1) + ":") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("Doc: nesting and size are limited") {
   const std::string open(100'000, '['), pairs(2000, '{');
   for (const bool json : {false, true}) {
