@@ -94,7 +94,8 @@ Outputs MatMulIntegerToFloat(const FoldCall& call) {
   const Tensor factors[] = {a, b, optional(4), optional(5)};
   QR_ASSIGN_OR_RETURN(const Tensor sums, Part("MatMulInteger", 10, factors));
   const Tensor scales[] = {row_scale, column_scale};
-  QR_ASSIGN_OR_RETURN(const Tensor scale, Part("Mul", 14, scales));
+  QR_ASSIGN_OR_RETURN(Tensor scale, Part("Mul", 14, scales));
+  if (scale.size() == 1) scale = scale.Reshaped({});  // a product of vectors stays a number
   const Attributes to{{"to", static_cast<int64_t>(scale.dtype())}};
   QR_ASSIGN_OR_RETURN(const Tensor floats, Part("Cast", 13, {&sums, 1}, to));
   const Tensor scaled[] = {floats, scale};

@@ -45,7 +45,7 @@ Outputs Arg(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const int64_t axis, NormalAxis(call.attributes.Int("axis", 0), x.rank()));
   const bool last = call.attributes.Int("select_last_index", 0) != 0;
   Dims dims = x.dims();
-  if (call.attributes.Int("keepdims", 1) != 0) {
+  if (call.attributes.Int("keepdims", 1) == 1) {
     dims[static_cast<size_t>(axis)] = 1;
   } else {
     dims.erase(dims.begin() + axis);

@@ -54,7 +54,7 @@ struct ReducePlan {
 // REQUIRES: call.since says where the axes are.
 Result<ReducePlan> Plan(const FoldCall& call, int axes_input_from, const Tensor& x) {
   QR_ASSIGN_OR_RETURN(const auto axes, OptionalInts(call, axes_input_from, 1, "axes"));
-  const bool keep = call.attributes.Int("keepdims", 1) != 0;
+  const bool keep = call.attributes.Int("keepdims", 1) == 1;
   const bool no_axes = !axes || axes->empty();
   const bool noop = no_axes && call.since >= axes_input_from &&
                     call.attributes.Int("noop_with_empty_axes", 0) != 0;

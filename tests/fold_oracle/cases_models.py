@@ -120,6 +120,8 @@ def fused():
     one, per = np.array(0.1, F32), np.array([0.2, 0.3], F32)
     blocks, bias = small((3, 4, 2)), np.array([1.5, -2.5], F32)
     product = "MatMulIntegerToFloat"
+    vector = bytes_of((4,), U8)
+    cases += [Case(product, [vector, small((4,)), one, per[:1]], **ms), Case(product, [vector, i, one, per[:1]], **ms)]
     cases += [Case(product, [u, i, one, one], **ms), Case(product, [u, i, one, per, np.array(120, U8), np.array([3, 4], I8)], **ms),
               Case(product, [u, i, one, per, None, None, bias], **ms), Case(product, [u, blocks, one, one, np.array(7, U8), None, bias], **ms),
               Case(product, [u, blocks, one, per, None, None, bias], oracle="fails", **ms),

@@ -49,6 +49,7 @@ def reductions():
         Case("ReduceSum", [np.array([2**30, -(2**30), 2**24 + 1], I32)]),
         Case("ReduceMean", [np.array([[-7, -8]], I32), ints(1)]),
         Case("ReduceL2", [np.array([[3, 5]], I64), ints(1)]),
+        *[Case("ReduceSum", [ramp((2, 3)), ints(1)], {"keepdims": keep}) for keep in (-2, 2)],
         Case("ReduceSum", [ramp((2, 0, 3)), ints(1)]),
         Case("ReduceProd", [ramp((2, 0, 3)), ints(1)]),
         Case("ReduceMax", [a([1.0, NAN, 2.0])], oracle="fails"),
@@ -69,7 +70,7 @@ def order():
     cases = []
     for op in ["ArgMax", "ArgMin"]:
         for attrs in [{}, {"axis": 1}, {"axis": -1, "keepdims": 0},
-                      {"axis": 1, "select_last_index": 1}]:
+                      {"axis": 1, "keepdims": 2}, {"axis": 1, "select_last_index": 1}]:
             cases.append(Case(op, [x], attrs))
         cases += [Case(op, [x.astype(t)], {"axis": 1}) for t in [F64, I32, I8]]
         cases += [Case(op, [x.astype(F16)], {"axis": 1}), Case(op, [x], {"axis": 1}, opset=11)]

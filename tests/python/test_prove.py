@@ -79,7 +79,7 @@ FAULTS = [
     ("aidge_export_qdq", "f32(k / s), []", "f32(k * s), []", "requant"),
     ("aidge_export_qdq", "where: k == k[0]", "where: k > 0", "concat-floats"),
     ("aidge_export_qdq", "f32(ka * kb)", "f32(ka / kb)", "product"),
-    ("aidge_export_qdq", "1 / f32(s), qmin(q), qmax(q)))", "f32(s), qmin(q), qmax(q)))", "quantizer-integers"),
+    ("aidge_export_qdq", "1 / $flat(f32(s)), qmin(q), qmax(q)))", "$flat(f32(s)), qmin(q), qmax(q)))", "quantizer-integers"),
     # Of operators whose signature says what they compute.
     ("ezkl_dequant", "'FLOOR'), -1, 0) + 1 - z) * s", "'FLOOR'), -1, 0) - 1 - z) * s", "qonnx-quant"),
     ("deeploy", "+ Reshape(i64(b), [-1]) * m", "+ Reshape(i64(b), [-1])", "conv-bias"),
