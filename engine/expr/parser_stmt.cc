@@ -134,7 +134,11 @@ bool Parser::OutsAhead() const {
 bool Parser::ParseName(std::string& name, std::string_view what) {
   if (AtName()) {
     const Token& token = Take();
-    name = token.kind == TokenKind::kString ? StringValue(token) : std::string(token.text);
+    if (token.kind == TokenKind::kString) {
+      name = StringValue(token);
+    } else {
+      name.assign(token.text);
+    }
     return true;
   }
   if (Peek().kind == TokenKind::kName) return FailWord(Peek());

@@ -197,7 +197,7 @@ class TreeBuilder {
     return Add(std::move(node));
   }
 
-  bool Add(DocNode node) {
+  bool Add(DocNode&& node) {
     if (stack_.empty()) {
       root_ = std::move(node);
       has_root_ = true;
@@ -210,7 +210,9 @@ class TreeBuilder {
       frame.has_key = false;
       if (!frame.keep) return true;
       if (frame.node.entries.empty()) frame.node.entries.reserve(kUsualEntries);
-      frame.node.entries.push_back({std::move(frame.key), std::move(node)});
+      DocEntry& entry = frame.node.entries.emplace_back();
+      entry.key = std::move(frame.key);
+      entry.value = std::move(node);
     } else {
       frame.has_key = true;
       frame.keep = IsKey(node) && frame.keys.Add(node, sink_);

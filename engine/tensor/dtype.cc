@@ -1,5 +1,6 @@
 #include "engine/tensor/dtype.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -44,7 +45,16 @@ constexpr std::array<DTypeInfo, kNumDTypes> kTable = {{
 }};
 
 template <class Get>
+constexpr size_t Longest(Get get) {
+  size_t longest = 0;
+  for (int i = 1; i < kNumDTypes; ++i) longest = std::max(longest, get(kTable[i]).size());
+  return longest;
+}
+
+template <class Get>
 std::optional<DType> FindName(std::string_view name, Get get) {
+  constexpr size_t kLongest = Longest(Get{});
+  if (name.size() > kLongest) return std::nullopt;
   for (int i = 1; i < kNumDTypes; ++i) {
     if (get(kTable[i]) == name) return static_cast<DType>(i);
   }
