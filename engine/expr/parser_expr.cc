@@ -91,7 +91,7 @@ bool Parser::LoneCallAhead() const {
     constexpr uint32_t kFew = 16;  // tokens of attributes; more take the way through all operators
     const uint32_t limit = open + kFew;
     do {
-      if (++open == limit || tokens_[open].kind == TokenKind::kEnd) return false;
+      if (++open >= limit || tokens_[open].kind == TokenKind::kEnd) return false;
       if (tokens_[open].match != 0) open = tokens_[open].match;
     } while (tokens_[open].mark != ">");
     ++open;
