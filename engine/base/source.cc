@@ -45,8 +45,9 @@ SourceSpan SourceText::Span(size_t begin, size_t end) const {
           .line_text = std::string(line.substr(0, kShown))};
 }
 
-const Origins::Run& Origins::RunOf(size_t i) const {
-  return *(std::ranges::upper_bound(runs_, i, {}, &Run::index) - 1);
+size_t Origins::RunAmongMany(size_t i) const {
+  const auto behind = std::ranges::upper_bound(runs_, i, {}, &Run::index);
+  return static_cast<size_t>(behind - runs_.begin()) - 1;
 }
 
 void Origins::AddRun(uint32_t first, size_t count) {

@@ -61,11 +61,15 @@ class Origins {
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   // REQUIRES i < size()
-  uint32_t operator[](size_t i) const {
-    return runs_.size() == 1 ? runs_.front().At(i) : RunOf(i).At(i);
+  uint32_t operator[](size_t i) const { return runs_[RunOf(i)].At(i); }
+  // Does each byte of [begin, end) come from the one behind that of the byte before? Then `first` is
+  // where the first came from. REQUIRES begin < end <= size()
+  bool Straight(size_t begin, size_t end, uint32_t& first) const {
+    const size_t run = RunOf(begin);
+    if (runs_[run].same || (run + 1 < runs_.size() && runs_[run + 1].index < end)) return false;
+    first = runs_[run].At(begin);
+    return true;
   }
-  // Does each byte come from the one behind that of the byte before?
-  bool straight() const { return runs_.size() == 1 && !runs_.front().same; }
   uint32_t front() const { return (*this)[0]; }
   uint32_t back() const { return (*this)[size_ - 1]; }
 
@@ -82,7 +86,14 @@ class Origins {
     bool same;       // the others came from there, too; else each from the next one
     uint32_t At(size_t i) const { return byte + (same ? 0 : static_cast<uint32_t>(i) - index); }
   };
-  const Run& RunOf(size_t i) const;
+  // Most texts have a few lines, and so a few runs.
+  size_t RunOf(size_t i) const {
+    constexpr size_t kFew = 16;
+    size_t run = runs_.size() > kFew ? RunAmongMany(i) : runs_.size() - 1;
+    while (runs_[run].index > i) --run;
+    return run;
+  }
+  size_t RunAmongMany(size_t i) const;
 
   boost::container::small_vector<Run, 1> runs_;
   size_t size_ = 0;
@@ -96,8 +107,9 @@ struct Snippet {
 
   // [begin, end) of the text, in the file. An empty range is the place in front of a byte.
   Place PlaceOf(size_t begin, size_t end) const {
-    return begin < end && end < where.size() && where.straight()
-               ? Place{source, where[begin], where[begin] + static_cast<uint32_t>(end - begin)}
+    uint32_t first = 0;
+    return begin < end && end < where.size() && where.Straight(begin, end, first)
+               ? Place{source, first, first + static_cast<uint32_t>(end - begin)}
                : PlaceAcross(begin, end);
   }
 

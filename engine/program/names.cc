@@ -2,34 +2,34 @@
 
 namespace qrewrite {
 
-int Names::AddSlot(const std::string& name) {
+int Names::AddSlot(std::string_view name) {
   const int slot = layout_.size();
-  layout_.names.push_back(name);
+  layout_.names.emplace_back(name);
   layout_.let_of.push_back(-1);
   added_.push_back(slot);
   return slot;
 }
 
-int Names::Add(const std::string& name) {
+int Names::Add(std::string_view name) {
   if (const int slot = Find(name); slot >= 0) return slot;
-  return slots_[name] = AddSlot(name);
+  return *slots_.Add(name, AddSlot(name)).first;
 }
 
 void Names::AddLet(const std::vector<std::string>& names, CodeId value) {
   Layout::Let let{.value = value, .slots = {}};
   for (const std::string& name : names) {
-    const auto own = slots_.find(name);
-    const int slot = own != slots_.end() ? own->second : (slots_[name] = AddSlot(name));
+    const int* const own = slots_.Find(name);
+    const int slot = own != nullptr ? *own : *slots_.Add(name, AddSlot(name)).first;
     layout_.let_of[static_cast<size_t>(slot)] = static_cast<int>(layout_.lets.size());
     let.slots.push_back(slot);
   }
   layout_.lets.push_back(std::move(let));
 }
 
+template <class Slots>
 int Names::FindIn(Slots Names::*slots, std::string_view name) const {
   for (const Names* at = this; at != nullptr; at = at->around_) {
-    const auto it = (at->*slots).find(name);
-    if (it != (at->*slots).end()) return it->second;
+    if (const int* const slot = (at->*slots).Find(name)) return *slot;
   }
   return -1;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/name_map.h"
 #include "engine/program/program.h"
 
 namespace qrewrite {
@@ -19,20 +20,20 @@ class Names {
   Layout& layout() const { return layout_; }
 
   // A slot without a name that others could use.
-  int AddSlot(const std::string& name);
+  int AddSlot(std::string_view name);
   // The slot of `name`, a new one if nothing here or around has that name.
-  int Add(const std::string& name);
+  int Add(std::string_view name);
   void AddLet(const std::vector<std::string>& names, CodeId value);
 
   int Find(std::string_view name) const;  // -1: none
   const Layout::Let* FindLet(int slot) const;
 
   // What a replacement calls its new values.
-  void AddFresh(const std::string& name, int slot) { fresh_[name] = slot; }
+  void AddFresh(const std::string& name, int slot) { *fresh_.Add(name, slot).first = slot; }
   int FindFresh(std::string_view name) const;
 
   // A name whose list is taken apart in front of `...`.
-  void AddMember(const std::string& name, int slot) { members_[name] = slot; }
+  void AddMember(const std::string& name, int slot) { *members_.Add(name, slot).first = slot; }
   int FindMember(std::string_view name) const;
 
   void AddLabelSet(const std::string& label, const OpSet* set) { labels_[label].push_back(set); }
@@ -41,12 +42,13 @@ class Names {
   const std::vector<int>& added() const { return added_; }
 
  private:
-  using Slots = std::map<std::string, int, std::less<>>;
+  template <class Slots>
   int FindIn(Slots Names::*slots, std::string_view name) const;
 
   Layout& layout_;
   const Names* around_;
-  Slots slots_, fresh_, members_;
+  NameMap<int, 8> slots_;
+  NameMap<int> fresh_, members_;
   std::map<std::string, std::vector<const OpSet*>, std::less<>> labels_;
   std::vector<int> added_;
 };

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/name_map.h"
 #include "engine/expr/functions.h"
 #include "engine/rule/check.h"
 #include "engine/rule/check_scope.h"
@@ -91,7 +92,7 @@ class RuleChecker {
 
   // --- check_match.cc: patterns
   void CheckMatch(const BodyText& body, NameScope& scope, Owner& owner);
-  using MadeNames = std::set<std::string_view>;
+  using MadeNames = NameMap<bool, 8>;
   void BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made, Owner& owner);
   void MatchCall(const Expr& call, const std::vector<OutArg>* outs, bool list, NameScope& scope,
                  Owner& owner);

@@ -1,6 +1,7 @@
 // Patterns: what a match binds, and what may stand in it.
 #include <numeric>
 
+#include <boost/container/small_vector.hpp>
 #include <fmt/format.h>
 
 #include "engine/rule/check_impl.h"
@@ -101,7 +102,7 @@ void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made, 
           .output = call != nullptr,
           .quantified = quantified},
          scope, owner);
-    if (call != nullptr && !made.insert(out.name).second) {
+    if (call != nullptr && !made.Add(out.name, true).second) {
       Diagnostic& d =
           sink_.Error(out.place, code::kBoundTwice,
                       fmt::format("`{}` is an output twice in {}", out.name, owner.text));
@@ -149,15 +150,16 @@ void RuleChecker::CheckMatch(const BodyText& body, NameScope& scope, Owner& owne
 // No value is made of itself. `own`: a statement may not read its own output either; in a
 // replacement that is the value before.
 void RuleChecker::CheckAcyclic(const BodyText& body, bool own, const char* hint, Owner& owner) {
-  std::vector<std::pair<std::string_view, size_t>> made;  // sorted; of one name the first counts
+  // Sorted; of one name the first counts.
+  boost::container::small_vector<std::pair<std::string_view, size_t>, 8> made;
   for (size_t i = 0; i < body.stmts.size(); ++i) {
     for (const OutArg& out : body.stmts[i].outs) {
       if (out.name != "_") made.emplace_back(out.name, i);
     }
   }
   std::ranges::sort(made);
-  std::vector<std::pair<size_t, size_t>> reads;  // maker, reader
-  bool upward = false;                           // somebody reads what stands further down
+  boost::container::small_vector<std::pair<size_t, size_t>, 8> reads;  // maker, reader
+  bool upward = false;  // somebody reads what stands further down
   for (size_t i = 0; i < body.stmts.size(); ++i) {
     const auto read = [&](auto& self, const Expr& expr) -> void {
       for (const Arg& arg : expr.call().args) {
@@ -403,16 +405,15 @@ void RuleChecker::CheckConnected(const BodyText& body, Owner& owner) {
   if (body.stmts.size() < 2) return;
   std::vector<size_t> group(body.stmts.size());
   std::iota(group.begin(), group.end(), size_t{0});
-  std::map<std::string_view, size_t> seen;
+  NameMap<size_t, 8> seen;
   const auto root = [&](size_t stmt) {
     while (group[stmt] != stmt) stmt = group[stmt] = group[group[stmt]];
     return stmt;
   };
   const auto join = [&](size_t stmt, const std::string& name) {
     if (name == "_" || name.empty()) return;
-    const auto [at, fresh] = seen.emplace(name, stmt);
-    if (fresh) return;
-    group[root(stmt)] = root(at->second);
+    const auto [first, fresh] = seen.Add(name, stmt);
+    if (!fresh) group[root(stmt)] = root(*first);
   };
   const auto join_args = [&](auto& self, size_t stmt, const Expr& expr) -> void {
     for (const Arg& arg : expr.call().args) {

@@ -1,11 +1,12 @@
 // Names in scope while a rule or definition is checked.
 #pragma once
 
-#include <map>
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/base/name_map.h"
 #include "engine/expr/functions.h"
 #include "engine/rule/ast.h"
 
@@ -33,24 +34,27 @@ class NameScope {
 
   NameInfo* Find(std::string_view name) {
     for (NameScope* scope = this; scope != nullptr; scope = scope->parent_) {
-      const auto found = scope->names_.find(name);
-      if (found != scope->names_.end()) return &found->second;
+      if (NameInfo* const found = scope->names_.Find(name)) return found;
     }
     return nullptr;
   }
-  NameInfo& Add(const std::string& name, const NameInfo& info) { return names_[name] = info; }
+  // In place of what the name stood for in this scope.
+  void Add(std::string_view name, const NameInfo& info) { *names_.Add(name, info).first = info; }
 
+  // Of each scope in alphabetical order, inner ones first.
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
     for (const NameScope* scope = this; scope != nullptr; scope = scope->parent_) {
+      const auto first = static_cast<std::ptrdiff_t>(names.size());
       for (const auto& [name, info] : scope->names_) names.push_back(name);
+      std::sort(names.begin() + first, names.end());
     }
     return names;
   }
 
  private:
   NameScope* parent_;
-  std::map<std::string, NameInfo, std::less<>> names_;
+  NameMap<NameInfo, 8> names_;
 };
 
 }  // namespace qrewrite

@@ -185,24 +185,9 @@ void CheckPlainScalar(const DocNode& node, DiagnosticSink& sink) {
   }
 }
 
-const Place* KeySet::Before(const DocNode& key) {
-  const std::string& text = key.text.text;
-  if (many_.empty()) {
-    const auto at = std::ranges::find(few_, text, &std::pair<std::string, Place>::first);
-    if (at != few_.end()) return &at->second;
-    if (few_.size() < kFew) {
-      few_.emplace_back(text, key.place);
-      return nullptr;
-    }
-    many_.insert(few_.begin(), few_.end());
-  }
-  const auto [at, fresh] = many_.emplace(text, key.place);
-  return fresh ? nullptr : &at->second;
-}
-
 bool KeySet::Add(const DocNode& key, DiagnosticSink& sink) {
-  const Place* const before = Before(key);
-  if (before == nullptr) return true;
+  const auto [before, fresh] = keys_.Add(key.text.text, key.place);
+  if (fresh) return true;
   // A second `name` begins another item: what follows belongs to it.
   if (Many(sink) || another_item_) return false;
   const std::string& text = key.text.text;

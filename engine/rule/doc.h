@@ -11,10 +11,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/name_map.h"
 #include "engine/base/source.h"
 
 namespace qrewrite {
@@ -93,12 +93,7 @@ class KeySet {
   bool Add(const DocNode& key, DiagnosticSink& sink);
 
  private:
-  // Where the key stands already; null: it is new, and from now on it stands here.
-  const Place* Before(const DocNode& key);
-
-  static constexpr size_t kFew = 16;
-  std::vector<std::pair<std::string, Place>> few_;  // all, while they are few
-  std::unordered_map<std::string, Place> many_;     // all, when they are more
+  NameMap<Place, kUsualEntries> keys_;  // where each stands
   bool another_item_ = false;
 };
 
