@@ -73,6 +73,7 @@ class Origins {
   uint32_t front() const { return (*this)[0]; }
   uint32_t back() const { return (*this)[size_ - 1]; }
 
+  void ReserveRuns(size_t count) { runs_.reserve(count); }
   void push_back(uint32_t byte) { AddRun(byte, 1); }
   void AddRun(uint32_t first, size_t count);  // first, first + 1, ...
   void AddSame(uint32_t byte, size_t count);  // what one escape stands for

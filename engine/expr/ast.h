@@ -48,6 +48,7 @@ struct Arg {
   ExprPtr value;  // a group is an Expr of kind kGroup
   Place place;
 };
+using CallArgs = boost::container::small_vector<Arg, 3>;  // most calls have no more
 
 enum class Quantifier : uint8_t { kOne, kOptional, kStar, kPlus };  // Op, Op?, Op*, Op+
 
@@ -92,7 +93,7 @@ struct Call {
   Quantifier quantifier = Quantifier::kOne;
   Refs refs;  // alternatives: `Conv|Gemm|@integer`
   AttrArgs attrs;
-  std::vector<Arg> args;
+  CallArgs args;
 };
 
 // What few expressions have.
@@ -164,11 +165,12 @@ struct OutArg {
   bool repeated = false;
   Place place;
 };
+using OutArgs = std::vector<OutArg>;
 
 // `y, m? = Dropout<ratio>(x)`. In a one-line case it may be names alone (`v when const(v) => 1`):
 // value.value is null then, and the statement says nothing about the producer.
 struct Stmt {
-  std::vector<OutArg> outs;
+  OutArgs outs;
   Arg value;
   Place place;
 };
@@ -190,7 +192,7 @@ struct BodyText {
   std::vector<TypeDecl> decls;
   std::vector<TypeDecl> inputs;  // of a nested body: `(i: int64, c: bool) => { ... }`
   bool has_inputs = false;       // the list is there, perhaps empty
-  std::vector<OutArg> returns;   // `return y, z`; only names
+  OutArgs returns;               // `return y, z`; only names
   bool has_return = false;
 };
 
@@ -219,7 +221,7 @@ struct CaseLine {
 
 // The head of a definition: `y, m = name(a, b)`, `name(a, b)`; `y... = name(xs...)`
 struct DefinitionHead {
-  std::vector<OutArg> outs;
+  OutArgs outs;
   std::string name;
   std::vector<std::string> params;
   bool variadic = false;  // the last parameter takes all further arguments: `xs...`

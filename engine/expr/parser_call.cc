@@ -164,7 +164,7 @@ bool Parser::ParseAttr(AttrArg& attr) {
   return true;
 }
 
-bool Parser::ParseArgs(std::vector<Arg>& args) {
+bool Parser::ParseArgs(CallArgs& args) {
   Bracket bracket(*this);
   const bool outer = std::exchange(literals_, false);
   if (!At(")")) args.reserve(1 + std::min<size_t>(tokens_[brackets_.back()].commas, kMany));
@@ -198,7 +198,7 @@ bool Parser::ParseArg(Arg& arg, bool labels) {
   if (GroupAhead()) {
     const uint32_t open = pos_;
     ExprPtr group = NewExpr(Expr::Kind::kGroup);
-    std::vector<Arg>& members = group->mutable_call().args;
+    CallArgs& members = group->mutable_call().args;
     if (!ParseArgs(members)) return false;
     arg.value = Done(std::move(group), open);
     Arg* only = members.size() == 1 ? members.data() : nullptr;

@@ -165,7 +165,7 @@ class Parser {
   void Recover();
   bool Statement(BodyText& body);
   bool ParseStmt(Stmt& stmt);
-  bool ParseOuts(std::vector<OutArg>& outs);
+  bool ParseOuts(OutArgs& outs);
   bool OutsAhead() const;  // `a, b? =`
   bool ParseCase(CaseLine& line);
   bool ParseHead(DefinitionHead& head);
@@ -209,7 +209,7 @@ class Parser {
   bool ParseQuantifier(Call& call);
   bool ParseAttrs(Call& call);
   bool ParseAttr(AttrArg& attr);
-  bool ParseArgs(std::vector<Arg>& args);
+  bool ParseArgs(CallArgs& args);
   bool ParseArg(Arg& arg, bool labels);
   bool GroupAhead() const;
 

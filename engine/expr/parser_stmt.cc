@@ -105,7 +105,7 @@ bool Parser::FailCaseWord() {
               AtWord("else") ? "the last case is `=> result`" : "write `when condition => result`");
 }
 
-bool Parser::ParseOuts(std::vector<OutArg>& outs) {
+bool Parser::ParseOuts(OutArgs& outs) {
   outs.reserve(2);
   do {
     const uint32_t first = pos_;

@@ -231,7 +231,7 @@ class Printer {
     in_subscript_ = outer;
   }
 
-  void PutArgs(const std::vector<Arg>& args) {
+  void PutArgs(const CallArgs& args) {
     const bool outer = std::exchange(in_subscript_, false);
     out_ += '(';
     for (const Arg& arg : args) {

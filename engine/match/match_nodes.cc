@@ -16,9 +16,8 @@ constexpr size_t kMaxBacktracked = 64;
 
 }  // namespace
 
-bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, size_t i, NodeId n,
-                    size_t j, int named, const PatStmt& stmt, Frame& frame,
-                    FunctionRef<bool(int)> next) {
+bool MatchRun::Outs(const Pattern& pattern, const PatOuts& outs, size_t i, NodeId n, size_t j,
+                    int named, const PatStmt& stmt, Frame& frame, FunctionRef<bool(int)> next) {
   const size_t count = graph_.num_outputs(n);
   const Place& place = stmt.stmt->place;
   if (i == outs.size()) return NoneRead(place, n, j) && next(named);
@@ -41,8 +40,8 @@ bool MatchRun::Outs(const Pattern& pattern, const std::vector<PatOut>& outs, siz
 
 // `outs[i]` is a list: `_...` passes over any number of outputs from `j` on, the fewest first; a name
 // takes all that are left.
-bool MatchRun::ListedOuts(const Pattern& pattern, const std::vector<PatOut>& outs, size_t i,
-                          NodeId n, size_t j, int named, const PatStmt& stmt, Frame& frame,
+bool MatchRun::ListedOuts(const Pattern& pattern, const PatOuts& outs, size_t i, NodeId n, size_t j,
+                          int named, const PatStmt& stmt, Frame& frame,
                           FunctionRef<bool(int)> next) {
   const PatOut& out = outs[i];
   const size_t count = graph_.num_outputs(n), left = count - j;

@@ -61,11 +61,10 @@ class MatchRun {
   bool Seek(const Pattern& pattern, Done& done, size_t left, Frame& frame, Next next);
 
   // --- outputs of a statement: out patterns [i..) against outputs [j..) of n
-  bool Outs(const Pattern& pattern, const std::vector<PatOut>& outs, size_t i, NodeId n, size_t j,
-            int named, const PatStmt& stmt, Frame& frame, FunctionRef<bool(int)> next);
-  bool ListedOuts(const Pattern& pattern, const std::vector<PatOut>& outs, size_t i, NodeId n,
-                  size_t j, int named, const PatStmt& stmt, Frame& frame,
-                  FunctionRef<bool(int)> next);
+  bool Outs(const Pattern& pattern, const PatOuts& outs, size_t i, NodeId n, size_t j, int named,
+            const PatStmt& stmt, Frame& frame, FunctionRef<bool(int)> next);
+  bool ListedOuts(const Pattern& pattern, const PatOuts& outs, size_t i, NodeId n, size_t j,
+                  int named, const PatStmt& stmt, Frame& frame, FunctionRef<bool(int)> next);
   bool NoneRead(const Place& place, NodeId n, size_t j);
   ValueId Wanted(const PatOut& out, const Frame& frame);
   bool Seeks(const PatOut& out, const Frame& frame) const;

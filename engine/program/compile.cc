@@ -141,7 +141,7 @@ void NoteLooks(const CompiledCase& c, std::vector<bool>& looks_at) {
 std::vector<int> StatementsOf(const Pattern& pattern, const std::set<int>& slots) {
   std::vector<int> statements;
   for (size_t s = 0; s < pattern.stmts.size(); ++s) {
-    const std::vector<PatOut>& outs = pattern.stmts[s].outs;
+    const PatOuts& outs = pattern.stmts[s].outs;
     if (std::any_of(outs.begin(), outs.end(),
                     [&](const PatOut& o) { return slots.contains(o.slot); })) {
       statements.push_back(static_cast<int>(s));

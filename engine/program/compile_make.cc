@@ -5,8 +5,8 @@
 
 namespace qrewrite {
 
-std::unique_ptr<Replacement> ProgramCompiler::CompileReplacement(
-    const BodyText& text, Names& names, const std::vector<OutArg>* outputs) {
+std::unique_ptr<Replacement> ProgramCompiler::CompileReplacement(const BodyText& text, Names& names,
+                                                                 const OutArgs* outputs) {
   auto out = std::make_unique<Replacement>();
   Names inner(names.layout(), &names);
   for (const Stmt& stmt : text.stmts) {

@@ -10,7 +10,7 @@
 namespace qrewrite {
 namespace {
 
-void Append(std::vector<int>& to, std::span<const int> from) {
+void Append(PatSlots& to, std::span<const int> from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
@@ -18,6 +18,7 @@ void Append(std::vector<int>& to, std::span<const int> from) {
 
 void ProgramCompiler::CompilePattern(const BodyText& match, Names& names, Pattern& out) {
   out.stmts.reserve(match.stmts.size());
+  names.Expect(match.stmts.size());
   for (const Stmt& stmt : match.stmts) out.stmts.push_back(CompileStmt(stmt, names));
   // Literals and compared attributes may use names that a later statement binds.
   for (PatStmt& stmt : out.stmts) CompileLiterals(stmt.value, names);

@@ -80,7 +80,7 @@ class ProgramCompiler {
 
   // --- compile_make.cc
   std::unique_ptr<Replacement> CompileReplacement(const BodyText& text, Names& names,
-                                                  const std::vector<OutArg>* outputs);
+                                                  const OutArgs* outputs);
   Make CompileMake(const Expr& expr, const Names& names);
   MakeArg CompileMakeArg(const Arg& arg, const Names& names);
   std::unique_ptr<MakeCall> CompileMakeCall(const Expr& expr, const Names& names);

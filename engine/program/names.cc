@@ -2,6 +2,13 @@
 
 namespace qrewrite {
 
+void Names::Expect(size_t count) {
+  if (!layout_.names.empty()) return;  // from here on they grow by themselves
+  layout_.names.reserve(count);
+  layout_.let_of.reserve(count);
+  added_.reserve(count);
+}
+
 int Names::AddSlot(std::string_view name) {
   const int slot = layout_.size();
   layout_.names.emplace_back(name);

@@ -19,6 +19,8 @@ class Names {
 
   Layout& layout() const { return layout_; }
 
+  // So many names will come, or some more.
+  void Expect(size_t count);
   // A slot without a name that others could use.
   int AddSlot(std::string_view name);
   // The slot of `name`, a new one if nothing here or around has that name.

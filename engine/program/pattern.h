@@ -35,6 +35,10 @@ struct PatArg {
   std::span<const int> slots() const;       // every slot bound inside, this name included
 };
 
+// Most calls have no more, and bind no more.
+using PatArgs = boost::container::small_vector<PatArg, 3>;
+using PatSlots = boost::container::small_vector<int, 4>;
+
 struct PatAttr {
   std::string name;
   enum class Kind : uint8_t { kAny, kName, kCompare } kind = Kind::kAny;
@@ -54,8 +58,8 @@ struct PatCall {
   std::vector<std::string> mentioned;  // names of attrs
   bool has_rest = false;               // `**name` or `**_`
   int rest = -1;                       // slot of `**name`
-  std::vector<PatArg> args;
-  std::vector<int> slots;  // every slot bound inside
+  PatArgs args;
+  PatSlots slots;  // every slot bound inside
   // Those of args without a name, in order. Of the steps of a chain the first is any value: what
   // stands there is what the chain starts from.
   boost::container::small_vector<const PatArg*, 3> positional;
@@ -64,7 +68,7 @@ struct PatCall {
 
 struct PatGroup {
   std::vector<PatArg> members;
-  std::vector<int> slots;  // every slot bound inside
+  PatSlots slots;  // every slot bound inside
 };
 
 inline std::span<const PatArg> PatArg::members() const {
@@ -72,8 +76,8 @@ inline std::span<const PatArg> PatArg::members() const {
 }
 
 inline std::span<const int> PatArg::slots() const {
-  if (call) return call->slots;
-  if (group) return group->slots;
+  if (call) return {call->slots.data(), call->slots.size()};
+  if (group) return {group->slots.data(), group->slots.size()};
   return {&slot, slot >= 0 ? size_t{1} : size_t{0}};
 }
 
@@ -82,9 +86,10 @@ struct PatOut {
   bool optional = false;
   bool repeated = false;
 };
+using PatOuts = boost::container::small_vector<PatOut, 2>;
 
 struct PatStmt {
-  std::vector<PatOut> outs;
+  PatOuts outs;
   PatArg value;  // kAny with expr == null: the statement only names its output
   const Stmt* stmt = nullptr;
 };

@@ -10,7 +10,7 @@ namespace {
 
 using Kind = NameInfo::Kind;
 
-bool IsResult(const std::vector<OutArg>* results, const std::string& name) {
+bool IsResult(const OutArgs* results, const std::string& name) {
   return results && std::any_of(results->begin(), results->end(),
                                 [&](const OutArg& out) { return out.name == name; });
 }
@@ -18,7 +18,7 @@ bool IsResult(const std::vector<OutArg>* results, const std::string& name) {
 }  // namespace
 
 // True if `out` is an output of the match (or a result of the template).
-bool RuleChecker::DefineOut(const OutArg& out, const std::vector<OutArg>* results, NameScope& scope,
+bool RuleChecker::DefineOut(const OutArg& out, const OutArgs* results, NameScope& scope,
                             NameScope& made, Owner& owner) {
   const NameInfo* info = scope.Find(out.name);
   if (IsResult(results, out.name)) return true;
@@ -49,8 +49,8 @@ bool RuleChecker::DefineOut(const OutArg& out, const std::vector<OutArg>* result
   return true;
 }
 
-void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* results,
-                            NameScope& scope, Owner& owner) {
+void RuleChecker::CheckBody(const BodyText& body, const OutArgs* results, NameScope& scope,
+                            Owner& owner) {
   NameScope made(&scope);
   std::set<std::string> defined;
   const bool redefines = DefineOuts(body, results, scope, made, defined, owner);
@@ -70,9 +70,8 @@ void RuleChecker::CheckBody(const BodyText& body, const std::vector<OutArg>* res
   CheckUnread(body, defined, scope, made, owner);
 }
 
-bool RuleChecker::DefineOuts(const BodyText& body, const std::vector<OutArg>* results,
-                             NameScope& scope, NameScope& made, std::set<std::string>& defined,
-                             Owner& owner) {
+bool RuleChecker::DefineOuts(const BodyText& body, const OutArgs* results, NameScope& scope,
+                             NameScope& made, std::set<std::string>& defined, Owner& owner) {
   std::map<std::string, Place> first;
   bool redefines = false;
   for (const Stmt& stmt : body.stmts) {
@@ -146,8 +145,8 @@ void RuleChecker::CheckUnreadOut(const OutArg& out, const std::set<std::string>&
       .hint = hint;
 }
 
-void RuleChecker::CheckBuildArg(const Arg& arg, NameScope& scope, Owner& owner,
-                                const std::vector<OutArg>* outs, bool any) {
+void RuleChecker::CheckBuildArg(const Arg& arg, NameScope& scope, Owner& owner, const OutArgs* outs,
+                                bool any) {
   if (!arg.value) return;
   if (arg.optional) {
     sink_.Error(arg.place, code::kForm,

@@ -60,7 +60,7 @@ bool RuleChecker::CheckSetData(const NameInfo& label, std::string_view key, cons
 }
 
 ExprType RuleChecker::CheckCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
-                                const std::vector<OutArg>* outs) {
+                                const OutArgs* outs) {
   const Ref& ref = call.call().refs.front();
   if (call.call().refs.size() > 1 || call.call().negated ||
       call.call().quantifier != Quantifier::kOne || !call.call().label.empty()) {
@@ -84,7 +84,7 @@ ExprType RuleChecker::CheckCall(const Expr& call, NameScope& scope, Owner& owner
 
 // A function, an operator, or what the match labelled.
 ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
-                                     const std::vector<OutArg>* outs) {
+                                     const OutArgs* outs) {
   const Ref& ref = call.call().refs.front();
   const size_t dot = ref.name.find('.');
   NameInfo* head = scope.Find(ref.name.substr(0, dot));
@@ -127,7 +127,7 @@ ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, Owner& 
 
 // `n(q -> f)`, `n<...>(x)`, `n.op(x)`, `t()` of a graph attribute.
 void RuleChecker::CheckLabelCall(const Expr& call, const NameInfo& head, size_t dot, Owner& owner,
-                                 CallUse use, const std::vector<OutArg>* outs) {
+                                 CallUse use, const OutArgs* outs) {
   const Ref& ref = call.call().refs.front();
   const bool no_operator =
       head.kind == Kind::kValue || head.kind == Kind::kNew || head.kind == Kind::kRest;

@@ -123,7 +123,7 @@ void RuleChecker::CheckResultCases(const Definition& definition, const std::vect
     }
     if (c.outcome.is) {
       const OutArg first = definition.head.outs.empty() ? OutArg{} : definition.head.outs.front();
-      const std::vector<OutArg> outs = {first};
+      const OutArgs outs = {first};
       if (fact) {
         CheckExpr(*c.outcome.is->value, scope, owner);
       } else {
@@ -185,7 +185,7 @@ void RuleChecker::CheckLooksUp(const Definition& definition, const BodyText& mat
 }
 
 const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& ref, bool pattern,
-                                                   const std::vector<OutArg>* outs, Owner& owner) {
+                                                   const OutArgs* outs, Owner& owner) {
   NeedUnambiguous('$', ref.name, ref.place);
   const Definition* definition = set_.FindDefinition(ref.name);
   if (definition == nullptr) {
@@ -204,7 +204,7 @@ const Definition* RuleChecker::CheckDefinitionCall(const Expr& call, const Ref& 
     return definition;
   }
   CheckDefinitionArgs(call, *definition, owner);
-  const std::vector<OutArg>& made = definition->head.outs;
+  const OutArgs& made = definition->head.outs;
   if (outs != nullptr && outs->size() > made.size() && role != Role::kFact) {
     const bool list = std::ranges::any_of(made, [](const OutArg& out) { return out.repeated; });
     if (!list) {

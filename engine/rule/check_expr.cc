@@ -45,7 +45,7 @@ ExprType TypeOf(const std::vector<Literal>& values) {
 }  // namespace
 
 ExprType RuleChecker::CheckExpr(const Expr& expr, NameScope& scope, Owner& owner, CallUse use,
-                                const std::vector<OutArg>* outs) {
+                                const OutArgs* outs) {
   switch (expr.kind) {
     case Expr::Kind::kInt:
     case Expr::Kind::kFloat: return ExprType::kNumber;

@@ -29,13 +29,13 @@ class RuleChecker {
   // What is being checked: in messages "rule `pair`", "`$clip`".
   struct Owner {
     std::string text;
-    bool rule = false;                             // has labels
-    bool fact = false;                             // looks upwards only
-    bool names_lost = false;                       // a faulty match would have bound some
-    std::string names_hint = {};                   // what is there beside names that are bound
-    const BodyText* match = nullptr;               // of a rule
-    const std::vector<OutArg>* results = nullptr;  // of a template: what its statements define
-    std::set<std::string> reported;                // unbound names, told once
+    bool rule = false;                 // has labels
+    bool fact = false;                 // looks upwards only
+    bool names_lost = false;           // a faulty match would have bound some
+    std::string names_hint = {};       // what is there beside names that are bound
+    const BodyText* match = nullptr;   // of a rule
+    const OutArgs* results = nullptr;  // of a template: what its statements define
+    std::set<std::string> reported;    // unbound names, told once
   };
   enum class Role { kPattern, kTemplate, kFact };
 
@@ -86,7 +86,7 @@ class RuleChecker {
   void CheckProgress(const Definition& definition);
   // The definition behind `$name`, or null with an error; arity is checked.
   const Definition* CheckDefinitionCall(const Expr& call, const Ref& ref, bool pattern,
-                                        const std::vector<OutArg>* outs, Owner& owner);
+                                        const OutArgs* outs, Owner& owner);
   void UnknownDefinition(const Ref& ref, const Owner& owner);
   void CheckDefinitionArgs(const Expr& call, const Definition& definition, const Owner& owner);
 
@@ -94,10 +94,9 @@ class RuleChecker {
   void CheckMatch(const BodyText& body, NameScope& scope, Owner& owner);
   using MadeNames = NameMap<bool, 8>;
   void BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made, Owner& owner);
-  void MatchCall(const Expr& call, const std::vector<OutArg>* outs, bool list, NameScope& scope,
-                 Owner& owner);
+  void MatchCall(const Expr& call, const OutArgs* outs, bool list, NameScope& scope, Owner& owner);
   void MatchArgs(const Expr& call, bool list, NameScope& scope, Owner& owner);
-  void MatchRefs(const Expr& call, const std::vector<OutArg>* outs, Owner& owner);
+  void MatchRefs(const Expr& call, const OutArgs* outs, Owner& owner);
   void CheckSteps(const Expr& call, const Owner& owner);
   void MatchAttr(const AttrArg& attr, NameScope& scope, Owner& owner);
   void MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& owner);
@@ -111,25 +110,24 @@ class RuleChecker {
   // --- check_build.cc: replacements
   // `results`: names that must be defined, each once (a template), or null (a rule: at least one
   // output of the match).
-  void CheckBody(const BodyText& body, const std::vector<OutArg>* results, NameScope& scope,
+  void CheckBody(const BodyText& body, const OutArgs* results, NameScope& scope, Owner& owner);
+  bool DefineOut(const OutArg& out, const OutArgs* results, NameScope& scope, NameScope& made,
                  Owner& owner);
-  bool DefineOut(const OutArg& out, const std::vector<OutArg>* results, NameScope& scope,
-                 NameScope& made, Owner& owner);
   // Whether one of the outputs was an output of the match.
-  bool DefineOuts(const BodyText& body, const std::vector<OutArg>* results, NameScope& scope,
-                  NameScope& made, std::set<std::string>& defined, Owner& owner);
+  bool DefineOuts(const BodyText& body, const OutArgs* results, NameScope& scope, NameScope& made,
+                  std::set<std::string>& defined, Owner& owner);
   void RedefinesNothing(const BodyText& body, NameScope& scope, const Owner& owner);
   void CheckUnread(const BodyText& body, const std::set<std::string>& defined, NameScope& scope,
                    NameScope& made, Owner& owner);
   void CheckUnreadOut(const OutArg& out, const std::set<std::string>& defined, NameScope& scope,
                       Owner& owner);
   // `any`: it may be something else than a value of a graph.
-  void CheckBuildArg(const Arg& arg, NameScope& scope, Owner& owner,
-                     const std::vector<OutArg>* outs, bool any = false);
+  void CheckBuildArg(const Arg& arg, NameScope& scope, Owner& owner, const OutArgs* outs,
+                     bool any = false);
 
   // --- check_expr.cc: names in expressions
   ExprType CheckExpr(const Expr& expr, NameScope& scope, Owner& owner,
-                     CallUse use = CallUse::kCompute, const std::vector<OutArg>* outs = nullptr);
+                     CallUse use = CallUse::kCompute, const OutArgs* outs = nullptr);
   ExprType CheckName(const Expr& expr, NameScope& scope, Owner& owner);
   ExprType CheckMember(const Expr& expr, NameScope& scope, Owner& owner);
   const OpSet* CheckSetName(std::string_view name, const Place& place);
@@ -138,11 +136,11 @@ class RuleChecker {
 
   // --- check_call.cc: calls in expressions and replacements
   ExprType CheckCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
-                     const std::vector<OutArg>* outs);
+                     const OutArgs* outs);
   ExprType CheckNamedCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
-                          const std::vector<OutArg>* outs);
+                          const OutArgs* outs);
   void CheckLabelCall(const Expr& call, const NameInfo& head, size_t dot, Owner& owner, CallUse use,
-                      const std::vector<OutArg>* outs);
+                      const OutArgs* outs);
   ExprType CheckFunction(const Expr& call, const FunctionInfo& info, NameScope& scope,
                          Owner& owner);
   bool FitsArgumentCount(const Expr& call, const FunctionInfo& info, const Owner& owner);

@@ -1,8 +1,8 @@
 // Patterns: what a match binds, and what may stand in it.
 #include <numeric>
 
-#include <boost/container/small_vector.hpp>
 #include <fmt/format.h>
+#include <boost/container/small_vector.hpp>
 
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
@@ -190,7 +190,7 @@ void RuleChecker::CheckAcyclic(const BodyText& body, bool own, const char* hint,
       .hint = hint;
 }
 
-void RuleChecker::MatchRefs(const Expr& call, const std::vector<OutArg>* outs, Owner& owner) {
+void RuleChecker::MatchRefs(const Expr& call, const OutArgs* outs, Owner& owner) {
   bool known = true;
   for (const Ref& ref : call.call().refs) {
     if (ref.kind == Ref::Kind::kSet) {
@@ -221,8 +221,8 @@ void RuleChecker::MatchRefs(const Expr& call, const std::vector<OutArg>* outs, O
   if (known) ops_.CheckPatternCall(call, outs, owner.text);
 }
 
-void RuleChecker::MatchCall(const Expr& call, const std::vector<OutArg>* outs, bool list,
-                            NameScope& scope, Owner& owner) {
+void RuleChecker::MatchCall(const Expr& call, const OutArgs* outs, bool list, NameScope& scope,
+                            Owner& owner) {
   MatchRefs(call, outs, owner);
   const bool definition = call.call().refs.front().kind == Ref::Kind::kDefinition;
   const bool chain =
@@ -346,7 +346,7 @@ void RuleChecker::MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& o
       return;
     case Expr::Kind::kCall: {
       // Every operator has the one output that is read here; a definition may have another number.
-      std::vector<OutArg> outs;
+      OutArgs outs;
       if (value.call().refs.front().kind == Ref::Kind::kDefinition) {
         outs.push_back({.name = "_", .place = value.place});
       }

@@ -141,7 +141,7 @@ OpChecker::Candidates OpChecker::CandidatesFor(const std::vector<OpName>& ops, C
 }
 
 void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, CallUse use,
-                          const std::vector<OutArg>* outs, const std::string& owner) {
+                          const OutArgs* outs, const std::string& owner) {
   // An operator without a signature takes anything, and so does an alternative with it.
   if (call.call().negated || ops.empty()) return;
   if (std::ranges::any_of(ops, [&](const OpName& op) { return IsFaulty(op); })) return;
@@ -153,8 +153,7 @@ void OpChecker::CheckCall(const Expr& call, const std::vector<OpName>& ops, Call
   if (use != CallUse::kPattern && !in_force.empty()) CheckRequired(call, ops, use, owner);
 }
 
-void OpChecker::CheckPatternCall(const Expr& call, const std::vector<OutArg>* outs,
-                                 const std::string& owner) {
+void OpChecker::CheckPatternCall(const Expr& call, const OutArgs* outs, const std::string& owner) {
   const Refs& refs = call.call().refs;
   if (refs.size() != 1 || refs[0].kind != Ref::Kind::kName) {
     if (const auto ops = Expand(refs)) CheckCall(call, *ops, CallUse::kPattern, outs, owner);
@@ -168,8 +167,7 @@ void OpChecker::CheckPatternCall(const Expr& call, const std::vector<OutArg>* ou
 }
 
 void OpChecker::CheckAgainst(const Expr& call, const Candidates& all, const Candidates& in_force,
-                             CallUse use, const std::vector<OutArg>* outs,
-                             const std::string& owner) {
+                             CallUse use, const OutArgs* outs, const std::string& owner) {
   if (in_force.empty()) return CheckInForce(call, all, use, owner);
   const Candidates& candidates = use == CallUse::kCompute ? all : in_force;
   CheckInputs(call, candidates, all, use, owner);
@@ -371,9 +369,8 @@ void OpChecker::CheckRequired(const Expr& call, const std::vector<OpName>& ops, 
       .hint = fmt::format("`{}<{}=...>(...)`", Shown(call), fmt::join(missing, "=..., "));
 }
 
-void OpChecker::CheckOutputs(const Expr& call, const Candidates& candidates,
-                             const std::vector<OutArg>& outs, CallUse use,
-                             const std::string& owner) {
+void OpChecker::CheckOutputs(const Expr& call, const Candidates& candidates, const OutArgs& outs,
+                             CallUse use, const std::string& owner) {
   int required = 0, at = 0;
   for (const OutArg& out : outs) {
     if (out.repeated) {

@@ -51,11 +51,10 @@ class OpChecker {
   // In a match: `CheckName` of a reference that is a name.
   bool CheckPatternName(const Ref& ref);
   // A call in a match against the signatures of its operators, whose names were checked.
-  void CheckPatternCall(const Expr& call, const std::vector<OutArg>* outs,
-                        const std::string& owner);
+  void CheckPatternCall(const Expr& call, const OutArgs* outs, const std::string& owner);
   // The call against the signatures of `ops`; the outputs `outs` are named.
-  void CheckCall(const Expr& call, const std::vector<OpName>& ops, CallUse use,
-                 const std::vector<OutArg>* outs, const std::string& owner);
+  void CheckCall(const Expr& call, const std::vector<OpName>& ops, CallUse use, const OutArgs* outs,
+                 const std::string& owner);
 
  private:
   // An operator of an unknown domain that is one letter away from a known one. Reports it.
@@ -75,7 +74,7 @@ class OpChecker {
   Named& Look(const std::string& name);
   // The call against those of `all` that are in force; its operators are known.
   void CheckAgainst(const Expr& call, const Candidates& all, const Candidates& in_force,
-                    CallUse use, const std::vector<OutArg>* outs, const std::string& owner);
+                    CallUse use, const OutArgs* outs, const std::string& owner);
   const OpsetRange& RangeOf(CallUse use) const { return use == CallUse::kPattern ? read_ : made_; }
   // Those of them that are in force at one of the opsets.
   Candidates InForce(const Candidates& all, CallUse use) const;
@@ -88,7 +87,7 @@ class OpChecker {
                        CallUse use, const std::string& owner);
   void CheckRequired(const Expr& call, const std::vector<OpName>& ops, CallUse use,
                      const std::string& owner);
-  void CheckOutputs(const Expr& call, const Candidates& candidates, const std::vector<OutArg>& outs,
+  void CheckOutputs(const Expr& call, const Candidates& candidates, const OutArgs& outs,
                     CallUse use, const std::string& owner);
 
   const std::vector<OpName>& Names();  // all that have signatures; listed when needed

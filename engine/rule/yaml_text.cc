@@ -21,6 +21,8 @@ size_t SkipSpace(std::string_view text, size_t at) {
 bool FollowVerbatim(std::string_view file, size_t at, std::string_view value, Origins& where) {
   // The indentation of a block scalar's first line.
   if (!value.empty() && !IsSpace(value[0])) at = SkipSpace(file, at);
+  // A run a line.
+  where.ReserveRuns(1 + static_cast<size_t>(std::count(value.begin(), value.end(), '\n')));
   boost::container::small_vector<uint32_t, 64> spaces;  // where a run of them came from
   for (size_t i = 0; i < value.size();) {
     if (!IsSpace(value[i])) {

@@ -42,7 +42,7 @@ class GraphPrinter {
       : graph_(graph), options_(options), only_(options.only.begin(), options.only.end()) {}
 
   // Sends the body, without its inputs; returns what `return` must name, if it must.
-  std::optional<std::vector<OutArg>> Send(BodyId body, const Receiver& to) {
+  std::optional<OutArgs> Send(BodyId body, const Receiver& to) {
     std::vector<ValueId> unread;
     for (const NodeId node : NodesOf(body)) {
       if (!only_.empty() && !only_.contains(node)) continue;
@@ -54,7 +54,7 @@ class GraphPrinter {
       if (graph_.alive(v) && graph_.constant(v)) SendConstant(v, body, to, unread);
     }
     std::vector<ValueId> outputs;
-    std::vector<OutArg> names;
+    OutArgs names;
     for (size_t i = 0; i < graph_.body(body).outputs.size(); ++i) {
       outputs.push_back(graph_.output(body, i));
       names.push_back({.name = NameOf(outputs.back())});
@@ -248,7 +248,7 @@ class GraphPrinter {
     const auto decl = [&](TypeDecl d) { text.decls.push_back(std::move(d)); };
     const auto stmt = [&](Stmt s) { text.stmts.push_back(std::move(s)); };
     const auto all = std::exchange(only_, {});  // a chosen node is printed with all it holds
-    std::optional<std::vector<OutArg>> returns = Send(body, {decl, stmt});
+    std::optional<OutArgs> returns = Send(body, {decl, stmt});
     only_ = all;
     text.has_return = returns.has_value();
     if (returns) text.returns = *std::move(returns);
@@ -277,7 +277,7 @@ std::string PrintGraph(const Graph& graph, BodyId body, const PrintOptions& opti
       if (!graph.constant(v)) decl(printer.DeclOf(v));
     }
   }
-  const std::optional<std::vector<OutArg>> returns = printer.Send(body, {decl, stmt});
+  const std::optional<OutArgs> returns = printer.Send(body, {decl, stmt});
   if (returns) {
     BodyText line;
     line.has_return = true;

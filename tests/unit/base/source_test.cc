@@ -121,6 +121,26 @@ TEST_CASE("Origins: the same bytes as a list of numbers, whatever was added") {
   check();
 }
 
+// Texts of few lines and of many, whose bytes are found in two ways.
+TEST_CASE("Origins: what is straight, and from where") {
+  for (const uint32_t lines : {1, 3, 15, 16, 17, 40}) {
+    CAPTURE(lines);
+    Origins origins;
+    for (uint32_t line = 0; line < lines; ++line) origins.AddRun(100 * line, 5);
+    origins.AddSame(7, 3);
+    uint32_t first = 0;
+    for (uint32_t line = 0; line < lines; ++line) {
+      for (uint32_t begin = 0; begin < 5; ++begin) {
+        CHECK(origins[5 * line + begin] == 100 * line + begin);
+        CHECK(origins.Straight(5 * line + begin, 5 * line + 5, first));
+        CHECK(first == 100 * line + begin);
+        CHECK_FALSE(origins.Straight(5 * line + begin, 5 * line + 6, first));
+      }
+    }
+    CHECK_FALSE(origins.Straight(5 * lines, 5 * lines + 1, first));
+  }
+}
+
 TEST_CASE("Snippet: a whole text maps to itself") {
   const SourceText file("f", "abc");
   const Snippet snippet = WholeText(file);

@@ -126,8 +126,7 @@ class Expander {
   }
 
   // outs[i..) against outputs from `at` on.
-  Plains Outs(const Plain& p, const std::vector<OutArg>& outs, size_t i, int n, size_t at,
-              const Scope& s) {
+  Plains Outs(const Plain& p, const OutArgs& outs, size_t i, int n, size_t at, const Scope& s) {
     if (i == outs.size()) return {p};
     const OutArg& out = outs[i];
     const auto then = [&](const Plain& q, size_t next) { return Outs(q, outs, i + 1, n, next, s); };
