@@ -36,22 +36,28 @@ void RuleChecker::Run() {
   CheckTests(set_.tests);
 }
 
+namespace {
+
+bool AsksForOpset(const Rule& rule) {
+  bool asks = false;
+  WalkRule(rule, [&](const Expr& e) { asks |= e.kind == Expr::Kind::kName && e.text == "opset"; });
+  return asks;
+}
+
+}  // namespace
+
 // The models that a rule is for; null: a definition, which serves rules of any opset. What the file
 // says as a whole is said of its own rules, not of those that it includes. A rule that asks for
 // `opset` tells versions apart itself.
 void RuleChecker::SetOpsets(const Rule* rule) {
   OpsetRange read;
-  bool asks = rule == nullptr;
   if (rule != nullptr) {
-    WalkRule(*rule,
-             [&](const Expr& e) { asks |= e.kind == Expr::Kind::kName && e.text == "opset"; });
-  }
-  if (!asks) {
     if (rule->place.source == set_.sources.front().get()) {
       read = {set_.opset_min, raises_ ? INT64_MAX : set_.opset_max};
     }
     read = {std::max(read.min, rule->opset_min), std::min(read.max, rule->opset_max)};
-    if (read.min > read.max) read = {};  // it never has a turn
+    const bool never = read.min > read.max;  // it has a turn
+    if (never || (read != OpsetRange() && AsksForOpset(*rule))) read = {};
   }
   OpsetRange made = read;
   if (rule != nullptr && raised_.contains(rule->name)) made.max = INT64_MAX;

@@ -166,6 +166,7 @@ void RuleChecker::CheckAcyclic(const BodyText& body, bool own, const char* hint,
         if (!arg.value) continue;
         if (arg.value->kind == Expr::Kind::kName) {
           const std::string_view name = arg.value->text;
+          if (name == "_") continue;
           const auto maker = std::ranges::lower_bound(made, std::pair(name, size_t{0}));
           if (maker == made.end() || maker->first != name || (!own && maker->second == i)) continue;
           reads.emplace_back(maker->second, i);
