@@ -117,7 +117,6 @@ Val Interpreter::DefaultOf(NodeId node, const FormalAttribute& formal) {
   if (value.is<Failure>()) value = Val();  // fail(): there is no default here (pads under auto_pad)
   // What is unknown may be known later; a new node may not stay.
   if (!value.is<Unknown>() && node.index < uses_mark_) {
-    if (defaults_.empty()) defaults_.resize(kSlots, {UINT64_MAX, Val()});
     defaults_[slot] = {key, value};
   }
   return value;

@@ -1,10 +1,9 @@
-// Patterns: statements in the order of the plan, bindings and the conditions they complete.
+// Patterns: statements by the ways that are open, bindings and the conditions they complete.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
-#include "engine/expr/parser.h"
 #include "engine/match/match_run.h"
 
 namespace qrewrite {
