@@ -80,13 +80,12 @@ void CandidateIndex::Extend(const Pattern& pattern, const PatCall& call, int dep
 }
 
 uint32_t CandidateIndex::Child(uint32_t step, OpTest ops) {
-  for (const uint32_t next : steps_[step].next) {
-    if (SameTest(steps_[next].ops, ops)) return next;
+  const uint32_t child = branches_.FindOrAdd(step, ops, static_cast<uint32_t>(steps_.size()));
+  if (child == steps_.size()) {
+    steps_.emplace_back();
+    steps_[step].next.push_back(child);
   }
-  const auto added = static_cast<uint32_t>(steps_.size());
-  steps_.push_back({.ops = ops});
-  steps_[step].next.push_back(added);
-  return added;
+  return child;
 }
 
 void CandidateIndex::Forget() {
@@ -129,10 +128,9 @@ CandidateIndex::Entry CandidateIndex::FindNext(uint32_t state, OpId op) {
   const OpName& name = graph_.op_name(op);
   std::vector<uint32_t> steps;
   for (const uint32_t step : *states_[state].steps) {
-    for (const uint32_t next : steps_[step].next) {
-      if (Accepts(steps_[next].ops, name)) steps.push_back(next);
-    }
+    branches_.AddAccepting(step, name, steps);
   }
+  std::ranges::sort(steps);
   if (op.index >= num_ops_) WidenTable();
   const Entry found = StateOf(std::move(steps));
   return next_[state * num_ops_ + op.index] = found;

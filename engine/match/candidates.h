@@ -47,7 +47,6 @@ class CandidateIndex {
  private:
   // An operator test on the way up; `rules` demand nothing beyond it.
   struct Step {
-    OpTest ops = nullptr;  // of the program or anchors_
     std::vector<uint32_t> next;
     std::vector<uint32_t> rules;
   };
@@ -68,8 +67,8 @@ class CandidateIndex {
 
   static const PatCall* MakerOf(const Pattern& pattern, const PatArg& arg);
   static void Extend(const Pattern& pattern, const PatCall& call, int depth, OpPath& path);
-  uint32_t Child(uint32_t step, OpTest ops);
-  void Forget();  // all states but the first two
+  uint32_t Child(uint32_t step, OpTest ops);  // `ops` are of the program or anchors_
+  void Forget();                              // all states but the first two
   Entry StateOf(std::vector<uint32_t> steps);
   Entry Next(uint32_t state, OpId op) {
     if (op.index < num_ops_) {
@@ -88,6 +87,7 @@ class CandidateIndex {
   std::vector<const CompiledRule*> rules_;
   std::deque<OpPatterns> anchors_;  // which the first steps test
   std::vector<Step> steps_;         // the first is where every path begins
+  Branches branches_;               // from each step, by the operators that go on
   std::vector<State> states_;
   size_t num_ops_ = 0;       // columns of next_: operators of the graph that were seen
   std::vector<Entry> next_;  // by state and OpId; kUnknown: not asked

@@ -10,33 +10,11 @@ constexpr size_t kSizeOfState = 32, kSizeOfPair = 16;  // but for sets and rows;
 
 }  // namespace
 
-bool SameTest(OpTest a, OpTest b) {
-  if (a == nullptr || b == nullptr) return a == b;
-  return std::equal(a->begin(), a->end(), b->begin(), b->end(),
-                    [](const OpPattern& x, const OpPattern& y) {
-                      return x.op == y.op && x.wildcard == y.wildcard;
-                    });
-}
-
-bool Accepts(OpTest test, const OpName& name) {
-  if (test == nullptr) return true;
-  return std::ranges::any_of(*test, [&](const OpPattern& p) { return p.Matches(name); });
-}
-
 void PathSweep::Add(const OpPath& path, uint32_t id) {
   uint32_t at = 0;
   for (size_t i = path.size(); i-- > 0;) {
-    const std::vector<uint32_t>& longer = ends_[at].longer;
-    const auto same = std::ranges::find_if(
-        longer, [&](uint32_t end) { return SameTest(ends_[end].test, path[i]); });
-    if (same != longer.end()) {
-      at = *same;
-      continue;
-    }
-    const auto added = static_cast<uint32_t>(ends_.size());
-    ends_[at].longer.push_back(added);
-    ends_.push_back({.test = path[i]});
-    at = added;
+    at = longer_.FindOrAdd(at, path[i], static_cast<uint32_t>(ends_.size()));
+    if (at == ends_.size()) ends_.emplace_back();
   }
   ends_[at].ids.push_back(id);
 }
@@ -109,13 +87,8 @@ PathSweep::StateId PathSweep::Below(StateId above, OpId op) {
 PathSweep::StateId PathSweep::FindBelow(StateId above, OpId op) {
   const OpName& name = graph_.op_name(op);
   std::vector<uint32_t> found;
-  const auto add = [&](uint32_t end) {
-    for (const uint32_t longer : ends_[end].longer) {
-      if (Accepts(ends_[longer].test, name)) found.push_back(longer);
-    }
-  };
-  add(0);
-  for (const uint32_t end : *states_[above].ends) add(end);
+  longer_.AddAccepting(0, name, found);
+  for (const uint32_t end : *states_[above].ends) longer_.AddAccepting(end, name, found);
   std::ranges::sort(found);
   const StateId below = StateOf(std::move(found));
   return below_[above * num_ops_ + op.index] = below;

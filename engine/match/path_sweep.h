@@ -15,11 +15,10 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
-#include "engine/program/code.h"
+#include "engine/match/branches.h"
 
 namespace qrewrite {
 
-using OpTest = const OpPatterns*;  // any of them; null: every operator
 using OpPath = std::vector<OpTest>;
 
 class PathSweep {
@@ -56,8 +55,6 @@ class PathSweep {
   static constexpr StateId kUnknown = UINT32_MAX;
   // The tests of a path from some place to its last, reached from the last one: the root has none.
   struct End {
-    OpTest test = nullptr;  // the first of them
-    std::vector<uint32_t> longer;
     std::vector<uint32_t> ids;  // of the paths that are no longer than this
   };
   struct State {
@@ -74,6 +71,7 @@ class PathSweep {
 
   const Graph& graph_;
   std::vector<End> ends_;
+  Branches longer_;  // of each end, by the test in front
   std::vector<State> states_;
   std::map<std::vector<uint32_t>, StateId> known_;
   size_t size_ = 0;                             // of the tables, see kMaxSize
@@ -83,9 +81,5 @@ class PathSweep {
   std::vector<StateId> at_;                     // by NodeId
   bool on_ = false;
 };
-
-// Whether they accept the same operators, as they are spelled.
-bool SameTest(OpTest a, OpTest b);
-bool Accepts(OpTest test, const OpName& name);
 
 }  // namespace qrewrite

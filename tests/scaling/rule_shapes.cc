@@ -35,6 +35,15 @@ std::string MixedChain(int64_t n) {
   return Model(g, 17);
 }
 
+// Operators that are all others.
+std::string OperatorChain(int64_t n) {
+  Graph g;
+  std::string x = g.Input(kFloat, kRow);
+  for (int64_t i = 0; i < n; ++i) x = g.Node("acme.Op" + std::to_string(i), {x});
+  g.Output(x, kFloat, kRow);
+  return Model(g, 17);
+}
+
 // As many inputs and outputs.
 std::string Lanes(int64_t n) {
   Graph g;
@@ -61,6 +70,19 @@ std::string ChainRules(int64_t n) {
     text += "  - {name: r" + std::to_string(i) + ", match: \"y = " + op(0) + "(" + op(1) + "(" +
             op(2) + "(" + op(3) + "(x))))\", where: rank(x) == 9, replace: \"y = " + op(0) +
             "(x)\"}\n";
+  }
+  return text;
+}
+
+// n rules, each of an operator of its own.
+std::string RulesOfOperators(int64_t n) {
+  std::string text = "qrewrite: 1\nname: own\nsignatures:\n";
+  for (int64_t i = 0; i < n; ++i)
+    text += "  acme.Op" + std::to_string(i) + ": {inputs: [x], outputs: [y]}\n";
+  text += "rules:\n";
+  for (int64_t i = 0; i < n; ++i) {
+    text += "  - {name: r" + std::to_string(i) + ", match: y = acme.Op" + std::to_string(i) +
+            "(x), where: rank(x) == 9, replace: y = Relu(x)}\n";
   }
   return text;
 }
@@ -256,6 +278,8 @@ std::vector<Family> RuleShapes() {
       {"rows", "n rows about inputs and outputs, written to a file", 100000, Lanes, Text(kRows)},
       {"many-rules", "n rules that do not fire, on a model of fixed size", 20000,
        [](int64_t) { return MixedChain(1000); }, ChainRules},
+      {"many-operators", "n rules of n operators, on a chain of all of them", 10000, OperatorChain,
+       RulesOfOperators},
       {"many-rules-and-nodes", "1000 rules that do not fire, on n nodes", 100000, MixedChain,
        [](int64_t) { return ChainRules(1000); }},
   };
