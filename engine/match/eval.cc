@@ -11,7 +11,7 @@
 namespace qrewrite {
 namespace {
 
-constexpr int16_t kNotAsked = INT16_MIN;
+constexpr int32_t kNotAsked = INT16_MIN;
 
 }  // namespace
 
@@ -82,27 +82,32 @@ std::string Interpreter::Why(const Reason& reason) const {
 
 // --- what a head or a set says of an operator
 
-bool Interpreter::Accepts(const OpHead& head, OpId op) {
-  std::vector<int16_t>& answers = heads_[static_cast<size_t>(head.number)];
+// Where the answer about an operator is remembered; null: there are so many heads and operators that none is.
+int32_t* Interpreter::Remembered(int head, OpId op) {
+  constexpr size_t kMostAnswers = 4'000'000;
+  std::vector<int32_t>& answers = heads_[static_cast<size_t>(head)];
   if (answers.size() <= op.index) {
-    answers.resize(std::max<size_t>(graph_.num_ops(), op.index + size_t{1}), kNotAsked);
+    const size_t count = std::max<size_t>(graph_.num_ops(), op.index + size_t{1});
+    if (count > kMostAnswers / heads_.size()) return nullptr;
+    answers.resize(count, kNotAsked);
   }
-  int16_t& answer = answers[op.index];
-  if (answer == kNotAsked) answer = head.Accepts(graph_.op_name(op));
-  return answer == 1;
+  return &answers[op.index];
+}
+
+bool Interpreter::Accepts(const OpHead& head, OpId op) {
+  int32_t* const answer = Remembered(head.number, op);
+  if (answer == nullptr) return head.Accepts(graph_.op_name(op));
+  if (*answer == kNotAsked) *answer = head.Accepts(graph_.op_name(op));
+  return *answer == 1;
 }
 
 int Interpreter::MemberOf(int set, const OpSet& of, OpId op) {
-  std::vector<int16_t>& answers = heads_[static_cast<size_t>(set)];
-  if (answers.size() <= op.index) {
-    answers.resize(std::max<size_t>(graph_.num_ops(), op.index + size_t{1}), kNotAsked);
-  }
-  int16_t& answer = answers[op.index];
-  if (answer == kNotAsked) {
-    const SetMember* member = of.Find(graph_.op_name(op));
-    answer = member == nullptr ? int16_t{-1} : static_cast<int16_t>(member - of.members.data());
-  }
-  return answer;
+  int32_t* const answer = Remembered(set, op);
+  if (answer != nullptr && *answer != kNotAsked) return *answer;
+  const SetMember* member = of.Find(graph_.op_name(op));
+  const auto found = member == nullptr ? -1 : static_cast<int32_t>(member - of.members.data());
+  if (answer != nullptr) *answer = found;
+  return found;
 }
 
 int64_t Interpreter::CountUses(ValueId v) const {

@@ -242,6 +242,7 @@ class Interpreter {
   bool Accepts(const OpHead& head, OpId op);
   // Which member of a set an operator is; -1: none.
   int MemberOf(int set, const OpSet& of, OpId op);
+  int32_t* Remembered(int head, OpId op);
 
   const Graph& graph_;
   const Program& program_;
@@ -257,7 +258,7 @@ class Interpreter {
     const KernelEntry* kernel = nullptr;
   };
   std::vector<OperatorEntry> operators_;
-  std::vector<std::vector<int16_t>> heads_;  // head, operator -> answer; kNotAsked
+  std::vector<std::vector<int32_t>> heads_;  // head, operator -> answer; kNotAsked
   std::map<std::string, std::unique_ptr<re2::RE2>, std::less<>> regexes_;
   // Built-in signatures that state facts have programs of their own.
   struct StatedFacts {

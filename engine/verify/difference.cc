@@ -77,8 +77,8 @@ struct Interiors {
 };
 
 Result<Interiors> Compute(const Model& a, const Model& b, Evaluator& evaluator,
-                          const VerifyOptions& options, const Counterparts& pair,
-                          const std::vector<ValueId>& values, const Tensors& sample) {
+                          const Counterparts& pair, const std::vector<ValueId>& values,
+                          const VerifyReport& comparison) {
   Interiors found;
   for (const ValueId v : values) {
     found.names_a.emplace_back(pair.a().name(pair.ToA(v)));
@@ -86,13 +86,9 @@ Result<Interiors> Compute(const Model& a, const Model& b, Evaluator& evaluator,
   }
   QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> in_a, evaluator.Load(a, found.names_a));
   QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> in_b, evaluator.Load(b, found.names_b));
-  Tensors for_b;
-  for (const auto& [name, tensor] : sample) {
-    const auto other = options.names.find(name);
-    for_b[other == options.names.end() ? name : other->second] = tensor;
-  }
-  QR_ASSIGN_OR_RETURN(found.a, in_a->Run(sample));
-  QR_ASSIGN_OR_RETURN(found.b, in_b->Run(for_b));
+  const auto& sample_b = comparison.worst_inputs_b;
+  QR_ASSIGN_OR_RETURN(found.a, in_a->Run(comparison.worst_inputs));
+  QR_ASSIGN_OR_RETURN(found.b, in_b->Run({sample_b.begin(), sample_b.end()}));
   return found;
 }
 
@@ -186,8 +182,8 @@ Result<DifferenceReport> FindDifference(const Model& a, const Model& b, Evaluato
     LookForUnseen(pair, values, report);
     return report;
   }
-  QR_ASSIGN_OR_RETURN(const Interiors computed, Compute(a, b, evaluator, options, pair, values,
-                                                        report.comparison.worst_inputs));
+  QR_ASSIGN_OR_RETURN(const Interiors computed,
+                      Compute(a, b, evaluator, pair, values, report.comparison));
   Blame(pair, values, computed, report);
   return report;
 }

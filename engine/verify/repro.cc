@@ -23,12 +23,9 @@ std::string TensorProto(const std::string& name, const ConstTensor& tensor) {
 std::vector<SideFile> VerifyReport::Repro(const Model& a, const std::string& folder) const {
   std::vector<SideFile> files;
   int64_t number = 0;
-  for (const ModelValue& input : a.Inputs()) {
-    if (const auto it = worst_inputs.find(input.name); it != worst_inputs.end()) {
-      files.push_back({fmt::format("{}/test_data_set_0/input_{}.pb", folder, number),
-                       TensorProto(input.name, it->second)});
-    }
-    ++number;
+  for (const auto& [name, tensor] : worst_inputs_b) {
+    files.push_back({fmt::format("{}/test_data_set_0/input_{}.pb", folder, number++),
+                     TensorProto(name, tensor)});
   }
   number = 0;
   for (const ModelValue& output : a.Outputs()) {

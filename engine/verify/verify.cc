@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -29,10 +31,24 @@ std::string TypeText(int dtype) {
                              : "of an unknown type";
 }
 
-const ModelValue* FindValue(const std::vector<ModelValue>& values, const std::string& name) {
-  const auto it = std::ranges::find(values, name, &ModelValue::name);
-  return it == values.end() ? nullptr : &*it;
-}
+// Inputs or outputs by name.
+class Values {
+ public:
+  explicit Values(std::vector<ModelValue> all) : all_(std::move(all)) {
+    for (const ModelValue& value : all_) by_name_.emplace(value.name, &value);
+  }
+  Values(const Values&) = delete;
+
+  const std::vector<ModelValue>& all() const { return all_; }
+  const ModelValue* Find(const std::string& name) const {
+    const auto it = by_name_.find(name);
+    return it == by_name_.end() ? nullptr : it->second;
+  }
+
+ private:
+  const std::vector<ModelValue> all_;
+  std::unordered_map<std::string_view, const ModelValue*> by_name_;
+};
 
 // The same numbers as another type. kUsage: it does not have them.
 Result<ConstTensor> AsType(const std::string& name, const ConstTensor& plain, int dtype) {
@@ -71,14 +87,14 @@ class Verification {
   }
 
   Status CheckInterface();
-  void PairOverridable();
+  void PairOverridable(const Values& ours);
   Status CheckOutputs();
   Status LoadSessions();
   Status RunGiven(const Samples& given);
   Status RunMade();
   Status ChooseSizes(const InputMaker& maker, InputMaker::Sizes* sizes);
   Status RunSample(int sample, const Tensors& inputs);
-  Result<Tensors> RunB(const Tensors& inputs);
+  Result<Tensors> InputsOfB(const Tensors& inputs) const;
   void Judge();
   Status AskSecond();
 
@@ -99,13 +115,12 @@ class Verification {
 };
 
 Status Verification::CheckInterface() {
-  const std::vector<ModelValue> inputs_a = a_.Inputs();
-  const std::vector<ModelValue> overridable_b = OverridableInputs(b_);
-  inputs_b_ = b_.Inputs();
-  for (const ModelValue& input : inputs_a) {
+  const Values inputs_b(b_.Inputs()), overridable_b(OverridableInputs(b_));
+  inputs_b_ = inputs_b.all();
+  for (const ModelValue& input : a_.Inputs()) {
     const std::string name = NameInB(input.name);
-    const ModelValue* other = FindValue(inputs_b_, name);
-    if (other == nullptr && (other = FindValue(overridable_b, name)) != nullptr) {
+    const ModelValue* other = inputs_b.Find(name);
+    if (other == nullptr && (other = overridable_b.Find(name)) != nullptr) {
       inputs_b_.push_back(*other);
     }
     if (other == nullptr) {
@@ -123,7 +138,7 @@ Status Verification::CheckInterface() {
                                               input.name, input.dims.size(), other->dims.size())};
     }
   }
-  PairOverridable();
+  PairOverridable(overridable_b);
   for (const ModelValue& input : inputs_b_) {
     if (name_in_a_.contains(input.name)) continue;
     return {StatusCode::kUsage,
@@ -135,15 +150,17 @@ Status Verification::CheckInterface() {
 
 // Inputs that have an initial value, which numbers may be given for. Where the other model needs numbers it gets
 // that value.
-void Verification::PairOverridable() {
-  const std::vector<ModelValue> ours = OverridableInputs(b_);
+void Verification::PairOverridable(const Values& ours) {
+  std::unordered_set<std::string> wanted;  // by the second model
+  for (const ModelValue& input : inputs_b_) wanted.insert(input.name);
   for (const ModelValue& input : OverridableInputs(a_)) {
     const std::string name = NameInB(input.name);
-    const ModelValue* const other = FindValue(ours, name);
-    if (FindValue(inputs_b_, name) != nullptr) {
+    const ModelValue* const other = ours.Find(name);
+    if (wanted.contains(name)) {
       initial_[input.name] = a_.FindConstant(input.name);
     } else if (other != nullptr) {
       inputs_b_.push_back(*other);
+      wanted.insert(name);
     } else {
       lone_.push_back(input.name);
       continue;
@@ -153,12 +170,12 @@ void Verification::PairOverridable() {
 }
 
 Status Verification::CheckOutputs() {
-  const std::vector<ModelValue> outputs_b = b_.Outputs();
+  const Values inputs_a(a_.Inputs()), outputs_a(a_.Outputs()), outputs_b(b_.Outputs());
   const Result<Rules> roles = LoadInputRoles();
   const std::set<std::string> varying = OutputsOfInputs(a_, roles.ok() ? &*roles : nullptr);
-  for (const ModelValue& output : a_.Outputs()) {
+  for (const ModelValue& output : outputs_a.all()) {
     const std::string name = NameInB(output.name);
-    const ModelValue* other = FindValue(outputs_b, name);
+    const ModelValue* other = outputs_b.Find(name);
     if (other == nullptr) {
       return {StatusCode::kUsage,
               fmt::format("the second model has no output `{}` (--map {}=B names it)", name,
@@ -172,18 +189,18 @@ Status Verification::CheckOutputs() {
     outputs_.push_back(output.name);
     sums_.emplace_back(output.name, varying.contains(output.name));
   }
-  if (outputs_b.size() > outputs_.size()) {
+  if (outputs_b.all().size() > outputs_.size()) {
     report_.notes.push_back(fmt::format("the second model has {} outputs, the first one {}",
-                                        outputs_b.size(), outputs_.size()));
+                                        outputs_b.all().size(), outputs_.size()));
   }
   for (const auto& [name, scale] : options_.scales) {
-    if (FindValue(a_.Outputs(), name) == nullptr) {
+    if (outputs_a.Find(name) == nullptr) {
       return {StatusCode::kUsage,
               fmt::format("the first model has no output `{}`", Printable(name))};
     }
   }
   for (const auto& [name, other] : options_.names) {
-    if (FindValue(a_.Outputs(), name) == nullptr && FindValue(a_.Inputs(), name) == nullptr) {
+    if (outputs_a.Find(name) == nullptr && inputs_a.Find(name) == nullptr) {
       return {StatusCode::kUsage,
               fmt::format("the first model has no input or output `{}`", Printable(name))};
     }
@@ -260,7 +277,7 @@ Status Verification::RunMade() {
   return {};
 }
 
-Result<Tensors> Verification::RunB(const Tensors& inputs) {
+Result<Tensors> Verification::InputsOfB(const Tensors& inputs) const {
   Tensors given;
   for (const ModelValue& input : inputs_b_) {
     const std::string& name = name_in_a_.at(input.name);
@@ -277,13 +294,14 @@ Result<Tensors> Verification::RunB(const Tensors& inputs) {
     if (input.dtype == 0 || input.dtype == value.dtype) continue;
     QR_ASSIGN_OR_RETURN(value, AsType(input.name, value, input.dtype));
   }
-  return session_b_->Run(given);
+  return given;
 }
 
 Status Verification::RunSample(int sample, const Tensors& inputs) {
   Result<Tensors> a = session_a_->Run(inputs);
   if (!a.ok()) return Of("first", a.status());
-  Result<Tensors> b = RunB(inputs);
+  QR_ASSIGN_OR_RETURN(const Tensors inputs_b, InputsOfB(inputs));
+  Result<Tensors> b = session_b_->Run(inputs_b);
   if (!b.ok()) return Of("second", b.status());
   Result<Tensors> again = session_noise_ != nullptr ? session_noise_->Run(inputs) : Tensors();
   bool worst = false;
@@ -303,6 +321,11 @@ Status Verification::RunSample(int sample, const Tensors& inputs) {
   }
   if (worst || sample == 0) {
     report_.worst_inputs = inputs;
+    report_.worst_inputs_b.clear();
+    for (const ModelValue& input : inputs_b_) {
+      const auto given = inputs_b.find(input.name);
+      if (given != inputs_b.end()) report_.worst_inputs_b.emplace_back(*given);
+    }
     report_.worst_a = *std::move(a);
     report_.worst_b = *std::move(b);
   }

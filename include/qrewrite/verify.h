@@ -29,8 +29,8 @@ namespace qrewrite {
 // How much an output may differ. As text:
 //   exact          the same numbers; a NaN equals a NaN, -0 equals 0
 //   ulp:N          at most N numbers of the output's float type lie between
-//   lsb:N[@RATE]   differences of integers (of floats: in steps of the output's scale) of at most N,
-//                  and unequal elements are at most this share of all (default: 1)
+//   lsb:N[@RATE]   differences of at most N, and unequal elements are at most this share of all
+//                  (default: 1)
 //   RTOL,ATOL      |a - b| <= ATOL + RTOL * |a|; of integers and bools: <= ATOL
 //   close          1e-4,1e-5
 //   sqnr:DB        20 log10(|a| / |a - b|), Euclidean norms over all samples, is at least DB
@@ -100,6 +100,8 @@ struct VerifyReport {
   std::vector<std::string> notes;  // what the reader should know of the inputs and the runtimes
   // The sample of the largest difference, and what both models made of it: what a bug report needs.
   Tensors worst_inputs, worst_a, worst_b;
+  // The same sample as the second model got it, in the order of its inputs.
+  std::vector<std::pair<std::string, ConstTensor>> worst_inputs_b;
 
   std::string Text() const;      // a table, and the verdict in the last line
   std::string Json() const;      // docs/verify.md describes the keys
@@ -107,8 +109,8 @@ struct VerifyReport {
   std::string Html() const;      // the same as a page that needs nothing else
   // A test case for each output, as CI systems read it: DIVERGED is a failure, INCONCLUSIVE an error.
   std::string JUnit() const;
-  // That sample and what `a`, the first model, makes of it as files in the layout of ONNX's backend
-  // tests: FOLDER/test_data_set_0/input_0.pb, output_0.pb.
+  // That sample, as the second model takes it, and what `a`, the first model, makes of it as files in the layout of
+  // ONNX's backend tests: FOLDER/test_data_set_0/input_0.pb, output_0.pb.
   std::vector<SideFile> Repro(const Model& a, const std::string& folder) const;
 };
 

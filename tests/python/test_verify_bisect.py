@@ -315,3 +315,17 @@ def test_weights_that_callers_may_override(tmp_path):
         onnx.save(model, tmp_path / f"{name}.onnx")
     code, out, err = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
     assert code == 1 and "constant `w`: 1 of 6 elements differ" in out, (out, err)
+
+
+def test_inputs_of_another_type(tmp_path):
+    """The second model takes the same numbers as floats: inside of it, too, and in what --save-repro writes."""
+    header = '<ir_version: 8, opset_import: ["": 17]>\n'
+    first = "g (uint8[2, 3] x, float[2, 3] unused) => (float[2, 3] y) <float[3] w = {1, 2, 3}> { f = Cast<to = 1>(x)  a = Mul(f, w)  y = Neg(a) }"
+    second = "g (float[2, 3] x) => (float[2, 3] y) <float[3] w = {1, 2, 4}> { f = Identity(x)  a = Mul(f, w)  y = Neg(a) }"
+    for name, text in (("first", first), ("second", second)):
+        onnx.save(onnx.parser.parse_model(header + text), tmp_path / f"{name}.onnx")
+    for runtime in ("ort", "builtin"):
+        code, out, err = run(tmp_path, "verify", "--bisect", "--runtime", runtime, "--save-repro", "repro", "first.onnx", "second.onnx")
+        assert code == 1 and "the models differ from Mul `a` on" in out and "constant `w`: 1 of 3 elements differ" in out, out + err
+    given = sorted((tmp_path / "repro" / "test_data_set_0").glob("input_*.pb"))
+    assert [numpy_helper.to_array(onnx.load_tensor(str(g))).dtype for g in given] == [np.float32]

@@ -370,4 +370,23 @@ TEST_CASE("A list of outputs is empty behind an optional output that is not ther
   }
 }
 
+TEST_CASE("A set may have very many members, and each its data") {
+  std::string rules = "sets:\n  s:\n";
+  for (int i = 0; i < 40'000; ++i)
+    rules += "    acme.Op" + std::to_string(i) + ": {k: " + std::to_string(i) + "}\n";
+  rules += R"(
+signatures:
+  acme.Op2: {inputs: [x], outputs: {y: {shape: shape(x), dtype: dtype(x)}}}
+  acme.Op39999: {inputs: [x], outputs: {y: {shape: shape(x), dtype: dtype(x)}}}
+rules:
+  - name: r
+    match: y = n:@s(x)
+    replace: y = Add(x, f32(n.k))
+)";
+  const testing::Ran ran =
+      RunRules(rules, "x: float[2]\ny = acme.Op39999(x)\nz = acme.Op2(x)\nreturn y, z");
+  CHECK(ran.graph.find("y = Add(x, 39999.0)") != std::string::npos);
+  CHECK(ran.graph.find("z = Add(x, 2.0)") != std::string::npos);
+}
+
 }  // namespace qrewrite
