@@ -1,5 +1,7 @@
 """Rule files in pipelines of onnx_ir and onnxscript."""
 import gc
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import ml_dtypes
@@ -447,3 +449,28 @@ def test_an_initializer_without_data(chain, in_place):
         RewritePass(RULES, in_place=in_place)(model)
     assert "reads `u`, which nothing produces: it is an initializer without data" in str(raised.value)
     assert last.inputs[0] is weight and len(model.graph) == 5
+
+
+LOOP = """
+import gc
+import onnx, onnx_ir, qrewrite
+from onnx import helper
+nodes = [helper.make_node("Abs", [f"v{i}"], [f"v{i + 1}"]) for i in range(500)]
+info = helper.make_tensor_value_info
+graph = helper.make_graph(nodes, "g", [info("v0", 1, [4])], [info("v500", 1, [4])])
+model = onnx_ir.from_proto(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]))
+rules = qrewrite.Rules.from_dict({"rules": [{"name": "a", "match": "y = OP(x)", "replace": "y = Neg(x)"}]})
+SETTING
+for _ in range(120):
+    assert qrewrite.rewrite(model, rules)[1].changed == ("OP" == "Abs")
+print(sum(type(thing) is onnx_ir.Node for thing in gc.get_objects()), gc.isenabled())
+"""
+
+
+@pytest.mark.parametrize("op", ["Abs", "Relu"])
+@pytest.mark.parametrize("setting,collects", [("", True), ("gc.disable()", False), ("gc.set_threshold(0)", False)], ids=["on", "off", "no threshold"])
+def test_models_that_nobody_has_any_more_are_collected(op, setting, collects):
+    """Their nodes and values hold each other: it takes Python's collector, which never was told of them."""
+    code = LOOP.replace("OP", op).replace("SETTING", setting)
+    nodes, enabled = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300).stdout.split()
+    assert (int(nodes) < 30000) == collects and enabled == str(setting != "gc.disable()")

@@ -186,15 +186,39 @@ def clone(model: ir.Model, core: _core.Model, originals: Sequence[Original] = ()
 def _no_collections() -> Iterator[None]:
     """Making many objects, none of which is garbage: Python's collector would look through all of them, again and again."""
     enabled = gc.isenabled()
+    if enabled:
+        _Old.collect()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
-            if gc.get_freeze_count() == 0:  # all are old now, unlooked at; frozen ones would be of the caller
-                gc.freeze()
-                gc.unfreeze()
+            if gc.get_freeze_count() == 0:  # frozen ones would be of the caller
+                _Old.put()
             gc.enable()
+
+
+class _Old:
+    """Objects that are old at once, unlooked at. Python's collector counts only what gets old by itself, and would never look for garbage among these."""
+
+    put_since = 0  # the last full collection
+    others = 0  # how many there were then
+    collections = -1
+
+    @classmethod
+    def put(cls) -> None:
+        young = gc.get_count()
+        gc.freeze()
+        if (collections := gc.get_stats()[-1]["collections"]) != cls.collections:
+            cls.collections, cls.put_since, cls.others = collections, 0, gc.get_freeze_count()
+        gc.unfreeze()
+        cls.put_since += young[0] + young[1] * gc.get_threshold()[0]
+
+    @classmethod
+    def collect(cls) -> None:
+        """When as many were made as there are others: so what the garbage takes, and the search for it, stay in proportion."""
+        if cls.put_since > cls.others and gc.get_threshold()[0] > 0 and gc.get_stats()[-1]["collections"] == cls.collections:
+            gc.collect()
 
 
 class _Data:
