@@ -188,3 +188,58 @@ def test_the_other_implementation_of_protobuf():
     done = subprocess.run([sys.executable, "-c", code, os.path.dirname(__file__)], capture_output=True, text=True,
                           env={**os.environ, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"}, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+HUGE = """
+import re, tracemalloc
+import onnx
+from qrewrite import _core
+
+def pages(data):
+    '''What the system was told of the memory in the middle of an object.'''
+    place = id(data) + len(data) // 2
+    for mapping in re.split(r"(?m)^(?=[0-9a-f]+-[0-9a-f]+ )", open("/proc/self/smaps").read()):
+        begin, end = (int(part, 16) for part in re.match(r"([0-9a-f]+)-([0-9a-f]+)", mapping or "0-0").groups())
+        if begin <= place < end:
+            return re.search(r"(?m)^VmFlags:(.*)$", mapping)[1].split()
+
+tensor = onnx.TensorProto(raw_data=bytes(range(256)) * (1 << 18))  # 64 MB
+assert "hg" not in pages(tensor.raw_data)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/sys/kernel/mm/transparent_hugepage"), reason="this system has no huge pages")
+@pytest.mark.parametrize("environment", [{}, {"PYTHONMALLOC": "debug"}, {"PYTHONMALLOC": "malloc"}, {"PYTHONTRACEMALLOC": "2"}], ids=str)
+def test_large_data_is_read_into_huge_pages(environment):
+    """Page by page the memory costs more than the copy. Whatever Python allocates with, it has that again afterwards."""
+    code = HUGE + ("for _ in range(3):\n"
+                   "    data = _core.raw_data(tensor)\n"
+                   "    assert 'hg' in pages(data) and data == tensor.raw_data\n"
+                   "    assert 'hg' not in pages(tensor.raw_data)\n"
+                   "assert not tracemalloc.is_tracing() or tracemalloc.get_traced_memory()[0] > 1 << 26\n"
+                   "del data\n"
+                   "assert not tracemalloc.is_tracing() or tracemalloc.get_traced_memory()[0] < 1 << 26\n")
+    run_code(code, **environment)
+
+
+def test_an_allocator_that_comes_meanwhile_stays():
+    """A getter in Python, during which somebody else puts an allocator of his own around that of Python."""
+    code = HUGE + ("class Slow:\n"
+                   "    @property\n"
+                   "    def raw_data(self):\n"
+                   "        tracemalloc.stop() if tracemalloc.is_tracing() else tracemalloc.start()\n"
+                   "        return tensor.raw_data\n"
+                   "for _ in range(4):\n"
+                   "    assert _core.raw_data(Slow()) == _core.raw_data(tensor) == tensor.raw_data\n"
+                   "    [bytes(n) for n in range(1000)]\n"
+                   "class Fails:\n"
+                   "    raw_data = property(lambda self: 1 / 0)\n"
+                   "try: _core.raw_data(Fails())\n"
+                   "except ZeroDivisionError: print('done')\n")
+    assert run_code(code) == "done\n"
+
+
+def run_code(code, **environment):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

@@ -67,6 +67,20 @@ nb::object NewBytes(uint64_t size);
 // Memory that was just allocated comes on huge pages where the system has them, if it is large: page by page
 // it costs more than writing it.
 void OnHugePages(void* memory, size_t size);
+// While it lives, objects of Python that are large are made so, whoever makes them. Only around what takes no time, and gives up no
+// lock, as a field of a message that is read.
+class HugeObjects {
+ public:
+  HugeObjects();
+  ~HugeObjects();
+  HugeObjects(const HugeObjects&) = delete;
+  HugeObjects& operator=(const HugeObjects&) = delete;
+
+ private:
+  bool changed_ = false;
+};
+// The raw_data of a TensorProto, which protobuf copies into such an object.
+nb::object RawData(nb::handle tensor);
 
 // Bytes that become more, each written once: memory is not cleared first, and large memory lies on huge pages, with free
 // address space behind it, so that it never moves.

@@ -125,7 +125,7 @@ class GraphWriter {
         IsTrue(tensor_metadata_.Of(tensor))) {
       return false;
     }
-    const nb::object proto = raw_.Of(tensor), data = raw_data_.Of(proto);
+    const nb::object proto = raw_.Of(tensor), data = RawData(proto);
     const std::string_view bytes = BytesIn(data);
     if (bytes.size() < static_cast<size_t>(threshold_)) return false;
     const std::string location = std::string(1, '\0') + std::to_string(tensors_.size());
@@ -337,7 +337,7 @@ class GraphWriter {
       tensor_metadata_{proto_tensor_type_, "metadata_props"},
       raw_{proto_tensor_type_, "raw", "_proto"};
   const Name attributes_data_{"data"}, symbol_{"value"}, get_denotation_{"get_denotation"},
-      raw_data_{"raw_data"}, data_type_{"data_type"}, dims_of_proto_{"dims"},
+      data_type_{"data_type"}, dims_of_proto_{"dims"},
       doc_string_{"doc_string"};
   struct CopyOfData {
     nb::object tensor;

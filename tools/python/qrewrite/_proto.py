@@ -120,7 +120,7 @@ def _shallow(message: Any, but: str = "") -> tuple[Any, list[tuple[Any, Any]]]:
 
 
 def _tensor(tensor: Any, data: dict[str, bytes]) -> bytes:
-    raw = tensor.raw_data
+    raw = _core.raw_data(tensor)
     if len(raw) < _LARGE or _has_more(tensor):
         whole: bytes = tensor.SerializeToString()
         return whole
