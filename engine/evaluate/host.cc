@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/callback.h"
+#include "engine/base/diagnostics.h"
 #include "engine/evaluate/observed.h"
 
 namespace qrewrite {
@@ -13,15 +14,17 @@ namespace {
 
 class HostSession : public Session {
  public:
-  HostSession(HostRun run, ObservedModel observed)
-      : run_(std::move(run)), observed_(std::move(observed)) {}
+  // `who`: the runtime, in messages.
+  HostSession(std::string who, HostRun run, ObservedModel observed)
+      : who_(std::move(who)), run_(std::move(run)), observed_(std::move(observed)) {}
 
   Result<Tensors> Run(const Tensors& inputs) override {
     QR_RETURN_IF_ERROR(observed_.CheckInputs(inputs));
-    QR_ASSIGN_OR_RETURN(Tensors outputs, CallHost("HostRun", [&] { return run_(inputs); }));
+    QR_ASSIGN_OR_RETURN(Tensors outputs, CallHost(who_, [&] { return run_(inputs); }));
     for (const std::string& name : observed_.outputs()) {
       if (!outputs.contains(name)) {
-        return Status(StatusCode::kUnsupported, fmt::format("the host gave no value `{}`", name));
+        return Status(StatusCode::kUnsupported,
+                      fmt::format("{} gave no value `{}`", who_, Printable(name)));
       }
     }
     QR_RETURN_IF_ERROR(observed_.AddPassedOn(inputs, outputs));
@@ -29,6 +32,7 @@ class HostSession : public Session {
   }
 
  private:
+  std::string who_;
   HostRun run_;
   ObservedModel observed_;
 };
@@ -44,11 +48,11 @@ class HostsEvaluator : public Evaluator {
                                         const std::vector<std::string>& observe) override {
     QR_ASSIGN_OR_RETURN(ObservedModel observed, ObservedModel::Make(model, observe));
     QR_ASSIGN_OR_RETURN(std::string bytes, observed.model().Serialize());
-    QR_ASSIGN_OR_RETURN(HostRun run, CallHost("HostLoad", [&] {
-                          return load_(std::move(bytes), observed.outputs());
-                        }));
+    const std::string who = fmt::format("the runtime `{}`", Printable(name_));
+    QR_ASSIGN_OR_RETURN(
+        HostRun run, CallHost(who, [&] { return load_(std::move(bytes), observed.outputs()); }));
     return std::unique_ptr<Session>(
-        std::make_unique<HostSession>(std::move(run), std::move(observed)));
+        std::make_unique<HostSession>(who, std::move(run), std::move(observed)));
   }
 
  private:

@@ -391,3 +391,52 @@ def test_the_functions_of_the_package():
         Rules.from_dict({"rules": [fold("from_everywhere(w)")]})
     rules = Rules.from_dict({"rules": [fold("add_two(w)")]}, functions={"add_two": lambda w: w + 2})
     assert np.array_equal(done(qrewrite.rewrite(MODEL, rules)[0])[0], [[3, 4], [5, 6]])
+
+
+X = {"x": np.ones((2, 2), np.float32)}
+
+
+def test_a_runtime_is_a_function():
+    wanted = []
+
+    def mine(model, outputs):
+        wanted.append((onnx.ModelProto.FromString(model).graph.node[0].op_type, outputs))
+        return lambda inputs: {name: inputs["x"] * 7 for name in outputs}
+
+    got = qrewrite.run(MODEL, X, runtime=mine, observe=["b"])
+    assert got["y"].tolist() == [[7, 7], [7, 7]] and got["b"].dtype == np.float32 and wanted == [("Relu", ["y", "b"])]
+    assert qrewrite.verify(MODEL, qrewrite.rewrite(MODEL, {"rules": [TWICE]})[0], runtime=mine, samples=2).verdict == "EXACT"
+
+
+def runtime_that(load, run=None):
+    def toy(model, outputs):
+        return load(outputs) if run is None else run
+    return toy
+
+
+@pytest.mark.parametrize("runtime,error,said", [
+    (runtime_that(lambda outputs: raise_(LookupError("no `chip`"))), qrewrite.CallbackError, "the runtime `toy` threw an exception: LookupError: no `chip`"),
+    (runtime_that(None, lambda inputs: raise_(OSError("gone"))), qrewrite.CallbackError, "the runtime `toy` threw an exception: OSError: gone"),
+    (runtime_that(None, lambda inputs: {}), qrewrite.Unsupported, "the runtime `toy` gave no value `y`"),
+    (runtime_that(None, lambda inputs: {"y": None}), qrewrite.CallbackError, "`y` is NoneType, not an array or a number"),
+    (runtime_that(None, lambda inputs: 3), qrewrite.CallbackError, "the runtime `toy` threw an exception: AttributeError"),
+    (runtime_that(None, 3), qrewrite.CallbackError, "TypeError: 'int' object is not callable"),
+    (runtime_that(lambda outputs: raise_(KeyboardInterrupt())), KeyboardInterrupt, ""),
+    (runtime_that(None, lambda inputs: raise_(SystemExit(3))), SystemExit, "3"),
+])
+def test_a_runtime_that_misbehaves(runtime, error, said):
+    for call in (lambda: qrewrite.run(MODEL, X, runtime=runtime), lambda: qrewrite.verify(MODEL, MODEL, runtime=runtime)):
+        with pytest.raises(error) as raised:
+            call()
+        assert said in str(raised.value)
+
+
+def test_what_an_exception_quotes_stays_readable(functions):
+    """Also where runs are nested: each would escape the quotes of the others."""
+    functions.function(name="within")(lambda w: raise_(ValueError("no `w` in C:\\temp\nsecond line")))
+    inner = Rules.from_dict({"rules": [fold("within(w)")]}, functions=functions)
+    functions.function(name="outer")(lambda w: qrewrite.rewrite(MODEL, inner))
+    with pytest.raises(qrewrite.CallbackError) as raised:
+        run(functions, fold("outer(w)"))
+    assert str(raised.value) == ("function `outer` of the host threw an exception: CallbackError: function `within` of the host threw an exception: "
+                                 "ValueError: no `w` in C:\\temp\\nsecond line")

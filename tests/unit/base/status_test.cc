@@ -84,6 +84,8 @@ TEST_CASE("CallHost: exceptions become a Status") {
   CHECK(status.message() == "error: f threw an exception: late");
   CHECK(CallHost("f", []() -> int { throw 3; }).status().message() ==
         "error: f threw an exception");
+  const auto quotes = []() -> Status { throw std::runtime_error("no `x` in C:\\a\n`y`"); };
+  CHECK(CallHost("f", quotes).message() == "error: f threw an exception: no `x` in C:\\a\\n`y`");
   CHECK(CallHost("f", []() -> int { throw std::bad_alloc(); }).status().code() ==
         StatusCode::kCallback);
 }

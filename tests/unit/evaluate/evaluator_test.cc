@@ -348,11 +348,11 @@ TEST_CASE("A host that throws or leaves values out is an error") {
   const auto throws = HostEvaluator("toy", [](std::string, const auto&) -> Result<HostRun> {
     throw std::runtime_error("no chip");
   });
-  CHECK(Contains(ErrorOf(*throws, kTwoSteps, {}), "no chip"));
+  CHECK(Contains(ErrorOf(*throws, kTwoSteps, {}), "the runtime `toy` threw an exception: no chip"));
   const auto forgets = HostEvaluator("toy", [](std::string, const auto&) {
     return Result<HostRun>([](const Tensors&) { return Result<Tensors>(Tensors()); });
   });
-  CHECK(Contains(ErrorOf(*forgets, kTwoSteps, {{"x", Floats({1})}}), "gave no value `y`"));
+  CHECK(Contains(ErrorOf(*forgets, kTwoSteps, {{"x", Floats({1})}}), "the runtime `toy` gave no value `y`"));
 }
 
 // --- two of them
