@@ -64,6 +64,21 @@ MODELS = [
         <{tensor("u", (4, 3, 1))}, {tensor("v", (4, 4, 3))}, {tensor("w", (3, 4, 1))}> {{
         a = Conv <strides = [1]> (x, u)  d = Conv <pads = [1, 1], strides = [1]> (a, v)
         y = Conv <auto_pad = "SAME_LOWER", strides = [1]> (d, w) }}""", "wrong", opsets=(11, 13, 17, 21)),
+    FloatModel("bottleneck_head", f"""g (float[BATCH, 3, 6, 6] x) => (float[BATCH, 2] y)
+        <{tensor("u", (4, 3, 1, 1))}, {tensor("v", (4, 4, 3, 3))}, {tensor("w", (4, 2))}> {{
+        a = Conv (x, u)  s = Sigmoid (a)  d = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (s, v)
+        p = GlobalAveragePool (d)  f = Flatten (p)  y = Gemm (f, w) }}""", ""),
+    FloatModel("generator", f"""g (float[BATCH, 3] x) => (float[BATCH, 1, 4, 4] y)
+        <{tensor("u", (3, 32))}, int64[4] to = {{-1, 2, 4, 4}}, {tensor("v", (2, 2, 3, 3))}, {tensor("w", (1, 2, 1, 1))}> {{
+        a = Gemm (x, u)  r = Reshape (a, to)  d = Conv <pads = [1, 1, 1, 1]> (r, v)  s = Tanh (d)  y = Conv (s, w) }}""", ""),
+    FloatModel("channels_last", f"""g (float[BATCH, 4, 4, 3] x) => (float[BATCH, 4, 4, 2] y)
+        <{tensor("u", (3, 3))}, {tensor("v", (3, 1, 3, 3))}, {tensor("t", (3, 1, 1, 1))}, {tensor("w", (3, 2))}> {{
+        a = MatMul (x, u)  f = Transpose <perm = [0, 3, 1, 2]> (a)  d = Conv <group = 3, pads = [1, 1, 1, 1]> (f, v)
+        r = Sigmoid (d)  e = Conv <group = 3> (r, t)  l = Transpose <perm = [0, 2, 3, 1]> (e)  y = MatMul (l, w) }}""", ""),
+    FloatModel("groups_of_points", f"""g (float[BATCH, 3, 4, 4] x) => (float[BATCH, 2, 4, 4] y)
+        <{tensor("u", (3, 3, 1, 1))}, {tensor("v", (3, 1, 1, 1))}, {tensor("w", (2, 3, 1, 1))}> {{
+        a = Conv <strides = [1, 1]> (x, u)  s = Sigmoid (a)  d = Conv <group = 3, strides = [1, 1]> (s, v)  r = Sigmoid (d)
+        y = Conv <strides = [1, 1]> (r, w) }}""", "wrong", opsets=(11, 13, 17)),
     FloatModel("pool_edges", """g (float[BATCH, 2, 7, 6] x) => (float[BATCH, 2, p, q] y, float[BATCH, 2, r, s] z, float[BATCH, 2, t, u] v) {
         y = AveragePool <kernel_shape = [3, 2], pads = [1, 0, 2, 1], strides = [2, 1]> (x)
         z = AveragePool <kernel_shape = [3, 4], auto_pad = "SAME_UPPER", strides = [2, 3]> (x)
