@@ -105,6 +105,16 @@ def joins() -> Net:
     return net.end(net.op("Flatten", net.conv(y, 40, 4)))
 
 
+def dense() -> Net:
+    """Layers that read all layers above; their Concats begin alike, and have the range of the first part."""
+    net = Net({"input": [1, 3, 8, 8]})
+    parts = [net.op("Mul", net.conv("input", 3, 4, act=""), net.const(np.float32(40)))]
+    for _ in range(3):
+        x = net.op("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+        parts.append(net.op("Mul", net.conv(net.op("Relu", x), 4 * len(parts), 4, act=""), net.const(np.float32(0.3))))
+    return net.head(net.op("Concat", *parts, axis=1), 16, 3)
+
+
 def outputs() -> Net:
     """Two inputs; outputs that are read inside, of a Flatten, of a sum."""
     net = Net({"a": [1, 3, 8, 8], "b": [1, 3, 8, 8]})
@@ -137,7 +147,7 @@ def attention() -> Net:
     return net.end(net.op("Add", linear(y, 32, 32), "input"))
 
 
-NETS = {f.__name__: f for f in (resnet8, dscnn, mobilenet, autoencoder, joins, outputs, sequence, attention)}
+NETS = {f.__name__: f for f in (resnet8, dscnn, mobilenet, autoencoder, joins, dense, outputs, sequence, attention)}
 SIGNED = {"activation_type": QuantType.QInt8, "weight_type": QuantType.QInt8, "per_channel": True}
 KINDS = {  # how ONNX Runtime quantizes
     "int8": SIGNED,

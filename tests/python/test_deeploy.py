@@ -102,6 +102,7 @@ def structure(model: onnx.ModelProto) -> list[str]:
 CASES = [(n, k, t, "false") for n in NETS for k in KINDS for t in ("generic", "siracusa")
          if n not in MLPERF[2:] or (t == "generic" and k in ("int8", "uint8"))]
 CASES += [(n, "symmetric", t, "true") for n in ("resnet8", "joins", "outputs", "sequence") for t in ("generic", "siracusa")]
+CASES += [("dense", "int8", t, "true") for t in ("generic", "siracusa")]
 
 
 @pytest.mark.parametrize("name, kind, target, merge", CASES)
@@ -121,6 +122,8 @@ def test_numbers(name, kind, target, merge, tmp_path):
         worst, energy = np.abs(difference).max(), (difference**2).sum()
         assert 10 * np.log10((steps**2).sum() / max(energy, 1e-9)) > SNR.get(name, 30), (output, worst)
         assert worst <= 4 or name in SNR, output
+    again = lower(out, tmp_path / "again.onnx", f"target={target}", f"merge_requant={merge}")
+    assert "nothing changed" in again.stdout, again.stdout + again.stderr
 
 
 @pytest.mark.parametrize("name", MLPERF)
