@@ -182,6 +182,24 @@ bool TestsNeed(const Program& program, const Rule& rule, CodeId assumed,
   });
 }
 
+bool TestsNeed(const Program& program, const std::set<std::string>& rules, CodeId assumed,
+               const RunContext& context) {
+  const RuleSet& set = program.rules();
+  const SourceText* const own = set.sources.empty() ? nullptr : set.sources.front().get();
+  const auto fails = [&](const Rule* rule, const RuleTest& test) {
+    const bool runs =
+        std::ranges::any_of(test.rules, [&](const auto& name) { return rules.contains(name); }) ||
+        (test.rules.empty() && (rule == nullptr || rules.contains(rule->name)));
+    return runs && !TestRun(program, rule, test, context, assumed).Message().empty();
+  };
+  for (const Rule& rule : set.rules) {
+    if (own != nullptr && rule.place.source != own) continue;
+    if (std::ranges::any_of(rule.tests, [&](const RuleTest& test) { return fails(&rule, test); }))
+      return true;
+  }
+  return std::ranges::any_of(set.tests, [&](const RuleTest& test) { return fails(nullptr, test); });
+}
+
 std::string DiffLines(const std::string& before, const std::string& after) {
   const std::vector<std::string_view> a = Lines(before), b = Lines(after);
   // common[i][j]: how many lines a[i..] and b[j..] can share. Test graphs are small.

@@ -4,6 +4,7 @@
 // does not know the onnx library.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunConte
 
 // Whether some test of the rule fails when `assumed`, one of its conditions, counts as met.
 bool TestsNeed(const Program& program, const Rule& rule, CodeId assumed, const RunContext& context);
+// The same of a condition of a definition, and of all tests of the file that run one of `rules`, those of the whole
+// file included.
+bool TestsNeed(const Program& program, const std::set<std::string>& rules, CodeId assumed,
+               const RunContext& context);
 
 // Lines of `before` and `after`: common ones behind "  ", others behind "- " and "+ ".
 std::string DiffLines(const std::string& before, const std::string& after);

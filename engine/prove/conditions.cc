@@ -29,6 +29,11 @@ void RuleProof::WatchCases(const Seed& seed, const std::vector<uint64_t>& change
   }
 }
 
+void RuleProof::PinAsked(const Seed& seed, const std::vector<uint64_t>& changes,
+                         const Task& task) {
+  for (Guard* const guard : asked_) Pin(*guard, seed, changes, task);
+}
+
 // A test that a condition without one could have: the shortest of a few.
 void RuleProof::Pin(Guard& guard, const Seed& seed, const std::vector<uint64_t>& changes,
                     const Task& task) {

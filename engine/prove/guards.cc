@@ -1,11 +1,13 @@
 #include "engine/prove/guards.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "engine/base/lines.h"
 #include "engine/driver/find_matches.h"
+#include "engine/driver/rule_tests.h"
 #include "engine/expr/parser.h"
 #include "engine/prove/seeds.h"
 #include "engine/text/graph_text.h"
@@ -47,6 +49,31 @@ std::vector<Guard> GuardsOf(const Program& program, const CompiledRule& rule) {
     AddParts(program, where.code, /*of_case=*/false, guards);
   AddCases(program, rule.cases, guards);
   return guards;
+}
+
+std::vector<Guard> GuardsOf(const Program& program, const CompiledDefinition& definition) {
+  std::vector<Guard> guards;
+  AddCases(program, definition.cases, guards);
+  return guards;
+}
+
+std::vector<GuardedDefinition> GuardedDefinitions(const Program& program,
+                                                  const RunContext& context) {
+  const RuleSet& set = program.rules();
+  std::map<int, std::set<std::string>> asked;
+  for (const Rule& rule : set.rules) {
+    if (rule.place.source != set.sources.front().get()) continue;
+    for (const int number : DefinitionsOf(program, *program.FindRule(rule)))
+      asked[number].insert(rule.name);
+  }
+  std::vector<GuardedDefinition> definitions;
+  for (auto& [number, rules] : asked) {
+    std::vector<Guard> guards = GuardsOf(program, program.definition(number));
+    for (Guard& guard : guards)
+      guard.report.pinned = TestsNeed(program, rules, guard.code, context);
+    if (!guards.empty()) definitions.push_back({number, std::move(rules), std::move(guards)});
+  }
+  return definitions;
 }
 
 InTheWay StoppedBy(const Graph& graph, const Program& program, const CompiledRule& rule,

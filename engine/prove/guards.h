@@ -1,6 +1,7 @@
 // Conditions of a rule, each of which can be left out.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "qrewrite/prove.h"
 
 namespace qrewrite {
+
+// Elements of a tensor that a test as somebody wrote it may compute.
+inline constexpr int64_t kMostOfTests = 1 << 26;
 
 struct Guard {
   CodeId code;
@@ -20,6 +24,18 @@ struct Guard {
 
 // Of the rule and its cases, in the order of the file; `a and b` are two.
 std::vector<Guard> GuardsOf(const Program& program, const CompiledRule& rule);
+// Of the cases of a definition.
+std::vector<Guard> GuardsOf(const Program& program, const CompiledDefinition& definition);
+
+// A definition that rules ask, and its conditions.
+struct GuardedDefinition {
+  int number = -1;              // of Program::definition
+  std::set<std::string> rules;  // of the file: those that ask it, or whose definitions do
+  std::vector<Guard> guards;
+};
+// Those that rules of the file ask, with what its tests say of their conditions; in the order of the program.
+std::vector<GuardedDefinition> GuardedDefinitions(const Program& program,
+                                                  const RunContext& context);
 
 // What keeps the matches of a rule's pattern in a graph from firing. At most kMostMatches of them are
 // looked at.

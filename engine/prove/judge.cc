@@ -185,6 +185,14 @@ std::set<std::string> RetypedOutputs(const Graph& before, const Graph& after) {
 
 }  // namespace
 
+Promise Judge::PromiseOf(const std::vector<std::string>& fired, const Graph& graph) const {
+  Promise promise = InNarrowFloats(WeakestOf(fired), graph);
+  promise.any_type = court_.any_type;
+  if (promise.kind == Promise::Kind::kLsb && promise.any_type)
+    promise.whole_scales = WholeScales(graph);
+  return promise;
+}
+
 RunOptions Task::Options(CodeId assumed) const {
   RunOptions options;
   options.set = set;
@@ -217,16 +225,13 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     trial.why = "the result is no valid graph: " + Message(status);
     return trial;
   }
-  Promise promise = InNarrowFloats(WeakestOf(trial.fired), graph);
-  promise.any_type = court_.any_type;
+  Promise promise = PromiseOf(trial.fired, graph);
   const bool rescaled = promise.kind == Promise::Kind::kRescaled;
   if (promise.kind == Promise::Kind::kNone || (rescaled && !HaveSameInputs(graph, changed))) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = rescaled ? "its inputs are in other units" : "the rule promises nothing";
     return trial;
   }
-  if (promise.kind == Promise::Kind::kLsb && promise.any_type)
-    promise.whole_scales = WholeScales(graph);
   if (rescaled) promise.retyped = RetypedOutputs(graph, changed), promise.scales = ScalesOf(graph);
   const Result<Model> a = Lowered(graph, rescaled);
   const Result<Model> b = Lowered(changed, rescaled);
@@ -248,7 +253,7 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   if (trial.fate == Trial::Fate::kBroken && !of_data)
     AcquitWhereMade(graph, changed, promise, turned, trial);
   if (trial.fate == Trial::Fate::kBroken &&
-      KeepsEachTime(graph, task, assumed, result->report.rewrites, promise, turned))
+      KeepsEachTime(graph, task, assumed, result->report.rewrites, trial.fired, turned))
     trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
   // In decibels, where the rule counts steps: nothing to put beside the others.
   if (promise.kind != WeakestOf(trial.fired).kind) trial.margin = std::nan("");
@@ -435,6 +440,11 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     return;
   }
   const bool kept = Keeps(promise, a.values, b.values, trial.why, &trial.margin);
+  if (!kept && !inputs->empty() && RunsOtherwise(before, inputs->front())) {
+    trial.fate = Trial::Fate::kInvalid;
+    trial.why = "a value has another shape than inference says";
+    return;
+  }
   trial.fate = kept ? Trial::Fate::kHeld : Trial::Fate::kBroken;
   const bool shown =
       !kept || (kinds_.insert(trial.kind).second && kinds_.size() <= kShownToRuntime);

@@ -110,7 +110,7 @@ class Judge {
   void AcquitWhereMade(const Graph& before, const Graph& after, const Promise& promise, bool turned,
                        Trial& trial);
   bool KeepsEachTime(const Graph& graph, const Task& task, CodeId assumed, int64_t rewrites,
-                     const Promise& promise, bool turned);
+                     const std::vector<std::string>& fired, bool turned);
   void Dismiss(const Graph& graph, const Task& task, CodeId assumed, Trial& trial) const;
   void Compare(const Model& before, const Model& after, Promise promise, double size, bool turned,
                Trial& trial);
@@ -124,11 +124,14 @@ class Judge {
   // The same of a result: where types do not count, shapes alone.
   std::string ResultFault(const Graph& graph) const;
   bool Misfits(const Model& model, const Tensors& sample) const;
+  bool RunsOtherwise(const Model& model, const Tensors& sample) const;
   bool NeedsBodyNotEntered(const Model& model, const Tensors& sample) const;
   // Whether a value is larger than what is tried: no fault of a rule that needs one in between.
   static bool IsTooLarge(const std::string& fault);
   bool HasOwnSignature(const Model& model) const;
   Promise WeakestOf(const std::vector<std::string>& fired) const;
+  // What rules that fired on the graph promise of its numbers: the weakest of them.
+  Promise PromiseOf(const std::vector<std::string>& fired, const Graph& graph) const;
 
   const Court& court_;
   const Graph* given_ = nullptr;  // of the Try() that is under way

@@ -1,6 +1,8 @@
 // What is wrong with a graph that was made, or with a result: what keeps it from being a model.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -174,6 +176,39 @@ bool Judge::NeedsBodyNotEntered(const Model& model, const Tensors& sample) const
     if (s != nullptr && HasManyConditions(graph, n, *s, facts)) return true;
   }
   return false;
+}
+
+// Whether the kernels make values of other shapes than inference has it: an attribute says what the operator's
+// definition does not know (2 where 0 and 1 have a meaning), and everybody makes something else of it.
+bool Judge::RunsOtherwise(const Model& model, const Tensors& sample) const {
+  const Graph graph = WithSizesOf(model, sample);
+  Facts facts(graph, court_.program.rules().signatures, KernelRegistry::Builtin(),
+              court_.context.inference);
+  Graph shown = graph;
+  std::map<std::string, std::vector<Dim>, std::less<>> inferred;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    const bool made = graph.alive(v) && graph.producer(v).valid();
+    if (!made || graph.body_of(v) != graph.main() || !facts.Type(v).has_rank) continue;
+    inferred.emplace(graph.name(v), facts.Type(v).dims);
+    if (graph.IsOutput(v)) continue;
+    shown.SetDeclared(v, TypeInfo{.dtype = facts.dtype(v)});
+    shown.AddOutput(shown.main(), v);
+  }
+  const Result<Model> whole = ModelOf(shown);
+  if (!whole.ok()) return false;
+  const Outcome ran = RunModel(court_.kernels, *whole, {sample});
+  if (!ran.status.ok()) return false;
+  return std::ranges::any_of(ran.values.front(), [&](const auto& entry) {
+    const auto known = inferred.find(entry.first);
+    if (known == inferred.end()) return false;
+    const std::vector<int64_t>& dims = entry.second.dims;
+    if (known->second.size() != dims.size()) return true;
+    for (size_t k = 0; k < dims.size(); ++k) {
+      if (known->second[k].known() && known->second[k].size() != dims[k]) return true;
+    }
+    return false;
+  });
 }
 
 std::string Judge::ResultFault(const Graph& graph) const {

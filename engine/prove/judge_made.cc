@@ -10,6 +10,7 @@
 
 #include "engine/api/model_impl.h"
 #include "engine/prove/judge.h"
+#include "engine/prove/units.h"
 
 namespace qrewrite {
 namespace {
@@ -66,6 +67,38 @@ std::optional<std::set<Reading>> ChangedReadings(const Graph& before, const Grap
   return readings;
 }
 
+bool AreEqual(const Graph& before, ValueId a, const Graph& after, ValueId b) {
+  if (a == b) return true;
+  if (!a.valid() || !b.valid()) return false;
+  const Tensor *const x = before.constant(a), *const y = after.constant(b);
+  return x != nullptr && y != nullptr && Equal(AttrValue(*x), AttrValue(*y));
+}
+
+bool HaveEqualAttributes(const Graph& before, NodeId n, const Graph& after, NodeId m) {
+  const Attributes &x = before.attributes(n), &y = after.attributes(m);
+  return x.size() == y.size() && std::ranges::all_of(x, [&](const Attribute& a) {
+    const AttrValue* const other = y.Find(a.name);
+    return other != nullptr && Equal(a.value, *other);
+  });
+}
+
+// The integers of a dequantizer in place of what it makes of them, if nothing else of it is another: its scale is the
+// step, and each column may have one of its own.
+Reading AtIntegers(const Graph& before, const Graph& after, Reading reading,
+                   const Signatures& signatures) {
+  for (;;) {
+    const NodeId n = before.producer(reading.first), m = after.producer(reading.second);
+    if (!n.valid() || !m.valid() || before.op(n) != after.op(m)) return reading;
+    if (RoleOf(before, n, signatures) != UnitRole::kDequantizer) return reading;
+    const size_t inputs = before.num_inputs(n);
+    if (after.num_inputs(m) != inputs || !HaveEqualAttributes(before, n, after, m)) return reading;
+    for (size_t i = 1; i < inputs; ++i) {
+      if (!AreEqual(before, before.input(n, i), after, after.input(m, i))) return reading;
+    }
+    reading = {before.input(n, 0), after.input(m, 0)};
+  }
+}
+
 // `v` as a graph output of this name. False: there is such a name.
 bool AddNamedOutput(Graph& graph, ValueId v, const std::string& wish) {
   const std::string_view name = graph.FreshName(wish);
@@ -95,8 +128,15 @@ bool IsReadInBody(const Graph& before, const Graph& after) {
 
 bool Judge::KeepsWhereMade(const Graph& before, const Graph& after, const Promise& promise,
                            bool turned) {
-  const std::optional<std::set<Reading>> readings = ChangedReadings(before, after);
+  std::optional<std::set<Reading>> readings = ChangedReadings(before, after);
   if (!readings) return false;
+  if (promise.kind == Promise::Kind::kLsb) {
+    const Signatures& signatures = court_.program.rules().signatures;
+    std::set<Reading> of_integers;
+    for (const Reading& r : *readings)
+      of_integers.insert(AtIntegers(before, after, r, signatures));
+    readings = std::move(of_integers);
+  }
   Outcome outcomes[2];
   std::vector<Tensors> inputs;
   for (const bool second : {false, true}) {
@@ -124,20 +164,49 @@ bool Judge::KeepsWhereMade(const Graph& before, const Graph& after, const Promis
   return Keeps(promise, outcomes[0].values, outcomes[1].values, why, nullptr);
 }
 
-// Whether each firing keeps a promise in steps, where one reads what another made: one step of a coarse value may
-// be several of a fine one behind it.
+namespace {
+
+bool IsInSteps(const Promise& promise) {
+  return promise.kind == Promise::Kind::kUlp || promise.kind == Promise::Kind::kLsb;
+}
+
+// Whether a promise can be looked at where the rule fired.
+bool IsOfValues(const Promise& promise) {
+  const bool decibels = promise.kind == Promise::Kind::kApprox && promise.limit >= kAnySizeDb;
+  return IsInSteps(promise) || decibels || promise.kind == Promise::Kind::kExact;
+}
+
+// Rules that fired more often than before.
+std::vector<std::string> FiredSince(const RunReport& before, const RunReport& after) {
+  std::vector<std::string> fired;
+  for (const RuleCount& count : after.rules) {
+    const auto same = std::ranges::find(before.rules, count.rule, &RuleCount::rule);
+    if (count.fired > (same == before.rules.end() ? 0 : same->fired)) fired.push_back(count.rule);
+  }
+  return fired;
+}
+
+}  // namespace
+
+// Whether each firing keeps the promise of its rule, where one reads what another made and promises a number of
+// steps: one step of a coarse value may be several of a fine one behind it, or more than the decibels of another.
 bool Judge::KeepsEachTime(const Graph& graph, const Task& task, CodeId assumed, int64_t rewrites,
-                          const Promise& promise, bool turned) {
+                          const std::vector<std::string>& fired, bool turned) {
   constexpr int64_t kMostRewrites = 8;
-  const bool steps = promise.kind == Promise::Kind::kUlp || promise.kind == Promise::Kind::kLsb;
-  if (!steps || rewrites < 2 || rewrites > kMostRewrites) return false;
+  const auto in_steps = [&](const std::string& rule) { return IsInSteps(WeakestOf({rule})); };
+  if (rewrites < 2 || rewrites > kMostRewrites || std::ranges::none_of(fired, in_steps))
+    return false;
   Graph before = graph;
+  RunReport told;
   for (int64_t i = 1; i <= rewrites; ++i) {
     RunOptions options = task.Options(assumed);
     options.stop_after = i;
     Graph after = graph;
-    if (!Run(after, court_.program, options, court_.context).ok()) return false;
-    if (!KeepsWhereMade(before, after, promise, turned)) return false;
+    Result<RunResult> result = Run(after, court_.program, options, court_.context);
+    if (!result.ok()) return false;
+    const Promise promise = PromiseOf(FiredSince(told, result->report), before);
+    if (!IsOfValues(promise) || !KeepsWhereMade(before, after, promise, turned)) return false;
+    told = std::move(result->report);
     before = std::move(after);
   }
   return true;

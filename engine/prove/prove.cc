@@ -88,6 +88,30 @@ bool HaveOtherTypes(const Court& court, const std::vector<Seed>& seeds) {
 
 }  // namespace
 
+namespace {
+
+// Conditions of definitions that the rule asks and no test pins.
+std::vector<Guard*> Unpinned(std::vector<GuardedDefinition>& definitions, const std::string& rule) {
+  std::vector<Guard*> unpinned;
+  for (GuardedDefinition& definition : definitions) {
+    if (!definition.rules.contains(rule)) continue;
+    for (Guard& guard : definition.guards) {
+      if (!guard.report.pinned) unpinned.push_back(&guard);
+    }
+  }
+  return unpinned;
+}
+
+ProvenDefinition Reported(const Program& program, GuardedDefinition& guarded) {
+  const Definition& definition = *program.definition(guarded.number).definition;
+  const SourceSpan span = definition.place.span();
+  ProvenDefinition report{.name = definition.head.name, .file = span.file, .line = span.line};
+  for (Guard& guard : guarded.guards) report.conditions.push_back(std::move(guard.report));
+  return report;
+}
+
+}  // namespace
+
 Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
   const RuleSet& set = *rules.impl().set;
   QR_RETURN_IF_ERROR(CheckNames(set, options.rules));
@@ -119,13 +143,21 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
   for (const Seed& seed : seeds) examples.Learn(seed.graph);
   ProveReport report{.set = set.name, .seed = options.seed, .evaluators = kernels->Name()};
   if (runtime) report.evaluators += " and " + runtime->Name();
+  std::vector<GuardedDefinition> definitions;
+  if (options.guards) {
+    const ComputedElementsLimit of_tests(kMostOfTests);
+    definitions = GuardedDefinitions(court.program, context);
+  }
   std::deque<RuleProof> proofs;
+  std::set<std::string> proven;
   for (const Rule& rule : set.rules) {
     const bool named =
         std::find(options.rules.begin(), options.rules.end(), rule.name) != options.rules.end();
     const bool own = rule.place.source == set.sources.front().get();
     if (options.rules.empty() ? !own : !named) continue;
-    proofs.emplace_back(court, options, rule, SeedsFor(rule, seeds, matched), examples);
+    proofs.emplace_back(court, options, rule, SeedsFor(rule, seeds, matched), examples,
+                        Unpinned(definitions, rule.name));
+    proven.insert(rule.name);
   }
   if (options.seconds > 0) TakeTurns(proofs, options);
   const int graphs_of_few = kDefaultGraphsOfAll / std::max(1, static_cast<int>(proofs.size()));
@@ -137,6 +169,11 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
     if (!(options.seconds > 0)) proof.Advance(graphs, std::nullopt);
     report.rules.push_back(proof.Finish());
     report.refuted += report.rules.back().outcome == ProvenRule::Outcome::kRefuted;
+  }
+  for (GuardedDefinition& definition : definitions) {
+    const auto asks = [&](const std::string& rule) { return proven.contains(rule); };
+    if (std::ranges::any_of(definition.rules, asks))
+      report.definitions.push_back(Reported(court.program, definition));
   }
   return report;
 }

@@ -48,6 +48,17 @@ std::string WhyText(const ProvenRule& rule) {
   return text;
 }
 
+std::string WhyText(const ProvenDefinition& definition) {
+  std::string text;
+  for (const ProvenCondition& c : definition.conditions) {
+    if (c.pinned) continue;
+    text += fmt::format("{}:{}: `{}` of `${}`: no test needs it{}\n", definition.file, c.line, c.text,
+                        definition.name, c.pin.empty() ? "" : "; this one would");
+    text += Indented(c.pin, 6);
+  }
+  return text;
+}
+
 Json ConditionJson(const ProvenCondition& c) {
   return {{"text", c.text},   {"line", c.line},     {"outcome", Name(c.outcome)},
           {"alone", c.alone}, {"pinned", c.pinned}, {"counterexample", c.counterexample},
@@ -92,6 +103,7 @@ std::string ProveReport::Text(bool why) const {
                           rule.name, rule.disputed, rule.fired, rule.dispute);
     if (why) text += WhyText(rule);
   }
+  for (const ProvenDefinition& definition : definitions) text += why ? WhyText(definition) : "";
   for (const ProvenRule& rule : rules) {
     if (rule.outcome != ProvenRule::Outcome::kRefuted) continue;
     const std::string what = rule.failed_test.empty()
@@ -135,6 +147,17 @@ std::string ProveReport::Json() const {
          {"counterexample", rule.counterexample},
          {"failed_test", rule.failed_test},
          {"conditions", std::move(conditions)}});
+  }
+  json["definitions"] = qrewrite::Json::array();
+  for (const ProvenDefinition& definition : definitions) {
+    qrewrite::Json conditions = qrewrite::Json::array();
+    for (const ProvenCondition& c : definition.conditions)
+      conditions.push_back(
+          {{"text", c.text}, {"line", c.line}, {"pinned", c.pinned}, {"pin", c.pin}});
+    json["definitions"].push_back({{"definition", definition.name},
+                                   {"file", definition.file},
+                                   {"line", definition.line},
+                                   {"conditions", std::move(conditions)}});
   }
   return json.dump(2) + "\n";
 }

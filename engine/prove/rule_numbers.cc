@@ -18,6 +18,10 @@ class Collector {
     if (code.op == CodeOp::kConstant) AddConstant(code.constant);
     if (code.op == CodeOp::kFact && facts_.insert(code.index).second)
       Add(program_.definition(code.index).cases);
+    if (code.op == CodeOp::kOperator) AddOperands(program_.call(code.index));
+    if (code.op == CodeOp::kIndex) {
+      for (const SubscriptCode& at : program_.subscripts(code.index)) Add(at.start), Add(at.stop);
+    }
     for (size_t i = 0; i < code.num_kids; ++i) Add(program_.kid(code, i));
   }
   void Add(const Pattern& pattern) {
@@ -66,6 +70,9 @@ class Collector {
     }
   }
 
+  // Of what it added to: definitions that were reached.
+  const std::set<int>& definitions() const { return facts_; }
+
   RuleConstants found() const {
     return {{numbers_.begin(), numbers_.end()},
             {texts_.begin(), texts_.end()},
@@ -73,6 +80,10 @@ class Collector {
   }
 
  private:
+  void AddOperands(const OperatorCode& call) {
+    for (const OperatorCode::Argument& argument : call.args) Add(argument.value);
+    for (const auto& [name, value] : call.attrs) Add(value);
+  }
   void AddConstant(const Val& value) {
     if (value.is_number()) AddNumber(value);
     if (const auto* const text = value.get_if<std::string>()) texts_.insert(*text);
@@ -98,13 +109,31 @@ class Collector {
 
 }  // namespace
 
-RuleConstants ConstantsOf(const Program& program, const CompiledRule& rule) {
+namespace {
+
+Collector Collected(const Program& program, const CompiledRule& rule) {
   Collector collector(program);
   collector.Add(rule.layout);
   collector.Add(rule.pattern);
   if (rule.replace != nullptr) collector.Add(*rule.replace);
   collector.Add(rule.cases);
-  return collector.found();
+  return collector;
+}
+
+}  // namespace
+
+RuleConstants ConstantsOf(const Program& program, const CompiledRule& rule) {
+  return Collected(program, rule).found();
+}
+
+std::set<int> DefinitionsOf(const Program& program, const CompiledRule& rule) {
+  Collector collector = Collected(program, rule);
+  for (const auto& [slot, type] : rule.retype) collector.Add(type);
+  for (const CompiledRule::Record& record : rule.records) {
+    for (const auto& [column, value] : record.columns) collector.Add(value);
+  }
+  for (const CodeId counter : rule.counters) collector.Add(counter);
+  return collector.definitions();
 }
 
 }  // namespace qrewrite

@@ -17,13 +17,13 @@ constexpr int kAttempts = 12;    // graphs that are made for each valid one, at 
 constexpr int kMostChanges = 4;  // of a variation
 constexpr size_t kMostKeptChanges = 10, kMostFound = 300, kMostNear = 40, kMostInstances = 200;
 constexpr size_t kSomeThings = 200;        // that a graph has: from these one is chosen
-constexpr int64_t kMostOfTests = 1 << 26;  // elements, of the tests as somebody wrote them
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 26;
 
 }  // namespace
 
 RuleProof::RuleProof(const Court& court, const ProveOptions& options, const Rule& rule,
-                     std::vector<const Seed*> seeds, const Examples& examples)
+                     std::vector<const Seed*> seeds, const Examples& examples,
+                     std::vector<Guard*> asked)
     : court_(court),
       options_(options),
       rule_(rule),
@@ -31,7 +31,8 @@ RuleProof::RuleProof(const Court& court, const ProveOptions& options, const Rule
       seeds_(std::move(seeds)),
       examples_(examples),
       judge_(court),
-      guards_(GuardsOf(court.program, compiled_)) {
+      guards_(GuardsOf(court.program, compiled_)),
+      asked_(std::move(asked)) {
   report_.name = rule.name;
   const SourceSpan span = rule.place.span();
   report_.file = span.file;
@@ -347,6 +348,7 @@ void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, c
     return;
   }
   ++report_.graphs;
+  PinAsked(seed, changes, task);
   switch (trial.fate) {
     case Trial::Fate::kInvalid: break;
     case Trial::Fate::kQuiet: LookNear(seed, changes, graph, task); break;

@@ -27,9 +27,10 @@ class RuleProof {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Referents outlive this object. `all`: every seed of the file, for what its operators read.
+  // Referents outlive this object. `examples`: what operators of the file's seeds read. `asked`: conditions of
+  // definitions that the rule asks and no test pins; tests that would are looked for.
   RuleProof(const Court& court, const ProveOptions& options, const Rule& rule,
-            std::vector<const Seed*> seeds, const Examples& examples);
+            std::vector<const Seed*> seeds, const Examples& examples, std::vector<Guard*> asked);
 
   // Tries so many graphs more, beginning with the seeds as they are. False: there is nothing more to do.
   // Ends at `end`, if that is given.
@@ -79,6 +80,7 @@ class RuleProof {
              const Task& task, const std::vector<size_t>& alone);
   void WatchCases(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
                   const Task& task);
+  void PinAsked(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task);
   void Pin(Guard& guard, const Seed& seed, const std::vector<uint64_t>& changes, const Task& task);
   void LeaveOut(Guard& guard, const Seed& seed, const std::vector<uint64_t>& changes,
                 const Graph& graph, const Task& task);
@@ -102,6 +104,7 @@ class RuleProof {
   Judge judge_;
   Vocabulary words_;
   std::vector<Guard> guards_;
+  std::vector<Guard*> asked_;
   bool begun_ = false, has_margin_ = false;
   std::string fault_;  // of the last graph that Make() could not make
   int64_t attempt_ = 0;

@@ -42,6 +42,9 @@ struct RuleConstants {
 };
 RuleConstants ConstantsOf(const Program& program, const CompiledRule& rule);
 
+// Numbers of the definitions that the rule asks, or that those ask.
+std::set<int> DefinitionsOf(const Program& program, const CompiledRule& rule);
+
 std::string YamlQuoted(const std::string& text);
 
 // A graph as a test, to be pasted below the `tests:` of `rule`.

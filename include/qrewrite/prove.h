@@ -82,11 +82,21 @@ struct ProvenRule {
 };
 std::string_view Name(ProvenRule::Outcome outcome);  // "held", "refuted", "unknown", "silent"
 
+// A definition (`define:`) that rules of the file ask: conditions of its cases, of which `text`, `line`, `pinned`
+// and `pin` are said.
+struct ProvenDefinition {
+  std::string name;
+  std::string file;  // an included one, perhaps
+  int line = 0;
+  std::vector<ProvenCondition> conditions;
+};
+
 struct ProveReport {
   std::string set;
   uint64_t seed = 0;
   std::string evaluators;  // "built-in kernels", "built-in kernels and ONNX Runtime 1.23.2"
   std::vector<ProvenRule> rules;
+  std::vector<ProvenDefinition> definitions;  // with `guards`: those that these rules ask
   int refuted = 0;
 
   // A table; what was refuted below it, and with `why` the counterexample of each needed condition.
