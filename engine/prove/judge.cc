@@ -226,6 +226,7 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     return trial;
   }
   Promise promise = PromiseOf(trial.fired, graph);
+  trial.promised = promise.kind;
   const bool rescaled = promise.kind == Promise::Kind::kRescaled;
   if (promise.kind == Promise::Kind::kNone || (rescaled && !HaveSameInputs(graph, changed))) {
     trial.fate = Trial::Fate::kUnknown;

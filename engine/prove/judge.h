@@ -58,6 +58,7 @@ struct Trial {
   std::string why;
   std::vector<std::string> fired;  // rules
   double margin = 0;               // Comparison::margin; NaN: not as the promise has it
+  Promise::Kind promised = Promise::Kind::kNone;  // what `margin` counts: that of the weakest rule
   bool disputed = false;           // unknown because the two evaluators disagree
   bool of_data = false;            // the promise is one about data that quantizers were made for
   size_t distinct = 0;             // numbers that the original made
@@ -124,7 +125,9 @@ class Judge {
   // The same of a result: where types do not count, shapes alone.
   std::string ResultFault(const Graph& graph) const;
   bool Misfits(const Model& model, const Tensors& sample) const;
+  bool HasOtherShapes(const Model& model, const Tensors& sample, const Tensors& values) const;
   bool RunsOtherwise(const Model& model, const Tensors& sample) const;
+  bool RuntimeRunsOtherwise(const Model& model, const std::vector<Tensors>& inputs) const;
   bool NeedsBodyNotEntered(const Model& model, const Tensors& sample) const;
   // Whether a value is larger than what is tried: no fault of a rule that needs one in between.
   static bool IsTooLarge(const std::string& fault);

@@ -1,8 +1,7 @@
 // What is wrong with a graph that was made, or with a result: what keeps it from being a model.
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -178,37 +177,48 @@ bool Judge::NeedsBodyNotEntered(const Model& model, const Tensors& sample) const
   return false;
 }
 
-// Whether the kernels make values of other shapes than inference has it: an attribute says what the operator's
-// definition does not know (2 where 0 and 1 have a meaning), and everybody makes something else of it.
-bool Judge::RunsOtherwise(const Model& model, const Tensors& sample) const {
+// Whether values that a run made of a sample have other shapes than inference has it: an attribute says what the
+// operator's definition does not know (2 where 0 and 1 have a meaning), and everybody makes something else of it.
+bool Judge::HasOtherShapes(const Model& model, const Tensors& sample, const Tensors& values) const {
   const Graph graph = WithSizesOf(model, sample);
   Facts facts(graph, court_.program.rules().signatures, KernelRegistry::Builtin(),
               court_.context.inference);
-  Graph shown = graph;
-  std::map<std::string, std::vector<Dim>, std::less<>> inferred;
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const ValueId v(i);
     const bool made = graph.alive(v) && graph.producer(v).valid();
     if (!made || graph.body_of(v) != graph.main() || !facts.Type(v).has_rank) continue;
-    inferred.emplace(graph.name(v), facts.Type(v).dims);
-    if (graph.IsOutput(v)) continue;
-    shown.SetDeclared(v, TypeInfo{.dtype = facts.dtype(v)});
+    const auto value = values.find(std::string(graph.name(v)));
+    if (value == values.end()) continue;
+    const std::vector<Dim>& inferred = facts.Type(v).dims;
+    const std::vector<int64_t>& dims = value->second.dims;
+    if (inferred.size() != dims.size()) return true;
+    for (size_t k = 0; k < dims.size(); ++k) {
+      if (inferred[k].known() && inferred[k].size() != dims[k]) return true;
+    }
+  }
+  return false;
+}
+
+// The same of all values that the kernels make.
+bool Judge::RunsOtherwise(const Model& model, const Tensors& sample) const {
+  Graph shown = std::as_const(*model.impl().file).graph();
+  Facts facts(shown, court_.program.rules().signatures, KernelRegistry::Builtin(),
+              court_.context.inference);
+  std::vector<std::pair<ValueId, DType>> inner;
+  for (size_t i = 0; i < shown.num_values(); ++i) {
+    const ValueId v(i);
+    const bool made = shown.alive(v) && shown.producer(v).valid();
+    if (made && shown.body_of(v) == shown.main() && !shown.IsOutput(v))
+      inner.emplace_back(v, facts.dtype(v));
+  }
+  for (const auto& [v, dtype] : inner) {
+    shown.SetDeclared(v, TypeInfo{.dtype = dtype});
     shown.AddOutput(shown.main(), v);
   }
   const Result<Model> whole = ModelOf(shown);
   if (!whole.ok()) return false;
   const Outcome ran = RunModel(court_.kernels, *whole, {sample});
-  if (!ran.status.ok()) return false;
-  return std::ranges::any_of(ran.values.front(), [&](const auto& entry) {
-    const auto known = inferred.find(entry.first);
-    if (known == inferred.end()) return false;
-    const std::vector<int64_t>& dims = entry.second.dims;
-    if (known->second.size() != dims.size()) return true;
-    for (size_t k = 0; k < dims.size(); ++k) {
-      if (known->second[k].known() && known->second[k].size() != dims[k]) return true;
-    }
-    return false;
-  });
+  return ran.status.ok() && HasOtherShapes(model, sample, ran.values.front());
 }
 
 std::string Judge::ResultFault(const Graph& graph) const {

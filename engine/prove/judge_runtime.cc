@@ -95,6 +95,14 @@ bool Judge::TakesAllNodes(const std::vector<Tensors>& inputs) const {
   return whole.end.empty() && (whole.status.ok() || LacksKernel(whole.status));
 }
 
+bool Judge::RuntimeRunsOtherwise(const Model& model, const std::vector<Tensors>& inputs) const {
+  if (inputs.empty()) return false;
+  const RuntimeApart::Outcome shown =
+      court_.runtime->RunShown(model, {inputs.front()}, InnerValues(model));
+  return shown.end.empty() && shown.status.ok() &&
+         HasOtherShapes(model, inputs.front(), shown.values.front());
+}
+
 void Judge::AskRuntime(const Model& before, const Model& after, const Promise& promise,
                        const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial) {
   const RuntimeApart::Outcome a = court_.runtime->Run(before, inputs);
@@ -126,6 +134,11 @@ void Judge::AskRuntime(const Model& before, const Model& after, const Promise& p
       trial.why = court_.runtime->Name() + " refuses a node of the graph";
       return;
     }
+    if (RuntimeRunsOtherwise(before, inputs)) {
+      trial.fate = Trial::Fate::kInvalid;
+      trial.why = court_.runtime->Name() + " makes another shape of a value than inference does";
+      return;
+    }
     trial.fate = Trial::Fate::kBroken;
     trial.why = fmt::format("{} refuses the result: {}", court_.runtime->Name(), Message(b.status));
     return;
@@ -136,6 +149,11 @@ void Judge::AskRuntime(const Model& before, const Model& after, const Promise& p
   if (!kept && IsRandom(before, inputs)) {
     trial.fate = Trial::Fate::kInvalid;
     trial.why = "the graph draws random numbers, or the runtime leaves results unwritten";
+    return;
+  }
+  if (!kernels_decide && !kept && RuntimeRunsOtherwise(before, inputs)) {
+    trial.fate = Trial::Fate::kInvalid;
+    trial.why = court_.runtime->Name() + " makes another shape of a value than inference does";
     return;
   }
   if (!kernels_decide) {

@@ -383,9 +383,11 @@ Task RuleProof::TaskFor(const Seed& seed) const {
 }
 
 void RuleProof::CountHeld(const Trial& trial) {
-  const bool decibels = Promise::Of(rule_.equivalence).kind == Promise::Kind::kApprox;
+  const Promise::Kind kind = Promise::Of(rule_.equivalence).kind;
+  const bool decibels = kind == Promise::Kind::kApprox;
   ++report_.compared;
-  if (std::isnan(trial.margin)) return;
+  // Another rule that fired promises less, and in other words.
+  if (std::isnan(trial.margin) || trial.promised != kind) return;
   if (!std::exchange(has_margin_, true))
     report_.margin = trial.margin;
   else
