@@ -24,7 +24,8 @@ struct Promise {
   //   kLsb       integers differ by `limit` at most; floats by that many steps: where all numbers of both
   //              sides are whole multiples of one, as behind a dequantizer, by that; else a step is the widest
   //              distance of two neighbours among the numbers of the output, in all samples
-  //   kApprox    the SQNR over all samples is at least `limit` dB
+  //   kApprox    the SQNR over all samples is at least `limit` dB; or, below kAnySizeDb, integers differ by 1 at
+  //              most: where they are few steps, one that is rounded the other way is much
   //   kRescaled  outputs of one type: as it is or in units (units.h), the result is what the original was
   //              as it was or in units; integers differ by 1 at most, floats by a 1e-4th of the largest, or by
   //              a step where both sides are whole multiples of one (`scales`).
@@ -77,6 +78,8 @@ class Comparison {
  private:
   struct Sums {
     double signal = 0, noise = 0;  // of before, and of the difference
+    double most = 0;               // the largest difference,
+    bool whole = true;             // of integers alone
   };
   // An output where units may change.
   struct Rescaled {

@@ -53,6 +53,19 @@ TEST_CASE("What the promises allow") {
   CHECK_FALSE(Kept("lsb(1)", DType::kFloat, {3, 3}, {3.00001, 3}));
 }
 
+TEST_CASE("Integers of few steps may be rounded the other way where decibels are about data") {
+  CHECK(Kept("approx(20dB)", DType::kInt8, {0, 1, -1, 2}, {1, 1, -1, 2}));
+  CHECK_FALSE(Kept("approx(20dB)", DType::kInt8, {0, 1, -1, 2}, {2, 1, -1, 2}));
+  CHECK_FALSE(Kept("approx(20dB)", DType::kFloat, {0, 1, -1, 2}, {1, 1, -1, 2}));
+  CHECK_FALSE(Kept("approx(60dB)", DType::kInt8, {0, 1, -1, 2}, {1, 1, -1, 2}));
+  Promise promise = Promise::Of("approx(20dB)");
+  promise.any_type = true;  // integers that a rule set holds in floats
+  std::string why;
+  const std::vector<Tensors> before = {{{"y", Plain(DType::kFloat, {0, 1, -1, 2})}}};
+  CHECK(Keeps(promise, before, {{{"y", Plain(DType::kFloat, {1, 1, -1, 2})}}}, why, nullptr));
+  CHECK_FALSE(Keeps(promise, before, {{{"y", Plain(DType::kFloat, {1.5, 1, -1, 2})}}}, why, nullptr));
+}
+
 TEST_CASE("Numbers of float16 that are as near as its smallest do not differ") {
   Promise promise = Promise::Of("approx(40dB)");
   const auto kept = [&](const std::vector<double>& a, const std::vector<double>& b) {
