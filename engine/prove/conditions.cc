@@ -29,8 +29,7 @@ void RuleProof::WatchCases(const Seed& seed, const std::vector<uint64_t>& change
   }
 }
 
-void RuleProof::PinAsked(const Seed& seed, const std::vector<uint64_t>& changes,
-                         const Task& task) {
+void RuleProof::PinAsked(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task) {
   for (Guard* const guard : asked_) Pin(*guard, seed, changes, task);
 }
 

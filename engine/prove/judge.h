@@ -59,10 +59,10 @@ struct Trial {
   std::vector<std::string> fired;  // rules
   double margin = 0;               // Comparison::margin; NaN: not as the promise has it
   Promise::Kind promised = Promise::Kind::kNone;  // what `margin` counts: that of the weakest rule
-  bool disputed = false;           // unknown because the two evaluators disagree
-  bool of_data = false;            // the promise is one about data that quantizers were made for
-  size_t distinct = 0;             // numbers that the original made
-  uint64_t kind = 0;               // KindOf() the graph
+  bool disputed = false;                          // unknown because the two evaluators disagree
+  bool of_data = false;  // the promise is one about data that quantizers were made for
+  size_t distinct = 0;   // numbers that the original made
+  uint64_t kind = 0;     // KindOf() the graph
   // Shapes that the inputs had at run time, each combination once.
   std::set<InputShapes> shapes;
 };

@@ -77,9 +77,9 @@ bool AreEqual(const Graph& before, ValueId a, const Graph& after, ValueId b) {
 bool HaveEqualAttributes(const Graph& before, NodeId n, const Graph& after, NodeId m) {
   const Attributes &x = before.attributes(n), &y = after.attributes(m);
   return x.size() == y.size() && std::ranges::all_of(x, [&](const Attribute& a) {
-    const AttrValue* const other = y.Find(a.name);
-    return other != nullptr && Equal(a.value, *other);
-  });
+           const AttrValue* const other = y.Find(a.name);
+           return other != nullptr && Equal(a.value, *other);
+         });
 }
 
 // The integers of a dequantizer in place of what it makes of them, if nothing else of it is another: its scale is the
@@ -133,8 +133,7 @@ bool Judge::KeepsWhereMade(const Graph& before, const Graph& after, const Promis
   if (promise.kind == Promise::Kind::kLsb) {
     const Signatures& signatures = court_.program.rules().signatures;
     std::set<Reading> of_integers;
-    for (const Reading& r : *readings)
-      of_integers.insert(AtIntegers(before, after, r, signatures));
+    for (const Reading& r : *readings) of_integers.insert(AtIntegers(before, after, r, signatures));
     readings = std::move(of_integers);
   }
   Outcome outcomes[2];

@@ -52,8 +52,8 @@ std::string WhyText(const ProvenDefinition& definition) {
   std::string text;
   for (const ProvenCondition& c : definition.conditions) {
     if (c.pinned) continue;
-    text += fmt::format("{}:{}: `{}` of `${}`: no test needs it{}\n", definition.file, c.line, c.text,
-                        definition.name, c.pin.empty() ? "" : "; this one would");
+    text += fmt::format("{}:{}: `{}` of `${}`: no test needs it{}\n", definition.file, c.line,
+                        c.text, definition.name, c.pin.empty() ? "" : "; this one would");
     text += Indented(c.pin, 6);
   }
   return text;

@@ -16,7 +16,7 @@ namespace {
 constexpr int kAttempts = 12;    // graphs that are made for each valid one, at most
 constexpr int kMostChanges = 4;  // of a variation
 constexpr size_t kMostKeptChanges = 10, kMostFound = 300, kMostNear = 40, kMostInstances = 200;
-constexpr size_t kSomeThings = 200;        // that a graph has: from these one is chosen
+constexpr size_t kSomeThings = 200;  // that a graph has: from these one is chosen
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 26;
 
 }  // namespace

@@ -49,8 +49,40 @@ def test_pinned(name):
     """A test of its rule fails without it: of each condition."""
     code, out, err = prove(RULES / f"{name}.yaml", "--graphs", 1, "--json")
     assert code in (0, 1), err
-    free = {(rule["rule"], c["text"]) for rule in json.loads(out)["rules"] for c in rule["conditions"] if not c["pinned"]}
+    report = json.loads(out)
+    free = {(rule["rule"], c["text"]) for rule in report["rules"] for c in rule["conditions"] if not c["pinned"]}
     assert free == NOT_PINNED.get(name, set())
+    # The same of definitions that its rules ask: some test of the file fails.
+    loose = {("$" + d["definition"], c["text"]) for d in report["definitions"] for c in d["conditions"] if not c["pinned"]}
+    assert loose == set()
+
+
+def test_conditions_of_definitions(tmp_path):
+    """What no test of the file notices is named, with a test that would notice it."""
+    (tmp_path / "r.yaml").write_text("""qrewrite: 1
+name: r
+define:
+  positive(s):
+    - when const(s) and s > 0 => true
+    - => false
+rules:
+  - name: relu
+    equivalence: exact
+    match: y = Relu(Mul(x, s))
+    where: $positive(s) and dtype(x) == FLOAT and rank(s) == 0
+    replace: y = Mul(Relu(x), s)
+    tests:
+      - {name: two, given: "x: float[4]\\ny = Relu(Mul(x, 2.0))", expect: "x: float[4]\\ny = Mul(Relu(x), 2.0)"}
+      - {name: of run time, given: "x: float[4]\\ns: float[]\\ny = Relu(Mul(x, s))", expect: unchanged}
+""")
+    code, out, err = prove("r.yaml", "--graphs", 300, "--json", cwd=tmp_path)
+    assert code == 0, out + err
+    (definition,) = json.loads(out)["definitions"]
+    assert definition["definition"] == "positive"
+    assert {c["text"]: c["pinned"] for c in definition["conditions"]} == {"const(s)": False, "s > 0": False}
+    assert "expect: unchanged" in [c for c in definition["conditions"] if c["text"] == "s > 0"][0]["pin"]
+    code, out, err = prove("r.yaml", "--why", "--graphs", 300, cwd=tmp_path)
+    assert "r.yaml:5: `s > 0` of `$positive`: no test needs it; this one would" in out, out
 
 
 # A line of a shipped file, what becomes of it, and the rule that is wrong then.

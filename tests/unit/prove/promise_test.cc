@@ -63,7 +63,8 @@ TEST_CASE("Integers of few steps may be rounded the other way where decibels are
   std::string why;
   const std::vector<Tensors> before = {{{"y", Plain(DType::kFloat, {0, 1, -1, 2})}}};
   CHECK(Keeps(promise, before, {{{"y", Plain(DType::kFloat, {1, 1, -1, 2})}}}, why, nullptr));
-  CHECK_FALSE(Keeps(promise, before, {{{"y", Plain(DType::kFloat, {1.5, 1, -1, 2})}}}, why, nullptr));
+  CHECK_FALSE(
+      Keeps(promise, before, {{{"y", Plain(DType::kFloat, {1.5, 1, -1, 2})}}}, why, nullptr));
 }
 
 TEST_CASE("Numbers of float16 that are as near as its smallest do not differ") {
