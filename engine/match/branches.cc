@@ -7,21 +7,18 @@
 namespace qrewrite {
 namespace {
 
-uint64_t KeyOf(uint32_t parent, const OpName& op) {
-  const std::hash<std::string> hash;
-  return HashMix(HashMix(parent, hash(op.domain)), hash(op.name));
-}
+constexpr size_t kFew = 16;  // children without an index
 
-uint64_t FirstKeyOf(uint32_t parent, OpTest test) {
-  return test == nullptr || test->empty() ? HashMix(parent, 0) : KeyOf(parent, test->front().op);
+uint64_t KeyOf(const OpName& op) {
+  const std::hash<std::string> hash;
+  return HashMix(hash(op.domain), hash(op.name));
 }
 
 bool IsOpen(OpTest test) {
   return test == nullptr || std::ranges::any_of(*test, &OpPattern::wildcard);
 }
 
-}  // namespace
-
+// Whether they accept the same operators, as they are spelled.
 bool SameTest(OpTest a, OpTest b) {
   if (a == nullptr || b == nullptr) return a == b;
   return std::equal(a->begin(), a->end(), b->begin(), b->end(),
@@ -35,38 +32,52 @@ bool Accepts(OpTest test, const OpName& name) {
   return std::ranges::any_of(*test, [&](const OpPattern& p) { return p.Matches(name); });
 }
 
-uint32_t Branches::FindOrAdd(uint32_t parent, OpTest test, uint32_t fresh) {
-  const uint64_t first = FirstKeyOf(parent, test);
-  const auto [begin, end] = spelled_.equal_range(first);
-  for (auto at = begin; at != end; ++at) {
-    const Child& child = at->second;
-    if (child.parent == parent && SameTest(child.test, test)) return child.number;
+}  // namespace
+
+void Branches::Index::Add(const Child& child) {
+  if (IsOpen(child.test)) {
+    open.push_back(child);
+    return;
   }
-  const Child child{parent, fresh, test, IsOpen(test)};
-  spelled_.emplace(first, child);
-  if (child.open) {
-    open_[parent].push_back(child);
-    return fresh;
-  }
-  for (auto p = test->begin(); p != test->end(); ++p) {
+  for (auto p = child.test->begin(); p != child.test->end(); ++p) {
     const auto same = [&](const OpPattern& other) { return other.op == p->op; };
-    if (!std::any_of(test->begin(), p, same) && p != test->begin())
-      spelled_.emplace(KeyOf(parent, p->op), child);
+    if (std::none_of(child.test->begin(), p, same)) spelled.emplace(KeyOf(p->op), child);
+  }
+}
+
+uint32_t Branches::FindOrAdd(uint32_t parent, OpTest test, uint32_t fresh) {
+  if (vertices_.size() <= parent) vertices_.resize(parent + size_t{1});
+  Vertex& vertex = vertices_[parent];
+  if (vertex.index == nullptr || IsOpen(test)) {
+    for (const Child& child : vertex.index == nullptr ? vertex.children : vertex.index->open) {
+      if (SameTest(child.test, test)) return child.number;
+    }
+  } else if (!test->empty()) {
+    const auto [begin, end] = vertex.index->spelled.equal_range(KeyOf(test->front().op));
+    for (auto at = begin; at != end; ++at) {
+      if (SameTest(at->second.test, test)) return at->second.number;
+    }
+  }
+  vertex.children.push_back({fresh, test});
+  if (vertex.index != nullptr) {
+    vertex.index->Add(vertex.children.back());
+  } else if (vertex.children.size() > kFew) {
+    vertex.index = std::make_unique<Index>();
+    for (const Child& child : vertex.children) vertex.index->Add(child);
   }
   return fresh;
 }
 
 void Branches::AddAccepting(uint32_t parent, const OpName& op, std::vector<uint32_t>& found) const {
-  const auto [begin, end] = spelled_.equal_range(KeyOf(parent, op));
-  for (auto at = begin; at != end; ++at) {
-    const Child& child = at->second;
-    if (child.parent == parent && !child.open && Accepts(child.test, op))
-      found.push_back(child.number);
-  }
-  const auto open = open_.find(parent);
-  if (open == open_.end()) return;
-  for (const Child& child : open->second) {
+  if (parent >= vertices_.size()) return;
+  const Vertex& vertex = vertices_[parent];
+  for (const Child& child : vertex.index == nullptr ? vertex.children : vertex.index->open) {
     if (Accepts(child.test, op)) found.push_back(child.number);
+  }
+  if (vertex.index == nullptr) return;
+  const auto [begin, end] = vertex.index->spelled.equal_range(KeyOf(op));
+  for (auto at = begin; at != end; ++at) {
+    if (Accepts(at->second.test, op)) found.push_back(at->second.number);
   }
 }
 

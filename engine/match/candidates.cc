@@ -81,10 +81,7 @@ void CandidateIndex::Extend(const Pattern& pattern, const PatCall& call, int dep
 
 uint32_t CandidateIndex::Child(uint32_t step, OpTest ops) {
   const uint32_t child = branches_.FindOrAdd(step, ops, static_cast<uint32_t>(steps_.size()));
-  if (child == steps_.size()) {
-    steps_.emplace_back();
-    steps_[step].next.push_back(child);
-  }
+  if (child == steps_.size()) steps_.emplace_back();
   return child;
 }
 
@@ -104,7 +101,7 @@ CandidateIndex::Entry CandidateIndex::StateOf(std::vector<uint32_t> steps) {
   state.steps = &at->first;
   for (const uint32_t step : at->first) {
     state.rules.insert(state.rules.end(), steps_[step].rules.begin(), steps_[step].rules.end());
-    state.ends &= steps_[step].next.empty();
+    state.ends &= branches_.Of(step).empty();
   }
   next_.resize(next_.size() + num_ops_, kUnknown);
   at->second =
@@ -164,7 +161,7 @@ void CandidateIndex::Walk(Entry at, NodeId n) {
 // The rules of all paths that go on from `step`.
 void CandidateIndex::AddAllFrom(uint32_t step) {
   found_.insert(found_.end(), steps_[step].rules.begin(), steps_[step].rules.end());
-  for (const uint32_t next : steps_[step].next) AddAllFrom(next);
+  for (const Branches::Child& next : branches_.Of(step)) AddAllFrom(next.number);
 }
 
 const std::vector<const CompiledRule*>& CandidateIndex::At(NodeId n) {

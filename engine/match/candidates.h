@@ -47,7 +47,6 @@ class CandidateIndex {
  private:
   // An operator test on the way up; `rules` demand nothing beyond it.
   struct Step {
-    std::vector<uint32_t> next;
     std::vector<uint32_t> rules;
   };
   // What a walk that is at these steps knows.
