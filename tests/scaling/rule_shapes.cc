@@ -278,8 +278,8 @@ std::vector<Family> RuleShapes() {
       {"rows", "n rows about inputs and outputs, written to a file", 100000, Lanes, Text(kRows)},
       {"many-rules", "n rules that do not fire, on a model of fixed size", 20000,
        [](int64_t) { return MixedChain(1000); }, ChainRules},
-      {"many-operators", "n rules of n operators, on a chain of all of them", 10000, OperatorChain,
-       RulesOfOperators},
+      {"many-operators", "n rules, each of an operator of its own, on a model of fixed size", 10000,
+       [](int64_t) { return OperatorChain(10); }, RulesOfOperators},
       {"many-rules-and-nodes", "1000 rules that do not fire, on n nodes", 100000, MixedChain,
        [](int64_t) { return ChainRules(1000); }},
   };
