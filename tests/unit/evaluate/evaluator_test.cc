@@ -352,7 +352,8 @@ TEST_CASE("A host that throws or leaves values out is an error") {
   const auto forgets = HostEvaluator("toy", [](std::string, const auto&) {
     return Result<HostRun>([](const Tensors&) { return Result<Tensors>(Tensors()); });
   });
-  CHECK(Contains(ErrorOf(*forgets, kTwoSteps, {{"x", Floats({1})}}), "the runtime `toy` gave no value `y`"));
+  CHECK(Contains(ErrorOf(*forgets, kTwoSteps, {{"x", Floats({1})}}),
+                 "the runtime `toy` gave no value `y`"));
 }
 
 // --- two of them
