@@ -4,6 +4,8 @@
 
 #include <Eigen/Core>
 
+#include "engine/fold/transposed.h"
+
 namespace qrewrite::fold {
 namespace {
 
@@ -105,6 +107,9 @@ std::vector<double> Convolution::Compute(std::span<const double> x, std::span<co
   return y;
 }
 
-void RegisterConvolution(KernelRegistry& registry) { Add(registry, "Conv", {.inputs = 3}, Conv); }
+void RegisterConvolution(KernelRegistry& registry) {
+  Add(registry, "Conv", {.inputs = 3}, Conv);
+  RegisterTransposed(registry);
+}
 
 }  // namespace qrewrite::fold

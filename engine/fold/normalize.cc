@@ -1,4 +1,5 @@
 // Normalizations as they compute once training is over, and Dropout, which is then nothing.
+#include <algorithm>
 #include <cmath>
 
 #include "engine/fold/support.h"
@@ -87,6 +88,49 @@ Outputs LayerNormalization(const FoldCall& call) {
   return One(FromDoubles(x.dtype(), x.dims(), y));
 }
 
+// Each group of channels gets mean 0 and variance 1. Before opset 21 there was a scale for each group.
+Outputs GroupNormalization(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor x, FloatInput(call));
+  const int64_t groups = call.attributes.Int("num_groups", 0);
+  if (x.rank() < 3 || groups < 1 || x.dims()[1] % groups != 0 || x.dims()[1] == 0)
+    return Reason("{} of shape {} in {} groups", call.op, ShapeText(x.dims()), groups);
+  const int64_t channels = x.dims()[1], inner = CountRange(x.dims(), 2, x.dims().size());
+  const int64_t scales = call.since >= 21 ? channels : groups;
+  QR_ASSIGN_OR_RETURN(const std::vector<double> scale, Vector(call, 1, scales));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> bias, Vector(call, 2, scales));
+  QR_ASSIGN_OR_RETURN(std::vector<double> y, ToDoubles(x));
+  Standardize(y, static_cast<size_t>(channels / groups * inner),
+              call.attributes.Float("epsilon", 1e-5f));
+  for (size_t i = 0; i < y.size(); ++i) {
+    const int64_t channel = static_cast<int64_t>(i) / inner % channels;
+    const auto at = static_cast<size_t>(channel * scales / channels);
+    y[i] = y[i] * scale[at] + bias[at];
+  }
+  return One(FromDoubles(x.dtype(), x.dims(), y));
+}
+
+// By the sum of the squares of `size` neighbouring channels; of an even number one more lies behind.
+Outputs Lrn(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor x, FloatInput(call));
+  const int64_t size = call.attributes.Int("size", 0);
+  if (x.rank() < 3 || size < 1) return Reason("{} of shape {}", call.op, ShapeText(x.dims()));
+  const double alpha = call.attributes.Float("alpha", 1e-4f),
+               beta = call.attributes.Float("beta", 0.75f), k = call.attributes.Float("bias", 1.0f);
+  const int64_t channels = x.dims()[1], inner = CountRange(x.dims(), 2, x.dims().size());
+  QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(x));
+  std::vector<double> y(values.size());
+  for (size_t i = 0; i < y.size(); ++i) {
+    const int64_t c = static_cast<int64_t>(i) / inner % channels;
+    const int64_t first = std::max<int64_t>(0, c - (size - 1) / 2),
+                  last = std::min(channels - 1, c + size / 2);
+    double sum = 0;
+    for (int64_t at = first; at <= last; ++at)
+      sum += std::pow(values[static_cast<size_t>(static_cast<int64_t>(i) + (at - c) * inner)], 2);
+    y[i] = values[i] / std::pow(k + alpha / static_cast<double>(size) * sum, beta);
+  }
+  return One(FromDoubles(x.dtype(), x.dims(), y));
+}
+
 // Along the axes mean 0 and deviation 1, as the definition of the operator has it.
 Outputs MeanVarianceNormalization(const FoldCall& call) {
   constexpr double kLeastDeviation = 1e-9;
@@ -134,6 +178,8 @@ void RegisterNormalization(KernelRegistry& registry) {
   Add(registry, "BatchNormalization", {.first = 7, .inputs = 5}, BatchNormalization);
   Add(registry, "InstanceNormalization", {.inputs = 3}, InstanceNormalization);
   Add(registry, "LayerNormalization", {.first = 17, .inputs = 3}, LayerNormalization);
+  Add(registry, "GroupNormalization", {.first = 18, .inputs = 3}, GroupNormalization);
+  Add(registry, "LRN", {}, Lrn);
   Add(registry, "MeanVarianceNormalization", {.first = 9}, MeanVarianceNormalization);
   Add(registry, "Dropout", {.first = 7, .inputs = 3}, Dropout);
 }

@@ -46,6 +46,22 @@ def convolutions():
     return cases
 
 
+def transposed_convolutions():
+    x, w = image((2, 4, 5, 3)), image((4, 3, 3, 2), 1)
+    cases = [Case("ConvTranspose", [x, w, image((3,), 2)], attrs, **SUMS) for attrs in [
+        {}, {"pads": [1, 0, 2, 1]}, {"strides": [2, 3]}, {"dilations": [2, 1]}, {"auto_pad": "VALID"},
+        {"strides": [3, 2], "output_padding": [2, 1]}, {"strides": [2, 2], "pads": [1, 1, 0, 0], "output_padding": [1, 0]}]]
+    return cases + [
+        Case("ConvTranspose", [x, image((4, 3, 2, 2)), image((6,), 2)], {"group": 2}, **SUMS),
+        Case("ConvTranspose", [x, image((4, 1, 2, 2))], {"group": 4, "strides": [2, 2]}, opset=9, **SUMS),
+        Case("ConvTranspose", [image((1, 2, 7)), image((2, 3, 4))], {"strides": [2]}, **SUMS),
+        Case("ConvTranspose", [image((1, 2, 2, 3, 2)), image((2, 3, 2, 2, 2))], **SUMS),
+        Case("ConvTranspose", [x, image((3, 3, 3, 2))], oracle="fails"),
+        Case("ConvTranspose", [x, w, image((5,))], oracle="fails"),
+        Case("ConvTranspose", [x, w], {"kernel_shape": [1, 1]}, oracle="fails"),
+    ]
+
+
 def pools():
     x = image((2, 3, 7, 6))
     windows = [{"kernel_shape": [3, 2]}, {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]},
@@ -84,6 +100,11 @@ def normalizations():
         Case("BatchNormalization", [x, s, b, m, image((2,))], oracle="fails"),
         Case("InstanceNormalization", [x, s, b], {"epsilon": 1e-2}, **SUMS),
         Case("InstanceNormalization", [image((2, 3)), s, b], oracle="fails"),
+        Case("GroupNormalization", [image((2, 6, 4, 3)), image((6,)), image((6,), 1)], {"num_groups": 3, "epsilon": 1e-2}, **SUMS),
+        Case("GroupNormalization", [image((2, 6, 4, 3)), image((3,)), image((3,), 1)], {"num_groups": 3}, opset=18, **SUMS),
+        Case("GroupNormalization", [image((2, 6, 4, 3)), image((5,)), image((5,), 1)], {"num_groups": 3}, oracle="fails"),
+        Case("LRN", [image((2, 5, 3, 2))], {"size": 3}, **SUMS),
+        Case("LRN", [image((2, 5, 3, 2))], {"size": 5, "alpha": 0.5, "beta": 0.5, "bias": 2.0}, **SUMS),
         Case("LayerNormalization", [x, image((5,)), image((5,), 1)], **SUMS),
         Case("LayerNormalization", [x, image((4, 5))], {"axis": 2}, **SUMS),
         Case("LayerNormalization", [x, image((4,))], oracle="fails"),
