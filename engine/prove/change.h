@@ -57,6 +57,7 @@ class Change {
   std::optional<bool> OneOfShapes(size_t& step);
   std::optional<bool> OneOfZeroPoints(size_t& step);
   std::optional<bool> OneOfNumbers(size_t& step);
+  std::optional<bool> OneOfMany(size_t& step);
 
   // --- constants
   bool ConstantNumbers();
@@ -76,7 +77,9 @@ class Change {
   DType AnotherType(DType from);
   bool TypeEverywhere();
   bool TypeHere();
-  std::optional<bool> TypeOf(size_t& step, bool everywhere);
+  std::optional<bool> TypeOf(size_t& step);
+  std::vector<std::pair<DType, DType>> OtherTypes() const;
+  std::optional<bool> TwoTypes(size_t& step);
   std::optional<bool> SignOf(size_t& step);
   void SetType(ValueId v, DType dtype);
   void ChangeType(DType from, DType to, bool everywhere, const std::set<ValueId>& here);
@@ -100,6 +103,11 @@ class Change {
   bool OpenAllBut(ValueId kept);
   // One size that occurs becomes another one that does, or 0, everywhere. As with SizesOfPair.
   std::optional<bool> SizesAlike(size_t& step);
+  // A size becomes 1 at one place alone, where it broadcasts.
+  std::optional<bool> OneSize(size_t& step);
+  // A number of a node becomes twice what it is, and so does a size of a constant, or half: bits and bytes, groups and
+  // channels.
+  std::optional<bool> NumberWithSize(size_t& step);
   std::set<int64_t> SizesUsed() const;
   bool ForgetRanks();
   // One axis more for all inputs of the largest rank, and for all that goes by their axes: constants, lists.
@@ -161,6 +169,10 @@ class Change {
   bool OperatorAt(NodeId n, const OpName& to);
   // One operator of the pattern becomes another one of it. nullopt: `step` is beyond them.
   std::optional<bool> OperatorOfPattern(size_t& step);
+  // The same, with what a test says of that operator, and data of the shape that it has there.
+  std::optional<bool> OperatorAsSeen(size_t& step);
+  // A graph input goes through an operator that a definition asks for first. As with OperatorOfPattern.
+  std::optional<bool> InFront(size_t& step);
   bool SwapInputs();
   bool MaySwap(NodeId n) const;
   bool Swap(NodeId n, size_t i, size_t j);

@@ -212,16 +212,48 @@ std::optional<bool> Change::SignOf(size_t& step) {
   return std::nullopt;
 }
 
-// One input, or all that has its type, gets another type.
-std::optional<bool> Change::TypeOf(size_t& step, bool everywhere) {
-  std::set<DType> seen;
+// One input gets another type.
+std::optional<bool> Change::TypeOf(size_t& step) {
   for (const ValueId v : inputs_) {
     const DType from = graph_.declared(v).dtype;
-    if (everywhere && !seen.insert(from).second) continue;
     const std::vector<DType> similar = SimilarTypes(from);
     for (const DType to : std::set<DType>(similar.begin(), similar.end())) {
       if (to == from || !IsAmong(step, 1)) continue;
-      ChangeType(from, to, everywhere, {v});
+      ChangeType(from, to, /*everywhere=*/false, {v});
+      return true;
+    }
+  }
+  return std::nullopt;
+}
+
+// What every other type may become, everywhere.
+std::vector<std::pair<DType, DType>> Change::OtherTypes() const {
+  std::set<DType> used;
+  for (const ValueId v : inputs_) used.insert(graph_.declared(v).dtype);
+  for (const ValueId v : constants_) used.insert(graph_.constant(v)->dtype());
+  std::vector<std::pair<DType, DType>> changes;
+  for (const DType from : used) {
+    const std::vector<DType> similar = SimilarTypes(from);
+    for (const DType to : std::set<DType>(similar.begin(), similar.end())) {
+      if (to != from) changes.emplace_back(from, to);
+    }
+  }
+  return changes;
+}
+
+// Two at once: those of scales and of zero points.
+std::optional<bool> Change::TwoTypes(size_t& step) {
+  constexpr size_t kMostPairs = 60;
+  const std::vector<std::pair<DType, DType>> changes = OtherTypes();
+  size_t pairs = 0;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    for (size_t j = i + 1; j < changes.size(); ++j) {
+      const auto& [from, to] = changes[i];
+      const auto& [other, as] = changes[j];
+      // What became the second type is not to be changed again.
+      if (from == other || to == other || ++pairs > kMostPairs || !IsAmong(step, 1)) continue;
+      ChangeType(from, to, /*everywhere=*/true, {});
+      ChangeType(other, as, /*everywhere=*/true, {});
       return true;
     }
   }
@@ -292,8 +324,11 @@ std::optional<bool> Change::OneOfNodes(size_t& step) {
     }
     return true;
   }
-  for (const bool everywhere : {false, true}) {
-    if (const std::optional<bool> made = TypeOf(step, everywhere)) return made;
+  if (const std::optional<bool> made = TypeOf(step)) return made;
+  const std::vector<std::pair<DType, DType>> types = OtherTypes();
+  if (IsAmong(step, types.size())) {
+    ChangeType(types[step].first, types[step].second, /*everywhere=*/true, {});
+    return true;
   }
   for (const AttributePlace& place : places) {
     if (!place.written || IsFixed(place.node) || !IsAmong(step, 1)) continue;
@@ -301,7 +336,11 @@ std::optional<bool> Change::OneOfNodes(size_t& step) {
     return true;
   }
   for (const NodeId n : nodes_) {
-    if (MaySwap(n) && IsAmong(step, 1)) return Swap(n, 0, 1);
+    // Those that commute, and others of the pattern, which may be of one kind: the parts of a Concat.
+    const bool own = std::ranges::find(words_.of_pattern, graph_.op_name(graph_.op(n))) !=
+                     words_.of_pattern.end();
+    const bool may = MaySwap(n) || (own && graph_.num_inputs(n) > 1 && !words_.keeps_numbers);
+    if (may && IsAmong(step, 1)) return Swap(n, 0, 1);
   }
   if (const std::optional<bool> made = SignOf(step)) return made;
   return OperatorOfPattern(step);
@@ -389,6 +428,16 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
   return std::nullopt;
 }
 
+// Of which there are many, each of use to few rules.
+std::optional<bool> Change::OneOfMany(size_t& step) {
+  if (const std::optional<bool> made = OneSize(step)) return made;
+  if (const std::optional<bool> made = InFront(step)) return made;
+  if (const std::optional<bool> made = OperatorAsSeen(step)) return made;
+  if (words_.keeps_numbers) return std::nullopt;
+  if (const std::optional<bool> made = NumberWithSize(step)) return made;
+  return TwoTypes(step);
+}
+
 std::optional<bool> Change::One(size_t step) {
   // Where sizes are open nobody refuses a result for its shape: first of all (kOpenThings).
   if (IsAmong(step, 2)) return OpenAll(/*apart=*/step == 1);
@@ -396,7 +445,9 @@ std::optional<bool> Change::One(size_t step) {
   if (IsAmong(step, 2)) return AddAxis(step == 1);
   if (const std::optional<bool> made = OneOfNodes(step)) return made;
   if (const std::optional<bool> made = OneOfShapes(step)) return made;
-  return words_.keeps_numbers ? OneOfZeroPoints(step) : OneOfNumbers(step);
+  const std::optional<bool> made =
+      words_.keeps_numbers ? OneOfZeroPoints(step) : OneOfNumbers(step);
+  return made ? made : OneOfMany(step);
 }
 
 }  // namespace qrewrite

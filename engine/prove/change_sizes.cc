@@ -166,6 +166,41 @@ std::optional<bool> Change::SizesAlike(size_t& step) {
   return std::nullopt;
 }
 
+std::optional<bool> Change::OneSize(size_t& step) {
+  const std::vector<SizePlace> places = SizePlaces();
+  for (size_t i = 0; i < std::min(places.size(), kMostPlaces); ++i) {
+    if (places[i].size < 2 || !IsAmong(step, 1)) continue;
+    SetSize(places[i], 1);
+    return true;
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> Change::NumberWithSize(size_t& step) {
+  constexpr int64_t kMostNumber = 32, kMostSize = 64;
+  constexpr size_t kMostNumbers = 8;
+  std::vector<SizePlace> sizes = SizePlaces();
+  std::erase_if(sizes, [&](const SizePlace& p) {
+    return graph_.constant(p.value) == nullptr || p.size < 1 || p.size > kMostSize;
+  });
+  if (sizes.size() > kMostPlaces) sizes.resize(kMostPlaces);
+  size_t count = 0;
+  for (const AttributePlace& place : AttributePlaces()) {
+    const auto* const number = std::get_if<int64_t>(&place.value);
+    if (number == nullptr || *number < 1 || *number > kMostNumber || NamesType(place.name) ||
+        IsFixed(place.node) || ++count > kMostNumbers)
+      continue;
+    for (const SizePlace& size : sizes) {
+      if (!IsAmong(step, 2)) continue;
+      if (step == 1 && size.size % 2 != 0) return false;
+      graph_.SetAttribute(place.node, place.name, 2 * *number);
+      SetSize(size, step == 0 ? 2 * size.size : size.size / 2);
+      return true;
+    }
+  }
+  return std::nullopt;
+}
+
 bool Change::ForgetRanks() {
   bool any = false;
   for (const ValueId v : inputs_) any |= ForgetRank(v);

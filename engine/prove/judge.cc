@@ -298,6 +298,11 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
   };
   const auto held = std::ranges::find_if(tried, shows);
   trial = held != tried.end() ? *held : tried.front();
+  // One number, whatever the data is: no quantizer was made for that.
+  if (of_data && most < 2 && trial.fate == Trial::Fate::kBroken) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = "at no size of the data are there several numbers";
+  }
 }
 
 Result<Model> Judge::Lowered(const Graph& graph, bool in_units) const {

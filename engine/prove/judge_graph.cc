@@ -85,6 +85,14 @@ bool HasManyConditions(const Graph& graph, NodeId n, const Signature& s, Facts& 
   return false;
 }
 
+// Windows that slide have no pads below 0, which some runtimes take for a part to be cut off.
+bool HasOddWindow(const Attributes& attributes, const Signature& s) {
+  if (s.FindAttribute("strides") == nullptr) return false;
+  const AttrValue* const pads = attributes.Find("pads");
+  const auto* const list = pads == nullptr ? nullptr : std::get_if<std::vector<int64_t>>(pads);
+  return list != nullptr && std::ranges::any_of(*list, [](int64_t v) { return v < 0; });
+}
+
 std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures, bool any_type,
                       Facts& facts) {
   const OpName& op = graph.op_name(graph.op(n));
@@ -106,6 +114,7 @@ std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures
       rule_of_pads == nullptr ? nullptr : std::get_if<std::string>(rule_of_pads);
   if (how != nullptr && *how != "NOTSET" && attributes.Find("pads") != nullptr)
     return op.text() + ": both `pads` and `auto_pad`";
+  if (HasOddWindow(attributes, *s)) return op.text() + ": a window with numbers below 0";
   for (const FormalAttribute& formal : s->attributes) {
     if (formal.required && graph.attributes(n).Find(formal.name) == nullptr)
       return fmt::format("{}: attribute `{}` is missing", op.text(), formal.name);

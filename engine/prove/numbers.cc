@@ -89,7 +89,7 @@ bool Numbers::Grow(Dice& dice) {
   constexpr double kLargestAxis = 4, kLargestSum = 0x1p24;
   const bool small =
       std::ranges::all_of(values, [](double v) { return std::fabs(v) <= kLargestAxis; });
-  if (small) return false;
+  if (small && dice.Once(2)) return false;
   for (double& v : values)
     v = std::clamp(std::rint(v * std::exp2(dice.Uniform(0, 10))), -kLargestSum, kLargestSum);
   return true;

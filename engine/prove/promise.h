@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/prove/systematic.h"
 #include "engine/tensor/tensor.h"
 #include "qrewrite/evaluator.h"
 
@@ -15,6 +16,9 @@ namespace qrewrite {
 
 // Promises in decibels below this are about data that quantizers were made for.
 inline constexpr double kAnySizeDb = 45;
+// And where they are above 0, what differs by a factor and an offset for each element is not among what they allow for:
+// it keeps as many decibels, and at least these.
+inline constexpr double kSystematicDb = 16;
 
 struct Promise {
   // kNone: the rule promises nothing. Of finite numbers:
@@ -97,11 +101,13 @@ class Comparison {
   bool AddOutput(const std::string& name, const Tensor& before, const Tensor& after);
   bool AddRescaled(const std::string& name, const Tensors& before, const Tensors& after);
   bool FinishRescaled();
+  bool FinishApprox();
   bool Fail(std::string why);
 
   Promise promise_;
   std::map<std::string, Sums> sums_;
-  std::map<std::string, double> steps_;  // of kLsb, where numbers are floats
+  std::map<std::string, Systematic> systematic_;  // of kApprox, below kAnySizeDb
+  std::map<std::string, double> steps_;           // of kLsb, where numbers are floats
   std::map<std::string, WholeSteps> whole_steps_;
   std::map<std::string, Rescaled> rescaled_;
   std::string why_;

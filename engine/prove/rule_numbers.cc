@@ -32,6 +32,9 @@ class Collector {
     Add(arg.literal);
     for (const PatArg& member : arg.members()) Add(member);
     if (arg.call == nullptr) return;
+    for (const OpPattern& p : arg.call->ops.patterns) {
+      if (!p.wildcard && !arg.call->ops.negated) ops_.insert(p.op);
+    }
     for (const PatAttr& attr : arg.call->attrs) Add(attr.value);
     for (const PatArg& inner : arg.call->args) Add(inner);
     const int definition = arg.call->definition;
@@ -76,7 +79,8 @@ class Collector {
   RuleConstants found() const {
     return {{numbers_.begin(), numbers_.end()},
             {texts_.begin(), texts_.end()},
-            {dtypes_.begin(), dtypes_.end()}};
+            {dtypes_.begin(), dtypes_.end()},
+            ops_};
   }
 
  private:
@@ -105,6 +109,7 @@ class Collector {
   std::set<double> numbers_;
   std::set<std::string> texts_;
   std::set<DType> dtypes_;
+  std::set<OpName> ops_;
 };
 
 }  // namespace

@@ -54,6 +54,7 @@ void RuleProof::Learn() {
   words_.limits = std::move(constants.numbers);
   words_.texts = std::move(constants.texts);
   words_.dtypes = std::move(constants.dtypes);
+  words_.asked.assign(constants.ops.begin(), constants.ops.end());
   const RuleSet& set = court_.program.rules();
   if (court_.semantics != nullptr) {
     for (const Rule& rule : court_.semantics->rules().rules)
@@ -273,13 +274,15 @@ bool RuleProof::TryOneThing() {
   return false;
 }
 
-// Two of these things at once: an axis, and lengths that make another one look right, or that nobody knows. False:
+// Two of these things at once: an axis, and lengths that make another one look right, or that nobody knows; or one of them
+// and other numbers. False:
 // there are none.
 bool RuleProof::TryTwoThings(Dice& dice) {
   if (things_.empty()) return false;
   const auto& [seed, count] = things_[dice.Below(things_.size())];
-  const size_t second = dice.Below(dice.Once(2) ? kOpenThings : count);
-  const std::vector<uint64_t> changes = {OneThing(dice.Below(count)), OneThing(second)};
+  uint64_t second = OneThing(dice.Below(dice.Once(2) ? kOpenThings : count));
+  if (!words_.keeps_numbers && dice.Once(4)) second = OtherNumbers(dice.Integer(0, 1 << 30));
+  const std::vector<uint64_t> changes = {OneThing(dice.Below(count)), second};
   Graph graph;
   if (changes[0] != changes[1] && Make(*seed, changes, graph)) TryOne(*seed, changes, graph);
   return true;

@@ -39,6 +39,7 @@ struct RuleConstants {
   std::vector<double> numbers;
   std::vector<std::string> texts;
   std::vector<DType> dtypes;
+  std::set<OpName> ops;  // of patterns of these definitions
 };
 RuleConstants ConstantsOf(const Program& program, const CompiledRule& rule);
 

@@ -59,8 +59,20 @@ bool Change::Make() {
   return false;
 }
 
+ValueId FirstInput(const Graph& graph, NodeId n) {
+  // Of a chain of nodes, each of which reads the one before first of all.
+  while (n.valid() && graph.num_inputs(n) > 0) {
+    const ValueId v = graph.input(n, 0);
+    if (!v.valid() || graph.constant(v) != nullptr) return {};
+    if (!graph.producer(v).valid()) return graph.IsInput(v) ? v : ValueId();
+    n = graph.producer(v);
+  }
+  return {};
+}
+
 void Vocabulary::LearnValues(const Vocabulary& other) {
   operands.insert(other.operands.begin(), other.operands.end());
+  seen.insert(other.seen.begin(), other.seen.end());
   for (const auto& [name, list] : other.values) {
     std::vector<AttrValue>& known = values[name];
     for (const AttrValue& value : list) {
@@ -76,6 +88,11 @@ void Vocabulary::Learn(const Graph& graph) {
     if (!graph.alive(n)) continue;
     const OpName& op = graph.op_name(graph.op(n));
     if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
+    constexpr size_t kMostSeen = 3;
+    const ValueId origin = FirstInput(graph, n);
+    if (!IsPrivateDomain(op.domain) && !graph.HasSubgraphs(n) && origin.valid() &&
+        graph.declared(origin).known_shape() && seen[op].size() < kMostSeen)
+      seen[op].push_back({graph.attributes(n), graph.declared(origin).dims});
     for (size_t k = 0; IsPrivateDomain(op.domain) && k < graph.num_inputs(n); ++k) {
       const ValueId v = graph.input(n, k);
       const Tensor* const tensor = v.valid() ? graph.constant(v) : nullptr;

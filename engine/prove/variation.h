@@ -25,6 +25,7 @@ namespace qrewrite {
 struct Vocabulary {
   std::vector<OpName> ops;                               // of patterns and tests
   std::vector<OpName> of_pattern;                        // those of the rule's pattern
+  std::vector<OpName> asked;                             // and of all definitions that it asks
   std::map<std::string, std::vector<AttrValue>> values;  // of attributes, by name
   std::set<OpName> computed;  // private operators of which it is said what they compute
   std::map<std::pair<OpName, size_t>, std::vector<Tensor>>
@@ -38,11 +39,21 @@ struct Vocabulary {
   bool keeps_numbers = false;  // constants keep their numbers: the rule promises something of data
                                // that its quantizers are made for
 
+  // Nodes of tests: what they say, and the shape of the graph input that their first operand comes of.
+  struct Seen {
+    Attributes attributes;
+    std::vector<Dim> dims;
+  };
+  std::map<OpName, std::vector<Seen>> seen;
+
   // What a graph says.
   void Learn(const Graph& graph);
   // What others say of attributes.
   void LearnValues(const Vocabulary& other);
 };
+
+// The graph input that the first operand of a node comes of, by the first operands of those in front of it; invalid: none.
+ValueId FirstInput(const Graph& graph, NodeId n);
 
 // Changes `graph` in one way; which way and where, `change` decides: any number for one by chance, or
 // OneThing(). False: nothing came of it.

@@ -1,0 +1,32 @@
+// What of a difference is no noise: the same for an element each time, whatever the data is.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/tensor/tensor.h"
+
+namespace qrewrite {
+
+// A promise in few decibels allows for what quantizers round off, and a zero point or scale that is another one
+// would hide among that. But what is rounded differs from sample to sample: where each element differs by a
+// factor and an offset of its own, the numbers are others.
+class Systematic {
+ public:
+  // The numbers of one sample of an output, before and after.
+  void Add(const Dims& dims, const std::vector<double>& before, const std::vector<double>& after);
+  // The signal over what a factor and an offset of each element explain of the difference, in decibels; infinite where
+  // too few samples tell.
+  double Decibels() const;
+
+ private:
+  struct Sums {
+    double n = 0, x = 0, d = 0, xx = 0, xd = 0, dd = 0;
+  };
+  Dims dims_;
+  bool varied_ = false;  // samples have several shapes
+  std::vector<Sums> elements_;
+};
+
+}  // namespace qrewrite
