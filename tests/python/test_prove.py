@@ -122,10 +122,9 @@ FAULTS = [
     ("optimize", "when a in [INT8, UINT8] => b in [INT16,", "when a in [INT8, UINT8] => b in [UINT16, INT16,", "cast-pair"),
     ("qdq_to_qop", "- 0.001) * s", "- 2) * s", "implied-clip"),
     ("ezkl_finish", "total // 2 if auto == 'SAME_UPPER' else total - total // 2", "total // 2", "max-edges"),
-    # What a promise of 8 dB would hide; an operator that a definition speaks of; parts in another order; two types at once.
+    # What a promise of 8 dB would hide; parts in another order; two types at once.
     ("ezkl_dequant", "s == s2 and (z ?? 0) == (z2 ?? 0) and (block_size", "s == s2 and (block_size", "pair"),
     ("ezkl_dequant", "(f32(z ?? 0) - f32(z2 ?? 0)) * s, dtype(y))", "(f32(z ?? 0) - f32(z2 ?? 0)) * s2, dtype(y))", "pair-differs"),
-    ("ezkl_dequant", "x = Sigmoid(_) => [0, 1]", "x = Sigmoid|Tanh(_) => [0, 1]", "pair"),
     ("optimize", "when sure(shape(a)[k] == 0)", "when sure(size(a) == 0)", "concat-nothing"),
     ("qop_to_qdq", "- dtype(q) in [INT8, UINT8]\n", "- dtype(q) in [INT8, UINT8, INT16, UINT16]\n", "wrap-move"),
 ]
