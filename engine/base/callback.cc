@@ -27,9 +27,8 @@ std::string Said(std::string_view why) {
 
 Status ThrownStatus(std::string_view what) {
   const auto because = [&](std::string_view why) {
-    return Status(
-        StatusCode::kCallback,
-        fmt::format("{} threw an exception{}{}", what, why.empty() ? "" : ": ", Said(why)));
+    return Status(StatusCode::kCallback, fmt::format("{} threw an exception{}{}", what,
+                                                     why.empty() ? "" : ": ", Said(why)));
   };
   try {
     throw;

@@ -49,8 +49,8 @@ class HostsEvaluator : public Evaluator {
     QR_ASSIGN_OR_RETURN(ObservedModel observed, ObservedModel::Make(model, observe));
     QR_ASSIGN_OR_RETURN(std::string bytes, observed.model().Serialize());
     const std::string who = fmt::format("the runtime `{}`", Printable(name_));
-    QR_ASSIGN_OR_RETURN(
-        HostRun run, CallHost(who, [&] { return load_(std::move(bytes), observed.outputs()); }));
+    QR_ASSIGN_OR_RETURN(HostRun run,
+                        CallHost(who, [&] { return load_(std::move(bytes), observed.outputs()); }));
     return std::unique_ptr<Session>(
         std::make_unique<HostSession>(who, std::move(run), std::move(observed)));
   }

@@ -13,6 +13,7 @@
 
 #include "engine/api/constant.h"
 #include "engine/evaluate/decibels.h"
+#include "engine/prove/steps.h"
 #include "engine/prove/units.h"
 #include "engine/verify/compare.h"
 
@@ -25,63 +26,6 @@ std::optional<double> Argument(std::string_view text, std::string_view word) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() ? std::optional(value) : std::nullopt;
-}
-
-// The widest distance of neighbours among the numbers. One number alone shows no step: its last digits.
-double WidestStep(std::vector<double> values) {
-  constexpr double kLastDigits = 1e-6;
-  std::erase_if(values, [](double v) { return !std::isfinite(v); });
-  std::sort(values.begin(), values.end());
-  double widest = 0;
-  for (size_t i = 1; i < values.size(); ++i) widest = std::max(widest, values[i] - values[i - 1]);
-  return widest > 0 || values.empty() ? widest : kLastDigits * std::fabs(values.front());
-}
-
-constexpr double kLeastSteps = 16;  // that numbers on a grid span, and
-constexpr double kNearStep = 1e-3;  // how near they are to it, in steps
-
-// The step of numbers that a quantizer made: all are multiples of it, and there are many. 0: they are no such.
-double StepOf(const std::vector<double>& numbers) {
-  std::set<double> levels;
-  for (const double v : numbers) {
-    if (std::isfinite(v)) levels.insert(v);
-  }
-  if (levels.size() < 3) return 0;
-  double step = 0;
-  for (auto at = std::next(levels.begin()); at != levels.end(); ++at) {
-    const double gap = *at - *std::prev(at);
-    step = step == 0 ? gap : std::min(step, gap);
-  }
-  const bool grid = std::ranges::all_of(
-      levels, [&](double v) { return std::fabs(v / step - std::rint(v / step)) <= kNearStep; });
-  const double span = (*levels.rbegin() - *levels.begin()) / step;
-  return grid && span >= kLeastSteps ? step : 0;
-}
-
-// The same of both sides together, which may differ in the last digits.
-double GridOf(std::vector<double> numbers) {
-  constexpr double kLastDigits = 1e-5;
-  std::erase_if(numbers, [](double v) { return !std::isfinite(v); });
-  double largest = 0;
-  for (const double v : numbers) largest = std::max(largest, std::fabs(v));
-  std::sort(numbers.begin(), numbers.end());
-  std::vector<double> apart;
-  for (const double v : numbers) {
-    if (apart.empty() || v - apart.back() > kLastDigits * largest) apart.push_back(v);
-  }
-  return StepOf(apart);
-}
-
-constexpr double kLargestExact = 0x1p24;  // up to here a FLOAT holds every whole number
-
-bool AreWhole(const std::vector<double>& values) {
-  return std::ranges::all_of(values, [](double v) { return v == std::trunc(v); });
-}
-
-// Whole numbers that a FLOAT holds exactly.
-bool AreExact(const std::vector<double>& values) {
-  return AreWhole(values) &&
-         std::ranges::all_of(values, [](double v) { return std::fabs(v) <= kLargestExact; });
 }
 
 std::string At(const std::string& name, size_t i, double before, double after) {

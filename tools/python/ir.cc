@@ -337,8 +337,7 @@ class GraphWriter {
       tensor_metadata_{proto_tensor_type_, "metadata_props"},
       raw_{proto_tensor_type_, "raw", "_proto"};
   const Name attributes_data_{"data"}, symbol_{"value"}, get_denotation_{"get_denotation"},
-      data_type_{"data_type"}, dims_of_proto_{"dims"},
-      doc_string_{"doc_string"};
+      data_type_{"data_type"}, dims_of_proto_{"dims"}, doc_string_{"doc_string"};
   struct CopyOfData {
     nb::object tensor;
     nb::str location;
