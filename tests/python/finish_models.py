@@ -199,7 +199,7 @@ MODELS = [
     FloatModel("resize_sizes", """g (float[2, 2, 3, 4] x) => (float[2, 2, 6, 12] y) <float[0] none = {}, int64[4] sizes = {2, 2, 6, 12}> {
         y = Resize <mode = "nearest"> (x, none, none, sizes) }""", "unsupported method"),
     FloatModel("tile", """g (float[BATCH, 2, 3] x) => (float[BATCH, 4, 9] y) <int64[3] n = {1, 2, 3}> {
-        a = Tile (x, n)  y = Sigmoid (a) }""", "Unknown op: Tile"),
+        a = Tile (x, n)  y = Sigmoid (a) }""", "General synthesis error"),
     FloatModel("twin_output", """g (float[BATCH, 4] x) => (float[BATCH, 4] y, float[BATCH, 4] z) {
         y = Relu(x)
         z = Identity(y) }""", "General synthesis error"),
