@@ -86,10 +86,6 @@ bool HaveOtherTypes(const Court& court, const std::vector<Seed>& seeds) {
   });
 }
 
-}  // namespace
-
-namespace {
-
 // Conditions of definitions that the rule asks and no test pins.
 std::vector<Guard*> Unpinned(std::vector<GuardedDefinition>& definitions, const std::string& rule) {
   std::vector<Guard*> unpinned;

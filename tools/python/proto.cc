@@ -267,7 +267,7 @@ void BindProto(nb::module_& m) {
              OrWaitForTheEnd([&] { joiner.Extend(number, contents); });
            })
       .def("finish", &Joiner::Finish);
-  m.def("raw_data", [](const nb::object& tensor) { return RawData(tensor); });
+  m.def("raw_data", [](const nb::object& tensor) { return nb::cast<nb::bytes>(RawData(tensor)); });
   m.def("fill", Fill);
   m.def("merge", Merge);
 }
