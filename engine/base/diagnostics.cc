@@ -204,7 +204,9 @@ std::string DidYouMean(std::string_view word, const std::vector<std::string>& ca
   return DidYouMean(word, views);
 }
 
-std::string Printable(std::string_view name, size_t max_length) {
+namespace {
+
+std::string OnOneLine(std::string_view name, size_t max_length, std::string_view quotes) {
   // Most names are nothing but plain ASCII.
   const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '\\' && c != '`'; };
   size_t i = 0;
@@ -213,11 +215,21 @@ std::string Printable(std::string_view name, size_t max_length) {
   while (i < name.size()) {
     const Character c = FirstCharacter(name.substr(i));
     if (i + c.size > max_length) return out + "...";
-    if (name[i] == '\\' || name[i] == '`') out += '\\';
+    if (quotes.find(name[i]) != quotes.npos) out += '\\';
     out += c.code == '\t' ? "\\t" : Shown(name.substr(i), c);
     i += c.size;
   }
   return out;
+}
+
+}  // namespace
+
+std::string Printable(std::string_view name, size_t max_length) {
+  return OnOneLine(name, max_length, "\\`");
+}
+
+std::string Said(std::string_view text, size_t max_length) {
+  return OnOneLine(text, max_length, "");
 }
 
 std::string ForTerminal(std::string_view text) {

@@ -11,7 +11,7 @@
 namespace qrewrite {
 namespace {
 
-constexpr int32_t kNotAsked = INT16_MIN;
+constexpr int32_t kNotAsked = INT32_MIN;
 
 }  // namespace
 

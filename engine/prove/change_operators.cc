@@ -17,7 +17,6 @@ bool NeedsAttribute(const Signature& signature) {
 }  // namespace
 
 std::optional<bool> Change::OperatorAsSeen(size_t& step) {
-  if (words_.keeps_numbers) return std::nullopt;
   size_t count = 0;
   for (const NodeId n : nodes_) {
     const OpName from = graph_.op_name(graph_.op(n));
@@ -47,10 +46,9 @@ std::optional<bool> Change::OperatorAsSeen(size_t& step) {
 }
 
 std::optional<bool> Change::InFront(size_t& step) {
-  const auto& asked = words_.asked;
   size_t count = 0;
   for (const ValueId v : inputs_) {
-    for (const OpName& op : asked) {
+    for (const OpName& op : words_.asked) {
       const Signature* const s =
           signatures_.Find(op.domain, op.name, graph_.OpsetOf(graph_.main(), op.domain));
       if (s == nullptr || IsPrivateDomain(op.domain) || s->has_subgraphs || NeedsAttribute(*s) ||

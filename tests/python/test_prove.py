@@ -278,13 +278,16 @@ rules:
     assert [rule["outcome"] for rule in json.loads(out)["rules"]] == ["refuted", "held"], out
 
 
-COLUMNS = """qrewrite: 1
+# A rule that adds something is not to match again.
+ADDS = """qrewrite: 1
 name: r
 define:
   done(v):
     - v = Add(_, _) => true
     - => false
-rules:
+"""
+
+COLUMNS = ADDS + """rules:
   - name: reader
     equivalence: lsb(1)
     match: |
@@ -312,13 +315,7 @@ def test_a_step_for_each_column(tmp_path, off, outcome):
     assert json.loads(out)["rules"][0]["outcome"] == outcome, out
 
 
-TWO_PROMISES = """qrewrite: 1
-name: r
-define:
-  done(v):
-    - v = Add(_, _) => true
-    - => false
-rules:
+TWO_PROMISES = ADDS + """rules:
   - name: quantizer
     equivalence: lsb(1)
     match: q = QuantizeLinear(x, s)
