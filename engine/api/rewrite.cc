@@ -61,8 +61,9 @@ Report ToReport(RunResult result, const std::string& set) {
 Status WarningsAsErrors(const Report& report) {
   std::vector<Diagnostic> diagnostics;
   for (const RewriteWarning& warning : report.warnings) {
-    diagnostics.push_back(
-        {.severity = Severity::kError, .message = warning.Text(), .notes = warning.notes});
+    Diagnostic& diagnostic = diagnostics.emplace_back();
+    diagnostic.message = warning.Text();
+    diagnostic.notes = warning.notes;
   }
   return {StatusCode::kRefused, std::move(diagnostics)};
 }

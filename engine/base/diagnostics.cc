@@ -265,13 +265,4 @@ std::string Render(const Diagnostic& d) {
   return out;
 }
 
-std::string Status::message() const {
-  std::string out;
-  for (const Diagnostic& d : diagnostics_) {
-    if (!out.empty()) out += '\n';
-    out += Render(d);
-  }
-  return out;
-}
-
 }  // namespace qrewrite

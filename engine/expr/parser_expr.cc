@@ -72,8 +72,7 @@ ExprPtr Parser::Binary(BinaryOp op, ExprPtr left, ExprPtr right) {
 bool Parser::ArgumentEnds(uint32_t token) const {
   const Token& next = tokens_[token];
   if (next.newline_before) return lines_ && brackets_.empty();  // so does the statement
-  return next.mark == "," || next.mark == ")" || next.mark == "..." ||
-         next.kind == TokenKind::kEnd;
+  return next.mark == "," || next.mark == ")" || next.mark == "..." || next.kind == TokenKind::kEnd;
 }
 
 bool Parser::LoneNameAhead() const {

@@ -74,7 +74,7 @@ class Facts {
   // operators with a kernel over such. Null if not, or if it cannot be computed (see
   // WhyNotConstant). Valid until the graph changes.
   const Tensor* Constant(ValueId v);
-  std::string WhyNotConstant(ValueId v);
+  [[gnu::cold]] std::string WhyNotConstant(ValueId v);
   // How many nodes were not computed because folding had taken its share of memory or of work.
   int64_t over_budget() const { return over_budget_; }
 

@@ -68,7 +68,7 @@ class Interpreter {
   const std::string& exhausted() const { return exhausted_; }
   // What follows is a computation of its own; MatchRule() begins one, too.
   void BeginBudget();
-  void Exhaust(std::string why);
+  [[gnu::cold]] void Exhaust(std::string why);
   // Whether there is stack to go deeper; if not, that is what was met.
   bool HasStack() { return !stack_.IsNear() || OutOfStack(); }
   // kCallback if a function of the host threw an exception, now or before: the run must end.
@@ -92,7 +92,7 @@ class Interpreter {
                                                            bool lets = false);
   // The words of a reason: "the rank of `x` is not known". REQUIRES: val.stops().
   std::string Why(const Val& val) const { return Why(val.reason()); }
-  std::string Why(const Reason& reason) const;
+  [[gnu::cold]] std::string Why(const Reason& reason) const;
   // The same for who reads it (in a trace, or after set_words(true)), else nothing in particular.
   std::string WhyIfAsked(const Val& val) const { return words_ || trace_ ? Why(val) : "unknown"; }
   void set_words(bool words) { words_ = words; }

@@ -76,7 +76,7 @@ class Emitter {
   std::vector<Val> Label(const MakeCall& call, Frame& frame, const std::vector<bool>& present);
   std::vector<Val> Template(const MakeCall& call, Frame& frame, size_t outputs);
   std::vector<Val> TemplateCase(const CompiledDefinition& d, const CompiledCase& c, Frame& frame);
-  std::vector<Val> Fail(std::string reason, size_t outputs = 1);
+  [[gnu::cold]] std::vector<Val> Fail(std::string reason, size_t outputs = 1);
 
   // --- emit_args.cc
   std::vector<Val> Repeated(const MakeArg& arg, Frame& frame);

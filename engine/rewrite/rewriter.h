@@ -87,9 +87,9 @@ class Rewriter {
   bool AddRedefinition(const Val& old_value, const Val& new_value, const std::string& name,
                        std::vector<Redefinition>& out);
   bool Retyped(const CompiledRule& rule, Frame& frame, Retypes& out);
-  bool Reject(std::string reason);
-  bool Mistyped(std::string reason);  // the same for types and shapes
-  bool Applies();                     // in a dry run: false
+  [[gnu::cold]] bool Reject(std::string reason);
+  [[gnu::cold]] bool Mistyped(std::string reason);  // the same for types and shapes
+  bool Applies();                                   // in a dry run: false
 
   // --- check.cc
   bool Check(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,

@@ -4,6 +4,7 @@
 // match here" is a value of the matcher, not an error; a bug of ours aborts (engine/base/check.h).
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,25 +27,42 @@ enum class StatusCode {
   kCallback,      // a function that the host gave threw an exception
 };
 
+// One pointer: null, or what went wrong. So success costs nothing, and what there is to do about a failure stands in
+// functions of its own, away from the code that runs.
 class [[nodiscard]] Status {
  public:
   Status() = default;  // ok
-  Status(StatusCode code, std::string message) : code_(code) {
-    diagnostics_.push_back({.severity = Severity::kError, .message = std::move(message)});
+  // Of kOk too it is ok, and says nothing.
+  [[gnu::cold]] Status(StatusCode code, std::string message);
+  [[gnu::cold]] Status(StatusCode code, std::vector<Diagnostic> diagnostics);
+  Status(const Status& other) : failure_(Copy(other.failure_.get())) {}
+  Status(Status&& other) noexcept = default;  // `other` is ok then
+  Status& operator=(const Status& other) {
+    failure_.reset(Copy(other.failure_.get()));
+    return *this;
   }
-  Status(StatusCode code, std::vector<Diagnostic> diagnostics)
-      : code_(code), diagnostics_(std::move(diagnostics)) {}
+  Status& operator=(Status&& other) noexcept = default;
+  ~Status() = default;
 
-  bool ok() const { return code_ == StatusCode::kOk; }
-  StatusCode code() const { return code_; }
-  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  bool ok() const { return failure_ == nullptr; }
+  StatusCode code() const { return ok() ? StatusCode::kOk : CodeOf(*failure_); }
+  const std::vector<Diagnostic>& diagnostics() const;  // valid as long as this object is what it is
 
   // All diagnostics rendered, a newline between them; empty if ok.
   std::string message() const;
 
  private:
-  StatusCode code_ = StatusCode::kOk;
-  std::vector<Diagnostic> diagnostics_;
+  struct Failure;
+  struct Free {
+    [[gnu::cold]] void operator()(const Failure* failure) const noexcept;
+  };
+  static const Failure* Copy(const Failure* failure) {
+    return failure == nullptr ? nullptr : Clone(*failure);
+  }
+  [[gnu::cold]] static const Failure* Clone(const Failure& failure);
+  static StatusCode CodeOf(const Failure& failure);
+
+  std::unique_ptr<const Failure, Free> failure_;
 };
 
 // Prints "no value in a Result: <why>" and aborts.
@@ -81,11 +99,11 @@ class [[nodiscard]] Result {
 
 }  // namespace qrewrite
 
-#define QR_RETURN_IF_ERROR(expr)                                    \
-  do {                                                              \
-    if (::qrewrite::Status qr_status_ = (expr); !qr_status_.ok()) { \
-      return qr_status_;                                            \
-    }                                                               \
+#define QR_RETURN_IF_ERROR(expr)                                                 \
+  do {                                                                           \
+    if (::qrewrite::Status qr_status_ = (expr); !qr_status_.ok()) [[unlikely]] { \
+      return qr_status_;                                                         \
+    }                                                                            \
   } while (false)
 
 #define QR_CONCAT_INNER(a, b) a##b
@@ -94,5 +112,6 @@ class [[nodiscard]] Result {
   QR_ASSIGN_OR_RETURN_IMPL(QR_CONCAT(qr_result_, __LINE__), lhs, expr)
 #define QR_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr) \
   auto tmp = (expr);                             \
-  if (!tmp.ok()) return tmp.status();            \
+  if (!tmp.ok()) [[unlikely]]                    \
+    return tmp.status();                         \
   lhs = *std::move(tmp)

@@ -40,6 +40,22 @@ TEST_CASE("Status: ok, message, code") {
   const Status two(StatusCode::kInvalidRules,
                    std::vector<Diagnostic>{{.message = "a"}, {.message = "b"}});
   CHECK(two.message() == "error: a\nerror: b");
+  CHECK(Status(StatusCode::kOk, "said of nothing").diagnostics().empty());
+}
+
+TEST_CASE("Status: copies have what the original has, a moved one is ok") {
+  Status first(StatusCode::kIo, "no such file");
+  const Status copy = first;
+  Status taken = std::move(first);
+  CHECK(first.ok());  // NOLINT(bugprone-use-after-move)
+  CHECK(taken.code() == StatusCode::kIo);
+  taken = taken;  // NOLINT(clang-diagnostic-self-assign-overloaded)
+  CHECK(taken.message() == copy.message());
+  taken = Status();
+  CHECK(taken.ok());
+  taken = copy;
+  CHECK(taken.diagnostics().size() == 1);
+  CHECK(&taken.diagnostics()[0] != &copy.diagnostics()[0]);
 }
 
 // What a program that does this says before it aborts; "" if it does not.
