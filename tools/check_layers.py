@@ -53,7 +53,7 @@ ENGINE_OPS = {
     "Loop": "the interpreter of whole graphs runs its body",
     "Scan": "the interpreter of whole graphs runs its body",
     "Concat": "what the turns of a Scan give, one behind the other",
-    "Cast": "the proof computes with integers of 8 bits as floats where types do not count",
+    "Cast": "networks of integers of 8 bits run with floats where types do not count",
 }
 # Operators that no signature table holds: rule sets bring their own.
 FAMILIES = re.compile(r"(QLinear|Requant|iRMSNorm|iLayerNorm|iGELU|iHardswish|iSoftmax)\w*")

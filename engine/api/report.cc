@@ -58,6 +58,27 @@ std::string Kinds(const std::vector<RuleReport>& rules) {
   return Joined(kinds);
 }
 
+// What integers stand for that stand for numbers which are integers themselves, with a unit of `before`.
+Unit In(const std::map<std::string, Unit>& before, const std::string& name, Unit unit) {
+  const auto outer = before.find(name);
+  if (outer == before.end()) return unit;
+  const auto at = [](const std::vector<double>& list, size_t i) {
+    return list[list.size() == 1 ? 0 : i];
+  };
+  const auto& [scale, zero_point, lo, hi] = outer->second;
+  const Unit inner = unit;
+  const size_t count =
+      std::max({scale.size(), zero_point.size(), inner.scale.size(), inner.zero_point.size()});
+  unit.scale.resize(count);
+  unit.zero_point.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    const double step = at(inner.scale, i);
+    unit.scale[i] = at(scale, i) * step;
+    unit.zero_point[i] = at(inner.zero_point, i) + at(zero_point, i) / step;
+  }
+  return unit;
+}
+
 Json RulesJson(const std::vector<RuleReport>& rules) {
   Json rows = Json::array();
   for (const RuleReport& rule : rules) {
@@ -158,6 +179,7 @@ void Report::Add(const Report& later) {
   bytes_after = later.bytes_after;
   changed |= later.changed;
   stopped |= later.stopped;
+  for (const auto& [name, unit] : later.units) units[name] = In(units, name, unit);
 }
 
 std::string Report::Text() const {

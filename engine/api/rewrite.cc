@@ -23,7 +23,8 @@ Report ToReport(RunResult result, const std::string& set) {
                 .kept = result.report.kept,
                 .nodes_before = result.report.nodes_before,
                 .nodes_after = result.report.nodes_after,
-                .stopped = result.report.stopped};
+                .stopped = result.report.stopped,
+                .units = std::move(result.report.units)};
   if (report.rewrites == 0) report.nearest = std::move(result.report.nearest);
   for (RuleCount& rule : result.report.rules) {
     report.rules.push_back(

@@ -142,6 +142,7 @@ Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
   if (options.verify) setup.carried = CarriedValues(graph);
   RuleRun run(graph, program, std::move(params), setup, result.report);
   QR_RETURN_IF_ERROR(run.RunPhases());
+  run.TellUnits();
   // A test of one rule is no run of its set.
   const bool whole = !watch.stopped() && options.only_rules.empty();
   if (whole) QR_RETURN_IF_ERROR(run.CheckHits());

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "qrewrite/unit.h"
+
 namespace qrewrite {
 
 // A node in a message: by its name, or by its first output if it has none.
@@ -67,6 +69,7 @@ struct RunReport {
   int64_t nearest_tries = 0;  // spent on it
   std::vector<RuleCost> profile;
   std::vector<PhaseCost> phases;
+  std::map<std::string, Unit> units;  // Report::units
   bool changed = false;
   bool stopped = false;  // before its end (RunWatch)
 

@@ -26,6 +26,7 @@ struct RecordRow {
   std::string table;
   ValueId of;
   std::vector<std::pair<std::string, Val>> columns;
+  bool retyped = false;  // `of` has another type since
 };
 
 // What rules did, over all phases. A rule set that two phases use has one account.
@@ -78,6 +79,7 @@ class RuleRun {
   // Of all sets. kRefused: rules that should have fired did not, or fired at another number of nodes.
   Status CheckHits();
   Result<std::vector<SidecarFile>> MakeFiles();
+  void TellUnits();  // RunReport::units (units.cc)
   bool changed() const { return report_.total() > 0; }
   std::string WhyNothing();                 // see WhyNothingFired
   std::string NotRaised(const Rule& rule);  // "": it had its turn
@@ -116,6 +118,7 @@ class RuleRun {
   // leads to a firing.
   std::string TakeNotes(const CompiledRule& rule, Frame& frame);
   std::string TakeRow(const CompiledRule& rule, Frame& frame);
+  static bool IsRetyped(const CompiledRule& rule, ValueId v, const Frame& frame);
 
   // --- profile.cc
   // rewriter_.Try(), on the clock if somebody wants to know.

@@ -12,10 +12,10 @@
 #include "engine/base/diagnostics.h"
 #include "engine/graph/verify.h"
 #include "engine/prove/guards.h"
-#include "engine/prove/small_integers.h"
 #include "engine/prove/units.h"
 #include "engine/prove/variation.h"
 #include "engine/rewrite/edit.h"
+#include "engine/verify/small_integers.h"
 
 namespace qrewrite {
 namespace {

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "engine/api/model_impl.h"
+#include "engine/ops/quantizer.h"
 #include "engine/prove/judge.h"
-#include "engine/prove/units.h"
 
 namespace qrewrite {
 namespace {
@@ -89,7 +89,7 @@ Reading AtIntegers(const Graph& before, const Graph& after, Reading reading,
   for (;;) {
     const NodeId n = before.producer(reading.first), m = after.producer(reading.second);
     if (!n.valid() || !m.valid() || before.op(n) != after.op(m)) return reading;
-    if (RoleOf(before, n, signatures) != UnitRole::kDequantizer) return reading;
+    if (RoleOf(before, n, signatures) != QuantizerRole::kDequantizer) return reading;
     const size_t inputs = before.num_inputs(n);
     if (after.num_inputs(m) != inputs || !HaveEqualAttributes(before, n, after, m)) return reading;
     for (size_t i = 1; i < inputs; ++i) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/ops/quantizer.h"
 #include "engine/prove/numbers.h"
 
 namespace qrewrite {
@@ -44,17 +45,6 @@ bool AddTwin(Graph& graph, NodeId n, bool dequantizes,
 
 }  // namespace
 
-UnitRole RoleOf(const Graph& graph, NodeId n, const Signatures& signatures) {
-  const OpName& op = graph.op_name(graph.op(n));
-  const auto same = [&](const OpName& q) { return q.name == op.name; };
-  if (std::ranges::none_of(Quantizers(), same)) return UnitRole::kNone;
-  const Signature* const s = signatures.Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
-  const int reads = s == nullptr || s->inputs.empty() ? -1 : s->inputs[0].type_var;
-  if (reads < 0) return UnitRole::kNone;
-  return s->types[static_cast<size_t>(reads)].Allows(DType::kFloat) ? UnitRole::kQuantizer
-                                                                    : UnitRole::kDequantizer;
-}
-
 std::string InUnits(std::string_view output) { return std::string(output) + std::string(kSuffix); }
 
 bool IsInUnits(std::string_view output) { return output.ends_with(kSuffix); }
@@ -65,9 +55,9 @@ bool AddReadingInUnits(Graph& graph, const Signatures& signatures) {
   std::unordered_map<ValueId, ValueId> twins;
   for (const NodeId n : *order) {
     if (graph.HasSubgraphs(n)) return false;
-    const UnitRole role = RoleOf(graph, n, signatures);
-    if (role == UnitRole::kQuantizer) continue;
-    const bool dequantizes = role == UnitRole::kDequantizer;
+    const QuantizerRole role = RoleOf(graph, n, signatures);
+    if (role == QuantizerRole::kQuantizer) continue;
+    const bool dequantizes = role == QuantizerRole::kDequantizer;
     bool differs = dequantizes;
     for (size_t i = 0; i < graph.num_inputs(n); ++i) differs |= twins.contains(graph.input(n, i));
     if (differs && !AddTwin(graph, n, dequantizes, twins)) return false;

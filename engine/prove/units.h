@@ -12,10 +12,6 @@
 
 namespace qrewrite {
 
-// What an operator is to units.
-enum class UnitRole { kNone, kQuantizer, kDequantizer };
-UnitRole RoleOf(const Graph& graph, NodeId n, const Signatures& signatures);
-
 // What the second reading of an output is called.
 std::string InUnits(std::string_view output);
 // Whether an output is a second reading.

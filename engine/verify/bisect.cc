@@ -2,6 +2,7 @@
 // rewrite led into an error has its states, too.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -60,6 +61,8 @@ class Bisection {
 
   Result<BisectReport> Run() {
     BisectReport report;
+    QR_ASSIGN_OR_RETURN(original_, model_.Clone());
+    QR_RETURN_IF_ERROR(spelling_.ApplyIfUsed(*original_).status());
     QR_ASSIGN_OR_RETURN(Model last, model_.Clone());
     Report whole;
     RewriteOptions noting = rewriting_;
@@ -67,7 +70,7 @@ class Bisection {
     Result<Report> run = Rewrite(last, rules_, noting);
     if (!run.ok()) return AfterFailure(run.status(), whole.rewrites);
     report.rewrites = run->rewrites;
-    QR_ASSIGN_OR_RETURN(report.comparison, Compare(last));
+    QR_ASSIGN_OR_RETURN(report.comparison, Compare(last, *run));
     if (report.comparison.verdict != Verdict::kDiverged) return report;
     report.bad = report.rewrites;
     Narrow(report);
@@ -134,17 +137,21 @@ class Bisection {
     RewriteOptions stopped = rewriting_;
     stopped.stop_after = rewrites;
     stopped.observer = &brake;
-    QR_RETURN_IF_ERROR(Rewrite(state, rules_, stopped).status());
-    return Compare(state);
+    QR_ASSIGN_OR_RETURN(const Report run, Rewrite(state, rules_, stopped));
+    return Compare(state, run);
   }
 
-  // The rule set's own operators are run as what they compute.
-  Result<VerifyReport> Compare(Model& state) const {
-    QR_RETURN_IF_ERROR(spelling_.Apply(state));
-    return Verify(model_, state, evaluator_, options_);
+  // The rule set's own operators are run as what they compute, and integers of the interface stand for what the
+  // run says.
+  Result<VerifyReport> Compare(Model& state, const Report& run) const {
+    QR_RETURN_IF_ERROR(spelling_.Apply(state).status());
+    VerifyOptions options = options_;
+    options.units.insert(run.units.begin(), run.units.end());
+    return Verify(*original_, state, evaluator_, options);
   }
 
   const Model& model_;
+  std::optional<Model> original_;  // the same as it is run
   const Rules& rules_;
   RewriteOptions rewriting_;
   Evaluator& evaluator_;

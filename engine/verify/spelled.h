@@ -17,11 +17,18 @@ class Spelling {
   // REQUIRES: `rules` outlive this. Of rules that were loaded without tests nothing is known.
   explicit Spelling(const Rules& rules);
 
-  // Replaces the operators of `model`; others, and those of which nothing is said, stay. An error leaves the
+  // Replaces the operators of `model`; others, and those of which nothing is said, stay. Where the rule set has
+  // `types: unchecked`, integers of 8 bits are floats for those that could read these. An error leaves the
   // model between two states.
-  Status Apply(Model& model) const;
+  // False: `model` was fit to run, and is what it was but for what nothing reads.
+  Result<bool> Apply(Model& model) const;
+  // The same of a model that has such operators; false: it has none.
+  Result<bool> ApplyIfUsed(Model& model) const;
 
  private:
+  Result<bool> Replace(Model& model) const;  // whether there was anything to replace
+  void ComputeWithFloats(Model& model) const;
+
   const Rules& rules_;
   std::shared_ptr<const Program> semantics_;  // null: nothing is said
 };

@@ -2,6 +2,7 @@
 #include "qrewrite/verify.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <unordered_map>
@@ -15,6 +16,8 @@
 #include "engine/verify/compare.h"
 #include "engine/verify/dependence.h"
 #include "engine/verify/inputs.h"
+#include "engine/verify/interface_units.h"
+#include "engine/verify/spelled.h"
 
 namespace qrewrite {
 namespace {
@@ -50,16 +53,23 @@ class Values {
   std::unordered_map<std::string_view, const ModelValue*> by_name_;
 };
 
-// The same numbers as another type. kUsage: it does not have them.
-Result<ConstTensor> AsType(const std::string& name, const ConstTensor& plain, int dtype) {
+// The same numbers as another type, or the integers that stand for them. kUsage: it does not have them.
+Result<ConstTensor> AsType(const std::string& name, const ConstTensor& plain, int dtype,
+                           const Unit* unit) {
   QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
-  QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(tensor));
-  const Result<Tensor> cast = FromDoubles(static_cast<DType>(dtype), tensor.dims(), values);
-  if (!cast.ok()) {
-    return Status(StatusCode::kUsage,
-                  fmt::format("input `{}`: {}", name, cast.status().diagnostics()[0].message));
+  Result<Tensor> cast = tensor;
+  if (unit != nullptr) {
+    cast = ToIntegers(tensor, *unit, static_cast<DType>(dtype));
+  } else {
+    QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(tensor));
+    cast = FromDoubles(static_cast<DType>(dtype), tensor.dims(), values);
   }
-  return ToPlain(*cast);
+  if (cast.ok()) return ToPlain(*cast);
+  Diagnostic fault{.message =
+                       fmt::format("input `{}`: {}", name, cast.status().diagnostics()[0].message)};
+  if (unit == nullptr && IsFloat(tensor.dtype()) && IsInteger(static_cast<DType>(dtype)))
+    fault.hint = fmt::format("what the integers stand for is said by --units {}=SCALE,ZERO", name);
+  return Status(StatusCode::kUsage, std::vector<Diagnostic>{std::move(fault)});
 }
 
 class Verification {
@@ -86,7 +96,18 @@ class Verification {
     return it == options_.names.end() ? name : it->second;
   }
 
+  // What the integers stand for that the second model has where the first one has floats; null: nothing is known, or
+  // they are none.
+  const Unit* UnitOf(const std::string& name_in_a, int dtype_a, int dtype_b) const {
+    const auto unit = options_.units.find(name_in_a);
+    const bool integers =
+        IsFloat(static_cast<DType>(dtype_a)) && IsInteger(static_cast<DType>(dtype_b));
+    return unit == options_.units.end() || !integers ? nullptr : &unit->second;
+  }
+
+  Status CheckUnits() const;
   Status CheckInterface();
+  void NoteTypes(const char* what, const ModelValue& a, const ModelValue& b, const char* otherwise);
   void PairOverridable(const Values& ours);
   Status CheckOutputs();
   Status LoadSessions();
@@ -114,7 +135,28 @@ class Verification {
   VerifyReport report_;
 };
 
+Status Verification::CheckUnits() const {
+  const Values inputs(a_.Inputs()), outputs(a_.Outputs());
+  const auto is_finite = [](double number) { return std::isfinite(number); };
+  for (const auto& [name, unit] : options_.units) {
+    if (outputs.Find(name) == nullptr && inputs.Find(name) == nullptr) {
+      return {StatusCode::kUsage,
+              fmt::format("the first model has no input or output `{}`", Printable(name))};
+    }
+    const bool steps = std::ranges::all_of(unit.scale, [](double s) { return s > 0; });
+    if (unit.scale.empty() || unit.zero_point.empty() || !steps ||
+        !std::ranges::all_of(unit.scale, is_finite) ||
+        !std::ranges::all_of(unit.zero_point, is_finite)) {
+      return {StatusCode::kUsage,
+              fmt::format("`{}`: a unit has scales above 0 and zero points that are finite",
+                          Printable(name))};
+    }
+  }
+  return {};
+}
+
 Status Verification::CheckInterface() {
+  QR_RETURN_IF_ERROR(CheckUnits());
   const Values inputs_b(b_.Inputs()), overridable_b(OverridableInputs(b_));
   inputs_b_ = inputs_b.all();
   for (const ModelValue& input : a_.Inputs()) {
@@ -128,11 +170,7 @@ Status Verification::CheckInterface() {
       continue;
     }
     name_in_a_[name] = input.name;
-    if (other->dtype != input.dtype) {
-      report_.notes.push_back(
-          fmt::format("input `{}` is {}, and {} in the second model: it gets the same numbers",
-                      input.name, TypeText(input.dtype), TypeText(other->dtype)));
-    }
+    NoteTypes("input", input, *other, ": it gets the same numbers");
     if (input.has_shape && other->has_shape && input.dims.size() != other->dims.size()) {
       return {StatusCode::kUsage, fmt::format("input `{}` has rank {}, and {} in the second model",
                                               input.name, input.dims.size(), other->dims.size())};
@@ -146,6 +184,15 @@ Status Verification::CheckInterface() {
                         input.name)};
   }
   return CheckOutputs();
+}
+
+void Verification::NoteTypes(const char* what, const ModelValue& a, const ModelValue& b,
+                             const char* otherwise) {
+  if (a.dtype == b.dtype) return;
+  const Unit* const unit = UnitOf(a.name, a.dtype, b.dtype);
+  report_.notes.push_back(fmt::format("{} `{}` is {}, and {} in the second model{}", what, a.name,
+                                      TypeText(a.dtype), TypeText(b.dtype),
+                                      unit == nullptr ? otherwise : ": " + Text(*unit)));
 }
 
 // Inputs that have an initial value, which numbers may be given for. Where the other model needs numbers it gets
@@ -181,11 +228,7 @@ Status Verification::CheckOutputs() {
               fmt::format("the second model has no output `{}` (--map {}=B names it)", name,
                           output.name)};
     }
-    if (other->dtype != output.dtype) {
-      report_.notes.push_back(fmt::format("output `{}` is {}, and {} in the second model",
-                                          output.name, TypeText(output.dtype),
-                                          TypeText(other->dtype)));
-    }
+    NoteTypes("output", output, *other, "");
     outputs_.push_back(output.name);
     sums_.emplace_back(output.name, varying.contains(output.name));
   }
@@ -292,7 +335,8 @@ Result<Tensors> Verification::InputsOfB(const Tensors& inputs) const {
     }
     ConstTensor& value = given[input.name];
     if (input.dtype == 0 || input.dtype == value.dtype) continue;
-    QR_ASSIGN_OR_RETURN(value, AsType(input.name, value, input.dtype));
+    QR_ASSIGN_OR_RETURN(
+        value, AsType(input.name, value, input.dtype, UnitOf(name, value.dtype, input.dtype)));
   }
   return given;
 }
@@ -310,7 +354,10 @@ Status Verification::RunSample(int sample, const Tensors& inputs) {
     const auto in_a = a->find(name), in_b = b->find(NameInB(name));
     if (in_a == a->end() || in_b == b->end()) continue;  // no tensor of numbers
     QR_ASSIGN_OR_RETURN(const Tensor x, FromPlain(in_a->second));
-    QR_ASSIGN_OR_RETURN(const Tensor y, FromPlain(in_b->second));
+    QR_ASSIGN_OR_RETURN(Tensor y, FromPlain(in_b->second));
+    if (const Unit* unit = UnitOf(name, in_a->second.dtype, in_b->second.dtype)) {
+      QR_ASSIGN_OR_RETURN(y, FromIntegers(y, *unit));
+    }
     const auto scale = options_.scales.find(name);
     QR_RETURN_IF_ERROR(sums_[i].Add(
         sample, x, y, scale == options_.scales.end() ? 1 : scale->second, options_.tolerance));
@@ -386,7 +433,17 @@ Status Verification::AskSecond() {
 
 Result<VerifyReport> Verify(const Model& a, const Model& b, Evaluator& evaluator,
                             const VerifyOptions& options) {
-  return Verification(a, b, evaluator, options).Run();
+  if (options.semantics.empty()) return Verification(a, b, evaluator, options).Run();
+  QR_ASSIGN_OR_RETURN(Model first, a.Clone());
+  QR_ASSIGN_OR_RETURN(Model second, b.Clone());
+  bool in_first = false, in_second = false;
+  for (const Rules& rules : options.semantics) {
+    const Spelling spelling(rules);
+    QR_ASSIGN_OR_RETURN(const bool first_has, spelling.ApplyIfUsed(first));
+    QR_ASSIGN_OR_RETURN(const bool second_has, spelling.Apply(second));
+    in_first |= first_has, in_second |= second_has;
+  }
+  return Verification(in_first ? first : a, in_second ? second : b, evaluator, options).Run();
 }
 
 }  // namespace qrewrite

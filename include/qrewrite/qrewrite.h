@@ -45,5 +45,6 @@
 #include "qrewrite/rules.h"
 #include "qrewrite/samples.h"
 #include "qrewrite/status.h"
+#include "qrewrite/unit.h"
 #include "qrewrite/verify.h"
 #include "qrewrite/version.h"

@@ -12,6 +12,7 @@
 #include "qrewrite/observer.h"
 #include "qrewrite/rules.h"
 #include "qrewrite/status.h"
+#include "qrewrite/unit.h"
 
 namespace qrewrite {
 
@@ -103,7 +104,10 @@ struct Report {
   std::vector<RuleProfile> profile;  // if asked for; the most expensive rules first
   std::vector<PhaseProfile> phases;
   bool changed = false;
-  bool stopped = false;         // before its end, by stop_after or the observer
+  bool stopped = false;  // before its end, by stop_after or the observer
+  // Inputs and outputs that rules gave another type (`retype:`), by name, where they recorded what the integers stand for
+  // (`record:` with `scale` and `zero_point`).
+  std::map<std::string, Unit> units;
   std::vector<SideFile> files;  // to be written with the model: SaveOptions::side_files
 
   // One counter over all rules: "pairs".

@@ -23,6 +23,7 @@
 #include "qrewrite/rules.h"
 #include "qrewrite/samples.h"
 #include "qrewrite/status.h"
+#include "qrewrite/unit.h"
 
 namespace qrewrite {
 
@@ -57,6 +58,12 @@ struct VerifyOptions {
   std::map<std::string, std::string> names;
   // By output of the first model: its numbers times this are the second one's.
   std::map<std::string, double> scales;
+  // By input or output of the first model: where that has floats and the second one integers, they stand for numbers
+  // (Report::units). Inputs are made integers as QuantizeLinear does it; of outputs the numbers are compared.
+  std::map<std::string, Unit> units;
+  // Operators that these rule sets have for themselves, or write for a back end, are run as what their `signatures:`
+  // say that they compute (`computes:`), in both models. To be loaded with tests.
+  std::vector<Rules> semantics;
   // Inputs of the first model instead of made ones; `samples` counts for nothing then.
   std::optional<Samples> inputs;
   // Runs the first model again, otherwise: how far the result of one model lies from itself is noise.
@@ -122,8 +129,8 @@ Result<VerifyReport> Verify(const Model& a, const Model& b, Evaluator& evaluator
 
 // The weakest promise (`equivalence:`) of the rules that fired, as a tolerance of the whole model's
 // results: exact if all of them are; sqnr:DB of the worst approx(DB); ulp(n) counts as 100 dB and lsb(n) as
-// 30 dB, because what follows in the network makes them larger. A rule that promises nothing, or rescales,
-// counts as 0 dB.
+// 30 dB, because what follows in the network makes them larger. A rule that promises nothing counts as 0 dB; so does one
+// that rescales, unless the report tells units, in which it is exact.
 Tolerance ToleranceOf(const Rules& rules, const Report& report);
 
 // The first rewrite that makes a model compute something else.

@@ -104,7 +104,7 @@ def test_verdict(folder, args, code, verdict):
     (["--bisect", "abs.onnx"], 2, "--bisect takes two models, or one and one --rules"),
     (["--bisect", "abs.onnx", "abs.onnx", "--set", "a=1"], 2, "--set goes with --rules"),
     (["--bisect", "abs.onnx", "--rules", "wrong.yaml", "--json"], 2, "no --json"),
-    (["--rules", "wrong.yaml", "gain.onnx", "gain.onnx"], 2, "--rules and --set go with --bisect"),
+    (["--set", "a=1", "gain.onnx", "gain.onnx"], 2, "--set goes with --bisect"),
 ])
 def test_error(folder, args, code, message):
     returned, out, err = run(folder, "verify", *args)
@@ -282,3 +282,70 @@ def test_weakest_promise_is_the_tolerance(folder):
     model = str(SOURCE / "fixtures" / "models" / "qdq_cnn.onnx")
     code, _, err = run(folder, "--rules", "ezkl_dequant", "--verify", model, "-o", "float.onnx")
     assert code == 0 and "WITHIN with tolerance sqnr:" in err
+
+
+QUANTIZED = """
+  q = QuantizeLinear(x, s, z)
+  a = DequantizeLinear(q, s, z)
+  d = DequantizeLinear(w, t, z)
+  c = MatMul(a, d)
+  r = Relu(c)
+  p = QuantizeLinear(r, u, z)
+  y = DequantizeLinear(p, u, z)
+"""
+CONSTANTS = "float s = {0.03}, float t = {0.01}, float u = {0.02}, int8 z = {0}, int8[4, 3] w = {50, -7, 100, 3, 9, -80, 120, 60, -33, 20, -110, 71}"
+
+
+@pytest.fixture(scope="module")
+def integers(folder):
+    """A network that Deeploy takes, and the same with one rule less right."""
+    model = f"g (float[2, 4] x) => (float[2, 3] y) <{CONSTANTS}> {{ {QUANTIZED} }}"
+    onnx.save(onnx.parser.parse_model(HEADER + model), folder / "quantized.onnx")
+    text = (SOURCE / "rules" / "deeploy.yaml").read_text()
+    right = "record: {outputs: {of: y, scale: s,"
+    assert text.count(right) == 2
+    (folder / "twice.yaml").write_text(text.replace("name: deeploy\n", "name: twice\n", 1).replace(right, "record: {outputs: {of: y, scale: 2 * s,"))
+    return folder
+
+
+@pytest.mark.parametrize("runtime", ["ort", "builtin"])
+def test_networks_of_integers(integers, runtime):
+    """Inputs become the integers that stand for them, results are compared as numbers, and operators run as what they compute."""
+    code, out, err = run(integers, "--rules", "deeploy", "--verify", "--runtime", runtime, "quantized.onnx", "-o", "network.onnx")
+    assert code == 0 and ("WITHIN" in err or "EXACT" in err), err
+    assert "input `x` is FLOAT, and INT8 in the second model: steps of 0.03" in err
+    operators = {n.op_type for n in onnx.load(integers / "network.onnx").graph.node}
+    assert "RequantShift" in operators
+    # a network that is lowered already runs as well
+    code, out, err = run(integers, "--rules", "deeploy", "--verify", "--runtime", runtime, "network.onnx", "-o", "again.onnx")
+    assert code == 0 and "EXACT" in err, err
+    code, out, err = run(integers, "verify", "--bisect", "--rules", "deeploy", "--runtime", runtime, "network.onnx")
+    assert code == 0 and out.startswith("none of 0 rewrites"), out + err
+    # a wrong unit is a wrong result, and nothing is written
+    code, out, err = run(integers, "--rules", "twice.yaml", "--verify", "--runtime", runtime, "quantized.onnx", "-o", "twice.onnx")
+    assert code == 1 and "DIVERGED" in err and not (integers / "twice.onnx").exists(), err
+    code, out, err = run(integers, "verify", "--bisect", "--rules", "twice.yaml", "--runtime", runtime, "quantized.onnx")
+    assert code == 1 and "rule `output` of twice" in out, out + err
+    code, out, err = run(integers, "verify", "--bisect", "--rules", "deeploy", "--runtime", runtime, "quantized.onnx")
+    assert code == 0 and out.startswith("none of"), out + err
+
+
+def test_units_of_two_models(integers):
+    run(integers, "--rules", "deeploy", "quantized.onnx", "-o", "alone.onnx")
+    call = ["verify", "--rules", "deeploy", "--tol", "sqnr:30", "--runtime", "builtin", "quantized.onnx", "alone.onnx"]
+    right = ["--units", "x=0.03,0", "--units", "y=0.02,0"]
+    code, out, err = run(integers, *call, *right)
+    assert code == 0 and "steps of 0.02 from 0" in out, out + err
+    code, out, err = run(integers, *call, *right[:3], "y=0.03,0")
+    assert code == 1 and "DIVERGED" in out, out + err
+    code, out, err = run(integers, *call)
+    assert code == 2 and "--units x=SCALE,ZERO" in err, out + err
+    for units in ("x=0.03", "x=0,0", "x=nan,0", "x=1,2,3", "=1,2"):
+        assert run(integers, *call, "--units", units)[0] == 2
+    assert "has no input or output `v`" in run(integers, *call, "--units", "v=1,0")[2]
+
+
+def test_runtime_goes_with_verify(folder):
+    for option in (["--runtime", "builtin"], ["--ort", "x.so"]):
+        code, _, err = run(folder, "--rules", "wrong.yaml", *option, "abs.onnx", "-o", "x.onnx")
+        assert code == 2 and "--runtime and --ort go with --verify" in err

@@ -76,7 +76,7 @@ def entries():
     yield "diff: names", lambda w: qrewrite.diff(model, model, names=w)
     yield "diff: most", qrewrite.diff(model, model).text
     yield "verify: model", lambda w: qrewrite.verify(model, w, **FREE)
-    for option in ("tolerance", "samples", "seed", "inputs", "shapes", "ranges", "names", "scales", "runtime"):
+    for option in ("tolerance", "samples", "seed", "inputs", "shapes", "ranges", "names", "scales", "units", "rules", "runtime"):
         yield f"verify: {option}", lambda w, o=option: qrewrite.verify(model, model, **{**FREE, "samples": 1, o: w})
     yield "verify: an input", lambda w: qrewrite.verify(model, model, **FREE, inputs=[{"x": w}])
     yield "run: inputs", lambda w: qrewrite.run(model, w, runtime="builtin")

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from conftest import RULES
 from onnx import helper, numpy_helper
@@ -303,3 +304,21 @@ def test_a_loop_that_is_left_ends_its_run(chain):
     for _ in qrewrite.watch(chain, RULES):
         break
     assert not [thread for thread in threading.enumerate() if thread.name == "qrewrite"]
+
+
+def test_a_network_of_integers_is_compared_with_the_model_that_it_was_made_of():
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]> g (float[2, 4] x) => (float[2, 3] y)
+      <float s = {0.03}, float t = {0.01}, float u = {0.02}, int8 z = {0}, int8[4, 3] w = {50, -7, 100, 3, 9, -80, 120, 60, -33, 20, -110, 71}> {
+        q = QuantizeLinear(x, s, z)  a = DequantizeLinear(q, s, z)  d = DequantizeLinear(w, t, z)  c = MatMul(a, d)
+        p = QuantizeLinear(c, u, z)  y = DequantizeLinear(p, u, z) }""")
+    network, report = qrewrite.rewrite(model, "deeploy")
+    assert set(report.units) == {"x", "y"} and report.units["x"].scale == [pytest.approx(0.03)] and report.units["x"].hi == 127
+    same = qrewrite.verify(model, network, rules="deeploy", units=report.units, tolerance="sqnr:30", runtime="builtin")
+    assert same.verdict == "WITHIN" and "steps of 0.02 from 0" in str(same)
+    assert qrewrite.verify(model, network, rules=["deeploy"], units={"x": (0.03, 0), "y": ([0.02], np.zeros(1))}, tolerance="sqnr:30")
+    wrong = {**report.units, "y": report.units["y"]._replace(scale=[0.04])}
+    assert qrewrite.verify(model, network, rules="deeploy", units=wrong, tolerance="sqnr:30", runtime="builtin").verdict == "DIVERGED"
+    with pytest.raises(qrewrite.UsageError, match="`units` has a scale and a zero point for a name, not 1"):
+        qrewrite.verify(model, network, units={"x": [1]})
+    with pytest.raises(qrewrite.UsageError, match="scales above 0"):
+        qrewrite.verify(model, network, rules="deeploy", units={"x": (-1, 0)}, runtime="builtin")

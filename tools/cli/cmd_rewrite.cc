@@ -27,7 +27,8 @@ struct Arguments {
   std::vector<std::string> set;
   std::vector<std::string> skip_rules, keep_ops, keep_nodes;
   std::string model, output, json;
-  std::string verify, ort;  // verify: what is compared
+  std::string verify;     // what is compared
+  RuntimeChoice runtime;  // for it
   std::string trace, html, bisect;
   std::vector<std::string> require_hits;
   bool profile = false;
@@ -64,8 +65,7 @@ void AddOptions(CLI::App& app, Arguments& a) {
       "--verify{numbers}", a.verify,
       "run the model before and after, and write nothing if the results differ by more than "
       "the rules promise");
-  app.add_option("--ort", a.ort, "with --verify: the library of ONNX Runtime, or its folder")
-      ->type_name("PATH");
+  AddRuntimeOptions(app, a.runtime, "with --verify: ");
   app.add_flag("--check-graph", a.check_graph, "check the graph's invariants after every rewrite");
   app.add_option("--max-rewrites", a.max_rewrites, "limit of a phase; default: by the model's size")
       ->type_name("N")
@@ -116,7 +116,8 @@ std::string Fault(const Arguments& a) {
     return "--check writes no model: no -o, no --in-place";
   if (!a.verify.empty() && a.verify != "numbers")
     return fmt::format("--verify compares numbers, not `{}`", Printable(a.verify, 60));
-  if (!a.ort.empty() && a.verify.empty()) return "--ort goes with --verify";
+  if (const std::string fault = Fault(a.runtime); !fault.empty()) return fault;
+  if (a.runtime.is_said() && a.verify.empty()) return "--runtime and --ort go with --verify";
   if (!a.bisect.empty() &&
       (a.in_place || a.check || !a.output.empty() || !a.json.empty() || !a.verify.empty() ||
        a.stop_after || a.profile || !a.trace.empty() || !a.html.empty()))
@@ -261,13 +262,13 @@ class Reporter {
   bool told_ = false;
 };
 
-// All faults of all rule files at once.
-Result<std::vector<Rules>> LoadAll(const std::vector<std::string>& paths) {
+// All faults of all rule files at once. What operators compute is known with `tests` alone.
+Result<std::vector<Rules>> LoadAll(const std::vector<std::string>& paths, bool tests) {
   std::vector<Rules> sets;
   std::vector<Diagnostic> faults;
   StatusCode code = StatusCode::kOk;
   for (const std::string& path : paths) {
-    Result<Rules> rules = Rules::Load(path, {.tests = false});
+    Result<Rules> rules = Rules::Load(path, {.tests = tests});
     if (rules.ok()) {
       sets.push_back(*std::move(rules));
       continue;
@@ -312,11 +313,14 @@ T& Keep(T value) {
 }
 
 // False: the results differ by more than `tolerance`; the comparison is printed as an error is.
-Result<bool> SameNumbers(const Model& before, const Model& after, const Tolerance& tolerance,
-                         const std::string& ort) {
-  QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes({.library = ort}));
+Result<bool> SameNumbers(const Model& before, const Model& after, const std::vector<Rules>& sets,
+                         const Report& run, const Tolerance& tolerance,
+                         const RuntimeChoice& choice) {
+  QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(choice));
   QR_ASSIGN_OR_RETURN(const VerifyReport report, Verify(before, after, *runtimes.first,
                                                         {.tolerance = tolerance,
+                                                         .units = run.units,
+                                                         .semantics = sets,
                                                          .noise = runtimes.optimised.get(),
                                                          .second = runtimes.second.get()}));
   Note(report.Text());
@@ -363,7 +367,7 @@ Result<Report> ApplyWatched(const Arguments& a, const std::vector<Rules>& sets,
 // The exit code. `told`: the report was printed, also if there is an error. To be called once.
 Result<int> RewriteModel(const Arguments& a, bool& told) {
   QR_ASSIGN_OR_RETURN(const Settings settings, ParseSettings(a.set));
-  QR_ASSIGN_OR_RETURN(std::vector<Rules> loaded, LoadAll(a.rules));
+  QR_ASSIGN_OR_RETURN(std::vector<Rules> loaded, LoadAll(a.rules, !a.verify.empty()));
   const std::vector<Rules>& sets = Keep(std::move(loaded));
   QR_ASSIGN_OR_RETURN(const OutputPaths paths, CheckArguments(a, sets, settings));
   if (paths.model == "-") SendReportsToStderr();
@@ -389,7 +393,8 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
   QR_ASSIGN_OR_RETURN(const Report report,
                       ApplyWatched(a, sets, settings, model, progress, recorder, tolerance));
   if (!a.verify.empty()) {
-    QR_ASSIGN_OR_RETURN(const bool same, SameNumbers(*before, model, tolerance, a.ort));
+    QR_ASSIGN_OR_RETURN(const bool same,
+                        SameNumbers(*before, model, sets, report, tolerance, a.runtime));
     if (!same) return kExitFindings;
   }
   QR_RETURN_IF_ERROR(CheckSideFiles(report.files, paths.model, sets));

@@ -1,5 +1,6 @@
 // qrewrite verify A B: whether two models compute the same, shown with numbers.
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ struct Arguments {
   std::string a, b;
   std::string inputs, tolerance = "close", repro;
   RuntimeChoice runtime;
-  std::vector<std::string> shapes, ranges, names, scales;
+  std::vector<std::string> shapes, ranges, names, scales, units;
   std::vector<std::string> rules, set;
   int samples = 5;
   uint64_t seed = 0;
@@ -48,6 +49,9 @@ void AddOptions(CLI::App& app, Arguments& a) {
       ->type_name("A=B");
   AddList(app, "--scale", a.scales, "an output of A times this is that of B; may be repeated")
       ->type_name("NAME=FACTOR");
+  AddList(app, "--units", a.units,
+          "integers of B stand for floats of A: x=0.5,3 for (x - 3) * 0.5; may be repeated")
+      ->type_name("NAME=SCALE,ZERO");
   app.add_option("--tol", a.tolerance,
                  "exact, ulp:N, lsb:N@RATE, close (default), RTOL,ATOL, sqnr:DB")
       ->type_name("TOL");
@@ -56,7 +60,10 @@ void AddOptions(CLI::App& app, Arguments& a) {
       "--bisect", a.bisect,
       "name the first node and constant of B that make a difference; with --rules, the first "
       "rewrite of A that does");
-  AddList(app, "--rules", a.rules, "with --bisect: the rule set that B was made with")
+  AddList(
+      app, "--rules", a.rules,
+      "the rule set that B was made with: it says what its operators compute; with --bisect its "
+      "rewrites are searched")
       ->type_name("RULES");
   AddList(app, "--set", a.set, "with --bisect: a parameter of the rule set; may be repeated")
       ->type_name("NAME=VALUE");
@@ -123,6 +130,15 @@ Result<VerifyOptions> OptionsOf(const Arguments& a, const Model& model) {
     if (!factor) return Misfit("scale", text, "NAME=FACTOR");
     options.scales[pair.first] = *factor;
   }
+  for (const std::string& text : a.units) {
+    constexpr const char* kForm = "NAME=SCALE,ZERO";
+    QR_ASSIGN_OR_RETURN(const auto pair, SplitPair("units", text, kForm));
+    const auto numbers = Numbers<double>(pair.second, ',');
+    const bool fits = numbers && numbers->size() == 2 && (*numbers)[0] > 0 &&
+                      std::isfinite((*numbers)[0]) && std::isfinite((*numbers)[1]);
+    if (!fits) return Misfit("units", text, kForm);
+    options.units[pair.first] = {.scale = {(*numbers)[0]}, .zero_point = {(*numbers)[1]}};
+  }
   if (!a.inputs.empty()) {
     QR_ASSIGN_OR_RETURN(options.inputs, SamplesFromFile(model, a.inputs, SIZE_MAX));
   }
@@ -158,6 +174,10 @@ Result<int> VerifyModels(const Arguments& a) {
   QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a.runtime));
   options.noise = runtimes.optimised.get();
   options.second = runtimes.second.get();
+  for (const std::string& path : a.rules) {
+    QR_ASSIGN_OR_RETURN(Rules rules, Rules::Load(path));
+    options.semantics.push_back(std::move(rules));
+  }
   QR_ASSIGN_OR_RETURN(VerifyReport report, Verify(first, second, *runtimes.first, options));
   if (report.verdict == Verdict::kDiverged) {
     report.notes.emplace_back(
@@ -261,8 +281,7 @@ int RunVerify(int argc, char** argv) {
   if (a.rules.empty() && !a.set.empty() && a.bisect)
     return UsageError(app, "--set goes with --rules");
   a.said_tolerance = app.count("--tol") > 0;
-  if (!a.bisect && (!a.rules.empty() || !a.set.empty()))
-    return UsageError(app, "--rules and --set go with --bisect");
+  if (!a.bisect && !a.set.empty()) return UsageError(app, "--set goes with --bisect");
   if (const std::string fault = Fault(a.runtime); !fault.empty()) return UsageError(app, fault);
   const Result<int> code = !a.bisect         ? VerifyModels(a)
                            : a.rules.empty() ? BisectPair(a)

@@ -4,11 +4,12 @@
 
 namespace qrewrite::cli {
 
-void AddRuntimeOptions(CLI::App& app, RuntimeChoice& choice) {
-  app.add_option("--runtime", choice.name, "`ort`, `builtin`, or `auto`: ort if there is one")
+void AddRuntimeOptions(CLI::App& app, RuntimeChoice& choice, const std::string& when) {
+  app.add_option("--runtime", choice.name,
+                 when + "`ort`, `builtin`, or `auto`: ort if there is one")
       ->type_name("NAME")
       ->check(CLI::IsMember({"auto", "ort", "builtin"}));
-  app.add_option("--ort", choice.library, "ONNX Runtime's library, or a folder that has it")
+  app.add_option("--ort", choice.library, when + "ONNX Runtime's library, or a folder that has it")
       ->type_name("PATH");
 }
 

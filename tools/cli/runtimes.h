@@ -14,10 +14,11 @@ struct RuntimeChoice {
   std::string name = "auto";  // "ort", "builtin", "auto": ort if there is one
   int threads = 0;            // OnnxRuntimeOptions::threads
   std::string library;        // of ONNX Runtime, or its folder; "": looked for
+  bool is_said() const { return name != "auto" || !library.empty(); }
 };
 
-// --runtime and --ort.
-void AddRuntimeOptions(CLI::App& app, RuntimeChoice& choice);
+// --runtime and --ort; `when`: in front of what their help says.
+void AddRuntimeOptions(CLI::App& app, RuntimeChoice& choice, const std::string& when = "");
 // What is wrong with the choice; "" if nothing.
 std::string Fault(const RuntimeChoice& choice);
 

@@ -4,6 +4,7 @@
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include "tools/python/binding.h"
 
@@ -142,6 +143,15 @@ nb::list Warnings(const Report& report) {
   return list;
 }
 
+// [(name, scales, zero points, lo, hi)]
+nb::list Units(const Report& report) {
+  nb::list list;
+  for (const auto& [name, unit] : report.units) {
+    list.append(nb::make_tuple(Text(name), unit.scale, unit.zero_point, unit.lo, unit.hi));
+  }
+  return list;
+}
+
 // [(path, bytes, beside_model)]
 nb::list Files(const Report& report) {
   nb::list list;
@@ -165,6 +175,7 @@ void BindRewrite(nb::module_& m) {
       .def("warnings", Warnings)
       .def("files", Files)
       .def("sets", [](const Report& report) { return Texts(report.sets); })
+      .def("units", Units)
       .def_ro("rewrites", &Report::rewrites)
       .def_ro("folded", &Report::folded)
       .def_ro("removed", &Report::removed)

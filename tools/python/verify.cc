@@ -97,9 +97,23 @@ Samples SamplesOf(nb::list samples, const std::string& origin) {
       }};
 }
 
+// {name: (scales, zero points, lo, hi)}
+std::map<std::string, Unit> UnitsOf(const nb::dict& dict) {
+  std::map<std::string, Unit> units;
+  for (const auto& [name, value] : dict) {
+    const auto unit = nb::cast<nb::tuple>(value);
+    units[nb::cast<std::string>(name)] = {.scale = nb::cast<std::vector<double>>(unit[0]),
+                                          .zero_point = nb::cast<std::vector<double>>(unit[1]),
+                                          .lo = nb::cast<double>(unit[2]),
+                                          .hi = nb::cast<double>(unit[3])};
+  }
+  return units;
+}
+
 // A report of Verify() or Debug() as JSON, with a text or a page.
 nb::tuple VerifyModels(const Model& a, const Model& b, Evaluator& evaluator, Evaluator* second,
-                       const nb::dict& options, const nb::object& samples) {
+                       const nb::dict& options, const nb::sequence& rules,
+                       const nb::object& samples) {
   CallbackScope scope;
   VerifyOptions verify{
       .samples = nb::cast<int>(options["samples"]),
@@ -112,6 +126,8 @@ nb::tuple VerifyModels(const Model& a, const Model& b, Evaluator& evaluator, Eva
       .second = second};
   Interruptible runtime(evaluator);
   verify.tolerance = scope.OrRaise(Tolerance::Parse(nb::cast<std::string>(options["tolerance"])));
+  verify.units = UnitsOf(nb::cast<nb::dict>(options["units"]));
+  for (const nb::handle& set : rules) verify.semantics.push_back(nb::cast<Rules>(set));
   if (!samples.is_none()) verify.inputs = SamplesOf(nb::cast<nb::list>(samples), "the caller");
   const VerifyReport report =
       Uninterrupted(scope, Unlocked([&] { return Verify(a, b, runtime, verify); }));
@@ -161,7 +177,7 @@ void BindVerify(nb::module_& m) {
       nb::arg("functions").none() = nb::none());
   m.def("host_evaluator", Host);
   m.def("verify", VerifyModels, nb::arg("a"), nb::arg("b"), nb::arg("evaluator"),
-        nb::arg("second").none(), nb::arg("options"), nb::arg("samples").none());
+        nb::arg("second").none(), nb::arg("options"), nb::arg("rules"), nb::arg("samples").none());
   m.def("debug", DebugModels);
   m.def("run", Run);
 }

@@ -308,5 +308,34 @@ rules:
   CHECK(report->Text().starts_with("the first bad rewrite is one of 1 to 2 of 2"));
 }
 
+TEST_CASE("Integers stand for numbers in units, of each channel too") {
+  constexpr const char* kReal =
+      R"(g (float[2, 3, 4] x) => (float[2, 3, 4] y)
+         <float[3] s = {0.5, 0.25, 0.125}, int8[3] z = {0, 3, -7}>
+         { q = QuantizeLinear<axis = 1>(x, s, z)  y = DequantizeLinear<axis = 1>(q, s, z) })";
+  constexpr const char* kWhole = "g (int8[2, 3, 4] x) => (int8[2, 3, 4] y) { y = Identity(x) }";
+  const Unit unit{.scale = {0.5, 0.25, 0.125}, .zero_point = {0, 3, -7}};
+  const VerifyReport same = Compare(kReal, kWhole, {.units = {{"x", unit}, {"y", unit}}});
+  CHECK(same.verdict == Verdict::kExact);
+  Unit other = unit;
+  other.zero_point[2] = -8;
+  const VerifyReport moved = Compare(kReal, kWhole, {.units = {{"x", unit}, {"y", other}}});
+  CHECK(moved.verdict == Verdict::kDiverged);
+  CHECK(moved.outputs[0].worst_index[1] == 2);
+  CHECK(moved.outputs[0].max_abs == 0.125);
+  Unit narrow = unit;
+  narrow.lo = -4, narrow.hi = 3;
+  CHECK(Compare(kReal, kWhole, {.units = {{"x", narrow}, {"y", unit}}}).verdict ==
+        Verdict::kDiverged);
+  CHECK(Fault(kReal, kWhole, {.units = {{"x", {.scale = {1, 2}}}}}) ==
+        "input `x`: a unit of 2 scales and 1 zero points for [2, 3, 4]");
+  CHECK(Fault(kReal, kWhole, {.units = {{"x", {.scale = {0}}}}}) ==
+        "`x`: a unit has scales above 0 and zero points that are finite");
+  CHECK(Fault(kReal, kWhole, {.units = {{"y", {.zero_point = {}}}}}) ==
+        "`y`: a unit has scales above 0 and zero points that are finite");
+  CHECK(Fault(kReal, kWhole, {.units = {{"v", unit}}}) ==
+        "the first model has no input or output `v`");
+}
+
 }  // namespace
 }  // namespace qrewrite

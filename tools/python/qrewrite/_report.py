@@ -45,6 +45,16 @@ class RewriteWarning(NamedTuple):
         return self.message
 
 
+class Unit(NamedTuple):
+    """What the integers of an input or output stand for: ``(integer - zero_point) * scale``, with one of each or one for each place along axis 1."""
+
+    scale: list[float]
+    zero_point: list[float]
+    #: The least integer and the largest; numbers beyond them are those at the ends.
+    lo: float
+    hi: float
+
+
 class Report:
     """What rule sets did to a model. ``print(report)`` shows the table that the command prints."""
 
@@ -67,6 +77,11 @@ class Report:
     @cached_property
     def warnings(self) -> list[RewriteWarning]:
         return [RewriteWarning(*warning) for warning in self._core.warnings()]
+
+    @cached_property
+    def units(self) -> dict[str, Unit]:
+        """By input and output that rules gave another type, where they recorded what the integers stand for (``retype:``, ``record:``)."""
+        return {name: Unit(*unit) for name, *unit in self._core.units()}
 
     @property
     def counts(self) -> dict[str, int]:

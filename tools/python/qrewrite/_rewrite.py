@@ -138,14 +138,14 @@ def _run(core: _core.Model, sets: list[Rules], settings: dict[str, str], named: 
     return total
 
 
-def load_all(rules: RuleSource | Sequence[RuleSource]) -> list[Rules]:
+def load_all(rules: RuleSource | Sequence[RuleSource], *, tests: bool = False) -> list[Rules]:
     sources: list[Any] = list(rules) if isinstance(rules, (list, tuple)) else [rules]
     if not sources:
         raise usage("there are no rules to apply")
-    return [_load(source) for source in sources]
+    return [_load(source, tests) for source in sources]
 
 
-def _load(source: RuleSource) -> Rules:
+def _load(source: RuleSource, tests: bool) -> Rules:
     if isinstance(source, Rules):
         return source
     if isinstance(source, Mapping):
@@ -153,7 +153,7 @@ def _load(source: RuleSource) -> Rules:
     if isinstance(source, (str, PathLike)):
         if isinstance(source, str) and "\n" in source and not os_path.exists(source):
             raise usage("rules are a name or a path, not the text of a rule file: Rules.parse() takes that")
-        return Rules.load(source, tests=False)
+        return Rules.load(source, tests=tests)
     raise usage(f"rules are a name, a path, a dict, qrewrite.Rules, or a list of these, not {type(source).__name__}")
 
 

@@ -1,6 +1,7 @@
 """Two models on the same numbers: verify() and debug(); run() runs one."""
 from __future__ import annotations
 
+import math
 from os import PathLike, fsencode
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Literal, Mapping, Sequence
 
@@ -8,10 +9,13 @@ from . import _arguments, _core
 from ._errors import usage
 from ._hooks import Functions, registry
 from ._kinds import look
+from ._report import Unit
 from ._tensors import from_numpy, to_numpy
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ._rewrite import RuleSource
 
 Arrays = Mapping[str, Any]
 # "onnxruntime", "builtin", or from a serialized model and the names of its outputs to a function from inputs to outputs.
@@ -120,7 +124,8 @@ class DebugReport:
 def verify(a: Any, b: Any, *, tolerance: str = "close", runtime: Runtime = "onnxruntime", samples: int = 5, seed: int = 0,
            inputs: Sequence[Arrays] | None = None, shapes: Mapping[str, Sequence[int]] | None = None,
            ranges: Mapping[str, tuple[float, float]] | None = None, names: Mapping[str, str] | None = None,
-           scales: Mapping[str, float] | None = None, functions: Functions | None = None) -> VerifyReport:
+           scales: Mapping[str, float] | None = None, units: Mapping[str, Unit | Sequence[Any]] | None = None,
+           rules: RuleSource | Sequence[RuleSource] = (), functions: Functions | None = None) -> VerifyReport:
     """Runs two models on the same numbers and compares their outputs, element by element.
 
         >>> report = qrewrite.verify("model.onnx", "model.optimize.onnx", tolerance="sqnr:60")
@@ -133,6 +138,9 @@ def verify(a: Any, b: Any, *, tolerance: str = "close", runtime: Runtime = "onnx
     shapes, ranges: by input: sizes that the model leaves open, and the range of its numbers.
     names: of the first model's inputs and outputs in the second one, where they differ.
     scales: by output of the first model: its numbers times this are the second one's.
+    units: by input or output of the first model, where the second one has integers in place of its floats: a :class:`Unit`, as
+        :attr:`Report.units` has them, or ``(scale, zero_point)``. Both models get the same numbers, and results are compared as numbers.
+    rules: that `b` was made with: operators of a back end run as what the rules' ``signatures:`` say that they compute.
     functions: whose operators (:func:`operator`) the built-in kernels run; without it those that the decorators of the package registered.
 
     :class:`UsageError`: the models' interfaces are not the same; :class:`Unsupported`: the runtime does not take one.
@@ -151,10 +159,26 @@ def verify(a: Any, b: Any, *, tolerance: str = "close", runtime: Runtime = "onnx
                "shapes": by_name("`shapes`", shapes, lambda v: [_arguments.count("`shapes`", n) for n in _arguments.items("`shapes`", v, "sizes")]),
                "ranges": by_name("`ranges`", ranges, span),
                "names": by_name("`names`", names, lambda v: _arguments.text("`names`", v)),
-               "scales": by_name("`scales`", scales, lambda v: _arguments.number("`scales`", v))}
+               "scales": by_name("`scales`", scales, lambda v: _arguments.number("`scales`", v)),
+               "units": by_name("`units`", units, _unit)}
+    from ._rewrite import load_all
+    sets = [] if isinstance(rules, (list, tuple)) and not rules else [each._core for each in load_all(rules, tests=True)]
     given = None if inputs is None else _samples(inputs)
     second = _core.builtin_kernels(registry(functions)) if not isinstance(runtime, str) or runtime != "builtin" else None
-    return VerifyReport(*_core.verify(look(a), look(b), evaluator(runtime, functions), second, options, given))
+    return VerifyReport(*_core.verify(look(a), look(b), evaluator(runtime, functions), second, options, sets, given))
+
+
+def _unit(value: Any) -> Unit:
+    parts = _arguments.items("`units`", value, "a scale and a zero point")
+    if len(parts) not in (2, 4):
+        raise usage(f"`units` has a scale and a zero point for a name, not {len(parts)}")
+
+    def numbers(part: Any) -> list[float]:
+        several = hasattr(part, "__len__") and not isinstance(part, (str, bytes, Mapping))
+        return [_arguments.number("`units`", number) for number in (part if several else [part])]
+
+    lo, hi = (_arguments.number("`units`", part) for part in parts[2:]) if len(parts) == 4 else (-math.inf, math.inf)
+    return Unit(numbers(parts[0]), numbers(parts[1]), lo, hi)
 
 
 def _samples(inputs: Any) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/graph/graph.h"
+#include "engine/graph/inference.h"
 #include "engine/match/facts.h"
 #include "engine/ops/signature.h"
 
@@ -15,5 +16,9 @@ void CastSmallIntegers(Graph& graph, const Signatures& signatures);
 // What a dequantizer reads as floats, for operators of a rule set's own make integers so, becomes integers of
 // the type of its zero point.
 void CastForDequantizers(Graph& graph, const Signatures& signatures, Facts& facts);
+
+// What a whole network of such integers needs to run: both of these, no claims about values inside, and outputs
+// that have the types that the file says.
+void ComputeWithFloats(Graph& graph, const Signatures& signatures, ShapeInference* inference);
 
 }  // namespace qrewrite

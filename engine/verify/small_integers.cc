@@ -1,9 +1,10 @@
-#include "engine/prove/small_integers.h"
+#include "engine/verify/small_integers.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <vector>
 
-#include "engine/prove/units.h"
+#include "engine/ops/quantizer.h"
 
 namespace qrewrite {
 namespace {
@@ -17,6 +18,17 @@ bool CouldReadFloats(const Graph& graph, const User& reader, const Signatures& s
   const size_t last = s->inputs.size() - 1;
   const int var = s->inputs[std::min<size_t>(reader.index, last)].type_var;
   return var < 0 || s->types[static_cast<size_t>(var)].Allows(DType::kFloat);
+}
+
+// What a node made as `v` is cast to the type, and `v` is the cast. Outputs of the graph read what is cast then.
+void CastInFrontOf(Graph& graph, ValueId v, DType to) {
+  const NodeId producer = graph.producer(v);
+  const uint32_t index = graph.output_index(v);
+  const ValueId made = graph.AddValue(graph.main(), graph.FreshName("real"));
+  graph.ReplaceUses(v, made);
+  graph.SetProducer(made, producer, index);
+  graph.AddNode(graph.main(), graph.InternOp("", "Cast"), std::vector{made}, std::vector{v},
+                {{"to", static_cast<int64_t>(to)}}, "");
 }
 
 }  // namespace
@@ -35,7 +47,7 @@ void CastSmallIntegers(Graph& graph, const Signatures& signatures) {
       if (!user.is_output() && CouldReadFloats(graph, user, signatures)) readers.push_back(user);
     }
     if (readers.empty()) continue;
-    const ValueId cast = graph.AddValue(graph.main(), "");
+    const ValueId cast = graph.AddValue(graph.main(), graph.FreshName("real"));
     graph.AddNode(graph.main(), graph.InternOp("", "Cast"), std::vector{v}, std::vector{cast},
                   {{"to", static_cast<int64_t>(DType::kFloat)}}, "");
     for (const User& reader : readers) graph.SetInput(reader.node, reader.index, cast);
@@ -50,7 +62,7 @@ void CastForDequantizers(Graph& graph, const Signatures& signatures, Facts& fact
   std::vector<Place> places;
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     const NodeId n(i);
-    if (!graph.alive(n) || RoleOf(graph, n, signatures) != UnitRole::kDequantizer) continue;
+    if (!graph.alive(n) || RoleOf(graph, n, signatures) != QuantizerRole::kDequantizer) continue;
     if (facts.dtype(graph.input(n, 0)) != DType::kFloat) continue;
     const bool has_zero = graph.num_inputs(n) > 2 && graph.input(n, 2).valid();
     places.push_back({n, has_zero ? facts.dtype(graph.input(n, 2)) : DType::kInt32});
@@ -62,6 +74,30 @@ void CastForDequantizers(Graph& graph, const Signatures& signatures, Facts& fact
                   {{"to", static_cast<int64_t>(place.to)}}, "");
     graph.SetInput(place.node, 0, cast);
   }
+}
+
+void ComputeWithFloats(Graph& graph, const Signatures& signatures, ShapeInference* inference) {
+  std::vector<ValueId> outputs;
+  std::unordered_map<ValueId, DType> claims;
+  for (size_t i = 0; i < graph.body(graph.main()).outputs.size(); ++i) {
+    const ValueId v = graph.output(graph.main(), i);
+    outputs.push_back(v);
+    if (graph.producer(v).valid()) claims[v] = graph.declared(v).dtype;
+  }
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    if (graph.alive(v) && graph.producer(v).valid()) graph.SetDeclared(v, TypeInfo{});
+  }
+  CastSmallIntegers(graph, signatures);
+  Facts facts(graph, signatures, KernelRegistry::Builtin(), inference);
+  CastForDequantizers(graph, signatures, facts);
+  for (auto& [v, dtype] : claims) {
+    const DType made = facts.dtype(v);
+    if (made == DType::kFloat && IsInteger(dtype)) CastInFrontOf(graph, v, dtype);
+    if (!IsInteger(dtype)) dtype = made;
+    graph.SetDeclared(v, TypeInfo{.dtype = dtype});
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) graph.SetOutput(graph.main(), i, outputs[i]);
 }
 
 }  // namespace qrewrite
