@@ -230,3 +230,50 @@ def test_operator_form(tmp_path):
     assert Counter(n.op_type for n in onnx.load(out).graph.node) == Counter(n.op_type for n in onnx.load(direct).graph.node)
     (difference, _), = differences(source, out, feeds[:2]).values()
     assert np.abs(difference).max() <= 4
+
+
+def qonnx(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same with QONNX's Quant in place of each pair, and of each dequantizer of int8 weights."""
+    graph = model.graph
+    values = {i.name: numpy_helper.to_array(i) for i in graph.initializer}
+    made = {n.output[0]: n for n in graph.node}
+    nodes = []
+
+    def const(value, name):
+        graph.initializer.append(numpy_helper.from_array(np.asarray(value, np.float32), name))
+        return name
+
+    for node in graph.node:
+        if node.op_type != "DequantizeLinear" or node.input[0] in values and values[node.input[0]].dtype == np.int32:
+            if node.op_type != "QuantizeLinear":
+                nodes.append(node)
+            continue
+        scale, zero = values[node.input[1]], values[node.input[2]]
+        data = node.input[0]
+        if data in values:
+            axis = next((a.i for a in node.attribute if a.name == "axis"), 1)
+            scale, zero = (v.reshape([-1 if k == axis % values[data].ndim else 1 for k in range(values[data].ndim)]) if v.size > 1 else v for v in (scale, zero))
+            data = const((values[data].astype(np.float32) - zero) * scale, node.name + "_w")
+        else:
+            data = made[data].input[0]
+        nodes.append(helper.make_node("Quant", [data, const(scale, node.name + "_s"), const(zero, node.name + "_z"), const(8, node.name + "_b")], node.output,
+                                      domain="qonnx.custom_op.general", signed=int(values[node.input[2]].dtype == np.int8), narrow=0, rounding_mode="ROUND"))
+    del graph.node[:]
+    graph.node.extend(nodes)
+    model.opset_import.append(helper.make_opsetid("qonnx.custom_op.general", 1))
+    return model
+
+
+@pytest.mark.parametrize("name, kind", [("resnet8", "int8"), ("joins", "uint8"), ("sequence", "symmetric")])
+def test_qonnx(name, kind, tmp_path):
+    """Quant and the pairs that say the same become the same network."""
+    source, feeds = quantized(NETS[name](), kind, tmp_path)
+    pairs, form, out = tmp_path / "pairs.onnx", tmp_path / "qonnx.onnx", tmp_path / "out.onnx"
+    assert lower(source, pairs).returncode == 0
+    onnx.save(qonnx(onnx.load(source)), form)
+    assert {n.op_type for n in onnx.load(form).graph.node} & {"QuantizeLinear"} == set()
+    done = lower(form, out, "sidecar=.")
+    assert done.returncode == 0, done.stderr
+    assert Counter(n.op_type for n in onnx.load(out).graph.node) == Counter(n.op_type for n in onnx.load(pairs).graph.node)
+    for difference, _ in differences(source, out, feeds[:2]).values():
+        assert np.abs(difference).max() <= 4
