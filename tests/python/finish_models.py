@@ -68,6 +68,12 @@ MODELS = [
         <{tensor("u", (4, 3, 1, 1))}, {tensor("v", (4, 4, 3, 3))}, {tensor("w", (4, 2))}> {{
         a = Conv (x, u)  s = Sigmoid (a)  d = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (s, v)
         p = GlobalAveragePool (d)  f = Flatten (p)  y = Gemm (f, w) }}""", ""),
+    FloatModel("point_with_strides", f"""g (float[BATCH, 3, 9, 9] x) => (float[BATCH, 2] y)
+        <{tensor("u", (2, 3, 1, 1))}, {tensor("v", (2, 2, 3, 3))}, {tensor("w", (18, 2))}> {{
+        a = Conv <strides = [2, 2]> (x, u)  d = Conv <strides = [1, 1]> (a, v)  f = Flatten (d)  y = Gemm (f, w) }}""", ""),
+    FloatModel("same_pads", f"""g (float[BATCH, 2, 7, 8] x) => (float[BATCH, 1, 2, 4] y)
+        <{tensor("u", (2, 2, 2, 2))}, {tensor("w", (1, 2, 1, 1))}> {{
+        a = Conv <auto_pad = "SAME_LOWER", strides = [2, 2]> (x, u)  y = Conv <strides = [2, 1]> (a, w) }}""", "wrong"),
     FloatModel("generator", f"""g (float[BATCH, 3] x) => (float[BATCH, 1, 4, 4] y)
         <{tensor("u", (3, 32))}, int64[4] to = {{-1, 2, 4, 4}}, {tensor("v", (2, 2, 3, 3))}, {tensor("w", (1, 2, 1, 1))}> {{
         a = Gemm (x, u)  r = Reshape (a, to)  d = Conv <pads = [1, 1, 1, 1]> (r, v)  s = Tanh (d)  y = Conv (s, w) }}""", ""),
