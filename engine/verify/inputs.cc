@@ -172,6 +172,11 @@ bool InputMaker::has_open_sizes() const {
   });
 }
 
+bool InputMaker::Counts(const std::string& input) const {
+  const auto it = std::ranges::find(inputs_, input, &Input::name);
+  return it != inputs_.end() && it->rows.has_value();
+}
+
 Result<Tensors> InputMaker::Sample(int index, Sizes sizes) const {
   Dice dice(seed_ * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(index));
   Tensors sample;

@@ -43,6 +43,8 @@ class InputMaker {
   SampleKind KindOf(int index) const;
   // Whether Sizes decide anything.
   bool has_open_sizes() const;
+  // Whether the input counts rows, or is a size: larger numbers have no meaning.
+  bool Counts(const std::string& input) const;
 
  private:
   // Where a quantizer reads the input.
