@@ -157,6 +157,7 @@ class Change {
   std::vector<AttributePlace> AttributePlaces() const;
   std::vector<AttrValue> TextsWithNumbers(const AttributePlace& place,
                                           const std::vector<AttributePlace>& all) const;
+  std::optional<bool> EqualAttributes(size_t& step, const std::vector<AttributePlace>& places);
   bool ChangeAttribute(const AttributePlace& place);
   // What the attribute may be set to, one after the other: texts, small numbers.
   std::vector<AttrValue> Choices(const AttributePlace& place) const;

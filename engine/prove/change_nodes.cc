@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <numeric>
 
 #include "engine/prove/attribute_texts.h"
 #include "engine/prove/change.h"
@@ -175,6 +176,13 @@ std::vector<AttrValue> Change::Choices(const AttributePlace& place) const {
   if (fixed) return choices;
   if (const auto* const list = std::get_if<std::vector<int64_t>>(&place.value)) {
     add(std::vector<int64_t>(list->rbegin(), list->rend()));
+    // An order of three or more that is not undone by itself.
+    std::vector<int64_t> order(list->size());
+    std::iota(order.begin(), order.end(), 0);
+    if (order.size() > 2 && std::ranges::is_permutation(*list, order)) {
+      std::ranges::rotate(order, order.begin() + 1);
+      add(std::move(order));
+    }
   }
   if (place.kind == AttrKind::kInt && NamesType(place.name)) {
     for (const DType dtype : words_.dtypes) add(static_cast<int64_t>(dtype));

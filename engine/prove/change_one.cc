@@ -301,6 +301,32 @@ std::vector<AttrValue> Change::TextsWithNumbers(const AttributePlace& place,
   return choices;
 }
 
+// Attributes of one name that are equal get another value together: two orders of axes, two ends of padding.
+std::optional<bool> Change::EqualAttributes(size_t& step,
+                                            const std::vector<AttributePlace>& places) {
+  const auto equal = [](const AttributePlace& a, const AttributePlace& b) {
+    return a.written && b.written && a.name == b.name && a.node != b.node &&
+           Equal(a.value, b.value);
+  };
+  for (size_t i = 0; i < places.size(); ++i) {
+    const AttributePlace& first = places[i];
+    const auto is_equal = [&](const AttributePlace& p) { return equal(first, p); };
+    const auto from = places.begin() + static_cast<ptrdiff_t>(i);
+    if (IsFixed(first.node) || std::any_of(places.begin(), from, is_equal) ||
+        std::none_of(from, places.end(), is_equal))
+      continue;
+    const std::vector<AttrValue> choices = Choices(first);
+    if (!IsAmong(step, choices.size())) continue;
+    graph_.SetAttribute(first.node, first.name, choices[step]);
+    for (const AttributePlace& other : places) {
+      if (equal(first, other) && !IsFixed(other.node))
+        graph_.SetAttribute(other.node, other.name, choices[step]);
+    }
+    return true;
+  }
+  return std::nullopt;
+}
+
 // Attributes, element types, operators and their operands.
 std::optional<bool> Change::OneOfNodes(size_t& step) {
   const std::vector<AttributePlace> places = AttributePlaces();
@@ -314,6 +340,7 @@ std::optional<bool> Change::OneOfNodes(size_t& step) {
     graph_.SetAttribute(place.node, place.name, choices[step]);
     return true;
   }
+  if (const std::optional<bool> made = EqualAttributes(step, places)) return made;
   // A text that asks for parameters, and all of these at once.
   for (const AttributePlace& place : places) {
     const std::vector<AttrValue> choices = TextsWithNumbers(place, places);

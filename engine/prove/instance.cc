@@ -188,8 +188,10 @@ std::optional<Instance::Term> Instance::MakeOnce(const PatCall& call, Scope& sco
                                                  std::vector<Term>* made, const Term* start) {
   if (call.definition >= 0) return MakeSub(call, scope);
   const std::optional<OpName> op = ChooseOp(call.ops);
-  // What a rule set has for itself looks as its own rules make it.
-  if (!op || IsPrivateDomain(op->domain)) return std::nullopt;
+  // What a rule set has for itself looks as its own rules make it; where no test shows how, it is said at least what
+  // it computes.
+  const bool guessed = words_.untested && op && words_.computed.contains(*op);
+  if (!op || (IsPrivateDomain(op->domain) && !guessed)) return std::nullopt;
   const Signature* const signature =
       program_.rules().signatures.Find(op->domain, op->name, VersionOf(*op));
   if (signature != nullptr && signature->has_subgraphs) return std::nullopt;

@@ -188,7 +188,12 @@ DType Instance::ChooseType(const OpName& op, const Signature* signature, size_t 
                            std::map<int, DType>& types) {
   if (signature == nullptr || signature->inputs.empty()) return DType::kFloat;
   const FormalValue& formal = signature->inputs[std::min(index, signature->inputs.size() - 1)];
-  if (formal.type_var < 0) return DType::kFloat;
+  if (formal.type_var < 0) {
+    // An operator of a rule set's own: what tests have there.
+    const std::vector<Examples::Example>* const known = examples_.Of(op, index);
+    const DType one = known == nullptr ? DType::kFloat : dice_.Of(*known).type.dtype;
+    return one == DType::kUndefined ? DType::kFloat : one;
+  }
   const auto bound = types.find(formal.type_var);
   if (bound != types.end()) return bound->second;
   const TypeVar& var = signature->types[static_cast<size_t>(formal.type_var)];
@@ -203,7 +208,8 @@ DType Instance::ChooseType(const OpName& op, const Signature* signature, size_t 
       if (var.Allows(d)) usual.push_back(d);
     }
     if (usual.empty()) return kUndefined;
-    chosen = var.Allows(kFloat) && !dice_.Once(4) ? kFloat : dice_.Of(usual);
+    const int others = words_.untested ? 2 : 4;
+    chosen = var.Allows(kFloat) && !dice_.Once(others) ? kFloat : dice_.Of(usual);
   }
   if (formal.homogeneous) types.emplace(formal.type_var, chosen);
   return chosen;

@@ -16,7 +16,8 @@ namespace {
 constexpr int kAttempts = 12;    // graphs that are made for each valid one, at most
 constexpr int kMostChanges = 4;  // of a variation
 constexpr size_t kMostKeptChanges = 10, kMostFound = 300, kMostNear = 40, kMostInstances = 200;
-constexpr size_t kSomeThings = 200;  // that a graph has: from these one is chosen
+constexpr size_t kMostStandIns = 12;  // graphs of the pattern that stand for tests
+constexpr size_t kSomeThings = 200;   // that a graph has: from these one is chosen
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 26;
 
 }  // namespace
@@ -64,6 +65,7 @@ void RuleProof::Learn() {
   words_.last_opset =
       std::max(words_.first_opset, std::min({kNewestOpset, rule_.opset_max, set.opset_max}));
   const Promise promise = Promise::Of(rule_.equivalence);
+  words_.untested = seeds_.empty();
   words_.keeps_whole = court_.any_type;
   words_.keeps_numbers = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
 }
@@ -250,8 +252,13 @@ void RuleProof::TryMade(Graph graph, Task task) {
     std::erase_if(found_, is_its);
     std::erase_if(near_, is_its);
   }
-  if (std::ranges::none_of(found_, is_its) && std::ranges::none_of(near_, is_its))
-    instances_.pop_back();
+  const bool stays = std::ranges::any_of(found_, is_its) || std::ranges::any_of(near_, is_its);
+  if (!stays) instances_.pop_back();
+  // Where no test has the pattern the first graphs that the rule fired on stand for tests.
+  if (!stays || !words_.untested || things_.size() >= kMostStandIns) return;
+  if (std::ranges::none_of(found_, is_its)) return;
+  stepped_.push_back(&kept);
+  things_.emplace_back(&kept, CountThings(kept));
 }
 
 // The tests of the rule with one thing changed, one thing after the other. False: there is no more.

@@ -34,6 +34,7 @@ struct Vocabulary {
   std::vector<double> limits;                // numbers that the rule compares and computes with
   std::vector<std::string> texts;            // and texts
   std::vector<DType> dtypes;                 // and element types
+  bool untested = false;                     // no test has the pattern of the rule
   bool keeps_whole =
       false;  // whole floats stay whole: they are integers of a network that computes with such
   bool keeps_numbers = false;  // constants keep their numbers: the rule promises something of data
