@@ -452,6 +452,11 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     return;
   }
   trial.fate = kept ? Trial::Fate::kHeld : Trial::Fate::kBroken;
+  // The kernels run some that no other runtime takes: pads below 0.
+  if (const std::string fault = kept ? NewFault(before, after) : ""; !fault.empty()) {
+    trial.fate = Trial::Fate::kBroken;
+    trial.why = "the result is no valid model: " + fault;
+  }
   const bool shown =
       !kept || (kinds_.insert(trial.kind).second && kinds_.size() <= kShownToRuntime);
   if (court_.runtime == nullptr || !shown) return;

@@ -90,9 +90,11 @@ class Judge {
   // `turned`: other shapes than those that are tried first, where the model leaves ranks open.
   Result<std::vector<Tensors>> Inputs(const Model& model, const Promise& promise, double size,
                                       bool turned);
-  Status AddAccumulators(const Model& model, const VerifyOptions& options, InputMaker::Sizes sizes,
-                         double size, bool very_large, std::vector<Tensors>& inputs) const;
+  Status AddAccumulators(const Model& model, const VerifyOptions& options, const InputMaker& plain,
+                         InputMaker::Sizes sizes, double size, bool very_large,
+                         std::vector<Tensors>& inputs) const;
   Status AddFarFloats(const Model& model, std::vector<Tensors>& inputs) const;
+  Status AddEnds(const Model& model, std::vector<Tensors>& inputs) const;
   // The graph without operators of which the rule file says what they compute; its outputs in units, too
   // (units.h), if that is wanted and possible.
   Result<Model> Lowered(const Graph& graph, bool in_units) const;
@@ -124,6 +126,8 @@ class Judge {
   std::string FaultOf(const Graph& graph, bool any_type) const;
   // The same of a result: where types do not count, shapes alone.
   std::string ResultFault(const Graph& graph) const;
+  // What is wrong with the result, and was not with the graph.
+  std::string NewFault(const Model& before, const Model& after) const;
   bool Misfits(const Model& model, const Tensors& sample) const;
   bool HasOtherShapes(const Model& model, const Tensors& sample, const Tensors& values) const;
   bool RunsOtherwise(const Model& model, const Tensors& sample) const;

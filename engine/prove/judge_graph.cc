@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kMostElements = 1 << 22;  // of a value
 constexpr std::string_view kTooLarge = ": too large";
+constexpr const char* kOddWindow = ": a window with numbers below 0";
 
 std::string Message(const Status& status) { return status.diagnostics().front().message; }
 
@@ -114,7 +115,7 @@ std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures
       rule_of_pads == nullptr ? nullptr : std::get_if<std::string>(rule_of_pads);
   if (how != nullptr && *how != "NOTSET" && attributes.Find("pads") != nullptr)
     return op.text() + ": both `pads` and `auto_pad`";
-  if (HasOddWindow(attributes, *s)) return op.text() + ": a window with numbers below 0";
+  if (HasOddWindow(attributes, *s)) return op.text() + kOddWindow;
   for (const FormalAttribute& formal : s->attributes) {
     if (formal.required && graph.attributes(n).Find(formal.name) == nullptr)
       return fmt::format("{}: attribute `{}` is missing", op.text(), formal.name);
@@ -236,10 +237,25 @@ std::string Judge::ResultFault(const Graph& graph) const {
   Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     const NodeId n(i);
-    if (graph.alive(n) && facts.Contradicts(n))
-      return graph.op_name(graph.op(n)).text() + ": shapes";
+    if (!graph.alive(n)) continue;
+    const OpName& op = graph.op_name(graph.op(n));
+    if (facts.Contradicts(n)) return op.text() + ": shapes";
+    const Signature* const s = signatures.Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+    if (s != nullptr && HasOddWindow(graph.attributes(n), *s)) return op.text() + kOddWindow;
   }
   return "";
+}
+
+std::string Judge::NewFault(const Model& before, const Model& after) const {
+  const Graph& result = std::as_const(*after.impl().file).graph();
+  // What is wrong in a body shows only where it is entered.
+  for (size_t i = 0; i < result.num_nodes(); ++i) {
+    if (result.alive(NodeId(i)) && result.HasSubgraphs(NodeId(i))) return "";
+  }
+  std::string fault = ResultFault(result);
+  if (fault.empty() || IsTooLarge(fault)) return "";
+  const bool had = !ResultFault(std::as_const(*before.impl().file).graph()).empty();
+  return had ? "" : fault;
 }
 
 std::string Judge::Prepare(Graph& graph, bool any_type) const {

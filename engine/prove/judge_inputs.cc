@@ -1,6 +1,7 @@
 // What a trial's model is run with, and running it.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "engine/api/constant.h"
@@ -37,16 +38,17 @@ Status Multiply(Tensors& sample, double size) {
 
 // Ranges of integers of 32 bits and more that are no single number: masks, indices and sizes, nearly always, and
 // accumulators where a graph takes larger ones.
-// `large`: such that a FLOAT does not hold.
+// `large`: such that a FLOAT does not hold, nor, of 64 bits, 32 of these.
 std::map<std::string, std::pair<double, double>> RangesOfAccumulators(const Model& model,
                                                                       bool large) {
-  const double kLow = large ? -0x1p26 : -120, kHigh = large ? 0x1p26 : 600;
   std::map<std::string, std::pair<double, double>> ranges;
   for (const ModelValue& input : model.Inputs()) {
     const auto dtype = static_cast<DType>(input.dtype);
+    const double most = Info(dtype).bits > 32 ? 0x1p33 : 0x1p26;
+    const double low = large ? -most : -120, high = large ? most : 600;
     const bool wide = IsInteger(dtype) && Info(dtype).bits >= 32;
     const bool single = input.has_shape && input.dims.empty();
-    if (wide && !single) ranges[input.name] = {IntMin(dtype) < 0 ? kLow : 0, kHigh};
+    if (wide && !single) ranges[input.name] = {IntMin(dtype) < 0 ? low : 0, high};
   }
   return ranges;
 }
@@ -92,6 +94,26 @@ Status Stretch(Tensors& sample, double most) {
   return {};
 }
 
+// Of integers of few bits some are the ends of their type, of which the lowest has no negative. False: there are no
+// such integers.
+Result<bool> MakeEnds(Tensors& sample, Dice& dice) {
+  bool any = false;
+  for (auto& [name, plain] : sample) {
+    const auto dtype = static_cast<DType>(plain.dtype);
+    if (!IsInteger(dtype) || Info(dtype).bits > 16 || plain.dims.empty()) continue;
+    QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
+    QR_ASSIGN_OR_RETURN(std::vector<int64_t> values, ToInt64s(tensor));
+    for (int64_t& v : values) {
+      if (!dice.Once(4)) continue;
+      v = dice.Once(2) ? IntMin(dtype) : static_cast<int64_t>(IntMax(dtype));
+      any = true;
+    }
+    QR_ASSIGN_OR_RETURN(const Tensor ends, FromInt64s(dtype, tensor.dims(), values));
+    QR_ASSIGN_OR_RETURN(plain, ToPlain(ends));
+  }
+  return any;
+}
+
 // Shapes of inputs whose open sizes say which ones they stand for.
 std::map<std::string, std::vector<int64_t>> NamedShapes(const Model& model) {
   const Graph& graph = std::as_const(*model.impl().file).graph();
@@ -112,6 +134,37 @@ std::map<std::string, std::vector<int64_t>> NamedShapes(const Model& model) {
     if (any && dims.size() == type.dims.size()) shapes[std::string(graph.name(v))] = dims;
   }
   return shapes;
+}
+
+// What lists of small numbers above 0 add up to: the size of an axis that is cut into such parts.
+std::set<int64_t> TotalsOfLists(const Model& model) {
+  constexpr size_t kMostParts = 8, kMostTotals = 3;
+  constexpr int64_t kMostTotal = 64;
+  const Graph& graph = std::as_const(*model.impl().file).graph();
+  std::set<int64_t> totals;
+  const auto add = [&](const std::vector<int64_t>& list) {
+    if (list.size() < 2 || list.size() > kMostParts || totals.size() >= kMostTotals) return;
+    int64_t total = 0;
+    for (const int64_t v : list) {
+      if (v <= 0 || v > kMostTotal) return;
+      total += v;
+    }
+    if (total <= kMostTotal) totals.insert(total);
+  };
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const Tensor* const tensor = graph.alive(ValueId(i)) ? graph.constant(ValueId(i)) : nullptr;
+    if (tensor == nullptr || !IsInteger(tensor->dtype()) || tensor->dims().size() != 1) continue;
+    if (Info(tensor->dtype()).bits < 32 || tensor->size() > static_cast<int64_t>(kMostParts))
+      continue;
+    if (const Result<std::vector<int64_t>> list = ToInt64s(*tensor); list.ok()) add(*list);
+  }
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    if (!graph.alive(NodeId(i))) continue;
+    for (const Attribute& a : graph.attributes(NodeId(i))) {
+      if (const auto* const list = std::get_if<std::vector<int64_t>>(&a.value)) add(*list);
+    }
+  }
+  return totals;
 }
 
 int64_t SamplesFor(const Promise& promise, const Tensors& sample) {
@@ -163,11 +216,12 @@ Judge::Outcome Judge::RunWhereDefined(Evaluator& evaluator, const Model& model,
 // Every other sample has large integers, one has very large ones if these are wanted, where the model runs with
 // them.
 Status Judge::AddAccumulators(const Model& model, const VerifyOptions& options,
-                              InputMaker::Sizes sizes, double size, bool very_large,
-                              std::vector<Tensors>& inputs) const {
+                              const InputMaker& plain, InputMaker::Sizes sizes, double size,
+                              bool very_large, std::vector<Tensors>& inputs) const {
   for (const bool large : {false, true}) {
     if (large && !very_large) break;
-    const auto ranges = RangesOfAccumulators(model, large);
+    auto ranges = RangesOfAccumulators(model, large);
+    std::erase_if(ranges, [&](const auto& range) { return plain.Counts(range.first); });
     if (ranges.empty()) return {};
     VerifyOptions wide = options;
     wide.ranges.insert(ranges.begin(), ranges.end());
@@ -196,6 +250,18 @@ Status Judge::AddFarFloats(const Model& model, std::vector<Tensors>& inputs) con
   return {};
 }
 
+// One sample has ends of integers, where the model runs with such.
+Status Judge::AddEnds(const Model& model, std::vector<Tensors>& inputs) const {
+  constexpr size_t kOutOfRange = 2;
+  if (inputs.size() <= kOutOfRange) return {};
+  Tensors sample = inputs[kOutOfRange];
+  Dice dice(court_.seed);
+  QR_ASSIGN_OR_RETURN(const bool any, MakeEnds(sample, dice));
+  if (any && RunModel(court_.kernels, model, {sample}).status.ok())
+    inputs[kOutOfRange] = std::move(sample);
+  return {};
+}
+
 Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& promise, double size,
                                            bool turned) {
   // Open sizes: two that differ; models that want them equal get them so. Inputs of no known rank: a matrix,
@@ -213,6 +279,8 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& pr
                               {{2, 3}, {2}},
                               {{2, 3, true}, {3, 3}},
                               {{2, 3, true}, {}}};
+  for (const int64_t total : TotalsOfLists(model))
+    tries.push_back({{total, total, true}, {total, total}});
   if (turned) std::ranges::reverse(tries);
   const std::map<std::string, std::vector<int64_t>> named = NamedShapes(model);
   std::vector<std::string> unranked;
@@ -238,8 +306,9 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& pr
                       RunModel(court_.kernels, model, {inputs.front()}).status.ok();
     if (!runs) continue;
     const bool large = promise.kind == Promise::Kind::kExact || promise.kind == Promise::Kind::kUlp;
-    QR_RETURN_IF_ERROR(AddAccumulators(model, options, tried.sizes, size, large, inputs));
+    QR_RETURN_IF_ERROR(AddAccumulators(model, options, maker, tried.sizes, size, large, inputs));
     if (promise.kind == Promise::Kind::kExact) QR_RETURN_IF_ERROR(AddFarFloats(model, inputs));
+    if (promise.kind != Promise::Kind::kApprox) QR_RETURN_IF_ERROR(AddEnds(model, inputs));
     break;
   }
   return inputs;
