@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/base/dice.h"
+#include "engine/driver/rule_tests.h"
 #include "engine/prove/boundaries.h"
 #include "engine/prove/guards.h"
 #include "engine/prove/instance.h"
@@ -73,6 +74,7 @@ class RuleProof {
   std::map<std::string, std::string> SomeSettings(Dice& dice) const;
   void CountHeld(const Trial& trial);
   void AskTests();
+  void TellFailedTest();
   void Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task);
 
   // --- conditions.cc
@@ -106,7 +108,8 @@ class RuleProof {
   std::vector<Guard> guards_;
   std::vector<Guard*> asked_;
   bool begun_ = false, has_margin_ = false;
-  std::string fault_;  // of the last graph that Make() could not make
+  std::optional<RuleTestOutcome> failed_;  // of its own tests
+  std::string fault_;                      // of the last graph that Make() could not make
   int64_t attempt_ = 0;
   std::deque<Seed> instances_;  // graphs made of the pattern that showed something,
   Instance::CaseCounts
