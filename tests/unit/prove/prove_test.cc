@@ -538,6 +538,22 @@ TEST_CASE(
             .starts_with("`y`"));
 }
 
+TEST_CASE("A rule that its own test refutes is not tried for long") {
+  const Rules rules = RulesOf(R"yaml(rules:
+  - name: twice
+    equivalence: exact
+    match: y = Relu(Relu(x))
+    replace: y = Relu(x)
+    tests:
+      - {name: stays, given: "x: float[4]\ny = Relu(Relu(x))", expect: unchanged}
+)yaml");
+  const Result<ProveReport> report = Prove(rules, {.graphs = 4000});
+  REQUIRE(report.ok());
+  CHECK(report->rules[0].outcome == ProvenRule::Outcome::kRefuted);
+  CHECK(report->rules[0].failed_test == "stays");
+  CHECK(report->rules[0].graphs == 3000);
+}
+
 TEST_CASE(
     "A rule of an operator of its own that no test shows is tried where it is said what it "
     "computes") {
