@@ -109,6 +109,9 @@ std::vector<Boundary> BoundariesOf(const Graph& graph, const Program& program,
   const auto look = [&](const FoundMatch& match) {
     if (&match.rule != &rule) return true;
     for (const Guard& guard : guards) Finder(graph, program, match, found).Look(guard.code);
+    // What is computed may turn on numbers, too: `absent if hi >= 3.4e38 else hi`.
+    for (const Layout::Let& let : rule.layout.lets)
+      Finder(graph, program, match, found).Look(let.value);
     return ++matches < kMostMatches;
   };
   // An error, as of a graph outside of the rules' opsets, means that there is no match.

@@ -176,6 +176,14 @@ std::vector<AttrValue> Change::Choices(const AttributePlace& place) const {
   if (fixed) return choices;
   if (const auto* const list = std::get_if<std::vector<int64_t>>(&place.value)) {
     add(std::vector<int64_t>(list->rbegin(), list->rend()));
+    // What is the same on both sides, padding say, is not; if it is an order, it is none.
+    if (list->size() > 1 && std::ranges::count(*list, list->front()) == std::ssize(*list)) {
+      std::vector<int64_t> uneven = *list;
+      ++uneven.back();
+      add(uneven);
+      ++uneven.front(), --uneven.back();
+      add(std::move(uneven));
+    }
     // An order of three or more that is not undone by itself.
     std::vector<int64_t> order(list->size());
     std::iota(order.begin(), order.end(), 0);

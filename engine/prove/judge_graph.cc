@@ -102,7 +102,9 @@ std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures
     const bool known = signatures.Has(op.domain, op.name);
     return known ? op.text() + ": not in this opset" : "";
   }
-  if (s->deprecated) return op.text() + ": deprecated";
+  // A form that was deprecated for a newer one is taken by runtimes that have both.
+  const Signature* const newest = signatures.Newest(op.domain, op.name);
+  if (s->deprecated && newest->deprecated) return op.text() + ": deprecated";
   if (static_cast<int>(graph.num_outputs(n)) > s->max_outputs) return op.text() + ": outputs";
   for (const Attribute& a : graph.attributes(n)) {
     const FormalAttribute* formal = s->FindAttribute(a.name);
