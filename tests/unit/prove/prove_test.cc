@@ -538,6 +538,32 @@ TEST_CASE(
             .starts_with("`y`"));
 }
 
+TEST_CASE(
+    "Edges of what `let:` compares are tried, and forms that are deprecated for a newer one") {
+  const ProveReport bound = Proof(R"yaml(rules:
+  - name: open
+    doc: a bound of 1e37 is none
+    equivalence: exact
+    match: y = Clip<min=lo, max=hi>(x)
+    let: {h: "absent if hi >= 1e37 else hi"}
+    replace: y = Clip<min=lo, max=h>(x)
+    tests:
+      - {name: a bound, opset: 10, given: "x: float[4]\ny = Clip<min=0.0, max=6.0>(x)", expect: "x: float[4]\ny = Clip<min=0.0, max=6.0>(x)"}
+)yaml",
+                                  {.graphs = 300});
+  CHECK(bound.rules[0].outcome == ProvenRule::Outcome::kRefuted);
+  const ProveReport old = Proof(R"yaml(rules:
+  - name: groups
+    equivalence: exact
+    match: y = GroupNormalization<num_groups=g, epsilon>(x, s, b)
+    replace: y = Relu(x)
+    tests:
+      - {name: two groups, opset: 20, given: "x: float[1,4,2]\ny = GroupNormalization<num_groups=2>(x, [1, 2], [3, 4])", expect: "x: float[1,4,2]\ny = Relu(x)"}
+)yaml",
+                                {.graphs = 20});
+  CHECK(old.rules[0].outcome == ProvenRule::Outcome::kRefuted);
+}
+
 TEST_CASE("A rule that its own test refutes is not tried for long") {
   const Rules rules = RulesOf(R"yaml(rules:
   - name: twice
