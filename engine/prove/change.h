@@ -163,8 +163,6 @@ class Change {
   std::vector<AttrValue> Choices(const AttributePlace& place) const;
   // How many axes inputs and constants have.
   std::set<int64_t> Ranks() const;
-  // Whether the number stands for an element type, as far as its name says: `to`, `output_dtype`.
-  static bool NamesType(std::string_view attribute);
   bool AttributeOf();
   bool Operator();
   bool OperatorAt(NodeId n, const OpName& to);

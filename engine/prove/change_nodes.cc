@@ -153,7 +153,7 @@ std::set<int64_t> Change::Ranks() const {
   return ranks;
 }
 
-bool Change::NamesType(std::string_view attribute) {
+bool NamesType(std::string_view attribute) {
   return attribute == "to" || attribute.find("type") != std::string_view::npos;
 }
 

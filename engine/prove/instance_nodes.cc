@@ -77,6 +77,10 @@ std::optional<AttrValue> Instance::SomeValue(const std::string& name, const Sign
   const FormalAttribute* const formal =
       signature == nullptr ? nullptr : signature->FindAttribute(name);
   if (signature != nullptr && formal == nullptr) return std::nullopt;
+  // Types that the rule names, not those of tests alone.
+  const bool of_type = NamesType(name) && formal != nullptr && formal->kind == AttrKind::kInt;
+  if (of_type && !words_.dtypes.empty() && dice_.Once(2))
+    return static_cast<int64_t>(dice_.Of(words_.dtypes));
   const auto known = words_.values.find(name);
   if (known != words_.values.end()) {
     const AttrValue& value = dice_.Of(known->second);

@@ -118,11 +118,19 @@ void RuleProof::TrySeeds() {
     const std::vector<std::string>& listed = seed->task.rules;
     const bool own = seed->owner == &rule_ || std::ranges::count(listed, rule_.name) > 0;
     if (tried && own) {
+      has_tests_ = true;
       stepped_.push_back(seed);
       things_.emplace_back(seed, CountThings(*seed));
     }
     if (!tried && seed->owner == &rule_ && seed->fires && report_.why.empty())
       report_.why = "a test of it is no model: " + fault_;
+  }
+  // Where it has none of its own those of others stand for them.
+  for (size_t i = 0; !has_tests_ && i < seeds_.size() && things_.size() < kMostStandIns; ++i) {
+    Graph graph;
+    if (!Make(*seeds_[i], {}, graph)) continue;
+    stepped_.push_back(seeds_[i]);
+    things_.emplace_back(seeds_[i], CountThings(*seeds_[i]));
   }
 }
 
@@ -249,6 +257,7 @@ void RuleProof::TryMade(Graph graph, Task task) {
   Seed seed{.graph = std::move(graph), .task = std::move(task)};
   instances_.push_back(std::move(seed));
   const Seed& kept = instances_.back();
+  const int64_t compared = report_.compared;
   TryOne(kept, {}, kept.graph);
   const auto is_its = [&](const Found& f) { return f.seed == &kept; };
   if (instances_.size() > kMostInstances) {
@@ -257,9 +266,9 @@ void RuleProof::TryMade(Graph graph, Task task) {
   }
   const bool stays = std::ranges::any_of(found_, is_its) || std::ranges::any_of(near_, is_its);
   if (!stays) instances_.pop_back();
-  // Where no test has the pattern the first graphs that the rule fired on stand for tests.
-  if (!stays || !words_.untested || things_.size() >= kMostStandIns) return;
-  if (std::ranges::none_of(found_, is_its)) return;
+  // Where it has no tests of its own the first graphs that the rule fired on stand for them.
+  if (!stays || has_tests_ || things_.size() >= kMostStandIns) return;
+  if (std::ranges::none_of(found_, is_its) || report_.compared == compared) return;
   stepped_.push_back(&kept);
   things_.emplace_back(&kept, CountThings(kept));
 }

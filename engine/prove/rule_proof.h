@@ -107,7 +107,7 @@ class RuleProof {
   Vocabulary words_;
   std::vector<Guard> guards_;
   std::vector<Guard*> asked_;
-  bool begun_ = false, has_margin_ = false;
+  bool begun_ = false, has_margin_ = false, has_tests_ = false;
   std::optional<RuleTestOutcome> failed_;  // of its own tests
   std::string fault_;                      // of the last graph that Make() could not make
   int64_t attempt_ = 0;

@@ -56,6 +56,9 @@ struct Vocabulary {
 // The graph input that the first operand of a node comes of, by the first operands of those in front of it; invalid: none.
 ValueId FirstInput(const Graph& graph, NodeId n);
 
+// Whether the number of an attribute stands for an element type, as far as its name says: `to`, `output_dtype`.
+bool NamesType(std::string_view attribute);
+
 // Changes `graph` in one way; which way and where, `change` decides: any number for one by chance, or
 // OneThing(). False: nothing came of it.
 bool Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, uint64_t change);
