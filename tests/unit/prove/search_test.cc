@@ -1,0 +1,167 @@
+// What the search of Prove() tries: faults that one kind of change alone brings to light.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "engine/api/constant.h"
+#include "engine/prove/numbers.h"
+#include "tests/unit/prove/proof.h"
+
+namespace qrewrite {
+namespace {
+
+TEST_CASE("Texts of a rule are tried for attributes, and large integers of 32 bits") {
+  const auto refuted = [](const char* text) {
+    return Proof(text, {.graphs = 300}).rules[0].outcome == ProvenRule::Outcome::kRefuted;
+  };
+  CHECK(refuted(R"yaml(rules:
+  - name: edges
+    doc: two modes are taken for one
+    equivalence: exact
+    match: y = Pad<mode>(x, p)
+    where: mode in ['edge', 'wrap']
+    replace: y = Pad<mode='edge'>(x, p, absent, absent)
+    tests:
+      - {name: edge, given: "x: float[3]\ny = Pad<mode='edge'>(x, [1, 1])", expect: "x: float[3]\ny = Pad<mode='edge'>(x, [1, 1], absent, absent)"}
+)yaml"));
+  CHECK(refuted(R"yaml(rules:
+  - name: bound
+    doc: the bound is one less
+    equivalence: exact
+    match: y = Clip(x, lo, hi)
+    where: hi == 300
+    replace: y = Clip(x, lo, hi - 1)
+    tests:
+      - {name: to 300, given: "x: int64[4]\ny = Clip(x, int64 0, int64 300)", expect: "x: int64[4]\ny = Clip(x, int64 0, int64 299)"}
+)yaml"));
+}
+
+TEST_CASE(
+    "Faults that few graphs show: orders of axes, ends of integers, pads below 0, parts of an open "
+    "axis") {
+  const auto why = [](const char* text) {
+    const ProveReport report = Proof(text, {.graphs = 1000});
+    return report.rules[0].outcome == ProvenRule::Outcome::kRefuted ? report.rules[0].why
+                                                                    : std::string("not refuted");
+  };
+  CHECK(why(R"yaml(rules:
+  - name: twice
+    doc: an order of three axes is not undone by itself
+    equivalence: exact
+    match: y = Transpose<perm=p>(Transpose<perm=q>(x))
+    where: p == q
+    replace: y = x
+    tests:
+      - {name: two axes, given: "x: float[3, 3, 3]\ny = Transpose<perm=[1, 0, 2]>(Transpose<perm=[1, 0, 2]>(x))", expect: "x: float[3, 3, 3]\ny = Identity(x)"}
+)yaml")
+            .starts_with("`y`"));
+  CHECK(why(R"yaml(rules:
+  - name: less
+    doc: the lowest integer is its own negative
+    equivalence: exact
+    match: y = Less(Neg(a), Neg(b))
+    replace: y = Less(b, a)
+    tests:
+      - {name: turned, given: "a: int8[4]\nb: int8[4]\ny = Less(Neg(a), Neg(b))", expect: "a: int8[4]\nb: int8[4]\ny = Less(b, a)"}
+)yaml")
+            .starts_with("`y`"));
+  CHECK(why(R"yaml(rules:
+  - name: narrow
+    doc: integers beyond 32 bits
+    equivalence: exact
+    match: y = Cast<to=INT64>(Cast<to=INT32>(x))
+    where: dtype(x) == INT64
+    replace: y = x
+    tests:
+      - {name: back, given: "x: int64[4]\ny = Cast<to=INT64>(Cast<to=INT32>(x))", expect: "x: int64[4]\ny = Identity(x)"}
+)yaml")
+            .starts_with("`y`"));
+  CHECK(why(R"yaml(rules:
+  - name: pads
+    doc: a part is cut off, which no runtime does
+    equivalence: exact
+    match: y = Conv<auto_pad='SAME_UPPER', strides=[2, 2]>(x, w)
+    where: size(w) == 1
+    replace: y = Conv<pads=[-1, -1, 0, 0], strides=[2, 2]>(x, w)
+    tests:
+      - {name: steps, given: "x: float\ny = Conv<auto_pad='SAME_UPPER', strides=[2, 2]>(x, float[1, 1, 1, 1] 2)", expect: "x: float\ny = Conv<pads=[-1, -1, 0, 0], strides=[2, 2]>(x, float[1, 1, 1, 1] 2)"}
+)yaml") == "the result is no valid model: Conv: a window with numbers below 0");
+  CHECK(why(R"yaml(rules:
+  - name: part
+    doc: the second part begins behind the first, whatever that is long
+    equivalence: exact
+    match: _, y = Split<axis=0>(x, s)
+    where: const(s) and len(shape(s)) == 1 and size(s) == 2
+    let: {from: "s[1:]", to: "s[:1] + s[1:]"}
+    replace: y = Slice(x, from, to, [0])
+    tests:
+      - {name: equal parts, given: "x: float[N]\n_, y = Split<axis=0>(x, [4, 4])", expect: "x: float[N]\ny = Slice(x, [4], [8], [0])"}
+      - {name: others, given: "x: float[N]\n_, y = Split<axis=0>(x, [3, 5])", expect: "x: float[N]\ny = Slice(x, [5], [8], [0])"}
+)yaml")
+            .starts_with("`y`"));
+}
+
+TEST_CASE(
+    "Edges of what `let:` compares are tried, and forms that are deprecated for a newer one") {
+  const ProveReport bound = Proof(R"yaml(rules:
+  - name: open
+    doc: a bound of 1e37 is none
+    equivalence: exact
+    match: y = Clip<min=lo, max=hi>(x)
+    let: {h: "absent if hi >= 1e37 else hi"}
+    replace: y = Clip<min=lo, max=h>(x)
+    tests:
+      - {name: a bound, opset: 10, given: "x: float[4]\ny = Clip<min=0.0, max=6.0>(x)", expect: "x: float[4]\ny = Clip<min=0.0, max=6.0>(x)"}
+)yaml",
+                                  {.graphs = 300});
+  CHECK(bound.rules[0].outcome == ProvenRule::Outcome::kRefuted);
+  const ProveReport old = Proof(R"yaml(rules:
+  - name: groups
+    equivalence: exact
+    match: y = GroupNormalization<num_groups=g, epsilon>(x, s, b)
+    replace: y = Relu(x)
+    tests:
+      - {name: two groups, opset: 20, given: "x: float[1,4,2]\ny = GroupNormalization<num_groups=2>(x, [1, 2], [3, 4])", expect: "x: float[1,4,2]\ny = Relu(x)"}
+)yaml",
+                                {.graphs = 20});
+  CHECK(old.rules[0].outcome == ProvenRule::Outcome::kRefuted);
+}
+
+TEST_CASE("A rule that its own test refutes is not tried for long") {
+  const Rules rules = RulesOf(R"yaml(rules:
+  - name: twice
+    equivalence: exact
+    match: y = Relu(Relu(x))
+    replace: y = Relu(x)
+    tests:
+      - {name: stays, given: "x: float[4]\ny = Relu(Relu(x))", expect: unchanged}
+)yaml");
+  const Result<ProveReport> report = Prove(rules, {.graphs = 4000});
+  REQUIRE(report.ok());
+  CHECK(report->rules[0].outcome == ProvenRule::Outcome::kRefuted);
+  CHECK(report->rules[0].failed_test == "stays");
+  CHECK(report->rules[0].graphs == 3000);
+}
+
+TEST_CASE(
+    "A rule of an operator of its own that no test shows is tried where it is said what it "
+    "computes") {
+  const ProveReport report = Proof(R"yaml(signatures:
+  acme.Less:
+    inputs: [x, by]
+    outputs: {y: {shape: shape(x), dtype: dtype(x)}}
+    computes: y = Sub(x, by)
+rules:
+  - name: of-nothing
+    doc: the sign is lost
+    equivalence: exact
+    match: y = acme.Less(x, by)
+    where: const(by) and by == 0
+    replace: y = Neg(x)
+)yaml",
+                                   {.graphs = 1000});
+  CHECK(report.rules[0].outcome == ProvenRule::Outcome::kRefuted);
+}
+
+}  // namespace
+}  // namespace qrewrite
