@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -55,10 +56,10 @@ class Values {
 
 // The same numbers as another type, or the integers that stand for them. kUsage: it does not have them.
 Result<ConstTensor> AsType(const std::string& name, const ConstTensor& plain, int dtype,
-                           const Unit* unit) {
+                           const std::optional<Unit>& unit) {
   QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
   Result<Tensor> cast = tensor;
-  if (unit != nullptr) {
+  if (unit) {
     cast = ToIntegers(tensor, *unit, static_cast<DType>(dtype));
   } else {
     QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(tensor));
@@ -67,7 +68,7 @@ Result<ConstTensor> AsType(const std::string& name, const ConstTensor& plain, in
   if (cast.ok()) return ToPlain(*cast);
   Diagnostic fault{.message =
                        fmt::format("input `{}`: {}", name, cast.status().diagnostics()[0].message)};
-  if (unit == nullptr && IsFloat(tensor.dtype()) && IsInteger(static_cast<DType>(dtype)))
+  if (!unit && IsFloat(tensor.dtype()) && IsInteger(static_cast<DType>(dtype)))
     fault.hint = fmt::format("what the integers stand for is said by --units {}=SCALE,ZERO", name);
   return Status(StatusCode::kUsage, std::vector<Diagnostic>{std::move(fault)});
 }
@@ -96,13 +97,19 @@ class Verification {
     return it == options_.names.end() ? name : it->second;
   }
 
-  // What the integers stand for that the second model has where the first one has floats; null: nothing is known, or
-  // they are none.
-  const Unit* UnitOf(const std::string& name_in_a, int dtype_a, int dtype_b) const {
-    const auto unit = options_.units.find(name_in_a);
-    const bool integers =
-        IsFloat(static_cast<DType>(dtype_a)) && IsInteger(static_cast<DType>(dtype_b));
-    return unit == options_.units.end() || !integers ? nullptr : &unit->second;
+  // What the integers stand for that the second model has where the first one has floats, or integers of another type;
+  // none: nothing is known, or they are no such.
+  std::optional<Unit> UnitOf(const std::string& name_in_a, int dtype_a, int dtype_b) const {
+    const auto found = options_.units.find(name_in_a);
+    const auto a = static_cast<DType>(dtype_a), b = static_cast<DType>(dtype_b);
+    if (found == options_.units.end() || a == b || !IsInteger(b)) return std::nullopt;
+    const Unit& unit = found->second;
+    if (IsFloat(a)) return unit;
+    if (!IsInteger(a)) return std::nullopt;
+    // As many of them as the other type has: each stands for one of these, in order.
+    const auto least = static_cast<double>(IntMin(a)), most = static_cast<double>(IntMax(a));
+    if (unit.hi - unit.lo != most - least) return std::nullopt;
+    return Unit{.zero_point = {unit.lo - least}, .lo = unit.lo, .hi = unit.hi};
   }
 
   Status CheckUnits() const;
@@ -189,10 +196,10 @@ Status Verification::CheckInterface() {
 void Verification::NoteTypes(const char* what, const ModelValue& a, const ModelValue& b,
                              const char* otherwise) {
   if (a.dtype == b.dtype) return;
-  const Unit* const unit = UnitOf(a.name, a.dtype, b.dtype);
+  const std::optional<Unit> unit = UnitOf(a.name, a.dtype, b.dtype);
   report_.notes.push_back(fmt::format("{} `{}` is {}, and {} in the second model{}", what, a.name,
                                       TypeText(a.dtype), TypeText(b.dtype),
-                                      unit == nullptr ? otherwise : ": " + Text(*unit)));
+                                      unit ? ": " + Text(*unit) : otherwise));
 }
 
 // Inputs that have an initial value, which numbers may be given for. Where the other model needs numbers it gets
@@ -355,7 +362,7 @@ Status Verification::RunSample(int sample, const Tensors& inputs) {
     if (in_a == a->end() || in_b == b->end()) continue;  // no tensor of numbers
     QR_ASSIGN_OR_RETURN(const Tensor x, FromPlain(in_a->second));
     QR_ASSIGN_OR_RETURN(Tensor y, FromPlain(in_b->second));
-    if (const Unit* unit = UnitOf(name, in_a->second.dtype, in_b->second.dtype)) {
+    if (const std::optional<Unit> unit = UnitOf(name, in_a->second.dtype, in_b->second.dtype)) {
       QR_ASSIGN_OR_RETURN(y, FromIntegers(y, *unit));
     }
     const auto scale = options_.scales.find(name);

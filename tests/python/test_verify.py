@@ -330,6 +330,17 @@ def test_networks_of_integers(integers, runtime):
     assert code == 0 and out.startswith("none of"), out + err
 
 
+def test_inputs_of_integers_that_become_signed(folder):
+    """An input of uint8 is one of int8 for Siracusa: the same numbers, moved."""
+    onnx.save(onnx.parser.parse_model(HEADER + """g (uint8[1, 1, 4, 4] x) => (float[1, 1, 2, 2] y)
+      <float s = {0.5}, uint8 z = {120}, float t = {0.01}, int8 o = {0}, int8[1, 1, 3, 3] w = {50, -7, 100, 3, 9, -80, 120, 60, -33}, float u = {0.8}> {
+        a = DequantizeLinear(x, s, z)  d = DequantizeLinear(w, t, o)  c = Conv(a, d)  p = QuantizeLinear(c, u, o)  y = DequantizeLinear(p, u, o) }"""),
+              folder / "unsigned.onnx")
+    for target, note in (("generic", None), ("siracusa", "input `x` is UINT8, and INT8 in the second model: steps of 1 from -128")):
+        code, _, err = run(folder, "--rules", "deeploy", "--set", f"target={target}", "--verify", "--runtime", "builtin", "unsigned.onnx", "-o", "signed.onnx")
+        assert code == 0 and "WITHIN" in err and (note is None or note in err), err
+
+
 def test_units_of_two_models(integers):
     run(integers, "--rules", "deeploy", "quantized.onnx", "-o", "alone.onnx")
     call = ["verify", "--rules", "deeploy", "--tol", "sqnr:30", "--runtime", "builtin", "quantized.onnx", "alone.onnx"]
