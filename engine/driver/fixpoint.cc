@@ -164,7 +164,7 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
     for (const CompiledRule* candidate : candidates.At(n)) {
       const CompiledRule& rule = *candidate;
       from_hosts_.clear();
-      const Firing firing = Try(phase, rule, n);
+      const Firing& firing = Try(phase, rule, n);
       report_.steps += firing.steps;
       if (!firing.exhausted.empty()) return TooManySteps(*rule.rule, n, firing.exhausted);
       QR_RETURN_IF_ERROR(in_.host_fault());

@@ -215,7 +215,8 @@ Status RuleRun::FoldNode(const Phase& phase, NodeId n) {
     MakeConstant(graph_, v, std::move(tensor));
     facts_.Folded(v);
   }
-  RemoveDead(graph_, {n});
+  std::vector<NodeId> dead = {n};
+  RemoveDead(graph_, dead);
   ordered_ = false;
   ++report_.folded;
   return {};

@@ -10,13 +10,19 @@
 
 namespace qrewrite {
 
-Firing RuleRun::Try(const Phase& phase, const CompiledRule& rule, NodeId node) {
-  return options_.profile ? TryOnClock(phase, rule, node) : rewriter_.Try(rule, node);
+const Firing& RuleRun::Try(const Phase& phase, const CompiledRule& rule, NodeId node) {
+  if (options_.profile) {
+    TryOnClock(phase, rule, node);
+  } else {
+    rewriter_.Try(rule, node, firing_);
+  }
+  return firing_;
 }
 
-Firing RuleRun::TryOnClock(const Phase& phase, const CompiledRule& rule, NodeId node) {
+void RuleRun::TryOnClock(const Phase& phase, const CompiledRule& rule, NodeId node) {
   const auto began = std::chrono::steady_clock::now();
-  Firing firing = rewriter_.Try(rule, node);
+  const Firing& firing = firing_;
+  rewriter_.Try(rule, node, firing_);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   const auto [it, added] = costs_.try_emplace({rule.rule, &phase}, report_.profile.size());
   if (added) {
@@ -28,10 +34,10 @@ Firing RuleRun::TryOnClock(const Phase& phase, const CompiledRule& rule, NodeId 
   cost.steps += firing.steps;
   ++cost.tried;
   cost.fired += firing.fired;
-  if (firing.fired || !firing.exhausted.empty() || watch_.stopped()) return firing;
+  if (firing.fired || !firing.exhausted.empty() || watch_.stopped()) return;
   // Once more, off the clock, for what stopped it.
   const MatchTrace trace = rewriter_.Explain(rule, node, {});
-  if (trace.depth < 0) return firing;
+  if (trace.depth < 0) return;
   const Place place = trace.rejected() ? ReplacementOf(*rule.rule) : trace.place;
   const SourceSpan span = place.span();
   const std::string text = trace.rejected() ? "the replacement" : TextAt(place);
@@ -43,7 +49,6 @@ Firing RuleRun::TryOnClock(const Phase& phase, const CompiledRule& rule, NodeId 
   } else {
     cost.stops.push_back({text, span.file, span.line, span.column, 1});
   }
-  return firing;
 }
 
 namespace {

@@ -122,8 +122,9 @@ class RuleRun {
 
   // --- profile.cc
   // rewriter_.Try(), on the clock if somebody wants to know.
-  Firing Try(const Phase& phase, const CompiledRule& rule, NodeId node);
-  Firing TryOnClock(const Phase& phase, const CompiledRule& rule, NodeId node);
+  // The firing is that of the last try alone.
+  const Firing& Try(const Phase& phase, const CompiledRule& rule, NodeId node);
+  void TryOnClock(const Phase& phase, const CompiledRule& rule, NodeId node);
   // `hits`: names of all rules that fired, in whatever set.
   void FindMissedHits(const std::set<std::string_view>& hits, std::set<const RuleSet*>& seen,
                       std::vector<Diagnostic>& faults);
@@ -194,6 +195,7 @@ class RuleRun {
   const HostFunctions hosts_;            // those of the context, which tell that
   Interpreter in_;
   Rewriter rewriter_;
+  Firing firing_;  // the last one
 
   struct Notes {
     std::vector<bool> counted;  // which counters of the rule count this firing

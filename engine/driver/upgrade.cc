@@ -133,7 +133,7 @@ Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& 
     const CompiledRule& compiled = Compiled(*rule);
     const PatCall* call = compiled.pattern.stmts[compiled.pattern.anchor].value.call.get();
     if (call->definition < 0 && !call->ops.Accepts(graph_.op_name(graph_.op(n)))) continue;
-    const Firing firing = Try(phase, compiled, n);
+    const Firing& firing = Try(phase, compiled, n);
     if (!firing.exhausted.empty()) return TooManySteps(*rule, n, firing.exhausted);
     QR_RETURN_IF_ERROR(in_.host_fault());
     if (!firing.fired && !firing.rejected.empty()) {

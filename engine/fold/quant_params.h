@@ -2,6 +2,7 @@
 // index of an axis, or one for each block along an axis.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "engine/fold/support.h"
@@ -15,6 +16,8 @@ class QuantParams {
   // tensor's whatever its rank, one zero point serves all scales, for rank 1 there is only axis 0.
   // Errors: shapes that do not fit, a zero point where the type has none.
   static Result<QuantParams> Make(const FoldCall& call);
+  // What Make() would report, without reading numbers that cannot be wrong.
+  static Status Check(const FoldCall& call);
 
   // Elements [begin, begin + length) whose parameters are [index, index + step, ..].
   struct Piece {
@@ -30,25 +33,26 @@ class QuantParams {
     }
   }
 
-  const float* scales() const { return scales_.data(); }
-  const float* zero_points() const { return zero_points_.data(); }  // as many as scales
+  const float* scales() const { return numbers_.data(); }
+  const float* zero_points() const { return numbers_.data() + num_scales(); }  // as many
   // No scale is 0, infinite or NaN.
   bool scales_are_regular() const;
 
  private:
   enum class Kind { kTensor, kAxis, kBlocks };
 
-  Status SetZeroPoints(const FoldCall& call);
-  Status SetShape(const FoldCall& call, const Dims& x, const Dims& scale);
+  size_t num_scales() const { return numbers_.size() / 2; }
+  Status SetForm(const FoldCall& call);
+  Status SetShape(const FoldCall& call, const Tensor& x, const Tensor& scale);
+  Status CheckZeroPoint(const FoldCall& call, const Tensor& zero_point, int64_t num_scales) const;
   Piece PieceAt(int64_t begin, int64_t end) const;
 
   Kind kind_ = Kind::kTensor;
   int64_t extent_ = 1;  // of the axis
   int64_t inner_ = 1;   // elements behind one index of the axis
   int64_t block_ = 1;
-  int64_t blocks_ = 1;  // along the axis
-  std::vector<float> scales_;
-  std::vector<float> zero_points_;
+  int64_t blocks_ = 1;          // along the axis
+  std::vector<float> numbers_;  // scales, zero points
 };
 
 }  // namespace qrewrite::fold

@@ -76,8 +76,9 @@ Result<std::vector<bool>> AxisSet(const std::vector<int64_t>& axes, int64_t rank
 }
 
 int64_t CountRange(const Dims& dims, size_t begin, size_t end) {
-  return Count(Dims(dims.begin() + static_cast<ptrdiff_t>(begin),
-                    dims.begin() + static_cast<ptrdiff_t>(end)));
+  int64_t count = 1;
+  for (size_t i = begin; i < end; ++i) count *= dims[i];
+  return count;
 }
 
 std::vector<int64_t> Strides(const Dims& dims) {

@@ -308,7 +308,7 @@ class Graph {
     NodeId former;
   };
   std::vector<Adoption> adoptions_;
-  std::vector<OpName> ops_;
+  std::deque<OpName> ops_;  // op_name() stays where it is
   std::map<OpName, OpId> op_ids_;
   std::vector<uint32_t> op_nodes_;  // by OpId: how many nodes are alive
   std::map<std::string, int64_t> opset_;

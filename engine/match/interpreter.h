@@ -157,8 +157,8 @@ class Interpreter {
   bool Step(uint64_t steps = 1);
   // A value as an attribute of kind `kind` (kUndefined: whatever it looks like), or what does not fit.
   Result<AttrValue> ToAttribute(const Val& val, AttrKind kind);
-  // The operator that a call's head names. nullopt: not an operator; `why` says so.
-  std::optional<OpName> HeadOperator(const OperatorHead& head, Frame& frame, std::string* why);
+  // The operator that a call's head names. Null: not an operator; `why` says so.
+  const OpName* HeadOperator(const OperatorHead& head, Frame& frame, std::string* why);
   // The signature of an operator at a version of its domain; remembered.
   const Signature* SignatureAt(const OperatorHead& head, const OpName& op, int64_t version);
   const Signature* NodeSignature(NodeId node) { return facts_.SignatureOf(node); }

@@ -10,20 +10,19 @@
 
 namespace qrewrite {
 
-std::optional<OpName> Interpreter::HeadOperator(const OperatorHead& head, Frame& frame,
-                                                std::string* why) {
-  if (head.kind == OperatorHead::Kind::kLiteral) return head.op;
+const OpName* Interpreter::HeadOperator(const OperatorHead& head, Frame& frame, std::string* why) {
+  if (head.kind == OperatorHead::Kind::kLiteral) return &head.op;
   if (head.kind == OperatorHead::Kind::kLabel) {  // a label: the same operator
     const Val& bound = Slot(head.slot, frame);
-    if (const auto* ref = bound.get_if<LabelRef>()) return graph_.op_name(graph_.op(ref->node));
+    if (const auto* ref = bound.get_if<LabelRef>()) return &graph_.op_name(graph_.op(ref->node));
     *why = fmt::format("`{}` is {}, not a node", head.text, Describe(bound));
-    return std::nullopt;
+    return nullptr;
   }
   const OpName* op = nullptr;
   const Val data = EvalData(program_.data(head.data), frame, &op);
-  if (data.is<std::string>()) return *op;
+  if (data.is<std::string>()) return op;
   *why = data.stops() ? Why(data) : fmt::format("`{}` names no operator", head.text);
-  return std::nullopt;
+  return nullptr;
 }
 
 const Signature* Interpreter::SignatureAt(const OperatorHead& head, const OpName& op,
@@ -133,8 +132,8 @@ Val Interpreter::ReadOperands(const OperatorCode& call, const OpName& op, Frame&
 
 Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame) {
   std::string why;
-  const std::optional<OpName> op = HeadOperator(call.head, frame, &why);
-  if (!op) return Failure{why};
+  const OpName* const op = HeadOperator(call.head, frame, &why);
+  if (op == nullptr) return Failure{why};
   const Signature* signature =
       call.head.number >= 0 ? program_.operators()[static_cast<size_t>(call.head.number)].newest
                             : rules().signatures.Newest(op->domain, op->name);

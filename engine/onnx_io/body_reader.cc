@@ -168,7 +168,7 @@ Status BodyReader::DeclareInitializers(const RawGraph& raw, Scope& scope) {
   // Each is parsed while the place of the name of the one before comes into the cache.
   const auto parse = [&](size_t i) -> Result<ParsedTensor> {
     auto parsed =
-        ParseTensor(ContentOf(raw.initializers[i]), tensors_, "an initializer without name");
+        spelled_.Parse(ContentOf(raw.initializers[i]), tensors_, "an initializer without name");
     if (parsed.ok()) scope.names.Prefetch(parsed->name);
     return parsed;
   };
@@ -185,14 +185,15 @@ Status BodyReader::DeclareInitializers(const RawGraph& raw, Scope& scope) {
     }
     ValueId v;
     QR_RETURN_IF_ERROR(AddNamed(scope, parsed.name, &v));
-    if (parsed.tensor.valid()) {
-      graph_.SetConstant(v, Shared(parsed.tensor));
+    const bool carried = !parsed.tensor.valid();
+    if (!carried) {
+      graph_.SetConstant(v, std::move(parsed.tensor));
     } else {
       carried_.resize(graph_.num_values());
       carried_[v.index] = true;
     }
     source_.has_external = source_.has_external || parsed.external;
-    records.push_back({field, v, parsed.external, !parsed.tensor.valid()});
+    records.push_back({field, v, parsed.external, carried});
   }
   source_of(scope.body).initializers = std::move(records);
   for (const FieldSlice field : raw.sparse) {
@@ -208,18 +209,6 @@ Status BodyReader::DeclareInitializers(const RawGraph& raw, Scope& scope) {
     source_of(scope.body).sparse.push_back({v, field});
   }
   return {};
-}
-
-const Tensor& BodyReader::Shared(const Tensor& tensor) {
-  constexpr size_t kSlots = 4096;
-  if (tensor.is_string() || tensor.byte_size() > Tensor::kSmallBytes) return tensor;
-  if (small_tensors_.empty()) small_tensors_.resize(kSlots);
-  Tensor& known = small_tensors_[tensor.key() % kSlots];
-  const bool same = known.valid() && known.key() == tensor.key() &&
-                    known.dtype() == tensor.dtype() && known.dims() == tensor.dims() &&
-                    std::ranges::equal(known.bytes(), tensor.bytes());
-  if (!same) known = tensor;
-  return known;
 }
 
 Status BodyReader::DeclareInputs(const RawGraph& raw, Scope& scope) {

@@ -11,6 +11,7 @@
 #include "engine/graph/graph.h"
 #include "engine/graph/name_table.h"
 #include "engine/onnx_io/source.h"
+#include "engine/onnx_io/spelled_tensors.h"
 #include "engine/onnx_io/tensors.h"
 #include "qrewrite/status.h"
 
@@ -65,8 +66,6 @@ class BodyReader {
   Status ReadNode(const FieldList& nodes, size_t index, RawNode& raw, Scope& scope);
   Status ReadAttributes(const RawNode& raw, size_t index, Scope& scope, Attributes& attributes,
                         bool& external);
-  // The same tensor, or an equal small one that was read before: scales and zero points repeat.
-  const Tensor& Shared(const Tensor& tensor);
   Result<BodyId> ReadSubgraph(std::string_view message, Scope& scope);
   Status ReadOutputs(const RawGraph& raw, Scope& scope);
   Status AddOutput(std::string_view name, Scope& scope);
@@ -95,7 +94,7 @@ class BodyReader {
   std::array<std::pair<std::string_view, OpId>, 64> recent_ops_;  // of the default domain, by hash
   std::unordered_map<std::string_view, Attributes> simple_attributes_;  // by their fields
   std::unordered_map<std::string_view, uint32_t> types_;  // interned, by their TypeProto
-  std::vector<Tensor> small_tensors_;  // by their keys, the last one of each slot
+  SpelledTensors spelled_;
 };
 
 // Reads opset_import entries into `imports`; `who` imports them.

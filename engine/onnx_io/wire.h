@@ -42,20 +42,25 @@ class WireReader {
 
   // The next field, or null at the end and at a fault. Valid until the next call.
   const WireField* Next() {
-    // Nearly all fields: a tag of one byte, and up to 127 bytes.
+    // Nearly all fields: a tag of one byte, and up to 127 bytes or a number below 128.
     const auto left = end_ - at_;
     const auto byte = [this](int i) { return static_cast<uint8_t>(at_[i]); };
-    if (ok_ && left >= 2 && (byte(0) & 0x87) == static_cast<int>(WireType::kBytes) &&
-        byte(0) >= 8 && byte(1) < 0x80 && byte(1) <= left - 2) {
-      const size_t size = byte(1);
-      field_.number = byte(0) >> 3;
-      field_.type = WireType::kBytes;
-      field_.bytes = {at_ + 2, size};
-      field_.whole = {at_, size + 2};
-      at_ += size + 2;
-      return &field_;
+    if (!ok_ || left < 2 || byte(0) < 8 || byte(0) >= 0x80 || byte(1) >= 0x80) return NextOfAny();
+    const auto type = static_cast<WireType>(byte(0) & 7);
+    size_t size = 0;
+    if (type == WireType::kBytes && byte(1) <= left - 2) {
+      size = byte(1);
+    } else if (type == WireType::kVarint) {
+      field_.value = byte(1);
+    } else {
+      return NextOfAny();
     }
-    return NextOfAny();
+    field_.number = byte(0) >> 3;
+    field_.type = type;
+    field_.bytes = {at_ + 2, size};
+    field_.whole = {at_, size + 2};
+    at_ += size + 2;
+    return &field_;
   }
   bool ok() const { return ok_; }
   size_t offset() const { return static_cast<size_t>(at_ - begin_); }  // of the fault, if !ok()

@@ -20,7 +20,7 @@ bool IsRetyped(const std::vector<std::pair<ValueId, DType>>& retypes, ValueId a,
 
 }  // namespace
 
-bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
+bool Rewriter::Check(const CompiledRule& rule, const Redefinitions& redefinitions,
                      const Retypes& retypes) {
   if (!CheckValues(redefinitions, retypes) || !CheckVisible()) return false;
   for (const Redefinition& r : redefinitions) {
@@ -41,7 +41,7 @@ bool Rewriter::Check(const CompiledRule& rule, const std::vector<Redefinition>& 
   return !cycle || Reject("it would make a cycle");
 }
 
-bool Rewriter::CheckValues(const std::vector<Redefinition>& redefinitions, const Retypes& retypes) {
+bool Rewriter::CheckValues(const Redefinitions& redefinitions, const Retypes& retypes) {
   std::unordered_set<ValueId> seen;
   bool all_same = true, read = false;
   for (const Redefinition& r : redefinitions) {
@@ -193,7 +193,7 @@ bool Rewriter::IsFree(Dim dim) {
 }
 
 // The shapes that new nodes read suit them; where those before did not either, the model is such.
-bool Rewriter::CheckOperands(const std::vector<Redefinition>& redefinitions) {
+bool Rewriter::CheckOperands(const Redefinitions& redefinitions) {
   for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {
     const NodeId n(i);
     if (!in_.facts().Contradicts(n)) continue;
@@ -209,8 +209,7 @@ bool Rewriter::CheckOperands(const std::vector<Redefinition>& redefinitions) {
 }
 
 // Who reads a value of a new type must be able to.
-bool Rewriter::CheckReaders(const std::vector<Redefinition>& redefinitions,
-                            const Retypes& retypes) {
+bool Rewriter::CheckReaders(const Redefinitions& redefinitions, const Retypes& retypes) {
   if (!in_.rules().check_types || retypes.empty()) return true;
   for (const Redefinition& r : redefinitions) {
     const auto retype = std::find_if(retypes.begin(), retypes.end(), [&](const auto& t) {
@@ -233,7 +232,7 @@ bool Rewriter::CheckReaders(const std::vector<Redefinition>& redefinitions,
 }
 
 // What new nodes and aliases read must not depend on what is redefined.
-bool Rewriter::MakesCycle(const std::vector<Redefinition>& redefinitions, bool kept) {
+bool Rewriter::MakesCycle(const Redefinitions& redefinitions, bool kept) {
   std::vector<NodeId> taps, targets;
   std::unordered_set<ValueId> redefined;
   for (const Redefinition& r : redefinitions) redefined.insert(r.value);

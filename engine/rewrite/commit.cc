@@ -95,7 +95,7 @@ ValueId Rewriter::CommitOne(const Redefinition& r, Firing& firing) {
 // value, which gets an id of its own. Invalid if there are none.
 ValueId Rewriter::KeepForNewNodes(ValueId v) {
   if (!graph_.producer(v).valid()) return {};
-  std::vector<User> readers;
+  boost::container::small_vector<User, 8> readers;
   for (const UseId u : graph_.uses(v)) {
     const User user = graph_.user(u);
     if (!user.is_output() && user.node.index >= mark_.nodes) readers.push_back(user);
@@ -119,15 +119,13 @@ std::optional<Facts::Retype> Rewriter::RetypeOf(const Redefinition& r) {
   return more ? std::optional(Facts::Retype::kFirst) : std::nullopt;
 }
 
-void Rewriter::Commit(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
+void Rewriter::Commit(const CompiledRule& rule, const Redefinitions& redefinitions,
                       const Retypes& retypes, Firing& firing) {
-  std::vector<Former> formers;
-  std::vector<NodeId> maybe_dead;
-  formers.reserve(redefinitions.size());
-  maybe_dead.reserve(redefinitions.size() + graph_.num_nodes() - mark_.nodes);
+  boost::container::small_vector<Former, 2> formers;
+  maybe_dead_.clear();
   const bool keeps_numbers = rule.rule->KeepsNumbers() && retypes.empty();
   if (!keeps_numbers) nodes_.ForgetFormers();
-  std::vector<ValueId> other;  // values of which facts may be untrue
+  boost::container::small_vector<ValueId, 4> other;  // values of which facts may be untrue
   // Where a value went: later redefinitions by the same value follow it.
   std::map<ValueId, ValueId> moved;
   for (Redefinition r : redefinitions) {
@@ -149,7 +147,7 @@ void Rewriter::Commit(const CompiledRule& rule, const std::vector<Redefinition>&
     if (retype && now != by) in_.facts().Retyped(now, *retype);
     if (producer.valid()) {
       formers.push_back({producer, index, r.value, now});
-      maybe_dead.push_back(producer);
+      maybe_dead_.push_back(producer);
     }
     if (kept.valid()) {
       graph_.SetProducer(kept, producer, index);
@@ -158,16 +156,16 @@ void Rewriter::Commit(const CompiledRule& rule, const std::vector<Redefinition>&
     }
     if (now != r.value) nodes_.Moved(r.value, now);
     if (!graph_.alive(by)) {
-      moved[by] = r.value;
+      if (redefinitions.size() > 1) moved[by] = r.value;
       nodes_.Moved(by, r.value);
     }
   }
   CommitTypes(retypes);
-  RankNewNodes(formers);
+  RankNewNodes(AsSpan(formers));
   for (const Former& f : formers) in_.ForgetFacts(f.value);
   for (const ValueId v : other) in_.ForgetFacts(v);
-  for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) maybe_dead.emplace_back(n);
-  RemoveDead(graph_, std::move(maybe_dead), &firing.released);
+  for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) maybe_dead_.emplace_back(n);
+  RemoveDead(graph_, maybe_dead_, &firing.released);
   ForgetReaders(firing.released);
   for (const Former& f : formers) KeepRequiredOutput(f.node, f.index, f.value);
   NameNewValues();
@@ -206,7 +204,7 @@ void Rewriter::SetOrder(const std::vector<NodeId>& order) {
 
 // Who reads a redefined value came behind its former producer; where that is not far enough any more,
 // the order ends.
-void Rewriter::RankNewNodes(const std::vector<Former>& formers) {
+void Rewriter::RankNewNodes(std::span<const Former> formers) {
   ranks_.resize(graph_.num_nodes());
   for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {
     const NodeId n(i);
@@ -263,18 +261,17 @@ void Rewriter::NameNewValues() {
   for (size_t i = mark_.values; i < graph_.num_values(); ++i) {
     const ValueId v(i);
     if (!graph_.alive(v) || !graph_.name(v).empty()) continue;
-    const auto wish = emitter_.wishes().find(v);
-    const std::string_view suffix =
-        wish == emitter_.wishes().end() ? std::string_view("value") : wish->second;
+    const std::string_view wish = emitter_.wish(v);
+    const std::string_view suffix = wish.empty() ? "value" : wish;
     const std::string_view base = base_.valid() ? graph_.name(base_) : "value";
     graph_.Rename(v, graph_.FreshName(DerivedName(base, suffix)));
   }
   for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph_.alive(n) || !graph_.name(n).empty()) continue;
-    const auto copied = emitter_.copied_from().find(n);
-    if (copied != emitter_.copied_from().end() && !graph_.name(copied->second).empty()) {
-      NameCopy(n, copied->second);
+    const NodeId original = emitter_.original(n);
+    if (original.valid() && !graph_.name(original).empty()) {
+      NameCopy(n, original);
       continue;
     }
     for (size_t k = 0; k < graph_.num_outputs(n); ++k) {

@@ -86,7 +86,7 @@ std::set<char> CharacterClass(std::string_view text) {
 
 // --- what nothing reads
 
-void RemoveDead(Graph& graph, std::vector<NodeId> nodes, std::vector<ValueId>* released) {
+void RemoveDead(Graph& graph, std::vector<NodeId>& nodes, std::vector<ValueId>* released) {
   boost::container::small_vector<ValueId, 16> inputs;
   boost::container::small_vector<NodeId, 8> inside;
   while (!nodes.empty()) {
@@ -136,7 +136,7 @@ int64_t RemoveDeadNodes(Graph& graph) {
     return count;
   };
   const int64_t before = alive();
-  RemoveDead(graph, std::move(nodes));
+  RemoveDead(graph, nodes);
   return before - alive();
 }
 

@@ -18,7 +18,7 @@ namespace qrewrite {
 
 // Removes those of `nodes` that nothing reads, and what nothing reads then; constants too. Values
 // that lost readers but live on are added to `released`.
-void RemoveDead(Graph& graph, std::vector<NodeId> nodes, std::vector<ValueId>* released = nullptr);
+void RemoveDead(Graph& graph, std::vector<NodeId>& nodes, std::vector<ValueId>* released = nullptr);
 // Nodes that nothing reads, in every body, and what nothing reads then. Returns how many nodes.
 int64_t RemoveDeadNodes(Graph& graph);
 // Functions that nothing calls, nodes and initializers that nothing reads, in every body. Returns how

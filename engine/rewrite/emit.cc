@@ -1,6 +1,7 @@
 #include "engine/rewrite/emit.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -53,8 +54,7 @@ class Emitter::Statements : public NewValues {
   }
 
   void EmitStatement(const MakeStmt& stmt) {
-    std::vector<bool> present;
-    present.reserve(stmt.outs.size());
+    boost::container::small_vector<bool, 4> present;
     for (const MakeStmt::Out& out : stmt.outs) {
       const Val* matched = Matched(out);
       if (out.repeated) {
@@ -68,11 +68,11 @@ class Emitter::Statements : public NewValues {
         present.push_back(out.fresh >= 0 && (matched == nullptr || !matched->absent()));
       }
     }
-    std::vector<Val> results;
+    Vals results;
     if (stmt.value.repeated) {
       results = emitter_.Repeated(stmt.value, frame_);
     } else if (stmt.value.value.kind == Make::Kind::kCall) {
-      results = emitter_.Call(*stmt.value.value.call, frame_, present);
+      results = emitter_.Call(*stmt.value.value.call, frame_, AsSpan(present));
     } else {
       results.push_back(emitter_.Value(stmt.value.value, frame_));
     }
@@ -98,46 +98,39 @@ class Emitter::Statements : public NewValues {
   Emitter& emitter_;
   const Replacement& text_;
   Frame& frame_;
-  std::vector<bool> open_;
+  boost::container::small_vector<bool, 8> open_;
 };
 
-namespace {
-
-// clear() goes over all buckets: after one very large replacement each small one would pay for it.
-template <class Table>
-void Empty(Table& table) {
-  if (table.bucket_count() > 256) {
-    table = Table();
-  } else {
-    table.clear();
-  }
-}
-
-}  // namespace
-
 void Emitter::Begin(BodyId body, const Options& options, ValueId base,
-                    const std::vector<ValueId>& redefined) {
+                    std::span<const ValueId> redefined) {
   body_ = body;
   options_ = options;
   base_ = base;
   reason_.clear();
   reused_ = false;
   mistyped_ = false;
-  Empty(redefined_);
-  redefined_.insert(redefined.begin(), redefined.end());
   first_new_ = graph_.num_nodes();
-  Empty(wishes_);
-  Empty(copied_from_);
-  Empty(going_);
+  first_value_ = graph_.num_values();
+  redefined_.clear();
+  for (const ValueId v : redefined) redefined_.insert(v);
+  going_.clear();
+  wishes_.clear();
+  originals_.clear();
   depth_ = 0;
 }
 
-std::vector<Val> Emitter::Fail(std::string reason, size_t outputs) {
+namespace {
+
+constexpr std::array<bool, 1> kOne = {true};
+
+}  // namespace
+
+Vals Emitter::Fail(std::string reason, size_t outputs) {
   if (reason_.empty()) reason_ = reason;
-  return std::vector<Val>(std::max<size_t>(outputs, 1), Val(Failure{std::move(reason)}));
+  return Vals(std::max<size_t>(outputs, 1), Val(Failure{std::move(reason)}));
 }
 
-bool Emitter::Emit(const Replacement& text, Frame& frame, std::vector<Val>& results) {
+bool Emitter::Emit(const Replacement& text, Frame& frame, Vals& results) {
   for (const MakeStmt::Out& out : text.wanted) {
     if (out.matched < 0 || !frame.bound(out.matched)) continue;
     const Val& matched = frame[out.matched];
@@ -168,7 +161,7 @@ Val Emitter::Value(const Make& make, Frame& frame) {
       return in_.Eval(make.value, frame);
     case Make::Kind::kCode: return in_.Eval(make.value, frame);
     case Make::Kind::kCall: {
-      std::vector<Val> results = Call(*make.call, frame, {true});
+      Vals results = Call(*make.call, frame, kOne);
       return results.empty() ? Val() : results[0];
     }
     case Make::Kind::kCoalesce: {
@@ -184,8 +177,7 @@ Val Emitter::Value(const Make& make, Frame& frame) {
   return {};
 }
 
-std::vector<Val> Emitter::Call(const MakeCall& call, Frame& frame,
-                               const std::vector<bool>& present) {
+Vals Emitter::Call(const MakeCall& call, Frame& frame, std::span<const bool> present) {
   if (!in_.HasStack() || !in_.exhausted().empty()) return Fail(in_.exhausted(), present.size());
   switch (call.kind) {
     case MakeCall::Kind::kTemplate: return Template(call, frame, present.size());
@@ -204,8 +196,7 @@ size_t Emitter::OutputsLike(const Make& make, Frame& frame) {
 }
 
 // `n(...)`: what is called depends on what the match bound the name to.
-std::vector<Val> Emitter::Label(const MakeCall& call, Frame& frame,
-                                const std::vector<bool>& present) {
+Vals Emitter::Label(const MakeCall& call, Frame& frame, std::span<const bool> present) {
   const Val head = in_.Slot(call.slot, frame);
   if (const auto* body = head.get_if<BodyRef>()) return Inline(body->body, call, frame);
   if (const auto* chain = head.get_if<ChainRef>()) return Rebuild(*chain, call, frame);
@@ -217,9 +208,9 @@ std::vector<Val> Emitter::Label(const MakeCall& call, Frame& frame,
 
 // --- templates
 
-std::vector<Val> Emitter::Template(const MakeCall& call, Frame& frame, size_t outputs) {
+Vals Emitter::Template(const MakeCall& call, Frame& frame, size_t outputs) {
   const CompiledDefinition& d = in_.program().definition(call.definition);
-  std::vector<Val> args;
+  Vals args;
   for (const MakeArg& a : call.args) {
     if (a.repeated) {
       for (Val& value : Repeated(a, frame)) args.push_back(std::move(value));
@@ -232,10 +223,10 @@ std::vector<Val> Emitter::Template(const MakeCall& call, Frame& frame, size_t ou
     in_.Exhaust(fmt::format("`${}` calls itself more than {} times deep", d.definition->head.name,
                             kMaxRecursion));
   }
-  std::vector<Val> results;
+  Vals results;
   Val found = false;
   if (in_.exhausted().empty()) {
-    found = in_.ChooseCase(d, args, body_, [&](const CompiledCase& c, Frame& inner) {
+    found = in_.ChooseCase(d, AsSpan(args), body_, [&](const CompiledCase& c, Frame& inner) {
       results = TemplateCase(d, c, inner);
     });
   }
@@ -248,16 +239,16 @@ std::vector<Val> Emitter::Template(const MakeCall& call, Frame& frame, size_t ou
   return results;
 }
 
-std::vector<Val> Emitter::TemplateCase(const CompiledDefinition& d, const CompiledCase& c,
-                                       Frame& frame) {
+Vals Emitter::TemplateCase(const CompiledDefinition& d, const CompiledCase& c, Frame& frame) {
   const size_t outputs = std::max<size_t>(d.definition->head.outs.size(), 1);
   if (c.make) {
     if (outputs > 1 && c.make->kind == Make::Kind::kCall) {
-      return Call(*c.make->call, frame, std::vector<bool>(outputs, true));
+      const boost::container::small_vector<bool, 4> present(outputs, true);
+      return Call(*c.make->call, frame, AsSpan(present));
     }
     return {Value(*c.make, frame)};
   }
-  std::vector<Val> results;
+  Vals results;
   if (c.replace) {
     if (!Emit(*c.replace, frame, results)) return Fail(reason_, outputs);
     return results;

@@ -10,15 +10,16 @@
 //   emit_subgraphs.cc  bodies put in place, and those that new nodes get
 #pragma once
 
-#include <map>
-#include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
+#include "engine/base/as_span.h"
+#include "engine/base/id_set.h"
 #include "engine/match/interpreter.h"
 #include "engine/rewrite/index.h"
 
@@ -26,6 +27,10 @@ namespace qrewrite {
 
 // Nodes that one replacement makes at most; a template that calls itself twice would never end.
 inline constexpr size_t kMaxNewNodes = 100'000;
+
+// Most calls have a handful of arguments and one output: these allocate nothing.
+using Vals = boost::container::small_vector<Val, 3>;
+using Inputs = boost::container::small_vector<ValueId, 4>;
 
 // Which equal nodes of the body are used again.
 enum class Share : uint8_t { kNone, kInner, kAll };  // kInner: none that makes a graph output
@@ -42,12 +47,11 @@ class Emitter {
 
   // Starts a replacement whose nodes go into `body` and serve `base` (for names).
   // `redefined`: the values that it will redefine.
-  void Begin(BodyId body, const Options& options, ValueId base,
-             const std::vector<ValueId>& redefined);
+  void Begin(BodyId body, const Options& options, ValueId base, std::span<const ValueId> redefined);
 
   // Emits statements: results[i] is what text.wanted[i] is. The other outputs are made when
   // something asks for them. On failure reason() says why.
-  bool Emit(const Replacement& text, Frame& frame, std::vector<Val>& results);
+  bool Emit(const Replacement& text, Frame& frame, Vals& results);
 
   const std::string& reason() const { return reason_; }
   Share share() const { return options_.share; }
@@ -55,15 +59,23 @@ class Emitter {
   bool reused() const { return reused_; }
   // Did types of operands not suit an operator?
   bool mistyped() const { return mistyped_; }
-  // Names a value was wished by: new value -> suffix behind the name of the output it serves.
-  const std::unordered_map<ValueId, std::string>& wishes() const { return wishes_; }
-  // The nodes that copies were made of, by copy.
-  const std::unordered_map<NodeId, NodeId>& copied_from() const { return copied_from_; }
+  // What a new value is wished to be called, behind the name of the output it serves; "" if nobody
+  // cares.
+  std::string_view wish(ValueId v) const {
+    const size_t at = v.index - first_value_;
+    return at < wishes_.size() ? wishes_[at] : std::string_view();
+  }
+  // The node that a new one is a copy of; invalid if it is none.
+  NodeId original(NodeId n) const {
+    const size_t at = n.index - first_new_;
+    return at < originals_.size() ? originals_[at] : NodeId();
+  }
 
  private:
   class Statements;
   struct Head {
-    OpName op;
+    const OpName& op;
+    OpId id;  // of the graph
     const Signature* signature = nullptr;
     const Signature* newest = nullptr;  // of any opset; null: an operator without signature
   };
@@ -71,41 +83,42 @@ class Emitter {
   // --- emit.cc
   Val Value(const Make& make, Frame& frame);
   // A call as a list of its outputs; `present` says which of them are asked for.
-  std::vector<Val> Call(const MakeCall& call, Frame& frame, const std::vector<bool>& present);
+  Vals Call(const MakeCall& call, Frame& frame, std::span<const bool> present);
   size_t OutputsLike(const Make& make, Frame& frame);
-  std::vector<Val> Label(const MakeCall& call, Frame& frame, const std::vector<bool>& present);
-  std::vector<Val> Template(const MakeCall& call, Frame& frame, size_t outputs);
-  std::vector<Val> TemplateCase(const CompiledDefinition& d, const CompiledCase& c, Frame& frame);
-  [[gnu::cold]] std::vector<Val> Fail(std::string reason, size_t outputs = 1);
+  Vals Label(const MakeCall& call, Frame& frame, std::span<const bool> present);
+  Vals Template(const MakeCall& call, Frame& frame, size_t outputs);
+  Vals TemplateCase(const CompiledDefinition& d, const CompiledCase& c, Frame& frame);
+  [[gnu::cold]] Vals Fail(std::string reason, size_t outputs = 1);
 
   // --- emit_args.cc
-  std::vector<Val> Repeated(const MakeArg& arg, Frame& frame);
-  bool Arguments(const MakeCall& call, Frame& frame, const Signature* signature,
-                 std::vector<Val>& args);
-  bool Operands(const Head& head, const std::vector<Val>& args, std::vector<ValueId>& inputs);
+  Vals Repeated(const MakeArg& arg, Frame& frame);
+  bool Arguments(const MakeCall& call, Frame& frame, const Signature* signature, Vals& args);
+  bool Operands(const Head& head, const Vals& args, Inputs& inputs);
   bool Attrs(const MakeCall& call, Frame& frame, const Head& head, Attributes& attributes);
   bool Fits(const Head& head, std::string_view name, const AttrValue& value, bool& keep);
 
   // --- emit_nodes.cc
-  std::vector<Val> Operator(const MakeCall& call, Frame& frame, const std::vector<bool>& present);
-  std::vector<Val> Copy(NodeId node, const MakeCall& call, Frame& frame, size_t only);
-  std::vector<Val> Rebuild(const ChainRef& chain, const MakeCall& call, Frame& frame);
-  bool CheckTypes(const Head& head, const std::vector<ValueId>& inputs);
-  std::vector<Val> Add(const Head& head, const std::vector<ValueId>& inputs, Attributes attributes,
-                       const std::vector<bool>& present);
+  Vals Operator(const MakeCall& call, Frame& frame, std::span<const bool> present);
+  Vals Copy(NodeId node, const MakeCall& call, Frame& frame, size_t only);
+  Vals Rebuild(const ChainRef& chain, const MakeCall& call, Frame& frame);
+  void Wish(ValueId v, std::string_view name);  // which lives as long as the graph or the rules
+  void NoteCopy(NodeId copy, NodeId original);
+  bool CheckTypes(const Head& head, std::span<const ValueId> inputs);
+  Vals Add(const Head& head, std::span<const ValueId> inputs, Attributes attributes,
+           std::span<const bool> present);
   bool MayShare(const Head& head) const;
   bool MayShare(ValueId v) const;
-  ValueId FormerlyMade(const Head& head, OpId op, const std::vector<ValueId>& inputs,
+  ValueId FormerlyMade(const Head& head, std::span<const ValueId> inputs,
                        const Attributes& attributes);
-  NodeId Shared(const Head& head, OpId op, const std::vector<ValueId>& inputs,
-                const Attributes& attributes, size_t outputs, size_t only = NodeIndex::kAll,
-                const std::vector<bool>* present = nullptr);
+  NodeId Shared(const Head& head, std::span<const ValueId> inputs, const Attributes& attributes,
+                size_t outputs, size_t only = NodeIndex::kAll, std::span<const bool> present = {});
   int64_t OpsetFor(const OpName& op) const;
   Head HeadOf(const OperatorHead& head, const OpName& op);
+  OpId IdOf(const OperatorHead& head, const OpName& op);
   Head HeadOf(NodeId node);
 
   // --- emit_subgraphs.cc
-  std::vector<Val> Inline(BodyId body, const MakeCall& call, Frame& frame);
+  Vals Inline(BodyId body, const MakeCall& call, Frame& frame);
   bool HoldsCarried(BodyId body) const;
   bool OwnSubgraphs(AttrValue& value);
   void CopyNodes(BodyId from, BodyId to, std::unordered_map<ValueId, ValueId>& values);
@@ -123,12 +136,14 @@ class Emitter {
   bool reused_ = false;
   bool mistyped_ = false;
   Attributes last_attributes_;
-  size_t first_new_ = 0;  // nodes from here on are of this replacement
-  // What it redefines, and what nodes make that are used again and read them.
-  std::unordered_set<ValueId> redefined_;
-  std::unordered_map<ValueId, std::string> wishes_;
-  std::unordered_map<NodeId, NodeId> copied_from_;
-  std::unordered_set<ValueId> going_;  // the matched values that this replacement redefines
+  // Nodes and values from here on are of this replacement.
+  size_t first_new_ = 0, first_value_ = 0;
+  IdSet<ValueId>
+      redefined_;         // what it redefines; what nodes make that are used again and read them
+  IdSet<ValueId> going_;  // the matched values that it redefines
+  std::vector<std::string_view> wishes_;  // by new value
+  std::vector<NodeId> originals_;         // by new node
+  std::vector<OpId> ids_;                 // by number of the operator; invalid: not asked yet
   int depth_ = 0;
 };
 

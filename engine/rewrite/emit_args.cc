@@ -9,7 +9,7 @@
 namespace qrewrite {
 
 // `A...`: written once for each member of the lists in A.
-std::vector<Val> Emitter::Repeated(const MakeArg& arg, Frame& frame) {
+Vals Emitter::Repeated(const MakeArg& arg, Frame& frame) {
   std::vector<std::pair<int, List>> lists;
   for (const MakeArg::Member& member : arg.members) {
     const Val value = Value(member.list, frame);
@@ -20,7 +20,7 @@ std::vector<Val> Emitter::Repeated(const MakeArg& arg, Frame& frame) {
   const size_t size = lists[0].second->size();
   const auto same = [&](const auto& list) { return list.second->size() == size; };
   if (!std::all_of(lists.begin(), lists.end(), same)) return Fail("lists of different length");
-  std::vector<Val> out;
+  Vals out;
   for (size_t k = 0; k < size; ++k) {
     for (const auto& [slot, list] : lists) frame.Bind(slot, (*list)[k]);
     if (arg.group.empty()) {
@@ -34,7 +34,7 @@ std::vector<Val> Emitter::Repeated(const MakeArg& arg, Frame& frame) {
 }
 
 bool Emitter::Arguments(const MakeCall& call, Frame& frame, const Signature* signature,
-                        std::vector<Val>& args) {
+                        Vals& args) {
   size_t next = 0;
   const auto set = [&](size_t index, Val value) {
     if (args.size() <= index) args.resize(index + 1);
@@ -63,11 +63,9 @@ bool Emitter::Arguments(const MakeCall& call, Frame& frame, const Signature* sig
   return true;
 }
 
-bool Emitter::Operands(const Head& head, const std::vector<Val>& args,
-                       std::vector<ValueId>& inputs) {
-  std::vector<Num> numbers(args.size());
+bool Emitter::Operands(const Head& head, const Vals& args, Inputs& inputs) {
+  std::vector<Num> numbers;  // of args, if there are any
   inputs.assign(args.size(), ValueId());
-  bool any = false;
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i].absent()) continue;
     if (const auto* v = args[i].get_if<ValueId>()) {
@@ -85,18 +83,19 @@ bool Emitter::Operands(const Head& head, const std::vector<Val>& args,
                : fmt::format("{} cannot be an input of {}", Describe(forced), head.op.text()));
       return false;
     }
+    numbers.resize(args.size());
     numbers[i] = forced.number();
-    any = true;
   }
-  const std::string why = !any ? "" : in_.UnifyWeak(head.signature, numbers, [&](size_t j) {
-    return j < inputs.size() && inputs[j].valid() ? in_.facts().dtype(inputs[j])
-                                                  : DType::kUndefined;
-  });
+  const std::string why =
+      numbers.empty() ? "" : in_.UnifyWeak(head.signature, numbers, [&](size_t j) {
+        return j < inputs.size() && inputs[j].valid() ? in_.facts().dtype(inputs[j])
+                                                      : DType::kUndefined;
+      });
   if (!why.empty()) {
     Fail(why);
     return false;
   }
-  for (size_t i = 0; i < args.size() && any; ++i) {
+  for (size_t i = 0; i < numbers.size(); ++i) {
     if (!numbers[i].t.valid()) continue;
     // Numbers that nothing gave a type to are float and int64, as everywhere in ONNX.
     const bool untyped = numbers[i].weak && numbers[i].t.dtype() == DType::kDouble;
@@ -108,9 +107,9 @@ bool Emitter::Operands(const Head& head, const std::vector<Val>& args,
     inputs[i] = constants_.Operand(body_, typed.get<Num>().t);
     if (head.signature != nullptr && !head.signature->inputs.empty()) {
       const size_t f = std::min(i, head.signature->inputs.size() - 1);
-      wishes_.try_emplace(inputs[i], head.signature->inputs[f].name);
+      Wish(inputs[i], head.signature->inputs[f].name);
     } else {
-      wishes_.try_emplace(inputs[i], "const");
+      Wish(inputs[i], "const");
     }
   }
   while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();

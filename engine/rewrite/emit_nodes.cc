@@ -23,27 +23,35 @@ Emitter::Head Emitter::HeadOf(const OperatorHead& head, const OpName& op) {
   const Signature* newest = head.number >= 0
                                 ? in_.program().operators()[static_cast<size_t>(head.number)].newest
                                 : in_.rules().signatures.Newest(op.domain, op.name);
-  return {op, in_.SignatureAt(head, op, OpsetFor(op)), newest};
+  return {op, IdOf(head, op), in_.SignatureAt(head, op, OpsetFor(op)), newest};
+}
+
+OpId Emitter::IdOf(const OperatorHead& head, const OpName& op) {
+  if (head.number < 0) return graph_.InternOp(op.domain, op.name);
+  if (ids_.empty()) ids_.resize(in_.program().operators().size());
+  OpId& id = ids_[static_cast<size_t>(head.number)];
+  if (!id.valid()) id = graph_.InternOp(op.domain, op.name);
+  return id;
 }
 
 Emitter::Head Emitter::HeadOf(NodeId node) {
-  const OpName& op = graph_.op_name(graph_.op(node));
+  const OpId id = graph_.op(node);
+  const OpName& op = graph_.op_name(id);
   const Signatures& signatures = in_.rules().signatures;
-  return {op, signatures.Find(op.domain, op.name, OpsetFor(op)),
+  return {op, id, signatures.Find(op.domain, op.name, OpsetFor(op)),
           signatures.Newest(op.domain, op.name)};
 }
 
-std::vector<Val> Emitter::Operator(const MakeCall& call, Frame& frame,
-                                   const std::vector<bool>& present) {
+Vals Emitter::Operator(const MakeCall& call, Frame& frame, std::span<const bool> present) {
   std::string why;
-  const std::optional<OpName> op = in_.HeadOperator(call.head, frame, &why);
-  if (!op) return Fail(why, present.size());
+  const OpName* const op = in_.HeadOperator(call.head, frame, &why);
+  if (op == nullptr) return Fail(why, present.size());
   const Head head = HeadOf(call.head, *op);
   if (head.newest != nullptr && (head.signature == nullptr || head.signature->deprecated)) {
     return Fail(fmt::format("{} does not exist at opset {}", op->text(), OpsetFor(*op)),
                 present.size());
   }
-  std::vector<Val> args;
+  Vals args;
   if (!Arguments(call, frame, head.signature, args)) return Fail(reason_, present.size());
   while (!args.empty() && args.back().absent()) args.pop_back();
   if (head.signature != nullptr) {
@@ -53,7 +61,7 @@ std::vector<Val> Emitter::Operator(const MakeCall& call, Frame& frame,
           (args[i].absent() &&
            head.signature->inputs[std::min(i, head.signature->inputs.size() - 1)].arity !=
                Arity::kOptional)) {
-        return std::vector<Val>(present.size());
+        return Vals(present.size());
       }
     }
     if (args.size() > static_cast<size_t>(head.signature->max_inputs)) {
@@ -63,7 +71,7 @@ std::vector<Val> Emitter::Operator(const MakeCall& call, Frame& frame,
     }
   }
   Attributes attributes;
-  std::vector<ValueId> inputs;
+  Inputs inputs;
   if (!Attrs(call, frame, head, attributes) || !Operands(head, args, inputs)) {
     return Fail(reason_, present.size());
   }
@@ -76,15 +84,30 @@ std::vector<Val> Emitter::Operator(const MakeCall& call, Frame& frame,
                   present.size());
     }
   }
-  return Add(head, inputs, std::move(attributes), present);
+  return Add(head, AsSpan(inputs), std::move(attributes), present);
 }
 
 // --- nodes
 
-bool Emitter::CheckTypes(const Head& head, const std::vector<ValueId>& inputs) {
+// The first wish counts. What was there before has its name.
+void Emitter::Wish(ValueId v, std::string_view name) {
+  if (v.index < first_value_) return;
+  const size_t at = v.index - first_value_;
+  if (wishes_.size() <= at) wishes_.resize(at + 1);
+  if (wishes_[at].empty()) wishes_[at] = name;
+}
+
+void Emitter::NoteCopy(NodeId copy, NodeId original) {
+  const size_t at = copy.index - first_new_;
+  if (originals_.size() <= at) originals_.resize(at + 1);
+  originals_[at] = original;
+}
+
+bool Emitter::CheckTypes(const Head& head, std::span<const ValueId> inputs) {
   if (!options_.check_types || head.signature == nullptr || head.signature->inputs.empty())
     return true;
-  std::map<int, DType> bound;  // type variable -> what the inputs so far say
+  // What the inputs so far say of type variables.
+  boost::container::small_vector<std::pair<int, DType>, 4> bound;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].valid()) continue;
     const FormalValue& formal =
@@ -99,8 +122,10 @@ bool Emitter::CheckTypes(const Head& head, const std::vector<ValueId>& inputs) {
       return false;
     }
     if (formal.arity == Arity::kVariadic && !formal.homogeneous) continue;
-    const auto [other, first] = bound.try_emplace(formal.type_var, dtype);
-    if (!first && other->second != dtype) {
+    const auto other = std::ranges::find(bound, formal.type_var, &std::pair<int, DType>::first);
+    if (other == bound.end()) {
+      bound.emplace_back(formal.type_var, dtype);
+    } else if (other->second != dtype) {
       Fail(fmt::format("input {} of {} is {} beside {}", formal.name, head.op.text(),
                        Info(dtype).name, Info(other->second).name));
       mistyped_ = true;
@@ -110,22 +135,21 @@ bool Emitter::CheckTypes(const Head& head, const std::vector<ValueId>& inputs) {
   return true;
 }
 
-std::vector<Val> Emitter::Add(const Head& head, const std::vector<ValueId>& inputs,
-                              Attributes attributes, const std::vector<bool>& present) {
+Vals Emitter::Add(const Head& head, std::span<const ValueId> inputs, Attributes attributes,
+                  std::span<const bool> present) {
   if (!CheckTypes(head, inputs)) return Fail(reason_, present.size());
   size_t outputs = present.size();
   while (outputs > 1 && !present[outputs - 1]) --outputs;
   if (head.signature != nullptr && outputs > static_cast<size_t>(head.signature->max_outputs)) {
     return Fail(fmt::format("{} has no {} outputs", head.op.text(), outputs), present.size());
   }
-  const OpId op = graph_.InternOp(head.op.domain, head.op.name);
   const bool plain = std::none_of(attributes.begin(), attributes.end(), [](const Attribute& a) {
     return std::holds_alternative<BodyId>(a.value);  // a subgraph has one owner
   });
   NodeId node =
-      plain ? Shared(head, op, inputs, attributes, outputs, NodeIndex::kAll, &present) : NodeId();
+      plain ? Shared(head, inputs, attributes, outputs, NodeIndex::kAll, present) : NodeId();
   if (plain && !node.valid() && outputs == 1 && present.size() == 1) {
-    const ValueId former = FormerlyMade(head, op, inputs, attributes);
+    const ValueId former = FormerlyMade(head, inputs, attributes);
     if (former.valid()) return {Val(former)};
   }
   if (!node.valid()) {
@@ -133,15 +157,15 @@ std::vector<Val> Emitter::Add(const Head& head, const std::vector<ValueId>& inpu
       in_.Exhaust(fmt::format("its replacement makes more than {} nodes", kMaxNewNodes));
       return Fail(in_.exhausted(), present.size());
     }
-    std::vector<ValueId> values;
+    Inputs values;
     for (size_t i = 0; i < outputs; ++i) {
       values.push_back(present[i] ? graph_.AddValue(body_, "") : ValueId());
-      if (present[i]) wishes_[values.back()] = head.op.name;
+      if (present[i]) Wish(values.back(), head.op.name);
     }
-    node = graph_.AddNode(body_, op, inputs, values, std::move(attributes), "");
+    node = graph_.AddNode(body_, head.id, inputs, AsSpan(values), std::move(attributes), "");
     nodes_.Add(node);
   }
-  std::vector<Val> out;
+  Vals out;
   for (size_t i = 0; i < present.size(); ++i) {
     const ValueId v = i < outputs ? graph_.output(node, i) : ValueId();
     out.push_back(v.valid() ? Val(v) : Val());
@@ -159,21 +183,21 @@ bool Emitter::MayShare(ValueId v) const {
 }
 
 // What such a node, made by an earlier firing, became; invalid if there was none.
-ValueId Emitter::FormerlyMade(const Head& head, OpId op, const std::vector<ValueId>& inputs,
+ValueId Emitter::FormerlyMade(const Head& head, std::span<const ValueId> inputs,
                               const Attributes& attributes) {
   if (!MayShare(head)) return {};
-  const ValueId former = nodes_.FindFormer(body_, op, inputs, attributes);
+  const ValueId former = nodes_.FindFormer(body_, head.id, inputs, attributes);
   if (!former.valid() || redefined_.contains(former) || !MayShare(former)) return {};
   reused_ = true;
   return former;
 }
 
 // An equal node that is there already and may be used again; invalid if there is none.
-NodeId Emitter::Shared(const Head& head, OpId op, const std::vector<ValueId>& inputs,
+NodeId Emitter::Shared(const Head& head, std::span<const ValueId> inputs,
                        const Attributes& attributes, size_t outputs, size_t only,
-                       const std::vector<bool>* present) {
+                       std::span<const bool> present) {
   if (!MayShare(head)) return {};
-  const NodeId node = nodes_.Find(body_, op, inputs, attributes, outputs, only, present);
+  const NodeId node = nodes_.Find(body_, head.id, inputs, attributes, outputs, only, present);
   if (!node.valid() || node.index >= first_new_) return node;
   for (size_t i = 0; i < graph_.num_outputs(node); ++i) {
     if (!MayShare(graph_.output(node, i))) return {};
@@ -188,13 +212,13 @@ NodeId Emitter::Shared(const Head& head, OpId op, const std::vector<ValueId>& in
 
 // `n(q -> f)`: node n once more, every input q replaced by f, all else kept. With `only` this one of its
 // outputs is the result.
-std::vector<Val> Emitter::Copy(NodeId node, const MakeCall& call, Frame& frame, size_t only) {
-  std::vector<Val> args;
+Vals Emitter::Copy(NodeId node, const MakeCall& call, Frame& frame, size_t only) {
+  Vals args;
   for (size_t i = 0; i < graph_.num_inputs(node); ++i) {
     const ValueId v = graph_.input(node, i);
     args.push_back(v.valid() ? Val(v) : Val());
   }
-  const std::vector<Val> original = args;
+  const Vals original = args;
   for (const MakeArg& arg : call.args) {
     if (arg.from < 0) return Fail("a copy takes only `name -> value`");
     const Val from = in_.Slot(arg.from, frame);
@@ -225,25 +249,24 @@ std::vector<Val> Emitter::Copy(NodeId node, const MakeCall& call, Frame& frame, 
   }
   Attributes attributes = graph_.attributes(node);
   Attributes overrides;
-  std::vector<ValueId> inputs;
+  Inputs inputs;
   if (!Attrs(call, frame, head, overrides) || !Operands(head, args, inputs)) return Fail(reason_);
   for (const Attribute& a : overrides) attributes.Set(a.name, a.value);
   const size_t outputs = graph_.num_outputs(node);
   if (only < outputs && outputs > kWide) {  // one output of many: the others need not be looked at
-    if (!CheckTypes(head, inputs)) return Fail(reason_);
-    const OpId op = graph_.InternOp(head.op.domain, head.op.name);
-    const NodeId there = Shared(head, op, inputs, attributes, outputs, only);
+    if (!CheckTypes(head, AsSpan(inputs))) return Fail(reason_);
+    const NodeId there = Shared(head, AsSpan(inputs), attributes, outputs, only);
     if (there.valid()) return {Val(graph_.output(there, only))};
   }
-  std::vector<bool> present;
+  boost::container::small_vector<bool, 4> present;
   for (size_t i = 0; i < outputs; ++i) present.push_back(graph_.output(node, i).valid());
-  std::vector<Val> made = Add(head, inputs, std::move(attributes), present);
+  Vals made = Add(head, AsSpan(inputs), std::move(attributes), AsSpan(present));
   if (only < made.size()) return {std::move(made[only])};
   return made;
 }
 
 // `c(q -> f)`: the steps of a chain on another value.
-std::vector<Val> Emitter::Rebuild(const ChainRef& chain, const MakeCall& call, Frame& frame) {
+Vals Emitter::Rebuild(const ChainRef& chain, const MakeCall& call, Frame& frame) {
   if (call.args.size() != 1 || call.args[0].from < 0) {
     return Fail("a chain takes one `name -> value`");
   }
@@ -255,20 +278,20 @@ std::vector<Val> Emitter::Rebuild(const ChainRef& chain, const MakeCall& call, F
     if (graph_.HasSubgraphs(node)) {
       return Fail(fmt::format("{} has subgraphs: no copy of it", head.op.text()));
     }
-    std::vector<Val> args = {at};
+    Vals args = {at};
     for (size_t k = 1; k < graph_.num_inputs(node); ++k) {
       const ValueId v = graph_.input(node, k);
       args.push_back(v.valid() ? Val(v) : Val());
     }
-    std::vector<ValueId> inputs;
+    Inputs inputs;
     if (!Operands(head, args, inputs)) return Fail(reason_);
-    std::vector<bool> present;
+    boost::container::small_vector<bool, 4> present;
     for (size_t k = 0; k < graph_.num_outputs(node); ++k) {
       present.push_back(graph_.output(node, k).valid());
     }
     const ValueId next =
         i + 1 < chain.nodes.size() ? graph_.input(chain.nodes[i + 1], 0) : chain.end;
-    const std::vector<Val> outputs = Add(head, inputs, graph_.attributes(node), present);
+    const Vals outputs = Add(head, AsSpan(inputs), graph_.attributes(node), AsSpan(present));
     at = outputs[graph_.output_index(next)];
   }
   if (at.stops()) return Fail(in_.WhyIfAsked(at));

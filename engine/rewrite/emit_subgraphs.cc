@@ -31,7 +31,7 @@ bool Emitter::HoldsCarried(BodyId body) const {
   return false;
 }
 
-std::vector<Val> Emitter::Inline(BodyId body, const MakeCall& call, Frame& frame) {
+Vals Emitter::Inline(BodyId body, const MakeCall& call, Frame& frame) {
   const Body& source = graph_.body(body);
   if (call.args.size() != source.inputs.size()) {
     return Fail(fmt::format("the subgraph takes {} inputs, not {}", source.inputs.size(),
@@ -39,16 +39,17 @@ std::vector<Val> Emitter::Inline(BodyId body, const MakeCall& call, Frame& frame
   }
   if (HoldsCarried(body)) return Fail("the subgraph has a tensor that cannot be copied");
   std::unordered_map<ValueId, ValueId> values;
-  const Head none;
+  const OpName nothing;
+  const Head none{nothing, {}};
   for (size_t i = 0; i < call.args.size(); ++i) {
     const Val value = Value(call.args[i].value, frame);
     if (value.stops()) return Fail(in_.WhyIfAsked(value));
-    std::vector<ValueId> operand;
+    Inputs operand;
     if (!Operands(none, {value}, operand)) return Fail(reason_);
     values[source.inputs[i]] = operand.empty() ? ValueId() : operand[0];
   }
   CopyNodes(body, body_, values);
-  std::vector<Val> out;
+  Vals out;
   for (size_t i = 0; i < graph_.body(body).outputs.size(); ++i) {
     const ValueId v = graph_.output(body, i);
     const auto it = values.find(v);
@@ -64,7 +65,7 @@ void Emitter::CopyNodes(BodyId from, BodyId to, std::unordered_map<ValueId, Valu
     if (!graph_.alive(v) || tensor == nullptr || values.count(v)) continue;
     const Tensor copy = *tensor;
     values[v] = graph_.AddConstant(to, "", copy);
-    wishes_[values[v]] = graph_.name(v);
+    Wish(values[v], graph_.name(v));
   }
   const Result<std::vector<NodeId>> order = TopologicalOrder(graph_, from);
   if (!order.ok()) return;  // the reader of the model and the driver refuse cycles
@@ -79,7 +80,7 @@ void Emitter::CopyNodes(BodyId from, BodyId to, std::unordered_map<ValueId, Valu
       if (!v.valid()) continue;
       outputs[i] = graph_.AddValue(to, "");
       values[v] = outputs[i];
-      wishes_[outputs[i]] = graph_.name(v);
+      Wish(outputs[i], graph_.name(v));
     }
     Attributes attributes;
     for (const Attribute& a : graph_.attributes(n)) {
@@ -87,7 +88,7 @@ void Emitter::CopyNodes(BodyId from, BodyId to, std::unordered_map<ValueId, Valu
     }
     const NodeId copy =
         graph_.AddNode(to, graph_.op(n), inputs, outputs, std::move(attributes), "");
-    copied_from_[copy] = n;
+    NoteCopy(copy, n);
     nodes_.Add(copy);
   }
 }
@@ -121,7 +122,7 @@ AttrValue Emitter::CopyAttribute(const AttrValue& value, BodyId to,
       graph_.SetDeclared(input, graph_.declared(v));
       graph_.AddInput(body, input);
       values[v] = input;
-      wishes_[input] = graph_.name(v);
+      Wish(input, graph_.name(v));
     }
     CopyNodes(source, body, values);
     for (size_t i = 0; i < graph_.body(source).outputs.size(); ++i) {

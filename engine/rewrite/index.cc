@@ -83,7 +83,7 @@ bool NodeIndex::Stale(NodeId n, uint64_t hash) const {
 
 bool NodeIndex::Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> inputs,
                      const Attributes& attributes, size_t outputs, size_t only,
-                     const std::vector<bool>* present) const {
+                     std::span<const bool> present) const {
   if (graph_.body_of(n) != body || graph_.op(n) != op || graph_.num_outputs(n) < outputs ||
       graph_.num_inputs(n) < inputs.size()) {
     return false;
@@ -95,7 +95,7 @@ bool NodeIndex::Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> in
     if (!graph_.output(n, only).valid()) return false;
   } else {
     for (size_t i = 0; i < outputs; ++i) {
-      if (present != nullptr && !(*present)[i]) continue;
+      if (!present.empty() && !present[i]) continue;
       if (!graph_.output(n, i).valid()) return false;
     }
   }
@@ -104,7 +104,7 @@ bool NodeIndex::Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> in
 
 NodeId NodeIndex::Find(BodyId body, OpId op, std::span<const ValueId> inputs,
                        const Attributes& attributes, size_t outputs, size_t only,
-                       const std::vector<bool>* present) {
+                       std::span<const bool> present) {
   if (!built_) Build();
   AddPending(op);
   const uint64_t hash = Hash(body, op, inputs, attributes);

@@ -25,10 +25,10 @@ class NodeIndex {
   // A live node of `body` with this operator, inputs and attributes and at least `outputs` outputs;
   // the earliest created one. Invalid if there is none. During an opset upgrade nodes in the old form
   // are none: they may mean something else.
-  // `only`: of its outputs this one alone must be there; `present`: these alone.
+  // `only`: of its outputs this one alone must be there; `present`: these alone, if it has any.
   static constexpr size_t kAll = SIZE_MAX;
   NodeId Find(BodyId body, OpId op, std::span<const ValueId> inputs, const Attributes& attributes,
-              size_t outputs, size_t only = kAll, const std::vector<bool>* present = nullptr);
+              size_t outputs, size_t only = kAll, std::span<const bool> present = {});
   void Add(NodeId n);  // a new node, or one whose inputs changed
 
   // What a node computed before a rule redefined its value goes on being true of that value. So a
@@ -66,7 +66,7 @@ class NodeIndex {
   bool Stale(NodeId n, uint64_t hash) const;
   bool Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> inputs,
             const Attributes& attributes, size_t outputs, size_t only,
-            const std::vector<bool>* present) const;
+            std::span<const bool> present) const;
 
   const Graph& graph_;
   bool built_ = false;

@@ -29,8 +29,8 @@ bool Rewriter::Applies() {
   return false;
 }
 
-Firing Rewriter::Try(const CompiledRule& rule, NodeId anchor) {
-  Firing firing;
+void Rewriter::Try(const CompiledRule& rule, NodeId anchor, Firing& firing) {
+  firing.Clear();
   firing.node = anchor;
   rejected_.clear();
   mistyped_ = false;
@@ -45,13 +45,13 @@ Firing Rewriter::Try(const CompiledRule& rule, NodeId anchor) {
   firing.exhausted = in_.exhausted();
   if (!firing.fired) firing.rejected = rejected_;
   firing.mistyped = !firing.fired && mistyped_;
-  return firing;
 }
 
 MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor, MatchTrace asked) {
   in_.set_trace(&asked);
   dry_run_ = true;
-  Try(rule, anchor);
+  Firing none;
+  Try(rule, anchor, none);
   dry_run_ = false;
   in_.set_trace(nullptr);
   return asked;
@@ -78,11 +78,12 @@ bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, 
   fault_ = SharingFault::kNone;
   mark_ = graph_.mark();
   in_.set_uses_mark(mark_.nodes);
-  const std::vector<ValueId> redefined = MatchedOutputs(rule, frame);
+  const Inputs redefined = MatchedOutputs(rule, frame);
   base_ = redefined.empty() ? ValueId() : redefined.front();
   const BodyId body = base_.valid() ? graph_.body_of(base_) : graph_.body_of(anchor);
-  emitter_.Begin(body, {.share = share, .check_types = in_.rules().check_types}, base_, redefined);
-  std::vector<Redefinition> redefinitions;
+  emitter_.Begin(body, {.share = share, .check_types = in_.rules().check_types}, base_,
+                 AsSpan(redefined));
+  Redefinitions redefinitions;
   Retypes retypes;
   bool good = Choose(rule, frame, redefinitions) && Retyped(rule, frame, retypes) &&
               Check(rule, redefinitions, retypes);
@@ -104,8 +105,8 @@ bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, 
 }
 
 // The values that the match found for the outputs that the rule redefines.
-std::vector<ValueId> Rewriter::MatchedOutputs(const CompiledRule& rule, Frame& frame) const {
-  std::vector<ValueId> values;
+Inputs Rewriter::MatchedOutputs(const CompiledRule& rule, Frame& frame) const {
+  Inputs values;
   for (const int s : rule.redefined) {
     for (const PatOut& out : rule.pattern.stmts[s].outs) {
       if (out.slot < 0) continue;
@@ -121,25 +122,26 @@ std::vector<ValueId> Rewriter::MatchedOutputs(const CompiledRule& rule, Frame& f
 }
 
 // Emits the replacement, or that of the first case that applies.
-bool Rewriter::Choose(const CompiledRule& rule, Frame& frame,
-                      std::vector<Redefinition>& redefinitions) {
+bool Rewriter::Choose(const CompiledRule& rule, Frame& frame, Redefinitions& redefinitions) {
   if (rule.replace) return Replace(*rule.replace, frame, redefinitions);
   bool good = false;
-  const std::function<bool(const CompiledCase&, Frame&)> outcome = [&](const CompiledCase& c,
-                                                                       Frame& f) {
-    if (c.replace) return Replace(*c.replace, f, redefinitions);
-    bool inner = false;
-    in_.ChooseCase(c.cases, f,
-                   [&](const CompiledCase& nested, Frame& g) { inner = outcome(nested, g); });
-    return inner;
-  };
-  const Val found = in_.ChooseCase(rule.cases, frame,
-                                   [&](const CompiledCase& c, Frame& f) { good = outcome(c, f); });
+  const Val found = in_.ChooseCase(rule.cases, frame, [&](const CompiledCase& c, Frame& f) {
+    good = ReplaceBy(c, f, redefinitions);
+  });
   return found.stops() ? Reject(in_.WhyIfAsked(found)) : good;
 }
 
+bool Rewriter::ReplaceBy(const CompiledCase& c, Frame& frame, Redefinitions& redefinitions) {
+  if (c.replace) return Replace(*c.replace, frame, redefinitions);
+  bool good = false;
+  in_.ChooseCase(c.cases, frame, [&](const CompiledCase& nested, Frame& f) {
+    good = ReplaceBy(nested, f, redefinitions);
+  });
+  return good;
+}
+
 bool Rewriter::AddRedefinition(const Val& old_value, const Val& new_value, const std::string& name,
-                               std::vector<Redefinition>& out) {
+                               Redefinitions& out) {
   if (old_value.absent()) return true;  // an output that the node did not have
   const auto* v = old_value.get_if<ValueId>();
   if (v == nullptr) return Reject(fmt::format("`{}` is no value of the graph", name));
@@ -167,9 +169,8 @@ bool Rewriter::AddRedefinition(const Val& old_value, const Val& new_value, const
   return true;
 }
 
-bool Rewriter::Replace(const Replacement& text, Frame& frame,
-                       std::vector<Redefinition>& redefinitions) {
-  std::vector<Val> results;
+bool Rewriter::Replace(const Replacement& text, Frame& frame, Redefinitions& redefinitions) {
+  Vals results;
   if (!emitter_.Emit(text, frame, results)) return Reject(emitter_.reason());
   for (size_t k = 0; k < results.size(); ++k) {
     const std::string& name = text.wanted[k].name;

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -30,6 +31,16 @@ struct Firing {
   std::vector<ValueId> released;  // values that lost readers to the removal of dead nodes
   std::string rejected;   // not fired: what was wrong with the last match's replacement, or ""
   bool mistyped = false;  // not fired: types or shapes of a match's replacement did not fit
+
+  // As one of nothing, but for the memory that it has.
+  void Clear() {
+    fired = changed = mistyped = false;
+    steps = 0;
+    node = {};
+    for (auto* nodes : {&matched, &created}) nodes->clear();
+    for (auto* values : {&redefined, &released}) values->clear();
+    for (auto* text : {&exhausted, &rejected}) text->clear();
+  }
 };
 
 class Rewriter {
@@ -45,8 +56,9 @@ class Rewriter {
   // For Accept: the match is taken back whatever it answers.
   bool explains() const { return dry_run_; }
 
-  // Tries the rule with `anchor` as the node of its anchor statement.
-  Firing Try(const CompiledRule& rule, NodeId anchor);
+  // Tries the rule with `anchor` as the node of its anchor statement. `firing` may be one of before:
+  // its memory is used again.
+  void Try(const CompiledRule& rule, NodeId anchor, Firing& firing);
 
   // Why the rule does not fire at `anchor`: fills in the answer of `asked`. The graph stays as it is.
   MatchTrace Explain(const CompiledRule& rule, NodeId anchor, MatchTrace asked);
@@ -75,50 +87,51 @@ class Rewriter {
     ValueId value;
     ValueId now;  // what stands for it since
   };
+  using Redefinitions = boost::container::small_vector<Redefinition, 2>;
   using Retypes = std::vector<std::pair<ValueId, DType>>;
   std::optional<Facts::Retype> RetypeOf(const Redefinition& r);
 
   bool Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing);
   bool ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing,
                  Share share);
-  std::vector<ValueId> MatchedOutputs(const CompiledRule& rule, Frame& frame) const;
-  bool Choose(const CompiledRule& rule, Frame& frame, std::vector<Redefinition>& redefinitions);
-  bool Replace(const Replacement& text, Frame& frame, std::vector<Redefinition>& redefinitions);
+  Inputs MatchedOutputs(const CompiledRule& rule, Frame& frame) const;
+  bool Choose(const CompiledRule& rule, Frame& frame, Redefinitions& redefinitions);
+  bool Replace(const Replacement& text, Frame& frame, Redefinitions& redefinitions);
+  bool ReplaceBy(const CompiledCase& c, Frame& frame, Redefinitions& redefinitions);
   bool AddRedefinition(const Val& old_value, const Val& new_value, const std::string& name,
-                       std::vector<Redefinition>& out);
+                       Redefinitions& out);
   bool Retyped(const CompiledRule& rule, Frame& frame, Retypes& out);
   [[gnu::cold]] bool Reject(std::string reason);
   [[gnu::cold]] bool Mistyped(std::string reason);  // the same for types and shapes
   bool Applies();                                   // in a dry run: false
 
   // --- check.cc
-  bool Check(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
-             const Retypes& retypes);
-  bool CheckValues(const std::vector<Redefinition>& redefinitions, const Retypes& retypes);
+  bool Check(const CompiledRule& rule, const Redefinitions& redefinitions, const Retypes& retypes);
+  bool CheckValues(const Redefinitions& redefinitions, const Retypes& retypes);
   bool CheckVisible();
   bool CheckType(const Redefinition& r, bool retyped);
   bool RejectShape(const Redefinition& r, const TypeInfo& before, const TypeInfo& after);
   bool Differ(const TypeInfo& a, const TypeInfo& b);
   bool IsFree(Dim dim);
-  bool CheckOperands(const std::vector<Redefinition>& redefinitions);
-  bool CheckReaders(const std::vector<Redefinition>& redefinitions, const Retypes& retypes);
+  bool CheckOperands(const Redefinitions& redefinitions);
+  bool CheckReaders(const Redefinitions& redefinitions, const Retypes& retypes);
   std::string ShapeText(const TypeInfo& type) const;  // "[2, N]"
   bool ReadBefore(ValueId v) const;                   // by anything else than nodes of this patch
   bool CheckAlias(const Redefinition& r);
   bool MakesAlias(const Redefinition& r) const;
   bool MakesTheSame(const Redefinition& r) const;
   // `kept`: new nodes may read a redefined value, they get it as it was (KeepForNewNodes).
-  bool MakesCycle(const std::vector<Redefinition>& redefinitions, bool kept);
+  bool MakesCycle(const Redefinitions& redefinitions, bool kept);
   bool IsNew(NodeId n) const { return n.valid() && n.index >= mark_.nodes; }
 
   // --- commit.cc
   bool CanRename(const Redefinition& r) const;
-  void Commit(const CompiledRule& rule, const std::vector<Redefinition>& redefinitions,
-              const Retypes& retypes, Firing& firing);
+  void Commit(const CompiledRule& rule, const Redefinitions& redefinitions, const Retypes& retypes,
+              Firing& firing);
   ValueId KeepForNewNodes(ValueId v);
   ValueId CommitOne(const Redefinition& r, Firing& firing);
   bool IsMade(NodeId n) const;
-  void RankNewNodes(const std::vector<Former>& formers);
+  void RankNewNodes(std::span<const Former> formers);
   void CommitTypes(const Retypes& retypes);
   void KeepRequiredOutput(NodeId n, uint32_t index, ValueId former);
   void MoveReaders(ValueId from, ValueId to);
@@ -139,7 +152,8 @@ class Rewriter {
   // What was wrong with the last patch because it built on an equal node.
   enum class SharingFault : uint8_t { kNone, kCycle, kAlias };
   SharingFault fault_ = SharingFault::kNone;
-  bool may_alias_ = false;  // a graph output may become an Identity of another one
+  bool may_alias_ = false;          // a graph output may become an Identity of another one
+  std::vector<NodeId> maybe_dead_;  // by the last commit
   Graph::Mark mark_{};
   size_t first_made_;  // nodes from here on are made by rules
   ValueId base_;

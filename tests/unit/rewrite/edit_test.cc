@@ -14,7 +14,8 @@ TEST_CASE("Edit: what nothing reads goes, and who loses a reader is told") {
   const ValueId dead = m.Node("Mul", {b, kept}, "dead"), y = m.Node("Add", {a, kept}, "y");
   m.Output(y);
   std::vector<ValueId> released;
-  RemoveDead(m.graph, {m.Producer(dead), m.Producer(y)}, &released);
+  std::vector<NodeId> nodes = {m.Producer(dead), m.Producer(y)};
+  RemoveDead(m.graph, nodes, &released);
   CHECK_FALSE(m.graph.alive(dead));
   CHECK_FALSE(m.graph.alive(b));
   CHECK(m.graph.constant(c) == nullptr);
