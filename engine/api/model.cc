@@ -217,27 +217,12 @@ Result<std::string> Model::Text(const TextOptions& options) const {
 bool Model::changed() const { return std::as_const(*impl_->file).graph().changed(); }
 const Status& Model::poison() const { return impl_->poison; }
 
-int64_t InitializerBytes(const Graph& graph) {
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < graph.num_values(); ++i) {
-    const ValueId v(i);
-    const Tensor* tensor = graph.alive(v) ? graph.constant(v) : nullptr;
-    if (tensor == nullptr) continue;
-    if (!tensor->is_string()) {
-      bytes += tensor->byte_size();
-    } else if (!tensor->is_lazy()) {
-      for (const std::string& s : tensor->strings()) bytes += s.size();
-    }
-  }
-  return static_cast<int64_t>(bytes);
-}
-
 ModelStats Model::Stats() const {
   const Graph& graph = std::as_const(*impl_->file).graph();
   ModelStats stats{.ir_version = graph.ir_version,
                    .opset = graph.opset(),
                    .inputs = 0,
-                   .initializer_bytes = InitializerBytes(graph),
+                   .initializer_bytes = static_cast<int64_t>(graph.constant_bytes()),
                    .file_bytes = static_cast<int64_t>(impl_->file->source_bytes().size()),
                    .external_data = impl_->file->has_external_data()};
   for (size_t i = 0; i < graph.num_nodes(); ++i) {

@@ -33,6 +33,4 @@ Result<std::set<NodeId>> SelectedNodes(const Graph& graph, const TextOptions& op
 // Type and shape as the file declares them.
 ModelValue ToModelValue(const Graph& graph, ValueId v);
 
-int64_t InitializerBytes(const Graph& graph);
-
 }  // namespace qrewrite

@@ -94,7 +94,7 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
                            .functions = &rules.impl().functions,
                            .inference = impl.inference.get()};
   const bool was_changed = graph.changed();
-  const int64_t bytes_before = InitializerBytes(graph);
+  const auto bytes_before = static_cast<int64_t>(graph.constant_bytes());
   // Stays if memory runs out: an exception leaves the model between two states.
   impl.poison = Status(StatusCode::kLimit, "memory ran out");
   Result<RunResult> result = Run(graph, *rules.impl().program, run, context);
@@ -117,7 +117,7 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
   report.changed = report.rewrites + report.folded + report.removed + report.edits > 0 ||
                    (graph.changed() && !was_changed);
   report.bytes_before = bytes_before;
-  report.bytes_after = InitializerBytes(graph);
+  report.bytes_after = static_cast<int64_t>(graph.constant_bytes());
   if (options.strict && !report.warnings.empty()) return fail(WarningsAsErrors(report));
   return report;
 }

@@ -14,12 +14,6 @@
 namespace qrewrite {
 namespace {
 
-int64_t CountNodes(const Graph& graph) {
-  int64_t count = 0;
-  for (size_t n = 0; n < graph.num_nodes(); ++n) count += graph.alive(NodeId(n));
-  return count;
-}
-
 // A graph or function that does not import ai.onnx may have no operator of it.
 Status CheckImported(const Graph& graph) {
   bool missing = !graph.opset().contains("");
@@ -124,7 +118,7 @@ Status CheckOutputs(const Graph& graph) {
 Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
                const RunContext& context, RunResult& result) {
   const RuleSet& rules = program.rules();
-  result.report.nodes_before = CountNodes(graph);
+  result.report.nodes_before = static_cast<int64_t>(graph.num_alive_nodes());
   QR_RETURN_IF_ERROR(CheckCounts(options));
   QR_RETURN_IF_ERROR(CheckOpset(graph, rules));
   QR_RETURN_IF_ERROR(CheckOutputs(graph));
@@ -154,7 +148,7 @@ Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
   if (!result.report.stopped) {
     QR_ASSIGN_OR_RETURN(result.files, run.MakeFiles());
   }
-  result.report.nodes_after = CountNodes(graph);
+  result.report.nodes_after = static_cast<int64_t>(graph.num_alive_nodes());
   return {};
 }
 

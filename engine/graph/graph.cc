@@ -1,12 +1,22 @@
 #include "engine/graph/graph.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace qrewrite {
 namespace {
 
 constexpr size_t kFewImports = 8;
+
+uint64_t BytesInFile(const Tensor& tensor) {
+  if (!tensor.is_string()) return tensor.byte_size();
+  uint64_t bytes = 0;
+  if (!tensor.is_lazy()) {
+    for (const std::string& s : tensor.strings()) bytes += s.size();
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -148,8 +158,24 @@ void Graph::Bury(ValueId v) {
   if (!v.valid()) return;
   Value& value = values_[v.index];
   value.producer = NodeId();
-  value.tensor = Tensor();
+  Hold(value, Tensor());
   value.alive = 0;
+}
+
+void Graph::Hold(Value& value, Tensor tensor) {
+  if (value.tensor.valid()) {
+    --num_constants_;
+    constant_bytes_ -= BytesInFile(value.tensor);
+  }
+  if (tensor.valid()) {
+    ++num_constants_;
+    constant_bytes_ += BytesInFile(tensor);
+  }
+  value.tensor = std::move(tensor);
+}
+
+size_t Graph::num_alive_nodes() const {
+  return std::accumulate(op_nodes_.begin(), op_nodes_.end(), size_t{0});
 }
 
 // --- values
@@ -177,7 +203,7 @@ ValueId Graph::AddValue(BodyId b, Borrowed name) {
 
 ValueId Graph::AddConstant(BodyId b, std::string_view name, Tensor tensor) {
   const ValueId v = AddValue(b, name);
-  values_[v.index].tensor = std::move(tensor);
+  Hold(values_[v.index], std::move(tensor));
   values_[v.index].new_tensor = 1;
   bodies_[b.index].constants.push_back(v);
   changed_ = true;
@@ -203,7 +229,7 @@ void Graph::SetConstant(ValueId v, Tensor tensor) {
   QR_CHECK(!producer(v).valid());
   Value& value = values_[v.index];
   if (!value.tensor.valid()) bodies_[value.body.index].constants.push_back(v);
-  value.tensor = std::move(tensor);
+  Hold(value, std::move(tensor));
   value.new_tensor = 1;
   changed_ = true;
 }
@@ -448,6 +474,7 @@ void Graph::Undo(const Mark& mark) {
     if (node_names_.built()) node_names_.Retain(nodes_, n);
   }
   for (size_t v = values_.size(); v-- > mark.values;) {
+    Hold(values_[v], Tensor());
     std::vector<ValueId>& listed = bodies_[values_[v].body.index].constants;
     if (!listed.empty() && listed.back() == ValueId(v)) listed.pop_back();
     if (value_names_.built()) {

@@ -81,6 +81,7 @@ class Graph {
   const OpName& op_name(OpId op) const { return ops_[op.index]; }
   size_t num_ops() const { return ops_.size(); }
   size_t num_nodes(OpId op) const { return op_nodes_[op.index]; }  // alive ones, in all bodies
+  size_t num_alive_nodes() const;                                  // of all operators
 
   // --- imports
   std::map<std::string, int64_t>& opset() { return opset_; }
@@ -137,6 +138,9 @@ class Graph {
   }
   void SetConstant(ValueId v, Tensor tensor);  // REQUIRES: no producer
   void RemoveConstant(ValueId v);              // REQUIRES: no uses
+  size_t num_constants() const { return num_constants_; }  // initializers, in all bodies
+  // What their elements take in a file; lazy strings, of which nobody knows it, count as nothing.
+  uint64_t constant_bytes() const { return constant_bytes_; }
   // An initializer that is a graph input as well and that a caller may replace.
   bool Overridable(ValueId v) const {
     return values_[v.index].tensor.valid() && values_[v.index].input;
@@ -294,6 +298,7 @@ class Graph {
   void RemoveBody(BodyId root);
   void Bury(NodeId n);
   void Bury(ValueId v);
+  void Hold(Value& value, Tensor tensor);
 
   template <class T>
   using Table = std::vector<T, HugePages<T>>;
@@ -311,6 +316,8 @@ class Graph {
   std::deque<OpName> ops_;  // op_name() stays where it is
   std::map<OpName, OpId> op_ids_;
   std::vector<uint32_t> op_nodes_;  // by OpId: how many nodes are alive
+  size_t num_constants_ = 0;
+  uint64_t constant_bytes_ = 0;
   std::map<std::string, int64_t> opset_;
   int64_t upgrade_opset_ = 0;
   size_t upgrade_mark_ = 0;  // nodes from here on are in the new form

@@ -117,6 +117,9 @@ class GraphVerifier {
       if (g_.alive(NodeId(i)) && op.index < counts.size()) ++counts[op.index];
     }
     if (counts != g_.op_nodes_) return Broken("the nodes of an operator are miscounted");
+    size_t constants = 0;
+    for (size_t i = 0; i < g_.num_values(); ++i) constants += g_.constant(ValueId(i)) != nullptr;
+    if (constants != g_.num_constants()) return Broken("the constants are miscounted");
     for (size_t i = 0; i < g_.num_nodes(); ++i) {
       const NodeId n(i);
       if (!g_.alive(n)) continue;

@@ -22,18 +22,24 @@ std::string_view WithoutNumber(std::string_view name) {
 // "base_suffix". Names of names would grow with each step of a long rewrite: a suffix that is there
 // five times is not repeated, and of a long base only the beginning counts.
 std::string DerivedName(std::string_view base, std::string_view suffix) {
-  const std::string ending = fmt::format("_{}", suffix);
-  const std::string often = ending + ending + ending + ending + ending;
-  if (const std::string_view stem = WithoutNumber(base); stem.ends_with(often)) {
-    return std::string(stem);
+  constexpr size_t kMostRepeats = 5, kLongest = 160;
+  const std::string_view stem = WithoutNumber(base);
+  std::string_view rest = stem;
+  size_t repeats = 0;
+  for (; repeats < kMostRepeats && rest.ends_with(suffix); ++repeats) {
+    rest.remove_suffix(suffix.size());
+    if (!rest.ends_with('_')) break;
+    rest.remove_suffix(1);
   }
-  constexpr size_t kLongest = 160;
+  if (repeats == kMostRepeats) return std::string(stem);
   if (base.size() > kLongest) {
     size_t end = kLongest;
     while (end > 0 && (static_cast<unsigned char>(base[end]) & 0xc0) == 0x80) --end;  // UTF-8
     base = base.substr(0, end);
   }
-  return std::string(base) + ending;
+  std::string name;
+  name.reserve(base.size() + 1 + suffix.size());
+  return name.append(base).append(1, '_').append(suffix);
 }
 
 }  // namespace

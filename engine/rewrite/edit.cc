@@ -17,6 +17,12 @@ namespace {
 // Domains the live nodes of a body and its subgraphs use. One body a function, one for the rest.
 std::map<BodyId, std::set<std::string>> UsedDomains(const Graph& graph) {
   std::map<BodyId, std::set<std::string>> used;
+  if (graph.num_bodies() == 1) {  // no functions: the operators that have nodes say it all
+    for (size_t i = 0; i < graph.num_ops(); ++i) {
+      if (graph.num_nodes(OpId(i)) > 0) used[graph.main()].insert(graph.op_name(OpId(i)).domain);
+    }
+    return used;
+  }
   FlatMap<bool> seen;  // operator in body
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     const NodeId n(i);
@@ -129,26 +135,16 @@ int64_t RemoveDeadNodes(Graph& graph) {
   for (size_t n = 0; n < graph.num_nodes(); ++n) {
     if (graph.alive(NodeId(n)) && !graph.HasReaders(NodeId(n))) nodes.emplace_back(n);
   }
-  if (nodes.empty()) return 0;
-  const auto alive = [&] {
-    int64_t count = 0;
-    for (size_t n = 0; n < graph.num_nodes(); ++n) count += graph.alive(NodeId(n));
-    return count;
-  };
-  const int64_t before = alive();
+  const size_t before = graph.num_alive_nodes();
   RemoveDead(graph, nodes);
-  return before - alive();
+  return static_cast<int64_t>(before - graph.num_alive_nodes());
 }
 
 int64_t RemoveUnused(Graph& graph) {
-  int64_t before = 0, after = 0;
-  const auto count = [&](int64_t& out) {
-    for (size_t n = 0; n < graph.num_nodes(); ++n) out += graph.alive(NodeId(n));
-    for (size_t v = 0; v < graph.num_values(); ++v) {
-      out += graph.alive(ValueId(v)) && graph.constant(ValueId(v)) != nullptr;
-    }
+  const auto count = [&] {
+    return static_cast<int64_t>(graph.num_alive_nodes() + graph.num_constants());
   };
-  count(before);
+  const int64_t before = count();
   const int64_t functions = RemoveUncalledFunctions(graph);
   RemoveDeadNodes(graph);
   for (size_t b = 0; b < graph.num_bodies(); ++b) {
@@ -160,8 +156,7 @@ int64_t RemoveUnused(Graph& graph) {
       if (unused && !(graph.Overridable(v) && graph.ir_version >= 4)) graph.RemoveConstant(v);
     }
   }
-  count(after);
-  return before - after + functions;
+  return before - count() + functions;
 }
 
 // --- constants
@@ -291,7 +286,13 @@ void FixImports(Graph& graph, const Signatures& signatures) {
   const std::set<std::string>& domains = used[graph.main()];
   std::erase_if(graph.opset(),
                 [&](const auto& i) { return !i.first.empty() && !domains.count(i.first); });
-  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+  const auto imported = [&](OpId op) {
+    const std::string& domain = graph.op_name(op).domain;
+    return domain.empty() || graph.num_nodes(op) == 0 || graph.opset().contains(domain);
+  };
+  bool all = true;
+  for (size_t i = 0; all && i < graph.num_ops(); ++i) all = imported(OpId(i));
+  for (size_t i = 0; !all && i < graph.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph.alive(n)) continue;
     const OpName& op = graph.op_name(graph.op(n));
