@@ -54,6 +54,11 @@ def comments(cls):
     return said
 
 
+def annotation_of(cls, field):
+    said = cls.__annotations__[field]
+    return str(getattr(said, "__forward_arg__", said)).replace("'", "")  # NamedTuple wraps what is in quotes
+
+
 def body(doc, parameters=()):
     """The docstring; what is said of parameters ("name: text", "a, b: text") as a list."""
     lines = inspect.cleandoc(doc or "").replace(":class:", "").replace(":func:", "").replace(":meth:", "").splitlines()
@@ -76,7 +81,7 @@ def describe_class(cls):
     said, rows = comments(cls), []
     fields = getattr(cls, "_fields", getattr(cls, "__dataclass_fields__", ()))
     for field in fields:
-        rows.append(f"- `{field}: {str(cls.__annotations__[field]).replace(chr(39), '')}`" + (f": {said[field]}" if field in said else ""))
+        rows.append(f"- `{field}: {annotation_of(cls, field)}`" + (f": {said[field]}" if field in said else ""))
     for name, member in vars(cls).items():
         if name.startswith("_"):
             continue

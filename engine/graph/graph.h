@@ -136,8 +136,8 @@ class Graph {
     const Tensor& t = values_[v.index].tensor;
     return t.valid() ? &t : nullptr;
   }
-  void SetConstant(ValueId v, Tensor tensor);  // REQUIRES: no producer
-  void RemoveConstant(ValueId v);              // REQUIRES: no uses
+  void SetConstant(ValueId v, Tensor tensor);              // REQUIRES: no producer
+  void RemoveConstant(ValueId v);                          // REQUIRES: no uses
   size_t num_constants() const { return num_constants_; }  // initializers, in all bodies
   // What their elements take in a file; lazy strings, of which nobody knows it, count as nothing.
   uint64_t constant_bytes() const { return constant_bytes_; }

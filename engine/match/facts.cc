@@ -67,8 +67,20 @@ uint32_t Facts::Intern(const TypeInfo& type) {
   return id;
 }
 
-// As Intern(TypeOfTensor(t)), without making a type that is there already.
+// As Intern(TypeOfTensor(t)), without making a type that is there already. Most constants are scales and
+// zero points: scalars and short vectors.
 uint32_t Facts::InternTypeOf(const Tensor& t) {
+  if (t.rank() > 1) return InternTypeOfAny(t);
+  const int64_t size = t.rank() == 1 ? t.dims()[0] : -1;
+  const auto at = HashMix(static_cast<uint64_t>(t.dtype()), static_cast<uint64_t>(size));
+  PlainType& known = plain_types_[at % plain_types_.size()];
+  if (known.dtype != t.dtype() || known.size != size) {
+    known = {.dtype = t.dtype(), .size = size, .type = InternTypeOfAny(t)};
+  }
+  return known.type;
+}
+
+uint32_t Facts::InternTypeOfAny(const Tensor& t) {
   const uint64_t hash = HashOf(t.dtype(), /*has_rank=*/true, /*is_tensor=*/true, t.dims(),
                                [](int64_t dim) { return Dim(dim).size(); });
   const auto [begin, end] = type_ids_.equal_range(hash);
@@ -94,7 +106,12 @@ DType Facts::SourceDType(ValueId v) const {
 
 void Facts::AddTypeInputs(TypeTable& table, NodeId n, Todo& todo) {
   const auto add = [&](ValueId v) {
-    if (v.valid() && MustAsk(Entry(table, v).type_state)) todo.push_back(v);
+    if (!v.valid() || !MustAsk(Entry(table, v).type_state)) return;
+    if (graph_.producer(v).valid()) {
+      todo.push_back(v);
+    } else {
+      StoreType(table, v, SourceType(v));
+    }
   };
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) add(graph_.input(n, i));
   if (!graph_.HasSubgraphs(n)) return;
@@ -207,17 +224,19 @@ bool Facts::SetQuestion(TypeTable& table, NodeId n, TypeMemo::Question& question
   return true;
 }
 
-TypeMemo::Answer Facts::OutputTypes(TypeTable& table, NodeId n) {
+const TypeMemo::Answer& Facts::OutputTypes(TypeTable& table, NodeId n) {
   const Signature* signature = SignatureOf(n);
   // What signatures of rule files state is code: it may look at anything.
-  if (States(signature) || inference_ == nullptr) return InferTypes(table, n, signature);
+  if (States(signature) || inference_ == nullptr) {
+    return answer_ = InferTypes(table, n, signature);
+  }
   const OpId op = graph_.op(n);
   TypeMemo::Question question{op, known_signatures_[op.index].version, &graph_.attributes(n), {}};
-  if (!SetQuestion(table, n, question)) return InferTypes(table, n, signature);
+  if (!SetQuestion(table, n, question)) return answer_ = InferTypes(table, n, signature);
   if (const TypeMemo::Answer* known = memo_.Find(question)) return *known;
-  TypeMemo::Answer answer = InferTypes(table, n, signature);
-  if (inference_->saw_types_only()) memo_.Store(question, answer);
-  return answer;
+  answer_ = InferTypes(table, n, signature);
+  if (inference_->saw_types_only()) memo_.Store(question, answer_);
+  return answer_;
 }
 
 TypeMemo::Answer Facts::InferTypes(TypeTable& table, NodeId n, const Signature* signature) {
@@ -252,7 +271,7 @@ TypeMemo::Answer Facts::InferTypes(TypeTable& table, NodeId n, const Signature* 
 }
 
 void Facts::ComputeTypes(TypeTable& table, NodeId n) {
-  const TypeMemo::Answer answer = OutputTypes(table, n);
+  const TypeMemo::Answer& answer = OutputTypes(table, n);
   for (size_t i = 0; i < answer.outputs.size(); ++i) {
     const ValueId out = graph_.output(n, i);
     if (!out.valid()) continue;

@@ -5,6 +5,7 @@
 // forgotten along the readers that had asked.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -139,7 +140,8 @@ class Facts {
   }
   // Types of the outputs without the claims of the file, and whether the inputs contradict the
   // operator; an answer that holds for all nodes of the kind is remembered.
-  TypeMemo::Answer OutputTypes(TypeTable& table, NodeId n);
+  // Valid until the next call.
+  const TypeMemo::Answer& OutputTypes(TypeTable& table, NodeId n);
   TypeMemo::Answer InferTypes(TypeTable& table, NodeId n, const Signature* signature);
   // False: the answer may depend on more than `question` says.
   bool SetQuestion(TypeTable& table, NodeId n, TypeMemo::Question& question);
@@ -148,6 +150,7 @@ class Facts {
   void StoreType(TypeTable& table, ValueId v, uint32_t type);
   uint32_t Intern(const TypeInfo& type);
   uint32_t InternTypeOf(const Tensor& t);
+  uint32_t InternTypeOfAny(const Tensor& t);
 
   bool Keeps(const OpName& op) const;  // `constants: keep` names it
   std::string_view Protected(NodeId n) const;
@@ -186,7 +189,14 @@ class Facts {
   TypeTable inferred_{.claims = false};
   std::deque<TypeInfo> types_ = std::deque<TypeInfo>(1);  // 0: nothing known
   std::unordered_multimap<uint64_t, uint32_t> type_ids_;  // by hash
+  struct PlainType {
+    DType dtype = DType::kUndefined;
+    int64_t size = 0;  // of a vector; -1: a scalar
+    uint32_t type = 0;
+  };
+  std::array<PlainType, 64> plain_types_;  // by hash, the last one of each
   TypeMemo memo_;
+  TypeMemo::Answer answer_;  // the last one that is not in memo_
   std::vector<uint32_t> constants_;
   std::deque<Tensor> tensors_;  // a deque: answers stay valid while it grows
   std::vector<uint32_t> free_tensors_;
