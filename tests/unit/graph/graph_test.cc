@@ -24,6 +24,35 @@ TEST_CASE("Graph: operators are interned, ai.onnx is the empty domain") {
   CHECK(g.op_name(g.FindOp("com.microsoft", "Relu")).text() == "com.microsoft.Relu");
 }
 
+TEST_CASE("Graph: nodes and constants are counted") {
+  GraphMaker m;
+  Graph& g = m.graph;
+  const ValueId x = m.Input("x");
+  const ValueId v = g.AddConstant(g.main(), "v", Tensor::Int64s({1, 2, 3}));
+  const ValueId s = g.AddConstant(g.main(), "s", Tensor::Strings({2}, {"ab", "cde"}));
+  const ValueId y = m.Node("Add", {x, v}, "y");
+  CHECK(g.num_alive_nodes() == 1);
+  CHECK(g.num_constants() == 2);
+  CHECK(g.constant_bytes() == 24 + 5);
+  g.SetConstant(v, Tensor::Int64s({1}));
+  CHECK(g.num_constants() == 2);
+  CHECK(g.constant_bytes() == 8 + 5);
+  g.RemoveConstant(s);
+  CHECK(g.num_constants() == 1);
+  const Graph::Mark mark = g.mark();
+  g.AddConstant(g.main(), "w", Tensor::Int64s({1, 2}));
+  m.Node("Relu", {x}, "z");
+  CHECK(g.num_alive_nodes() == 2);
+  CHECK(g.constant_bytes() == 8 + 16);
+  g.Undo(mark);
+  CHECK(g.num_alive_nodes() == 1);
+  CHECK(g.num_constants() == 1);
+  CHECK(g.constant_bytes() == 8);
+  g.RemoveNode(m.Producer(y));
+  CHECK(g.num_alive_nodes() == 0);
+  CheckSound(g);
+}
+
 TEST_CASE("Graph: use lists know every operand slot in order") {
   GraphMaker m;
   const ValueId x = m.Input("x"), w = m.Constant("w");

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <array>
 #include <set>
 #include <vector>
 
@@ -67,9 +68,9 @@ TEST_CASE_FIXTURE(Fixture, "NodeIndex: outputs that nobody asks for may be absen
   const std::vector<ValueId> inputs{x}, outputs{ValueId(), h};
   const NodeId n = graph.AddNode(graph.main(), op, inputs, outputs, {}, "");
   NodeIndex index(graph);
-  const std::vector<bool> second{false, true}, both{true, true};
-  const auto find = [&](const std::vector<bool>& present) {
-    return index.Find(graph.main(), op, inputs, {}, 2, NodeIndex::kAll, &present);
+  const std::array<bool, 2> second{false, true}, both{true, true};
+  const auto find = [&](const std::array<bool, 2>& present) {
+    return index.Find(graph.main(), op, inputs, {}, 2, NodeIndex::kAll, present);
   };
   CHECK(find(second) == n);
   CHECK_FALSE(find(both).valid());
