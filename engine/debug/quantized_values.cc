@@ -136,7 +136,8 @@ constexpr size_t kAllMatches = SIZE_MAX;
 Result<Model> ToQdqForm(const Model& model, bool* changed) {
   QR_ASSIGN_OR_RETURN(const Rules rules, ShippedRules("qdq_form"));
   QR_ASSIGN_OR_RETURN(Model form, model.Clone());
-  QR_ASSIGN_OR_RETURN(const Report report, Rewrite(form, rules));
+  // Blocks are stated on the operator: the weight is found by them, and no runtime has to take it.
+  QR_ASSIGN_OR_RETURN(const Report report, Rewrite(form, rules, {.set = {{"blocks", "stated"}}}));
   *changed = report.changed;
   return form;
 }
