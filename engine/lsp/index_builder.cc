@@ -303,6 +303,13 @@ void IndexBuilder::Signature(const DocEntry& entry) {
       Declare(attribute.key.place.begin, attribute.name(), scope, "attribute of the signature");
     }
   }
+  if (const DocNode* outputs = Get(entry.value, "outputs")) {
+    for (const DocEntry& output : outputs->entries) {
+      const std::string name = output.name();
+      Declare(output.key.place.begin, name.substr(0, name.find_first_of("?.")), scope,
+              "of the signature");
+    }
+  }
   Mapping(entry.value, FieldKind::kSignature, scope);
 }
 

@@ -191,7 +191,8 @@ const Occurrence& Renamable(Workspace& workspace, const FileIndex& index, size_t
     case NameKind::kLocal:
       if (name->scope == Occurrence::kNowhere)
         Refuse(fmt::format("nothing binds `{}`", name->name));
-      if (index.scopes[name->scope].signature) Refuse("callers name inputs and attributes, too");
+      if (index.scopes[name->scope].signature)
+        Refuse("callers name inputs, outputs and attributes, too");
       if (Damaged(index, name->scope)) Refuse("a text of this rule cannot be read");
       return *name;
     case NameKind::kRule:

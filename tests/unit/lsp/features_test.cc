@@ -171,6 +171,13 @@ TEST_CASE("Rename: what cannot have another name") {
         "this name is not one of the rule file's own");
   CHECK(refused(Rule("    match: y = Relu(x)\n    where: ^|z == 2\n")) == "nothing binds `z`");
   CHECK(refused(Rule("   ^| match: y = Relu(x)\n")) == "there is no name here");
+  const std::string signature =
+      "qrewrite: 1\nname: r\nsignatures:\n  acme.Half:\n    inputs: [x]\n    outputs: {y: {shape: "
+      "shape(x)}}\n";
+  for (const char* computes : {"^|y = Mul(x, 0.5)", "y = Mul(^|x, 0.5)"}) {
+    CHECK(refused(signature + "    computes: " + computes + "\n") ==
+          "callers name inputs, outputs and attributes, too");
+  }
   // A place that cannot be read may hold the name, too.
   CHECK(refused(Rule("    match: y = Relu(^|x)\n    where: rank(x == 2\n")) ==
         "a text of this rule cannot be read");
