@@ -243,30 +243,6 @@ def test_hooks_in_threads():
     assert len(results) == 80 and all(np.array_equal(r, weight + 1) for r in results)
 
 
-def test_a_call_costs_at_most_what_the_command_does():
-    """On a model in memory, bytes in and bytes out; the command starts, reads and writes. Processor time, as the machine is shared."""
-    data = long_chain(40000)
-    open("long.onnx", "wb").write(data)
-    open("neg.json", "w").write('{"qrewrite": 1, "name": "neg", "rules": [{"name": "neg", "match": "y = Neg(x)", "replace": "y = Abs(x)"}]}')
-    rules = qrewrite.Rules.load("./neg.json", tests=False)
-    program = os.path.join(os.path.dirname(qrewrite.__file__), "bin", "qrewrite")
-
-    def command():
-        process = subprocess.Popen([program, "--rules", "./neg.json", "long.onnx", "-o", "out.onnx", "-q"])
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = status
-        assert status == 0
-        return used.ru_utime + used.ru_stime
-
-    def call():
-        begin = time.process_time()
-        qrewrite.rewrite(data, rules)
-        return time.process_time() - begin
-
-    pairs = [(call(), command()) for _ in range(6)]
-    assert min(c for c, _ in pairs) <= 1.3 * min(c for _, c in pairs), pairs
-
-
 def test_signals_are_looked_for_in_the_main_thread_only():
     """A run in another thread goes on when Ctrl-C is pressed; Python delivers it to the main thread."""
     caught = []
