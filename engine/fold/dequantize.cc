@@ -14,22 +14,22 @@ bool IsQuantized(DType dtype) {
 }
 
 Result<DType> OutputType(const FoldCall& call) {
-  const Tensor* const x = Input(call, 0);
-  const Tensor* const scale = Input(call, 1);
-  if (x == nullptr || scale == nullptr) return Need(call, x == nullptr ? 0 : 1).status();
+  QR_RETURN_IF_ERROR(NeedInputs(call, 2));
+  const Tensor& x = call.inputs[0];
+  const Tensor& scale = call.inputs[1];
   const int64_t wanted = call.attributes.Int("output_dtype", 0);
   const DType dtype =
-      wanted > 0 && wanted < kNumDTypes ? static_cast<DType>(wanted) : scale->dtype();
-  if (!IsQuantized(x->dtype()) || dtype == DType::kDouble || !HasFloatMath(dtype)) {
-    return Reason("{} of {} to {}", call.op, Name(x->dtype()), Name(dtype));
+      wanted > 0 && wanted < kNumDTypes ? static_cast<DType>(wanted) : scale.dtype();
+  if (!IsQuantized(x.dtype()) || dtype == DType::kDouble || !HasFloatMath(dtype)) {
+    return Reason("{} of {} to {}", call.op, Name(x.dtype()), Name(dtype));
   }
   const Tensor* zero_point = Input(call, 2);
   if (zero_point != nullptr && !IsQuantized(zero_point->dtype())) {
     return Reason("{} with a zero point of type {}", call.op, Name(zero_point->dtype()));
   }
   // Values of more than 16 bits are rounded to float, which is right only if nothing is subtracted.
-  if (zero_point != nullptr && Info(x->dtype()).bits > 16 && Info(zero_point->dtype()).bits <= 16) {
-    return Reason("{} of {} with a zero point of type {}", call.op, Name(x->dtype()),
+  if (zero_point != nullptr && Info(x.dtype()).bits > 16 && Info(zero_point->dtype()).bits <= 16) {
+    return Reason("{} of {} with a zero point of type {}", call.op, Name(x.dtype()),
                   Name(zero_point->dtype()));
   }
   return dtype;

@@ -36,15 +36,14 @@ Result<QuantParams> QuantParams::Make(const FoldCall& call) {
 }
 
 Status QuantParams::SetForm(const FoldCall& call) {
-  const Tensor* x = Input(call, 0);
-  const Tensor* scale = Input(call, 1);
-  if (x == nullptr || scale == nullptr) return Need(call, x == nullptr ? 0 : 1).status();
-  if (!IsFloat(scale->dtype()) || scale->dtype() == DType::kDouble) {
-    return Reason("{} with a scale of type {}", call.op, Name(scale->dtype()));
+  QR_RETURN_IF_ERROR(NeedInputs(call, 2));
+  const Tensor& scale = call.inputs[1];
+  if (!IsFloat(scale.dtype()) || scale.dtype() == DType::kDouble) {
+    return Reason("{} with a scale of type {}", call.op, Name(scale.dtype()));
   }
-  if (scale->size() != 1) QR_RETURN_IF_ERROR(SetShape(call, *x, *scale));
+  if (scale.size() != 1) QR_RETURN_IF_ERROR(SetShape(call, call.inputs[0], scale));
   const Tensor* zero_point = Input(call, 2);
-  return zero_point == nullptr ? Status() : CheckZeroPoint(call, *zero_point, scale->size());
+  return zero_point == nullptr ? Status() : CheckZeroPoint(call, *zero_point, scale.size());
 }
 
 Status QuantParams::SetShape(const FoldCall& call, const Tensor& x, const Tensor& scale) {

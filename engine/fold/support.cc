@@ -24,9 +24,22 @@ const Tensor* Input(const FoldCall& call, size_t i) {
   return i < call.inputs.size() && call.inputs[i].valid() ? &call.inputs[i] : nullptr;
 }
 
+namespace {
+
+Status NoInput(const FoldCall& call, size_t i) { return Reason("{} has no input {}", call.op, i); }
+
+}  // namespace
+
+Status NeedInputs(const FoldCall& call, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (Input(call, i) == nullptr) return NoInput(call, i);
+  }
+  return {};
+}
+
 Result<Tensor> Need(const FoldCall& call, size_t i) {
   const Tensor* input = Input(call, i);
-  if (input == nullptr) return Reason("{} has no input {}", call.op, i);
+  if (input == nullptr) return NoInput(call, i);
   return *input;
 }
 

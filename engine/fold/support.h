@@ -25,6 +25,8 @@ std::string ShapeText(const Dims& dims);  // "[2, 3]"
 
 // Input `i`, or null if it is absent.
 const Tensor* Input(const FoldCall& call, size_t i);
+// Errors: one of the first `count` inputs is absent.
+Status NeedInputs(const FoldCall& call, size_t count);
 // Input `i` as it is, perhaps lazy. Errors: it is absent.
 Result<Tensor> Need(const FoldCall& call, size_t i);
 // Input `i` with its bytes in memory.

@@ -132,7 +132,7 @@ void Rewriter::Commit(const CompiledRule& rule, const Redefinitions& redefinitio
   const bool keeps_numbers = rule.rule->KeepsNumbers() && retypes.empty();
   if (!keeps_numbers) nodes_.ForgetFormers();
   boost::container::small_vector<ValueId, 4> other;  // values of which facts may be untrue
-  // Where a value went: later redefinitions by the same value follow it.
+  // Where a value went: later redefinitions by the same value follow it, if there are any.
   std::map<ValueId, ValueId> moved;
   for (Redefinition r : redefinitions) {
     if (const auto it = moved.find(r.by); it != moved.end()) r.by = it->second;

@@ -17,7 +17,7 @@ namespace qrewrite {
 // --- what nothing reads
 
 // Removes those of `nodes` that nothing reads, and what nothing reads then; constants too. Values
-// that lost readers but live on are added to `released`.
+// that lost readers but live on are added to `released`. Takes all of `nodes`; its memory stays.
 void RemoveDead(Graph& graph, std::vector<NodeId>& nodes, std::vector<ValueId>* released = nullptr);
 // Nodes that nothing reads, in every body, and what nothing reads then. Returns how many nodes.
 int64_t RemoveDeadNodes(Graph& graph);

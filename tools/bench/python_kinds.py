@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What qrewrite.rewrite costs for a model in memory, against the command on the model's file.
 
-  PYTHONPATH=build/release/python PYTHON tools/bench/python_kinds.py [--command build/release/qrewrite] [--runs 7]
+  PYTHONPATH=build/release/python PYTHON tools/bench/python_kinds.py [--command build/release/qrewrite] [--runs 7] [--at-most 1.3]
 
 The command starts, reads, rewrites, and has its output on the disk when it ends. For each model and kind: wall time, and CPU time in
-brackets, as multiples of the command's; both are the least of the runs, which take turns. What a call returns is released within its time.
+brackets, as multiples of the command's; both are the least of the runs, which take turns. What a call returns is released within its time. With --at-most it ends with 1 if bytes cost more CPU time than so many times what the command does.
 """
 import argparse
 import os
+import sys
 import tempfile
 import time
 
@@ -94,9 +95,11 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--command", default="build/release/qrewrite")
     options.add_argument("--runs", type=int, default=7)
+    options.add_argument("--at-most", type=float, default=float("inf"))
     options.add_argument("--only", default="", help="models whose name has this text")
     args = options.parse_args()
     kinds = ["bytes", "onnx.ModelProto", "onnx_ir.Model", "the same in place", "qrewrite.Model"]
+    dear = []
     print(f"| model | command | {' | '.join(kinds)} |\n|---|---|{'---|' * len(kinds)}")
     for name, (make, rules) in MODELS.items():
         if args.only not in name:
@@ -117,7 +120,10 @@ def main():
                 runs.append([*costs, cost_of(qrewrite.rewrite, held["model"], compiled)])
         (wall, cpu), *calls = [tuple(map(min, zip(*costs))) for costs in zip(*runs)]
         print(f"| {name} | {wall * 1e3:.0f} ms ({cpu * 1e3:.0f}) | {' | '.join(f'{w / wall:.2f} ({c / cpu:.2f})' for w, c in calls)} |", flush=True)
+        if calls[0][1] > args.at_most * cpu:
+            dear.append(name)
+    return f"bytes cost more than {args.at_most} times the command: {', '.join(dear)}" if dear else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
