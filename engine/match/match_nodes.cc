@@ -107,8 +107,8 @@ size_t MatchRun::NextOutput(NodeId n, size_t j) {
   return j;
 }
 
-// `as..., x, bs...`: each input is tried for `x` before the lists are made, which takes as long as there
-// are inputs.
+// `as..., x, bs...`: each input is tried for `x`, and its operator looked at, before the lists are made, which takes as
+// long as there are inputs.
 bool MatchRun::Around(const Pattern& pattern, std::span<const PatArg* const> args, size_t i,
                       Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame,
                       Next next) {
@@ -118,7 +118,15 @@ bool MatchRun::Around(const Pattern& pattern, std::span<const PatArg* const> arg
                ? then()
                : Repeat(pattern, arg, inputs, begin, end, call, n, frame, then);
   };
+  const PatCall* const maker = Maker(pattern, one);
   for (size_t k = j; k < inputs.size(); ++k) {
+    if (!MayMake(maker, inputs[k])) {
+      const auto why = [&] {
+        return Operator(pattern, *maker, inputs[k], frame, [] { return false; });
+      };
+      if (in_.trace_ != nullptr) One(pattern, one, inputs[k], call, n, frame, why);
+      continue;
+    }
     const bool found = One(pattern, one, inputs[k], call, n, frame, [&] {
       return members(before, j, k, [&] { return members(behind, k + 1, inputs.size(), next); });
     });

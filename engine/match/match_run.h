@@ -114,7 +114,8 @@ class MatchRun {
   bool Skip(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
   bool Chain(const Pattern& pattern, const PatCall& call, ValueId end, size_t least, Frame& frame,
              Next next);
-  static const PatCall* Maker(const Pattern& pattern, int slot);
+  static const PatCall* Maker(const Pattern& pattern, const PatArg& arg);
+  bool MayMake(const PatCall* maker, ValueId v);  // anything if there is none
   bool StepFits(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame);
   bool Literal(const PatArg& arg, ValueId v);
 

@@ -103,14 +103,26 @@ bool MatchRun::Skip(const Pattern& pattern, const PatCall& call, ValueId v, Fram
                [&] { return BindAbsent(pattern, absent, 0, frame, call.expr->place, next); });
 }
 
-// The call that makes what `slot` is, by a statement of the pattern; null if there is none.
-const PatCall* MatchRun::Maker(const Pattern& pattern, int slot) {
-  for (const PatStmt& stmt : pattern.stmts) {
-    for (const PatOut& out : stmt.outs) {
-      if (out.slot == slot && !out.repeated) return stmt.value.call.get();
+// The operator that makes what `arg` stands for, if the pattern names it.
+const PatCall* MatchRun::Maker(const Pattern& pattern, const PatArg& arg) {
+  const PatCall* maker = arg.kind == PatArg::Kind::kCall ? arg.call.get() : nullptr;
+  if (arg.kind == PatArg::Kind::kName) {
+    for (const PatStmt& stmt : pattern.stmts) {
+      const bool made = std::any_of(stmt.outs.begin(), stmt.outs.end(), [&](const PatOut& out) {
+        return out.slot == arg.slot && !out.repeated;
+      });
+      if (made) maker = stmt.value.call.get();
     }
   }
-  return nullptr;
+  const bool one_node =
+      maker != nullptr && maker->definition < 0 && maker->quantifier == Quantifier::kOne;
+  return one_node ? maker : nullptr;
+}
+
+bool MatchRun::MayMake(const PatCall* maker, ValueId v) {
+  if (maker == nullptr) return true;
+  const NodeId n = v.valid() ? graph_.producer(v) : NodeId();
+  return n.valid() && Accepts(*maker, n);
 }
 
 // `c:Op*<..>(x, _...)`: steps through first inputs, shortest first.
@@ -118,20 +130,10 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
                      Frame& frame, Next next) {
   std::vector<NodeId> nodes;  // from the end upwards
   ValueId at = end;
-  // What the chain starts from, if that is an operator: where it is not, no chain need be made.
-  const PatArg& start = call.args[0];
-  const PatCall* maker = start.kind == PatArg::Kind::kCall ? start.call.get() : nullptr;
-  if (start.kind == PatArg::Kind::kName) maker = Maker(pattern, start.slot);
-  if (maker != nullptr && (maker->definition >= 0 || maker->quantifier != Quantifier::kOne)) {
-    maker = nullptr;
-  }
-  const auto may_start = [&] {
-    if (maker == nullptr || in_.trace_ != nullptr) return true;
-    const NodeId n = graph_.producer(at);
-    return n.valid() && Accepts(*maker, n);
-  };
+  // Where the chain cannot start it need not be made, unless reasons are wanted.
+  const PatCall* const maker = in_.trace_ == nullptr ? Maker(pattern, call.args[0]) : nullptr;
   while (true) {
-    if (nodes.size() >= least && may_start()) {
+    if (nodes.size() >= least && MayMake(maker, at)) {
       ChainRef chain{.nodes = {nodes.rbegin(), nodes.rend()}, .start = at, .end = end};
       const auto first = [&] { return Value(pattern, call.args[0], at, frame, next); };
       const size_t noted = NoteAll(nodes);

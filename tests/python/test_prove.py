@@ -105,7 +105,7 @@ FAULTS = [
     ("qdq_to_qop", "y = Pad<mode=mode>(q, pads, value, axes)", "y = Pad<mode=mode>(q, pads, value)", "pad"),
     ("ezkl_finish", "absent, $direction(h0, 1))", "absent, $direction(h0, 0))", "gru"),
     ("qdq_to_qop", "QLinearWhere(c, a, as, az, b, bs, bz", "QLinearWhere(c, b, bs, bz, a, as, az", "where"),
-    ("optimize", "Concat<axis=k>(Concat<axis=k>(a...), b...)", "Concat<axis=k>(Concat<axis=_>(a...), b...)", "concat-first"),
+    ("optimize", "t = Concat<axis=k>(a...)", "t = Concat<axis=_>(a...)", "concat-concat"),
     ("ezkl_finish", "HardSigmoid<alpha=a, beta=b>(x)", "HardSigmoid<alpha=a>(x)", "fused-conv"),
     # Of rules that choose units.
     ("aidge_export_qdq", "f32(k / s), []", "f32(k * s), []", "requant"),

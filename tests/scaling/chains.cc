@@ -207,6 +207,19 @@ std::string MovesBetweenPairs(int64_t n) {
 
 }  // namespace
 
+// Each joins what was joined so far with one more; `read`: a Relu reads each of them, too, as in a DenseNet.
+std::string Concats(int64_t n, bool read) {
+  Graph g;
+  const std::string x = g.Input(kFloat, {1, 4});
+  std::string y = x;
+  for (int64_t i = 0; i < n; ++i) {
+    const std::string next = read ? g.Node("ReduceSum", {g.Node("Relu", {y})}) : x;
+    y = g.Node("Concat", {y, next}, {{"axis", 1}});
+  }
+  g.Output(y, kFloat, {1, read ? 4 + n : 4 + 4 * n});
+  return Model(g, 17);
+}
+
 std::vector<Family> Chains() {
   return {
       {"relu-chain", "n times Relu", 100000, [](int64_t n) { return Same(n, "Relu"); }, {}},
@@ -270,6 +283,12 @@ std::vector<Family> Chains() {
       {"skips", "n values, each read by the next and by one far behind", 100000, Skips, {}},
       {"moves-between-pairs", "n times moved between Q and DQ", 100000, MovesBetweenPairs, {}},
       {"casts", "n times to float16 and back", 100000, Casts, {}},
+      {"concats", "n times Concat(y, x)", 20000, [](int64_t n) { return Concats(n, false); }, {}},
+      {"concats-read",
+       "n times Concat(y, ReduceSum(Relu(y)))",
+       20000,
+       [](int64_t n) { return Concats(n, true); },
+       {}},
   };
 }
 
