@@ -1,4 +1,8 @@
 // qrewrite --rules R model.onnx: applies rule sets to a model and writes the result.
+#include <array>
+#include <map>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
@@ -216,25 +220,26 @@ class Reporter {
   // The same of several nodes is one warning, with the first few names.
   static void TellWarnings(const std::vector<RewriteWarning>& warnings) {
     constexpr size_t kNamed = 5;
-    std::vector<bool> told(warnings.size(), false);
-    for (size_t i = 0; i < warnings.size(); ++i) {
-      if (told[i]) continue;
-      const RewriteWarning& first = warnings[i];
+    struct Group {
+      const RewriteWarning* first;
       std::string nodes;
       size_t count = 0;
-      for (size_t k = i; k < warnings.size(); ++k) {
-        const RewriteWarning& w = warnings[k];
-        const bool same = w.set == first.set && w.rule == first.rule && w.text == first.text &&
-                          w.op == first.op && !w.op.empty();
-        if (k != i && (told[k] || !same)) continue;
-        told[k] = true;
-        if (++count <= kNamed) nodes += (nodes.empty() ? "" : ", ") + w.NodeText();
-      }
+    };
+    std::vector<Group> groups;
+    std::map<std::array<std::string_view, 4>, size_t> known;
+    for (const RewriteWarning& w : warnings) {
+      size_t at = groups.size();
+      if (!w.op.empty()) at = known.try_emplace({w.set, w.rule, w.text, w.op}, at).first->second;
+      if (at == groups.size()) groups.push_back({.first = &w, .nodes = {}});
+      Group& group = groups[at];
+      if (++group.count <= kNamed) group.nodes += (group.count == 1 ? "" : ", ") + w.NodeText();
+    }
+    for (auto& [first, nodes, count] : groups) {
       if (count > kNamed) nodes += fmt::format(" and {} more", count - kNamed);
       const std::string text =
-          count == 1 ? first.Text()
-                     : fmt::format("{}: {} (rule `{}`)", nodes, first.text, first.rule);
-      PrintDiagnostic({.severity = Severity::kWarning, .message = text, .notes = first.notes});
+          count == 1 ? first->Text()
+                     : fmt::format("{}: {} (rule `{}`)", nodes, first->text, first->rule);
+      PrintDiagnostic({.severity = Severity::kWarning, .message = text, .notes = first->notes});
     }
   }
 
