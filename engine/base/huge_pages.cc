@@ -1,5 +1,6 @@
 #include "engine/base/huge_pages.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <sys/mman.h>
@@ -16,7 +17,7 @@ void* AllocateTable(size_t size) {
   if (size < kLarge) return ::operator new(size);
   void* memory = nullptr;
   if (posix_memalign(&memory, kPage, size) != 0) throw std::bad_alloc();
-  madvise(memory, size / kPage * kPage, MADV_HUGEPAGE);
+  madvise(memory, std::min(size / kPage * kPage, kMostHuge), MADV_HUGEPAGE);
   return memory;
 }
 

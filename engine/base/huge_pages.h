@@ -1,5 +1,5 @@
 // HugePages: an allocator for tables that may become large and are read at random. From a few
-// megabytes on they lie on huge pages where the system has them, which spares most page faults and
+// megabytes on they begin on huge pages where the system has them, which spares most page faults and
 // address translations.
 #pragma once
 
@@ -8,6 +8,10 @@
 #include <new>
 
 namespace qrewrite {
+
+// So much of a table lies on huge pages, from its beginning, and of a heap. Virtual machines that give free memory back to
+// their host (free page reporting) have few huge pages at hand; the others take six times as long to get as small ones.
+constexpr size_t kMostHuge = size_t{64} << 20;
 
 // Memory for `size` bytes. Throws std::bad_alloc.
 void* AllocateTable(size_t size);

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "engine/base/huge_pages.h"
+
 #if defined(__GLIBC__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #include <malloc.h>
@@ -39,7 +41,8 @@ void ExpectHeap(size_t bytes) {
   mallopt(M_TOP_PAD, kHugePage);
   const auto at = reinterpret_cast<uintptr_t>(before) % kHugePage;
   std::byte* const first = at == 0 ? before : before + (kHugePage - at);
-  if (first < after) madvise(first, static_cast<size_t>(after - first), MADV_HUGEPAGE);
+  if (first >= after) return;
+  madvise(first, std::min(static_cast<size_t>(after - first), kMostHuge), MADV_HUGEPAGE);
 }
 #else
 void ExpectHeap(size_t) {}

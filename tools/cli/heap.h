@@ -1,4 +1,4 @@
-// The heap of the command: on huge pages where the system has them. A run allocates much and returns it only when it
+// The heap of the command: its beginning on huge pages where the system has them (engine/base/huge_pages.h). A run allocates much and returns it only when it
 // ends; taking it page by page costs a tenth of its time.
 #pragma once
 
