@@ -53,6 +53,7 @@ class Change {
   bool IsMain(ValueId v) const { return graph_.body_of(v) == graph_.main(); }
 
   // Parts of One(), in this order. nullopt: `step` is beyond them; they are taken off it.
+  std::optional<bool> OneOfConstants(size_t& step);
   std::optional<bool> OneOfNodes(size_t& step);
   std::optional<bool> OneOfShapes(size_t& step);
   std::optional<bool> OneOfZeroPoints(size_t& step);
@@ -63,6 +64,9 @@ class Change {
   bool ConstantNumbers();
   bool ConstantShape();
   bool ConstantToInput();
+  bool ToInput(ValueId v);
+  std::optional<bool> SignOf(size_t& step);
+  std::optional<bool> ZeroOrNot(size_t& step);
   bool Overridable();
   bool ConstantToNode();
   // Constants that `v` shares a node and a shape with, itself included: a scale and its zero point.
@@ -80,7 +84,6 @@ class Change {
   std::optional<bool> TypeOf(size_t& step);
   std::vector<std::pair<DType, DType>> OtherTypes() const;
   std::optional<bool> TwoTypes(size_t& step);
-  std::optional<bool> SignOf(size_t& step);
   void SetType(ValueId v, DType dtype);
   void ChangeType(DType from, DType to, bool everywhere, const std::set<ValueId>& here);
 

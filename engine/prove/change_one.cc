@@ -198,20 +198,6 @@ std::optional<double> Change::WholeNumber(ValueId v) const {
   return numbers->values.front();
 }
 
-// The numbers of one constant with the other sign.
-std::optional<bool> Change::SignOf(size_t& step) {
-  if (words_.keeps_numbers) return std::nullopt;
-  for (const ValueId v : constants_) {
-    std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
-    if (!numbers || !IsFloat(numbers->dtype) || !IsAmong(step, 1)) continue;
-    for (double& x : numbers->values) x = -x;
-    const Tensor tensor = numbers->ToTensor();
-    if (tensor.valid()) graph_.SetConstant(v, tensor);
-    return tensor.valid();
-  }
-  return std::nullopt;
-}
-
 // One input gets another type.
 std::optional<bool> Change::TypeOf(size_t& step) {
   for (const ValueId v : inputs_) {
@@ -369,7 +355,6 @@ std::optional<bool> Change::OneOfNodes(size_t& step) {
     const bool may = MaySwap(n) || (own && graph_.num_inputs(n) > 1 && !words_.keeps_numbers);
     if (may && IsAmong(step, 1)) return Swap(n, 0, 1);
   }
-  if (const std::optional<bool> made = SignOf(step)) return made;
   return OperatorOfPattern(step);
 }
 
@@ -471,6 +456,7 @@ std::optional<bool> Change::One(size_t step) {
   if (IsAmong(step, 2)) return OpenAll(/*apart=*/step == 1);
   if (IsAmong(step, 1)) return ForgetRanks();
   if (IsAmong(step, 2)) return AddAxis(step == 1);
+  if (const std::optional<bool> made = OneOfConstants(step)) return made;
   if (const std::optional<bool> made = OneOfNodes(step)) return made;
   if (const std::optional<bool> made = OneOfShapes(step)) return made;
   const std::optional<bool> made =

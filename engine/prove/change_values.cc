@@ -60,6 +60,51 @@ std::optional<bool> Change::NumbersForEach(size_t& step) {
   return std::nullopt;
 }
 
+// The numbers of one constant with the other sign.
+std::optional<bool> Change::SignOf(size_t& step) {
+  for (const ValueId v : constants_) {
+    std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+    if (!numbers || !IsFloat(numbers->dtype) || !IsAmong(step, 1)) continue;
+    for (double& x : numbers->values) x = -x;
+    const Tensor tensor = numbers->ToTensor();
+    if (tensor.valid()) graph_.SetConstant(v, tensor);
+    return tensor.valid();
+  }
+  return std::nullopt;
+}
+
+// Constants of small numbers that are 0, and are not: a zero point that is none, a step of 0. Equal ones stay equal.
+std::optional<bool> Change::ZeroOrNot(size_t& step) {
+  constexpr double kNotZero = 3;
+  std::set<ValueId> seen;
+  for (const ValueId v : constants_) {
+    const DType dtype = graph_.constant(v)->dtype();
+    const bool wide = IsInteger(dtype) && Info(dtype).bits >= 32;  // axes, sizes
+    if (wide || (!IsInteger(dtype) && !IsFloat(dtype)) || seen.contains(v)) continue;
+    const std::vector<ValueId> all = EqualOnes(v);
+    seen.insert(all.begin(), all.end());
+    std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+    if (!numbers || numbers->values.empty() || !IsAmong(step, 1)) continue;
+    const bool zero = std::ranges::all_of(numbers->values, [](double x) { return x == 0; });
+    std::ranges::fill(numbers->values, zero ? kNotZero : 0);
+    const Tensor tensor = numbers->ToTensor();
+    for (const ValueId c : all) {
+      if (tensor.valid()) graph_.SetConstant(c, tensor);
+    }
+    return tensor.valid();
+  }
+  return std::nullopt;
+}
+
+// Signs, zeros, and data where a graph has none.
+std::optional<bool> Change::OneOfConstants(size_t& step) {
+  if (words_.keeps_numbers) return std::nullopt;
+  if (const std::optional<bool> made = SignOf(step)) return made;
+  if (const std::optional<bool> made = ZeroOrNot(step)) return made;
+  if (!inputs_.empty() || !IsAmong(step, constants_.size())) return std::nullopt;
+  return ToInput(constants_[step]);
+}
+
 // Every constant gets other numbers of its kind, all of them different: nothing is then equal by chance. Equal
 // constants stay equal, signs stay, sizes and axes too.
 bool Change::AllNumbers() {
@@ -132,9 +177,9 @@ bool Change::ConstantShape() {
   return true;
 }
 
-bool Change::ConstantToInput() {
-  if (constants_.empty()) return false;
-  const ValueId v = dice_.Of(constants_);
+bool Change::ConstantToInput() { return !constants_.empty() && ToInput(dice_.Of(constants_)); }
+
+bool Change::ToInput(ValueId v) {
   if (!IsMain(v) || graph_.IsInput(v)) return false;
   const std::string_view name = graph_.FreshName(graph_.name(v).empty() ? "c" : graph_.name(v));
   const ValueId input = graph_.AddValue(graph_.main(), name);

@@ -322,21 +322,24 @@ Result<Model> Judge::Lowered(const Graph& graph, bool in_units) const {
   return ModelOf(lowered);
 }
 
-// Whether rules of an earlier phase than that of the task's would have ended the run.
+// Whether rules of an earlier phase than that of the task's would have ended the run. Where no phase has these there is
+// none before them.
 bool Judge::IsRefusedBefore(const Graph& graph, const Task& task) const {
   const RuleSet& rules = court_.program.rules();
   RunOptions options;
   options.set = task.set;
+  bool has_turn = false;
   for (const Phase& phase : rules.phases) {
     const bool turn = std::any_of(phase.rules.begin(), phase.rules.end(), [&](const auto& name) {
       return std::find(task.rules.begin(), task.rules.end(), name) != task.rules.end();
     });
+    has_turn |= turn;
     if (turn) break;
     for (const std::string& name : phase.rules) {
       if (rules.FindRule(name)->refuse) options.only_rules.push_back(name);
     }
   }
-  if (task.rules.empty() || options.only_rules.empty()) return false;
+  if (!has_turn || task.rules.empty() || options.only_rules.empty()) return false;
   Graph copy = graph;
   return Run(copy, court_.program, options, court_.context).status().code() == StatusCode::kRefused;
 }

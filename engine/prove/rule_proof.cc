@@ -122,7 +122,7 @@ void RuleProof::TrySeeds() {
       stepped_.push_back(seed);
       things_.emplace_back(seed, CountThings(*seed));
     }
-    if (!tried && seed->owner == &rule_ && seed->fires && report_.why.empty())
+    if (!tried && !fault_.empty() && seed->owner == &rule_ && seed->fires && report_.why.empty())
       report_.why = "a test of it is no model: " + fault_;
   }
   // Where it has none of its own those of others stand for them.
@@ -362,8 +362,27 @@ void RuleProof::LookNear(const Seed& seed, const std::vector<uint64_t>& changes,
   if (options_.guards) Watch(seed, changes, graph, task, stops.alone);
 }
 
+namespace {
+
+// The same for graphs that are the same, with the same rules and parameters.
+uint64_t IdentityOf(const Graph& graph, const Task& task) {
+  const std::string text = TestText(graph, task, "", "", "");
+  uint64_t identity = HashBytes(std::as_bytes(std::span(text)));
+  // The text leaves out what large constants hold.
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    const Tensor* const tensor = graph.alive(v) ? graph.constant(v) : nullptr;
+    if (tensor != nullptr && tensor->size() > kMostPrinted)
+      identity = HashMix(identity, tensor->key());
+  }
+  return identity;
+}
+
+}  // namespace
+
 void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph) {
   const Task task = TaskFor(seed);
+  if (!tried_.insert(IdentityOf(graph, task)).second) return;
   const Trial trial = judge_.Try(graph, task);
   if (trial.fate == Trial::Fate::kInvalid) {
     fault_ = trial.why;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/base/dice.h"
@@ -121,7 +122,8 @@ class RuleProof {
   std::vector<Found> found_;                            // graphs that showed something,
   std::vector<Found> near_;  // graphs that several conditions stopped, as few as were seen,
   int fewest_ = 1000;
-  std::set<uint64_t> kinds_;  // each of another kind
+  std::set<uint64_t> kinds_;            // each of another kind
+  std::unordered_set<uint64_t> tried_;  // all graphs: what is changed at random comes twice
   ProvenRule report_;
 };
 

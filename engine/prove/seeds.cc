@@ -122,7 +122,7 @@ std::string TestText(const Graph& graph, const Task& task, const std::string& ru
     text += "}\n";
   }
   text += "  given: |\n";
-  text += Indented(PrintGraph(graph, graph.main(), {.max_elements = 64}), 4);
+  text += Indented(PrintGraph(graph, graph.main(), {.max_elements = kMostPrinted}), 4);
   return text + "  expect: " + expect + "\n";
 }
 

@@ -48,6 +48,8 @@ std::set<int> DefinitionsOf(const Program& program, const CompiledRule& rule);
 
 std::string YamlQuoted(const std::string& text);
 
+constexpr int64_t kMostPrinted = 64;  // elements of a constant in a test that is printed
+
 // A graph as a test, to be pasted below the `tests:` of `rule`.
 std::string TestText(const Graph& graph, const Task& task, const std::string& rule,
                      const std::string& name, const std::string& expect = "unchanged");

@@ -163,5 +163,68 @@ rules:
   CHECK(report.rules[0].outcome == ProvenRule::Outcome::kRefuted);
 }
 
+TEST_CASE("Zeros that all tests have are other numbers, too") {
+  const ProveReport report = Proof(R"yaml(rules:
+  - name: sum
+    doc: what is taken off both is taken off once
+    equivalence: exact
+    match: y = Add(Sub(a, z), Sub(b, z))
+    where: const(z)
+    replace: y = Sub(Add(a, b), z)
+    tests:
+      - name: of nothing
+        given: |
+          a: uint8[3]
+          b: uint8[3]
+          z = uint8 0
+          y = Add(Sub(a, z), Sub(b, z))
+        expect: |
+          a: uint8[3]
+          b: uint8[3]
+          y = Sub(Add(a, b), uint8 0)
+)yaml",
+                                   {.graphs = 12});
+  CHECK(report.rules[0].outcome == ProvenRule::Outcome::kRefuted);
+}
+
+TEST_CASE("A rule that no phase has is judged without what the phases refuse") {
+  const ProveReport report = Proof(R"yaml(signatures:
+  acme.Less:
+    inputs: [x, by]
+    outputs: {y: {shape: shape(x), dtype: dtype(x)}}
+    computes: y = Sub(x, by)
+phases:
+  - {name: check, rules: [left]}
+rules:
+  - name: left
+    equivalence: exact
+    match: _ = acme.Less(_, _)
+    refuse: it has no other form
+  - name: new
+    equivalence: exact
+    match: y = Neg(acme.Less(x, by))
+    replace: y = acme.Less(x, by)
+    tests:
+      - {name: the sign is lost, given: "x: float[2]\ny = Neg(acme.Less(x, 3.0))", expect: "x: float[2]\ny = acme.Less(x, 3.0)"}
+)yaml",
+                                   {.graphs = 20});
+  REQUIRE(report.rules.size() == 2);
+  CHECK(report.rules[1].outcome == ProvenRule::Outcome::kRefuted);
+}
+
+TEST_CASE("No graph is tried twice") {
+  const ProveReport report = Proof(R"yaml(rules:
+  - name: twice
+    equivalence: exact
+    match: y = Not(Not(x))
+    replace: y = x
+    tests:
+      - {name: a condition, given: "x: bool[2]\ny = Not(Not(x))", expect: "x: bool[2]\ny = Identity(x)"}
+      - {name: the same, given: "x: bool[2]\ny = Not(Not(x))", expect: "x: bool[2]\ny = Identity(x)"}
+)yaml",
+                                   {.graphs = 1});
+  CHECK(report.rules[0].graphs == 1);
+}
+
 }  // namespace
 }  // namespace qrewrite
