@@ -181,18 +181,23 @@ std::optional<std::vector<double>> Reading(const Tensors& outputs, const std::st
   return values.ok() ? std::optional(*values) : std::nullopt;
 }
 
-// The largest of `scales` that both sides are whole multiples of, many of them: what a single number cannot
-// tell. 0: there is none.
+constexpr double kFewSteps = 3;        // as quantizers of few bits have; said of so
+constexpr ptrdiff_t kLeastOnGrid = 4;  // many numbers other than 0
+
+// The largest of `scales` that both sides are whole multiples of, many of it, or several numbers of a few of it: what
+// one small number cannot tell. 0: there is none.
 double CommonStep(const std::vector<double>& a, const std::vector<double>& b,
                   const std::set<double>& scales) {
   double largest = 0;
   for (const double v : a) largest = std::isfinite(v) ? std::max(largest, std::fabs(v)) : largest;
+  const auto apart = std::ranges::count_if(a, [](double v) { return v != 0; });
+  const double least = apart >= kLeastOnGrid ? kFewSteps : kLeastSteps;
   for (auto at = scales.rbegin(); at != scales.rend(); ++at) {
     const double step = *at;
     const auto on_grid = [step](double v) {
       return !std::isfinite(v) || std::fabs(v / step - std::rint(v / step)) <= kNearStep;
     };
-    if (largest >= kLeastSteps * step && std::ranges::all_of(a, on_grid) &&
+    if (largest >= least * step && std::ranges::all_of(a, on_grid) &&
         std::ranges::all_of(b, on_grid))
       return step;
   }

@@ -22,8 +22,8 @@ void Systematic::Add(const Dims& dims, const std::vector<double>& before,
 }
 
 double Systematic::Decibels() const {
-  constexpr double kLeastSamples = 8;
-  double signal = 0, explained = 0;
+  constexpr double kLeastSamples = 8, kDeviations = 4;
+  double signal = 0, explained = 0, variance = 0;
   for (const Sums& s : elements_) {
     signal += s.xx;
     if (s.n < kLeastSamples) continue;
@@ -32,8 +32,12 @@ double Systematic::Decibels() const {
     const double by_factor = spread > 1e-9 * s.xx ? common * common / spread : 0;
     // Two numbers explain something of any noise: as much as two of the others.
     const double rest = std::max(s.dd - by_offset - by_factor, 0.0);
-    explained += by_offset + by_factor - 2 * rest / (s.n - 2);
+    const double by_chance = rest / (s.n - 2);
+    explained += by_offset + by_factor - 2 * by_chance;
+    variance += 4 * by_chance * by_chance;
   }
+  // Now and then they explain more: of thousands of graphs some would be blamed for it.
+  explained -= kDeviations * std::sqrt(variance);
   if (varied_ || !(explained > 0)) return std::numeric_limits<double>::infinity();
   return qrewrite::Decibels(signal, explained);
 }
