@@ -175,6 +175,8 @@ class Change {
   std::optional<bool> OperatorAsSeen(size_t& step);
   // A graph input goes through an operator that a definition asks for first. As with OperatorOfPattern.
   std::optional<bool> InFront(size_t& step);
+  std::optional<bool> OperatorAsked(size_t& step);
+  bool MakesOperand(NodeId n) const;
   bool SwapInputs();
   bool MaySwap(NodeId n) const;
   bool Swap(NodeId n, size_t i, size_t j);

@@ -223,7 +223,7 @@ bool Change::OperatorAt(NodeId n, const OpName& to) {
   const bool several = std::ranges::count_if(nodes_, [&](NodeId other) {
                          return graph_.op(other) == graph_.op(n);
                        }) > 1;
-  if (words_.keeps_numbers && several) return false;
+  if (words_.keeps_numbers && (several || MakesOperand(n))) return false;
   const Signature* signature =
       signatures_.Find(to.domain, to.name, graph_.OpsetOf(graph_.main(), to.domain));
   const auto inputs = static_cast<int>(graph_.num_inputs(n));

@@ -443,6 +443,7 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
 // Of which there are many, each of use to few rules.
 std::optional<bool> Change::OneOfMany(size_t& step) {
   if (const std::optional<bool> made = OneSize(step)) return made;
+  if (const std::optional<bool> made = OperatorAsked(step)) return made;
   // Inputs are made to fit the quantizers that read them, which what stands in front of them would hide.
   if (words_.keeps_numbers) return std::nullopt;
   if (const std::optional<bool> made = InFront(step)) return made;

@@ -64,4 +64,45 @@ std::optional<bool> Change::InFront(size_t& step) {
   return std::nullopt;
 }
 
+// Whether what the node makes is another operand than the first, here or further on: a step, a zero point, a bound.
+bool Change::MakesOperand(NodeId n) const {
+  std::vector<NodeId> behind = {n};
+  for (size_t i = 0; i < behind.size(); ++i) {
+    for (size_t k = 0; k < graph_.num_outputs(behind[i]); ++k) {
+      const ValueId v = graph_.output(behind[i], k);
+      if (!v.valid()) continue;
+      for (const UseId u : graph_.uses(v)) {
+        const NodeId reader = graph_.user(u).node;
+        if (!reader.valid()) continue;
+        if (graph_.num_inputs(reader) == 0 || graph_.input(reader, 0) != v) return true;
+        if (std::ranges::find(behind, reader) == behind.end()) behind.push_back(reader);
+      }
+    }
+  }
+  return false;
+}
+
+// A node of an operator that definitions of the rule ask for has another one of these: the least number in place of
+// the largest.
+std::optional<bool> Change::OperatorAsked(size_t& step) {
+  const auto is_asked = [&](const OpName& op) {
+    return std::ranges::find(words_.asked, op) != words_.asked.end();
+  };
+  size_t count = 0;
+  for (const NodeId n : nodes_) {
+    const OpName& from = graph_.op_name(graph_.op(n));
+    if (!is_asked(from) || IsPrivateDomain(from.domain)) continue;
+    const auto inputs = static_cast<int>(graph_.num_inputs(n));
+    for (const OpName& to : words_.asked) {
+      const Signature* const s =
+          signatures_.Find(to.domain, to.name, graph_.OpsetOf(graph_.main(), to.domain));
+      if (to == from || s == nullptr || IsPrivateDomain(to.domain) || inputs < s->min_inputs ||
+          inputs > s->max_inputs || ++count > kMostOperators || !IsAmong(step, 1))
+        continue;
+      return OperatorAt(n, to);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace qrewrite

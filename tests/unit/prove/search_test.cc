@@ -226,5 +226,25 @@ TEST_CASE("No graph is tried twice") {
   CHECK(report.rules[0].graphs == 1);
 }
 
+TEST_CASE("Operators that definitions ask for become others") {
+  const auto refuted = [](const char* text) {
+    return Proof(text, {.graphs = 200}).rules[0].outcome == ProvenRule::Outcome::kRefuted;
+  };
+  CHECK(refuted(R"yaml(define:
+  edge(v, x):
+    - v = ReduceMax|ReduceMin<keepdims=0>(x) => true
+    - => false
+rules:
+  - name: distance
+    doc: the least is below, not above
+    equivalence: exact
+    match: y = Abs(Sub(x, v))
+    where: $edge(v, x)
+    replace: y = Sub(v, x)
+    tests:
+      - {name: to the largest, given: "x: float[3]\ny = Abs(Sub(x, ReduceMax<keepdims=0>(x)))", expect: "x: float[3]\ny = Sub(ReduceMax<keepdims=0>(x), x)"}
+)yaml"));
+}
+
 }  // namespace
 }  // namespace qrewrite
