@@ -130,7 +130,9 @@ class Judge {
   std::string NewFault(const Model& before, const Model& after) const;
   bool Misfits(const Model& model, const Tensors& sample) const;
   bool HasOtherShapes(const Model& model, const Tensors& sample, const Tensors& values) const;
+  bool MisfitsWhenRun(const Model& model, const Tensors& sample, const Tensors& values) const;
   bool RunsOtherwise(const Model& model, const Tensors& sample) const;
+  bool RunOtherwise(const Model& model, const std::vector<Tensors>& samples) const;
   bool RuntimeRunsOtherwise(const Model& model, const std::vector<Tensors>& inputs) const;
   bool NeedsBodyNotEntered(const Model& model, const Tensors& sample) const;
   // Whether a value is larger than what is tried: no fault of a rule that needs one in between.

@@ -211,6 +211,38 @@ bool Judge::HasOtherShapes(const Model& model, const Tensors& sample, const Tens
   return false;
 }
 
+namespace {
+
+// Each node by itself, on values of the shapes that a run made: what `graph` makes becomes an input where it is read.
+Graph CutApart(const Graph& graph, const Tensors& values) {
+  Graph apart = graph;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    const bool made = graph.alive(v) && graph.producer(v).valid();
+    if (!made || graph.body_of(v) != graph.main()) continue;
+    const auto value = values.find(std::string(graph.name(v)));
+    if (value == values.end()) continue;
+    TypeInfo type{.dtype = static_cast<DType>(value->second.dtype)};
+    type.is_tensor = type.has_rank = true;
+    for (const int64_t d : value->second.dims) type.dims.emplace_back(d);
+    const ValueId input = apart.AddValue(apart.main(), apart.FreshName("made"));
+    apart.SetDeclared(input, type);
+    apart.AddInput(apart.main(), input);
+    apart.ReplaceUses(v, input);
+  }
+  return apart;
+}
+
+}  // namespace
+
+// Whether a node of a graph that runs contradicts the shapes of what it reads, or makes another one than it should. Where
+// nobody knows the shape of what stands in front of it this shows in a run alone.
+bool Judge::MisfitsWhenRun(const Model& model, const Tensors& sample, const Tensors& values) const {
+  const Result<Model> apart = ModelOf(CutApart(WithSizesOf(model, sample), values));
+  if (!apart.ok()) return false;
+  return Misfits(*apart, sample) || HasOtherShapes(*apart, sample, values);
+}
+
 // The same of all values that the kernels make.
 bool Judge::RunsOtherwise(const Model& model, const Tensors& sample) const {
   Graph shown = std::as_const(*model.impl().file).graph();
@@ -230,7 +262,15 @@ bool Judge::RunsOtherwise(const Model& model, const Tensors& sample) const {
   const Result<Model> whole = ModelOf(shown);
   if (!whole.ok()) return false;
   const Outcome ran = RunModel(court_.kernels, *whole, {sample});
-  return ran.status.ok() && HasOtherShapes(model, sample, ran.values.front());
+  if (!ran.status.ok()) return false;
+  const Tensors& values = ran.values.front();
+  return HasOtherShapes(model, sample, values) || MisfitsWhenRun(model, sample, values);
+}
+
+// Of one sample at least: how long the parts of an axis are may be data.
+bool Judge::RunOtherwise(const Model& model, const std::vector<Tensors>& samples) const {
+  return std::ranges::any_of(samples,
+                             [&](const Tensors& sample) { return RunsOtherwise(model, sample); });
 }
 
 std::string Judge::ResultFault(const Graph& graph) const {

@@ -246,5 +246,44 @@ rules:
 )yaml"));
 }
 
+TEST_CASE("A node that contradicts a shape that nobody knew before the run makes no model") {
+  // Of com.microsoft's QuantizeLinear inference has no shape, so nothing is said of a Split without sizes.
+  const ProveReport report = Proof(R"yaml(rules:
+  - name: newer
+    doc: the newer form, of which shapes are known
+    equivalence: exact
+    match: q = com.microsoft.QuantizeLinear(x, s, z)
+    where: size(s) == 1 and size(z) == 1
+    replace: q = QuantizeLinear(x, Reshape(s, []), Reshape(z, []))
+    tests:
+      - {name: split behind, given: "x: float[4]\ny, z = Split<num_outputs=2>(com.microsoft.QuantizeLinear(x, 0.5, uint8 3))", expect: "x: float[4]\ny, z = Split<num_outputs=2>(QuantizeLinear(x, 0.5, uint8 3))"}
+)yaml",
+                                   {.graphs = 1000});
+  CHECK(report.rules[0].outcome == ProvenRule::Outcome::kHeld);
+}
+
+TEST_CASE("Data that a quantizer of few bits is made for lies between sizes that are far apart") {
+  // With steps of 1 and of 4 what is 4 times as large is cut off, and what is a quarter is nothing but noise.
+  const ProveReport report = Proof(R"yaml(rules:
+  - name: pair
+    doc: quantized and back
+    equivalence: approx(8dB)
+    match: y = DequantizeLinear<axis=a, block_size=b>(QuantizeLinear<axis=a, block_size=b>(x, s, z), s, z)
+    replace: y = x
+    tests:
+      - name: blocks
+        given: |
+          x: float[2, 4]
+          s = float[2, 2] [[1, 2], [3, 4]]
+          z = int4[2, 2] 0
+          y = Relu(DequantizeLinear<axis=1, block_size=2>(QuantizeLinear<axis=1, block_size=2>(x, s, z), s, z))
+        expect: |
+          x: float[2, 4]
+          y = Relu(x)
+)yaml",
+                                   {.graphs = 1, .seed = 102});
+  CHECK(report.rules[0].outcome == ProvenRule::Outcome::kHeld);
+}
+
 }  // namespace
 }  // namespace qrewrite
