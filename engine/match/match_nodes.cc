@@ -121,10 +121,11 @@ bool MatchRun::Around(const Pattern& pattern, std::span<const PatArg* const> arg
   const PatCall* const maker = Maker(pattern, one);
   for (size_t k = j; k < inputs.size(); ++k) {
     if (!MayMake(maker, inputs[k])) {
-      const auto why = [&] {
-        return Operator(pattern, *maker, inputs[k], frame, [] { return false; });
-      };
-      if (in_.trace_ != nullptr) One(pattern, one, inputs[k], call, n, frame, why);
+      const auto never = [] { return false; };
+      if (in_.trace_ == nullptr) continue;
+      // It fails there, too, and says why.
+      inputs[k].valid() ? Operator(pattern, *maker, inputs[k], frame, never)
+                        : One(pattern, one, inputs[k], call, n, frame, never);
       continue;
     }
     const bool found = One(pattern, one, inputs[k], call, n, frame, [&] {
