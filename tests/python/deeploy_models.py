@@ -147,7 +147,20 @@ def attention() -> Net:
     return net.end(net.op("Add", linear(y, 32, 32), "input"))
 
 
-NETS = {f.__name__: f for f in (resnet8, dscnn, mobilenet, autoencoder, joins, dense, outputs, sequence, attention)}
+def gated() -> Net:
+    """Squeeze and excitation, halves that are multiplied, rows and a column that are picked."""
+    net = Net({"input": [1, 3, 14, 14]})
+    x = net.conv("input", 3, 16, stride=2)
+    squeezed = net.conv(net.op("GlobalAveragePool", x), 16, 4, (1, 1))
+    x = net.op("Mul", x, net.op("HardSigmoid", net.conv(squeezed, 4, 16, (1, 1), act=""), alpha=1 / 6))
+    net.op("Split", x, net.const([8, 8]), out="a", axis=1)
+    net.nodes[-1].output.append("b")
+    x = net.op("Mul", net.conv("a", 8, 8, act=""), "b")
+    x = net.op("Slice", x, net.const([-2]), net.const([2**31]), net.const([2]))
+    return net.end(net.conv(net.op("Gather", x, net.const([1, 3, 5]), axis=3), 8, 4, (1, 1), act=""), x)
+
+
+NETS = {f.__name__: f for f in (resnet8, dscnn, mobilenet, autoencoder, joins, dense, outputs, sequence, attention, gated)}
 SIGNED = {"activation_type": QuantType.QInt8, "weight_type": QuantType.QInt8, "per_channel": True}
 KINDS = {  # how ONNX Runtime quantizes
     "int8": SIGNED,
@@ -228,6 +241,13 @@ def evaluate(model: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> dict[str, 
             y = x @ ins[1]
         elif kind == "Add":
             y = x + ins[1]
+        elif kind == "Mul":
+            assert x.shape == ins[1].shape
+            y = x * ins[1]
+        elif kind == "Slice":
+            begin, end, axes, steps = ins[1:]
+            assert max(end) < 256 and len({i for i in node.input[1:]}) == 4
+            y = x[tuple(slice(*dict(zip(axes, zip(begin, end, steps))).get(k, (None,))) for k in range(x.ndim))]
         elif kind == "RequantShift":
             y = requant_shift(x, ins[1], ins[2], a)
         elif kind == "MaxPool":
