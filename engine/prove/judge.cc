@@ -101,6 +101,16 @@ bool HasSubnormalConstants(const Graph& graph) {
   return false;
 }
 
+// A few constants are no data whose sums say something, and a condition that chooses is none.
+bool HasData(const Graph& graph) {
+  return std::ranges::any_of(graph.body(graph.main()).inputs, [&](ValueId v) {
+    return graph.constant(v) == nullptr && graph.declared(v).dtype != DType::kBool;
+  });
+}
+
+// Nothing but the shape is compared.
+const Promise kOfShapes = {Promise::Kind::kApprox, -std::numeric_limits<double>::infinity()};
+
 // A promise in ulps or decibels is one about FLOAT and DOUBLE: where numbers of 16 bits are computed with,
 // sums of these decide.
 Promise InNarrowFloats(Promise promise, const Graph& graph) {
@@ -116,14 +126,11 @@ Promise InNarrowFloats(Promise promise, const Graph& graph) {
     if (dtype == DType::kFloat16) most = std::min(most, kFloat16Db), unseen = kFloat16Step;
     if (dtype == DType::kBfloat16) most = std::min(most, kBfloat16Db);
   }
+  // Decibels are said of data: of one number that is a small difference of larger ones little is left.
+  const bool decibels = promise.kind == Promise::Kind::kApprox && promise.limit >= kAnySizeDb;
+  if (decibels && !HasData(graph)) return kOfShapes;
   if (std::isinf(most)) return promise;
-  // A few constants are no data whose sums say something, and a condition that chooses is none.
-  const std::vector<ValueId>& inputs = graph.body(graph.main()).inputs;
-  const bool has_data = std::ranges::any_of(inputs, [&](ValueId v) {
-    return graph.constant(v) == nullptr && graph.declared(v).dtype != DType::kBool;
-  });
-  if (!has_data || steps || HasSubnormalConstants(graph))
-    return {Promise::Kind::kApprox, -std::numeric_limits<double>::infinity()};
+  if (!HasData(graph) || steps || HasSubnormalConstants(graph)) return kOfShapes;
   const double limit = promise.kind == Promise::Kind::kUlp ? most : promise.limit;
   return {.kind = Promise::Kind::kApprox, .limit = std::min(limit, most), .unseen = unseen};
 }
@@ -257,8 +264,9 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   if (trial.fate == Trial::Fate::kBroken &&
       KeepsEachTime(graph, task, assumed, result->report.rewrites, trial.fired, turned))
     trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
-  // In decibels, where the rule counts steps: nothing to put beside the others.
-  if (promise.kind != WeakestOf(trial.fired).kind) trial.margin = std::nan("");
+  // In decibels, where the rule counts steps, or in fewer: nothing to put beside the others.
+  const Promise weakest = WeakestOf(trial.fired);
+  if (promise.kind != weakest.kind || promise.limit != weakest.limit) trial.margin = std::nan("");
   trial.of_data = of_data;
   if (trial.fate == Trial::Fate::kBroken) Dismiss(graph, task, assumed, trial);
   return trial;

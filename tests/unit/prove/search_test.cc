@@ -285,5 +285,23 @@ TEST_CASE("Data that a quantizer of few bits is made for lies between sizes that
   CHECK(report.rules[0].outcome == ProvenRule::Outcome::kHeld);
 }
 
+TEST_CASE("Decibels are said of data: one constant of which little is left is none") {
+  const char* const rule = R"yaml(rules:
+  - name: softplus
+    doc: of numbers far below 0 the sum keeps no digits
+    equivalence: approx(100dB)
+    match: y = Log(Add(Exp(x), one))
+    where: one == 1 and size(one) == 1 and rank(one) == 0
+    replace: y = Softplus(x)
+    tests:
+      - {name: data, given: "x: float[8]\ny = Log(Add(Exp(x), 1.0))", expect: "x: float[8]\ny = Softplus(x)"}
+      - {name: a constant, given: "y = Log(Add(Exp(float -12.0), 1.0))", expect: "y = Softplus(float -12.0)"}
+)yaml";
+  const ProveReport report = Proof(rule, {.graphs = 2});
+  CHECK(report.rules[0].outcome == ProvenRule::Outcome::kHeld);
+  CHECK(Proof(Replaced(rule, "Softplus(x)\n", "Relu(x)\n"), {.graphs = 2}).rules[0].outcome ==
+        ProvenRule::Outcome::kRefuted);
+}
+
 }  // namespace
 }  // namespace qrewrite
