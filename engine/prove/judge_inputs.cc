@@ -53,13 +53,12 @@ std::map<std::string, std::pair<double, double>> RangesOfAccumulators(const Mode
   return ranges;
 }
 
-// The largest finite number that a constant or an attribute of FLOAT has alone; 0 if none is beyond what data
-// comes near: such a bound is one that nothing reaches, or that is taken for none.
-double FarBound(const Graph& graph) {
-  constexpr double kFar = 1e20;
+// The largest finite number that a constant or an attribute of FLOAT has alone, from `least` on; 0 if there is none.
+double LargestAlone(const Graph& graph, double least, double limit) {
   double most = 0;
   const auto add = [&](double number) {
-    if (std::isfinite(number) && std::abs(number) >= kFar) most = std::max(most, std::abs(number));
+    const double size = std::abs(number);
+    if (std::isfinite(number) && size >= least && size <= limit) most = std::max(most, size);
   };
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const ValueId v(i);
@@ -86,7 +85,7 @@ Status Stretch(Tensors& sample, double most) {
     QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(tensor));
     double largest = 0;
     for (const double v : values) largest = std::max(largest, std::abs(v));
-    if (largest == 0 || !std::isfinite(largest)) continue;
+    if (largest == 0 || largest >= most || !std::isfinite(largest)) continue;
     for (double& v : values) v *= most / largest;
     QR_ASSIGN_OR_RETURN(const Tensor far, FromDoubles(DType::kFloat, tensor.dims(), values));
     QR_ASSIGN_OR_RETURN(plain, ToPlain(far));
@@ -237,14 +236,18 @@ Status Judge::AddAccumulators(const Model& model, const VerifyOptions& options,
   return {};
 }
 
-// One sample goes beyond bounds that are far away, where the model runs with such.
-Status Judge::AddFarFloats(const Model& model, std::vector<Tensors>& inputs) const {
+// One sample goes beyond the bounds of the graph, where the model runs with such: numbers that data comes near, of a Clip
+// say; and, if `far`, also those that nothing reaches, or that are taken for none.
+Status Judge::AddFarFloats(const Model& model, bool far, std::vector<Tensors>& inputs) const {
   constexpr size_t kOutOfRange = 2;
   constexpr double kMost = 3.4e38;  // of FLOAT
-  const double far = FarBound(std::as_const(*model.impl().file).graph());
-  if (far == 0 || inputs.size() <= kOutOfRange) return {};
+  constexpr double kFar = 1e20, kNear = 1e6;
+  const Graph& graph = std::as_const(*model.impl().file).graph();
+  double bound = far ? LargestAlone(graph, kFar, kMost) : 0;
+  if (bound == 0) bound = LargestAlone(graph, 0, kNear);
+  if (bound == 0 || inputs.size() <= kOutOfRange) return {};
   Tensors sample = inputs[kOutOfRange];
-  QR_RETURN_IF_ERROR(Stretch(sample, std::min(4 * far, kMost)));
+  QR_RETURN_IF_ERROR(Stretch(sample, std::min(4 * bound, kMost)));
   if (RunModel(court_.kernels, model, {sample}).status.ok())
     inputs[kOutOfRange] = std::move(sample);
   return {};
@@ -307,7 +310,9 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& pr
     if (!runs) continue;
     const bool large = promise.kind == Promise::Kind::kExact || promise.kind == Promise::Kind::kUlp;
     QR_RETURN_IF_ERROR(AddAccumulators(model, options, maker, tried.sizes, size, large, inputs));
-    if (promise.kind == Promise::Kind::kExact) QR_RETURN_IF_ERROR(AddFarFloats(model, inputs));
+    const bool steps = promise.kind == Promise::Kind::kLsb;
+    if (large || steps)
+      QR_RETURN_IF_ERROR(AddFarFloats(model, promise.kind == Promise::Kind::kExact, inputs));
     if (promise.kind != Promise::Kind::kApprox) QR_RETURN_IF_ERROR(AddEnds(model, inputs));
     break;
   }
