@@ -127,6 +127,47 @@ TEST_CASE(
   CHECK(old.rules[0].outcome == ProvenRule::Outcome::kRefuted);
 }
 
+TEST_CASE("Samples go beyond the bounds that the graph has") {
+  const auto outcome = [](const std::string& text, uint64_t seed) {
+    return Proof(text, {.graphs = 300, .seed = seed}).rules[0].outcome;
+  };
+  const std::string relu = R"yaml(rules:
+  - name: no-upper
+    doc: the upper bound is lost
+    equivalence: exact
+    match: y = Clip(x, lo, hi)
+    where: const(lo) and const(hi) and lo == 0 and hi >= 60
+    replace: y = Relu(x)
+    tests:
+      - {name: to 60, given: "x: float[4]\ny = Clip(x, float 0, float 60)", expect: "x: float[4]\ny = Relu(x)"}
+)yaml";
+  const std::string quantized = R"yaml(rules:
+  - name: no-upper
+    doc: the upper bound is lost in front of a quantizer
+    equivalence: lsb(1)
+    match: q = QuantizeLinear(Clip(x, lo, hi), s, z)
+    where: const(lo) and const(hi) and lo == 0 and hi >= 60
+    replace: q = QuantizeLinear(Relu(x), s, z)
+    tests:
+      - {name: to 60, given: "x: float[4]\nq = QuantizeLinear(Clip(x, float 0, float 60), float 1, uint8 0)", expect: "x: float[4]\nq = QuantizeLinear(Relu(x), float 1, uint8 0)"}
+)yaml";
+  const std::string right = R"yaml(rules:
+  - name: no-clip
+    doc: the quantizer bounds as the Clip does
+    equivalence: exact
+    match: q = QuantizeLinear(Clip(x, lo, hi), s, z)
+    where: const(lo) and const(hi) and const(s) and const(z) and size(s) == 1 and dtype(z) == UINT8 and z == 0 and s > 0 and lo <= 0 and hi >= 256 * s
+    replace: q = QuantizeLinear(x, s, z)
+    tests:
+      - {name: to 600, given: "x: float[4]\nq = QuantizeLinear(Clip(x, float 0, float 600), float 2, uint8 0)", expect: "x: float[4]\nq = QuantizeLinear(x, float 2, uint8 0)"}
+)yaml";
+  for (const uint64_t seed : {1, 7}) {
+    CHECK(outcome(relu, seed) == ProvenRule::Outcome::kRefuted);
+    CHECK(outcome(quantized, seed) == ProvenRule::Outcome::kRefuted);
+    CHECK(outcome(right, seed) == ProvenRule::Outcome::kHeld);
+  }
+}
+
 TEST_CASE("A rule that its own test refutes is not tried for long") {
   const Rules rules = RulesOf(R"yaml(rules:
   - name: twice
