@@ -1,5 +1,6 @@
 // What a trial's model is run with, and running it.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -243,7 +244,7 @@ Status Judge::AddFarFloats(const Model& model, bool far, std::vector<Tensors>& i
   constexpr double kMost = 3.4e38;  // of FLOAT
   constexpr double kFar = 1e20, kNear = 1e6;
   const Graph& graph = std::as_const(*model.impl().file).graph();
-  double bound = far ? LargestAlone(graph, kFar, kMost) : 0;
+  double bound = far ? LargestAlone(graph, kFar, std::numeric_limits<float>::max()) : 0;
   if (bound == 0) bound = LargestAlone(graph, 0, kNear);
   if (bound == 0 || inputs.size() <= kOutOfRange) return {};
   Tensors sample = inputs[kOutOfRange];
