@@ -54,7 +54,7 @@ std::map<std::string, std::pair<double, double>> RangesOfAccumulators(const Mode
   return ranges;
 }
 
-// The largest finite number that a constant or an attribute of FLOAT has alone, from `least` on; 0 if there is none.
+// The largest number from `least` to `limit` that a constant or an attribute of FLOAT has alone; 0 if there is none.
 double LargestAlone(const Graph& graph, double least, double limit) {
   double most = 0;
   const auto add = [&](double number) {

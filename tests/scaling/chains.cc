@@ -205,8 +205,6 @@ std::string MovesBetweenPairs(int64_t n) {
   return Model(g, 17);
 }
 
-}  // namespace
-
 // Each joins what was joined so far with one more; `read`: a Relu reads each of them, too, as in a DenseNet.
 std::string Concats(int64_t n, bool read) {
   Graph g;
@@ -219,6 +217,8 @@ std::string Concats(int64_t n, bool read) {
   g.Output(y, kFloat, {1, read ? 4 + n : 4 + 4 * n});
   return Model(g, 17);
 }
+
+}  // namespace
 
 std::vector<Family> Chains() {
   return {

@@ -155,7 +155,7 @@ bool Judge(const Sample& base, double limit, Finding& finding) {
 
 Finding Measure(const Family& family, const Subject& subject, const Settings& settings) {
   Finding finding;
-  const uint64_t max_steps = settings.n != 0 ? UINT64_MAX : 250 * settings.budget;
+  const uint64_t max_steps = settings.n != 0 ? UINT64_MAX : 100 * settings.budget;
   const Sample base = Run(family, subject, kSmallest, max_steps);
   std::vector<Sample>& samples = finding.samples;
   int64_t n = settings.n != 0 ? settings.n : std::min(kFirst, family.largest / 4);

@@ -1,5 +1,5 @@
-// The heap of the command: its beginning on huge pages where the system has them (engine/base/huge_pages.h). A run allocates much and returns it only when it
-// ends; taking it page by page costs a tenth of its time.
+// The heap of the command: its beginning on huge pages where the system has them (engine/base/huge_pages.h). A run
+// allocates much and returns it only when it ends; taking it page by page costs a tenth of its time.
 #pragma once
 
 #include <cstddef>
