@@ -115,8 +115,9 @@ bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
 }
 
 bool OpChecker::IsOperator(std::string_view name) {
+  const OpName whole = SplitOpName(std::string(name));
   return std::any_of(Names().begin(), Names().end(),
-                     [&](const OpName& op) { return op.name == name || op.text() == name; });
+                     [&](const OpName& op) { return op.name == name || op == whole; });
 }
 
 bool OpChecker::HaveAttribute(const Refs& refs, std::string_view name) {
