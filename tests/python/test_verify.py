@@ -331,6 +331,20 @@ def test_networks_of_integers(integers, runtime):
     assert code == 0 and out.startswith("none of"), out + err
 
 
+def test_the_report_of_a_run_has_the_comparison(folder):
+    """For machines, also when nothing is written because the results differ."""
+    code, out, _ = run(folder, "--rules", "wrong.yaml", "--skip-rule", "abs", "--verify", "abs.onnx", "-o", "reported.onnx", "--json")
+    report = json.loads(out)
+    assert code == 0 and report["verify"]["verdict"] == "EXACT" and report["output"] == "reported.onnx"
+    code, out, _ = run(folder, "--rules", "wrong.yaml", "--verify", "abs.onnx", "-o", "diverged.onnx", "--json")
+    report = json.loads(out)
+    assert code == 1 and report["verify"]["verdict"] == "DIVERGED" and report["rewrites"] == 2
+    assert "output" not in report and not (folder / "diverged.onnx").exists()
+    assert run(folder, "--rules", "wrong.yaml", "--verify", "abs.onnx", "-o", "diverged.onnx", "--json=report.json")[0] == 1
+    assert not (folder / "report.json").exists()
+    assert "verify" not in json.loads(run(folder, "--rules", "wrong.yaml", "abs.onnx", "-o", "unasked.onnx", "--json")[1])
+
+
 def test_inputs_of_integers_that_become_signed(folder):
     """An input of uint8 is one of int8 for Siracusa: the same numbers, moved."""
     onnx.save(onnx.parser.parse_model(HEADER + """g (uint8[1, 1, 4, 4] x) => (float[1, 1, 2, 2] y)

@@ -186,17 +186,23 @@ Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Argumen
   return total;
 }
 
+// What goes with the report of a run.
+struct Enclosed {
+  std::string page;    // of --html
+  std::string verify;  // of --verify, as JSON
+};
+
 // What a run says of itself. `paths`: of all files that it writes.
 class Reporter {
  public:
-  Reporter(const Arguments& a, const OutputPaths& paths) : a_(a), to_(paths) {}
+  Reporter(const Arguments& a, const OutputPaths& paths, const Enclosed& enclosed)
+      : a_(a), to_(paths), enclosed_(enclosed) {}
 
   // The files of --json=FILE and --html.
-  std::vector<SideFile> Files(const Report& report, const std::vector<std::string>& paths,
-                              const std::string& page) const {
+  std::vector<SideFile> Files(const Report& report, const std::vector<std::string>& paths) const {
     std::vector<SideFile> files;
     if (!a_.json.empty() && a_.json != "-") files.push_back({a_.json, JsonText(report, paths)});
-    if (!a_.html.empty()) files.push_back({a_.html, page});
+    if (!a_.html.empty()) files.push_back({a_.html, enclosed_.page});
     return files;
   }
 
@@ -248,7 +254,7 @@ class Reporter {
     for (const std::string& path : paths) {
       if (path != to_.model) others.push_back(path);
     }
-    return ReportJson(report, a_.model, to_.model, others);
+    return ReportJson(report, a_.model, to_.model, others, enclosed_.verify);
   }
 
   std::string Text(const Report& report, const std::vector<std::string>& paths) const {
@@ -264,6 +270,7 @@ class Reporter {
 
   const Arguments& a_;
   const OutputPaths& to_;
+  const Enclosed& enclosed_;
   bool told_ = false;
 };
 
@@ -288,12 +295,12 @@ Result<std::vector<Rules>> LoadAll(const std::vector<std::string>& paths, bool t
 
 // The report is told before the files appear: if nobody can be told, there is nothing to tell.
 Status Write(const Model& model, const OutputPaths& to, const Report& report, const Arguments& a,
-             const std::string& page, Progress& progress, bool& told) {
-  Reporter reporter(a, to);
+             const Enclosed& enclosed, Progress& progress, bool& told) {
+  Reporter reporter(a, to, enclosed);
   SaveOptions options;
   if (!a.check) options.side_files = report.files;
   options.report = [&](const std::vector<std::string>& paths) -> Result<std::vector<SideFile>> {
-    return reporter.Files(report, paths, page);
+    return reporter.Files(report, paths);
   };
   if (progress.wanted() && !a.quiet) {
     options.progress = [&](uint64_t done, uint64_t total) { progress.OnWrite(done, total); };
@@ -317,19 +324,19 @@ T& Keep(T value) {
   return *kept;
 }
 
-// False: the results differ by more than `tolerance`; the comparison is printed as an error is.
-Result<bool> SameNumbers(const Model& before, const Model& after, const std::vector<Rules>& sets,
-                         const Report& run, const Tolerance& tolerance,
-                         const RuntimeChoice& choice) {
+// The comparison is printed as an error is.
+Result<VerifyReport> Compare(const Model& before, const Model& after,
+                             const std::vector<Rules>& sets, const Report& run,
+                             const Tolerance& tolerance, const RuntimeChoice& choice) {
   QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(choice));
-  QR_ASSIGN_OR_RETURN(const VerifyReport report, Verify(before, after, *runtimes.first,
-                                                        {.tolerance = tolerance,
-                                                         .units = run.units,
-                                                         .semantics = sets,
-                                                         .noise = runtimes.optimised.get(),
-                                                         .second = runtimes.second.get()}));
-  Note(report.Text());
-  return report.verdict != Verdict::kDiverged;
+  Result<VerifyReport> report = Verify(before, after, *runtimes.first,
+                                       {.tolerance = tolerance,
+                                        .units = run.units,
+                                        .semantics = sets,
+                                        .noise = runtimes.optimised.get(),
+                                        .second = runtimes.second.get()});
+  if (report.ok()) Note(report->Text());
+  return report;
 }
 
 // What is asked of a run before the model is read: parameters and rules that exist, files that
@@ -397,19 +404,23 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
   Tolerance tolerance;
   QR_ASSIGN_OR_RETURN(const Report report,
                       ApplyWatched(a, sets, settings, model, progress, recorder, tolerance));
+  Enclosed enclosed;
   if (!a.verify.empty()) {
-    QR_ASSIGN_OR_RETURN(const bool same,
-                        SameNumbers(*before, model, sets, report, tolerance, a.runtime));
-    if (!same) return kExitFindings;
+    QR_ASSIGN_OR_RETURN(const VerifyReport compared,
+                        Compare(*before, model, sets, report, tolerance, a.runtime));
+    enclosed.verify = compared.Json();
+    if (compared.verdict == Verdict::kDiverged) {  // nothing is written
+      if (a.json == "-") Print(ReportJson(report, a.model, "", {}, enclosed.verify));
+      return kExitFindings;
+    }
   }
   QR_RETURN_IF_ERROR(CheckSideFiles(report.files, paths.model, sets));
-  std::string page;
   if (!a.html.empty()) {
     const std::string after = paths.model.empty() || paths.in_place ? "rewritten" : paths.model;
-    QR_ASSIGN_OR_RETURN(
-        page, RunPage(*before, model, recorder, report, sets, {.before = a.model, .after = after}));
+    QR_ASSIGN_OR_RETURN(enclosed.page, RunPage(*before, model, recorder, report, sets,
+                                               {.before = a.model, .after = after}));
   }
-  QR_RETURN_IF_ERROR(Write(model, paths, report, a, page, progress, told));
+  QR_RETURN_IF_ERROR(Write(model, paths, report, a, enclosed, progress, told));
   return a.check && report.changed ? kExitFindings : kExitOk;
 }
 

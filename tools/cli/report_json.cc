@@ -33,11 +33,12 @@ Json DiagnosticJson(const Diagnostic& diagnostic) {
 }  // namespace
 
 std::string ReportJson(const Report& report, const std::string& input, const std::string& output,
-                       const std::vector<std::string>& files) {
+                       const std::vector<std::string>& files, const std::string& verify) {
   Json json = Json::parse(report.Json());
   json["input"] = input;
   if (!output.empty()) json["output"] = output;
   json["files"] = files;
+  if (!verify.empty()) json["verify"] = Json::parse(verify);
   return Dump(json);
 }
 

@@ -9,9 +9,9 @@
 
 namespace qrewrite::cli {
 
-// `output` is left out if it is empty. `files`: what is written besides.
+// `output` is left out if it is empty. `files`: what is written besides. `verify`: a VerifyReport as JSON, or empty.
 std::string ReportJson(const Report& report, const std::string& input, const std::string& output,
-                       const std::vector<std::string>& files);
+                       const std::vector<std::string>& files, const std::string& verify);
 
 // What stands in the place of the report after an error.
 std::string ErrorJson(const Status& status, const std::string& input);
