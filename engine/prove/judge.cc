@@ -113,7 +113,8 @@ const Promise kOfShapes = {Promise::Kind::kApprox, -std::numeric_limits<double>:
 
 // A promise in ulps or decibels is one about FLOAT and DOUBLE: where numbers of 16 bits are computed with,
 // sums of these decide.
-Promise InNarrowFloats(Promise promise, const Graph& graph) {
+// `largest`: of the numbers that the graph computes with, if it has no data.
+Promise InNarrowFloats(Promise promise, const Graph& graph, std::optional<double> largest) {
   constexpr double kFloat16Db = 60, kBfloat16Db = 40;
   constexpr double kFloat16Step = 0x1p-24;  // of the smallest numbers, which have fewer bits
   // Sums overflow where integers do not, and many integers are no numbers of 16 bits.
@@ -127,8 +128,10 @@ Promise InNarrowFloats(Promise promise, const Graph& graph) {
     if (dtype == DType::kBfloat16) most = std::min(most, kBfloat16Db);
   }
   // Decibels are said of data: of one number that is a small difference of larger ones little is left.
-  const bool decibels = promise.kind == Promise::Kind::kApprox && promise.limit >= kAnySizeDb;
-  if (decibels && !HasData(graph)) return kOfShapes;
+  if (AreDecibelsOfAnyData(promise) && !HasData(graph)) {
+    if (!largest) return kOfShapes;
+    promise.least = *largest;
+  }
   if (std::isinf(most)) return promise;
   if (!HasData(graph) || steps || HasSubnormalConstants(graph)) return kOfShapes;
   const double limit = promise.kind == Promise::Kind::kUlp ? most : promise.limit;
@@ -193,8 +196,10 @@ std::set<std::string> RetypedOutputs(const Graph& before, const Graph& after) {
 
 }  // namespace
 
-Promise Judge::PromiseOf(const std::vector<std::string>& fired, const Graph& graph) const {
-  Promise promise = InNarrowFloats(WeakestOf(fired), graph);
+Promise Judge::PromiseOf(const std::vector<std::string>& fired, const Graph& graph) {
+  Promise promise = WeakestOf(fired);
+  const bool alone = AreDecibelsOfAnyData(promise) && !HasData(graph);
+  promise = InNarrowFloats(promise, graph, alone ? LargestNumber(graph) : std::nullopt);
   promise.any_type = court_.any_type;
   if (promise.kind == Promise::Kind::kLsb && promise.any_type)
     promise.whole_scales = WholeScales(graph);
@@ -266,7 +271,8 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
   // In decibels, where the rule counts steps, or in fewer: nothing to put beside the others.
   const Promise weakest = WeakestOf(trial.fired);
-  if (promise.kind != weakest.kind || promise.limit != weakest.limit) trial.margin = std::nan("");
+  if (promise.kind != weakest.kind || promise.limit != weakest.limit || promise.least > 0)
+    trial.margin = std::nan("");
   trial.of_data = of_data;
   if (trial.fate == Trial::Fate::kBroken) Dismiss(graph, task, assumed, trial);
   return trial;
@@ -315,6 +321,10 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
   if (of_data && most < 2 && trial.fate == Trial::Fate::kBroken) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = "at no size of the data are there several numbers";
+  }
+  if (of_data && trial.fate == Trial::Fate::kBroken && HasNumberAsData(*given_)) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = "data that is a number alone has one size";
   }
 }
 

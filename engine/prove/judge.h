@@ -98,6 +98,7 @@ class Judge {
   // The graph without operators of which the rule file says what they compute; its outputs in units, too
   // (units.h), if that is wanted and possible.
   Result<Model> Lowered(const Graph& graph, bool in_units) const;
+  bool HasNumberAsData(const Graph& graph) const;
   bool IsRefusedBefore(const Graph& graph, const Task& task) const;
   bool IsExcludedAtRunTime(const Graph& graph, const Task& task, const Trial& trial,
                            const InputShapes& shapes) const;
@@ -140,7 +141,9 @@ class Judge {
   bool HasOwnSignature(const Model& model) const;
   Promise WeakestOf(const std::vector<std::string>& fired) const;
   // What rules that fired on the graph promise of its numbers: the weakest of them.
-  Promise PromiseOf(const std::vector<std::string>& fired, const Graph& graph) const;
+  Promise PromiseOf(const std::vector<std::string>& fired, const Graph& graph);
+  // The largest number that the graph computes with; nullopt: the kernels do not run it.
+  std::optional<double> LargestNumber(const Graph& graph);
 
   const Court& court_;
   const Graph* given_ = nullptr;  // of the Try() that is under way

@@ -8,8 +8,10 @@
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
 #include "engine/graph/verify.h"
+#include "engine/ops/quantizer.h"
 #include "engine/prove/judge.h"
 #include "engine/rewrite/edit.h"
+#include "engine/rule/check.h"
 
 namespace qrewrite {
 namespace {
@@ -298,6 +300,35 @@ std::string Judge::NewFault(const Model& before, const Model& after) const {
   if (fault.empty() || IsTooLarge(fault)) return "";
   const bool had = !ResultFault(std::as_const(*before.impl().file).graph()).empty();
   return had ? "" : fault;
+}
+
+namespace {
+
+// Whether the node reads the input as a step or a zero point, not as data.
+bool ReadsStep(const Graph& graph, const User& use, const Signatures& signatures) {
+  const NodeId n = use.node;
+  if (!n.valid() || use.index == 0) return false;
+  return RoleOf(graph, n, signatures) != QuantizerRole::kNone ||
+         IsPrivateDomain(graph.op_name(graph.op(n)).domain);
+}
+
+}  // namespace
+
+// Whether an input of data is a number alone. Its size stays (judge_inputs.cc), which may be none that quantizers were
+// made for.
+bool Judge::HasNumberAsData(const Graph& graph) const {
+  const Signatures& signatures = court_.program.rules().signatures;
+  return std::ranges::any_of(graph.body(graph.main()).inputs, [&](ValueId v) {
+    const TypeInfo& type = graph.declared(v);
+    const bool small = IsInteger(type.dtype) && Info(type.dtype).bits <= 16;
+    if (graph.constant(v) != nullptr || !type.has_rank || !type.dims.empty() ||
+        (!small && !IsFloat(type.dtype)))
+      return false;
+    for (const UseId u : graph.uses(v)) {
+      if (!ReadsStep(graph, graph.user(u), signatures)) return true;
+    }
+    return false;
+  });
 }
 
 std::string Judge::Prepare(Graph& graph, bool any_type) const {

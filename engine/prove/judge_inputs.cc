@@ -39,9 +39,12 @@ Status Multiply(Tensors& sample, double size) {
 
 // Ranges of integers of 32 bits and more that are no single number: masks, indices and sizes, nearly always, and
 // accumulators where a graph takes larger ones.
-// `large`: such that a FLOAT does not hold, nor, of 64 bits, 32 of these.
+// kLarge: such that a FLOAT does not hold, nor, of 64 bits, 32 of these. kWhole: all of 32 bits, of which the other sign
+// does not hold half.
+enum class Accumulators { kUsual, kLarge, kWhole };
 std::map<std::string, std::pair<double, double>> RangesOfAccumulators(const Model& model,
-                                                                      bool large) {
+                                                                      Accumulators which) {
+  const bool large = which != Accumulators::kUsual;
   std::map<std::string, std::pair<double, double>> ranges;
   for (const ModelValue& input : model.Inputs()) {
     const auto dtype = static_cast<DType>(input.dtype);
@@ -49,7 +52,10 @@ std::map<std::string, std::pair<double, double>> RangesOfAccumulators(const Mode
     const double low = large ? -most : -120, high = large ? most : 600;
     const bool wide = IsInteger(dtype) && Info(dtype).bits >= 32;
     const bool single = input.has_shape && input.dims.empty();
-    if (wide && !single) ranges[input.name] = {IntMin(dtype) < 0 ? low : 0, high};
+    if (!wide || single) continue;
+    ranges[input.name] = {IntMin(dtype) < 0 ? low : 0, high};
+    if (which == Accumulators::kWhole && Info(dtype).bits == 32)
+      ranges[input.name] = {static_cast<double>(IntMin(dtype)), static_cast<double>(IntMax(dtype))};
   }
   return ranges;
 }
@@ -213,14 +219,15 @@ Judge::Outcome Judge::RunWhereDefined(Evaluator& evaluator, const Model& model,
   return rest;
 }
 
-// Every other sample has large integers, one has very large ones if these are wanted, where the model runs with
-// them.
+// Every other sample has large integers, one has very large ones if these are wanted, the largest with which the model
+// runs.
 Status Judge::AddAccumulators(const Model& model, const VerifyOptions& options,
                               const InputMaker& plain, InputMaker::Sizes sizes, double size,
                               bool very_large, std::vector<Tensors>& inputs) const {
-  for (const bool large : {false, true}) {
+  for (const auto which : {Accumulators::kUsual, Accumulators::kLarge, Accumulators::kWhole}) {
+    const bool large = which != Accumulators::kUsual;
     if (large && !very_large) break;
-    auto ranges = RangesOfAccumulators(model, large);
+    auto ranges = RangesOfAccumulators(model, which);
     std::erase_if(ranges, [&](const auto& range) { return plain.Counts(range.first); });
     if (ranges.empty()) return {};
     VerifyOptions wide = options;

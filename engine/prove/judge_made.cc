@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
 #include "engine/ops/quantizer.h"
 #include "engine/prove/judge.h"
@@ -126,6 +127,36 @@ bool IsReadInBody(const Graph& before, const Graph& after) {
 
 }  // namespace
 
+std::optional<double> Judge::LargestNumber(const Graph& graph) {
+  Graph shown = graph;
+  size_t count = 0;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    const bool made = graph.alive(v) && graph.body_of(v) == graph.main() &&
+                      (graph.producer(v).valid() || graph.constant(v) != nullptr);
+    if (made && !AddNamedOutput(shown, v, fmt::format("number {}", count++))) return std::nullopt;
+  }
+  const Result<Model> model = Lowered(shown, /*in_units=*/false);
+  if (!model.ok()) return std::nullopt;
+  Result<std::vector<Tensors>> inputs =
+      Inputs(*model, {Promise::Kind::kNone, 0}, 1, /*turned=*/false);
+  if (!inputs.ok()) return std::nullopt;
+  const Outcome ran = RunWhereDefined(court_.kernels, *model, *inputs);
+  if (!ran.status.ok()) return std::nullopt;
+  double largest = 0;
+  for (const Tensors& sample : ran.values) {
+    for (const auto& [name, plain] : sample) {
+      const Result<Tensor> tensor = FromPlain(plain);
+      if (!tensor.ok() || !IsFloat(tensor->dtype())) continue;
+      const Result<std::vector<double>> numbers = ToDoubles(*tensor);
+      for (const double v : numbers.ok() ? *numbers : std::vector<double>()) {
+        if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
+      }
+    }
+  }
+  return largest;
+}
+
 bool Judge::KeepsWhereMade(const Graph& before, const Graph& after, const Promise& promise,
                            bool turned) {
   std::optional<std::set<Reading>> readings = ChangedReadings(before, after);
@@ -171,8 +202,8 @@ bool IsInSteps(const Promise& promise) {
 
 // Whether a promise can be looked at where the rule fired.
 bool IsOfValues(const Promise& promise) {
-  const bool decibels = promise.kind == Promise::Kind::kApprox && promise.limit >= kAnySizeDb;
-  return IsInSteps(promise) || decibels || promise.kind == Promise::Kind::kExact;
+  return IsInSteps(promise) || AreDecibelsOfAnyData(promise) ||
+         promise.kind == Promise::Kind::kExact;
 }
 
 // Rules that fired more often than before.

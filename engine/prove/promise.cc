@@ -393,7 +393,7 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
     const double a = (*x)[i], b = (*y)[i];
     if (!std::isfinite(a)) continue;  // the promise is about finite numbers
     if (!std::isfinite(b)) return Fail(At(name, i, a, b));
-    sums.signal += a * a;
+    sums.signal += std::max(a * a, promise_.least * promise_.least);
     if (std::fabs(a - b) > promise_.unseen) sums.noise += (a - b) * (a - b);
     sums.most = std::max(sums.most, std::fabs(a - b));
     if (a == b) continue;

@@ -40,6 +40,9 @@ struct Promise {
   double limit = 0;
   double unseen =
       0;  // of kApprox: differences up to this are none, no number of the type is that near
+  // Of kApprox: numbers count as at least so large. Of a small difference of large constants little is left, and no
+  // sum over data says so.
+  double least = 0;
   std::set<std::string> retyped =
       {};  // outputs that were integers and are floats, or the other way round
   // Types of outputs do not count. For kLsb whole numbers are integers then, or integers times one of
@@ -51,6 +54,11 @@ struct Promise {
 
   static Promise Of(const std::string& equivalence);
 };
+
+// Decibels that are not about data that quantizers were made for.
+inline bool AreDecibelsOfAnyData(const Promise& promise) {
+  return promise.kind == Promise::Kind::kApprox && promise.limit >= kAnySizeDb;
+}
 
 // By how many steps numbers of the one side are above those of the other.
 class Drift {

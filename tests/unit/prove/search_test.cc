@@ -342,6 +342,21 @@ TEST_CASE("Decibels are said of data: one constant of which little is left is no
   CHECK(report.rules[0].outcome == ProvenRule::Outcome::kHeld);
   CHECK(Proof(Replaced(rule, "Softplus(x)\n", "Relu(x)\n"), {.graphs = 2}).rules[0].outcome ==
         ProvenRule::Outcome::kRefuted);
+  // Where nothing cancels constants alone show it.
+  CHECK(Proof(R"yaml(rules:
+  - name: third
+    doc: of constants alone
+    equivalence: approx(60dB)
+    match: y = Mul(a, b)
+    where: const(a) and const(b)
+    let: {c: "a * b * 1.01"}
+    replace: y = Identity(c)
+    tests:
+      - {name: constants, given: "y = Mul(float[2] [3, 4], 0.5)", expect: "y = Identity(float[2] [1.515, 2.02])"}
+)yaml",
+              {.graphs = 2})
+            .rules[0]
+            .outcome == ProvenRule::Outcome::kRefuted);
 }
 
 }  // namespace
