@@ -57,6 +57,7 @@ class Change {
   std::optional<bool> OneOfNodes(size_t& step);
   std::optional<bool> OneOfShapes(size_t& step);
   std::optional<bool> OneOfZeroPoints(size_t& step);
+  std::optional<bool> EndsAndMiddle(size_t& step);
   std::optional<bool> OneOfNumbers(size_t& step);
   std::optional<bool> OneOfMany(size_t& step);
 
@@ -68,6 +69,7 @@ class Change {
   std::optional<bool> SignOf(size_t& step);
   std::optional<bool> ZeroOrNot(size_t& step);
   bool Overridable();
+  bool ShakeEqualAttributes(const std::set<double>& numbers, uint64_t base);
   bool ConstantToNode();
   // Constants that `v` shares a node and a shape with, itself included: a scale and its zero point.
   std::vector<ValueId> Companions(ValueId v) const;
@@ -166,11 +168,14 @@ class Change {
   std::vector<AttrValue> Choices(const AttributePlace& place) const;
   // How many axes inputs and constants have.
   std::set<int64_t> Ranks() const;
+  // Two lists of one node at once: gaps of a window and its steps. nullopt: `step` is beyond them.
+  std::optional<bool> TwoLists(size_t& step);
   bool AttributeOf();
   bool Operator();
   bool OperatorAt(NodeId n, const OpName& to);
   // One operator of the pattern becomes another one of it. nullopt: `step` is beyond them.
-  std::optional<bool> OperatorOfPattern(size_t& step);
+  // `alike`: all sizes are one, so that an operator of another kind takes the same operands.
+  std::optional<bool> OperatorOfPattern(size_t& step, bool alike);
   // The same, with what a test says of that operator, and data of the shape that it has there.
   std::optional<bool> OperatorAsSeen(size_t& step);
   // A graph input goes through an operator that a definition asks for first. As with OperatorOfPattern.
@@ -198,6 +203,8 @@ class Change {
   // --- the interface
   bool AnotherReader();
   bool MoreOutputs();
+  // One that may be there, and is not.
+  bool AddOutputOf(NodeId n);
   bool Opset();
 
   // --- bodies

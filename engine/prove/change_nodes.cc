@@ -448,9 +448,9 @@ bool Change::AnotherReader() {
   return true;
 }
 
-bool Change::MoreOutputs() {
-  if (nodes_.empty()) return false;
-  const NodeId n = dice_.Of(nodes_);
+bool Change::MoreOutputs() { return !nodes_.empty() && AddOutputOf(dice_.Of(nodes_)); }
+
+bool Change::AddOutputOf(NodeId n) {
   const OpName op = graph_.op_name(graph_.op(n));
   const Signature* signature = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
   if (signature == nullptr || graph_.HasSubgraphs(n)) return false;

@@ -246,14 +246,18 @@ std::optional<bool> Change::TwoTypes(size_t& step) {
   return std::nullopt;
 }
 
-std::optional<bool> Change::OperatorOfPattern(size_t& step) {
+std::optional<bool> Change::OperatorOfPattern(size_t& step, bool alike) {
   constexpr size_t kMost = 24;
+  constexpr int64_t kSize = 2;
   size_t count = 0;
   const auto& ops = words_.of_pattern;
   for (const NodeId n : nodes_) {
     if (std::ranges::find(ops, graph_.op_name(graph_.op(n))) == ops.end()) continue;
     for (const OpName& to : ops) {
       if (to == graph_.op_name(graph_.op(n)) || ++count > kMost || !IsAmong(step, 1)) continue;
+      for (const int64_t size : alike ? SizesUsed() : std::set<int64_t>()) {
+        if (size > 1) Resize(size, kSize);
+      }
       return OperatorAt(n, to);
     }
   }
@@ -355,7 +359,7 @@ std::optional<bool> Change::OneOfNodes(size_t& step) {
     const bool may = MaySwap(n) || (own && graph_.num_inputs(n) > 1 && !words_.keeps_numbers);
     if (may && IsAmong(step, 1)) return Swap(n, 0, 1);
   }
-  return OperatorOfPattern(step);
+  return OperatorOfPattern(step, /*alike=*/false);
 }
 
 std::optional<bool> Change::OneOfShapes(size_t& step) {
@@ -374,6 +378,7 @@ std::optional<bool> Change::OneOfShapes(size_t& step) {
 
 // Constants keep their numbers, nearly.
 std::optional<bool> Change::OneOfZeroPoints(size_t& step) {
+  if (const std::optional<bool> made = EndsAndMiddle(step)) return made;
   // A zero point of a few steps more leaves the data where it is, nearly; the end of a short range does not.
   constexpr double kFewSteps = 8;
   for (const ValueId v : constants_) {
@@ -444,11 +449,21 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
 std::optional<bool> Change::OneOfMany(size_t& step) {
   if (const std::optional<bool> made = OneSize(step)) return made;
   if (const std::optional<bool> made = OperatorAsked(step)) return made;
+  // Outputs that nobody's test reads: the states of a recurrent layer.
+  for (const NodeId n : nodes_) {
+    const OpName& op = graph_.op_name(graph_.op(n));
+    const Signature* const s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+    if (s != nullptr && static_cast<int>(graph_.num_outputs(n)) < s->max_outputs &&
+        IsAmong(step, 1))
+      return AddOutputOf(n);
+  }
   // Inputs are made to fit the quantizers that read them, which what stands in front of them would hide.
   if (words_.keeps_numbers) return std::nullopt;
   if (const std::optional<bool> made = InFront(step)) return made;
   if (const std::optional<bool> made = OperatorAsSeen(step)) return made;
   if (const std::optional<bool> made = NumberWithSize(step)) return made;
+  if (const std::optional<bool> made = OperatorOfPattern(step, /*alike=*/true)) return made;
+  if (const std::optional<bool> made = TwoLists(step)) return made;
   return TwoTypes(step);
 }
 

@@ -64,6 +64,37 @@ std::optional<bool> Change::InFront(size_t& step) {
   return std::nullopt;
 }
 
+// Each pair of lists of a node of the pattern that have one length, or are absent: the one is twos, the other threes or
+// fours. Each alone may be without effect on the shape, or be refused for it.
+std::optional<bool> Change::TwoLists(size_t& step) {
+  constexpr int64_t kFirst = 2, kSecond[] = {3, 4};
+  constexpr size_t kMost = 48;
+  const auto& ops = words_.of_pattern;
+  const std::vector<AttributePlace> places = AttributePlaces();
+  const auto is_list = [&](const AttributePlace& p) {
+    return p.kind == AttrKind::kInts && !IsFixed(p.node) &&
+           std::ranges::find(ops, graph_.op_name(graph_.op(p.node))) != ops.end();
+  };
+  const auto length_of = [](const AttributePlace& p) {
+    const auto* const list = std::get_if<std::vector<int64_t>>(&p.value);
+    return list == nullptr ? 0 : list->size();
+  };
+  size_t count = 0;
+  for (const AttributePlace& a : places) {
+    for (const AttributePlace& b : places) {
+      if (a.node != b.node || a.name == b.name || !is_list(a) || !is_list(b)) continue;
+      const size_t length = std::max(length_of(a), length_of(b));
+      const bool fit =
+          length > 0 && (length_of(a) == 0 || length_of(b) == 0 || length_of(a) == length_of(b));
+      if (!fit || ++count > kMost || !IsAmong(step, std::size(kSecond))) continue;
+      graph_.SetAttribute(a.node, a.name, std::vector<int64_t>(length, kFirst));
+      graph_.SetAttribute(b.node, b.name, std::vector<int64_t>(length, kSecond[step]));
+      return true;
+    }
+  }
+  return std::nullopt;
+}
+
 // Whether what the node makes is another operand than the first, here or further on: a step, a zero point, a bound.
 bool Change::MakesOperand(NodeId n) const {
   std::vector<NodeId> behind = {n};

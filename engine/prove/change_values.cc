@@ -96,6 +96,31 @@ std::optional<bool> Change::ZeroOrNot(size_t& step) {
   return std::nullopt;
 }
 
+// Zero points of 8 bits and fewer, at the ends of their range and in its middle: data is on both sides of it, or on one.
+std::optional<bool> Change::EndsAndMiddle(size_t& step) {
+  std::set<ValueId> seen;
+  for (const ValueId v : constants_) {
+    const Tensor& tensor = *graph_.constant(v);
+    const DType dtype = tensor.dtype();
+    if (!IsInteger(dtype) || Info(dtype).bits > 8 || tensor.size() != 1 || seen.contains(v))
+      continue;
+    const std::vector<ValueId> all = EqualOnes(v);
+    seen.insert(all.begin(), all.end());
+    if (!IsAmong(step, 3)) continue;
+    std::optional<Numbers> numbers = Numbers::Of(tensor);
+    const auto low = static_cast<double>(IntMin(dtype)), high = static_cast<double>(IntMax(dtype));
+    const double places[] = {low, (low + high + 1) / 2, high}, to = places[step];
+    if (!numbers || numbers->values.front() == to) return false;
+    numbers->values.front() = to;
+    const Tensor moved = numbers->ToTensor();
+    for (const ValueId c : all) {
+      if (moved.valid()) graph_.SetConstant(c, moved);
+    }
+    return moved.valid();
+  }
+  return std::nullopt;
+}
+
 // Signs, zeros, and data where a graph has none.
 std::optional<bool> Change::OneOfConstants(size_t& step) {
   if (words_.keeps_numbers) return std::nullopt;
@@ -105,21 +130,43 @@ std::optional<bool> Change::OneOfConstants(size_t& step) {
   return ToInput(constants_[step]);
 }
 
+// Attributes that are a number of a constant, of a step say, stay equal to it.
+bool Change::ShakeEqualAttributes(const std::set<double>& numbers, uint64_t base) {
+  bool any = false;
+  for (const NodeId n : nodes_) {
+    if (HasFixedAttributes(n)) continue;
+    const Attributes attributes = graph_.attributes(n);
+    for (const Attribute& a : attributes) {
+      const auto* const number = std::get_if<float>(&a.value);
+      if (number == nullptr || !numbers.contains(*number)) continue;
+      Numbers shaken{.dtype = DType::kFloat, .dims = {}, .values = {*number}};
+      if (!shaken.Shake(base, words_.keeps_whole)) continue;
+      graph_.SetAttribute(n, a.name, static_cast<float>(shaken.values.front()));
+      any = true;
+    }
+  }
+  return any;
+}
+
 // Every constant gets other numbers of its kind, all of them different: nothing is then equal by chance. Equal
 // constants stay equal, signs stay, sizes and axes too.
 bool Change::AllNumbers() {
   const auto base = static_cast<uint64_t>(dice_.Integer(0, INT64_MAX));
   bool any = false;
+  std::set<double> alone;  // constants of FLOAT that are one number
   for (const ValueId v : constants_) {
     const Tensor& tensor = *graph_.constant(v);
     std::optional<Numbers> numbers = Numbers::Of(tensor);
-    if (!numbers || !numbers->Shake(base, words_.keeps_whole)) continue;
+    if (!numbers) continue;
+    if (numbers->dtype == DType::kFloat && numbers->values.size() == 1)
+      alone.insert(numbers->values.front());
+    if (!numbers->Shake(base, words_.keeps_whole)) continue;
     const Tensor shaken = numbers->ToTensor();
     if (!shaken.valid()) continue;
     graph_.SetConstant(v, shaken);
     any = true;
   }
-  return any;
+  return ShakeEqualAttributes(alone, base) || any;
 }
 
 std::vector<ValueId> Change::Companions(ValueId v) const {

@@ -1,6 +1,7 @@
 #include "engine/prove/instance.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/rule/check.h"
 
@@ -35,16 +36,42 @@ bool Instance::Make() {
   Scope scope{rule_.pattern, rule_.layout, constants, {}, {}};
   scope.terms.resize(static_cast<size_t>(rule_.layout.size()));
   if (!MakePattern(scope)) return false;
-  for (const Leaf& leaf : leaves_) {
-    if (leaf.value.valid() && graph_.constant(leaf.value) == nullptr)
-      graph_.AddInput(graph_.main(), leaf.value);
-  }
+  AddInputs();
   for (size_t i = 0; i < graph_.num_values(); ++i) {
     const ValueId v(i);
     if (graph_.alive(v) && graph_.producer(v).valid() && graph_.num_uses(v) == 0)
       graph_.AddOutput(graph_.main(), v);
   }
   return !graph_.body(graph_.main()).outputs.empty();
+}
+
+void Instance::AddInputs() {
+  for (const Leaf& leaf : leaves_) {
+    if (leaf.value.valid() && graph_.constant(leaf.value) == nullptr)
+      graph_.AddInput(graph_.main(), leaf.value);
+  }
+}
+
+bool Instance::PutInFront(const Graph& graph, ValueId v, const CompiledCase& c, int num_params) {
+  graph_ = graph;
+  const auto imported = graph_.opset().find("");
+  if (imported != graph_.opset().end()) opset_ = imported->second;
+  // Readers wait at a value that nothing makes yet.
+  const ValueId waiting = graph_.AddValue(graph_.main(), graph_.FreshName("waiting"));
+  graph_.ReplaceUses(v, waiting);
+  const std::set<std::string> constants = WantedConstants(c.pattern.where);
+  Scope scope{c.pattern, *c.layout, constants, {}, {}};
+  scope.terms.resize(static_cast<size_t>(c.layout->size()));
+  given_ = v;
+  if (!MakePattern(scope) || given_.valid()) return false;
+  for (size_t i = 0; i < static_cast<size_t>(num_params) && i < scope.terms.size(); ++i) {
+    const Term& made = scope.terms[i];
+    if (made.kind != Term::Kind::kValue || !graph_.producer(made.value).valid()) continue;
+    AddInputs();
+    graph_.ReplaceUses(waiting, made.value);
+    return true;
+  }
+  return false;
 }
 
 // Names in `const(k)`.
@@ -65,6 +92,7 @@ std::set<std::string> Instance::WantedConstants(const std::vector<PatWhere>& whe
 }
 
 Instance::Term Instance::NewLeaf(bool constant, std::string name) {
+  if (given_.valid()) return Value(std::exchange(given_, {}));
   leaves_.push_back({.value = {}, .name = std::move(name), .constant = constant});
   return {.kind = Term::Kind::kLeaf, .leaf = leaves_.size() - 1};
 }

@@ -51,6 +51,8 @@ class Instance {
 
   // False: the guess went wrong.
   bool Make();
+  // In place of the other: what the case of a definition looks for is put between `v` of `graph` and its readers.
+  bool PutInFront(const Graph& graph, ValueId v, const CompiledCase& c, int num_params);
   Graph& graph() { return graph_; }
   // Cases that its patterns were made of.
   const std::vector<const CompiledCase*>& cases() const { return cases_; }
@@ -79,6 +81,7 @@ class Instance {
 
   // --- instance.cc
   bool MakePattern(Scope& scope);
+  void AddInputs();
   bool MakeStmt(const PatStmt& stmt, Scope& scope);
   // `outs`: how many outputs the node is to have.
   std::optional<Term> MakeCall(const PatCall& call, Scope& scope, size_t outs,
@@ -126,6 +129,7 @@ class Instance {
   int64_t size_ = 2;  // that most axes have
   int64_t opset_ = 21;
   int depth_ = 0;
+  ValueId given_;  // what the next leaf is, if that is given
   std::vector<const CompiledCase*> cases_;
 };
 

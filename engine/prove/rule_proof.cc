@@ -66,6 +66,12 @@ void RuleProof::Learn() {
   words_.last_opset =
       std::max(words_.first_opset, std::min({kNewestOpset, rule_.opset_max, set.opset_max}));
   const Promise promise = Promise::Of(rule_.equivalence);
+  for (const int number : DefinitionsOf(court_.program, compiled_)) {
+    const CompiledDefinition& definition = court_.program.definition(number);
+    for (const CompiledCase& c : definition.cases) {
+      if (c.has_match && c.layout != nullptr) asked_cases_.emplace_back(&c, definition.num_params);
+    }
+  }
   words_.untested = seeds_.empty();
   words_.keeps_whole = court_.any_type;
   words_.keeps_numbers = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
@@ -92,6 +98,7 @@ bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
     if (attempt_ % 2 == 0 && TryOneThing()) continue;
     if (attempt_ % 4 == 0 && TryTwoThings(dice)) continue;
     if (attempt_ % 4 == 1) TryBoundary(dice);
+    if (attempt_ % 8 == 3 && TryCaseInFront(dice)) continue;
     if (report_.graphs >= most) break;
     // Where nothing is known yet all comes of the pattern.
     const bool known = !seeds_.empty() || !instances_.empty();

@@ -1,6 +1,7 @@
 // RuleProof: the proof of one rule, in slices: graphs are made, tried and kept if they show something.
 //
 //   rule_proof.cc   which graphs are tried, and what becomes of them
+//   in_front.cc     what definitions look for, in front of values
 //   conditions.cc   what each condition is good for
 //   shrink.cc       the smallest graph that shows something
 #pragma once
@@ -61,6 +62,7 @@ class RuleProof {
   void TryBoundary(Dice& dice);
   void TryMade(Graph graph, Task task);
   void TryChanged(Dice& dice);
+  bool TryCaseInFront(Dice& dice);
   bool TryOneThing();
   bool TryTwoThings(Dice& dice);
   void Keep(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
@@ -102,6 +104,8 @@ class RuleProof {
   const ProveOptions& options_;
   const Rule& rule_;
   const CompiledRule& compiled_;
+  std::vector<std::pair<const CompiledCase*, int>>
+      asked_cases_;  // and parameters of their definitions
   std::vector<const Seed*> seeds_;
   const Examples& examples_;
   Judge judge_;
