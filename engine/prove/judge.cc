@@ -402,8 +402,10 @@ void AddScales(const std::vector<Tensors>& samples, std::set<double>& scales) {
   }
 }
 
+}  // namespace
+
 // How many different numbers there are: of a large tensor among the first ones, which tell as much.
-size_t CountDistinct(const std::vector<Tensors>& samples) {
+size_t Judge::CountDistinct(const std::vector<Tensors>& samples) {
   constexpr size_t kMost = 1 << 12;
   std::set<double> numbers;
   for (const Tensors& sample : samples) {
@@ -418,8 +420,6 @@ size_t CountDistinct(const std::vector<Tensors>& samples) {
   }
   return numbers.size();
 }
-
-}  // namespace
 
 void Judge::Compare(const Model& before, const Model& after, Promise promise, double size,
                     bool turned, Trial& trial) {

@@ -106,6 +106,7 @@ class Judge {
                           const std::vector<Tensors>& inputs);
   static Outcome RunWhereDefined(Evaluator& evaluator, const Model& model,
                                  std::vector<Tensors>& inputs);
+  static size_t CountDistinct(const std::vector<Tensors>& samples);
   bool IsRandom(const Model& model, const std::vector<Tensors>& inputs) const;
   bool TakesAllNodes(const std::vector<Tensors>& inputs) const;
   // The values that the rule changed, side by side: see judge_made.cc.

@@ -119,6 +119,8 @@ void Judge::AskRuntime(const Model& before, const Model& after, const Promise& p
     if (!its_own) trial.fate = Trial::Fate::kInvalid, trial.why = Message(a.status);
     return;
   }
+  // Of a promise about calibrated data only sizes count at which there are many numbers (CompareAtSizes).
+  if (!kernels_decide) trial.distinct = CountDistinct(a.values);
   const RuntimeApart::Outcome b = court_.runtime->Run(after, inputs);
   if (!b.end.empty()) {
     trial.fate = Trial::Fate::kUnknown;
