@@ -111,10 +111,9 @@ bool HasData(const Graph& graph) {
 // Nothing but the shape is compared.
 const Promise kOfShapes = {Promise::Kind::kApprox, -std::numeric_limits<double>::infinity()};
 
-// A promise in ulps or decibels is one about FLOAT and DOUBLE: where numbers of 16 bits are computed with,
-// sums of these decide.
-// `largest`: of the numbers that the graph computes with, if it has no data.
-Promise InNarrowFloats(Promise promise, const Graph& graph, std::optional<double> largest) {
+}  // namespace
+
+Promise Judge::InNarrowFloats(Promise promise, const Graph& graph, std::optional<double> largest) {
   constexpr double kFloat16Db = 60, kBfloat16Db = 40;
   constexpr double kFloat16Step = 0x1p-24;  // of the smallest numbers, which have fewer bits
   // Sums overflow where integers do not, and many integers are no numbers of 16 bits.
@@ -137,6 +136,8 @@ Promise InNarrowFloats(Promise promise, const Graph& graph, std::optional<double
   const double limit = promise.kind == Promise::Kind::kUlp ? most : promise.limit;
   return {.kind = Promise::Kind::kApprox, .limit = std::min(limit, most), .unseen = unseen};
 }
+
+namespace {
 
 // Numbers above 0 of constants that may be scales.
 std::set<double> ScalesOf(const Graph& graph) {

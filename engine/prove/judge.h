@@ -143,6 +143,10 @@ class Judge {
   Promise WeakestOf(const std::vector<std::string>& fired) const;
   // What rules that fired on the graph promise of its numbers: the weakest of them.
   Promise PromiseOf(const std::vector<std::string>& fired, const Graph& graph);
+  // A promise in ulps or decibels is one about FLOAT and DOUBLE: where numbers of 16 bits are computed with, sums of
+  // these decide. `largest`: of the numbers that the graph computes with, if it has no data.
+  static Promise InNarrowFloats(Promise promise, const Graph& graph, std::optional<double> largest);
+  Promise Loosened(const Promise& promise) const;
   // The largest number that the graph computes with; nullopt: the kernels do not run it.
   std::optional<double> LargestNumber(const Graph& graph);
 

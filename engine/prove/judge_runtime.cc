@@ -15,15 +15,6 @@ constexpr double kRuntimeDb =
 
 std::string Message(const Status& status) { return status.diagnostics().front().message; }
 
-// What a runtime that computes in its own order must keep of a promise.
-Promise Loosened(Promise promise) {
-  const bool strict = promise.kind == Promise::Kind::kExact || promise.kind == Promise::Kind::kUlp;
-  if (!strict) return promise;
-  Promise loose{.kind = Promise::Kind::kApprox, .limit = kRuntimeDb};
-  loose.any_type = promise.any_type;
-  return loose;
-}
-
 // What nodes of the main graph make.
 std::vector<std::string> InnerValues(const Model& model) {
   const Graph& graph = std::as_const(*model.impl().file).graph();
@@ -53,6 +44,16 @@ bool IsAboutTypes(const Status& status) {
 }
 
 }  // namespace
+
+// What a runtime that computes in its own order must keep of a promise.
+Promise Judge::Loosened(const Promise& promise) const {
+  const bool strict = promise.kind == Promise::Kind::kExact || promise.kind == Promise::Kind::kUlp;
+  if (!strict) return promise;
+  Promise loose =
+      InNarrowFloats({.kind = Promise::Kind::kApprox, .limit = kRuntimeDb}, *given_, /*largest=*/0);
+  loose.any_type = promise.any_type;
+  return loose;
+}
 
 // Whether the runtime makes the same of a model twice.
 bool Judge::IsRandom(const Model& model, const std::vector<Tensors>& inputs) const {
