@@ -126,6 +126,25 @@ std::string BrevitasLayouts(int64_t n, bool quantized_behind) {
   return Model(g, 13);
 }
 
+// A row of layouts, each with a reader that may undo the quantizer at its head. `spelled`: there is one; else a
+// rounding aside.
+std::string ReadLayouts(int64_t n, bool spelled) {
+  Graph g;
+  const std::string in = g.Input(kFloat, kImage), s = g.Scalar(0.5F), z = g.Scalar(3);
+  const std::string rounded = g.Node("Round", {g.Node("Div", {in, s})});
+  std::string x = in;
+  if (spelled) {
+    x = g.Node("Clip", {g.Node("Add", {rounded, z}), g.Scalar(-128), g.Scalar(127)});
+  } else {
+    g.Output(rounded, kFloat, kImage);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    x = g.Node("Transpose", {x}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+    g.Output(g.Node("Mul", {g.Node("Sub", {x, z}), s}), kFloat, kImage);
+  }
+  return Model(g, 13);
+}
+
 std::string BrevitasConvs(int64_t n) {
   Graph g;
   std::string x = Spelled(g, g.Input(kFloat, kImage), 0.5F);
@@ -163,6 +182,16 @@ std::vector<Family> Quantized() {
        "n layout operators behind a spelled out quantizer",
        100000,
        [](int64_t n) { return BrevitasLayouts(n, false); },
+       {}},
+      {"read-layouts",
+       "n layout operators in a row, each with a reader, beside a Round",
+       100000,
+       [](int64_t n) { return ReadLayouts(n, false); },
+       {}},
+      {"brevitas-read-layouts",
+       "n layout operators in a row behind a spelled out quantizer, each with a reader",
+       100000,
+       [](int64_t n) { return ReadLayouts(n, true); },
        {}},
       {"brevitas-convs",
        "n convolutions between spelled out quantizers",
