@@ -91,7 +91,7 @@ def test_typing_stays_quick(server):
     text = path.read_text()
     server.open(path.as_uri(), text)
     assert server.diagnostics(path.as_uri()) == []
-    where = position(text, "match: q = Clip", behind=len("match: q = C"))
+    where = position(text, "match: y = Slice(", behind=len("match: y = S"))
     letters = "abcdefghijklmnopqrst"
     before = cpu_seconds(server)
     for version, letter in enumerate(letters, 2):
