@@ -1,7 +1,10 @@
 #include "engine/rule/loader.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -34,21 +37,30 @@ constexpr Echo kEchoes[] = {
     {code::kAmbiguous, code::kBadValue}, {code::kAmbiguous, code::kWrongKind},
 };
 
-bool IsEcho(const Diagnostic& d, const std::vector<Diagnostic>& all) {
-  for (const Echo& echo : kEchoes) {
-    if (d.code != echo.code) continue;
-    for (const Diagnostic& cause : all) {
-      if (cause.code == echo.cause && cause.span.file == d.span.file) return true;
-    }
+using Causes = std::set<std::pair<std::string_view, std::string_view>>;  // code, file
+
+Causes CausesIn(const std::vector<Diagnostic>& all) {
+  Causes causes;
+  for (const Diagnostic& d : all) {
+    const bool is_cause =
+        std::ranges::any_of(kEchoes, [&](const Echo& echo) { return echo.cause == d.code; });
+    if (is_cause) causes.emplace(d.code, d.span.file);
   }
-  return false;
+  return causes;
+}
+
+bool IsEcho(const Diagnostic& d, const Causes& causes) {
+  return std::ranges::any_of(kEchoes, [&](const Echo& echo) {
+    return d.code == echo.code && causes.contains({echo.cause, d.span.file});
+  });
 }
 
 // A file that is both included and used is read for each; its faults are told once.
 Status Report(const DiagnosticSink& sink, const RuleFiles& files) {
   std::vector<Diagnostic> all = sink.diagnostics();
   if (files.incomplete()) std::erase_if(all, MissesName);
-  std::erase_if(all, [&](const Diagnostic& d) { return IsEcho(d, sink.diagnostics()); });
+  const Causes causes = CausesIn(sink.diagnostics());  // `all` loses some
+  std::erase_if(all, [&](const Diagnostic& d) { return IsEcho(d, causes); });
   const auto key = [](const Diagnostic& d) {
     return std::tie(d.span.file, d.span.line, d.span.column, d.code, d.message);
   };
