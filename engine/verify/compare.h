@@ -18,6 +18,8 @@ class OutputSums {
  public:
   // `varies`: other numbers for the inputs can make others of it.
   OutputSums(std::string name, bool varies) : varies_(varies) { result_.name = std::move(name); }
+  // As before the first sample.
+  void Clear() { *this = OutputSums(std::move(result_.name), varies_); }
 
   // The outputs of sample number `sample`; `a` is multiplied by `scale` first. Errors: types without
   // numbers (kUnsupported).

@@ -7,25 +7,13 @@
 
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
+#include "engine/verify/number_of.h"
 #include "qrewrite/match.h"
 
 namespace qrewrite {
 namespace {
 
 constexpr uint64_t kMostElements = uint64_t{1} << 31;  // of one input
-
-// One number of a binding.
-std::optional<double> NumberOf(const RuleMatch& match, const char* name) {
-  const Binding* binding = match.Find(name);
-  if (binding == nullptr || !binding->constant) return std::nullopt;
-  const Result<ConstTensor> plain = binding->constant->Read();
-  if (!plain.ok()) return std::nullopt;
-  const Result<Tensor> tensor = FromPlain(*plain);
-  if (!tensor.ok()) return std::nullopt;
-  const Result<std::vector<double>> values = ToDoubles(*tensor);
-  if (!values.ok() || values->size() != 1) return std::nullopt;
-  return values->front();
-}
 
 bool CanMake(DType dtype) {
   if (dtype == DType::kBool) return true;
@@ -177,7 +165,7 @@ bool InputMaker::Counts(const std::string& input) const {
   return it != inputs_.end() && it->rows.has_value();
 }
 
-Result<Tensors> InputMaker::Sample(int index, Sizes sizes) const {
+Result<Tensors> InputMaker::Sample(int index, Sizes sizes, double amplitude) const {
   Dice dice(seed_ * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(index));
   Tensors sample;
   for (const Input& input : inputs_) {
@@ -186,7 +174,8 @@ Result<Tensors> InputMaker::Sample(int index, Sizes sizes) const {
       const int64_t number = sizes.equal ? 0 : -1 - d;
       if (d < 0) d = (index + number) % 2 == 0 ? sizes.even : sizes.odd;
     }
-    QR_ASSIGN_OR_RETURN(const Tensor tensor, Numbers(input, std::move(dims), KindOf(index), dice));
+    QR_ASSIGN_OR_RETURN(const Tensor tensor,
+                        Numbers(input, std::move(dims), KindOf(index), amplitude, dice));
     QR_ASSIGN_OR_RETURN(sample[input.name], ToPlain(tensor));
   }
   return sample;
@@ -229,7 +218,7 @@ int64_t InputMaker::Integer(const Input& input, SampleKind kind, Dice& dice) {
 }
 
 Result<Tensor> InputMaker::Numbers(const Input& input, std::vector<int64_t> dims, SampleKind kind,
-                                   Dice& dice) const {
+                                   double amplitude, Dice& dice) const {
   const auto count = CheckedCount(dims, kMostElements);
   if (!count) {
     return Status(StatusCode::kLimit,
@@ -241,7 +230,8 @@ Result<Tensor> InputMaker::Numbers(const Input& input, std::vector<int64_t> dims
     return FromInt64s(input.dtype, std::move(dims), values);
   }
   std::vector<double> values(static_cast<size_t>(*count));
-  for (double& v : values) v = Float(input, kind, dice);
+  const double factor = input.range || input.positive ? 1 : amplitude;
+  for (double& v : values) v = factor * Float(input, kind, dice);
   return FromDoubles(input.dtype, std::move(dims), values);
 }
 

@@ -36,8 +36,9 @@ class InputMaker {
     int64_t even = 2, odd = 3;
     bool equal = false;
   };
-  // Sample number `index` from 0; the same one for the same seed, whatever was made before.
-  Result<Tensors> Sample(int index, Sizes sizes) const;
+  // Sample number `index` from 0; the same one for the same seed, whatever was made before. `amplitude`: a factor of
+  // floats whose range was not given.
+  Result<Tensors> Sample(int index, Sizes sizes, double amplitude = 1) const;
   // What is out of range is left out if the tolerance is an SQNR: approximations promise something of
   // the numbers that a quantizer was made for.
   SampleKind KindOf(int index) const;
@@ -66,7 +67,7 @@ class InputMaker {
   Status AddRoles(const Model& model, const Rules& rules);
   Input* Find(const std::string& name);
   Result<Tensor> Numbers(const Input& input, std::vector<int64_t> dims, SampleKind kind,
-                         Dice& dice) const;
+                         double amplitude, Dice& dice) const;
   static double Float(const Input& input, SampleKind kind, Dice& dice);
   static int64_t Integer(const Input& input, SampleKind kind, Dice& dice);
 

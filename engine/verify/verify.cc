@@ -18,6 +18,7 @@
 #include "engine/verify/dependence.h"
 #include "engine/verify/inputs.h"
 #include "engine/verify/interface_units.h"
+#include "engine/verify/quantizer_loss.h"
 #include "engine/verify/spelled.h"
 
 namespace qrewrite {
@@ -87,6 +88,7 @@ class Verification {
     QR_RETURN_IF_ERROR(LoadSessions());
     QR_RETURN_IF_ERROR(options_.inputs ? RunGiven(*options_.inputs) : RunMade());
     Judge();
+    QR_RETURN_IF_ERROR(RunNearer());
     QR_RETURN_IF_ERROR(AskSecond());
     return std::move(report_);
   }
@@ -120,7 +122,8 @@ class Verification {
   Status LoadSessions();
   Status RunGiven(const Samples& given);
   Status RunMade();
-  Status ChooseSizes(const InputMaker& maker, InputMaker::Sizes* sizes);
+  Status ChooseSizes();
+  Status RunNearer();
   Status RunSample(int sample, const Tensors& inputs);
   Result<Tensors> InputsOfB(const Tensors& inputs) const;
   void Judge();
@@ -139,6 +142,8 @@ class Verification {
   std::vector<OutputSums> sums_;  // by output of the first model
   std::vector<std::string> outputs_;
   std::unique_ptr<Session> session_a_, session_b_, session_noise_;
+  std::optional<InputMaker> maker_;  // if numbers are made
+  InputMaker::Sizes sizes_;
   VerifyReport report_;
 };
 
@@ -272,15 +277,15 @@ Status Verification::LoadSessions() {
 }
 
 // Open sizes that the first model can be run with.
-Status Verification::ChooseSizes(const InputMaker& maker, InputMaker::Sizes* sizes) {
+Status Verification::ChooseSizes() {
   constexpr InputMaker::Sizes kTried[] = {{2, 3}, {2, 3, true}, {16, 24, true}, {1, 1, true}};
-  if (!maker.has_open_sizes()) return {};
+  if (!maker_->has_open_sizes()) return {};
   Status first;
   for (const InputMaker::Sizes& tried : kTried) {
-    *sizes = tried;
+    sizes_ = tried;
     Status status;
     for (int sample = 0; sample < std::min(options_.samples, 2) && status.ok(); ++sample) {
-      QR_ASSIGN_OR_RETURN(const Tensors inputs, maker.Sample(sample, tried));
+      QR_ASSIGN_OR_RETURN(const Tensors inputs, maker_->Sample(sample, tried));
       status = session_a_->Run(inputs).status();
     }
     if (status.ok()) return {};
@@ -312,18 +317,49 @@ Status Verification::RunGiven(const Samples& given) {
 
 Status Verification::RunMade() {
   if (options_.samples < 1) return {StatusCode::kUsage, "at least one sample is needed"};
-  QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(a_, options_));
-  InputMaker::Sizes sizes;
-  QR_RETURN_IF_ERROR(ChooseSizes(maker, &sizes));
+  QR_ASSIGN_OR_RETURN(maker_, InputMaker::Make(a_, options_));
+  QR_RETURN_IF_ERROR(ChooseSizes());
   std::string kinds;
   for (int sample = 0; sample < options_.samples; ++sample) {
-    QR_ASSIGN_OR_RETURN(const Tensors inputs, maker.Sample(sample, sizes));
+    QR_ASSIGN_OR_RETURN(const Tensors inputs, maker_->Sample(sample, sizes_));
     QR_RETURN_IF_ERROR(RunSample(sample, inputs));
     if (sample < 6)
-      kinds += fmt::format("{}{}", kinds.empty() ? "" : ", ", Name(maker.KindOf(sample)));
+      kinds += fmt::format("{}{}", kinds.empty() ? "" : ", ", Name(maker_->KindOf(sample)));
   }
   report_.samples = options_.samples;
   report_.notes.push_back("samples: " + kinds + (options_.samples > 6 ? ", .." : ""));
+  return {};
+}
+
+// An approximation that diverged is judged on samples nearer to 0 if the first model cuts off less of these.
+Status Verification::RunNearer() {
+  if (report_.verdict != Verdict::kDiverged || !maker_ ||
+      options_.tolerance.kind != Tolerance::Kind::kSqnr)
+    return {};
+  const auto loss = QuantizerLoss::Make(a_, evaluator_);
+  if (!loss.ok() || *loss == nullptr) return {};  // then nothing is known of them
+  std::vector<double> amplitudes;
+  for (int sample = 0; sample < options_.samples; ++sample) {
+    const auto sample_at = [&](double factor) { return maker_->Sample(sample, sizes_, factor); };
+    QR_ASSIGN_OR_RETURN(const double amplitude, (*loss)->LeastAmong(sample_at));
+    amplitudes.push_back(amplitude);
+  }
+  const auto nearer = std::ranges::count_if(amplitudes, [](double a) { return a < 1; });
+  if (nearer == 0) return {};
+  for (OutputSums& sums : sums_) sums.Clear();
+  report_.outputs.clear();
+  report_.verdict = Verdict::kExact;
+  for (int sample = 0; sample < options_.samples; ++sample) {
+    QR_ASSIGN_OR_RETURN(const Tensors inputs,
+                        maker_->Sample(sample, sizes_, amplitudes[static_cast<size_t>(sample)]));
+    QR_RETURN_IF_ERROR(RunSample(sample, inputs));
+  }
+  report_.notes.push_back(
+      fmt::format("{} of {} samples are nearer to 0 (down to {} times as large): inside of the "
+                  "first model they went "
+                  "beyond the ranges of its quantizers",
+                  nearer, options_.samples, *std::ranges::min_element(amplitudes)));
+  Judge();
   return {};
 }
 

@@ -140,6 +140,37 @@ TEST_CASE("Inputs fit what the model does with them") {
             .verdict == Verdict::kWithin);
 }
 
+// `gain` * x, quantized or not.
+std::string Inside(const char* gain, bool quantized) {
+  const std::string scale =
+      fmt::format("float k = {{{}}}, float s = {{0.1}}, uint8 z = {{128}}", gain);
+  return "g (float[4, 16] x) => (float[4, 16] y) <" + scale + "> { m = Mul(x, k)  " +
+         (quantized ? "q = QuantizeLinear(m, s, z)  y = DequantizeLinear(q, s, z) }"
+                    : "y = Identity(m) }");
+}
+
+TEST_CASE("An approximation is judged where the quantizers inside lose least") {
+  // 20 times what lies in -4..4 leaves -12.8..12.7.
+  for (const char* tolerance : {"sqnr:8", "sqnr:20"}) {
+    CAPTURE(tolerance);
+    const VerifyReport report =
+        Compare(Inside("20", true), Inside("20", false), {.tolerance = Tol(tolerance)});
+    CHECK(report.verdict == Verdict::kWithin);
+    CHECK(report.notes.back().find("of 5 samples are nearer to 0") != std::string::npos);
+  }
+  // What differs everywhere differs there too, and numbers that were given stay.
+  CHECK(Compare(Inside("20", true), Inside("8", false), {.tolerance = Tol("sqnr:8")}).verdict ==
+        Verdict::kDiverged);
+  CHECK(Compare(Inside("20", true), Inside("20", false),
+                {.tolerance = Tol("sqnr:8"), .ranges = {{"x", {-4, 4}}}})
+            .verdict == Verdict::kDiverged);
+  // Nothing is made smaller where that is no help, or nobody asks for decibels.
+  CHECK(Compare(Inside("0.001", true), Inside("0.001", false), {.tolerance = Tol("sqnr:8")})
+            .verdict == Verdict::kDiverged);
+  CHECK(Compare(Inside("20", true), Inside("20", false), {.tolerance = Tol("lsb:1")}).verdict ==
+        Verdict::kDiverged);
+}
+
 TEST_CASE("The same seed gives the same numbers; another one others") {
   const auto worst = [](uint64_t seed) {
     return Compare(kGain, kOther, {.seed = seed}).outputs[0].worst_a;
