@@ -260,7 +260,7 @@ NodeId Graph::AddNode(BodyId b, OpId op, std::span<const ValueId> inputs,
     outputs_.push_back(outputs[i]);
     if (!outputs[i].valid()) continue;
     Value& value = values_[outputs[i].index];
-    QR_CHECK(!value.producer.valid());
+    QR_CHECK(value.alive && !value.producer.valid());
     value.producer = n;
     value.output_index = static_cast<uint32_t>(i);
   }

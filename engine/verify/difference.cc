@@ -11,6 +11,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/evaluate/decibels.h"
 #include "engine/verify/counterparts.h"
+#include "engine/verify/spelled.h"
 #include "qrewrite/verify.h"
 
 namespace qrewrite {
@@ -173,9 +174,14 @@ std::string PartsText(const NodeDifference& d, const std::string& indent) {
 
 Result<DifferenceReport> FindDifference(const Model& a, const Model& b, Evaluator& evaluator,
                                         const VerifyOptions& options) {
+  QR_ASSIGN_OR_RETURN(const SpelledPair spelled, SpellOut(a, b, options.semantics));
+  const Model& first = spelled.first ? *spelled.first : a;
+  const Model& second = spelled.second ? *spelled.second : b;
+  VerifyOptions plain = options;
+  plain.semantics.clear();
   DifferenceReport report;
-  QR_ASSIGN_OR_RETURN(report.comparison, Verify(a, b, evaluator, options));
-  Counterparts pair(a, b);
+  QR_ASSIGN_OR_RETURN(report.comparison, Verify(first, second, evaluator, plain));
+  Counterparts pair(first, second);
   QR_RETURN_IF_ERROR(pair.Match());
   QR_ASSIGN_OR_RETURN(const std::vector<ValueId> values, pair.Values());
   if (report.comparison.verdict != Verdict::kDiverged) {
@@ -183,7 +189,7 @@ Result<DifferenceReport> FindDifference(const Model& a, const Model& b, Evaluato
     return report;
   }
   QR_ASSIGN_OR_RETURN(const Interiors computed,
-                      Compute(a, b, evaluator, pair, values, report.comparison));
+                      Compute(first, second, evaluator, pair, values, report.comparison));
   Blame(pair, values, computed, report);
   return report;
 }

@@ -20,15 +20,14 @@ bool CouldReadFloats(const Graph& graph, const User& reader, const Signatures& s
   return var < 0 || s->types[static_cast<size_t>(var)].Allows(DType::kFloat);
 }
 
-// What a node made as `v` is cast to the type, and `v` is the cast. Outputs of the graph read what is cast then.
-void CastInFrontOf(Graph& graph, ValueId v, DType to) {
-  const NodeId producer = graph.producer(v);
-  const uint32_t index = graph.output_index(v);
-  const ValueId made = graph.AddValue(graph.main(), graph.FreshName("real"));
-  graph.ReplaceUses(v, made);
-  graph.SetProducer(made, producer, index);
-  graph.AddNode(graph.main(), graph.InternOp("", "Cast"), std::vector{made}, std::vector{v},
+// `v`, cast to the type, under the name that `v` had; who reads `v` still does.
+ValueId CastBehind(Graph& graph, ValueId v, DType to) {
+  const std::string name(graph.name(v));
+  graph.Rename(v, graph.FreshName("real"));
+  const ValueId cast = graph.AddValue(graph.main(), name);
+  graph.AddNode(graph.main(), graph.InternOp("", "Cast"), std::vector{v}, std::vector{cast},
                 {{"to", static_cast<int64_t>(to)}}, "");
+  return cast;
 }
 
 }  // namespace
@@ -77,12 +76,14 @@ void CastForDequantizers(Graph& graph, const Signatures& signatures, Facts& fact
 }
 
 void ComputeWithFloats(Graph& graph, const Signatures& signatures, ShapeInference* inference) {
-  std::vector<ValueId> outputs;
-  std::unordered_map<ValueId, DType> claims;
+  struct Output {
+    ValueId v;
+    DType claimed;
+  };
+  std::vector<Output> outputs;
   for (size_t i = 0; i < graph.body(graph.main()).outputs.size(); ++i) {
     const ValueId v = graph.output(graph.main(), i);
-    outputs.push_back(v);
-    if (graph.producer(v).valid()) claims[v] = graph.declared(v).dtype;
+    outputs.push_back({v, graph.declared(v).dtype});
   }
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const ValueId v(i);
@@ -91,13 +92,17 @@ void ComputeWithFloats(Graph& graph, const Signatures& signatures, ShapeInferenc
   CastSmallIntegers(graph, signatures);
   Facts facts(graph, signatures, KernelRegistry::Builtin(), inference);
   CastForDequantizers(graph, signatures, facts);
-  for (auto& [v, dtype] : claims) {
-    const DType made = facts.dtype(v);
-    if (made == DType::kFloat && IsInteger(dtype)) CastInFrontOf(graph, v, dtype);
-    if (!IsInteger(dtype)) dtype = made;
-    graph.SetDeclared(v, TypeInfo{.dtype = dtype});
+  std::unordered_map<ValueId, ValueId> final;  // an output may be there twice
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto& [v, claimed] = outputs[i];
+    const auto [at, first] = final.try_emplace(v, v);
+    if (first && graph.producer(v).valid()) {
+      const DType made = facts.dtype(v);
+      if (made == DType::kFloat && IsInteger(claimed)) at->second = CastBehind(graph, v, claimed);
+      graph.SetDeclared(at->second, TypeInfo{.dtype = IsInteger(claimed) ? claimed : made});
+    }
+    graph.SetOutput(graph.main(), i, at->second);
   }
-  for (size_t i = 0; i < outputs.size(); ++i) graph.SetOutput(graph.main(), i, outputs[i]);
 }
 
 }  // namespace qrewrite

@@ -46,4 +46,22 @@ void Spelling::ComputeWithFloats(Model& model) const {
     qrewrite::ComputeWithFloats(impl.file->graph(), rules.signatures, impl.inference.get());
 }
 
+Result<SpelledPair> SpellOut(const Model& first, const Model& second,
+                             const std::vector<Rules>& semantics) {
+  if (semantics.empty()) return SpelledPair();
+  QR_ASSIGN_OR_RETURN(Model a, first.Clone());
+  QR_ASSIGN_OR_RETURN(Model b, second.Clone());
+  bool in_first = false, in_second = false;
+  for (const Rules& rules : semantics) {
+    const Spelling spelling(rules);
+    QR_ASSIGN_OR_RETURN(const bool first_has, spelling.ApplyIfUsed(a));
+    QR_ASSIGN_OR_RETURN(const bool second_has, spelling.Apply(b));
+    in_first |= first_has, in_second |= second_has;
+  }
+  SpelledPair pair;
+  if (in_first) pair.first.emplace(std::move(a));
+  if (in_second) pair.second.emplace(std::move(b));
+  return pair;
+}
+
 }  // namespace qrewrite

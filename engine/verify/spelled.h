@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "qrewrite/model.h"
 #include "qrewrite/rules.h"
@@ -32,5 +34,13 @@ class Spelling {
   const Rules& rules_;
   std::shared_ptr<const Program> semantics_;  // null: nothing is said
 };
+
+// Two models to compare, spelled by all of `semantics`; nullopt: it is run as it is. Only the second one is sure to
+// be made by these rules: the first one counts if it has such operators.
+struct SpelledPair {
+  std::optional<Model> first, second;
+};
+Result<SpelledPair> SpellOut(const Model& first, const Model& second,
+                             const std::vector<Rules>& semantics);
 
 }  // namespace qrewrite

@@ -476,17 +476,10 @@ Status Verification::AskSecond() {
 
 Result<VerifyReport> Verify(const Model& a, const Model& b, Evaluator& evaluator,
                             const VerifyOptions& options) {
-  if (options.semantics.empty()) return Verification(a, b, evaluator, options).Run();
-  QR_ASSIGN_OR_RETURN(Model first, a.Clone());
-  QR_ASSIGN_OR_RETURN(Model second, b.Clone());
-  bool in_first = false, in_second = false;
-  for (const Rules& rules : options.semantics) {
-    const Spelling spelling(rules);
-    QR_ASSIGN_OR_RETURN(const bool first_has, spelling.ApplyIfUsed(first));
-    QR_ASSIGN_OR_RETURN(const bool second_has, spelling.Apply(second));
-    in_first |= first_has, in_second |= second_has;
-  }
-  return Verification(in_first ? first : a, in_second ? second : b, evaluator, options).Run();
+  QR_ASSIGN_OR_RETURN(const SpelledPair spelled, SpellOut(a, b, options.semantics));
+  return Verification(spelled.first ? *spelled.first : a, spelled.second ? *spelled.second : b,
+                      evaluator, options)
+      .Run();
 }
 
 }  // namespace qrewrite

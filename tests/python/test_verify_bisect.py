@@ -92,15 +92,16 @@ def test_float(tmp_path, rules, change, words):
         assert out.count("constant `") == 1, out
 
 
-@pytest.mark.parametrize("rules", [None, "ezkl_dequant", "qdq_to_qop"])
+@pytest.mark.parametrize("rules", [None, "ezkl_dequant", "qdq_to_qop", "deeploy"])
 def test_quantized(tmp_path, rules):
     second = QDQ
     if rules:
         second = tmp_path / "b.onnx"
         assert run(tmp_path, "--rules", rules, QDQ, "-o", second, "-q")[0] == 0
-    kinds = {TensorProto.INT8, TensorProto.UINT8} if rules != "ezkl_dequant" else {TensorProto.FLOAT}
+    floats = rules in ("ezkl_dequant", "deeploy")  # Deeploy's integers are floats
+    kinds = {TensorProto.FLOAT} if floats else {TensorProto.INT8, TensorProto.UINT8}
     for seed, name in enumerate(weights_of(second, kinds)):
-        for change in (sign, channel, step) if rules == "ezkl_dequant" else (step,):
+        for change in (sign, channel, step) if floats else (step,):
             spoil(second, tmp_path / "c.onnx", name, change, seed)
             args = ["--bisect", QDQ, tmp_path / "c.onnx", "--tol", "exact"] if not rules else [
                 "--bisect", QDQ, tmp_path / "c.onnx", "--rules", rules]

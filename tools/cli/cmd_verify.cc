@@ -240,12 +240,17 @@ Result<int> BisectRules(const Arguments& a) {
     if (!a.said_tolerance)
       options.tolerance = pair ? ToleranceOf(rules, fired) : PromisedOf(rules, fired);
   }
+  // What `--verify` passes over is no fault of a rewrite here either.
+  VerifyOptions judging = options;
+  judging.noise = runtimes.optimised.get();
+  judging.second = runtimes.second.get();
   QR_ASSIGN_OR_RETURN(const BisectReport report,
-                      Bisect(model, rules, rewriting, *runtimes.first, options));
+                      Bisect(model, rules, rewriting, *runtimes.first, judging));
   Print(report.Text());
   if (pair && report.bad == 0) {
     QR_ASSIGN_OR_RETURN(const Model second, Model::Load(a.b));
     if (!a.said_tolerance) options.tolerance = {.kind = Tolerance::Kind::kClose};
+    options.semantics = {rules};
     return BisectModels(a, rewritten, second, runtimes, options);
   }
   Print(report.comparison.Text());
