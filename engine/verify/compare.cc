@@ -252,6 +252,15 @@ std::string OutputSums::Vacuous() const {
   return "";
 }
 
+// Whether integers differ in places alone where approximations chose: an ArgMax of two numbers that are nearly equal.
+// Of these decibels say nothing; 8 bits and fewer are data.
+bool OutputSums::IsChoice(const Tolerance& tolerance) const {
+  const auto dtype = static_cast<DType>(result_.dtype_a);
+  const bool chosen = dtype == DType::kBool || (IsInteger(dtype) && Info(dtype).bits >= 32);
+  return tolerance.kind == Tolerance::Kind::kSqnr && whole_ && chosen && shapes_.empty() &&
+         result_.unequal <= result_.elements / 4;
+}
+
 OutputComparison OutputSums::Finish(const Tolerance& tolerance) const {
   OutputComparison r = result_;
   r.other_shape = !shapes_.empty();
@@ -275,6 +284,10 @@ OutputComparison OutputSums::Finish(const Tolerance& tolerance) const {
     r.verdict = Verdict::kInconclusive;
     r.why = fmt::format("no more than the first model differs from itself, optimised ({:.1f} dB)",
                         *r.noise_db);
+  } else if (!r.why.empty() && IsChoice(tolerance)) {
+    r.verdict = Verdict::kInconclusive;
+    r.why = fmt::format("{} of {} integers differ, which approximations may have chosen", r.unequal,
+                        r.elements);
   } else if (!r.why.empty()) {
     r.verdict = Verdict::kDiverged;
   } else if (r.why = Vacuous(); !r.why.empty()) {

@@ -41,6 +41,7 @@ class OutputSums {
   void AddRows(int64_t width, std::span<const double> x, std::span<const double> y);
   std::string Beyond(const Tolerance& tolerance) const;
   std::string Vacuous() const;
+  bool IsChoice(const Tolerance& tolerance) const;
 
   OutputComparison result_;
   Dims worst_dims_;

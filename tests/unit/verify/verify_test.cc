@@ -171,6 +171,24 @@ TEST_CASE("An approximation is judged where the quantizers inside lose least") {
         Verdict::kDiverged);
 }
 
+TEST_CASE("Integers that approximations chose are no proof of a fault") {
+  const auto cast = [](const char* gain, const char* type) {
+    return fmt::format(
+        "g (float[16, 16] x) => ({1}[16, 16] y) <float k = {{{0}}}> {{ m = Mul(x, k)  y = "
+        "Cast<to={2}>(m) }}",
+        gain, type, type == std::string("int64") ? 7 : 3);
+  };
+  const VerifyOptions options{.tolerance = Tol("sqnr:60")};
+  const VerifyReport report = Compare(cast("1", "int64"), cast("1.02", "int64"), options);
+  CHECK(report.verdict == Verdict::kInconclusive);
+  CHECK(report.outputs[0].why.find("integers differ, which approximations may have chosen") !=
+        std::string::npos);
+  CHECK(Compare(cast("1", "int64"), cast("5", "int64"), options).verdict == Verdict::kDiverged);
+  CHECK(Compare(cast("1", "int8"), cast("1.02", "int8"), options).verdict == Verdict::kDiverged);
+  CHECK(Compare(cast("1", "int64"), cast("1.02", "int64"), {.tolerance = Tol("exact")}).verdict ==
+        Verdict::kDiverged);
+}
+
 TEST_CASE("The same seed gives the same numbers; another one others") {
   const auto worst = [](uint64_t seed) {
     return Compare(kGain, kOther, {.seed = seed}).outputs[0].worst_a;
