@@ -165,7 +165,8 @@ bool InputMaker::Counts(const std::string& input) const {
   return it != inputs_.end() && it->rows.has_value();
 }
 
-Result<Tensors> InputMaker::Sample(int index, Sizes sizes, double amplitude) const {
+Result<Tensors> InputMaker::Sample(SampleKind kind, int index, Sizes sizes,
+                                   double amplitude) const {
   Dice dice(seed_ * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(index));
   Tensors sample;
   for (const Input& input : inputs_) {
@@ -175,7 +176,7 @@ Result<Tensors> InputMaker::Sample(int index, Sizes sizes, double amplitude) con
       if (d < 0) d = (index + number) % 2 == 0 ? sizes.even : sizes.odd;
     }
     QR_ASSIGN_OR_RETURN(const Tensor tensor,
-                        Numbers(input, std::move(dims), KindOf(index), amplitude, dice));
+                        Numbers(input, std::move(dims), kind, amplitude, dice));
     QR_ASSIGN_OR_RETURN(sample[input.name], ToPlain(tensor));
   }
   return sample;

@@ -38,7 +38,10 @@ class InputMaker {
   };
   // Sample number `index` from 0; the same one for the same seed, whatever was made before. `amplitude`: a factor of
   // floats whose range was not given.
-  Result<Tensors> Sample(int index, Sizes sizes, double amplitude = 1) const;
+  Result<Tensors> Sample(int index, Sizes sizes, double amplitude = 1) const {
+    return Sample(KindOf(index), index, sizes, amplitude);
+  }
+  Result<Tensors> Sample(SampleKind kind, int index, Sizes sizes, double amplitude) const;
   // What is out of range is left out if the tolerance is an SQNR: approximations promise something of
   // the numbers that a quantizer was made for.
   SampleKind KindOf(int index) const;

@@ -128,6 +128,12 @@ struct VerifyReport {
 Result<VerifyReport> Verify(const Model& a, const Model& b, Evaluator& evaluator,
                             const VerifyOptions& options = {});
 
+// Normal numbers for `model`, as Verify() makes them: in the range of the quantizer that reads an input, less where
+// quantizers inside would cut them off; integers that count rows within their tables. Sizes that are not fixed are 1.
+// Errors: kUnsupported: an input has a type that no numbers are made for; kUsage: its rank is not known.
+Result<Samples> FittingSamples(const Model& model, Evaluator& evaluator, size_t count,
+                               uint64_t seed);
+
 // The weakest promise (`equivalence:`) of the rules that fired, as a tolerance of the whole model's
 // results: exact if all of them are; sqnr:DB of the worst approx(DB); ulp(n) counts as 100 dB and lsb(n) as
 // 30 dB, because what follows in the network makes them larger. A rule that promises nothing counts as 0 dB; so does one

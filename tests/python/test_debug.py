@@ -373,6 +373,20 @@ def test_random_numbers_are_those_of_the_seed(folder):
     assert report(3)["run"]["inputs"] == "random numbers, seed 3" and report(3)["run"]["samples"] == 8
 
 
+def test_random_numbers_fit_the_quantizers(folder):
+    """The range of the input is 0.05 wide, that inside 0.4 of what 20 times such numbers are."""
+    steps = {"s": np.float32(0.0002), "t": np.float32(0.002), "z": np.int8(0), "k": np.float32(20)}
+    save("float.onnx", [node("Mul", ["x", "k"], "m"), node("Neg", ["m"], "y")], {"k": steps["k"]}, {"x": [1, 64]}, ["y"])
+    save("quant.onnx", [node("QuantizeLinear", ["x", "s", "z"], "q"), node("DequantizeLinear", ["q", "s", "z"], "d"),
+                        node("Mul", ["d", "k"], "m"), node("QuantizeLinear", ["m", "t", "z"], "r"),
+                        node("DequantizeLinear", ["r", "t", "z"], "e"), node("Neg", ["e"], "y")], steps, {"x": [1, 64]}, ["y"])
+    report = json.loads(run("--float", "float.onnx", "--quant", "quant.onnx", "--json")[0])
+    rows_ = rows(report)
+    assert rows_["x"]["saturation_pct"] < 1 and rows_["m"]["saturation_pct"] < 1
+    assert rows_["x"]["local_sqnr_db"] > 25 and rows_["m"]["local_sqnr_db"] > 25
+    assert report["run"]["inputs"] == "random numbers, seed 0"
+
+
 # --- what is said when it cannot be done
 
 def errors(folder):

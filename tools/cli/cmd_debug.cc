@@ -1,4 +1,5 @@
 // qrewrite debug: where a quantized model loses precision against its float model.
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -6,6 +7,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "qrewrite/debug.h"
+#include "qrewrite/verify.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/debug_tables.h"
@@ -112,6 +114,19 @@ bool Fails(const DebugReport& report, double least) {
   return false;
 }
 
+// Numbers that fit the quantizers, if both models have the same inputs; else normal ones.
+Samples MadeSamples(const Arguments& a, const Model& original, const Model& quantized,
+                    Evaluator& evaluator) {
+  const auto same = [](const ModelValue& x, const ModelValue& y) {
+    return x.name == y.name && x.dtype == y.dtype && x.has_shape == y.has_shape && x.dims == y.dims;
+  };
+  if (std::ranges::equal(original.Inputs(), quantized.Inputs(), same)) {
+    Result<Samples> fitting = FittingSamples(quantized, evaluator, a.samples, a.seed);
+    if (fitting.ok()) return *std::move(fitting);
+  }
+  return RandomSamples(original, a.samples, a.seed);
+}
+
 Result<DebugReport> Measure(const Arguments& a, const Model& original, const Model& quantized) {
   DebugOptions options{.isolate = a.isolate,
                        .compat_ort = a.compat == "ort",
@@ -120,8 +135,10 @@ Result<DebugReport> Measure(const Arguments& a, const Model& original, const Mod
   QR_ASSIGN_OR_RETURN(options.map, ParseMap(a.map));
   QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a.runtime));
   if (a.second_opinion) options.second_opinion = runtimes.second.get();
-  Samples samples = RandomSamples(original, a.samples, a.seed);
-  if (!a.inputs.empty()) {
+  Samples samples;
+  if (a.inputs.empty()) {
+    samples = MadeSamples(a, original, quantized, *runtimes.first);
+  } else {
     QR_ASSIGN_OR_RETURN(samples, SamplesFromFile(original, a.inputs, a.samples, &quantized));
   }
   return Debug(original, quantized, *runtimes.first, samples, options);
