@@ -105,6 +105,15 @@ std::vector<ParamInfo> Rules::params() const {
   return infos;
 }
 
+const Rule* FindRule(const RuleSet& rules, std::string_view set, std::string_view rule) {
+  if (rules.name == set) return rules.FindRule(rule);
+  for (const Phase& phase : rules.phases) {
+    const Rule* found = phase.use ? FindRule(*phase.use, set, rule) : nullptr;
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
 std::vector<RuleInfo> Rules::rules() const {
   std::vector<RuleInfo> infos;
   for (const Rule& rule : impl_->set->rules) {

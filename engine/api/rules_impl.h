@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/fold/kernel.h"
@@ -26,6 +27,9 @@ struct Rules::Impl {
   HostFunctions functions;
   KernelRegistry kernels;
 };
+
+// The rule of that name in the rule set of that name: `rules`, or one that a phase of it runs. Null: there is none.
+const Rule* FindRule(const RuleSet& rules, std::string_view set, std::string_view rule);
 
 // The file that a name stands for, or `path_or_name` itself if it is none of a shipped rule set.
 std::string FindRuleFile(const std::string& path_or_name, const std::vector<std::string>& search);

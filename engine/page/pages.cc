@@ -97,19 +97,9 @@ Json StepJson(const RecordedStep& step, StringTable& strings) {
           {"after", step.after}};
 }
 
-// The rule of that name in the set, or in one that a phase of it runs.
-const Rule* FindRule(const RuleSet& rules, const RecordedRule& rule) {
-  if (rules.name == rule.set) return rules.FindRule(rule.name);
-  for (const Phase& phase : rules.phases) {
-    const Rule* found = phase.use ? FindRule(*phase.use, rule) : nullptr;
-    if (found != nullptr) return found;
-  }
-  return nullptr;
-}
-
 std::string DocOf(const RecordedRule& rule, const std::vector<Rules>& sets) {
   for (const Rules& rules : sets) {
-    if (const Rule* found = FindRule(*rules.impl().set, rule)) return found->doc;
+    if (const Rule* found = FindRule(*rules.impl().set, rule.set, rule.name)) return found->doc;
   }
   return "";
 }

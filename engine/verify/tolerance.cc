@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/api/rules_impl.h"
 #include "engine/base/diagnostics.h"
 #include "qrewrite/verify.h"
 
@@ -77,11 +78,10 @@ std::string Tolerance::Text() const {
 
 Tolerance ToleranceOf(const Rules& rules, const Report& report) {
   constexpr double kUlpDb = 100, kLsbDb = 30, kNothingDb = 0;
-  std::map<std::string, std::string> promises;
-  for (RuleInfo& rule : rules.rules()) promises[rule.name] = std::move(rule.equivalence);
   std::optional<double> least;
   for (const RuleReport& fired : report.rules) {
-    const std::string& promise = promises[fired.rule];
+    const Rule* const rule = FindRule(*rules.impl().set, fired.set, fired.rule);
+    const std::string promise = rule == nullptr ? "" : rule->equivalence;
     const bool told = promise.starts_with("rescaled") && !report.units.empty();
     if (promise == "exact" || told) continue;
     double db = kNothingDb;

@@ -281,7 +281,15 @@ def test_bisect_goes_by_what_the_rules_promise(folder):
 def test_weakest_promise_is_the_tolerance(folder):
     model = str(SOURCE / "fixtures" / "models" / "qdq_cnn.onnx")
     code, _, err = run(folder, "--rules", "ezkl_dequant", "--verify", model, "-o", "float.onnx")
-    assert code == 0 and "WITHIN with tolerance sqnr:" in err
+    assert code == 0 and "WITHIN with tolerance sqnr:8:" in err
+
+
+def test_rules_of_a_set_that_a_phase_uses_promise_too(folder):
+    (folder / "inner.yaml").write_text("qrewrite: 1\nname: inner\nrules:\n  - {name: gain, equivalence: approx(20dB), match: y = Sin(x), replace: 'y = Cos(Sub(x, f32(1.58)))'}\n")
+    (folder / "outer.yaml").write_text("qrewrite: 1\nname: outer\ninclude: [inner.yaml]\nphases:\n  - {name: all, use: inner}\n")
+    onnx.save(onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> g (float[64] x) => (float[64] y) { y = Sin(x) }'), folder / "sin.onnx")
+    code, _, err = run(folder, "--rules", "outer.yaml", "--verify", "sin.onnx", "-o", "cos.onnx")
+    assert code == 0 and "WITHIN with tolerance sqnr:20:" in err, err
 
 
 QUANTIZED = """
