@@ -19,9 +19,11 @@ constexpr int kSamples = 4;  // normal, ties, out of range, whole numbers
 constexpr int64_t kLeastSamplesOfSums = 12, kMostSamplesOfSums = 48, kElementsOfSums = 128;
 
 // Data times `size`: floats, and integers of few bits if they become smaller.
-Status Multiply(Tensors& sample, double size) {
+Status Multiply(Tensors& sample, const InputMaker& maker, double size) {
   for (auto& [name, plain] : sample) {
-    // A number alone is a step, not data.
+    // A number alone is a step, not data. So is what a quantizer takes its step from: the data would have one size beside
+    // it, which may be none that it was made for.
+    if (maker.IsScale(name)) continue;
     const auto dtype = static_cast<DType>(plain.dtype);
     const bool is_small = IsInteger(dtype) && Info(dtype).bits <= 16;
     const bool data = (IsFloat(dtype) || (is_small && size < 1)) && !plain.dims.empty();
@@ -235,7 +237,7 @@ Status Judge::AddAccumulators(const Model& model, const VerifyOptions& options,
     QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, wide, &court_.roles));
     for (size_t i = large ? 3 : 1; i < inputs.size(); i += 2) {
       QR_ASSIGN_OR_RETURN(Tensors sample, maker.Sample(static_cast<int>(i), sizes));
-      QR_RETURN_IF_ERROR(Multiply(sample, size));
+      QR_RETURN_IF_ERROR(Multiply(sample, maker, size));
       if (!RunModel(court_.kernels, model, {sample}).status.ok()) break;
       inputs[i] = std::move(sample);
       if (large) break;
@@ -311,7 +313,7 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& pr
     for (int i = 0; i < samples; ++i) {
       QR_ASSIGN_OR_RETURN(inputs.emplace_back(), maker.Sample(i, tried.sizes));
       if (i == 0) samples = SamplesFor(promise, inputs.front());
-      QR_RETURN_IF_ERROR(Multiply(inputs.back(), size));
+      QR_RETURN_IF_ERROR(Multiply(inputs.back(), maker, size));
     }
     const bool runs = (!maker.has_open_sizes() && unranked.empty()) ||
                       RunModel(court_.kernels, model, {inputs.front()}).status.ok();

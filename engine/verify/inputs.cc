@@ -165,6 +165,11 @@ bool InputMaker::Counts(const std::string& input) const {
   return it != inputs_.end() && it->rows.has_value();
 }
 
+bool InputMaker::IsScale(const std::string& input) const {
+  const auto it = std::ranges::find(inputs_, input, &Input::name);
+  return it != inputs_.end() && it->positive;
+}
+
 Result<Tensors> InputMaker::Sample(SampleKind kind, int index, Sizes sizes,
                                    double amplitude) const {
   Dice dice(seed_ * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(index));

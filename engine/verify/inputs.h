@@ -49,6 +49,8 @@ class InputMaker {
   bool has_open_sizes() const;
   // Whether the input counts rows, or is a size: larger numbers have no meaning.
   bool Counts(const std::string& input) const;
+  // Whether a quantizer takes its step from there.
+  bool IsScale(const std::string& input) const;
 
  private:
   // Where a quantizer reads the input.
