@@ -12,6 +12,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/graph/verify.h"
 #include "engine/prove/guards.h"
+#include "engine/prove/scales.h"
 #include "engine/prove/units.h"
 #include "engine/prove/variation.h"
 #include "engine/rewrite/edit.h"
@@ -138,34 +139,6 @@ Promise Judge::InNarrowFloats(Promise promise, const Graph& graph, std::optional
 }
 
 namespace {
-
-// Numbers above 0 of constants that may be scales.
-std::set<double> ScalesOf(const Graph& graph) {
-  constexpr int64_t kMostScales = 1024;
-  std::set<double> scales;
-  for (size_t i = 0; i < graph.num_values(); ++i) {
-    const Tensor* tensor = graph.alive(ValueId(i)) ? graph.constant(ValueId(i)) : nullptr;
-    // Of any type: integers of 8 bits count as floats where types do not count.
-    const bool scales_only = tensor != nullptr && tensor->size() <= kMostScales;
-    if (!scales_only) continue;
-    const Result<std::vector<double>> values = ToDoubles(*tensor);
-    if (!values.ok()) continue;
-    for (const double v : *values) {
-      if (v != 0 && std::isfinite(v)) scales.insert(std::fabs(v));
-    }
-  }
-  return scales;
-}
-
-// Those that are whole.
-std::set<int64_t> WholeScales(const Graph& graph) {
-  constexpr double kMost = 0x1p53;
-  std::set<int64_t> scales;
-  for (const double v : ScalesOf(graph)) {
-    if (v == std::trunc(v) && v > 1 && v < kMost) scales.insert(static_cast<int64_t>(v));
-  }
-  return scales;
-}
 
 // Whether there is an input of which nobody knows how many axes it has.
 bool HasOpenRank(const Graph& graph) {
@@ -390,19 +363,6 @@ bool HasNoResult(const Status& status) {
   return Message(status).find("is out of the range of") != std::string::npos;
 }
 
-// Scales of run time: numbers above 0 that come alone.
-void AddScales(const std::vector<Tensors>& samples, std::set<double>& scales) {
-  for (const Tensors& sample : samples) {
-    for (const auto& [name, plain] : sample) {
-      const Result<Tensor> tensor = FromPlain(plain);
-      if (!tensor.ok() || tensor->size() != 1 || !IsFloat(tensor->dtype())) continue;
-      const Result<std::vector<double>> values = ToDoubles(*tensor);
-      if (values.ok() && std::isfinite(values->front()) && values->front() > 0)
-        scales.insert(values->front());
-    }
-  }
-}
-
 }  // namespace
 
 // How many different numbers there are: of a large tensor among the first ones, which tell as much.
@@ -430,7 +390,8 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     trial.why = Message(inputs.status());
     return;
   }
-  if (promise.kind == Promise::Kind::kRescaled) AddScales(*inputs, promise.scales);
+  if (promise.kind == Promise::Kind::kRescaled)
+    AddScales(*inputs, promise.any_type, promise.scales);
   for (const Tensors& sample : *inputs) trial.shapes.insert(ShapesOf(sample));
   const Outcome a = RunWhereDefined(court_.kernels, before, *inputs);
   if (!a.status.ok()) {

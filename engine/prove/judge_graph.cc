@@ -22,14 +22,32 @@ constexpr const char* kOddWindow = ": a window with numbers below 0";
 
 std::string Message(const Status& status) { return status.diagnostics().front().message; }
 
+// Whether floats are real numbers: data, what a dequantizer makes, or constants that integers of a type beside them do not
+// become without getting a fraction or a sign. Those that other operators of a rule set make may be integers, held in floats.
+bool AreNoIntegers(const Graph& graph, ValueId v, DType integers, const Signatures& signatures,
+                   Facts& facts) {
+  const Tensor* const tensor = graph.constant(v) != nullptr ? graph.constant(v) : facts.Constant(v);
+  if (tensor == nullptr) {
+    const NodeId n = graph.producer(v);
+    return !n.valid() || RoleOf(graph, n, signatures) == QuantizerRole::kDequantizer;
+  }
+  const Result<std::vector<double>> values = ToDoubles(*tensor);
+  return values.ok() && std::ranges::any_of(*values, [&](double number) {
+           return number != std::rint(number) || (number < 0 && IntMin(integers) == 0);
+         });
+}
+
 // Whether the types of the inputs are what the signature allows. "" or what is wrong.
 // `any_type`: Court::any_type.
 std::string TypeFault(const Graph& graph, NodeId n, const Signature& s, bool any_type,
-                      Facts& facts) {
+                      const Signatures& signatures, Facts& facts) {
   const OpName& op = graph.op_name(graph.op(n));
   const auto count = static_cast<int>(graph.num_inputs(n));
   if (count < s.min_inputs || count > s.max_inputs) return op.text() + ": number of inputs";
   std::map<int, DType> bound;
+  // Integers that count as floats, beside real numbers in an operator that takes both: what comes of it is neither.
+  std::map<int, DType> small;
+  std::vector<std::pair<int, ValueId>> wide;
   for (size_t i = 0; i < graph.num_inputs(n); ++i) {
     const FormalValue& formal = s.inputs[std::min(i, s.inputs.size() - 1)];
     const ValueId v = graph.input(n, i);
@@ -41,13 +59,20 @@ std::string TypeFault(const Graph& graph, NodeId n, const Signature& s, bool any
     if (dtype == DType::kUndefined || formal.type_var < 0) continue;
     const TypeVar& var = s.types[static_cast<size_t>(formal.type_var)];
     const bool is_small = dtype == DType::kInt8 || dtype == DType::kUint8;
+    if (formal.homogeneous && is_small) small.emplace(formal.type_var, dtype);
+    if (formal.homogeneous && dtype == DType::kFloat) wide.emplace_back(formal.type_var, v);
     if (any_type && is_small && var.Allows(DType::kFloat)) dtype = DType::kFloat;
     if (var.only_tensors && !var.Allows(dtype)) return op.text() + ": type of an input";
     if (!formal.homogeneous) continue;
     const auto [known, is_new] = bound.emplace(formal.type_var, dtype);
     if (!is_new && known->second != dtype) return op.text() + ": types of inputs differ";
   }
-  return "";
+  const bool mixed = std::ranges::any_of(wide, [&](const auto& entry) {
+    const auto beside = small.find(entry.first);
+    return beside != small.end() &&
+           AreNoIntegers(graph, entry.second, beside->second, signatures, facts);
+  });
+  return mixed ? op.text() + ": types of inputs differ" : "";
 }
 
 bool IsFinite(const Tensor& tensor) {
@@ -124,7 +149,8 @@ std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures
     if (formal.required && graph.attributes(n).Find(formal.name) == nullptr)
       return fmt::format("{}: attribute `{}` is missing", op.text(), formal.name);
   }
-  if (std::string fault = TypeFault(graph, n, *s, any_type, facts); !fault.empty()) return fault;
+  if (std::string fault = TypeFault(graph, n, *s, any_type, signatures, facts); !fault.empty())
+    return fault;
   if (facts.Contradicts(n)) return op.text() + ": shapes";
   if (HasManyConditions(graph, n, *s, facts)) return op.text() + ": a condition is no single one";
   for (size_t i = 0; i < graph.num_outputs(n); ++i) {

@@ -127,6 +127,7 @@ double MostSteps(const Series& a, const Series& b, size_t axis, const std::vecto
 }  // namespace
 
 void Comparison::LearnSteps(const std::vector<Tensors>& before, const std::vector<Tensors>& after) {
+  if (promise_.kind == Promise::Kind::kRescaled) LearnRescaled(before, after);
   if (promise_.kind != Promise::Kind::kLsb) return;
   const std::map<std::string, Series> sides[] = {SeriesOf(before), SeriesOf(after)};
   for (const auto& [name, a] : sides[0]) {
@@ -205,16 +206,16 @@ double CommonStep(const std::vector<double>& a, const std::vector<double>& b,
 }
 
 // Of whole numbers, and of such times a step: rounded once more, which `drift` gathers. Of others: but for the
-// last digits.
+// last digits. `learned`: a step that all samples are on; 0: there is none.
 bool AreClose(const std::vector<double>& a, const std::vector<double>& b,
-              const std::set<double>& scales, Drift& drift) {
+              const std::set<double>& scales, double learned, Drift& drift) {
   constexpr double kRelative = 1e-4;
   if (a.size() != b.size()) return false;
   double largest = 0;
   for (const double v : a) largest = std::isfinite(v) ? std::max(largest, std::fabs(v)) : largest;
   // Integers that a float holds exactly; larger whole numbers are sums of floats.
   const bool integers = AreWhole(a) && AreWhole(b) && largest <= kLargestExact;
-  const double common = CommonStep(a, b, scales);
+  const double common = std::max(CommonStep(a, b, scales), learned);
   const double step = integers ? std::max(common, 1.0) : std::max(StepOf(a), common);
   const double most = integers ? step : std::max(kRelative * largest, step * (1 + kRelative));
   for (size_t i = 0; i < a.size(); ++i) {
@@ -245,6 +246,28 @@ bool Drift::IsOneWay() const {
   return count_ >= kLeast && std::fabs(steps_) > kMost * count_;
 }
 
+// A sample of few numbers does not tell the constant that they are multiples of, several do.
+void Comparison::LearnRescaled(const std::vector<Tensors>& before,
+                               const std::vector<Tensors>& after) {
+  const std::map<std::string, Series> sides[] = {SeriesOf(before), SeriesOf(after)};
+  const auto all = [&](size_t side, const std::string& name) {
+    std::vector<double> numbers;
+    const auto series = sides[side].find(name);
+    if (series == sides[side].end()) return numbers;
+    for (const std::vector<double>& values : series->second.samples)
+      numbers.insert(numbers.end(), values.begin(), values.end());
+    return numbers;
+  };
+  for (const auto& [name, series] : sides[0]) {
+    if (IsInUnits(name)) continue;
+    for (size_t i = 0; i < 4; ++i) {
+      const std::vector<double> x = all(0, i / 2 == 0 ? name : InUnits(name)),
+                                y = all(1, i % 2 == 0 ? name : InUnits(name));
+      rescaled_[name].steps[i] = CommonStep(x, y, promise_.scales);
+    }
+  }
+}
+
 bool Comparison::AddRescaled(const std::string& name, const Tensors& before, const Tensors& after) {
   const ConstTensor& a = before.at(name);
   const ConstTensor& b = after.at(name);
@@ -261,7 +284,8 @@ bool Comparison::AddRescaled(const std::string& name, const Tensors& before, con
   bool any = false;
   for (size_t i = 0; i < 4; ++i) {
     const auto &x = of_before[i / 2], &y = of_after[i % 2];
-    r.possible[i] = r.possible[i] && x && y && AreClose(*x, *y, promise_.scales, r.drift[i]);
+    r.possible[i] =
+        r.possible[i] && x && y && AreClose(*x, *y, promise_.scales, r.steps[i], r.drift[i]);
     any |= r.possible[i];
   }
   const bool other_type =

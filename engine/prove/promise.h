@@ -76,7 +76,7 @@ class Comparison {
  public:
   explicit Comparison(Promise promise) : promise_(std::move(promise)) {}
 
-  // The numbers of all samples, which tell the steps of kLsb.
+  // The numbers of all samples, which tell the steps of kLsb and of kRescaled.
   void LearnSteps(const std::vector<Tensors>& before, const std::vector<Tensors>& after);
   // Outputs by name. False: `why` says what is wrong.
   bool Add(const Tensors& before, const Tensors& after);
@@ -96,6 +96,7 @@ class Comparison {
   // An output where units may change.
   struct Rescaled {
     bool possible[4] = {true, true, true, true};  // by readings: of before, then of after
+    double steps[4] = {};                         // that all samples are on
     Drift drift[4];
     // If the type is another one: the numbers of each sample, and their shape.
     std::vector<std::vector<double>> before, after;
@@ -107,6 +108,7 @@ class Comparison {
     std::vector<double> steps;
   };
   bool AddOutput(const std::string& name, const Tensor& before, const Tensor& after);
+  void LearnRescaled(const std::vector<Tensors>& before, const std::vector<Tensors>& after);
   bool AddRescaled(const std::string& name, const Tensors& before, const Tensors& after);
   bool FinishRescaled();
   bool FinishApprox();

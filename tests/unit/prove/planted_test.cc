@@ -149,5 +149,87 @@ TEST_CASE(
                   200) == Outcome::kHeld);
 }
 
+TEST_CASE("Data beside a step of run time that is made of something else has no size of its own") {
+  const std::string text = R"yaml(rules:
+  - name: spelled
+    doc: a quantizer and what undoes it
+    equivalence: approx(6dB)
+    match: y = Mul(Clip(Round(Div(x, s)), lo, hi), s)
+    where: not const(x) and lo <= -100 and hi >= 100 and shape(y) == shape(x)
+    replace: y = x
+    tests:
+      - {name: a step of another input, given: "x: float[1]\nw: float[1]\ns = Div(w, 100.0)\ny = Mul(Clip(Round(Div(x, s)), -100.0, 100.0), s)", expect: "x: float[1]\nw: float[1]\ny = Identity(x)"}
+      - {name: a step of its range, given: "x: float[4]\nw: float[4]\ns = Div(ReduceMax(Abs(w)), 100.0)\ny = Mul(Clip(Round(Div(x, s)), -100.0, 100.0), s)", expect: "x: float[4]\nw: float[4]\ny = Identity(x)"}
+)yaml";
+  CHECK(OutcomeOf(text, 100) == Outcome::kHeld);
+  CHECK(OutcomeOf(Replaced(text, "replace: y = x", "replace: y = Mul(x, 2.0)"), 100) ==
+        Outcome::kRefuted);
+}
+
+TEST_CASE("Data fits quantizers that are spelled out in any way") {
+  const std::string text = R"yaml(rules:
+  - name: spelled
+    doc: a quantizer and what undoes it; 0 is near to its lower bound
+    equivalence: approx(6dB)
+    match: y = Mul(Sub(Clip(Add(Round(Div(x, s)), z), lo, hi), z), s)
+    where: const(s) and s > 0 and hi - z >= 100 and z - lo >= 3
+    replace: y = x
+    tests:
+      - {name: rounded first, given: "x: float[4]\ny = Mul(Sub(Clip(Add(Round(Div(x, 0.5)), 3.0), 0.0, 300.0), 3.0), 0.5)", expect: "x: float[4]\ny = Identity(x)"}
+)yaml";
+  for (const uint64_t seed : {0, 1}) CHECK(OutcomeOf(text, 100, seed) == Outcome::kHeld);
+  CHECK(OutcomeOf(Replaced(text, "replace: y = x", "replace: y = Mul(x, 1.5)"), 100) ==
+        Outcome::kRefuted);
+}
+
+TEST_CASE("Integers of a network of any type meet no real numbers where integers come of them") {
+  const std::string rounded = R"yaml(types: unchecked
+rules:
+  - name: rounded
+    doc: integers need no rounding
+    equivalence: exact
+    match: y = Round(x)
+    where: dtype(x) in [INT8, UINT8]
+    replace: y = x
+    tests:
+      - {name: a padding, opset: 21, given: "x: int8[4]\nw: int8[]\ny = Relu(Round(Pad(x, int64[2] [1, 1], w)))", expect: "x: int8[4]\nw: int8[]\ny = Relu(Pad(x, int64[2] [1, 1], w))"}
+      - {name: halves, opset: 21, given: "x: int8[4]\ny = Relu(Round(Mul(x, float[1] 0.5)))", expect: "x: int8[4]\ny = Relu(Mul(x, float[1] 0.5))"}
+)yaml";
+  const std::string positive = R"yaml(types: unchecked
+rules:
+  - name: not-negative
+    doc: what has no sign needs no Relu
+    equivalence: exact
+    match: y = Relu(x)
+    where: dtype(x) == UINT8
+    replace: y = x
+    tests:
+      - {name: integers, opset: 14, given: "x: uint8[4]\ny = Relu(Mul(x, float[1] 5.0))", expect: "x: uint8[4]\ny = Mul(x, float[1] 5.0)"}
+      - {name: signed, opset: 14, given: "x: int8[4]\ny = Relu(Mul(x, float[1] 5.0))", expect: unchanged}
+)yaml";
+  CHECK(OutcomeOf(rounded, 100) == Outcome::kHeld);
+  CHECK(OutcomeOf(positive, 100) == Outcome::kHeld);
+  CHECK(OutcomeOf(Replaced(positive, "dtype(x) == UINT8", "dtype(x) == INT8"), 100) ==
+        Outcome::kRefuted);
+}
+
+TEST_CASE("Steps of columns that stand in a Constant node are steps") {
+  const std::string text = R"yaml(types: unchecked
+rules:
+  - name: rounded-first
+    doc: a zero point that is added before rounding, a tie goes to the other side
+    equivalence: lsb(1)
+    match: y = Mul(Round(Add(Div(x, s), z)), k)
+    where: not const(x) and const(k) and const(s) and const(z) and s > 0 and z == rint(z) and Abs(z) < 1000
+    replace: y = Mul(Add(Round(Div(x, s)), z), k)
+    tests:
+      - {name: a scale of columns, given: "x: float[2, 4]\nk = Constant<value=float[4] [1, 2, 3, 4]>()\ny = Mul(Round(Add(Div(x, k), 3.0)), k)", expect: "x: float[2, 4]\nk = Constant<value=float[4] [1, 2, 3, 4]>()\ny = Mul(Add(Round(Div(x, k)), 3.0), k)"}
+)yaml";
+  CHECK(OutcomeOf(text, 20) == Outcome::kHeld);
+  CHECK(OutcomeOf(Replaced(text, "replace: y = Mul(Add(Round(Div(x, s)), z), k)",
+                           "replace: y = Mul(Add(Round(Div(x, s)), z + 2), k)"),
+                  20) == Outcome::kRefuted);
+}
+
 }  // namespace
 }  // namespace qrewrite

@@ -158,6 +158,22 @@ TEST_CASE("Several numbers of few bits are on a scale of the graph, and one is o
   CHECK_FALSE(kept({-0.9, 0, 0, 4.5}, {-1.2, 0, 0, 4.5}));  // of two numbers it may be chance
 }
 
+TEST_CASE("Samples of few numbers are on a scale of the graph if all of them together are") {
+  Promise promise = Promise::Of("rescaled");
+  promise.scales = {0.3};
+  const auto kept = [&](double before, double after) {
+    std::string why;
+    const auto samples = [](double last) {
+      return std::vector<Tensors>{{{"y", Plain(DType::kFloat, {0.9, 0, 0, 4.5})}},
+                                  {{"y", Plain(DType::kFloat, {-0.6, 0, 0, last})}}};
+    };
+    return Keeps(promise, samples(before), samples(after), why, nullptr);
+  };
+  CHECK(kept(-0.9, -1.2));
+  CHECK_FALSE(kept(-0.9, -1.5));
+  CHECK_FALSE(kept(-0.9, -1.1));
+}
+
 TEST_CASE("What chance explains of noise is nothing systematic, an offset is") {
   Dice dice(7);
   int blamed = 0;
