@@ -191,6 +191,11 @@ std::vector<Val> Interpreter::Parts(const Val& whole, size_t count) {
     }
   }
   if (items.size() == count) return items;
+  if (const auto* n = whole.get_if<Num>(); n != nullptr && n->t.rank() > 1) {
+    return std::vector<Val>(count, Failure{fmt::format("{} names for a tensor of {} axes; a list "
+                                                       "is taken apart, or a tensor of one axis",
+                                                       count, n->t.rank())});
+  }
   return std::vector<Val>(count,
                           Failure{fmt::format("{} names, but {} parts", count, items.size())});
 }
