@@ -2,6 +2,8 @@
 
 #include <exception>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -20,6 +22,12 @@ Status ThrownStatus(std::string_view what) {
   } catch (...) {
     return because("");
   }
+}
+
+Status WithNote(const Status& fault, std::string note) {
+  std::vector<Diagnostic> diagnostics = fault.diagnostics();
+  diagnostics.front().notes.push_back(std::move(note));
+  return {fault.code(), std::move(diagnostics)};
 }
 
 }  // namespace qrewrite

@@ -2,6 +2,7 @@
 // nothing but our own code unwinds.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -12,6 +13,9 @@ namespace qrewrite {
 
 // The exception that is being handled: "`what` threw an exception: why". REQUIRES: there is one.
 Status ThrownStatus(std::string_view what);
+
+// The same fault, whose first diagnostic has one note more: where it was met. REQUIRES: it is none that is ok.
+Status WithNote(const Status& fault, std::string note);
 
 // What `call` returns; a Status or Result as it is, anything else as a Result.
 template <class F>

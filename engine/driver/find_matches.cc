@@ -39,7 +39,7 @@ class Search {
         *go_on = found({*rule, nodes_, in_, copy});
         return !*go_on;
       });
-      QR_RETURN_IF_ERROR(in_.host_fault());
+      QR_RETURN_IF_ERROR(HostFault(in_, *rule->rule, n));
       if (!in_.exhausted().empty()) {
         return {StatusCode::kLimit, fmt::format("rule `{}` at {}: {}", rule->rule->name,
                                                 NodeText(graph_, n), in_.exhausted())};

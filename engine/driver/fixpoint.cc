@@ -167,7 +167,7 @@ Status RuleRun::Visit(const Phase& phase, CandidateIndex& candidates, NodeId sta
       const Firing& firing = Try(phase, rule, n);
       report_.steps += firing.steps;
       if (!firing.exhausted.empty()) return TooManySteps(*rule.rule, n, firing.exhausted);
-      QR_RETURN_IF_ERROR(in_.host_fault());
+      QR_RETURN_IF_ERROR(HostFault(in_, *rule.rule, n));
       if (watch_.stopped()) return {};
       if ((steps_[&rule] += firing.steps) > step_budget_) {
         return TooManySteps(*rule.rule, n,
@@ -228,7 +228,7 @@ void RuleRun::Follow(CandidateIndex& candidates, NodeId n, const Firing& firing,
 }
 
 Status RuleRun::TooManySteps(const Rule& rule, NodeId node, const std::string& why) const {
-  QR_RETURN_IF_ERROR(in_.host_fault());
+  QR_RETURN_IF_ERROR(HostFault(in_, rule, node));
   return {StatusCode::kLimit,
           fmt::format("rule `{}` at {}: {}", rule.name, NodeText(graph_, node), why)};
 }

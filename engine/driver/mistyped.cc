@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/driver/run.h"
+#include "engine/match/match_run.h"
 
 namespace qrewrite {
 
@@ -34,7 +35,8 @@ Status RuleRun::NoteMistyped(const CompiledRule& rule, NodeId node) {
   std::sort(given.begin(), given.end());
   given.erase(std::unique(given.begin(), given.end()), given.end());
   NearMiss tried;  // asks the functions again
-  if (!TryAt(*rule.rule, node, tried) || !tried.trace.rejected()) return in_.host_fault();
+  if (!TryAt(*rule.rule, node, tried) || !tried.trace.rejected())
+    return HostFault(in_, *rule.rule, node);
   Finding finding{.rule = rule.rule->name,
                   .text = "fits here, but its replacement does not: " + tried.trace.reason,
                   .op = graph_.op_name(graph_.op(node)).text(),
@@ -45,7 +47,7 @@ Status RuleRun::NoteMistyped(const CompiledRule& rule, NodeId node) {
     if (graph_.output(node, i).valid()) finding.output = graph_.name(graph_.output(node, i));
   }
   mistyped_.push_back({rule.rule, node, std::move(finding)});
-  return in_.host_fault();
+  return HostFault(in_, *rule.rule, node);
 }
 
 void RuleRun::WarnOfMistyped() {

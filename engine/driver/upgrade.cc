@@ -8,6 +8,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/driver/run.h"
+#include "engine/match/match_run.h"
 #include "engine/rewrite/edit.h"
 
 namespace qrewrite {
@@ -135,7 +136,7 @@ Status RuleRun::UpgradeNode(const Phase& phase, const std::vector<std::string>& 
     if (call->definition < 0 && !call->ops.Accepts(graph_.op_name(graph_.op(n)))) continue;
     const Firing& firing = Try(phase, compiled, n);
     if (!firing.exhausted.empty()) return TooManySteps(*rule, n, firing.exhausted);
-    QR_RETURN_IF_ERROR(in_.host_fault());
+    QR_RETURN_IF_ERROR(HostFault(in_, *rule, n));
     if (!firing.fired && !firing.rejected.empty()) {
       why = fmt::format("rule `{}` fits, but {}", name, firing.rejected);
     }

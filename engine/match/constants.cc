@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/callback.h"
 #include "engine/base/diagnostics.h"
 #include "engine/graph/tensor_type.h"
 #include "engine/graph/type_text.h"
 #include "engine/match/facts.h"
+#include "engine/match/match_run.h"
 
 namespace qrewrite {
 namespace {
@@ -203,6 +205,7 @@ void Facts::ComputeConstants(NodeId n) {
   }
   const OpName& op = graph_.op_name(graph_.op(n));
   const Signature* signature = SignatureOf(n);
+  const bool had_no_fault = host_fault_.ok();
   std::vector<Tensor> outputs = Folded({.domain = op.domain,
                                         .op = op.name,
                                         .since = signature != nullptr ? signature->since : 1,
@@ -212,6 +215,9 @@ void Facts::ComputeConstants(NodeId n) {
   if (Status fault = CheckHost(n, outputs); !fault.ok()) {
     host_fault_ = std::move(fault);
     outputs.clear();
+  }
+  if (had_no_fault && !host_fault_.ok()) {
+    host_fault_ = WithNote(host_fault_, "computing " + NodeText(graph_, n));
   }
   outputs.resize(graph_.num_outputs(n));
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -3,10 +3,17 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/callback.h"
 #include "engine/base/diagnostics.h"
 #include "engine/match/match_run.h"
 
 namespace qrewrite {
+
+Status HostFault(const Interpreter& in, const Rule& rule, NodeId n) {
+  if (in.host_fault().ok()) return {};
+  return WithNote(in.host_fault(),
+                  fmt::format("rule `{}` at {}", rule.name, NodeText(in.graph(), n)));
+}
 
 std::string NodeText(const Graph& graph, NodeId n) {
   if (!n.valid()) return "no node";

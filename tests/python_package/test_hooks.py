@@ -101,7 +101,7 @@ def test_predicates(functions):
     with pytest.raises(qrewrite.CallbackError, match=r"what is_one returned is ndarray, not a bool; \.all\(\) or"):
         run(functions, rule)
     functions.predicate(name="is_one")(lambda w: 1)
-    with pytest.raises(qrewrite.CallbackError, match="what is_one returned is int, not a bool$"):
+    with pytest.raises(qrewrite.CallbackError, match="what is_one returned is int, not a bool\n  note: rule `one` at Mul `c`$"):
         run(functions, rule)
 
 
@@ -190,7 +190,8 @@ HOSTILE = {
     "structured": (lambda w: np.zeros(2, [("a", "f4")]), TypeError, "for which ONNX has no type"),
     "changes its argument": (lambda w: w.__setitem__(0, 1), ValueError, "read-only"),
     "endless": (lambda w: hostile_again(w), RecursionError, "recursion"),
-    "ragged": (lambda w: [[1], [2, 3]], ValueError, "ValueError"),
+    "ragged": (lambda w: [[1], [2, 3]], TypeError, "what hostile returned is a list of 2, which are no array together; it is one tensor that is asked for"),
+    "two results": (lambda w: (w, np.float32(1)), TypeError, "what hostile returned is a tuple of 2, which are no array together"),
     "beyond int64": (lambda w: 2**63, TypeError, "holds a number beyond int64"),
     "far beyond": (lambda w: 10**30, TypeError, "what hostile returned is int, not an array or a number that fits into int64"),
     "generator": (lambda w: (i for i in [1, 2]), TypeError, "what hostile returned is generator"),
@@ -213,6 +214,7 @@ def test_a_hostile_function_ends_the_run_and_nothing_is_lost(functions, what):
     with pytest.raises(qrewrite.CallbackError) as raised:
         run(functions, TWICE, fold("hostile(w)"), model=model)
     assert message in str(raised.value) and isinstance(raised.value.__cause__, cause) and raised.value.code == "callback"
+    assert raised.value.notes == ["rule `fold` at Mul `c`"]
     assert model.serialize() == before  # the first rule had fired by then
     assert run(functions, TWICE, model=model)[1].rewrites == 1
 
@@ -439,4 +441,20 @@ def test_what_an_exception_quotes_stays_readable(functions):
     with pytest.raises(qrewrite.CallbackError) as raised:
         run(functions, fold("outer(w)"))
     assert str(raised.value) == ("function `outer` of the host threw an exception: CallbackError: function `within` of the host threw an exception: "
-                                 "ValueError: no `w` in C:\\temp\\nsecond line")
+                                 "ValueError: no `w` in C:\\temp\\nsecond line\\n  note: rule `fold` at Mul `c`\n  note: rule `fold` at Mul `c`")
+
+
+def test_what_fails_says_where(functions):
+    """The rule and the node; of an operator also the node that it is computed for, which may lie far above."""
+    functions.operator(name="Half", domain="acme")(lambda x: raise_(LookupError("lost")))
+    model = parse("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { h = acme.Half(w)  y = Mul(x, h) }")
+    ask = {"name": "ask", "match": "y = Mul(x, w)", "where": "const(w)", "replace": "y = Identity(x)"}
+    computed = "computing acme.Half `h`"
+    for rules, notes in (({"rules": [ask]}, [computed, "rule `ask` at Mul `y`"]), ({"phases": [{"name": "f", "fold": "all"}], "rules": []}, [computed]),
+                         ({"rules": [fold("acme.Half([1.0])")]}, ["rule `fold` at Mul `y`"])):
+        with pytest.raises(qrewrite.CallbackError, match="operator `Half` of the host threw an exception: LookupError: lost") as raised:
+            qrewrite.rewrite(model, Rules.from_dict(rules, functions=functions))
+        assert raised.value.notes == notes
+    with pytest.raises(qrewrite.CallbackError) as raised:
+        qrewrite.find(model, Rules.from_dict({"rules": [ask]}, functions=functions))
+    assert raised.value.notes == [computed, "rule `ask` at Mul `y`"]

@@ -104,6 +104,9 @@ TEST_CASE("Functions: what one throws is an error of the run, and the model stay
     const auto report = Rewrite(model, rules);
     CHECK(report.status().code() == StatusCode::kCallback);
     CHECK(Contains(report.status().message(), fmt::format("function `{}` of the host threw", at)));
+    REQUIRE(report.status().diagnostics().size() == 1);
+    CHECK(report.status().diagnostics()[0].notes ==
+          std::vector<std::string>{"rule `add-to-mul` at Add `y`"});
     CHECK(model.poison().ok());
     CHECK(*model.Serialize() == before);
   }

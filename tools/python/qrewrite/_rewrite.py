@@ -44,7 +44,7 @@ def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str |
     observer: is called with each event (:class:`PhaseEvent`, :class:`SweepEvent`, :class:`ProgressEvent`, :class:`FiringEvent`); it
         may return "stop", which ends the run without an error, or "cancel", which raises :class:`Cancelled`.
     firing_text: whether events of firings say in words what changed; or a function that says it of a rule.
-    progress: is called with each ProgressEvent alone, every 256 nodes.
+    progress: is called with each ProgressEvent alone, every 256 nodes; it may return what an observer may.
     stop_after: ends the run, without an error, where the next rewrite would come after so many.
     skip_rules: rules that never fire.
     require_hits: rules that have to (:class:`Refused`, with what came nearest).

@@ -91,7 +91,12 @@ def from_numpy(value: Any, what: str) -> Plain:
         raise TypeError(f"{what} is a masked array; ONNX has no masks")
     if value is None or isinstance(value, (str, bytes, dict)):
         raise TypeError(f"{what} is {type(value).__name__}, not an array or a number")
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        if not isinstance(value, (list, tuple)):
+            raise
+        raise TypeError(f"{what} is a {type(value).__name__} of {len(value)}, which are no array together; it is one tensor that is asked for") from error
     if array.dtype.kind in "SUT":
         raise TypeError(f"{what} holds texts; constants that are made here hold numbers")
     first = _first(value)
