@@ -5,7 +5,8 @@
 
 MODELS and REWRITTEN are folders or URLs of fsspec ("s3://bucket/models"). Models keep their names and their external data. A
 model that fails is a row of the table, and no reason to stop. A second run does what the first one did not: models that are
-done, with the same rules and since then unchanged, are left out; --again does all of them.
+done, with the same rules and since then unchanged, are left out if what was made of them is there; --again does all of them. REWRITTEN may lie
+inside of MODELS.
 
 The table, REWRITTEN/zoo.csv, or --table with a name that ends in .parquet (pyarrow writes it, with types): model, output, status, error,
 message, rewrites, folded, nodes_before, nodes_after, bytes_before, bytes_after, seconds, key.
@@ -122,15 +123,26 @@ def load_rules(files: dict[str, str], folder: Path) -> qrewrite.Rules:
     return qrewrite.Rules.load(folder / main, tests=False)
 
 
-def list_models(source: str) -> dict[str, str]:
-    """Names of the models, with what changes when one does."""
+def is_within(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip("/") + "/")
+
+
+def list_models(source: str, target: str) -> dict[str, str]:
+    """Names of the models, with what changes when one does. What lies in `target` is no model but what was made of one."""
     filesystem, root = fsspec.url_to_fs(source)
+    others, made = fsspec.url_to_fs(target)
+    nested = type(filesystem) is type(others) and is_within(made, root)
     models = {}
     for path, info in sorted(filesystem.find(root, detail=True).items()):
-        if path.endswith(".onnx"):
+        if path.endswith(".onnx") and not (nested and is_within(path, made)):
             mark = info.get("ETag") or info.get("mtime") or info.get("created") or ""
             models[posixpath.relpath(path, root)] = f"{info['size']} {mark}"
     return models
+
+
+def list_rewritten(target: str) -> set[str]:
+    filesystem, root = fsspec.url_to_fs(target)
+    return {posixpath.relpath(path, root) for path in filesystem.find(root)} if filesystem.exists(root) else set()
 
 
 def read_table(url: str) -> list[dict]:
@@ -173,27 +185,32 @@ def parquet_of(rows: list[dict]) -> bytes:
 
 def rewrite_all(client: Client, source: str, target: str, rules: list[dict[str, str]], params: dict[str, str],
                 table: str, again: bool = False) -> list[dict]:
-    """Rewrites what is not done yet, and returns the rows of the table, which is written after every few models."""
+    """Rewrites what is not done yet, and returns the rows of the table, which is written every few seconds, and however the run ends."""
+    if fsspec.url_to_fs(source) == fsspec.url_to_fs(target):
+        raise ValueError("the rewritten models would take the place of the models")
     how = repr((rules, sorted(params.items())))
     todo, rows = {}, []
-    known = {row["model"]: row for row in read_table(table) if row["status"] == "done" and not again}
-    for name, mark in list_models(source).items():
+    rewritten = list_rewritten(target)
+    known = {row["model"]: row for row in read_table(table) if row["status"] == "done" and row["model"] in rewritten and not again}
+    for name, mark in list_models(source, target).items():
         key = hashlib.sha256(f"{mark} {how}".encode()).hexdigest()[:16]
         if name in known and known[name]["key"] == key:
             rows.append(known[name])
         else:
             todo[name] = {"model": name, "output": posixpath.join(target, name), "key": key}
     futures = {client.submit(rewrite_one, source, target, name, rules, params, row, pure=False): row for name, row in todo.items()}
-    written = time.monotonic()
-    for future in as_completed(futures):
-        if future.status == "finished":
-            rows.append(future.result())
-        else:  # the worker died: of memory, mostly
-            rows.append(futures[future] | {"status": "failed", "error": "worker", "message": str(future.exception())})
-        if time.monotonic() - written > 10:
-            write_table(table, rows)
-            written = time.monotonic()
-    write_table(table, rows)
+    written, took = time.monotonic(), 0.0
+    try:
+        for future in as_completed(futures):
+            if future.status == "finished":
+                rows.append(future.result())
+            else:  # the worker died: of memory, mostly
+                rows.append(futures[future] | {"status": "failed", "error": "worker", "message": str(future.exception())})
+            if (now := time.monotonic()) - written > max(1, 50 * took):  # a long table takes its time
+                write_table(table, rows)
+                written, took = time.monotonic(), time.monotonic() - now
+    finally:
+        write_table(table, rows)
     return rows
 
 
@@ -214,6 +231,8 @@ def main() -> int:
     table = args.table or posixpath.join(args.output, "zoo.csv")
     if table.endswith(".parquet") and importlib.util.find_spec("pyarrow") is None:
         parser.error("a .parquet table needs pyarrow")
+    if fsspec.url_to_fs(args.models) == fsspec.url_to_fs(args.output):
+        parser.error("--output is the folder of the models, whose place the rewritten ones would take")
     cluster = args.scheduler or LocalCluster(n_workers=args.workers, threads_per_worker=1, dashboard_address=None)
     with Client(cluster) as client:
         rows = rewrite_all(client, args.models, args.output, read_rules(args.rules), params, table, args.again)
@@ -221,7 +240,8 @@ def main() -> int:
         cluster.close()
     failed = [row for row in rows if row["status"] != "done"]
     for row in failed:
-        print(f"{row['model']}: {row['message'].splitlines()[0] if row['message'] else row['error']}", file=sys.stderr)
+        said = (row["message"] or row["error"]).splitlines()[0]
+        print(f"{row['model']}: {said.removeprefix(posixpath.basename(row['model']) + ': ')}", file=sys.stderr)
     print(f"{len(rows) - len(failed)} done, {len(failed)} failed; {table}")
     return 1 if failed else 0
 

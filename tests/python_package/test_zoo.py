@@ -2,8 +2,10 @@
 import ast
 import csv
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,7 @@ def zoo(*args, python=sys.executable):
     return done.returncode, done.stdout, done.stderr
 
 
-def rows():
+def csv_rows():
     with open("out/zoo.csv", newline="") as file:
         return {row["model"]: row for row in csv.DictReader(file)}
 
@@ -39,7 +41,7 @@ def test_a_folder_of_models_one_of_them_broken():
 
     code, said, errors = zoo(*arguments)
     assert code == 1 and "3 done, 1 failed" in said and "broken.onnx" in errors and "/in/" not in errors, said + errors
-    table = rows()
+    table = csv_rows()
     assert table["broken.onnx"]["error"] == "invalid_model" and table["broken.onnx"]["message"]
     assert not Path("out/broken.onnx").exists()
     assert table["cnn.onnx"]["nodes_before"] == "26" and float(table["cnn.onnx"]["seconds"]) > 0
@@ -55,7 +57,7 @@ def test_a_folder_of_models_one_of_them_broken():
     code, said, errors = zoo(*arguments)
     assert code == 0 and "4 done, 0 failed" in said, said + errors
     assert before == {name: Path("out", name).stat().st_mtime_ns for name in before}
-    assert rows()["cnn.onnx"] == table["cnn.onnx"] and Path("out/broken.onnx").exists()
+    assert csv_rows()["cnn.onnx"] == table["cnn.onnx"] and Path("out/broken.onnx").exists()
 
 
 def test_a_table_in_parquet(users_python):
@@ -74,6 +76,38 @@ def test_a_table_in_parquet(users_python):
     assert zoo(*arguments, python=users_python)[0] == 1 and Path("out/cnn.onnx").stat().st_mtime_ns == before
 
 
+def test_what_was_lost_is_made_again_and_what_was_made_is_no_model():
+    """The rewritten models may lie among the models."""
+    Path("zoo").mkdir()
+    for name in ("a.onnx", "b.onnx"):
+        shutil.copy(SOURCE / "fixtures/models/qdq_cnn.onnx", f"zoo/{name}")
+    arguments = "zoo", "--rules", "ezkl_dequant", "--output", "zoo/out", "--workers", "1"
+    assert "2 done, 0 failed" in zoo(*arguments)[1]
+    Path("zoo/out/a.onnx").unlink()
+    before = Path("zoo/out/b.onnx").stat().st_mtime_ns
+    assert "2 done, 0 failed" in zoo(*arguments)[1]
+    assert Path("zoo/out/a.onnx").exists() and Path("zoo/out/b.onnx").stat().st_mtime_ns == before and not Path("zoo/out/out").exists()
+
+
+def test_a_run_that_is_interrupted_goes_on_where_it_was():
+    Path("zoo").mkdir()
+    for i in range(200):
+        shutil.copy(SOURCE / "fixtures/models/qdq_cnn.onnx", f"zoo/{i}.onnx")
+    arguments = "zoo", "--rules", "ezkl_dequant", "--output", "out", "--workers", "1"
+    running = subprocess.Popen([sys.executable, SOURCE / "examples" / "zoo.py", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while len(list(Path("out").glob("*.onnx"))) < 20 and running.poll() is None:
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=240)
+    done = {name for name, row in csv_rows().items() if row["status"] == "done"}
+    assert 10 < len(done) < 200
+    before = {name: Path("out", name).stat().st_mtime_ns for name in done}
+    assert "200 done, 0 failed" in zoo(*arguments)[1]
+    assert before == {name: Path("out", name).stat().st_mtime_ns for name in before}
+
+
 def test_arguments_that_make_no_sense():
+    code, _, errors = zoo("zoo", "--rules", "optimize", "--output", "./zoo")
+    assert code == 2 and "--output is the folder of the models" in errors
     code, _, errors = zoo("zoo", "--rules", "optimize", "--output", "out", "--set", "saturation")
     assert code == 2 and "--set takes NAME=VALUE, not saturation" in errors
