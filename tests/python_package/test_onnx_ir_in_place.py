@@ -233,3 +233,18 @@ def test_in_place_a_function_changes_the_model(chain, change):
     RewritePass(rules, in_place=True)(model)
     assert ops(model) == ["Relu", "Relu", "Mul", "Neg", "Neg"] and is_whole(model)
     assert any(np.array_equal(value.const_value.numpy(), [2, 4, 6, 8]) for value in model.graph.initializers.values())
+
+
+def test_what_nodes_say_of_devices_goes_with_them():
+    """A node that takes the place of another one under its outputs, by which the other object stays."""
+    proto = parse("g (float[4] x) => (float[4] y) { h = Relu(x)  y = Identity(h) }")
+    proto.ir_version = 11
+    proto.configuration.add(name="two", num_devices=2)
+    spec = proto.graph.node[0].device_configurations.add(configuration_id="two").sharding_spec.add(tensor_name="x")
+    spec.sharded_dim.add(axis=0).simple_sharding.add(dim_value=4, num_shards=2)
+    model, file = ir.from_proto(proto), qrewrite.rewrite(proto, "optimize")[0]
+    result = RewritePass("optimize", in_place=True)(model)
+    assert result.modified and ops(result.model) == ["Relu"] and is_whole(result.model)
+    made, = (configuration for node in result.model.graph for configuration in node.device_configurations)
+    assert made.configuration is result.model.device_configurations[0]
+    assert ir.to_proto(result.model).graph.node[0].device_configurations == file.graph.node[0].device_configurations

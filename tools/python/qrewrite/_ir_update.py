@@ -17,6 +17,7 @@ from ._ir import ANNOTATION, Maker
 from ._ir_build import Builder
 
 _ATTRIBUTE = onnx.NodeProto.ATTRIBUTE_FIELD_NUMBER
+_DEVICES = onnx.NodeProto.DESCRIPTOR.fields_by_name.get("device_configurations")
 _METADATA = Maker.metadata_props
 _GRAPHS = {ir.AttributeType.GRAPH: onnx.AttributeProto.G_FIELD_NUMBER, ir.AttributeType.GRAPHS: onnx.AttributeProto.GRAPHS_FIELD_NUMBER}
 
@@ -98,6 +99,8 @@ class Graph:
         if before is None or after is None:
             return node, count, inputs, None, []
         proto = onnx.NodeProto.FromString(after)
+        if _devices(before) != _devices(after):
+            raise Unusual
         old = {_name(attribute): attribute for attribute in _core.fields(before, _ATTRIBUTE)}
         attributes = []
         for attribute in _core.fields(after, _ATTRIBUTE):
@@ -296,6 +299,11 @@ def _kind(tensor: Any) -> tuple[ir.TensorType, ir.Shape]:
 
 def _name(attribute: Any) -> str:
     return bytes(memoryview(_core.fields(attribute, onnx.AttributeProto.NAME_FIELD_NUMBER)[-1])).decode()
+
+
+def _devices(message: Any) -> list[bytes]:
+    """What a node says of devices, in a message."""
+    return [] if _DEVICES is None else [bytes(memoryview(field)) for field in _core.fields(message, _DEVICES.number)]
 
 
 def _text(proto: Any, field: str) -> str | None:

@@ -403,6 +403,8 @@ class InPlace:
 
     def _replace(self, made: ir.Model) -> None:
         self.model.graph = made.graph
+        if hasattr(made, "device_configurations"):
+            self.model.device_configurations = made.device_configurations  # which the nodes refer to
         self._take_rest(made)
 
     def _take_rest(self, made: ir.Model, stay: Set[Any] = frozenset()) -> None:
