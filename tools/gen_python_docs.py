@@ -6,6 +6,7 @@
 import inspect
 import sys
 from pathlib import Path
+from textwrap import dedent, indent
 from types import UnionType
 from typing import get_args
 
@@ -71,6 +72,14 @@ def body(doc, parameters=()):
     return "\n".join(out)
 
 
+def item(doc):
+    """The docstring in a list: its examples stand below it."""
+    parts = body(doc).split("\n\n")
+    examples = [part for part in parts if part.lstrip().startswith(">>>")]
+    prose = " ".join(" ".join(part for part in parts if part not in examples).split())
+    return prose + "".join("\n\n" + indent(dedent(example), " " * 8) + "\n" for example in examples)
+
+
 def describe_class(cls):
     if issubclass(cls, Exception):
         bases = ", ".join(b.__name__ for b in cls.__bases__)
@@ -90,7 +99,7 @@ def describe_class(cls):
             result = str(inspect.signature(get).return_annotation).replace("'", "")
             rows.append(f"- `{name}: {result}`" + (f": {first(get.__doc__)}" if get.__doc__ else ""))
         elif callable(member) or isinstance(member, (classmethod, staticmethod)):
-            rows.append(f"- `{signature(getattr(cls, name), '.' + name)}`: " + " ".join(body(getattr(cls, name).__doc__).split()))
+            rows.append(f"- `{signature(getattr(cls, name), '.' + name)}`: " + item(getattr(cls, name).__doc__))
         elif name in said and name not in fields:
             rows.append(f"- `{name}`: {said[name]}")
     rows += [f"- `{name}`: {text}" for name, text in said.items()

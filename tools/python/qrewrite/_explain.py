@@ -37,6 +37,10 @@ def explain(model: Any, rules: RuleSource, *, at: str = "", rule: str | Iterable
             folder: str | PathLike[str] = "", params: Mapping[str, Any] | None = None, **parameters: Any) -> Explanation:
     """Why rules fire, or do not fire, on a model; the rules are applied to a copy.
 
+        >>> rule = {"name": "no-bias", "match": "y = Conv<**a>(x, w)", "replace": "y = acme.Conv<**a>(x, w)"}
+        >>> print(qrewrite.explain("model.onnx", {"rules": [rule]}).nearest)
+        rule `no-bias` came nearest, at Conv `conv1`: Conv `conv1` has input 2, which is not in the pattern: `conv1.bias` (rules.json:7:18)
+
     at: a node or a value, by its name: what each rule says of it, at most `max_attempts` searches, those that came
         furthest. Without it: a table over the model.
     rule: the names of the rules to explain; none: all.

@@ -100,8 +100,10 @@ def find(model: Any, rules: RuleSource | None = None, *, pattern: str | None = N
          **parameters: Any) -> Matches:
     """Where rules, or a pattern, match a model as it is; nothing is rewritten.
 
-        >>> for match in qrewrite.find("model.onnx", pattern="y = Relu(Conv(x, w, _?))", where="const(w)"):
-        ...     print(match["w"].constant.shape)
+        >>> for match in qrewrite.find("model.onnx", pattern="w = DequantizeLinear(q, s, _?)", where="const(q) and rank(q) == 4"):
+        ...     print(match, match["q"].constant.shape)
+        pattern: DequantizeLinear `conv1.weight_DequantizeLinear` (8, 3, 3, 3)
+        pattern: DequantizeLinear `conv2.weight_DequantizeLinear` (8, 8, 3, 3)
 
     pattern, where: as ``match:`` and ``where:`` of a rule have them, instead of `rules`.
     rule: the names of the rules to look for; none: all.

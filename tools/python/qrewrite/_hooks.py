@@ -72,6 +72,16 @@ class Functions:
     def function(self, call: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
         """Registers a function from arrays to an array, under its own name or `name` (a lower-case word).
 
+            >>> @qrewrite.function
+            ... def halved(w):
+            ...     return w / np.float32(2)
+            >>> rule = {"name": "half", "match": "y = Conv<**a>(x, w, b)", "replace": "y = acme.Conv<**a>(x, halved(w), b)"}
+            >>> floats, _ = qrewrite.rewrite("model.onnx", "ezkl_dequant")
+            >>> qrewrite.rewrite(floats, {"rules": [rule]})[1].rewrites
+            2
+
+        Arguments are read-only arrays, of constants only, in the order of the call. Arrays that it returns keep their type and shape;
+        Python's numbers become int64, bool and float (32 bit). It returns one array. What it raises ends the run (:class:`CallbackError`).
         Raises :class:`UsageError` if the language has such a function.
         """
         return self._register("fold", "", call, name)
@@ -82,7 +92,18 @@ class Functions:
     def predicate(self, call: None = None, /, *, name: str | None = None) -> Callable[[F], F]: ...
 
     def predicate(self, call: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
-        """Registers a function from arrays to a bool, for ``where:``. Anything but a bool is an error."""
+        """Registers a function from arrays to a bool, for ``where:``. Anything but a bool is an error.
+
+            >>> @qrewrite.predicate
+            ... def is_small(w):
+            ...     return np.abs(w).max() < 1
+            >>> rule = {"name": "small", "match": "y = Conv<**a>(x, w, b)", "where": "is_small(w)", "replace": "y = acme.SmallConv<**a>(x, w, b)"}
+            >>> floats, _ = qrewrite.rewrite("model.onnx", "ezkl_dequant")
+            >>> qrewrite.rewrite(floats, {"rules": [rule]})[1].rewrites
+            2
+
+        What it raises ends the run (:class:`CallbackError`).
+        """
         return self._register("predicate", "", call, name)
 
     @overload
@@ -92,6 +113,14 @@ class Functions:
 
     def operator(self, call: F | None = None, /, *, name: str | None = None, domain: str = "") -> F | Callable[[F], F]:
         """Registers how an operator of ONNX, or of `domain`, is computed on constants, for all versions.
+
+            >>> @qrewrite.operator(name="Scale", domain="acme")
+            ... def scale(x, *, by=1.0):
+            ...     return x * np.float32(by)
+            >>> model = onnx.parser.parse_model('''<ir_version: 8, opset_import: ["": 17, "acme": 1]>
+            ...     g (float[2] x) => (float[2] y) { y = acme.Scale <by = 4.0> (x) }''')
+            >>> qrewrite.run(model, {"x": np.float32([1, 2])}, runtime="builtin")
+            {'y': array([4., 8.], dtype=float32)}
 
         `call` gets the inputs by position (None: absent) and the attributes that the node has by keyword; it returns an array, or
         as many as the node has outputs. It takes the place of what the library has.

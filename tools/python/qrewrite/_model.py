@@ -58,6 +58,7 @@ class Constant:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The sizes; () is one number."""
         return self._core.dims
 
     @property
@@ -151,10 +152,12 @@ class Value(_View):
 
     @property
     def is_input(self) -> bool:
+        """Whether its graph has it as an input, with an initial value or without."""
         return self.name in self.graph.inputs
 
     @property
     def is_output(self) -> bool:
+        """Whether its graph has it as an output."""
         return self.name in self.graph.outputs
 
     def __repr__(self) -> str:
@@ -243,7 +246,8 @@ class Model:
     """An ONNX model in memory. It does not change: :func:`qrewrite.rewrite` makes a new one, which shares the weights.
 
         >>> model = qrewrite.Model.load("model.onnx")
-        >>> {node.op for node in model}, model.constants["w"].numpy().mean()
+        >>> model.stats.ops["Conv"], model.graph.inputs, model.constants["conv1.weight_quantized"].shape
+        (2, ['x'], (8, 3, 3, 3))
 
     Any number of threads may use one model.
     """
@@ -355,6 +359,7 @@ class Model:
 
     @property
     def outputs(self) -> list[Value]:
+        """The outputs of the main graph."""
         return [self.values[name] for name in self.graph.outputs]
 
     @cached_property

@@ -133,10 +133,11 @@ class Adapter:
 class Run:
     """A run that goes on while it is iterated over: the next event comes when it is asked for.
 
-        >>> run = qrewrite.watch("model.onnx", "optimize")
+        >>> run = qrewrite.watch("model.onnx", "ezkl_dequant")
         >>> for event in run:
-        ...     if isinstance(event, qrewrite.FiringEvent):
+        ...     if isinstance(event, qrewrite.FiringEvent) and event.number > 25:
         ...         print(event.rule, event.number)
+        pair 26
         >>> model, report = run.result
 
     Leaving the loop cancels the run. What the run raises is raised by the loop. It works in a thread of its own.

@@ -76,6 +76,7 @@ class Report:
 
     @cached_property
     def warnings(self) -> list[RewriteWarning]:
+        """What rules warned of, each at a node, and replacements that did not fit what a function made."""
         return [RewriteWarning(*warning) for warning in self._core.warnings()]
 
     @cached_property

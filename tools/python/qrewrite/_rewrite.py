@@ -59,9 +59,10 @@ def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str |
     the rules), Refused, LimitError (the rewriting does not end), Cancelled, CallbackError. Ctrl-C ends the run, too. The interpreter lock is
     released while rules are applied.
 
+        >>> proto = onnx.load("model.onnx")
         >>> model, report = qrewrite.rewrite(proto, ["ezkl_dequant", "optimize"], saturation="clip")
         >>> report.changed, report.nodes
-        (True, (13, 5))
+        (True, (26, 12))
     """
     sets = load_all(rules)
     settings = settings_of(sets, params, parameters)

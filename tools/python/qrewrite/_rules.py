@@ -58,10 +58,12 @@ class TestReport(NamedTuple):
 
     @property
     def passed(self) -> int:
+        """How many tests passed."""
         return sum(r.passed for r in self.results)
 
     @property
     def failed(self) -> int:
+        """How many did not."""
         return len(self.results) - self.passed
 
     def __bool__(self) -> bool:
@@ -93,7 +95,8 @@ class Rules:
         :class:`InvalidRules`: everything that is wrong in the file; :class:`FileError`: it cannot be read.
 
             >>> rules = qrewrite.Rules.load("optimize")
-            >>> [rule.name for rule in rules.rules if rule.equivalence != "exact"]
+            >>> [rule.name for rule in rules.rules if rule.equivalence != "exact"][:3]
+            ['conv-bn', 'gemm-bn', 'conv-add']
         """
         path = _arguments.path("a rule set", path_or_name)
         core = _core.Rules.load(path, registry(functions), _folders(search), _arguments.flag("`tests`", tests))
@@ -114,6 +117,8 @@ class Rules:
 
             >>> rules = qrewrite.Rules.from_dict({"rules": [
             ...     {"name": "twice", "match": "y = Relu(Relu(x))", "replace": "y = Relu(x)"}]})
+            >>> rules.rules[0].name, rules.name
+            ('twice', 'rules')
 
         A dict without ``qrewrite:`` and ``name:`` gets these. Lines in diagnostics are those of the data as indented JSON.
         """
@@ -127,10 +132,12 @@ class Rules:
 
     @property
     def name(self) -> str:
+        """What the file says under ``name:``."""
         return self._core.name
 
     @property
     def summary(self) -> str:
+        """What the file says under ``summary:``; may be empty."""
         return self._core.summary
 
     @property
@@ -150,6 +157,7 @@ class Rules:
 
     @property
     def params(self) -> list[Param]:
+        """What ``rewrite(model, rules, NAME=value)`` may set."""
         return [Param(*p) for p in self._core.params()]
 
     @property

@@ -128,8 +128,11 @@ def verify(a: Any, b: Any, *, tolerance: str = "close", runtime: Runtime = "onnx
            rules: RuleSource | Sequence[RuleSource] = (), functions: Functions | None = None) -> VerifyReport:
     """Runs two models on the same numbers and compares their outputs, element by element.
 
-        >>> report = qrewrite.verify("model.onnx", "model.optimize.onnx", tolerance="sqnr:60")
-        >>> report.verdict, report.outputs[0]["sqnr_db"]
+        >>> floats, _ = qrewrite.rewrite("model.onnx", "ezkl_dequant")
+        >>> optimized, _ = qrewrite.rewrite(floats, "optimize")
+        >>> report = qrewrite.verify(floats, optimized, tolerance="sqnr:60")
+        >>> report.verdict, report.outputs[0]["output"], report.outputs[0]["unequal"]
+        ('EXACT', 'logits', 0)
 
     tolerance: "exact", "ulp:N", "lsb:N", "RTOL,ATOL", "close" (1e-4,1e-5) or "sqnr:DB" (docs/verify.md).
     runtime: "onnxruntime", the path of its library, "builtin" (the library's own kernels), or a function that gets a serialized model and the
@@ -190,6 +193,12 @@ def debug(float_model: Any, quantized_model: Any, inputs: Sequence[Arrays], *, r
           functions: Functions | None = None) -> DebugReport:
     """Measures where a quantized model loses precision against its float model (docs/debug.md).
 
+        >>> floats, _ = qrewrite.rewrite("model.onnx", "ezkl_dequant")
+        >>> sample = {"x": np.random.default_rng(0).standard_normal((1, 3, 12, 12), np.float32)}
+        >>> report = qrewrite.debug(floats, "model.onnx", [sample])
+        >>> sorted(report.to_dict())
+        ['activations', 'model_outputs', 'run', 'summary', 'unmatched', 'weights']
+
     inputs: a dict of arrays for each sample. map: values of the float model to those of the quantized one. isolate: what
     each operator loses alone. suggest: how many activations to name that should stay in float; `validate` measures what that gains. functions: as of :func:`verify`.
 
@@ -206,5 +215,12 @@ def debug(float_model: Any, quantized_model: Any, inputs: Sequence[Arrays], *, r
 
 def run(model: Any, inputs: Arrays, *, runtime: Runtime = "onnxruntime", observe: Iterable[str] = (),
         functions: Functions | None = None) -> dict[str, np.ndarray]:
-    """The outputs of a model on `inputs`, and the values `observe` inside of it: arrays by name. functions: as of :func:`verify`."""
+    """The outputs of a model on `inputs`, and the values `observe` inside of it: arrays by name. functions: as of :func:`verify`.
+
+        >>> x = np.zeros((1, 3, 12, 12), np.float32)
+        >>> {name: array.shape for name, array in qrewrite.run("model.onnx", {"x": x}, observe=["relu1_out"]).items()}
+        {'logits': (1, 10), 'relu1_out': (1, 8, 12, 12)}
+
+    :class:`UsageError`: an input is missing, or there is no such value; :class:`Unsupported`: the runtime does not take the model.
+    """
     return _arrays(_core.run(look(model), evaluator(runtime, functions), _given("`inputs`", inputs), _arguments.names("`observe`", observe)))

@@ -5,5 +5,11 @@ from . import _core
 
 
 def versions() -> dict[str, str]:
-    """The versions of the package and of the libraries that it was built with: {"qrewrite": "0.1.0", "onnx": "1.23.2", ...}."""
+    """The versions of the package and of the libraries that it was built with, by name.
+
+        >>> sorted(qrewrite.versions())
+        ['boost', 'eigen', 'fmt', 'libyaml', 'nlohmann_json', 'onnx', 'protobuf', 'qrewrite', 'zlib']
+
+    ``qrewrite --version`` prints them.
+    """
     return {"qrewrite": _core.version(), **_core.components()}
