@@ -132,18 +132,29 @@ std::string Fault(const Arguments& a) {
   return "";
 }
 
-// The weaker one of what two rule sets promise.
-void Weaken(Tolerance& tolerance, const Tolerance& other) {
-  const bool exact = tolerance.kind == Tolerance::Kind::kExact;
-  const bool weaker =
-      other.kind != Tolerance::Kind::kExact && (exact || other.limit < tolerance.limit);
-  if (weaker) tolerance = other;
-}
+// The weakest promise of the rules that fired, and the first rule that makes it.
+struct Promised {
+  Tolerance tolerance;
+  std::string rule;
 
-// `tolerance`, if not null, becomes the weakest that the rules which fired promise. `observer` may be
-// null.
+  void Weaken(const Rules& rules, const Report& run) {
+    for (const RuleReport& fired : run.rules) {
+      Report alone;
+      alone.rules = {fired};
+      alone.units = run.units;
+      const Tolerance other = ToleranceOf(rules, alone);
+      const bool exact = tolerance.kind == Tolerance::Kind::kExact;
+      if (other.kind == Tolerance::Kind::kExact || (!exact && other.limit >= tolerance.limit))
+        continue;
+      tolerance = other;
+      rule = fired.rule;
+    }
+  }
+};
+
+// `promised`, if not null, becomes what the rules that fired promise. `observer` may be null.
 Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Arguments& a,
-                     const Settings& settings, Tolerance* tolerance, Observer* observer) {
+                     const Settings& settings, Promised* promised, Observer* observer) {
   Report total, failed;
   for (const Rules& rules : sets) {
     RewriteOptions options{.allow_partial = a.allow_partial,
@@ -175,7 +186,7 @@ Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Argumen
       return run.status();
     }
     Report report = *std::move(run);
-    if (tolerance != nullptr) Weaken(*tolerance, ToleranceOf(rules, report));
+    if (promised != nullptr) promised->Weaken(rules, report);
     if (total.sets.empty()) {
       total = std::move(report);
     } else {
@@ -327,15 +338,22 @@ T& Keep(T value) {
 // The comparison is printed as an error is.
 Result<VerifyReport> Compare(const Model& before, const Model& after,
                              const std::vector<Rules>& sets, const Report& run,
-                             const Tolerance& tolerance, const RuntimeChoice& choice) {
+                             const Promised& promised, const RuntimeChoice& choice) {
   QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(choice));
   Result<VerifyReport> report = Verify(before, after, *runtimes.first,
-                                       {.tolerance = tolerance,
+                                       {.tolerance = promised.tolerance,
                                         .units = run.units,
                                         .semantics = sets,
                                         .noise = runtimes.optimised.get(),
                                         .second = runtimes.second.get()});
-  if (report.ok()) Note(report->Text());
+  if (!report.ok()) return report;
+  if (!promised.rule.empty()) {
+    const bool any = promised.tolerance.limit <= 0;
+    report->notes.push_back(
+        fmt::format("the tolerance is what rule `{}` promises: {}", promised.rule,
+                    any ? "nothing, so any result would do" : "the weakest of those that fired"));
+  }
+  Note(report->Text());
   return report;
 }
 
@@ -357,7 +375,7 @@ Result<OutputPaths> CheckArguments(const Arguments& a, const std::vector<Rules>&
 // A run with all who watch it.
 Result<Report> ApplyWatched(const Arguments& a, const std::vector<Rules>& sets,
                             const Settings& settings, Model& model, Progress& progress,
-                            RunRecorder& recorder, Tolerance& tolerance) {
+                            RunRecorder& recorder, Promised& promised) {
   std::unique_ptr<TraceWriter> trace;
   if (!a.trace.empty()) {
     QR_RETURN_IF_ERROR(NotOverInputs(a.trace, model));
@@ -367,7 +385,7 @@ Result<Report> ApplyWatched(const Arguments& a, const std::vector<Rules>& sets,
   observers.Add(a.quiet || !progress.wanted() ? nullptr : &progress);
   observers.Add(trace.get());
   observers.Add(a.html.empty() ? nullptr : &recorder);
-  Result<Report> applied = Apply(model, sets, a, settings, a.verify.empty() ? nullptr : &tolerance,
+  Result<Report> applied = Apply(model, sets, a, settings, a.verify.empty() ? nullptr : &promised,
                                  observers.empty() ? nullptr : &observers);
   if (trace != nullptr) {
     if (const Status closed = trace->Close(); applied.ok()) QR_RETURN_IF_ERROR(closed);
@@ -401,13 +419,13 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
   }
   Progress progress;
   RunRecorder recorder;
-  Tolerance tolerance;
+  Promised promised;
   QR_ASSIGN_OR_RETURN(const Report report,
-                      ApplyWatched(a, sets, settings, model, progress, recorder, tolerance));
+                      ApplyWatched(a, sets, settings, model, progress, recorder, promised));
   Enclosed enclosed;
   if (!a.verify.empty()) {
     QR_ASSIGN_OR_RETURN(const VerifyReport compared,
-                        Compare(*before, model, sets, report, tolerance, a.runtime));
+                        Compare(*before, model, sets, report, promised, a.runtime));
     enclosed.verify = compared.Json();
     if (compared.verdict == Verdict::kDiverged) {  // nothing is written
       if (a.json == "-") Print(ReportJson(report, a.model, "", {}, enclosed.verify));
