@@ -96,9 +96,6 @@ Status CheckSums(const FoldCall& call, std::span<const double> sums) {
 }
 
 Result<Sums> Convolve(const FoldCall& call, const Quantized& x, const Quantized& w) {
-  if (call.attributes.Int("channels_last", 0) != 0) {
-    return Reason("{} with channels last is not computed", call.op);
-  }
   Sums sums;
   QR_ASSIGN_OR_RETURN(sums.plan, Convolution::Plan(call, x.q, w.q));
   if (x.zeros.size() != 1 || x.scales.size() != 1) return Reason("{} of rows", call.op);
@@ -223,9 +220,6 @@ Result<Tensor> Dequantized(const FoldCall& call, size_t i) {
 }
 
 Outputs ComputedInFloat(const FoldCall& call, const FloatForm& form) {
-  if (call.attributes.Int("channels_last", 0) != 0) {
-    return Reason("{} with channels last is not computed", call.op);
-  }
   std::vector<Tensor> operands;
   if (form.condition && Input(call, 0) == nullptr) return Reason("{} without a condition", call.op);
   if (form.condition) operands.push_back(call.inputs[0]);
@@ -269,14 +263,57 @@ Outputs QLinearSoftmax(const FoldCall& call) {
   return ComputedInFloat(with_axis, {.op = "Softmax", .since = since, .data = {0}, .result = 3});
 }
 
+Result<Tensor> Transposed(const Tensor& tensor, std::vector<int64_t> perm) {
+  Attributes attributes;
+  attributes.Set("perm", std::move(perm));
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y,
+                      Compute("Transpose", 13, {&tensor, 1}, attributes));
+  return y[0];
+}
+
+// What ONNX Runtime writes for its kernels: channels of data and result are the last axis. The kernels here take the
+// data in the usual order.
+Outputs WithChannelsLast(const Kernel& run, const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
+  const auto rank = static_cast<int64_t>(x.rank());
+  if (rank < 3) return Reason("{} of rank {}", call.op, rank);
+  std::vector<int64_t> to_front{0, rank - 1}, to_back{0};
+  for (int64_t axis = 1; axis < rank - 1; ++axis) {
+    to_front.push_back(axis);
+    to_back.push_back(axis + 1);
+  }
+  to_back.push_back(1);
+  std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
+  QR_ASSIGN_OR_RETURN(inputs[0], Transposed(x, std::move(to_front)));
+  QR_ASSIGN_OR_RETURN(std::vector<Tensor> y,
+                      run({call.domain, call.op, call.since, inputs, call.attributes}));
+  QR_ASSIGN_OR_RETURN(y[0], Transposed(y[0], std::move(to_back)));
+  return y;
+}
+
+Kernel InEitherOrder(Kernel run) {
+  return [run = std::move(run)](const FoldCall& call) {
+    const bool last = call.attributes.Int("channels_last", 0) != 0;
+    return last ? WithChannelsLast(run, call) : run(call);
+  };
+}
+
+Outputs NhwcMaxPool(const FoldCall& call) {
+  const Kernel pool = [](const FoldCall& usual) {
+    return Compute("MaxPool", 12, usual.inputs, usual.attributes);
+  };
+  return WithChannelsLast(pool, call);
+}
+
 void AddMicrosoft(KernelRegistry& registry, std::string op, Kernel run) {
   registry.Register({.domain = "com.microsoft", .op = std::move(op), .run = std::move(run)});
 }
 
 void AddInFloat(KernelRegistry& registry, std::string op, FloatForm form) {
-  AddMicrosoft(registry, std::move(op), [form = std::move(form)](const FoldCall& call) {
-    return ComputedInFloat(call, form);
-  });
+  AddMicrosoft(registry, std::move(op),
+               InEitherOrder([form = std::move(form)](const FoldCall& call) {
+                 return ComputedInFloat(call, form);
+               }));
 }
 
 }  // namespace
@@ -285,7 +322,8 @@ void RegisterQLinear(KernelRegistry& registry) {
   Add(registry, "ConvInteger", {.first = 10, .inputs = 4}, ConvInteger);
   Add(registry, "QLinearConv", {.first = 10, .inputs = 9}, QLinearConv);
   Add(registry, "QLinearMatMul", {.first = 10, .inputs = 8}, QLinearMatMul);
-  AddMicrosoft(registry, "QLinearConv", QLinearConv);
+  AddMicrosoft(registry, "QLinearConv", InEitherOrder(QLinearConv));
+  AddMicrosoft(registry, "NhwcMaxPool", NhwcMaxPool);
   AddMicrosoft(registry, "QGemm", QGemm);
   AddMicrosoft(registry, "QLinearConcat", QLinearConcat);
   AddMicrosoft(registry, "QLinearSoftmax", QLinearSoftmax);

@@ -219,6 +219,7 @@ def qlinear():
     m, n = quantized((3, 8), U8, 0.05, 120), [small((8, 5)), np.array(0.03, F32), np.array(0, I8)]
     columns = [n[0], np.abs(image((5,))) / 10 + a(0.01), np.zeros(5, I8)]
     p, q = quantized((2, 3, 4, 4), U8, 0.1, 100), quantized((2, 3, 4, 4), U8, 0.2, 90, 1)
+    last = [x[0].transpose(0, 2, 3, 1).copy()] + x[1:]
     ms = {"domain": "com.microsoft"}
     return [
         Case("QLinearConv", x + w + out),
@@ -242,7 +243,11 @@ def qlinear():
         Case("QLinearSoftmax", p + [np.array(1 / 256, F32), np.array(0, U8)], {"axis": -1, "opset": 13}, **ms),
         Case("QLinearAveragePool", p + [np.array(0.7123, F32), np.array(100, U8)], {"kernel_shape": [2, 2]}, **ms),
         Case("QLinearGlobalAveragePool", p + out, **ms),
-        Case("QLinearGlobalAveragePool", p + out, {"channels_last": 1}, oracle="fails", **ms),
+        # Channels last, as ONNX Runtime writes it for its kernels.
+        Case("QLinearGlobalAveragePool", p + out, {"channels_last": 1}, **ms),
+        Case("QLinearAveragePool", p + [np.array(0.7123, F32), np.array(100, U8)], {"kernel_shape": [2, 2], "channels_last": 1}, **ms),
+        Case("NhwcMaxPool", last[:1], {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1], "strides": [2, 1]}, **ms),
+        Case("QLinearConv", last + rows + out + [bias], {"pads": [1, 1, 1, 1], "strides": [2, 1], "channels_last": 1}, **ms),
     ] + block_weights()
 
 
