@@ -184,22 +184,40 @@ std::optional<std::vector<double>> Reading(const Tensors& outputs, const std::st
 
 constexpr double kFewSteps = 3;        // as quantizers of few bits have; said of so
 constexpr ptrdiff_t kLeastOnGrid = 4;  // many numbers other than 0
+constexpr size_t kLeastBetween = 8;    // where those at the ends count for nothing
+
+// Without those at the ends, which may be cut off.
+std::vector<double> Between(const std::vector<double>& numbers) {
+  if (numbers.empty()) return {};
+  const auto [low, high] = std::ranges::minmax(numbers);
+  std::vector<double> between;
+  for (const double v : numbers) {
+    if (v > low && v < high && v != 0) between.push_back(v);
+  }
+  return between;
+}
+
+bool AreOn(double step, const std::vector<double>& numbers) {
+  return std::ranges::all_of(numbers, [step](double v) {
+    return !std::isfinite(v) || std::fabs(v / step - std::rint(v / step)) <= kNearStep;
+  });
+}
 
 // The largest of `scales` that both sides are whole multiples of, many of it, or several numbers of a few of it: what
 // one small number cannot tell. 0: there is none.
 double CommonStep(const std::vector<double>& a, const std::vector<double>& b,
                   const std::set<double>& scales) {
+  if (scales.empty()) return 0;
   double largest = 0;
   for (const double v : a) largest = std::isfinite(v) ? std::max(largest, std::fabs(v)) : largest;
   const auto apart = std::ranges::count_if(a, [](double v) { return v != 0; });
   const double least = apart >= kLeastOnGrid ? kFewSteps : kLeastSteps;
+  const std::vector<double> inner_a = Between(a), inner_b = Between(b);
+  const bool many = inner_a.size() >= kLeastBetween && inner_b.size() >= kLeastBetween;
   for (auto at = scales.rbegin(); at != scales.rend(); ++at) {
     const double step = *at;
-    const auto on_grid = [step](double v) {
-      return !std::isfinite(v) || std::fabs(v / step - std::rint(v / step)) <= kNearStep;
-    };
-    if (largest >= least * step && std::ranges::all_of(a, on_grid) &&
-        std::ranges::all_of(b, on_grid))
+    const bool on = AreOn(step, a) && AreOn(step, b);
+    if (largest >= least * step && (on || (many && AreOn(step, inner_a) && AreOn(step, inner_b))))
       return step;
   }
   return 0;

@@ -158,6 +158,22 @@ TEST_CASE("Several numbers of few bits are on a scale of the graph, and one is o
   CHECK_FALSE(kept({-0.9, 0, 0, 4.5}, {-1.2, 0, 0, 4.5}));  // of two numbers it may be chance
 }
 
+TEST_CASE("Numbers that are cut off need not be on the step of those between") {
+  Promise promise = Promise::Of("rescaled");
+  promise.scales = {2};
+  const auto kept = [&](double before, double after) {
+    std::string why;
+    const auto numbers = [](double last) {
+      return std::vector<Tensors>{
+          {{"y", Plain(DType::kFloat, {-128, -8, 6, 4, -2, 10, 12, -64, 30, 127, last})}}};
+    };
+    return Keeps(promise, numbers(before), numbers(after), why, nullptr);
+  };
+  CHECK(kept(40, 42));
+  CHECK_FALSE(kept(40, 44));
+  CHECK_FALSE(kept(41, 43));
+}
+
 TEST_CASE("Samples of few numbers are on a scale of the graph if all of them together are") {
   Promise promise = Promise::Of("rescaled");
   promise.scales = {0.3};
