@@ -103,9 +103,12 @@ class Rules:
         return cls(core, ("load", fspath(path_or_name), (functions, search, tests)))
 
     @classmethod
-    def parse(cls, text: str, name: str = "rules.yaml", *, functions: Functions | Mapping[str, Callable[..., Any]] | None = None,
+    def parse(cls, text: str, name: Path = "rules.yaml", *, functions: Functions | Mapping[str, Callable[..., Any]] | None = None,
               search: Sequence[Path] = (), tests: bool = True) -> Rules:
-        """Loads `text` as if it were the content of the file `name`; one that ends in ".json" is JSON, else YAML."""
+        """Loads `text` as if it were the content of the file `name`; one that ends in ".json" is JSON, else YAML.
+
+        Paths of ``include:`` are relative to its folder.
+        """
         core = _core.Rules.parse(_arguments.path("`name`", name), _arguments.text("the rules", text).encode(), registry(functions),
                                  _folders(search), _arguments.flag("`tests`", tests))
         return cls(core, ("parse", (text, name), (functions, search, tests)))
@@ -120,7 +123,7 @@ class Rules:
             >>> rules.rules[0].name, rules.name
             ('twice', 'rules')
 
-        A dict without ``qrewrite:`` and ``name:`` gets these. Lines in diagnostics are those of the data as indented JSON.
+        A dict without ``qrewrite:`` and ``name:`` gets these. Paths of ``include:`` are relative to the working directory. Lines in diagnostics are those of the data as indented JSON.
         """
         from json import dumps
         whole = {"qrewrite": 1, "name": "rules", **_arguments.mapping("a rule file", rules)}
