@@ -112,3 +112,14 @@ def test_hooks_of_pre_commit(users_python, tmp_path):
     assert code == 1 and found == [(both[0], "Failed"), (both[1], "Passed")] and "unused" in said
     code, found, said = commit("a/rules/failing.yaml", good.replace("expect: unchanged", 'expect: "x: float[4]\\ny = Abs(x)"'))
     assert code == 1 and found[1] == (both[1], "Failed") and "Abs(x)" in said  # a file without a near miss: lint says so, too
+
+
+def test_an_onnxruntime_that_is_too_old_says_so(recorded, tmp_path):
+    """Before 1.19 its library was part of the extension module."""
+    (tmp_path / "old" / "onnxruntime" / "capi").mkdir(parents=True)
+    (tmp_path / "old" / "onnxruntime" / "__init__.py").touch()
+    (tmp_path / "old" / "onnxruntime" / "capi" / "onnxruntime_pybind11_state.so").touch()
+    path = os.pathsep.join([str(tmp_path / "old"), os.environ["PYTHONPATH"]])
+    code = f"import qrewrite\ntry: qrewrite.verify({str(recorded)!r}, {str(recorded)!r})\nexcept qrewrite.FileError as error: print(error)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+    assert "has no library beside its module, as version 1.19 and later ones have" in done.stdout, done.stdout + done.stderr

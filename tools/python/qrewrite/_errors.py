@@ -123,4 +123,12 @@ def make(code: str, diagnostics: Sequence[tuple[Any, ...]], message: str) -> Err
 
 
 def usage(message: str) -> UsageError:
-    return UsageError(message, [Diagnostic("error", "", "", 0, 0, 0, "", message, "", [])])
+    return UsageError(message, [_without_place(message)])
+
+
+def io(message: str) -> FileError:
+    return FileError(message, [_without_place(message)])
+
+
+def _without_place(message: str) -> Diagnostic:
+    return Diagnostic("error", "", "", 0, 0, 0, "", message, "", [])

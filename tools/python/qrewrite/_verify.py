@@ -6,7 +6,7 @@ from os import PathLike, fsencode
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Literal, Mapping, Sequence
 
 from . import _arguments, _core
-from ._errors import usage
+from ._errors import io, usage
 from ._hooks import Functions, registry
 from ._kinds import look
 from ._report import Unit
@@ -49,10 +49,14 @@ def evaluator(runtime: Runtime, functions: Functions | None = None, *, optimize:
         return _core.builtin_kernels(registry(functions))
     if isinstance(runtime, str) and runtime == "onnxruntime":
         from importlib.util import find_spec
-        from os.path import join
+        from os import listdir
+        from os.path import isdir, join
         spec = find_spec("onnxruntime")  # of this Python; without one the library looks elsewhere
         folders = spec.submodule_search_locations if spec else None
-        return _core.onnx_runtime(fsencode(join(folders[0], "capi")) if folders else b"", optimize)
+        folder = join(folders[0], "capi") if folders else ""
+        if folder and isdir(folder) and not any(name.startswith("libonnxruntime.so") for name in listdir(folder)):
+            raise io(f"the onnxruntime in `{folder}` has no library beside its module, as version 1.19 and later ones have")
+        return _core.onnx_runtime(fsencode(folder), optimize)
     return _core.onnx_runtime(_arguments.path("`runtime`", runtime), optimize)
 
 
