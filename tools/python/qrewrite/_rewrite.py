@@ -52,7 +52,7 @@ def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str |
     allow_partial: what a rule refuses becomes a warning. strict: warnings are errors (:class:`Refused`).
     profile: ``report.to_dict()["profile"]`` says what each rule cost, and what stopped it how often; the run takes longer.
     check_graph: checks the graph after every rewrite; slow, for rule authors.
-    max_rewrites: of one phase; 0: chosen by the size of the model.
+    max_rewrites: more of them in one phase are a :class:`LimitError`; 0: as many as the size of the model allows.
     folder: where a model in memory has its external data.
 
     Raises an :class:`Error`: UsageError, FileError, InvalidModel, InvalidRules, Unsupported (the model is outside the opset range of
