@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/interrupt.h"
 #include "engine/graph/find.h"
 #include "engine/ops/signature.h"
 
@@ -126,6 +127,7 @@ Status GraphInterpreter::RunBody(BodyId body, const Attributes& call) {
 }
 
 Status GraphInterpreter::RunNode(NodeId n, const Attributes& call) {
+  QR_RETURN_IF_ERROR(Interrupted());
   const OpName& op = graph_.op_name(graph_.op(n));
   if (op.domain.empty() && op.name == "If") return RunIf(n, call);
   if (op.domain.empty() && op.name == "Loop") return RunLoop(n, call);

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from conftest import RULES
+from conftest import RULES, parse
 from onnx import helper, numpy_helper
 
 import qrewrite
@@ -105,12 +105,14 @@ def test_a_run_is_iterated_over(chain):
 
 INTERRUPTED = """
 import os, signal, sys, threading, time
-import qrewrite
+import numpy, qrewrite
 data = open("long.onnx", "rb").read()
 model = qrewrite.Model.parse(data)
 # A rule that undoes itself: the run would end at its limit, in minutes.
 rules = {"rules": [{"name": "flip", "match": "y = Neg(x)", "replace": "y = Abs(x)"},
                    {"name": "flop", "match": "y = Abs(x)", "replace": "y = Neg(x)"}]}
+products = qrewrite.Model.load("products.onnx") if os.path.exists("products.onnx") else None
+x = numpy.ones((1000, 1000), numpy.float32)
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 begin = time.monotonic()
 try:
@@ -125,9 +127,15 @@ except KeyboardInterrupt:
     # Wherever it comes: in the loop, or while it waits for the next event.
     pytest.param("for event in qrewrite.watch(model, rules, max_rewrites=10**9): pass", 2000, 3, id="watch"),
     pytest.param("qrewrite.verify(model, model, runtime='builtin', samples=10**6)", 100, 1, id="verify"),
+    # In the middle of one run of a model.
+    pytest.param("qrewrite.run(products, {'x': x}, runtime='builtin')", 2, 1, id="run"),
+    pytest.param("qrewrite.verify(products, products, runtime='builtin', inputs=[{'x': x}])", 2, 1, id="verify within a run"),
 ])
 def test_ctrl_c_ends_what_runs(call, nodes, times):
     open("long.onnx", "wb").write(long_chain(nodes))
+    if "products" in call:  # for minutes
+        steps = "".join(f" v{i} = MatMul({f'v{i - 1}' if i else 'x'}, x)" for i in range(1000))
+        onnx.save(parse("g (float[1000, 1000] x) => (float[1000, 1000] y) {" + steps + " y = Identity(v999) }"), "products.onnx")
     for _ in range(times):
         done = subprocess.run([sys.executable, "-c", INTERRUPTED.replace("CALL", call)], capture_output=True, text=True, timeout=60)
         word, seconds = done.stdout.split()

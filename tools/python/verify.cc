@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "engine/base/interrupt.h"
 #include "tools/python/binding.h"
 
 namespace qrewrite::python {
@@ -48,7 +49,8 @@ std::unique_ptr<Evaluator> Host(const std::string& name, nb::object load) {
       });
 }
 
-// Looks for signals before each run: Ctrl-C ends verify() and debug(), which may run for minutes.
+// Looks for signals before each run, and between the nodes that the built-in kernels run: Ctrl-C
+// ends verify(), debug() and run(), which may take minutes.
 Status Signals() {
   const Locked lock;
   if (PyErr_CheckSignals() == 0) return {};
@@ -61,6 +63,8 @@ class InterruptibleSession : public Session {
   explicit InterruptibleSession(std::unique_ptr<Session> session) : session_(std::move(session)) {}
   Result<Tensors> Run(const Tensors& inputs) override {
     QR_RETURN_IF_ERROR(Signals());
+    const auto asked = [] { return Signals(); };
+    const InterruptScope between(asked);
     return session_->Run(inputs);
   }
 
@@ -155,11 +159,12 @@ nb::dict Run(const Model& model, Evaluator& evaluator, const nb::dict& inputs,
   CallbackScope scope;
   const Tensors given = TensorsOf(inputs);
   const std::vector<std::string> names = Strings(observe);
+  Interruptible runtime(evaluator);
   const auto run = [&]() -> Result<Tensors> {
-    QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, evaluator.Load(model, names));
+    QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, runtime.Load(model, names));
     return session->Run(given);
   };
-  return ToPython(scope.OrRaise(Unlocked(run)));
+  return ToPython(Uninterrupted(scope, Unlocked(run)));
 }
 
 }  // namespace
