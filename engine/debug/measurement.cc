@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/api/constant.h"
-#include "engine/debug/groups.h"
+#include "engine/evaluate/groups.h"
 #include "engine/evaluate/observed.h"
 #include "engine/evaluate/probe.h"
 #include "engine/fold/cast.h"

@@ -42,7 +42,8 @@ class FittingNumbers {
 Result<Samples> FittingSamples(const Model& model, Evaluator& evaluator, size_t count,
                                uint64_t seed) {
   QR_ASSIGN_OR_RETURN(InputMaker maker, InputMaker::Make(model, {.seed = seed}));
-  Result<std::unique_ptr<QuantizerLoss>> loss = QuantizerLoss::Make(model, evaluator);
+  QR_ASSIGN_OR_RETURN(const Tensors first, maker.Sample(SampleKind::kNormal, 0, {1, 1, true}, 1));
+  Result<std::unique_ptr<QuantizerLoss>> loss = QuantizerLoss::Make(model, evaluator, first);
   const auto numbers = std::make_shared<FittingNumbers>(
       std::move(maker), loss.ok() ? *std::move(loss) : nullptr, count);
   return Samples{count, fmt::format("random numbers, seed {}", seed),

@@ -7,19 +7,21 @@
 
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
+#include "engine/evaluate/groups.h"
 #include "engine/verify/number_of.h"
 #include "qrewrite/match.h"
 #include "qrewrite/rewrite.h"
 
 namespace qrewrite {
 
-Result<std::unique_ptr<QuantizerLoss>> QuantizerLoss::Make(const Model& model,
-                                                           Evaluator& evaluator) {
+Result<std::unique_ptr<QuantizerLoss>> QuantizerLoss::Make(const Model& model, Evaluator& evaluator,
+                                                           const Tensors& sample) {
   QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load("qdq_form", {.tests = false}));
   QR_ASSIGN_OR_RETURN(Model form, model.Clone());
   QR_RETURN_IF_ERROR(Rewrite(form, rules).status());
   auto loss = std::make_unique<QuantizerLoss>();
-  QR_ASSIGN_OR_RETURN(loss->ranges_, RangesOf(form));
+  QR_ASSIGN_OR_RETURN(std::vector<Range> ranges, RangesOf(form));
+  loss->ranges_ = Some(std::move(ranges), form, sample);
   if (loss->ranges_.empty()) return std::unique_ptr<QuantizerLoss>();
   std::vector<std::string> observed;
   for (const Range& range : loss->ranges_) observed.push_back(range.value);
@@ -48,10 +50,25 @@ Result<std::vector<QuantizerLoss::Range>> QuantizerLoss::RangesOf(const Model& f
     if (value == nullptr || !outside.contains(value->text) || !scale || !low || !high) continue;
     ranges.push_back({value->text, *scale, *low, *high});
   }
-  const size_t every = (ranges.size() + kMost - 1) / kMost;
+  return ranges;
+}
+
+// Each, or every second one, or every third one, ...: as many as fit.
+std::vector<QuantizerLoss::Range> QuantizerLoss::Some(std::vector<Range> ranges, const Model& form,
+                                                      const Tensors& sample) {
+  ValueSizes sizes(form, sample);
+  std::erase_if(ranges, [&](const Range& r) { return sizes.Bytes(r.value) > kMostBytes; });
+  uint64_t bytes = 0;
+  for (const Range& range : ranges) bytes += sizes.Bytes(range.value);
+  const size_t every = std::max<size_t>((ranges.size() + kMost - 1) / kMost,
+                                        static_cast<size_t>((bytes + kMostBytes - 1) / kMostBytes));
   if (every <= 1) return ranges;
   std::vector<Range> some;
-  for (size_t i = 0; i < ranges.size(); i += every) some.push_back(std::move(ranges[i]));
+  uint64_t taken = 0;
+  for (size_t i = 0; i < ranges.size(); i += every) {
+    if ((taken += sizes.Bytes(ranges[i].value)) > kMostBytes) break;  // sizes are uneven
+    some.push_back(std::move(ranges[i]));
+  }
   return some;
 }
 

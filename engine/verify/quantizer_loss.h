@@ -16,10 +16,13 @@ namespace qrewrite {
 
 class QuantizerLoss {
  public:
-  // Ranges are found by rules (rules/quantized_values.yaml) in the model in QDQ form (rules/qdq_form.yaml), at most
-  // kMost of them. Null: there is none. Errors: the evaluator does not take that form.
+  // Ranges are found by rules (rules/quantized_values.yaml) in the model in QDQ form (rules/qdq_form.yaml): at most
+  // kMost of them, whose values, on inputs of the sizes of `sample`, take at most kMostBytes. Null: there is none. Errors:
+  // the evaluator does not take that form.
   static constexpr size_t kMost = 256;
-  static Result<std::unique_ptr<QuantizerLoss>> Make(const Model& model, Evaluator& evaluator);
+  static constexpr uint64_t kMostBytes = uint64_t{1} << 28;
+  static Result<std::unique_ptr<QuantizerLoss>> Make(const Model& model, Evaluator& evaluator,
+                                                     const Tensors& sample);
 
   // Energy that is lost over the energy of what is quantized, added over all quantizers. A range that ends at 0
   // stands for a Relu there: what that cuts off is not lost. Of a fraction the mean is taken, scale^2 / 12.
@@ -33,6 +36,8 @@ class QuantizerLoss {
     double scale = 0, low = 0, high = 0;
   };
   static Result<std::vector<Range>> RangesOf(const Model& form);
+  static std::vector<Range> Some(std::vector<Range> ranges, const Model& form,
+                                 const Tensors& sample);
   static double Lost(const Range& range, const std::vector<double>& values);
 
   std::vector<Range> ranges_;

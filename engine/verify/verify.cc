@@ -336,7 +336,8 @@ Status Verification::RunNearer() {
   if (report_.verdict != Verdict::kDiverged || !maker_ ||
       options_.tolerance.kind != Tolerance::Kind::kSqnr)
     return {};
-  const auto loss = QuantizerLoss::Make(a_, evaluator_);
+  QR_ASSIGN_OR_RETURN(const Tensors first, maker_->Sample(0, sizes_));
+  const auto loss = QuantizerLoss::Make(a_, evaluator_, first);
   if (!loss.ok() || *loss == nullptr) return {};  // then nothing is known of them
   std::vector<double> amplitudes;
   for (int sample = 0; sample < options_.samples; ++sample) {

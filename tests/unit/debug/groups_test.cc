@@ -1,5 +1,5 @@
 // How many values Debug() holds at once.
-#include "engine/debug/groups.h"
+#include "engine/evaluate/groups.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "engine/debug/groups.h"
+#include "engine/evaluate/groups.h"
 
 #include <algorithm>
 
