@@ -33,6 +33,8 @@ const Rule* FindRule(const RuleSet& rules, std::string_view set, std::string_vie
 
 // The file that a name stands for, or `path_or_name` itself if it is none of a shipped rule set.
 std::string FindRuleFile(const std::string& path_or_name, const std::vector<std::string>& search);
+// The file of the rule set of that name, in `search` or shipped; "": there is none.
+std::string FindRuleSet(const std::string& name, const std::vector<std::string>& search);
 // Names of shipped rule sets, for did-you-mean.
 std::vector<std::string> ShippedRuleNames();
 

@@ -130,4 +130,9 @@ std::string FindRuleFile(const std::string& path_or_name, const std::vector<std:
   return path_or_name;
 }
 
+std::string FindRuleSet(const std::string& name, const std::vector<std::string>& search) {
+  std::string found = FindRuleFile(name, search);
+  return found == name ? "" : found;
+}
+
 }  // namespace qrewrite

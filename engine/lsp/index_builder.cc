@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "engine/api/rules_impl.h"
 #include "engine/expr/names.h"
+#include "engine/rule/files.h"
 
 namespace qrewrite::lsp {
 namespace {
@@ -181,8 +183,8 @@ void IndexBuilder::Names(const DocNode& node, const Field& field, int scope) {
     const std::string& text = item.text.text;
     if (field.key == "include") {
       Note(begin, text, NameKind::kInclude);
-      const std::filesystem::path folder = std::filesystem::path(index_.path).parent_path();
-      index_.includes.push_back((folder / text).lexically_normal().generic_string());
+      const auto shipped = [](const std::string& name) { return FindRuleSet(name, {}); };
+      index_.includes.push_back(IncludedPath(index_.path, text, shipped));
     } else if (field.key == "rules") {
       Note(begin, text, NameKind::kRule);
     } else if (field.key == "json") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "engine/api/rules_impl.h"
 #include "engine/rule/files.h"
 
 namespace qrewrite::lsp {
@@ -108,6 +109,7 @@ std::vector<std::shared_ptr<const FileIndex>> Workspace::WithIncludes(const std:
 
 LoadOptions LoadFrom(Workspace& workspace, std::set<std::string>* read) {
   LoadOptions options;
+  options.find = [](const std::string& name) { return FindRuleSet(name, {}); };
   options.read = [&workspace, read](const std::string& path) {
     if (read != nullptr) read->insert(path);
     return workspace.Read(path);

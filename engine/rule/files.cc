@@ -36,6 +36,15 @@ std::string Normalized(const std::filesystem::path& path) {
 
 }  // namespace
 
+std::string IncludedPath(const std::string& from, const std::filesystem::path& written,
+                         const std::function<std::string(const std::string& name)>& find) {
+  std::string path = Normalized(std::filesystem::path(from).parent_path() / written);
+  const bool may_be_name = find && !written.has_parent_path() && !written.has_extension();
+  if (std::error_code error; !may_be_name || std::filesystem::exists(path, error)) return path;
+  const std::string shipped = find(written.string());
+  return shipped.empty() ? path : Normalized(shipped);
+}
+
 Result<std::string> ReadRuleFile(const std::string& path, Pipes pipes) {
   const auto fail = [&](std::string_view why) {
     return Status(StatusCode::kIo, fmt::format("{}: {}", Printable(path), why));
@@ -135,7 +144,7 @@ RuleFile* RuleFiles::Include(const RuleFile& from, const DocNode& item) {
                 "an include is a path relative to the file it stands in");
     return nullptr;
   }
-  const std::string path = Normalized(std::filesystem::path(from.path).parent_path() / written);
+  const std::string path = IncludedPath(from.path, written, options_.find);
   for (const RuleFile* open : open_) {
     if (Normalized(open->path) != path) continue;
     std::string chain;

@@ -1,6 +1,8 @@
 // Rule files and what they include, read once each. Not yet the language: documents only.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -49,6 +51,11 @@ class RuleFiles {
   std::vector<std::string> failed_;                         // paths that were reported already
   std::vector<const RuleFile*> open_;                       // the chain of includes being read
 };
+
+// What `written` of an `include:` stands for in the file `from`: a path relative to it or, where no file is called so, the
+// shipped rule set of that name (`find`, see LoadOptions).
+std::string IncludedPath(const std::string& from, const std::filesystem::path& written,
+                         const std::function<std::string(const std::string& name)>& find);
 
 // The content of a file on the disk of at most kMaxDocBytes, which are looked at before it is read.
 // A pipe may stand for the file that a person names, not for an include: nobody may be there to write

@@ -18,6 +18,9 @@ struct LoadOptions {
   // Reads an included file given the path as resolved against the including one. Default: the disk,
   // regular files of at most kMaxDocBytes.
   std::function<Result<std::string>(const std::string& path)> read;
+  // The file of the shipped rule set of that name, for `include: [optimize]` where no file is called so; "": there is
+  // none. Default: there are none.
+  std::function<std::string(const std::string& name)> find;
   // Functions and predicates a host registered: calls of them are accepted.
   std::vector<std::string> host_functions;
   // False: `tests:` and `computes:` are passed over, faults in them and all.

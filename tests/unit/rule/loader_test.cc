@@ -383,6 +383,28 @@ rules:
   CHECK(escaped.status().message().find("there is no definition") == std::string::npos);
 }
 
+TEST_CASE("Loader: an include is a path or, where no file is called so, a name of a shipped set") {
+  const std::map<std::string, std::string> files{
+      {"/shipped/base.yaml", test::File("define: {y = made(x): [=> Abs(x)]}\n")}};
+  LoadOptions options = test::Reading(files);
+  std::vector<std::string> asked;
+  options.find = [&](const std::string& name) {
+    asked.push_back(name);
+    return name == "base" ? "/shipped/base.yaml" : "";
+  };
+  const auto load = [&](const std::string& include) {
+    return LoadRulesText("t.yaml",
+                         test::File("include: [" + include +
+                                    "]\nrules: [{name: r, match: y = Relu(x), replace: y = $made(x)}]\n"),
+                         options);
+  };
+  CHECK(load("base").ok());
+  CHECK_FALSE(load("other").ok());
+  CHECK(asked == std::vector<std::string>{"base", "other"});
+  for (const char* path : {"base.yaml", "./base", "../base"}) CHECK_FALSE(load(path).ok());
+  CHECK(asked.size() == 2);  // these are paths
+}
+
 TEST_CASE("Loader: functions of the host may be called") {
   LoadOptions options;
   options.host_functions = {"half"};
