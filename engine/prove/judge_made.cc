@@ -246,7 +246,8 @@ void Judge::AcquitWhereMade(const Graph& before, const Graph& after, const Promi
                             bool turned, Trial& trial) {
   using Kind = Promise::Kind;
   const bool steps = promise.kind == Kind::kUlp || promise.kind == Kind::kLsb;
-  if (!steps && promise.kind != Kind::kApprox) return;
+  // In no other units than they were: a reader would be told something else.
+  if (!steps && promise.kind != Kind::kApprox && promise.kind != Kind::kRescaled) return;
   if (KeepsWhereMade(before, after, promise, turned)) {
     trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
   } else if (steps && IsReadInBody(before, after)) {

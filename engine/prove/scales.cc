@@ -37,14 +37,18 @@ std::set<int64_t> WholeScales(const Graph& graph) {
 }
 
 void AddScales(const std::vector<Tensors>& samples, bool any_type, std::set<double>& scales) {
+  constexpr size_t kMostProducts = 16;  // of one of run time: with more some would fit by chance
+  const std::set<double> constants = scales.size() <= kMostProducts ? scales : std::set<double>();
   for (const Tensors& sample : samples) {
     for (const auto& [name, plain] : sample) {
       const Result<Tensor> tensor = FromPlain(plain);
       if (!tensor.ok() || tensor->size() != 1) continue;
       if (!any_type && !IsFloat(tensor->dtype())) continue;
       const Result<std::vector<double>> values = ToDoubles(*tensor);
-      if (values.ok() && std::isfinite(values->front()) && values->front() != 0)
-        scales.insert(std::fabs(values->front()));
+      if (!values.ok() || !std::isfinite(values->front()) || values->front() == 0) continue;
+      const double scale = std::fabs(values->front());
+      scales.insert(scale);
+      for (const double constant : constants) scales.insert(scale * constant);
     }
   }
 }

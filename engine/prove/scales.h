@@ -15,7 +15,8 @@ std::set<double> ScalesOf(const Graph& graph);
 // Those that are whole.
 std::set<int64_t> WholeScales(const Graph& graph);
 
-// Scales of run time: numbers other than 0 that come alone, of integers too where these count as floats.
+// Scales of run time: numbers other than 0 that come alone, of integers too where these count as floats, and what they
+// make of constant scales.
 void AddScales(const std::vector<Tensors>& samples, bool any_type, std::set<double>& scales);
 
 }  // namespace qrewrite

@@ -231,5 +231,21 @@ rules:
                   20) == Outcome::kRefuted);
 }
 
+TEST_CASE("What is rescaled is off by a step where it is made, whatever multiplies it then") {
+  const std::string text = R"yaml(rules:
+  - name: moved
+    doc: a zero point that is added in front, a tie goes to the other side
+    equivalence: rescaled
+    match: y = Mul(Clip(Round(Add(Div(x, s), 2.0)), 0.0, 127.0), k)
+    where: const(k) and size(k) == 1 and const(s) and size(s) == 1 and not is_output(y)
+    replace: y = Mul(Add(Clip(Round(Add(Div(x, s), -3.0)), -5.0, 122.0), 5.0), k)
+    tests:
+      - {name: a row of factors, given: "x: float[3, 4]\na: float[3, 1]\ny = Mul(Mul(Clip(Round(Add(Div(x, 0.5), 2.0)), 0.0, 127.0), 0.25), a)", expect: "x: float[3, 4]\na: float[3, 1]\ny = Mul(Mul(Add(Clip(Round(Add(Div(x, 0.5), -3.0)), -5.0, 122.0), 5.0), 0.25), a)"}
+)yaml";
+  CHECK(OutcomeOf(text, 20) == Outcome::kHeld);
+  CHECK(OutcomeOf(Replaced(text, "-5.0, 122.0), 5.0), k)", "-5.0, 122.0), 7.0), k)"), 20) ==
+        Outcome::kRefuted);
+}
+
 }  // namespace
 }  // namespace qrewrite
