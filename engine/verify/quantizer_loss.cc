@@ -33,7 +33,8 @@ Result<std::vector<QuantizerLoss::Range>> QuantizerLoss::RangesOf(const Model& f
   QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load("quantized_values", {.tests = false}));
   QR_ASSIGN_OR_RETURN(
       const Matches found,
-      Match(form, rules, {.rules = {"range", "spelled-range"}, .max_matches = 100'000}));
+      Match(form, rules,
+            {.rules = {"range", "float-range", "spelled-range"}, .max_matches = 100'000}));
   // Values inside of bodies are not observed.
   const Graph& graph = std::as_const(*form.impl().file).graph();
   std::unordered_set<std::string_view> outside;

@@ -393,10 +393,11 @@ TEST_CASE("Loader: an include is a path or, where no file is called so, a name o
     return name == "base" ? "/shipped/base.yaml" : "";
   };
   const auto load = [&](const std::string& include) {
-    return LoadRulesText("t.yaml",
-                         test::File("include: [" + include +
-                                    "]\nrules: [{name: r, match: y = Relu(x), replace: y = $made(x)}]\n"),
-                         options);
+    return LoadRulesText(
+        "t.yaml",
+        test::File("include: [" + include +
+                   "]\nrules: [{name: r, match: y = Relu(x), replace: y = $made(x)}]\n"),
+        options);
   };
   CHECK(load("base").ok());
   CHECK_FALSE(load("other").ok());
