@@ -7,7 +7,7 @@
 #include "engine/base/lines.h"
 #include "engine/driver/explain.h"
 #include "engine/driver/run.h"
-#include "engine/match/match_run.h"
+#include "engine/match/node_text.h"
 
 namespace qrewrite {
 namespace {

@@ -7,8 +7,9 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/driver/host_fault.h"
 #include "engine/driver/run.h"
-#include "engine/match/match_run.h"
+#include "engine/match/node_text.h"
 
 namespace qrewrite {
 namespace {

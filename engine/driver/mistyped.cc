@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/driver/host_fault.h"
 #include "engine/driver/run.h"
-#include "engine/match/match_run.h"
 
 namespace qrewrite {
 

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/driver/host_fault.h"
 #include "engine/driver/run.h"
-#include "engine/match/match_run.h"
 #include "engine/rewrite/edit.h"
 
 namespace qrewrite {

@@ -8,7 +8,7 @@
 #include "engine/graph/tensor_type.h"
 #include "engine/graph/type_text.h"
 #include "engine/match/facts.h"
-#include "engine/match/match_run.h"
+#include "engine/match/node_text.h"
 
 namespace qrewrite {
 namespace {

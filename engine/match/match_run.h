@@ -18,14 +18,9 @@
 
 #include "engine/base/function_ref.h"
 #include "engine/match/interpreter.h"
+#include "engine/match/node_text.h"
 
 namespace qrewrite {
-
-// "Conv `conv1`", for reasons; by what it makes if it has no name.
-std::string NodeText(const Graph& graph, NodeId n);
-
-// Interpreter::host_fault(), with a note of the rule that was tried at `n`.
-Status HostFault(const Interpreter& in, const Rule& rule, NodeId n);
 
 // The bindings are in the frame; here is only how far the search has come.
 class MatchRun {

@@ -3,26 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/callback.h"
 #include "engine/base/diagnostics.h"
 #include "engine/match/match_run.h"
 
 namespace qrewrite {
-
-Status HostFault(const Interpreter& in, const Rule& rule, NodeId n) {
-  if (in.host_fault().ok()) return {};
-  return WithNote(in.host_fault(),
-                  fmt::format("rule `{}` at {}", rule.name, NodeText(in.graph(), n)));
-}
-
-std::string NodeText(const Graph& graph, NodeId n) {
-  if (!n.valid()) return "no node";
-  std::string_view name = graph.name(n);
-  for (size_t i = 0; i < graph.num_outputs(n) && name.empty(); ++i) {
-    if (graph.output(n, i).valid()) name = graph.name(graph.output(n, i));
-  }
-  return fmt::format("{} `{}`", graph.op_name(graph.op(n)).text(), Printable(name));
-}
 
 bool MatchRun::Rest(const Pattern& pattern, Frame& frame, Next next) {
   if (pattern.num_sought == 0) return next();

@@ -357,8 +357,7 @@ Status Verification::RunNearer() {
   }
   report_.notes.push_back(
       fmt::format("{} of {} samples are nearer to 0 (down to {} times as large): inside of the "
-                  "first model they went "
-                  "beyond the ranges of its quantizers",
+                  "first model they went beyond the ranges of its quantizers",
                   nearer, options_.samples, *std::ranges::min_element(amplitudes)));
   Judge();
   return {};

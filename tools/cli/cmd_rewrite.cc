@@ -17,6 +17,7 @@
 #include "tools/cli/observers.h"
 #include "tools/cli/paths.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/promise.h"
 #include "tools/cli/report_json.h"
 #include "tools/cli/runtimes.h"
 #include "tools/cli/settings.h"
@@ -139,10 +140,7 @@ struct Promised {
 
   void Weaken(const Rules& rules, const Report& run) {
     for (const RuleReport& fired : run.rules) {
-      Report alone;
-      alone.rules = {fired};
-      alone.units = run.units;
-      const Tolerance other = ToleranceOf(rules, alone);
+      const Tolerance other = PromiseOf(rules, run, fired);
       const bool exact = tolerance.kind == Tolerance::Kind::kExact;
       if (other.kind == Tolerance::Kind::kExact || (!exact && other.limit >= tolerance.limit))
         continue;

@@ -9,6 +9,7 @@
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/promise.h"
 #include "tools/cli/runtimes.h"
 #include "tools/cli/settings.h"
 #include "tools/cli/terminal.h"
@@ -209,9 +210,7 @@ Result<int> BisectPair(const Arguments& a) {
 Tolerance PromisedOf(const Rules& rules, const Report& fired) {
   Report promising = fired;
   std::erase_if(promising.rules, [&](const RuleReport& rule) {
-    Report alone = fired;
-    alone.rules = {rule};
-    const Tolerance tolerance = ToleranceOf(rules, alone);
+    const Tolerance tolerance = PromiseOf(rules, fired, rule);
     return tolerance.kind == Tolerance::Kind::kSqnr && tolerance.limit <= 0;
   });
   if (promising.rules.empty() && !fired.rules.empty()) return {.kind = Tolerance::Kind::kClose};
