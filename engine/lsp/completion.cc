@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/api/rules_impl.h"
 #include "engine/expr/functions.h"
 #include "engine/lsp/completion_text.h"
 #include "engine/lsp/cursor.h"
@@ -47,7 +48,11 @@ void AddKeys(const CursorPlace& place, Items& items) {
 }
 
 // The rule files beside this one.
+// What can be included: the files beside this one, and shipped rule sets by their name.
 void AddFiles(const FileIndex& index, Items& items) {
+  for (std::string& name : ShippedRuleNames()) {
+    if (name != index.name) items.Add({.label = std::move(name), .kind = ItemKind::kWord});
+  }
   namespace fs = std::filesystem;
   constexpr int kMost = 500;
   const fs::path own(index.path);

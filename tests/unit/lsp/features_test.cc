@@ -273,6 +273,15 @@ TEST_CASE("Completion: in texts") {
         "exact rescaled");
 }
 
+TEST_CASE("Completion: shipped rule sets can be included by name") {
+  const auto offers = [](const std::string& marked) {
+    return Opened(marked).Offers({"optimize", "ezkl_dequant"});
+  };
+  CHECK(offers("qrewrite: 1\nname: a\ninclude: [opt^|]\n") == "optimize ezkl_dequant");
+  CHECK(offers("qrewrite: 1\nname: a\ninclude:\n  - ^|\n") == "optimize ezkl_dequant");
+  CHECK(offers("qrewrite: 1\nname: optimize\ninclude: [opt^|]\n") == "ezkl_dequant");
+}
+
 TEST_CASE("Completion: what an item is") {
   Opened opened(Rule("    match: y = Softm^|\n"));
   const Json list = opened.talk.At("completion", opened.at.cursor);
