@@ -18,6 +18,8 @@ InterruptScope::InterruptScope(FunctionRef<Status()> asked)
 
 InterruptScope::~InterruptScope() { g_scope = outer_; }
 
+bool InterruptScope::Active() { return g_scope != nullptr; }
+
 Status Interrupted() {
   if (g_scope == nullptr) return {};
   const Clock::time_point now = Clock::now();

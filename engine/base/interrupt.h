@@ -14,6 +14,9 @@ class InterruptScope {
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
 
+  // Whether there is one on this thread.
+  static bool Active();
+
  private:
   FunctionRef<Status()> asked_;
   InterruptScope* outer_;

@@ -1,9 +1,14 @@
 // The evaluator that runs models in ONNX Runtime.
+#include <chrono>
 #include <cstdlib>
+#include <future>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "engine/base/foreign_code.h"
+#include "engine/base/function_ref.h"
+#include "engine/base/interrupt.h"
 #include "engine/base/temporary_folder.h"
 #include "engine/evaluate/observed.h"
 #include "engine/evaluate/ort_api.h"
@@ -14,6 +19,7 @@ namespace {
 
 using ort::Api;
 
+constexpr const char* kName = "ONNX Runtime";
 constexpr int kLogFatal = 4, kDisableAll = 0, kEnableAll = 99, kDeviceAllocator = 0,
               kDefaultMemory = 0;
 
@@ -22,7 +28,7 @@ template <class T>
 using Owned = std::unique_ptr<T, void (*)(T*)>;
 
 Status RuntimeError(const Api& api, ort::Status_* status) {
-  return {StatusCode::kUnsupported, "ONNX Runtime: " + api.Take(status)};
+  return {StatusCode::kUnsupported, fmt::format("{}: {}", kName, api.Take(status))};
 }
 
 #define QR_RETURN_IF_ORT(api, call)                                 \
@@ -70,6 +76,25 @@ Result<ConstTensor> ToTensor(const std::shared_ptr<const Environment>& environme
   return tensor;
 }
 
+// Runs on a thread of its own, while this one asks its caller whether to go on. `status`: what the runtime said; the
+// result: what the caller said.
+Status RunInterruptibly(const Api& api, FunctionRef<ort::Status_*(const ort::RunOptions*)> run,
+                        ort::Status_** status) {
+  ort::RunOptions* options = nullptr;
+  QR_RETURN_IF_ORT(api, CreateRunOptions(&options));
+  const Owned<ort::RunOptions> owner(options, api.ReleaseRunOptions);
+  std::future<ort::Status_*> result = std::async(std::launch::async, [&] { return run(options); });
+  Status asked;
+  while (asked.ok() &&
+         result.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
+    asked = Interrupted();
+    if (asked.ok()) continue;
+    if (ort::Status_* const failed = api.RunOptionsSetTerminate(options)) api.ReleaseStatus(failed);
+  }
+  *status = result.get();
+  return asked;
+}
+
 class OrtSession : public Session {
  public:
   OrtSession(std::shared_ptr<const Environment> environment, Owned<ort::Session_> session,
@@ -105,11 +130,23 @@ class OrtSession : public Session {
     }
     for (const std::string& name : observed_.outputs()) output_names.push_back(name.c_str());
     std::vector<ort::Value*> results(output_names.size(), nullptr);
-    QR_RETURN_IF_ORT(api,
-                     Run(session_.get(), nullptr, input_names.data(), values.data(), values.size(),
-                         output_names.data(), output_names.size(), results.data()));
+    const auto run = [&](const ort::RunOptions* options) {
+      const ForeignCode running(kName);
+      return api.Run(session_.get(), options, input_names.data(), values.data(), values.size(),
+                     output_names.data(), output_names.size(), results.data());
+    };
+    ort::Status_* status = nullptr;
+    Status interrupted;
+    if (InterruptScope::Active()) {
+      interrupted = RunInterruptibly(api, run, &status);
+    } else {
+      status = run(nullptr);
+    }
     std::vector<Owned<ort::Value>> owned;
     for (ort::Value* value : results) owned.emplace_back(value, api.ReleaseValue);
+    const Status ran = status == nullptr ? Status() : RuntimeError(api, status);
+    QR_RETURN_IF_ERROR(interrupted);
+    QR_RETURN_IF_ERROR(ran);
     for (size_t i = 0; i < owned.size(); ++i) {
       QR_ASSIGN_OR_RETURN(outputs[observed_.outputs()[i]],
                           ToTensor(environment_, std::move(owned[i])));
@@ -127,7 +164,9 @@ class OrtEvaluator : public Evaluator {
   OrtEvaluator(std::shared_ptr<const Environment> environment, int threads, bool optimize)
       : environment_(std::move(environment)), threads_(threads), optimize_(optimize) {}
 
-  std::string Name() const override { return "ONNX Runtime " + environment_->api->version; }
+  std::string Name() const override {
+    return fmt::format("{} {}", kName, environment_->api->version);
+  }
 
   Result<std::unique_ptr<Session>> Load(const Model& model,
                                         const std::vector<std::string>& observe) override {
@@ -149,6 +188,7 @@ class OrtEvaluator : public Evaluator {
   Status Create(const Model& model, const ort::SessionOptions* options,
                 ort::Session_** session) const {
     const Api& api = *environment_->api;
+    const ForeignCode running(kName);
     Result<std::string> bytes = model.Serialize();
     if (bytes.ok()) {
       QR_RETURN_IF_ORT(api, CreateSessionFromArray(environment_->env.get(), bytes->data(),

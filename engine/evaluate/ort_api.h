@@ -16,6 +16,7 @@ struct Status_;
 struct Env;
 struct Session_;
 struct SessionOptions;
+struct RunOptions;
 struct MemoryInfo;
 struct Value;
 struct TensorInfo;
@@ -23,35 +24,37 @@ struct TensorInfo;
 inline constexpr uint32_t kApiVersion = 11;
 
 // Functions return null, or a status that belongs to the caller. Slots: place in the table.
-#define QR_ORT_FUNCTIONS(SLOT)                                                                     \
-  SLOT(2, const char*, GetErrorMessage, (const Status_*))                                          \
-  SLOT(3, Status_*, CreateEnv, (int level, const char* id, Env** out))                             \
-  SLOT(7, Status_*, CreateSession,                                                                 \
-       (const Env*, const char* path, const SessionOptions*, Session_** out))                      \
-  SLOT(8, Status_*, CreateSessionFromArray,                                                        \
-       (const Env*, const void* bytes, size_t size, const SessionOptions*, Session_** out))        \
-  SLOT(                                                                                            \
-      9, Status_*, Run,                                                                            \
-      (Session_*, const void* options, const char* const* input_names, const Value* const* inputs, \
-       size_t num_inputs, const char* const* output_names, size_t num_outputs, Value** outputs))   \
-  SLOT(10, Status_*, CreateSessionOptions, (SessionOptions * *out))                                \
-  SLOT(23, Status_*, SetSessionGraphOptimizationLevel, (SessionOptions*, int level))               \
-  SLOT(24, Status_*, SetIntraOpNumThreads, (SessionOptions*, int threads))                         \
-  SLOT(49, Status_*, CreateTensorWithDataAsOrtValue,                                               \
-       (const MemoryInfo*, void* data, size_t bytes, const int64_t* dims, size_t rank, int dtype,  \
-        Value** out))                                                                              \
-  SLOT(51, Status_*, GetTensorMutableData, (Value*, void** out))                                   \
-  SLOT(60, Status_*, GetTensorElementType, (const TensorInfo*, int* out))                          \
-  SLOT(61, Status_*, GetDimensionsCount, (const TensorInfo*, size_t* out))                         \
-  SLOT(62, Status_*, GetDimensions, (const TensorInfo*, int64_t* dims, size_t rank))               \
-  SLOT(65, Status_*, GetTensorTypeAndShape, (const Value*, TensorInfo** out))                      \
-  SLOT(69, Status_*, CreateCpuMemoryInfo, (int allocator, int memory, MemoryInfo** out))           \
-  SLOT(92, void, ReleaseEnv, (Env*))                                                               \
-  SLOT(93, void, ReleaseStatus, (Status_*))                                                        \
-  SLOT(94, void, ReleaseMemoryInfo, (MemoryInfo*))                                                 \
-  SLOT(95, void, ReleaseSession, (Session_*))                                                      \
-  SLOT(96, void, ReleaseValue, (Value*))                                                           \
-  SLOT(99, void, ReleaseTensorTypeAndShapeInfo, (TensorInfo*))                                     \
+#define QR_ORT_FUNCTIONS(SLOT)                                                                    \
+  SLOT(2, const char*, GetErrorMessage, (const Status_*))                                         \
+  SLOT(3, Status_*, CreateEnv, (int level, const char* id, Env** out))                            \
+  SLOT(7, Status_*, CreateSession,                                                                \
+       (const Env*, const char* path, const SessionOptions*, Session_** out))                     \
+  SLOT(8, Status_*, CreateSessionFromArray,                                                       \
+       (const Env*, const void* bytes, size_t size, const SessionOptions*, Session_** out))       \
+  SLOT(9, Status_*, Run,                                                                          \
+       (Session_*, const RunOptions*, const char* const* input_names, const Value* const* inputs, \
+        size_t num_inputs, const char* const* output_names, size_t num_outputs, Value** outputs)) \
+  SLOT(10, Status_*, CreateSessionOptions, (SessionOptions * *out))                               \
+  SLOT(23, Status_*, SetSessionGraphOptimizationLevel, (SessionOptions*, int level))              \
+  SLOT(24, Status_*, SetIntraOpNumThreads, (SessionOptions*, int threads))                        \
+  SLOT(39, Status_*, CreateRunOptions, (RunOptions * *out))                                       \
+  SLOT(46, Status_*, RunOptionsSetTerminate, (RunOptions*))                                       \
+  SLOT(49, Status_*, CreateTensorWithDataAsOrtValue,                                              \
+       (const MemoryInfo*, void* data, size_t bytes, const int64_t* dims, size_t rank, int dtype, \
+        Value** out))                                                                             \
+  SLOT(51, Status_*, GetTensorMutableData, (Value*, void** out))                                  \
+  SLOT(60, Status_*, GetTensorElementType, (const TensorInfo*, int* out))                         \
+  SLOT(61, Status_*, GetDimensionsCount, (const TensorInfo*, size_t* out))                        \
+  SLOT(62, Status_*, GetDimensions, (const TensorInfo*, int64_t* dims, size_t rank))              \
+  SLOT(65, Status_*, GetTensorTypeAndShape, (const Value*, TensorInfo** out))                     \
+  SLOT(69, Status_*, CreateCpuMemoryInfo, (int allocator, int memory, MemoryInfo** out))          \
+  SLOT(92, void, ReleaseEnv, (Env*))                                                              \
+  SLOT(93, void, ReleaseStatus, (Status_*))                                                       \
+  SLOT(94, void, ReleaseMemoryInfo, (MemoryInfo*))                                                \
+  SLOT(95, void, ReleaseSession, (Session_*))                                                     \
+  SLOT(96, void, ReleaseValue, (Value*))                                                          \
+  SLOT(97, void, ReleaseRunOptions, (RunOptions*))                                                \
+  SLOT(99, void, ReleaseTensorTypeAndShapeInfo, (TensorInfo*))                                    \
   SLOT(100, void, ReleaseSessionOptions, (SessionOptions*))
 
 struct Api {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/verify/inputs.h"
+#include "engine/verify/open_sizes.h"
 #include "engine/verify/quantizer_loss.h"
 #include "qrewrite/verify.h"
 
@@ -14,8 +15,9 @@ namespace {
 
 class FittingNumbers {
  public:
-  FittingNumbers(InputMaker maker, std::unique_ptr<QuantizerLoss> loss, size_t count)
-      : maker_(std::move(maker)), loss_(std::move(loss)), factors_(count) {}
+  FittingNumbers(InputMaker maker, InputMaker::Sizes sizes, std::unique_ptr<QuantizerLoss> loss,
+                 size_t count)
+      : maker_(std::move(maker)), sizes_(sizes), loss_(std::move(loss)), factors_(count) {}
 
   Result<Tensors> Get(size_t i) {
     if (loss_ != nullptr && factors_[i] == 0) {
@@ -29,23 +31,36 @@ class FittingNumbers {
 
  private:
   Result<Tensors> At(size_t i, double factor) const {
-    return maker_.Sample(SampleKind::kNormal, static_cast<int>(i), {1, 1, true}, factor);
+    return maker_.Sample(SampleKind::kNormal, static_cast<int>(i), sizes_, factor);
   }
 
   const InputMaker maker_;
+  const InputMaker::Sizes sizes_;
   const std::unique_ptr<QuantizerLoss> loss_;  // null: no quantizer is known
   std::vector<double> factors_;                // 0: not asked for yet
 };
+
+constexpr InputMaker::Sizes kOnes = {.even = 1, .odd = 1, .equal = true};
+
+// A model that does not run says so when it is measured.
+InputMaker::Sizes SizesFor(const InputMaker& maker, const Model& model, Evaluator& evaluator) {
+  if (!maker.has_open_sizes()) return kOnes;
+  const Result<std::unique_ptr<Session>> session = evaluator.Load(model);
+  if (!session.ok()) return kOnes;
+  const auto sizes = ChooseSizes(maker, **session, /*samples=*/1, {kOnes});
+  return sizes.ok() ? *sizes : kOnes;
+}
 
 }  // namespace
 
 Result<Samples> FittingSamples(const Model& model, Evaluator& evaluator, size_t count,
                                uint64_t seed) {
   QR_ASSIGN_OR_RETURN(InputMaker maker, InputMaker::Make(model, {.seed = seed}));
-  QR_ASSIGN_OR_RETURN(const Tensors first, maker.Sample(SampleKind::kNormal, 0, {1, 1, true}, 1));
+  const InputMaker::Sizes sizes = SizesFor(maker, model, evaluator);
+  QR_ASSIGN_OR_RETURN(const Tensors first, maker.Sample(SampleKind::kNormal, 0, sizes, 1));
   Result<std::unique_ptr<QuantizerLoss>> loss = QuantizerLoss::Make(model, evaluator, first);
   const auto numbers = std::make_shared<FittingNumbers>(
-      std::move(maker), loss.ok() ? *std::move(loss) : nullptr, count);
+      std::move(maker), sizes, loss.ok() ? *std::move(loss) : nullptr, count);
   return Samples{count, fmt::format("random numbers, seed {}", seed),
                  [numbers](size_t i) { return numbers->Get(i); }};
 }

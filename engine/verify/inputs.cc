@@ -100,7 +100,28 @@ Status InputMaker::AddInputs(const Model& model, const VerifyOptions& options) {
     }
     inputs_.push_back(std::move(input));
   }
+  FindLengths();
   return AddRanges(options);
+}
+
+// Integers, one for each row of another input: how much of the row counts.
+void InputMaker::FindLengths() {
+  for (Input& input : inputs_) {
+    const bool integers = IsInteger(input.dtype) && Info(input.dtype).bits >= 32;
+    if (!integers || input.dims.size() != 1 || !IsLeading(input.dims[0])) continue;
+    for (const Input& other : inputs_) {
+      if (other.dims.size() < 2 || other.dims[0] != input.dims[0]) continue;
+      const auto open =
+          std::find_if(other.dims.begin() + 1, other.dims.end(), [](int64_t d) { return d < 0; });
+      if (open != other.dims.end()) input.length_of = *open;
+    }
+  }
+}
+
+bool InputMaker::IsLeading(int64_t open) const {
+  return open < 0 && std::ranges::any_of(inputs_, [&](const Input& input) {
+           return input.dims.size() > 1 && input.dims[0] == open;
+         });
 }
 
 Status InputMaker::AddRanges(const VerifyOptions& options) {
@@ -160,6 +181,15 @@ bool InputMaker::has_open_sizes() const {
   });
 }
 
+int64_t InputMaker::LargestInput(Sizes sizes) const {
+  int64_t largest = 0;
+  for (const Input& input : inputs_) {
+    const auto count = CheckedCount(DimsOf(input, 0, sizes), INT64_MAX);
+    largest = std::max(largest, count ? static_cast<int64_t>(*count) : INT64_MAX);
+  }
+  return largest;
+}
+
 bool InputMaker::Counts(const std::string& input) const {
   const auto it = std::ranges::find(inputs_, input, &Input::name);
   return it != inputs_.end() && it->rows.has_value();
@@ -170,18 +200,28 @@ bool InputMaker::IsScale(const std::string& input) const {
   return it != inputs_.end() && it->positive;
 }
 
+int64_t InputMaker::SizeOf(int64_t open, int index, Sizes sizes) const {
+  if (sizes.leading > 0 && IsLeading(open)) return sizes.leading;
+  const int64_t number = sizes.equal ? 0 : -1 - open;
+  return (index + number) % 2 == 0 ? sizes.even : sizes.odd;
+}
+
+std::vector<int64_t> InputMaker::DimsOf(const Input& input, int index, Sizes sizes) const {
+  std::vector<int64_t> dims = input.dims;
+  for (int64_t& d : dims) {
+    if (d < 0) d = SizeOf(d, index, sizes);
+  }
+  return dims;
+}
+
 Result<Tensors> InputMaker::Sample(SampleKind kind, int index, Sizes sizes,
                                    double amplitude) const {
   Dice dice(seed_ * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(index));
   Tensors sample;
   for (const Input& input : inputs_) {
-    std::vector<int64_t> dims = input.dims;
-    for (int64_t& d : dims) {
-      const int64_t number = sizes.equal ? 0 : -1 - d;
-      if (d < 0) d = (index + number) % 2 == 0 ? sizes.even : sizes.odd;
-    }
+    const int64_t length = input.length_of == 0 ? 0 : SizeOf(input.length_of, index, sizes);
     QR_ASSIGN_OR_RETURN(const Tensor tensor,
-                        Numbers(input, std::move(dims), kind, amplitude, dice));
+                        Numbers(input, DimsOf(input, index, sizes), kind, amplitude, length, dice));
     QR_ASSIGN_OR_RETURN(sample[input.name], ToPlain(tensor));
   }
   return sample;
@@ -208,13 +248,14 @@ double InputMaker::Float(const Input& input, SampleKind kind, Dice& dice) {
   return 0;
 }
 
-int64_t InputMaker::Integer(const Input& input, SampleKind kind, Dice& dice) {
+int64_t InputMaker::Integer(const Input& input, SampleKind kind, int64_t length, Dice& dice) {
   if (input.range) {
     return dice.Integer(static_cast<int64_t>(input.range->first),
                         static_cast<int64_t>(input.range->second));
   }
   const bool data = input.dtype != DType::kBool && Info(input.dtype).bits <= 16;
   if (input.rows) return kind == SampleKind::kZero ? 0 : dice.Integer(0, *input.rows - 1);
+  if (length > 0) return dice.Integer((length + 1) / 2, length);
   // A length, a step, an axis: runtimes divide by them without a look.
   if (!data && input.dtype != DType::kBool && input.dims.empty()) return 1;
   if (kind == SampleKind::kZero) return 0;
@@ -224,7 +265,7 @@ int64_t InputMaker::Integer(const Input& input, SampleKind kind, Dice& dice) {
 }
 
 Result<Tensor> InputMaker::Numbers(const Input& input, std::vector<int64_t> dims, SampleKind kind,
-                                   double amplitude, Dice& dice) const {
+                                   double amplitude, int64_t length, Dice& dice) const {
   const auto count = CheckedCount(dims, kMostElements);
   if (!count) {
     return Status(StatusCode::kLimit,
@@ -232,7 +273,7 @@ Result<Tensor> InputMaker::Numbers(const Input& input, std::vector<int64_t> dims
   }
   if (!IsFloat(input.dtype)) {
     std::vector<int64_t> values(static_cast<size_t>(*count));
-    for (int64_t& v : values) v = Integer(input, kind, dice);
+    for (int64_t& v : values) v = Integer(input, kind, length, dice);
     return FromInt64s(input.dtype, std::move(dims), values);
   }
   std::vector<double> values(static_cast<size_t>(*count));

@@ -35,6 +35,8 @@ class InputMaker {
   struct Sizes {
     int64_t even = 2, odd = 3;
     bool equal = false;
+    int64_t leading =
+        0;  // if not 0: of the first axis of inputs that have several, which counts samples mostly
   };
   // Sample number `index` from 0; the same one for the same seed, whatever was made before. `amplitude`: a factor of
   // floats whose range was not given.
@@ -47,6 +49,8 @@ class InputMaker {
   SampleKind KindOf(int index) const;
   // Whether Sizes decide anything.
   bool has_open_sizes() const;
+  // Elements of the largest input; INT64_MAX if there are more.
+  int64_t LargestInput(Sizes sizes) const;
   // Whether the input counts rows, or is a size: larger numbers have no meaning.
   bool Counts(const std::string& input) const;
   // Whether a quantizer takes its step from there.
@@ -64,17 +68,23 @@ class InputMaker {
     std::optional<int64_t> rows;  // of the smallest table that it indexes
     std::optional<Step> step;
     bool positive = false;  // it is the scale of a quantizer
+    int64_t length_of = 0;  // an open size, if the input has a length for each row of another one
     std::optional<std::pair<double, double>> range;
   };
 
   Status AddInputs(const Model& model, const VerifyOptions& options);
+  void FindLengths();
   Status AddRanges(const VerifyOptions& options);
   Status AddRoles(const Model& model, const Rules& rules);
   Input* Find(const std::string& name);
+  bool IsLeading(int64_t open) const;
+  int64_t SizeOf(int64_t open, int index, Sizes sizes) const;
+  std::vector<int64_t> DimsOf(const Input& input, int index, Sizes sizes) const;
   Result<Tensor> Numbers(const Input& input, std::vector<int64_t> dims, SampleKind kind,
-                         double amplitude, Dice& dice) const;
+                         double amplitude, int64_t length, Dice& dice) const;
   static double Float(const Input& input, SampleKind kind, Dice& dice);
-  static int64_t Integer(const Input& input, SampleKind kind, Dice& dice);
+  // `length`: that of a row, if the input counts those.
+  static int64_t Integer(const Input& input, SampleKind kind, int64_t length, Dice& dice);
 
   std::vector<Input> inputs_;
   uint64_t seed_ = 0;

@@ -18,6 +18,7 @@
 #include "engine/verify/dependence.h"
 #include "engine/verify/inputs.h"
 #include "engine/verify/interface_units.h"
+#include "engine/verify/open_sizes.h"
 #include "engine/verify/quantizer_loss.h"
 #include "engine/verify/spelled.h"
 
@@ -122,7 +123,7 @@ class Verification {
   Status LoadSessions();
   Status RunGiven(const Samples& given);
   Status RunMade();
-  Status ChooseSizes();
+  Status ChooseOpenSizes();
   Status RunNearer();
   Status RunSample(int sample, const Tensors& inputs);
   Result<Tensors> InputsOfB(const Tensors& inputs) const;
@@ -277,25 +278,15 @@ Status Verification::LoadSessions() {
 }
 
 // Open sizes that the first model can be run with.
-Status Verification::ChooseSizes() {
-  constexpr InputMaker::Sizes kTried[] = {{2, 3}, {2, 3, true}, {16, 24, true}, {1, 1, true}};
+Status Verification::ChooseOpenSizes() {
   if (!maker_->has_open_sizes()) return {};
-  Status first;
-  for (const InputMaker::Sizes& tried : kTried) {
-    sizes_ = tried;
-    Status status;
-    for (int sample = 0; sample < std::min(options_.samples, 2) && status.ok(); ++sample) {
-      QR_ASSIGN_OR_RETURN(const Tensors inputs, maker_->Sample(sample, tried));
-      status = session_a_->Run(inputs).status();
-    }
-    if (status.ok()) return {};
-    if (first.ok()) first = std::move(status);
-  }
-  std::vector<Diagnostic> told = first.diagnostics();
-  told.front().hint =
-      "sizes that the model leaves open were 1, 2, 3, 16 and 24; say fitting ones (--shape "
-      "x=1x128)";
-  return Of("first", Status(first.code(), std::move(told)));
+  const Result<InputMaker::Sizes> chosen =
+      ChooseSizes(*maker_, *session_a_, std::min(options_.samples, 2));
+  if (!chosen.ok()) return Of("first", chosen.status());
+  sizes_ = *chosen;
+  if (sizes_.leading > 0)
+    report_.notes.push_back("sizes that the model leaves open: " + Text(sizes_));
+  return {};
 }
 
 Status Verification::RunGiven(const Samples& given) {
@@ -318,7 +309,7 @@ Status Verification::RunGiven(const Samples& given) {
 Status Verification::RunMade() {
   if (options_.samples < 1) return {StatusCode::kUsage, "at least one sample is needed"};
   QR_ASSIGN_OR_RETURN(maker_, InputMaker::Make(a_, options_));
-  QR_RETURN_IF_ERROR(ChooseSizes());
+  QR_RETURN_IF_ERROR(ChooseOpenSizes());
   std::string kinds;
   for (int sample = 0; sample < options_.samples; ++sample) {
     QR_ASSIGN_OR_RETURN(const Tensors inputs, maker_->Sample(sample, sizes_));

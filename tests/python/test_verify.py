@@ -200,6 +200,35 @@ def test_libraries_that_are_no_runtime(folder, source, message):
     assert (code, out) == (6, "") and message in err
 
 
+# A library that takes everything, and crashes when a model is loaded.
+CRASHES = """
+#include <signal.h>
+#include <stdlib.h>
+static void* nothing(void) { return 0; }
+static void* crash(void) { %s; return 0; }
+static void* table[200];
+static void* get(unsigned v) {
+  for (int i = 0; i < 200; ++i) table[i] = (void*)nothing;
+  table[8] = (void*)crash;  // CreateSessionFromArray
+  return table;
+}
+static const char* version(void) { return "1.31.1"; }
+struct { void* (*a)(unsigned); const char* (*b)(void); } base = {get, version};
+void* OrtGetApiBase(void) { return &base; }
+"""
+
+
+@pytest.mark.parametrize("how", ["raise(SIGFPE)", "raise(SIGSEGV)", "abort()"])
+def test_a_runtime_that_crashes_is_named(folder, how):
+    library = folder / "lib.so"
+    library.unlink(missing_ok=True)
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=CRASHES % how, text=True, check=True)
+    for command in (["verify", "gain.onnx", "same.onnx"], ["--rules", "optimize", "gain.onnx", "-o", "out.onnx", "--verify"]):
+        code, out, err = run(folder, *command, "--ort", str(library))
+        assert (code, out) == (5, "") and err.startswith("error: ONNX Runtime crashed while it ran a model")
+    assert not [name for name in os.listdir(folder) if name.startswith(("out.onnx", ".")) or name.endswith(".tmp")]
+
+
 def test_save_repro(folder):
     code, _, _ = run(folder, "verify", "gain.onnx", "other.onnx", "--save-repro", "repro")
     assert code == 1

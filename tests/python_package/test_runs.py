@@ -130,6 +130,8 @@ except KeyboardInterrupt:
     # In the middle of one run of a model.
     pytest.param("qrewrite.run(products, {'x': x}, runtime='builtin')", 2, 1, id="run"),
     pytest.param("qrewrite.verify(products, products, runtime='builtin', inputs=[{'x': x}])", 2, 1, id="verify within a run"),
+    pytest.param("qrewrite.run(products, {'x': x}, runtime='ort')", 2, 1, id="run in ONNX Runtime"),
+    pytest.param("qrewrite.verify(products, products, runtime='ort', inputs=[{'x': x}])", 2, 1, id="verify within a run of ONNX Runtime"),
 ])
 def test_ctrl_c_ends_what_runs(call, nodes, times):
     open("long.onnx", "wb").write(long_chain(nodes))

@@ -1,10 +1,12 @@
 #include "tools/cli/process.h"
 
 #include <csignal>
+#include <cstring>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "engine/base/foreign_code.h"
 #include "engine/base/temporary_name.h"
 #include "tools/cli/exit_codes.h"
 
@@ -26,9 +28,31 @@ void EndByCutFile(int) {
   _exit(kExitIo);
 }
 
+void Say(const char* text) {
+  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) _exit(kExitIo);
+}
+
+// A runtime that was opened ends the process: by a division by a size of 0, for example.
+void EndByFault(int signal) {
+  RemoveTemporaryFiles();
+  const char* const running = ForeignCode::Running();
+  if (running == nullptr) {
+    std::signal(signal, SIG_DFL);
+    raise(signal);
+    return;
+  }
+  Say("error: ");
+  Say(running);
+  Say(" crashed while it ran a model; other sizes or numbers may fit (--shape, --inputs), or "
+      "another "
+      "runtime (--runtime builtin)\n");
+  _exit(kExitInvalidModel);
+}
+
 void Handle(int signal, void (*handler)(int)) {
   struct sigaction action = {};
-  if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;  // nohup
+  if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_DFL)
+    return;  // nohup, a sanitizer
   action = {};
   action.sa_handler = handler;
   sigaction(signal, &action, nullptr);
@@ -51,6 +75,7 @@ void SetUpProcess() {
   std::signal(SIGXFSZ, SIG_IGN);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) Handle(signal, EndBySignal);
   Handle(SIGBUS, EndByCutFile);
+  for (const int signal : {SIGFPE, SIGSEGV, SIGILL, SIGABRT}) Handle(signal, EndByFault);
 }
 
 }  // namespace qrewrite::cli

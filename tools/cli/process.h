@@ -7,6 +7,7 @@ namespace qrewrite::cli {
 // - 0, 1 and 2 are open, so no file is taken for standard output;
 // - a closed pipe and a full quota are errors of a write, not signals;
 // - SIGINT, SIGTERM, SIGHUP and the like end the process as usual, but without temporary files;
+// - a runtime that crashes is named (kExitInvalidModel), and leaves no temporary files;
 // - a file that is cut short while it is mapped is an error (kExitIo).
 void SetUpProcess();
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._rewrite import RuleSource
 
 Arrays = Mapping[str, Any]
-# "onnxruntime", "builtin", or from a serialized model and the names of its outputs to a function from inputs to outputs.
+# "onnxruntime" (or "ort"), "builtin", or from a serialized model and the names of its outputs to a function from inputs to outputs.
 Runtime = str | PathLike[str] | Callable[[bytes, list[str]], Callable[[dict[str, Any]], Mapping[str, Any]]]
 
 
@@ -47,7 +47,7 @@ def evaluator(runtime: Runtime, functions: Functions | None = None, *, optimize:
         return _core.host_evaluator(getattr(runtime, "__name__", "a function"), load)
     if isinstance(runtime, str) and runtime == "builtin":
         return _core.builtin_kernels(registry(functions))
-    if isinstance(runtime, str) and runtime == "onnxruntime":
+    if isinstance(runtime, str) and runtime in ("onnxruntime", "ort"):  # as the command calls it, too
         from importlib.util import find_spec
         from os import listdir
         from os.path import isdir, join
@@ -139,7 +139,7 @@ def verify(a: Any, b: Any, *, tolerance: str = "close", runtime: Runtime = "onnx
         ('EXACT', 'logits', 0)
 
     tolerance: "exact", "ulp:N", "lsb:N", "RTOL,ATOL", "close" (1e-4,1e-5) or "sqnr:DB" (docs/verify.md).
-    runtime: "onnxruntime", the path of its library, "builtin" (the library's own kernels), or a function that gets a serialized model and the
+    runtime: "onnxruntime" (or "ort"), the path of its library, "builtin" (the library's own kernels), or a function that gets a serialized model and the
         names of its outputs and returns a function from inputs to outputs, dicts of arrays by name.
     inputs: of the first model, a dict of arrays for each sample; without it `samples` are made from `seed`.
     shapes, ranges: by input: sizes that the model leaves open, and the range of its numbers.
