@@ -261,6 +261,14 @@ bool OutputSums::IsChoice(const Tolerance& tolerance) const {
          result_.unequal <= result_.elements / 4;
 }
 
+// Whether all numbers are so small that Sigmoid and Softmax, which reach 1, do not resolve them: they add to 1 on the
+// way, and what is left of a sum of single precision are steps of 2^-24. Of these decibels say nothing.
+bool OutputSums::IsTiny(const Tolerance& tolerance) const {
+  const double most = std::max(std::fabs(least_), std::fabs(most_));
+  return tolerance.kind == Tolerance::Kind::kSqnr && !whole_ && shapes_.empty() &&
+         not_numbers_ == 0 && most <= std::exp2(-20) && result_.max_abs <= std::exp2(-23);
+}
+
 OutputComparison OutputSums::Finish(const Tolerance& tolerance) const {
   OutputComparison r = result_;
   r.other_shape = !shapes_.empty();
@@ -288,6 +296,10 @@ OutputComparison OutputSums::Finish(const Tolerance& tolerance) const {
     r.verdict = Verdict::kInconclusive;
     r.why = fmt::format("{} of {} integers differ, which approximations may have chosen", r.unequal,
                         r.elements);
+  } else if (!r.why.empty() && IsTiny(tolerance)) {
+    r.verdict = Verdict::kInconclusive;
+    r.why = fmt::format("its numbers are {:.1e} at most, which Sigmoid and Softmax do not resolve",
+                        std::max(std::fabs(least_), std::fabs(most_)));
   } else if (!r.why.empty()) {
     r.verdict = Verdict::kDiverged;
   } else if (r.why = Vacuous(); !r.why.empty()) {

@@ -42,6 +42,7 @@ class OutputSums {
   std::string Beyond(const Tolerance& tolerance) const;
   std::string Vacuous() const;
   bool IsChoice(const Tolerance& tolerance) const;
+  bool IsTiny(const Tolerance& tolerance) const;
 
   OutputComparison result_;
   Dims worst_dims_;

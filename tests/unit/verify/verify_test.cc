@@ -189,6 +189,24 @@ TEST_CASE("Integers that approximations chose are no proof of a fault") {
         Verdict::kDiverged);
 }
 
+TEST_CASE("Numbers that Sigmoid does not resolve say nothing in decibels") {
+  const auto sigmoid = [](const char* away) {
+    return fmt::format(
+        "g (float[N, 4] x) => (float[N, 4] y) <float k = {{{}}}>"
+        "{{ r = Tanh(x)  t = Add(r, k)  y = Sigmoid(t) }}",
+        away);
+  };
+  const VerifyOptions options{.tolerance = Tol("sqnr:50")};
+  // sigmoid(-17) is 4e-8, and a step of what is added up on the way 6e-8.
+  const VerifyReport tiny = Compare(sigmoid("-18"), sigmoid("-17.5"), options);
+  CHECK(tiny.verdict == Verdict::kInconclusive);
+  CHECK(tiny.outputs[0].why.find("which Sigmoid and Softmax do not resolve") != std::string::npos);
+  CHECK(Compare(sigmoid("-9"), sigmoid("-8.5"), options).verdict == Verdict::kDiverged);
+  CHECK(Compare(sigmoid("-18"), sigmoid("-12"), options).verdict == Verdict::kDiverged);
+  const VerifyOptions exact{.tolerance = Tol("exact")};
+  CHECK(Compare(sigmoid("-18"), sigmoid("-17.5"), exact).verdict == Verdict::kDiverged);
+}
+
 TEST_CASE("The same seed gives the same numbers; another one others") {
   const auto worst = [](uint64_t seed) {
     return Compare(kGain, kOther, {.seed = seed}).outputs[0].worst_a;
