@@ -10,6 +10,7 @@
 #include "engine/api/rules_impl.h"
 #include "engine/driver/driver.h"
 #include "engine/onnx_io/inference.h"
+#include "engine/rewrite/input_shapes.h"
 
 namespace qrewrite {
 namespace {
@@ -94,6 +95,10 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
                            .functions = &rules.impl().functions,
                            .inference = impl.inference.get()};
   const bool was_changed = graph.changed();
+  int64_t shaped = 0;
+  if (!options.shapes.empty()) {
+    QR_ASSIGN_OR_RETURN(shaped, FixInputShapes(graph, options.shapes));
+  }
   const auto bytes_before = static_cast<int64_t>(graph.constant_bytes());
   // Stays if memory runs out: an exception leaves the model between two states.
   impl.poison = Status(StatusCode::kLimit, "memory ran out");
@@ -114,6 +119,7 @@ Result<Report> Rewrite(Model& model, const Rules& rules, const RewriteOptions& o
     if (!file.source.empty()) impl.read.push_back(file.source);
   }
   Report report = ToReport(*std::move(result), rules.name());
+  report.edits += shaped;
   report.changed = report.rewrites + report.folded + report.removed + report.edits > 0 ||
                    (graph.changed() && !was_changed);
   report.bytes_before = bytes_before;

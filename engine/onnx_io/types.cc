@@ -15,6 +15,12 @@ using TensorType = onnx::TypeProto_Tensor;
 using onnx::TypeProto;
 using onnx::ValueInfoProto;
 
+// What exporters write for a size that they do not know (Paddle: "?"; Keras: "None"). As names, which is what the
+// format takes them for, they would make all such sizes equal.
+bool NamesNothing(std::string_view name) {
+  return name.empty() || name == "?" || name == "None" || name == "-1";
+}
+
 // Each reader below says whether the message was well-formed.
 bool ParseDim(std::string_view message, Graph& graph, Dim* dim) {
   WireReader fields(message);
@@ -22,7 +28,7 @@ bool ParseDim(std::string_view message, Graph& graph, Dim* dim) {
     if (f->IsVarint(Dimension::kDimValueFieldNumber)) {
       *dim = Dim(static_cast<int64_t>(f->value));
     } else if (f->IsBytes(Dimension::kDimParamFieldNumber)) {
-      *dim = f->bytes.empty() ? Dim() : graph.SymbolDim(f->bytes);
+      *dim = NamesNothing(f->bytes) ? Dim() : graph.SymbolDim(f->bytes);
     }
   }
   return fields.ok();

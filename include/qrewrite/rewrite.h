@@ -18,12 +18,15 @@ namespace qrewrite {
 
 struct RewriteOptions {
   std::map<std::string, std::string> set;  // parameters as text, as `--set k=v` has them
-  bool allow_partial = false;              // what a rule refuses becomes a warning
-  bool verify = false;       // check the graph after every rewrite: slow, for rule authors
-  int64_t max_rewrites = 0;  // of one phase; 0: chosen by the size of the model
-  bool strict = false;       // warnings are errors (kRefused)
-  bool nearest = false;      // Report::nearest is wanted
-  bool profile = false;      // Report::profile is wanted: costs a second search where a rule fails
+  // By input: its sizes from now on. A size that the model leaves open becomes a number, and so does its
+  // name wherever it stands. kUsage: there is no such input, or the model says other sizes.
+  std::map<std::string, std::vector<int64_t>> shapes;
+  bool allow_partial = false;  // what a rule refuses becomes a warning
+  bool verify = false;         // check the graph after every rewrite: slow, for rule authors
+  int64_t max_rewrites = 0;    // of one phase; 0: chosen by the size of the model
+  bool strict = false;         // warnings are errors (kRefused)
+  bool nearest = false;        // Report::nearest is wanted
+  bool profile = false;  // Report::profile is wanted: costs a second search where a rule fails
   struct Report* failed = nullptr;  // becomes what the run did until an error ended it
   // Rules that have to fire at least once, beside those that say `expect_hits:`: else kRefused, with
   // what came nearest. Not looked at if the run is stopped.

@@ -210,6 +210,25 @@ def test_opt_outs():
     assert err == "error: `tidy`, `net` have no rule `slw`; did you mean `slow`?\n"
 
 
+def test_sizes_of_inputs():
+    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> g (float[N, 3, H] x) => (float[N, 3, H] y) '
+                                    '{ s = Shape(x)  f = Cast<to = 1>(s)  r = ReduceSum<keepdims = 0>(f)  y = Mul(x, r) }')
+    onnx.save(model, "open.onnx")
+    run("--rules", "tidy", "open.onnx", "-o", "o.onnx", "--shape", "x=2x3x4")
+    fixed = onnx.load("o.onnx")
+    assert [[d.dim_value for d in v.type.tensor_type.shape.dim] for v in (fixed.graph.input[0], fixed.graph.output[0])] == [[2, 3, 4], [2, 3, 4]]
+    # Rules see the sizes; --verify runs both models with them.
+    _, err = run("--rules", "optimize", "open.onnx", "-o", "o.onnx", "--shape", "x=2x3x4", "--verify")
+    assert "EXACT" in err and ops("o.onnx") == ["Mul"]
+    run("--rules", "tidy", "open.onnx", "--shape", "x=2x3x4", "--check", code=1)
+    out, _ = run("--rules", "tidy", "o.onnx", "--shape", "x=2x3x4", "--check")
+    assert "nothing changed" in out
+    for wrong, message in (("x=2x3", "rank 3, but 2 sizes are given"), ("x=2x4x4", "size 1 of input `x` is 3, not 4"),
+                           ("z=2", "the model has no input `z`"), ("x=2xa", "NAME=2x3x4 is expected")):
+        _, err = run("--rules", "tidy", "open.onnx", "-o", "no.onnx", "--shape", wrong, code=2)
+        assert message in err and not Path("no.onnx").exists()
+
+
 # --- errors
 
 

@@ -36,7 +36,7 @@ def entries():
     model, rules = Model.parse(DATA), Rules.from_dict(RULES)
     yield "rewrite: model", lambda w: qrewrite.rewrite(w, rules)
     yield "rewrite: rules", lambda w: qrewrite.rewrite(model, w)
-    for option in ("output", "html", "params", "observer", "progress", "stop_after", "skip_rules", "require_hits", "keep_ops", "keep_nodes", "allow_partial",
+    for option in ("output", "html", "params", "observer", "progress", "stop_after", "skip_rules", "require_hits", "keep_ops", "keep_nodes", "shapes", "allow_partial",
                    "strict", "profile", "check_graph", "max_rewrites", "folder"):
         if option != "html":  # a text is a file to write
             yield f"rewrite: {option}", lambda w, o=option: qrewrite.rewrite(model, rules, **{o: w})

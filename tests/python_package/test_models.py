@@ -221,3 +221,20 @@ def test_what_is_looked_at_cannot_be_set(chain):
         for name in names:
             with pytest.raises(AttributeError, match=f"`{name}` of a {type(thing).__name__} cannot be set: a Model is read-only"):
                 setattr(thing, name, "x")
+
+
+def test_sizes_of_inputs_are_fixed_in_every_kind_of_model():
+    proto = parse("g (float[N, 3, H] x) => (float[N, 3, H] y) { a = Neg(x)  b = Neg(a)  y = Relu(b) }")
+    rules = {"rules": [{"name": "neg-of-neg", "match": "y = Neg(Neg(x))", "replace": "y = x"}]}
+    sizes = lambda m: [[d.dim_value for d in v.type.tensor_type.shape.dim] for v in (m.graph.input[0], m.graph.output[0])]  # noqa: E731
+    result, report = qrewrite.rewrite(proto, rules, shapes={"x": (2, 3, 4)})
+    assert sizes(result) == [[2, 3, 4], [2, 3, 4]] and report.changed
+    assert sizes(proto) == [[0, 3, 0], [0, 3, 0]]
+    data = qrewrite.rewrite(proto.SerializeToString(), rules, shapes={"x": [2, 3, 4]})[0]
+    assert sizes(onnx.load_from_string(data)) == [[2, 3, 4], [2, 3, 4]]
+    model = qrewrite.rewrite(onnx_ir.from_proto(proto), rules, shapes={"x": [2, 3, 4]})[0]
+    assert list(model.graph.inputs[0].shape) == [2, 3, 4] and list(model.graph.outputs[0].shape) == [2, 3, 4]
+    with pytest.raises(qrewrite.UsageError, match="size 1 of input `x` is 3, not 4"):
+        qrewrite.rewrite(proto, rules, shapes={"x": [2, 4, 4]})
+    with pytest.raises(qrewrite.UsageError, match="did you mean `x`|no input `xx`"):
+        qrewrite.rewrite(proto, rules, shapes={"xx": [2, 4, 4]})

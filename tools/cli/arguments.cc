@@ -8,6 +8,7 @@
 #include "engine/base/diagnostics.h"
 #include "tools/cli/describe.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/numbers.h"
 #include "tools/cli/terminal.h"
 
 namespace qrewrite::cli {
@@ -121,6 +122,20 @@ Result<std::pair<std::string, std::string>> SplitPair(const char* option, const 
     return Misfit(option, text, form);
   }
   return std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
+Result<std::map<std::string, std::vector<int64_t>>> ParseShapes(
+    const std::vector<std::string>& texts) {
+  constexpr const char* kForm = "NAME=2x3x4";
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const std::string& text : texts) {
+    QR_ASSIGN_OR_RETURN(const auto pair, SplitPair("shape", text, kForm));
+    const auto sizes = Numbers<int64_t>(pair.second, 'x');
+    if (!sizes || std::ranges::any_of(*sizes, [](int64_t s) { return s < 0; }))
+      return Misfit("shape", text, kForm);
+    shapes[pair.first] = *sizes;
+  }
+  return shapes;
 }
 
 int UsageError(const CLI::App& app, const std::string& message) {

@@ -1,6 +1,7 @@
 // Command lines: CLI11 with messages of ours, which name the nearest option that exists.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,6 +33,10 @@ Result<std::pair<std::string, std::string>> SplitPair(const char* option, const 
                                                       const char* form);
 // The error of an option whose value is not of that form.
 Status Misfit(const char* option, const std::string& text, const char* form);
+
+// What --shape options say, "x=1x3x224x224", by input.
+Result<std::map<std::string, std::vector<int64_t>>> ParseShapes(
+    const std::vector<std::string>& texts);
 
 // Prints "qrewrite show: message" with a pointer to the help; returns kExitUsage.
 int UsageError(const CLI::App& app, const std::string& message);

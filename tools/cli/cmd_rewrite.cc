@@ -27,10 +27,12 @@
 namespace qrewrite::cli {
 namespace {
 
+using Shapes = std::map<std::string, std::vector<int64_t>>;
+
 struct Arguments {
   std::vector<std::string> rules;
   std::vector<std::string> set;
-  std::vector<std::string> skip_rules, keep_ops, keep_nodes;
+  std::vector<std::string> skip_rules, keep_ops, keep_nodes, shapes;
   std::string model, output, json;
   std::string verify;     // what is compared
   RuntimeChoice runtime;  // for it
@@ -53,6 +55,9 @@ void AddOptions(CLI::App& app, Arguments& a) {
       ->check(CheckOutput);
   AddList(app, "--set", a.set, "a parameter of the rule sets; may be repeated")
       ->type_name("NAME=VALUE");
+  AddList(app, "--shape", a.shapes,
+          "sizes that an input has from now on: x=1x3x224x224; may be repeated")
+      ->type_name("NAME=SIZES");
   AddList(app, "--skip-rule", a.skip_rules, "a rule that is not to fire; may be repeated")
       ->type_name("NAME");
   AddList(app, "--keep-op", a.keep_ops,
@@ -153,9 +158,11 @@ struct Promised {
 // `promised`, if not null, becomes what the rules that fired promise. `observer` may be null.
 Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Arguments& a,
                      const Settings& settings, Promised* promised, Observer* observer) {
+  QR_ASSIGN_OR_RETURN(const Shapes shapes, ParseShapes(a.shapes));
   Report total, failed;
   for (const Rules& rules : sets) {
-    RewriteOptions options{.allow_partial = a.allow_partial,
+    RewriteOptions options{.shapes = shapes,
+                           .allow_partial = a.allow_partial,
                            .verify = a.check_graph,
                            .max_rewrites = a.max_rewrites,
                            .strict = a.strict,
@@ -336,10 +343,12 @@ T& Keep(T value) {
 // The comparison is printed as an error is.
 Result<VerifyReport> Compare(const Model& before, const Model& after,
                              const std::vector<Rules>& sets, const Report& run,
-                             const Promised& promised, const RuntimeChoice& choice) {
-  QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(choice));
+                             const Promised& promised, const Arguments& a) {
+  QR_ASSIGN_OR_RETURN(const Shapes shapes, ParseShapes(a.shapes));
+  QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a.runtime));
   Result<VerifyReport> report = Verify(before, after, *runtimes.first,
                                        {.tolerance = promised.tolerance,
+                                        .shapes = shapes,
                                         .units = run.units,
                                         .semantics = sets,
                                         .noise = runtimes.optimised.get(),
@@ -360,6 +369,7 @@ Result<VerifyReport> Compare(const Model& before, const Model& after,
 Result<OutputPaths> CheckArguments(const Arguments& a, const std::vector<Rules>& sets,
                                    const Settings& settings) {
   QR_RETURN_IF_ERROR(CheckSettings(sets, settings));
+  QR_RETURN_IF_ERROR(ParseShapes(a.shapes).status());
   QR_RETURN_IF_ERROR(CheckSkipped(sets, a.skip_rules));
   QR_RETURN_IF_ERROR(CheckSkipped(sets, a.require_hits));
   QR_ASSIGN_OR_RETURN(OutputPaths paths,
@@ -423,7 +433,7 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
   Enclosed enclosed;
   if (!a.verify.empty()) {
     QR_ASSIGN_OR_RETURN(const VerifyReport compared,
-                        Compare(*before, model, sets, report, promised, a.runtime));
+                        Compare(*before, model, sets, report, promised, a));
     enclosed.verify = compared.Json();
     if (compared.verdict == Verdict::kDiverged) {  // nothing is written
       if (a.json == "-") Print(ReportJson(report, a.model, "", {}, enclosed.verify));

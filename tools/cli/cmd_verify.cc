@@ -1,5 +1,4 @@
 // qrewrite verify A B: whether two models compute the same, shown with numbers.
-#include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/numbers.h"
 #include "tools/cli/promise.h"
 #include "tools/cli/runtimes.h"
 #include "tools/cli/settings.h"
@@ -80,39 +80,10 @@ void AddOptions(CLI::App& app, Arguments& a) {
       "docs/exit_codes.md");
 }
 
-template <class T>
-std::optional<T> Number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
-}
-
-// Numbers between separators; nullopt if a part is none.
-template <class T>
-std::optional<std::vector<T>> Numbers(std::string_view text, char separator) {
-  std::vector<T> numbers;
-  while (true) {
-    const size_t end = text.find(separator);
-    const std::optional<T> number = Number<T>(text.substr(0, end));
-    if (!number) return std::nullopt;
-    numbers.push_back(*number);
-    if (end == std::string_view::npos) return numbers;
-    text.remove_prefix(end + 1);
-  }
-}
-
 Result<VerifyOptions> OptionsOf(const Arguments& a, const Model& model) {
   VerifyOptions options{.samples = a.samples, .seed = a.seed};
   QR_ASSIGN_OR_RETURN(options.tolerance, Tolerance::Parse(a.tolerance));
-  for (const std::string& text : a.shapes) {
-    constexpr const char* kForm = "NAME=2x3x4";
-    QR_ASSIGN_OR_RETURN(const auto pair, SplitPair("shape", text, kForm));
-    const auto sizes = Numbers<int64_t>(pair.second, 'x');
-    if (!sizes || std::ranges::any_of(*sizes, [](int64_t s) { return s < 0; }))
-      return Misfit("shape", text, kForm);
-    options.shapes[pair.first] = *sizes;
-  }
+  QR_ASSIGN_OR_RETURN(options.shapes, ParseShapes(a.shapes));
   for (const std::string& text : a.ranges) {
     constexpr const char* kForm = "NAME=LO,HI";
     QR_ASSIGN_OR_RETURN(const auto pair, SplitPair("range", text, kForm));

@@ -107,6 +107,7 @@ Report RewriteModel(Model& model, const Rules& rules, const std::map<std::string
   Watcher watcher(observer, recorder);
   RewriteOptions options{
       .set = set,
+      .shapes = nb::cast<std::map<std::string, std::vector<int64_t>>>(flags["shapes"]),
       .allow_partial = nb::cast<bool>(flags["allow_partial"]),
       .verify = nb::cast<bool>(flags["check_graph"]),
       .max_rewrites = nb::cast<int64_t>(flags["max_rewrites"]),

@@ -37,6 +37,18 @@ TEST_CASE("Reader: nodes, values, constants, types") {
   CHECK(type == g.declared(ValueNamed(g, "y")));
 }
 
+TEST_CASE("Reader: a size that is called ? is not known, and no other one's equal") {
+  onnx::ModelProto model = GraphModel("g (float[A, B, C, D] x) => (float[A, B, C, D] y) { y = Relu(x) }");
+  auto& shape = *model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+  const char* names[] = {"N", "?", "None", "-1"};
+  for (int i = 0; i < 4; ++i) shape.mutable_shape()->mutable_dim(i)->set_dim_param(names[i]);
+  const auto file = Parse(model);
+  const TypeInfo& type = file->graph().declared(ValueNamed(file->graph(), "x"));
+  REQUIRE(type.dims.size() == 4);
+  CHECK(type.dims[0].symbolic());
+  for (int i = 1; i < 4; ++i) CHECK(type.dims[i] == Dim());
+}
+
 TEST_CASE("Reader: absent inputs, initializers that are inputs, nodes in any order") {
   onnx::ModelProto model = GraphModel(R"(
     g (float[N] x, float[1] w) => (float[N] y) <float[1] w = {2}> {

@@ -91,3 +91,8 @@ def mapping(what: str, value: Any) -> Mapping[str, Any]:
     for name in value:
         text(f"{what}", name)
     return value
+
+
+def shapes(what: str, value: Any) -> dict[str, list[int]]:
+    """Sizes by input."""
+    return {name: [count(what, size) for size in items(what, sizes, "sizes")] for name, sizes in mapping(what, value).items()}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 M = TypeVar("M")
 RuleSource = Rules | str | PathLike[str] | Mapping[str, Any]
 _OPTIONS = ("output", "html", "params", "observer", "firing_text", "progress", "stop_after", "skip_rules", "require_hits", "keep_ops",
-            "keep_nodes", "allow_partial", "strict", "profile", "check_graph", "max_rewrites", "folder")
+            "keep_nodes", "shapes", "allow_partial", "strict", "profile", "check_graph", "max_rewrites", "folder")
 
 
 def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str | PathLike[str] | None = None,
@@ -26,7 +26,8 @@ def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str |
             observer: Callable[[Event], Any] | None = None, firing_text: bool | Callable[[str], bool] = False,
             progress: Callable[[ProgressEvent], Any] | None = None, stop_after: int | None = None,
             skip_rules: Iterable[str] = (), require_hits: Iterable[str] = (), keep_ops: Iterable[str] = (),
-            keep_nodes: Iterable[str] = (), allow_partial: bool = False, strict: bool = False, profile: bool = False,
+            keep_nodes: Iterable[str] = (), shapes: Mapping[str, Sequence[int]] | None = None,
+            allow_partial: bool = False, strict: bool = False, profile: bool = False,
             check_graph: bool = False, max_rewrites: int = 0, folder: str | PathLike[str] = "",
             **parameters: Any) -> tuple[M, Report]:
     """Applies rule sets to a model, one behind the other, until nothing changes any more.
@@ -49,6 +50,7 @@ def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str |
     skip_rules: rules that never fire.
     require_hits: rules that have to (:class:`Refused`, with what came nearest).
     keep_ops, keep_nodes: nodes that stay as they are: operators ("com.microsoft.*"), regular expressions (RE2) for names.
+    shapes: by input: its sizes from now on. What the model leaves open becomes numbers, also where a name of a size stands elsewhere.
     allow_partial: what a rule refuses becomes a warning. strict: warnings are errors (:class:`Refused`).
     profile: ``report.to_dict()["profile"]`` says what each rule cost, and what stopped it how often; the run takes longer.
     check_graph: checks the graph after every rewrite; slow, for rule authors.
@@ -72,6 +74,7 @@ def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str |
     flags = {"allow_partial": _arguments.flag("`allow_partial`", allow_partial), "strict": _arguments.flag("`strict`", strict),
              "check_graph": _arguments.flag("`check_graph`", check_graph), "profile": _arguments.flag("`profile`", profile),
              "max_rewrites": _arguments.count("`max_rewrites`", max_rewrites),
+             "shapes": _arguments.shapes("`shapes`", shapes),
              "keep_ops": _arguments.names("`keep_ops`", keep_ops), "keep_nodes": _arguments.names("`keep_nodes`", keep_nodes)}
     if flags["strict"] and flags["allow_partial"]:
         raise usage("`strict` and `allow_partial` exclude each other")

@@ -163,7 +163,7 @@ def verify(a: Any, b: Any, *, tolerance: str = "close", runtime: Runtime = "onnx
 
     options = {"tolerance": _arguments.text("`tolerance`", tolerance), "samples": _arguments.count("`samples`", samples, 2**31),
                "seed": _arguments.count("`seed`", seed, 2**64),
-               "shapes": by_name("`shapes`", shapes, lambda v: [_arguments.count("`shapes`", n) for n in _arguments.items("`shapes`", v, "sizes")]),
+               "shapes": _arguments.shapes("`shapes`", shapes),
                "ranges": by_name("`ranges`", ranges, span),
                "names": by_name("`names`", names, lambda v: _arguments.text("`names`", v)),
                "scales": by_name("`scales`", scales, lambda v: _arguments.number("`scales`", v)),
