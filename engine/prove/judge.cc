@@ -147,15 +147,6 @@ bool HasOpenRank(const Graph& graph) {
   });
 }
 
-// Whether the inputs have the types that they had.
-bool HaveSameInputs(const Graph& before, const Graph& after) {
-  for (const ValueId v : before.body(before.main()).inputs) {
-    if (before.constant(v) == nullptr && after.declared(v).dtype != before.declared(v).dtype)
-      return false;
-  }
-  return true;
-}
-
 // Outputs that were integers and are floats, or the other way round.
 std::set<std::string> RetypedOutputs(const Graph& before, const Graph& after) {
   std::set<std::string> names;
@@ -170,13 +161,27 @@ std::set<std::string> RetypedOutputs(const Graph& before, const Graph& after) {
 
 }  // namespace
 
+bool Judge::HaveSameInputs(const Graph& before, const Graph& after) {
+  for (const ValueId v : before.body(before.main()).inputs) {
+    if (before.constant(v) == nullptr && after.declared(v).dtype != before.declared(v).dtype)
+      return false;
+  }
+  return true;
+}
+
+void Judge::AddUnits(const Graph& before, const Graph& after, Promise& promise) {
+  promise.retyped = RetypedOutputs(before, after);
+  promise.scales = ScalesOf(before);
+}
+
 Promise Judge::PromiseOf(const std::vector<std::string>& fired, const Graph& graph) {
   Promise promise = WeakestOf(fired);
   const bool alone = AreDecibelsOfAnyData(promise) && !HasData(graph);
   promise = InNarrowFloats(promise, graph, alone ? LargestNumber(graph) : std::nullopt);
   promise.any_type = court_.any_type;
-  if (promise.kind == Promise::Kind::kLsb && promise.any_type)
-    promise.whole_scales = WholeScales(graph);
+  if (promise.kind != Promise::Kind::kLsb) return promise;
+  promise.scales = ScalesOf(graph);
+  if (promise.any_type) promise.whole_scales = WholeScales(graph);
   return promise;
 }
 
@@ -220,7 +225,7 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     trial.why = rescaled ? "its inputs are in other units" : "the rule promises nothing";
     return trial;
   }
-  if (rescaled) promise.retyped = RetypedOutputs(graph, changed), promise.scales = ScalesOf(graph);
+  if (rescaled) AddUnits(graph, changed, promise);
   const Result<Model> a = Lowered(graph, rescaled);
   const Result<Model> b = Lowered(changed, rescaled);
   if (!a.ok() || !b.ok()) {
@@ -240,6 +245,10 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   }
   if (trial.fate == Trial::Fate::kBroken && !of_data)
     AcquitWhereMade(graph, changed, promise, turned, trial);
+  if (trial.fate == Trial::Fate::kBroken && of_data && FitsWhereMade(graph, changed, promise)) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = "data that its quantizers were made for is none for what is behind them";
+  }
   if (trial.fate == Trial::Fate::kBroken &&
       KeepsEachTime(graph, task, assumed, result->report.rewrites, trial.fired, turned))
     trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
@@ -269,17 +278,12 @@ void Judge::Dismiss(const Graph& graph, const Task& task, CodeId assumed, Trial&
 }
 
 // What is said of data that the quantizers were made for holds at some size of the inputs: one of those where
-// the original makes many different numbers, as quantizers do of the data that they were made for. Quantizers of four
-// bits take data well, neither cut off nor a few steps of it, whose size is within a factor of three: sizes that are
-// twice as large each time do not miss it.
+// the original makes many different numbers, as quantizers do of the data that they were made for.
 void Judge::CompareAtSizes(const Model& before, const Model& after, const Promise& promise,
                            bool of_data, Trial& trial) {
-  constexpr double kSizes[] = {1,  0.5,       2,   0.25,      4,  0.125,
-                               8,  0.0625,    16,  1.0 / 32,  32, 1.0 / 64,
-                               64, 1.0 / 128, 128, 1.0 / 256, 256};
   std::vector<Trial> tried;
   size_t most = 0;
-  for (const double size : kSizes) {
+  for (const double size : kSizesOfData) {
     Trial& at_size = tried.emplace_back(trial);
     Compare(before, after, promise, size, /*turned=*/false, at_size);
     most = std::max(most, at_size.distinct);
@@ -287,7 +291,7 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
     if (first_decides || !of_data) break;
   }
   const auto shows = [&](const Trial& t) {
-    return t.fate == Trial::Fate::kHeld && 8 * t.distinct >= most;
+    return t.fate == Trial::Fate::kHeld && ShowsData(t.distinct, most);
   };
   const auto held = std::ranges::find_if(tried, shows);
   trial = held != tried.end() ? *held : tried.front();

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/driver/driver.h"
@@ -22,6 +23,16 @@
 #include "qrewrite/rules.h"
 
 namespace qrewrite {
+
+// Factors of the data of a promise that is about such as quantizers were made for. Quantizers of four bits take data
+// well, neither cut off nor a few steps of it, whose size is within a factor of three: sizes that are twice as large each
+// time do not miss it.
+inline constexpr double kSizesOfData[] = {1,  0.5,       2,   0.25,      4,  0.125,
+                                          8,  0.0625,    16,  1.0 / 32,  32, 1.0 / 64,
+                                          64, 1.0 / 128, 128, 1.0 / 256, 256};
+
+// Whether data makes many different numbers, beside the `most` that it makes at any size.
+inline bool ShowsData(size_t distinct, size_t most) { return 8 * distinct >= most; }
 
 // What all trials of a rule set have in common. Referents outlive the judges.
 struct Court {
@@ -111,11 +122,23 @@ class Judge {
   bool TakesAllNodes(const std::vector<Tensors>& inputs) const;
   // The values that the rule changed, side by side: see judge_made.cc.
   // `turned`: the shapes that the break showed with.
+  std::optional<std::pair<Outcome, Outcome>> WhereMade(const Graph& before, const Graph& after,
+                                                       const Promise& promise, double size,
+                                                       bool turned);
   bool KeepsWhereMade(const Graph& before, const Graph& after, const Promise& promise, bool turned);
+  // Whether a promise about data that quantizers were made for holds of them, at some size at which they are many
+  // numbers, or whether they are cut off at each. What other data adds behind them is many numbers at any size.
+  bool FitsWhereMade(const Graph& before, const Graph& after, const Promise& promise);
   void AcquitWhereMade(const Graph& before, const Graph& after, const Promise& promise, bool turned,
                        Trial& trial);
   bool KeepsEachTime(const Graph& graph, const Task& task, CodeId assumed, int64_t rewrites,
                      const std::vector<std::string>& fired, bool turned);
+  // The same of a promise about units that the rule chose, of the outputs.
+  bool KeepsInUnits(const Graph& before, const Graph& after, Promise promise, bool turned);
+  // Whether the inputs have the types that they had.
+  static bool HaveSameInputs(const Graph& before, const Graph& after);
+  // What a promise about units is said of: outputs of another type, numbers that may be steps.
+  static void AddUnits(const Graph& before, const Graph& after, Promise& promise);
   void Dismiss(const Graph& graph, const Task& task, CodeId assumed, Trial& trial) const;
   void Compare(const Model& before, const Model& after, Promise promise, double size, bool turned,
                Trial& trial);

@@ -157,10 +157,10 @@ std::optional<double> Judge::LargestNumber(const Graph& graph) {
   return largest;
 }
 
-bool Judge::KeepsWhereMade(const Graph& before, const Graph& after, const Promise& promise,
-                           bool turned) {
+std::optional<std::pair<Judge::Outcome, Judge::Outcome>> Judge::WhereMade(
+    const Graph& before, const Graph& after, const Promise& promise, double size, bool turned) {
   std::optional<std::set<Reading>> readings = ChangedReadings(before, after);
-  if (!readings) return false;
+  if (!readings) return std::nullopt;
   if (promise.kind == Promise::Kind::kLsb) {
     const Signatures& signatures = court_.program.rules().signatures;
     std::set<Reading> of_integers;
@@ -174,24 +174,48 @@ bool Judge::KeepsWhereMade(const Graph& before, const Graph& after, const Promis
     std::set<std::string> names;
     for (const Reading& r : *readings) {
       const std::string& name = *names.insert(fmt::format("reading {}", names.size())).first;
-      if (!AddNamedOutput(graph, second ? r.second : r.first, name)) return false;
+      if (!AddNamedOutput(graph, second ? r.second : r.first, name)) return std::nullopt;
     }
     const Result<Model> model = Lowered(graph, /*in_units=*/false);
-    if (!model.ok()) return false;
+    if (!model.ok()) return std::nullopt;
     if (!second) {
-      Result<std::vector<Tensors>> samples = Inputs(*model, promise, 1, turned);
-      if (!samples.ok()) return false;
+      Result<std::vector<Tensors>> samples = Inputs(*model, promise, size, turned);
+      if (!samples.ok()) return std::nullopt;
       inputs = *std::move(samples);
     }
     Outcome& outcome = outcomes[second ? 1 : 0];
     outcome = second ? RunModel(court_.kernels, *model, inputs)
                      : RunWhereDefined(court_.kernels, *model, inputs);
-    if (!outcome.status.ok()) return false;
+    if (!outcome.status.ok()) return std::nullopt;
     for (Tensors& sample : outcome.values)
       std::erase_if(sample, [&](const auto& entry) { return !names.contains(entry.first); });
   }
+  return std::pair(std::move(outcomes[0]), std::move(outcomes[1]));
+}
+
+bool Judge::KeepsWhereMade(const Graph& before, const Graph& after, const Promise& promise,
+                           bool turned) {
+  const auto made = WhereMade(before, after, promise, 1, turned);
   std::string why;
-  return Keeps(promise, outcomes[0].values, outcomes[1].values, why, nullptr);
+  return made && Keeps(promise, made->first.values, made->second.values, why, nullptr);
+}
+
+bool Judge::FitsWhereMade(const Graph& before, const Graph& after, const Promise& promise) {
+  constexpr size_t kLeast = 3, kFew = 8;  // numbers
+  std::vector<size_t> held;
+  size_t most = 0;
+  for (const double size : kSizesOfData) {
+    const auto made = WhereMade(before, after, promise, size, /*turned=*/false);
+    if (!made) return false;
+    const size_t distinct = CountDistinct(made->first.values);
+    most = std::max(most, distinct);
+    std::string why;
+    if (Keeps(promise, made->first.values, made->second.values, why, nullptr))
+      held.push_back(distinct);
+  }
+  // The ends and a few in the middle, whatever the data is: all of it is cut off, no quantizer was made for that.
+  if (most < kFew) return true;
+  return std::ranges::any_of(held, [&](size_t n) { return n >= kLeast && ShowsData(n, most); });
 }
 
 namespace {
@@ -235,11 +259,24 @@ bool Judge::KeepsEachTime(const Graph& graph, const Task& task, CodeId assumed, 
     Result<RunResult> result = Run(after, court_.program, options, court_.context);
     if (!result.ok()) return false;
     const Promise promise = PromiseOf(FiredSince(told, result->report), before);
-    if (!IsOfValues(promise) || !KeepsWhereMade(before, after, promise, turned)) return false;
+    const bool kept = promise.kind == Promise::Kind::kRescaled
+                          ? KeepsInUnits(before, after, promise, turned)
+                          : IsOfValues(promise) && KeepsWhereMade(before, after, promise, turned);
+    if (!kept) return false;
     told = std::move(result->report);
     before = std::move(after);
   }
   return true;
+}
+
+bool Judge::KeepsInUnits(const Graph& before, const Graph& after, Promise promise, bool turned) {
+  if (!HaveSameInputs(before, after)) return false;
+  AddUnits(before, after, promise);
+  const Result<Model> a = Lowered(before, /*in_units=*/true);
+  const Result<Model> b = Lowered(after, /*in_units=*/true);
+  Trial trial;
+  if (a.ok() && b.ok()) Compare(*a, *b, promise, 1, turned, trial);
+  return trial.fate == Trial::Fate::kHeld;
 }
 
 void Judge::AcquitWhereMade(const Graph& before, const Graph& after, const Promise& promise,

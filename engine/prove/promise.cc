@@ -13,6 +13,7 @@
 
 #include "engine/api/constant.h"
 #include "engine/evaluate/decibels.h"
+#include "engine/prove/series.h"
 #include "engine/prove/steps.h"
 #include "engine/prove/units.h"
 #include "engine/verify/compare.h"
@@ -26,10 +27,6 @@ std::optional<double> Argument(std::string_view text, std::string_view word) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() ? std::optional(value) : std::nullopt;
-}
-
-std::string At(const std::string& name, size_t i, double before, double after) {
-  return fmt::format("`{}`: element {} is {} before and {} after", name, i, before, after);
 }
 
 // How integers differ, those of 64 bits too, which doubles do not hold; "" if they do not.
@@ -58,37 +55,7 @@ bool Comparison::Fail(std::string why) {
 
 namespace {
 
-// The numbers of one output, sample by sample.
-struct Series {
-  std::vector<Dims> dims;
-  std::vector<std::vector<double>> samples;
-};
-
-std::map<std::string, Series> SeriesOf(const std::vector<Tensors>& samples) {
-  std::map<std::string, Series> all;
-  for (const Tensors& sample : samples) {
-    for (const auto& [name, plain] : sample) {
-      const Result<Tensor> tensor = FromPlain(plain);
-      if (!tensor.ok()) continue;
-      Result<std::vector<double>> values = ToDoubles(*tensor);
-      if (!values.ok()) continue;
-      Series& series = all[name];
-      series.dims.push_back(tensor->dims());
-      series.samples.push_back(*std::move(values));
-    }
-  }
-  return all;
-}
-
 bool IsWhole(const Series& series) { return std::ranges::all_of(series.samples, AreExact); }
-
-// The index along an axis of element `i`; axis == rank: 0.
-size_t IndexAlong(const Dims& dims, size_t axis, size_t i) {
-  if (axis >= dims.size()) return 0;
-  size_t behind = 1;
-  for (size_t k = axis + 1; k < dims.size(); ++k) behind *= static_cast<size_t>(dims[k]);
-  return i / behind % static_cast<size_t>(dims[axis]);
-}
 
 // For each index along an axis the largest of `scales` that divides all its numbers, or 1.
 std::vector<double> Divisors(const Series& a, const Series& b, size_t axis,
@@ -126,6 +93,47 @@ double MostSteps(const Series& a, const Series& b, size_t axis, const std::vecto
 
 }  // namespace
 
+namespace {
+
+// Whether the samples of both sides have one shape, so that an index along an axis means something.
+bool HaveShape(const Series& a, const Series& b) {
+  return a.dims == b.dims && !a.dims.empty() &&
+         std::ranges::all_of(a.dims, [&](const Dims& dims) { return dims == a.dims.front(); });
+}
+
+// The steps that the floats of each index along an axis are, from the least of them on, as a dequantizer makes them that
+// has a scale, and a zero point between integers, for each column; such that are no number of the graph, and of columns
+// that show none, are `other`.
+std::vector<double> StepsAlong(const Series& a, const Series& b, size_t axis,
+                               const std::set<double>& scales, double other) {
+  constexpr size_t kLeastNumbers =
+      16;  // of both sides: of fewer some are on a coarser grid by chance
+  constexpr double kNear = 1e-4;
+  std::vector<std::vector<double>> numbers(static_cast<size_t>(a.dims.front()[axis]));
+  for (const Series* side : {&a, &b}) {
+    for (size_t k = 0; k < side->samples.size(); ++k) {
+      const std::vector<double>& values = side->samples[k];
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (std::isfinite(values[i]))
+          numbers[IndexAlong(side->dims[k], axis, i)].push_back(values[i]);
+      }
+    }
+  }
+  std::vector<double> steps;
+  for (std::vector<double>& of_one : numbers) {
+    steps.push_back(other);
+    if (of_one.size() < kLeastNumbers) continue;
+    const double least = std::ranges::min(of_one);
+    for (double& v : of_one) v -= least;
+    const double grid = GridOf(std::move(of_one));
+    const auto near = scales.lower_bound(grid * (1 - kNear));
+    if (grid > 0 && near != scales.end() && *near <= grid * (1 + kNear)) steps.back() = grid;
+  }
+  return steps;
+}
+
+}  // namespace
+
 void Comparison::LearnSteps(const std::vector<Tensors>& before, const std::vector<Tensors>& after) {
   if (promise_.kind == Promise::Kind::kRescaled) LearnRescaled(before, after);
   if (promise_.kind != Promise::Kind::kLsb) return;
@@ -139,19 +147,38 @@ void Comparison::LearnSteps(const std::vector<Tensors>& before, const std::vecto
     for (size_t k = 0; b != sides[1].end() && k < b->second.samples.size(); ++k)
       both.insert(both.end(), b->second.samples[k].begin(), b->second.samples[k].end());
     const double grid = GridOf(std::move(both));
-    steps_[name] = grid > 0 ? grid : WidestStep(std::move(all));
-    if (!promise_.any_type || b == sides[1].end() || a.dims != b->second.dims || !IsWhole(a) ||
-        !IsWhole(b->second)) {
-      continue;
-    }
-    double least = std::numeric_limits<double>::infinity();
-    for (size_t axis = a.dims.front().size() + 1; axis-- > 0;) {
-      std::vector<double> steps = Divisors(a, b->second, axis, promise_.whole_scales);
-      const double most = MostSteps(a, b->second, axis, steps);
-      if (most >= least) continue;
-      least = most;
-      whole_steps_[name] = {axis, std::move(steps)};
-    }
+    const double step = grid > 0 ? grid : WidestStep(std::move(all));
+    steps_[name] = {0, {step}};
+    if (b == sides[1].end()) continue;
+    LearnStepsAlong(name, a, b->second, step);
+    LearnWholeSteps(name, a, b->second);
+  }
+}
+
+// Where one step is not what the promise says, one for each index of an axis may be.
+void Comparison::LearnStepsAlong(const std::string& name, const Series& a, const Series& b,
+                                 double step) {
+  if (!HaveShape(a, b)) return;
+  const size_t rank = a.dims.front().size();
+  double least = MostSteps(a, b, rank, {step});
+  for (size_t axis = 0; axis < rank && !(least <= promise_.limit); ++axis) {
+    std::vector<double> steps = StepsAlong(a, b, axis, promise_.scales, step);
+    const double most = MostSteps(a, b, axis, steps);
+    if (most >= least) continue;
+    least = most;
+    steps_[name] = {axis, std::move(steps)};
+  }
+}
+
+void Comparison::LearnWholeSteps(const std::string& name, const Series& a, const Series& b) {
+  if (!promise_.any_type || a.dims != b.dims || !IsWhole(a) || !IsWhole(b)) return;
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t axis = a.dims.front().size() + 1; axis-- > 0;) {
+    std::vector<double> steps = Divisors(a, b, axis, promise_.whole_scales);
+    const double most = MostSteps(a, b, axis, steps);
+    if (most >= least) continue;
+    least = most;
+    whole_steps_[name] = {axis, std::move(steps)};
   }
 }
 
@@ -166,236 +193,6 @@ bool Comparison::Add(const Tensors& before, const Tensors& after) {
     const Result<Tensor> x = FromPlain(a), y = FromPlain(b->second);
     if (!x.ok() || !y.ok()) continue;  // strings
     if (!AddOutput(name, *x, *y)) return false;
-  }
-  return true;
-}
-
-namespace {
-
-// The numbers of an output, as it is and in units; empty: there are none.
-std::optional<std::vector<double>> Reading(const Tensors& outputs, const std::string& name) {
-  const auto found = outputs.find(name);
-  if (found == outputs.end()) return std::nullopt;
-  const Result<Tensor> tensor = FromPlain(found->second);
-  if (!tensor.ok()) return std::nullopt;
-  const Result<std::vector<double>> values = ToDoubles(*tensor);
-  return values.ok() ? std::optional(*values) : std::nullopt;
-}
-
-constexpr double kFewSteps = 3;        // as quantizers of few bits have; said of so
-constexpr ptrdiff_t kLeastOnGrid = 4;  // many numbers other than 0
-constexpr size_t kLeastBetween = 8;    // where those at the ends count for nothing
-
-// Without those at the ends, which may be cut off.
-std::vector<double> Between(const std::vector<double>& numbers) {
-  if (numbers.empty()) return {};
-  const auto [low, high] = std::ranges::minmax(numbers);
-  std::vector<double> between;
-  for (const double v : numbers) {
-    if (v > low && v < high && v != 0) between.push_back(v);
-  }
-  return between;
-}
-
-bool AreOn(double step, const std::vector<double>& numbers) {
-  return std::ranges::all_of(numbers, [step](double v) {
-    return !std::isfinite(v) || std::fabs(v / step - std::rint(v / step)) <= kNearStep;
-  });
-}
-
-// The largest of `scales` that both sides are whole multiples of, many of it, or several numbers of a few of it: what
-// one small number cannot tell. 0: there is none.
-double CommonStep(const std::vector<double>& a, const std::vector<double>& b,
-                  const std::set<double>& scales) {
-  if (scales.empty()) return 0;
-  double largest = 0;
-  for (const double v : a) largest = std::isfinite(v) ? std::max(largest, std::fabs(v)) : largest;
-  const auto apart = std::ranges::count_if(a, [](double v) { return v != 0; });
-  const double least = apart >= kLeastOnGrid ? kFewSteps : kLeastSteps;
-  const std::vector<double> inner_a = Between(a), inner_b = Between(b);
-  const bool many = inner_a.size() >= kLeastBetween && inner_b.size() >= kLeastBetween;
-  for (auto at = scales.rbegin(); at != scales.rend(); ++at) {
-    const double step = *at;
-    const bool on = AreOn(step, a) && AreOn(step, b);
-    if (largest >= least * step && (on || (many && AreOn(step, inner_a) && AreOn(step, inner_b))))
-      return step;
-  }
-  return 0;
-}
-
-// Of whole numbers, and of such times a step: rounded once more, which `drift` gathers. Of others: but for the
-// last digits. `learned`: a step that all samples are on; 0: there is none.
-bool AreClose(const std::vector<double>& a, const std::vector<double>& b,
-              const std::set<double>& scales, double learned, Drift& drift) {
-  constexpr double kRelative = 1e-4;
-  if (a.size() != b.size()) return false;
-  double largest = 0;
-  for (const double v : a) largest = std::isfinite(v) ? std::max(largest, std::fabs(v)) : largest;
-  // Integers that a float holds exactly; larger whole numbers are sums of floats.
-  const bool integers = AreWhole(a) && AreWhole(b) && largest <= kLargestExact;
-  const double common = std::max(CommonStep(a, b, scales), learned);
-  const double step = integers ? std::max(common, 1.0) : std::max(StepOf(a), common);
-  const double most = integers ? step : std::max(kRelative * largest, step * (1 + kRelative));
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (std::isfinite(a[i]) && !(std::fabs(a[i] - b[i]) <= most)) return false;
-  }
-  if (step > 0) drift.Add(a, b, step);
-  return true;
-}
-
-}  // namespace
-
-// Numbers at the ends may be cut off.
-void Drift::Add(const std::vector<double>& a, const std::vector<double>& b, double step) {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const double v : a) {
-    if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
-  }
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!std::isfinite(a[i]) || a[i] == low || a[i] == high) continue;
-    count_ += 1;
-    steps_ += (b[i] - a[i]) / step;
-  }
-}
-
-// Rounding goes either way, or one way for a part of the numbers.
-bool Drift::IsOneWay() const {
-  constexpr double kLeast = 8, kMost = 0.75;
-  return count_ >= kLeast && std::fabs(steps_) > kMost * count_;
-}
-
-// A sample of few numbers does not tell the constant that they are multiples of, several do.
-void Comparison::LearnRescaled(const std::vector<Tensors>& before,
-                               const std::vector<Tensors>& after) {
-  const std::map<std::string, Series> sides[] = {SeriesOf(before), SeriesOf(after)};
-  const auto all = [&](size_t side, const std::string& name) {
-    std::vector<double> numbers;
-    const auto series = sides[side].find(name);
-    if (series == sides[side].end()) return numbers;
-    for (const std::vector<double>& values : series->second.samples)
-      numbers.insert(numbers.end(), values.begin(), values.end());
-    return numbers;
-  };
-  for (const auto& [name, series] : sides[0]) {
-    if (IsInUnits(name)) continue;
-    for (size_t i = 0; i < 4; ++i) {
-      const std::vector<double> x = all(0, i / 2 == 0 ? name : InUnits(name)),
-                                y = all(1, i % 2 == 0 ? name : InUnits(name));
-      rescaled_[name].steps[i] = CommonStep(x, y, promise_.scales);
-    }
-  }
-}
-
-bool Comparison::AddRescaled(const std::string& name, const Tensors& before, const Tensors& after) {
-  const ConstTensor& a = before.at(name);
-  const ConstTensor& b = after.at(name);
-  if (a.dims != b.dims) {
-    return Fail(fmt::format("`{}` has shape [{}] before and [{}] after", name,
-                            fmt::join(a.dims, ", "), fmt::join(b.dims, ", ")));
-  }
-  Rescaled& r = rescaled_[name];
-  const std::optional<std::vector<double>> of_before[] = {Reading(before, name),
-                                                          Reading(before, InUnits(name))};
-  const std::optional<std::vector<double>> of_after[] = {Reading(after, name),
-                                                         Reading(after, InUnits(name))};
-  if (!of_before[0] || !of_after[0]) return true;
-  bool any = false;
-  for (size_t i = 0; i < 4; ++i) {
-    const auto &x = of_before[i / 2], &y = of_after[i % 2];
-    r.possible[i] =
-        r.possible[i] && x && y && AreClose(*x, *y, promise_.scales, r.steps[i], r.drift[i]);
-    any |= r.possible[i];
-  }
-  const bool other_type =
-      promise_.retyped.contains(name) ||
-      IsFloat(static_cast<DType>(a.dtype)) != IsFloat(static_cast<DType>(b.dtype));
-  if (other_type) {
-    r.dims.push_back(a.dims);
-    r.before.push_back(*of_before[0]);
-    r.after.push_back(*of_after[0]);
-  }
-  if (any || other_type) return true;
-  if (of_before[0]->empty()) return Fail(fmt::format("`{}` is empty", name));
-  size_t at = 0;
-  while (at + 1 < of_before[0]->size() && (*of_before[0])[at] == (*of_after[0])[at]) ++at;
-  return Fail(At(name, at, (*of_before[0])[at], (*of_after[0])[at]) + ", in no units the same");
-}
-
-namespace {
-
-// Whether all `y` are `x` times a factor plus an offset, those with one `key` with the same. Integers may have
-// been rounded the other way on a tie.
-class Lines {
- public:
-  void Add(size_t key, double x, double y) { points_[key].emplace_back(x, y); }
-  bool Fit() const {
-    return std::ranges::all_of(points_, [](const auto& entry) { return FitsOne(entry.second); });
-  }
-
- private:
-  using Points = std::vector<std::pair<double, double>>;
-  struct Sums {
-    double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
-  };
-
-  static bool FitsOne(const Points& points) {
-    constexpr double kLeast = 1 - 1e-4;  // of the squared correlation
-    Sums s;
-    for (const auto& [x, y] : points)
-      s.n += 1, s.x += x, s.y += y, s.xx += x * x, s.xy += x * y, s.yy += y * y;
-    const double x = s.n * s.xx - s.x * s.x, y = s.n * s.yy - s.y * s.y,
-                 xy = s.n * s.xy - s.x * s.y;
-    const bool constant = !(x > 1e-9 * s.n * s.xx) && !(y > 1e-9 * s.n * s.yy);
-    if (constant || xy * xy >= kLeast * x * y) return true;
-    if (!(x > 0) || !(y > 0)) return false;
-    const double factor = xy / x, offset = (s.y - factor * s.x) / s.n;
-    return IsRoundedLine(points, factor, offset);
-  }
-
-  // Of integers in a range that tells something.
-  static bool IsRoundedLine(const Points& points, double factor, double offset) {
-    constexpr double kLeastRange = 16, kMost = 1.01;
-    double low_x = points.front().first, high_x = low_x, low_y = points.front().second,
-           high_y = low_y;
-    bool whole_x = true, whole_y = true;
-    for (const auto& [x, y] : points) {
-      low_x = std::min(low_x, x), high_x = std::max(high_x, x);
-      low_y = std::min(low_y, y), high_y = std::max(high_y, y);
-      whole_x = whole_x && x == std::rint(x), whole_y = whole_y && y == std::rint(y);
-    }
-    // The side that is integers may be off by one.
-    const double of_x = whole_x && high_x - low_x >= kLeastRange ? std::fabs(factor) : 0;
-    const double of_y = whole_y && high_y - low_y >= kLeastRange ? 1 : 0;
-    const double most = kMost * std::max(of_x, of_y);
-    return std::ranges::all_of(points, [&](const auto& point) {
-      return std::fabs(point.second - (factor * point.first + offset)) <= most;
-    });
-  }
-
-  std::map<size_t, Points> points_;
-};
-
-}  // namespace
-
-bool Comparison::FinishRescaled() {
-  for (auto& [name, r] : rescaled_) {
-    const bool close = std::ranges::count(r.possible, true) > 0;
-    for (size_t i = 0; i < 4; ++i) r.possible[i] = r.possible[i] && !r.drift[i].IsOneWay();
-    if (std::ranges::count(r.possible, true) > 0) continue;
-    if (r.before.empty() && close)
-      return Fail(fmt::format("`{}` is off by a step, always the same way", name));
-    if (r.before.empty()) continue;
-    const size_t rank = r.dims.front().size();
-    bool fits = false;
-    for (size_t axis = 0; axis <= rank && !fits; ++axis) {
-      Lines lines;
-      for (size_t k = 0; k < r.before.size(); ++k) {
-        for (size_t i = 0; i < r.before[k].size(); ++i)
-          lines.Add(IndexAlong(r.dims[k], axis, i), r.before[k][i], r.after[k][i]);
-      }
-      fits = lines.Fit();
-    }
-    if (!fits) return Fail(fmt::format("`{}` is not the same times a factor plus an offset", name));
   }
   return true;
 }
@@ -419,15 +216,18 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
   const bool whole = lsb && promise_.any_type && AreExact(*x) && AreExact(*y);
   const bool is_float = IsFloat(before.dtype()) && !whole;
   const auto learned = steps_.find(name);
-  const double of_floats = !lsb || !is_float         ? 0
-                           : learned != steps_.end() ? learned->second
-                                                     : WidestStep(*x);
+  const auto of_floats = [&](size_t i) {
+    if (learned == steps_.end()) return WidestStep(*x);
+    const Steps& steps = learned->second;
+    return steps.of[steps.of.size() == 1 ? 0 : IndexAlong(before.dims(), steps.axis, i)];
+  };
   const auto divisors = whole_steps_.find(name);
   const bool has_divisors = whole && IsFloat(before.dtype()) && divisors != whole_steps_.end();
   const bool noise_alone =
       promise_.kind == Promise::Kind::kApprox && promise_.limit > 0 && promise_.limit < kAnySizeDb;
   // A number alone has one size (judge_inputs.cc), which may be too small for its quantizer.
   if (noise_alone && is_float && before.rank() > 0) systematic_[name].Add(before.dims(), *x, *y);
+  if (noise_alone) shifts_[name].Add(*x, *y);
   Sums& sums = sums_[name];
   const bool integers = IsInteger(before.dtype()) || promise_.any_type;
   sums.whole = sums.whole && integers && AreExact(*x) && AreExact(*y);
@@ -448,8 +248,8 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
         break;
       case Promise::Kind::kLsb:
         step = has_divisors
-                   ? divisors->second.steps[IndexAlong(before.dims(), divisors->second.axis, i)]
-               : is_float ? of_floats
+                   ? divisors->second.of[IndexAlong(before.dims(), divisors->second.axis, i)]
+               : is_float ? of_floats(i)
                           : 1;
         distance = step > 0 ? std::fabs(a - b) / step : std::numeric_limits<double>::infinity();
         if (!(distance <= promise_.limit * (1 + 1e-4))) return Fail(At(name, i, a, b));
@@ -479,6 +279,10 @@ bool Comparison::FinishApprox() {
     if (db < std::max(promise_.limit, kSystematicDb))
       return Fail(
           fmt::format("`{}`: elements differ by a factor or an offset, {:.1f} dB", name, db));
+  }
+  for (const auto& [name, shift] : shifts_) {
+    if (const double steps = shift.Steps(); steps != 0)
+      return Fail(fmt::format("`{}`: all numbers are off by {:.1f} steps", name, steps));
   }
   return true;
 }

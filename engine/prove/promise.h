@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/prove/series.h"
 #include "engine/prove/systematic.h"
 #include "engine/tensor/tensor.h"
 #include "qrewrite/evaluator.h"
@@ -27,7 +28,8 @@ struct Promise {
   //              such differ by 1 at most
   //   kLsb       integers differ by `limit` at most; floats by that many steps: where all numbers of both
   //              sides are whole multiples of one, as behind a dequantizer, by that; else a step is the widest
-  //              distance of two neighbours among the numbers of the output, in all samples
+  //              distance of two neighbours among the numbers of the output, in all samples; one step for
+  //              each index of an axis, where their numbers are multiples of steps that stand in the graph (`scales`)
   //   kApprox    the SQNR over all samples is at least `limit` dB; or, below kAnySizeDb, integers differ by 1 at
   //              most: where they are few steps, one that is rounded the other way is much
   //   kRescaled  outputs of one type: as it is or in units (units.h), the result is what the original was
@@ -50,7 +52,7 @@ struct Promise {
   bool any_type = false;
   std::set<int64_t> whole_scales = {};
   std::set<double> scales =
-      {};  // of kRescaled: numbers of the graph that may be the step of an output
+      {};  // of kRescaled and kLsb: numbers of the graph that may be the step of an output
 
   static Promise Of(const std::string& equivalence);
 };
@@ -102,12 +104,14 @@ class Comparison {
     std::vector<std::vector<double>> before, after;
     std::vector<std::vector<int64_t>> dims;
   };
-  // Steps of an output of floats, all of which are whole: one for each index along an axis.
-  struct WholeSteps {
+  // Steps of an output of floats: one for each index along an axis, or for all.
+  struct Steps {
     size_t axis = 0;  // the rank: one step for all
-    std::vector<double> steps;
+    std::vector<double> of;
   };
   bool AddOutput(const std::string& name, const Tensor& before, const Tensor& after);
+  void LearnStepsAlong(const std::string& name, const Series& a, const Series& b, double step);
+  void LearnWholeSteps(const std::string& name, const Series& a, const Series& b);
   void LearnRescaled(const std::vector<Tensors>& before, const std::vector<Tensors>& after);
   bool AddRescaled(const std::string& name, const Tensors& before, const Tensors& after);
   bool FinishRescaled();
@@ -116,9 +120,10 @@ class Comparison {
 
   Promise promise_;
   std::map<std::string, Sums> sums_;
-  std::map<std::string, Systematic> systematic_;  // of kApprox, below kAnySizeDb
-  std::map<std::string, double> steps_;           // of kLsb, where numbers are floats
-  std::map<std::string, WholeSteps> whole_steps_;
+  std::map<std::string, Systematic> systematic_;  // of kApprox, below kAnySizeDb,
+  std::map<std::string, Shift> shifts_;           // and this
+  std::map<std::string, Steps> steps_;            // of kLsb, where numbers are floats,
+  std::map<std::string, Steps> whole_steps_;      // or whole floats
   std::map<std::string, Rescaled> rescaled_;
   std::string why_;
   double margin_ = 0;

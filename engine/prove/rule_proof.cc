@@ -389,6 +389,8 @@ uint64_t IdentityOf(const Graph& graph, const Task& task) {
 
 void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph) {
   const Task task = TaskFor(seed);
+  // What the whole set is given is what a user has, and that knows no operators of the set's own.
+  if (task.rules.empty() && HasOwnOperators(graph) && !HasOwnOperators(seed.graph)) return;
   if (!tried_.insert(IdentityOf(graph, task)).second) return;
   const Trial trial = judge_.Try(graph, task);
   if (trial.fate == Trial::Fate::kInvalid) {
@@ -415,6 +417,7 @@ void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, c
     case Trial::Fate::kBroken:
       // Of another rule that fired as well, whose numbers were changed here.
       if (trial.of_data && !words_.keeps_numbers) break;
+      if (!trial.fired.empty() && !Fired(trial)) break;
       ++report_.fired, ++report_.compared;
       if (report_.outcome != ProvenRule::Outcome::kRefuted) Refute(seed, changes, task);
       break;

@@ -9,6 +9,7 @@
 #include "engine/base/lines.h"
 #include "engine/driver/find_matches.h"
 #include "engine/expr/parser.h"
+#include "engine/rule/check.h"
 #include "engine/rule/literal.h"
 #include "engine/text/graph_text.h"
 
@@ -36,6 +37,14 @@ std::vector<Seed> SeedsOf(const RuleSet& rules) {
   }
   for (const RuleTest& test : rules.tests) add(nullptr, test);
   return seeds;
+}
+
+bool HasOwnOperators(const Graph& graph) {
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (graph.alive(n) && IsPrivateDomain(graph.op_name(graph.op(n)).domain)) return true;
+  }
+  return false;
 }
 
 std::vector<std::set<std::string>> MatchedRules(const Program& program,

@@ -22,6 +22,9 @@ struct Seed {
 // Those of the tests of the file, without what it includes.
 std::vector<Seed> SeedsOf(const RuleSet& rules);
 
+// Whether there are operators in it that rule sets have for themselves (`qr.`).
+bool HasOwnOperators(const Graph& graph);
+
 // By seed: rules whose patterns are in its graph, whatever their conditions say.
 std::vector<std::set<std::string>> MatchedRules(const Program& program,
                                                 const std::vector<Seed>& seeds,

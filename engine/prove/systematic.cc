@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/evaluate/decibels.h"
+#include "engine/prove/steps.h"
 
 namespace qrewrite {
 
@@ -40,6 +41,37 @@ double Systematic::Decibels() const {
   explained -= kDeviations * std::sqrt(variance);
   if (varied_ || !(explained > 0)) return std::numeric_limits<double>::infinity();
   return qrewrite::Decibels(signal, explained);
+}
+
+void Shift::Add(const std::vector<double>& before, const std::vector<double>& after) {
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (!std::isfinite(before[i]) || !std::isfinite(after[i])) continue;
+    before_.push_back(before[i]);
+    after_.push_back(after[i]);
+  }
+}
+
+double Shift::Steps() const {
+  constexpr size_t kLeast = 8;  // numbers
+  constexpr double kOff = 0.75, kRounding = 1 + 1e-3;
+  if (before_.size() < kLeast || before_ == after_) return 0;
+  const double step = std::max(GridOf(before_), GridOf(after_));
+  if (!(step > 0)) return 0;
+  const auto [low, high] = std::ranges::minmax(before_);
+  const auto [low_after, high_after] = std::ranges::minmax(after_);
+  double least = std::numeric_limits<double>::infinity(), most = -least, sum = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < before_.size(); ++i) {
+    if (before_[i] == low || before_[i] == high || after_[i] == low_after ||
+        after_[i] == high_after)
+      continue;
+    const double steps = (after_[i] - before_[i]) / step;
+    least = std::min(least, steps), most = std::max(most, steps);
+    sum += steps, ++count;
+  }
+  if (count < kLeast || most - least > kRounding) return 0;
+  const double mean = sum / static_cast<double>(count);
+  return std::fabs(mean) > kOff ? mean : 0;
 }
 
 }  // namespace qrewrite

@@ -29,4 +29,17 @@ class Systematic {
   std::vector<Sums> elements_;
 };
 
+// The same of a wide quantizer, where an offset is small beside the numbers: what is rounded lies within one step, and its
+// mean is none. Where nearly all are off by a step or more, by what rounding once explains, a zero point is another one.
+class Shift {
+ public:
+  void Add(const std::vector<double>& before, const std::vector<double>& after);
+  // By how many steps all numbers are off, that are not cut off at the ends; 0 where they are not, where the differences are
+  // more than rounding, or where no step shows.
+  double Steps() const;
+
+ private:
+  std::vector<double> before_, after_;
+};
+
 }  // namespace qrewrite

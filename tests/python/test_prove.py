@@ -463,3 +463,13 @@ def test_right_rules_that_were_refuted(rule):
     # Subnormal weights of 16 bits; a condition of many numbers in a branch that is not taken.
     code, out, err = prove(RULES / "ezkl_finish.yaml", "--rule", rule, "--quick", "--graphs", "5000")
     assert code == 0, out + err
+
+
+@pytest.mark.parametrize("name,rule,seed", [
+    ("aidge_export_qdq", "nop", 301),           # an operator of the rule set's own in what a user gives the whole set
+    ("aidge_export_qdq", "quantizer", 301),     # a sum of a value and itself, which a tie makes another one: two steps, in units
+    ("deeploy", "from-zero", 213),              # scales of columns, and a zero point between integers
+])
+def test_right_rules_that_were_refuted_by_chance(name, rule, seed):
+    code, out, err = prove(RULES / f"{name}.yaml", "--rule", rule, "--quick", "--graphs", "1000", "--seed", seed)
+    assert code == 0, out + err

@@ -180,6 +180,27 @@ TEST_CASE("Data fits quantizers that are spelled out in any way") {
   for (const uint64_t seed : {0, 1}) CHECK(OutcomeOf(text, 100, seed) == Outcome::kHeld);
   CHECK(OutcomeOf(Replaced(text, "replace: y = x", "replace: y = Mul(x, 1.5)"), 100) ==
         Outcome::kRefuted);
+  // A zero point that is another one: a step of 300.
+  CHECK(OutcomeOf(Replaced(text, "replace: y = x", "replace: y = Add(x, s)"), 100) ==
+        Outcome::kRefuted);
+}
+
+TEST_CASE("Data added behind a quantizer does not say what data that was made for") {
+  const std::string text = R"yaml(rules:
+  - name: once
+    doc: what is cut off first is cut off at other numbers, but data that it was made for is not
+    equivalence: approx(12dB)
+    match: y = Div(Clip(Mul(x, k), -128.0, 127.0), d)
+    where: not const(x) and k >= 64 and d == 2
+    replace: y = Clip(Mul(x, k / d), -128.0, 127.0)
+    tests:
+      - {name: behind it is other data, given: "x: int8[5, 5]\ny = Add(Div(Clip(Mul(Cast<to=FLOAT>(x), 64.0), -128.0, 127.0), 2.0), Cast<to=FLOAT>(x))", expect: "x: int8[5, 5]\ny = Add(Clip(Mul(Cast<to=FLOAT>(x), 32.0), -128.0, 127.0), Cast<to=FLOAT>(x))"}
+      - {name: cut off at any size, given: "x: int8[5, 5]\ny = Add(Div(Clip(Mul(Cast<to=FLOAT>(x), 255.0), -128.0, 127.0), 2.0), Cast<to=FLOAT>(x))", expect: "x: int8[5, 5]\ny = Add(Clip(Mul(Cast<to=FLOAT>(x), 127.5), -128.0, 127.0), Cast<to=FLOAT>(x))"}
+      - {name: alone, given: "x: float[5, 5]\ny = Div(Clip(Mul(x, 64.0), -128.0, 127.0), 2.0)", expect: "x: float[5, 5]\ny = Clip(Mul(x, 32.0), -128.0, 127.0)"}
+)yaml";
+  CHECK(OutcomeOf(text, 20) == Outcome::kHeld);
+  CHECK(OutcomeOf(Replaced(text, "k / d), -128.0, 127.0)", "k), -128.0, 127.0)"), 20) ==
+        Outcome::kRefuted);
 }
 
 TEST_CASE("Integers of a network of any type meet no real numbers where integers come of them") {

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -188,6 +189,55 @@ TEST_CASE("Samples of few numbers are on a scale of the graph if all of them tog
   CHECK(kept(-0.9, -1.2));
   CHECK_FALSE(kept(-0.9, -1.5));
   CHECK_FALSE(kept(-0.9, -1.1));
+}
+
+TEST_CASE("Floats have a step for each column where their numbers are on scales of the graph") {
+  Promise promise = Promise::Of("lsb(1)");
+  promise.scales = {1, 2};
+  // Columns of steps 1 and 2 with a zero point between integers; `off`: how much one number of each column differs.
+  const auto kept = [&](double first, double second) {
+    const auto samples = [](double of_first, double of_second) {
+      std::vector<Tensors> all;
+      for (int k = 0; k < 4; ++k) {
+        std::vector<double> numbers;
+        for (int i = 0; i < 16; ++i) {
+          const int q = 16 * k + i;
+          numbers.push_back(q - 0.3 + (k == 1 && i == 2 ? of_first : 0));
+          numbers.push_back(2 * (q % 32 - 0.3) + (k == 1 && i == 2 ? of_second : 0));
+        }
+        const Result<Tensor> t = FromDoubles(DType::kFloat, {16, 2}, numbers);
+        all.push_back({{"y", *ToPlain(*t)}});
+      }
+      return all;
+    };
+    std::string why;
+    return Keeps(promise, samples(0, 0), samples(first, second), why, nullptr);
+  };
+  CHECK(kept(0, 2));
+  CHECK(kept(-1, -2));
+  CHECK_FALSE(kept(2, 0));
+  CHECK_FALSE(kept(0, 4));
+  promise.scales = {1};  // 2 is no step of anything
+  CHECK_FALSE(kept(0, 2));
+}
+
+TEST_CASE("Numbers of a wide quantizer are not all off by a step") {
+  const auto kept = [](double off, double noise) {
+    Dice dice(3);
+    std::vector<double> before, after;
+    for (int i = 0; i < 64; ++i) {
+      const double x = dice.Uniform(10, 290);
+      before.push_back(std::clamp(std::rint(x), 20.0, 280.0) / 2);  // cut off at the ends
+      after.push_back((x + off + noise * dice.Uniform(-1, 1)) / 2);
+    }
+    return Kept("approx(6dB)", DType::kFloat, before, after);
+  };
+  CHECK(kept(0, 0));
+  CHECK(kept(0.5, 0));  // a tie that always goes up
+  CHECK(kept(1, 3));    // that is no rounding
+  CHECK_FALSE(kept(1, 0));
+  CHECK_FALSE(kept(-1, 0));
+  CHECK_FALSE(kept(3, 0));
 }
 
 TEST_CASE("What chance explains of noise is nothing systematic, an offset is") {
