@@ -108,6 +108,8 @@ class Change {
   bool OpenAllBut(ValueId kept);
   // One size that occurs becomes another one that does, or 0, everywhere. As with SizesOfPair.
   std::optional<bool> SizesAlike(size_t& step);
+  // A node goes by another axis where all have one size, so that nothing shows it but the numbers.
+  std::optional<bool> AxisWhereAlike(size_t& step);
   // A size becomes 1 at one place alone, where it broadcasts.
   std::optional<bool> OneSize(size_t& step);
   // A number of a node becomes twice what it is, and so does a size of a constant, or half: bits and bytes, groups and
@@ -159,7 +161,8 @@ class Change {
     AttrKind kind;
     bool written;
   };
-  std::vector<AttributePlace> AttributePlaces() const;
+  // Of promises about calibrated data those of the pattern alone, or those of what the rule asks, too.
+  std::vector<AttributePlace> AttributePlaces(bool of_definitions = false) const;
   std::vector<AttrValue> TextsWithNumbers(const AttributePlace& place,
                                           const std::vector<AttributePlace>& all) const;
   std::optional<bool> EqualAttributes(size_t& step, const std::vector<AttributePlace>& places);

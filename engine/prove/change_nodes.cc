@@ -98,16 +98,17 @@ AttrValue Change::SomeValue(NodeId n, const std::string& name, AttrKind kind) {
   return list;
 }
 
-std::vector<Change::AttributePlace> Change::AttributePlaces() const {
+std::vector<Change::AttributePlace> Change::AttributePlaces(bool of_definitions) const {
   std::vector<AttributePlace> all;
   const auto& of_pattern = words_.of_pattern;
+  const auto& asked = words_.asked;
   for (const NodeId n : nodes_) {
     if (HasFixedAttributes(n)) continue;
     // What else the graph computes may be the step of a quantizer.
-    const bool own =
-        std::ranges::find(of_pattern, graph_.op_name(graph_.op(n))) != of_pattern.end();
-    if (words_.keeps_numbers && !own) continue;
     const OpName& op = graph_.op_name(graph_.op(n));
+    const bool own = std::ranges::find(of_pattern, op) != of_pattern.end() ||
+                     (of_definitions && std::ranges::find(asked, op) != asked.end());
+    if (words_.keeps_numbers && !own) continue;
     const Signature* signature = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
     for (const Attribute& a : graph_.attributes(n)) {
       if (!std::holds_alternative<BodyId>(a.value))

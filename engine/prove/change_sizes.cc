@@ -166,6 +166,34 @@ std::optional<bool> Change::SizesAlike(size_t& step) {
   return std::nullopt;
 }
 
+namespace {
+
+bool NamesAxis(std::string_view attribute) {
+  return attribute == "axis" || attribute.ends_with("_axis");
+}
+
+}  // namespace
+
+std::optional<bool> Change::AxisWhereAlike(size_t& step) {
+  constexpr int64_t kSize = 2;
+  constexpr int64_t kAxes[] = {0, 1, 2, -1};
+  for (const AttributePlace& place : AttributePlaces(/*of_definitions=*/true)) {
+    if (place.kind != AttrKind::kInt || !NamesAxis(place.name) || HasFixedAttributes(place.node))
+      continue;
+    const size_t count = std::size(kAxes) + (place.written ? 1 : 0);
+    if (!IsAmong(step, count)) continue;
+    for (const int64_t size : SizesUsed()) {
+      if (size > 1) Resize(size, kSize);
+    }
+    if (step == std::size(kAxes))
+      graph_.EraseAttribute(place.node, place.name);
+    else
+      graph_.SetAttribute(place.node, place.name, kAxes[step]);
+    return true;
+  }
+  return std::nullopt;
+}
+
 std::optional<bool> Change::OneSize(size_t& step) {
   const std::vector<SizePlace> places = SizePlaces();
   for (size_t i = 0; i < std::min(places.size(), kMostPlaces); ++i) {

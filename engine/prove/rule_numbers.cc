@@ -16,6 +16,7 @@ class Collector {
     if (!id.valid()) return;
     const Code& code = program_.code(id);
     if (code.op == CodeOp::kConstant) AddConstant(code.constant);
+    if (code.op == CodeOp::kParam) params_.insert(code.index);
     if (code.op == CodeOp::kFact && facts_.insert(code.index).second)
       Add(program_.definition(code.index).cases);
     if (code.op == CodeOp::kOperator) AddOperands(program_.call(code.index));
@@ -80,7 +81,8 @@ class Collector {
     return {{numbers_.begin(), numbers_.end()},
             {texts_.begin(), texts_.end()},
             {dtypes_.begin(), dtypes_.end()},
-            ops_};
+            ops_,
+            params_};
   }
 
  private:
@@ -110,6 +112,7 @@ class Collector {
   std::set<std::string> texts_;
   std::set<DType> dtypes_;
   std::set<OpName> ops_;
+  std::set<int> params_;
 };
 
 }  // namespace

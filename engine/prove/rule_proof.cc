@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "engine/prove/numbers.h"
-#include "engine/rule/literal.h"
 #include "engine/tensor/buffer.h"
 
 namespace qrewrite {
@@ -58,6 +57,8 @@ void RuleProof::Learn() {
   words_.dtypes = std::move(constants.dtypes);
   words_.asked.assign(constants.ops.begin(), constants.ops.end());
   const RuleSet& set = court_.program.rules();
+  for (const int number : constants.params)
+    asked_params_.push_back(&set.params[static_cast<size_t>(number)]);
   if (court_.semantics != nullptr) {
     for (const Rule& rule : court_.semantics->rules().rules)
       words_.computed.merge(OpsOf(*court_.semantics, court_.semantics->FindRule(rule)->pattern));
@@ -98,6 +99,7 @@ bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
     if (attempt_ % 2 == 0 && TryOneThing()) continue;
     if (attempt_ % 4 == 0 && TryTwoThings(dice)) continue;
     if (attempt_ % 4 == 1) TryBoundary(dice);
+    if (attempt_ % 8 == 5 && TrySetting()) continue;
     if (attempt_ % 8 == 3 && TryCaseInFront(dice)) continue;
     if (report_.graphs >= most) break;
     // Where nothing is known yet all comes of the pattern.
@@ -126,6 +128,7 @@ void RuleProof::TrySeeds() {
     const bool own = seed->owner == &rule_ || std::ranges::count(listed, rule_.name) > 0;
     if (tried && own) {
       has_tests_ = true;
+      AddSettings(*seed);
       stepped_.push_back(seed);
       things_.emplace_back(seed, CountThings(*seed));
     }
@@ -178,17 +181,6 @@ bool RuleProof::Make(const Seed& seed, const std::vector<uint64_t>& changes, Gra
 
 bool RuleProof::Fired(const Trial& trial) const {
   return std::find(trial.fired.begin(), trial.fired.end(), rule_.name) != trial.fired.end();
-}
-
-// Parameters of the rule set, now and then other than their defaults.
-std::map<std::string, std::string> RuleProof::SomeSettings(Dice& dice) const {
-  std::map<std::string, std::string> settings;
-  for (const Param& param : court_.program.rules().params) {
-    if (!dice.Once(4)) continue;
-    if (!param.one_of.empty()) settings[param.name] = LiteralText(dice.Of(param.one_of));
-    if (param.type == ParamType::kBool) settings[param.name] = dice.Once(2) ? "true" : "false";
-  }
-  return settings;
 }
 
 // A graph made of the pattern alone. Its numbers are any: no quantizer was made for them.

@@ -1,6 +1,7 @@
 // RuleProof: the proof of one rule, in slices: graphs are made, tried and kept if they show something.
 //
 //   rule_proof.cc   which graphs are tried, and what becomes of them
+//   settings.cc     parameters of the rule set
 //   in_front.cc     what definitions look for, in front of values
 //   conditions.cc   what each condition is good for
 //   shrink.cc       the smallest graph that shows something
@@ -54,6 +55,7 @@ class RuleProof {
   void Learn();
   void TrySeeds();
   void LeaveOutUncalibrated();
+  void AddSettings(const Seed& seed);
   // How many things may be changed in it (OneThing).
   size_t CountThings(const Seed& seed) const;
   bool Make(const Seed& seed, const std::vector<uint64_t>& changes, Graph& graph);
@@ -64,6 +66,7 @@ class RuleProof {
   void TryChanged(Dice& dice);
   bool TryCaseInFront(Dice& dice);
   bool TryOneThing();
+  bool TrySetting();
   bool TryTwoThings(Dice& dice);
   void Keep(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
             size_t distinct);
@@ -107,6 +110,7 @@ class RuleProof {
   std::vector<std::pair<const CompiledCase*, int>>
       asked_cases_;  // and parameters of their definitions
   std::vector<const Seed*> seeds_;
+  std::vector<const Param*> asked_params_;
   const Examples& examples_;
   Judge judge_;
   Vocabulary words_;
@@ -122,6 +126,8 @@ class RuleProof {
   // Tests of the rule of which one thing after the other is changed: the next of them, and which thing.
   std::vector<const Seed*> stepped_;
   size_t next_ = 0, step_ = 0;
+  // Tests of the rule with another value of a parameter that it asks; the next one is the last.
+  std::vector<std::pair<const Seed*, std::pair<std::string, std::string>>> settings_;
   std::vector<std::pair<const Seed*, size_t>> things_;  // how many things each of them has
   std::vector<Found> found_;                            // graphs that showed something,
   std::vector<Found> near_;  // graphs that several conditions stopped, as few as were seen,

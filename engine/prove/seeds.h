@@ -43,6 +43,7 @@ struct RuleConstants {
   std::vector<std::string> texts;
   std::vector<DType> dtypes;
   std::set<OpName> ops;  // of patterns of these definitions
+  std::set<int> params;  // of the rule set, by number
 };
 RuleConstants ConstantsOf(const Program& program, const CompiledRule& rule);
 

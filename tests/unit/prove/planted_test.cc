@@ -203,6 +203,48 @@ TEST_CASE("Data added behind a quantizer does not say what data that was made fo
         Outcome::kRefuted);
 }
 
+TEST_CASE("A quantizer goes by one axis and what undoes it by another") {
+  const std::string text = R"yaml(rules:
+  - name: pair
+    doc: both go by one axis
+    equivalence: approx(8dB)
+    match: y = Neg(v)
+    where: $along(v)
+    replace: y = Neg($source(v))
+    tests:
+      - {name: columns, given: "x: float[3, 2]\ny = Neg(DequantizeLinear(QuantizeLinear(x, float[2] [0.01, 0.1], int8[2] [1, 2]), float[2] [0.01, 0.1], int8[2] [1, 2]))", expect: "x: float[3, 2]\ny = Neg(x)"}
+define:
+  along(v):
+    - match: v = DequantizeLinear<axis=k?>(QuantizeLinear<axis=k2?>(x, s, z), s2, z2)
+      when: s == s2 and z == z2 and s > 0 and k == k2
+      is: true
+    - => false
+  source(v):
+    - v = DequantizeLinear<**_>(QuantizeLinear<**_>(x, _, _), _, _) => x
+)yaml";
+  CHECK(OutcomeOf(text, 100) == Outcome::kHeld);
+  CHECK(OutcomeOf(Replaced(text, " and k == k2", ""), 100) == Outcome::kRefuted);
+}
+
+TEST_CASE("A parameter has another value than in all tests") {
+  const std::string text = R"yaml(params:
+  twice: {default: false, doc: of twice the data}
+rules:
+  - name: pair
+    doc: a quantizer and what undoes it
+    equivalence: approx(8dB)
+    match: y = DequantizeLinear(QuantizeLinear(x, s, z), s, z)
+    where: const(s) and size(s) == 1 and s > 0 and z == 0 and dtype(z) == INT8
+    cases:
+      - when params.twice => y = Add(x, x)
+      - => y = x
+    tests:
+      - {name: bytes, given: "x: float[3, 2]\ny = DequantizeLinear(QuantizeLinear(x, 0.01, int8 0), 0.01, int8 0)", expect: "x: float[3, 2]\ny = Identity(x)"}
+)yaml";
+  CHECK(OutcomeOf(text, 50) == Outcome::kRefuted);
+  CHECK(OutcomeOf(Replaced(text, "Add(x, x)", "Identity(x)"), 50) == Outcome::kHeld);
+}
+
 TEST_CASE("Integers of a network of any type meet no real numbers where integers come of them") {
   const std::string rounded = R"yaml(types: unchecked
 rules:
