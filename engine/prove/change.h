@@ -110,7 +110,7 @@ class Change {
   std::optional<bool> SizesAlike(size_t& step);
   // A node goes by another axis where all have one size, so that nothing shows it but the numbers.
   std::optional<bool> AxisWhereAlike(size_t& step);
-  // A size becomes 1 at one place alone, where it broadcasts.
+  // A size becomes 1 at one place alone, where it broadcasts; it, and where nobody knows sizes.
   std::optional<bool> OneSize(size_t& step);
   // A number of a node becomes twice what it is, and so does a size of a constant, or half: bits and bytes, groups and
   // channels.

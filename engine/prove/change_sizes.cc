@@ -197,9 +197,9 @@ std::optional<bool> Change::AxisWhereAlike(size_t& step) {
 std::optional<bool> Change::OneSize(size_t& step) {
   const std::vector<SizePlace> places = SizePlaces();
   for (size_t i = 0; i < std::min(places.size(), kMostPlaces); ++i) {
-    if (places[i].size < 2 || !IsAmong(step, 1)) continue;
+    if (places[i].size < 2 || !IsAmong(step, 2)) continue;
     SetSize(places[i], 1);
-    return true;
+    return step == 0 || OpenAll(/*apart=*/false);
   }
   return std::nullopt;
 }
