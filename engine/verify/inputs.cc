@@ -106,22 +106,19 @@ Status InputMaker::AddInputs(const Model& model, const VerifyOptions& options) {
 
 // Integers, one for each row of another input: how much of the row counts.
 void InputMaker::FindLengths() {
+  for (const Input& input : inputs_) {
+    if (input.dims.size() < 2 || input.dims[0] >= 0) continue;
+    const auto open =
+        std::find_if(input.dims.begin() + 1, input.dims.end(), [](int64_t d) { return d < 0; });
+    int64_t& next = leading_[input.dims[0]];
+    if (next == 0 && open != input.dims.end()) next = *open;
+  }
   for (Input& input : inputs_) {
     const bool integers = IsInteger(input.dtype) && Info(input.dtype).bits >= 32;
-    if (!integers || input.dims.size() != 1 || !IsLeading(input.dims[0])) continue;
-    for (const Input& other : inputs_) {
-      if (other.dims.size() < 2 || other.dims[0] != input.dims[0]) continue;
-      const auto open =
-          std::find_if(other.dims.begin() + 1, other.dims.end(), [](int64_t d) { return d < 0; });
-      if (open != other.dims.end()) input.length_of = *open;
-    }
+    if (!integers || input.dims.size() != 1) continue;
+    const auto leads = leading_.find(input.dims[0]);
+    if (leads != leading_.end()) input.length_of = leads->second;
   }
-}
-
-bool InputMaker::IsLeading(int64_t open) const {
-  return open < 0 && std::ranges::any_of(inputs_, [&](const Input& input) {
-           return input.dims.size() > 1 && input.dims[0] == open;
-         });
 }
 
 Status InputMaker::AddRanges(const VerifyOptions& options) {
@@ -201,7 +198,7 @@ bool InputMaker::IsScale(const std::string& input) const {
 }
 
 int64_t InputMaker::SizeOf(int64_t open, int index, Sizes sizes) const {
-  if (sizes.leading > 0 && IsLeading(open)) return sizes.leading;
+  if (sizes.leading > 0 && leading_.contains(open)) return sizes.leading;
   const int64_t number = sizes.equal ? 0 : -1 - open;
   return (index + number) % 2 == 0 ? sizes.even : sizes.odd;
 }

@@ -35,8 +35,8 @@ class InputMaker {
   struct Sizes {
     int64_t even = 2, odd = 3;
     bool equal = false;
-    int64_t leading =
-        0;  // if not 0: of the first axis of inputs that have several, which counts samples mostly
+    // If not 0: of the first axis of inputs that have several, which counts samples mostly.
+    int64_t leading = 0;
   };
   // Sample number `index` from 0; the same one for the same seed, whatever was made before. `amplitude`: a factor of
   // floats whose range was not given.
@@ -77,7 +77,6 @@ class InputMaker {
   Status AddRanges(const VerifyOptions& options);
   Status AddRoles(const Model& model, const Rules& rules);
   Input* Find(const std::string& name);
-  bool IsLeading(int64_t open) const;
   int64_t SizeOf(int64_t open, int index, Sizes sizes) const;
   std::vector<int64_t> DimsOf(const Input& input, int index, Sizes sizes) const;
   Result<Tensor> Numbers(const Input& input, std::vector<int64_t> dims, SampleKind kind,
@@ -87,6 +86,8 @@ class InputMaker {
   static int64_t Integer(const Input& input, SampleKind kind, int64_t length, Dice& dice);
 
   std::vector<Input> inputs_;
+  // Open sizes that are first of several, and the next open one of such an input; 0: there is none.
+  std::map<int64_t, int64_t> leading_;
   uint64_t seed_ = 0;
   bool in_range_ = false;
 };

@@ -33,8 +33,8 @@ constexpr Sizes kTried[] = {{2, 3},
 // Of an input; the first sizes are tried in any case. Fewer if it is known that the model runs with smaller ones.
 constexpr int64_t kMostElements = int64_t{1} << 22, kMostForMore = int64_t{1} << 18;
 
-// Whether a result, if there are some of floats one of those, has no NaN and two elements that differ, or one that is not 0. What
-// is one number all over says little of a model: a window may be in the padding alone.
+// Whether a result (one of floats, if there are some) has two elements that differ, or one that is not 0, and no NaN.
+// What is one number all over says little of a model: a window may be in the padding alone.
 bool SaysSomething(const Tensors& outputs) {
   const auto floats = [](const auto& output) {
     return IsFloat(static_cast<DType>(output.second.dtype));

@@ -38,7 +38,8 @@ TEST_CASE("Reader: nodes, values, constants, types") {
 }
 
 TEST_CASE("Reader: a size that is called ? is not known, and no other one's equal") {
-  onnx::ModelProto model = GraphModel("g (float[A, B, C, D] x) => (float[A, B, C, D] y) { y = Relu(x) }");
+  onnx::ModelProto model =
+      GraphModel("g (float[A, B, C, D] x) => (float[A, B, C, D] y) { y = Relu(x) }");
   auto& shape = *model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
   const char* names[] = {"N", "?", "None", "-1"};
   for (int i = 0; i < 4; ++i) shape.mutable_shape()->mutable_dim(i)->set_dim_param(names[i]);
