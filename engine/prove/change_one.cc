@@ -374,7 +374,6 @@ std::optional<bool> Change::OneOfShapes(size_t& step) {
     const size_t pair = step / 2;
     return MakeEqual(v, pair / rank, pair % rank, step % 2 == 1);
   }
-  if (const std::optional<bool> made = OneSize(step)) return made;
   return SizesOfPair(step);
 }
 
@@ -449,6 +448,7 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
 
 // Of which there are many, each of use to few rules.
 std::optional<bool> Change::OneOfMany(size_t& step) {
+  if (const std::optional<bool> made = OneSize(step)) return made;
   if (const std::optional<bool> made = OperatorAsked(step)) return made;
   // Outputs that nobody's test reads: the states of a recurrent layer.
   for (const NodeId n : nodes_) {

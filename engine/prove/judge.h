@@ -127,7 +127,7 @@ class Judge {
                                                        bool turned);
   bool KeepsWhereMade(const Graph& before, const Graph& after, const Promise& promise, bool turned);
   // Whether a promise about data that quantizers were made for holds of them, at some size at which they are many
-  // numbers, or whether they are cut off at each. What other data adds behind them is many numbers at any size.
+  // numbers. What other data adds behind them is many numbers at any size.
   bool FitsWhereMade(const Graph& before, const Graph& after, const Promise& promise);
   void AcquitWhereMade(const Graph& before, const Graph& after, const Promise& promise, bool turned,
                        Trial& trial);

@@ -201,7 +201,7 @@ bool Judge::KeepsWhereMade(const Graph& before, const Graph& after, const Promis
 }
 
 bool Judge::FitsWhereMade(const Graph& before, const Graph& after, const Promise& promise) {
-  constexpr size_t kLeast = 3, kFew = 8;  // numbers
+  constexpr size_t kLeast = 3;  // numbers
   std::vector<size_t> held;
   size_t most = 0;
   for (const double size : kSizesOfData) {
@@ -213,8 +213,6 @@ bool Judge::FitsWhereMade(const Graph& before, const Graph& after, const Promise
     if (Keeps(promise, made->first.values, made->second.values, why, nullptr))
       held.push_back(distinct);
   }
-  // The ends and a few in the middle, whatever the data is: all of it is cut off, no quantizer was made for that.
-  if (most < kFew) return true;
   return std::ranges::any_of(held, [&](size_t n) { return n >= kLeast && ShowsData(n, most); });
 }
 
