@@ -178,8 +178,7 @@ std::optional<bool> Change::AxisWhereAlike(size_t& step) {
   constexpr int64_t kSize = 2;
   constexpr int64_t kAxes[] = {0, 1, 2, -1};
   for (const AttributePlace& place : AttributePlaces(/*of_definitions=*/true)) {
-    if (place.kind != AttrKind::kInt || !NamesAxis(place.name) || HasFixedAttributes(place.node))
-      continue;
+    if (place.kind != AttrKind::kInt || !NamesAxis(place.name)) continue;
     const size_t count = std::size(kAxes) + (place.written ? 1 : 0);
     if (!IsAmong(step, count)) continue;
     for (const int64_t size : SizesUsed()) {

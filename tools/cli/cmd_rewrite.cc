@@ -32,7 +32,8 @@ using Shapes = std::map<std::string, std::vector<int64_t>>;
 struct Arguments {
   std::vector<std::string> rules;
   std::vector<std::string> set;
-  std::vector<std::string> skip_rules, keep_ops, keep_nodes, shapes;
+  std::vector<std::string> skip_rules, keep_ops, keep_nodes, shape_texts;
+  Shapes shapes;  // what `shape_texts` say
   std::string model, output, json;
   std::string verify;     // what is compared
   RuntimeChoice runtime;  // for it
@@ -55,7 +56,7 @@ void AddOptions(CLI::App& app, Arguments& a) {
       ->check(CheckOutput);
   AddList(app, "--set", a.set, "a parameter of the rule sets; may be repeated")
       ->type_name("NAME=VALUE");
-  AddList(app, "--shape", a.shapes,
+  AddList(app, "--shape", a.shape_texts,
           "sizes that an input has from now on: x=1x3x224x224; may be repeated")
       ->type_name("NAME=SIZES");
   AddList(app, "--skip-rule", a.skip_rules, "a rule that is not to fire; may be repeated")
@@ -158,10 +159,9 @@ struct Promised {
 // `promised`, if not null, becomes what the rules that fired promise. `observer` may be null.
 Result<Report> Apply(Model& model, const std::vector<Rules>& sets, const Arguments& a,
                      const Settings& settings, Promised* promised, Observer* observer) {
-  QR_ASSIGN_OR_RETURN(const Shapes shapes, ParseShapes(a.shapes));
   Report total, failed;
   for (const Rules& rules : sets) {
-    RewriteOptions options{.shapes = shapes,
+    RewriteOptions options{.shapes = a.shapes,
                            .allow_partial = a.allow_partial,
                            .verify = a.check_graph,
                            .max_rewrites = a.max_rewrites,
@@ -344,11 +344,10 @@ T& Keep(T value) {
 Result<VerifyReport> Compare(const Model& before, const Model& after,
                              const std::vector<Rules>& sets, const Report& run,
                              const Promised& promised, const Arguments& a) {
-  QR_ASSIGN_OR_RETURN(const Shapes shapes, ParseShapes(a.shapes));
   QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a.runtime));
   Result<VerifyReport> report = Verify(before, after, *runtimes.first,
                                        {.tolerance = promised.tolerance,
-                                        .shapes = shapes,
+                                        .shapes = a.shapes,
                                         .units = run.units,
                                         .semantics = sets,
                                         .noise = runtimes.optimised.get(),
@@ -369,7 +368,6 @@ Result<VerifyReport> Compare(const Model& before, const Model& after,
 Result<OutputPaths> CheckArguments(const Arguments& a, const std::vector<Rules>& sets,
                                    const Settings& settings) {
   QR_RETURN_IF_ERROR(CheckSettings(sets, settings));
-  QR_RETURN_IF_ERROR(ParseShapes(a.shapes).status());
   QR_RETURN_IF_ERROR(CheckSkipped(sets, a.skip_rules));
   QR_RETURN_IF_ERROR(CheckSkipped(sets, a.require_hits));
   QR_ASSIGN_OR_RETURN(OutputPaths paths,
@@ -474,6 +472,9 @@ int RunRewrite(int argc, char** argv) {
   if (arguments.json == "/dev/stdout" || arguments.json == "/dev/fd/1") arguments.json = "-";
   if (const std::string fault = Fault(arguments); !fault.empty()) return UsageError(app, fault);
   bool told = false;
+  Result<Shapes> shapes = ParseShapes(arguments.shape_texts);
+  if (!shapes.ok()) return FailWith(shapes.status(), arguments, told);
+  arguments.shapes = *std::move(shapes);
   const Result<int> code = RewriteModel(arguments, told);
   return code.ok() ? *code : FailWith(code.status(), arguments, told);
 }
