@@ -135,11 +135,19 @@ void RuleChecker::CheckFact(const RawFact& fact, NameScope& scope, Owner& owner)
       .hint = shape ? "shape(x), or \"[shape(x)[0], 2]\"" : "dtype(x), or FLOAT";
 }
 
-// Nobody can add operators to onnx: the domain was forgotten, or the name is misspelled.
+// Nobody can add operators to onnx: the domain was forgotten, or the name is misspelled. Tools that write their own
+// without a domain are why `foreign` says that neither is so.
 void RuleChecker::CheckOwnDomain(const RawSignature& raw) {
   const OpName& op = raw.signature.op;
-  if (!op.domain.empty() || op.name.empty()) return;
-  if (Signatures::Builtin().Has("", op.name)) return;
+  if (op.name.empty()) return;
+  const bool known = op.domain.empty() && Signatures::Builtin().Has("", op.name);
+  if (raw.foreign && (known || !op.domain.empty())) {
+    sink_.Error(raw.place, code::kBadValue,
+                known ? fmt::format("onnx has an operator `{}`: it is not foreign", op.name)
+                      : fmt::format("`{}` has a domain of its own: `foreign` is for those without",
+                                    op.text()));
+  }
+  if (!op.domain.empty() || known || raw.foreign) return;
   std::vector<std::string> names;
   for (const OpName& name : Signatures::Builtin().Names()) {
     if (name.domain.empty()) names.push_back(name.name);
@@ -150,7 +158,10 @@ void RuleChecker::CheckOwnDomain(const RawSignature& raw) {
   if (d.hint.empty()) {
     const size_t colon = op.name.find(':');
     d.hint = colon == std::string::npos
-                 ? fmt::format("one of your own has a domain: `acme.{}`", op.name)
+                 ? fmt::format(
+                       "one of your own has a domain: `acme.{}`; `foreign: true` if a tool "
+                       "writes it without one",
+                       op.name)
                  : fmt::format("a domain ends with a dot: `{}.{}`", op.name.substr(0, colon),
                                op.name.substr(op.name.find_last_of(':') + 1));
   }

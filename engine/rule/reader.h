@@ -40,6 +40,7 @@ struct RawSignature {
   Signature signature;
   std::vector<RawFact> facts;
   std::optional<BodyText> computes;
+  bool foreign = false;  // to onnx, though in its domain
   Place place;
 };
 

@@ -319,6 +319,7 @@ std::optional<RawSignature> AstReader::ReadSignature(const DocEntry& entry) {
             [](const FormalAttribute& a, const FormalAttribute& b) { return a.name < b.name; });
   if (const DocNode* node = map.Get("computes"); node != nullptr && tests_)
     raw.computes = Body(*node);
+  raw.foreign = Boolean(map.Get("foreign"), false);
   signature.commutative = Boolean(map.Get("commutative"), false);
   if (signature.commutative && signature.inputs.size() < 2) {
     BadValue(*map.Get("commutative"), fmt::format("{} has no two inputs to swap", owner));

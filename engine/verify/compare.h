@@ -18,6 +18,7 @@ class OutputSums {
  public:
   // `varies`: other numbers for the inputs can make others of it.
   OutputSums(std::string name, bool varies) : varies_(varies) { result_.name = std::move(name); }
+  const std::string& name() const { return result_.name; }
   // As before the first sample.
   void Clear() { *this = OutputSums(std::move(result_.name), varies_); }
 

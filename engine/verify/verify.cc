@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -20,6 +19,7 @@
 #include "engine/verify/interface_units.h"
 #include "engine/verify/open_sizes.h"
 #include "engine/verify/quantizer_loss.h"
+#include "engine/verify/second_opinion.h"
 #include "engine/verify/spelled.h"
 
 namespace qrewrite {
@@ -90,7 +90,7 @@ class Verification {
     QR_RETURN_IF_ERROR(options_.inputs ? RunGiven(*options_.inputs) : RunMade());
     Judge();
     QR_RETURN_IF_ERROR(RunNearer());
-    QR_RETURN_IF_ERROR(AskSecond());
+    AskSecond();
     return std::move(report_);
   }
 
@@ -127,8 +127,9 @@ class Verification {
   Status RunNearer();
   Status RunSample(int sample, const Tensors& inputs);
   Result<Tensors> InputsOfB(const Tensors& inputs) const;
+  Status AddOutput(int sample, const ConstTensor& a, const ConstTensor& b, OutputSums& sums) const;
   void Judge();
-  Status AskSecond();
+  void AskSecond();
 
   const Model& a_;
   const Model& b_;
@@ -375,6 +376,20 @@ Result<Tensors> Verification::InputsOfB(const Tensors& inputs) const {
   return given;
 }
 
+// What both models made of an output in sample number `sample`, in the numbers of the first one.
+Status Verification::AddOutput(int sample, const ConstTensor& a, const ConstTensor& b,
+                               OutputSums& sums) const {
+  const std::string& name = sums.name();
+  QR_ASSIGN_OR_RETURN(const Tensor x, FromPlain(a));
+  QR_ASSIGN_OR_RETURN(Tensor y, FromPlain(b));
+  if (const std::optional<Unit> unit = UnitOf(name, a.dtype, b.dtype)) {
+    QR_ASSIGN_OR_RETURN(y, FromIntegers(y, *unit));
+  }
+  const auto scale = options_.scales.find(name);
+  return sums.Add(sample, x, y, scale == options_.scales.end() ? 1 : scale->second,
+                  options_.tolerance);
+}
+
 Status Verification::RunSample(int sample, const Tensors& inputs) {
   Result<Tensors> a = session_a_->Run(inputs);
   if (!a.ok()) return Of("first", a.status());
@@ -387,16 +402,10 @@ Status Verification::RunSample(int sample, const Tensors& inputs) {
     const std::string& name = outputs_[i];
     const auto in_a = a->find(name), in_b = b->find(NameInB(name));
     if (in_a == a->end() || in_b == b->end()) continue;  // no tensor of numbers
-    QR_ASSIGN_OR_RETURN(const Tensor x, FromPlain(in_a->second));
-    QR_ASSIGN_OR_RETURN(Tensor y, FromPlain(in_b->second));
-    if (const std::optional<Unit> unit = UnitOf(name, in_a->second.dtype, in_b->second.dtype)) {
-      QR_ASSIGN_OR_RETURN(y, FromIntegers(y, *unit));
-    }
-    const auto scale = options_.scales.find(name);
-    QR_RETURN_IF_ERROR(sums_[i].Add(
-        sample, x, y, scale == options_.scales.end() ? 1 : scale->second, options_.tolerance));
+    QR_RETURN_IF_ERROR(AddOutput(sample, in_a->second, in_b->second, sums_[i]));
     worst |= sums_[i].is_worst();
     if (!again.ok() || !again->contains(name)) continue;
+    QR_ASSIGN_OR_RETURN(const Tensor x, FromPlain(in_a->second));
     QR_ASSIGN_OR_RETURN(const Tensor z, FromPlain(again->at(name)));
     QR_RETURN_IF_ERROR(sums_[i].AddNoise(x, z));
   }
@@ -434,33 +443,15 @@ void Verification::Judge() {
   }
 }
 
-// A difference that the first model shows by itself, from one runtime to another, is the runtimes'.
-Status Verification::AskSecond() {
-  if (report_.verdict != Verdict::kDiverged || options_.second == nullptr) return {};
-  const Result<std::vector<Disagreement>> found =
-      FindDisagreements(a_, report_.worst_inputs, evaluator_, *options_.second, {},
-                        std::numeric_limits<double>::infinity());
-  if (!found.ok()) {
-    report_.notes.push_back(
-        fmt::format("no second opinion: {}", found.status().diagnostics()[0].message));
-    return {};
-  }
-  bool all = true;
-  for (OutputComparison& output : report_.outputs) {
-    if (output.verdict != Verdict::kDiverged) continue;
-    const auto theirs = std::ranges::find_if(*found, [&](const Disagreement& d) {
-      return d.value == output.name && d.sqnr_db <= output.sqnr_db;
-    });
-    if (theirs == found->end()) {
-      all = false;
-      continue;
-    }
-    output.verdict = Verdict::kInconclusive;
-    output.why =
-        fmt::format("the runtimes disagree about the first model ({:.1f} dB)", theirs->sqnr_db);
-  }
-  if (all) report_.verdict = Verdict::kInconclusive;
-  return {};
+void Verification::AskSecond() {
+  if (report_.verdict != Verdict::kDiverged || options_.second == nullptr) return;
+  const auto compare = [this](const std::string& name, const ConstTensor& a,
+                              const ConstTensor& b) -> Result<OutputComparison> {
+    OutputSums sums(name, false);
+    QR_RETURN_IF_ERROR(AddOutput(0, a, b, sums));
+    return sums.Finish(options_.tolerance);
+  };
+  HearSecond(a_, b_, evaluator_, *options_.second, options_.names, compare, report_);
 }
 
 }  // namespace

@@ -105,7 +105,9 @@ signatures:
       group: "int?"
     outputs: {y: {shape: shape(x), dtype: dtype(x)}, "m?": {dtype: BOOL}}
   qr.Private: {inputs: [x], outputs: [y]}
+  LUT: {foreign: true, inputs: [x], outputs: [y]}
 )yaml"));
+  CHECK(set->signatures.Find("", "LUT", 13) != nullptr);
   const Signature* s = set->signatures.Newest("my", "Op");
   REQUIRE(s);
   CHECK(s->from_rule_file);

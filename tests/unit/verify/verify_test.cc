@@ -300,6 +300,42 @@ TEST_CASE("Where the first model differs from itself as much, the verdict is ope
   CHECK(Verify(a, b, *ort, {.noise = ort.get()})->verdict == Verdict::kDiverged);
 }
 
+TEST_CASE("A difference of a rounding that the second runtime does not see is the first one's") {
+  const std::unique_ptr<Evaluator> kernels = BuiltinKernels();
+  // A runtime whose kernel for Neg behind an Identity gives numbers that are `factor` times as large.
+  const auto rounding = [&](const std::string& factor) {
+    const auto load = [&kernels, factor](const std::string& bytes,
+                                         const std::vector<std::string>&) -> Result<HostRun> {
+      const bool other = bytes.find("Identity") != std::string::npos;
+      const std::string k = other ? factor : "1";
+      return HostRun([&kernels, k](const Tensors& inputs) -> Result<Tensors> {
+        const Model model = ModelOf("g (float[N] x) => (float[N] y) <float k = {" + k +
+                                    "}> { n = Neg(x)  y = Mul(n, k) }");
+        return (*kernels->Load(model))->Run(inputs);
+      });
+    };
+    return HostEvaluator("rounding", load);
+  };
+  const Model a = ModelOf("g (float[N] x) => (float[N] y) { y = Neg(x) }");
+  const Model b = ModelOf("g (float[N] x) => (float[N] y) { i = Identity(x)  y = Neg(i) }");
+  const auto judge = [&](const std::string& factor, const Model& other) {
+    const auto runtime = rounding(factor);
+    const auto report =
+        Verify(a, other, *runtime, {.tolerance = Tol("exact"), .second = kernels.get()});
+    REQUIRE_MESSAGE(report.ok(), report.status().message());
+    return *report;
+  };
+  const VerifyReport near = judge("1.0000002", b);
+  CHECK(near.verdict == Verdict::kInconclusive);
+  CHECK(near.outputs[0].why.starts_with("rounding rounds otherwise (13"));
+  CHECK(judge("1.0001", b).verdict == Verdict::kDiverged);  // 80 dB: no rounding
+  // The models do differ.
+  const Model third = ModelOf(
+      "g (float[N] x) => (float[N] y) <float k = {1.0000002}> { i = Identity(x)  n = Neg(i)  y = "
+      "Mul(n, k) }");
+  CHECK(judge("1.0000002", third).verdict == Verdict::kDiverged);
+}
+
 TEST_CASE("The sample of the largest difference is kept, in the layout of ONNX's tests") {
   const VerifyReport report = Compare(kGain, kOther);
   const std::vector<SideFile> files = report.Repro(ModelOf(kGain), "repro");

@@ -1,0 +1,98 @@
+#include "engine/verify/second_opinion.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace qrewrite {
+namespace {
+
+constexpr double kRoundingDb = 100;
+
+struct Runs {
+  Tensors a, b;
+};
+
+Result<Runs> RunBoth(const Model& a, const Model& b, Evaluator& second,
+                     const VerifyReport& report) {
+  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session_a, second.Load(a));
+  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session_b, second.Load(b));
+  Runs runs;
+  QR_ASSIGN_OR_RETURN(runs.a, session_a->Run(report.worst_inputs));
+  const Tensors inputs_b(report.worst_inputs_b.begin(), report.worst_inputs_b.end());
+  QR_ASSIGN_OR_RETURN(runs.b, session_b->Run(inputs_b));
+  return runs;
+}
+
+void NoteSilence(const Status& status, VerifyReport& report) {
+  report.notes.push_back(fmt::format("no second opinion: {}", status.diagnostics()[0].message));
+}
+
+// How far the runtimes are apart about `a`, by output.
+Result<std::map<std::string, double>> ApartAboutFirst(const Model& a, Evaluator& first,
+                                                      Evaluator& second,
+                                                      const VerifyReport& report) {
+  QR_ASSIGN_OR_RETURN(const std::vector<Disagreement> found,
+                      FindDisagreements(a, report.worst_inputs, first, second, {},
+                                        std::numeric_limits<double>::infinity()));
+  std::map<std::string, double> apart;
+  for (const Disagreement& d : found) apart.emplace(d.value, d.sqnr_db);
+  return apart;
+}
+
+// Whether the second runtime makes the same of both models in this output.
+bool IsSame(const std::string& name, const std::string& name_in_b, const Runs& runs,
+            const CompareOutput& compare) {
+  const auto a = runs.a.find(name), b = runs.b.find(name_in_b);
+  if (a == runs.a.end() || b == runs.b.end()) return false;
+  const Result<OutputComparison> compared = compare(name, a->second, b->second);
+  return compared.ok() &&
+         (compared->verdict == Verdict::kExact || compared->verdict == Verdict::kWithin);
+}
+
+}  // namespace
+
+void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& second,
+                const std::map<std::string, std::string>& names, const CompareOutput& compare,
+                VerifyReport& report) {
+  const auto diverged = [](const OutputComparison& output) {
+    return output.verdict == Verdict::kDiverged;
+  };
+  const auto settle = [](OutputComparison& output, std::string why) {
+    output.verdict = Verdict::kInconclusive;
+    output.why = std::move(why);
+  };
+  const Result<std::map<std::string, double>> apart = ApartAboutFirst(a, first, second, report);
+  if (!apart.ok()) {
+    NoteSilence(apart.status(), report);
+    return;
+  }
+  bool is_near = false;
+  for (OutputComparison& output : report.outputs) {
+    if (!diverged(output)) continue;
+    const auto theirs = apart->find(output.name);
+    if (theirs != apart->end() && theirs->second <= output.sqnr_db) {
+      settle(output, fmt::format("the runtimes disagree about the first model ({:.1f} dB)",
+                                 theirs->second));
+    }
+    is_near |= diverged(output) && output.sqnr_db >= kRoundingDb;
+  }
+  if (is_near) {
+    const Result<Runs> runs = RunBoth(a, b, second, report);
+    if (!runs.ok()) NoteSilence(runs.status(), report);
+    for (OutputComparison& output : report.outputs) {
+      if (!runs.ok() || !diverged(output) || output.sqnr_db < kRoundingDb) continue;
+      const auto other = names.find(output.name);
+      if (!IsSame(output.name, other == names.end() ? output.name : other->second, *runs, compare))
+        continue;
+      settle(output, fmt::format("{} rounds otherwise ({:.1f} dB); {} cannot tell them apart",
+                                 first.Name(), output.sqnr_db, second.Name()));
+    }
+  }
+  if (std::ranges::none_of(report.outputs, diverged)) report.verdict = Verdict::kInconclusive;
+}
+
+}  // namespace qrewrite

@@ -1,0 +1,28 @@
+// Two models that a runtime tells apart, asked of another one: is the difference the models', or the runtime's?
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "qrewrite/evaluator.h"
+#include "qrewrite/verify.h"
+
+namespace qrewrite {
+
+// Compares what both models make of an output, by its name in the first model.
+using CompareOutput = std::function<Result<OutputComparison>(
+    const std::string& name, const ConstTensor& a, const ConstTensor& b)>;
+
+// Outputs of `report` that are kDiverged and say nothing of the models become kInconclusive, with the reason; the verdict
+// of the report follows when none is left. On the worst sample of the report:
+// - `first` and `second` disagree about the model `a` alone as much as `first` does about `a` and `b`;
+// - or `first` gives numbers that are as near to each other as roundings of float32 (100 dB), and of `second`'s `compare`
+//   finds nothing: kernels that a runtime chooses by what is constant, or fused, add up in another order.
+// Where `second` cannot run a model, a note says so and the verdict stays. `names`: of outputs of `a` in `b`, where
+// they are others.
+void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& second,
+                const std::map<std::string, std::string>& names, const CompareOutput& compare,
+                VerifyReport& report);
+
+}  // namespace qrewrite
