@@ -273,7 +273,7 @@ std::string RuleRun::TakeRow(const CompiledRule& rule, Frame& frame) {
       if (value.stops()) return fmt::format("record `{}`: {}", column, in_.Why(value));
       row.columns.emplace_back(column, std::move(value));
     }
-    row.retyped = IsRetyped(rule, row.of, frame);
+    row.in_units = !rule.rule->KeepsNumbers() || IsRetyped(rule, row.of, frame);
     notes_.rows.push_back(std::move(row));
   }
   return "";

@@ -26,7 +26,8 @@ struct RecordRow {
   std::string table;
   ValueId of;
   std::vector<std::pair<std::string, Val>> columns;
-  bool retyped = false;  // `of` has another type since
+  // Its scale and zero point are what `of` counts in since: it has another type, or the rule rescales.
+  bool in_units = false;
 };
 
 // What rules did, over all phases. A rule set that two phases use has one account.

@@ -1,5 +1,5 @@
-// What rules say of inputs and outputs that they give another type: rows of `record:` with a scale and a zero
-// point are what the new integers stand for.
+// What rules say of inputs and outputs that they give another type, or other numbers of it: rows of `record:` with a scale
+// and a zero point are what the new ones stand for.
 #include <optional>
 
 #include "engine/driver/run.h"
@@ -28,7 +28,7 @@ bool RuleRun::IsRetyped(const CompiledRule& rule, ValueId v, const Frame& frame)
 
 void RuleRun::TellUnits() {
   for (const RecordRow& row : records_) {
-    if (!row.retyped || !graph_.alive(row.of)) continue;
+    if (!row.in_units || !graph_.alive(row.of)) continue;
     const auto scale = Numbers(row, "scale"), zero_point = Numbers(row, "zero_point");
     if (!scale || !zero_point) continue;
     Unit unit{.scale = *scale, .zero_point = *zero_point};

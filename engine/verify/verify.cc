@@ -100,13 +100,15 @@ class Verification {
     return it == options_.names.end() ? name : it->second;
   }
 
-  // What the integers stand for that the second model has where the first one has floats, or integers of another type;
-  // none: nothing is known, or they are no such.
+  // What the integers stand for that the second model has where the first one has floats, or integers of another type; or
+  // whole numbers in floats of an output. None: nothing is known, or they are no such.
   std::optional<Unit> UnitOf(const std::string& name_in_a, int dtype_a, int dtype_b) const {
     const auto found = options_.units.find(name_in_a);
     const auto a = static_cast<DType>(dtype_a), b = static_cast<DType>(dtype_b);
-    if (found == options_.units.end() || a == b || !IsInteger(b)) return std::nullopt;
+    if (found == options_.units.end()) return std::nullopt;
     const Unit& unit = found->second;
+    if (a == b && IsFloat(a)) return unit;
+    if (a == b || !IsInteger(b)) return std::nullopt;
     if (IsFloat(a)) return unit;
     if (!IsInteger(a)) return std::nullopt;
     // As many of them as the other type has: each stands for one of these, in order.
@@ -202,8 +204,14 @@ Status Verification::CheckInterface() {
 
 void Verification::NoteTypes(const char* what, const ModelValue& a, const ModelValue& b,
                              const char* otherwise) {
-  if (a.dtype == b.dtype) return;
   const std::optional<Unit> unit = UnitOf(a.name, a.dtype, b.dtype);
+  if (a.dtype == b.dtype) {
+    if (unit && std::string_view(what) == "output") {
+      report_.notes.push_back(
+          fmt::format("output `{}` is in the second model {}", a.name, Text(*unit)));
+    }
+    return;
+  }
   report_.notes.push_back(fmt::format("{} `{}` is {}, and {} in the second model{}", what, a.name,
                                       TypeText(a.dtype), TypeText(b.dtype),
                                       unit ? ": " + Text(*unit) : otherwise));
@@ -384,6 +392,11 @@ Status Verification::AddOutput(int sample, const ConstTensor& a, const ConstTens
   QR_ASSIGN_OR_RETURN(Tensor y, FromPlain(b));
   if (const std::optional<Unit> unit = UnitOf(name, a.dtype, b.dtype)) {
     QR_ASSIGN_OR_RETURN(y, FromIntegers(y, *unit));
+    // As the first model rounds them.
+    if (IsFloat(x.dtype())) {
+      QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, ToDoubles(y));
+      QR_ASSIGN_OR_RETURN(y, FromDoubles(x.dtype(), y.dims(), numbers));
+    }
   }
   const auto scale = options_.scales.find(name);
   return sums.Add(sample, x, y, scale == options_.scales.end() ? 1 : scale->second,

@@ -61,6 +61,7 @@ struct VerifyOptions {
   // By input or output of the first model: where that has floats and the second one integers, they stand for numbers
   // (Report::units). Inputs are made integers as QuantizeLinear does it; of outputs the numbers are compared. Where
   // both have integers, of other types, and as many lie from `lo` to `hi` as the first type has, they are those in order.
+  // An output that has floats of one type in both is whole numbers in the second one.
   std::map<std::string, Unit> units;
   // Operators that these rule sets have for themselves, or write for a back end, are run as what their `signatures:`
   // say that they compute (`computes:`), in both models. To be loaded with tests.
