@@ -390,7 +390,7 @@ def test_inputs_of_integers_that_become_signed(folder):
               folder / "unsigned.onnx")
     for target, note in (("generic", None), ("siracusa", "input `x` is UINT8, and INT8 in the second model: steps of 1 from -128")):
         code, _, err = run(folder, "--rules", "deeploy", "--set", f"target={target}", "--verify", "--runtime", "builtin", "unsigned.onnx", "-o", "signed.onnx")
-        assert code == 0 and "WITHIN" in err and (note is None or note in err), err
+        assert code == 0 and "EXACT" in err and (note is None or note in err), err
 
 
 def test_units_of_two_models(integers):

@@ -171,6 +171,26 @@ TEST_CASE("An approximation is judged where the quantizers inside lose least") {
         Verdict::kDiverged);
 }
 
+TEST_CASE("An approximation may round ties otherwise") {
+  const char* even =
+      "g (float[N, 64] x) => (float[N, 64] y) <float s = {1}> { q = QuantizeLinear(x, s)  y = "
+      "DequantizeLinear(q, s) }";
+  const char* up =
+      "g (float[N, 64] x) => (float[N, 64] y) <float h = {0.5}, float a = {0}, float b = {255}> { "
+      "s = Add(x, h)  f = Floor(s)  y = Clip(f, a, b) }";
+  const char* down =
+      "g (float[N, 64] x) => (float[N, 64] y) <float a = {0}, float b = {255}> { f = Floor(x)  y = "
+      "Clip(f, a, b) }";
+  const VerifyReport report = Compare(even, up, {.tolerance = Tol("sqnr:60")});
+  CHECK(report.verdict == Verdict::kExact);
+  CHECK(report.notes.back().starts_with("samples half-way between steps were replaced"));
+  CHECK(Compare(even, up, {.tolerance = Tol("exact")}).verdict == Verdict::kDiverged);
+  // Other samples differ, too: then all count.
+  const VerifyReport other = Compare(even, down, {.tolerance = Tol("sqnr:60")});
+  CHECK(other.verdict == Verdict::kDiverged);
+  CHECK_FALSE(other.notes.back().starts_with("samples half-way between steps were"));
+}
+
 TEST_CASE("Integers that approximations chose are no proof of a fault") {
   const auto cast = [](const char* gain, const char* type) {
     return fmt::format(
@@ -409,6 +429,18 @@ rules:
   CHECK(report->bad == 2);
   CHECK(report->good == 0);
   CHECK(report->Text().starts_with("the first bad rewrite is one of 1 to 2 of 2"));
+}
+
+TEST_CASE("Floats of an output may be whole numbers in steps") {
+  const char* numbers =
+      "g (float[N, 4] x) => (float[N, 4] y) <float k = {0.3}> { r = Round(x)  y = Mul(r, k) }";
+  const char* whole = "g (float[N, 4] x) => (float[N, 4] y) { y = Round(x) }";
+  const float step = 0.3F;
+  const VerifyReport report =
+      Compare(numbers, whole, {.tolerance = Tol("exact"), .units = {{"y", {.scale = {step}}}}});
+  CHECK(report.verdict == Verdict::kExact);
+  CHECK(report.notes.front() == "output `y` is in the second model steps of 0.3 from 0");
+  CHECK(Compare(numbers, whole, {.tolerance = Tol("sqnr:6")}).verdict == Verdict::kDiverged);
 }
 
 TEST_CASE("Integers stand for numbers in units, of each channel too") {
