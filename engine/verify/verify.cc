@@ -23,13 +23,6 @@
 namespace qrewrite {
 namespace {
 
-Status Of(const char* which, const Status& status) {
-  std::vector<Diagnostic> told = status.diagnostics();
-  if (!told.empty())
-    told.front().message = fmt::format("the {} model: {}", which, told.front().message);
-  return {status.code(), std::move(told)};
-}
-
 class Verification {
  public:
   Verification(const Model& a, const Model& b, Evaluator& evaluator, const VerifyOptions& options)
@@ -52,6 +45,8 @@ class Verification {
   }
 
  private:
+  bool SecondRuns(const Model& model) const;
+  Status Of(const char* which, const Status& status) const;
   void AddSums();
   Status LoadSessions();
   Status RunGiven(const Samples& given);
@@ -78,6 +73,27 @@ class Verification {
   std::vector<double> amplitudes_;  // by sample; empty: 1
   VerifyReport report_;
 };
+
+bool Verification::SecondRuns(const Model& model) const {
+  if (options_.second == nullptr || options_.second->Name() == report_.evaluator) return false;
+  const auto session = options_.second->Load(model);
+  const Result<InputMaker> maker = InputMaker::Make(model, options_);
+  if (!session.ok() || !maker.ok()) return false;
+  const Result<InputMaker::Sizes> sizes = ChooseSizes(*maker, **session, 1);
+  if (!sizes.ok()) return false;
+  const Result<Tensors> inputs = maker->Sample(0, *sizes);
+  return inputs.ok() && (*session)->Run(*inputs).ok();
+}
+
+// Why a model does not run, with its name, and who else may run it.
+Status Verification::Of(const char* which, const Status& status) const {
+  std::vector<Diagnostic> told = status.diagnostics();
+  if (told.empty()) return status;
+  told.front().message = fmt::format("the {} model: {}", which, told.front().message);
+  if (told.front().hint.empty() && SecondRuns(std::string_view(which) == "first" ? a_ : b_))
+    told.front().hint = "the built-in kernels run it: --runtime builtin";
+  return {status.code(), std::move(told)};
+}
 
 void Verification::AddSums() {
   const Result<Rules> roles = LoadInputRoles();

@@ -382,6 +382,16 @@ def test_the_report_of_a_run_has_the_comparison(folder):
     assert "verify" not in json.loads(run(folder, "--rules", "wrong.yaml", "abs.onnx", "-o", "unasked.onnx", "--json")[1])
 
 
+def test_a_model_that_onnx_runtime_refuses_and_the_kernels_run(folder):
+    """ONNX Runtime's quantizer writes `axis` at opset 10, which its own DequantizeLinear does not have."""
+    model = onnx.parser.parse_model(HEADER.replace('"": 17', '"": 10') + """g (float[2] x) => (float[2] y) <int8[2] q = {1, 2}, float[2] s = {0.5, 0.25}, int8[2] z = {0, 0}> {
+        w = DequantizeLinear <axis = 0> (q, s, z)  y = Add(x, w) }""")
+    onnx.save(model, folder / "axis.onnx")
+    code, _, err = run(folder, "verify", "axis.onnx", "axis.onnx")
+    assert code == 5 and err.rstrip().endswith("; the built-in kernels run it: --runtime builtin"), err
+    assert run(folder, "verify", "--runtime", "builtin", "axis.onnx", "axis.onnx")[0] == 0
+
+
 def test_inputs_of_integers_that_become_signed(folder):
     """An input of uint8 is one of int8 for Siracusa: the same numbers, moved."""
     onnx.save(onnx.parser.parse_model(HEADER + """g (uint8[1, 1, 4, 4] x) => (float[1, 1, 2, 2] y)
