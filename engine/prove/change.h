@@ -4,6 +4,7 @@
 //   change_values.cc   constants, element types, shapes
 //   change_sizes.cc    sizes of several places, open sizes, one axis more
 //   change_nodes.cc    attributes, operators, inputs, readers, opset
+//   change_operands.cc constants that nodes read, or may read
 //   change_bodies.cc   nodes that move into the body of an If or a Loop
 //   change_one.cc      one thing after the other, none by chance
 #pragma once
@@ -58,6 +59,10 @@ class Change {
   std::optional<bool> OneOfShapes(size_t& step);
   std::optional<bool> OneOfZeroPoints(size_t& step);
   std::optional<bool> EndsAndMiddle(size_t& step);
+  // A zero point that may be there and is not, a few steps from where it was.
+  std::optional<bool> AddZeroPoint(size_t& step);
+  // What a constant is read for in several places is another number in one of them.
+  std::optional<bool> OperandApart(size_t& step);
   std::optional<bool> OneOfNumbers(size_t& step);
   std::optional<bool> OneOfMany(size_t& step);
 
@@ -195,6 +200,7 @@ class Change {
   // Inputs of the node that may be absent, and are.
   std::vector<size_t> AbsentInputs(NodeId n) const;
   bool AddInputAt(NodeId n, size_t at);
+  bool AddInputAt(NodeId n, size_t at, const Tensor& tensor);
   // What an input that is added may hold; invalid: nothing.
   Tensor SomeOperand(NodeId n, size_t at) const;
   // Shapes that it may have.

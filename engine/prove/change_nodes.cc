@@ -402,8 +402,9 @@ std::vector<Dims> Change::OperandShapes(NodeId n) const {
   return shapes;
 }
 
-bool Change::AddInputAt(NodeId n, size_t at) {
-  const Tensor tensor = SomeOperand(n, at);
+bool Change::AddInputAt(NodeId n, size_t at) { return AddInputAt(n, at, SomeOperand(n, at)); }
+
+bool Change::AddInputAt(NodeId n, size_t at, const Tensor& tensor) {
   if (!tensor.valid()) return false;
   const BodyId body = graph_.body_of(n);
   const ValueId added = graph_.AddConstant(body, graph_.FreshName("added"), tensor);

@@ -379,6 +379,8 @@ std::optional<bool> Change::OneOfShapes(size_t& step) {
 
 // Constants keep their numbers, nearly.
 std::optional<bool> Change::OneOfZeroPoints(size_t& step) {
+  if (const std::optional<bool> made = AddZeroPoint(step)) return made;
+  if (const std::optional<bool> made = OperandApart(step)) return made;
   if (const std::optional<bool> made = EndsAndMiddle(step)) return made;
   // A zero point of a few steps more leaves the data where it is, nearly; the end of a short range does not.
   constexpr double kFewSteps = 8;
@@ -433,6 +435,7 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
     return SetNumbers(v, *numbers);
   }
   if (const std::optional<bool> made = NumbersForEach(step)) return made;
+  if (const std::optional<bool> made = OperandApart(step)) return made;
   // The third and fourth input are zero points, biases, axes: those of a quantizer and its dequantizer go
   // together.
   if (IsAmong(step, 2)) return DropEverywhere(step + 2);

@@ -21,7 +21,9 @@ bool LengthenFor(std::vector<int64_t>& list, size_t rank, bool behind, Dice& dic
     if (!behind) {
       for (int64_t& axis : list) ++axis;
     }
-    list.insert(behind ? list.end() : list.begin(), behind ? static_cast<int64_t>(rank) : 0);
+    // Where the new axis stays, an order that is undone by itself remains one: now and then it goes elsewhere.
+    const size_t stays = behind ? rank : 0, at = dice.Once(2) ? stays : dice.Below(rank + 1);
+    list.insert(list.begin() + static_cast<ptrdiff_t>(at), static_cast<int64_t>(stays));
     return true;
   }
   const bool of_places = rank > 2 && behind;
@@ -180,14 +182,17 @@ std::optional<bool> Change::AxisWhereAlike(size_t& step) {
   for (const AttributePlace& place : AttributePlaces(/*of_definitions=*/true)) {
     if (place.kind != AttrKind::kInt || !NamesAxis(place.name)) continue;
     const size_t count = std::size(kAxes) + (place.written ? 1 : 0);
-    if (!IsAmong(step, count)) continue;
+    // A matrix of one column has no other axis: then what is 1 is as long as the others.
+    if (!IsAmong(step, 2 * count)) continue;
+    const bool ones = step >= count;
+    const size_t way = step % count;
     for (const int64_t size : SizesUsed()) {
-      if (size > 1) Resize(size, kSize);
+      if (size > 1 || (ones && size == 1)) Resize(size, kSize);
     }
-    if (step == std::size(kAxes))
+    if (way == std::size(kAxes))
       graph_.EraseAttribute(place.node, place.name);
     else
-      graph_.SetAttribute(place.node, place.name, kAxes[step]);
+      graph_.SetAttribute(place.node, place.name, kAxes[way]);
     return true;
   }
   return std::nullopt;

@@ -1,0 +1,60 @@
+// Constants that nodes read, or may read: zero points that are absent, one number that stands for several.
+#include <optional>
+#include <string>
+
+#include "engine/prove/change.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr double kFewSteps = 3;  // leave the data of a quantizer where it is, nearly
+
+bool IsNarrow(DType dtype) { return IsInteger(dtype) && Info(dtype).bits <= 8; }
+
+// Steps of quantizers keep their numbers; other integers are what data was measured for.
+bool MoveZeroPoints(Numbers& numbers) {
+  if (!IsNarrow(numbers.dtype)) return false;
+  const auto middle = static_cast<double>(IntMin(numbers.dtype) + IntMax(numbers.dtype)) / 2;
+  for (double& value : numbers.values) value += value < middle ? kFewSteps : -kFewSteps;
+  return true;
+}
+
+}  // namespace
+
+std::optional<bool> Change::AddZeroPoint(size_t& step) {
+  for (const NodeId n : nodes_) {
+    for (const size_t at : AbsentInputs(n)) {
+      if (IsFixed(n) || !IsAmong(step, 1)) continue;
+      const Tensor some = SomeOperand(n, at);
+      std::optional<Numbers> numbers = some.valid() ? Numbers::Of(some) : std::nullopt;
+      if (!numbers || !IsNarrow(numbers->dtype)) return false;
+      numbers->dims.clear();
+      numbers->values = {kFewSteps};
+      return AddInputAt(n, at, numbers->ToTensor());
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> Change::OperandApart(size_t& step) {
+  for (const NodeId n : nodes_) {
+    for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+      const ValueId v = graph_.input(n, i);
+      const Tensor* const shared = v.valid() ? graph_.constant(v) : nullptr;
+      if (shared == nullptr || graph_.num_uses(v) < 2 || !IsAmong(step, 1)) continue;
+      std::optional<Numbers> numbers = Numbers::Of(*shared);
+      if (!numbers) return false;
+      const auto base = static_cast<uint64_t>(dice_.Integer(0, INT64_MAX));
+      const bool other = words_.keeps_numbers ? MoveZeroPoints(*numbers)
+                                              : numbers->Shake(base, words_.keeps_whole);
+      const Tensor tensor = numbers->ToTensor();
+      if (!other || !tensor.valid()) return false;
+      const std::string name(graph_.FreshName(Name(v).empty() ? "own" : Name(v)));
+      graph_.SetInput(n, i, graph_.AddConstant(graph_.body_of(n), name, tensor));
+      return true;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace qrewrite
