@@ -295,8 +295,15 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
   };
   const auto held = std::ranges::find_if(tried, shows);
   trial = held != tried.end() ? *held : tried.front();
-  // One number, whatever the data is: no quantizer was made for that.
-  if (of_data && most < 2 && trial.fate == Trial::Fate::kBroken) {
+  // One number, whatever the data is: no quantizer was made for that. So it is where other outputs are several.
+  const auto is_single = [&](const std::string& name) {
+    return std::ranges::all_of(tried, [&](const Trial& t) { return t.single.contains(name); });
+  };
+  const auto keeps_others = [&](const Trial& t) {
+    return t.keeps_several && ShowsData(t.distinct, most) && std::ranges::all_of(t.single, is_single);
+  };
+  if (of_data && trial.fate == Trial::Fate::kBroken &&
+      (most < 2 || std::ranges::any_of(tried, keeps_others))) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = "at no size of the data are there several numbers";
   }
@@ -443,6 +450,7 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     return;
   }
   const bool kept = Keeps(promise, a.values, b.values, trial.why, &trial.margin);
+  if (!kept) LearnSingle(promise, a.values, b.values, trial);
   // The kernels run some that no other runtime takes: pads below 0.
   const std::string fault = kept ? NewFault(before, after) : "";
   if ((!kept || !fault.empty()) && RunOtherwise(before, *inputs)) {

@@ -73,6 +73,9 @@ struct Trial {
   bool disputed = false;                          // unknown because the two evaluators disagree
   bool of_data = false;  // the promise is one about data that quantizers were made for
   size_t distinct = 0;   // numbers that the original made
+  // Outputs that are one number each, and whether the promise holds of the others.
+  std::set<std::string> single;
+  bool keeps_several = false;
   uint64_t kind = 0;     // KindOf() the graph
   // Shapes that the inputs had at run time, each combination once.
   std::set<InputShapes> shapes;
@@ -118,6 +121,9 @@ class Judge {
   static Outcome RunWhereDefined(Evaluator& evaluator, const Model& model,
                                  std::vector<Tensors>& inputs);
   static size_t CountDistinct(const std::vector<Tensors>& samples);
+  // Of a promise about calibrated data that broke: sets Trial::single and Trial::keeps_several.
+  static void LearnSingle(const Promise& promise, std::vector<Tensors> before,
+                          std::vector<Tensors> after, Trial& trial);
   bool IsRandom(const Model& model, const std::vector<Tensors>& inputs) const;
   bool TakesAllNodes(const std::vector<Tensors>& inputs) const;
   // The values that the rule changed, side by side: see judge_made.cc.

@@ -291,4 +291,24 @@ void Judge::AcquitWhereMade(const Graph& before, const Graph& after, const Promi
   }
 }
 
+// What is one number is none of the data that a quantizer was made for.
+void Judge::LearnSingle(const Promise& promise, std::vector<Tensors> before,
+                        std::vector<Tensors> after, Trial& trial) {
+  if (promise.kind != Promise::Kind::kApprox || promise.limit >= kAnySizeDb || before.empty())
+    return;
+  for (const auto& [name, plain] : before.front()) {
+    std::vector<Tensors> alone;
+    for (const Tensors& sample : before) alone.push_back({{name, sample.at(name)}});
+    if (CountDistinct(alone) < 2) trial.single.insert(name);
+  }
+  if (trial.single.empty() || trial.single.size() == before.front().size()) return;
+  for (std::vector<Tensors>* const side : {&before, &after}) {
+    for (Tensors& sample : *side) {
+      for (const std::string& name : trial.single) sample.erase(name);
+    }
+  }
+  std::string why;
+  trial.keeps_several = Keeps(promise, before, after, why, nullptr);
+}
+
 }  // namespace qrewrite
