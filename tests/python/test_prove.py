@@ -127,6 +127,12 @@ FAULTS = [
     ("ezkl_dequant", "(f32(z ?? 0) - f32(z2 ?? 0)) * s, dtype(y))", "(f32(z ?? 0) - f32(z2 ?? 0)) * s2, dtype(y))", "pair-differs"),
     ("optimize", "when sure(shape(a)[k] == 0)", "when sure(size(a) == 0)", "concat-nothing"),
     ("qop_to_qdq", "- dtype(q) in [INT8, UINT8]\n", "- dtype(q) in [INT8, UINT8, INT16, UINT16]\n", "wrap-move"),
+    # A zero point that no test has beside calibrated data; the axis of a matrix that has one column in all tests; an order of
+    # axes, where all tests have two.
+    ("ezkl_dequant", "replace: y = $plus(n.op<**a>(qr.DQ(x, xs, xz), qr.DQ<axis=n.axis>(w, ws, wz))",
+     "replace: y = $plus(n.op<**a>(qr.DQ(x, xs, xz), qr.DQ<axis=n.axis>(w, ws))", "folded-product"),
+    ("deeploy", "f32(QuantizeLinear<axis=k ?? 1>(x, s,", "f32(QuantizeLinear<axis=0>(x, s,", "quantize-linear"),
+    ("ezkl_dequant", "=> perm[axis]", "=> ReduceSum<keepdims=0>(Range(0, len(perm), 1) * i64(Equal(perm, axis % len(perm))))", "move"),
 ]
 
 
@@ -170,6 +176,17 @@ def test_calibrated_data_that_the_runtime_alone_runs(tmp_path):
     assert re.search(r"`\w+`: -?[\d.]+ dB", out)
     code, out, err = prove(RULES / "ezkl_dequant.yaml", *options, runtime="ort")
     assert code == 0, out + err
+
+
+def test_one_constant_that_stands_for_two(tmp_path):
+    # All tests of the rule have one zero point for both weights.
+    for path in RULES.glob("*.yaml"):
+        (tmp_path / path.name).write_text(path.read_text())
+    text = (RULES / "ezkl_dequant.yaml").read_text()
+    assert text.count("$lstm_weight(x, r, rs, rz)") == 1
+    (tmp_path / "ezkl_dequant.yaml").write_text(text.replace("$lstm_weight(x, r, rs, rz)", "$lstm_weight(x, r, rs, wz)"))
+    code, out, err = prove("ezkl_dequant.yaml", "--quick", "--rule", "dynamic-quantize-lstm", runtime="ort", cwd=tmp_path)
+    assert code == 1 and "does not keep its promise" in out, out + err
 
 
 def test_a_node_that_nothing_reads_any_more(tmp_path):
@@ -462,6 +479,12 @@ def test_errors(args, message, tmp_path):
 def test_right_rules_that_were_refuted(rule):
     # Subnormal weights of 16 bits; a condition of many numbers in a branch that is not taken.
     code, out, err = prove(RULES / "ezkl_finish.yaml", "--rule", rule, "--quick", "--graphs", "5000")
+    assert code == 0, out + err
+
+
+def test_an_output_that_is_one_number_at_any_size():
+    # Data above 0, because of another quantizer, in front of one whose numbers are below 0; with `saturation=relu`.
+    code, out, err = prove(RULES / "ezkl_dequant.yaml", "--rule", "pair", "--quick", "--graphs", "6000")
     assert code == 0, out + err
 
 
