@@ -300,7 +300,8 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
     return std::ranges::all_of(tried, [&](const Trial& t) { return t.single.contains(name); });
   };
   const auto keeps_others = [&](const Trial& t) {
-    return t.keeps_several && ShowsData(t.distinct, most) && std::ranges::all_of(t.single, is_single);
+    return t.keeps_several && ShowsData(t.distinct, most) &&
+           std::ranges::all_of(t.single, is_single);
   };
   if (of_data && trial.fate == Trial::Fate::kBroken &&
       (most < 2 || std::ranges::any_of(tried, keeps_others))) {

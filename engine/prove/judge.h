@@ -76,7 +76,7 @@ struct Trial {
   // Outputs that are one number each, and whether the promise holds of the others.
   std::set<std::string> single;
   bool keeps_several = false;
-  uint64_t kind = 0;     // KindOf() the graph
+  uint64_t kind = 0;  // KindOf() the graph
   // Shapes that the inputs had at run time, each combination once.
   std::set<InputShapes> shapes;
 };
