@@ -14,8 +14,8 @@
 namespace qrewrite {
 namespace {
 
-// An edge leads from a statement that is matched to one that can be matched next, along `slot`: up
-// to the one that makes it, or down to one that reads it.
+// A statement that is matched binds values; each leads to the statements that can be matched next,
+// along `slot`: up to the one that makes it, or down to one that reads it.
 struct Along {
   int slot = -1;
   bool down = false;
@@ -47,7 +47,8 @@ bool IsChain(const PatStmt& stmt) {
   return stmt.value.call && stmt.value.call->quantifier != Quantifier::kOne;
 }
 
-// Vertices are statements; one more stands for what is bound from the start.
+// Vertices are statements; one more stands for what is bound from the start, and behind it there is
+// one for each slot: n readers of one value are n edges so, not n^2.
 class PatternGraph {
  public:
   PatternGraph(const std::vector<PatStmt>& stmts, const std::vector<int>& given)
@@ -55,6 +56,11 @@ class PatternGraph {
     for (const int slot : given) binders_.emplace_back(slot, start_);
     for (size_t s = 0; s < stmts.size(); ++s) AddBound(stmts[s], s);
     std::sort(binders_.begin(), binders_.end());
+    for (const auto& [slot, binder] : binders_) {
+      if (slots_.empty() || slots_.back() != slot) slots_.push_back(slot);
+      edges_.emplace_back(binder, start_ + slots_.size());
+      alongs_.emplace_back();
+    }
     Slots slots;
     for (size_t s = 0; s < stmts.size(); ++s) {
       const size_t first = ways_.size();
@@ -66,7 +72,7 @@ class PatternGraph {
       for (const int slot : slots) Connect({slot, /*down=*/true}, s, first);
     }
     graph_ = Connections(boost::edges_are_unsorted_multi_pass, edges_.begin(), edges_.end(),
-                         alongs_.begin(), start_ + 1);
+                         alongs_.begin(), start_ + 1 + slots_.size());
   }
 
   size_t start() const { return start_; }
@@ -78,9 +84,9 @@ class PatternGraph {
   // Upward ways are taken first, then one step down at a time, to the first statement.
   Reach From(size_t from) const {
     Reach reach{.statements = from == start_ ? size_t{0} : size_t{1}};
-    Few<bool> done(start_ + 1, false);
-    Few<size_t> up = {from};
-    Few<size_t> down;  // a heap
+    Few<bool> done(start_ + 1 + slots_.size(), false);
+    Few<size_t> up = {from};  // statements, and slots that they bind
+    Few<size_t> down;         // a heap of statements
     done[start_] = done[from] = true;
     while (!up.empty() || !down.empty()) {
       if (up.empty()) {
@@ -105,11 +111,21 @@ class PatternGraph {
           continue;
         }
         done[next] = true;
-        ++reach.statements;
+        if (next < start_) ++reach.statements;
         up.push_back(next);
       }
     }
     return reach;
+  }
+
+  // So many statements only reading can reach, wherever the search starts but at one of them.
+  int OnlyBelow() const {
+    Few<bool> above(start_ + 1 + slots_.size(), false);
+    for (size_t e = 0; e < edges_.size(); ++e) {
+      const auto& [slot, stmt] = edges_[e];
+      if (slot > start_ && !alongs_[e].down) above[stmt] = true;
+    }
+    return static_cast<int>(std::count(above.begin(), above.begin() + start_, false));
   }
 
   // The ways to all statements but `anchor`, upward ones first, in the order of the statements.
@@ -133,23 +149,30 @@ class PatternGraph {
     }
   }
 
-  // Edges to statement `to` from all that bind the slot; the ways to it are those from `first` on.
+  // An edge to statement `to` from the slot, if others bind it; the ways to it are those from
+  // `first` on.
   void Connect(Along along, size_t to, size_t first) {
-    bool connected = false;
-    auto at = std::lower_bound(binders_.begin(), binders_.end(), std::pair(along.slot, size_t{0}));
-    for (; at != binders_.end() && at->first == along.slot; ++at) {
-      if (at->second == to) continue;
-      edges_.emplace_back(at->second, to);
-      alongs_.push_back(along);
-      connected = true;
-    }
+    const auto at = std::ranges::lower_bound(slots_, along.slot);
+    if (at == slots_.end() || *at != along.slot) return;
+    const size_t slot = start_ + 1 + static_cast<size_t>(at - slots_.begin());
+    if (!BoundBeside(slot, to)) return;
+    edges_.emplace_back(slot, to);
+    alongs_.push_back(along);
     const Way way{static_cast<int>(to), along.down, along.slot};
     const auto same = [&](const Way& w) { return w.slot == way.slot && w.down == way.down; };
-    if (connected && std::none_of(ways_.begin() + first, ways_.end(), same)) ways_.push_back(way);
+    if (std::none_of(ways_.begin() + first, ways_.end(), same)) ways_.push_back(way);
+  }
+
+  // Whether another than `stmt` binds the slot with this vertex.
+  bool BoundBeside(size_t slot, size_t stmt) const {
+    const auto of = std::ranges::equal_range(binders_, slots_[slot - start_ - 1], {},
+                                             [](const auto& binder) { return binder.first; });
+    return of.front().second != stmt || of.back().second != stmt;
   }
 
   size_t start_;
   Few<std::pair<int, size_t>> binders_;  // slot, vertex that binds it; sorted
+  Few<int> slots_;                       // that something binds; sorted
   Few<std::pair<size_t, size_t>> edges_;
   Few<Along> alongs_;  // by edge
   Connections graph_;
@@ -172,6 +195,7 @@ void PlanFromAnchor(Pattern& pattern, const std::vector<int>& moved) {
   };
   // Of those that do not reach all none is better than another.
   using Merit = std::tuple<bool, int, bool>;
+  const int least_down = graph.OnlyBelow() - 1;
   std::optional<Merit> best;
   PatternGraph::Reach best_reach;
   for (size_t s = all; s-- > 0;) {
@@ -183,7 +207,8 @@ void PlanFromAnchor(Pattern& pattern, const std::vector<int>& moved) {
     best = merit;
     best_reach = reach;
     pattern.anchor = static_cast<int>(s);
-    if (whole && reach.down == 0) break;  // the others are above it
+    if (whole && reach.down == 0) break;                             // the others are above it
+    if (whole && reach.down <= least_down && !hands_over(s)) break;  // none is better
   }
   QR_CHECK(best.has_value());  // engine/rule refuses a match of chains alone
   pattern.ways = graph.Ways(static_cast<size_t>(pattern.anchor));

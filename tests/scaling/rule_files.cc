@@ -85,6 +85,14 @@ std::string LongMatch(int64_t n) {
          "    replace: v" + Number(n) + " = Abs(x)\n";
 }
 
+// Each reads the same value: any of them could be the first that is sought.
+std::string ManyRoots(int64_t n) {
+  return std::string(kHead) + "rules:\n  - name: r\n    match: |\n" +
+         Repeat(n, [](int64_t i) { return "      y" + Number(i) + " = Relu(x)\n"; }) +
+         "    replace: |\n" +
+         Repeat(n, [](int64_t i) { return "      y" + Number(i) + " = Abs(x)\n"; });
+}
+
 std::string Cases(int64_t n) {
   return std::string(kHead) + "rules:\n  - name: r\n    match: y = Relu(x)\n    cases:\n" +
          Repeat(n, [](int64_t i) {
@@ -163,6 +171,7 @@ std::vector<Family> RuleFiles() {
       Linted("lint-lets", "n names of let, each of the one before", Lets),
       Linted("lint-expression", "a sum of n terms", LongExpression),
       Linted("lint-match", "a pattern of n statements", LongMatch),
+      Linted("lint-roots", "a pattern of n readers of one value", ManyRoots),
       Linted("lint-cases", "n cases", Cases),
       Linted("lint-set", "a set of n operators", Sets),
       Linted("lint-params", "n parameters", Params),
