@@ -132,7 +132,8 @@ Diagnostic& DiagnosticSink::Add(Severity severity, const Place& place, std::stri
   // A file may be one line: a copy of it for each of very many findings would fill the memory.
   constexpr size_t kWithLine = 1000, kLongLine = 4096;
   std::string& line = diagnostics_.back().span.line_text;
-  if (diagnostics_.size() > kWithLine && line.size() > kLongLine) line = {};
+  // (`line = {}` would keep its memory.)
+  if (diagnostics_.size() > kWithLine && line.size() > kLongLine) std::string().swap(line);
   return diagnostics_.back();
 }
 

@@ -119,6 +119,16 @@ TEST_CASE("DiagnosticSink: a cap never hides the errors behind warnings") {
   CHECK(status.diagnostics()[1].message == "the error");
 }
 
+TEST_CASE(
+    "DiagnosticSink: of very many faults on a long line the later ones hold no memory for it") {
+  const SourceText text("f", std::string(size_t{20} << 10, 'a'));
+  DiagnosticSink sink;
+  for (uint32_t i = 0; i < 1100; ++i) sink.Error({&text, i, i + 1}, "QR0101", "bad");
+  CHECK(sink.diagnostics()[0].span.line_text.size() == text.text().size());
+  CHECK(sink.diagnostics()[1099].span.line_text.empty());
+  CHECK(sink.diagnostics()[1099].span.line_text.capacity() < 100);
+}
+
 TEST_CASE("DidYouMean: the closest word, if it is close") {
   const std::vector<std::string> keys = {"match", "where", "replace", "let", "tests"};
   CHECK(DidYouMean("wehre", keys) == "did you mean `where`?");
