@@ -482,9 +482,24 @@ def test_right_rules_that_were_refuted(rule):
     assert code == 0, out + err
 
 
-def test_an_output_that_is_one_number_at_any_size():
-    # Data above 0, because of another quantizer, in front of one whose numbers are below 0; with `saturation=relu`.
-    code, out, err = prove(RULES / "ezkl_dequant.yaml", "--rule", "pair", "--quick", "--graphs", "6000")
+def test_an_output_that_is_one_number_at_any_size(tmp_path):
+    """What is above 0, in front of a quantizer whose numbers are below it: `saturation=relu` leaves nothing of that one."""
+    file = with_test(tmp_path, "ezkl_dequant", "pair", """      - name: below 0 behind above 0
+        rules: [dq, pair]
+        set: {saturation: relu}
+        given: |
+          x: float[4]
+          a = DequantizeLinear(QuantizeLinear(x, 0.1, uint8 0), 0.1, uint8 0)
+          y = DequantizeLinear(QuantizeLinear(a, 0.1, uint8 255), 0.1, uint8 255)
+          z = Neg(a)
+          return z, y
+        expect: |
+          x: float[4]
+          y = Relu(x)
+          z = Neg(y)
+          return z, y
+""")
+    code, out, err = prove(file, "--quick", "--rule", "pair", "--graphs", "200", cwd=tmp_path)
     assert code == 0, out + err
 
 
