@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -165,9 +166,11 @@ class PatternGraph {
 
   // Whether another than `stmt` binds the slot with this vertex.
   bool BoundBeside(size_t slot, size_t stmt) const {
-    const auto of = std::ranges::equal_range(binders_, slots_[slot - start_ - 1], {},
-                                             [](const auto& binder) { return binder.first; });
-    return of.front().second != stmt || of.back().second != stmt;
+    const int name = slots_[slot - start_ - 1];
+    const auto first =
+        std::lower_bound(binders_.begin(), binders_.end(), std::pair(name, size_t{0}));
+    const auto end = std::lower_bound(first, binders_.end(), std::pair(name + 1, size_t{0}));
+    return first->second != stmt || std::prev(end)->second != stmt;
   }
 
   size_t start_;

@@ -24,7 +24,8 @@ Tolerance Tol(const std::string& text) {
   return *tolerance;
 }
 
-VerifyReport Compare(const std::string& a, const std::string& b, VerifyOptions options = {}) {
+VerifyReport Compare(const std::string& a, const std::string& b,
+                     const VerifyOptions& options = {}) {
   const std::unique_ptr<Evaluator> evaluator = Ort();
   const Result<VerifyReport> report = Verify(ModelOf(a), ModelOf(b), *evaluator, options);
   REQUIRE_MESSAGE(report.ok(), report.status().message());
@@ -255,10 +256,10 @@ TEST_CASE("Integers of 64 bits that are one number in double precision differ") 
         "g (int64[2] x) => (int64[3] y) <int64[1] k = {{{}}}> {{ y = Concat<axis = 0>(x, k) }}", k);
   };
   const std::string a = with("1152921504606846976"), b = with("1152921504606846977");
-  const VerifyReport report = Compare(a.c_str(), b.c_str());
+  const VerifyReport report = Compare(a, b);
   CHECK(report.outputs[0].unequal == report.samples);
   CHECK(report.outputs[0].max_abs == 1);
-  CHECK(Compare(a.c_str(), a.c_str()).verdict == Verdict::kExact);
+  CHECK(Compare(a, a).verdict == Verdict::kExact);
 }
 
 TEST_CASE("Another shape is another result") {
@@ -302,8 +303,8 @@ TEST_CASE("Where the first model differs from itself as much, the verdict is ope
   const char* plain = R"(g (float[64] x) => (float[64] y) { y = Exp(x) })";
   const std::unique_ptr<Evaluator> ort = Ort(), kernels = BuiltinKernels();
   // A second runtime that is as far from the first as the second model is.
-  const auto wrong =
-      HostEvaluator("noisy", [&](std::string, const std::vector<std::string>&) -> Result<HostRun> {
+  const auto wrong = HostEvaluator(
+      "noisy", [&](const std::string&, const std::vector<std::string>&) -> Result<HostRun> {
         return HostRun([&](const Tensors& inputs) -> Result<Tensors> {
           const Model model = ModelOf(
               R"(g (float[64] x) => (float[64] y) <float k = {1.001}> { e = Exp(x)  y = Mul(e, k) })");
