@@ -403,6 +403,16 @@ def test_inputs_of_integers_that_become_signed(folder):
         assert code == 0 and "EXACT" in err and (note is None or note in err), err
 
 
+@pytest.mark.parametrize("output", ["integer", "dequant"])
+def test_floats_that_become_whole_numbers(folder, output):
+    """A rule that rescales says by `record:` in which steps an output is since."""
+    onnx.save(onnx.parser.parse_model(HEADER + """g (float[1, 4] x) => (float[1, 4] y) <float s = {0.3}, int8 z = {0}> {
+        q = QuantizeLinear(x, s, z)  y = DequantizeLinear(q, s, z) }"""), folder / "steps.onnx")
+    code, _, err = run(folder, "--rules", "aidge_export_qdq", "--set", f"output={output}", "--verify", "steps.onnx", "-o", "whole_steps.onnx")
+    assert code == 0 and "EXACT with tolerance exact" in err, err
+    assert ("note: output `y` is in the second model steps of 0.3 from 0" in err) == (output == "integer"), err
+
+
 def test_units_of_two_models(integers):
     run(integers, "--rules", "deeploy", "quantized.onnx", "-o", "alone.onnx")
     call = ["verify", "--rules", "deeploy", "--tol", "sqnr:30", "--runtime", "builtin", "quantized.onnx", "alone.onnx"]
