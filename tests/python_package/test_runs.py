@@ -300,7 +300,7 @@ def test_a_network_of_integers_is_compared_with_the_model_that_it_was_made_of():
     network, report = qrewrite.rewrite(model, "deeploy")
     assert set(report.units) == {"x", "y"} and report.units["x"].scale == [pytest.approx(0.03)] and report.units["x"].hi == 127
     same = qrewrite.verify(model, network, rules="deeploy", units=report.units, tolerance="sqnr:30", runtime="builtin")
-    assert same.verdict == "WITHIN" and "steps of 0.02 from 0" in str(same)
+    assert same.verdict == "EXACT" and "steps of 0.02 from 0" in str(same)
     assert qrewrite.verify(model, network, rules=["deeploy"], units={"x": (0.03, 0), "y": ([0.02], np.zeros(1))}, tolerance="sqnr:30")
     wrong = {**report.units, "y": report.units["y"]._replace(scale=[0.04])}
     assert qrewrite.verify(model, network, rules="deeploy", units=wrong, tolerance="sqnr:30", runtime="builtin").verdict == "DIVERGED"
