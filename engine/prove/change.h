@@ -59,7 +59,7 @@ class Change {
   std::optional<bool> OneOfShapes(size_t& step);
   std::optional<bool> OneOfZeroPoints(size_t& step);
   std::optional<bool> EndsAndMiddle(size_t& step);
-  // A zero point that may be there and is not, a few steps from where it was.
+  // A zero point that may be there and is not, a few steps from 0.
   std::optional<bool> AddZeroPoint(size_t& step);
   // What a constant is read for in several places is another number in one of them.
   std::optional<bool> OperandApart(size_t& step);

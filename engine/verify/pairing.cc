@@ -62,10 +62,10 @@ class Pairing::Values {
 
 Result<Pairing> Pairing::Make(const Model& a, const Model& b, const VerifyOptions& options,
                               std::vector<std::string>& notes) {
-  Pairing pairs(a, b, options, notes);
+  Pairing pairs(a, b, options);
   QR_RETURN_IF_ERROR(pairs.CheckUnits());
-  QR_RETURN_IF_ERROR(pairs.PairInputs());
-  QR_RETURN_IF_ERROR(pairs.PairOutputs());
+  QR_RETURN_IF_ERROR(pairs.PairInputs(notes));
+  QR_RETURN_IF_ERROR(pairs.PairOutputs(notes));
   return pairs;
 }
 
@@ -109,7 +109,7 @@ Status Pairing::CheckUnits() const {
   return {};
 }
 
-Status Pairing::PairInputs() {
+Status Pairing::PairInputs(Notes& notes) {
   const Values inputs_b(b_->Inputs()), overridable_b(OverridableInputs(*b_));
   inputs_b_ = inputs_b.all();
   for (const ModelValue& input : a_->Inputs()) {
@@ -119,11 +119,11 @@ Status Pairing::PairInputs() {
       inputs_b_.push_back(*other);
     }
     if (other == nullptr) {
-      notes_->push_back(fmt::format("the second model has no input `{}`", name));
+      notes.push_back(fmt::format("the second model has no input `{}`", name));
       continue;
     }
     name_in_a_[name] = input.name;
-    NoteTypes("input", input, *other, ": it gets the same numbers");
+    NoteTypes("input", input, *other, ": it gets the same numbers", notes);
     if (input.has_shape && other->has_shape && input.dims.size() != other->dims.size()) {
       return {StatusCode::kUsage, fmt::format("input `{}` has rank {}, and {} in the second model",
                                               input.name, input.dims.size(), other->dims.size())};
@@ -140,17 +140,17 @@ Status Pairing::PairInputs() {
 }
 
 void Pairing::NoteTypes(const char* what, const ModelValue& a, const ModelValue& b,
-                        const char* otherwise) const {
+                        const char* otherwise, Notes& notes) const {
   const std::optional<Unit> unit = UnitOf(a.name, a.dtype, b.dtype);
   if (a.dtype == b.dtype) {
     if (unit && std::string_view(what) == "output") {
-      notes_->push_back(fmt::format("output `{}` is in the second model {}", a.name, Text(*unit)));
+      notes.push_back(fmt::format("output `{}` is in the second model {}", a.name, Text(*unit)));
     }
     return;
   }
-  notes_->push_back(fmt::format("{} `{}` is {}, and {} in the second model{}", what, a.name,
-                                TypeText(a.dtype), TypeText(b.dtype),
-                                unit ? ": " + Text(*unit) : otherwise));
+  notes.push_back(fmt::format("{} `{}` is {}, and {} in the second model{}", what, a.name,
+                              TypeText(a.dtype), TypeText(b.dtype),
+                              unit ? ": " + Text(*unit) : otherwise));
 }
 
 // Inputs that have an initial value, which numbers may be given for. Where the other model needs numbers it gets
@@ -174,7 +174,7 @@ void Pairing::PairOverridable(const Values& ours) {
   }
 }
 
-Status Pairing::PairOutputs() {
+Status Pairing::PairOutputs(Notes& notes) {
   const Values inputs_a(a_->Inputs()), outputs_a(a_->Outputs()), outputs_b(b_->Outputs());
   for (const ModelValue& output : outputs_a.all()) {
     const std::string name = NameInB(output.name);
@@ -184,12 +184,12 @@ Status Pairing::PairOutputs() {
               fmt::format("the second model has no output `{}` (--map {}=B names it)", name,
                           output.name)};
     }
-    NoteTypes("output", output, *other, "");
+    NoteTypes("output", output, *other, "", notes);
     outputs_.push_back(output.name);
   }
   if (outputs_b.all().size() > outputs_.size()) {
-    notes_->push_back(fmt::format("the second model has {} outputs, the first one {}",
-                                  outputs_b.all().size(), outputs_.size()));
+    notes.push_back(fmt::format("the second model has {} outputs, the first one {}",
+                                outputs_b.all().size(), outputs_.size()));
   }
   for (const auto& [name, scale] : options_->scales) {
     if (outputs_a.Find(name) == nullptr) {

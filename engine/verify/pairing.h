@@ -32,20 +32,20 @@ class Pairing {
  private:
   class Values;
 
-  Pairing(const Model& a, const Model& b, const VerifyOptions& options,
-          std::vector<std::string>& notes)
-      : a_(&a), b_(&b), options_(&options), notes_(&notes) {}
+  using Notes = std::vector<std::string>;
+
+  Pairing(const Model& a, const Model& b, const VerifyOptions& options)
+      : a_(&a), b_(&b), options_(&options) {}
   Status CheckUnits() const;
-  Status PairInputs();
+  Status PairInputs(Notes& notes);
   void PairOverridable(const Values& ours);
-  Status PairOutputs();
-  void NoteTypes(const char* what, const ModelValue& a, const ModelValue& b,
-                 const char* otherwise) const;
+  Status PairOutputs(Notes& notes);
+  void NoteTypes(const char* what, const ModelValue& a, const ModelValue& b, const char* otherwise,
+                 Notes& notes) const;
 
   const Model* a_;
   const Model* b_;
   const VerifyOptions* options_;
-  std::vector<std::string>* notes_;
   std::vector<ModelValue> inputs_b_;
   std::map<std::string, std::string> name_in_a_;  // of the inputs of the second model
   // Initial values of inputs that only the second model needs.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -56,8 +57,7 @@ bool IsSame(const std::string& name, const std::string& name_in_b, const Runs& r
 }  // namespace
 
 void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& second,
-                const std::map<std::string, std::string>& names, const CompareOutput& compare,
-                VerifyReport& report) {
+                const Pairing& pairs, const CompareOutput& compare, VerifyReport& report) {
   const auto diverged = [](const OutputComparison& output) {
     return output.verdict == Verdict::kDiverged;
   };
@@ -85,9 +85,7 @@ void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& sec
     if (!runs.ok()) NoteSilence(runs.status(), report);
     for (OutputComparison& output : report.outputs) {
       if (!runs.ok() || !diverged(output) || output.sqnr_db < kRoundingDb) continue;
-      const auto other = names.find(output.name);
-      if (!IsSame(output.name, other == names.end() ? output.name : other->second, *runs, compare))
-        continue;
+      if (!IsSame(output.name, pairs.NameInB(output.name), *runs, compare)) continue;
       settle(output, fmt::format("{} rounds otherwise ({:.1f} dB); {} cannot tell them apart",
                                  first.Name(), output.sqnr_db, second.Name()));
     }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 
+#include "engine/verify/pairing.h"
 #include "qrewrite/evaluator.h"
 #include "qrewrite/verify.h"
 
@@ -19,10 +19,8 @@ using CompareOutput = std::function<Result<OutputComparison>(
 // - `first` and `second` disagree about the model `a` alone as much as `first` does about `a` and `b`;
 // - or `first` gives numbers that are as near to each other as roundings of float32 (100 dB), and of `second`'s `compare`
 //   finds nothing: kernels that a runtime chooses by what is constant, or fused, add up in another order.
-// Where `second` cannot run a model, a note says so and the verdict stays. `names`: of outputs of `a` in `b`, where
-// they are others.
+// Where `second` cannot run a model, a note says so and the verdict stays.
 void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& second,
-                const std::map<std::string, std::string>& names, const CompareOutput& compare,
-                VerifyReport& report);
+                const Pairing& pairs, const CompareOutput& compare, VerifyReport& report);
 
 }  // namespace qrewrite

@@ -46,7 +46,7 @@ class Verification {
 
  private:
   bool SecondMayRun(const Model& model) const;
-  Status Of(const char* which, const Status& status) const;
+  Status Of(const Model& model, const Status& status) const;
   void AddSums();
   Status LoadSessions();
   Status RunGiven(const Samples& given);
@@ -83,12 +83,13 @@ bool Verification::SecondMayRun(const Model& model) const {
 }
 
 // Why a model does not run, with its name, and who else may run it.
-Status Verification::Of(const char* which, const Status& status) const {
+Status Verification::Of(const Model& model, const Status& status) const {
   std::vector<Diagnostic> told = status.diagnostics();
   if (told.empty()) return status;
-  told.front().message = fmt::format("the {} model: {}", which, told.front().message);
+  told.front().message =
+      fmt::format("the {} model: {}", &model == &a_ ? "first" : "second", told.front().message);
   if (status.code() == StatusCode::kUnsupported && told.front().hint.empty() &&
-      SecondMayRun(std::string_view(which) == "first" ? a_ : b_)) {
+      SecondMayRun(model)) {
     told.front().hint = "the built-in kernels may run it: --runtime builtin";
   }
   return {status.code(), std::move(told)};
@@ -103,9 +104,9 @@ void Verification::AddSums() {
 
 Status Verification::LoadSessions() {
   Result<std::unique_ptr<Session>> a = evaluator_.Load(a_);
-  if (!a.ok()) return Of("first", a.status());
+  if (!a.ok()) return Of(a_, a.status());
   Result<std::unique_ptr<Session>> b = evaluator_.Load(b_);
-  if (!b.ok()) return Of("second", b.status());
+  if (!b.ok()) return Of(b_, b.status());
   session_a_ = *std::move(a);
   session_b_ = *std::move(b);
   if (options_.noise == nullptr) return {};
@@ -119,7 +120,7 @@ Status Verification::ChooseOpenSizes() {
   if (!maker_->has_open_sizes()) return {};
   const Result<InputMaker::Sizes> chosen =
       ChooseSizes(*maker_, *session_a_, std::min(options_.samples, 2));
-  if (!chosen.ok()) return Of("first", chosen.status());
+  if (!chosen.ok()) return Of(a_, chosen.status());
   sizes_ = *chosen;
   if (sizes_.leading > 0)
     report_.notes.push_back("sizes that the model leaves open: " + Text(sizes_));
@@ -239,10 +240,10 @@ Status Verification::AddOutput(int sample, const ConstTensor& a, const ConstTens
 
 Status Verification::RunSample(int sample, const Tensors& inputs) {
   Result<Tensors> a = session_a_->Run(inputs);
-  if (!a.ok()) return Of("first", a.status());
+  if (!a.ok()) return Of(a_, a.status());
   QR_ASSIGN_OR_RETURN(const Tensors inputs_b, pairs_->InputsOfB(inputs));
   Result<Tensors> b = session_b_->Run(inputs_b);
-  if (!b.ok()) return Of("second", b.status());
+  if (!b.ok()) return Of(b_, b.status());
   Result<Tensors> again = session_noise_ != nullptr ? session_noise_->Run(inputs) : Tensors();
   bool worst = false;
   for (size_t i = 0; i < sums_.size(); ++i) {
@@ -298,7 +299,7 @@ void Verification::AskSecond() {
     QR_RETURN_IF_ERROR(AddOutput(0, a, b, sums));
     return sums.Finish(options_.tolerance);
   };
-  HearSecond(a_, b_, evaluator_, *options_.second, options_.names, compare, report_);
+  HearSecond(a_, b_, evaluator_, *options_.second, *pairs_, compare, report_);
 }
 
 }  // namespace
