@@ -84,13 +84,10 @@ std::string Names(const OpPatterns& ops) {
 
 }  // namespace
 
-bool RuleRun::TryAt(const Rule& rule, NodeId node, NearMiss& best, NodeId watched) {
+bool RuleRun::TryAt(const Rule& rule, Beginnings& begins, NodeId node, NearMiss& best,
+                    NodeId watched) {
+  if (!begins.At(node)) return false;
   const CompiledRule& compiled = Compiled(rule);
-  const auto anchors = AnchorOps(program_, compiled.pattern);
-  const OpName& op = graph_.op_name(graph_.op(node));
-  const bool fits = !anchors || std::any_of(anchors->begin(), anchors->end(),
-                                            [&](const OpPattern& p) { return p.Matches(op); });
-  if (!fits) return false;
   MatchTrace trace = rewriter_.Explain(compiled, node, {.watched = watched});
   // A rule that neither came by the node nor names its operator has nothing to do with it.
   const bool concerned = !watched.valid() || trace.part == MatchTrace::Part::kMatched ||
@@ -105,10 +102,11 @@ RuleRun::Reason RuleRun::Nearest(NodeId node) {
   NearMiss best;
   for (const Rule& rule : rules_.rules) {
     if (rule.refuse || (rule.warn && !rule.replace) || !RuleApplies(rule)) continue;
+    Beginnings begins = BeginningsOf(rule);
     for (const NodeId anchor : around) {
       NearMiss tried;
       // One that fits by now had its turn before: it is not what is missing.
-      if (!TryAt(rule, anchor, tried, node) || tried.trace.applies()) continue;
+      if (!TryAt(rule, begins, anchor, tried, node) || tried.trace.applies()) continue;
       if (tried.rule != nullptr && tried.trace.Beats(best.trace)) best = std::move(tried);
     }
   }
@@ -164,8 +162,9 @@ std::string RuleRun::WhyNothing() {
                          rule->opset, MainOpset());
     }
     if (const std::string why = NotRaised(*rule); rules.size() == 1 && !why.empty()) return why;
+    Beginnings begins = BeginningsOf(*rule);
     for (const NodeId n : order_) {
-      if (graph_.alive(n)) begun |= TryAt(*rule, n, best);
+      if (graph_.alive(n)) begun |= TryAt(*rule, begins, n, best);
     }
   }
   if (best.rule != nullptr) {
@@ -181,8 +180,9 @@ std::string RuleRun::WhyNothing() {
 std::string RuleRun::NearestOf(const Rule& rule) {
   NearMiss best;
   if (!RuleApplies(rule) || !FindOrder().ok()) return "";
+  Beginnings begins = BeginningsOf(rule);
   for (const NodeId n : order_) {
-    if (graph_.alive(n)) TryAt(rule, n, best);
+    if (graph_.alive(n)) TryAt(rule, begins, n, best);
   }
   in_.BeginBudget();
   if (best.rule == nullptr || best.trace.applies()) return "";
@@ -194,15 +194,20 @@ std::string RuleRun::NearestOf(const Rule& rule) {
 void RuleRun::NoteNearest(const Phase& phase) {
   constexpr int64_t kMostTries = 20'000;
   constexpr uint64_t kMostSteps = 4'000'000;
-  if (phase.kind != PhaseKind::kRules || !FindOrder().ok()) return;
+  if (phase.kind != PhaseKind::kRules) return;
   NearMiss best;
   uint64_t steps = 0;
   for (const CompiledRule* compiled : RulesOf(phase)) {
+    if (report_.nearest_tries >= kMostTries || steps > kMostSteps) break;
     const Rule* rule = compiled->rule;
     if (!RuleApplies(*rule) || !(rule->replace || !rule->cases.empty())) continue;
+    Beginnings begins = BeginningsOf(*rule);
+    // Of most rules there is nothing in a model: its nodes are not looked through for each.
+    if (!begins.Anywhere()) continue;
+    if (!FindOrder().ok()) return;
     for (const NodeId n : order_) {
       if (report_.nearest_tries >= kMostTries || steps > kMostSteps) break;
-      if (!graph_.alive(n) || !TryAt(*rule, n, best)) continue;
+      if (!graph_.alive(n) || !TryAt(*rule, begins, n, best)) continue;
       ++report_.nearest_tries;
       steps += in_.steps();
     }

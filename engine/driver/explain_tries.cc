@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/lines.h"
+#include "engine/driver/beginnings.h"
 #include "engine/driver/explain.h"
 #include "engine/driver/run.h"
 #include "engine/match/node_text.h"
@@ -41,30 +42,6 @@ int64_t CountOperators(const Pattern& pattern) {
   }
   return count;
 }
-
-// By number of the operator, whether a rule can begin at it.
-class Beginnings {
- public:
-  Beginnings(const Graph& graph, const Program& program, const CompiledRule& rule)
-      : graph_(graph), anchors_(AnchorOps(program, rule.pattern)) {}
-
-  bool At(NodeId n) {
-    if (!anchors_) return true;
-    const OpId op = graph_.op(n);
-    if (known_.size() <= op.index) known_.resize(op.index + size_t{1}, -1);
-    int8_t& known = known_[op.index];
-    if (known < 0) {
-      known = std::ranges::any_of(
-          *anchors_, [&](const OpPattern& p) { return p.Matches(graph_.op_name(op)); });
-    }
-    return known == 1;
-  }
-
- private:
-  const Graph& graph_;
-  const std::optional<OpPatterns> anchors_;
-  std::vector<int8_t> known_;
-};
 
 }  // namespace
 

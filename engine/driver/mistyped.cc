@@ -35,7 +35,8 @@ Status RuleRun::NoteMistyped(const CompiledRule& rule, NodeId node) {
   std::sort(given.begin(), given.end());
   given.erase(std::unique(given.begin(), given.end()), given.end());
   NearMiss tried;  // asks the functions again
-  if (!TryAt(*rule.rule, node, tried) || !tried.trace.rejected())
+  Beginnings begins = BeginningsOf(*rule.rule);
+  if (!TryAt(*rule.rule, begins, node, tried) || !tried.trace.rejected())
     return HostFault(in_, *rule.rule, node);
   Finding finding{.rule = rule.rule->name,
                   .text = "fits here, but its replacement does not: " + tried.trace.reason,

@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "engine/driver/beginnings.h"
 #include "engine/driver/driver.h"
 #include "engine/driver/watch.h"
 #include "engine/match/candidates.h"
@@ -138,8 +139,12 @@ class RuleRun {
     MatchTrace trace;
   };
   // Keeps in `best` the rule that comes furthest with its anchor at `node`; one that comes by
-  // `watched` (if valid) before others. False: it does not begin there.
-  bool TryAt(const Rule& rule, NodeId node, NearMiss& best, NodeId watched = {});
+  // `watched` (if valid) before others. `begins`: where the rule can begin. False: not there.
+  bool TryAt(const Rule& rule, Beginnings& begins, NodeId node, NearMiss& best,
+             NodeId watched = {});
+  Beginnings BeginningsOf(const Rule& rule) const {
+    return Beginnings(graph_, program_, Compiled(rule));
+  }
   // The rule that came nearest to a firing that takes in `node`, and what stopped it; "" if none
   // did.
   struct Reason {

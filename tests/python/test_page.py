@@ -140,8 +140,8 @@ def browser(shared_browser):
 
 def test_overview(browser, folder):
     browser.open(folder / "cnn.html")
-    assert browser.text(".figures").split() == "Nodes 26→9 Weights 1.0 KiB→3.5 KiB Rewrites 26 2 edits".split()
-    assert "DequantizeLinear\n13 → 0" in browser.text(".bars") and "a quantizer and what undoes it" in browser.text(".columns")
+    assert browser.text(".figures").split() == "Nodes 26→9 Weights 1.0 KiB→3.5 KiB Rewrites 13 2 edits".split()
+    assert "DequantizeLinear\n13 → 0" in browser.text(".bars") and "a pair of eight bits with one scale" in browser.text(".columns")
     browser.click(".rule-line", at=1)
     assert browser.text(".step-head h2") == "pair"
 
@@ -149,29 +149,29 @@ def test_overview(browser, folder):
 def test_steps(browser, folder):
     browser.open(folder / "cnn.html")
     browser.click("nav button[data-sheet=steps]")
-    assert "1 of 26" in browser.text(".walk")
+    assert "1 of 13" in browser.text(".walk")
     browser.key("j")
     browser.key("ArrowRight")
     browser.key("k")
-    assert "2 of 26" in browser.text(".walk") and browser.js("location.hash") == "#steps/2"
-    browser.click(".row[data-step='13']")
-    assert browser.text(".step-head h2") == "pair" and browser.text(".step-head .doc") == "a quantizer and what undoes it"
+    assert "2 of 13" in browser.text(".walk") and browser.js("location.hash") == "#steps/2"
+    browser.click(".row[data-step='3']")
+    assert browser.text(".step-head h2") == "plain-pair" and browser.text(".step-head .doc").startswith("a pair of eight bits")
     assert "match: |" in browser.text(".step") and "tests:" not in browser.text(".step")
     names = dict(row.split("\t", 1) for row in browser.text(".names").splitlines() if "\t" in row)
     assert "x" in names and names["x"].startswith("`"), names
     panes = browser.js("[...document.querySelectorAll('.pane')].map((p) => [...p.querySelectorAll('.node:not(.near) .op')].map((t) => t.textContent))")
-    assert panes[0] == ["QuantizeLinear", "qr.DQ"] and "QuantizeLinear" not in panes[1]
-    browser.js("(() => { const s = document.querySelector('.list select'); s.value = '2'; s.dispatchEvent(new Event('change')); })()")
+    assert panes[0] == ["QuantizeLinear", "DequantizeLinear"] and "QuantizeLinear" not in panes[1]
+    browser.js("(() => { const s = document.querySelector('.list select'); s.value = '1'; s.dispatchEvent(new Event('change')); })()")
     browser.settle()
-    assert browser.text(".step-head h2") == "dq-constant" and "15 of 26" in browser.text(".walk")
+    assert browser.text(".step-head h2") == "plain-weights" and "2 of 13" in browser.text(".walk")
     before = browser.text(".step-head .at")
     browser.key("j")
-    assert browser.text(".step-head h2") == "dq-constant" and browser.text(".step-head .at") != before
+    assert browser.text(".step-head h2") == "plain-weights" and browser.text(".step-head .at") != before
     browser.js("history.back()")
     browser.settle()
     assert browser.text(".step-head .at") == before
     browser.click(".walk button[aria-label='Next step']")
-    assert "16 of 26" in browser.text(".walk")
+    assert "3 of 13" in browser.text(".walk")
 
 
 def test_every_step_has_a_picture(browser, folder):

@@ -122,7 +122,7 @@ def test_report(recorded):
     assert report.counts == whole["counts"] and report.counts["pairs"] == 7
     assert [(r.set, r.rule, r.count) for r in report.rules] == [(r["set"], r["rule"], r["count"]) for r in whole["rules"]]
     assert str(report).endswith("weights 1.0 KiB -> 3.5 KiB") and "<td>ezkl_dequant</td>" in report._repr_html_()
-    assert report.warnings == [] and not report.stopped and "26 rewrites" in repr(report)
+    assert report.warnings == [] and not report.stopped and "13 rewrites" in repr(report)
 
 
 def test_warnings_and_refusals(chain):

@@ -3,11 +3,10 @@
     >>> import qrewrite
     >>> model, report = qrewrite.rewrite("model.onnx", "ezkl_dequant")
     >>> print(report)
-      13  dq
-       7  pair         pairs 7, activations 3
-       6  dq-constant  weights
+      7  plain-pair     pairs 7, activations 3
+      6  plain-weights  weights
     pairs 7, activations 3, weights 6
-    26 rewrites, 2 edits; nodes 26 -> 9, weights 1.0 KiB -> 3.5 KiB
+    13 rewrites, 2 edits; nodes 26 -> 9, weights 1.0 KiB -> 3.5 KiB
 
 A model is a path, bytes, an ``onnx.ModelProto``, an ``onnx_ir.Model`` or a :class:`Model`, and the same
 kind comes back. Rules are the name of a shipped rule set, a rule file, or a :class:`Rules`. What goes
