@@ -143,7 +143,7 @@ def test_overview(browser, folder):
     assert browser.text(".figures").split() == "Nodes 26→9 Weights 1.0 KiB→3.5 KiB Rewrites 13 2 edits".split()
     assert "DequantizeLinear\n13 → 0" in browser.text(".bars") and "a pair of eight bits with one scale" in browser.text(".columns")
     browser.click(".rule-line", at=1)
-    assert browser.text(".step-head h2") == "pair"
+    assert browser.text(".step-head h2") == "plain-weights"
 
 
 def test_steps(browser, folder):
