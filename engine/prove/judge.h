@@ -155,12 +155,13 @@ class Judge {
                   const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial);
   // What is wrong with a node: types, shapes, attributes. "": nothing.
   std::string FaultOf(const Graph& graph, bool any_type) const;
+  std::string OnnxTypeFault(const Graph& graph, bool any_type) const;
   // The same of a result: where types do not count, shapes alone.
   std::string ResultFault(const Graph& graph) const;
   // What is wrong with the result, and was not with the graph.
   std::string NewFault(const Model& before, const Model& after) const;
   bool Misfits(const Model& model, const Tensors& sample) const;
-  bool HasOtherShapes(const Model& model, const Tensors& sample, const Tensors& values) const;
+  bool HasOtherShapes(Graph graph, const Tensors& sample, const Tensors& values) const;
   bool MisfitsWhenRun(const Model& model, const Tensors& sample, const Tensors& values) const;
   bool RunsOtherwise(const Model& model, const Tensors& sample) const;
   bool RunOtherwise(const Model& model, const std::vector<Tensors>& samples) const;

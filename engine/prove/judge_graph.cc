@@ -8,6 +8,7 @@
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
 #include "engine/graph/verify.h"
+#include "engine/match/interpreter.h"
 #include "engine/ops/quantizer.h"
 #include "engine/prove/judge.h"
 #include "engine/rewrite/edit.h"
@@ -75,6 +76,17 @@ std::string TypeFault(const Graph& graph, NodeId n, const Signature& s, bool any
   return mixed ? op.text() + ": types of inputs differ" : "";
 }
 
+// Whether the inputs are as many as the signature has, and all there that have to be.
+bool TakesInputsOf(const Graph& graph, NodeId n, const Signature& s) {
+  const auto count = static_cast<int>(graph.num_inputs(n));
+  if (count < s.min_inputs || count > s.max_inputs) return false;
+  for (size_t i = 0; i < graph.num_inputs(n); ++i) {
+    const FormalValue& formal = s.inputs[std::min(i, s.inputs.size() - 1)];
+    if (!graph.input(n, i).valid() && formal.arity == Arity::kRequired) return false;
+  }
+  return true;
+}
+
 bool IsFinite(const Tensor& tensor) {
   if (!IsFloat(tensor.dtype())) return true;
   const Result<std::vector<double>> values = ToDoubles(tensor);
@@ -120,6 +132,27 @@ bool HasOddWindow(const Attributes& attributes, const Signature& s) {
   const auto* const list = pads == nullptr ? nullptr : std::get_if<std::vector<int64_t>>(pads);
   return list != nullptr && std::ranges::any_of(*list, [](int64_t v) { return v < 0; });
 }
+
+// Facts of a graph, those among them that signatures of the rule file state.
+class StatedFacts {
+ public:
+  StatedFacts(const Graph& graph, const Court& court)
+      : facts_(graph, court.program.rules().signatures, KernelRegistry::Builtin(),
+               court.context.inference),
+        in_(graph, court.program, facts_, KernelRegistry::Builtin(), Defaults(court),
+            HostFunctions()) {}
+
+  Facts& operator*() { return facts_; }
+
+ private:
+  static Params Defaults(const Court& court) {
+    Result<Params> params = BindParams(court.program.rules(), {});
+    return params.ok() ? *std::move(params) : Params();
+  }
+
+  Facts facts_;
+  Interpreter in_;  // evaluates them when the facts ask
+};
 
 std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures, bool any_type,
                       Facts& facts) {
@@ -169,11 +202,29 @@ bool Judge::IsTooLarge(const std::string& fault) { return fault.ends_with(kTooLa
 
 std::string Judge::FaultOf(const Graph& graph, bool any_type) const {
   const Signatures& signatures = court_.program.rules().signatures;
-  Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
+  StatedFacts facts(graph, court_);
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph.alive(n)) continue;
-    if (std::string fault = NodeFault(graph, n, signatures, any_type, facts); !fault.empty())
+    if (std::string fault = NodeFault(graph, n, signatures, any_type, *facts); !fault.empty())
+      return fault;
+  }
+  return "";
+}
+
+// A rule file that has a form of its own of one of ONNX's operators says of types what its rules need; runtimes have
+// ONNX's. Where a node is of ONNX's form, its types are.
+std::string Judge::OnnxTypeFault(const Graph& graph, bool any_type) const {
+  const Signatures& signatures = court_.program.rules().signatures;
+  StatedFacts facts(graph, court_);
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n)) continue;
+    const OpName& op = graph.op_name(graph.op(n));
+    const int64_t opset = graph.OpsetOf(n, op.domain);
+    const Signature* const s = Signatures::Builtin().Find(op.domain, op.name, opset);
+    if (s == nullptr || !TakesInputsOf(graph, n, *s)) continue;
+    if (std::string fault = TypeFault(graph, n, *s, any_type, signatures, *facts); !fault.empty())
       return fault;
   }
   return "";
@@ -181,9 +232,11 @@ std::string Judge::FaultOf(const Graph& graph, bool any_type) const {
 
 namespace {
 
+const Graph& GraphOf(const Model& model) { return std::as_const(*model.impl().file).graph(); }
+
 // The graph with the sizes of a sample in place of open ones.
 Graph WithSizesOf(const Model& model, const Tensors& sample) {
-  Graph graph = std::as_const(*model.impl().file).graph();
+  Graph graph = GraphOf(model);
   CloseSizes(graph, ShapesOf(sample));
   return graph;
 }
@@ -219,10 +272,10 @@ bool Judge::NeedsBodyNotEntered(const Model& model, const Tensors& sample) const
 
 // Whether values that a run made of a sample have other shapes than inference has it: an attribute says what the
 // operator's definition does not know (2 where 0 and 1 have a meaning), and everybody makes something else of it.
-bool Judge::HasOtherShapes(const Model& model, const Tensors& sample, const Tensors& values) const {
-  const Graph graph = WithSizesOf(model, sample);
-  Facts facts(graph, court_.program.rules().signatures, KernelRegistry::Builtin(),
-              court_.context.inference);
+bool Judge::HasOtherShapes(Graph graph, const Tensors& sample, const Tensors& values) const {
+  CloseSizes(graph, ShapesOf(sample));
+  StatedFacts stated(graph, court_);
+  Facts& facts = *stated;
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const ValueId v(i);
     const bool made = graph.alive(v) && graph.producer(v).valid();
@@ -268,7 +321,7 @@ Graph CutApart(const Graph& graph, const Tensors& values) {
 bool Judge::MisfitsWhenRun(const Model& model, const Tensors& sample, const Tensors& values) const {
   const Result<Model> apart = ModelOf(CutApart(WithSizesOf(model, sample), values));
   if (!apart.ok()) return false;
-  return Misfits(*apart, sample) || HasOtherShapes(*apart, sample, values);
+  return Misfits(*apart, sample) || HasOtherShapes(GraphOf(*apart), sample, values);
 }
 
 // The same of all values that the kernels make.
@@ -292,7 +345,9 @@ bool Judge::RunsOtherwise(const Model& model, const Tensors& sample) const {
   const Outcome ran = RunModel(court_.kernels, *whole, {sample});
   if (!ran.status.ok()) return false;
   const Tensors& values = ran.values.front();
-  return HasOtherShapes(model, sample, values) || MisfitsWhenRun(model, sample, values);
+  // The graph as it was given still has the operators whose shapes signatures of the rule file state.
+  return HasOtherShapes(GraphOf(model), sample, values) ||
+         HasOtherShapes(*given_, sample, values) || MisfitsWhenRun(model, sample, values);
 }
 
 // Of one sample at least: how long the parts of an axis are may be data.
@@ -366,6 +421,7 @@ std::string Judge::Prepare(Graph& graph, bool any_type) const {
   }
   if (const Status status = Verify(graph); !status.ok()) return Message(status);
   if (std::string fault = FaultOf(graph, any_type); !fault.empty()) return fault;
+  if (std::string fault = OnnxTypeFault(graph, any_type); !fault.empty()) return fault;
   Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
   if (!HasFiniteConstants(graph)) return "a constant is not finite";
   const size_t outputs = graph.body(graph.main()).outputs.size();

@@ -101,7 +101,8 @@ bool Judge::RuntimeRunsOtherwise(const Model& model, const std::vector<Tensors>&
   const RuntimeApart::Outcome shown =
       court_.runtime->RunShown(model, {inputs.front()}, InnerValues(model));
   return shown.end.empty() && shown.status.ok() &&
-         HasOtherShapes(model, inputs.front(), shown.values.front());
+         HasOtherShapes(std::as_const(*model.impl().file).graph(), inputs.front(),
+                        shown.values.front());
 }
 
 void Judge::AskRuntime(const Model& before, const Model& after, const Promise& promise,
