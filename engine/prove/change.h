@@ -65,6 +65,11 @@ class Change {
   std::optional<bool> OperandApart(size_t& step);
   std::optional<bool> OneOfNumbers(size_t& step);
   std::optional<bool> OneOfMany(size_t& step);
+  // Each number of 32 bits that may be a bias is large beside the products that it is added to, alone and with each attribute
+  // off what it is.
+  std::optional<bool> LargeSums(size_t& step);
+  // Opsets on both sides of those that the rule asks for, or that changed an operator.
+  std::optional<bool> OpsetAtEdge(size_t& step);
 
   // --- constants
   bool ConstantNumbers();

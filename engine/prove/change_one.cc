@@ -451,6 +451,7 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
 
 // Of which there are many, each of use to few rules.
 std::optional<bool> Change::OneOfMany(size_t& step) {
+  if (const std::optional<bool> made = OpsetAtEdge(step)) return made;
   if (const std::optional<bool> made = OneSize(step)) return made;
   if (const std::optional<bool> made = OperatorAsked(step)) return made;
   // Outputs that nobody's test reads: the states of a recurrent layer.

@@ -1,6 +1,8 @@
 // Constants that nodes read, or may read: zero points that are absent, one number that stands for several.
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/prove/change.h"
 
@@ -53,6 +55,37 @@ std::optional<bool> Change::OperandApart(size_t& step) {
       graph_.SetInput(n, i, graph_.AddConstant(graph_.body_of(n), name, tensor));
       return true;
     }
+  }
+  return std::nullopt;
+}
+
+// Zero points of such sums stay 0.
+std::optional<bool> Change::LargeSums(size_t& step) {
+  constexpr double kFactor = 64, kMost = 0x1p20;
+  constexpr size_t kOften = 3;  // with other values of an attribute each time
+  const auto grow = [&](ValueId v) {
+    std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+    if (!numbers) return false;
+    for (double& x : numbers->values) x = std::clamp(x * kFactor, -kMost, kMost);
+    const Tensor tensor = numbers->ToTensor();
+    if (tensor.valid()) graph_.SetConstant(v, tensor);
+    return tensor.valid();
+  };
+  std::vector<ValueId> sums;
+  for (const ValueId v : constants_) {
+    if (graph_.constant(v)->dtype() != DType::kInt32) continue;
+    const std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+    const auto is_zero = [](double x) { return x == 0; };
+    if (!numbers || std::ranges::all_of(numbers->values, is_zero)) continue;
+    sums.push_back(v);
+    if (IsAmong(step, 1)) return grow(v);
+  }
+  if (sums.empty()) return std::nullopt;
+  for (const AttributePlace& place : AttributePlaces()) {
+    if (!IsAmong(step, kOften)) continue;
+    bool any = ChangeAttribute(place);
+    for (const ValueId v : sums) any = grow(v) && any;
+    return any;
   }
   return std::nullopt;
 }

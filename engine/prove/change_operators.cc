@@ -1,5 +1,7 @@
 // Operators of a graph that is varied: in place of others, and in front of them.
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "engine/prove/change.h"
 #include "engine/rule/check.h"
@@ -132,6 +134,33 @@ std::optional<bool> Change::OperatorAsked(size_t& step) {
         continue;
       return OperatorAt(n, to);
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> Change::OpsetAtEdge(size_t& step) {
+  constexpr size_t kMostEdges = 16;
+  std::set<int64_t> edges;
+  const auto add_changes = [&](const OpName& op) {
+    if (!op.domain.empty()) return;
+    for (const Signature& s : signatures_.Versions(op.domain, op.name)) edges.insert(s.since);
+  };
+  for (const OpName& op : words_.of_pattern) add_changes(op);
+  for (const double limit : words_.limits) {
+    if (limit == std::rint(limit) && std::fabs(limit) < 100)
+      edges.insert(static_cast<int64_t>(limit));
+  }
+  std::set<int64_t> opsets;
+  for (const int64_t edge : edges) {
+    for (const int64_t opset : {edge - 1, edge}) {
+      const bool there = opset >= words_.first_opset && opset <= words_.last_opset;
+      if (there && opset != graph_.opset()[""] && opsets.size() < kMostEdges) opsets.insert(opset);
+    }
+  }
+  for (const int64_t opset : opsets) {
+    if (!IsAmong(step, 1)) continue;
+    graph_.opset()[""] = opset;
+    return true;
   }
   return std::nullopt;
 }

@@ -126,6 +126,7 @@ std::optional<bool> Change::OneOfConstants(size_t& step) {
   if (words_.keeps_numbers) return std::nullopt;
   if (const std::optional<bool> made = SignOf(step)) return made;
   if (const std::optional<bool> made = ZeroOrNot(step)) return made;
+  if (const std::optional<bool> made = LargeSums(step)) return made;
   if (!inputs_.empty() || !IsAmong(step, constants_.size())) return std::nullopt;
   return ToInput(constants_[step]);
 }

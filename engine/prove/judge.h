@@ -179,6 +179,9 @@ class Judge {
   Promise Loosened(const Promise& promise) const;
   // The largest number that the graph computes with; nullopt: the kernels do not run it.
   std::optional<double> LargestNumber(const Graph& graph);
+  // Outputs that are the same whatever the data is (a layer of zeros) are measured as those of a graph without data are.
+  // False: there are none, or the promise is none about decibels of any data.
+  bool MeasureUnreached(const Model& before, const std::vector<Tensors>& values, Promise& promise);
 
   const Court& court_;
   const Graph* given_ = nullptr;  // of the Try() that is under way

@@ -157,6 +157,42 @@ std::optional<double> Judge::LargestNumber(const Graph& graph) {
   return largest;
 }
 
+namespace {
+
+// The numbers of a tensor of floats, if they are few.
+std::set<double> FewNumbers(const ConstTensor& plain) {
+  constexpr size_t kMost = 16;
+  const Result<Tensor> tensor = FromPlain(plain);
+  if (!tensor.ok() || !IsFloat(tensor->dtype())) return {};
+  const Result<std::vector<double>> values = ToDoubles(*tensor);
+  std::set<double> numbers;
+  for (const double v : values.ok() ? *values : std::vector<double>()) {
+    if (!std::isfinite(v) || numbers.size() > kMost) return {};
+    numbers.insert(v);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+bool Judge::MeasureUnreached(const Model& before, const std::vector<Tensors>& values,
+                             Promise& promise) {
+  if (!AreDecibelsOfAnyData(promise) || values.size() < 2) return false;
+  std::vector<std::string> unreached;
+  for (const auto& [name, first] : values.front()) {
+    // Of open sizes that are others in each sample the numbers are the same, of each channel one.
+    const std::set<double> numbers = FewNumbers(first);
+    const auto same = [&](const Tensors& sample) { return FewNumbers(sample.at(name)) == numbers; };
+    if (!numbers.empty() && std::ranges::all_of(values, same)) unreached.push_back(name);
+  }
+  if (unreached.empty()) return false;
+  const std::optional<double> largest = LargestNumber(std::as_const(*before.impl().file).graph());
+  for (const std::string& name : unreached) {
+    if (largest) promise.least_of[name] = *largest;
+  }
+  return largest.has_value();
+}
+
 std::optional<std::pair<Judge::Outcome, Judge::Outcome>> Judge::WhereMade(
     const Graph& before, const Graph& after, const Promise& promise, double size, bool turned) {
   std::optional<std::set<Reading>> readings = ChangedReadings(before, after);

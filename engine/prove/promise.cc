@@ -231,11 +231,13 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
   Sums& sums = sums_[name];
   const bool integers = IsInteger(before.dtype()) || promise_.any_type;
   sums.whole = sums.whole && integers && AreExact(*x) && AreExact(*y);
+  const auto unreached = promise_.least_of.find(name);
+  const double least = unreached == promise_.least_of.end() ? promise_.least : unreached->second;
   for (size_t i = 0; i < x->size(); ++i) {
     const double a = (*x)[i], b = (*y)[i];
     if (!std::isfinite(a)) continue;  // the promise is about finite numbers
     if (!std::isfinite(b)) return Fail(At(name, i, a, b));
-    sums.signal += std::max(a * a, promise_.least * promise_.least);
+    sums.signal += std::max(a * a, least * least);
     if (std::fabs(a - b) > promise_.unseen) sums.noise += (a - b) * (a - b);
     sums.most = std::max(sums.most, std::fabs(a - b));
     if (a == b) continue;

@@ -45,6 +45,7 @@ struct Promise {
   // Of kApprox: numbers count as at least so large. Of a small difference of large constants little is left, and no
   // sum over data says so.
   double least = 0;
+  std::map<std::string, double> least_of = {};  // the same of outputs that data does not reach
   std::set<std::string> retyped =
       {};  // outputs that were integers and are floats, or the other way round
   // Types of outputs do not count. For kLsb whole numbers are integers then, or integers times one of

@@ -15,6 +15,23 @@
 
 namespace qrewrite {
 
+namespace {
+
+// Nothing can be run whose element type nobody knows. False: all are known.
+bool GiveTypes(Graph& graph) {
+  bool any = false;
+  for (const ValueId v : graph.body(graph.main()).inputs) {
+    TypeInfo type = graph.declared(v);
+    if (type.dtype != DType::kUndefined || !type.is_tensor) continue;
+    type.dtype = DType::kFloat;
+    graph.SetDeclared(v, type);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
 std::vector<Seed> SeedsOf(const RuleSet& rules) {
   std::vector<Seed> seeds;
   const SourceText* own = rules.sources.empty() ? nullptr : rules.sources.front().get();
@@ -29,7 +46,9 @@ std::vector<Seed> SeedsOf(const RuleSet& rules) {
     for (const auto& [name, value] : test.set) seed.task.set[name] = LiteralText(value);
     if (seed.task.rules.empty() && rule != nullptr && !test.whole_set)
       seed.task.rules = {rule->name};
+    Seed typed = seed;
     seeds.push_back(std::move(seed));
+    if (GiveTypes(typed.graph)) seeds.push_back(std::move(typed));
   };
   for (const Rule& rule : rules.rules) {
     if (own != nullptr && rule.place.source != own) continue;

@@ -2,8 +2,12 @@
 // fault.
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "qrewrite/evaluator.h"
 #include "tests/unit/prove/proof.h"
 
 namespace qrewrite {
@@ -307,6 +311,52 @@ TEST_CASE("What is rescaled is off by a step where it is made, whatever multipli
   CHECK(OutcomeOf(text, 20) == Outcome::kHeld);
   CHECK(OutcomeOf(Replaced(text, "-5.0, 122.0), 5.0), k)", "-5.0, 122.0), 7.0), k)"), 20) ==
         Outcome::kRefuted);
+}
+
+TEST_CASE(
+    "What data does not reach is no data: of a small difference of constants little is left") {
+  const std::string text = R"yaml(rules:
+  - name: scaled
+    doc: two factors and two summands are one
+    equivalence: approx(100dB)
+    match: y = Sub(Mul(Add(Mul(x, k), a), s), b)
+    let: {c: f32(f64(a) * f64(s) - f64(b))}
+    replace: y = Add(Mul(x, k * s), c)
+    tests:
+      - {name: a factor of 0, given: "x: float[2]\ny = Sub(Mul(Add(Mul(x, 0.0), 1.1), 3.3), 3.63)", expect: unchanged}
+      - {name: of any size, given: "x: float[N]\ny = Sub(Mul(Add(Mul(x, 0.0), 1.1), 3.3), 3.63)", expect: unchanged}
+)yaml";
+  CHECK(OutcomeOf(text, 2) == Outcome::kHeld);
+  // It is measured by what it is computed of, not by nothing.
+  CHECK(OutcomeOf(Replaced(text, "- f64(b)", "- f64(b) + 0.01"), 2) == Outcome::kRefuted);
+}
+
+TEST_CASE("A difference that does not show again is none of the rule's") {
+  const std::string text = R"yaml(rules:
+  - name: signs
+    doc: two signs are none
+    equivalence: exact
+    match: y = Neg(Neg(Det(x)))
+    replace: y = Det(x)
+    tests:
+      - {name: a matrix, given: "x: float[2, 2]\ny = Neg(Neg(Det(x)))", expect: unchanged}
+)yaml";
+  constexpr int kSamples = 4;
+  int runs = 0;
+  const auto runtime =
+      HostEvaluator("forgetful", [&](std::string, const std::vector<std::string>& outputs) {
+        return HostRun([&runs, outputs](const Tensors&) -> Result<Tensors> {
+          const float number = ++runs == kSamples + 2 ? 1.0F : 0.0F;  // of the result, once
+          std::vector<std::byte> bytes(sizeof number);
+          std::memcpy(bytes.data(), &number, sizeof number);
+          Tensors values;
+          for (const std::string& name : outputs)
+            values[name] = {.dtype = 1, .dims = {}, .bytes = bytes};
+          return values;
+        });
+      });
+  const ProvenRule proof = Proof(text, {.graphs = 1, .runtime = runtime.get()}).rules[0];
+  CHECK_MESSAGE(proof.outcome != Outcome::kRefuted, proof.counterexample);
 }
 
 }  // namespace
