@@ -258,6 +258,10 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     trial.margin = std::nan("");
   trial.of_data = of_data;
   if (trial.fate == Trial::Fate::kBroken) Dismiss(graph, task, assumed, trial);
+  if (trial.fate == Trial::Fate::kBroken && IsOfCutOffSums(graph, task, assumed)) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = "the runtime cuts off sums of 8 bits on this machine";
+  }
   return trial;
 }
 

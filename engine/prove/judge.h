@@ -46,6 +46,8 @@ struct Court {
   // Element types do not count: the rule set says so, or a test of its rules has integers of 8 bits where
   // ONNX has none. Such integers are computed with as floats.
   bool any_type = false;
+  // The runtime cuts off sums of products of 8 bits on this machine (HasExactIntegerProducts).
+  bool cuts_off_sums = false;
 };
 
 // What is run on a graph: rules that a test lists, or all phases.
@@ -146,6 +148,8 @@ class Judge {
   // What a promise about units is said of: outputs of another type, numbers that may be steps.
   static void AddUnits(const Graph& before, const Graph& after, Promise& promise);
   void Dismiss(const Graph& graph, const Task& task, CodeId assumed, Trial& trial) const;
+  // Where the runtime cuts off sums: whether nothing is wrong with weights of seven bits.
+  bool IsOfCutOffSums(const Graph& graph, const Task& task, CodeId assumed);
   void Compare(const Model& before, const Model& after, Promise promise, double size, bool turned,
                Trial& trial);
   void CompareAtSizes(const Model& before, const Model& after, const Promise& promise, bool of_data,

@@ -176,4 +176,29 @@ void Judge::AskRuntime(const Model& before, const Model& after, const Promise& p
                           held ? why : trial.why);
 }
 
+bool Judge::IsOfCutOffSums(const Graph& graph, const Task& task, CodeId assumed) {
+  constexpr int64_t kMost = 64;  // two products with 255 are within 16 bits
+  if (!court_.cuts_off_sums) return false;
+  Graph narrow = graph;
+  bool any = false;
+  for (size_t i = 0; i < narrow.num_values(); ++i) {
+    const ValueId v(i);
+    const Tensor* const tensor = narrow.alive(v) ? narrow.constant(v) : nullptr;
+    if (tensor == nullptr || tensor->dtype() != DType::kInt8) continue;
+    Result<std::vector<int64_t>> numbers = ToInt64s(*tensor);
+    if (!numbers.ok() ||
+        std::ranges::all_of(*numbers, [](int64_t x) { return std::abs(x) <= kMost; }))
+      continue;
+    for (int64_t& x : *numbers) x /= 2;
+    const Result<Tensor> halved = FromInt64s(DType::kInt8, tensor->dims(), *numbers);
+    if (!halved.ok()) continue;
+    narrow.SetConstant(v, *halved);
+    any = true;
+  }
+  if (!any) return false;
+  const bool broken = Try(narrow, task, assumed).fate == Trial::Fate::kBroken;
+  given_ = &graph;
+  return !broken;
+}
+
 }  // namespace qrewrite

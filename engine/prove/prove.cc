@@ -10,6 +10,7 @@
 
 #include "engine/api/rules_impl.h"
 #include "engine/base/diagnostics.h"
+#include "engine/evaluate/probe.h"
 #include "engine/onnx_io/inference.h"
 #include "engine/prove/rule_proof.h"
 #include "engine/tensor/buffer.h"
@@ -122,7 +123,12 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
   const std::shared_ptr<const Program> semantics =
       set.semantics == nullptr ? nullptr : Compile(set.semantics);
   std::optional<RuntimeApart> runtime;
-  if (options.runtime != nullptr) Warm(*options.runtime), runtime.emplace(*options.runtime);
+  bool cuts_off_sums = false;
+  if (options.runtime != nullptr) {
+    Warm(*options.runtime), runtime.emplace(*options.runtime);
+    const Result<bool> exact = HasExactIntegerProducts(*options.runtime);
+    cuts_off_sums = exact.ok() && !*exact;
+  }
   Court court{.program = *rules.impl().program,
               .semantics = semantics.get(),
               .context = context,
@@ -130,7 +136,8 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
               .kernels = *kernels,
               .runtime = runtime ? &*runtime : nullptr,
               .seed = options.seed,
-              .any_type = !set.check_types};
+              .any_type = !set.check_types,
+              .cuts_off_sums = cuts_off_sums};
   const ComputedElementsLimit limit(kMostComputed);
   const std::vector<Seed> seeds = SeedsOf(set);
   court.any_type = court.any_type || HaveOtherTypes(court, seeds);
