@@ -284,6 +284,13 @@ void Facts::ComputeTypes(TypeTable& table, NodeId n) {
     StoreType(table, out, id);
     Entry(table, out).contradicted = answer.contradicted;
   }
+  // What can be computed has the shape that it has, also where inference takes the inputs for wrong ones
+  // and runtimes do not (Range of vectors of one element).
+  for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+    const ValueId out = graph_.output(n, i);
+    if (!out.valid() || types_[Entry(table, out).type].known_shape()) continue;
+    if (const Tensor* t = Constant(out)) StoreType(table, out, InternTypeOf(*t));
+  }
 }
 
 bool Facts::Contradicts(NodeId n) {

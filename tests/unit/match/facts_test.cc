@@ -189,3 +189,13 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(facts->Type(Value("h")).dtype == DType::kInt8);
   CHECK(facts->Type(Value("i")).dtype == DType::kInt32);
 }
+
+TEST_CASE_FIXTURE(Fixture, "What is computed has the shape that it has") {
+  // ONNX Runtime takes vectors of one element, onnx's inference does not.
+  Load("x: float[N]\nr = Range(int64 0, int64[1] [3], int64 1)\ny = Gather(x, r)\nreturn y, r");
+  const TypeInfo& type = facts->Type(Value("r"));
+  REQUIRE(type.has_rank);
+  REQUIRE(type.dims.size() == 1);
+  CHECK(type.dims[0] == Dim(3));
+  CHECK(facts->Type(Value("y")).dims.size() == 1);
+}
