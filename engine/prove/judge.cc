@@ -299,7 +299,7 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
   };
   const auto held = std::ranges::find_if(tried, shows);
   trial = held != tried.end() ? *held : tried.front();
-  // One number, whatever the data is: no quantizer was made for that. So it is where other outputs are several.
+  // One number or two, whatever the data is: no quantizer was made for that. So it is where other outputs are several.
   const auto is_single = [&](const std::string& name) {
     return std::ranges::all_of(tried, [&](const Trial& t) { return t.single.contains(name); });
   };
@@ -308,7 +308,7 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
            std::ranges::all_of(t.single, is_single);
   };
   if (of_data && trial.fate == Trial::Fate::kBroken &&
-      (most < 2 || std::ranges::any_of(tried, keeps_others))) {
+      (most < kSeveralNumbers || std::ranges::any_of(tried, keeps_others))) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = "at no size of the data are there several numbers";
   }

@@ -31,6 +31,9 @@ inline constexpr double kSizesOfData[] = {
     1,        0.5, 2,         0.25, 4,         0.125, 8,         0.0625, 16,         1.0 / 32, 32,
     1.0 / 64, 64,  1.0 / 128, 128,  1.0 / 256, 256,   1.0 / 512, 512,    1.0 / 1024, 1024};
 
+// Fewer, at any size of the data, are none that a quantizer was made for: one, or those below and above a step.
+inline constexpr size_t kSeveralNumbers = 3;
+
 // Whether data makes many different numbers, beside the `most` that it makes at any size.
 inline bool ShowsData(size_t distinct, size_t most) { return 8 * distinct >= most; }
 
@@ -75,7 +78,7 @@ struct Trial {
   bool disputed = false;                          // unknown because the two evaluators disagree
   bool of_data = false;  // the promise is one about data that quantizers were made for
   size_t distinct = 0;   // numbers that the original made
-  // Outputs that are one number each, and whether the promise holds of the others.
+  // Outputs that are one number each, or two, and whether the promise holds of the others.
   std::set<std::string> single;
   bool keeps_several = false;
   uint64_t kind = 0;  // KindOf() the graph

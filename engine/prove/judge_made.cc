@@ -335,7 +335,7 @@ void Judge::LearnSingle(const Promise& promise, std::vector<Tensors> before,
   for (const auto& [name, plain] : before.front()) {
     std::vector<Tensors> alone;
     for (const Tensors& sample : before) alone.push_back({{name, sample.at(name)}});
-    if (CountDistinct(alone) < 2) trial.single.insert(name);
+    if (CountDistinct(alone) < kSeveralNumbers) trial.single.insert(name);
   }
   if (trial.single.empty() || trial.single.size() == before.front().size()) return;
   for (std::vector<Tensors>* const side : {&before, &after}) {
