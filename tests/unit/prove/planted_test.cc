@@ -153,6 +153,22 @@ TEST_CASE(
                   200) == Outcome::kHeld);
 }
 
+TEST_CASE("Data that stays within a step of a quantizer is none that it was made for") {
+  const std::string text = R"yaml(rules:
+  - name: pair
+    doc: a quantizer and what undoes it
+    equivalence: approx(8dB)
+    match: y = DequantizeLinear(QuantizeLinear(x, 0.5), 0.5)
+    replace: y = Clip(x, 0.0, 127.5)
+    tests:
+      - {name: a mean, given: "x: float[6, 4, 4]\ny = DequantizeLinear(QuantizeLinear(ReduceMean(Clip(x, -5.0, 5.0)), 0.5), 0.5)", expect: "x: float[6, 4, 4]\ny = Clip(ReduceMean(Clip(x, -5.0, 5.0)), 0.0, 127.5)"}
+      - {name: data, given: "x: float[8]\ny = DequantizeLinear(QuantizeLinear(x, 0.5), 0.5)", expect: "x: float[8]\ny = Clip(x, 0.0, 127.5)"}
+)yaml";
+  CHECK(OutcomeOf(text, 200) == Outcome::kHeld);
+  CHECK(OutcomeOf(Replaced(text, "replace: y = Clip(x", "replace: y = Clip(Neg(x)"), 200) ==
+        Outcome::kRefuted);
+}
+
 TEST_CASE("Data beside a step of run time that is made of something else has no size of its own") {
   const std::string text = R"yaml(rules:
   - name: spelled
