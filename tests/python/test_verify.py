@@ -310,7 +310,7 @@ def test_bisect_goes_by_what_the_rules_promise(folder):
 def test_weakest_promise_is_the_tolerance(folder):
     model = str(SOURCE / "fixtures" / "models" / "qdq_cnn.onnx")
     code, _, err = run(folder, "--rules", "ezkl_dequant", "--verify", model, "-o", "float.onnx")
-    assert code == 0 and "WITHIN with tolerance sqnr:8:" in err and "what rule `pair` promises: the weakest" in err
+    assert code == 0 and "WITHIN with tolerance sqnr:8:" in err and "what rule `plain-pair` promises: the weakest" in err
 
 
 def test_rules_of_a_set_that_a_phase_uses_promise_too(folder):

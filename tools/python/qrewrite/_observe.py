@@ -135,9 +135,9 @@ class Run:
 
         >>> run = qrewrite.watch("model.onnx", "ezkl_dequant")
         >>> for event in run:
-        ...     if isinstance(event, qrewrite.FiringEvent) and event.number > 25:
+        ...     if isinstance(event, qrewrite.FiringEvent) and event.number > 12:
         ...         print(event.rule, event.number)
-        pair 26
+        plain-pair 13
         >>> model, report = run.result
 
     Leaving the loop cancels the run. What the run raises is raised by the loop. It works in a thread of its own.
