@@ -160,9 +160,9 @@ class Judge {
   // ONNX Runtime about what the kernels found.
   void AskRuntime(const Model& before, const Model& after, const Promise& promise,
                   const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial);
-  // What is wrong with a node: types, shapes, attributes. "": nothing.
-  std::string FaultOf(const Graph& graph, bool any_type) const;
-  std::string OnnxTypeFault(const Graph& graph, bool any_type) const;
+  // What is wrong with a node: types, shapes, attributes. "": nothing. `as_given`: types are those of ONNX, too, where
+  // the rule file has a form of its own of an operator; results may have that.
+  std::string FaultOf(const Graph& graph, bool any_type, bool as_given) const;
   // The same of a result: where types do not count, shapes alone.
   std::string ResultFault(const Graph& graph) const;
   // What is wrong with the result, and was not with the graph.

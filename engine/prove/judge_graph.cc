@@ -196,11 +196,22 @@ std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures
   return "";
 }
 
+// A rule file that has a form of its own of one of ONNX's operators says of types what its rules need; runtimes have
+// ONNX's. Where a node is of ONNX's form, its types are.
+std::string OnnxTypeFault(const Graph& graph, NodeId n, bool any_type, const Signatures& signatures,
+                          Facts& facts) {
+  const OpName& op = graph.op_name(graph.op(n));
+  const Signature* const s =
+      Signatures::Builtin().Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+  if (s == nullptr || !TakesInputsOf(graph, n, *s)) return "";
+  return TypeFault(graph, n, *s, any_type, signatures, facts);
+}
+
 }  // namespace
 
 bool Judge::IsTooLarge(const std::string& fault) { return fault.ends_with(kTooLarge); }
 
-std::string Judge::FaultOf(const Graph& graph, bool any_type) const {
+std::string Judge::FaultOf(const Graph& graph, bool any_type, bool as_given) const {
   const Signatures& signatures = court_.program.rules().signatures;
   StatedFacts facts(graph, court_);
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
@@ -208,24 +219,9 @@ std::string Judge::FaultOf(const Graph& graph, bool any_type) const {
     if (!graph.alive(n)) continue;
     if (std::string fault = NodeFault(graph, n, signatures, any_type, *facts); !fault.empty())
       return fault;
-  }
-  return "";
-}
-
-// A rule file that has a form of its own of one of ONNX's operators says of types what its rules need; runtimes have
-// ONNX's. Where a node is of ONNX's form, its types are.
-std::string Judge::OnnxTypeFault(const Graph& graph, bool any_type) const {
-  const Signatures& signatures = court_.program.rules().signatures;
-  StatedFacts facts(graph, court_);
-  for (size_t i = 0; i < graph.num_nodes(); ++i) {
-    const NodeId n(i);
-    if (!graph.alive(n)) continue;
-    const OpName& op = graph.op_name(graph.op(n));
-    const int64_t opset = graph.OpsetOf(n, op.domain);
-    const Signature* const s = Signatures::Builtin().Find(op.domain, op.name, opset);
-    if (s == nullptr || !TakesInputsOf(graph, n, *s)) continue;
-    if (std::string fault = TypeFault(graph, n, *s, any_type, signatures, *facts); !fault.empty())
-      return fault;
+    if (!as_given) continue;
+    std::string fault = OnnxTypeFault(graph, n, any_type, signatures, *facts);
+    if (!fault.empty()) return fault;
   }
   return "";
 }
@@ -357,7 +353,7 @@ bool Judge::RunOtherwise(const Model& model, const std::vector<Tensors>& samples
 }
 
 std::string Judge::ResultFault(const Graph& graph) const {
-  if (!court_.any_type) return FaultOf(graph, false);
+  if (!court_.any_type) return FaultOf(graph, false, /*as_given=*/false);
   const Signatures& signatures = court_.program.rules().signatures;
   Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
@@ -420,8 +416,7 @@ std::string Judge::Prepare(Graph& graph, bool any_type) const {
     if (graph.alive(v) && graph.producer(v).valid()) graph.SetDeclared(v, TypeInfo{});
   }
   if (const Status status = Verify(graph); !status.ok()) return Message(status);
-  if (std::string fault = FaultOf(graph, any_type); !fault.empty()) return fault;
-  if (std::string fault = OnnxTypeFault(graph, any_type); !fault.empty()) return fault;
+  if (std::string fault = FaultOf(graph, any_type, /*as_given=*/true); !fault.empty()) return fault;
   Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
   if (!HasFiniteConstants(graph)) return "a constant is not finite";
   const size_t outputs = graph.body(graph.main()).outputs.size();
