@@ -29,6 +29,7 @@ bool RuleRun::IsRetyped(const CompiledRule& rule, ValueId v, const Frame& frame)
 void RuleRun::TellUnits() {
   for (const RecordRow& row : records_) {
     if (!row.in_units || !graph_.alive(row.of)) continue;
+    if (graph_.body_of(row.of) != graph_.main()) continue;  // nobody outside knows it
     const auto scale = Numbers(row, "scale"), zero_point = Numbers(row, "zero_point");
     if (!scale || !zero_point) continue;
     Unit unit{.scale = *scale, .zero_point = *zero_point};

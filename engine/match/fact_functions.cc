@@ -144,6 +144,20 @@ Val IsOutput(const FunctionCall& c) {
   });
 }
 
+Val IsMainOutput(const FunctionCall& c) {
+  return Each(c[0], [&](const Val& x) -> Val {
+    const auto* v = x.get_if<ValueId>();
+    if (v == nullptr) return x.absent() ? x : Val(false);
+    const Graph& g = c.in.graph();
+    if (!g.IsOutput(*v) || g.body_of(*v) != g.main()) return false;
+    for (const UseId u : g.uses(*v)) {  // it may be an output of bodies alone
+      const User user = g.user(u);
+      if (user.is_output() && user.body == g.main()) return true;
+    }
+    return false;
+  });
+}
+
 Val InnerOf(const FunctionCall& c) {
   const auto* chain = c[0].get_if<ChainRef>();
   if (chain == nullptr) return c[0].absent() ? Val::ListOf({}) : NoFact(c[0], "steps");

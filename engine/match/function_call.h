@@ -54,6 +54,7 @@ Val UsesOf(const FunctionCall& c);
 Val CountOf(const FunctionCall& c);
 Val IsInput(const FunctionCall& c);
 Val IsOutput(const FunctionCall& c);
+Val IsMainOutput(const FunctionCall& c);
 Val InnerOf(const FunctionCall& c);
 
 }  // namespace qrewrite

@@ -287,6 +287,7 @@ const std::map<std::string_view, Function>& Table() {
       {"i8", CastFixed<DType::kInt8>},
       {"inner", InnerOf},
       {"is_input", IsInput},
+      {"is_main_output", IsMainOutput},
       {"is_output", IsOutput},
       {"known", Known},
       {"len", Len},

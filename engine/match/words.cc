@@ -181,7 +181,7 @@ std::string MatchRun::About(const Code& call, Frame& frame) {
   if (call.expr->call().refs.empty()) return "";
   const std::string& name = call.expr->call().refs[0].name;
   if (name == "const") return facts_.Constant(*v) == nullptr ? facts_.WhyNotConstant(*v) : "";
-  if (name == "uses" || name == "is_output") return ReadersText(*v);
+  if (name == "uses" || name == "is_output" || name == "is_main_output") return ReadersText(*v);
   if (name != "is_input") return "";
   const NodeId n = graph_.producer(*v);
   return n.valid() ? fmt::format("{} makes `{}`", NodeText(graph_, n), Printable(graph_.name(*v)))

@@ -413,6 +413,26 @@ def test_floats_that_become_whole_numbers(folder, output):
     assert ("note: output `y` is in the second model steps of 0.3 from 0" in err) == (output == "integer"), err
 
 
+def test_units_inside_a_function_are_not_those_of_an_output(folder):
+    """A rule rescales what a function gives, which is called as the output of the graph is."""
+    (folder / "rescales.yaml").write_text("""qrewrite: 1
+name: rescales
+rules:
+  - name: whole
+    equivalence: rescaled
+    match: y = DequantizeLinear(q, s, z)
+    where: is_output(y) and not 1.0 == s
+    replace: y = DequantizeLinear(q, 1.0, z)
+    record: {outputs: {of: y, scale: s, zero_point: 0}}
+""")
+    onnx.save(onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "own": 1]> g (float[4] x) => (float[4] y) { a = own.F(x)  y = Exp(a) }
+      <domain: "own", opset_import: ["": 17]> F (x) => (y) {
+        s = Constant<value = float {0.3}>()  z = Constant<value = int8 {0}>()  q = QuantizeLinear(x, s, z)  y = DequantizeLinear(q, s, z) }"""),
+              folder / "function.onnx")
+    code, _, err = run(folder, "--rules", "rescales.yaml", "--verify", "function.onnx", "-o", "rescaled_function.onnx")
+    assert code == 1 and "DIVERGED" in err and "steps of" not in err, err
+
+
 def test_units_of_two_models(integers):
     run(integers, "--rules", "deeploy", "quantized.onnx", "-o", "alone.onnx")
     call = ["verify", "--rules", "deeploy", "--tol", "sqnr:30", "--runtime", "builtin", "quantized.onnx", "alone.onnx"]

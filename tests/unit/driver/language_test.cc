@@ -257,6 +257,30 @@ TEST_CASE("all, any, log2, other_axes, repeat") {
   CHECK(holds("len(repeat(1, 0)) == 0 and not known(repeat(1, -1)) and not known(repeat(0.5, 2))"));
 }
 
+TEST_CASE("Outputs of a body are no outputs of the main graph") {
+  const auto outputs = [](const std::string& where, const std::string& graph) {
+    return RunRules(
+               "rules: [{name: r, match: y = Relu(x), where: " + where + ", replace: y = Neg(x)}]",
+               graph)
+        .graph;
+  };
+  const std::string graph =
+      "c: bool\nx: float[2]\ny = If<then_branch={ t = Relu(x) }, else_branch={ e = Abs(x) }>(c)\n"
+      "z = Relu(x)\nreturn y, z";
+  const auto fired = [&](const std::string& where) {
+    const std::string after = outputs(where, graph);
+    return std::pair(after.find("t = Neg(x)") != std::string::npos,
+                     after.find("z = Neg(x)") != std::string::npos);
+  };
+  CHECK(fired("is_output(y)") == std::pair(true, true));
+  CHECK(fired("is_main_output(y)") == std::pair(false, true));
+  // A body may give a value from outside of it.
+  const std::string outside = outputs("is_main_output(y)",
+                                      "c: bool\nx: float[2]\nv = Relu(x)\ny = If<then_branch={ "
+                                      "return v }, else_branch={ e = Abs(x) }>(c)");
+  CHECK(outside.find("v = Relu(x)") != std::string::npos);
+}
+
 TEST_CASE("A condition that does not hold is told with what it compares") {
   const struct {
     const char *where, *told;
