@@ -10,6 +10,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/driver/explain.h"
 #include "engine/driver/run.h"
+#include "engine/rewrite/inline_calls.h"
 
 namespace qrewrite {
 
@@ -154,6 +155,7 @@ Status RuleRun::RunWatched(const Phase& phase) {
     case PhaseKind::kRules: return FixedPoint(phase);
     case PhaseKind::kFold: return FoldPhase(phase);
     case PhaseKind::kFreezeInputs: return FreezeInputs();
+    case PhaseKind::kInline: return InlineFunctions();
     case PhaseKind::kToOpset: return ToOpset(phase, phase.rules);
     case PhaseKind::kWriteDefaults: return WriteDefaults(phase);
     case PhaseKind::kWriteShapes: return WriteShapes();
@@ -239,6 +241,18 @@ Status RuleRun::FoldPhase(const Phase& phase) {
 // For targets that do not know that callers may override initializers.
 Status RuleRun::FreezeInputs() {
   report_.edits += qrewrite::FreezeInputs(graph_);
+  ForgetAll();
+  return {};
+}
+
+// For targets that know no local functions, and so that rules see across their borders.
+Status RuleRun::InlineFunctions() {
+  QR_ASSIGN_OR_RETURN(const InlinedCalls done,
+                      InlineCalls(graph_, [&](NodeId n) { return Kept(n); }));
+  for (const std::string& why : done.left) report_.warnings.push_back({.text = why});
+  if (done.calls == 0) return {};
+  report_.edits += done.calls;
+  report_.removed += RemoveUnused(graph_);
   ForgetAll();
   return {};
 }

@@ -173,6 +173,7 @@ class RuleRun {
   Status FoldPhase(const Phase& phase);
   Status FoldNode(const Phase& phase, NodeId n);
   Status FreezeInputs();
+  Status InlineFunctions();
   Status WriteDefaults(const Phase& phase);
   Status WriteShapes();
   Status RenameAll(const Phase& phase);

@@ -68,6 +68,7 @@ struct Body {
   std::vector<ValueId> constants;  // initializers of this body, removed ones included
   OpName function;                 // kFunction: the operator it defines
   std::map<std::string, int64_t> opset;  // kFunction: its own imports; else Graph::opset applies
+  Attributes defaults;                   // kFunction: of attributes that a call may leave out
   bool alive = true;
 };
 

@@ -119,7 +119,7 @@ Result<BodyId> BodyReader::ReadFunction(std::string_view message) {
   Body& body = graph_.mutable_body(b);
   FieldList nodes;
   std::vector<FieldSlice> value_infos;
-  std::vector<std::string_view> inputs, outputs, imports;
+  std::vector<std::string_view> inputs, outputs, imports, defaults;
   std::string_view overload;
   WireReader fields(message);
   while (const WireField* f = fields.Next()) {
@@ -134,6 +134,7 @@ Result<BodyId> BodyReader::ReadFunction(std::string_view message) {
     } else {
       source_of(b).others.push_back(f->whole);
       if (f->IsBytes(FunctionProto::kOpsetImportFieldNumber)) imports.push_back(f->bytes);
+      if (f->IsBytes(FunctionProto::kAttributeProtoFieldNumber)) defaults.push_back(f->bytes);
       if (f->IsBytes(FunctionProto::kNameFieldNumber)) body.function.name = f->bytes;
       if (f->IsBytes(FunctionProto::kOverloadFieldNumber)) overload = f->bytes;
       if (f->IsBytes(FunctionProto::kDomainFieldNumber)) {
@@ -148,6 +149,10 @@ Result<BodyId> BodyReader::ReadFunction(std::string_view message) {
   for (const std::string_view import : imports) {
     QR_RETURN_IF_ERROR(ReadOpsetImport(import, body.opset, who));
   }
+  for (const std::string_view message : defaults) {
+    QR_ASSIGN_OR_RETURN(Attribute attribute, ReadDefault(message, who));
+    body.defaults.Set(attribute.name, std::move(attribute.value));
+  }
   Scope scope{.body = b, .outer = nullptr, .depth = 0, .names = NameTable()};
   for (const std::string_view name : inputs) {
     ValueId v;
@@ -160,6 +165,22 @@ Result<BodyId> BodyReader::ReadFunction(std::string_view message) {
   for (ValueRecord& r : source_of(b).value_infos) r.declared = graph_.declared_id(r.value);
   QR_RETURN_IF_ERROR(CheckAcyclic(scope));
   return b;
+}
+
+// What the value of a function's attribute is if a call leaves it out. A graph, or a tensor in a data
+// file, is carried alone.
+Result<Attribute> BodyReader::ReadDefault(std::string_view message, const std::string& who) {
+  const AttributeHeader header = ParseAttributeHeader(message);
+  const auto carried = [&](AttrKind kind) {
+    return Attribute{std::string(header.name), AttrOpaque{kind, std::string(message)}};
+  };
+  if (header.has_graphs) return carried(AttrKind::kGraph);
+  QR_ASSIGN_OR_RETURN(ParsedAttribute parsed,
+                      ParseAttribute(
+                          message, tensors_, [&] { return who; },
+                          [](std::string_view) -> Result<BodyId> { return BodyId(); }));
+  if (parsed.external) return carried(KindOf(parsed.attribute.value));
+  return std::move(parsed.attribute);
 }
 
 Status BodyReader::DeclareInitializers(const RawGraph& raw, Scope& scope) {

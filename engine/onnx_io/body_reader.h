@@ -66,6 +66,7 @@ class BodyReader {
   Status ReadNode(const FieldList& nodes, size_t index, RawNode& raw, Scope& scope);
   Status ReadAttributes(const RawNode& raw, size_t index, Scope& scope, Attributes& attributes,
                         bool& external);
+  Result<Attribute> ReadDefault(std::string_view message, const std::string& who);
   Result<BodyId> ReadSubgraph(std::string_view message, Scope& scope);
   Status ReadOutputs(const RawGraph& raw, Scope& scope);
   Status AddOutput(std::string_view name, Scope& scope);

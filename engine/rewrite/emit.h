@@ -73,6 +73,7 @@ class Emitter {
 
  private:
   class Statements;
+  class Copier;
   struct Head {
     const OpName& op;
     OpId id;  // of the graph
@@ -119,11 +120,7 @@ class Emitter {
 
   // --- emit_subgraphs.cc
   Vals Inline(BodyId body, const MakeCall& call, Frame& frame);
-  bool HoldsCarried(BodyId body) const;
   bool OwnSubgraphs(AttrValue& value);
-  void CopyNodes(BodyId from, BodyId to, std::unordered_map<ValueId, ValueId>& values);
-  AttrValue CopyAttribute(const AttrValue& value, BodyId to,
-                          std::unordered_map<ValueId, ValueId>& values);
 
   Graph& graph_;
   Interpreter& in_;

@@ -141,6 +141,7 @@ enum class PhaseKind {
   kRules,
   kFold,
   kFreezeInputs,
+  kInline,
   kToOpset,
   kWriteDefaults,
   kWriteShapes,

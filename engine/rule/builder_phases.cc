@@ -18,6 +18,7 @@ struct PhaseKey {
 constexpr PhaseKey kPhaseKeys[] = {
     {"fold", PhaseKind::kFold},
     {"freeze_inputs", PhaseKind::kFreezeInputs},
+    {"inline", PhaseKind::kInline},
     {"to_opset", PhaseKind::kToOpset},
     {"write_defaults", PhaseKind::kWriteDefaults},
     {"write_shapes", PhaseKind::kWriteShapes},
@@ -150,7 +151,9 @@ PhaseKind SetBuilder::KindOf(const DocNode& node, const Place& place, const std:
                    ? fmt::format("{} does nothing", owner)
                    : fmt::format("{} does more than one thing: {}", owner, fmt::join(keys, ", ")))
         .hint =
-        "one of rules, fold, freeze_inputs, to_opset, write_defaults, write_shapes, rename, use";
+        "one of rules, fold, freeze_inputs, inline, to_opset, write_defaults, write_shapes, "
+        "rename, "
+        "use";
   }
   return kind;
 }
@@ -188,7 +191,7 @@ void SetBuilder::ReadWork(const Mapping& map, RuleFile* file, const RuleSet& set
       sink_.Error(attributes->place, code::kExclusive, "`attributes` belongs to `write_defaults`");
     }
   }
-  for (const char* key : {"freeze_inputs", "write_shapes"}) {
+  for (const char* key : {"freeze_inputs", "inline", "write_shapes"}) {
     const DocNode* all = map.Get(key);
     if (all == nullptr || all->text.text == "all") continue;
     sink_.Error(all->place, code::kBadValue,

@@ -63,15 +63,16 @@ DYNAMIC = """<domain: "local", opset_import: ["" : 17]> product (a, w) => (b) {
 """
 
 
-def test_types_come_from_the_calls():
+@pytest.mark.parametrize("functions, products", [("keep", 1), ("inline", 2)])
+def test_types_come_from_the_calls(functions, products):
     """A product of integers is dequantized to the type of the data, which the function does not say."""
     weights = ", ".join(str(i % 7 - 3) for i in range(16))
     write(f"g (float[2, 4] x) => (float[2, 4] y) <int8[4, 4] w = {{{weights}}}>"
           " { u = local.product(x, w)  t = Tanh(u)  y = local.product(t, w) }\n" + DYNAMIC)
-    run("--rules", "ezkl_dequant", "m.onnx", "-o", "o.onnx")
+    run("--rules", "ezkl_dequant", "--set", f"functions={functions}", "m.onnx", "-o", "o.onnx")
     model = onnx.load("o.onnx")
     kinds = [node.op_type for node in [*model.graph.node, *(n for f in model.functions for n in f.node)]]
-    assert kinds.count("MatMul") == 1 and not {"MatMulInteger", "DynamicQuantizeLinear"} & set(kinds)
+    assert kinds.count("MatMul") == products and not {"MatMulInteger", "DynamicQuantizeLinear"} & set(kinds)
     x = np.random.default_rng(1).normal(size=(2, 4)).astype(np.float32)
     before, after = (session(path).run(None, {"x": x})[0] for path in ("m.onnx", "o.onnx"))
     assert np.abs(before - after).max() < 0.05 * np.abs(before).max()

@@ -162,9 +162,11 @@ phases:
   - {name: names, rename: A-Za-z0-9_}
   - {name: inputs, freeze_inputs: all}
   - {name: one, write_defaults: [Conv], attributes: [strides]}
+  - {name: functions, inline: all}
 )yaml"));
   const std::vector<Phase>& phases = set->phases;
-  REQUIRE(phases.size() == 11);
+  REQUIRE(phases.size() == 12);
+  CHECK(phases[11].kind == PhaseKind::kInline);
   CHECK(phases[9].kind == PhaseKind::kFreezeInputs);
   CHECK(RuleNames(phases[0].rules) == "r");
   CHECK(Print(*phases[0].when) == "opset >= 10 and opset < 20");
