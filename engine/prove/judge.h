@@ -15,6 +15,7 @@
 
 #include "engine/driver/driver.h"
 #include "engine/evaluate/open_sizes.h"
+#include "engine/prove/own_operands.h"
 #include "engine/prove/promise.h"
 #include "engine/prove/runtime_apart.h"
 #include "engine/rule/ast.h"
@@ -49,6 +50,7 @@ struct Court {
   // Element types do not count: the rule set says so, or a test of its rules has integers of 8 bits where
   // ONNX has none. Such integers are computed with as floats.
   bool any_type = false;
+  OwnOperands own_operands;  // of tests of the rule set
   // The runtime cuts off sums of products of 8 bits on this machine (HasExactIntegerProducts).
   bool cuts_off_sums = false;
 };
@@ -76,8 +78,9 @@ struct Trial {
   double margin = 0;               // Comparison::margin; NaN: not as the promise has it
   Promise::Kind promised = Promise::Kind::kNone;  // what `margin` counts: that of the weakest rule
   bool disputed = false;                          // unknown because the two evaluators disagree
-  bool of_data = false;  // the promise is one about data that quantizers were made for
-  size_t distinct = 0;   // numbers that the original made
+  bool by_runtime = false;  // broken by numbers of the runtime alone: the kernels lack an operator
+  bool of_data = false;     // the promise is one about data that quantizers were made for
+  size_t distinct = 0;      // numbers that the original made
   // Outputs that are one number each, or two, and whether the promise holds of the others.
   std::set<std::string> single;
   bool keeps_several = false;
@@ -94,6 +97,9 @@ class Judge {
   // valid model.
   std::string Prepare(Graph& graph) const { return Prepare(graph, court_.any_type); }
   std::string Prepare(Graph& graph, bool any_type) const;
+
+  // What operators of the rule set's own read in a test.
+  void LearnOperands(const Graph& graph, OwnOperands& known) const;
 
   // Runs `task` on a copy of `graph` and compares. The promise is the weakest of the rules that fired.
   // `assumed`: a condition that counts as met.
@@ -151,7 +157,8 @@ class Judge {
   // What a promise about units is said of: outputs of another type, numbers that may be steps.
   static void AddUnits(const Graph& before, const Graph& after, Promise& promise);
   void Dismiss(const Graph& graph, const Task& task, CodeId assumed, Trial& trial) const;
-  // Where the runtime cuts off sums: whether nothing is wrong with weights of seven bits.
+  // Where the runtime cuts off sums: whether nothing is wrong with weights of seven bits, be they constants or inputs.
+  static Status NarrowInputs(std::vector<Tensors>& inputs);
   bool IsOfCutOffSums(const Graph& graph, const Task& task, CodeId assumed);
   void Compare(const Model& before, const Model& after, Promise promise, double size, bool turned,
                Trial& trial);
@@ -192,6 +199,7 @@ class Judge {
 
   const Court& court_;
   const Graph* given_ = nullptr;  // of the Try() that is under way
+  bool of_seven_bits_ = false;    // so are its inputs of eight
   std::set<uint64_t> kinds_;  // of graphs that were shown to ONNX Runtime, though nothing was wrong
 };
 

@@ -207,6 +207,16 @@ std::string OnnxTypeFault(const Graph& graph, NodeId n, bool any_type, const Sig
   return TypeFault(graph, n, *s, any_type, signatures, facts);
 }
 
+// Whether an operator of the rule set's own reads what no test of it has: integers as a scale.
+bool HasOtherOperands(const Graph& graph, NodeId n, const OwnOperands& known, Facts& facts) {
+  const OpName& op = graph.op_name(graph.op(n));
+  for (size_t i = 0; i < graph.num_inputs(n); ++i) {
+    const ValueId v = graph.input(n, i);
+    if (v.valid() && !known.Have(op, i, facts.dtype(v))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool Judge::IsTooLarge(const std::string& fault) { return fault.ends_with(kTooLarge); }
@@ -220,10 +230,17 @@ std::string Judge::FaultOf(const Graph& graph, bool any_type, bool as_given) con
     if (std::string fault = NodeFault(graph, n, signatures, any_type, *facts); !fault.empty())
       return fault;
     if (!as_given) continue;
+    if (!any_type && HasOtherOperands(graph, n, court_.own_operands, *facts))
+      return graph.op_name(graph.op(n)).text() + ": type of an input";
     std::string fault = OnnxTypeFault(graph, n, any_type, signatures, *facts);
     if (!fault.empty()) return fault;
   }
   return "";
+}
+
+void Judge::LearnOperands(const Graph& graph, OwnOperands& known) const {
+  StatedFacts facts(graph, court_);
+  known.Learn(graph, *facts);
 }
 
 namespace {

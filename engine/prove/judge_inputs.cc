@@ -326,6 +326,7 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& pr
     if (promise.kind != Promise::Kind::kApprox) QR_RETURN_IF_ERROR(AddEnds(model, inputs));
     break;
   }
+  if (of_seven_bits_) QR_RETURN_IF_ERROR(NarrowInputs(inputs));
   return inputs;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
 #include "engine/prove/judge.h"
@@ -162,6 +163,7 @@ void Judge::AskRuntime(const Model& before, const Model& after, const Promise& p
   }
   if (!kernels_decide) {
     trial.fate = kept ? Trial::Fate::kHeld : Trial::Fate::kBroken;
+    trial.by_runtime = !kept;
     trial.why = why;
     if (Loosened(promise).kind == promise.kind) trial.margin = margin;
     return;
@@ -176,27 +178,76 @@ void Judge::AskRuntime(const Model& before, const Model& after, const Promise& p
                           held ? why : trial.why);
 }
 
-bool Judge::IsOfCutOffSums(const Graph& graph, const Task& task, CodeId assumed) {
-  constexpr int64_t kMost = 64;  // two products with 255 are within 16 bits
-  if (!court_.cuts_off_sums) return false;
-  Graph narrow = graph;
+namespace {
+
+constexpr int64_t kMostOfWeights = 64;  // two products with 255 are within 16 bits
+
+// Integers of eight bits as such of seven. nullopt: they are none, or are of seven.
+std::optional<Tensor> OfSevenBits(const Tensor& tensor) {
+  if (tensor.dtype() != DType::kInt8) return std::nullopt;
+  Result<std::vector<int64_t>> numbers = ToInt64s(tensor);
+  const auto is_small = [](int64_t x) { return std::abs(x) <= kMostOfWeights; };
+  if (!numbers.ok() || std::ranges::all_of(*numbers, is_small)) return std::nullopt;
+  for (int64_t& x : *numbers) x /= 2;
+  Result<Tensor> halved = FromInt64s(DType::kInt8, tensor.dims(), *numbers);
+  return halved.ok() ? std::optional(*std::move(halved)) : std::nullopt;
+}
+
+// All constants of a graph as such of seven bits. False: there are none of eight.
+bool NarrowConstants(Graph& graph) {
   bool any = false;
-  for (size_t i = 0; i < narrow.num_values(); ++i) {
+  for (size_t i = 0; i < graph.num_values(); ++i) {
     const ValueId v(i);
-    const Tensor* const tensor = narrow.alive(v) ? narrow.constant(v) : nullptr;
-    if (tensor == nullptr || tensor->dtype() != DType::kInt8) continue;
-    Result<std::vector<int64_t>> numbers = ToInt64s(*tensor);
-    if (!numbers.ok() ||
-        std::ranges::all_of(*numbers, [](int64_t x) { return std::abs(x) <= kMost; }))
-      continue;
-    for (int64_t& x : *numbers) x /= 2;
-    const Result<Tensor> halved = FromInt64s(DType::kInt8, tensor->dims(), *numbers);
-    if (!halved.ok()) continue;
-    narrow.SetConstant(v, *halved);
+    const Tensor* const tensor = graph.alive(v) ? graph.constant(v) : nullptr;
+    const std::optional<Tensor> narrow = tensor != nullptr ? OfSevenBits(*tensor) : std::nullopt;
+    if (!narrow) continue;
+    graph.SetConstant(v, *narrow);
     any = true;
   }
-  if (!any) return false;
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n)) continue;
+    const Attributes attributes = graph.attributes(n);
+    for (const Attribute& a : attributes) {
+      const auto* const tensor = std::get_if<Tensor>(&a.value);
+      const std::optional<Tensor> narrow = tensor != nullptr ? OfSevenBits(*tensor) : std::nullopt;
+      if (!narrow) continue;
+      graph.SetAttribute(n, std::string(a.name), *narrow);
+      any = true;
+    }
+  }
+  return any;
+}
+
+bool HasInputOfEightBits(const Graph& graph) {
+  return std::ranges::any_of(graph.body(graph.main()).inputs, [&](ValueId v) {
+    return graph.constant(v) == nullptr && graph.declared(v).dtype == DType::kInt8;
+  });
+}
+
+}  // namespace
+
+Status Judge::NarrowInputs(std::vector<Tensors>& inputs) {
+  for (Tensors& sample : inputs) {
+    for (auto& [name, plain] : sample) {
+      if (static_cast<DType>(plain.dtype) != DType::kInt8) continue;
+      QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
+      const std::optional<Tensor> narrow = OfSevenBits(tensor);
+      if (!narrow) continue;
+      QR_ASSIGN_OR_RETURN(plain, ToPlain(*narrow));
+    }
+  }
+  return {};
+}
+
+bool Judge::IsOfCutOffSums(const Graph& graph, const Task& task, CodeId assumed) {
+  if (!court_.cuts_off_sums || of_seven_bits_) return false;
+  Graph narrow = graph;
+  const bool constants = NarrowConstants(narrow);
+  if (!constants && !HasInputOfEightBits(graph)) return false;
+  of_seven_bits_ = true;
   const bool broken = Try(narrow, task, assumed).fate == Trial::Fate::kBroken;
+  of_seven_bits_ = false;
   given_ = &graph;
   return !broken;
 }

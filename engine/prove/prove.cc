@@ -143,7 +143,12 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
   court.any_type = court.any_type || HaveOtherTypes(court, seeds);
   const std::vector<std::set<std::string>> matched = MatchedRules(court.program, seeds, context);
   Examples examples;
-  for (const Seed& seed : seeds) examples.Learn(seed.graph);
+  OwnOperands own_operands;
+  for (const Seed& seed : seeds) {
+    examples.Learn(seed.graph);
+    Judge(court).LearnOperands(seed.graph, own_operands);
+  }
+  court.own_operands = std::move(own_operands);
   ProveReport report{.set = set.name, .seed = options.seed, .evaluators = kernels->Name()};
   if (runtime) report.evaluators += " and " + runtime->Name();
   std::vector<GuardedDefinition> definitions;

@@ -375,5 +375,30 @@ TEST_CASE("A difference that does not show again is none of the rule's") {
   CHECK_MESSAGE(proof.outcome != Outcome::kRefuted, proof.counterexample);
 }
 
+TEST_CASE("What no test of a rule set gives an operator of its own is none that it reads") {
+  const std::string text = R"yaml(signatures:
+  qr.Gain:
+    inputs: [x, s]
+    outputs: {y: {shape: shape(x), dtype: dtype(s)}}
+    computes: y = Mul(Cast<to=dtype(s)>(x), s)
+rules:
+  - name: bound
+    doc: a bound of integers, behind the factor
+    equivalence: exact
+    match: y = qr.Gain(Max(x, lo), s)
+    where:
+      - rank(lo) == 0 and rank(s) == 0
+      - s > 0 and not (dtype(s) in [FLOAT16, BFLOAT16]) and dtype(x) in [INT8, UINT8]
+    let: {low: f32(lo) * s}
+    replace: y = Max(qr.Gain(x, s), cast(low, dtype(s)))
+    tests:
+      - {name: a factor, given: "x: int8[4]\ny = qr.Gain(Max(x, int8 1), 0.5)", expect: "x: int8[4]\ny = Max(qr.Gain(x, 0.5), 0.5)"}
+)yaml";
+  // Integers of 8 bits would overflow.
+  CHECK(OutcomeOf(text, 400, 6) == Outcome::kHeld);
+  const std::string integers = Replaced(text, "0.5)\", expect", "int8 7)\", expect");
+  CHECK(OutcomeOf(integers, 600) == Outcome::kRefuted);
+}
+
 }  // namespace
 }  // namespace qrewrite
