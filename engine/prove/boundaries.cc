@@ -30,12 +30,16 @@ class Finder {
   }
 
  private:
-  // A name that stands for a constant of the graph; `a ?? b` and functions of one thing are about that.
+  // A name that stands for a constant of the graph; `a ?? b`, functions and operators of one thing are about that.
   ValueId ConstantOf(CodeId id) {
     const Code& code = program_.code(id);
     const bool inside =
         code.op == CodeOp::kCoalesce || (code.op == CodeOp::kFunction && code.num_kids == 1);
     if (inside) return ConstantOf(program_.kid(code, 0));
+    if (code.op == CodeOp::kOperator) {
+      const OperatorCode& call = program_.call(code.index);
+      return call.args.size() == 1 ? ConstantOf(call.args.front().value) : ValueId();
+    }
     if (code.op != CodeOp::kName || code.slot < 0) return {};
     const Val& value = match_.in.Slot(code.slot, match_.frame);
     if (!value.is<ValueId>()) return {};

@@ -119,6 +119,7 @@ class Judge {
                          InputMaker::Sizes sizes, double size, bool very_large,
                          std::vector<Tensors>& inputs) const;
   Status AddFarFloats(const Model& model, bool far, std::vector<Tensors>& inputs) const;
+  Status AddEndsOfFloats(const Model& model, std::vector<Tensors>& inputs) const;
   Status AddEnds(const Model& model, std::vector<Tensors>& inputs) const;
   // The graph without operators of which the rule file says what they compute; its outputs in units, too
   // (units.h), if that is wanted and possible.

@@ -8,6 +8,7 @@
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
 #include "engine/prove/judge.h"
+#include "engine/prove/numbers.h"
 #include "engine/prove/variation.h"
 
 namespace qrewrite {
@@ -62,8 +63,8 @@ std::map<std::string, std::pair<double, double>> RangesOfAccumulators(const Mode
   return ranges;
 }
 
-// The largest number from `least` to `limit` that a constant or an attribute of FLOAT has alone; 0 if there is none.
-double LargestAlone(const Graph& graph, double least, double limit) {
+// The largest number from `least` to `limit` that a constant of the type, or an attribute, has alone; 0 if there is none.
+double LargestAlone(const Graph& graph, DType dtype, double least, double limit) {
   double most = 0;
   const auto add = [&](double number) {
     const double size = std::abs(number);
@@ -72,7 +73,7 @@ double LargestAlone(const Graph& graph, double least, double limit) {
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const ValueId v(i);
     const Tensor* const tensor = graph.alive(v) ? graph.constant(v) : nullptr;
-    if (tensor == nullptr || tensor->dtype() != DType::kFloat || tensor->size() != 1) continue;
+    if (tensor == nullptr || tensor->dtype() != dtype || tensor->size() != 1) continue;
     const Result<std::vector<double>> numbers = ToDoubles(*tensor);
     if (numbers.ok()) add(numbers->front());
   }
@@ -86,18 +87,31 @@ double LargestAlone(const Graph& graph, double least, double limit) {
   return most;
 }
 
-// Floats that are no single number, as multiples of each other that they were, the largest of them `most`.
-Status Stretch(Tensors& sample, double most) {
+// Floats of the type that are no single number, as multiples of each other that they were, the largest of them `most`.
+Status Stretch(Tensors& sample, DType dtype, double most) {
   for (auto& [name, plain] : sample) {
-    if (static_cast<DType>(plain.dtype) != DType::kFloat || plain.dims.empty()) continue;
+    if (static_cast<DType>(plain.dtype) != dtype || plain.dims.empty()) continue;
     QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
     QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(tensor));
     double largest = 0;
     for (const double v : values) largest = std::max(largest, std::abs(v));
     if (largest == 0 || largest >= most || !std::isfinite(largest)) continue;
     for (double& v : values) v *= most / largest;
-    QR_ASSIGN_OR_RETURN(const Tensor far, FromDoubles(DType::kFloat, tensor.dims(), values));
+    QR_ASSIGN_OR_RETURN(const Tensor far, FromDoubles(dtype, tensor.dims(), values));
     QR_ASSIGN_OR_RETURN(plain, ToPlain(far));
+  }
+  return {};
+}
+
+// Floats of the type that are infinite, since a range that they were made for ends beyond it, become the largest ones.
+Status BringBack(Tensors& sample, DType dtype, double most) {
+  for (auto& [name, plain] : sample) {
+    if (static_cast<DType>(plain.dtype) != dtype) continue;
+    QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(plain));
+    QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(tensor));
+    for (double& v : values) v = std::isinf(v) ? std::copysign(most, v) : v;
+    QR_ASSIGN_OR_RETURN(const Tensor back, FromDoubles(dtype, tensor.dims(), values));
+    QR_ASSIGN_OR_RETURN(plain, ToPlain(back));
   }
   return {};
 }
@@ -253,13 +267,31 @@ Status Judge::AddFarFloats(const Model& model, bool far, std::vector<Tensors>& i
   constexpr double kMost = 3.4e38;  // of FLOAT
   constexpr double kFar = 1e20, kNear = 1e6;
   const Graph& graph = std::as_const(*model.impl().file).graph();
-  double bound = far ? LargestAlone(graph, kFar, std::numeric_limits<float>::max()) : 0;
-  if (bound == 0) bound = LargestAlone(graph, 0, kNear);
+  constexpr DType kFloat = DType::kFloat;
+  double bound = far ? LargestAlone(graph, kFloat, kFar, std::numeric_limits<float>::max()) : 0;
+  if (bound == 0) bound = LargestAlone(graph, kFloat, 0, kNear);
   if (bound == 0 || inputs.size() <= kOutOfRange) return {};
   Tensors sample = inputs[kOutOfRange];
-  QR_RETURN_IF_ERROR(Stretch(sample, std::min(4 * bound, kMost)));
+  QR_RETURN_IF_ERROR(Stretch(sample, kFloat, std::min(4 * bound, kMost)));
   if (RunModel(court_.kernels, model, {sample}).status.ok())
     inputs[kOutOfRange] = std::move(sample);
+  return {};
+}
+
+// One sample more goes to the end of the type, where a number of the graph is so large that a range in steps of it would
+// end beyond.
+Status Judge::AddEndsOfFloats(const Model& model, std::vector<Tensors>& inputs) const {
+  constexpr size_t kOutOfRange = 2;
+  const Graph& graph = std::as_const(*model.impl().file).graph();
+  for (const DType dtype : {DType::kFloat, DType::kFloat16}) {
+    const double most = LargestFinite(dtype);
+    if (inputs.size() <= kOutOfRange || !EndsBeyond(dtype, LargestAlone(graph, dtype, 0, most)))
+      continue;
+    Tensors sample = inputs[kOutOfRange];
+    QR_RETURN_IF_ERROR(BringBack(sample, dtype, most));
+    QR_RETURN_IF_ERROR(Stretch(sample, dtype, most));
+    if (RunModel(court_.kernels, model, {sample}).status.ok()) inputs.push_back(std::move(sample));
+  }
   return {};
 }
 
@@ -323,6 +355,7 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& pr
     const bool steps = promise.kind == Promise::Kind::kLsb;
     if (large || steps)
       QR_RETURN_IF_ERROR(AddFarFloats(model, promise.kind == Promise::Kind::kExact, inputs));
+    if (promise.kind == Promise::Kind::kExact) QR_RETURN_IF_ERROR(AddEndsOfFloats(model, inputs));
     if (promise.kind != Promise::Kind::kApprox) QR_RETURN_IF_ERROR(AddEnds(model, inputs));
     break;
   }

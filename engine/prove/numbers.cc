@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 namespace qrewrite {
@@ -156,5 +157,15 @@ std::vector<DType> SimilarTypes(DType dtype) {
 }
 
 DType SimilarType(DType dtype, Dice& dice) { return dice.Of(SimilarTypes(dtype)); }
+
+double LargestFinite(DType dtype) {
+  if (dtype == DType::kFloat16) return 65504;
+  return dtype == DType::kFloat ? std::numeric_limits<float>::max() : 0;
+}
+
+bool EndsBeyond(DType dtype, double step) {
+  constexpr double kSteps = 512;
+  return std::fabs(step) * kSteps > LargestFinite(dtype) && LargestFinite(dtype) > 0;
+}
 
 }  // namespace qrewrite

@@ -35,6 +35,10 @@ struct Numbers {
   void Resize(const Dims& to, Dice& dice, bool may_grow = true);
 };
 
+double LargestFinite(DType dtype);  // of FLOAT and FLOAT16; 0: of another type
+// Whether a range of 8 bits in such steps ends beyond what the type holds: what is rounded up there is infinite.
+bool EndsBeyond(DType dtype, double step);
+
 // Other element types that a node which takes `dtype` may take as well, the likely ones twice; itself if there
 // are none.
 std::vector<DType> SimilarTypes(DType dtype);

@@ -244,7 +244,12 @@ void RuleProof::TryBoundary(Dice& dice) {
   const Boundary& boundary = dice.Of(boundaries);
   std::vector<double> values = boundary.numbers;
   constexpr double kFactors[] = {1, 1, 1, 1 - 1e-6, 1 + 1e-6, 0.99, 1.01};
-  const double factor = kFactors[dice.Below(std::size(kFactors))];
+  double factor = kFactors[dice.Below(std::size(kFactors))];
+  // Whether what is rounded at the end of a type is beyond it turns on the number: some that is near.
+  const DType dtype =
+      boundary.constant.valid() ? graph.constant(boundary.constant)->dtype() : DType::kUndefined;
+  const auto ends = [&](double x) { return EndsBeyond(dtype, x); };
+  if (std::ranges::any_of(values, ends) && dice.Once(2)) factor = dice.Uniform(0.5, 1);
   const auto more = static_cast<double>(dice.Once(4) ? dice.Integer(-1, 1) : 0);
   for (double& x : values) x = x * factor + more;
   if (!Put(boundary, values, dice.Once(2), graph)) return;

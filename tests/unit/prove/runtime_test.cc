@@ -1,6 +1,7 @@
 // What Prove() makes of a runtime that computes other numbers than the operators' definitions.
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -76,6 +77,37 @@ TEST_CASE("Sums of 8 bits that a runtime cuts off blame no rule, be weights cons
     CHECK(Proof(wrong, {.graphs = 60, .runtime = runtime.get()}).rules[0].outcome ==
           Outcome::kRefuted);
   }
+}
+
+TEST_CASE("Random numbers that a runtime draws by the size of the model blame no rule") {
+  const std::string text = R"yaml(rules:
+  - name: signs
+    doc: two signs are none
+    equivalence: exact
+    match: y = Neg(Neg(z))
+    replace: y = z
+    tests:
+      - {name: a number, given: "x: float[]\ny = Neg(Neg(RandomNormalLike(x)))", expect: unchanged}
+)yaml";
+  const auto runtime =
+      HostEvaluator("drawing", [](const std::string& bytes, const std::vector<std::string>& names) {
+        const auto number = static_cast<float>(bytes.size());
+        return HostRun([number, names](const Tensors&) -> Result<Tensors> {
+          std::vector<std::byte> of_number(sizeof number);
+          std::memcpy(of_number.data(), &number, sizeof number);
+          Tensors values;
+          for (const std::string& name : names)
+            values[name] = {.dtype = 1, .dims = {}, .bytes = of_number};
+          return values;
+        });
+      });
+  const auto outcome = [&](const std::string& rules) {
+    return Proof(rules, {.graphs = 1, .runtime = runtime.get()}).rules[0].outcome;
+  };
+  CHECK(outcome(text) != Outcome::kRefuted);
+  // Det has no kernel, but one result.
+  CHECK(outcome(Replaced(Replaced(text, "RandomNormalLike(x)", "Det(x)"), "float[]",
+                         "float[2, 2]")) == Outcome::kRefuted);
 }
 
 }  // namespace

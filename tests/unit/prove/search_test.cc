@@ -359,5 +359,34 @@ TEST_CASE("Decibels are said of data: one constant of which little is left is no
             .outcome == ProvenRule::Outcome::kRefuted);
 }
 
+TEST_CASE("Data goes to the end of its type where steps are so large that it is near") {
+  const std::string text = R"yaml(rules:
+  - name: wrap
+    doc: what is rounded up lies beyond the largest number
+    equivalence: exact
+    match: |
+      q = QuantizeLinear(x, s, z)
+      y = Transpose(q)
+    where:
+      - size(s) == 1 and size(z) == 1 and s > 0
+      - dtype(s) == FLOAT and Abs(s) < 1e36
+      - dtype(z) in [INT8, UINT8]
+    replace: y = QuantizeLinear(Transpose(DequantizeLinear(q, s, z)), s, z)
+    tests:
+      - {name: wrapped, given: "x: float[2, 3]\ny = Transpose(QuantizeLinear(x, 0.5, uint8 3))", expect: unchanged}
+)yaml";
+  const auto outcome = [](const std::string& rules) {
+    return Proof(rules, {.graphs = 1500}).rules[0].outcome;
+  };
+  CHECK(outcome(text) == ProvenRule::Outcome::kHeld);
+  CHECK(outcome(Replaced(text, "1e36", "3e37")) == ProvenRule::Outcome::kRefuted);
+  const std::string half = Replaced(text, "dtype(s) == FLOAT and Abs(s) < 1e36",
+                                    "dtype(s) == FLOAT16 and Abs(s) <= 256");
+  const std::string of_half =
+      Replaced(Replaced(half, "float[2, 3]", "float16[2, 3]"), "(x, 0.5,", "(x, float16 0.5,");
+  CHECK(outcome(of_half) == ProvenRule::Outcome::kHeld);
+  CHECK(outcome(Replaced(of_half, "<= 256", "<= 600")) == ProvenRule::Outcome::kRefuted);
+}
+
 }  // namespace
 }  // namespace qrewrite
