@@ -283,6 +283,30 @@ void Judge::Dismiss(const Graph& graph, const Task& task, CodeId assumed, Trial&
   }
 }
 
+namespace {
+
+// Whether nothing breaks but outputs that are one number or two, or cut off, whatever the data is: no quantizer was made
+// for that. The others keep the promise at one size at which there are many numbers. `most`: numbers at any size.
+bool BreaksWithoutData(const std::vector<Trial>& tried, size_t most) {
+  std::set<std::string> others;
+  for (const auto& [name, spread] : tried.front().spreads) {
+    std::vector<Spread> spreads;
+    for (const Trial& t : tried) {
+      const auto at_size = t.spreads.find(name);
+      if (at_size != t.spreads.end()) spreads.push_back(at_size->second);
+    }
+    if (!IsSingle(spreads) && !IsCutOff(spreads)) others.insert(name);
+  }
+  const auto keeps_others = [&](const Trial& t) {
+    return ShowsData(t.distinct, most) && std::ranges::all_of(others, [&](const auto& name) {
+             return t.keeps.contains(name) && t.spreads.at(name).distinct >= kSeveralNumbers;
+           });
+  };
+  return others.empty() || std::ranges::any_of(tried, keeps_others);
+}
+
+}  // namespace
+
 // What is said of data that the quantizers were made for holds at some size of the inputs: one of those where
 // the original makes many different numbers, as quantizers do of the data that they were made for.
 void Judge::CompareAtSizes(const Model& before, const Model& after, const Promise& promise,
@@ -301,18 +325,10 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
   };
   const auto held = std::ranges::find_if(tried, shows);
   trial = held != tried.end() ? *held : tried.front();
-  // One number or two, whatever the data is: no quantizer was made for that. So it is where other outputs are several.
-  const auto is_single = [&](const std::string& name) {
-    return std::ranges::all_of(tried, [&](const Trial& t) { return t.single.contains(name); });
-  };
-  const auto keeps_others = [&](const Trial& t) {
-    return t.keeps_several && ShowsData(t.distinct, most) &&
-           std::ranges::all_of(t.single, is_single);
-  };
   if (of_data && trial.fate == Trial::Fate::kBroken &&
-      (most < kSeveralNumbers || std::ranges::any_of(tried, keeps_others))) {
+      (most < kSeveralNumbers || (trial.by_numbers && BreaksWithoutData(tried, most)))) {
     trial.fate = Trial::Fate::kUnknown;
-    trial.why = "at no size of the data are there several numbers";
+    trial.why = "at no size of the data are there several numbers that are not cut off";
   }
   if (of_data && trial.fate == Trial::Fate::kBroken && HasNumberAsData(*given_)) {
     trial.fate = Trial::Fate::kUnknown;
@@ -459,7 +475,8 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
   bool kept = Keeps(promise, a.values, b.values, trial.why, &trial.margin);
   if (!kept && MeasureUnreached(before, a.values, promise))
     kept = Keeps(promise, a.values, b.values, trial.why, &trial.margin);
-  if (!kept) LearnSingle(promise, a.values, b.values, trial);
+  LearnOutputs(promise, a.values, b.values, kept, trial);
+  trial.by_numbers = !kept;
   // The kernels run some that no other runtime takes: pads below 0.
   const std::string fault = kept ? NewFault(before, after) : "";
   if ((!kept || !fault.empty()) && RunOtherwise(before, *inputs)) {

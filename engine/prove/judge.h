@@ -15,6 +15,7 @@
 
 #include "engine/driver/driver.h"
 #include "engine/evaluate/open_sizes.h"
+#include "engine/prove/calibrated.h"
 #include "engine/prove/own_operands.h"
 #include "engine/prove/promise.h"
 #include "engine/prove/runtime_apart.h"
@@ -31,9 +32,6 @@ namespace qrewrite {
 inline constexpr double kSizesOfData[] = {
     1,        0.5, 2,         0.25, 4,         0.125, 8,         0.0625, 16,         1.0 / 32, 32,
     1.0 / 64, 64,  1.0 / 128, 128,  1.0 / 256, 256,   1.0 / 512, 512,    1.0 / 1024, 1024};
-
-// Fewer, at any size of the data, are none that a quantizer was made for: one, or those below and above a step.
-inline constexpr size_t kSeveralNumbers = 3;
 
 // Whether data makes many different numbers, beside the `most` that it makes at any size.
 inline bool ShowsData(size_t distinct, size_t most) { return 8 * distinct >= most; }
@@ -79,12 +77,12 @@ struct Trial {
   Promise::Kind promised = Promise::Kind::kNone;  // what `margin` counts: that of the weakest rule
   bool disputed = false;                          // unknown because the two evaluators disagree
   bool by_runtime = false;  // broken by numbers of the runtime alone: the kernels lack an operator
+  bool by_numbers = false;  // broken by those of the kernels
   bool of_data = false;     // the promise is one about data that quantizers were made for
   size_t distinct = 0;      // numbers that the original made
-  // Outputs that are one number each, or two, and whether the promise holds of the others.
-  std::set<std::string> single;
-  bool keeps_several = false;
-  uint64_t kind = 0;  // KindOf() the graph
+  std::map<std::string, Spread> spreads;  // what outputs were, if it is one about such data,
+  std::set<std::string> keeps;            // and those that keep it, where others do not
+  uint64_t kind = 0;                      // KindOf() the graph
   // Shapes that the inputs had at run time, each combination once.
   std::set<InputShapes> shapes;
 };
@@ -133,9 +131,9 @@ class Judge {
   static Outcome RunWhereDefined(Evaluator& evaluator, const Model& model,
                                  std::vector<Tensors>& inputs);
   static size_t CountDistinct(const std::vector<Tensors>& samples);
-  // Of a promise about calibrated data that broke: sets Trial::single and Trial::keeps_several.
-  static void LearnSingle(const Promise& promise, std::vector<Tensors> before,
-                          std::vector<Tensors> after, Trial& trial);
+  // Of a promise about calibrated data: sets Trial::spreads, and Trial::keeps if it was not kept.
+  static void LearnOutputs(const Promise& promise, const std::vector<Tensors>& before,
+                           const std::vector<Tensors>& after, bool kept, Trial& trial);
   bool IsRandom(const Model& model, const std::vector<Tensors>& inputs) const;
   bool TakesAllNodes(const std::vector<Tensors>& inputs) const;
   // The values that the rule changed, side by side: see judge_made.cc.

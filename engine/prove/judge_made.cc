@@ -327,24 +327,20 @@ void Judge::AcquitWhereMade(const Graph& before, const Graph& after, const Promi
   }
 }
 
-// What is one number is none of the data that a quantizer was made for.
-void Judge::LearnSingle(const Promise& promise, std::vector<Tensors> before,
-                        std::vector<Tensors> after, Trial& trial) {
-  if (promise.kind != Promise::Kind::kApprox || promise.limit >= kAnySizeDb || before.empty())
-    return;
-  for (const auto& [name, plain] : before.front()) {
-    std::vector<Tensors> alone;
-    for (const Tensors& sample : before) alone.push_back({{name, sample.at(name)}});
-    if (CountDistinct(alone) < kSeveralNumbers) trial.single.insert(name);
+void Judge::LearnOutputs(const Promise& promise, const std::vector<Tensors>& before,
+                         const std::vector<Tensors>& after, bool kept, Trial& trial) {
+  if (promise.kind != Promise::Kind::kApprox || promise.limit >= kAnySizeDb) return;
+  const auto alone = [](const std::vector<Tensors>& samples, const std::string& name) {
+    std::vector<Tensors> one;
+    for (const Tensors& sample : samples) one.push_back({{name, sample.at(name)}});
+    return one;
+  };
+  for (const auto& [name, series] : SeriesOf(before)) {
+    trial.spreads[name] = SpreadOf(series);
+    std::string why;
+    if (!kept && Keeps(promise, alone(before, name), alone(after, name), why, nullptr))
+      trial.keeps.insert(name);
   }
-  if (trial.single.empty() || trial.single.size() == before.front().size()) return;
-  for (std::vector<Tensors>* const side : {&before, &after}) {
-    for (Tensors& sample : *side) {
-      for (const std::string& name : trial.single) sample.erase(name);
-    }
-  }
-  std::string why;
-  trial.keeps_several = Keeps(promise, before, after, why, nullptr);
 }
 
 }  // namespace qrewrite
