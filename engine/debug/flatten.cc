@@ -11,8 +11,8 @@
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
 #include "engine/debug/measurement.h"
-#include "engine/graph/find.h"
-#include "engine/onnx_io/inline_functions.h"
+#include "engine/rewrite/edit.h"
+#include "engine/rewrite/inline_calls.h"
 #include "qrewrite/match.h"
 #include "qrewrite/rewrite.h"
 
@@ -20,12 +20,12 @@ namespace qrewrite {
 namespace {
 
 Result<Model> WithoutFunctions(const Model& model) {
-  if (LocalFunctions(std::as_const(*model.impl().file).graph()).empty()) return model.Clone();
-  const Result<std::string> bytes = model.Serialize();
-  if (!bytes.ok() && bytes.status().code() == StatusCode::kLimit) return model.Clone();
-  QR_RETURN_IF_ERROR(bytes.status());
-  QR_ASSIGN_OR_RETURN(std::string flat, InlineFunctions(*bytes));
-  return Model::Parse(Bytes::Own(std::move(flat)));
+  QR_ASSIGN_OR_RETURN(Model flat, model.Clone());
+  Graph& graph = flat.impl().file->graph();
+  const Result<InlinedCalls> done = InlineCalls(graph, [](NodeId) { return false; });
+  if (!done.ok()) return model.Clone();
+  if (done->calls > 0) RemoveUnused(graph);
+  return flat;
 }
 
 bool HasBodies(const Model& model) {

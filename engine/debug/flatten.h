@@ -14,7 +14,8 @@ struct FlatModels {
 };
 
 // Clones of both models without local functions, and without those Ifs of the main graph that take one
-// branch on all samples. Other bodies stay. What does not run, or passes 2 GB with its functions, stays as it is.
+// branch on all samples. Other bodies stay. What does not run, or gets too large without
+// functions (InlineCalls), stays as it is.
 Result<FlatModels> Flatten(const Model& original, const Model& quantized, Evaluator& evaluator,
                            const Samples& samples);
 

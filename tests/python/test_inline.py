@@ -148,3 +148,14 @@ def test_quantized_functions(folder, rules):
     done = onnx.load(folder / "done.onnx")
     ops = {n.op_type for n in done.graph.node}
     assert not done.functions and not ops & {"QuantizeLinear", "DequantizeLinear"} and "Conv" in ops, ops
+
+
+def test_verify_sees_quantizers_inside(folder):
+    """Samples that leave the range of a quantizer in a function are made smaller, as they are without the function."""
+    quantized = model("y = own.Layer(x)", """Layer (v) => (w) {
+        s = Constant<value = float {0.05}>()  z = Constant<value = int8 {0}>()  k = Constant<value = float {20}>()
+        q = QuantizeLinear(v, s, z)  d = DequantizeLinear(q, s, z)  m = Mul(d, k)
+        p = QuantizeLinear(m, s, z)  w = DequantizeLinear(p, s, z) }""")
+    onnx.save(quantized, folder / "inside.onnx")
+    code, out, err = run(folder, "--rules", "ezkl_dequant", "--set", "saturation=identity", "--verify", "inside.onnx", "-o", "fits.onnx")
+    assert code == 0 and "DIVERGED" not in err, out + err
