@@ -149,9 +149,67 @@ void Alignment::Run() {
     }
     Learn(quantized_.Find(values_.activations[i].source), float_.Find(c.name));
   }
+  AlignMovedBack();
   Result<std::vector<NodeId>> order = TopologicalOrder(g, g.main());
   if (!order.ok()) return;
   for (const NodeId n : *order) AlignNode(n);
+  for (size_t i = values_.activations.size(); i-- > 0;) AlignBack(i);
+}
+
+// What a node puts into the order of the float model's value, whose name it has, was in another order before.
+void Alignment::AlignMovedBack() {
+  for (size_t i = 0; i < values_.activations.size(); ++i) {
+    const QuantizedActivation& a = values_.activations[i];
+    Counterpart& c = matching_.activations[i];
+    const ValueId known = float_.Find(c.name);
+    if (c.name.empty() || c.name == a.source) continue;
+    for (const std::string& name : a.restored) {
+      const auto moved = std::find_if(
+          values_.moved.begin(), values_.moved.end(),
+          [&](const auto& m) { return m.second.source == name && float_.Find(m.first) == known; });
+      if (moved == values_.moved.end()) continue;
+      const std::optional<Order> order = MovedBack(moved->second.perm);
+      if (!order) continue;
+      c.order = *order;
+      Learn(quantized_.Find(a.source), known, *order);
+      for (const std::string& other : a.restored) Learn(quantized_.Find(other), known, *order);
+    }
+  }
+}
+
+// Names and operands told nothing of activation `i`: it is what it becomes by other axes or another type.
+void Alignment::AlignBack(size_t i) {
+  const Graph& g = quantized_.graph();
+  for (const std::string& name : values_.activations[i].restored) {
+    const ValueId v = quantized_.Find(name);
+    if (!v.valid()) continue;
+    for (const UseId use : g.uses(v)) {
+      const NodeId n = g.user(use).node;
+      if (g.user(use).is_output() || g.num_outputs(n) != 1 || !g.output(n, 0).valid()) continue;
+      const ValueId result = g.output(n, 0);
+      const std::string made = quantized_.Name(result);
+      const auto is = [&](const std::map<std::string, std::string>& same) {
+        const auto found = same.find(made);
+        return found != same.end() && found->second == name;
+      };
+      if (is(values_.cast)) {
+        const auto order = orders_.find(result);
+        AlignBack(i, result, order == orders_.end() ? Order() : order->second);
+      } else if (is(values_.reshaped) && !orders_.contains(result)) {
+        AlignBack(i, result, {});
+      }
+    }
+  }
+}
+
+void Alignment::AlignBack(size_t i, ValueId result, const Order& order) {
+  const QuantizedActivation& a = values_.activations[i];
+  Counterpart& c = matching_.activations[i];
+  const ValueId known = known_[result.index];
+  if (!c.name.empty() || !known.valid()) return;
+  c = {float_.Name(known), "structure", order};
+  Learn(quantized_.Find(a.source), known, order);
+  for (const std::string& name : a.restored) Learn(quantized_.Find(name), known, order);
 }
 
 // By name, and by place where both models have as many.
@@ -216,7 +274,7 @@ void Alignment::AlignNode(NodeId n) {
     }
   } else {
     AlignMoved(n);
-    AlignCast(n);
+    AlignSame(n);
   }
   for (size_t i = 0; i < g.num_outputs(n); ++i) {
     if (g.output(n, i).valid()) AlignQuantized(g.output(n, i));
@@ -238,14 +296,19 @@ void Alignment::AlignMoved(NodeId n) {
   if (now) Learn(v, known_[source.index], *now);
 }
 
-// The float model has no such node: what it casts is the same value.
-void Alignment::AlignCast(NodeId n) {
+// The float model has no such node: what it casts or reshapes is the same value.
+void Alignment::AlignSame(NodeId n) {
   const Graph& g = quantized_.graph();
   const ValueId v = g.num_outputs(n) == 1 ? g.output(n, 0) : ValueId();
-  const auto cast = v.valid() ? values_.cast.find(quantized_.Name(v)) : values_.cast.end();
-  if (cast == values_.cast.end() || known_[v.index].valid()) return;
-  const ValueId source = quantized_.Find(cast->second);
-  if (source.valid()) Learn(v, known_[source.index], OrderFor(n, v));
+  if (!v.valid() || known_[v.index].valid()) return;
+  const auto learn = [&](const std::map<std::string, std::string>& same, bool in_order) {
+    const auto found = same.find(quantized_.Name(v));
+    const ValueId source = found == same.end() ? ValueId() : quantized_.Find(found->second);
+    if (!source.valid() || (!in_order && orders_.contains(source))) return;
+    Learn(v, known_[source.index], in_order ? OrderFor(n, v) : Order());
+  };
+  learn(values_.cast, true);
+  learn(values_.reshaped, false);
 }
 
 // What is computed of values in some order is taken to be in that order, too, if it may have as many axes.

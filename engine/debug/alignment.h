@@ -36,7 +36,10 @@ class Alignment {
   void AlignQuantized(ValueId source, size_t i);
   void AlignNode(NodeId n);
   void AlignMoved(NodeId n);  // one that puts axes into another order
-  void AlignCast(NodeId n);   // one that only changes the float type
+  void AlignSame(NodeId n);   // one that only changes the float type, or the sizes of axes
+  void AlignMovedBack();
+  void AlignBack(size_t i);
+  void AlignBack(size_t i, ValueId result, const Order& order);
   void AlignWeights(NodeId n, NodeId counterpart);
   Order OrderFor(NodeId n, ValueId result) const;
   NodeId CounterpartOf(NodeId n);

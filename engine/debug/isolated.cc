@@ -34,7 +34,7 @@ Result<Model> IsolatedModel(const Model& form, const std::vector<const MeasuredA
       graph.SetDeclared(input, type);
       graph.AddInput(graph.main(), input);
       Reroute(graph, v, input);
-      substitutes[std::string(graph.name(input))] = {place.reference, type.dtype, place.order};
+      substitutes[std::string(graph.name(input))] = {&place, type.dtype};
     }
   }
   graph.MarkChanged();

@@ -88,6 +88,21 @@ Ordered InOrderOf(const MeasuredActivation& place, std::vector<double> values, c
           ActivationChannels(InFloatOrder(dims, place.order))};
 }
 
+// Has the value the sizes of the float one in the order that is known, in another that sizes tell, or other axes
+// altogether? Numbers of as many axes with other sizes are in an order that nobody knows.
+bool FitOrder(MeasuredActivation& place, const Dims& dims, const Dims& wanted) {
+  if (dims.size() != wanted.size()) return true;
+  const bool moved = place.order.size() == dims.size();
+  if ((moved ? InFloatOrder(dims, place.order) : dims) == wanted) return true;
+  if (dims == wanted) {
+    place.order.clear();
+    return true;
+  }
+  const std::optional<Order> order = OrderOfSizes(dims, wanted);
+  if (order) place.order = *order;
+  return order.has_value();
+}
+
 Result<std::optional<Real>> RealOf(const QuantizedActivation& a, const Tensors& values,
                                    bool round) {
   const ConstTensor* const q = Find(values, a.q);
@@ -352,6 +367,10 @@ Status Measurement::AddPlace(MeasuredActivation& place, const Tensors& reference
   const QuantizedActivation& a = *place.activation;
   QR_ASSIGN_OR_RETURN(const std::optional<Real> real, RealOf(a, form, compat_ort));
   if (!real) return {};
+  const ConstTensor* const wanted = Find(reference, place.reference);
+  const bool fits =
+      wanted == nullptr || compat_ort || FitOrder(place, real->q.dims(), wanted->dims);
+  place.dims = real->q.dims();
   const Ordered got = InOrderOf(place, real->values, real->q.dims());
   if (const ConstTensor* source = Find(form, a.source)) {
     QR_ASSIGN_OR_RETURN(Tensor before, FromPlain(*source));
@@ -362,8 +381,9 @@ Status Measurement::AddPlace(MeasuredActivation& place, const Tensors& reference
     place.local.Add(InOrderOf(place, numbers, real->q.dims()).values, got.values, got.channels);
     QR_RETURN_IF_ERROR(AddSaturated(place, *real, numbers));
   }
-  const ConstTensor* const wanted = Find(reference, place.reference);
   if (wanted == nullptr) return {};
+  place.misfit |= !fits;
+  if (!fits) return {};
   QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, Numbers(*wanted));
   const bool one_model = form_ == nullptr || quantized_ == nullptr;
   if (!place.in_original || one_model) {
@@ -402,15 +422,17 @@ Status Measurement::AddPair(Pair& pair, const Tensors& reference, const Tensors&
 Status Measurement::AddIsolated(const Tensors& sample, const Tensors& reference) {
   Tensors inputs = sample;
   for (const auto& [input, substitute] : substitutes_) {
-    const ConstTensor* value = Find(reference, substitute.name);
+    const MeasuredActivation& place = *substitute.place;
+    const ConstTensor* value = Find(reference, place.reference);
     if (value == nullptr) continue;
     ConstTensor given = *value;
     // An order of other axes is that of a value in front, which this one only has as the result of it.
-    if (!substitute.order.empty() && substitute.order.size() == given.dims.size()) {
+    if (!place.order.empty() && place.order.size() == given.dims.size()) {
       QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(given));
-      QR_ASSIGN_OR_RETURN(const Tensor moved, InOrder(tensor, substitute.order));
+      QR_ASSIGN_OR_RETURN(const Tensor moved, InOrder(tensor, place.order));
       QR_ASSIGN_OR_RETURN(given, ToPlain(moved));
     }
+    if (CheckedCount(place.dims) == CheckedCount(given.dims)) given.dims = place.dims;
     QR_ASSIGN_OR_RETURN(inputs[input], InType(given, static_cast<int>(substitute.dtype)));
   }
   Result<Tensors> values = isolated_->Run(inputs);

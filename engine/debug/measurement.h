@@ -21,6 +21,7 @@ struct MeasuredActivation {
   const QuantizedActivation* activation;
   std::string reference;  // in the float model; "": none
   Order order = {};       // of its axes
+  Dims dims = {};         // in the sample that was added last
   std::optional<AbsorbedActivation> absorbed;
   bool left_out = false;     // the quantized model does not have it
   bool in_original = false;  // its integers are a value of the quantized model as it is
@@ -51,9 +52,8 @@ struct Models {
 // The copy of `form` in which what is made of quantized activations is an input. `substitutes` says of these
 // inputs which value of the float model they get.
 struct Substitute {
-  std::string name;
+  const MeasuredActivation* place;
   DType dtype;
-  Order order = {};
 };
 using Substitutes = std::map<std::string, Substitute>;
 Result<Model> IsolatedModel(const Model& form, const std::vector<const MeasuredActivation*>& places,

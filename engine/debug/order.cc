@@ -51,6 +51,26 @@ std::optional<Order> Moved(const Order& order, const std::vector<int64_t>& perm)
   return moved;
 }
 
+std::optional<Order> MovedBack(const std::vector<int64_t>& perm) {
+  if (!IsPermutation(perm)) return std::nullopt;
+  return Moved({}, Inverse(perm));
+}
+
+std::optional<Order> OrderOfSizes(const Dims& quantized, const Dims& wanted) {
+  if (quantized.size() != wanted.size()) return std::nullopt;
+  Order order;
+  std::vector<bool> taken(wanted.size(), false);
+  for (const int64_t size : quantized) {
+    if (size != 1 && std::ranges::count(wanted, size) != 1) return std::nullopt;
+    size_t k = 0;
+    while (k < wanted.size() && (taken[k] || wanted[k] != size)) ++k;
+    if (k == wanted.size()) return std::nullopt;
+    taken[k] = true;
+    order.push_back(static_cast<int64_t>(k));
+  }
+  return order;
+}
+
 Dims InFloatOrder(const Dims& dims, const Order& order) {
   Dims in_order = dims;
   for (size_t k = 0; k < order.size(); ++k) in_order[static_cast<size_t>(order[k])] = dims[k];

@@ -17,6 +17,12 @@ using Order = std::vector<int64_t>;
 // Of a value that is moved by `perm` once more. Both are permutations of as many axes; nullopt: they are not.
 std::optional<Order> Moved(const Order& order, const std::vector<int64_t>& perm);
 
+// Of what `perm` puts into the order of the float model. nullopt: no permutation.
+std::optional<Order> MovedBack(const std::vector<int64_t>& perm);
+
+// The order that sizes alone tell: those above 1 all differ. nullopt: they do not tell one.
+std::optional<Order> OrderOfSizes(const Dims& quantized, const Dims& wanted);
+
 // Sizes and numbers of a value of the quantized model in the order of the float model. REQUIRES: as many axes,
 // and `dims` are the sizes of `values`.
 Dims InFloatOrder(const Dims& dims, const Order& order);

@@ -55,6 +55,7 @@ class Collector {
     if (match.rule == "narrowed") return AddNarrowed(found);
     if (match.rule == "moved") return AddMoved(found);
     if (match.rule == "float-cast") values_.cast[found.Value("y")] = found.Value("x");
+    if (match.rule == "reshaped") values_.reshaped[found.Value("y")] = found.Value("x");
     if (match.rule == "recast") recast_[found.Value("c")] = found.Value("q");
     if (match.rule == "restored") restored_[found.Value("q")].push_back(found.Value("y"));
     if (match.rule == "weight-source") sources_[found.Value("q")] = found.Value("x");
@@ -146,7 +147,7 @@ Result<QuantizedValues> FindQuantizedValues(const Model& model) {
   QR_ASSIGN_OR_RETURN(const Rules rules, ShippedRules("quantized_values"));
   const MatchOptions options{
       .rules = {"activation", "dynamic-activation", "narrowed", "recast", "restored", "weight",
-                "weight-source", "columns", "gemm-columns", "moved", "float-cast"},
+                "weight-source", "columns", "gemm-columns", "moved", "reshaped", "float-cast"},
       .max_matches = kAllMatches};
   QR_ASSIGN_OR_RETURN(const Matches found, Match(model, rules, options));
   Collector collector;

@@ -42,8 +42,8 @@ struct QuantizedValues {
   std::vector<QuantizedActivation> activations;  // producers first
   std::vector<QuantizedWeight> weights;
   std::map<std::string, MovedValue> moved;  // by the name of what comes out
-  std::map<std::string, std::string>
-      cast;  // into another float type: by the name of what comes out
+  // By the name of what comes out: what is cast to another float type, and what gets other axes in the same order.
+  std::map<std::string, std::string> cast, reshaped;
 };
 
 // A copy of the model with every quantized operator spelt out; integer values keep their names. `changed`

@@ -102,6 +102,41 @@ def test_axes_in_another_order(folder):
     assert moved and len(inputs["x"]) == 4
 
 
+@pytest.mark.parametrize("words", [5, 4], ids=["sizes_tell", "sizes_do_not_tell"])
+def test_what_quant_pre_process_moves_and_reshapes(folder, words):
+    """ONNX Runtime moves a Transpose behind Split, whose results keep the node's name, and makes a Gemm between Reshapes of a MatMul and its Add."""
+    r, heads = np.random.default_rng(3), 4
+    weights = {"w": r.normal(size=(8, 24)).astype(np.float32) / 3, "b": r.normal(size=24).astype(np.float32), "s": np.array(0.05, np.float32), "z": np.array(0, np.int8),
+               "flat": np.array([-1, 8], np.int64), "three": np.array([1, words, 24], np.int64), "parts": np.array([1, words, 3, heads, 2], np.int64)}
+    turned = {"perm": [2, 0, 3, 1, 4]}
+
+    def split(v, results, axis):
+        return onnx.helper.make_node("Split", [v], results, name="Split", axis=axis)
+
+    def quantizers(v):
+        return [node("QuantizeLinear", [v, "s", "z"], v + "_q"), node("DequantizeLinear", [v + "_q", "s", "z"], v + "_d")]
+
+    save("float.onnx", [node("MatMul", ["x", "w"], "m"), node("Add", ["m", "b"], "a"), node("Reshape", ["a", "parts"], "r"), node("Transpose", ["r"], "t", **turned),
+                        split("t", ["p0", "p1", "p2"], 0), node("Squeeze", ["p0"], "k", axes=[0]), node("Sigmoid", ["k"], "y"), node("Neg", ["p1"], "u"),
+                        node("Neg", ["p2"], "v")], weights, {"x": [1, words, 8]}, ["y", "u", "v"], opset=11)
+    save("quant.onnx", [*quantizers("x"), node("Reshape", ["x_d", "flat"], "in2"), *quantizers("in2"), node("Gemm", ["in2_d", "w", "b"], "out2"), *quantizers("out2"),
+                        node("Reshape", ["out2_d", "three"], "a"), *quantizers("a"), node("Reshape", ["a_d", "parts"], "r"), *quantizers("r"),
+                        split("r_d", ["Split0", "Split1", "Split2"], 2), *quantizers("Split0"), node("Transpose", ["Split0_d"], "p0", **turned), *quantizers("p0"),
+                        node("Squeeze", ["p0_d"], "k", axes=[0]), *quantizers("k"), node("Sigmoid", ["k_d"], "y"),
+                        *quantizers("Split1"), node("Transpose", ["Split1_d"], "p1", **turned), node("Neg", ["p1"], "u"),
+                        *quantizers("Split2"), node("Transpose", ["Split2_d"], "other", **turned), node("Neg", ["other"], "v")],
+         weights, {"x": [1, words, 8]}, ["y", "u", "v"], opset=11)
+    np.savez("inputs.npz", x=images((4, words, 8)))
+    report = debug("--isolate")
+    assert report["unmatched"] == [] and report["run"]["matched"] == report["run"]["quantized_values"] == 10
+    found = {row["quantized_name"]: row for row in report["activations"]}
+    assert report["run"]["notes"] == ([] if words == 5 else ["`p2` of the float model has another size than `Split2_q`"])
+    if words == 4:
+        assert found.pop("Split2_q")["cumulative_sqnr_db"] is None
+    assert len(found) > 4 and all(row["cumulative_sqnr_db"] > 25 for row in found.values()), found
+    assert rows(report)["a"]["op_sqnr_db"] > 25 and rows(report)["k"]["op_sqnr_db"] is not None
+
+
 @pytest.mark.parametrize("last", ["ReduceMean", "Squeeze", "Flatten", "Reshape"])
 def test_another_order_ends_where_axes_go(folder, last):
     """Behind an operator that makes fewer axes there is no order of four axes, and a Transpose there is one of two."""
