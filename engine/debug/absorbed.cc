@@ -1,5 +1,6 @@
 #include "engine/debug/absorbed.h"
 
+#include "engine/fold/cast.h"
 #include "engine/ops/signature.h"
 
 namespace qrewrite {
@@ -44,6 +45,11 @@ std::optional<AbsorbedActivation> AbsorbedActivation::Make(const NamedGraph& flo
 Result<Tensor> AbsorbedActivation::Apply(const Tensor& x) const {
   std::vector<Tensor> inputs = inputs_;
   inputs[0] = x;
+  for (size_t i = 1; i < inputs.size(); ++i) {  // the quantized model may be in half precision
+    if (!inputs[i].valid() || inputs[i].dtype() == x.dtype()) continue;
+    QR_ASSIGN_OR_RETURN(inputs[0], fold::CastTensor(x, inputs[i].dtype()));
+    break;
+  }
   const FoldCall call{"", op_, since_, inputs, attributes_};
   QR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, Fold(kernel_, call, {.lazy = UINT64_MAX}));
   return outputs[0];

@@ -5,6 +5,7 @@
 
 #include "engine/api/model_impl.h"
 #include "engine/debug/measurement.h"
+#include "engine/fold/cast.h"
 #include "qrewrite/rewrite.h"
 
 namespace qrewrite {
@@ -37,6 +38,14 @@ Status RestoreWeights(const Stripping& s, const std::set<std::string>& nodes, Gr
       if (weight.dims() == s.values.weights[i].integers.dims())
         weights[restored] = {name, std::move(weight)};
     }
+  }
+  for (size_t i = 0; i < s.values.weights.size();
+       ++i) {  // half precision, if the quantized model is
+    const Tensor& scale = s.values.weights[i].scheme.scale;
+    const auto weight = weights.find(s.values.weights[i].restored);
+    if (weight == weights.end() || !scale.valid()) continue;
+    Tensor& tensor = weight->second.second;
+    QR_ASSIGN_OR_RETURN(tensor, fold::CastTensor(tensor, scale.dtype()));
   }
   for (const NodeId n : std::vector<NodeId>(graph.body(graph.main()).nodes)) {
     const bool named =

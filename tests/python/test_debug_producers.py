@@ -343,3 +343,26 @@ def test_half_precision_behind_the_inputs(folder):
     report = debug("--isolate")
     assert not report["unmatched"] and rows(report)["x"]["match_method"] == "structure"
     assert near(rows(report, "weights")["w"]["weight_sqnr_db"], sqnr(w, stored * np.float64(scale)))
+
+
+def test_half_precision_of_what_is_absorbed_and_left_in_float(folder):
+    """nvidia-modelopt writes the whole model in half precision: the Clip that a quantizer stands for has bounds of float, and so have weights that are put back."""
+    w, v = (np.random.default_rng(3).normal(size=(12, 12)).astype(np.float32) for _ in range(2))
+    w[:, 3] *= 60
+    np.savez("inputs.npz", x=images((4, 12)))
+    save("float.onnx", [node("MatMul", ["x", "w"], "m"), node("Clip", ["m", "low", "high"], "c"), node("MatMul", ["c", "v"], "y")],
+         {"w": w, "v": v, "low": np.float32(0), "high": np.float32(6)}, {"x": [1, 12]}, ["y"], opset=19)
+    constants = {"s": np.float16(8 / 255), "z": np.uint8(128), "six": np.float16(6 / 255), "zero": np.uint8(0)}
+    for name, weight in (("w", w), ("v", v)):
+        constants[name + "_step"] = (np.abs(weight).max() / 127).astype(np.float16)
+        constants[name + "_stored"] = np.rint(weight / np.float32(constants[name + "_step"])).astype(np.int8)
+
+    def quantizers(of, step, zero):
+        return [node("QuantizeLinear", [of, step, zero], of + "_q"), node("DequantizeLinear", [of + "_q", step, zero], of + "_d")]
+
+    save("quant.onnx", [node("Cast", ["x"], "half", to=onnx.TensorProto.FLOAT16), *quantizers("half", "s", "z"), node("DequantizeLinear", ["w_stored", "w_step"], "w_d"),
+                        node("MatMul", ["half_d", "w_d"], "c"), *quantizers("c", "six", "zero"), node("DequantizeLinear", ["v_stored", "v_step"], "v_d"),
+                        node("MatMul", ["c_d", "v_d"], "last"), node("Cast", ["last"], "y", to=onnx.TensorProto.FLOAT)], constants, {"x": [1, 12]}, ["y"], opset=19)
+    report = debug("--isolate", "--suggest", "1", "--validate")
+    assert rows(report)["c"]["absorbed"] == "Clip" and rows(report)["c"]["local_sqnr_db"] > 40
+    assert report["suggestions"][0]["gained_db"] > 5
