@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/debug/folded_weights.h"
+
 namespace qrewrite {
 namespace {
 
@@ -123,8 +125,10 @@ Alignment::Alignment(const NamedGraph& float_graph, const NamedGraph& quantized,
     if (source.valid()) activations_of_[source].push_back(i);
   }
   for (size_t i = 0; i < values.weights.size(); ++i) {
-    const ValueId restored = quantized.Find(values.weights[i].restored);
-    if (restored.valid()) weight_of_[restored.index] = i + 1;
+    for (const std::string& name : {values.weights[i].restored, values.weights[i].turned}) {
+      const ValueId v = name.empty() ? ValueId() : quantized.Find(name);
+      if (v.valid()) weight_of_[v.index] = i + 1;
+    }
   }
   const Graph& f = float_graph.graph();
   for (const NodeId n : f.body(f.main()).nodes) {
@@ -404,9 +408,11 @@ double Alignment::Distance(NodeId n, NodeId candidate) const {
     const Tensor* tensor = theirs.valid() ? f.constant(theirs) : nullptr;
     if (!mine.valid() || weight_of_[mine.index] == 0 || tensor == nullptr) continue;
     const QuantizedWeight& w = values_.weights[weight_of_[mine.index] - 1];
-    if (w.integers.dims() != tensor->dims()) return INFINITY;
+    const Result<Tensor> turned =
+        w.turned.empty() ? Result<Tensor>(*tensor) : InShapeOf(w, *tensor);
+    if (!turned.ok() || w.integers.dims() != turned->dims()) return INFINITY;
     const Result<std::vector<double>> a = Dequantize(w.integers, w.scheme);
-    const Result<std::vector<double>> b = ToDoubles(*tensor);
+    const Result<std::vector<double>> b = ToDoubles(*turned);
     if (!a.ok() || !b.ok()) continue;
     double signal = 0, noise = 0;
     for (size_t k = 0; k < a->size(); ++k) {

@@ -55,6 +55,7 @@ class Collector {
     if (match.rule == "narrowed") return AddNarrowed(found);
     if (match.rule == "moved") return AddMoved(found);
     if (match.rule == "float-cast") values_.cast[found.Value("y")] = found.Value("x");
+    if (match.rule == "turned-weight") turned_[found.Value("w")] = found.Value("y");
     if (match.rule == "reshaped") values_.reshaped[found.Value("y")] = found.Value("x");
     if (match.rule == "recast") recast_[found.Value("c")] = found.Value("q");
     if (match.rule == "restored") restored_[found.Value("q")].push_back(found.Value("y"));
@@ -79,6 +80,7 @@ class Collector {
     for (QuantizedWeight& w : values_.weights) {
       if (const auto it = sources_.find(w.q); it != sources_.end()) w.source = it->second;
       w.columns = columns_.contains(w.restored);
+      if (const auto it = turned_.find(w.restored); it != turned_.end()) w.turned = it->second;
     }
     return std::move(values_);
   }
@@ -126,7 +128,7 @@ class Collector {
 
   QuantizedValues values_;
   std::map<std::string, std::vector<std::string>> restored_;
-  std::map<std::string, std::string> sources_, recast_;
+  std::map<std::string, std::string> sources_, recast_, turned_;
   std::set<std::string> columns_;
 };
 
@@ -147,7 +149,8 @@ Result<QuantizedValues> FindQuantizedValues(const Model& model) {
   QR_ASSIGN_OR_RETURN(const Rules rules, ShippedRules("quantized_values"));
   const MatchOptions options{
       .rules = {"activation", "dynamic-activation", "narrowed", "recast", "restored", "weight",
-                "weight-source", "columns", "gemm-columns", "moved", "reshaped", "float-cast"},
+                "weight-source", "columns", "gemm-columns", "moved", "turned-weight", "reshaped",
+                "float-cast"},
       .max_matches = kAllMatches};
   QR_ASSIGN_OR_RETURN(const Matches found, Match(model, rules, options));
   Collector collector;

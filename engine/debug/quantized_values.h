@@ -27,6 +27,7 @@ struct QuantizedWeight {
   std::string q;
   std::string source;    // the float constant that is quantized each time; "": stored as integers
   std::string restored;  // the float value made of it
+  std::string turned;    // what a Transpose makes of that; "": nothing
   Tensor integers;
   Scheme scheme;
   bool columns = false;  // channels lie along the last axis

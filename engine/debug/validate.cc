@@ -37,15 +37,17 @@ Status RestoreWeights(const Stripping& s, const std::set<std::string>& nodes, Gr
       QR_ASSIGN_OR_RETURN(Tensor weight, InShapeOf(s.values.weights[i], *tensor));
       if (weight.dims() == s.values.weights[i].integers.dims())
         weights[restored] = {name, std::move(weight)};
+      const std::string& turned = s.values.weights[i].turned;
+      if (!turned.empty()) weights[turned] = {name, *tensor};
     }
   }
-  for (size_t i = 0; i < s.values.weights.size();
-       ++i) {  // half precision, if the quantized model is
-    const Tensor& scale = s.values.weights[i].scheme.scale;
-    const auto weight = weights.find(s.values.weights[i].restored);
-    if (weight == weights.end() || !scale.valid()) continue;
-    Tensor& tensor = weight->second.second;
-    QR_ASSIGN_OR_RETURN(tensor, fold::CastTensor(tensor, scale.dtype()));
+  for (const QuantizedWeight& w : s.values.weights) {
+    for (const std::string& made : {w.restored, w.turned}) {
+      const auto weight = weights.find(made);
+      if (weight == weights.end() || !w.scheme.scale.valid()) continue;
+      Tensor& tensor = weight->second.second;  // in half precision, if the quantized model is
+      QR_ASSIGN_OR_RETURN(tensor, fold::CastTensor(tensor, w.scheme.scale.dtype()));
+    }
   }
   for (const NodeId n : std::vector<NodeId>(graph.body(graph.main()).nodes)) {
     const bool named =

@@ -366,3 +366,29 @@ def test_half_precision_of_what_is_absorbed_and_left_in_float(folder):
     report = debug("--isolate", "--suggest", "1", "--validate")
     assert rows(report)["c"]["absorbed"] == "Clip" and rows(report)["c"]["local_sqnr_db"] > 40
     assert report["suggestions"][0]["gained_db"] > 5
+
+
+@pytest.mark.parametrize("columns", [12, 8], ids=["square", "oblong"])
+def test_weights_that_are_transposed_behind_their_integers(folder, columns):
+    """torch's exporter (pt2e) leaves the Transpose of a linear layer in the quantized model, and computes that of the float one."""
+    w, v = (np.random.default_rng(3).normal(size=(12, columns)).astype(np.float32) for _ in range(2))
+    w[5] *= 60
+    np.savez("inputs.npz", x=images((4, 12)))
+    behind = [node("Add", ["a", "b"], "y")]
+    save("float.onnx", [node("MatMul", ["x", "w"], "a"), node("MatMul", ["x", "v"], "b"), *behind], {"w": w, "v": v}, {"x": [1, 12]}, ["y"])
+    constants, nodes = {"s": np.float32(8 / 255), "z": np.uint8(128)}, [node("QuantizeLinear", ["x", "s", "z"], "x_q"), node("DequantizeLinear", ["x_q", "s", "z"], "x_d")]
+    for i, (weight, result) in enumerate(((v, "b"), (w, "a"))):
+        constants[f"step{i}"] = np.float32(np.abs(weight).max() / 127)
+        constants[f"stored{i}"] = np.rint(weight.T / constants[f"step{i}"]).astype(np.int8)
+        nodes += [node("DequantizeLinear", [f"stored{i}", f"step{i}"], f"real{i}"), node("Transpose", [f"real{i}"], f"turned{i}", perm=[1, 0]),
+                  node("MatMul", ["x_d", f"turned{i}"], f"m{i}"), node("QuantizeLinear", [f"m{i}", "wide", "middle"], f"{result}_q"),
+                  node("DequantizeLinear", [f"{result}_q", "wide", "middle"], result)]
+    constants |= {"wide": np.float32(2), "middle": np.uint8(128)}
+    save("quant.onnx", [*nodes, *behind], constants, {"x": [1, 12]}, ["y"])
+    report = debug("--isolate", "--suggest", "1", "--validate")
+    assert report["run"]["matched"] == report["run"]["quantized_values"] == 5
+    found = {row["quantized_name"]: row for row in report["weights"]}
+    for i, (name, weight) in enumerate((("v", v), ("w", w))):
+        row = found[f"stored{i}"]
+        assert row["weight_name"] == name and near(row["weight_sqnr_db"], sqnr(weight.T, constants[f"stored{i}"] * np.float64(constants[f"step{i}"])))
+    assert report["suggestions"][0]["gained_db"] is not None

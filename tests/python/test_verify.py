@@ -452,3 +452,19 @@ def test_runtime_goes_with_verify(folder):
     for option in (["--runtime", "builtin"], ["--ort", "x.so"]):
         code, _, err = run(folder, "--rules", "wrong.yaml", *option, "abs.onnx", "-o", "x.onnx")
         assert code == 2 and "--runtime and --ort go with --verify" in err
+
+
+@pytest.mark.parametrize("rules", ["ezkl_dequant", "qdq_form"])
+def test_products_that_the_runtime_rounds(folder, rules):
+    """At accuracy level 4 ONNX Runtime multiplies integers of 8 bits; no kernel of the library has the table, so there is no second opinion."""
+    r = np.random.default_rng(1)
+    weights = {"table": r.integers(0, 256, (16, 16)).astype(np.uint8), "steps": r.uniform(0.1, 0.2, (16, 2)).astype(np.float32),
+               "w": r.integers(0, 256, (8, 2, 8)).astype(np.uint8), "scales": r.uniform(0.1, 0.2, 16).astype(np.float32)}
+    nodes = [onnx.helper.make_node("GatherBlockQuantized", ["table", "ids", "steps"], ["x"], domain="com.microsoft", bits=4, block_size=16, gather_axis=0, quantize_axis=1),
+             onnx.helper.make_node("MatMulNBits", ["x", "w", "scales"], ["y"], domain="com.microsoft", K=32, N=8, bits=4, block_size=16, accuracy_level=4)]
+    graph = onnx.helper.make_graph(nodes, "g", [onnx.helper.make_tensor_value_info("ids", onnx.TensorProto.INT64, [1, 5])],
+                                   [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 5, 8])], [numpy_helper.from_array(v, n) for n, v in weights.items()])
+    opsets = [onnx.helper.make_opsetid("", 21), onnx.helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10), folder / "nbits.onnx")
+    code, _, err = run(folder, "--rules", rules, "--verify", "--runtime", "ort", "nbits.onnx", "-o", f"nbits_{rules}.onnx")
+    assert code == 0 and "matmul-nbits-8" in err, err
