@@ -19,6 +19,7 @@ constexpr std::string_view kSuffixes[] = {"_QuantizeLinear_Input",
                                           "_QuantizeLinear",
                                           "_quantized",
                                           "_dequantized",
+                                          "_QuantizeInput",
                                           "_Transposed"};
 constexpr std::string_view kPrefixes[] = {"q_output_", "dq_output_"};
 // What the operators of QOperator models have behind the names of their nodes.
@@ -31,6 +32,19 @@ std::string_view WithoutNumber(std::string_view name) {
   return digits.find_first_not_of("0123456789") == std::string_view::npos
              ? name.substr(0, underscore)
              : name;
+}
+
+// neural-compressor names what a quantized operator makes after the operator, behind the rest: x_quantized_Conv.
+std::string_view WithoutOperator(std::string_view name) {
+  constexpr std::string_view kMark = "_quantized_";
+  const size_t at = name.rfind(kMark);
+  if (at == std::string_view::npos || at == 0) return name;
+  const std::string_view op = name.substr(at + kMark.size());
+  const bool is_op =
+      !op.empty() && op[0] >= 'A' && op[0] <= 'Z' && std::ranges::all_of(op, [](char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+      });
+  return is_op ? name.substr(0, at) : name;
 }
 
 class Matcher {
@@ -203,6 +217,7 @@ std::string WithoutSuffix(const std::string& name) {
       return std::string(numbered.substr(prefix.size()));
     }
   }
+  if (const std::string_view bare = WithoutOperator(name); bare != name) return std::string(bare);
   for (const std::string_view candidate : {std::string_view(name), numbered}) {
     for (const std::string_view suffix : kSuffixes) {
       if (candidate.size() > suffix.size() && candidate.ends_with(suffix)) {

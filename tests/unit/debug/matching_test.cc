@@ -33,6 +33,11 @@ TEST_CASE("Names: what quantizers of models append is taken away") {
                                    {"q_output_a_1", "a"},
                                    {"dq_output_a.weight_2", "a.weight"},
                                    {"a_Transposed", "a"},
+                                   {"a_QuantizeInput", "a"},
+                                   {"a_quantized_Conv", "a"},
+                                   {"a_1_quantized_MaxPool", "a_1"},
+                                   {"a_quantized_part", "a_quantized_part"},
+                                   {"_quantized_Conv", "_quantized_Conv"},
                                    {"a_1", "a_1"},
                                    {"_quantized", "_quantized"},
                                    {"a", "a"}}) {
