@@ -70,7 +70,13 @@ void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& sec
     NoteSilence(apart.status(), report);
     return;
   }
-  bool is_near = false;
+  // What a runtime is further off with the first model than the tolerance allows is no measure of the second.
+  const auto unsure = [&](const OutputComparison& output) {
+    const auto theirs = apart->find(output.name);
+    return theirs != apart->end() && report.tolerance.kind == Tolerance::Kind::kSqnr &&
+           theirs->second < report.tolerance.limit;
+  };
+  bool ask = false;
   for (OutputComparison& output : report.outputs) {
     if (!diverged(output)) continue;
     const auto theirs = apart->find(output.name);
@@ -78,14 +84,21 @@ void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& sec
       settle(output, fmt::format("the runtimes disagree about the first model ({:.1f} dB)",
                                  theirs->second));
     }
-    is_near |= diverged(output) && output.sqnr_db >= kRoundingDb;
+    ask |= diverged(output) && (output.sqnr_db >= kRoundingDb || unsure(output));
   }
-  if (is_near) {
+  if (ask) {
     const Result<Runs> runs = RunBoth(a, b, second, report);
     if (!runs.ok()) NoteSilence(runs.status(), report);
     for (OutputComparison& output : report.outputs) {
-      if (!runs.ok() || !diverged(output) || output.sqnr_db < kRoundingDb) continue;
+      if (!runs.ok() || !diverged(output)) continue;
+      if (output.sqnr_db < kRoundingDb && !unsure(output)) continue;
       if (!IsSame(output.name, pairs.NameInB(output.name), *runs, compare)) continue;
+      if (output.sqnr_db < kRoundingDb) {
+        settle(output, fmt::format("the runtimes disagree about the first model ({:.1f} dB); {} "
+                                   "cannot tell the two apart",
+                                   apart->at(output.name), second.Name()));
+        continue;
+      }
       settle(output, fmt::format("{} rounds otherwise ({:.1f} dB); {} cannot tell them apart",
                                  first.Name(), output.sqnr_db, second.Name()));
     }
