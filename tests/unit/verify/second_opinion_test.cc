@@ -1,0 +1,87 @@
+// What a second runtime says where the first one finds a difference.
+#include "qrewrite/verify.h"
+
+#include "tests/unit/api/api_support.h"
+
+namespace qrewrite {
+namespace {
+
+Tolerance Tol(const std::string& text) {
+  const Result<Tolerance> tolerance = Tolerance::Parse(text);
+  REQUIRE_MESSAGE(tolerance.ok(), tolerance.status().message());
+  return *tolerance;
+}
+
+TEST_CASE("A difference of a rounding that the second runtime does not see is the first one's") {
+  const std::unique_ptr<Evaluator> kernels = BuiltinKernels();
+  // A runtime whose kernel for Neg behind an Identity gives numbers that are `factor` times as large.
+  const auto rounding = [&](const std::string& factor) {
+    const auto load = [&kernels, factor](const std::string& bytes,
+                                         const std::vector<std::string>&) -> Result<HostRun> {
+      const bool other = bytes.find("Identity") != std::string::npos;
+      const std::string k = other ? factor : "1";
+      return HostRun([&kernels, k](const Tensors& inputs) -> Result<Tensors> {
+        const Model model = ModelOf("g (float[N] x) => (float[N] y) <float k = {" + k +
+                                    "}> { n = Neg(x)  y = Mul(n, k) }");
+        return (*kernels->Load(model))->Run(inputs);
+      });
+    };
+    return HostEvaluator("rounding", load);
+  };
+  const Model a = ModelOf("g (float[N] x) => (float[N] y) { y = Neg(x) }");
+  const Model b = ModelOf("g (float[N] x) => (float[N] y) { i = Identity(x)  y = Neg(i) }");
+  const auto judge = [&](const std::string& factor, const Model& other) {
+    const auto runtime = rounding(factor);
+    const auto report =
+        Verify(a, other, *runtime, {.tolerance = Tol("exact"), .second = kernels.get()});
+    REQUIRE_MESSAGE(report.ok(), report.status().message());
+    return *report;
+  };
+  const VerifyReport near = judge("1.0000002", b);
+  CHECK(near.verdict == Verdict::kInconclusive);
+  CHECK(near.outputs[0].why.starts_with("rounding rounds otherwise (13"));
+  CHECK(judge("1.0001", b).verdict == Verdict::kDiverged);  // 80 dB: no rounding
+  // The models do differ.
+  const Model third = ModelOf(
+      "g (float[N] x) => (float[N] y) <float k = {1.0000002}> { i = Identity(x)  n = Neg(i)  y = "
+      "Mul(n, k) }");
+  CHECK(judge("1.0000002", third).verdict == Verdict::kDiverged);
+}
+
+TEST_CASE("What the first runtime gets wrong of the first model is no fault of the second") {
+  const std::unique_ptr<Evaluator> kernels = BuiltinKernels();
+  // A runtime that is 24 dB off with models without an Identity, and 28 dB when it is asked once more.
+  int calls = 0;
+  const auto saturating = HostEvaluator(
+      "saturating",
+      [&](const std::string& bytes, const std::vector<std::string>&) -> Result<HostRun> {
+        const bool other = bytes.find("Identity") != std::string::npos;
+        return HostRun([&, other](const Tensors& inputs) -> Result<Tensors> {
+          const std::string k = other ? "1" : ++calls <= 5 ? "1.06" : "1.04";
+          const Model model = ModelOf("g (float[N] x) => (float[N] y) <float k = {" + k +
+                                      "}> { n = Neg(x)  y = Mul(n, k) }");
+          return (*kernels->Load(model))->Run(inputs);
+        });
+      });
+  const Model a = ModelOf("g (float[N] x) => (float[N] y) { y = Neg(x) }");
+  const auto judge = [&](const char* other, const char* tolerance) {
+    calls = 0;
+    const auto report = Verify(a, ModelOf(other), *saturating,
+                               {.tolerance = Tol(tolerance), .second = kernels.get()});
+    REQUIRE_MESSAGE(report.ok(), report.status().message());
+    return *report;
+  };
+  const char* same = "g (float[N] x) => (float[N] y) { i = Identity(x)  y = Neg(i) }";
+  const VerifyReport report = judge(same, "sqnr:30");
+  CHECK(report.verdict == Verdict::kInconclusive);
+  CHECK(report.outputs[0].why.ends_with("cannot tell the two apart"));
+  CHECK(judge(same, "close").verdict ==
+        Verdict::kDiverged);  // no decibels that were too many to ask for
+  const char* wrong =
+      "g (float[N] x) => (float[N] y) <float k = {1.1}> { i = Identity(x)  n = Neg(i)  y = Mul(n, "
+      "k) }";
+  CHECK(judge(wrong, "sqnr:30").verdict == Verdict::kDiverged);
+}
+
+}  // namespace
+}  // namespace qrewrite
