@@ -34,17 +34,14 @@ std::string_view WithoutNumber(std::string_view name) {
              : name;
 }
 
-// neural-compressor names what a quantized operator makes after the operator, behind the rest: x_quantized_Conv.
+// neural-compressor has the operator behind what operators that only move integers make:
+// x_QuantizeInput_quantized_Reshape. Without `_QuantizeInput` such names are also those of values of qdq_form.
 std::string_view WithoutOperator(std::string_view name) {
-  constexpr std::string_view kMark = "_quantized_";
+  constexpr std::string_view kMark = "_QuantizeInput_quantized_";
   const size_t at = name.rfind(kMark);
   if (at == std::string_view::npos || at == 0) return name;
-  const std::string_view op = name.substr(at + kMark.size());
-  const bool is_op =
-      !op.empty() && op[0] >= 'A' && op[0] <= 'Z' && std::ranges::all_of(op, [](char c) {
-        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-      });
-  return is_op ? name.substr(0, at) : name;
+  const bool plain = name.substr(at + kMark.size()).find_first_of("_./:") == std::string_view::npos;
+  return plain ? name.substr(0, at) : name;
 }
 
 class Matcher {
