@@ -119,7 +119,7 @@ class Matcher {
 
   // Of several quantizers of one value one may stand for a Relu or Clip of it: its integers have that one's name.
   std::string AbsorbedByName(const std::string& name, const QuantizedActivation& a) const {
-    for (std::string integers : NamesOf(a)) {
+    for (const std::string& integers : NamesOf(a)) {
       const std::string bare = WithoutSuffix(integers);
       if (bare == name || !absorbable_.contains(bare)) continue;
       const NodeId n = float_.graph().producer(float_.Find(bare));

@@ -179,9 +179,10 @@ bool Judge::MeasureUnreached(const Model& before, const std::vector<Tensors>& va
                              Promise& promise) {
   if (!AreDecibelsOfAnyData(promise) || values.size() < 2) return false;
   std::vector<std::string> unreached;
-  for (const auto& [name, first] : values.front()) {
+  for (const auto& output : values.front()) {
+    const std::string& name = output.first;
     // Of open sizes that are others in each sample the numbers are the same, of each channel one.
-    const std::set<double> numbers = FewNumbers(first);
+    const std::set<double> numbers = FewNumbers(output.second);
     const auto same = [&](const Tensors& sample) { return FewNumbers(sample.at(name)) == numbers; };
     if (!numbers.empty() && std::ranges::all_of(values, same)) unreached.push_back(name);
   }
