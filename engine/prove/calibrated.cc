@@ -8,10 +8,10 @@
 namespace qrewrite {
 namespace {
 
-constexpr double kLeastBetween =
-    0.25;  // of what changes: where a Relu is in front half of it lies at an end
+// Of what changes; where a Relu is in front half of it lies at an end.
+constexpr double kLeastBetween = 0.25;
 
-// By element: whether it is the same in all samples. Of samples of several shapes none is.
+// By element: whether samples differ in it. Where their shapes differ they do in all.
 std::vector<bool> Changing(const Series& series) {
   const std::vector<double>& first = series.samples.front();
   const bool varied = std::ranges::any_of(

@@ -151,9 +151,8 @@ PhaseKind SetBuilder::KindOf(const DocNode& node, const Place& place, const std:
                    ? fmt::format("{} does nothing", owner)
                    : fmt::format("{} does more than one thing: {}", owner, fmt::join(keys, ", ")))
         .hint =
-        "one of rules, fold, freeze_inputs, inline, to_opset, write_defaults, write_shapes, "
-        "rename, "
-        "use";
+        "one of rules, fold, freeze_inputs, inline, to_opset, write_defaults, "
+        "write_shapes, rename, use";
   }
   return kind;
 }
