@@ -161,6 +161,8 @@ class Judge {
   bool IsOfCutOffSums(const Graph& graph, const Task& task, CodeId assumed);
   void Compare(const Model& before, const Model& after, Promise promise, double size, bool turned,
                Trial& trial);
+  void CompareUnrun(const Model& before, const Model& after, const Promise& promise,
+                    const std::vector<Tensors>& inputs, const Status& status, Trial& trial);
   void CompareAtSizes(const Model& before, const Model& after, const Promise& promise, bool of_data,
                       Trial& trial);
   // ONNX Runtime about what the kernels found.

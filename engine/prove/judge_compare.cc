@@ -1,0 +1,182 @@
+// The numbers of a graph and of what became of it, as the kernels compute them.
+#include <algorithm>
+#include <set>
+
+#include "engine/api/constant.h"
+#include "engine/api/model_impl.h"
+#include "engine/base/diagnostics.h"
+#include "engine/prove/judge.h"
+#include "engine/prove/scales.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr size_t kShownToRuntime = 40;  // kinds of graphs that ONNX Runtime is asked about anyway
+constexpr const char* kOtherShape = "a value has another shape than inference says";
+
+std::string Message(const Status& status) { return status.diagnostics().front().message; }
+
+// Whether nothing breaks but outputs that are one number or two, or cut off, whatever the data is: no quantizer was made
+// for that. The others keep the promise at one size at which there are many numbers. `most`: numbers at any size.
+bool BreaksWithoutData(const std::vector<Trial>& tried, size_t most) {
+  std::set<std::string> others;
+  for (const auto& [name, spread] : tried.front().spreads) {
+    std::vector<Spread> spreads;
+    for (const Trial& t : tried) {
+      const auto at_size = t.spreads.find(name);
+      if (at_size != t.spreads.end()) spreads.push_back(at_size->second);
+    }
+    if (!IsSingle(spreads) && !IsCutOff(spreads)) others.insert(name);
+  }
+  const auto keeps_others = [&](const Trial& t) {
+    return ShowsData(t.distinct, most) && std::ranges::all_of(others, [&](const auto& name) {
+             return t.keeps.contains(name) && t.spreads.at(name).distinct >= kSeveralNumbers;
+           });
+  };
+  return others.empty() || std::ranges::any_of(tried, keeps_others);
+}
+
+}  // namespace
+
+// What is said of data that the quantizers were made for holds at some size of the inputs: one of those where
+// the original makes many different numbers, as quantizers do of the data that they were made for.
+void Judge::CompareAtSizes(const Model& before, const Model& after, const Promise& promise,
+                           bool of_data, Trial& trial) {
+  std::vector<Trial> tried;
+  size_t most = 0;
+  for (const double size : kSizesOfData) {
+    Trial& at_size = tried.emplace_back(trial);
+    Compare(before, after, promise, size, /*turned=*/false, at_size);
+    most = std::max(most, at_size.distinct);
+    const bool first_decides = size == 1 && at_size.fate != Trial::Fate::kBroken;
+    if (first_decides || !of_data) break;
+  }
+  const auto shows = [&](const Trial& t) {
+    return t.fate == Trial::Fate::kHeld && ShowsData(t.distinct, most);
+  };
+  const auto held = std::ranges::find_if(tried, shows);
+  trial = held != tried.end() ? *held : tried.front();
+  if (of_data && trial.fate == Trial::Fate::kBroken &&
+      (most < kSeveralNumbers || (trial.by_numbers && BreaksWithoutData(tried, most)))) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = "at no size of the data are there several numbers that are not cut off";
+  }
+  if (of_data && trial.fate == Trial::Fate::kBroken && HasNumberAsData(*given_)) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = "data that is a number alone has one size";
+  }
+}
+
+namespace {
+
+// The definition of an operator has no result: what a runtime makes of it nevertheless is its own affair. Casts
+// say so (engine/fold/cast.cc); other kernels without a result may just not know the types.
+bool HasNoResult(const Status& status) {
+  return Message(status).find("is out of the range of") != std::string::npos;
+}
+
+}  // namespace
+
+// How many different numbers there are: of a large tensor among the first ones, which tell as much.
+size_t Judge::CountDistinct(const std::vector<Tensors>& samples) {
+  constexpr size_t kMost = 1 << 12;
+  std::set<double> numbers;
+  for (const Tensors& sample : samples) {
+    for (const auto& [name, plain] : sample) {
+      const Result<Tensor> tensor = FromPlain(plain);
+      if (!tensor.ok()) continue;
+      const Result<std::vector<double>> values = ToDoubles(*tensor);
+      if (!values.ok()) continue;
+      const auto count = static_cast<ptrdiff_t>(std::min(values->size(), kMost));
+      numbers.insert(values->begin(), values->begin() + count);
+    }
+  }
+  return numbers.size();
+}
+
+// The kernels run the graph and not the result: a shape that does not fit, say, or an operator that they lack.
+void Judge::CompareUnrun(const Model& before, const Model& after, const Promise& promise,
+                         const std::vector<Tensors>& inputs, const Status& status, Trial& trial) {
+  if (!inputs.empty() && NeedsBodyNotEntered(before, inputs.front())) {
+    trial.fate = Trial::Fate::kInvalid;
+    return;
+  }
+  trial.fate =
+      status.code() == StatusCode::kUnsupported ? Trial::Fate::kUnknown : Trial::Fate::kBroken;
+  trial.why = "the result does not run: " + Message(status);
+  // Shapes that do not fit, say, where the graph as it was ran.
+  const Graph& graph = std::as_const(*after.impl().file).graph();
+  const bool misfits = trial.fate == Trial::Fate::kUnknown && !inputs.empty() &&
+                       Misfits(after, inputs.front()) && !Misfits(before, inputs.front());
+  if (misfits) trial.fate = Trial::Fate::kBroken;
+  if (const std::string fault = ResultFault(graph); !fault.empty() && !IsTooLarge(fault)) {
+    trial.fate = Trial::Fate::kBroken;
+    trial.why = "the result is no valid model: " + fault;
+    // Where operators of the rule set's own hid it, the graph was none before.
+    const Graph& given = std::as_const(*before.impl().file).graph();
+    if (!ResultFault(given).empty()) {
+      trial.fate = Trial::Fate::kInvalid;
+      return;
+    }
+  }
+  if (trial.fate == Trial::Fate::kBroken && RunOtherwise(before, inputs)) {
+    trial.fate = Trial::Fate::kInvalid;
+    trial.why = kOtherShape;
+    return;
+  }
+  if (court_.runtime != nullptr)
+    AskRuntime(before, after, promise, inputs, /*kernels_decide=*/false, trial);
+}
+
+void Judge::Compare(const Model& before, const Model& after, Promise promise, double size,
+                    bool turned, Trial& trial) {
+  Result<std::vector<Tensors>> inputs = Inputs(before, promise, size, turned);
+  if (!inputs.ok()) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = Message(inputs.status());
+    return;
+  }
+  if (promise.kind == Promise::Kind::kRescaled)
+    AddScales(*inputs, promise.any_type, promise.scales);
+  for (const Tensors& sample : *inputs) trial.shapes.insert(ShapesOf(sample));
+  const Outcome a = RunWhereDefined(court_.kernels, before, *inputs);
+  if (!a.status.ok()) {
+    trial.fate = Trial::Fate::kUnknown;
+    trial.why = Message(a.status);
+    // Some runtimes join parts without elements whatever their other sizes are.
+    if (!inputs->empty() && Misfits(before, inputs->front()))
+      trial.fate = Trial::Fate::kInvalid;
+    else if (court_.runtime != nullptr && !HasNoResult(a.status))
+      AskRuntime(before, after, promise, *inputs, /*kernels_decide=*/false, trial);
+    return;
+  }
+  trial.distinct = CountDistinct(a.values);
+  const Outcome b = RunModel(court_.kernels, after, *inputs);
+  if (!b.status.ok()) {
+    CompareUnrun(before, after, promise, *inputs, b.status, trial);
+    return;
+  }
+  bool kept = Keeps(promise, a.values, b.values, trial.why, &trial.margin);
+  if (!kept && MeasureUnreached(before, a.values, promise))
+    kept = Keeps(promise, a.values, b.values, trial.why, &trial.margin);
+  LearnOutputs(promise, a.values, b.values, kept, trial);
+  trial.by_numbers = !kept;
+  // The kernels run some that no other runtime takes: pads below 0.
+  const std::string fault = kept ? NewFault(before, after) : "";
+  if ((!kept || !fault.empty()) && RunOtherwise(before, *inputs)) {
+    trial.fate = Trial::Fate::kInvalid;
+    trial.why = kOtherShape;
+    return;
+  }
+  trial.fate = kept ? Trial::Fate::kHeld : Trial::Fate::kBroken;
+  if (!fault.empty()) {
+    trial.fate = Trial::Fate::kBroken;
+    trial.why = "the result is no valid model: " + fault;
+  }
+  const bool shown =
+      !kept || (kinds_.insert(trial.kind).second && kinds_.size() <= kShownToRuntime);
+  if (court_.runtime == nullptr || !shown) return;
+  AskRuntime(before, after, promise, *inputs, /*kernels_decide=*/true, trial);
+}
+
+}  // namespace qrewrite

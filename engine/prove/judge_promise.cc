@@ -1,0 +1,153 @@
+// What is promised of a graph: by the rules that fired on it, and by the types that it computes with.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "engine/api/constant.h"
+#include "engine/prove/judge.h"
+#include "engine/prove/scales.h"
+#include "engine/prove/units.h"
+
+namespace qrewrite {
+
+Promise Judge::WeakestOf(const std::vector<std::string>& fired) const {
+  const auto rank = [](const Promise& p) {
+    switch (p.kind) {
+      case Promise::Kind::kNone: return -1000.0;
+      case Promise::Kind::kExact: return 1000.0;
+      case Promise::Kind::kUlp: return 200.0 - p.limit;
+      case Promise::Kind::kLsb: return 190.0 - p.limit;
+      case Promise::Kind::kApprox: return p.limit;
+      case Promise::Kind::kRescaled: return -500.0;
+    }
+    return 0.0;
+  };
+  std::optional<Promise> weakest;
+  for (const std::string& name : fired) {
+    const Rule* rule = court_.program.rules().FindRule(name);
+    const Promise p = Promise::Of(rule == nullptr ? "" : rule->equivalence);
+    if (!weakest || rank(p) < rank(*weakest)) weakest = p;
+  }
+  return weakest.value_or(Promise{Promise::Kind::kExact, 0});
+}
+
+namespace {
+
+// Element types of inputs and constants, in whatever form.
+std::set<DType> TypesOfData(const Graph& graph) {
+  std::set<DType> types;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    if (!graph.alive(v) || graph.producer(v).valid()) continue;
+    const Tensor* const tensor = graph.constant(v);
+    types.insert(tensor != nullptr ? tensor->dtype() : graph.declared(v).dtype);
+  }
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    if (!graph.alive(NodeId(i))) continue;
+    for (const Attribute& a : graph.attributes(NodeId(i))) {
+      const auto* const tensor = std::get_if<Tensor>(&a.value);
+      if (tensor != nullptr) types.insert(tensor->dtype());
+    }
+  }
+  return types;
+}
+
+bool IsSubnormal(DType dtype, double v) {
+  const double least = dtype == DType::kFloat16 ? 0x1p-14 : 0x1p-126;
+  return v != 0 && std::fabs(v) < least;
+}
+
+// Constants of 16 bits below the least number that has all its bits: products with them are rounded to a few steps.
+bool HasSubnormalConstants(const Graph& graph) {
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    const Tensor* const tensor = graph.alive(v) ? graph.constant(v) : nullptr;
+    if (tensor == nullptr) continue;
+    const DType dtype = tensor->dtype();
+    if (dtype != DType::kFloat16 && dtype != DType::kBfloat16) continue;
+    const Result<std::vector<double>> values = ToDoubles(*tensor);
+    if (values.ok() &&
+        std::ranges::any_of(*values, [&](double number) { return IsSubnormal(dtype, number); }))
+      return true;
+  }
+  return false;
+}
+
+// A few constants are no data whose sums say something, and a condition that chooses is none.
+bool HasData(const Graph& graph) {
+  return std::ranges::any_of(graph.body(graph.main()).inputs, [&](ValueId v) {
+    return graph.constant(v) == nullptr && graph.declared(v).dtype != DType::kBool;
+  });
+}
+
+// Nothing but the shape is compared.
+const Promise kOfShapes = {Promise::Kind::kApprox, -std::numeric_limits<double>::infinity()};
+
+}  // namespace
+
+Promise Judge::InNarrowFloats(Promise promise, const Graph& graph, std::optional<double> largest) {
+  constexpr double kFloat16Db = 60, kBfloat16Db = 40;
+  constexpr double kFloat16Step = 0x1p-24;  // of the smallest numbers, which have fewer bits
+  // Sums overflow where integers do not, and many integers are no numbers of 16 bits.
+  const bool steps =
+      promise.kind == Promise::Kind::kLsb || promise.kind == Promise::Kind::kRescaled;
+  if (promise.kind != Promise::Kind::kUlp && promise.kind != Promise::Kind::kApprox && !steps)
+    return promise;
+  double most = std::numeric_limits<double>::infinity(), unseen = 0;
+  for (const DType dtype : TypesOfData(graph)) {
+    if (dtype == DType::kFloat16) most = std::min(most, kFloat16Db), unseen = kFloat16Step;
+    if (dtype == DType::kBfloat16) most = std::min(most, kBfloat16Db);
+  }
+  // Decibels are said of data: of one number that is a small difference of larger ones little is left.
+  if (AreDecibelsOfAnyData(promise) && !HasData(graph)) {
+    if (!largest) return kOfShapes;
+    promise.least = *largest;
+  }
+  if (std::isinf(most)) return promise;
+  if (!HasData(graph) || steps || HasSubnormalConstants(graph)) return kOfShapes;
+  const double limit = promise.kind == Promise::Kind::kUlp ? most : promise.limit;
+  return {.kind = Promise::Kind::kApprox, .limit = std::min(limit, most), .unseen = unseen};
+}
+
+namespace {
+
+// Outputs that were integers and are floats, or the other way round.
+std::set<std::string> RetypedOutputs(const Graph& before, const Graph& after) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < before.body(before.main()).outputs.size(); ++i) {
+    const ValueId a = before.output(before.main(), i), b = after.output(after.main(), i);
+    const DType from = before.declared(a).dtype, to = after.declared(b).dtype;
+    if (from == DType::kUndefined || to == DType::kUndefined) continue;
+    if (IsFloat(from) != IsFloat(to)) names.emplace(before.name(a));
+  }
+  return names;
+}
+
+}  // namespace
+
+bool Judge::HaveSameInputs(const Graph& before, const Graph& after) {
+  for (const ValueId v : before.body(before.main()).inputs) {
+    if (before.constant(v) == nullptr && after.declared(v).dtype != before.declared(v).dtype)
+      return false;
+  }
+  return true;
+}
+
+void Judge::AddUnits(const Graph& before, const Graph& after, Promise& promise) {
+  promise.retyped = RetypedOutputs(before, after);
+  promise.scales = ScalesOf(before);
+}
+
+Promise Judge::PromiseOf(const std::vector<std::string>& fired, const Graph& graph) {
+  Promise promise = WeakestOf(fired);
+  const bool alone = AreDecibelsOfAnyData(promise) && !HasData(graph);
+  promise = InNarrowFloats(promise, graph, alone ? LargestNumber(graph) : std::nullopt);
+  promise.any_type = court_.any_type;
+  if (promise.kind != Promise::Kind::kLsb) return promise;
+  promise.scales = ScalesOf(graph);
+  if (promise.any_type) promise.whole_scales = WholeScales(graph);
+  return promise;
+}
+
+}  // namespace qrewrite
