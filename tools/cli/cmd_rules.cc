@@ -17,7 +17,7 @@ int List() {
   int code = kExitOk;
   std::vector<std::pair<std::string, std::string>> rows;
   for (const std::string& path : ShippedRuleFiles()) {
-    const Result<Rules> rules = Rules::Load(path);
+    const Result<Rules> rules = Rules::Load(path, {.tests = false});
     if (rules.ok()) {
       rows.emplace_back(std::filesystem::path(path).stem().string(), rules->summary());
     } else {
@@ -59,8 +59,9 @@ void Describe(const Rules& rules) {
     line += param.default_value.empty() ? ", not set" : ", default " + param.default_value;
     Print(line + "\n" + Indented(param.doc, "      "));
   }
-  Print("\nrules\n");
-  for (const RuleInfo& rule : rules.rules()) {
+  const std::vector<RuleInfo> infos = rules.rules();
+  if (!infos.empty()) Print("\nrules\n");
+  for (const RuleInfo& rule : infos) {
     std::string facts = rule.equivalence;
     if (!rule.opset.empty())
       facts += fmt::format("{}opset {}", facts.empty() ? "" : ", ", rule.opset);
