@@ -360,7 +360,8 @@ std::vector<NodeId> Alignment::FreeReaders(ValueId v, size_t i, NodeId n, size_t
   return free;
 }
 
-// Among nodes that fit: one of the same name, then the one with the nearest weights, then the first.
+// Among nodes that fit: one of the same name, then the one with the nearest weights, then one with the same
+// attributes and other constants, then the first.
 NodeId Alignment::CounterpartOf(NodeId n) {
   constexpr size_t kMostCompared = 256;
   const Graph& g = quantized_.graph();
@@ -377,10 +378,11 @@ NodeId Alignment::CounterpartOf(NodeId n) {
     candidates = FreeReaders(known, i, n, kMostCompared);
     break;
   }
+  if (candidates.size() == 1) return candidates.front();
   NodeId best;
-  double least = 0;
+  std::pair<double, bool> least;
   for (const NodeId candidate : candidates) {
-    const double distance = candidates.size() > 1 ? Distance(n, candidate) : 0;
+    const std::pair distance(Distance(n, candidate), !IsAlike(n, candidate));
     if (!best.valid() || distance < least) best = candidate, least = distance;
   }
   return best;
@@ -422,6 +424,23 @@ double Alignment::Distance(NodeId n, NodeId candidate) const {
     distance += signal > 0 ? noise / signal : noise;
   }
   return distance;
+}
+
+bool Alignment::IsAlike(NodeId n, NodeId candidate) const {
+  const Graph& g = quantized_.graph();
+  const Graph& f = float_.graph();
+  if (g.attributes(n) != f.attributes(candidate)) return false;
+  for (size_t i = 0; i < std::min(g.num_inputs(n), f.num_inputs(candidate)); ++i) {
+    const ValueId mine = g.input(n, i);
+    const ValueId theirs = f.input(candidate, i);
+    if (!mine.valid() || !theirs.valid() || weight_of_[mine.index] != 0) continue;
+    const Tensor* a = g.constant(mine);
+    const Tensor* b = f.constant(theirs);
+    if (a == nullptr || b == nullptr || a->dtype() != b->dtype()) continue;
+    const Result<bool> same = BytesEqual(*a, *b);
+    if (same.ok() && !*same) return false;
+  }
+  return true;
 }
 
 void Alignment::AlignWeights(NodeId n, NodeId counterpart) {

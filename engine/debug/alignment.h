@@ -45,6 +45,7 @@ class Alignment {
   NodeId CounterpartOf(NodeId n);
   bool Fits(NodeId n, NodeId candidate) const;
   double Distance(NodeId n, NodeId candidate) const;  // of their weights; 0 if nothing is known
+  bool IsAlike(NodeId n, NodeId candidate) const;     // by attributes and what is constant in both
   void Learn(ValueId v, ValueId counterpart, const Order& order = {});
 
   // Readers of a value of the float model, in its order; those that are taken are passed over.

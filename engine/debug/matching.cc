@@ -50,6 +50,12 @@ class Matcher {
           const Absorbable& absorbable)
       : float_(float_graph), quantized_(quantized), values_(values), absorbable_(absorbable) {
     for (const auto& [output, op] : absorbable) absorbed_ops_.insert(op);
+    for (const QuantizedActivation& a : values.activations)
+      restored_.insert(a.restored.begin(), a.restored.end());
+    for (const QuantizedWeight& w : values.weights) {
+      weights_.insert(w.restored);
+      if (!w.turned.empty()) weights_.insert(w.turned);
+    }
     result_.activations.resize(values.activations.size());
     result_.weights.resize(values.weights.size());
   }
@@ -103,7 +109,8 @@ class Matcher {
     const auto is_activation = [&](const std::string& name) { return float_.IsActivation(name); };
     if (ByNames(NamesOf(a), is_activation, c)) {
       c.name = AbsorbedByName(c.name, a);
-      c.name = float_.Name(BehindRelu(float_.Find(c.name), a));
+      const ValueId v = BehindSameOps(float_.Find(c.name), quantized_.Find(a.source));
+      c.name = float_.Name(BehindRelu(v, a));
       return;
     }
     const ValueId source = quantized_.Find(a.source);
@@ -127,6 +134,57 @@ class Matcher {
       if (input.valid() && float_.Name(input) == name) return bare;
     }
     return name;
+  }
+
+  // A producer that fuses operators has one name for them: in the float model the first one has it, whose result
+  // others read, while the quantizer reads what the last one makes. They are the operators that lie between.
+  ValueId BehindSameOps(ValueId v, ValueId source) const {
+    constexpr size_t kMostOps = 8;
+    const std::string first = float_.OpOf(v);
+    if (first.empty() || (source.valid() && quantized_.Name(source) == float_.Name(v))) return v;
+    std::vector<std::string> ops;  // from `source` up
+    for (ValueId at = source;; at = OnlyOperand(at)) {
+      const std::string op = at.valid() ? quantized_.OpOf(at) : "";
+      if (op.empty() || restored_.contains(quantized_.Name(at)) || ops.size() > kMostOps) return v;
+      if (op == first) break;
+      ops.push_back(op);
+    }
+    ValueId next = v;
+    for (; !ops.empty(); ops.pop_back()) {
+      next = OnlyResultOf(next, ops.back());
+      if (!next.valid()) return v;
+    }
+    return next;
+  }
+
+  // What the producer of `v` reads besides constants and weights, if that is one value.
+  ValueId OnlyOperand(ValueId v) const {
+    const Graph& g = quantized_.graph();
+    const NodeId n = g.producer(v);
+    ValueId operand;
+    for (size_t i = 0; n.valid() && i < g.num_inputs(n); ++i) {
+      const ValueId input = g.input(n, i);
+      if (!input.valid() || !quantized_.IsActivation(input)) continue;
+      if (weights_.contains(quantized_.Name(input))) continue;
+      if (operand.valid() && operand != input) return {};
+      operand = input;
+    }
+    return operand;
+  }
+
+  // The result of the one reader of `v` in the float model with that operator.
+  ValueId OnlyResultOf(ValueId v, const std::string& op) const {
+    const Graph& g = float_.graph();
+    ValueId result;
+    for (const UseId use : g.uses(v)) {
+      const User user = g.user(use);
+      if (user.is_output() || g.num_outputs(user.node) != 1) continue;
+      const ValueId made = g.output(user.node, 0);
+      if (!made.valid() || float_.OpOf(made) != op) continue;
+      if (result.valid()) return {};
+      result = made;
+    }
+    return result;
   }
 
   // Quantized operators keep the name of the float one also where their quantizer stands for the Relu or
@@ -202,6 +260,8 @@ class Matcher {
   const QuantizedValues& values_;
   const Absorbable& absorbable_;
   std::set<std::string> absorbed_ops_;
+  std::set<std::string> restored_,
+      weights_;  // of the quantized model: what is made real of integers
   Matching result_;
 };
 

@@ -392,3 +392,22 @@ def test_weights_that_are_transposed_behind_their_integers(folder, columns):
         row = found[f"stored{i}"]
         assert row["weight_name"] == name and near(row["weight_sqnr_db"], sqnr(weight.T, constants[f"stored{i}"] * np.float64(constants[f"step{i}"])))
     assert report["suggestions"][0]["gained_db"] is not None
+
+
+def test_integers_that_are_joined_and_padded(folder):
+    """TFLite joins and pads integers of one scale; what reads the result is compared, and its weight is known."""
+    r = np.random.default_rng(4)
+    weights = {"w": r.normal(size=(2, 6, 3, 3)).astype(np.float32), "pads": np.array([0, 0, 1, 1, 0, 0, 0, 0], np.int64)}
+    save("float.onnx", [node("Tanh", ["x"], "t"), node("Sigmoid", ["x"], "s"), node("Concat", ["t", "s"], "j", axis=1), node("Pad", ["j", "pads"], "p"),
+                        node("Conv", ["p", "w"], "y")], weights, {"x": [1, 3, 8, 8]}, ["y"])
+    step = np.float32(np.abs(weights["w"]).max() / 127)
+    stored = {"k": np.rint(weights["w"] / step).astype(np.int8), "pads": weights["pads"], "ks": step, "kz": np.int8(0), "s": np.float32(1 / 128), "z": np.int8(3)}
+    save("quant.onnx", [node("Tanh", ["x"], "a"), node("QuantizeLinear", ["a", "s", "z"], "aq"), node("Sigmoid", ["x"], "b"), node("QuantizeLinear", ["b", "s", "z"], "bq"),
+                        node("Concat", ["aq", "bq"], "jq", axis=1), node("Pad", ["jq", "pads", "z"], "pq"), node("DequantizeLinear", ["pq", "s", "z"], "pd"),
+                        node("DequantizeLinear", ["k", "ks", "kz"], "kd"), node("Conv", ["pd", "kd"], "y")], stored, {"x": [1, 3, 8, 8]}, ["y"])
+    np.savez("inputs.npz", x=images())
+    report = debug()
+    found = {row["quantized_name"]: row for row in report["activations"]}
+    assert {name: row["tensor_name"] for name, row in found.items()} == {"aq": "t", "bq": "s", "jq": "j", "pq": "p"}
+    assert found["jq"]["cumulative_sqnr_db"] > 40 and found["pq"]["cumulative_sqnr_db"] > 40
+    assert rows(report, "weights")["w"]["weight_sqnr_db"] > 40 and report["run"]["matched"] == report["run"]["quantized_values"]

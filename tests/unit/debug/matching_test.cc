@@ -61,6 +61,77 @@ TEST_CASE("Matching: by the same name and by suffix") {
   })") == std::vector<std::string>{"x by name", "c by suffix", "w by suffix"});
 }
 
+// tf2onnx has the name of a TFLite operator at the Conv in one model and at the integers behind the Clip in the other.
+TEST_CASE("Matching: one name for operators that were fused") {
+  const char* const plain =
+      R"(g (float[1, 4] x) => (float[1, 2] y) <float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}, float[2] b = {1, 2}> {
+    d = MatMul(x, w)  a = Add(d, b)  r = Relu(a)  y = Tanh(r)
+  })";
+  const auto quantized = [](const std::string& nodes) {
+    return R"(g (float[1, 4] x) => (float[1, 2] y)
+      <float s = {0.5}, int8 z = {3}, int8[4, 2] k = {1, 2, 3, 4, 5, 6, 7, 8}, int8 kz = {0}, int8[2] l = {1, 2}> {
+    kf = DequantizeLinear(k, s, kz)  lf = DequantizeLinear(l, s, kz)
+    )" + nodes +
+           " df = DequantizeLinear(d, s, z)  y = Tanh(df) }";
+  };
+  const auto with_weights = [](std::string first) {
+    return std::vector<std::string>{std::move(first), "w by structure", "b by structure"};
+  };
+  CHECK(
+      Matched(plain,
+              quantized(
+                  "m = MatMul(x, kf)  n = Add(m, lf)  o = Relu(n)  d = QuantizeLinear(o, s, z)")) ==
+      with_weights("r by name"));
+  CHECK(
+      Matched(plain, quantized("m = MatMul(x, kf)  n = Add(m, lf)  d = QuantizeLinear(n, s, z)")) ==
+      with_weights("a by name"));
+  // the value of that name is what is quantized
+  CHECK(
+      Matched(plain, quantized("d_ = MatMul(x, kf)  n = Add(d_, lf)  d = QuantizeLinear(d_, s, z)"))
+          .front() == "d by name");
+  // operators that the float model does not have there
+  CHECK(Matched(plain,
+                quantized(
+                    "m = MatMul(x, kf)  n = Mul(m, lf)  o = Relu(n)  d = QuantizeLinear(o, s, z)"))
+            .front() == "d by name");
+  // not beyond what was quantized before
+  CHECK(Matched(plain, quantized("m = MatMul(x, kf)  n = Add(m, lf)  q = QuantizeLinear(n, s, z)  "
+                                 "f = DequantizeLinear(q, s, z) "
+                                 "o = Relu(f)  d = QuantizeLinear(o, s, z)"))
+            .back() == "b by structure");
+}
+
+TEST_CASE(
+    "Matching: of operators that read one value the one with the same constants and attributes") {
+  const auto found = [](const std::string& first, const std::string& second, const std::string& m,
+                        const std::string& n) {
+    return Matched(
+        "g (float[2, 2] x) => (float[2] y, float[2] z) <int64[1] one = {1}, int64[1] two = {2}> "
+        "{ a = " +
+            first + " b = " + second + " y = Tanh(a)  z = Sin(b) }",
+        "g (float[2, 2] x) => (float[2] y, float[2] z) <float s = {0.5}, int8 k = {3}, int64[1] p "
+        "= {1}, int64[1] q = {2}> "
+        "{ i = QuantizeLinear(x, s, k)  f = DequantizeLinear(i, s, k)"
+        "  m = " +
+            m +
+            " mq = QuantizeLinear(m, s, k)  mf = DequantizeLinear(mq, s, k)"
+            "  n = " +
+            n +
+            " nq = QuantizeLinear(n, s, k)  nf = DequantizeLinear(nq, s, k)  y = Neg(mf)  z = "
+            "Abs(nf) }");
+  };
+  const std::vector<std::string> same{"x by name", "a by structure", "b by structure"};
+  const std::vector<std::string> other{"x by name", "b by structure", "a by structure"};
+  CHECK(found("Slice(x, one, two)", "Slice(x, two, two)", "Slice(f, p, q)", "Slice(f, q, q)") ==
+        same);
+  CHECK(found("Slice(x, one, two)", "Slice(x, two, two)", "Slice(f, q, q)", "Slice(f, p, q)") ==
+        other);
+  CHECK(found("ReduceMax <axes = [0]> (x)", "ReduceMax <axes = [1]> (x)",
+              "ReduceMax <axes = [0]> (f)", "ReduceMax <axes = [1]> (f)") == same);
+  CHECK(found("ReduceMax <axes = [0]> (x)", "ReduceMax <axes = [1]> (x)",
+              "ReduceMax <axes = [1]> (f)", "ReduceMax <axes = [0]> (f)") == other);
+}
+
 TEST_CASE(
     "Matching: by place in the graph; a Relu that the quantizer stands for is looked through") {
   CHECK(Matched(kFloat, R"(g (float[1, 4] in) => (float[1, 2] out)
