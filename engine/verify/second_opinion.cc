@@ -4,9 +4,14 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "engine/evaluate/probe.h"
+#include "qrewrite/rewrite.h"
+#include "qrewrite/rules.h"
 
 namespace qrewrite {
 namespace {
@@ -54,6 +59,37 @@ bool IsSame(const std::string& name, const std::string& name_in_b, const Runs& r
          (compared->verdict == Verdict::kExact || compared->verdict == Verdict::kWithin);
 }
 
+// The same model with products that no runtime cuts off; nullopt: it has none that one might.
+Result<std::optional<Model>> WithUnsignedWeights(const Model& model) {
+  QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load("unsigned_weights", {.tests = false}));
+  QR_ASSIGN_OR_RETURN(Model copy, model.Clone());
+  QR_ASSIGN_OR_RETURN(const Report report, Rewrite(copy, rules));
+  std::optional<Model> changed;
+  if (report.changed) changed.emplace(std::move(copy));
+  return changed;
+}
+
+// No other runtime runs the models: does `first` cut off sums of products, and tell them apart by that alone?
+Status HearUnsigned(const Model& a, const Model& b, Evaluator& first, const Pairing& pairs,
+                    const CompareOutput& compare, VerifyReport& report) {
+  QR_ASSIGN_OR_RETURN(const bool exact, HasExactIntegerProducts(first));
+  if (exact) return {};
+  QR_ASSIGN_OR_RETURN(const std::optional<Model> a2, WithUnsignedWeights(a));
+  QR_ASSIGN_OR_RETURN(const std::optional<Model> b2, WithUnsignedWeights(b));
+  if (!a2 && !b2) return {};
+  QR_ASSIGN_OR_RETURN(const Runs runs, RunBoth(a2 ? *a2 : a, b2 ? *b2 : b, first, report));
+  for (OutputComparison& output : report.outputs) {
+    if (output.verdict != Verdict::kDiverged) continue;
+    if (!IsSame(output.name, pairs.NameInB(output.name), runs, compare)) continue;
+    output.verdict = Verdict::kInconclusive;
+    output.why = fmt::format(
+        "{} saturates sums of 8 bit products on this processor; it cannot tell "
+        "the two apart where it does not",
+        first.Name());
+  }
+  return {};
+}
+
 }  // namespace
 
 void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& second,
@@ -67,7 +103,12 @@ void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& sec
   };
   const Result<std::map<std::string, double>> apart = ApartAboutFirst(a, first, second, report);
   if (!apart.ok()) {
-    NoteSilence(apart.status(), report);
+    const Status status = HearUnsigned(a, b, first, pairs, compare, report);
+    if (!status.ok() || std::ranges::any_of(report.outputs, diverged)) {
+      NoteSilence(apart.status(), report);
+    } else {
+      report.verdict = Verdict::kInconclusive;
+    }
     return;
   }
   // What a runtime is further off with the first model than the tolerance allows is no measure of the second.

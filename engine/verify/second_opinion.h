@@ -19,7 +19,8 @@ using CompareOutput = std::function<Result<OutputComparison>(
 // - `first` and `second` disagree about the model `a` alone as much as `first` does about `a` and `b`;
 // - or `first` gives numbers that are as near to each other as roundings of float32 (100 dB), and of `second`'s `compare`
 //   finds nothing: kernels that a runtime chooses by what is constant, or fused, add up in another order.
-// Where `second` cannot run a model, a note says so and the verdict stays.
+// Where `second` cannot run a model, a note says so and the verdict stays; unless `first` cuts off sums of products of
+// 8 bits on this processor, and `compare` finds nothing when the weights are unsigned (rules/unsigned_weights.yaml).
 void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& second,
                 const Pairing& pairs, const CompareOutput& compare, VerifyReport& report);
 
