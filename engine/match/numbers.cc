@@ -232,6 +232,11 @@ Val Interpreter::EvalIn(const Val& element, const Val& list) {
   if (list.stops()) return list;
   if (element.absent() || list.absent()) return Absent();
   if (!Step()) return Failure{"too many steps"};
+  if (const auto* const set = list.get_if<const OpSet*>()) {
+    const auto* const op = element.get_if<std::string>();
+    if (op == nullptr) return Failure{fmt::format("{} is no operator", Describe(element))};
+    return (*set)->Find(SplitOpName(*op)) != nullptr;
+  }
   const auto* members = list.get_if<List>();
   const auto* dtype = element.get_if<DType>();
   const bool of_types = dtype != nullptr && members != nullptr &&

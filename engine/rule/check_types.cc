@@ -238,6 +238,10 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
                  fmt::format("an element type is never a text ({})", owner.text))
           .hint = "element types are written without quotes";
     }
+    if (r == kSet && !IsOneOf(l, {kString, kAny})) {
+      error("an operator is in a set: `op(n) in @set`");
+      return;
+    }
     if (IsOneOf(r, {kNumber, kString, kBool, kDType, kLabel})) {
       sink_
           .Error(expr.items[1]->place, code::kType,

@@ -233,6 +233,22 @@ TEST_CASE("Lists of lists are compared as wholes by `in`") {
   CHECK(holds("2 in [1, 2, 3]"));
 }
 
+TEST_CASE("An operator is in a set") {
+  const auto fires = [](const std::string& set, const std::string& condition,
+                        const std::string& op) {
+    return Fires("sets: {some: " + set +
+                     "}\nrules:\n  - name: r\n    match: y = n:!Abs(x)\n    where: \"" + condition +
+                     "\"\n    replace: y = Abs(x)\n",
+                 "x: float[2]\ny = " + op + "(x)");
+  };
+  CHECK(fires("[Neg, Sin]", "op(n) in @some", "Neg"));
+  CHECK_FALSE(fires("[Neg, Sin]", "op(n) in @some", "Relu"));
+  CHECK(fires("[Neg, Sin]", "not (op(n) in @some)", "Relu"));
+  CHECK_FALSE(fires("[Neg, Sin]", "not (op(n) in @some)", "Neg"));
+  CHECK(fires("['acme.*']", "op(n) in @some", "acme.Gain"));
+  CHECK_FALSE(fires("['acme.*']", "op(n) in @some", "acne.Gain"));
+}
+
 TEST_CASE("all, any, log2, other_axes, repeat") {
   const auto holds = [](const std::string& condition) {
     return Fires(
