@@ -6,6 +6,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/expr/parser.h"
 #include "engine/match/match_run.h"
+#include "engine/match/node_text.h"
 
 namespace qrewrite {
 namespace {
@@ -86,6 +87,24 @@ std::string MatchRun::Words(const Val& val) {
     }
     return Elements(std::move(items), (*list)->size(), false);
   }
+  if (const auto* label = val.get_if<LabelRef>()) return NodeText(graph_, label->node);
+  if (const auto* chain = val.get_if<ChainRef>()) {
+    std::vector<std::string> items;
+    for (size_t i = 0; i < std::min(chain->nodes.size(), kMostElements); ++i) {
+      items.push_back(NodeText(graph_, chain->nodes[i]));
+    }
+    return Elements(std::move(items), chain->nodes.size(), false);
+  }
+  if (const auto* rest = val.get_if<AttrRest>()) {
+    std::vector<std::string> items;
+    for (const Attribute& a : graph_.attributes(rest->node)) {
+      if (std::ranges::find(*rest->mentioned, a.name) != rest->mentioned->end()) continue;
+      items.push_back(fmt::format("{}={}", a.name, Words(Interpreter::FromAttribute(a.value))));
+    }
+    return fmt::format("<{}>", fmt::join(items, ", "));
+  }
+  if (const auto* body = val.get_if<BodyRef>())
+    return fmt::format("the body `{}`", Printable(graph_.body(body->body).name));
   return std::string(Describe(val));
 }
 
