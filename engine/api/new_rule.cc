@@ -90,6 +90,40 @@ Result<std::set<NodeId>> Chosen(const Graph& graph, const std::vector<std::strin
   return chosen;
 }
 
+// Nodes that share no value with the first: a pattern has no way to these. Numbers are written in place.
+Status CheckOnePiece(const Graph& graph, const std::set<NodeId>& nodes) {
+  std::map<ValueId, std::vector<NodeId>> at;
+  const auto is_number = [&](ValueId v) {
+    return graph.constant(v) != nullptr && graph.constant(v)->size() == 1;
+  };
+  const auto values_of = [&](NodeId n) {
+    std::vector<ValueId> values;
+    for (size_t i = 0; i < graph.num_inputs(n); ++i) values.push_back(graph.input(n, i));
+    for (size_t i = 0; i < graph.num_outputs(n); ++i) values.push_back(graph.output(n, i));
+    std::erase_if(values, [&](ValueId v) { return !v.valid() || is_number(v); });
+    return values;
+  };
+  for (const NodeId n : nodes) {
+    for (const ValueId v : values_of(n)) at[v].push_back(n);
+  }
+  std::set<NodeId> seen = {*nodes.begin()};
+  std::vector<NodeId> todo = {*nodes.begin()};
+  while (!todo.empty()) {
+    const NodeId n = todo.back();
+    todo.pop_back();
+    for (const ValueId v : values_of(n)) {
+      for (const NodeId other : at[v]) {
+        if (seen.insert(other).second) todo.push_back(other);
+      }
+    }
+  }
+  const auto apart = std::ranges::find_if(nodes, [&](NodeId n) { return !seen.contains(n); });
+  if (apart == nodes.end()) return {};
+  return Status(StatusCode::kUsage,
+                fmt::format("{} and {} are not one piece: no value leads from one to the other",
+                            NodeText(graph, *nodes.begin()), NodeText(graph, *apart)));
+}
+
 // --- the text of it
 
 bool IsScalar(const Expr& literal) {
@@ -432,6 +466,7 @@ Result<std::string> NewRule(const Model& model, const NewRuleOptions& options) {
   const Graph& graph = model.impl().file->graph();
   if (options.nodes.empty()) return Status(StatusCode::kUsage, "no nodes are named");
   QR_ASSIGN_OR_RETURN(std::set<NodeId> nodes, Chosen(graph, options.nodes));
+  QR_RETURN_IF_ERROR(CheckOnePiece(graph, nodes));
   return Skeleton(graph, std::move(nodes), options).Text();
 }
 

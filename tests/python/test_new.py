@@ -93,6 +93,7 @@ def test_a_file_is_written_once(folder):
 
 @pytest.mark.parametrize("nodes, message", [
     ("n_q", "no node and no value of a node is named `n_q`"),
+    ("n_c,n_g", "MatMul `n_c` and Softmax `n_g` are not one piece: no value leads from one to the other"),
     ("n_y..n_c", "no way leads from Mul `n_y` to MatMul `n_c`"),
 ])
 def test_errors(nodes, message, folder):
