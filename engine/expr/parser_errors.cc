@@ -108,6 +108,7 @@ bool Parser::FailExpected(std::string_view what) {
                 cut.empty() ? std::string(found.fault->hint) : cut);
   }
   if (found.kind == TokenKind::kEnd && !brackets_.empty()) return FailInList("");
+  if (mode_ == Mode::kRules && found.text == "*" && At("(", 1)) return FailWildcard();
   std::string hint = SlipHint(what);
   if (!hint.empty()) {
     return Fail(Here(), "QR0204", fmt::format("expected {}, found {}", what, Found(found)),
@@ -131,6 +132,9 @@ bool Parser::FailExpected(std::string_view what) {
     hint = "a name with other characters is written in single quotes";
   } else if (what == "a value" && found.text == "/" && mode_ == Mode::kRules) {
     hint = "names are the rule's own; one of the model is asked for: `where: name(x) == '/a/b'`";
+  } else if (what == "a value" && found.text == "," && !brackets_.empty() &&
+             tokens_[brackets_.back()].text == "(") {
+    hint = "an input that is left out is `absent`";
   } else if (what == "`(`" && found.text == ")" && pos_ > 1 && tokens_[pos_ - 2].text == "|") {
     hint = "alternatives stand in front of one list of inputs: `A|B(x)`";
   }
@@ -167,8 +171,11 @@ bool Parser::FailInList(std::string_view closer) {
     const bool number = before.kind == TokenKind::kInt || before.kind == TokenKind::kFloat;
     std::string slip = SlipHint("`,`");
     if (number && found.kind == TokenKind::kName && !found.space_before) {
+      const bool sizes = opener.text == "[" && found.text.front() == 'x' && found.text.size() > 1;
       return Fail(PlaceOf(found), "QR0204", fmt::format("unexpected {}", Found(found)),
-                  "numbers have no suffix: a literal takes the type of what it stands beside");
+                  sizes ? "sizes are separated by commas: `float[1, 4]`"
+                        : "numbers have no suffix: a literal takes the type of what it stands "
+                          "beside");
     }
     return Fail(PlaceOf(found), "QR0207", fmt::format("missing comma before {}", Found(found)),
                 CommaBefore(found) ? std::string(kCutByComma) : std::move(slip));

@@ -44,7 +44,7 @@ bool RuleChecker::CheckSetData(const NameInfo& label, std::string_view key, cons
   }
   if (!values->empty()) return true;
   std::string similar = DidYouMean(key, keys);
-  if (key == "op_type" || key == "name" || key == "type") {
+  if (key == "op" || key == "op_type" || key == "name" || key == "type") {
     similar = fmt::format("the same operator is `{0}(...)`; its name `op({0})`",
                           label.call->call().label);
   }

@@ -120,6 +120,7 @@ constexpr Foreign kFunctions[] = {
     {"is_const", "const(x)"},
     {"is_constant", "const(x)"},
     {"constant", "const(x)"},
+    {"is_initializer", "const(x)"},
     {"ndim", "rank(x)"},
     {"numel", "size(x)"},
     {"prod", "size(x)"},

@@ -248,6 +248,32 @@ void OpChecker::CheckInputNames(const Expr& call, const Candidates& candidates,
   }
 }
 
+namespace {
+
+// Of a call with too many inputs: some may be meant as attributes, those of the newest versions. Candidates stand
+// oldest first, those of an operator together.
+std::string AttributesHint(const Expr& call, const std::vector<const Signature*>& candidates) {
+  constexpr size_t kFew = 2;  // more are told if a number or list stands among the inputs
+  std::vector<std::string> names;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (i + 1 < candidates.size() && candidates[i + 1]->op == candidates[i]->op) continue;
+    for (const FormalAttribute& formal : candidates[i]->attributes) {
+      const bool given = std::ranges::any_of(
+          call.call().attrs, [&](const AttrArg& arg) { return arg.name == formal.name; });
+      if (!given && std::ranges::find(names, formal.name) == names.end())
+        names.push_back(formal.name);
+    }
+  }
+  const Expr* const last = call.call().args.back().value.get();
+  const bool number = last != nullptr && last->kind != Expr::Kind::kName;
+  if (names.empty() || (names.size() > kFew && !number)) return "";
+  if (names.size() == 1)
+    return fmt::format("attributes stand in <>: `{}<{}=...>(...)`", Shown(call), names.front());
+  return fmt::format("attributes stand in <>: {}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
 void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, const Candidates& all,
                             CallUse use, const std::string& owner) {
   CheckInputNames(call, candidates, owner);
@@ -277,7 +303,8 @@ void OpChecker::CheckInputs(const Expr& call, const Candidates& candidates, cons
       .hint = candidates.front()->op.name == "Constant" ? "a constant is a literal: `Add(x, 1.0)`"
               : use == CallUse::kPattern && counted.all < min
                   ? "`_...` stands for all further inputs"
-                  : "";
+              : counted.all > max ? AttributesHint(call, candidates)
+                                  : "";
 }
 
 namespace {

@@ -66,12 +66,17 @@ void AstReader::ReadExpectation(const DocNode& node, RuleTest& test, const std::
                          Describe(node)),
              "what the graph becomes: `y = Relu(x)`, with its inputs declared");
   } else if (IsPlainName(Text(&node))) {
-    const std::string hint = DidYouMean(Text(&node), std::vector<std::string>{"unchanged"});
-    BadValue(
-        node,
-        fmt::format("`expect` of {} is `unchanged` or a graph text, here is {}", owner,
-                    Describe(node)),
-        hint.empty() ? "what the graph becomes: `y = Relu(x)`, with its inputs declared" : hint);
+    const std::string word = Text(&node);
+    std::string hint = DidYouMean(word, std::vector<std::string>{"unchanged"});
+    if (word == "error" || word == "warning") {
+      hint = fmt::format("a part of the message: `{{{}: ...}}`", word);
+    } else if (hint.empty()) {
+      hint = "what the graph becomes: `y = Relu(x)`, with its inputs declared";
+    }
+    BadValue(node,
+             fmt::format("`expect` of {} is `unchanged` or a graph text, here is {}", owner,
+                         Describe(node)),
+             std::move(hint));
   } else {
     test.expect = GraphText(node);
   }
