@@ -87,7 +87,7 @@ NOT_FIRED = {
                  "matches, but its replacement is rejected",
                  "the shape of `n` would change from [1, 4, 6, 6] to [1, 3, 8, 8] (set.yaml:6:14)"),
     "bound twice": ("match: y = Conv(x, x)\nreplace: y = x", "n_c", "`x` is something else: `x`, and `w` = [1, 1", ""),
-    "names in words": ("match: y = Neg(k:Conv<**a>(x, w))\nwhere: rank(y) == 7\nreplace: y = x", "n_n",
+    "names in words": ("match: y = Neg(k:Conv<**a>(x, w))\nwhere: rank(x) == 7\nreplace: y = x", "n_n",
                        "k = Conv `n_c`", "a = <strides=[1, 1]>"),
     "a chain": ("match: y = Relu(Mul(s:Neg+(c), k))\nwhere: k == 7\nreplace: y = s(c -> Relu(c))", "n_z",
                 "s = [Neg `n_n`]", ""),
