@@ -15,7 +15,7 @@ PROGRAM = os.environ["QREWRITE"]
 SOURCE = Path(os.environ["QREWRITE_SOURCE_DIR"])
 PAGES = {name: (SOURCE / "docs" / name).read_text()
          for name in ("rules.md", "dequantize.md", "debug.md", "verify.md", "find.md", "explain.md", "prove.md", "diff.md",
-                      "tutorial.md", "cookbook.md")}
+                      "tutorial.md", "cookbook.md", "exit_codes.md")}
 FILES = {page: dict(re.findall(r"^```(?:yaml|json) file=(\S+)\n(.*?)^```$", text, re.M | re.S))
          for page, text in PAGES.items()}
 # The commands behind `$ qrewrite ` of a session, with what they print.
@@ -92,7 +92,7 @@ def folders(tmp_path_factory):
     quantized(made["dequantize.md"])
     pair(made["debug.md"], outlier=True,
          options={"activation_type": QuantType.QUInt16, "extra_options": {"UseQDQContribOps": True}})
-    for page in ("verify.md", "find.md", "explain.md", "diff.md", "tutorial.md"):
+    for page in ("verify.md", "find.md", "explain.md", "diff.md", "tutorial.md", "exit_codes.md"):
         quantized(made[page])
     return made
 
