@@ -80,7 +80,8 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   const bool rescaled = promise.kind == Promise::Kind::kRescaled;
   if (promise.kind == Promise::Kind::kNone || (rescaled && !HaveSameInputs(graph, changed))) {
     trial.fate = Trial::Fate::kUnknown;
-    trial.why = rescaled ? "its inputs are in other units" : "the rule promises nothing";
+    trial.why =
+        rescaled ? "its inputs are in other units" : "the rule promises nothing (`equivalence:`)";
     return trial;
   }
   if (rescaled) AddUnits(graph, changed, promise);
@@ -93,6 +94,7 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   }
   const bool of_data = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
   CompareAtSizes(*a, *b, promise, of_data, trial);
+  JudgeOwnOperators(*a, *b, trial);
   bool turned = false;
   if (trial.fate == Trial::Fate::kHeld && !of_data && HasOpenRank(graph)) {
     Trial other = trial;

@@ -165,6 +165,10 @@ class Judge {
                     const std::vector<Tensors>& inputs, const Status& status, Trial& trial);
   void CompareAtSizes(const Model& before, const Model& after, const Promise& promise, bool of_data,
                       Trial& trial);
+  // Operators of the result that nobody has: if it is equal nevertheless, they stand in bodies that no sample enters; if
+  // it does not run, the trial says why what the rule file says that they compute does not stand there.
+  void JudgeOwnOperators(const Model& before, const Model& after, Trial& trial);
+  void AddWhyNotSpelledOut(const Graph& after, Trial& trial);
   // ONNX Runtime about what the kernels found.
   void AskRuntime(const Model& before, const Model& after, const Promise& promise,
                   const std::vector<Tensors>& inputs, bool kernels_decide, Trial& trial);
@@ -201,6 +205,7 @@ class Judge {
   const Court& court_;
   const Graph* given_ = nullptr;  // of the Try() that is under way
   bool of_seven_bits_ = false;    // so are its inputs of eight
+  bool asked_semantics_ = false;  // AddWhyNotSpelledOut() was: one answer is enough
   std::set<uint64_t> kinds_;  // of graphs that were shown to ONNX Runtime, though nothing was wrong
 };
 

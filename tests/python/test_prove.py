@@ -154,6 +154,49 @@ def test_a_test_of_the_rule_fails(tmp_path):
     assert json.loads(out)["rules"][0]["failed_test"] == "inverted"
 
 
+OWN = """qrewrite: 1
+name: own
+opset: ">=13"
+signatures:
+  npu.Joined:
+    inputs: ["xs..."]
+    attributes: {axis: int}
+    outputs: {y: {dtype: UINT8}}
+rules:
+  - name: join
+    equivalence: exact
+    match: y = Concat<axis>(xs...)
+    replace: y = npu.Joined<axis=axis>(xs...)
+    tests:
+      - name: in a branch
+        given: |
+          a: uint8[4]
+          c: bool
+          y = If<then_branch={ r = Concat<axis=0>(a, a) }, else_branch={ e = Identity(a) }>(c)
+        expect: |
+          a: uint8[4]
+          c: bool
+          y = If<then_branch={ r = npu.Joined<axis=0>(a, a) }, else_branch={ e = Identity(a) }>(c)
+"""
+
+
+def test_an_operator_that_no_sample_gets_to(tmp_path):
+    """Nothing runs it, and where its branch is not taken nothing has to: so the rule is not proven."""
+    (tmp_path / "own.yaml").write_text(OWN)
+    code, out, err = prove("own.yaml", "--quick", "--graphs", 100, cwd=tmp_path)
+    assert code == 0, out + err
+    assert re.search(r"^join +unknown +\d+ +\d+ +0 ", out, re.M), out
+
+
+def test_what_an_operator_computes_does_not_fit(tmp_path):
+    """Told beside the kernel that nobody has."""
+    wrong = "    computes: y = Concat<axis=axis>(cast(0, INT8), cast(0, UINT8), xs...)\nrules:\n"
+    (tmp_path / "own.yaml").write_text(OWN.replace("rules:\n", wrong, 1))
+    code, out, err = prove("own.yaml", "--quick", "--graphs", 50, cwd=tmp_path)
+    assert code == 0, out + err
+    assert re.search(r"no built-in kernel for this operator; rule `computes npu.Joined` came nearest, at npu.Joined `\w+`: .*INT8", out), out
+
+
 def test_counterexample_is_small(tmp_path):
     """What was added by chance, and is not needed to see the fault, is gone."""
     (tmp_path / "r.yaml").write_text("""qrewrite: 1

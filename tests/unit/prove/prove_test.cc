@@ -277,7 +277,7 @@ rules:
   CHECK(report.rules[1].outcome == Outcome::kUnknown);
   CHECK(report.rules[1].why.find("acme.Gain") != std::string::npos);
   CHECK(report.rules[2].outcome == Outcome::kUnknown);
-  CHECK(report.rules[2].why == "the rule promises nothing");
+  CHECK(report.rules[2].why == "the rule promises nothing (`equivalence:`)");
 }
 
 TEST_CASE("`computes:` says what an operator of a rule file computes") {
