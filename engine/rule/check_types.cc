@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/expr/parser.h"
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
 
@@ -117,6 +118,9 @@ void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo
     const bool type_too = (info.name == "qmin" || info.name == "qmax") && got == kDType;
     fits = type_too || !IsOneOf(got, {kString, kDType, kBool, kSet, kLabel, kChain});
   }
+  if (info.name == "uses" && index == 0) {
+    fits = !IsOneOf(got, {kString, kDType, kBool, kSet, kLabel, kChain});
+  }
   if (info.name == "name") fits = !IsOneOf(got, {kString, kNumber, kDType, kBool, kSet, kList});
   if (wanted == kSet && arg.kind != Expr::Kind::kSet && got != kAny) fits = false;
   if (fits) return;
@@ -126,6 +130,7 @@ void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo
   if (wanted == kLabel && got == kValue) {
     hint = "it asks for the label of a node: `y = n:Op(...)`";
   }
+  if (got == kLabel) hint = "it asks for a value, such as one that the node makes";
   sink_
       .Error(arg.place, code::kType,
              fmt::format("argument {} of `{}({})` cannot be {} ({})", index + 1, info.name,
@@ -247,7 +252,7 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
           .Error(expr.items[1]->place, code::kType,
                  fmt::format("`in` needs a list on the right, this is {} ({})", TypeText(r),
                              owner.text))
-          .hint = r == kDType ? "a list of one: [INT8]" : "";
+          .hint = r == kDType ? fmt::format("a list of one: [{}]", Print(*expr.items[1])) : "";
     }
     return;
   }
