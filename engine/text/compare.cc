@@ -144,7 +144,10 @@ class GraphComparer {
     const auto bound_b = b_to_a_.find(step.b);
     if (bound_a != a_to_b_.end() || bound_b != b_to_a_.end()) {
       if (bound_a != a_to_b_.end() && bound_a->second == step.b) return true;
-      return DifferAt(index, "another value is read here");
+      const bool shared = bound_a == a_to_b_.end() && AreAlike(step.a, bound_b->second);
+      return DifferAt(index, shared ? "one node is made of two equal ones; write it once, or "
+                                      "`share: false` in the rule"
+                                    : "another value is read here");
     }
     const NodeId node_a = a_.producer(step.a), node_b = b_.producer(step.b);
     if (!node_a.valid() || !node_b.valid()) return DifferAt(index, "different values");
@@ -155,6 +158,27 @@ class GraphComparer {
       return DifferAt(index, "different outputs of the same operator");
     }
     return CompareNodes(node_a, node_b, index);
+  }
+
+  // Whether two values of the first graph are what equal nodes make.
+  bool AreAlike(ValueId one, ValueId other) const {
+    const NodeId n = a_.producer(one), m = a_.producer(other);
+    if (!n.valid() || !m.valid() || a_.op(n) != a_.op(m) || a_.num_inputs(n) != a_.num_inputs(m) ||
+        a_.output_index(one) != a_.output_index(other))
+      return false;
+    for (size_t i = 0; i < a_.num_inputs(n); ++i) {
+      const ValueId x = a_.input(n, i), y = a_.input(m, i);
+      if (x == y) continue;
+      const Tensor* const tensor_x = x.valid() ? a_.constant(x) : nullptr;
+      const Tensor* const tensor_y = y.valid() ? a_.constant(y) : nullptr;
+      if (!tensor_x || !tensor_y || !Equal(AttrValue(*tensor_x), AttrValue(*tensor_y)))
+        return false;
+    }
+    const Attributes &of_n = a_.attributes(n), &of_m = a_.attributes(m);
+    return std::ranges::all_of(of_n, [&](const Attribute& attribute) {
+      const AttrValue* const value = of_m.Find(attribute.name);
+      return value != nullptr && Equal(attribute.value, *value);
+    });
   }
 
   bool CompareNodes(NodeId a, NodeId b, int index) {

@@ -73,6 +73,10 @@ TEST_CASE("SameGraph: where graphs differ") {
        "output `y`, input 0 of Neg: different outputs of the same operator\n"
        "  expected: a, b = Split<num_outputs=2>(x)\n"
        "  found:    a, b = Split<num_outputs=2>(x)"},
+      {"x: float\ny = Add(Clip(x, 0.0), Clip(x, 0.0))", "x: float\nt = Clip(x, 0.0)\ny = Add(t, t)",
+       "output `y`, input 1 of Add: one node is made of two equal ones; write it once, or `share: "
+       "false` in the rule\n"
+       "  expected: y_Clip_2 = Clip(x, 0.0)\n  found:    t = Clip(x, 0.0)"},
       // One node read twice is not two equal nodes.
       {"x: float\nt = Relu(x)\ny = Add(t, t)", "x: float\ny = Add(Relu(x), Relu(x))",
        "output `y`, input 1 of Add: another value is read here\n"
