@@ -51,6 +51,8 @@ class MatchRun {
   // What a condition that is not met says: "`axis == 1` is false: `axis` is 2".
   std::string Words(const Code& condition, const Val& truth, Frame& frame);
   void Unmet(CodeId condition, Frame& frame);
+  // Of cases none of which applies: what the conditions of the first of them say.
+  std::string NoCase(const std::vector<CompiledCase>& cases, Frame& frame);
   // Of `a and b` the part that decides.
   CodeId Deciding(CodeId condition, Frame& frame);
 

@@ -226,6 +226,27 @@ std::string MatchRun::Words(const Code& condition, const Val& truth, Frame& fram
                      Compared(condition, frame));
 }
 
+std::string MatchRun::NoCase(const std::vector<CompiledCase>& cases, Frame& frame) {
+  constexpr size_t kMostCases = 3;
+  std::string text = "no case applies";
+  if (in_.trace_ == nullptr && !in_.words_) return text;
+  size_t told = 0;
+  for (const CompiledCase& c : cases) {
+    if (c.has_match || told == kMostCases) continue;
+    for (const int slot : c.slots) frame.Unbind(slot);
+    const auto fails = [&](const PatWhere& w) {
+      const Val truth = in_.Condition(w.code, frame);
+      return truth.is<bool>() && !truth.get<bool>();
+    };
+    const auto failed = std::ranges::find_if(c.pattern.where, fails);
+    if (failed == c.pattern.where.end()) continue;
+    const CodeId part = Deciding(failed->code, frame);
+    text += told++ == 0 ? ": " : "; ";
+    text += Words(in_.program_.code(part), in_.Condition(part, frame), frame);
+  }
+  return text;
+}
+
 // What a condition compares: "`rank(x)` is 2, `axis` is 1". Literals speak for themselves.
 std::string MatchRun::Compared(const Code& condition, Frame& frame) {
   std::vector<std::string> told;
@@ -274,8 +295,6 @@ std::vector<std::pair<std::string, std::string>> Interpreter::InWords(const Patt
     std::string text = run.Words(val);
     if (const auto* v = val.get_if<ValueId>(); v != nullptr && !text.starts_with('`')) {
       text = fmt::format("`{}` = {}", Printable(graph_.name(*v)), text);
-    } else if (const auto* label = val.get_if<LabelRef>()) {
-      text = NodeText(graph_, label->node);
     }
     words.emplace_back(frame.name(slot), std::move(text));
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/match/match_run.h"
+
 namespace qrewrite {
 
 Rewriter::Rewriter(Graph& graph, Interpreter& interpreter)
@@ -128,16 +130,22 @@ bool Rewriter::Choose(const CompiledRule& rule, Frame& frame, Redefinitions& red
   const Val found = in_.ChooseCase(rule.cases, frame, [&](const CompiledCase& c, Frame& f) {
     good = ReplaceBy(c, f, redefinitions);
   });
-  return found.stops() ? Reject(in_.WhyIfAsked(found)) : good;
+  return Applied(found, rule.cases, frame) && good;
+}
+
+// Whether one of the cases was chosen.
+bool Rewriter::Applied(const Val& found, const std::vector<CompiledCase>& cases, Frame& frame) {
+  if (found.stops()) return Reject(in_.WhyIfAsked(found));
+  return found.get<bool>() || Reject(MatchRun(in_).NoCase(cases, frame));
 }
 
 bool Rewriter::ReplaceBy(const CompiledCase& c, Frame& frame, Redefinitions& redefinitions) {
   if (c.replace) return Replace(*c.replace, frame, redefinitions);
   bool good = false;
-  in_.ChooseCase(c.cases, frame, [&](const CompiledCase& nested, Frame& f) {
+  const Val found = in_.ChooseCase(c.cases, frame, [&](const CompiledCase& nested, Frame& f) {
     good = ReplaceBy(nested, f, redefinitions);
   });
-  return good;
+  return Applied(found, c.cases, frame) && good;
 }
 
 bool Rewriter::AddRedefinition(const Val& old_value, const Val& new_value, const std::string& name,

@@ -98,6 +98,7 @@ class Rewriter {
   bool Choose(const CompiledRule& rule, Frame& frame, Redefinitions& redefinitions);
   bool Replace(const Replacement& text, Frame& frame, Redefinitions& redefinitions);
   bool ReplaceBy(const CompiledCase& c, Frame& frame, Redefinitions& redefinitions);
+  bool Applied(const Val& found, const std::vector<CompiledCase>& cases, Frame& frame);
   bool AddRedefinition(const Val& old_value, const Val& new_value, const std::string& name,
                        Redefinitions& out);
   bool Retyped(const CompiledRule& rule, Frame& frame, Retypes& out);
