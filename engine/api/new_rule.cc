@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -112,7 +113,7 @@ Status CheckOnePiece(const Graph& graph, const std::set<NodeId>& nodes) {
     const NodeId n = todo.back();
     todo.pop_back();
     for (const ValueId v : values_of(n)) {
-      for (const NodeId other : at[v]) {
+      for (const NodeId other : std::exchange(at[v], {})) {
         if (seen.insert(other).second) todo.push_back(other);
       }
     }

@@ -212,4 +212,7 @@ class Judge {
 // A model that is `graph`, opset imports and all.
 Result<Model> ModelOf(const Graph& graph);
 
+// What a fault says first.
+inline std::string Message(const Status& fault) { return fault.diagnostics().front().message; }
+
 }  // namespace qrewrite

@@ -14,8 +14,6 @@ namespace {
 constexpr size_t kShownToRuntime = 40;  // kinds of graphs that ONNX Runtime is asked about anyway
 constexpr const char* kOtherShape = "a value has another shape than inference says";
 
-std::string Message(const Status& status) { return status.diagnostics().front().message; }
-
 // Whether nothing breaks but outputs that are one number or two, or cut off, whatever the data is: no quantizer was made
 // for that. The others keep the promise at one size at which there are many numbers. `most`: numbers at any size.
 bool BreaksWithoutData(const std::vector<Trial>& tried, size_t most) {

@@ -21,8 +21,6 @@ constexpr int64_t kMostElements = 1 << 22;  // of a value
 constexpr std::string_view kTooLarge = ": too large";
 constexpr const char* kOddWindow = ": a window with numbers below 0";
 
-std::string Message(const Status& status) { return status.diagnostics().front().message; }
-
 // Whether floats are real numbers: data, what a dequantizer makes, or constants that integers of a type beside them do not
 // become without getting a fraction or a sign. Those that other operators of a rule set make may be integers, held in floats.
 bool AreNoIntegers(const Graph& graph, ValueId v, DType integers, const Signatures& signatures,

@@ -10,7 +10,6 @@
 
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
-#include "engine/graph/find.h"
 #include "engine/ops/quantizer.h"
 #include "engine/prove/judge.h"
 
@@ -343,41 +342,6 @@ void Judge::LearnOutputs(const Promise& promise, const std::vector<Tensors>& bef
     if (!kept && Keeps(promise, alone(before, name), alone(after, name), why, nullptr))
       trial.keeps.insert(name);
   }
-}
-
-void Judge::JudgeOwnOperators(const Model& before, const Model& after, Trial& trial) {
-  const Graph& given = std::as_const(*before.impl().file).graph();
-  const Graph& graph = std::as_const(*after.impl().file).graph();
-  if (trial.fate == Trial::Fate::kUnknown) AddWhyNotSpelledOut(graph, trial);
-  if (trial.fate != Trial::Fate::kHeld) return;
-  const std::map<OpName, BodyId> functions = LocalFunctions(graph);
-  for (size_t i = 0; i < graph.num_ops(); ++i) {
-    const OpName& op = graph.op_name(OpId(i));
-    const OpId known = given.FindOp(op.domain, op.name);
-    const size_t had = known.valid() ? given.num_nodes(known) : 0;
-    if (graph.num_nodes(OpId(i)) <= had) continue;
-    if (Signatures::Builtin().Newest(op.domain, op.name) != nullptr || functions.contains(op))
-      continue;
-    trial.fate = Trial::Fate::kUnknown;
-    trial.why = fmt::format("no sample gets to {}, which nobody can run", op.text());
-    return;
-  }
-}
-
-void Judge::AddWhyNotSpelledOut(const Graph& after, Trial& trial) {
-  const auto has_own = [&] {
-    for (size_t i = 0; i < after.num_ops(); ++i) {
-      const std::string rule = "computes " + after.op_name(OpId(i)).text();
-      if (after.num_nodes(OpId(i)) > 0 && court_.semantics->rules().FindRule(rule) != nullptr)
-        return true;
-    }
-    return false;
-  };
-  if (court_.semantics == nullptr || asked_semantics_ || !has_own()) return;
-  asked_semantics_ = true;
-  Graph copy = after;
-  const std::string why = WhyNothingFired(copy, *court_.semantics, {}, court_.context);
-  if (!why.empty()) trial.why += "; " + why;
 }
 
 }  // namespace qrewrite

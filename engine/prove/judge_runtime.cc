@@ -14,8 +14,6 @@ namespace {
 constexpr double kRuntimeDb =
     80;  // what two runtimes may differ by, where a rule promises equality
 
-std::string Message(const Status& status) { return status.diagnostics().front().message; }
-
 // What nodes of the main graph make.
 std::vector<std::string> InnerValues(const Model& model) {
   const Graph& graph = std::as_const(*model.impl().file).graph();

@@ -174,11 +174,7 @@ class GraphComparer {
       if (!tensor_x || !tensor_y || !Equal(AttrValue(*tensor_x), AttrValue(*tensor_y)))
         return false;
     }
-    const Attributes &of_n = a_.attributes(n), &of_m = a_.attributes(m);
-    return std::ranges::all_of(of_n, [&](const Attribute& attribute) {
-      const AttrValue* const value = of_m.Find(attribute.name);
-      return value != nullptr && Equal(attribute.value, *value);
-    });
+    return a_.attributes(n) == a_.attributes(m);
   }
 
   bool CompareNodes(NodeId a, NodeId b, int index) {
