@@ -177,7 +177,7 @@ Outputs Dropout(const FoldCall& call) {
 void RegisterNormalization(KernelRegistry& registry) {
   Add(registry, "BatchNormalization", {.first = 7, .inputs = 5}, BatchNormalization);
   Add(registry, "InstanceNormalization", {.inputs = 3}, InstanceNormalization);
-  Add(registry, "LayerNormalization", {.first = 17, .inputs = 3}, LayerNormalization);
+  Add(registry, "LayerNormalization", {.first = 1, .inputs = 3}, LayerNormalization);
   Add(registry, "GroupNormalization", {.first = 18, .inputs = 3}, GroupNormalization);
   Add(registry, "LRN", {}, Lrn);
   Add(registry, "MeanVarianceNormalization", {.first = 9}, MeanVarianceNormalization);

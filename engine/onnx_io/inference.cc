@@ -14,21 +14,23 @@
 namespace qrewrite {
 namespace {
 
-// A version of an operator of ONNX whose inference is wrong. That of another version is asked, which
-// has the same inputs.
+// Versions of an operator of ONNX whose inference is wrong, or that ONNX Runtime knows and onnx does
+// not. That of another version is asked, which has the same inputs.
 struct OtherInference {
   std::string_view op;
-  int64_t version;
+  int64_t first, last;
   int64_t asked;
 };
 constexpr OtherInference kOtherInferences[] = {
-    {"Slice", 10, 11},  // gives a size that has a name to what is cut off it
+    {"Slice", 10, 10, 11},  // gives a size that has a name to what is cut off it
+    {"LayerNormalization", 1, 16, 17},
+    {"ThresholdedRelu", 1, 9, 10},
 };
 
 int64_t InferredAs(const OpName& op, int64_t version) {
   if (!op.domain.empty()) return version;
   for (const OtherInference& other : kOtherInferences) {
-    if (other.op == op.name && other.version == version) return other.asked;
+    if (other.op == op.name && other.first <= version && version <= other.last) return other.asked;
   }
   return version;
 }

@@ -86,11 +86,8 @@ Status ReadOpsetImport(std::string_view message, std::map<std::string, int64_t>&
     }
   }
   if (!fields.ok()) return Invalid(fmt::format("an opset import of {} is damaged", who));
-  const auto [it, added] = imports.try_emplace(std::string(CanonicalDomain(domain)), version);
-  if (!added && it->second != version) {
-    return Invalid(fmt::format("{} imports the domain `{}` in the versions {} and {}", who,
-                               Printable(it->first), it->second, version));
-  }
+  // Of several versions (ONNX Runtime's training tools write such) onnx and ONNX Runtime take the last.
+  imports.insert_or_assign(std::string(CanonicalDomain(domain)), version);
   return {};
 }
 

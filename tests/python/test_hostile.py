@@ -187,7 +187,6 @@ def test_constants_that_a_body_captures_are_not_copied():
 @pytest.mark.parametrize("versions, message", [
     ([], "`n_y` (Relu) is an operator of ai.onnx, which is not imported there"),
     ([0], "imports ai.onnx opset 0, which does not exist"),
-    ([13, 17], "imports the domain `` in the versions 13 and 17"),
 ])
 def test_opsets_that_make_no_sense(versions, message):
     m = onnx.load("plain.onnx")
@@ -197,6 +196,20 @@ def test_opsets_that_make_no_sense(versions, message):
     _, err = run("--rules", "optimize", "m.onnx", "-o", "o.onnx", code=5)
     assert message in err
     assert not Path("o.onnx").exists()
+
+
+@pytest.mark.parametrize("domain", ["", "ai.onnx"])
+@pytest.mark.parametrize("versions", [[17, 12], [9, 12], [12, 12]])
+def test_of_two_imports_the_last_counts(versions, domain):
+    """As for onnx and ONNX Runtime: Squeeze has an attribute before opset 13."""
+    m = onnx.parser.parse_model('<ir_version: 7, opset_import: ["": 17]> g (float[1,3] x) => (float[3] y) { a = Identity(x) y = Squeeze<axes = [0]>(a) }')
+    del m.opset_import[:]
+    m.opset_import.extend(helper.make_opsetid(d, v) for d, v in zip(["", domain], versions))
+    onnx.save(m, "m.onnx")
+    run("--rules", "optimize", "m.onnx", "-o", "o.onnx")
+    out = onnx.load("o.onnx")
+    assert [i.version for i in out.opset_import] == [12] and [n.op_type for n in out.graph.node] == ["Squeeze"]
+    onnx.checker.check_model(out, full_check=True)
 
 
 def test_functions_without_ai_onnx_beside_them():

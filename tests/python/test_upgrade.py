@@ -111,3 +111,18 @@ def test_experimental(node, start, to, tmp_path):
     text = f'<ir_version: 3, opset_import: ["": {start}]> g (float[1,2,3,4] x) => (float[1,2,3,4] y) {{ y = {node}(x) }}'
     (before,), (after,) = (run(model, {"x": image(1, 2, 3, 4)}) for model in upgraded(text, to, tmp_path))
     assert np.abs(before - after).max() <= (1e-6 if node[0] in "SP" and "beta" in node else 0)
+
+
+@pytest.mark.parametrize("to", [13, 17, 26])
+@pytest.mark.parametrize("node", ["LayerNormalization(x, s, b)", "LayerNormalization<axis = 2, epsilon = 0.01>(x, s)", "LayerNormalization<stash_type = 1>(x, s, b)"])
+def test_layer_normalization_before_17(node, to, tmp_path):
+    """ONNX Runtime's optimizer writes it into older models; the Squeeze shows that the shape behind it is known."""
+    text = f"""<ir_version: 4, opset_import: ["": 11]> g (float[1,3,4] x) => (float[3,4] y) <float[4] s = {{1, 2, 3, 4}}, float[4] b = {{4, 3, 2, 1}}>
+        {{ n = {node} y = Squeeze<axes = [0]>(n) }}"""
+    model = onnx.parser.parse_model(text)
+    source, out = tmp_path / "model.onnx", tmp_path / "out.onnx"
+    onnx.save(model, source)
+    done = subprocess.run([os.environ["QREWRITE"], "--rules", str(RULES), "--set", f"to={to}", str(source), "-o", str(out)],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    same((source.read_bytes(), out.read_bytes()), x=image(1, 3, 4))
