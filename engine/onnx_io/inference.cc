@@ -1,6 +1,8 @@
 #include "engine/onnx_io/inference.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <new>
 #include <string_view>
 #include <variant>
@@ -14,25 +16,63 @@
 namespace qrewrite {
 namespace {
 
-// Versions of an operator of ONNX whose inference is wrong, or that ONNX Runtime knows and onnx does
-// not. That of another version is asked, which has the same inputs.
-struct OtherInference {
-  std::string_view op;
+// One line of inferred_as.inc.
+struct InferredAs {
+  std::string_view domain, op;
   int64_t first, last;
-  int64_t asked;
-};
-constexpr OtherInference kOtherInferences[] = {
-    {"Slice", 10, 10, 11},  // gives a size that has a name to what is cut off it
-    {"LayerNormalization", 1, 16, 17},
-    {"ThresholdedRelu", 1, 9, 10},
+  const char* asked;
+  int64_t version;
+  std::string_view inputs, unless;
 };
 
-int64_t InferredAs(const OpName& op, int64_t version) {
-  if (!op.domain.empty()) return version;
-  for (const OtherInference& other : kOtherInferences) {
-    if (other.op == op.name && other.first <= version && version <= other.last) return other.asked;
+constexpr int64_t kAnyVersion = INT64_MAX;
+constexpr InferredAs kInferredAs[] = {
+#define QR_INFERRED_AS(...) {__VA_ARGS__},
+#include "engine/onnx_io/inferred_as.inc"
+#undef QR_INFERRED_AS
+};
+
+// Null: an operator is inferred as what it is.
+const InferredAs* FindInferredAs(const OpName& op, int64_t version) {
+  const auto* const it = std::ranges::find_if(kInferredAs, [&](const InferredAs& line) {
+    return line.op == op.name && line.domain == op.domain && line.first <= version &&
+           version <= line.last;
+  });
+  return it == std::end(kInferredAs) ? nullptr : it;
+}
+
+// Cuts a number off the front of `text`.
+size_t CutNumber(std::string_view& text) {
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return number;
+}
+
+// The numbers of those of `count` inputs that the asked operator gets.
+std::vector<size_t> InputsOf(std::string_view spelled, size_t count) {
+  std::vector<size_t> inputs;
+  if (spelled.empty()) spelled = "0+1";
+  while (!spelled.empty()) {
+    size_t at = CutNumber(spelled);
+    const bool repeats = spelled.starts_with('+');
+    if (!spelled.empty()) spelled.remove_prefix(1);
+    if (!repeats) {
+      inputs.push_back(at);
+      continue;
+    }
+    for (const size_t step = CutNumber(spelled); at < count; at += step) inputs.push_back(at);
   }
-  return version;
+  return inputs;
+}
+
+bool HasWord(std::string_view words, std::string_view word) {
+  for (size_t at = words.find(word); at != words.npos; at = words.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' '))
+      return true;
+  }
+  return false;
 }
 
 class OnnxInference : public ShapeInference {
@@ -40,10 +80,11 @@ class OnnxInference : public ShapeInference {
   std::vector<TypeInfo> Infer(const Graph& graph, NodeId node, const Facts& facts) override {
     contradicted_ = false;
     saw_types_only_ = true;
-    const onnx::OpSchema* schema = SchemaOf(graph, node);
-    if (schema == nullptr || !IsWellFormed(graph, node, *schema)) return Unknown(graph, node);
-    std::vector<TypeInfo> types = Ask(*schema, graph, node, facts);
-    saw_types_only_ = context_.saw_types_only();
+    const Asked& asked = AskedOf(graph, node);
+    std::vector<TypeInfo> types;
+    if (asked.schema != nullptr && IsWellFormed(graph, node, asked))
+      types = Ask(asked, graph, node, facts);
+    types.resize(graph.num_outputs(node));
     return types;
   }
 
@@ -51,72 +92,86 @@ class OnnxInference : public ShapeInference {
   bool saw_types_only() const override { return saw_types_only_; }
 
  private:
-  std::vector<TypeInfo> Ask(const onnx::OpSchema& schema, const Graph& graph, NodeId node,
+  // What is asked about the nodes of an operator.
+  struct Asked {
+    OpName op;
+    int64_t version = -1;
+    const onnx::OpSchema* schema =
+        nullptr;                       // null: the library does not know it, or has no inference
+    const InferredAs* line = nullptr;  // null: the operator is asked as what it is
+  };
+
+  std::vector<TypeInfo> Ask(const Asked& asked, const Graph& graph, NodeId node,
                             const Facts& facts) {
+    const bool all = asked.line == nullptr || asked.line->inputs.empty();
+    inputs_.clear();
+    if (!all) inputs_ = InputsOf(asked.line->inputs, graph.num_inputs(node));
+    const auto outputs = static_cast<size_t>(asked.schema->max_output());
     try {
-      context_.Reset(graph, node, facts);
-      schema.GetTypeAndShapeInferenceFunction()(context_);
-      return context_.OutputTypes();
+      context_.Reset(graph, node, facts, all ? nullptr : &inputs_, outputs);
+      asked.schema->GetTypeAndShapeInferenceFunction()(context_);
+      saw_types_only_ = context_.saw_types_only();
+      return context_.OutputTypes(/*with_dtypes=*/asked.line == nullptr ||
+                                  asked.line->op == asked.line->asked);
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const onnx::InferenceError& e) {
       // Of shapes: they contradict the operator. Of types: perhaps too little is known about them.
       contradicted_ = std::string_view(e.what()).find("[ShapeInferenceError]") == 0;
-      return Unknown(graph, node);
     } catch (...) {
-      return Unknown(graph, node);
+      // Of an operator that is used in a way that its function does not expect nothing is known.
     }
-  }
-
-  struct CachedSchema {
-    OpName op;
-    int64_t version = -1;
-    const onnx::OpSchema* schema = nullptr;
-  };
-
-  static std::vector<TypeInfo> Unknown(const Graph& graph, NodeId node) {
-    return std::vector<TypeInfo>(graph.num_outputs(node));
+    saw_types_only_ = context_.saw_types_only();
+    return {};
   }
 
   // Inference functions take the numbers of inputs and outputs for granted. A value that only a
   // caller of the function body knows is not known here.
-  static bool IsWellFormed(const Graph& graph, NodeId node, const onnx::OpSchema& schema) {
+  static bool IsWellFormed(const Graph& graph, NodeId node, const Asked& asked) {
     const auto fits = [](size_t count, int min, int max) {
       return count >= static_cast<size_t>(std::max(min, 0)) &&
              count <= static_cast<size_t>(std::max(max, 0));
     };
-    if (!fits(graph.num_inputs(node), schema.min_input(), schema.max_input()) ||
-        !fits(graph.num_outputs(node), schema.min_output(), schema.max_output())) {
+    const onnx::OpSchema& schema = *asked.schema;
+    const bool same = asked.line == nullptr || asked.line->inputs.empty();
+    if (same && (!fits(graph.num_inputs(node), schema.min_input(), schema.max_input()) ||
+                 !fits(graph.num_outputs(node), schema.min_output(), schema.max_output()))) {
       return false;
     }
     const Attributes& attributes = graph.attributes(node);
-    return std::none_of(attributes.begin(), attributes.end(), [](const Attribute& a) {
+    return std::none_of(attributes.begin(), attributes.end(), [&](const Attribute& a) {
       // onnx reads in front of the shape of GatherND's data then.
       const auto* const number = std::get_if<int64_t>(&a.value);
       const bool negative_batch = a.name == "batch_dims" && number != nullptr && *number < 0;
-      return negative_batch || std::holds_alternative<AttrReference>(a.value);
+      const bool foreign = asked.line != nullptr && number != nullptr && *number != 0 &&
+                           HasWord(asked.line->unless, a.name);
+      return negative_batch || foreign || std::holds_alternative<AttrReference>(a.value);
     });
   }
 
-  // Null: an operator the library does not know, or has no inference for.
-  const onnx::OpSchema* SchemaOf(const Graph& graph, NodeId node) {
+  const Asked& AskedOf(const Graph& graph, NodeId node) {
     const OpId id = graph.op(node);
     const OpName& op = graph.op_name(id);
     const int64_t version = graph.OpsetOf(node, op.domain);
     if (cache_.size() <= id.index) cache_.resize(id.index + size_t{1});
-    CachedSchema& cached = cache_[id.index];
+    Asked& asked = cache_[id.index];
     // The name is compared, because ids mean something else in another graph.
-    if (cached.version == version && cached.op == op) return cached.schema;
-    cached = {op, version, nullptr};
-    if (version <= 0) return nullptr;
-    const onnx::OpSchema* schema = FindSchema(op.domain, op.name, InferredAs(op, version));
-    if (schema != nullptr && schema->has_type_and_shape_inference_function()) {
-      cached.schema = schema;
+    if (asked.version == version && asked.op == op) return asked;
+    asked = {op, version, nullptr, FindInferredAs(op, version)};
+    const onnx::OpSchema* schema = nullptr;
+    if (asked.line != nullptr) {
+      schema = FindSchema("", asked.line->asked, asked.line->version);
+    } else if (version > 0) {
+      schema = FindSchema(op.domain, op.name, version);
     }
-    return cached.schema;
+    if (schema != nullptr && schema->has_type_and_shape_inference_function()) {
+      asked.schema = schema;
+    }
+    return asked;
   }
 
-  std::vector<CachedSchema> cache_;  // by OpId
+  std::vector<Asked> cache_;  // by OpId
+  std::vector<size_t> inputs_;
   InferenceContext context_;
   bool contradicted_ = false;
   bool saw_types_only_ = true;

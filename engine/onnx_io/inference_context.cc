@@ -46,7 +46,8 @@ struct FillAttribute {
 
 }  // namespace
 
-void InferenceContext::Reset(const Graph& graph, NodeId node, const ShapeInference::Facts& facts) {
+void InferenceContext::Reset(const Graph& graph, NodeId node, const ShapeInference::Facts& facts,
+                             const std::vector<size_t>* inputs, size_t max_outputs) {
   graph_ = &graph;
   facts_ = &facts;
   node_ = node;
@@ -58,9 +59,15 @@ void InferenceContext::Reset(const Graph& graph, NodeId node, const ShapeInferen
   attributes_.clear();
   symbols_.clear();
   subgraphs_.clear();
-  inputs_.assign(graph.num_inputs(node), Input());
-  outputs_.assign(graph.num_outputs(node), nullptr);
+  chosen_ = inputs;
+  inputs_.assign(inputs == nullptr ? graph.num_inputs(node) : inputs->size(), Input());
+  outputs_.assign(std::min(graph.num_outputs(node), max_outputs), nullptr);
   for (onnx::TypeProto*& output : outputs_) output = types_.Take();
+}
+
+ValueId InferenceContext::Operand(size_t index) const {
+  if (chosen_ != nullptr) index = (*chosen_)[index];
+  return index < graph_->num_inputs(node_) ? graph_->input(node_, index) : ValueId();
 }
 
 const onnx::TypeProto* InferenceContext::MakeType(const TypeInfo& type) const {
@@ -94,21 +101,21 @@ const onnx::TensorProto* InferenceContext::MakeData(const Tensor& tensor) const 
 const onnx::TypeProto* InferenceContext::getInputType(size_t index) const {
   if (index >= inputs_.size()) throw std::out_of_range("no such input");
   Input& input = inputs_[index];
-  const ValueId v = graph_->input(node_, index);
+  const ValueId v = Operand(index);
   if (!input.has_type && v.valid()) input.type = MakeType(facts_->type(v));
   input.has_type = true;
   return input.type;
 }
 
 bool InferenceContext::hasInput(size_t index) const {
-  return index < inputs_.size() && graph_->input(node_, index).valid();
+  return index < inputs_.size() && Operand(index).valid();
 }
 
 const onnx::TensorProto* InferenceContext::getInputData(size_t index) const {
   saw_types_only_ = false;
   if (index >= inputs_.size()) throw std::out_of_range("no such input");
   Input& input = inputs_[index];
-  const ValueId v = graph_->input(node_, index);
+  const ValueId v = Operand(index);
   if (!input.has_data && v.valid()) {
     const Tensor* tensor = facts_->constant(v);
     if (tensor != nullptr) input.data = MakeData(*tensor);
@@ -181,10 +188,13 @@ TypeInfo InferenceContext::ReadType(const onnx::TypeProto& proto) const {
   return type;
 }
 
-std::vector<TypeInfo> InferenceContext::OutputTypes() const {
+std::vector<TypeInfo> InferenceContext::OutputTypes(bool with_dtypes) const {
   std::vector<TypeInfo> types;
   types.reserve(outputs_.size());
-  for (const onnx::TypeProto* output : outputs_) types.push_back(ReadType(*output));
+  for (const onnx::TypeProto* output : outputs_) {
+    types.push_back(ReadType(*output));
+    if (!with_dtypes) types.back().dtype = DType::kUndefined;
+  }
   return types;
 }
 

@@ -40,10 +40,12 @@ class MessagePool {
 
 class InferenceContext : public onnx::InferenceContext {
  public:
-  // Starts on another node. `facts` must live as long as it is looked at.
-  void Reset(const Graph& graph, NodeId node, const ShapeInference::Facts& facts);
-  // What the inference function said about the outputs.
-  std::vector<TypeInfo> OutputTypes() const;
+  // Starts on another node. Facts must live as long as it is looked at. An operator that is inferred as
+  // another one shows these of its inputs alone, by number (null: all), and at most so many outputs.
+  void Reset(const Graph& graph, NodeId node, const ShapeInference::Facts& facts,
+             const std::vector<size_t>* inputs, size_t max_outputs);
+  // What the inference function said about the outputs, or about their shapes alone.
+  std::vector<TypeInfo> OutputTypes(bool with_dtypes) const;
   // It looked at nothing but types and attributes since Reset.
   bool saw_types_only() const { return saw_types_only_; }
 
@@ -78,6 +80,7 @@ class InferenceContext : public onnx::InferenceContext {
     bool has_type = false, has_data = false;  // were asked for
   };
 
+  ValueId Operand(size_t index) const;
   // Null: nothing is known.
   const onnx::TypeProto* MakeType(const TypeInfo& type) const;
   const onnx::TensorProto* MakeData(const Tensor& tensor) const;
@@ -88,6 +91,7 @@ class InferenceContext : public onnx::InferenceContext {
   const Graph* graph_ = nullptr;
   const ShapeInference::Facts* facts_ = nullptr;
   NodeId node_;
+  const std::vector<size_t>* chosen_ = nullptr;  // of its inputs; null: all
   mutable bool saw_types_only_ = true;
   mutable std::vector<Input> inputs_;
   std::vector<onnx::TypeProto*> outputs_;

@@ -4,6 +4,8 @@
 #include <map>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tests/unit/onnx_io/model_maker.h"
 
 namespace qrewrite {
@@ -68,7 +70,7 @@ TEST_CASE("Inference: types of one node") {
            {"g (float[2, 3] x, float[4, 5] z) => (y) { y = Add(x, z) }", "?"},
            {"g (float x) => (y) { y = Relu(x, x) }", "?"},
            {"g (float x) => (y) { y = NoSuchOp(x) }", "?"},
-           {"g (float x) => (y) { y = com.microsoft.Gelu(x) }", "?"},
+           {"g (float x) => (y) { y = com.microsoft.Gelu(x) }", "?[]"},
            {"g (x) => (y) { y = Relu(x) }", "?"},
            {"g (float[2] x) => (y) { y = SequenceConstruct(x) }", "no tensor"},
            {"g (bool c, float[N] x) => (y) { y = If (c) "
@@ -105,6 +107,48 @@ TEST_CASE("Inference: a part of what has a named size has not that size, whateve
     CAPTURE(opset);
     model.mutable_opset_import(0)->set_version(opset);
     CHECK(Infer(Parse(model)->graph(), *inference) == "float[?,3]");
+  }
+}
+
+TEST_CASE("Inference: what the library knows under another version, or another name") {
+  const auto inference = MakeOnnxInference();
+  struct Row {
+    int64_t opset;
+    std::string inputs, node, types;
+  };
+  const std::string q = "uint8[N,3,4,4] x, float s, uint8 z, uint8[1,4] y";
+  const std::string f = "float[N,6] x, float[6] s, float[6,2] w";
+  for (const Row& row : std::vector<Row>{
+           {12, "float[N,6] x, int64[3] k", "Reshape(x, k)", "float[?,?,?]"},
+           {12, "float[N,6] x", "GreaterOrEqual(x, x)", "bool[N,6]"},
+           {9, "float[N,6] x, bool[6] c", "Compress<axis = 1>(x, c)", "float[N,?]"},
+           {9, "float[N,3,2,2] x", "MeanVarianceNormalization(x)", "?[N,3,2,2]"},
+           {21, "float[N,4,2] x, float[4] s", "GroupNormalization<num_groups = 2>(x, s, s)",
+            "?[N,4,2]"},
+           {11, f, "LayerNormalization(x, s)", "float[N,6]"},
+           {9, f, "ThresholdedRelu(x)", "float[N,6]"},
+           {13, f, "com.microsoft.Gelu(x)", "?[N,6]"},
+           {13, f, "com.microsoft.FusedMatMul(x, w)", "?[N,2]"},
+           {13, f, "com.microsoft.FusedMatMul<transB = 0>(x, w)", "?[N,2]"},
+           {13, f, "com.microsoft.FusedMatMul<transA = 1>(x, w)", "?"},
+           {13, "float[N,3,4,4] x, float[5,3,3,3] w, float[5] b, float[N,5,2,2] z",
+            "com.microsoft.FusedConv(x, w, b, z)", "?[N,5,2,2]"},
+           {13, q, "com.microsoft.QLinearAdd(x, s, z, y, s, z, s, z)", "?[N,3,4,4]"},
+           {13, q, "com.microsoft.QLinearConcat<axis = 1>(s, z, x, s, z, x, s, z)", "?[N,6,4,4]"},
+           {13, q, "com.microsoft.QLinearAveragePool<kernel_shape = [2, 2]>(x, s, z, s, z)",
+            "?[N,3,3,3]"},
+           {13, q,
+            "com.microsoft.QLinearAveragePool<kernel_shape = [2, 2], channels_last = 1>(x, s, z, "
+            "s, z)",
+            "?"},
+           {13, "uint8[N,6] x, float s, uint8 z, uint8[6,2] w",
+            "com.microsoft.QGemm(x, s, z, w, s, z)", "?[N,2]"},
+       }) {
+    CAPTURE(row.node);
+    const auto file = Parse(ModelOf(fmt::format(
+        R"(<ir_version: 8, opset_import: ["": {}, "com.microsoft": 1]> g ({}) => (r) {{ r = {} }})",
+        row.opset, row.inputs, row.node)));
+    CHECK(Infer(file->graph(), *inference) == row.types);
   }
 }
 
