@@ -1,4 +1,6 @@
 // MaxPool, AveragePool and their global forms, in double precision.
+#include "engine/fold/pooling.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -71,10 +73,11 @@ Outputs MaxPool(const FoldCall& call, bool global) {
   return One(FromDoubles(p.x.dtype(), p.dims, y));
 }
 
-Outputs AveragePool(const FoldCall& call, bool global) {
+// `padding`: kPadding or kBeyond, what count_include_pad counts.
+Outputs AveragePool(const FoldCall& call, bool global, int64_t padding) {
   QR_ASSIGN_OR_RETURN(const Pooled p, Plan(call, global));
   if (!IsFloat(p.x.dtype())) return Reason("{} of {}", call.op, Name(p.x.dtype()));
-  const int64_t least = call.attributes.Int("count_include_pad", 0) != 0 ? kPadding : 0;
+  const int64_t least = call.attributes.Int("count_include_pad", 0) != 0 ? padding : 0;
   QR_RETURN_IF_ERROR(CheckWindows(call, p, least));
   std::vector<double> y(static_cast<size_t>(Count(p.dims)));
   ForEachResult(p, [&](const double* data, int64_t at, int64_t o) {
@@ -92,12 +95,15 @@ Outputs AveragePool(const FoldCall& call, bool global) {
 
 }  // namespace
 
+Outputs AveragePoolBeyond(const FoldCall& call) { return AveragePool(call, false, kBeyond); }
+
 void RegisterPooling(KernelRegistry& registry) {
   Add(registry, "MaxPool", {}, [](const FoldCall& call) { return MaxPool(call, false); });
   Add(registry, "GlobalMaxPool", {}, [](const FoldCall& call) { return MaxPool(call, true); });
-  Add(registry, "AveragePool", {}, [](const FoldCall& call) { return AveragePool(call, false); });
+  Add(registry, "AveragePool", {},
+      [](const FoldCall& call) { return AveragePool(call, false, kPadding); });
   Add(registry, "GlobalAveragePool", {},
-      [](const FoldCall& call) { return AveragePool(call, true); });
+      [](const FoldCall& call) { return AveragePool(call, true, kPadding); });
 }
 
 }  // namespace qrewrite::fold

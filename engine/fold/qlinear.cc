@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "engine/fold/convolution.h"
+#include "engine/fold/pooling.h"
 
 namespace qrewrite::fold {
 namespace {
@@ -208,6 +209,7 @@ struct FloatForm {
   std::vector<size_t> data;  // inputs that are followed by their scale and zero point
   size_t result;             // the scale of the result, followed by its zero point
   bool condition = false;    // input 0 is one, and the first operand
+  Outputs (*run)(const FoldCall&) = nullptr;  // in place of the kernel of `op`
 };
 
 Result<Tensor> Dequantized(const FoldCall& call, size_t i) {
@@ -227,7 +229,9 @@ Outputs ComputedInFloat(const FoldCall& call, const FloatForm& form) {
     QR_ASSIGN_OR_RETURN(operands.emplace_back(), Dequantized(call, i));
   }
   QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y,
-                      Compute(form.op, form.since, operands, call.attributes));
+                      form.run == nullptr
+                          ? Compute(form.op, form.since, operands, call.attributes)
+                          : form.run({"", form.op, form.since, operands, call.attributes}));
   QR_ASSIGN_OR_RETURN(const Tensor scale, Need(call, form.result));
   Tensor zero;
   if (Input(call, form.result + 1) != nullptr) zero = call.inputs[form.result + 1];
@@ -332,7 +336,9 @@ void RegisterQLinear(KernelRegistry& registry) {
   AddInFloat(registry, "QLinearSigmoid", {"Sigmoid", 13, {0}, 3});
   AddInFloat(registry, "QLinearLeakyRelu", {"LeakyRelu", 16, {0}, 3});
   AddInFloat(registry, "QLinearWhere", {"Where", 16, {1, 4}, 7, /*condition=*/true});
-  AddInFloat(registry, "QLinearAveragePool", {"AveragePool", 11, {0}, 3});
+  AddInFloat(
+      registry, "QLinearAveragePool",
+      {.op = "AveragePool", .since = 11, .data = {0}, .result = 3, .run = AveragePoolBeyond});
   AddInFloat(registry, "QLinearGlobalAveragePool", {"GlobalAveragePool", 1, {0}, 3});
 }
 

@@ -241,6 +241,9 @@ def qlinear():
         Case("QLinearConcat", out + p + [q[0].astype(I8), q[1], np.array(3, I8)], {"axis": 1}, oracle="fails", **ms),
         Case("QLinearWhere", [p[0] > 100] + p + q + out, **ms),
         Case("QLinearSoftmax", p + [np.array(1 / 256, F32), np.array(0, U8)], {"axis": -1, "opset": 13}, **ms),
+        *(Case("QLinearAveragePool", p + [np.array(0.7123, F32), np.array(100, U8)],
+               {"kernel_shape": [2, 2], "strides": [3, 3], "ceil_mode": 1, "count_include_pad": k, "pads": pads}, **ms)
+          for k in (0, 1) for pads in ([0, 0, 0, 0], [0, 0, 1, 1], [1, 1, 1, 0])),
         Case("QLinearAveragePool", p + [np.array(0.7123, F32), np.array(100, U8)], {"kernel_shape": [2, 2]}, **ms),
         Case("QLinearGlobalAveragePool", p + out, **ms),
         # Channels last, as ONNX Runtime writes it for its kernels.
