@@ -1,7 +1,5 @@
 // FindDifference(): where two models begin to differ, and what is not the same there.
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <set>
 #include <unordered_map>
 
@@ -9,40 +7,16 @@
 
 #include "engine/api/constant.h"
 #include "engine/base/diagnostics.h"
-#include "engine/evaluate/decibels.h"
 #include "engine/verify/counterparts.h"
+#include "engine/verify/interiors.h"
 #include "engine/verify/spelled.h"
 #include "qrewrite/verify.h"
 
 namespace qrewrite {
 namespace {
 
-constexpr double kMostDb = 140;  // beyond it numbers count as the same
 constexpr double kLeastDropDb = 3;
 constexpr size_t kMostParts = 5;  // that are named
-
-// SQNR of what `b` computes; nullopt: it cannot be told. Another shape is a difference if it can be none that
-// a rewrite gives to an interior value rightly: `by_shape()`.
-std::optional<double> Distance(const Tensors& a, const std::string& name_a, const Tensors& b,
-                               const std::string& name_b, const std::function<bool()>& by_shape) {
-  const auto in_a = a.find(name_a), in_b = b.find(name_b);
-  if (in_a == a.end() || in_b == b.end()) return std::nullopt;
-  if (in_a->second.dims != in_b->second.dims)
-    return by_shape() ? std::optional(-kMostDb) : std::nullopt;
-  const Result<Tensor> x = FromPlain(in_a->second), y = FromPlain(in_b->second);
-  if (!x.ok() || !y.ok()) return std::nullopt;
-  const Result<std::vector<double>> p = ToDoubles(*x), q = ToDoubles(*y);
-  if (!p.ok() || !q.ok()) return std::nullopt;
-  double signal = 0, noise = 0;
-  for (size_t i = 0; i < p->size(); ++i) {
-    const double u = (*p)[i], w = (*q)[i];
-    if (u == w || (std::isnan(u) && std::isnan(w))) continue;
-    if (!std::isfinite(u) || !std::isfinite(w)) return -kMostDb;
-    noise += (u - w) * (u - w);
-  }
-  for (const double u : *p) signal += std::isfinite(u) ? u * u : 0;
-  return std::clamp(Decibels(signal, noise), -kMostDb, kMostDb);
-}
 
 // The operators of a graph, in some order that equal ones share.
 std::multiset<std::string> Operators(const Graph& graph) {
@@ -69,28 +43,6 @@ void LookForUnseen(Counterparts& pair, const std::vector<ValueId>& values,
     add(pair.Compare(v));
     for (NodeDifference& d : pair.CompareBodies(v)) add(std::move(d));
   }
-}
-
-// What both models compute inside, on the sample that shows the difference most.
-struct Interiors {
-  std::vector<std::string> names_a, names_b;  // of the values that are compared, in this order
-  Tensors a, b;
-};
-
-Result<Interiors> Compute(const Model& a, const Model& b, Evaluator& evaluator,
-                          const Counterparts& pair, const std::vector<ValueId>& values,
-                          const VerifyReport& comparison) {
-  Interiors found;
-  for (const ValueId v : values) {
-    found.names_a.emplace_back(pair.a().name(pair.ToA(v)));
-    found.names_b.emplace_back(pair.b().name(v));
-  }
-  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> in_a, evaluator.Load(a, found.names_a));
-  QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> in_b, evaluator.Load(b, found.names_b));
-  const auto& sample_b = comparison.worst_inputs_b;
-  QR_ASSIGN_OR_RETURN(found.a, in_a->Run(comparison.worst_inputs));
-  QR_ASSIGN_OR_RETURN(found.b, in_b->Run({sample_b.begin(), sample_b.end()}));
-  return found;
 }
 
 // A node whose constants or attributes are others is to blame before one that computes otherwise; what its
@@ -189,7 +141,7 @@ Result<DifferenceReport> FindDifference(const Model& a, const Model& b, Evaluato
     return report;
   }
   QR_ASSIGN_OR_RETURN(const Interiors computed,
-                      Compute(first, second, evaluator, pair, values, report.comparison));
+                      ComputeInteriors(first, second, evaluator, pair, values, report.comparison));
   Blame(pair, values, computed, report);
   return report;
 }

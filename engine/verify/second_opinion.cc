@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "engine/evaluate/probe.h"
+#include "engine/verify/steps.h"
 #include "qrewrite/rewrite.h"
 #include "qrewrite/rules.h"
 
@@ -17,6 +18,8 @@ namespace qrewrite {
 namespace {
 
 constexpr double kRoundingDb = 100;
+// What a tolerance may allow and still be called a rounding.
+constexpr double kLeastRoundingDb = 60;
 
 struct Runs {
   Tensors a, b;
@@ -90,6 +93,30 @@ Status HearUnsigned(const Model& a, const Model& b, Evaluator& first, const Pair
   return {};
 }
 
+// Differences that a quantizer made of roundings. Where the tolerance does not allow the roundings themselves, `second`
+// must find nothing.
+Status HearSteps(const Model& a, const Model& b, Evaluator& first, Evaluator& second,
+                 const Pairing& pairs, const CompareOutput& compare, VerifyReport& report) {
+  const bool allowed = report.tolerance.kind == Tolerance::Kind::kSqnr;
+  const double limit = allowed ? std::min(report.tolerance.limit, kRoundingDb) : kRoundingDb;
+  if (limit < kLeastRoundingDb) return {};
+  QR_ASSIGN_OR_RETURN(const OtherSteps steps, FindOtherSteps(a, b, first, pairs, report, limit));
+  if (steps.outputs.empty()) return {};
+  Runs runs;
+  if (!allowed) {
+    QR_ASSIGN_OR_RETURN(runs, RunBoth(a, b, second, report));
+  }
+  for (OutputComparison& output : report.outputs) {
+    if (output.verdict != Verdict::kDiverged || !steps.outputs.contains(output.name)) continue;
+    if (!allowed && !IsSame(output.name, pairs.NameInB(output.name), runs, compare)) continue;
+    output.verdict = Verdict::kInconclusive;
+    output.why =
+        fmt::format("from {} on: roundings in front of it ({:.0f} dB or more) made other steps",
+                    steps.node, limit);
+  }
+  return {};
+}
+
 }  // namespace
 
 void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& second,
@@ -143,6 +170,10 @@ void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& sec
       settle(output, fmt::format("{} rounds otherwise ({:.1f} dB); {} cannot tell them apart",
                                  first.Name(), output.sqnr_db, second.Name()));
     }
+  }
+  if (std::ranges::any_of(report.outputs, diverged)) {
+    // Without numbers from inside the verdict stays as it is.
+    (void)HearSteps(a, b, first, second, pairs, compare, report).ok();
   }
   if (std::ranges::none_of(report.outputs, diverged)) report.verdict = Verdict::kInconclusive;
 }

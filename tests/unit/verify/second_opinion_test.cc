@@ -1,6 +1,10 @@
 // What a second runtime says where the first one finds a difference.
 #include "qrewrite/verify.h"
 
+#include <span>
+
+#include <fmt/format.h>
+
 #include "tests/unit/api/api_support.h"
 
 namespace qrewrite {
@@ -81,6 +85,77 @@ TEST_CASE("What the first runtime gets wrong of the first model is no fault of t
       "g (float[N] x) => (float[N] y) <float k = {1.1}> { i = Identity(x)  n = Neg(i)  y = Mul(n, "
       "k) }";
   CHECK(judge(wrong, "sqnr:30").verdict == Verdict::kDiverged);
+}
+
+// Halves, which lie between two steps of a quantizer of scale 1.
+Samples Halves() {
+  const auto get = [](size_t) -> Result<Tensors> {
+    static constexpr float kNumbers[] = {0.5F, 1.5F, 2.5F, 3.25F, -4.5F, 5.75F, 6.5F, -7.5F};
+    const ConstBytes bytes(std::as_bytes(std::span(kNumbers)), nullptr);
+    return Tensors{{"x", {.dtype = 1, .dims = {8}, .bytes = bytes}}};
+  };
+  return {.count = 1, .origin = "halves", .get = get};
+}
+
+TEST_CASE(
+    "Steps that a rounding in front of a quantizer changes are no fault of the second model") {
+  const std::unique_ptr<Evaluator> kernels = BuiltinKernels();
+  const auto text = [&](const std::string& front) {
+    return fmt::format(
+        "g (float[8] x) => (float[8] y) <float s = {{1}}, int8 z = {{0}}, int8 o = {{1}}, "
+        "float k = {{-1.0000002}}> {{ {}  y = DequantizeLinear(q, s, z) }}",
+        front);
+  };
+  const auto judge = [&](const std::string& front, const char* tolerance) {
+    const Model a = ModelOf(text("n = Neg(x)  q = QuantizeLinear(n, s, z)"));
+    const auto report =
+        Verify(a, ModelOf(text(front)), *kernels,
+               {.tolerance = Tol(tolerance), .inputs = Halves(), .second = kernels.get()});
+    REQUIRE_MESSAGE(report.ok(), report.status().message());
+    return *report;
+  };
+  const VerifyReport near = judge("n = Mul(x, k)  q = QuantizeLinear(n, s, z)", "sqnr:80");
+  CHECK(near.outputs[0].unequal > 0);
+  CHECK(near.verdict == Verdict::kInconclusive);
+  CHECK(near.outputs[0].why.starts_with("from QuantizeLinear"));
+  // The kernels themselves see it, and the tolerance does not allow it.
+  CHECK(judge("n = Mul(x, k)  q = QuantizeLinear(n, s, z)", "exact").verdict == Verdict::kDiverged);
+  // Another zero point is not a rounding.
+  CHECK(judge("n = Mul(x, k)  q = QuantizeLinear(n, s, o)", "sqnr:80").verdict ==
+        Verdict::kDiverged);
+  // Nor is a quantizer that makes other steps of the same numbers.
+  CHECK(judge("n = Neg(x)  c = Ceil(n)  q = QuantizeLinear(c, s, z)", "sqnr:80").verdict ==
+        Verdict::kDiverged);
+}
+
+TEST_CASE("A runtime that rounds otherwise in front of a quantizer makes other steps") {
+  const std::unique_ptr<Evaluator> kernels = BuiltinKernels();
+  const auto judge = [&](const std::string& factor) {
+    const auto load = [&](const std::string& bytes,
+                          const std::vector<std::string>&) -> Result<HostRun> {
+      const std::string k = bytes.find("Identity") != std::string::npos ? factor : "1";
+      return HostRun([&kernels, k](const Tensors& inputs) -> Result<Tensors> {
+        const Model model = ModelOf(
+            "g (float[8] x) => (float[8] y, float[8] n, int8[8] q) <float s = {1}, int8 z = {0}, "
+            "float k = {" +
+            k +
+            "}> { m = Neg(x)  n = Mul(m, k)  q = QuantizeLinear(n, s, z)  y = DequantizeLinear(q, "
+            "s, z) }");
+        return (*kernels->Load(model))->Run(inputs);
+      });
+    };
+    const auto runtime = HostEvaluator("rounding", load);
+    const char* rest = "q = QuantizeLinear(n, s, z)  y = DequantizeLinear(q, s, z) }";
+    const char* head = "g (float[8] x) => (float[8] y) <float s = {1}, int8 z = {0}> { ";
+    const Model a = ModelOf(fmt::format("{}n = Neg(x)  {}", head, rest));
+    const Model b = ModelOf(fmt::format("{}i = Identity(x)  n = Neg(i)  {}", head, rest));
+    const auto report = Verify(
+        a, b, *runtime, {.tolerance = Tol("exact"), .inputs = Halves(), .second = kernels.get()});
+    REQUIRE_MESSAGE(report.ok(), report.status().message());
+    return report->verdict;
+  };
+  CHECK(judge("1.0000002") == Verdict::kInconclusive);
+  CHECK(judge("1.001") == Verdict::kDiverged);
 }
 
 }  // namespace

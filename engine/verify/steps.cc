@@ -1,0 +1,112 @@
+#include "engine/verify/steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/api/constant.h"
+#include "engine/verify/counterparts.h"
+#include "engine/verify/interiors.h"
+
+namespace qrewrite {
+namespace {
+
+constexpr size_t kAtATime = 32;  // values that are kept in memory
+
+bool AreIdentical(const ConstTensor& a, const ConstTensor& b) {
+  const Result<Tensor> x = FromPlain(a), y = FromPlain(b);
+  return x.ok() && y.ok() && x->dtype() == y->dtype() && x->dims() == y->dims() &&
+         !x->is_string() && std::ranges::equal(x->bytes(), y->bytes());
+}
+
+// How a value of the second model differs from its counterpart; a reader of several has the worst of theirs at least.
+enum class Difference { kNone, kRounding, kSteps, kOther };
+
+// Whether both are integers of one shape, none further than 1 from the other.
+bool AreNextSteps(const ConstTensor& a, const ConstTensor& b) {
+  const Result<Tensor> x = FromPlain(a), y = FromPlain(b);
+  if (!x.ok() || !y.ok() || !IsInteger(x->dtype()) || x->dtype() != y->dtype()) return false;
+  const Result<std::vector<double>> p = ToDoubles(*x), q = ToDoubles(*y);
+  return p.ok() && q.ok() &&
+         std::ranges::equal(*p, *q, [](double u, double w) { return std::abs(u - w) <= 1; });
+}
+
+class StepSearch {
+ public:
+  StepSearch(Counterparts& pair, double limit_db) : pair_(pair), limit_db_(limit_db) {}
+
+  // In the order of the graph.
+  void Judge(std::span<const ValueId> values, const Interiors& computed) {
+    for (size_t i = 0; i < values.size(); ++i)
+      found_[values[i]] = DifferenceOf(values[i], computed, i);
+  }
+  Difference Of(ValueId v) const {
+    const auto at = found_.find(v);
+    return at == found_.end() ? Difference::kNone : at->second;  // a constant: its readers tell
+  }
+  const std::string& node() const { return node_; }
+
+ private:
+  Difference DifferenceOf(ValueId v, const Interiors& computed, size_t i) {
+    const std::string &in_a = computed.names_a[i], &in_b = computed.names_b[i];
+    const std::optional<double> db =
+        Distance(computed.a, in_a, computed.b, in_b, [] { return true; });
+    Difference before = Difference::kNone;
+    for (const ValueId source : pair_.Sources(v)) before = std::max(before, Of(source));
+    if (!db) return before;
+    const ConstTensor &x = computed.a.at(in_a), &y = computed.b.at(in_b);
+    if (AreIdentical(x, y)) return Difference::kNone;
+    if (*db >= limit_db_) return Difference::kRounding;
+    if (before == Difference::kSteps || before == Difference::kOther) return before;
+    // What reads the same in both makes the same, unless it is another node.
+    if (before == Difference::kNone || !IsTheSameNode(v) || !AreNextSteps(x, y))
+      return Difference::kOther;
+    if (node_.empty()) node_ = pair_.NodeTextOfB(v);
+    return Difference::kSteps;
+  }
+
+  bool IsTheSameNode(ValueId v) {
+    const NodeDifference own = pair_.Compare(v);
+    return own.constants.empty() && own.attributes.empty() && own.structure.empty() &&
+           pair_.CompareBodies(v).empty();
+  }
+
+  Counterparts& pair_;
+  double limit_db_;
+  std::unordered_map<ValueId, Difference> found_;
+  std::string node_;
+};
+
+}  // namespace
+
+Result<OtherSteps> FindOtherSteps(const Model& a, const Model& b, Evaluator& evaluator,
+                                  const Pairing& pairs, const VerifyReport& report,
+                                  double limit_db) {
+  Counterparts pair(a, b);
+  QR_RETURN_IF_ERROR(pair.Match());
+  QR_ASSIGN_OR_RETURN(const std::vector<ValueId> values, pair.Values());
+  StepSearch search(pair, limit_db);
+  for (size_t at = 0; at < values.size(); at += kAtATime) {
+    const std::vector<ValueId> some(
+        values.begin() + static_cast<ptrdiff_t>(at),
+        values.begin() + static_cast<ptrdiff_t>(std::min(values.size(), at + kAtATime)));
+    QR_ASSIGN_OR_RETURN(const Interiors computed,
+                        ComputeInteriors(a, b, evaluator, pair, some, report));
+    search.Judge(some, computed);
+  }
+  std::map<std::string_view, ValueId> by_name;
+  for (const ValueId v : values) by_name.emplace(pair.b().name(v), v);
+  OtherSteps steps{.outputs = {}, .node = search.node()};
+  for (const OutputComparison& output : report.outputs) {
+    const auto found = by_name.find(pairs.NameInB(output.name));
+    if (found != by_name.end() && search.Of(found->second) == Difference::kSteps)
+      steps.outputs.insert(output.name);
+  }
+  return steps;
+}
+
+}  // namespace qrewrite
