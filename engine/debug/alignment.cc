@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/debug/folded_weights.h"
+#include "engine/debug/unfolded.h"
 
 namespace qrewrite {
 namespace {
@@ -268,6 +269,7 @@ void Alignment::AlignNode(NodeId n) {
   const NodeId counterpart = CounterpartOf(n);
   if (counterpart.valid()) {
     taken_[counterpart.index] = true;
+    if (AlignUnfolded(n, counterpart)) return;
     AlignWeights(n, counterpart);
     for (size_t i = 0; i < std::min(g.num_outputs(n), float_.graph().num_outputs(counterpart));
          ++i) {
@@ -283,6 +285,33 @@ void Alignment::AlignNode(NodeId n) {
   for (size_t i = 0; i < g.num_outputs(n); ++i) {
     if (g.output(n, i).valid()) AlignQuantized(g.output(n, i));
   }
+}
+
+// What the float operator makes is what the quantized model makes behind nodes that are folded into the float one; what
+// its own operator makes, of other weights, is in no float model.
+bool Alignment::AlignUnfolded(NodeId n, NodeId counterpart) {
+  const Graph& g = quantized_.graph();
+  const Graph& f = float_.graph();
+  if (g.num_outputs(n) != 1 || f.num_outputs(counterpart) != 1 || !g.output(n, 0).valid())
+    return false;
+  const ValueId theirs = f.output(counterpart, 0);
+  std::vector<ValueId> way =
+      UnfoldedBehind(quantized_, values_, g.output(n, 0), ReaderOps(float_, theirs));
+  const ValueId last = way.back();
+  way.pop_back();
+  if (way.empty() || (known_[last.index].valid() && known_[last.index] != theirs)) return false;
+  for (const ValueId v : way) {
+    for (const size_t i : activations_of_[v]) {
+      Counterpart& c = matching_.activations[i];
+      if (c.method == "map") return false;
+      c = {};
+      for (const std::string& name : values_.activations[i].restored)
+        known_[quantized_.Find(name).index] = {};
+    }
+    known_[v.index] = {};
+  }
+  Learn(last, theirs);
+  return true;
 }
 
 void Alignment::AlignMoved(NodeId n) {

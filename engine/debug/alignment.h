@@ -35,6 +35,7 @@ class Alignment {
   void AlignQuantized(ValueId source);  // its activations, once it is known
   void AlignQuantized(ValueId source, size_t i);
   void AlignNode(NodeId n);
+  bool AlignUnfolded(NodeId n, NodeId counterpart);
   void AlignMoved(NodeId n);  // one that puts axes into another order
   void AlignSame(NodeId n);   // one that only changes the float type, or the sizes of axes
   void AlignMovedBack();

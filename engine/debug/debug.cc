@@ -236,14 +236,23 @@ DebugActivation Describe(const Comparison& c, size_t i, const MeasuredActivation
 }
 
 // What of the precision of the worst operand is gone behind the operator.
-std::optional<double> Drop(const DebugReport& rows, const std::vector<size_t>& inputs, double own) {
+std::optional<double> Drop(const DebugReport& rows, const std::vector<Operands>& operands,
+                           size_t row) {
   std::optional<double> worst;
-  for (const size_t i : inputs) {
-    const std::optional<double>& db = rows.activations[i].cumulative.db;
-    if (db && (!worst || *db < *worst)) worst = db;
+  std::set<size_t> seen = {row};
+  std::vector<size_t> todo = {row};
+  while (!todo.empty()) {
+    const std::vector<size_t>& inputs = operands[todo.back()].activations;
+    todo.pop_back();
+    for (const size_t i : inputs) {
+      if (!seen.insert(i).second) continue;
+      const Sqnr& sqnr = rows.activations[i].cumulative;
+      if (sqnr.status == SqnrStatus::kNoReference) todo.push_back(i);
+      if (sqnr.db && (!worst || *sqnr.db < *worst)) worst = sqnr.db;
+    }
   }
   if (!worst) return std::nullopt;
-  return *worst - own;
+  return *worst - *rows.activations[row].cumulative.db;
 }
 
 void AddActivations(const Comparison& c, const Measurement& measurement,
@@ -258,7 +267,7 @@ void AddActivations(const Comparison& c, const Measurement& measurement,
   }
   for (size_t i = 0; i < measurement.places.size(); ++i) {
     DebugActivation& row = report.activations[i];
-    if (row.cumulative.db) row.drop_db = Drop(report, operands[i].activations, *row.cumulative.db);
+    if (row.cumulative.db) row.drop_db = Drop(report, operands, i);
   }
 }
 

@@ -61,6 +61,44 @@ TEST_CASE("Matching: by the same name and by suffix") {
   })") == std::vector<std::string>{"x by name", "c by suffix", "w by suffix"});
 }
 
+// Exporters fold a BatchNormalization into the Conv of the float model; what was trained with quantizers in between has both.
+TEST_CASE("Matching: a node that the float model has folded") {
+  const char* const folded = R"(g (float[1, 2, 3] x) => (float[1, 2, 3] y)
+      <float[2, 2, 1] w = {1, 2, 3, 4}, float[2] b = {1, 2}> {
+    c = Conv(x, w, b)  y = Relu(c)
+  })";
+  const auto quantized = [](const std::string& conv, const std::string& nodes) {
+    return R"(g (float[1, 2, 3] x) => (float[1, 2, 3] y)
+      <float s = {0.5}, uint8 z = {3}, int8[2, 2, 1] wq = {5, 2, 7, 4}, int8 wz = {0},
+       float[2] k = {2, 3}, float[2] o = {0, 1}, float[2] v = {1, 1}, float t = {2}> {
+    xq = QuantizeLinear(x, s, z)  xf = DequantizeLinear(xq, s, z)  wf = DequantizeLinear(wq, s, wz)
+    )" + conv +
+           " = Conv(xf, wf)  qq = QuantizeLinear(" + conv +
+           R"(, s, z)  qf = DequantizeLinear(qq, s, z)
+    )" + nodes +
+           "}";
+  };
+  const std::string tail =
+      " mq = QuantizeLinear(m, s, z)  mf = DequantizeLinear(mq, s, z)  y = Relu(mf) ";
+  const std::vector<std::string> wanted = {"x by name", "-", "c by structure", "-"};
+  const std::string norm = "m = BatchNormalization(qf, k, o, o, v)";
+  CHECK(Matched(folded, quantized("p", norm + tail)) == wanted);
+  CHECK(Matched(folded, quantized("c", norm + tail)) == wanted);  // one name for both says nothing
+  CHECK(Matched(folded, quantized("p", "r = Mul(qf, k)  m = Add(r, o)" + tail)) == wanted);
+  // What the user says holds.
+  CHECK(Matched(folded, quantized("p", norm + tail), {{"c", "p"}}) ==
+        std::vector<std::string>{"x by name", "c by map", "-", "w by structure"});
+  // Not a node for channels, and one that both have.
+  CHECK(Matched(folded, quantized("p", "m = Mul(qf, t)" + tail))[1] == "c by structure");
+  CHECK(
+      Matched(R"(g (float[1, 2, 3] x) => (float[1, 2, 3] y) <float[2, 2, 1] w = {1, 2, 3, 4},
+      float[2] k = {2, 3}, float[2] o = {0, 1}, float[2] v = {1, 1}> {
+    c = Conv(x, w)  n = BatchNormalization(c, k, o, o, v)  y = Relu(n)
+  })",
+              quantized("p", norm + tail)) ==
+      std::vector<std::string>{"x by name", "c by structure", "n by structure", "w by structure"});
+}
+
 // tf2onnx has the name of a TFLite operator at the Conv in one model and at the integers behind the Clip in the other.
 TEST_CASE("Matching: one name for operators that were fused") {
   const char* const plain =
