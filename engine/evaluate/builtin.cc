@@ -1,4 +1,5 @@
-// The evaluator that runs models with the library's kernels, and with a host's.
+#include "engine/evaluate/builtin.h"
+
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
 #include "engine/api/rules_impl.h"
@@ -51,13 +52,16 @@ class BuiltinSession : public Session {
 
 class BuiltinEvaluator : public Evaluator {
  public:
-  explicit BuiltinEvaluator(const FunctionRegistry* functions) {
-    if (functions == nullptr) return;
+  BuiltinEvaluator() = default;
+  explicit BuiltinEvaluator(const KernelRegistry& registered) {
     auto kernels = std::make_shared<KernelRegistry>(KernelRegistry::Evaluation());
-    for (const KernelEntry* entry : functions->impl_->kernels.All()) {
+    for (const KernelEntry* entry : registered.All()) {
       if (entry->host) kernels->Register(*entry);
     }
     kernels_ = std::move(kernels);
+  }
+  static std::unique_ptr<Evaluator> Of(const FunctionRegistry& functions) {
+    return BuiltinKernelsWith(functions.impl_->kernels);
   }
   std::string Name() const override { return "built-in kernels"; }
   Result<std::unique_ptr<Session>> Load(const Model& model,
@@ -72,7 +76,12 @@ class BuiltinEvaluator : public Evaluator {
 };
 
 std::unique_ptr<Evaluator> BuiltinKernels(const FunctionRegistry* functions) {
-  return std::make_unique<BuiltinEvaluator>(functions);
+  if (functions == nullptr) return std::make_unique<BuiltinEvaluator>();
+  return BuiltinEvaluator::Of(*functions);
+}
+
+std::unique_ptr<Evaluator> BuiltinKernelsWith(const KernelRegistry& registered) {
+  return std::make_unique<BuiltinEvaluator>(registered);
 }
 
 }  // namespace qrewrite

@@ -139,6 +139,7 @@ void Judge::JudgeOwnOperators(const Model& before, const Model& after, Trial& tr
     if (graph.num_nodes(OpId(i)) <= had) continue;
     if (Signatures::Builtin().Newest(op.domain, op.name) != nullptr || functions.contains(op))
       continue;
+    if (court_.context.kernels->Has(op.domain, op.name)) continue;  // a host's
     trial.fate = Trial::Fate::kUnknown;
     trial.why = fmt::format("no sample gets to {}, which nobody can run", op.text());
     return;

@@ -10,6 +10,7 @@
 
 #include "engine/api/rules_impl.h"
 #include "engine/base/diagnostics.h"
+#include "engine/evaluate/builtin.h"
 #include "engine/evaluate/probe.h"
 #include "engine/onnx_io/inference.h"
 #include "engine/prove/rule_proof.h"
@@ -119,7 +120,7 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
   const RunContext context{.kernels = &rules.impl().kernels,
                            .functions = &rules.impl().functions,
                            .inference = inference.get()};
-  const std::unique_ptr<Evaluator> kernels = BuiltinKernels();
+  const std::unique_ptr<Evaluator> kernels = BuiltinKernelsWith(rules.impl().kernels);
   const std::shared_ptr<const Program> semantics =
       set.semantics == nullptr ? nullptr : Compile(set.semantics);
   std::optional<RuntimeApart> runtime;
@@ -168,6 +169,10 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
     proven.insert(rule.name);
   }
   if (options.seconds > 0) TakeTurns(proofs, options);
+  const auto interrupted = [&]() -> Status {
+    for (const RuleProof& proof : proofs) QR_RETURN_IF_ERROR(proof.interrupted());
+    return {};
+  };
   const int graphs_of_few = kDefaultGraphsOfAll / std::max(1, static_cast<int>(proofs.size()));
   const int graphs =
       options.graphs.value_or(std::clamp(graphs_of_few, kDefaultGraphs, kMostDefaultGraphs));
@@ -175,6 +180,7 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
   for (; !proofs.empty(); proofs.pop_front()) {
     RuleProof& proof = proofs.front();
     if (!(options.seconds > 0)) proof.Advance(graphs, std::nullopt);
+    QR_RETURN_IF_ERROR(interrupted());
     report.rules.push_back(proof.Finish());
     report.refuted += report.rules.back().outcome == ProvenRule::Outcome::kRefuted;
   }

@@ -1,6 +1,7 @@
 // RuleProof: the proof of one rule, in slices: graphs are made, tried and kept if they show something.
 //
-//   rule_proof.cc   which graphs are tried, and what becomes of them
+//   rule_proof.cc   which graphs are tried
+//   outcome.cc      what becomes of them, and of the rule
 //   settings.cc     parameters of the rule set
 //   in_front.cc     what definitions look for, in front of values
 //   conditions.cc   what each condition is good for
@@ -40,6 +41,8 @@ class RuleProof {
   // Ends at `end`, if that is given.
   bool Advance(int graphs, std::optional<Clock::time_point> end);
   ProvenRule Finish();
+  // Not ok: who called asked for the end (engine/base/interrupt.h).
+  const Status& interrupted() const { return interrupted_; }
 
  private:
   // A graph that showed something: a seed with changes.
@@ -134,6 +137,7 @@ class RuleProof {
   int fewest_ = 1000;
   std::set<uint64_t> kinds_;            // each of another kind
   std::unordered_set<uint64_t> tried_;  // all graphs: what is changed at random comes twice
+  Status interrupted_;
   ProvenRule report_;
 };
 

@@ -40,6 +40,7 @@ void BindRewrite(nb::module_& m);
 void BindMatch(nb::module_& m);
 void BindExplain(nb::module_& m);
 void BindDiff(nb::module_& m);
+void BindProve(nb::module_& m);
 void BindVerify(nb::module_& m);
 
 // Names of models may hold any bytes: those that are no UTF-8 become lone surrogates, as os.fsdecode
@@ -166,6 +167,8 @@ class CallbackScope {
     if (!status.ok()) Raise(status);
   }
 
+  // Of the innermost scope of this thread; false without one.
+  static bool Interrupted();
   // Remembers the exception, if a scope is there for it. Returns it in words.
   static std::string Keep(const nb::python_error& error);
   // Whether one was kept that is no Exception: KeyboardInterrupt, SystemExit.
@@ -194,6 +197,17 @@ auto OrWaitForTheEnd(Call&& call) {
   return call();
 #endif
 }
+
+// The result, unless there was an interrupt that what was called took for a fault of a model.
+template <class T>
+T Uninterrupted(CallbackScope& scope, Result<T> result) {
+  if (scope.interrupted()) scope.Raise({StatusCode::kCancelled, "interrupted"});
+  return scope.OrRaise(std::move(result));
+}
+
+// What an InterruptScope asks (engine/base/interrupt.h): Ctrl-C ends verify(), debug(), prove() and run(), which may take
+// minutes. It is left in the CallbackScope of this thread, and asked for again it is still there.
+Status Signals();
 
 // Has the interpreter's lock; gives it up.
 class Locked {

@@ -30,5 +30,6 @@ NB_MODULE(_core, m) {
   BindMatch(m);
   BindExplain(m);
   BindDiff(m);
+  BindProve(m);
   BindVerify(m);
 }

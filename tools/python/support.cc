@@ -190,6 +190,17 @@ std::string CallbackScope::Keep(const nb::python_error& error) {
   return words;
 }
 
+bool CallbackScope::Interrupted() { return g_scope != nullptr && g_scope->interrupted(); }
+
+Status Signals() {
+  const Locked lock;
+  if (!CallbackScope::Interrupted()) {
+    if (PyErr_CheckSignals() == 0) return {};
+    CallbackScope::Keep(nb::python_error());
+  }
+  return {StatusCode::kCancelled, "interrupted"};
+}
+
 void CallbackScope::Raise(const Status& status) {
   const bool ours = raised_.is_valid() && (status.code() == StatusCode::kCallback ||
                                            status.code() == StatusCode::kCancelled);

@@ -25,9 +25,11 @@ Tensors TensorsOf(const nb::dict& dict) {
   return tensors;
 }
 
-std::unique_ptr<Evaluator> Ort(const nb::bytes& library, bool optimize) {
+// `threads` of a node; 0: as many as there are cores.
+std::unique_ptr<Evaluator> Ort(const nb::bytes& library, bool optimize, int threads) {
   CallbackScope scope;
-  const OnnxRuntimeOptions options{.library = PathOf(library), .threads = 0, .optimize = optimize};
+  const OnnxRuntimeOptions options{
+      .library = PathOf(library), .threads = threads, .optimize = optimize};
   return scope.OrRaise(Unlocked([&] { return OnnxRuntime(options); }));
 }
 
@@ -47,15 +49,6 @@ std::unique_ptr<Evaluator> Host(const std::string& name, nb::object load) {
           });
         });
       });
-}
-
-// Looks for signals before each run, and between the nodes that the built-in kernels run: Ctrl-C
-// ends verify(), debug() and run(), which may take minutes.
-Status Signals() {
-  const Locked lock;
-  if (PyErr_CheckSignals() == 0) return {};
-  CallbackScope::Keep(nb::python_error());
-  return {StatusCode::kCancelled, "interrupted"};
 }
 
 class InterruptibleSession : public Session {
@@ -85,13 +78,6 @@ class Interruptible : public Evaluator {
  private:
   Evaluator& evaluator_;
 };
-
-// The result, unless there was an interrupt that what was called took for a fault of a model.
-template <class T>
-T Uninterrupted(CallbackScope& scope, Result<T> result) {
-  if (scope.interrupted()) scope.Raise({StatusCode::kCancelled, "interrupted"});
-  return scope.OrRaise(std::move(result));
-}
 
 Samples SamplesOf(nb::list samples, const std::string& origin) {
   const size_t count = samples.size();
@@ -173,7 +159,7 @@ void BindVerify(nb::module_& m) {
   nb::class_<Evaluator>(m, "Evaluator").def_prop_ro("name", [](const Evaluator& evaluator) {
     return Text(evaluator.Name());
   });
-  m.def("onnx_runtime", Ort);
+  m.def("onnx_runtime", Ort, nb::arg("library"), nb::arg("optimize"), nb::arg("threads") = 0);
   m.def(
       "builtin_kernels",
       [](const Functions* functions) {

@@ -2,11 +2,14 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import Any, Callable, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
 
 from . import _arguments, _core
 from ._errors import Diagnostic, usage
 from ._hooks import Functions, registry
+
+if TYPE_CHECKING:
+    from ._prove import ProveReport
 
 Path = str | PathLike[str]
 LintFinding = Diagnostic
@@ -175,6 +178,39 @@ class Rules:
     def test(self) -> TestReport:
         """Runs the tests inside the file."""
         return TestReport([TestResult(*r) for r in self._core.run_tests()])
+
+    def prove(self, *rules: str, graphs: int | None = None, budget: float | None = None, seed: int = 0, conditions: bool = True,
+              runtime: str | PathLike[str] = "onnxruntime") -> ProveReport:
+        """Looks for graphs on which a rule does not keep its promise (``equivalence:``), as ``qrewrite prove`` does (docs/prove.md).
+
+            >>> rules = qrewrite.Rules.from_dict({"rules": [
+            ...     {"name": "no-relu", "equivalence": "exact", "match": "y = Relu(x)", "replace": "y = Identity(x)"}]})
+            >>> report = rules.prove(graphs=20)
+            >>> bool(report), report.outcomes
+            (False, {'no-relu': 'refuted'})
+
+        rules: names; none: all of the file, without those that it includes.
+        graphs: that each rule is tried on; without it 2000, and up to 10000 of few rules.
+        budget: seconds that it may take at most; rules take turns then. Without it: as long as it takes.
+        seed: of the graphs: the same one gives the same report.
+        conditions: also leave out each condition of the rules once, to see what it is needed for.
+        runtime: what runs the graphs beside the library's own kernels: "onnxruntime" (or "ort"), the path of its library, or "builtin" for nothing. It runs
+            in a process of its own, which is forked.
+
+        Functions and operators in Python that the rules were loaded with are called. Ctrl-C ends it. :class:`UsageError`: there is no such rule.
+        """
+        from ._prove import ProveReport
+        from ._verify import evaluator
+        seconds = 0.0 if budget is None else _arguments.number("`budget`", budget)
+        if not 0 <= seconds < 1e9:
+            raise usage(f"`budget` is a number of seconds, not {budget!r}")
+        options = {"rules": [_arguments.text("the name of a rule", name) for name in rules],
+                   "graphs": None if graphs is None else _arguments.count("`graphs`", graphs, 2**31),
+                   "seconds": seconds,
+                   "seed": _arguments.count("`seed`", seed, 2**64), "conditions": _arguments.flag("`conditions`", conditions)}
+        if callable(runtime):
+            raise usage("`runtime` of prove() is \"onnxruntime\", a path, or \"builtin\", not a function")
+        return ProveReport(*_core.prove(self._core, options, None if runtime == "builtin" else evaluator(runtime, threads=1)))
 
     def __len__(self) -> int:
         return len(self.rules)

@@ -39,7 +39,7 @@ def _arrays(tensors: dict[str, Any]) -> dict[str, np.ndarray]:
     return {name: to_numpy(tensor) for name, tensor in tensors.items()}
 
 
-def evaluator(runtime: Runtime, functions: Functions | None = None, *, optimize: bool = False) -> _core.Evaluator:
+def evaluator(runtime: Runtime, functions: Functions | None = None, *, optimize: bool = False, threads: int = 0) -> _core.Evaluator:
     if callable(runtime):
         def load(model: bytes, outputs: list[str]) -> Callable[[dict[str, Any]], dict[str, Any]]:
             run = runtime(model, outputs)
@@ -56,8 +56,8 @@ def evaluator(runtime: Runtime, functions: Functions | None = None, *, optimize:
         folder = join(folders[0], "capi") if folders else ""
         if folder and isdir(folder) and not any(name.startswith("libonnxruntime.so") for name in listdir(folder)):
             raise io(f"the onnxruntime in `{folder}` has no library beside its module, as version 1.19 and later ones have")
-        return _core.onnx_runtime(fsencode(folder), optimize)
-    return _core.onnx_runtime(_arguments.path("`runtime`", runtime), optimize)
+        return _core.onnx_runtime(fsencode(folder), optimize, threads)
+    return _core.onnx_runtime(_arguments.path("`runtime`", runtime), optimize, threads)
 
 
 class VerifyReport:

@@ -1,0 +1,134 @@
+// RuleProof: what becomes of a graph that is tried, and of the rule.
+#include <cmath>
+#include <utility>
+
+#include "engine/prove/rule_proof.h"
+
+namespace qrewrite {
+namespace {
+
+// The same for graphs that are the same, with the same rules and parameters.
+uint64_t IdentityOf(const Graph& graph, const Task& task) {
+  const std::string text = TestText(graph, task, "", "", "");
+  uint64_t identity = HashBytes(std::as_bytes(std::span(text)));
+  // The text leaves out what large constants hold.
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    const Tensor* const tensor = graph.alive(v) ? graph.constant(v) : nullptr;
+    if (tensor != nullptr && tensor->size() > kMostPrinted)
+      identity = HashMix(identity, tensor->key());
+  }
+  return identity;
+}
+
+}  // namespace
+
+void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph) {
+  const Task task = TaskFor(seed);
+  // What the whole set is given is what a user has, and that knows no operators of the set's own.
+  if (task.rules.empty() && HasOwnOperators(graph) && !HasOwnOperators(seed.graph)) return;
+  if (!tried_.insert(IdentityOf(graph, task)).second) return;
+  const Trial trial = judge_.Try(graph, task);
+  if (trial.fate == Trial::Fate::kInvalid) {
+    fault_ = trial.why;
+    return;
+  }
+  ++report_.graphs;
+  PinAsked(seed, changes, task);
+  switch (trial.fate) {
+    case Trial::Fate::kInvalid: break;
+    case Trial::Fate::kQuiet: LookNear(seed, changes, graph, task); break;
+    case Trial::Fate::kHeld:
+      report_.fired += Fired(trial);
+      if (Fired(trial)) CountHeld(trial);
+      if (Fired(trial)) Keep(seed, changes, graph, trial.distinct);
+      if (options_.guards) WatchCases(seed, changes, graph, task);
+      break;
+    case Trial::Fate::kUnknown:
+      report_.fired += Fired(trial);
+      if (Fired(trial)) Keep(seed, changes, graph, trial.distinct);
+      if (trial.disputed && report_.disputed++ == 0) report_.dispute = trial.why;
+      if (Fired(trial) && report_.why.empty()) report_.why = trial.why;
+      break;
+    case Trial::Fate::kBroken:
+      // Of another rule that fired as well, whose numbers were changed here.
+      if (trial.of_data && !words_.keeps_numbers) break;
+      if (!trial.fired.empty() && !Fired(trial)) break;
+      ++report_.fired, ++report_.compared;
+      if (report_.outcome != ProvenRule::Outcome::kRefuted) Refute(seed, changes, task);
+      break;
+  }
+}
+
+// Rules that need others, as tests list them, are run with these.
+Task RuleProof::TaskFor(const Seed& seed) const {
+  Task task = seed.task;
+  const auto& rules = task.rules;
+  const bool listed = std::find(rules.begin(), rules.end(), rule_.name) != rules.end();
+  if (!rules.empty() && !listed) task.rules = {rule_.name};
+  return task;
+}
+
+void RuleProof::CountHeld(const Trial& trial) {
+  const Promise::Kind kind = Promise::Of(rule_.equivalence).kind;
+  const bool decibels = kind == Promise::Kind::kApprox;
+  ++report_.compared;
+  // Another rule that fired promises less, and in other words.
+  if (std::isnan(trial.margin) || trial.promised != kind) return;
+  if (!std::exchange(has_margin_, true))
+    report_.margin = trial.margin;
+  else
+    report_.margin =
+        decibels ? std::min(report_.margin, trial.margin) : std::max(report_.margin, trial.margin);
+}
+
+void RuleProof::Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task) {
+  std::string why;
+  Graph whole;
+  const bool made = Make(seed, changes, whole);
+  const Task least = made ? Least(task, whole) : task;
+  const Graph small = Broken(seed, changes, least, {}, &why);
+  // What does not show again is none of the rule's: a runtime read memory that it had not written.
+  if (why.empty()) return;
+  report_.outcome = ProvenRule::Outcome::kRefuted;
+  report_.why = why;
+  report_.counterexample = TestText(small, least, rule_.name, "a counterexample");
+}
+
+// A rule that is not what its author says in its tests is none to rely on, whatever its promise.
+void RuleProof::AskTests() {
+  const auto own = [&](const std::string& rule, const std::string&) { return rule == rule_.name; };
+  for (RuleTestOutcome& outcome : RunRuleTests(court_.program, court_.context, own)) {
+    const bool is_its =
+        std::ranges::find(rule_.tests, outcome.test, &RuleTest::name) != rule_.tests.end();
+    if (outcome.passed || !is_its) continue;
+    failed_ = std::move(outcome);
+    return;
+  }
+}
+
+void RuleProof::TellFailedTest() {
+  const auto test = std::ranges::find(rule_.tests, failed_->test, &RuleTest::name);
+  report_.outcome = ProvenRule::Outcome::kRefuted;
+  report_.failed_test = failed_->test;
+  report_.why = failed_->message.substr(0, failed_->message.find('\n'));
+  report_.counterexample = TextOfTest(court_.program.rules(), *test, rule_.name);
+}
+
+ProvenRule RuleProof::Finish() {
+  using Outcome = ProvenRule::Outcome;
+  if (report_.outcome != Outcome::kRefuted) {
+    report_.outcome = report_.compared > 0 ? Outcome::kHeld
+                      : report_.fired > 0  ? Outcome::kUnknown
+                                           : Outcome::kSilent;
+  }
+  if (report_.outcome == Outcome::kHeld) report_.why.clear();
+  if (!begun_ && options_.tests) AskTests();
+  if (failed_ && report_.outcome != Outcome::kRefuted) TellFailedTest();
+  if (options_.guards) {
+    for (Guard& guard : guards_) report_.conditions.push_back(std::move(guard.report));
+  }
+  return std::move(report_);
+}
+
+}  // namespace qrewrite
