@@ -15,7 +15,7 @@ using CompareOutput = std::function<Result<OutputComparison>(
     const std::string& name, const ConstTensor& a, const ConstTensor& b)>;
 
 // Outputs of `report` that are kDiverged and say nothing of the models become kInconclusive, with the reason; the verdict
-// of the report follows when none is left. On the worst sample of the report:
+// of the report follows when none is left. On the sample that the report has:
 // - `first` and `second` disagree about the model `a` alone as much as `first` does about `a` and `b`;
 // - or `first` gives numbers that are as near to each other as roundings of float32 (100 dB), and of `second`'s `compare`
 //   finds nothing: kernels that a runtime chooses by what is constant, or fused, add up in another order.

@@ -60,11 +60,11 @@ class StepSearch {
     if (!db) return before;
     const ConstTensor &x = computed.a.at(in_a), &y = computed.b.at(in_b);
     if (AreIdentical(x, y)) return Difference::kNone;
-    if (*db >= limit_db_) return Difference::kRounding;
-    if (before == Difference::kSteps || before == Difference::kOther) return before;
+    if (before == Difference::kSteps) return before;
+    const bool near = *db >= limit_db_;
     // What reads the same in both makes the same, unless it is another node.
-    if (before == Difference::kNone || !IsTheSameNode(v) || !AreNextSteps(x, y))
-      return Difference::kOther;
+    if (before != Difference::kRounding || !AreNextSteps(x, y) || !IsTheSameNode(v))
+      return near ? Difference::kRounding : Difference::kOther;
     if (node_.empty()) node_ = pair_.NodeTextOfB(v);
     return Difference::kSteps;
   }

@@ -56,10 +56,13 @@ class Verification {
   Status RunAgain(bool ties);
   Status RunNearer();
   Status RunWithoutTies();
+  std::vector<std::pair<std::string, ConstTensor>> InOrder(const Tensors& inputs_b) const;
+  Result<Tensors> InputsOf(int sample) const;  // as they were when it ran last
   Status RunSample(int sample, const Tensors& inputs);
   Status AddOutput(int sample, const ConstTensor& a, const ConstTensor& b, OutputSums& sums) const;
   void Judge();
   void AskSecond();
+  Status AskSecondAbout(int sample);
 
   const Model& a_;
   const Model& b_;
@@ -71,6 +74,8 @@ class Verification {
   std::optional<InputMaker> maker_;  // if numbers are made
   InputMaker::Sizes sizes_;
   std::vector<double> amplitudes_;  // by sample; empty: 1
+  bool ties_ = true;                // samples half-way between steps are what they are called
+  int worst_sample_ = 0;            // of the report
   VerifyReport report_;
 };
 
@@ -170,15 +175,21 @@ Status Verification::RunAgain(bool ties) {
   for (OutputSums& sums : sums_) sums.Clear();
   report_.outputs.clear();
   report_.verdict = Verdict::kExact;
+  ties_ = ties;
   for (int sample = 0; sample < options_.samples; ++sample) {
-    SampleKind kind = maker_->KindOf(sample);
-    if (kind == SampleKind::kTies && !ties) kind = SampleKind::kNormal;
-    const double amplitude = amplitudes_.empty() ? 1 : amplitudes_[static_cast<size_t>(sample)];
-    QR_ASSIGN_OR_RETURN(const Tensors inputs, maker_->Sample(kind, sample, sizes_, amplitude));
+    QR_ASSIGN_OR_RETURN(const Tensors inputs, InputsOf(sample));
     QR_RETURN_IF_ERROR(RunSample(sample, inputs));
   }
   Judge();
   return {};
+}
+
+Result<Tensors> Verification::InputsOf(int sample) const {
+  if (options_.inputs) return options_.inputs->get(static_cast<size_t>(sample));
+  SampleKind kind = maker_->KindOf(sample);
+  if (kind == SampleKind::kTies && !ties_) kind = SampleKind::kNormal;
+  const double amplitude = amplitudes_.empty() ? 1 : amplitudes_[static_cast<size_t>(sample)];
+  return maker_->Sample(kind, sample, sizes_, amplitude);
 }
 
 // An approximation that diverged is judged on samples nearer to 0 if the first model cuts off less of these.
@@ -211,6 +222,7 @@ Status Verification::RunWithoutTies() {
   QR_RETURN_IF_ERROR(RunAgain(false));
   if (report_.verdict == Verdict::kDiverged) {
     report_ = diverged;
+    ties_ = true;
     return {};
   }
   report_.notes.emplace_back(
@@ -238,6 +250,17 @@ Status Verification::AddOutput(int sample, const ConstTensor& a, const ConstTens
                   options_.tolerance);
 }
 
+// Inputs of the second model in its order.
+std::vector<std::pair<std::string, ConstTensor>> Verification::InOrder(
+    const Tensors& inputs_b) const {
+  std::vector<std::pair<std::string, ConstTensor>> ordered;
+  for (const ModelValue& input : pairs_->inputs_b()) {
+    const auto given = inputs_b.find(input.name);
+    if (given != inputs_b.end()) ordered.emplace_back(*given);
+  }
+  return ordered;
+}
+
 Status Verification::RunSample(int sample, const Tensors& inputs) {
   Result<Tensors> a = session_a_->Run(inputs);
   if (!a.ok()) return Of(a_, a.status());
@@ -258,12 +281,9 @@ Status Verification::RunSample(int sample, const Tensors& inputs) {
     QR_RETURN_IF_ERROR(sums_[i].AddNoise(x, z));
   }
   if (worst || sample == 0) {
+    worst_sample_ = sample;
     report_.worst_inputs = inputs;
-    report_.worst_inputs_b.clear();
-    for (const ModelValue& input : pairs_->inputs_b()) {
-      const auto given = inputs_b.find(input.name);
-      if (given != inputs_b.end()) report_.worst_inputs_b.emplace_back(*given);
-    }
+    report_.worst_inputs_b = InOrder(inputs_b);
     report_.worst_a = *std::move(a);
     report_.worst_b = *std::move(b);
   }
@@ -291,15 +311,54 @@ void Verification::Judge() {
   }
 }
 
+// Each output about the sample in which it differs most.
 void Verification::AskSecond() {
   if (report_.verdict != Verdict::kDiverged || options_.second == nullptr) return;
+  std::set<int> samples;
+  for (const OutputComparison& output : report_.outputs) {
+    if (output.verdict == Verdict::kDiverged) samples.insert(output.worst_sample);
+  }
+  for (const int sample : samples) {
+    // Without its inputs nothing is heard about it.
+    if (const Status status = AskSecondAbout(sample); !status.ok()) continue;
+  }
+  const auto diverged = [](const OutputComparison& output) {
+    return output.verdict == Verdict::kDiverged;
+  };
+  if (std::ranges::none_of(report_.outputs, diverged)) report_.verdict = Verdict::kInconclusive;
+}
+
+Status Verification::AskSecondAbout(int sample) {
+  VerifyReport part{.verdict = Verdict::kDiverged, .tolerance = report_.tolerance};
+  for (const OutputComparison& output : report_.outputs) {
+    if (output.verdict == Verdict::kDiverged && output.worst_sample == sample)
+      part.outputs.push_back(output);
+  }
+  if (sample == worst_sample_ || sample < 0) {
+    part.worst_inputs = report_.worst_inputs;
+    part.worst_inputs_b = report_.worst_inputs_b;
+  } else {
+    QR_ASSIGN_OR_RETURN(part.worst_inputs, InputsOf(sample));
+    QR_ASSIGN_OR_RETURN(const Tensors inputs_b, pairs_->InputsOfB(part.worst_inputs));
+    part.worst_inputs_b = InOrder(inputs_b);
+  }
   const auto compare = [this](const std::string& name, const ConstTensor& a,
                               const ConstTensor& b) -> Result<OutputComparison> {
     OutputSums sums(name, false);
     QR_RETURN_IF_ERROR(AddOutput(0, a, b, sums));
     return sums.Finish(options_.tolerance);
   };
-  HearSecond(a_, b_, evaluator_, *options_.second, *pairs_, compare, report_);
+  HearSecond(a_, b_, evaluator_, *options_.second, *pairs_, compare, part);
+  for (OutputComparison& heard : part.outputs) {
+    for (OutputComparison& output : report_.outputs) {
+      if (output.name == heard.name) output = std::move(heard);
+    }
+  }
+  for (std::string& note : part.notes) {
+    if (std::ranges::find(report_.notes, note) == report_.notes.end())
+      report_.notes.push_back(std::move(note));
+  }
+  return {};
 }
 
 }  // namespace

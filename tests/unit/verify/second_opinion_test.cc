@@ -1,6 +1,7 @@
 // What a second runtime says where the first one finds a difference.
 #include "qrewrite/verify.h"
 
+#include <cstring>
 #include <span>
 
 #include <fmt/format.h>
@@ -156,6 +157,46 @@ TEST_CASE("A runtime that rounds otherwise in front of a quantizer makes other s
   };
   CHECK(judge("1.0000002") == Verdict::kInconclusive);
   CHECK(judge("1.001") == Verdict::kDiverged);
+}
+
+TEST_CASE("Each output is judged on the sample in which it differs most") {
+  const std::unique_ptr<Evaluator> kernels = BuiltinKernels();
+  // A runtime that gets p of models without an Identity wrong where x is positive, and q where it is negative, and less so.
+  const auto saturating = HostEvaluator(
+      "saturating",
+      [&](const std::string& bytes, const std::vector<std::string>&) -> Result<HostRun> {
+        const bool other = bytes.find("Identity") != std::string::npos;
+        return HostRun([&kernels, other](const Tensors& inputs) -> Result<Tensors> {
+          float x = 0;
+          std::memcpy(&x, inputs.at("x").bytes.data(), sizeof x);
+          const char* const p = other || x < 0 ? "1" : "2";
+          const char* const q = other || x > 0 ? "1" : "1.5";
+          const Model model =
+              ModelOf(fmt::format("g (float[4] x) => (float[4] p, float[4] q) <float k = {{{}}}, "
+                                  "float l = {{{}}}> {{ n = Neg(x)  p = Mul(n, k)  "
+                                  "q = Mul(n, l) }}",
+                                  p, q));
+          return (*kernels->Load(model))->Run(inputs);
+        });
+      });
+  const auto get = [](size_t i) -> Result<Tensors> {
+    static constexpr float kNumbers[2][4] = {{1, 2, 3, 4}, {-1, -2, -3, -4}};
+    const ConstBytes bytes(std::as_bytes(std::span(kNumbers[i])), nullptr);
+    return Tensors{{"x", {.dtype = 1, .dims = {4}, .bytes = bytes}}};
+  };
+  const Model a = ModelOf("g (float[4] x) => (float[4] p, float[4] q) { p = Neg(x)  q = Neg(x) }");
+  const Model b = ModelOf(
+      "g (float[4] x) => (float[4] p, float[4] q) { i = Identity(x)  p = Neg(i)  q = Neg(i) }");
+  const auto report = Verify(a, b, *saturating,
+                             {.tolerance = Tol("sqnr:30"),
+                              .inputs = Samples{.count = 2, .origin = "two", .get = get},
+                              .second = kernels.get()});
+  REQUIRE_MESSAGE(report.ok(), report.status().message());
+  CHECK(report->outputs[0].worst_sample == 0);
+  CHECK(report->outputs[1].worst_sample == 1);
+  for (const OutputComparison& output : report->outputs)
+    CHECK(output.verdict == Verdict::kInconclusive);
+  CHECK(report->verdict == Verdict::kInconclusive);
 }
 
 }  // namespace
