@@ -197,6 +197,21 @@ bool InputMaker::IsScale(const std::string& input) const {
   return it != inputs_.end() && it->positive;
 }
 
+std::vector<std::string> InputMaker::TakeSteps(
+    const InputMaker& other, FunctionRef<std::string(const std::string&)> name_in_other) {
+  std::vector<std::string> names;
+  for (Input& input : inputs_) {
+    const auto it = std::ranges::find(other.inputs_, name_in_other(input.name), &Input::name);
+    const bool takes = it != other.inputs_.end() && it->step && it->step->scale > 0 &&
+                       IsFloat(input.dtype) && !input.step && !input.range && !input.positive;
+    if (!takes) continue;
+    input.step = it->step;
+    input.on_steps = true;
+    names.push_back(input.name);
+  }
+  return names;
+}
+
 int64_t InputMaker::SizeOf(int64_t open, int index, Sizes sizes) const {
   if (sizes.leading > 0 && leading_.contains(open)) return sizes.leading;
   const int64_t number = sizes.equal ? 0 : -1 - open;
@@ -275,7 +290,10 @@ Result<Tensor> InputMaker::Numbers(const Input& input, std::vector<int64_t> dims
   }
   std::vector<double> values(static_cast<size_t>(*count));
   const double factor = input.range || input.positive ? 1 : amplitude;
-  for (double& v : values) v = factor * Float(input, kind, dice);
+  for (double& v : values) {
+    v = factor * Float(input, kind, dice);
+    if (input.on_steps) v = std::round(v / input.step->scale) * input.step->scale;
+  }
   return FromDoubles(input.dtype, std::move(dims), values);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/base/dice.h"
+#include "engine/base/function_ref.h"
 #include "engine/tensor/tensor.h"
 #include "qrewrite/verify.h"
 
@@ -53,6 +54,10 @@ class InputMaker {
   int64_t LargestInput(Sizes sizes) const;
   // Whether the input counts rows, or is a size: larger numbers have no meaning.
   bool Counts(const std::string& input) const;
+  // Inputs of floats that a quantizer reads in `other`'s model, under the name that `name_in_other` gives, and none in this
+  // one become multiples of that quantizer's scale within its range; their names.
+  std::vector<std::string> TakeSteps(const InputMaker& other,
+                                     FunctionRef<std::string(const std::string&)> name_in_other);
   // Whether a quantizer takes its step from there.
   bool IsScale(const std::string& input) const;
 
@@ -67,6 +72,7 @@ class InputMaker {
     std::vector<int64_t> dims;    // an open one: -1 - the number of its symbol
     std::optional<int64_t> rows;  // of the smallest table that it indexes
     std::optional<Step> step;
+    bool on_steps = false;  // multiples of the scale of `step`
     bool positive = false;  // it is the scale of a quantizer
     int64_t length_of = 0;  // an open size, if the input has a length for each row of another one
     std::optional<std::pair<double, double>> range;

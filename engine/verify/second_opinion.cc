@@ -18,7 +18,7 @@ namespace qrewrite {
 namespace {
 
 constexpr double kRoundingDb = 100;
-// What a tolerance may allow and still be called a rounding.
+// What is called a rounding, of what a tolerance allows.
 constexpr double kLeastRoundingDb = 60;
 
 struct Runs {
@@ -98,8 +98,8 @@ Status HearUnsigned(const Model& a, const Model& b, Evaluator& first, const Pair
 Status HearSteps(const Model& a, const Model& b, Evaluator& first, Evaluator& second,
                  const Pairing& pairs, const CompareOutput& compare, VerifyReport& report) {
   const bool allowed = report.tolerance.kind == Tolerance::Kind::kSqnr;
-  const double limit = allowed ? std::min(report.tolerance.limit, kRoundingDb) : kRoundingDb;
-  if (limit < kLeastRoundingDb) return {};
+  const double limit =
+      allowed ? std::clamp(report.tolerance.limit, kLeastRoundingDb, kRoundingDb) : kRoundingDb;
   QR_ASSIGN_OR_RETURN(const OtherSteps steps, FindOtherSteps(a, b, first, pairs, report, limit));
   if (steps.outputs.empty()) return {};
   Runs runs;

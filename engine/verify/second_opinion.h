@@ -20,7 +20,7 @@ using CompareOutput = std::function<Result<OutputComparison>(
 // - or `first` gives numbers that are as near to each other as roundings of float32 (100 dB), and of `second`'s `compare`
 //   finds nothing: kernels that a runtime chooses by what is constant, or fused, add up in another order.
 // - or the difference is of roundings that a quantizer inside made steps of (engine/verify/steps.h): of as few decibels as
-//   a tolerance in decibels allows; under another one of 100 dB, and `compare` finds nothing of `second`'s.
+//   a tolerance in decibels allows, but 60; under another one of 100 dB, and `compare` finds nothing of `second`'s.
 // Where `second` cannot run a model, a note says so and the verdict stays; unless `first` cuts off sums of products of
 // 8 bits on this processor, and `compare` finds nothing when the weights are unsigned (rules/unsigned_weights.yaml).
 void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& second,

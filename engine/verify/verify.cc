@@ -2,6 +2,7 @@
 #include "qrewrite/verify.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -40,6 +41,7 @@ class Verification {
     Judge();
     QR_RETURN_IF_ERROR(RunNearer());
     QR_RETURN_IF_ERROR(RunWithoutTies());
+    QR_RETURN_IF_ERROR(RunOnSteps());
     AskSecond();
     return std::move(report_);
   }
@@ -56,6 +58,7 @@ class Verification {
   Status RunAgain(bool ties);
   Status RunNearer();
   Status RunWithoutTies();
+  Status RunOnSteps();
   std::vector<std::pair<std::string, ConstTensor>> InOrder(const Tensors& inputs_b) const;
   Result<Tensors> InputsOf(int sample) const;  // as they were when it ran last
   Status RunSample(int sample, const Tensors& inputs);
@@ -228,6 +231,33 @@ Status Verification::RunWithoutTies() {
   report_.notes.emplace_back(
       "samples half-way between steps were replaced by normal ones: they alone are beyond the "
       "tolerance");
+  return {};
+}
+
+// An approximation may round an input that the first model takes as it is, because it is told that it has whole steps alone
+// (`input=unit` of aidge_export_qdq): a model that diverged on other numbers is judged on such ones, and told so.
+Status Verification::RunOnSteps() {
+  if (!MayBeTheSamples()) return {};
+  const Result<InputMaker> of_b = InputMaker::Make(b_, {});
+  if (!of_b.ok()) return {};
+  const InputMaker before = *maker_;
+  const std::vector<std::string> inputs =
+      maker_->TakeSteps(*of_b, [this](const std::string& name) { return pairs_->NameInB(name); });
+  if (inputs.empty()) return {};
+  const VerifyReport diverged = report_;
+  QR_RETURN_IF_ERROR(RunAgain(ties_));
+  if (report_.verdict == Verdict::kDiverged) {
+    report_ = diverged;
+    maker_ = before;
+    return {};
+  }
+  double least = std::numeric_limits<double>::infinity();
+  for (const OutputComparison& output : diverged.outputs) least = std::min(least, output.sqnr_db);
+  report_.notes.push_back(
+      fmt::format("`{}` has whole steps of the quantizer that the second model has for it, and the "
+                  "first one has not: other numbers are "
+                  "rounded ({:.1f} dB)",
+                  fmt::join(inputs, "`, `"), least));
   return {};
 }
 

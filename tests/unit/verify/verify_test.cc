@@ -321,6 +321,35 @@ TEST_CASE("Where the first model differs from itself as much, the verdict is ope
   CHECK(Verify(a, b, *ort, {.noise = ort.get()})->verdict == Verdict::kDiverged);
 }
 
+TEST_CASE(
+    "Inputs that only the second model rounds have whole steps where an approximation would "
+    "diverge") {
+  const std::string plain = "g (float[64] x) => (float[64] y) { y = Neg(x) }";
+  const auto quantized = [](const std::string& result) {
+    return "g (float[64] x) => (float[64] y) <float s = {1}, int8 z = {0}, float k = {1.5}> { q = "
+           "QuantizeLinear(x, s, z)  "
+           "f = DequantizeLinear(q, s, z)  " +
+           result + " }";
+  };
+  const VerifyReport report =
+      Compare(plain, quantized("y = Neg(f)"), {.tolerance = Tol("sqnr:60")});
+  CHECK(report.verdict == Verdict::kExact);
+  CHECK(std::ranges::any_of(report.notes, [](const std::string& note) {
+    return note.starts_with("`x` has whole steps");
+  }));
+  CHECK(Compare(plain, quantized("n = Neg(f)  y = Mul(n, k)"), {.tolerance = Tol("sqnr:60")})
+            .verdict == Verdict::kDiverged);
+  CHECK(Compare(plain, quantized("y = Neg(f)"), {.tolerance = Tol("exact")}).verdict ==
+        Verdict::kDiverged);
+  // Both round it, with other steps.
+  const std::string other =
+      "g (float[64] x) => (float[64] y) <float s = {0.7}, int8 z = {0}> { q = QuantizeLinear(x, s, "
+      "z)  f = DequantizeLinear(q, s, z)  "
+      "y = Neg(f) }";
+  CHECK(Compare(other, quantized("y = Neg(f)"), {.tolerance = Tol("sqnr:60")}).verdict ==
+        Verdict::kDiverged);
+}
+
 TEST_CASE("The sample of the largest difference is kept, in the layout of ONNX's tests") {
   const VerifyReport report = Compare(kGain, kOther);
   const std::vector<SideFile> files = report.Repro(ModelOf(kGain), "repro");
