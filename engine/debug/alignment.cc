@@ -113,10 +113,13 @@ ValueId BehindAbsorbed(const NamedGraph& float_graph, ValueId v, const NamedGrap
 }
 
 Alignment::Alignment(const NamedGraph& float_graph, const NamedGraph& quantized,
-                     const QuantizedValues& values, Matching& matching)
+                     const QuantizedValues& values, const Products& float_products,
+                     const Products& quantized_products, Matching& matching)
     : float_(float_graph),
       quantized_(quantized),
       values_(values),
+      float_products_(float_products),
+      quantized_products_(quantized_products),
       matching_(matching),
       known_(quantized.graph().num_values()),
       weight_of_(quantized.graph().num_values(), 0),
@@ -266,8 +269,11 @@ void Alignment::AlignQuantized(ValueId source, size_t i) {
 
 void Alignment::AlignNode(NodeId n) {
   const Graph& g = quantized_.graph();
-  const NodeId counterpart = CounterpartOf(n);
-  if (counterpart.valid()) {
+  const bool is_sum = AlignSum(n);
+  const NodeId counterpart = is_sum ? NodeId() : CounterpartOf(n);
+  if (is_sum || AlignProduct(n, counterpart)) {
+    // and what it is quantized to
+  } else if (counterpart.valid()) {
     taken_[counterpart.index] = true;
     if (AlignUnfolded(n, counterpart)) return;
     AlignWeights(n, counterpart);
@@ -276,6 +282,7 @@ void Alignment::AlignNode(NodeId n) {
       const ValueId v = g.output(n, i);
       if (!v.valid()) continue;
       const ValueId known = known_[v.index];
+      if (IsOtherProduct(n, counterpart)) continue;
       Learn(v, known.valid() ? known : float_.graph().output(counterpart, i), OrderFor(n, v));
     }
   } else {
@@ -339,6 +346,7 @@ void Alignment::AlignSame(NodeId n) {
     const ValueId source = found == same.end() ? ValueId() : quantized_.Find(found->second);
     if (!source.valid() || (!in_order && orders_.contains(source))) return;
     Learn(v, known_[source.index], in_order ? OrderFor(n, v) : Order());
+    if (const auto open = open_.find(source); open != open_.end()) Open(v, open->second);
   };
   learn(values_.cast, true);
   learn(values_.reshaped, false);
@@ -475,15 +483,8 @@ bool Alignment::IsAlike(NodeId n, NodeId candidate) const {
 void Alignment::AlignWeights(NodeId n, NodeId counterpart) {
   const Graph& g = quantized_.graph();
   const Graph& f = float_.graph();
-  for (size_t i = 0; i < std::min(g.num_inputs(n), f.num_inputs(counterpart)); ++i) {
-    const ValueId mine = g.input(n, i);
-    if (!mine.valid() || weight_of_[mine.index] == 0) continue;
-    Counterpart& c = matching_.weights[weight_of_[mine.index] - 1];
-    const ValueId theirs = f.input(counterpart, i);
-    if (c.name.empty() && theirs.valid() && !float_.graph().IsInput(theirs)) {
-      c = {float_.Name(theirs), "structure"};
-    }
-  }
+  for (size_t i = 0; i < std::min(g.num_inputs(n), f.num_inputs(counterpart)); ++i)
+    AlignWeight(g.input(n, i), f.input(counterpart, i));
 }
 
 }  // namespace qrewrite

@@ -7,9 +7,11 @@
 #include <set>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/debug/matching.h"
+#include "engine/debug/products.h"
 
 namespace qrewrite {
 
@@ -25,9 +27,11 @@ std::set<std::string> ReaderOps(const NamedGraph& graph, ValueId v);
 
 class Alignment {
  public:
-  // Adds to `matching` what has no counterpart yet. All outlive this object.
+  // Adds to `matching` what has no counterpart yet. All outlive this object. `products` are those of the float model and
+  // of the quantized one.
   Alignment(const NamedGraph& float_graph, const NamedGraph& quantized,
-            const QuantizedValues& values, Matching& matching);
+            const QuantizedValues& values, const Products& float_products,
+            const Products& quantized_products, Matching& matching);
   void Run();
 
  private:
@@ -42,6 +46,15 @@ class Alignment {
   void AlignBack(size_t i);
   void AlignBack(size_t i, ValueId result, const Order& order);
   void AlignWeights(NodeId n, NodeId counterpart);
+  void AlignWeight(ValueId mine, ValueId theirs);
+  // alignment_products.cc: true if it is known what `n` makes. `counterpart`: what else it may be.
+  bool AlignProduct(NodeId n, NodeId counterpart);
+  bool AlignSum(NodeId n);
+  bool IsOtherProduct(NodeId n, NodeId counterpart) const;
+  void Open(ValueId v, ValueId result);
+  double Apart(ValueId mine, ValueId theirs) const;
+  bool HasAddend(const NamedGraph& graph, const Product& product) const;
+  std::pair<ValueId, double> SumBehind(ValueId product, ValueId addend, ValueId& other) const;
   Order OrderFor(NodeId n, ValueId result) const;
   NodeId CounterpartOf(NodeId n);
   bool Fits(NodeId n, NodeId candidate) const;
@@ -61,9 +74,12 @@ class Alignment {
   const NamedGraph& float_;
   const NamedGraph& quantized_;
   const QuantizedValues& values_;
+  const Products &float_products_, &quantized_products_;
   Matching& matching_;
   std::vector<ValueId> known_;                 // by value of the quantized model
   std::unordered_map<ValueId, Order> orders_;  // of those whose axes are in another one
+  // By value of the quantized model that is a product alone: the float one with an addend in it.
+  std::unordered_map<ValueId, ValueId> open_;
   // By value that is quantized: each of its readers may have a quantizer of its own.
   std::unordered_map<ValueId, std::vector<size_t>> activations_of_;
   std::vector<size_t> weight_of_;  // by value that a weight is made real as, plus 1

@@ -367,8 +367,10 @@ Result<Comparison> Compare(const Model& original, const Model& quantized,
   QR_ASSIGN_OR_RETURN(Absorbable absorbable, FindAbsorbable(original));
   const NamedGraph float_graph(original), form_graph(form);
   const size_t in_bodies = LeaveOutBodies(form_graph, values);
-  QR_ASSIGN_OR_RETURN(Matching matching,
-                      MatchValues(float_graph, form_graph, values, absorbable, options.map));
+  QR_ASSIGN_OR_RETURN(const Products float_products, FindProducts(original));
+  QR_ASSIGN_OR_RETURN(const Products form_products, FindProducts(form));
+  QR_ASSIGN_OR_RETURN(Matching matching, MatchValues(float_graph, form_graph, values, absorbable,
+                                                     float_products, form_products, options.map));
   FoldedWeights folded;
   if (!options.compat_ort) {
     QR_ASSIGN_OR_RETURN(

@@ -47,8 +47,14 @@ std::string_view WithoutOperator(std::string_view name) {
 class Matcher {
  public:
   Matcher(const NamedGraph& float_graph, const NamedGraph& quantized, const QuantizedValues& values,
-          const Absorbable& absorbable)
-      : float_(float_graph), quantized_(quantized), values_(values), absorbable_(absorbable) {
+          const Absorbable& absorbable, const Products& float_products,
+          const Products& quantized_products)
+      : float_(float_graph),
+        quantized_(quantized),
+        values_(values),
+        absorbable_(absorbable),
+        float_products_(float_products),
+        quantized_products_(quantized_products) {
     for (const auto& [output, op] : absorbable) absorbed_ops_.insert(op);
     for (const QuantizedActivation& a : values.activations)
       restored_.insert(a.restored.begin(), a.restored.end());
@@ -64,7 +70,7 @@ class Matcher {
     for (const auto& [wanted, name] : map) QR_RETURN_IF_ERROR(Say(wanted, name));
     for (size_t i = 0; i < values_.activations.size(); ++i) MatchActivation(i);
     for (size_t i = 0; i < values_.weights.size(); ++i) MatchWeight(i);
-    Alignment(float_, quantized_, values_, result_).Run();
+    Alignment(float_, quantized_, values_, float_products_, quantized_products_, result_).Run();
     return std::move(result_);
   }
 
@@ -259,6 +265,7 @@ class Matcher {
   const NamedGraph& quantized_;
   const QuantizedValues& values_;
   const Absorbable& absorbable_;
+  const Products &float_products_, &quantized_products_;
   std::set<std::string> absorbed_ops_;
   std::set<std::string> restored_,
       weights_;  // of the quantized model: what is made real of integers
@@ -287,8 +294,10 @@ std::string WithoutSuffix(const std::string& name) {
 
 Result<Matching> MatchValues(const NamedGraph& float_graph, const NamedGraph& quantized,
                              const QuantizedValues& values, const Absorbable& absorbable,
+                             const Products& float_products, const Products& quantized_products,
                              const std::map<std::string, std::string>& map) {
-  return Matcher(float_graph, quantized, values, absorbable).Run(map);
+  return Matcher(float_graph, quantized, values, absorbable, float_products, quantized_products)
+      .Run(map);
 }
 
 }  // namespace qrewrite

@@ -8,6 +8,7 @@
 
 #include "engine/debug/named_graph.h"
 #include "engine/debug/order.h"
+#include "engine/debug/products.h"
 #include "engine/debug/quantized_values.h"
 
 namespace qrewrite {
@@ -22,9 +23,10 @@ struct Matching {
   std::vector<Counterpart> activations, weights;  // as in QuantizedValues
 };
 
-// `absorbable` is of the float model. `map`: float names to quantized ones. kUsage: it names a value that one of the models does not have.
+// `absorbable` is of the float model, `products` are of both. `map`: float names to quantized ones. kUsage: it names a value that one of the models does not have.
 Result<Matching> MatchValues(const NamedGraph& float_graph, const NamedGraph& quantized,
                              const QuantizedValues& values, const Absorbable& absorbable,
+                             const Products& float_products, const Products& quantized_products,
                              const std::map<std::string, std::string>& map);
 
 // The name without what quantizers of models append to it: "conv1_QuantizeLinear_Input" -> "conv1".

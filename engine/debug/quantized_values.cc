@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/api/constant.h"
+#include "engine/debug/products.h"
 #include "qrewrite/match.h"
 #include "qrewrite/rewrite.h"
 
@@ -156,6 +157,31 @@ Result<QuantizedValues> FindQuantizedValues(const Model& model) {
   Collector collector;
   for (const RuleMatch& match : found.matches) QR_RETURN_IF_ERROR(collector.Add(match));
   return std::move(collector).Finish();
+}
+
+Result<Products> FindProducts(const Model& model) {
+  QR_ASSIGN_OR_RETURN(const Rules rules, ShippedRules("quantized_values"));
+  const MatchOptions options{.rules = {"convolution", "matrix-product", "matrix-product-and-sum",
+                                       "sum", "reshaped-constant"},
+                             .max_matches = kAllMatches};
+  QR_ASSIGN_OR_RETURN(const Matches matches, Match(model, rules, options));
+  Products products;
+  for (const RuleMatch& match : matches.matches) {
+    const Found found(match);
+    const std::string y = found.Value("y");
+    if (match.rule == "sum") {
+      products.sums[y] = {found.Value("a"), found.Value("b")};
+    } else if (match.rule == "reshaped-constant") {
+      products.same_numbers[y] = found.Value("x");
+    } else {
+      const bool is_matrix = match.rule != "convolution";
+      products.products[y] = {.kind = is_matrix ? "" : match.nodes[0].op,
+                              .x = found.Value("x"),
+                              .w = found.Value("w"),
+                              .addend = found.Value("b")};
+    }
+  }
+  return products;
 }
 
 Result<Absorbable> FindAbsorbable(const Model& float_model) {

@@ -13,8 +13,11 @@ std::vector<std::string> Matched(const std::string& float_graph, const std::stri
   REQUIRE_MESSAGE(values.ok(), values.status().message());
   const Result<Absorbable> absorbable = FindAbsorbable(original);
   REQUIRE(absorbable.ok());
-  const Result<Matching> matching =
-      MatchValues(NamedGraph(original), NamedGraph(quantized), *values, *absorbable, map);
+  const Result<Products> theirs = FindProducts(original), ours = FindProducts(quantized);
+  REQUIRE(theirs.ok());
+  REQUIRE(ours.ok());
+  const Result<Matching> matching = MatchValues(NamedGraph(original), NamedGraph(quantized),
+                                                *values, *absorbable, *theirs, *ours, map);
   if (!matching.ok()) return {matching.status().message()};
   std::vector<std::string> found;
   for (const auto& list : {matching->activations, matching->weights}) {
@@ -22,6 +25,12 @@ std::vector<std::string> Matched(const std::string& float_graph, const std::stri
       found.push_back(c.name.empty() ? "-" : c.name + " by " + c.method);
   }
   return found;
+}
+
+std::string Shown(const std::vector<std::string>& found) {
+  std::string all;
+  for (const std::string& one : found) all += (all.empty() ? "" : ", ") + one;
+  return all;
 }
 
 TEST_CASE("Names: what quantizers of models append is taken away") {
@@ -89,7 +98,9 @@ TEST_CASE("Matching: a node that the float model has folded") {
   CHECK(Matched(folded, quantized("p", norm + tail), {{"c", "p"}}) ==
         std::vector<std::string>{"x by name", "c by map", "-", "w by structure"});
   // Not a node for channels, and one that both have.
-  CHECK(Matched(folded, quantized("p", "m = Mul(qf, t)" + tail))[1] == "c by structure");
+  std::string alone = folded;
+  alone.replace(alone.find(", b)"), 3, "");
+  CHECK(Matched(alone, quantized("p", "m = Mul(qf, t)" + tail))[1] == "c by structure");
   CHECK(
       Matched(R"(g (float[1, 2, 3] x) => (float[1, 2, 3] y) <float[2, 2, 1] w = {1, 2, 3, 4},
       float[2] k = {2, 3}, float[2] o = {0, 1}, float[2] v = {1, 1}> {
@@ -97,6 +108,63 @@ TEST_CASE("Matching: a node that the float model has folded") {
   })",
               quantized("p", norm + tail)) ==
       std::vector<std::string>{"x by name", "c by structure", "n by structure", "w by structure"});
+}
+
+// What a producer adds in a product or behind it is one value; the product alone is none of the other model.
+TEST_CASE("Matching: addends in products and behind them") {
+  const auto model = [](const std::string& nodes) {
+    const std::string stored = nodes.starts_with("xq")
+                                   ? R"(int8[4, 2] wq = {2, 4, 6, 8, 10, 12, 14, 16},
+       int8[4, 2] vq = {16, 4, 6, 8, 10, 12, 14, 2},)"
+                                   : "";
+    return R"(g (float[1, 4] x, float[1, 2] r) => (float[1, 2] y)
+      <float s = {0.5}, uint8 z = {3}, int8 wz = {0}, )" +
+           stored + R"(
+       float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}, float[2, 4] t = {1, 3, 5, 7, 2, 4, 6, 8},
+       float[2] b = {1, 2}, float[2] o = {2, 1}, float[2] n = {0, 0}, int64[2] two = {1, 2}> {
+    )" + nodes +
+           "}";
+  };
+  const std::string head =
+      "xq = QuantizeLinear(x, s, z)  xf = DequantizeLinear(xq, s, z)  wf = DequantizeLinear(wq, s, "
+      "wz) ";
+  const auto read = [](const std::string& v) {
+    return v + "q = QuantizeLinear(" + v + ", s, z)  " + v + "f = DequantizeLinear(" + v +
+           "q, s, z) ";
+  };
+  const std::string tanh = "y = Tanh(af)";
+  // behind it in the quantized model; the weight is turned, the addend has other axes
+  CHECK(Shown(Matched(model("c = Gemm <transB = 1> (x, t, b)  y = Tanh(c)"),
+                      model(head + "p = MatMul(xf, wf) " + read("p") +
+                            " e = Reshape(b, two)  a = Add(pf, e) " + read("a") + tanh))) ==
+        "x by name, -, c by structure, t by structure");
+  // in it
+  CHECK(Shown(Matched(model("c = MatMul(x, w)  d = Add(b, c)  y = Tanh(d)"),
+                      model(head + "a = Gemm(xf, wf, b) " + read("a") + tanh))) ==
+        "x by name, d by structure, w by structure");
+  // an addend that is computed, of two sums of the product
+  CHECK(Shown(Matched(
+            model("u = Neg(r)  c = MatMul(x, w)  d = Add(c, r)  e = Add(c, u)  y = Mul(d, e)"),
+            model(head + "k = Neg(r)  a = Gemm(xf, wf, k) " + read("a") + tanh))) ==
+        "x by name, e by structure, w by structure");
+  CHECK(Shown(Matched(model("c = Gemm(x, w, r)  y = Tanh(c)"),
+                      model(head + "p = MatMul(xf, wf)  a = Add(r, p) " + read("a") + tanh))) ==
+        "x by name, c by structure, w by structure");
+  // Another addend, another weight, and a sum of something else behind the whole: none is taken for the other.
+  CHECK(Shown(Matched(model("c = Gemm(x, w, b)  y = Tanh(c)"),
+                      model(head + "p = MatMul(xf, wf) " + read("p") + " a = Add(pf, o) " +
+                            read("a") + tanh))) == "x by name, -, -, w by structure");
+  CHECK(Shown(Matched(
+            model("c = Gemm(x, w, b)  y = Tanh(c)"),
+            model(head + "vf = DequantizeLinear(vq, s, wz)  p = MatMul(xf, vf)  a = Add(p, b) " +
+                  read("a") + tanh))) == "x by name, -, -, -");
+  CHECK(Shown(Matched(model("c = Gemm(x, w, b)  d = Add(c, r)  y = Tanh(d)"),
+                      model(head + "p = Gemm(xf, wf) " + read("p") + " a = Add(pf, r) " +
+                            read("a") + tanh))) == "x by name, -, -, w by structure");
+  // An addend of zeros is none.
+  CHECK(Shown(Matched(model("c = Gemm(x, w, n)  y = Tanh(c)"),
+                      model(head + "a = Gemm(xf, wf) " + read("a") + tanh))) ==
+        "x by name, c by structure, w by structure");
 }
 
 // tf2onnx has the name of a TFLite operator at the Conv in one model and at the integers behind the Clip in the other.

@@ -1,0 +1,202 @@
+// Alignment of products whose addend one model has in them and the other one behind them: what a product alone makes
+// stands for no value of the other model, the sum does.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/debug/alignment.h"
+#include "engine/debug/folded_weights.h"
+
+namespace qrewrite {
+namespace {
+
+// Of the energies of a difference and of what it is a difference from: numbers further apart are no rounded ones.
+constexpr double kFar = 0.25;
+
+template <class Map>
+const typename Map::mapped_type* Find(const Map& map, const typename Map::key_type& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+double Between(const std::vector<double>& wanted, const std::vector<double>& got) {
+  if (wanted.size() != got.size()) return INFINITY;
+  double signal = 0, noise = 0;
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    signal += wanted[k] * wanted[k];
+    noise += (got[k] - wanted[k]) * (got[k] - wanted[k]);
+  }
+  return noise == 0 ? 0 : noise / signal;
+}
+
+ValueId ResultOf(const Graph& g, NodeId n) {
+  return n.valid() && g.num_outputs(n) == 1 ? g.output(n, 0) : ValueId();
+}
+
+}  // namespace
+
+// How far what `mine` of the quantized model holds is from `theirs`. INFINITY: they are not the same, or nobody knows.
+double Alignment::Apart(ValueId mine, ValueId theirs) const {
+  if (!mine.valid() || !theirs.valid()) return INFINITY;
+  const Graph& f = float_.graph();
+  const Tensor* const lazy = f.constant(theirs);
+  if (lazy == nullptr) return known_[mine.index] == theirs ? 0 : INFINITY;
+  const Result<Tensor> tensor = lazy->Materialize();
+  if (!tensor.ok()) return INFINITY;
+  if (const size_t at = weight_of_[mine.index]; at != 0) {
+    const QuantizedWeight& w = values_.weights[at - 1];
+    const Result<Tensor> turned = InShapeOf(w, *tensor);
+    const Result<std::vector<double>> got = Dequantize(w.integers, w.scheme);
+    if (!turned.ok() || !got.ok()) return INFINITY;
+    const Result<std::vector<double>> wanted = ToDoubles(*turned);
+    return wanted.ok() ? Between(*wanted, *got) : INFINITY;
+  }
+  const std::string* const before = Find(quantized_products_.same_numbers, quantized_.Name(mine));
+  if (before != nullptr) return Apart(quantized_.Find(*before), theirs);
+  const Tensor* const constant = quantized_.graph().constant(mine);
+  if (constant == nullptr) return INFINITY;
+  const Result<Tensor> held = constant->Materialize();
+  if (!held.ok()) return INFINITY;
+  const Result<std::vector<double>> wanted = ToDoubles(*tensor), got = ToDoubles(*held);
+  return wanted.ok() && got.ok() ? Between(*wanted, *got) : INFINITY;
+}
+
+// A bias of zeros is none.
+bool Alignment::HasAddend(const NamedGraph& graph, const Product& product) const {
+  const ValueId v = graph.Find(product.addend);
+  if (product.addend.empty() || !v.valid()) return false;
+  const Tensor* tensor = graph.graph().constant(v);
+  if (&graph == &quantized_ && weight_of_[v.index] != 0)
+    tensor = &values_.weights[weight_of_[v.index] - 1].integers;
+  if (tensor == nullptr) return true;
+  const Result<Tensor> whole = tensor->Materialize();
+  const Result<std::vector<double>> numbers =
+      whole.ok() ? ToDoubles(*whole) : Result<std::vector<double>>(whole.status());
+  return !numbers.ok() || std::ranges::any_of(*numbers, [](double x) { return x != 0; });
+}
+
+// The sum of the float model that adds to `product` what `addend` stands for; and how far that is.
+std::pair<ValueId, double> Alignment::SumBehind(ValueId product, ValueId addend,
+                                                ValueId& other) const {
+  const Graph& f = float_.graph();
+  std::pair<ValueId, double> best(ValueId(), kFar);
+  for (const UseId use : f.uses(product)) {
+    const User user = f.user(use);
+    const ValueId made = user.is_output() ? ValueId() : ResultOf(f, user.node);
+    if (!made.valid() || taken_[user.node.index]) continue;
+    const auto* const sum = Find(float_products_.sums, float_.Name(made));
+    if (sum == nullptr) continue;
+    const ValueId a = float_.Find(sum->first), b = float_.Find(sum->second);
+    const ValueId added = a == product ? b : a;
+    const double apart = Apart(addend, added);
+    if (apart < best.second) best = {made, apart}, other = added;
+  }
+  return best;
+}
+
+bool Alignment::AlignProduct(NodeId n, NodeId counterpart) {
+  constexpr size_t kMostCompared = 256;
+  const Graph& f = float_.graph();
+  const ValueId y = ResultOf(quantized_.graph(), n);
+  const Product* const mine =
+      y.valid() ? Find(quantized_products_.products, quantized_.Name(y)) : nullptr;
+  const ValueId x = mine == nullptr ? ValueId() : quantized_.Find(mine->x);
+  if (!x.valid() || !known_[x.index].valid()) return false;
+  const ValueId w = quantized_.Find(mine->w), addend = quantized_.Find(mine->addend);
+  const bool adds = HasAddend(quantized_, *mine);
+  const ValueId same = ResultOf(f, counterpart);
+  const Product* const theirs =
+      same.valid() ? Find(float_products_.products, float_.Name(same)) : nullptr;
+  if (theirs != nullptr && HasAddend(float_, *theirs) == adds &&
+      Apart(w, float_.Find(theirs->w)) < kFar)
+    return false;
+  struct Best {
+    const Product* product = nullptr;
+    ValueId result, sum, added;
+    double apart = kFar;
+  } best;
+  size_t seen = 0;
+  for (const UseId use : f.uses(known_[x.index])) {
+    if (++seen > kMostCompared) break;
+    const ValueId result = f.user(use).is_output() ? ValueId() : ResultOf(f, f.user(use).node);
+    if (!result.valid() || taken_[f.user(use).node.index]) continue;
+    const Product* const other = Find(float_products_.products, float_.Name(result));
+    if (other == nullptr || other->kind != mine->kind || float_.Find(other->x) != known_[x.index] ||
+        HasAddend(float_, *other) == adds)
+      continue;
+    double apart = Apart(w, float_.Find(other->w));
+    if (apart >= best.apart) continue;
+    ValueId sum, added;
+    if (adds) {
+      const auto [made, further] = SumBehind(result, addend, added);
+      sum = made;
+      apart = made.valid() ? std::max(apart, further) : INFINITY;
+    }
+    if (apart < best.apart) best = {other, result, sum, added, apart};
+  }
+  if (best.product == nullptr || known_[y.index].valid()) return false;
+  AlignWeight(w, float_.Find(best.product->w));
+  if (!adds) {
+    Open(y, best.result);
+    return true;
+  }
+  AlignWeight(addend, best.added);
+  for (const ValueId v : {best.result, best.sum}) taken_[f.producer(v).index] = true;
+  Learn(y, best.sum, OrderFor(n, y));
+  return true;
+}
+
+// Of a product with an addend and one without, the values differ.
+bool Alignment::IsOtherProduct(NodeId n, NodeId counterpart) const {
+  const ValueId y = ResultOf(quantized_.graph(), n);
+  const ValueId same = ResultOf(float_.graph(), counterpart);
+  if (!y.valid() || !same.valid() || known_[y.index].valid()) return false;
+  const Product* const mine = Find(quantized_products_.products, quantized_.Name(y));
+  const Product* const theirs = Find(float_products_.products, float_.Name(same));
+  return mine != nullptr && theirs != nullptr &&
+         HasAddend(quantized_, *mine) != HasAddend(float_, *theirs);
+}
+
+// `v` stands for what the float product `result` has without its addend.
+void Alignment::Open(ValueId v, ValueId result) {
+  open_[v] = result;
+  const auto activations = activations_of_.find(v);
+  if (activations == activations_of_.end()) return;
+  for (const size_t i : activations->second) {
+    for (const std::string& name : values_.activations[i].restored) {
+      if (const ValueId restored = quantized_.Find(name); restored.valid())
+        open_[restored] = result;
+    }
+  }
+}
+
+bool Alignment::AlignSum(NodeId n) {
+  const ValueId y = ResultOf(quantized_.graph(), n);
+  const auto* const sum = y.valid() ? Find(quantized_products_.sums, quantized_.Name(y)) : nullptr;
+  if (sum == nullptr) return false;
+  const ValueId a = quantized_.Find(sum->first), b = quantized_.Find(sum->second);
+  bool is_open = false;
+  for (const auto& [product, addend] : {std::pair(a, b), std::pair(b, a)}) {
+    const auto open = open_.find(product);
+    if (open == open_.end()) continue;
+    is_open = true;
+    const ValueId result = open->second;
+    const ValueId theirs = float_.Find(float_products_.products.at(float_.Name(result)).addend);
+    if (Apart(addend, theirs) >= kFar) continue;
+    AlignWeight(addend, theirs);
+    taken_[float_.graph().producer(result).index] = true;
+    Learn(y, known_[y.index].valid() ? known_[y.index] : result, OrderFor(n, product));
+    return true;
+  }
+  return is_open;
+}
+
+void Alignment::AlignWeight(ValueId mine, ValueId theirs) {
+  if (!mine.valid() || weight_of_[mine.index] == 0) return;
+  Counterpart& c = matching_.weights[weight_of_[mine.index] - 1];
+  if (c.name.empty() && theirs.valid() && !float_.graph().IsInput(theirs)) {
+    c = {float_.Name(theirs), "structure"};
+  }
+}
+
+}  // namespace qrewrite
