@@ -184,14 +184,22 @@ Result<DebugWeight> MeasureWeight(const Comparison& c, size_t i, const Tensors& 
   return weight;
 }
 
-// What is better known of two weights of one name: a weight that is stored twice is one line.
+// One line a float weight: the worst of those that are made of it. An operator may make real with a scale of its own what
+// others read as well (ONNX Runtime's QOperator models share a bias so).
 Status AddWeights(const Comparison& c, const Tensors& constants, DebugReport& report,
                   std::vector<std::string>& names) {
-  std::set<std::string> listed;
+  std::map<std::string, size_t> listed;
   for (size_t i = 0; i < c.values.weights.size(); ++i) {
     QR_ASSIGN_OR_RETURN(DebugWeight weight, MeasureWeight(c, i, constants, report.compat_ort));
     names.push_back(weight.name);
-    if (listed.insert(weight.name).second) report.weights.push_back(std::move(weight));
+    const auto [at, is_new] = listed.emplace(weight.name, report.weights.size());
+    if (is_new) {
+      report.weights.push_back(std::move(weight));
+      continue;
+    }
+    DebugWeight& other = report.weights[at->second];
+    if (weight.sqnr.db && (!other.sqnr.db || *weight.sqnr.db < *other.sqnr.db))
+      other = std::move(weight);
   }
   return {};
 }
@@ -304,6 +312,12 @@ void AddNotes(const Comparison& c, const Measurement& measurement, DebugReport& 
     if (!place.misfit) continue;
     report.notes.push_back(fmt::format("`{}` of the float model has another size than `{}`",
                                        place.reference, place.activation->q));
+  }
+  for (const auto& [restored, q] : c.values.misread) {
+    report.notes.push_back(
+        fmt::format("`{}` makes `{}` real with another scale or zero point than it was quantized "
+                    "with: no quantizer and no operator is blamed for what that changes",
+                    restored, q));
   }
   for (size_t i = 0; i < c.original.Outputs().size(); ++i) {
     const Pair& output = measurement.pairs[i];

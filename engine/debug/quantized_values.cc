@@ -59,7 +59,7 @@ class Collector {
     if (match.rule == "turned-weight") turned_[found.Value("w")] = found.Value("y");
     if (match.rule == "reshaped") values_.reshaped[found.Value("y")] = found.Value("x");
     if (match.rule == "recast") recast_[found.Value("c")] = found.Value("q");
-    if (match.rule == "restored") restored_[found.Value("q")].push_back(found.Value("y"));
+    if (match.rule == "restored") return AddRestored(found);
     if (match.rule == "weight-source") sources_[found.Value("q")] = found.Value("x");
     if (match.rule == "columns" || match.rule == "gemm-columns") columns_.insert(found.Value("w"));
     return {};
@@ -76,6 +76,13 @@ class Collector {
       if (a.q == a.quantizer) continue;
       if (const auto it = restored_.find(a.quantizer); it != restored_.end()) {
         a.restored.insert(a.restored.end(), it->second.begin(), it->second.end());
+      }
+    }
+    for (const QuantizedActivation& a : values_.activations) {
+      for (const std::string& name : a.restored) {
+        const Scheme& s = schemes_[name];
+        if (Differ(s.scale, a.scheme.scale) || Differ(s.zero_point, a.scheme.zero_point))
+          values_.misread[name] = a.q;
       }
     }
     for (QuantizedWeight& w : values_.weights) {
@@ -114,6 +121,19 @@ class Collector {
     return {};
   }
 
+  Status AddRestored(const Found& found) {
+    restored_[found.Value("q")].push_back(found.Value("y"));
+    QR_ASSIGN_OR_RETURN(schemes_[found.Value("y")], found.ReadScheme());
+    return {};
+  }
+
+  // Numbers of two constants; what is computed or has other sizes is not known to differ.
+  static bool Differ(const Tensor& a, const Tensor& b) {
+    if (!a.valid() || !b.valid() || a.size() != b.size()) return false;
+    const Result<std::vector<double>> mine = ToDoubles(a), theirs = ToDoubles(b);
+    return mine.ok() && theirs.ok() && *mine != *theirs;
+  }
+
   // The quantizer was found before: producers come first.
   Status AddNarrowed(const Found& found) {
     for (QuantizedActivation& a : values_.activations) {
@@ -130,6 +150,7 @@ class Collector {
   QuantizedValues values_;
   std::map<std::string, std::vector<std::string>> restored_;
   std::map<std::string, std::string> sources_, recast_, turned_;
+  std::map<std::string, Scheme> schemes_;  // by what is made real
   std::set<std::string> columns_;
 };
 

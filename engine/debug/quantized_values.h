@@ -45,6 +45,8 @@ struct QuantizedValues {
   std::map<std::string, MovedValue> moved;  // by the name of what comes out
   // By the name of what comes out: what is cast to another float type, and what gets other axes in the same order.
   std::map<std::string, std::string> cast, reshaped;
+  // By the name of what is made real with another scale or zero point than it was quantized with: the integers.
+  std::map<std::string, std::string> misread;
 };
 
 // A copy of the model with every quantized operator spelt out; integer values keep their names. `changed`

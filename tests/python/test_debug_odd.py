@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from debug_models import images, node, save, sqnr
+from debug_models import QuantFormat, images, node, pair, quantize, save, sqnr
 from onnx import TensorProto, helper, numpy_helper
 from test_debug import ENVIRONMENT, debug, folder, rows, run  # noqa: F401 (a fixture)
 
@@ -235,3 +235,38 @@ def test_inputs_that_fit_one_model_alone(folder):
     save("quant.onnx", [node("Abs", ["x"], "y")], {}, {"x": [1, 8]}, ["y"])
     out, error = run("--float", "float.onnx", "--quant", "quant.onnx", code=3)
     assert out == "" and "what the float model takes is not what the quantized model takes: input `x` has shape [1, 8], not [1, 3, 8, 8]" in error
+
+
+def test_a_bias_that_is_read_with_another_scale(folder):
+    """quantize_static with QOperator quantizes a bias once for all its readers, by the scales of the first: the others read something else. The line of the bias is that."""
+    r = np.random.default_rng(4)
+    weights = {"w": r.normal(size=(6, 4)).astype(np.float32), "b": r.normal(size=4).astype(np.float32)}
+    save("float.onnx", [node("Gemm", ["x", "w", "b"], "g"), node("Gemm", ["z", "w", "b"], "h"), node("Concat", ["g", "h"], "y", axis=1)], weights, {"x": [1, 6], "z": [1, 6]}, ["y"])
+    inputs = {"x": images((4, 6)), "z": 3 * images((4, 6))}
+    np.savez("inputs.npz", **inputs)
+    quantize("float.onnx", "quant.onnx", inputs, quant_format=QuantFormat.QOperator)
+    scales = [n.input[1] for n in onnx.load("quant.onnx").graph.node if n.op_type == "QGemm"]
+    stored = {t.name: numpy_helper.to_array(t) for t in onnx.load("quant.onnx").graph.initializer}
+    first, second = (float(stored[s]) for s in scales)
+    assert not 0.5 < first / second < 2, "this version of ONNX Runtime no longer does that"
+    report = debug("--isolate")
+    [bias] = [row for row in report["weights"] if row["weight_name"] == "b"]
+    lost = -20 * np.log10(max(abs(1 - second / first), abs(1 - first / second)))
+    assert abs(bias["weight_sqnr_db"] - lost) < 1 and {row["tensor_name"] for row in report["activations"] if row["class"] == "originator"} & {"g", "h"}
+
+
+@pytest.mark.parametrize("wrong", ["scale", "zero_point", None])
+def test_integers_that_are_read_with_another_scale(folder, wrong):
+    """No operator alone loses anything, the output is wrong all the same: a note says where that comes from."""
+    pair(folder)
+    model = onnx.load("quant.onnx")
+    [reader] = [n for n in model.graph.node if n.op_type == "DequantizeLinear" and n.input[0].startswith("a1_")]
+    stored = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    scale, zero = (stored[v] for v in reader.input[1:])
+    if wrong is not None:
+        values = {"scale": scale * np.float32(3), "zero_point": zero + np.uint8(40)}
+        model.graph.initializer.append(numpy_helper.from_array(values[wrong], "planted"))
+        reader.input[1 if wrong == "scale" else 2] = "planted"
+    onnx.save(model, "quant.onnx")
+    notes = [note for note in debug()["run"]["notes"] if "another scale or zero point" in note]
+    assert len(notes) == (wrong is not None) and all(reader.output[0] in note and reader.input[0] in note for note in notes)
