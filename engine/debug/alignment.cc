@@ -5,113 +5,11 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/debug/behind.h"
 #include "engine/debug/folded_weights.h"
 #include "engine/debug/unfolded.h"
 
 namespace qrewrite {
-namespace {
-
-std::set<std::string> ReadersOf(const NamedGraph& graph, const std::vector<ValueId>& values) {
-  std::set<std::string> ops;
-  for (const ValueId v : values) ops.merge(ReaderOps(graph, v));
-  return ops;
-}
-
-void AddValuesOf(const NamedGraph& graph, const QuantizedActivation& a,
-                 std::vector<ValueId>& values) {
-  for (const std::string& name : {a.source, a.q}) values.push_back(graph.Find(name));
-  for (const std::string& name : a.restored) values.push_back(graph.Find(name));
-}
-
-// Operators that read the activation, also those that read it in another order of its axes, quantized once
-// more or not.
-std::set<std::string> ReadersOf(const NamedGraph& graph, const QuantizedValues& values,
-                                const QuantizedActivation& a) {
-  constexpr size_t kMostValues = 64;
-  const Graph& g = graph.graph();
-  std::vector<ValueId> todo;
-  AddValuesOf(graph, a, todo);
-  for (size_t at = 0; at < todo.size() && at < kMostValues && !values.moved.empty(); ++at) {
-    if (!todo[at].valid()) continue;
-    for (const UseId use : g.uses(todo[at])) {
-      const User user = g.user(use);
-      if (user.is_output() || g.num_outputs(user.node) == 0) continue;
-      const ValueId result = g.output(user.node, 0);
-      if (!result.valid() || !values.moved.contains(graph.Name(result))) continue;
-      todo.push_back(result);
-      for (const QuantizedActivation& other : values.activations) {
-        if (other.source == g.name(result)) AddValuesOf(graph, other, todo);
-      }
-    }
-  }
-  return ReadersOf(graph, todo);
-}
-
-// Does an operator read the activation? Quantizers and other orders of axes are none.
-bool IsRead(const NamedGraph& graph, const QuantizedValues& values, const QuantizedActivation& a) {
-  const Graph& g = graph.graph();
-  const std::string quantizer = graph.OpOf(graph.Find(a.quantizer));
-  for (const std::string& name : a.restored) {
-    const ValueId v = graph.Find(name);
-    if (!v.valid()) continue;
-    for (const UseId use : g.uses(v)) {
-      const User user = g.user(use);
-      if (user.is_output() || g.num_outputs(user.node) == 0) continue;
-      const ValueId result = g.output(user.node, 0);
-      if (!result.valid() || values.moved.contains(graph.Name(result))) continue;
-      if (graph.OpOf(result) != quantizer) return true;
-    }
-  }
-  return false;
-}
-
-// The one node that reads `v`, if `v` is no output and all else that the node reads are constants.
-NodeId OnlyReader(const NamedGraph& graph, ValueId v) {
-  const Graph& g = graph.graph();
-  if (g.num_uses(v) != 1 || g.IsOutput(v)) return {};
-  const NodeId n = g.user(*g.uses(v).begin()).node;
-  if (!n.valid() || g.body_of(n) != g.main() || g.num_outputs(n) != 1) return {};
-  for (size_t i = 0; i < g.num_inputs(n); ++i) {
-    const ValueId input = g.input(n, i);
-    if (input.valid() && input != v && graph.IsActivation(input)) return {};
-  }
-  return n;
-}
-
-}  // namespace
-
-ValueId OnlyResult(const NamedGraph& graph, ValueId v) {
-  const NodeId n = OnlyReader(graph, v);
-  return n.valid() ? graph.graph().output(n, 0) : ValueId();
-}
-
-std::set<std::string> ReaderOps(const NamedGraph& graph, ValueId v) {
-  std::set<std::string> ops;
-  if (!v.valid()) return ops;
-  for (const UseId use : graph.graph().uses(v)) {
-    const User user = graph.graph().user(use);
-    if (!user.is_output()) ops.insert(graph.graph().op_name(graph.graph().op(user.node)).text());
-  }
-  return ops;
-}
-
-ValueId BehindAbsorbed(const NamedGraph& float_graph, ValueId v, const NamedGraph& quantized,
-                       const QuantizedValues& values, const QuantizedActivation& a) {
-  const std::set<std::string> readers = ReadersOf(quantized, values, a);
-  const Graph& g = float_graph.graph();
-  const ValueId start = v;
-  for (NodeId n = OnlyReader(float_graph, v); n.valid(); n = OnlyReader(float_graph, v)) {
-    if (readers.contains(g.op_name(g.op(n)).text()) || !g.output(n, 0).valid()) return v;
-    v = g.output(n, 0);
-  }
-  // Where the quantized model's next operator is not behind these nodes, they are not folded; behind the last
-  // ones is none.
-  const std::set<std::string> next = ReadersOf(float_graph, {v});
-  const bool leads_on = std::any_of(next.begin(), next.end(),
-                                    [&](const std::string& op) { return readers.contains(op); });
-  return leads_on || (next.empty() && !IsRead(quantized, values, a)) ? v : start;
-}
-
 Alignment::Alignment(const NamedGraph& float_graph, const NamedGraph& quantized,
                      const QuantizedValues& values, const Products& float_products,
                      const Products& quantized_products, Matching& matching)
@@ -123,6 +21,7 @@ Alignment::Alignment(const NamedGraph& float_graph, const NamedGraph& quantized,
       matching_(matching),
       known_(quantized.graph().num_values()),
       weight_of_(quantized.graph().num_values(), 0),
+      doubtful_(values.activations.size(), false),
       taken_(float_graph.graph().num_nodes(), false) {
   for (size_t i = 0; i < values.activations.size(); ++i) {
     const ValueId source = quantized.Find(values.activations[i].source);
@@ -152,16 +51,42 @@ void Alignment::Run() {
   for (size_t i = 0; i < values_.activations.size(); ++i) {
     const Counterpart& c = matching_.activations[i];
     if (c.name.empty()) continue;
-    for (const std::string& name : values_.activations[i].restored) {
-      Learn(quantized_.Find(name), float_.Find(c.name));
-    }
-    Learn(quantized_.Find(values_.activations[i].source), float_.Find(c.name));
+    doubtful_[i] = IsDoubtful(i);
+    if (!doubtful_[i]) LearnActivation(i);
   }
   AlignMovedBack();
   Result<std::vector<NodeId>> order = TopologicalOrder(g, g.main());
   if (!order.ok()) return;
   for (const NodeId n : *order) AlignNode(n);
   for (size_t i = values_.activations.size(); i-- > 0;) AlignBack(i);
+}
+
+void Alignment::LearnActivation(size_t i) {
+  const QuantizedActivation& a = values_.activations[i];
+  const ValueId v = float_.Find(matching_.activations[i].name);
+  for (const std::string& name : a.restored) Learn(quantized_.Find(name), v);
+  Learn(quantized_.Find(a.source), v);
+}
+
+// The integers have the name of a value that another operator makes than the one which makes what is quantized: tf2onnx
+// names operators of TFLite so that became several ones, of which some may be behind the integers.
+bool Alignment::IsDoubtful(size_t i) const {
+  const QuantizedActivation& a = values_.activations[i];
+  const Counterpart& c = matching_.activations[i];
+  if (c.method != "name" || a.source == c.name || (a.q != c.name && a.quantizer != c.name))
+    return false;
+  const std::string mine = quantized_.OpOf(quantized_.Find(a.source));
+  const std::string theirs = float_.OpOf(float_.Find(c.name));
+  return !mine.empty() && !theirs.empty() && mine != theirs;
+}
+
+// What the float model makes next of `known` is what the quantized one makes of activation `i`.
+bool Alignment::IsBefore(size_t i, ValueId known) const {
+  const ValueId next = OnlyResult(float_, known);
+  if (!next.valid() || known == float_.Find(matching_.activations[i].name)) return false;
+  const Graph& f = float_.graph();
+  return ReaderOps(quantized_, values_, values_.activations[i])
+      .contains(f.op_name(f.op(f.producer(next))).text());
 }
 
 // What a node puts into the order of the float model's value, whose name it has, was in another order before.
@@ -256,6 +181,10 @@ void Alignment::AlignQuantized(ValueId source) {
 void Alignment::AlignQuantized(ValueId source, size_t i) {
   const QuantizedActivation& a = values_.activations[i];
   Counterpart& c = matching_.activations[i];
+  if (doubtful_[i] && IsBefore(i, known_[source.index])) {
+    c = {};
+    for (const std::string& name : {a.q, a.quantizer}) known_[quantized_.Find(name).index] = {};
+  }
   if (c.name.empty()) {
     const bool is_made =
         quantized_.graph().producer(source).valid() && !values_.moved.contains(a.source);
@@ -291,6 +220,13 @@ void Alignment::AlignNode(NodeId n) {
   }
   for (size_t i = 0; i < g.num_outputs(n); ++i) {
     if (g.output(n, i).valid()) AlignQuantized(g.output(n, i));
+  }
+  for (size_t i = 0; i < g.num_outputs(n); ++i) {  // nothing told more than the name
+    const auto found = activations_of_.find(g.output(n, i));
+    if (found == activations_of_.end() || known_[g.output(n, i).index].valid()) continue;
+    for (const size_t k : found->second) {
+      if (doubtful_[k]) LearnActivation(k);
+    }
   }
 }
 

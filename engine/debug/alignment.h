@@ -15,16 +15,6 @@
 
 namespace qrewrite {
 
-// The float value that the quantized activation `a` of `values` stands for if its operator is the one that
-// makes `v`: behind folded nodes.
-ValueId BehindAbsorbed(const NamedGraph& float_graph, ValueId v, const NamedGraph& quantized,
-                       const QuantizedValues& values, const QuantizedActivation& a);
-
-// What the only reader of `v` makes, if all else that it reads is constant; invalid otherwise.
-ValueId OnlyResult(const NamedGraph& graph, ValueId v);
-// Operators that read `v`.
-std::set<std::string> ReaderOps(const NamedGraph& graph, ValueId v);
-
 class Alignment {
  public:
   // Adds to `matching` what has no counterpart yet. All outlive this object. `products` are those of the float model and
@@ -43,6 +33,9 @@ class Alignment {
   void AlignMoved(NodeId n);  // one that puts axes into another order
   void AlignSame(NodeId n);   // one that only changes the float type, or the sizes of axes
   void AlignMovedBack();
+  void LearnActivation(size_t i);
+  bool IsDoubtful(size_t i) const;
+  bool IsBefore(size_t i, ValueId known) const;
   void AlignBack(size_t i);
   void AlignBack(size_t i, ValueId result, const Order& order);
   void AlignWeights(NodeId n, NodeId counterpart);
@@ -83,6 +76,7 @@ class Alignment {
   // By value that is quantized: each of its readers may have a quantizer of its own.
   std::unordered_map<ValueId, std::vector<size_t>> activations_of_;
   std::vector<size_t> weight_of_;  // by value that a weight is made real as, plus 1
+  std::vector<bool> doubtful_;     // activations whose name may be that of another value
   std::vector<bool> taken_;        // nodes of the float model
   std::unordered_map<std::string_view, NodeId> named_;  // of its main graph
   std::unordered_map<ValueId, Readers> readers_;

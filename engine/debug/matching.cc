@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/debug/alignment.h"
+#include "engine/debug/behind.h"
 
 namespace qrewrite {
 namespace {

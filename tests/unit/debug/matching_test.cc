@@ -110,6 +110,24 @@ TEST_CASE("Matching: a node that the float model has folded") {
       std::vector<std::string>{"x by name", "c by structure", "n by structure", "w by structure"});
 }
 
+// tf2onnx: the integers of one operator have the name of what the last one behind them makes in the float model.
+TEST_CASE("Matching: integers with the name of another value") {
+  const auto quantized = [](const std::string& nodes) {
+    return "g (float[1, 4] x) => (float[1, 4] y) <float s = {0.5}, uint8 z = {3}> { e = Tanh(x)  "
+           "d = QuantizeLinear(e, s, z)  df = DequantizeLinear(d, s, z) " +
+           nodes + "}";
+  };
+  const char* const plain =
+      "g (float[1, 4] x) => (float[1, 4] y) { t = Tanh(x)  n = Neg(t)  d = Abs(n)  y = Exp(d) }";
+  CHECK(Shown(Matched(plain, quantized("m = Neg(df)  mq = QuantizeLinear(m, s, z)  mf = "
+                                       "DequantizeLinear(mq, s, z)  k = Abs(mf)  kq = "
+                                       "QuantizeLinear(k, s, z)  kf = DequantizeLinear(kq, s, z)  "
+                                       "y = Exp(kf)"))) ==
+        "t by structure, n by structure, d by structure");
+  // What lies between is nowhere in the quantized model: it may have become part of the operator.
+  CHECK(Shown(Matched(plain, quantized("y = Exp(df)"))) == "d by name");
+}
+
 // What a producer adds in a product or behind it is one value; the product alone is none of the other model.
 TEST_CASE("Matching: addends in products and behind them") {
   const auto model = [](const std::string& nodes) {
