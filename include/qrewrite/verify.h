@@ -64,7 +64,8 @@ struct VerifyOptions {
   // An output that has floats of one type in both is whole numbers in the second one.
   std::map<std::string, Unit> units;
   // Operators that these rule sets have for themselves, or write for a back end, are run as what their `signatures:`
-  // say that they compute (`computes:`), in both models. To be loaded with tests.
+  // say that they compute (`computes:`), in both models. To be loaded with tests. Where there are some, the second model was
+  // made by them: an input that it quantizes and the first one does not has whole steps if an approximation diverges on others.
   std::vector<Rules> semantics;
   // Inputs of the first model instead of made ones; `samples` counts for nothing then.
   std::optional<Samples> inputs;

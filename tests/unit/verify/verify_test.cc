@@ -322,32 +322,34 @@ TEST_CASE("Where the first model differs from itself as much, the verdict is ope
 }
 
 TEST_CASE(
-    "Inputs that only the second model rounds have whole steps where an approximation would "
-    "diverge") {
-  const std::string plain = "g (float[64] x) => (float[64] y) { y = Neg(x) }";
+    "Inputs that only the second model rounds have whole steps where a rewrite would diverge") {
+  const Result<Rules> rules = Rules::Parse("tidy.yaml", kTidy);
+  REQUIRE_MESSAGE(rules.ok(), rules.status().message());
   const auto quantized = [](const std::string& result) {
-    return "g (float[64] x) => (float[64] y) <float s = {1}, int8 z = {0}, float k = {1.5}> { q = "
-           "QuantizeLinear(x, s, z)  "
-           "f = DequantizeLinear(q, s, z)  " +
+    return "g (float[64] x) => (float[64] y) <float s = {1}, int8 z = {0}, float k = {1.5}> { "
+           "q = QuantizeLinear(x, s, z)  f = DequantizeLinear(q, s, z)  " +
            result + " }";
   };
-  const VerifyReport report =
-      Compare(plain, quantized("y = Neg(f)"), {.tolerance = Tol("sqnr:60")});
+  const std::string plain = "g (float[64] x) => (float[64] y) { y = Neg(x) }";
+  const std::string other =
+      "g (float[64] x) => (float[64] y) <float s = {0.7}, int8 z = {0}> { "
+      "q = QuantizeLinear(x, s, z)  f = DequantizeLinear(q, s, z)  y = Neg(f) }";
+  VerifyOptions options{.tolerance = Tol("sqnr:60"), .semantics = {*rules}};
+  const auto verdict = [&](const std::string& a, const std::string& b) {
+    return Compare(a, b, options).verdict;
+  };
+  const VerifyReport report = Compare(plain, quantized("y = Neg(f)"), options);
   CHECK(report.verdict == Verdict::kExact);
   CHECK(std::ranges::any_of(report.notes, [](const std::string& note) {
     return note.starts_with("`x` has whole steps");
   }));
-  CHECK(Compare(plain, quantized("n = Neg(f)  y = Mul(n, k)"), {.tolerance = Tol("sqnr:60")})
-            .verdict == Verdict::kDiverged);
-  CHECK(Compare(plain, quantized("y = Neg(f)"), {.tolerance = Tol("exact")}).verdict ==
-        Verdict::kDiverged);
-  // Both round it, with other steps.
-  const std::string other =
-      "g (float[64] x) => (float[64] y) <float s = {0.7}, int8 z = {0}> { q = QuantizeLinear(x, s, "
-      "z)  f = DequantizeLinear(q, s, z)  "
-      "y = Neg(f) }";
-  CHECK(Compare(other, quantized("y = Neg(f)"), {.tolerance = Tol("sqnr:60")}).verdict ==
-        Verdict::kDiverged);
+  CHECK(verdict(plain, quantized("n = Neg(f)  y = Mul(n, k)")) == Verdict::kDiverged);
+  CHECK(verdict(other, quantized("y = Neg(f)")) == Verdict::kDiverged);  // both round it
+  options.tolerance = Tol("exact");
+  CHECK(verdict(plain, quantized("y = Neg(f)")) == Verdict::kDiverged);
+  // A model that is compared with what a quantizer of models made of it.
+  options = {.tolerance = Tol("sqnr:60")};
+  CHECK(verdict(plain, quantized("y = Neg(f)")) == Verdict::kDiverged);
 }
 
 TEST_CASE("The sample of the largest difference is kept, in the layout of ONNX's tests") {
