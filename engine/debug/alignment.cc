@@ -198,7 +198,7 @@ void Alignment::AlignQuantized(ValueId source, size_t i) {
 
 void Alignment::AlignNode(NodeId n) {
   const Graph& g = quantized_.graph();
-  const bool is_sum = AlignSum(n);
+  const bool is_sum = AlignSum(n) || AlignScaledProduct(n);
   const NodeId counterpart = is_sum ? NodeId() : CounterpartOf(n);
   if (is_sum || AlignProduct(n, counterpart)) {
     // and what it is quantized to
@@ -217,6 +217,7 @@ void Alignment::AlignNode(NodeId n) {
   } else {
     AlignMoved(n);
     AlignSame(n);
+    AlignScaled(n);
   }
   for (size_t i = 0; i < g.num_outputs(n); ++i) {
     if (g.output(n, i).valid()) AlignQuantized(g.output(n, i));
@@ -237,6 +238,7 @@ bool Alignment::AlignUnfolded(NodeId n, NodeId counterpart) {
   const Graph& f = float_.graph();
   if (g.num_outputs(n) != 1 || f.num_outputs(counterpart) != 1 || !g.output(n, 0).valid())
     return false;
+  if (!HasOtherWeights(n, counterpart)) return false;
   const ValueId theirs = f.output(counterpart, 0);
   std::vector<ValueId> way =
       UnfoldedBehind(quantized_, values_, g.output(n, 0), ReaderOps(float_, theirs));
@@ -365,6 +367,7 @@ bool Alignment::Fits(NodeId n, NodeId candidate) const {
   const Graph& g = quantized_.graph();
   const Graph& f = float_.graph();
   if (taken_[candidate.index] || g.op_name(g.op(n)) != f.op_name(f.op(candidate))) return false;
+  if (HasOtherFactor(n, candidate)) return false;
   for (size_t i = 0; i < g.num_inputs(n); ++i) {
     const ValueId mine = g.input(n, i);
     if (!mine.valid() || !known_[mine.index].valid()) continue;

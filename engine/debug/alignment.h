@@ -43,9 +43,14 @@ class Alignment {
   // alignment_products.cc: true if it is known what `n` makes. `counterpart`: what else it may be.
   bool AlignProduct(NodeId n, NodeId counterpart);
   bool AlignSum(NodeId n);
+  void AlignScaled(NodeId n);  // the float model does not multiply by these constants there
+  bool AlignScaledProduct(NodeId n);
+  bool HasOtherWeights(NodeId n, NodeId counterpart) const;
+  bool HasOtherFactor(NodeId n, NodeId candidate) const;
   bool IsOtherProduct(NodeId n, NodeId counterpart) const;
   void Open(ValueId v, ValueId result);
   double Apart(ValueId mine, ValueId theirs) const;
+  double ApartFrom(size_t i, const Tensor& theirs) const;
   bool HasAddend(const NamedGraph& graph, const Product& product) const;
   std::pair<ValueId, double> SumBehind(ValueId product, ValueId addend, ValueId& other) const;
   Order OrderFor(NodeId n, ValueId result) const;
@@ -73,6 +78,8 @@ class Alignment {
   std::unordered_map<ValueId, Order> orders_;  // of those whose axes are in another one
   // By value of the quantized model that is a product alone: the float one with an addend in it.
   std::unordered_map<ValueId, ValueId> open_;
+  // By value of the quantized model: what is multiplied by constants there alone.
+  std::unordered_map<ValueId, const ScaledValue*> scaled_;
   // By value that is quantized: each of its readers may have a quantizer of its own.
   std::unordered_map<ValueId, std::vector<size_t>> activations_of_;
   std::vector<size_t> weight_of_;  // by value that a weight is made real as, plus 1

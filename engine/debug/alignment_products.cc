@@ -44,12 +44,7 @@ double Alignment::Apart(ValueId mine, ValueId theirs) const {
   const Result<Tensor> tensor = lazy->Materialize();
   if (!tensor.ok()) return INFINITY;
   if (const size_t at = weight_of_[mine.index]; at != 0) {
-    const QuantizedWeight& w = values_.weights[at - 1];
-    const Result<Tensor> turned = InShapeOf(w, *tensor);
-    const Result<std::vector<double>> got = Dequantize(w.integers, w.scheme);
-    if (!turned.ok() || !got.ok()) return INFINITY;
-    const Result<std::vector<double>> wanted = ToDoubles(*turned);
-    return wanted.ok() ? Between(*wanted, *got) : INFINITY;
+    return ApartFrom(at - 1, *tensor);
   }
   const std::string* const before = Find(quantized_products_.same_numbers, quantized_.Name(mine));
   if (before != nullptr) return Apart(quantized_.Find(*before), theirs);
@@ -59,6 +54,16 @@ double Alignment::Apart(ValueId mine, ValueId theirs) const {
   if (!held.ok()) return INFINITY;
   const Result<std::vector<double>> wanted = ToDoubles(*tensor), got = ToDoubles(*held);
   return wanted.ok() && got.ok() ? Between(*wanted, *got) : INFINITY;
+}
+
+// Likewise of the weight `i` and a float one.
+double Alignment::ApartFrom(size_t i, const Tensor& theirs) const {
+  const QuantizedWeight& w = values_.weights[i];
+  const Result<Tensor> turned = InShapeOf(w, theirs);
+  const Result<std::vector<double>> got = Dequantize(w.integers, w.scheme);
+  if (!turned.ok() || !got.ok()) return INFINITY;
+  const Result<std::vector<double>> wanted = ToDoubles(*turned);
+  return wanted.ok() ? Between(*wanted, *got) : INFINITY;
 }
 
 // A bias of zeros is none.
@@ -189,6 +194,93 @@ bool Alignment::AlignSum(NodeId n) {
     return true;
   }
   return is_open;
+}
+
+// Something may be folded into weights of the float model. It is not where they are what was quantized: what is behind
+// the product then belongs to what reads it.
+bool Alignment::HasOtherWeights(NodeId n, NodeId counterpart) const {
+  constexpr double kSame = 0.03;
+  const ValueId y = ResultOf(quantized_.graph(), n), same = ResultOf(float_.graph(), counterpart);
+  const Product* const mine =
+      y.valid() ? Find(quantized_products_.products, quantized_.Name(y)) : nullptr;
+  const Product* const theirs =
+      same.valid() ? Find(float_products_.products, float_.Name(same)) : nullptr;
+  if (mine == nullptr || theirs == nullptr) return false;
+  const bool adds = HasAddend(quantized_, *mine);
+  if (adds != HasAddend(float_, *theirs)) return true;
+  const auto apart = [&](const std::string& a, const std::string& b) {
+    return Apart(quantized_.Find(a), float_.Find(b));
+  };
+  return apart(mine->w, theirs->w) > kSame || (adds && apart(mine->addend, theirs->addend) > kSame);
+}
+
+bool Alignment::HasOtherFactor(NodeId n, NodeId candidate) const {
+  const ValueId y = ResultOf(quantized_.graph(), n), same = ResultOf(float_.graph(), candidate);
+  if (!y.valid() || !same.valid()) return false;
+  const ScaledValue* const mine = Find(quantized_products_.scaled, quantized_.Name(y));
+  const ScaledValue* const theirs = Find(float_products_.scaled, float_.Name(same));
+  if (mine == nullptr || theirs == nullptr) return false;
+  const Result<std::vector<double>> a = ToDoubles(mine->factor), b = ToDoubles(theirs->factor);
+  return a.ok() && b.ok() && Between(*b, *a) >= kFar;
+}
+
+// The value is the float one times constants: nothing of the float model is that, but all is known.
+void Alignment::AlignScaled(NodeId n) {
+  const ValueId y = ResultOf(quantized_.graph(), n);
+  const ScaledValue* const scaled =
+      y.valid() ? Find(quantized_products_.scaled, quantized_.Name(y)) : nullptr;
+  const ValueId x = scaled == nullptr ? ValueId() : quantized_.Find(scaled->x);
+  if (!x.valid() || !known_[x.index].valid() || known_[y.index].valid() || orders_.contains(x) ||
+      !scaled->factor.valid())
+    return;
+  scaled_[y] = scaled;
+  for (const size_t i : activations_of_[y]) {
+    Counterpart& c = matching_.activations[i];
+    if (!c.name.empty()) continue;
+    c = {.name = float_.Name(known_[x.index]), .method = "structure", .factor = scaled->factor};
+    for (const std::string& name : values_.activations[i].restored) {
+      if (const ValueId v = quantized_.Find(name); v.valid()) scaled_[v] = scaled;
+    }
+  }
+}
+
+// A product whose operand is scaled is the float one if its weight is that one's divided by the same.
+bool Alignment::AlignScaledProduct(NodeId n) {
+  const Graph& f = float_.graph();
+  const ValueId y = ResultOf(quantized_.graph(), n);
+  const Product* const mine =
+      y.valid() ? Find(quantized_products_.products, quantized_.Name(y)) : nullptr;
+  const ValueId x = mine == nullptr ? ValueId() : quantized_.Find(mine->x);
+  const auto scaled = x.valid() ? scaled_.find(x) : scaled_.end();
+  const ValueId w = mine == nullptr ? ValueId() : quantized_.Find(mine->w);
+  if (scaled == scaled_.end() || !w.valid() || weight_of_[w.index] == 0) return false;
+  const size_t at = weight_of_[w.index] - 1;
+  const ValueId known = known_[quantized_.Find(scaled->second->x).index];
+  const ValueId addend = quantized_.Find(mine->addend);
+  for (const UseId use : f.uses(known)) {
+    const ValueId result = f.user(use).is_output() ? ValueId() : ResultOf(f, f.user(use).node);
+    if (!result.valid() || taken_[f.user(use).node.index]) continue;
+    const Product* const theirs = Find(float_products_.products, float_.Name(result));
+    if (theirs == nullptr || theirs->kind != mine->kind || float_.Find(theirs->x) != known)
+      continue;
+    const bool adds = HasAddend(float_, *theirs);
+    const ValueId weight = float_.Find(theirs->w);
+    const Tensor* const constant = f.constant(weight);
+    if (constant == nullptr || adds != HasAddend(quantized_, *mine) ||
+        (adds && Apart(addend, float_.Find(theirs->addend)) >= kFar))
+      continue;
+    const std::optional<Tensor> divided =
+        Divided(values_.weights[at], *constant, scaled->second->factor);
+    if (!divided || ApartFrom(at, *divided) >= kFar) continue;
+    AlignWeight(w, weight);
+    AlignWeight(addend, float_.Find(theirs->addend));
+    Counterpart& c = matching_.weights[at];
+    if (c.name == float_.Name(weight)) c.factor = scaled->second->factor;
+    taken_[f.user(use).node.index] = true;
+    Learn(y, known_[y.index].valid() ? known_[y.index] : result);
+    return true;
+  }
+  return false;
 }
 
 void Alignment::AlignWeight(ValueId mine, ValueId theirs) {

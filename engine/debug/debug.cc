@@ -51,9 +51,11 @@ void PlanPlaces(const Comparison& c, const DebugOptions& options, Measurement& m
     const QuantizedActivation& a = c.values.activations[i];
     MeasuredActivation place{.activation = &a,
                              .reference = c.matching.activations[i].name,
-                             .order = c.matching.activations[i].order};
+                             .order = c.matching.activations[i].order,
+                             .factor = c.matching.activations[i].factor};
+    if (options.compat_ort && place.factor.valid()) place.reference.clear();
     const std::string op = c.form_graph.OpOf(c.form_graph.Find(a.source));
-    if (!options.compat_ort && c.absorbable.contains(place.reference)) {
+    if (!options.compat_ort && !place.factor.valid() && c.absorbable.contains(place.reference)) {
       place.absorbed = AbsorbedActivation::Make(c.float_graph, c.float_graph.Find(place.reference));
       place.left_out = !op.empty() && op != c.absorbable.at(place.reference);
     }
@@ -221,7 +223,8 @@ DebugActivation Describe(const Comparison& c, size_t i, const MeasuredActivation
   const QuantizedActivation& a = *place.activation;
   const ValueId source = c.form_graph.Find(a.source);
   const ValueId reference = c.float_graph.Find(place.reference);
-  DebugActivation row{.name = place.reference.empty() ? a.source : place.reference,
+  const bool is_other = place.reference.empty() || place.factor.valid();
+  DebugActivation row{.name = is_other ? a.source : place.reference,
                       .quantized = a.q,
                       .matched_by = c.matching.activations[i].method,
                       .node = c.float_graph.NodeName(reference),

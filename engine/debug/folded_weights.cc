@@ -108,12 +108,59 @@ std::optional<Tensor> Nearer(const NamedGraph& folded, const FoldedUse& use,
   return *std::move(weight);
 }
 
+// Numbers of `weight` divided by those of `factor`, which lie along the axis.
+std::optional<Tensor> DividedAlong(const Tensor& weight, size_t axis,
+                                   const std::vector<double>& factor) {
+  Result<std::vector<double>> numbers = ToDoubles(weight);
+  if (!numbers.ok()) return std::nullopt;
+  size_t inner = 1;
+  for (size_t k = axis + 1; k < weight.dims().size(); ++k)
+    inner *= static_cast<size_t>(weight.dims()[k]);
+  for (size_t k = 0; k < numbers->size(); ++k) (*numbers)[k] /= factor[k / inner % factor.size()];
+  Result<Tensor> divided = FromDoubles(DType::kDouble, weight.dims(), *numbers);
+  if (!divided.ok()) return std::nullopt;
+  return *std::move(divided);
+}
+
+std::optional<double> DistanceInShape(const QuantizedWeight& w, const Tensor& weight) {
+  const Result<Tensor> turned = InShapeOf(w, weight);
+  return turned.ok() ? Distance(w, *turned) : std::nullopt;
+}
+
 }  // namespace
+
+std::optional<Tensor> Divided(const QuantizedWeight& w, const Tensor& weight,
+                              const Tensor& factor) {
+  const Result<Tensor> whole = weight.Materialize();
+  const Result<std::vector<double>> factors = ToDoubles(factor);
+  if (!whole.ok() || !factors.ok()) return std::nullopt;
+  for (const double f : *factors) {
+    if (f == 0 || !std::isfinite(f)) return std::nullopt;
+  }
+  std::optional<double> least = DistanceInShape(w, *whole);
+  std::optional<Tensor> nearest;
+  for (size_t axis = 0; axis < whole->dims().size(); ++axis) {
+    if (factors->size() > 1 && whole->dims()[axis] != static_cast<int64_t>(factors->size()))
+      continue;
+    std::optional<Tensor> divided = DividedAlong(*whole, axis, *factors);
+    const std::optional<double> distance = divided ? DistanceInShape(w, *divided) : std::nullopt;
+    if (distance && (!least || *distance < *least)) least = distance, nearest = std::move(divided);
+  }
+  return nearest;
+}
 
 Result<FoldedWeights> FindFoldedWeights(const Model& original, const NamedGraph& float_graph,
                                         const NamedGraph& form, const QuantizedValues& values,
                                         const Absorbable& absorbable, const Matching& matching) {
   FoldedWeights weights;
+  for (size_t i = 0; i < values.weights.size(); ++i) {
+    const Counterpart& c = matching.weights[i];
+    const ValueId v = float_graph.Find(c.name);
+    const Tensor* const weight = v.valid() ? float_graph.graph().constant(v) : nullptr;
+    if (!c.factor.valid() || weight == nullptr) continue;
+    if (std::optional<Tensor> divided = Divided(values.weights[i], *weight, c.factor))
+      weights[i] = *std::move(divided);
+  }
   const std::vector<FoldedUse> uses = Finder(float_graph, form, values, absorbable, matching).Run();
   if (uses.empty()) return weights;
   QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load("optimize", {.tests = false}));

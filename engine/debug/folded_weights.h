@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "engine/debug/matching.h"
 #include "qrewrite/model.h"
@@ -20,6 +21,10 @@ using FoldedWeights = std::map<size_t, Tensor>;
 Result<FoldedWeights> FindFoldedWeights(const Model& original, const NamedGraph& float_graph,
                                         const NamedGraph& form, const QuantizedValues& values,
                                         const Absorbable& absorbable, const Matching& matching);
+
+// What `weight` is behind an operand that is multiplied by `factor`: divided by it along that axis of as many elements for
+// which it is nearest to the integers, if it is nearer than `weight` is. nullopt: none is.
+std::optional<Tensor> Divided(const QuantizedWeight& w, const Tensor& weight, const Tensor& factor);
 
 // A float weight as the operator of the quantized model reads it: transposed where only that fits (Gemm
 // became MatMul), of square ones where that is nearer to the integers.

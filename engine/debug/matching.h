@@ -17,6 +17,9 @@ struct Counterpart {
   std::string name;    // in the float model; "": none
   std::string method;  // "map", "name", "suffix", "node", "structure"
   Order order = {};    // of the axes of the quantized value
+  // Valid: an activation is the float value times this; a weight is the float one divided by it, along the axis for
+  // which it is nearest.
+  Tensor factor = {};
 };
 
 struct Matching {

@@ -61,6 +61,18 @@ Result<ConstTensor> InType(const ConstTensor& value, int dtype) {
   return ToPlain(cast);
 }
 
+// What the place stands for, of the float model's value.
+Result<ConstTensor> Wanted(const MeasuredActivation& place, const ConstTensor& value) {
+  if (!place.factor.valid()) return value;
+  QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(value));
+  QR_ASSIGN_OR_RETURN(std::vector<double> numbers, ToDoubles(tensor));
+  const std::optional<std::vector<double>> scaled =
+      Scaled(std::move(numbers), tensor.dims(), place.factor);
+  if (!scaled) return Status(StatusCode::kRefused, "a factor of other sizes than its operand");
+  QR_ASSIGN_OR_RETURN(const Tensor made, FromDoubles(tensor.dtype(), tensor.dims(), *scaled));
+  return ToPlain(made);
+}
+
 Channels ActivationChannels(const std::vector<int64_t>& dims) {
   return dims.size() == 4 || dims.size() == 2 ? Channels::Of(dims, 1) : Channels();
 }
@@ -384,7 +396,8 @@ Status Measurement::AddPlace(MeasuredActivation& place, const Tensors& reference
   if (wanted == nullptr) return {};
   place.misfit |= !fits;
   if (!fits) return {};
-  QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, Numbers(*wanted));
+  QR_ASSIGN_OR_RETURN(const ConstTensor stands_for, Wanted(place, *wanted));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, Numbers(stands_for));
   const bool one_model = form_ == nullptr || quantized_ == nullptr;
   if (!place.in_original || one_model) {
     place.misfit |= !place.cumulative.Add(numbers, got.values, got.channels);
@@ -425,7 +438,7 @@ Status Measurement::AddIsolated(const Tensors& sample, const Tensors& reference)
     const MeasuredActivation& place = *substitute.place;
     const ConstTensor* value = Find(reference, place.reference);
     if (value == nullptr) continue;
-    ConstTensor given = *value;
+    QR_ASSIGN_OR_RETURN(ConstTensor given, Wanted(place, *value));
     // An order of other axes is that of a value in front, which this one only has as the result of it.
     if (!place.order.empty() && place.order.size() == given.dims.size()) {
       QR_ASSIGN_OR_RETURN(const Tensor tensor, FromPlain(given));
@@ -448,7 +461,8 @@ Status Measurement::AddIsolated(const Tensors& sample, const Tensors& reference)
     QR_ASSIGN_OR_RETURN(const std::optional<Real> real,
                         RealOf(*place->activation, *values, compat_ort));
     if (!real) continue;
-    QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, Numbers(*wanted));
+    QR_ASSIGN_OR_RETURN(const ConstTensor stands_for, Wanted(*place, *wanted));
+    QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, Numbers(stands_for));
     const Ordered got = InOrderOf(*place, real->values, real->q.dims());
     place->isolated.Add(numbers, got.values, got.channels);
   }

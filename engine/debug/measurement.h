@@ -21,6 +21,7 @@ struct MeasuredActivation {
   const QuantizedActivation* activation;
   std::string reference;  // in the float model; "": none
   Order order = {};       // of its axes
+  Tensor factor = {};     // valid: the float value is multiplied by it
   Dims dims = {};         // in the sample that was added last
   std::optional<AbsorbedActivation> absorbed;
   bool left_out = false;     // the quantized model does not have it

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "engine/tensor/tensor.h"
 #include "qrewrite/model.h"
 #include "qrewrite/status.h"
 
@@ -17,11 +20,22 @@ struct Product {
   std::string addend;  // "": none
 };
 
+struct ScaledValue {
+  std::string x;
+  Tensor factor;
+};
+
 struct Products {
-  std::map<std::string, Product> products;                          // by the value that they make
+  std::map<std::string, ScaledValue> scaled;  // what is multiplied by constants
+  std::map<std::string, Product> products;    // by the value that they make
   std::map<std::string, std::pair<std::string, std::string>> sums;  // likewise, of two values
   std::map<std::string, std::string> same_numbers;                  // constants that are reshaped
 };
+
+// Numbers with the sizes `dims` times those of `factor`, which are repeated along axes of one element. nullopt: the sizes
+// do not fit. REQUIRES: `numbers` has as many elements as `dims` say.
+std::optional<std::vector<double>> Scaled(std::vector<double> numbers, const Dims& dims,
+                                          const Tensor& factor);
 
 // By rules of rules/quantized_values.yaml.
 Result<Products> FindProducts(const Model& model);

@@ -183,7 +183,7 @@ Result<QuantizedValues> FindQuantizedValues(const Model& model) {
 Result<Products> FindProducts(const Model& model) {
   QR_ASSIGN_OR_RETURN(const Rules rules, ShippedRules("quantized_values"));
   const MatchOptions options{.rules = {"convolution", "matrix-product", "matrix-product-and-sum",
-                                       "sum", "reshaped-constant"},
+                                       "sum", "reshaped-constant", "scaled"},
                              .max_matches = kAllMatches};
   QR_ASSIGN_OR_RETURN(const Matches matches, Match(model, rules, options));
   Products products;
@@ -192,6 +192,10 @@ Result<Products> FindProducts(const Model& model) {
     const std::string y = found.Value("y");
     if (match.rule == "sum") {
       products.sums[y] = {found.Value("a"), found.Value("b")};
+    } else if (match.rule == "scaled") {
+      ScaledValue scaled{.x = found.Value("x")};
+      QR_ASSIGN_OR_RETURN(scaled.factor, found.Constant("s"));
+      products.scaled[y] = std::move(scaled);
     } else if (match.rule == "reshaped-constant") {
       products.same_numbers[y] = found.Value("x");
     } else {

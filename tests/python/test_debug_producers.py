@@ -411,3 +411,38 @@ def test_integers_that_are_joined_and_padded(folder):
     assert {name: row["tensor_name"] for name, row in found.items()} == {"aq": "t", "bq": "s", "jq": "j", "pq": "p"}
     assert found["jq"]["cumulative_sqnr_db"] > 40 and found["pq"]["cumulative_sqnr_db"] > 40
     assert rows(report, "weights")["w"]["weight_sqnr_db"] > 40 and report["run"]["matched"] == report["run"]["quantized_values"]
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["same_names", "other_names"])
+def test_operands_that_are_scaled(folder, kept):
+    """SmoothQuant and AWQ (nvidia-modelopt writes it so): what a product reads is multiplied by constants, its weight is divided by them before it is quantized."""
+    r = np.random.default_rng(5)
+    w, v = (r.normal(size=s).astype(np.float32) for s in ((12, 12), (12, 5)))
+    save("float.onnx", [node("MatMul", ["x", "w"], "m"), node("Tanh", ["m"], "t"), node("MatMul", ["t", "v"], "y")], {"w": w, "v": v}, {"x": [1, 12]}, ["y"])
+    factors = {"f0": np.exp(r.normal(size=12)).astype(np.float32), "f1": np.exp(r.normal(size=12)).astype(np.float32)}
+    stored, nodes, last = {"z": np.array(0, np.int8), "s": np.array(0.05, np.float32), **factors}, [], "x"
+    for i, weight in enumerate((w, v)):
+        name = "wv"[i] if kept else f"weight{i}"
+        divided = weight / factors[f"f{i}"][:, None]
+        step = np.float32(np.abs(divided).max() / 127)
+        stored |= {name + "_quantized": np.rint(divided / step).astype(np.int8), f"step{i}": step}
+        made = (["m", "y"][i] if kept else f"p{i}") if i == 0 else "y"
+        nodes += [node("Mul", [last, f"f{i}"], f"g{i}"), node("QuantizeLinear", [f"g{i}", "s", "z"], f"q{i}"), node("DequantizeLinear", [f"q{i}", "s", "z"], f"d{i}"),
+                  node("DequantizeLinear", [name + "_quantized", f"step{i}", "z"], f"r{i}"), node("MatMul", [f"d{i}", f"r{i}"], made), *([node("Tanh", [made], "u")] if i == 0 else [])]
+        last = "u"
+    save("quant.onnx", nodes, stored, {"x": [1, 12]}, ["y"])
+    inputs = {"x": images((4, 12))}
+    np.savez("inputs.npz", **inputs)
+    report = debug("--isolate", "--suggest", "1", "--validate")
+    assert report["run"]["matched"] == report["run"]["quantized_values"] == 4 and not report["unmatched"]
+    weights = {row["weight_name"]: row for row in report["weights"]}
+    assert all(weights[name]["folded"] and weights[name]["weight_sqnr_db"] > 30 for name in "wv")
+    theirs, ours = values_of("float.onnx", inputs, ["x", "t"]), values_of("quant.onnx", inputs, ["d0", "d1"])
+    found = rows(report)
+    for i, name in enumerate(["x", "t"]):
+        assert near(found[f"g{i}"]["cumulative_sqnr_db"], sqnr(theirs[name] * factors[f"f{i}"], ours[f"d{i}"]), 0.05)
+    # the operator alone, on the float model's values
+    real = stored[("w" if kept else "weight0") + "_quantized"] * np.float64(stored["step0"])
+    alone = np.tanh((inputs["x"] * factors["f0"]).astype(np.float64) @ real) * factors["f1"]
+    alone = np.clip(np.rint(alone / 0.05), -128, 127) * 0.05
+    assert near(found["g1"]["op_sqnr_db"], sqnr(theirs["t"] * factors["f1"], alone), 0.1)

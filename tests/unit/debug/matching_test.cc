@@ -110,6 +110,33 @@ TEST_CASE("Matching: a node that the float model has folded") {
       std::vector<std::string>{"x by name", "c by structure", "n by structure", "w by structure"});
 }
 
+// SmoothQuant multiplies what a product reads by constants, and divides the weight by them.
+TEST_CASE("Matching: operands that are scaled in one model alone") {
+  const auto quantized = [](const std::string& weight) {
+    return R"(g (float[1, 2] x) => (float[1, 2] y) <float s = {0.5}, uint8 z = {3}, int8 k = {0},
+        float[2] f = {2, 4}, int8[2, 2] wq = )" +
+           weight + R"(> {
+      h = Relu(x)  m = Mul(h, f)  mq = QuantizeLinear(m, s, z)  mf = DequantizeLinear(mq, s, z)
+      wf = DequantizeLinear(wq, s, k)  p = MatMul(mf, wf)
+      pq = QuantizeLinear(p, s, z)  pf = DequantizeLinear(pq, s, z)  y = Tanh(pf)
+    })";
+  };
+  const auto plain = [](const std::string& nodes) {
+    return "g (float[1, 2] x) => (float[1, 2] y) <float[2, 2] w = {8, 16, 8, 24}, float[2] o = {9, "
+           "0.1}> { r = Relu(x) " +
+           nodes + "}";
+  };
+  const std::string one = plain("c = MatMul(r, w)  y = Tanh(c)");
+  const std::string divided = "{8, 16, 4, 12}";
+  CHECK(Shown(Matched(one, quantized(divided))) ==
+        "r by structure, c by structure, w by structure");
+  // A weight that is not divided: the product is another one.
+  CHECK(Shown(Matched(one, quantized("{16, 32, 16, 48}"))) == "r by structure, -, -");
+  // The float model has a product of its own with other constants: that is none of the scaled value.
+  CHECK(Shown(Matched(plain("m_ = Mul(r, o)  c = MatMul(r, w)  d = Add(c, m_)  y = Tanh(d)"),
+                      quantized(divided))) == "r by structure, c by structure, w by structure");
+}
+
 // tf2onnx: the integers of one operator have the name of what the last one behind them makes in the float model.
 TEST_CASE("Matching: integers with the name of another value") {
   const auto quantized = [](const std::string& nodes) {
