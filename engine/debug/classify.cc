@@ -16,6 +16,7 @@ bool IsBadOperator(const DebugActivation& a) {
 
 bool HasBadWeight(const DebugActivation& a,
                   const std::map<std::string, const DebugWeight*>& weights) {
+  if (a.worst_weight) return *a.worst_weight < kBadWeight;
   return std::any_of(a.weights.begin(), a.weights.end(), [&](const std::string& name) {
     const auto found = weights.find(name);
     if (found == weights.end()) return false;

@@ -189,11 +189,12 @@ Result<DebugWeight> MeasureWeight(const Comparison& c, size_t i, const Tensors& 
 // One line a float weight: the worst of those that are made of it. An operator may make real with a scale of its own what
 // others read as well (ONNX Runtime's QOperator models share a bias so).
 Status AddWeights(const Comparison& c, const Tensors& constants, DebugReport& report,
-                  std::vector<std::string>& names) {
+                  std::vector<std::string>& names, std::vector<Sqnr>& sqnrs) {
   std::map<std::string, size_t> listed;
   for (size_t i = 0; i < c.values.weights.size(); ++i) {
     QR_ASSIGN_OR_RETURN(DebugWeight weight, MeasureWeight(c, i, constants, report.compat_ort));
     names.push_back(weight.name);
+    sqnrs.push_back(weight.sqnr);
     const auto [at, is_new] = listed.emplace(weight.name, report.weights.size());
     if (is_new) {
       report.weights.push_back(std::move(weight));
@@ -268,12 +269,17 @@ std::optional<double> Drop(const DebugReport& rows, const std::vector<Operands>&
 
 void AddActivations(const Comparison& c, const Measurement& measurement,
                     const std::vector<Operands>& operands,
-                    const std::vector<std::string>& weight_names, DebugReport& report) {
+                    const std::vector<std::string>& weight_names,
+                    const std::vector<Sqnr>& weight_sqnrs, DebugReport& report) {
   for (size_t i = 0; i < measurement.places.size(); ++i) {
     report.activations.push_back(
         Describe(c, i, measurement.places[i], operands[i], report.compat_ort));
     for (const size_t w : operands[i].weights) {
-      report.activations.back().weights.push_back(weight_names[w]);
+      DebugActivation& row = report.activations.back();
+      row.weights.push_back(weight_names[w]);
+      for (const std::optional<double>& db : {weight_sqnrs[w].db, weight_sqnrs[w].min_channel}) {
+        if (db) row.worst_weight = std::min(row.worst_weight.value_or(*db), *db);
+      }
     }
   }
   for (size_t i = 0; i < measurement.places.size(); ++i) {
@@ -438,8 +444,10 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
   QR_RETURN_IF_ERROR(measurement.Run(samples));
   QR_RETURN_IF_ERROR(CheckFinite(c, measurement));
   std::vector<std::string> weight_names;
-  QR_RETURN_IF_ERROR(AddWeights(c, measurement.constant_values, report, weight_names));
-  AddActivations(c, measurement, operands, weight_names, report);
+  std::vector<Sqnr> weight_sqnrs;
+  QR_RETURN_IF_ERROR(
+      AddWeights(c, measurement.constant_values, report, weight_names, weight_sqnrs));
+  AddActivations(c, measurement, operands, weight_names, weight_sqnrs, report);
   for (size_t i = outputs; i < measurement.pairs.size(); ++i) {
     report.activations.push_back(
         {.name = measurement.pairs[i].float_name,

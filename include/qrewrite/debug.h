@@ -66,6 +66,8 @@ struct DebugActivation {
   std::optional<double> saturation_percent;
   std::string kind;  // "originator", "inheritor", "amplifier", "healthy"; "": unknown
   std::vector<std::string> weights;  // quantized ones of its operator, by their names in the report
+  // The lowest number of these weights and their channels as this operator reads them; others may read them otherwise.
+  std::optional<double> worst_weight = std::nullopt;
 
   SqnrStatus status() const;
 };

@@ -252,7 +252,9 @@ def test_a_bias_that_is_read_with_another_scale(folder):
     report = debug("--isolate")
     [bias] = [row for row in report["weights"] if row["weight_name"] == "b"]
     lost = -20 * np.log10(max(abs(1 - second / first), abs(1 - first / second)))
-    assert abs(bias["weight_sqnr_db"] - lost) < 1 and {row["tensor_name"] for row in report["activations"] if row["class"] == "originator"} & {"g", "h"}
+    assert abs(bias["weight_sqnr_db"] - lost) < 1
+    # the first reader, whose scales it has, is not blamed for what the second one reads
+    assert {row["tensor_name"] for row in report["activations"] if row["class"] == "originator"} & {"g", "h"} == {"h"}
 
 
 @pytest.mark.parametrize("wrong", ["scale", "zero_point", None])
