@@ -198,10 +198,12 @@ auto OrWaitForTheEnd(Call&& call) {
 #endif
 }
 
-// The result, unless there was an interrupt that what was called took for a fault of a model.
+inline Status InterruptedStatus() { return {StatusCode::kCancelled, "interrupted"}; }
+
+// The result, unless there was an interrupt that what was called took for a fault of a model, or of a rule.
 template <class T>
 T Uninterrupted(CallbackScope& scope, Result<T> result) {
-  if (scope.interrupted()) scope.Raise({StatusCode::kCancelled, "interrupted"});
+  if (scope.interrupted()) scope.Raise(InterruptedStatus());
   return scope.OrRaise(std::move(result));
 }
 
@@ -254,7 +256,11 @@ void CountCallOfUser();
 template <class Call>
 auto InUsersPython(Call&& call) {
   CountCallOfUser();
-  return InPython(std::forward<Call>(call));
+  return InPython([&] {
+    // What was interrupted comes to its end: no further function of the user is called.
+    if (CallbackScope::Interrupted()) throw std::runtime_error(InterruptedStatus().message());
+    return call();
+  });
 }
 
 // Calls the library without the lock.

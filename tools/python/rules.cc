@@ -100,8 +100,10 @@ nb::list RulesOf(const Rules& rules) {
 }
 
 nb::list Lint(const Rules& rules) {
+  CallbackScope scope;
   nb::list list;
-  for (const Diagnostic& finding : Unlocked([&] { return rules.Lint(); })) {
+  const auto lint = [&] { return Result<std::vector<Diagnostic>>(rules.Lint()); };
+  for (const Diagnostic& finding : Uninterrupted(scope, Unlocked(lint))) {
     list.append(ToPython(finding));
   }
   return list;
@@ -111,7 +113,8 @@ nb::list Lint(const Rules& rules) {
 nb::list RunTests(const Rules& rules) {
   CallbackScope scope;
   nb::list list;
-  const TestReport report = Unlocked([&] { return rules.RunTests(); });
+  const TestReport report =
+      Uninterrupted(scope, Unlocked([&] { return Result<TestReport>(rules.RunTests()); }));
   for (const TestResult& result : report.results) {
     list.append(nb::make_tuple(Text(result.rule), Text(result.test), Text(result.place),
                                result.passed, Text(result.message)));
@@ -122,13 +125,14 @@ nb::list RunTests(const Rules& rules) {
 }  // namespace
 
 void BindRules(nb::module_& m) {
-  nb::class_<Functions>(m, "Functions")
+  // Attributes hold the functions themselves, which Python's collector sees there: _hooks.py.
+  nb::class_<Functions>(m, "Functions", nb::dynamic_attr())
       .def(nb::init<>())
       .def("add_fold", AddFold)
       .def("add_predicate", AddPredicate)
       .def("add_operator", AddOperator);
 
-  nb::class_<Rules>(m, "Rules")
+  nb::class_<Rules>(m, "Rules", nb::dynamic_attr())
       .def_static("load", Load, nb::arg("path"), nb::arg("functions").none(), nb::arg("search"),
                   nb::arg("tests"))
       .def_static("parse", Parse, nb::arg("name"), nb::arg("text"), nb::arg("functions").none(),

@@ -170,7 +170,10 @@ CallbackScope::CallbackScope() : outer_(std::exchange(g_scope, this)) {}
 CallbackScope::~CallbackScope() { g_scope = outer_; }
 
 std::string CallbackScope::Keep(const nb::python_error& error) {
-  if (g_scope != nullptr && !g_scope->raised_.is_valid()) {
+  // The first one is the reason, but where what was called goes on behind it an interrupt counts.
+  const bool interrupts = PyObject_IsInstance(error.value().ptr(), PyExc_Exception) == 0;
+  if (g_scope != nullptr && !g_scope->interrupted() &&
+      (interrupts || !g_scope->raised_.is_valid())) {
     g_scope->raised_ = nb::borrow(error.value());
   }
   std::string words = nb::cast<std::string>(nb::handle(error.type()).attr("__name__"));
@@ -198,7 +201,7 @@ Status Signals() {
     if (PyErr_CheckSignals() == 0) return {};
     CallbackScope::Keep(nb::python_error());
   }
-  return {StatusCode::kCancelled, "interrupted"};
+  return InterruptedStatus();
 }
 
 void CallbackScope::Raise(const Status& status) {

@@ -165,7 +165,7 @@ void BindVerify(nb::module_& m) {
       [](const Functions* functions) {
         return BuiltinKernels(functions == nullptr ? nullptr : functions->registry.get());
       },
-      nb::arg("functions").none() = nb::none());
+      nb::arg("functions").none() = nb::none(), nb::keep_alive<0, 1>());
   m.def("host_evaluator", Host);
   m.def("verify", VerifyModels, nb::arg("a"), nb::arg("b"), nb::arg("evaluator"),
         nb::arg("second").none(), nb::arg("options"), nb::arg("rules"), nb::arg("samples").none());

@@ -11,6 +11,7 @@ was given stays as it was. Functions must be pure; they are called by each threa
 from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Iterator, Mapping, TypeVar, overload
+from weakref import ref
 
 from . import _arguments, _core
 from ._errors import usage
@@ -49,6 +50,13 @@ def _operator(name: str, call: Hook) -> Hook:
             raise TypeError(f"operator {name} returned {len(results)} outputs, not {num_outputs}")
         return [from_numpy(r, f"what operator {name} returned") for r in results]
     return adapter
+
+
+def _weak(held: list[Hook], call: Hook) -> Hook:
+    """What the library holds of a function: nothing. A function may hold the rules that call it, and Python's collector does not see into the library."""
+    held.append(call)
+    reference = ref(call)
+    return lambda *arguments: reference()(*arguments)  # type: ignore[misc]
 
 
 class Functions:
@@ -161,13 +169,15 @@ class Functions:
     @staticmethod
     def _build(entries: Iterable[tuple[tuple[str, str, str], Hook]]) -> _core.Functions:
         built = _core.Functions()
+        held: list[Hook] = []
         for (kind, domain, name), call in entries:
             if kind == "fold":
-                built.add_fold(name, _fold(name, call))
+                built.add_fold(name, _weak(held, _fold(name, call)))
             elif kind == "predicate":
-                built.add_predicate(name, _predicate(name, call))
+                built.add_predicate(name, _weak(held, _predicate(name, call)))
             else:
-                built.add_operator(domain, name, _operator(name, call))
+                built.add_operator(domain, name, _weak(held, _operator(name, call)))
+        built.held = held  # type: ignore[attr-defined]
         return built
 
     def _registry(self) -> _core.Functions | None:

@@ -102,7 +102,9 @@ class Rules:
             ['conv-bn', 'gemm-bn', 'conv-add']
         """
         path = _arguments.path("a rule set", path_or_name)
-        core = _core.Rules.load(path, registry(functions), _folders(search), _arguments.flag("`tests`", tests))
+        registered = registry(functions)
+        core = _core.Rules.load(path, registered, _folders(search), _arguments.flag("`tests`", tests))
+        core.functions = registered  # type: ignore[attr-defined]  # which holds them
         return cls(core, ("load", fspath(path_or_name), (functions, search, tests)))
 
     @classmethod
@@ -112,8 +114,10 @@ class Rules:
 
         Paths of ``include:`` are relative to its folder.
         """
-        core = _core.Rules.parse(_arguments.path("`name`", name), _arguments.text("the rules", text).encode(), registry(functions),
+        registered = registry(functions)
+        core = _core.Rules.parse(_arguments.path("`name`", name), _arguments.text("the rules", text).encode(), registered,
                                  _folders(search), _arguments.flag("`tests`", tests))
+        core.functions = registered  # type: ignore[attr-defined]
         return cls(core, ("parse", (text, name), (functions, search, tests)))
 
     @classmethod

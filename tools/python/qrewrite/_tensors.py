@@ -106,7 +106,11 @@ def from_numpy(value: Any, what: str) -> Plain:
         if array.dtype == np.uint64:
             raise TypeError(f"{what} holds a number beyond int64")
         if array.dtype == np.float64:
-            array = array.astype(np.float32)
+            with np.errstate(over="ignore"):
+                narrow = array.astype(np.float32)
+            if (np.isinf(narrow) & np.isfinite(array)).any():
+                raise TypeError(f"{what} holds a number beyond float (32 bit); numpy's keep their type")
+            array = narrow
     if (number := _numbers().get(array.dtype.newbyteorder("="))) is None or array.dtype == object:
         raise TypeError(f"{what} is an array of {array.dtype}, for which ONNX has no type")
     # A copy unless nobody can write to it: what is done to the array later does not concern a model.
