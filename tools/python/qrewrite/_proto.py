@@ -104,7 +104,7 @@ def _parts(proto: Any) -> Parts | None:
         if field.name == "initializer":
             message.extend(field.number, (_tensor(t, data) for t in value))
         else:
-            message.extend(field.number, (m.SerializeToString() for m in value))
+            message.extend(field.number, map(type(value[0]).SerializeToString, value))  # tens of thousands: no step of Python for each
     return Parts(message.finish(proto.DESCRIPTOR.fields_by_name["graph"].number), data)
 
 
