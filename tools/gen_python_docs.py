@@ -15,7 +15,7 @@ import qrewrite
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "python_api.md"
 GROUPS = [
     ("Rewriting", ["rewrite", "RuleSource", "watch", "Run", "Report", "RuleCount", "RewriteWarning", "Unit"]),
-    ("Rules", ["Rules", "Rule", "Param", "TestReport", "TestResult", "ProveReport", "shipped", "Functions", "function", "predicate", "operator"]),
+    ("Rules", ["Rules", "Rule", "Param", "TestReport", "TestResult", "ProveReport", "ProveProgress", "shipped", "Functions", "function", "predicate", "operator"]),
     ("Models", ["Model", "Stats", "Graph", "Node", "Value", "Constant"]),
     ("Finding and explaining", ["find", "Matches", "Match", "Binding", "Condition", "explain", "Explanation"]),
     ("Events", ["Event", "PhaseEvent", "SweepEvent", "ProgressEvent", "FiringEvent", "NodeView"]),

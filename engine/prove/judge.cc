@@ -58,8 +58,11 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   const Result<RunResult> result =
       Run(changed, court_.program, task.Options(assumed), court_.context);
   if (!result.ok()) {
-    const bool endless = result.status().code() == StatusCode::kLimit;
-    trial.fate = endless ? Trial::Fate::kBroken : Trial::Fate::kQuiet;
+    const StatusCode code = result.status().code();
+    // What a function of the host cannot take ends the run, unless the graph is none that runs.
+    const bool broken = code == StatusCode::kLimit ||
+                        (code == StatusCode::kCallback && LargestNumber(graph).has_value());
+    trial.fate = broken ? Trial::Fate::kBroken : Trial::Fate::kQuiet;
     trial.why = Message(result.status());
     return trial;
   }

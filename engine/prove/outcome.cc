@@ -1,4 +1,5 @@
 // RuleProof: what becomes of a graph that is tried, and of the rule.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -111,7 +112,13 @@ void RuleProof::TellFailedTest() {
   const auto test = std::ranges::find(rule_.tests, failed_->test, &RuleTest::name);
   report_.outcome = ProvenRule::Outcome::kRefuted;
   report_.failed_test = failed_->test;
-  report_.why = failed_->message.substr(0, failed_->message.find('\n'));
+  // "the run failed:" says little.
+  const std::string& message = failed_->message;
+  size_t end = message.find('\n');
+  if (end != std::string::npos && end > 0 && message[end - 1] == ':')
+    end = message.find('\n', end + 1);
+  report_.why = message.substr(0, end);
+  std::ranges::replace(report_.why, '\n', ' ');
   report_.counterexample = TextOfTest(court_.program.rules(), *test, rule_.name);
 }
 

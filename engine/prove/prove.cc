@@ -14,6 +14,7 @@
 #include "engine/evaluate/probe.h"
 #include "engine/onnx_io/inference.h"
 #include "engine/prove/rule_proof.h"
+#include "engine/prove/teller.h"
 #include "engine/tensor/buffer.h"
 #include "engine/verify/inputs.h"
 
@@ -159,12 +160,16 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
   }
   std::deque<RuleProof> proofs;
   std::set<std::string> proven;
-  for (const Rule& rule : set.rules) {
+  const auto is_meant = [&](const Rule& rule) {
     const bool named =
         std::find(options.rules.begin(), options.rules.end(), rule.name) != options.rules.end();
     const bool own = rule.place.source == set.sources.front().get();
-    if (options.rules.empty() ? !own : !named) continue;
-    proofs.emplace_back(court, options, rule, SeedsFor(rule, seeds, matched), examples,
+    return options.rules.empty() ? own : named;
+  };
+  Teller teller(options, static_cast<int>(std::ranges::count_if(set.rules, is_meant)));
+  for (const Rule& rule : set.rules) {
+    if (!is_meant(rule)) continue;
+    proofs.emplace_back(court, options, teller, rule, SeedsFor(rule, seeds, matched), examples,
                         Unpinned(definitions, rule.name));
     proven.insert(rule.name);
   }
@@ -182,6 +187,7 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
     if (!(options.seconds > 0)) proof.Advance(graphs, std::nullopt);
     QR_RETURN_IF_ERROR(interrupted());
     report.rules.push_back(proof.Finish());
+    teller.RuleIsThrough();
     report.refuted += report.rules.back().outcome == ProvenRule::Outcome::kRefuted;
   }
   for (GuardedDefinition& definition : definitions) {

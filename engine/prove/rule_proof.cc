@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "engine/base/interrupt.h"
 #include "engine/prove/numbers.h"
 #include "engine/tensor/buffer.h"
 
@@ -23,11 +22,12 @@ constexpr int64_t kOldestOpset = 7, kNewestOpset = 26;
 
 }  // namespace
 
-RuleProof::RuleProof(const Court& court, const ProveOptions& options, const Rule& rule,
-                     std::vector<const Seed*> seeds, const Examples& examples,
+RuleProof::RuleProof(const Court& court, const ProveOptions& options, Teller& teller,
+                     const Rule& rule, std::vector<const Seed*> seeds, const Examples& examples,
                      std::vector<Guard*> asked)
     : court_(court),
       options_(options),
+      teller_(teller),
       rule_(rule),
       compiled_(*court.program.FindRule(rule)),
       seeds_(std::move(seeds)),
@@ -79,13 +79,19 @@ void RuleProof::Learn() {
   words_.keeps_numbers = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
 }
 
+bool RuleProof::GoesOn(bool begins) {
+  interrupted_ = teller_.Ask(report_, begins);
+  return interrupted_.ok() && !teller_.stopped();
+}
+
 bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
+  if (!GoesOn(/*begins=*/true)) return false;
   const int64_t most = report_.graphs + graphs;
   if (!begun_) {
     begun_ = true;
     if (options_.tests) AskTests();
     TrySeeds();
-    if (!interrupted_.ok()) return false;
+    if (!interrupted_.ok() || teller_.stopped()) return false;
   }
   // What only refuses or warns can break no promise; other graphs than its tests are for its conditions.
   const bool changes = compiled_.replace != nullptr || !compiled_.cases.empty();
@@ -96,8 +102,7 @@ bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
     if (report_.outcome == ProvenRule::Outcome::kRefuted) return false;
     if (failed_ && report_.graphs >= kMostOfFailing) return false;
     if (end && Clock::now() > *end) return true;
-    interrupted_ = Interrupted();
-    if (!interrupted_.ok()) return false;
+    if (!GoesOn()) return false;
     Dice dice(HashMix(base, static_cast<uint64_t>(attempt_++)));
     if (attempt_ % 8 == 0 && TryTwoThings(dice)) continue;
     if (attempt_ % 2 == 0 && TryOneThing()) continue;
@@ -120,8 +125,7 @@ void RuleProof::TrySeeds() {
   if (options_.guards) {
     const ComputedElementsLimit limit(kMostOfTests);
     for (Guard& guard : guards_) {
-      interrupted_ = Interrupted();
-      if (!interrupted_.ok()) return;
+      if (!GoesOn()) return;
       guard.report.pinned = TestsNeed(court_.program, rule_, guard.code, court_.context);
     }
   }

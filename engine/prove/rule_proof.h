@@ -23,6 +23,7 @@
 #include "engine/prove/instance.h"
 #include "engine/prove/judge.h"
 #include "engine/prove/seeds.h"
+#include "engine/prove/teller.h"
 #include "engine/prove/variation.h"
 #include "qrewrite/prove.h"
 
@@ -34,14 +35,14 @@ class RuleProof {
 
   // Referents outlive this object. `examples`: what operators of the file's seeds read. `asked`: conditions of
   // definitions that the rule asks and no test pins; tests that would are looked for.
-  RuleProof(const Court& court, const ProveOptions& options, const Rule& rule,
+  RuleProof(const Court& court, const ProveOptions& options, Teller& teller, const Rule& rule,
             std::vector<const Seed*> seeds, const Examples& examples, std::vector<Guard*> asked);
 
   // Tries so many graphs more, beginning with the seeds as they are. False: there is nothing more to do.
   // Ends at `end`, if that is given.
   bool Advance(int graphs, std::optional<Clock::time_point> end);
   ProvenRule Finish();
-  // Not ok: who called asked for the end (engine/base/interrupt.h).
+  // Not ok: who called asked for the end (Teller).
   const Status& interrupted() const { return interrupted_; }
 
  private:
@@ -56,6 +57,8 @@ class RuleProof {
 
   // --- rule_proof.cc
   void Learn();
+  // Whether who called wants the next graph.
+  bool GoesOn(bool begins = false);
   void TrySeeds();
   void LeaveOutUncalibrated();
   void AddSettings(const Seed& seed);
@@ -108,6 +111,7 @@ class RuleProof {
 
   const Court& court_;
   const ProveOptions& options_;
+  Teller& teller_;
   const Rule& rule_;
   const CompiledRule& compiled_;
   std::vector<std::pair<const CompiledCase*, int>>

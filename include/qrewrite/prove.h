@@ -15,16 +15,27 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "qrewrite/evaluator.h"
+#include "qrewrite/observer.h"
 #include "qrewrite/rules.h"
 #include "qrewrite/status.h"
 
 namespace qrewrite {
+
+// How far a proof is. The view is valid during the call only.
+struct ProveProgress {
+  std::string_view rule;          // which has its turn
+  int64_t graphs = 0, fired = 0;  // of it, so far
+  int rules_done = 0,
+      rules = 0;  // with ProveOptions::seconds they take turns, and are done at the end
+};
 
 struct ProveOptions {
   std::vector<std::string> rules;  // names; none: all of the file, without those that it includes
@@ -36,6 +47,9 @@ struct ProveOptions {
   bool guards = true;            // leave out conditions, one at a time
   bool tests = true;             // a rule whose own tests fail is refuted, too
   Evaluator* runtime = nullptr;  // beside the built-in kernels: ONNX Runtime
+  // Called by this thread where a rule begins its turn, then ten times a second at most. kStop: the report has what was
+  // found so far; kCancel: the proof ends with kCancelled. What it throws ends it with kCallback.
+  std::function<Observer::Answer(const ProveProgress&)> progress;
 };
 
 // A condition of a rule: a member of `where:`, or of a `when:` in its cases, or a part of one beside
@@ -105,7 +119,10 @@ struct ProveReport {
 };
 
 // Errors: kUsage: the file has no such rule, or fewer than one graph is asked for; kIo: the rules that
-// say what inputs are for (input_roles) are not there.
+// say what inputs are for (input_roles) are not there; kCancelled, kCallback: ProveOptions::progress ended it.
+//
+// A function of the host that throws where a rule asks it, on a graph that runs, is a fault of the rule: its
+// condition is missing.
 Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options = {});
 
 }  // namespace qrewrite

@@ -67,7 +67,76 @@ def test_functions_and_operators_in_python(factor, outcome):
     assert report.outcomes == {"half": outcome} and calls, str(report)
 
 
+def test_a_function_that_raises():
+    """Where its rule asks it: the run of a user would end there."""
+    def vectors(w):
+        if w.ndim != 1:
+            raise ValueError("vectors only")
+        return w
+
+    def proof(*where):
+        rule = {"name": "swap", "equivalence": "exact", "match": "y = Mul(x, w)", "where": ["const(w) and not const(x)", *where], "replace": "y = Mul(same(w), x)",
+                "tests": [{"name": "t", "given": "x: float[2]\ny = Mul(x, float[2] [1, 2])", "expect": "x: float[2]\ny = Mul(float[2] [1, 2], x)"}]}
+        return qrewrite.Rules.from_dict({"rules": [rule]}, functions={"same": vectors}).prove(graphs=100, runtime="builtin")
+
+    report = proof()
+    assert report.rules[0]["why"] == "function `same` of the host threw an exception: ValueError: vectors only"
+    assert "Mul(x, " in report.counterexamples["swap"] and "vectors only" in report._repr_html_()
+    report = proof("rank(w) == 1")
+    assert report.outcomes == {"swap": "held"} and report.rules[0]["conditions"][-1]["outcome"] == "needed"
+
+
+def test_progress():
+    rules = qrewrite.Rules.from_dict(RULES)
+    seen = []
+    report = rules.prove(graphs=40, progress=seen.append)
+    assert [p.rule for p in seen if p.graphs == 0] == ["twice", "no-relu"] and {(p.rules_done, p.rules) for p in seen} == {(0, 2), (1, 2)}
+    assert report.to_dict() == rules.prove(graphs=40).to_dict()
+    stopped = rules.prove(graphs=40, progress=lambda p: "stop" if p.rule == "no-relu" else None)
+    assert stopped and stopped.outcomes == {"twice": "held", "no-relu": "silent"}
+    with pytest.raises(qrewrite.Cancelled):
+        rules.prove(progress=lambda p: "cancel")
+    for wrong, cause in ((lambda p: 1 / 0, ZeroDivisionError), (lambda p: "halt", TypeError), (lambda: None, TypeError)):
+        with pytest.raises(qrewrite.CallbackError) as raised:
+            rules.prove(progress=wrong)
+        assert isinstance(raised.value.__cause__, cause)
+
+    def ends(p):
+        raise SystemExit(3)
+    with pytest.raises(SystemExit):
+        rules.prove(progress=ends)
+    long = rules.prove("twice", graphs=3000, conditions=False, runtime="builtin", progress=lambda p: "stop" if p.graphs > 10 else None)
+    assert 10 < long.rules[0]["graphs"] < 3000  # in the middle of a rule
+
+
+def test_the_lock_is_released():
+    """Another thread works on, and may prove rules as well."""
+    import threading
+    rules = qrewrite.Rules.from_dict(RULES)
+    alone = rules.prove(graphs=60, runtime="builtin").to_dict()
+    counted, reports = [0], []
+    ends = threading.Event()
+
+    def count():
+        while not ends.is_set():
+            counted[0] += 1
+    threads = [threading.Thread(target=count), *(threading.Thread(target=lambda: reports.append(rules.prove(graphs=60, runtime="builtin").to_dict())) for _ in range(2))]
+    for thread in threads:
+        thread.start()
+    for thread in threads[1:]:
+        thread.join()
+    ends.set()
+    threads[0].join()
+    assert reports == [alone, alone] and counted[0] > 1000
+
+
+def test_in_a_notebook():
+    html = qrewrite.Rules.from_dict(RULES).prove(graphs=20, conditions=False)._repr_html_()
+    assert "<td>no-relu</td><td>refuted</td>" in html and "<pre>- name: a counterexample" in html and "1 held, 1 refuted" in html
+
+
 @pytest.mark.parametrize("arguments, message", [
+    ({"progress": 3}, "`progress` is a function, not int"),
     ({"runtime": lambda model, outputs: None}, "not a function"),
     ({"budget": -1}, "`budget` is a number of seconds"),
     ({"budget": float("nan")}, "`budget` is a number of seconds"),

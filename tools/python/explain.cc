@@ -18,7 +18,8 @@ nb::tuple ExplainModel(const Model& model, const Rules& rules,
                                .rules = names("rules"),
                                .at = nb::cast<std::string>(flags["at"]),
                                .max_attempts = nb::cast<size_t>(flags["max_attempts"])};
-  const Explanation told = Uninterrupted(scope, Unlocked([&] { return Explain(model, rules, options); }));
+  const Explanation told =
+      Uninterrupted(scope, Unlocked([&] { return Explain(model, rules, options); }));
   return nb::make_tuple(Text(told.Json()), Text(told.Text()), Text(told.Nearest()),
                         Text(told.outcome));
 }

@@ -43,7 +43,8 @@ nb::tuple Find(const Model& model, const Rules& rules,
                              .rules = Strings(names),
                              .conditions = static_cast<MatchOptions::Conditions>(conditions),
                              .max_matches = max_matches};
-  const Matches found = Uninterrupted(scope, Unlocked([&] { return Match(model, rules, options); }));
+  const Matches found =
+      Uninterrupted(scope, Unlocked([&] { return Match(model, rules, options); }));
   nb::list list;
   for (const RuleMatch& match : found.matches) {
     nb::list bindings, checked;

@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # "as" says to type checkers that a name is public
     from ._observe import (CANCEL as CANCEL, CONTINUE as CONTINUE, STOP as STOP, Event as Event, FiringEvent as FiringEvent,
                            NodeView as NodeView, PhaseEvent as PhaseEvent, ProgressEvent as ProgressEvent, Run as Run,
                            SweepEvent as SweepEvent, watch as watch)
-    from ._prove import ProveReport as ProveReport
+    from ._prove import ProveProgress as ProveProgress, ProveReport as ProveReport
     from ._report import Report as Report, RuleCount as RuleCount, RewriteWarning as RewriteWarning, Unit as Unit
     from ._rewrite import RuleSource as RuleSource, rewrite as rewrite
     from ._rules import (LintFinding as LintFinding, Param as Param, Rule as Rule, Rules as Rules,
@@ -55,7 +55,7 @@ _HOMES = {
     "_model": ("Constant", "Graph", "Model", "Node", "Stats", "Value"),
     "_observe": ("CANCEL", "CONTINUE", "STOP", "Event", "FiringEvent", "NodeView", "PhaseEvent", "ProgressEvent", "Run",
                  "SweepEvent", "watch"),
-    "_prove": ("ProveReport",),
+    "_prove": ("ProveProgress", "ProveReport"),
     "_report": ("Report", "RuleCount", "RewriteWarning", "Unit"),
     "_rewrite": ("RuleSource", "rewrite"),
     "_rules": ("LintFinding", "Param", "Rule", "Rules", "TestReport", "TestResult", "shipped"),

@@ -88,7 +88,7 @@ class FiringEvent(NamedTuple):
 Event = PhaseEvent | SweepEvent | ProgressEvent | FiringEvent
 
 
-def _code(answer: Any) -> int:
+def answer_code(answer: Any) -> int:
     try:
         return _ANSWERS[answer]
     except (KeyError, TypeError):
@@ -110,14 +110,14 @@ class Adapter:
         self._progress = progress
 
     def on_phase(self, *event: Any) -> int:
-        return _code(self._observer(PhaseEvent(*event)))  # type: ignore[misc]
+        return answer_code(self._observer(PhaseEvent(*event)))  # type: ignore[misc]
 
     def on_sweep(self, *event: Any) -> int:
-        return _code(self._observer(SweepEvent(*event)))  # type: ignore[misc]
+        return answer_code(self._observer(SweepEvent(*event)))  # type: ignore[misc]
 
     def on_progress(self, *event: Any) -> int:
         known = ProgressEvent(*event)
-        answers = [_code(call(known)) for call in (self._progress, self._observer) if call]
+        answers = [answer_code(call(known)) for call in (self._progress, self._observer) if call]
         return max(answers)
 
     def wants_text(self, rule: str) -> bool:
@@ -127,7 +127,7 @@ class Adapter:
                   before: str, after: str, bindings: dict[str, str]) -> int:
         event = FiringEvent(set, rule, file, line, number, [NodeView(*n) for n in matched],
                             [NodeView(*n) for n in created], before, after, bindings)
-        return _code(self._observer(event))  # type: ignore[misc]
+        return answer_code(self._observer(event))  # type: ignore[misc]
 
 
 class Run:

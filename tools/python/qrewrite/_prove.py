@@ -1,9 +1,24 @@
 """Whether rules keep their promise: Rules.prove()."""
 from __future__ import annotations
 
-from typing import Any, Literal
+from html import escape
+from typing import Any, Literal, NamedTuple
 
 Outcome = Literal["held", "refuted", "unknown", "silent"]
+_COLUMNS = ("rule", "outcome", "graphs", "fired", "compared", "equivalence")
+
+
+class ProveProgress(NamedTuple):
+    """How far :meth:`Rules.prove` is: comes where a rule begins its turn, then ten times a second at most."""
+
+    #: Which has its turn.
+    rule: str
+    #: Of this rule, so far: graphs that it was tried on, and those on which it fired.
+    graphs: int
+    fired: int
+    #: With a budget rules take turns, and are done at the end.
+    rules_done: int
+    rules: int
 
 
 class ProveReport:
@@ -44,6 +59,13 @@ class ProveReport:
 
     def __str__(self) -> str:
         return self._text
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<th>{'promise' if column == 'equivalence' else column}</th>" for column in _COLUMNS)
+        rows = "".join("<tr>" + "".join(f"<td>{escape(str(rule[column]))}</td>" for column in _COLUMNS) + "</tr>" for rule in self.rules)
+        faults = "".join(f"<p>{escape(rule['rule'])}: {escape(rule['why'])}</p><pre>{escape(self.counterexamples[rule['rule']])}</pre>"
+                         for rule in self.rules if rule["outcome"] == "refuted")
+        return f"<div><table><tr>{heads}</tr>{rows}</table>{faults}<p>{escape(self._text.splitlines()[-1])}</p></div>"
 
     def __repr__(self) -> str:
         return f"<qrewrite.ProveReport {len(self.rules)} rules, {self._json['refuted']} refuted>"

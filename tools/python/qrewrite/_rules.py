@@ -9,7 +9,7 @@ from ._errors import Diagnostic, usage
 from ._hooks import Functions, registry
 
 if TYPE_CHECKING:
-    from ._prove import ProveReport
+    from ._prove import ProveProgress, ProveReport
 
 Path = str | PathLike[str]
 LintFinding = Diagnostic
@@ -184,7 +184,7 @@ class Rules:
         return TestReport([TestResult(*r) for r in self._core.run_tests()])
 
     def prove(self, *rules: str, graphs: int | None = None, budget: float | None = None, seed: int = 0, conditions: bool = True,
-              runtime: str | PathLike[str] = "onnxruntime") -> ProveReport:
+              runtime: str | PathLike[str] = "onnxruntime", progress: Callable[[ProveProgress], Any] | None = None) -> ProveReport:
         """Looks for graphs on which a rule does not keep its promise (``equivalence:``), as ``qrewrite prove`` does (docs/prove.md).
 
             >>> rules = qrewrite.Rules.from_dict({"rules": [
@@ -200,9 +200,13 @@ class Rules:
         conditions: also leave out each condition of the rules once, to see what it is needed for.
         runtime: what runs the graphs beside the library's own kernels: "onnxruntime" (or "ort"), the path of its library, or "builtin" for nothing. It runs
             in a process of its own, which is forked.
+        progress: is called with a :class:`ProveProgress`; it may return "stop" (the report has what was found so far) or "cancel" (:class:`Cancelled`).
 
-        Functions and operators in Python that the rules were loaded with are called. Ctrl-C ends it. :class:`UsageError`: there is no such rule.
+        Functions and operators in Python that the rules were loaded with are called. A function that raises where a rule asks it refutes the rule: a condition is
+        missing, for the run would end there. Ctrl-C ends the proof. :class:`UsageError`: there is no such rule.
         """
+        from ._observe import answer_code
+        from ._prove import ProveProgress as Progress
         from ._prove import ProveReport
         from ._verify import evaluator
         seconds = 0.0 if budget is None else _arguments.number("`budget`", budget)
@@ -214,7 +218,10 @@ class Rules:
                    "seed": _arguments.count("`seed`", seed, 2**64), "conditions": _arguments.flag("`conditions`", conditions)}
         if callable(runtime):
             raise usage("`runtime` of prove() is \"onnxruntime\", a path, or \"builtin\", not a function")
-        return ProveReport(*_core.prove(self._core, options, None if runtime == "builtin" else evaluator(runtime, threads=1)))
+        if progress is not None and not callable(progress):
+            raise usage(f"`progress` is a function, not {type(progress).__name__}")
+        told = None if progress is None else lambda *event: answer_code(progress(Progress(*event)))
+        return ProveReport(*_core.prove(self._core, options, None if runtime == "builtin" else evaluator(runtime, threads=1), told))
 
     def __len__(self) -> int:
         return len(self.rules)
