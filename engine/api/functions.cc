@@ -59,12 +59,25 @@ Result<AttributeValue> PlainAttribute(const AttrValue& value) {
   return Status(StatusCode::kUnsupported, "an attribute of a kind that the host does not see");
 }
 
+// Graphs and types: OperatorCall.
+bool IsLeftOut(AttrKind kind) {
+  return kind == AttrKind::kGraph || kind == AttrKind::kGraphs || kind == AttrKind::kTypeProto ||
+         kind == AttrKind::kTypeProtos;
+}
+
 Outputs RunOperator(const FunctionRegistry::Operator& function, const FoldCall& call) {
   OperatorCall plain{.num_outputs = call.num_outputs};
   QR_ASSIGN_OR_RETURN(plain.inputs, AllPlain(call.inputs));
   for (const Attribute& attribute : call.attributes) {
+    if (IsLeftOut(KindOf(attribute.value))) continue;
     Result<AttributeValue> value = PlainAttribute(attribute.value);
-    if (value.ok()) plain.attributes.emplace(attribute.name, *std::move(value));
+    // Without it the operator would compute something else.
+    if (!value.ok()) {
+      return Status(StatusCode::kUnsupported,
+                    fmt::format("functions of the host do not see what its attribute `{}` is",
+                                Printable(attribute.name)));
+    }
+    plain.attributes.emplace(attribute.name, *std::move(value));
   }
   QR_ASSIGN_OR_RETURN(
       std::vector<ConstTensor> results,

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/diagnostics.h"
 #include "engine/base/interrupt.h"
 #include "engine/graph/find.h"
 #include "engine/ops/signature.h"
@@ -159,8 +160,34 @@ Status GraphInterpreter::RunKernel(NodeId n, const Attributes& attributes) {
                       inputs,    attributes, static_cast<int>(graph_.num_outputs(n))};
   Outputs outputs = Fold(kernel, call, {.lazy = UINT64_MAX});
   if (!outputs.ok()) return At(n, outputs.status());
+  if (kernel->host) QR_RETURN_IF_ERROR(CheckHost(n, inputs, *outputs));
   for (size_t i = 0; i < std::min(outputs->size(), graph_.num_outputs(n)); ++i) {
     SetOutput(n, i, std::move((*outputs)[i]));
+  }
+  return {};
+}
+
+// A host may make anything, and what reads it would compute in another type than it does elsewhere.
+Status GraphInterpreter::CheckHost(NodeId n, const std::vector<Tensor>& inputs,
+                                   const std::vector<Tensor>& outputs) const {
+  const auto is_other = [&](const Tensor& tensor, ValueId v) {
+    if (!v.valid() || !tensor.valid()) return false;
+    const TypeInfo& declared = graph_.declared(v);
+    return declared.is_tensor && declared.dtype != DType::kUndefined &&
+           declared.dtype != tensor.dtype();
+  };
+  // A caller may run a model on other types than it declares, all of it.
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (is_other(inputs[i], graph_.input(n, i))) return {};
+  }
+  for (size_t i = 0; i < std::min(outputs.size(), graph_.num_outputs(n)); ++i) {
+    const ValueId v = graph_.output(n, i);
+    if (!is_other(outputs[i], v)) continue;
+    return {StatusCode::kCallback,
+            fmt::format("operator `{}` of the host made {} for `{}`, which is {}",
+                        graph_.op_name(graph_.op(n)).name, Info(outputs[i].dtype()).text_name,
+                        Printable(std::string(graph_.name(v))),
+                        Info(graph_.declared(v).dtype).text_name)};
   }
   return {};
 }

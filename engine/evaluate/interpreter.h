@@ -47,6 +47,8 @@ class GraphInterpreter {
   Status RunBody(BodyId body, const Attributes& call);
   Status RunNode(NodeId n, const Attributes& call);
   Status RunKernel(NodeId n, const Attributes& attributes);
+  Status CheckHost(NodeId n, const std::vector<Tensor>& inputs,
+                   const std::vector<Tensor>& outputs) const;
   Status RunFunction(NodeId n, BodyId body, const Attributes& attributes);
   Status RunIf(NodeId n, const Attributes& call);
   Status RunLoop(NodeId n, const Attributes& call);

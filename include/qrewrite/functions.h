@@ -31,7 +31,8 @@ using AttributeValue = std::variant<int64_t, float, std::string, ConstTensor, st
                                     std::vector<float>, std::vector<std::string>>;
 
 // A node with constant inputs. An input that is absent has dtype 0. Attributes are those that the
-// node has; graph and type attributes are left out.
+// node has; graph and type attributes are left out. A node with a list of tensors, a sparse tensor or
+// a tensor of strings among its attributes or inputs is not computed.
 struct OperatorCall {
   std::vector<ConstTensor> inputs;
   std::map<std::string, AttributeValue> attributes;

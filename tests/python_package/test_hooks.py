@@ -5,7 +5,7 @@ import numpy as np
 import onnx
 import pytest
 from conftest import parse
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 import qrewrite
 from qrewrite import Functions, Rules
@@ -145,6 +145,34 @@ def test_the_built_in_kernels_run_operators_too(functions):
     with pytest.raises(qrewrite.CallbackError, match="lost") as raised:
         qrewrite.run(OWN, x, runtime="builtin", functions=functions)
     assert type(raised.value.__cause__) is LookupError
+
+
+@pytest.mark.parametrize("attribute", [
+    helper.make_attribute("x", [numpy_helper.from_array(np.float32([1])), numpy_helper.from_array(np.float32([2]))]),
+    helper.make_attribute("x", numpy_helper.from_array(np.array(["a"], object))),
+    helper.make_attribute("x", onnx.SparseTensorProto(values=numpy_helper.from_array(np.float32([1])), indices=numpy_helper.from_array(np.array([0])), dims=[2])),
+], ids=["tensors", "texts", "sparse"])
+def test_an_operator_with_what_cannot_be_given_is_not_computed(functions, attribute):
+    """It would take its default for it."""
+    functions.operator(lambda w, x=None: w, name="Op", domain="acme")
+    model = parse("g () => (float[2] y) <float[2] w = {1, 2}> { y = acme.Op(w) }")
+    rules = Rules.from_dict({"phases": [{"name": "fold", "fold": "all"}], "rules": []}, functions=functions)
+    assert qrewrite.rewrite(model, rules)[1].folded == 1
+    model.graph.node[0].attribute.append(attribute)
+    assert qrewrite.rewrite(model, rules)[1].folded == 0
+    with pytest.raises(qrewrite.Unsupported, match="acme.Op `y`: functions of the host do not see what its attribute `x` is"):
+        qrewrite.run(model, {}, runtime="builtin", functions=functions)
+
+
+@pytest.mark.parametrize("call", ["run", "verify"])
+def test_an_operator_of_another_type_does_not_run(functions, call):
+    functions.operator(lambda x: np.float64(2) * x.astype(np.float64), name="Twice", domain="acme")
+    model = parse("g (float[2] x) => (float[2] y) <float[2] t> { t = acme.Twice(x)  y = Neg(t) }")
+    with pytest.raises(qrewrite.CallbackError, match="operator `Twice` of the host made double for `t`, which is float"):
+        if call == "run":
+            qrewrite.run(model, {"x": np.ones(2, np.float32)}, runtime="builtin", functions=functions)
+        else:
+            qrewrite.verify(model, model, runtime="builtin", functions=functions)
 
 
 def test_operator_with_several_outputs(functions):

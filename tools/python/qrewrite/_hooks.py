@@ -130,8 +130,8 @@ class Functions:
             >>> qrewrite.run(model, {"x": np.float32([1, 2])}, runtime="builtin")
             {'y': array([4., 8.], dtype=float32)}
 
-        `call` gets the inputs by position (None: absent) and the attributes that the node has by keyword; it returns an array, or
-        as many as the node has outputs. It takes the place of what the library has.
+        `call` gets the inputs by position (None: absent) and the attributes that the node has by keyword, without graphs and types; it returns an array, or
+        as many as the node has outputs. It takes the place of what the library has. A node with a list of tensors, a sparse tensor or texts in a tensor is not computed.
         """
         return self._register("operator", domain, call, name)
 
