@@ -134,3 +134,14 @@ def test_things_of_numpy_in_a_rule_file():
     model, _ = qrewrite.rewrite(DATA, rules)
     assert b"Abs" in model and b"Abs" not in qrewrite.rewrite(DATA, rules, most=np.int8(4))[0]
     assert qrewrite.rewrite(DATA, "optimize", max_fold_bytes=np.array(10))[1].to_dict()
+
+
+def test_things_like_dicts_and_lists_in_a_rule_file(chain):
+    """As configurations have them; the whole may be one as well."""
+    from collections import UserDict, UserList
+    from types import MappingProxyType
+    rule = {"name": "twice", "match": "y = Relu(Relu(x))", "replace": "y = Relu(x)"}
+    for like in (MappingProxyType, UserDict):
+        assert qrewrite.rewrite(chain, like({"rules": UserList([like(rule)])}))[1].rewrites == 1
+    with pytest.raises(qrewrite.UsageError, match="not bytes"):
+        qrewrite.rewrite(chain, {"rules": [{**rule, "match": b"y = Relu(x)"}]})

@@ -238,7 +238,11 @@ def _folders(search: Any) -> list[bytes]:
 
 
 def _plain(value: Any) -> Any:
-    """What json does not know of the things that rule files are made of in Python: numpy's numbers and arrays, paths."""
+    """What json does not know of the things that rule files are made of in Python: numpy's numbers and arrays, paths, and what is like a dict or a list."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
+        return list(value)
     if isinstance(value, PathLike):
         return fspath(value)
     if hasattr(value, "tolist") and hasattr(value, "dtype"):
