@@ -32,6 +32,17 @@ def test_each_test_is_an_item(pytester, plugin):
     plugin("-k", "once").assert_outcomes(passed=1, deselected=1)
 
 
+def test_however_the_key_is_written(pytester, plugin):
+    """A rule file that is not seen has no tests that fail."""
+    import json
+
+    rule = {"name": "r", "match": "y = Relu(Relu(x))", "replace": "y = Relu(x)", "tests": [{"name": "once", "given": "x: float[4]\ny = Relu(x)", "expect": "unchanged"}]}
+    whole = {"name": "mine", "rules": [rule], "qrewrite": 1}
+    pytester.makefile(".yaml", mark="\N{ZERO WIDTH NO-BREAK SPACE}" + GOOD, quoted=GOOD.replace("qrewrite:", "'qrewrite':"), doubly=GOOD.replace("qrewrite:", '"qrewrite":'))
+    pytester.makefile(".json", last=json.dumps(whole), indented=json.dumps(whole, indent=1), other=json.dumps({"versions": {"qrewrite": 1}}), broken='{"a": {"qrewrite": 1}')
+    plugin().assert_outcomes(passed=8)
+
+
 def test_a_failure_shows_the_graphs(pytester, plugin):
     pytester.makefile(".yaml", tidy=GOOD.replace("expect: unchanged", 'expect: "x: float[4]\\ny = Abs(x)"'))
     result = plugin()

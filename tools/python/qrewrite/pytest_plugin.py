@@ -11,7 +11,8 @@ from typing import Any, Iterator
 
 import pytest
 
-_RULE_FILE = re.compile(rb'(?m)^(?:\{?\s*)"?qrewrite"?\s*:\s*\d')
+_RULE_FILE = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?\{?\s*["']?qrewrite["']?\s*:\s*\d""")
+_IN_JSON = re.compile(rb'"qrewrite"\s*:\s*\d')
 _ENDINGS = {".yaml", ".yml", ".json"}
 
 
@@ -25,9 +26,20 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     try:
         with open(file_path, "rb") as file:
             begin = file.read(1 << 20)  # the data of others may be large
+            found = _RULE_FILE.search(begin) or file_path.suffix == ".json" and _IN_JSON.search(begin) and _has_key(begin + file.read())
     except OSError:
         return None
-    return RuleFile.from_parent(parent, path=file_path) if _RULE_FILE.search(begin) else None
+    return RuleFile.from_parent(parent, path=file_path) if found else None
+
+
+def _has_key(text: bytes) -> bool:
+    """Whether this is JSON with the key, wherever in its line that stands."""
+    from json import loads
+    try:
+        whole = loads(text.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(whole, dict) and "qrewrite" in whole
 
 
 class RuleFile(pytest.File):
