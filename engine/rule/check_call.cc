@@ -96,7 +96,7 @@ ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, Owner& 
     }
     const auto& hosts = input_.host_functions;
     if (std::find(hosts.begin(), hosts.end(), ref.name) != hosts.end()) {
-      CheckArgs(call, scope, owner, CallUse::kCompute);
+      CheckHostArgs(call, scope, owner);
       return ExprType::kAny;
     }
   }

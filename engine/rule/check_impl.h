@@ -165,6 +165,8 @@ class RuleChecker {
   void CheckOpChoice(const Expr& left, const Expr& right, NameScope& scope, Owner& owner);
   void CheckParamChoice(const Expr& left, const Expr& right, Owner& owner);
   void NeedCondition(const Expr& expr, ExprType type, Owner& owner);
+  // Of a call of a function of the host.
+  void CheckHostArgs(const Expr& call, NameScope& scope, Owner& owner);
   void CheckArgType(const Expr& arg, ExprType got, const FunctionInfo& info, size_t index,
                     Owner& owner);
 

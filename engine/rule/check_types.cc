@@ -138,6 +138,23 @@ void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo
       .hint = std::move(hint);
 }
 
+void RuleChecker::CheckHostArgs(const Expr& call, NameScope& scope, Owner& owner) {
+  for (size_t i = 0; i < call.call().args.size(); ++i) {
+    const Arg& arg = call.call().args[i];
+    if (arg.optional) {
+      sink_.Error(arg.place, code::kForm, fmt::format("`?` belongs in a match ({})", owner.text));
+    }
+    if (!arg.value) continue;
+    const ExprType got = CheckExpr(*arg.value, scope, owner, CallUse::kCompute);
+    if (!IsOneOf(got, {kString, kDType, kSet, kLabel, kChain})) continue;
+    sink_
+        .Error(arg.value->place, code::kType,
+               fmt::format("argument {} of `{}` cannot be {} ({})", i + 1,
+                           call.call().refs.front().name, TypeText(got), owner.text))
+        .hint = "functions of the host get tensors and numbers";
+  }
+}
+
 void RuleChecker::NeedCondition(const Expr& expr, ExprType type, Owner& owner) {
   if (IsOneOf(type, {kAny, kBool, kValue})) return;
   sink_

@@ -381,6 +381,16 @@ def test_a_function_that_starts_threads(functions):
     assert np.array_equal(done(run(functions, fold("threaded(w)"))[0])[0], [[9, 10], [11, 12]])
 
 
+@pytest.mark.parametrize("call,what", [("h(w, 'round')", "a text"), ("h(w, params.mode)", "a text"), ("h(dtype(w))", "an element type")])
+def test_what_a_function_cannot_be_given_is_an_error_of_the_rule(functions, call, what):
+    """It would never fire, and nothing would tell why."""
+    functions.function(lambda *w: w[0], name="h")
+    rules = {"params": {"mode": {"type": "string", "default": "round"}}, "rules": [fold(call)]}
+    with pytest.raises(qrewrite.InvalidRules, match=f"of `h` cannot be {what}") as raised:
+        Rules.from_dict(rules, functions=functions)
+    assert raised.value.diagnostics[0].hint == "functions of the host get tensors and numbers"
+
+
 def test_names(functions):
     with pytest.raises(qrewrite.UsageError, match="`shape` is a function of the language"):
         functions.function(name="shape")(lambda x: x)

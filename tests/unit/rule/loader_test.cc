@@ -2,6 +2,7 @@
 #include <climits>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "engine/expr/parser.h"
 #include "tests/unit/rule/support.h"
@@ -417,6 +418,17 @@ TEST_CASE("Loader: functions of the host may be called") {
       "rules:\n  - {name: r, match: y = Relu(x), where: half(x) == 1, replace: y = Abs(x)}\n");
   CHECK(LoadRulesText("t.yaml", text, options).ok());
   CHECK_FALSE(LoadRulesText("t.yaml", text).ok());
+  // What it cannot be given would only keep the rule from firing.
+  for (const char* argument : {"'mode'", "params.mode", "dtype(x)", "FLOAT", "n", "@pair"}) {
+    const std::string called = test::File(
+        fmt::format("params: {{mode: {{type: string, default: a}}}}\nsets: {{pair: [Relu, Abs]}}\n"
+                    "rules:\n  - {{name: r, match: \"y = n:Relu(x)\", where: \"half(x, {}) == 1\", "
+                    "replace: y = Abs(x)}}\n",
+                    argument));
+    const auto loaded = LoadRulesText("t.yaml", called, options);
+    REQUIRE_MESSAGE(!loaded.ok(), argument);
+    CHECK_MESSAGE(loaded.status().diagnostics()[0].code == "QR0423", loaded.status().message());
+  }
 }
 
 TEST_CASE("Loader: the JSON form is the YAML form") {
