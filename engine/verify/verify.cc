@@ -381,9 +381,8 @@ Status Verification::AskSecondAbout(int sample) {
   };
   HearSecond(a_, b_, evaluator_, *options_.second, *pairs_, compare, part);
   for (OutputComparison& heard : part.outputs) {
-    for (OutputComparison& output : report_.outputs) {
-      if (output.name == heard.name) output = std::move(heard);
-    }
+    const auto output = std::ranges::find(report_.outputs, heard.name, &OutputComparison::name);
+    if (output != report_.outputs.end()) *output = std::move(heard);
   }
   for (std::string& note : part.notes) {
     if (std::ranges::find(report_.notes, note) == report_.notes.end())
