@@ -8,6 +8,7 @@
 #include "engine/debug/behind.h"
 #include "engine/debug/folded_weights.h"
 #include "engine/debug/unfolded.h"
+#include "engine/evaluate/decibels.h"
 
 namespace qrewrite {
 Alignment::Alignment(const NamedGraph& float_graph, const NamedGraph& quantized,
@@ -172,6 +173,10 @@ void Alignment::Learn(ValueId v, ValueId counterpart, const Order& order) {
   if (!order.empty()) orders_[v] = order;
 }
 
+void Alignment::Forget(ValueId v) {
+  if (v.valid()) known_[v.index] = {};
+}
+
 void Alignment::AlignQuantized(ValueId source) {
   const auto found = activations_of_.find(source);
   if (found == activations_of_.end() || !known_[source.index].valid()) return;
@@ -183,7 +188,7 @@ void Alignment::AlignQuantized(ValueId source, size_t i) {
   Counterpart& c = matching_.activations[i];
   if (doubtful_[i] && IsBefore(i, known_[source.index])) {
     c = {};
-    for (const std::string& name : {a.q, a.quantizer}) known_[quantized_.Find(name).index] = {};
+    for (const std::string& name : {a.q, a.quantizer}) Forget(quantized_.Find(name));
   }
   if (c.name.empty()) {
     const bool is_made =
@@ -198,9 +203,9 @@ void Alignment::AlignQuantized(ValueId source, size_t i) {
 
 void Alignment::AlignNode(NodeId n) {
   const Graph& g = quantized_.graph();
-  const bool is_sum = AlignSum(n) || AlignScaledProduct(n);
-  const NodeId counterpart = is_sum ? NodeId() : CounterpartOf(n);
-  if (is_sum || AlignProduct(n, counterpart)) {
+  const bool is_known = AlignSum(n) || AlignScaledProduct(n);
+  const NodeId counterpart = is_known ? NodeId() : CounterpartOf(n);
+  if (is_known || AlignProduct(n, counterpart)) {
     // and what it is quantized to
   } else if (counterpart.valid()) {
     taken_[counterpart.index] = true;
@@ -238,22 +243,23 @@ bool Alignment::AlignUnfolded(NodeId n, NodeId counterpart) {
   const Graph& f = float_.graph();
   if (g.num_outputs(n) != 1 || f.num_outputs(counterpart) != 1 || !g.output(n, 0).valid())
     return false;
-  if (!HasOtherWeights(n, counterpart)) return false;
   const ValueId theirs = f.output(counterpart, 0);
-  std::vector<ValueId> way =
-      UnfoldedBehind(quantized_, values_, g.output(n, 0), ReaderOps(float_, theirs));
+  std::vector<ValueId> way = UnfoldedBehind(quantized_, values_, activations_of_, g.output(n, 0),
+                                            ReaderOps(float_, theirs));
   const ValueId last = way.back();
   way.pop_back();
   if (way.empty() || (known_[last.index].valid() && known_[last.index] != theirs)) return false;
+  if (!HasOtherWeights(n, counterpart)) return false;
+  const auto is_mapped = [&](size_t i) { return matching_.activations[i].method == "map"; };
+  for (const ValueId v : way) {
+    if (std::ranges::any_of(activations_of_[v], is_mapped)) return false;
+  }
   for (const ValueId v : way) {
     for (const size_t i : activations_of_[v]) {
-      Counterpart& c = matching_.activations[i];
-      if (c.method == "map") return false;
-      c = {};
-      for (const std::string& name : values_.activations[i].restored)
-        known_[quantized_.Find(name).index] = {};
+      matching_.activations[i] = {};
+      for (const std::string& name : values_.activations[i].restored) Forget(quantized_.Find(name));
     }
-    known_[v.index] = {};
+    Forget(v);
   }
   Learn(last, theirs);
   return true;
@@ -392,12 +398,7 @@ double Alignment::Distance(NodeId n, NodeId candidate) const {
     const Result<std::vector<double>> a = Dequantize(w.integers, w.scheme);
     const Result<std::vector<double>> b = ToDoubles(*turned);
     if (!a.ok() || !b.ok()) continue;
-    double signal = 0, noise = 0;
-    for (size_t k = 0; k < a->size(); ++k) {
-      signal += (*b)[k] * (*b)[k];
-      noise += ((*a)[k] - (*b)[k]) * ((*a)[k] - (*b)[k]);
-    }
-    distance += signal > 0 ? noise / signal : noise;
+    distance += NoiseShare(*b, *a);
   }
   return distance;
 }

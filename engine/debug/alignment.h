@@ -59,6 +59,7 @@ class Alignment {
   double Distance(NodeId n, NodeId candidate) const;  // of their weights; 0 if nothing is known
   bool IsAlike(NodeId n, NodeId candidate) const;     // by attributes and what is constant in both
   void Learn(ValueId v, ValueId counterpart, const Order& order = {});
+  void Forget(ValueId v);
 
   // Readers of a value of the float model, in its order; those that are taken are passed over.
   struct Readers {

@@ -1,32 +1,23 @@
-// Alignment of products whose addend one model has in them and the other one behind them: what a product alone makes
-// stands for no value of the other model, the sum does.
+// Alignment of products: whose addend one model has in them and the other one behind them (what a product alone makes stands
+// for no value of the other model, the sum does), and whose operand the quantized model alone multiplies by constants.
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "engine/debug/alignment.h"
 #include "engine/debug/folded_weights.h"
+#include "engine/evaluate/decibels.h"
 
 namespace qrewrite {
 namespace {
 
-// Of the energies of a difference and of what it is a difference from: numbers further apart are no rounded ones.
+// NoiseShare(): numbers further apart are no rounded ones.
 constexpr double kFar = 0.25;
 
 template <class Map>
 const typename Map::mapped_type* Find(const Map& map, const typename Map::key_type& key) {
   const auto found = map.find(key);
   return found == map.end() ? nullptr : &found->second;
-}
-
-double Between(const std::vector<double>& wanted, const std::vector<double>& got) {
-  if (wanted.size() != got.size()) return INFINITY;
-  double signal = 0, noise = 0;
-  for (size_t k = 0; k < wanted.size(); ++k) {
-    signal += wanted[k] * wanted[k];
-    noise += (got[k] - wanted[k]) * (got[k] - wanted[k]);
-  }
-  return noise == 0 ? 0 : noise / signal;
 }
 
 ValueId ResultOf(const Graph& g, NodeId n) {
@@ -53,7 +44,7 @@ double Alignment::Apart(ValueId mine, ValueId theirs) const {
   const Result<Tensor> held = constant->Materialize();
   if (!held.ok()) return INFINITY;
   const Result<std::vector<double>> wanted = ToDoubles(*tensor), got = ToDoubles(*held);
-  return wanted.ok() && got.ok() ? Between(*wanted, *got) : INFINITY;
+  return wanted.ok() && got.ok() ? NoiseShare(*wanted, *got) : INFINITY;
 }
 
 // Likewise of the weight `i` and a float one.
@@ -63,7 +54,7 @@ double Alignment::ApartFrom(size_t i, const Tensor& theirs) const {
   const Result<std::vector<double>> got = Dequantize(w.integers, w.scheme);
   if (!turned.ok() || !got.ok()) return INFINITY;
   const Result<std::vector<double>> wanted = ToDoubles(*turned);
-  return wanted.ok() ? Between(*wanted, *got) : INFINITY;
+  return wanted.ok() ? NoiseShare(*wanted, *got) : INFINITY;
 }
 
 // A bias of zeros is none.
@@ -221,7 +212,7 @@ bool Alignment::HasOtherFactor(NodeId n, NodeId candidate) const {
   const ScaledValue* const theirs = Find(float_products_.scaled, float_.Name(same));
   if (mine == nullptr || theirs == nullptr) return false;
   const Result<std::vector<double>> a = ToDoubles(mine->factor), b = ToDoubles(theirs->factor);
-  return a.ok() && b.ok() && Between(*b, *a) >= kFar;
+  return a.ok() && b.ok() && NoiseShare(*b, *a) >= kFar;
 }
 
 // The value is the float one times constants: nothing of the float model is that, but all is known.

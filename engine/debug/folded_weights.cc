@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/evaluate/decibels.h"
 #include "qrewrite/rewrite.h"
 
 namespace qrewrite {
@@ -76,18 +77,13 @@ class Finder {
   std::map<std::string, std::string> references_;  // of what is quantized
 };
 
-// The energy of the difference over that of `reference`; nullopt: another shape, or no numbers.
+// NoiseShare() of the weight; nullopt: another shape, or no numbers.
 std::optional<double> Distance(const QuantizedWeight& w, const Tensor& reference) {
   if (w.integers.dims() != reference.dims()) return std::nullopt;
   const Result<std::vector<double>> a = Dequantize(w.integers, w.scheme);
   const Result<std::vector<double>> b = ToDoubles(reference);
   if (!a.ok() || !b.ok()) return std::nullopt;
-  double signal = 0, noise = 0;
-  for (size_t i = 0; i < a->size(); ++i) {
-    signal += (*b)[i] * (*b)[i];
-    noise += ((*a)[i] - (*b)[i]) * ((*a)[i] - (*b)[i]);
-  }
-  return signal > 0 ? noise / signal : noise;
+  return NoiseShare(*b, *a);
 }
 
 // What `optimize` makes of the float weight, if it is nearer to the integers.

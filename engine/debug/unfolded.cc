@@ -7,15 +7,18 @@ namespace {
 
 class Way {
  public:
-  Way(const NamedGraph& quantized, const QuantizedValues& values)
-      : quantized_(quantized), values_(values) {}
+  Way(const NamedGraph& quantized, const QuantizedValues& values,
+      const ActivationsOf& activations_of)
+      : quantized_(quantized), values_(values), activations_of_(activations_of) {}
 
   // Nodes that read `v` or what it is quantized to; quantizers are none.
   std::set<NodeId> ReadersOf(ValueId v) const {
     const Graph& g = quantized_.graph();
     std::set<ValueId> same = {v};
-    for (const QuantizedActivation& a : values_.activations) {
-      if (a.source != quantized_.Name(v)) continue;
+    const auto found = activations_of_.find(v);
+    const size_t count = found == activations_of_.end() ? 0 : found->second.size();
+    for (size_t k = 0; k < count; ++k) {
+      const QuantizedActivation& a = values_.activations[found->second[k]];
       for (const std::string& name : {a.quantizer, a.q}) same.insert(quantized_.Find(name));
       for (const std::string& name : a.restored) same.insert(quantized_.Find(name));
     }
@@ -57,14 +60,16 @@ class Way {
  private:
   const NamedGraph& quantized_;
   const QuantizedValues& values_;
+  const ActivationsOf& activations_of_;
 };
 
 }  // namespace
 
 std::vector<ValueId> UnfoldedBehind(const NamedGraph& quantized, const QuantizedValues& values,
-                                    ValueId v, const std::set<std::string>& wanted) {
+                                    const ActivationsOf& activations_of, ValueId v,
+                                    const std::set<std::string>& wanted) {
   constexpr size_t kMostFolded = 8;
-  const Way way(quantized, values);
+  const Way way(quantized, values, activations_of);
   std::vector<ValueId> found = {v};
   while (found.size() <= kMostFolded) {
     const std::set<NodeId> readers = way.ReadersOf(found.back());

@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/debug/named_graph.h"
@@ -11,10 +12,14 @@
 
 namespace qrewrite {
 
+using ActivationsOf = std::unordered_map<ValueId, std::vector<size_t>>;
+
 // From `v` of the quantized model on, what nodes make that each read one value, quantized or not, and constants of which
 // one is floats for channels: up to the one that operators of `wanted` read, which read none in between. `v` alone: there is
 // no such way.
+// `activations_of`: those of `values` by what is quantized.
 std::vector<ValueId> UnfoldedBehind(const NamedGraph& quantized, const QuantizedValues& values,
-                                    ValueId v, const std::set<std::string>& wanted);
+                                    const ActivationsOf& activations_of, ValueId v,
+                                    const std::set<std::string>& wanted);
 
 }  // namespace qrewrite

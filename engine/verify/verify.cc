@@ -56,6 +56,7 @@ class Verification {
   Status ChooseOpenSizes();
   bool MayBeTheSamples() const;
   Status RunAgain(bool ties);
+  Result<bool> IsBetterAgain(bool ties);
   Status RunNearer();
   Status RunWithoutTies();
   Status RunOnSteps();
@@ -66,6 +67,7 @@ class Verification {
   void Judge();
   void AskSecond();
   Status AskSecondAbout(int sample);
+  void AddNote(std::string note);
 
   const Model& a_;
   const Model& b_;
@@ -187,6 +189,19 @@ Status Verification::RunAgain(bool ties) {
   return {};
 }
 
+// All samples again. False: the models diverge again, and the report is that of before.
+Result<bool> Verification::IsBetterAgain(bool ties) {
+  const VerifyReport diverged = report_;
+  const int worst_sample = worst_sample_;
+  const bool had_ties = ties_;
+  QR_RETURN_IF_ERROR(RunAgain(ties));
+  if (report_.verdict != Verdict::kDiverged) return true;
+  report_ = diverged;
+  worst_sample_ = worst_sample;
+  ties_ = had_ties;
+  return false;
+}
+
 Result<Tensors> Verification::InputsOf(int sample) const {
   if (options_.inputs) return options_.inputs->get(static_cast<size_t>(sample));
   SampleKind kind = maker_->KindOf(sample);
@@ -221,13 +236,8 @@ Status Verification::RunNearer() {
 // samples alone is judged without them.
 Status Verification::RunWithoutTies() {
   if (!MayBeTheSamples()) return {};
-  const VerifyReport diverged = report_;
-  QR_RETURN_IF_ERROR(RunAgain(false));
-  if (report_.verdict == Verdict::kDiverged) {
-    report_ = diverged;
-    ties_ = true;
-    return {};
-  }
+  QR_ASSIGN_OR_RETURN(const bool better, IsBetterAgain(false));
+  if (!better) return {};
   report_.notes.emplace_back(
       "samples half-way between steps were replaced by normal ones: they alone are beyond the "
       "tolerance");
@@ -245,15 +255,13 @@ Status Verification::RunOnSteps() {
   const std::vector<std::string> inputs =
       maker_->TakeSteps(*of_b, [this](const std::string& name) { return pairs_->NameInB(name); });
   if (inputs.empty()) return {};
-  const VerifyReport diverged = report_;
-  QR_RETURN_IF_ERROR(RunAgain(ties_));
-  if (report_.verdict == Verdict::kDiverged) {
-    report_ = diverged;
+  double least = std::numeric_limits<double>::infinity();
+  for (const OutputComparison& output : report_.outputs) least = std::min(least, output.sqnr_db);
+  QR_ASSIGN_OR_RETURN(const bool better, IsBetterAgain(ties_));
+  if (!better) {
     maker_ = before;
     return {};
   }
-  double least = std::numeric_limits<double>::infinity();
-  for (const OutputComparison& output : diverged.outputs) least = std::min(least, output.sqnr_db);
   report_.notes.push_back(
       fmt::format("`{}` has whole steps of the quantizer that the second model has for it, and the "
                   "first one has not: other numbers are "
@@ -350,13 +358,19 @@ void Verification::AskSecond() {
     if (output.verdict == Verdict::kDiverged) samples.insert(output.worst_sample);
   }
   for (const int sample : samples) {
-    // Without its inputs nothing is heard about it.
-    if (const Status status = AskSecondAbout(sample); !status.ok()) continue;
+    const Status heard = AskSecondAbout(sample);
+    if (!heard.ok()) AddNote("no second opinion: " + heard.diagnostics()[0].message);
   }
   const auto diverged = [](const OutputComparison& output) {
     return output.verdict == Verdict::kDiverged;
   };
   if (std::ranges::none_of(report_.outputs, diverged)) report_.verdict = Verdict::kInconclusive;
+}
+
+// What several samples tell is said once.
+void Verification::AddNote(std::string note) {
+  if (std::ranges::find(report_.notes, note) == report_.notes.end())
+    report_.notes.push_back(std::move(note));
 }
 
 Status Verification::AskSecondAbout(int sample) {
@@ -384,10 +398,7 @@ Status Verification::AskSecondAbout(int sample) {
     const auto output = std::ranges::find(report_.outputs, heard.name, &OutputComparison::name);
     if (output != report_.outputs.end()) *output = std::move(heard);
   }
-  for (std::string& note : part.notes) {
-    if (std::ranges::find(report_.notes, note) == report_.notes.end())
-      report_.notes.push_back(std::move(note));
-  }
+  for (std::string& note : part.notes) AddNote(std::move(note));
   return {};
 }
 
