@@ -97,6 +97,15 @@ std::vector<OpName> Signatures::Names() const {
   return names;
 }
 
+void Signatures::AddOlder(Signature signature) {
+  if (base_ != nullptr) {
+    const std::span<const Signature> known =
+        base_->Versions(signature.op.domain, signature.op.name);
+    for (const Signature& s : known) Add(s);
+  }
+  Add(std::move(signature));
+}
+
 void Signatures::Add(Signature signature) {
   signature.op.domain = CanonicalDomain(signature.op.domain);
   std::vector<Signature>& versions = own_[signature.op];

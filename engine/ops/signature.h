@@ -119,7 +119,8 @@ class Signatures {
   std::span<const Signature> Versions(std::string_view domain, std::string_view name) const;
   std::vector<OpName> Names() const;  // sorted
 
-  void Add(Signature signature);  // replaces every version the base knows
+  void Add(Signature signature);       // replaces every version the base knows
+  void AddOlder(Signature signature);  // a version before those, which stay
   // What was added, without the base.
   using Own = std::map<OpName, std::vector<Signature>, OpNameLess>;  // versions, oldest first
   const Own& own() const { return own_; }

@@ -46,7 +46,8 @@ std::shared_ptr<const Program> ProgramCompiler::Run() {
     CompileRule(rules_->rules[i], program_->compiled_[i]);
   }
   for (const auto& [op, versions] : rules_->signatures.own()) {
-    for (const Signature& signature : versions) CompileSignature(signature);
+    for (const Signature& signature : versions)
+      CompileSignature(signature, /*copy=*/!signature.from_rule_file);
   }
   CompilePhases();
   CompileWrites();
@@ -282,7 +283,7 @@ void ProgramCompiler::CompileWrites() {
   }
 }
 
-void ProgramCompiler::CompileSignature(const Signature& signature) {
+void ProgramCompiler::CompileSignature(const Signature& signature, bool copy) {
   SignatureCode out;
   Names names(out.layout);
   for (const FormalValue& v : signature.inputs) out.inputs.push_back(names.Add(v.name));
@@ -309,13 +310,14 @@ void ProgramCompiler::CompileSignature(const Signature& signature) {
   for (const FormalAttribute& a : signature.attributes) {
     out.defaults.push_back(compile(a.computed_default));
   }
-  if (any) program_->signatures_[&signature] = std::move(out);
+  // A known version beside an older one of the rules is a copy: what it states is found here, also that it is nothing.
+  if (any || copy) program_->signatures_[&signature] = std::move(out);
 }
 
 std::shared_ptr<const Program> ProgramCompiler::OfSignature(const Signature& signature) {
   static const auto* const none = new std::shared_ptr<const RuleSet>(new RuleSet());
   ProgramCompiler compiler(*none);
-  compiler.CompileSignature(signature);
+  compiler.CompileSignature(signature, /*copy=*/false);
   return compiler.program_;
 }
 

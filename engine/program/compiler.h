@@ -31,7 +31,7 @@ class ProgramCompiler {
   CompiledCase CompileCase(const Case& source, Names& names);
   void CompilePhases();
   void CompileWrites();
-  void CompileSignature(const Signature& signature);
+  void CompileSignature(const Signature& signature, bool copy);
   CompiledCase CompileOutcome(const Case& source, const Names& around,
                               const DefinitionHead* head);  // null: of a rule
   void CompileResult(const Case& source, Names& names, const DefinitionHead* head,

@@ -86,8 +86,9 @@ bool Judge::HasOwnSignature(const Model& model) const {
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     if (!graph.alive(NodeId(i))) continue;
     const OpName& op = graph.op_name(graph.op(NodeId(i)));
-    const Signature* const known = Signatures::Builtin().Newest(op.domain, op.name);
-    if (known != nullptr && signatures.Newest(op.domain, op.name) != known) return true;
+    if (Signatures::Builtin().Newest(op.domain, op.name) == nullptr) continue;
+    if (std::ranges::any_of(signatures.Versions(op.domain, op.name), &Signature::from_rule_file))
+      return true;
   }
   return false;
 }

@@ -41,7 +41,7 @@ void SetBuilder::Merge(OwnedList<T>& list, T&& item, std::string key, const Rule
   Owned<T>* before = list.Find(key);
   if (before == nullptr) {
     list.index.emplace(key, list.items.size());
-    list.items.push_back({std::move(item), std::move(key), file, place});
+    list.items.push_back({std::forward<T>(item), std::move(key), file, place});
     return;
   }
   const std::string shown = sigil + key;
@@ -51,7 +51,7 @@ void SetBuilder::Merge(OwnedList<T>& list, T&& item, std::string key, const Rule
         .notes.push_back(FirstNote(before->place));
   } else if (RuleFiles::Includes(file, before->file)) {
     parts.ambiguous.erase(shown);
-    *before = {std::move(item), std::move(key), file, place};
+    *before = {std::forward<T>(item), std::move(key), file, place};
   } else if (!Same(before->item, item)) {
     parts.ambiguous[shown] = fmt::format("{} and {}", before->file->path, file->path);
   }
@@ -227,7 +227,11 @@ std::vector<RawSignature> SetBuilder::TakeParts(Parts& parts, RuleSet& set) {
   std::vector<RawSignature> signatures;
   for (auto& owned : parts.signatures.items) {
     const Signature& signature = owned.item.signature;
-    set.signatures.Add(signature);
+    if (owned.item.older) {
+      set.signatures.AddOlder(signature);
+    } else {
+      set.signatures.Add(signature);
+    }
     if (IsPrivateDomain(signature.op.domain)) set.private_ops.push_back(signature.op);
     signatures.push_back(std::move(owned.item));
   }

@@ -119,6 +119,7 @@ void RuleChecker::CheckSignatures() {
     }
     for (const RawFact& fact : raw.facts) CheckFact(fact, scope, owner);
     CheckOwnDomain(raw);
+    CheckOlder(raw);
   }
 }
 
@@ -165,6 +166,21 @@ void RuleChecker::CheckOwnDomain(const RawSignature& raw) {
                  : fmt::format("a domain ends with a dot: `{}.{}`", op.name.substr(0, colon),
                                op.name.substr(op.name.find_last_of(':') + 1));
   }
+}
+
+void RuleChecker::CheckOlder(const RawSignature& raw) {
+  if (!raw.older) return;
+  const Signature& signature = raw.signature;
+  const auto known = Signatures::Builtin().Versions(signature.op.domain, signature.op.name);
+  if (!known.empty() && signature.since < known.front().since) return;
+  sink_
+      .Error(raw.place, code::kBadValue,
+             known.empty()
+                 ? fmt::format("no version of `{}` is known, so none is older", signature.op.text())
+                 : fmt::format("version {} of `{}` is not older than the first that is known, {}",
+                               signature.since, signature.op.text(), known.front().since))
+      .hint =
+      known.empty() ? "leave `older` out" : "without `older` a signature replaces all known ones";
 }
 
 void RuleChecker::CheckPlainExpr(const Expr* expr, std::string text,

@@ -45,6 +45,7 @@ class RuleChecker {
   void CheckSignatures();
   void CheckFact(const RawFact& fact, NameScope& scope, Owner& owner);
   void CheckOwnDomain(const RawSignature& raw);
+  void CheckOlder(const RawSignature& raw);
   void CheckPhases();
   void CheckWrites();
   void CheckTests(const std::vector<RuleTest>& tests, const Rule* rule = nullptr);

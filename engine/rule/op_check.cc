@@ -183,7 +183,10 @@ OpChecker::Candidates OpChecker::InForce(const Candidates& all, CallUse use) con
   };
   for (size_t i = 0; i < all.size(); ++i) {
     const Signature& s = *all[i];
-    const bool onnx = s.op.domain.empty() && !s.from_rule_file;
+    // A version of a rule file is always in force, unless known ones come behind it.
+    const bool known_follow =
+        i + 1 < all.size() && all[i + 1]->op == s.op && !all[i + 1]->from_rule_file;
+    const bool onnx = s.op.domain.empty() && (!s.from_rule_file || known_follow);
     if (!onnx || (s.since <= range.max && !s.deprecated && !replaced(i))) found.push_back(&s);
   }
   return found;

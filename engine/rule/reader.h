@@ -41,6 +41,7 @@ struct RawSignature {
   std::vector<RawFact> facts;
   std::optional<BodyText> computes;
   bool foreign = false;  // to onnx, though in its domain
+  bool older = false;    // than the known versions, which stay
   Place place;
 };
 

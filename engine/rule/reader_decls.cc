@@ -320,6 +320,7 @@ std::optional<RawSignature> AstReader::ReadSignature(const DocEntry& entry) {
   if (const DocNode* node = map.Get("computes"); node != nullptr && tests_)
     raw.computes = Body(*node);
   raw.foreign = Boolean(map.Get("foreign"), false);
+  raw.older = Boolean(map.Get("older"), false);
   signature.commutative = Boolean(map.Get("commutative"), false);
   if (signature.commutative && signature.inputs.size() < 2) {
     BadValue(*map.Get("commutative"), fmt::format("{} has no two inputs to swap", owner));

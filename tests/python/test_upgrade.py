@@ -113,6 +113,20 @@ def test_experimental(node, start, to, tmp_path):
     assert np.abs(before - after).max() <= (1e-6 if node[0] in "SP" and "beta" in node else 0)
 
 
+@pytest.mark.parametrize("to", [13, 26])
+@pytest.mark.parametrize("start", [1, 8])
+@pytest.mark.parametrize("shape", [(7,), (4, 3), (2, 3, 5), (2, 3, 4, 5), (2, 3, 4, 2, 3)])
+@pytest.mark.parametrize("wide", [0, 1, 2])
+@pytest.mark.parametrize("scaled", [0, 1])
+def test_mean_variance_normalization_before_9(scaled, wide, shape, start, to, tmp_path):
+    """The operator of ONNX Runtime, which has no axes."""
+    sizes = ",".join(map(str, shape))
+    text = f'<ir_version: 3, opset_import: ["": {start}]> g (float[{sizes}] x) => (float[{sizes}] y) ' \
+           f'{{ y = MeanVarianceNormalization<across_channels = {wide}, normalize_variance = {scaled}>(x) }}'
+    (before,), (after,) = (run(model, {"x": image(*shape)}) for model in upgraded(text, to, tmp_path))
+    assert np.abs(before - after).max() <= (2e-6 if scaled else 2e-7)
+
+
 @pytest.mark.parametrize("to", [13, 17, 26])
 @pytest.mark.parametrize("node", ["LayerNormalization(x, s, b)", "LayerNormalization<axis = 2, epsilon = 0.01>(x, s)", "LayerNormalization<stash_type = 1>(x, s, b)"])
 def test_layer_normalization_before_17(node, to, tmp_path):

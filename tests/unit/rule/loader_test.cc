@@ -107,7 +107,13 @@ signatures:
     outputs: {y: {shape: shape(x), dtype: dtype(x)}, "m?": {dtype: BOOL}}
   qr.Private: {inputs: [x], outputs: [y]}
   LUT: {foreign: true, inputs: [x], outputs: [y]}
+  MeanVarianceNormalization: {older: true, inputs: [x], attributes: {across_channels: 0}, outputs: [y]}
 )yaml"));
+  const auto versions = set->signatures.Versions("", "MeanVarianceNormalization");
+  REQUIRE(versions.size() == 3);
+  CHECK(versions[0].from_rule_file);
+  CHECK_FALSE(versions[1].from_rule_file);
+  CHECK(set->signatures.Find("", "MeanVarianceNormalization", 8) == versions.data());
   CHECK(set->signatures.Find("", "LUT", 13) != nullptr);
   const Signature* s = set->signatures.Newest("my", "Op");
   REQUIRE(s);
