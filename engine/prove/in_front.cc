@@ -22,20 +22,31 @@ std::vector<ValueId> ReadValues(const Graph& graph) {
 // False: the rule asks nothing, or is said of data that quantizers were made for.
 bool RuleProof::TryCaseInFront(Dice& dice) {
   if (asked_cases_.empty() || words_.keeps_numbers) return false;
+  if (things_.empty() && report_.compared == 0 && dice.Once(2)) return TryCaseInFrontOfNew(dice);
   const bool of_found = !found_.empty() && (things_.empty() || dice.Once(2));
   if (!of_found && things_.empty()) return false;
   const Found* const found = of_found ? &SomeFound(found_, dice) : nullptr;
   const Seed& seed = of_found ? *found->seed : *things_[dice.Below(things_.size())].first;
-  const Graph& graph = of_found ? found->graph : seed.graph;
+  PutInFront(of_found ? found->graph : seed.graph, TaskFor(seed), dice);
+  return true;
+}
+
+// As long as nothing could be compared, what the rule asks may be what is missing in front of a graph of its pattern.
+bool RuleProof::TryCaseInFrontOfNew(Dice& dice) {
+  Instance instance(court_.program, compiled_, words_, examples_, shown_, court_.context, dice);
+  if (instance.Make() && judge_.Prepare(instance.graph()).empty())
+    PutInFront(instance.graph(), {.rules = {rule_.name}, .set = SomeSettings(dice)}, dice);
+  return true;
+}
+
+void RuleProof::PutInFront(const Graph& graph, Task task, Dice& dice) {
   const std::vector<ValueId> values = ReadValues(graph);
-  if (values.empty()) return false;
+  if (values.empty()) return;
   const auto& [c, num_params] = dice.Of(asked_cases_);
-  const Task task = TaskFor(seed);
   Instance instance(court_.program, compiled_, words_, examples_, shown_, court_.context, dice);
   if (instance.PutInFront(graph, dice.Of(values), *c, num_params) &&
       judge_.Prepare(instance.graph()).empty())
-    TryMade(std::move(instance.graph()), task);
-  return true;
+    TryMade(std::move(instance.graph()), std::move(task));
 }
 
 }  // namespace qrewrite

@@ -62,7 +62,7 @@ bool Instance::PutInFront(const Graph& graph, ValueId v, const CompiledCase& c, 
   const std::set<std::string> constants = WantedConstants(c.pattern.where);
   Scope scope{c.pattern, *c.layout, constants, {}, {}};
   scope.terms.resize(static_cast<size_t>(c.layout->size()));
-  given_ = v;
+  given_ = FedInstead(v);
   if (!MakePattern(scope) || given_.valid()) return false;
   for (size_t i = 0; i < static_cast<size_t>(num_params) && i < scope.terms.size(); ++i) {
     const Term& made = scope.terms[i];
@@ -72,6 +72,21 @@ bool Instance::PutInFront(const Graph& graph, ValueId v, const CompiledCase& c, 
     return true;
   }
   return false;
+}
+
+// An input that is fed other numbers than floats is, half of the time, made of an input of floats: a quantizer reads no integers.
+ValueId Instance::FedInstead(ValueId v) {
+  const BodyId main = graph_.main();
+  TypeInfo type = graph_.declared(v);
+  if (!graph_.IsInput(v) || type.dtype == DType::kUndefined || IsFloat(type.dtype) ||
+      !dice_.Once(2))
+    return v;
+  const ValueId floats = graph_.AddValue(main, graph_.FreshName(graph_.name(v)));
+  type.dtype = DType::kFloat;
+  graph_.SetDeclared(floats, type);
+  graph_.RemoveInput(main, v);
+  graph_.AddInput(main, floats);
+  return floats;
 }
 
 // Names in `const(k)`.

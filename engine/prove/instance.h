@@ -82,6 +82,7 @@ class Instance {
   // --- instance.cc
   bool MakePattern(Scope& scope);
   void AddInputs();
+  ValueId FedInstead(ValueId v);
   bool MakeStmt(const PatStmt& stmt, Scope& scope);
   // `outs`: how many outputs the node is to have.
   std::optional<Term> MakeCall(const PatCall& call, Scope& scope, size_t outs,

@@ -13,6 +13,19 @@ namespace {
 constexpr int kTries = 24;            // types and shapes of what a node reads
 constexpr size_t kMostExamples = 12;  // of one input of an operator
 
+// Whether the operator has results of such types: an attribute may say another one (`output_dtype=FLOAT`).
+bool MakesItsTypes(const Signature* signature, const std::vector<ValueId>& made, Facts& facts) {
+  if (signature == nullptr) return true;
+  for (size_t i = 0; i < made.size() && i < signature->outputs.size(); ++i) {
+    const int var = signature->outputs[i].type_var;
+    const DType dtype = facts.Type(made[i]).dtype;
+    if (var >= 0 && dtype != DType::kUndefined &&
+        !signature->types[static_cast<size_t>(var)].Allows(dtype))
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void Examples::Learn(const Graph& graph) {
@@ -183,7 +196,7 @@ bool Instance::TryNode(const OpName& op, const Signature* signature, const Attri
   const NodeId n = graph_.AddNode(graph_.main(), graph_.InternOp(op.domain, op.name), inputs, made,
                                   attributes, "");
   Facts after(graph_, program_.rules().signatures, KernelRegistry::Builtin(), context_.inference);
-  const bool fits = !after.Contradicts(n);
+  const bool fits = !after.Contradicts(n) && MakesItsTypes(signature, made, after);
   if (!fits) graph_.Undo(mark);
   return fits;
 }
@@ -232,7 +245,7 @@ Dims Instance::ChooseDims(DType dtype, const TypeInfo* beside) {
     }
     return dims;
   }
-  switch (counts ? dice_.Integer(3, 7) : dice_.Integer(0, 6)) {
+  switch (counts ? dice_.Integer(3, 8) : dice_.Integer(0, 6)) {
     case 0:
     case 1: return other;
     case 2: return other.empty() ? other : Dims(other.begin() + 1, other.end());
@@ -240,7 +253,8 @@ Dims Instance::ChooseDims(DType dtype, const TypeInfo* beside) {
     case 4: return {1};
     case 5: return {other.size() > 1 ? other[1] : size_};
     case 6: return {other.empty() ? size_ : other.back()};
-    default: return {std::ssize(other)};
+    case 7: return {std::ssize(other)};
+    default: return {2 * std::ssize(other)};  // both ends of each axis
   }
 }
 

@@ -109,7 +109,8 @@ bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
     if (attempt_ % 4 == 0 && TryTwoThings(dice)) continue;
     if (attempt_ % 4 == 1) TryBoundary(dice);
     if (attempt_ % 8 == 5 && TrySetting()) continue;
-    if (attempt_ % 8 == 3 && TryCaseInFront(dice)) continue;
+    const bool nothing_yet = report_.compared == 0;
+    if (attempt_ % (nothing_yet ? 2 : 8) == (nothing_yet ? 1 : 3) && TryCaseInFront(dice)) continue;
     if (report_.graphs >= most) break;
     // Where nothing is known yet all comes of the pattern.
     const bool known = !seeds_.empty() || !instances_.empty();

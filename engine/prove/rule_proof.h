@@ -70,7 +70,6 @@ class RuleProof {
   void TryBoundary(Dice& dice);
   void TryMade(Graph graph, Task task);
   void TryChanged(Dice& dice);
-  bool TryCaseInFront(Dice& dice);
   bool TryOneThing();
   bool TrySetting();
   bool TryTwoThings(Dice& dice);
@@ -88,6 +87,11 @@ class RuleProof {
   void AskTests();
   void TellFailedTest();
   void Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task);
+
+  // --- in_front.cc
+  bool TryCaseInFront(Dice& dice);
+  bool TryCaseInFrontOfNew(Dice& dice);
+  void PutInFront(const Graph& graph, Task task, Dice& dice);
 
   // --- conditions.cc
   void Watch(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,

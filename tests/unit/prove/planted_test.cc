@@ -400,5 +400,22 @@ rules:
   CHECK(OutcomeOf(integers, 600) == Outcome::kRefuted);
 }
 
+TEST_CASE("What a rule without tests asks of the graph in front is put there before it fires") {
+  const std::string text = R"yaml(define:
+  params(q):
+    - q = QuantizeLinear<**_>(_, s, z?) => [s, z]
+rules:
+  - name: padded
+    doc: integers are padded with their zero point
+    equivalence: exact
+    match: y = Pad<mode='constant'>(q, pads)
+    where: dtype(q) in [INT8, UINT8] and size(s) == 1 and s > 0.001 and s < 1000
+    let:
+      s, z: $params(q)
+    replace: y = QuantizeLinear(Pad(DequantizeLinear(q, s, z), pads), s, z)
+)yaml";
+  for (const uint64_t seed : {0, 1, 2}) CHECK(OutcomeOf(text, 2000, seed) == Outcome::kRefuted);
+}
+
 }  // namespace
 }  // namespace qrewrite
