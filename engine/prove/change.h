@@ -125,6 +125,9 @@ class Change {
   // A number of a node becomes twice what it is, and so does a size of a constant, or half: bits and bytes, groups and
   // channels.
   std::optional<bool> NumberWithSize(size_t& step);
+  // All sizes but 1 become so many times what they are, and what nodes say stays: as many groups as each has outputs tell
+  // one from the other no more.
+  bool EnlargeAll(int64_t times);
   std::set<int64_t> SizesUsed() const;
   bool ForgetRanks();
   // One axis more for all inputs of the largest rank, and for all that goes by their axes: constants, lists.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <ranges>
 #include <string>
 
 #include "engine/prove/change.h"
@@ -231,6 +232,19 @@ std::optional<bool> Change::NumberWithSize(size_t& step) {
     }
   }
   return std::nullopt;
+}
+
+bool Change::EnlargeAll(int64_t times) {
+  constexpr int64_t kMostSize = 16;
+  bool any = false;
+  const std::set<int64_t> sizes = SizesUsed();
+  // The largest first: what one becomes may be another one.
+  for (const int64_t size : std::views::reverse(sizes)) {
+    if (size < 2 || size > kMostSize) continue;
+    Resize(size, times * size);
+    any = true;
+  }
+  return any;
 }
 
 bool Change::ForgetRanks() {

@@ -76,6 +76,8 @@ SOON = [
     ("qdq_to_qop", "opset=opset", "opset=13", "softmax"),
     ("strip_qdq", "=> Clip<min=lo, max=hi>(x)", "=> Clip<min=hi, max=lo>(x)", "in-front"),
     ("optimize", "      - op(n) == 'Conv' or group == 1 or size(d) == 1\n", "", "conv-mul"),
+    # As many groups as each has outputs.
+    ("optimize", "Reshape(k, [group, -1, 1])", "Reshape(k, [-1, group, 1])", "conv-bn"),
 ]
 
 

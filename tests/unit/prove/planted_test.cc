@@ -417,5 +417,24 @@ rules:
   for (const uint64_t seed : {0, 1, 2}) CHECK(OutcomeOf(text, 2000, seed) == Outcome::kRefuted);
 }
 
+TEST_CASE("All sizes grow while the number of groups stays: a test has as many of both") {
+  const std::string text = R"yaml(rules:
+  - name: factors
+    doc: factors of the outputs of a transposed convolution, group by group
+    equivalence: approx(60dB)
+    match: y = Mul(ConvTranspose<group>(x, w), d)
+    where: const(w) and rank(w) == 3 and rank(d) == 2 and size(d) == shape(w)[1] * group and shape(d)[0] == size(d)
+    let:
+      k: Reshape(d, [-1])
+      each: Transpose<perm=[0, 2, 1]>(Expand(Reshape(k, [group, -1, 1]), [1, 1, shape(w)[0] // group]))
+      f: Reshape(each, Concat<axis=0>(shape(w)[:2], [1]))
+    replace: y = ConvTranspose<group=group>(x, w * f)
+    tests:
+      - {name: two of two, given: "x: float[1, 4, 3]\ny = Mul(ConvTranspose<group=2>(x, float[4, 2, 1] 1), float[4, 1] [1, 4, 6, 8])", expect: "x: float[1, 4, 3]\ny = ConvTranspose<group=2>(x, float[4, 2, 1] [1, 4, 1, 4, 6, 8, 6, 8])"}
+)yaml";
+  CHECK(OutcomeOf(text, 150) == Outcome::kHeld);
+  CHECK(OutcomeOf(Replaced(text, "[group, -1, 1]", "[-1, group, 1]"), 150) == Outcome::kRefuted);
+}
+
 }  // namespace
 }  // namespace qrewrite
