@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
 #include "engine/graph/verify.h"
@@ -305,6 +306,13 @@ bool Judge::HasOtherShapes(Graph graph, const Tensors& sample, const Tensors& va
 
 namespace {
 
+bool IsSizes(const TypeInfo& type) {
+  constexpr int64_t kMostSizes = 64;
+  int64_t count = 1;
+  for (const Dim d : type.dims) count *= d.size();
+  return IsInteger(type.dtype) && Info(type.dtype).bits >= 32 && count <= kMostSizes;
+}
+
 // Each node by itself, on values of the shapes that a run made: what `graph` makes becomes an input where it is read.
 Graph CutApart(const Graph& graph, const Tensors& values) {
   Graph apart = graph;
@@ -317,7 +325,14 @@ Graph CutApart(const Graph& graph, const Tensors& values) {
     TypeInfo type{.dtype = static_cast<DType>(value->second.dtype)};
     type.is_tensor = type.has_rank = true;
     for (const int64_t d : value->second.dims) type.dims.emplace_back(d);
-    const ValueId input = apart.AddValue(apart.main(), apart.FreshName("made"));
+    const std::string_view name = apart.FreshName("made");
+    // Sizes and axes are looked at where inference knows them, as it does of a result.
+    const Result<Tensor> number = FromPlain(value->second);
+    if (IsSizes(type) && number.ok()) {
+      apart.ReplaceUses(v, apart.AddConstant(apart.main(), name, *number));
+      continue;
+    }
+    const ValueId input = apart.AddValue(apart.main(), name);
     apart.SetDeclared(input, type);
     apart.AddInput(apart.main(), input);
     apart.ReplaceUses(v, input);

@@ -436,5 +436,28 @@ TEST_CASE("All sizes grow while the number of groups stays: a test has as many o
   CHECK(OutcomeOf(Replaced(text, "[group, -1, 1]", "[-1, group, 1]"), 150) == Outcome::kRefuted);
 }
 
+TEST_CASE("A node that inference refuses once it knows a size was none before either") {
+  // Range reads numbers; runtimes take a list of one, too.
+  const std::string text = R"yaml(rules:
+  - name: sizes
+    doc: sizes that are known
+    equivalence: exact
+    match: y = Shape<start=a, end=b>(x)
+    replace: y = i64(shape(x)[a:b])
+    tests:
+      - name: a part
+        given: |
+          x: float[N, 3]
+          y = Range(Shape<start=1>(x), int64 9, int64 1)
+        expect: |
+          x: float[N, 3]
+          y = Range(int64[1] [3], int64 9, int64 1)
+)yaml";
+  const ProvenRule proof = Proof(text, {.graphs = 200}).rules[0];
+  CHECK_MESSAGE(proof.outcome == Outcome::kHeld, proof.counterexample);
+  CHECK(OutcomeOf(Replaced(text, "i64(shape(x)[a:b])", "i64(shape(x)[a:b] + 1)"), 200) ==
+        Outcome::kRefuted);
+}
+
 }  // namespace
 }  // namespace qrewrite
