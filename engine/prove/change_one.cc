@@ -379,6 +379,7 @@ std::optional<bool> Change::OneOfShapes(size_t& step) {
 
 // Constants keep their numbers, nearly.
 std::optional<bool> Change::OneOfZeroPoints(size_t& step) {
+  if (const std::optional<bool> made = EqualWeights(step)) return made;
   if (const std::optional<bool> made = AddZeroPoint(step)) return made;
   if (const std::optional<bool> made = OperandApart(step)) return made;
   if (const std::optional<bool> made = EndsAndMiddle(step)) return made;

@@ -23,6 +23,31 @@ bool MoveZeroPoints(Numbers& numbers) {
 
 }  // namespace
 
+std::optional<bool> Change::EqualWeights(size_t& step) {
+  constexpr double kSteps[] = {0, 1, -1, 2, -2};
+  constexpr double kParts[] = {1, 0.75, 0.5, 0.875, 0.625};
+  for (const ValueId v : constants_) {
+    const Tensor& tensor = *graph_.constant(v);
+    const bool narrow = IsNarrow(tensor.dtype());
+    if (tensor.dims().size() < 2 || (!narrow && !IsFloat(tensor.dtype()))) continue;
+    std::optional<Numbers> numbers = Numbers::Of(tensor);
+    if (!numbers || numbers->values.size() < 2 || numbers->values.front() == 0) continue;
+    const auto is_first = [&](double x) { return x == numbers->values.front(); };
+    if (!std::ranges::all_of(numbers->values, is_first) || !IsAmong(step, 1)) continue;
+    for (size_t i = 0; i < numbers->values.size(); ++i) {
+      double& x = numbers->values[i];
+      const size_t way = i % std::size(kSteps);
+      x = narrow ? std::clamp(x + kSteps[way], static_cast<double>(IntMin(tensor.dtype())),
+                              static_cast<double>(IntMax(tensor.dtype())))
+                 : x * kParts[way];
+    }
+    const Tensor other = numbers->ToTensor();
+    if (other.valid()) graph_.SetConstant(v, other);
+    return other.valid();
+  }
+  return std::nullopt;
+}
+
 std::optional<bool> Change::AddZeroPoint(size_t& step) {
   for (const NodeId n : nodes_) {
     for (const size_t at : AbsentInputs(n)) {

@@ -108,3 +108,11 @@ def test_one_constant_that_stands_for_two(tmp_path):
     file = with_fault(tmp_path, "ezkl_dequant", "$lstm_weight(x, r, rs, rz)", "$lstm_weight(x, r, rs, wz)", only=True)
     code, out, err = prove(file, "--quick", "--rule", "dynamic-quantize-lstm", runtime="ort", cwd=tmp_path)
     assert code == 1 and "does not keep its promise" in out, out + err
+
+
+def test_an_order_of_weights_that_are_one_number(tmp_path):
+    # All weights of its tests are.
+    file = with_fault(tmp_path, "ezkl_dequant", "y = Transpose<perm=[0, 2, 1]>(cast(w, dtype(x)))",
+                      "y = cast(Reshape(w, [d, shape(q)[2], shape(q)[1]]), dtype(x))", only=True)
+    code, out, err = prove(file, "--quick", "--rule", "dynamic-quantize-lstm", "--graphs", 1000, runtime="ort", cwd=tmp_path)
+    assert code == 1 and "does not keep its promise" in out, out + err

@@ -459,5 +459,24 @@ TEST_CASE("A node that inference refuses once it knows a size was none before ei
         Outcome::kRefuted);
 }
 
+TEST_CASE(
+    "Weights of one number become several where constants keep theirs, so that their order shows") {
+  const std::string text = R"yaml(rules:
+  - name: turned
+    doc: a transposed weight is computed now
+    equivalence: approx(30dB)
+    match: y = MatMul(x, Transpose<perm=[1, 0]>(DequantizeLinear(w, s)))
+    where: const(w) and const(s) and size(s) == 1 and rank(w) == 2
+    let: {v: "f32(Transpose<perm=[1, 0]>(w)) * s"}
+    replace: y = MatMul(x, v)
+    tests:
+      - {name: one number, given: "x: float[4, 2]\ny = MatMul(x, Transpose<perm=[1, 0]>(DequantizeLinear(int8[3, 2] 4, 0.5)))", expect: "x: float[4, 2]\ny = MatMul(x, float[2, 3] 2)"}
+)yaml";
+  CHECK(OutcomeOf(text, 200) == Outcome::kHeld);
+  const std::string moved = Replaced(text, "f32(Transpose<perm=[1, 0]>(w)) * s",
+                                     "f32(Reshape(w, [shape(w)[1], shape(w)[0]])) * s");
+  CHECK(OutcomeOf(moved, 200) == Outcome::kRefuted);
+}
+
 }  // namespace
 }  // namespace qrewrite
