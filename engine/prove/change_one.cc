@@ -478,9 +478,9 @@ std::optional<bool> Change::One(size_t step) {
   if (IsAmong(step, 2)) return OpenAll(/*apart=*/step == 1);
   if (IsAmong(step, 1)) return ForgetRanks();
   if (IsAmong(step, 2)) return AddAxis(step == 1);
-  if (IsAmong(step, 2)) return EnlargeAll(step == 0 ? 2 : 3);
   if (const std::optional<bool> made = OneOfConstants(step)) return made;
   if (const std::optional<bool> made = OneOfNodes(step)) return made;
+  if (IsAmong(step, 2)) return EnlargeAll(step == 0 ? 2 : 3);
   if (const std::optional<bool> made = OneOfShapes(step)) return made;
   const std::optional<bool> made =
       words_.keeps_numbers ? OneOfZeroPoints(step) : OneOfNumbers(step);

@@ -144,7 +144,7 @@ TEST_CASE(
     doc: a quantizer and what undoes it
     equivalence: approx(8dB)
     match: y = DequantizeLinear(QuantizeLinear(x, s, z), s, z)
-    where: const(s) and size(s) == 1 and z == 0
+    where: const(s) and size(s) == 1 and z == 0 and dtype(z) == INT8
     replace: y = x
     tests:
       - {name: one number, given: "x: float[]\ny = DequantizeLinear(QuantizeLinear(Add(x, x), float 0.001, int8 0), float 0.001, int8 0)", expect: "x: float[]\ny = Add(x, x)"}
