@@ -95,9 +95,11 @@ Status OutputSums::Add(int sample, const Tensor& a, const Tensor& b, double scal
   ++samples_;
   if (a.dims() != b.dims()) {
     is_worst_ = shapes_.empty();  // no number differs more
-    if (is_worst_)
+    if (is_worst_) {
       shapes_ =
           fmt::format("shapes [{}] and [{}]", fmt::join(a.dims(), ", "), fmt::join(b.dims(), ", "));
+      result_.worst_sample = sample;
+    }
     worst_ = kInfinity;
     return {};
   }
@@ -272,11 +274,13 @@ bool OutputSums::IsTiny(const Tolerance& tolerance) const {
 OutputComparison OutputSums::Finish(const Tolerance& tolerance) const {
   OutputComparison r = result_;
   r.other_shape = !shapes_.empty();
-  r.sqnr_db = r.other_shape ? -kInfinity : Decibels(signal_, noise_);
+  r.not_numbers = not_numbers_;
+  // No number of decibels is as little as a number that is missing.
+  r.sqnr_db = r.other_shape || not_numbers_ > 0 ? -kInfinity : Decibels(signal_, noise_);
   const double norms = std::sqrt(signal_) * std::sqrt(other_);
   r.cosine = norms > 0 ? product_ / norms : (signal_ == other_ ? 1 : 0);
   if (noise_known_) r.noise_db = Decibels(noise_signal_, noise_noise_);
-  if (r.worst_sample >= 0) {
+  if (r.worst_sample >= 0 && !r.other_shape) {
     r.worst_index.assign(worst_dims_.size(), 0);
     int64_t rest = worst_at_;
     for (size_t d = worst_dims_.size(); d-- > 0;) {

@@ -31,6 +31,10 @@ class OutputSums {
 
   // The verdict under `tolerance`.
   OutputComparison Finish(const Tolerance& tolerance) const;
+  // Whether the tolerance is exceeded, and not only by numbers that say little under it.
+  bool IsBeyond(const Tolerance& tolerance) const {
+    return !Beyond(tolerance).empty() && !IsChoice(tolerance) && !IsTiny(tolerance);
+  }
   // Of the last sample: it holds the largest difference so far.
   bool is_worst() const { return is_worst_; }
 

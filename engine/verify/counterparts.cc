@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <set>
 
 #include <fmt/format.h>
@@ -16,12 +17,15 @@
 namespace qrewrite {
 namespace {
 
-constexpr double kSameWeightDb = 100;  // float constants nearer than this are one constant
+// Float constants are one constant where they are nearer than this, and so is each element, measured by its own size
+// and that of the others: one that is wrong in a large tensor is not to drown in it.
+constexpr double kSameWeightDb = 100;
+constexpr double kSameElement = 1e-5;
 
 // Numbers of one constant in both models; what is dequantized of constants counts as one.
 std::optional<DifferingConstant> CompareNumbers(const std::string& name_a,
                                                 const std::string& name_b, const Tensor& a,
-                                                const Tensor& b) {
+                                                const Tensor& b, bool roundings) {
   const Result<std::vector<double>> x = ToDoubles(a), y = ToDoubles(b);
   if (!x.ok() || !y.ok()) return std::nullopt;
   DifferingConstant result{.name_a = name_a, .name_b = name_b};
@@ -35,16 +39,21 @@ std::optional<DifferingConstant> CompareNumbers(const std::string& name_a,
   std::vector<size_t> unequal;
   size_t worst = 0;
   for (size_t i = 0; i < x->size(); ++i) {
-    const double difference = (*y)[i] - (*x)[i];
-    signal += (*x)[i] * (*x)[i];
+    const double u = (*x)[i], w = (*y)[i], difference = w - u;
+    if (std::isfinite(u)) signal += u * u;
+    if (u == w || (std::isnan(u) && std::isnan(w))) continue;
     noise += difference * difference;
-    if ((*x)[i] == (*y)[i]) continue;
     unequal.push_back(i);
     if (!(std::fabs(difference) <= most)) most = std::fabs(difference), worst = i;
   }
   if (unequal.empty()) return std::nullopt;
   result.sqnr_db = Decibels(signal, noise);
-  if (IsFloat(a.dtype()) && result.sqnr_db > kSameWeightDb) return std::nullopt;
+  const double usual = std::sqrt(signal / static_cast<double>(x->size()));
+  const bool same = std::ranges::all_of(unequal, [&](size_t i) {
+    return std::fabs((*y)[i] - (*x)[i]) <= kSameElement * (std::fabs((*x)[i]) + usual);
+  });
+  if (!roundings && IsFloat(a.dtype()) && same && result.sqnr_db > kSameWeightDb)
+    return std::nullopt;
   result.unequal = static_cast<int64_t>(unequal.size());
   result.first = (*x)[worst], result.second = (*y)[worst];
   size_t rest = worst;
@@ -126,9 +135,39 @@ Counterparts::Counterparts(const Model& a, const Model& b)
 
 Status Counterparts::Match() {
   QR_RETURN_IF_ERROR(matching_.Run());
-  for (const auto& [in_a, in_b] : matching_.bodies()) bodies_.emplace(in_b, in_a);
+  for (const auto& [in_a, in_b] : matching_.bodies()) {
+    bodies_.emplace(in_b, in_a);
+    QR_RETURN_IF_ERROR(MatchReplaced(in_b));
+  }
   functions_ = LocalFunctions(b_);
   return {};
+}
+
+// What neither names nor operators tell: nodes that belong together read values that belong together. Readers first.
+Status Counterparts::MatchReplaced(BodyId body) {
+  QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(b_, body));
+  std::set<ValueId> taken;  // of the first model
+  for (const NodeId n : std::views::reverse(order)) {
+    const NodeId other = NodeToA(n);
+    if (!other.valid() || a_.num_inputs(other) != b_.num_inputs(n)) continue;
+    for (size_t i = 0; i < b_.num_inputs(n); ++i) {
+      const ValueId x = a_.input(other, i), y = b_.input(n, i);
+      if (!x.valid() || !y.valid() || Other(y).valid() || matching_.ToB(x).valid()) continue;
+      const NodeId maker_a = a_.producer(x), maker_b = b_.producer(y);
+      if (!maker_a.valid() || !maker_b.valid() || matching_.ToB(maker_a).valid() ||
+          NodeToA(maker_b).valid() || b_.body_of(y) != body || a_.body_of(x) != a_.body_of(other)) {
+        continue;
+      }
+      if (taken.insert(x).second) replaced_.emplace(y, x);
+    }
+  }
+  return {};
+}
+
+ValueId Counterparts::Other(ValueId b) const {
+  if (const ValueId a = matching_.ToA(b); a.valid()) return a;
+  const auto found = replaced_.find(b);
+  return found == replaced_.end() ? ValueId() : found->second;
 }
 
 Result<std::vector<ValueId>> Counterparts::Values() {
@@ -146,7 +185,7 @@ Result<std::vector<ValueId>> Counterparts::Values() {
 }
 
 ValueId Counterparts::ToA(ValueId b) const {
-  const ValueId a = matching_.ToA(b);
+  const ValueId a = Other(b);
   return a.valid() && a_.producer(a).valid() && a_.body_of(a) == a_.main() ? a : ValueId();
 }
 
@@ -154,7 +193,7 @@ ValueId Counterparts::ToA(ValueId b) const {
 NodeId Counterparts::NodeToA(NodeId in_b) const {
   if (const NodeId n = matching_.ToA(in_b); n.valid()) return n;
   for (size_t i = 0; i < b_.num_outputs(in_b); ++i) {
-    const ValueId v = matching_.ToA(b_.output(in_b, i));
+    const ValueId v = b_.output(in_b, i).valid() ? Other(b_.output(in_b, i)) : ValueId();
     if (v.valid() && a_.producer(v).valid()) return a_.producer(v);
   }
   return {};
@@ -206,7 +245,7 @@ void Counterparts::CompareConstants(ValueId x, ValueId y, NodeDifference& found)
   const Tensor* const p = x.valid() ? facts_a_.Constant(x) : nullptr;
   const Tensor* const q = y.valid() ? facts_b_.Constant(y) : nullptr;
   if (p == nullptr || q == nullptr) return;
-  if (auto differing = CompareNumbers(Stored(a_, x), Stored(b_, y), *p, *q))
+  if (auto differing = CompareNumbers(Stored(a_, x), Stored(b_, y), *p, *q, roundings_))
     found.constants.push_back(*std::move(differing));
 }
 
@@ -232,7 +271,7 @@ void Counterparts::CompareReads(const std::string& place, ValueId x, ValueId y,
   const bool of_a = x.valid() && facts_a_.Constant(x) != nullptr;
   const bool of_b = y.valid() && facts_b_.Constant(y) != nullptr;
   if ((of_a && of_b) || (!x.valid() && !y.valid())) return;
-  const ValueId other = matching_.ToA(y);
+  const ValueId other = y.valid() ? Other(y) : ValueId();
   // Without a counterpart: who makes it is told of.
   if (y.valid() && x.valid() && !of_b && (!other.valid() || other == x)) return;
   found.structure.push_back(fmt::format("{}: `{}` and `{}`", place,
@@ -250,6 +289,8 @@ NodeDifference Counterparts::Compare(NodeId in_a, NodeId in_b) {
   for (size_t i = 0; i < both; ++i) CompareConstants(a_.input(in_a, i), b_.input(in_b, i), found);
   CompareAttributes(in_a, in_b, found);
   if (a_.op_name(a_.op(in_a)) != b_.op_name(b_.op(in_b))) {
+    // What another operator has in the same place may be another thing.
+    std::erase_if(found.constants, [](const DifferingConstant& c) { return c.unequal == 0; });
     found.structure.push_back("in the first model: " + NodeText(a_, in_a));
     return found;
   }
@@ -260,7 +301,23 @@ NodeDifference Counterparts::Compare(NodeId in_a, NodeId in_b) {
 }
 
 NodeDifference Counterparts::Compare(ValueId v) {
-  return Compare(a_.producer(matching_.ToA(v)), b_.producer(v));
+  return Compare(a_.producer(Other(v)), b_.producer(v));
+}
+
+NodeDifference Counterparts::CompareRoundings(ValueId v) {
+  roundings_ = true;
+  NodeDifference found = Compare(v);
+  roundings_ = false;
+  return found;
+}
+
+bool Counterparts::IsConstant(ValueId v) { return facts_b_.Constant(v) != nullptr; }
+
+std::optional<DifferingConstant> Counterparts::CompareOutputs(size_t in_a, size_t in_b) {
+  NodeDifference found;
+  CompareConstants(a_.output(a_.main(), in_a), b_.output(b_.main(), in_b), found);
+  if (found.constants.empty()) return std::nullopt;
+  return std::move(found.constants.front());
 }
 
 void Counterparts::CompareBody(BodyId body, std::vector<NodeDifference>& found) {
@@ -294,6 +351,31 @@ std::vector<NodeDifference> Counterparts::CompareBodies(ValueId v) {
     for (NodeDifference& d : found) d.structure.clear();
   }
   return found;
+}
+
+bool Counterparts::HaveSameOperators() const {
+  const auto operators = [](const Graph& graph) {
+    std::multiset<std::string> found;
+    for (size_t i = 0; i < graph.num_nodes(); ++i) {
+      if (graph.alive(NodeId(i))) found.insert(graph.op_name(graph.op(NodeId(i))).text());
+    }
+    return found;
+  };
+  return operators(a_) == operators(b_);
+}
+
+// Leaves are constants, of which a model may have as many as it wants.
+bool Counterparts::AreNodeForNode() const {
+  const auto nodes = [](const Graph& graph) {
+    std::vector<NodeId> found;
+    for (size_t i = 0; i < graph.num_nodes(); ++i) {
+      if (graph.alive(NodeId(i)) && graph.num_inputs(NodeId(i)) > 0) found.emplace_back(i);
+    }
+    return found;
+  };
+  const std::vector<NodeId> of_b = nodes(b_);
+  return nodes(a_).size() == of_b.size() &&
+         std::ranges::all_of(of_b, [&](NodeId n) { return NodeToA(n).valid(); });
 }
 
 std::string Counterparts::NodeTextOfA(ValueId a) const { return NodeText(a_, a_.producer(a)); }

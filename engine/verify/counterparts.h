@@ -33,9 +33,17 @@ class Counterparts {
 
   // What the node of `v` has otherwise than its counterpart.
   NodeDifference Compare(ValueId v);
+  // The same, and constants that differ by a rounding count.
+  NodeDifference CompareRoundings(ValueId v);
+  // What is not the same of outputs with these numbers that are constants.
+  std::optional<DifferingConstant> CompareOutputs(size_t in_a, size_t in_b);
   // The same of the nodes in its bodies, and of what the bodies give. If constants or attributes are others
   // somewhere, of these alone.
   std::vector<NodeDifference> CompareBodies(ValueId v);
+
+  bool IsConstant(ValueId v);  // of the second graph
+  bool HaveSameOperators() const;
+  bool AreNodeForNode() const;  // as many, and each of the second graph has a counterpart
 
   std::string NodeTextOfA(ValueId a) const;
   std::string NodeTextOfB(ValueId b) const;
@@ -43,6 +51,8 @@ class Counterparts {
   const Graph& b() const { return b_; }
 
  private:
+  Status MatchReplaced(BodyId body);
+  ValueId Other(ValueId b) const;  // in the first graph
   NodeDifference Compare(NodeId in_a, NodeId in_b);
   void CompareConstants(ValueId x, ValueId y, NodeDifference& found);
   void CompareAttributes(NodeId in_a, NodeId in_b, NodeDifference& found) const;
@@ -56,8 +66,10 @@ class Counterparts {
   const Graph& b_;
   GraphMatching matching_;
   Facts facts_a_, facts_b_;
-  std::map<OpName, BodyId> functions_;  // of b
-  std::map<BodyId, BodyId> bodies_;     // of b, to those of a
+  std::map<OpName, BodyId> functions_;   // of b
+  std::map<BodyId, BodyId> bodies_;      // of b, to those of a
+  std::map<ValueId, ValueId> replaced_;  // of b, to those of a: what nodes of another operator make
+  bool roundings_ = false;
 };
 
 }  // namespace qrewrite

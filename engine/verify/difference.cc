@@ -15,27 +15,19 @@
 namespace qrewrite {
 namespace {
 
-constexpr double kLeastDropDb = 3;
 constexpr size_t kMostParts = 5;  // that are named
 
-// The operators of a graph, in some order that equal ones share.
-std::multiset<std::string> Operators(const Graph& graph) {
-  std::multiset<std::string> found;
-  for (size_t i = 0; i < graph.num_nodes(); ++i) {
-    if (graph.alive(NodeId(i))) found.insert(graph.op_name(graph.op(NodeId(i))).text());
-  }
-  return found;
-}
-
-// What is not the same in two models although their results are. Of graphs of the same operators alone: what a
-// rewrite merged is in other constants rightly.
+// What is not the same in two models although their results are. Of graphs node for node alone, or of the same
+// operators: what a rewrite merged is in other constants rightly.
 void LookForUnseen(Counterparts& pair, const std::vector<ValueId>& values,
                    DifferenceReport& report) {
-  if (Operators(pair.a()) != Operators(pair.b())) return;
+  const bool whole = pair.AreNodeForNode();
+  if (!whole && !pair.HaveSameOperators()) return;
   const auto add = [&](NodeDifference d) {
-    if (report.unseen.size() >= kMostParts || (d.constants.empty() && d.attributes.empty())) return;
-    d.structure.clear();
-    report.unseen.push_back(std::move(d));
+    if (report.unseen.size() >= kMostParts) return;
+    if (!whole || !d.constants.empty() || !d.attributes.empty()) d.structure.clear();
+    if (!d.constants.empty() || !d.attributes.empty() || !d.structure.empty())
+      report.unseen.push_back(std::move(d));
   };
   std::set<NodeId> seen;
   for (const ValueId v : values) {
@@ -62,6 +54,7 @@ void Blame(Counterparts& pair, const std::vector<ValueId>& values, const Interio
       std::ranges::any_of(report.comparison.outputs, &OutputComparison::other_shape);
   std::unordered_map<ValueId, double> sqnr;
   double most = -1;
+  ValueId at;
   for (size_t i = 0; i < values.size(); ++i) {
     const ValueId v = values[i];
     const auto may_be_shape = [&] {
@@ -85,6 +78,7 @@ void Blame(Counterparts& pair, const std::vector<ValueId>& values, const Interio
     const double blame = drop + kMostDb * WeightOf(own, inside);
     if (blame <= most) continue;
     most = blame;
+    at = v;
     report.node_a = pair.NodeTextOfA(pair.ToA(v));
     report.node_b = std::move(own.node);
     report.value = computed.names_b[i];
@@ -95,9 +89,36 @@ void Blame(Counterparts& pair, const std::vector<ValueId>& values, const Interio
     report.structure = std::move(own.structure);
     report.inside = std::move(inside);
   }
+  const bool explained = !report.constants.empty() || !report.attributes.empty() ||
+                         !report.structure.empty() || !report.inside.empty();
+  if (at.valid() && !explained) report.constants = pair.CompareRoundings(at).constants;
   // What is read otherwise counts where nothing else is wrong.
   if (!report.constants.empty() || !report.attributes.empty()) report.structure.clear();
   if (report.inside.size() > kMostParts) report.inside.resize(kMostParts);
+}
+
+// An output that no node makes.
+void BlameConstantOutput(const Model& a, const Model& b, const VerifyOptions& options,
+                         Counterparts& pair, DifferenceReport& report) {
+  const std::vector<ModelValue> in_a = a.Outputs(), in_b = b.Outputs();
+  for (const OutputComparison& output : report.comparison.outputs) {
+    if (output.verdict != Verdict::kDiverged) continue;
+    const auto other = options.names.find(output.name);
+    const std::string& name = other == options.names.end() ? output.name : other->second;
+    const auto x = std::ranges::find(in_a, output.name, &ModelValue::name);
+    const auto y = std::ranges::find(in_b, name, &ModelValue::name);
+    if (x == in_a.end() || y == in_b.end()) continue;
+    auto constant = pair.CompareOutputs(static_cast<size_t>(x - in_a.begin()),
+                                        static_cast<size_t>(y - in_b.begin()));
+    if (!constant) continue;
+    report.node_a = fmt::format("output `{}`", Printable(output.name));
+    report.node_b = fmt::format("output `{}`", Printable(name));
+    report.value = name;
+    report.before_db = kMostDb;
+    report.after_db = output.sqnr_db;
+    report.constants.push_back(*std::move(constant));
+    return;
+  }
 }
 
 // Lines about a node, behind `indent`.
@@ -143,13 +164,16 @@ Result<DifferenceReport> FindDifference(const Model& a, const Model& b, Evaluato
   QR_ASSIGN_OR_RETURN(const Interiors computed,
                       ComputeInteriors(first, second, evaluator, pair, values, report.comparison));
   Blame(pair, values, computed, report);
+  if (report.value.empty()) BlameConstantOutput(first, second, options, pair, report);
   return report;
 }
 
 std::string DifferenceReport::Text() const {
   if (comparison.verdict != Verdict::kDiverged) {
-    std::string text = "the models do not differ";
-    if (!unseen.empty()) text += " on these samples, but in what they are made of";
+    std::string text = "the models do not differ on these samples";
+    if (comparison.verdict == Verdict::kWithin)
+      text = "the models differ within the tolerance on these samples";
+    if (!unseen.empty()) text += ", but in what they are made of";
     text += "\n";
     for (const NodeDifference& u : unseen)
       text += fmt::format("{}\n{}", u.node, PartsText(u, "  "));
@@ -170,7 +194,9 @@ std::string DifferenceReport::Text() const {
     text += fmt::format("  {}:\n{}", d.node, PartsText(d, "    "));
   const bool explained = !constants.empty() || !attributes.empty() || !inside.empty();
   if (!explained && structure.empty())
-    text += "  it reads the same constants in both: the operator itself is another\n";
+    text +=
+        "  it is the same operator and reads the same constants in both: what it reads of nodes "
+        "that the first model does not have may be another\n";
   return text;
 }
 

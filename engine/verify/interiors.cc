@@ -43,7 +43,9 @@ std::optional<double> Distance(const Tensors& a, const std::string& name_a, cons
     noise += (u - w) * (u - w);
   }
   for (const double u : *p) signal += std::isfinite(u) ? u * u : 0;
-  return std::clamp(Decibels(signal, noise), -kMostDb, kMostDb);
+  // The least difference is one.
+  return noise == 0 ? kMostDb
+                    : std::clamp(Decibels(signal, noise), -kMostDb, kMostDb - kLeastDropDb);
 }
 
 }  // namespace qrewrite

@@ -12,7 +12,8 @@
 
 namespace qrewrite {
 
-inline constexpr double kMostDb = 140;  // beyond it numbers count as the same
+inline constexpr double kMostDb = 140;  // of the same numbers
+inline constexpr double kLeastDropDb = 3;
 
 struct Interiors {
   std::vector<std::string> names_a, names_b;  // of the values that are compared, in this order

@@ -1,6 +1,7 @@
 // The report of a verification as a table for people and as JSON for machines.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,20 +20,34 @@ std::string DecibelText(double db) {
   return fmt::format("{:.1f} dB", db);
 }
 
+// Where one side alone is a number nothing says how far apart they are.
+std::string DecibelText(const OutputComparison& o) {
+  return o.not_numbers > 0 ? "-" : DecibelText(o.sqnr_db);
+}
+
 std::string Worst(const OutputComparison& o) {
   return fmt::format("  largest difference of `{}`: {:.9g} and {:.9g} at [{}] of sample {}\n",
                      Printable(o.name), o.worst_a, o.worst_b, fmt::join(o.worst_index, ", "),
                      o.worst_sample);
 }
 
+// `digits` digits that say no less than `value`.
+std::string RoundedUp(double value, int digits) {
+  const std::string near = fmt::format("{:.{}g}", value, digits);
+  if (value <= 0 || !std::isfinite(value) || std::strtod(near.c_str(), nullptr) >= value)
+    return near;
+  const double step = std::pow(10, std::floor(std::log10(value)) - (digits - 1));
+  return fmt::format("{:.{}g}", (std::floor(value / step) + 1) * step, digits);
+}
+
 // The tightest tolerances that the output would pass.
 std::string Needed(const OutputComparison& o) {
-  std::string text = fmt::format("0,{:.3g}", o.max_abs);
+  std::string text = "0," + RoundedUp(o.max_abs, 3);
   if (o.max_ulp) text += fmt::format("; ulp:{:.0f}", *o.max_ulp);
   if (IsInteger(static_cast<DType>(o.dtype_a))) {
-    text += fmt::format(
-        "; lsb:{:.0f}@{:.2g}", std::ceil(o.max_abs),
-        static_cast<double>(o.unequal) / static_cast<double>(std::max<int64_t>(o.elements, 1)));
+    const double rate =
+        static_cast<double>(o.unequal) / static_cast<double>(std::max<int64_t>(o.elements, 1));
+    text += fmt::format("; lsb:{:.0f}@{}", std::ceil(o.max_abs), RoundedUp(rate, 2));
   }
   if (std::isfinite(o.sqnr_db))
     text += fmt::format("; sqnr:{:.1f}", std::floor(o.sqnr_db * 10) / 10);
@@ -51,6 +66,7 @@ Json OutputJson(const OutputComparison& o) {
                {"elements", o.elements},
                {"unequal", o.unequal},
                {"other_shape", o.other_shape},
+               {"not_numbers", o.not_numbers},
                {"max_abs", number(o.max_abs)},
                {"max_rel", number(o.max_rel)},
                {"max_ulp", o.max_ulp ? number(*o.max_ulp) : Json(nullptr)},
@@ -59,7 +75,7 @@ Json OutputJson(const OutputComparison& o) {
                {"noise_db", o.noise_db ? Number(*o.noise_db) : Json(nullptr)},
                {"rows", o.rows},
                {"same_argmax", o.same_argmax}};
-  if (o.unequal > 0) {
+  if (o.unequal > 0 && !o.other_shape) {
     json["worst"] = {{"sample", o.worst_sample},
                      {"index", o.worst_index},
                      {"first", Number(o.worst_a)},
@@ -81,13 +97,13 @@ std::string VerifyReport::Text() const {
       text += fmt::format("{}\n", Name(o.verdict));
     } else {
       text += fmt::format("{:<12}  {:>10}  {:>10.3g}  {:>10.3g}  {:>10}\n", Name(o.verdict),
-                          DecibelText(o.sqnr_db), o.max_abs, o.max_rel,
+                          DecibelText(o), o.max_abs, o.max_rel,
                           fmt::format("{}/{}", o.unequal, o.elements));
     }
     if (!o.why.empty()) text += fmt::format("  {}\n", o.why);
     if (o.unequal == 0 || o.other_shape) continue;
     text += Worst(o);
-    text += fmt::format("  it would pass with {}\n", Needed(o));
+    if (o.not_numbers == 0) text += fmt::format("  it would pass with {}\n", Needed(o));
     text += fmt::format("  cosine {:.6g}", o.cosine);
     if (o.rows > 0)
       text += fmt::format("; the same largest element in {} of {} rows", o.same_argmax, o.rows);

@@ -25,7 +25,7 @@ std::vector<std::string> Cells(const OutputComparison& o) {
   std::vector<std::string> cells{Printable(o.name), std::string(Name(o.verdict))};
   cells.resize(std::size(kColumns));
   if (o.other_shape) return cells;
-  cells[2] = DecibelCell(o.sqnr_db);
+  if (o.not_numbers == 0) cells[2] = DecibelCell(o.sqnr_db);
   cells[3] = fmt::format("{:.6g}", o.cosine);
   cells[4] = fmt::format("{:.3g}", o.max_abs);
   cells[5] = fmt::format("{:.3g}", o.max_rel);

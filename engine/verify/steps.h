@@ -26,4 +26,10 @@ Result<OtherSteps> FindOtherSteps(const Model& a, const Model& b, Evaluator& eva
                                   const Pairing& pairs, const VerifyReport& report,
                                   double limit_db);
 
+// The same way: outputs whose difference comes of a node that reads the same numbers in both models and has other constants or
+// attributes, and makes less than `limit_db` of that. Of models of the same operators: what a rewrite merged is in
+// other constants rightly. `node` is the first such.
+Result<OtherSteps> FindChange(const Model& a, const Model& b, Evaluator& evaluator,
+                              const Pairing& pairs, const VerifyReport& report, double limit_db);
+
 }  // namespace qrewrite

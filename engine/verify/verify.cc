@@ -20,9 +20,13 @@
 #include "engine/verify/quantizer_loss.h"
 #include "engine/verify/second_opinion.h"
 #include "engine/verify/spelled.h"
+#include "engine/verify/steps.h"
 
 namespace qrewrite {
 namespace {
+
+// What one node makes of the same numbers and other constants is no rounding below so many.
+constexpr double kLeastRoundingDb = 80;
 
 class Verification {
  public:
@@ -43,6 +47,8 @@ class Verification {
     QR_RETURN_IF_ERROR(RunWithoutTies());
     QR_RETURN_IF_ERROR(RunOnSteps());
     AskSecond();
+    LookForChanges();
+    QR_RETURN_IF_ERROR(ShowDiverged());
     return std::move(report_);
   }
 
@@ -65,8 +71,12 @@ class Verification {
   Status RunSample(int sample, const Tensors& inputs);
   Status AddOutput(int sample, const ConstTensor& a, const ConstTensor& b, OutputSums& sums) const;
   void Judge();
+  Status ShowDiverged();
   void AskSecond();
   Status AskSecondAbout(int sample);
+  void LookForChanges();
+  Status LookForChanges(int sample);
+  Result<VerifyReport> OutputsOf(int sample, Verdict verdict) const;
   void AddNote(std::string note);
 
   const Model& a_;
@@ -194,11 +204,13 @@ Result<bool> Verification::IsBetterAgain(bool ties) {
   const VerifyReport diverged = report_;
   const int worst_sample = worst_sample_;
   const bool had_ties = ties_;
+  const std::vector<OutputSums> sums = sums_;
   QR_RETURN_IF_ERROR(RunAgain(ties));
   if (report_.verdict != Verdict::kDiverged) return true;
   report_ = diverged;
   worst_sample_ = worst_sample;
   ties_ = had_ties;
+  sums_ = sums;
   return false;
 }
 
@@ -350,6 +362,26 @@ void Verification::Judge() {
   }
 }
 
+// The sample that the report has is one in which an output differs most that diverges: another one may differ more, and
+// be within the tolerance, in a sample that shows nothing.
+Status Verification::ShowDiverged() {
+  std::optional<int> shown;
+  for (const OutputComparison& output : report_.outputs) {
+    if (output.verdict != Verdict::kDiverged || output.worst_sample < 0) continue;
+    if (output.worst_sample == worst_sample_) return {};
+    if (!shown) shown = output.worst_sample;
+  }
+  if (!shown) return {};
+  QR_ASSIGN_OR_RETURN(Tensors inputs, InputsOf(*shown));
+  QR_ASSIGN_OR_RETURN(const Tensors inputs_b, pairs_->InputsOfB(inputs));
+  QR_ASSIGN_OR_RETURN(report_.worst_a, session_a_->Run(inputs));
+  QR_ASSIGN_OR_RETURN(report_.worst_b, session_b_->Run(inputs_b));
+  worst_sample_ = *shown;
+  report_.worst_inputs = std::move(inputs);
+  report_.worst_inputs_b = InOrder(inputs_b);
+  return {};
+}
+
 // Each output about the sample in which it differs most.
 void Verification::AskSecond() {
   if (report_.verdict != Verdict::kDiverged || options_.second == nullptr) return;
@@ -373,11 +405,11 @@ void Verification::AddNote(std::string note) {
     report_.notes.push_back(std::move(note));
 }
 
-Status Verification::AskSecondAbout(int sample) {
-  VerifyReport part{.verdict = Verdict::kDiverged, .tolerance = report_.tolerance};
+// Outputs of this verdict that differ most in that sample, and the sample.
+Result<VerifyReport> Verification::OutputsOf(int sample, Verdict verdict) const {
+  VerifyReport part{.verdict = verdict, .tolerance = report_.tolerance};
   for (const OutputComparison& output : report_.outputs) {
-    if (output.verdict == Verdict::kDiverged && output.worst_sample == sample)
-      part.outputs.push_back(output);
+    if (output.verdict == verdict && output.worst_sample == sample) part.outputs.push_back(output);
   }
   if (sample == worst_sample_ || sample < 0) {
     part.worst_inputs = report_.worst_inputs;
@@ -387,6 +419,44 @@ Status Verification::AskSecondAbout(int sample) {
     QR_ASSIGN_OR_RETURN(const Tensors inputs_b, pairs_->InputsOfB(part.worst_inputs));
     part.worst_inputs_b = InOrder(inputs_b);
   }
+  return part;
+}
+
+// What was put down to noise is none where a node reads the same numbers in both models, and other constants.
+void Verification::LookForChanges() {
+  std::set<int> samples;
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    const OutputComparison& output = report_.outputs[i];
+    if (output.verdict == Verdict::kInconclusive && sums_[i].IsBeyond(options_.tolerance))
+      samples.insert(output.worst_sample);
+  }
+  // Without numbers from inside the verdict stays as it is.
+  for (const int sample : samples) (void)LookForChanges(sample).ok();
+}
+
+Status Verification::LookForChanges(int sample) {
+  QR_ASSIGN_OR_RETURN(const VerifyReport part, OutputsOf(sample, Verdict::kInconclusive));
+  double limit = kLeastRoundingDb;
+  if (options_.tolerance.kind == Tolerance::Kind::kSqnr)
+    limit = std::min(limit, options_.tolerance.limit);
+  QR_ASSIGN_OR_RETURN(const OtherSteps changed,
+                      FindChange(a_, b_, evaluator_, *pairs_, part, limit));
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    OutputComparison& output = report_.outputs[i];
+    if (output.verdict != Verdict::kInconclusive || output.worst_sample != sample ||
+        !sums_[i].IsBeyond(options_.tolerance) || !changed.outputs.contains(output.name)) {
+      continue;
+    }
+    output.verdict = report_.verdict = Verdict::kDiverged;
+    output.why = fmt::format(
+        "{}, but {} reads the same numbers in both, and has other constants or attributes",
+        output.why, changed.node);
+  }
+  return {};
+}
+
+Status Verification::AskSecondAbout(int sample) {
+  QR_ASSIGN_OR_RETURN(VerifyReport part, OutputsOf(sample, Verdict::kDiverged));
   const auto compare = [this](const std::string& name, const ConstTensor& a,
                               const ConstTensor& b) -> Result<OutputComparison> {
     OutputSums sums(name, false);

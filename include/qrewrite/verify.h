@@ -88,13 +88,14 @@ struct OutputComparison {
 
   int64_t elements = 0;
   int64_t unequal = 0;
+  int64_t not_numbers = 0;          // finite on one side alone, or infinite apart: kDiverged
   double max_abs = 0, max_rel = 0;  // of finite elements
   std::optional<double> max_ulp;    // where both have the same float type
-  double sqnr_db = 0;               // infinite: identical
+  double sqnr_db = 0;               // infinite: identical; minus infinity with `not_numbers`
   double cosine = 1;
   std::optional<double> noise_db;     // SQNR of the first model against itself
   int64_t same_argmax = 0, rows = 0;  // along the last axis; 0 rows: it has one element or none
-  // Where they differ most: the sample from 0, the indices, and both numbers.
+  // Where they differ most: the sample from 0, the indices, and both numbers. With `other_shape` the first such sample alone.
   int worst_sample = -1;
   std::vector<int64_t> worst_index;
   double worst_a = 0, worst_b = 0;

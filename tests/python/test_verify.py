@@ -101,6 +101,7 @@ def test_verdict(folder, args, code, verdict):
     (["acme.onnx", "gain.onnx", "--runtime", "builtin"], 5, "the first model: acme.Gain `y`: there is no built-in kernel"),
     (["text.onnx", "text.onnx"], 5, "no numbers are made for input `x`, which is STRING"),
     (["fixed.onnx", "fixed.onnx"], 5, "say fitting ones (--shape x=1x128)"),
+    (["gain.onnx", "other.onnx", "--scale", "y=nan"], 2, "--scale y=nan: NAME=FACTOR is expected"),
     (["--bisect", "abs.onnx"], 2, "--bisect takes two models, or one and one --rules"),
     (["--bisect", "abs.onnx", "abs.onnx", "--set", "a=1"], 2, "--set goes with --rules"),
     (["--bisect", "abs.onnx", "--rules", "wrong.yaml", "--json"], 2, "no --json"),

@@ -165,6 +165,99 @@ def test_unseen(tmp_path):
     assert code == 0 and "the models do not differ on these samples, but in what they are made of\nMul `t`\n  constant `w`" in out, out
 
 
+def renamed(model):
+    """The same under names that tell nothing."""
+    kept = {v.name for v in [*model.graph.input, *model.graph.output]}
+    for node in model.graph.node:
+        node.name = ""
+        for names in node.input, node.output:
+            names[:] = [n if n in kept else f"other_{n[::-1]}" for n in names]
+    for tensor in model.graph.initializer:
+        tensor.name = f"other_{tensor.name[::-1]}"
+    return model
+
+
+@pytest.mark.parametrize("output,op", [("r1", "LeakyRelu"), ("p", "GlobalMaxPool"), ("s", "Sub")])
+def test_operator_without_a_name(tmp_path, output, op):
+    """Another operator, and no name says which node it stands for: it is named, not the one behind it."""
+    onnx.save(network(), tmp_path / "a.onnx")
+    model = network()
+    node = next(n for n in model.graph.node if n.output[0] == output)
+    first, node.op_type = node.op_type, op
+    onnx.save(renamed(model), tmp_path / "b.onnx")
+    code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 1 and f"the models differ from {op} `other_{output[::-1]}` on: no difference in front of it" in out, out
+    assert f"  in the first model: {first} `{output}`\n" in out, out
+
+
+def test_same_under_other_names(tmp_path):
+    onnx.save(network(), tmp_path / "a.onnx")
+    onnx.save(renamed(network()), tmp_path / "b.onnx")
+    code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 0 and out.startswith("the models do not differ on these samples\n"), out
+
+
+@pytest.mark.parametrize("old,new,words", [
+    ("Relu(n)", "LeakyRelu<alpha = 0.0>(n)", "LeakyRelu `r`\n  in the first model: Relu `r`"),
+    ("Max(r, a)", "Max(a, r)", "Max `m`\n  input 0: `r` and `a`"),
+])
+def test_unseen_operator(tmp_path, old, new, words):
+    """Other nodes that no sample shows are told, too."""
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[N, 4] x) => (float[N, 4] y) {
+        a = Abs(x)
+        n = Neg(a)
+        r = Relu(n)
+        m = Max(r, a)
+        y = Sin(m)
+    }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "a.onnx")
+    onnx.save(onnx.parser.parse_model(text.replace(old, new)), tmp_path / "b.onnx")
+    code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 0 and "the models do not differ on these samples, but in what they are made of\n" + words in out, out
+
+
+@pytest.mark.parametrize("change,words", [(1 + 1e-3, "1 of 65536 elements differ"), (1 + 2e-7, "1 of 65536 elements differ")])
+def test_one_element_of_many(tmp_path, change, words):
+    """It does not drown in the others; to the bit, if that is what makes the difference."""
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[1, 256] x) => (float[1, 256] y) { y = MatMul(x, w) }"""
+    w = np.random.default_rng(0).standard_normal((256, 256)).astype(np.float32)
+    for name in "ab":
+        model = onnx.parser.parse_model(text)
+        model.graph.initializer.append(numpy_helper.from_array(w, "w"))
+        onnx.save(model, tmp_path / f"{name}.onnx")
+        w[3, 5] *= np.float32(change)
+    code, out, _ = run(tmp_path, "verify", "--bisect", "--tol", "exact", "a.onnx", "b.onnx")
+    assert code == 1 and "the models differ from MatMul `y` on" in out and words in out and "most at [3, 5]" in out, out
+
+
+def test_output_that_is_a_constant(tmp_path):
+    for name, number in ("a", 2), ("b", 3):
+        onnx.save(onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]> g (float[4] x) => (float[4] y, float[2] k)
+            <float[2] k = {{1, {number}}}> {{ y = Neg(x) }}"""), tmp_path / f"{name}.onnx")
+    code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "b.onnx")
+    assert code == 1 and "the models differ from output `k` on" in out and "constant `k`: 1 of 2 elements differ\n    most at [1]: 2 and 3" in out, out
+
+
+def test_several_outputs(tmp_path):
+    """The sample that is looked at, and saved, is one in which the output differs that diverges; another output has its largest rounding elsewhere."""
+    for name, k, j in ("a", 2, 1), ("b", 3, 1.000001):
+        onnx.save(onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]> g (float[8, 4] x) => (float[8, 4] y, float[8, 4] z)
+            <float k = {{{k}}}, float j = {{{j}}}, float many = {{4}}, float zero = {{0}}> {{
+            a = Abs(x)
+            most = ReduceMax<keepdims = 0>(a)
+            few = Less(most, many)
+            s = Where(few, x, zero)
+            y = Mul(s, k)
+            t = Mul(x, j)
+            z = Exp(t)
+        }}"""), tmp_path / f"{name}.onnx")
+    code, out, _ = run(tmp_path, "verify", "--bisect", "--save-repro", "repro", "a.onnx", "b.onnx")
+    assert code == 1 and "y       DIVERGED" in out and "z       WITHIN" in out, out
+    assert "the models differ from Mul `y` on" in out and "constant `k`" in out, out
+    x, y = (numpy_helper.to_array(onnx.load_tensor(str(tmp_path / "repro" / "test_data_set_0" / f))) for f in ("input_0.pb", "output_0.pb"))
+    assert np.any(y) and np.array_equal(y, 2 * x)
+
+
 BODIES = """<ir_version: 8, opset_import: ["": 17, "own": 1]> g (float[3, 4] x) => (float[3, 4] y)
     <float[1] outer = {OUTER}, int64 three = {3}, bool go = {1}> {
     a = UPSTREAM(x)
@@ -272,9 +365,9 @@ def test_other_values(tmp_path):
 def test_nothing(tmp_path):
     onnx.save(network(), tmp_path / "a.onnx")
     code, out, _ = run(tmp_path, "verify", "--bisect", "a.onnx", "a.onnx")
-    assert code == 0 and out.startswith("the models do not differ\n") and "EXACT" in out
+    assert code == 0 and out.startswith("the models do not differ on these samples\n") and "EXACT" in out
     code, out, _ = run(tmp_path, "verify", "--bisect", "--rules", "optimize", "a.onnx", "a.onnx")
-    assert code == 0 and out.startswith("none of ") and "the models do not differ\n" in out
+    assert code == 0 and out.startswith("none of ") and "the models differ within the tolerance on these samples\n" in out
 
 
 def model_of(nodes, constants, shape=(2, 2, 3)):

@@ -1,4 +1,6 @@
 // qrewrite verify A B: whether two models compute the same, shown with numbers.
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -98,7 +100,7 @@ Result<VerifyOptions> OptionsOf(const Arguments& a, const Model& model) {
   for (const std::string& text : a.scales) {
     QR_ASSIGN_OR_RETURN(const auto pair, SplitPair("scale", text, "NAME=FACTOR"));
     const auto factor = Number<double>(pair.second);
-    if (!factor) return Misfit("scale", text, "NAME=FACTOR");
+    if (!factor || !std::isfinite(*factor)) return Misfit("scale", text, "NAME=FACTOR");
     options.scales[pair.first] = *factor;
   }
   for (const std::string& text : a.units) {
@@ -114,6 +116,28 @@ Result<VerifyOptions> OptionsOf(const Arguments& a, const Model& model) {
   return options;
 }
 
+// input_0.pb, output_12.pb: an earlier test in the same folder may have had more of them, and who reads the folder would
+// take them for some of this one.
+bool IsOfTest(const std::string& name) {
+  const size_t number = name.starts_with("input_") ? 6 : name.starts_with("output_") ? 7 : 0;
+  const size_t end = name.find_first_not_of("0123456789", number);
+  return number > 0 && end > number && end != std::string::npos && name.substr(end) == ".pb";
+}
+
+Status RemoveOthers(const std::filesystem::path& folder, const std::vector<SideFile>& files) {
+  std::vector<std::filesystem::path> others;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (IsOfTest(entry.path().filename().string()) &&
+        std::ranges::find(files, entry.path().string(), &SideFile::path) == files.end()) {
+      others.push_back(entry.path());
+    }
+  }
+  for (size_t i = 0; i < others.size() && !error; ++i) std::filesystem::remove(others[i], error);
+  if (!error) return {};
+  return {StatusCode::kIo, fmt::format("{}: {}", folder.string(), error.message())};
+}
+
 Status SaveRepro(const Arguments& a, const Model& first, const Model& second,
                  const VerifyReport& report) {
   std::error_code error;
@@ -121,7 +145,8 @@ Status SaveRepro(const Arguments& a, const Model& first, const Model& second,
   if (error) return {StatusCode::kIo, fmt::format("{}: {}", a.repro, error.message())};
   SaveOptions options;
   options.side_files = report.Repro(first, a.repro);
-  return second.Save(a.repro + "/model.onnx", options);
+  QR_RETURN_IF_ERROR(second.Save(a.repro + "/model.onnx", options));
+  return RemoveOthers(a.repro + "/test_data_set_0", options.side_files);
 }
 
 int ExitCodeOfVerdict(Verdict verdict) {

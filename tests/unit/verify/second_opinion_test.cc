@@ -88,6 +88,70 @@ TEST_CASE("What the first runtime gets wrong of the first model is no fault of t
   CHECK(judge(wrong, "sqnr:30").verdict == Verdict::kDiverged);
 }
 
+TEST_CASE("A constant that is another is one also where the runtimes disagree as much") {
+  const std::unique_ptr<Evaluator> kernels = BuiltinKernels();
+  // A runtime that makes half as much of any model.
+  const auto half = HostEvaluator(
+      "half",
+      [&](const std::string& bytes, const std::vector<std::string>& inside) -> Result<HostRun> {
+        const auto model = Model::Parse(bytes);
+        if (!model.ok()) return model.status();
+        QR_ASSIGN_OR_RETURN(std::shared_ptr<Session> session, kernels->Load(*model, inside));
+        return HostRun([session](const Tensors& inputs) -> Result<Tensors> {
+          QR_ASSIGN_OR_RETURN(Tensors made, session->Run(inputs));
+          for (auto& [name, tensor] : made) {
+            std::vector<float> numbers(tensor.bytes.size() / sizeof(float));
+            std::memcpy(numbers.data(), tensor.bytes.data(), tensor.bytes.size());
+            for (float& number : numbers) number /= 2;
+            const auto kept = std::make_shared<std::vector<float>>(std::move(numbers));
+            tensor.bytes = ConstBytes(std::as_bytes(std::span(*kept)), kept);
+          }
+          return made;
+        });
+      });
+  const auto judge = [&](const char* other, const char* tolerance) {
+    const Model a = ModelOf(
+        "g (float[8] x) => (float[8] y) <float k = {2}> { m = Mul(x, k)  n = Neg(m) "
+        " y = Abs(n) }");
+    const auto report =
+        Verify(a, ModelOf(other), *kernels, {.tolerance = Tol(tolerance), .second = half.get()});
+    REQUIRE_MESSAGE(report.ok(), report.status().message());
+    return *report;
+  };
+  const char* constant =
+      "g (float[8] x) => (float[8] y) <float k = {2.2}> { m = Mul(x, k)  n = Neg(m)  y = Abs(n) }";
+  const VerifyReport changed = judge(constant, "close");
+  CHECK(changed.verdict == Verdict::kDiverged);
+  CHECK_MESSAGE(
+      changed.outputs[0].why.find("but Mul `m` reads the same numbers") != std::string::npos,
+      changed.Text());
+  CHECK(judge(constant, "sqnr:25").verdict == Verdict::kDiverged);
+  // What rewrites made of it has other operators: nobody knows.
+  const char* rewritten =
+      "g (float[8] x) => (float[8] y) <float k = {0.45}> { m = Div(x, k)  n = Neg(m)  y = Abs(n) }";
+  CHECK(judge(rewritten, "sqnr:60").verdict == Verdict::kInconclusive);
+}
+
+TEST_CASE("What is no number in the second model alone is no noise") {
+  const std::unique_ptr<Evaluator> kernels = BuiltinKernels();
+  const auto rounding = HostEvaluator(
+      "rounding", [&](const std::string&, const std::vector<std::string>&) -> Result<HostRun> {
+        return HostRun([&](const Tensors& inputs) -> Result<Tensors> {
+          const Model model =
+              ModelOf("g (float[N] x) => (float[N] y) <float k = {-1.0000002}> { y = Mul(x, k) }");
+          return (*kernels->Load(model))->Run(inputs);
+        });
+      });
+  const Model a = ModelOf("g (float[N] x) => (float[N] y) { y = Neg(x) }");
+  const Model b = ModelOf(
+      "g (float[N] x) => (float[N] y) <float z = {0}> { n = Neg(x)  o = Mul(x, z)  p = Div(o, o)  "
+      "y = Add(n, p) }");
+  const auto report = Verify(a, b, *kernels, {.tolerance = Tol("close"), .second = rounding.get()});
+  REQUIRE_MESSAGE(report.ok(), report.status().message());
+  CHECK(report->verdict == Verdict::kDiverged);
+  CHECK(report->outputs[0].not_numbers == report->outputs[0].elements);
+}
+
 // Halves, which lie between two steps of a quantizer of scale 1.
 Samples Halves() {
   const auto get = [](size_t) -> Result<Tensors> {
