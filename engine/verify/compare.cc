@@ -101,6 +101,7 @@ Status OutputSums::Add(int sample, const Tensor& a, const Tensor& b, double scal
       result_.worst_sample = sample;
     }
     worst_ = kInfinity;
+    worst_is_outside_ = true;
     return {};
   }
   for (const Tensor* tensor : {&a, &b}) {
@@ -136,6 +137,22 @@ void OutputSums::AddToConstancy(const Dims& dims, uint64_t hash) {
   changed_ += !is_new && first->second != hash;
 }
 
+// Of an element that is not equal; decibels are of all elements together.
+bool OutputSums::IsOutside(double a, double difference, double ulp,
+                           const Tolerance& tolerance) const {
+  switch (tolerance.kind) {
+    case Tolerance::Kind::kExact: return true;
+    case Tolerance::Kind::kUlp: return !(ulp <= tolerance.limit);
+    case Tolerance::Kind::kLsb: return !(difference <= tolerance.limit);
+    case Tolerance::Kind::kClose: {
+      const double relative = whole_ ? 0 : tolerance.rtol * std::fabs(a);
+      return !(difference <= tolerance.atol + relative);
+    }
+    case Tolerance::Kind::kSqnr: return false;
+  }
+  return false;
+}
+
 void OutputSums::AddElement(int sample, int64_t index, double a, double b, double difference,
                             DType ulp_type, const Tolerance& tolerance) {
   OutputComparison& r = result_;
@@ -168,26 +185,19 @@ void OutputSums::AddElement(int sample, int64_t index, double a, double b, doubl
   } else {
     difference = 0;
   }
-  if (difference > worst_) {
+  const bool outside =
+      !equal &&
+      IsOutside(a, difference, ulp_type == DType::kUndefined ? kInfinity : ulp, tolerance);
+  outside_ += outside;
+  // What is beyond the tolerance is shown; a larger difference of larger numbers may be within it.
+  if (outside > worst_is_outside_ || (outside == worst_is_outside_ && difference > worst_)) {
     worst_ = difference;
+    worst_is_outside_ = outside;
     worst_at_ = index;
     r.worst_sample = sample;
     r.worst_a = a;
     r.worst_b = b;
     is_worst_ = true;
-  }
-  switch (tolerance.kind) {
-    case Tolerance::Kind::kExact: outside_ += !equal; break;
-    case Tolerance::Kind::kUlp:
-      outside_ += !equal && !(ulp <= tolerance.limit && ulp_type != DType::kUndefined);
-      break;
-    case Tolerance::Kind::kLsb: outside_ += !equal && !(difference <= tolerance.limit); break;
-    case Tolerance::Kind::kClose: {
-      const double relative = whole_ ? 0 : tolerance.rtol * std::fabs(a);
-      outside_ += !equal && !(difference <= tolerance.atol + relative);
-      break;
-    }
-    case Tolerance::Kind::kSqnr: break;  // of all elements together
   }
 }
 

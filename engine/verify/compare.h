@@ -35,13 +35,14 @@ class OutputSums {
   bool IsBeyond(const Tolerance& tolerance) const {
     return !Beyond(tolerance).empty() && !IsChoice(tolerance) && !IsTiny(tolerance);
   }
-  // Of the last sample: it holds the largest difference so far.
+  // Of the last sample: it holds the largest difference so far, of those beyond the tolerance if there are any.
   bool is_worst() const { return is_worst_; }
 
  private:
   // `difference`: of finite numbers.
   void AddElement(int sample, int64_t index, double a, double b, double difference, DType ulp_type,
                   const Tolerance& tolerance);
+  bool IsOutside(double a, double difference, double ulp, const Tolerance& tolerance) const;
   void AddToConstancy(const Dims& dims, uint64_t hash);
   void AddRows(int64_t width, std::span<const double> x, std::span<const double> y);
   std::string Beyond(const Tolerance& tolerance) const;
@@ -55,6 +56,7 @@ class OutputSums {
   double worst_ = -1;   // difference there; infinite where one is no number
   std::string shapes_;  // of the first sample on which they are not the same
   bool is_worst_ = false;
+  bool worst_is_outside_ = false;
   int64_t finite_ = 0;   // elements that are finite on both sides
   int64_t outside_ = 0;  // elements that the tolerance does not allow
   int64_t not_numbers_ =

@@ -95,7 +95,7 @@ struct OutputComparison {
   double cosine = 1;
   std::optional<double> noise_db;     // SQNR of the first model against itself
   int64_t same_argmax = 0, rows = 0;  // along the last axis; 0 rows: it has one element or none
-  // Where they differ most: the sample from 0, the indices, and both numbers. With `other_shape` the first such sample alone.
+  // Where they differ most, beyond the tolerance if anywhere: the sample from 0, the indices, and both numbers. With `other_shape` the first such sample alone.
   int worst_sample = -1;
   std::vector<int64_t> worst_index;
   double worst_a = 0, worst_b = 0;

@@ -369,6 +369,22 @@ TEST_CASE("The sample of the largest difference is kept, in the layout of ONNX's
   CHECK(result == 3 * first);
 }
 
+TEST_CASE("What is beyond the tolerance is shown, not a larger difference within it") {
+  const auto floats = [](std::vector<float> values) {
+    return Tensor::Of<float>(DType::kFloat, {2}, values);
+  };
+  const Tolerance near = Tol("1e-3,0");
+  OutputSums sums("y", true);
+  REQUIRE(sums.Add(0, floats({1000, 1}), floats({1000, 1.25}), 1, near).ok());
+  REQUIRE(sums.Add(1, floats({1000, 1}), floats({1000.5, 1}), 1, near).ok());
+  CHECK_FALSE(sums.is_worst());
+  const OutputComparison y = sums.Finish(near);
+  CHECK(y.verdict == Verdict::kDiverged);
+  CHECK(y.worst_sample == 0);
+  CHECK(y.worst_index == std::vector<int64_t>{1});
+  CHECK(y.max_abs == 0.5);
+}
+
 constexpr const char* kWrongRules = R"yaml(qrewrite: 1
 name: wrong
 rules:
