@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,6 +22,8 @@ namespace {
 constexpr double kRoundingDb = 100;
 // What is called a rounding, of what a tolerance allows.
 constexpr double kLeastRoundingDb = 60;
+
+using Names = std::set<std::string>;
 
 struct Runs {
   Tensors a, b;
@@ -72,9 +76,9 @@ Result<std::optional<Model>> WithUnsignedWeights(const Model& model) {
   return changed;
 }
 
-// No other runtime runs the models: does `first` cut off sums of products, and tell them apart by that alone?
+// Does `first` cut off sums of products, and tell the models apart by that alone?
 Status HearUnsigned(const Model& a, const Model& b, Evaluator& first, const Pairing& pairs,
-                    const CompareOutput& compare, VerifyReport& report) {
+                    const CompareOutput& compare, VerifyReport& report, Names& same) {
   QR_ASSIGN_OR_RETURN(const bool exact, HasExactIntegerProducts(first));
   if (exact) return {};
   QR_ASSIGN_OR_RETURN(const std::optional<Model> a2, WithUnsignedWeights(a));
@@ -84,6 +88,7 @@ Status HearUnsigned(const Model& a, const Model& b, Evaluator& first, const Pair
   for (OutputComparison& output : report.outputs) {
     if (output.verdict != Verdict::kDiverged) continue;
     if (!IsSame(output.name, pairs.NameInB(output.name), runs, compare)) continue;
+    same.insert(output.name);
     output.verdict = Verdict::kInconclusive;
     output.why = fmt::format(
         "{} saturates sums of 8 bit products on this processor; it cannot tell "
@@ -96,7 +101,8 @@ Status HearUnsigned(const Model& a, const Model& b, Evaluator& first, const Pair
 // Differences that a quantizer made of roundings. Where the tolerance does not allow the roundings themselves, `second`
 // must find nothing.
 Status HearSteps(const Model& a, const Model& b, Evaluator& first, Evaluator& second,
-                 const Pairing& pairs, const CompareOutput& compare, VerifyReport& report) {
+                 const Pairing& pairs, const CompareOutput& compare, VerifyReport& report,
+                 Names& same) {
   const bool allowed = report.tolerance.kind == Tolerance::Kind::kSqnr;
   const double limit =
       allowed ? std::clamp(report.tolerance.limit, kLeastRoundingDb, kRoundingDb) : kRoundingDb;
@@ -108,7 +114,10 @@ Status HearSteps(const Model& a, const Model& b, Evaluator& first, Evaluator& se
   }
   for (OutputComparison& output : report.outputs) {
     if (output.verdict != Verdict::kDiverged || !steps.outputs.contains(output.name)) continue;
-    if (!allowed && !IsSame(output.name, pairs.NameInB(output.name), runs, compare)) continue;
+    if (!allowed) {
+      if (!IsSame(output.name, pairs.NameInB(output.name), runs, compare)) continue;
+      same.insert(output.name);
+    }
     output.verdict = Verdict::kInconclusive;
     output.why =
         fmt::format("from {} on: roundings in front of it ({:.0f} dB or more) made other steps",
@@ -119,8 +128,9 @@ Status HearSteps(const Model& a, const Model& b, Evaluator& first, Evaluator& se
 
 }  // namespace
 
-void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& second,
-                const Pairing& pairs, const CompareOutput& compare, VerifyReport& report) {
+Names HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& second,
+                 const Pairing& pairs, const CompareOutput& compare, VerifyReport& report) {
+  Names same;
   const auto diverged = [](const OutputComparison& output) {
     return output.verdict == Verdict::kDiverged;
   };
@@ -130,13 +140,13 @@ void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& sec
   };
   const Result<std::map<std::string, double>> apart = ApartAboutFirst(a, first, second, report);
   if (!apart.ok()) {
-    const Status status = HearUnsigned(a, b, first, pairs, compare, report);
+    const Status status = HearUnsigned(a, b, first, pairs, compare, report, same);
     if (!status.ok() || std::ranges::any_of(report.outputs, diverged)) {
       NoteSilence(apart.status(), report);
     } else {
       report.verdict = Verdict::kInconclusive;
     }
-    return;
+    return same;
   }
   // What a runtime is further off with the first model than the tolerance allows is no measure of the second.
   const auto unsure = [&](const OutputComparison& output) {
@@ -161,6 +171,7 @@ void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& sec
       if (!runs.ok() || !diverged(output)) continue;
       if (output.sqnr_db < kRoundingDb && !unsure(output)) continue;
       if (!IsSame(output.name, pairs.NameInB(output.name), *runs, compare)) continue;
+      same.insert(output.name);
       if (output.sqnr_db < kRoundingDb) {
         settle(output, fmt::format("the runtimes disagree about the first model ({:.1f} dB); {} "
                                    "cannot tell the two apart",
@@ -173,9 +184,12 @@ void HearSecond(const Model& a, const Model& b, Evaluator& first, Evaluator& sec
   }
   if (std::ranges::any_of(report.outputs, diverged)) {
     // Without numbers from inside the verdict stays as it is.
-    (void)HearSteps(a, b, first, second, pairs, compare, report).ok();
+    (void)HearSteps(a, b, first, second, pairs, compare, report, same).ok();
   }
+  if (std::ranges::any_of(report.outputs, diverged))
+    (void)HearUnsigned(a, b, first, pairs, compare, report, same).ok();
   if (std::ranges::none_of(report.outputs, diverged)) report.verdict = Verdict::kInconclusive;
+  return same;
 }
 
 }  // namespace qrewrite

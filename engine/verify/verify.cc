@@ -91,6 +91,7 @@ class Verification {
   std::vector<double> amplitudes_;  // by sample; empty: 1
   bool ties_ = true;                // samples half-way between steps are what they are called
   int worst_sample_ = 0;            // of the report
+  std::set<std::string> same_;      // outputs that another run cannot tell apart
   VerifyReport report_;
 };
 
@@ -427,7 +428,8 @@ void Verification::LookForChanges() {
   std::set<int> samples;
   for (size_t i = 0; i < sums_.size(); ++i) {
     const OutputComparison& output = report_.outputs[i];
-    if (output.verdict == Verdict::kInconclusive && sums_[i].IsBeyond(options_.tolerance))
+    if (output.verdict == Verdict::kInconclusive && !same_.contains(output.name) &&
+        sums_[i].IsBeyond(options_.tolerance))
       samples.insert(output.worst_sample);
   }
   // Without numbers from inside the verdict stays as it is.
@@ -444,7 +446,8 @@ Status Verification::LookForChanges(int sample) {
   for (size_t i = 0; i < sums_.size(); ++i) {
     OutputComparison& output = report_.outputs[i];
     if (output.verdict != Verdict::kInconclusive || output.worst_sample != sample ||
-        !sums_[i].IsBeyond(options_.tolerance) || !changed.outputs.contains(output.name)) {
+        same_.contains(output.name) || !sums_[i].IsBeyond(options_.tolerance) ||
+        !changed.outputs.contains(output.name)) {
       continue;
     }
     output.verdict = report_.verdict = Verdict::kDiverged;
@@ -463,7 +466,7 @@ Status Verification::AskSecondAbout(int sample) {
     QR_RETURN_IF_ERROR(AddOutput(0, a, b, sums));
     return sums.Finish(options_.tolerance);
   };
-  HearSecond(a_, b_, evaluator_, *options_.second, *pairs_, compare, part);
+  same_.merge(HearSecond(a_, b_, evaluator_, *options_.second, *pairs_, compare, part));
   for (OutputComparison& heard : part.outputs) {
     const auto output = std::ranges::find(report_.outputs, heard.name, &OutputComparison::name);
     if (output != report_.outputs.end()) *output = std::move(heard);
