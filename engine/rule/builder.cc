@@ -28,7 +28,7 @@ bool Same(const RawSet& a, const RawSet& b) {
                     });
 }
 bool Same(const RawSignature& a, const RawSignature& b) {
-  return PrintSignature(a.signature) == PrintSignature(b.signature);
+  return a.older == b.older && PrintSignature(a.signature) == PrintSignature(b.signature);
 }
 bool Same(const Definition&, const Definition&) { return false; }
 bool Same(const Rule&, const Rule&) { return false; }

@@ -241,11 +241,11 @@ std::vector<ValueId> Counterparts::Sources(ValueId v) const {
   return found;
 }
 
-void Counterparts::CompareConstants(ValueId x, ValueId y, NodeDifference& found) {
+void Counterparts::CompareConstants(ValueId x, ValueId y, NodeDifference& found, bool roundings) {
   const Tensor* const p = x.valid() ? facts_a_.Constant(x) : nullptr;
   const Tensor* const q = y.valid() ? facts_b_.Constant(y) : nullptr;
   if (p == nullptr || q == nullptr) return;
-  if (auto differing = CompareNumbers(Stored(a_, x), Stored(b_, y), *p, *q, roundings_))
+  if (auto differing = CompareNumbers(Stored(a_, x), Stored(b_, y), *p, *q, roundings))
     found.constants.push_back(*std::move(differing));
 }
 
@@ -279,14 +279,15 @@ void Counterparts::CompareReads(const std::string& place, ValueId x, ValueId y,
                                         y.valid() ? Printable(NameText(b_, y)) : "absent"));
 }
 
-NodeDifference Counterparts::Compare(NodeId in_a, NodeId in_b) {
+NodeDifference Counterparts::Compare(NodeId in_a, NodeId in_b, bool roundings) {
   NodeDifference found{.node = NodeText(b_, in_b)};
   if (!in_a.valid()) {
     found.structure.emplace_back("it is not in the first model");
     return found;
   }
   const size_t both = std::min(a_.num_inputs(in_a), b_.num_inputs(in_b));
-  for (size_t i = 0; i < both; ++i) CompareConstants(a_.input(in_a, i), b_.input(in_b, i), found);
+  for (size_t i = 0; i < both; ++i)
+    CompareConstants(a_.input(in_a, i), b_.input(in_b, i), found, roundings);
   CompareAttributes(in_a, in_b, found);
   if (a_.op_name(a_.op(in_a)) != b_.op_name(b_.op(in_b))) {
     // What another operator has in the same place may be another thing.
@@ -305,10 +306,7 @@ NodeDifference Counterparts::Compare(ValueId v) {
 }
 
 NodeDifference Counterparts::CompareRoundings(ValueId v) {
-  roundings_ = true;
-  NodeDifference found = Compare(v);
-  roundings_ = false;
-  return found;
+  return Compare(a_.producer(Other(v)), b_.producer(v), /*roundings=*/true);
 }
 
 bool Counterparts::IsConstant(ValueId v) { return facts_b_.Constant(v) != nullptr; }

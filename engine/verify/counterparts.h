@@ -53,8 +53,9 @@ class Counterparts {
  private:
   Status MatchReplaced(BodyId body);
   ValueId Other(ValueId b) const;  // in the first graph
-  NodeDifference Compare(NodeId in_a, NodeId in_b);
-  void CompareConstants(ValueId x, ValueId y, NodeDifference& found);
+  // `roundings`: float constants that differ by one count.
+  NodeDifference Compare(NodeId in_a, NodeId in_b, bool roundings = false);
+  void CompareConstants(ValueId x, ValueId y, NodeDifference& found, bool roundings = false);
   void CompareAttributes(NodeId in_a, NodeId in_b, NodeDifference& found) const;
   // "input 1", the value at this place in both: whether it is another one.
   void CompareReads(const std::string& place, ValueId x, ValueId y, NodeDifference& found);
@@ -69,7 +70,6 @@ class Counterparts {
   std::map<OpName, BodyId> functions_;   // of b
   std::map<BodyId, BodyId> bodies_;      // of b, to those of a
   std::map<ValueId, ValueId> replaced_;  // of b, to those of a: what nodes of another operator make
-  bool roundings_ = false;
 };
 
 }  // namespace qrewrite

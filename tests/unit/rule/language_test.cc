@@ -252,4 +252,18 @@ TEST_CASE("Language: every example loads") {
   }
 }
 
+TEST_CASE("Language: a version before the known ones is not one in their place") {
+  const auto signature = [](const std::string& older) {
+    return test::File("signatures:\n  LayerNormalization: {" + older +
+                      "inputs: [x, s], outputs: [y]}\nrules: []\n");
+  };
+  const auto both = [&](const std::string& other) {
+    return test::Messages(test::File("include: [a.yaml, b.yaml]\nrules:\n  - {name: r, match: 'y = "
+                                     "LayerNormalization(x, s)', replace: y = x}\n"),
+                          {{"a.yaml", signature("older: true, ")}, {"b.yaml", signature(other)}});
+  };
+  CHECK(both("older: true, ") == "");
+  CHECK(both("").find("`LayerNormalization` means different things") != std::string::npos);
+}
+
 }  // namespace qrewrite
