@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
-#include <ranges>
 #include <string>
 
 #include "engine/prove/change.h"
@@ -239,7 +238,8 @@ bool Change::EnlargeAll(int64_t times) {
   bool any = false;
   const std::set<int64_t> sizes = SizesUsed();
   // The largest first: what one becomes may be another one.
-  for (const int64_t size : std::views::reverse(sizes)) {
+  for (auto it = sizes.rbegin(); it != sizes.rend(); ++it) {
+    const int64_t size = *it;
     if (size < 2 || size > kMostSize) continue;
     Resize(size, times * size);
     any = true;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <set>
 
 #include <fmt/format.h>
@@ -147,8 +146,8 @@ Status Counterparts::Match() {
 Status Counterparts::MatchReplaced(BodyId body) {
   QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(b_, body));
   std::set<ValueId> taken;  // of the first model
-  for (const NodeId n : std::views::reverse(order)) {
-    const NodeId other = NodeToA(n);
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const NodeId n = *it, other = NodeToA(n);
     if (!other.valid() || a_.num_inputs(other) != b_.num_inputs(n)) continue;
     for (size_t i = 0; i < b_.num_inputs(n); ++i) {
       const ValueId x = a_.input(other, i), y = b_.input(n, i);
