@@ -110,6 +110,8 @@ def doubled_sources(root):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".h", ".cc"):
                 for name in definitions(path.read_text()):
+                    if name.startswith("main("):  # of each program
+                        continue
                     places[name].add(str(path.relative_to(root)))
     return [f"{name} is defined in {', '.join(sorted(files))}"
             for name, files in sorted(places.items()) if len(files) > 1]

@@ -42,6 +42,7 @@ Result<Rules> Rules::Make(const std::string& path, const std::string* text,
   impl->path = path;
   LoadOptions load;
   load.tests = options.tests;
+  load.snapshots = ShippedSnapshots();
   load.find = [&](const std::string& name) { return FindRuleSet(name, options.search); };
   if (options.functions != nullptr) {
     impl->functions = options.functions->impl_->functions;

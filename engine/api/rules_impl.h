@@ -35,6 +35,8 @@ const Rule* FindRule(const RuleSet& rules, std::string_view set, std::string_vie
 std::string FindRuleFile(const std::string& path_or_name, const std::vector<std::string>& search);
 // The file of the rule set of that name, in `search` or shipped; "": there is none.
 std::string FindRuleSet(const std::string& name, const std::vector<std::string>& search);
+// Snapshots of the shipped rule sets as they were when the program was built (engine/rule/snapshot.h).
+std::string_view ShippedSnapshots();
 // Names of shipped rule sets, for did-you-mean.
 std::vector<std::string> ShippedRuleNames();
 

@@ -108,7 +108,7 @@ struct Details {
 };
 
 // A rule set of a thousand rules has tens of thousands of these, most of them names: what a name
-// does not have stands behind a pointer.
+// does not have stands behind a pointer. A new member is named in engine/rule/snapshot.cc, too.
 struct Expr {
   enum class Kind : uint8_t {
     kInt,     // int_value

@@ -7,7 +7,9 @@
 
 namespace qrewrite {
 
-inline constexpr uint64_t kMaxMatchSteps = 2'000'000;  // values held against a pattern
+// Values held against a pattern. A chain of a pattern (`Transpose*`) may be as long as the model, and alternatives try it
+// several times.
+inline constexpr uint64_t kMaxMatchSteps = 2'000'000, kMatchStepsPerNode = 100;
 inline constexpr uint64_t kMaxEvalSteps = 10'000'000;  // pieces of code, members of lists
 // Of all operators on constants that the rules of one rule set compute in a run (FoldLimits::work).
 inline constexpr uint64_t kMaxFoldWork = uint64_t{1} << 38;

@@ -66,12 +66,13 @@ bool MatchRun::Step(ValueId v) {
 }
 
 bool MatchRun::Step() {
-  if (++in_.steps_ <= kMaxMatchSteps) return in_.HasStack() && in_.exhausted_.empty();
+  const uint64_t limit = kMaxMatchSteps + kMatchStepsPerNode * graph_.num_nodes();
+  if (++in_.steps_ <= limit) return in_.HasStack() && in_.exhausted_.empty();
   if (!in_.exhausted_.empty()) return false;
   in_.Exhaust(
       fmt::format("the search for a match has too many steps (limit {}; a pattern that names "
                   "more, or conditions on the names found first, shorten it)",
-                  kMaxMatchSteps));
+                  limit));
   return false;
 }
 

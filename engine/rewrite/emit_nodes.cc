@@ -153,8 +153,9 @@ Vals Emitter::Add(const Head& head, std::span<const ValueId> inputs, Attributes 
     if (former.valid()) return {Val(former)};
   }
   if (!node.valid()) {
-    if (graph_.num_nodes() - first_new_ >= kMaxNewNodes) {
-      in_.Exhaust(fmt::format("its replacement makes more than {} nodes", kMaxNewNodes));
+    const size_t limit = kMaxNewNodes + first_new_;
+    if (graph_.num_nodes() - first_new_ >= limit) {
+      in_.Exhaust(fmt::format("its replacement makes more than {} nodes", limit));
       return Fail(in_.exhausted(), present.size());
     }
     Inputs values;

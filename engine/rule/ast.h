@@ -182,6 +182,7 @@ struct WriteSpec {
   Place place;
 };
 
+// A new member is named in engine/rule/snapshot_fields.h, too; of all else here the compiler says so.
 struct RuleSet {
   std::string name;
   std::string summary;

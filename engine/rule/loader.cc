@@ -11,6 +11,7 @@
 #include "engine/rule/builder.h"
 #include "engine/rule/codes.h"
 #include "engine/rule/files.h"
+#include "engine/rule/snapshot.h"
 
 namespace qrewrite {
 namespace {
@@ -95,6 +96,9 @@ Result<std::shared_ptr<const RuleSet>> LoadRules(const std::string& path,
                                                  const LoadOptions& options) {
   Result<std::string> text = options.read ? options.read(path) : ReadRuleFile(path, Pipes::kTaken);
   if (!text.ok()) return text.status();
+  if (!options.read && options.host_functions.empty()) {
+    if (auto set = RestoreSnapshot(options.snapshots, path, *text, options.tests)) return set;
+  }
   return LoadRulesText(path, *std::move(text), options);
 }
 

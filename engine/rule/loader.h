@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/fold/kernel.h"
@@ -25,6 +26,9 @@ struct LoadOptions {
   std::vector<std::string> host_functions;
   // False: `tests:` and `computes:` are passed over, faults in them and all.
   bool tests = true;
+  // Of files that need not be read and checked as long as nobody changes them (engine/rule/snapshot.h). Only for loading from
+  // the disk, without functions of a host.
+  std::string_view snapshots;
 };
 
 // Loads `path`; ".json" is read as JSON, anything else as YAML. Errors: kInvalidRules with every
