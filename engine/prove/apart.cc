@@ -82,9 +82,11 @@ Got Receive(int socket, std::string& text, const Clock::time_point* end) {
   setrlimit(RLIMIT_CORE, &core);
   // A crash is to be one, whatever handlers the program has.
   for (const int deadly : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) std::signal(deadly, SIG_DFL);
-  // What a runtime says of a model that it dies of is no message of ours.
+  // What a runtime says of a model that it dies of is no message of ours, nor is what it warns of a part of a report.
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);
+  for (const int ours : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (nowhere >= 0) dup2(nowhere, ours);
+  }
   try {
     std::string request;
     while (Receive(socket, request, nullptr) == Got::kAll && Send(socket, work(request))) {

@@ -387,9 +387,12 @@ std::vector<Dims> Change::OperandShapes(NodeId n) const {
     if (tensor == nullptr) {
       if (!graph_.declared(v).known_shape()) continue;
       for (const Dim d : graph_.declared(v).dims) dims.push_back(d.size());
-    } else {
-      shapes.push_back(dims);
-      for (const int64_t size : dims) shapes.push_back({size});
+    }
+    // A bias has a number for each place of an axis, also where all that is there is data.
+    if (tensor != nullptr) shapes.push_back(dims);
+    for (const int64_t size : dims) {
+      if (tensor != nullptr || std::ranges::count(shapes, Dims{size}) == 0)
+        shapes.push_back({size});
     }
     by_rank[dims.size()].push_back(std::move(dims));
   }

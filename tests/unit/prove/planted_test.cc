@@ -72,6 +72,19 @@ TEST_CASE("An operator in place of another is tried with sizes that both take") 
                   600) == Outcome::kRefuted);
 }
 
+TEST_CASE("A bias is added beside weights that are data, too") {
+  const std::string text = R"yaml(rules:
+  - name: bias
+    doc: it is forgotten
+    equivalence: exact
+    match: y = Conv(Relu(x), w, b?)
+    replace: y = Conv(Abs(Relu(x)), w)
+    tests:
+      - {name: none, given: "x: float[1, 2, 4]\nw: float[3, 2, 1]\ny = Conv(Relu(x), w)", expect: "x: float[1, 2, 4]\nw: float[3, 2, 1]\ny = Conv(Abs(Relu(x)), w)"}
+)yaml";
+  for (const uint64_t seed : {0, 2, 4}) CHECK(OutcomeOf(text, 100, seed) == Outcome::kRefuted);
+}
+
 TEST_CASE("Two lists of a node change at once, where each alone shows nothing") {
   const std::string text = R"yaml(rules:
   - name: wide
