@@ -35,7 +35,7 @@ void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, c
     return;
   }
   ++report_.graphs;
-  PinAsked(seed, changes, task);
+  if (AsksConditions()) PinAsked(seed, changes, task);
   switch (trial.fate) {
     case Trial::Fate::kInvalid: break;
     case Trial::Fate::kQuiet: LookNear(seed, changes, graph, task); break;
@@ -43,7 +43,7 @@ void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, c
       report_.fired += Fired(trial);
       if (Fired(trial)) CountHeld(trial);
       if (Fired(trial)) Keep(seed, changes, graph, trial.distinct);
-      if (options_.guards) WatchCases(seed, changes, graph, task);
+      if (AsksConditions()) WatchCases(seed, changes, graph, task);
       break;
     case Trial::Fate::kUnknown:
       report_.fired += Fired(trial);
@@ -132,7 +132,7 @@ ProvenRule RuleProof::Finish() {
   if (report_.outcome == Outcome::kHeld) report_.why.clear();
   if (!begun_ && options_.tests) AskTests();
   if (failed_ && report_.outcome != Outcome::kRefuted) TellFailedTest();
-  if (options_.guards) {
+  if (AsksConditions()) {
     for (Guard& guard : guards_) report_.conditions.push_back(std::move(guard.report));
   }
   return std::move(report_);

@@ -94,6 +94,8 @@ class RuleProof {
   void PutInFront(const Graph& graph, Task task, Dice& dice);
 
   // --- conditions.cc
+  // What they are good for is asked of a rule that does what its tests say.
+  bool AsksConditions() const { return options_.guards && !failed_; }
   void Watch(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
              const Task& task, const std::vector<size_t>& alone);
   void WatchCases(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,

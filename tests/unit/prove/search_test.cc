@@ -173,6 +173,7 @@ TEST_CASE("A rule that its own test refutes is not tried for long") {
   - name: twice
     equivalence: exact
     match: y = Relu(Relu(x))
+    where: rank(x) >= 0
     replace: y = Relu(x)
     tests:
       - {name: stays, given: "x: float[4]\ny = Relu(Relu(x))", expect: unchanged}
@@ -182,6 +183,24 @@ TEST_CASE("A rule that its own test refutes is not tried for long") {
   CHECK(report->rules[0].outcome == ProvenRule::Outcome::kRefuted);
   CHECK(report->rules[0].failed_test == "stays");
   CHECK(report->rules[0].graphs == 3000);
+  CHECK(report->rules[0].conditions.empty());
+}
+
+TEST_CASE("Nor is one beside calibrated data, whose graphs are run with many sizes of it") {
+  const Rules rules = RulesOf(R"yaml(rules:
+  - name: pair
+    equivalence: approx(8dB)
+    match: y = DequantizeLinear(QuantizeLinear(x, s, z), s, z)
+    where: s > 0 and z == 0 and size(s) == 1 and dtype(z) == INT8
+    replace: y = Identity(x)
+    tests:
+      - {name: stays, given: "x: float[4]\ny = DequantizeLinear(QuantizeLinear(x, 0.5, int8 0), 0.5, int8 0)", expect: unchanged}
+)yaml");
+  const Result<ProveReport> report = Prove(rules, {.graphs = 2000});
+  REQUIRE(report.ok());
+  CHECK(report->rules[0].failed_test == "stays");
+  CHECK(report->rules[0].graphs == 1000);
+  CHECK(report->rules[0].conditions.empty());
 }
 
 TEST_CASE(
