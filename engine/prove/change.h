@@ -133,7 +133,12 @@ class Change {
   std::set<int64_t> SizesUsed() const;
   bool ForgetRanks();
   // One axis more for all inputs of the largest rank, and for all that goes by their axes: constants, lists.
-  bool Deepen(bool behind);
+  bool Deepen(bool behind) { return Deepen(RankOfInputs(), behind); }
+  // The same for all that has so many axes.
+  bool Deepen(size_t rank, bool behind);
+  size_t RankOfInputs() const;
+  // The most axes that a constant has, if these are several and inputs have another number of them; else 0.
+  size_t RankOfWeights() const;
   bool DeepenEither() { return Deepen(dice_.Once(2)); }
   // A node does what it does along one axis less: pads and axes, starts, ends and steps lose its entries.
   // nullopt: `step` is beyond them.

@@ -418,6 +418,8 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
   }
   constexpr size_t kDeepened = 4;  // with other numbers each time
   if (IsAmong(step, 2 * kDeepened)) return Deepen(step % 2 == 0);
+  const size_t of_weights = RankOfWeights();
+  if (of_weights > 0 && IsAmong(step, 4 * kDeepened)) return Deepen(of_weights, step % 2 == 0);
   if (const std::optional<bool> made = LeaveOutAxis(step)) return made;
   for (const ValueId v : Indexes()) {
     const auto count = static_cast<size_t>(graph_.constant(v)->size());

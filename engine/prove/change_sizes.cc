@@ -293,9 +293,19 @@ std::optional<bool> Change::LeaveOutAxis(size_t& step) {
   return std::nullopt;
 }
 
-bool Change::Deepen(bool behind) {
+size_t Change::RankOfInputs() const {
   size_t rank = 0;
   for (const ValueId v : inputs_) rank = std::max(rank, graph_.declared(v).dims.size());
+  return rank;
+}
+
+size_t Change::RankOfWeights() const {
+  size_t rank = 0;
+  for (const ValueId v : constants_) rank = std::max(rank, graph_.constant(v)->dims().size());
+  return rank > 1 && rank != RankOfInputs() ? rank : 0;
+}
+
+bool Change::Deepen(size_t rank, bool behind) {
   if (rank == 0) return false;
   for (const ValueId v : inputs_) {
     TypeInfo type = graph_.declared(v);
@@ -328,6 +338,14 @@ bool Change::Deepen(bool behind) {
       std::vector<int64_t> list = *old;
       if (LengthenFor(list, rank, behind, dice_)) graph_.SetAttribute(n, a.name, std::move(list));
     }
+    // All axes the other way round are undone by themselves.
+    const OpName& op = graph_.op_name(graph_.op(n));
+    const Signature* const s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+    const bool turns = s != nullptr && s->FindAttribute("perm") != nullptr && !IsFixed(n);
+    if (!turns || !attributes.empty() || dice_.Once(2)) continue;
+    std::vector<int64_t> turned(rank);
+    std::iota(turned.rbegin(), turned.rend(), 0);
+    if (LengthenFor(turned, rank, behind, dice_)) graph_.SetAttribute(n, "perm", std::move(turned));
   }
   return true;
 }

@@ -78,6 +78,9 @@ SOON = [
     ("optimize", "      - op(n) == 'Conv' or group == 1 or size(d) == 1\n", "", "conv-mul"),
     # As many groups as each has outputs.
     ("optimize", "Reshape(k, [group, -1, 1])", "Reshape(k, [-1, group, 1])", "conv-bn"),
+    # An order of axes of weights, which have two axes in all tests, and no order of two is another than what undoes it.
+    ("deeploy", "Transpose<perm=perm>(Reshape(s, Concat", "Transpose<perm=ArgMax<axis=1, keepdims=0>(i64(Equal(Reshape(Range(0, len(perm), 1), "
+     "[-1, 1]), Reshape(perm, [1, -1]))))>(Reshape(s, Concat", "transposed-weight"),
 ]
 
 
