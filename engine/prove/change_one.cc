@@ -418,8 +418,6 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
   }
   constexpr size_t kDeepened = 4;  // with other numbers each time
   if (IsAmong(step, 2 * kDeepened)) return Deepen(step % 2 == 0);
-  const size_t of_weights = RankOfWeights();
-  if (of_weights > 0 && IsAmong(step, 4 * kDeepened)) return Deepen(of_weights, step % 2 == 0);
   if (const std::optional<bool> made = LeaveOutAxis(step)) return made;
   for (const ValueId v : Indexes()) {
     const auto count = static_cast<size_t>(graph_.constant(v)->size());
@@ -472,7 +470,12 @@ std::optional<bool> Change::OneOfMany(size_t& step) {
   if (const std::optional<bool> made = NumberWithSize(step)) return made;
   if (const std::optional<bool> made = OperatorOfPattern(step, /*alike=*/true)) return made;
   if (const std::optional<bool> made = TwoLists(step)) return made;
-  return TwoTypes(step);
+  if (const std::optional<bool> made = TwoTypes(step)) return made;
+  // Last of all: few rules look at the axes of weights.
+  constexpr size_t kDeepened = 16;  // with other numbers each time
+  const size_t rank = RankOfWeights();
+  if (rank > 0 && IsAmong(step, kDeepened)) return Deepen(rank, step % 2 == 0);
+  return std::nullopt;
 }
 
 std::optional<bool> Change::One(size_t step) {
