@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds the sources to the layers of docs/architecture.md: who may include whom, who may use which
-library, and that no operator of a rule set is spelt in engine code. Exits 1 and lists what is wrong.
+library, who changes a graph, and that no operator of a rule set is spelt in engine code. Exits 1 and lists what is wrong.
 
   tools/check_layers.py [ROOT]       check a source tree
   tools/check_layers.py --self-test  check that planted violations are found
@@ -57,6 +57,13 @@ ENGINE_OPS = {
 }
 # Operators that no signature table holds: rule sets bring their own.
 FAMILIES = re.compile(r"(QLinear|Requant|iRMSNorm|iLayerNorm|iGELU|iHardswish|iSoftmax)\w*")
+
+# What changes a graph that was read (engine/graph/graph.h), and who may while rules run; readers and
+# writers make graphs. The layers above api have clones, and graphs of their own.
+CHANGES = re.compile(r"\bgraph_?(?:\(\))?(?:\.|->)(?:(?:Add|Remove|Drop|Erase)(?:Body|Function|Input|Output|Value|Constant|Node|"
+                     r"Producer|Attribute)|Set(?:Input|Output|Constant|Declared|Producer|Name|Attribute)|Rename|ReplaceUses|Undo"
+                     r"|mutable_body)\(|\bgraph_?\.ir_version = ")
+CHANGERS = {"graph", "rewrite", "onnx_io", "text"} | {"evaluate", "diff", "page", "debug", "verify", "prove", "lsp", "tools"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*~?)\(.*?\)\1"|"((?:[^"\\\n]|\\.)*)"', re.S)
@@ -127,6 +134,13 @@ def check_strings(path, text, names):
             yield line, f"spells the operator {literal}; operators are data (engine/ops, rules)"
 
 
+def check_changes(path, text):
+    if layer_of(path) in CHANGERS or not path.startswith("engine/"):
+        return
+    for match in CHANGES.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, f"changes a graph ({match.group(0)}...); engine/rewrite does that"
+
+
 def check(root):
     problems = []
     names = operators(root)
@@ -144,7 +158,7 @@ def check(root):
             line = text.count("\n", 0, match.start(2)) + 1
             for problem in check_include(path, match.group(1), match.group(2)):
                 problems.append(f"{path}:{line}: {problem}")
-        for line, problem in check_strings(path, text, names):
+        for line, problem in [*check_strings(path, text, names), *check_changes(path, text)]:
             problems.append(f"{path}:{line}: {problem}")
     return problems
 
@@ -159,6 +173,7 @@ CLEAN = {
     "engine/onnx_io/reader.cc": "#include <onnx/onnx_pb.h>\n",
     "engine/fold/kernels.cc": 'auto a = "Relu";\n',
     "include/qrewrite/onnx.h": '#include <onnx/onnx_pb.h>\n#include "qrewrite/status.h"\n',
+    "engine/rewrite/edit.cc": "graph.SetInput(n, 0, v);",
     "rules/deeploy.yaml": "y = RequantShift<n=1>(x)\ny = MyOp(x)\n",
 }
 PLANTED = [
@@ -178,6 +193,10 @@ PLANTED = [
     ("engine/driver/a.cc", '// "\nauto a = "QuantizeLinear";', "a.cc:2: spells"),
     ("engine/rewrite/a.cc", 'auto a = "RequantShift";', "the operator RequantShift"),
     ("engine/rewrite/a.cc", 'auto a = "MyOp";', "the operator MyOp"),
+    ("engine/driver/a.cc", "\ngraph_.SetAttribute(n, name, value);", "a.cc:2: changes a graph"),
+    ("engine/match/a.cc", "graph->RemoveNode(n);", "changes a graph"),
+    ("engine/api/a.cc", "impl.file->graph().SetDeclared(v, type);", "changes a graph"),
+    ("engine/driver/a.cc", "graph_.ir_version = 8;", "changes a graph"),
 ]
 
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/graph/find.h"
+#include "engine/rewrite/edit.h"
 
 namespace qrewrite {
 namespace {
@@ -98,7 +99,7 @@ class FunctionTypes {
 
   void TakeBack() {
     for (const auto& [v, said] : stated_) {
-      graph_.SetDeclared(v, said);
+      AssumeType(graph_, v, said);
       facts_.Retyped(v);
     }
     stated_.clear();
@@ -151,7 +152,7 @@ class FunctionTypes {
     const TypeInfo& said = graph_.declared(v);
     if (!said.is_tensor || said.dtype != DType::kUndefined) return false;
     stated_.emplace(v, said);
-    graph_.SetDeclared(v, type);
+    AssumeType(graph_, v, type);
     facts_.Retyped(v);
     return true;
   }

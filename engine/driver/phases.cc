@@ -10,6 +10,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/driver/explain.h"
 #include "engine/driver/run.h"
+#include "engine/rewrite/edit.h"
 #include "engine/rewrite/inline_calls.h"
 
 namespace qrewrite {
@@ -276,7 +277,7 @@ Status RuleRun::WriteDefaults(const Phase& phase) {
       if (value.absent() || value.stops()) continue;
       Result<AttrValue> attr = in_.ToAttribute(value, formal.kind);
       if (!attr.ok()) continue;  // a fact is missing: the default stays unwritten
-      graph_.SetAttribute(n, formal.name, *std::move(attr));
+      WriteAttribute(graph_, n, formal.name, *std::move(attr));
       ++report_.edits;
     }
     return {};

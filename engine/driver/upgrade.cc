@@ -99,7 +99,7 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   QR_RETURN_IF_ERROR(FaultsAt(order, opset));
   RaiseOpset(graph_, lower, opset);
   LeaveIr3(graph_);  // before initializers that are inputs could be overridden
-  graph_.ir_version = std::max(graph_.ir_version, IrVersionOf(opset));
+  RaiseIrVersion(graph_, IrVersionOf(opset));
   ++report_.edits;
   ForgetAll();
   return {};
@@ -195,7 +195,7 @@ std::string RuleRun::FaultAt(NodeId n, int64_t opset) {
     if (old == nullptr || !Equal(old->default_value, a.value)) {
       return fmt::format("has no attribute `{}`", Printable(a.name));
     }
-    graph_.EraseAttribute(n, a.name);
+    DropAttribute(graph_, n, a.name);
   }
   return before == nullptr ? "" : DefaultFault(graph_, n, *before, *s);
 }

@@ -12,7 +12,7 @@
 //   O(1), however many readers a shared constant has. The outputs of a body are slots too, so an
 //   output of a graph counts as a reader; so does a capture by a node in an inner body.
 // - Rewriting redefines values: a value keeps its id, name and readers while its producer changes.
-// - Only engine/rewrite changes the graph of a loaded model.
+// - While rules run only engine/rewrite changes the graph; layers above api change clones of theirs.
 #pragma once
 
 #include <cstdint>

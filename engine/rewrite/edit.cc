@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <boost/container/small_vector.hpp>
@@ -190,6 +191,18 @@ void DeclareType(Graph& graph, ValueId v, const TypeInfo& type) {
   graph.SetDeclared(v, type);
   graph.MarkChanged();
 }
+
+void RaiseIrVersion(Graph& graph, int64_t version) {
+  graph.ir_version = std::max(graph.ir_version, version);
+}
+
+void AssumeType(Graph& graph, ValueId v, const TypeInfo& type) { graph.SetDeclared(v, type); }
+
+void WriteAttribute(Graph& graph, NodeId n, std::string_view name, AttrValue value) {
+  graph.SetAttribute(n, name, std::move(value));
+}
+
+void DropAttribute(Graph& graph, NodeId n, std::string_view name) { graph.EraseAttribute(n, name); }
 
 namespace {
 

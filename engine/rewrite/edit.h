@@ -1,5 +1,5 @@
-// Changes of a graph that no rule makes: what phases, folding and the end of a run do. The rest of
-// the engine changes a graph through these functions and the rewriter alone.
+// Changes of a graph that no rule makes: what phases, folding and the end of a run do. Who runs rules
+// changes a graph through these functions and the rewriter alone (tools/check_layers.py).
 //
 // None of them tells Facts or the rewriter's indexes; who calls them does.
 #pragma once
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/graph/graph.h"
@@ -34,10 +35,14 @@ void MakeConstant(Graph& graph, ValueId v, Tensor tensor);
 // them. Only from IR 4 on can they, before it the twins stay. Returns how many there were.
 int64_t FreezeInputs(Graph& graph);
 
-// --- types, names
+// --- attributes, types, names
 
+void WriteAttribute(Graph& graph, NodeId n, std::string_view name, AttrValue value);
+void DropAttribute(Graph& graph, NodeId n, std::string_view name);
 // States the type of `v` as value_info does.
 void DeclareType(Graph& graph, ValueId v, const TypeInfo& type);
+// The same for this run alone: it is no reason to write the model anew.
+void AssumeType(Graph& graph, ValueId v, const TypeInfo& type);
 // Gives every value and node a name of its own of these characters ("A-Za-z0-9_"); the interface of
 // the model keeps its names. Returns how many changed.
 int64_t RenameAll(Graph& graph, std::string_view characters);
@@ -46,6 +51,7 @@ int64_t RenameAll(Graph& graph, std::string_view characters);
 
 // Raises the ai.onnx import of these bodies (the main graph, functions).
 void RaiseOpset(Graph& graph, const std::vector<BodyId>& bodies, int64_t opset);
+void RaiseIrVersion(Graph& graph, int64_t version);
 // Every domain that is used is imported, and no other but ai.onnx.
 void FixImports(Graph& graph, const Signatures& signatures);
 // IR 3 wants every initializer among the inputs; new ones are not, so the model moves to IR 4, and
