@@ -115,6 +115,13 @@ def test_what_is_no_rule_set(chain, rules):
         qrewrite.rewrite(chain, rules)
 
 
+def test_a_rule_without_its_rule_set(chain):
+    rule = qrewrite.Rules.load("optimize").rules[0]
+    for call in (lambda: qrewrite.find(chain, rule), lambda: qrewrite.rewrite(chain, ["optimize", rule])):
+        with pytest.raises(qrewrite.UsageError, match="rule `nop` says nothing without its rule set"):
+            call()
+
+
 def test_report(recorded):
     _, report = qrewrite.rewrite(recorded.read_bytes(), ["ezkl_dequant", "optimize"])
     whole = report.to_dict()

@@ -106,6 +106,20 @@ def test_a_run_that_is_interrupted_goes_on_where_it_was():
     assert before == {name: Path("out", name).stat().st_mtime_ns for name in before}
 
 
+def test_a_bucket():
+    """URLs of fsspec: models are read, listed and written by it, the table too; here a folder that only a URL names."""
+    Path("zoo/deep").mkdir(parents=True)
+    shutil.copy(SOURCE / "fixtures/models/qdq_cnn.onnx", "zoo/deep/cnn.onnx")
+    here = Path.cwd().as_uri()
+    arguments = f"{here}/zoo", "--rules", "ezkl_dequant", "--output", f"{here}/out", "--workers", "1"
+    code, said, errors = zoo(*arguments)
+    assert code == 0 and f"1 done, 0 failed; {here}/out/zoo.csv" in said, said + errors
+    assert csv_rows()["deep/cnn.onnx"]["output"] == f"{here}/out/deep/cnn.onnx"
+    before = Path("out/deep/cnn.onnx").stat().st_mtime_ns
+    assert zoo(*arguments)[0] == 0 and Path("out/deep/cnn.onnx").stat().st_mtime_ns == before
+    assert sorted(path.name for path in Path().iterdir()) == ["out", "zoo"]  # nothing is called "file:"
+
+
 def test_arguments_that_make_no_sense():
     code, _, errors = zoo("zoo", "--rules", "optimize", "--output", "./zoo")
     assert code == 2 and "--output is the folder of the models" in errors

@@ -10,7 +10,7 @@ from . import _arguments, _core
 from ._errors import usage
 from ._kinds import default_output, read
 from ._report import Report
-from ._rules import Rules
+from ._rules import Rule, Rules
 
 if TYPE_CHECKING:
     from ._observe import Event, ProgressEvent
@@ -143,7 +143,10 @@ def _run(core: _core.Model, sets: list[Rules], settings: dict[str, str], named: 
 
 
 def load_all(rules: RuleSource | Sequence[RuleSource], *, tests: bool = False) -> list[Rules]:
-    sources: list[Any] = list(rules) if isinstance(rules, (list, tuple)) else [rules]
+    sources: list[Any] = list(rules) if isinstance(rules, (list, tuple)) and not isinstance(rules, Rule) else [rules]
+    for source in sources:
+        if isinstance(source, Rule):
+            raise usage(f"rule `{source.name}` says nothing without its rule set; find(model, rules, rule={source.name!r}) looks for it alone")
     if not sources:
         raise usage("there are no rules to apply")
     return [_load(source, tests) for source in sources]
@@ -179,7 +182,7 @@ def text_of(name: str, value: Any) -> str:
 
 
 def load_one(what: str, rules: RuleSource) -> Rules:
-    if isinstance(rules, (list, tuple)) and len(rules) != 1:
+    if isinstance(rules, (list, tuple)) and not isinstance(rules, Rule) and len(rules) != 1:
         raise usage(f"{what}() takes one rule set, not {len(rules)}")
     return load_all(rules)[0]
 
