@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +30,17 @@ struct Descriptor {
 
 constexpr size_t kMaxIncludeDepth = 64;
 constexpr size_t kMaxFiles = 1000;
+
+constexpr int kWaitForWriter = 5000;  // ms
+
+bool IsWrittenInto(int pipe) {
+  ::fcntl(pipe, F_SETFL, 0);
+  pollfd ready{.fd = pipe, .events = POLLIN, .revents = 0};
+  int events = 0;
+  while ((events = ::poll(&ready, 1, kWaitForWriter)) < 0 && errno == EINTR) {
+  }
+  return events > 0;
+}
 
 std::string Normalized(const std::filesystem::path& path) {
   return path.lexically_normal().generic_string();
@@ -56,7 +68,8 @@ Result<std::string> ReadRuleFile(const std::string& path, Pipes pipes) {
   if (S_ISDIR(info.st_mode)) return fail("is a folder");
   const bool pipe = S_ISFIFO(info.st_mode) && pipes == Pipes::kTaken;
   if (!S_ISREG(info.st_mode) && !pipe) return fail("is no regular file");
-  if (pipe) ::fcntl(file.number, F_SETFL, 0);  // from here on it may wait
+  // Until somebody opens the other end of a pipe it reads as empty; then reading may wait.
+  if (pipe && !IsWrittenInto(file.number)) return fail("is a pipe into which nobody writes");
   const auto too_large = [&](std::string size) {
     return fail(fmt::format("a rule file of {}; at most {} bytes are read", size, kMaxDocBytes));
   };

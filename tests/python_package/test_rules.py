@@ -115,10 +115,20 @@ def test_what_is_no_rule_set(chain, rules):
         qrewrite.rewrite(chain, rules)
 
 
-def test_a_rule_without_its_rule_set(chain):
-    rule = qrewrite.Rules.load("optimize").rules[0]
-    for call in (lambda: qrewrite.find(chain, rule), lambda: qrewrite.rewrite(chain, ["optimize", rule])):
-        with pytest.raises(qrewrite.UsageError, match="rule `nop` says nothing without its rule set"):
+def test_one_rule_of_a_rule_set(chain):
+    rules = qrewrite.Rules.from_dict({"rules": [
+        {"name": "other", "match": "y = Sigmoid(x)", "warn": "here"},
+        {"name": "pair", "match": "y = Relu(Relu(x))", "replace": "y = Relu(x)"}]})
+    pair = rules.rules[1]
+    assert repr(pair).startswith("Rule(name='pair'") and pair == rules.rules[1]
+    found = qrewrite.find(chain, pair)
+    assert [match.rule for match in found] == [match.rule for match in qrewrite.find(chain, rules, rule="pair")] and found
+    assert {match.rule for match in found} == {"pair"}
+    with pytest.raises(qrewrite.UsageError, match="a rule, or rules and names of theirs"):
+        qrewrite.find(chain, pair, rule="other")
+    bare = qrewrite.Rule(*pair)
+    for call in (lambda: qrewrite.find(chain, bare), lambda: qrewrite.rewrite(chain, ["optimize", pair])):
+        with pytest.raises(qrewrite.UsageError, match="rule `pair` says nothing without its rule set"):
             call()
 
 

@@ -1,10 +1,12 @@
 // Rule files that nobody writes by hand: what they may cost.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -128,6 +130,24 @@ TEST_CASE("Limits: includes that fork are read once, deep ones refused") {
   }
   CHECK(test::Messages(test::File("include: [df0.yaml]\n"), files)
             .starts_with("df62.yaml:3:11: error[QR0109]: includes are nested deeper than 64"));
+}
+
+TEST_CASE("Limits: a pipe that a person names is read when somebody writes into it") {
+  const TempFolder folder;
+  const std::string path = folder / "pipe.yaml";
+  ::mkfifo(path.c_str(), 0600);
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the reader comes first
+    const int pipe = ::open(path.c_str(), O_WRONLY);
+    const std::string text =
+        test::File("rules:\n  - {name: r, match: y = Relu(x), replace: y = x}\n");
+    CHECK(::write(pipe, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    ::close(pipe);
+  });
+  const auto loaded = LoadRules(path);
+  writer.join();
+  REQUIRE_MESSAGE(loaded.ok(), loaded.status().message());
+  CHECK((*loaded)->rules.size() == 1);
 }
 
 TEST_CASE("Limits: only files are included, and only if they are small") {

@@ -11,7 +11,7 @@ from ._kinds import look
 from ._model import Constant
 from ._observe import NodeView
 from ._rewrite import RuleSource, load_one, settings_of
-from ._rules import Rules
+from ._rules import Rule, Rules, _OfSet
 
 Kind = Literal["absent", "value", "constant", "text", "type", "symbol", "node", "chain", "attributes", "graph", "list", "unknown"]
 _CONDITIONS = {"require": 0, "ignore": 1, "report": 2}
@@ -94,7 +94,7 @@ def _binding(plain: tuple[Any, ...]) -> Binding:
                    [NodeView(*n) for n in nodes], [_binding(i) for i in items])
 
 
-def find(model: Any, rules: RuleSource | None = None, *, pattern: str | None = None, where: str | Iterable[str] = (),
+def find(model: Any, rules: RuleSource | Rule | None = None, *, pattern: str | None = None, where: str | Iterable[str] = (),
          rule: str | Iterable[str] = (), conditions: Literal["require", "ignore", "report"] = "require",
          max_matches: int = 1000, folder: str | PathLike[str] = "", params: Mapping[str, Any] | None = None,
          **parameters: Any) -> Matches:
@@ -105,6 +105,7 @@ def find(model: Any, rules: RuleSource | None = None, *, pattern: str | None = N
         pattern: DequantizeLinear `conv1.weight_DequantizeLinear` (8, 3, 3, 3)
         pattern: DequantizeLinear `conv2.weight_DequantizeLinear` (8, 8, 3, 3)
 
+    rules: as :func:`rewrite` takes them, or one of :attr:`Rules.rules`, which is then looked for alone.
     pattern, where: as ``match:`` and ``where:`` of a rule have them, instead of `rules`.
     rule: the names of the rules to look for; none: all.
     conditions: "require": matches that meet the conditions of the rule; "ignore": all, and names of ``let:`` are not
@@ -125,6 +126,10 @@ def find(model: Any, rules: RuleSource | None = None, *, pattern: str | None = N
         if asked:
             one["where"] = asked
         loaded = Rules.from_dict({"name": "find", "rules": [one]})
+    elif isinstance(rules, _OfSet):
+        if rule != ():
+            raise usage("find() takes a rule, or rules and names of theirs")
+        loaded, rule = rules.rule_set, rules.name
     else:
         loaded = load_one("find", rules)  # type: ignore[arg-type]
     settings = settings_of([loaded], params, parameters)

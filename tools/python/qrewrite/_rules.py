@@ -41,6 +41,15 @@ class Rule(NamedTuple):
     tests: int
 
 
+class _OfSet(Rule):
+    """A rule that knows its rule set."""
+
+    rule_set: Rules
+
+    def __repr__(self) -> str:
+        return repr(Rule(*self))
+
+
 class TestResult(NamedTuple):
     """A test inside a rule file, and how it went."""
 
@@ -172,8 +181,11 @@ class Rules:
 
     @property
     def rules(self) -> list[Rule]:
-        """In the order of the file, included ones first."""
-        return [Rule(*r) for r in self._core.rules()]
+        """In the order of the file, included ones first. ``find(model, rule)`` looks for one of them."""
+        rules = [_OfSet(*r) for r in self._core.rules()]
+        for rule in rules:
+            rule.rule_set = self
+        return list(rules)
 
     def lint(self) -> list[LintFinding]:
         """Warnings: what is unused, untested, can never match, or may loop."""
