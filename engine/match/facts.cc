@@ -235,7 +235,7 @@ const TypeMemo::Answer& Facts::OutputTypes(TypeTable& table, NodeId n) {
   if (!SetQuestion(table, n, question)) return answer_ = InferTypes(table, n, signature);
   if (const TypeMemo::Answer* known = memo_.Find(question)) return *known;
   answer_ = InferTypes(table, n, signature);
-  if (inference_->saw_types_only()) memo_.Store(question, answer_);
+  if (inference_->saw_types_only()) memo_.Store(question, answer_, graph_.num_nodes());
   return answer_;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/match/type_memo.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace qrewrite {
@@ -25,16 +26,16 @@ uint64_t TypeMemo::Hash(const Question& question) {
 
 const TypeMemo::Answer* TypeMemo::Find(const Question& question) const {
   if (slots_.empty()) return nullptr;
-  const Slot& slot = slots_[Hash(question) % kSlots];
+  const Slot& slot = slots_[Hash(question) & (slots_.size() - 1)];
   const Question& known = slot.question;
   const bool same = slot.taken && known.op == question.op && known.version == question.version &&
                     known.operands == question.operands && slot.attributes == *question.attributes;
   return same ? &slot.answer : nullptr;
 }
 
-void TypeMemo::Store(const Question& question, Answer answer) {
-  if (slots_.empty()) slots_.resize(kSlots);
-  Slot& slot = slots_[Hash(question) % kSlots];
+void TypeMemo::Store(const Question& question, Answer answer, size_t nodes) {
+  if (slots_.empty()) slots_.resize(std::bit_ceil(std::clamp(nodes, kLeastSlots, kMostSlots)));
+  Slot& slot = slots_[Hash(question) & (slots_.size() - 1)];
   slot.question = question;
   slot.attributes = *question.attributes;
   slot.question.attributes = nullptr;

@@ -34,11 +34,12 @@ class TypeMemo {
 
   // Null: nobody asked this before, or another question took its place. Valid until Store().
   const Answer* Find(const Question& question) const;
-  void Store(const Question& question, Answer answer);
+  // In a graph of so many nodes.
+  void Store(const Question& question, Answer answer, size_t nodes);
   void Clear() { slots_.clear(); }
 
  private:
-  static constexpr size_t kSlots = 1024;
+  static constexpr size_t kLeastSlots = 16, kMostSlots = 1024;
   struct Slot {
     Question question;
     Attributes attributes;  // the question's
@@ -47,7 +48,8 @@ class TypeMemo {
   };
   static uint64_t Hash(const Question& question);
 
-  std::vector<Slot> slots_;  // by hash, the last one of each; none before the first answer
+  // By hash, the last one of each; none before the first answer, then a power of two, no more than a small graph needs.
+  std::vector<Slot> slots_;
 };
 
 }  // namespace qrewrite
