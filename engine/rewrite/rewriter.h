@@ -28,7 +28,7 @@ struct Firing {
   std::vector<NodeId> created;  // in topological order, live ones only
   std::vector<ValueId>
       redefined;                  // values with another producer, and values that took over readers
-  std::vector<ValueId> released;  // values that lost readers to the removal of dead nodes
+  std::vector<ValueId> released;  // values of nodes that lost readers to the removal of dead nodes
   std::string rejected;   // not fired: what was wrong with the last match's replacement, or ""
   bool mistyped = false;  // not fired: types or shapes of a match's replacement did not fit
 
