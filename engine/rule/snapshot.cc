@@ -123,19 +123,20 @@ class Writer {
     Put(e.kind);
     Put(e.place);
     Put(e.text);
-    Number((e.dtype != DType::kUndefined ? kDType : 0) |
-           (e.binary != BinaryOp::kAdd ? kBinary : 0) | (e.unary != UnaryOp::kNegate ? kUnary : 0) |
-           (e.ulps != 0 ? kUlps : 0) | (number != 0 ? kNumber : 0) |
-           (!e.items.empty() ? kItems : 0) | (e.has_call() ? kCall : 0) |
-           (e.has_details() ? kDetails : 0));
-    if (e.dtype != DType::kUndefined) Put(e.dtype);
-    if (e.binary != BinaryOp::kAdd) Put(e.binary);
-    if (e.unary != UnaryOp::kNegate) Put(e.unary);
-    if (e.ulps != 0) Put(e.ulps);
-    if (number != 0) Number(number);
-    if (!e.items.empty()) Put(e.items);
-    if (e.has_call()) Put(e.call());
-    if (e.has_details()) Put(e.details());
+    const int has = (e.dtype != DType::kUndefined ? kDType : 0) |
+                    (e.binary != BinaryOp::kAdd ? kBinary : 0) |
+                    (e.unary != UnaryOp::kNegate ? kUnary : 0) | (e.ulps != 0 ? kUlps : 0) |
+                    (number != 0 ? kNumber : 0) | (!e.items.empty() ? kItems : 0) |
+                    (e.has_call() ? kCall : 0) | (e.has_details() ? kDetails : 0);
+    Number(has);
+    if (has & kDType) Put(e.dtype);
+    if (has & kBinary) Put(e.binary);
+    if (has & kUnary) Put(e.unary);
+    if (has & kUlps) Put(e.ulps);
+    if (has & kNumber) Number(number);
+    if (has & kItems) Put(e.items);
+    if (has & kCall) Put(e.call());
+    if (has & kDetails) Put(e.details());
   }
 
   // Phases may use one set several times.

@@ -95,12 +95,12 @@ def test_a_run_that_is_interrupted_goes_on_where_it_was():
         shutil.copy(SOURCE / "fixtures/models/qdq_cnn.onnx", f"zoo/{i}.onnx")
     arguments = "zoo", "--rules", "ezkl_dequant", "--output", "out", "--workers", "1"
     running = subprocess.Popen([sys.executable, SOURCE / "examples" / "zoo.py", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while len(list(Path("out").glob("*.onnx"))) < 40 and running.poll() is None:
+    while len(list(Path("out").glob("*.onnx"))) < 100 and running.poll() is None:
         time.sleep(0.01)
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=240)
     done = {name for name, row in csv_rows().items() if row["status"] == "done"}
-    assert 0 < len(done) < 200         # what was made last is not in the table yet
+    assert 10 < len(done) < 200        # what was made last is not in the table yet
     before = {name: Path("out", name).stat().st_mtime_ns for name in done}
     assert "200 done, 0 failed" in zoo(*arguments)[1]
     assert before == {name: Path("out", name).stat().st_mtime_ns for name in before}

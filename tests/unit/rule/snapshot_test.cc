@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include <doctest/doctest.h>
 
 #include "engine/expr/parser.h"
+#include "tests/support/temp_folder.h"
 #include "tests/unit/rule/support.h"
 
 namespace qrewrite {
@@ -14,29 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::File;
-using test::Slurp;
-
 using SetPtr = std::shared_ptr<const RuleSet>;
 
-// A folder for rule files, and loading from it.
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / "qrewrite_snapshot_test") {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-
-  std::string Write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return (path_ / name).string();
-  }
-
- private:
-  fs::path path_;
-};
+// Writes a file, and says where.
+std::string Write(const std::string& path, const std::string& text) {
+  WriteFile(path, text);
+  return path;
+}
 
 SetPtr Load(const std::string& path, bool tests = false) {
   const auto set = LoadRules(path, {.tests = tests});
@@ -45,7 +29,7 @@ SetPtr Load(const std::string& path, bool tests = false) {
 }
 
 SetPtr Restore(const std::string& snapshots, const std::string& path, bool tests = false) {
-  std::string text = Slurp(path);
+  std::string text = ReadFile(path);
   return RestoreSnapshot(snapshots, path, text, tests);
 }
 
@@ -169,9 +153,9 @@ rules:
 )";
 
 TEST_CASE("Snapshot: every kind of tree; sets that are used twice are one") {
-  const Folder folder;
-  folder.Write("parts/inner.yaml", kInner);
-  const std::string path = folder.Write("t.yaml", File(kEverything));
+  const TempFolder folder;
+  Write(folder / "parts/inner.yaml", kInner);
+  const std::string path = Write(folder / "t.yaml", File(kEverything));
   const auto loaded = LoadRules(path, {.tests = false});
   REQUIRE_MESSAGE(loaded.ok(), loaded.status().message());
   const SetPtr restored = Restore(MakeSnapshot(**loaded, false), path);
@@ -188,22 +172,22 @@ TEST_CASE("Snapshot: every kind of tree; sets that are used twice are one") {
 }
 
 TEST_CASE("Snapshot: it stands for what the files hold, not for their names") {
-  const Folder folder;
-  const std::string inner = folder.Write("parts/inner.yaml", kInner);
+  const TempFolder folder;
+  const std::string inner = Write(folder / "parts/inner.yaml", kInner);
   const std::string outer = File("include: [parts/inner.yaml]\nphases: [{name: p, use: inner}]\n");
-  const std::string path = folder.Write("t.yaml", outer);
+  const std::string path = Write(folder / "t.yaml", outer);
   const std::string snapshot = MakeSnapshot(*Load(path), false);
 
-  const std::string other = folder.Write("elsewhere/other.yaml", outer);
+  const std::string other = Write(folder / "elsewhere/other.yaml", outer);
   CHECK(Restore(snapshot, other) == nullptr);  // what it includes is not there
-  folder.Write("elsewhere/parts/inner.yaml", kInner);
+  Write(folder / "elsewhere/parts/inner.yaml", kInner);
   const SetPtr moved = Restore(snapshot, other);
   REQUIRE(moved != nullptr);
   CHECK(SourcesOf(*moved) == SourcesOf(*Load(other)));
   CHECK(moved->phases[0].use->rules[0].place.span().file == moved->sources[1]->name());
 
   // Of several the one that fits; the text of a file that has none stays where it is.
-  const std::string alone = folder.Write("alone.yaml", kInner);
+  const std::string alone = Write(folder / "alone.yaml", kInner);
   const std::string two = MakeSnapshot(*Load(alone), false) + snapshot;
   REQUIRE(Restore(two, path) != nullptr);
   CHECK(Restore(two, path)->name == "t");
@@ -213,14 +197,14 @@ TEST_CASE("Snapshot: it stands for what the files hold, not for their names") {
   CHECK(RestoreSnapshot(two, path, text, false) == nullptr);
   CHECK(text == outer + "# an edit\n");
 
-  folder.Write("parts/inner.yaml", std::string(kInner) + "    doc: an edit\n");
+  Write(folder / "parts/inner.yaml", std::string(kInner) + "    doc: an edit\n");
   CHECK(Restore(snapshot, path) == nullptr);
   CHECK(Restore(snapshot, inner) == nullptr);
 }
 
 TEST_CASE("Snapshot: LoadRules takes one only where it is the same as reading the file") {
-  const Folder folder;
-  const std::string path = folder.Write("inner.yaml", kInner);
+  const TempFolder folder;
+  const std::string path = Write(folder / "inner.yaml", kInner);
   const std::string snapshot = MakeSnapshot(*Load(path), false);
   // A snapshot that was spoilt shows whether it is taken.
   std::string spoilt = snapshot;
@@ -233,7 +217,7 @@ TEST_CASE("Snapshot: LoadRules takes one only where it is the same as reading th
   CHECK(op({.tests = false}) == "Identify");
   CHECK(op({.tests = true}) == "Identity");
   CHECK(op({.host_functions = {"f"}, .tests = false}) == "Identity");
-  CHECK(op({.read = [](const std::string& file) { return Result<std::string>(Slurp(file)); },
+  CHECK(op({.read = [](const std::string& file) { return Result<std::string>(ReadFile(file)); },
             .tests = false}) == "Identity");
   fs::copy_file(path, fs::path(path).replace_extension(".json"));
   CHECK(Restore(snapshot, fs::path(path).replace_extension(".json").string()) == nullptr);
