@@ -159,6 +159,11 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     kept = Keeps(promise, a.values, b.values, trial.why, &trial.margin);
   LearnOutputs(promise, a.values, b.values, kept, trial);
   trial.by_numbers = !kept;
+  // CompareAtSizes() hears of other sizes than the first one where the promise was kept.
+  if (!kept && size != 1) {
+    trial.fate = Trial::Fate::kBroken;
+    return;
+  }
   // The kernels run some that no other runtime takes: pads below 0.
   const std::string fault = kept ? NewFault(before, after) : "";
   if ((!kept || !fault.empty()) && RunOtherwise(before, *inputs)) {
