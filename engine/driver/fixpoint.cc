@@ -249,6 +249,7 @@ std::string RuleRun::TakeNotes(const CompiledRule& rule, Frame& frame) {
     const bool* counts = truth.get_if<bool>();
     notes_.counted.push_back(counts != nullptr && *counts);
   }
+  NoteSaid(rule, frame);
   if (!in_.exhausted().empty()) return in_.exhausted();
   if (!in_.host_fault().ok()) {
     rewriter_.EndSearch();
@@ -256,6 +257,14 @@ std::string RuleRun::TakeNotes(const CompiledRule& rule, Frame& frame) {
   }
   if (!rewriter_.explains()) watch_.BeforeFiring(rule, in_, frame);
   return "";
+}
+
+void RuleRun::NoteSaid(const CompiledRule& rule, Frame& frame) {
+  notes_.said.clear();
+  for (const auto& [text, value] : rule.says) {
+    notes_.said += text;
+    if (value.valid()) notes_.said += in_.Said(value, frame);
+  }
 }
 
 std::string RuleRun::TakeRow(const CompiledRule& rule, Frame& frame) {
@@ -297,11 +306,12 @@ Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const 
   std::erase_if(mistyped_, [&](const auto& m) { return m.rule == rule.rule && m.node == node; });
   QR_RETURN_IF_ERROR(watch_.Fired(rules_, *rule.rule, firing));
   std::move(notes_.rows.begin(), notes_.rows.end(), std::back_inserter(records_));
+  std::string said = std::move(notes_.said);
   notes_ = {};
   const ValueId where = firing.redefined.empty() ? ValueId() : firing.redefined[0];
   if (recent_.size() < kRecent) recent_.emplace_back();
   recent_[next_recent_++ % kRecent] = {rule.rule, where};
-  if (rule.rule->warn) QR_RETURN_IF_ERROR(RefuseOrWarn(rule, node));
+  if (rule.rule->warn) QR_RETURN_IF_ERROR(RefuseOrWarn(rule, std::move(said), node));
   if (options_.verify) {
     if (const Status status = Verify(graph_, setup_.carried); !status.ok()) {
       return Status(

@@ -69,6 +69,7 @@ RuleRun::RuleRun(Graph& graph, const Program& program, Params params, const RunS
       rewriter_(graph, in_) {
   rewriter_.set_accept(
       [this](const CompiledRule& rule, Frame& frame) { return TakeNotes(rule, frame); });
+  rewriter_.set_found([this](const CompiledRule& rule, Frame& frame) { NoteSaid(rule, frame); });
   if (watch_.wanted()) in_.set_matched(&watch_.matched_nodes());
   ConfigureConstants(in_, changed());
   in_.Assume(options_.assumed);

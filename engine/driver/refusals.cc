@@ -40,16 +40,18 @@ Status RuleRun::NoteFinding(const CompiledRule& rule, const Firing& firing, Node
     ++setup_.book.findings[rule.rule];
     QR_RETURN_IF_ERROR(watch_.Fired(rules_, *rule.rule, firing));
   }
-  return RefuseOrWarn(rule, node);
+  return RefuseOrWarn(rule, std::move(notes_.said), node);
 }
 
-Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
+// `said`: "" if that is the text of the rule file as it is.
+Status RuleRun::RefuseOrWarn(const CompiledRule& rule, std::string said, NodeId node) {
   if (!setup_.book.found.insert({rule.rule, node}).second) return {};
   // A normal form of the rule set is told by the operator that the model had in its place.
   const bool internal = IsPrivateDomain(graph_.op_name(graph_.op(node)).domain);
   const NodeId origin = internal ? Origin(node) : node;
+  if (said.empty()) said = rule.rule->refuse ? *rule.rule->refuse : rule.rule->warn.value_or("");
   Finding finding{.rule = rule.rule->name,
-                  .text = rule.rule->refuse ? *rule.rule->refuse : rule.rule->warn.value_or(""),
+                  .text = said,
                   .op = graph_.op_name(graph_.op(origin)).text(),
                   .node = std::string(graph_.name(origin)),
                   .output = {},
@@ -70,14 +72,15 @@ Status RuleRun::RefuseOrWarn(const CompiledRule& rule, NodeId node) {
     const bool place =
         r.why.place.source == nearest.place.source && r.why.place.begin == nearest.place.begin;
     if (!place && !nearest.text.empty()) continue;
+    if (r.text != said && alike.size() < kNamed) continue;
     if (same == nullptr || r.count > same->count) same = &r;
   }
   if (same == nullptr) {
     alike.push_back(refused_.size());
-    refused_.push_back({rule.rule, finding.op, nearest, 1, {std::move(what)}});
+    refused_.push_back({rule.rule, finding.op, std::move(said), nearest, 1, {std::move(what)}});
     return {};
   }
-  if (++same->count <= kNamed) same->nodes.push_back(std::move(what));
+  if (++same->count <= kNamed && same->text == said) same->nodes.push_back(std::move(what));
   return {};
 }
 
@@ -91,7 +94,7 @@ Status RuleRun::Refusals() {
       notes.push_back(fmt::format("at {}: {}", r.nodes.front(), r.why.text));
     }
     Diagnostic& refusal = refusals_.emplace_back();
-    refusal.message = fmt::format("{}: {} (rule `{}`)", nodes, *r.rule->refuse, r.rule->name);
+    refusal.message = fmt::format("{}: {} (rule `{}`)", nodes, r.text, r.rule->name);
     refusal.notes = std::move(notes);
   }
   refused_.clear();

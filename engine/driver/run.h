@@ -102,7 +102,7 @@ class RuleRun {
   // --- refusals.cc
   Status NoteFinding(const CompiledRule& rule, const Firing& firing, NodeId node);
   std::string RefusedNode(NodeId n) const;  // in a message
-  Status RefuseOrWarn(const CompiledRule& rule, NodeId node);
+  Status RefuseOrWarn(const CompiledRule& rule, std::string said, NodeId node);
   Status Refusals();                 // of the phase that is through: kRefused if there are any
   NodeId Origin(NodeId node) const;  // the node of the model that it was made of; itself if none
 
@@ -120,6 +120,7 @@ class RuleRun {
   // leads to a firing.
   std::string TakeNotes(const CompiledRule& rule, Frame& frame);
   std::string TakeRow(const CompiledRule& rule, Frame& frame);
+  void NoteSaid(const CompiledRule& rule, Frame& frame);
   static bool IsRetyped(const CompiledRule& rule, ValueId v, const Frame& frame);
 
   // --- profile.cc
@@ -207,6 +208,7 @@ class RuleRun {
   struct Notes {
     std::vector<bool> counted;  // which counters of the rule count this firing
     std::vector<RecordRow> rows;
+    std::string said;  // what the rule says of it, if that depends on the match
   };
   Notes notes_;  // of the match that is tried
   std::vector<RecordRow> records_;
@@ -221,6 +223,7 @@ class RuleRun {
   struct Refused {
     const Rule* rule;
     std::string op;
+    std::string text;
     Reason why;  // of the first; with its words, if somebody asked
     size_t count = 0;
     std::vector<std::string> nodes;

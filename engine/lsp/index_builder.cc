@@ -94,6 +94,7 @@ void IndexBuilder::Value(const DocNode& node, const Field& field, int scope) {
                                                  : Mode::kBuild);
     case Shape::kExpr: return Expression(node, scope);
     case Shape::kConditions: return Expressions(node, scope);
+    case Shape::kSaid: return Said(node, scope);
     case Shape::kCaseResult: return CaseResult(node, scope);
     case Shape::kCases: return Cases(node, scope);
     case Shape::kLets: return Lets(node, scope);

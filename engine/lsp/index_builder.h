@@ -50,6 +50,7 @@ class IndexBuilder {
   void Body(const DocNode& node, int scope, Mode mode);
   void Expression(const DocNode& node, int scope);
   void Expressions(const DocNode& node, int scope);  // one, or a list
+  void Said(const DocNode& node, int scope);         // of `refuse:`, `warn:`
   void CaseLine(const Snippet& text, int scope);
   void CaseResult(const DocNode& node, int scope);  // of `is:`
   void Head(const DocNode& key, int scope, std::string* name);

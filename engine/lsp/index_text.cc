@@ -71,6 +71,15 @@ void IndexBuilder::Expressions(const DocNode& node, int scope) {
   for (const DocNode& item : node.items) Expression(item, scope);
 }
 
+void IndexBuilder::Said(const DocNode& node, int scope) {
+  if (node.is_map() || !Literally(node)) return;
+  const size_t before = sink_.diagnostics().size();
+  for (const auto& [text, value] : reader_.Said(node)) {
+    if (value) Walk(*value, scope, Mode::kExpr, "");
+  }
+  NoteDamage(scope, before);
+}
+
 void IndexBuilder::CaseLine(const Snippet& text, int scope) {
   const size_t before = sink_.diagnostics().size();
   const qrewrite::CaseLine line = ParseCaseLine(text, sink_, &budget_);

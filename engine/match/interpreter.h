@@ -90,6 +90,8 @@ class Interpreter {
   // What the names of a pattern (with `lets` also those of `let`) stand for, in words, for people.
   std::vector<std::pair<std::string, std::string>> InWords(const Pattern& pattern, Frame& frame,
                                                            bool lets = false);
+  // What an expression of a text is: "[1, 3]", "0.5", a text as "`conv1.weight`".
+  std::string Said(CodeId code, Frame& frame);
   // The words of a reason: "the rank of `x` is not known". REQUIRES: val.stops().
   std::string Why(const Val& val) const { return Why(val.reason()); }
   [[gnu::cold]] std::string Why(const Reason& reason) const;

@@ -47,7 +47,8 @@ class MatchRun {
   bool Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, Frame& frame, Next next);
 
   // --- in words (words.cc)
-  std::string Words(const Val& val);  // "[1, 3, 224, 224]", "INT8"
+  std::string Words(const Val& val);     // "[1, 3, 224, 224]", "INT8"
+  std::string WithName(const Val& val);  // of a constant of the graph: "`w` = [1, 3]"
   // What a condition that is not met says: "`axis == 1` is false: `axis` is 2".
   std::string Words(const Code& condition, const Val& truth, Frame& frame);
   void Unmet(CodeId condition, Frame& frame);

@@ -285,18 +285,26 @@ std::string MatchRun::Compared(const Code& condition, Frame& frame) {
   return told.empty() ? "" : fmt::format(": {}", fmt::join(told, ", "));
 }
 
+std::string MatchRun::WithName(const Val& val) {
+  std::string text = Words(val);
+  const auto* v = val.get_if<ValueId>();
+  if (v == nullptr || text.starts_with('`')) return text;
+  return fmt::format("`{}` = {}", Printable(graph_.name(*v)), text);
+}
+
+std::string Interpreter::Said(CodeId code, Frame& frame) {
+  const Val val = Eval(code, frame);
+  if (const auto* text = val.get_if<std::string>()) return fmt::format("`{}`", Printable(*text));
+  return MatchRun(*this).WithName(val);
+}
+
 std::vector<std::pair<std::string, std::string>> Interpreter::InWords(const Pattern& pattern,
                                                                       Frame& frame, bool lets) {
   MatchRun run(*this);
   std::vector<std::pair<std::string, std::string>> words;
   for (int slot = 0; slot < pattern.num_slots; ++slot) {
     if (frame.layout().let_of[slot] >= 0 || !frame.bound(slot)) continue;
-    const Val& val = frame[slot];
-    std::string text = run.Words(val);
-    if (const auto* v = val.get_if<ValueId>(); v != nullptr && !text.starts_with('`')) {
-      text = fmt::format("`{}` = {}", Printable(graph_.name(*v)), text);
-    }
-    words.emplace_back(frame.name(slot), std::move(text));
+    words.emplace_back(frame.name(slot), run.WithName(frame[slot]));
   }
   for (int slot = 0; lets && slot < frame.layout().size(); ++slot) {
     if (frame.layout().let_of[slot] < 0) continue;

@@ -171,6 +171,9 @@ void ProgramCompiler::CompileRule(const Rule& rule, CompiledRule& out) {
     }
     out.records.push_back(std::move(record));
   }
+  for (const auto& [text, value] : rule.says) {
+    out.says.emplace_back(text, value ? Compile(*value, names) : CodeId());
+  }
   for (const auto& [name, when] : rule.counters) {
     out.counters.push_back(when ? Compile(*when, names) : CodeId());
   }

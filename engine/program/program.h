@@ -129,7 +129,8 @@ struct CompiledRule {
     std::vector<std::pair<std::string, CodeId>> columns;
   };
   std::vector<Record> records;
-  std::vector<CodeId> counters;  // invalid: always
+  std::vector<CodeId> counters;                      // invalid: always
+  std::vector<std::pair<std::string, CodeId>> says;  // as Rule::says; invalid: behind the last one
 };
 
 struct CompiledDefinition {

@@ -61,7 +61,11 @@ MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor, MatchTrace
 
 bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing) {
   const bool replaces = rule.rule->replace || !rule.rule->cases.empty();
-  if (!replaces) return !dry_run_ || Applies();  // refuse or warn: the driver reports it
+  if (!replaces) {  // refuse or warn: the driver reports it
+    if (dry_run_) return Applies();
+    if (found_) found_(rule, frame);
+    return true;
+  }
   const auto apply = [&](Share share) { return ApplyOnce(rule, anchor, frame, firing, share); };
   may_alias_ = false;
   if (apply(rule.rule->share ? Share::kAll : Share::kNone)) return true;

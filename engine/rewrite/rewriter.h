@@ -51,6 +51,9 @@ class Rewriter {
   // functions see the graph as it was. Returns why the match is none after all, or "".
   using Accept = std::function<std::string(const CompiledRule& rule, Frame& frame)>;
   void set_accept(Accept accept) { accept_ = std::move(accept); }
+  // The same of a match that changes nothing (refuse, warn).
+  using Found = std::function<void(const CompiledRule&, Frame&)>;
+  void set_found(Found found) { found_ = std::move(found); }
   // For Accept: no match after this one is tried.
   void EndSearch() { ended_ = true; }
   // For Accept: the match is taken back whatever it answers.
@@ -146,6 +149,7 @@ class Rewriter {
   ConstantPool constants_;
   Emitter emitter_;
   Accept accept_;
+  Found found_;
   bool dry_run_ = false;  // every match is taken back; the trace says how far it went
   bool ended_ = false;    // the search for a match, by EndSearch()
   std::string rejected_;

@@ -127,8 +127,11 @@ struct Rule {
   std::vector<Let> let;
   std::optional<BodyText> replace;
   std::vector<Case> cases;
-  std::optional<std::string> refuse;
+  std::optional<std::string> refuse;  // as written
   std::optional<std::string> warn;
+  // What `refuse` or `warn` says of a match if it has {expressions}: the text in front of each, and it; null behind the
+  // last one.
+  std::vector<std::pair<std::string, ExprPtr>> says;
   bool share = true;
   std::vector<std::pair<std::string, ExprPtr>> retype;  // matched value -> dtype
   // record: table -> columns; `of` is the value that orders the rows.

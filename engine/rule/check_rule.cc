@@ -148,7 +148,7 @@ void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, NameScope& oute
   }
 }
 
-// retype, report, record: over the names of the match.
+// retype, report, record, what is said: over the names of the match.
 void RuleChecker::CheckInterface(const Rule& rule, NameScope& scope, Owner& owner) {
   const auto need_value = [&](const std::string& name, const Place& place) {
     const NameInfo* info = scope.Find(name);
@@ -165,6 +165,9 @@ void RuleChecker::CheckInterface(const Rule& rule, NameScope& scope, Owner& owne
     if (got == ExprType::kAny || got == ExprType::kDType) continue;
     sink_.Error(type->place, code::kType,
                 fmt::format("`retype` takes an element type, as INT8 ({})", owner.text));
+  }
+  for (const auto& [text, value] : rule.says) {
+    if (value) CheckExpr(*value, scope, owner);
   }
   for (const auto& [counter, when] : rule.counters) {
     if (when) NeedCondition(*when, CheckExpr(*when, scope, owner), owner);

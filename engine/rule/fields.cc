@@ -35,6 +35,7 @@ uint8_t FormOf(const DocNode& node) {
 bool HoldsScalarsOnly(Shape shape) {
   switch (shape) {
     case Shape::kText:
+    case Shape::kSaid:
     case Shape::kBody:
     case Shape::kExpr:
     case Shape::kCaseResult:

@@ -63,6 +63,8 @@ class AstReader {
                                                            std::string_view what);
   // A name, or name -> condition; null for the name alone.
   std::vector<std::pair<std::string, ExprPtr>> Counters(const DocNode* node);
+  // A text with {expressions}, as Rule::says has it; nothing if there is none in it.
+  std::vector<std::pair<std::string, ExprPtr>> Said(const DocNode& node);
   std::vector<Case> Cases(const DocNode* node, const std::string& owner);
   std::optional<Definition> Define(const DocEntry& entry);
 

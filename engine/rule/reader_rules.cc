@@ -179,8 +179,9 @@ std::optional<Rule> AstReader::ReadRule(const DocNode& node) {
   rule.let = Lets(map.Get("let"));
   if (const DocNode* replace = map.Get("replace")) rule.replace = Body(*replace);
   rule.cases = Cases(map.Get("cases"), owner);
-  if (const DocNode* refuse = map.Get("refuse")) rule.refuse = Text(refuse);
-  if (const DocNode* warn = map.Get("warn")) rule.warn = Text(warn);
+  if (const DocNode* refuse = map.Get("refuse"))
+    rule.refuse = Text(refuse), rule.says = Said(*refuse);
+  if (const DocNode* warn = map.Get("warn")) rule.warn = Text(warn), rule.says = Said(*warn);
   // One whose value is of another form was told.
   const auto has = [&](std::string_view key) { return node.is_map() && node.Find(key) != nullptr; };
   const int ways = has("replace") + has("cases") + has("refuse") + (has("warn") && !has("replace"));

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/expr/names.h"
@@ -144,6 +145,41 @@ std::vector<std::pair<std::string, ExprPtr>> AstReader::Expressions(const DocNod
     if (!name.empty() && value) out.emplace_back(name, std::move(value));
   }
   return out;
+}
+
+std::vector<std::pair<std::string, ExprPtr>> AstReader::Said(const DocNode& node) {
+  std::vector<std::pair<std::string, ExprPtr>> said;
+  Snippet lines;
+  const Snippet& whole = JoinLines(node, lines);
+  const std::string_view text = whole.text;
+  std::string before;
+  bool any = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    any |= c == '{' || c == '}';
+    if ((c != '{' && c != '}') || (i + 1 < text.size() && text[i + 1] == c)) {
+      before += c;
+      i += c == '{' || c == '}';
+      continue;
+    }
+    const size_t end = text.find('}', i);
+    if (c == '}' || end == std::string_view::npos) {
+      sink_.Error(whole.PlaceOf(i, i + 1), code::kBadValue, fmt::format("a `{}` alone", c)).hint =
+          "an expression stands between { and }; a brace that is meant is written twice";
+      return {};
+    }
+    // Blank but for the expression, so that its bytes stand where they stood.
+    Snippet part = whole;
+    std::fill(part.text.begin(), part.text.begin() + static_cast<ptrdiff_t>(i) + 1, ' ');
+    part.text.resize(end);
+    ExprPtr value = ParseExpr(part, sink_, &budget_);
+    if (!value) return {};
+    said.emplace_back(std::exchange(before, {}), std::move(value));
+    i = end;
+  }
+  while (before.ends_with('\n')) before.pop_back();
+  if (any) said.emplace_back(std::move(before), nullptr);
+  return said;
 }
 
 std::optional<Case> AstReader::FromLine(const DocNode& node) {

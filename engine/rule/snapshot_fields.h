@@ -45,8 +45,8 @@ QR_FIELDS(Definition, head, cases, place)
 QR_FIELDS(RuleTest, name, given, unchanged, expect, or_else, error, warning, set, opset, rules,
           whole_set, set_places, opset_place, rule_places, place)
 QR_FIELDS(Rule, name, doc, equivalence, counters, expect_hits, hits_min, hits_max, opset, opsets,
-          opset_min, opset_max, match, where, let, replace, cases, refuse, warn, share, retype,
-          record, tests, place)
+          opset_min, opset_max, match, where, let, replace, cases, refuse, warn, says, share,
+          retype, record, tests, place)
 QR_FIELDS(Phase, name, kind, when, rules, to_opset, ops, attributes, attribute_places, rename, use,
           place)
 QR_FIELDS(ConstantsConfig, keep, max_bytes, overridable)

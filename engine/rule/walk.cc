@@ -47,6 +47,9 @@ void WalkRule(const Rule& rule, ExprVisitor visit) {
   if (rule.replace) WalkBody(*rule.replace, visit);
   WalkCases(rule.cases, visit);
   for (const auto& [name, value] : rule.retype) WalkExpr(*value, visit);
+  for (const auto& [text, value] : rule.says) {
+    if (value) WalkExpr(*value, visit);
+  }
   for (const auto& [counter, when] : rule.counters) {
     if (when) WalkExpr(*when, visit);
   }

@@ -242,6 +242,44 @@ TEST_CASE("refuse names every node and the nearest rule, warn lets the model thr
   CHECK_FALSE(warned.report.changed);
 }
 
+TEST_CASE("What refuse and warn say of a match") {
+  const auto warnings = [](const std::string& rule, const std::string& given) {
+    std::string text;
+    for (const auto& f : RunRules("rules: [" + rule + "]", given).report.warnings)
+      text += f.text + "\n";
+    return text;
+  };
+  const std::string given =
+      "x: float[2, 3]\ny = DequantizeLinear(QuantizeLinear(x, s), float inf)\ns = float 0.5";
+  CHECK(warnings(
+            "{name: r, match: 'q = QuantizeLinear(x, s)', warn: 'scale {s}, half of it {s / 2}'}",
+            given) == "scale `s` = 0.5, half of it 0.25\n");
+  CHECK(warnings(
+            "{name: r, match: 'y = DequantizeLinear(q, s)', warn: 'of {shape(q)} and {dtype(q)}'}",
+            given) == "of [2, 3] and UINT8\n");
+  CHECK(warnings("{name: r, match: 'y = n:Relu(x)', warn: '{{{op(n)} of {name(x)}}}'}",
+                 "x: float[2]\ny = Relu(x)") == "{`Relu` of `x`}\n");
+  // Of what a rule replaces it tells as it was.
+  CHECK(warnings("{name: r, match: 'y = Relu(x)', replace: y = Abs(x), warn: 'of {x}, {uses(x)}'}",
+                 "x: float[2]\ny = Relu(x)") == "of `x`, 1\n");
+  CHECK(warnings("{name: r, match: 'y = Relu(x)', warn: 'of {rank(x)}'}",
+                 "x: float\nx2 = acme.F(x)\ny = Relu(x2)")
+            .starts_with("of unknown (the rank of `x2` is not known)"));
+}
+
+TEST_CASE("Nodes that a rule refuses with other words are other errors, a few of them") {
+  std::string given = "x: float[2]\n";
+  for (int i = 0; i < 20; ++i)
+    given += "y" + std::to_string(i) + " = Add(x, w" + std::to_string(i) + ")\nw" +
+             std::to_string(i) + " = float " + std::to_string(i) + "\n";
+  const Ran refused =
+      RunRules("rules: [{name: r, match: 'y = Add(x, w)', refuse: 'no {w}'}]", given);
+  CHECK_FALSE(refused.ok);
+  CAPTURE(refused.graph);
+  CHECK(refused.graph.find("(unnamed, output `y1`): no `w1` = 1 (rule `r`)") != std::string::npos);
+  CHECK(refused.graph.find(" and 15 more: no `w") != std::string::npos);
+}
+
 TEST_CASE("A refused normal form is told by the operator that the model had") {
   const Ran refused = RunRules(
       "signatures: {qr.R: {inputs: [x], outputs: [y]}}\n"

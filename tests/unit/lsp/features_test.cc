@@ -96,6 +96,7 @@ TEST_CASE("Definition: names of a rule and of files") {
   const auto to = [](const std::string& marked) { return Opened(marked).Locations("definition"); };
   CHECK(to(Rule("    match: y = Relu(x)\n    where: rank(^|x) == 2\n")) == "5:20-21");
   CHECK(to(Rule("    match: y = Relu(x)\n    let: {k: 1, l: ^|k}\n")) == "6:10-11");
+  CHECK(to(Rule("    match: y = Relu(x)\n    refuse: no {name(^|x)} here\n")) == "5:20-21");
   CHECK(to(Rule("    match: y = n:Relu(x)\n    replace: y = ^|n.op(x)\n")) == "5:15-16");
   CHECK(to(Rule("    match: y = Softmax<axis>(x)\n    replace: y = Softmax<axis=ax^|is>(x)\n")) ==
         "5:23-27");
