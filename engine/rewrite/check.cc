@@ -48,7 +48,7 @@ bool Rewriter::CheckValues(const Redefinitions& redefinitions, const Retypes& re
     if (redefinitions.size() > 1 && !seen.insert(r.value).second) {
       return Reject("an output is redefined twice");
     }
-    all_same &= r.value == r.by;
+    all_same &= r.value == r.by || DrawsAgain(r);
     read |= ReadBefore(r.value);
     if (graph_.body_of(r.value) != graph_.body_of(redefinitions[0].value)) {
       return Reject("the redefined outputs lie in different bodies");
@@ -114,6 +114,16 @@ bool Rewriter::MakesTheSame(const Redefinition& r) const {
     if (graph_.input(now, i) != graph_.input(was, i)) return false;
   }
   return true;
+}
+
+// Random operators are never shared, so one that is made again is a new node. It is no change all the same.
+bool Rewriter::DrawsAgain(const Redefinition& r) const {
+  const NodeId now = graph_.producer(r.by);
+  if (!now.valid() || !IsNew(now)) return false;
+  const Signature* s = in_.NodeSignature(now);
+  return s != nullptr && !s->deterministic && MakesTheSame(r) &&
+         graph_.output_index(r.by) == graph_.output_index(r.value) &&
+         graph_.num_outputs(now) == graph_.num_outputs(graph_.producer(r.value));
 }
 
 // Of equal graph outputs each has a node of its own, unless it is the one that it has already: what

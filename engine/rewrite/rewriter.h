@@ -124,6 +124,7 @@ class Rewriter {
   bool CheckAlias(const Redefinition& r);
   bool MakesAlias(const Redefinition& r) const;
   bool MakesTheSame(const Redefinition& r) const;
+  bool DrawsAgain(const Redefinition& r) const;
   // `kept`: new nodes may read a redefined value, they get it as it was (KeepForNewNodes).
   bool MakesCycle(const Redefinitions& redefinitions, bool kept);
   bool IsNew(NodeId n) const { return n.valid() && n.index >= mark_.nodes; }
