@@ -14,6 +14,15 @@ uint64_t KeyOf(const OpName& op) {
   return HashMix(hash(op.domain), hash(op.name));
 }
 
+// Equal for tests that SameTest takes for the same.
+uint64_t KeyOf(OpTest test) {
+  uint64_t key = test == nullptr ? 1 : 0;
+  for (size_t i = 0; test != nullptr && i < test->size(); ++i) {
+    key = HashMix(HashMix(key, KeyOf((*test)[i].op)), (*test)[i].wildcard ? 1 : 0);
+  }
+  return key;
+}
+
 bool IsOpen(OpTest test) {
   return test == nullptr || std::ranges::any_of(*test, &OpPattern::wildcard);
 }
@@ -35,6 +44,7 @@ bool Accepts(OpTest test, const OpName& name) {
 }  // namespace
 
 void Branches::Index::Add(const Child& child) {
+  whole.emplace(KeyOf(child.test), child);
   if (IsOpen(child.test)) {
     open.push_back(child);
     return;
@@ -48,12 +58,12 @@ void Branches::Index::Add(const Child& child) {
 uint32_t Branches::FindOrAdd(uint32_t parent, OpTest test, uint32_t fresh) {
   if (vertices_.size() <= parent) vertices_.resize(parent + size_t{1});
   Vertex& vertex = vertices_[parent];
-  if (vertex.index == nullptr || IsOpen(test)) {
-    for (const Child& child : vertex.index == nullptr ? vertex.children : vertex.index->open) {
+  if (vertex.index == nullptr) {
+    for (const Child& child : vertex.children) {
       if (SameTest(child.test, test)) return child.number;
     }
-  } else if (!test->empty()) {
-    const auto [begin, end] = vertex.index->spelled.equal_range(KeyOf(test->front().op));
+  } else {
+    const auto [begin, end] = vertex.index->whole.equal_range(KeyOf(test));
     for (auto at = begin; at != end; ++at) {
       if (SameTest(at->second.test, test)) return at->second.number;
     }

@@ -38,6 +38,7 @@ class Branches {
   struct Index {
     void Add(const Child& child);
 
+    std::unordered_multimap<uint64_t, Child> whole;    // by the test as a whole
     std::unordered_multimap<uint64_t, Child> spelled;  // by an operator that the test spells
     std::vector<Child> open;                           // that accept more than what they spell
   };

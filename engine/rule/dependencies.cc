@@ -14,9 +14,10 @@
 namespace qrewrite {
 namespace {
 
-// What a rule makes and reads, with all the definitions that it calls.
+// What a rule or a definition makes and reads, without the definitions that it calls.
 struct Touched {
   std::unordered_set<std::string> makes, reads;  // operators
+  std::unordered_set<std::string> calls;         // definitions
   bool makes_any = false;                        // operators that only the model tells
   bool reads_any = false;                        // readers of a value, `!@set`, wildcards
   bool joins = false;                            // an output becomes a value that is there already
@@ -47,7 +48,7 @@ struct Names {
   Map<Definition> definitions;
 };
 
-// Walks one rule. Definitions are followed once each.
+// Walks one rule or one definition.
 class Collector {
  public:
   explicit Collector(const Names& names) : names_(names) {}
@@ -61,6 +62,12 @@ class Collector {
     return std::move(touched_);
   }
 
+  Touched Run(const Definition& definition) {
+    parameters_.insert(definition.head.params.begin(), definition.head.params.end());
+    Cases(definition.cases, definition.is_fact());
+    return std::move(touched_);
+  }
+
  private:
   void Operator(const std::string& name, bool match) {
     (match ? touched_.reads : touched_.makes).insert(SplitOpName(name).text());
@@ -69,7 +76,7 @@ class Collector {
   void Heads(const Expr& call, bool match) {
     for (const Ref& ref : call.call().refs) {
       if (ref.kind == Ref::Kind::kDefinition) {
-        Follow(ref.name);
+        touched_.calls.insert(ref.name);
       } else if (ref.kind == Ref::Kind::kName) {
         Operator(ref.name, match);
       } else if (const OpSet* set = Names::Find(names_.sets, ref.name)) {
@@ -101,7 +108,7 @@ class Collector {
       if (e.kind != Expr::Kind::kCall) return;
       touched_.looks_around = true;
       for (const Ref& ref : e.call().refs) {
-        if (ref.kind == Ref::Kind::kDefinition) Follow(ref.name);
+        if (ref.kind == Ref::Kind::kDefinition) touched_.calls.insert(ref.name);
         touched_.reads_any |= ref.kind == Ref::Kind::kName && AsksForReaders(ref.name);
       }
     });
@@ -147,17 +154,6 @@ class Collector {
     }
   }
 
-  void Follow(const std::string& name) {
-    const Definition* definition = Names::Find(names_.definitions, name);
-    if (definition == nullptr || !followed_.insert(definition).second) return;
-    auto labels = std::exchange(labels_, {});
-    const auto& params = definition->head.params;
-    auto parameters = std::exchange(parameters_, {params.begin(), params.end()});
-    Cases(definition->cases, definition->is_fact());
-    labels_ = std::move(labels);
-    parameters_ = std::move(parameters);
-  }
-
   void Cases(const std::vector<Case>& cases, bool fact) {
     for (const Case& c : cases) {
       if (c.match) Match(*c.match);
@@ -174,7 +170,6 @@ class Collector {
   Touched touched_;
   std::unordered_map<std::string, const Expr*> labels_;
   std::unordered_set<std::string> parameters_;
-  std::unordered_set<const Definition*> followed_;
 };
 
 }  // namespace
@@ -217,33 +212,61 @@ std::optional<size_t> FirstInLoop(const std::vector<std::vector<size_t>>& needed
 
 Dependencies::Dependencies(const RuleSet& set, std::span<const std::string> rules)
     : rules_(rules.size()) {
-  // Behind the rules: that something fired, that something was joined, all operators; then each.
+  // Behind the rules: that something fired, that something was joined, all operators; then definitions
+  // that rules call, each as what makes and as what reads, and operators.
   const auto fired = static_cast<uint32_t>(rules_), joined = fired + 1, every = fired + 2;
   next_.resize(rules_ + 3);
   const Names names(set);
+  const auto add = [&] {
+    next_.emplace_back();
+    return static_cast<uint32_t>(next_.size() - 1);
+  };
   std::unordered_map<std::string, uint32_t> operators;
-  const auto vertex = [&](const std::string& op) {
-    const auto [at, fresh] = operators.emplace(op, static_cast<uint32_t>(next_.size()));
+  const auto operator_vertex = [&](const std::string& op) {
+    const auto [at, fresh] = operators.try_emplace(op);
     if (fresh) {
-      next_.emplace_back();
+      at->second = add();  // may move next_
       next_[every].push_back(at->second);
     }
     return at->second;
   };
+  struct Called {
+    const Definition* definition;
+    uint32_t makes, reads;
+  };
+  std::vector<Called> called;
+  std::unordered_map<const Definition*, size_t> known;
+  const auto enter = [&](const Touched& touched, uint32_t makes, uint32_t reads) {
+    if (touched.joins) next_[makes].push_back(joined);
+    if (touched.makes_any) next_[makes].push_back(every);
+    for (const std::string& op : touched.makes) {
+      const uint32_t made = operator_vertex(op);  // may move next_
+      next_[makes].push_back(made);
+    }
+    if (touched.reads_any) next_[fired].push_back(reads);
+    if (touched.looks_around) next_[joined].push_back(reads);
+    for (const std::string& op : touched.reads) next_[operator_vertex(op)].push_back(reads);
+    for (const std::string& name : touched.calls) {
+      const Definition* definition = Names::Find(names.definitions, name);
+      if (definition == nullptr) continue;
+      const auto [at, fresh] = known.try_emplace(definition, called.size());
+      if (fresh) {
+        const uint32_t first = add();
+        called.push_back({definition, first, add()});
+      }
+      next_[makes].push_back(called[at->second].makes);
+      next_[called[at->second].reads].push_back(reads);
+    }
+  };
   for (uint32_t i = 0; i < rules_; ++i) {
     const Rule* rule = Names::Find(names.rules, rules[i]);
     if (rule == nullptr) continue;
-    const Touched touched = Collector(names).Run(*rule);
     next_[i].push_back(fired);
-    if (touched.joins) next_[i].push_back(joined);
-    if (touched.makes_any) next_[i].push_back(every);
-    for (const std::string& op : touched.makes) {
-      const uint32_t made = vertex(op);  // may move next_
-      next_[i].push_back(made);
-    }
-    if (touched.reads_any) next_[fired].push_back(i);
-    if (touched.looks_around) next_[joined].push_back(i);
-    for (const std::string& op : touched.reads) next_[vertex(op)].push_back(i);
+    enter(Collector(names).Run(*rule), i, i);
+  }
+  for (size_t i = 0; i < called.size(); ++i) {  // they call further ones
+    const Called one = called[i];
+    enter(Collector(names).Run(*one.definition), one.makes, one.reads);
   }
   FindComponents();
 }
@@ -274,7 +297,7 @@ void Dependencies::FindComponents() {
     members[found[rule]].push_back(rule);
     loops_.push_back(vertices[found[rule]] > 1);
   }
-  // Components of operators alone are left out.
+  // Components without rules are left out.
   component_.resize(rules_);
   for (std::vector<size_t>& rules : members) {
     if (rules.empty()) continue;

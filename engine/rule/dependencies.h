@@ -10,8 +10,8 @@
 // What follows from the absence of a pattern (the next case of a fact) is not followed: a phase ends
 // with a sweep over everything, whatever this says.
 //
-// Rules and operators are the vertices, so the graph is as large as the texts of the rules, however
-// many rules read one operator.
+// Rules, definitions and operators are the vertices, so the graph is as large as the texts of the rules,
+// however many rules read one operator or call one definition.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ class Dependencies {
   void FindComponents();
 
   size_t rules_;
-  // From rules to what they make, and from there to the rules that read it.
+  // From rules to what they make, and from there to the rules that read it; through definitions.
   std::vector<std::vector<uint32_t>> next_;
   std::vector<std::vector<size_t>> components_;
   std::vector<size_t> component_;

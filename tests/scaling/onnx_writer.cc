@@ -137,10 +137,13 @@ void Graph::Claim(const std::string& name, int dtype, const std::vector<int64_t>
 
 // FunctionProto: name 1, input 4, output 5, node 7, opset_import 9, domain 10. The nodes of a graph are
 // its field 1; a function has no initializers.
-std::string Function(const Graph& body, const std::string& name, const std::string& input,
-                     const std::string& output) {
+std::string Function(const Graph& body, const std::string& name,
+                     const std::vector<std::string>& inputs,
+                     const std::vector<std::string>& outputs) {
   Message function;
-  function.Text(1, name).Text(4, input).Text(5, output);
+  function.Text(1, name);
+  for (const std::string& input : inputs) function.Text(4, input);
+  for (const std::string& output : outputs) function.Text(5, output);
   for (const std::string& node : body.nodes()) function.Text(7, node);
   for (const char* domain : {"", "local"}) {
     function.Text(9, Message().Text(1, domain).Int(2, *domain == 0 ? 17 : 1).bytes());

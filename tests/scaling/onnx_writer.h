@@ -82,9 +82,10 @@ class Graph {
   Message fields_;  // all but the nodes
 };
 
-// A FunctionProto of domain `local`: one input, one output.
-std::string Function(const Graph& body, const std::string& name, const std::string& input,
-                     const std::string& output);
+// A FunctionProto of domain `local`.
+std::string Function(const Graph& body, const std::string& name,
+                     const std::vector<std::string>& inputs,
+                     const std::vector<std::string>& outputs);
 
 // A ModelProto that imports ai.onnx at `opset` and every domain that nodes of these families have;
 // `more`: fields of it that the families add.

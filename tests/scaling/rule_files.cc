@@ -54,6 +54,14 @@ std::string Definitions(int64_t n) {
          "(x) == 1, replace: y = Abs(x)}\n";
 }
 
+// Every rule calls the last of the facts, which leads to all others.
+std::string Callers(int64_t n) {
+  return Definitions(n) + Repeat(n, [n](int64_t i) {
+           return "  - {name: r" + Number(i) + ", match: y = Relu(x), where: $f" + Number(n) +
+                  "(x) == 1, replace: y = Abs(x)}\n";
+         });
+}
+
 std::string Templates(int64_t n) {
   return std::string(kHead) + "define:\n  y = t0(v):\n    - => Neg(v)\n" +
          Repeat(n,
@@ -167,6 +175,7 @@ std::vector<Family> RuleFiles() {
       Linted("lint-unknown-keys", "n keys that do not exist", UnknownKeys),
       Linted("lint-unbound", "n names that nothing binds", UnboundNames),
       Linted("lint-definitions", "n facts, each calls the one before", Definitions),
+      Linted("lint-callers", "n facts, each calls the one before; n rules call the last", Callers),
       Linted("lint-templates", "n templates, each calls the one before", Templates),
       Linted("lint-lets", "n names of let, each of the one before", Lets),
       Linted("lint-expression", "a sum of n terms", LongExpression),

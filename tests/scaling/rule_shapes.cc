@@ -87,6 +87,19 @@ std::string RulesOfOperators(int64_t n) {
   return text;
 }
 
+// n rules, each of a set of its own; all of the sets have the operator that the chain begins with.
+std::string RulesOfSets(int64_t n) {
+  std::string text = "qrewrite: 1\nname: own\nsets:\n";
+  for (int64_t i = 0; i < n; ++i)
+    text += "  s" + std::to_string(i) + ": [acme.Op0, acme.Other" + std::to_string(i) + "]\n";
+  text += "rules:\n";
+  for (int64_t i = 0; i < n; ++i) {
+    text += "  - {name: r" + std::to_string(i) + ", match: y = n:@s" + std::to_string(i) +
+            "(x), where: rank(x) == 9, replace: y = Relu(x)}\n";
+  }
+  return text;
+}
+
 constexpr const char* kBackward =  // Neg moves up over what no one else reads
     "sets: {abs: [Abs]}\n"
     "rules:\n"
@@ -280,6 +293,8 @@ std::vector<Family> RuleShapes() {
        [](int64_t) { return MixedChain(1000); }, ChainRules},
       {"many-operators", "n rules, each of an operator of its own, on a model of fixed size", 10000,
        [](int64_t) { return OperatorChain(10); }, RulesOfOperators},
+      {"many-sets", "n rules, each of a set of its own, which all have one operator", 20000,
+       [](int64_t) { return OperatorChain(10); }, RulesOfSets},
       {"many-rules-and-nodes", "1000 rules that do not fire, on n nodes", 100000, MixedChain,
        [](int64_t) { return ChainRules(1000); }},
   };

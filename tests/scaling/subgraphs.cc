@@ -116,10 +116,26 @@ std::string Functions(int64_t n, bool nested) {
     const std::string name = "F" + std::to_string(i);
     const std::string inner = nested && i > 0 ? "local.F" + std::to_string(i - 1) : "Neg";
     const std::string y = body.Node("Relu", {body.Node(inner, {"in"})});
-    functions.Text(25, Function(body, name, "in", y));
+    functions.Text(25, Function(body, name, {"in"}, {y}));
     if (!nested || i + 1 == n) x = g.Node("local." + name, {x});
   }
   g.Output(x, kFloat, kRow);
+  return Model(g, 17, functions);
+}
+
+// A local function with n inputs and outputs, called once.
+std::string WideFunction(int64_t n) {
+  Graph g;
+  Graph body("f_");
+  const std::string x = g.Input(kFloat, kRow);
+  std::vector<std::string> given, inputs, outputs;
+  for (int64_t i = 0; i < n; ++i) {
+    given.push_back(g.Node("Mul", {x, g.Scalar(static_cast<float>(i) + 0.5F)}));
+    inputs.push_back("in" + std::to_string(i));
+    outputs.push_back(body.Node("Relu", {inputs.back()}));
+  }
+  const Message functions = Message().Text(25, Function(body, "F", inputs, outputs));
+  g.Output(g.Node("Sum", g.Nodes("local.F", given, {}, n)), kFloat, kRow);
   return Model(g, 17, functions);
 }
 
@@ -147,6 +163,7 @@ std::vector<Family> Subgraphs() {
        20000,
        [](int64_t n) { return Functions(n, true); },
        {}},
+      {"function-wide", "a local function with n inputs and outputs", 50000, WideFunction, {}},
       {"captures", "a body that reads n values from outside", 50000, Captures, {}},
   };
 }
