@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +58,8 @@ class Explainer : public Observer {
   };
 
   bool Wanted(const std::string& rule) const;
+  using SetAndRule = std::pair<std::string, std::string>;
+
   bool Asks() const { return !options_.at.empty(); }
   bool IsSubject(const NodeView& node) const;
   std::string WhyNotTried(RuleRun& run, const Phase& phase, const Rule& rule) const;
@@ -77,8 +80,9 @@ class Explainer : public Observer {
   bool is_node_ = false;
   std::string gone_;
   std::vector<Candidate> candidates_;
-  std::map<std::string, int64_t> fired_;                   // by rule, in the phase under way
-  std::vector<std::pair<std::string, std::string>> seen_;  // rules that had a phase: set, rule
+  std::map<SetAndRule, size_t> kept_;     // in candidates_
+  std::map<std::string, int64_t> fired_;  // by rule, in the phase under way
+  std::set<SetAndRule> seen_;             // rules that had a phase
   int64_t tries_ = 0;
 };
 

@@ -154,7 +154,7 @@ Observer::Answer Explainer::OnFiring(const FiringEvent& event) {
 void Explainer::PhaseBegins(RuleRun& run, const Phase& phase) {
   fired_.clear();
   if (phase.kind != PhaseKind::kRules && phase.kind != PhaseKind::kToOpset) return;
-  for (const std::string& rule : phase.rules) seen_.emplace_back(run.rules_.name, rule);
+  for (const std::string& rule : phase.rules) seen_.emplace(run.rules_.name, rule);
   const bool upgrade = phase.kind == PhaseKind::kToOpset;
   if (!Asks() && !upgrade) return;
   // An upgrade is one sweep over the graph as it is; what it left would be judged at the new opset.
@@ -192,7 +192,7 @@ void Explainer::PhaseSkipped(const RuleSet& rules, const Phase& phase, const std
   for (const std::string& name : phase.rules) {
     const Rule* rule = rules.FindRule(name);
     if (rule == nullptr || !Wanted(name)) continue;
-    seen_.emplace_back(rules.name, name);
+    seen_.emplace(rules.name, name);
     if (!Asks()) {
       told_.rules.push_back({.set = rules.name,
                              .rule = name,
@@ -227,20 +227,22 @@ std::string Explainer::WhyNotTried(RuleRun& run, const Phase& phase, const Rule&
 
 // Of one rule the latest word, unless that is that the node is gone.
 void Explainer::Keep(Candidate candidate) {
-  const auto same = std::ranges::find_if(candidates_, [&](const Candidate& c) {
-    return c.attempt.set == candidate.attempt.set && c.attempt.rule == candidate.attempt.rule;
-  });
-  if (same == candidates_.end()) {
+  const auto [at, fresh] =
+      kept_.try_emplace({candidate.attempt.set, candidate.attempt.rule}, candidates_.size());
+  if (fresh) {
     candidates_.push_back(std::move(candidate));
-  } else if (same->attempt.phase == candidate.attempt.phase || candidate.trace.Beats(same->trace)) {
-    *same = std::move(candidate);
+    return;
+  }
+  Candidate& same = candidates_[at->second];
+  if (same.attempt.phase == candidate.attempt.phase || candidate.trace.Beats(same.trace)) {
+    same = std::move(candidate);
   }
 }
 
 void Explainer::Finish() {
   for (const Rule& rule : program_.rules().rules) {
     const std::pair key(program_.rules().name, rule.name);
-    if (!Wanted(rule.name) || std::ranges::find(seen_, key) != seen_.end()) continue;
+    if (!Wanted(rule.name) || seen_.contains(key)) continue;
     const std::string why = told_.error.empty() ? "it is in no phase" : "the run ended before";
     if (!Asks()) {
       told_.rules.push_back({.set = key.first,

@@ -34,6 +34,7 @@ std::set<std::string> OutputsOfInputs(const Model& model, const Rules* roles) {
   const std::set<std::string> sizes = SizesOf(model, roles);
   const Graph& graph = std::as_const(*model.impl().file).graph();
   std::unordered_set<ValueId> reached;
+  std::unordered_set<NodeId> passed;
   std::vector<ValueId> open;
   const auto reach = [&](ValueId v) {
     if (v.valid() && reached.insert(v).second) open.push_back(v);
@@ -50,7 +51,7 @@ std::set<std::string> OutputsOfInputs(const Model& model, const Rules* roles) {
       // Who reads in a body, or is what a body gives back, counts as the node that holds it.
       const NodeId reader = graph.AncestorIn(
           graph.main(), user.is_output() ? graph.body(user.body).owner : user.node);
-      if (!reader.valid()) continue;
+      if (!reader.valid() || !passed.insert(reader).second) continue;
       for (size_t i = 0; i < graph.num_outputs(reader); ++i) reach(graph.output(reader, i));
     }
   }

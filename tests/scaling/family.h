@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "qrewrite/qrewrite.h"
+
 namespace scaling {
 
 struct Family {
@@ -18,6 +20,8 @@ struct Family {
   std::function<std::string(int64_t n)> model;  // a ModelProto; empty: the rules are only linted
   std::function<std::string(int64_t n)> rules;  // YAML, or JSON in braces; empty: the shipped sets
   bool may_stop = false;  // a limit may end it at some size, as long as the error says which
+  // Of model and rules, instead of rewriting.
+  std::function<qrewrite::Status(const qrewrite::Model&, const qrewrite::Rules&)> task = nullptr;
 };
 
 std::vector<Family> Chains();      // chains.cc: one operator behind another

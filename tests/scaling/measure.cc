@@ -45,7 +45,7 @@ void Stopped(const char* what) {
 
 // Everything that a user waits for, from bytes to bytes. Shipped rules are loaded before.
 qrewrite::Status DoWork(const std::string& model_bytes, const std::string& rules_text,
-                        const Subject& subject) {
+                        const Family& family, const Subject& subject) {
   std::optional<qrewrite::Rules> own;
   if (subject.shipped == nullptr) {
     const char* const name = rules_text.starts_with('{') ? "own.json" : "own.yaml";
@@ -57,6 +57,7 @@ qrewrite::Status DoWork(const std::string& model_bytes, const std::string& rules
   }
   QR_ASSIGN_OR_RETURN(qrewrite::Model model, qrewrite::Model::Parse(model_bytes));
   const qrewrite::Rules& rules = own ? *own : *subject.shipped;
+  if (family.task) return family.task(model, rules);
   QR_RETURN_IF_ERROR(qrewrite::Rewrite(model, rules).status());
   return model.Serialize().status();
 }
@@ -67,7 +68,7 @@ qrewrite::Status DoWork(const std::string& model_bytes, const std::string& rules
   const std::string rules = family.rules ? family.rules(n) : "";
   alarm(kMaxSeconds);
   StartCounting({max_steps, kMaxPeak, Stopped});
-  const qrewrite::Status status = DoWork(model, rules, subject);
+  const qrewrite::Status status = DoWork(model, rules, family, subject);
   Message message;
   message.work = Counted();
   StartCounting({});

@@ -295,6 +295,11 @@ std::vector<Family> RuleShapes() {
        [](int64_t) { return OperatorChain(10); }, RulesOfOperators},
       {"many-sets", "n rules, each of a set of its own, which all have one operator", 20000,
        [](int64_t) { return OperatorChain(10); }, RulesOfSets},
+      {"many-rules-explained", "n rules that do not fire, asked why at one node", 20000,
+       [](int64_t) { return MixedChain(10); }, ChainRules, /*may_stop=*/false,
+       [](const qrewrite::Model& model, const qrewrite::Rules& rules) {
+         return qrewrite::Explain(model, rules, {.at = "v2"}).status();
+       }},
       {"many-rules-and-nodes", "1000 rules that do not fire, on n nodes", 100000, MixedChain,
        [](int64_t) { return ChainRules(1000); }},
   };
