@@ -130,10 +130,12 @@ Diagnostic& DiagnosticSink::Add(Severity severity, const Place& place, std::stri
                           .span = place.span(),
                           .message = std::move(message)});
   // A file may be one line: a copy of it for each of very many findings would fill the memory.
-  constexpr size_t kWithLine = 1000, kLongLine = 4096;
+  constexpr size_t kMostOfLines = size_t{4} << 20, kLongLine = 4096;
   std::string& line = diagnostics_.back().span.line_text;
-  // (`line = {}` would keep its memory.)
-  if (diagnostics_.size() > kWithLine && line.size() > kLongLine) std::string().swap(line);
+  if (line_bytes_ > kMostOfLines && line.size() > kLongLine) {
+    std::string().swap(line);  // (`line = {}` would keep its memory.)
+  }
+  line_bytes_ += line.size();
   return diagnostics_.back();
 }
 

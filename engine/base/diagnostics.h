@@ -31,6 +31,7 @@ class DiagnosticSink {
 
   std::vector<Diagnostic> diagnostics_;
   int errors_ = 0;
+  size_t line_bytes_ = 0;  // of all `line_text`
 };
 
 // "did you mean `where`?" if a candidate is close to `word`, else "".

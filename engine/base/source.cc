@@ -5,7 +5,9 @@
 namespace qrewrite {
 namespace {
 
-int CodePoints(std::string_view bytes) {
+constexpr size_t kBlock = 4096;
+
+int CountCodePoints(std::string_view bytes) {
   return static_cast<int>(
       std::count_if(bytes.begin(), bytes.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
@@ -17,6 +19,21 @@ SourceText::SourceText(std::string name, std::string text)
   line_starts_.push_back(0);
   for (size_t at = 0; (at = text_.find('\n', at)) != std::string::npos;)
     line_starts_.push_back(++at);
+  int before = 0;
+  for (size_t at = 0; at < text_.size(); at += kBlock) {
+    code_points_.push_back(before);
+    before += CountCodePoints(this->text().substr(at, kBlock));
+  }
+}
+
+int SourceText::CodePoints(size_t begin, size_t end) const {
+  if (end - begin < 2 * kBlock) return CountCodePoints(text().substr(begin, end - begin));
+  const auto before = [this](size_t at) {
+    const size_t block = (at - 1) / kBlock;  // of a byte that is there
+    return code_points_[block] +
+           CountCodePoints(text().substr(block * kBlock, at - block * kBlock));
+  };
+  return before(end) - (begin == 0 ? 0 : before(begin));
 }
 
 size_t SourceText::LineStart(int line) const {
@@ -32,17 +49,16 @@ SourceSpan SourceText::Span(size_t begin, size_t end) const {
   const size_t start = *(after - 1);
   size_t stop = after == line_starts_.end() ? text_.size() : *after - 1;
   if (stop > start && text_[stop - 1] == '\r') --stop;
-  const std::string_view line = text().substr(start, stop - start);
-  const size_t from = std::min(begin - start, line.size());
-  const size_t to = std::clamp(end - start, from, line.size());
-  const int column = CodePoints(line.substr(0, from)) + 1;
+  const size_t from = std::min(begin, stop);
+  const size_t to = std::clamp(end, from, stop);
+  const int column = CodePoints(start, from) + 1;
   // Nobody reads a line of megabytes in a message.
   constexpr size_t kShown = size_t{64} << 10;
   return {.file = name_,
           .line = static_cast<int>(after - line_starts_.begin()),
           .column = column,
-          .end_column = std::max(column + 1, column + CodePoints(line.substr(from, to - from))),
-          .line_text = std::string(line.substr(0, kShown))};
+          .end_column = std::max(column + 1, column + CodePoints(from, to)),
+          .line_text = std::string(text().substr(start, std::min(stop - start, kShown)))};
 }
 
 size_t Origins::RunAmongMany(size_t i) const {

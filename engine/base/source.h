@@ -33,9 +33,12 @@ class SourceText {
   size_t LineStart(int line) const;
 
  private:
+  int CodePoints(size_t begin, size_t end) const;
+
   std::string name_;
   std::string text_;
   std::vector<size_t> line_starts_;
+  std::vector<int> code_points_;  // before each block of kBlock bytes: a line may have megabytes
 };
 
 using SourcePtr = std::shared_ptr<const SourceText>;

@@ -90,8 +90,7 @@ class Interpreter {
   // What the names of a pattern (with `lets` also those of `let`) stand for, in words, for people.
   std::vector<std::pair<std::string, std::string>> InWords(const Pattern& pattern, Frame& frame,
                                                            bool lets = false);
-  // What an expression of a text is: "[1, 3]", "0.5", a text as "`conv1.weight`".
-  std::string Said(CodeId code, Frame& frame);
+  std::string Said(CodeId code, Frame& frame);  // in a text of `refuse`: "[1, 3]", "`conv1.weight`"
   // The words of a reason: "the rank of `x` is not known". REQUIRES: val.stops().
   std::string Why(const Val& val) const { return Why(val.reason()); }
   [[gnu::cold]] std::string Why(const Reason& reason) const;
@@ -106,8 +105,7 @@ class Interpreter {
   void set_rule_conditions(bool asked) { rule_conditions_ = asked; }
   void Assume(CodeId condition) { assumed_ = condition; }  // it counts as met whatever it says
 
-  // Nodes that did not exist before `mark` do not count in uses(): functions see the graph as it
-  // was before the rewrite.
+  // Nodes from `mark` on do not count in uses(): functions see the graph as it was before.
   void set_uses_mark(size_t mark) { uses_mark_ = mark; }
   int64_t CountUses(ValueId v) const;
   int64_t CountUses(ValueId v, const Code& set);  // by operators of the set

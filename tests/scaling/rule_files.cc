@@ -28,6 +28,11 @@ std::string UnboundNames(int64_t n) {
          });
 }
 
+std::string MissingIncludes(int64_t n) {
+  return std::string(kHead) + "include: [./none.yaml" +
+         Repeat(n, [](int64_t i) { return ", ./none" + Number(i) + ".yaml"; }) + "]\n" + kRule;
+}
+
 std::string Rules(int64_t n) {
   return std::string(kHead) + "rules:\n" + Repeat(n, [](int64_t i) {
            return "  - {name: r" + Number(i) +
@@ -175,6 +180,7 @@ std::vector<Family> RuleFiles() {
       Linted("lint-unknown-keys", "n keys that do not exist", UnknownKeys),
       Linted("lint-unbound", "n names that nothing binds", UnboundNames),
       Linted("lint-definitions", "n facts, each calls the one before", Definitions),
+      Linted("lint-includes", "n files to include that do not exist, on one line", MissingIncludes),
       Linted("lint-callers", "n facts, each calls the one before; n rules call the last", Callers),
       Linted("lint-templates", "n templates, each calls the one before", Templates),
       Linted("lint-lets", "n names of let, each of the one before", Lets),
