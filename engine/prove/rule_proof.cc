@@ -14,9 +14,8 @@ namespace {
 constexpr int kAttempts = 12;    // graphs that are made for each valid one, at most
 constexpr int kMostChanges = 4;  // of a variation
 constexpr size_t kMostKeptChanges = 10, kMostFound = 300, kMostNear = 40, kMostInstances = 200;
-// Of a rule that its own test refutes: a graph that shows the fault is told rather than the test. Beside calibrated data each
-// graph is run with many sizes of it.
-constexpr int64_t kMostOfFailing = 3000, kMostOfFailingCalibrated = 1000;
+// Of a rule that its own test refutes: a graph that shows the fault is told rather than the test.
+constexpr int64_t kMostOfFailing = 3000;
 constexpr size_t kMostStandIns = 12;  // graphs of the pattern that stand for tests
 constexpr size_t kSomeThings = 200;   // that a graph has: from these one is chosen
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 26;
@@ -98,11 +97,10 @@ bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
   const bool changes = compiled_.replace != nullptr || !compiled_.cases.empty();
   const bool says = rule_.refuse.has_value() || (rule_.warn.has_value() && !changes);
   if (says && !AsksConditions()) return false;
-  const int64_t most_of_failing = words_.keeps_numbers ? kMostOfFailingCalibrated : kMostOfFailing;
   const uint64_t base = HashBytes(std::as_bytes(std::span(rule_.name)), options_.seed);
   for (int64_t i = 0; i < int64_t{kAttempts} * graphs && report_.graphs < most; ++i) {
     if (report_.outcome == ProvenRule::Outcome::kRefuted) return false;
-    if (failed_ && report_.graphs >= most_of_failing) return false;
+    if (failed_ && report_.graphs >= kMostOfFailing) return false;
     if (end && Clock::now() > *end) return true;
     if (!GoesOn()) return false;
     Dice dice(HashMix(base, static_cast<uint64_t>(attempt_++)));
