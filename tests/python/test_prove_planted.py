@@ -60,7 +60,8 @@ def test_planted(tmp_path, name, line, fault, rule):
     # Some need several things to be right at once: one seed in five does not find them.
     for seed in range(3):
         code, out, err = prove(file, "--quick", "--rule", rule, "--graphs", 10000, "--seed", seed, cwd=tmp_path)
-        if code == 1:
+        # A test of the rule may refute it before a graph does.
+        if code == 1 and "does not keep its promise" in out:
             break
     assert code == 1, out + err
     assert f"rule `{rule}` does not keep its promise" in out
