@@ -125,17 +125,15 @@ Excerpt ExcerptOf(const SourceSpan& span) {
 
 Diagnostic& DiagnosticSink::Add(Severity severity, const Place& place, std::string_view code,
                                 std::string message) {
-  diagnostics_.push_back({.severity = severity,
-                          .code = std::string(code),
-                          .span = place.span(),
-                          .message = std::move(message)});
   // A file may be one line: a copy of it for each of very many findings would fill the memory.
-  constexpr size_t kMostOfLines = size_t{4} << 20, kLongLine = 4096;
-  std::string& line = diagnostics_.back().span.line_text;
-  if (line_bytes_ > kMostOfLines && line.size() > kLongLine) {
-    std::string().swap(line);  // (`line = {}` would keep its memory.)
-  }
-  line_bytes_ += line.size();
+  constexpr size_t kMostOfLines = size_t{1} << 20, kLongLine = 4096;
+  const size_t longest = line_bytes_ > kMostOfLines ? kLongLine : SIZE_MAX;
+  diagnostics_.push_back(
+      {.severity = severity,
+       .code = std::string(code),
+       .span = place.source ? place.source->Span(place.begin, place.end, longest) : SourceSpan(),
+       .message = std::move(message)});
+  line_bytes_ += diagnostics_.back().span.line_text.size();
   return diagnostics_.back();
 }
 

@@ -5,7 +5,7 @@
 namespace qrewrite {
 namespace {
 
-constexpr size_t kBlock = 4096;
+constexpr size_t kBlock = 512;
 
 int CountCodePoints(std::string_view bytes) {
   return static_cast<int>(
@@ -42,7 +42,7 @@ size_t SourceText::LineStart(int line) const {
   return line_starts_[line - 1];
 }
 
-SourceSpan SourceText::Span(size_t begin, size_t end) const {
+SourceSpan SourceText::Span(size_t begin, size_t end, size_t longest) const {
   begin = std::min(begin, text_.size());
   end = std::clamp(end, begin, text_.size());
   const auto after = std::upper_bound(line_starts_.begin(), line_starts_.end(), begin);
@@ -58,7 +58,8 @@ SourceSpan SourceText::Span(size_t begin, size_t end) const {
           .line = static_cast<int>(after - line_starts_.begin()),
           .column = column,
           .end_column = std::max(column + 1, column + CodePoints(from, to)),
-          .line_text = std::string(text().substr(start, std::min(stop - start, kShown)))};
+          .line_text = std::string(
+              text().substr(start, stop - start > longest ? 0 : std::min(stop - start, kShown)))};
 }
 
 size_t Origins::RunAmongMany(size_t i) const {

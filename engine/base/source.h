@@ -27,7 +27,8 @@ class SourceText {
   std::string_view text() const { return text_; }
 
   // The place [begin, end) as line and column; a range over several lines ends with the first.
-  SourceSpan Span(size_t begin, size_t end) const;
+  // `longest`: of a longer line the text is left out.
+  SourceSpan Span(size_t begin, size_t end, size_t longest = SIZE_MAX) const;
 
   // Offset of the first byte of line `line` (from 1), or of the end of the text.
   size_t LineStart(int line) const;

@@ -102,7 +102,7 @@ RuleFile* RuleFiles::Parse(const std::string& path, std::string text) {
         .Error({file->source.get(), 0, 0}, code::kSyntax,
                fmt::format("this is {}, no rule file", kind.what))
         .hint = kind.hint;
-    failed_.push_back(Normalized(path));
+    failed_.insert(Normalized(path));
     return nullptr;
   }
   const bool json = path.ends_with(".json");
@@ -118,7 +118,7 @@ RuleFile* RuleFiles::Parse(const std::string& path, std::string text) {
           .hint = "it begins with `qrewrite: 1` and `name: ...`; the rules stand under `rules:`";
     }
     // The source of a broken file stays: diagnostics were made from it, but so may others be.
-    failed_.push_back(key);
+    failed_.insert(key);
     return nullptr;
   }
   kept.root = std::move(*root);
@@ -174,14 +174,14 @@ RuleFile* RuleFiles::Include(const RuleFile& from, const DocNode& item) {
                 open_.size() >= kMaxIncludeDepth
                     ? fmt::format("includes are nested deeper than {}", kMaxIncludeDepth)
                     : fmt::format("a rule set of more than {} files", kMaxFiles));
-    failed_.push_back(path);
+    failed_.insert(path);
     return nullptr;
   }
-  if (std::find(failed_.begin(), failed_.end(), path) != failed_.end()) return nullptr;
+  if (failed_.contains(path)) return nullptr;
   Result<std::string> text =
       options_.read ? options_.read(path) : ReadRuleFile(path, Pipes::kRefused);
   if (!text.ok()) {
-    failed_.push_back(path);
+    failed_.insert(path);
     const auto& why = text.status().diagnostics();
     Diagnostic& d = sink_.Error(item.place, code::kCannotRead,
                                 fmt::format("`{}` cannot be included", Printable(item.text.text)));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -48,7 +49,7 @@ class RuleFiles {
   const LoadOptions& options_;
   DiagnosticSink& sink_;
   std::map<std::string, std::unique_ptr<RuleFile>> files_;  // by normalized path
-  std::vector<std::string> failed_;                         // paths that were reported already
+  std::set<std::string> failed_;                            // paths that were reported already
   std::vector<const RuleFile*> open_;                       // the chain of includes being read
 };
 
