@@ -26,7 +26,7 @@ std::vector<std::string_view> Lines(std::string_view text) {
 std::string Show(const Graph& graph) { return PrintGraph(graph, graph.main()); }
 
 // The graph is checked after each rewrite, of larger graphs at the end: rewrites times nodes is no work for a test.
-constexpr size_t kMostCheckedEachTime = 1000;
+constexpr size_t kMostCheckedEachTime = 100;
 
 // One test, from its texts to a message about what went wrong.
 class TestRun {

@@ -256,6 +256,19 @@ std::string SumsAndDifferences(int64_t n) {
   return Model(g, 17);
 }
 
+std::string LongTest(int64_t n) {
+  const auto chain = [n](const char* op) {
+    std::string text = "          x: float[4]\n          y0 = Neg(x)\n";
+    for (int64_t i = 0; i < n; ++i)
+      text += "          y" + std::to_string(i + 1) + " = " + op + "(y" + std::to_string(i) + ")\n";
+    return text;
+  };
+  return "qrewrite: 1\nname: own\nrules:\n  - name: r\n    match: y = Relu(x)\n    replace: y = "
+         "Abs(x)\n    tests:\n"
+         "      - name: t\n        given: |\n" +
+         chain("Relu") + "        expect: |\n" + chain("Abs");
+}
+
 }  // namespace
 
 std::vector<Family> RuleShapes() {
@@ -299,6 +312,13 @@ std::vector<Family> RuleShapes() {
        [](int64_t) { return MixedChain(10); }, ChainRules, /*may_stop=*/false,
        [](const qrewrite::Model& model, const qrewrite::Rules& rules) {
          return qrewrite::Explain(model, rules, {.at = "v2"}).status();
+       }},
+      {"long-test", "a rule's test with n nodes, each of which is rewritten", 20000,
+       [](int64_t) { return OperatorChain(10); }, LongTest, /*may_stop=*/false,
+       [](const qrewrite::Model&, const qrewrite::Rules& rules) {
+         const int failed = rules.RunTests().failed;
+         return failed == 0 ? qrewrite::Status()
+                            : qrewrite::Status(qrewrite::StatusCode::kUsage, "the test failed");
        }},
       {"many-rules-and-nodes", "1000 rules that do not fire, on n nodes", 100000, MixedChain,
        [](int64_t) { return ChainRules(1000); }},
