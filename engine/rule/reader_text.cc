@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/expr/names.h"
@@ -19,6 +18,14 @@ ExprPtr And(ExprPtr left, ExprPtr right) {
   both->items.push_back(std::move(left));
   both->items.push_back(std::move(right));
   return both;
+}
+
+// [begin, end) of a text, whose bytes stand where they stood.
+Snippet Part(const Snippet& whole, size_t begin, size_t end) {
+  Snippet part{.text = whole.text.substr(begin, end - begin), .where = {}, .source = whole.source};
+  for (size_t i = begin; i <= end && i < whole.where.size(); ++i)
+    part.where.push_back(whole.where[i]);
+  return part;
 }
 
 }  // namespace
@@ -168,11 +175,7 @@ std::vector<std::pair<std::string, ExprPtr>> AstReader::Said(const DocNode& node
           "an expression stands between { and }; a brace that is meant is written twice";
       return {};
     }
-    // Blank but for the expression, so that its bytes stand where they stood.
-    Snippet part = whole;
-    std::fill(part.text.begin(), part.text.begin() + static_cast<ptrdiff_t>(i) + 1, ' ');
-    part.text.resize(end);
-    ExprPtr value = ParseExpr(part, sink_, &budget_);
+    ExprPtr value = ParseExpr(Part(whole, i + 1, end), sink_, &budget_);
     if (!value) return {};
     said.emplace_back(std::exchange(before, {}), std::move(value));
     i = end;
