@@ -24,7 +24,8 @@ namespace qrewrite {
 
 struct RunOptions {
   std::map<std::string, std::string> set;  // parameters as text: `--set k=v`
-  bool verify = false;                     // check the graph's invariants after every rewrite
+  bool verify = false;                     // check the graph's invariants after every rewrite,
+  int64_t verify_every = 1;                // or after so many, and at the end
   bool allow_partial = false;              // `refuse:` becomes a warning
   int64_t max_rewrites = 0;                // of one phase; 0: chosen by the size of the model
   std::vector<std::string> only_rules;     // tests: one phase with these rules alone

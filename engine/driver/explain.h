@@ -57,9 +57,9 @@ class Explainer : public Observer {
     MatchTrace trace;  // of the search, for comparing
   };
 
-  bool Wanted(const std::string& rule) const;
   using SetAndRule = std::pair<std::string, std::string>;
 
+  bool Wanted(const std::string& rule) const;
   bool Asks() const { return !options_.at.empty(); }
   bool IsSubject(const NodeView& node) const;
   std::string WhyNotTried(RuleRun& run, const Phase& phase, const Rule& rule) const;

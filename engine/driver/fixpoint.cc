@@ -312,7 +312,7 @@ Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const 
   if (recent_.size() < kRecent) recent_.emplace_back();
   recent_[next_recent_++ % kRecent] = {rule.rule, where};
   if (rule.rule->warn) QR_RETURN_IF_ERROR(RefuseOrWarn(rule, std::move(said), node));
-  if (options_.verify) {
+  if (options_.verify && report_.rewrites % options_.verify_every == 0) {
     if (const Status status = Verify(graph_, setup_.carried); !status.ok()) {
       return Status(
           StatusCode::kInvalidModel,

@@ -71,6 +71,15 @@ TEST_CASE("Limits: what is deep is refused with its place, on a small stack") {
   }
 }
 
+TEST_CASE("Limits: thousands of definitions, each calls the one before") {
+  std::string facts = "define:\n  f0(v):\n    - => rank(v)\n";
+  for (int i = 1; i < 5000; ++i) {
+    facts += "  f" + std::to_string(i) + "(v):\n    - v = Relu(x) => $f" + std::to_string(i - 1) +
+             "(x)\n";
+  }
+  CHECK(MessagesOnSmallStack(facts + RuleText("$f4999(x) == 1")) == "");
+}
+
 TEST_CASE("Limits: thousands of `let`s, each of the one before") {
   std::string lets = "    let:\n      a0: rank(x)\n";
   for (int i = 1; i < 5000; ++i) {
