@@ -418,15 +418,21 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
                           Evaluator& evaluator, const Samples& samples,
                           const DebugOptions& options) {
   if (samples.count == 0) return Status(StatusCode::kUsage, "there are no samples");
-  QR_ASSIGN_OR_RETURN(const FlatModels flat,
-                      Flatten(float_model, quantized_model, evaluator, samples));
+  std::vector<std::string> form_rules;
+  QR_ASSIGN_OR_RETURN(const Model standard, WithStandardQuantizers(quantized_model, form_rules));
+  QR_ASSIGN_OR_RETURN(const FlatModels flat, Flatten(float_model, standard, evaluator, samples));
   QR_ASSIGN_OR_RETURN(const Comparison c, Compare(flat.original, flat.quantized, options));
   DebugReport report{.evaluator = evaluator.Name(),
                      .samples = samples.origin,
                      .num_samples = samples.count,
                      .compat_ort = options.compat_ort,
                      .isolated = options.isolate,
-                     .needs_qdq_form = c.form_differs};
+                     .form_rules = std::move(form_rules)};
+  for (const std::string& rules : report.form_rules) {
+    report.notes.push_back(fmt::format(
+        "quantizers of the model's own domains are measured as rule set `{}` writes them", rules));
+  }
+  if (c.form_differs) report.form_rules.emplace_back("qdq_form");
   Measurement measurement({c.original, c.quantized, c.form, c.form_differs}, evaluator);
   measurement.isolate = options.isolate;
   measurement.compat_ort = options.compat_ort;

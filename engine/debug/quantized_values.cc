@@ -158,6 +158,19 @@ constexpr size_t kAllMatches = SIZE_MAX;
 
 }  // namespace
 
+Result<Model> WithStandardQuantizers(const Model& model, std::vector<std::string>& rules) {
+  QR_ASSIGN_OR_RETURN(Model standard, model.Clone());
+  for (const char* const name : {"custom_quantizers", "qonnx_to_qdq"}) {
+    QR_ASSIGN_OR_RETURN(const Rules shipped, ShippedRules(name));
+    QR_ASSIGN_OR_RETURN(Model next, standard.Clone());
+    QR_ASSIGN_OR_RETURN(const Report report, Rewrite(next, shipped));
+    if (report.rewrites == 0) continue;  // what else a run does is no affair of this one
+    standard = std::move(next);
+    rules.emplace_back(name);
+  }
+  return standard;
+}
+
 Result<Model> ToQdqForm(const Model& model, bool* changed) {
   QR_ASSIGN_OR_RETURN(const Rules rules, ShippedRules("qdq_form"));
   QR_ASSIGN_OR_RETURN(Model form, model.Clone());

@@ -157,6 +157,7 @@ std::string DebugReport::Json() const {
       {"matched", matched},
       {"quantized_values", quantized_values},
       {"compared_by_name", compared_by_name},
+      {"form_rules", form_rules},
       {"notes", notes}};
   using Handler = nlohmann::ordered_json::error_handler_t;
   return json.dump(2, ' ', false, Handler::replace) + "\n";

@@ -18,7 +18,7 @@ Result<Tensor> CastVia(const Tensor& t, DType to, const WriteOptions& options) {
     const auto n = static_cast<size_t>(std::min(kChunk, t.size() - begin));
     reader.Read(begin, std::span(chunk).first(n));
     if (!writer.Write(begin, std::span(chunk).first(n))) {
-      return Reason("a value of type {} is out of the range of {}", Name(t.dtype()), Name(to));
+      return Reason("a value of type {} {} {}", Name(t.dtype()), kOutOfRange, Name(to));
     }
   }
   return std::move(buffer).Finish();

@@ -5,6 +5,7 @@
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
+#include "engine/fold/cast.h"
 #include "engine/prove/judge.h"
 #include "engine/prove/scales.h"
 
@@ -67,10 +68,9 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
 
 namespace {
 
-// The definition of an operator has no result: what a runtime makes of it nevertheless is its own affair. Casts
-// say so (engine/fold/cast.cc); other kernels without a result may just not know the types.
+// The definition of an operator has no result. Casts say so; other kernels without a result may just not know the types.
 bool HasNoResult(const Status& status) {
-  return Message(status).find("is out of the range of") != std::string::npos;
+  return Message(status).find(fold::kOutOfRange) != std::string::npos;
 }
 
 }  // namespace

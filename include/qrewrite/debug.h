@@ -105,7 +105,8 @@ struct DebugReport {
   size_t num_samples = 0;
   bool compat_ort = false;
   bool isolated = false;
-  bool needs_qdq_form = false;               // the quantized model is not in QDQ form
+  // Rule sets that put the quantized model into the form in which it was measured, and in which `strip_qdq` takes it; none: it is in QDQ form.
+  std::vector<std::string> form_rules;
   std::vector<DebugActivation> activations;  // producers first
   std::vector<DebugWeight> weights;
   std::vector<DebugOutput> outputs;  // in the order of the float model

@@ -186,6 +186,22 @@ std::string QuantizersOfOne(int64_t n) {
   return Model(g, 17);
 }
 
+// One quantized product, n quantizers behind it, each with a scale of its own.
+std::string QuantizersOfProduct(int64_t n) {
+  Graph g;
+  const std::string s = g.Scalar(0.5F), z = g.Byte(kInt8, 0);
+  const std::string x = g.Node("QuantizeLinear", {g.Input(kFloat, {1, 2}), s, z});
+  const std::string w = g.Raw(kInt8, {2, 2}, std::string(4, 3));
+  const std::string y = g.Node(
+      "MatMul", {g.Node("DequantizeLinear", {x, s, z}), g.Node("DequantizeLinear", {w, s, z})});
+  for (int64_t i = 0; i < n; ++i) {
+    const std::string own = g.Scalar(static_cast<float>(i) + 0.5F);
+    const std::string q = g.Node("QuantizeLinear", {y, own, z});
+    g.Output(g.Node("DequantizeLinear", {q, own, z}), kFloat, {1, 2});
+  }
+  return Model(g, 17);
+}
+
 // The sizes of a Split as an attribute, its outputs behind layout operators.
 std::string SplitAttribute(int64_t n) {
   Graph g;
@@ -318,6 +334,7 @@ std::vector<Family> Wide() {
       {"sequence", "n values listed and taken out of the list", 100000, Sequence, {}},
       {"concats-of-one", "n Concats, each takes one value twice", 100000, ConcatsOfOne, {}},
       {"quantizers-of-one", "n pairs behind one value", 100000, QuantizersOfOne, {}},
+      {"quantizers-of-product", "n pairs behind one product", 100000, QuantizersOfProduct, {}},
       {"networks-qlinear",
        "n times the same QLinearConv network",
        100000,

@@ -151,8 +151,10 @@ std::string Suggestions(const DebugReport& report) {
   if (const std::string gained = GainText(report.all_gained); !gained.empty())
     text += fmt::format("  together they gain {}\n", gained);
   text += fmt::format("  quantize_static(..., nodes_to_exclude={})\n", QuotedList(nodes));
-  text += fmt::format("  qrewrite {}--rules strip_qdq --set 'nodes={}' MODEL\n",
-                      report.needs_qdq_form ? "--rules qdq_form " : "", NodePattern(quantized));
+  std::string rules;
+  for (const std::string& name : report.form_rules) rules += fmt::format("--rules {} ", name);
+  text += fmt::format("  qrewrite {}--rules strip_qdq --set 'nodes={}' MODEL\n", rules,
+                      NodePattern(quantized));
   return text;
 }
 
