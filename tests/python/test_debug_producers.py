@@ -5,7 +5,7 @@ import onnxruntime
 import pytest
 from debug_models import QuantFormat, QuantType, images, node, pair, quantize, quantize_at_run_time, save, sqnr, values_of
 from onnx import numpy_helper
-from test_debug import debug, folder, near, rows, run  # noqa: F401 (a fixture)
+from test_debug import debug, folder, near, rows  # noqa: F401 (a fixture)
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["same_names", "other_names"])
@@ -446,52 +446,3 @@ def test_operands_that_are_scaled(folder, kept):
     alone = np.tanh((inputs["x"] * factors["f0"]).astype(np.float64) @ real) * factors["f1"]
     alone = np.clip(np.rint(alone / 0.05), -128, 127) * 0.05
     assert near(found["g1"]["op_sqnr_db"], sqnr(theirs["t"] * factors["f1"], alone), 0.1)
-
-
-def of_another_domain(path, domain):
-    model = onnx.load(path)
-    for n in model.graph.node:
-        if n.op_type in ("Quant", "FakeQuantize"):
-            n.domain = domain
-    model.opset_import.append(onnx.helper.make_opsetid(domain, 1))
-    onnx.save(model, path)
-
-
-@pytest.mark.parametrize("kind", ["qonnx", "openvino"])
-def test_quantizers_of_other_domains(folder, kind):
-    """No runtime has QONNX's Quant and OpenVINO's FakeQuantize: they are measured as ONNX's quantizers, and the proposed command makes these first."""
-    r = np.random.default_rng(6)
-    w, v = (r.normal(size=s).astype(np.float32) for s in ((12, 12), (12, 5)))
-    save("float.onnx", [node("MatMul", ["x", "w"], "m"), node("Relu", ["m"], "t"), node("MatMul", ["t", "v"], "y")], {"w": w, "v": v}, {"x": [1, 12]}, ["y"])
-    steps = {"x": 1 / 32, "t": 1 / 2, "w": np.abs(w).max(0, keepdims=True) / 7, "v": np.float32(np.abs(v).max() / 127)}
-    constants, nodes = {"w": w, "v": v}, []
-    for name, bits, signed in (("x", 8, 1), ("w", 4, 1), ("t", 8, 0), ("v", 8, 1)):
-        if kind == "openvino" and name in "wv":  # its weights are spelled out in float operators: no integers are stored
-            continue
-        step = np.asarray(steps[name], np.float32)
-        if kind == "qonnx":
-            operands, attributes = [step, np.float32(0), np.float32(bits)], {"signed": signed, "narrow": int(name in "wv"), "rounding_mode": "ROUND"}
-        else:
-            ends = [-128 * step if signed else 0 * step, (127 if signed else 255) * step]
-            operands, attributes = ends * 2, {"levels": 256}
-        names = [f"{name}_{i}" for i in range(len(operands))]
-        constants |= dict(zip(names, operands))
-        nodes.append(node("Quant" if kind == "qonnx" else "FakeQuantize", [name, *names], name + "_quant", **attributes))
-    weights = ("w_quant", "v_quant") if kind == "qonnx" else ("w", "v")
-    products = [node("MatMul", ["x_quant", weights[0]], "m"), node("Relu", ["m"], "t"), node("MatMul", ["t_quant", weights[1]], "y")]
-    save("quant.onnx", [*(n for n in nodes if n.input[0] != "t"), *products[:2], *(n for n in nodes if n.input[0] == "t"), products[2]], constants, {"x": [1, 12]}, ["y"])
-    of_another_domain("quant.onnx", {"qonnx": "qonnx.custom_op.general", "openvino": "org.openvinotoolkit"}[kind])
-    inputs = {"x": images((4, 12))}
-    np.savez("inputs.npz", **inputs)
-    report = debug("--suggest", "1", "--validate")
-    rules = {"qonnx": "qonnx_to_qdq", "openvino": "custom_quantizers"}[kind]
-    assert report["run"]["form_rules"] == [rules] and any(f"`{rules}`" in note for note in report["run"]["notes"])
-    assert report["run"]["matched"] == report["run"]["quantized_values"] == (4 if kind == "qonnx" else 2)
-    x = inputs["x"]
-    assert near(rows(report)["x"]["local_sqnr_db"], sqnr(x, np.clip(np.rint(x * 32), -128, 127) / 32))
-    if kind == "qonnx":
-        stored = np.clip(np.rint(w / steps["w"].astype(np.float32)), -7, 7) * steps["w"]
-        assert near(rows(report, "weights")["w"]["weight_sqnr_db"], sqnr(w, stored))
-    assert report["suggestions"][0]["gained_db"] is not None
-    text, _ = run("--float", "float.onnx", "--quant", "quant.onnx", "--inputs", "inputs.npz", "--suggest", "1")
-    assert f"qrewrite --rules {rules} --rules strip_qdq --set 'nodes=" in text
