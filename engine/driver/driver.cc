@@ -118,6 +118,7 @@ Status CheckOutputs(const Graph& graph) {
 Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
                const RunContext& context, RunResult& result) {
   const RuleSet& rules = program.rules();
+  const bool changed_before = graph.changed();
   result.report.nodes_before = static_cast<int64_t>(graph.num_alive_nodes());
   QR_RETURN_IF_ERROR(CheckCounts(options));
   QR_RETURN_IF_ERROR(CheckOpset(graph, rules));
@@ -140,9 +141,14 @@ Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
   // A test of one rule is no run of its set.
   const bool whole = !watch.stopped() && options.only_rules.empty();
   if (whole) QR_RETURN_IF_ERROR(run.CheckHits());
-  result.report.changed = graph.changed() && result.report.total() > 0;
-  if (result.report.changed) {
-    QR_RETURN_IF_ERROR(Finish(graph, rules.signatures, context, result.report));
+  RunReport& report = result.report;
+  report.changed =
+      graph.changed() && (report.changes() > 0 || (report.cleaned && report.removed > 0));
+  if (report.changed) {
+    QR_RETURN_IF_ERROR(Finish(graph, rules.signatures, context, report));
+  } else if (!changed_before) {
+    graph.ClearDirty();  // what was unused is written as it was
+    report.removed = 0;
   }
   if (options.verify) QR_RETURN_IF_ERROR(Verify(graph, setup.carried));
   if (!result.report.stopped) {

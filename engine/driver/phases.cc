@@ -228,6 +228,7 @@ Status RuleRun::FoldNode(const Phase& phase, NodeId n) {
 
 Status RuleRun::FoldPhase(const Phase& phase) {
   report_.removed += RemoveUnused(graph_);
+  report_.cleaned = true;
   QR_RETURN_IF_ERROR(EachNode([&](NodeId n) { return FoldNode(phase, n); }));
   rewriter_.ForgetIndexes();
   if (facts_.over_budget() > 0 && !over_budget_) {

@@ -70,10 +70,12 @@ struct RunReport {
   std::vector<RuleCost> profile;
   std::vector<PhaseCost> phases;
   std::map<std::string, Unit> units;  // Report::units
+  bool cleaned = false;  // a phase folded: what was unused is to go, whatever else there is to do
   bool changed = false;
   bool stopped = false;  // before its end (RunWatch)
 
-  int64_t total() const { return rewrites + folded + removed + edits; }
+  // Without what was unused: that goes so that rules see who reads a value, and alone is no change unless a phase folded.
+  int64_t changes() const { return rewrites + folded + edits; }
 };
 
 }  // namespace qrewrite

@@ -82,7 +82,7 @@ class RuleRun {
   Status CheckHits();
   Result<std::vector<SidecarFile>> MakeFiles();
   void TellUnits();  // RunReport::units (units.cc)
-  bool changed() const { return report_.total() > 0; }
+  bool changed() const { return report_.changes() > 0; }
   std::string WhyNothing();                 // see WhyNothingFired
   std::string NotRaised(const Rule& rule);  // "": it had its turn
 

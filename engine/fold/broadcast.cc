@@ -20,7 +20,7 @@ Result<Dims> BroadcastShape(const Dims& a, const Dims& b) {
     const int64_t x = DimAt(a, i, rank);
     const int64_t y = DimAt(b, i, rank);
     if (x != y && x != 1 && y != 1) {
-      return Reason("shapes {} and {} do not broadcast", ShapeText(a), ShapeText(b));
+      return Misfit("shapes {} and {} do not broadcast", ShapeText(a), ShapeText(b));
     }
     shape[i] = x == 1 ? y : x;
   }

@@ -66,14 +66,14 @@ Result<Convolution> Convolution::Plan(const FoldCall& call, const Tensor& x, con
   QR_ASSIGN_OR_RETURN(const Dims kernel, SpatialDims(w, call.op));
   const std::vector<int64_t>* const said = call.attributes.Ints("kernel_shape");
   if (said != nullptr && !said->empty() && *said != kernel) {
-    return Reason("{} with kernel_shape {} and weights {}", call.op, ShapeText(*said),
+    return Misfit("{} with kernel_shape {} and weights {}", call.op, ShapeText(*said),
                   ShapeText(w.dims()));
   }
   const int64_t groups = call.attributes.Int("group", 1);
   const int64_t channels = x.dims()[1];
   const int64_t filters = w.dims()[0];
   if (groups < 1 || channels != w.dims()[1] * groups || filters % groups != 0) {
-    return Reason("{} of {} with weights {} in {} groups", call.op, ShapeText(x.dims()),
+    return Misfit("{} of {} with weights {} in {} groups", call.op, ShapeText(x.dims()),
                   ShapeText(w.dims()), groups);
   }
   QR_ASSIGN_OR_RETURN(Window window, Window::Make(call, spatial, kernel));

@@ -21,7 +21,7 @@ OutputTypes ConcatTypes(const FoldCall& call) {
     }
     rest[axis] = dims[axis];
     if (rest != dims) {
-      return Reason("Concat of {} and {}", ShapeText(first.dims()), ShapeText(t.dims()));
+      return Misfit("Concat of {} and {}", ShapeText(first.dims()), ShapeText(t.dims()));
     }
     if (__builtin_add_overflow(dims[axis], t.dims()[axis], &dims[axis])) {
       return Reason("Concat is too large");

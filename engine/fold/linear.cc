@@ -46,7 +46,7 @@ Result<ProductPlan> PlanProduct(Dims a, Dims b) {
   plan.k = a.back();
   plan.n = b.back();
   if (b[b.size() - 2] != plan.k) {
-    return Reason("a matrix product of {} and {}", ShapeText(a), ShapeText(b));
+    return Misfit("a matrix product of {} and {}", ShapeText(a), ShapeText(b));
   }
   plan.batch_a.assign(a.begin(), a.end() - 2);
   plan.batch_b.assign(b.begin(), b.end() - 2);
@@ -161,7 +161,7 @@ Result<Tensor> GemmTyped(const FoldCall& call, const Tensor& a, const Tensor& b,
   if (c.valid()) {
     QR_ASSIGN_OR_RETURN(const Dims dims, BroadcastShape(plan.dims, c.dims()));
     if (dims != plan.dims)
-      return Reason("Gemm adds {} to {}", ShapeText(c.dims()), ShapeText(dims));
+      return Misfit("Gemm adds {} to {}", ShapeText(c.dims()), ShapeText(dims));
     const W beta = static_cast<W>(call.attributes.Float("beta", 1));
     QR_ASSIGN_OR_RETURN(const BroadcastLoop loop, BroadcastLoop::Make({&plan.dims, &c.dims()}));
     const T* z = c.as<T>().data();

@@ -10,7 +10,7 @@ namespace {
 // The shape of all elements of `x` under new dimensions. Errors: other counts.
 Outputs Under(const Tensor& x, Dims dims) {
   if (CheckedCount(dims) != x.size()) {
-    return Reason("shape {} cannot become {}", ShapeText(x.dims()), ShapeText(dims));
+    return Misfit("shape {} cannot become {}", ShapeText(x.dims()), ShapeText(dims));
   }
   return std::vector<Tensor>{x.Reshaped(std::move(dims))};
 }
@@ -37,7 +37,7 @@ Result<Dims> ReshapeDims(const Tensor& x, Dims dims, bool allow_zero) {
   }
   if (open) {
     if (known == 0 || x.size() % known != 0) {
-      return Reason("shape {} cannot become {}", ShapeText(x.dims()), ShapeText(dims));
+      return Misfit("shape {} cannot become {}", ShapeText(x.dims()), ShapeText(dims));
     }
     dims[*open] = x.size() / known;
   }

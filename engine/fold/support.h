@@ -20,6 +20,12 @@ Status Reason(fmt::format_string<Args...> format, Args&&... args) {
   return Status(StatusCode::kUnsupported, fmt::format(format, std::forward<Args>(args)...));
 }
 
+// The same where shapes contradict each other: no kernel has one.
+template <class... Args>
+Status Misfit(fmt::format_string<Args...> format, Args&&... args) {
+  return Status(StatusCode::kInvalidModel, fmt::format(format, std::forward<Args>(args)...));
+}
+
 inline std::string_view Name(DType dtype) { return Info(dtype).name; }
 std::string ShapeText(const Dims& dims);  // "[2, 3]"
 

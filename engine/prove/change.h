@@ -209,6 +209,7 @@ class Change {
   bool MaySwap(NodeId n) const;
   bool Swap(NodeId n, size_t i, size_t j);
   bool SameInput();
+  std::optional<bool> TwiceTheSame(size_t& step);
   bool DropInput();
   // An input that may be absent, and is: a bias, a zero point.
   bool AddInput();

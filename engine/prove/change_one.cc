@@ -469,6 +469,7 @@ std::optional<bool> Change::OneOfMany(size_t& step) {
   if (const std::optional<bool> made = OperatorAsSeen(step)) return made;
   if (const std::optional<bool> made = NumberWithSize(step)) return made;
   if (const std::optional<bool> made = OperatorOfPattern(step, /*alike=*/true)) return made;
+  if (const std::optional<bool> made = TwiceTheSame(step)) return made;
   if (const std::optional<bool> made = TwoLists(step)) return made;
   if (const std::optional<bool> made = TwoTypes(step)) return made;
   // Last of all: few rules look at the axes of weights.

@@ -1,4 +1,4 @@
-// Constants that nodes read, or may read: zero points that are absent, one number that stands for several.
+// What nodes read, or may read: zero points that are absent, one number that stands for several, one value twice.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -111,6 +111,21 @@ std::optional<bool> Change::LargeSums(size_t& step) {
     bool any = ChangeAttribute(place);
     for (const ValueId v : sums) any = grow(v) && any;
     return any;
+  }
+  return std::nullopt;
+}
+
+// An operator of the pattern reads one value twice: what is moved off it may be moved off both.
+std::optional<bool> Change::TwiceTheSame(size_t& step) {
+  const auto& ops = words_.of_pattern;
+  for (const NodeId n : nodes_) {
+    if (IsFixed(n) || std::ranges::find(ops, graph_.op_name(graph_.op(n))) == ops.end()) continue;
+    for (size_t i = 1; i < graph_.num_inputs(n); ++i) {
+      const ValueId first = graph_.input(n, 0), other = graph_.input(n, i);
+      if (!first.valid() || !other.valid() || first == other || !IsAmong(step, 1)) continue;
+      graph_.SetInput(n, i, first);
+      return true;
+    }
   }
   return std::nullopt;
 }

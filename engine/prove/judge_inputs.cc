@@ -217,11 +217,13 @@ Judge::Outcome Judge::RunModel(Evaluator& evaluator, const Model& model,
   return outcome;
 }
 
-// Samples of which the model has no result (a Cast to integers beyond their range) go, unless all do.
+// Samples of which the model has no result (a Cast to integers beyond their range, a size that does not fit) go, unless all do.
 Judge::Outcome Judge::RunWhereDefined(Evaluator& evaluator, const Model& model,
                                       std::vector<Tensors>& inputs) {
   Outcome outcome = RunModel(evaluator, model, inputs);
-  if (outcome.status.code() != StatusCode::kUnsupported || inputs.size() < 2) return outcome;
+  const StatusCode code = outcome.status.code();
+  const bool undefined = code == StatusCode::kUnsupported || code == StatusCode::kInvalidModel;
+  if (!undefined || inputs.size() < 2) return outcome;
   std::vector<Tensors> defined;
   Outcome rest;
   for (Tensors& sample : inputs) {

@@ -116,10 +116,11 @@ bool Rewriter::MakesTheSame(const Redefinition& r) const {
   return true;
 }
 
-// Random operators are never shared, so one that is made again is a new node. It is no change all the same.
+// Random operators are never shared, so one that is made again is a new node. It is no change all the same, but in an upgrade,
+// where one of the old opset becomes one of the new.
 bool Rewriter::DrawsAgain(const Redefinition& r) const {
-  const NodeId now = graph_.producer(r.by);
-  if (!now.valid() || !IsNew(now)) return false;
+  const NodeId now = graph_.producer(r.by), was = graph_.producer(r.value);
+  if (!now.valid() || !IsNew(now) || (was.valid() && !graph_.IsUpgraded(was))) return false;
   const Signature* s = in_.NodeSignature(now);
   return s != nullptr && !s->deterministic && MakesTheSame(r) &&
          graph_.output_index(r.by) == graph_.output_index(r.value) &&

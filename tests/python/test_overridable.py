@@ -40,6 +40,17 @@ def test_float_model_is_untouched(tmp_path):
     assert out.read_bytes() == source.read_bytes()
 
 
+def test_float_model_with_a_node_that_nobody_reads(tmp_path):
+    """What nobody reads is no reason to write the model, nor to take its weights from the caller; a rule set that cleans up drops it."""
+    product = helper.make_node("Mul", ["x", "w"], ["y"])  # some rule of `ezkl_dequant` may begin at it
+    source, out = model(tmp_path / "float.onnx", [product, helper.make_node("Neg", ["x"], ["unread"])]), tmp_path / "out.onnx"
+    assert "nothing changed" in rewrite(RULES / "ezkl_dequant.yaml", source, out)
+    assert out.read_bytes() == source.read_bytes()
+    run("--rules", RULES / "ezkl_dequant.yaml", source, "--check")
+    assert "1 unused removed" in rewrite(RULES / "optimize.yaml", source, out)
+    assert ops(out) == ["Mul"]
+
+
 def test_quantized_model_is_dequantized_and_frozen(tmp_path):
     source, out = model(tmp_path / "quantized.onnx", QUANTIZED), tmp_path / "out.onnx"
     rewrite(RULES / "ezkl_dequant.yaml", source, out)

@@ -51,6 +51,9 @@ FAULTS = [
      "replace: y = $plus(n.op<**a>(qr.DQ(x, xs, xz), qr.DQ<axis=n.axis>(w, ws))", "folded-product"),
     ("deeploy", "f32(QuantizeLinear<axis=k ?? 1>(x, s,", "f32(QuantizeLinear<axis=0>(x, s,", "quantize-linear"),
     ("ezkl_dequant", "=> perm[axis]", "=> ReduceSum<keepdims=0>(Range(0, len(perm), 1) * i64(Equal(perm, axis % len(perm))))", "move"),
+    # The result does not run where the graph did, and no other runtime knows its operators.
+    ("deeploy", "strides=[1, st], group=group", "strides=[1, st], group=1", "wide-conv"),
+    ("deeploy", "pads=[0, around[0], 0, around[1]]", "pads=[0, around[0], 0, around[0]]", "wide-maxpool"),
 ]
 
 

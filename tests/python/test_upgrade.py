@@ -140,3 +140,13 @@ def test_layer_normalization_before_17(node, to, tmp_path):
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     same((source.read_bytes(), out.read_bytes()), x=image(1, 3, 4))
+
+
+@pytest.mark.parametrize("hint", ["", ", consumed_inputs = [0]"], ids=["none", "hint"])
+@pytest.mark.parametrize("opset", [1, 5])
+def test_a_dropout_of_the_first_form(opset, hint, tmp_path):
+    """The hint may be there or not. ONNX Runtime has no kernel for these: it drops nothing."""
+    text = f'<ir_version: 3, opset_import: ["": {opset}]> g (float[2, 3] x) => (float[2, 3] y) {{ y = Dropout<is_test = 1{hint}>(x) }}'
+    _, after = upgraded(text, 13, tmp_path)
+    x = image(2, 3)
+    assert np.array_equal(run(after, {"x": x})[0], x)
