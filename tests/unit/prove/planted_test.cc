@@ -89,27 +89,6 @@ TEST_CASE("A bias is added beside weights that are data, too") {
   CHECK(found >= 6);
 }
 
-TEST_CASE("An operator that reads one value twice") {
-  const std::string text = R"yaml(sets: {products: [Mul]}
-rules:
-  - name: square
-    doc: it is the value itself
-    equivalence: exact
-    match: |
-      r = Relu(x)
-      y = Mul(r, b)
-    replace: y = $product(r, b)
-    tests:
-      - {name: another factor, given: "x: float[2, 3]\nb: float[2, 3]\ny = Mul(Relu(x), b)", expect: unchanged}
-define:
-  y = product(r, b):
-    - when uses(r, @products) == 2 => r
-)yaml";
-  // By chance alone after 150 to 700 graphs.
-  for (const uint64_t seed : {0, 1, 2, 3, 4, 5})
-    CHECK(OutcomeOf(text, 120, seed) == Outcome::kRefuted);
-}
-
 TEST_CASE("Two lists of a node change at once, where each alone shows nothing") {
   const std::string text = R"yaml(rules:
   - name: wide

@@ -407,5 +407,27 @@ TEST_CASE("Data goes to the end of its type where steps are so large that it is 
   CHECK(outcome(Replaced(of_half, "<= 256", "<= 600")) == ProvenRule::Outcome::kRefuted);
 }
 
+TEST_CASE("An operator that reads one value twice") {
+  const std::string text = R"yaml(sets: {products: [Mul]}
+rules:
+  - name: square
+    doc: it is the value itself
+    equivalence: exact
+    match: |
+      r = Relu(x)
+      y = Mul(r, b)
+    replace: y = $product(r, b)
+    tests:
+      - {name: another factor, given: "x: float[2, 3]\nb: float[2, 3]\ny = Mul(Relu(x), b)", expect: unchanged}
+define:
+  y = product(r, b):
+    - when uses(r, @products) == 2 => r
+)yaml";
+  // By chance alone after 150 to 700 graphs.
+  for (const uint64_t seed : {0, 1, 2, 3, 4, 5})
+    CHECK(Proof(text, {.graphs = 120, .seed = seed}).rules[0].outcome ==
+          ProvenRule::Outcome::kRefuted);
+}
+
 }  // namespace
 }  // namespace qrewrite
