@@ -49,8 +49,8 @@ struct QuantizedValues {
   std::map<std::string, std::string> misread;
 };
 
-// A copy of the model whose quantizers of producers' own domains (MCT, TensorRT, OpenVINO, TensorFlow, QONNX) are those of ONNX, which
-// runtimes know. The rule sets that changed it are added to `rules`.
+// A copy of the model whose quantizers of producers' own domains (QONNX, and what custom_quantizers knows) are those of ONNX, which
+// runtimes have. The rule sets that changed it are added to `rules`.
 Result<Model> WithStandardQuantizers(const Model& model, std::vector<std::string>& rules);
 
 // A copy of the model with every quantized operator spelt out; integer values keep their names. `changed`

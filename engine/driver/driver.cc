@@ -154,7 +154,9 @@ Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
   if (!result.report.stopped) {
     QR_ASSIGN_OR_RETURN(result.files, run.MakeFiles());
   }
-  result.report.nodes_after = static_cast<int64_t>(graph.num_alive_nodes());
+  report.nodes_after = report.changed || changed_before
+                           ? static_cast<int64_t>(graph.num_alive_nodes())
+                           : report.nodes_before;
   return {};
 }
 

@@ -115,11 +115,15 @@ std::optional<bool> Change::LargeSums(size_t& step) {
   return std::nullopt;
 }
 
-// An operator of the pattern reads one value twice: what is moved off it may be moved off both.
+// An operator of the pattern reads one value twice: what is moved off it may be moved off both. Operators with attributes
+// mostly want another shape of each operand.
 std::optional<bool> Change::TwiceTheSame(size_t& step) {
   const auto& ops = words_.of_pattern;
   for (const NodeId n : nodes_) {
-    if (IsFixed(n) || std::ranges::find(ops, graph_.op_name(graph_.op(n))) == ops.end()) continue;
+    const OpName& op = graph_.op_name(graph_.op(n));
+    const Signature* const s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+    const bool plain = s != nullptr && s->attributes.empty() && !IsFixed(n);
+    if (!plain || std::ranges::find(ops, op) == ops.end()) continue;
     for (size_t i = 1; i < graph_.num_inputs(n); ++i) {
       const ValueId first = graph_.input(n, 0), other = graph_.input(n, i);
       if (!first.valid() || !other.valid() || first == other || !IsAmong(step, 1)) continue;

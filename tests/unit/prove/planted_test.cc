@@ -82,11 +82,7 @@ TEST_CASE("A bias is added beside weights that are data, too") {
     tests:
       - {name: none, given: "x: float[1, 2, 4]\nw: float[3, 2, 1]\ny = Conv(Relu(x), w)", expect: "x: float[1, 2, 4]\nw: float[3, 2, 1]\ny = Conv(Abs(Relu(x)), w)"}
 )yaml";
-  // After 50 graphs in the mean of twelve seeds; after 130 with the worst.
-  int found = 0;
-  for (const uint64_t seed : {0, 1, 2, 3, 4, 5, 6, 7})
-    found += OutcomeOf(text, 100, seed) == Outcome::kRefuted ? 1 : 0;
-  CHECK(found >= 6);
+  for (const uint64_t seed : {0, 2, 4}) CHECK(OutcomeOf(text, 100, seed) == Outcome::kRefuted);
 }
 
 TEST_CASE("Two lists of a node change at once, where each alone shows nothing") {
