@@ -9,6 +9,7 @@
 //   change_one.cc      one thing after the other, none by chance
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,6 +39,8 @@ class Change {
   std::optional<bool> One(size_t step);
   // All constants get other numbers.
   bool AllNumbers();
+  // All sizes but 0 and 1 are 2.
+  bool MakeSquare();
 
   const std::vector<ValueId>& constants() const { return constants_; }
   const std::vector<ValueId>& inputs() const { return inputs_; }
@@ -63,6 +66,10 @@ class Change {
   std::optional<bool> EqualWeights(size_t& step);
   // A zero point that may be there and is not, a few steps from 0.
   std::optional<bool> AddZeroPoint(size_t& step);
+  // Other operands that may be there and are not, each by itself and all of a node.
+  std::optional<bool> AddOperands(size_t& step);
+  // A zero point that an operator of the rule set's own holds as a float is another one.
+  std::optional<bool> OwnZeroPoint(size_t& step);
   // What a constant is read for in several places is another number in one of them.
   std::optional<bool> OperandApart(size_t& step);
   std::optional<bool> OneOfNumbers(size_t& step);
@@ -124,6 +131,8 @@ class Change {
   std::optional<bool> AxisWhereAlike(size_t& step);
   // A size becomes 1 at one place alone, where it broadcasts; it, and where nobody knows sizes.
   std::optional<bool> OneSize(size_t& step);
+  // A size becomes larger at one place alone: a table of more rows than are looked up.
+  std::optional<bool> OneLonger(size_t& step);
   // A number of a node becomes twice what it is, and so does a size of a constant, or half: bits and bytes, groups and
   // channels.
   std::optional<bool> NumberWithSize(size_t& step);
@@ -217,6 +226,8 @@ class Change {
   std::vector<size_t> AbsentInputs(NodeId n) const;
   bool AddInputAt(NodeId n, size_t at);
   bool AddInputAt(NodeId n, size_t at, const Tensor& tensor);
+  // Several at once. `n` may become another node.
+  bool AddInputsAt(NodeId n, const std::map<size_t, Tensor>& added);
   // What an input that is added may hold; invalid: nothing.
   Tensor SomeOperand(NodeId n, size_t at) const;
   // Shapes that it may have.

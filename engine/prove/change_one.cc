@@ -246,24 +246,6 @@ std::optional<bool> Change::TwoTypes(size_t& step) {
   return std::nullopt;
 }
 
-std::optional<bool> Change::OperatorOfPattern(size_t& step, bool alike) {
-  constexpr size_t kMost = 24;
-  constexpr int64_t kSize = 2;
-  size_t count = 0;
-  const auto& ops = words_.of_pattern;
-  for (const NodeId n : nodes_) {
-    if (std::ranges::find(ops, graph_.op_name(graph_.op(n))) == ops.end()) continue;
-    for (const OpName& to : ops) {
-      if (to == graph_.op_name(graph_.op(n)) || ++count > kMost || !IsAmong(step, 1)) continue;
-      for (const int64_t size : alike ? SizesUsed() : std::set<int64_t>()) {
-        if (size > 1) Resize(size, kSize);
-      }
-      return OperatorAt(n, to);
-    }
-  }
-  return std::nullopt;
-}
-
 namespace {
 
 bool IsReal(AttrKind kind) { return kind == AttrKind::kFloat || kind == AttrKind::kFloats; }
@@ -381,6 +363,8 @@ std::optional<bool> Change::OneOfShapes(size_t& step) {
 std::optional<bool> Change::OneOfZeroPoints(size_t& step) {
   if (const std::optional<bool> made = EqualWeights(step)) return made;
   if (const std::optional<bool> made = AddZeroPoint(step)) return made;
+  if (const std::optional<bool> made = OwnZeroPoint(step)) return made;
+  if (const std::optional<bool> made = AddOperands(step)) return made;
   if (const std::optional<bool> made = OperandApart(step)) return made;
   if (const std::optional<bool> made = EndsAndMiddle(step)) return made;
   // A zero point of a few steps more leaves the data where it is, nearly; the end of a short range does not.
@@ -454,6 +438,11 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
 std::optional<bool> Change::OneOfMany(size_t& step) {
   if (const std::optional<bool> made = OpsetAtEdge(step)) return made;
   if (const std::optional<bool> made = OneSize(step)) return made;
+  if (words_.keeps_numbers) {
+    constexpr size_t kDeepened = 4;  // with another order of axes each time
+    if (IsAmong(step, 2 * kDeepened)) return Deepen(step % 2 == 0);
+  }
+  if (const std::optional<bool> made = OneLonger(step)) return made;
   if (const std::optional<bool> made = OperatorAsked(step)) return made;
   // Outputs that nobody's test reads: the states of a recurrent layer.
   for (const NodeId n : nodes_) {

@@ -1,5 +1,7 @@
 // What nodes read, or may read: zero points that are absent, one number that stands for several, one value twice.
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,7 +11,8 @@
 namespace qrewrite {
 namespace {
 
-constexpr double kFewSteps = 3;  // leave the data of a quantizer where it is, nearly
+constexpr double kFewSteps = 3;     // leave the data of a quantizer where it is, nearly
+constexpr double kLargeNumber = 8;  // no scale of a test
 
 bool IsNarrow(DType dtype) { return IsInteger(dtype) && Info(dtype).bits <= 8; }
 
@@ -59,6 +62,44 @@ std::optional<bool> Change::AddZeroPoint(size_t& step) {
       numbers->values = {kFewSteps};
       return AddInputAt(n, at, numbers->ToTensor());
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> Change::AddOperands(size_t& step) {
+  constexpr size_t kOften = 4;  // with another shape each time
+  for (const NodeId n : nodes_) {
+    const std::vector<size_t> absent = IsFixed(n) ? std::vector<size_t>() : AbsentInputs(n);
+    const size_t ways = absent.size() + (absent.size() > 1 ? 1 : 0);  // the last: all of them
+    if (!IsAmong(step, kOften * ways)) continue;
+    std::map<size_t, Tensor> added;
+    for (size_t i = 0; i < absent.size(); ++i) {
+      if (step / kOften != i && step / kOften != absent.size()) continue;
+      const Tensor some = SomeOperand(n, absent[i]);
+      std::optional<Numbers> numbers = some.valid() ? Numbers::Of(some) : std::nullopt;
+      if (!numbers || IsNarrow(numbers->dtype)) continue;
+      // Beside data of about 1; what comes of it is near what quantizers were made for.
+      for (double& x : numbers->values) x = IsFloat(numbers->dtype) ? (x - 2.5) / 2 : x;
+      added.emplace(absent[i], numbers->ToTensor());
+    }
+    return AddInputsAt(n, added);
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> Change::OwnZeroPoint(size_t& step) {
+  constexpr double kMoves[] = {kFewSteps, -kFewSteps};
+  const auto is_of_own = [&](const User& use) {
+    return use.node.valid() && use.index > 0 && IsFixed(use.node);
+  };
+  for (const ValueId v : constants_) {
+    const std::optional<double> number = WholeNumber(v);
+    if (!number || !IsFloat(graph_.constant(v)->dtype())) continue;
+    // 1 may be a scale; neither 0 nor a larger one is.
+    if (*number != 0 && std::fabs(*number) < kLargeNumber) continue;
+    bool own = false;
+    for (const UseId u : graph_.uses(v)) own |= is_of_own(graph_.user(u));
+    if (own && IsAmong(step, std::size(kMoves))) return SetElement(v, 0, *number + kMoves[step]);
   }
   return std::nullopt;
 }
@@ -132,6 +173,150 @@ std::optional<bool> Change::TwiceTheSame(size_t& step) {
     }
   }
   return std::nullopt;
+}
+
+std::vector<size_t> Change::AbsentInputs(NodeId n) const {
+  const OpName& op = graph_.op_name(graph_.op(n));
+  const Signature* s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+  std::vector<size_t> absent;
+  if (s == nullptr || HasFixedAttributes(n) || graph_.HasSubgraphs(n)) return absent;
+  for (size_t i = 0; i < s->inputs.size(); ++i) {
+    const bool there = i < graph_.num_inputs(n) && graph_.input(n, i).valid();
+    if (there || s->inputs[i].arity != Arity::kOptional) continue;
+    // Of operators of a rule set's own only what its tests say.
+    if (!IsFixed(n) || words_.operands.contains({op, i})) absent.push_back(i);
+  }
+  return absent;
+}
+
+bool Change::AddInput() {
+  if (nodes_.empty()) return false;
+  const NodeId n = dice_.Of(nodes_);
+  const std::vector<size_t> absent = AbsentInputs(n);
+  return !absent.empty() && AddInputAt(n, dice_.Of(absent));
+}
+
+Tensor Change::SomeOperand(NodeId n, size_t at) const {
+  const OpName& op = graph_.op_name(graph_.op(n));
+  const Signature* s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+  const auto type_of = [&](ValueId v) {
+    const Tensor* const tensor = graph_.constant(v);
+    return tensor != nullptr ? tensor->dtype() : graph_.declared(v).dtype;
+  };
+  if (IsFixed(n)) {
+    const std::vector<Tensor>& known = words_.operands.at({op, at});
+    if (known.empty()) return {};
+    std::optional<Numbers> numbers = Numbers::Of(dice_.Of(known));
+    if (!numbers) return {};
+    // A zero point is of the type of the integers.
+    const DType first =
+        graph_.input(n, 0).valid() ? type_of(graph_.input(n, 0)) : DType::kUndefined;
+    if (IsInteger(first) && IsInteger(numbers->dtype)) numbers->dtype = first;
+    return numbers->ToTensor();
+  }
+  const int var = s->inputs[at].type_var;
+  // The type of another input of the same kind, else one that is allowed.
+  DType dtype = DType::kUndefined;
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+    const ValueId v = graph_.input(n, i);
+    if (!v.valid()) continue;
+    const DType has = type_of(v);
+    if (i < s->inputs.size() && s->inputs[i].type_var == var && has != DType::kUndefined)
+      dtype = has;
+  }
+  if (dtype == DType::kUndefined && var >= 0) {
+    constexpr DType kUsual[] = {DType::kFloat, DType::kUint8, DType::kInt8, DType::kInt64,
+                                DType::kInt32};
+    std::vector<DType> allowed;
+    for (const DType t : kUsual) {
+      if (s->types[static_cast<size_t>(var)].Allows(t)) allowed.push_back(t);
+    }
+    if (!allowed.empty()) dtype = dice_.Of(allowed);
+  }
+  if (dtype == DType::kUndefined) return {};
+  // What a test has there has a shape that nobody would guess: the peepholes of a recurrent layer.
+  const auto known = words_.operands.find({op, at});
+  if (known != words_.operands.end() && !known->second.empty() && dice_.Once(2)) {
+    std::optional<Numbers> seen = Numbers::Of(dice_.Of(known->second));
+    if (seen && seen->dtype == dtype) return seen->ToTensor();
+  }
+  Numbers numbers{.dtype = dtype, .dims = {}, .values = {1}};
+  // Zero points are any number of their type, lists of indexes may be an order of axes.
+  const bool small = IsInteger(dtype) && Info(dtype).bits <= 8 && dice_.Once(2);
+  const bool order = IsInteger(dtype) && Info(dtype).bits >= 32 && dice_.Once(2);
+  const std::set<int64_t> ranks = Ranks();
+  const bool of_rank = order && !ranks.empty() && *ranks.rbegin() > 0;
+  numbers.Resize(of_rank ? Dims{*ranks.rbegin()} : dice_.Of(OperandShapes(n)), dice_);
+  auto next = static_cast<double>(numbers.values.size());
+  for (double& x : numbers.values) {
+    if (order)
+      x = --next;
+    else if (small)
+      x = static_cast<double>(dice_.Integer(IntMin(dtype), static_cast<int64_t>(IntMax(dtype))));
+    else
+      x = static_cast<double>(dice_.Integer(1, 4));
+  }
+  return numbers.ToTensor();
+}
+
+std::vector<Dims> Change::OperandShapes(NodeId n) const {
+  std::vector<Dims> shapes = {{1}};
+  std::map<size_t, std::vector<Dims>> by_rank;  // of the inputs
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+    const ValueId v = graph_.input(n, i);
+    if (!v.valid()) continue;
+    const Tensor* const tensor = graph_.constant(v);
+    Dims dims = tensor != nullptr ? tensor->dims() : Dims();
+    if (tensor == nullptr) {
+      if (!graph_.declared(v).known_shape()) continue;
+      for (const Dim d : graph_.declared(v).dims) dims.push_back(d.size());
+    }
+    // A bias has a number for each place of an axis, also where all that is there is data.
+    if (tensor != nullptr) shapes.push_back(dims);
+    for (const int64_t size : dims) {
+      if (tensor != nullptr || std::ranges::count(shapes, Dims{size}) == 0)
+        shapes.push_back({size});
+    }
+    by_rank[dims.size()].push_back(std::move(dims));
+  }
+  // Each axis as long as that of some input with as many: a state of a recurrent layer, a residual.
+  for (const auto& [rank, known] : by_rank) {
+    Dims mixed(rank);
+    for (size_t i = 0; i < rank; ++i) mixed[i] = dice_.Of(known)[i];
+    if (known.size() > 1) shapes.insert(shapes.end(), shapes.size(), mixed);
+  }
+  return shapes;
+}
+
+bool Change::AddInputAt(NodeId n, size_t at) { return AddInputAt(n, at, SomeOperand(n, at)); }
+
+bool Change::AddInputAt(NodeId n, size_t at, const Tensor& tensor) {
+  return AddInputsAt(n, {{at, tensor}});
+}
+
+bool Change::AddInputsAt(NodeId n, const std::map<size_t, Tensor>& added) {
+  const auto is_none = [](const auto& entry) { return !entry.second.valid(); };
+  if (added.empty() || std::ranges::any_of(added, is_none)) return false;
+  const BodyId body = graph_.body_of(n);
+  std::vector<ValueId> operands, outputs;
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) operands.push_back(graph_.input(n, i));
+  operands.resize(std::max(operands.size(), added.rbegin()->first + 1));
+  for (const auto& [at, tensor] : added)
+    operands[at] = graph_.AddConstant(body, graph_.FreshName("added"), tensor);
+  if (operands.size() == graph_.num_inputs(n)) {
+    for (const auto& [at, tensor] : added) graph_.SetInput(n, at, operands[at]);
+    return true;
+  }
+  for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+    const ValueId old = graph_.output(n, i);
+    if (old.valid()) graph_.DropProducer(old);
+    outputs.push_back(old);
+  }
+  const Attributes attributes = graph_.attributes(n);
+  const OpId id = graph_.op(n);
+  graph_.RemoveNode(n);
+  graph_.AddNode(body, id, operands, outputs, attributes, "");
+  return true;
 }
 
 }  // namespace qrewrite

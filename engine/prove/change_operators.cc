@@ -165,4 +165,22 @@ std::optional<bool> Change::OpsetAtEdge(size_t& step) {
   return std::nullopt;
 }
 
+std::optional<bool> Change::OperatorOfPattern(size_t& step, bool alike) {
+  constexpr size_t kMost = 24;
+  constexpr int64_t kSize = 2;
+  size_t count = 0;
+  const auto& ops = words_.of_pattern;
+  for (const NodeId n : nodes_) {
+    if (std::ranges::find(ops, graph_.op_name(graph_.op(n))) == ops.end()) continue;
+    for (const OpName& to : ops) {
+      if (to == graph_.op_name(graph_.op(n)) || ++count > kMost || !IsAmong(step, 1)) continue;
+      for (const int64_t size : alike ? SizesUsed() : std::set<int64_t>()) {
+        if (size > 1) Resize(size, kSize);
+      }
+      return OperatorAt(n, to);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace qrewrite

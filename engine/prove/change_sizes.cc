@@ -208,6 +208,26 @@ std::optional<bool> Change::OneSize(size_t& step) {
   return std::nullopt;
 }
 
+std::optional<bool> Change::OneLonger(size_t& step) {
+  constexpr int64_t kMore = 2;
+  const std::vector<SizePlace> places = SizePlaces();
+  for (size_t i = 0; i < std::min(places.size(), kMostPlaces); ++i) {
+    if (places[i].size < 1 || !IsAmong(step, 1)) continue;
+    SetSize(places[i], places[i].size + kMore);
+    return true;
+  }
+  return std::nullopt;
+}
+
+bool Change::MakeSquare() {
+  constexpr int64_t kSize = 2;
+  const std::set<int64_t> sizes = SizesUsed();
+  for (const int64_t size : sizes) {
+    if (size > 1 && size != kSize) Resize(size, kSize);
+  }
+  return !sizes.empty();
+}
+
 std::optional<bool> Change::NumberWithSize(size_t& step) {
   constexpr int64_t kMostNumber = 32, kMostSize = 64;
   constexpr size_t kMostNumbers = 8;

@@ -185,7 +185,7 @@ class Judge {
   bool RunsOtherwise(const Model& model, const Tensors& sample) const;
   bool RunOtherwise(const Model& model, const std::vector<Tensors>& samples) const;
   bool RuntimeRunsOtherwise(const Model& model, const std::vector<Tensors>& inputs) const;
-  bool NeedsBodyNotEntered(const Model& model, const Tensors& sample) const;
+  bool NeedsBodyNotEntered(const Model& model, const std::vector<Tensors>& samples) const;
   // Whether a value is larger than what is tried: no fault of a rule that needs one in between.
   static bool IsTooLarge(const std::string& fault);
   bool HasOwnSignature(const Model& model) const;

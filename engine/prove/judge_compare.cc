@@ -95,7 +95,7 @@ size_t Judge::CountDistinct(const std::vector<Tensors>& samples) {
 // The kernels run the graph and not the result: a shape that does not fit, say, or an operator that they lack.
 void Judge::CompareUnrun(const Model& before, const Model& after, const Promise& promise,
                          const std::vector<Tensors>& inputs, const Status& status, Trial& trial) {
-  if (!inputs.empty() && NeedsBodyNotEntered(before, inputs.front())) {
+  if (NeedsBodyNotEntered(before, inputs)) {
     trial.fate = Trial::Fate::kInvalid;
     return;
   }
@@ -166,7 +166,8 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
   }
   // The kernels run some that no other runtime takes: pads below 0.
   const std::string fault = kept ? NewFault(before, after) : "";
-  if ((!kept || !fault.empty()) && RunOtherwise(before, *inputs)) {
+  const bool right = kept && fault.empty();
+  if (!right && (NeedsBodyNotEntered(before, *inputs) || RunOtherwise(before, *inputs))) {
     trial.fate = Trial::Fate::kInvalid;
     trial.why = kOtherShape;
     return;

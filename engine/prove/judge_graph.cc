@@ -18,7 +18,7 @@
 namespace qrewrite {
 namespace {
 
-constexpr int64_t kMostElements = 1 << 22;  // of a value
+constexpr int64_t kMostElements = 1 << 16;  // of a value: each graph runs on many samples
 constexpr std::string_view kTooLarge = ": too large";
 constexpr const char* kOddWindow = ": a window with numbers below 0";
 
@@ -266,11 +266,11 @@ bool Judge::Misfits(const Model& model, const Tensors& sample) const {
   return false;
 }
 
-// Whether the model ran, if it did, only because a body was not entered.
-bool Judge::NeedsBodyNotEntered(const Model& model, const Tensors& sample) const {
-  const Graph graph = WithSizesOf(model, sample);
-  const Signatures& signatures = court_.program.rules().signatures;
-  Facts facts(graph, signatures, KernelRegistry::Builtin(), court_.context.inference);
+namespace {
+
+// Whether the graph is a model only as long as none of its bodies is entered.
+bool HasFaultInBody(const Graph& graph, const Signatures& signatures, ShapeInference* inference) {
+  Facts facts(graph, signatures, KernelRegistry::Builtin(), inference);
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph.alive(n)) continue;
@@ -280,6 +280,16 @@ bool Judge::NeedsBodyNotEntered(const Model& model, const Tensors& sample) const
     if (s != nullptr && HasManyConditions(graph, n, *s, facts)) return true;
   }
   return false;
+}
+
+}  // namespace
+
+// Whether the model ran, if it did, only because a body was not entered: of one sample at least.
+bool Judge::NeedsBodyNotEntered(const Model& model, const std::vector<Tensors>& samples) const {
+  return std::ranges::any_of(samples, [&](const Tensors& sample) {
+    return HasFaultInBody(WithSizesOf(model, sample), court_.program.rules().signatures,
+                          court_.context.inference);
+  });
 }
 
 // Whether values that a run made of a sample have other shapes than inference has it: an attribute says what the

@@ -301,9 +301,12 @@ bool RuleProof::TryOneThing() {
     }
     ++next_;
     Graph graph = seed.graph;
-    const std::vector<uint64_t> changes = {OneThing(step_)};
-    if (Vary(graph, words_, signatures, changes[0]) && judge_.Prepare(graph).empty())
-      TryOne(seed, changes, graph);
+    std::vector<uint64_t> changes = {OneThing(step_)};
+    if (!Vary(graph, words_, signatures, changes[0])) return true;
+    // What contradicts the shapes of a model fits those of a square one, mostly.
+    bool valid = judge_.Prepare(graph).empty();
+    if (!valid) changes.push_back(kSquare), valid = Make(seed, changes, graph);
+    if (valid) TryOne(seed, changes, graph);
     return true;
   }
   return false;

@@ -1,5 +1,6 @@
 #include "engine/prove/runtime_apart.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -139,6 +140,22 @@ RuntimeApart::Outcome RuntimeApart::Ask(const Model& model, const std::vector<Te
   return outcome;
 }
 
+Result<Session*> RuntimeApart::SessionOf(std::string_view bytes,
+                                         const std::vector<std::string>& observe) {
+  constexpr size_t kMostLoaded = 4;
+  const auto known = std::ranges::find_if(
+      loaded_, [&](const Loaded& l) { return l.bytes == bytes && l.observe == observe; });
+  if (known != loaded_.end()) {
+    std::rotate(loaded_.begin(), known, known + 1);
+    return loaded_.front().session.get();
+  }
+  QR_ASSIGN_OR_RETURN(const Model model, Model::Parse(std::string(bytes)));
+  QR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, runtime_.Load(model, observe));
+  loaded_.push_front({std::string(bytes), observe, std::move(session)});
+  if (loaded_.size() > kMostLoaded) loaded_.pop_back();
+  return loaded_.front().session.get();
+}
+
 // In the other process.
 std::string RuntimeApart::Answer(std::string_view request) {
   Reader reader(request);
@@ -149,13 +166,13 @@ std::string RuntimeApart::Answer(std::string_view request) {
   const std::vector<Tensors> inputs = reader.Samples();
   std::vector<Tensors> values;
   const auto run = [&]() -> Status {
-    QR_ASSIGN_OR_RETURN(const Model model, Model::Parse(std::string(bytes)));
-    QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, runtime_.Load(model, observe));
+    QR_ASSIGN_OR_RETURN(Session* const session, SessionOf(bytes, observe));
     return RunAll(*session, inputs, values);
   };
-  if (fill != 0) FillMemory(fill);
+  // A session keeps memory for its next run, which would be filled no more.
+  if (fill != 0) loaded_.clear(), FillMemory(fill);
   const Status status = run();
-  if (fill != 0) FillMemory(0);
+  if (fill != 0) loaded_.clear(), FillMemory(0);
   Writer answer;
   answer.Number(static_cast<int64_t>(status.code()));
   answer.Text(status.ok() ? "" : status.diagnostics().front().message);

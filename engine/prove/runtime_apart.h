@@ -1,7 +1,10 @@
 // A runtime in a process of its own (apart.h): varied models may be its end.
 #pragma once
 
+#include <deque>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/prove/apart.h"
@@ -32,8 +35,19 @@ class RuntimeApart {
   Outcome Ask(const Model& model, const std::vector<Tensors>& inputs,
               const std::vector<std::string>& observe, int fill);
   std::string Answer(std::string_view request);
+  // In the other process, as Answer(): the session of a model that was loaded not long ago, or a new one.
+  Result<Session*> SessionOf(std::string_view bytes, const std::vector<std::string>& observe);
+
+  // What a session was made of: of data of many sizes the same two models are run again and again, and loading one takes longer
+  // than a run.
+  struct Loaded {
+    std::string bytes;
+    std::vector<std::string> observe;
+    std::unique_ptr<Session> session;
+  };
 
   Evaluator& runtime_;
+  std::deque<Loaded> loaded_;  // the newest first
   Apart apart_;
 };
 

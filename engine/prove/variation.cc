@@ -93,7 +93,8 @@ void Vocabulary::Learn(const Graph& graph) {
     if (!IsPrivateDomain(op.domain) && !graph.HasSubgraphs(n) && origin.valid() &&
         graph.declared(origin).known_shape() && seen[op].size() < kMostSeen)
       seen[op].push_back({graph.attributes(n), graph.declared(origin).dims});
-    for (size_t k = 0; IsPrivateDomain(op.domain) && k < graph.num_inputs(n); ++k) {
+    // Of ONNX's those that may be absent as a rule; of a rule set's own all.
+    for (size_t k = IsPrivateDomain(op.domain) ? 0 : 1; k < graph.num_inputs(n); ++k) {
       const ValueId v = graph.input(n, k);
       const Tensor* const tensor = v.valid() ? graph.constant(v) : nullptr;
       constexpr size_t kMostOperands = 8;
@@ -153,6 +154,7 @@ bool Vary(Graph& graph, const Vocabulary& words, const Signatures& signatures, u
   Dice dice(change);
   Change one(graph, words, signatures, dice);
   constexpr uint64_t kOne = OneThing(0), kNumbers = OtherNumbers(0);
+  if (change == kSquare) return one.MakeSquare();
   if ((change & kNumbers) == kNumbers) return one.AllNumbers();
   return (change & kOne) == 0 ? one.Make() : one.One(change & ~kOne).value_or(false);
 }

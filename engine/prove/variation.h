@@ -29,7 +29,7 @@ struct Vocabulary {
   std::map<std::string, std::vector<AttrValue>> values;  // of attributes, by name
   std::set<OpName> computed;  // private operators of which it is said what they compute
   std::map<std::pair<OpName, size_t>, std::vector<Tensor>>
-      operands;                              // constants that private operators read, by input
+      operands;                              // constants that operators read, by input
   int64_t first_opset = 7, last_opset = 26;  // of ai.onnx, that the rule is for
   std::vector<double> limits;                // numbers that the rule compares and computes with
   std::vector<std::string> texts;            // and texts
@@ -69,6 +69,8 @@ constexpr uint64_t OneThing(size_t step) { return uint64_t{1} << 63 | step; }
 constexpr uint64_t OtherNumbers(int64_t seed) {
   return uint64_t{3} << 62 | static_cast<uint64_t>(seed);
 }
+// All sizes but 0 and 1 are 2: other axes and orders of axes fit then.
+constexpr uint64_t kSquare = OneThing(size_t{1} << 40);
 // The first ones: all sizes open, of inputs at once and each for itself; no rank known.
 constexpr size_t kOpenThings = 3;
 // Whether `graph` has so many things.

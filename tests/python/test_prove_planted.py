@@ -54,6 +54,10 @@ FAULTS = [
     # The result does not run where the graph did, and no other runtime knows its operators.
     ("deeploy", "strides=[1, st], group=group", "strides=[1, st], group=1", "wide-conv"),
     ("deeploy", "pads=[0, around[0], 0, around[1]]", "pads=[0, around[0], 0, around[0]]", "wide-maxpool"),
+    # A zero point that is held as a float, windows that make millions of numbers.
+    ("deeploy", "zero: zero1 + zero2", "zero: zero1", "add"),
+    ("ezkl_finish", "pads[:len(o)]), i64(shape(w)[2:] - 1 - pads[len(o):])", "pads[len(o):]), i64(shape(w)[2:] - 1 - pads[:len(o)])",
+     "spread-transposed"),
 ]
 
 
@@ -114,6 +118,19 @@ def test_one_constant_that_stands_for_two(tmp_path):
     # All tests of the rule have one zero point for both weights.
     file = with_fault(tmp_path, "ezkl_dequant", "$lstm_weight(x, r, rs, rz)", "$lstm_weight(x, r, rs, wz)", only=True)
     code, out, err = prove(file, "--quick", "--rule", "dynamic-quantize-lstm", runtime="ort", cwd=tmp_path)
+    assert code == 1 and "does not keep its promise" in out, out + err
+
+
+def test_operands_that_no_test_has(tmp_path):
+    # Both states of the layer are absent in all tests.
+    file = with_fault(tmp_path, "ezkl_dequant", "LSTM<**a>(x, wf, rf, b, lens, h0, c0, p)", "LSTM<**a>(x, wf, rf, b, lens, c0, h0, p)", only=True)
+    code, out, err = prove(file, "--quick", "--rule", "dynamic-quantize-lstm", runtime="ort", cwd=tmp_path)
+    assert code == 1 and "does not keep its promise" in out, out + err
+
+
+def test_a_table_of_more_rows_than_any_test_has(tmp_path):
+    file = with_fault(tmp_path, "ezkl_finish", "Gather(se, seg)", "Gather(se, Mul(seg, seg))", only=True)
+    code, out, err = prove(file, "--quick", "--rule", "embedding", runtime="ort", cwd=tmp_path)
     assert code == 1 and "does not keep its promise" in out, out + err
 
 

@@ -82,7 +82,11 @@ TEST_CASE("A bias is added beside weights that are data, too") {
     tests:
       - {name: none, given: "x: float[1, 2, 4]\nw: float[3, 2, 1]\ny = Conv(Relu(x), w)", expect: "x: float[1, 2, 4]\nw: float[3, 2, 1]\ny = Conv(Abs(Relu(x)), w)"}
 )yaml";
-  for (const uint64_t seed : {0, 2, 4}) CHECK(OutcomeOf(text, 100, seed) == Outcome::kRefuted);
+  // It takes about 50 graphs; one seed in six needs more than 100.
+  int refuted = 0;
+  for (uint64_t seed = 0; seed < 8; ++seed)
+    refuted += OutcomeOf(text, 100, seed) == Outcome::kRefuted;
+  CHECK(refuted >= 6);
 }
 
 TEST_CASE("Two lists of a node change at once, where each alone shows nothing") {
