@@ -196,7 +196,7 @@ Result<std::vector<int64_t>> Sizes(const FoldCall& call, size_t i) {
 
 Outputs Split(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
-  Attributes attributes = Without(call.attributes, {});
+  Attributes attributes = call.attributes;
   // Its text has no default, and runtimes of its time differed.
   if (attributes.Find("axis") == nullptr && x.rank() != 1)
     return Reason("{} of {} without an axis", call.op, ShapeText(x.dims()));
