@@ -1,7 +1,8 @@
-// MaxPool, AveragePool and their global forms, in double precision.
+// MaxPool, AveragePool, LpPool and their global forms, in double precision.
 #include "engine/fold/pooling.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "engine/fold/window.h"
@@ -93,6 +94,26 @@ Outputs AveragePool(const FoldCall& call, bool global, int64_t padding) {
   return One(FromDoubles(p.x.dtype(), p.dims, y));
 }
 
+// The p-th root of the sum of |x|^p: of an average over all places of the window, padding among them.
+Outputs LpPool(const FoldCall& call, bool global) {
+  const double p = call.since < 2 ? static_cast<double>(call.attributes.Float("p", 2))
+                                  : static_cast<double>(call.attributes.Int("p", 2));
+  QR_ASSIGN_OR_RETURN(const Tensor x, NeedBytes(call, 0));
+  if (!IsFloat(x.dtype()) || !(p > 0) || call.attributes.Int("ceil_mode", 0) != 0)
+    return Reason("this form of {} is not computed", call.op);
+  QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(x));
+  for (double& v : values) v = std::pow(std::fabs(v), p);
+  QR_ASSIGN_OR_RETURN(const Tensor powers, FromDoubles(DType::kDouble, x.dims(), values));
+  Attributes attributes = call.attributes;
+  attributes.Set("count_include_pad", int64_t{1});
+  const FoldCall averaged{call.domain, call.op, call.since, {&powers, 1}, attributes};
+  QR_ASSIGN_OR_RETURN(const Pooled plan, Plan(averaged, global));
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> averages, AveragePool(averaged, global, kPadding));
+  QR_ASSIGN_OR_RETURN(values, ToDoubles(averages[0]));
+  for (double& v : values) v = std::pow(v * static_cast<double>(plan.window.taps), 1 / p);
+  return One(FromDoubles(x.dtype(), averages[0].dims(), values));
+}
+
 }  // namespace
 
 Outputs AveragePoolBeyond(const FoldCall& call) { return AveragePool(call, false, kBeyond); }
@@ -104,6 +125,8 @@ void RegisterPooling(KernelRegistry& registry) {
       [](const FoldCall& call) { return AveragePool(call, false, kPadding); });
   Add(registry, "GlobalAveragePool", {},
       [](const FoldCall& call) { return AveragePool(call, true, kPadding); });
+  Add(registry, "LpPool", {}, [](const FoldCall& call) { return LpPool(call, false); });
+  Add(registry, "GlobalLpPool", {}, [](const FoldCall& call) { return LpPool(call, true); });
 }
 
 }  // namespace qrewrite::fold

@@ -1,4 +1,4 @@
-// LSTM and GRU, step by step. What is computed: any direction, lengths of the sequences, initial states,
+// LSTM, GRU and RNN, step by step. What is computed: any direction, lengths of the sequences, initial states,
 // peepholes, GRU with linear_before_reset; activations Sigmoid, Tanh and Relu. Not: `clip`, `input_forget`,
 // batches in front (`layout`), activations with parameters.
 #include "engine/fold/recurrent.h"
@@ -28,7 +28,7 @@ Result<Activation> ActivationOf(const FoldCall& call, const std::string& name) {
 // One call with its sizes and inputs as numbers. An input that is absent is zeros.
 struct Cell {
   const FoldCall& call;
-  size_t gates;  // 4 of an LSTM, 3 of a GRU
+  size_t gates;  // 4 of an LSTM, 3 of a GRU, 1 of an RNN
   size_t steps = 0, batch = 0, inputs = 0, hidden = 0, directions = 1;
   std::string direction;
   DType dtype = DType::kFloat;
@@ -161,6 +161,12 @@ void StepGru(const Cell& cell, size_t d, const double* x, double* h) {
   }
 }
 
+void StepRnn(const Cell& cell, size_t d, const double* x, double* h) {
+  const Numbers before(h, h + cell.hidden);
+  for (size_t k = 0; k < cell.hidden; ++k)
+    h[k] = cell.activations[d](OfInput(cell, d, 0, k, x) + OfState(cell, d, 0, k, before.data()));
+}
+
 // Y [steps, directions, batch, hidden], the last state [directions, batch, hidden], and that of the cell.
 Outputs Run(Cell cell) {
   Numbers y(cell.steps * cell.directions * cell.batch * cell.hidden, 0.0);
@@ -173,8 +179,10 @@ Outputs Run(Cell cell) {
         const double* const x = &cell.x[(t * cell.batch + n) * cell.inputs];
         if (cell.gates == 4)
           StepLstm(cell, d, x, h, &cell.c[(d * cell.batch + n) * cell.hidden]);
-        else
+        else if (cell.gates == 3)
           StepGru(cell, d, x, h);
+        else
+          StepRnn(cell, d, x, h);
         std::copy_n(h, cell.hidden, &y[((t * cell.directions + d) * cell.batch + n) * cell.hidden]);
       }
     }
@@ -200,11 +208,17 @@ Outputs Gru(const FoldCall& call) {
   return Run(std::move(cell));
 }
 
+Outputs Rnn(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(Cell cell, Read(call, 1, {"Tanh"}));
+  return Run(std::move(cell));
+}
+
 }  // namespace
 
 void RegisterRecurrent(KernelRegistry& registry) {
   Add(registry, "LSTM", {.first = 7, .inputs = 8}, Lstm);
   Add(registry, "GRU", {.first = 7, .inputs = 6}, Gru);
+  Add(registry, "RNN", {.first = 7, .inputs = 6}, Rnn);
 }
 
 }  // namespace qrewrite::fold

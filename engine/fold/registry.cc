@@ -172,6 +172,7 @@ const KernelRegistry& KernelRegistry::Evaluation() {
     fold::RegisterQLinear(*r);
     fold::RegisterBlockWeights(*r);
     fold::RegisterFused(*r);
+    fold::RegisterLegacy(*r);
     return r;
   }();
   return *registry;

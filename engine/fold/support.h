@@ -123,5 +123,6 @@ void RegisterResize(KernelRegistry& registry);
 void RegisterQLinear(KernelRegistry& registry);
 void RegisterBlockWeights(KernelRegistry& registry);
 void RegisterFused(KernelRegistry& registry);
+void RegisterLegacy(KernelRegistry& registry);  // behind all others: they are what it is made of
 
 }  // namespace qrewrite::fold

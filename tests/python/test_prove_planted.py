@@ -89,6 +89,9 @@ SOON = [
     # An order of axes of weights, which have two axes in all tests, and no order of two is another than what undoes it.
     ("deeploy", "Transpose<perm=perm>(Reshape(s, Concat", "Transpose<perm=ArgMax<axis=1, keepdims=0>(i64(Equal(Reshape(Range(0, len(perm), 1), "
      "[-1, 1]), Reshape(perm, [1, -1]))))>(Reshape(s, Concat", "transposed-weight"),
+    # Before opset 7 the built-in kernels alone run anything.
+    ("opset_upgrade", "axes: Range(0, behind, 1) + rank(c)", "axes: Range(0, behind, 1)", "broadcast-7"),
+    ("opset_upgrade", "n<**a>(xs...)\n    tests:\n      - name: without a bias\n        opset: 6", "n<>(xs...)\n    tests:\n      - name: without a bias\n        opset: 6", "recurrent-7"),
 ]
 
 
