@@ -432,6 +432,12 @@ def test_right_rules_that_were_refuted(rule):
     assert code == 0, out + err
 
 
+def test_random_numbers_of_a_session_that_ran_before():
+    # ONNX Runtime draws the same in each new session, and goes on in one that is kept.
+    code, out, err = prove(RULES / "aidge_export_qdq.yaml", "--rule", "dropout", "--quick", "--graphs", 1000, "--seed", 4, runtime="ort")
+    assert code == 0, out + err
+
+
 def test_an_output_that_is_one_number_at_any_size(tmp_path):
     """What is above 0, in front of a quantizer whose numbers are below it: `saturation=relu` leaves nothing of that one."""
     file = with_test(tmp_path, "ezkl_dequant", "pair", """      - name: below 0 behind above 0
