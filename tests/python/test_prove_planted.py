@@ -17,7 +17,7 @@ FAULTS = [
     ("optimize", "flat + (b ?? cast(0, dtype(w)))", "flat - (b ?? cast(0, dtype(w)))", "conv-add"),
     ("ezkl_dequant", "cast(b * m, dtype(y))", "cast(b / m, dtype(y))", "folded-product"),
     # An element type in a list, a bound that is an attribute, constants that are equal, an order of axes, a state.
-    ("qdq_to_qop", "where: dtype(x) == dtype(y)", "where: dtype(x[0]) == dtype(y)", "concat"),
+    ("qdq_to_qop", "- dtype(x) == dtype(y)                       # x", "- dtype(x[0]) == dtype(y)                    # x", "concat"),
     ("qdq_to_qop", "      - hi >= (qmax(q) - f32(z) - 0.001) * s", "      - hi >= (qmax(q) - 0.001) * s", "implied-clip-10"),
     ("qdq_to_qop", "s < 1e36", "s < 3e38", "move"),
     ("qdq_to_qop", "y = Pad<mode=mode>(q, pads, value, axes)", "y = Pad<mode=mode>(q, pads, value)", "pad"),
