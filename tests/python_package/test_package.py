@@ -39,7 +39,12 @@ qrewrite.rewrite, qrewrite.Model, qrewrite.Rules
 print((time.process_time() - begin) * 1e3)
 assert not {"numpy", "onnx", "onnx_ir", "ml_dtypes"} & sys.modules.keys(), sys.modules.keys()
 """
-    assert min(float(python(code, PYTHONPYCACHEPREFIX=str(tmp_path))) for _ in range(6)) < 50  # milliseconds
+    # A module of Python's own that takes twice as long: 50 ms where ours takes 25. A machine that others use takes twice or three
+    # times as long for both.
+    standard = "import time; begin = time.process_time(); import asyncio; print((time.process_time() - begin) * 1e3)"
+    times = [[float(python(c, PYTHONPYCACHEPREFIX=str(tmp_path))) for c in (code, standard)] for _ in range(6)]
+    ours, theirs = map(min, zip(*times))
+    assert ours < 50 or ours < theirs, times  # milliseconds
 
 
 def test_everything_that_is_named_is_there():
