@@ -110,30 +110,22 @@ def test_a_failing_test_is_told(tmp_path):
     assert code == 1 and "is not what its test `two` says" in out, out + err
 
 
-def test_masks_of_attention(tmp_path):
-    # ONNX Runtime fails on the number of keys without biases: the test that has both is the one that shows it.
-    file = with_fault(tmp_path, "ezkl_finish", "Add(s, Where(Less(Reshape(cast(Range", "Add(s, Where(LessOrEqual(Reshape(cast(Range", only=True)
-    code, out, err = prove(file, "--quick", "--rule", "attention", runtime="ort", cwd=tmp_path)
-    assert code == 1 and "does not keep its promise" in out, out + err
+# What no built-in kernel runs.
+BESIDE_ONNX_RUNTIME = [
+    # It fails on the number of keys without biases: the test that has both is the one that shows it.
+    ("ezkl_finish", "Add(s, Where(Less(Reshape(cast(Range", "Add(s, Where(LessOrEqual(Reshape(cast(Range", "attention"),
+    # All tests of the rule have one zero point for both weights, and none has a state of the layer.
+    ("ezkl_dequant", "$lstm_weight(x, r, rs, rz)", "$lstm_weight(x, r, rs, wz)", "dynamic-quantize-lstm"),
+    ("ezkl_dequant", "LSTM<**a>(x, wf, rf, b, lens, h0, c0, p)", "LSTM<**a>(x, wf, rf, b, lens, c0, h0, p)", "dynamic-quantize-lstm"),
+    # A table of more rows than any test has.
+    ("ezkl_finish", "Gather(se, seg)", "Gather(se, Mul(seg, seg))", "embedding"),
+]
 
 
-def test_one_constant_that_stands_for_two(tmp_path):
-    # All tests of the rule have one zero point for both weights.
-    file = with_fault(tmp_path, "ezkl_dequant", "$lstm_weight(x, r, rs, rz)", "$lstm_weight(x, r, rs, wz)", only=True)
-    code, out, err = prove(file, "--quick", "--rule", "dynamic-quantize-lstm", runtime="ort", cwd=tmp_path)
-    assert code == 1 and "does not keep its promise" in out, out + err
-
-
-def test_operands_that_no_test_has(tmp_path):
-    # Both states of the layer are absent in all tests.
-    file = with_fault(tmp_path, "ezkl_dequant", "LSTM<**a>(x, wf, rf, b, lens, h0, c0, p)", "LSTM<**a>(x, wf, rf, b, lens, c0, h0, p)", only=True)
-    code, out, err = prove(file, "--quick", "--rule", "dynamic-quantize-lstm", runtime="ort", cwd=tmp_path)
-    assert code == 1 and "does not keep its promise" in out, out + err
-
-
-def test_a_table_of_more_rows_than_any_test_has(tmp_path):
-    file = with_fault(tmp_path, "ezkl_finish", "Gather(se, seg)", "Gather(se, Mul(seg, seg))", only=True)
-    code, out, err = prove(file, "--quick", "--rule", "embedding", runtime="ort", cwd=tmp_path)
+@pytest.mark.parametrize("name,line,fault,rule", BESIDE_ONNX_RUNTIME, ids=[f"{f[3]}-{i}" for i, f in enumerate(BESIDE_ONNX_RUNTIME)])
+def test_beside_onnx_runtime(tmp_path, name, line, fault, rule):
+    file = with_fault(tmp_path, name, line, fault, only=True)
+    code, out, err = prove(file, "--quick", "--rule", rule, runtime="ort", cwd=tmp_path)
     assert code == 1 and "does not keep its promise" in out, out + err
 
 

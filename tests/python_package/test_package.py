@@ -39,11 +39,8 @@ qrewrite.rewrite, qrewrite.Model, qrewrite.Rules
 print((time.process_time() - begin) * 1e3)
 assert not {"numpy", "onnx", "onnx_ir", "ml_dtypes"} & sys.modules.keys(), sys.modules.keys()
 """
-    # A module of Python's own that takes 1.4 to 2.7 times as long; a machine that others use takes up to twice as long for both.
-    standard = "import time; begin = time.process_time(); import asyncio; print((time.process_time() - begin) * 1e3)"
-    times = [[float(python(c, PYTHONPYCACHEPREFIX=str(tmp_path))) for c in (code, standard)] for _ in range(6)]
-    ours, theirs = map(min, zip(*times))
-    assert ours < 50 or ours < theirs, times  # milliseconds
+    # A machine that others use takes up to twice as long now and then: the best of many.
+    assert min(float(python(code, PYTHONPYCACHEPREFIX=str(tmp_path))) for _ in range(30)) < 50  # milliseconds
 
 
 def test_everything_that_is_named_is_there():
