@@ -28,16 +28,17 @@ struct RunOptions {
   int64_t verify_every = 1;                // or after so many, and at the end
   bool allow_partial = false;              // `refuse:` becomes a warning
   int64_t max_rewrites = 0;                // of one phase; 0: chosen by the size of the model
-  std::vector<std::string> only_rules;     // tests: one phase with these rules alone
-  std::vector<std::string> skip_rules;     // never fire, in no phase
-  CodeId assumed;                          // a condition that counts as met (Interpreter::Assume)
-  KeepOptions keep;                        // nodes that stay as they are
-  Observer* observer = nullptr;            // is told what happens, and may end the run
-  std::optional<int64_t> stop_after;       // rewrites, before which the run ends without an error
-  bool profile = false;                    // RunReport::profile is wanted
-  std::vector<std::string> require_hits;   // rules that must fire
-  bool nearest = false;                    // RunReport::nearest is wanted
-  RunReport* failed = nullptr;             // becomes the report of a run that ends with an error
+  std::vector<std::string>
+      only_rules;  // tests: these alone, in one phase (those of `to_opset` in theirs)
+  std::vector<std::string> skip_rules;    // never fire, in no phase
+  CodeId assumed;                         // a condition that counts as met (Interpreter::Assume)
+  KeepOptions keep;                       // nodes that stay as they are
+  Observer* observer = nullptr;           // is told what happens, and may end the run
+  std::optional<int64_t> stop_after;      // rewrites, before which the run ends without an error
+  bool profile = false;                   // RunReport::profile is wanted
+  std::vector<std::string> require_hits;  // rules that must fire
+  bool nearest = false;                   // RunReport::nearest is wanted
+  RunReport* failed = nullptr;            // becomes the report of a run that ends with an error
   class Explainer* explainer = nullptr;  // is shown the run before and after each phase (explain.h)
 };
 
@@ -63,9 +64,8 @@ struct RunContext {
 
 // Applies `rules` to `graph`. Errors: kUsage (options), kUnsupported (the model is outside the
 // rule set's opset range), kRefused (`refuse:` fired; names the nodes), kLimit (endless
-// rewriting; names the rules), kInvalidModel (a cycle; a node invalid at the new opset), kCancelled,
-// kCallback. The graph
-// is then in an undefined state between two rewrites and must not be written.
+// rewriting; names the rules), kInvalidModel (a cycle; a node invalid at the new opset), kInvalidRules
+// (a value that a phase needs is none), kIo (a file that the rules name), kCancelled, kCallback. The graph is then in an undefined state between two rewrites and must not be written.
 Result<RunResult> Run(Graph& graph, const Program& program, const RunOptions& options,
                       const RunContext& context);
 

@@ -77,9 +77,13 @@ Status GraphInterpreter::RunLoop(NodeId n, const Attributes& call) {
   std::vector<Tensor> state;
   for (size_t i = 2; i < graph_.num_inputs(n); ++i) state.push_back(Input(n, i));
   const size_t outputs = graph_.body(*body).outputs.size();
+  if (graph_.body(*body).inputs.size() != state.size() + 2 || outputs < state.size() + 1 ||
+      graph_.num_outputs(n) > outputs - 1) {
+    return At(n, Status(StatusCode::kInvalidModel, "its body does not fit its inputs and outputs"));
+  }
   std::vector<std::vector<Tensor>> collected(outputs);
   for (int64_t i = 0; go_on && i < limit; ++i) {
-    QR_RETURN_IF_ERROR(RunIteration(n, *body, i, state, call));
+    QR_RETURN_IF_ERROR(RunIteration(*body, i, state, call));
     const Result<int64_t> next = Scalar(values_[graph_.output(*body, 0).index]);
     if (!next.ok()) return At(n, next.status());
     go_on = *next != 0;
@@ -105,12 +109,9 @@ Status GraphInterpreter::RunLoop(NodeId n, const Attributes& call) {
   return {};
 }
 
-Status GraphInterpreter::RunIteration(NodeId n, BodyId body, int64_t iteration,
+Status GraphInterpreter::RunIteration(BodyId body, int64_t iteration,
                                       const std::vector<Tensor>& state, const Attributes& call) {
   const std::vector<ValueId>& inputs = graph_.body(body).inputs;
-  if (inputs.size() != state.size() + 2 || graph_.body(body).outputs.size() < state.size() + 1) {
-    return At(n, Status(StatusCode::kInvalidModel, "its body does not fit its inputs"));
-  }
   values_[inputs[0].index] = Tensor::Int64Scalar(iteration);
   values_[inputs[1].index] = Tensor::Bool(true);
   for (size_t i = 0; i < state.size(); ++i) values_[inputs[i + 2].index] = state[i];

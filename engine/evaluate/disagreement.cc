@@ -10,7 +10,7 @@
 namespace qrewrite {
 namespace {
 
-// In dB; infinite: no difference, or none of it a number.
+// In dB; infinite: no difference; minus infinity: another type or shape, or a number against none.
 Result<double> Agreement(const ConstTensor& reference, const ConstTensor& other) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (reference.dtype != other.dtype || reference.dims != other.dims) return -kInfinity;

@@ -13,6 +13,15 @@
 namespace qrewrite {
 namespace {
 
+// Those of a call, and the function's own where the call has none.
+Attributes WithDefaults(const Attributes& call, const Attributes& defaults) {
+  Attributes all = call;
+  for (const Attribute& a : defaults) {
+    if (call.Find(a.name) == nullptr) all.Set(a.name, a.value);
+  }
+  return all;
+}
+
 // The attributes of a node in the body of a function, with those of the call in the place of
 // references; what the call does not have is left out.
 Attributes Resolved(const Attributes& attributes, const Attributes& call) {
@@ -93,17 +102,18 @@ Result<std::vector<Tensor>> GraphInterpreter::Run(const std::map<std::string, Te
     const auto given = inputs.find(std::string(graph_.name(v)));
     if (given != inputs.end()) values_[v.index] = given->second;
   }
-  QR_RETURN_IF_ERROR(RunBody(graph_.main(), {}));
+  const Status run = RunBody(graph_.main(), {});
   std::vector<Tensor> outputs;
-  for (size_t i = 0; i < main.outputs.size(); ++i) {
+  for (size_t i = 0; run.ok() && i < main.outputs.size(); ++i) {
     const ValueId v = graph_.output(graph_.main(), i);
     outputs.push_back(values_[v.index]);
     if (graph_.constant(v) == nullptr) values_[v.index] = Tensor();
   }
-  // An input that was given for an initial value counts for this run alone.
+  // An input that was given for an initial value counts for this run alone, also for one that fails.
   for (const ValueId v : main.inputs) {
     if (graph_.constant(v) != nullptr) values_[v.index] = *graph_.constant(v);
   }
+  if (!run.ok()) return run;
   return outputs;
 }
 
@@ -197,7 +207,7 @@ Status GraphInterpreter::RunFunction(NodeId n, BodyId body, const Attributes& at
   for (size_t i = 0; i < function.inputs.size(); ++i) {
     values_[function.inputs[i].index] = i < graph_.num_inputs(n) ? Input(n, i) : Tensor();
   }
-  QR_RETURN_IF_ERROR(RunBody(body, attributes));
+  QR_RETURN_IF_ERROR(RunBody(body, WithDefaults(attributes, function.defaults)));
   for (size_t i = 0; i < std::min(function.outputs.size(), graph_.num_outputs(n)); ++i) {
     SetOutput(n, i, values_[graph_.output(body, i).index]);
   }

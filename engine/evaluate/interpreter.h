@@ -53,7 +53,7 @@ class GraphInterpreter {
   Status RunIf(NodeId n, const Attributes& call);
   Status RunLoop(NodeId n, const Attributes& call);
   Status RunScan(NodeId n, const Attributes& attributes, const Attributes& call);
-  Status RunIteration(NodeId n, BodyId body, int64_t iteration, const std::vector<Tensor>& state,
+  Status RunIteration(BodyId body, int64_t iteration, const std::vector<Tensor>& state,
                       const Attributes& call);
 
   Tensor Input(NodeId n, size_t i) const;

@@ -18,12 +18,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// As Node.js calls it.
+#if defined(__aarch64__)
+constexpr const char* kNodeArchitecture = "arm64";
+#else
+constexpr const char* kNodeArchitecture = "x64";
+#endif
+
 std::string Environment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-// Entries of `folder` whose names begin so, sorted, the newest last by its number.
+// Entries of `folder` whose names begin so, in the order of their names.
 std::vector<fs::path> Entries(const fs::path& folder, std::string_view prefix) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -37,7 +44,8 @@ std::vector<fs::path> Entries(const fs::path& folder, std::string_view prefix) {
 // The library in `folder`, or "".
 std::string LibraryIn(const fs::path& folder) {
   for (const fs::path& path : Entries(folder, "libonnxruntime.so")) {
-    if (!fs::is_directory(path)) return path.string();
+    std::error_code error;
+    if (!fs::is_directory(path, error)) return path.string();
   }
   return "";
 }
@@ -84,7 +92,9 @@ std::vector<fs::path> Prefixes() {
       prefixes.emplace_back(prefix);
   }
   for (const fs::path& python : {OnPath(ParentPython()), OnPath("python3"), OnPath("python")}) {
-    if (!python.empty()) prefixes.push_back(fs::absolute(python).parent_path().parent_path());
+    std::error_code error;  // no current folder
+    const fs::path whole = python.empty() ? python : fs::absolute(python, error);
+    if (!whole.empty()) prefixes.push_back(whole.parent_path().parent_path());
   }
   if (const std::string home = Environment("HOME"); !home.empty()) {
     prefixes.push_back(fs::path(home) / ".local");
@@ -100,7 +110,7 @@ std::vector<fs::path> Folders() {
     }
   }
   for (const fs::path& abi : Entries("node_modules/onnxruntime-node/bin", "napi-v")) {
-    folders.push_back(abi / "linux" / "x64");
+    folders.push_back(abi / "linux" / kNodeArchitecture);
   }
   return folders;
 }

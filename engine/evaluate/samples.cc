@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <random>
 
 #include <fmt/format.h>
 
 #include "engine/api/constant.h"
+#include "engine/base/dice.h"
 #include "engine/driver/npz.h"
 #include "engine/evaluate/observed.h"
 #include "engine/onnx_io/mapped_file.h"
@@ -163,7 +163,8 @@ Result<Samples> FromFolder(const std::vector<Input>& inputs, const std::string& 
   std::vector<fs::path> entries;
   std::error_code error;
   for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
-    const bool is_set = fs::exists(it->path() / "input_0.pb");
+    std::error_code unreadable;  // such an entry is none of them
+    const bool is_set = fs::exists(it->path() / "input_0.pb", unreadable);
     if (is_set || it->path().extension() == ".npz") entries.push_back(it->path());
   }
   std::sort(entries.begin(), entries.end(), [](const fs::path& a, const fs::path& b) {
@@ -184,7 +185,7 @@ Result<Samples> FromFolder(const std::vector<Input>& inputs, const std::string& 
 
 // --- random numbers
 
-Result<Tensor> RandomTensor(const ModelValue& input, std::mt19937_64& bits) {
+Result<Tensor> RandomTensor(const ModelValue& input, Dice& dice) {
   Dims dims = input.dims;
   for (int64_t& d : dims) d = d < 0 ? 1 : d;
   const auto dtype = static_cast<DType>(input.dtype);
@@ -195,9 +196,8 @@ Result<Tensor> RandomTensor(const ModelValue& input, std::mt19937_64& bits) {
   constexpr int64_t kMost = int64_t{1} << 28;
   const std::optional<int64_t> count = CheckedCount(dims, kMost);
   if (!count) return Usage(fmt::format("input `{}` is too large for random numbers", input.name));
-  std::normal_distribution<double> normal;
   std::vector<double> values(static_cast<size_t>(*count));
-  for (double& v : values) v = IsFloat(dtype) ? normal(bits) : static_cast<double>(bits() & 1);
+  for (double& v : values) v = IsFloat(dtype) ? dice.Normal() : dice.Uniform() < 0.5 ? 0 : 1;
   if (dtype == DType::kBool) {
     const std::vector<uint8_t> truths(values.begin(), values.end());
     return Tensor::Of<uint8_t>(dtype, std::move(dims), truths);
@@ -222,9 +222,9 @@ Samples RandomSamples(const Model& model, size_t count, uint64_t seed) {
   return {count, fmt::format("random numbers, seed {}", seed),
           [inputs = model.Inputs(), seed](size_t i) -> Result<Tensors> {
             Tensors sample;
-            std::mt19937_64 bits(seed * 1000003 + i);
+            Dice dice(seed * 1000003 + i);
             for (const ModelValue& input : inputs) {
-              QR_ASSIGN_OR_RETURN(const Tensor tensor, RandomTensor(input, bits));
+              QR_ASSIGN_OR_RETURN(const Tensor tensor, RandomTensor(input, dice));
               QR_ASSIGN_OR_RETURN(sample[input.name], ToPlain(tensor));
             }
             return sample;

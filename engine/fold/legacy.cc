@@ -1,6 +1,6 @@
 // Operators as they were before opset 7, which ONNX Runtime does not run. Each becomes the form that a kernel
 // exists for: nothing is computed here. What the old schema did not allow has no result, also where the newer
-// form would have one: so a rule is not held to what an invalid model means.
+// form would have one: so a rule is not held to what an invalid model means. Selu is here in every version, made of Elu.
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -167,7 +167,7 @@ Outputs Clip(const FoldCall& call) {
   return Newer(call, 11, inputs, {});
 }
 
-// gamma * Elu(x); no kernel exists for any version.
+// gamma * Elu(x), of any version.
 Outputs Selu(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
   const bool short_digits = call.since < 6;

@@ -1,11 +1,9 @@
 #include "engine/graph/bgl.h"
 
 #include <algorithm>
-#include <sstream>
 #include <unordered_set>
 
 #include <boost/graph/depth_first_search.hpp>
-#include <boost/graph/graphviz.hpp>
 #include <boost/graph/reverse_graph.hpp>
 
 namespace qrewrite {
@@ -128,14 +126,6 @@ size_t num_edges(const BodyView& view) {
 }
 
 // --- algorithms
-
-std::string Graphviz(const Graph& graph, BodyId body) {
-  const BodyView view(graph, body);
-  std::ostringstream out;
-  boost::write_graphviz(out, view, boost::make_label_writer(NodeOpMap{&graph}),
-                        boost::default_writer(), boost::default_writer(), NodeIndexMap{&view});
-  return out.str();
-}
 
 namespace {
 

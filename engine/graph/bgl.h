@@ -209,9 +209,6 @@ inline std::string get(boost::vertex_name_t, const BodyView& view, NodeId node) 
   return get(NodeOpMap{&view.graph()}, node);
 }
 
-// The body in Graphviz form, operators as labels (write_graphviz over a BodyView).
-std::string Graphviz(const Graph& graph, BodyId body);
-
 // Is one of `targets` among the nodes that `from` (nodes of one body) needs, directly or through
 // others, or `from` itself? Nodes of subgraphs count as their owners. Costs what lies upstream of
 // `from`, at most; a target that is found ends the search, and nodes for which `before` holds (they are

@@ -16,7 +16,8 @@ namespace qrewrite::lsp {
 namespace {
 
 std::vector<std::string> WordsFor(const Field& field) {
-  if (field.key == "equivalence") return {"exact", "ulp(1)", "lsb(1)", "approx(30dB)", "rescaled"};
+  if (field.key == "equivalence")
+    return {"exact", "ulp(1)", "lsb(1)", "approx(30dB)", "rescaled", "none"};
   if (field.key == "rename") return {"A-Za-z0-9_"};
   if (field.kind == FieldKind::kAttribute && field.key == "type") {
     return {"int", "float", "string", "tensor", "ints", "floats", "strings", "graph"};

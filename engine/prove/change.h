@@ -4,6 +4,7 @@
 //   change_values.cc   constants, element types, shapes
 //   change_sizes.cc    sizes of several places, open sizes, one axis more
 //   change_nodes.cc    attributes, operators, inputs, readers, opset
+//   change_operators.cc operators in the place of others
 //   change_operands.cc constants that nodes read, or may read
 //   change_bodies.cc   nodes that move into the body of an If or a Loop
 //   change_one.cc      one thing after the other, none by chance

@@ -15,7 +15,7 @@ void RuleProof::Watch(const Seed& seed, const std::vector<uint64_t>& changes, co
   for (const size_t i : alone) {
     ++guards_[i].report.alone;
     LeaveOut(guards_[i], seed, changes, graph, task);
-    Pin(guards_[i], seed, changes, task);
+    Pin(guards_[i], seed, changes, graph, task);
   }
 }
 
@@ -25,28 +25,28 @@ void RuleProof::WatchCases(const Seed& seed, const std::vector<uint64_t>& change
   for (Guard& guard : guards_) {
     if (!guard.of_case) continue;
     LeaveOut(guard, seed, changes, graph, task);
-    Pin(guard, seed, changes, task);
+    Pin(guard, seed, changes, graph, task);
   }
 }
 
-void RuleProof::PinAsked(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task) {
-  for (Guard* const guard : asked_) Pin(*guard, seed, changes, task);
+void RuleProof::PinAsked(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+                         const Task& task) {
+  for (Guard* const guard : asked_) Pin(*guard, seed, changes, graph, task);
 }
 
 // A test that a condition without one could have: the shortest of a few.
 void RuleProof::Pin(Guard& guard, const Seed& seed, const std::vector<uint64_t>& changes,
-                    const Task& task) {
+                    const Graph& graph, const Task& task) {
   if (guard.report.pinned || guard.pins >= kPins) return;
-  const auto tells = [&](const Graph& graph) {
-    return ResultOn(graph, court_.program, task, court_.context) !=
-           ResultOn(graph, court_.program, task, court_.context, guard.code);
+  const auto tells = [&](const Graph& other) {
+    return ResultOn(other, court_.program, task, court_.context) !=
+           ResultOn(other, court_.program, task, court_.context, guard.code);
   };
-  Graph graph;
-  if (!Make(seed, changes, graph) || !tells(graph)) return;
+  if (!tells(graph)) return;
   ++guard.pins;
-  graph = Shrink(seed, changes, tells);
-  const std::string expect = ResultOn(graph, court_.program, task, court_.context);
-  std::string text = TestText(graph, task, rule_.name, "pins `" + guard.report.text + "`", expect);
+  const Graph small = Shrink(seed, changes, graph, tells);
+  const std::string expect = ResultOn(small, court_.program, task, court_.context);
+  std::string text = TestText(small, task, rule_.name, "pins `" + guard.report.text + "`", expect);
   std::string& best = guard.report.pin;
   if (best.empty() || text.size() < best.size()) best = std::move(text);
 }
@@ -62,7 +62,9 @@ void RuleProof::LeaveOut(Guard& guard, const Seed& seed, const std::vector<uint6
   if (idle && (trial.fate == Trial::Fate::kHeld || !guard.of_case))
     guard.report.outcome = Outcome::kNotNeeded;
   if (trial.fate != Trial::Fate::kBroken) return;
-  const Graph small = Broken(seed, changes, task, guard.code, nullptr);
+  std::string why;
+  const Graph small = Broken(seed, changes, graph, task, guard.code, why);
+  if (why.empty()) return;  // it does not show again
   guard.report.outcome = Outcome::kNeeded;
   guard.report.counterexample =
       TestText(small, task, rule_.name, "needs `" + guard.report.text + "`");

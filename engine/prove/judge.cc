@@ -51,40 +51,33 @@ RunOptions Task::Options(CodeId assumed) const {
   return options;
 }
 
-Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
-  Trial trial;
-  given_ = &graph;
-  Graph changed = graph;
+int64_t Judge::Apply(Graph& graph, const Task& task, CodeId assumed, Trial& trial) {
   const Result<RunResult> result =
-      Run(changed, court_.program, task.Options(assumed), court_.context);
+      Run(graph, court_.program, task.Options(assumed), court_.context);
   if (!result.ok()) {
     const StatusCode code = result.status().code();
     // What a function of the host cannot take ends the run, unless the graph is none that runs.
     const bool broken = code == StatusCode::kLimit ||
-                        (code == StatusCode::kCallback && LargestNumber(graph).has_value());
+                        (code == StatusCode::kCallback && LargestNumber(*given_).has_value());
     trial.fate = broken ? Trial::Fate::kBroken : Trial::Fate::kQuiet;
     trial.why = Message(result.status());
-    return trial;
+    return 0;
   }
   for (const RuleCount& count : result->report.rules) {
     if (count.fired > 0) trial.fired.push_back(count.rule);
   }
   trial.fate = Trial::Fate::kQuiet;
-  trial.kind = KindOf(graph);
-  if (trial.fired.empty() || result->report.rewrites == 0) return trial;
-  if (const Status status = Verify(changed); !status.ok()) {
-    trial.fate = Trial::Fate::kBroken;
-    trial.why = "the result is no valid graph: " + Message(status);
-    return trial;
-  }
-  Promise promise = PromiseOf(trial.fired, graph);
-  trial.promised = promise.kind;
+  if (trial.fired.empty()) return 0;
+  return result->report.rewrites;
+}
+
+bool Judge::Hold(const Graph& graph, const Graph& changed, Promise promise, Trial& trial) {
   const bool rescaled = promise.kind == Promise::Kind::kRescaled;
   if (promise.kind == Promise::Kind::kNone || (rescaled && !HaveSameInputs(graph, changed))) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why =
         rescaled ? "its inputs are in other units" : "the rule promises nothing (`equivalence:`)";
-    return trial;
+    return false;
   }
   if (rescaled) AddUnits(graph, changed, promise);
   const Result<Model> a = Lowered(graph, rescaled);
@@ -92,33 +85,51 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   if (!a.ok() || !b.ok()) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = Message(a.ok() ? b.status() : a.status());
-    return trial;
+    return false;
   }
-  const bool of_data = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
-  CompareAtSizes(*a, *b, promise, of_data, trial);
+  CompareAtSizes(*a, *b, promise, trial);
   JudgeOwnOperators(*a, *b, trial);
   bool turned = false;
-  if (trial.fate == Trial::Fate::kHeld && !of_data && HasOpenRank(graph)) {
+  if (trial.fate == Trial::Fate::kHeld && !trial.of_data && HasOpenRank(graph)) {
     Trial other = trial;
     other.shapes.clear();
     Compare(*a, *b, promise, 1, /*turned=*/true, other);
     turned = other.fate == Trial::Fate::kBroken;
     if (turned) trial = other;
   }
-  if (trial.fate == Trial::Fate::kBroken && !of_data)
+  if (trial.fate == Trial::Fate::kBroken && !trial.of_data)
     AcquitWhereMade(graph, changed, promise, turned, trial);
-  if (trial.fate == Trial::Fate::kBroken && of_data && FitsWhereMade(graph, changed, promise)) {
+  if (trial.fate == Trial::Fate::kBroken && trial.of_data &&
+      FitsWhereMade(graph, changed, promise)) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = "data that its quantizers were made for is none for what is behind them";
   }
+  return turned;
+}
+
+Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
+  Trial trial;
+  given_ = &graph;
+  Graph changed = graph;
+  const int64_t rewrites = Apply(changed, task, assumed, trial);
+  if (rewrites == 0) return trial;
+  trial.kind = KindOf(graph);
+  if (const Status status = Verify(changed); !status.ok()) {
+    trial.fate = Trial::Fate::kBroken;
+    trial.why = "the result is no valid graph: " + Message(status);
+    return trial;
+  }
+  const Promise promise = PromiseOf(trial.fired, graph);
+  trial.promised = promise.kind;
+  trial.of_data = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
+  const bool turned = Hold(graph, changed, promise, trial);
   if (trial.fate == Trial::Fate::kBroken &&
-      KeepsEachTime(graph, task, assumed, result->report.rewrites, trial.fired, turned))
+      KeepsEachTime(graph, task, assumed, rewrites, trial.fired, turned))
     trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
   // In decibels, where the rule counts steps, or in fewer: nothing to put beside the others.
   const Promise weakest = WeakestOf(trial.fired);
   if (promise.kind != weakest.kind || promise.limit != weakest.limit || promise.least > 0)
     trial.margin = std::nan("");
-  trial.of_data = of_data;
   if (trial.fate == Trial::Fate::kBroken) Dismiss(graph, task, assumed, trial);
   // The kernels cut off nothing.
   const bool by_runtime = trial.fate == Trial::Fate::kBroken && trial.by_runtime;

@@ -151,6 +151,11 @@ class Judge {
                      const std::vector<std::string>& fired, bool turned);
   // The same of a promise about units that the rule chose, of the outputs.
   bool KeepsInUnits(const Graph& before, const Graph& after, Promise promise, bool turned);
+  // Runs the rules on a copy of the graph that is tried. How many rewrites there are to look at; 0: the trial says why
+  // there are none.
+  int64_t Apply(Graph& graph, const Task& task, CodeId assumed, Trial& trial);
+  // Holds what became of `graph` to the promise. Whether it broke on inputs of other ranks alone.
+  bool Hold(const Graph& graph, const Graph& changed, Promise promise, Trial& trial);
   // Whether the inputs have the types that they had.
   static bool HaveSameInputs(const Graph& before, const Graph& after);
   // What a promise about units is said of: outputs of another type, numbers that may be steps.
@@ -163,7 +168,7 @@ class Judge {
                Trial& trial);
   void CompareUnrun(const Model& before, const Model& after, const Promise& promise,
                     const std::vector<Tensors>& inputs, const Status& status, Trial& trial);
-  void CompareAtSizes(const Model& before, const Model& after, const Promise& promise, bool of_data,
+  void CompareAtSizes(const Model& before, const Model& after, const Promise& promise,
                       Trial& trial);
   // Operators of the result that nobody has: if it is equal nevertheless, they stand in bodies that no sample enters; if
   // it does not run, the trial says why what the rule file says that they compute does not stand there.

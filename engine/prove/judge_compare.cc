@@ -40,7 +40,7 @@ bool BreaksWithoutData(const std::vector<Trial>& tried, size_t most) {
 // What is said of data that the quantizers were made for holds at some size of the inputs: one of those where
 // the original makes many different numbers, as quantizers do of the data that they were made for.
 void Judge::CompareAtSizes(const Model& before, const Model& after, const Promise& promise,
-                           bool of_data, Trial& trial) {
+                           Trial& trial) {
   std::vector<Trial> tried;
   size_t most = 0;
   for (const double size : kSizesOfData) {
@@ -48,19 +48,19 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
     Compare(before, after, promise, size, /*turned=*/false, at_size);
     most = std::max(most, at_size.distinct);
     const bool first_decides = size == 1 && at_size.fate != Trial::Fate::kBroken;
-    if (first_decides || !of_data) break;
+    if (first_decides || !trial.of_data) break;
   }
   const auto shows = [&](const Trial& t) {
     return t.fate == Trial::Fate::kHeld && ShowsData(t.distinct, most);
   };
   const auto held = std::ranges::find_if(tried, shows);
   trial = held != tried.end() ? *held : tried.front();
-  if (of_data && trial.fate == Trial::Fate::kBroken &&
+  if (trial.of_data && trial.fate == Trial::Fate::kBroken &&
       (most < kSeveralNumbers || (trial.by_numbers && BreaksWithoutData(tried, most)))) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = "at no size of the data are there several numbers that are not cut off";
   }
-  if (of_data && trial.fate == Trial::Fate::kBroken && HasNumberAsData(*given_)) {
+  if (trial.of_data && trial.fate == Trial::Fate::kBroken && HasNumberAsData(*given_)) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = "data that is a number alone has one size";
   }

@@ -238,7 +238,6 @@ bool Judge::KeepsWhereMade(const Graph& before, const Graph& after, const Promis
 }
 
 bool Judge::FitsWhereMade(const Graph& before, const Graph& after, const Promise& promise) {
-  constexpr size_t kLeast = 3;  // numbers
   std::vector<size_t> held;
   size_t most = 0;
   for (const double size : kSizesOfData) {
@@ -250,7 +249,8 @@ bool Judge::FitsWhereMade(const Graph& before, const Graph& after, const Promise
     if (Keeps(promise, made->first.values, made->second.values, why, nullptr))
       held.push_back(distinct);
   }
-  return std::ranges::any_of(held, [&](size_t n) { return n >= kLeast && ShowsData(n, most); });
+  return std::ranges::any_of(held,
+                             [&](size_t n) { return n >= kSeveralNumbers && ShowsData(n, most); });
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "engine/api/constant.h"
 #include "engine/prove/judge.h"
@@ -12,16 +13,18 @@
 namespace qrewrite {
 
 Promise Judge::WeakestOf(const std::vector<std::string>& fired) const {
-  const auto rank = [](const Promise& p) {
+  // By kind, then by how much is allowed. Steps are looked at where they are made, of each firing (KeepsEachTime); so
+  // decibels count, where there are some, for the whole.
+  const auto rank = [](const Promise& p) -> std::pair<int, double> {
     switch (p.kind) {
-      case Promise::Kind::kNone: return -1000.0;
-      case Promise::Kind::kExact: return 1000.0;
-      case Promise::Kind::kUlp: return 200.0 - p.limit;
-      case Promise::Kind::kLsb: return 190.0 - p.limit;
-      case Promise::Kind::kApprox: return p.limit;
-      case Promise::Kind::kRescaled: return -500.0;
+      case Promise::Kind::kNone: return {0, 0};
+      case Promise::Kind::kRescaled: return {1, 0};
+      case Promise::Kind::kApprox: return {2, p.limit};
+      case Promise::Kind::kLsb: return {3, -p.limit};
+      case Promise::Kind::kUlp: return {4, -p.limit};
+      case Promise::Kind::kExact: return {5, 0};
     }
-    return 0.0;
+    return {0, 0};
   };
   std::optional<Promise> weakest;
   for (const std::string& name : fired) {

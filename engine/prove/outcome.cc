@@ -35,7 +35,7 @@ void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, c
     return;
   }
   ++report_.graphs;
-  if (AsksConditions()) PinAsked(seed, changes, task);
+  if (AsksConditions()) PinAsked(seed, changes, graph, task);
   switch (trial.fate) {
     case Trial::Fate::kInvalid: break;
     case Trial::Fate::kQuiet: LookNear(seed, changes, graph, task); break;
@@ -48,15 +48,16 @@ void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, c
     case Trial::Fate::kUnknown:
       report_.fired += Fired(trial);
       if (Fired(trial)) Keep(seed, changes, graph, trial.distinct);
-      if (trial.disputed && report_.disputed++ == 0) report_.dispute = trial.why;
+      if (Fired(trial) && trial.disputed && report_.disputed++ == 0) report_.dispute = trial.why;
       if (Fired(trial) && report_.why.empty()) report_.why = trial.why;
       break;
     case Trial::Fate::kBroken:
       // Of another rule that fired as well, whose numbers were changed here.
       if (trial.of_data && !words_.keeps_numbers) break;
       if (!trial.fired.empty() && !Fired(trial)) break;
-      ++report_.fired, ++report_.compared;
-      if (report_.outcome != ProvenRule::Outcome::kRefuted) Refute(seed, changes, task);
+      // What does not show again is none of the rule's: a runtime read memory that it had not written.
+      if (report_.outcome == ProvenRule::Outcome::kRefuted || Refute(seed, changes, graph, task))
+        ++report_.fired, ++report_.compared;
       break;
   }
 }
@@ -83,17 +84,16 @@ void RuleProof::CountHeld(const Trial& trial) {
         decibels ? std::min(report_.margin, trial.margin) : std::max(report_.margin, trial.margin);
 }
 
-void RuleProof::Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task) {
+bool RuleProof::Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+                       const Task& task) {
   std::string why;
-  Graph whole;
-  const bool made = Make(seed, changes, whole);
-  const Task least = made ? Least(task, whole) : task;
-  const Graph small = Broken(seed, changes, least, {}, &why);
-  // What does not show again is none of the rule's: a runtime read memory that it had not written.
-  if (why.empty()) return;
+  const Task least = Least(task, graph);
+  const Graph small = Broken(seed, changes, graph, least, {}, why);
+  if (why.empty()) return false;
   report_.outcome = ProvenRule::Outcome::kRefuted;
   report_.why = why;
   report_.counterexample = TestText(small, least, rule_.name, "a counterexample");
+  return true;
 }
 
 // A rule that is not what its author says in its tests is none to rely on, whatever its promise.

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -109,41 +111,55 @@ ProvenDefinition Reported(const Program& program, GuardedDefinition& guarded) {
   return report;
 }
 
-}  // namespace
-
-Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
-  const RuleSet& set = *rules.impl().set;
-  QR_RETURN_IF_ERROR(CheckNames(set, options.rules));
-  if (options.graphs && *options.graphs < 1)
-    return Status(StatusCode::kUsage, "at least one graph is needed");
-  QR_ASSIGN_OR_RETURN(const Rules roles, LoadInputRoles());
-  const std::unique_ptr<ShapeInference> inference = MakeOnnxInference();
-  const RunContext context{.kernels = &rules.impl().kernels,
-                           .functions = &rules.impl().functions,
-                           .inference = inference.get()};
-  const std::unique_ptr<Evaluator> kernels = BuiltinKernelsWith(rules.impl().kernels);
-  const std::shared_ptr<const Program> semantics =
-      set.semantics == nullptr ? nullptr : Compile(set.semantics);
-  std::optional<RuntimeApart> runtime;
-  bool cuts_off_sums = false;
-  if (options.runtime != nullptr) {
-    Warm(*options.runtime), runtime.emplace(*options.runtime);
-    const Result<bool> exact = HasExactIntegerProducts(*options.runtime);
-    cuts_off_sums = exact.ok() && !*exact;
+// The court, and what it refers to.
+class Hearing {
+ public:
+  Hearing(const Rules& rules, Rules roles, const ProveOptions& options)
+      : roles_(std::move(roles)),
+        inference_(MakeOnnxInference()),
+        context_{.kernels = &rules.impl().kernels,
+                 .functions = &rules.impl().functions,
+                 .inference = inference_.get()},
+        kernels_(BuiltinKernelsWith(rules.impl().kernels)) {
+    const RuleSet& set = *rules.impl().set;
+    if (set.semantics != nullptr) semantics_ = Compile(set.semantics);
+    bool cuts_off_sums = false;
+    if (options.runtime != nullptr) {
+      Warm(*options.runtime), runtime_.emplace(*options.runtime);
+      const Result<bool> exact = HasExactIntegerProducts(*options.runtime);
+      cuts_off_sums = exact.ok() && !*exact;
+    }
+    court_.emplace(Court{.program = *rules.impl().program,
+                         .semantics = semantics_.get(),
+                         .context = context_,
+                         .roles = roles_,
+                         .kernels = *kernels_,
+                         .runtime = runtime_ ? &*runtime_ : nullptr,
+                         .seed = options.seed,
+                         .any_type = !set.check_types,
+                         .cuts_off_sums = cuts_off_sums});
   }
-  Court court{.program = *rules.impl().program,
-              .semantics = semantics.get(),
-              .context = context,
-              .roles = roles,
-              .kernels = *kernels,
-              .runtime = runtime ? &*runtime : nullptr,
-              .seed = options.seed,
-              .any_type = !set.check_types,
-              .cuts_off_sums = cuts_off_sums};
-  const ComputedElementsLimit limit(kMostComputed);
-  const std::vector<Seed> seeds = SeedsOf(set);
+  Hearing(const Hearing&) = delete;
+  Hearing& operator=(const Hearing&) = delete;
+
+  Court& court() { return *court_; }
+  std::string Evaluators() const {
+    return kernels_->Name() + (runtime_ ? " and " + runtime_->Name() : "");
+  }
+
+ private:
+  const Rules roles_;
+  const std::unique_ptr<ShapeInference> inference_;
+  const RunContext context_;
+  const std::unique_ptr<Evaluator> kernels_;
+  std::shared_ptr<const Program> semantics_;
+  std::optional<RuntimeApart> runtime_;
+  std::optional<Court> court_;
+};
+
+// What the tests of the rule set show of it: types, nodes, operands.
+Examples LearnFrom(const std::vector<Seed>& seeds, Court& court) {
   court.any_type = court.any_type || HaveOtherTypes(court, seeds);
-  const std::vector<std::set<std::string>> matched = MatchedRules(court.program, seeds, context);
   Examples examples;
   OwnOperands own_operands;
   for (const Seed& seed : seeds) {
@@ -151,15 +167,47 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
     Judge(court).LearnOperands(seed.graph, own_operands);
   }
   court.own_operands = std::move(own_operands);
-  ProveReport report{.set = set.name, .seed = options.seed, .evaluators = kernels->Name()};
-  if (runtime) report.evaluators += " and " + runtime->Name();
+  return examples;
+}
+
+// Each rule to its end, or for as long as there is time; then its report.
+Status ProveEach(std::deque<RuleProof>& proofs, const ProveOptions& options, Teller& teller,
+                 ProveReport& report) {
+  if (options.seconds > 0) TakeTurns(proofs, options);
+  const int graphs_of_few = kDefaultGraphsOfAll / std::max(1, static_cast<int>(proofs.size()));
+  const int graphs =
+      options.graphs.value_or(std::clamp(graphs_of_few, kDefaultGraphs, kMostDefaultGraphs));
+  // A proof holds hundreds of graphs: one after the other goes.
+  for (; !proofs.empty(); proofs.pop_front()) {
+    if (!(options.seconds > 0)) proofs.front().Advance(graphs, std::nullopt);
+    for (const RuleProof& proof : proofs) QR_RETURN_IF_ERROR(proof.interrupted());
+    report.rules.push_back(proofs.front().Finish());
+    teller.RuleIsThrough();
+    report.refuted += report.rules.back().outcome == ProvenRule::Outcome::kRefuted;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
+  const RuleSet& set = *rules.impl().set;
+  QR_RETURN_IF_ERROR(CheckNames(set, options.rules));
+  if (options.graphs && *options.graphs < 1)
+    return Status(StatusCode::kUsage, "at least one graph is needed");
+  QR_ASSIGN_OR_RETURN(Rules roles, LoadInputRoles());
+  Hearing hearing(rules, std::move(roles), options);
+  Court& court = hearing.court();
+  const ComputedElementsLimit limit(kMostComputed);
+  const std::vector<Seed> seeds = SeedsOf(set);
+  const Examples examples = LearnFrom(seeds, court);
+  const std::vector<std::set<std::string>> matched =
+      MatchedRules(court.program, seeds, court.context);
   std::vector<GuardedDefinition> definitions;
   if (options.guards) {
     const ComputedElementsLimit of_tests(kMostOfTests);
-    definitions = GuardedDefinitions(court.program, context);
+    definitions = GuardedDefinitions(court.program, court.context);
   }
-  std::deque<RuleProof> proofs;
-  std::set<std::string> proven;
   const auto is_meant = [&](const Rule& rule) {
     const bool named =
         std::find(options.rules.begin(), options.rules.end(), rule.name) != options.rules.end();
@@ -167,29 +215,16 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
     return options.rules.empty() ? own : named;
   };
   Teller teller(options, static_cast<int>(std::ranges::count_if(set.rules, is_meant)));
+  std::deque<RuleProof> proofs;
+  std::set<std::string> proven;
   for (const Rule& rule : set.rules) {
     if (!is_meant(rule)) continue;
     proofs.emplace_back(court, options, teller, rule, SeedsFor(rule, seeds, matched), examples,
                         Unpinned(definitions, rule.name));
     proven.insert(rule.name);
   }
-  if (options.seconds > 0) TakeTurns(proofs, options);
-  const auto interrupted = [&]() -> Status {
-    for (const RuleProof& proof : proofs) QR_RETURN_IF_ERROR(proof.interrupted());
-    return {};
-  };
-  const int graphs_of_few = kDefaultGraphsOfAll / std::max(1, static_cast<int>(proofs.size()));
-  const int graphs =
-      options.graphs.value_or(std::clamp(graphs_of_few, kDefaultGraphs, kMostDefaultGraphs));
-  // A proof holds hundreds of graphs: one after the other goes.
-  for (; !proofs.empty(); proofs.pop_front()) {
-    RuleProof& proof = proofs.front();
-    if (!(options.seconds > 0)) proof.Advance(graphs, std::nullopt);
-    QR_RETURN_IF_ERROR(interrupted());
-    report.rules.push_back(proof.Finish());
-    teller.RuleIsThrough();
-    report.refuted += report.rules.back().outcome == ProvenRule::Outcome::kRefuted;
-  }
+  ProveReport report{.set = set.name, .seed = options.seed, .evaluators = hearing.Evaluators()};
+  QR_RETURN_IF_ERROR(ProveEach(proofs, options, teller, report));
   for (GuardedDefinition& definition : definitions) {
     const auto asks = [&](const std::string& rule) { return proven.contains(rule); };
     if (std::ranges::any_of(definition.rules, asks))

@@ -86,7 +86,9 @@ class RuleProof {
   void CountHeld(const Trial& trial);
   void AskTests();
   void TellFailedTest();
-  void Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task);
+  // False: it does not show again.
+  bool Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+              const Task& task);
 
   // --- in_front.cc
   bool TryCaseInFront(Dice& dice);
@@ -100,19 +102,22 @@ class RuleProof {
              const Task& task, const std::vector<size_t>& alone);
   void WatchCases(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
                   const Task& task);
-  void PinAsked(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task);
-  void Pin(Guard& guard, const Seed& seed, const std::vector<uint64_t>& changes, const Task& task);
+  void PinAsked(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+                const Task& task);
+  void Pin(Guard& guard, const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+           const Task& task);
   void LeaveOut(Guard& guard, const Seed& seed, const std::vector<uint64_t>& changes,
                 const Graph& graph, const Task& task);
 
   // --- shrink.cc
-  // The smallest graph that is found which still breaks the promise.
-  Graph Broken(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task,
-               CodeId assumed, std::string* why);
+  // The smallest graph that is found which still breaks the promise, and `why`. It begins with `graph`, the seed with the
+  // changes; "": that does not break it again.
+  Graph Broken(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+               const Task& task, CodeId assumed, std::string& why);
   // The same rules and parameters without those that the fault does not need.
   Task Least(const Task& task, const Graph& graph);
   // The smallest graph that is found of which `shows` still holds.
-  Graph Shrink(const Seed& seed, std::vector<uint64_t> changes,
+  Graph Shrink(const Seed& seed, std::vector<uint64_t> changes, const Graph& graph,
                FunctionRef<bool(const Graph&)> shows);
 
   const Court& court_;

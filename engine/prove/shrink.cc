@@ -21,14 +21,17 @@ std::string TextOf(const Graph& graph) {
 
 }  // namespace
 
-Graph RuleProof::Broken(const Seed& seed, const std::vector<uint64_t>& changes, const Task& task,
-                        CodeId assumed, std::string* why) {
-  return Shrink(seed, changes, [&](const Graph& graph) {
-    const Trial trial = judge_.Try(graph, task, assumed);
+Graph RuleProof::Broken(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
+                        const Task& task, CodeId assumed, std::string& why) {
+  return Shrink(seed, changes, graph, [&](const Graph& other) {
+    const Trial trial = judge_.Try(other, task, assumed);
     if (trial.fate != Trial::Fate::kBroken) return false;
-    // A graph that the rule as it stands fires on shows nothing about a condition.
-    if (assumed.valid() && judge_.Try(graph, task).fate != Trial::Fate::kQuiet) return false;
-    if (why != nullptr) *why = trial.why;
+    // A graph on which the rule as it stands goes wrong as well shows nothing about a condition.
+    if (assumed.valid()) {
+      const Trial::Fate fate = judge_.Try(other, task).fate;
+      if (fate != Trial::Fate::kQuiet && fate != Trial::Fate::kHeld) return false;
+    }
+    why = trial.why;
     return true;
   });
 }
@@ -51,41 +54,40 @@ Task RuleProof::Least(const Task& task, const Graph& graph) {
   return least;
 }
 
-Graph RuleProof::Shrink(const Seed& seed, std::vector<uint64_t> changes,
+Graph RuleProof::Shrink(const Seed& seed, std::vector<uint64_t> changes, const Graph& graph,
                         FunctionRef<bool(const Graph&)> shows) {
   const Clock::time_point end = Clock::now() + kShrinkTime;
-  Graph best;
-  Make(seed, changes, best);
+  Graph best = graph;
   shows(best);
   for (size_t i = changes.size(); i-- > 0;) {
     std::vector<uint64_t> fewer = changes;
     fewer.erase(fewer.begin() + static_cast<ptrdiff_t>(i));
-    Graph graph;
-    if (!Make(seed, fewer, graph) || !shows(graph)) continue;
+    Graph other;
+    if (!Make(seed, fewer, other) || !shows(other)) continue;
     changes = std::move(fewer);
-    best = std::move(graph);
+    best = std::move(other);
   }
   const Signatures& signatures = court_.program.rules().signatures;
   std::string text = TextOf(best);
-  bool smaller = false;
+  bool was_smaller = false;
   size_t step = 0;
   for (int steps = 0; steps < kShrinkSteps && Clock::now() < end; ++steps) {
-    Graph graph = best;
-    if (!Simplify(graph, signatures, step)) {
+    Graph smaller = best;
+    if (!Simplify(smaller, signatures, step)) {
       // What is gone now may have kept something else from going.
-      if (!std::exchange(smaller, false)) break;
+      if (!std::exchange(was_smaller, false)) break;
       step = 0;
       continue;
     }
-    const bool valid = judge_.Prepare(graph).empty();
-    std::string other = valid ? TextOf(graph) : text;
-    if (other == text || !shows(graph)) {
+    const bool valid = judge_.Prepare(smaller).empty();
+    std::string other = valid ? TextOf(smaller) : text;
+    if (other == text || !shows(smaller)) {
       ++step;
       continue;
     }
-    best = std::move(graph);  // what comes next is at the same place
+    best = std::move(smaller);  // what comes next is at the same place
     text = std::move(other);
-    smaller = true;
+    was_smaller = true;
   }
   return best;
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kUsualOpset = 21;  // what a test has that says nothing
 
-// Every size `from` of the graph's inputs and constants.
+// The sizes of the graph's inputs and constants.
 std::set<int64_t> SizesOf(const Graph& graph) {
   std::set<int64_t> sizes;
   for (size_t i = 0; i < graph.num_values(); ++i) {

@@ -80,8 +80,8 @@ bool HasThing(const Graph& graph, const Vocabulary& words, const Signatures& sig
 // The size that an open one stands for, by the name of its symbol, where a change opened it.
 std::optional<int64_t> SizeOfOpen(std::string_view symbol);
 
-// The same for graphs that differ in numbers and sizes alone: what is constant, ranks, which sizes are 0,
-// 1 or open, types, operators and attributes count.
+// The same for graphs that differ in numbers and sizes alone: what is constant, ranks, which sizes are 0, 1 or
+// open, types, names of operators and attributes that are one integer or a text count.
 uint64_t KindOf(const Graph& graph);
 
 // Smaller variations of a graph that fails, most promising first: steps of a search for the smallest

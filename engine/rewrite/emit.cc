@@ -220,8 +220,8 @@ Vals Emitter::Template(const MakeCall& call, Frame& frame, size_t outputs) {
     if (!args.empty() && args.back().stops()) return Fail(in_.WhyIfAsked(args.back()), outputs);
   }
   if (++depth_ > kMaxRecursion) {
-    in_.Exhaust(fmt::format("`${}` calls itself more than {} times deep", d.definition->head.name,
-                            kMaxRecursion));
+    in_.Exhaust(fmt::format("templates call each other more than {} times deep, at `${}`",
+                            kMaxRecursion, d.definition->head.name));
   }
   Vals results;
   Val found = false;

@@ -25,8 +25,8 @@
 
 namespace qrewrite {
 
-// Nodes that one replacement makes at most, beside as many as the model has (a chain may be copied); a template that calls
-// itself twice would never end.
+// Nodes that one replacement makes at most, beside as many as the model has (a chain may be copied): templates that call each
+// other twice, n of them, make 2^n.
 inline constexpr size_t kMaxNewNodes = 100'000;
 
 // Most calls have a handful of arguments and one output: these allocate nothing.

@@ -111,7 +111,7 @@ struct RuleTest {
 struct Rule {
   std::string name;
   std::string doc;
-  std::string equivalence;  // exact, ulp(n), lsb(n), approx(dB), rescaled; "" if not stated
+  std::string equivalence;  // exact, ulp(n), lsb(n), approx(dB), rescaled, none; "" if not stated
   // Whether what it redefines is meant to go on being the same numbers, but for rounding.
   bool KeepsNumbers() const { return equivalence != "rescaled"; }
   // What a firing counts under, and when (null: always); empty: the rule's name.

@@ -14,7 +14,7 @@ namespace {
 
 // exact | rescaled | ulp(n) | lsb(n) | approx(n dB)
 bool IsEquivalence(std::string_view text) {
-  if (text == "exact" || text == "rescaled") return true;
+  if (text == "exact" || text == "rescaled" || text == "none") return true;
   for (const auto& [head, unit] : {std::pair<std::string_view, std::string_view>{"ulp(", ""},
                                    {"lsb(", ""},
                                    {"approx(", "dB"}}) {
@@ -160,7 +160,7 @@ std::optional<Rule> AstReader::ReadRule(const DocNode& node) {
   if (!rule.equivalence.empty() && !IsEquivalence(rule.equivalence)) {
     BadValue(*map.Get("equivalence"),
              fmt::format("`{}` is no equivalence", Printable(rule.equivalence, 60)),
-             "exact, ulp(1), lsb(1), approx(30dB), rescaled");
+             "exact, ulp(1), lsb(1), approx(30dB), rescaled, none");
   }
   rule.counters = Counters(map.Get("report"));
   if (const DocNode* hits = map.Get("expect_hits")) {

@@ -137,9 +137,10 @@ Status InputMaker::AddRanges(const VerifyOptions& options) {
     const double least = input->dtype == DType::kBool ? 0
                          : whole                      ? static_cast<double>(IntMin(input->dtype))
                                                       : low;
-    const double most = input->dtype == DType::kBool ? 1
-                        : whole                      ? static_cast<double>(IntMax(input->dtype))
-                                                     : high;
+    const double most = input->dtype == DType::kBool     ? 1
+                        : input->dtype == DType::kUint64 ? 0x1p64
+                        : whole                          ? static_cast<double>(IntMax(input->dtype))
+                                                         : high;
     if (!(low <= high) || !std::isfinite(high - low) || low < least || high > most) {
       return {StatusCode::kUsage,
               fmt::format("{},{} is no range of input `{}`, which is {}", range.first, range.second,
@@ -260,10 +261,18 @@ double InputMaker::Float(const Input& input, SampleKind kind, Dice& dice) {
   return 0;
 }
 
+// The end of a range of integers; of UINT64 its bits. Doubles have 2^63 and 2^64, which are beyond the types, and nothing
+// between them and 2^10 less.
+int64_t End(double end, DType dtype) {
+  if (end < 0x1p63) return static_cast<int64_t>(end);
+  if (dtype != DType::kUint64) return INT64_MAX;
+  return static_cast<int64_t>(end < 0x1p64 ? static_cast<uint64_t>(end) : UINT64_MAX);
+}
+
 int64_t InputMaker::Integer(const Input& input, SampleKind kind, int64_t length, Dice& dice) {
   if (input.range) {
-    return dice.Integer(static_cast<int64_t>(input.range->first),
-                        static_cast<int64_t>(input.range->second));
+    return dice.Integer(End(input.range->first, input.dtype),
+                        End(input.range->second, input.dtype));
   }
   const bool data = input.dtype != DType::kBool && Info(input.dtype).bits <= 16;
   if (input.rows) return kind == SampleKind::kZero ? 0 : dice.Integer(0, *input.rows - 1);
@@ -286,6 +295,10 @@ Result<Tensor> InputMaker::Numbers(const Input& input, std::vector<int64_t> dims
   if (!IsFloat(input.dtype)) {
     std::vector<int64_t> values(static_cast<size_t>(*count));
     for (int64_t& v : values) v = Integer(input, kind, length, dice);
+    if (input.dtype == DType::kUint64) {  // they may be beyond INT64
+      const std::vector<uint64_t> bits(values.begin(), values.end());
+      return Tensor::Of<uint64_t>(input.dtype, std::move(dims), bits);
+    }
     return FromInt64s(input.dtype, std::move(dims), values);
   }
   std::vector<double> values(static_cast<size_t>(*count));

@@ -38,6 +38,7 @@ class InputMaker {
     bool equal = false;
     // If not 0: of the first axis of inputs that have several, which counts samples mostly.
     int64_t leading = 0;
+    bool operator==(const Sizes&) const = default;
   };
   // Sample number `index` from 0; the same one for the same seed, whatever was made before. `amplitude`: a factor of
   // floats whose range was not given.

@@ -8,6 +8,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/tensor/dtype.h"
+#include "engine/verify/report_text.h"
 #include "qrewrite/verify.h"
 
 namespace qrewrite {
@@ -86,6 +87,12 @@ Json OutputJson(const OutputComparison& o) {
 
 }  // namespace
 
+std::string Conclusion(const VerifyReport& report) {
+  return fmt::format("{} with tolerance {}: {} sample{}, seed {}, {}", Name(report.verdict),
+                     report.tolerance.Text(), report.samples, report.samples == 1 ? "" : "s",
+                     report.seed, report.evaluator);
+}
+
 std::string VerifyReport::Text() const {
   size_t width = 6;
   for (const OutputComparison& o : outputs) width = std::max(width, Printable(o.name).size());
@@ -116,8 +123,7 @@ std::string VerifyReport::Text() const {
     text += "\n";
   }
   for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
-  return text + fmt::format("{} with tolerance {}: {} sample{}, seed {}, {}\n", Name(verdict),
-                            tolerance.Text(), samples, samples == 1 ? "" : "s", seed, evaluator);
+  return text + Conclusion(*this) + "\n";
 }
 
 std::string VerifyReport::Json() const {

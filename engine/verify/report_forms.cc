@@ -6,6 +6,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/page/page.h"
+#include "engine/verify/report_text.h"
 #include "qrewrite/verify.h"
 
 namespace qrewrite {
@@ -37,12 +38,6 @@ std::vector<std::string> Cells(const OutputComparison& o) {
     cells[10] = fmt::format("[{}] of sample {}: {:.9g} and {:.9g}", fmt::join(o.worst_index, ", "),
                             o.worst_sample, o.worst_a, o.worst_b);
   return cells;
-}
-
-std::string Conclusion(const VerifyReport& report) {
-  return fmt::format("{} with tolerance {}: {} sample{}, seed {}, {}", Name(report.verdict),
-                     report.tolerance.Text(), report.samples, report.samples == 1 ? "" : "s",
-                     report.seed, report.evaluator);
 }
 
 // A cell of a table in Markdown: nothing in a name is markup.

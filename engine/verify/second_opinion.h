@@ -22,6 +22,7 @@ using CompareOutput = std::function<Result<OutputComparison>(
 //   finds nothing: kernels that a runtime chooses by what is constant, or fused, add up in another order.
 // - or the difference is of roundings that a quantizer inside made steps of (engine/verify/steps.h): of as few decibels as
 //   a tolerance in decibels allows, but 60; under another one of 100 dB, and `compare` finds nothing of `second`'s.
+// - or the two disagree about `a` by more than the decibels that are asked for, and `compare` finds nothing of `second`'s;
 // - or `first` cuts off sums of products of 8 bits on this processor, and `compare` finds nothing when the weights are
 //   unsigned (rules/unsigned_weights.yaml).
 // Where `second` cannot run a model only the last is tried, and otherwise a note says so. Returns the outputs of which

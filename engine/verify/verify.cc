@@ -143,7 +143,7 @@ Status Verification::ChooseOpenSizes() {
       ChooseSizes(*maker_, *session_a_, std::min(options_.samples, 2));
   if (!chosen.ok()) return Of(a_, chosen.status());
   sizes_ = *chosen;
-  if (sizes_.leading > 0)
+  if (sizes_ != InputMaker::Sizes{})
     report_.notes.push_back("sizes that the model leaves open: " + Text(sizes_));
   return {};
 }

@@ -49,8 +49,8 @@ class Evaluator {
 
 struct OnnxRuntimeOptions {
   // The library, or a folder that has it. Without: $QREWRITE_ORT; the site-packages of the Python in
-  // use ($VIRTUAL_ENV, $CONDA_PREFIX, the Python that started this program, `python3`); node_modules
-  // here; what the loader finds.
+  // use ($VIRTUAL_ENV, $CONDA_PREFIX, the Python that started this program, `python3`, `python`, ~/.local);
+  // node_modules here; what the loader finds.
   std::string library;
   int threads = 0;        // of one operator; 0: what the runtime thinks best
   bool optimize = false;  // the graph: results differ by what that costs in precision

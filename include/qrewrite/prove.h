@@ -42,7 +42,9 @@ struct ProveOptions {
   // Valid graphs that each rule is tried on. Without: 2000, of few rules 40000 in all and 10000 each at most; or
   // as many as there is time for.
   std::optional<int> graphs;
-  double seconds = 0;  // of the whole proof, at most: rules take turns; 0: as long as it takes
+  // Of the search, at most: rules take turns; 0: as long as it takes. The tests come first, whole, and what is
+  // found is made smaller for up to 10 s.
+  double seconds = 0;
   uint64_t seed = 0;
   bool guards = true;            // leave out conditions, one at a time
   bool tests = true;             // a rule whose own tests fail is refuted, too

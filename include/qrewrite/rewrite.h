@@ -130,6 +130,8 @@ struct Report {
 //   kRefused       a rule with `refuse:` fired, or `strict` and there are warnings
 //   kLimit         the rewriting does not come to an end; names the rules
 //   kInvalidModel  the model has a cycle, or is poisoned
+//   kInvalidRules  a value that a phase needs is none with these parameters (`to_opset`)
+//   kIo            a file that the rules name is not there, or cannot be read
 //   kCancelled     the observer ended the run
 //   kCallback      the observer, or a function of the host, threw an exception
 // After an error the model is as it was if nothing had been changed yet, else poisoned.

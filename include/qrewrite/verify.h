@@ -149,8 +149,9 @@ struct BisectReport {
   std::string error;     // that ended the run behind so many: a refusal, rewriting without an end
   // Number of the rewrite, from 1; 0: after the whole run the results are still within the tolerance.
   int64_t bad = 0;
-  // The state after this many rewrites is good. Less than bad - 1: those between cannot be run, as they
-  // hold operators that the rule set has for itself; the first bad one is among good + 1 .. bad.
+  // The state after this many rewrites is good. Less than bad - 1: the first bad one is among good + 1 .. bad. Those
+  // between that were tried do not run, mostly as they hold operators that the rule set has for itself; after 32 such
+  // states no more are tried.
   int64_t good = 0;
   std::string set, rule, file;  // of rewrite `bad`
   int line = 0;

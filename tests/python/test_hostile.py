@@ -258,3 +258,13 @@ def test_the_graph_is_checked_beside_sparse_tensors():
     onnx.save(m, "m.onnx")
     run("--rules", "optimize", "m.onnx", "-o", "o.onnx", "--check-graph")
     assert len(onnx.load("o.onnx").graph.node) == 2
+
+
+@pytest.mark.parametrize("args, code", [
+    (["a" * 5000], 2),
+    (["new", "--from", "m.onnx", "--nodes", "y", "-o", "r" * 5000 + ".yaml"], 6),
+    (["verify", "m.onnx", "m.onnx", "--inputs", "a" * 5000], 6),
+], ids=["command", "output", "samples"])
+def test_a_path_that_no_file_can_have(folder, args, code):  # noqa: F811
+    onnx.save(model([helper.make_node("Neg", ["x"], ["y"])]), "m.onnx")
+    assert "filesystem error" not in run(*args, code=code)[1]

@@ -41,6 +41,14 @@ def test_every_page_is_there(site):
     assert {path.stem for path in PAGES if path.parent == SOURCE / "docs"} | {"index", "rule_sets"} <= made
 
 
+@pytest.mark.parametrize("path", sorted((SOURCE / "rules").glob("*.yaml")), ids=lambda p: p.stem)
+def test_every_rule_set_has_a_page_with_each_of_its_rules(site, path):
+    page = next(page for made, page in site.items() if made.parent.name == "rules" and made.stem == path.stem)
+    keys = re.split(r"^(?=\w)", path.read_text(), flags=re.M)
+    rules = re.findall(r"^  - name: ([\w-]+)$", "".join(key for key in keys if key.startswith("rules:\n")), re.M)
+    assert set(rules) <= page.anchors
+
+
 def test_links_lead_somewhere(site):
     checked = 0
     for path, page in site.items():

@@ -28,6 +28,7 @@ MODELS = {
     "alone": "g () => (float[2] y) <float[2] c = {3, 3}> { y = Neg(c) }",
     "words": "g (float[N, 4] x) => (string[N, 4] y) { y = Cast<to = 8>(x) }",
     "whole": "g (int64[N, 4] x) => (int64[N, 4] y) <int64 k = {100000}> { y = Mul(x, k) }",
+    "thirds": "g (uint64[N, 4] x) => (uint64[N, 4] y) <uint64 k = {3}> { y = Div(x, k) }",
     "next": "g (int64[N, 4] x) => (int64[N, 4] y) <int64 k = {100001}> { y = Mul(x, k) }",
     "abs": "g (float[N, 4] x) => (float[N, 4] y) { a = Neg(x)  b = Neg(a)  c = Abs(b)  y = Sin(c) }",
 }
@@ -48,6 +49,9 @@ def folder(tmp_path_factory):
     np.savez(path / "x.npz", x=np.arange(24, dtype=np.float32).reshape(3, 2, 4))
     np.savez(path / "z.npz", z=np.zeros((3, 2, 4), np.float32))
     np.savez(path / "flat.npz", x=np.float32(1))
+    (path / "round").mkdir()
+    (path / "round" / "round").symlink_to("round")  # to itself
+    (path / "round" / "libonnxruntime.so").symlink_to("libonnxruntime.so")
     return path
 
 
@@ -68,6 +72,8 @@ def run(folder, *args):
     (["gain", "same", "--inputs", "x.npz"], 0, "EXACT"),
     (["gain", "same", "--runtime", "builtin", "--samples", "2", "--seed", "7", "--shape", "x=7x4"], 0, "EXACT"),
     (["two", "two", "--range", "w=-1,1"], 0, "EXACT"),
+    (["whole", "whole", "--range", "x=-9223372036854775808,9223372036854775807"], 0, "EXACT"),
+    (["thirds", "thirds", "--range", "x=0,18446744073709551615"], 0, "EXACT"),
     (["fixed", "fixed", "--shape", "x=5x4"], 0, "EXACT"),
     (["bias", "bias"], 3, "INCONCLUSIVE"),  # the same on all samples, though not the same everywhere
     (["sizes", "sizes"], 0, "EXACT"),  # sizes are no numbers of the samples
@@ -89,6 +95,8 @@ def test_verdict(folder, args, code, verdict):
     (["gain.onnx", "other.onnx", "--tol", "near"], 2, "`near` is no tolerance"),
     (["gain.onnx", "other.onnx", "--shape", "x=2xa"], 2, "--shape x=2xa: NAME=2x3x4 is expected"),
     (["gain.onnx", "other.onnx", "--range", "x"], 2, "NAME=LO,HI is expected"),
+    (["gain.onnx", "other.onnx", "--inputs", "round"], 2, "has neither .npz files nor folders"),
+    (["gain.onnx", "other.onnx", "--ort", "round"], 6, "round/libonnxruntime.so"),
     (["gain.onnx", "other.onnx", "--range", "q=0,1"], 2, "the model has no input `q`"),
     (["gain.onnx", "other.onnx", "--map", "q=r"], 2, "no input or output `q`"),
     (["gain.onnx", "other.onnx", "--samples", "0"], 2, "at least one sample is needed"),

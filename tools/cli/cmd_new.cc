@@ -1,6 +1,7 @@
 // qrewrite new --from MODEL --nodes A,B..C: a rule file made of a piece of a model.
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -41,7 +42,8 @@ Result<int> New(const Arguments& a) {
   if (a.output.empty()) {
     Print(text);
   } else {
-    if (std::filesystem::exists(path)) {
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) {
       return Status(StatusCode::kUsage, fmt::format("{} is there already", Printable(path, 1000)));
     }
     std::ofstream file(path, std::ios::binary);

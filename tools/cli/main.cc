@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -53,7 +54,8 @@ int Main(int argc, char** argv) {
   const std::string_view word = argc > 1 ? argv[1] : "";
   const bool plain = !word.empty() &&
                      word.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos;
-  if (plain && !std::filesystem::exists(word)) {
+  std::error_code error;
+  if (plain && !std::filesystem::exists(word, error)) {
     std::vector<std::string> names;
     for (const Command& command : Commands()) names.emplace_back(command.name);
     if (const std::string hint = DidYouMean(word, names); !hint.empty()) {

@@ -184,6 +184,53 @@ TEST_CASE("Branches and loops run, with what they capture") {
   }
 }
 
+TEST_CASE("A loop whose body does not fit its outputs is an error, also without a turn") {
+  const char* const loop = R"(g (float[2] x, int64 n) => (float[2] y) <bool go = {1}> {
+    y, all, more = Loop(n, go, x) <body = b (int64 i, bool c, float[2] s)
+        => (bool c2, float[2] t, float[2] each) {
+      c2 = Identity(c)  t = Add(s, x)  each = Neg(t)
+    }>
+  })";
+  for (const int64_t turns : {0, 3}) {
+    const std::string error =
+        ErrorOf(*BuiltinKernels(), loop,
+                {{"x", Floats({1, 2})}, {"n", TensorOf<int64_t>(kInt64, {}, {turns})}});
+    CHECK_MESSAGE(Contains(error, "its body does not fit its inputs and outputs"), error);
+  }
+}
+
+TEST_CASE("A function's own attributes have defaults, which a call may leave out") {
+  onnx::ModelProto proto;
+  REQUIRE(onnx::OnnxParser::Parse(proto, R"(<ir_version: 9, opset_import: ["": 17, "local": 1]>
+    g (float[2] x) => (float[2] y, float[2] z) { y = local.Leaky(x)  z = local.Leaky<slope = 4.0>(x) }
+    <domain: "local", opset_import: ["": 17]>
+    Leaky <slope: float = 0.5> (a) => (b) { b = LeakyRelu<alpha: float = @slope>(a) })")
+              .IsOK());
+  for (const bool ort : {true, false}) {
+    const std::unique_ptr<Evaluator> evaluator = ort ? Ort() : BuiltinKernels();
+    const Result<Model> model = FromProto(proto);
+    REQUIRE_MESSAGE(model.ok(), model.status().message());
+    Result<std::unique_ptr<Session>> session = evaluator->Load(*model);
+    REQUIRE_MESSAGE(session.ok(), session.status().message());
+    const Result<Tensors> values = (*session)->Run({{"x", Floats({-2, 1})}});
+    REQUIRE_MESSAGE(values.ok(), values.status().message());
+    CHECK(ValuesOf<float>(values->at("y")) == std::vector<float>{-1, 1});
+    CHECK(ValuesOf<float>(values->at("z")) == std::vector<float>{-8, 1});
+  }
+}
+
+TEST_CASE("A number given for an initial value counts for one run alone, also where that fails") {
+  const Model model = ModelOf(
+      "g (float[2] x, float[N] w) => (float[2] y) <float[2] w = {1, 2}> "
+      "{ y = Add(x, w) }");
+  Result<std::unique_ptr<Session>> session = BuiltinKernels()->Load(model);
+  REQUIRE_MESSAGE(session.ok(), session.status().message());
+  CHECK(!(*session)->Run({{"x", Floats({1, 1})}, {"w", Floats({1, 2, 3})}}).ok());
+  const Result<Tensors> values = (*session)->Run({{"x", Floats({1, 1})}});
+  REQUIRE_MESSAGE(values.ok(), values.status().message());
+  CHECK(ValuesOf<float>(values->at("y")) == std::vector<float>{2, 3});
+}
+
 TEST_CASE("Scans run: states, axes, directions, what they capture") {
   // Two states, two scanned inputs (one from its end, along its last axis), three collected outputs.
   const char* const scan = R"(g (float[2] s, float[1] count, float[3, 2] x, float[2, 3] z)

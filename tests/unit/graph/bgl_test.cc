@@ -122,17 +122,6 @@ TEST_CASE("BodyView: stock isomorphism") {
   CHECK(!Isomorphic(make(false, false), make(false, true)));
 }
 
-TEST_CASE("Graphviz: operators as labels") {
-  GraphMaker m;
-  m.Output(m.Node("Neg", {m.Node("Relu", {m.Input("x")}, "a")}, "y"));
-  CHECK(Graphviz(m.graph, m.graph.main()) ==
-        "digraph G {\n"
-        "0[label=Relu];\n"
-        "1[label=Neg];\n"
-        "0->1 ;\n"
-        "}\n");
-}
-
 TEST_CASE("DependsOn: through nodes and subgraphs, itself included") {
   const Diamond d;
   const auto depends = [&](ValueId from, ValueId target) {

@@ -271,6 +271,11 @@ rules:
     replace: y = x
     tests: [{name: t, given: "x: float[2]\ny = Abs(Neg(Neg(x)))", expect: "x: float[2]\ny = Abs(x)"}]
   - {name: silent, equivalence: exact, match: y = Relu(x), warn: a Relu}
+  - name: none
+    equivalence: none
+    match: y = Abs(Neg(x))
+    replace: y = x
+    tests: [{name: t, given: "x: float[2]\ny = Abs(Neg(x))", expect: "x: float[2]\ny = Identity(x)"}]
 )yaml");
   CHECK(report.rules[0].outcome == Outcome::kRefuted);  // graphs are made of its pattern
   CHECK(report.rules[3].outcome == Outcome::kSilent);
@@ -278,6 +283,8 @@ rules:
   CHECK(report.rules[1].why.find("acme.Gain") != std::string::npos);
   CHECK(report.rules[2].outcome == Outcome::kUnknown);
   CHECK(report.rules[2].why == "the rule promises nothing (`equivalence:`)");
+  CHECK(report.rules[4].outcome == Outcome::kUnknown);  // its author says so
+  CHECK(report.rules[4].why == report.rules[2].why);
 }
 
 TEST_CASE("`computes:` says what an operator of a rule file computes") {
