@@ -77,8 +77,10 @@ Status GraphInterpreter::RunLoop(NodeId n, const Attributes& call) {
   std::vector<Tensor> state;
   for (size_t i = 2; i < graph_.num_inputs(n); ++i) state.push_back(Input(n, i));
   const size_t outputs = graph_.body(*body).outputs.size();
+  size_t named = graph_.num_outputs(n);
+  while (named > 0 && !graph_.output(n, named - 1).valid()) --named;
   if (graph_.body(*body).inputs.size() != state.size() + 2 || outputs < state.size() + 1 ||
-      graph_.num_outputs(n) > outputs - 1) {
+      outputs < named + 1) {
     return At(n, Status(StatusCode::kInvalidModel, "its body does not fit its inputs and outputs"));
   }
   std::vector<std::vector<Tensor>> collected(outputs);
@@ -96,7 +98,7 @@ Status GraphInterpreter::RunLoop(NodeId n, const Attributes& call) {
       }
     }
   }
-  for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+  for (size_t i = 0; i < named; ++i) {
     if (!graph_.output(n, i).valid()) continue;
     if (i < state.size()) {
       SetOutput(n, i, state[i]);

@@ -53,6 +53,7 @@ class GraphInterpreter {
   Status RunIf(NodeId n, const Attributes& call);
   Status RunLoop(NodeId n, const Attributes& call);
   Status RunScan(NodeId n, const Attributes& attributes, const Attributes& call);
+  // REQUIRES: the body takes the iteration, the condition and the state.
   Status RunIteration(BodyId body, int64_t iteration, const std::vector<Tensor>& state,
                       const Attributes& call);
 

@@ -284,6 +284,26 @@ TEST_CASE("A Scan that does not fit is an error that says why") {
   CHECK(Contains(fault("", 0, 0), "a Scan of nothing gives slices of every turn"));
 }
 
+TEST_CASE("A Loop that does not fit is an error that says why") {
+  const auto fault = [](const std::string& outputs, const std::string& body, int64_t n) {
+    const std::string text = "g (float[1] x, int64 n) => (float[1] z) <bool go = {1}> {\n" +
+                             outputs + " = Loop(n, go) <body = b " + body + ">\n z = Neg(x) }";
+    return ErrorOf(*BuiltinKernels(), text,
+                   {{"x", Floats({1})}, {"n", TensorOf<int64_t>(kInt64, {}, {n})}});
+  };
+  const std::string fitting =
+      "(int64 i, bool c) => (bool c2, int64 o) "
+      "{ c2 = Identity(c) o = Identity(i) }";
+  const std::string message = "its body does not fit its inputs and outputs";
+  CHECK(fault("y", fitting, 3).empty());
+  for (const int64_t n : {0, 3}) {  // without iterations, too
+    CHECK(Contains(fault("y, more", fitting, n), message));
+    CHECK(
+        Contains(fault("y", "(int64 i) => (bool c2, int64 o) { c2 = Identity(go) o = Neg(i) }", n),
+                 message));
+  }
+}
+
 TEST_CASE("A local function runs with the attributes of its call") {
   onnx::ModelProto proto;
   const auto parsed = onnx::OnnxParser::Parse(proto, R"(
