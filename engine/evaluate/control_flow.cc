@@ -27,6 +27,10 @@ Result<Tensor> Stacked(const std::vector<Tensor>& parts) {
   if (parts.empty()) {
     return Status(StatusCode::kUnsupported, "a loop without iterations gives values of every one");
   }
+  for (const Tensor& part : parts) {  // an output of an If that its branch does not have
+    if (!part.valid())
+      return Status(StatusCode::kInvalidModel, "nothing makes an output of its body");
+  }
   Dims dims = parts[0].dims();
   dims.insert(dims.begin(), static_cast<int64_t>(parts.size()));
   std::vector<std::byte> bytes;

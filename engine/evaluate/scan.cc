@@ -77,6 +77,9 @@ Result<Tensor> Joined(const KernelRegistry& kernels, std::vector<Tensor> slices,
                       bool backwards) {
   if (slices.empty())
     return Status(StatusCode::kUnsupported, "a Scan of nothing gives slices of every turn");
+  for (const Tensor& slice : slices) {  // an output of an If that its branch does not have
+    if (!slice.valid()) return Misfit("nothing makes an output of its body");
+  }
   QR_ASSIGN_OR_RETURN(const size_t at, Axis(axis, slices.front().dims().size() + 1));
   for (Tensor& slice : slices) {
     Dims dims = slice.dims();

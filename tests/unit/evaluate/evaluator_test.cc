@@ -304,6 +304,29 @@ TEST_CASE("A Loop that does not fit is an error that says why") {
   }
 }
 
+TEST_CASE("An output that a branch does not have is none of a Loop or Scan around it") {
+  // `q` is the second output of an If whose branches have one.
+  const std::string branches =
+      R"( p, q = If(go) <then_branch = t () => (float[1] u) { u = Neg(x) },
+                         else_branch = e () => (float[1] v) { v = Abs(x) }> )";
+  const std::string begin =
+      "g (float[1] x, float[3, 2] s) => (float[1] z) "
+      "<bool go = {1}, int64 three = {3}> { z = Neg(x) ";
+  const Tensors inputs = {{"x", Floats({1})},
+                          {"s", TensorOf<float>(kFloat, {3, 2}, {1, 2, 3, 4, 5, 6})}};
+  const std::string loop =
+      "y = Loop(three, go) <body = b (int64 i, bool c) => (bool c2, float[1] q) {"
+      " c2 = Identity(c) " +
+      branches + "}> }";
+  const std::string scan =
+      "y = Scan(s) <num_scan_inputs = 1, body = b (float[2] r) => (float[1] q) {" + branches +
+      "}> }";
+  for (const std::string& text : {loop, scan}) {
+    CHECK(Contains(ErrorOf(*BuiltinKernels(), begin + text, inputs),
+                   "`y`: nothing makes an output of its body"));
+  }
+}
+
 TEST_CASE("A local function runs with the attributes of its call") {
   onnx::ModelProto proto;
   const auto parsed = onnx::OnnxParser::Parse(proto, R"(
