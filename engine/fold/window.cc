@@ -104,7 +104,9 @@ Result<Window> Window::Make(const FoldCall& call, const Dims& spatial, const Dim
   Dims all = window.out;
   all.insert(all.end(), kernel.begin(), kernel.end());
   const std::optional<int64_t> count = CheckedCount(all, kMaxSources);
-  if (!count) return Reason("{} with windows that are too large", call.op);
+  // Beside no result the window may have any size.
+  if (!count || !CheckedCount(kernel, kMaxSources))
+    return Reason("{} with windows that are too large", call.op);
   window.taps = Count(kernel);
   window.outputs = Count(window.out);
   if (*count == 0) return window;

@@ -1,0 +1,37 @@
+// What no sound model has, and what a damaged one or a varied one may: kernels refuse it before they count on it.
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "engine/fold/kernel.h"
+
+namespace qrewrite {
+namespace {
+
+Tensor Filled(DType dtype, Dims dims, double value = 1) {
+  const std::vector<double> values(static_cast<size_t>(Count(dims)), value);
+  return *FromDoubles(dtype, std::move(dims), values);
+}
+Tensor Floats(Dims dims, double value = 1) { return Filled(DType::kFloat, std::move(dims), value); }
+Tensor Bytes(Dims dims) { return Filled(DType::kUint8, std::move(dims)); }
+
+Outputs Run(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes,
+            std::string_view domain = "") {
+  return Fold(KernelRegistry::Evaluation(), {domain, op, 13, inputs, attributes});
+}
+
+std::string ReasonOf(const Outputs& outputs) {
+  return outputs.ok() ? "" : outputs.status().diagnostics()[0].message;
+}
+
+constexpr int64_t kHuge = int64_t{1} << 62;
+
+TEST_CASE("Pooling: a window of more elements than can be counted") {
+  const Attributes window{{"kernel_shape", std::vector<int64_t>(3, int64_t{1} << 31)}};
+  CHECK(ReasonOf(Run("MaxPool", {Floats({1, 1, 1, 1, 1})}, window)) ==
+        "MaxPool with windows that are too large");
+}
+
+}  // namespace
+}  // namespace qrewrite
