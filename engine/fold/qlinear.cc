@@ -55,7 +55,8 @@ struct Requantizer {
 
   Result<Tensor> Apply(const std::vector<double>& sums, Dims dims) const {
     QR_ASSIGN_OR_RETURN(const std::vector<double> z, ToDoubles(zero));
-    if (z.size() != 1) return Reason("a zero point with shape {}", ShapeText(zero.dims()));
+    if (z.size() != 1 || !IsInteger(zero.dtype()))
+      return Reason("a zero point of {} {}", Name(zero.dtype()), ShapeText(zero.dims()));
     const auto lo = static_cast<double>(IntMin(zero.dtype()));
     const auto hi = static_cast<double>(IntMax(zero.dtype()));
     std::vector<double> y(sums.size());

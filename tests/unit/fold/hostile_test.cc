@@ -33,5 +33,15 @@ TEST_CASE("Pooling: a window of more elements than can be counted") {
         "MaxPool with windows that are too large");
 }
 
+TEST_CASE("QLinear operators: a zero point of the result that is no integer") {
+  const Tensor one = Floats({}), zero = Bytes({});
+  CHECK(ReasonOf(Run("QLinearConv",
+                     {Bytes({1, 1, 3, 3}), one, zero, Bytes({1, 1, 1, 1}), one, zero, one, one},
+                     {})) == "a zero point of FLOAT []");
+  CHECK(ReasonOf(Run("QGemm",
+                     {Bytes({2, 2}), one, zero, Bytes({2, 2}), one, zero, Tensor(), one, one}, {},
+                     "com.microsoft")) == "a zero point of FLOAT []");
+}
+
 }  // namespace
 }  // namespace qrewrite
