@@ -136,6 +136,15 @@ Outputs MatMulInteger(const FoldCall& call) {
   return One(Product<int32_t>(a, b, DType::kInt32));
 }
 
+Result<ProductPlan> PlanGemm(const FoldCall& call, const Dims& a, const Dims& b) {
+  if (a.size() != 2 || b.size() != 2)
+    return Reason("Gemm of {} and {}", ShapeText(a), ShapeText(b));
+  const auto turned = [&](std::string_view name, const Dims& dims) {
+    return call.attributes.Int(name, 0) != 0 ? Dims{dims[1], dims[0]} : dims;
+  };
+  return PlanProduct(turned("transA", a), turned("transB", b));
+}
+
 template <class T>
 Result<Tensor> GemmTyped(const FoldCall& call, const Tensor& a, const Tensor& b, const Tensor& c) {
   using W = Wide<T>;
@@ -143,10 +152,7 @@ Result<Tensor> GemmTyped(const FoldCall& call, const Tensor& a, const Tensor& b,
   const bool turn_b = call.attributes.Int("transB", 0) != 0;
   const Dims& da = a.dims();
   const Dims& db = b.dims();
-  if (da.size() != 2 || db.size() != 2)
-    return Reason("Gemm of {} and {}", ShapeText(da), ShapeText(db));
-  QR_ASSIGN_OR_RETURN(const ProductPlan plan, PlanProduct(turn_a ? Dims{da[1], da[0]} : da,
-                                                          turn_b ? Dims{db[1], db[0]} : db));
+  QR_ASSIGN_OR_RETURN(const ProductPlan plan, PlanGemm(call, da, db));
   const Matrix<W> x =
       Eigen::Map<const Matrix<T>>(a.as<T>().data(), da[0], da[1]).template cast<W>();
   const Matrix<W> y =
@@ -197,12 +203,8 @@ Outputs Gemm(const FoldCall& call) {
 OutputTypes GemmTypes(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor a, Need(call, 0));
   QR_ASSIGN_OR_RETURN(const Tensor b, Need(call, 1));
-  if (a.rank() != 2 || b.rank() != 2)
-    return Reason("Gemm of {} and {}", ShapeText(a.dims()), ShapeText(b.dims()));
-  const bool turn_a = call.attributes.Int("transA", 0) != 0;
-  const bool turn_b = call.attributes.Int("transB", 0) != 0;
-  return NeverLazy(a.dtype(), {a.dims()[turn_a ? 1 : 0], b.dims()[turn_b ? 0 : 1]},
-                   a.dims()[turn_a ? 0 : 1]);
+  QR_ASSIGN_OR_RETURN(ProductPlan plan, PlanGemm(call, a.dims(), b.dims()));
+  return NeverLazy(a.dtype(), std::move(plan.dims), plan.k);
 }
 
 }  // namespace

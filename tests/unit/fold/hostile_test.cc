@@ -43,5 +43,13 @@ TEST_CASE("QLinear operators: a zero point of the result that is no integer") {
                      "com.microsoft")) == "a zero point of FLOAT []");
 }
 
+TEST_CASE("Gemm: sums of nothing, as many as cannot be counted") {
+  const int64_t many = int64_t{1} << 39;
+  CHECK(ReasonOf(Run("Gemm", {Floats({many, 0}), Floats({0, many})}, {})) ==
+        "the result would have the shape [549755813888, 549755813888], which is too large");
+  const Attributes turned{{"transA", int64_t{1}}};
+  CHECK(Run("Gemm", {Floats({3, 2}), Floats({3, 4})}, turned).ok());
+}
+
 }  // namespace
 }  // namespace qrewrite
