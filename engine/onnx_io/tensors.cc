@@ -236,7 +236,7 @@ class Decoder {
 
   Result<Tensor> External() {
     if (dtype_ == DType::kString) return Fault("has strings as external data");
-    QR_CHECK(source_.external != nullptr);
+    if (source_.external == nullptr) return Fault("has external data, but is in no model");
     auto slice = source_.external->Find(raw_.entries, PackedBytes(dtype_, count_));
     if (!slice.ok()) {
       const Diagnostic& fault = slice.status().diagnostics().front();

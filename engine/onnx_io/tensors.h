@@ -11,7 +11,8 @@
 
 namespace qrewrite {
 
-// What tensors of one model need: who keeps the model's bytes alive, and its data files.
+// What tensors of one model need: who keeps the model's bytes alive, and its data files. Without these external
+// data is an error: a sample in a file of its own has none.
 struct TensorSource {
   std::shared_ptr<const void> owner;
   ExternalData* external = nullptr;

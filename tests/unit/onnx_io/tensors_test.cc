@@ -116,6 +116,14 @@ TEST_CASE("Tensors: raw_data is viewed, not copied") {
   CHECK(data < bytes->data() + bytes->size());
 }
 
+TEST_CASE("Tensors: external data of a tensor that is in no model is an error") {
+  TensorProto proto = Proto(TensorProto::INT8, {2});
+  proto.set_data_location(TensorProto::EXTERNAL);
+  const auto bytes = std::make_shared<const std::string>(proto.SerializeAsString());
+  const auto parsed = ParseTensor(*bytes, {bytes, nullptr}, "a tensor");
+  CHECK(parsed.status().message() == "error: tensor `t` has external data, but is in no model");
+}
+
 TEST_CASE("Tensors: a type newer than this program is carried") {
   TensorProto proto = Proto(99, {2});
   proto.set_raw_data("ab");
