@@ -154,16 +154,21 @@ Outputs Resize(const FoldCall& call) {
       .nearest = old ? "floor" : call.attributes.String("nearest_mode", "round_prefer_floor"),
       .cubic = call.attributes.Float("cubic_coeff_a", -0.75f)};
   QR_ASSIGN_OR_RETURN(const Target target, TargetOf(call, x, old ? 1 : 2));
+  // Its other sizes may be any, and are none that memory is taken for.
+  if (Count(target.dims) == 0) return One(FromDoubles(x.dtype(), target.dims, {}));
   QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(x));
   Dims dims = x.dims();
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     if (target.scales[axis] == 1 && target.dims[axis] == dims[axis]) continue;
     // What is made smaller skips ahead in the old versions, axis by axis.
     if (old) modes.nearest = target.scales[axis] < 1 ? "ceil" : "floor";
+    Dims next = dims;
+    next[axis] = target.dims[axis];
+    QR_RETURN_IF_ERROR(CheckSize({x.dtype(), next}));  // a later axis may make it small again
     QR_ASSIGN_OR_RETURN(const Taps taps,
                         TapsOf(modes, target.scales[axis], dims[axis], target.dims[axis]));
     values = ResizeAxis(values, dims, axis, taps);
-    dims[axis] = target.dims[axis];
+    dims = std::move(next);
   }
   if (IsInteger(x.dtype())) {
     for (double& v : values) v = std::trunc(v);

@@ -51,5 +51,17 @@ TEST_CASE("Gemm: sums of nothing, as many as cannot be counted") {
   CHECK(Run("Gemm", {Floats({3, 2}), Floats({3, 4})}, turned).ok());
 }
 
+TEST_CASE("Resize: what is too large on the way, and beside no elements") {
+  const auto resize = [](Dims dims, const std::vector<float>& scales) {
+    const Tensor s =
+        Tensor::Of<float>(DType::kFloat, {static_cast<int64_t>(scales.size())}, scales);
+    return Run("Resize", {Floats(std::move(dims)), Tensor(), s}, {});
+  };
+  const Outputs nothing = resize({1, 1}, {0.5F, 9e8F});
+  REQUIRE(nothing.ok());
+  CHECK((*nothing)[0].dims() == Dims{0, 900'000'000});
+  CHECK(ReasonOf(resize({1, 30'000}, {6e7F, 1e-4F})).ends_with("which is too large"));
+}
+
 }  // namespace
 }  // namespace qrewrite
