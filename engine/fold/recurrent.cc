@@ -95,6 +95,7 @@ Result<Cell> Read(const FoldCall& call, size_t gates, const std::vector<std::str
   cell.steps = static_cast<size_t>(t), cell.batch = static_cast<size_t>(n);
   cell.inputs = static_cast<size_t>(in), cell.hidden = static_cast<size_t>(h);
   if (t == 0) return Reason("{} of no steps is not computed", call.op);
+  QR_RETURN_IF_ERROR(CheckSize({x.dtype(), {t, d, n, h}}));  // data without inputs has no elements
   QR_ASSIGN_OR_RETURN(cell.x, NumbersOf(call, 0, {t, n, in}));
   QR_ASSIGN_OR_RETURN(cell.w, NumbersOf(call, 1, {d, g * h, in}));
   QR_ASSIGN_OR_RETURN(cell.r, NumbersOf(call, 2, {d, g * h, h}));
@@ -127,7 +128,7 @@ double OfState(const Cell& cell, size_t d, size_t gate, size_t k, const double* 
 // Gates: input, output, forget, cell.
 void StepLstm(const Cell& cell, size_t d, const double* x, double* h, double* c) {
   const Activation* const f = &cell.activations[3 * d];
-  const double* const p = &cell.p[d * 3 * cell.hidden];
+  const double* const p = cell.p.data() + d * 3 * cell.hidden;
   const Numbers before(h, h + cell.hidden);
   for (size_t k = 0; k < cell.hidden; ++k) {
     const auto gate = [&](size_t g) {
@@ -167,23 +168,25 @@ void StepRnn(const Cell& cell, size_t d, const double* x, double* h) {
     h[k] = cell.activations[d](OfInput(cell, d, 0, k, x) + OfState(cell, d, 0, k, before.data()));
 }
 
+// Pointers are made of data(): of no inputs or no units there is no first element.
 // Y [steps, directions, batch, hidden], the last state [directions, batch, hidden], and that of the cell.
 Outputs Run(Cell cell) {
   Numbers y(cell.steps * cell.directions * cell.batch * cell.hidden, 0.0);
   for (size_t d = 0; d < cell.directions; ++d) {
     for (size_t n = 0; n < cell.batch; ++n) {
-      double* const h = &cell.h[(d * cell.batch + n) * cell.hidden];
+      double* const h = cell.h.data() + (d * cell.batch + n) * cell.hidden;
       const auto length = static_cast<size_t>(cell.lengths[n]);
       for (size_t i = 0; i < length; ++i) {
         const size_t t = cell.Reverse(d) ? length - 1 - i : i;
-        const double* const x = &cell.x[(t * cell.batch + n) * cell.inputs];
+        const double* const x = cell.x.data() + (t * cell.batch + n) * cell.inputs;
         if (cell.gates == 4)
-          StepLstm(cell, d, x, h, &cell.c[(d * cell.batch + n) * cell.hidden]);
+          StepLstm(cell, d, x, h, cell.c.data() + (d * cell.batch + n) * cell.hidden);
         else if (cell.gates == 3)
           StepGru(cell, d, x, h);
         else
           StepRnn(cell, d, x, h);
-        std::copy_n(h, cell.hidden, &y[((t * cell.directions + d) * cell.batch + n) * cell.hidden]);
+        std::copy_n(h, cell.hidden,
+                    y.data() + ((t * cell.directions + d) * cell.batch + n) * cell.hidden);
       }
     }
   }

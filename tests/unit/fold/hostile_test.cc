@@ -51,6 +51,19 @@ TEST_CASE("Gemm: sums of nothing, as many as cannot be counted") {
   CHECK(Run("Gemm", {Floats({3, 2}), Floats({3, 4})}, turned).ok());
 }
 
+TEST_CASE("Recurrent operators: no inputs, no units, more steps than there is memory") {
+  const auto rnn = [](int64_t steps, int64_t inputs, int64_t units) {
+    return Run("RNN",
+               {Floats({steps, 3, inputs}), Floats({1, units, inputs}), Floats({1, units, units})},
+               {});
+  };
+  REQUIRE(rnn(2, 0, 2).ok());
+  CHECK(*ToDoubles((*rnn(2, 0, 2))[0]) == std::vector<double>(12, 0));
+  CHECK(rnn(2, 2, 0).ok());
+  CHECK(ReasonOf(rnn(int64_t{1} << 36, 0, 1)).ends_with("which is too large"));
+  CHECK(Run("LSTM", {Floats({2, 3, 0}), Floats({1, 0, 0}), Floats({1, 0, 0})}, {}).ok());
+}
+
 TEST_CASE("Resize: what is too large on the way, and beside no elements") {
   const auto resize = [](Dims dims, const std::vector<float>& scales) {
     const Tensor s =
