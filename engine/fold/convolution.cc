@@ -72,7 +72,8 @@ Result<Convolution> Convolution::Plan(const FoldCall& call, const Tensor& x, con
   const int64_t groups = call.attributes.Int("group", 1);
   const int64_t channels = x.dims()[1];
   const int64_t filters = w.dims()[0];
-  if (groups < 1 || channels != w.dims()[1] * groups || filters % groups != 0) {
+  if (groups < 1 || channels % groups != 0 || channels / groups != w.dims()[1] ||
+      filters % groups != 0) {
     return Misfit("{} of {} with weights {} in {} groups", call.op, ShapeText(x.dims()),
                   ShapeText(w.dims()), groups);
   }

@@ -82,7 +82,8 @@ Outputs ConvTranspose(const FoldCall& call) {
   const int64_t groups = call.attributes.Int("group", 1);
   const int64_t channels = x.dims()[1];
   if (kernel.size() != spatial.size() || groups < 1 || channels != w.dims()[0] ||
-      channels % groups != 0 || (said != nullptr && !said->empty() && *said != kernel)) {
+      channels % groups != 0 || !CheckedCount({w.dims()[1], groups}) ||
+      (said != nullptr && !said->empty() && *said != kernel)) {
     return Reason("{} of {} with weights {} in {} groups", call.op, ShapeText(x.dims()),
                   ShapeText(w.dims()), groups);
   }

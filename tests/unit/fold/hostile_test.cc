@@ -33,6 +33,15 @@ TEST_CASE("Pooling: a window of more elements than can be counted") {
         "MaxPool with windows that are too large");
 }
 
+TEST_CASE("Convolutions: groups whose product with the channels is beyond 64 bits") {
+  const Attributes groups{{"group", kHuge}};
+  CHECK(ReasonOf(Run("Conv", {Floats({1, 4, 3, 3}), Floats({4, 4, 1, 1})}, groups))
+            .starts_with("Conv of [1, 4, 3, 3] with weights [4, 4, 1, 1] in 4611686018427387904"));
+  CHECK(
+      ReasonOf(Run("ConvTranspose", {Floats({1, 0, 3, 3}), Floats({0, 4, 1, 1})}, groups))
+          .starts_with("ConvTranspose of [1, 0, 3, 3] with weights [0, 4, 1, 1] in 461168601842"));
+}
+
 TEST_CASE("QLinear operators: a zero point of the result that is no integer") {
   const Tensor one = Floats({}), zero = Bytes({});
   CHECK(ReasonOf(Run("QLinearConv",
