@@ -113,6 +113,9 @@ Result<Tensor> Centered(const FoldCall& call, size_t i, size_t zero_point, int a
   }
   QR_ASSIGN_OR_RETURN(const Tensor wide, CastTensor(q, DType::kInt32));
   if (Input(call, zero_point) == nullptr) return wide;
+  const DType of_zero = call.inputs[zero_point].dtype();
+  if (!IsInteger(of_zero) || Info(of_zero).bits != 8)  // what is wider may leave 32 bits
+    return Reason("{} with a zero point of type {}", call.op, Name(of_zero));
   QR_ASSIGN_OR_RETURN(Tensor z, CastTensor(call.inputs[zero_point], DType::kInt32));
   QR_ASSIGN_OR_RETURN(z, z.Materialize());
   if (z.size() == 1) z = z.Reshaped({});

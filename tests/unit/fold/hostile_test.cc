@@ -52,6 +52,12 @@ TEST_CASE("QLinear operators: a zero point of the result that is no integer") {
                      "com.microsoft")) == "a zero point of FLOAT []");
 }
 
+TEST_CASE("MatMulInteger: a zero point that takes sums beyond 32 bits") {
+  const Tensor lowest = Filled(DType::kInt32, {}, -0x1p31);
+  CHECK(ReasonOf(Run("MatMulInteger", {Bytes({2, 2}), Bytes({2, 3}), lowest}, {})) ==
+        "MatMulInteger with a zero point of type INT32");
+}
+
 TEST_CASE("Gemm: sums of nothing, as many as cannot be counted") {
   const int64_t many = int64_t{1} << 39;
   CHECK(ReasonOf(Run("Gemm", {Floats({many, 0}), Floats({0, many})}, {})) ==
