@@ -20,6 +20,17 @@ bool Change::HasFixedAttributes(NodeId n) const {
   return IsFixed(n) && !words_.computed.contains(graph_.op_name(graph_.op(n)));
 }
 
+namespace {
+
+// Wraps: the ends of 64 bits stand for those of an axis.
+int64_t Sum(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  static_cast<void>(__builtin_add_overflow(a, b, &sum));
+  return sum;
+}
+
+}  // namespace
+
 AttrValue Change::Another(NodeId n, const std::string& name, const AttrValue& old) {
   const auto known = words_.values.find(name);
   if (known != words_.values.end() && !dice_.Once(3)) {
@@ -30,7 +41,8 @@ AttrValue Change::Another(NodeId n, const std::string& name, const AttrValue& ol
     const ValueId x = graph_.num_inputs(n) > 0 ? graph_.input(n, 0) : ValueId();
     const int64_t rank =
         x.valid() && graph_.declared(x).has_rank ? std::ssize(graph_.declared(x).dims) : 2;
-    const int64_t values[] = {*number + 1, *number - 1, 0, 1, 2, -1, *number - rank, -*number};
+    const int64_t values[] = {Sum(*number, 1),     Sum(*number, -1), 0, 1, 2, -1,
+                              Sum(*number, -rank), Sum(~*number, 1)};
     return values[dice_.Below(std::size(values))];
   }
   if (const auto* number = std::get_if<float>(&old)) {
@@ -180,9 +192,9 @@ std::vector<AttrValue> Change::Choices(const AttributePlace& place) const {
     // What is the same on both sides, padding say, is not; if it is an order, it is none.
     if (list->size() > 1 && std::ranges::count(*list, list->front()) == std::ssize(*list)) {
       std::vector<int64_t> uneven = *list;
-      ++uneven.back();
+      uneven.back() = Sum(list->back(), 1);
       add(uneven);
-      ++uneven.front(), --uneven.back();
+      std::swap(uneven.front(), uneven.back());
       add(std::move(uneven));
     }
     // An order of three or more that is not undone by itself.
@@ -203,7 +215,7 @@ std::vector<AttrValue> Change::Choices(const AttributePlace& place) const {
     const auto* const number = std::get_if<int64_t>(&place.value);
     if (number == nullptr) return choices;
     for (const int64_t rank : Ranks()) {
-      if (std::abs(*number) <= rank) add(*number < 0 ? *number + rank : *number - rank);
+      if (-rank <= *number && *number <= rank) add(*number < 0 ? *number + rank : *number - rank);
     }
   }
   if (place.kind == AttrKind::kString) {

@@ -407,6 +407,28 @@ TEST_CASE("Data goes to the end of its type where steps are so large that it is 
   CHECK(outcome(Replaced(of_half, "<= 256", "<= 600")) == ProvenRule::Outcome::kRefuted);
 }
 
+TEST_CASE("Attributes at the ends of 64 bits are changed as others are") {
+  const std::string text = R"yaml(rules:
+  - name: ends
+    doc: the part first
+    equivalence: exact
+    opset: "<10"
+    match: y = Relu(Slice<**a>(x))
+    replace: y = Slice<**a>(Relu(x))
+    tests:
+      - {name: to the end, opset: 9, given: "x: float[3, 3]\ny = Relu(Slice<starts=[1, 1], ends=[9223372036854775807, 9223372036854775807]>(x))", expect: unchanged}
+  - name: start
+    doc: sizes are not negative
+    equivalence: exact
+    match: y = Abs(Shape<**a>(x))
+    replace: y = Shape<**a>(x)
+    tests:
+      - {name: all, given: "x: float[3, 3]\ny = Abs(Shape<start=-9223372036854775808, end=9223372036854775807>(x))", expect: unchanged}
+)yaml";
+  for (const ProvenRule& rule : Proof(text, {.graphs = 300}).rules)
+    CHECK(rule.outcome == ProvenRule::Outcome::kHeld);
+}
+
 TEST_CASE("An operator that reads one value twice") {
   const std::string text = R"yaml(sets: {products: [Mul]}
 rules:
