@@ -184,21 +184,6 @@ TEST_CASE("Branches and loops run, with what they capture") {
   }
 }
 
-TEST_CASE("A loop whose body does not fit its outputs is an error, also without a turn") {
-  const char* const loop = R"(g (float[2] x, int64 n) => (float[2] y) <bool go = {1}> {
-    y, all, more = Loop(n, go, x) <body = b (int64 i, bool c, float[2] s)
-        => (bool c2, float[2] t, float[2] each) {
-      c2 = Identity(c)  t = Add(s, x)  each = Neg(t)
-    }>
-  })";
-  for (const int64_t turns : {0, 3}) {
-    const std::string error =
-        ErrorOf(*BuiltinKernels(), loop,
-                {{"x", Floats({1, 2})}, {"n", TensorOf<int64_t>(kInt64, {}, {turns})}});
-    CHECK_MESSAGE(Contains(error, "its body does not fit its inputs and outputs"), error);
-  }
-}
-
 TEST_CASE("A function's own attributes have defaults, which a call may leave out") {
   onnx::ModelProto proto;
   REQUIRE(onnx::OnnxParser::Parse(proto, R"(<ir_version: 9, opset_import: ["": 17, "local": 1]>
