@@ -231,6 +231,9 @@ class Change {
   bool AddInputsAt(NodeId n, const std::map<size_t, Tensor>& added);
   // What an input that is added may hold; invalid: nothing.
   Tensor SomeOperand(NodeId n, size_t at) const;
+  Tensor KnownOperand(NodeId n, size_t at) const;
+  DType TypeOfData(ValueId v) const;
+  DType TypeOfOperand(NodeId n, size_t at) const;  // kUndefined: nothing says it
   // Shapes that it may have.
   std::vector<Dims> OperandShapes(NodeId n) const;
   AttrValue Another(NodeId n, const std::string& name, const AttrValue& old);

@@ -196,46 +196,53 @@ bool Change::AddInput() {
   return !absent.empty() && AddInputAt(n, dice_.Of(absent));
 }
 
-Tensor Change::SomeOperand(NodeId n, size_t at) const {
+DType Change::TypeOfData(ValueId v) const {
+  const Tensor* const tensor = graph_.constant(v);
+  return tensor != nullptr ? tensor->dtype() : graph_.declared(v).dtype;
+}
+
+// What a test has there, of an operator whose operands are any.
+Tensor Change::KnownOperand(NodeId n, size_t at) const {
+  const std::vector<Tensor>& known = words_.operands.at({graph_.op_name(graph_.op(n)), at});
+  if (known.empty()) return {};
+  std::optional<Numbers> numbers = Numbers::Of(dice_.Of(known));
+  if (!numbers) return {};
+  // A zero point is of the type of the integers.
+  const DType first =
+      graph_.input(n, 0).valid() ? TypeOfData(graph_.input(n, 0)) : DType::kUndefined;
+  if (IsInteger(first) && IsInteger(numbers->dtype)) numbers->dtype = first;
+  return numbers->ToTensor();
+}
+
+// The type of another input of the same kind, else one that is allowed.
+DType Change::TypeOfOperand(NodeId n, size_t at) const {
   const OpName& op = graph_.op_name(graph_.op(n));
   const Signature* s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
-  const auto type_of = [&](ValueId v) {
-    const Tensor* const tensor = graph_.constant(v);
-    return tensor != nullptr ? tensor->dtype() : graph_.declared(v).dtype;
-  };
-  if (IsFixed(n)) {
-    const std::vector<Tensor>& known = words_.operands.at({op, at});
-    if (known.empty()) return {};
-    std::optional<Numbers> numbers = Numbers::Of(dice_.Of(known));
-    if (!numbers) return {};
-    // A zero point is of the type of the integers.
-    const DType first =
-        graph_.input(n, 0).valid() ? type_of(graph_.input(n, 0)) : DType::kUndefined;
-    if (IsInteger(first) && IsInteger(numbers->dtype)) numbers->dtype = first;
-    return numbers->ToTensor();
-  }
   const int var = s->inputs[at].type_var;
-  // The type of another input of the same kind, else one that is allowed.
   DType dtype = DType::kUndefined;
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
     const ValueId v = graph_.input(n, i);
     if (!v.valid()) continue;
-    const DType has = type_of(v);
+    const DType has = TypeOfData(v);
     if (i < s->inputs.size() && s->inputs[i].type_var == var && has != DType::kUndefined)
       dtype = has;
   }
-  if (dtype == DType::kUndefined && var >= 0) {
-    constexpr DType kUsual[] = {DType::kFloat, DType::kUint8, DType::kInt8, DType::kInt64,
-                                DType::kInt32};
-    std::vector<DType> allowed;
-    for (const DType t : kUsual) {
-      if (s->types[static_cast<size_t>(var)].Allows(t)) allowed.push_back(t);
-    }
-    if (!allowed.empty()) dtype = dice_.Of(allowed);
+  if (dtype != DType::kUndefined || var < 0) return dtype;
+  constexpr DType kUsual[] = {DType::kFloat, DType::kUint8, DType::kInt8, DType::kInt64,
+                              DType::kInt32};
+  std::vector<DType> allowed;
+  for (const DType t : kUsual) {
+    if (s->types[static_cast<size_t>(var)].Allows(t)) allowed.push_back(t);
   }
+  return allowed.empty() ? dtype : dice_.Of(allowed);
+}
+
+Tensor Change::SomeOperand(NodeId n, size_t at) const {
+  if (IsFixed(n)) return KnownOperand(n, at);
+  const DType dtype = TypeOfOperand(n, at);
   if (dtype == DType::kUndefined) return {};
   // What a test has there has a shape that nobody would guess: the peepholes of a recurrent layer.
-  const auto known = words_.operands.find({op, at});
+  const auto known = words_.operands.find({graph_.op_name(graph_.op(n)), at});
   if (known != words_.operands.end() && !known->second.empty() && dice_.Once(2)) {
     std::optional<Numbers> seen = Numbers::Of(dice_.Of(known->second));
     if (seen && seen->dtype == dtype) return seen->ToTensor();

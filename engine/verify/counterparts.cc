@@ -21,6 +21,32 @@ namespace {
 constexpr double kSameWeightDb = 100;
 constexpr double kSameElement = 1e-5;
 
+// Where the unequal elements lie, and what they have in common.
+std::string HowUnequal(const Dims& dims, const std::vector<double>& x, const std::vector<double>& y,
+                       const std::vector<size_t>& unequal, size_t worst) {
+  const auto all = [&](auto holds) { return std::ranges::all_of(unequal, holds); };
+  std::vector<std::string> words;
+  size_t inner = 1;
+  for (size_t d = dims.size(); d-- > 0 && unequal.size() < x.size();) {
+    const auto extent = static_cast<size_t>(dims[d]);
+    const size_t at = worst / inner % extent;
+    const bool same = all([&](size_t i) { return i / inner % extent == at; });
+    if (same && unequal.size() > 1 && extent > 1)
+      words.push_back(fmt::format("all of them at {} of axis {}", at, d));
+    inner *= extent;
+  }
+  const double ratio = y[worst] / x[worst], step = y[worst] - x[worst];
+  const auto near = [](double p, double q) { return std::fabs(p - q) <= 1e-5 * std::fabs(q); };
+  if (all([&](size_t i) { return y[i] == -x[i]; }))
+    words.emplace_back("the sign is another");
+  else if (x[worst] != 0 && unequal.size() > 1 &&
+           all([&](size_t i) { return near(y[i], ratio * x[i]); }))
+    words.push_back(fmt::format("{:.6g} times as large", ratio));
+  else if (unequal.size() > 1 && all([&](size_t i) { return near(y[i] - x[i], step); }))
+    words.push_back(fmt::format("{:+.6g} each", step));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 // Numbers of one constant in both models; what is dequantized of constants counts as one.
 std::optional<DifferingConstant> CompareNumbers(const std::string& name_a,
                                                 const std::string& name_b, const Tensor& a,
@@ -61,28 +87,7 @@ std::optional<DifferingConstant> CompareNumbers(const std::string& name_a,
     result.index[d] = static_cast<int64_t>(rest % static_cast<size_t>(a.dims()[d]));
     rest /= static_cast<size_t>(a.dims()[d]);
   }
-  // Where they all lie, and what they have in common.
-  const auto all = [&](auto holds) { return std::ranges::all_of(unequal, holds); };
-  std::vector<std::string> words;
-  size_t inner = 1;
-  for (size_t d = a.dims().size(); d-- > 0 && result.unequal < result.elements;) {
-    const auto extent = static_cast<size_t>(a.dims()[d]);
-    const size_t at = worst / inner % extent;
-    const bool same = all([&](size_t i) { return i / inner % extent == at; });
-    if (same && result.unequal > 1 && extent > 1)
-      words.push_back(fmt::format("all of them at {} of axis {}", at, d));
-    inner *= extent;
-  }
-  const double ratio = result.second / result.first, step = result.second - result.first;
-  const auto near = [](double p, double q) { return std::fabs(p - q) <= 1e-5 * std::fabs(q); };
-  if (all([&](size_t i) { return (*y)[i] == -(*x)[i]; }))
-    words.emplace_back("the sign is another");
-  else if (result.first != 0 && unequal.size() > 1 &&
-           all([&](size_t i) { return near((*y)[i], ratio * (*x)[i]); }))
-    words.push_back(fmt::format("{:.6g} times as large", ratio));
-  else if (unequal.size() > 1 && all([&](size_t i) { return near((*y)[i] - (*x)[i], step); }))
-    words.push_back(fmt::format("{:+.6g} each", step));
-  result.how = fmt::format("{}", fmt::join(words, ", "));
+  result.how = HowUnequal(a.dims(), *x, *y, unequal, worst);
   return result;
 }
 
