@@ -23,14 +23,14 @@ std::string TextOf(const Graph& graph) {
 
 Graph RuleProof::Broken(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
                         const Task& task, CodeId assumed, std::string& why) {
+  // A graph on which the rule as it stands goes wrong as well shows nothing about a condition; where it did not fire
+  // (the condition is none of a case) it shall not do so on the smaller one either.
+  const Trial::Fate stands = assumed.valid() ? judge_.Try(graph, task).fate : Trial::Fate::kQuiet;
+  if (stands != Trial::Fate::kQuiet && stands != Trial::Fate::kHeld) return graph;
   return Shrink(seed, changes, graph, [&](const Graph& other) {
     const Trial trial = judge_.Try(other, task, assumed);
     if (trial.fate != Trial::Fate::kBroken) return false;
-    // A graph on which the rule as it stands goes wrong as well shows nothing about a condition.
-    if (assumed.valid()) {
-      const Trial::Fate fate = judge_.Try(other, task).fate;
-      if (fate != Trial::Fate::kQuiet && fate != Trial::Fate::kHeld) return false;
-    }
+    if (assumed.valid() && judge_.Try(other, task).fate != stands) return false;
     why = trial.why;
     return true;
   });

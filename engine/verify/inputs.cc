@@ -20,6 +20,14 @@ bool CanMake(DType dtype) {
   return IsInteger(dtype) || (IsFloat(dtype) && Info(dtype).bits >= 16);
 }
 
+// The end of a range of integers; of UINT64 its bits. Doubles have 2^63 and 2^64, which are beyond the types, and nothing
+// between them and 2^10 less.
+int64_t End(double end, DType dtype) {
+  if (end < 0x1p63) return static_cast<int64_t>(end);
+  if (dtype != DType::kUint64) return INT64_MAX;
+  return static_cast<int64_t>(end < 0x1p64 ? static_cast<uint64_t>(end) : UINT64_MAX);
+}
+
 }  // namespace
 
 std::string_view Name(SampleKind kind) {
@@ -259,14 +267,6 @@ double InputMaker::Float(const Input& input, SampleKind kind, Dice& dice) {
     case SampleKind::kZero: break;
   }
   return 0;
-}
-
-// The end of a range of integers; of UINT64 its bits. Doubles have 2^63 and 2^64, which are beyond the types, and nothing
-// between them and 2^10 less.
-int64_t End(double end, DType dtype) {
-  if (end < 0x1p63) return static_cast<int64_t>(end);
-  if (dtype != DType::kUint64) return INT64_MAX;
-  return static_cast<int64_t>(end < 0x1p64 ? static_cast<uint64_t>(end) : UINT64_MAX);
 }
 
 int64_t InputMaker::Integer(const Input& input, SampleKind kind, int64_t length, Dice& dice) {
