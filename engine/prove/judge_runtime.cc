@@ -59,8 +59,8 @@ bool IsAboutTypes(const Status& status) {
 
 enum class Draws : uint8_t { kNothing, kPerhaps, kNumbers };
 
-// Whether a node draws random numbers: surely if no kernel knows what it makes, else (Dropout) perhaps. A runtime may draw
-// the same of one model each time, and others where a node is gone.
+// Whether a node draws random numbers: surely if no kernel knows what it makes; perhaps if one does, which may be of another
+// mode. A runtime may draw the same of one model each time, and others where a node is gone.
 Draws DrawsOf(const Graph& graph, const Signatures& signatures) {
   Draws draws = Draws::kNothing;
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
@@ -89,7 +89,7 @@ Promise Judge::Loosened(const Promise& promise) const {
 
 // Whether the runtime makes other numbers of a model each time, or may do so.
 bool Judge::IsRandom(const Model& model, const std::vector<Tensors>& inputs) const {
-  constexpr int kRuns = 8;  // of a Dropout that leaves next to nothing, two are equal by chance
+  constexpr int kRuns = 8;  // where next to nothing is drawn, two are equal by chance
   const Graph& graph = std::as_const(*model.impl().file).graph();
   const Draws draws = DrawsOf(graph, court_.program.rules().signatures);
   if (draws == Draws::kNumbers) return true;

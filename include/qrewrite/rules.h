@@ -33,9 +33,9 @@ struct ParamInfo {
 struct RuleInfo {
   std::string name;
   std::string doc;
-  std::string
-      equivalence;    // what the rule preserves: "exact", "approx(30dB)", "none"; "" if not stated
-  std::string opset;  // ">=10"; "": any
+  // What the rule preserves: "exact", "approx(30dB)", "none"; "" if not stated.
+  std::string equivalence;
+  std::string opset;                  // ">=10"; "": any
   std::vector<std::string> counters;  // what its firings count under
   int tests = 0;
 };
