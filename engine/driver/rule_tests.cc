@@ -1,6 +1,8 @@
 #include "engine/driver/rule_tests.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -207,29 +209,52 @@ bool TestsNeed(const Program& program, const std::set<std::string>& rules, CodeI
   return std::ranges::any_of(set.tests, [&](const RuleTest& test) { return fails(nullptr, test); });
 }
 
-std::string DiffLines(const std::string& before, const std::string& after) {
-  const std::vector<std::string_view> a = Lines(before), b = Lines(after);
-  // common[i][j]: how many lines a[i..] and b[j..] can share. Test graphs are small.
-  std::vector<std::vector<size_t>> common(a.size() + 1, std::vector<size_t>(b.size() + 1));
+namespace {
+
+// common[i][j]: how many lines a[i..] and b[j..] can share.
+using Common = std::vector<std::vector<uint32_t>>;
+Common LinesInCommon(std::span<const std::string_view> a, std::span<const std::string_view> b) {
+  Common common(a.size() + 1, std::vector<uint32_t>(b.size() + 1));
   for (size_t i = a.size(); i-- > 0;) {
     for (size_t j = b.size(); j-- > 0;) {
       common[i][j] =
           a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
     }
   }
-  std::string out;
+  return common;
+}
+
+}  // namespace
+
+std::string DiffLines(const std::string& before, const std::string& after) {
+  // Beyond that all lines between the first and the last that differ count as others.
+  constexpr size_t kMostPairs = 1'000'000;
+  const std::vector<std::string_view> lines = Lines(before), others = Lines(after);
+  std::span<const std::string_view> a = lines, b = others;
+  std::string out, end;
+  while (!a.empty() && !b.empty() && a.front() == b.front()) {
+    out += fmt::format("  {}\n", a.front());
+    a = a.subspan(1), b = b.subspan(1);
+  }
+  size_t same = 0;
+  while (same < std::min(a.size(), b.size()) && a[a.size() - 1 - same] == b[b.size() - 1 - same])
+    ++same;
+  for (const std::string_view line : a.last(same)) end += fmt::format("  {}\n", line);
+  a = a.first(a.size() - same), b = b.first(b.size() - same);
+  const bool few = (a.size() + 1) * (b.size() + 1) <= kMostPairs;
+  const Common common = few ? LinesInCommon(a, b) : Common();
   size_t i = 0, j = 0;
   while (i < a.size() || j < b.size()) {
-    if (i < a.size() && j < b.size() && a[i] == b[j]) {
+    if (few && i < a.size() && j < b.size() && a[i] == b[j]) {
       out += fmt::format("  {}\n", a[i++]);
       ++j;
-    } else if (i < a.size() && (j == b.size() || common[i + 1][j] >= common[i][j + 1])) {
+    } else if (i < a.size() && (j == b.size() || !few || common[i + 1][j] >= common[i][j + 1])) {
       out += fmt::format("- {}\n", a[i++]);
     } else {
       out += fmt::format("+ {}\n", b[j++]);
     }
   }
-  return out;
+  return out + end;
 }
 
 }  // namespace qrewrite

@@ -7,6 +7,7 @@
 
 #include "engine/expr/functions.h"
 #include "engine/expr/lexer.h"
+#include "engine/expr/names.h"
 #include "engine/lsp/describe.h"
 #include "engine/rule/literal.h"
 
@@ -39,6 +40,7 @@ struct Around {
   char opener = 0;              // the innermost open bracket: `(`, `<`, `[`; 0: none
   Operators operators;          // in front of it
   bool value = false;           // behind `=` or `->` of an attribute or argument
+  std::string attribute;        // whose value it is
   std::set<std::string> given;  // attributes and inputs that are named there already
   bool assigned = false;        // `=` of the statement was passed
   bool definition = false;      // the head in front of the bracket is `$name`
@@ -73,6 +75,7 @@ Around LookAround(const std::vector<Token>& tokens) {
   struct Open {
     size_t token;
     bool value = false;
+    std::string attribute;
     std::set<std::string> given;
   };
   std::vector<Open> open;
@@ -96,7 +99,8 @@ Around LookAround(const std::vector<Token>& tokens) {
       open.back().value = false;
     } else if (text == "=" || text == "->") {
       open.back().value = true;
-      if (i > 0) open.back().given.insert(std::string(tokens[i - 1].text));
+      if (i > 0) open.back().attribute = tokens[i - 1].text;
+      if (i > 0) open.back().given.insert(open.back().attribute);
     } else if (tokens[i].kind == TokenKind::kName && !open.back().value) {
       open.back().given.insert(std::string(text));
     }
@@ -106,6 +110,7 @@ Around LookAround(const std::vector<Token>& tokens) {
   const Open& inner = open.back();
   around.opener = tokens[inner.token].text[0];
   around.value = inner.value;
+  if (inner.value && around.opener == '<') around.attribute = inner.attribute;
   around.given = inner.given;
   size_t head = inner.token;
   // `Op<...>(`: the head stands in front of the attributes.
@@ -162,6 +167,23 @@ void AddOf(const CursorPlace& place, const Known& known, const Around& around, b
                  .kind = ItemKind::kAttribute,
                  .detail = AttributeType(attribute),
                  .of = {op},
+                 .first = true});
+    }
+  }
+}
+
+// Behind `mode=`: what the attribute may be, where that is known.
+void AddTextsOf(const CursorPlace& place, const Known& known, const Around& around, Items& items) {
+  const OpsetRegion region = place.index->OpsetAt(place.offset);
+  for (const std::string& op : known.Members(around.operators)) {
+    const Signature* const signature = known.FindSignature(op, region);
+    const FormalAttribute* const formal =
+        signature != nullptr ? signature->FindAttribute(around.attribute) : nullptr;
+    if (formal == nullptr) continue;
+    for (const std::string& text : formal->texts) {
+      items.Add({.label = QuoteString(text),
+                 .kind = ItemKind::kWord,
+                 .detail = fmt::format("{} of {}", around.attribute, op),
                  .first = true});
     }
   }
@@ -312,6 +334,7 @@ void AddText(const CursorPlace& place, const Known& known, std::string& prefix, 
   if (around.opener == '(' && !around.value && body && !graph) {
     AddOf(place, known, around, /*inputs=*/true, items);
   }
+  if (!around.attribute.empty()) AddTextsOf(place, known, around, items);
   AddLocals(place, items);
   const bool cases =
       place.field->shape == Shape::kCases || place.field->shape == Shape::kDefinitions;

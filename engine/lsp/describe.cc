@@ -261,6 +261,8 @@ std::string DescribeAttribute(const Known& known, const Operators& of, std::stri
         signature == nullptr ? nullptr : signature->FindAttribute(name);
     if (attribute == nullptr) continue;
     std::string text = fmt::format("attribute `{}` of {}: {}", name, op, AttributeType(*attribute));
+    if (!attribute->texts.empty())
+      text += fmt::format("; one of '{}'", fmt::join(attribute->texts, "', '"));
     const auto doc =
         FindOperatorDoc(signature->op.domain, signature->op.name, std::max(signature->since, 1));
     if (!doc || signature->from_rule_file) return text;

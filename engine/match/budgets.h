@@ -13,6 +13,9 @@ inline constexpr uint64_t kMaxMatchSteps = 2'000'000, kMatchStepsPerNode = 100;
 inline constexpr uint64_t kMaxEvalSteps = 10'000'000;  // pieces of code, members of lists
 // Of all operators on constants that the rules of one rule set compute in a run (FoldLimits::work).
 inline constexpr uint64_t kMaxFoldWork = uint64_t{1} << 38;
+// Of one tensor that is computed to be looked at: what would be larger is unknown. Results that are written are made part
+// by part, later.
+inline constexpr uint64_t kMaxComputedBytes = uint64_t{1} << 30;
 // Definitions that call themselves for other things than a value of the graph go so deep.
 inline constexpr int kMaxRecursion = 128;
 

@@ -50,9 +50,9 @@ Val AnyOf(const FunctionCall& c) {
   const Val forced = c[0].is<ValueId>() ? c.in.Force(c[0]) : c[0];
   const auto* number = forced.get_if<Num>();
   if (number == nullptr || number->t.dtype() != DType::kBool) return c.in.Truth(forced);
-  const Result<std::vector<double>> elements = ToDoubles(number->t);
+  const Result<Tensor> elements = number->t.Materialize();
   if (!elements.ok()) return Failure{elements.status().message()};
-  return std::ranges::any_of(*elements, [](double e) { return e != 0; });
+  return std::ranges::any_of(elements->as<uint8_t>(), [](uint8_t e) { return e != 0; });
 }
 
 Val Fail(const FunctionCall& c) {

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/match/budgets.h"
 #include "engine/match/match_run.h"
+#include "engine/tensor/bytes_limit.h"
 
 namespace qrewrite {
 
@@ -204,6 +206,7 @@ bool MatchRun::Fail(const Place& place, NodeId n, std::string_view reason) {
 
 bool Interpreter::MatchRule(const CompiledRule& rule, NodeId anchor, Frame& frame,
                             FunctionRef<bool()> accept) {
+  const ComputedBytesLimit bytes(kMaxComputedBytes);
   BeginBudget();
   frame.body = graph_.body_of(anchor);
   traced_ = trace_ == nullptr ? nullptr : &frame;

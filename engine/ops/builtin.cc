@@ -24,7 +24,8 @@ constexpr std::string_view kOverlay =
     ;
 
 constexpr std::string_view kFactWords[] = {
-    "commutative", "random", "deterministic", "quantizer", "integer_product", "default", "dtype"};
+    "commutative",     "random",  "deterministic", "quantizer",
+    "integer_product", "default", "dtype",         "texts"};
 
 // Cuts the text in front of the separator off `rest`; all of it if there is none.
 std::string_view CutTo(std::string_view& rest, std::string_view separator) {
@@ -152,6 +153,11 @@ bool SignatureTable::Apply(const Fact& fact, Signature& signature) {
     const int index = signature.OutputIndex(fact.name);
     if (index < 0) return false;
     signature.outputs[index].dtype_expr = fact.expr;
+  } else if (fact.word == "texts") {
+    const auto it = std::ranges::find(signature.attributes, fact.name, &FormalAttribute::name);
+    if (it == signature.attributes.end() || it->kind != AttrKind::kString) return false;
+    for (std::string_view rest = fact.expr; !rest.empty();)
+      it->texts.emplace_back(CutTo(rest, " "));
   } else {
     const auto it = std::ranges::find(signature.attributes, fact.name, &FormalAttribute::name);
     const bool open = it != signature.attributes.end() && !it->required &&

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,10 @@ class Change {
   std::optional<bool> OwnZeroPoint(size_t& step);
   // What a constant is read for in several places is another number in one of them.
   std::optional<bool> OperandApart(size_t& step);
+  // A number that a node says and the nodes in front of it read, as their step say, is another one there, and elsewhere what
+  // it was.
+  std::optional<bool> AttributeApart(size_t& step);
+  void SetScalarsInFront(NodeId n, double from, const Numbers& to);
   std::optional<bool> OneOfNumbers(size_t& step);
   std::optional<bool> OneOfMany(size_t& step);
   // Each number of 32 bits that may be a bias is large beside the products that it is added to, alone and with each attribute
@@ -236,6 +241,8 @@ class Change {
   DType TypeOfOperand(NodeId n, size_t at) const;  // kUndefined: nothing says it
   // Shapes that it may have.
   std::vector<Dims> OperandShapes(NodeId n) const;
+  // What a text attribute may be, as far as signatures say.
+  std::span<const std::string> TextsOf(NodeId n, std::string_view attribute) const;
   AttrValue Another(NodeId n, const std::string& name, const AttrValue& old);
   // A value for an attribute that was not there and has no default.
   AttrValue SomeValue(NodeId n, const std::string& name, AttrKind kind);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/prove/attribute_texts.h"
 #include "engine/prove/change.h"
 #include "engine/rule/check.h"
 
@@ -30,6 +29,14 @@ int64_t Sum(int64_t a, int64_t b) {
 }
 
 }  // namespace
+
+std::span<const std::string> Change::TextsOf(NodeId n, std::string_view attribute) const {
+  const OpName& op = graph_.op_name(graph_.op(n));
+  const Signature* const s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+  const FormalAttribute* const formal = s != nullptr ? s->FindAttribute(attribute) : nullptr;
+  if (formal == nullptr) return {};
+  return formal->texts;
+}
 
 AttrValue Change::Another(NodeId n, const std::string& name, const AttrValue& old) {
   const auto known = words_.values.find(name);
@@ -62,9 +69,9 @@ AttrValue Change::Another(NodeId n, const std::string& name, const AttrValue& ol
     return list;
   }
   if (!std::holds_alternative<std::string>(old)) return {};
-  const std::vector<std::string_view> texts = TextsOf(name);
+  const std::span<const std::string> texts = TextsOf(n, name);
   if (!texts.empty() && (words_.texts.empty() || dice_.Once(2)))
-    return std::string(dice_.Of(texts));
+    return texts[dice_.Below(texts.size())];
   return words_.texts.empty() ? AttrValue() : AttrValue(dice_.Of(words_.texts));
 }
 
@@ -201,7 +208,7 @@ std::vector<AttrValue> Change::Choices(const AttributePlace& place) const {
     std::vector<int64_t> order(list->size());
     std::iota(order.begin(), order.end(), 0);
     if (order.size() > 2 && std::ranges::is_permutation(*list, order)) {
-      std::ranges::rotate(order, order.begin() + 1);
+      std::rotate(order.begin(), order.begin() + 1, order.end());
       add(std::move(order));
     }
   }
@@ -219,7 +226,7 @@ std::vector<AttrValue> Change::Choices(const AttributePlace& place) const {
     }
   }
   if (place.kind == AttrKind::kString) {
-    for (const std::string_view text : TextsOf(place.name)) add(std::string(text));
+    for (const std::string& text : TextsOf(place.node, place.name)) add(text);
   }
   return choices;
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/prove/attribute_texts.h"
 #include "engine/prove/change.h"
 
 namespace qrewrite {
@@ -264,7 +263,7 @@ std::vector<AttrValue> Change::TextsWithNumbers(const AttributePlace& place,
   // Where ONNX has none those of conditions and definitions: an activation that a case of one is for.
   constexpr size_t kMost = 24;
   std::vector<AttrValue> choices = Choices(place);
-  if (!TextsOf(place.name).empty()) return choices;
+  if (!TextsOf(place.node, place.name).empty()) return choices;
   for (const std::string& text : words_.texts) {
     const AttrValue value(text);
     const auto same = [&](const AttrValue& v) { return Equal(v, value); };
@@ -421,6 +420,7 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
   }
   if (const std::optional<bool> made = NumbersForEach(step)) return made;
   if (const std::optional<bool> made = OperandApart(step)) return made;
+  if (const std::optional<bool> made = AttributeApart(step)) return made;
   // The third and fourth input are zero points, biases, axes: those of a quantizer and its dequantizer go
   // together.
   if (IsAmong(step, 2)) return DropEverywhere(step + 2);

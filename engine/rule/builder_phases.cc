@@ -63,12 +63,10 @@ std::vector<std::string> SetBuilder::RuleNames(const DocNode& node, const RuleSe
     NotAll(node);
     return names;
   }
-  std::unordered_set<std::string_view> known;
   std::unordered_map<std::string_view, Place> seen;
-  for (const Rule& rule : set.rules) known.insert(rule.name);
   for (const DocNode& item : node.items) {
     const std::string& name = item.text.text;
-    if (!known.contains(name)) {
+    if (set.FindRule(name) == nullptr) {
       Diagnostic& d = sink_.Error(item.place, code::kUnknownRule,
                                   fmt::format("there is no rule `{}`", Printable(name, 60)));
       if (!Many(sink_)) d.hint = DidYouMean(name, all());

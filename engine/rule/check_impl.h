@@ -99,7 +99,7 @@ class RuleChecker {
   void MatchArgs(const Expr& call, bool list, NameScope& scope, Owner& owner);
   void MatchRefs(const Expr& call, const OutArgs* outs, Owner& owner);
   void CheckSteps(const Expr& call, const Owner& owner);
-  void MatchAttr(const AttrArg& attr, NameScope& scope, Owner& owner);
+  void MatchAttr(const Expr& call, const AttrArg& attr, NameScope& scope, Owner& owner);
   void MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& owner);
   bool IsPatternLiteral(const Expr& expr) const;
   void NoArithmetic(const Expr& expr, Owner& owner);
@@ -164,6 +164,7 @@ class RuleChecker {
   void CheckRegex(const Expr& expr, ExprType left, ExprType type, Owner& owner);
   void CheckPattern(const std::string& regex, const Place& place, const std::string& owner);
   void CheckOpChoice(const Expr& left, const Expr& right, NameScope& scope, Owner& owner);
+  void CheckAttributeChoice(const Expr& left, const Expr& right, NameScope& scope, Owner& owner);
   void CheckParamChoice(const Expr& left, const Expr& right, Owner& owner);
   void NeedCondition(const Expr& expr, ExprType type, Owner& owner);
   // Of a call of a function of the host.

@@ -252,7 +252,7 @@ void RuleChecker::MatchCall(const Expr& call, const OutArgs* outs, bool list, Na
           attr.rest ? fmt::format("`**` stands here twice ({})", owner.text)
                     : fmt::format("attribute `{}` stands here twice ({})", attr.name, owner.text));
     }
-    MatchAttr(attr, scope, owner);
+    MatchAttr(call, attr, scope, owner);
   }
   MatchArgs(call, list, scope, owner);
 }
@@ -316,23 +316,26 @@ void RuleChecker::CheckSteps(const Expr& call, const Owner& owner) {
   }
 }
 
-void RuleChecker::MatchAttr(const AttrArg& attr, NameScope& scope, Owner& owner) {
+void RuleChecker::MatchAttr(const Expr& call, const AttrArg& attr, NameScope& scope, Owner& owner) {
   if (attr.rest) {
     Bind(attr.name, {.kind = Kind::kRest, .place = attr.place}, scope, owner);
     return;
   }
-  const Place place = attr.value ? attr.value->place : attr.place;
+  const NameInfo info = {.kind = Kind::kAttribute,
+                         .place = attr.value ? attr.value->place : attr.place,
+                         .call = &call,
+                         .attribute = attr.name};
   if (!attr.value) {
-    Bind(attr.name, {.kind = Kind::kAttribute, .place = place}, scope, owner);
+    Bind(attr.name, info, scope, owner);
   } else if (attr.value->kind == Expr::Kind::kName) {
     // `<to=float16>` would take any type.
     if (const std::string type = ElementTypeHint(attr.value->text); !type.empty()) {
       sink_
-          .Error(place, code::kShadows,
+          .Error(info.place, code::kShadows,
                  fmt::format("`{}` would be a name in {}", attr.value->text, owner.text))
           .hint = type;
     }
-    Bind(attr.value->text, {.kind = Kind::kAttribute, .place = place}, scope, owner);
+    Bind(attr.value->text, info, scope, owner);
   } else if (!IsPatternLiteral(*attr.value)) {
     NoArithmetic(*attr.value, owner);
   }

@@ -17,13 +17,14 @@ struct NameInfo {
   enum class Kind { kValue, kAttribute, kRest, kLabel, kChain, kLet, kParam, kNew };
   Kind kind = Kind::kValue;
   Place place;
-  bool list = false;               // bound inside `...`
-  bool output = false;             // kValue: an output of a statement of the match
-  bool quantified = false;         // kValue: the output of `Op?`, `Op*`, `Op+`
-  const Expr* call = nullptr;      // kLabel, kChain: the node that is labelled
-  const Let* let = nullptr;        // kLet
-  ExprType type = ExprType::kAny;  // kLet: once inferred
-  bool used = false;               // kNew
+  bool list = false;                // bound inside `...`
+  bool output = false;              // kValue: an output of a statement of the match
+  bool quantified = false;          // kValue: the output of `Op?`, `Op*`, `Op+`
+  const Expr* call = nullptr;       // kLabel, kChain: the node that is labelled; kAttribute: whose
+  std::string_view attribute = {};  // kAttribute: which one
+  const Let* let = nullptr;         // kLet
+  ExprType type = ExprType::kAny;   // kLet: once inferred
+  bool used = false;                // kNew
 
   bool is_label() const { return kind == Kind::kLabel || kind == Kind::kChain; }
 };

@@ -254,6 +254,7 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
     for (const ExprPtr& item : expr.items[1]->items) {
       CheckOpChoice(*expr.items[0], *item, scope, owner);
       CheckParamChoice(*expr.items[0], *item, owner);
+      CheckAttributeChoice(*expr.items[0], *item, scope, owner);
       if (l != kDType || item->kind != Expr::Kind::kString) continue;
       sink_
           .Error(item->place, code::kType,
@@ -302,6 +303,8 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
   CheckOpChoice(*expr.items[1], *expr.items[0], scope, owner);
   CheckParamChoice(*expr.items[0], *expr.items[1], owner);
   CheckParamChoice(*expr.items[1], *expr.items[0], owner);
+  CheckAttributeChoice(*expr.items[0], *expr.items[1], scope, owner);
+  CheckAttributeChoice(*expr.items[1], *expr.items[0], scope, owner);
 }
 
 // `op(n) == 'Cnov'` where n can never be that.
@@ -313,7 +316,9 @@ void RuleChecker::CheckOpChoice(const Expr& left, const Expr& right, NameScope& 
     return;
   const Expr* arg = left.call().args[0].value.get();
   const NameInfo* label = arg && arg->kind == Expr::Kind::kName ? scope.Find(arg->text) : nullptr;
-  if (label == nullptr || label->call == nullptr || label->call->call().negated) return;
+  if (label == nullptr || !label->is_label() || label->call == nullptr ||
+      label->call->call().negated)
+    return;
   const auto ops = ops_.Expand(label->call->call().refs);
   if (!ops) return;
   std::vector<std::string> names;
@@ -326,6 +331,18 @@ void RuleChecker::CheckOpChoice(const Expr& left, const Expr& right, NameScope& 
              fmt::format("`{}` is never '{}' ({})", label->call->call().label,
                          Printable(right.text, 60), owner.text))
       .hint = DidYouMean(right.text, names);
+}
+
+// `mode == 'nearst'`, also with `??` behind the name, where the attribute that it is bound to can never be that.
+void RuleChecker::CheckAttributeChoice(const Expr& left, const Expr& right, NameScope& scope,
+                                       Owner& owner) {
+  if (right.kind != Expr::Kind::kString) return;
+  const bool may_lack = left.kind == Expr::Kind::kBinary && left.binary == BinaryOp::kCoalesce;
+  const Expr& asked = may_lack ? *left.items[0] : left;
+  const NameInfo* const info = asked.kind == Expr::Kind::kName ? scope.Find(asked.text) : nullptr;
+  if (info == nullptr || info->kind != NameInfo::Kind::kAttribute || info->call == nullptr) return;
+  if (!info->call->call().negated)
+    ops_.CheckAttributeText(info->call->call().refs, info->attribute, right, owner.text);
 }
 
 // `params.mode == 'identiy'` where the parameter can never be that.

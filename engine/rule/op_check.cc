@@ -337,7 +337,10 @@ void OpChecker::CheckAttributes(const Expr& call, const Candidates& candidates,
     const bool kind_fits = !attr.value || std::ranges::any_of(kinds, [&](AttrKind kind) {
       return KindFits(*attr.value, kind, use);
     });
-    if (!kinds.empty() && kind_fits) continue;
+    if (!kinds.empty() && kind_fits) {
+      if (attr.value) CheckTexts(attr.name, *attr.value, all, Shown(call), owner);
+      continue;
+    }
     const bool elsewhere = std::any_of(all.begin(), all.end(), [&](const Signature* s) {
       return s->FindAttribute(attr.name) != nullptr;
     });

@@ -46,6 +46,9 @@ class OpChecker {
   // An error unless a version of one of `ops` has that attribute, or one of them is unknown.
   void CheckAttributeOf(const std::vector<OpPattern>& ops, const std::string& name,
                         const Place& place);
+  // An error if the attribute of these operators is never that text, in no version of one of them.
+  void CheckAttributeText(const Refs& refs, std::string_view attribute, const Expr& text,
+                          const std::string& owner);
   // The operators that a reference stands for; nothing if one of them could be anything.
   std::optional<std::vector<OpName>> Expand(const Refs& refs);
   // In a match: `CheckName` of a reference that is a name.
@@ -85,6 +88,9 @@ class OpChecker {
                    CallUse use, const std::string& owner);
   void CheckAttributes(const Expr& call, const Candidates& candidates, const Candidates& all,
                        CallUse use, const std::string& owner);
+  // The same of the texts of a literal, given the signatures.
+  void CheckTexts(std::string_view attribute, const Expr& value, const Candidates& all,
+                  const std::string& of, const std::string& owner);
   void CheckRequired(const Expr& call, const std::vector<OpName>& ops, CallUse use,
                      const std::string& owner);
   void CheckOutputs(const Expr& call, const Candidates& candidates, const OutArgs& outs,

@@ -127,6 +127,41 @@ bool OpChecker::HaveAttribute(const Refs& refs, std::string_view name) {
                      [&](const Signature* s) { return s->FindAttribute(name) != nullptr; });
 }
 
+void OpChecker::CheckAttributeText(const Refs& refs, std::string_view attribute, const Expr& text,
+                                   const std::string& owner) {
+  const std::optional<std::vector<OpName>> ops = Expand(refs);
+  if (!ops) return;
+  std::string of;
+  for (const Ref& ref : refs) {
+    of += (of.empty() ? "" : "|") + std::string(ref.kind == Ref::Kind::kSet ? "@" : "") + ref.name;
+  }
+  CheckTexts(attribute, text, CandidatesFor(*ops, CallUse::kPattern), of, owner);
+}
+
+// Of all versions, whatever the opsets of the rule: what is said of texts comes from prose.
+void OpChecker::CheckTexts(std::string_view attribute, const Expr& value, const Candidates& all,
+                           const std::string& of, const std::string& owner) {
+  if (value.kind != Expr::Kind::kString) return;
+  std::vector<std::string> texts;
+  for (const Signature* s : all) {
+    const FormalAttribute* const formal = s->FindAttribute(attribute);
+    if (formal == nullptr) continue;
+    if (formal->texts.empty()) return;
+    for (const std::string& text : formal->texts) {
+      if (text == value.text) return;
+      if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
+    }
+  }
+  if (texts.empty()) return;
+  std::string hint = DidYouMean(value.text, texts);
+  if (hint.empty()) hint = fmt::format("one of '{}'", fmt::join(texts, "', '"));
+  sink_
+      .Error(value.place, code::kUnknownText,
+             fmt::format("attribute `{}` of `{}` is never '{}' ({})", attribute, of,
+                         Printable(value.text, 60), owner))
+      .hint = std::move(hint);
+}
+
 void OpChecker::CheckAttributeOf(const std::vector<OpPattern>& ops, const std::string& name,
                                  const Place& place) {
   std::vector<OpName> meant;

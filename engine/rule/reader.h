@@ -106,6 +106,8 @@ class AstReader {
   std::string Fact(const DocNode* node, RawFact::Of of, RawSignature& raw);
   AttrKind ReadAttrKind(const DocNode& node, bool& required);
   AttrValue ReadAttrDefault(const DocNode& node);
+  // `one_of` of an attribute.
+  void ReadTexts(const DocNode& node, const DocNode* default_node, FormalAttribute& attribute);
   void ReadOutputs(const DocNode& node, const std::string& owner, RawSignature& raw);
   void ReadExpectation(const DocNode& node, RuleTest& test, const std::string& owner);
   bool BadValue(const DocNode& node, std::string message, std::string hint = {});

@@ -264,6 +264,7 @@ FormalAttribute AstReader::ReadAttribute(const DocEntry& entry, const std::strin
       attribute.computed_default = Fact(node, RawFact::Of::kDefault, raw);
       attribute.required = false;
     }
+    if (const DocNode* node = map.Get("one_of")) ReadTexts(*node, map.Get("default"), attribute);
   } else if (IsNull(value)) {
     BadValue(entry.key, fmt::format("attribute `{}` has neither type nor default", attribute.name));
   } else if (value.is_scalar() && ResolveScalar(value).kind == Scalar::Kind::kString) {
@@ -272,6 +273,30 @@ FormalAttribute AstReader::ReadAttribute(const DocEntry& entry, const std::strin
     with_default(value);
   }
   return attribute;
+}
+
+void AstReader::ReadTexts(const DocNode& node, const DocNode* default_node,
+                          FormalAttribute& attribute) {
+  if (attribute.kind != AttrKind::kString) {
+    BadValue(node, fmt::format("attribute `{}` is no text, which `one_of` is for", attribute.name));
+    return;
+  }
+  for (const DocNode& item : node.items) {
+    const Literal value = Value(item);
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      attribute.texts.push_back(*text);
+    } else {
+      BadValue(item,
+               fmt::format("{} is no text, as attribute `{}` is", Describe(item), attribute.name));
+    }
+  }
+  const auto* const text = std::get_if<std::string>(&attribute.default_value);
+  if (default_node == nullptr || text == nullptr || attribute.texts.empty() ||
+      std::ranges::find(attribute.texts, *text) != attribute.texts.end())
+    return;
+  BadValue(*default_node,
+           fmt::format("the default of attribute `{}` is none of `one_of`", attribute.name),
+           DidYouMean(*text, attribute.texts));
 }
 
 void AstReader::ReadOutputs(const DocNode& node, const std::string& owner, RawSignature& raw) {

@@ -57,7 +57,7 @@ QR_FIELDS(WriteSpec, when, file, json, from, table, npz, file_place, table_place
 QR_FIELDS(OpName, domain, name)
 QR_FIELDS(DTypeTerm, kind, dtype, input, attribute)
 QR_FIELDS(FormalValue, name, arity, homogeneous, type_var, shape_expr, dtype_expr, dtype_terms)
-QR_FIELDS(FormalAttribute, name, kind, required, default_value, computed_default)
+QR_FIELDS(FormalAttribute, name, kind, required, default_value, computed_default, texts)
 QR_FIELDS(TypeVar, name, dtypes, only_tensors, containers)
 QR_FIELDS(Signature, op, since, deprecated, deterministic, commutative, has_subgraphs, inputs,
           outputs, min_inputs, max_inputs, min_outputs, max_outputs, attributes, types,

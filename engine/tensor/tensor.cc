@@ -9,11 +9,13 @@
 #include <fmt/format.h>
 
 #include "engine/tensor/buffer.h"
+#include "engine/tensor/bytes_limit.h"
 
 namespace qrewrite {
 namespace {
 
 thread_local int64_t most_computed = kMaxComputedElements;
+thread_local uint64_t most_bytes = UINT64_MAX;
 
 }  // namespace
 
@@ -22,6 +24,9 @@ int64_t MaxComputedElements() { return most_computed; }
 ComputedElementsLimit::ComputedElementsLimit(int64_t most)
     : before_(std::exchange(most_computed, most)) {}
 ComputedElementsLimit::~ComputedElementsLimit() { most_computed = before_; }
+
+ComputedBytesLimit::ComputedBytesLimit(uint64_t most) : before_(std::exchange(most_bytes, most)) {}
+ComputedBytesLimit::~ComputedBytesLimit() { most_bytes = before_; }
 
 namespace {
 
@@ -241,6 +246,11 @@ Result<TensorBuffer> TensorBuffer::Make(DType dtype, Dims dims) {
   buffer.dtype_ = dtype;
   buffer.dims_ = std::move(dims);
   buffer.size_ = PackedBytes(dtype, static_cast<uint64_t>(*count));
+  if (buffer.size_ > most_bytes) {
+    return Status(
+        StatusCode::kUnsupported,
+        fmt::format("the result would have {} bytes, the limit is {}", buffer.size_, most_bytes));
+  }
   std::byte* storage = new (std::nothrow) std::byte[buffer.size_];
   if (storage == nullptr) {
     return Status(StatusCode::kLimit,

@@ -13,13 +13,19 @@
 
 namespace scaling {
 
+enum class Stops {
+  kNever,
+  kMay,  // a limit may end it at some size, as long as the error says which; until then it grows as others do
+  kMust,  // no order of work is near linear: a limit has to end it, with an error that names a rule
+};
+
 struct Family {
   std::string name;
   std::string about;    // what is n, and what could grow
   int64_t largest = 0;  // no larger n: what the file format bears, or what shows it already
   std::function<std::string(int64_t n)> model;  // a ModelProto; empty: the rules are only linted
   std::function<std::string(int64_t n)> rules;  // YAML, or JSON in braces; empty: the shipped sets
-  bool may_stop = false;  // a limit may end it at some size, as long as the error says which
+  Stops stops = Stops::kNever;
   // Of model and rules, instead of rewriting.
   std::function<qrewrite::Status(const qrewrite::Model&, const qrewrite::Rules&)> task = nullptr;
 };

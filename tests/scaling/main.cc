@@ -32,17 +32,6 @@ constexpr const char* kUsage = R"(usage: scaling [OPTIONS]
   --write FILE     writes the model or rule file of the family at n, and measures nothing
 )";
 
-struct Known {
-  const char* family;
-  const char* rules;
-  const char* why;
-};
-const std::vector<Known> kKnown = {
-#define KNOWN(family, rules, why) {family, rules, why},
-#include "known.inc"
-#undef KNOWN
-};
-
 struct Options {
   std::vector<std::string> families, rules;
   Settings settings;
@@ -129,25 +118,16 @@ std::vector<Subject> SubjectsOf(const Family& family, const std::vector<Loaded>&
 std::string Report(const Family& family, const Subject& subject, const Settings& settings) {
   const Finding finding = Measure(family, subject, settings);
   const Sample last = finding.samples.empty() ? Sample{.n = 1} : finding.samples.back();
-  const auto known = std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& row) {
-    return row.family == family.name && row.rules == subject.name;
-  });
-  const bool listed = known != kKnown.end();
   const std::string row = family.name + " " + subject.name;
   const double* e = finding.exponents;
   const auto each = [&](uint64_t work) { return work / static_cast<uint64_t>(last.n); };
-  fmt::print("{:42} {:7} {:5.2f} {:5.2f} {:5.2f} {:5.2f} {:9} {:7} {:7} {:7}  {}{}\n", row, last.n,
+  fmt::print("{:42} {:7} {:5.2f} {:5.2f} {:5.2f} {:5.2f} {:9} {:7} {:7} {:7}  {}\n", row, last.n,
              e[0], e[1], e[2], e[3], each(last.work.steps), each(last.work.allocated),
              each(last.work.touched), each(last.work.peak),
              finding.fault.empty() ? (finding.end.empty() ? last.message : finding.end)
-                                   : "OFFENDS: " + finding.fault,
-             listed ? fmt::format(" (known: {})", known->why) : "");
+                                   : "OFFENDS: " + finding.fault);
   std::fflush(stdout);
-  if (!finding.fault.empty() && !listed) return row + ": " + finding.fault;
-  if (finding.fault.empty() && listed && settings.n == 0) {
-    return row + ": no longer offends; take it out of known.inc";
-  }
-  return "";
+  return finding.fault.empty() ? "" : row + ": " + finding.fault;
 }
 
 int Write(const Family& family, int64_t n, const std::string& path) {

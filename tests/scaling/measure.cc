@@ -169,15 +169,21 @@ Finding Measure(const Family& family, const Subject& subject, const Settings& se
       finding.fault = fmt::format("n = {}: {}", n, last.message);
       return finding;
     }
-    if (last.code == qrewrite::StatusCode::kLimit || last.code != base.code) {
+    const bool at_limit = last.code == qrewrite::StatusCode::kLimit;
+    if (at_limit || last.code != base.code) {
       finding.end = fmt::format("n = {}: {}", n, last.message);
       samples.pop_back();
-      if (family.may_stop) break;
-      finding.fault = finding.end;
+      if (family.stops == Stops::kMay) break;
+      const bool named = last.message.find("rule `") != std::string::npos;
+      if (family.stops == Stops::kNever || !at_limit || !named) finding.fault = finding.end;
+      return finding;
+    }
+    if (family.stops == Stops::kMust && 2 * n > family.largest) {
+      finding.fault = fmt::format("n = {}: no limit ended it", n);
       return finding;
     }
     if (samples.size() > 3) samples.erase(samples.begin());
-    if (samples.size() < 3) continue;
+    if (samples.size() < 3 || family.stops == Stops::kMust) continue;
     const bool large = settings.n != 0 || 2 * n > family.largest;
     if (!large && last.work.steps < settings.budget) continue;
     const bool only_peak = Judge(base, settings.limit, finding);

@@ -43,7 +43,7 @@ struct Finding {
   // of log work over log n, both less those of the smallest size there is, which stands for what
   // does not depend on n. 0 where there is too little work to say.
   double exponents[4] = {0, 0, 0, 0};
-  std::string end;    // of a family that may stop: where and how it did
+  std::string end;    // of a run that a limit or another error ended: where and how
   std::string fault;  // why this is an offender; empty if it is none
 };
 

@@ -86,14 +86,15 @@ std::string Diamonds(int64_t n) {
   return Model(g, 17);
 }
 
-// n times what YOLO calls SPPF: three MaxPools in a row, all four joined.
+// n MaxPools, three by three what YOLO calls SPPF: in a row, and all four values joined.
 std::string Pyramids(int64_t n) {
   Graph g;
   const std::string s = g.Scalar(0.5F), z = g.Byte(kUint8, 0);
   std::string q = g.Node("QuantizeLinear", {g.Input(kFloat, kImage), s, z});
-  for (int64_t i = 0; i < n; ++i) {
+  constexpr int kRow = 3;
+  for (int64_t i = 0; i < n; i += kRow) {
     std::vector<std::string> parts = {q};
-    for (int k = 0; k < 3; ++k) {
+    for (int k = 0; k < kRow; ++k) {
       parts.push_back(
           g.Node("MaxPool", {parts.back()}, {{"kernel_shape", std::vector<int64_t>{1, 1}}}));
     }
@@ -172,7 +173,7 @@ std::vector<Family> Quantized() {
       {"qgemms", "n QGemms", 100000, QGemms, {}},
       {"dynamic-matmuls", "n MatMulIntegers with their quantizers", 100000, DynamicMatMuls, {}},
       {"diamonds", "n times Max(q, MaxPool(q))", 100000, Diamonds, {}},
-      {"pyramids", "n times three MaxPools, joined", 100000, Pyramids, {}},
+      {"pyramids", "n MaxPools, joined by three", 100000, Pyramids, {}},
       {"brevitas-layouts",
        "n layout operators between spelled out quantizers",
        100000,

@@ -138,6 +138,16 @@ std::string Tests(int64_t n) {
          });
 }
 
+std::string PhaseOfEach(int64_t n) {
+  const auto phase = [](int64_t i) {
+    return "  - {name: p" + Number(i) + ", rules: [r" + Number(i) + "]}\n";
+  };
+  const auto rule = [](int64_t i) {
+    return "  - {name: r" + Number(i) + ", match: y = Relu(x), replace: y = Abs(x)}\n";
+  };
+  return std::string(kHead) + "phases:\n" + Repeat(n, phase) + "rules:\n" + Repeat(n, rule);
+}
+
 std::string Phases(int64_t n) {
   return std::string(kHead) + "phases:\n" +
          Repeat(n, [](int64_t i) { return "  - {name: p" + Number(i) + ", rules: [r]}\n"; }) +
@@ -168,7 +178,7 @@ std::string JsonEscapes(int64_t n) {
 }
 
 Family Linted(const char* name, const char* about, std::string (*rules)(int64_t)) {
-  return {name, about, 100000, nullptr, rules, /*may_stop=*/true};
+  return {name, about, 100000, nullptr, rules, Stops::kMay};
 }
 
 }  // namespace
@@ -192,6 +202,7 @@ std::vector<Family> RuleFiles() {
       Linted("lint-params", "n parameters", Params),
       Linted("lint-tests", "n tests", Tests),
       Linted("lint-phases", "n phases", Phases),
+      Linted("lint-phase-rules", "n rules, each with a phase of its own", PhaseOfEach),
       Linted("lint-escapes", "a text of n escapes", Escapes),
       Linted("lint-json-escapes", "the same in JSON", JsonEscapes),
       Linted("lint-signatures", "n signatures", Signatures),

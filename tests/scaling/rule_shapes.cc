@@ -256,7 +256,7 @@ std::string SumsAndDifferences(int64_t n) {
   return Model(g, 17);
 }
 
-std::string LongTest(int64_t n) {
+std::string LongTest(int64_t n, const char* made) {
   const auto chain = [n](const char* op) {
     std::string text = "          x: float[4]\n          y0 = Neg(x)\n";
     for (int64_t i = 0; i < n; ++i)
@@ -266,7 +266,13 @@ std::string LongTest(int64_t n) {
   return "qrewrite: 1\nname: own\nrules:\n  - name: r\n    match: y = Relu(x)\n    replace: y = "
          "Abs(x)\n    tests:\n"
          "      - name: t\n        given: |\n" +
-         chain("Relu") + "        expect: |\n" + chain("Abs");
+         chain("Relu") + "        expect: |\n" + chain(made);
+}
+
+qrewrite::Status HaveFailed(const qrewrite::Rules& rules, int expected) {
+  return rules.RunTests().failed == expected
+             ? qrewrite::Status()
+             : qrewrite::Status(qrewrite::StatusCode::kUsage, "not so many tests failed");
 }
 
 }  // namespace
@@ -284,7 +290,7 @@ std::vector<Family> RuleShapes() {
       {"two-roots", "two of n readers of one value become one", 100000,
        [](int64_t n) { return Readers(n, "Mul"); }, Text(kTwoRoots)},
       {"two-roots-none", "two of n readers of one value, no two of them fit", 100000,
-       [](int64_t n) { return Readers(n, "Mul"); }, Text(kNoTwoRoots), /*may_stop=*/true},
+       [](int64_t n) { return Readers(n, "Mul"); }, Text(kNoTwoRoots), Stops::kMust},
       {"equal-readers", "n equal readers of one value become one", 100000, EqualReaders,
        Text(kEqualReaders)},
       {"other-readers", "n readers of one value look for one that is not there", 100000,
@@ -294,9 +300,8 @@ std::vector<Family> RuleShapes() {
       {"uses-of", "n readers of one value count the readers of a set", 100000,
        [](int64_t n) { return Readers(n, "Mul"); }, Text(kUsesOf)},
       {"nodes-of", "n nodes count the nodes of a set", 100000, relus, Text(kNodesOf)},
-      {"fibonacci", "a fact that calls itself twice", 4000, Sized, Text(kFibonacci),
-       /*may_stop=*/true},
-      {"tree", "a template that calls itself twice", 4000, Sized, Text(kTree), /*may_stop=*/true},
+      {"fibonacci", "a fact that calls itself twice", 4000, Sized, Text(kFibonacci), Stops::kMust},
+      {"tree", "a template that calls itself twice", 4000, Sized, Text(kTree), Stops::kMust},
       {"condition", "n times a condition on a rank", 100000, relus, Text(kRank)},
       {"regex", "n times a regular expression", 100000, relus, Text(kName)},
       {"fact-upward", "a fact over all that is above, asked n times", 100000, relus, Text(kUp)},
@@ -309,17 +314,18 @@ std::vector<Family> RuleShapes() {
       {"many-sets", "n rules, each of a set of its own, which all have one operator", 20000,
        [](int64_t) { return OperatorChain(10); }, RulesOfSets},
       {"many-rules-explained", "n rules that do not fire, asked why at one node", 20000,
-       [](int64_t) { return MixedChain(10); }, ChainRules, /*may_stop=*/false,
+       [](int64_t) { return MixedChain(10); }, ChainRules, Stops::kNever,
        [](const qrewrite::Model& model, const qrewrite::Rules& rules) {
          return qrewrite::Explain(model, rules, {.at = "v2"}).status();
        }},
       {"long-test", "a rule's test with n nodes, each of which is rewritten", 20000,
-       [](int64_t) { return OperatorChain(10); }, LongTest, /*may_stop=*/false,
-       [](const qrewrite::Model&, const qrewrite::Rules& rules) {
-         const int failed = rules.RunTests().failed;
-         return failed == 0 ? qrewrite::Status()
-                            : qrewrite::Status(qrewrite::StatusCode::kUsage, "the test failed");
-       }},
+       [](int64_t) { return OperatorChain(10); }, [](int64_t n) { return LongTest(n, "Abs"); },
+       Stops::kNever,
+       [](const qrewrite::Model&, const qrewrite::Rules& rules) { return HaveFailed(rules, 0); }},
+      {"long-test-failing", "the same, where each node is another one than the test expects", 20000,
+       [](int64_t) { return OperatorChain(10); }, [](int64_t n) { return LongTest(n, "Exp"); },
+       Stops::kNever,
+       [](const qrewrite::Model&, const qrewrite::Rules& rules) { return HaveFailed(rules, 1); }},
       {"many-rules-and-nodes", "1000 rules that do not fire, on n nodes", 100000, MixedChain,
        [](int64_t) { return ChainRules(1000); }},
   };

@@ -165,8 +165,7 @@ std::vector<Family> Subgraphs() {
        {}},
       {"function-wide", "a local function with n inputs and outputs", 50000, WideFunction, {}},
       {"function-wide-verified", "the same, held against itself by the built-in kernels", 20000,
-       WideFunction, [](int64_t) { return std::string("qrewrite: 1\nname: own\n"); },
-       /*may_stop=*/false,
+       WideFunction, [](int64_t) { return std::string("qrewrite: 1\nname: own\n"); }, Stops::kNever,
        [](const qrewrite::Model& model, const qrewrite::Rules&) {
          const auto kernels = qrewrite::BuiltinKernels();
          return qrewrite::Verify(model, model, *kernels, {.samples = 1}).status();

@@ -240,6 +240,13 @@ TEST_CASE("Completion: in texts") {
         "x y axis Relu rank acme.Gain params op");
   CHECK(offers("    match: y = n:Softmax(x)\n    where: n.^|\n") == "axis");
   CHECK(offers("    match: y = Relu(x)\n    replace: y = Softmax<axis=1, ^|\n") == "**_");
+  const std::vector<std::string> modes = {"'nearest'", "'linear'", "'cubic'", "'floor'"};
+  CHECK(Opened(Rule("    match: y = Resize<mode=^|\n")).Offers(modes) ==
+        "'nearest' 'linear' 'cubic'");
+  CHECK(Opened(Rule("    opset: \"<11\"\n    match: y = Resize<mode=^|\n")).Offers(modes) ==
+        "'nearest' 'linear'");
+  CHECK(Opened(Rule("    match: y = Resize<nearest_mode='ceil', mode=m^|\n")).Offers(modes) ==
+        "'nearest' 'linear' 'cubic'");
   CHECK(Opened(Rule("    match: y = Relu(x)\nphases: [{name: p, rules: [^|\n"))
             .Offers({"r", "all"}) == "r all");
   CHECK(Opened("constants: {keep: [^|]}\n").Offers({"Relu", "QuantizeLinear"}) ==

@@ -82,6 +82,11 @@ TEST_CASE("Hover: names of a rule") {
   CHECK(Says(at("op(n)", 3), "label of the node `Softmax`"));
 }
 
+TEST_CASE("Hover: what a text may be") {
+  CHECK(Says(Hover(Rule("    match: y = Gelu<approxi^|mate=_>(x)\n    opset: \">=20\"\n")),
+             "string, default `'none'`; one of 'none', 'tanh'"));
+}
+
 TEST_CASE("Hover: functions, definitions, sets, parameters, keys") {
   CHECK(Says(Hover(Rule("    match: y = Relu(x)\n    where: ran^|k(x) == 2\n")), "rank(x)"));
   CHECK(Says(Hover(Rule("    match: y = Relu(x)\n    where: $ran^|ge(x) == 2\n")),

@@ -18,6 +18,54 @@ const Signature* Find(const char* domain, const char* name, int64_t version) {
   return Signatures::Builtin().Find(domain, name, version);
 }
 
+TEST_CASE("Signatures: what a text may be, at a version") {
+  struct Case {
+    const char* domain;
+    const char* name;
+    int opset;
+    const char* attribute;
+    std::vector<std::string> texts;
+  };
+  const Case cases[] = {
+      {"", "Resize", 10, "mode", {"nearest", "linear"}},
+      {"", "Resize", 18, "mode", {"nearest", "linear", "cubic"}},
+      {"", "Pad", 18, "mode", {"constant", "reflect", "edge"}},
+      {"", "Pad", 19, "mode", {"constant", "reflect", "edge", "wrap"}},
+      {"", "ScatterND", 16, "reduction", {"none", "add", "mul"}},
+      {"com.microsoft",
+       "QLinearConv",
+       1,
+       "auto_pad",
+       {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"}},
+      {"", "Einsum", 12, "equation", {}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    const Signature* const signature = Find(c.domain, c.name, c.opset);
+    REQUIRE(signature != nullptr);
+    const FormalAttribute* const attribute = signature->FindAttribute(c.attribute);
+    REQUIRE(attribute != nullptr);
+    CHECK(attribute->texts == c.texts);
+  }
+}
+
+TEST_CASE("Signatures: a text that is a default is one that it may be") {
+  size_t known = 0;
+  for (const OpName& op : Signatures::Builtin().Names()) {
+    for (const Signature& s : Signatures::Builtin().Versions(op.domain, op.name)) {
+      for (const FormalAttribute& attribute : s.attributes) {
+        const auto* const text = std::get_if<std::string>(&attribute.default_value);
+        if (text == nullptr || attribute.texts.empty()) continue;
+        CAPTURE(op.text());
+        CAPTURE(attribute.name);
+        CHECK(std::ranges::find(attribute.texts, *text) != attribute.texts.end());
+        ++known;
+      }
+    }
+  }
+  CHECK(known > 80);
+}
+
 TEST_CASE("Signatures: the version in force") {
   struct Case {
     const char* domain;

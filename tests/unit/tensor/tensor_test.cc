@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/tensor/buffer.h"
+#include "engine/tensor/bytes_limit.h"
 
 namespace qrewrite {
 namespace {
@@ -179,6 +180,20 @@ TEST_CASE("TensorBuffer: refuses what is too large or has no width") {
   CHECK(!TensorBuffer::Make(DType::kFloat, {-1}).ok());
   CHECK(!TensorBuffer::Make(DType::kString, {1}).ok());
   CHECK(TensorBuffer::Make(DType::kFloat, {0}).ok());
+}
+
+TEST_CASE("TensorBuffer: while a limit lives nothing larger is computed") {
+  {
+    const ComputedBytesLimit limit(16);
+    CHECK(TensorBuffer::Make(DType::kFloat, {4}).ok());
+    CHECK(!TensorBuffer::Make(DType::kFloat, {5}).ok());
+    {
+      const ComputedBytesLimit inner(8);
+      CHECK(!TensorBuffer::Make(DType::kFloat, {4}).ok());
+    }
+    CHECK(TensorBuffer::Make(DType::kFloat, {4}).ok());
+  }
+  CHECK(TensorBuffer::Make(DType::kFloat, {5}).ok());
 }
 
 }  // namespace
