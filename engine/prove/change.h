@@ -74,10 +74,6 @@ class Change {
   std::optional<bool> OwnZeroPoint(size_t& step);
   // What a constant is read for in several places is another number in one of them.
   std::optional<bool> OperandApart(size_t& step);
-  // A number that a node says and the nodes in front of it read, as their step say, is another one there, and elsewhere what
-  // it was.
-  std::optional<bool> AttributeApart(size_t& step);
-  void SetScalarsInFront(NodeId n, double from, const Numbers& to);
   std::optional<bool> OneOfNumbers(size_t& step);
   std::optional<bool> OneOfMany(size_t& step);
   // Each number of 32 bits that may be a bias is large beside the products that it is added to, alone and with each attribute

@@ -420,7 +420,6 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
   }
   if (const std::optional<bool> made = NumbersForEach(step)) return made;
   if (const std::optional<bool> made = OperandApart(step)) return made;
-  if (const std::optional<bool> made = AttributeApart(step)) return made;
   // The third and fourth input are zero points, biases, axes: those of a quantizer and its dequantizer go
   // together.
   if (IsAmong(step, 2)) return DropEverywhere(step + 2);

@@ -125,41 +125,6 @@ std::optional<bool> Change::OperandApart(size_t& step) {
   return std::nullopt;
 }
 
-std::optional<bool> Change::AttributeApart(size_t& step) {
-  for (const NodeId n : nodes_) {
-    if (HasFixedAttributes(n)) continue;
-    for (const Attribute& a : graph_.attributes(n)) {
-      const auto* const number = std::get_if<float>(&a.value);
-      if (number == nullptr || !IsAmong(step, 1)) continue;
-      Numbers other{.dtype = DType::kFloat, .dims = {}, .values = {*number}};
-      const auto base = static_cast<uint64_t>(dice_.Integer(0, INT64_MAX));
-      if (!other.Shake(base, words_.keeps_whole)) return false;
-      SetScalarsInFront(n, *number, other);
-      graph_.SetAttribute(n, std::string(a.name), static_cast<float>(other.values.front()));
-      return true;
-    }
-  }
-  return std::nullopt;
-}
-
-void Change::SetScalarsInFront(NodeId n, double from, const Numbers& to) {
-  for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
-    const ValueId v = graph_.input(n, i);
-    const NodeId p = v.valid() ? graph_.producer(v) : NodeId();
-    for (size_t k = 0; p.valid() && k < graph_.num_inputs(p); ++k) {
-      const ValueId read = graph_.input(p, k);
-      const Tensor* const tensor = read.valid() ? graph_.constant(read) : nullptr;
-      if (tensor == nullptr || tensor->dtype() != to.dtype || tensor->size() != 1) continue;
-      const std::optional<Numbers> numbers = Numbers::Of(*tensor);
-      if (!numbers || numbers->values.front() != from) continue;
-      Numbers own = to;
-      own.dims = numbers->dims;
-      const std::string name(graph_.FreshName(Name(read).empty() ? "own" : Name(read)));
-      graph_.SetInput(p, k, graph_.AddConstant(graph_.body_of(p), name, own.ToTensor()));
-    }
-  }
-}
-
 // Zero points of such sums stay 0.
 std::optional<bool> Change::LargeSums(size_t& step) {
   constexpr double kFactor = 64, kMost = 0x1p20;

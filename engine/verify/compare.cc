@@ -264,6 +264,11 @@ std::string OutputSums::Vacuous() const {
   return "";
 }
 
+bool OutputSums::IsMostlyAtEnds() const {
+  constexpr int64_t kLeast = 8;  // of fewer two are the ends anyway
+  return finite_ >= kLeast && least_ < most_ && at_least_ + at_most_ >= finite_ - finite_ / 4;
+}
+
 // Whether integers differ in places alone where approximations chose: an ArgMax of two numbers that are nearly equal.
 // Of these decibels say nothing; 8 bits and fewer are data.
 bool OutputSums::IsChoice(const Tolerance& tolerance) const {

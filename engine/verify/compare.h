@@ -35,6 +35,8 @@ class OutputSums {
   bool IsBeyond(const Tolerance& tolerance) const {
     return !Beyond(tolerance).empty() && !IsChoice(tolerance) && !IsTiny(tolerance);
   }
+  // Whether three quarters of the numbers are the least or the largest of all.
+  bool IsMostlyAtEnds() const;
   // Of the last sample: it holds the largest difference so far, of those beyond the tolerance if there are any.
   bool is_worst() const { return is_worst_; }
 

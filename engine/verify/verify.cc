@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -61,6 +62,7 @@ class Verification {
   Status RunMade();
   Status ChooseOpenSizes();
   bool MayBeTheSamples() const;
+  bool IsSaturated() const;
   Status RunAgain(bool ties);
   Result<bool> IsBetterAgain(bool ties);
   Status RunNearer();
@@ -200,19 +202,17 @@ Status Verification::RunAgain(bool ties) {
   return {};
 }
 
-// All samples again. False: the models diverge again, and the report is that of before.
+// All samples again. False: the models diverge again, or are equal where nothing is proven, and the report is that of before.
 Result<bool> Verification::IsBetterAgain(bool ties) {
-  const VerifyReport diverged = report_;
-  const int worst_sample = worst_sample_;
-  const bool had_ties = ties_;
-  const std::vector<OutputSums> sums = sums_;
+  const auto before = std::tuple(report_, worst_sample_, ties_, sums_);
+  const bool diverged = report_.verdict == Verdict::kDiverged;
   QR_RETURN_IF_ERROR(RunAgain(ties));
-  if (report_.verdict != Verdict::kDiverged) return true;
-  report_ = diverged;
-  worst_sample_ = worst_sample;
-  ties_ = had_ties;
-  sums_ = sums;
-  return false;
+  const auto differs = [](const OutputComparison& output) { return output.unequal > 0; };
+  const bool again = diverged ? report_.verdict == Verdict::kDiverged
+                              : report_.verdict == Verdict::kInconclusive &&
+                                    std::ranges::none_of(report_.outputs, differs);
+  if (again) std::tie(report_, worst_sample_, ties_, sums_) = before;
+  return !again;
 }
 
 Result<Tensors> Verification::InputsOf(int sample) const {
@@ -223,9 +223,17 @@ Result<Tensors> Verification::InputsOf(int sample) const {
   return maker_->Sample(kind, sample, sizes_, amplitude);
 }
 
-// An approximation that diverged is judged on samples nearer to 0 if the first model cuts off less of these.
+// Whether what is called equal is so, nearly, because the first model cuts it off.
+bool Verification::IsSaturated() const {
+  return report_.verdict != Verdict::kDiverged && maker_ &&
+         std::ranges::any_of(sums_, [](const OutputSums& s) { return s.IsMostlyAtEnds(); });
+}
+
+// An approximation that diverged is judged on samples nearer to 0 if the first model cuts off less of these, and so are models
+// that agree where it cuts off nearly all.
 Status Verification::RunNearer() {
-  if (!MayBeTheSamples()) return {};
+  const bool saturated = IsSaturated();
+  if (!MayBeTheSamples() && !saturated) return {};
   QR_ASSIGN_OR_RETURN(const Tensors first, maker_->Sample(0, sizes_));
   const auto loss = QuantizerLoss::Make(a_, evaluator_, first);
   if (!loss.ok() || *loss == nullptr) return {};  // then nothing is known of them
@@ -238,11 +246,15 @@ Status Verification::RunNearer() {
   const auto nearer = std::ranges::count_if(amplitudes, [](double a) { return a < 1; });
   if (nearer == 0) return {};
   amplitudes_ = std::move(amplitudes);
+  if (saturated) {
+    QR_ASSIGN_OR_RETURN(const bool better, IsBetterAgain(true));
+    if (!better) return amplitudes_.clear(), Status();
+  }
   report_.notes.push_back(
       fmt::format("{} of {} samples are nearer to 0 (down to {} times as large): inside of the "
                   "first model they went beyond the ranges of its quantizers",
                   nearer, options_.samples, *std::ranges::min_element(amplitudes_)));
-  return RunAgain(true);
+  return saturated ? Status() : RunAgain(true);
 }
 
 // An approximation may round a tie to the other side, of which layers of few bits make more: a model that diverges on such

@@ -172,6 +172,18 @@ TEST_CASE("An approximation is judged where the quantizers inside lose least") {
         Verdict::kDiverged);
 }
 
+TEST_CASE("What is equal at its bounds is looked at nearer to 0") {
+  const auto model = [](const char* plus) {
+    return fmt::format(
+        "g (float[2] x) => (float[2] y) <float k = {{60}}, float p = {{{}}}, "
+        "float s = {{0.01}}, int8 z = {{0}}> {{ m = Mul(x, k)  a = Add(m, p)  "
+        "q = QuantizeLinear(a, s, z)  y = DequantizeLinear(q, s, z) }}",
+        plus);
+  };
+  CHECK(Compare(model("0"), model("0")).verdict == Verdict::kExact);
+  CHECK(Compare(model("0"), model("0.6")).verdict == Verdict::kDiverged);
+}
+
 TEST_CASE("An approximation may round ties otherwise") {
   const char* even =
       "g (float[N, 64] x) => (float[N, 64] y) <float s = {1}> { q = QuantizeLinear(x, s)  y = "
