@@ -28,30 +28,10 @@ bool AsksForReaders(const std::string& function) {
   return function == "uses" || function == "is_output" || function == "count";
 }
 
-// What the names of a set mean.
-struct Names {
-  explicit Names(const RuleSet& set) {
-    for (const Rule& rule : set.rules) rules.emplace(rule.name, &rule);
-    for (const OpSet& one : set.sets) sets.emplace(one.name, &one);
-    for (const Definition& d : set.definitions) definitions.emplace(d.head.name, &d);
-  }
-  template <class T>
-  using Map = std::unordered_map<std::string_view, const T*>;
-  template <class T>
-  static const T* Find(const Map<T>& map, std::string_view name) {
-    const auto found = map.find(name);
-    return found == map.end() ? nullptr : found->second;
-  }
-
-  Map<Rule> rules;
-  Map<OpSet> sets;
-  Map<Definition> definitions;
-};
-
 // Walks one rule or one definition.
 class Collector {
  public:
-  explicit Collector(const Names& names) : names_(names) {}
+  explicit Collector(const RuleSet& rules) : rules_(rules) {}
 
   Touched Run(const Rule& rule) {
     Match(rule.match);
@@ -79,7 +59,7 @@ class Collector {
         touched_.calls.insert(ref.name);
       } else if (ref.kind == Ref::Kind::kName) {
         Operator(ref.name, match);
-      } else if (const OpSet* set = Names::Find(names_.sets, ref.name)) {
+      } else if (const OpSet* set = rules_.FindSet(ref.name)) {
         for (const SetMember& member : set->members) {
           if (!member.op.wildcard) Operator(member.op.op.text(), match);
           if (member.op.wildcard) (match ? touched_.reads_any : touched_.makes_any) = true;
@@ -144,7 +124,7 @@ class Collector {
   // `n.op(...)`: what the sets of the label hold under that name.
   void Data(const Expr& label, const std::string& key) {
     for (const Ref& ref : label.call().refs) {
-      const OpSet* set = ref.kind == Ref::Kind::kSet ? Names::Find(names_.sets, ref.name) : nullptr;
+      const OpSet* set = ref.kind == Ref::Kind::kSet ? rules_.FindSet(ref.name) : nullptr;
       if (set == nullptr) continue;
       for (const SetMember& member : set->members) {
         const auto data = member.data.find(key);
@@ -166,7 +146,7 @@ class Collector {
     }
   }
 
-  const Names& names_;
+  const RuleSet& rules_;
   Touched touched_;
   std::unordered_map<std::string, const Expr*> labels_;
   std::unordered_set<std::string> parameters_;
@@ -216,7 +196,6 @@ Dependencies::Dependencies(const RuleSet& set, std::span<const std::string> rule
   // that rules call, each as what makes and as what reads, and operators.
   const auto fired = static_cast<uint32_t>(rules_), joined = fired + 1, every = fired + 2;
   next_.resize(rules_ + 3);
-  const Names names(set);
   const auto add = [&] {
     next_.emplace_back();
     return static_cast<uint32_t>(next_.size() - 1);
@@ -247,7 +226,7 @@ Dependencies::Dependencies(const RuleSet& set, std::span<const std::string> rule
     if (touched.looks_around) next_[joined].push_back(reads);
     for (const std::string& op : touched.reads) next_[operator_vertex(op)].push_back(reads);
     for (const std::string& name : touched.calls) {
-      const Definition* definition = Names::Find(names.definitions, name);
+      const Definition* definition = set.FindDefinition(name);
       if (definition == nullptr) continue;
       const auto [at, fresh] = known.try_emplace(definition, called.size());
       if (fresh) {
@@ -259,14 +238,14 @@ Dependencies::Dependencies(const RuleSet& set, std::span<const std::string> rule
     }
   };
   for (uint32_t i = 0; i < rules_; ++i) {
-    const Rule* rule = Names::Find(names.rules, rules[i]);
+    const Rule* rule = set.FindRule(rules[i]);
     if (rule == nullptr) continue;
     next_[i].push_back(fired);
-    enter(Collector(names).Run(*rule), i, i);
+    enter(Collector(set).Run(*rule), i, i);
   }
   for (size_t i = 0; i < called.size(); ++i) {  // they call further ones
     const Called one = called[i];
-    enter(Collector(names).Run(*one.definition), one.makes, one.reads);
+    enter(Collector(set).Run(*one.definition), one.makes, one.reads);
   }
   FindComponents();
 }

@@ -156,8 +156,14 @@ bool Judge(const Sample& base, double limit, Finding& finding) {
 
 Finding Measure(const Family& family, const Subject& subject, const Settings& settings) {
   Finding finding;
-  const uint64_t max_steps = settings.n != 0 ? UINT64_MAX : 100 * settings.budget;
+  // What a limit has to end may take as long as the limit is far.
+  const uint64_t most = settings.budget * (family.stops == Stops::kMust ? 2000 : 100);
+  const uint64_t max_steps = settings.n != 0 ? UINT64_MAX : most;
   const Sample base = Run(family, subject, kSmallest, max_steps);
+  if (base.code == qrewrite::StatusCode::kInvalidRules && family.model) {
+    finding.fault = "rules of its own that are wrong: " + base.message;
+    return finding;
+  }
   std::vector<Sample>& samples = finding.samples;
   int64_t n = settings.n != 0 ? settings.n : std::min(kFirst, family.largest / 4);
   // Peak bytes alone get a second chance at larger sizes: a table that doubles at one of three small sizes is no growth.
@@ -172,10 +178,10 @@ Finding Measure(const Family& family, const Subject& subject, const Settings& se
     const bool at_limit = last.code == qrewrite::StatusCode::kLimit;
     if (at_limit || last.code != base.code) {
       finding.end = fmt::format("n = {}: {}", n, last.message);
+      const bool named = at_limit && last.message.find("rule `") != std::string::npos;
       samples.pop_back();
       if (family.stops == Stops::kMay) break;
-      const bool named = last.message.find("rule `") != std::string::npos;
-      if (family.stops == Stops::kNever || !at_limit || !named) finding.fault = finding.end;
+      if (family.stops == Stops::kNever || !named) finding.fault = finding.end;
       return finding;
     }
     if (family.stops == Stops::kMust && 2 * n > family.largest) {

@@ -150,14 +150,17 @@ constexpr const char* kFibonacci =  // exponential by nature
     "    - when k < 2 => k\n"
     "    - => $fib(k - 1) + $fib(k - 2)\n"
     "rules:\n"
-    "  - {name: fib, match: y = Abs(x), where: $fib(shape(x)[0]) < 0, replace: y = x}\n";
-constexpr const char* kTree =  // a replacement that doubles at each level
-    "define:\n"
-    "  y = tree(v, k):\n"
-    "    - when k < 1 => Sin(v)\n"
-    "    - => Add($tree(Cos(v), k - 1), $tree(v, k - 1))\n"
-    "rules:\n"
-    "  - {name: tree, match: y = Abs(x), replace: 'y = $tree(x, shape(x)[0])'}\n";
+    "  - {name: fib, match: y = Abs(x), where: '$fib(shape(x)[0]) < 0', replace: y = x}\n";
+std::string Doubling(int64_t n) {  // a replacement that doubles with each template
+  std::string text = "qrewrite: 1\nname: own\ndefine:\n  y = t0(v):\n    - => Sin(v)\n";
+  for (int64_t i = 1; i <= n; ++i) {
+    const std::string before = "$t" + std::to_string(i - 1);
+    text += "  y = t" + std::to_string(i) + "(v):\n    - => Add(" + before + "(Cos(v)), " + before +
+            "(v))\n";
+  }
+  text += "rules:\n  - {name: doubling, match: y = Abs(x), replace: y = $t";
+  return text + std::to_string(n) + "(x)}\n";
+}
 constexpr const char* kUsesOf =  // each of n readers asks who the others are
     "sets: {known: [Mul, Add]}\n"
     "rules:\n"
@@ -301,7 +304,8 @@ std::vector<Family> RuleShapes() {
        [](int64_t n) { return Readers(n, "Mul"); }, Text(kUsesOf)},
       {"nodes-of", "n nodes count the nodes of a set", 100000, relus, Text(kNodesOf)},
       {"fibonacci", "a fact that calls itself twice", 4000, Sized, Text(kFibonacci), Stops::kMust},
-      {"tree", "a template that calls itself twice", 4000, Sized, Text(kTree), Stops::kMust},
+      {"tree", "n templates, each of which calls the one before twice", 4000, Sized, Doubling,
+       Stops::kMust},
       {"condition", "n times a condition on a rank", 100000, relus, Text(kRank)},
       {"regex", "n times a regular expression", 100000, relus, Text(kName)},
       {"fact-upward", "a fact over all that is above, asked n times", 100000, relus, Text(kUp)},
