@@ -53,7 +53,7 @@ struct FormalAttribute {
   // An expression of the rule language over the formal names of inputs and other attributes, e.g.
   // "Range(rank(data) - 1, -1, -1)"; it fails where there is no default (pads under auto_pad).
   std::string computed_default;
-  // Of a text, or of each of several: what it may be. Empty: nothing is known, or any text.
+  // Of a text: what it may be. Empty: nothing is known, or any text.
   std::vector<std::string> texts;
 };
 

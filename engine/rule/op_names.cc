@@ -1,4 +1,4 @@
-// Names of operators: which there are, which are misspelled, what a reference stands for.
+// Names of operators, and what attributes may say: which there are, which are misspelled, what a reference stands for.
 #include <algorithm>
 #include <set>
 

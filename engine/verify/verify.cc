@@ -64,7 +64,7 @@ class Verification {
   bool MayBeTheSamples() const;
   bool IsSaturated() const;
   Status RunAgain(bool ties);
-  Result<bool> IsBetterAgain(bool ties);
+  Result<bool> IsBetterAgain(bool ties, const std::vector<double>& amplitudes);
   Status RunNearer();
   Status RunWithoutTies();
   Status RunOnSteps();
@@ -203,15 +203,16 @@ Status Verification::RunAgain(bool ties) {
 }
 
 // All samples again. False: the models diverge again, or are equal where nothing is proven, and the report is that of before.
-Result<bool> Verification::IsBetterAgain(bool ties) {
-  const auto before = std::tuple(report_, worst_sample_, ties_, sums_);
+Result<bool> Verification::IsBetterAgain(bool ties, const std::vector<double>& amplitudes) {
+  const auto before = std::tuple(report_, worst_sample_, ties_, sums_, amplitudes_);
   const bool diverged = report_.verdict == Verdict::kDiverged;
+  amplitudes_ = amplitudes;
   QR_RETURN_IF_ERROR(RunAgain(ties));
   const auto differs = [](const OutputComparison& output) { return output.unequal > 0; };
   const bool again = diverged ? report_.verdict == Verdict::kDiverged
                               : report_.verdict == Verdict::kInconclusive &&
                                     std::ranges::none_of(report_.outputs, differs);
-  if (again) std::tie(report_, worst_sample_, ties_, sums_) = before;
+  if (again) std::tie(report_, worst_sample_, ties_, sums_, amplitudes_) = before;
   return !again;
 }
 
@@ -229,8 +230,7 @@ bool Verification::IsSaturated() const {
          std::ranges::any_of(sums_, [](const OutputSums& s) { return s.IsMostlyAtEnds(); });
 }
 
-// An approximation that diverged is judged on samples nearer to 0 if the first model cuts off less of these, and so are models
-// that agree where it cuts off nearly all.
+// Samples nearer to 0 judge approximations that diverged, and what agrees at its bounds, if less of these is cut off.
 Status Verification::RunNearer() {
   const bool saturated = IsSaturated();
   if (!MayBeTheSamples() && !saturated) return {};
@@ -245,11 +245,11 @@ Status Verification::RunNearer() {
   }
   const auto nearer = std::ranges::count_if(amplitudes, [](double a) { return a < 1; });
   if (nearer == 0) return {};
-  amplitudes_ = std::move(amplitudes);
   if (saturated) {
-    QR_ASSIGN_OR_RETURN(const bool better, IsBetterAgain(true));
-    if (!better) return amplitudes_.clear(), Status();
+    QR_ASSIGN_OR_RETURN(const bool better, IsBetterAgain(true, amplitudes));
+    if (!better) return {};
   }
+  amplitudes_ = std::move(amplitudes);
   report_.notes.push_back(
       fmt::format("{} of {} samples are nearer to 0 (down to {} times as large): inside of the "
                   "first model they went beyond the ranges of its quantizers",
@@ -261,7 +261,7 @@ Status Verification::RunNearer() {
 // samples alone is judged without them.
 Status Verification::RunWithoutTies() {
   if (!MayBeTheSamples()) return {};
-  QR_ASSIGN_OR_RETURN(const bool better, IsBetterAgain(false));
+  QR_ASSIGN_OR_RETURN(const bool better, IsBetterAgain(false, amplitudes_));
   if (!better) return {};
   report_.notes.emplace_back(
       "samples half-way between steps were replaced by normal ones: they alone are beyond the "
@@ -282,7 +282,7 @@ Status Verification::RunOnSteps() {
   if (inputs.empty()) return {};
   double least = std::numeric_limits<double>::infinity();
   for (const OutputComparison& output : report_.outputs) least = std::min(least, output.sqnr_db);
-  QR_ASSIGN_OR_RETURN(const bool better, IsBetterAgain(ties_));
+  QR_ASSIGN_OR_RETURN(const bool better, IsBetterAgain(ties_, amplitudes_));
   if (!better) {
     maker_ = before;
     return {};
