@@ -83,6 +83,17 @@ std::string DequantizedSteps(int64_t n) {
   return Model(g, 17);
 }
 
+// Behind every Transpose of a row an integer output, which is moved once more.
+std::string OutputsAlongMoves(int64_t n) {
+  Graph g;
+  std::string q = Quantize(g, g.Input(kFloat, kSquare));
+  for (int64_t i = 0; i < n; ++i) {
+    q = g.Node("Transpose", {q}, {{"perm", std::vector<int64_t>{1, 0}}});
+    g.Output(g.Node("Flatten", {q}), kUint8, kSquare);
+  }
+  return Model(g, 17);
+}
+
 // Every step quantizes, and whether that saturates depends on all steps before.
 std::string Ranges(int64_t n, bool sums) {
   Graph g;
@@ -249,6 +260,11 @@ std::vector<Family> Chains() {
        "n layout operators in front of a DQ, an integer input",
        100000,
        [](int64_t n) { return MovedBetween(n, false, true); },
+       {}},
+      {"moves-outputs",
+       "n layout operators behind a Q, an integer output behind each",
+       20000,
+       OutputsAlongMoves,
        {}},
       {"pools-pair", "n MaxPools between Q and DQ", 100000, Pooled, {}},
       {"steps-dequantized", "n Transposes, a DQ behind each", 100000, DequantizedSteps, {}},
