@@ -182,7 +182,7 @@ def test_ranges(lo, hi, told, tmp_path):
     onnx.save(qcdq(lo, hi), source)
     done = lower(source, out, "sidecar=.")
     if not told:
-        assert done.returncode == 3 and "the range of this quantizer has no RequantShift" in done.stderr and not out.exists()
+        assert done.returncode == 3 and f"the range of this quantizer, {lo} to {hi}, has no RequantShift" in done.stderr and not out.exists()
         return
     feeds = [{"input": np.random.default_rng(k).normal(size=(1, 16)).astype(np.float32)} for k in range(20)]
     (difference, _), = differences(source, out, feeds).values()
