@@ -12,6 +12,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/rule/ast.h"
+#include "engine/rule/slips.h"
 
 namespace qrewrite {
 
@@ -105,6 +106,10 @@ class OpChecker {
   DiagnosticSink& sink_;
   OpsetRange read_, made_;
   std::vector<OpName> names_;
+  std::optional<Slips> slips_;  // of names_; made when needed
+  // For so many unknown operators all others are looked through for what is meant; nobody reads more.
+  static constexpr int kMostMeant = 200;
+  int unknown_ = 0;
   std::unordered_map<std::string, Named> named_;
 };
 

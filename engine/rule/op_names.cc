@@ -12,16 +12,6 @@
 namespace qrewrite {
 namespace {
 
-// One letter too many, too few, wrong, or two swapped: a slip of the pen rather than another name.
-// Digits do not count, they number things.
-bool IsSlip(std::string_view a, std::string_view b) {
-  while (!a.empty() && !b.empty() && a.front() == b.front()) a.remove_prefix(1), b.remove_prefix(1);
-  while (!a.empty() && !b.empty() && a.back() == b.back()) a.remove_suffix(1), b.remove_suffix(1);
-  const bool swapped = a.size() == 2 && b.size() == 2 && a[0] == b[1] && a[1] == b[0];
-  if (!swapped && (a.size() > 1 || b.size() > 1)) return false;
-  return (std::string(a) + std::string(b)).find_first_of("0123456789") == std::string::npos;
-}
-
 // Of onnx and ONNX Runtime, sorted.
 const std::vector<OpName>& BuiltinNames() {
   static const std::vector<OpName> names = Signatures::Builtin().Names();
@@ -88,9 +78,11 @@ bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
   if (found) return true;
   std::vector<std::string> same_domain;
   std::string elsewhere;
-  for (const OpName& name : Names()) {
-    if (name.domain == op.op.domain) same_domain.push_back(name.text());
-    if (name.name == op.op.name) elsewhere = name.text();
+  if (++unknown_ <= kMostMeant) {
+    for (const OpName& name : Names()) {
+      if (name.domain == op.op.domain) same_domain.push_back(name.text());
+      if (name.name == op.op.name) elsewhere = name.text();
+    }
   }
   Diagnostic& d =
       sink_.Error(place, code::kUnknownOp,
@@ -191,14 +183,13 @@ bool OpChecker::IsMisspelled(const OpPattern& op, const Place& place) {
     return true;
   }
   if (op.wildcard || set_.signatures.Has(op.op.domain, op.op.name)) return false;
-  for (const OpName& name : Names()) {
-    if (name.domain.empty() || !IsSlip(text, name.text())) continue;
-    sink_.Error(place, code::kUnknownOp, fmt::format("there is no operator `{}`", text)).hint =
-        fmt::format("did you mean `{}`? another operator needs a signature in the file",
-                    name.text());
-    return true;
-  }
-  return false;
+  if (!slips_.has_value()) slips_.emplace(Names());
+  const OpName* const meant = slips_->Find(text);
+  if (meant == nullptr) return false;
+  sink_.Error(place, code::kUnknownOp, fmt::format("there is no operator `{}`", text)).hint =
+      fmt::format("did you mean `{}`? another operator needs a signature in the file",
+                  meant->text());
+  return true;
 }
 
 std::optional<std::vector<OpName>> OpChecker::Expand(const Refs& refs) {

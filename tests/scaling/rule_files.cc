@@ -48,6 +48,19 @@ std::string Cascade(int64_t n) {
          });
 }
 
+// As many operators as signatures, each a letter away from one.
+std::string Misspelled(int64_t n) {
+  return std::string(kHead) + "signatures:\n" +
+         Repeat(n,
+                [](int64_t i) {
+                  return "  acme.Op" + Number(i) + ": {inputs: [x], outputs: [y]}\n";
+                }) +
+         "rules:\n" + Repeat(n, [](int64_t i) {
+           return "  - {name: r" + Number(i) + ", match: y = acme.Opp" + Number(i) +
+                  "(x), replace: y = Abs(x)}\n";
+         });
+}
+
 std::string Definitions(int64_t n) {
   return std::string(kHead) + "define:\n  f0(v):\n    - => 1\n" +
          Repeat(n,
@@ -206,6 +219,7 @@ std::vector<Family> RuleFiles() {
       Linted("lint-escapes", "a text of n escapes", Escapes),
       Linted("lint-json-escapes", "the same in JSON", JsonEscapes),
       Linted("lint-signatures", "n signatures", Signatures),
+      Linted("lint-misspelled", "n signatures, and n operators that are a letter away", Misspelled),
   };
 }
 
