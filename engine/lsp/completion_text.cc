@@ -189,8 +189,8 @@ void AddTextsOf(const CursorPlace& place, const Known& known, const Around& arou
   }
 }
 
-// `n.`: the attributes of the node with that label, and what its set says of it.
-void AddMembers(const CursorPlace& place, const Known& known, const std::string& label,
+// `n.`: what the set of the node with that label says of its operator. False if there is no such label.
+bool AddMembers(const CursorPlace& place, const Known& known, const std::string& label,
                 Items& items) {
   const FileIndex& index = *place.index;
   const Occurrence* bound = nullptr;
@@ -199,11 +199,11 @@ void AddMembers(const CursorPlace& place, const Known& known, const std::string&
     const auto found = index.scopes[scope].names.find(label);
     if (found != index.scopes[scope].names.end()) bound = &index.occurrences[found->second];
   }
-  if (bound == nullptr) return;
+  if (bound == nullptr) return false;
   // The operators follow the label.
   const std::string_view rest = std::string_view(index.text->content()).substr(bound->span.end);
   const std::string head(rest.substr(0, std::min(rest.find_first_of("(<\n"), rest.size())));
-  if (!head.starts_with(':')) return;
+  if (!head.starts_with(':')) return false;
   const std::string text = head.substr(1) + "(";
   const Around around = LookAround(Lex(text));
   for (const std::string& op : around.operators) {
@@ -219,7 +219,7 @@ void AddMembers(const CursorPlace& place, const Known& known, const std::string&
       }
     }
   }
-  AddOf(place, known, around, /*inputs=*/false, items);
+  return true;
 }
 
 void AddNamed(NameKind kind, ItemKind as, const Known& known, Items& items) {
@@ -245,10 +245,9 @@ bool AddBySigil(const CursorPlace& place, const Known& known, std::string_view b
   Items members;
   if (owner == "params") {
     AddParams(known, members);
-  } else {
-    AddMembers(place, known, owner, members);
+  } else if (!AddMembers(place, known, owner, members)) {
+    return false;  // a domain
   }
-  if (members.all().empty()) return false;  // a domain
   prefix = prefix.substr(dot + 1);
   items = std::move(members);
   return true;

@@ -238,7 +238,11 @@ TEST_CASE("Completion: in texts") {
   CHECK(offers("    match: y = Relu(x)\n    where: x > params.^|\n") == "lo");
   CHECK(offers("    match: y = Softmax<axis>(x)\n    let: {k: \"ax^|\"}\n") ==
         "x y axis Relu rank acme.Gain params op");
-  CHECK(offers("    match: y = n:Softmax(x)\n    where: n.^|\n") == "axis");
+  CHECK(offers("    match: y = n:Softmax(x)\n    where: n.^|\n") == "");
+  CHECK(Opened("sets: {pools: {MaxPool: {over: 2}}}\nrules:\n  - name: r\n    match: y = "
+               "n:@pools<**_>(x)\n"
+               "    where: n.^|\n")
+            .Offers({"over", "kernel_shape", "x", "Relu"}) == "over");
   CHECK(offers("    match: y = Relu(x)\n    replace: y = Softmax<axis=1, ^|\n") == "**_");
   const std::vector<std::string> modes = {"'nearest'", "'linear'", "'cubic'", "'floor'"};
   CHECK(Opened(Rule("    match: y = Resize<mode=^|\n")).Offers(modes) ==
