@@ -26,6 +26,7 @@ struct RawTensor {
   bool has_raw = false;
   std::string_view raw;
   std::array<uint64_t, kMaxTensorField> counts = {};  // elements of each typed field
+  bool has_typed = false;                             // has one of them any?
   std::vector<ExternalData::Entry> entries;
   bool external = false;
   bool segmented = false;
@@ -60,6 +61,7 @@ uint64_t EntriesFor(DType dtype, uint64_t count) {
 }
 
 bool CountEntries(const WireField& f, RawTensor& t) {
+  t.has_typed |= f.type != WireType::kBytes || !f.bytes.empty();
   uint64_t& count = t.counts[static_cast<size_t>(f.number)];
   if (f.number == TensorProto::kStringDataFieldNumber) {
     count += f.type == WireType::kBytes;
@@ -218,6 +220,9 @@ class Decoder {
                                DimsText(raw_.dims)));
     }
     count_ = static_cast<uint64_t>(*count);
+    if (int{raw_.has_typed} + int{!raw_.raw.empty()} + int{raw_.external} > 1) {
+      return Fault("has data in more than one field, and they may differ");
+    }
     QR_ASSIGN_OR_RETURN(result.tensor, raw_.external ? External() : Internal());
     return result;
   }

@@ -157,6 +157,10 @@ TEST_CASE("Tensors: faults name the tensor") {
   add("needs 1 entries of data, but there are 0", TensorProto::STRING, {1}, "a");
   add("needs 3 entries of data, but there are 2", TensorProto::INT4, {5}, "").add_int32_data(1);
   cases.back().proto.add_int32_data(1);
+  add("data in more than one field", TensorProto::FLOAT, {1}, "abcd").add_float_data(1);
+  add("data in more than one field", TensorProto::INT8, {1}, "a").add_float_data(1);
+  add("data in more than one field", TensorProto::INT8, {1}, "a")
+      .set_data_location(TensorProto::EXTERNAL);
   add("segments", TensorProto::INT8, {1}, "a").mutable_segment()->set_begin(0);
   for (const Case& c : cases) {
     const auto parsed = ParseProto(c.proto);
