@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace qrewrite {
 namespace {
@@ -34,6 +35,25 @@ std::string KindOf(const DebugActivation& a, bool bad_weight) {
 }
 
 }  // namespace
+
+std::optional<double> Drop(const std::vector<DebugActivation>& rows,
+                           const std::vector<Operands>& operands, size_t row) {
+  std::optional<double> worst;
+  std::set<size_t> seen = {row};
+  std::vector<size_t> todo = {row};
+  while (!todo.empty()) {
+    const std::vector<size_t>& inputs = operands[todo.back()].activations;
+    todo.pop_back();
+    for (const size_t i : inputs) {
+      if (!seen.insert(i).second) continue;
+      const Sqnr& sqnr = rows[i].cumulative;
+      if (sqnr.status == SqnrStatus::kNoReference) todo.push_back(i);
+      if (sqnr.db && (!worst || *sqnr.db < *worst)) worst = sqnr.db;
+    }
+  }
+  if (!worst) return std::nullopt;
+  return *worst - *rows[row].cumulative.db;
+}
 
 void Classify(DebugReport& report) {
   std::map<std::string, const DebugWeight*> weights;

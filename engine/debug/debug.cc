@@ -1,12 +1,14 @@
 // Debug(): from two models to a report.
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "engine/api/constant.h"
 #include "engine/debug/classify.h"
 #include "engine/debug/flatten.h"
+#include "engine/debug/float_pairs.h"
 #include "engine/debug/flow.h"
 #include "engine/debug/folded_weights.h"
 #include "engine/debug/measurement.h"
@@ -28,23 +30,6 @@ struct Comparison {
   FoldedWeights folded;
   size_t in_bodies;  // quantized values of bodies, which are left out
 };
-
-// Nothing is quantized: what has one name in both models is compared, a rewrite's result for example.
-void PlanPlainPairs(const Comparison& c, Measurement& measurement) {
-  const Graph& graph = c.form_graph.graph();
-  const Result<std::vector<NodeId>> order = TopologicalOrder(graph, graph.main());
-  if (!order.ok()) return;
-  for (const NodeId n : *order) {
-    for (size_t i = 0; i < graph.num_outputs(n); ++i) {
-      const ValueId v = graph.output(n, i);
-      if (!v.valid() || graph.name(v).empty()) continue;
-      const std::string name = c.form_graph.Name(v);
-      if (c.float_graph.IsActivation(name)) {
-        measurement.pairs.push_back({.float_name = name, .quantized_name = name});
-      }
-    }
-  }
-}
 
 void PlanPlaces(const Comparison& c, const DebugOptions& options, Measurement& measurement) {
   for (size_t i = 0; i < c.values.activations.size(); ++i) {
@@ -219,6 +204,17 @@ std::vector<std::string> NodesOf(const NamedGraph& graph, ValueId v, const std::
   return nodes;
 }
 
+// Which operators of the two models make what is compared.
+void SetNodes(const Comparison& c, ValueId reference, ValueId source, const Operands& operands,
+              DebugActivation& row) {
+  const Graph& graph = c.form_graph.graph();
+  const bool known = operands.node.valid();
+  row.op = known ? graph.op_name(graph.op(operands.node)).text() : c.form_graph.OpOf(source);
+  row.quantized_node = known ? c.form_graph.NodeName(operands.node) : c.form_graph.NodeName(source);
+  row.node = c.float_graph.NodeName(reference);
+  if (reference.valid()) row.nodes = NodesOf(c.float_graph, reference, row.op);
+}
+
 DebugActivation Describe(const Comparison& c, size_t i, const MeasuredActivation& place,
                          const Operands& operands, bool compat_ort) {
   const QuantizedActivation& a = *place.activation;
@@ -228,43 +224,31 @@ DebugActivation Describe(const Comparison& c, size_t i, const MeasuredActivation
   DebugActivation row{.name = is_other ? a.source : place.reference,
                       .quantized = a.q,
                       .matched_by = c.matching.activations[i].method,
-                      .node = c.float_graph.NodeName(reference),
-                      .quantized_node = c.form_graph.NodeName(source),
-                      .op = c.form_graph.OpOf(source),
                       .absorbed = place.absorbed ? place.absorbed->op() : "",
                       .left_out = place.left_out,
                       .absorbed_operands = place.absorbed ? place.absorbed->num_bounds() : 0,
                       .local = place.local.Get(compat_ort),
                       .cumulative = place.cumulative.Get(compat_ort),
                       .isolated = place.isolated.Get(false)};
-  if (operands.node.valid()) {
-    const Graph& graph = c.form_graph.graph();
-    row.op = graph.op_name(graph.op(operands.node)).text();
-    row.quantized_node = c.form_graph.NodeName(operands.node);
-  }
-  if (reference.valid()) row.nodes = NodesOf(c.float_graph, reference, row.op);
+  SetNodes(c, reference, source, operands, row);
   if (place.runs > 0) row.saturation_percent = place.saturated / static_cast<double>(place.runs);
   return row;
 }
 
-// What of the precision of the worst operand is gone behind the operator.
-std::optional<double> Drop(const DebugReport& rows, const std::vector<Operands>& operands,
-                           size_t row) {
-  std::optional<double> worst;
-  std::set<size_t> seen = {row};
-  std::vector<size_t> todo = {row};
-  while (!todo.empty()) {
-    const std::vector<size_t>& inputs = operands[todo.back()].activations;
-    todo.pop_back();
-    for (const size_t i : inputs) {
-      if (!seen.insert(i).second) continue;
-      const Sqnr& sqnr = rows.activations[i].cumulative;
-      if (sqnr.status == SqnrStatus::kNoReference) todo.push_back(i);
-      if (sqnr.db && (!worst || *sqnr.db < *worst)) worst = sqnr.db;
+// The weights of each row, and what is lost behind its operands. `operands`: of each row.
+void AddOperands(const std::vector<Operands>& operands,
+                 const std::vector<std::string>& weight_names,
+                 const std::vector<Sqnr>& weight_sqnrs, DebugReport& report) {
+  for (size_t i = 0; i < report.activations.size(); ++i) {
+    DebugActivation& row = report.activations[i];
+    for (const size_t w : operands[i].weights) {
+      row.weights.push_back(weight_names[w]);
+      for (const std::optional<double>& db : {weight_sqnrs[w].db, weight_sqnrs[w].min_channel}) {
+        if (db) row.worst_weight = std::min(row.worst_weight.value_or(*db), *db);
+      }
     }
+    if (row.cumulative.db) row.drop_db = Drop(report.activations, operands, i);
   }
-  if (!worst) return std::nullopt;
-  return *worst - *rows.activations[row].cumulative.db;
 }
 
 void AddActivations(const Comparison& c, const Measurement& measurement,
@@ -274,18 +258,26 @@ void AddActivations(const Comparison& c, const Measurement& measurement,
   for (size_t i = 0; i < measurement.places.size(); ++i) {
     report.activations.push_back(
         Describe(c, i, measurement.places[i], operands[i], report.compat_ort));
-    for (const size_t w : operands[i].weights) {
-      DebugActivation& row = report.activations.back();
-      row.weights.push_back(weight_names[w]);
-      for (const std::optional<double>& db : {weight_sqnrs[w].db, weight_sqnrs[w].min_channel}) {
-        if (db) row.worst_weight = std::min(row.worst_weight.value_or(*db), *db);
-      }
-    }
   }
-  for (size_t i = 0; i < measurement.places.size(); ++i) {
-    DebugActivation& row = report.activations[i];
-    if (row.cumulative.db) row.drop_db = Drop(report, operands, i);
+  AddOperands(operands, weight_names, weight_sqnrs, report);
+}
+
+// What is compared as floats (float_pairs.h).
+void AddFloats(const Comparison& c, std::span<const Pair> pairs,
+               const std::vector<std::string>& weight_names, const std::vector<Sqnr>& weight_sqnrs,
+               DebugReport& report) {
+  std::vector<ValueId> floats;
+  for (const Pair& pair : pairs) floats.push_back(c.form_graph.Find(pair.quantized_name));
+  std::vector<Operands> operands(floats.size());
+  if (!c.values.weights.empty()) operands = OperandsOfFloats(c.form_graph, c.values, floats);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    DebugActivation& row = report.activations.emplace_back();
+    row.name = pairs[i].float_name;
+    row.matched_by = pairs[i].float_name == pairs[i].quantized_name ? "name" : "structure";
+    row.cumulative = pairs[i].cumulative.Get(report.compat_ort);
+    SetNodes(c, c.float_graph.Find(row.name), floats[i], operands[i], row);
   }
+  AddOperands(operands, weight_names, weight_sqnrs, report);
 }
 
 // One line a float value: that of its worst quantizer, if it has several.
@@ -440,7 +432,9 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
   PlanOutputs(c, measurement);
   const size_t outputs = measurement.pairs.size();
   PlanPlaces(c, options, measurement);
-  if (c.values.activations.empty()) PlanPlainPairs(c, measurement);
+  if (c.values.activations.empty()) {
+    AddFloatPairs(c.float_graph, c.form_graph, c.values, c.matching, measurement.pairs);
+  }
   for (const Counterpart& w : c.matching.weights) {
     if (!w.name.empty()) measurement.constants.push_back(w.name);
   }
@@ -453,12 +447,10 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
   std::vector<Sqnr> weight_sqnrs;
   QR_RETURN_IF_ERROR(
       AddWeights(c, measurement.constant_values, report, weight_names, weight_sqnrs));
-  AddActivations(c, measurement, operands, weight_names, weight_sqnrs, report);
-  for (size_t i = outputs; i < measurement.pairs.size(); ++i) {
-    report.activations.push_back(
-        {.name = measurement.pairs[i].float_name,
-         .matched_by = "name",
-         .cumulative = measurement.pairs[i].cumulative.Get(options.compat_ort)});
+  if (c.values.activations.empty()) {
+    AddFloats(c, std::span(measurement.pairs).subspan(outputs), weight_names, weight_sqnrs, report);
+  } else {
+    AddActivations(c, measurement, operands, weight_names, weight_sqnrs, report);
   }
   for (size_t i = 0; i < outputs; ++i) {
     const Pair& pair = measurement.pairs[i];

@@ -36,24 +36,40 @@ Operands Above(const Graph& graph, ValueId v, const Index& activations, const In
   return operands;
 }
 
+Index WeightsOf(const NamedGraph& form, const QuantizedValues& values) {
+  Index weights;
+  for (size_t i = 0; i < values.weights.size(); ++i) {
+    const ValueId v = form.Find(values.weights[i].restored);
+    if (v.valid()) weights[v.index] = i;
+  }
+  return weights;
+}
+
 }  // namespace
 
 std::vector<Operands> OperandsOf(const NamedGraph& form, const QuantizedValues& values) {
-  Index activations, weights;
+  Index activations;
   for (size_t i = 0; i < values.activations.size(); ++i) {
     for (const std::string& name : values.activations[i].restored) {
       if (const ValueId v = form.Find(name); v.valid()) activations[v.index] = i;
     }
   }
-  for (size_t i = 0; i < values.weights.size(); ++i) {
-    const ValueId v = form.Find(values.weights[i].restored);
-    if (v.valid()) weights[v.index] = i;
-  }
+  const Index weights = WeightsOf(form, values);
   std::vector<Operands> all;
   for (const QuantizedActivation& a : values.activations) {
     const ValueId source = form.Find(a.source);
     all.push_back(source.valid() ? Above(form.graph(), source, activations, weights) : Operands());
   }
+  return all;
+}
+
+std::vector<Operands> OperandsOfFloats(const NamedGraph& form, const QuantizedValues& values,
+                                       const std::vector<ValueId>& floats) {
+  Index activations;
+  for (size_t i = 0; i < floats.size(); ++i) activations[floats[i].index] = i;
+  const Index weights = WeightsOf(form, values);
+  std::vector<Operands> all;
+  for (const ValueId v : floats) all.push_back(Above(form.graph(), v, activations, weights));
   return all;
 }
 

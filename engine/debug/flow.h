@@ -16,4 +16,9 @@ struct Operands {
 // For each activation: the operands between it and the quantized values above.
 std::vector<Operands> OperandsOf(const NamedGraph& form, const QuantizedValues& values);
 
+// The same where weights alone are quantized, for values that are compared as floats: `Operands::activations` are indices
+// of these.
+std::vector<Operands> OperandsOfFloats(const NamedGraph& form, const QuantizedValues& values,
+                                       const std::vector<ValueId>& floats);
+
 }  // namespace qrewrite

@@ -1,6 +1,7 @@
 #include "engine/debug/quantized_values.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/api/constant.h"
 #include "engine/debug/products.h"
@@ -131,7 +132,8 @@ class Collector {
   static bool Differ(const Tensor& a, const Tensor& b) {
     if (!a.valid() || !b.valid() || a.size() != b.size()) return false;
     const Result<std::vector<double>> mine = ToDoubles(a), theirs = ToDoubles(b);
-    return mine.ok() && theirs.ok() && *mine != *theirs;
+    const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+    return mine.ok() && theirs.ok() && !std::ranges::equal(*mine, *theirs, same);
   }
 
   // The quantizer was found before: producers come first.

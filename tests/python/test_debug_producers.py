@@ -446,3 +446,29 @@ def test_operands_that_are_scaled(folder, kept):
     alone = np.tanh((inputs["x"] * factors["f0"]).astype(np.float64) @ real) * factors["f1"]
     alone = np.clip(np.rint(alone / 0.05), -128, 127) * 0.05
     assert near(found["g1"]["op_sqnr_db"], sqnr(theirs["t"] * factors["f1"], alone), 0.1)
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["same_names", "other_names"])
+def test_weights_alone_are_quantized(folder, kept):
+    """No activation has a quantizer: the operator that reads a bad weight is blamed all the same."""
+    r = np.random.default_rng(7)
+    weights = [r.normal(size=(12, 12)).astype(np.float32) / 3 for _ in range(3)]
+    nodes, ours, stored, last, mine = [], [], {}, "x", "x"
+    for i, w in enumerate(weights):
+        nodes += [node("MatMul", [last, f"w{i}"], f"m{i}"), node("Tanh", [f"m{i}"], f"t{i}")]
+        made, name = (f"m{i}", f"w{i}") if kept else (f"p{i}", f"v{i}")
+        step = np.float32(np.abs(w).max() / 127)
+        stored |= {f"{name}_quantized": np.rint(w / step).astype(np.int8), f"s{i}": np.array(step * (1.6 if i == 1 else 1), np.float32)}
+        ours += [node("DequantizeLinear", [f"{name}_quantized", f"s{i}"], f"r{i}"), node("MatMul", [mine, f"r{i}"], made),
+                 node("Tanh", [made], "t2" if i == 2 else f"u{i}")]
+        last, mine = f"t{i}", f"u{i}"
+    save("float.onnx", nodes, {f"w{i}": w for i, w in enumerate(weights)}, {"x": [1, 12]}, ["t2"])
+    save("quant.onnx", ours, stored, {"x": [1, 12]}, ["t2"])
+    np.savez("inputs.npz", x=images((4, 12)))
+    report = debug("--suggest", "2", "--validate")
+    found = rows(report)
+    assert [found[f"m{i}"]["class"] for i in range(3)] == ["healthy", "originator", "inheritor"]
+    assert found["m1"]["weights"] == ["w1"] and found["m1"]["op_type"] == "MatMul" and found["m1"]["drop_db"] > 20
+    assert found["m1"]["match_method"] == ("name" if kept else "structure")
+    (suggestion,) = report["suggestions"]
+    assert suggestion["tensor_name"] == "m1" and suggestion["gained_db"] > 20

@@ -1,0 +1,57 @@
+#include "engine/debug/float_pairs.h"
+
+#include <string>
+#include <unordered_map>
+
+namespace qrewrite {
+namespace {
+
+// The node that reads it, if it is the only one.
+NodeId OnlyReader(const NamedGraph& named, ValueId v) {
+  const Graph& graph = named.graph();
+  if (!v.valid() || graph.num_uses(v) != 1) return {};
+  const User user = graph.user(*graph.uses(v).begin());
+  return user.is_output() ? NodeId() : user.node;
+}
+
+// Of nodes that read a weight: what the float model makes with it.
+std::unordered_map<uint32_t, std::string> MadeWithWeights(const NamedGraph& float_graph,
+                                                          const NamedGraph& form,
+                                                          const QuantizedValues& values,
+                                                          const Matching& matching) {
+  std::unordered_map<uint32_t, std::string> made;
+  for (size_t i = 0; i < values.weights.size(); ++i) {
+    const NodeId ours = OnlyReader(form, form.Find(values.weights[i].restored));
+    const NodeId theirs = OnlyReader(float_graph, float_graph.Find(matching.weights[i].name));
+    if (!ours.valid() || !theirs.valid()) continue;
+    const ValueId output = float_graph.graph().output(theirs, 0);
+    if (output.valid()) made.emplace(ours.index, float_graph.Name(output));
+  }
+  return made;
+}
+
+}  // namespace
+
+void AddFloatPairs(const NamedGraph& float_graph, const NamedGraph& form,
+                   const QuantizedValues& values, const Matching& matching,
+                   std::vector<Pair>& pairs) {
+  const Graph& graph = form.graph();
+  const auto order = TopologicalOrder(graph, graph.main());
+  if (!order.ok()) return;
+  const auto made = MadeWithWeights(float_graph, form, values, matching);
+  for (const NodeId n : *order) {
+    for (size_t i = 0; i < graph.num_outputs(n); ++i) {
+      const ValueId v = graph.output(n, i);
+      if (!v.valid() || graph.name(v).empty()) continue;
+      const std::string name = form.Name(v);
+      const auto other = i == 0 ? made.find(n.index) : made.end();
+      if (float_graph.IsActivation(name)) {
+        pairs.push_back({.float_name = name, .quantized_name = name});
+      } else if (other != made.end() && !form.IsActivation(other->second)) {
+        pairs.push_back({.float_name = other->second, .quantized_name = name});
+      }
+    }
+  }
+}
+
+}  // namespace qrewrite

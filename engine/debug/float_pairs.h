@@ -1,0 +1,19 @@
+// Models in which no activation is quantized: what is compared all the same.
+#pragma once
+
+#include <vector>
+
+#include "engine/debug/matching.h"
+#include "engine/debug/measurement.h"
+#include "engine/debug/named_graph.h"
+#include "engine/debug/quantized_values.h"
+
+namespace qrewrite {
+
+// Adds what has one name in both models (a rewrite's result, for example), and what operators make with the same weight,
+// if each is the only reader. In topological order of `form`.
+void AddFloatPairs(const NamedGraph& float_graph, const NamedGraph& form,
+                   const QuantizedValues& values, const Matching& matching,
+                   std::vector<Pair>& pairs);
+
+}  // namespace qrewrite
