@@ -165,10 +165,10 @@ Outputs Dropout(const FoldCall& call) {
   }
   QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
   if (call.num_outputs == 1) return std::vector{x};
-  // Everything is kept. Before opset 12 no text says so, but onnx's own evaluator; up to 7 the mask has the
-  // type of the data.
+  // Everything is kept. Before opset 12 no text says what the mask is then: in ONNX Runtime it is False, in onnx's own
+  // evaluator True. Up to 7 it has the type of the data.
   if (call.since < 10) return Reason("the mask of {} is not computed", call.op);
-  const std::vector<uint8_t> kept(static_cast<size_t>(x.size()), 1);
+  const std::vector<uint8_t> kept(static_cast<size_t>(x.size()), call.since < 12 ? 0 : 1);
   return std::vector{x, Tensor::Of<uint8_t>(DType::kBool, x.dims(), kept)};
 }
 

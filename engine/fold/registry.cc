@@ -152,6 +152,8 @@ const KernelRegistry& KernelRegistry::Builtin() {
     fold::RegisterScatter(*r);
     fold::RegisterGenerate(*r);
     fold::RegisterLinear(*r);
+    fold::RegisterEinsum(*r);
+    fold::RegisterResize(*r);
     fold::RegisterSoftmax(*r);
     fold::RegisterCast(*r);
     fold::RegisterQuantize(*r);
@@ -168,7 +170,6 @@ const KernelRegistry& KernelRegistry::Evaluation() {
     fold::RegisterPooling(*r);
     fold::RegisterNormalization(*r);
     fold::RegisterRecurrent(*r);
-    fold::RegisterResize(*r);
     fold::RegisterQLinear(*r);
     fold::RegisterBlockWeights(*r);
     fold::RegisterFused(*r);

@@ -176,11 +176,20 @@ Outputs Resize(const FoldCall& call) {
   return One(FromDoubles(x.dtype(), std::move(dims), values));
 }
 
+OutputTypes ResizeTypes(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
+  const bool old = call.op == "Upsample" || call.since < 11;
+  QR_ASSIGN_OR_RETURN(Target target, TargetOf(call, x, old ? 1 : 2));
+  const uint64_t taps = call.attributes.String("mode", "nearest") == "cubic" ? 4 : 1;
+  const uint64_t products = taps * static_cast<uint64_t>(Count(target.dims));
+  return std::vector<TensorType>{{x.dtype(), std::move(target.dims), /*may_fail=*/true, products}};
+}
+
 }  // namespace
 
 void RegisterResize(KernelRegistry& registry) {
-  Add(registry, "Resize", {.first = 10, .inputs = 4}, Resize);
-  Add(registry, "Upsample", {.first = 7, .inputs = 2}, Resize);
+  Add(registry, "Resize", {.first = 10, .inputs = 4}, Resize, ResizeTypes);
+  Add(registry, "Upsample", {.first = 7, .inputs = 2}, Resize, ResizeTypes);
 }
 
 }  // namespace qrewrite::fold

@@ -111,15 +111,16 @@ void RegisterGather(KernelRegistry& registry);
 void RegisterScatter(KernelRegistry& registry);
 void RegisterGenerate(KernelRegistry& registry);
 void RegisterLinear(KernelRegistry& registry);
+void RegisterEinsum(KernelRegistry& registry);
 void RegisterSoftmax(KernelRegistry& registry);
 void RegisterCast(KernelRegistry& registry);
 void RegisterQuantize(KernelRegistry& registry);
 void RegisterDequantize(KernelRegistry& registry);
+void RegisterResize(KernelRegistry& registry);
 // Of KernelRegistry::Evaluation() alone.
 void RegisterConvolution(KernelRegistry& registry);
 void RegisterPooling(KernelRegistry& registry);
 void RegisterNormalization(KernelRegistry& registry);
-void RegisterResize(KernelRegistry& registry);
 void RegisterQLinear(KernelRegistry& registry);
 void RegisterBlockWeights(KernelRegistry& registry);
 void RegisterFused(KernelRegistry& registry);

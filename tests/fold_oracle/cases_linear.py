@@ -46,6 +46,15 @@ def linear():
                    "ORT's CPU kernel takes no zero points of rows")),
         Case("MatMulInteger", [ramp((3, 4)), ramp((4, 2))], oracle="fails"),
     ]
+    t = ramp((2, 3, 4))
+    cases += [Case("Einsum", inputs, {"equation": equation}, ulp=ulp) for equation, *inputs in [
+        ("i,j->ij", ramp((3,)), ramp((4,))), ("ij,jk->ik", p, q), ("ij,jk", p, q), ("ji,kj->ki", p.T.copy(), q.T.copy()),
+        ("ij->ji", p), ("ij->", p), ("ij->i", p), ("ba", p), ("ii->i", ramp((3, 3))), ("ii", ramp((3, 3))), (" i j , j -> i ", p, ramp((4,))),
+        ("bhid,bhjd->bhij", rng((2, 2, 3, 4)), rng((2, 2, 5, 4), seed=1)), ("...ij,...jk->...ik", t, ramp((2, 4, 2))), ("...ij,...jk", ramp((1, 3, 4)), rng((2, 4, 2))),
+        ("i...->...", t), ("...i,i->...", t, ramp((4,))), ("i,i,i->i", ramp((3,)), ramp((3,)), ramp((3,))), ("Ba,aB->aB", p, p.T.copy()), (",i->i", a(2.0), ramp((3,))),
+        ("ij,jk->ik", ramp((0, 4)), q), ("ij,jk->ik", p.astype(F64), q.astype(F64)), ("ij,jk->ik", p.astype(I32), q.astype(I32)), ("ij,jk->ik", p.astype(I64), q.astype(I64))]]
+    cases += [Case("Einsum", inputs, {"equation": equation}, oracle="fails") for equation, *inputs in [
+        ("ij,jk->ik", p, p), ("ij->k", p), ("ij,jk->ik", p), ("ijk->i", p), ("ij->iji", p)]]
     x = rng((2, 3, 4))
     for op in ["Softmax", "LogSoftmax"]:
         for axis in [-1, 0, 1]:
