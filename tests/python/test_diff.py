@@ -189,7 +189,7 @@ def test_what_files_say_beside_their_graphs(diff):
     assert changes.pop("training information")[0] == ""
     assert all(what.startswith("doc string of node `") for what in changes) and len(changes) == 2
     # Two that are there, and differ; and what a node took along with it.
-    b.graph.sparse_initializer[0].values.float_data[:] = [2.5]
+    b.graph.sparse_initializer[0].values.raw_data = np.array([2.5], np.float32).tobytes()
     c = onnx.ModelProto()
     c.CopyFrom(b)
     c.graph.sparse_initializer[0].dims[0] = 9
