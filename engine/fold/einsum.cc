@@ -108,18 +108,21 @@ Result<EinsumPlan> PlanEinsum(const FoldCall& call) {
     }
   }
   EinsumPlan plan;
-  Dims work;
+  // Loops of one step are none, so that few are left, however many axes there are.
+  const auto add = [](std::vector<Loop>& list, Loop& loop) {
+    if (loop.size != 1) list.push_back(std::move(loop));
+  };
   for (const int index : result) {
     const auto loop = loops.find(index);
     if (loop == loops.end())
       return Misfit("the result of `{}`", call.attributes.String("equation", ""));
     plan.dims.push_back(loop->second.size);
-    plan.outer.push_back(std::move(loop->second));
+    add(plan.outer, loop->second);
     loops.erase(loop);  // one that comes twice is not found
   }
-  for (auto& [index, loop] : loops) plan.inner.push_back(std::move(loop));
+  for (auto& [index, loop] : loops) add(plan.inner, loop);
   QR_RETURN_IF_ERROR(CheckSize({DType::kUndefined, plan.dims}));
-  work = plan.dims;
+  Dims work = plan.dims;
   for (const Loop& loop : plan.inner) work.push_back(loop.size);
   if (!CheckedCount(work, kMaxProducts)) return Reason("the sum of products is too large");
   return plan;
@@ -142,6 +145,7 @@ template <class T>
 Result<Tensor> Sum(const std::vector<Tensor>& inputs, const EinsumPlan& plan) {
   using W = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
   QR_ASSIGN_OR_RETURN(TensorBuffer buffer, TensorBuffer::Make(inputs[0].dtype(), plan.dims));
+  if (Count(plan.dims) == 0) return std::move(buffer).Finish();  // whatever its other sizes are
   T* out = buffer.as<T>().data();
   std::vector<const T*> data;
   for (const Tensor& x : inputs) data.push_back(x.as<T>().data());

@@ -66,6 +66,25 @@ TEST_CASE("Gemm: sums of nothing, as many as cannot be counted") {
   CHECK(Run("Gemm", {Floats({3, 2}), Floats({3, 4})}, turned).ok());
 }
 
+TEST_CASE("Einsum: more axes than the stack would take, and more products than there is time for") {
+  const auto einsum = [](const char* equation, const std::vector<Tensor>& inputs) {
+    return Run("Einsum", inputs, {{"equation", std::string(equation)}});
+  };
+  Dims ones(200000, 1);
+  ones.back() = 3;
+  const Outputs sum = einsum("...->", {Floats(ones, 2)});
+  REQUIRE(sum.ok());
+  CHECK(*ToDoubles(sum->front()) == std::vector<double>{6});
+  CHECK(einsum("...", {Floats(ones, 2)})->front().dims() == ones);
+  const Tensor row = Floats({1 << 12});
+  CHECK(ReasonOf(einsum("i,j,k->", {row, row, row})) == "the sum of products is too large");
+  CHECK(ReasonOf(einsum("i,j->ij", {row})) == "an equation of 2 terms for 1 inputs");
+  CHECK(ReasonOf(einsum("i.->i", {row})) == "the term `i.` for [4096]");
+  CHECK(ReasonOf(einsum("", {})) == "Einsum has no input 0");
+  const int64_t many = int64_t{1} << 15;
+  CHECK(einsum("ijk", {Floats({many, many, 0})})->front().size() == 0);
+}
+
 TEST_CASE("Recurrent operators: no inputs, no units, more steps than there is memory") {
   const auto rnn = [](int64_t steps, int64_t inputs, int64_t units) {
     return Run("RNN",
