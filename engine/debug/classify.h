@@ -13,7 +13,7 @@ namespace qrewrite {
 inline constexpr double kBadOperator = 30, kBadWeight = 20, kDrop = 3;
 
 // What of the precision of the worst operand is gone behind the operator of that row, in dB; operands without a number of
-// their own are looked through. `operands`: of each row, by row.
+// their own are looked through. `operands`: of each row, by row. Nothing: no operand has a number. REQUIRES: the row has one.
 std::optional<double> Drop(const std::vector<DebugActivation>& rows,
                            const std::vector<Operands>& operands, size_t row);
 

@@ -1,8 +1,9 @@
 // Einsum, term by term: sums in double, rounded once; integers wrap.
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "engine/fold/types.h"
@@ -70,57 +71,68 @@ struct EinsumPlan {
   std::vector<Loop> outer, inner;  // over the result, and over what is summed
 };
 
+// What the terms say of the operands, by index: axes of `...` come first, letters sorted.
+struct Operands {
+  std::map<int, Loop> loops;
+  std::map<int, int> uses;  // axes with that index
+  size_t hidden = 0;        // axes that the longest `...` stands for
+};
+
+Status AddOperand(const FoldCall& call, size_t i, std::string_view term, Operands& operands) {
+  QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, i));
+  const bool dots = term.find(kEllipsis) != std::string_view::npos;
+  const size_t letters = term.size() - (dots ? kEllipsis.size() : 0);
+  if (x.dims().size() < letters || (!dots && x.dims().size() != letters))
+    return Misfit("the term `{}` for {}", term, ShapeText(x.dims()));
+  const size_t hidden = x.dims().size() - letters;
+  operands.hidden = std::max(operands.hidden, hidden);
+  QR_ASSIGN_OR_RETURN(const Indices indices, ReadTerm(term, hidden));
+  const std::vector<int64_t> strides = Strides(x.dims());
+  for (size_t axis = 0; axis < indices.size(); ++axis) {
+    Loop& loop = operands.loops[indices[axis]];
+    const int64_t size = x.dims()[axis];
+    loop.steps.resize(call.inputs.size());
+    if (size != 1 && loop.size != 1 && size != loop.size)
+      return Misfit("`{}` with sizes {} and {}", term, size, loop.size);
+    if (size != 1) loop.size = size, loop.steps[i] += strides[axis];
+    ++operands.uses[indices[axis]];
+  }
+  return {};
+}
+
+// Without `->` the result has what `...` stands for, and each letter that stands once.
+Result<Indices> ReadResult(const Equation& equation, const Operands& operands) {
+  if (equation.result.has_value()) return ReadTerm(*equation.result, operands.hidden);
+  Indices result;
+  for (const auto& [index, count] : operands.uses) {
+    if (index < 0 || count == 1) result.push_back(index);
+  }
+  return result;
+}
+
 Result<EinsumPlan> PlanEinsum(const FoldCall& call) {
-  const Equation equation = Split(call.attributes.String("equation", ""));
+  const std::string_view text = call.attributes.String("equation", "");
+  const Equation equation = Split(text);
   if (equation.terms.size() != call.inputs.size())
     return Misfit("an equation of {} terms for {} inputs", equation.terms.size(),
                   call.inputs.size());
-  std::map<int, Loop> loops;  // by index: what `...` stands for comes first, letters sorted
-  std::map<int, int> uses;
-  size_t most_hidden = 0;
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, i));
-    const std::string& term = equation.terms[i];
-    const bool dots = term.find(kEllipsis) != std::string::npos;
-    const size_t letters = term.size() - (dots ? kEllipsis.size() : 0);
-    if (x.dims().size() < letters || (!dots && x.dims().size() != letters))
-      return Misfit("the term `{}` for {}", term, ShapeText(x.dims()));
-    const size_t hidden = x.dims().size() - letters;
-    most_hidden = std::max(most_hidden, hidden);
-    QR_ASSIGN_OR_RETURN(const Indices indices, ReadTerm(term, hidden));
-    const std::vector<int64_t> strides = Strides(x.dims());
-    for (size_t axis = 0; axis < indices.size(); ++axis) {
-      Loop& loop = loops[indices[axis]];
-      const int64_t size = x.dims()[axis];
-      loop.steps.resize(call.inputs.size());
-      if (size != 1 && loop.size != 1 && size != loop.size)
-        return Misfit("`{}` with sizes {} and {}", term, size, loop.size);
-      if (size != 1) loop.size = size, loop.steps[i] += strides[axis];
-      ++uses[indices[axis]];
-    }
-  }
-  Indices result;
-  if (equation.result.has_value()) {
-    QR_ASSIGN_OR_RETURN(result, ReadTerm(*equation.result, most_hidden));
-  } else {
-    for (const auto& [index, count] : uses) {
-      if (index < 0 || count == 1) result.push_back(index);
-    }
-  }
+  Operands operands;
+  for (size_t i = 0; i < call.inputs.size(); ++i)
+    QR_RETURN_IF_ERROR(AddOperand(call, i, equation.terms[i], operands));
+  QR_ASSIGN_OR_RETURN(const Indices result, ReadResult(equation, operands));
   EinsumPlan plan;
   // Loops of one step are none, so that few are left, however many axes there are.
   const auto add = [](std::vector<Loop>& list, Loop& loop) {
     if (loop.size != 1) list.push_back(std::move(loop));
   };
   for (const int index : result) {
-    const auto loop = loops.find(index);
-    if (loop == loops.end())
-      return Misfit("the result of `{}`", call.attributes.String("equation", ""));
+    const auto loop = operands.loops.find(index);
+    if (loop == operands.loops.end()) return Misfit("the result of `{}`", text);
     plan.dims.push_back(loop->second.size);
     add(plan.outer, loop->second);
-    loops.erase(loop);  // one that comes twice is not found
+    operands.loops.erase(loop);  // one that comes twice is not found
   }
-  for (auto& [index, loop] : loops) add(plan.inner, loop);
+  for (auto& [index, loop] : operands.loops) add(plan.inner, loop);
   QR_RETURN_IF_ERROR(CheckSize({DType::kUndefined, plan.dims}));
   Dims work = plan.dims;
   for (const Loop& loop : plan.inner) work.push_back(loop.size);
