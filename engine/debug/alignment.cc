@@ -194,7 +194,10 @@ void Alignment::AlignQuantized(ValueId source, size_t i) {
     const bool is_made =
         quantized_.graph().producer(source).valid() && !values_.moved.contains(a.source);
     const ValueId v = known_[source.index];
-    c = {float_.Name(is_made ? BehindAbsorbed(float_, v, quantized_, values_, a) : v), "structure"};
+    c = {float_.Name(is_made ? BehindAbsorbed(float_, float_products_, v, quantized_,
+                                              quantized_products_, values_, a)
+                             : v),
+         "structure"};
   }
   if (const auto order = orders_.find(source); order != orders_.end()) c.order = order->second;
   for (const std::string& name : a.restored)

@@ -117,13 +117,16 @@ bool Alignment::AlignProduct(NodeId n, NodeId counterpart) {
     const ValueId result = f.user(use).is_output() ? ValueId() : ResultOf(f, f.user(use).node);
     if (!result.valid() || taken_[f.user(use).node.index]) continue;
     const Product* const other = Find(float_products_.products, float_.Name(result));
-    if (other == nullptr || other->kind != mine->kind || float_.Find(other->x) != known_[x.index] ||
-        HasAddend(float_, *other) == adds)
+    if (other == nullptr || other->kind != mine->kind || float_.Find(other->x) != known_[x.index])
       continue;
     double apart = Apart(w, float_.Find(other->w));
     if (apart >= best.apart) continue;
     ValueId sum, added;
-    if (adds) {
+    if (HasAddend(float_, *other) == adds) {  // the same by another operator
+      sum = result;
+      added = float_.Find(other->addend);
+      if (adds) apart = std::max(apart, Apart(addend, added));
+    } else if (adds) {
       const auto [made, further] = SumBehind(result, addend, added);
       sum = made;
       apart = made.valid() ? std::max(apart, further) : INFINITY;
@@ -132,7 +135,7 @@ bool Alignment::AlignProduct(NodeId n, NodeId counterpart) {
   }
   if (best.product == nullptr || known_[y.index].valid()) return false;
   AlignWeight(w, float_.Find(best.product->w));
-  if (!adds) {
+  if (!best.sum.valid()) {
     Open(y, best.result);
     return true;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace qrewrite {
 namespace {
@@ -11,8 +12,11 @@ bool Below(const std::optional<double>& db, double limit) { return db && *db < l
 
 // Where the operator was not run alone its own rounding stands for it.
 bool IsBadOperator(const DebugActivation& a) {
-  if (a.isolated.status == SqnrStatus::kNoReference) return Below(a.local.db, kBadOperator);
-  return Below(a.isolated.db, kBadOperator) || Below(a.isolated.min_channel, kBadOperator);
+  if (a.isolated.status == SqnrStatus::kNoReference) {
+    return a.local.breaks || Below(a.local.db, kBadOperator);
+  }
+  return a.isolated.breaks || Below(a.isolated.db, kBadOperator) ||
+         Below(a.isolated.min_channel, kBadOperator);
 }
 
 bool HasBadWeight(const DebugActivation& a,
@@ -22,13 +26,15 @@ bool HasBadWeight(const DebugActivation& a,
     const auto found = weights.find(name);
     if (found == weights.end()) return false;
     const Sqnr& sqnr = found->second->sqnr;
-    return Below(sqnr.db, kBadWeight) || Below(sqnr.min_channel, kBadWeight);
+    return sqnr.breaks || Below(sqnr.db, kBadWeight) || Below(sqnr.min_channel, kBadWeight);
   });
 }
 
 std::string KindOf(const DebugActivation& a, bool bad_weight) {
   if (a.cumulative.status == SqnrStatus::kNoReference) return "";
   if (bad_weight || IsBadOperator(a)) return "originator";
+  // What breaks, and not by its operator, broke before.
+  if (a.cumulative.breaks && a.isolated.status != SqnrStatus::kNoReference) return "inheritor";
   if (a.cumulative.status == SqnrStatus::kNonFinite || a.cumulative.off_zero) return "";
   if (!Below(a.cumulative.db, kBadOperator)) return "healthy";
   return a.drop_db && *a.drop_db >= kDrop ? "amplifier" : "inheritor";
@@ -67,7 +73,7 @@ std::vector<DebugSuggestion> Suggest(const DebugReport& report, size_t count) {
     if ((a.kind == "originator" || a.kind == "amplifier") && !a.node.empty()) ranked.push_back(&a);
   }
   const auto rank = [](const DebugActivation* a) {
-    return std::pair(a->kind == "originator", a->drop_db.value_or(-1e300));
+    return std::tuple(a->kind == "originator", a->Breaks(), a->drop_db.value_or(-1e300));
   };
   std::stable_sort(ranked.begin(), ranked.end(),
                    [&](const auto* a, const auto* b) { return rank(a) > rank(b); });

@@ -1,5 +1,6 @@
 // Debug(): from two models to a report.
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <span>
 
@@ -243,7 +244,9 @@ void AddOperands(const std::vector<Operands>& operands,
     DebugActivation& row = report.activations[i];
     for (const size_t w : operands[i].weights) {
       row.weights.push_back(weight_names[w]);
-      for (const std::optional<double>& db : {weight_sqnrs[w].db, weight_sqnrs[w].min_channel}) {
+      const Sqnr& sqnr = weight_sqnrs[w];
+      if (sqnr.breaks) row.worst_weight = -INFINITY;
+      for (const std::optional<double>& db : {sqnr.db, sqnr.min_channel}) {
         if (db) row.worst_weight = std::min(row.worst_weight.value_or(*db), *db);
       }
     }

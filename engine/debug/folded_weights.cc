@@ -1,6 +1,7 @@
 #include "engine/debug/folded_weights.h"
 
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -176,10 +177,18 @@ Result<FoldedWeights> FindFoldedWeights(const Model& original, const NamedGraph&
 
 Result<Tensor> InShapeOf(const QuantizedWeight& w, const Tensor& weight) {
   const Dims& dims = w.integers.dims();
-  if (dims.size() != 2 || weight.dims() != Dims{dims[1], dims[0]}) return weight;
+  const size_t rank = dims.size();
+  if (rank < 2) return weight;
+  Dims other = dims;
+  std::swap(other[rank - 2], other[rank - 1]);
+  const bool is_square = dims == other;
+  if (weight.dims() != other || (is_square && rank > 2 && w.turned.empty())) return weight;
+  Order order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[rank - 2], order[rank - 1]);
   QR_ASSIGN_OR_RETURN(const Tensor whole, weight.Materialize());
-  QR_ASSIGN_OR_RETURN(Tensor turned, InOrder(whole, {1, 0}));
-  if (dims[0] != dims[1]) return turned;
+  QR_ASSIGN_OR_RETURN(Tensor turned, InOrder(whole, order));
+  if (!is_square) return turned;
   const std::optional<double> as_it_is = Distance(w, whole), transposed = Distance(w, turned);
   return as_it_is && transposed && *transposed < *as_it_is ? turned : whole;
 }

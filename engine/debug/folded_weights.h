@@ -26,8 +26,8 @@ Result<FoldedWeights> FindFoldedWeights(const Model& original, const NamedGraph&
 // which it is nearest to the integers, if it is nearer than `weight` is. nullopt: none is.
 std::optional<Tensor> Divided(const QuantizedWeight& w, const Tensor& weight, const Tensor& factor);
 
-// A float weight as the operator of the quantized model reads it: transposed where only that fits (Gemm
-// became MatMul), of square ones where that is nearer to the integers.
+// A float weight as the operator of the quantized model reads it: with its last two axes exchanged where only that fits
+// (Gemm became MatMul; the weights of an LSTM), of square ones where that is nearer to the integers.
 Result<Tensor> InShapeOf(const QuantizedWeight& w, const Tensor& weight);
 
 }  // namespace qrewrite

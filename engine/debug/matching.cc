@@ -126,7 +126,9 @@ class Matcher {
     if (node.empty()) return;
     for (const ValueId v : OfNodesNamed(node, quantized_.OutputIndex(source))) {
       if (float_.OpOf(v) != op) continue;
-      c = {float_.Name(BehindAbsorbed(float_, v, quantized_, values_, a)), "node"};
+      c = {float_.Name(BehindAbsorbed(float_, float_products_, v, quantized_, quantized_products_,
+                                      values_, a)),
+           "node"};
       return;
     }
   }

@@ -59,6 +59,7 @@ void SetChannels(const std::vector<Energy>& channels, Sqnr& sqnr) {
 void Energy::Add(double reference, double actual) {
   nonfinite |= !std::isfinite(reference) || !std::isfinite(actual);
   has_reference |= std::isfinite(reference);
+  breaks |= std::isfinite(reference) && !std::isfinite(actual);
   nonzero_result |= actual != 0;
   const double difference = reference - actual;
   signal += reference * reference;
@@ -93,6 +94,7 @@ bool SqnrSum::Add(std::span<const double> reference, std::span<const double> act
       sum->nonfinite |= row.nonfinite;
       sum->nonzero_result |= row.nonzero_result;
       sum->has_reference |= row.has_reference;
+      sum->breaks |= row.breaks;
     }
   }
   return true;
@@ -119,6 +121,7 @@ Sqnr SqnrSum::Get(bool like_ort) const {
   sqnr.status = StatusOf(whole_);
   if (sqnr.status == SqnrStatus::kOk) sqnr.db = Decibels(whole_);
   sqnr.off_zero = sqnr.status == SqnrStatus::kZeroSignal && whole_.noise > 0;
+  sqnr.breaks = whole_.breaks;
   if (like_ort) sqnr.db = LikeOrt(whole_);
   SetChannels(channels_, sqnr);
   for (const Energy& block : blocks_) {

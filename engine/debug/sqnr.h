@@ -15,6 +15,7 @@ struct Energy {
   bool nonfinite = false;
   bool nonzero_result = false;  // the other side is not 0 everywhere
   bool has_reference = false;   // some reference is finite
+  bool breaks = false;          // NaN or an infinity stands for a finite one
 
   void Add(double reference, double actual);
 };

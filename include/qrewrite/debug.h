@@ -45,6 +45,7 @@ struct Sqnr {
   int64_t zeroed_channels = 0;      // of which only zeros are left
   std::optional<double> min_block;  // of weights quantized in blocks
   bool off_zero = false;            // kZeroSignal, and the result is not 0: no dB say by how much
+  bool breaks = false;              // kNonFinite: NaN or an infinity stands for a number
 };
 
 struct DebugActivation {
@@ -67,9 +68,12 @@ struct DebugActivation {
   std::string kind;  // "originator", "inheritor", "amplifier", "healthy"; "": unknown
   std::vector<std::string> weights;  // quantized ones of its operator, by their names in the report
   // The lowest number of these weights and their channels as this operator reads them; others may read them otherwise.
+  // -infinity: one of them is NaN or infinite where the float weight is a number.
   std::optional<double> worst_weight = std::nullopt;
 
   SqnrStatus status() const;
+  // Its operator or its quantizer makes NaN or an infinity of numbers.
+  bool Breaks() const { return local.breaks || isolated.breaks; }
 };
 
 struct DebugWeight {

@@ -1,4 +1,6 @@
 """qrewrite debug where a number or a value cannot be had: overflow in half precision, zeros, bodies of If and Loop."""
+import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +51,25 @@ def test_an_infinite_value_has_no_class(folder):
     np.savez("inputs.npz", x=np.zeros((2, 8), np.float32))
     _, error = run("--float", "float.onnx", "--quant", "quant.onnx", "--inputs", "inputs.npz", code=3)
     assert "on these samples the float model gives NaN or infinity alone: nothing can be measured" in error
+
+
+@pytest.mark.parametrize("isolate", [[], ["--isolate"]], ids=["cumulative", "isolate"])
+def test_a_scale_of_nan(folder, isolate):
+    """The quantizer that makes NaN of numbers is to blame, comes first in every table and is suggested first."""
+    save("float.onnx", [node("Exp", ["x"], "e"), node("Neg", ["e"], "n"), node("Abs", ["n"], "y")], {}, {"x": [1, 8]}, ["y"])
+    pair = [node("QuantizeLinear", ["n", "nan", "z"], "n_q"), node("DequantizeLinear", ["n_q", "nan", "z"], "n_d")]
+    nodes = [node("Exp", ["x"], "e"), *quantizers("e"), node("Neg", ["e_d"], "n"), *pair, node("Abs", ["n_d"], "y")]
+    write("quant.onnx", nodes, {**SCALES, "nan": np.array(np.nan, np.float32)})
+    np.savez("inputs.npz", x=images((4, 8)))
+    options = ["--float", "float.onnx", "--quant", "quant.onnx", "--inputs", "inputs.npz", *isolate, "--suggest", 1]
+    report, _ = run(*options, "--json")
+    row = rows(json.loads(report))["n"]
+    assert (row["class"], row["status"], row["local_sqnr_db"]) == ("originator", "nonfinite", None)
+    assert json.loads(report)["suggestions"][0]["tensor_name"] == "n"
+    table, _ = run(*options)
+    assert re.search(r"Worst local SQNR\n.*\n +1 +nonfinite +n\n", table), table
+    _, error = run(*options, "--runtime", "builtin", code=5, env=BUILTIN)    # the kernels quantize no NaN
+    assert "QuantizeLinear `QuantizeLinear_n_q`: NaN cannot be quantized" in error
 
 
 def test_zeros_in_the_float_model_alone(folder):

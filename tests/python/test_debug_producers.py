@@ -4,7 +4,7 @@ import onnx
 import onnxruntime
 import pytest
 from debug_models import QuantFormat, QuantType, images, node, pair, quantize, quantize_at_run_time, save, sqnr, values_of
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 from test_debug import debug, folder, near, rows  # noqa: F401 (a fixture)
 
 
@@ -472,3 +472,29 @@ def test_weights_alone_are_quantized(folder, kept):
     assert found["m1"]["match_method"] == ("name" if kept else "structure")
     (suggestion,) = report["suggestions"]
     assert suggestion["tensor_name"] == "m1" and suggestion["gained_db"] > 20
+
+
+@pytest.mark.parametrize("kind", [QuantType.QInt8, QuantType.QUInt8], ids=["signed", "unsigned"])
+def test_fused_operators_quantized_at_run_time(folder, kind):
+    """QAttention and QEmbedLayerNormalization: the float operators of the same domain, with a channel in each column of the first one's weight."""
+    r = np.random.default_rng(4)
+    weights = {k: (0.3 * r.normal(size=s)).astype(np.float32) for k, s in {"we": (20, 16), "pe": (6, 16), "g": 16, "b": 16, "aw": (16, 48), "ab": 48, "v": (16, 4)}.items()}
+    weights["aw"][3, 5] = 30    # one number that costs the others their bits
+    nodes = [helper.make_node("EmbedLayerNormalization", ["ids", "", "we", "pe", "", "g", "b"], ["e", "masked"], name="embed", domain="com.microsoft"),
+             helper.make_node("Attention", ["e", "aw", "ab"], ["a"], name="attention", domain="com.microsoft", num_heads=2), node("MatMul", ["a", "v"], "y")]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("ids", onnx.TensorProto.INT32, [1, 6])], [helper.make_tensor_value_info("y", 1, [1, 6, 4])],
+                              [numpy_helper.from_array(v, k) for k, v in weights.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=8), "float.onnx")
+    quantize_at_run_time("float.onnx", "quant.onnx", weight_type=kind)
+    assert {"QAttention", "QEmbedLayerNormalization"} <= {n.op_type for n in onnx.load("quant.onnx").graph.node}
+    np.savez("inputs.npz", ids=r.integers(0, 20, (4, 6)).astype(np.int32))
+    report = debug("--isolate", "--suggest", "1", "--validate")
+    assert report["run"]["matched"] == report["run"]["quantized_values"] == 8 and not report["unmatched"]
+    row = rows(report)["a"]
+    assert row["class"] == "originator" and row["op_type"] == "com.microsoft.Attention" and row["weights"] == ["aw"] and rows(report)["e"]["class"] == "healthy"
+    assert [s["nodes"] for s in report["suggestions"]] == [["attention"]] and report["suggestions"][0]["gained_db"] > 10
+    # the columns by numpy
+    held = {i.name: numpy_helper.to_array(i).astype(np.float64) for i in onnx.load("quant.onnx").graph.initializer}
+    real = (held["aw_quantized"] - held["aw_zero_point"]) * held["aw_scale"]
+    columns = [sqnr(weights["aw"][:, c], real[:, c]) for c in range(48)]
+    assert near(rows(report, "weights")["aw"]["min_channel_sqnr_db"], min(columns), 0.01)

@@ -7,9 +7,9 @@ import numpy as np
 import onnx
 import pytest
 from debug_models import QuantFormat, QuantType, images, node, quantize, quantize_at_run_time, rng, save, sqnr, values_of
-from onnx import helper
+from onnx import helper, numpy_helper
 from onnxruntime.quantization.shape_inference import quant_pre_process
-from test_debug import debug, folder, near  # noqa: F401 (a fixture)
+from test_debug import debug, folder, near, rows  # noqa: F401 (a fixture)
 
 PADS = {"pads": [1, 1, 1, 1]}
 
@@ -53,6 +53,17 @@ def gates(path):
     return save(path, nodes, weights, {"x": [1, 12]}, ["y"], opset=17)
 
 
+def layers(path):
+    """Gemms, with biases and without, that quantize_dynamic makes MatMulIntegers of; all sizes, weights' ranges and activations are alike."""
+    weights = {f"w{i}": normal(40 + i, 12, 12) for i in range(5)} | {f"b{i}": normal(50 + i, 12) for i in range(3)}
+    nodes, last = [], "x"
+    for i in range(5):
+        bias = [f"b{i}"] if i < 3 else []
+        nodes += [node("Gemm", [last, f"w{i}", *bias], f"g{i}", transB=1), node("Tanh", [f"g{i}"], f"t{i}")]
+        last = f"t{i}"
+    return save(path, [*nodes, node("Neg", [last], "y")], weights, {"x": [1, 12]}, ["y"], opset=17)
+
+
 def renamed(source, target, seed=1):
     """Every name is another one, and nodes and initializers have another order. Returns new names by old ones."""
     model, chance = onnx.load(source), random.Random(seed)
@@ -82,7 +93,7 @@ STATIC = {"qdq": {"per_channel": True}, "qoperator": {"quant_format": QuantForma
 
 @pytest.mark.parametrize("how", [*STATIC, "run_time"])
 @pytest.mark.parametrize("prepared", [False, True], ids=["as_it_is", "prepared"])
-@pytest.mark.parametrize("make", [residual, attention, gates])
+@pytest.mark.parametrize("make", [residual, attention, gates, layers])
 def test_counterparts_without_names(folder, make, prepared, how):
     make("float.onnx")
     if prepared:
@@ -123,3 +134,33 @@ def test_counterparts_without_names(folder, make, prepared, how):
             assert near(row["cumulative_sqnr_db"], sqnr(wanted[row["tensor_name"]].ravel(), value.ravel()), 0.2), row["tensor_name"]
             seen += 1
         assert seen > 3
+
+
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+@pytest.mark.parametrize("named", [True, False], ids=["named", "renamed"])
+def test_an_lstm_quantized_at_run_time(folder, direction, named):
+    """One operator holds quantizer, weights and product; its weights are stored with other axes than LSTM's, and each direction has a scale."""
+    both, state = (2 if direction == "bidirectional" else 1), 8
+    weights = {"w": normal(1, both, 4 * state, 6), "r": normal(2, both, 4 * state, state), "v": normal(3, both * state, 4), "flat": np.array([5, 1, -1], np.int64)}
+    weights["r"][-1, 0] = 40    # one number that costs the others of its direction their bits
+    nodes = [helper.make_node("LSTM", ["x", "w", "r"], ["l"], name="lstm", hidden_size=state, direction=direction), node("Transpose", ["l"], "t", perm=[0, 2, 1, 3]),
+             node("Reshape", ["t", "flat"], "f"), node("MatMul", ["f", "v"], "m"), node("Neg", ["m"], "y")]
+    save("float.onnx", nodes, weights, {"x": [5, 1, 6]}, ["y"], opset=17)
+    quantize_at_run_time("float.onnx", "quant.onnx")
+    np.savez("inputs.npz", x=images((4 * 5, 1, 6)))
+    if not named:
+        renamed("quant.onnx", "quant.onnx")
+    report = debug("--isolate", "--suggest", "1", "--validate")
+    assert report["run"]["matched"] == report["run"]["quantized_values"] == 5 and not report["unmatched"]
+    row = rows(report)["f"]
+    assert row["class"] == "originator" and row["op_type"] == "LSTM" and set(row["weights"]) == {"w", "r"}
+    (suggestion,) = report["suggestions"]
+    assert suggestion["tensor_name"] == "f" and suggestion["nodes"][0] == "lstm" and suggestion["gained_db"] > 10
+    # the weights by numpy
+    model = onnx.load("quant.onnx")
+    held = {i.name: numpy_helper.to_array(i) for i in model.graph.initializer}
+    [lstm] = [n for n in model.graph.node if n.op_type == "DynamicQuantizeLSTM"]
+    for name, at in (("w", 1), ("r", 2)):
+        integers, scale, zero = held[lstm.input[at]], held[lstm.input[2 * at + 6]], held[lstm.input[2 * at + 7]]
+        real = (integers.astype(np.float64) - zero.reshape(-1, 1, 1)) * scale.reshape(-1, 1, 1)
+        assert near(rows(report, "weights")[name]["weight_sqnr_db"], sqnr(weights[name].ravel(), real.transpose(0, 2, 1).ravel()), 0.01)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,11 +17,13 @@ struct Line {
   std::optional<double> db;
   std::string_view status;
   std::string name;
+  bool breaks = false;  // worse than any number
 };
 
 std::string Painted(const Line& line) {
   const std::string text =
       line.db ? fmt::format("{:9.2f}", *line.db) : fmt::format("{:>9}", line.status);
+  if (line.breaks) return Painted(Colour::kRed, text);
   if (!line.db) return Painted(Colour::kDim, text);
   const Colour colour = *line.db < 20   ? Colour::kRed
                         : *line.db < 40 ? Colour::kYellow
@@ -34,7 +38,7 @@ std::string_view StatusWord(const Sqnr& sqnr) {
 }
 
 Line LineOf(const Sqnr& sqnr, std::string name) {
-  return {sqnr.db, StatusWord(sqnr), std::move(name)};
+  return {sqnr.db, StatusWord(sqnr), std::move(name), sqnr.breaks};
 }
 
 std::string Summary(const std::vector<Line>& lines) {
@@ -52,11 +56,12 @@ std::string Summary(const std::vector<Line>& lines) {
                      values.size(), mean, std::sqrt(squares), *min, *max);
 }
 
-// Lines without a number come last.
+// Lines without a number come last, but for what breaks.
 std::vector<Line> WorstFirst(std::vector<Line> lines) {
-  std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
-    return a.db.value_or(INFINITY) < b.db.value_or(INFINITY);
-  });
+  const auto rank = [](const Line& line) {
+    return line.db.value_or(line.breaks ? -INFINITY : INFINITY);
+  };
+  std::ranges::stable_sort(lines, {}, rank);
   return lines;
 }
 
@@ -77,7 +82,8 @@ std::vector<Line> LinesOf(const Rows& rows, Get get) {
 }
 
 std::string Worst(std::string_view what, std::vector<Line> lines, size_t top) {
-  if (lines.empty()) return "";
+  const auto is_empty = [](const Line& line) { return !line.db && line.status == "n/a"; };
+  if (std::ranges::all_of(lines, is_empty)) return "";
   const std::string summary = Summary(lines);
   return "\n" + Table(fmt::format("Worst {} SQNR", what), WorstFirst(std::move(lines)), top) +
          summary;
@@ -107,9 +113,10 @@ std::string Originators(const DebugReport& report, size_t top) {
     if (a.kind == "originator") rows.push_back(&a);
   }
   if (rows.empty()) return "";
-  std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
-    return a->drop_db.value_or(-INFINITY) > b->drop_db.value_or(-INFINITY);
-  });
+  const auto rank = [](const DebugActivation* a) {
+    return std::pair(a->Breaks(), a->drop_db.value_or(-INFINITY));
+  };
+  std::ranges::stable_sort(rows, std::greater(), rank);
   std::string text =
       fmt::format("\n{}\n  {:>3}  {:>9}  name\n",
                   Painted(Colour::kBold, "Originators, ranked by drop"), "#", "drop (dB)");

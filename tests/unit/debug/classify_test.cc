@@ -1,5 +1,7 @@
 #include "engine/debug/classify.h"
 
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 namespace qrewrite {
@@ -66,6 +68,22 @@ TEST_CASE("Classify: an error without a size is not called healthy") {
   CHECK(KindOf(row) == "healthy");
 }
 
+TEST_CASE("Classify: NaN or an infinity where the float model has a number") {
+  const Sqnr broken = {.status = SqnrStatus::kNonFinite, .breaks = true};
+  DebugActivation row = Row(45, 0, 42, 1);
+  row.cumulative = broken;
+  CHECK(KindOf(row) == "inheritor");  // its operator is good
+  row.isolated = broken;
+  CHECK(KindOf(row) == "originator");
+  row.isolated = {};
+  CHECK(KindOf(row) == "");  // not run alone: it may be the operator
+  row.local = broken;
+  CHECK(KindOf(row) == "originator");
+  row = Row(45, 40, 42, 1);
+  row.worst_weight = -INFINITY;
+  CHECK(KindOf(row) == "originator");
+}
+
 TEST_CASE("Suggest: originators by drop, then amplifiers; no more than asked for") {
   DebugReport report;
   for (const auto& [name, kind, drop] : {std::tuple("a", "amplifier", 30.0),
@@ -84,7 +102,9 @@ TEST_CASE("Suggest: originators by drop, then amplifiers; no more than asked for
     return text;
   };
   CHECK(names(10) == "dba");
-  CHECK(names(1) == "d");
+  report.activations[1].local = {.status = SqnrStatus::kNonFinite, .breaks = true};
+  CHECK(names(10) == "bda");
+  CHECK(names(1) == "b");
   CHECK(names(0) == "");
 }
 
