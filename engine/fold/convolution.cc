@@ -4,15 +4,14 @@
 
 #include <Eigen/Core>
 
-#include "engine/fold/transposed.h"
-
 namespace qrewrite::fold {
 namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using ConstMap = Eigen::Map<const Matrix>;
 
-constexpr int64_t kColumns = 4096;  // results that are computed at a time
+// Results that are computed at a time: so many, and no more than see so many elements together.
+constexpr int64_t kColumns = 4096, kMostGathered = int64_t{1} << 22;
 
 // The elements that the results [begin, begin + columns) of one group see: [channels * taps, columns].
 void Gather(const Window& window, const double* x, int64_t channels, int64_t in_size, int64_t begin,
@@ -59,6 +58,15 @@ Outputs Conv(const FoldCall& call) {
   return One(FromDoubles(x.dtype(), plan.dims, y));
 }
 
+OutputTypes ConvTypes(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
+  QR_ASSIGN_OR_RETURN(const Tensor w, Need(call, 1));
+  QR_ASSIGN_OR_RETURN(const Dims spatial, SpatialDims(x, call.op));
+  QR_ASSIGN_OR_RETURN(const Dims kernel, SpatialDims(w, call.op));
+  QR_ASSIGN_OR_RETURN(const Dims out, Window::Sizes(call, spatial, kernel));
+  return WindowTypes(x.dtype(), x.dims()[0], w.dims()[0], out, kernel, w.dims()[1]);
+}
+
 }  // namespace
 
 Result<Convolution> Convolution::Plan(const FoldCall& call, const Tensor& x, const Tensor& w) {
@@ -91,12 +99,14 @@ std::vector<double> Convolution::Compute(std::span<const double> x, std::span<co
   const int64_t channels = in_channels / groups;
   const int64_t filters = out_channels / groups;
   const int64_t depth = channels * window.taps;
+  const int64_t block =
+      std::clamp<int64_t>(kMostGathered / std::max<int64_t>(1, depth), 1, kColumns);
   for (int64_t g = 0; g < batch * groups; ++g) {
     const double* const data = x.data() + g * channels * in_size;
     double* const result = y.data() + g * filters * window.outputs;
     const ConstMap weights(w.data() + g % groups * filters * depth, filters, depth);
-    for (int64_t begin = 0; begin < window.outputs; begin += kColumns) {
-      Matrix columns(depth, std::min(kColumns, window.outputs - begin));
+    for (int64_t begin = 0; begin < window.outputs; begin += block) {
+      Matrix columns(depth, std::min(block, window.outputs - begin));
       Gather(window, data, channels, in_size, begin, columns);
       const Matrix product = in_order ? ProductInOrder(weights, columns) : weights * columns;
       for (int64_t f = 0; f < filters; ++f) {
@@ -109,8 +119,7 @@ std::vector<double> Convolution::Compute(std::span<const double> x, std::span<co
 }
 
 void RegisterConvolution(KernelRegistry& registry) {
-  Add(registry, "Conv", {.inputs = 3}, Conv);
-  RegisterTransposed(registry);
+  Add(registry, "Conv", {.inputs = 3}, Conv, ConvTypes);
 }
 
 }  // namespace qrewrite::fold

@@ -71,9 +71,9 @@ class KernelRegistry {
  public:
   // The kernels of this library. Built once; hosts copy it to add their own.
   static const KernelRegistry& Builtin();
-  // These, and those of operators that are run in whole models only: convolutions, pooling, the integer
-  // operators of quantized models, operators as they were before opset 7. Rules and fold phases leave
-  // their nodes as they are.
+  // These, and those of operators that are run in whole models only: transposed convolutions, recurrent
+  // operators, the integer operators of quantized models, operators as they were before opset 7. Rules and fold
+  // phases leave their nodes as they are.
   static const KernelRegistry& Evaluation();
 
   void Register(KernelEntry entry);  // a later entry for the same operator and version wins

@@ -172,15 +172,30 @@ Outputs Dropout(const FoldCall& call) {
   return std::vector{x, Tensor::Of<uint8_t>(DType::kBool, x.dims(), kept)};
 }
 
+// The type of the data: what a kernel refuses it finds out itself.
+OutputTypes TypesOfData(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
+  return std::vector<TensorType>{{x.dtype(), x.dims(), /*may_fail=*/true}};
+}
+
+OutputTypes LrnTypes(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(std::vector<TensorType> types, TypesOfData(call));
+  const std::optional<int64_t> products =
+      CheckedCount({Count(types[0].dims), call.attributes.Int("size", 0)}, INT64_MAX);
+  if (!products) return Reason("{} over too many channels", call.op);
+  types[0].products = static_cast<uint64_t>(*products);
+  return types;
+}
+
 }  // namespace
 
 void RegisterNormalization(KernelRegistry& registry) {
-  Add(registry, "BatchNormalization", {.first = 7, .inputs = 5}, BatchNormalization);
-  Add(registry, "InstanceNormalization", {.inputs = 3}, InstanceNormalization);
-  Add(registry, "LayerNormalization", {.first = 1, .inputs = 3}, LayerNormalization);
-  Add(registry, "GroupNormalization", {.first = 18, .inputs = 3}, GroupNormalization);
-  Add(registry, "LRN", {}, Lrn);
-  Add(registry, "MeanVarianceNormalization", {.first = 9}, MeanVarianceNormalization);
+  Add(registry, "BatchNormalization", {.first = 7, .inputs = 5}, BatchNormalization, TypesOfData);
+  Add(registry, "InstanceNormalization", {.inputs = 3}, InstanceNormalization, TypesOfData);
+  Add(registry, "LayerNormalization", {.first = 1, .inputs = 3}, LayerNormalization, TypesOfData);
+  Add(registry, "GroupNormalization", {.first = 18, .inputs = 3}, GroupNormalization, TypesOfData);
+  Add(registry, "LRN", {}, Lrn, LrnTypes);
+  Add(registry, "MeanVarianceNormalization", {.first = 9}, MeanVarianceNormalization, TypesOfData);
   Add(registry, "Dropout", {.first = 7, .inputs = 3}, Dropout);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "engine/fold/window.h"
 
@@ -114,19 +115,36 @@ Outputs LpPool(const FoldCall& call, bool global) {
   return One(FromDoubles(x.dtype(), averages[0].dims(), values));
 }
 
+OutputTypes PoolTypes(const FoldCall& call, bool global) {
+  QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
+  QR_ASSIGN_OR_RETURN(const Dims spatial, SpatialDims(x, call.op));
+  const std::vector<int64_t>* shape = call.attributes.Ints("kernel_shape");
+  if (!global && shape == nullptr) return Reason("{} without kernel_shape", call.op);
+  const Dims& kernel = global ? spatial : *shape;
+  QR_ASSIGN_OR_RETURN(const Dims out, Window::Sizes(call, spatial, kernel));
+  return WindowTypes(x.dtype(), x.dims()[0], x.dims()[1], out, kernel, 1);
+}
+
+// `op` and its global form.
+template <class Pool>
+void AddPools(KernelRegistry& registry, const std::string& op, Pool pool) {
+  for (const bool global : {false, true}) {
+    Add(
+        registry, global ? "Global" + op : op, {},
+        [pool, global](const FoldCall& call) { return pool(call, global); },
+        [global](const FoldCall& call) { return PoolTypes(call, global); });
+  }
+}
+
 }  // namespace
 
 Outputs AveragePoolBeyond(const FoldCall& call) { return AveragePool(call, false, kBeyond); }
 
 void RegisterPooling(KernelRegistry& registry) {
-  Add(registry, "MaxPool", {}, [](const FoldCall& call) { return MaxPool(call, false); });
-  Add(registry, "GlobalMaxPool", {}, [](const FoldCall& call) { return MaxPool(call, true); });
-  Add(registry, "AveragePool", {},
-      [](const FoldCall& call) { return AveragePool(call, false, kPadding); });
-  Add(registry, "GlobalAveragePool", {},
-      [](const FoldCall& call) { return AveragePool(call, true, kPadding); });
-  Add(registry, "LpPool", {}, [](const FoldCall& call) { return LpPool(call, false); });
-  Add(registry, "GlobalLpPool", {}, [](const FoldCall& call) { return LpPool(call, true); });
+  AddPools(registry, "MaxPool", MaxPool);
+  AddPools(registry, "AveragePool",
+           [](const FoldCall& call, bool global) { return AveragePool(call, global, kPadding); });
+  AddPools(registry, "LpPool", LpPool);
 }
 
 }  // namespace qrewrite::fold

@@ -6,6 +6,7 @@
 
 #include "engine/fold/recurrent.h"
 #include "engine/fold/support.h"
+#include "engine/fold/transposed.h"
 
 namespace qrewrite {
 namespace {
@@ -155,6 +156,9 @@ const KernelRegistry& KernelRegistry::Builtin() {
     fold::RegisterEinsum(*r);
     fold::RegisterResize(*r);
     fold::RegisterSoftmax(*r);
+    fold::RegisterConvolution(*r);
+    fold::RegisterPooling(*r);
+    fold::RegisterNormalization(*r);
     fold::RegisterCast(*r);
     fold::RegisterQuantize(*r);
     fold::RegisterDequantize(*r);
@@ -166,9 +170,7 @@ const KernelRegistry& KernelRegistry::Builtin() {
 const KernelRegistry& KernelRegistry::Evaluation() {
   static const KernelRegistry* const registry = [] {
     auto* r = new KernelRegistry(Builtin());
-    fold::RegisterConvolution(*r);
-    fold::RegisterPooling(*r);
-    fold::RegisterNormalization(*r);
+    fold::RegisterTransposed(*r);
     fold::RegisterRecurrent(*r);
     fold::RegisterQLinear(*r);
     fold::RegisterBlockWeights(*r);

@@ -117,10 +117,10 @@ void RegisterCast(KernelRegistry& registry);
 void RegisterQuantize(KernelRegistry& registry);
 void RegisterDequantize(KernelRegistry& registry);
 void RegisterResize(KernelRegistry& registry);
-// Of KernelRegistry::Evaluation() alone.
 void RegisterConvolution(KernelRegistry& registry);
 void RegisterPooling(KernelRegistry& registry);
 void RegisterNormalization(KernelRegistry& registry);
+// Of KernelRegistry::Evaluation() alone.
 void RegisterQLinear(KernelRegistry& registry);
 void RegisterBlockWeights(KernelRegistry& registry);
 void RegisterFused(KernelRegistry& registry);

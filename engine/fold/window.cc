@@ -61,6 +61,24 @@ Result<Axis> MakeAxis(const FoldCall& call, size_t i, const Dims& spatial, const
   return a;
 }
 
+Result<std::vector<Axis>> MakeAxes(const FoldCall& call, const Dims& spatial, const Dims& kernel) {
+  if (kernel.size() != spatial.size()) {
+    return Reason("{} with a window {} over {}", call.op, ShapeText(kernel), ShapeText(spatial));
+  }
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < spatial.size(); ++i) {
+    QR_ASSIGN_OR_RETURN(const Axis axis, MakeAxis(call, i, spatial, kernel));
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+Dims SizesOf(const std::vector<Axis>& axes) {
+  Dims sizes;
+  for (const Axis& a : axes) sizes.push_back(a.out);
+  return sizes;
+}
+
 // Counts through `sizes`, the last one first. False at the end.
 bool Next(std::vector<int64_t>& index, const std::vector<int64_t>& sizes) {
   for (size_t i = index.size(); i-- > 0;) {
@@ -90,17 +108,15 @@ Result<Dims> SpatialDims(const Tensor& tensor, std::string_view op) {
   return Dims(tensor.dims().begin() + 2, tensor.dims().end());
 }
 
+Result<Dims> Window::Sizes(const FoldCall& call, const Dims& spatial, const Dims& kernel) {
+  QR_ASSIGN_OR_RETURN(const std::vector<Axis> axes, MakeAxes(call, spatial, kernel));
+  return SizesOf(axes);
+}
+
 Result<Window> Window::Make(const FoldCall& call, const Dims& spatial, const Dims& kernel) {
-  if (kernel.size() != spatial.size()) {
-    return Reason("{} with a window {} over {}", call.op, ShapeText(kernel), ShapeText(spatial));
-  }
-  std::vector<Axis> axes;
+  QR_ASSIGN_OR_RETURN(const std::vector<Axis> axes, MakeAxes(call, spatial, kernel));
   Window window;
-  for (size_t i = 0; i < spatial.size(); ++i) {
-    QR_ASSIGN_OR_RETURN(const Axis axis, MakeAxis(call, i, spatial, kernel));
-    axes.push_back(axis);
-    window.out.push_back(axis.out);
-  }
+  window.out = SizesOf(axes);
   Dims all = window.out;
   all.insert(all.end(), kernel.begin(), kernel.end());
   const std::optional<int64_t> count = CheckedCount(all, kMaxSources);
@@ -119,6 +135,19 @@ Result<Window> Window::Make(const FoldCall& call, const Dims& spatial, const Dim
     } while (Next(out, window.out));
   } while (Next(tap, kernel));
   return window;
+}
+
+OutputTypes WindowTypes(DType dtype, int64_t batch, int64_t channels, const Dims& out,
+                        const Dims& kernel, int64_t products) {
+  TensorType type{dtype, {batch, channels}, /*may_fail=*/true};
+  type.dims.insert(type.dims.end(), out.begin(), out.end());
+  Dims work = type.dims;
+  work.insert(work.end(), kernel.begin(), kernel.end());
+  work.push_back(products);
+  const std::optional<int64_t> all = CheckedCount(work, INT64_MAX);
+  if (!all) return Reason("windows over {} are too many to be counted", ShapeText(type.dims));
+  type.products = static_cast<uint64_t>(*all);
+  return std::vector{std::move(type)};
 }
 
 }  // namespace qrewrite::fold

@@ -22,7 +22,14 @@ struct Window {
 
   // By the attributes strides, dilations, pads, auto_pad and ceil_mode of `call`.
   static Result<Window> Make(const FoldCall& call, const Dims& spatial, const Dims& kernel);
+  // `out` alone, which takes neither time nor memory.
+  static Result<Dims> Sizes(const FoldCall& call, const Dims& spatial, const Dims& kernel);
 };
+
+// The type of an operator that looks through windows: `dims` behind the batch and `channels`. Each element takes `products`
+// multiplications for each element of a window. Errors: too large to be counted.
+OutputTypes WindowTypes(DType dtype, int64_t batch, int64_t channels, const Dims& out,
+                        const Dims& kernel, int64_t products);
 
 // Sizes behind the first two axes. Errors: there are no two.
 Result<Dims> SpatialDims(const Tensor& tensor, std::string_view op);

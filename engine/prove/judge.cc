@@ -97,13 +97,7 @@ bool Judge::Hold(const Graph& graph, const Graph& changed, Promise promise, Tria
     turned = other.fate == Trial::Fate::kBroken;
     if (turned) trial = other;
   }
-  if (trial.fate == Trial::Fate::kBroken && !trial.of_data)
-    AcquitWhereMade(graph, changed, promise, turned, trial);
-  if (trial.fate == Trial::Fate::kBroken && trial.of_data &&
-      FitsWhereMade(graph, changed, promise)) {
-    trial.fate = Trial::Fate::kUnknown;
-    trial.why = "data that its quantizers were made for is none for what is behind them";
-  }
+  if (trial.fate == Trial::Fate::kBroken) AcquitWhereMade(graph, changed, promise, turned, trial);
   return turned;
 }
 
@@ -123,9 +117,8 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   trial.promised = promise.kind;
   trial.of_data = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
   const bool turned = Hold(graph, changed, promise, trial);
-  if (trial.fate == Trial::Fate::kBroken &&
-      KeepsEachTime(graph, task, assumed, rewrites, trial.fired, turned))
-    trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
+  if (trial.fate == Trial::Fate::kBroken)
+    AcquitEachTime(graph, task, assumed, rewrites, turned, trial);
   // In decibels, where the rule counts steps, or in fewer: nothing to put beside the others.
   const Promise weakest = WeakestOf(trial.fired);
   if (promise.kind != weakest.kind || promise.limit != weakest.limit || promise.least > 0)

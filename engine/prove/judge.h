@@ -147,10 +147,10 @@ class Judge {
   bool FitsWhereMade(const Graph& before, const Graph& after, const Promise& promise);
   void AcquitWhereMade(const Graph& before, const Graph& after, const Promise& promise, bool turned,
                        Trial& trial);
-  bool KeepsEachTime(const Graph& graph, const Task& task, CodeId assumed, int64_t rewrites,
-                     const std::vector<std::string>& fired, bool turned);
-  // The same of a promise about units that the rule chose, of the outputs.
-  bool KeepsInUnits(const Graph& before, const Graph& after, Promise promise, bool turned);
+  void AcquitEachTime(const Graph& graph, const Task& task, CodeId assumed, int64_t rewrites,
+                      bool turned, Trial& trial);
+  // The same of the outputs, also of a promise about units that the rule chose.
+  bool KeepsOutputs(const Graph& before, const Graph& after, Promise promise, bool turned);
   // Runs the rules on a copy of the graph that is tried. How many rewrites there are to look at; 0: the trial says why
   // there are none.
   int64_t Apply(Graph& graph, const Task& task, CodeId assumed, Trial& trial);

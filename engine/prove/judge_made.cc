@@ -114,13 +114,23 @@ bool AddNamedOutput(Graph& graph, ValueId v, const std::string& wish) {
   return true;
 }
 
-// Whether a value in a body has another producer than before and is no output of the body.
+constexpr std::string_view kHiddenInBody =
+    "what reads the result in a body may make more of a difference";
+
+bool IsReadByNode(const Graph& graph, ValueId v) {
+  for (const UseId use : graph.uses(v)) {
+    if (!graph.user(use).is_output()) return true;
+  }
+  return false;
+}
+
+// Whether a value in a body has another producer than before, and a node reads it.
 bool IsReadInBody(const Graph& before, const Graph& after) {
   for (size_t i = 0; i < before.num_values(); ++i) {
     const ValueId v(i);
     const bool there = before.alive(v) && after.alive(v) && before.body_of(v) != before.main();
     if (!there || !before.producer(v).valid() || !after.producer(v).valid()) continue;
-    if (before.producer(v) != after.producer(v) && !after.IsOutput(v)) return true;
+    if (before.producer(v) != after.producer(v) && IsReadByNode(after, v)) return true;
   }
   return false;
 }
@@ -277,14 +287,15 @@ std::vector<std::string> FiredSince(const RunReport& before, const RunReport& af
 
 }  // namespace
 
-// Whether each firing keeps the promise of its rule, where one reads what another made and promises a number of
+// Held if each firing keeps the promise of its rule, where one reads what another made and promises a number of
 // steps: one step of a coarse value may be several of a fine one behind it, or more than the decibels of another.
-bool Judge::KeepsEachTime(const Graph& graph, const Task& task, CodeId assumed, int64_t rewrites,
-                          const std::vector<std::string>& fired, bool turned) {
-  constexpr int64_t kMostRewrites = 8;
+void Judge::AcquitEachTime(const Graph& graph, const Task& task, CodeId assumed, int64_t rewrites,
+                           bool turned, Trial& trial) {
+  constexpr int64_t kMostRewrites = 16;
   const auto in_steps = [&](const std::string& rule) { return IsInSteps(WeakestOf({rule})); };
-  if (rewrites < 2 || rewrites > kMostRewrites || std::ranges::none_of(fired, in_steps))
-    return false;
+  if (rewrites < 2 || rewrites > kMostRewrites || std::ranges::none_of(trial.fired, in_steps))
+    return;
+  bool seen = true;
   Graph before = graph;
   RunReport told;
   for (int64_t i = 1; i <= rewrites; ++i) {
@@ -292,23 +303,27 @@ bool Judge::KeepsEachTime(const Graph& graph, const Task& task, CodeId assumed, 
     options.stop_after = i;
     Graph after = graph;
     Result<RunResult> result = Run(after, court_.program, options, court_.context);
-    if (!result.ok()) return false;
+    if (!result.ok()) return;
     const Promise promise = PromiseOf(FiredSince(told, result->report), before);
-    const bool kept = promise.kind == Promise::Kind::kRescaled
-                          ? KeepsInUnits(before, after, promise, turned)
-                          : IsOfValues(promise) && KeepsWhereMade(before, after, promise, turned);
-    if (!kept) return false;
+    const bool kept = (IsOfValues(promise) && KeepsWhereMade(before, after, promise, turned)) ||
+                      KeepsOutputs(before, after, promise, turned);
+    const bool hidden = !kept && IsInSteps(promise) && IsReadInBody(before, after);
+    if (!kept && !hidden) return;
+    seen = seen && !hidden;
     told = std::move(result->report);
     before = std::move(after);
   }
-  return true;
+  trial.fate = seen ? Trial::Fate::kHeld : Trial::Fate::kUnknown;
+  trial.why = seen ? "" : kHiddenInBody;
+  if (seen) trial.margin = std::nan("");
 }
 
-bool Judge::KeepsInUnits(const Graph& before, const Graph& after, Promise promise, bool turned) {
-  if (!HaveSameInputs(before, after)) return false;
-  AddUnits(before, after, promise);
-  const Result<Model> a = Lowered(before, /*in_units=*/true);
-  const Result<Model> b = Lowered(after, /*in_units=*/true);
+bool Judge::KeepsOutputs(const Graph& before, const Graph& after, Promise promise, bool turned) {
+  const bool in_units = promise.kind == Promise::Kind::kRescaled;
+  if (in_units && !HaveSameInputs(before, after)) return false;
+  if (in_units) AddUnits(before, after, promise);
+  const Result<Model> a = Lowered(before, in_units);
+  const Result<Model> b = Lowered(after, in_units);
   Trial trial;
   if (a.ok() && b.ok()) Compare(*a, *b, promise, 1, turned, trial);
   return trial.fate == Trial::Fate::kHeld;
@@ -317,14 +332,19 @@ bool Judge::KeepsInUnits(const Graph& before, const Graph& after, Promise promis
 void Judge::AcquitWhereMade(const Graph& before, const Graph& after, const Promise& promise,
                             bool turned, Trial& trial) {
   using Kind = Promise::Kind;
-  const bool steps = promise.kind == Kind::kUlp || promise.kind == Kind::kLsb;
-  // In no other units than they were: a reader would be told something else.
-  if (!steps && promise.kind != Kind::kApprox && promise.kind != Kind::kRescaled) return;
-  if (KeepsWhereMade(before, after, promise, turned)) {
-    trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
-  } else if (steps && IsReadInBody(before, after)) {
+  const auto set_unknown = [&trial](std::string_view why) {
     trial.fate = Trial::Fate::kUnknown;
-    trial.why = "what reads the result in a body may make more of a difference";
+    trial.why = why;
+  };
+  // In no other units than they were: a reader would be told something else.
+  const bool may_differ =
+      IsInSteps(promise) || promise.kind == Kind::kApprox || promise.kind == Kind::kRescaled;
+  if (trial.of_data && FitsWhereMade(before, after, promise)) {
+    set_unknown("data that its quantizers were made for is none for what is behind them");
+  } else if (!trial.of_data && may_differ && KeepsWhereMade(before, after, promise, turned)) {
+    trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
+  } else if (IsInSteps(promise) && IsReadInBody(before, after)) {
+    set_unknown(kHiddenInBody);
   }
 }
 

@@ -13,7 +13,7 @@
 namespace qrewrite {
 
 Promise Judge::WeakestOf(const std::vector<std::string>& fired) const {
-  // By kind, then by how much is allowed. Steps are looked at where they are made, of each firing (KeepsEachTime); so
+  // By kind, then by how much is allowed. Steps are looked at where they are made, of each firing (AcquitEachTime); so
   // decibels count, where there are some, for the whole.
   const auto rank = [](const Promise& p) -> std::pair<int, double> {
     switch (p.kind) {

@@ -1,4 +1,4 @@
-"""Cases of operators that are run in whole models only."""
+"""Cases of operators of whole networks: convolutions, pooling, normalizations, and those that are run in whole models only."""
 
 import numpy as np
 from oracle import *  # noqa: F403

@@ -85,6 +85,25 @@ TEST_CASE("Einsum: more axes than the stack would take, and more products than t
   CHECK(einsum("ijk", {Floats({many, many, 0})})->front().size() == 0);
 }
 
+TEST_CASE("Windows: as many channels as there is no room to gather, sizes that cannot be counted") {
+  const int64_t many = int64_t{1} << 20;
+  const Outputs sums = Run("Conv", {Floats({1, many, 1, 8}, 1), Floats({1, many, 1, 7}, 1)}, {});
+  REQUIRE(sums.ok());
+  CHECK(*ToDoubles(sums->front()) == std::vector<double>(2, 7.0 * static_cast<double>(many)));
+  const Attributes wide{{"kernel_shape", std::vector<int64_t>{1, 1}},
+                        {"pads", std::vector<int64_t>(4, many)}};
+  CHECK(ReasonOf(Run("MaxPool", {Floats({1, 1, 1, 1})}, wide)).ends_with("which is too large"));
+  const Outputs pairs = Run("Conv", {Floats({many, 0, 1, 1}), Floats({many, 0, 1, 1})}, {});
+  CHECK(ReasonOf(pairs).ends_with("which is too large"));
+  uint64_t work = 1000;  // is looked at before windows are made
+  const std::vector<Tensor> inputs = {Floats({1, 4, 9, 9}), Floats({4, 4, 3, 3})};
+  CHECK(Fold(KernelRegistry::Builtin(), {"", "Conv", 11, inputs, {}}, {.work = &work})
+            .status()
+            .code() == StatusCode::kLimit);
+  CHECK(ReasonOf(Run("LRN", {Floats({1, 2, 1})}, {{"size", int64_t{-1}}})) ==
+        "LRN over too many channels");
+}
+
 TEST_CASE("Recurrent operators: no inputs, no units, more steps than there is memory") {
   const auto rnn = [](int64_t steps, int64_t inputs, int64_t units) {
     return Run("RNN",

@@ -53,7 +53,7 @@ TEST_CASE("Fold: what cannot be computed says why") {
     std::string reason;
   };
   const Row rows[] = {
-      {"Conv", {}, "Conv (version 13) is not computed on constants"},
+      {"ConvTranspose", {}, "ConvTranspose (version 13) is not computed on constants"},
       {"Add", {Tensor::Int64Scalar(1)}, "Add has no input 1"},
       {"Add", {Tensor::Int64Scalar(1), Tensor::FloatScalar(1)}, "Add of INT64 and FLOAT"},
       {"Add",

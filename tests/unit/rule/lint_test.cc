@@ -208,14 +208,14 @@ TEST_CASE("Lint: an attribute that is bound to a name nobody uses") {
 }
 
 TEST_CASE("Lint: operators that nothing computes") {
-  CHECK(
-      Warnings("rules:\n  - name: r\n    match: y = n:Relu(x)\n    let: {k: \"Sqrt(Conv(x, x))\"}\n"
-               "    where: [\"acme.Even(x) == 1\", op(n) == 'Relu']\n"
-               "    replace: y = Conv(x, k)\n" +
-               kTested) ==
-      "7 QR0507 nothing is known of `acme.Even`, so nothing about it is checked\n"
-      "7 QR0506 nothing computes `acme.Even` on constants (rule `r`)\n"
-      "6 QR0506 nothing computes `Conv` on constants (rule `r`)\n");
+  CHECK(Warnings("rules:\n  - name: r\n    match: y = n:Relu(x)\n    let: {k: "
+                 "\"Sqrt(ConvTranspose(x, x))\"}\n"
+                 "    where: [\"acme.Even(x) == 1\", op(n) == 'Relu']\n"
+                 "    replace: y = Conv(x, k)\n" +
+                 kTested) ==
+        "7 QR0507 nothing is known of `acme.Even`, so nothing about it is checked\n"
+        "7 QR0506 nothing computes `acme.Even` on constants (rule `r`)\n"
+        "6 QR0506 nothing computes `ConvTranspose` on constants (rule `r`)\n");
 }
 
 }  // namespace qrewrite
