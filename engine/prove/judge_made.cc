@@ -124,15 +124,28 @@ bool IsReadByNode(const Graph& graph, ValueId v) {
   return false;
 }
 
-// Whether a value in a body has another producer than before, and a node reads it.
-bool IsReadInBody(const Graph& before, const Graph& after) {
+// Values that have another producer than before.
+std::vector<ValueId> Redefined(const Graph& before, const Graph& after) {
+  std::vector<ValueId> values;
   for (size_t i = 0; i < before.num_values(); ++i) {
     const ValueId v(i);
-    const bool there = before.alive(v) && after.alive(v) && before.body_of(v) != before.main();
-    if (!there || !before.producer(v).valid() || !after.producer(v).valid()) continue;
-    if (before.producer(v) != after.producer(v) && IsReadByNode(after, v)) return true;
+    if (!before.alive(v) || !after.alive(v)) continue;
+    if (!before.producer(v).valid() || !after.producer(v).valid()) continue;
+    if (before.producer(v) != after.producer(v)) values.push_back(v);
   }
-  return false;
+  return values;
+}
+
+bool IsReadInBody(const Graph& before, const Graph& after) {
+  return std::ranges::any_of(Redefined(before, after), [&](ValueId v) {
+    return before.body_of(v) != before.main() && IsReadByNode(after, v);
+  });
+}
+
+// Nothing that was made anew can be looked at: it is in bodies.
+bool ChangedBodiesAlone(const Graph& before, const Graph& after) {
+  return std::ranges::none_of(Redefined(before, after),
+                              [&](ValueId v) { return before.body_of(v) == before.main(); });
 }
 
 }  // namespace
@@ -305,8 +318,11 @@ void Judge::AcquitEachTime(const Graph& graph, const Task& task, CodeId assumed,
     Result<RunResult> result = Run(after, court_.program, options, court_.context);
     if (!result.ok()) return;
     const Promise promise = PromiseOf(FiredSince(told, result->report), before);
-    const bool kept = (IsOfValues(promise) && KeepsWhereMade(before, after, promise, turned)) ||
-                      KeepsOutputs(before, after, promise, turned);
+    const bool of_outputs =
+        promise.kind == Promise::Kind::kRescaled || ChangedBodiesAlone(before, after);
+    const bool kept = of_outputs
+                          ? KeepsOutputs(before, after, promise, turned)
+                          : IsOfValues(promise) && KeepsWhereMade(before, after, promise, turned);
     const bool hidden = !kept && IsInSteps(promise) && IsReadInBody(before, after);
     if (!kept && !hidden) return;
     seen = seen && !hidden;
