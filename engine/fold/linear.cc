@@ -121,7 +121,11 @@ Result<Tensor> Centered(const FoldCall& call, size_t i, size_t zero_point, int a
   if (z.size() == 1) z = z.Reshaped({});
   if (z.rank() == 1 && axis_from_end == 2) z = z.Reshaped({z.size(), 1});
   QR_ASSIGN_OR_RETURN(const Dims dims, BroadcastShape(q.dims(), z.dims()));
-  if (dims != q.dims()) return Reason("{} with zero points {}", call.op, ShapeText(z.dims()));
+  Dims wanted =
+      q.dims();  // of more than a vector: all axes but that over which products are summed
+  if (z.rank() > 1 && q.rank() > 1) wanted[wanted.size() - (axis_from_end == 2 ? 1 : 2)] = 1;
+  if (dims != q.dims() || (z.rank() > 1 && z.dims() != wanted))
+    return Misfit("{} with zero points {}", call.op, ShapeText(z.dims()));
   return BinaryLoop<int32_t, int32_t, int32_t>(wide, z, DType::kInt32,
                                                [](int32_t x, int32_t y) { return x - y; });
 }

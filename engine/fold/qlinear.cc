@@ -15,6 +15,7 @@ namespace {
 struct Quantized {
   Tensor q;
   std::vector<double> scales, zeros;
+  bool in_rows = true;  // several parameters have one axis
 
   static Result<Quantized> Make(const FoldCall& call, size_t data, size_t scale, size_t zero) {
     Quantized operand;
@@ -27,9 +28,11 @@ struct Quantized {
     if (scale != kNone) {
       QR_ASSIGN_OR_RETURN(const Tensor s, NeedBytes(call, scale));
       QR_ASSIGN_OR_RETURN(operand.scales, ToDoubles(s));
+      operand.in_rows = s.size() == 1 || s.rank() <= 1;
     }
     if (const Tensor* z = Input(call, zero); z != nullptr) {
       QR_ASSIGN_OR_RETURN(operand.zeros, ToDoubles(*z));
+      operand.in_rows = operand.in_rows && (z->size() == 1 || z->rank() <= 1);
     }
     if (operand.scales.empty() || operand.zeros.empty())
       return Reason("{} without scales", call.op);
@@ -97,9 +100,22 @@ Status CheckSums(const FoldCall& call, std::span<const double> sums) {
   return fit ? Status() : Reason("{} with a sum beyond 32 bits", call.op);
 }
 
+// Weights have one parameter, or one for each channel of the result.
+Status CheckChannels(const FoldCall& call, const Quantized& w, int64_t channels) {
+  if (!w.in_rows) return Misfit("{} with parameters of several axes", call.op);
+  for (const std::vector<double>* list : {&w.scales, &w.zeros}) {
+    if (list->size() != 1 && list->size() != static_cast<size_t>(channels)) {
+      return Misfit("{} of {} channels with {} scales and {} zero points", call.op, channels,
+                    w.scales.size(), w.zeros.size());
+    }
+  }
+  return {};
+}
+
 Result<Sums> Convolve(const FoldCall& call, const Quantized& x, const Quantized& w) {
   Sums sums;
   QR_ASSIGN_OR_RETURN(sums.plan, Convolution::Plan(call, x.q, w.q));
+  QR_RETURN_IF_ERROR(CheckChannels(call, w, sums.plan.out_channels));
   if (x.zeros.size() != 1 || x.scales.size() != 1) return Reason("{} of rows", call.op);
   QR_ASSIGN_OR_RETURN(const std::vector<double> xs, x.Centered(1));
   const int64_t filter = w.q.size() / std::max<int64_t>(w.q.dims()[0], 1);
@@ -157,6 +173,7 @@ Outputs QLinearMatMul(const FoldCall& call) {
   if (a.scales.size() != 1) return Reason("{} with scales of rows", call.op);
   if (b.scales.size() != 1 && (call.inputs[4].rank() != 1 || b.q.rank() < 2))
     return Reason("{} with scales {}", call.op, ShapeText(call.inputs[4].dims()));
+  if (b.q.rank() >= 2 && b.in_rows) QR_RETURN_IF_ERROR(CheckChannels(call, b, b.q.dims().back()));
   QR_ASSIGN_OR_RETURN(const Tensor sums, IntegerProduct(call, a.q, b.q, 2, 5));
   QR_ASSIGN_OR_RETURN(const std::vector<double> values, ToDoubles(sums));
   return One(Requantizer{Factors(a, b, 1, y_scale), zero, 1}.Apply(values, sums.dims()));
@@ -180,6 +197,7 @@ Outputs QGemm(const FoldCall& call) {
   }
   QR_ASSIGN_OR_RETURN(a.q, Operand(call, "transA", a.q));
   QR_ASSIGN_OR_RETURN(b.q, Operand(call, "transB", b.q));
+  QR_RETURN_IF_ERROR(CheckChannels(call, b, b.q.dims()[1]));
   QR_ASSIGN_OR_RETURN(Tensor sums, IntegerProduct(call, a.q, b.q, 2, 5));
   if (const Tensor* c = Input(call, 6); c != nullptr) {
     QR_ASSIGN_OR_RETURN(const Tensor product, InDoubles(sums));

@@ -63,7 +63,7 @@ Status QuantParams::SetShape(const FoldCall& call, const Tensor& x, const Tensor
   if (block_ == 0) {
     kind_ = Kind::kAxis;
     if (scale.rank() == 1 && scale.size() == extent_) return {};
-    return Reason("{} of {} along axis {} has scales {}", call.op, ShapeText(x.dims()), axis,
+    return Misfit("{} of {} along axis {} has scales {}", call.op, ShapeText(x.dims()), axis,
                   ShapeText(scale.dims()));
   }
   kind_ = Kind::kBlocks;
@@ -72,7 +72,7 @@ Status QuantParams::SetShape(const FoldCall& call, const Tensor& x, const Tensor
   Dims expected = x.dims();
   expected[a] = blocks_;
   if (scale.dims() == expected) return {};
-  return Reason("{} of {} along axis {} in blocks of {} has scales {}", call.op,
+  return Misfit("{} of {} along axis {} in blocks of {} has scales {}", call.op,
                 ShapeText(x.dims()), axis, call.attributes.Int("block_size", 0),
                 ShapeText(scale.dims()));
 }
@@ -84,11 +84,11 @@ Status QuantParams::CheckZeroPoint(const FoldCall& call, const Tensor& zero_poin
   }
   if (zero_point.size() != 1) {
     if (kind_ == Kind::kBlocks && zero_point.dims() != call.inputs[1].dims()) {
-      return Reason("{} in blocks has scales {} and zero points {}", call.op,
+      return Misfit("{} in blocks has scales {} and zero points {}", call.op,
                     ShapeText(call.inputs[1].dims()), ShapeText(zero_point.dims()));
     }
     if (zero_point.size() != num_scales) {
-      return Reason("{} has {} scales and {} zero points", call.op, num_scales, zero_point.size());
+      return Misfit("{} has {} scales and {} zero points", call.op, num_scales, zero_point.size());
     }
   }
   // Zero points of 16 bits and less are exact in float, and so is any difference of them.

@@ -23,7 +23,7 @@ Result<Dims> ReshapeDims(const Tensor& x, Dims dims, bool allow_zero) {
   std::optional<size_t> open;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0 && !allow_zero) {
-      if (i >= x.dims().size()) return Reason("dimension {} has no source", i);
+      if (i >= x.dims().size()) return Misfit("dimension {} has no source", i);
       dims[i] = x.dims()[i];
     }
     if (dims[i] == -1) {
@@ -57,7 +57,7 @@ Outputs Flatten(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
   const int64_t rank = x.rank();
   int64_t axis = call.attributes.Int("axis", 1);
-  if (axis < -rank || axis > rank) return Reason("axis {} is outside rank {}", axis, rank);
+  if (axis < -rank || axis > rank) return Misfit("axis {} is outside rank {}", axis, rank);
   if (axis < 0) axis += rank;
   const auto a = static_cast<size_t>(axis);
   return Under(x, {CountRange(x.dims(), 0, a), CountRange(x.dims(), a, x.dims().size())});
@@ -77,7 +77,7 @@ Outputs Squeeze(const FoldCall& call) {
   Dims dims;
   for (size_t i = 0; i < set.size(); ++i) {
     if (!set[i]) dims.push_back(x.dims()[i]);
-    if (set[i] && x.dims()[i] != 1) return Reason("dimension {} is {}, not 1", i, x.dims()[i]);
+    if (set[i] && x.dims()[i] != 1) return Misfit("dimension {} is {}, not 1", i, x.dims()[i]);
   }
   return Under(x, std::move(dims));
 }

@@ -58,6 +58,24 @@ TEST_CASE("MatMulInteger: a zero point that takes sums beyond 32 bits") {
         "MatMulInteger with a zero point of type INT32");
 }
 
+TEST_CASE("Products of integers: parameters that belong to no row or column") {
+  const Tensor row = Bytes({2}), matrix = Bytes({2, 3}), one = Bytes({1});
+  const Tensor no_zero;
+  for (const Dims& dims : {Dims{2, 3}, Dims{2, 1}, Dims{1, 2}, Dims{1, 1, 3}, Dims{2}}) {
+    CHECK(!Run("MatMulInteger", {row, matrix, no_zero, Bytes(dims)}, {}).ok());
+  }
+  CHECK(Run("MatMulInteger", {row, matrix, no_zero, Bytes({1, 3})}, {}).ok());
+  CHECK(!Run("MatMulInteger", {matrix, Bytes({3}), no_zero, Bytes({3, 1})}, {}).ok());
+  const Tensor scale = Floats({1}), twice = Floats({2});
+  const auto product = [&](const Tensor& s, const Tensor& z) {
+    return Run("QLinearMatMul", {row, scale, one, matrix, s, z, scale, one}, {});
+  };
+  CHECK(product(scale, one).ok());
+  CHECK(product(Floats({3}), Bytes({3})).ok());
+  CHECK(ReasonOf(product(twice, one)) ==
+        "QLinearMatMul of 3 channels with 2 scales and 1 zero points");
+}
+
 TEST_CASE("Gemm: sums of nothing, as many as cannot be counted") {
   const int64_t many = int64_t{1} << 39;
   CHECK(ReasonOf(Run("Gemm", {Floats({many, 0}), Floats({0, many})}, {})) ==
