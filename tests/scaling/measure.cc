@@ -11,7 +11,7 @@
 namespace scaling {
 namespace {
 
-constexpr int64_t kSmallest = 2, kFirst = 256, kFirstOfMuch = 64;
+constexpr int64_t kSmallest = 2, kFirst = 256;
 constexpr uint64_t kMaxPeak = uint64_t{2} << 30;
 constexpr unsigned kMaxSeconds = 60;  // for what loops in a library, uncounted
 constexpr int kStopped = 3;
@@ -168,17 +168,9 @@ Finding Measure(const Family& family, const Subject& subject, const Settings& se
   int64_t n = settings.n != 0 ? settings.n : std::min(kFirst, family.largest / 4);
   // Peak bytes alone get a second chance at larger sizes: a table that doubles at one of three small sizes is no growth.
   int chances = settings.n != 0 ? 0 : 2;
-  // Where each of n is much work three sizes may be too much: smaller ones tell how it grows, once.
-  bool much = settings.n != 0 || n < kFirst;
   for (;; n *= 2) {
     samples.push_back(Run(family, subject, n, max_steps));
     const Sample& last = samples.back();
-    if (!last.finished && !much && n <= 4 * kFirst) {
-      much = true;
-      samples.clear();
-      n = kFirstOfMuch / 2;
-      continue;
-    }
     if (!last.finished) {
       finding.fault = fmt::format("n = {}: {}", n, last.message);
       return finding;
@@ -198,7 +190,7 @@ Finding Measure(const Family& family, const Subject& subject, const Settings& se
     }
     if (samples.size() > 3) samples.erase(samples.begin());
     if (samples.size() < 3 || family.stops == Stops::kMust) continue;
-    const bool large = settings.n != 0 || 2 * n > family.largest || (much && n == 4 * kFirstOfMuch);
+    const bool large = settings.n != 0 || 2 * n > family.largest;
     if (!large && last.work.steps < settings.budget) continue;
     const bool only_peak = Judge(base, settings.limit, finding);
     if (large || !only_peak || chances-- == 0) return finding;
