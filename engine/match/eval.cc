@@ -224,7 +224,8 @@ Val Interpreter::Condition(CodeId code, Frame& frame) {
 
 Val Interpreter::Eval(CodeId code, Frame& frame) {
   const Code& c = program_.code(code);
-  if (!Step()) return Failure{"too many steps"};
+  // Behind a fault of the host nothing is computed; who asks for the reason is told that.
+  if (!Step()) return Failure{host_fault_.ok() ? "too many steps" : exhausted_};
   const auto kid = [&](size_t i) { return Eval(program_.kid(c, i), frame); };
   switch (c.op) {
     case CodeOp::kConstant: return c.constant;

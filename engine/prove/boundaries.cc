@@ -1,9 +1,14 @@
 #include "engine/prove/boundaries.h"
 
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "engine/driver/find_matches.h"
+#include "engine/expr/functions.h"
+#include "engine/prove/numbers.h"
+#include "engine/tensor/buffer.h"
 
 namespace qrewrite {
 namespace {
@@ -23,8 +28,11 @@ class Finder {
     // `near` has two sides, too.
     const bool sides = code.op == CodeOp::kCompare || code.op == CodeOp::kFunction;
     if (sides && code.num_kids >= 2) {
+      const size_t before = found_.size();
       Add(program_.kid(code, 0), program_.kid(code, 1));
       Add(program_.kid(code, 1), program_.kid(code, 0));
+      const double tolerance = ToleranceOf(code);
+      for (size_t i = before; i < found_.size(); ++i) found_[i].tolerance = tolerance;
     }
     for (size_t i = 0; i < code.num_kids; ++i) Look(program_.kid(code, i));
   }
@@ -45,6 +53,27 @@ class Finder {
     if (!value.is<ValueId>()) return {};
     const ValueId v = value.get<ValueId>();
     return v.valid() && graph_.constant(v) != nullptr ? v : ValueId();
+  }
+
+  // Members of a list that a name stands for which are constants of the graph.
+  std::vector<ValueId> MembersOf(CodeId id) {
+    const Code& code = program_.code(id);
+    std::vector<ValueId> found;
+    if (code.op != CodeOp::kName || code.slot < 0) return found;
+    const auto* const list = match_.in.Slot(code.slot, match_.frame).get_if<List>();
+    for (size_t i = 0; list != nullptr && i < (*list)->size(); ++i) {
+      const auto* const v = (**list)[i].get_if<ValueId>();
+      if (v != nullptr && v->valid() && graph_.constant(*v) != nullptr) found.push_back(*v);
+    }
+    return found;
+  }
+
+  // Of `near(a, b, tolerance)`; else 0.
+  double ToleranceOf(const Code& code) {
+    const bool near = code.op == CodeOp::kFunction && Functions()[code.index].name == "near";
+    const std::vector<double> numbers =
+        near ? NumbersOf(program_.kid(code, 2)) : std::vector<double>();
+    return numbers.size() == 1 ? numbers.front() : 0;
   }
 
   // What it comes to there; else empty.
@@ -69,7 +98,7 @@ class Finder {
         const bool same = (real != nullptr && *real == own[0]) ||
                           (whole != nullptr && static_cast<double>(*whole) == own[0]);
         if (same && found_.size() < kMostBoundaries)
-          found_.push_back({{}, n, attribute, whole != nullptr, numbers});
+          found_.push_back({{}, n, attribute, whole != nullptr, own[0], numbers});
       };
       for (const Attribute& a : graph_.attributes(n)) add(a.name, a.value);
       const OpName& op = graph_.op_name(graph_.op(n));
@@ -84,10 +113,17 @@ class Finder {
   }
 
   void Add(CodeId constant, CodeId other) {
-    if (found_.size() >= kMostBoundaries) return;
+    if (const std::vector<ValueId> members = MembersOf(constant); !members.empty()) {
+      for (const ValueId v : members) AddConstant(v, other);
+      return;
+    }
     const ValueId v = ConstantOf(constant);
     if (!v.valid()) return AddAttributes(constant, other);
-    if (graph_.constant(v)->size() > kMostElements) return;
+    AddConstant(v, other);
+  }
+
+  void AddConstant(ValueId v, CodeId other) {
+    if (found_.size() >= kMostBoundaries || graph_.constant(v)->size() > kMostElements) return;
     std::vector<double> numbers = NumbersOf(other);
     const auto count = static_cast<size_t>(graph_.constant(v)->size());
     if (numbers.empty() || (numbers.size() != count && numbers.size() != 1)) return;
@@ -101,6 +137,44 @@ class Finder {
   const FoundMatch& match_;
   std::vector<Boundary>& found_;
 };
+
+// Whether the tensor is this number alone.
+bool IsAlone(const Tensor& tensor, double number) {
+  if (tensor.size() != 1 || !IsFloat(tensor.dtype())) return false;
+  const std::optional<Numbers> numbers = Numbers::Of(tensor);
+  return numbers && numbers->values.front() == number;
+}
+
+// What `is_one` says of a constant becomes these numbers. False: the type holds no such numbers.
+template <typename Is>
+bool PutConstants(Graph& graph, const std::vector<double>& values, const Is& is_one) {
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    const Tensor* const tensor = graph.alive(v) ? graph.constant(v) : nullptr;
+    if (tensor == nullptr || !is_one(v, *tensor)) continue;
+    std::optional<Numbers> numbers = Numbers::Of(*tensor);
+    if (!numbers) return false;
+    numbers->values = values;
+    const Tensor put = numbers->ToTensor();
+    if (!put.valid()) return false;
+    graph.SetConstant(v, put);
+  }
+  return true;
+}
+
+// Attributes that are the number become another one.
+void PutAttributes(Graph& graph, double from, double to) {
+  for (size_t i = 0; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n)) continue;
+    const Attributes attributes = graph.attributes(n);
+    for (const Attribute& a : attributes) {
+      const auto* const number = std::get_if<float>(&a.value);
+      if (number != nullptr && *number == from)
+        graph.SetAttribute(n, a.name, static_cast<float>(to));
+    }
+  }
+}
 
 }  // namespace
 
@@ -121,6 +195,27 @@ std::vector<Boundary> BoundariesOf(const Graph& graph, const Program& program,
   // An error, as of a graph outside of the rules' opsets, means that there is no match.
   (void)FindMatches(graph, program, query, context, look);
   return found;
+}
+
+bool Put(const Boundary& boundary, const std::vector<double>& values, bool all_equal,
+         Graph& graph) {
+  constexpr double kMostFloat = std::numeric_limits<float>::max(), kMostWhole = 0x1p31;
+  if (boundary.constant.valid()) {
+    const Tensor old = *graph.constant(boundary.constant);
+    const Result<std::vector<double>> numbers = ToDoubles(old);
+    if (all_equal && numbers.ok() && numbers->size() == 1 && std::fabs(values[0]) < kMostFloat)
+      PutAttributes(graph, numbers->front(), values[0]);
+    return PutConstants(graph, values, [&](ValueId v, const Tensor& tensor) {
+      return v == boundary.constant || (all_equal && Equal(AttrValue(tensor), AttrValue(old)));
+    });
+  }
+  if (!(std::fabs(values[0]) < (boundary.whole ? kMostWhole : kMostFloat))) return false;
+  AttrValue value = static_cast<float>(values[0]);
+  if (boundary.whole) value = static_cast<int64_t>(std::rint(values[0]));
+  graph.SetAttribute(boundary.node, boundary.attribute, std::move(value));
+  if (!all_equal || boundary.whole) return true;
+  return PutConstants(graph, values,
+                      [&](ValueId, const Tensor& tensor) { return IsAlone(tensor, boundary.old); });
 }
 
 }  // namespace qrewrite

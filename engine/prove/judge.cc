@@ -113,7 +113,7 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     trial.why = "the result is no valid graph: " + Message(status);
     return trial;
   }
-  const Promise promise = PromiseOf(trial.fired, graph);
+  const Promise promise = PromiseOf(trial.fired, graph, task.other_steps);
   trial.promised = promise.kind;
   trial.of_data = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
   const bool turned = Hold(graph, changed, promise, trial);
@@ -121,7 +121,8 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     AcquitEachTime(graph, task, assumed, rewrites, turned, trial);
   // In decibels, where the rule counts steps, or in fewer: nothing to put beside the others.
   const Promise weakest = WeakestOf(trial.fired);
-  if (promise.kind != weakest.kind || promise.limit != weakest.limit || promise.least > 0)
+  if (promise.kind != weakest.kind || promise.limit != weakest.limit || promise.least > 0 ||
+      promise.other_steps)
     trial.margin = std::nan("");
   if (trial.fate == Trial::Fate::kBroken) Dismiss(graph, task, assumed, trial);
   // The kernels cut off nothing.

@@ -57,6 +57,7 @@ struct Court {
 struct Task {
   std::vector<std::string> rules;          // empty: all phases
   std::map<std::string, std::string> set;  // parameters
+  bool other_steps = false;                // Promise::other_steps
 
   // How it is run; `assumed`: a condition that counts as met (RunOptions::assumed).
   RunOptions Options(CodeId assumed) const;
@@ -196,7 +197,7 @@ class Judge {
   bool HasOwnSignature(const Model& model) const;
   Promise WeakestOf(const std::vector<std::string>& fired) const;
   // What rules that fired on the graph promise of its numbers: the weakest of them.
-  Promise PromiseOf(const std::vector<std::string>& fired, const Graph& graph);
+  Promise PromiseOf(const std::vector<std::string>& fired, const Graph& graph, bool other_steps);
   // A promise in ulps or decibels is one about FLOAT and DOUBLE: where numbers of 16 bits are computed with, sums of
   // these decide. `largest`: of the numbers that the graph computes with, if it has no data.
   static Promise InNarrowFloats(Promise promise, const Graph& graph, std::optional<double> largest);

@@ -317,7 +317,7 @@ void Judge::AcquitEachTime(const Graph& graph, const Task& task, CodeId assumed,
     Graph after = graph;
     Result<RunResult> result = Run(after, court_.program, options, court_.context);
     if (!result.ok()) return;
-    const Promise promise = PromiseOf(FiredSince(told, result->report), before);
+    const Promise promise = PromiseOf(FiredSince(told, result->report), before, task.other_steps);
     const bool of_outputs =
         promise.kind == Promise::Kind::kRescaled || ChangedBodiesAlone(before, after);
     const bool kept = of_outputs

@@ -142,11 +142,13 @@ void Judge::AddUnits(const Graph& before, const Graph& after, Promise& promise) 
   promise.scales = ScalesOf(before);
 }
 
-Promise Judge::PromiseOf(const std::vector<std::string>& fired, const Graph& graph) {
+Promise Judge::PromiseOf(const std::vector<std::string>& fired, const Graph& graph,
+                         bool other_steps) {
   Promise promise = WeakestOf(fired);
   const bool alone = AreDecibelsOfAnyData(promise) && !HasData(graph);
   promise = InNarrowFloats(promise, graph, alone ? LargestNumber(graph) : std::nullopt);
   promise.any_type = court_.any_type;
+  promise.other_steps = other_steps && promise.kind == Promise::Kind::kApprox;
   if (promise.kind != Promise::Kind::kLsb) return promise;
   promise.scales = ScalesOf(graph);
   if (promise.any_type) promise.whole_scales = WholeScales(graph);

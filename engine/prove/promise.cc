@@ -269,16 +269,21 @@ bool Comparison::Finish() {
 }
 
 bool Comparison::FinishApprox() {
+  double limit = promise_.limit, systematic_limit = std::max(limit, kSystematicDb);
+  if (promise_.other_steps) {
+    limit = std::min(limit, std::max(limit - kLessNoiseWithOtherSteps, kLeastNoiseDb));
+    systematic_limit -= kLessWithOtherSteps;
+  }
   for (const auto& [name, s] : sums_) {
     const double db = Decibels(s.signal, s.noise);
-    if (promise_.limit < kAnySizeDb && db < promise_.limit && s.whole && s.most <= 1) continue;
+    if (promise_.limit < kAnySizeDb && db < limit && s.whole && s.most <= 1) continue;
     margin_ = any_margin_ ? std::min(margin_, db) : db;
     any_margin_ = true;
-    if (db < promise_.limit) return Fail(fmt::format("`{}`: {:.1f} dB", name, db));
+    if (db < limit) return Fail(fmt::format("`{}`: {:.1f} dB", name, db));
   }
   for (const auto& [name, systematic] : systematic_) {
     const double db = systematic.Decibels();
-    if (db < std::max(promise_.limit, kSystematicDb))
+    if (db < systematic_limit)
       return Fail(
           fmt::format("`{}`: elements differ by a factor or an offset, {:.1f} dB", name, db));
   }

@@ -20,6 +20,9 @@ inline constexpr double kAnySizeDb = 45;
 // And where they are above 0, what differs by a factor and an offset for each element is not among what they allow for:
 // it keeps as many decibels, and at least these.
 inline constexpr double kSystematicDb = 16;
+// With other steps (Promise::other_steps) it keeps so many less, and all differences do, but for a size at which little is left of
+// the numbers: a step that is half of what it should be is 6 dB.
+inline constexpr double kLessWithOtherSteps = 6, kLessNoiseWithOtherSteps = 12, kLeastNoiseDb = 3;
 
 struct Promise {
   // kNone: the rule promises nothing. Of finite numbers:
@@ -45,6 +48,8 @@ struct Promise {
   // Of kApprox: numbers count as at least so large. Of a small difference of large constants little is left, and no
   // sum over data says so.
   double least = 0;
+  // Of kApprox below kAnySizeDb: a step is another one than in the rule's tests, so that quantizers may fit the data less.
+  bool other_steps = false;
   std::map<std::string, double> least_of = {};  // the same of outputs that data does not reach
   std::set<std::string> retyped =
       {};  // outputs that were integers and are floats, or the other way round

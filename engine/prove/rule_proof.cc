@@ -108,6 +108,7 @@ bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
     if (attempt_ % 2 == 0 && TryOneThing()) continue;
     if (attempt_ % 4 == 0 && TryTwoThings(dice)) continue;
     if (attempt_ % 4 == 1) TryBoundary(dice);
+    if (words_.keeps_numbers && attempt_ % 8 == 7) TryOtherStep(dice);
     if (attempt_ % 8 == 5 && TrySetting()) continue;
     const bool nothing_yet = report_.compared == 0;
     if (attempt_ % (nothing_yet ? 2 : 8) == (nothing_yet ? 1 : 3) && TryCaseInFront(dice)) continue;
@@ -209,63 +210,90 @@ void RuleProof::TryInstance(Dice& dice) {
 
 namespace {
 
-// `all_equal`: so do all constants that equal it, the scale of a dequantizer and that of its quantizer. False:
-// the type holds no such numbers.
-bool Put(const Boundary& boundary, const std::vector<double>& values, bool all_equal,
-         Graph& graph) {
-  if (boundary.constant.valid()) {
-    const Tensor old = *graph.constant(boundary.constant);
-    std::optional<Numbers> numbers = Numbers::Of(old);
-    if (!numbers) return false;
-    numbers->values = values;
-    const Tensor tensor = numbers->ToTensor();
-    if (!tensor.valid()) return false;
-    for (size_t i = 0; i < graph.num_values(); ++i) {
-      const ValueId v(i);
-      const Tensor* const other = graph.alive(v) ? graph.constant(v) : nullptr;
-      if (v == boundary.constant ||
-          (all_equal && other != nullptr && Equal(AttrValue(*other), AttrValue(old))))
-        graph.SetConstant(v, tensor);
-    }
-    return true;
-  }
-  const bool whole = boundary.whole;
-  constexpr double kMost = 0x1p31;
-  if (!(std::fabs(values[0]) < (whole ? kMost : std::numeric_limits<float>::max()))) return false;
-  AttrValue value = static_cast<float>(values[0]);
-  if (whole) value = static_cast<int64_t>(std::rint(values[0]));
-  graph.SetAttribute(boundary.node, boundary.attribute, std::move(value));
-  return true;
+// What a boundary is multiplied with: it itself, or a number just beside; nearly as far off as a condition tolerates.
+double BesideBoundary(const Boundary& boundary, DType dtype, bool keeps_numbers, Dice& dice) {
+  if (boundary.tolerance > 0 && (keeps_numbers || dice.Once(2)))
+    return 1 + (dice.Once(2) ? 1 : -1) * dice.Uniform(0.9, 1) * boundary.tolerance;
+  // Whether what is rounded at the end of a type is beyond it turns on the number: some that is near.
+  const auto ends = [&](double x) { return EndsBeyond(dtype, x); };
+  if (std::ranges::any_of(boundary.numbers, ends) && dice.Once(2)) return dice.Uniform(0.5, 1);
+  constexpr double kFactors[] = {1, 1, 1, 1 - 1e-6, 1 + 1e-6, 0.99, 1.01};
+  return kFactors[dice.Below(std::size(kFactors))];
 }
 
 }  // namespace
 
-// A constant or attribute of a graph that showed something lies on the edge of a condition, or just beside.
+// A constant or attribute of a graph that showed something lies on the edge of a condition, or just beside. Where
+// constants keep their numbers it is as near as the condition asks.
 void RuleProof::TryBoundary(Dice& dice) {
   const std::vector<Found>& known = found_.empty() ? near_ : found_;
-  if (words_.keeps_numbers || known.empty()) return;
+  if (known.empty()) return;
   const Found& from = SomeFound(known, dice);
-  const Task task = TaskFor(*from.seed);
+  Task task = TaskFor(*from.seed);
+  task.other_steps = words_.keeps_numbers;
   Graph graph = from.graph;
   // Elsewhere than where the graph was first: with a negative zero point, say.
-  if (dice.Once(2))
+  if (!words_.keeps_numbers && dice.Once(2))
     Vary(graph, words_, court_.program.rules().signatures, OtherNumbers(dice.Integer(0, 1 << 30)));
-  const std::vector<Boundary> boundaries =
+  std::vector<Boundary> boundaries =
       BoundariesOf(graph, court_.program, compiled_, guards_, task, court_.context);
+  if (words_.keeps_numbers)
+    std::erase_if(boundaries, [](const Boundary& b) { return !(b.tolerance > 0); });
   if (boundaries.empty()) return;
   const Boundary& boundary = dice.Of(boundaries);
-  std::vector<double> values = boundary.numbers;
-  constexpr double kFactors[] = {1, 1, 1, 1 - 1e-6, 1 + 1e-6, 0.99, 1.01};
-  double factor = kFactors[dice.Below(std::size(kFactors))];
-  // Whether what is rounded at the end of a type is beyond it turns on the number: some that is near.
   const DType dtype =
       boundary.constant.valid() ? graph.constant(boundary.constant)->dtype() : DType::kUndefined;
-  const auto ends = [&](double x) { return EndsBeyond(dtype, x); };
-  if (std::ranges::any_of(values, ends) && dice.Once(2)) factor = dice.Uniform(0.5, 1);
-  const auto more = static_cast<double>(dice.Once(4) ? dice.Integer(-1, 1) : 0);
+  const double factor = BesideBoundary(boundary, dtype, words_.keeps_numbers, dice);
+  const bool further = !words_.keeps_numbers && dice.Once(4);
+  const auto more = static_cast<double>(further ? dice.Integer(-1, 1) : 0);
+  std::vector<double> values = boundary.numbers;
   for (double& x : values) x = x * factor + more;
   if (!Put(boundary, values, dice.Once(2), graph)) return;
   if (judge_.Prepare(graph).empty()) TryMade(std::move(graph), task);
+}
+
+namespace {
+
+// Constants that may hold steps: floats, but whole ones that are a number of bits, a bound, a zero point.
+std::vector<std::pair<ValueId, Numbers>> StepsOf(const Graph& graph) {
+  constexpr double kMostWhole = 2;
+  std::vector<std::pair<ValueId, Numbers>> steps;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    const Tensor* const tensor = graph.alive(v) ? graph.constant(v) : nullptr;
+    std::optional<Numbers> numbers = tensor != nullptr ? Numbers::Of(*tensor) : std::nullopt;
+    if (!numbers || !IsFloat(numbers->dtype) || numbers->values.empty()) continue;
+    const double first = std::fabs(numbers->values.front());
+    if (first != std::rint(first) || first <= kMostWhole)
+      steps.emplace_back(v, std::move(*numbers));
+  }
+  return steps;
+}
+
+}  // namespace
+
+// Where constants keep their numbers: floats of one are twice as large, and half; alone, or all that equal it. Inputs are
+// tried larger and smaller by twos, so that data fits such a step as it did. What is cut off, since a range is fixed, is cut
+// off with one of the two alone.
+void RuleProof::TryOtherStep(Dice& dice) {
+  if (found_.empty()) return;
+  const Found& from = SomeFound(found_, dice);
+  const std::vector<std::pair<ValueId, Numbers>> steps = StepsOf(from.graph);
+  if (steps.empty()) return;
+  const std::pair<ValueId, Numbers>& step = dice.Of(steps);
+  const bool all_equal = dice.Once(2);
+  const double factor = dice.Once(2) ? 2 : 0.5;
+  Task task = TaskFor(*from.seed);
+  task.other_steps = true;
+  const auto make = [&](double by, Graph& graph) {
+    graph = from.graph;
+    std::vector<double> values = step.second.values;
+    for (double& x : values) x *= by;
+    return Put({.constant = step.first}, values, all_equal, graph) && judge_.Prepare(graph).empty();
+  };
+  Graph graph;
+  if (!make(factor, graph) || judge_.Try(graph, task).fate != Trial::Fate::kBroken) return;
+  if (make(1 / factor, graph)) TryMade(std::move(graph), task);
 }
 
 // A graph that is a seed from now on, if it shows something.

@@ -68,6 +68,7 @@ class RuleProof {
   bool Fired(const Trial& trial) const;
   void TryInstance(Dice& dice);
   void TryBoundary(Dice& dice);
+  void TryOtherStep(Dice& dice);
   void TryMade(Graph graph, Task task);
   void TryChanged(Dice& dice);
   bool TryOneThing();

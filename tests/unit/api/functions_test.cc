@@ -58,7 +58,7 @@ std::string AddOf(const std::string& value) {
 }
 
 TEST_CASE("Functions: what an operator makes is held to the type that its node has") {
-  const auto folded = [](int dtype, std::vector<int64_t> dims, size_t size) {
+  const auto folded = [](int dtype, const std::vector<int64_t>& dims, size_t size) {
     auto functions = std::make_shared<FunctionRegistry>();
     const Status added = functions->AddOperator(
         "", "Neg", [=](const OperatorCall&) -> Result<std::vector<ConstTensor>> {
@@ -109,6 +109,10 @@ TEST_CASE("Functions: what one throws is an error of the run, and the model stay
           std::vector<std::string>{"rule `add-to-mul` at Add `y`"});
     CHECK(model.poison().ok());
     CHECK(*model.Serialize() == before);
+    const Result<Explanation> told = Explain(model, rules, {.at = "y"});
+    REQUIRE(told.ok());
+    REQUIRE(told->attempts.size() == 1);
+    CHECK(Contains(told->attempts[0].reason, fmt::format("function `{}` of the host threw", at)));
   }
 }
 

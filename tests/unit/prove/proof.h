@@ -23,6 +23,10 @@ inline ProveReport Proof(const std::string& text, ProveOptions options = {}) {
   return *report;
 }
 
+inline ProvenRule::Outcome OutcomeOf(const std::string& text, int graphs, uint64_t seed = 0) {
+  return Proof(text, {.graphs = graphs, .seed = seed}).rules[0].outcome;
+}
+
 inline std::string Replaced(std::string text, const std::string& from, const std::string& to) {
   const size_t at = text.find(from);
   REQUIRE_MESSAGE(at != std::string::npos, from);
