@@ -93,6 +93,16 @@ std::set<char> CharacterClass(std::string_view text) {
 
 // --- what nothing reads
 
+namespace {
+
+// An initializer that callers may override stays, though nobody reads it: before IR version 4 nobody may, and what is no
+// initializer any more would have to be fed.
+bool IsOfInterface(const Graph& graph, ValueId v) {
+  return graph.Overridable(v) && graph.ir_version >= 4;
+}
+
+}  // namespace
+
 void RemoveDead(Graph& graph, std::vector<NodeId>& nodes, std::vector<ValueId>* released) {
   boost::container::small_vector<ValueId, 16> inputs;
   boost::container::small_vector<NodeId, 8> inside;
@@ -124,7 +134,7 @@ void RemoveDead(Graph& graph, std::vector<NodeId>& nodes, std::vector<ValueId>* 
         if (released != nullptr && graph.producer(v).valid()) released->push_back(v);
       } else if (graph.producer(v).valid()) {
         nodes.push_back(graph.producer(v));
-      } else if (graph.constant(v) != nullptr) {
+      } else if (graph.constant(v) != nullptr && !IsOfInterface(graph, v)) {
         graph.RemoveConstant(v);
       }
     }
@@ -153,8 +163,7 @@ int64_t RemoveUnused(Graph& graph) {
     const std::vector<ValueId> constants = graph.body(BodyId(b)).constants;
     for (const ValueId v : constants) {
       const bool unused = graph.alive(v) && graph.constant(v) != nullptr && graph.num_uses(v) == 0;
-      // One that callers may override is part of the interface.
-      if (unused && !(graph.Overridable(v) && graph.ir_version >= 4)) graph.RemoveConstant(v);
+      if (unused && !IsOfInterface(graph, v)) graph.RemoveConstant(v);
     }
   }
   return before - count() + functions;

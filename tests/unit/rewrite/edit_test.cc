@@ -24,6 +24,20 @@ TEST_CASE("Edit: what nothing reads goes, and who loses a reader is told") {
   CHECK(released == std::vector{a});  // a constant is not told: nobody makes it
 }
 
+TEST_CASE("Edit: what callers may override stays when its last reader goes") {
+  for (const int64_t ir_version : {3, 8}) {
+    CAPTURE(ir_version);
+    GraphMaker m;
+    m.graph.ir_version = ir_version;
+    const ValueId x = m.Input("x"), shape = m.Constant("shape");
+    m.graph.AddInput(m.graph.main(), shape);
+    m.Output(m.Node("Relu", {x}, "y"));
+    m.Node("Reshape", {x, shape}, "dead");
+    CHECK(RemoveDeadNodes(m.graph) == 1);
+    CHECK(m.graph.alive(shape) == (ir_version >= 4));
+  }
+}
+
 TEST_CASE("Edit: RemoveUnused counts nodes and constants, and leaves the interface alone") {
   GraphMaker m;
   m.graph.ir_version = 8;
