@@ -89,6 +89,7 @@ class Change {
   bool ToInput(ValueId v);
   std::optional<bool> SignOf(size_t& step);
   std::optional<bool> ZeroOrNot(size_t& step);
+  std::optional<bool> NearLargeLimit(size_t& step);
   bool Overridable();
   bool ShakeEqualAttributes(const std::set<double>& numbers, uint64_t base);
   bool ConstantToNode();

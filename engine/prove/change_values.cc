@@ -96,6 +96,29 @@ std::optional<bool> Change::ZeroOrNot(size_t& step) {
   return std::nullopt;
 }
 
+// Constants of floats, equal ones together, are nearly as large as a bound of the rule beyond which what 8 bits count in such steps is
+// infinite.
+std::optional<bool> Change::NearLargeLimit(size_t& step) {
+  constexpr double kNearly = 0.99;
+  std::set<ValueId> seen;
+  for (const ValueId v : constants_) {
+    std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+    if (!numbers || numbers->values.empty() || seen.contains(v)) continue;
+    const std::vector<ValueId> all = EqualOnes(v);
+    seen.insert(all.begin(), all.end());
+    for (const double limit : words_.limits) {
+      if (!EndsBeyond(numbers->dtype, std::fabs(limit)) || !IsAmong(step, 1)) continue;
+      std::ranges::fill(numbers->values, kNearly * limit);
+      const Tensor tensor = numbers->ToTensor();
+      for (const ValueId c : all) {
+        if (tensor.valid()) graph_.SetConstant(c, tensor);
+      }
+      return tensor.valid();
+    }
+  }
+  return std::nullopt;
+}
+
 // Zero points of 8 bits and fewer, at the ends of their range and in its middle: data is on both sides of it, or on one.
 std::optional<bool> Change::EndsAndMiddle(size_t& step) {
   std::set<ValueId> seen;
@@ -126,6 +149,7 @@ std::optional<bool> Change::OneOfConstants(size_t& step) {
   if (words_.keeps_numbers) return std::nullopt;
   if (const std::optional<bool> made = SignOf(step)) return made;
   if (const std::optional<bool> made = ZeroOrNot(step)) return made;
+  if (const std::optional<bool> made = NearLargeLimit(step)) return made;
   if (const std::optional<bool> made = LargeSums(step)) return made;
   if (!inputs_.empty() || !IsAmong(step, constants_.size())) return std::nullopt;
   return ToInput(constants_[step]);

@@ -6,10 +6,7 @@
 #include "engine/prove/rule_proof.h"
 
 namespace qrewrite {
-namespace {
-
-// The same for graphs that are the same, with the same rules and parameters.
-uint64_t IdentityOf(const Graph& graph, const Task& task) {
+uint64_t RuleProof::IdentityOf(const Graph& graph, const Task& task) {
   const std::string text = TestText(graph, task, "", "", "");
   uint64_t identity = HashBytes(std::as_bytes(std::span(text)));
   // The text leaves out what large constants hold.
@@ -21,8 +18,6 @@ uint64_t IdentityOf(const Graph& graph, const Task& task) {
   }
   return identity;
 }
-
-}  // namespace
 
 void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph) {
   const Task task = TaskFor(seed);

@@ -108,7 +108,7 @@ bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
     if (attempt_ % 2 == 0 && TryOneThing()) continue;
     if (attempt_ % 4 == 0 && TryTwoThings(dice)) continue;
     if (attempt_ % 4 == 1) TryBoundary(dice);
-    if (words_.keeps_numbers && attempt_ % 8 == 7) TryOtherStep(dice);
+    if (words_.keeps_numbers && attempt_ % 8 == 7 && TryOtherStep(dice)) continue;
     if (attempt_ % 8 == 5 && TrySetting()) continue;
     const bool nothing_yet = report_.compared == 0;
     if (attempt_ % (nothing_yet ? 2 : 8) == (nothing_yet ? 1 : 3) && TryCaseInFront(dice)) continue;
@@ -229,8 +229,7 @@ void RuleProof::TryBoundary(Dice& dice) {
   const std::vector<Found>& known = found_.empty() ? near_ : found_;
   if (known.empty()) return;
   const Found& from = SomeFound(known, dice);
-  Task task = TaskFor(*from.seed);
-  task.other_steps = words_.keeps_numbers;
+  const Task task = TaskFor(*from.seed);
   Graph graph = from.graph;
   // Elsewhere than where the graph was first: with a negative zero point, say.
   if (!words_.keeps_numbers && dice.Once(2))
@@ -248,8 +247,11 @@ void RuleProof::TryBoundary(Dice& dice) {
   const auto more = static_cast<double>(further ? dice.Integer(-1, 1) : 0);
   std::vector<double> values = boundary.numbers;
   for (double& x : values) x = x * factor + more;
-  if (!Put(boundary, values, dice.Once(2), graph)) return;
-  if (judge_.Prepare(graph).empty()) TryMade(std::move(graph), task);
+  if (!Put(boundary, values, dice.Once(2), graph) || !judge_.Prepare(graph).empty()) return;
+  if (words_.keeps_numbers)
+    TryOtherSteps(std::move(graph), task);
+  else
+    TryMade(std::move(graph), task);
 }
 
 namespace {
@@ -274,26 +276,45 @@ std::vector<std::pair<ValueId, Numbers>> StepsOf(const Graph& graph) {
 
 // Where constants keep their numbers: floats of one are twice as large, and half; alone, or all that equal it. Inputs are
 // tried larger and smaller by twos, so that data fits such a step as it did. What is cut off, since a range is fixed, is cut
-// off with one of the two alone.
-void RuleProof::TryOtherStep(Dice& dice) {
-  if (found_.empty()) return;
+// off with one of the two alone. False: there is nothing to try.
+bool RuleProof::TryOtherStep(Dice& dice) {
+  if (found_.empty()) return false;
   const Found& from = SomeFound(found_, dice);
   const std::vector<std::pair<ValueId, Numbers>> steps = StepsOf(from.graph);
-  if (steps.empty()) return;
+  if (steps.empty()) return false;
   const std::pair<ValueId, Numbers>& step = dice.Of(steps);
   const bool all_equal = dice.Once(2);
   const double factor = dice.Once(2) ? 2 : 0.5;
-  Task task = TaskFor(*from.seed);
-  task.other_steps = true;
+  const Task task = TaskFor(*from.seed);
   const auto make = [&](double by, Graph& graph) {
     graph = from.graph;
     std::vector<double> values = step.second.values;
     for (double& x : values) x *= by;
     return Put({.constant = step.first}, values, all_equal, graph) && judge_.Prepare(graph).empty();
   };
-  Graph graph;
-  if (!make(factor, graph) || judge_.Try(graph, task).fate != Trial::Fate::kBroken) return;
-  if (make(1 / factor, graph)) TryMade(std::move(graph), task);
+  Graph graph, other;
+  if (make(factor, graph) && IsBrokenWithOtherSteps(graph, task) && make(1 / factor, other))
+    TryOtherSteps(std::move(other), task);
+  return true;
+}
+
+// Whether the promise of other steps is broken; graphs on which it is not count. They are no seeds: less is promised of them.
+bool RuleProof::IsBrokenWithOtherSteps(const Graph& graph, Task task) {
+  task.other_steps = true;
+  if (!tried_.insert(HashMix(IdentityOf(graph, task), 1)).second) return false;
+  const Trial trial = judge_.Try(graph, task);
+  if (trial.fate == Trial::Fate::kBroken) return true;
+  if (trial.fate == Trial::Fate::kInvalid) return false;
+  ++report_.graphs;
+  report_.fired += Fired(trial);
+  report_.compared += Fired(trial) && trial.fate == Trial::Fate::kHeld;
+  return false;
+}
+
+void RuleProof::TryOtherSteps(Graph graph, Task task) {
+  if (!IsBrokenWithOtherSteps(graph, task)) return;
+  task.other_steps = true;
+  TryMade(std::move(graph), std::move(task));
 }
 
 // A graph that is a seed from now on, if it shows something.

@@ -68,7 +68,9 @@ class RuleProof {
   bool Fired(const Trial& trial) const;
   void TryInstance(Dice& dice);
   void TryBoundary(Dice& dice);
-  void TryOtherStep(Dice& dice);
+  bool TryOtherStep(Dice& dice);
+  bool IsBrokenWithOtherSteps(const Graph& graph, Task task);
+  void TryOtherSteps(Graph graph, Task task);
   void TryMade(Graph graph, Task task);
   void TryChanged(Dice& dice);
   bool TryOneThing();
@@ -83,6 +85,8 @@ class RuleProof {
   void LookNear(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
                 const Task& task);
   Task TaskFor(const Seed& seed) const;
+  // The same for graphs that are the same, with the same rules and parameters.
+  static uint64_t IdentityOf(const Graph& graph, const Task& task);
   std::map<std::string, std::string> SomeSettings(Dice& dice) const;
   void CountHeld(const Trial& trial);
   void AskTests();
