@@ -87,7 +87,7 @@ bool Judge::Hold(const Graph& graph, const Graph& changed, Promise promise, Tria
     trial.why = Message(a.ok() ? b.status() : a.status());
     return false;
   }
-  CompareAtSizes(*a, *b, promise, trial);
+  CompareAtSizes(*a, *b, promise, trial.of_data && !ChangesConstantsAlone(graph, changed), trial);
   JudgeOwnOperators(*a, *b, trial);
   bool turned = false;
   if (trial.fate == Trial::Fate::kHeld && !trial.of_data && HasOpenRank(graph)) {

@@ -169,8 +169,11 @@ class Judge {
                Trial& trial);
   void CompareUnrun(const Model& before, const Model& after, const Promise& promise,
                     const std::vector<Tensors>& inputs, const Status& status, Trial& trial);
+  // `any_size`: of a promise about calibrated data it is enough that it holds at one of several sizes of the inputs.
   void CompareAtSizes(const Model& before, const Model& after, const Promise& promise,
-                      Trial& trial);
+                      bool any_size, Trial& trial);
+  // Whether no value that the rule changed depends on an input: large inputs would hide what became of it.
+  static bool ChangesConstantsAlone(const Graph& before, const Graph& after);
   // Operators of the result that nobody has: if it is equal nevertheless, they stand in bodies that no sample enters; if
   // it does not run, the trial says why what the rule file says that they compute does not stand there.
   void JudgeOwnOperators(const Model& before, const Model& after, Trial& trial);

@@ -40,7 +40,7 @@ bool BreaksWithoutData(const std::vector<Trial>& tried, size_t most) {
 // What is said of data that the quantizers were made for holds at some size of the inputs: one of those where
 // the original makes many different numbers, as quantizers do of the data that they were made for.
 void Judge::CompareAtSizes(const Model& before, const Model& after, const Promise& promise,
-                           Trial& trial) {
+                           bool any_size, Trial& trial) {
   std::vector<Trial> tried;
   size_t most = 0;
   for (const double size : kSizesOfData) {
@@ -48,7 +48,7 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
     Compare(before, after, promise, size, /*turned=*/false, at_size);
     most = std::max(most, at_size.distinct);
     const bool first_decides = size == 1 && at_size.fate != Trial::Fate::kBroken;
-    if (first_decides || !trial.of_data) break;
+    if (first_decides || !any_size) break;
   }
   const auto shows = [&](const Trial& t) {
     return t.fate == Trial::Fate::kHeld && ShowsData(t.distinct, most);

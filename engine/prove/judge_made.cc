@@ -217,6 +217,23 @@ bool Judge::MeasureUnreached(const Model& before, const std::vector<Tensors>& va
   return largest.has_value();
 }
 
+bool Judge::ChangesConstantsAlone(const Graph& before, const Graph& after) {
+  const std::optional<std::set<Reading>> readings = ChangedReadings(before, after);
+  if (!readings) return false;
+  std::vector<ValueId> values;
+  for (const Reading& r : *readings) values.push_back(r.first);
+  std::set<ValueId> seen;
+  while (!values.empty()) {
+    const ValueId v = values.back();
+    values.pop_back();
+    if (!v.valid() || before.constant(v) != nullptr || !seen.insert(v).second) continue;
+    const NodeId n = before.producer(v);
+    if (!n.valid() || before.HasSubgraphs(n)) return false;
+    for (size_t i = 0; i < before.num_inputs(n); ++i) values.push_back(before.input(n, i));
+  }
+  return true;
+}
+
 std::optional<std::pair<Judge::Outcome, Judge::Outcome>> Judge::WhereMade(
     const Graph& before, const Graph& after, const Promise& promise, double size, bool turned) {
   std::optional<std::set<Reading>> readings = ChangedReadings(before, after);
