@@ -7,14 +7,15 @@
 #include <optional>
 
 #include "engine/onnx_io/wire.h"
-#include "tools/python/ir_objects.h"
+#include "tools/python/ir_make.h"
 
 namespace qrewrite::python {
 namespace {
 
 // Of ONNX's messages; the numbers of fields never change.
 namespace graph_field {
-constexpr int kNode = 1, kInitializer = 5, kValueInfo = 13, kAnnotation = 14;
+constexpr int kNode = 1, kName = 2, kInitializer = 5, kDocString = 10, kInput = 11, kOutput = 12,
+              kValueInfo = 13, kAnnotation = 14, kMetadata = 16;
 }
 namespace node_field {
 constexpr int kInput = 1, kOutput = 2, kName = 3, kOpType = 4, kAttribute = 5, kDocString = 6,
@@ -72,9 +73,11 @@ class GraphWriter {
         value_type_(helper_.attr("value_type")),
         attribute_type_(helper_.attr("attribute_type")),
         shape_type_(helper_.attr("shape_type")),
+        graph_type_(helper_.attr("graph_type")),
         proto_tensor_type_(helper_.attr("proto_tensor_type")),
         threshold_(Int(helper_.attr("threshold"))),
-        tensors_(nb::cast<nb::dict>(helper_.attr("tensors"))) {
+        tensors_(nb::cast<nb::dict>(helper_.attr("tensors"))),
+        make_(helper_) {
     if (const nb::object devices = helper_.attr("devices"); !devices.is_none()) {
       devices_.emplace(node_type_, nb::cast<std::string>(devices).c_str());
     }
@@ -83,40 +86,85 @@ class GraphWriter {
     }
   }
 
-  // Initializers, nodes and the values of these, as fields of a GraphProto, part by part. `nodes`: those of the graph. `add`: takes
-  // all parts but the last, which is returned.
+  // The contents of a GraphProto, part by part. `nodes`: those of the graph. `add`: takes all parts but the last, which is returned.
   nb::bytes Write(nb::handle graph, nb::handle nodes, nb::handle add) {
-    const nb::object inputs = helper_.attr("input_names")(graph);
-    ForEach(Name("initializers").Of(graph).attr("values")(), [&](const nb::object& value) {
-      Annotate(value);
-      const nb::object name = value_name_.Of(value);
-      const int is_input = PySequence_Contains(inputs.ptr(), name.ptr());
-      if (is_input < 0) Raised();
-      if (is_input == 0) Declare(value);
-      const nb::object tensor = const_value_.Of(value);
-      if (tensor.is_none() || PutOfProto(name, tensor)) return;
-      const nb::object whole = helper_.attr("initializer")(name, tensor);
-      PutBytes(out_, graph_field::kInitializer, BytesIn(whole));
-    });
+    Put(graph, nodes, add);
     HandOutCopies();
-    ForEach(nodes, [&](const nb::object& node) {
-      if (out_.size() >= kPart && !add.is_none()) {
-        add(nb::bytes(out_.data(), out_.size()));
-        out_.clear();
-      }
-      WriteNode(node);
-      ForEach(outputs_.Of(node), [&](const nb::object& value) {
-        if (IsTrue(is_graph_output_.Ask(value))) return;  // declared as such
-        Annotate(value);
-        Declare(value);
-      });
-    });
-    return nb::bytes(out_.data(), out_.size());
+    return nb::bytes(now_.out.data(), now_.out.size());
   }
 
  private:
   static constexpr size_t kPart = size_t{1} << 15;    // stays in the cache
   static constexpr size_t kCopied = size_t{1} << 16;  // bytes of a tensor
+
+  // What is written now, of one graph.
+  struct Parts {
+    std::string out, infos, annotations;
+    std::string node, attribute;
+  };
+
+  // In the order in which the library writes it: what a run does not change is the same to the byte then, which is seen at once.
+  void Put(nb::handle graph, nb::handle nodes, nb::handle add) {
+    const nb::object inputs = Contents(graph_inputs_.Of(graph));
+    ForEach(nodes, [&](const nb::object& node) {
+      HandOn(add);
+      PutNode(node);
+      ForEach(outputs_.Of(node), [&](const nb::object& value) {
+        if (IsTrue(is_graph_output_.Ask(value))) return;  // declared as such
+        Annotate(value);
+        Mention(value);
+      });
+    });
+    PutText(now_.out, graph_field::kName, graph_name_.Of(graph));
+    PutText(now_.out, graph_field::kDocString, graph_doc_string_.Of(graph));
+    PutMap(now_.out, graph_field::kMetadata, graph_metadata_.Of(graph));
+    PutInitializers(Contents(initializers_.Of(graph)), inputs, add);
+    ForEach(Contents(graph_outputs_.Of(graph)), [&](const nb::object& value) {
+      PutDeclaration(now_.out, graph_field::kOutput, value);
+      Annotate(value);
+    });
+    now_.out += now_.infos;
+    now_.out += now_.annotations;
+  }
+
+  // And the inputs, of which some may be initializers. onnx_ir writes what is said of them before what is said of nodes' values.
+  void PutInitializers(const nb::object& initializers, const nb::object& inputs, nb::handle add) {
+    const std::string infos = std::exchange(now_.infos, ""),
+                      annotations = std::exchange(now_.annotations, "");
+    const nb::object names = Steal(PySet_New(nullptr));
+    ForEach(inputs, [&](const nb::object& value) {
+      if (PySet_Add(names.ptr(), value_name_.Of(value).ptr()) != 0) Raised();
+    });
+    const auto is_in = [](nb::handle name, nb::handle all) {
+      const int found = PySequence_Contains(all.ptr(), name.ptr());
+      if (found < 0) Raised();
+      return found == 1;
+    };
+    if (PyDict_Size(initializers.ptr()) > 0) {
+      ForEach(initializers.attr("values")(), [&](const nb::object& value) {
+        HandOn(add);
+        Annotate(value);
+        const nb::object name = value_name_.Of(value);
+        if (!is_in(name, names)) Mention(value);
+        const nb::object tensor = const_value_.Of(value);
+        if (tensor.is_none() || PutOfProto(name, tensor)) return;
+        const nb::object whole = helper_.attr("initializer")(name, tensor);
+        PutBytes(now_.out, graph_field::kInitializer, BytesIn(whole));
+      });
+    }
+    ForEach(inputs, [&](const nb::object& value) {
+      PutDeclaration(now_.out, graph_field::kInput, value);
+      if (!is_in(value_name_.Of(value), initializers)) Annotate(value);
+    });
+    now_.infos += infos;
+    now_.annotations += annotations;
+  }
+
+  void HandOn(nb::handle add) {
+    if (now_.out.size() < kPart || add.is_none()) return;
+    add(nb::bytes(now_.out.data(), now_.out.size()));
+    now_.out.clear();
+  }
 
   // An initializer that is a TensorProto, from the message; onnx_ir's object makes others of it whenever it is asked. False: small, or
   // with more than its data.
@@ -141,7 +189,7 @@ class GraphWriter {
     tensor_.clear();
     PutTensorApart(tensor_, name, Int(data_type_.Of(proto)), dims_of_proto_.Of(proto),
                    doc_string_.Of(proto), location, bytes.size());
-    PutBytes(out_, graph_field::kInitializer, tensor_);
+    PutBytes(now_.out, graph_field::kInitializer, tensor_);
     return true;
   }
 
@@ -154,14 +202,14 @@ class GraphWriter {
     }
   }
 
-  void WriteNode(nb::handle node) {
+  void PutNode(nb::handle node) {
     if (devices_ && IsTrue(devices_->Of(node))) {
       const nb::object whole = helper_.attr("node")(node);
-      return PutBytes(out_, graph_field::kNode, BytesIn(whole));
+      return PutBytes(now_.out, graph_field::kNode, BytesIn(whole));
     }
-    node_.clear();
+    now_.node.clear();
     ForEach(inputs_.Of(node), [&](const nb::object& value) {
-      PutBytes(node_, node_field::kInput, value.is_none() ? "" : Utf8(value_name_.Of(value)));
+      PutBytes(now_.node, node_field::kInput, value.is_none() ? "" : Utf8(value_name_.Of(value)));
     });
     // Those without a name at the end are left out.
     size_t pending = 0;
@@ -171,42 +219,42 @@ class GraphWriter {
         ++pending;
         return;
       }
-      for (; pending > 0; --pending) PutBytes(node_, node_field::kOutput, "");
-      PutBytes(node_, node_field::kOutput, Utf8(name));
+      for (; pending > 0; --pending) PutBytes(now_.node, node_field::kOutput, "");
+      PutBytes(now_.node, node_field::kOutput, Utf8(name));
     });
-    PutText(node_, node_field::kName, node_name_.Of(node));
-    PutBytes(node_, node_field::kOpType, Utf8(op_type_.Of(node)));
-    const nb::object attributes = attributes_data_.Of(attributes_.Of(node));
+    PutText(now_.node, node_field::kName, node_name_.Of(node));
+    PutBytes(now_.node, node_field::kOpType, Utf8(op_type_.Of(node)));
+    const nb::object attributes = Contents(attributes_.Of(node));
     if (PyDict_Size(attributes.ptr()) > 0) {
       ForEach(attributes.attr("values")(),
-              [&](const nb::object& attribute) { WriteAttribute(attribute); });
+              [&](const nb::object& attribute) { PutAttribute(attribute); });
     }
-    PutText(node_, node_field::kDocString, node_doc_string_.Of(node));
-    PutText(node_, node_field::kDomain, domain_.Of(node));
-    PutText(node_, node_field::kOverload, overload_.Of(node));
-    PutMap(node_, node_field::kMetadata, node_metadata_.Of(node));
-    PutBytes(out_, graph_field::kNode, node_);
+    PutText(now_.node, node_field::kDocString, node_doc_string_.Of(node));
+    PutText(now_.node, node_field::kDomain, domain_.Of(node));
+    PutText(now_.node, node_field::kOverload, overload_.Of(node));
+    PutMap(now_.node, node_field::kMetadata, node_metadata_.Of(node));
+    PutBytes(now_.out, graph_field::kNode, now_.node);
   }
 
-  void WriteAttribute(nb::handle attribute) {
+  void PutAttribute(nb::handle attribute) {
     const int64_t number = Int(attribute_kind_.Of(attribute));
     const nb::object value = attribute_value_.Of(attribute);
-    attribute_proto_.clear();
-    PutBytes(attribute_proto_, attribute_field::kName, Utf8(attribute_name_.Of(attribute)));
-    PutText(attribute_proto_, attribute_field::kDocString, attribute_doc_string_.Of(attribute));
+    now_.attribute.clear();
+    PutBytes(now_.attribute, attribute_field::kName, Utf8(attribute_name_.Of(attribute)));
+    PutText(now_.attribute, attribute_field::kDocString, attribute_doc_string_.Of(attribute));
     if (const nb::object reference = ref_attr_name_.Of(attribute); !reference.is_none()) {
-      PutBytes(attribute_proto_, attribute_field::kReference, Utf8(reference));
+      PutBytes(now_.attribute, attribute_field::kReference, Utf8(reference));
     } else if (!PutValue(static_cast<AttributeType>(number), value)) {
       const nb::object whole = helper_.attr("attribute")(attribute);
-      return PutBytes(node_, node_field::kAttribute, BytesIn(whole));
+      return PutBytes(now_.node, node_field::kAttribute, BytesIn(whole));
     }
-    PutInt(attribute_proto_, attribute_field::kType, number);
-    PutBytes(node_, node_field::kAttribute, attribute_proto_);
+    PutInt(now_.attribute, attribute_field::kType, number);
+    PutBytes(now_.node, node_field::kAttribute, now_.attribute);
   }
 
   // False: of a kind that onnx_ir writes.
   bool PutValue(AttributeType type, const nb::object& value) {
-    std::string& out = attribute_proto_;
+    std::string& out = now_.attribute;
     switch (type) {
       case AttributeType::kInt: PutInt(out, attribute_field::kInt, Int(value)); return true;
       case AttributeType::kFloat: PutFloat(out, attribute_field::kFloat, Float(value)); return true;
@@ -227,32 +275,40 @@ class GraphWriter {
         return true;
       case AttributeType::kGraph: PutGraph(attribute_field::kGraph, value); return true;
       case AttributeType::kGraphs:
-        // While a graph is written, this writer waits: the helper has another one for it.
         ForEach(value, [&](const nb::object& v) { PutGraph(attribute_field::kGraphs, v); });
         return true;
     }
     return false;
   }
   void PutGraph(int number, const nb::object& graph) {
-    const nb::object bytes = helper_.attr("graph")(graph);
-    PutBytes(attribute_proto_, number, BytesIn(bytes));
+    Parts outer = std::exchange(now_, Parts());
+    Put(graph, make_.NodesOf(graph), nb::none());
+    const std::string content = std::move(now_.out);
+    now_ = std::move(outer);
+    PutBytes(now_.attribute, number, content);
   }
 
   void Annotate(nb::handle value) {
     if (!IsTrue(meta_.Of(value))) return;
     const nb::object annotation = helper_.attr("annotation")(value);
-    if (!annotation.is_none()) PutBytes(out_, graph_field::kAnnotation, BytesIn(annotation));
+    if (annotation.is_none()) return;
+    PutBytes(now_.annotations, graph_field::kAnnotation, BytesIn(annotation));
   }
 
-  // As a ValueInfoProto, if there is anything to say.
-  void Declare(nb::handle value) {
-    const nb::object name = value_name_.Of(value), type = type_.Of(value), shape = shape_.Of(value);
-    const nb::object doc_string = value_doc_string_.Of(value), metadata = value_metadata_.Of(value);
-    if (type.is_none() && shape.is_none() && !IsTrue(doc_string) && !IsTrue(metadata)) return;
-    if (!IsTrue(name)) return;
+  // If there is anything to say.
+  void Mention(nb::handle value) {
+    const bool is_silent = type_.Of(value).is_none() && shape_.Of(value).is_none() &&
+                           !IsTrue(value_doc_string_.Of(value)) && !IsTrue(value_metadata_.Of(value));
+    if (is_silent || !IsTrue(value_name_.Of(value))) return;
+    PutDeclaration(now_.infos, graph_field::kValueInfo, value);
+  }
+
+  // As a ValueInfoProto.
+  void PutDeclaration(std::string& out, int number, nb::handle value) {
+    const nb::object type = type_.Of(value), shape = shape_.Of(value);
     if (!type.type().is(tensor_type_)) {
       const nb::object whole = helper_.attr("value")(value);
-      return PutBytes(out_, graph_field::kValueInfo, BytesIn(whole));
+      return PutBytes(out, number, BytesIn(whole));
     }
     tensor_.clear();
     PutInt(tensor_, 1, Int(dtype_.Of(type)));
@@ -260,12 +316,12 @@ class GraphWriter {
     declared_.clear();
     PutBytes(declared_, 1, tensor_);  // TypeProto.tensor_type
     PutText(declared_, 6, denotation_.Of(type));
-    node_.clear();
-    PutBytes(node_, value_field::kName, Utf8(name));
-    PutBytes(node_, value_field::kType, declared_);
-    PutText(node_, value_field::kDocString, doc_string);
-    PutMap(node_, value_field::kMetadata, metadata);
-    PutBytes(out_, graph_field::kValueInfo, node_);
+    value_.clear();
+    PutBytes(value_, value_field::kName, Utf8(value_name_.Of(value)));
+    PutBytes(value_, value_field::kType, declared_);
+    PutText(value_, value_field::kDocString, value_doc_string_.Of(value));
+    PutMap(value_, value_field::kMetadata, value_metadata_.Of(value));
+    PutBytes(out, number, value_);
   }
 
   void PutShape(nb::handle shape) {
@@ -298,9 +354,11 @@ class GraphWriter {
   // StringStringEntryProtos in the order of their keys.
   static void PutMap(std::string& out, int number, const nb::object& map) {
     if (!IsTrue(map)) return;
-    std::map<std::string, std::string> sorted;
-    ForEach(map.attr("items")(),
-            [&](const nb::object& item) { sorted.emplace(Utf8(item[0]), Utf8(item[1])); });
+    std::map<std::string_view, std::string_view> sorted;
+    const nb::object items = Steal(PyMapping_Items(map.ptr()));
+    ForEach(items, [&](const nb::object& item) {
+      sorted.emplace(Utf8(PyTuple_GetItem(item.ptr(), 0)), Utf8(PyTuple_GetItem(item.ptr(), 1)));
+    });
     std::string entry;
     for (const auto& [key, value] : sorted) {
       entry.clear();
@@ -311,9 +369,10 @@ class GraphWriter {
   }
 
   const nb::object helper_, tensor_type_, node_type_, value_type_, attribute_type_, shape_type_;
-  const nb::object proto_tensor_type_;
+  const nb::object graph_type_, proto_tensor_type_;
   const int64_t threshold_;
-  nb::dict tensors_;                 // of the helper
+  nb::dict tensors_;  // of the helper
+  const IrMaker make_;
   std::optional<Property> devices_;  // this onnx_ir has them
   std::optional<Name> denotations_;  // of a shape of onnx_ir's own class, as a list
   const std::string meta_name_ = nb::cast<std::string>(helper_.attr("meta")),
@@ -323,6 +382,10 @@ class GraphWriter {
       is_graph_output_{value_type_, "is_graph_output"}, meta_{value_type_, meta_name_, meta_name_},
       value_metadata_{value_type_, metadata_name_, metadata_name_},
       value_doc_string_{value_type_, "doc_string"};
+  const Property graph_name_{graph_type_, "name"}, graph_inputs_{graph_type_, "inputs"},
+      graph_outputs_{graph_type_, "outputs"}, initializers_{graph_type_, "initializers"},
+      graph_doc_string_{graph_type_, "doc_string"},
+      graph_metadata_{graph_type_, metadata_name_, metadata_name_};
   const Property node_name_{node_type_, "name"}, inputs_{node_type_, "inputs"},
       outputs_{node_type_, "outputs"}, op_type_{node_type_, "op_type"},
       domain_{node_type_, "domain"}, overload_{node_type_, "overload"},
@@ -336,7 +399,7 @@ class GraphWriter {
       denotation_{tensor_type_, "denotation"},
       tensor_metadata_{proto_tensor_type_, "metadata_props"},
       raw_{proto_tensor_type_, "raw", "_proto"};
-  const Name attributes_data_{"data"}, symbol_{"value"}, get_denotation_{"get_denotation"},
+  const Name symbol_{"value"}, get_denotation_{"get_denotation"},
       data_type_{"data_type"}, dims_of_proto_{"dims"}, doc_string_{"doc_string"};
   struct CopyOfData {
     nb::object tensor;
@@ -345,9 +408,8 @@ class GraphWriter {
   };
   std::vector<CopyOfData> copies_;
   GrowingBytes data_;
-  std::string out_;
-  std::string node_, attribute_proto_, tensor_, declared_, dims_bytes_,
-      dim_;  // what is written now
+  Parts now_;
+  std::string tensor_, declared_, value_, dims_bytes_, dim_;  // what is written now
 };
 
 }  // namespace
@@ -360,7 +422,7 @@ void BindIr(nb::module_& m) {
         return OrWaitForTheEnd(
             [&] { return GraphWriter(std::move(helper)).Write(graph, nodes, add); });
       },
-      nb::arg("graph"), nb::arg("nodes"), nb::arg("helper"), nb::arg("add").none() = nb::none());
+      nb::arg("graph"), nb::arg("nodes"), nb::arg("helper"), nb::arg("add"));
   m.def(
       "tensor_apart",
       [](const nb::str& name, int64_t dtype, const nb::object& dims, const nb::object& doc_string,

@@ -60,7 +60,7 @@ class GraphBuilder {
     for (const std::string_view node : fields.nodes) nodes.append(Node(node, fields));
     for (const std::string_view info : fields.outputs) outputs.append(Returned(info));
     scopes_.pop_back();
-    nb::object made = helper_.attr("graph")(ToBytes(fields.others), inputs, outputs, initializers);
+    nb::object made = make_.Graph(inputs, outputs, initializers, About(fields.others));
     make_.Fill(made, nodes);
     return made;
   }
@@ -69,6 +69,21 @@ class GraphBuilder {
   struct TypeAndShape {
     nb::object type = nb::none(), shape = nb::none();
   };
+
+  static IrMaker::AboutGraph About(std::string_view others) {
+    IrMaker::AboutGraph about;
+    ForFields(others, [&](const WireField& f) {
+      if (f.IsBytes(graph_field::kName)) about.name = Unicode(f.bytes);
+      if (f.IsBytes(graph_field::kDocString)) about.doc_string = Unicode(f.bytes);
+      if (f.IsBytes(graph_field::kMetadata)) PutEntry(about.metadata, f.bytes);
+    });
+    return about;
+  }
+  // Of what is None, or a dict.
+  static void PutEntry(nb::object& map, std::string_view entry) {
+    if (map.is_none()) map = nb::dict();
+    map[Unicode(FindBytes(entry, 1))] = Unicode(FindBytes(entry, 2));
+  }
 
   static nb::object Unicode(std::string_view text) {
     return Steal(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
@@ -220,10 +235,7 @@ class GraphBuilder {
         case node_field::kDocString: doc_string = Unicode(f.bytes); break;
         case node_field::kDomain: domain = f.bytes == "ai.onnx" ? empty_ : Interned(f.bytes); break;
         case node_field::kOverload: overload = Interned(f.bytes); break;
-        case node_field::kMetadata:
-          if (metadata.is_none()) metadata = nb::dict();
-          metadata[Unicode(FindBytes(f.bytes, 1))] = Unicode(FindBytes(f.bytes, 2));
-          break;
+        case node_field::kMetadata: PutEntry(metadata, f.bytes); break;
         default: Unusual();
       }
     });
@@ -250,9 +262,7 @@ class GraphBuilder {
     });
     nb::object made;
     if (!is_reference && (type == AttributeType::kGraph || type == AttributeType::kGraphs)) {
-      nb::list built;
-      for (const std::string_view graph : graphs) built.append(Build(graph));
-      made = helper_.attr("attribute_of_graphs")(ToBytes(message), built);
+      made = AttributeOfGraphs(message, graphs, type == AttributeType::kGraph);
     } else if (!is_reference &&
                (type == AttributeType::kTensor || type == AttributeType::kTensors)) {
       made = helper_.attr("attribute_of_tensors")(ToBytes(message));
@@ -264,6 +274,19 @@ class GraphBuilder {
     attributes[attribute_name_.Of(made)] = made;
   }
 
+  nb::object AttributeOfGraphs(std::string_view message, const Views& graphs, bool is_one) {
+    nb::object name = empty_, doc_string = none_;
+    ForFields(message, [&](const WireField& f) {
+      if (f.IsBytes(attribute_field::kName)) name = Interned(f.bytes);
+      if (f.IsBytes(attribute_field::kDocString)) doc_string = Unicode(f.bytes);
+    });
+    if (is_one && graphs.size() != 1) Unusual();
+    nb::list built;
+    for (const std::string_view graph : graphs) built.append(Build(graph));
+    return is_one ? make_.Attribute(name, graph_kind_, built[0], doc_string)
+                  : make_.Attribute(name, graphs_kind_, Steal(PyList_AsTuple(built.ptr())), doc_string);
+  }
+
   [[noreturn]] void Unusual() {
     helper_.attr("unusual")();
     throw std::logic_error("unusual() returned");
@@ -272,7 +295,9 @@ class GraphBuilder {
   const nb::object helper_;
   const IrMaker make_;
   TensorMaker tensors_;
-  const nb::object none_ = nb::none(), empty_ = nb::str("");
+  const nb::object none_ = nb::none(), empty_ = nb::str(""),
+                   graph_kind_ = helper_.attr("graph_kind"),
+                   graphs_kind_ = helper_.attr("graphs_kind");
   const Name dtype_{"dtype"}, shape_{"shape"}, attribute_name_{"name"};
   // Texts are those of the message.
   std::vector<std::unordered_map<std::string_view, nb::object>> scopes_;  // values by name

@@ -22,14 +22,21 @@ class GraphCloner {
   // Throws what helper.unusual() raises if there is something that is not understood.
   nb::object Clone(nb::handle graph) {
     nb::list inputs, initializers, nodes, outputs;
-    ForEach(graph_inputs_.Of(graph), [&](const nb::object& v) { inputs.append(Value(v)); });
-    ForEach(initializers_.Of(graph).attr("values")(),
+    ForEach(Contents(graph_inputs_.Of(graph)),
+            [&](const nb::object& v) { inputs.append(Value(v)); });
+    ForEach(Contents(initializers_.Of(graph)).attr("values")(),
             [&](const nb::object& v) { initializers.append(Value(v)); });
     ForEach(make_.NodesOf(nb::borrow(graph)),
             [&](const nb::object& node) { nodes.append(Node(node)); });
-    ForEach(graph_outputs_.Of(graph), [&](const nb::object& v) { outputs.append(Returned(v)); });
-    nb::object made = helper_.attr("graph")(graph, inputs, outputs, initializers);
+    ForEach(Contents(graph_outputs_.Of(graph)), [&](const nb::object& v) { outputs.append(Returned(v)); });
+    IrMaker::AboutGraph about{graph_name_.Of(graph), graph_doc_string_.Of(graph)};
+    if (const nb::object metadata = graph_metadata_.Of(graph); IsTrue(metadata)) {
+      about.metadata = Steal(PyDict_Copy(metadata.ptr()));
+    }
+    about.opsets.update(nb::borrow<nb::dict>(opset_imports_.Of(graph)));
+    nb::object made = make_.Graph(inputs, outputs, initializers, about);
     make_.Fill(made, nodes);
+    if (IsTrue(graph_meta_.Of(graph))) helper_.attr("copy_meta")(graph, made);
     return made;
   }
 
@@ -57,7 +64,8 @@ class GraphCloner {
     if (PyDict_Size(attributes.ptr()) == 0) return made;
     ForEach(attributes.attr("values")(), [&](const nb::object& attribute) {
       const nb::object name = attribute_name_.Of(attribute);
-      const int64_t kind = Int(attribute_kind_.Of(attribute));
+      const nb::object type = attribute_kind_.Of(attribute);
+      const int64_t kind = Int(type);
       if ((kind != kGraph && kind != kGraphs) || !ref_attr_name_.Of(attribute).is_none()) {
         made[name] = attribute;
         return;
@@ -69,7 +77,10 @@ class GraphCloner {
       } else {
         ForEach(value, [&](const nb::object& graph) { graphs.append(Clone(graph)); });
       }
-      made[name] = helper_.attr("attribute")(attribute, graphs);
+      made[name] = make_.Attribute(
+          name, type,
+          kind == kGraph ? nb::object(graphs[0]) : Steal(PyList_AsTuple(graphs.ptr())),
+          attribute_doc_string_.Of(attribute));
     });
     return made;
   }
@@ -115,7 +126,8 @@ class GraphCloner {
   const IrMaker make_;
   std::optional<Property> devices_;  // this onnx_ir has them
   const nb::object value_type_ = helper_.attr("value_type"), node_type_ = helper_.attr("node_type"),
-                   attribute_type_ = helper_.attr("attribute_type");
+                   attribute_type_ = helper_.attr("attribute_type"),
+                   graph_type_ = helper_.attr("graph_type");
   const std::string meta_name_ = nb::cast<std::string>(helper_.attr("meta")),
                     metadata_name_ = nb::cast<std::string>(helper_.attr("metadata_props"));
   const Property value_name_{value_type_, "name"}, type_{value_type_, "type"},
@@ -131,9 +143,14 @@ class GraphCloner {
       node_metadata_{node_type_, metadata_name_, metadata_name_},
       node_doc_string_{node_type_, "doc_string"};
   const Property attribute_name_{attribute_type_, "name"}, attribute_kind_{attribute_type_, "type"},
-      attribute_value_{attribute_type_, "value"}, ref_attr_name_{attribute_type_, "ref_attr_name"};
-  const Name graph_inputs_{"inputs"}, graph_outputs_{"outputs"}, initializers_{"initializers"},
-      data_{"data"};
+      attribute_value_{attribute_type_, "value"}, ref_attr_name_{attribute_type_, "ref_attr_name"},
+      attribute_doc_string_{attribute_type_, "doc_string"};
+  const Property graph_name_{graph_type_, "name"}, graph_inputs_{graph_type_, "inputs"},
+      graph_outputs_{graph_type_, "outputs"}, initializers_{graph_type_, "initializers"},
+      opset_imports_{graph_type_, "opset_imports"}, graph_doc_string_{graph_type_, "doc_string"},
+      graph_meta_{graph_type_, meta_name_, meta_name_},
+      graph_metadata_{graph_type_, metadata_name_, metadata_name_};
+  const Name data_{"data"};
   FlatMap<nb::object> clones_;  // of values, which live as long as the graph
 };
 

@@ -341,6 +341,11 @@ nb::list Fields(nb::handle message, int number) {
   return list;
 }
 
+bool Same(nb::handle a, nb::handle b) {
+  const ConstBytes first = BytesOf(a), second = BytesOf(b);
+  return ViewOf(first) == ViewOf(second);
+}
+
 // The message without its fields `number`.
 nb::bytes Without(nb::handle message, int number) {
   const ConstBytes bytes = BytesOf(message);
@@ -371,6 +376,7 @@ void BindIrDifference(nb::module_& m) {
       .def("producer", &GraphDifference::Producer);
   m.def("calls_of_users", CallsOfUsers);
   m.def("fields", Fields);
+  m.def("same", Same);
   m.def("without", Without);
 }
 

@@ -87,14 +87,27 @@ struct IrMaker::Molds {
         attribute(samples.attr("attribute"),
                   {"_name", "_type", "_value", "_ref_attr_name", "doc_string"}),
         box(samples.attr("box"), {"prev", "next", "value", "owning_list"}),
+        graph(samples.attr("graph"),
+              {"name", "_inputs", "_outputs", "_initializers", "_doc_string", "_opset_imports",
+               "_metadata_props", "_nodes", "_name_authority"}),
+        graph_inputs(samples.attr("graph_inputs"), {"_graph", "_ref_counter", "data"}),
+        graph_outputs(samples.attr("graph_outputs"), {"_graph", "_ref_counter", "data"}),
+        initializers(samples.attr("graph_initializers"), {"_graph", "data"}),
+        node_list(samples.attr("node_list"), {"_root"}),
+        authority(samples.attr("authority"), {"_value_names", "_node_names"}),
         usage(nb::borrow(nb::object(samples.attr("usage")).type())),
+        counter(nb::borrow(nb::object(samples.attr("counter")).type())),
         producer(samples.attr("value"), "_producer"),
         index(samples.attr("value"), "_index"),
         uses(samples.attr("value"), "_uses"),
         value_name(samples.attr("value"), "_name"),
         node_name(samples.attr("node"), "_name"),
         outputs(samples.attr("node"), "_outputs"),
-        graph(samples.attr("node"), "_graph"),
+        graph_of_node(samples.attr("node"), "_graph"),
+        graph_of_value(samples.attr("value"), "_graph"),
+        is_input(samples.attr("value"), "_is_graph_input"),
+        is_output(samples.attr("value"), "_is_graph_output"),
+        is_initializer(samples.attr("value"), "_is_initializer"),
         node_attributes(samples.attr("node"), "_attributes"),
         inputs(samples.attr("node"), "_inputs"),
         attribute_fields{Field(samples.attr("attribute"), "_name"),
@@ -106,7 +119,11 @@ struct IrMaker::Molds {
         denotations(samples.attr("shape"), "_denotations"),
         prev(samples.attr("box"), "prev"),
         next(samples.attr("box"), "next"),
-        held(samples.attr("box"), "value") {
+        held(samples.attr("box"), "value"),
+        owner(samples.attr("box"), "owning_list"),
+        io_of_graph{Field(samples.attr("graph"), "_inputs"),
+                    Field(samples.attr("graph"), "_outputs"),
+                    Field(samples.attr("graph"), "_initializers")} {
     usage_is_plain = UsageIsPlain();
   }
 
@@ -132,11 +149,21 @@ struct IrMaker::Molds {
     return fast.equal(slow) && nb::hash(fast) == nb::hash(slow);
   }
 
+  // A collections.Counter with nothing in it.
+  nb::object Counter() const {
+    auto* const cls = reinterpret_cast<PyTypeObject*>(counter.ptr());
+    const auto make = reinterpret_cast<newfunc>(PyType_GetSlot(cls, Py_tp_new));
+    return Steal(make(cls, nb::tuple().ptr(), nullptr));
+  }
+
   const Mold value, node, attributes, shape, type, attribute, box;
-  const nb::object usage;
-  const Field producer, index, uses, value_name, node_name, outputs, graph, node_attributes, inputs;
+  const Mold graph, graph_inputs, graph_outputs, initializers, node_list, authority;
+  const nb::object usage, counter;
+  const Field producer, index, uses, value_name, node_name, outputs, graph_of_node, graph_of_value,
+      is_input, is_output, is_initializer, node_attributes, inputs;
   const std::array<Field, 5> attribute_fields;
-  const Field dims, denotations, prev, next, held;
+  const Field dims, denotations, prev, next, held, owner;
+  const std::array<Field, 3> io_of_graph;
   const newfunc new_tuple = reinterpret_cast<newfunc>(PyType_GetSlot(&PyTuple_Type, Py_tp_new));
   bool usage_is_plain = false;
 };
@@ -150,11 +177,25 @@ IrMaker::IrMaker(nb::object helper)
     devices_.emplace(helper_.attr("node_type"), nb::cast<std::string>(devices).c_str());
   }
   const nb::object samples = helper_.attr("samples");
-  if (samples.is_none()) return;
-  try {
-    molds_ = std::make_shared<const Molds>(samples);
-  } catch (const std::invalid_argument&) {  // other fields than those that are known
+  if (!samples.is_none()) molds_ = MoldsOf(samples);
+}
+
+// A model has thousands of graphs: its molds are made once, as there are no other samples in a process but where they are tried.
+std::shared_ptr<const IrMaker::Molds> IrMaker::MoldsOf(const nb::object& samples) {
+  struct Known {
+    nb::object samples;
+    std::shared_ptr<const Molds> molds;
+  };
+  static auto* const known = new Known();
+  if (!samples.is(known->samples)) {
+    std::shared_ptr<const Molds> molds;
+    try {
+      molds = std::make_shared<const Molds>(samples);
+    } catch (const std::invalid_argument&) {  // other fields than those that are known
+    }
+    *known = {samples, std::move(molds)};
   }
+  return known->molds;
 }
 
 nb::object IrMaker::Value(const nb::object& name, const nb::object& type, const nb::object& shape,
@@ -183,6 +224,61 @@ nb::object IrMaker::CopyOfAttribute(const nb::object& attribute) const {
   const auto& [name, type, value, reference, doc_string] = molds_->attribute_fields;
   return molds_->attribute(name.Of(attribute), type.Of(attribute), value.Of(attribute),
                            reference.Of(attribute), doc_string.Of(attribute));
+}
+
+nb::object IrMaker::Attribute(const nb::object& name, const nb::object& type,
+                              const nb::object& value, const nb::object& doc_string) const {
+  return molds_ ? molds_->attribute(name, type, value, nb::none(), doc_string)
+                : helper_.attr("new_attribute")(name, type, value, doc_string);
+}
+
+nb::object IrMaker::Graph(const nb::list& inputs, const nb::list& outputs,
+                          const nb::list& initializers, const AboutGraph& about) const {
+  if (!molds_) {
+    return helper_.attr("new_graph")(inputs, outputs, initializers, about.name, about.doc_string,
+                                     about.metadata, about.opsets);
+  }
+  const Molds& m = *molds_;
+  const nb::object none = nb::none(), root = m.box(none, none, none, none),
+                   nodes = m.node_list(root), value_names = Steal(PySet_New(nullptr)),
+                   authority = m.authority(value_names, Steal(PySet_New(nullptr)));
+  for (const Field* const field : {&m.prev, &m.next}) field->Set(root, root);
+  m.owner.Set(root, nodes);
+  nb::object graph = m.graph(about.name, none, none, none, about.doc_string, about.opsets,
+                             about.metadata, nodes, authority);
+  const auto own = [&](nb::handle value, const Field& flag) {
+    const nb::object owner = m.graph_of_value.Of(value);
+    if (!owner.is_none() && !owner.is(graph)) helper_.attr("unusual")();
+    flag.Set(value, nb::bool_(true));
+    m.graph_of_value.Set(value, graph);
+  };
+  const auto listed = [&](const nb::list& values, const Mold& mold, const Field& flag) {
+    const nb::object counter = m.Counter();
+    for (const nb::handle value : values) {
+      own(value, flag);
+      PyObject* const former = PyDict_GetItemWithError(counter.ptr(), value.ptr());
+      if (former == nullptr && PyErr_Occurred() != nullptr) Raised();
+      const nb::int_ count(former == nullptr ? 1 : Int(former) + 1);
+      if (PyDict_SetItem(counter.ptr(), value.ptr(), count.ptr()) != 0) Raised();
+    }
+    return mold(graph, counter, values);
+  };
+  const auto register_name = [&](nb::handle value) {
+    const nb::object name = m.value_name.Of(value);
+    if (name.is_none()) helper_.attr("unusual")();
+    if (PySet_Add(value_names.ptr(), name.ptr()) != 0) Raised();
+    return name;
+  };
+  m.io_of_graph[0].Set(graph, listed(inputs, m.graph_inputs, m.is_input));
+  m.io_of_graph[1].Set(graph, listed(outputs, m.graph_outputs, m.is_output));
+  nb::dict named;
+  for (const nb::handle value : inputs) register_name(value);
+  for (const nb::handle value : initializers) {
+    own(value, m.is_initializer);
+    named[register_name(value)] = value;
+  }
+  m.io_of_graph[2].Set(graph, m.initializers(graph, named));
+  return graph;
 }
 
 nb::object IrMaker::Node(const nb::object& domain, const nb::object& op_type,
@@ -274,7 +370,7 @@ void IrMaker::Fill(const nb::object& graph, const nb::list& nodes) const {
     m.next.Set(last, box);
     const nb::object id = Steal(PyLong_FromVoidPtr(node.ptr()));
     if (PyDict_SetItem(boxes.ptr(), id.ptr(), box.ptr()) != 0) Raised();
-    m.graph.Set(node, graph);
+    m.graph_of_node.Set(node, graph);
     name(node, m.node_name, node_names, "register_or_name_node");
     ForEach(m.outputs.Of(node), [&](const nb::object& value) {
       name(value, m.value_name, value_names, "register_or_name_value");

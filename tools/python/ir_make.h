@@ -108,6 +108,15 @@ class IrMaker {
   nb::object TensorType(const nb::object& dtype) const;
   nb::object CopyOfShape(const nb::object& shape) const;
   nb::object CopyOfAttribute(const nb::object& attribute) const;  // whose value nobody changes
+  nb::object Attribute(const nb::object& name, const nb::object& type, const nb::object& value,
+                       const nb::object& doc_string) const;
+  struct AboutGraph {
+    nb::object name = nb::none(), doc_string = nb::none(), metadata = nb::none();  // or None
+    nb::dict opsets;
+  };
+  // One without nodes. What it is made of becomes part of it. Throws what helper.unusual() raises if a value belongs to another graph.
+  nb::object Graph(const nb::list& inputs, const nb::list& outputs, const nb::list& initializers,
+                   const AboutGraph& about) const;
   // `inputs`, `outputs`: tuples. `attributes`: a dict. They become part of it; the inputs are used by the node, the outputs are made
   // by it, then.
   nb::object Node(const nb::object& domain, const nb::object& op_type, const nb::object& inputs,
@@ -127,6 +136,7 @@ class IrMaker {
 
  private:
   struct Molds;
+  static std::shared_ptr<const Molds> MoldsOf(const nb::object& samples);
 
   const nb::object helper_;
   const Constructor<5> value_;

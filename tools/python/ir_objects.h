@@ -100,6 +100,13 @@ class Property {
   size_t place_ = 0;            // 0: unknown
 };
 
+// What the lists and dicts of a graph of onnx_ir hold, which are objects of Python around one of these.
+inline nb::object Contents(const nb::object& container) {
+  const bool is_plain = PyTuple_CheckExact(container.ptr()) ||
+                        PyList_CheckExact(container.ptr()) || PyDict_CheckExact(container.ptr());
+  return is_plain ? container : nb::object(container.attr("data"));
+}
+
 template <class Visit>
 void ForEach(nb::handle items, Visit&& visit) {
   if (PyTuple_CheckExact(items.ptr())) {

@@ -13,15 +13,16 @@ namespace qrewrite::python {
 
 // The numbers of fields never change.
 namespace graph_field {
-inline constexpr int kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12, kValueInfo = 13,
-                     kAnnotation = 14;
+inline constexpr int kNode = 1, kName = 2, kInitializer = 5, kDocString = 10, kInput = 11,
+                     kOutput = 12, kValueInfo = 13, kAnnotation = 14, kMetadata = 16;
 }
 namespace node_field {
 inline constexpr int kInput = 1, kOutput = 2, kName = 3, kOpType = 4, kAttribute = 5,
                      kDocString = 6, kDomain = 7, kOverload = 8, kMetadata = 9;
 }
 namespace attribute_field {
-inline constexpr int kGraph = 6, kGraphs = 11, kType = 20, kReference = 21;
+inline constexpr int kName = 1, kGraph = 6, kGraphs = 11, kDocString = 13, kType = 20,
+                     kReference = 21;
 }
 namespace tensor_field {
 inline constexpr int kDims = 1, kDataType = 2, kName = 8, kExternal = 13, kLocation = 14;

@@ -4,7 +4,7 @@ The objects are read by the extension module; what is seldom is asked of onnx_ir
 """
 from __future__ import annotations
 
-from typing import Any, Iterator
+from typing import Any
 
 import onnx
 import onnx_ir as ir
@@ -32,8 +32,35 @@ class _Reader:
     devices = "device_configurations" if hasattr(ir.Node, "device_configurations") else None
 
 
-class Message(_Reader):
-    """Writes graphs; the extension module calls it where it does not write itself."""
+class Unusual(Exception):
+    """This is left to onnx_ir's own clone(), or its own deserializer."""
+
+
+class Maker(_Reader):
+    """What the extension module calls for what it does not make itself."""
+
+    def __init__(self, samples: Samples | None) -> None:
+        #: Like these, objects are made without their constructors.
+        self.samples = samples
+
+    def copy_of_attribute(self, attribute: ir.Attr) -> ir.Attr:
+        return ir.Attr(attribute.name, attribute.type, attribute.value, attribute.ref_attr_name, doc_string=attribute.doc_string)
+
+    def new_attribute(self, name: str, kind: ir.AttributeType, value: Any, doc_string: str | None) -> ir.Attr:
+        return ir.Attr(name, kind, value, doc_string=doc_string)
+
+    def new_graph(self, inputs: list[ir.Value], outputs: list[ir.Value], initializers: list[ir.Value], name: str | None, doc_string: str | None,
+                  metadata_props: dict[str, str] | None, opset_imports: dict[str, int]) -> ir.Graph:
+        """Without its nodes."""
+        return ir.Graph(inputs, outputs, nodes=(), initializers=initializers, doc_string=doc_string, opset_imports=opset_imports, name=name,
+                        metadata_props=metadata_props)
+
+    def unusual(self) -> None:
+        raise Unusual
+
+
+class Message(Maker):
+    """Writes graphs; the extension module calls it for what it does not write itself."""
 
     #: By location: the tensors that pass beside the message, and their bytes, if these are at hand.
     tensors: dict[str, tuple[ir.TensorProtocol, bytes | None]]
@@ -45,27 +72,17 @@ class Message(_Reader):
     proto_tensor_type = serde.TensorProtoTensor
 
     def __init__(self, ir_version: int) -> None:
+        super().__init__(samples())
         self.tensors = {}
         self._ir_version = ir_version
 
     def model(self, model: ir.Model) -> _core.Buffer:
-        self.nodes = nodes_of(model.graph)
-        around = serde.serialize_model(_Model(model))  # type: ignore[arg-type]
-        graph = around.graph.SerializeToString()
+        self.nodes = nodes = _core.IrEditor(self).nodes(model.graph)
+        around = serde.serialize_model(_Around(model))  # type: ignore[arg-type]
         around.ClearField("graph")
         message = _core.Joiner(around.SerializeToString())
-        message.add(graph)
-        message.add(_core.ir_graph(model.graph, self.nodes, self, message.add))
+        message.add(_core.ir_graph(model.graph, nodes, self, message.add))
         return message.finish(onnx.ModelProto.GRAPH_FIELD_NUMBER)
-
-    def graph(self, graph: Any) -> bytes:
-        proto = onnx.GraphProto()
-        serde.serialize_graph_into(proto, from_=_Graph(graph))  # type: ignore[arg-type]
-        outside: bytes = proto.SerializeToString()
-        return outside + _core.ir_graph(graph, graph, self)
-
-    def input_names(self, graph: Any) -> set[str | None]:
-        return {value.name for value in graph.inputs}
 
     def initializer(self, name: str | None, tensor: Any) -> bytes:
         name = name or ""
@@ -122,43 +139,12 @@ class Message(_Reader):
         return message
 
 
-class Unusual(Exception):
-    """This is left to onnx_ir's own clone(), or its own deserializer."""
-
-
-class Maker(_Reader):
-    """What the extension module calls for what it does not make itself."""
-
-    def __init__(self, samples: Samples | None) -> None:
-        #: Like these, objects are made without their constructors.
-        self.samples = samples
-
-    def copy_of_attribute(self, attribute: ir.Attr) -> ir.Attr:
-        return ir.Attr(attribute.name, attribute.type, attribute.value, attribute.ref_attr_name, doc_string=attribute.doc_string)
-
-    def unusual(self) -> None:
-        raise Unusual
-
-
 def nodes_of(graph: Any) -> list[ir.Node]:
-    nodes: list[ir.Node] = _core.ir_nodes(graph, Maker(samples()))
-    return nodes
+    return _core.IrEditor(Maker(samples())).nodes(graph)
 
 
 class Cloner(Maker):
     """Makes graphs like others."""
-
-    def graph(self, graph: Any, inputs: list[ir.Value], outputs: list[ir.Value], initializers: list[ir.Value]) -> ir.Graph:
-        """Without its nodes."""
-        made = ir.Graph(inputs, outputs, nodes=(), initializers=initializers, doc_string=graph.doc_string,
-                        opset_imports=dict(graph.opset_imports), name=graph.name)
-        made.metadata_props.update(graph.metadata_props)
-        self.copy_meta(graph, made)
-        return made
-
-    def attribute(self, attribute: ir.Attr, graphs: list[ir.Graph]) -> ir.Attr:
-        value: Any = graphs[0] if attribute.type == ir.AttributeType.GRAPH else graphs
-        return ir.Attr(attribute.name, attribute.type, value, doc_string=attribute.doc_string)
 
     def copy_meta(self, old: Any, new: Any) -> None:
         new.meta.update(old.meta)
@@ -177,10 +163,12 @@ class _Like:
         return getattr(self._original, name)
 
 
-class _Model(_Like):
+class _Around(_Like):
+    """A model whose graph has nothing in it."""
+
     @property
-    def graph(self) -> _Graph:
-        return _Graph(self._original.graph)
+    def graph(self) -> ir.Graph:
+        return ir.Graph((), (), nodes=(), opset_imports=self._original.graph.opset_imports)
 
 
 class Clonable(_Like):
@@ -194,28 +182,3 @@ class Clonable(_Like):
 class _ClonableGraph(_Like):
     def clone(self, **options: Any) -> Any:
         return _core.ir_clone(self._original, Cloner(samples()))
-
-
-class _Graph(_Like):
-    """Without its initializers and nodes."""
-
-    @property
-    def initializers(self) -> _Names:
-        return _Names(self._original.initializers)
-
-    def __iter__(self) -> Iterator[ir.Node]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-
-class _Names(_Like):
-    def __contains__(self, name: object) -> bool:
-        return name in self._original
-
-    def __len__(self) -> int:
-        return 0
-
-    def values(self) -> tuple[()]:
-        return ()

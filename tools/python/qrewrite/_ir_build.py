@@ -7,11 +7,8 @@ import onnx
 import onnx_ir as ir
 from onnx_ir import serde
 
-from . import _core
-from ._ir import ANNOTATION, Maker, Unusual
+from ._ir import ANNOTATION, Maker
 from ._ir_make import Samples
-
-_BODIES = (onnx.AttributeProto.G_FIELD_NUMBER, onnx.AttributeProto.GRAPHS_FIELD_NUMBER)
 
 
 class Tensors(Protocol):
@@ -25,6 +22,7 @@ class Tensors(Protocol):
 class Builder(Maker):
     symbol = ir.SymbolicDim
     dtype = ir.DataType
+    graph_kind, graphs_kind = ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS
 
     def __init__(self, tensors: Tensors, samples: Samples | None) -> None:
         super().__init__(samples)
@@ -52,21 +50,6 @@ class Builder(Maker):
         kind = ir.AttributeType(proto.type)
         value: Any = self.tensor_of(proto.t) if kind == ir.AttributeType.TENSOR else [self.tensor_of(tensor) for tensor in proto.tensors]
         return ir.Attr(proto.name, kind, value, doc_string=_text(proto))
-
-    def attribute_of_graphs(self, message: bytes, graphs: list[ir.Graph]) -> ir.Attr:
-        for body in _BODIES:
-            message = _core.without(message, body)
-        proto = onnx.AttributeProto.FromString(message)
-        kind = ir.AttributeType(proto.type)
-        if kind == ir.AttributeType.GRAPH and len(graphs) != 1:
-            raise Unusual
-        return ir.Attr(proto.name, kind, graphs[0] if kind == ir.AttributeType.GRAPH else graphs, doc_string=_text(proto))
-
-    def graph(self, message: bytes, inputs: list[ir.Value], outputs: list[ir.Value], initializers: list[ir.Value]) -> ir.Graph:
-        """Without its nodes. `message`: what else is said of it."""
-        proto = onnx.GraphProto.FromString(message)
-        return ir.Graph(inputs, outputs, nodes=(), initializers=initializers, doc_string=_text(proto),
-                        name=proto.name if proto.HasField("name") else None, metadata_props=serde.deserialize_metadata_props(proto.metadata_props))
 
 
 def _text(proto: Any) -> str | None:

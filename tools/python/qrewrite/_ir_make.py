@@ -30,6 +30,9 @@ class Samples:
         self.tensor_type = ir.TensorType(ir.DataType.FLOAT)
         self.attribute = ir.AttrInt64("", 0)
         graph: Any = ir.Graph((), (), nodes=())
+        self.graph = graph
+        self.graph_inputs, self.graph_outputs, self.graph_initializers = graph._inputs, graph._outputs, graph._initializers
+        self.node_list, self.authority, self.counter = graph._nodes, graph._name_authority, graph._inputs._ref_counter
         self.box = graph._nodes._root
         used: Any = ir.Value()
         ir.Node("", "", (used,), outputs=())
@@ -50,10 +53,11 @@ def samples() -> Samples | None:
             clone: Any = _core.ir_clone(graph, Cloner(like))
             changed: Any = _core.ir_clone(graph, Cloner(like))
             first = list(changed)[:2]
-            _core.ir_forget(first, ("w",), Cloner(like))
-            _core.ir_replace_inputs([(node, [(1, changed.inputs[0])]) for node in first], Cloner(like))
+            editor = _core.IrEditor(Cloner(like))
+            editor.forget(first, ("w",))
+            editor.replace_inputs([(node, [(1, changed.inputs[0])]) for node in first])
             changed.remove(changed[0])
-            return list(map(fields_of, (clone, changed, [node.name for node in _core.ir_nodes(changed, Cloner(like))], _core.ir_build(message, Builder(_Tensors(), like)))))
+            return list(map(fields_of, (clone, changed, [node.name for node in editor.nodes(changed)], _core.ir_build(message, Builder(_Tensors(), like)))))
         same = made(None) == made(found)
     except Exception:  # an onnx_ir that is made otherwise
         return None
@@ -71,16 +75,20 @@ class _Tensors:
 
 
 def _graph() -> ir.Graph:
-    """One of all that is made so: values that are used twice, by no node, and as outputs; attributes; shapes."""
+    """One of all that is made so: values that are used twice, by no node, as outputs, and as inputs with a default; attributes; shapes; graphs."""
     def value(name: str, *dims: Any) -> ir.Value:
         return ir.Value(name=name, type=ir.TensorType(ir.DataType.FLOAT), shape=ir.Shape(dims), doc_string="text" if dims else None)
 
-    x, w, t, y, z = value("x", 2, "N"), value("w", 2), value("t", "N", None), value("y"), value("z", 1, 2)
-    w.const_value = ir.tensor([1.0, 2.0], name="w")
+    x, w, t, y, z, u = value("x", 2, "N"), value("w", 2), value("t", "N", None), value("y"), value("z", 1, 2), value("u", 2)
+    w.const_value, u.const_value = ir.tensor([1.0, 2.0], name="w"), ir.tensor([1.0, 2.0], name="u")
     t.shape = None
+    v = value("v", 2)
+    inside = [ir.Graph([], [v], nodes=[ir.Node("", "Neg", [t], outputs=[v], name="d")], name="f", doc_string="text", metadata_props={"k": "v"}),
+              ir.Graph([], [], nodes=[])]
     nodes = [ir.Node("", "Split", [x, None, x], [ir.AttrInt64("axis", 1)], outputs=[t, y], name="a", doc_string="text", metadata_props={"k": "v"}),
-             ir.Node("here", "Op", [t, w], [ir.AttrInt64("axis", 1)], outputs=[z], name="b", overload="o", version=3), ir.Node("", "Last", [], outputs=[], name="c")]
-    return ir.Graph([x], [z, t, z], nodes=nodes, initializers=[w], name="g", opset_imports={"": 20})
+             ir.Node("here", "Op", [t, w], [ir.AttrInt64("axis", 1)], outputs=[z], name="b", overload="o", version=3),
+             ir.Node("", "Last", [], [ir.AttrGraph("one", inside[0], doc_string="text"), ir.AttrGraphs("some", inside[1:])], outputs=[], name="c")]
+    return ir.Graph([x, u], [z, t, z], nodes=nodes, initializers=[w, u], name="g", opset_imports={"": 20})
 
 
 def fields_of(root: Any) -> list[Any]:

@@ -34,9 +34,10 @@ class Graph:
     """What is to be done with one graph, and with those in its nodes."""
 
     def __init__(self, graph: Any, nodes: list[ir.Node], before: Any, after: Any, locations: dict[int, str], builder: Builder,
-                 outer: Graph | None = None) -> None:
+                 outer: Graph | None = None, editor: _core.IrEditor | None = None) -> None:
         """`before`, `after`: the messages. `locations`: see GraphDifference. `builder`: makes tensors of `after`."""
         self._graph, self._nodes, self._outer, self._locations, self._builder = graph, nodes, outer, locations, builder
+        self._editor = editor or _core.IrEditor(builder)
         self._difference = _core.GraphDifference(before, after, locations)
         if self._difference.count() != len(self._nodes):
             raise Unusual
@@ -106,7 +107,7 @@ class Graph:
         for attribute in _core.fields(after, _ATTRIBUTE):
             name = _name(attribute)
             known, had = node.attributes.get(name), old.get(name, b"")
-            if known is not None and memoryview(had) == memoryview(attribute):
+            if known is not None and _core.same(had, attribute):
                 attributes.append(known)
             else:
                 attributes.append(self._attribute(attribute, had, known))
@@ -135,7 +136,8 @@ class Graph:
 
     def _prepare_graphs(self, graphs: list[Any], before: list[Any], after: list[Any]) -> None:
         for graph, old, now in zip(graphs, before, after):
-            self._subgraphs.append(Graph(graph, list(graph), old, now, self._locations, self._builder, self))
+            if not _core.same(old, now):
+                self._subgraphs.append(Graph(graph, self._editor.nodes(graph), old, now, self._locations, self._builder, self, self._editor))
 
     def _prepare_inputs(self) -> None:
         names = self._difference.inputs()
@@ -150,7 +152,7 @@ class Graph:
         gone = [self._nodes[i] for i in removed if i not in moved]
         if removed:
             self._graph.remove([self._nodes[i] for i in removed])
-        for node in _core.ir_forget(gone, self._gone, self._builder):
+        for node in self._editor.forget(gone, self._gone):
             for inner in _inside(node):
                 _forget(inner)
         for name in self._gone:
@@ -189,8 +191,8 @@ class Graph:
             if len(node.inputs) != count:
                 node.resize_inputs(count)
         # Who else has a name was taken care of.
-        _core.ir_replace_inputs([(node, [(i, self._find(name) if name else None) for i, name in inputs])
-                                 for node, _, inputs, _, _ in self._updated if inputs], self._builder)
+        self._editor.replace_inputs([(node, [(i, self._find(name) if name else None) for i, name in inputs])
+                                     for node, _, inputs, _, _ in self._updated if inputs])
 
     def _change(self, node: ir.Node, proto: onnx.NodeProto, attributes: list[ir.Attr]) -> None:
         if (node.domain, node.op_type) != (proto.domain, proto.op_type):
