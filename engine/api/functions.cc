@@ -10,6 +10,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/expr/functions.h"
 #include "engine/expr/names.h"
+#include "engine/match/host_predicate.h"
 
 namespace qrewrite {
 namespace {
@@ -116,12 +117,15 @@ Status FunctionRegistry::AddFold(const std::string& name, Fold function) {
 
 Status FunctionRegistry::AddPredicate(const std::string& name, Predicate predicate) {
   if (!predicate) return NoFunction(name);
-  return AddFold(
+  QR_RETURN_IF_ERROR(AddFold(
       name,
       [predicate = std::move(predicate)](std::span<const ConstTensor> args) -> Result<ConstTensor> {
         QR_ASSIGN_OR_RETURN(const bool holds, predicate(args));
         return ConstTensor{static_cast<int>(DType::kBool), {}, std::vector{std::byte{holds}}};
-      });
+      }));
+  HostFunction& added = impl_->functions.at(name);
+  added = HostPredicate{std::move(added)};
+  return {};
 }
 
 Status FunctionRegistry::AddOperator(const std::string& domain, const std::string& op,

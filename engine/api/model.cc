@@ -33,14 +33,14 @@ Status Commit(const Model::Impl& model, const std::string& folder, const SaveOpt
   QR_RETURN_IF_ERROR(files.Finish());
   QR_RETURN_IF_ERROR(model.file->CheckUnchanged());
   if (options.report) {
-    QR_ASSIGN_OR_RETURN(const std::vector<SideFile> last, CallHost("SaveOptions::report", [&] {
-                          return options.report(files.paths());
-                        }));
+    QR_ASSIGN_OR_RETURN(
+        const std::vector<SideFile> last,
+        CallHost("the function for the report", [&] { return options.report(files.paths()); }));
     QR_RETURN_IF_ERROR(AddSideFiles(last, folder, Part::kReport, files));
     QR_RETURN_IF_ERROR(files.Finish());
   }
   if (options.before_commit) {
-    QR_RETURN_IF_ERROR(CallHost("SaveOptions::before_commit",
+    QR_RETURN_IF_ERROR(CallHost("the function before the commit",
                                 [&] { return options.before_commit(files.paths()); }));
   }
   return files.Commit();
@@ -51,7 +51,7 @@ std::function<Status(uint64_t, uint64_t)> ToldAs(
     const std::function<void(uint64_t, uint64_t)>& progress) {
   if (!progress) return {};
   return [&progress](uint64_t done, uint64_t total) {
-    return CallHost("SaveOptions::progress", [&] {
+    return CallHost("the function for progress", [&] {
       progress(done, total);
       return Status();
     });
@@ -113,8 +113,8 @@ Result<Model> Model::Parse(Bytes bytes, const ParseOptions& options) {
   if (options.external_data) {
     read.external_data = [ask = options.external_data](
                              const std::string& location) -> Result<std::optional<SharedBytes>> {
-      QR_ASSIGN_OR_RETURN(std::optional<Bytes> found,
-                          CallHost("ParseOptions::external_data", [&] { return ask(location); }));
+      QR_ASSIGN_OR_RETURN(std::optional<Bytes> found, CallHost("the function for external data",
+                                                               [&] { return ask(location); }));
       if (!found) return std::optional<SharedBytes>();
       return std::optional(SharedBytes{found->view, std::move(found->owner)});
     };

@@ -7,6 +7,7 @@
 
 #include "engine/driver/host_fault.h"
 #include "engine/driver/run.h"
+#include "engine/match/host_predicate.h"
 
 namespace qrewrite {
 
@@ -16,8 +17,7 @@ HostFunctions RuleRun::WatchedFunctions() {
     watched[host.first] = [this, &host](const std::vector<Tensor>& inputs) {
       Result<Tensor> result = host.second(inputs);
       // What a predicate says goes into no graph.
-      const bool says = result.ok() && result->dtype() == DType::kBool && result->dims().empty();
-      if (result.ok() && !says) {
+      if (result.ok() && host.second.target<HostPredicate>() == nullptr) {
         from_hosts_.push_back(fmt::format("`{}` gave {}[{}]", host.first,
                                           Info(result->dtype()).name,
                                           fmt::join(result->dims(), ", ")));

@@ -8,6 +8,8 @@
 #include "engine/base/diagnostics.h"
 #include "engine/base/interrupt.h"
 #include "engine/graph/find.h"
+#include "engine/graph/tensor_type.h"
+#include "engine/graph/type_text.h"
 #include "engine/ops/signature.h"
 
 namespace qrewrite {
@@ -180,24 +182,25 @@ Status GraphInterpreter::RunKernel(NodeId n, const Attributes& attributes) {
 // A host may make anything, and what reads it would compute in another type than it does elsewhere.
 Status GraphInterpreter::CheckHost(NodeId n, const std::vector<Tensor>& inputs,
                                    const std::vector<Tensor>& outputs) const {
-  const auto is_other = [&](const Tensor& tensor, ValueId v) {
-    if (!v.valid() || !tensor.valid()) return false;
-    const TypeInfo& declared = graph_.declared(v);
-    return declared.is_tensor && declared.dtype != DType::kUndefined &&
-           declared.dtype != tensor.dtype();
-  };
-  // A caller may run a model on other types than it declares, all of it.
+  // A caller may run a model on other types and sizes than it declares, all of it; where nothing is declared, sizes may be such.
+  bool sizes_are_known = true;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (is_other(inputs[i], graph_.input(n, i))) return {};
+    const ValueId v = graph_.input(n, i);
+    if (!v.valid() || !inputs[i].valid()) continue;
+    if (Disagree(inputs[i], graph_.declared(v))) return {};
+    sizes_are_known &= graph_.declared(v).has_rank;
   }
   for (size_t i = 0; i < std::min(outputs.size(), graph_.num_outputs(n)); ++i) {
     const ValueId v = graph_.output(n, i);
-    if (!is_other(outputs[i], v)) continue;
-    return {StatusCode::kCallback,
-            fmt::format("operator `{}` of the host made {} for `{}`, which is {}",
-                        graph_.op_name(graph_.op(n)).name, Info(outputs[i].dtype()).text_name,
-                        Printable(std::string(graph_.name(v))),
-                        Info(graph_.declared(v).dtype).text_name)};
+    if (!v.valid() || !outputs[i].valid()) continue;
+    TypeInfo declared = graph_.declared(v);
+    declared.has_rank &= sizes_are_known;
+    if (!Disagree(outputs[i], declared)) continue;
+    return {
+        StatusCode::kCallback,
+        fmt::format("operator `{}` of the host made {} for `{}`, which is {}",
+                    graph_.op_name(graph_.op(n)).name, TypeText(graph_, TypeOfTensor(outputs[i])),
+                    Printable(std::string(graph_.name(v))), TypeText(graph_, declared))};
   }
   return {};
 }

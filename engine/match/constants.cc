@@ -30,14 +30,6 @@ bool HasReferences(const Attributes& attributes) {
   });
 }
 
-bool Disagree(const Tensor& t, const TypeInfo& known) {
-  if (!known.is_tensor) return true;
-  if (known.dtype != DType::kUndefined && known.dtype != t.dtype()) return true;
-  if (!known.has_rank) return false;
-  const auto fits = [](const Dim& dim, int64_t size) { return !dim.known() || dim.size() == size; };
-  return !std::ranges::equal(known.dims, t.dims(), fits);
-}
-
 }  // namespace
 
 void Facts::SetConstantsConfig(const std::vector<OpPattern>* keep, uint64_t max_bytes,

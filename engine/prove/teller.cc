@@ -16,7 +16,7 @@ Status Teller::Ask(const ProvenRule& rule, bool begins) {
                                .fired = rule.fired,
                                .rules_done = done_,
                                .rules = rules_};
-  QR_ASSIGN_OR_RETURN(const Observer::Answer answer, CallHost("ProveOptions::progress", [&] {
+  QR_ASSIGN_OR_RETURN(const Observer::Answer answer, CallHost("the function for progress", [&] {
                         return options_.progress(progress);
                       }));
   if (answer == Observer::Answer::kCancel)

@@ -168,11 +168,20 @@ def test_an_operator_with_what_cannot_be_given_is_not_computed(functions, attrib
 def test_an_operator_of_another_type_does_not_run(functions, call):
     functions.operator(lambda x: np.float64(2) * x.astype(np.float64), name="Twice", domain="acme")
     model = parse("g (float[2] x) => (float[2] y) <float[2] t> { t = acme.Twice(x)  y = Neg(t) }")
-    with pytest.raises(qrewrite.CallbackError, match="operator `Twice` of the host made double for `t`, which is float"):
+    with pytest.raises(qrewrite.CallbackError, match=r"operator `Twice` of the host made double\[2\] for `t`, which is float\[2\]"):
         if call == "run":
             qrewrite.run(model, {"x": np.ones(2, np.float32)}, runtime="builtin", functions=functions)
         else:
             qrewrite.verify(model, model, runtime="builtin", functions=functions)
+
+
+def test_an_operator_of_another_shape_does_not_run(functions):
+    functions.operator(lambda x: np.zeros(5, np.float32), name="Twice", domain="acme")
+    one = parse("g (float[2] x) => (float[2] y) { y = acme.Twice(x) }")
+    with pytest.raises(qrewrite.CallbackError, match=r"operator `Twice` of the host made float\[5\] for `y`, which is float\[2\]"):
+        qrewrite.run(one, {"x": np.ones(2, np.float32)}, runtime="builtin", functions=functions)
+    unknown = parse("g (float[N] x) => (float[M] y) <float[2] u> { t = Neg(x)  u = acme.Twice(t)  y = Neg(u) }")  # `u` may be of another run
+    assert qrewrite.run(unknown, {"x": np.ones(5, np.float32)}, runtime="builtin", functions=functions)["y"].shape == (5,)
 
 
 def test_operator_with_several_outputs(functions):

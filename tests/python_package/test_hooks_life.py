@@ -81,3 +81,13 @@ def test_functions_live_as_long_as_their_rules():
     gc.collect()
     result = _core.run(qrewrite.Model.parse(inner.SerializeToString())._core, kernels, _verify._given("x", {"x": np.ones(2, np.float32)}), [])
     assert _verify._arrays(result)["y"].tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("answer", [True, np.bool_(True), np.array(True)])
+def test_a_function_that_gives_a_bool_is_told_of(functions, answer):
+    """It looks like what a predicate says, but it was to be a constant of the graph."""
+    functions.function(name="weight")(lambda w: answer)
+    _, report = run(functions, {"name": "typed", "match": "y = Mul(x, w)", "let": {"v": "weight(w)"}, "replace": "y = Add(x, v)"})
+    (warning,) = report.warnings
+    assert report.rewrites == 0 and warning.notes == ["`weight` gave BOOL[]"]
+    assert warning.text == "fits here, but its replacement does not: input B of Add cannot be BOOL at this opset"

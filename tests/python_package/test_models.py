@@ -1,4 +1,5 @@
 """Models of all kinds in and out, and what one sees of them."""
+import errno
 import pickle
 from pathlib import Path
 
@@ -53,8 +54,14 @@ def test_what_is_no_model_is_said():
     with pytest.raises(qrewrite.FileError, match="missing.onnx") as raised:
         qrewrite.rewrite("missing.onnx", RULES)
     assert raised.value.code == "io" and isinstance(raised.value, OSError)
-    with pytest.raises(qrewrite.FileError):
-        qrewrite.rewrite("/", RULES)
+    assert (raised.value.errno, raised.value.filename) == (errno.ENOENT, "missing.onnx") and "missing.onnx" in str(raised.value)
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (again.errno, again.filename, str(again)) == (errno.ENOENT, "missing.onnx", str(raised.value))
+    for load, number, name in ((lambda: qrewrite.rewrite("/", RULES), errno.EISDIR, "/"), (lambda: qrewrite.Rules.load("none.yaml"), errno.ENOENT, "none.yaml"),
+                               (lambda: qrewrite.Rules.load("no_set"), errno.ENOENT, "no_set"), (lambda: qrewrite.Rules.load("/"), errno.EISDIR, "/")):
+        with pytest.raises(qrewrite.FileError) as raised:
+            load()
+        assert (raised.value.errno, raised.value.filename) == (number, name)
     with pytest.raises(qrewrite.InvalidModel):
         qrewrite.rewrite(b"\xff\xff\xff", RULES)
     with pytest.raises(qrewrite.UsageError, match="`output` is for a model that is a path"):

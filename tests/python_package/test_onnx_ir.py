@@ -225,8 +225,12 @@ def test_large_tensors_in_functions_and_in_lists(in_place):
 def test_nodes_before_their_producers():
     proto = parse("g (float[2] x) => (float[2] y) { a = Neg(x)  y = Abs(a) }")
     proto.graph.node.reverse()
-    result, _ = qrewrite.rewrite(ir.from_proto(proto), NOTHING)
-    assert ops(result) == ["Neg", "Abs"]
+    model = ir.from_proto(proto)
+    model.graph[0].meta["mine"] = 1
+    result, report = qrewrite.rewrite(model, NOTHING)
+    assert not report.changed and ir.to_proto(result) == ir.to_proto(model) and result.graph[0].meta["mine"] == 1 and result.graph[0] is not model.graph[0]
+    result, report = qrewrite.rewrite(model, {"rules": [{"name": "r", "match": "y = Abs(x)", "replace": "y = Relu(x)"}]})
+    assert report.changed and ops(result) == ["Neg", "Relu"]
 
 
 def everything():

@@ -298,7 +298,8 @@ class GraphWriter {
   // If there is anything to say.
   void Mention(nb::handle value) {
     const bool is_silent = type_.Of(value).is_none() && shape_.Of(value).is_none() &&
-                           !IsTrue(value_doc_string_.Of(value)) && !IsTrue(value_metadata_.Of(value));
+                           !IsTrue(value_doc_string_.Of(value)) &&
+                           !IsTrue(value_metadata_.Of(value));
     if (is_silent || !IsTrue(value_name_.Of(value))) return;
     PutDeclaration(now_.infos, graph_field::kValueInfo, value);
   }
@@ -399,8 +400,8 @@ class GraphWriter {
       denotation_{tensor_type_, "denotation"},
       tensor_metadata_{proto_tensor_type_, "metadata_props"},
       raw_{proto_tensor_type_, "raw", "_proto"};
-  const Name symbol_{"value"}, get_denotation_{"get_denotation"},
-      data_type_{"data_type"}, dims_of_proto_{"dims"}, doc_string_{"doc_string"};
+  const Name symbol_{"value"}, get_denotation_{"get_denotation"}, data_type_{"data_type"},
+      dims_of_proto_{"dims"}, doc_string_{"doc_string"};
   struct CopyOfData {
     nb::object tensor;
     nb::str location;

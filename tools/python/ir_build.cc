@@ -109,9 +109,17 @@ class GraphBuilder {
   nb::object Input(std::string_view info, const GraphFields& fields) {
     const std::string_view name = FindBytes(info, kName);
     nb::object value = Define(name, make_.Value(Unicode(name), none_, none_, none_, none_));
-    helper_.attr("declare")(value, ToBytes(info));
+    Declare(value, info);
     Annotate(value, name, fields);
     return value;
+  }
+
+  void Declare(const nb::object& value, std::string_view info) {
+    if (const std::optional<TypeAndShape> said = TypeOf(info)) {
+      make_.Declare(value, said->type, said->shape);
+    } else {
+      helper_.attr("declare")(value, ToBytes(info));
+    }
   }
 
   // A branch may return a value of the graph around it. No value of onnx_ir belongs to two graphs: as its deserializer
@@ -126,7 +134,7 @@ class GraphBuilder {
       Known(name);
       value = make_.Value(Unicode(name), none_, none_, none_, none_);
     }
-    helper_.attr("declare")(value, ToBytes(info));
+    Declare(value, info);
     return value;
   }
 
@@ -284,7 +292,8 @@ class GraphBuilder {
     nb::list built;
     for (const std::string_view graph : graphs) built.append(Build(graph));
     return is_one ? make_.Attribute(name, graph_kind_, built[0], doc_string)
-                  : make_.Attribute(name, graphs_kind_, Steal(PyList_AsTuple(built.ptr())), doc_string);
+                  : make_.Attribute(name, graphs_kind_, Steal(PyList_AsTuple(built.ptr())),
+                                    doc_string);
   }
 
   [[noreturn]] void Unusual() {
@@ -298,7 +307,8 @@ class GraphBuilder {
   const nb::object none_ = nb::none(), empty_ = nb::str(""),
                    graph_kind_ = helper_.attr("graph_kind"),
                    graphs_kind_ = helper_.attr("graphs_kind");
-  const Name dtype_{"dtype"}, shape_{"shape"}, attribute_name_{"name"};
+  const Property attribute_name_{nb::object(helper_.attr("attribute_type")), "name"};
+  const Name dtype_{"dtype"}, shape_{"shape"};
   // Texts are those of the message.
   std::vector<std::unordered_map<std::string_view, nb::object>> scopes_;  // values by name
   std::unordered_map<std::string_view, nb::object> texts_, shapes_, attributes_;

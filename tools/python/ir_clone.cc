@@ -3,6 +3,7 @@
 // Objects are read as ir.cc reads them, and made as ir_make.h says. What is seldom is left to functions of
 // Python; what is not understood here, such as configurations for several devices, is left to onnx_ir's clone().
 #include <optional>
+#include <unordered_set>
 
 #include "engine/base/flat_map.h"
 #include "tools/python/ir_make.h"
@@ -20,6 +21,13 @@ class GraphCloner {
   }
 
   // Throws what helper.unusual() raises if there is something that is not understood.
+  nb::object CloneAll(nb::handle graph) {
+    nb::object clone = Clone(graph);
+    if (!early_.empty()) Unusual();  // of nodes of another graph
+    return clone;
+  }
+
+ private:
   nb::object Clone(nb::handle graph) {
     nb::list inputs, initializers, nodes, outputs;
     ForEach(Contents(graph_inputs_.Of(graph)),
@@ -28,7 +36,8 @@ class GraphCloner {
             [&](const nb::object& v) { initializers.append(Value(v)); });
     ForEach(make_.NodesOf(nb::borrow(graph)),
             [&](const nb::object& node) { nodes.append(Node(node)); });
-    ForEach(Contents(graph_outputs_.Of(graph)), [&](const nb::object& v) { outputs.append(Returned(v)); });
+    ForEach(Contents(graph_outputs_.Of(graph)),
+            [&](const nb::object& v) { outputs.append(Returned(v)); });
     IrMaker::AboutGraph about{graph_name_.Of(graph), graph_doc_string_.Of(graph)};
     if (const nb::object metadata = graph_metadata_.Of(graph); IsTrue(metadata)) {
       about.metadata = Steal(PyDict_Copy(metadata.ptr()));
@@ -40,15 +49,16 @@ class GraphCloner {
     return made;
   }
 
- private:
   nb::object Node(nb::handle node) {
     if (devices_ && IsTrue(devices_->Of(node))) Unusual();
     const nb::object inputs = TupleOf(inputs_.Of(node), [&](const nb::object& input) {
       return input.is_none() ? input : Known(input);
     });
     const nb::dict attributes = Attributes(data_.Of(attributes_.Of(node)));
-    const nb::object outputs =
-        TupleOf(outputs_.Of(node), [&](const nb::object& output) { return Value(output); });
+    const nb::object outputs = TupleOf(outputs_.Of(node), [&](const nb::object& output) {
+      if (!early_.empty()) early_.erase(KeyOf(output));
+      return Value(output);
+    });
     nb::object metadata = node_metadata_.Of(node);
     metadata = IsTrue(metadata) ? Steal(PyDict_Copy(metadata.ptr())) : nb::none();
     nb::object made = make_.Node(domain_.Of(node), op_type_.Of(node), inputs, attributes,
@@ -78,8 +88,7 @@ class GraphCloner {
         ForEach(value, [&](const nb::object& graph) { graphs.append(Clone(graph)); });
       }
       made[name] = make_.Attribute(
-          name, type,
-          kind == kGraph ? nb::object(graphs[0]) : Steal(PyList_AsTuple(graphs.ptr())),
+          name, type, kind == kGraph ? nb::object(graphs[0]) : Steal(PyList_AsTuple(graphs.ptr())),
           attribute_doc_string_.Of(attribute));
     });
     return made;
@@ -111,8 +120,10 @@ class GraphCloner {
   }
   nb::object Known(const nb::object& value) {
     const nb::object* const clone = clones_.Find(KeyOf(value));
-    if (clone == nullptr) Unusual();  // of a node that comes later
-    return *clone;
+    if (clone != nullptr) return *clone;
+    if (producer_.Ask(value).is_none()) Unusual();  // of no graph
+    early_.insert(KeyOf(value));
+    return Value(value);
   }
 
   [[noreturn]] void Unusual() {
@@ -151,14 +162,15 @@ class GraphCloner {
       graph_meta_{graph_type_, meta_name_, meta_name_},
       graph_metadata_{graph_type_, metadata_name_, metadata_name_};
   const Name data_{"data"};
-  FlatMap<nb::object> clones_;  // of values, which live as long as the graph
+  std::unordered_set<uint64_t> early_;  // values that were read, of nodes that are still to come
+  FlatMap<nb::object> clones_;          // of values, which live as long as the graph
 };
 
 }  // namespace
 
 void BindIrClone(nb::module_& m) {
   m.def("ir_clone", [](const nb::object& graph, nb::object helper) {
-    return OrWaitForTheEnd([&] { return GraphCloner(std::move(helper)).Clone(graph); });
+    return OrWaitForTheEnd([&] { return GraphCloner(std::move(helper)).CloneAll(graph); });
   });
 }
 

@@ -17,26 +17,21 @@ namespace {
 using ByName = std::unordered_map<std::string_view, std::string_view>;
 
 struct NodeMessage {
-  std::string_view message;
-  Views inputs, outputs;
+  Views inputs, outputs, attributes;
+  std::string others;
 
-  explicit NodeMessage(std::string_view bytes) : message(bytes) {
-    ForFields(bytes, [&](const WireField& f) {
-      if (f.IsBytes(node_field::kInput)) inputs.push_back(f.bytes);
-      if (f.IsBytes(node_field::kOutput)) outputs.push_back(f.bytes);
-    });
-  }
-  // All but its inputs and outputs; attributes first, as the library writes them.
-  std::string Rest() const {
-    std::string attributes, others;
+  explicit NodeMessage(std::string_view message) {
     ForFields(message, [&](const WireField& f) {
-      if (f.IsBytes(node_field::kAttribute)) {
-        attributes += f.whole;
-      } else if (!f.IsBytes(node_field::kInput) && !f.IsBytes(node_field::kOutput)) {
+      if (f.IsBytes(node_field::kInput)) {
+        inputs.push_back(f.bytes);
+      } else if (f.IsBytes(node_field::kOutput)) {
+        outputs.push_back(f.bytes);
+      } else if (f.IsBytes(node_field::kAttribute)) {
+        attributes.push_back(f.bytes);
+      } else {
         others += f.whole;
       }
     });
-    return attributes + others;
   }
 };
 
@@ -113,6 +108,12 @@ std::vector<bool> Increasing(const std::vector<size_t>& numbers) {
   return chosen;
 }
 
+// A part of a message, which it keeps alive.
+nb::object Part(std::string_view part, const ConstBytes& of) {
+  const auto* const begin = reinterpret_cast<const std::byte*>(part.data());
+  return nb::cast(ConstBytes(std::span<const std::byte>(begin, part.size()), of.owner()));
+}
+
 class GraphDifference {
  public:
   // `before`, `after`: contents of GraphProtos. `locations`: {offset: location}, where what `after` has in its data file was for
@@ -160,15 +161,16 @@ class GraphDifference {
     return list;
   }
 
-  // [(position, message before, message now, number of inputs, [(number, name) of those that differ])]. The messages are None if only
-  // the inputs differ.
+  // [(position, what it said of itself, what it says, attributes, number of inputs, [(number, name) of those that differ])]. The two messages,
+  // of all but inputs, outputs and attributes, are None if they are the same; so are the attributes.
   nb::list Updated() const {
     nb::list list;
     for (size_t i = 0; i < after_.nodes.size(); ++i) {
       if (!matched_[i] || before_.nodes[*matched_[i]] == after_.nodes[i]) continue;
       const NodeMessage old(before_.nodes[*matched_[i]]), now(after_.nodes[i]);
-      const bool same = old.Rest() == now.Rest();
-      if (same && old.inputs == now.inputs) continue;  // in another order
+      const bool same = old.others == now.others,
+                 same_attributes = old.attributes == now.attributes;
+      if (same && same_attributes && old.inputs == now.inputs) continue;  // in another order
       nb::list inputs;
       for (size_t j = 0; j < now.inputs.size(); ++j) {
         if (now.inputs[j] != (j < old.inputs.size() ? old.inputs[j] : std::string_view())) {
@@ -176,10 +178,12 @@ class GraphDifference {
         }
       }
       const auto message = [&](const NodeMessage& node) {
-        return same ? nb::object(nb::none()) : ToBytes(node.message);
+        return same ? nb::object(nb::none()) : ToBytes(node.others);
       };
-      list.append(
-          nb::make_tuple(*matched_[i], message(old), message(now), now.inputs.size(), inputs));
+      list.append(nb::make_tuple(
+          *matched_[i], message(old), message(now),
+          same_attributes ? nb::object(nb::none()) : Attributes(old.attributes, now.attributes),
+          now.inputs.size(), inputs));
     }
     return list;
   }
@@ -231,6 +235,23 @@ class GraphDifference {
   }
 
  private:
+  // [(name, message before, or None, message now; whether they are the same)]
+  nb::list Attributes(const Views& before, const Views& after) const {
+    ByName old;
+    for (const std::string_view attribute : before) {
+      old[FindBytes(attribute, attribute_field::kName)] = attribute;
+    }
+    nb::list list;
+    for (const std::string_view now : after) {
+      const std::string_view name = FindBytes(now, attribute_field::kName);
+      const auto it = old.find(name);
+      list.append(nb::make_tuple(Text(name),
+                                 it == old.end() ? nb::none() : Part(it->second, before_bytes_),
+                                 Part(now, after_bytes_), it != old.end() && it->second == now));
+    }
+    return list;
+  }
+
   void MatchNodes() {
     std::unordered_multimap<std::string_view, size_t> silent;  // those without outputs
     std::vector<Views> outputs;
@@ -333,10 +354,7 @@ nb::list Fields(nb::handle message, int number) {
   const ConstBytes bytes = BytesOf(message);
   nb::list list;
   ForFields(ViewOf(bytes), [&](const WireField& f) {
-    if (!f.IsBytes(number)) return;
-    const auto* const begin = reinterpret_cast<const std::byte*>(f.bytes.data());
-    list.append(
-        nb::cast(ConstBytes(std::span<const std::byte>(begin, f.bytes.size()), bytes.owner())));
+    if (f.IsBytes(number)) list.append(Part(f.bytes, bytes));
   });
   return list;
 }

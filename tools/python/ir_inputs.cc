@@ -12,7 +12,9 @@ class Editor {
  public:
   // `helper`: an instance of qrewrite._ir.Maker.
   explicit Editor(const nb::object& helper)
-      : value_type_(helper.attr("value_type")), node_type_(helper.attr("node_type")), make_(helper) {}
+      : value_type_(helper.attr("value_type")),
+        node_type_(helper.attr("node_type")),
+        make_(helper) {}
 
   // Takes the inputs from nodes that are `gone`; `initializers`: names of those that go with them. Returns the nodes
   // with attributes, in which there may be graphs; the caller looks into these.
@@ -26,7 +28,8 @@ class Editor {
       none.clear();
       size_t number = 0;
       ForEach(inputs_.Of(node), [&](const nb::object& value) {
-        if (!value.is_none() && Stays(value, dead, initializers)) none.push_back({number, nb::none()});
+        if (!value.is_none() && Stays(value, dead, initializers))
+          none.push_back({number, nb::none()});
         ++number;
       });
       if (!none.empty()) make_.ReplaceInputs(node, none);

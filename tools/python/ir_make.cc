@@ -101,6 +101,9 @@ struct IrMaker::Molds {
         index(samples.attr("value"), "_index"),
         uses(samples.attr("value"), "_uses"),
         value_name(samples.attr("value"), "_name"),
+        value_type(samples.attr("value"), "_type"),
+        value_shape(samples.attr("value"), "_shape"),
+        value_doc_string(samples.attr("value"), "doc_string"),
         node_name(samples.attr("node"), "_name"),
         outputs(samples.attr("node"), "_outputs"),
         graph_of_node(samples.attr("node"), "_graph"),
@@ -121,6 +124,13 @@ struct IrMaker::Molds {
         next(samples.attr("box"), "next"),
         held(samples.attr("box"), "value"),
         owner(samples.attr("box"), "owning_list"),
+        nodes_of_graph(samples.attr("graph"), "_nodes"),
+        authority_of_graph(samples.attr("graph"), "_name_authority"),
+        root(samples.attr("node_list"), "_root"),
+        boxes(samples.attr("node_list"), "_value_ids_to_boxes"),
+        length(samples.attr("node_list"), "_length"),
+        value_names(samples.attr("authority"), "_value_names"),
+        node_names(samples.attr("authority"), "_node_names"),
         io_of_graph{Field(samples.attr("graph"), "_inputs"),
                     Field(samples.attr("graph"), "_outputs"),
                     Field(samples.attr("graph"), "_initializers")} {
@@ -159,10 +169,12 @@ struct IrMaker::Molds {
   const Mold value, node, attributes, shape, type, attribute, box;
   const Mold graph, graph_inputs, graph_outputs, initializers, node_list, authority;
   const nb::object usage, counter;
-  const Field producer, index, uses, value_name, node_name, outputs, graph_of_node, graph_of_value,
-      is_input, is_output, is_initializer, node_attributes, inputs;
+  const Field producer, index, uses, value_name, value_type, value_shape, value_doc_string,
+      node_name, outputs, graph_of_node, graph_of_value, is_input, is_output, is_initializer,
+      node_attributes, inputs;
   const std::array<Field, 5> attribute_fields;
-  const Field dims, denotations, prev, next, held, owner;
+  const Field dims, denotations, prev, next, held, owner, nodes_of_graph, authority_of_graph, root,
+      boxes, length, value_names, node_names;
   const std::array<Field, 3> io_of_graph;
   const newfunc new_tuple = reinterpret_cast<newfunc>(PyType_GetSlot(&PyTuple_Type, Py_tp_new));
   bool usage_is_plain = false;
@@ -202,6 +214,19 @@ nb::object IrMaker::Value(const nb::object& name, const nb::object& type, const 
                           const nb::object& doc_string, const nb::object& const_value) const {
   return molds_ ? molds_->value(name, type, shape, doc_string, const_value)
                 : value_(name, type, shape, doc_string, const_value);
+}
+
+void IrMaker::Declare(const nb::object& value, const nb::object& type,
+                      const nb::object& shape) const {
+  if (molds_ && molds_->value.Fits(value)) {
+    molds_->value_shape.Set(value, shape);
+    molds_->value_type.Set(value, type);
+    molds_->value_doc_string.Set(value, nb::none());
+    return;
+  }
+  value.attr("shape") = shape;
+  value.attr("type") = type;
+  value.attr("doc_string") = nb::none();
 }
 
 nb::object IrMaker::TensorType(const nb::object& dtype) const {
@@ -333,9 +358,9 @@ void IrMaker::ReplaceInputs(const nb::object& node, const std::vector<NewInput>&
 }
 
 nb::list IrMaker::NodesOf(const nb::object& graph) const {
-  if (molds_ && graph.type().is(helper_.attr("graph_type"))) {
+  if (molds_ && molds_->graph.Fits(graph)) {
     const Molds& m = *molds_;
-    const nb::object root = graph.attr("_nodes").attr("_root");
+    const nb::object root = m.root.Of(m.nodes_of_graph.Of(graph));
     nb::list nodes;
     for (nb::object box = m.next.Of(root); !box.is(root); box = m.next.Of(box)) {
       nodes.append(m.held.Of(box));
@@ -351,10 +376,10 @@ void IrMaker::Fill(const nb::object& graph, const nb::list& nodes) const {
     return;
   }
   const Molds& m = *molds_;
-  const nb::object list = graph.attr("_nodes"), boxes = list.attr("_value_ids_to_boxes"),
-                   root = list.attr("_root"), authority = graph.attr("_name_authority"),
-                   node_names = authority.attr("_node_names"),
-                   value_names = authority.attr("_value_names");
+  const nb::object list = m.nodes_of_graph.Of(graph), boxes = m.boxes.Of(list),
+                   root = m.root.Of(list), authority = m.authority_of_graph.Of(graph),
+                   node_names = m.node_names.Of(authority),
+                   value_names = m.value_names.Of(authority);
   // What has no name gets one.
   const auto name = [&](nb::handle named, const Field& field, nb::handle names, const char* give) {
     const nb::object text = field.Of(named);
@@ -378,7 +403,7 @@ void IrMaker::Fill(const nb::object& graph, const nb::list& nodes) const {
     last = std::move(box);
   }
   m.prev.Set(root, last);
-  list.attr("_length") = nodes.size();
+  m.length.Set(list, nb::int_(nodes.size()));
 }
 
 }  // namespace qrewrite::python

@@ -105,6 +105,8 @@ class IrMaker {
 
   nb::object Value(const nb::object& name, const nb::object& type, const nb::object& shape,
                    const nb::object& doc_string, const nb::object& const_value) const;
+  // Says of a value that there is, what is said of new ones.
+  void Declare(const nb::object& value, const nb::object& type, const nb::object& shape) const;
   nb::object TensorType(const nb::object& dtype) const;
   nb::object CopyOfShape(const nb::object& shape) const;
   nb::object CopyOfAttribute(const nb::object& attribute) const;  // whose value nobody changes

@@ -102,9 +102,10 @@ class Property {
 
 // What the lists and dicts of a graph of onnx_ir hold, which are objects of Python around one of these.
 inline nb::object Contents(const nb::object& container) {
-  const bool is_plain = PyTuple_CheckExact(container.ptr()) ||
-                        PyList_CheckExact(container.ptr()) || PyDict_CheckExact(container.ptr());
-  return is_plain ? container : nb::object(container.attr("data"));
+  const bool is_plain = PyTuple_CheckExact(container.ptr()) || PyList_CheckExact(container.ptr()) ||
+                        PyDict_CheckExact(container.ptr());
+  static const auto* const data = new Name("data");
+  return is_plain ? container : data->Of(container);
 }
 
 template <class Visit>

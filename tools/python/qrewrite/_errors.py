@@ -1,6 +1,9 @@
 """What goes wrong, as exceptions."""
 from __future__ import annotations
 
+import errno
+import os
+import re
 from typing import Any, Literal, NamedTuple, Sequence
 
 Severity = Literal["error", "warning", "note"]
@@ -62,10 +65,24 @@ class UsageError(Error, ValueError):
     code = "usage"
 
 
+_REASONS = {os.strerror(number): number for number in errno.errorcode} | dict.fromkeys(("it is a folder", "is a folder"), errno.EISDIR)
+# As the library says it: "cannot read `x.onnx`: No such file or directory", "x.yaml: No such file or directory"
+_OF_FILE = re.compile(r"cannot [a-z ]+ `(.+?)`: (.+)|(.+): ([^:]+)")
+_NO_RULES = re.compile(r"there is no file `(.+?)` and no shipped rule set")
+
+
 class FileError(Error, OSError):
-    """A file cannot be read or written."""
+    """A file cannot be read or written; `errno` and `filename` say why and which, where the system was asked; None otherwise."""
 
     code = "io"
+
+    def __init__(self, message: str = "", diagnostics: Sequence[Diagnostic] = ()) -> None:
+        super().__init__(message, diagnostics)
+        text = self.diagnostics[0].message if self.diagnostics else message
+        if no_rules := _NO_RULES.match(text):
+            self.errno, self.filename = errno.ENOENT, no_rules[1]
+        elif (said := _OF_FILE.fullmatch(text)) and (number := _REASONS.get(said[2] or said[4])):
+            self.errno, self.filename = number, said[1] or said[3]
 
     def __str__(self) -> str:  # not OSError's
         return Exception.__str__(self)

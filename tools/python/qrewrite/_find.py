@@ -34,7 +34,8 @@ class Binding(NamedTuple):
 
     @property
     def value(self) -> Any:
-        """The plain thing: an array, a text, nodes, a list, a dict of attributes; None of what is absent or unknown."""
+        """The plain thing: an array of a number or tensor that was computed, the name of a value (also of a constant, whose array is
+        ``constant.numpy()``), a text, nodes, a list, a dict of attributes; None of what is absent or unknown."""
         if self.constant is not None and self.kind == "constant":
             return self.constant.numpy()
         if self.kind in ("node", "chain"):
@@ -112,7 +113,8 @@ def find(model: Any, rules: RuleSource | Rule | None = None, *, pattern: str | N
         computed; "report": all, and each says which conditions hold, fail or cannot be known.
     max_matches: ends the search; `more` of the result says whether there are others.
 
-    Raises as :func:`rewrite` does. A match may be one that rewrite() rejects, as what a replacement needs is not looked at.
+    Operands of commutative operators are tried in both orders, and each that fits is a match: ``y = Add(a, b)`` is found twice at a node,
+    with `a` and `b` swapped. Raises as :func:`rewrite` does. A match may be one that rewrite() rejects, as what a replacement needs is not looked at.
     """
     if (rules is None) == (pattern is None):
         raise usage("find() takes rules or a pattern")

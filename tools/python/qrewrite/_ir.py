@@ -11,6 +11,7 @@ import onnx_ir as ir
 from onnx_ir import serde
 
 from . import _core
+from ._errors import Diagnostic, InvalidModel
 from ._ir_make import Samples, samples
 
 # Bytes from which tensors pass beside the message.
@@ -91,6 +92,7 @@ class Message(Maker):
             return _core.tensor_apart(name, tensor.dtype.value, tensor.shape.dims, tensor.doc_string, self._apart(tensor), tensor.nbytes)
         proto = onnx.TensorProto()
         if small:
+            _check(tensor)
             serde.serialize_tensor_into(proto, tensor)
         else:
             self._reference(proto, tensor)
@@ -121,6 +123,7 @@ class Message(Maker):
         else:
             pairs = list(zip(proto.tensors, attribute.value)) if attribute.type == ir.AttributeType.TENSORS else []
         for inside, tensor in pairs:
+            _check(tensor)
             if isinstance(tensor, ir.ExternalTensor):  # it knows its folder, and who may be read
                 inside.Clear()
                 self._reference(inside, tensor)
@@ -151,6 +154,27 @@ class Cloner(Maker):
         for key in old.meta:
             if not old.meta.is_valid(key):
                 new.meta.invalidate(key)
+
+
+def numpy_of(tensor: Any) -> Any:
+    """Its array, of the type that it declares: what a function made (ir.LazyTensor), or an object of another package, may be of another one."""
+    array, declared = tensor.numpy(), tensor.dtype.numpy()
+    is_bits = array.dtype.kind in "uV" and array.dtype.itemsize == declared.itemsize and declared.kind == "V"  # of a type that numpy has not
+    if array.dtype.newbyteorder("=") != declared and not is_bits:
+        raise other_tensor(tensor, array.dtype, declared)
+    return array
+
+
+def _check(tensor: Any) -> None:
+    """Before onnx_ir writes what a function makes: it does not look at it."""
+    if isinstance(tensor, ir.LazyTensor) and tensor.dtype not in _INSIDE and tensor.dtype.itemsize >= 1:
+        if (size := numpy_of(tensor).nbytes) != tensor.nbytes:
+            raise other_tensor(tensor, f"{size} bytes", f"{tensor.nbytes} bytes")
+
+
+def other_tensor(tensor: Any, given: object, declared: object) -> InvalidModel:
+    fault = f"tensor `{tensor.name}` declares {declared} and gives {given}"
+    return InvalidModel(fault, [Diagnostic("error", "", "", 0, 0, 0, "", fault, "", [])])
 
 
 class _Like:

@@ -22,8 +22,8 @@ _METADATA = Maker.metadata_props
 _GRAPHS = {ir.AttributeType.GRAPH: onnx.AttributeProto.G_FIELD_NUMBER, ir.AttributeType.GRAPHS: onnx.AttributeProto.GRAPHS_FIELD_NUMBER}
 
 
-# A node, the number of its inputs, (number, name) of those that change; if there is more that does: its message, and its attributes.
-_Update = tuple[ir.Node, int, list[tuple[int, str]], onnx.NodeProto | None, list[ir.Attr]]
+# A node, the number of its inputs, (number, name) of those that change; what it says of itself, and its attributes, if that changes.
+_Update = tuple[ir.Node, int, list[tuple[int, str]], onnx.NodeProto | None, list[ir.Attr] | None]
 
 
 class Unusual(Exception):
@@ -95,26 +95,28 @@ class Graph:
         outputs = [self._make(name) for name in proto.output]
         return proto, outputs, [self._attribute(attribute, b"", None) for attribute in _core.fields(message, _ATTRIBUTE)]
 
-    def _update(self, index: int, before: bytes | None, after: bytes | None, count: int, inputs: list[tuple[int, str]]) -> _Update:
+    def _update(self, index: int, before: bytes | None, after: bytes | None, changed: list[tuple[str, Any, Any, bool]] | None, count: int,
+                inputs: list[tuple[int, str]]) -> _Update:
         node = self._nodes[index]
-        if before is None or after is None:
-            return node, count, inputs, None, []
-        proto = onnx.NodeProto.FromString(after)
-        if _devices(before) != _devices(after):
-            raise Unusual
-        old = {_name(attribute): attribute for attribute in _core.fields(before, _ATTRIBUTE)}
+        proto = None
+        if before is not None and after is not None:
+            if _devices(before) != _devices(after):
+                raise Unusual
+            proto = onnx.NodeProto.FromString(after)
+        if changed is None:
+            return node, count, inputs, proto, None
+        old = dict(node.attributes)
         attributes = []
-        for attribute in _core.fields(after, _ATTRIBUTE):
-            name = _name(attribute)
-            known, had = node.attributes.get(name), old.get(name, b"")
-            if known is not None and _core.same(had, attribute):
-                attributes.append(known)
-            else:
-                attributes.append(self._attribute(attribute, had, known))
-        return node, count, inputs, proto, attributes
+        for name, had, now, same in changed:
+            known = old.get(name)
+            attributes.append(known if known is not None and same else self._attribute(now, b"" if had is None else had, known))
+        stay = len(old) == len(attributes) and all(a is b for a, b in zip(old.values(), attributes))
+        return node, count, inputs, proto, None if stay else attributes
 
     def _attribute(self, message: Any, before: Any, known: ir.Attr | None) -> ir.Attr:
         """`before`, `known`: the attribute of this name as it was."""
+        if known is not None and known.type in _GRAPHS and not known.is_ref() and self._graphs_stay(message, before, known):
+            return known
         proto = onnx.AttributeProto.FromString(bytes(memoryview(message)))
         kind = ir.AttributeType(proto.type)
         if proto.ref_attr_name or kind not in _GRAPHS:
@@ -125,14 +127,18 @@ class Graph:
                 return known
             return ir.Attr(proto.name, kind, tensors if kind == ir.AttributeType.TENSORS else tensors[0], doc_string=_text(proto, "doc_string"))
         bodies = _core.fields(message, _GRAPHS[kind])
-        if known is not None and known.type == kind and not known.is_ref():
-            graphs, olds = [known.value] if kind == ir.AttributeType.GRAPH else list(known.value), _core.fields(before, _GRAPHS[kind])
-            if len(graphs) == len(olds) == len(bodies):
-                self._prepare_graphs(graphs, olds, bodies)
-                return known
         graphs = [ir.Graph((), (), nodes=()) for _ in bodies]
         self._prepare_graphs(graphs, [b""] * len(bodies), bodies)
         return ir.Attr(proto.name, kind, graphs[0] if kind == ir.AttributeType.GRAPH else graphs, doc_string=_text(proto, "doc_string"))
+
+    def _graphs_stay(self, message: Any, before: Any, known: ir.Attr) -> bool:
+        """As many of them are there as there were: what differs in them is put in."""
+        field = _GRAPHS[known.type]
+        graphs, olds, bodies = [known.value] if known.type == ir.AttributeType.GRAPH else list(known.value), _core.fields(before, field), _core.fields(message, field)
+        if not bodies or not len(graphs) == len(olds) == len(bodies):
+            return False
+        self._prepare_graphs(graphs, olds, bodies)
+        return True
 
     def _prepare_graphs(self, graphs: list[Any], before: list[Any], after: list[Any]) -> None:
         for graph, old, now in zip(graphs, before, after):
@@ -152,12 +158,14 @@ class Graph:
         gone = [self._nodes[i] for i in removed if i not in moved]
         if removed:
             self._graph.remove([self._nodes[i] for i in removed])
-        for node in self._editor.forget(gone, self._gone):
-            for inner in _inside(node):
-                _forget(inner)
+        if gone:
+            for node in self._editor.forget(gone, self._gone):
+                for inner in _inside(node):
+                    _forget(inner)
         for name in self._gone:
             self._graph.initializers.pop(name)
-        self._pass_on(gone)
+        if self._formers:
+            self._pass_on(gone)
         for anchor, items in self._inserted:
             nodes = [self._nodes[item] if isinstance(item, int) else self._node(*item) for item in items]
             if anchor >= 0:
@@ -166,10 +174,13 @@ class Graph:
                 self._graph.insert_before(self._graph[0], nodes)
             else:
                 self._graph.extend(nodes)
-        self._change_inputs()
+        if self._updated:
+            self._change_inputs()
         for node, _, _, proto, attributes in self._updated:
             if proto is not None:
-                self._change(node, proto, attributes)
+                self._change(node, proto)
+            if attributes is not None:
+                self._change_attributes(node, attributes)
         for subgraph in self._subgraphs:
             subgraph.commit()
         self._settle()
@@ -194,7 +205,7 @@ class Graph:
         self._editor.replace_inputs([(node, [(i, self._find(name) if name else None) for i, name in inputs])
                                      for node, _, inputs, _, _ in self._updated if inputs])
 
-    def _change(self, node: ir.Node, proto: onnx.NodeProto, attributes: list[ir.Attr]) -> None:
+    def _change(self, node: ir.Node, proto: onnx.NodeProto) -> None:
         if (node.domain, node.op_type) != (proto.domain, proto.op_type):
             node.domain, node.op_type = proto.domain, proto.op_type
             node.meta.clear()  # of another operator
@@ -205,13 +216,13 @@ class Graph:
         node.doc_string = _text(proto, "doc_string")
         if len(proto.metadata_props) or getattr(node, _METADATA):
             _set_map(node.metadata_props, proto.metadata_props)
-        old_ones = list(node.attributes.values()) if node.attributes else []
-        if list(map(id, old_ones)) != list(map(id, attributes)):
-            for inner in _inside(node, set(map(id, attributes))):
-                _forget(inner)
-            node.attributes.clear()
-            for attribute in attributes:
-                node.attributes[attribute.name] = attribute
+
+    def _change_attributes(self, node: ir.Node, attributes: list[ir.Attr]) -> None:
+        for inner in _inside(node, set(map(id, attributes))):
+            _forget(inner)
+        node.attributes.clear()
+        for attribute in attributes:
+            node.attributes[attribute.name] = attribute
 
     def _values(self, names: Any) -> list[ir.Value | None]:
         return [self._find(name) if name else None for name in names]
@@ -297,10 +308,6 @@ def _inside(node: ir.Node, but: Set[int] = frozenset()) -> Iterator[ir.Node]:
 
 def _kind(tensor: Any) -> tuple[ir.TensorType, ir.Shape]:
     return ir.TensorType(tensor.dtype), tensor.shape
-
-
-def _name(attribute: Any) -> str:
-    return bytes(memoryview(_core.fields(attribute, onnx.AttributeProto.NAME_FIELD_NUMBER)[-1])).decode()
 
 
 def _devices(message: Any) -> list[bytes]:

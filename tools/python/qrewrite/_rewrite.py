@@ -36,7 +36,8 @@ def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str |
     happens; a run that fails writes nothing.
 
     model: a path, ``bytes``, an ``onnx.ModelProto``, an ``onnx_ir.Model`` or a :class:`Model`. For a path the result is a path:
-        `output`, or "model.RULESET.onnx" beside the model; `output` may be the model itself, which is replaced then.
+        `output`, or "model.RULESET.onnx" beside the model; `output` may be the model itself, which is replaced then. The file is
+        mapped, and its external data: another process that writes to it or truncates it meanwhile may end this one.
     rules: the name of a shipped rule set, a path, a dict (:meth:`Rules.from_dict`), :class:`Rules`, or a list of these.
     parameters: of the rule sets, by name: each goes to every rule set that has it, and one must. `params` has those whose
         name is an option of this function as well. Lists are joined by commas; None is the default.

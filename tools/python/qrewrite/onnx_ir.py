@@ -25,7 +25,7 @@ from onnx_ir import passes, serde
 
 from . import _core
 from ._errors import CallbackError, Diagnostic, Error, FileError, InvalidModel, LimitError
-from ._ir import THRESHOLD, Clonable, Message, nodes_of
+from ._ir import THRESHOLD, Clonable, Message, nodes_of, numpy_of, other_tensor
 from ._ir import Unusual as Seldom
 from ._ir_build import Builder
 from ._ir_make import samples
@@ -93,6 +93,8 @@ def _read(model: ir.Model) -> tuple[_core.Model, Read]:
     except CallbackError as e:
         if not asked:
             raise
+        if isinstance(e.__cause__, InvalidModel):
+            raise e.__cause__ from None
         raise _unreadable(e, asked[0]) from e.__cause__
     except InvalidModel:
         if not tensors:
@@ -108,10 +110,13 @@ def _read(model: ir.Model) -> tuple[_core.Model, Read]:
 
 def _unreadable(error: CallbackError, tensor: Any) -> Error:
     """What it means that a tensor of onnx_ir raised: of a file, or a model; a LazyTensor calls a function of the user."""
-    if not isinstance(tensor, (ir.ExternalTensor, serde.TensorProtoTensor, type(None))):
-        return error
-    fault = str(error).replace("ParseOptions::external_data threw an exception: ", "")
-    kind = FileError if isinstance(error.__cause__, OSError) else InvalidModel
+    asked = "the function for external data"
+    kind: type[Error]
+    if isinstance(tensor, (ir.ExternalTensor, serde.TensorProtoTensor, type(None))):
+        kind = FileError if isinstance(error.__cause__, OSError) else InvalidModel
+        fault = str(error).replace(f"{asked} threw an exception: ", "")
+    else:
+        kind, fault = CallbackError, str(error).replace(asked, "its function")
     return kind(fault, [Diagnostic("error", "", "", 0, 0, 0, "", fault, "", [])])
 
 
@@ -121,6 +126,8 @@ def _message(model: ir.Model) -> tuple[Any, dict[str, Any], list[ir.Node]]:
         try:
             writer = Message(model.ir_version)
             return writer.model(model), writer.tensors, writer.nodes
+        except InvalidModel:
+            raise
         except Exception:  # said again by onnx_ir, in whose words it is understood
             return _whole(model), {}, list(model.graph)
 
@@ -316,10 +323,14 @@ def _file(model: ir.Model, location: str) -> Any:
 def _bytes(tensor: Any) -> Any:
     # Elements of 8 bit and more lie in their arrays as in the file; those below are packed by tobytes().
     import numpy as np
-    array = tensor.numpy() if tensor.dtype.itemsize >= 1 else None
+    array = numpy_of(tensor) if tensor.dtype.itemsize >= 1 else None
     if array is None or not array.flags.c_contiguous or array.dtype.byteorder == ">":
-        return tensor.tobytes()
-    return array.reshape(-1).view(np.uint8)
+        data = tensor.tobytes()
+    else:
+        data = array.reshape(-1).view(np.uint8)
+    if len(data) != tensor.nbytes:
+        raise other_tensor(tensor, f"{len(data)} bytes", f"{tensor.nbytes} bytes")
+    return data
 
 
 class _Kind(NamedTuple):
