@@ -99,7 +99,7 @@ def test_progress():
     for wrong, cause in ((lambda p: 1 / 0, ZeroDivisionError), (lambda p: "halt", TypeError), (lambda: None, TypeError)):
         with pytest.raises(qrewrite.CallbackError) as raised:
             rules.prove(progress=wrong)
-        assert isinstance(raised.value.__cause__, cause)
+        assert isinstance(raised.value.__cause__, cause) and str(raised.value).startswith("the function for progress threw an exception: ")
 
     def ends(p):
         raise SystemExit(3)
