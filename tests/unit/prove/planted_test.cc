@@ -306,7 +306,7 @@ TEST_CASE("A difference that does not show again is none of the rule's") {
   constexpr int kSamples = 4;
   int runs = 0;
   const auto runtime =
-      HostEvaluator("forgetful", [&](std::string, const std::vector<std::string>& outputs) {
+      HostEvaluator("forgetful", [&](const std::string&, const std::vector<std::string>& outputs) {
         return HostRun([&runs, outputs](const Tensors&) -> Result<Tensors> {
           const float number = ++runs == kSamples + 2 ? 1.0F : 0.0F;  // of the result, once
           std::vector<std::byte> bytes(sizeof number);
