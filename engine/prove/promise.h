@@ -20,8 +20,9 @@ inline constexpr double kAnySizeDb = 45;
 // And where they are above 0, what differs by a factor and an offset for each element is not among what they allow for:
 // it keeps as many decibels, and at least these.
 inline constexpr double kSystematicDb = 16;
-// With other steps (Promise::other_steps) it keeps so many less, and all differences do, but for a size at which little is left of
-// the numbers: a step that is half of what it should be is 6 dB.
+// With other steps (Promise::other_steps) that keeps kLessWithOtherSteps less: a step that is half of what it should be is 6 dB. And
+// all differences keep kLessNoiseWithOtherSteps less than is promised, but kLeastNoiseDb: at a size of the inputs at which
+// nothing is left of the numbers another factor would not show.
 inline constexpr double kLessWithOtherSteps = 6, kLessNoiseWithOtherSteps = 12, kLeastNoiseDb = 3;
 
 struct Promise {

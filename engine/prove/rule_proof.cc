@@ -301,7 +301,9 @@ bool RuleProof::TryOtherStep(Dice& dice) {
 // Whether the promise of other steps is broken; graphs on which it is not count. They are no seeds: less is promised of them.
 bool RuleProof::IsBrokenWithOtherSteps(const Graph& graph, Task task) {
   task.other_steps = true;
-  if (!tried_.insert(HashMix(IdentityOf(graph, task), 1)).second) return false;
+  // The same graph may have been tried, or will be, with what is promised of the steps of tests.
+  constexpr uint64_t kOtherSteps = 1;
+  if (!tried_.insert(HashMix(IdentityOf(graph, task), kOtherSteps)).second) return false;
   const Trial trial = judge_.Try(graph, task);
   if (trial.fate == Trial::Fate::kBroken) return true;
   if (trial.fate == Trial::Fate::kInvalid) return false;

@@ -8,29 +8,10 @@
 
 #include "engine/onnx_io/wire.h"
 #include "tools/python/ir_make.h"
+#include "tools/python/onnx_message.h"
 
 namespace qrewrite::python {
 namespace {
-
-// Of ONNX's messages; the numbers of fields never change.
-namespace graph_field {
-constexpr int kNode = 1, kName = 2, kInitializer = 5, kDocString = 10, kInput = 11, kOutput = 12,
-              kValueInfo = 13, kAnnotation = 14, kMetadata = 16;
-}
-namespace node_field {
-constexpr int kInput = 1, kOutput = 2, kName = 3, kOpType = 4, kAttribute = 5, kDocString = 6,
-              kDomain = 7, kOverload = 8, kMetadata = 9;
-}
-namespace attribute_field {
-constexpr int kName = 1, kFloat = 2, kInt = 3, kString = 4, kGraph = 6, kFloats = 7, kInts = 8,
-              kStrings = 9, kGraphs = 11, kDocString = 13, kType = 20, kReference = 21;
-}
-namespace value_field {
-constexpr int kName = 1, kType = 2, kDocString = 3, kMetadata = 4;
-}
-namespace tensor_field {
-constexpr int kDims = 1, kDataType = 2, kName = 8, kDocString = 12, kExternal = 13, kLocation = 14;
-}
 
 // AttributeProto.AttributeType, which onnx_ir's enumeration repeats.
 enum class AttributeType {

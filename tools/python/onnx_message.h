@@ -1,4 +1,4 @@
-// Messages of ONNX as the extension reads them for onnx_ir: numbers of fields, their contents in order. What a field holds is a view of
+// Messages of ONNX as the extension reads and writes them for onnx_ir: numbers of fields, their contents in order. What a field holds is a view of
 // the message.
 #pragma once
 
@@ -21,11 +21,16 @@ inline constexpr int kInput = 1, kOutput = 2, kName = 3, kOpType = 4, kAttribute
                      kDocString = 6, kDomain = 7, kOverload = 8, kMetadata = 9;
 }
 namespace attribute_field {
-inline constexpr int kName = 1, kGraph = 6, kGraphs = 11, kDocString = 13, kType = 20,
+inline constexpr int kName = 1, kFloat = 2, kInt = 3, kString = 4, kGraph = 6, kFloats = 7,
+                     kInts = 8, kStrings = 9, kGraphs = 11, kDocString = 13, kType = 20,
                      kReference = 21;
 }
+namespace value_field {
+inline constexpr int kName = 1, kType = 2, kDocString = 3, kMetadata = 4;
+}
 namespace tensor_field {
-inline constexpr int kDims = 1, kDataType = 2, kName = 8, kExternal = 13, kLocation = 14;
+inline constexpr int kDims = 1, kDataType = 2, kName = 8, kDocString = 12, kExternal = 13,
+                     kLocation = 14;
 }
 inline constexpr int kName = 1;  // of a ValueInfoProto; of a TensorAnnotation, whose it is
 

@@ -1,4 +1,5 @@
-// The same of promises below 45 dB, which are about data that quantizers were made for.
+// Faults that Prove() had missed in rules that promise less than 45 dB, which is about data that quantizers were made for, and
+// what it had blamed for no fault.
 #include <doctest/doctest.h>
 
 #include <string>
