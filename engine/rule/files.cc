@@ -32,6 +32,7 @@ constexpr size_t kMaxIncludeDepth = 64;
 constexpr size_t kMaxFiles = 1000;
 
 constexpr int kWaitForWriter = 5000;  // ms
+constexpr size_t kPipeBytes = size_t{1} << 16;
 
 bool IsWrittenInto(int pipe) {
   ::fcntl(pipe, F_SETFL, 0);
@@ -76,14 +77,18 @@ Result<std::string> ReadRuleFile(const std::string& path, Pipes pipes) {
   if (static_cast<uint64_t>(info.st_size) > kMaxDocBytes) {
     return too_large(fmt::format("{} bytes", info.st_size));
   }
-  std::string text;
-  while (text.size() <= kMaxDocBytes) {
-    const size_t had = text.size();
-    text.resize(had + std::max<size_t>(static_cast<size_t>(info.st_size), 1 << 16));
+  // A byte more than there is: the read that finds the end needs no larger buffer.
+  std::string text(pipe ? kPipeBytes : static_cast<size_t>(info.st_size) + 1, '\0');
+  size_t had = 0;
+  while (had <= kMaxDocBytes) {
+    if (had == text.size()) text.resize(had + std::max(had, kPipeBytes));
     const ssize_t got = ::read(file.number, text.data() + had, text.size() - had);
-    text.resize(had + static_cast<size_t>(std::max<ssize_t>(got, 0)));
     if (got < 0 && errno != EINTR) return fail(std::strerror(errno));
-    if (got == 0) return text;
+    had += static_cast<size_t>(std::max<ssize_t>(got, 0));
+    if (got == 0) {
+      text.resize(had);
+      return text;
+    }
   }
   return too_large(fmt::format("more than {} bytes", kMaxDocBytes));
 }

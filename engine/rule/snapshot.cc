@@ -187,13 +187,9 @@ class Reader {
   std::string_view rest() const { return {at_, static_cast<size_t>(end_ - at_)}; }
 
   uint64_t Number() {
-    uint64_t number = 0;
-    for (int shift = 0;; shift += 7) {
-      QR_CHECK(at_ != end_);
-      const auto byte = static_cast<uint8_t>(*at_++);
-      if (byte < 0x80) return number | static_cast<uint64_t>(byte) << shift;
-      number |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    }
+    QR_CHECK(at_ != end_);
+    const auto first = static_cast<uint8_t>(*at_++);
+    return first < 0x80 ? first : Longer(first);  // most are small
   }
 
   std::string_view Text() {
@@ -289,6 +285,17 @@ class Reader {
   }
 
  private:
+  // The number whose first byte says that there are others.
+  [[gnu::noinline]] uint64_t Longer(uint8_t first) {
+    uint64_t number = first & 0x7f;
+    for (int shift = 7;; shift += 7) {
+      QR_CHECK(at_ != end_);
+      const auto byte = static_cast<uint8_t>(*at_++);
+      if (byte < 0x80) return number | static_cast<uint64_t>(byte) << shift;
+      number |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    }
+  }
+
   const char* Bytes(size_t count) {
     QR_CHECK(count <= static_cast<size_t>(end_ - at_));
     return std::exchange(at_, at_ + count);
