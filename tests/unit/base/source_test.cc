@@ -1,5 +1,6 @@
 #include "engine/base/source.h"
 
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -49,6 +50,20 @@ TEST_CASE("SourceText: columns count code points, carriage returns are no text")
   CHECK(Where(text.Span(5, 6)).starts_with("1:3-4 "));
   CHECK(Where(text.Span(6, 7)).starts_with("1:4-5 "));
   CHECK(Where(text.Span(8, 9)) == "2:1-2 b");
+}
+
+TEST_CASE("SourceText: columns of a long line, wherever its characters lie") {
+  std::string line;
+  std::vector<size_t> starts;  // of each character
+  for (int i = 0; i < 700; ++i) {
+    starts.push_back(line.size());
+    line += i % 13 == 0 ? "\xf0\x9f\x98\x80" : i % 7 == 0 ? "\xc3\xa4" : "x";
+  }
+  const SourceText text("f", line);
+  for (size_t i = 0; i < starts.size(); ++i) {
+    CAPTURE(i);
+    CHECK(text.Span(starts[i], starts[i] + 1).column == static_cast<int>(i) + 1);
+  }
 }
 
 TEST_CASE("SourceText: line starts") {

@@ -149,7 +149,8 @@ TEST_CASE("Limits: a pipe that a person names is read when somebody writes into 
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the reader comes first
     const int pipe = ::open(path.c_str(), O_WRONLY);
     const std::string text =
-        test::File("rules:\n  - {name: r, match: y = Relu(x), replace: y = x}\n");
+        test::File("rules:\n  - {name: r, match: y = Relu(x), replace: y = x}\n") + "#" +
+        std::string(200'000, '.') + "\n";  // more than a pipe holds at once
     CHECK(::write(pipe, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
     ::close(pipe);
   });
