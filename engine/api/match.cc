@@ -99,6 +99,7 @@ std::vector<Binding> Bindings(const FoundMatch& found, bool lets) {
 std::vector<MatchCondition> Conditions(const FoundMatch& found) {
   std::vector<MatchCondition> conditions;
   for (const PatWhere& where : found.rule.pattern.where) {
+    if (where.part) continue;
     MatchCondition& c = conditions.emplace_back();
     c.text = Print(*where.expr);
     c.line = where.expr->place.span().line;

@@ -117,6 +117,7 @@ class MatchRun {
              Next next);
   static const PatCall* Maker(const Pattern& pattern, const PatArg& arg);
   bool MayMake(const PatCall* maker, ValueId v);  // anything if there is none
+  bool Ends(const Pattern& pattern, const PatCall& call, ValueId v);
   bool StepFits(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame);
   bool Literal(const PatArg& arg, ValueId v);
 

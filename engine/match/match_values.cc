@@ -148,7 +148,7 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
       }
       Forget(noted);
     }
-    if (!Step(at)) return false;
+    if (!Step(at) || (!nodes.empty() && Ends(pattern, call, at))) return false;
     const NodeId n = graph_.producer(at);
     if (!n.valid() || !Accepts(call, n) || graph_.num_inputs(n) == 0 ||
         !graph_.input(n, 0).valid()) {
@@ -158,6 +158,12 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
     nodes.push_back(n);
     at = graph_.input(n, 0);
   }
+}
+
+// Whether no chain over `v` meets the conditions. Who wants reasons is told them by the conditions.
+bool MatchRun::Ends(const Pattern& pattern, const PatCall& call, ValueId v) {
+  return call.alone.valid() && unasked_ != &pattern && in_.trace_ == nullptr &&
+         call.alone != in_.assumed_ && in_.CountUses(v) != 1;
 }
 
 // Attributes and further inputs of one step of a chain, which bind nothing. Its operands are not

@@ -14,6 +14,21 @@ void Append(PatSlots& to, std::span<const int> from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
+// The chain that `label` names, in `arg` or within it.
+PatCall* ChainOf(PatArg& arg, int label) {
+  if (arg.group != nullptr) {
+    for (PatArg& member : arg.group->members) {
+      if (PatCall* const chain = ChainOf(member, label)) return chain;
+    }
+  }
+  if (arg.call == nullptr) return nullptr;
+  if (arg.call->label == label) return arg.call.get();
+  for (PatArg& inner : arg.call->args) {
+    if (PatCall* const chain = ChainOf(inner, label)) return chain;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void ProgramCompiler::CompilePattern(const BodyText& match, Names& names, Pattern& out) {
@@ -206,7 +221,7 @@ ProgramCompiler::Needs ProgramCompiler::NeedsOf(CodeId code, const Names& names)
 // A condition is tried as soon as the search has bound the last name that it needs; a name of `let`
 // stands for the names that its value needs. One that computes waits until all statements of a rule
 // have matched: `rint(w) == w` is not worth it for each weight of a model. What `and` joins is one
-// condition, but for its parts without names, which are tried before there is a search.
+// condition, but for some of its parts (AddParts).
 void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, const Names& names,
                                     Pattern& pattern, bool of_rule) {
   pattern.num_slots = names.layout().size();
@@ -223,7 +238,6 @@ void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, cons
     const CodeId code = Compile(*condition, names);
     const Needs needs = NeedsOf(code, names);
     const bool late = of_rule && pattern.stmts.size() > 1 && needs.computes;
-    const int index = static_cast<int>(pattern.where.size());
     const bool watched = !late && std::ranges::any_of(needs.slots, [&](int slot) {
       return bound[static_cast<size_t>(slot)];
     });
@@ -233,25 +247,72 @@ void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, cons
       pattern.early.push_back(code);
       continue;
     }
-    AddEarlyParts(code, names, pattern);
-    if (late) continue;
-    const auto last = static_cast<size_t>(needs.slots.back());
-    if (pattern.watch.size() <= last) pattern.watch.resize(last + 1);
-    for (const int slot : needs.slots) pattern.watch[static_cast<size_t>(slot)].push_back(index);
+    if (!late) Watch(pattern);
+    if (of_rule) EndChain(code, pattern);
+    AddParts(code, names, of_rule, pattern);
   }
 }
 
-void ProgramCompiler::AddEarlyParts(CodeId code, const Names& names, Pattern& pattern) {
-  const Code& at = program_->codes_[code.index];
+// The last condition is tried when the last of its names is bound.
+void ProgramCompiler::Watch(Pattern& pattern) {
+  const int index = static_cast<int>(pattern.where.size()) - 1;
+  const std::vector<int>& needs = pattern.where.back().needs;
+  const auto last = static_cast<size_t>(needs.back());
+  if (pattern.watch.size() <= last) pattern.watch.resize(last + 1);
+  for (const int slot : needs) pattern.watch[static_cast<size_t>(slot)].push_back(index);
+}
+
+// Parts of what `and` joins that are tried apart from it: those without names before there is a
+// search, and in rules those about readers, which end it where a chain is read by many.
+void ProgramCompiler::AddParts(CodeId code, const Names& names, bool of_rule, Pattern& pattern) {
+  const Code at = program_->codes_[code.index];
   if (at.op != CodeOp::kAnd) return;
   for (uint32_t k = 0; k < at.num_kids; ++k) {
     const CodeId part = program_->kids_[at.first_kid + k];
-    const Needs needs = NeedsOf(part, names);
-    if (!needs.slots.empty()) {
-      AddEarlyParts(part, names, pattern);
-    } else {
+    Needs needs = NeedsOf(part, names);
+    if (needs.slots.empty()) {
       pattern.early.push_back(part);
+      continue;
     }
+    AddParts(part, names, of_rule, pattern);
+    if (!of_rule || !ComparesReaders(part)) continue;
+    pattern.where.push_back({.code = part,
+                             .expr = program_->codes_[part.index].expr,
+                             .needs = std::move(needs.slots),
+                             .watched = true,
+                             .part = true});
+    Watch(pattern);
+    EndChain(part, pattern);
+  }
+}
+
+const Code& ProgramCompiler::Kid(const Code& code, uint32_t k) const {
+  return program_->codes_[program_->kids_[code.first_kid + k].index];
+}
+
+bool ProgramCompiler::IsCall(const Code& code, std::string_view function) const {
+  return code.op == CodeOp::kFunction && code.num_kids == 1 &&
+         Functions()[static_cast<size_t>(code.index)].name == function;
+}
+
+// `uses(..) == ..`
+bool ProgramCompiler::ComparesReaders(CodeId condition) const {
+  const Code& at = program_->codes_[condition.index];
+  return at.op == CodeOp::kCompare && IsCall(Kid(at, 0), "uses") &&
+         Kid(at, 1).op == CodeOp::kConstant;
+}
+
+// Where the condition is `uses(inner(c)) == 1`, the search needs no chains `c` that go further.
+void ProgramCompiler::EndChain(CodeId condition, Pattern& pattern) const {
+  const Code& at = program_->codes_[condition.index];
+  if (!ComparesReaders(condition) || at.binary != BinaryOp::kEq) return;
+  const Expr& one = *Kid(at, 1).expr;
+  if (one.kind != Expr::Kind::kInt || one.int_value != 1) return;
+  const Code& values = Kid(Kid(at, 0), 0);
+  if (!IsCall(values, "inner") || Kid(values, 0).op != CodeOp::kName) return;
+  for (PatStmt& stmt : pattern.stmts) {
+    PatCall* const chain = ChainOf(stmt.value, Kid(values, 0).slot);
+    if (chain != nullptr) chain->alone = condition;
   }
 }
 

@@ -76,7 +76,12 @@ class ProgramCompiler {
   Needs NeedsOf(CodeId code, const Names& names) const;
   void AddConditions(const std::vector<ExprPtr>& conditions, const Names& names, Pattern& pattern,
                      bool of_rule);
-  void AddEarlyParts(CodeId code, const Names& names, Pattern& pattern);
+  static void Watch(Pattern& pattern);
+  void AddParts(CodeId code, const Names& names, bool of_rule, Pattern& pattern);
+  const Code& Kid(const Code& code, uint32_t k) const;
+  bool IsCall(const Code& code, std::string_view function) const;
+  bool ComparesReaders(CodeId condition) const;
+  void EndChain(CodeId condition, Pattern& pattern) const;
 
   // --- compile_make.cc
   std::unique_ptr<Replacement> CompileReplacement(const BodyText& text, Names& names,

@@ -60,6 +60,9 @@ struct PatCall {
   int rest = -1;                       // slot of `**name`
   PatArgs args;
   PatSlots slots;  // every slot bound inside
+  // Of a chain: the condition `uses(inner(c)) == 1` of the rule. Beyond a value that has another
+  // reader no longer chain meets it.
+  CodeId alone;
   // Those of args without a name, in order. Of the steps of a chain the first is any value: what
   // stands there is what the chain starts from.
   boost::container::small_vector<const PatArg*, 3> positional;
@@ -100,6 +103,7 @@ struct PatWhere {
   std::vector<int> needs;  // slots that must be bound, lets resolved; sorted
   // The pattern binds one of them, and the condition is tried when the last one is bound.
   bool watched = false;
+  bool part = false;  // of one that stands here, too, but is tried sooner
 };
 
 // A way from a bound name to a statement: up, from a value to the statement that makes it, or down,

@@ -46,7 +46,7 @@ void AddCases(const Program& program, const std::vector<CompiledCase>& cases,
 std::vector<Guard> GuardsOf(const Program& program, const CompiledRule& rule) {
   std::vector<Guard> guards;
   for (const PatWhere& where : rule.pattern.where)
-    AddParts(program, where.code, /*of_case=*/false, guards);
+    if (!where.part) AddParts(program, where.code, /*of_case=*/false, guards);
   AddCases(program, rule.cases, guards);
   return guards;
 }

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "engine/expr/parser.h"
 #include "engine/program/program.h"
 #include "engine/rule/loader.h"
 
@@ -167,6 +168,44 @@ TEST_CASE(
   REQUIRE(pattern.early.size() == 2);
   CHECK(program->code(pattern.early[0]).op == CodeOp::kCompare);
   CHECK(pattern.early[1] == pattern.where[1].code);
+}
+
+TEST_CASE(
+    "What `and` joins is one condition; in a rule parts about readers are tried sooner, too") {
+  const auto conditions = [](const std::string& where) {
+    const auto program = CompileText(
+        "rules:\n  - name: r\n    warn: found\n    match: y = Mul(x, s)\n    where: " + where +
+        "\n");
+    const CompiledRule& rule = OnlyRule(*program);
+    std::string text;
+    for (const PatWhere& w : rule.pattern.where) {
+      text += (w.part ? "part of it: " : "") + Print(*w.expr) + ", needs";
+      for (const int slot : w.needs) text += " " + rule.layout.names[static_cast<size_t>(slot)];
+      text += "; ";
+    }
+    return text;
+  };
+  CHECK(conditions("rank(x) == 2 and (uses(y) > 1 and uses(s) == 1)") ==
+        "rank(x) == 2 and (uses(y) > 1 and uses(s) == 1), needs y x s; "
+        "part of it: uses(y) > 1, needs y; part of it: uses(s) == 1, needs s; ");
+  CHECK(conditions("uses(x) == rank(s) and (uses(y) == 1 or uses(x) == 1)") ==
+        "uses(x) == rank(s) and (uses(y) == 1 or uses(x) == 1), needs y x s; ");
+  CHECK(conditions("uses(x) == 1") == "uses(x) == 1, needs x; ");
+}
+
+TEST_CASE("A chain ends where the rule wants one reader") {
+  const auto ends = [](const std::string& chain, const std::string& condition) {
+    const auto program = CompileText("rules:\n  - name: r\n    warn: found\n    match: y = Relu(" +
+                                     chain + ")\n    where: " + condition + "\n");
+    return OnlyRule(*program).pattern.stmts[0].value.call->args[0].call->alone.valid();
+  };
+  CHECK(ends("c:Neg*(x)", "uses(inner(c)) == 1"));
+  CHECK(ends("c:Neg+(x)", "rank(y) == 2 and (uses(inner(c)) == 1 and rank(x) == 2)"));
+  CHECK_FALSE(ends("c:Neg*(x)", "rank(y) == 2 or uses(inner(c)) == 1"));
+  CHECK_FALSE(ends("c:Neg*(x)", "not uses(inner(c)) == 1"));
+  CHECK_FALSE(ends("c:Neg*(x)", "uses(inner(c)) == 2"));
+  CHECK_FALSE(ends("c:Neg*(x)", "uses(inner(c)) >= 1"));
+  CHECK_FALSE(ends("c:Neg*(x)", "uses(x) == 1"));
 }
 
 TEST_CASE("Each case of a definition has slots of its own behind the parameters and results") {
