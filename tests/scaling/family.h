@@ -30,13 +30,15 @@ struct Family {
   std::function<qrewrite::Status(const qrewrite::Model&, const qrewrite::Rules&)> task = nullptr;
 };
 
-std::vector<Family> Chains();      // chains.cc: one operator behind another
-std::vector<Family> Quantized();   // quantized.cc: what exporters of quantized models write
-std::vector<Family> Wide();        // wide.cc: many readers, inputs, outputs of one thing
-std::vector<Family> Constants();   // constants.cc: many constants, and what is computed from them
-std::vector<Family> Subgraphs();   // subgraphs.cc: bodies beside and within one another
-std::vector<Family> Texts();       // texts.cc: long names, strings, documentation, claims
-std::vector<Family> RuleShapes();  // rule_shapes.cc: rules of their own on simple models
-std::vector<Family> RuleFiles();   // rule_files.cc: large rule files
+std::vector<Family> Chains();        // chains.cc: one operator behind another
+std::vector<Family> Quantized();     // quantized.cc: what exporters of quantized models write
+std::vector<Family> BehindLayers();  // behind_layers.cc: steps between a layer and its quantizers
+std::vector<Family> BehindLayers();  // behind_layers.cc: steps between a layer and its quantizers
+std::vector<Family> Wide();          // wide.cc: many readers, inputs, outputs of one thing
+std::vector<Family> Constants();     // constants.cc: many constants, and what is computed from them
+std::vector<Family> Subgraphs();     // subgraphs.cc: bodies beside and within one another
+std::vector<Family> Texts();         // texts.cc: long names, strings, documentation, claims
+std::vector<Family> RuleShapes();    // rule_shapes.cc: rules of their own on simple models
+std::vector<Family> RuleFiles();     // rule_files.cc: large rule files
 
 }  // namespace scaling

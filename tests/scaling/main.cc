@@ -74,7 +74,8 @@ Options Parse(int argc, char** argv) {
 
 std::vector<Family> AllFamilies() {
   std::vector<Family> all;
-  for (auto* make : {Chains, Quantized, Wide, Constants, Subgraphs, Texts, RuleShapes, RuleFiles}) {
+  for (auto* make : {Chains, Quantized, BehindLayers, Wide, Constants, Subgraphs, Texts, RuleShapes,
+                     RuleFiles}) {
     for (Family& family : make()) all.push_back(std::move(family));
   }
   return all;
