@@ -118,14 +118,14 @@ bool MatchRun::Around(const Pattern& pattern, std::span<const PatArg* const> arg
                ? then()
                : Repeat(pattern, arg, inputs, begin, end, call, n, frame, then);
   };
-  const PatCall* const maker = Maker(pattern, one);
   for (size_t k = j; k < inputs.size(); ++k) {
-    if (!MayMake(maker, inputs[k])) {
+    if (!MayBe(pattern, one, inputs[k], pattern.stmts.size())) {
       const auto never = [] { return false; };
       if (in_.trace_ == nullptr) continue;
       // It fails there, too, and says why.
-      inputs[k].valid() ? Operator(pattern, *maker, inputs[k], frame, never)
-                        : One(pattern, one, inputs[k], call, n, frame, never);
+      const PatCall* const maker = Maker(pattern, one);
+      maker != nullptr&& inputs[k].valid() ? Operator(pattern, *maker, inputs[k], frame, never)
+                                           : One(pattern, one, inputs[k], call, n, frame, never);
       continue;
     }
     const bool found = One(pattern, one, inputs[k], call, n, frame, [&] {

@@ -116,7 +116,7 @@ class MatchRun {
   bool Chain(const Pattern& pattern, const PatCall& call, ValueId end, size_t least, Frame& frame,
              Next next);
   static const PatCall* Maker(const Pattern& pattern, const PatArg& arg);
-  bool MayMake(const PatCall* maker, ValueId v);  // anything if there is none
+  bool MayBe(const Pattern& pattern, const PatArg& arg, ValueId v, size_t depth);
   bool Ends(const Pattern& pattern, const PatCall& call, ValueId v);
   bool StepFits(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame);
   bool Literal(const PatArg& arg, ValueId v);

@@ -119,10 +119,23 @@ const PatCall* MatchRun::Maker(const Pattern& pattern, const PatArg& arg) {
   return one_node ? maker : nullptr;
 }
 
-bool MatchRun::MayMake(const PatCall* maker, ValueId v) {
-  if (maker == nullptr) return true;
+// Whether `v` can be what `arg` stands for, by the operator that makes it alone. `depth`: how many names
+// may stand for others.
+bool MatchRun::MayBe(const Pattern& pattern, const PatArg& arg, ValueId v, size_t depth) {
+  if (arg.kind == PatArg::Kind::kName && depth > 0) {
+    for (const PatStmt& stmt : pattern.stmts) {
+      const bool made = std::any_of(stmt.outs.begin(), stmt.outs.end(), [&](const PatOut& out) {
+        return out.slot == arg.slot && !out.repeated;
+      });
+      if (made && !MayBe(pattern, stmt.value, v, depth - 1)) return false;
+    }
+  }
+  if (arg.kind != PatArg::Kind::kCall || arg.call->definition >= 0) return true;
+  const PatCall& call = *arg.call;
   const NodeId n = v.valid() ? graph_.producer(v) : NodeId();
-  return n.valid() && Accepts(*maker, n);
+  if (n.valid() && Accepts(call, n)) return true;
+  const bool needed = call.quantifier == Quantifier::kOne || call.quantifier == Quantifier::kPlus;
+  return !needed && MayBe(pattern, call.args[0], v, depth);
 }
 
 // `c:Op*<..>(x, _...)`: steps through first inputs, shortest first.
@@ -131,9 +144,11 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
   std::vector<NodeId> nodes;  // from the end upwards
   ValueId at = end;
   // Where the chain cannot start it need not be made, unless reasons are wanted.
-  const PatCall* const maker = in_.trace_ == nullptr ? Maker(pattern, call.args[0]) : nullptr;
+  const auto may_start = [&] {
+    return in_.trace_ != nullptr || MayBe(pattern, call.args[0], at, pattern.stmts.size());
+  };
   while (true) {
-    if (nodes.size() >= least && MayMake(maker, at)) {
+    if (nodes.size() >= least && may_start()) {
       ChainRef chain{.nodes = {nodes.rbegin(), nodes.rend()}, .start = at, .end = end};
       const auto first = [&] { return Value(pattern, call.args[0], at, frame, next); };
       const size_t noted = NoteAll(nodes);
