@@ -121,7 +121,11 @@ Result<std::shared_ptr<const Api>> FindLibrary(const std::string& wanted) {
   const std::string named = wanted.empty() ? Environment("QREWRITE_ORT") : wanted;
   if (!named.empty()) {  // who names a library gets that one
     std::error_code error;
-    if (!fs::is_directory(named, error)) return OpenLibrary(named);
+    if (!fs::is_directory(named, error)) {
+      // The loader looks for a name without a slash in its own folders alone.
+      const bool here = named.find('/') == std::string::npos && fs::exists(named, error);
+      return OpenLibrary(here ? "./" + named : named);
+    }
     for (const fs::path& folder : {fs::path(named), fs::path(named) / "onnxruntime" / "capi"}) {
       if (const std::string path = LibraryIn(folder); !path.empty()) return OpenLibrary(path);
     }

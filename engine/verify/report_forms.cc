@@ -119,8 +119,8 @@ std::string VerifyReport::JUnit() const {
     std::string numbers;
     const std::vector<std::string> cells = Cells(o);
     for (size_t i = 1; i < cells.size(); ++i)
-      if (!cells[i].empty()) numbers += fmt::format("{}: {}\n", kColumns[i], cells[i]);
-    cases += fmt::format("    <system-out>{}</system-out>\n  </testcase>\n", HtmlText(numbers));
+      if (!cells[i].empty()) numbers += fmt::format("{}: {}\n", kColumns[i], HtmlText(cells[i]));
+    cases += fmt::format("    <system-out>{}</system-out>\n  </testcase>\n", numbers);
   }
   if (outputs.empty()) {
     ++errors;

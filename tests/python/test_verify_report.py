@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import xml.etree.ElementTree as ElementTree
 
 import onnx
 import onnx.parser
@@ -42,3 +43,9 @@ def test_numbers_on_one_side_alone(folder):
     assert code == 1 and "y       DIVERGED               -" in out and "it would pass" not in out, out
     output = json.loads(run(folder, "verify", "--json", "nan.onnx", "gain.onnx")[1])["outputs"][0]
     assert output["not_numbers"] == output["elements"] > 0 and output["sqnr_db"] is None
+
+
+def test_numbers_of_junit_stand_in_lines(folder):
+    out = run(folder, "verify", "--report", "junit", "gain.onnx", "other.onnx")[1]
+    lines = ElementTree.fromstring(out).find("testcase/system-out").text.splitlines()
+    assert lines[0] == "verdict: DIVERGED" and all(re.fullmatch("[a-zA-Z ()]+: .+", line) for line in lines) and len(lines) > 5, lines
