@@ -114,16 +114,14 @@ Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
     return trial;
   }
   const Promise promise = PromiseOf(trial.fired, graph, task.other_steps);
-  trial.promised = promise.kind;
   trial.of_data = promise.kind == Promise::Kind::kApprox && promise.limit < kAnySizeDb;
   const bool turned = Hold(graph, changed, promise, trial);
   if (trial.fate == Trial::Fate::kBroken)
     AcquitEachTime(graph, task, assumed, rewrites, turned, trial);
-  // In decibels, where the rule counts steps, or in fewer: nothing to put beside the others.
   const Promise weakest = WeakestOf(trial.fired);
-  if (promise.kind != weakest.kind || promise.limit != weakest.limit || promise.least > 0 ||
-      promise.other_steps)
-    trial.margin = std::nan("");
+  trial.promised = weakest.kind, trial.limit = weakest.limit;
+  if (trial.excuse == Excuse::kNone) trial.excuse = ExcuseOf(promise, weakest);
+  if (trial.excuse == Excuse::kNone && std::isnan(trial.margin)) trial.excuse = Excuse::kByOne;
   if (trial.fate == Trial::Fate::kBroken) Dismiss(graph, task, assumed, trial);
   // The kernels cut off nothing.
   const bool by_runtime = trial.fate == Trial::Fate::kBroken && trial.by_runtime;

@@ -74,8 +74,11 @@ struct Trial {
   Fate fate = Fate::kInvalid;
   std::string why;
   std::vector<std::string> fired;  // rules
-  double margin = 0;               // Comparison::margin; NaN: not as the promise has it
-  Promise::Kind promised = Promise::Kind::kNone;  // what `margin` counts: that of the weakest rule
+  double margin = 0;               // Comparison::margin; it counts only without an excuse
+  Excuse excuse =
+      Excuse::kNone;  // of numbers that were held to less than the weakest rule promises
+  Promise::Kind promised = Promise::Kind::kNone;  // by the weakest rule,
+  double limit = 0;                               // and how much
   bool disputed = false;                          // unknown because the two evaluators disagree
   bool by_runtime = false;  // broken by numbers of the runtime alone: the kernels lack an operator
   bool by_numbers = false;  // broken by those of the kernels
@@ -199,6 +202,8 @@ class Judge {
   static bool IsTooLarge(const std::string& fault);
   bool HasOwnSignature(const Model& model) const;
   Promise WeakestOf(const std::vector<std::string>& fired) const;
+  // Why numbers that kept `promise` were not held to that of the weakest rule.
+  static Excuse ExcuseOf(const Promise& promise, const Promise& weakest);
   // What rules that fired on the graph promise of its numbers: the weakest of them.
   Promise PromiseOf(const std::vector<std::string>& fired, const Graph& graph, bool other_steps);
   // A promise in ulps or decibels is one about FLOAT and DOUBLE: where numbers of 16 bits are computed with, sums of

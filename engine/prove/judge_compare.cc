@@ -155,8 +155,10 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     return;
   }
   bool kept = Keeps(promise, a.values, b.values, trial.why, &trial.margin);
-  if (!kept && MeasureUnreached(before, a.values, promise))
+  if (!kept && MeasureUnreached(before, a.values, promise)) {
     kept = Keeps(promise, a.values, b.values, trial.why, &trial.margin);
+    trial.excuse = Excuse::kNoData;
+  }
   LearnOutputs(promise, a.values, b.values, kept, trial);
   trial.by_numbers = !kept;
   // CompareAtSizes() hears of other sizes than the first one where the promise was kept.

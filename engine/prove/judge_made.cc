@@ -348,7 +348,7 @@ void Judge::AcquitEachTime(const Graph& graph, const Task& task, CodeId assumed,
   }
   trial.fate = seen ? Trial::Fate::kHeld : Trial::Fate::kUnknown;
   trial.why = seen ? "" : kHiddenInBody;
-  if (seen) trial.margin = std::nan("");
+  if (seen) trial.excuse = Excuse::kEachFiring;
 }
 
 bool Judge::KeepsOutputs(const Graph& before, const Graph& after, Promise promise, bool turned) {
@@ -375,7 +375,7 @@ void Judge::AcquitWhereMade(const Graph& before, const Graph& after, const Promi
   if (trial.of_data && FitsWhereMade(before, after, promise)) {
     set_unknown("data that its quantizers were made for is none for what is behind them");
   } else if (!trial.of_data && may_differ && KeepsWhereMade(before, after, promise, turned)) {
-    trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.margin = std::nan("");
+    trial.fate = Trial::Fate::kHeld, trial.why.clear(), trial.excuse = Excuse::kWhereMade;
   } else if (IsInSteps(promise) && IsReadInBody(before, after)) {
     set_unknown(kHiddenInBody);
   }

@@ -142,6 +142,14 @@ void Judge::AddUnits(const Graph& before, const Graph& after, Promise& promise) 
   promise.scales = ScalesOf(before);
 }
 
+Excuse Judge::ExcuseOf(const Promise& promise, const Promise& weakest) {
+  if (promise.other_steps) return Excuse::kOtherSteps;
+  if (promise.kind == Promise::Kind::kApprox && std::isinf(promise.limit))
+    return Excuse::kShapesAlone;
+  if (promise.kind != weakest.kind || promise.limit != weakest.limit) return Excuse::kNarrowFloats;
+  return promise.least > 0 ? Excuse::kNoData : Excuse::kNone;
+}
+
 Promise Judge::PromiseOf(const std::vector<std::string>& fired, const Graph& graph,
                          bool other_steps) {
   Promise promise = WeakestOf(fired);

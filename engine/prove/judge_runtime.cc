@@ -207,7 +207,8 @@ void Judge::AskRuntime(const Model& before, const Model& after, const Promise& p
     trial.fate = kept ? Trial::Fate::kHeld : Trial::Fate::kBroken;
     trial.by_runtime = !kept;
     trial.why = why;
-    if (Loosened(promise).kind == promise.kind) trial.margin = margin;
+    trial.margin = margin;
+    if (Loosened(promise).kind != promise.kind) trial.excuse = Excuse::kOtherRuntime;
     return;
   }
   const bool held = trial.fate == Trial::Fate::kHeld;

@@ -67,11 +67,15 @@ Task RuleProof::TaskFor(const Seed& seed) const {
 }
 
 void RuleProof::CountHeld(const Trial& trial) {
-  const Promise::Kind kind = Promise::Of(rule_.equivalence).kind;
-  const bool decibels = kind == Promise::Kind::kApprox;
+  const Promise own = Promise::Of(rule_.equivalence);
+  const bool decibels = own.kind == Promise::Kind::kApprox;
   ++report_.compared;
-  // Another rule that fired promises less, and in other words.
-  if (std::isnan(trial.margin) || trial.promised != kind) return;
+  const bool others = trial.promised != own.kind || trial.limit != own.limit;
+  const Excuse excuse = others ? Excuse::kOtherRule : trial.excuse;
+  if (excuse != Excuse::kNone) {
+    ++report_.excused[std::string(Name(excuse))];
+    return;
+  }
   if (!std::exchange(has_margin_, true))
     report_.margin = trial.margin;
   else

@@ -48,6 +48,22 @@ Promise Promise::Of(const std::string& equivalence) {
   return {};
 }
 
+std::string_view Name(Excuse excuse) {
+  switch (excuse) {
+    case Excuse::kNone: break;
+    case Excuse::kOtherRule: return "another rule";
+    case Excuse::kNarrowFloats: return "16 bits";
+    case Excuse::kShapesAlone: return "shapes alone";
+    case Excuse::kNoData: return "no data";
+    case Excuse::kOtherSteps: return "another step";
+    case Excuse::kWhereMade: return "where it is made";
+    case Excuse::kEachFiring: return "each firing";
+    case Excuse::kOtherRuntime: return "another runtime";
+    case Excuse::kByOne: return "integers by 1";
+  }
+  return "";
+}
+
 bool Comparison::Fail(std::string why) {
   why_ = std::move(why);
   return false;
@@ -274,11 +290,14 @@ bool Comparison::FinishApprox() {
     limit = std::min(limit, std::max(limit - kLessNoiseWithOtherSteps, kLeastNoiseDb));
     systematic_limit -= kLessWithOtherSteps;
   }
+  margin_ = std::numeric_limits<double>::infinity();
+  bool by_one = false;
   for (const auto& [name, s] : sums_) {
     const double db = Decibels(s.signal, s.noise);
-    if (promise_.limit < kAnySizeDb && db < limit && s.whole && s.most <= 1) continue;
-    margin_ = any_margin_ ? std::min(margin_, db) : db;
-    any_margin_ = true;
+    const bool one = promise_.limit < kAnySizeDb && db < limit && s.whole && s.most <= 1;
+    by_one |= one;
+    if (one) continue;
+    margin_ = std::min(margin_, db);
     if (db < limit) return Fail(fmt::format("`{}`: {:.1f} dB", name, db));
   }
   for (const auto& [name, systematic] : systematic_) {
@@ -291,6 +310,7 @@ bool Comparison::FinishApprox() {
     if (const double steps = shift.Steps(); steps != 0)
       return Fail(fmt::format("`{}`: all numbers are off by {:.1f} steps", name, steps));
   }
+  if (by_one) margin_ = std::nan("");
   return true;
 }
 

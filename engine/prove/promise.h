@@ -1,10 +1,12 @@
 // Promise: what the `equivalence:` of a rule says, held against numbers.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -69,6 +71,21 @@ inline bool AreDecibelsOfAnyData(const Promise& promise) {
   return promise.kind == Promise::Kind::kApprox && promise.limit >= kAnySizeDb;
 }
 
+// Why numbers on which a rule was right were not held to what it promises, but to less. kNone: they were.
+enum class Excuse : uint8_t {
+  kNone,
+  kOtherRule,     // another rule that fired promises less
+  kNarrowFloats,  // of 16 bits,
+  kShapesAlone,   // or so few bits, or no data, that nothing but the shape is compared
+  kNoData,        // numbers count as at least as large as the largest
+  kOtherSteps,    // Promise::other_steps
+  kWhereMade,     // an output differs by more, the values that the rule makes do not
+  kEachFiring,    // or each firing keeps the promise by itself
+  kOtherRuntime,  // the kernels lack an operator: 80 dB of another order of sums
+  kByOne,         // Promise::Kind::kApprox, below kAnySizeDb: integers
+};
+std::string_view Name(Excuse excuse);  // "another rule", "16 bits", ...
+
 // By how many steps numbers of the one side are above those of the other.
 class Drift {
  public:
@@ -93,7 +110,7 @@ class Comparison {
   bool Finish();
 
   const std::string& why() const { return why_; }
-  // How near it came: ulps, steps, or dB (infinite: identical). Of kExact: 0.
+  // How near it came: ulps, steps, or dB (infinite: identical; NaN: integers that differ by 1). Of kExact: 0.
   double margin() const { return margin_; }
 
  private:
@@ -134,7 +151,6 @@ class Comparison {
   std::map<std::string, Rescaled> rescaled_;
   std::string why_;
   double margin_ = 0;
-  bool any_margin_ = false;
 };
 
 // The promise between two outcomes, sample by sample. False: `why`. `margin`: Comparison::margin, or null.

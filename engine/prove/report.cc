@@ -14,11 +14,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string Margin(const ProvenRule& rule) {
-  if (rule.compared == 0) return "";
+  if (rule.compared == 0 || std::isnan(rule.margin)) return "";
   if (rule.equivalence.starts_with("ulp(")) return fmt::format("{} ulp", rule.margin);
   if (rule.equivalence.starts_with("lsb(")) return fmt::format("{:.3g} lsb", rule.margin);
   if (!rule.equivalence.starts_with("approx(")) return "";
   return std::isinf(rule.margin) ? "identical" : fmt::format("{:.1f} dB", rule.margin);
+}
+
+// Graphs on which it was held to less than it promises; "" for none.
+std::string Excused(const ProvenRule& rule) {
+  int64_t graphs = 0;
+  for (const auto& [why, count] : rule.excused) graphs += count;
+  return graphs > 0 ? std::to_string(graphs) : "";
 }
 
 int64_t Count(const ProvenRule& rule, ProvenCondition::Outcome outcome) {
@@ -26,9 +33,9 @@ int64_t Count(const ProvenRule& rule, ProvenCondition::Outcome outcome) {
 }
 
 std::string Line(const ProvenRule& rule, size_t width) {
-  return fmt::format("{:<{}}  {:<8} {:>6} {:>6} {:>9}  {:<13} {:<10} {}\n", rule.name, width,
-                     Name(rule.outcome), rule.graphs, rule.fired, rule.compared, rule.equivalence,
-                     Margin(rule),
+  return fmt::format("{:<{}}  {:<8} {:>6} {:>6} {:>9} {:>8}  {:<13} {:<10} {}\n", rule.name, width,
+                     Name(rule.outcome), rule.graphs, rule.fired, rule.compared, Excused(rule),
+                     rule.equivalence, Margin(rule),
                      rule.conditions.empty()
                          ? ""
                          : fmt::format("{} of {}", Count(rule, ProvenCondition::Outcome::kNeeded),
@@ -37,6 +44,9 @@ std::string Line(const ProvenRule& rule, size_t width) {
 
 std::string WhyText(const ProvenRule& rule) {
   std::string text;
+  for (const auto& [why, count] : rule.excused)
+    text += fmt::format("{}:{}: rule `{}`: {} of {} are excused: {}\n", rule.file, rule.line,
+                        rule.name, count, rule.compared, why);
   for (const ProvenCondition& c : rule.conditions) {
     text += fmt::format("{}:{}: `{}`: {}{}\n", rule.file, c.line, c.text, Name(c.outcome),
                         c.pinned        ? ""
@@ -89,9 +99,9 @@ std::string_view Name(ProvenRule::Outcome outcome) {
 std::string ProveReport::Text(bool why) const {
   size_t width = 4;
   for (const ProvenRule& rule : rules) width = std::max(width, rule.name.size());
-  std::string text =
-      fmt::format("{:<{}}  {:<8} {:>6} {:>6} {:>9}  {:<13} {:<10} {}\n", "rule", width, "outcome",
-                  "graphs", "fired", "compared", "promise", "worst", "needed conditions");
+  std::string text = fmt::format("{:<{}}  {:<8} {:>6} {:>6} {:>9} {:>8}  {:<13} {:<10} {}\n",
+                                 "rule", width, "outcome", "graphs", "fired", "compared", "excused",
+                                 "promise", "worst", "needed conditions");
   for (const ProvenRule& rule : rules) text += Line(rule, width);
   for (const ProvenRule& rule : rules) {
     const bool silent = rule.outcome == ProvenRule::Outcome::kSilent;
@@ -140,6 +150,7 @@ std::string ProveReport::Json() const {
          {"graphs", rule.graphs},
          {"fired", rule.fired},
          {"compared", rule.compared},
+         {"excused", rule.excused},
          {"margin", std::isfinite(rule.margin) ? qrewrite::Json(rule.margin) : nullptr},
          {"why", rule.why},
          {"disputed", rule.disputed},

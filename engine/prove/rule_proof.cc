@@ -18,6 +18,7 @@ constexpr size_t kMostKeptChanges = 10, kMostFound = 300, kMostNear = 40, kMostI
 constexpr int64_t kMostOfFailing = 3000;
 constexpr size_t kMostStandIns = 12;  // graphs of the pattern that stand for tests
 constexpr size_t kSomeThings = 200;   // that a graph has: from these one is chosen
+constexpr double kBarely = 3;         // decibels that other numbers of the same data may take away
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 26;
 
 }  // namespace
@@ -168,7 +169,8 @@ size_t RuleProof::CountThings(const Seed& seed) const {
   return to;
 }
 
-// A promise about calibrated data says nothing of tests of other rules whose quantizers are made for none.
+// A promise about calibrated data says nothing of tests of other rules whose quantizers are made for none; nor of
+// those that keep it barely, or only where the rule makes something: on other numbers they would not.
 void RuleProof::LeaveOutUncalibrated() {
   if (!words_.keeps_numbers) return;
   std::set<const Seed*> uncalibrated;
@@ -178,7 +180,9 @@ void RuleProof::LeaveOutUncalibrated() {
     const bool own = seed->owner == &rule_ || std::ranges::count(listed, rule_.name) > 0;
     if (own || !Make(*seed, {}, graph)) continue;
     const Trial trial = judge_.Try(graph, TaskFor(*seed));
-    if (trial.fate == Trial::Fate::kBroken) uncalibrated.insert(seed);
+    const bool barely = trial.fate == Trial::Fate::kHeld && trial.excuse == Excuse::kNone &&
+                        trial.margin < trial.limit + kBarely;
+    if (trial.fate == Trial::Fate::kBroken || trial.by_numbers || barely) uncalibrated.insert(seed);
   }
   std::erase_if(seeds_, [&](const Seed* s) { return uncalibrated.contains(s); });
 }
@@ -309,7 +313,7 @@ bool RuleProof::IsBrokenWithOtherSteps(const Graph& graph, Task task) {
   if (trial.fate == Trial::Fate::kInvalid) return false;
   ++report_.graphs;
   report_.fired += Fired(trial);
-  report_.compared += Fired(trial) && trial.fate == Trial::Fate::kHeld;
+  if (Fired(trial) && trial.fate == Trial::Fate::kHeld) CountHeld(trial);
   return false;
 }
 

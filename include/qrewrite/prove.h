@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -87,8 +88,11 @@ struct ProvenRule {
   int64_t graphs = 0;    // valid ones that it was tried on
   int64_t fired = 0;     // of these
   int64_t compared = 0;  // of those
+  // Of these: held to less than the rule promises, and why (docs/prove.md); `margin` does not count them.
+  std::map<std::string, int64_t> excused;
   int64_t disputed = 0;  // of those that fired: the two evaluators disagree, `dispute` says how
-  double margin = 0;     // the worst: in ulp, lsb or dB, as the promise has it
+  // The worst: in ulp, lsb or dB, as the promise has it; NaN: all that were compared are excused.
+  double margin = std::numeric_limits<double>::quiet_NaN();
   std::string why;
   std::string dispute;         // of the first such graph
   std::string counterexample;  // a test, as YAML

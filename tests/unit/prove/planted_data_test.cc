@@ -44,6 +44,31 @@ TEST_CASE("Data beside a step of run time that is made of something else has no 
         Outcome::kRefuted);
 }
 
+TEST_CASE(
+    "A test of another rule that the promise does not fit is left out, also if it breaks at its "
+    "outputs alone") {
+  const std::string text = R"yaml(rules:
+  - name: spelled
+    doc: a quantizer and what undoes it
+    equivalence: approx(6dB)
+    match: y = Mul(Clip(Round(Div(x, s)), lo, hi), s)
+    where: not const(x) and lo <= -100 and hi >= 60 and shape(y) == shape(x)
+    replace: y = x
+    tests:
+      - {name: a step, given: "x: float[8]\ny = Mul(Clip(Round(Div(x, 0.5)), -100.0, 100.0), 0.5)", expect: "x: float[8]\ny = Identity(x)"}
+  - name: twice
+    doc: one is enough
+    equivalence: exact
+    match: y = Relu(Relu(x))
+    replace: y = Relu(x)
+    tests:
+      - {name: a bound that no data fits, given: "x: float[4, 8]\ns = Div(ReduceMax(Abs(x), int64[1] [1]), 127.0)\ny = Relu(Mul(Clip(Round(Div(x, s)), -128.0, 64.0), s))", expect: unchanged}
+)yaml";
+  for (const uint64_t seed : {15, 16, 41, 51}) CHECK(OutcomeOf(text, 200, seed) == Outcome::kHeld);
+  CHECK(OutcomeOf(Replaced(text, "replace: y = x\n", "replace: y = Mul(x, 2.0)\n"), 200) ==
+        Outcome::kRefuted);
+}
+
 TEST_CASE("Data fits quantizers that are spelled out in any way") {
   const std::string text = R"yaml(rules:
   - name: spelled

@@ -86,6 +86,30 @@ TEST_CASE("A rule that is right holds, and its conditions are needed") {
   CHECK(rule.conditions[1].counterexample.find("expect: unchanged") != std::string::npos);
 }
 
+TEST_CASE("Graphs on which another rule fired, which promises less, count apart") {
+  const std::string text = R"yaml(rules:
+  - name: fine
+    doc: twice is a sum
+    equivalence: approx(90dB)
+    match: y = Mul(x, 2.0)
+    where: rank(x) > 0
+    replace: y = Add(x, x)
+    tests:
+      - {name: alone, given: "x: float[8]\ny = Mul(x, 2.0)", expect: "x: float[8]\ny = Add(x, x)"}
+      - {name: of what was quantized, rules: [fine, pair], given: "x: float[8]\ny = Mul(DequantizeLinear(QuantizeLinear(x, 0.5), 0.5), 2.0)", expect: unchanged}
+  - name: pair
+    doc: a quantizer and what undoes it
+    equivalence: approx(8dB)
+    match: y = DequantizeLinear(QuantizeLinear(x, 0.5), 0.5)
+    replace: y = Clip(x, 0.0, 127.5)
+)yaml";
+  const ProveReport report = Proof(text, {.rules = {"fine"}, .graphs = 10});
+  const ProvenRule& rule = report.rules[0];
+  CHECK(rule.excused.at("another rule") > 0);
+  CHECK(rule.margin >= 90);
+  CHECK(report.Text(true).find(" are excused: another rule") != std::string::npos);
+}
+
 TEST_CASE("The same seed gives the same report, another one others") {
   ProveOptions options{.graphs = 60};
   CHECK(Proof(kRelu, options).Json() == Proof(kRelu, options).Json());
