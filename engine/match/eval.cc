@@ -129,7 +129,7 @@ int64_t Interpreter::CountUses(ValueId v) const {
   return count;
 }
 
-int64_t Interpreter::CountUses(ValueId v, const Code& set) {
+int64_t Interpreter::CountUses(ValueId v, const Code& set, int64_t enough) {
   // Of a value with very many readers the answer is kept until the graph changes.
   constexpr uint32_t kMany = 64;
   CountedUses* known = nullptr;
@@ -144,6 +144,7 @@ int64_t Interpreter::CountUses(ValueId v, const Code& set) {
     const User user = graph_.user(u);
     if (user.is_output() || user.node.index >= uses_mark_) continue;
     count += MemberOf(set.index, of, graph_.op(user.node)) >= 0;
+    if (count > enough && trace_ == nullptr && !words_) return count;
   }
   if (known != nullptr) *known = {changes_, count};
   return count;

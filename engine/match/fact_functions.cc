@@ -118,7 +118,9 @@ Val UsesOf(const FunctionCall& c) {
   return Each(c[0], [&](const Val& x) -> Val {
     const auto* v = x.get_if<ValueId>();
     if (v == nullptr) return x.absent() ? x : NoFact(x, "readers");
-    return Val::Int(set == nullptr ? c.in.CountUses(*v) : c.in.CountUses(*v, *set));
+    if (set == nullptr) return Val::Int(c.in.CountUses(*v));
+    const auto* compared = c[2].get_if<int64_t>();  // see ProgramCompiler::CountedUpTo
+    return Val::Int(c.in.CountUses(*v, *set, compared == nullptr ? INT64_MAX : *compared));
   });
 }
 

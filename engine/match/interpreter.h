@@ -108,8 +108,10 @@ class Interpreter {
   // Nodes from `mark` on do not count in uses(): functions see the graph as it was before.
   void set_uses_mark(size_t mark) { uses_mark_ = mark; }
   int64_t CountUses(ValueId v) const;
-  int64_t CountUses(ValueId v, const Code& set);  // by operators of the set
-  int64_t CountNodes(const Code& set);            // of the whole model
+  // By operators of the set. Of more than `enough` it may give any larger number, unless reasons are
+  // wanted.
+  int64_t CountUses(ValueId v, const Code& set, int64_t enough);
+  int64_t CountNodes(const Code& set);  // of the whole model
 
   // --- code (eval.cc)
 

@@ -168,8 +168,20 @@ CodeId ProgramCompiler::CompileBinary(const Expr& expr, const Names& names) {
         const std::optional<Val> value = ScalarArithmetic(expr.binary, left, right);
         if (value) return Constant(*value, &expr);
       }
+      if (code.op == CodeOp::kCompare) return Add(std::move(code), {CountedUpTo(a, b), b});
   }
   return Add(std::move(code), {a, b});
+}
+
+// `uses(x, @set)` that is compared with a number: with that as a third argument, beyond which it need
+// not count.
+CodeId ProgramCompiler::CountedUpTo(CodeId left, CodeId right) {
+  const Code call = program_->codes_[left.index];
+  const bool counts = call.op == CodeOp::kFunction && call.num_kids == 2 &&
+                      Functions()[static_cast<size_t>(call.index)].name == "uses";
+  if (!counts || !program_->codes_[right.index].constant.is<int64_t>()) return left;
+  return Add({.op = call.op, .index = call.index, .expr = call.expr},
+             {program_->kids_[call.first_kid], program_->kids_[call.first_kid + 1], right});
 }
 
 CodeId ProgramCompiler::CompileList(const Expr& expr, const Names& names) {

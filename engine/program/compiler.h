@@ -51,6 +51,7 @@ class ProgramCompiler {
   CodeId CompileMember(const Expr& expr, const Names& names);
   CodeId CompileUnary(const Expr& expr, const Names& names);
   CodeId CompileBinary(const Expr& expr, const Names& names);
+  CodeId CountedUpTo(CodeId left, CodeId right);
   CodeId CompileList(const Expr& expr, const Names& names);
   CodeId CompileCall(const Expr& expr, const Names& names);
   OperatorHead CompileHead(const Expr& call, const Names& names);
