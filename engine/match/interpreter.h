@@ -104,12 +104,10 @@ class Interpreter {
   // Whether MatchRule() asks the conditions of the rule (those of sub-patterns always count).
   void set_rule_conditions(bool asked) { rule_conditions_ = asked; }
   void Assume(CodeId condition) { assumed_ = condition; }  // it counts as met whatever it says
-
   // Nodes from `mark` on do not count in uses(): functions see the graph as it was before.
   void set_uses_mark(size_t mark) { uses_mark_ = mark; }
   int64_t CountUses(ValueId v) const;
-  // By operators of the set. Of more than `enough` it may give any larger number, unless reasons are
-  // wanted.
+  // By operators of the set; beyond `enough` it need not count, unless reasons are wanted.
   int64_t CountUses(ValueId v, const Code& set, int64_t enough);
   int64_t CountNodes(const Code& set);  // of the whole model
 
