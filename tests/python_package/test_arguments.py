@@ -111,7 +111,7 @@ def test_wrong_arguments(entry, call):
     (lambda m: Model.parse("x"), r"Model.parse\(\) takes bytes, not str"),
     (lambda m: Model.load("a\0b"), "cannot be a path"),
     (lambda m: Rules.parse(3), "the rules: 3 is no text"),
-    (lambda m: Rules.from_dict({"rules": {1}}), "a rule file is made of dicts, lists, texts and numbers: not set"),
+    (lambda m: Rules.from_dict({"rules": {1}}), r"a rule file is made of dicts, lists, texts and numbers: not set, at \['rules'\]$"),
     (lambda m: Rules.load("optimize", functions=3), "`functions` is a dict or qrewrite.Functions, not int"),
     (lambda m: m.text(distance=-1), "`distance` is a count, not -1"),
     (lambda m: qrewrite.verify(m, m, inputs=[{"x": None}]), "`inputs`: `x` is NoneType, not an array or a number"),
@@ -126,6 +126,30 @@ def test_wrong_arguments(entry, call):
 def test_what_is_said_of_them(call, said):
     with pytest.raises(qrewrite.UsageError, match=said):
         call(Model.parse(DATA))
+
+
+@pytest.mark.parametrize("data,said", [
+    ({"rules": [{"name": "a", "match": b"y = Abs(x)"}]}, "not bytes, at ['rules'][0]['match']"),
+    ({"params": {"p": {"default": float("nan")}}}, "not nan, at ['params']['p']['default']"),
+    ({"params": {"p": {"default": np.array([1, np.inf], np.float32)}}}, "not inf, at ['params']['p']['default'][1]"),
+    ({"params": {np.int64(1): {}}}, "not a key that is int64, at ['params'][np.int64(1)]"),
+    ({"rules": [{}, Path("a"), ({1},)]}, "not set, at ['rules'][2][0]"),
+])
+def test_what_is_no_part_of_a_rule_file_has_a_place(data, said):
+    with pytest.raises(qrewrite.UsageError, match=re.escape(f"a rule file is made of dicts, lists, texts and numbers: {said}") + "$"):
+        Rules.from_dict(data)
+
+
+def test_a_rule_file_that_holds_itself_or_has_no_end():
+    rules = {"rules": []}
+    rules["rules"].append(rules["rules"])
+    with pytest.raises(qrewrite.UsageError, match=re.escape("not what holds itself, at ['rules'][0]")):
+        Rules.from_dict(rules)
+    deep = last = {}
+    for _ in range(100000):
+        last["a"] = last = {}
+    with pytest.raises(qrewrite.UsageError, match="recursion"):
+        Rules.from_dict(deep)
 
 
 def test_things_of_numpy_in_a_rule_file():

@@ -144,9 +144,9 @@ class Rules:
         from json import dumps
         whole = {"qrewrite": 1, "name": "rules", **_arguments.mapping("a rule file", rules)}
         try:
-            text = dumps(whole, indent=1, default=_plain)
+            text = dumps(whole, indent=1, default=_plain, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:  # of json: a set, keys that are no texts, a list that holds itself
-            raise usage(f"a rule file is made of dicts, lists, texts and numbers: {error}") from None
+            raise usage(f"a rule file is made of dicts, lists, texts and numbers: {_culprit(whole) or error}") from None
         return cls.parse(text, f"{whole['name']}.json", functions=functions, search=search)
 
     @property
@@ -260,6 +260,33 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist") and hasattr(value, "dtype"):
         return value.tolist()
     raise TypeError(f"not {type(value).__name__}")
+
+
+def _culprit(data: Any) -> str:
+    """What json does not take, and where it stands, as Python writes it; "" if it lies too deep for that."""
+    def look(value: Any, place: str, around: tuple[int, ...]) -> str:
+        if value is None or isinstance(value, (str, int)):
+            return ""
+        if isinstance(value, float):
+            return "" if isfinite(value) else f"not {value!r}, at {place}"
+        if id(value) in around:
+            return f"not what holds itself, at {place}"
+        if not isinstance(value, (dict, list, tuple)):
+            try:
+                return look(_plain(value), place, (*around, id(value)))
+            except TypeError as error:
+                return f"{error}, at {place}"
+        for key in value if isinstance(value, dict) else ():
+            if not isinstance(key, (str, int, float, type(None))):
+                return f"not a key that is {type(key).__name__}, at {place}[{key!r}]"
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        return next(filter(None, (look(item, f"{place}[{key!r}]", (*around, id(value))) for key, item in items)), "")
+
+    from math import isfinite
+    try:
+        return look(data, "", ())
+    except RecursionError:
+        return ""
 
 
 def _rebuild(how: str, what: Any, options: tuple[Any, ...]) -> Rules:

@@ -102,7 +102,7 @@ def from_numpy(value: Any, what: str) -> Plain:
     first = _first(value)
     if not hasattr(first, "dtype") and not hasattr(first, "__array__"):  # Python numbers
         if array.dtype == object:
-            raise TypeError(f"{what} is {type(value).__name__}, not an array or a number that fits into int64")
+            raise TypeError(f"{what} is {type(value).__name__}, not an array or a number{_beyond(value)}")
         if array.dtype == np.uint64:
             raise TypeError(f"{what} holds a number beyond int64")
         if array.dtype == np.float64:
@@ -127,6 +127,17 @@ def _first(value: Any) -> Any:
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
     return value
+
+
+def _beyond(value: Any) -> str:
+    """What else is to be said of what numpy has only objects for."""
+    if isinstance(value, (list, tuple)):
+        return next(filter(None, map(_beyond, value)), "")
+    if isinstance(value, int):
+        return "" if -2**63 <= value < 2**63 else " that fits into int64"
+    if type(value).__name__ == "TensorProto":
+        return "; onnx.numpy_helper.to_array() makes one of it"
+    return ""
 
 
 def _is_writable(array: Any) -> bool:
