@@ -119,6 +119,8 @@ def test_wrong_arguments(entry, call):
     (lambda m: qrewrite.find(m, {"rules": []}, where="true"), "`where` goes with `pattern`"),
     (lambda m: qrewrite.explain(m, ["optimize", "optimize"]), r"explain\(\) takes one rule set, not 2"),
     (lambda m: qrewrite.rewrite(m, "optimize", strict=True, allow_partial=True), "exclude each other"),
+    (lambda m: qrewrite.rewrite(m, "optimize", observer=3), "^`observer` is a function, not int"),
+    (lambda m: qrewrite.rewrite(m, "optimize", progress=True), "^`progress` is a function, not bool"),
     (lambda m: qrewrite.rewrite(m, {"optimize"}), "qrewrite.Rules, or a list of these, not set"),
     (lambda m: qrewrite.rewrite(m, "qrewrite: 1\nrules: []\n"), r"not the text of a rule file: Rules.parse\(\)"),
     (lambda m: qrewrite.rewrite(m, "optimize", max_fold_bytes=1, params={"max_fold_bytes": 2}), "`max_fold_bytes` is given twice"),

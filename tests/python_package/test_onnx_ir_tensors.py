@@ -40,11 +40,38 @@ def test_a_lazy_tensor_that_is_what_it_declares(size):
         assert report.rewrites == 1 and np.array_equal(weight.const_value.numpy(), 2 * array)
 
 
-def test_a_lazy_tensor_that_raises():
-    def boom():
-        raise ValueError("boom")
+def boom():
+    raise ValueError("boom")
 
-    with pytest.raises(qrewrite.CallbackError) as raised:
-        qrewrite.rewrite(lazy(boom, 1600), READS)
-    assert str(raised.value) == "tensor `w` cannot be read: its function threw an exception: ValueError: boom"
-    assert type(raised.value.__cause__) is ValueError
+
+def raised_by(model):
+    nodes, weights = [node.op_type for node in model.graph], dict(model.graph.initializers)
+    for in_place in (False, True):
+        with pytest.raises(qrewrite.Error) as raised:
+            RewritePass(READS, in_place=in_place)(model) if in_place else qrewrite.rewrite(model, READS)
+        assert [node.op_type for node in model.graph] == nodes and dict(model.graph.initializers) == weights
+    return raised.value
+
+
+@pytest.mark.parametrize("size", [4, 1600], ids=["in the message", "beside it"])
+def test_a_lazy_tensor_that_raises(size):
+    error = raised_by(lazy(boom, size))
+    assert str(error) == "tensor `w` cannot be read: its function threw an exception: ValueError: boom"
+    assert type(error) is qrewrite.CallbackError and type(error.__cause__) is ValueError and error.diagnostics[0].message == str(error)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_lazy_tensor_of_an_attribute_that_raises(several):
+    model = lazy(lambda: ir.tensor(np.zeros(4, np.float32)), 4)
+    tensor = ir.LazyTensor(boom, dtype=ir.DataType.FLOAT, shape=ir.Shape([4]), name="t")
+    list(model.graph)[0].attributes.add(ir.AttrTensors("a", [tensor]) if several else ir.AttrTensor("a", tensor))
+    error = raised_by(model)
+    assert str(error) == "tensor `t` cannot be read: its function threw an exception: ValueError: boom"
+    assert type(error) is qrewrite.CallbackError
+
+
+def test_what_onnx_ir_cannot_write_is_told_with_its_cause():
+    """It says of each object around it that it failed; the model, at first."""
+    error = raised_by(lazy(boom, 4, ir.DataType.STRING))
+    assert str(error).startswith("onnx_ir cannot serialize the model: ValueError: boom (Error calling serialize_tensor_into with: LazyTensor<STRING,[4]>")
+    assert type(error) is qrewrite.InvalidModel

@@ -62,7 +62,7 @@ def test_an_observer_ends_a_run(chain):
     with pytest.raises(qrewrite.CallbackError, match="the observer threw an exception: LookupError: lost") as raised:
         qrewrite.rewrite(chain, RULES, observer=fail)
     assert isinstance(raised.value.__cause__, LookupError)
-    with pytest.raises(qrewrite.UsageError, match="an observer is a function"):
+    with pytest.raises(qrewrite.UsageError, match="`observer` is a function"):
         qrewrite.rewrite(chain, RULES, observer=3)
 
 

@@ -11,7 +11,7 @@ import onnx_ir as ir
 from onnx_ir import serde
 
 from . import _core
-from ._errors import Diagnostic, InvalidModel
+from ._errors import CallbackError, Diagnostic, Error, InvalidModel
 from ._ir_make import Samples, samples
 
 # Bytes from which tensors pass beside the message.
@@ -117,13 +117,11 @@ class Message(Maker):
         return message
 
     def attribute(self, attribute: ir.Attr) -> bytes:
-        proto = serde.serialize_attribute(attribute)
-        if attribute.type == ir.AttributeType.TENSOR:
-            pairs = [(proto.t, attribute.value)]
-        else:
-            pairs = list(zip(proto.tensors, attribute.value)) if attribute.type == ir.AttributeType.TENSORS else []
-        for inside, tensor in pairs:
+        tensors = [attribute.value] if attribute.type == ir.AttributeType.TENSOR else attribute.value if attribute.type == ir.AttributeType.TENSORS else ()
+        for tensor in tensors:
             _check(tensor)
+        proto = serde.serialize_attribute(attribute)
+        for inside, tensor in zip([proto.t] if attribute.type == ir.AttributeType.TENSOR else proto.tensors, tensors):
             if isinstance(tensor, ir.ExternalTensor):  # it knows its folder, and who may be read
                 inside.Clear()
                 self._reference(inside, tensor)
@@ -168,8 +166,23 @@ def numpy_of(tensor: Any) -> Any:
 def _check(tensor: Any) -> None:
     """Before onnx_ir writes what a function makes: it does not look at it."""
     if isinstance(tensor, ir.LazyTensor) and tensor.dtype not in _INSIDE and tensor.dtype.itemsize >= 1:
-        if (size := numpy_of(tensor).nbytes) != tensor.nbytes:
+        try:
+            size = numpy_of(tensor).nbytes
+        except Error:
+            raise
+        except Exception as e:
+            fault = f"tensor `{tensor.name}` cannot be read: its function threw an exception: {in_words(e)}"
+            raise CallbackError(fault, [Diagnostic("error", "", "", 0, 0, 0, "", fault, "", [])]) from e
+        if size != tensor.nbytes:
             raise other_tensor(tensor, f"{size} bytes", f"{tensor.nbytes} bytes")
+
+
+def in_words(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def other_tensor(tensor: Any, given: object, declared: object) -> InvalidModel:

@@ -100,9 +100,9 @@ class Adapter:
 
     def __init__(self, observer: Callable[[Event], Any] | None, firing_text: bool | Callable[[str], bool],
                  progress: Callable[[ProgressEvent], Any] | None) -> None:
-        for call in (observer, progress):
+        for what, call in (("`observer`", observer), ("`progress`", progress)):
             if call is not None and not callable(call):
-                raise usage(f"an observer is a function, not {type(call).__name__}")
+                raise usage(f"{what} is a function, not {type(call).__name__}")
         self.phases = self.sweeps = self.firings = observer is not None
         self.progress = True
         self._observer = observer

@@ -25,7 +25,7 @@ from onnx_ir import passes, serde
 
 from . import _core
 from ._errors import CallbackError, Diagnostic, Error, FileError, InvalidModel, LimitError
-from ._ir import THRESHOLD, Clonable, Message, nodes_of, numpy_of, other_tensor
+from ._ir import THRESHOLD, Clonable, Message, in_words, nodes_of, numpy_of, other_tensor
 from ._ir import Unusual as Seldom
 from ._ir_build import Builder
 from ._ir_make import samples
@@ -126,7 +126,7 @@ def _message(model: ir.Model) -> tuple[Any, dict[str, Any], list[ir.Node]]:
         try:
             writer = Message(model.ir_version)
             return writer.model(model), writer.tensors, writer.nodes
-        except InvalidModel:
+        except (InvalidModel, CallbackError):
             raise
         except Exception:  # said again by onnx_ir, in whose words it is understood
             return _whole(model), {}, list(model.graph)
@@ -136,9 +136,17 @@ def _whole(model: ir.Model) -> bytes:
     try:
         proto = ir.to_proto(model)
     except Exception as e:  # onnx_ir has many
-        fault = f"onnx_ir cannot serialize the model: {e}"
+        fault = f"onnx_ir cannot serialize the model: {_innermost(e)}"
         raise InvalidModel(fault, [Diagnostic("error", "", "", 0, 0, 0, "", fault, "", [])]) from e
     return serialized(proto)
+
+
+def _innermost(error: BaseException) -> str:
+    """onnx_ir says of each object around it that it failed, and of which fields; what went wrong is the first cause."""
+    around = None
+    while isinstance(error.__cause__, Exception):
+        around, error = error, error.__cause__
+    return in_words(error) if around is None else f"{in_words(error)} ({str(around)[:300]})"
 
 
 def from_core(core: _core.Model, originals: Sequence[Original] = ()) -> ir.Model:
