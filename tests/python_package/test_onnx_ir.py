@@ -46,6 +46,26 @@ def test_parameters_and_errors(recorded):
         refuse(model)
 
 
+@pytest.mark.parametrize("in_place", [False, True])
+def test_what_a_pass_is_given(chain, in_place):
+    """Names are told when the pipeline is made, not when it runs; a model of a class of one's own is one, too."""
+    with pytest.raises(qrewrite.UsageError, match="`tidy` has no parameter `mots`; did you mean `most`"):
+        RewritePass(RULES, in_place=in_place, mots=3)
+    with pytest.raises(qrewrite.UsageError, match="`most` is given twice"):
+        RewritePass(RULES, in_place=in_place, most=3, params={"most": 4})
+    rewriting = RewritePass(RULES, in_place=in_place, params={"most": 4}, stop_after=1)
+    for model in (chain, chain.SerializeToString(), "model.onnx", None):
+        with pytest.raises(qrewrite.UsageError, match=f"a RewritePass takes an onnx_ir.Model, not {type(model).__name__}"):
+            rewriting(model)
+
+    class Own(ir.Model):
+        pass
+    model = Own(ir.from_proto(chain).graph, ir_version=8)
+    result = rewriting(model)
+    assert result.modified and rewriting.report.rewrites == 1 and (result.model is model) == in_place
+    assert isinstance(qrewrite.rewrite(model, RULES)[0], ir.Model)
+
+
 def test_the_result_is_that_of_the_command(recorded):
     proto, _ = qrewrite.rewrite(onnx.load(recorded), "ezkl_dequant")
     via_ir = ir.to_proto(RewritePass("ezkl_dequant")(ir.load(recorded)).model)

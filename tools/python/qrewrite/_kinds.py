@@ -17,7 +17,7 @@ Back = Callable[[_core.Model], Any] | None
 
 
 def is_ir(model: Any) -> bool:
-    return type(model).__name__ == "Model" and type(model).__module__.partition(".")[0] == "onnx_ir"
+    return any(kind.__name__ == "Model" and kind.__module__.partition(".")[0] == "onnx_ir" for kind in type(model).__mro__)
 
 
 def read(model: Any, folder: str | PathLike[str] = "") -> tuple[_core.Model, Back]:

@@ -201,6 +201,11 @@ def settings_of(sets: list[Rules], params: Any, parameters: Mapping[str, Any]) -
     return settings
 
 
+def check_options(sets: Sequence[Rules], options: Mapping[str, Any]) -> None:
+    """Whether rewrite() knows these names; what they are set to, for parameters."""
+    settings_of(list(sets), options.get("params"), {name: value for name, value in options.items() if name not in _OPTIONS})
+
+
 def check_names(sets: list[Rules], names: list[str]) -> None:
     for name in names:
         if not any(rules._core.has_rule(name) for rules in sets):

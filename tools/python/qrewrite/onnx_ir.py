@@ -24,7 +24,7 @@ import onnx_ir as ir
 from onnx_ir import passes, serde
 
 from . import _core
-from ._errors import CallbackError, Diagnostic, Error, FileError, InvalidModel, LimitError
+from ._errors import CallbackError, Diagnostic, Error, FileError, InvalidModel, LimitError, usage
 from ._ir import THRESHOLD, Clonable, Message, in_words, nodes_of, numpy_of, other_tensor
 from ._ir import Unusual as Seldom
 from ._ir_build import Builder
@@ -461,8 +461,9 @@ class RewritePass(passes.PassBase):
     def __init__(self, rules: Any, *, in_place: bool = False, **options: Any) -> None:
         super().__init__()
         from ._arguments import flag
-        from ._rewrite import load_all
+        from ._rewrite import check_options, load_all
         self.rules: Sequence[Any] = load_all(rules)
+        check_options(self.rules, options)
         self.options = options
         self.report: Report | None = None
         self._in_place = flag("`in_place`", in_place)
@@ -477,6 +478,8 @@ class RewritePass(passes.PassBase):
 
     def call(self, model: ir.Model) -> passes.PassResult:
         from ._rewrite import rewrite
+        if not isinstance(model, ir.Model):
+            raise usage(f"a RewritePass takes an onnx_ir.Model, not {type(model).__name__}")
         given: Any = InPlace(model) if self._in_place else model
         rewritten, self.report = rewrite(given, self.rules, **self.options)
         return passes.PassResult(rewritten, modified=self.report.changed)
