@@ -32,6 +32,19 @@ def test_each_test_is_an_item(pytester, plugin):
     plugin("-k", "once").assert_outcomes(passed=1, deselected=1)
 
 
+def test_what_pytest_calls_an_item_runs_it(pytester, plugin):
+    """As it prints it of one that fails; a name may hold what pytest has for parameters."""
+    second = GOOD[GOOD.index("  - name"):].replace("relu-of-relu", "again").replace("name: once", 'name: "a [b]::c / d é"')
+    pytester.makefile(".yaml", tidy=GOOD + second + "tests:\n  - {name: whole, given: \"x: float[4]\\ny = Relu(x)\", expect: unchanged}\n")
+    ids = ["relu-of-relu::twice", "relu-of-relu::once", "again::twice", "again::a [b]::c / d é", "whole"]
+    listed = [line.partition("::")[2] for line in plugin("--collect-only", "-qq").outlines if line.startswith("tidy.yaml::")]
+    assert listed == ids
+    for name in ids:
+        plugin(f"tidy.yaml::{name}").assert_outcomes(passed=1)
+    plugin("tidy.yaml::again").assert_outcomes(passed=2)
+    assert plugin("tidy.yaml::again::once").ret == pytest.ExitCode.USAGE_ERROR
+
+
 def test_however_the_key_is_written(pytester, plugin):
     """A rule file that is not seen has no tests that fail."""
     import json

@@ -6,10 +6,14 @@ rules call are those that a conftest.py registers with @qrewrite.function. ``-p 
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Iterator
+from typing import TYPE_CHECKING, Any, Iterator
 
 import pytest
+
+if TYPE_CHECKING:
+    from ._rules import TestResult
 
 _RULE_FILE = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?\{?\s*["']?qrewrite["']?\s*:\s*\d""")
 _IN_JSON = re.compile(rb'"qrewrite"\s*:\s*\d')
@@ -45,7 +49,7 @@ def _has_key(text: bytes) -> bool:
 class RuleFile(pytest.File):
     """A rule file. Its tests are run when it is collected: only then it is known which there are."""
 
-    def collect(self) -> Iterator[pytest.Item]:
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         from . import Error, Rules
         try:
             rules = Rules.load(self.path)
@@ -54,9 +58,24 @@ class RuleFile(pytest.File):
         if self.config.getoption("--qrewrite-lint"):
             findings = "\n".join(str(finding) for finding in rules.lint())
             yield RuleTest.from_parent(self, name="lint", message=findings, place=str(self.path))
-        for result in rules.test().results:
-            name = f"{result.rule}::{result.test}" if result.rule else result.test
-            yield RuleTest.from_parent(self, name=name, message="" if result.passed else result.message, place=result.place)
+        for rule, results in groupby(rules.test().results, lambda result: result.rule):
+            tests = RuleTests.from_parent(self, name=rule, results=list(results))
+            yield from [tests] if rule else tests.of(self)
+
+
+class RuleTests(pytest.Collector):
+    """Those of one rule: pytest finds "FILE::RULE::TEST" by the name of each part."""
+
+    def __init__(self, *, results: list[TestResult], **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self._results = results
+
+    def collect(self) -> Iterator[pytest.Item]:
+        return self.of(self)
+
+    def of(self, parent: pytest.Collector) -> Iterator[pytest.Item]:
+        for result in self._results:
+            yield RuleTest.from_parent(parent, name=result.test, message="" if result.passed else result.message, place=result.place)
 
 
 class RuleTest(pytest.Item):
@@ -76,7 +95,8 @@ class RuleTest(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         line = self._place.rpartition(":")[2]
-        return self.path, int(line) - 1 if line.isdecimal() else 0, self.name
+        name = f"{self.parent.name}::{self.name}" if isinstance(self.parent, RuleTests) else self.name
+        return self.path, int(line) - 1 if line.isdecimal() else 0, name
 
 
 class RuleTestFailed(AssertionError):
