@@ -196,6 +196,23 @@ def test_operator_with_several_outputs(functions):
     assert report.folded == 2 and len(folded.graph.node) == 0
 
 
+@pytest.mark.parametrize("made,shape", [
+    (lambda w: [w], (2,)), (lambda w: (w,), (2,)), (lambda w: [1.0, 2.0], (2,)), (lambda w: list(w), (2,)), (lambda w: [[1.0], [2.0]], (2, 1)),
+    (lambda w: (w, w), "operator Op returned 2 outputs, not 1"), (lambda w: [w, None], "operator Op returned 2 outputs, not 1"),
+])
+def test_arrays_in_a_list_are_outputs(functions, made, shape):
+    """Also of an operator that has one; they became one array, with an axis more."""
+    functions.operator(name="Op", domain="acme")(made)
+    model = parse("g (float[2] x) => (float[n, m] y) <float[2] w = {1, 2}> { z = acme.Op(w)  y = acme.Other(x, z) }")
+    rules = Rules.from_dict({"phases": [{"name": "fold", "fold": "all"}], "rules": []}, functions=functions)
+    if isinstance(shape, str):
+        with pytest.raises(qrewrite.CallbackError, match=shape):
+            qrewrite.rewrite(qrewrite.Model.parse(model.SerializeToString()), rules)
+    else:
+        folded, _ = qrewrite.rewrite(qrewrite.Model.parse(model.SerializeToString()), rules)
+        assert [tuple(c.shape) for c in folded.constants.values()] == [shape]
+
+
 class Broken:
     def __array__(self, *args, **kwargs):
         raise RuntimeError("not today")

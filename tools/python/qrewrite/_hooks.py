@@ -45,7 +45,9 @@ def _operator(name: str, call: Hook) -> Hook:
         attributes = {key: to_numpy(value) if isinstance(value, tuple) else value for key, value in attributes.items()}
         inputs = _arrays(tensors)
         result = call(*inputs, **attributes)
-        results = result if isinstance(result, (tuple, list)) and num_outputs > 1 else [result]
+        # Numbers in a list are one array; arrays are outputs, as in `return y,`.
+        several = isinstance(result, (tuple, list)) and (num_outputs > 1 or any(getattr(r, "ndim", 0) > 0 for r in result))
+        results = result if several else [result]
         if len(results) != num_outputs:
             raise TypeError(f"operator {name} returned {len(results)} outputs, not {num_outputs}")
         return [from_numpy(r, f"what operator {name} returned") for r in results]
