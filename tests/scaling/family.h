@@ -33,7 +33,6 @@ struct Family {
 std::vector<Family> Chains();        // chains.cc: one operator behind another
 std::vector<Family> Quantized();     // quantized.cc: what exporters of quantized models write
 std::vector<Family> BehindLayers();  // behind_layers.cc: steps between a layer and its quantizers
-std::vector<Family> BehindLayers();  // behind_layers.cc: steps between a layer and its quantizers
 std::vector<Family> Wide();          // wide.cc: many readers, inputs, outputs of one thing
 std::vector<Family> Constants();     // constants.cc: many constants, and what is computed from them
 std::vector<Family> Subgraphs();     // subgraphs.cc: bodies beside and within one another
