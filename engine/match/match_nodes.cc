@@ -123,9 +123,12 @@ bool MatchRun::Around(const Pattern& pattern, std::span<const PatArg* const> arg
       const auto never = [] { return false; };
       if (in_.trace_ == nullptr) continue;
       // It fails there, too, and says why.
-      const PatCall* const maker = Maker(pattern, one);
-      maker != nullptr&& inputs[k].valid() ? Operator(pattern, *maker, inputs[k], frame, never)
-                                           : One(pattern, one, inputs[k], call, n, frame, never);
+      const PatCall* const maker = inputs[k].valid() ? Maker(pattern, one) : nullptr;
+      if (maker != nullptr) {
+        Operator(pattern, *maker, inputs[k], frame, never);
+      } else {
+        One(pattern, one, inputs[k], call, n, frame, never);
+      }
       continue;
     }
     const bool found = One(pattern, one, inputs[k], call, n, frame, [&] {
