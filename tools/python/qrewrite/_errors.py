@@ -4,7 +4,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from typing import Any, Literal, NamedTuple, Sequence
+from typing import Any, Literal, NamedTuple, Sequence, TypeVar
 
 Severity = Literal["error", "warning", "note"]
 
@@ -139,13 +139,17 @@ def make(code: str, diagnostics: Sequence[tuple[Any, ...]], message: str) -> Err
     return _CLASSES.get(code, Error)(message.removeprefix("error: "), [Diagnostic(*d) for d in diagnostics])
 
 
+_Kind = TypeVar("_Kind", bound=Error)
+
+
 def usage(message: str) -> UsageError:
-    return UsageError(message, [_without_place(message)])
+    return without_place(UsageError, message)
 
 
 def io(message: str) -> FileError:
-    return FileError(message, [_without_place(message)])
+    return without_place(FileError, message)
 
 
-def _without_place(message: str) -> Diagnostic:
-    return Diagnostic("error", "", "", 0, 0, 0, "", message, "", [])
+def without_place(kind: type[_Kind], message: str) -> _Kind:
+    """The exception for a fault that lies in no file."""
+    return kind(message, [Diagnostic("error", "", "", 0, 0, 0, "", message, "", [])])

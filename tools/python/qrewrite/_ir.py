@@ -11,7 +11,7 @@ import onnx_ir as ir
 from onnx_ir import serde
 
 from . import _core
-from ._errors import CallbackError, Diagnostic, Error, InvalidModel
+from ._errors import CallbackError, Error, InvalidModel, without_place
 from ._ir_make import Samples, samples
 
 # Bytes from which tensors pass beside the message.
@@ -172,7 +172,7 @@ def _check(tensor: Any) -> None:
             raise
         except Exception as e:
             fault = f"tensor `{tensor.name}` cannot be read: its function threw an exception: {in_words(e)}"
-            raise CallbackError(fault, [Diagnostic("error", "", "", 0, 0, 0, "", fault, "", [])]) from e
+            raise without_place(CallbackError, fault) from e
         if size != tensor.nbytes:
             raise other_tensor(tensor, f"{size} bytes", f"{tensor.nbytes} bytes")
 
@@ -187,7 +187,7 @@ def in_words(error: BaseException) -> str:
 
 def other_tensor(tensor: Any, given: object, declared: object) -> InvalidModel:
     fault = f"tensor `{tensor.name}` declares {declared} and gives {given}"
-    return InvalidModel(fault, [Diagnostic("error", "", "", 0, 0, 0, "", fault, "", [])])
+    return without_place(InvalidModel, fault)
 
 
 class _Like:

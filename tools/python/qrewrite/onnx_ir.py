@@ -24,7 +24,7 @@ import onnx_ir as ir
 from onnx_ir import passes, serde
 
 from . import _core
-from ._errors import CallbackError, Diagnostic, Error, FileError, InvalidModel, LimitError, usage
+from ._errors import CallbackError, Error, FileError, InvalidModel, LimitError, usage, without_place
 from ._ir import THRESHOLD, Clonable, Message, in_words, nodes_of, numpy_of, other_tensor
 from ._ir import Unusual as Seldom
 from ._ir_build import Builder
@@ -62,7 +62,7 @@ def read_model(model: ir.Model) -> tuple[_core.Model, Read]:
         for name in _without_data(model):
             if f"`{name}`" in str(e):
                 fault = f"{e}: it is an initializer without data (its const_value is None)"
-                raise InvalidModel(fault, [Diagnostic("error", "", "", 0, 0, 0, "", fault, "", [])]) from None
+                raise without_place(InvalidModel, fault) from None
         raise
 
 
@@ -117,7 +117,7 @@ def _unreadable(error: CallbackError, tensor: Any) -> Error:
         fault = str(error).replace(f"{asked} threw an exception: ", "")
     else:
         kind, fault = CallbackError, str(error).replace(asked, "its function")
-    return kind(fault, [Diagnostic("error", "", "", 0, 0, 0, "", fault, "", [])])
+    return without_place(kind, fault)
 
 
 def _message(model: ir.Model) -> tuple[Any, dict[str, Any], list[ir.Node]]:
@@ -137,7 +137,7 @@ def _whole(model: ir.Model) -> bytes:
         proto = ir.to_proto(model)
     except Exception as e:  # onnx_ir has many
         fault = f"onnx_ir cannot serialize the model: {_innermost(e)}"
-        raise InvalidModel(fault, [Diagnostic("error", "", "", 0, 0, 0, "", fault, "", [])]) from e
+        raise without_place(InvalidModel, fault) from e
     return serialized(proto)
 
 
