@@ -22,7 +22,7 @@ ValueSizes::ValueSizes(const Model& model, const Tensors& inputs) {
   Result<Model> clone = model.Clone();
   if (!clone.ok()) return;
   Graph& graph = clone->impl().file->graph();
-  CloseSizes(graph, ShapesOf(inputs));
+  CloseSizes(graph, TypesOf(inputs));
   const std::unique_ptr<ShapeInference> inference = MakeOnnxInference();
   Facts facts(graph, Signatures::Builtin(), KernelRegistry::Evaluation(), inference.get());
   for (size_t i = 0; i < graph.num_values(); ++i) {

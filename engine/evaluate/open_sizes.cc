@@ -2,21 +2,25 @@
 
 namespace qrewrite {
 
-InputShapes ShapesOf(const Tensors& sample) {
-  InputShapes shapes;
-  for (const auto& [name, tensor] : sample) shapes[name] = tensor.dims;
-  return shapes;
+SizedTypes TypesOf(const Tensors& tensors) {
+  SizedTypes types;
+  for (const auto& [name, tensor] : tensors)
+    types[name] = {static_cast<DType>(tensor.dtype), tensor.dims};
+  return types;
 }
 
-bool CloseSizes(Graph& graph, const InputShapes& shapes) {
+bool CloseSizes(Graph& graph, const SizedTypes& types) {
   bool any = false;
-  for (const ValueId v : graph.body(graph.main()).inputs) {
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    if (!graph.alive(v) || graph.body_of(v) != graph.main()) continue;
     TypeInfo type = graph.declared(v);
-    const auto shape = shapes.find(std::string(graph.name(v)));
-    if (shape == shapes.end() || type.known_shape()) continue;
+    const auto sized = types.find(std::string(graph.name(v)));
+    if (sized == types.end() || type.known_shape()) continue;
+    if (type.dtype == DType::kUndefined) type.dtype = sized->second.dtype;
     type.has_rank = true;
     type.dims.clear();
-    for (const int64_t size : shape->second) type.dims.emplace_back(size);
+    for (const int64_t size : sized->second.dims) type.dims.emplace_back(size);
     graph.SetDeclared(v, type);
     any = true;
   }

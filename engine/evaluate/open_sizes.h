@@ -1,6 +1,7 @@
-// Open sizes of a model's inputs, and those that they have on one sample.
+// Open sizes of a model's values, and those that they have on one sample.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,11 +12,17 @@
 
 namespace qrewrite {
 
-// By input.
-using InputShapes = std::map<std::string, std::vector<int64_t>>;
-InputShapes ShapesOf(const Tensors& sample);
+struct SizedType {
+  DType dtype = DType::kUndefined;
+  std::vector<int64_t> dims;
+  friend auto operator<=>(const SizedType&, const SizedType&) = default;
+};
 
-// Inputs of the main graph whose shape is not known get that of `shapes`. Whether there were any.
-bool CloseSizes(Graph& graph, const InputShapes& shapes);
+// By value.
+using SizedTypes = std::map<std::string, SizedType>;
+SizedTypes TypesOf(const Tensors& tensors);
+
+// Values of the main graph that are declared without a known shape get that of `types`. Whether there were any.
+bool CloseSizes(Graph& graph, const SizedTypes& types);
 
 }  // namespace qrewrite

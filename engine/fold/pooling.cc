@@ -109,6 +109,8 @@ Outputs LpPool(const FoldCall& call, bool global) {
   attributes.Set("count_include_pad", int64_t{1});
   const FoldCall averaged{call.domain, call.op, call.since, {&powers, 1}, attributes};
   QR_ASSIGN_OR_RETURN(const Pooled plan, Plan(averaged, global));
+  if (plan.window.too_large)
+    return Reason("{} with a window that is larger than the data", call.op);
   QR_ASSIGN_OR_RETURN(const std::vector<Tensor> averages, AveragePool(averaged, global, kPadding));
   QR_ASSIGN_OR_RETURN(values, ToDoubles(averages[0]));
   for (double& v : values) v = std::pow(v * static_cast<double>(plan.window.taps), 1 / p);

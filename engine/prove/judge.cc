@@ -92,7 +92,7 @@ bool Judge::Hold(const Graph& graph, const Graph& changed, Promise promise, Tria
   bool turned = false;
   if (trial.fate == Trial::Fate::kHeld && !trial.of_data && HasOpenRank(graph)) {
     Trial other = trial;
-    other.shapes.clear();
+    other.types.clear();
     Compare(*a, *b, promise, 1, /*turned=*/true, other);
     turned = other.fate == Trial::Fate::kBroken;
     if (turned) trial = other;
@@ -175,10 +175,10 @@ void Judge::Dismiss(const Graph& graph, const Task& task, CodeId assumed, Trial&
     trial.why = "the rule set refuses the graph before the rule has its turn";
     return;
   }
-  const auto excluded = [&](const InputShapes& shapes) {
-    return IsExcludedAtRunTime(graph, task, trial, shapes);
+  const auto excluded = [&](const SizedTypes& types) {
+    return IsExcludedAtRunTime(graph, task, trial, types);
   };
-  if (!assumed.valid() && std::ranges::any_of(trial.shapes, excluded)) {
+  if (!assumed.valid() && std::ranges::any_of(trial.types, excluded)) {
     trial.fate = Trial::Fate::kInvalid;
     trial.why = "sizes that were open are ones that a condition excludes";
   }
@@ -226,9 +226,9 @@ bool Judge::IsRefusedBefore(const Graph& graph, const Task& task) const {
 // Whether the sizes that were open are, at run time, ones that a condition of a rule that fired excludes: it said
 // `not sure(...)`, and takes what nobody knows for what fits.
 bool Judge::IsExcludedAtRunTime(const Graph& graph, const Task& task, const Trial& trial,
-                                const InputShapes& shapes) const {
+                                const SizedTypes& types) const {
   Graph closed = graph;
-  return CloseSizes(closed, shapes) &&
+  return CloseSizes(closed, types) &&
          std::ranges::any_of(trial.fired, [&](const std::string& name) {
            const CompiledRule& rule =
                *court_.program.FindRule(*court_.program.rules().FindRule(name));

@@ -87,8 +87,8 @@ struct Trial {
   std::map<std::string, Spread> spreads;  // what outputs were, if it is one about such data,
   std::set<std::string> keeps;            // and those that keep it, where others do not
   uint64_t kind = 0;                      // KindOf() the graph
-  // Shapes that the inputs had at run time, each combination once.
-  std::set<InputShapes> shapes;
+  // What types the inputs had at run time, each combination once; all values where the promise broke.
+  std::set<SizedTypes> types;
 };
 
 class Judge {
@@ -129,7 +129,7 @@ class Judge {
   bool HasNumberAsData(const Graph& graph) const;
   bool IsRefusedBefore(const Graph& graph, const Task& task) const;
   bool IsExcludedAtRunTime(const Graph& graph, const Task& task, const Trial& trial,
-                           const InputShapes& shapes) const;
+                           const SizedTypes& types) const;
   static Outcome RunModel(Evaluator& evaluator, const Model& model,
                           const std::vector<Tensors>& inputs);
   static Outcome RunWhereDefined(Evaluator& evaluator, const Model& model,
@@ -194,6 +194,8 @@ class Judge {
   bool Misfits(const Model& model, const Tensors& sample) const;
   bool HasOtherShapes(Graph graph, const Tensors& sample, const Tensors& values) const;
   bool MisfitsWhenRun(const Model& model, const Tensors& sample, const Tensors& values) const;
+  std::optional<Tensors> AllValues(const Model& model, const Tensors& sample) const;
+  void LearnTypes(const Model& model, const std::vector<Tensors>& samples, Trial& trial) const;
   bool RunsOtherwise(const Model& model, const Tensors& sample) const;
   bool RunOtherwise(const Model& model, const std::vector<Tensors>& samples) const;
   bool RuntimeRunsOtherwise(const Model& model, const std::vector<Tensors>& inputs) const;

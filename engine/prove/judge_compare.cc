@@ -122,6 +122,7 @@ void Judge::CompareUnrun(const Model& before, const Model& after, const Promise&
     trial.why = kOtherShape;
     return;
   }
+  if (trial.fate == Trial::Fate::kBroken) LearnTypes(before, inputs, trial);
   if (court_.runtime != nullptr)
     AskRuntime(before, after, promise, inputs, /*kernels_decide=*/false, trial);
 }
@@ -136,7 +137,7 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
   }
   if (promise.kind == Promise::Kind::kRescaled)
     AddScales(*inputs, promise.any_type, promise.scales);
-  for (const Tensors& sample : *inputs) trial.shapes.insert(ShapesOf(sample));
+  for (const Tensors& sample : *inputs) trial.types.insert(TypesOf(sample));
   const Outcome a = RunWhereDefined(court_.kernels, before, *inputs);
   if (!a.status.ok()) {
     trial.fate = Trial::Fate::kUnknown;
@@ -174,6 +175,7 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     trial.why = kOtherShape;
     return;
   }
+  if (!right) LearnTypes(before, *inputs, trial);
   trial.fate = kept ? Trial::Fate::kHeld : Trial::Fate::kBroken;
   if (!fault.empty()) {
     trial.fate = Trial::Fate::kBroken;

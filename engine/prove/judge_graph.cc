@@ -249,7 +249,7 @@ const Graph& GraphOf(const Model& model) { return std::as_const(*model.impl().fi
 // The graph with the sizes of a sample in place of open ones.
 Graph WithSizesOf(const Model& model, const Tensors& sample) {
   Graph graph = GraphOf(model);
-  CloseSizes(graph, ShapesOf(sample));
+  CloseSizes(graph, TypesOf(sample));
   return graph;
 }
 
@@ -295,7 +295,7 @@ bool Judge::NeedsBodyNotEntered(const Model& model, const std::vector<Tensors>& 
 // Whether values that a run made of a sample have other shapes than inference has it: an attribute says what the
 // operator's definition does not know (2 where 0 and 1 have a meaning), and everybody makes something else of it.
 bool Judge::HasOtherShapes(Graph graph, const Tensors& sample, const Tensors& values) const {
-  CloseSizes(graph, ShapesOf(sample));
+  CloseSizes(graph, TypesOf(sample));
   StatedFacts stated(graph, court_);
   Facts& facts = *stated;
   for (size_t i = 0; i < graph.num_values(); ++i) {
@@ -360,9 +360,9 @@ bool Judge::MisfitsWhenRun(const Model& model, const Tensors& sample, const Tens
   return Misfits(*apart, sample) || HasOtherShapes(GraphOf(*apart), sample, values);
 }
 
-// The same of all values that the kernels make.
-bool Judge::RunsOtherwise(const Model& model, const Tensors& sample) const {
-  Graph shown = std::as_const(*model.impl().file).graph();
+// What the kernels make of each value of the main graph; nullopt: they do not run it.
+std::optional<Tensors> Judge::AllValues(const Model& model, const Tensors& sample) const {
+  Graph shown = GraphOf(model);
   Facts facts(shown, court_.program.rules().signatures, KernelRegistry::Builtin(),
               court_.context.inference);
   std::vector<std::pair<ValueId, DType>> inner;
@@ -377,13 +377,31 @@ bool Judge::RunsOtherwise(const Model& model, const Tensors& sample) const {
     shown.AddOutput(shown.main(), v);
   }
   const Result<Model> whole = ModelOf(shown);
-  if (!whole.ok()) return false;
-  const Outcome ran = RunModel(court_.kernels, *whole, {sample});
-  if (!ran.status.ok()) return false;
-  const Tensors& values = ran.values.front();
+  if (!whole.ok()) return std::nullopt;
+  Outcome ran = RunModel(court_.kernels, *whole, {sample});
+  if (!ran.status.ok()) return std::nullopt;
+  return std::move(ran.values.front());
+}
+
+// Sizes may be open behind the inputs as well: of what a Slice to a bound of run time leaves.
+void Judge::LearnTypes(const Model& model, const std::vector<Tensors>& samples,
+                       Trial& trial) const {
+  for (const Tensors& sample : samples) {
+    const std::optional<Tensors> values = AllValues(model, sample);
+    if (!values) continue;
+    SizedTypes types = TypesOf(sample);
+    types.merge(TypesOf(*values));
+    trial.types.insert(std::move(types));
+  }
+}
+
+// The same of all values that the kernels make.
+bool Judge::RunsOtherwise(const Model& model, const Tensors& sample) const {
+  const std::optional<Tensors> values = AllValues(model, sample);
+  if (!values) return false;
   // The graph as it was given still has the operators whose shapes signatures of the rule file state.
-  return HasOtherShapes(GraphOf(model), sample, values) ||
-         HasOtherShapes(*given_, sample, values) || MisfitsWhenRun(model, sample, values);
+  return HasOtherShapes(GraphOf(model), sample, *values) ||
+         HasOtherShapes(*given_, sample, *values) || MisfitsWhenRun(model, sample, *values);
 }
 
 // Of one sample at least: how long the parts of an axis are may be data.

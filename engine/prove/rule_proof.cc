@@ -170,7 +170,8 @@ size_t RuleProof::CountThings(const Seed& seed) const {
 }
 
 // A promise about calibrated data says nothing of tests of other rules whose quantizers are made for none; nor of
-// those that keep it barely, or only where the rule makes something: on other numbers they would not.
+// those that keep it barely, or only where the rule makes something: on other numbers they would not. In fewer numbers all
+// that is lost may look like a factor (kSystematicDb).
 void RuleProof::LeaveOutUncalibrated() {
   if (!words_.keeps_numbers) return;
   std::set<const Seed*> uncalibrated;
@@ -181,7 +182,7 @@ void RuleProof::LeaveOutUncalibrated() {
     if (own || !Make(*seed, {}, graph)) continue;
     const Trial trial = judge_.Try(graph, TaskFor(*seed));
     const bool barely = trial.fate == Trial::Fate::kHeld && trial.excuse == Excuse::kNone &&
-                        trial.margin < trial.limit + kBarely;
+                        trial.margin < std::max(trial.limit, kSystematicDb) + kBarely;
     if (trial.fate == Trial::Fate::kBroken || trial.by_numbers || barely) uncalibrated.insert(seed);
   }
   std::erase_if(seeds_, [&](const Seed* s) { return uncalibrated.contains(s); });

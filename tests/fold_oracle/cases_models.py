@@ -37,6 +37,8 @@ def convolutions():
         Case("Conv", [x, w, image((5,))], oracle="fails"),
         Case("Conv", [x, w], {"strides": [1]}, oracle="fails"),
         Case("Conv", [x, w], {"kernel_shape": [1, 1]}, oracle="fails"),
+        Case("Conv", [image((1, 2, 2)), image((2, 2, 3))], oracle="fails"),
+        Case("Conv", [image((1, 2, 2)), image((2, 2, 3))], {"strides": [2]}, oracle="fails"),
         Case("Conv", [x, w], {"strides": [0, 1]}, oracle="fails"),
         Case("ConvInteger", [bytes_of((1, 2, 5, 5), U8), bytes_of((3, 2, 3, 3), U8, 1),
                              np.array(120, U8), np.array(130, U8)]),
@@ -77,6 +79,10 @@ def pools():
         Case("MaxPool", [image((1, 2, 9))], {"kernel_shape": [4], "strides": [3]}, opset=11),
         Case("MaxPool", [image((1, 2, 1))], {"kernel_shape": [2], "strides": [2], "ceil_mode": 1}),
         Case("MaxPool", [image((1, 2, 2, 3))], {"kernel_shape": [3, 3], "strides": [2, 3], "ceil_mode": 1}),
+        # Windows that are larger than the data, by less than a stride and by more.
+        *[Case(op, [image((1, 2, 2, 5))], {"kernel_shape": [k, 2], "strides": [2, 2]}, **SUMS)
+          for op in ["MaxPool", "AveragePool"] for k in [3, 4]],
+        Case("AveragePool", [image((1, 2, 2))], {"kernel_shape": [4], "strides": [3], "pads": [1, 0], "count_include_pad": 1}, **SUMS),
         Case("GlobalMaxPool", [x]), Case("GlobalAveragePool", [x], **SUMS),
         Case("MaxPool", [x], {}, oracle="fails"),
         # Windows that see padding alone: ONNX Runtime refuses such pads.

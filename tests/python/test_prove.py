@@ -366,6 +366,32 @@ rules:
     assert json.loads(out)["rules"][0]["outcome"] == "held"
 
 
+@pytest.mark.parametrize("where,outcome", [("    where: not sure(0 in shape(q))\n", 0), ("", 1)])
+def test_sizes_that_a_run_makes(tmp_path, where, outcome):
+    """Nothing is left of a Slice whose end is an input: a rule that excludes empty values takes it, for nobody knows its size."""
+    (tmp_path / "r.yaml").write_text(f"""qrewrite: 1
+name: r
+rules:
+  - name: cast-first
+    equivalence: exact
+    match: y = Cast<to=FLOAT>(ReduceMin<**a>(q))
+{where}    replace: y = ReduceMin<**a>(Cast<to=FLOAT>(q))
+    tests:
+      - name: cut
+        opset: 21
+        given: |
+          x: int8[1]
+          end: int64[1]
+          y = Cast<to=FLOAT>(ReduceMin(Slice(x, int64[1] 1, end)))
+        expect: |
+          x: int8[1]
+          end: int64[1]
+          y = ReduceMin(Cast<to=FLOAT>(Slice(x, int64[1] 1, end)))
+""")
+    code, out, err = prove("r.yaml", "--quick", "--graphs", 300, "--json", cwd=tmp_path)
+    assert code == outcome, out + err
+
+
 @pytest.mark.parametrize("power,outcome", [("38", 0), ("30", 1)])
 @pytest.mark.parametrize("bounded,opset", [("Min(x, HI)", 13), ("Clip<min=LO, max=HI>(x)", 10)])
 def test_a_bound_that_is_far_away(tmp_path, bounded, opset, power, outcome):
