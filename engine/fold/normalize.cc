@@ -8,10 +8,17 @@ namespace qrewrite::fold {
 namespace {
 
 // Input `i` as numbers. Errors: it has not `size` elements.
-Result<std::vector<double>> Vector(const FoldCall& call, size_t i, int64_t size) {
+Result<std::vector<double>> Numbers(const FoldCall& call, size_t i, int64_t size) {
   QR_ASSIGN_OR_RETURN(const Tensor t, NeedBytes(call, i));
   if (t.size() != size) return Reason("{} with an input of shape {}", call.op, ShapeText(t.dims()));
   return ToDoubles(t);
+}
+
+// The same of one axis.
+Result<std::vector<double>> Vector(const FoldCall& call, size_t i, int64_t size) {
+  QR_ASSIGN_OR_RETURN(const Tensor t, Need(call, i));
+  if (t.rank() != 1) return Misfit("{} with an input of shape {}", call.op, ShapeText(t.dims()));
+  return Numbers(call, i, size);
 }
 
 Result<Tensor> FloatInput(const FoldCall& call) {
@@ -75,10 +82,10 @@ Outputs LayerNormalization(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, FloatInput(call));
   QR_ASSIGN_OR_RETURN(const int64_t axis, NormalAxis(call.attributes.Int("axis", -1), x.rank()));
   const int64_t inner = CountRange(x.dims(), static_cast<size_t>(axis), x.dims().size());
-  QR_ASSIGN_OR_RETURN(const std::vector<double> scale, Vector(call, 1, inner));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> scale, Numbers(call, 1, inner));
   std::vector<double> bias(static_cast<size_t>(inner), 0.0);
   if (Input(call, 2) != nullptr) {
-    QR_ASSIGN_OR_RETURN(bias, Vector(call, 2, inner));
+    QR_ASSIGN_OR_RETURN(bias, Numbers(call, 2, inner));
   }
   QR_ASSIGN_OR_RETURN(std::vector<double> y, ToDoubles(x));
   Standardize(y, static_cast<size_t>(inner), call.attributes.Float("epsilon", 1e-5f));

@@ -26,6 +26,9 @@ Result<Pooled> Plan(const FoldCall& call, bool global) {
   const std::vector<int64_t>* shape = call.attributes.Ints("kernel_shape");
   if (!global && shape == nullptr) return Reason("{} without kernel_shape", call.op);
   QR_ASSIGN_OR_RETURN(p.window, Window::Make(call, spatial, global ? spatial : *shape));
+  // What a window makes of fewer elements than it has nobody says, but where ceil_mode asks for such.
+  if (p.window.too_large && call.attributes.Int("ceil_mode", 0) == 0)
+    return Misfit("{} with a window that is larger than the data", call.op);
   QR_ASSIGN_OR_RETURN(p.values, ToDoubles(p.x));
   p.images = p.x.dims()[0] * p.x.dims()[1];
   p.in_size = Count(spatial);

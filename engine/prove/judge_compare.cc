@@ -142,8 +142,9 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
   if (!a.status.ok()) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = Message(a.status);
-    // Some runtimes join parts without elements whatever their other sizes are.
-    if (!inputs->empty() && Misfits(before, inputs->front()))
+    // Some runtimes join parts without elements whatever their other sizes are, and cut windows off.
+    if (a.status.code() == StatusCode::kInvalidModel ||
+        (!inputs->empty() && Misfits(before, inputs->front())))
       trial.fate = Trial::Fate::kInvalid;
     else if (court_.runtime != nullptr && !HasNoResult(a.status))
       AskRuntime(before, after, promise, *inputs, /*kernels_decide=*/false, trial);

@@ -79,15 +79,13 @@ def pools():
         Case("MaxPool", [image((1, 2, 9))], {"kernel_shape": [4], "strides": [3]}, opset=11),
         Case("MaxPool", [image((1, 2, 1))], {"kernel_shape": [2], "strides": [2], "ceil_mode": 1}),
         Case("MaxPool", [image((1, 2, 2, 3))], {"kernel_shape": [3, 3], "strides": [2, 3], "ceil_mode": 1}),
-        # Windows that are larger than the data, by less than a stride and by more.
-        *[Case(op, [image((1, 2, 2, 5))], {"kernel_shape": [k, 2], "strides": [2, 2]}, **SUMS)
-          for op in ["MaxPool", "AveragePool"] for k in [3, 4]],
-        Case("AveragePool", [image((1, 2, 2))], {"kernel_shape": [4], "strides": [3], "pads": [1, 0], "count_include_pad": 1}, **SUMS),
         Case("GlobalMaxPool", [x]), Case("GlobalAveragePool", [x], **SUMS),
         Case("MaxPool", [x], {}, oracle="fails"),
         # Windows that see padding alone: ONNX Runtime refuses such pads.
         Case("MaxPool", [x], {"kernel_shape": [1, 1], "pads": [1, 0, 1, 0]}, oracle="fails"),
         Case("AveragePool", [x], {"kernel_shape": [1, 1], "pads": [1, 0, 1, 0]}, oracle="fails"),
+        # Windows that are larger than the data.
+        *[Case(op, [image((1, 2, 2))], {"kernel_shape": [k], "strides": [2]}, oracle="fails") for op in ["MaxPool", "AveragePool"] for k in [3, 4]],
         Case("MaxPool", [x], {"kernel_shape": [2]}, oracle="fails"),
         Case("AveragePool", [a([1.0, 2.0])], {"kernel_shape": [2]}, oracle="fails"),
         Case("AveragePool", [image((1, 1, 3))], {"kernel_shape": [2], "pads": [2, 0]}, oracle="fails"),
@@ -104,6 +102,7 @@ def normalizations():
         Case("BatchNormalization", [x, s, b, m, v], {"epsilon": 1e-3}, **SUMS),
         Case("BatchNormalization", [image((4, 3)), s, b, m, v], opset=9, **SUMS),
         Case("BatchNormalization", [x, s, b, m, image((2,))], oracle="fails"),
+        Case("BatchNormalization", [x, s, b, m.reshape(-1, 1), m], oracle="fails"),
         Case("InstanceNormalization", [x, s, b], {"epsilon": 1e-2}, **SUMS),
         Case("InstanceNormalization", [image((2, 3)), s, b], oracle="fails"),
         Case("GroupNormalization", [image((2, 6, 4, 3)), image((6,)), image((6,), 1)], {"num_groups": 3, "epsilon": 1e-2}, **SUMS),
