@@ -26,6 +26,15 @@ CodeId ProgramCompiler::Add(Code code, std::span<const CodeId> kids) {
   return CodeId(program_->codes_.size() - 1);
 }
 
+const Code& ProgramCompiler::Kid(const Code& code, uint32_t k) const {
+  return program_->codes_[program_->kids_[code.first_kid + k].index];
+}
+
+bool ProgramCompiler::IsCall(const Code& code, std::string_view function, uint32_t args) {
+  return code.op == CodeOp::kFunction && code.num_kids == args &&
+         Functions()[static_cast<size_t>(code.index)].name == function;
+}
+
 CodeId ProgramCompiler::Constant(Val value, const Expr* expr) {
   return Add({.op = CodeOp::kConstant, .expr = expr, .constant = std::move(value)});
 }
@@ -144,8 +153,6 @@ CodeId ProgramCompiler::CompileBinary(const Expr& expr, const Names& names) {
   const CodeId a = Compile(*expr.items[0], names), b = Compile(*expr.items[1], names);
   const Val& left = program_->codes_[a.index].constant;
   const Val& right = program_->codes_[b.index].constant;
-  const bool constants = program_->codes_[a.index].op == CodeOp::kConstant &&
-                         program_->codes_[b.index].op == CodeOp::kConstant;
   Code code{.binary = expr.binary, .expr = &expr};
   switch (expr.binary) {
     case BinaryOp::kAnd: code.op = CodeOp::kAnd; break;
@@ -163,12 +170,14 @@ CodeId ProgramCompiler::CompileBinary(const Expr& expr, const Names& names) {
       break;
     }
     default:
-      code.op = IsComparison(expr.binary) ? CodeOp::kCompare : CodeOp::kArithmetic;
-      if (code.op == CodeOp::kArithmetic && constants) {
-        const std::optional<Val> value = ScalarArithmetic(expr.binary, left, right);
-        if (value) return Constant(*value, &expr);
+      if (IsComparison(expr.binary)) {
+        code.op = CodeOp::kCompare;
+        return Add(std::move(code), {CountedUpTo(a, b), b});
       }
-      if (code.op == CodeOp::kCompare) return Add(std::move(code), {CountedUpTo(a, b), b});
+      code.op = CodeOp::kArithmetic;
+      if (const std::optional<Val> value = ScalarArithmetic(expr.binary, left, right)) {
+        return Constant(*value, &expr);
+      }
   }
   return Add(std::move(code), {a, b});
 }
@@ -176,10 +185,9 @@ CodeId ProgramCompiler::CompileBinary(const Expr& expr, const Names& names) {
 // `uses(x, @set)` that is compared with a number: with that as a third argument, beyond which it need
 // not count.
 CodeId ProgramCompiler::CountedUpTo(CodeId left, CodeId right) {
-  const Code call = program_->codes_[left.index];
-  const bool counts = call.op == CodeOp::kFunction && call.num_kids == 2 &&
-                      Functions()[static_cast<size_t>(call.index)].name == "uses";
-  if (!counts || !program_->codes_[right.index].constant.is<int64_t>()) return left;
+  const Code& call = program_->codes_[left.index];
+  const bool number = program_->codes_[right.index].constant.is<int64_t>();
+  if (!number || !IsCall(call, "uses", 2)) return left;
   return Add({.op = call.op, .index = call.index, .expr = call.expr},
              {program_->kids_[call.first_kid], program_->kids_[call.first_kid + 1], right});
 }

@@ -1,9 +1,10 @@
 // ProgramCompiler: what the parts of the compiler share. Internal to engine/program:
 //
-//   compile.cc          rules, cases, definitions, phases
-//   compile_code.cc     expressions
-//   compile_pattern.cc  patterns and their conditions
-//   compile_make.cc     replacements
+//   compile.cc             rules, cases, definitions, phases
+//   compile_code.cc        expressions
+//   compile_pattern.cc     patterns
+//   compile_conditions.cc  conditions of patterns, and when they are tried
+//   compile_make.cc        replacements
 #pragma once
 
 #include <map>
@@ -46,6 +47,9 @@ class ProgramCompiler {
     return Add(std::move(code), std::span(kids.begin(), kids.size()));
   }
   CodeId Constant(Val value, const Expr* expr = nullptr);
+  const Code& Kid(const Code& code, uint32_t k) const;
+  // Whether it calls the function of the language with so many arguments.
+  static bool IsCall(const Code& code, std::string_view function, uint32_t args);
   CodeId CompileSet(const Expr& expr);
   CodeId CompileIndex(const Expr& expr, const Names& names);
   CodeId CompileMember(const Expr& expr, const Names& names);
@@ -69,18 +73,18 @@ class ProgramCompiler {
   std::unique_ptr<PatCall> CompilePatCall(const Expr& expr, Names& names);
   void CompilePatAttr(const AttrArg& attr, Names& names, PatCall& call);
   void CompileLiterals(PatArg& arg, const Names& names);
-  bool Computes(const Code& code) const;
+
+  // --- compile_conditions.cc
+  void AddConditions(const std::vector<ExprPtr>& conditions, const Names& names, Pattern& pattern,
+                     bool of_rule);
+  void AddParts(CodeId code, const Names& names, bool of_rule, Pattern& pattern);
   struct Needs {
     std::vector<int> slots;  // names, those of `let` resolved; sorted
     bool computes = false;   // reads the elements of constants
   };
   Needs NeedsOf(CodeId code, const Names& names) const;
-  void AddConditions(const std::vector<ExprPtr>& conditions, const Names& names, Pattern& pattern,
-                     bool of_rule);
+  bool Computes(const Code& code) const;
   static void Watch(Pattern& pattern);
-  void AddParts(CodeId code, const Names& names, bool of_rule, Pattern& pattern);
-  const Code& Kid(const Code& code, uint32_t k) const;
-  bool IsCall(const Code& code, std::string_view function) const;
   bool ComparesReaders(CodeId condition) const;
   void EndChain(CodeId condition, Pattern& pattern) const;
 
