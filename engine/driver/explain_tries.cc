@@ -27,9 +27,7 @@ bool CountOperators(const PatArg& arg, int64_t& count) {
     if (!CountOperators(member, count)) return false;
   }
   if (arg.call == nullptr) return true;
-  if (arg.call->definition >= 0 || arg.call->quantifier != Quantifier::kOne || arg.repeated) {
-    return false;
-  }
+  if (!arg.call->is_one_node() || arg.repeated) return false;
   ++count;
   return std::all_of(arg.call->args.begin(), arg.call->args.end(),
                      [&](const PatArg& inner) { return CountOperators(inner, count); });

@@ -41,32 +41,15 @@ CandidateIndex::CandidateIndex(const Graph& graph, const Program& program,
   Forget();
 }
 
-// The call that makes the argument: a nested one, or that of a statement that makes its name. Null
-// if it need not be there, or may be of any operator.
-const PatCall* CandidateIndex::MakerOf(const Pattern& pattern, const PatArg& arg) {
-  if (arg.optional || arg.repeated) return nullptr;
-  const PatCall* call = arg.call.get();
-  if (arg.kind == PatArg::Kind::kName) {
-    for (const PatStmt& stmt : pattern.stmts) {
-      const bool makes = std::any_of(stmt.outs.begin(), stmt.outs.end(), [&](const PatOut& o) {
-        return o.slot == arg.slot && !o.repeated;
-      });
-      if (makes) call = stmt.value.call.get();
-    }
-  }
-  const bool one = call != nullptr && call->definition < 0 && !call->ops.negated &&
-                   call->quantifier == Quantifier::kOne;
-  return one ? call : nullptr;
-}
-
 // Appends the longest path of operators that the arguments of `call` demand.
 void CandidateIndex::Extend(const Pattern& pattern, const PatCall& call, int depth, OpPath& path) {
   if (depth == kMaxDepth) return;
   const size_t base = path.size();
   size_t longest = base;  // the end of the longest one so far; behind it the next is tried
   for (const PatArg& arg : call.args) {
-    const PatCall* const maker = MakerOf(pattern, arg);
-    if (maker == nullptr) continue;
+    const PatCall* const maker = pattern.MakerOf(arg);
+    const bool demanded = maker != nullptr && !arg.optional && !arg.repeated;
+    if (!demanded || !maker->is_one_node() || maker->ops.negated) continue;
     path.push_back(&maker->ops.patterns);
     Extend(pattern, *maker, depth + 1, path);
     if (path.size() - longest > longest - base) {

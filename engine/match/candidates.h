@@ -64,7 +64,6 @@ class CandidateIndex {
   static constexpr Entry kDead = (1 << kFlagBits) | kEnds;  // state 1: no step at all
   static constexpr Entry kUnknown = UINT32_MAX;
 
-  static const PatCall* MakerOf(const Pattern& pattern, const PatArg& arg);
   static void Extend(const Pattern& pattern, const PatCall& call, int depth, OpPath& path);
   uint32_t Child(uint32_t step, OpTest ops);  // `ops` are of the program or anchors_
   void Forget();                              // all states but the first two

@@ -30,9 +30,9 @@ bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame
       return Bind(pattern, stmt.outs[0].slot, v, frame, stmt.stmt->place, next);
     });
   };
-  const PatCall& call = *stmt.value.call;
-  const bool one_node = call.definition < 0 && call.quantifier == Quantifier::kOne;
-  const std::optional<Join> join = one_node ? JoinOf(call, slot, frame) : std::nullopt;
+  const bool one_node = stmt.value.call->is_one_node();
+  const std::optional<Join> join =
+      one_node ? JoinOf(*stmt.value.call, slot, frame) : std::nullopt;
   if (one_node ? Climb(stmt.value, slot, from, node, join ? &*join : nullptr)
                : Climb(stmt.value, slot, from, value)) {
     return true;

@@ -119,12 +119,12 @@ bool MatchRun::Around(const Pattern& pattern, std::span<const PatArg* const> arg
                : Repeat(pattern, arg, inputs, begin, end, call, n, frame, then);
   };
   for (size_t k = j; k < inputs.size(); ++k) {
-    if (!MayBe(pattern, one, inputs[k], pattern.stmts.size())) {
+    if (!MayBe(pattern, one, inputs[k])) {
       const auto never = [] { return false; };
       if (in_.trace_ == nullptr) continue;
       // It fails there, too, and says why.
-      const PatCall* const maker = inputs[k].valid() ? Maker(pattern, one) : nullptr;
-      if (maker != nullptr) {
+      const PatCall* const maker = pattern.MakerOf(one);
+      if (inputs[k].valid() && maker != nullptr && maker->is_one_node()) {
         Operator(pattern, *maker, inputs[k], frame, never);
       } else {
         One(pattern, one, inputs[k], call, n, frame, never);

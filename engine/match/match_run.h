@@ -115,8 +115,7 @@ class MatchRun {
   bool Skip(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
   bool Chain(const Pattern& pattern, const PatCall& call, ValueId end, size_t least, Frame& frame,
              Next next);
-  static const PatCall* Maker(const Pattern& pattern, const PatArg& arg);
-  bool MayBe(const Pattern& pattern, const PatArg& arg, ValueId v, size_t depth);
+  bool MayBe(const Pattern& pattern, const PatArg& arg, ValueId v);
   bool Ends(const Pattern& pattern, const PatCall& call, ValueId v);
   bool StepFits(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame);
   bool Literal(const PatArg& arg, ValueId v);

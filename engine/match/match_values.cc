@@ -103,39 +103,15 @@ bool MatchRun::Skip(const Pattern& pattern, const PatCall& call, ValueId v, Fram
                [&] { return BindAbsent(pattern, absent, 0, frame, call.expr->place, next); });
 }
 
-// The operator that makes what `arg` stands for, if the pattern names it.
-const PatCall* MatchRun::Maker(const Pattern& pattern, const PatArg& arg) {
-  const PatCall* maker = arg.kind == PatArg::Kind::kCall ? arg.call.get() : nullptr;
-  if (arg.kind == PatArg::Kind::kName) {
-    for (const PatStmt& stmt : pattern.stmts) {
-      const bool made = std::any_of(stmt.outs.begin(), stmt.outs.end(), [&](const PatOut& out) {
-        return out.slot == arg.slot && !out.repeated;
-      });
-      if (made) maker = stmt.value.call.get();
-    }
-  }
-  const bool one_node =
-      maker != nullptr && maker->definition < 0 && maker->quantifier == Quantifier::kOne;
-  return one_node ? maker : nullptr;
-}
-
-// Whether `v` can be what `arg` stands for, by the operator that makes it alone. `depth`: how many names
-// may stand for others.
-bool MatchRun::MayBe(const Pattern& pattern, const PatArg& arg, ValueId v, size_t depth) {
-  if (arg.kind == PatArg::Kind::kName && depth > 0) {
-    for (const PatStmt& stmt : pattern.stmts) {
-      const bool made = std::any_of(stmt.outs.begin(), stmt.outs.end(), [&](const PatOut& out) {
-        return out.slot == arg.slot && !out.repeated;
-      });
-      if (made && !MayBe(pattern, stmt.value, v, depth - 1)) return false;
-    }
-  }
-  if (arg.kind != PatArg::Kind::kCall || arg.call->definition >= 0) return true;
-  const PatCall& call = *arg.call;
+// Whether `v` can be what `arg` stands for, by the operator that makes it alone.
+bool MatchRun::MayBe(const Pattern& pattern, const PatArg& arg, ValueId v) {
+  const PatCall* const call = pattern.MakerOf(arg);
+  if (call == nullptr || call->definition >= 0) return true;
   const NodeId n = v.valid() ? graph_.producer(v) : NodeId();
-  if (n.valid() && Accepts(call, n)) return true;
-  const bool needed = call.quantifier == Quantifier::kOne || call.quantifier == Quantifier::kPlus;
-  return !needed && MayBe(pattern, call.args[0], v, depth);
+  if (n.valid() && Accepts(*call, n)) return true;
+  const bool needed =
+      call->quantifier == Quantifier::kOne || call->quantifier == Quantifier::kPlus;
+  return !needed && MayBe(pattern, call->args[0], v);
 }
 
 // `c:Op*<..>(x, _...)`: steps through first inputs, shortest first.
@@ -145,7 +121,7 @@ bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, s
   ValueId at = end;
   // Where the chain cannot start it need not be made, unless reasons are wanted.
   const auto may_start = [&] {
-    return in_.trace_ != nullptr || MayBe(pattern, call.args[0], at, pattern.stmts.size());
+    return in_.trace_ != nullptr || MayBe(pattern, call.args[0], at);
   };
   while (true) {
     if (nodes.size() >= least && may_start()) {

@@ -83,11 +83,7 @@ bool MatchRun::StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId 
                            Next next) {
   if (!Step(v)) return false;
   if (stmt.value.expr == nullptr) return next();  // names alone
-  if (stmt.value.kind != PatArg::Kind::kCall) return Value(pattern, stmt.value, v, frame, next);
-  const PatCall& call = *stmt.value.call;
-  if (call.definition >= 0 || call.quantifier != Quantifier::kOne) {
-    return Value(pattern, stmt.value, v, frame, next);
-  }
+  if (!stmt.value.call->is_one_node()) return Value(pattern, stmt.value, v, frame, next);
   const NodeId n = graph_.producer(v);
   if (!n.valid()) {
     if (in_.trace_ == nullptr) return false;

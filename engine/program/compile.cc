@@ -18,6 +18,16 @@ bool OpHead::Accepts(const OpName& op) const {
   return found != negated;
 }
 
+const PatCall* Pattern::MakerOf(int slot) const {
+  for (const PatStmt& stmt : stmts) {
+    const bool makes = std::any_of(stmt.outs.begin(), stmt.outs.end(), [&](const PatOut& out) {
+      return out.slot == slot && !out.repeated;
+    });
+    if (makes && stmt.value.call != nullptr) return stmt.value.call.get();
+  }
+  return nullptr;
+}
+
 const CompiledRule* Program::FindRule(const Rule& rule) const {
   const size_t at = static_cast<size_t>(&rule - rules_->rules.data());
   return at < compiled_.size() ? &compiled_[at] : nullptr;
@@ -351,14 +361,7 @@ std::optional<OpPatterns> AnchorOps(const Program& program, const Pattern& patte
     const CompiledDefinition& d = program.definition(call->definition);
     for (const CompiledCase& c : d.cases) {
       if (!c.has_match || d.definition->head.outs.empty()) return std::nullopt;
-      const PatCall* root = nullptr;
-      for (const PatStmt& s : c.pattern.stmts) {
-        for (const PatOut& o : s.outs) {
-          if (o.slot == d.num_params) root = s.value.call.get();
-        }
-      }
-      if (root == nullptr) return std::nullopt;
-      todo.push_back(root);
+      todo.push_back(c.pattern.MakerOf(d.num_params));
     }
   }
   return ops;

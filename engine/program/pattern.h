@@ -67,6 +67,8 @@ struct PatCall {
   // stands there is what the chain starts from.
   boost::container::small_vector<const PatArg*, 3> positional;
   std::span<const PatArg* const> in_order() const { return {positional.data(), positional.size()}; }
+  // Whether what it makes comes from one node, and that is an operator of the call.
+  bool is_one_node() const { return definition < 0 && quantifier == Quantifier::kOne; }
 };
 
 struct PatGroup {
@@ -93,7 +95,7 @@ using PatOuts = boost::container::small_vector<PatOut, 2>;
 
 struct PatStmt {
   PatOuts outs;
-  PatArg value;  // kAny with expr == null: the statement only names its output
+  PatArg value;  // kCall; kAny with expr == null: the statement only names its output
   const Stmt* stmt = nullptr;
 };
 
@@ -126,6 +128,13 @@ struct Pattern {
   std::vector<Way> ways;
   size_t num_sought = 0;    // statements to reach: all but the anchor
   bool walks_down = false;  // some statement can only be reached by reading
+
+  // The call that makes a name, or what an argument stands for: by its name, or nested in it. Null:
+  // the pattern does not say what makes it. Following them comes to an end: no name is made of itself.
+  const PatCall* MakerOf(int slot) const;
+  const PatCall* MakerOf(const PatArg& arg) const {
+    return arg.kind == PatArg::Kind::kName ? MakerOf(arg.slot) : arg.call.get();
+  }
 };
 
 }  // namespace qrewrite
