@@ -184,17 +184,10 @@ Val Interpreter::TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()
   MatchRun run(*this);
   bool taken = false;
   was_unknown_ = false;
-  if (Possible(c.pattern, frame) && run.Early(c.pattern, frame)) {
-    run.Rest(c.pattern, frame, [&] {
-      for (const PatWhere& w : c.pattern.where) {
-        // Others were tried when the search bound the last of their names.
-        if (w.watched) continue;
-        const Val truth = Condition(w.code, frame);
-        const bool holds = !truth.stops() && truth.get<bool>();
-        if (!holds && trace_ != nullptr) run.Unmet(w.code, frame);
-        if (truth.is<Unknown>()) unknown_ = truth.reason(), was_unknown_ = true;
-        if (!holds) return false;
-      }
+  const MatchRun::Scope scope{c.pattern, frame};
+  if (Possible(c.pattern, frame) && run.Early(scope)) {
+    run.Rest(scope, [&] {
+      if (!run.Unwatched(scope)) return false;
       taken = true;
       take();
       return true;

@@ -13,26 +13,25 @@
 namespace qrewrite {
 
 // Readers are tried as they are found: a value may have very many.
-bool MatchRun::Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame& frame,
-                    Next next) {
-  const ValueId from = *frame.value(slot);
+bool MatchRun::Down(Scope scope, const PatStmt& stmt, int slot, Next next) {
+  const ValueId from = *scope.frame.value(slot);
   std::unordered_set<uint32_t> tried;
   const auto node = [&](ValueId v) {
     const NodeId n = graph_.producer(v);
     if (!n.valid() || !tried.insert(n.index).second) return false;
-    return Statement(pattern, stmt, n, frame, next);
+    return Statement(scope, stmt, n, next);
   };
   // What a definition or a chain makes may be no node's: a chain of no steps ends where it starts.
   const auto value = [&](ValueId v) {
     if (!tried.insert(v.index).second) return false;
-    return Value(pattern, stmt.value, v, frame, [&] {
+    return Value(scope, stmt.value, v, [&] {
       if (stmt.outs[0].slot < 0) return next();
-      return Bind(pattern, stmt.outs[0].slot, v, frame, stmt.stmt->place, next);
+      return Bind(scope, stmt.outs[0].slot, v, stmt.stmt->place, next);
     });
   };
   const bool one_node = stmt.value.call->is_one_node();
   const std::optional<Join> join =
-      one_node ? JoinOf(*stmt.value.call, slot, frame) : std::nullopt;
+      one_node ? JoinOf(*stmt.value.call, slot, scope.frame) : std::nullopt;
   if (one_node ? Climb(stmt.value, slot, from, node, join ? &*join : nullptr)
                : Climb(stmt.value, slot, from, value)) {
     return true;

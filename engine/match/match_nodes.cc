@@ -16,62 +16,54 @@ constexpr size_t kMaxBacktracked = 64;
 
 }  // namespace
 
-bool MatchRun::Outs(const Pattern& pattern, const PatOuts& outs, size_t i, NodeId n, size_t j,
-                    int named, const PatStmt& stmt, Frame& frame, FunctionRef<bool(int)> next) {
+bool MatchRun::Outs(Scope scope, const PatStmt& stmt, NodeId n, size_t i, size_t j, int named,
+                    FunctionRef<bool(int)> next) {
   const size_t count = graph_.num_outputs(n);
   const Place& place = stmt.stmt->place;
-  if (i == outs.size()) return NoneRead(place, n, j) && next(named);
-  const PatOut& out = outs[i];
-  if (out.repeated) {
-    return ListedOuts(pattern, outs, i, n, std::min(j, count), named, stmt, frame, next);
-  }
+  if (i == stmt.outs.size()) return NoneRead(place, n, j) && next(named);
+  const PatOut& out = stmt.outs[i];
+  if (out.repeated) return ListedOuts(scope, stmt, n, i, std::min(j, count), named, next);
   const ValueId v = j < count ? graph_.output(n, j) : ValueId();
   if (!v.valid() && !out.optional && out.slot >= 0) {
     if (in_.trace_ == nullptr) return false;
     return Fail(place, n, fmt::format("{} has no output {}", NodeText(graph_, n), j));
   }
-  const auto then = [&] {
-    return Outs(pattern, outs, i + 1, n, j + 1, named < 0 && out.slot >= 0 ? int(j) : named, stmt,
-                frame, next);
-  };
+  if (named < 0 && out.slot >= 0) named = static_cast<int>(j);
+  const auto then = [&] { return Outs(scope, stmt, n, i + 1, j + 1, named, next); };
   if (out.slot < 0) return then();
-  return Bind(pattern, out.slot, v.valid() ? Val(v) : Val(), frame, place, then);
+  return Bind(scope, out.slot, v.valid() ? Val(v) : Val(), place, then);
 }
 
-// `outs[i]` is a list: `_...` passes over any number of outputs from `j` on, the fewest first; a name
-// takes all that are left.
-bool MatchRun::ListedOuts(const Pattern& pattern, const PatOuts& outs, size_t i, NodeId n, size_t j,
-                          int named, const PatStmt& stmt, Frame& frame,
+// The output number i of the pattern is a list: `_...` passes over any number of outputs from `j` on, the
+// fewest first; a name takes all that are left.
+bool MatchRun::ListedOuts(Scope scope, const PatStmt& stmt, NodeId n, size_t i, size_t j, int named,
                           FunctionRef<bool(int)> next) {
-  const PatOut& out = outs[i];
+  const PatOut& out = stmt.outs[i];
   const size_t count = graph_.num_outputs(n), left = count - j;
-  const bool passes = out.slot < 0 && i + 1 < outs.size();
-  const ValueId wanted = passes && left > 1 ? Wanted(outs[i + 1], frame) : ValueId();
-  for (size_t take = passes ? 0 : left; j + take <= count; ++take) {
-    if (wanted.valid()) {  // one output alone can be it
-      const size_t at = graph_.output_index(wanted);
-      if (graph_.producer(wanted) != n || at < j + take) return false;
-      take = at - j;
-    } else if (passes && left > 1 && Seeks(outs[i + 1], frame)) {
-      take = NextOutput(n, j + take) - j;
-      if (j + take == count) return false;
-    }
-    const auto then = [&] {
-      return Outs(pattern, outs, i + 1, n, j + take, named < 0 && out.slot >= 0 ? int(j) : named,
-                  stmt, frame, next);
-    };
-    if (out.slot < 0) {
-      if (then()) return true;
-      continue;
-    }
+  if (out.slot >= 0) {
     std::vector<Val> list;
-    for (size_t k = j; k < j + take; ++k) {
+    for (size_t k = j; k < count; ++k) {
       const ValueId v = graph_.output(n, k);
       list.push_back(v.valid() ? Val(v) : Val());
     }
-    if (Bind(pattern, out.slot, Val::ListOf(std::move(list)), frame, stmt.stmt->place, then)) {
-      return true;
+    if (named < 0) named = static_cast<int>(j);
+    return Bind(scope, out.slot, Val::ListOf(std::move(list)), stmt.stmt->place,
+                [&] { return Outs(scope, stmt, n, i + 1, count, named, next); });
+  }
+  const PatOut* const after = i + 1 < stmt.outs.size() ? &stmt.outs[i + 1] : nullptr;
+  if (after == nullptr) return Outs(scope, stmt, n, i + 1, count, named, next);
+  const ValueId wanted =
+      left > 1 && !after->repeated ? Wanted(after->slot, scope.frame) : ValueId();
+  if (wanted.valid()) {  // one output alone can be it
+    const size_t at = graph_.output_index(wanted);
+    return graph_.producer(wanted) == n && at >= j && Outs(scope, stmt, n, i + 1, at, named, next);
+  }
+  for (size_t at = j; at <= count; ++at) {
+    if (left > 1 && Seeks(*after, scope.frame)) {
+      at = NextOutput(n, at);
+      if (at == count) return false;
     }
+    if (Outs(scope, stmt, n, i + 1, at, named, next)) return true;
   }
   return false;
 }
@@ -107,53 +99,13 @@ size_t MatchRun::NextOutput(NodeId n, size_t j) {
   return j;
 }
 
-// `as..., x, bs...`: each input is tried for `x`, and its operator looked at, before the lists are made, which takes as
-// long as there are inputs.
-bool MatchRun::Around(const Pattern& pattern, std::span<const PatArg* const> args, size_t i,
-                      Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame,
-                      Next next) {
-  const PatArg &before = *args[i], &one = *args[i + 1], &behind = *args[i + 2];
-  const auto members = [&](const PatArg& arg, size_t begin, size_t end, Next then) {
-    return arg.kind == PatArg::Kind::kAny
-               ? then()
-               : Repeat(pattern, arg, inputs, begin, end, call, n, frame, then);
-  };
-  for (size_t k = j; k < inputs.size(); ++k) {
-    if (!MayBe(pattern, one, inputs[k])) {
-      const auto never = [] { return false; };
-      if (in_.trace_ == nullptr) continue;
-      // It fails there, too, and says why.
-      const PatCall* const maker = pattern.MakerOf(one);
-      if (inputs[k].valid() && maker != nullptr && maker->is_one_node()) {
-        Operator(pattern, *maker, inputs[k], frame, never);
-      } else {
-        One(pattern, one, inputs[k], call, n, frame, never);
-      }
-      continue;
-    }
-    const bool found = One(pattern, one, inputs[k], call, n, frame, [&] {
-      return members(before, j, k, [&] { return members(behind, k + 1, inputs.size(), next); });
-    });
-    if (found) return true;
-  }
-  if (in_.trace_ == nullptr || j < inputs.size()) return false;
-  return Fail(call.expr->place, n, fmt::format("{} has no inputs", NodeText(graph_, n)));
-}
-
-// What `out` must be, if that is known: only the same value equals one that is no constant.
-ValueId MatchRun::Wanted(const PatOut& out, const Frame& frame) {
-  const ValueId* v = out.repeated || out.slot < 0 ? nullptr : frame.value(out.slot);
-  return v == nullptr || facts_.Constant(*v) != nullptr ? ValueId() : *v;
-}
-
-bool MatchRun::Node(const Pattern& pattern, const PatCall& call, NodeId n, uint32_t output,
-                    Frame& frame, Next next) {
-  const auto inputs = [&] { return Inputs(pattern, call, n, frame, next); };
-  const auto attrs = [&] { return Attrs(pattern, call, 0, n, frame, inputs); };
+bool MatchRun::Node(Scope scope, const PatCall& call, NodeId n, uint32_t output, Next next) {
+  const auto inputs = [&] { return Inputs(scope, call, n, next); };
+  const auto attrs = [&] { return Attrs(scope, call, n, 0, inputs); };
   const size_t noted = Note(n);
-  const bool found = call.label < 0 ? attrs()
-                                    : Bind(pattern, call.label, LabelRef{n, output}, frame,
-                                           call.expr->place, attrs);
+  const bool found = call.label < 0
+                         ? attrs()
+                         : Bind(scope, call.label, LabelRef{n, output}, call.expr->place, attrs);
   if (!found) Forget(noted);
   return found;
 }
@@ -170,8 +122,7 @@ bool MatchRun::FirstOutputAlone(const PatCall& call, NodeId n, ValueId v) {
 }
 
 // An operator as a value: its node must name `v` as first output, others unread.
-bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame,
-                        Next next) {
+bool MatchRun::Operator(Scope scope, const PatCall& call, ValueId v, Next next) {
   const NodeId n = graph_.producer(v);
   if (!n.valid()) {
     if (in_.trace_ == nullptr) return false;
@@ -185,20 +136,19 @@ bool MatchRun::Operator(const Pattern& pattern, const PatCall& call, ValueId v, 
   }
   const Passing passing(*this, call, n);
   if (!FirstOutputAlone(call, n, v)) return false;
-  return Node(pattern, call, n, 0, frame, next);
+  return Node(scope, call, n, 0, next);
 }
 
-bool MatchRun::Attrs(const Pattern& pattern, const PatCall& call, size_t i, NodeId n, Frame& frame,
-                     Next next) {
+bool MatchRun::Attrs(Scope scope, const PatCall& call, NodeId n, size_t i, Next next) {
   // `x=_`: any value, none too.
   while (i < call.attrs.size() && call.attrs[i].kind == PatAttr::Kind::kAny) ++i;
   if (i == call.attrs.size()) {
     if (!call.has_rest) return NoOtherAttrs(call, n) && next();
     if (call.rest < 0) return next();
-    return Bind(pattern, call.rest, AttrRest{n, &call.mentioned}, frame, call.expr->place, next);
+    return Bind(scope, call.rest, AttrRest{n, &call.mentioned}, call.expr->place, next);
   }
   const PatAttr& attr = call.attrs[i];
-  const auto then = [&] { return Attrs(pattern, call, i + 1, n, frame, next); };
+  const auto then = [&] { return Attrs(scope, call, n, i + 1, next); };
   const Val value = in_.AttributeOf(n, attr.name);
   if (value.absent()) {
     if (!attr.optional) {
@@ -206,14 +156,13 @@ bool MatchRun::Attrs(const Pattern& pattern, const PatCall& call, size_t i, Node
       return Fail(call.expr->place, n,
                   fmt::format("{} has no attribute `{}`", NodeText(graph_, n), attr.name));
     }
-    return attr.slot < 0 ? then() : Bind(pattern, attr.slot, Val(), frame, call.expr->place, then);
+    return attr.slot < 0 ? then() : Bind(scope, attr.slot, Val(), call.expr->place, then);
   }
   switch (attr.kind) {
     case PatAttr::Kind::kAny: break;  // none is left here
-    case PatAttr::Kind::kName:
-      return Bind(pattern, attr.slot, value, frame, call.expr->place, then);
+    case PatAttr::Kind::kName: return Bind(scope, attr.slot, value, call.expr->place, then);
     case PatAttr::Kind::kCompare: {
-      const Val wanted = in_.Eval(attr.value, frame);
+      const Val wanted = in_.Eval(attr.value, scope.frame);
       if (in_.Equal(value, wanted)) return then();
       if (in_.trace_ == nullptr) return false;
       return Fail(attr.expr->place, n,
@@ -240,9 +189,8 @@ bool MatchRun::NoOtherAttrs(const PatCall& call, NodeId n) {
   return true;
 }
 
-bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame,
-                      Next next) {
-  if (InOrder(pattern, call, n, false, frame, next)) return true;
+bool MatchRun::Inputs(Scope scope, const PatCall& call, NodeId n, Next next) {
+  if (InOrder(scope, call, n, Order::kAsWritten, next)) return true;
   const std::span<const PatArg* const> args = call.in_order();
   if (graph_.num_inputs(n) != 2 || args.size() != 2 || args[0]->repeated || args[1]->repeated)
     return false;
@@ -250,17 +198,15 @@ bool MatchRun::Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Fra
   if (!a.valid() || !b.valid() || a == b) return false;
   const Signature* signature = in_.NodeSignature(n);
   return signature != nullptr && signature->commutative &&
-         InOrder(pattern, call, n, true, frame, next);
+         InOrder(scope, call, n, Order::kSwapped, next);
 }
 
-// The inputs as they are, or the two of them swapped.
-bool MatchRun::InOrder(const Pattern& pattern, const PatCall& call, NodeId n, bool swapped,
-                       Frame& frame, Next next) {
+bool MatchRun::InOrder(Scope scope, const PatCall& call, NodeId n, Order order, Next next) {
   boost::container::small_vector<ValueId, 8> inputs(graph_.num_inputs(n));
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = graph_.input(n, i);
   while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
-  if (swapped) std::swap(inputs[0], inputs[1]);
-  std::vector<std::pair<const PatArg*, size_t>> named;
+  if (order == Order::kSwapped) std::swap(inputs[0], inputs[1]);
+  NamedArgs named;
   const Signature* signature = nullptr;
   for (const PatArg& a : call.args) {
     if (a.input.empty()) continue;
@@ -272,94 +218,82 @@ bool MatchRun::InOrder(const Pattern& pattern, const PatCall& call, NodeId n, bo
     }
     named.emplace_back(&a, static_cast<size_t>(index));
   }
-  const Operands operands(inputs.data(), inputs.size());
-  if (named.empty()) return Args(pattern, call.in_order(), 0, operands, 0, call, n, frame, next);
-  return Named(pattern, named, 0, call.in_order(), operands, call, n, frame, next);
+  const Site site{scope, call, n, {inputs.data(), inputs.size()}};
+  return named.empty() ? Args(site, 0, 0, next) : Named(site, named, 0, next);
 }
 
 // Inputs that the pattern names; each is taken out of what the positional arguments see.
-bool MatchRun::Named(const Pattern& pattern,
-                     const std::vector<std::pair<const PatArg*, size_t>>& named, size_t i,
-                     std::span<const PatArg* const> args, Operands inputs, const PatCall& call,
-                     NodeId n, Frame& frame, Next next) {
-  if (i == named.size()) return Args(pattern, args, 0, inputs, 0, call, n, frame, next);
+bool MatchRun::Named(const Site& site, const NamedArgs& named, size_t i, Next next) {
+  if (i == named.size()) return Args(site, 0, 0, next);
   const auto [arg, index] = named[i];
-  const ValueId v = index < inputs.size() ? inputs[index] : ValueId();
-  std::vector<ValueId> others(inputs.begin(), inputs.end());
+  const ValueId v = index < site.inputs.size() ? site.inputs[index] : ValueId();
+  std::vector<ValueId> others(site.inputs.begin(), site.inputs.end());
   if (index < others.size()) others[index] = ValueId();
-  return One(pattern, *arg, v, call, n, frame,
-             [&] { return Named(pattern, named, i + 1, args, others, call, n, frame, next); });
+  const Site rest{site.scope, site.call, site.node, others};
+  return One(site, *arg, v, [&] { return Named(rest, named, i + 1, next); });
 }
 
-bool MatchRun::Args(const Pattern& pattern, std::span<const PatArg* const> args, size_t i,
-                    Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame,
-                    Next next) {
-  if (i == args.size()) {
-    for (; j < inputs.size(); ++j) {
-      if (inputs[j].valid()) {
-        if (in_.trace_ == nullptr) return false;
-        return Fail(call.expr->place, n,
-                    fmt::format("{} has input {}, which is not in the pattern: `{}`",
-                                NodeText(graph_, n), j, Printable(graph_.name(inputs[j]))));
-      }
-    }
-    return next();
+bool MatchRun::Args(const Site& site, size_t i, size_t j, Next next) {
+  const std::span<const PatArg* const> args = site.call.in_order();
+  const Operands inputs = site.inputs;
+  if (i < args.size() && args[i]->repeated) return ListArg(site, i, j, next);
+  if (i < args.size()) {
+    const ValueId v = j < inputs.size() ? inputs[j] : ValueId();
+    return One(site, *args[i], v, [&] { return Args(site, i + 1, j + 1, next); });
   }
+  while (j < inputs.size() && !inputs[j].valid()) ++j;
+  if (j >= inputs.size()) return next();
+  if (in_.trace_ == nullptr) return false;
+  return Fail(site.call.expr->place, site.node,
+              fmt::format("{} has input {}, which is not in the pattern: `{}`",
+                          NodeText(graph_, site.node), j, Printable(graph_.name(inputs[j]))));
+}
+
+// A repeated argument takes as many inputs as there are; fewer only if more arguments follow.
+bool MatchRun::ListArg(const Site& site, size_t i, size_t j, Next next) {
+  const std::span<const PatArg*const> args = site.call.in_order(), after = args.subspan(i + 1);
   const PatArg& arg = *args[i];
-  if (arg.repeated && arg.kind == PatArg::Kind::kAny && i + 1 < args.size() &&
-      inputs.size() > j + 1) {
-    if (const ValueId v = Wanted(*args[i + 1], frame); v.valid()) {
-      return Pass(pattern, args, i, v, inputs, j, call, n, frame, next);
-    }
+  const Operands inputs = site.inputs;
+  if (arg.kind == PatArg::Kind::kAny && !after.empty() && inputs.size() > j + 1) {
+    const bool one = !after[0]->repeated && !after[0]->optional;
+    const ValueId v = one ? Wanted(after[0]->slot, site.scope.frame) : ValueId();
+    if (v.valid()) return Pass(site, i, j, v, next);
   }
-  const bool list = arg.kind == PatArg::Kind::kName && i + 3 == args.size();
-  if (arg.repeated && list && !args[i + 1]->repeated && !args[i + 1]->optional &&
-      args[i + 2]->repeated && args[i + 2]->kind != PatArg::Kind::kGroup) {
-    return Around(pattern, args, i, inputs, j, call, n, frame, next);
+  const bool any_one = arg.kind == PatArg::Kind::kName && after.size() == 2 &&
+                       !after[0]->repeated && !after[0]->optional && after[1]->repeated &&
+                       after[1]->kind != PatArg::Kind::kGroup;
+  if (any_one) return Around(site, i, j, next);
+  const size_t group = arg.kind == PatArg::Kind::kGroup ? arg.members().size() : 1;
+  const size_t left = inputs.size() - std::min(j, inputs.size());
+  const auto needed = static_cast<size_t>(
+      std::ranges::count_if(after, [](const PatArg* a) { return !a->optional && !a->repeated; }));
+  for (size_t count = after.empty() ? (left + group - 1) / group : 0;
+       count * group + needed <= left + group - 1; ++count) {
+    const size_t end = std::min(j + count * group, inputs.size());
+    const auto then = [&] { return Args(site, i + 1, end, next); };
+    const bool found = arg.kind == PatArg::Kind::kAny ? then() : Repeat(site, arg, j, end, then);
+    if (found) return true;
+    if (after.empty()) break;
   }
-  if (arg.repeated) {
-    const size_t group = arg.kind == PatArg::Kind::kGroup ? arg.members().size() : 1;
-    const size_t left = inputs.size() - std::min(j, inputs.size());
-    // As many inputs as there are; fewer only if more arguments follow.
-    size_t after = 0;
-    for (size_t k = i + 1; k < args.size(); ++k) after += !args[k]->optional && !args[k]->repeated;
-    const bool last = i + 1 == args.size();
-    for (size_t count = last ? (left + group - 1) / group : 0;
-         count * group + after <= left + group - 1; ++count) {
-      const size_t end = std::min(j + count * group, inputs.size());
-      const auto then = [&] {
-        return Args(pattern, args, i + 1, inputs, end, call, n, frame, next);
-      };
-      if (arg.kind == PatArg::Kind::kAny
-              ? then()
-              : Repeat(pattern, arg, inputs, j, end, call, n, frame, then)) {
-        return true;
-      }
-      if (last) break;
-    }
-    return false;
-  }
-  const ValueId v = j < inputs.size() ? inputs[j] : ValueId();
-  return One(pattern, arg, v, call, n, frame,
-             [&] { return Args(pattern, args, i + 1, inputs, j + 1, call, n, frame, next); });
+  return false;
 }
 
-ValueId MatchRun::Wanted(const PatArg& arg, const Frame& frame) {
-  const bool name = arg.kind == PatArg::Kind::kName && !arg.repeated && !arg.optional;
-  const ValueId* v = name ? frame.value(arg.slot) : nullptr;
+// The value that a name stands for, if it is bound to one (-1: to none): only the same value equals one
+// that is no constant.
+ValueId MatchRun::Wanted(int slot, const Frame& frame) {
+  const ValueId* v = slot < 0 ? nullptr : frame.value(slot);
   return v == nullptr || facts_.Constant(*v) != nullptr ? ValueId() : *v;
 }
 
 // `_...` in front of a name that is known: only the inputs that are `v` can follow it. Of a value with
 // few readers they are found from there.
-bool MatchRun::Pass(const Pattern& pattern, std::span<const PatArg* const> args, size_t i,
-                    ValueId v, Operands inputs, size_t j, const PatCall& call, NodeId n,
-                    Frame& frame, Next next) {
+bool MatchRun::Pass(const Site& site, size_t i, size_t j, ValueId v, Next next) {
+  const Operands inputs = site.inputs;
   std::vector<size_t> places;
   if (graph_.num_uses(v) < inputs.size()) {
     for (const UseId u : graph_.uses(v)) {
       const User user = graph_.user(u);
-      if (user.is_output() || user.node != n) continue;
+      if (user.is_output() || user.node != site.node) continue;
       if (user.index >= j && user.index < inputs.size()) places.push_back(user.index);
     }
     std::sort(places.begin(), places.end());
@@ -369,44 +303,75 @@ bool MatchRun::Pass(const Pattern& pattern, std::span<const PatArg* const> args,
     }
   }
   return std::any_of(places.begin(), places.end(), [&](size_t place) {
-    return inputs[place] == v && Args(pattern, args, i + 1, inputs, place, call, n, frame, next);
+    return inputs[place] == v && Args(site, i + 1, place, next);
   });
 }
 
+// `as..., x, bs...`: each input is tried for `x`, and its operator looked at, before the lists are made, which takes as
+// long as there are inputs.
+bool MatchRun::Around(const Site& site, size_t i, size_t j, Next next) {
+  const std::span<const PatArg* const> args = site.call.in_order();
+  const PatArg &before = *args[i], &one = *args[i + 1], &behind = *args[i + 2];
+  const Operands inputs = site.inputs;
+  const auto members = [&](const PatArg& arg, size_t begin, size_t end, Next then) {
+    return arg.kind == PatArg::Kind::kAny ? then() : Repeat(site, arg, begin, end, then);
+  };
+  for (size_t k = j; k < inputs.size(); ++k) {
+    if (!MayBe(site.scope.pattern, one, inputs[k])) {
+      const auto never = [] { return false; };
+      if (in_.trace_ == nullptr) continue;
+      // It fails there, too, and says why.
+      const PatCall* const maker = site.scope.pattern.MakerOf(one);
+      if (inputs[k].valid() && maker != nullptr && maker->is_one_node()) {
+        Operator(site.scope, *maker, inputs[k], never);
+      } else {
+        One(site, one, inputs[k], never);
+      }
+      continue;
+    }
+    const bool found = One(site, one, inputs[k], [&] {
+      return members(before, j, k, [&] { return members(behind, k + 1, inputs.size(), next); });
+    });
+    if (found) return true;
+  }
+  if (in_.trace_ == nullptr || j < inputs.size()) return false;
+  return Fail(site.call.expr->place, site.node,
+              fmt::format("{} has no inputs", NodeText(graph_, site.node)));
+}
+
 // One argument against one input, which may be absent.
-bool MatchRun::One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call,
-                   NodeId n, Frame& frame, Next next) {
+bool MatchRun::One(const Site& site, const PatArg& arg, ValueId v, Next next) {
   if (arg.kind == PatArg::Kind::kLiteral && arg.expr->kind == Expr::Kind::kAbsent) {
     return !v.valid() ? next()
-                      : Fail(arg.expr->place, n,
+                      : Fail(arg.expr->place, site.node,
                              fmt::format("{} has an input that the pattern says is absent",
-                                         NodeText(graph_, n)));
+                                         NodeText(graph_, site.node)));
   }
-  if (v.valid()) return Value(pattern, arg, v, frame, next);
+  if (v.valid()) return Value(site.scope, arg, v, next);
   if (arg.optional || (arg.kind == PatArg::Kind::kAny && arg.repeated)) {
-    return BindAbsent(pattern, arg.slots(), 0, frame, call.expr->place, next);
+    return BindAbsent(site.scope, arg.slots(), 0, site.call.expr->place, next);
   }
   if (in_.trace_ == nullptr) return false;
-  return Fail(call.expr->place, n,
-              fmt::format("{} lacks an input of the pattern: `{}`", NodeText(graph_, n),
+  return Fail(site.call.expr->place, site.node,
+              fmt::format("{} lacks an input of the pattern: `{}`", NodeText(graph_, site.node),
                           arg.expr == nullptr ? "_" : Print(*arg.expr)));
 }
 
 // inputs[j..end) against the members of a repeated argument; its names become lists. A list that is
 // known already must come out again.
-bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j,
-                      size_t end, const PatCall& call, NodeId n, Frame& frame, Next next) {
+bool MatchRun::Repeat(const Site& site, const PatArg& arg, size_t j, size_t end, Next next) {
+  Frame& frame = site.scope.frame;
   std::vector<std::pair<int, Val>> known;
   for (const int slot : arg.slots()) {
     if (!frame.bound(slot)) continue;
     known.emplace_back(slot, frame[slot]);
     frame.Unbind(slot);
   }
-  const bool found = AllMembers(pattern, arg, inputs, j, end, call, n, frame, [&] {
+  const bool found = AllMembers(site, arg, j, end, [&] {
     for (const auto& [slot, list] : known) {
       if (!in_.Same(list, frame[slot])) {
         if (in_.trace_ == nullptr) return false;
-        return Fail(arg.expr->place, n,
+        return Fail(arg.expr->place, site.node,
                     fmt::format("`{}` is something else: {}", frame.name(slot),
                                 DifferentValues(list, frame[slot])));
       }
@@ -419,15 +384,15 @@ bool MatchRun::Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs
   return false;
 }
 
-bool MatchRun::AllMembers(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j,
-                          size_t end, const PatCall& call, NodeId n, Frame& frame, Next next) {
-  std::vector<std::vector<Val>> lists(arg.slots().size());
+bool MatchRun::AllMembers(const Site& site, const PatArg& arg, size_t j, size_t end, Next next) {
+  Lists lists(arg.slots().size());
   const size_t width = arg.kind == PatArg::Kind::kGroup ? arg.members().size() : 1;
   if (end - std::min(j, end) <= kMaxBacktracked * width) {
-    return Members(pattern, arg, inputs, j, end, call, n, lists, frame, next);
+    return Members(site, arg, j, end, lists, next);
   }
   // Of very many members each is taken in the first way that it fits: whether one fits does not
   // depend on the others, and the search must not go as deep as a node is wide.
+  Frame& frame = site.scope.frame;
   const auto collect = [&] {
     for (size_t k = 0; k < arg.slots().size(); ++k) {
       lists[k].push_back(frame[arg.slots()[k]]);
@@ -436,35 +401,33 @@ bool MatchRun::AllMembers(const Pattern& pattern, const PatArg& arg, Operands in
     return true;
   };
   for (; j < end; j += width) {
-    if (!Member(arg, inputs, j, call, n, frame, collect)) return false;
+    if (!Member(site, arg, j, collect)) return false;
   }
-  return BindLists(pattern, arg, 0, lists, frame, next);
+  return BindLists(site.scope, arg, 0, lists, next);
 }
 
 // The member that begins at input j. Its own bindings are not conditions' business: only the lists
 // are.
-bool MatchRun::Member(const PatArg& arg, Operands inputs, size_t j, const PatCall& call, NodeId n,
-                      Frame& frame, Next next) {
+bool MatchRun::Member(const Site& site, const PatArg& arg, size_t j, Next next) {
   static const Pattern* const kNoConditions = new Pattern();
-  if (arg.kind != PatArg::Kind::kGroup) {
-    return One(*kNoConditions, arg, inputs[j], call, n, frame, next);
-  }
-  return GroupMember(*kNoConditions, arg, 0, inputs, j, call, n, frame, next);
+  const Site alone{{*kNoConditions, site.scope.frame}, site.call, site.node, site.inputs};
+  if (arg.kind != PatArg::Kind::kGroup) return One(alone, arg, site.inputs[j], next);
+  return GroupMember(alone, arg, 0, j, next);
 }
 
-bool MatchRun::Members(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j,
-                       size_t end, const PatCall& call, NodeId n,
-                       std::vector<std::vector<Val>>& lists, Frame& frame, Next next) {
-  if (j >= end) return BindLists(pattern, arg, 0, lists, frame, next);
+bool MatchRun::Members(const Site& site, const PatArg& arg, size_t j, size_t end, Lists& lists,
+                       Next next) {
+  if (j >= end) return BindLists(site.scope, arg, 0, lists, next);
   const size_t width = arg.kind == PatArg::Kind::kGroup ? arg.members().size() : 1;
-  return Member(arg, inputs, j, call, n, frame, [&] {
+  Frame& frame = site.scope.frame;
+  return Member(site, arg, j, [&] {
     std::vector<Val> saved(arg.slots().size());
     for (size_t k = 0; k < arg.slots().size(); ++k) {
       saved[k] = frame[arg.slots()[k]];
       lists[k].push_back(saved[k]);
       frame.Unbind(arg.slots()[k]);
     }
-    const bool found = Members(pattern, arg, inputs, j + width, end, call, n, lists, frame, next);
+    const bool found = Members(site, arg, j + width, end, lists, next);
     for (size_t k = 0; k < arg.slots().size(); ++k) {
       lists[k].pop_back();
       if (!found) frame.Bind(arg.slots()[k], saved[k]);
@@ -473,21 +436,16 @@ bool MatchRun::Members(const Pattern& pattern, const PatArg& arg, Operands input
   });
 }
 
-bool MatchRun::GroupMember(const Pattern& pattern, const PatArg& arg, size_t k, Operands inputs,
-                           size_t j, const PatCall& call, NodeId n, Frame& frame, Next next) {
+bool MatchRun::GroupMember(const Site& site, const PatArg& arg, size_t k, size_t j, Next next) {
   if (k == arg.members().size()) return next();
-  const ValueId v = j + k < inputs.size() ? inputs[j + k] : ValueId();
-  const auto then = [&] {
-    return GroupMember(pattern, arg, k + 1, inputs, j, call, n, frame, next);
-  };
-  return One(pattern, arg.members()[k], v, call, n, frame, then);
+  const ValueId v = j + k < site.inputs.size() ? site.inputs[j + k] : ValueId();
+  return One(site, arg.members()[k], v, [&] { return GroupMember(site, arg, k + 1, j, next); });
 }
 
-bool MatchRun::BindLists(const Pattern& pattern, const PatArg& arg, size_t k,
-                         std::vector<std::vector<Val>>& lists, Frame& frame, Next next) {
+bool MatchRun::BindLists(Scope scope, const PatArg& arg, size_t k, const Lists& lists, Next next) {
   if (k == arg.slots().size()) return next();
-  return Bind(pattern, arg.slots()[k], Val::ListOf(lists[k]), frame, arg.expr->place,
-              [&] { return BindLists(pattern, arg, k + 1, lists, frame, next); });
+  return Bind(scope, arg.slots()[k], Val::ListOf(lists[k]), arg.expr->place,
+              [&] { return BindLists(scope, arg, k + 1, lists, next); });
 }
 
 }  // namespace qrewrite

@@ -37,14 +37,19 @@ class MatchRun {
   ~MatchRun() { Forget(noted_before_); }
   MatchRun(const MatchRun&) = delete;
   MatchRun& operator=(const MatchRun&) = delete;
-  // The statements of `pattern` that are not matched yet, each by a way that is open: from a value
+  // Where names are bound: those of a pattern, in its frame.
+  struct Scope {
+    const Pattern& pattern;
+    Frame& frame;
+  };
+  // The statements of the pattern that are not matched yet, each by a way that is open: from a value
   // that is bound, no constant if the way leads down.
-  bool Rest(const Pattern& pattern, Frame& frame, Next next);
+  bool Rest(Scope scope, Next next);
   void LeaveConditions(const Pattern& pattern) { unasked_ = &pattern; }
-  bool Early(const Pattern& pattern, Frame& frame);
-  bool Unwatched(const Pattern& pattern, Frame& frame);
-  bool StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId v, Frame& frame, Next next);
-  bool Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, Frame& frame, Next next);
+  bool Early(Scope scope);
+  bool Unwatched(Scope scope);
+  bool StatementAt(Scope scope, const PatStmt& stmt, ValueId v, Next next);
+  bool Statement(Scope scope, const PatStmt& stmt, NodeId n, Next next);
 
   // --- in words (words.cc)
   std::string Words(const Val& val);     // "[1, 3, 224, 224]", "INT8"
@@ -59,75 +64,68 @@ class MatchRun {
 
  private:
   using Done = boost::container::small_vector<bool, 16>;  // statements that are matched
-  bool Seek(const Pattern& pattern, Done& done, size_t left, Frame& frame, Next next);
+  bool Seek(Scope scope, Done& done, size_t left, Next next);
 
   // --- outputs of a statement: out patterns [i..) against outputs [j..) of n
-  bool Outs(const Pattern& pattern, const PatOuts& outs, size_t i, NodeId n, size_t j, int named,
-            const PatStmt& stmt, Frame& frame, FunctionRef<bool(int)> next);
-  bool ListedOuts(const Pattern& pattern, const PatOuts& outs, size_t i, NodeId n, size_t j,
-                  int named, const PatStmt& stmt, Frame& frame, FunctionRef<bool(int)> next);
+  bool Outs(Scope scope, const PatStmt& stmt, NodeId n, size_t i, size_t j, int named,
+            FunctionRef<bool(int)> next);
+  bool ListedOuts(Scope scope, const PatStmt& stmt, NodeId n, size_t i, size_t j, int named,
+                  FunctionRef<bool(int)> next);
   bool NoneRead(const Place& place, NodeId n, size_t j);
-  ValueId Wanted(const PatOut& out, const Frame& frame);
   bool Seeks(const PatOut& out, const Frame& frame) const;
   size_t NextOutput(NodeId n, size_t j);
 
   // --- a node whose operator and outputs fit: attributes, label, inputs
-  bool Node(const Pattern& pattern, const PatCall& call, NodeId n, uint32_t output, Frame& frame,
-            Next next);
+  bool Node(Scope scope, const PatCall& call, NodeId n, uint32_t output, Next next);
   bool FirstOutputAlone(const PatCall& call, NodeId n, ValueId v);
-  bool Operator(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
-  bool Attrs(const Pattern& pattern, const PatCall& call, size_t i, NodeId n, Frame& frame,
-             Next next);
+  bool Operator(Scope scope, const PatCall& call, ValueId v, Next next);
+  bool Attrs(Scope scope, const PatCall& call, NodeId n, size_t i, Next next);
   bool NoOtherAttrs(const PatCall& call, NodeId n);
 
-  // --- inputs
-  bool Inputs(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame, Next next);
-  bool InOrder(const Pattern& pattern, const PatCall& call, NodeId n, bool swapped, Frame& frame,
-               Next next);
-  bool Named(const Pattern& pattern, const std::vector<std::pair<const PatArg*, size_t>>& named,
-             size_t i, std::span<const PatArg* const> args, Operands inputs, const PatCall& call,
-             NodeId n, Frame& frame, Next next);
-  bool Args(const Pattern& pattern, std::span<const PatArg* const> args, size_t i, Operands inputs,
-            size_t j, const PatCall& call, NodeId n, Frame& frame, Next next);
-  ValueId Wanted(const PatArg& arg, const Frame& frame);
-  bool Pass(const Pattern& pattern, std::span<const PatArg* const> args, size_t i, ValueId v,
-            Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame, Next next);
-  bool Around(const Pattern& pattern, std::span<const PatArg* const> args, size_t i,
-              Operands inputs, size_t j, const PatCall& call, NodeId n, Frame& frame, Next next);
-  bool One(const Pattern& pattern, const PatArg& arg, ValueId v, const PatCall& call, NodeId n,
-           Frame& frame, Next next);
-  bool Repeat(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j, size_t end,
-              const PatCall& call, NodeId n, Frame& frame, Next next);
-  bool AllMembers(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j, size_t end,
-                  const PatCall& call, NodeId n, Frame& frame, Next next);
-  bool Members(const Pattern& pattern, const PatArg& arg, Operands inputs, size_t j, size_t end,
-               const PatCall& call, NodeId n, std::vector<std::vector<Val>>& lists, Frame& frame,
-               Next next);
-  bool Member(const PatArg& arg, Operands inputs, size_t j, const PatCall& call, NodeId n,
-              Frame& frame, Next next);
-  bool GroupMember(const Pattern& pattern, const PatArg& arg, size_t k, Operands inputs, size_t j,
-                   const PatCall& call, NodeId n, Frame& frame, Next next);
-  bool BindLists(const Pattern& pattern, const PatArg& arg, size_t k,
-                 std::vector<std::vector<Val>>& lists, Frame& frame, Next next);
+  // --- inputs of a node: arguments [i..) of the call against inputs [j..)
+  bool Inputs(Scope scope, const PatCall& call, NodeId n, Next next);
+  enum class Order { kAsWritten, kSwapped };  // of the inputs of an operator that commutes
+  bool InOrder(Scope scope, const PatCall& call, NodeId n, Order order, Next next);
+  // A node while its inputs are matched.
+  struct Site {
+    Scope scope;
+    const PatCall& call;
+    NodeId node;
+    Operands inputs;
+  };
+  using NamedArgs = std::vector<std::pair<const PatArg*, size_t>>;  // with the input of each
+  bool Named(const Site& site, const NamedArgs& named, size_t i, Next next);
+  bool Args(const Site& site, size_t i, size_t j, Next next);
+  bool ListArg(const Site& site, size_t i, size_t j, Next next);
+  ValueId Wanted(int slot, const Frame& frame);
+  bool Pass(const Site& site, size_t i, size_t j, ValueId v, Next next);
+  bool Around(const Site& site, size_t i, size_t j, Next next);
+  bool One(const Site& site, const PatArg& arg, ValueId v, Next next);
+  bool Repeat(const Site& site, const PatArg& arg, size_t j, size_t end, Next next);
+  bool AllMembers(const Site& site, const PatArg& arg, size_t j, size_t end, Next next);
+  using Lists = std::vector<std::vector<Val>>;  // by slot of a repeated argument
+  bool Members(const Site& site, const PatArg& arg, size_t j, size_t end, Lists& lists, Next next);
+  bool Member(const Site& site, const PatArg& arg, size_t j, Next next);
+  bool GroupMember(const Site& site, const PatArg& arg, size_t k, size_t j, Next next);
+  bool BindLists(Scope scope, const PatArg& arg, size_t k, const Lists& lists, Next next);
 
   // --- a value against an argument pattern
-  bool Value(const Pattern& pattern, const PatArg& arg, ValueId v, Frame& frame, Next next);
-  bool Skip(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
-  bool Chain(const Pattern& pattern, const PatCall& call, ValueId end, size_t least, Frame& frame,
-             Next next);
+  bool Value(Scope scope, const PatArg& arg, ValueId v, Next next);
+  bool Skip(Scope scope, const PatCall& call, ValueId v, Next next);
+  bool Chain(Scope scope, const PatCall& call, ValueId end, size_t least, Next next);
   bool MayBe(const Pattern& pattern, const PatArg& arg, ValueId v);
   bool Ends(const Pattern& pattern, const PatCall& call, ValueId v);
-  bool StepFits(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame);
+  bool StepFits(Scope scope, const PatCall& call, NodeId n);
   bool Literal(const PatArg& arg, ValueId v);
 
   // --- `$name(args)` as a sub-pattern: its cases are alternatives, all tried
-  bool Definition(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame, Next next);
+  bool Definition(Scope scope, const PatCall& call, ValueId v, Next next);
   Val Given(const CompiledCase& c, int param, Frame& inner);
-  bool DefinitionArgs(const Pattern& pattern, const PatCall& call, const CompiledCase& c, size_t i,
-                      Frame& inner, Frame& frame, Next next);
+  bool DefinitionArgs(Scope scope, const PatCall& call, const CompiledCase& c, size_t i,
+                      Frame& inner, Next next);
 
   // --- statements below: from a bound value down to their node
-  bool Down(const Pattern& pattern, const PatStmt& stmt, int slot, Frame& frame, Next next);
+  bool Down(Scope scope, const PatStmt& stmt, int slot, Next next);
   using Found = FunctionRef<bool(ValueId)>;  // true: no more are wanted
   struct Join {
     size_t input;
@@ -142,11 +140,9 @@ class MatchRun {
   const std::vector<NodeId>& Joined(WideReaders& readers, const Join& join);
 
   // --- bindings
-  bool Bind(const Pattern& pattern, int slot, Val value, Frame& frame, const Place& place,
-            Next next);
-  bool BindAbsent(const Pattern& pattern, std::span<const int> slots, size_t i, Frame& frame,
-                  const Place& place, Next next);
-  bool Holds(const Pattern& pattern, CodeId condition, Frame& frame);
+  bool Bind(Scope scope, int slot, Val value, const Place& place, Next next);
+  bool BindAbsent(Scope scope, std::span<const int> slots, size_t i, const Place& place, Next next);
+  bool Holds(Scope scope, CodeId condition);
   std::string Compared(const Code& condition, Frame& frame);  // words.cc
   std::string About(const Code& call, Frame& frame);
   std::string ReadersText(ValueId v);

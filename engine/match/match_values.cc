@@ -50,12 +50,11 @@ bool ElementEquals(DType dtype, double element, const Expr& literal) {
 
 }  // namespace
 
-bool MatchRun::Value(const Pattern& pattern, const PatArg& arg, ValueId v, Frame& frame,
-                     Next next) {
+bool MatchRun::Value(Scope scope, const PatArg& arg, ValueId v, Next next) {
   if (!Step(v)) return false;
   switch (arg.kind) {
     case PatArg::Kind::kAny: return next();
-    case PatArg::Kind::kName: return Bind(pattern, arg.slot, v, frame, arg.expr->place, next);
+    case PatArg::Kind::kName: return Bind(scope, arg.slot, v, arg.expr->place, next);
     case PatArg::Kind::kLiteral: {
       if (!Literal(arg, v)) return false;
       ++depth_;
@@ -69,24 +68,23 @@ bool MatchRun::Value(const Pattern& pattern, const PatArg& arg, ValueId v, Frame
   const PatCall& call = *arg.call;
   switch (call.quantifier) {
     case Quantifier::kOne:
-      if (call.definition >= 0) return Definition(pattern, call, v, frame, next);
-      return Operator(pattern, call, v, frame, next);
+      if (call.definition >= 0) return Definition(scope, call, v, next);
+      return Operator(scope, call, v, next);
     case Quantifier::kOptional:
-      if (call.definition >= 0 ? Definition(pattern, call, v, frame, next)
-                               : Operator(pattern, call, v, frame, next)) {
+      if (call.definition >= 0 ? Definition(scope, call, v, next)
+                               : Operator(scope, call, v, next)) {
         return true;
       }
-      return Skip(pattern, call, v, frame, next);
-    case Quantifier::kStar: return Chain(pattern, call, v, 0, frame, next);
-    case Quantifier::kPlus: return Chain(pattern, call, v, 1, frame, next);
+      return Skip(scope, call, v, next);
+    case Quantifier::kStar: return Chain(scope, call, v, 0, next);
+    case Quantifier::kPlus: return Chain(scope, call, v, 1, next);
   }
   return false;
 }
 
 // `Op?(x, ...)` without the operator: the value is its first argument; the names of all else are
 // absent.
-bool MatchRun::Skip(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame,
-                    Next next) {
+bool MatchRun::Skip(Scope scope, const PatCall& call, ValueId v, Next next) {
   std::vector<int> absent;
   if (call.label >= 0) absent.push_back(call.label);
   if (call.rest >= 0) absent.push_back(call.rest);
@@ -99,8 +97,8 @@ bool MatchRun::Skip(const Pattern& pattern, const PatCall& call, ValueId v, Fram
       if (std::ranges::find(first, slot) == first.end()) absent.push_back(slot);
     }
   }
-  return Value(pattern, call.args[0], v, frame,
-               [&] { return BindAbsent(pattern, absent, 0, frame, call.expr->place, next); });
+  return Value(scope, call.args[0], v,
+               [&] { return BindAbsent(scope, absent, 0, call.expr->place, next); });
 }
 
 // Whether `v` can be what `arg` stands for, by the operator that makes it alone.
@@ -109,43 +107,40 @@ bool MatchRun::MayBe(const Pattern& pattern, const PatArg& arg, ValueId v) {
   if (call == nullptr || call->definition >= 0) return true;
   const NodeId n = v.valid() ? graph_.producer(v) : NodeId();
   if (n.valid() && Accepts(*call, n)) return true;
-  const bool needed =
-      call->quantifier == Quantifier::kOne || call->quantifier == Quantifier::kPlus;
+  const bool needed = call->quantifier == Quantifier::kOne || call->quantifier == Quantifier::kPlus;
   return !needed && MayBe(pattern, call->args[0], v);
 }
 
 // `c:Op*<..>(x, _...)`: steps through first inputs, shortest first.
-bool MatchRun::Chain(const Pattern& pattern, const PatCall& call, ValueId end, size_t least,
-                     Frame& frame, Next next) {
+bool MatchRun::Chain(Scope scope, const PatCall& call, ValueId end, size_t least, Next next) {
   std::vector<NodeId> nodes;  // from the end upwards
   ValueId at = end;
   // Where the chain cannot start it need not be made, unless reasons are wanted.
   const auto may_start = [&] {
-    return in_.trace_ != nullptr || MayBe(pattern, call.args[0], at);
+    return in_.trace_ != nullptr || MayBe(scope.pattern, call.args[0], at);
   };
   while (true) {
     if (nodes.size() >= least && may_start()) {
       ChainRef chain{.nodes = {nodes.rbegin(), nodes.rend()}, .start = at, .end = end};
-      const auto first = [&] { return Value(pattern, call.args[0], at, frame, next); };
+      const auto first = [&] { return Value(scope, call.args[0], at, next); };
       const size_t noted = NoteAll(nodes);
       std::vector<Passing> passing;
       if (in_.trace_ != nullptr) {
         for (const NodeId n : nodes) passing.emplace_back(*this, call, n);
       }
-      if (call.label < 0
-              ? first()
-              : Bind(pattern, call.label, std::move(chain), frame, call.expr->place, first)) {
+      if (call.label < 0 ? first()
+                         : Bind(scope, call.label, std::move(chain), call.expr->place, first)) {
         return true;
       }
       Forget(noted);
     }
-    if (!Step(at) || (!nodes.empty() && Ends(pattern, call, at))) return false;
+    if (!Step(at) || (!nodes.empty() && Ends(scope.pattern, call, at))) return false;
     const NodeId n = graph_.producer(at);
     if (!n.valid() || !Accepts(call, n) || graph_.num_inputs(n) == 0 ||
         !graph_.input(n, 0).valid()) {
       return false;
     }
-    if (!FirstOutputAlone(call, n, at) || !StepFits(pattern, call, n, frame)) return false;
+    if (!FirstOutputAlone(call, n, at) || !StepFits(scope, call, n)) return false;
     nodes.push_back(n);
     at = graph_.input(n, 0);
   }
@@ -159,9 +154,11 @@ bool MatchRun::Ends(const Pattern& pattern, const PatCall& call, ValueId v) {
 
 // Attributes and further inputs of one step of a chain, which bind nothing. Its operands are not
 // swapped: the way is through the first one.
-bool MatchRun::StepFits(const Pattern& pattern, const PatCall& call, NodeId n, Frame& frame) {
-  const auto inputs = [&] { return InOrder(pattern, call, n, false, frame, [] { return true; }); };
-  return Attrs(pattern, call, 0, n, frame, inputs);
+bool MatchRun::StepFits(Scope scope, const PatCall& call, NodeId n) {
+  const auto inputs = [&] {
+    return InOrder(scope, call, n, Order::kAsWritten, [] { return true; });
+  };
+  return Attrs(scope, call, n, 0, inputs);
 }
 
 bool MatchRun::Literal(const PatArg& arg, ValueId v) {
@@ -203,16 +200,16 @@ bool MatchRun::Literal(const PatArg& arg, ValueId v) {
   return Fail(literal.place, graph_.producer(v), Differs(v, tensor, literal));
 }
 
-bool MatchRun::Definition(const Pattern& pattern, const PatCall& call, ValueId v, Frame& frame,
-                          Next next) {
+bool MatchRun::Definition(Scope scope, const PatCall& call, ValueId v, Next next) {
   const CompiledDefinition& d = in_.program_.definition(call.definition);
   for (const CompiledCase& c : d.cases) {
     Frame inner(*c.layout);
-    inner.body = frame.body;
+    inner.body = scope.frame.body;
     inner.Bind(d.num_params, v);  // the first output
-    if (!Early(c.pattern, inner)) continue;
-    const bool found = Rest(c.pattern, inner, [&] {
-      return Unwatched(c.pattern, inner) && DefinitionArgs(pattern, call, c, 0, inner, frame, next);
+    const Scope within{c.pattern, inner};
+    if (!Early(within)) continue;
+    const bool found = Rest(within, [&] {
+      return Unwatched(within) && DefinitionArgs(scope, call, c, 0, inner, next);
     });
     if (found) return true;
   }
@@ -225,27 +222,27 @@ Val MatchRun::Given(const CompiledCase& c, int param, Frame& inner) {
   return Failure{fmt::format("`{}` is not bound here", c.layout->names[param])};
 }
 
-bool MatchRun::DefinitionArgs(const Pattern& pattern, const PatCall& call, const CompiledCase& c,
-                              size_t i, Frame& inner, Frame& frame, Next next) {
+bool MatchRun::DefinitionArgs(Scope scope, const PatCall& call, const CompiledCase& c, size_t i,
+                              Frame& inner, Next next) {
   if (i == call.args.size()) return next();
   const PatArg& arg = call.args[i];
   const Val value = Given(c, static_cast<int>(i), inner);
-  const auto then = [&] { return DefinitionArgs(pattern, call, c, i + 1, inner, frame, next); };
+  const auto then = [&] { return DefinitionArgs(scope, call, c, i + 1, inner, next); };
   const Place& place = call.expr->place;
   if (value.stops()) {
     return in_.trace_ != nullptr && Fail(place, NodeId(), in_.Why(value));
   }
   if (arg.kind == PatArg::Kind::kAny) return then();
   if (value.absent()) {
-    if (arg.kind == PatArg::Kind::kName) return Bind(pattern, arg.slot, value, frame, place, then);
-    return arg.optional && BindAbsent(pattern, arg.slots(), 0, frame, place, then);
+    if (arg.kind == PatArg::Kind::kName) return Bind(scope, arg.slot, value, place, then);
+    return arg.optional && BindAbsent(scope, arg.slots(), 0, place, then);
   }
-  if (const auto* v = value.get_if<ValueId>()) return Value(pattern, arg, *v, frame, then);
-  if (arg.kind == PatArg::Kind::kName) return Bind(pattern, arg.slot, value, frame, place, then);
+  if (const auto* v = value.get_if<ValueId>()) return Value(scope, arg, *v, then);
+  if (arg.kind == PatArg::Kind::kName) return Bind(scope, arg.slot, value, place, then);
   if (arg.kind != PatArg::Kind::kLiteral) {
     return Fail(place, NodeId(), "a computed value has no producer to match");
   }
-  return in_.Equal(value, in_.Eval(arg.literal, frame)) && then();
+  return in_.Equal(value, in_.Eval(arg.literal, scope.frame)) && then();
 }
 
 }  // namespace qrewrite

@@ -10,15 +10,17 @@
 
 namespace qrewrite {
 
-bool MatchRun::Rest(const Pattern& pattern, Frame& frame, Next next) {
+bool MatchRun::Rest(Scope scope, Next next) {
+  const Pattern& pattern = scope.pattern;
   if (pattern.num_sought == 0) return next();
   Done done(pattern.stmts.size(), false);
   if (pattern.anchor >= 0) done[static_cast<size_t>(pattern.anchor)] = true;
-  return Seek(pattern, done, pattern.num_sought, frame, next);
+  return Seek(scope, done, pattern.num_sought, next);
 }
 
-bool MatchRun::Seek(const Pattern& pattern, Done& done, size_t left, Frame& frame, Next next) {
+bool MatchRun::Seek(Scope scope, Done& done, size_t left, Next next) {
   if (left == 0) return next();
+  const auto& [pattern, frame] = scope;
   const Way* closed = nullptr;  // leads to a statement, but from nothing that it could be found by
   for (const Way& way : pattern.ways) {
     const size_t s = static_cast<size_t>(way.stmt);
@@ -30,9 +32,9 @@ bool MatchRun::Seek(const Pattern& pattern, Done& done, size_t left, Frame& fram
     }
     const PatStmt& stmt = pattern.stmts[s];
     done[s] = true;
-    const auto then = [&] { return Seek(pattern, done, left - 1, frame, next); };
-    const bool found = way.down ? Down(pattern, stmt, way.slot, frame, then)
-                                : StatementAt(pattern, stmt, *v, frame, then);
+    const auto then = [&] { return Seek(scope, done, left - 1, next); };
+    const bool found =
+        way.down ? Down(scope, stmt, way.slot, then) : StatementAt(scope, stmt, *v, then);
     done[s] = false;
     return found;
   }
@@ -43,16 +45,17 @@ bool MatchRun::Seek(const Pattern& pattern, Done& done, size_t left, Frame& fram
               fmt::format("`{}` is no value of the graph", frame.name(closed->slot)));
 }
 
-bool MatchRun::Early(const Pattern& pattern, Frame& frame) {
-  return std::all_of(pattern.early.begin(), pattern.early.end(),
-                     [&](CodeId code) { return Holds(pattern, code, frame); });
+bool MatchRun::Early(Scope scope) {
+  const std::vector<CodeId>& early = scope.pattern.early;
+  return std::all_of(early.begin(), early.end(), [&](CodeId code) { return Holds(scope, code); });
 }
 
 // Conditions that no binding of the search triggers: those on what was given alone, and in a rule
 // those that wait until everything matched.
-bool MatchRun::Unwatched(const Pattern& pattern, Frame& frame) {
-  return std::all_of(pattern.where.begin(), pattern.where.end(), [&](const PatWhere& w) {
-    return w.watched || w.needs.empty() || Holds(pattern, w.code, frame);
+bool MatchRun::Unwatched(Scope scope) {
+  const std::vector<PatWhere>& where = scope.pattern.where;
+  return std::all_of(where.begin(), where.end(), [&](const PatWhere& w) {
+    return w.watched || w.needs.empty() || Holds(scope, w.code);
   });
 }
 
@@ -79,22 +82,20 @@ bool MatchRun::Step() {
 }
 
 // The statement that makes `v`.
-bool MatchRun::StatementAt(const Pattern& pattern, const PatStmt& stmt, ValueId v, Frame& frame,
-                           Next next) {
+bool MatchRun::StatementAt(Scope scope, const PatStmt& stmt, ValueId v, Next next) {
   if (!Step(v)) return false;
   if (stmt.value.expr == nullptr) return next();  // names alone
-  if (!stmt.value.call->is_one_node()) return Value(pattern, stmt.value, v, frame, next);
+  if (!stmt.value.call->is_one_node()) return Value(scope, stmt.value, v, next);
   const NodeId n = graph_.producer(v);
   if (!n.valid()) {
     if (in_.trace_ == nullptr) return false;
     return FailAt(stmt.stmt->place, v);
   }
-  return Statement(pattern, stmt, n, frame, next);
+  return Statement(scope, stmt, n, next);
 }
 
 // The statement with `n` as its node; outputs bind as the pattern lists them.
-bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, Frame& frame,
-                         Next next) {
+bool MatchRun::Statement(Scope scope, const PatStmt& stmt, NodeId n, Next next) {
   if (!Step()) return false;
   const PatCall& call = *stmt.value.call;
   if (call.definition >= 0) {
@@ -102,9 +103,9 @@ bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, 
     for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
       const ValueId v = graph_.output(n, i);
       if (!v.valid()) continue;
-      const bool found = Definition(pattern, call, v, frame, [&] {
+      const bool found = Definition(scope, call, v, [&] {
         if (stmt.outs.empty() || stmt.outs[0].slot < 0) return next();
-        return Bind(pattern, stmt.outs[0].slot, v, frame, stmt.stmt->place, next);
+        return Bind(scope, stmt.outs[0].slot, v, stmt.stmt->place, next);
       });
       if (found) return true;
     }
@@ -116,13 +117,12 @@ bool MatchRun::Statement(const Pattern& pattern, const PatStmt& stmt, NodeId n, 
                 fmt::format("the operator is {}{}", NodeText(graph_, n), Instead(call, n)));
   }
   const Passing passing(*this, call, n);
-  return Outs(pattern, stmt.outs, 0, n, 0, -1, stmt, frame, [&](int named) {
-    return Node(pattern, call, n, named < 0 ? 0 : named, frame, next);
-  });
+  return Outs(scope, stmt, n, 0, 0, -1,
+              [&](int named) { return Node(scope, call, n, named < 0 ? 0 : named, next); });
 }
 
-bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, const Place& place,
-                    Next next) {
+bool MatchRun::Bind(Scope scope, int slot, Val value, const Place& place, Next next) {
+  const auto& [pattern, frame] = scope;
   if (frame.bound(slot)) {
     if (in_.Same(frame[slot], value)) return next();
     if (in_.trace_ == nullptr) return false;
@@ -137,8 +137,8 @@ bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, c
     for (const int w : pattern.watch[slot]) {
       const PatWhere& where = pattern.where[w];
       const bool all = std::all_of(where.needs.begin(), where.needs.end(),
-                                   [&](int s) { return frame.bound(s); });
-      if (all && !Holds(pattern, where.code, frame)) {
+                                   [&](int s) { return scope.frame.bound(s); });
+      if (all && !Holds(scope, where.code)) {
         good = false;
         break;
       }
@@ -152,19 +152,19 @@ bool MatchRun::Bind(const Pattern& pattern, int slot, Val value, Frame& frame, c
   return false;
 }
 
-bool MatchRun::BindAbsent(const Pattern& pattern, std::span<const int> slots, size_t i,
-                          Frame& frame, const Place& place, Next next) {
+bool MatchRun::BindAbsent(Scope scope, std::span<const int> slots, size_t i, const Place& place,
+                          Next next) {
   if (i == slots.size()) return next();
-  const auto then = [&] { return BindAbsent(pattern, slots, i + 1, frame, place, next); };
-  return Bind(pattern, slots[i], Val(), frame, place, then);
+  const auto then = [&] { return BindAbsent(scope, slots, i + 1, place, next); };
+  return Bind(scope, slots[i], Val(), place, then);
 }
 
-bool MatchRun::Holds(const Pattern& pattern, CodeId condition, Frame& frame) {
-  if (unasked_ == &pattern) return true;
-  const Val truth = in_.Condition(condition, frame);
+bool MatchRun::Holds(Scope scope, CodeId condition) {
+  if (unasked_ == &scope.pattern) return true;
+  const Val truth = in_.Condition(condition, scope.frame);
   const bool* b = truth.get_if<bool>();
   if (b != nullptr && *b) return true;
-  if (in_.trace_ != nullptr) Unmet(condition, frame);
+  if (in_.trace_ != nullptr) Unmet(condition, scope.frame);
   if (truth.is<Unknown>()) in_.unknown_ = truth.reason(), in_.was_unknown_ = true;
   return false;
 }
@@ -208,8 +208,9 @@ bool Interpreter::MatchRule(const CompiledRule& rule, NodeId anchor, Frame& fram
   traced_ = trace_ == nullptr ? nullptr : &frame;
   passed_by_.clear();
   MatchRun run(*this, kept_);
+  const MatchRun::Scope scope{rule.pattern, frame};
   if (!rule_conditions_) run.LeaveConditions(rule.pattern);
-  if (!run.Early(rule.pattern, frame)) return false;
+  if (!run.Early(scope)) return false;
   const PatStmt& stmt = rule.pattern.stmts[rule.pattern.anchor];
   const auto different = [&] {
     // Statements whose outputs the rule redefines match different nodes.
@@ -226,9 +227,8 @@ bool Interpreter::MatchRule(const CompiledRule& rule, NodeId anchor, Frame& fram
     std::sort(nodes.begin(), nodes.end());
     return std::adjacent_find(nodes.begin(), nodes.end()) == nodes.end();
   };
-  const bool found = run.Statement(rule.pattern, stmt, anchor, frame, [&] {
-    return run.Rest(rule.pattern, frame,
-                    [&] { return different() && run.Unwatched(rule.pattern, frame) && accept(); });
+  const bool found = run.Statement(scope, stmt, anchor, [&] {
+    return run.Rest(scope, [&] { return different() && run.Unwatched(scope) && accept(); });
   });
   traced_ = nullptr;  // the frame is the caller's
   return found;
