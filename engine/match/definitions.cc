@@ -126,17 +126,23 @@ Val Interpreter::Outcome(const CompiledCase& c, Frame& frame) {
   return found.get<bool>() ? result : Val(Unknown{"no case applies"});
 }
 
+Frame FrameOf(const CompiledDefinition& d, const CompiledCase& c, std::span<const Val> args,
+              BodyId body) {
+  Frame frame(*c.layout);
+  frame.body = body;
+  const size_t params = static_cast<size_t>(d.num_params);
+  for (size_t i = 0; i < args.size() && i < params; ++i) {
+    const bool rest = d.definition->head.variadic && i + 1 == params;
+    frame.Bind(static_cast<int>(i),
+               rest ? Val::ListOf({args.begin() + static_cast<long>(i), args.end()}) : args[i]);
+  }
+  return frame;
+}
+
 Val Interpreter::ChooseCase(const CompiledDefinition& d, std::span<const Val> args, BodyId body,
                             FunctionRef<void(const CompiledCase&, Frame&)> chosen) {
   for (const CompiledCase& c : d.cases) {
-    Frame frame(*c.layout);
-    frame.body = body;
-    const size_t params = static_cast<size_t>(d.num_params);
-    for (size_t i = 0; i < args.size() && i < params; ++i) {
-      const bool rest = d.definition->head.variadic && i + 1 == params;
-      frame.Bind(static_cast<int>(i),
-                 rest ? Val::ListOf({args.begin() + static_cast<long>(i), args.end()}) : args[i]);
-    }
+    Frame frame = FrameOf(d, c, args, body);
     const Val tried = TryCase(c, frame, [&] { chosen(c, frame); });
     if (!tried.absent()) return tried;
   }

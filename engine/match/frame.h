@@ -1,6 +1,8 @@
 // Frame: the bindings of one rule, or of one case of a definition, while it is tried.
 #pragma once
 
+#include <span>
+
 #include <boost/container/small_vector.hpp>
 
 #include "engine/program/program.h"
@@ -75,5 +77,9 @@ class Frame {
   boost::container::small_vector<uint8_t, 16> state_;
   int lets_bound_ = 0;
 };
+
+// Of a case of a definition that is called with `args` (definitions.cc).
+Frame FrameOf(const CompiledDefinition& d, const CompiledCase& c, std::span<const Val> args,
+              BodyId body);
 
 }  // namespace qrewrite

@@ -7,14 +7,13 @@
 //   functions.cc        the functions of the language (fact_functions.cc)
 //   operators.cc        ONNX operators on constants
 //   attributes.cc       attributes as values, and their defaults
-//   why.cc              what conditions and facts rest on, for people
+//   why.cc              what conditions and facts rest on, for people (words.h)
 //   signature_facts.cc  defaults and types that signatures state as expressions
 //
 // The graph is only read here; engine/rewrite changes it between calls, and says what changed.
 // Everything is deterministic.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -114,6 +113,8 @@ class Interpreter {
   // --- code (eval.cc)
 
   Val Eval(CodeId code, Frame& frame);
+  // Takes steps from the budget of this evaluation. False: it is spent.
+  bool Step(uint64_t steps = 1);
   // A condition: true, false, Unknown or Failure.
   Val Truth(const Val& val);
   Val Condition(CodeId code, Frame& frame);
@@ -153,8 +154,6 @@ class Interpreter {
   std::string PassOn(const AttrRest& rest, const OpName& op, const Signature* signature,
                      Attributes& attributes);
   static Val FromAttribute(const AttrValue& value);
-  // Takes steps from the budget of this evaluation. False: it is spent.
-  bool Step(uint64_t steps = 1);
   // A value as an attribute of kind `kind` (kUndefined: whatever it looks like), or what does not fit.
   Result<AttrValue> ToAttribute(const Val& val, AttrKind kind);
   // The operator that a call's head names. Null: not an operator; `why` says so.
@@ -187,6 +186,7 @@ class Interpreter {
  private:
   using Next = FunctionRef<bool()>;
   friend class MatchRun;
+  friend class Words;
   friend class WhyRun;
 
   // Of a built-in signature's program, beside the interpreter of the rules.

@@ -76,7 +76,7 @@ bool MatchRun::NoneRead(const Place& place, NodeId n, size_t j) {
     if (in_.trace_ == nullptr) return false;
     return Fail(place, n,
                 fmt::format("output {} of {} is read but not in the pattern: {}", j,
-                            NodeText(graph_, n), ReadersText(v)));
+                            NodeText(graph_, n), words().Readers(v)));
   }
   return true;
 }
@@ -165,9 +165,10 @@ bool MatchRun::Attrs(Scope scope, const PatCall& call, NodeId n, size_t i, Next 
       const Val wanted = in_.Eval(attr.value, scope.frame);
       if (in_.Equal(value, wanted)) return then();
       if (in_.trace_ == nullptr) return false;
-      return Fail(attr.expr->place, n,
-                  fmt::format("attribute `{}` of {} differs: it is {}, the pattern has {}",
-                              attr.name, NodeText(graph_, n), Words(value), Words(wanted)));
+      return Fail(
+          attr.expr->place, n,
+          fmt::format("attribute `{}` of {} differs: it is {}, the pattern has {}", attr.name,
+                      NodeText(graph_, n), words().Of(value), words().Of(wanted)));
     }
   }
   return false;
@@ -183,7 +184,7 @@ bool MatchRun::NoOtherAttrs(const PatCall& call, NodeId n) {
                   fmt::format("{} has attribute `{}`, which the pattern does not mention and which "
                               "is not at its default: it is {}",
                               NodeText(graph_, n), Printable(a.name),
-                              Words(Interpreter::FromAttribute(a.value))));
+                              words().Of(Interpreter::FromAttribute(a.value))));
     }
   }
   return true;
@@ -373,7 +374,7 @@ bool MatchRun::Repeat(const Site& site, const PatArg& arg, size_t j, size_t end,
         if (in_.trace_ == nullptr) return false;
         return Fail(arg.expr->place, site.node,
                     fmt::format("`{}` is something else: {}", frame.name(slot),
-                                DifferentValues(list, frame[slot])));
+                                words().Difference(list, frame[slot])));
       }
     }
     for (const auto& [slot, list] : known) frame.Bind(slot, list);

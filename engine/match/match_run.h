@@ -19,6 +19,7 @@
 #include "engine/base/function_ref.h"
 #include "engine/match/interpreter.h"
 #include "engine/match/node_text.h"
+#include "engine/match/words.h"
 
 namespace qrewrite {
 
@@ -50,17 +51,6 @@ class MatchRun {
   bool Unwatched(Scope scope);
   bool StatementAt(Scope scope, const PatStmt& stmt, ValueId v, Next next);
   bool Statement(Scope scope, const PatStmt& stmt, NodeId n, Next next);
-
-  // --- in words (words.cc)
-  std::string Words(const Val& val);     // "[1, 3, 224, 224]", "INT8"
-  std::string WithName(const Val& val);  // of a constant of the graph: "`w` = [1, 3]"
-  // What a condition that is not met says: "`axis == 1` is false: `axis` is 2".
-  std::string Words(const Code& condition, const Val& truth, Frame& frame);
-  void Unmet(CodeId condition, Frame& frame);
-  // Of cases none of which applies: what the conditions of the first of them say.
-  std::string NoCase(const std::vector<CompiledCase>& cases, Frame& frame);
-  // Of `a and b` the part that decides.
-  CodeId Deciding(CodeId condition, Frame& frame);
 
  private:
   using Done = boost::container::small_vector<bool, 16>;  // statements that are matched
@@ -143,12 +133,9 @@ class MatchRun {
   bool Bind(Scope scope, int slot, Val value, const Place& place, Next next);
   bool BindAbsent(Scope scope, std::span<const int> slots, size_t i, const Place& place, Next next);
   bool Holds(Scope scope, CodeId condition);
-  std::string Compared(const Code& condition, Frame& frame);  // words.cc
-  std::string About(const Code& call, Frame& frame);
-  std::string ReadersText(ValueId v);
+  Words words() const { return Words(in_); }
+  void Unmet(CodeId condition, Frame& frame);
   std::string Instead(const PatCall& call, NodeId n);
-  std::string Differs(ValueId v, const Tensor& tensor, const Expr& literal);
-  std::string DifferentValues(const Val& a, const Val& b);
   bool Fail(const Place& place, NodeId n, std::string_view reason);
   bool FailAt(const Place& place, ValueId v);
   bool Accepts(const PatCall& call, NodeId n);

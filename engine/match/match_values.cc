@@ -197,7 +197,7 @@ bool MatchRun::Literal(const PatArg& arg, ValueId v) {
   }
   if (fits(tensor)) return true;
   if (in_.trace_ == nullptr) return false;
-  return Fail(literal.place, graph_.producer(v), Differs(v, tensor, literal));
+  return Fail(literal.place, graph_.producer(v), words().Difference(v, tensor, literal));
 }
 
 bool MatchRun::Definition(Scope scope, const PatCall& call, ValueId v, Next next) {

@@ -128,7 +128,7 @@ bool MatchRun::Bind(Scope scope, int slot, Val value, const Place& place, Next n
     if (in_.trace_ == nullptr) return false;
     return Fail(place, NodeId(),
                 fmt::format("`{}` is something else: {}", frame.name(slot),
-                            DifferentValues(frame[slot], value)));
+                            words().Difference(frame[slot], value)));
   }
   frame.Bind(slot, std::move(value));
   ++depth_;
@@ -171,10 +171,10 @@ bool MatchRun::Holds(Scope scope, CodeId condition) {
 
 // Says of a condition that is not met what it says. REQUIRES: a trace.
 void MatchRun::Unmet(CodeId condition, Frame& frame) {
-  const CodeId part = Deciding(condition, frame);
+  const CodeId part = words().Deciding(condition, frame);
   const Code& code = in_.program_.code(part);
   const int before = in_.trace_->depth;
-  in_.Note(code.expr->place, NodeId(), Words(code, in_.Condition(part, frame), frame),
+  in_.Note(code.expr->place, NodeId(), words().OfCondition(code, in_.Condition(part, frame), frame),
            depth_ * MatchTrace::kPerPart + MatchTrace::kOfCondition);
   if (!in_.trace_->details || in_.trace_->depth == before) return;
   in_.trace_->condition = part;
@@ -184,6 +184,11 @@ void MatchRun::Unmet(CodeId condition, Frame& frame) {
 // Whether the operator is one of the call's, and nobody wants to keep the node.
 bool MatchRun::Accepts(const PatCall& call, NodeId n) {
   return !Kept(n) && in_.Accepts(call.ops, graph_.op(n));
+}
+
+// Of a node that Accepts() refused.
+std::string MatchRun::Instead(const PatCall& call, NodeId n) {
+  return Kept(n) ? ", which is kept" : Words::Instead(call, graph_.op_name(graph_.op(n)));
 }
 
 // There is no operator at all. An operator that is another one is nearer.

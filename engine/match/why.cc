@@ -7,7 +7,8 @@
 #include "engine/base/diagnostics.h"
 #include "engine/expr/parser.h"
 #include "engine/match/interpreter.h"
-#include "engine/match/match_run.h"
+#include "engine/match/node_text.h"
+#include "engine/match/words.h"
 
 namespace qrewrite {
 namespace {
@@ -21,7 +22,7 @@ constexpr size_t kMostVisited = 100'000;
 // Goes down the facts of one condition: at each level to the call that has no value, or is false.
 class WhyRun {
  public:
-  explicit WhyRun(Interpreter& in) : in_(in), run_(in) {}
+  explicit WhyRun(Interpreter& in) : in_(in), words_(in) {}
 
   // Whether the code rests on a fact that has no value, or that is false. Goes down the first.
   bool Code(CodeId id, Frame& frame) {
@@ -88,7 +89,7 @@ class WhyRun {
       if (n.valid()) about += fmt::format(" ({})", NodeText(in_.graph(), n));
     }
     const std::string outcome =
-        result.stops() ? in_.Why(result) : fmt::format("it is {}", run_.Words(result));
+        result.stops() ? in_.Why(result) : fmt::format("it is {}", words_.Of(result));
     return fmt::format("`{}`{}: {}", Print(*code.expr), about, outcome);
   }
 
@@ -101,17 +102,7 @@ class WhyRun {
       if (std::ranges::find(seen_, key) != seen_.end()) return;  // it needs itself
       seen_.push_back(key);
     }
-    Choose(d.cases, [&](const CompiledCase& c) {
-      Frame frame(*c.layout);
-      frame.body = caller.body;
-      const size_t params = static_cast<size_t>(d.num_params);
-      for (size_t i = 0; i < args.size() && i < params; ++i) {
-        const bool rest = d.definition->head.variadic && i + 1 == params;
-        frame.Bind(static_cast<int>(i),
-                   rest ? Val::ListOf({args.begin() + static_cast<long>(i), args.end()}) : args[i]);
-      }
-      return frame;
-    });
+    Choose(d.cases, [&](const CompiledCase& c) { return FrameOf(d, c, args, caller.body); });
   }
 
   // The case that was chosen, and what its value rests on; or the one that came nearest.
@@ -145,11 +136,11 @@ class WhyRun {
     for (const PatWhere& w : c.pattern.where) {
       const Val truth = in_.Condition(w.code, frame);
       if (!truth.stops() && truth.get<bool>()) continue;
-      const CodeId part = run_.Deciding(w.code, frame);
+      const CodeId part = words_.Deciding(w.code, frame);
       const qrewrite::Code& code = in_.program().code(part);
       trace.depth = MatchTrace::kOfCondition;
       trace.place = code.expr->place;
-      trace.reason = run_.Words(code, in_.Condition(part, frame), frame);
+      trace.reason = words_.OfCondition(code, in_.Condition(part, frame), frame);
       trace.condition = part;
       trace.frame = frame;
       return;
@@ -171,7 +162,7 @@ class WhyRun {
   }
 
   Interpreter& in_;
-  MatchRun run_;
+  Words words_;
   bool any_ = false;
   size_t visited_ = 0;
   std::vector<std::pair<int, ValueId>> seen_;

@@ -1,11 +1,11 @@
-// Values in words, for whoever asks why a condition does not hold.
+#include "engine/match/words.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
 #include "engine/expr/parser.h"
-#include "engine/match/match_run.h"
 #include "engine/match/node_text.h"
 
 namespace qrewrite {
@@ -68,11 +68,11 @@ std::string FirstDifference(const Num& a, const Num& b) {
 
 }  // namespace
 
-std::string MatchRun::Words(const Val& val) {
+std::string Words::Of(const Val& val) {
   if (val.stops()) return fmt::format("unknown ({})", in_.Why(val));
   if (val.is<ValueId>()) {
     const Val content = in_.Force(val);
-    if (content.is_number()) return Words(content);
+    if (content.is_number()) return Of(content);
     return fmt::format("`{}`", Printable(graph_.name(val.get<ValueId>())));
   }
   if (val.is_number()) return NumberText(val.number());
@@ -83,7 +83,7 @@ std::string MatchRun::Words(const Val& val) {
   if (const auto* list = val.get_if<List>()) {
     std::vector<std::string> items;
     for (size_t i = 0; i < std::min((*list)->size(), kMostElements); ++i) {
-      items.push_back(Words((**list)[i]));
+      items.push_back(Of((**list)[i]));
     }
     return Elements(std::move(items), (*list)->size(), false);
   }
@@ -99,7 +99,7 @@ std::string MatchRun::Words(const Val& val) {
     std::vector<std::string> items;
     for (const Attribute& a : graph_.attributes(rest->node)) {
       if (std::ranges::find(*rest->mentioned, a.name) != rest->mentioned->end()) continue;
-      items.push_back(fmt::format("{}={}", a.name, Words(Interpreter::FromAttribute(a.value))));
+      items.push_back(fmt::format("{}={}", a.name, Of(Interpreter::FromAttribute(a.value))));
     }
     return fmt::format("<{}>", fmt::join(items, ", "));
   }
@@ -108,12 +108,11 @@ std::string MatchRun::Words(const Val& val) {
   return std::string(Describe(val));
 }
 
-// Where two values differ, in as many digits as it takes.
-std::string MatchRun::DifferentValues(const Val& a, const Val& b) {
+std::string Words::Difference(const Val& a, const Val& b) {
   const Val left = in_.Force(a), right = in_.Force(b);
-  const std::string first = Words(a), second = Words(b);
   if (left.is_number() && right.is_number()) {
     const Num x = left.number(), y = right.number();
+    const std::string first = Of(a), second = Of(b);
     if (x.t.dtype() != y.t.dtype() && !x.weak && !y.weak) {
       return fmt::format("{} of {}, and {} of {}", first, Info(x.t.dtype()).name, second,
                          Info(y.t.dtype()).name);
@@ -122,17 +121,11 @@ std::string MatchRun::DifferentValues(const Val& a, const Val& b) {
       return element;
     }
   }
-  const auto named = [&](const Val& v, const std::string& words) {
-    const auto* value = v.get_if<ValueId>();
-    if (value == nullptr || words.substr(0, 1) == "`") return words;
-    return fmt::format("`{}` = {}", Printable(graph_.name(*value)), words);
-  };
-  return fmt::format("{}, and {}", named(a, first), named(b, second));
+  return fmt::format("{}, and {}", WithName(a), WithName(b));
 }
 
-// Why a constant is not the literal of the pattern.
-std::string MatchRun::Differs(ValueId v, const Tensor& tensor, const Expr& literal) {
-  std::string held = Words(Val(Num{tensor, false}));
+std::string Words::Difference(ValueId v, const Tensor& tensor, const Expr& literal) {
+  std::string held = Of(Val(Num{tensor, false}));
   const std::string wanted = Print(literal);
   const Result<std::vector<double>> values = ToDoubles(tensor);
   if (values.ok() && values->size() == 1 && literal.kind == Expr::Kind::kFloat) {
@@ -143,8 +136,7 @@ std::string MatchRun::Differs(ValueId v, const Tensor& tensor, const Expr& liter
                      Printable(graph_.name(v)), held, wanted);
 }
 
-// "Conv `a`, Relu `b` and the graph's outputs read it".
-std::string MatchRun::ReadersText(ValueId v) {
+std::string Words::Readers(ValueId v) {
   std::vector<std::string> readers;
   size_t more = 0;
   constexpr size_t kMostMore = 100;  // a value may have a reader in each node that is explained
@@ -165,10 +157,7 @@ std::string MatchRun::ReadersText(ValueId v) {
   return fmt::format("`{}` is read by {}", Printable(graph_.name(v)), fmt::join(readers, ", "));
 }
 
-// Of an operator that stands where the pattern has another one.
-std::string MatchRun::Instead(const PatCall& call, NodeId n) {
-  if (Kept(n)) return ", which is kept";
-  const OpName& op = graph_.op_name(graph_.op(n));
+std::string Words::Instead(const PatCall& call, const OpName& op) {
   std::vector<std::string> names;
   for (const OpPattern& p : call.ops.patterns) {
     if (p.op.name == op.name && p.op.domain != op.domain && !call.ops.negated) {
@@ -186,7 +175,7 @@ std::string MatchRun::Instead(const PatCall& call, NodeId n) {
 }
 
 // What a function was asked about: why a value is no constant, who reads it, who makes it.
-std::string MatchRun::About(const Code& call, Frame& frame) {
+std::string Words::About(const Code& call, Frame& frame) {
   if (call.op != CodeOp::kFunction || call.num_kids == 0) return "";
   const Val about = in_.Eval(in_.program_.kid(call, 0), frame);
   const ValueId* v = about.get_if<ValueId>();
@@ -200,14 +189,14 @@ std::string MatchRun::About(const Code& call, Frame& frame) {
   if (call.expr->call().refs.empty()) return "";
   const std::string& name = call.expr->call().refs[0].name;
   if (name == "const") return facts_.Constant(*v) == nullptr ? facts_.WhyNotConstant(*v) : "";
-  if (name == "uses" || name == "is_output" || name == "is_main_output") return ReadersText(*v);
+  if (name == "uses" || name == "is_output" || name == "is_main_output") return Readers(*v);
   if (name != "is_input") return "";
   const NodeId n = graph_.producer(*v);
   return n.valid() ? fmt::format("{} makes `{}`", NodeText(graph_, n), Printable(graph_.name(*v)))
                    : "";
 }
 
-CodeId MatchRun::Deciding(CodeId condition, Frame& frame) {
+CodeId Words::Deciding(CodeId condition, Frame& frame) {
   const Code* part = &in_.program_.code(condition);
   while (part->op == CodeOp::kAnd) {
     const Val whole = in_.Condition(condition, frame);
@@ -219,14 +208,14 @@ CodeId MatchRun::Deciding(CodeId condition, Frame& frame) {
   return condition;
 }
 
-std::string MatchRun::Words(const Code& condition, const Val& truth, Frame& frame) {
+std::string Words::OfCondition(const Code& condition, const Val& truth, Frame& frame) {
   const std::string text = Print(*condition.expr);
   if (truth.stops()) return fmt::format("`{}`: {}", text, in_.Why(truth));
   return fmt::format("`{}` is {}{}", text, truth.is<bool>() && truth.get<bool>() ? "true" : "false",
                      Compared(condition, frame));
 }
 
-std::string MatchRun::NoCase(const std::vector<CompiledCase>& cases, Frame& frame) {
+std::string Words::NoCase(const std::vector<CompiledCase>& cases, Frame& frame) {
   constexpr size_t kMostCases = 3;
   std::string text = "no case applies";
   if (in_.trace_ == nullptr && !in_.words_) return text;
@@ -242,13 +231,13 @@ std::string MatchRun::NoCase(const std::vector<CompiledCase>& cases, Frame& fram
     if (failed == c.pattern.where.end()) continue;
     const CodeId part = Deciding(failed->code, frame);
     text += told++ == 0 ? ": " : "; ";
-    text += Words(in_.program_.code(part), in_.Condition(part, frame), frame);
+    text += OfCondition(in_.program_.code(part), in_.Condition(part, frame), frame);
   }
   return text;
 }
 
 // What a condition compares: "`rank(x)` is 2, `axis` is 1". Literals speak for themselves.
-std::string MatchRun::Compared(const Code& condition, Frame& frame) {
+std::string Words::Compared(const Code& condition, Frame& frame) {
   std::vector<std::string> told;
   const auto add = [&](std::string text) {
     if (text.empty() || told.size() >= kMostOperands) return;
@@ -256,7 +245,7 @@ std::string MatchRun::Compared(const Code& condition, Frame& frame) {
   };
   const auto tell = [&](const Code& code, CodeId id) {
     if (code.op == CodeOp::kConstant || code.op == CodeOp::kList) return;
-    add(fmt::format("`{}` is {}", Print(*code.expr), Words(in_.Eval(id, frame))));
+    add(fmt::format("`{}` is {}", Print(*code.expr), Of(in_.Eval(id, frame))));
     add(About(code, frame));
   };
   const auto visit = [&](const auto& self, const Code& code) -> void {
@@ -275,7 +264,7 @@ std::string MatchRun::Compared(const Code& condition, Frame& frame) {
       const Val b = in_.Force(in_.Eval(in_.program_.kid(code, 1), frame));
       const bool numbers = a.is_number() && b.is_number();
       if (numbers && a.size() > 1 && b.size() > 1) add(FirstDifference(a.number(), b.number()));
-      if (numbers && a.size() * b.size() == 1 && Words(a) == Words(b)) {
+      if (numbers && a.size() * b.size() == 1 && Of(a) == Of(b)) {
         add(FirstDifference(a.number(), b.number()));
       }
     }
@@ -285,8 +274,8 @@ std::string MatchRun::Compared(const Code& condition, Frame& frame) {
   return told.empty() ? "" : fmt::format(": {}", fmt::join(told, ", "));
 }
 
-std::string MatchRun::WithName(const Val& val) {
-  std::string text = Words(val);
+std::string Words::WithName(const Val& val) {
+  std::string text = Of(val);
   const auto* v = val.get_if<ValueId>();
   if (v == nullptr || text.starts_with('`')) return text;
   return fmt::format("`{}` = {}", Printable(graph_.name(*v)), text);
@@ -295,21 +284,21 @@ std::string MatchRun::WithName(const Val& val) {
 std::string Interpreter::Said(CodeId code, Frame& frame) {
   const Val val = Eval(code, frame);
   if (const auto* text = val.get_if<std::string>()) return fmt::format("`{}`", Printable(*text));
-  return MatchRun(*this).WithName(val);
+  return Words(*this).WithName(val);
 }
 
 std::vector<std::pair<std::string, std::string>> Interpreter::InWords(const Pattern& pattern,
                                                                       Frame& frame, bool lets) {
-  MatchRun run(*this);
+  Words told(*this);
   std::vector<std::pair<std::string, std::string>> words;
   for (int slot = 0; slot < pattern.num_slots; ++slot) {
     if (frame.layout().let_of[slot] >= 0 || !frame.bound(slot)) continue;
-    words.emplace_back(frame.name(slot), run.WithName(frame[slot]));
+    words.emplace_back(frame.name(slot), told.WithName(frame[slot]));
   }
   for (int slot = 0; lets && slot < frame.layout().size(); ++slot) {
     if (frame.layout().let_of[slot] < 0) continue;
     const Val val = Slot(slot, frame);
-    words.emplace_back(frame.name(slot), val.stops() ? Why(val) : run.Words(val));
+    words.emplace_back(frame.name(slot), val.stops() ? Why(val) : told.Of(val));
   }
   return words;
 }

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/match/match_run.h"
+#include "engine/match/words.h"
 
 namespace qrewrite {
 
@@ -140,7 +140,7 @@ bool Rewriter::Choose(const CompiledRule& rule, Frame& frame, Redefinitions& red
 // Whether one of the cases was chosen.
 bool Rewriter::Applied(const Val& found, const std::vector<CompiledCase>& cases, Frame& frame) {
   if (found.stops()) return Reject(in_.WhyIfAsked(found));
-  return found.get<bool>() || Reject(MatchRun(in_).NoCase(cases, frame));
+  return found.get<bool>() || Reject(Words(in_).NoCase(cases, frame));
 }
 
 bool Rewriter::ReplaceBy(const CompiledCase& c, Frame& frame, Redefinitions& redefinitions) {
