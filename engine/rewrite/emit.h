@@ -110,10 +110,8 @@ class Emitter {
            std::span<const bool> present);
   bool MayShare(const Head& head) const;
   bool MayShare(ValueId v) const;
-  ValueId FormerlyMade(const Head& head, std::span<const ValueId> inputs,
-                       const Attributes& attributes);
-  NodeId Shared(const Head& head, std::span<const ValueId> inputs, const Attributes& attributes,
-                size_t outputs, size_t only = NodeIndex::kAll, std::span<const bool> present = {});
+  ValueId FormerlyMade(const Head& head, const NodeIndex::Wanted& wanted);
+  NodeId Shared(const Head& head, const NodeIndex::Wanted& wanted);
   int64_t OpsetFor(const OpName& op) const;
   Head HeadOf(const OperatorHead& head, const OpName& op);
   OpId IdOf(const OperatorHead& head, const OpName& op);

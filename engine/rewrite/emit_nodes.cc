@@ -146,10 +146,15 @@ Vals Emitter::Add(const Head& head, std::span<const ValueId> inputs, Attributes 
   const bool plain = std::none_of(attributes.begin(), attributes.end(), [](const Attribute& a) {
     return std::holds_alternative<BodyId>(a.value);  // a subgraph has one owner
   });
-  NodeId node =
-      plain ? Shared(head, inputs, attributes, outputs, NodeIndex::kAll, present) : NodeId();
+  const NodeIndex::Wanted wanted{.body = body_,
+                                 .op = head.id,
+                                 .inputs = inputs,
+                                 .attributes = attributes,
+                                 .outputs = outputs,
+                                 .present = present};
+  NodeId node = plain ? Shared(head, wanted) : NodeId();
   if (plain && !node.valid() && outputs == 1 && present.size() == 1) {
-    const ValueId former = FormerlyMade(head, inputs, attributes);
+    const ValueId former = FormerlyMade(head, wanted);
     if (former.valid()) return {Val(former)};
   }
   if (!node.valid()) {
@@ -184,26 +189,23 @@ bool Emitter::MayShare(ValueId v) const {
 }
 
 // What such a node, made by an earlier firing, became; invalid if there was none.
-ValueId Emitter::FormerlyMade(const Head& head, std::span<const ValueId> inputs,
-                              const Attributes& attributes) {
+ValueId Emitter::FormerlyMade(const Head& head, const NodeIndex::Wanted& wanted) {
   if (!MayShare(head)) return {};
-  const ValueId former = nodes_.FindFormer(body_, head.id, inputs, attributes);
+  const ValueId former = nodes_.FindFormer(wanted);
   if (!former.valid() || redefined_.contains(former) || !MayShare(former)) return {};
   reused_ = true;
   return former;
 }
 
 // An equal node that is there already and may be used again; invalid if there is none.
-NodeId Emitter::Shared(const Head& head, std::span<const ValueId> inputs,
-                       const Attributes& attributes, size_t outputs, size_t only,
-                       std::span<const bool> present) {
+NodeId Emitter::Shared(const Head& head, const NodeIndex::Wanted& wanted) {
   if (!MayShare(head)) return {};
-  const NodeId node = nodes_.Find(body_, head.id, inputs, attributes, outputs, only, present);
+  const NodeId node = nodes_.Find(wanted);
   if (!node.valid() || node.index >= first_new_) return node;
   for (size_t i = 0; i < graph_.num_outputs(node); ++i) {
     if (!MayShare(graph_.output(node, i))) return {};
   }
-  const bool reads = std::any_of(inputs.begin(), inputs.end(),
+  const bool reads = std::any_of(wanted.inputs.begin(), wanted.inputs.end(),
                                  [this](ValueId v) { return redefined_.contains(v); });
   if (!reads) return node;
   reused_ = true;
@@ -256,7 +258,12 @@ Vals Emitter::Copy(NodeId node, const MakeCall& call, Frame& frame, size_t only)
   const size_t outputs = graph_.num_outputs(node);
   if (only < outputs && outputs > kWide) {  // one output of many: the others need not be looked at
     if (!CheckTypes(head, AsSpan(inputs))) return Fail(reason_);
-    const NodeId there = Shared(head, AsSpan(inputs), attributes, outputs, only);
+    const NodeId there = Shared(head, {.body = body_,
+                                       .op = head.id,
+                                       .inputs = AsSpan(inputs),
+                                       .attributes = attributes,
+                                       .outputs = outputs,
+                                       .only = only});
     if (there.valid()) return {Val(graph_.output(there, only))};
   }
   boost::container::small_vector<bool, 4> present;

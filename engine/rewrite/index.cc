@@ -6,11 +6,10 @@
 
 namespace qrewrite {
 
-uint64_t NodeIndex::Hash(BodyId body, OpId op, std::span<const ValueId> inputs,
-                         const Attributes& attributes) {
-  uint64_t hash = HashMix(HashMix(op.index, body.index), inputs.size());
-  for (const ValueId v : inputs) hash = HashMix(hash, v.index);
-  return attributes.empty() ? hash : HashMix(hash, attributes.Hash());
+uint64_t NodeIndex::Hash(const Wanted& wanted) {
+  uint64_t hash = HashMix(HashMix(wanted.op.index, wanted.body.index), wanted.inputs.size());
+  for (const ValueId v : wanted.inputs) hash = HashMix(hash, v.index);
+  return wanted.attributes.empty() ? hash : HashMix(hash, wanted.attributes.Hash());
 }
 
 // Absent inputs at the end are no inputs.
@@ -81,38 +80,33 @@ bool NodeIndex::Stale(NodeId n, uint64_t hash) const {
   return n.index >= graph_.num_nodes() || !graph_.alive(n) || Hash(n) != hash;
 }
 
-bool NodeIndex::Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> inputs,
-                     const Attributes& attributes, size_t outputs, size_t only,
-                     std::span<const bool> present) const {
-  if (graph_.body_of(n) != body || graph_.op(n) != op || graph_.num_outputs(n) < outputs ||
-      graph_.num_inputs(n) < inputs.size()) {
+bool NodeIndex::Fits(NodeId n, const Wanted& wanted) const {
+  const auto& inputs = wanted.inputs;
+  if (graph_.body_of(n) != wanted.body || graph_.op(n) != wanted.op ||
+      graph_.num_outputs(n) < wanted.outputs || graph_.num_inputs(n) < inputs.size()) {
     return false;
   }
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
     if (graph_.input(n, i) != (i < inputs.size() ? inputs[i] : ValueId())) return false;
   }
-  if (only != kAll) {
-    if (!graph_.output(n, only).valid()) return false;
+  if (wanted.only != kAll) {
+    if (!graph_.output(n, wanted.only).valid()) return false;
   } else {
-    for (size_t i = 0; i < outputs; ++i) {
-      if (!present.empty() && !present[i]) continue;
+    for (size_t i = 0; i < wanted.outputs; ++i) {
+      if (!wanted.present.empty() && !wanted.present[i]) continue;
       if (!graph_.output(n, i).valid()) return false;
     }
   }
-  return graph_.attributes(n) == attributes;
+  return graph_.attributes(n) == wanted.attributes;
 }
 
-NodeId NodeIndex::Find(BodyId body, OpId op, std::span<const ValueId> inputs,
-                       const Attributes& attributes, size_t outputs, size_t only,
-                       std::span<const bool> present) {
+NodeId NodeIndex::Find(const Wanted& wanted) {
   if (!built_) Build();
-  AddPending(op);
-  const uint64_t hash = Hash(body, op, inputs, attributes);
+  AddPending(wanted.op);
+  const uint64_t hash = Hash(wanted);
   const uint32_t* entry = nodes_.Find(hash);
   if (entry == nullptr) return {};
-  const auto fits = [&](NodeId n) {
-    return Fits(n, body, op, inputs, attributes, outputs, only, present);
-  };
+  const auto fits = [&](NodeId n) { return Fits(n, wanted); };
   if (*entry < kMany) {
     const NodeId n(size_t{*entry});
     if (!Stale(n, hash)) return fits(n) ? n : NodeId();
@@ -161,20 +155,20 @@ void NodeIndex::Moved(ValueId from, ValueId to) {
   moved_[from.index] = to;
 }
 
-ValueId NodeIndex::FindFormer(BodyId body, OpId op, std::span<const ValueId> inputs,
-                              const Attributes& attributes) {
-  const uint64_t hash = Hash(body, op, inputs, attributes);
+ValueId NodeIndex::FindFormer(const Wanted& wanted) {
+  const uint64_t hash = Hash(wanted);
   const uint32_t* at = former_by_hash_.Find(hash);
   if (at == nullptr) return {};
   Former& former = formers_[*at];
-  if (former.promises != promises_ || former.body != body || former.op != op ||
-      !std::ranges::equal(former.inputs, inputs) || !(former.attributes == attributes)) {
+  if (former.promises != promises_ || former.body != wanted.body || former.op != wanted.op ||
+      !std::ranges::equal(former.inputs, wanted.inputs) ||
+      !(former.attributes == wanted.attributes)) {
     return {};
   }
   while (former.now.index < moved_.size() && moved_[former.now.index].valid()) {
     former.now = moved_[former.now.index];
   }
-  const bool there = graph_.alive(former.now) && graph_.body_of(former.now) == body;
+  const bool there = graph_.alive(former.now) && graph_.body_of(former.now) == wanted.body;
   if (there) return former.now;
   former_by_hash_.Erase(hash);
   return {};

@@ -22,13 +22,20 @@ class NodeIndex {
  public:
   explicit NodeIndex(const Graph& graph) : graph_(graph) {}
 
-  // A live node of `body` with this operator, inputs and attributes and at least `outputs` outputs;
-  // the earliest created one. Invalid if there is none. During an opset upgrade nodes in the old form
-  // are none: they may mean something else.
-  // `only`: of its outputs this one alone must be there; `present`: these alone, if it has any.
   static constexpr size_t kAll = SIZE_MAX;
-  NodeId Find(BodyId body, OpId op, std::span<const ValueId> inputs, const Attributes& attributes,
-              size_t outputs, size_t only = kAll, std::span<const bool> present = {});
+  // What a node must be to stand for one that would be made.
+  struct Wanted {
+    BodyId body;
+    OpId op;
+    std::span<const ValueId> inputs;
+    const Attributes& attributes;
+    size_t outputs = 1;                  // at least so many
+    size_t only = kAll;                  // of its outputs this one alone must be there
+    std::span<const bool> present = {};  // these alone, if it has any
+  };
+  // A live node of that kind; the earliest created one. Invalid if there is none. During an opset
+  // upgrade nodes in the old form are none: they may mean something else.
+  NodeId Find(const Wanted& wanted);
   void Add(NodeId n);  // a new node, or one whose inputs changed
 
   // What a node computed before a rule redefined its value goes on being true of that value. So a
@@ -41,9 +48,8 @@ class NodeIndex {
   // A rule gave a value other numbers (`equivalence: rescaled`): of nothing that was remembered is it
   // known whether it is still true.
   void ForgetFormers() { ++promises_; }
-  // The live value of `body` that such a node became; invalid if there is none.
-  ValueId FindFormer(BodyId body, OpId op, std::span<const ValueId> inputs,
-                     const Attributes& attributes);
+  // The live value of the body that such a node became; invalid if there is none.
+  ValueId FindFormer(const Wanted& wanted);
 
   // REQUIRES to be called when an upgrade begins or ends, or others changed the graph.
   void Clear();
@@ -60,13 +66,10 @@ class NodeIndex {
   void Build();
   void AddPending(OpId op);
   void Enter(NodeId n);
-  static uint64_t Hash(BodyId body, OpId op, std::span<const ValueId> inputs,
-                       const Attributes& attributes);
+  static uint64_t Hash(const Wanted& wanted);
   uint64_t Hash(NodeId n) const;
   bool Stale(NodeId n, uint64_t hash) const;
-  bool Fits(NodeId n, BodyId body, OpId op, std::span<const ValueId> inputs,
-            const Attributes& attributes, size_t outputs, size_t only,
-            std::span<const bool> present) const;
+  bool Fits(NodeId n, const Wanted& wanted) const;
 
   const Graph& graph_;
   bool built_ = false;

@@ -23,7 +23,7 @@ struct Fixture {
   NodeId Find(NodeIndex& index, ValueId input, const Attributes& attributes = {},
               size_t outputs = 1) {
     const std::vector<ValueId> inputs = {input};
-    return index.Find(graph.main(), relu, inputs, attributes, outputs);
+    return index.Find({graph.main(), relu, inputs, attributes, outputs});
   }
 };
 
@@ -70,7 +70,7 @@ TEST_CASE_FIXTURE(Fixture, "NodeIndex: outputs that nobody asks for may be absen
   NodeIndex index(graph);
   const std::array<bool, 2> second{false, true}, both{true, true};
   const auto find = [&](const std::array<bool, 2>& present) {
-    return index.Find(graph.main(), op, inputs, {}, 2, NodeIndex::kAll, present);
+    return index.Find({graph.main(), op, inputs, {}, 2, NodeIndex::kAll, present});
   };
   CHECK(find(second) == n);
   CHECK_FALSE(find(both).valid());
@@ -220,7 +220,7 @@ TEST_CASE_FIXTURE(Fixture, "NodeIndex: what a node computed is found where it we
   NodeIndex index(graph);
   const auto find = [&](ValueId input, const Attributes& attributes = {}) {
     const std::vector<ValueId> inputs = {input};
-    return index.FindFormer(graph.main(), relu, inputs, attributes);
+    return index.FindFormer({graph.main(), relu, inputs, attributes});
   };
   const Attributes two{{"axis", int64_t{2}}};
   const ValueId a = graph.AddValue(graph.main(), "a"), b = graph.AddValue(graph.main(), "b");
