@@ -80,9 +80,7 @@ Status Explainer::FindSubject() {
     is_node_ = true;
     subjects_ = {node};
     name_ = graph_.name(node);
-    for (size_t k = 0; k < graph_.num_outputs(node) && output_.empty(); ++k) {
-      if (graph_.output(node, k).valid()) output_ = graph_.name(graph_.output(node, k));
-    }
+    output_ = FirstOutput(graph_, node);
     told_.at = fmt::format("{}: {}", NodeText(graph_, node), NodeLine(graph_, node));
     return {};
   }

@@ -8,6 +8,7 @@
 #include "engine/driver/host_fault.h"
 #include "engine/driver/run.h"
 #include "engine/match/host_predicate.h"
+#include "engine/match/node_text.h"
 
 namespace qrewrite {
 
@@ -42,11 +43,8 @@ Status RuleRun::NoteMistyped(const CompiledRule& rule, NodeId node) {
                   .text = "fits here, but its replacement does not: " + tried.trace.reason,
                   .op = graph_.op_name(graph_.op(node)).text(),
                   .node = std::string(graph_.name(node)),
-                  .output = {},
+                  .output = std::string(FirstOutput(graph_, node)),
                   .notes = std::move(given)};
-  for (size_t i = 0; i < graph_.num_outputs(node) && finding.output.empty(); ++i) {
-    if (graph_.output(node, i).valid()) finding.output = graph_.name(graph_.output(node, i));
-  }
   mistyped_.push_back({rule.rule, node, std::move(finding)});
   return HostFault(in_, *rule.rule, node);
 }

@@ -4,20 +4,10 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/driver/run.h"
+#include "engine/match/node_text.h"
 #include "engine/rule/check.h"
 
 namespace qrewrite {
-namespace {
-
-std::string_view FirstOutput(const Graph& graph, NodeId n) {
-  std::string_view output;
-  for (size_t i = 0; i < graph.num_outputs(n) && output.empty(); ++i) {
-    if (graph.output(n, i).valid()) output = graph.name(graph.output(n, i));
-  }
-  return output;
-}
-
-}  // namespace
 
 std::string NodeOrOutputText(std::string_view op, std::string_view node, std::string_view output) {
   return node.empty() ? fmt::format("{} (unnamed, output `{}`)", op, Printable(output))
@@ -54,9 +44,8 @@ Status RuleRun::RefuseOrWarn(const CompiledRule& rule, std::string said, NodeId 
                   .text = said,
                   .op = graph_.op_name(graph_.op(origin)).text(),
                   .node = std::string(graph_.name(origin)),
-                  .output = {},
+                  .output = std::string(FirstOutput(graph_, node)),
                   .notes = {}};
-  finding.output = FirstOutput(graph_, node);
   const Reason nearest = rule.rule->refuse ? Nearest(node) : Reason();
   if (!nearest.text.empty()) finding.notes.push_back(nearest.text);
   if (!rule.rule->refuse || options_.allow_partial) {
