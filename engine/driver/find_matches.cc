@@ -9,6 +9,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/driver/host_fault.h"
 #include "engine/driver/run.h"
+#include "engine/graph/order.h"
 #include "engine/match/node_text.h"
 
 namespace qrewrite {

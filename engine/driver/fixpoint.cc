@@ -10,6 +10,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/driver/host_fault.h"
 #include "engine/driver/run.h"
+#include "engine/graph/order.h"
 #include "engine/graph/verify.h"
 #include "engine/match/node_text.h"
 #include "engine/rewrite/edit.h"
@@ -41,48 +42,6 @@ Status RuleRun::FindOrder() {
   QR_ASSIGN_OR_RETURN(order_, NodesInOrder(graph_));
   ordered_ = true;
   return {};
-}
-
-Result<std::vector<NodeId>> NodesInOrder(const Graph& graph) {
-  std::vector<NodeId> order;
-  // A body's nodes; those of a subgraph come before the node that holds it.
-  struct Open {
-    std::vector<NodeId> nodes;
-    size_t next = 0;
-    bool entered = false;  // the subgraphs of nodes[next] are done
-  };
-  const auto walk = [&](BodyId root) -> Status {
-    std::vector<Open> stack;
-    QR_ASSIGN_OR_RETURN(std::vector<NodeId> nodes, TopologicalOrder(graph, root));
-    stack.push_back({std::move(nodes)});
-    while (!stack.empty()) {
-      Open& top = stack.back();
-      if (top.next == top.nodes.size()) {
-        stack.pop_back();
-        continue;
-      }
-      const NodeId n = top.nodes[top.next];
-      if (!top.entered && graph.HasSubgraphs(n)) {
-        top.entered = true;
-        const std::vector<BodyId> bodies = graph.SubgraphsOf(n);
-        for (auto b = bodies.rbegin(); b != bodies.rend(); ++b) {
-          QR_ASSIGN_OR_RETURN(std::vector<NodeId> inner, TopologicalOrder(graph, *b));
-          stack.push_back({std::move(inner)});
-        }
-        continue;
-      }
-      order.push_back(n);
-      top.entered = false;
-      ++top.next;
-    }
-    return {};
-  };
-  QR_RETURN_IF_ERROR(walk(graph.main()));
-  for (size_t b = 1; b < graph.num_bodies(); ++b) {
-    const Body& body = graph.body(BodyId(b));
-    if (body.alive && body.kind == BodyKind::kFunction) QR_RETURN_IF_ERROR(walk(BodyId(b)));
-  }
-  return order;
 }
 
 Status RuleRun::FixedPoint(const Phase& phase) {
@@ -232,60 +191,6 @@ Status RuleRun::TooManySteps(const Rule& rule, NodeId node, const std::string& w
   QR_RETURN_IF_ERROR(HostFault(in_, rule, node));
   return {StatusCode::kLimit,
           fmt::format("rule `{}` at {}: {}", rule.name, NodeText(graph_, node), why)};
-}
-
-std::string RuleRun::TakeNotes(const CompiledRule& rule, Frame& frame) {
-  notes_ = {};
-  if (watch_.at_limit() && graph_.upgrade_opset() == 0 && !rewriter_.explains()) {
-    watch_.Stop();
-    rewriter_.EndSearch();
-    return "the run stops here";
-  }
-  if (std::string fault = TakeRow(rule, frame); !fault.empty()) return fault;
-  // Conditions of counters see the graph as it was before the firing; what is unknown does not
-  // count.
-  for (const CodeId when : rule.counters) {
-    const Val truth = when.valid() ? in_.Condition(when, frame) : Val(true);
-    const bool* counts = truth.get_if<bool>();
-    notes_.counted.push_back(counts != nullptr && *counts);
-  }
-  NoteSaid(rule, frame);
-  if (!in_.exhausted().empty()) return in_.exhausted();
-  if (!in_.host_fault().ok()) {
-    rewriter_.EndSearch();
-    return in_.host_fault().message();
-  }
-  if (!rewriter_.explains()) watch_.BeforeFiring(rule, in_, frame);
-  return "";
-}
-
-void RuleRun::NoteSaid(const CompiledRule& rule, Frame& frame) {
-  notes_.said.clear();
-  for (const auto& [text, value] : rule.says) {
-    notes_.said += text;
-    if (value.valid()) notes_.said += in_.Said(value, frame);
-  }
-}
-
-std::string RuleRun::TakeRow(const CompiledRule& rule, Frame& frame) {
-  for (const CompiledRule::Record& record : rule.records) {
-    RecordRow row{.table = record.table, .of = {}, .columns = {}};
-    for (const auto& [column, code] : record.columns) {
-      Val value = in_.Eval(code, frame);
-      if (value.stops()) return fmt::format("record `{}`: {}", column, in_.Why(value));
-      if (column == "of") {
-        if (!value.is<ValueId>()) return "record: `of` is a value of the graph";
-        row.of = value.get<ValueId>();
-        continue;
-      }
-      if (value.is<ValueId>() || value.is<List>()) value = in_.Force(value);
-      if (value.stops()) return fmt::format("record `{}`: {}", column, in_.Why(value));
-      row.columns.emplace_back(column, std::move(value));
-    }
-    row.in_units = !rule.rule->KeepsNumbers() || IsRetyped(rule, row.of, frame);
-    notes_.rows.push_back(std::move(row));
-  }
-  return "";
 }
 
 Status RuleRun::CountFiring(const Phase& phase, const CompiledRule& rule, const Firing& firing,

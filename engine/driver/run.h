@@ -1,8 +1,14 @@
-// RuleRun: one rule set on one graph. Internal to the driver; phases are in phases.cc (opset
-// upgrades in upgrade.cc), the fixed point in fixpoint.cc, what rules warn of and refuse in
-// refusals.cc, why a rule did not fire in explain.cc, what rules cost and whether they fired in
-// profile.cc, functions of the host that spoil a replacement in mistyped.cc, what is tidied at the
-// end in finish.cc.
+// RuleRun: one rule set on one graph. Internal to the driver:
+//
+//   run.cc       the set-up, and phases in order
+//   phases.cc    phases other than rules; opset upgrades are in upgrade.cc
+//   fixpoint.cc  the fixed point of a phase of rules
+//   notes.cc     what firings count, record and say; units.cc: what that means for inputs and outputs
+//   refusals.cc  what rules warn of and refuse
+//   explain.cc   why a rule did not fire
+//   profile.cc   what rules cost, and whether they fired
+//   mistyped.cc  functions of the host that spoil a replacement
+//   finish.cc    what is tidied at the end
 #pragma once
 
 #include <map>
@@ -54,8 +60,6 @@ struct RunSetup {
 // the model imports 1"; "" if it meets all. A domain that it does not import has no operators.
 std::string OtherOpset(const Graph& graph, const std::map<std::string, std::string>& opsets);
 
-// All live nodes of all bodies, producers first; those of a subgraph before the node that holds it.
-Result<std::vector<NodeId>> NodesInOrder(const Graph& graph);
 // kUnsupported: the model is outside the opset range of the rule set.
 Status CheckOpset(const Graph& graph, const RuleSet& rules);
 bool FitsOpset(const Graph& graph, const Rule& rule);
@@ -116,6 +120,7 @@ class RuleRun {
   const CompiledRule& Compiled(const Rule& rule) const { return *program_.FindRule(rule); }
   bool RuleApplies(const Rule& rule) const;  // its opset range, and nobody skips it
 
+  // --- notes.cc
   // What a rule counts and records of a match; "" or why it cannot be recorded. Kept if the match
   // leads to a firing.
   std::string TakeNotes(const CompiledRule& rule, Frame& frame);
@@ -165,10 +170,15 @@ class RuleRun {
   Status FaultsAt(const std::vector<NodeId>& order, int64_t opset);
   std::string FaultAt(NodeId node, int64_t opset);
 
-  // --- phases.cc
+  // --- run.cc
   Status RunPhase(const Phase& phase);
   Status RunWatched(const Phase& phase);
   Status RunOnly(std::vector<std::string> names);
+  Result<bool> When(CodeId when, const Place& place);
+  std::vector<const CompiledRule*> RulesOf(const Phase& phase) const;
+  void ForgetAll();  // others changed the graph: nothing that this run remembers of it holds
+
+  // --- phases.cc
   // Calls `visit` for each live node, producers first, until the run is stopped.
   Status EachNode(FunctionRef<Status(NodeId)> visit);
   Status FoldPhase(const Phase& phase);
@@ -180,13 +190,10 @@ class RuleRun {
   Status RenameAll(const Phase& phase);
   Status UsePhase(const Phase& phase);
   Val EvalPlain(CodeId code) { return qrewrite::EvalPlain(in_, code, changed()); }
-  void ForgetAll();  // others changed the graph: nothing that this run remembers of it holds
   bool Kept(NodeId n) const { return setup_.kept.Contains(n); }
-  Result<bool> When(CodeId when, const Place& place);
   const PhaseCode& CodeOf(const Phase& phase) const {
     return program_.phase(static_cast<size_t>(&phase - rules_.phases.data()));
   }
-  std::vector<const CompiledRule*> RulesOf(const Phase& phase) const;
   int64_t MainOpset() const { return graph_.OpsetOf(graph_.main(), ""); }
 
   Graph& graph_;

@@ -19,13 +19,6 @@ std::optional<std::vector<double>> Numbers(const RecordRow& row, std::string_vie
 
 }  // namespace
 
-bool RuleRun::IsRetyped(const CompiledRule& rule, ValueId v, const Frame& frame) {
-  return std::ranges::any_of(rule.retype, [&](const auto& retype) {
-    const ValueId* const of = frame.value(retype.first);
-    return of != nullptr && *of == v;
-  });
-}
-
 void RuleRun::TellUnits() {
   for (const RecordRow& row : records_) {
     if (!row.in_units || !graph_.alive(row.of)) continue;

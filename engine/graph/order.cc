@@ -1,4 +1,6 @@
 // TopologicalOrder: a depth-first search over the body, against the direction of the data.
+#include "engine/graph/order.h"
+
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -150,6 +152,48 @@ Result<std::vector<NodeId>> TopologicalOrder(const Graph& graph, BodyId body) {
                   "the graph has a cycle: " + DescribeCycle(links, *search.cycle()));
   }
   return search.TakeOrder();
+}
+
+Result<std::vector<NodeId>> NodesInOrder(const Graph& graph) {
+  std::vector<NodeId> order;
+  // A body's nodes; those of a subgraph come before the node that holds it.
+  struct Open {
+    std::vector<NodeId> nodes;
+    size_t next = 0;
+    bool entered = false;  // the subgraphs of nodes[next] are done
+  };
+  const auto walk = [&](BodyId root) -> Status {
+    std::vector<Open> stack;
+    QR_ASSIGN_OR_RETURN(std::vector<NodeId> nodes, TopologicalOrder(graph, root));
+    stack.push_back({std::move(nodes)});
+    while (!stack.empty()) {
+      Open& top = stack.back();
+      if (top.next == top.nodes.size()) {
+        stack.pop_back();
+        continue;
+      }
+      const NodeId n = top.nodes[top.next];
+      if (!top.entered && graph.HasSubgraphs(n)) {
+        top.entered = true;
+        const std::vector<BodyId> bodies = graph.SubgraphsOf(n);
+        for (auto b = bodies.rbegin(); b != bodies.rend(); ++b) {
+          QR_ASSIGN_OR_RETURN(std::vector<NodeId> inner, TopologicalOrder(graph, *b));
+          stack.push_back({std::move(inner)});
+        }
+        continue;
+      }
+      order.push_back(n);
+      top.entered = false;
+      ++top.next;
+    }
+    return {};
+  };
+  QR_RETURN_IF_ERROR(walk(graph.main()));
+  for (size_t b = 1; b < graph.num_bodies(); ++b) {
+    const Body& body = graph.body(BodyId(b));
+    if (body.alive && body.kind == BodyKind::kFunction) QR_RETURN_IF_ERROR(walk(BodyId(b)));
+  }
+  return order;
 }
 
 }  // namespace qrewrite
