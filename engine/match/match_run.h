@@ -38,21 +38,28 @@ class MatchRun {
   ~MatchRun() { Forget(noted_before_); }
   MatchRun(const MatchRun&) = delete;
   MatchRun& operator=(const MatchRun&) = delete;
+
   // Where names are bound: those of a pattern, in its frame.
   struct Scope {
     const Pattern& pattern;
     Frame& frame;
   };
+  // --- a search in order: Early(), the statement of the anchor if there is one, Rest(), Unwatched().
+  // Conditions that need no name.
+  bool Early(Scope scope);
+  // The statement with `n` as its node; outputs bind as the pattern lists them.
+  bool Statement(Scope scope, const PatStmt& stmt, NodeId n, Next next);
   // The statements of the pattern that are not matched yet, each by a way that is open: from a value
   // that is bound, no constant if the way leads down.
   bool Rest(Scope scope, Next next);
-  void LeaveConditions(const Pattern& pattern) { unasked_ = &pattern; }
-  bool Early(Scope scope);
+  // Conditions that no binding of the search triggers: those on what was given alone, and in a rule
+  // those that wait until everything matched.
   bool Unwatched(Scope scope);
-  bool StatementAt(Scope scope, const PatStmt& stmt, ValueId v, Next next);
-  bool Statement(Scope scope, const PatStmt& stmt, NodeId n, Next next);
+
+  void LeaveConditions(const Pattern& pattern) { unasked_ = &pattern; }  // they count as met
 
  private:
+  bool StatementAt(Scope scope, const PatStmt& stmt, ValueId v, Next next);
   using Done = boost::container::small_vector<bool, 16>;  // statements that are matched
   bool Seek(Scope scope, Done& done, size_t left, Next next);
 

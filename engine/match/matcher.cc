@@ -50,8 +50,6 @@ bool MatchRun::Early(Scope scope) {
   return std::all_of(early.begin(), early.end(), [&](CodeId code) { return Holds(scope, code); });
 }
 
-// Conditions that no binding of the search triggers: those on what was given alone, and in a rule
-// those that wait until everything matched.
 bool MatchRun::Unwatched(Scope scope) {
   const std::vector<PatWhere>& where = scope.pattern.where;
   return std::all_of(where.begin(), where.end(), [&](const PatWhere& w) {
@@ -94,7 +92,6 @@ bool MatchRun::StatementAt(Scope scope, const PatStmt& stmt, ValueId v, Next nex
   return Statement(scope, stmt, n, next);
 }
 
-// The statement with `n` as its node; outputs bind as the pattern lists them.
 bool MatchRun::Statement(Scope scope, const PatStmt& stmt, NodeId n, Next next) {
   if (!Step()) return false;
   const PatCall& call = *stmt.value.call;

@@ -130,6 +130,36 @@ Val Interpreter::ReadOperands(const OperatorCode& call, const OpName& op, Frame&
   return true;
 }
 
+namespace {
+
+// The attributes of `call` as those of `op`: true, or what stops them.
+Val ReadAttributes(Interpreter& in, const OperatorCode& call, const OpName& op,
+                   const Signature* signature, Frame& frame, Attributes& attributes) {
+  for (const auto& [name, code] : call.attrs) {
+    const Val value = in.Eval(code, frame);
+    if (value.stops()) return value;
+    if (value.absent()) continue;
+    if (name.starts_with("**")) {
+      const auto* rest = value.get_if<AttrRest>();
+      if (rest == nullptr) return Failure{fmt::format("{} holds no attributes", Describe(value))};
+      const std::string why = in.PassOn(*rest, op, signature, attributes);
+      if (!why.empty()) return Failure{why};
+      for (const Attribute& a : attributes) {
+        if (Val given = Interpreter::FromAttribute(a.value); given.stops()) return given;
+      }
+      continue;
+    }
+    const FormalAttribute* formal = signature == nullptr ? nullptr : signature->FindAttribute(name);
+    Result<AttrValue> attr =
+        in.ToAttribute(value, formal == nullptr ? AttrKind::kUndefined : formal->kind);
+    if (!attr.ok()) return Failure{attr.status().diagnostics()[0].message};
+    attributes.Set(name, *std::move(attr));
+  }
+  return true;
+}
+
+}  // namespace
+
 Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame) {
   std::string why;
   const OpName* const op = HeadOperator(call.head, frame, &why);
@@ -155,25 +185,8 @@ Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame) {
   why = UnifyWeak(signature, inputs, [](size_t) { return DType::kUndefined; });
   if (!why.empty()) return Failure{why};
   Attributes attributes;
-  for (const auto& [name, code] : call.attrs) {
-    const Val value = Eval(code, frame);
-    if (value.stops()) return value;
-    if (value.absent()) continue;
-    if (name.starts_with("**")) {
-      const auto* rest = value.get_if<AttrRest>();
-      if (rest == nullptr) return Failure{fmt::format("{} holds no attributes", Describe(value))};
-      if (why = PassOn(*rest, *op, signature, attributes); !why.empty()) return Failure{why};
-      for (const Attribute& a : attributes) {
-        if (Val given = FromAttribute(a.value); given.stops()) return given;
-      }
-      continue;
-    }
-    const FormalAttribute* formal = signature == nullptr ? nullptr : signature->FindAttribute(name);
-    Result<AttrValue> attr =
-        ToAttribute(value, formal == nullptr ? AttrKind::kUndefined : formal->kind);
-    if (!attr.ok()) return Failure{attr.status().diagnostics()[0].message};
-    attributes.Set(name, *std::move(attr));
-  }
+  const Val read = ReadAttributes(*this, call, *op, signature, frame, attributes);
+  if (read.stops()) return read;
   std::vector<Tensor> tensors;
   tensors.reserve(inputs.size());
   for (const Num& n : inputs) tensors.push_back(n.t);
