@@ -1,4 +1,5 @@
 // Gather, GatherElements, GatherND.
+#include "engine/fold/indexes.h"
 #include "engine/fold/layout.h"
 
 namespace qrewrite::fold {
@@ -7,7 +8,7 @@ namespace {
 // Indices in [0, d). Errors: one is outside [-d, d).
 Status Normalize(std::vector<int64_t>& indices, int64_t d) {
   for (int64_t& i : indices) {
-    if (i < -d || i >= d) return Reason("index {} is outside {} elements", i, d);
+    if (i < -d || i >= d) return Outside(i, d);
     if (i < 0) i += d;
   }
   return {};
@@ -131,7 +132,7 @@ Result<GatherNDPlan> PlanND(const FoldCall& call) {
     for (int64_t k = 0; k < depth; ++k) {
       const size_t d = batch + static_cast<size_t>(k);
       const int64_t i = values[static_cast<size_t>(t * depth + k)];
-      if (i < -in[d] || i >= in[d]) return Reason("index {} is outside {} elements", i, in[d]);
+      if (i < -in[d] || i >= in[d]) return Outside(i, in[d]);
       start += (i < 0 ? i + in[d] : i) * strides[d];
     }
     plan.starts.push_back(start);

@@ -1,6 +1,7 @@
 // ScatterElements (and its older name Scatter) and ScatterND.
 #include <algorithm>
 
+#include "engine/fold/indexes.h"
 #include "engine/fold/layout.h"
 
 namespace qrewrite::fold {
@@ -46,8 +47,7 @@ Result<ScatterPlan> PlanElements(const FoldCall& call) {
   Dims index(dims.size(), 0);
   for (size_t u = 0; u < indices.size(); ++u) {
     const int64_t i = indices[u];
-    if (i < -data[axis] || i >= data[axis])
-      return Reason("index {} is outside {} elements", i, data[axis]);
+    if (i < -data[axis] || i >= data[axis]) return Outside(i, data[axis]);
     int64_t to = 0;
     for (size_t d = 0; d < dims.size(); ++d) {
       to += (d == axis ? (i < 0 ? i + data[d] : i) : index[d]) * strides[d];
@@ -81,8 +81,7 @@ Result<ScatterPlan> PlanND(const FoldCall& call) {
     int64_t to = 0;
     for (size_t d = 0; d < depth; ++d) {
       const int64_t i = indices[t * depth + d];
-      if (i < -data[d] || i >= data[d])
-        return Reason("index {} is outside {} elements", i, data[d]);
+      if (i < -data[d] || i >= data[d]) return Outside(i, data[d]);
       to += (i < 0 ? i + data[d] : i) * strides[d];
     }
     plan.moves.push_back({to, static_cast<int64_t>(t) * plan.block});

@@ -15,13 +15,15 @@ namespace {
 
 constexpr size_t kMostMatches = 4, kMostBoundaries = 64;
 constexpr int64_t kMostElements = 4096;
+constexpr int kMostDepth = 3;       // of definitions that ask definitions
+constexpr size_t kMostCalls = 100;  // of definitions, at one match
 
-// Looks at one match.
+// Looks at one match. In definitions that are asked there it goes by their own names.
 class Finder {
  public:
   Finder(const Graph& graph, const Program& program, const FoundMatch& match,
          std::vector<Boundary>& found)
-      : graph_(graph), program_(program), match_(match), found_(found) {}
+      : graph_(graph), program_(program), in_(match.in), frame_(&match.frame), found_(found) {}
 
   void Look(CodeId id) {
     const Code& code = program_.code(id);
@@ -35,9 +37,70 @@ class Finder {
       for (size_t i = before; i < found_.size(); ++i) found_[i].tolerance = tolerance;
     }
     for (size_t i = 0; i < code.num_kids; ++i) Look(program_.kid(code, i));
+    if (code.op != CodeOp::kFact) return;
+    Args args;
+    for (size_t i = 0; i < code.num_kids; ++i)
+      args.push_back(in_.Eval(program_.kid(code, i), *frame_));
+    LookInside(code.index, args);
+  }
+
+  void Look(const CompiledCase& c) {
+    for (const PatWhere& where : c.pattern.where) Look(where.code);
+    if (c.is.valid()) Look(c.is);
+    if (c.make != nullptr) Look(*c.make);
+    if (c.replace != nullptr) Look(*c.replace);
+    for (const CompiledCase& inner : c.cases) Look(inner);
+  }
+
+  // What is made may ask, too: `y = $quantize(x, s, lo, hi)`.
+  void Look(const Replacement& replacement) {
+    for (const MakeStmt& stmt : replacement.stmts) Look(stmt.value.value);
+  }
+  void Look(const Make& make) {
+    if (make.value.valid()) Look(make.value);
+    for (const Make& item : make.items) Look(item);
+    if (make.call == nullptr) return;
+    for (const MakeArg& arg : make.call->args) Look(arg.value);
+    if (make.call->kind != MakeCall::Kind::kTemplate) return;
+    Args args;
+    for (const MakeArg& arg : make.call->args) {
+      // A node that is not there yet has no numbers.
+      const bool known = arg.value.value.valid() && arg.value.fresh < 0 && arg.group.empty();
+      args.push_back(known ? in_.Eval(arg.value.value, *frame_) : Val(Unknown{"a new value"}));
+    }
+    LookInside(make.call->definition, args);
   }
 
  private:
+  // The cases of a definition that is called with these. What a case looks for may not be there: of such a case the
+  // one that is chosen alone.
+  void LookInside(int definition, const Args& args) {
+    if (definition < 0 || depth_ >= kMostDepth || ++calls_ > kMostCalls) return;
+    const CompiledDefinition& d = program_.definition(definition);
+    if (d.definition->head.variadic) return;
+    const size_t before = found_.size();
+    Frame* const outer = frame_;
+    ++depth_;
+    for (const CompiledCase& c : d.cases) {
+      if (c.has_match || c.layout == nullptr) continue;
+      Frame frame(*c.layout);
+      frame.body = outer->body;
+      for (size_t i = 0; i < args.size() && i < static_cast<size_t>(d.num_params); ++i)
+        frame.Bind(static_cast<int>(i), args[i]);
+      frame_ = &frame;
+      for (const Layout::Let& let : c.layout->lets) Look(let.value);
+      Look(c);
+    }
+    const auto look = [&](const CompiledCase& c, Frame& frame) {
+      frame_ = &frame;
+      if (c.has_match) Look(c);
+    };
+    in_.ChooseCase(d, {args.data(), args.size()}, outer->body, look);
+    --depth_;
+    frame_ = outer;
+    for (size_t i = before; i < found_.size(); ++i) found_[i].of_definition = true;
+  }
+
   // A name that stands for a constant of the graph; `a ?? b`, functions and operators of one thing are about that.
   ValueId ConstantOf(CodeId id) {
     const Code& code = program_.code(id);
@@ -49,7 +112,7 @@ class Finder {
       return call.args.size() == 1 ? ConstantOf(call.args.front().value) : ValueId();
     }
     if (code.op != CodeOp::kName || code.slot < 0) return {};
-    const Val& value = match_.in.Slot(code.slot, match_.frame);
+    const Val& value = in_.Slot(code.slot, *frame_);
     if (!value.is<ValueId>()) return {};
     const ValueId v = value.get<ValueId>();
     return v.valid() && graph_.constant(v) != nullptr ? v : ValueId();
@@ -60,7 +123,7 @@ class Finder {
     const Code& code = program_.code(id);
     std::vector<ValueId> found;
     if (code.op != CodeOp::kName || code.slot < 0) return found;
-    const auto* const list = match_.in.Slot(code.slot, match_.frame).get_if<List>();
+    const auto* const list = in_.Slot(code.slot, *frame_).get_if<List>();
     for (size_t i = 0; list != nullptr && i < (*list)->size(); ++i) {
       const auto* const v = (**list)[i].get_if<ValueId>();
       if (v != nullptr && v->valid() && graph_.constant(*v) != nullptr) found.push_back(*v);
@@ -78,7 +141,7 @@ class Finder {
 
   // What it comes to there; else empty.
   std::vector<double> NumbersOf(CodeId id) {
-    const Val value = match_.in.Force(match_.in.Eval(id, match_.frame));
+    const Val value = in_.Force(in_.Eval(id, *frame_));
     if (!value.is_number() || value.number().t.size() > kMostElements) return {};
     const Result<std::vector<double>> numbers = ToDoubles(value.number().t);
     return numbers.ok() ? *numbers : std::vector<double>();
@@ -134,8 +197,11 @@ class Finder {
 
   const Graph& graph_;
   const Program& program_;
-  const FoundMatch& match_;
+  Interpreter& in_;
+  Frame* frame_;
   std::vector<Boundary>& found_;
+  int depth_ = 0;
+  size_t calls_ = 0;
 };
 
 // Whether the tensor is this number alone.
@@ -186,10 +252,14 @@ std::vector<Boundary> BoundariesOf(const Graph& graph, const Program& program,
   const MatchQuery query{.set = task.set, .rules = {rule.rule->name}, .conditions = false};
   const auto look = [&](const FoundMatch& match) {
     if (&match.rule != &rule) return true;
-    for (const Guard& guard : guards) Finder(graph, program, match, found).Look(guard.code);
+    Finder finder(graph, program, match, found);
+    for (const Guard& guard : guards) finder.Look(guard.code);
     // What is computed may turn on numbers, too: `absent if hi >= 3.4e38 else hi`.
-    for (const Layout::Let& let : rule.layout.lets)
-      Finder(graph, program, match, found).Look(let.value);
+    for (const Layout::Let& let : rule.layout.lets) finder.Look(let.value);
+    if (rule.replace != nullptr) finder.Look(*rule.replace);
+    for (const CompiledCase& c : rule.cases) {
+      if (c.replace != nullptr) finder.Look(*c.replace);
+    }
     return ++matches < kMostMatches;
   };
   // An error, as of a graph outside of the rules' opsets, means that there is no match.

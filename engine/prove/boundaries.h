@@ -16,10 +16,11 @@ struct Boundary {
   double old = 0;               // what the attribute is
   std::vector<double> numbers;  // as many as it has elements
   double tolerance = 0;         // a condition asks that it is near them: within this part of them
+  bool of_definition = false;   // a definition compares it, not the rule itself
 };
 
 // Of the comparisons in the conditions of `rule` and its cases, on the matches of its pattern in `graph`:
-// of a constant or an attribute with something that can be computed there. Conditions of definitions are not looked at.
+// of a constant or an attribute with something that can be computed there; in the definitions that are asked there, too.
 std::vector<Boundary> BoundariesOf(const Graph& graph, const Program& program,
                                    const CompiledRule& rule, const std::vector<Guard>& guards,
                                    const Task& task, const RunContext& context);

@@ -64,6 +64,8 @@ class Change {
   std::optional<bool> OneOfShapes(size_t& step);
   std::optional<bool> OneOfZeroPoints(size_t& step);
   std::optional<bool> EndsAndMiddle(size_t& step);
+  // Integers of 8 bits are signed, or are not; what they stand for stays.
+  std::optional<bool> OtherSignedness(size_t& step);
   // Weights that are one number everywhere become a few that lie nearby: in another order they would be the same.
   std::optional<bool> EqualWeights(size_t& step);
   // A zero point that may be there and is not, a few steps from 0.

@@ -365,7 +365,6 @@ std::optional<bool> Change::OneOfZeroPoints(size_t& step) {
   if (const std::optional<bool> made = OwnZeroPoint(step)) return made;
   if (const std::optional<bool> made = AddOperands(step)) return made;
   if (const std::optional<bool> made = OperandApart(step)) return made;
-  if (const std::optional<bool> made = EndsAndMiddle(step)) return made;
   // A zero point of a few steps more leaves the data where it is, nearly; the end of a short range does not.
   constexpr double kFewSteps = 8;
   for (const ValueId v : constants_) {

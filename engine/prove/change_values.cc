@@ -144,9 +144,39 @@ std::optional<bool> Change::EndsAndMiddle(size_t& step) {
   return std::nullopt;
 }
 
-// Signs, zeros, and data where a graph has none.
+// Quantized values of the other signedness: zero points and stored integers lie where they did in the range of their type,
+// so that data fits as it did.
+std::optional<bool> Change::OtherSignedness(size_t& step) {
+  constexpr std::pair<DType, DType> kTypes[] = {
+      {DType::kUint8, DType::kInt8}, {DType::kInt8, DType::kUint8}, {DType::kUint4, DType::kInt4}};
+  for (const auto& [from, to] : kTypes) {
+    std::vector<ValueId> moved;
+    for (const ValueId v : constants_) {
+      if (graph_.constant(v)->dtype() == from) moved.push_back(v);
+    }
+    if (moved.empty() || !IsAmong(step, 1)) continue;
+    const auto by = static_cast<double>(IntMin(to) - IntMin(from));
+    for (const ValueId v : moved) {
+      std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+      if (!numbers) return false;
+      numbers->dtype = to;
+      for (double& x : numbers->values) x += by;
+      const Tensor tensor = numbers->ToTensor();
+      if (!tensor.valid()) return false;
+      graph_.SetConstant(v, tensor);
+    }
+    ChangeType(from, to, /*everywhere=*/true, {});
+    return true;
+  }
+  return std::nullopt;
+}
+
+// Signs, zeros, and data where a graph has none. Where constants keep their numbers: where zero points lie.
 std::optional<bool> Change::OneOfConstants(size_t& step) {
-  if (words_.keeps_numbers) return std::nullopt;
+  if (words_.keeps_numbers) {
+    if (const std::optional<bool> made = EndsAndMiddle(step)) return made;
+    return OtherSignedness(step);
+  }
   if (const std::optional<bool> made = SignOf(step)) return made;
   if (const std::optional<bool> made = ZeroOrNot(step)) return made;
   if (const std::optional<bool> made = NearLargeLimit(step)) return made;

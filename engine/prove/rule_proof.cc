@@ -244,7 +244,11 @@ void RuleProof::TryBoundary(Dice& dice) {
   if (words_.keeps_numbers)
     std::erase_if(boundaries, [](const Boundary& b) { return !(b.tolerance > 0); });
   if (boundaries.empty()) return;
-  const Boundary& boundary = dice.Of(boundaries);
+  // Those of the rule itself are few beside those of the definitions that it asks.
+  const bool inside = dice.Once(2);
+  std::vector<Boundary> some = boundaries;
+  std::erase_if(some, [&](const Boundary& b) { return b.of_definition != inside; });
+  const Boundary& boundary = dice.Of(some.empty() ? boundaries : some);
   const DType dtype =
       boundary.constant.valid() ? graph.constant(boundary.constant)->dtype() : DType::kUndefined;
   const double factor = BesideBoundary(boundary, dtype, words_.keeps_numbers, dice);
