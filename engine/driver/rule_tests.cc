@@ -7,7 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/diagnostics.h"
 #include "engine/base/lines.h"
+#include "engine/expr/parser.h"
+#include "engine/rewrite/edit.h"
 #include "engine/rule/literal.h"
 #include "engine/text/graph_text.h"
 
@@ -28,6 +31,7 @@ std::string Show(const Graph& graph) { return PrintGraph(graph, graph.main()); }
 
 // A graph is checked after as many rewrites as it has hundreds of nodes, so that it does not take rewrites times nodes.
 constexpr size_t kNodesForEach = 100;
+constexpr std::string_view kNothingFired = "nothing fired";
 
 // One test, from its texts to a message about what went wrong.
 class TestRun {
@@ -140,7 +144,7 @@ class TestRun {
   std::string Nothing() {
     if (fired_) return "";
     const std::string why = WhyNothingFired(graph_, program_, Options(), context_);
-    return fmt::format("nothing fired{}{}\n", why.empty() ? "" : ": ", why);
+    return fmt::format("{}{}{}\n", kNothingFired, why.empty() ? "" : ": ", why);
   }
 
   const Program& program_;
@@ -182,6 +186,61 @@ std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunConte
   }
   for (const RuleTest& test : rules.tests) run(nullptr, test);
   return outcomes;
+}
+
+namespace {
+
+// A graph text with one of the outputs and what that is made of. nullopt: there is no such output, or it is no text.
+std::optional<BodyText> TextOfOutput(const BodyText& text, const std::string& output,
+                                     const Signatures& signatures, const BuildOptions& build) {
+  constexpr int64_t kMostElements = 4096;
+  const auto with_return = [&](const Graph& graph) -> std::optional<BodyText> {
+    const SourceText source("graph",
+                            PrintGraph(graph, graph.main(), {.max_elements = kMostElements}));
+    DiagnosticSink sink;
+    BodyText parsed = ParseGraphText(WholeText(source), sink);
+    if (sink.has_errors()) return std::nullopt;
+    parsed.has_return = true;
+    parsed.returns.clear();
+    parsed.returns.push_back({.name = output, .place = text.place});
+    return parsed;
+  };
+  Graph graph, part;
+  if (!BuildGraph(text, signatures, build, graph).ok()) return std::nullopt;
+  const std::optional<BodyText> all = with_return(graph);
+  if (!all || !BuildGraph(*all, signatures, build, part).ok()) return std::nullopt;
+  RemoveDeadNodes(part);
+  return with_return(part);
+}
+
+}  // namespace
+
+std::optional<RuleTest> FailingPart(const Program& program, const Rule& rule, const RuleTest& test,
+                                    const RunContext& context) {
+  const Signatures& signatures = program.rules().signatures;
+  BuildOptions build;
+  for (const auto& [domain, version] : test.opset) build.opset[domain] = version;
+  Graph given;
+  const bool compares = test.unchanged || (test.expect && test.or_else.empty());
+  if (!compares || !BuildGraph(test.given, signatures, build, given).ok()) return std::nullopt;
+  const size_t outputs = given.body(given.main()).outputs.size();
+  for (size_t i = 0; outputs > 1 && i < outputs; ++i) {
+    const std::string output(given.name(given.output(given.main(), i)));
+    std::optional<BodyText> before = TextOfOutput(test.given, output, signatures, build), after;
+    if (test.expect) after = TextOfOutput(*test.expect, output, signatures, build);
+    if (!before || (test.expect && !after)) continue;
+    RuleTest part{.name = test.name,
+                  .given = std::move(*before),
+                  .unchanged = test.unchanged,
+                  .expect = std::move(after),
+                  .set = test.set,
+                  .opset = test.opset,
+                  .rules = test.rules,
+                  .place = test.place};
+    const std::string message = TestRun(program, &rule, part, context).Message();
+    if (!message.empty() && !message.starts_with(kNothingFired)) return part;
+  }
+  return std::nullopt;
 }
 
 bool TestsNeed(const Program& program, const Rule& rule, CodeId assumed,

@@ -4,6 +4,7 @@
 // does not know the onnx library.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +30,11 @@ std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunConte
 using WantsTest = FunctionRef<bool(const std::string& rule, const std::string& test)>;
 std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context,
                                           WantsTest wants);
+
+// A test of several outputs that fails: the same of the first one of them that fails by itself, because the rule makes
+// something else of it. nullopt: there is none.
+std::optional<RuleTest> FailingPart(const Program& program, const Rule& rule, const RuleTest& test,
+                                    const RunContext& context);
 
 // Whether some test of the rule fails when `assumed`, one of its conditions, counts as met.
 bool TestsNeed(const Program& program, const Rule& rule, CodeId assumed, const RunContext& context);

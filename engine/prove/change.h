@@ -3,6 +3,7 @@
 //   variation.cc       which change is made
 //   change_values.cc   constants, element types, shapes
 //   change_sizes.cc    sizes of several places, open sizes, one axis more
+//   change_quantizers.cc zero points at ends of their range, the other signedness
 //   change_nodes.cc    attributes, operators, inputs, readers, opset
 //   change_operators.cc operators in the place of others
 //   change_operands.cc constants that nodes read, or may read

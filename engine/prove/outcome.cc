@@ -118,7 +118,8 @@ void RuleProof::TellFailedTest() {
     end = message.find('\n', end + 1);
   report_.why = message.substr(0, end);
   std::ranges::replace(report_.why, '\n', ' ');
-  report_.counterexample = TextOfTest(court_.program.rules(), *test, rule_.name);
+  const std::optional<RuleTest> part = FailingPart(court_.program, rule_, *test, court_.context);
+  report_.counterexample = TextOfTest(court_.program.rules(), part ? *part : *test, rule_.name);
 }
 
 ProvenRule RuleProof::Finish() {

@@ -54,6 +54,13 @@ FAULTS = [
     # The result does not run where the graph did, and no other runtime knows its operators.
     ("deeploy", "strides=[1, st], group=group", "strides=[1, st], group=1", "wide-conv"),
     ("deeploy", "pads=[0, around[0], 0, around[1]]", "pads=[0, around[0], 0, around[0]]", "wide-maxpool"),
+    # In definitions: the other signedness of a quantizer, an index of no element, a bound that a replacement asks for.
+    ("ezkl_dequant", "$clip(x, absent, (top - z) * s)", "$clip(x, absent, (top + z) * s)", "pair"),
+    ("ezkl_finish", "clip(Range(0, n, 1) - first, 0, d - 1)", "clip(Range(0, n, 1) - first, 0, d)", "max-edges"),
+    ("deeploy", "- when lo == 0 and $out_of(x, f64(mul), f64(add), n)[1] <= hi => hi + 2", "- when lo == 0 => hi + 2", "twin"),
+    ("deeploy", "is: edge - rint((edge - z) * f)", "is: edge - rint(edge * f)", "add"),
+    # A zero point at an end, and in the middle.
+    ("strip_qdq", "- when zero == $most(q) => 'upper'", "- when zero == $most(q) => 'relu'", "in-front"),
     # A zero point that is held as a float, windows that make millions of numbers.
     ("deeploy", "zero: zero1 + zero2", "zero: zero1", "add"),
     ("ezkl_finish", "pads[:len(o)]), i64(shape(w)[2:] - 1 - pads[len(o):])", "pads[len(o):]), i64(shape(w)[2:] - 1 - pads[:len(o)])",
