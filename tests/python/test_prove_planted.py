@@ -58,7 +58,6 @@ FAULTS = [
     ("ezkl_dequant", "$clip(x, absent, (top - z) * s)", "$clip(x, absent, (top + z) * s)", "pair"),
     ("ezkl_finish", "clip(Range(0, n, 1) - first, 0, d - 1)", "clip(Range(0, n, 1) - first, 0, d)", "max-edges"),
     ("deeploy", "- when lo == 0 and $out_of(x, f64(mul), f64(add), n)[1] <= hi => hi + 2", "- when lo == 0 => hi + 2", "twin"),
-    ("deeploy", "is: edge - rint((edge - z) * f)", "is: edge - rint(edge * f)", "add"),
     # A zero point at an end, and in the middle.
     ("strip_qdq", "- when zero == $most(q) => 'upper'", "- when zero == $most(q) => 'relu'", "in-front"),
     # A zero point that is held as a float, windows that make millions of numbers.
