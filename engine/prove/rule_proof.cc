@@ -245,10 +245,12 @@ void RuleProof::TryBoundary(Dice& dice) {
     std::erase_if(boundaries, [](const Boundary& b) { return !(b.tolerance > 0); });
   if (boundaries.empty()) return;
   // Those of the rule itself are few beside those of the definitions that it asks.
-  const bool inside = dice.Once(2);
-  std::vector<Boundary> some = boundaries;
-  std::erase_if(some, [&](const Boundary& b) { return b.of_definition != inside; });
-  const Boundary& boundary = dice.Of(some.empty() ? boundaries : some);
+  const auto inside = std::ranges::count(boundaries, true, &Boundary::of_definition);
+  if (inside > 0 && std::cmp_less(inside, boundaries.size())) {
+    const bool kept = dice.Once(2);
+    std::erase_if(boundaries, [&](const Boundary& b) { return b.of_definition != kept; });
+  }
+  const Boundary& boundary = dice.Of(boundaries);
   const DType dtype =
       boundary.constant.valid() ? graph.constant(boundary.constant)->dtype() : DType::kUndefined;
   const double factor = BesideBoundary(boundary, dtype, words_.keeps_numbers, dice);
