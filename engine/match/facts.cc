@@ -212,6 +212,7 @@ void Facts::StoreType(TypeTable& table, ValueId v, uint32_t type) {
 
 bool Facts::SetQuestion(TypeTable& table, NodeId n, TypeMemo::Question& question) {
   if (!TypeMemo::MayRepeat(graph_, n)) return false;
+  question.operands.push_back(static_cast<TypeMemo::TypeId>(graph_.num_inputs(n)));
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
     const ValueId v = graph_.input(n, i);
     const TypeEntry* e = v.valid() ? &Entry(table, v) : nullptr;

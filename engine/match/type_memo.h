@@ -21,7 +21,7 @@ class TypeMemo {
     OpId op;
     int64_t version = 0;                     // of its domain
     const Attributes* attributes = nullptr;  // of the node
-    // Types of the inputs, then of each output whether it is there: 1, or kAbsent.
+    // How many inputs, their types, then of each output whether it is there: 1, or kAbsent.
     boost::container::small_vector<TypeId, 8> operands;
   };
   struct Answer {

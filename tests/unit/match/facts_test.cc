@@ -199,3 +199,12 @@ TEST_CASE_FIXTURE(Fixture, "What is computed has the shape that it has") {
   CHECK(type.dims[0] == Dim(3));
   CHECK(facts->Type(Value("y")).dims.size() == 1);
 }
+
+TEST_CASE_FIXTURE(Fixture,
+                  "An input is not taken for an output where the same operator is asked again") {
+  Load("s: int64[1]\nx: float[4]\na, b = Split(x)\ny = Split(x, s)\nreturn a, b, y", 13);
+  facts->Type(Value("s"));  // the first type there is
+  CHECK(facts->Type(Value("a")).dims == std::vector<Dim>{Dim(2)});
+  CHECK(facts->Type(Value("y")).dtype == DType::kFloat);
+  CHECK_FALSE(facts->Type(Value("y")).known_shape());
+}
