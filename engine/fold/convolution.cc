@@ -86,10 +86,6 @@ Result<Convolution> Convolution::Plan(const FoldCall& call, const Tensor& x, con
                   ShapeText(w.dims()), groups);
   }
   QR_ASSIGN_OR_RETURN(Window window, Window::Make(call, spatial, kernel));
-  // Pools cut such a window off; of a convolution runtimes refuse it.
-  if (window.too_large)
-    return Misfit("{} of {} with weights {}, which are larger", call.op, ShapeText(x.dims()),
-                  ShapeText(w.dims()));
   Dims dims{x.dims()[0], filters};
   dims.insert(dims.end(), window.out.begin(), window.out.end());
   QR_RETURN_IF_ERROR(CheckSize({DType::kUndefined, dims}));

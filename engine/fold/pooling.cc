@@ -26,9 +26,6 @@ Result<Pooled> Plan(const FoldCall& call, bool global) {
   const std::vector<int64_t>* shape = call.attributes.Ints("kernel_shape");
   if (!global && shape == nullptr) return Reason("{} without kernel_shape", call.op);
   QR_ASSIGN_OR_RETURN(p.window, Window::Make(call, spatial, global ? spatial : *shape));
-  // What a window makes of fewer elements than it has nobody says, but where ceil_mode asks for such.
-  if (p.window.too_large && call.attributes.Int("ceil_mode", 0) == 0)
-    return Misfit("{} with a window that is larger than the data", call.op);
   QR_ASSIGN_OR_RETURN(p.values, ToDoubles(p.x));
   p.images = p.x.dims()[0] * p.x.dims()[1];
   p.in_size = Count(spatial);
@@ -112,8 +109,6 @@ Outputs LpPool(const FoldCall& call, bool global) {
   attributes.Set("count_include_pad", int64_t{1});
   const FoldCall averaged{call.domain, call.op, call.since, {&powers, 1}, attributes};
   QR_ASSIGN_OR_RETURN(const Pooled plan, Plan(averaged, global));
-  if (plan.window.too_large)
-    return Reason("{} with a window that is larger than the data", call.op);
   QR_ASSIGN_OR_RETURN(const std::vector<Tensor> averages, AveragePool(averaged, global, kPadding));
   QR_ASSIGN_OR_RETURN(values, ToDoubles(averages[0]));
   for (double& v : values) v = std::pow(v * static_cast<double>(plan.window.taps), 1 / p);

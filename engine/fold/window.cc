@@ -10,8 +10,6 @@ constexpr int64_t kMaxSources = int64_t{1} << 26;
 // One spatial axis.
 struct Axis {
   int64_t size, kernel, stride, dilation, pad_begin, pad_end, out;
-  // What a window leaves of the padded data; below 0: it is larger.
-  int64_t room() const { return size + pad_begin + pad_end - (kernel - 1) * dilation - 1; }
 };
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -25,10 +23,11 @@ Result<int64_t> At(const FoldCall& call, std::string_view name, size_t i, size_t
 }
 
 // Rounded up, a window must not begin in the padding behind the data; one that is larger than all there is has
-// its place if that is less than a stride: onnx's inference and runtimes round towards 0.
+// its place if it begins less than a stride too late.
 int64_t OutSize(const Axis& a, bool ceil) {
-  const int64_t room = a.room();
-  if (room <= -a.stride) return 0;
+  const int64_t reach = (a.kernel - 1) * a.dilation + 1;
+  const int64_t room = a.size + a.pad_begin + a.pad_end - reach;
+  if (room < 0 && (!ceil || room <= -a.stride)) return 0;
   int64_t out = (ceil ? CeilDiv(room, a.stride) : room / a.stride) + 1;
   if (ceil && (out - 1) * a.stride >= a.size + a.pad_begin) --out;
   return out;
@@ -118,7 +117,6 @@ Result<Window> Window::Make(const FoldCall& call, const Dims& spatial, const Dim
   QR_ASSIGN_OR_RETURN(const std::vector<Axis> axes, MakeAxes(call, spatial, kernel));
   Window window;
   window.out = SizesOf(axes);
-  window.too_large = std::ranges::any_of(axes, [](const Axis& a) { return a.room() < 0; });
   Dims all = window.out;
   all.insert(all.end(), kernel.begin(), kernel.end());
   const std::optional<int64_t> count = CheckedCount(all, kMaxSources);

@@ -17,7 +17,6 @@ struct Window {
   Dims out;          // sizes of the result's spatial axes
   int64_t taps = 1;  // elements of a window
   int64_t outputs = 1;
-  bool too_large = false;  // for the padded data of an axis
   std::vector<int64_t>
       source;  // [taps, outputs]: the element among the spatial ones, or beside them
 

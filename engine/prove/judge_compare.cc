@@ -145,7 +145,7 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
   if (!a.status.ok()) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = Message(a.status);
-    // Some runtimes join parts without elements whatever their other sizes are, and cut windows off.
+    // Some runtimes join parts without elements whatever their other sizes are.
     if (a.status.code() == StatusCode::kInvalidModel ||
         (!inputs->empty() && Misfits(before, inputs->front())))
       trial.fate = Trial::Fate::kInvalid;
