@@ -195,9 +195,9 @@ class Judge {
   bool HasOtherShapes(Graph graph, const Tensors& sample, const Tensors& values) const;
   bool MisfitsWhenRun(const Model& model, const Tensors& sample, const Tensors& values) const;
   std::optional<Tensors> AllValues(const Model& model, const Tensors& sample) const;
-  void LearnTypes(const Model& model, const std::vector<Tensors>& samples, Trial& trial) const;
-  bool RunsOtherwise(const Model& model, const Tensors& sample) const;
-  bool RunOtherwise(const Model& model, const std::vector<Tensors>& samples) const;
+  bool RunsOtherwise(const Model& model, const Tensors& sample, const Tensors& values) const;
+  bool RunOtherwise(const Model& model, const std::vector<Tensors>& samples,
+                    std::set<SizedTypes>& types) const;
   bool RuntimeRunsOtherwise(const Model& model, const std::vector<Tensors>& inputs) const;
   bool NeedsBodyNotEntered(const Model& model, const std::vector<Tensors>& samples) const;
   // Whether a value is larger than what is tried: no fault of a rule that needs one in between.

@@ -120,12 +120,11 @@ void Judge::CompareUnrun(const Model& before, const Model& after, const Promise&
       return;
     }
   }
-  if (trial.fate == Trial::Fate::kBroken && RunOtherwise(before, inputs)) {
+  if (trial.fate == Trial::Fate::kBroken && RunOtherwise(before, inputs, trial.types)) {
     trial.fate = Trial::Fate::kInvalid;
     trial.why = kOtherShape;
     return;
   }
-  if (trial.fate == Trial::Fate::kBroken) LearnTypes(before, inputs, trial);
   if (court_.runtime != nullptr)
     AskRuntime(before, after, promise, inputs, /*kernels_decide=*/false, trial);
 }
@@ -174,12 +173,12 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
   // The kernels run some that no other runtime takes: pads below 0.
   const std::string fault = kept ? NewFault(before, after) : "";
   const bool right = kept && fault.empty();
-  if (!right && (NeedsBodyNotEntered(before, *inputs) || RunOtherwise(before, *inputs))) {
+  if (!right &&
+      (NeedsBodyNotEntered(before, *inputs) || RunOtherwise(before, *inputs, trial.types))) {
     trial.fate = Trial::Fate::kInvalid;
     trial.why = kOtherShape;
     return;
   }
-  if (!right) LearnTypes(before, *inputs, trial);
   trial.fate = kept ? Trial::Fate::kHeld : Trial::Fate::kBroken;
   if (!fault.empty()) {
     trial.fate = Trial::Fate::kBroken;

@@ -383,31 +383,26 @@ std::optional<Tensors> Judge::AllValues(const Model& model, const Tensors& sampl
   return std::move(ran.values.front());
 }
 
-// Sizes may be open behind the inputs as well: of what a Slice to a bound of run time leaves.
-void Judge::LearnTypes(const Model& model, const std::vector<Tensors>& samples,
-                       Trial& trial) const {
+// Whether `values` (AllValues) have other shapes than inference has it: of the model, or of the graph as it was given, which
+// still has the operators whose shapes signatures of the rule file state.
+bool Judge::RunsOtherwise(const Model& model, const Tensors& sample, const Tensors& values) const {
+  return HasOtherShapes(GraphOf(model), sample, values) ||
+         HasOtherShapes(*given_, sample, values) || MisfitsWhenRun(model, sample, values);
+}
+
+// Of one sample at least: how long the parts of an axis are may be data. Else the types of all values are added to `types`:
+// sizes may be open behind the inputs as well, of what a Slice to a bound of run time leaves.
+bool Judge::RunOtherwise(const Model& model, const std::vector<Tensors>& samples,
+                         std::set<SizedTypes>& types) const {
   for (const Tensors& sample : samples) {
     const std::optional<Tensors> values = AllValues(model, sample);
     if (!values) continue;
-    SizedTypes types = TypesOf(sample);
-    types.merge(TypesOf(*values));
-    trial.types.insert(std::move(types));
+    if (RunsOtherwise(model, sample, *values)) return true;
+    SizedTypes all = TypesOf(sample);
+    all.merge(TypesOf(*values));
+    types.insert(std::move(all));
   }
-}
-
-// The same of all values that the kernels make.
-bool Judge::RunsOtherwise(const Model& model, const Tensors& sample) const {
-  const std::optional<Tensors> values = AllValues(model, sample);
-  if (!values) return false;
-  // The graph as it was given still has the operators whose shapes signatures of the rule file state.
-  return HasOtherShapes(GraphOf(model), sample, *values) ||
-         HasOtherShapes(*given_, sample, *values) || MisfitsWhenRun(model, sample, *values);
-}
-
-// Of one sample at least: how long the parts of an axis are may be data.
-bool Judge::RunOtherwise(const Model& model, const std::vector<Tensors>& samples) const {
-  return std::ranges::any_of(samples,
-                             [&](const Tensors& sample) { return RunsOtherwise(model, sample); });
+  return false;
 }
 
 std::string Judge::ResultFault(const Graph& graph) const {
