@@ -162,7 +162,8 @@ Val Interpreter::ChooseCase(const std::vector<CompiledCase>& cases, Frame& frame
 // Whether what is given can be what the statements of a case are about: values of the graph.
 bool Interpreter::Possible(const Pattern& pattern, const Frame& frame) const {
   return std::all_of(pattern.ways.begin(), pattern.ways.end(), [&](const Way& way) {
-    return !frame.bound(way.slot) || frame[way.slot].is<ValueId>();
+    return !frame.bound(way.slot) || frame[way.slot].is<ValueId>() ||
+           (way.list && frame[way.slot].is<List>());
   });
 }
 

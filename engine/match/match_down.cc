@@ -13,8 +13,7 @@
 namespace qrewrite {
 
 // Readers are tried as they are found: a value may have very many.
-bool MatchRun::Down(Scope scope, const PatStmt& stmt, int slot, Next next) {
-  const ValueId from = *scope.frame.value(slot);
+bool MatchRun::Down(Scope scope, const PatStmt& stmt, int slot, ValueId from, Next next) {
   std::unordered_set<uint32_t> tried;
   const auto node = [&](ValueId v) {
     const NodeId n = graph_.producer(v);

@@ -8,13 +8,6 @@
 #include "engine/match/match_run.h"
 
 namespace qrewrite {
-namespace {
-
-// Up to so many members of a repeated argument all combinations of their ways are tried, in a
-// recursion as deep as there are members.
-constexpr size_t kMaxBacktracked = 64;
-
-}  // namespace
 
 bool MatchRun::Outs(Scope scope, const PatStmt& stmt, NodeId n, size_t i, size_t j, int named,
                     FunctionRef<bool(int)> next) {
@@ -250,96 +243,6 @@ bool MatchRun::Args(const Site& site, size_t i, size_t j, Next next) {
                           NodeText(graph_, site.node), j, Printable(graph_.name(inputs[j]))));
 }
 
-// A repeated argument takes as many inputs as there are; fewer only if more arguments follow.
-bool MatchRun::ListArg(const Site& site, size_t i, size_t j, Next next) {
-  const std::span<const PatArg*const> args = site.call.in_order(), after = args.subspan(i + 1);
-  const PatArg& arg = *args[i];
-  const Operands inputs = site.inputs;
-  if (arg.kind == PatArg::Kind::kAny && !after.empty() && inputs.size() > j + 1) {
-    const bool one = !after[0]->repeated && !after[0]->optional;
-    const ValueId v = one ? Wanted(after[0]->slot, site.scope.frame) : ValueId();
-    if (v.valid()) return Pass(site, i, j, v, next);
-  }
-  const bool any_one = arg.kind == PatArg::Kind::kName && after.size() == 2 &&
-                       !after[0]->repeated && !after[0]->optional && after[1]->repeated &&
-                       after[1]->kind != PatArg::Kind::kGroup;
-  if (any_one) return Around(site, i, j, next);
-  const size_t group = arg.kind == PatArg::Kind::kGroup ? arg.members().size() : 1;
-  const size_t left = inputs.size() - std::min(j, inputs.size());
-  const auto needed = static_cast<size_t>(
-      std::ranges::count_if(after, [](const PatArg* a) { return !a->optional && !a->repeated; }));
-  for (size_t count = after.empty() ? (left + group - 1) / group : 0;
-       count * group + needed <= left + group - 1; ++count) {
-    const size_t end = std::min(j + count * group, inputs.size());
-    const auto then = [&] { return Args(site, i + 1, end, next); };
-    const bool found = arg.kind == PatArg::Kind::kAny ? then() : Repeat(site, arg, j, end, then);
-    if (found) return true;
-    if (after.empty()) break;
-  }
-  return false;
-}
-
-// The value that a name stands for, if it is bound to one (-1: to none): only the same value equals one
-// that is no constant.
-ValueId MatchRun::Wanted(int slot, const Frame& frame) {
-  const ValueId* v = slot < 0 ? nullptr : frame.value(slot);
-  return v == nullptr || facts_.Constant(*v) != nullptr ? ValueId() : *v;
-}
-
-// `_...` in front of a name that is known: only the inputs that are `v` can follow it. Of a value with
-// few readers they are found from there.
-bool MatchRun::Pass(const Site& site, size_t i, size_t j, ValueId v, Next next) {
-  const Operands inputs = site.inputs;
-  std::vector<size_t> places;
-  if (graph_.num_uses(v) < inputs.size()) {
-    for (const UseId u : graph_.uses(v)) {
-      const User user = graph_.user(u);
-      if (user.is_output() || user.node != site.node) continue;
-      if (user.index >= j && user.index < inputs.size()) places.push_back(user.index);
-    }
-    std::sort(places.begin(), places.end());
-  } else {
-    for (size_t k = j; k < inputs.size(); ++k) {
-      if (inputs[k] == v) places.push_back(k);
-    }
-  }
-  return std::any_of(places.begin(), places.end(), [&](size_t place) {
-    return inputs[place] == v && Args(site, i + 1, place, next);
-  });
-}
-
-// `as..., x, bs...`: each input is tried for `x`, and its operator looked at, before the lists are made, which takes as
-// long as there are inputs.
-bool MatchRun::Around(const Site& site, size_t i, size_t j, Next next) {
-  const std::span<const PatArg* const> args = site.call.in_order();
-  const PatArg &before = *args[i], &one = *args[i + 1], &behind = *args[i + 2];
-  const Operands inputs = site.inputs;
-  const auto members = [&](const PatArg& arg, size_t begin, size_t end, Next then) {
-    return arg.kind == PatArg::Kind::kAny ? then() : Repeat(site, arg, begin, end, then);
-  };
-  for (size_t k = j; k < inputs.size(); ++k) {
-    if (!MayBe(site.scope.pattern, one, inputs[k])) {
-      const auto never = [] { return false; };
-      if (in_.trace_ == nullptr) continue;
-      // It fails there, too, and says why.
-      const PatCall* const maker = site.scope.pattern.MakerOf(one);
-      if (inputs[k].valid() && maker != nullptr && maker->is_one_node()) {
-        Operator(site.scope, *maker, inputs[k], never);
-      } else {
-        One(site, one, inputs[k], never);
-      }
-      continue;
-    }
-    const bool found = One(site, one, inputs[k], [&] {
-      return members(before, j, k, [&] { return members(behind, k + 1, inputs.size(), next); });
-    });
-    if (found) return true;
-  }
-  if (in_.trace_ == nullptr || j < inputs.size()) return false;
-  return Fail(site.call.expr->place, site.node,
-              fmt::format("{} has no inputs", NodeText(graph_, site.node)));
-}
-
 // One argument against one input, which may be absent.
 bool MatchRun::One(const Site& site, const PatArg& arg, ValueId v, Next next) {
   if (arg.kind == PatArg::Kind::kLiteral && arg.expr->kind == Expr::Kind::kAbsent) {
@@ -356,97 +259,6 @@ bool MatchRun::One(const Site& site, const PatArg& arg, ValueId v, Next next) {
   return Fail(site.call.expr->place, site.node,
               fmt::format("{} lacks an input of the pattern: `{}`", NodeText(graph_, site.node),
                           arg.expr == nullptr ? "_" : Print(*arg.expr)));
-}
-
-// inputs[j..end) against the members of a repeated argument; its names become lists. A list that is
-// known already must come out again.
-bool MatchRun::Repeat(const Site& site, const PatArg& arg, size_t j, size_t end, Next next) {
-  Frame& frame = site.scope.frame;
-  std::vector<std::pair<int, Val>> known;
-  for (const int slot : arg.slots()) {
-    if (!frame.bound(slot)) continue;
-    known.emplace_back(slot, frame[slot]);
-    frame.Unbind(slot);
-  }
-  const bool found = AllMembers(site, arg, j, end, [&] {
-    for (const auto& [slot, list] : known) {
-      if (!in_.Same(list, frame[slot])) {
-        if (in_.trace_ == nullptr) return false;
-        return Fail(arg.expr->place, site.node,
-                    fmt::format("`{}` is something else: {}", frame.name(slot),
-                                words().Difference(list, frame[slot])));
-      }
-    }
-    for (const auto& [slot, list] : known) frame.Bind(slot, list);
-    return next();
-  });
-  if (found) return true;
-  for (const auto& [slot, list] : known) frame.Bind(slot, list);
-  return false;
-}
-
-bool MatchRun::AllMembers(const Site& site, const PatArg& arg, size_t j, size_t end, Next next) {
-  Lists lists(arg.slots().size());
-  const size_t width = arg.kind == PatArg::Kind::kGroup ? arg.members().size() : 1;
-  if (end - std::min(j, end) <= kMaxBacktracked * width) {
-    return Members(site, arg, j, end, lists, next);
-  }
-  // Of very many members each is taken in the first way that it fits: whether one fits does not
-  // depend on the others, and the search must not go as deep as a node is wide.
-  Frame& frame = site.scope.frame;
-  const auto collect = [&] {
-    for (size_t k = 0; k < arg.slots().size(); ++k) {
-      lists[k].push_back(frame[arg.slots()[k]]);
-      frame.Unbind(arg.slots()[k]);
-    }
-    return true;
-  };
-  for (; j < end; j += width) {
-    if (!Member(site, arg, j, collect)) return false;
-  }
-  return BindLists(site.scope, arg, 0, lists, next);
-}
-
-// The member that begins at input j. Its own bindings are not conditions' business: only the lists
-// are.
-bool MatchRun::Member(const Site& site, const PatArg& arg, size_t j, Next next) {
-  static const Pattern* const kNoConditions = new Pattern();
-  const Site alone{{*kNoConditions, site.scope.frame}, site.call, site.node, site.inputs};
-  if (arg.kind != PatArg::Kind::kGroup) return One(alone, arg, site.inputs[j], next);
-  return GroupMember(alone, arg, 0, j, next);
-}
-
-bool MatchRun::Members(const Site& site, const PatArg& arg, size_t j, size_t end, Lists& lists,
-                       Next next) {
-  if (j >= end) return BindLists(site.scope, arg, 0, lists, next);
-  const size_t width = arg.kind == PatArg::Kind::kGroup ? arg.members().size() : 1;
-  Frame& frame = site.scope.frame;
-  return Member(site, arg, j, [&] {
-    std::vector<Val> saved(arg.slots().size());
-    for (size_t k = 0; k < arg.slots().size(); ++k) {
-      saved[k] = frame[arg.slots()[k]];
-      lists[k].push_back(saved[k]);
-      frame.Unbind(arg.slots()[k]);
-    }
-    const bool found = Members(site, arg, j + width, end, lists, next);
-    for (size_t k = 0; k < arg.slots().size(); ++k) {
-      lists[k].pop_back();
-      if (!found) frame.Bind(arg.slots()[k], saved[k]);
-    }
-    return found;
-  });
-}
-
-bool MatchRun::GroupMember(const Site& site, const PatArg& arg, size_t k, size_t j, Next next) {
-  if (k == arg.members().size()) return next();
-  const ValueId v = j + k < site.inputs.size() ? site.inputs[j + k] : ValueId();
-  return One(site, arg.members()[k], v, [&] { return GroupMember(site, arg, k + 1, j, next); });
-}
-
-bool MatchRun::BindLists(Scope scope, const PatArg& arg, size_t k, const Lists& lists, Next next) {
-  if (k == arg.slots().size()) return next();
-  return Bind(scope, arg.slots()[k], Val::ListOf(lists[k]), arg.expr->place,
-              [&] { return BindLists(scope, arg, k + 1, lists, next); });
 }
 
 }  // namespace qrewrite

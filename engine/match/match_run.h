@@ -4,8 +4,8 @@
 // bounded by the size of the pattern, not by the model.
 //
 // Internal to the matcher: statements and bindings are in matcher.cc, nodes with their outputs,
-// attributes and inputs in match_nodes.cc, values and definitions in match_values.cc, walks down to
-// readers in match_down.cc.
+// attributes and inputs in match_nodes.cc, inputs that repeat in match_lists.cc, values and definitions in
+// match_values.cc, walks down to readers in match_down.cc.
 #pragma once
 
 #include <span>
@@ -62,6 +62,7 @@ class MatchRun {
   bool StatementAt(Scope scope, const PatStmt& stmt, ValueId v, Next next);
   using Done = boost::container::small_vector<bool, 16>;  // statements that are matched
   bool Seek(Scope scope, Done& done, size_t left, Next next);
+  ValueId LeadsOn(const Way& way, const Val& bound);
 
   // --- outputs of a statement: out patterns [i..) against outputs [j..) of n
   bool Outs(Scope scope, const PatStmt& stmt, NodeId n, size_t i, size_t j, int named,
@@ -99,12 +100,18 @@ class MatchRun {
   bool Around(const Site& site, size_t i, size_t j, Next next);
   bool One(const Site& site, const PatArg& arg, ValueId v, Next next);
   bool Repeat(const Site& site, const PatArg& arg, size_t j, size_t end, Next next);
-  bool AllMembers(const Site& site, const PatArg& arg, size_t j, size_t end, Next next);
-  using Lists = std::vector<std::vector<Val>>;  // by slot of a repeated argument
-  bool Members(const Site& site, const PatArg& arg, size_t j, size_t end, Lists& lists, Next next);
+  bool BindAgain(Scope scope, std::span<const int> slots, size_t i, const Place& place, Next next);
+  struct Repeated {
+    const PatArg& arg;
+    PatSlots lists;  // slots that become lists
+  };
+  bool AllMembers(const Site& site, const Repeated& repeated, size_t j, size_t end, Next next);
+  using Lists = std::vector<std::vector<Val>>;  // by slot that becomes one
+  bool Members(const Site& site, const Repeated& repeated, size_t j, size_t end, Lists& lists,
+               Next next);
   bool Member(const Site& site, const PatArg& arg, size_t j, Next next);
   bool GroupMember(const Site& site, const PatArg& arg, size_t k, size_t j, Next next);
-  bool BindLists(Scope scope, const PatArg& arg, size_t k, const Lists& lists, Next next);
+  bool BindLists(Scope scope, const Repeated& repeated, size_t k, const Lists& lists, Next next);
 
   // --- a value against an argument pattern
   bool Value(Scope scope, const PatArg& arg, ValueId v, Next next);
@@ -122,7 +129,7 @@ class MatchRun {
                       Frame& inner, Next next);
 
   // --- statements below: from a bound value down to their node
-  bool Down(Scope scope, const PatStmt& stmt, int slot, Next next);
+  bool Down(Scope scope, const PatStmt& stmt, int slot, ValueId from, Next next);
   using Found = FunctionRef<bool(ValueId)>;  // true: no more are wanted
   struct Join {
     size_t input;

@@ -25,8 +25,8 @@ bool MatchRun::Seek(Scope scope, Done& done, size_t left, Next next) {
   for (const Way& way : pattern.ways) {
     const size_t s = static_cast<size_t>(way.stmt);
     if (done[s] || !frame.bound(way.slot)) continue;
-    const auto* v = frame[way.slot].get_if<ValueId>();
-    if (v == nullptr || (way.down && facts_.Constant(*v) != nullptr)) {
+    const ValueId v = LeadsOn(way, frame[way.slot]);
+    if (!v.valid()) {
       if (closed == nullptr) closed = &way;
       continue;
     }
@@ -34,7 +34,7 @@ bool MatchRun::Seek(Scope scope, Done& done, size_t left, Next next) {
     done[s] = true;
     const auto then = [&] { return Seek(scope, done, left - 1, next); };
     const bool found =
-        way.down ? Down(scope, stmt, way.slot, then) : StatementAt(scope, stmt, *v, then);
+        way.down ? Down(scope, stmt, way.slot, v, then) : StatementAt(scope, stmt, v, then);
     done[s] = false;
     return found;
   }
@@ -42,7 +42,22 @@ bool MatchRun::Seek(Scope scope, Done& done, size_t left, Next next) {
   const Place& place = pattern.stmts[static_cast<size_t>(closed->stmt)].stmt->place;
   if (closed->down) return Fail(place, NodeId(), "statements are not connected through a constant");
   return Fail(place, NodeId(),
-              fmt::format("`{}` is no value of the graph", frame.name(closed->slot)));
+              fmt::format("`{}` is {} of the graph", frame.name(closed->slot),
+                          closed->list ? "a list without values" : "no value"));
+}
+
+// The value that the search goes on from along `way` if its name is bound to `bound`: none if it is absent, or a
+// constant, from which there is no way down; of a list the first member that there is a way from.
+ValueId MatchRun::LeadsOn(const Way& way, const Val& bound) {
+  if (const auto* v = bound.get_if<ValueId>()) {
+    return way.down && facts_.Constant(*v) != nullptr ? ValueId() : *v;
+  }
+  const auto* list = way.list ? bound.get_if<List>() : nullptr;
+  if (list == nullptr) return ValueId();
+  for (const Val& member : **list) {
+    if (const ValueId v = LeadsOn(way, member); v.valid()) return v;
+  }
+  return ValueId();
 }
 
 bool MatchRun::Early(Scope scope) {

@@ -1,4 +1,6 @@
 // Patterns: the statements of a `match` over slots.
+#include <algorithm>
+
 #include "engine/program/compiler.h"
 
 namespace qrewrite {
@@ -8,7 +10,53 @@ void Append(PatSlots& to, std::span<const int> from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
+// The slots that `arg` binds, but for those in front of `...`.
+void AddUnrepeated(const PatArg& arg, std::vector<int>& slots) {
+  if (arg.repeated) return;
+  if (arg.kind == PatArg::Kind::kName) slots.push_back(arg.slot);
+  for (const PatArg& member : arg.members()) AddUnrepeated(member, slots);
+  if (arg.call == nullptr) return;
+  for (const int slot : {arg.call->label, arg.call->rest}) {
+    if (slot >= 0) slots.push_back(slot);
+  }
+  for (const PatAttr& attr : arg.call->attrs) {
+    if (attr.slot >= 0) slots.push_back(attr.slot);
+  }
+  for (const PatArg& inner : arg.call->args) AddUnrepeated(inner, slots);
+}
+
+// `outside`, sorted: slots that stand somewhere in front of no `...`.
+void SplitRepeatedIn(PatArg& arg, const std::vector<int>& outside) {
+  if (arg.repeated && !arg.slots().empty()) {
+    arg.repeat = std::make_unique<PatRepeat>();
+    std::vector<int> all(arg.slots().begin(), arg.slots().end());
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    for (const int slot : all) {
+      const bool same = std::ranges::binary_search(outside, slot);
+      (same ? arg.repeat->same : arg.repeat->lists).push_back(slot);
+    }
+  }
+  if (arg.group != nullptr) {
+    for (PatArg& member : arg.group->members) SplitRepeatedIn(member, outside);
+  }
+  if (arg.call == nullptr) return;
+  for (PatArg& inner : arg.call->args) SplitRepeatedIn(inner, outside);
+}
+
 }  // namespace
+
+void ProgramCompiler::SplitRepeated(Pattern& pattern) {
+  std::vector<int> outside;
+  for (const PatStmt& stmt : pattern.stmts) {
+    for (const PatOut& out : stmt.outs) {
+      if (out.slot >= 0 && !out.repeated) outside.push_back(out.slot);
+    }
+    AddUnrepeated(stmt.value, outside);
+  }
+  std::ranges::sort(outside);
+  for (PatStmt& stmt : pattern.stmts) SplitRepeatedIn(stmt.value, outside);
+}
 
 void ProgramCompiler::CompilePattern(const BodyText& match, Names& names, Pattern& out) {
   out.stmts.reserve(match.stmts.size());
@@ -16,6 +64,7 @@ void ProgramCompiler::CompilePattern(const BodyText& match, Names& names, Patter
   for (const Stmt& stmt : match.stmts) out.stmts.push_back(CompileStmt(stmt, names));
   // Literals and compared attributes may use names that a later statement binds.
   for (PatStmt& stmt : out.stmts) CompileLiterals(stmt.value, names);
+  SplitRepeated(out);
 }
 
 PatStmt ProgramCompiler::CompileStmt(const Stmt& stmt, Names& names) {

@@ -18,6 +18,7 @@ namespace qrewrite {
 
 struct PatCall;
 struct PatGroup;
+struct PatRepeat;
 
 struct PatArg {
   enum class Kind : uint8_t { kAny, kName, kLiteral, kCall, kGroup };
@@ -28,8 +29,9 @@ struct PatArg {
   CodeId literal;                 // kLiteral: its value
   std::string_view input;         // `x_scale=`: the formal input it stands for; of the syntax tree
   std::unique_ptr<PatCall> call;  // kCall
-  std::unique_ptr<PatGroup> group;  // kGroup
-  const Expr* expr = nullptr;       // what was written: the literal, and for messages
+  std::unique_ptr<PatGroup> group;    // kGroup
+  std::unique_ptr<PatRepeat> repeat;  // repeated, and binds names
+  const Expr* expr = nullptr;         // what was written: the literal, and for messages
 
   std::span<const PatArg> members() const;  // kGroup; else none
   std::span<const int> slots() const;       // every slot bound inside, this name included
@@ -76,6 +78,12 @@ struct PatGroup {
   PatSlots slots;  // every slot bound inside
 };
 
+// The names inside what is repeated, each once.
+struct PatRepeat {
+  PatSlots lists;  // become lists
+  PatSlots same;   // stand elsewhere without `...`: one value, the same in each member
+};
+
 inline std::span<const PatArg> PatArg::members() const {
   return group ? std::span<const PatArg>(group->members) : std::span<const PatArg>();
 }
@@ -109,10 +117,11 @@ struct PatWhere {
 };
 
 // A way from a bound name to a statement: up, from a value to the statement that makes it, or down,
-// from a value to one that reads it.
+// from a value to one that reads it. A list leads on from its first member.
 struct Way {
   int stmt = 0;
   bool down = false;
+  bool list = false;  // the name stands in front of `...`
   int slot = -1;
 };
 

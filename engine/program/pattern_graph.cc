@@ -20,27 +20,31 @@ namespace {
 struct Along {
   int slot = -1;
   bool down = false;
+  bool list = false;  // what stands there is a list
 };
 using Connections = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, Along>;
 
 // Most patterns have a few statements.
 template <class T>
 using Few = boost::container::small_vector<T, 16>;
-using Slots = std::vector<int>;
+using Alongs = std::vector<Along>;
 
-// Slots of values that a statement can be reached through from below; lists are no single value.
-void Made(const PatStmt& stmt, Slots& slots) {
+// Values that a statement can be reached through from below.
+void Made(const PatStmt& stmt, Alongs& alongs) {
   for (const PatOut& out : stmt.outs) {
-    if (out.slot >= 0 && !out.repeated) slots.push_back(out.slot);
+    if (out.slot >= 0) alongs.push_back({out.slot, /*down=*/false, out.repeated});
   }
 }
 
-// Slots of values in argument positions, at any depth. Attributes and labels are no ways.
-void Read(const PatArg& arg, Slots& slots) {
-  if (arg.repeated) return;
-  if (arg.kind == PatArg::Kind::kName) slots.push_back(arg.slot);
+// Values in argument positions, at any depth. Attributes and labels are no ways.
+void Read(const PatArg& arg, bool list, Alongs& alongs) {
+  list |= arg.repeated;
+  if (arg.kind == PatArg::Kind::kName) alongs.push_back({arg.slot, /*down=*/true, list});
+  if (arg.kind == PatArg::Kind::kGroup) {
+    for (const PatArg& member : arg.members()) Read(member, list, alongs);
+  }
   if (arg.call) {
-    for (const PatArg& a : arg.call->args) Read(a, slots);
+    for (const PatArg& a : arg.call->args) Read(a, list, alongs);
   }
 }
 
@@ -62,15 +66,13 @@ class PatternGraph {
       edges_.emplace_back(binder, start_ + slots_.size());
       alongs_.emplace_back();
     }
-    Slots slots;
+    Alongs alongs;
     for (size_t s = 0; s < stmts.size(); ++s) {
       const size_t first = ways_.size();
-      slots.clear();
-      Made(stmts[s], slots);
-      for (const int slot : slots) Connect({slot, /*down=*/false}, s, first);
-      slots.clear();
-      Read(stmts[s].value, slots);
-      for (const int slot : slots) Connect({slot, /*down=*/true}, s, first);
+      alongs.clear();
+      Made(stmts[s], alongs);
+      Read(stmts[s].value, /*list=*/false, alongs);
+      for (const Along& along : alongs) Connect(along, s, first);
     }
     graph_ = Connections(boost::edges_are_unsorted_multi_pass, edges_.begin(), edges_.end(),
                          alongs_.begin(), start_ + 1 + slots_.size());
@@ -159,7 +161,7 @@ class PatternGraph {
     if (!BoundBeside(slot, to)) return;
     edges_.emplace_back(slot, to);
     alongs_.push_back(along);
-    const Way way{static_cast<int>(to), along.down, along.slot};
+    const Way way{static_cast<int>(to), along.down, along.list, along.slot};
     const auto same = [&](const Way& w) { return w.slot == way.slot && w.down == way.down; };
     if (std::none_of(ways_.begin() + first, ways_.end(), same)) ways_.push_back(way);
   }

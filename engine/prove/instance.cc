@@ -120,13 +120,16 @@ bool Instance::MakePattern(Scope& scope) {
 bool Instance::MakeStmt(const PatStmt& stmt, Scope& scope) {
   if (!scope.begun.insert(&stmt).second) return true;
   if (stmt.value.kind != PatArg::Kind::kCall) return true;  // it only names something
-  const auto outs = static_cast<size_t>(
-      std::ranges::count_if(stmt.outs, [](const PatOut& out) { return !out.repeated; }));
+  const bool list = stmt.outs.size() == 1 && stmt.outs[0].repeated && stmt.outs[0].slot >= 0;
+  const auto named =
+      std::ranges::count_if(stmt.outs, [](const PatOut& out) { return !out.repeated; });
+  const int64_t outs = list ? dice_.Integer(1, kMostRepeats) : std::max<int64_t>(named, 1);
   std::vector<Term> made;
   const std::optional<Term> first =
-      MakeCall(*stmt.value.call, scope, std::max<size_t>(outs, 1), &made);
+      MakeCall(*stmt.value.call, scope, static_cast<size_t>(outs), &made);
   if (!first) return false;
   if (made.empty()) made.push_back(*first);
+  if (list) scope.lists[stmt.outs[0].slot] = made;
   size_t at = 0;
   for (const PatOut& out : stmt.outs) {
     // `_..., y, _...`: the first output there is.
@@ -160,6 +163,17 @@ std::optional<Instance::Term> Instance::NameTerm(int slot, Scope& scope) {
              NewLeaf(wanted ? !dice_.Once(10) : dice_.Once(2), scope.layout.names[at]);
 }
 
+// What a list stands for if it is all outputs of a statement; null if it is not.
+const std::vector<Instance::Term>* Instance::ListOf(int slot, Scope& scope) {
+  for (const PatStmt& stmt : scope.pattern.stmts) {
+    const bool makes = std::ranges::any_of(
+        stmt.outs, [&](const PatOut& out) { return out.repeated && out.slot == slot; });
+    if (makes && !MakeStmt(stmt, scope)) return nullptr;
+  }
+  const auto known = scope.lists.find(slot);
+  return known == scope.lists.end() ? nullptr : &known->second;
+}
+
 std::optional<Instance::Term> Instance::LiteralTerm(const PatArg& arg) {
   if (arg.expr->kind == Expr::Kind::kAbsent) return Term{.kind = Term::Kind::kAbsent};
   const Code& code = program_.code(arg.literal);
@@ -189,11 +203,17 @@ std::optional<Instance::Term> Instance::MakeArg(const PatArg& arg, Scope& scope)
 // One argument, or as many as it repeats.
 bool Instance::AddArg(const PatArg& arg, Scope& scope, std::vector<Term>& terms) {
   const bool several = arg.repeated;
+  if (several && arg.kind == PatArg::Kind::kName) {
+    if (const std::vector<Term>* list = ListOf(arg.slot, scope)) {
+      terms.insert(terms.end(), list->begin(), list->end());
+      return true;
+    }
+  }
   const int64_t times =
       !several ? 1 : dice_.Integer(arg.kind == PatArg::Kind::kAny ? 0 : 1, kMostRepeats);
   for (int64_t i = 0; i < times; ++i) {
-    if (several) {  // its names are lists: each time others
-      for (const int slot : arg.slots()) scope.terms[static_cast<size_t>(slot)] = {};
+    if (arg.repeat != nullptr) {  // each time others
+      for (const int slot : arg.repeat->lists) scope.terms[static_cast<size_t>(slot)] = {};
     }
     if (arg.kind == PatArg::Kind::kGroup) {
       for (const PatArg& member : arg.members()) {

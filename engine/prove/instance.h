@@ -77,6 +77,7 @@ class Instance {
     const std::set<std::string>& constants;  // names that conditions want to be constant
     std::vector<Term> terms;                 // by slot
     std::set<const PatStmt*> begun;
+    std::map<int, std::vector<Term>> lists;  // all outputs of a statement, by slot
   };
 
   // --- instance.cc
@@ -84,6 +85,7 @@ class Instance {
   void AddInputs();
   ValueId FedInstead(ValueId v);
   bool MakeStmt(const PatStmt& stmt, Scope& scope);
+  const std::vector<Term>* ListOf(int slot, Scope& scope);
   // `outs`: how many outputs the node is to have.
   std::optional<Term> MakeCall(const PatCall& call, Scope& scope, size_t outs,
                                std::vector<Term>* made);

@@ -104,6 +104,8 @@ class RuleChecker {
   bool IsPatternLiteral(const Expr& expr) const;
   void NoArithmetic(const Expr& expr, Owner& owner);
   void Bind(const std::string& name, NameInfo info, NameScope& scope, Owner& owner);
+  void CheckList(const std::string& name, const NameInfo& before, const NameInfo& again,
+                 Owner& owner);
   bool CheckFreeName(const std::string& name, const Place& place, Owner& owner);
   void CheckConnected(const BodyText& body, Owner& owner);
   void CheckAcyclic(const BodyText& body, bool own, const char* hint, Owner& owner);

@@ -79,6 +79,8 @@ void RuleChecker::Bind(const std::string& name, NameInfo info, NameScope& scope,
   const bool equal =
       (MayRepeat(before->kind) || before->kind == Kind::kParam) && MayRepeat(info.kind);
   if (equal) {
+    CheckList(name, *before, info, owner);
+    before->list &= info.list;  // one value, the same in each member
     before->output |= info.output;
     before->quantified |= info.quantified;
     return;
@@ -88,6 +90,19 @@ void RuleChecker::Bind(const std::string& name, NameInfo info, NameScope& scope,
       fmt::format("`{}` is {} of {} already", name, KindText(before->kind), owner.text));
   d.hint = "each name is bound once";
   d.notes.push_back(FirstNote(before->place));
+}
+
+// All outputs as a list are read as a list: no single value is equal to them.
+void RuleChecker::CheckList(const std::string& name, const NameInfo& before, const NameInfo& again,
+                            Owner& owner) {
+  if (before.kind != Kind::kValue || !before.list || !before.output || again.list) return;
+  if (!owner.reported.insert(name).second) return;
+  Diagnostic& d = sink_.Error(
+      again.place, code::kType,
+      fmt::format("`{}` is a list of outputs, here stands one value ({})", name, owner.text));
+  d.hint =
+      fmt::format("all of them: `{}...`; any one output: `_..., {}, _... = Split(x)`", name, name);
+  d.notes.push_back(FirstNote(before.place));
 }
 
 void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made, Owner& owner) {

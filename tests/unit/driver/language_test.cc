@@ -401,15 +401,6 @@ rules:
   CHECK(ran.graph.find("Abs") == std::string::npos);
 }
 
-TEST_CASE("A list of outputs is empty behind an optional output that is not there") {
-  for (const std::string outs : {"y, m?, more...", "y, m?, _...", "y, more...", "y, m?"}) {
-    CAPTURE(outs);
-    const std::string rules =
-        "rules: [{name: r, match: \"" + outs + " = Dropout(x)\", replace: y = x}]";
-    CHECK(Fires(rules, "x: float[2]\ny = Dropout(x)\nz = Neg(y)\nreturn z"));
-  }
-}
-
 TEST_CASE("A set may have very many members, and each its data") {
   std::string rules = "sets:\n  s:\n";
   for (int i = 0; i < 40'000; ++i)

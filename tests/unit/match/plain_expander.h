@@ -25,11 +25,17 @@ class Expander {
   bool too_many() const { return too_many_; }
 
  private:
-  // Names of a definition's case and of one member of a list are apart from others.
+  // Names of a definition's case and of one member of a list are apart from others; but what stands in front of no
+  // dots, too, is the same in each member.
   struct Scope {
     std::string prefix, suffix;
-    int stmt = -1;  // -1: no place by which statements are connected
-    std::string Key(const std::string& name) const { return prefix + name + suffix; }
+    int stmt = -1;                       // -1: no place by which statements are connected
+    std::set<std::string> outside = {};  // names in front of no dots
+    std::string outer_suffix = {};       // theirs
+    int outer_stmt = -1;
+    std::string Key(const std::string& name) const {
+      return prefix + name + (outside.contains(name) ? outer_suffix : suffix);
+    }
   };
 
   template <class F>
@@ -62,7 +68,8 @@ class Expander {
     Plain::Name& known = p.names[s.Key(name)];
     if (known.vertex < 0) known.vertex = vertex;
     Same(p, known.vertex, vertex);
-    if (s.stmt >= 0) p.occurrences.push_back({s.Key(name), s.stmt, made});
+    const int stmt = s.outside.contains(name) ? s.outer_stmt : s.stmt;
+    if (stmt >= 0) p.occurrences.push_back({s.Key(name), stmt, made, vertex});
   }
   static void BindAbsent(Plain& p, const std::string& name, const Scope& s) {
     if (name == "_" || name.empty()) return;
@@ -70,7 +77,13 @@ class Expander {
     p.absences.push_back({s.Key(name), s.stmt, false});
     p.features.insert("absent");
   }
-  static bool BindList(Plain& p, const std::string& key, const std::vector<int>& list) {
+  static bool BindList(Plain& p, const std::string& name, const std::vector<int>& list,
+                       const Scope& s, bool made) {
+    const std::string key = s.Key(name);
+    for (size_t i = 0; s.stmt >= 0 && i < list.size(); ++i) {
+      if (list[i] < 0) continue;
+      p.occurrences.push_back({key + "[" + std::to_string(i) + "]", s.stmt, made, list[i]});
+    }
     Plain::Name& known = p.names[key];
     if (known.is_list) {
       if (known.list.size() != list.size()) return false;
@@ -86,17 +99,6 @@ class Expander {
     p.features.insert("list");
     return true;
   }
-  // The names that the arguments of a call bind.
-  static void NamesOf(const Expr& e, std::set<std::string>& names) {
-    if (e.kind == Expr::Kind::kName && e.text != "_") names.insert(e.text);
-    if (!e.call().label.empty()) names.insert(e.call().label);
-    for (const AttrArg& a : e.call().attrs) {
-      if (!a.value || a.rest) names.insert(a.name);
-      if (a.value && a.value->kind == Expr::Kind::kName) names.insert(a.value->text);
-    }
-    for (const Arg& a : e.call().args) NamesOf(*a.value, names);
-    names.erase("_");
-  }
   static bool Is(const Expr& e, const char* name) {
     return e.kind == Expr::Kind::kName && e.text == name;
   }
@@ -105,8 +107,10 @@ class Expander {
 
   Plains Statements(Plains plains, const BodyText& body, Scope s) {
     const bool outer = s.prefix.empty();
+    s.outside = NamesOutside(body);
+    s.outer_suffix = s.suffix;
     for (size_t k = 0; k < body.stmts.size(); ++k) {
-      if (outer) s.stmt = static_cast<int>(k);
+      if (outer) s.stmt = s.outer_stmt = static_cast<int>(k);
       plains = ForAll(plains, [&](const Plain& p) { return Statement(p, body.stmts[k], s); });
     }
     return plains;
@@ -145,7 +149,7 @@ class Expander {
       }
       if (out.name != "_") {
         q.vertices[n].num_outputs = static_cast<int>(at + count);
-        if (!BindList(q, s.Key(out.name), list)) continue;
+        if (!BindList(q, out.name, list, s, true)) continue;
       }
       for (Plain& r : then(q, at + count)) all.push_back(r);
     }
@@ -306,7 +310,7 @@ class Expander {
     q.edges.push_back(
         {.kind = PlainEdge::Kind::kAttribute, .from = n, .to = v, .index = 0, .name = a.name});
     Scope unconnected = s;
-    unconnected.stmt = -1;
+    unconnected.stmt = unconnected.outer_stmt = -1;
     Bind(q, name, v, unconnected, false);
     q.features.insert("attribute");
     if (!a.optional) return {q};
@@ -368,7 +372,7 @@ class Expander {
     return all;
   }
 
-  // `count` members of a repeated argument; their names become lists.
+  // `count` members of a repeated argument; names that stand in front of dots alone become lists.
   Plains Members(const Plain& p, const Expr& e, size_t count, size_t width, int n, size_t at,
                  const Scope& s) {
     if (Is(e, "_")) {
@@ -378,8 +382,14 @@ class Expander {
     }
     std::set<std::string> names;
     NamesOf(e, names);
+    const auto outside = [&](const std::string& name) { return s.outside.contains(name); };
+    const bool shares = std::erase_if(names, outside) > 0;
+    if (shares && count == 0) return Plains();  // nothing says what it is
     const auto member = [&](size_t k) {
-      return Scope{.prefix = s.prefix, .suffix = s.suffix + "#" + std::to_string(k), .stmt = -1};
+      Scope inner = s;
+      inner.suffix += "#" + std::to_string(k);
+      inner.stmt = -1;
+      return inner;
     };
     Plains plains = {p};
     for (size_t k = 0; k < count; ++k) {
@@ -392,13 +402,14 @@ class Expander {
       }
     }
     return ForAll(plains, [&](Plain q) {
+      if (shares && count > 1) q.features.insert("same in members");
       for (const std::string& name : names) {
         std::vector<int> list;
         for (size_t k = 0; k < count; ++k) {
           list.push_back(q.names[member(k).Key(name)].vertex);
           q.names.erase(member(k).Key(name));
         }
-        if (!BindList(q, s.Key(name), list)) return Plains();
+        if (!BindList(q, name, list, s, false)) return Plains();
       }
       return Plains{q};
     });

@@ -51,15 +51,51 @@ struct Plain {
   std::map<std::string, std::vector<int>> labels;  // nodes, those of a chain from its start
   std::set<std::string> chains, rests;             // labels that are no node's
 
-  // Where names stand as single values: statements that share one are connected.
+  // Where names stand for values: statements that share one are connected. Each member of a list has its own name.
   struct Occurrence {
     std::string name;
     int stmt = 0;
     bool made = false;  // an output of the statement
+    int vertex = -1;    // -1: it is absent
   };
   std::vector<Occurrence> occurrences, absences;
   std::set<std::string> features;
 };
 using Plains = std::vector<Plain>;
+
+// The names that the arguments of a call bind.
+inline void NamesOf(const Expr& e, std::set<std::string>& names) {
+  if (e.kind == Expr::Kind::kName && e.text != "_") names.insert(e.text);
+  if (!e.call().label.empty()) names.insert(e.call().label);
+  for (const AttrArg& a : e.call().attrs) {
+    if (!a.value || a.rest) names.insert(a.name);
+    if (a.value && a.value->kind == Expr::Kind::kName) names.insert(a.value->text);
+  }
+  for (const Arg& a : e.call().args) NamesOf(*a.value, names);
+  names.erase("_");
+}
+
+// The names in front of no dots.
+inline void NamesOutside(const Arg& arg, std::set<std::string>& names) {
+  if (arg.repeated) return;
+  const Expr& e = *arg.value;
+  if (e.kind != Expr::Kind::kCall) return NamesOf(e, names);
+  for (const Arg& a : e.call().args) NamesOutside(a, names);
+  for (const AttrArg& a : e.call().attrs) {
+    if (!a.value || a.rest) names.insert(a.name);
+    if (a.value && a.value->kind == Expr::Kind::kName) names.insert(a.value->text);
+  }
+  if (!e.call().label.empty()) names.insert(e.call().label);
+}
+inline std::set<std::string> NamesOutside(const BodyText& body) {
+  std::set<std::string> names;
+  for (const Stmt& stmt : body.stmts) {
+    for (const OutArg& out : stmt.outs) {
+      if (!out.repeated) names.insert(out.name);
+    }
+    NamesOutside(stmt.value, names);
+  }
+  return names;
+}
 
 }  // namespace qrewrite::oracle

@@ -216,7 +216,7 @@ inline bool ModelGraph::Connected(const Plain& p, const std::vector<const Thing*
   for (const auto& a : p.occurrences) {
     for (const auto& b : p.occurrences) {
       if (a.name != b.name) continue;
-      const Thing& shared = *at[p.names.at(a.name).vertex];
+      const Thing& shared = *at[a.vertex];
       if (Content(shared.value) && !(perhaps && (a.made || b.made))) continue;
       const int from = group[a.stmt], to = group[b.stmt];
       for (auto& [stmt, of] : group) of = of == from ? to : of;
@@ -255,18 +255,23 @@ inline void ModelGraph::Report(const Plain& p, const std::vector<const Thing*>& 
   }
   // Two statements with two names in common, of which one is no way to the other.
   std::map<std::pair<int, int>, std::pair<bool, bool>> common;  // open, closed
+  std::map<std::pair<int, int>, bool> lists_alone;
   const auto count = [&](const auto& places, bool absent) {
     for (const auto& a : places) {
       for (const auto& b : places) {
         if (a.name != b.name || a.stmt < 0 || a.stmt >= b.stmt) continue;
-        const bool closed = absent || Content(at[p.names.at(a.name).vertex]->value).has_value();
+        const bool closed = absent || Content(at[a.vertex]->value).has_value();
         (closed ? common[{a.stmt, b.stmt}].second : common[{a.stmt, b.stmt}].first) = true;
+        lists_alone.try_emplace({a.stmt, b.stmt}, true).first->second &= a.name.ends_with("]");
         if (closed) features.insert(absent ? "absent shared" : "constant shared");
       }
     }
   };
   count(p.occurrences, false);
   count(p.absences, true);
+  for (const auto& [stmts, alone] : lists_alone) {
+    if (alone) features.insert("list connects");
+  }
   for (const auto& [stmts, ways] : common) {
     if (ways.first && ways.second) features.insert("one of two ways");
   }

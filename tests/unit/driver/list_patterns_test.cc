@@ -1,0 +1,122 @@
+// Patterns with dots: lists that lead from one statement to another, values that are the same in each member.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/support/rule_run.h"
+
+namespace qrewrite {
+namespace {
+
+using testing::RunRules;
+
+bool Fires(const std::string& yaml, const std::string& graph) {
+  const testing::Ran ran = RunRules(yaml, graph);
+  INFO(ran.graph);
+  CHECK(ran.ok);
+  return ran.ok && !ran.report.rules.empty();
+}
+
+}  // namespace
+
+TEST_CASE("A list leads to statements that share it") {
+  const std::string split = R"(
+rules:
+  - name: r
+    match: |
+      xs... = Split<axis=_>(a, _)
+      y = Concat<axis=_>(xs...)
+    replace: y = a
+)";
+  const std::string parts = "a: float[4]\np, q = Split(a, [2, 2])\n";
+  CHECK(Fires(split, parts + "y = Concat<axis=0>(p, q)\nreturn y"));
+  CHECK_FALSE(Fires(split, parts + "y = Concat<axis=0>(q, p)\nreturn y"));
+  CHECK_FALSE(Fires(split, parts + "y = Concat<axis=0>(p, q, p)\nreturn y"));
+  // Down, and from a member that is no constant.
+  const std::string readers = R"(
+rules:
+  - name: r
+    match: |
+      y = Concat<axis=_>(Relu(xs)...)
+      z = Sum(xs...)
+    replace: z = Max(xs...)
+)";
+  CHECK(Fires(readers,
+              "a: float[2]\nb: float[2]\ny = Concat<axis=0>(Relu(a), Relu(b))\n"
+              "z = Sum(a, b)\nreturn y, z"));
+  const std::string constants = R"(
+rules:
+  - name: r
+    match: |
+      y = Concat<axis=_>(xs...)
+      z = Sum(xs...)
+    replace: z = Max(xs...)
+)";
+  CHECK(Fires(constants,
+              "a: float[2]\ny = Concat<axis=0>([1.0, 2.0], a)\nz = Sum([1.0, 2.0], a)\n"
+              "return y, z"));
+}
+
+TEST_CASE("A name that stands in front of no dots, too, is the same in each member") {
+  const std::string rules = R"(
+rules:
+  - name: r
+    match: |
+      y = Concat<axis=0>(Mul(x, s)...)
+      z = Abs(s)
+    where: rank(s) == 1
+    replace: y = Mul(Concat<axis=0>(x...), s)
+)";
+  const std::string inputs = "a: float[1]\nb: float[1]\ns: float[1]\nz = Abs(s)\n";
+  CHECK(Fires(rules, inputs + "y = Concat<axis=0>(Mul(a, s), Mul(s, b))\nreturn y, z"));
+  CHECK_FALSE(Fires(rules, inputs + "y = Concat<axis=0>(Mul(a, s), Mul(b, b))\nreturn y, z"));
+  // Its conditions count, whether it was known before its members or is told by them.
+  const std::string scalar = "a: float[1]\nb: float[1]\ns: float[]\nz = Abs(s)\n";
+  CHECK_FALSE(Fires(rules, scalar + "y = Concat<axis=0>(Mul(a, s), Mul(s, b))\nreturn y, z"));
+  // Very many members; and a name twice in each.
+  std::string many, squares;
+  for (int i = 0; i < 100; ++i) {
+    many += std::string(i == 0 ? "" : ", ") + (i % 2 == 0 ? "Mul(a, s)" : "Mul(s, b)");
+    squares += std::string(i == 0 ? "" : ", ") + (i % 2 == 0 ? "Mul(a, a)" : "Mul(b, b)");
+  }
+  CHECK(Fires(rules, inputs + "y = Concat<axis=0>(" + many + ")\nreturn y, z"));
+  CHECK_FALSE(Fires(rules, inputs + "y = Concat<axis=0>(" + many + ", Mul(a, b))\nreturn y, z"));
+  const std::string twice = R"(
+rules:
+  - name: r
+    match: y = Concat<axis=0>(Mul(x, x)...)
+    replace: y = Neg(Concat<axis=0>(x...))
+)";
+  CHECK(Fires(twice, inputs + "y = Concat<axis=0>(" + squares + ")\nreturn y, z"));
+  CHECK(Fires(twice, inputs + "y = Concat<axis=0>(Mul(a, a), Mul(b, b))\nreturn y, z"));
+  CHECK_FALSE(Fires(twice, inputs + "y = Concat<axis=0>(Mul(a, a), Mul(b, a))\nreturn y, z"));
+}
+
+TEST_CASE("A value that a definition is given is the same in each member") {
+  const std::string rules = R"(
+define:
+  all_by(y, s):
+    - y = Concat<axis=0>(Mul(_, s)...) => true
+rules:
+  - name: r
+    match: |
+      y = Concat<**_>(_...)
+      z = Max(s, y)
+    where: $all_by(y, s)
+    replace: z = Neg(y)
+)";
+  const std::string inputs = "a: float[1]\nb: float[1]\ns: float[1]\n";
+  CHECK(Fires(rules, inputs + "y = Concat<axis=0>(Mul(a, s), Mul(b, s))\nz = Max(s, y)"));
+  CHECK_FALSE(Fires(rules, inputs + "y = Concat<axis=0>(Mul(a, s), Mul(b, a))\nz = Max(s, y)"));
+}
+
+TEST_CASE("A list of outputs is empty behind an optional output that is not there") {
+  for (const std::string outs : {"y, m?, more...", "y, m?, _...", "y, more...", "y, m?"}) {
+    CAPTURE(outs);
+    const std::string rules =
+        "rules: [{name: r, match: \"" + outs + " = Dropout(x)\", replace: y = x}]";
+    CHECK(Fires(rules, "x: float[2]\ny = Dropout(x)\nz = Neg(y)\nreturn z"));
+  }
+}
+
+}  // namespace qrewrite
