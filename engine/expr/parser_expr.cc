@@ -381,6 +381,10 @@ ExprPtr Parser::ParseNameAtom() {
     return Done(std::move(expr), first);
   }
   if (token.text == "absent") {
+    if (At("(", 1)) {
+      Fail(Here(), "QR0209", "`absent` is a value and no function", "write `not present(x)`");
+      return nullptr;
+    }
     Take();
     return Done(NewExpr(Expr::Kind::kAbsent), first);
   }

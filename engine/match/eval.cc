@@ -252,10 +252,7 @@ Val Interpreter::Eval(CodeId code, Frame& frame) {
       if (const bool* x = a.get_if<bool>(); x != nullptr && *x) return true;
       return Or(a, Truth(kid(1)));
     }
-    case CodeOp::kCoalesce: {
-      Val a = kid(0);
-      return a.absent() ? kid(1) : a;
-    }
+    case CodeOp::kCoalesce: return OrElse(kid(0), [&] { return kid(1); });
     case CodeOp::kIn: {
       const Val element = kid(0);
       return EvalIn(element, kid(1));

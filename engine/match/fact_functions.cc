@@ -100,10 +100,12 @@ Val NameOf(const FunctionCall& c) {
 }
 
 Val OpOf(const FunctionCall& c) {
-  if (const auto* n = c[0].get_if<LabelRef>()) {
-    return c.in.graph().op_name(c.in.graph().op(n->node)).text();
-  }
-  return c[0].absent() ? c[0] : NoFact(c[0], "operator");
+  return Each(c[0], [&](const Val& x) -> Val {
+    if (const auto* n = x.get_if<LabelRef>()) {
+      return c.in.graph().op_name(c.in.graph().op(n->node)).text();
+    }
+    return x.absent() ? x : NoFact(x, "operator");
+  });
 }
 
 Val IsConst(const FunctionCall& c) {

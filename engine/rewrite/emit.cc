@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/match/logic.h"
 
 namespace qrewrite {
 
@@ -164,10 +165,8 @@ Val Emitter::Value(const Make& make, Frame& frame) {
       Vals results = Call(*make.call, frame, kOne);
       return results.empty() ? Val() : results[0];
     }
-    case Make::Kind::kCoalesce: {
-      Val left = Value(make.items[0], frame);
-      return left.absent() ? Value(make.items[1], frame) : left;
-    }
+    case Make::Kind::kCoalesce:
+      return OrElse(Value(make.items[0], frame), [&] { return Value(make.items[1], frame); });
     case Make::Kind::kIf: {
       const Val condition = in_.Condition(make.value, frame);
       if (condition.stops()) return condition;

@@ -110,6 +110,34 @@ rules:
   CHECK_FALSE(Fires(rules, inputs + "y = Concat<axis=0>(Mul(a, s), Mul(b, a))\nz = Max(s, y)"));
 }
 
+TEST_CASE("What is absent in a list, and the operators of labels in one") {
+  const std::string zeros = R"(
+rules:
+  - name: r
+    match: y = Concat<axis=0>(DequantizeLinear(x, s, z?)...)
+    where: s == s[0] and (z ?? 0) == (z[0] ?? 0)
+    replace: y = DequantizeLinear(Concat<axis=0>(x...), s[0], z[0])
+)";
+  const auto joined = [](const std::string& first, const std::string& second) {
+    return "a: uint8[1]\nb: uint8[1]\ny = Concat<axis=0>(DequantizeLinear(a, 0.5" + first +
+           "), DequantizeLinear(b, 0.5" + second + "))";
+  };
+  CHECK(Fires(zeros, joined("", "")));
+  CHECK(Fires(zeros, joined(", 0", "")));
+  CHECK(Fires(zeros, joined(", 3", ", 3")));
+  CHECK_FALSE(Fires(zeros, joined(", 3", "")));
+  const std::string labels = R"(
+rules:
+  - name: r
+    match: y = Concat<axis=0>(n:Relu|Neg(x)...)
+    where: all(op(n) == 'Relu')
+    replace: y = Relu(Concat<axis=0>(x...))
+)";
+  const std::string inputs = "a: float[1]\nb: float[1]\n";
+  CHECK(Fires(labels, inputs + "y = Concat<axis=0>(Relu(a), Relu(b))"));
+  CHECK_FALSE(Fires(labels, inputs + "y = Concat<axis=0>(Relu(a), Neg(b))"));
+}
+
 TEST_CASE("A list of outputs is empty behind an optional output that is not there") {
   for (const std::string outs : {"y, m?, more...", "y, m?, _...", "y, more...", "y, m?"}) {
     CAPTURE(outs);
