@@ -34,7 +34,7 @@ FAULTS = [
     ("ezkl_dequant", "'FLOOR'), -1, 0) + 1 - z) * s", "'FLOOR'), -1, 0) - 1 - z) * s", "qonnx-quant"),
     ("deeploy", "+ Reshape(i64(b), [-1]) * m", "+ Reshape(i64(b), [-1])", "conv-bias"),
     ("deeploy", "where: size(z) == 1 and s > 0 and z < hi", "where: z < hi", "quant-relu"),
-    ("deeploy", "rint(to * unit - zero * mul)", "rint(to * unit + zero * mul)", "requant"),
+    ("deeploy", "rint(zq * unit - zd * Where(", "rint(zq * unit + zd * Where(", "requant"),
     ("deeploy", "      - s1 > 0 and s2 > 0\n", "", "add"),
     # An element type that is too narrow; a bound that is off by a step; texts that the rule does not name.
     ("optimize", "when a in [INT8, UINT8] => b in [INT16,", "when a in [INT8, UINT8] => b in [UINT16, INT16,", "cast-pair"),
