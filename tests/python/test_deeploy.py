@@ -176,7 +176,7 @@ def qcdq(lo: int, hi: int, out_scale: float | None = 0.05) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
-@pytest.mark.parametrize("lo, hi, told", [(-8, 7, True), (0, 15, True), (-128, 127, True), (-7, 7, True), (0, 14, True), (-127, 127, True), (-100, 50, False), (1, 100, False)])
+@pytest.mark.parametrize("lo, hi, told", [(-8, 7, True), (0, 15, True), (-128, 127, True), (-7, 7, False), (0, 14, False), (-127, 127, False)])
 def test_ranges(lo, hi, told, tmp_path):
     source, out = tmp_path / "model.onnx", tmp_path / "out.onnx"
     onnx.save(qcdq(lo, hi), source)
