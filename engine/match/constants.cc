@@ -139,7 +139,7 @@ void Facts::ForgetConstant(ValueId v) {
 }
 
 // Empty if it cannot be computed, or would be more than folding may take.
-std::vector<Tensor> Facts::Folded(const FoldCall& call) {
+std::vector<Tensor> Facts::Compute(const FoldCall& call) {
   if (folded_bytes_ > kBytesOfRun) {
     ++over_budget_;
     return {};
@@ -198,12 +198,12 @@ void Facts::ComputeConstants(NodeId n) {
   const OpName& op = graph_.op_name(graph_.op(n));
   const Signature* signature = SignatureOf(n);
   const bool had_no_fault = host_fault_.ok();
-  std::vector<Tensor> outputs = Folded({.domain = op.domain,
-                                        .op = op.name,
-                                        .since = signature != nullptr ? signature->since : 1,
-                                        .inputs = inputs,
-                                        .attributes = graph_.attributes(n),
-                                        .num_outputs = static_cast<int>(graph_.num_outputs(n))});
+  std::vector<Tensor> outputs = Compute({.domain = op.domain,
+                                         .op = op.name,
+                                         .since = signature != nullptr ? signature->since : 1,
+                                         .inputs = inputs,
+                                         .attributes = graph_.attributes(n),
+                                         .num_outputs = static_cast<int>(graph_.num_outputs(n))});
   if (Status fault = CheckHost(n, outputs); !fault.ok()) {
     host_fault_ = std::move(fault);
     outputs.clear();

@@ -157,7 +157,7 @@ class Facts {
   bool HasFold(OpId op);    // there is a kernel, and `constants: keep` has nothing against it
   bool Foldable(NodeId n);  // operator and attributes allow it
   void ComputeConstants(NodeId n);
-  std::vector<Tensor> Folded(const FoldCall& call);
+  std::vector<Tensor> Compute(const FoldCall& call);
   Status CheckHost(NodeId n, const std::vector<Tensor>& outputs);
   uint32_t& ConstantState(ValueId v);
   const Tensor* KnownConstant(ValueId v);  // that was asked for before, or that has no producer

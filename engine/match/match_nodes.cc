@@ -95,11 +95,11 @@ size_t MatchRun::NextOutput(NodeId n, size_t j) {
 bool MatchRun::Node(Scope scope, const PatCall& call, NodeId n, uint32_t output, Next next) {
   const auto inputs = [&] { return Inputs(scope, call, n, next); };
   const auto attrs = [&] { return Attrs(scope, call, n, 0, inputs); };
-  const size_t noted = Note(n);
+  const size_t before = AddMatched(n);
   const bool found = call.label < 0
                          ? attrs()
                          : Bind(scope, call.label, LabelRef{n, output}, call.expr->place, attrs);
-  if (!found) Forget(noted);
+  if (!found) ForgetMatched(before);
   return found;
 }
 

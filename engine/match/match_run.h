@@ -34,8 +34,8 @@ class MatchRun {
         graph_(in.graph_),
         facts_(in.facts_),
         kept_(kept),
-        noted_before_(in.matched_ == nullptr ? 0 : in.matched_->size()) {}
-  ~MatchRun() { Forget(noted_before_); }
+        matched_before_(in.matched_ == nullptr ? 0 : in.matched_->size()) {}
+  ~MatchRun() { ForgetMatched(matched_before_); }
   MatchRun(const MatchRun&) = delete;
   MatchRun& operator=(const MatchRun&) = delete;
 
@@ -158,19 +158,19 @@ class MatchRun {
   bool Step(ValueId v);
   bool Step();
   bool Kept(NodeId n) const { return kept_ != nullptr && kept_->Contains(n); }
-  // A node of the match, for who wants to know them. Returns what Forget() takes it back with.
-  size_t Note(NodeId n) {
+  // A node of the match, for who wants to know them. Returns what ForgetMatched() takes it back with.
+  size_t AddMatched(NodeId n) {
     if (in_.matched_ == nullptr) return 0;
     in_.matched_->push_back(n);
     return in_.matched_->size() - 1;
   }
-  size_t NoteAll(const std::vector<NodeId>& nodes) {
+  size_t AddMatched(const std::vector<NodeId>& nodes) {
     if (in_.matched_ == nullptr) return 0;
     in_.matched_->insert(in_.matched_->end(), nodes.begin(), nodes.end());
     return in_.matched_->size() - nodes.size();
   }
-  void Forget(size_t noted) {
-    if (in_.matched_ != nullptr) in_.matched_->resize(noted);
+  void ForgetMatched(size_t before) {
+    if (in_.matched_ != nullptr) in_.matched_->resize(before);
   }
 
   // A node that a call of the pattern accepted, while what it leads to is matched.
@@ -197,7 +197,7 @@ class MatchRun {
   Facts& facts_;
   int depth_ = 0;  // nodes, names and literals that are matched now
   const NodeSet* kept_;
-  const size_t noted_before_;
+  const size_t matched_before_;
   const Pattern* unasked_ = nullptr;  // conditions of this pattern count as met
 };
 

@@ -123,7 +123,7 @@ bool MatchRun::Chain(Scope scope, const PatCall& call, ValueId end, size_t least
     if (nodes.size() >= least && may_start()) {
       ChainRef chain{.nodes = {nodes.rbegin(), nodes.rend()}, .start = at, .end = end};
       const auto first = [&] { return Value(scope, call.args[0], at, next); };
-      const size_t noted = NoteAll(nodes);
+      const size_t before = AddMatched(nodes);
       std::vector<Passing> passing;
       if (in_.trace_ != nullptr) {
         for (const NodeId n : nodes) passing.emplace_back(*this, call, n);
@@ -132,7 +132,7 @@ bool MatchRun::Chain(Scope scope, const PatCall& call, ValueId end, size_t least
                          : Bind(scope, call.label, std::move(chain), call.expr->place, first)) {
         return true;
       }
-      Forget(noted);
+      ForgetMatched(before);
     }
     if (!Step(at) || (!nodes.empty() && Ends(scope.pattern, call, at))) return false;
     const NodeId n = graph_.producer(at);
