@@ -80,6 +80,7 @@ bool Judge::Hold(const Graph& graph, const Graph& changed, Promise promise, Tria
     return false;
   }
   if (rescaled) AddUnits(graph, changed, promise);
+  read_ = ReadByRule(graph, changed);
   const Result<Model> a = Lowered(graph, rescaled);
   const Result<Model> b = Lowered(changed, rescaled);
   if (!a.ok() || !b.ok()) {

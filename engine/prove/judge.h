@@ -170,6 +170,12 @@ class Judge {
   bool IsOfCutOffSums(const Graph& graph, const Task& task, CodeId assumed);
   void Compare(const Model& before, const Model& after, Promise promise, double size, bool turned,
                Trial& trial);
+  // Samples of which the promise says nothing go: what the rule reads is infinite, or, of a promise about calibrated data,
+  // the original makes what is no number. False: there are none such.
+  bool DropBeyondPromise(const Model& model, bool of_data, std::vector<Tensors>& inputs, Outcome& a,
+                         Outcome& b) const;
+  // What nodes that the rule removed read of those that are still there, by name.
+  static std::set<std::string> ReadByRule(const Graph& before, const Graph& after);
   void CompareUnrun(const Model& before, const Model& after, const Promise& promise,
                     const std::vector<Tensors>& inputs, const Status& status, Trial& trial);
   // `any_size`: of a promise about calibrated data it is enough that it holds at one of several sizes of the inputs.
@@ -220,6 +226,7 @@ class Judge {
 
   const Court& court_;
   const Graph* given_ = nullptr;  // of the Try() that is under way
+  std::set<std::string> read_;    // ReadByRule() of it
   bool of_seven_bits_ = false;    // so are its inputs of eight
   bool asked_semantics_ = false;  // AddWhyNotSpelledOut() was: one answer is enough
   std::set<uint64_t> kinds_;  // of graphs that were shown to ONNX Runtime, though nothing was wrong

@@ -1,5 +1,6 @@
 // The numbers of a graph and of what became of it, as the kernels compute them.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "engine/api/constant.h"
@@ -93,6 +94,60 @@ size_t Judge::CountDistinct(const std::vector<Tensors>& samples) {
   return numbers.size();
 }
 
+namespace {
+
+bool HasAny(const ConstTensor& plain, bool (*is_one)(double)) {
+  const Result<Tensor> tensor = FromPlain(plain);
+  if (!tensor.ok() || !IsFloat(tensor->dtype())) return false;
+  const Result<std::vector<double>> values = ToDoubles(*tensor);
+  return values.ok() && std::ranges::any_of(*values, is_one);
+}
+
+}  // namespace
+
+std::set<std::string> Judge::ReadByRule(const Graph& before, const Graph& after) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < before.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!before.alive(n) || after.alive(n)) continue;
+    for (size_t k = 0; k < before.num_inputs(n); ++k) {
+      const ValueId v = before.input(n, k);
+      const NodeId maker = v.valid() ? before.producer(v) : NodeId();
+      if (maker.valid() && after.alive(maker)) names.emplace(before.name(v));
+    }
+  }
+  return names;
+}
+
+bool Judge::DropBeyondPromise(const Model& model, bool of_data, std::vector<Tensors>& inputs,
+                              Outcome& a, Outcome& b) const {
+  const auto is_infinite = [](double v) { return std::isinf(v); };
+  const auto is_none = [](double v) { return std::isnan(v); };
+  const auto is_beyond = [&](size_t i) {
+    if (of_data && std::ranges::any_of(a.values[i], [&](const auto& output) {
+          return HasAny(output.second, is_none);
+        }))
+      return true;
+    const std::optional<Tensors> values =
+        read_.empty() ? std::nullopt : AllValues(model, inputs[i]);
+    return values && std::ranges::any_of(*values, [&](const auto& value) {
+             return read_.contains(value.first) && HasAny(value.second, is_infinite);
+           });
+  };
+  std::vector<Tensors> rest;
+  Outcome before, after;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (is_beyond(i)) continue;
+    rest.push_back(std::move(inputs[i]));
+    before.values.push_back(std::move(a.values[i]));
+    after.values.push_back(std::move(b.values[i]));
+  }
+  const bool any = rest.size() < inputs.size();
+  inputs = std::move(rest);
+  a = std::move(before), b = std::move(after);
+  return any;
+}
+
 // The kernels run the graph and not the result: a shape that does not fit, say, or an operator that they lack.
 void Judge::CompareUnrun(const Model& before, const Model& after, const Promise& promise,
                          const std::vector<Tensors>& inputs, const Status& status, Trial& trial) {
@@ -140,7 +195,7 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
   if (promise.kind == Promise::Kind::kRescaled)
     AddScales(*inputs, promise.any_type, promise.scales);
   for (const Tensors& sample : *inputs) trial.types.insert(TypesOf(sample));
-  const Outcome a = RunWhereDefined(court_.kernels, before, *inputs);
+  Outcome a = RunWhereDefined(court_.kernels, before, *inputs);
   if (!a.status.ok()) {
     trial.fate = Trial::Fate::kUnknown;
     trial.why = Message(a.status);
@@ -153,7 +208,7 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     return;
   }
   trial.distinct = CountDistinct(a.values);
-  const Outcome b = RunModel(court_.kernels, after, *inputs);
+  Outcome b = RunModel(court_.kernels, after, *inputs);
   if (!b.status.ok()) {
     CompareUnrun(before, after, promise, *inputs, b.status, trial);
     return;
@@ -162,6 +217,14 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
   if (!kept && MeasureUnreached(before, a.values, promise)) {
     kept = Keeps(promise, a.values, b.values, trial.why, &trial.margin);
     trial.excuse = Excuse::kNoData;
+  }
+  if (!kept && DropBeyondPromise(before, trial.of_data, *inputs, a, b)) {
+    if (inputs->empty()) {
+      trial.fate = Trial::Fate::kUnknown;
+      trial.why = "what the rule reads is infinite, or what it is tried with has no result";
+      return;
+    }
+    kept = Keeps(promise, a.values, b.values, trial.why, &trial.margin);
   }
   LearnOutputs(promise, a.values, b.values, kept, trial);
   trial.by_numbers = !kept;

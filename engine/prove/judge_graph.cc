@@ -12,6 +12,7 @@
 #include "engine/match/interpreter.h"
 #include "engine/ops/quantizer.h"
 #include "engine/prove/judge.h"
+#include "engine/prove/variation.h"
 #include "engine/rewrite/edit.h"
 #include "engine/rule/check.h"
 
@@ -169,6 +170,9 @@ std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures
     const FormalAttribute* formal = s->FindAttribute(a.name);
     if (formal == nullptr || KindOf(a.value) != formal->kind)
       return fmt::format("{}: attribute `{}`", op.text(), a.name);
+    const auto* const type = NamesType(a.name) ? std::get_if<int64_t>(&a.value) : nullptr;
+    if (type != nullptr && (*type < 0 || *type >= kNumDTypes))
+      return fmt::format("{}: `{}` names no element type", op.text(), a.name);
   }
   const Attributes& attributes = graph.attributes(n);
   const AttrValue* const rule_of_pads = attributes.Find("auto_pad");

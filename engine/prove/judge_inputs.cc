@@ -103,7 +103,8 @@ Status Stretch(Tensors& sample, DType dtype, double most) {
   return {};
 }
 
-// Floats of the type that are infinite, since a range that they were made for ends beyond it, become the largest ones.
+// Floats of the type that are infinite, since a range that they were made for ends beyond it, become the largest ones:
+// what rules promise is said of finite numbers.
 Status BringBack(Tensors& sample, DType dtype, double most) {
   for (auto& [name, plain] : sample) {
     if (static_cast<DType>(plain.dtype) != dtype) continue;
@@ -290,7 +291,6 @@ Status Judge::AddEndsOfFloats(const Model& model, std::vector<Tensors>& inputs) 
     if (inputs.size() <= kOutOfRange || !EndsBeyond(dtype, LargestAlone(graph, dtype, 0, most)))
       continue;
     Tensors sample = inputs[kOutOfRange];
-    QR_RETURN_IF_ERROR(BringBack(sample, dtype, most));
     QR_RETURN_IF_ERROR(Stretch(sample, dtype, most));
     if (RunModel(court_.kernels, model, {sample}).status.ok()) inputs.push_back(std::move(sample));
   }
@@ -348,6 +348,8 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& pr
       QR_ASSIGN_OR_RETURN(inputs.emplace_back(), maker.Sample(i, tried.sizes));
       if (i == 0) samples = SamplesFor(promise, inputs.front());
       QR_RETURN_IF_ERROR(Multiply(inputs.back(), maker, size));
+      for (const DType dtype : {DType::kFloat, DType::kFloat16})
+        QR_RETURN_IF_ERROR(BringBack(inputs.back(), dtype, LargestFinite(dtype)));
     }
     const bool runs = (!maker.has_open_sizes() && unranked.empty()) ||
                       RunModel(court_.kernels, model, {inputs.front()}).status.ok();
