@@ -209,6 +209,8 @@ Outputs QGemm(const FoldCall& call) {
     QR_ASSIGN_OR_RETURN(const Tensor bias, InDoubles(*c));
     const Tensor terms[] = {product, bias};
     QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y, Compute("Add", 14, terms, {}));
+    if (y[0].dims() != sums.dims())
+      return Misfit("{} adds {} to {}", call.op, ShapeText(c->dims()), ShapeText(sums.dims()));
     sums = y[0];
   }
   QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(sums));

@@ -52,6 +52,17 @@ TEST_CASE("QLinear operators: a zero point of the result that is no integer") {
                      "com.microsoft")) == "a zero point of FLOAT []");
 }
 
+TEST_CASE("QGemm: zero points without scales, a bias that is wider than the product") {
+  const Tensor one = Floats({}), zero = Bytes({});
+  const auto gemm = [&](const Tensor& zeros, const Tensor& bias) {
+    return Run("QGemm", {Bytes({1, 1}), one, zero, Bytes({1, 1}), one, zeros, bias, one, zero}, {},
+               "com.microsoft");
+  };
+  CHECK(gemm(zero, Filled(DType::kInt32, {1}, 1)).ok());
+  CHECK(ReasonOf(gemm(Bytes({2}), Tensor())) == "QGemm with 1 scales and 2 zero points");
+  CHECK(ReasonOf(gemm(zero, Filled(DType::kInt32, {2}, 1))) == "QGemm adds [2] to [1, 1]");
+}
+
 TEST_CASE("MatMulInteger: a zero point that takes sums beyond 32 bits") {
   const Tensor lowest = Filled(DType::kInt32, {}, -0x1p31);
   CHECK(ReasonOf(Run("MatMulInteger", {Bytes({2, 2}), Bytes({2, 3}), lowest}, {})) ==
