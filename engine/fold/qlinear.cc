@@ -37,7 +37,8 @@ struct Quantized {
     if (operand.scales.empty() || operand.zeros.empty())
       return Reason("{} without scales", call.op);
     // Each zero point belongs to a scale.
-    if (scale != kNone && operand.zeros.size() > 1 && operand.zeros.size() != operand.scales.size()) {
+    if (scale != kNone && operand.zeros.size() > 1 &&
+        operand.zeros.size() != operand.scales.size()) {
       return Misfit("{} with {} scales and {} zero points", call.op, operand.scales.size(),
                     operand.zeros.size());
     }

@@ -42,6 +42,7 @@ struct Court {
   const Program* semantics;  // of RuleSet::semantics; null: nothing is said
   const RunContext& context;
   const Rules& roles;     // LoadInputRoles
+  const Rules& branches;  // put branches that are taken in the place of what chooses them
   Evaluator& kernels;     // BuiltinKernels
   RuntimeApart* runtime;  // ONNX Runtime, or null
   uint64_t seed = 0;
@@ -202,6 +203,8 @@ class Judge {
   bool MisfitsWhenRun(const Model& model, const Tensors& sample, const Tensors& values) const;
   std::optional<Tensors> AllValues(const Model& model, const Tensors& sample) const;
   bool RunsOtherwise(const Model& model, const Tensors& sample, const Tensors& values) const;
+  // The same of values in the branches that the sample takes.
+  bool BranchesRunOtherwise(const Model& model, const Tensors& sample, Tensors values) const;
   bool RunOtherwise(const Model& model, const std::vector<Tensors>& samples,
                     std::set<SizedTypes>& types) const;
   bool RuntimeRunsOtherwise(const Model& model, const std::vector<Tensors>& inputs) const;

@@ -401,7 +401,8 @@ bool Judge::RunOtherwise(const Model& model, const std::vector<Tensors>& samples
   for (const Tensors& sample : samples) {
     const std::optional<Tensors> values = AllValues(model, sample);
     if (!values) continue;
-    if (RunsOtherwise(model, sample, *values)) return true;
+    if (RunsOtherwise(model, sample, *values) || BranchesRunOtherwise(model, sample, *values))
+      return true;
     SizedTypes all = TypesOf(sample);
     all.merge(TypesOf(*values));
     types.insert(std::move(all));

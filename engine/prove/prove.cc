@@ -114,8 +114,9 @@ ProvenDefinition Reported(const Program& program, GuardedDefinition& guarded) {
 // The court, and what it refers to.
 class Hearing {
  public:
-  Hearing(const Rules& rules, Rules roles, const ProveOptions& options)
+  Hearing(const Rules& rules, Rules roles, Rules branches, const ProveOptions& options)
       : roles_(std::move(roles)),
+        branches_(std::move(branches)),
         inference_(MakeOnnxInference()),
         context_{.kernels = &rules.impl().kernels,
                  .functions = &rules.impl().functions,
@@ -133,6 +134,7 @@ class Hearing {
                          .semantics = semantics_.get(),
                          .context = context_,
                          .roles = roles_,
+                         .branches = branches_,
                          .kernels = *kernels_,
                          .runtime = runtime_ ? &*runtime_ : nullptr,
                          .seed = options.seed,
@@ -148,7 +150,7 @@ class Hearing {
   }
 
  private:
-  const Rules roles_;
+  const Rules roles_, branches_;
   const std::unique_ptr<ShapeInference> inference_;
   const RunContext context_;
   const std::unique_ptr<Evaluator> kernels_;
@@ -196,7 +198,8 @@ Result<ProveReport> Prove(const Rules& rules, const ProveOptions& options) {
   if (options.graphs && *options.graphs < 1)
     return Status(StatusCode::kUsage, "at least one graph is needed");
   QR_ASSIGN_OR_RETURN(Rules roles, LoadInputRoles());
-  Hearing hearing(rules, std::move(roles), options);
+  QR_ASSIGN_OR_RETURN(Rules branches, Rules::Load("branches", {.tests = false}));
+  Hearing hearing(rules, std::move(roles), std::move(branches), options);
   Court& court = hearing.court();
   const ComputedElementsLimit limit(kMostComputed);
   const std::vector<Seed> seeds = SeedsOf(set);
