@@ -96,9 +96,10 @@ TEST_CASE("A search begins where most is above it") {
       // a chain has no node to begin at
       {"x = Relu(w); t = Neg*(x); y = Relu(t)", "anchor 2; 0 up x; 1 up t; 1 down x"},
       {"y = Relu(x); t = Neg*(x)", "anchor 0; 1 down x"},
-      // nested names are ways, too; lists, labels and attributes are none
+      // nested names are ways, too, and lists; labels and attributes are none
       {"y = Add(Relu(x), k); z = Neg(x)", "anchor 1; 0 down x"},
-      {"y = Concat<axis>(a, xs...); z = Concat<axis>(a, xs...)", "anchor 1; 0 down a"},
+      {"y = Concat<axis>(a, xs...); z = Concat<axis>(a, xs...)", "anchor 1; 0 down a; 0 down xs"},
+      {"xs... = Split(a, _); y = Concat<axis>(xs...)", "anchor 1; 0 up xs"},
   };
   for (const auto& [match, plan] : rows) {
     INFO(match);
