@@ -185,7 +185,8 @@ bool Holds(BinOp op, Exact x, Exact y) {
   }
 }
 
-Result<Tensor> CompareValues(BinOp op, const Tensor& a, const Tensor& b) {
+// `weak`: both are, and DOUBLE.
+Result<Tensor> CompareValues(BinOp op, const Tensor& a, const Tensor& b, bool weak) {
   QR_ASSIGN_OR_RETURN(const fold::BroadcastLoop loop,
                       fold::BroadcastLoop::Make({&a.dims(), &b.dims()}));
   QR_ASSIGN_OR_RETURN(const std::vector<Exact> x, ExactValues(a));
@@ -194,8 +195,14 @@ Result<Tensor> CompareValues(BinOp op, const Tensor& a, const Tensor& b) {
   uint8_t* out = buffer.as<uint8_t>().data();
   loop.ForEachRow([&](const fold::BroadcastLoop::Row& row) {
     for (int64_t i = 0; i < loop.row_length(); ++i) {
-      out[row.out + i] = Holds(op, x[static_cast<size_t>(row.in[0] + i * loop.step(0))],
-                               y[static_cast<size_t>(row.in[1] + i * loop.step(1))]);
+      Exact p = x[static_cast<size_t>(row.in[0] + i * loop.step(0))];
+      Exact q = y[static_cast<size_t>(row.in[1] + i * loop.step(1))];
+      if (weak) {
+        auto u = static_cast<double>(p), v = static_cast<double>(q);
+        NearestFloats(u, v);
+        p = u, q = v;
+      }
+      out[row.out + i] = Holds(op, p, q);
     }
   });
   return std::move(buffer).Finish();
@@ -217,8 +224,9 @@ bool HasOperators(DType dtype) {
 Result<Tensor> Compare(BinOp op, const Num& a, const Num& b) {
   const Tensor x = Adapted(a, b);
   const Tensor y = Adapted(b, a);
-  if (x.dtype() == y.dtype() && HasOperators(x.dtype())) return CompareSame(op, x, y);
-  return CompareValues(op, x, y);
+  const bool weak = a.weak && b.weak && x.dtype() == DType::kDouble && y.dtype() == DType::kDouble;
+  if (!weak && x.dtype() == y.dtype() && HasOperators(x.dtype())) return CompareSame(op, x, y);
+  return CompareValues(op, x, y, weak);
 }
 
 // Weak operands are int64 and double, whatever their maker stored.

@@ -156,6 +156,14 @@ std::optional<Element> OnlyElement(const Tensor& t, bool weak) {
 
 bool CompareIntegers(BinOp op, int64_t a, int64_t b) { return Holds(op, a, b); }
 
+void NearestFloats(double& x, double& y) {
+  const std::optional<float> f = Narrow(x), g = Narrow(y);
+  if (!f || !g) return;
+  const bool x_is = *f == x, y_is = *g == y;
+  if (y_is) x = *f;
+  if (x_is) y = *g;
+}
+
 std::optional<bool> CompareElements(BinOp op, const Element& a, const Element& b) {
   if (!a.is_float && !b.is_float) return Holds(op, a.i, b.i);
   Element x = a, y = b;
@@ -166,7 +174,10 @@ std::optional<bool> CompareElements(BinOp op, const Element& a, const Element& b
     if (other->dtype != DType::kFloat) return std::nullopt;
     if (const std::optional<float> f = Narrow(own->d)) own->d = *f;
   }
-  if (x.is_float && y.is_float) return Holds(op, x.d, y.d);
+  if (x.is_float && y.is_float) {
+    if (a.weak && b.weak) NearestFloats(x.d, y.d);
+    return Holds(op, x.d, y.d);
+  }
   // Of one that is whole and small enough to be a double, too.
   Element& whole = x.is_float ? y : x;
   const std::optional<double> d = ExactFloat<double>(whole.i);

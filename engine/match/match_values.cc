@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/fold/element.h"
 #include "engine/match/match_run.h"
 
 namespace qrewrite {
@@ -46,6 +47,33 @@ bool ElementEquals(DType dtype, double element, const Expr& literal) {
              std::abs(a - b) <= literal.ulps;
     }
   }
+}
+
+// Whether each element of `t` equals the literal.
+bool AllEqual(const Tensor& t, const Expr& literal) {
+  if (literal.kind == Expr::Kind::kInt && IsInteger(t.dtype())) {  // exactly, beyond 2^53 too
+    const Result<std::vector<int64_t>> integers = ToInt64s(t);
+    return integers.ok() &&
+           std::ranges::all_of(*integers, [&](int64_t e) { return e == literal.int_value; });
+  }
+  const Result<std::vector<double>> values = ToDoubles(t);
+  return values.ok() && std::all_of(values->begin(), values->end(), [&](double e) {
+           return literal.kind == Expr::Kind::kBool ? e == static_cast<double>(literal.int_value)
+                                                    : ElementEquals(t.dtype(), e, literal);
+         });
+}
+
+// `[0, -1]`: a 1-D tensor, element by element; one element is one element, whatever its rank.
+bool EqualsList(const Tensor& t, const std::vector<ExprPtr>& items) {
+  const auto size = static_cast<int64_t>(items.size());
+  if (t.size() == 1 && size == 1) return AllEqual(t, *items[0]);
+  if (t.size() != size || t.rank() != 1) return false;
+  const Result<Tensor> whole = t.Materialize();
+  for (int64_t i = 0; whole.ok() && i < size; ++i) {
+    const std::optional<Tensor> element = ElementAt(*whole, i);
+    if (!element || !AllEqual(*element, *items[static_cast<size_t>(i)])) return false;
+  }
+  return whole.ok();
 }
 
 }  // namespace
@@ -168,8 +196,13 @@ bool MatchRun::Literal(const PatArg& arg, ValueId v) {
     if (in_.trace_ == nullptr) return false;
     return Fail(literal.place, graph_.producer(v), facts_.WhyNotConstant(v));
   }
-  if (t->size() == 0) return Fail(literal.place, NodeId(), "an empty tensor equals no literal");
   Tensor tensor = *t;
+  if (literal.kind == Expr::Kind::kList) {
+    if (EqualsList(tensor, literal.items)) return true;
+    if (in_.trace_ == nullptr) return false;
+    return Fail(literal.place, graph_.producer(v), words().Difference(v, tensor, literal));
+  }
+  if (t->size() == 0) return Fail(literal.place, NodeId(), "an empty tensor equals no literal");
   if (literal.kind == Expr::Kind::kString) {
     if (!tensor.is_string()) return false;
     const Result<Tensor> m = tensor.Materialize();
@@ -177,25 +210,14 @@ bool MatchRun::Literal(const PatArg& arg, ValueId v) {
                                  [&](const std::string& s) { return s == literal.text; });
   }
   if (tensor.is_string()) return false;
-  const auto fits = [&](const Tensor& part) {
-    if (literal.kind == Expr::Kind::kInt && IsInteger(part.dtype())) {  // exactly, beyond 2^53 too
-      const Result<std::vector<int64_t>> integers = ToInt64s(part);
-      return integers.ok() &&
-             std::ranges::all_of(*integers, [&](int64_t e) { return e == literal.int_value; });
-    }
-    const Result<std::vector<double>> values = ToDoubles(part);
-    return values.ok() && std::all_of(values->begin(), values->end(), [&](double e) {
-             return literal.kind == Expr::Kind::kBool ? e == static_cast<double>(literal.int_value)
-                                                      : ElementEquals(part.dtype(), e, literal);
-           });
-  };
   // A large tensor is seldom a literal: its first element decides most of the time.
   if (tensor.size() > 4096 && !tensor.is_lazy() && Info(tensor.dtype()).bits >= 8) {
     const size_t width = static_cast<size_t>(Info(tensor.dtype()).bits / 8);
     const Tensor first = Tensor::View(tensor.dtype(), {}, nullptr, tensor.bytes().first(width));
-    if (!fits(first)) return Fail(literal.place, NodeId(), "the constant differs from the literal");
+    if (!AllEqual(first, literal))
+      return Fail(literal.place, NodeId(), "the constant differs from the literal");
   }
-  if (fits(tensor)) return true;
+  if (AllEqual(tensor, literal)) return true;
   if (in_.trace_ == nullptr) return false;
   return Fail(literal.place, graph_.producer(v), words().Difference(v, tensor, literal));
 }

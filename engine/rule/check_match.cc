@@ -384,8 +384,16 @@ void RuleChecker::MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& o
           "an attribute stands in <>: `Cast<to=FLOAT>(x)`; the type of a value is asked for "
           "in `where`: `dtype(x) == FLOAT`";
       return;
+    case Expr::Kind::kList: {
+      const bool numbers = std::ranges::all_of(value.items, [](const ExprPtr& item) {
+        return item->kind == Expr::Kind::kInt || item->kind == Expr::Kind::kFloat ||
+               item->kind == Expr::Kind::kBool;
+      });
+      if (!numbers) NoArithmetic(value, owner);
+      return;
+    }
     default:
-      if (!IsPatternLiteral(value)) NoArithmetic(value, owner);
+      if (!IsPatternLiteral(value) || value.kind == Expr::Kind::kUnary) NoArithmetic(value, owner);
   }
 }
 

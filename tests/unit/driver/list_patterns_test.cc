@@ -110,6 +110,35 @@ rules:
   CHECK_FALSE(Fires(rules, inputs + "y = Concat<axis=0>(Mul(a, s), Mul(b, a))\nz = Max(s, y)"));
 }
 
+TEST_CASE("A list of literals is a constant with these elements") {
+  const std::string rules =
+      "rules: [{name: r, match: 'y = Reshape(x, [0, -1])', replace: y = Flatten(x)}]";
+  const std::string x = "x: float[2, 3, 4]\n";
+  CHECK(Fires(rules, x + "y = Reshape(x, [0, -1])"));
+  CHECK_FALSE(Fires(rules, x + "y = Reshape(x, [-1, 0])"));
+  CHECK_FALSE(Fires(rules, x + "y = Reshape(x, [0, -1, 2])"));
+  CHECK_FALSE(Fires(rules, x + "s: int64[2]\ny = Reshape(x, s)"));
+  const std::string floats = "rules: [{name: r, match: 'y = Add(x, [0.1])', replace: y = Neg(x)}]";
+  CHECK(Fires(floats, "x: float[1]\ny = Add(x, [0.1])"));
+  CHECK(Fires(floats, "x: float16[1]\ny = Add(x, 0.1)"));
+  CHECK_FALSE(Fires(floats, "x: float[1]\ny = Add(x, [0.0])"));
+}
+
+TEST_CASE("A decimal literal equals the float attribute that is written so") {
+  const auto fires = [](const std::string& attr, const std::string& where) {
+    return Fires("rules: [{name: r, match: 'y = LeakyRelu<" + attr + ">(x)', where: '" + where +
+                     "', replace: y = Neg(x)}]",
+                 "x: float[2]\ny = LeakyRelu<alpha=0.1>(x)");
+  };
+  CHECK(fires("alpha=0.1", "true"));
+  CHECK_FALSE(fires("alpha=0.1000001", "true"));
+  CHECK(fires("alpha", "alpha == 0.1"));
+  CHECK(fires("alpha", "alpha in [0.1, 0.2]"));
+  CHECK(fires("alpha", "alpha <= 0.1 and not alpha > 0.1"));
+  CHECK_FALSE(fires("alpha", "alpha != 0.1"));
+  CHECK_FALSE(fires("alpha", "alpha == 0.1000001"));
+}
+
 TEST_CASE("What is absent in a list, and the operators of labels in one") {
   const std::string zeros = R"(
 rules:
