@@ -309,10 +309,13 @@ class UnknownOps {
   std::set<std::string> told_;
 };
 
-// How often each name stands somewhere.
+// How often each name stands somewhere; `**a` counts as that.
 void CountNames(const Expr& e, std::map<std::string, int>& counts) {
   if (e.kind == Expr::Kind::kName) ++counts[e.text];
-  for (const AttrArg& attr : e.call().attrs) counts[attr.name] += !attr.value && !attr.rest;
+  for (const AttrArg& attr : e.call().attrs) {
+    if (attr.rest) ++counts["**" + attr.name];
+    if (!attr.rest && !attr.value) ++counts[attr.name];
+  }
   for (const Ref& ref : e.call().refs) ++counts[ref.name.substr(0, ref.name.find('.'))];
 }
 
@@ -321,21 +324,33 @@ void LintBoundAttributes(const RuleSet& set, const BodyText& match,
                          DiagnosticSink& sink) {
   WalkBody(match, [&](const Expr& e) {
     for (const AttrArg& attr : e.call().attrs) {
-      if (!attr.value || attr.value->kind != Expr::Kind::kName || attr.value->text == "_") continue;
-      const auto count = counts.find(attr.value->text);
+      if (attr.optional || (attr.value && attr.value->kind != Expr::Kind::kName)) continue;
+      const std::string name = attr.rest    ? "**" + attr.name
+                               : attr.value ? attr.value->text
+                                            : attr.name;
+      if (name == "_" || name == "**_") continue;
+      const auto count = counts.find(name);
       if (count == counts.end() || count->second > 1) continue;
+      if (attr.rest) {
+        sink.Warning(attr.place, code::kUnused,
+                     fmt::format("`{}` of {} takes whatever attributes there are and is not used",
+                                 name, owner))
+            .hint = "any attributes are written `**_`";
+        continue;
+      }
       Diagnostic& d =
-          sink.Warning(attr.value->place, code::kUnused,
-                       fmt::format("`{}` of {} is bound to any value of `{}` and not used",
-                                   attr.value->text, owner, attr.name));
-      d.hint = "any value is written `_`";
+          sink.Warning(attr.value ? attr.value->place : attr.place, code::kUnused,
+                       fmt::format("`{}` of {} is bound to any value of `{}` and not used", name,
+                                   owner, attr.name));
+      d.hint = attr.value ? "any value is written `_`"
+                          : fmt::format("any value is written `{}=_`", attr.name);
       const Ref& ref = e.call().refs.front();
       const OpName op = SplitOpName(ref.name);
       const Signature* s =
           ref.kind == Ref::Kind::kName ? set.signatures.Newest(op.domain, op.name) : nullptr;
       const FormalAttribute* formal = s ? s->FindAttribute(attr.name) : nullptr;
-      if (formal != nullptr && formal->kind == AttrKind::kString) {
-        d.hint = fmt::format("the text is written '{}'; any value `_`", attr.value->text);
+      if (attr.value && formal != nullptr && formal->kind == AttrKind::kString) {
+        d.hint = fmt::format("the text is written '{}'; any value `_`", name);
       }
     }
   });

@@ -184,14 +184,32 @@ TEST_CASE("Lint: nodes on constants alone") {
 
 TEST_CASE("Lint: names of `let` that nothing reads") {
   const auto rule = [](const char* let, const char* replace) {
-    return Warnings(
-        std::string("rules:\n  - name: r\n    match: y = n:Softmax<axis>(x)\n    let: ") + let +
-        "\n    replace: " + replace + "\n" + kTested);
+    return Warnings(std::string("rules:\n  - name: r\n    match: y = n:Softmax<axis>(x)\n    "
+                                "where: axis > 0\n    let: ") +
+                    let + "\n    replace: " + replace + "\n" + kTested);
   };
-  CHECK(rule("{k: axis + 1}", "y = Relu(x)") == "6 QR0501 `k` of rule `r` is not used\n");
-  CHECK(rule("{'a, b': shape(x)}", "y = Relu(x)") == "6 QR0501 `a, b` of rule `r` is not used\n");
+  CHECK(rule("{k: axis + 1}", "y = Relu(x)") == "7 QR0501 `k` of rule `r` is not used\n");
+  CHECK(rule("{'a, b': shape(x)}", "y = Relu(x)") == "7 QR0501 `a, b` of rule `r` is not used\n");
   CHECK(rule("{'a, b': shape(x)}", "y = Reshape(x, [a])") == "");
   CHECK(rule("{k: axis + 1, m: k * 2}", "y = Relu(Reshape(x, [m]))") == "");
+}
+
+TEST_CASE("Lint: attributes that are bound and dropped") {
+  const auto rule = [](const char* match, const char* replace) {
+    return Warnings(std::string("rules:\n  - name: r\n    match: ") + match +
+                    "\n    replace: " + replace + "\n" + kTested);
+  };
+  const std::string dropped = " of rule `r` is bound to any value of `alpha` and not used\n";
+  CHECK(rule("y = LeakyRelu<alpha>(x)", "y = Relu(x)") == "5 QR0501 `alpha`" + dropped);
+  CHECK(rule("y = LeakyRelu<alpha=k>(x)", "y = Relu(x)") == "5 QR0501 `k`" + dropped);
+  CHECK(rule("y = LeakyRelu<alpha=_>(x)", "y = Relu(x)") == "");
+  CHECK(rule("y = LeakyRelu<alpha>(x)", "y = Mul(x, alpha)") == "");
+  CHECK(rule("y = LeakyRelu<**a>(x)", "y = Relu(x)") ==
+        "5 QR0501 `**a` of rule `r` takes whatever attributes there are and is not used\n");
+  CHECK(rule("y = LeakyRelu<**_>(x)", "y = Relu(x)") == "");
+  CHECK(rule("y = LeakyRelu<**a>(x)", "y = ThresholdedRelu<**a>(x)") == "");
+  CHECK(rule("y = Transpose<perm?>(x)", "y = Relu(x)") ==
+        "");  // how an attribute may be there or not
 }
 
 TEST_CASE("Lint: an attribute that is bound to a name nobody uses") {
