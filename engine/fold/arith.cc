@@ -199,7 +199,7 @@ Result<Tensor> CompareValues(BinOp op, const Tensor& a, const Tensor& b, bool we
       Exact q = y[static_cast<size_t>(row.in[1] + i * loop.step(1))];
       if (weak) {
         auto u = static_cast<double>(p), v = static_cast<double>(q);
-        NearestFloats(u, v);
+        NearestFloats(op, u, v);
         p = u, q = v;
       }
       out[row.out + i] = Holds(op, p, q);

@@ -156,7 +156,8 @@ std::optional<Element> OnlyElement(const Tensor& t, bool weak) {
 
 bool CompareIntegers(BinOp op, int64_t a, int64_t b) { return Holds(op, a, b); }
 
-void NearestFloats(double& x, double& y) {
+void NearestFloats(BinOp op, double& x, double& y) {
+  if (op == BinOp::kLess || op == BinOp::kGreater) return;
   const std::optional<float> f = Narrow(x), g = Narrow(y);
   if (!f || !g) return;
   const bool x_is = *f == x, y_is = *g == y;
@@ -175,7 +176,7 @@ std::optional<bool> CompareElements(BinOp op, const Element& a, const Element& b
     if (const std::optional<float> f = Narrow(own->d)) own->d = *f;
   }
   if (x.is_float && y.is_float) {
-    if (a.weak && b.weak) NearestFloats(x.d, y.d);
+    if (a.weak && b.weak) NearestFloats(op, x.d, y.d);
     return Holds(op, x.d, y.d);
   }
   // Of one that is whole and small enough to be a double, too.

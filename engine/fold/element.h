@@ -29,9 +29,9 @@ bool IntegerOp(BinOp op, int64_t x, int64_t y, int64_t* out);
 // The same in DOUBLE, of what needs no more than an instruction.
 std::optional<double> FloatOp(BinOp op, double x, double y);
 
-// Two weak floats before they are compared: one may be that of an attribute, and beside a float a literal means the
-// nearest float. Others stay as they are.
-void NearestFloats(double& x, double& y);
+// Two weak floats before `op` compares them: one may be that of an attribute, and beside a float a literal means the
+// nearest float. `<` and `>` are exact: a literal may be meant to lie next to the largest float.
+void NearestFloats(BinOp op, double& x, double& y);
 
 // `a op b`. REQUIRES: IsComparison(op).
 bool CompareIntegers(BinOp op, int64_t a, int64_t b);

