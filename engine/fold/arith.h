@@ -8,7 +8,8 @@
 //   weak               a literal or numeric attribute (int64 or double, any shape). Beside a strong
 //                      operand it takes that one's type: an integer becomes the float type exactly, a
 //                      float is rounded to it. A weak float beside a strong integer makes double.
-//                      Two weak operands give a weak result.
+//                      Two weak operands give a weak result; where one is a float, as attributes
+//                      are, the other is rounded to it for ==, !=, <= and >=.
 //   bool               compares as 0 and 1, has no arithmetic
 //
 // Comparison does not depend on types: an integer and a float compare by value, however large. It

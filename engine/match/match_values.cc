@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
-#include "engine/fold/element.h"
 #include "engine/match/match_run.h"
 
 namespace qrewrite {
@@ -49,31 +48,35 @@ bool ElementEquals(DType dtype, double element, const Expr& literal) {
   }
 }
 
-// Whether each element of `t` equals the literal.
-bool AllEqual(const Tensor& t, const Expr& literal) {
-  if (literal.kind == Expr::Kind::kInt && IsInteger(t.dtype())) {  // exactly, beyond 2^53 too
-    const Result<std::vector<int64_t>> integers = ToInt64s(t);
-    return integers.ok() &&
-           std::ranges::all_of(*integers, [&](int64_t e) { return e == literal.int_value; });
-  }
+// Whether each element of `t` equals its literal: number `i` is held against `literal(i)`.
+template <class F>
+bool AllEqual(const Tensor& t, F literal) {
   const Result<std::vector<double>> values = ToDoubles(t);
-  return values.ok() && std::all_of(values->begin(), values->end(), [&](double e) {
-           return literal.kind == Expr::Kind::kBool ? e == static_cast<double>(literal.int_value)
-                                                    : ElementEquals(t.dtype(), e, literal);
-         });
+  if (!values.ok()) return false;
+  std::optional<std::vector<int64_t>> integers;  // exactly, beyond 2^53 too
+  for (size_t i = 0; i < values->size(); ++i) {
+    const Expr& wanted = literal(i);
+    if (wanted.kind == Expr::Kind::kInt && IsInteger(t.dtype())) {
+      if (!integers) {
+        Result<std::vector<int64_t>> whole = ToInt64s(t);
+        if (!whole.ok()) return false;
+        integers = *std::move(whole);
+      }
+      if ((*integers)[i] != wanted.int_value) return false;
+    } else if (wanted.kind == Expr::Kind::kBool) {
+      if ((*values)[i] != static_cast<double>(wanted.int_value)) return false;
+    } else if (!ElementEquals(t.dtype(), (*values)[i], wanted)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // `[0, -1]`: a 1-D tensor, element by element; one element is one element, whatever its rank.
 bool EqualsList(const Tensor& t, const std::vector<ExprPtr>& items) {
-  const auto size = static_cast<int64_t>(items.size());
-  if (t.size() == 1 && size == 1) return AllEqual(t, *items[0]);
-  if (t.size() != size || t.rank() != 1) return false;
-  const Result<Tensor> whole = t.Materialize();
-  for (int64_t i = 0; whole.ok() && i < size; ++i) {
-    const std::optional<Tensor> element = ElementAt(*whole, i);
-    if (!element || !AllEqual(*element, *items[static_cast<size_t>(i)])) return false;
-  }
-  return whole.ok();
+  if (t.size() != static_cast<int64_t>(items.size()) || (t.rank() != 1 && t.size() != 1))
+    return false;
+  return AllEqual(t, [&](size_t i) -> const Expr& { return *items[i]; });
 }
 
 }  // namespace
@@ -197,12 +200,9 @@ bool MatchRun::Literal(const PatArg& arg, ValueId v) {
     return Fail(literal.place, graph_.producer(v), facts_.WhyNotConstant(v));
   }
   Tensor tensor = *t;
-  if (literal.kind == Expr::Kind::kList) {
-    if (EqualsList(tensor, literal.items)) return true;
-    if (in_.trace_ == nullptr) return false;
-    return Fail(literal.place, graph_.producer(v), words().Difference(v, tensor, literal));
-  }
-  if (t->size() == 0) return Fail(literal.place, NodeId(), "an empty tensor equals no literal");
+  const bool list = literal.kind == Expr::Kind::kList;
+  if (t->size() == 0 && !list)
+    return Fail(literal.place, NodeId(), "an empty tensor equals no literal");
   if (literal.kind == Expr::Kind::kString) {
     if (!tensor.is_string()) return false;
     const Result<Tensor> m = tensor.Materialize();
@@ -210,14 +210,15 @@ bool MatchRun::Literal(const PatArg& arg, ValueId v) {
                                  [&](const std::string& s) { return s == literal.text; });
   }
   if (tensor.is_string()) return false;
+  const auto each = [&](size_t) -> const Expr& { return literal; };
   // A large tensor is seldom a literal: its first element decides most of the time.
-  if (tensor.size() > 4096 && !tensor.is_lazy() && Info(tensor.dtype()).bits >= 8) {
+  if (!list && tensor.size() > 4096 && !tensor.is_lazy() && Info(tensor.dtype()).bits >= 8) {
     const size_t width = static_cast<size_t>(Info(tensor.dtype()).bits / 8);
     const Tensor first = Tensor::View(tensor.dtype(), {}, nullptr, tensor.bytes().first(width));
-    if (!AllEqual(first, literal))
+    if (!AllEqual(first, each))
       return Fail(literal.place, NodeId(), "the constant differs from the literal");
   }
-  if (AllEqual(tensor, literal)) return true;
+  if (list ? EqualsList(tensor, literal.items) : AllEqual(tensor, each)) return true;
   if (in_.trace_ == nullptr) return false;
   return Fail(literal.place, graph_.producer(v), words().Difference(v, tensor, literal));
 }

@@ -43,7 +43,7 @@ bool MatchRun::Seek(Scope scope, Done& done, size_t left, Next next) {
   if (closed->down) return Fail(place, NodeId(), "statements are not connected through a constant");
   return Fail(place, NodeId(),
               fmt::format("`{}` is {} of the graph", frame.name(closed->slot),
-                          closed->list ? "a list without values" : "no value"));
+                          frame[closed->slot].is<List>() ? "a list without values" : "no value"));
 }
 
 // The value that the search goes on from along `way` if its name is bound to `bound`: none if it is absent, or a

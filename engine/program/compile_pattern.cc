@@ -44,9 +44,8 @@ void SplitRepeatedIn(PatArg& arg, const std::vector<int>& outside) {
   for (PatArg& inner : arg.call->args) SplitRepeatedIn(inner, outside);
 }
 
-}  // namespace
-
-void ProgramCompiler::SplitRepeated(Pattern& pattern) {
+// Says of each repeated argument which of its names become lists.
+void SplitRepeated(Pattern& pattern) {
   std::vector<int> outside;
   for (const PatStmt& stmt : pattern.stmts) {
     for (const PatOut& out : stmt.outs) {
@@ -57,6 +56,8 @@ void ProgramCompiler::SplitRepeated(Pattern& pattern) {
   std::ranges::sort(outside);
   for (PatStmt& stmt : pattern.stmts) SplitRepeatedIn(stmt.value, outside);
 }
+
+}  // namespace
 
 void ProgramCompiler::CompilePattern(const BodyText& match, Names& names, Pattern& out) {
   out.stmts.reserve(match.stmts.size());

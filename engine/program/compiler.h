@@ -73,7 +73,6 @@ class ProgramCompiler {
   std::unique_ptr<PatCall> CompilePatCall(const Expr& expr, Names& names);
   void CompilePatAttr(const AttrArg& attr, Names& names, PatCall& call);
   void CompileLiterals(PatArg& arg, const Names& names);
-  static void SplitRepeated(Pattern& pattern);
 
   // --- compile_conditions.cc
   void AddConditions(const std::vector<ExprPtr>& conditions, const Names& names, Pattern& pattern,

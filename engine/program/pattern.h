@@ -117,7 +117,8 @@ struct PatWhere {
 };
 
 // A way from a bound name to a statement: up, from a value to the statement that makes it, or down,
-// from a value to one that reads it. A list leads on from its first member.
+// from a value to one that reads it. A list leads on from the first member that
+// there is a way from.
 struct Way {
   int stmt = 0;
   bool down = false;

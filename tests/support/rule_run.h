@@ -49,4 +49,11 @@ inline Ran RunRules(const std::string& yaml, const std::string& given, int64_t o
   return {PrintGraph(graph, graph.main()), result->report, true};
 }
 
+// Whether a rule fires. REQUIRES: the rules run without an error.
+inline bool Fires(const std::string& yaml, const std::string& given) {
+  const Ran ran = RunRules(yaml, given);
+  QR_CHECK_MSG(ran.ok, ran.graph);
+  return !ran.report.rules.empty();
+}
+
 }  // namespace qrewrite::testing

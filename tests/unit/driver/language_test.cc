@@ -10,6 +10,7 @@
 namespace qrewrite {
 namespace {
 
+using testing::Fires;
 using testing::OnSmallStack;
 using testing::RunRules;
 
@@ -24,13 +25,6 @@ std::string Chain(const std::string& op, int length) {
 std::string Fact(const std::string& cases, const std::string& where) {
   return "define:\n" + cases + "rules:\n  - name: r\n    match: y = Sigmoid(x)\n    where: \"" +
          where + "\"\n    replace: y = Tanh(x)\n";
-}
-
-bool Fires(const std::string& yaml, const std::string& graph) {
-  const testing::Ran ran = RunRules(yaml, graph);
-  INFO(ran.graph);
-  CHECK(ran.ok);
-  return ran.ok && !ran.report.rules.empty();
 }
 
 }  // namespace

@@ -6,18 +6,8 @@
 #include "tests/support/rule_run.h"
 
 namespace qrewrite {
-namespace {
 
-using testing::RunRules;
-
-bool Fires(const std::string& yaml, const std::string& graph) {
-  const testing::Ran ran = RunRules(yaml, graph);
-  INFO(ran.graph);
-  CHECK(ran.ok);
-  return ran.ok && !ran.report.rules.empty();
-}
-
-}  // namespace
+using testing::Fires;
 
 TEST_CASE("A list leads to statements that share it") {
   const std::string split = R"(
@@ -122,6 +112,13 @@ TEST_CASE("A list of literals is a constant with these elements") {
   CHECK(Fires(floats, "x: float[1]\ny = Add(x, [0.1])"));
   CHECK(Fires(floats, "x: float16[1]\ny = Add(x, 0.1)"));
   CHECK_FALSE(Fires(floats, "x: float[1]\ny = Add(x, [0.0])"));
+  const std::string narrow =
+      "rules: [{name: r, match: 'y = DequantizeLinear<axis=0>([1, -2], s)', replace: y = Neg(s)}]";
+  CHECK(Fires(narrow, "s: float[2]\ny = DequantizeLinear<axis=0>(int4[2] [1, -2], s)"));
+  CHECK_FALSE(Fires(narrow, "s: float[2]\ny = DequantizeLinear<axis=0>(int4[2] [1, 2], s)"));
+  const std::string texts =
+      "rules: [{name: r, match: 'y = StringConcat(x, [1, 2])', replace: y = x}]";
+  CHECK_FALSE(Fires(texts, "x: string[2]\ny = StringConcat(x, string[2] ['1', '2'])"));
 }
 
 TEST_CASE("A decimal literal equals the float attribute that is written so") {
