@@ -305,20 +305,28 @@ Val Interpreter::Truth(const Val& val) {
   return Failure{fmt::format("{} is no condition", Describe(val))};
 }
 
-// Data of a set by the operator of a labelled node; `op` (if not null) gets it as an operator.
+// Data of a set by the operator of a labelled node, of a list of them a list; `op` (if not null) gets it
+// as an operator.
 Val Interpreter::EvalData(const SetData& data, Frame& frame, const OpName** op) {
   if (data.slot < 0) return Failure{fmt::format("`{}` is nothing", data.text)};
+  const auto of = [&](const Val& bound) -> Val {
+    if (bound.absent()) return Absent();
+    const auto* label = bound.get_if<LabelRef>();
+    if (label == nullptr) return Failure{fmt::format("`{}` is nothing", data.text)};
+    for (const SetData::Column& column : data.columns) {
+      const int member = MemberOf(column.set, *column.of, graph_.op(label->node));
+      if (member < 0 || column.values[static_cast<size_t>(member)].absent()) continue;
+      if (op != nullptr) *op = &column.ops[static_cast<size_t>(member)];
+      return column.values[static_cast<size_t>(member)];
+    }
+    return Absent();
+  };
   const Val& bound = Slot(data.slot, frame);
-  if (bound.absent()) return Absent();
-  const auto* label = bound.get_if<LabelRef>();
-  if (label == nullptr) return Failure{fmt::format("`{}` is nothing", data.text)};
-  for (const SetData::Column& column : data.columns) {
-    const int member = MemberOf(column.set, *column.of, graph_.op(label->node));
-    if (member < 0 || column.values[static_cast<size_t>(member)].absent()) continue;
-    if (op != nullptr) *op = &column.ops[static_cast<size_t>(member)];
-    return column.values[static_cast<size_t>(member)];
-  }
-  return Absent();
+  const auto* list = bound.get_if<List>();
+  if (list == nullptr || op != nullptr) return of(bound);
+  std::vector<Val> each;
+  for (const Val& label : **list) each.push_back(of(label));
+  return Val::ListOf(std::move(each));
 }
 
 // --- regular expressions

@@ -27,38 +27,51 @@ bool MatchRun::Outs(Scope scope, const PatStmt& stmt, NodeId n, size_t i, size_t
   return Bind(scope, out.slot, v.valid() ? Val(v) : Val(), place, then);
 }
 
-// The output number i of the pattern is a list: `_...` passes over any number of outputs from `j` on, the
-// fewest first; a name takes all that are left.
+// The output number i of the pattern is a list: it passes over any number of outputs from `j` on, the
+// fewest first; at the end of the pattern all that are left.
 bool MatchRun::ListedOuts(Scope scope, const PatStmt& stmt, NodeId n, size_t i, size_t j, int named,
                           FunctionRef<bool(int)> next) {
-  const PatOut& out = stmt.outs[i];
   const size_t count = graph_.num_outputs(n), left = count - j;
-  if (out.slot >= 0) {
-    std::vector<Val> list;
-    for (size_t k = j; k < count; ++k) {
-      const ValueId v = graph_.output(n, k);
-      list.push_back(v.valid() ? Val(v) : Val());
-    }
-    if (named < 0) named = static_cast<int>(j);
-    return Bind(scope, out.slot, Val::ListOf(std::move(list)), stmt.stmt->place,
-                [&] { return Outs(scope, stmt, n, i + 1, count, named, next); });
-  }
   const PatOut* const after = i + 1 < stmt.outs.size() ? &stmt.outs[i + 1] : nullptr;
-  if (after == nullptr) return Outs(scope, stmt, n, i + 1, count, named, next);
+  if (after == nullptr) return PassOuts(scope, stmt, n, i, {j, count}, named, next);
+  const int slot = stmt.outs[i].slot;
+  if (slot >= 0 && scope.frame.bound(slot)) {  // so many, and no others
+    const auto* known = scope.frame[slot].get_if<List>();
+    return known != nullptr && (*known)->size() <= left &&
+           PassOuts(scope, stmt, n, i, {j, j + (*known)->size()}, named, next);
+  }
   const ValueId wanted =
       left > 1 && !after->repeated ? Wanted(after->slot, scope.frame) : ValueId();
   if (wanted.valid()) {  // one output alone can be it
     const size_t at = graph_.output_index(wanted);
-    return graph_.producer(wanted) == n && at >= j && Outs(scope, stmt, n, i + 1, at, named, next);
+    return graph_.producer(wanted) == n && at >= j &&
+           PassOuts(scope, stmt, n, i, {j, at}, named, next);
   }
   for (size_t at = j; at <= count; ++at) {
     if (left > 1 && Seeks(*after, scope.frame)) {
       at = NextOutput(n, at);
       if (at == count) return false;
     }
-    if (Outs(scope, stmt, n, i + 1, at, named, next)) return true;
+    if (PassOuts(scope, stmt, n, i, {j, at}, named, next)) return true;
   }
   return false;
+}
+
+// `passed`: the outputs from its first up to its second are the list.
+bool MatchRun::PassOuts(Scope scope, const PatStmt& stmt, NodeId n, size_t i,
+                        std::pair<size_t, size_t> passed, int named, FunctionRef<bool(int)> next) {
+  const PatOut& out = stmt.outs[i];
+  const auto [begin, end] = passed;
+  // Of a list and one output that one is meant by the label.
+  if (named < 0 && out.slot >= 0 && i + 1 == stmt.outs.size()) named = static_cast<int>(begin);
+  const auto then = [&, at = end] { return Outs(scope, stmt, n, i + 1, at, named, next); };
+  if (out.slot < 0) return then();
+  std::vector<Val> list;
+  for (size_t k = begin; k < end; ++k) {
+    const ValueId v = graph_.output(n, k);
+    list.push_back(v.valid() ? Val(v) : Val());
+  }
+  return Bind(scope, out.slot, Val::ListOf(std::move(list)), stmt.stmt->place, then);
 }
 
 // Whether nobody reads the outputs from `j` on, which the pattern does not have.

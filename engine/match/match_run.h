@@ -69,6 +69,8 @@ class MatchRun {
             FunctionRef<bool(int)> next);
   bool ListedOuts(Scope scope, const PatStmt& stmt, NodeId n, size_t i, size_t j, int named,
                   FunctionRef<bool(int)> next);
+  bool PassOuts(Scope scope, const PatStmt& stmt, NodeId n, size_t i,
+                std::pair<size_t, size_t> passed, int named, FunctionRef<bool(int)> next);
   bool NoneRead(const Place& place, NodeId n, size_t j);
   bool Seeks(const PatOut& out, const Frame& frame) const;
   size_t NextOutput(NodeId n, size_t j);
@@ -124,9 +126,8 @@ class MatchRun {
 
   // --- `$name(args)` as a sub-pattern: its cases are alternatives, all tried
   bool Definition(Scope scope, const PatCall& call, ValueId v, Next next);
-  Val Given(const CompiledCase& c, int param, Frame& inner);
-  bool DefinitionArgs(Scope scope, const PatCall& call, const CompiledCase& c, size_t i,
-                      Frame& inner, Next next);
+  Val Given(int param, Frame& inner);
+  bool DefinitionArgs(Scope scope, const PatCall& call, size_t i, Frame& inner, Next next);
 
   // --- statements below: from a bound value down to their node
   bool Down(Scope scope, const PatStmt& stmt, int slot, ValueId from, Next next);

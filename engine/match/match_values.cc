@@ -231,26 +231,23 @@ bool MatchRun::Definition(Scope scope, const PatCall& call, ValueId v, Next next
     inner.Bind(d.num_params, v);  // the first output
     const Scope within{c.pattern, inner};
     if (!Early(within)) continue;
-    const bool found = Rest(within, [&] {
-      return Unwatched(within) && DefinitionArgs(scope, call, c, 0, inner, next);
-    });
+    const bool found = Rest(
+        within, [&] { return Unwatched(within) && DefinitionArgs(scope, call, 0, inner, next); });
     if (found) return true;
   }
   return false;
 }
 
-// What a case of a sub-pattern binds a parameter to.
-Val MatchRun::Given(const CompiledCase& c, int param, Frame& inner) {
-  if (inner.bound(param) || inner.let(param) != nullptr) return in_.Slot(param, inner);
-  return Failure{fmt::format("`{}` is not bound here", c.layout->names[param])};
+// What a case of a sub-pattern binds a parameter to; one that it does not bind is absent.
+Val MatchRun::Given(int param, Frame& inner) {
+  return inner.bound(param) || inner.let(param) != nullptr ? in_.Slot(param, inner) : Val();
 }
 
-bool MatchRun::DefinitionArgs(Scope scope, const PatCall& call, const CompiledCase& c, size_t i,
-                              Frame& inner, Next next) {
+bool MatchRun::DefinitionArgs(Scope scope, const PatCall& call, size_t i, Frame& inner, Next next) {
   if (i == call.args.size()) return next();
   const PatArg& arg = call.args[i];
-  const Val value = Given(c, static_cast<int>(i), inner);
-  const auto then = [&] { return DefinitionArgs(scope, call, c, i + 1, inner, next); };
+  const Val value = Given(static_cast<int>(i), inner);
+  const auto then = [&] { return DefinitionArgs(scope, call, i + 1, inner, next); };
   const Place& place = call.expr->place;
   if (value.stops()) {
     return in_.trace_ != nullptr && Fail(place, NodeId(), in_.Why(value));

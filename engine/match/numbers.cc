@@ -43,10 +43,26 @@ Val DifferentLength(BinaryOp op) {
   return op == BinaryOp::kEq ? Val(false) : Val(Failure{"lists of different length"});
 }
 
-// Member by member; a single value is compared with each member. REQUIRES: one is a list.
+bool IsListLike(const Val& v) { return v.is<List>() || (v.is_number() && v.rank() == 1); }
+
+bool HoldsLists(const Val& val) {
+  const auto* list = val.get_if<List>();
+  return list != nullptr && !(*list)->empty() && std::ranges::all_of(**list, IsListLike);
+}
+
+// Member by member; what is no list is compared with each member, and so is a list that holds none
+// where the members are lists. REQUIRES: one is a list.
 Val CompareLists(Interpreter& in, BinaryOp op, const Val& a, const Val& b) {
   const auto* la = a.get_if<List>();
   const auto* lb = b.get_if<List>();
+  if (HoldsLists(a) != HoldsLists(b) && IsListLike(a) && IsListLike(b)) {
+    Val all = true;
+    for (const Val& member : HoldsLists(a) ? **la : **lb) {
+      all =
+          And(all, in.Truth(HoldsLists(a) ? in.Compare(op, member, b) : in.Compare(op, a, member)));
+    }
+    return all;
+  }
   const Val& other = la == nullptr ? a : b;
   const size_t size = la != nullptr ? (*la)->size() : (*lb)->size();
   if (la != nullptr && lb != nullptr && (*la)->size() != (*lb)->size()) return DifferentLength(op);
@@ -86,8 +102,6 @@ std::optional<Val> CompareThings(Interpreter& in, const Val& a, const Val& b) {
   if (a.is<BodyRef>() && b.is<BodyRef>()) return a.get<BodyRef>().body == b.get<BodyRef>().body;
   return std::nullopt;
 }
-
-bool IsListLike(const Val& v) { return v.is<List>() || (v.is_number() && v.rank() == 1); }
 
 }  // namespace
 

@@ -254,7 +254,7 @@ OperatorHead ProgramCompiler::CompileHead(const Expr& call, const Names& names) 
   OperatorHead head{.text = name};
   const size_t dot = name.find('.');
   const std::string label = name.substr(0, dot);
-  const int slot = names.Find(label);
+  const int slot = names.FindOne(label);
   if (slot >= 0 && dot == std::string::npos) {
     head.kind = OperatorHead::Kind::kLabel;
     head.slot = slot;
@@ -269,7 +269,8 @@ OperatorHead ProgramCompiler::CompileHead(const Expr& call, const Names& names) 
 }
 
 int ProgramCompiler::CompileData(std::string_view label, std::string_view key, const Names& names) {
-  SetData data{.slot = names.Find(label), .columns = {}, .text = fmt::format("{}.{}", label, key)};
+  SetData data{
+      .slot = names.FindOne(label), .columns = {}, .text = fmt::format("{}.{}", label, key)};
   if (const auto* sets = names.LabelSets(label)) {
     for (const OpSet* set : *sets) {
       SetData::Column column{.set = SetNumber(set), .of = set, .values = {}, .ops = {}};

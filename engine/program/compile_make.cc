@@ -80,7 +80,7 @@ MakeArg ProgramCompiler::CompileMakeArg(const Arg& arg, const Names& names) {
   MakeArg out;
   out.repeated = arg.repeated;
   if (arg.label_kind == Arg::Label::kInput) out.input = arg.label;
-  if (arg.label_kind == Arg::Label::kArrow) out.from = names.Find(arg.label);
+  if (arg.label_kind == Arg::Label::kArrow) out.from = names.FindOne(arg.label);
   if (!arg.repeated) {
     out.value = CompileMake(*arg.value, names);
     return out;
@@ -119,7 +119,7 @@ std::unique_ptr<MakeCall> ProgramCompiler::CompileMakeCall(const Expr& expr, con
     out->definition = DefinitionNumber(ref.name);
   } else if (IsFunctionCall(expr)) {
     out->kind = MakeCall::Kind::kLabel;
-    out->slot = names.Find(ref.name);
+    out->slot = names.FindOne(ref.name);
     out->head = CompileHead(expr, names);
   } else {
     out->head = CompileHead(expr, names);
@@ -131,7 +131,7 @@ std::unique_ptr<MakeCall> ProgramCompiler::CompileMakeCall(const Expr& expr, con
   for (const AttrArg& a : expr.call().attrs) {
     MakeCall::Attr attr{.name = a.name};
     if (a.rest) {
-      attr.rest = names.Find(a.name);
+      attr.rest = names.FindOne(a.name);
     } else {
       attr.value = a.value ? Compile(*a.value, names) : CompileName(a.name, &expr, names);
     }

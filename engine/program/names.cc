@@ -44,6 +44,10 @@ int Names::FindIn(Slots Names::*slots, std::string_view name) const {
 int Names::Find(std::string_view name) const { return FindIn(&Names::slots_, name); }
 int Names::FindFresh(std::string_view name) const { return FindIn(&Names::fresh_, name); }
 int Names::FindMember(std::string_view name) const { return FindIn(&Names::members_, name); }
+int Names::FindOne(std::string_view name) const {
+  const int member = FindMember(name);
+  return member >= 0 ? member : Find(name);
+}
 
 const Layout::Let* Names::FindLet(int slot) const {
   const int let = layout_.let_of[static_cast<size_t>(slot)];

@@ -37,6 +37,8 @@ class Names {
   // A name whose list is taken apart in front of `...`.
   void AddMember(const std::string& name, int slot) { *members_.Add(name, slot).first = slot; }
   int FindMember(std::string_view name) const;
+  // In front of `...` the slot of one member, elsewhere that of the name. -1: none.
+  int FindOne(std::string_view name) const;
 
   void AddLabelSet(const std::string& label, const OpSet* set) { labels_[label].push_back(set); }
   const std::vector<const OpSet*>* LabelSets(std::string_view label) const;

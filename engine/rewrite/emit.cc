@@ -54,6 +54,15 @@ class Emitter::Statements : public NewValues {
     return out.matched >= 0 && frame_.bound(out.matched) ? &frame_[out.matched] : nullptr;
   }
 
+  // How many of the results a list takes: at the end all that are left, else as many as were matched, or
+  // what the other outputs leave.
+  size_t Members(const MakeStmt& stmt, const MakeStmt::Out& list, size_t results) const {
+    if (&list == &stmt.outs.back()) return results;
+    const Val* const matched = Matched(list);
+    if (matched != nullptr && matched->is<List>()) return matched->get<List>()->size();
+    return results - std::min(results, stmt.outs.size() - 1);
+  }
+
   void EmitStatement(const MakeStmt& stmt) {
     boost::container::small_vector<bool, 4> present;
     for (const MakeStmt::Out& out : stmt.outs) {
@@ -80,15 +89,16 @@ class Emitter::Statements : public NewValues {
     size_t at = 0;
     const bool stopped = results.size() == 1 && results[0].stops();
     for (const MakeStmt::Out& out : stmt.outs) {
-      if (out.fresh < 0) {
-        ++at;
-      } else if (stopped) {
-        frame_.Bind(out.fresh, results[0]);
+      if (stopped) {
+        if (out.fresh >= 0) frame_.Bind(out.fresh, results[0]);
       } else if (out.repeated) {
-        frame_.Bind(out.fresh,
-                    Val::ListOf({results.begin() + static_cast<long>(std::min(at, results.size())),
-                                 results.end()}));
-        at = results.size();
+        const size_t begin = std::min(at, results.size());
+        at = begin + std::min(Members(stmt, out, results.size()), results.size() - begin);
+        if (out.fresh < 0) continue;
+        frame_.Bind(out.fresh, Val::ListOf({results.begin() + static_cast<long>(begin),
+                                            results.begin() + static_cast<long>(at)}));
+      } else if (out.fresh < 0) {
+        ++at;
       } else {
         frame_.Bind(out.fresh, at < results.size() ? results[at] : Val());
         ++at;

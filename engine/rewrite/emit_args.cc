@@ -14,7 +14,11 @@ Vals Emitter::Repeated(const MakeArg& arg, Frame& frame) {
   for (const MakeArg::Member& member : arg.members) {
     const Val value = Value(member.list, frame);
     frame.Unbind(member.slot);
-    if (value.is<List>()) lists.emplace_back(member.slot, value.get<List>());
+    if (value.is<List>()) {
+      lists.emplace_back(member.slot, value.get<List>());
+    } else if (member.list.fresh < 0 && !value.stops()) {
+      frame.Bind(member.slot, value);  // the same in each
+    }
   }
   if (lists.empty()) return Fail("nothing in front of `...` is a list");
   const size_t size = lists[0].second->size();
@@ -29,7 +33,7 @@ Vals Emitter::Repeated(const MakeArg& arg, Frame& frame) {
       for (const Make& member : arg.group) out.push_back(Value(member, frame));
     }
   }
-  for (const auto& [slot, list] : lists) frame.Unbind(slot);
+  for (const MakeArg::Member& member : arg.members) frame.Unbind(member.slot);
   return out;
 }
 

@@ -70,6 +70,8 @@ std::string_view ParamTypeText(ParamType type) {
     case ParamType::kPath: return "path";
     case ParamType::kRegex: return "regex";
     case ParamType::kBytes: return "bytes";
+    case ParamType::kInts: return "ints";
+    case ParamType::kStrings: return "strings";
     case ParamType::kAny: break;
   }
   return "any";

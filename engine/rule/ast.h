@@ -23,8 +23,8 @@ namespace qrewrite {
 using Literal = std::variant<std::monostate, bool, int64_t, double, std::string,
                              std::vector<int64_t>, std::vector<std::string>>;
 
-// kBytes: 64MiB
-enum class ParamType { kAny, kBool, kInt, kFloat, kString, kPath, kRegex, kBytes };
+// kBytes: 64MiB; kInts, kStrings: lists, with commas between their members where they are set
+enum class ParamType { kAny, kBool, kInt, kFloat, kString, kPath, kRegex, kBytes, kInts, kStrings };
 std::string_view ParamTypeText(ParamType type);  // as rule files write it; "any"
 
 struct Param {

@@ -136,6 +136,14 @@ void RuleChecker::CheckLabelCall(const Expr& call, const NameInfo& head, size_t 
                 fmt::format("`{}` is no operator, label or function ({})", ref.name, owner.text));
   }
   if (!head.is_label()) return;
+  const bool each = use == CallUse::kBuild && repeated_ > 0;
+  if (head.list && !each) {
+    sink_
+        .Error(ref.place, code::kForm,
+               fmt::format("`{}` is a list of nodes, here is one ({})", ref.name.substr(0, dot),
+                           owner.text))
+        .hint = use == CallUse::kBuild ? fmt::format("one for each: `{}(...)...`", ref.name) : "";
+  }
   if (dot != std::string::npos) {
     std::vector<Literal> data;
     if (!CheckSetData(head, ref.name.substr(dot + 1), ref.place, owner, &data)) return;
@@ -316,13 +324,28 @@ void RuleChecker::CheckFunctionArg(const Arg& arg, size_t index, const FunctionI
   }
   const ExprType got = CheckExpr(*arg.value, scope, owner);
   if (!arg.repeated) CheckArgType(*arg.value, got, info, index, owner);
-  if (info.name == "any" && LiteralType(*arg.value) == ExprType::kBool) {
-    sink_
-        .Error(arg.place, code::kType,
-               fmt::format("this is one condition already: it holds for all elements ({})",
-                           owner.text))
-        .hint = "element by element: any(Equal(x, 0.0)), any(Less(x, y))";
-  }
+  if (info.name != "any") return;
+  const bool call = arg.value->kind == Expr::Kind::kCall;
+  if (LiteralType(*arg.value) != ExprType::kBool && !(call && IsOneCondition(*arg.value))) return;
+  sink_
+      .Error(arg.place, code::kType,
+             fmt::format("this is one condition already: it holds for all {} ({})",
+                         call ? "members" : "elements", owner.text))
+      .hint =
+      call ? "one by one: any(Equal(size(xs), 0)), or a fact with a pattern, as `v = Relu(_) "
+             "=> true`"
+           : "element by element: any(Equal(x, 0.0)), any(Less(x, y))";
+}
+
+// A fact that computes with its arguments alone takes a list as a whole.
+bool RuleChecker::IsOneCondition(const Expr& call) const {
+  const Ref& ref = call.call().refs.front();
+  const Definition* const fact =
+      ref.kind == Ref::Kind::kDefinition ? set_.FindDefinition(ref.name) : nullptr;
+  return fact != nullptr && fact->is_fact() && !fact->cases.empty() &&
+         std::ranges::all_of(fact->cases, [](const Case& c) {
+           return !c.match && c.outcome.is && LiteralType(*c.outcome.is->value) == ExprType::kBool;
+         });
 }
 
 }  // namespace qrewrite

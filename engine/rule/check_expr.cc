@@ -23,6 +23,8 @@ ExprType TypeOf(ParamType type) {
     case ParamType::kString:
     case ParamType::kPath:
     case ParamType::kRegex: return ExprType::kString;
+    case ParamType::kInts:
+    case ParamType::kStrings: return ExprType::kList;
     case ParamType::kAny: break;
   }
   return ExprType::kAny;
@@ -67,7 +69,7 @@ ExprType RuleChecker::CheckExpr(const Expr& expr, NameScope& scope, Owner& owner
       return ExprType::kList;
     case Expr::Kind::kIf: {
       const ExprType yes = CheckExpr(*expr.items[0], scope, owner, use);
-      NeedCondition(*expr.items[1], CheckExpr(*expr.items[1], scope, owner), owner);
+      NeedCondition(*expr.items[1], CheckExpr(*expr.items[1], scope, owner), scope, owner);
       const ExprType no = CheckExpr(*expr.items[2], scope, owner, use);
       return yes == no ? yes : ExprType::kAny;
     }
@@ -186,7 +188,7 @@ ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope, Owner& own
   if (info != nullptr && info->is_label()) {
     std::vector<Literal> values;
     CheckSetData(*info, expr.text, expr.place, owner, &values);
-    return TypeOf(values);
+    return info->list ? ExprType::kAny : TypeOf(values);
   }
   // `np.float32`, `TensorProto.FLOAT`
   if (base.kind == Expr::Kind::kName && info == nullptr) {

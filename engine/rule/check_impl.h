@@ -104,6 +104,7 @@ class RuleChecker {
   bool IsPatternLiteral(const Expr& expr) const;
   void NoArithmetic(const Expr& expr, Owner& owner);
   void Bind(const std::string& name, NameInfo info, NameScope& scope, Owner& owner);
+  void CheckBodies(const std::string& name, const NameInfo& again, Owner& owner);
   void CheckList(const std::string& name, const NameInfo& before, const NameInfo& again,
                  Owner& owner);
   bool CheckFreeName(const std::string& name, const Place& place, Owner& owner);
@@ -168,9 +169,10 @@ class RuleChecker {
   void CheckOpChoice(const Expr& left, const Expr& right, NameScope& scope, Owner& owner);
   void CheckAttributeChoice(const Expr& left, const Expr& right, NameScope& scope, Owner& owner);
   void CheckParamChoice(const Expr& left, const Expr& right, Owner& owner);
-  void NeedCondition(const Expr& expr, ExprType type, Owner& owner);
+  void NeedCondition(const Expr& expr, ExprType type, NameScope& scope, Owner& owner);
   // Of a call of a function of the host.
   void CheckHostArgs(const Expr& call, NameScope& scope, Owner& owner);
+  bool IsOneCondition(const Expr& call) const;
   void CheckArgType(const Expr& arg, ExprType got, const FunctionInfo& info, size_t index,
                     Owner& owner);
 

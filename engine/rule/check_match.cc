@@ -80,6 +80,7 @@ void RuleChecker::Bind(const std::string& name, NameInfo info, NameScope& scope,
       (MayRepeat(before->kind) || before->kind == Kind::kParam) && MayRepeat(info.kind);
   if (equal) {
     CheckList(name, *before, info, owner);
+    CheckBodies(name, info, owner);
     before->list &= info.list;  // one value, the same in each member
     before->output |= info.output;
     before->quantified |= info.quantified;
@@ -103,6 +104,18 @@ void RuleChecker::CheckList(const std::string& name, const NameInfo& before, con
   d.hint =
       fmt::format("all of them: `{}...`; any one output: `_..., {}, _... = Split(x)`", name, name);
   d.notes.push_back(FirstNote(before.place));
+}
+
+// Two bodies are never equal, whatever is in them.
+void RuleChecker::CheckBodies(const std::string& name, const NameInfo& again, Owner& owner) {
+  if (again.kind != Kind::kAttribute || again.call == nullptr) return;
+  const AttrKind kind = ops_.KindOf(again.call->call().refs, again.attribute);
+  if (kind != AttrKind::kGraph && kind != AttrKind::kGraphs) return;
+  sink_
+      .Error(again.place, code::kBoundTwice,
+             fmt::format("`{}` stands for a body already, and bodies are not compared ({})", name,
+                         owner.text))
+      .hint = "each has a name of its own";
 }
 
 void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made, Owner& owner) {

@@ -82,7 +82,7 @@ void RuleChecker::CheckLets(const std::vector<Let>& lets, NameScope& scope, Owne
 void RuleChecker::CheckConditions(const std::vector<ExprPtr>& conditions, NameScope& scope,
                                   Owner& owner) {
   for (const ExprPtr& condition : conditions) {
-    NeedCondition(*condition, CheckExpr(*condition, scope, owner), owner);
+    NeedCondition(*condition, CheckExpr(*condition, scope, owner), scope, owner);
   }
 }
 
@@ -170,7 +170,7 @@ void RuleChecker::CheckInterface(const Rule& rule, NameScope& scope, Owner& owne
     if (value) CheckExpr(*value, scope, owner);
   }
   for (const auto& [counter, when] : rule.counters) {
-    if (when) NeedCondition(*when, CheckExpr(*when, scope, owner), owner);
+    if (when) NeedCondition(*when, CheckExpr(*when, scope, owner), scope, owner);
   }
   for (const auto& [table, row] : rule.record) {
     for (const auto& [column, value] : row) {

@@ -155,13 +155,21 @@ void RuleChecker::CheckHostArgs(const Expr& call, NameScope& scope, Owner& owner
   }
 }
 
-void RuleChecker::NeedCondition(const Expr& expr, ExprType type, Owner& owner) {
+void RuleChecker::NeedCondition(const Expr& expr, ExprType type, NameScope& scope, Owner& owner) {
+  const NameInfo* const info = expr.kind == Expr::Kind::kName ? scope.Find(expr.text) : nullptr;
+  if (info != nullptr && info->kind == NameInfo::Kind::kAttribute && info->call != nullptr) {
+    const AttrKind kind = ops_.KindOf(info->call->call().refs, info->attribute);
+    if (kind == AttrKind::kInt || kind == AttrKind::kFloat) type = kNumber;
+    if (kind == AttrKind::kString) type = kString;
+  }
   if (IsOneOf(type, {kAny, kBool, kValue})) return;
   sink_
       .Error(expr.place, code::kType,
              fmt::format("a condition is needed here, this is {} ({})", TypeText(type), owner.text))
-      .hint = type == kString   ? "without quotes of the language: `rank(x) == 2`"
-              : type == kNumber ? "a comparison: `x == 1`"
+      .hint = type == kString && info != nullptr
+                  ? fmt::format("a comparison: `{} == 'NAME'`", expr.text)
+              : type == kString ? "without quotes of the language: `rank(x) == 2`"
+              : type == kNumber ? fmt::format("a comparison: `{} == 1`", info ? expr.text : "x")
                                 : "";
 }
 
@@ -198,7 +206,7 @@ ExprType RuleChecker::LiteralType(const Expr& expr) {
 ExprType RuleChecker::CheckUnary(const Expr& expr, NameScope& scope, Owner& owner) {
   const ExprType type = CheckExpr(*expr.items[0], scope, owner);
   if (expr.unary == UnaryOp::kNot) {
-    NeedCondition(*expr.items[0], type, owner);
+    NeedCondition(*expr.items[0], type, scope, owner);
     return kBool;
   }
   if (IsOneOf(type, {kString, kDType, kSet, kLabel, kChain})) {
@@ -215,8 +223,8 @@ ExprType RuleChecker::CheckBinary(const Expr& expr, NameScope& scope, Owner& own
   const ExprType r = CheckExpr(right, scope, owner);
   const BinaryOp op = expr.binary;
   if (op == BinaryOp::kAnd || op == BinaryOp::kOr) {
-    NeedCondition(left, l, owner);
-    NeedCondition(right, r, owner);
+    NeedCondition(left, l, scope, owner);
+    NeedCondition(right, r, scope, owner);
     return kBool;
   }
   if (op == BinaryOp::kCoalesce) return l == r ? l : kAny;

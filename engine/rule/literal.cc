@@ -27,6 +27,20 @@ std::optional<double> ParseFloat(std::string_view text) {
   return value;
 }
 
+// What stands between the commas, without blanks at its ends.
+std::vector<std::string> Members(std::string_view text) {
+  std::vector<std::string> members;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    std::string_view member = text.substr(0, comma);
+    while (member.starts_with(' ')) member.remove_prefix(1);
+    while (member.ends_with(' ')) member.remove_suffix(1);
+    members.emplace_back(member);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return members;
+}
+
 }  // namespace
 
 std::string LiteralText(const Literal& value) {
@@ -46,7 +60,9 @@ ParamType TypeOf(const Literal& value) {
   if (std::holds_alternative<int64_t>(value)) return ParamType::kInt;
   if (std::holds_alternative<double>(value)) return ParamType::kFloat;
   if (std::holds_alternative<std::string>(value)) return ParamType::kString;
-  return ParamType::kAny;
+  if (std::holds_alternative<std::vector<std::string>>(value)) return ParamType::kStrings;
+  const auto* const ints = std::get_if<std::vector<int64_t>>(&value);
+  return ints == nullptr || ints->empty() ? ParamType::kAny : ParamType::kInts;
 }
 
 bool FitsType(ParamType type, const Literal& value) {
@@ -60,6 +76,8 @@ bool FitsType(ParamType type, const Literal& value) {
       const auto* text = std::get_if<std::string>(&value);
       return std::holds_alternative<int64_t>(value) || (text && ParseSize(*text));
     }
+    case ParamType::kInts: return std::holds_alternative<std::vector<int64_t>>(value);
+    case ParamType::kStrings: return std::holds_alternative<std::vector<std::string>>(value);
     default: return std::holds_alternative<std::string>(value);
   }
 }
@@ -91,6 +109,16 @@ Result<Literal> ParseLiteral(ParamType type, std::string_view text) {
       return regex.ok() ? Result<Literal>(Literal(std::string(text)))
                         : wrong("regular expression: " + regex.error());
     }
+    case ParamType::kInts: {
+      std::vector<int64_t> values;
+      for (const std::string& member : Members(text)) {
+        const auto value = ParseInt(member);
+        if (!value) return wrong("list of integers, as 1,2");
+        values.push_back(*value);
+      }
+      return Literal(std::move(values));
+    }
+    case ParamType::kStrings: return Literal(Members(text));
     default: return Literal(std::string(text));
   }
 }

@@ -14,11 +14,12 @@ namespace qrewrite {
 // As `--set` takes it back; elements of a list with commas between them, "" for none.
 std::string LiteralText(const Literal& value);
 
-// The type that a value has by itself; kAny for none and for lists.
+// The type that a value has by itself; kAny for none and for the empty list.
 ParamType TypeOf(const Literal& value);
 bool FitsType(ParamType type, const Literal& value);
 
-// The value that `text` stands for in a parameter of that type. Error: kUsage, "is no integer".
+// The value that `text` stands for in a parameter of that type; members of lists with commas between
+// them, none for "". Error: kUsage, "is no integer".
 Result<Literal> ParseLiteral(ParamType type, std::string_view text);
 
 // "64MiB" -> 67108864; B, KiB, MiB, GiB, kB, MB, GB, with or without a blank. Nothing without a

@@ -44,6 +44,8 @@ class OpChecker {
   bool IsOperator(std::string_view name);
   // Has one of the operators an attribute of that name?
   bool HaveAttribute(const Refs& refs, std::string_view name);
+  // What the attribute is in each of the operators that has it; kUndefined if that is not known.
+  AttrKind KindOf(const Refs& refs, std::string_view attribute);
   // An error unless a version of one of `ops` has that attribute, or one of them is unknown.
   void CheckAttributeOf(const std::vector<OpPattern>& ops, const std::string& name,
                         const Place& place);

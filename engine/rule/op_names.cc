@@ -119,6 +119,18 @@ bool OpChecker::HaveAttribute(const Refs& refs, std::string_view name) {
                      [&](const Signature* s) { return s->FindAttribute(name) != nullptr; });
 }
 
+AttrKind OpChecker::KindOf(const Refs& refs, std::string_view attribute) {
+  AttrKind kind = AttrKind::kUndefined;
+  for (const Signature* const s :
+       CandidatesFor(Expand(refs).value_or(std::vector<OpName>()), CallUse::kPattern)) {
+    const FormalAttribute* const formal = s->FindAttribute(attribute);
+    if (formal == nullptr) continue;
+    if (kind != AttrKind::kUndefined && kind != formal->kind) return AttrKind::kUndefined;
+    kind = formal->kind;
+  }
+  return kind;
+}
+
 void OpChecker::CheckAttributeText(const Refs& refs, std::string_view attribute, const Expr& text,
                                    const std::string& owner) {
   const std::optional<std::vector<OpName>> ops = Expand(refs);

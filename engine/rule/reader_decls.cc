@@ -19,9 +19,10 @@ struct TypeName {
   ParamType type;
 };
 constexpr TypeName kParamTypes[] = {
-    {"any", ParamType::kAny},     {"bool", ParamType::kBool},     {"int", ParamType::kInt},
-    {"float", ParamType::kFloat}, {"string", ParamType::kString}, {"path", ParamType::kPath},
-    {"regex", ParamType::kRegex}, {"bytes", ParamType::kBytes},
+    {"any", ParamType::kAny},         {"bool", ParamType::kBool},     {"int", ParamType::kInt},
+    {"float", ParamType::kFloat},     {"string", ParamType::kString}, {"path", ParamType::kPath},
+    {"regex", ParamType::kRegex},     {"bytes", ParamType::kBytes},   {"ints", ParamType::kInts},
+    {"strings", ParamType::kStrings},
 };
 
 struct KindName {
@@ -76,6 +77,9 @@ std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
         return Literal(*size);
       }
     }
+    const bool texts = typed && param.type == ParamType::kStrings;
+    if (texts && value == Literal(std::vector<int64_t>()))
+      return Literal(std::vector<std::string>());
     return value;
   };
   const DocNode* default_node = map.Get("default");
@@ -85,12 +89,18 @@ std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
   }
   const bool has_default = !std::holds_alternative<std::monostate>(param.default_value);
   if (!typed && has_default) param.type = TypeOf(param.default_value);
+  if (has_default && !typed && param.type == ParamType::kAny) {
+    BadValue(*default_node, fmt::format("the type of parameter `{}` is to be said", param.name),
+             "of an empty list: `type: ints`, `type: strings`");
+  }
   if (has_default && !FitsType(param.type, param.default_value)) {
     const Scalar scalar = default_node->is_scalar() ? ResolveScalar(*default_node) : Scalar{};
     const bool number = param.type == ParamType::kInt || param.type == ParamType::kFloat;
     BadValue(*default_node,
              fmt::format("the default of parameter `{}` is not of its type", param.name),
              param.type == ParamType::kBytes              ? "as 64MiB, 12MB or 1kB"
+             : param.type == ParamType::kInts             ? "as [1, 2]"
+             : param.type == ParamType::kStrings          ? "as [a, b]"
              : scalar.kind == Scalar::Kind::kFloat        ? "a fraction is of `type: float`"
              : number && !default_node->text.text.empty() ? "a number stands without quotes"
                                                           : "");

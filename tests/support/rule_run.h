@@ -1,6 +1,8 @@
 // Runs rules written in a test on graphs written in a test.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <map>
 #include <string>
 
@@ -47,6 +49,19 @@ inline Ran RunRules(const std::string& yaml, const std::string& given, int64_t o
   Result<RunResult> result = Run(graph, *Compile(*rules), options, {.inference = inference.get()});
   if (!result.ok()) return {.graph = result.status().message()};
   return {PrintGraph(graph, graph.main()), result->report, true};
+}
+
+// Whether the rules make `expected` of `given`; the difference is told.
+inline bool Becomes(const std::string& yaml, const std::string& given,
+                    const std::string& expected) {
+  const auto rules = LoadRulesText("test.yaml", "qrewrite: 1\nname: test\n" + yaml);
+  QR_CHECK_MSG(rules.ok(), rules.status().message());
+  const Ran ran = RunRules(yaml, given);
+  std::string difference = ran.graph;
+  const bool same = ran.ok && SameGraph(MakeGraph(expected, **rules), MakeGraph(ran.graph, **rules),
+                                        (*rules)->signatures, &difference);
+  if (!same) MESSAGE(difference);
+  return same;
 }
 
 // Whether a rule fires. REQUIRES: the rules run without an error.

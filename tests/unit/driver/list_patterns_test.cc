@@ -7,6 +7,7 @@
 
 namespace qrewrite {
 
+using testing::Becomes;
 using testing::Fires;
 
 TEST_CASE("A list leads to statements that share it") {
@@ -173,6 +174,113 @@ TEST_CASE("A list of outputs is empty behind an optional output that is not ther
         "rules: [{name: r, match: \"" + outs + " = Dropout(x)\", replace: y = x}]";
     CHECK(Fires(rules, "x: float[2]\ny = Dropout(x)\nz = Neg(y)\nreturn z"));
   }
+}
+
+TEST_CASE("A label in front of dots is one node for each member") {
+  const std::string inputs = "a: float[2]\nb: float[2]\n";
+  const std::string given = inputs + "y = Max(Relu(a), LeakyRelu<alpha=0.5>(b))\n";
+  const std::string head =
+      "rules:\n  - name: r\n    match: y = Max(n:Relu|LeakyRelu<**r>(xs)...)\n";
+  const std::string made = inputs + "y = Min(Relu(Neg(a)), LeakyRelu<alpha=0.5>(Neg(b)))\n";
+  CHECK(Becomes(head + "    replace: y = Min(n<**r>(Neg(xs))...)\n", given, made));
+  CHECK(Becomes(head + "    replace: y = Min(n(xs -> Neg(xs))...)\n", given, made));
+  // A label of one node is the same in each member.
+  CHECK(
+      Becomes("rules:\n  - name: r\n    match: y = Max(n:LeakyRelu<**r>(x), xs...)\n"
+              "    replace: y = Min(n<**r>(xs)...)\n",
+              inputs + "y = Max(LeakyRelu<alpha=0.5>(a), a, b)\n",
+              inputs + "y = Min(LeakyRelu<alpha=0.5>(a), LeakyRelu<alpha=0.5>(b))\n"));
+}
+
+TEST_CASE("Data of a label in front of dots is a list") {
+  const std::string rules = R"(
+sets:
+  acts:
+    Relu: {op: Neg, cost: 1}
+    Sigmoid: {op: Abs, cost: 2}
+rules:
+  - name: r
+    match: y = Max(n:@acts(xs)...)
+    where: n.cost == [1, 2]
+    replace: y = Max(n.op(xs)...)
+)";
+  const std::string inputs = "a: float[2]\nb: float[2]\n";
+  CHECK(Becomes(rules, inputs + "y = Max(Relu(a), Sigmoid(b))\n",
+                inputs + "y = Max(Neg(a), Abs(b))\n"));
+  CHECK_FALSE(Fires(rules, inputs + "y = Max(Relu(a), Relu(b))\n"));
+  CHECK_FALSE(Fires(rules, inputs + "y = Max(Relu(a))\n"));
+}
+
+TEST_CASE("One output among lists of those before and behind it") {
+  const std::string any = R"(
+rules:
+  - name: r
+    match: |
+      as..., t, bs... = Split<**_>(x, s?)
+      y = Relu(t)
+    where: len(as) == 1
+    replace: y = Sum(as..., t, bs...)
+)";
+  const std::string split = "x: float[3]\na, b, c = Split(x, [1, 1, 1])\n";
+  CHECK(Becomes(any, split + "y = Relu(b)\nreturn y, a, b, c",
+                split + "y = Sum(a, b, c)\nreturn y, a, b, c"));
+  CHECK_FALSE(Fires(any, split + "y = Relu(a)\nreturn y, a, b, c"));
+  const std::string last = R"(
+rules:
+  - name: r
+    match: |
+      as..., t = Split<**_>(x, _?)
+      y = Concat<axis=0>(as..., Relu(t))
+    replace: y = x
+)";
+  CHECK(Fires(last, split + "y = Concat<axis=0>(a, b, Relu(c))\nreturn y"));
+  CHECK_FALSE(Fires(last, split + "y = Concat<axis=0>(b, a, Relu(c))\nreturn y"));
+  CHECK_FALSE(Fires(last, split + "y = Concat<axis=0>(a, Relu(b))\nreturn y, c"));
+  // The outputs that are listed are made anew.
+  CHECK(Becomes(R"(
+rules:
+  - name: r
+    match: as..., t, bs... = n:Split<axis=k>(Neg(x), s)
+    where: len(as) == 1
+    replace: as..., t, bs... = Split<axis=k>(x, s)
+)",
+                "x: float[3]\na, b, c = Split(Neg(x), [1, 1, 1])\nreturn a, b, c",
+                "x: float[3]\na, b, c = Split(x, [1, 1, 1])\nreturn a, b, c"));
+}
+
+TEST_CASE("A list beside lists is compared with each of them") {
+  const auto rules = [](const std::string& where) {
+    return "define:\n  range(v):\n    - v = Clip(_, lo, hi) => [lo, hi]\n    - v = Sigmoid(_) => "
+           "[0, 1]\n"
+           "rules:\n  - name: r\n    match: y = Max(xs...)\n    where: " +
+           where + "\n    replace: y = Min(xs...)\n";
+  };
+  const std::string inputs = "a: float[2]\nb: float[2]\n";
+  const std::string both = inputs + "y = Max(Sigmoid(a), Sigmoid(b))\n";
+  const std::string other = inputs + "y = Max(Sigmoid(a), Clip(b, 0.0, 2.0))\n";
+  CHECK(Fires(rules("$range(xs) == [0, 1]"), both));
+  CHECK_FALSE(Fires(rules("$range(xs) == [0, 1]"), other));
+  CHECK(Fires(rules("\"[0, 1] == $range(xs)\""), both));
+  CHECK(Fires(rules("$range(xs) == $range(xs)[0]"), both));
+  CHECK_FALSE(Fires(rules("$range(xs) == $range(xs)[0]"), other));
+  CHECK(Fires(rules("$range(xs) == [[0, 1], [0, 2]]"), other));
+}
+
+TEST_CASE("A parameter that a case of a sub-pattern does not bind is absent") {
+  const std::string rules = R"(
+define:
+  y = step(x, k):
+    - y = Mul(x, k) when const(k)
+    - y = Div(x, d) when const(d)
+rules:
+  - name: r
+    match: y = Relu($step(x, k))
+    where: (k ?? 1.0) > 0
+    replace: y = Neg(x)
+)";
+  CHECK(Fires(rules, "x: float[2]\ny = Relu(Div(x, -2.0))"));
+  CHECK(Fires(rules, "x: float[2]\ny = Relu(Mul(x, 2.0))"));
+  CHECK_FALSE(Fires(rules, "x: float[2]\ny = Relu(Mul(x, -2.0))"));
 }
 
 }  // namespace qrewrite

@@ -28,35 +28,6 @@ const char* const kRule = "rules:\n  - {name: r, match: y = Relu(x), replace: y 
 
 }  // namespace
 
-TEST_CASE("Loader: parameters take the type of their default") {
-  const auto set = Load(test::File(R"yaml(
-params:
-  flag: {default: false, doc: a switch}
-  number: {default: 3, one_of: [1, 3]}
-  real: {default: 0.5}
-  size: {default: 64MiB}
-  bytes: {type: bytes, default: 100}
-  text: {default: auto, one_of: [auto, clip]}
-  path: {type: path}
-  none: {}
-  list: {default: [1, 2]}
-)yaml"));
-  REQUIRE(set->params.size() == 9);
-  CHECK(set->FindParam("flag")->type == ParamType::kBool);
-  CHECK(set->FindParam("flag")->doc == "a switch");
-  CHECK(set->FindParam("number")->type == ParamType::kInt);
-  CHECK(set->FindParam("number")->one_of.size() == 2);
-  CHECK(set->FindParam("real")->type == ParamType::kFloat);
-  CHECK(set->FindParam("size")->type == ParamType::kBytes);
-  CHECK(set->FindParam("size")->default_value == Literal(int64_t{64} << 20));
-  CHECK(set->FindParam("bytes")->default_value == Literal(int64_t{100}));
-  CHECK(set->FindParam("text")->default_value == Literal(std::string("auto")));
-  CHECK(set->FindParam("path")->type == ParamType::kPath);
-  CHECK(set->FindParam("path")->default_value == Literal());
-  CHECK(set->FindParam("none")->type == ParamType::kAny);
-  CHECK(set->FindParam("list")->default_value == Literal(std::vector<int64_t>{1, 2}));
-}
-
 TEST_CASE("Loader: sets hold operators, wildcards, data and other sets") {
   const auto set = Load(test::File(R"yaml(
 sets:
