@@ -185,9 +185,11 @@ bool Parser::FailInList(std::string_view closer) {
                 fmt::format("expected `,` or `{}`, found {}", closer, Found(found)),
                 std::move(slip));
   }
-  return Fail(PlaceOf(found), "QR0204",
-              fmt::format("expected `,` or `{}`, found {}", closer, Found(found)),
-              closer == "]" && found.text == "=" ? std::string(kAttributesHint) : HintFor(found));
+  return Fail(
+      PlaceOf(found), "QR0204", fmt::format("expected `,` or `{}`, found {}", closer, Found(found)),
+      closer == "]" && found.text == "="    ? std::string(kAttributesHint)
+      : closer == ">" && found.text == "if" ? "a choice stands in brackets: `<k=(1 if c else 2)>`"
+                                            : HintFor(found));
 }
 
 bool Parser::FailTrailing() {

@@ -173,7 +173,10 @@ std::string Parser::SlipInStatement(std::string_view what, const Around& at) con
     return fmt::format("inputs stand in parentheses: `{}({})`", before.text, found.text);
   }
   // `y = Relu(x) and z = ...`
-  if (lines_ && At("=") && (earlier.text == "and" || earlier.text == "or")) {
+  if (lines_ && At("=") && earlier.text == "or") {
+    return "one of several operators is `Relu|Abs(x)`; other patterns are rules of their own";
+  }
+  if (lines_ && At("=") && earlier.text == "and") {
     return "statements stand on lines of their own, or apart by `;`";
   }
   return "";

@@ -28,15 +28,16 @@ Val DTypeOf(const FunctionCall& c) {
   });
 }
 
-Val ShapeOf(const FunctionCall& c) {
-  const Val& x = c[0];
+namespace {
+
+Val ShapeOfOne(Interpreter& in, const Val& x) {
   if (x.absent()) return x;
   if (const auto* n = x.get_if<Num>()) return Val::OfInts(n->t.dims());
   if (const auto* ints = x.get_if<Ints>()) return Val::OfInts(std::vector<int64_t>{ints->n});
   if (x.is_number()) return Val::OfInts({});
   const auto* v = x.get_if<ValueId>();
   if (v == nullptr) return NoFact(x, "shape");
-  const TypeInfo& type = c.in.facts().Type(*v);
+  const TypeInfo& type = in.facts().Type(*v);
   if (!type.has_rank) return NoFact(x, "shape");
   if (type.known_shape() && type.dims.size() <= Ints::kMax) {
     Ints ints;
@@ -57,6 +58,12 @@ Val ShapeOf(const FunctionCall& c) {
     }
   }
   return sizes.size() == dims.size() ? Val::OfInts(sizes) : Val::ListOf(std::move(dims));
+}
+
+}  // namespace
+
+Val ShapeOf(const FunctionCall& c) {
+  return Each(c[0], [&](const Val& x) { return ShapeOfOne(c.in, x); });
 }
 
 Val RankOf(const FunctionCall& c) {

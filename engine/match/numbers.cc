@@ -47,7 +47,8 @@ bool IsListLike(const Val& v) { return v.is<List>() || (v.is_number() && v.rank(
 
 bool HoldsLists(const Val& val) {
   const auto* list = val.get_if<List>();
-  return list != nullptr && !(*list)->empty() && std::ranges::all_of(**list, IsListLike);
+  return list != nullptr && std::ranges::any_of(**list, IsListLike) &&
+         std::ranges::all_of(**list, [](const Val& v) { return IsListLike(v) || v.stops(); });
 }
 
 // Member by member; what is no list is compared with each member, and so is a list that holds none

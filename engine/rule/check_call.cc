@@ -192,8 +192,9 @@ void RuleChecker::CheckArrow(const Expr& call, const Arg& arg, const NameInfo* l
   }
   if (label == nullptr || !label->is_label()) return;  // a parameter: only its caller knows
   std::vector<std::string> inputs;
-  bool open = false;
+  bool open = false, nested = false;
   for (const Arg& input : label->call->call().args) {
+    nested |= input.value && input.value->kind == Expr::Kind::kCall;
     const bool named = input.value && input.value->kind == Expr::Kind::kName;
     if (named && input.value->text != "_") inputs.push_back(input.value->text);
     if (input.value && input.value->kind == Expr::Kind::kGroup) open = true;
@@ -203,9 +204,13 @@ void RuleChecker::CheckArrow(const Expr& call, const Arg& arg, const NameInfo* l
       .Error(
           arg.place, code::kUnbound,
           fmt::format("`{}` is no input of `{}` in the match of {}", arg.label, head, owner.text))
-      .hint = inputs.empty() || !DidYouMean(arg.label, inputs).empty()
-                  ? DidYouMean(arg.label, inputs)
-                  : fmt::format("its inputs: {}", fmt::join(inputs, ", "));
+      .hint =
+      nested && DidYouMean(arg.label, inputs).empty()
+          ? fmt::format("an input that is a call gets a name by a statement: `{} = Op(...)`",
+                        arg.label)
+      : inputs.empty() || !DidYouMean(arg.label, inputs).empty()
+          ? DidYouMean(arg.label, inputs)
+          : fmt::format("its inputs: {}", fmt::join(inputs, ", "));
 }
 
 void RuleChecker::CheckAttrs(const Expr& call, NameScope& scope, Owner& owner) {

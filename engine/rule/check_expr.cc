@@ -202,7 +202,7 @@ ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope, Owner& own
       return ExprType::kDType;
     }
   }
-  CheckExpr(base, scope, owner);
+  if (info == nullptr || info->kind != Kind::kRest) CheckExpr(base, scope, owner);
   const bool maybe_label = info && (info->kind == Kind::kParam || info->kind == Kind::kLet);
   if (!maybe_label && !(base.kind == Expr::Kind::kName && info == nullptr)) {
     Diagnostic& d = sink_.Error(
@@ -220,8 +220,12 @@ ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope, Owner& own
     } else if (const std::string ours = ForeignFunctionHint(expr.text, {}); !ours.empty()) {
       d.hint = ours;
     } else if (info != nullptr && base.kind == Expr::Kind::kName) {
-      d.hint = fmt::format("an attribute is bound in the match: `{} = Op<{}>(...)`", base.text,
-                           expr.text);
+      d.hint =
+          info->kind == Kind::kRest
+              ? fmt::format("an attribute is bound in the match: `Op<{0}, **{1}>(...)`, then `{0}`",
+                            expr.text, base.text)
+              : fmt::format("an attribute is bound in the match: `{1} = Op<{0}>(...)`, then `{0}`",
+                            expr.text, base.text);
     }
   }
   return ExprType::kAny;

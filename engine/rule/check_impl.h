@@ -102,7 +102,8 @@ class RuleChecker {
   void MatchAttr(const Expr& call, const AttrArg& attr, NameScope& scope, Owner& owner);
   void MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& owner);
   bool IsPatternLiteral(const Expr& expr) const;
-  void NoArithmetic(const Expr& expr, Owner& owner);
+  // `attribute`: whose value it is; "" of an input.
+  void NoArithmetic(const Expr& expr, Owner& owner, std::string_view attribute = "");
   void Bind(const std::string& name, NameInfo info, NameScope& scope, Owner& owner);
   void CheckBodies(const std::string& name, const NameInfo& again, Owner& owner);
   void CheckList(const std::string& name, const NameInfo& before, const NameInfo& again,

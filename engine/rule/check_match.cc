@@ -365,7 +365,7 @@ void RuleChecker::MatchAttr(const Expr& call, const AttrArg& attr, NameScope& sc
     }
     Bind(attr.value->text, info, scope, owner);
   } else if (!IsPatternLiteral(*attr.value)) {
-    NoArithmetic(*attr.value, owner);
+    NoArithmetic(*attr.value, owner, attr.name);
   }
 }
 
@@ -427,7 +427,7 @@ bool RuleChecker::IsPatternLiteral(const Expr& expr) const {
   }
 }
 
-void RuleChecker::NoArithmetic(const Expr& expr, Owner& owner) {
+void RuleChecker::NoArithmetic(const Expr& expr, Owner& owner, std::string_view attribute) {
   owner.names_lost = true;
   // TensorProto.FLOAT
   const bool element_type = expr.kind == Expr::Kind::kMember && DTypeFromName(expr.text);
@@ -435,9 +435,12 @@ void RuleChecker::NoArithmetic(const Expr& expr, Owner& owner) {
       .Error(
           expr.place, code::kForm,
           fmt::format("a match has only names, literals and calls of operators ({})", owner.text))
-      .hint = expr.kind == Expr::Kind::kList ? "inputs stand one behind the other: `Concat(a, b)`"
-              : element_type                 ? fmt::format("write `{}`", expr.text)
-                                             : "name the value here and compare it in `where`";
+      .hint = expr.kind == Expr::Kind::kList && !attribute.empty()
+                  ? fmt::format("bind it as a whole, `<{0}=k>`, and ask in `where`: `k[0] == k[1]`",
+                                attribute)
+              : expr.kind == Expr::Kind::kList ? "inputs stand one behind the other: `Concat(a, b)`"
+              : element_type                   ? fmt::format("write `{}`", expr.text)
+                                               : "name the value here and compare it in `where`";
 }
 
 // Statements that share a value, directly or through others, are connected.

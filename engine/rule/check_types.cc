@@ -84,6 +84,12 @@ bool HoldsNegative(const Expr& expr) {
          std::ranges::any_of(expr.items, [](const ExprPtr& item) { return HoldsNegative(*item); });
 }
 
+bool HoldsText(const Expr& expr) {
+  return expr.kind == Expr::Kind::kString ||
+         (expr.kind == Expr::Kind::kList &&
+          std::ranges::any_of(expr.items, [](const ExprPtr& item) { return HoldsText(*item); }));
+}
+
 // Functions of facts take any value or tensor, but nothing else.
 bool IsFactOfValue(std::string_view name) {
   return name == "dtype" || name == "shape" || name == "rank" || name == "size" || name == "min" ||
@@ -296,6 +302,10 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
               (IsSize(*expr.items[1]) && HoldsNegative(*expr.items[0])))) {
     sink_.Error(expr.place, code::kBadValue, fmt::format("no size is negative ({})", owner.text))
         .hint = "one that is not known: `not known(shape(x)[0])`; the others one by one";
+  } else if ((IsSize(*expr.items[0]) && HoldsText(*expr.items[1])) ||
+             (IsSize(*expr.items[1]) && HoldsText(*expr.items[0]))) {
+    sink_.Error(expr.place, code::kType, fmt::format("no size is a text ({})", owner.text)).hint =
+        "symbolic sizes are compared with each other: `shape(x)[0] == shape(y)[0]`";
   } else if (l == kSet || r == kSet || pair(kString, kNumber) || pair(kString, kBool) ||
              pair(kDType, kBool) || pair(kString, kValue) ||
              (IsOrder(expr.binary) &&

@@ -266,6 +266,29 @@ TEST_CASE("A list beside lists is compared with each of them") {
   CHECK(Fires(rules("$range(xs) == [[0, 1], [0, 2]]"), other));
 }
 
+TEST_CASE("Shapes of a list are a list of shapes") {
+  const auto rules = [](const std::string& where) {
+    return "rules:\n  - name: r\n    match: y = Sum(xs...)\n    where: " + where +
+           "\n    replace: y = Max(xs...)\n";
+  };
+  const std::string sum = "y = Sum(a, b)\n";
+  const std::string same = "a: float[3]\nb: float[3]\n" + sum,
+                    broadcast = "a: float[3]\nb: float[1]\n" + sum;
+  const std::string symbol = "a: float[N]\nb: float[N]\n" + sum,
+                    open = "a: float[3]\nb: float\n" + sum;
+  CHECK(Fires(rules("shape(xs) == [[3], [1]]"), broadcast));
+  CHECK_FALSE(Fires(rules("shape(xs) == [[3], [1]]"), same));
+  CHECK(Fires(rules("shape(xs) == [3]"), same));
+  CHECK_FALSE(Fires(rules("shape(xs) == [3]"), broadcast));
+  CHECK(Fires(rules("shape(xs)[0] == shape(xs)[1]"), symbol));
+  CHECK(Fires(rules("shape(xs) == shape(y)"), symbol));
+  CHECK_FALSE(Fires(rules("shape(xs) == shape(y)"), broadcast));
+  // What nobody knows is neither equal nor different.
+  CHECK_FALSE(Fires(rules("shape(xs) == [3]"), open));
+  CHECK_FALSE(Fires(rules("not shape(xs) == [3]"), open));
+  CHECK(Fires(rules("not shape(xs) == [3]"), broadcast));
+}
+
 TEST_CASE("A parameter that a case of a sub-pattern does not bind is absent") {
   const std::string rules = R"(
 define:
