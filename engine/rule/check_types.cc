@@ -84,8 +84,13 @@ bool HoldsNegative(const Expr& expr) {
          std::ranges::any_of(expr.items, [](const ExprPtr& item) { return HoldsNegative(*item); });
 }
 
+bool IsNumberText(const Expr& expr) {
+  return expr.kind == Expr::Kind::kString && !expr.text.empty() &&
+         expr.text.find_first_not_of("0123456789.-") == std::string::npos;
+}
+
 bool HoldsText(const Expr& expr) {
-  return expr.kind == Expr::Kind::kString ||
+  return (expr.kind == Expr::Kind::kString && !IsNumberText(expr)) ||
          (expr.kind == Expr::Kind::kList &&
           std::ranges::any_of(expr.items, [](const ExprPtr& item) { return HoldsText(*item); }));
 }
@@ -310,11 +315,7 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
              pair(kDType, kBool) || pair(kString, kValue) ||
              (IsOrder(expr.binary) &&
               (IsOneOf(l, {kDType, kBool}) || IsOneOf(r, {kDType, kBool})))) {
-    const auto number = [](const Expr& e) {
-      return e.kind == Expr::Kind::kString && !e.text.empty() &&
-             e.text.find_first_not_of("0123456789.-") == std::string::npos;
-    };
-    const bool quoted = number(*expr.items[0]) || number(*expr.items[1]);
+    const bool quoted = IsNumberText(*expr.items[0]) || IsNumberText(*expr.items[1]);
     error(quoted ? "a number stands without quotes" : "");
   }
   CheckOpChoice(*expr.items[0], *expr.items[1], scope, owner);
