@@ -105,6 +105,18 @@ std::string Pyramids(int64_t n) {
   return Model(g, 17);
 }
 
+// n MaxPools in a row, each with a reader that has a scale of its own.
+std::string ReadPools(int64_t n) {
+  Graph g;
+  const std::string z = g.Byte(kInt8, 0);
+  std::string q = g.Node("QuantizeLinear", {g.Input(kFloat, kImage), g.Scalar(0.5F), z});
+  for (int64_t i = 0; i < n; ++i) {
+    q = g.Node("MaxPool", {q}, {{"kernel_shape", std::vector<int64_t>{1, 1}}});
+    g.Output(g.Node("DequantizeLinear", {q, g.Scalar(Scale(i)), z}), kFloat, kImage);
+  }
+  return Model(g, 17);
+}
+
 // A quantizer as Brevitas spells it out, and what undoes it.
 std::string Spelled(Graph& g, const std::string& x, float scale) {
   const std::string s = g.Scalar(scale), z = g.Scalar(0);
@@ -174,6 +186,11 @@ std::vector<Family> Quantized() {
       {"dynamic-matmuls", "n MatMulIntegers with their quantizers", 100000, DynamicMatMuls, {}},
       {"diamonds", "n times Max(q, MaxPool(q))", 100000, Diamonds, {}},
       {"pyramids", "n MaxPools, joined by three", 100000, Pyramids, {}},
+      {"read-pools",
+       "n MaxPools in a row, each read with a scale of its own",
+       100000,
+       ReadPools,
+       {}},
       {"brevitas-layouts",
        "n layout operators between spelled out quantizers",
        100000,
