@@ -32,9 +32,10 @@
 //
 //   stmt     = NAME ":" type | "return" NAME { "," NAME }
 //   type     = ( DTYPE-TEXT | "?" ) [ "[" [ dim { "," dim } ] "]" ]     dim = N | NAME | "?"
-//   atom     = [ "zeros" | "ones" | "random" [ "(" N ")" ] ] DTYPE-TEXT [ "[" N,... "]" ] [ values
-//   ] attr     = NAME "=" ( [ "(" [ NAME [ ":" type ] { "," ... } ] ")" "=>" ] "{" body "}" | "..."
-//   )
+//   atom     = [ fill ] DTYPE-TEXT [ "[" N { "," N } "]" ] [ values ]
+//   fill     = "zeros" | "ones" | "random" [ "(" N ")" ]
+//   attr     = NAME "=" ( [ inputs "=>" ] "{" body "}" | "..." )
+//   inputs   = "(" [ NAME [ ":" type ] { "," NAME [ ":" type ] } ] ")"
 #pragma once
 
 #include <algorithm>
