@@ -201,6 +201,9 @@ Outputs QGemm(const FoldCall& call) {
   if (a.q.rank() != 2 || b.q.rank() != 2 || a.scales.size() != 1) {
     return Reason("{} of {} and {}", call.op, ShapeText(a.q.dims()), ShapeText(b.q.dims()));
   }
+  if (Input(call, 1)->rank() > 1 || Input(call, 4)->rank() > 1) {
+    return Misfit("{} with a scale of two axes", call.op);
+  }
   QR_ASSIGN_OR_RETURN(a.q, Operand(call, "transA", a.q));
   QR_ASSIGN_OR_RETURN(b.q, Operand(call, "transB", b.q));
   QR_RETURN_IF_ERROR(CheckChannels(call, b, b.q.dims()[1]));

@@ -61,6 +61,9 @@ TEST_CASE("QGemm: zero points without scales, a bias that is wider than the prod
   CHECK(gemm(zero, Filled(DType::kInt32, {1}, 1)).ok());
   CHECK(ReasonOf(gemm(Bytes({2}), Tensor())) == "QGemm with 1 scales and 2 zero points");
   CHECK(ReasonOf(gemm(zero, Filled(DType::kInt32, {2}, 1))) == "QGemm adds [2] to [1, 1]");
+  const Tensor rows = Floats({1, 1});
+  CHECK(ReasonOf(Run("QGemm", {Bytes({1, 1}), rows, zero, Bytes({1, 1}), one, zero}, {},
+                     "com.microsoft")) == "QGemm with a scale of two axes");
 }
 
 TEST_CASE("MatMulInteger: a zero point that takes sums beyond 32 bits") {
