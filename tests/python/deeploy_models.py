@@ -160,7 +160,25 @@ def gated() -> Net:
     return net.end(net.conv(net.op("Gather", x, net.const([1, 3, 5]), axis=3), 8, 4, (1, 1), act=""), x)
 
 
-NETS = {f.__name__: f for f in (resnet8, dscnn, mobilenet, autoencoder, joins, dense, outputs, sequence, attention, gated)}
+def upscaled() -> Net:
+    """A U-Net: one transposed convolution with patches beside each other, one with patches that overlap, one nearest Resize."""
+    net = Net({"input": [1, 3, 16, 16]})
+
+    def larger(x: str, inner: int, outer: int, kernel: int, pads: int, more: int) -> str:
+        w = net.weight(inner, outer, kernel, kernel, fan=inner * kernel)
+        bias = net.const(net.rng.normal(0, 0.1, outer).astype(np.float32))
+        return net.op("ConvTranspose", x, w, bias, kernel_shape=[kernel] * 2, strides=[2, 2], pads=[pads] * 4, output_padding=[more] * 2)
+
+    x = net.conv("input", 3, 8)
+    y = net.conv(x, 8, 16, stride=2)
+    z = net.conv(y, 16, 16, stride=2)
+    y = net.op("Concat", net.op("Relu", larger(z, 16, 8, 2, 0, 0)), y, axis=1)
+    x = net.op("Concat", larger(y, 24, 8, 3, 1, 1), x, axis=1)
+    z = net.op("Resize", z, "", net.const(np.float32([1, 1, 4, 4])), mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    return net.end(net.conv(net.op("Concat", x, z, axis=1), 32, 4, act=""))
+
+
+NETS = {f.__name__: f for f in (resnet8, dscnn, mobilenet, autoencoder, joins, dense, outputs, sequence, attention, gated, upscaled)}
 SIGNED = {"activation_type": QuantType.QInt8, "weight_type": QuantType.QInt8, "per_channel": True}
 KINDS = {  # how ONNX Runtime quantizes
     "int8": SIGNED,
