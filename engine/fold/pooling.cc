@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "engine/fold/window.h"
@@ -57,22 +56,41 @@ void ForEachResult(const Pooled& p, Visit visit) {
   }
 }
 
+// The number of element `at` of an image, if its first axis is counted through first.
+int64_t ByColumns(int64_t at, std::span<const int64_t> sizes) {
+  int64_t stride = Count({sizes.begin(), sizes.end()}), place = 0;
+  for (size_t axis = sizes.size(); axis-- > 0; at /= sizes[axis]) {
+    stride /= sizes[axis];
+    place += at % sizes[axis] * stride;
+  }
+  return place;
+}
+
+// The largest of each window, and where in `x` the first such element is.
 Outputs MaxPool(const FoldCall& call, bool global) {
-  if (call.num_outputs > 1) return Reason("the second output of {} is not computed", call.op);
   QR_ASSIGN_OR_RETURN(const Pooled p, Plan(call, global));
   QR_RETURN_IF_ERROR(CheckWindows(call, p, 0));
   std::vector<double> y(static_cast<size_t>(Count(p.dims)));
-  const double lowest = IsInteger(p.x.dtype()) ? static_cast<double>(IntMin(p.x.dtype()))
-                                               : -std::numeric_limits<double>::infinity();
+  std::vector<int64_t> places(call.num_outputs > 1 ? y.size() : 0);
+  const bool columns = call.attributes.Int("storage_order", 0) != 0;
   ForEachResult(p, [&](const double* data, int64_t at, int64_t o) {
-    double top = lowest;
+    double top = 0;
+    int64_t place = -1;
     for (int64_t tap = 0; tap < p.window.taps; ++tap) {
       const int64_t source = p.window.source[static_cast<size_t>(tap * p.window.outputs + o)];
-      if (source >= 0 && !(data[source] <= top)) top = data[source];
+      if (source < 0 || (place >= 0 && data[source] <= top)) continue;
+      top = data[source];
+      place = source;
     }
     y[static_cast<size_t>(at)] = top;
+    if (places.empty()) return;
+    const int64_t image = at / p.window.outputs;
+    if (columns) place = ByColumns(place, std::span(p.x.dims()).subspan(2));
+    places[static_cast<size_t>(at)] = image * p.in_size + place;
   });
-  return One(FromDoubles(p.x.dtype(), p.dims, y));
+  if (places.empty()) return One(FromDoubles(p.x.dtype(), p.dims, y));
+  QR_ASSIGN_OR_RETURN(const Tensor largest, FromDoubles(p.x.dtype(), p.dims, y));
+  return std::vector{largest, Tensor::Int64s(places).Reshaped(p.dims)};
 }
 
 // `padding`: kPadding or kBeyond, what count_include_pad counts.
@@ -122,7 +140,11 @@ OutputTypes PoolTypes(const FoldCall& call, bool global) {
   if (!global && shape == nullptr) return Reason("{} without kernel_shape", call.op);
   const Dims& kernel = global ? spatial : *shape;
   QR_ASSIGN_OR_RETURN(const Dims out, Window::Sizes(call, spatial, kernel));
-  return WindowTypes(x.dtype(), x.dims()[0], x.dims()[1], out, kernel, 1);
+  QR_ASSIGN_OR_RETURN(std::vector<TensorType> types,
+                      WindowTypes(x.dtype(), x.dims()[0], x.dims()[1], out, kernel, 1));
+  // The places of MaxPool.
+  if (call.num_outputs > 1) types.push_back({DType::kInt64, types[0].dims, /*may_fail=*/true});
+  return types;
 }
 
 // `op` and its global form.
