@@ -79,11 +79,12 @@ class QuotedReader {
         at_ += 2;
       } else if (c == '\\' && quote_ == '"') {
         if (!ReadEscape()) return false;
-      } else if (IsSpace(c)) {
-        ReadSpace();
+      } else if (const size_t end = VerbatimEnd(); end > at_) {
+        text_ += file_.substr(at_, end - at_);
+        where_.AddRun(static_cast<uint32_t>(at_), end - at_);
+        at_ = end;
       } else {
-        Put(file_.substr(at_, 1), at_);
-        ++at_;
+        ReadSpace();
       }
     }
     return false;
@@ -99,14 +100,19 @@ class QuotedReader {
     where_.AddSame(static_cast<uint32_t>(from), bytes.size());
   }
 
-  // White space within a line stays; a line end becomes a space, an empty line a line end.
+  // The end of what stays as it is, white space within a line included.
+  size_t VerbatimEnd() const {
+    const std::string_view ends = quote_ == '"' ? "\"\\\n" : "'\n";
+    size_t end = std::min(file_.find_first_of(ends, at_), file_.size());
+    if (end == file_.size() || file_[end] != '\n') return end;
+    while (end > at_ && IsSpace(file_[end - 1])) --end;
+    return end;
+  }
+
+  // A line end and the white space around it become a space, an empty line a line end.
   void ReadSpace() {
     const size_t end = SkipSpace(file_, at_);
     const size_t lines = std::count(file_.begin() + at_, file_.begin() + end, '\n');
-    if (lines == 0) {
-      for (; at_ < end; ++at_) Put(file_.substr(at_, 1), at_);
-      return;
-    }
     Put(lines == 1 ? " " : std::string(lines - 1, '\n'), file_.find('\n', at_));
     at_ = end;
   }
