@@ -23,7 +23,9 @@ std::optional<int64_t> AsInt(Interpreter& in, const Val& val) { return in.Force(
 
 // --- absence and knowledge
 
-Val Present(const FunctionCall& c) { return c[0].stops() ? c[0] : Val(!c[0].absent()); }
+Val Present(const FunctionCall& c) {
+  return Each(c[0], [](const Val& x) { return x.stops() ? x : Val(!x.absent()); });
+}
 
 Val Known(const FunctionCall& c) {
   if (c[0].is<ValueId>()) return true;

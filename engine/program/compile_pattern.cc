@@ -27,7 +27,7 @@ void AddUnrepeated(const PatArg& arg, std::vector<int>& slots) {
 
 // `outside`, sorted: slots that stand somewhere in front of no `...`.
 void SplitRepeatedIn(PatArg& arg, const std::vector<int>& outside) {
-  if (arg.repeated && !arg.slots().empty()) {
+  if (arg.repeated && arg.kind != PatArg::Kind::kAny) {
     arg.repeat = std::make_unique<PatRepeat>();
     std::vector<int> all(arg.slots().begin(), arg.slots().end());
     std::ranges::sort(all);

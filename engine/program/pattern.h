@@ -30,7 +30,7 @@ struct PatArg {
   std::string_view input;         // `x_scale=`: the formal input it stands for; of the syntax tree
   std::unique_ptr<PatCall> call;  // kCall
   std::unique_ptr<PatGroup> group;    // kGroup
-  std::unique_ptr<PatRepeat> repeat;  // repeated, and binds names
+  std::unique_ptr<PatRepeat> repeat;  // repeated, and no `_...`
   const Expr* expr = nullptr;         // what was written: the literal, and for messages
 
   std::span<const PatArg> members() const;  // kGroup; else none

@@ -248,6 +248,17 @@ void FitOpset(std::vector<RuleTest>& tests, int64_t min, int64_t max) {
   }
 }
 
+// The same of other domains, whose default is 1; one that a test states stays.
+void FitOpsets(std::vector<RuleTest>& tests, const std::map<std::string, std::string>& ranges) {
+  for (const auto& [domain, range] : ranges) {
+    int64_t min = 1, max = 1;
+    if (!ParseOpsetRange(range, min, max) || min > max) continue;
+    for (RuleTest& test : tests) {
+      test.opset.try_emplace(domain, std::clamp<int64_t>(1, std::max<int64_t>(min, 1), max));
+    }
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
@@ -271,9 +282,12 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   for (Rule& rule : set->rules) {
     FitOpset(rule.tests, std::max(set->opset_min, rule.opset_min),
              std::min(set->opset_max, rule.opset_max));
+    FitOpsets(rule.tests, rule.opsets);
+    FitOpsets(rule.tests, set->opsets);
   }
   ReadPhases(map, file, *set);
   FitOpset(set->tests, set->opset_min, set->opset_max);
+  FitOpsets(set->tests, set->opsets);
   const std::vector<WrittenOp> written = std::exchange(written_, std::move(outer));
   // Alone, a file needs all that stands in it.
   Unneeded unneeded;

@@ -156,6 +156,17 @@ void RuleChecker::CheckLabelCall(const Expr& call, const NameInfo& head, size_t 
   }
   const bool arrows =
       !call.call().args.empty() && call.call().args.front().label_kind == Arg::Label::kArrow;
+  // Without `<>` it is the operator with none: what the match let pass would be lost without a word.
+  const bool unsaid = !arrows && call.call().attrs.empty() && !call.call().empty_attrs;
+  if (unsaid && !head.call->call().attrs.empty()) {
+    sink_
+        .Error(ref.place, code::kForm,
+               fmt::format("which attributes `{}` gets is not said ({})", ref.name, owner.text))
+        .hint = fmt::format(
+        "the node once more with another input: `{0}(x -> ...)`; its operator "
+        "with attributes of its own, or none: `{0}<>(...)`",
+        ref.name);
+  }
   const auto ops = ops_.Expand(head.call->call().refs);
   if (!arrows && ops && !head.call->call().negated)
     ops_.CheckCall(call, *ops, use, outs, owner.text);
@@ -331,7 +342,8 @@ void RuleChecker::CheckFunctionArg(const Arg& arg, size_t index, const FunctionI
   if (!arg.repeated) CheckArgType(*arg.value, got, info, index, owner);
   if (info.name != "any") return;
   const bool call = arg.value->kind == Expr::Kind::kCall;
-  if (LiteralType(*arg.value) != ExprType::kBool && !(call && IsOneCondition(*arg.value))) return;
+  const bool one = call ? IsOneCondition(*arg.value) : LiteralType(*arg.value) == ExprType::kBool;
+  if (!one) return;
   sink_
       .Error(arg.place, code::kType,
              fmt::format("this is one condition already: it holds for all {} ({})",
@@ -342,9 +354,16 @@ void RuleChecker::CheckFunctionArg(const Arg& arg, size_t index, const FunctionI
            : "element by element: any(Equal(x, 0.0)), any(Less(x, y))";
 }
 
-// A fact that computes with its arguments alone takes a list as a whole.
+// Of a list there is one answer from a fact that computes with its arguments alone, and from functions of
+// conditions; those that ask about a value answer for each.
 bool RuleChecker::IsOneCondition(const Expr& call) const {
   const Ref& ref = call.call().refs.front();
+  if (const FunctionInfo* function =
+          ref.kind == Ref::Kind::kName ? FindFunction(ref.name) : nullptr) {
+    const bool each =
+        function->name == "present" || function->arg_types.front() == ExprType::kValue;
+    return function->result == ExprType::kBool && !each;
+  }
   const Definition* const fact =
       ref.kind == Ref::Kind::kDefinition ? set_.FindDefinition(ref.name) : nullptr;
   return fact != nullptr && fact->is_fact() && !fact->cases.empty() &&

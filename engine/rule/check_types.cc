@@ -296,6 +296,15 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
   const auto pair = [&](ExprType a, ExprType b) {
     return (l == a && r == b) || (l == b && r == a);
   };
+  for (const size_t side : {0, 1}) {
+    if (expr.items[side]->kind != Expr::Kind::kAbsent) continue;
+    sink_
+        .Error(
+            expr.place, code::kType,
+            fmt::format("what is compared with absent is absent, and never true ({})", owner.text))
+        .hint = fmt::format("`present({0})`, `not present({0})`", Print(*expr.items[1 - side]));
+    return;
+  }
   if (IsOneOf(l, {kLabel, kChain}) || IsOneOf(r, {kLabel, kChain})) {
     error("operators are compared with op(n) == op(m)");
   } else if (pair(kDType, kString)) {

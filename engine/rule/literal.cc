@@ -77,7 +77,9 @@ bool FitsType(ParamType type, const Literal& value) {
       return std::holds_alternative<int64_t>(value) || (text && ParseSize(*text));
     }
     case ParamType::kInts: return std::holds_alternative<std::vector<int64_t>>(value);
-    case ParamType::kStrings: return std::holds_alternative<std::vector<std::string>>(value);
+    case ParamType::kStrings:
+      return std::holds_alternative<std::vector<std::string>>(value) ||
+             value == Literal(std::vector<int64_t>());
     default: return std::holds_alternative<std::string>(value);
   }
 }

@@ -14,7 +14,7 @@ namespace qrewrite {
 // As `--set` takes it back; elements of a list with commas between them, "" for none.
 std::string LiteralText(const Literal& value);
 
-// The type that a value has by itself; kAny for none and for the empty list.
+// The type that a value has by itself; kAny for none and for the empty list of integers.
 ParamType TypeOf(const Literal& value);
 bool FitsType(ParamType type, const Literal& value);
 

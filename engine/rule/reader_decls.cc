@@ -77,7 +77,7 @@ std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
         return Literal(*size);
       }
     }
-    const bool texts = typed && param.type == ParamType::kStrings;
+    const bool texts = !typed || param.type == ParamType::kStrings;
     if (texts && value == Literal(std::vector<int64_t>()))
       return Literal(std::vector<std::string>());
     return value;
@@ -89,10 +89,6 @@ std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
   }
   const bool has_default = !std::holds_alternative<std::monostate>(param.default_value);
   if (!typed && has_default) param.type = TypeOf(param.default_value);
-  if (has_default && !typed && param.type == ParamType::kAny) {
-    BadValue(*default_node, fmt::format("the type of parameter `{}` is to be said", param.name),
-             "of an empty list: `type: ints`, `type: strings`");
-  }
   if (has_default && !FitsType(param.type, param.default_value)) {
     const Scalar scalar = default_node->is_scalar() ? ResolveScalar(*default_node) : Scalar{};
     const bool number = param.type == ParamType::kInt || param.type == ParamType::kFloat;

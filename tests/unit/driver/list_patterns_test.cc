@@ -266,6 +266,47 @@ TEST_CASE("A list beside lists is compared with each of them") {
   CHECK(Fires(rules("$range(xs) == [[0, 1], [0, 2]]"), other));
 }
 
+TEST_CASE("What repeats need not bind a name") {
+  const auto rules = [](const std::string& inputs) {
+    return "sets: {acts: [Relu, Abs]}\ndefine:\n  y = sub(x):\n    - y = Relu(x)\n"
+           "rules:\n  - name: r\n    match: y = Sum(" +
+           inputs + ")\n    replace: y = Max([1.0, 2.0], [1.0, 2.0])\n";
+  };
+  const std::string head = "a: float[2]\n";
+  const std::string relus = head + "y = Sum(Relu(a), Relu(Neg(a)))",
+                    mixed = head + "y = Sum(Relu(a), Neg(a))";
+  for (const char* inputs : {"Relu(_)...", "@acts<**_>(_...)...", "$sub(_)...",
+                             "Cast?<to=_>(Relu(_))...", "(Relu(_), Relu(_))..."}) {
+    CAPTURE(inputs);
+    CHECK(Fires(rules(inputs), relus));
+    CHECK_FALSE(Fires(rules(inputs), mixed));
+  }
+  CHECK(Fires(rules("0.0..."), head + "y = Sum(0.0, float[2] 0)"));
+  CHECK_FALSE(Fires(rules("0.0..."), head + "y = Sum(0.0, a)"));
+  CHECK(Fires(rules("[1.0, 2.0]..."), head + "y = Sum([1.0, 2.0], [1.0, 2.0])"));
+}
+
+TEST_CASE("What is asked of values is asked of each member of a list") {
+  const auto rules = [](const std::string& where) {
+    return "rules:\n  - name: r\n    match: y = Sum(DequantizeLinear(q, s, z?)...)\n    where: " +
+           where + "\n    replace: y = Max(DequantizeLinear(q, s, z)...)\n";
+  };
+  const std::string all =
+      "q: int8[2]\ny = Sum(DequantizeLinear(q, 0.5, int8 1), DequantizeLinear(q, 0.25, int8 1))";
+  const std::string one =
+      "q: int8[2]\ny = Sum(DequantizeLinear(q, 0.5), DequantizeLinear(q, 0.25, int8 1))";
+  CHECK(Fires(rules("present(z)"), all));
+  CHECK_FALSE(Fires(rules("present(z)"), one));
+  CHECK_FALSE(Fires(rules("not present(z)"), all));
+  CHECK(Fires(rules("not present(z)"), one));
+  const std::string none =
+      "q: int8[2]\ny = Sum(DequantizeLinear(q, 0.5), DequantizeLinear(q, 0.25))";
+  CHECK(Fires(rules("not any(present(z))"), none));
+  CHECK_FALSE(Fires(rules("not any(present(z))"), one));
+  CHECK(Fires(rules("any(is_input(q)) and not any(const(q))"), one));
+  CHECK_FALSE(Fires(rules("any(const(q))"), one));
+}
+
 TEST_CASE("Shapes of a list are a list of shapes") {
   const auto rules = [](const std::string& where) {
     return "rules:\n  - name: r\n    match: y = Sum(xs...)\n    where: " + where +

@@ -27,11 +27,12 @@ params:
   path: {type: path}
   none: {}
   list: {default: [1, 2]}
-  texts: {type: strings, default: []}
+  texts: {default: []}
+  none_yet: {type: ints, default: []}
 )yaml"));
   REQUIRE(loaded.ok());
   const auto& set = *loaded;
-  REQUIRE(set->params.size() == 10);
+  REQUIRE(set->params.size() == 11);
   CHECK(set->FindParam("flag")->type == ParamType::kBool);
   CHECK(set->FindParam("flag")->doc == "a switch");
   CHECK(set->FindParam("number")->type == ParamType::kInt);
@@ -48,6 +49,7 @@ params:
   CHECK(set->FindParam("list")->default_value == Literal(std::vector<int64_t>{1, 2}));
   CHECK(set->FindParam("texts")->type == ParamType::kStrings);
   CHECK(set->FindParam("texts")->default_value == Literal(std::vector<std::string>()));
+  CHECK(set->FindParam("none_yet")->default_value == Literal(std::vector<int64_t>()));
 }
 
 TEST_CASE("Parameters: what is set is read as the parameter's type says") {
