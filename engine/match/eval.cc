@@ -207,7 +207,11 @@ Val Interpreter::EvalLet(int slot, Frame& frame) {
   }
   const Layout::Let& let = *frame.let(slot);
   for (const int s : let.slots) frame.BeginLet(s);
-  Val whole = Eval(let.value, frame);
+  const Code& code = program_.code(let.value);
+  // `a, b: Split(w)`: the outputs of an operator that has several; of others the parts of the result.
+  Val whole = code.op == CodeOp::kOperator && let.slots.size() > 1
+                  ? EvalOperator(program_.call(code.index), frame, let.slots.size())
+                  : Eval(let.value, frame);
   if (let.slots.size() == 1) {
     frame.BindLet(slot, std::move(whole));
   } else {

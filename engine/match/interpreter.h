@@ -143,8 +143,8 @@ class Interpreter {
                  FunctionRef<void(const CompiledCase&, Frame&)> chosen);
 
   // --- operators and attributes (operators.cc, attributes.cc)
-
-  Val EvalOperator(const OperatorCode& call, Frame& frame);
+  // Of an operator that has several outputs so many, as a list; else the first.
+  Val EvalOperator(const OperatorCode& call, Frame& frame, size_t wanted = 1);
   // The attribute of a node with its default; Absent if it has neither.
   Val AttributeOf(NodeId node, std::string_view name);
   Val DefaultOf(NodeId node, const FormalAttribute& formal);

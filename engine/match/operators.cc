@@ -160,7 +160,7 @@ Val ReadAttributes(Interpreter& in, const OperatorCode& call, const OpName& op,
 
 }  // namespace
 
-Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame) {
+Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame, size_t wanted) {
   std::string why;
   const OpName* const op = HeadOperator(call.head, frame, &why);
   if (op == nullptr) return Failure{why};
@@ -190,15 +190,23 @@ Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame) {
   std::vector<Tensor> tensors;
   tensors.reserve(inputs.size());
   for (const Num& n : inputs) tensors.push_back(n.t);
+  const bool several = wanted > 1 && signature != nullptr && signature->max_outputs > 1;
   const FoldCall fold{.domain = op->domain,
                       .op = op->name,
                       .since = signature == nullptr ? 1 : signature->since,
                       .inputs = tensors,
-                      .attributes = attributes};
+                      .attributes = attributes,
+                      .num_outputs = several ? static_cast<int>(wanted) : 1};
   const Outputs out = Fold(KernelOf(call.head, *op, fold.since), fold, {.work = &fold_work_});
   if (out.status().code() == StatusCode::kLimit) Exhaust(out.status().diagnostics()[0].message);
   if (!out.ok()) return FoldFailure(out.status());
-  return Num{(*out)[0], weak && !strong};
+  if (!several) return Num{(*out)[0], weak && !strong};
+  std::vector<Val> all;
+  for (size_t i = 0; i < out->size(); ++i) {
+    const int type = signature->outputs[std::min(i, signature->outputs.size() - 1)].type_var;
+    all.push_back(Num{(*out)[i], weak && !strong && type == signature->outputs[0].type_var});
+  }
+  return Val::ListOf(std::move(all));
 }
 
 }  // namespace qrewrite

@@ -266,6 +266,23 @@ TEST_CASE("A list beside lists is compared with each of them") {
   CHECK(Fires(rules("$range(xs) == [[0, 1], [0, 2]]"), other));
 }
 
+TEST_CASE("`let` names the outputs of an operator that has several") {
+  const auto rules = [](const std::string& let, const std::string& made) {
+    return "rules:\n  - name: r\n    match: y = Mul(x, w)\n    where: const(w)\n    let: {" + let +
+           "}\n    replace: y = " + made + "\n";
+  };
+  const std::string given = "x: float[4]\ny = Mul(x, float[4] [1, 2, 3, 4])";
+  CHECK(Becomes(rules("'a, b': 'Split<axis=0, num_outputs=2>(w)'", "Add(x, Concat<axis=0>(b, a))"),
+                given,
+                "x: float[4]\ny = Add(x, Concat<axis=0>(float[2] [3, 4], float[2] [1, 2]))"));
+  CHECK(Becomes(rules("'v, i': 'TopK(w, [2])'", "Add(x, Concat<axis=0>(v, f32(i)))"), given,
+                "x: float[4]\ny = Add(x, Concat<axis=0>(float[2] [4, 3], float[2] [3, 2]))"));
+  // Of an operator that has one output, its parts.
+  CHECK(Becomes(rules("'lo, hi': 'Concat<axis=0>([1.0], [2.0])'", "Sub(x, Add(lo, hi))"), given,
+                "x: float[4]\ny = Sub(x, Add(1.0, 2.0))"));
+  CHECK_FALSE(Fires(rules("'a, b, c': 'Split<axis=0, num_outputs=2>(w)'", "Mul(x, a)"), given));
+}
+
 TEST_CASE("What repeats need not bind a name") {
   const auto rules = [](const std::string& inputs) {
     return "sets: {acts: [Relu, Abs]}\ndefine:\n  y = sub(x):\n    - y = Relu(x)\n"
