@@ -1,4 +1,5 @@
 // What signatures state in expressions: defaults of attributes, types of outputs.
+#include <algorithm>
 #include <mutex>
 
 #include "engine/match/interpreter.h"
@@ -16,6 +17,21 @@ std::shared_ptr<const Program> BuiltinProgram(const Signature& signature) {
   auto& program = (*programs)[&signature];
   if (program == nullptr) program = CompileSignature(signature);
   return program;
+}
+
+// Where repeated inputs have an answer each (`dtype(xs)`), the one that all have; nothing if they differ.
+// `of_lists`: an answer is a list itself, as a shape is.
+Val Shared(Interpreter& in, Val answer, bool of_lists) {
+  const auto* each = answer.get_if<List>();
+  if (each == nullptr || (*each)->empty()) return answer;
+  const auto is_list = [](const Val& v) {
+    return v.is<List>() || v.is<Ints>() || (v.is_number() && v.rank() == 1);
+  };
+  const std::vector<Val>& all = **each;
+  if (of_lists && !is_list(all.front())) return answer;
+  const bool one =
+      std::ranges::all_of(all, [&](const Val& other) { return in.Same(all.front(), other); });
+  return one ? all.front() : Val();
 }
 
 }  // namespace
@@ -40,6 +56,15 @@ Frame Interpreter::SignatureFrame(const Signature& signature, const SignatureCod
   Frame frame(code.layout);
   frame.body = graph_.body_of(node);
   for (size_t i = 0; i < signature.inputs.size(); ++i) {
+    if (signature.from_rule_file && signature.inputs[i].arity == Arity::kVariadic) {
+      std::vector<Val> rest;
+      for (size_t k = i; k < graph_.num_inputs(node); ++k) {
+        const ValueId v = graph_.input(node, k);
+        rest.push_back(v.valid() ? Val(v) : Val());
+      }
+      frame.Bind(code.inputs[i], Val::ListOf(std::move(rest)));
+      continue;
+    }
     const bool given = i < graph_.num_inputs(node) && graph_.input(node, i).valid();
     frame.Bind(code.inputs[i], given ? Val(graph_.input(node, i)) : Val());
   }
@@ -61,18 +86,22 @@ std::optional<std::vector<TypeInfo>> Interpreter::StatedTypes(NodeId node,
                                                               const Signature& signature) {
   const SignatureCode* code = nullptr;
   Interpreter* in = StatesFacts(signature, &code);
-  if (in == nullptr) return std::nullopt;
+  if (in == nullptr || code->shapes.empty()) return std::nullopt;
   Frame frame = SignatureFrame(signature, *code, node);
   std::vector<TypeInfo> types(graph_.num_outputs(node));
   bool any = false;
-  for (size_t i = 0; i < types.size() && i < code->shapes.size(); ++i) {
-    any |= code->shapes[i].valid() || code->dtypes[i].valid();
-    if (code->dtypes[i].valid()) {
-      const Val dtype = in->Eval(code->dtypes[i], frame);
+  const bool repeats =
+      !signature.outputs.empty() && signature.outputs.back().arity == Arity::kVariadic;
+  for (size_t i = 0; i < types.size() && (repeats || i < code->shapes.size()); ++i) {
+    const size_t formal = std::min(i, code->shapes.size() - 1);
+    const CodeId stated_shape = code->shapes[formal], stated_dtype = code->dtypes[formal];
+    any |= stated_shape.valid() || stated_dtype.valid();
+    if (stated_dtype.valid()) {
+      const Val dtype = Shared(*in, in->Eval(stated_dtype, frame), /*of_lists=*/false);
       if (dtype.is<DType>()) types[i].dtype = dtype.get<DType>();
     }
-    if (!code->shapes[i].valid()) continue;
-    const Val shape = in->Eval(code->shapes[i], frame);
+    if (!stated_shape.valid()) continue;
+    const Val shape = Shared(*in, in->Eval(stated_shape, frame), /*of_lists=*/true);
     if (const auto* list = shape.get_if<List>()) {
       types[i].has_rank = true;
       for (const Val& d : **list) {

@@ -283,6 +283,31 @@ TEST_CASE("`let` names the outputs of an operator that has several") {
   CHECK_FALSE(Fires(rules("'a, b, c': 'Split<axis=0, num_outputs=2>(w)'", "Mul(x, a)"), given));
 }
 
+TEST_CASE("Facts of signatures get repeated inputs as a list") {
+  const auto rules = [](const std::string& facts, const std::string& where) {
+    return "signatures:\n  npu.J:\n    inputs: [x, \"ws...\"]\n    attributes: {n: {type: int, "
+           "computed: len(ws)}}\n    outputs: {\"ys...\": {" +
+           facts + "}}\nrules:\n  - name: r\n    match: y = Relu(t)\n    where: " + where +
+           "\n    replace: y = Neg(t)\n";
+  };
+  const std::string given =
+      "a: float[2]\nb: float[3]\nu, t = npu.J(a, a, b)\ny = Relu(t)\nreturn y, u";
+  CHECK(Fires(rules("shape: '[len(ws)]'", "shape(t) == [2]"), given));
+  CHECK(Fires(rules("shape: '[shape(ws[0])[0] + shape(ws[1])[0]]'", "shape(t) == [5]"), given));
+  CHECK(Fires(rules("dtype: dtype(ws)", "dtype(t) == FLOAT"), given));
+  CHECK(Fires(rules("dtype: 'dtype(ws[1])'", "dtype(t) == FLOAT"), given));
+  // Of inputs that differ there is no common shape.
+  CHECK_FALSE(Fires(rules("shape: shape(ws)", "rank(t) == 1"), given));
+  CHECK(Fires(rules("shape: shape(ws)", "shape(t) == [3]"),
+              "b: float[3]\nu, t = npu.J(b, b, b)\ny = Relu(t)\nreturn y, u"));
+  const std::string computed =
+      "signatures: {npu.J: {inputs: [x, \"ws...\"], attributes: {n: {type: int, computed: "
+      "len(ws)}}, outputs: [y]}}\n"
+      "rules:\n  - name: r\n    match: y = npu.J(x, ws...)\n    replace: y = Neg(x)\n";
+  CHECK(Fires(computed, "a: float[2]\ny = npu.J<n=2>(a, a, a)"));
+  CHECK_FALSE(Fires(computed, "a: float[2]\ny = npu.J<n=3>(a, a, a)"));
+}
+
 TEST_CASE("What repeats need not bind a name") {
   const auto rules = [](const std::string& inputs) {
     return "sets: {acts: [Relu, Abs]}\ndefine:\n  y = sub(x):\n    - y = Relu(x)\n"
