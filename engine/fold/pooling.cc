@@ -88,7 +88,7 @@ Outputs MaxPool(const FoldCall& call, bool global) {
     if (columns) place = ByColumns(place, std::span(p.x.dims()).subspan(2));
     places[static_cast<size_t>(at)] = image * p.in_size + place;
   });
-  if (places.empty()) return One(FromDoubles(p.x.dtype(), p.dims, y));
+  if (call.num_outputs == 1) return One(FromDoubles(p.x.dtype(), p.dims, y));
   QR_ASSIGN_OR_RETURN(const Tensor largest, FromDoubles(p.x.dtype(), p.dims, y));
   return std::vector{largest, Tensor::Int64s(places).Reshaped(p.dims)};
 }

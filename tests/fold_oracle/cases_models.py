@@ -73,7 +73,8 @@ def pools():
         cases += [Case("MaxPool", [x], {**w, "storage_order": order}, outputs=2) for w in windows]
         cases += [Case("MaxPool", [image((1, 2, 9))], {"kernel_shape": [4], "strides": [3], "storage_order": order}, outputs=2, opset=11),
                   Case("MaxPool", [image((2, 2, 4, 3, 5))], {"kernel_shape": [2, 2, 3], "storage_order": order}, outputs=2),
-                  Case("MaxPool", [bytes_of((2, 2, 4, 4), I8)], {**windows[0], "storage_order": order}, outputs=2)]
+                  Case("MaxPool", [bytes_of((2, 2, 4, 4), I8)], {**windows[0], "storage_order": order}, outputs=2),
+                  Case("MaxPool", [image((0, 2, 4, 4))], {**windows[0], "storage_order": order}, outputs=2)]
     cases += [Case("AveragePool", [x], w, **SUMS) for w in windows]
     cases += [Case("AveragePool", [x], {**w, "count_include_pad": 1}, **SUMS) for w in windows]
     cases += [
