@@ -11,6 +11,9 @@
 
 namespace qrewrite {
 
+// A list, or numbers along one axis.
+inline bool IsListLike(const Val& v) { return v.is<List>() || (v.is_number() && v.rank() == 1); }
+
 // Every element of a bool tensor, as a condition; Failure if it cannot be computed.
 Val AllTrue(const Tensor& t);
 

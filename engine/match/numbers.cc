@@ -43,8 +43,6 @@ Val DifferentLength(BinaryOp op) {
   return op == BinaryOp::kEq ? Val(false) : Val(Failure{"lists of different length"});
 }
 
-bool IsListLike(const Val& v) { return v.is<List>() || (v.is_number() && v.rank() == 1); }
-
 bool HoldsLists(const Val& val) {
   const auto* list = val.get_if<List>();
   return list != nullptr && std::ranges::any_of(**list, IsListLike) &&
@@ -56,11 +54,11 @@ bool HoldsLists(const Val& val) {
 Val CompareLists(Interpreter& in, BinaryOp op, const Val& a, const Val& b) {
   const auto* la = a.get_if<List>();
   const auto* lb = b.get_if<List>();
-  if (HoldsLists(a) != HoldsLists(b) && IsListLike(a) && IsListLike(b)) {
+  const bool deep = HoldsLists(a);
+  if (deep != HoldsLists(b) && IsListLike(a) && IsListLike(b)) {
     Val all = true;
-    for (const Val& member : HoldsLists(a) ? **la : **lb) {
-      all =
-          And(all, in.Truth(HoldsLists(a) ? in.Compare(op, member, b) : in.Compare(op, a, member)));
+    for (const Val& member : deep ? **la : **lb) {
+      all = And(all, in.Truth(deep ? in.Compare(op, member, b) : in.Compare(op, a, member)));
     }
     return all;
   }

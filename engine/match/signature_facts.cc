@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "engine/match/interpreter.h"
+#include "engine/match/logic.h"
 
 namespace qrewrite {
 namespace {
@@ -24,11 +25,8 @@ std::shared_ptr<const Program> BuiltinProgram(const Signature& signature) {
 Val Shared(Interpreter& in, Val answer, bool of_lists) {
   const auto* each = answer.get_if<List>();
   if (each == nullptr || (*each)->empty()) return answer;
-  const auto is_list = [](const Val& v) {
-    return v.is<List>() || v.is<Ints>() || (v.is_number() && v.rank() == 1);
-  };
   const std::vector<Val>& all = **each;
-  if (of_lists && !is_list(all.front())) return answer;
+  if (of_lists && !IsListLike(all.front())) return answer;
   const bool one =
       std::ranges::all_of(all, [&](const Val& other) { return in.Same(all.front(), other); });
   return one ? all.front() : Val();

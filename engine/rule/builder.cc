@@ -248,14 +248,24 @@ void FitOpset(std::vector<RuleTest>& tests, int64_t min, int64_t max) {
   }
 }
 
-// The same of other domains, whose default is 1; one that a test states stays.
-void FitOpsets(std::vector<RuleTest>& tests, const std::map<std::string, std::string>& ranges) {
-  for (const auto& [domain, range] : ranges) {
-    int64_t min = 1, max = 1;
-    if (!ParseOpsetRange(range, min, max) || min > max) continue;
-    for (RuleTest& test : tests) {
-      test.opset.try_emplace(domain, std::clamp<int64_t>(1, std::max<int64_t>(min, 1), max));
+using DomainRanges = std::map<std::string, std::string>;
+
+// The same of other domains, whose default is 1. One that a test states stays.
+void FitOpsets(std::vector<RuleTest>& tests, std::initializer_list<const DomainRanges*> ranges) {
+  std::map<std::string, std::pair<int64_t, int64_t>> allowed;
+  for (const DomainRanges* const each : ranges) {
+    for (const auto& [domain, range] : *each) {
+      int64_t min = 0, max = 0;
+      if (!ParseOpsetRange(range, min, max)) continue;
+      auto& [least, most] = allowed.try_emplace(domain, min, max).first->second;
+      least = std::max(least, min);
+      most = std::min(most, max);
     }
+  }
+  for (const auto& [domain, range] : allowed) {
+    if (range.first > range.second) continue;
+    const int64_t nearest = std::clamp<int64_t>(1, range.first, range.second);
+    for (RuleTest& test : tests) test.opset.try_emplace(domain, nearest);
   }
 }
 
@@ -282,12 +292,11 @@ std::shared_ptr<const RuleSet> SetBuilder::Build(RuleFile* file) {
   for (Rule& rule : set->rules) {
     FitOpset(rule.tests, std::max(set->opset_min, rule.opset_min),
              std::min(set->opset_max, rule.opset_max));
-    FitOpsets(rule.tests, rule.opsets);
-    FitOpsets(rule.tests, set->opsets);
+    FitOpsets(rule.tests, {&set->opsets, &rule.opsets});
   }
   ReadPhases(map, file, *set);
   FitOpset(set->tests, set->opset_min, set->opset_max);
-  FitOpsets(set->tests, set->opsets);
+  FitOpsets(set->tests, {&set->opsets});
   const std::vector<WrittenOp> written = std::exchange(written_, std::move(outer));
   // Alone, a file needs all that stands in it.
   Unneeded unneeded;

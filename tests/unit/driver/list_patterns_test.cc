@@ -10,6 +10,20 @@ namespace qrewrite {
 using testing::Becomes;
 using testing::Fires;
 
+namespace {
+
+// `more`: further lines of the rule.
+std::string RuleOf(const std::string& match, const std::string& replace,
+                   const std::string& more = "") {
+  return "rules:\n  - name: r\n    match: " + match + "\n    replace: " + replace + "\n" + more;
+}
+
+std::string RuleIf(const std::string& where, const std::string& match, const std::string& replace) {
+  return RuleOf(match, replace, "    where: " + where + "\n");
+}
+
+}  // namespace
+
 TEST_CASE("A list leads to statements that share it") {
   const std::string split = R"(
 rules:
@@ -179,17 +193,14 @@ TEST_CASE("A list of outputs is empty behind an optional output that is not ther
 TEST_CASE("A label in front of dots is one node for each member") {
   const std::string inputs = "a: float[2]\nb: float[2]\n";
   const std::string given = inputs + "y = Max(Relu(a), LeakyRelu<alpha=0.5>(b))\n";
-  const std::string head =
-      "rules:\n  - name: r\n    match: y = Max(n:Relu|LeakyRelu<**r>(xs)...)\n";
+  const std::string match = "y = Max(n:Relu|LeakyRelu<**r>(xs)...)";
   const std::string made = inputs + "y = Min(Relu(Neg(a)), LeakyRelu<alpha=0.5>(Neg(b)))\n";
-  CHECK(Becomes(head + "    replace: y = Min(n<**r>(Neg(xs))...)\n", given, made));
-  CHECK(Becomes(head + "    replace: y = Min(n(xs -> Neg(xs))...)\n", given, made));
+  CHECK(Becomes(RuleOf(match, "y = Min(n<**r>(Neg(xs))...)"), given, made));
+  CHECK(Becomes(RuleOf(match, "y = Min(n(xs -> Neg(xs))...)"), given, made));
   // A label of one node is the same in each member.
-  CHECK(
-      Becomes("rules:\n  - name: r\n    match: y = Max(n:LeakyRelu<**r>(x), xs...)\n"
-              "    replace: y = Min(n<**r>(xs)...)\n",
-              inputs + "y = Max(LeakyRelu<alpha=0.5>(a), a, b)\n",
-              inputs + "y = Min(LeakyRelu<alpha=0.5>(a), LeakyRelu<alpha=0.5>(b))\n"));
+  CHECK(Becomes(RuleOf("y = Max(n:LeakyRelu<**r>(x), xs...)", "y = Min(n<**r>(xs)...)"),
+                inputs + "y = Max(LeakyRelu<alpha=0.5>(a), a, b)\n",
+                inputs + "y = Min(LeakyRelu<alpha=0.5>(a), LeakyRelu<alpha=0.5>(b))\n"));
 }
 
 TEST_CASE("Data of a label in front of dots is a list") {
@@ -250,10 +261,9 @@ rules:
 
 TEST_CASE("A list beside lists is compared with each of them") {
   const auto rules = [](const std::string& where) {
-    return "define:\n  range(v):\n    - v = Clip(_, lo, hi) => [lo, hi]\n    - v = Sigmoid(_) => "
-           "[0, 1]\n"
-           "rules:\n  - name: r\n    match: y = Max(xs...)\n    where: " +
-           where + "\n    replace: y = Min(xs...)\n";
+    return "define:\n  range(v):\n    - v = Clip(_, lo, hi) => [lo, hi]\n"
+           "    - v = Sigmoid(_) => [0, 1]\n" +
+           RuleIf(where, "y = Max(xs...)", "y = Min(xs...)");
   };
   const std::string inputs = "a: float[2]\nb: float[2]\n";
   const std::string both = inputs + "y = Max(Sigmoid(a), Sigmoid(b))\n";
@@ -268,8 +278,7 @@ TEST_CASE("A list beside lists is compared with each of them") {
 
 TEST_CASE("`let` names the outputs of an operator that has several") {
   const auto rules = [](const std::string& let, const std::string& made) {
-    return "rules:\n  - name: r\n    match: y = Mul(x, w)\n    where: const(w)\n    let: {" + let +
-           "}\n    replace: y = " + made + "\n";
+    return RuleOf("y = Mul(x, w)", "y = " + made, "    where: const(w)\n    let: {" + let + "}\n");
   };
   const std::string given = "x: float[4]\ny = Mul(x, float[4] [1, 2, 3, 4])";
   CHECK(Becomes(rules("'a, b': 'Split<axis=0, num_outputs=2>(w)'", "Add(x, Concat<axis=0>(b, a))"),
@@ -285,10 +294,8 @@ TEST_CASE("`let` names the outputs of an operator that has several") {
 
 TEST_CASE("Facts of signatures get repeated inputs as a list") {
   const auto rules = [](const std::string& facts, const std::string& where) {
-    return "signatures:\n  npu.J:\n    inputs: [x, \"ws...\"]\n    attributes: {n: {type: int, "
-           "computed: len(ws)}}\n    outputs: {\"ys...\": {" +
-           facts + "}}\nrules:\n  - name: r\n    match: y = Relu(t)\n    where: " + where +
-           "\n    replace: y = Neg(t)\n";
+    return "signatures: {npu.J: {inputs: [x, 'ws...'], outputs: {'ys...': {" + facts + "}}}}\n" +
+           RuleIf(where, "y = Relu(t)", "y = Neg(t)");
   };
   const std::string given =
       "a: float[2]\nb: float[3]\nu, t = npu.J(a, a, b)\ny = Relu(t)\nreturn y, u";
@@ -301,18 +308,17 @@ TEST_CASE("Facts of signatures get repeated inputs as a list") {
   CHECK(Fires(rules("shape: shape(ws)", "shape(t) == [3]"),
               "b: float[3]\nu, t = npu.J(b, b, b)\ny = Relu(t)\nreturn y, u"));
   const std::string computed =
-      "signatures: {npu.J: {inputs: [x, \"ws...\"], attributes: {n: {type: int, computed: "
-      "len(ws)}}, outputs: [y]}}\n"
-      "rules:\n  - name: r\n    match: y = npu.J(x, ws...)\n    replace: y = Neg(x)\n";
+      "signatures: {npu.J: {inputs: [x, 'ws...'], attributes: {n: {type: int, computed: len(ws)}}, "
+      "outputs: [y]}}\n" +
+      RuleOf("y = npu.J(x, ws...)", "y = Neg(x)");
   CHECK(Fires(computed, "a: float[2]\ny = npu.J<n=2>(a, a, a)"));
   CHECK_FALSE(Fires(computed, "a: float[2]\ny = npu.J<n=3>(a, a, a)"));
 }
 
 TEST_CASE("What repeats need not bind a name") {
   const auto rules = [](const std::string& inputs) {
-    return "sets: {acts: [Relu, Abs]}\ndefine:\n  y = sub(x):\n    - y = Relu(x)\n"
-           "rules:\n  - name: r\n    match: y = Sum(" +
-           inputs + ")\n    replace: y = Max([1.0, 2.0], [1.0, 2.0])\n";
+    return "sets: {acts: [Relu, Abs]}\ndefine: {y = sub(x): [y = Relu(x)]}\n" +
+           RuleOf("y = Sum(" + inputs + ")", "y = Max([1.0, 2.0], [1.0, 2.0])");
   };
   const std::string head = "a: float[2]\n";
   const std::string relus = head + "y = Sum(Relu(a), Relu(Neg(a)))",
@@ -330,8 +336,8 @@ TEST_CASE("What repeats need not bind a name") {
 
 TEST_CASE("What is asked of values is asked of each member of a list") {
   const auto rules = [](const std::string& where) {
-    return "rules:\n  - name: r\n    match: y = Sum(DequantizeLinear(q, s, z?)...)\n    where: " +
-           where + "\n    replace: y = Max(DequantizeLinear(q, s, z)...)\n";
+    return RuleIf(where, "y = Sum(DequantizeLinear(q, s, z?)...)",
+                  "y = Max(DequantizeLinear(q, s, z)...)");
   };
   const std::string all =
       "q: int8[2]\ny = Sum(DequantizeLinear(q, 0.5, int8 1), DequantizeLinear(q, 0.25, int8 1))";
@@ -351,8 +357,7 @@ TEST_CASE("What is asked of values is asked of each member of a list") {
 
 TEST_CASE("Shapes of a list are a list of shapes") {
   const auto rules = [](const std::string& where) {
-    return "rules:\n  - name: r\n    match: y = Sum(xs...)\n    where: " + where +
-           "\n    replace: y = Max(xs...)\n";
+    return RuleIf(where, "y = Sum(xs...)", "y = Max(xs...)");
   };
   const std::string sum = "y = Sum(a, b)\n";
   const std::string same = "a: float[3]\nb: float[3]\n" + sum,

@@ -452,6 +452,24 @@ TEST_CASE("Loader: a file that is not there is no fault of its rules") {
   CHECK(LoadRules("/").status().code() == StatusCode::kIo);
 }
 
+TEST_CASE("Loader: tests have the nearest version of other domains") {
+  const auto set = Load(test::File(R"yaml(
+opset: {npu: ">=3", old: "<1"}
+rules:
+  - name: r
+    match: y = Relu(x)
+    replace: y = Abs(x)
+    opset: {npu: ">=2 <9"}
+    tests:
+      - {name: none stated, given: "x: float; y = Relu(x)", expect: "x: float; y = Abs(x)"}
+      - {name: stated, opset: {npu: 5}, given: "x: float; y = Relu(x)", expect: "x: float; y = Abs(x)"}
+)yaml"));
+  const std::vector<RuleTest>& tests = set->rules[0].tests;
+  CHECK(tests[0].opset.at("npu") == 3);
+  CHECK(tests[0].opset.at("old") == 0);
+  CHECK(tests[1].opset.at("npu") == 5);
+}
+
 TEST_CASE("Loader: ranges of opsets") {
   int64_t min = 0, max = 0;
   CHECK(ParseOpsetRange(">=7 <13", min, max));

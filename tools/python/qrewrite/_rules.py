@@ -19,7 +19,7 @@ class Param(NamedTuple):
     """A parameter of a rule set: ``rewrite(model, rules, NAME=value)``."""
 
     name: str
-    #: "bool", "int", "float", "string", "path", "regex" or "bytes".
+    #: "bool", "int", "float", "string", "path", "regex", "bytes", "ints" or "strings".
     type: str
     #: As text; "" if it has none.
     default: str
