@@ -15,14 +15,6 @@
 namespace qrewrite {
 namespace {
 
-std::string TypeName(const Param& param) {
-  if (param.type != ParamType::kAny) return std::string(ParamTypeText(param.type));
-  if (std::holds_alternative<bool>(param.default_value)) return "bool";
-  if (std::holds_alternative<int64_t>(param.default_value)) return "int";
-  if (std::holds_alternative<double>(param.default_value)) return "float";
-  return "string";
-}
-
 // A name that is neither a file nor a shipped rule set: what it may have been meant to be.
 Status NoSuchRules(const std::string& name) {
   const std::string hint = DidYouMean(name, ShippedRuleNames());
@@ -97,7 +89,7 @@ std::vector<ParamInfo> Rules::params() const {
   std::vector<ParamInfo> infos;
   for (const Param& param : impl_->set->params) {
     ParamInfo info{.name = param.name,
-                   .type = TypeName(param),
+                   .type = std::string(ParamTypeText(param.type)),
                    .default_value = LiteralText(param.default_value),
                    .one_of = {},
                    .doc = param.doc};

@@ -5,16 +5,6 @@
 #include "engine/rule/literal.h"
 
 namespace qrewrite {
-namespace {
-
-// The type a parameter has: stated, or that of its default.
-ParamType TypeOf(const Param& param) {
-  if (param.type != ParamType::kAny) return param.type;
-  const ParamType type = qrewrite::TypeOf(param.default_value);
-  return type == ParamType::kAny ? ParamType::kString : type;
-}
-
-}  // namespace
 
 Result<Params> BindParams(const RuleSet& rules, const std::map<std::string, std::string>& set) {
   Params params;
@@ -29,7 +19,7 @@ Result<Params> BindParams(const RuleSet& rules, const std::map<std::string, std:
                     fmt::format("rule set `{}` has no parameter `{}`{}", rules.name,
                                 Printable(name), hint.empty() ? "" : "; " + hint));
     }
-    const Result<Literal> parsed = ParseLiteral(TypeOf(*param), text);
+    const Result<Literal> parsed = ParseLiteral(param->type, text);
     if (!parsed.ok()) {
       return Status(StatusCode::kUsage, fmt::format("parameter `{}`: {}", param->name,
                                                     parsed.status().diagnostics()[0].message));

@@ -5,6 +5,7 @@
 
 #include "engine/fold/functions.h"
 #include "engine/match/interpreter.h"
+#include "engine/program/scalar.h"
 
 namespace qrewrite {
 namespace {
@@ -142,6 +143,8 @@ Result<AttrValue> Interpreter::ToAttribute(const Val& val, AttrKind kind) {
   if (val.is<std::string>()) {
     if (kind == AttrKind::kStrings)
       return AttrValue(std::vector<std::string>{val.get<std::string>()});
+    const std::optional<DType> dtype = kind == AttrKind::kInt ? ElementTypeOf(val) : std::nullopt;
+    if (dtype) return AttrValue(static_cast<int64_t>(*dtype));
     if (kind != AttrKind::kString && kind != AttrKind::kUndefined) return Misfit(val, "number");
     return AttrValue(val.get<std::string>());
   }

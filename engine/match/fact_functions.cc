@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "engine/match/function_call.h"
+#include "engine/program/scalar.h"
 
 namespace qrewrite {
 namespace {
@@ -17,7 +18,8 @@ Val NoFact(const Val& x, const char* what) {
 
 Val DTypeOf(const FunctionCall& c) {
   return Each(c[0], [&](const Val& x) -> Val {
-    if (x.is<DType>() || x.absent()) return x;
+    if (x.absent()) return x;
+    if (const std::optional<DType> dtype = ElementTypeOf(x)) return *dtype;
     if (const auto* n = x.get_if<Num>()) return n->t.dtype();
     if (x.is_number()) return x.is<double>() ? DType::kDouble : DType::kInt64;
     if (const auto* v = x.get_if<ValueId>()) {

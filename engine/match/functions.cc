@@ -8,6 +8,7 @@
 #include "engine/fold/functions.h"
 #include "engine/match/function_call.h"
 #include "engine/match/logic.h"
+#include "engine/program/scalar.h"
 
 namespace qrewrite {
 namespace {
@@ -90,7 +91,7 @@ Val CastFixed(const FunctionCall& c) {
 Val Cast(const FunctionCall& c) {
   if (c[0].absent()) return c[0];
   if (c[1].stops() || c[1].absent()) return c[1];
-  if (const auto* dtype = c[1].get_if<DType>()) return CastTo(c, c[0], *dtype);
+  if (const std::optional<DType> dtype = ElementTypeOf(c[1])) return CastTo(c, c[0], *dtype);
   if (const auto number = AsInt(c.in, c[1]); number && IsKnownDType(static_cast<int>(*number))) {
     return CastTo(c, c[0], static_cast<DType>(*number));
   }

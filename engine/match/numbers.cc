@@ -93,10 +93,17 @@ std::optional<Val> CompareThings(Interpreter& in, const Val& a, const Val& b) {
   if (sa != nullptr && sb != nullptr && sa->dim == sb->dim) return true;
   if (a.is<std::string>() && b.is<std::string>())
     return a.get<std::string>() == b.get<std::string>();
-  if (a.is<DType>() && b.is<DType>()) return a.get<DType>() == b.get<DType>();
-  // Attributes like `to` hold element types as numbers.
-  if (a.is<DType>()) return in.Compare(kEq, Val::Int(static_cast<int64_t>(a.get<DType>())), b);
-  if (b.is<DType>()) return in.Compare(kEq, a, Val::Int(static_cast<int64_t>(b.get<DType>())));
+  // Attributes like `to` hold element types as numbers, plain data their names.
+  const bool names = a.is<std::string>() || b.is<std::string>();
+  const bool types =
+      a.is<DType>() || b.is<DType>() || (names && (a.is<int64_t>() || b.is<int64_t>()));
+  if (const std::optional<DType> x = types ? ElementTypeOf(a) : std::nullopt) {
+    if (const std::optional<DType> y = ElementTypeOf(b)) return *x == *y;
+    return in.Compare(kEq, Val::Int(static_cast<int64_t>(*x)), b);
+  }
+  if (const std::optional<DType> y = types ? ElementTypeOf(b) : std::nullopt) {
+    return in.Compare(kEq, a, Val::Int(static_cast<int64_t>(*y)));
+  }
   if (a.is<LabelRef>() && b.is<LabelRef>()) return a.get<LabelRef>().node == b.get<LabelRef>().node;
   if (a.is<BodyRef>() && b.is<BodyRef>()) return a.get<BodyRef>().body == b.get<BodyRef>().body;
   return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "engine/match/interpreter.h"
 #include "engine/match/logic.h"
+#include "engine/program/scalar.h"
 
 namespace qrewrite {
 namespace {
@@ -88,6 +89,8 @@ std::optional<std::vector<TypeInfo>> Interpreter::StatedTypes(NodeId node,
   Frame frame = SignatureFrame(signature, *code, node);
   std::vector<TypeInfo> types(graph_.num_outputs(node));
   bool any = false;
+  // An input that says a size, or all of them.
+  const auto held = [&](const Val& v) { return v.is<ValueId>() ? in->Force(v) : v; };
   const bool repeats =
       !signature.outputs.empty() && signature.outputs.back().arity == Arity::kVariadic;
   for (size_t i = 0; i < types.size() && (repeats || i < code->shapes.size()); ++i) {
@@ -96,15 +99,15 @@ std::optional<std::vector<TypeInfo>> Interpreter::StatedTypes(NodeId node,
     any |= stated_shape.valid() || stated_dtype.valid();
     if (stated_dtype.valid()) {
       const Val dtype = Shared(*in, in->Eval(stated_dtype, frame), /*of_lists=*/false);
-      if (dtype.is<DType>()) types[i].dtype = dtype.get<DType>();
+      types[i].dtype = ElementTypeOf(dtype).value_or(DType::kUndefined);
     }
     if (!stated_shape.valid()) continue;
-    const Val shape = Shared(*in, in->Eval(stated_shape, frame), /*of_lists=*/true);
+    const Val shape = held(Shared(*in, in->Eval(stated_shape, frame), /*of_lists=*/true));
     if (const auto* list = shape.get_if<List>()) {
       types[i].has_rank = true;
       for (const Val& d : **list) {
         const auto* symbol = d.get_if<SymbolSize>();
-        const std::optional<int64_t> size = d.whole();
+        const std::optional<int64_t> size = held(d).whole();
         types[i].dims.push_back(symbol != nullptr ? symbol->dim : size ? Dim(*size) : Dim());
       }
     } else if (shape.is_number() && shape.rank() == 1) {

@@ -85,19 +85,21 @@ MakeArg ProgramCompiler::CompileMakeArg(const Arg& arg, const Names& names) {
     out.value = CompileMake(*arg.value, names);
     return out;
   }
-  // Each name in front of the dots may hold a list; its members go before names of the replacement.
+  // Each name in front of the dots may hold a list (within others, lists of lists); its members go before
+  // names of the replacement.
   Names members(names.layout(), &names);
   std::vector<std::string> mentioned;
   CollectNames(*arg.value, mentioned);
   for (const std::string& name : mentioned) {
-    if (members.FindMember(name) >= 0) continue;
+    if (members.HasMember(name)) continue;
     const int slot = names.Find(name), fresh = names.FindFresh(name);
     if (slot < 0 && fresh < 0) continue;
     MakeArg::Member member;
     member.list.value = CompileName(name, nullptr, names);
     member.list.slot = slot;
     member.list.fresh = fresh;
-    if (fresh >= 0) member.list.kind = Make::Kind::kName;
+    // Within dots around it the name is one member of what it holds.
+    if (fresh >= 0 && names.FindMember(name) < 0) member.list.kind = Make::Kind::kName;
     member.slot = members.AddSlot(name);
     members.AddMember(name, member.slot);
     out.members.push_back(std::move(member));

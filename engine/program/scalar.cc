@@ -45,6 +45,12 @@ std::optional<Element> ElementOf(const Val& val) {
   return std::nullopt;
 }
 
+std::optional<DType> ElementTypeOf(const Val& val) {
+  if (const auto* dtype = val.get_if<DType>()) return *dtype;
+  const auto* text = val.get_if<std::string>();
+  return text == nullptr ? std::nullopt : DTypeFromName(*text);
+}
+
 std::optional<Val> ScalarArithmetic(BinaryOp op, const Val& a, const Val& b) {
   const auto* x = a.get_if<int64_t>();
   const auto* y = b.get_if<int64_t>();

@@ -21,6 +21,10 @@ std::optional<double> ExactDouble(const Val& v);
 // A number on its own, weak or not; nothing of other things.
 std::optional<Element> ElementOf(const Val& val);
 
+// The element type that a value is or names: plain data of a rule file (parameters, data of sets) has
+// texts for them.
+std::optional<DType> ElementTypeOf(const Val& val);
+
 std::optional<Val> ScalarArithmetic(BinaryOp op, const Val& a, const Val& b);
 // Of two numbers on their own, or of two short lists of integers (only whether they are equal).
 std::optional<bool> ScalarCompare(BinaryOp op, const Val& a, const Val& b);

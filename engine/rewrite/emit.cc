@@ -219,15 +219,8 @@ Vals Emitter::Label(const MakeCall& call, Frame& frame, std::span<const bool> pr
 
 Vals Emitter::Template(const MakeCall& call, Frame& frame, size_t outputs) {
   const CompiledDefinition& d = in_.program().definition(call.definition);
-  Vals args;
-  for (const MakeArg& a : call.args) {
-    if (a.repeated) {
-      for (Val& value : Repeated(a, frame)) args.push_back(std::move(value));
-    } else {
-      args.push_back(Value(a.value, frame));
-    }
-    if (!args.empty() && args.back().stops()) return Fail(in_.WhyIfAsked(args.back()), outputs);
-  }
+  const Vals args = Written(call, frame);
+  if (!args.empty() && args.back().stops()) return Fail(in_.WhyIfAsked(args.back()), outputs);
   if (++depth_ > kMaxRecursion) {
     in_.Exhaust(fmt::format("templates call each other more than {} times deep, at `${}`",
                             kMaxRecursion, d.definition->head.name));

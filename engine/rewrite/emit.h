@@ -94,6 +94,8 @@ class Emitter {
 
   // --- emit_args.cc
   Vals Repeated(const MakeArg& arg, Frame& frame);
+  Vals Whole(const MakeArg& arg, Frame& frame);
+  Vals Written(const MakeCall& call, Frame& frame);  // up to the first that stops
   bool Arguments(const MakeCall& call, Frame& frame, const Signature* signature, Vals& args);
   bool Operands(const Head& head, const Vals& args, Inputs& inputs);
   bool Attrs(const MakeCall& call, Frame& frame, const Head& head, Attributes& attributes);
@@ -101,6 +103,8 @@ class Emitter {
 
   // --- emit_nodes.cc
   Vals Operator(const MakeCall& call, Frame& frame, std::span<const bool> present);
+  bool Exchange(const MakeArg& arg, Frame& frame, const Vals& original, Vals& args);
+  bool ExchangeEach(const MakeArg& arg, Frame& frame, const Vals& original, Vals& args);
   Vals Copy(NodeId node, const MakeCall& call, Frame& frame, size_t only);
   Vals Rebuild(const ChainRef& chain, const MakeCall& call, Frame& frame);
   void Wish(ValueId v, std::string_view name);  // which lives as long as the graph or the rules

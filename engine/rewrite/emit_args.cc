@@ -8,6 +8,16 @@
 
 namespace qrewrite {
 
+// `members(w)...`: what is computed is the list itself.
+Vals Emitter::Whole(const MakeArg& arg, Frame& frame) {
+  const Val value = arg.value.kind == Make::Kind::kCode ? in_.Eval(arg.value.value, frame) : Val();
+  for (const MakeArg::Member& member : arg.members) frame.Unbind(member.slot);
+  if (value.stops()) return Fail(in_.WhyIfAsked(value));
+  const auto* list = value.get_if<List>();
+  if (list == nullptr) return Fail("nothing in front of `...` is a list");
+  return {(*list)->begin(), (*list)->end()};
+}
+
 // `A...`: written once for each member of the lists in A.
 Vals Emitter::Repeated(const MakeArg& arg, Frame& frame) {
   std::vector<std::pair<int, List>> lists;
@@ -16,11 +26,11 @@ Vals Emitter::Repeated(const MakeArg& arg, Frame& frame) {
     frame.Unbind(member.slot);
     if (value.is<List>()) {
       lists.emplace_back(member.slot, value.get<List>());
-    } else if (member.list.fresh < 0 && !value.stops()) {
+    } else if (member.list.kind != Make::Kind::kName && !value.stops()) {
       frame.Bind(member.slot, value);  // the same in each
     }
   }
-  if (lists.empty()) return Fail("nothing in front of `...` is a list");
+  if (lists.empty()) return Whole(arg, frame);
   const size_t size = lists[0].second->size();
   const auto same = [&](const auto& list) { return list.second->size() == size; };
   if (!std::all_of(lists.begin(), lists.end(), same)) return Fail("lists of different length");
@@ -35,6 +45,20 @@ Vals Emitter::Repeated(const MakeArg& arg, Frame& frame) {
   }
   for (const MakeArg::Member& member : arg.members) frame.Unbind(member.slot);
   return out;
+}
+
+// The arguments of a call that has no other inputs than those that are written.
+Vals Emitter::Written(const MakeCall& call, Frame& frame) {
+  Vals args;
+  for (const MakeArg& arg : call.args) {
+    if (!arg.repeated) {
+      args.push_back(Value(arg.value, frame));
+    } else {
+      for (Val& value : Repeated(arg, frame)) args.push_back(std::move(value));
+    }
+    if (!args.empty() && args.back().stops()) break;
+  }
+  return args;
 }
 
 bool Emitter::Arguments(const MakeCall& call, Frame& frame, const Signature* signature,

@@ -213,6 +213,65 @@ NodeId Emitter::Shared(const Head& head, const NodeIndex::Wanted& wanted) {
   return node;
 }
 
+// `q -> f`: in `args` every input that was q becomes f. False: there is none, or reason_ says why.
+bool Emitter::Exchange(const MakeArg& arg, Frame& frame, const Vals& original, Vals& args) {
+  const Val from = in_.Slot(arg.from, frame);
+  const auto* v = from.get_if<ValueId>();
+  if (v == nullptr) {
+    Fail(from.stops() ? in_.WhyIfAsked(from)
+                      : fmt::format("`{}` is no input", frame.name(arg.from)));
+    return false;
+  }
+  const Val to = Value(arg.value, frame);
+  if (to.stops()) return Fail(in_.WhyIfAsked(to)), false;
+  bool found = false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (const auto* input = original[i].get_if<ValueId>(); input != nullptr && *input == *v) {
+      args[i] = to;
+      found = true;
+    }
+  }
+  return found;
+}
+
+// `xs -> f(xs)...`: the same for each member. Where a value is several of them, each takes its own place.
+bool Emitter::ExchangeEach(const MakeArg& arg, Frame& frame, const Vals& original, Vals& args) {
+  const Val from = in_.Slot(arg.from, frame);
+  const auto* list = from.get_if<List>();
+  if (list == nullptr) return Fail(fmt::format("`{}` is no list", frame.name(arg.from))), false;
+  const std::vector<Val>& members = **list;
+  const Vals to = Repeated(arg, frame);
+  for (const Val& value : to) {
+    if (value.stops()) return Fail(in_.WhyIfAsked(value)), false;
+  }
+  if (to.size() != members.size()) return Fail("lists of different length"), false;
+  struct Places {
+    std::vector<size_t> inputs, members;
+  };
+  std::unordered_map<uint32_t, Places> by_value;
+  for (size_t k = 0; k < members.size(); ++k) {
+    if (const auto* v = members[k].get_if<ValueId>()) by_value[v->index].members.push_back(k);
+  }
+  for (size_t i = 0; i < original.size(); ++i) {
+    const auto* v = original[i].get_if<ValueId>();
+    const auto it = v == nullptr ? by_value.end() : by_value.find(v->index);
+    if (it != by_value.end()) it->second.inputs.push_back(i);
+  }
+  for (const auto& [v, places] : by_value) {
+    const size_t count = places.members.size();
+    if (places.inputs.empty()) return false;
+    if (count > 1 && count != places.inputs.size()) {
+      return Fail(fmt::format("which of its places members of `{}` replace is not clear",
+                              frame.name(arg.from))),
+             false;
+    }
+    for (size_t i = 0; i < places.inputs.size(); ++i) {
+      args[places.inputs[i]] = to[places.members[count == 1 ? 0 : i]];
+    }
+  }
+  return true;
+}
+
 // `n(q -> f)`: node n once more, every input q replaced by f, all else kept. With `only` this one of its
 // outputs is the result.
 Vals Emitter::Copy(NodeId node, const MakeCall& call, Frame& frame, size_t only) {
@@ -224,23 +283,11 @@ Vals Emitter::Copy(NodeId node, const MakeCall& call, Frame& frame, size_t only)
   const Vals original = args;
   for (const MakeArg& arg : call.args) {
     if (arg.from < 0) return Fail("a copy takes only `name -> value`");
-    const Val from = in_.Slot(arg.from, frame);
-    const auto* v = from.get_if<ValueId>();
-    if (v == nullptr) {
-      return Fail(from.stops() ? in_.WhyIfAsked(from)
-                               : fmt::format("`{}` is no input", frame.name(arg.from)));
-    }
-    const Val to = Value(arg.value, frame);
-    if (to.stops()) return Fail(in_.WhyIfAsked(to));
-    bool found = false;
-    for (size_t i = 0; i < args.size(); ++i) {
-      if (const auto* input = original[i].get_if<ValueId>(); input != nullptr && *input == *v) {
-        args[i] = to;
-        found = true;
-      }
-    }
-    if (!found) {
-      return Fail(fmt::format("`{}` is no input of `{}`", frame.name(arg.from), call.head.text));
+    if (!(arg.repeated ? ExchangeEach(arg, frame, original, args)
+                       : Exchange(arg, frame, original, args))) {
+      return Fail(reason_.empty() ? fmt::format("`{}` is no input of `{}`", frame.name(arg.from),
+                                                call.head.text)
+                                  : reason_);
     }
   }
   const Head head = HeadOf(node);

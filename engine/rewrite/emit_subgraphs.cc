@@ -22,20 +22,20 @@ class Emitter::Copier : public BodyCopier {
 
 Vals Emitter::Inline(BodyId body, const MakeCall& call, Frame& frame) {
   const Body& source = graph_.body(body);
-  if (call.args.size() != source.inputs.size()) {
-    return Fail(fmt::format("the subgraph takes {} inputs, not {}", source.inputs.size(),
-                            call.args.size()));
+  const Vals args = Written(call, frame);
+  if (!args.empty() && args.back().stops()) return Fail(in_.WhyIfAsked(args.back()));
+  if (args.size() != source.inputs.size()) {
+    return Fail(
+        fmt::format("the subgraph takes {} inputs, not {}", source.inputs.size(), args.size()));
   }
   Copier copier(*this);
   if (copier.HoldsCarried(body)) return Fail("the subgraph has a tensor that cannot be copied");
   BodyCopier::Values values;
   const OpName nothing;
   const Head none{nothing, {}};
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    const Val value = Value(call.args[i].value, frame);
-    if (value.stops()) return Fail(in_.WhyIfAsked(value));
+  for (size_t i = 0; i < args.size(); ++i) {
     Inputs operand;
-    if (!Operands(none, {value}, operand)) return Fail(reason_);
+    if (!Operands(none, {args[i]}, operand)) return Fail(reason_);
     values[source.inputs[i]] = operand.empty() ? ValueId() : operand[0];
   }
   copier.CopyNodes(body, body_, values);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/match/words.h"
+#include "engine/program/scalar.h"
 
 namespace qrewrite {
 
@@ -208,15 +209,16 @@ bool Rewriter::Retyped(const CompiledRule& rule, Frame& frame, Retypes& out) {
   for (const auto& [slot, code] : rule.retype) {
     const std::string& name = frame.name(slot);
     const auto* v = frame.value(slot);
-    const Val dtype = in_.Eval(code, frame);
-    if (v == nullptr || !dtype.is<DType>()) {
-      return Reject(dtype.stops() ? in_.WhyIfAsked(dtype)
-                                  : fmt::format("retype of `{}`: no element type", name));
+    const Val type = in_.Eval(code, frame);
+    const std::optional<DType> dtype = ElementTypeOf(type);
+    if (v == nullptr || !dtype) {
+      return Reject(type.stops() ? in_.WhyIfAsked(type)
+                                 : fmt::format("retype of `{}`: no element type", name));
     }
     if (!graph_.IsInput(*v) && !graph_.IsOutput(*v)) {
       return Reject(fmt::format("retype: `{}` is neither input nor output of the graph", name));
     }
-    out.emplace_back(*v, dtype.get<DType>());
+    out.emplace_back(*v, *dtype);
   }
   return true;
 }

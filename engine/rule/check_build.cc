@@ -54,7 +54,10 @@ void RuleChecker::CheckBody(const BodyText& body, const OutArgs* results, NameSc
   NameScope made(&scope);
   std::set<std::string> defined;
   const bool redefines = DefineOuts(body, results, scope, made, defined, owner);
-  for (const Stmt& stmt : body.stmts) CheckBuildArg(stmt.value, made, owner, &stmt.outs);
+  for (const Stmt& stmt : body.stmts) {
+    CheckBuildArg(stmt.value, made, owner, &stmt.outs);
+    CheckOutputCount(stmt, made, owner);
+  }
   CheckAcyclic(body, /*own=*/false, "a name means the new value, except in its own statement",
                owner);
   if (results != nullptr) {
@@ -68,6 +71,29 @@ void RuleChecker::CheckBody(const BodyText& body, const OutArgs* results, NameSc
     return;
   }
   CheckUnread(body, defined, scope, made, owner);
+}
+
+// `us... = Op(x)`: of a list that nothing but the replacement knows, the operator does not say how long it is.
+void RuleChecker::CheckOutputCount(const Stmt& stmt, NameScope& made, const Owner& owner) {
+  if (stmt.value.repeated || !stmt.value.value || stmt.value.value->kind != Expr::Kind::kCall)
+    return;
+  const Ref& ref = stmt.value.value->call().refs.front();
+  const OpName op = SplitOpName(ref.name);
+  if (ref.kind != Ref::Kind::kName || made.Find(ref.name) != nullptr) return;
+  const Signature* signature = set_.signatures.Newest(op.domain, op.name);
+  if (signature == nullptr || signature->max_outputs == 1) return;
+  for (const OutArg& out : stmt.outs) {
+    const NameInfo* info = made.Find(out.name);
+    if (!out.repeated || info == nullptr || info->kind != Kind::kNew) continue;
+    sink_
+        .Error(
+            out.place, code::kForm,
+            fmt::format("how many outputs `{}` is to have is not said ({})", ref.name, owner.text))
+        .hint = fmt::format(
+        "name each: `a, b = {0}(...)`; as many as a matched node has: label it, `{1}... = "
+        "n<>(...)`",
+        ref.name, out.name);
+  }
 }
 
 bool RuleChecker::DefineOuts(const BodyText& body, const OutArgs* results, NameScope& scope,

@@ -5,6 +5,7 @@
 #include "engine/rule/check_impl.h"
 #include "engine/rule/codes.h"
 #include "engine/rule/hints.h"
+#include "engine/rule/literal.h"
 
 namespace qrewrite {
 namespace {
@@ -149,7 +150,15 @@ void RuleChecker::CheckLabelCall(const Expr& call, const NameInfo& head, size_t 
     if (!CheckSetData(head, ref.name.substr(dot + 1), ref.place, owner, &data)) return;
     std::vector<OpName> ops;
     for (const Literal& value : data) {
-      if (const auto* text = std::get_if<std::string>(&value)) ops.push_back(SplitOpName(*text));
+      const auto* text = std::get_if<std::string>(&value);
+      if (text != nullptr) {
+        ops.push_back(SplitOpName(*text));
+        continue;
+      }
+      sink_.Error(ref.place, code::kType,
+                  fmt::format("`{}` is called like an operator, but `{}` is none ({})", ref.name,
+                              LiteralText(value), owner.text));
+      return;
     }
     ops_.CheckCall(call, ops, use, outs, owner.text);
     return;

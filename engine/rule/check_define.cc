@@ -76,6 +76,14 @@ void RuleChecker::CheckPatternCase(const Definition& definition, const Case& c, 
   CheckMatch(*c.match, scope, owner);
   DeclareLets(c.let, scope, owner);
   for (const OutArg& out : head.outs) {
+    if (out.repeated) {
+      sink_
+          .Error(out.place, code::kForm,
+                 fmt::format("{} stands for values one by one, `{}...` is a list", owner.text,
+                             out.name))
+          .hint = "write its pattern in the match of the rules that use it";
+      return;
+    }
     const NameInfo* info = scope.Find(out.name);
     if (out.name == "_" || (info && info->output)) continue;
     sink_.Error(c.match->place, code::kUnbound,

@@ -1,4 +1,5 @@
 // Expressions: names and calls.
+#include <algorithm>
 #include <functional>
 
 #include <fmt/format.h>
@@ -14,8 +15,20 @@ using Kind = NameInfo::Kind;
 
 constexpr size_t kMostNames = 12;  // that a hint lists
 
-ExprType TypeOf(ParamType type) {
-  switch (type) {
+// A text that names an element type may stand for it.
+bool NamesType(const Literal& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return text != nullptr && DTypeFromName(*text).has_value();
+}
+
+ExprType TypeOf(const Param& param) {
+  const bool open =
+      std::holds_alternative<std::monostate>(param.default_value) && param.one_of.empty();
+  const bool any =
+      param.type == ParamType::kString &&
+      (open || NamesType(param.default_value) || std::ranges::any_of(param.one_of, NamesType));
+  if (any) return ExprType::kAny;
+  switch (param.type) {
     case ParamType::kBool: return ExprType::kBool;
     case ParamType::kInt:
     case ParamType::kFloat:
@@ -35,9 +48,10 @@ ExprType TypeOf(const std::vector<Literal>& values) {
   for (const Literal& value : values) {
     const bool number =
         std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value);
-    const ExprType type = number                                       ? ExprType::kNumber
-                          : std::holds_alternative<std::string>(value) ? ExprType::kString
-                                                                       : ExprType::kAny;
+    const ExprType type = number ? ExprType::kNumber
+                          : std::holds_alternative<std::string>(value) && !NamesType(value)
+                              ? ExprType::kString
+                              : ExprType::kAny;
     if (&value != &values.front() && type != all) return ExprType::kAny;
     all = type;
   }
@@ -182,7 +196,7 @@ ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope, Owner& own
   const Expr& base = *expr.items[0];
   if (base.kind == Expr::Kind::kName && base.text == "params") {
     const Param* param = CheckParam(expr.text, expr.place);
-    return param && !IsFaulty('.', param->name) ? TypeOf(param->type) : ExprType::kAny;
+    return param && !IsFaulty('.', param->name) ? TypeOf(*param) : ExprType::kAny;
   }
   const NameInfo* info = base.kind == Expr::Kind::kName ? scope.Find(base.text) : nullptr;
   if (info != nullptr && info->is_label()) {

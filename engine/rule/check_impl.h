@@ -119,6 +119,7 @@ class RuleChecker {
   bool DefineOut(const OutArg& out, const OutArgs* results, NameScope& scope, NameScope& made,
                  Owner& owner);
   // Whether one of the outputs was an output of the match.
+  void CheckOutputCount(const Stmt& stmt, NameScope& made, const Owner& owner);
   bool DefineOuts(const BodyText& body, const OutArgs* results, NameScope& scope, NameScope& made,
                   std::set<std::string>& defined, Owner& owner);
   void RedefinesNothing(const BodyText& body, NameScope& scope, const Owner& owner);

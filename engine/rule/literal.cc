@@ -121,6 +121,13 @@ Result<Literal> ParseLiteral(ParamType type, std::string_view text) {
       return Literal(std::move(values));
     }
     case ParamType::kStrings: return Literal(Members(text));
+    case ParamType::kAny:
+      if (text == "true" || text == "false") return Literal(text == "true");
+      if (const auto value = ParseInt(text)) return Literal(*value);
+      if (text.find_first_not_of("0123456789+-.eE") == std::string_view::npos) {
+        if (const auto value = ParseFloat(text)) return Literal(*value);
+      }
+      return Literal(std::string(text));
     default: return Literal(std::string(text));
   }
 }

@@ -19,7 +19,8 @@ ParamType TypeOf(const Literal& value);
 bool FitsType(ParamType type, const Literal& value);
 
 // The value that `text` stands for in a parameter of that type; members of lists with commas between
-// them, none for "". Error: kUsage, "is no integer".
+// them, none for "". kAny: what it looks like, a number, true, false or a text. Error: kUsage, "is no
+// integer".
 Result<Literal> ParseLiteral(ParamType type, std::string_view text);
 
 // "64MiB" -> 67108864; B, KiB, MiB, GiB, kB, MB, GB, with or without a blank. Nothing without a

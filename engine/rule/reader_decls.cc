@@ -58,6 +58,7 @@ bool AstReader::ReadParamType(const DocNode* node, ParamType& type) {
   if (node->text.text == "str" || node->text.text == "text") hint = "did you mean `string`?";
   if (node->text.text == "number" || node->text.text == "double") hint = "did you mean `float`?";
   if (node->text.text == "boolean") hint = "did you mean `bool`?";
+  if (node->text.text == "dtype") hint = "a text names an element type: `string`";
   return BadValue(*node, fmt::format("{} is no type of a parameter", Describe(*node)),
                   hint.empty() ? fmt::format("{}", fmt::join(names, ", ")) : hint);
 }
@@ -66,7 +67,7 @@ std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
   Param param{.name = Identifier(entry.key, "a parameter"), .place = entry.key.place};
   const Mapping map(entry.value, FieldKind::kParam, fmt::format("parameter `{}`", entry.name()),
                     sink_);
-  bool typed = ReadParamType(map.Get("type"), param.type);
+  bool typed = ReadParamType(map.Get("type"), param.type) && param.type != ParamType::kAny;
   const auto read = [&](const DocNode& node) {
     Literal value = Value(node);
     if (const auto* text = std::get_if<std::string>(&value)) {

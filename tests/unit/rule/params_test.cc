@@ -61,6 +61,16 @@ TEST_CASE("Parameters: what is set is read as the parameter's type says") {
   CHECK(Again(ParamType::kString, "a, b") == "a, b");
 }
 
+TEST_CASE("Parameters: without a type a value is what it looks like") {
+  CHECK(*ParseLiteral(ParamType::kAny, "3") == Literal(int64_t{3}));
+  CHECK(*ParseLiteral(ParamType::kAny, "-0.5") == Literal(-0.5));
+  CHECK(*ParseLiteral(ParamType::kAny, "1e-3") == Literal(1e-3));
+  CHECK(*ParseLiteral(ParamType::kAny, "true") == Literal(true));
+  for (const char* text : {"", "nan", "inf", "0x10", "3 a", "e", "True", "1,2"}) {
+    CHECK(*ParseLiteral(ParamType::kAny, text) == Literal(std::string(text)));
+  }
+}
+
 TEST_CASE("Parameters: members of lists stand between commas") {
   CHECK(*ParseLiteral(ParamType::kInts, "3, -4") == Literal(std::vector<int64_t>{3, -4}));
   CHECK(Again(ParamType::kInts, "3") == "3");
