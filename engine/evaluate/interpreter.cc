@@ -7,6 +7,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/base/interrupt.h"
+#include "engine/evaluate/meaning.h"
 #include "engine/graph/find.h"
 #include "engine/graph/tensor_type.h"
 #include "engine/graph/type_text.h"
@@ -158,15 +159,15 @@ Status GraphInterpreter::RunKernel(NodeId n, const Attributes& attributes) {
   // Hosts have kernels of operators that are known to nobody else.
   const int since = signature != nullptr ? signature->since : std::max(1, static_cast<int>(opset));
   const KernelEntry* const kernel = kernels_.Find(op.domain, op.name, since);
-  if (kernel == nullptr || (signature == nullptr && !kernel->host)) {
-    return At(n, Status(StatusCode::kUnsupported, "there is no built-in kernel for this operator"));
-  }
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
     inputs.push_back(Input(n, i));
     if (graph_.input(n, i).valid() && !inputs.back().valid()) {
       return At(n, Status(StatusCode::kInvalidModel, fmt::format("nothing makes its input {}", i)));
     }
+  }
+  if (kernel == nullptr || (signature == nullptr && !kernel->host)) {
+    return RunMeaning(n, attributes, inputs);
   }
   const FoldCall call{op.domain, op.name,    since,
                       inputs,    attributes, static_cast<int>(graph_.num_outputs(n))};
@@ -176,6 +177,25 @@ Status GraphInterpreter::RunKernel(NodeId n, const Attributes& attributes) {
   for (size_t i = 0; i < std::min(outputs->size(), graph_.num_outputs(n)); ++i) {
     SetOutput(n, i, std::move((*outputs)[i]));
   }
+  return {};
+}
+
+// Of the call of a function in it the attributes differ from call to call: it is spelled out anew then.
+Status GraphInterpreter::RunMeaning(NodeId n, const Attributes& attributes,
+                                    const std::vector<Tensor>& inputs) {
+  std::shared_ptr<Meaning>& meaning = meanings_[n.index];
+  if (meaning == nullptr || !meaning->Fits(inputs) || attributes != graph_.attributes(n)) {
+    QR_ASSIGN_OR_RETURN(meaning, Meaning::Make(graph_, n, attributes, inputs, kernels_, left_));
+  }
+  const Status none(StatusCode::kUnsupported, "there is no built-in kernel for this operator");
+  if (meaning == nullptr) return At(n, none);
+  left_ -= static_cast<int64_t>(meaning->num_nodes());
+  Result<std::vector<Tensor>> outputs = meaning->Run(inputs);
+  if (!outputs.ok()) {
+    const bool lacks = outputs.status().code() == StatusCode::kUnsupported;  // a part of it
+    return At(n, lacks ? none : outputs.status());
+  }
+  for (size_t i = 0; i < outputs->size(); ++i) SetOutput(n, i, std::move((*outputs)[i]));
   return {};
 }
 

@@ -1,10 +1,11 @@
 // Interpreter: a graph run node by node with kernels.
 //
-// Values are freed behind their last reader. Branches, loops and scans run their bodies, a call of a local
+// An operator that has no kernel is run as what the onnx library says it computes in others. Values are freed behind their last reader. Branches, loops and scans run their bodies, a call of a local
 // function runs its body with the attributes of the call.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,8 @@
 #include "qrewrite/status.h"
 
 namespace qrewrite {
+
+class Meaning;
 
 class GraphInterpreter {
  public:
@@ -47,6 +50,7 @@ class GraphInterpreter {
   Status RunBody(BodyId body, const Attributes& call);
   Status RunNode(NodeId n, const Attributes& call);
   Status RunKernel(NodeId n, const Attributes& attributes);
+  Status RunMeaning(NodeId n, const Attributes& attributes, const std::vector<Tensor>& inputs);
   Status CheckHost(NodeId n, const std::vector<Tensor>& inputs,
                    const std::vector<Tensor>& outputs) const;
   Status RunFunction(NodeId n, BodyId body, const Attributes& attributes);
@@ -68,7 +72,8 @@ class GraphInterpreter {
   std::vector<Steps> steps_;    // by body
   std::vector<Tensor> values_;  // by value
   std::map<OpName, BodyId> functions_;
-  StackEnd stack_;  // of the thread that runs it now
+  std::map<uint32_t, std::shared_ptr<Meaning>> meanings_;  // by node, of those that ran last
+  StackEnd stack_;                                         // of the thread that runs it now
 };
 
 }  // namespace qrewrite

@@ -48,7 +48,7 @@ Outputs Conv(const FoldCall& call) {
   std::vector<double> y = plan.Compute(xs, ws, /*in_order=*/x.dtype() == DType::kDouble);
   if (const Tensor* bias = Input(call, 2); bias != nullptr) {
     QR_ASSIGN_OR_RETURN(const std::vector<double> b, ToDoubles(*bias));
-    if (static_cast<int64_t>(b.size()) != plan.out_channels) {
+    if (bias->rank() != 1 || static_cast<int64_t>(b.size()) != plan.out_channels) {
       return Reason("{} with a bias of shape {}", call.op, ShapeText(bias->dims()));
     }
     for (size_t i = 0; i < y.size(); ++i) {

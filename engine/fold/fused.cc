@@ -109,6 +109,18 @@ Outputs MatMulIntegerToFloat(const FoldCall& call) {
   return std::vector{y};
 }
 
+// The same of floats, which are quantized as a whole first.
+Outputs DynamicQuantizeMatMul(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor a, Need(call, 0));
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> rows,
+                      Compute("DynamicQuantizeLinear", 11, {&a, 1}, {}));
+  const auto given = [&](size_t i) {
+    return Input(call, i) == nullptr ? Tensor() : *Input(call, i);
+  };
+  const Tensor inputs[] = {rows[0], given(1), rows[1], given(2), rows[2], given(3), given(4)};
+  return MatMulIntegerToFloat({call.domain, call.op, call.since, inputs, call.attributes});
+}
+
 }  // namespace
 
 void RegisterFused(KernelRegistry& registry) {
@@ -121,6 +133,7 @@ void RegisterFused(KernelRegistry& registry) {
   add("FusedConv", 4, FusedConv);
   add("FusedGemm", 3, FusedGemm);
   add("MatMulIntegerToFloat", 7, MatMulIntegerToFloat);
+  add("DynamicQuantizeMatMul", 5, DynamicQuantizeMatMul);
 }
 
 }  // namespace qrewrite::fold

@@ -118,6 +118,12 @@ Status CheckChannels(const FoldCall& call, const Quantized& w, int64_t channels)
   return {};
 }
 
+// The scales of data and weights are one number, or a row.
+Status CheckScales(const FoldCall& call) {
+  const bool rows = Input(call, 1)->rank() <= 1 && Input(call, 4)->rank() <= 1;
+  return rows ? Status() : Misfit("{} with a scale of two axes", call.op);
+}
+
 Result<Sums> Convolve(const FoldCall& call, const Quantized& x, const Quantized& w) {
   Sums sums;
   QR_ASSIGN_OR_RETURN(sums.plan, Convolution::Plan(call, x.q, w.q));
@@ -140,13 +146,14 @@ Outputs ConvInteger(const FoldCall& call) {
 Outputs QLinearConv(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Quantized x, Quantized::Make(call, 0, 1, 2));
   QR_ASSIGN_OR_RETURN(const Quantized w, Quantized::Make(call, 3, 4, 5));
+  QR_RETURN_IF_ERROR(CheckScales(call));
   QR_ASSIGN_OR_RETURN(const double y_scale, OneScale(call, 6));
   QR_ASSIGN_OR_RETURN(const Tensor zero, NeedBytes(call, 7));
   QR_ASSIGN_OR_RETURN(Sums sums, Convolve(call, x, w));
   const auto outputs = static_cast<size_t>(std::max<int64_t>(sums.plan.window.outputs, 1));
   if (const Tensor* bias = Input(call, 8); bias != nullptr) {
     QR_ASSIGN_OR_RETURN(const std::vector<double> b, ToDoubles(*bias));
-    if (static_cast<int64_t>(b.size()) != sums.plan.out_channels) {
+    if (bias->rank() != 1 || static_cast<int64_t>(b.size()) != sums.plan.out_channels) {
       return Reason("{} with a bias of shape {}", call.op, ShapeText(bias->dims()));
     }
     for (size_t i = 0; i < sums.values.size(); ++i) sums.values[i] += b[i / outputs % b.size()];
@@ -201,9 +208,7 @@ Outputs QGemm(const FoldCall& call) {
   if (a.q.rank() != 2 || b.q.rank() != 2 || a.scales.size() != 1) {
     return Reason("{} of {} and {}", call.op, ShapeText(a.q.dims()), ShapeText(b.q.dims()));
   }
-  if (Input(call, 1)->rank() > 1 || Input(call, 4)->rank() > 1) {
-    return Misfit("{} with a scale of two axes", call.op);
-  }
+  QR_RETURN_IF_ERROR(CheckScales(call));
   QR_ASSIGN_OR_RETURN(a.q, Operand(call, "transA", a.q));
   QR_ASSIGN_OR_RETURN(b.q, Operand(call, "transB", b.q));
   QR_RETURN_IF_ERROR(CheckChannels(call, b, b.q.dims()[1]));

@@ -100,7 +100,7 @@ Outputs ConvTranspose(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const std::vector<double> ws, ToDoubles(w));
   std::vector<double> bias(static_cast<size_t>(filters * groups), 0.0);
   if (const Tensor* given = Input(call, 2); given != nullptr) {
-    if (given->size() != filters * groups)
+    if (given->rank() != 1 || given->size() != filters * groups)
       return Reason("{} with a bias of shape {}", call.op, ShapeText(given->dims()));
     QR_ASSIGN_OR_RETURN(bias, ToDoubles(*given));
   }

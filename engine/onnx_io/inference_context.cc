@@ -3,48 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "engine/onnx_io/attribute_proto.h"
+
 namespace qrewrite {
-namespace {
-
-// Inference looks into shapes, axes, sizes and the like; larger tensors are data.
-constexpr int64_t kMaxElements = 4096;
-
-void FillTensor(const Tensor& tensor, bool with_data, onnx::TensorProto* proto) {
-  for (const int64_t dim : tensor.dims()) proto->add_dims(dim);
-  proto->set_data_type(static_cast<int32_t>(tensor.dtype()));
-  if (!with_data) return;
-  if (tensor.is_string()) {
-    for (const std::string& s : tensor.strings()) proto->add_string_data(s);
-  } else {
-    proto->set_raw_data(tensor.bytes().data(), tensor.bytes().size());
-  }
-}
-
-// Fills in the value of an AttributeProto; graphs and opaque kinds stay empty.
-struct FillAttribute {
-  onnx::AttributeProto* proto;
-
-  void operator()(float v) const { proto->set_f(v); }
-  void operator()(int64_t v) const { proto->set_i(v); }
-  void operator()(const std::string& v) const { proto->set_s(v); }
-  void operator()(const Tensor& v) const {
-    FillTensor(v, v.size() <= kMaxElements && !v.is_lazy(), proto->mutable_t());
-  }
-  void operator()(const std::vector<float>& v) const {
-    proto->mutable_floats()->Add(v.begin(), v.end());
-  }
-  void operator()(const std::vector<int64_t>& v) const {
-    proto->mutable_ints()->Add(v.begin(), v.end());
-  }
-  void operator()(const std::vector<std::string>& list) const {
-    for (const std::string& v : list) proto->add_strings(v);
-  }
-  void operator()(const AttrOpaque& v) const { proto->ParseFromString(v.bytes); }
-  template <class T>
-  void operator()(const T&) const {}
-};
-
-}  // namespace
 
 void InferenceContext::Reset(const Graph& graph, NodeId node, const ShapeInference::Facts& facts,
                              const std::vector<size_t>* inputs, size_t max_outputs) {
@@ -90,7 +51,7 @@ const onnx::TypeProto* InferenceContext::MakeType(const TypeInfo& type) const {
 }
 
 const onnx::TensorProto* InferenceContext::MakeData(const Tensor& tensor) const {
-  if (tensor.size() > kMaxElements) return nullptr;
+  if (tensor.size() > kMostInferredElements) return nullptr;
   const Result<Tensor> computed = tensor.is_lazy() ? tensor.Materialize() : Result<Tensor>(tensor);
   if (!computed.ok()) return nullptr;
   onnx::TensorProto* proto = tensors_.Take();
@@ -140,9 +101,7 @@ const onnx::AttributeProto* InferenceContext::getAttribute(const std::string& na
   const AttrValue* value = graph_->attributes(node_).Find(name);
   if (value == nullptr) return nullptr;
   onnx::AttributeProto* proto = attribute_pool_.Take();
-  std::visit(FillAttribute{proto}, *value);
-  proto->set_name(name);
-  proto->set_type(static_cast<onnx::AttributeProto_AttributeType>(KindOf(*value)));
+  FillAttribute(name, *value, kMostInferredElements, proto);
   attributes_.emplace_back(name, proto);
   return proto;
 }

@@ -153,6 +153,9 @@ def fused():
               Case(product, [u, i, one, per, None, None, bias], **ms), Case(product, [u, blocks, one, one, np.array(7, U8), None, bias], **ms),
               Case(product, [u, blocks, one, per, None, None, bias], oracle="fails", **ms),
               Case(product, [u, i, one, one, None, None, np.array([[1.0, 2.0]], F32)], oracle="fails", **ms)]
+    floats, dynamic = image((3, 4)), "DynamicQuantizeMatMul"
+    cases += [Case(dynamic, [floats, i, one], **ms), Case(dynamic, [floats, i, per, np.array([3, 4], I8)], **ms),
+              Case(dynamic, [floats, bytes_of((4, 2), U8), one, np.array(9, U8), bias], **ms), Case(dynamic, [image((2, 3, 4)), i, one, None, bias], **ms)]
     return cases
 
 

@@ -15,16 +15,18 @@
 
 namespace qrewrite {
 
-inline onnx::ModelProto ProtoOf(const std::string& graph) {
+inline onnx::ModelProto ProtoOf(const std::string& graph, int opset = 17) {
   onnx::ModelProto proto;
-  const std::string text = "<ir_version: 8, opset_import: [\"\" : 17]>\n" + graph;
+  const std::string head = opset <= 17 ? "<ir_version: 8" : "<ir_version: 10";
+  const std::string text =
+      head + ", opset_import: [\"\" : " + std::to_string(opset) + "]>\n" + graph;
   const auto status = onnx::OnnxParser::Parse(proto, text.c_str());
   REQUIRE_MESSAGE(status.IsOK(), status.ErrorMessage());
   return proto;
 }
 
-inline Model ModelOf(const std::string& graph) {
-  Result<Model> model = FromProto(ProtoOf(graph));
+inline Model ModelOf(const std::string& graph, int opset = 17) {
+  Result<Model> model = FromProto(ProtoOf(graph, opset));
   REQUIRE_MESSAGE(model.ok(), model.status().message());
   return *std::move(model);
 }
