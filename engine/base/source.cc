@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kBlock = 512;
 
-// Every rule file that is loaded is counted whole, and most of it is ASCII: eight bytes at once.
+// Most of a rule file is ASCII: eight bytes at once.
 int CountCodePoints(std::string_view bytes) {
   size_t count = bytes.size();
   for (uint64_t word = 0; !bytes.empty();) {
@@ -27,39 +27,46 @@ int CountCodePoints(std::string_view bytes) {
 }  // namespace
 
 SourceText::SourceText(std::string name, std::string text)
-    : name_(std::move(name)), text_(std::move(text)) {
-  line_starts_.push_back(0);
-  for (size_t at = 0; (at = text_.find('\n', at)) != std::string::npos;)
-    line_starts_.push_back(++at);
-  int before = 0;
-  for (size_t at = 0; at < text_.size(); at += kBlock) {
-    code_points_.push_back(before);
-    before += CountCodePoints(this->text().substr(at, kBlock));
-  }
+    : name_(std::move(name)), text_(std::move(text)) {}
+
+const SourceText::Lines& SourceText::lines() const {
+  std::call_once(counted_, [this] {
+    lines_.starts.push_back(0);
+    for (size_t at = 0; (at = text_.find('\n', at)) != std::string::npos;)
+      lines_.starts.push_back(++at);
+    int before = 0;
+    for (size_t at = 0; at < text_.size(); at += kBlock) {
+      lines_.code_points.push_back(before);
+      before += CountCodePoints(text().substr(at, kBlock));
+    }
+  });
+  return lines_;
 }
 
 int SourceText::CodePoints(size_t begin, size_t end) const {
   if (end - begin < 2 * kBlock) return CountCodePoints(text().substr(begin, end - begin));
   const auto before = [this](size_t at) {
     const size_t block = (at - 1) / kBlock;  // of a byte that is there
-    return code_points_[block] +
+    return lines().code_points[block] +
            CountCodePoints(text().substr(block * kBlock, at - block * kBlock));
   };
   return before(end) - (begin == 0 ? 0 : before(begin));
 }
 
 size_t SourceText::LineStart(int line) const {
+  const std::vector<size_t>& starts = lines().starts;
   if (line < 1) return 0;
-  if (static_cast<size_t>(line) > line_starts_.size()) return text_.size();
-  return line_starts_[line - 1];
+  if (static_cast<size_t>(line) > starts.size()) return text_.size();
+  return starts[line - 1];
 }
 
 SourceSpan SourceText::Span(size_t begin, size_t end, size_t longest) const {
   begin = std::min(begin, text_.size());
   end = std::clamp(end, begin, text_.size());
-  const auto after = std::upper_bound(line_starts_.begin(), line_starts_.end(), begin);
+  const std::vector<size_t>& starts = lines().starts;
+  const auto after = std::upper_bound(starts.begin(), starts.end(), begin);
   const size_t start = *(after - 1);
-  size_t stop = after == line_starts_.end() ? text_.size() : *after - 1;
+  size_t stop = after == starts.end() ? text_.size() : *after - 1;
   if (stop > start && text_[stop - 1] == '\r') --stop;
   const size_t from = std::min(begin, stop);
   const size_t to = std::clamp(end, from, stop);
@@ -67,7 +74,7 @@ SourceSpan SourceText::Span(size_t begin, size_t end, size_t longest) const {
   // Nobody reads a line of megabytes in a message.
   constexpr size_t kShown = size_t{64} << 10;
   return {.file = name_,
-          .line = static_cast<int>(after - line_starts_.begin()),
+          .line = static_cast<int>(after - starts.begin()),
           .column = column,
           .end_column = std::max(column + 1, column + CodePoints(from, to)),
           .line_text = std::string(

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,12 +35,18 @@ class SourceText {
   size_t LineStart(int line) const;
 
  private:
+  struct Lines {
+    std::vector<size_t> starts;
+    std::vector<int> code_points;  // before each block of kBlock bytes: a line may have megabytes
+  };
+  // Made when somebody first asks for a line: most rule files are loaded without a word about them. Threads may ask.
+  const Lines& lines() const;
   int CodePoints(size_t begin, size_t end) const;
 
   std::string name_;
   std::string text_;
-  std::vector<size_t> line_starts_;
-  std::vector<int> code_points_;  // before each block of kBlock bytes: a line may have megabytes
+  mutable std::once_flag counted_;
+  mutable Lines lines_;
 };
 
 using SourcePtr = std::shared_ptr<const SourceText>;

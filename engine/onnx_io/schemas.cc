@@ -1,9 +1,10 @@
 #include "engine/onnx_io/schemas.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <onnx/defs/schema.h>
@@ -47,10 +48,13 @@ struct Version {
 
 struct Schemas {
   std::mutex mutex;
-  std::unordered_map<std::string_view, std::vector<Version>> by_op;  // versions of all domains
+  std::vector<Version> versions;  // of all domains; by the operator's name
   Schemas() {
-    for (const Row& row : kRows) by_op[row.op].push_back({&row, nullptr});
+    versions.reserve(std::size(kRows));
+    for (const Row& row : kRows) versions.push_back({&row, nullptr});
+    std::ranges::sort(versions, {}, &Schemas::OpOf);
   }
+  static std::string_view OpOf(const Version& version) { return version.row->op; }
 };
 
 bool MayBeIn(const Row& row, std::string_view domain) {
@@ -63,10 +67,10 @@ const onnx::OpSchema* FindSchema(const std::string& domain, const std::string& o
                                  int64_t version) {
   static auto* const schemas = new Schemas();
   const std::lock_guard lock(schemas->mutex);
-  const auto it = schemas->by_op.find(op);
-  if (it == schemas->by_op.end()) return nullptr;
   Version* newest = nullptr;
-  for (Version& v : it->second) {
+  auto at = std::ranges::lower_bound(schemas->versions, op, {}, &Schemas::OpOf);
+  for (; at != schemas->versions.end() && at->row->op == op; ++at) {
+    Version& v = *at;
     if (!MayBeIn(*v.row, domain) || v.row->since > version) continue;
     if (newest == nullptr || v.row->since > newest->row->since) newest = &v;
   }

@@ -47,6 +47,8 @@ std::shared_ptr<const Program> ProgramCompiler::Run() {
   for (size_t i = 0; i < rules_->definitions.size(); ++i) {
     definitions_[rules_->definitions[i].head.name] = static_cast<int>(i);
   }
+  constexpr size_t kUsual = 64;  // codes of a rule or definition; what is not needed costs nothing
+  program_->codes_.reserve(kUsual * (rules_->definitions.size() + rules_->rules.size()));
   program_->definitions_.resize(rules_->definitions.size());
   for (size_t i = 0; i < rules_->definitions.size(); ++i) {
     CompileDefinition(rules_->definitions[i], program_->definitions_[i]);
