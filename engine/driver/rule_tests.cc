@@ -102,14 +102,25 @@ class TestRun {
     for (const Finding& finding : report.warnings) {
       if (finding.text.find(test_.warning) != std::string::npos) return "";
     }
-    return fmt::format("{}a warning with `{}` was expected; there were {} warnings\n  given:\n{}",
-                       Nothing(), test_.warning, report.warnings.size(), Indented(given_, 4));
+    return fmt::format("{}a warning with `{}` was expected, not\n{}  given:\n{}", Nothing(),
+                       test_.warning, Warnings(report), Indented(given_, 4));
+  }
+
+  static std::string Warnings(const RunReport& report) {
+    constexpr size_t kShown = 5;
+    if (report.warnings.empty()) return "    none\n";
+    std::string text;
+    for (size_t i = 0; i < std::min(report.warnings.size(), kShown); ++i)
+      text += fmt::format("    {}\n", report.warnings[i].text);
+    const size_t more = report.warnings.size() - std::min(report.warnings.size(), kShown);
+    return more == 0 ? text : fmt::format("{}    and {} more\n", text, more);
   }
 
   std::string CompareUnchanged(const RunReport& report) {
     // A rule that only warns changes nothing when it fires either.
     if (rule_ != nullptr && rule_->warn && !report.warnings.empty()) {
-      return fmt::format("no warning was expected\n  given:\n{}", Indented(given_, 4));
+      return fmt::format("no warning was expected, not\n{}  given:\n{}", Warnings(report),
+                         Indented(given_, 4));
     }
     if (!graph_.changed()) return "";
     // An opset upgrade raises the import and may leave every node as it is.

@@ -75,6 +75,8 @@ std::string Words::Of(const Val& val) {
     if (content.is_number()) return Of(content);
     return fmt::format("`{}`", Printable(graph_.name(val.get<ValueId>())));
   }
+  // A shape is a list, also of one size; a constant of one element is a number.
+  if (const auto* ints = val.get_if<Ints>()) return fmt::format("[{}]", fmt::join(*ints, ", "));
   if (val.is_number()) return NumberText(val.number());
   if (const bool* b = val.get_if<bool>()) return *b ? "true" : "false";
   if (const auto* s = val.get_if<std::string>()) return fmt::format("'{}'", Printable(*s, 60));

@@ -113,11 +113,16 @@ class Instance {
                size_t outputs, std::vector<ValueId>& made);
   bool TryNode(const OpName& op, const Signature* signature, const Attributes& attributes,
                const std::vector<Term>& terms, size_t outputs, std::vector<ValueId>& made);
+  // Types of other inputs of a node; null: not known. A bias has a number for each row of the weights in front of it.
+  struct Neighbours {
+    const TypeInfo* first;
+    const TypeInfo* before;  // of the third input and those behind it: the one before
+  };
   ValueId Settle(const Leaf& leaf, const OpName& op, const Signature* signature, size_t index,
-                 const TypeInfo* beside, std::map<int, DType>& types);
+                 const Neighbours& others, std::map<int, DType>& types);
   DType ChooseType(const OpName& op, const Signature* signature, size_t index,
                    std::map<int, DType>& types);
-  Dims ChooseDims(DType dtype, const TypeInfo* beside);
+  Dims ChooseDims(DType dtype, const Neighbours& others);
   Tensor ChooseNumbers(DType dtype, const Dims& dims);
 
   const Program& program_;

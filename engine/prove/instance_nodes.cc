@@ -181,8 +181,12 @@ bool Instance::TryNode(const OpName& op, const Signature* signature, const Attri
   for (size_t i = 0; i < terms.size(); ++i) {
     if (inputs[i].valid() || terms[i].kind != Term::Kind::kLeaf) continue;
     Leaf& leaf = leaves_[terms[i].leaf];
-    if (!leaf.value.valid())  // it may stand here twice
-      leaf.value = Settle(leaf, op, signature, i, beside ? &*beside : nullptr, types);
+    if (!leaf.value.valid()) {  // it may stand here twice
+      std::optional<TypeInfo> weights;
+      if (i >= 2 && inputs[i - 1].valid()) weights = facts.Type(inputs[i - 1]);
+      leaf.value = Settle(leaf, op, signature, i,
+                          {beside ? &*beside : nullptr, weights ? &*weights : nullptr}, types);
+    }
     inputs[i] = leaf.value;
     if (!inputs[i].valid()) {
       graph_.Undo(mark);
@@ -232,12 +236,16 @@ DType Instance::ChooseType(const OpName& op, const Signature* signature, size_t 
   return chosen;
 }
 
-Dims Instance::ChooseDims(DType dtype, const TypeInfo* beside) {
+Dims Instance::ChooseDims(DType dtype, const Neighbours& others) {
+  const TypeInfo* const beside = others.first;
   Dims other;
   if (beside != nullptr) {
     for (const Dim d : beside->dims) other.push_back(d.known() ? d.size() : size_);
   }
   const bool counts = IsInteger(dtype) && Info(dtype).bits >= 32;  // sizes, axes, indexes
+  const TypeInfo* const weights = others.before;
+  const bool rows = weights != nullptr && weights->known_shape() && weights->dims.size() > 1;
+  if (rows && dice_.Once(4)) return {weights->dims[0].size()};
   if (beside == nullptr || (dice_.Once(4) && !counts)) {
     Dims dims(static_cast<size_t>(dice_.Integer(0, 4)), size_);
     for (int64_t& d : dims) {
@@ -287,10 +295,10 @@ Tensor Instance::ChooseNumbers(DType dtype, const Dims& dims) {
 }
 
 ValueId Instance::Settle(const Leaf& leaf, const OpName& op, const Signature* signature,
-                         size_t index, const TypeInfo* beside, std::map<int, DType>& types) {
+                         size_t index, const Neighbours& others, std::map<int, DType>& types) {
   const DType dtype = ChooseType(op, signature, index, types);
   if (dtype == DType::kUndefined) return {};
-  Dims dims = ChooseDims(dtype, beside);
+  Dims dims = ChooseDims(dtype, others);
   Tensor tensor;
   const std::vector<Examples::Example>* const examples = examples_.Of(op, index);
   if (examples != nullptr && dice_.Once(2)) {
