@@ -150,18 +150,26 @@ void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo
 }
 
 void RuleChecker::CheckHostArgs(const Expr& call, NameScope& scope, Owner& owner) {
+  const std::string& name = call.call().refs.front().name;
+  if (!call.call().attrs.empty()) {
+    sink_.Error(call.place, code::kForm,
+                fmt::format("the function `{}` has no attributes ({})", name, owner.text));
+  }
   for (size_t i = 0; i < call.call().args.size(); ++i) {
     const Arg& arg = call.call().args[i];
-    if (arg.optional) {
-      sink_.Error(arg.place, code::kForm, fmt::format("`?` belongs in a match ({})", owner.text));
+    if (arg.label_kind != Arg::Label::kNone || arg.optional || arg.repeated) {
+      sink_
+          .Error(arg.place, code::kForm,
+                 fmt::format("arguments of `{}` are plain expressions ({})", name, owner.text))
+          .hint = "functions of the host get their arguments in the order of the call";
     }
     if (!arg.value) continue;
     const ExprType got = CheckExpr(*arg.value, scope, owner, CallUse::kCompute);
     if (!IsOneOf(got, {kString, kDType, kSet, kLabel, kChain})) continue;
     sink_
         .Error(arg.value->place, code::kType,
-               fmt::format("argument {} of `{}` cannot be {} ({})", i + 1,
-                           call.call().refs.front().name, TypeText(got), owner.text))
+               fmt::format("argument {} of `{}` cannot be {} ({})", i + 1, name, TypeText(got),
+                           owner.text))
         .hint = "functions of the host get tensors and numbers";
   }
 }
