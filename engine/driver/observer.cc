@@ -8,5 +8,6 @@ Observer::Answer Observer::OnSweep(const SweepEvent& /*event*/) { return Answer:
 Observer::Answer Observer::OnProgress(const ProgressEvent& /*event*/) { return Answer::kContinue; }
 bool Observer::WantsText(std::string_view /*rule*/) { return false; }
 Observer::Answer Observer::OnFiring(const FiringEvent& /*event*/) { return Answer::kContinue; }
+std::string_view Observer::Name() const noexcept { return "the observer"; }
 
 }  // namespace qrewrite

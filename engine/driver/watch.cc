@@ -27,10 +27,24 @@ NodeView ViewOf(const Graph& graph, NodeId n) {
   return view;
 }
 
+namespace {
+
+// What the observer answers; what it throws is told under its name.
+template <class Call>
+auto CallObserver(const Observer& observer, Call&& call) -> Result<decltype(call())> {
+  try {
+    return std::forward<Call>(call)();
+  } catch (...) {
+    return ThrownStatus(observer.Name());
+  }
+}
+
+}  // namespace
+
 // Calls the observer; its answer as what becomes of the run.
 template <class Call>
 Status RunWatch::Ask(Call&& call) {
-  const Result<Observer::Answer> answer = CallHost("the observer", std::forward<Call>(call));
+  const Result<Observer::Answer> answer = CallObserver(*observer_, std::forward<Call>(call));
   if (!answer.ok()) return answer.status();
   if (*answer == Observer::Answer::kStop) Stop();
   if (*answer != Observer::Answer::kCancel) return {};
@@ -145,7 +159,7 @@ void RunWatch::BeforeFiring(const CompiledRule& compiled, Interpreter& in, const
   const Rule& rule = *compiled.rule;
   const std::vector<NodeId> nodes = UniqueNodes(matched_nodes_);
   const Result<bool> wants =
-      CallHost("the observer", [&] { return observer_->WantsText(rule.name); });
+      CallObserver(*observer_, [&] { return observer_->WantsText(rule.name); });
   fault_ = wants.status();
   wants_text_ = wants.ok() && *wants;
   before_ = wants_text_ ? Text(nodes) : std::string();
@@ -192,7 +206,7 @@ Status RunWatch::Fired(const RuleSet& rules, const Rule& rule, const Firing& fir
     const std::vector<NodeId> nodes = UniqueNodes(firing.matched);
     event.matched = Views(nodes);
     const Result<bool> wants =
-        CallHost("the observer", [&] { return observer_->WantsText(rule.name); });
+        CallObserver(*observer_, [&] { return observer_->WantsText(rule.name); });
     QR_RETURN_IF_ERROR(wants.status());
     if (*wants) before = after = Text(nodes);
   }

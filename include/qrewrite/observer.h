@@ -93,6 +93,8 @@ class Observer {
   // graph changes; also for a match that is then rejected.
   virtual bool WantsText(std::string_view rule);
   virtual Answer OnFiring(const FiringEvent& event);
+  // What an error calls the one that has just thrown an exception: "the observer".
+  virtual std::string_view Name() const noexcept;
 };
 
 }  // namespace qrewrite

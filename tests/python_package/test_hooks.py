@@ -301,6 +301,14 @@ def test_what_a_function_cannot_be_given_is_an_error_of_the_rule(functions, call
     assert raised.value.diagnostics[0].hint == "functions of the host get tensors and numbers"
 
 
+@pytest.mark.parametrize("call", ["h(w, bits=4)", "h<bits=4>(w)", "h(w...)", "h(w?)"])
+def test_a_function_gets_its_arguments_in_their_order(functions, call):
+    """A name that nobody reads would be a number in the wrong place."""
+    functions.function(lambda *w: w[0], name="h")
+    with pytest.raises(qrewrite.InvalidRules, match="arguments of `h` are plain expressions|`h` has no attributes"):
+        Rules.from_dict({"rules": [fold(call)]}, functions=functions)
+
+
 def test_names(functions):
     with pytest.raises(qrewrite.UsageError, match="`shape` is a function of the language"):
         functions.function(name="shape")(lambda x: x)
@@ -379,6 +387,14 @@ def test_what_an_exception_quotes_stays_readable(functions):
         run(functions, fold("outer(w)"))
     assert str(raised.value) == ("function `outer` of the host threw an exception: CallbackError: function `within` of the host threw an exception: "
                                  "ValueError: no `w` in C:\\temp\\nsecond line\\n  note: rule `fold` at Mul `c`\n  note: rule `fold` at Mul `c`")
+
+
+def test_an_exception_with_what_is_no_text_keeps_its_words(functions):
+    for said, told in (("no \udcff", "no \\udcff"), ("a\0b", "a\\x00b")):
+        functions.function(name="says")(lambda w: raise_(ValueError(said)))
+        with pytest.raises(qrewrite.CallbackError) as raised:
+            run(functions, fold("says(w)"))
+        assert str(raised.value).startswith(f"function `says` of the host threw an exception: ValueError: {told}\n")
 
 
 def test_what_fails_says_where(functions):

@@ -48,6 +48,20 @@ def test_a_path_gives_what_the_command_writes(chain):
     assert ops("chain.onnx") == ["Relu", "Mul", "Identity"]
 
 
+def test_a_model_of_any_kind(chain, tmp_path):
+    onnx.save(chain, tmp_path / "model.onnx")
+    kinds = (chain, chain.SerializeToString(), tmp_path / "model.onnx", onnx_ir.from_proto(chain))
+    texts = {qrewrite.Model.of(model).text() for model in kinds}
+    assert texts == {qrewrite.Model.parse(chain.SerializeToString()).text()}
+    model = qrewrite.Model.of(chain)
+    assert qrewrite.Model.of(model) is model
+    for wrong in (lambda: qrewrite.Model(chain), lambda: qrewrite.Model.parse(chain)):
+        with pytest.raises(qrewrite.UsageError, match=r"Model\.of\(\)"):
+            wrong()
+    with pytest.raises(qrewrite.UsageError, match=r"rules come from Rules\.load\(\)"):
+        qrewrite.Rules("optimize")
+
+
 def test_what_is_no_model_is_said():
     with pytest.raises(qrewrite.UsageError, match="a model is a path, .* not int"):
         qrewrite.rewrite(3, RULES)

@@ -36,7 +36,7 @@ def test_load_parse_and_data_are_one(chain):
 
 def test_what_is_in_a_rule_set():
     rules = Rules.from_dict(RULES)
-    assert rules.name == "tidy" and len(rules) == 2
+    assert rules.name == "tidy" and len(rules) == 2 and list(rules) == rules.rules
     assert rules.rules[1]._asdict() == {"name": "neg-of-neg", "doc": "two signs", "equivalence": "", "opset": "",
                                         "counters": ["neg-of-neg"], "tests": 0}
     assert rules.params == [("most", "int", "4", [], "how many")]

@@ -64,6 +64,24 @@ def test_an_observer_ends_a_run(chain):
     assert isinstance(raised.value.__cause__, LookupError)
     with pytest.raises(qrewrite.UsageError, match="`observer` is a function"):
         qrewrite.rewrite(chain, RULES, observer=3)
+    with pytest.raises(qrewrite.UsageError, match="`firing_text` is true or false"):
+        qrewrite.rewrite(chain, RULES, observer=print, firing_text=np.zeros(2))
+
+
+@pytest.mark.parametrize("options,said", [
+    ({"progress": lambda e: 1 / 0}, "the function for progress threw an exception: ZeroDivisionError"),
+    ({"progress": lambda e: 1 / 0, "observer": lambda e: None}, "the function for progress threw an exception: ZeroDivisionError"),
+    ({"progress": lambda e: 7}, "the function for progress returns None, 'continue', 'stop' or 'cancel', not 7"),
+    ({"progress": lambda e: None, "observer": lambda e: 1 / 0 if isinstance(e, qrewrite.ProgressEvent) else None}, "the observer threw an exception: Zero"),
+    ({"observer": lambda e: None, "firing_text": lambda rule: 1 / 0}, "the function `firing_text` threw an exception: ZeroDivisionError"),
+    ({"observer": lambda e: 1 / 0 if isinstance(e, qrewrite.FiringEvent) else None, "firing_text": lambda rule: True}, "the observer threw an exception: Zero"),
+])
+def test_what_raises_is_called_by_its_name(options, said):
+    names = ["x", *(f"a{i}" for i in range(600)), "y"]
+    model = parse("g (float[2] x) => (float[2] y) {" + " ".join(f"{b} = Neg({a})" for a, b in zip(names, names[1:])) + "}")
+    with pytest.raises(qrewrite.CallbackError) as raised:
+        qrewrite.rewrite(model, RULES, **options)
+    assert said in str(raised.value)
 
 
 def test_stop_after(chain):

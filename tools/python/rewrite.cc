@@ -1,6 +1,7 @@
 // Rewriting: runs that Python watches and may interrupt, and their reports.
 #include <chrono>
 #include <optional>
+#include <type_traits>
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -54,9 +55,10 @@ class Watcher : public Observer {
   }
   bool WantsText(std::string_view rule) override {
     const bool recorded = recorder_ != nullptr && recorder_->WantsText(rule);
-    wants_text_ = firings_ && InUsersPython([&] {
-                    return nb::cast<bool>(target_.attr("wants_text")(Text(rule)));
-                  });
+    wants_text_ =
+        firings_ && InUsersPython([&] {
+          return Named([&] { return nb::cast<bool>(target_.attr("wants_text")(Text(rule))); });
+        });
     return recorded || wants_text_;
   }
   Answer OnFiring(const FiringEvent& e) override {
@@ -74,13 +76,26 @@ class Watcher : public Observer {
     });
   }
 
+  std::string_view Name() const noexcept override { return name_; }
+
  private:
   template <class Call>
   Answer Ask(Call&& call) {
     return InUsersPython([&] {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      return static_cast<Answer>(nb::cast<int>(call()));
+      return Named([&] { return static_cast<Answer>(nb::cast<int>(call())); });
     });
+  }
+
+  // The adapter knows which function of the user it was that raised.
+  template <class Call>
+  std::invoke_result_t<Call> Named(Call&& call) {
+    try {
+      return call();
+    } catch (const nb::python_error&) {
+      name_ = nb::cast<std::string>(target_.attr("asked"));
+      throw;
+    }
   }
 
   Answer Signals() {
@@ -96,6 +111,7 @@ class Watcher : public Observer {
   const nb::object& target_;
   RunRecorder* const recorder_;
   bool wants_text_ = false;  // Python does, of the next firing
+  std::string name_{Observer::Name()};
   bool phases_ = false, sweeps_ = false, progress_ = false, firings_ = false;
   std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
 };

@@ -183,13 +183,21 @@ std::string CallbackScope::Keep(const nb::python_error& error) {
     return words;
   }
   const nb::object text = nb::steal(said);
-  Py_ssize_t size = 0;
-  const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-  if (data == nullptr) {
+  // What is no text for others either, such as a byte of a file's name, is told as Python writes it.
+  PyObject* const encoded = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace");
+  if (encoded == nullptr) {
     PyErr_Clear();
     return words;
   }
-  if (size > 0) words += ": " + std::string(data, static_cast<size_t>(size));
+  const nb::object bytes = nb::steal(encoded);
+  if (!BytesIn(bytes).empty()) words += ": ";
+  for (const char c : BytesIn(bytes)) {
+    if (c == '\0') {
+      words += "\\x00";  // the text of an exception of C++ would end there
+    } else {
+      words += c;
+    }
+  }
   return words;
 }
 

@@ -220,6 +220,14 @@ TEST_CASE("Observer: what it throws is the error of the run") {
   const auto report = Rewrite(model, Tidy(), {.observer = &thrower});
   CHECK(report.status().code() == StatusCode::kCallback);
   CHECK(Contains(report.status().message(), "the observer threw an exception: no"));
+
+  class Named : public Thrower {
+    std::string_view Name() const noexcept override { return "the log"; }
+  };
+  Named named;
+  Model again = ModelOf(kChain);
+  CHECK(Contains(Rewrite(again, Tidy(), {.observer = &named}).status().message(),
+                 "the log threw an exception: no"));
 }
 
 TEST_CASE("stop_after: the run up to the firing that would come next") {

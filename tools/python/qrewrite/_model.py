@@ -253,7 +253,22 @@ class Model:
     """
 
     def __init__(self, core: _core.Model) -> None:
+        if not isinstance(core, _core.Model):
+            from ._errors import usage
+            raise usage("a Model comes from Model.load() of a path, Model.parse() of bytes, or Model.of() of another model")
         self._core = core
+
+    @classmethod
+    def of(cls, model: Any, *, folder: Path = "") -> Model:
+        """A model of any kind that :func:`qrewrite.rewrite` takes: an ``onnx.ModelProto``, an ``onnx_ir.Model``, bytes, a path.
+
+            >>> qrewrite.Model.of(onnx.load("model.onnx")).stats.nodes
+            26
+
+        `folder`: where a model in memory has its external data. Weights of an ``onnx_ir.Model`` are not copied, and must not change.
+        """
+        from ._kinds import read
+        return model if isinstance(model, cls) else cls(read(model, folder)[0])
 
     @classmethod
     def load(cls, path: Path) -> Model:
@@ -273,7 +288,7 @@ class Model:
         """
         if not isinstance(data, (bytes, bytearray, memoryview)):
             from ._errors import usage
-            raise usage(f"Model.parse() takes bytes, not {type(data).__name__}")
+            raise usage(f"Model.parse() takes bytes, not {type(data).__name__}; Model.of() takes models of other packages")
         outside = _arguments.mapping("`external`", external)
         return cls(_core.Model.parse(bytes(data), _arguments.path("`folder`", folder), outside.get if outside else None))
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterator, Literal, NamedTuple
 
+from . import _arguments
 from ._errors import usage
 
 Answer = Literal["continue", "stop", "cancel"]
@@ -12,6 +13,7 @@ CONTINUE: Answer = "continue"
 STOP: Answer = "stop"
 #: The run ends with :class:`Cancelled`.
 CANCEL: Answer = "cancel"
+_OBSERVER = "the observer"
 _ANSWERS = {None: 0, "continue": 0, "stop": 1, "cancel": 2}
 
 
@@ -88,11 +90,11 @@ class FiringEvent(NamedTuple):
 Event = PhaseEvent | SweepEvent | ProgressEvent | FiringEvent
 
 
-def answer_code(answer: Any) -> int:
+def answer_code(answer: Any, who: str = "an observer") -> int:
     try:
         return _ANSWERS[answer]
     except (KeyError, TypeError):
-        raise TypeError(f"an observer returns None, 'continue', 'stop' or 'cancel', not {answer!r}") from None
+        raise TypeError(f"{who} returns None, 'continue', 'stop' or 'cancel', not {answer!r}") from None
 
 
 class Adapter:
@@ -105,8 +107,10 @@ class Adapter:
                 raise usage(f"{what} is a function, not {type(call).__name__}")
         self.phases = self.sweeps = self.firings = observer is not None
         self.progress = True
+        #: What errors call the function that is asked now.
+        self.asked = _OBSERVER
         self._observer = observer
-        self._firing_text = firing_text
+        self._firing_text = firing_text if callable(firing_text) else _arguments.flag("`firing_text`", firing_text)
         self._progress = progress
 
     def on_phase(self, *event: Any) -> int:
@@ -117,11 +121,22 @@ class Adapter:
 
     def on_progress(self, *event: Any) -> int:
         known = ProgressEvent(*event)
-        answers = [answer_code(call(known)) for call in (self._progress, self._observer) if call]
+        answers = []
+        if self._progress:
+            self.asked = "the function for progress"
+            answers.append(answer_code(self._progress(known), self.asked))
+            self.asked = _OBSERVER
+        if self._observer:
+            answers.append(answer_code(self._observer(known)))
         return max(answers)
 
     def wants_text(self, rule: str) -> bool:
-        return bool(self._firing_text(rule) if callable(self._firing_text) else self._firing_text)
+        if not callable(self._firing_text):
+            return self._firing_text
+        self.asked = "the function `firing_text`"
+        wanted = bool(self._firing_text(rule))
+        self.asked = _OBSERVER
+        return wanted
 
     def on_firing(self, set: str, rule: str, file: str, line: int, number: int, matched: list[Any], created: list[Any],
                   before: str, after: str, bindings: dict[str, str]) -> int:

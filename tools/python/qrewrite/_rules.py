@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
 from . import _arguments, _core
 from ._errors import Diagnostic, usage
@@ -93,7 +93,9 @@ for _class in (TestResult, TestReport):
 class Rules:
     """A rule set, loaded and checked. It does not change; any number of threads may use it."""
 
-    def __init__(self, core: _core.Rules, source: tuple[str, Any, Any]) -> None:
+    def __init__(self, core: _core.Rules, source: tuple[str, Any, Any] = ("", None, None)) -> None:
+        if not isinstance(core, _core.Rules):
+            raise usage("rules come from Rules.load(), Rules.parse() or Rules.from_dict()")
         self._core = core
         self._source = source
 
@@ -232,11 +234,14 @@ class Rules:
             raise usage("`runtime` of prove() is \"onnxruntime\", a path, or \"builtin\", not a function")
         if progress is not None and not callable(progress):
             raise usage(f"`progress` is a function, not {type(progress).__name__}")
-        told = None if progress is None else lambda *event: answer_code(progress(Progress(*event)))
+        told = None if progress is None else lambda *event: answer_code(progress(Progress(*event)), "the function for progress")
         return ProveReport(*_core.prove(self._core, options, None if runtime == "builtin" else evaluator(runtime, threads=1), told))
 
     def __len__(self) -> int:
         return len(self.rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, self._source
