@@ -201,13 +201,17 @@ class Matcher {
   ValueId BehindRelu(ValueId v, const QuantizedActivation& a) const {
     const ValueId next = OnlyResult(float_, v);
     if (!next.valid() || !absorbable_.contains(float_.Name(next)) || !IsNonNegative(a)) return v;
-    std::vector<std::string> readers = a.restored;
-    readers.push_back(a.q);
-    for (const std::string& name : readers) {
+    // One that is still there says that something reads the value in front of it, unless nothing else reads that.
+    for (const std::string& op : ReaderOps(quantized_, quantized_.Find(a.q))) {
+      if (absorbed_ops_.contains(op)) return v;
+    }
+    bool rectified = false, as_it_is = false;
+    for (const std::string& name : a.restored) {
       for (const std::string& op : ReaderOps(quantized_, quantized_.Find(name))) {
-        if (absorbed_ops_.contains(op)) return v;
+        (absorbed_ops_.contains(op) ? rectified : as_it_is) = true;
       }
     }
+    if (rectified && as_it_is) return v;
     const std::string op = quantized_.OpOf(quantized_.Find(a.source));
     return absorbed_ops_.contains(op) || float_.OpOf(v) != op ? v : next;
   }

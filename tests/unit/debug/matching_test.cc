@@ -305,6 +305,24 @@ TEST_CASE(
   })") == std::vector<std::string>{"c by structure", "w by structure"});
 }
 
+TEST_CASE(
+    "Matching: a Relu behind a quantizer that leaves out negative numbers counts for the "
+    "quantizer") {
+  const auto matched = [](const std::string& zero, const std::string& more) {
+    return Matched(kFloat, R"(g (float[1, 4] x) => (float[1, 2] y)
+      <float s = {0.5}, uint8 z = {)" +
+                               zero +
+                               R"(}, int8[4, 2] k = {1, 2, 3, 4, 5, 6, 7, 8}, int8 kz = {0}> {
+    kf = DequantizeLinear(k, s, kz)
+    c = MatMul(x, kf)
+    q = QuantizeLinear(c, s, z)  f = DequantizeLinear(q, s, z))" +
+                               more + "}")[0];
+  };
+  CHECK(matched("0", " y = Relu(f)") == "y by name");
+  CHECK(matched("3", " y = Relu(f)") == "c by name");
+  CHECK(matched("0", " r = Relu(f) n = Neg(f) y = Add(r, n)") == "c by name");
+}
+
 TEST_CASE("Matching: branches with one operator are told apart by their weights") {
   CHECK(Matched(R"(g (float[1, 2] x) => (float[1, 2] a, float[1, 2] b)
       <float[2, 2] v = {1, 0, 0, 1}, float[2, 2] w = {0, 8, 8, 0}> {
