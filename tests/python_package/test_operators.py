@@ -93,7 +93,7 @@ def test_operator_with_several_outputs(functions):
 
 @pytest.mark.parametrize("made,shape", [
     (lambda w: [w], (2,)), (lambda w: (w,), (2,)), (lambda w: [1.0, 2.0], (2,)), (lambda w: list(w), (2,)), (lambda w: [[1.0], [2.0]], (2, 1)),
-    (lambda w: (w, w), "operator Op returned 2 outputs, not 1"), (lambda w: [w, None], "operator Op returned 2 outputs, not 1"),
+    (lambda w: (w, w), "operator Op returned 2 outputs, not 1"), (lambda w: (), "operator Op returned 0 outputs, not 1"), (lambda w: [w, None], "operator Op returned 2 outputs, not 1"),
 ])
 def test_arrays_in_a_list_are_outputs(functions, made, shape):
     """Also of an operator that has one; they became one array, with an axis more."""

@@ -46,7 +46,7 @@ def _operator(name: str, call: Hook) -> Hook:
         inputs = _arrays(tensors)
         result = call(*inputs, **attributes)
         # Numbers in a list are one array; arrays are outputs, as in `return y,`.
-        several = isinstance(result, (tuple, list)) and (num_outputs > 1 or any(getattr(r, "ndim", 0) > 0 for r in result))
+        several = isinstance(result, (tuple, list)) and (num_outputs > 1 or result == () or any(getattr(r, "ndim", 0) > 0 for r in result))
         results = result if several else [result]
         if len(results) != num_outputs:
             raise TypeError(f"operator {name} returned {len(results)} outputs, not {num_outputs}")
