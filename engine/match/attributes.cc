@@ -149,7 +149,17 @@ Result<AttrValue> Interpreter::ToAttribute(const Val& val, AttrKind kind) {
     return AttrValue(val.get<std::string>());
   }
   if (const auto* list = val.get_if<List>()) {
+    const bool types =
+        kind == AttrKind::kInts && !(*list)->empty() &&
+        std::ranges::all_of(**list, [](const Val& v) { return ElementTypeOf(v).has_value(); });
+    if (types) {
+      std::vector<int64_t> numbers;
+      for (const Val& item : **list) numbers.push_back(static_cast<int64_t>(*ElementTypeOf(item)));
+      return AttrValue(std::move(numbers));
+    }
     if (!(*list)->empty() && (*list)->front().is<std::string>()) {
+      if (kind != AttrKind::kStrings && kind != AttrKind::kUndefined)
+        return Misfit((*list)->front(), "number");
       std::vector<std::string> strings;
       for (const Val& item : **list) {
         if (!item.is<std::string>()) return Misfit(item, "string");

@@ -28,14 +28,14 @@ struct FunctionCall {
   }
 };
 
-// `f` over the members of a list, or on the value itself.
+// `f` over the members of a list, those of lists in it, or on the value itself.
 template <class F>
 Val Each(const Val& x, F f) {
   const auto* list = x.get_if<List>();
   if (list == nullptr) return f(x);
   std::vector<Val> out;
   for (const Val& item : **list) {
-    out.push_back(f(item));
+    out.push_back(Each(item, f));
     if (out.back().stops()) return out.back();
   }
   return Val::ListOf(std::move(out));

@@ -190,6 +190,10 @@ Val Len(const FunctionCall& c) {
   if (const auto* list = c[0].get_if<List>())
     return Val::Int(static_cast<int64_t>((*list)->size()));
   if (const auto* ints = c[0].get_if<Ints>()) return Val::Int(ints->n);
+  if (const auto* v = c[0].get_if<ValueId>()) {  // its content need not be known
+    const TypeInfo& type = c.in.facts().Type(*v);
+    if (type.known_shape() && type.dims.size() == 1) return Val::Int(type.dims[0].size());
+  }
   return OnNum(c, c[0], [](const Num& n) -> Val {
     if (n.t.rank() != 1) return Failure{"len: neither a list nor 1-D"};
     return Val::Int(n.t.size());

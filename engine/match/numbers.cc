@@ -85,6 +85,24 @@ Val CompareLists(Interpreter& in, BinaryOp op, const Val& a, const Val& b) {
   return all;
 }
 
+bool IsTexts(const Val& val) {
+  if (val.is<std::string>()) return true;
+  const auto* list = val.get_if<List>();
+  return list != nullptr && !(*list)->empty() &&
+         std::ranges::all_of(**list, [](const Val& v) { return v.is<std::string>(); });
+}
+
+// A constant of texts as a text, or a list of them; other things, and texts of several axes, as they are.
+Val AsTexts(Interpreter& in, const Val& val) {
+  const Tensor* tensor = nullptr;
+  if (const auto* v = val.get_if<ValueId>()) tensor = in.facts().Constant(*v);
+  if (const auto* n = val.get_if<Num>()) tensor = &n->t;
+  if (tensor == nullptr || !tensor->is_string() || tensor->rank() > 1) return val;
+  const auto& texts = tensor->strings();
+  if (tensor->rank() == 0) return std::string(texts[0]);
+  return Val::ListOf({texts.begin(), texts.end()});
+}
+
 // Whether two things are the same that are no numbers; nullopt: their numbers decide.
 std::optional<Val> CompareThings(Interpreter& in, const Val& a, const Val& b) {
   constexpr BinaryOp kEq = BinaryOp::kEq;
@@ -175,6 +193,10 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
   if (a.absent() || b.absent()) return Absent();
   if (const std::optional<bool> scalar = ScalarCompare(op, a, b)) return *scalar;
   const bool eq = op == BinaryOp::kEq;
+  if (IsTexts(a) != IsTexts(b)) {
+    const Val x = AsTexts(*this, a), y = AsTexts(*this, b);
+    if (IsTexts(x) && IsTexts(y)) return Compare(op, x, y);
+  }
   const auto* va = a.get_if<ValueId>();
   const auto* vb = b.get_if<ValueId>();
   if (eq && va != nullptr && vb != nullptr && *va == *vb) return true;
@@ -272,6 +294,10 @@ Val Interpreter::EvalIn(const Val& element, const Val& list) {
       any = Or(any, Truth(Compare(BinaryOp::kEq, element, member)));
     }
     return any;
+  }
+  if (members != nullptr && IsTexts(list) && !IsTexts(element)) {
+    const Val texts = AsTexts(*this, element);
+    if (IsTexts(texts)) return EvalIn(texts, list);
   }
   if (const auto* many = element.get_if<List>()) {
     Val all = true;

@@ -174,6 +174,13 @@ bool Emitter::Attrs(const MakeCall& call, Frame& frame, const Head& head, Attrib
                               attr.status().diagnostics()[0].message)),
              false;
     }
+    const auto* text = std::get_if<std::string>(&*attr);
+    if (text != nullptr && formal != nullptr && !formal->texts.empty() &&
+        std::ranges::find(formal->texts, *text) == formal->texts.end()) {
+      return Fail(fmt::format("attribute `{}` of {} is never '{}'", a.name, head.op.text(),
+                              Printable(*text, 60))),
+             false;
+    }
     bool keep = true;
     if (!Fits(head, a.name, *attr, keep)) return false;
     if (!keep) continue;

@@ -28,6 +28,13 @@ bool RuleChecker::DefineOut(const OutArg& out, const OutArgs* results, NameScope
     return false;
   }
   if (info->kind == Kind::kValue && info->output && results == nullptr) {
+    if (info->list && !out.repeated) {
+      sink_
+          .Error(
+              out.place, code::kForm,
+              fmt::format("`{}` is a list in the match of {}, here is one", out.name, owner.text))
+          .hint = fmt::format("all of them: `{}... = `", out.name);
+    }
     if (!info->quantified) return true;
     sink_
         .Error(

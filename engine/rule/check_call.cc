@@ -165,6 +165,15 @@ void RuleChecker::CheckLabelCall(const Expr& call, const NameInfo& head, size_t 
   }
   const bool arrows =
       !call.call().args.empty() && call.call().args.front().label_kind == Arg::Label::kArrow;
+  if (head.kind == Kind::kChain && !arrows) {
+    sink_
+        .Error(ref.place, code::kForm,
+               fmt::format("`{}` is a chain, which stands on another value as a whole ({})",
+                           ref.name, owner.text))
+        .hint =
+        fmt::format("`{}(x -> ...)`, with the value that it begins with in the match", ref.name);
+    return;
+  }
   // Without `<>` it is the operator with none: what the match let pass would be lost without a word.
   const bool unsaid = !arrows && call.call().attrs.empty() && !call.call().empty_attrs;
   if (unsaid && !head.call->call().attrs.empty()) {

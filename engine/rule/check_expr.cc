@@ -218,6 +218,14 @@ ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope, Owner& own
   }
   if (info == nullptr || info->kind != Kind::kRest) CheckExpr(base, scope, owner);
   const bool maybe_label = info && (info->kind == Kind::kParam || info->kind == Kind::kLet);
+  if (info != nullptr && info->kind == Kind::kParam) {
+    sink_
+        .Error(expr.place, code::kType,
+               fmt::format("`{}` has the data of its set only where the match labels it ({})",
+                           base.text, owner.text))
+        .hint = fmt::format("give `{}.{}` as an argument", base.text, expr.text);
+    return ExprType::kAny;
+  }
   if (!maybe_label && !(base.kind == Expr::Kind::kName && info == nullptr)) {
     Diagnostic& d = sink_.Error(
         expr.place, code::kType,

@@ -54,6 +54,18 @@ class Linter {
     if (e) WalkExpr(*e, [this](const Expr& x) { See(x); });
   }
 
+  // Definitions that facts of a signature call: these are texts until they are compiled.
+  void SeeFacts(const Signature& signature) {
+    std::string facts;
+    for (const FormalValue& output : signature.outputs)
+      facts += output.shape_expr + " " + output.dtype_expr + " ";
+    for (const FormalAttribute& attribute : signature.attributes)
+      facts += attribute.computed_default + " ";
+    for (const Definition& d : set_.definitions) {
+      if (facts.find("$" + d.head.name + "(") != std::string::npos) used_.insert("$" + d.head.name);
+    }
+  }
+
   void Collect() {
     const auto see = [this](const Expr& e) { See(e); };
     for (const Rule& rule : set_.rules) WalkRule(rule, see);
@@ -75,6 +87,17 @@ class Linter {
       for (const std::string& rule : phase.rules) used_.insert(":" + rule);
       if (!phase.use) continue;
       for (const Param& param : phase.use->params) used_.insert("." + param.name);
+    }
+    for (const auto& [op, versions] : set_.signatures.own()) {
+      for (const Signature& signature : versions) SeeFacts(signature);
+    }
+    // What keeps operators from folding has them one by one.
+    for (const OpSet& s : set_.sets) {
+      const auto& keep = set_.constants.keep;
+      const auto is_kept = [&](const SetMember& member) {
+        return std::ranges::any_of(keep, [&](const OpPattern& p) { return p.op == member.op.op; });
+      };
+      if (!s.members.empty() && std::ranges::all_of(s.members, is_kept)) used_.insert("@" + s.name);
     }
     See(set_.constants.max_bytes);
     for (const WriteSpec& write : set_.writes) {

@@ -47,6 +47,63 @@ rules:
   CHECK(Becomes(rules, cast, "x: float[2]\ny = Cast<to=INT8>(Relu(Cast<to=FLOAT16>(x)))"));
 }
 
+TEST_CASE("A list of element types is one of integers where the attribute is") {
+  const std::string signature =
+      "signatures: {acme.T: {inputs: [x], attributes: {ts: ints?}, outputs: [y]}}\n";
+  const auto rules = [&](const std::string& ts) {
+    return signature +
+           "params: {ts: {default: [INT8, UINT8]}}\nrules:\n  - {name: r, match: y = Sin(x), "
+           "replace: 'y = acme.T<ts=" +
+           ts + ">(x)'}\n";
+  };
+  const std::string given = "x: float[2]\ny = Sin(x)",
+                    wanted = "x: float[2]\ny = acme.T<ts=[3, 2]>(x)";
+  CHECK(Becomes(rules("params.ts"), given, wanted));
+  CHECK(Becomes(rules("[INT8, UINT8]"), given, wanted));
+  CHECK_FALSE(Fires(rules("[''a'', ''b'']"), given));
+}
+
+TEST_CASE("Constants of texts compare with texts") {
+  const auto fires = [](const std::string& where, const std::string& constant) {
+    return Fires(
+        "rules:\n  - name: r\n    match: y = Equal(Identity(x), w)\n    where: const(w) and (" +
+            where + ")\n    replace: y = Equal(x, w)\n",
+        "x: string[2]\ny = Equal(Identity(x), " + constant + ")");
+  };
+  const std::string one = "string 'cat'", two = "string[2] ['cat', 'dog']";
+  CHECK(fires("w in ['cat', 'dog']", one));
+  CHECK_FALSE(fires("not (w in ['cat', 'dog'])", one));
+  CHECK(fires("w in ['cat', 'dog']", two));
+  CHECK_FALSE(fires("w in ['cat', 'cow']", two));
+  CHECK(fires("w == ['cat', 'dog']", two));
+  CHECK_FALSE(fires("w != ['cat', 'dog']", two));
+  CHECK(fires("w != ['cat', 'cow']", two));
+  CHECK(fires("w[0] == 'cat' and w[1] != 'cat'", two));
+}
+
+TEST_CASE("A computed text is one that the attribute may have") {
+  const std::string rules = R"(
+signatures:
+  acme.Act: {inputs: [x], attributes: {mode: {default: A, one_of: [A, B]}}, outputs: [y]}
+rules:
+  - name: r
+    match: y = Tanh(x)
+    let: {m: "'C' if rank(x) == 1 else 'B'"}
+    replace: y = acme.Act<mode=m>(x)
+)";
+  CHECK_FALSE(Fires(rules, "x: float[2]\ny = Tanh(x)"));
+  CHECK(Becomes(rules, "x: float[2, 2]\ny = Tanh(x)", "x: float[2, 2]\ny = acme.Act<mode='B'>(x)"));
+}
+
+TEST_CASE("The length of a row need not be a constant") {
+  const std::string rules =
+      "rules:\n  - {name: r, match: 'y = Reshape(x, s)', where: len(s) == 2, replace: 'y = "
+      "Reshape(x, [0, -1])'}\n";
+  CHECK(Fires(rules, "x: float[4]\ns: int64[2]\ny = Reshape(x, s)"));
+  CHECK_FALSE(Fires(rules, "x: float[4]\ns: int64[3]\ny = Reshape(x, s)"));
+  CHECK_FALSE(Fires(rules, "x: float[4]\ns: int64[N]\ny = Reshape(x, s)"));
+}
+
 TEST_CASE("A text attribute stays a text, whatever it names") {
   const std::string rules = R"(
 sets: {modes: {npu.A: {m: INT8}}}

@@ -40,6 +40,26 @@ TEST_CASE("Dots within dots take lists of lists apart") {
                 "m = Mul(x, s)\ny = Sum(npu.Mix(s, m, m), npu.Mix(t, Mul(s, t), Mul(x, t)))"));
 }
 
+TEST_CASE("Functions, facts and comparisons go through lists of lists") {
+  const auto rules = [](const std::string& where) {
+    return RuleOf("y = Max(Concat<axis=k>(qs...)...)", "y = Min(Concat<axis=k>(qs...)...)",
+                  "    where: " + where + "\ndefine:\n  half(v):\n    - v = Relu(_) => 1\n");
+  };
+  const std::string inputs = "a: float[1]\nb: float[1]\n";
+  const std::string all = inputs + "y = Max(Concat<axis=0>(a, b), Concat<axis=0>(b, a))";
+  for (const char* holds : {"dtype(qs) == FLOAT", "rank(qs) == 1", "shape(qs) == [1]",
+                            "is_input(qs)", "uses(qs) == 2", "present(qs)", "not const(qs)"}) {
+    CAPTURE(holds);
+    CHECK(Fires(rules(holds), all));
+  }
+  CHECK_FALSE(Fires(rules("not is_input(qs)"), all));
+  CHECK_FALSE(Fires(rules("dtype(qs) == INT8"), all));
+  CHECK_FALSE(Fires(rules("$half(qs) == 1"), all));
+  CHECK(Fires(
+      rules("$half(qs) == 1"),
+      inputs + "c = Relu(a)\nd = Relu(b)\ny = Max(Concat<axis=0>(c, d), Concat<axis=0>(d, c))"));
+}
+
 TEST_CASE("A list that is computed stands in front of dots") {
   const std::string rules = RuleOf("y = Mul(x, w)", "y = npu.Mix(x, members(w)...)",
                                    "    where: const(w) and rank(w) == 1\n");
@@ -62,6 +82,17 @@ TEST_CASE("A copy of a node with another value for each member of a list") {
                 "x: float[2]\ny = npu.Mix(Mul(x, 1.5), 1.5, Mul(x, 2.5), 2.5)"));
   // Which of four places the two are is not told.
   CHECK_FALSE(Fires(groups, "x: float[2]\ny = npu.Mix(x, x, x, x)"));
+}
+
+TEST_CASE("A copy of a node passes on what is absent") {
+  const std::string both =
+      RuleOf("y = Sin(n:Conv<**_>(x, w, b?))", "y = n(x -> Neg(x), b -> Abs(b))");
+  const std::string inputs = "x: float[1, 1, 2, 2]\nw: float[1, 1, 1, 1]\n";
+  CHECK(Becomes(both, inputs + "y = Sin(Conv(x, w))", inputs + "y = Conv(Neg(x), w)"));
+  CHECK(Becomes(both, inputs + "b: float[1]\ny = Sin(Conv(x, w, b))",
+                inputs + "b: float[1]\ny = Conv(Neg(x), w, Abs(b))"));
+  CHECK_FALSE(Fires(RuleOf("y = Sin(n:Conv<**_>(x, w, b?))", "y = n(b -> w)"),
+                    inputs + "y = Sin(Conv(x, w))"));
 }
 
 TEST_CASE("A body is called with a list") {

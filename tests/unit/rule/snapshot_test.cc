@@ -132,7 +132,7 @@ phases:
 define:
   twice(v):
     - v = Mul(_, _) => 2.0
-    - v when const(v) and v.dtype == INT8 => [1, v[0], v[1:], 'text']
+    - v when const(v) and dtype(v) == INT8 => [1, v[0], v[1:], 'text']
 rules:
   - name: all
     doc: a longer text than lies in place, and more of it
