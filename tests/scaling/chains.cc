@@ -229,6 +229,20 @@ std::string Concats(int64_t n, bool read) {
   return Model(g, 17);
 }
 
+// Pads, a pair behind each: of one scale, or each of its own.
+std::string PadsWithPairs(int64_t n, bool rescaled) {
+  Graph g;
+  const std::string pads = g.Ints({0, 1, 0, 0}), zero = g.Scalar(0), z = g.Byte(kInt8, 0);
+  std::string x = g.Input(kFloat, {1, 4});
+  for (int64_t i = 0; i < n; ++i) {
+    const std::string s = g.Scalar(rescaled ? 0.5F + static_cast<float>(i) / 65536 : 0.5F);
+    x = g.Node("Pad", {x, pads, zero});
+    x = g.Node("DequantizeLinear", {g.Node("QuantizeLinear", {x, s, z}), s, z});
+  }
+  g.Output(x, kFloat, {1, 4 + n});
+  return Model(g, 17);
+}
+
 }  // namespace
 
 std::vector<Family> Chains() {
@@ -304,6 +318,16 @@ std::vector<Family> Chains() {
        "n times Concat(y, ReduceSum(Relu(y)))",
        20000,
        [](int64_t n) { return Concats(n, true); },
+       {}},
+      {"pads-pairs",
+       "n Pads, a pair behind each",
+       20000,
+       [](int64_t n) { return PadsWithPairs(n, false); },
+       {}},
+      {"pads-rescaled",
+       "the same, each of another scale",
+       20000,
+       [](int64_t n) { return PadsWithPairs(n, true); },
        {}},
   };
 }

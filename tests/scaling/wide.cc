@@ -102,6 +102,27 @@ std::string Divided(int64_t n, bool quantized) {
   return Model(g, 17);
 }
 
+// A pair with a scale of its own behind each part: of a dequantized value, or of a product.
+std::string RescaledParts(int64_t n, bool product) {
+  Graph g;
+  const std::string s = g.Scalar(0.5F), z = g.Byte(kInt8, 0);
+  std::string x = g.Input(kFloat, {1, product ? 2 : n});
+  x = g.Node("DequantizeLinear", {g.Node("QuantizeLinear", {x, s, z}), s, z});
+  if (product) {
+    const std::string w = g.Raw(kInt8, {2, n}, std::string(static_cast<size_t>(2 * n), 'a'));
+    x = g.Node("MatMul", {x, g.Node("DequantizeLinear", {w, s, z})});
+  }
+  const std::string sizes = g.Ints(std::vector<int64_t>(static_cast<size_t>(n), 1));
+  std::vector<std::string> parts = g.Nodes("Split", {x, sizes}, {{"axis", 1}}, n);
+  for (int64_t i = 0; i < n; ++i) {
+    const std::string own = g.Scalar(0.5F + static_cast<float>(i) / 65536);
+    std::string& part = parts[static_cast<size_t>(i)];
+    part = g.Node("DequantizeLinear", {g.Node("QuantizeLinear", {part, own, z}), own, z});
+  }
+  g.Output(g.Node("Concat", parts, {{"axis", 1}}), kFloat, {1, n});
+  return Model(g, 17);
+}
+
 std::string ManyInputs(int64_t n, bool quantized) {
   Graph g;
   const std::string s = g.Scalar(0.5F), z = g.Byte(kUint8, 0);
@@ -344,6 +365,16 @@ std::vector<Family> Wide() {
        "n times the same QDQ network",
        100000,
        [](int64_t n) { return Networks(n, false); },
+       {}},
+      {"parts-rescaled",
+       "a Split with n outputs, a pair of another scale behind each",
+       100000,
+       [](int64_t n) { return RescaledParts(n, false); },
+       {}},
+      {"parts-rescaled-product",
+       "the same of a product",
+       100000,
+       [](int64_t n) { return RescaledParts(n, true); },
        {}},
       {"split-attribute", "a Split of integers by an attribute", 100000, SplitAttribute, {}},
       {"channels",
