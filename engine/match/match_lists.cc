@@ -114,7 +114,7 @@ bool MatchRun::Repeat(const Site& site, const PatArg& arg, size_t j, size_t end,
                 fmt::format("{} has no inputs that `{}` could be the same in",
                             NodeText(graph_, site.node), frame.name(arg.repeat->same.front())));
   }
-  Repeated repeated{arg, {}};
+  Repeated repeated{arg, {}, {}};
   std::vector<std::pair<int, Val>> known;
   for (const int slot : arg.repeat->lists) {
     if (frame.bound(slot) && !frame[slot].is<List>()) continue;  // given: one value
@@ -127,6 +127,7 @@ bool MatchRun::Repeat(const Site& site, const PatArg& arg, size_t j, size_t end,
   for (const int slot : arg.repeat->same) {
     if (!frame.bound(slot)) fresh.push_back(slot);
   }
+  FindConditions(site, repeated);
   const bool found = AllMembers(site, repeated, j, end, [&] {
     for (const auto& [slot, list] : known) {
       if (!in_.Same(list, frame[slot])) {
@@ -143,6 +144,21 @@ bool MatchRun::Repeat(const Site& site, const PatArg& arg, size_t j, size_t end,
   for (const auto& [slot, list] : known) frame.Bind(slot, list);
   for (const int slot : fresh) frame.Unbind(slot);
   return false;
+}
+
+// What is false of one member is false of the list: the ways of the others need not be tried with it.
+void MatchRun::FindConditions(const Site& site, Repeated& repeated) {
+  const Frame& frame = site.scope.frame;
+  for (const PatWhere& where : site.scope.pattern.where) {
+    if (!where.of_each || unasked_ == &site.scope.pattern) continue;
+    bool of_ours = false, known = true;
+    for (const int slot : where.needs) {
+      const bool ours = std::ranges::find(repeated.lists, slot) != repeated.lists.end();
+      of_ours |= ours;
+      known &= ours || (frame.bound(slot) && !frame[slot].is<List>());
+    }
+    if (of_ours && known) repeated.of_each.push_back(where.code);
+  }
 }
 
 // Slots that members bound, with the conditions that wait for them. Without members none is.
@@ -178,18 +194,29 @@ bool MatchRun::AllMembers(const Site& site, const Repeated& repeated, size_t j, 
     return true;
   };
   for (; j < end; j += width) {
-    if (!Member(site, arg, j, collect)) return false;
+    if (!Member(site, repeated, j, collect)) return false;
   }
   return BindLists(site.scope, repeated, 0, lists, next);
 }
 
-// The member that begins at input j. Its own bindings are not conditions' business: only the lists
-// are.
-bool MatchRun::Member(const Site& site, const PatArg& arg, size_t j, Next next) {
+// The member that begins at input j. Its own bindings are not conditions' business, but of those that ask each
+// member: only the lists are.
+bool MatchRun::Member(const Site& site, const Repeated& repeated, size_t j, Next next) {
   static const Pattern* const kNoConditions = new Pattern();
   const Site alone{{*kNoConditions, site.scope.frame}, site.call, site.node, site.inputs};
-  if (arg.kind != PatArg::Kind::kGroup) return One(alone, arg, site.inputs[j], next);
-  return GroupMember(alone, arg, 0, j, next);
+  const PatArg& arg = repeated.arg;
+  const auto fits = [&] {
+    for (const CodeId condition : repeated.of_each) {
+      const Val truth = in_.Condition(condition, site.scope.frame);
+      const bool* holds = truth.get_if<bool>();
+      if (holds == nullptr || *holds) continue;
+      if (in_.trace_ != nullptr) Unmet(condition, site.scope.frame);
+      return false;
+    }
+    return next();
+  };
+  if (arg.kind != PatArg::Kind::kGroup) return One(alone, arg, site.inputs[j], fits);
+  return GroupMember(alone, arg, 0, j, fits);
 }
 
 bool MatchRun::Members(const Site& site, const Repeated& repeated, size_t j, size_t end,
@@ -199,7 +226,7 @@ bool MatchRun::Members(const Site& site, const Repeated& repeated, size_t j, siz
   const PatSlots& slots = repeated.lists;
   const size_t width = arg.kind == PatArg::Kind::kGroup ? arg.members().size() : 1;
   Frame& frame = site.scope.frame;
-  return Member(site, arg, j, [&] {
+  return Member(site, repeated, j, [&] {
     std::vector<Val> saved(slots.size());
     for (size_t k = 0; k < slots.size(); ++k) {
       saved[k] = frame[slots[k]];

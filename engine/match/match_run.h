@@ -106,12 +106,15 @@ class MatchRun {
   struct Repeated {
     const PatArg& arg;
     PatSlots lists;  // slots that become lists
+    boost::container::small_vector<CodeId, 4>
+        of_each;  // conditions that have to hold of each member
   };
+  void FindConditions(const Site& site, Repeated& repeated);
   bool AllMembers(const Site& site, const Repeated& repeated, size_t j, size_t end, Next next);
   using Lists = std::vector<std::vector<Val>>;  // by slot that becomes one
   bool Members(const Site& site, const Repeated& repeated, size_t j, size_t end, Lists& lists,
                Next next);
-  bool Member(const Site& site, const PatArg& arg, size_t j, Next next);
+  bool Member(const Site& site, const Repeated& repeated, size_t j, Next next);
   bool GroupMember(const Site& site, const PatArg& arg, size_t k, size_t j, Next next);
   bool BindLists(Scope scope, const Repeated& repeated, size_t k, const Lists& lists, Next next);
 

@@ -104,8 +104,11 @@ void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, cons
     const bool watched = !late && std::ranges::any_of(needs.slots, [&](int slot) {
       return bound[static_cast<size_t>(slot)];
     });
-    pattern.where.push_back(
-        {.code = code, .expr = condition.get(), .needs = needs.slots, .watched = watched});
+    pattern.where.push_back({.code = code,
+                             .expr = condition.get(),
+                             .needs = needs.slots,
+                             .watched = watched,
+                             .of_each = IsOfEach(code, names)});
     if (needs.slots.empty()) {
       pattern.early.push_back(code);
       continue;
@@ -153,6 +156,55 @@ bool ProgramCompiler::ComparesReaders(CodeId condition) const {
   const Code& at = program_->codes_[condition.index];
   return at.op == CodeOp::kCompare && IsCall(Kid(at, 0), "uses", 1) &&
          Kid(at, 1).op == CodeOp::kConstant;
+}
+
+// `const(x)`, `dtype(x) == INT8`, `k in [0, 1]`, and what `and` and `or` make of such. Nothing that looks at a list
+// as a whole.
+bool ProgramCompiler::IsOfEach(CodeId condition, const Names& names) const {
+  const Code& at = program_->codes_[condition.index];
+  const auto all_kids = [&](auto holds) {
+    for (uint32_t k = 0; k < at.num_kids; ++k) {
+      if (!holds(program_->kids_[at.first_kid + k])) return false;
+    }
+    return true;
+  };
+  // A name of `let` may look at the list as a whole.
+  const auto is_name = [&](const Code& code) {
+    return code.op == CodeOp::kName && code.slot >= 0 &&
+           names.layout().let_of[static_cast<size_t>(code.slot)] < 0;
+  };
+  const auto asks_of_each = [&](const Code& code) {
+    constexpr std::string_view kFacts[] = {"dtype", "rank", "size", "uses", "op"};
+    return is_name(code) ||
+           (std::ranges::any_of(kFacts, [&](std::string_view f) { return IsCall(code, f, 1); }) &&
+            is_name(Kid(code, 0)));
+  };
+  const auto is_one = [](const Code& code) {
+    const Val& v = code.constant;
+    return code.op == CodeOp::kConstant &&
+           (v.is<int64_t>() || v.is<double>() || v.is<DType>() || v.is<std::string>());
+  };
+  switch (at.op) {
+    case CodeOp::kAnd:
+    case CodeOp::kOr: return all_kids([&](CodeId kid) { return IsOfEach(kid, names); });
+    case CodeOp::kCompare:
+      return at.binary != BinaryOp::kNe && asks_of_each(Kid(at, 0)) && is_one(Kid(at, 1));
+    case CodeOp::kIn: {
+      const auto* list = Kid(at, 1).constant.get_if<List>();
+      const bool names = list != nullptr && std::ranges::all_of(**list, [](const Val& v) {
+                           return v.is<DType>() || v.is<std::string>();
+                         });
+      return asks_of_each(Kid(at, 0)) && Kid(at, 1).op == CodeOp::kConstant &&
+             (names || Kid(at, 1).constant.is<Ints>());
+    }
+    case CodeOp::kFunction: {
+      constexpr std::string_view kAsked[] = {"const", "is_input", "is_output", "is_main_output",
+                                             "present"};
+      return std::ranges::any_of(kAsked, [&](std::string_view f) { return IsCall(at, f, 1); }) &&
+             is_name(Kid(at, 0));
+    }
+    default: return false;
+  }
 }
 
 // Where the condition is `uses(inner(c)) == 1`, the search needs no chains `c` that go further.

@@ -86,6 +86,7 @@ class ProgramCompiler {
   bool Computes(const Code& code) const;
   static void Watch(Pattern& pattern);
   bool ComparesReaders(CodeId condition) const;
+  bool IsOfEach(CodeId condition, const Names& names) const;
   void EndChain(CodeId condition, Pattern& pattern) const;
 
   // --- compile_make.cc

@@ -114,6 +114,8 @@ struct PatWhere {
   // The pattern binds one of them, and the condition is tried when the last one is bound.
   bool watched = false;
   bool part = false;  // of one that stands here, too, but is tried sooner
+  // Of lists it holds only if it holds of each of their members.
+  bool of_each = false;
 };
 
 // A way from a bound name to a statement: up, from a value to the statement that makes it, or down,
