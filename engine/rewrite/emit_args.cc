@@ -10,7 +10,8 @@ namespace qrewrite {
 
 // `members(w)...`: what is computed is the list itself.
 Vals Emitter::Whole(const MakeArg& arg, Frame& frame) {
-  const Val value = arg.value.kind == Make::Kind::kCode ? in_.Eval(arg.value.value, frame) : Val();
+  const bool computed = arg.group.empty() && arg.value.kind == Make::Kind::kCode;
+  const Val value = computed ? in_.Eval(arg.value.value, frame) : Val();
   for (const MakeArg::Member& member : arg.members) frame.Unbind(member.slot);
   if (value.stops()) return Fail(in_.WhyIfAsked(value));
   const auto* list = value.get_if<List>();

@@ -66,8 +66,10 @@ TEST_CASE("A list that is computed stands in front of dots") {
   CHECK(Becomes(rules, "x: float[2]\ny = Mul(x, float[2] [1, 2])",
                 "x: float[2]\ny = npu.Mix(x, 1.0, 2.0)"));
   CHECK_FALSE(Fires(rules, "x: float[2]\nw: float[2]\ny = Mul(x, w)"));
-  CHECK_FALSE(Fires(RuleOf("y = Mul(x, w)", "y = npu.Mix(x..., w)"),  // no list
-                    "x: float[2]\nw: float[2]\ny = Mul(x, w)"));
+  for (const char* no_list : {"x..., w", "(x, w)...", "Neg(x)..."}) {
+    CHECK_FALSE(Fires(RuleOf("y = Mul(x, w)", "y = npu.Mix(" + std::string(no_list) + ")"),
+                      "x: float[2]\nw: float[2]\ny = Mul(x, w)"));
+  }
 }
 
 TEST_CASE("A copy of a node with another value for each member of a list") {
