@@ -17,16 +17,21 @@ Status ThrownStatus(std::string_view what);
 // The same fault, whose first diagnostic has one note more: where it was met. REQUIRES: it is none that is ok.
 Status WithNote(const Status& fault, std::string note);
 
-// What `call` returns; a Status or Result as it is, anything else as a Result.
-template <class F>
-auto CallHost(std::string_view what, F&& call) {
+// What `call` returns; a Status or Result as it is, anything else as a Result. `what`: who is called, or a
+// function that says so once there is an exception.
+template <class What, class F>
+auto CallHost(const What& what, F&& call) {
   using Returned = std::invoke_result_t<F>;
   constexpr bool kCarriesStatus = std::is_constructible_v<Returned, Status>;
   using Outcome = std::conditional_t<kCarriesStatus, Returned, Result<Returned>>;
   try {
     return Outcome(std::forward<F>(call)());
   } catch (...) {
-    return Outcome(ThrownStatus(what));
+    if constexpr (std::is_invocable_v<const What&>) {
+      return Outcome(ThrownStatus(what()));
+    } else {
+      return Outcome(ThrownStatus(what));
+    }
   }
 }
 

@@ -201,7 +201,7 @@ class Matcher {
   ValueId BehindRelu(ValueId v, const QuantizedActivation& a) const {
     const ValueId next = OnlyResult(float_, v);
     if (!next.valid() || !absorbable_.contains(float_.Name(next)) || !IsNonNegative(a)) return v;
-    // One that is still there says that something reads the value in front of it, unless nothing else reads that.
+    // Where a Relu is still there the quantizer stands for it, too, if nothing reads the value without it.
     for (const std::string& op : ReaderOps(quantized_, quantized_.Find(a.q))) {
       if (absorbed_ops_.contains(op)) return v;
     }

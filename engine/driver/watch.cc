@@ -27,24 +27,10 @@ NodeView ViewOf(const Graph& graph, NodeId n) {
   return view;
 }
 
-namespace {
-
-// What the observer answers; what it throws is told under its name.
-template <class Call>
-auto CallObserver(const Observer& observer, Call&& call) -> Result<decltype(call())> {
-  try {
-    return std::forward<Call>(call)();
-  } catch (...) {
-    return ThrownStatus(observer.Name());
-  }
-}
-
-}  // namespace
-
 // Calls the observer; its answer as what becomes of the run.
 template <class Call>
 Status RunWatch::Ask(Call&& call) {
-  const Result<Observer::Answer> answer = CallObserver(*observer_, std::forward<Call>(call));
+  const Result<Observer::Answer> answer = CallHost(Who(), std::forward<Call>(call));
   if (!answer.ok()) return answer.status();
   if (*answer == Observer::Answer::kStop) Stop();
   if (*answer != Observer::Answer::kCancel) return {};
@@ -158,8 +144,7 @@ void RunWatch::BeforeFiring(const CompiledRule& compiled, Interpreter& in, const
   if (observer_ == nullptr) return;
   const Rule& rule = *compiled.rule;
   const std::vector<NodeId> nodes = UniqueNodes(matched_nodes_);
-  const Result<bool> wants =
-      CallObserver(*observer_, [&] { return observer_->WantsText(rule.name); });
+  const Result<bool> wants = CallHost(Who(), [&] { return observer_->WantsText(rule.name); });
   fault_ = wants.status();
   wants_text_ = wants.ok() && *wants;
   before_ = wants_text_ ? Text(nodes) : std::string();
@@ -205,8 +190,7 @@ Status RunWatch::Fired(const RuleSet& rules, const Rule& rule, const Firing& fir
   } else {
     const std::vector<NodeId> nodes = UniqueNodes(firing.matched);
     event.matched = Views(nodes);
-    const Result<bool> wants =
-        CallObserver(*observer_, [&] { return observer_->WantsText(rule.name); });
+    const Result<bool> wants = CallHost(Who(), [&] { return observer_->WantsText(rule.name); });
     QR_RETURN_IF_ERROR(wants.status());
     if (*wants) before = after = Text(nodes);
   }

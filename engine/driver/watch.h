@@ -48,7 +48,7 @@ class RunWatch {
     return Progress(done, total);
   }
   // A match of `rule`, the nodes of matched_nodes() with what `frame` binds, is about to be committed.
-  void BeforeFiring(const CompiledRule& rule, Interpreter& in, const Frame& frame);
+  void BeforeFiring(const CompiledRule& compiled, Interpreter& in, const Frame& frame);
   // It was (the last one that BeforeFiring was told of); or the rule only warns or refuses.
   Status Fired(const RuleSet& rules, const Rule& rule, const Firing& firing);
 
@@ -58,6 +58,10 @@ class RunWatch {
  private:
   static constexpr size_t kProgressStep = 256;
 
+  // Asked behind an exception: an observer may be several functions.
+  auto Who() const {
+    return [this] { return observer_->Name(); };
+  }
   Status Progress(size_t done, size_t total);
   template <class Call>
   Status Ask(Call&& call);

@@ -1,7 +1,8 @@
 // Interpreter: a graph run node by node with kernels.
 //
-// An operator that has no kernel is run as what the onnx library says it computes in others. Values are freed behind their last reader. Branches, loops and scans run their bodies, a call of a local
-// function runs its body with the attributes of the call.
+// Values are freed behind their last reader. Branches, loops and scans run their bodies, a call of a local
+// function runs its body with the attributes of the call. An operator that has no kernel is run as what the
+// onnx library says that it computes in others (meaning.h).
 #pragma once
 
 #include <map>

@@ -15,6 +15,12 @@ Result<Tensor> Part(std::string_view op, int since, std::span<const Tensor> inpu
   return y[0];
 }
 
+// Input `i`, or none.
+Tensor Optional(const FoldCall& call, size_t i) {
+  const Tensor* const given = Input(call, i);
+  return given == nullptr ? Tensor() : *given;
+}
+
 std::span<const Tensor> First(const FoldCall& call, size_t count) {
   return call.inputs.first(std::min(call.inputs.size(), count));
 }
@@ -88,10 +94,7 @@ Outputs MatMulIntegerToFloat(const FoldCall& call) {
   if (row_scale.size() != 1 || !fits(column_scale) || (b.rank() != 2 && column_scale.size() != 1))
     return Reason("{} with scales {} and {}", call.op, ShapeText(row_scale.dims()),
                   ShapeText(column_scale.dims()));
-  const auto optional = [&](size_t i) {
-    return Input(call, i) == nullptr ? Tensor() : *Input(call, i);
-  };
-  const Tensor factors[] = {a, b, optional(4), optional(5)};
+  const Tensor factors[] = {a, b, Optional(call, 4), Optional(call, 5)};
   QR_ASSIGN_OR_RETURN(const Tensor sums, Part("MatMulInteger", 10, factors));
   const Tensor scales[] = {row_scale, column_scale};
   QR_ASSIGN_OR_RETURN(Tensor scale, Part("Mul", 14, scales));
@@ -114,10 +117,8 @@ Outputs DynamicQuantizeMatMul(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor a, Need(call, 0));
   QR_ASSIGN_OR_RETURN(const std::vector<Tensor> rows,
                       Compute("DynamicQuantizeLinear", 11, {&a, 1}, {}));
-  const auto given = [&](size_t i) {
-    return Input(call, i) == nullptr ? Tensor() : *Input(call, i);
-  };
-  const Tensor inputs[] = {rows[0], given(1), rows[1], given(2), rows[2], given(3), given(4)};
+  const Tensor inputs[] = {rows[0], Optional(call, 1), rows[1],          Optional(call, 2),
+                           rows[2], Optional(call, 3), Optional(call, 4)};
   return MatMulIntegerToFloat({call.domain, call.op, call.since, inputs, call.attributes});
 }
 

@@ -159,7 +159,7 @@ Result<AttrValue> Interpreter::ToAttribute(const Val& val, AttrKind kind) {
     }
     if (!(*list)->empty() && (*list)->front().is<std::string>()) {
       if (kind != AttrKind::kStrings && kind != AttrKind::kUndefined)
-        return Misfit((*list)->front(), "number");
+        return kind == AttrKind::kString ? Misfit(val, "text") : Misfit((*list)->front(), "number");
       std::vector<std::string> strings;
       for (const Val& item : **list) {
         if (!item.is<std::string>()) return Misfit(item, "string");

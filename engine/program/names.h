@@ -37,9 +37,8 @@ class Names {
   // A name whose list is taken apart in front of `...`.
   void AddMember(const std::string& name, int slot) { *members_.Add(name, slot).first = slot; }
   int FindMember(std::string_view name) const;
-  bool HasMember(std::string_view name) const {
-    return members_.Find(name) != nullptr;
-  }  // here, not around
+  // Here, not around.
+  bool HasMember(std::string_view name) const { return members_.Find(name) != nullptr; }
   // In front of `...` the slot of one member, elsewhere that of the name. -1: none.
   int FindOne(std::string_view name) const;
 

@@ -1,6 +1,6 @@
-// Arithmetic and comparison of weak scalars, without a tensor: what rules compute most. It gives
-// exactly what engine/fold/arith.h would; where that would fail, or would need a tensor, it answers
-// nothing and the caller asks arith.h.
+// What a value is on its own, a number or an element type; and arithmetic and comparison of weak scalars,
+// without a tensor: what rules compute most. It gives exactly what engine/fold/arith.h would; where that
+// would fail, or would need a tensor, it answers nothing and the caller asks arith.h.
 #pragma once
 
 #include <optional>

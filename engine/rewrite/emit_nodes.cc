@@ -216,7 +216,7 @@ NodeId Emitter::Shared(const Head& head, const NodeIndex::Wanted& wanted) {
 // `q -> f`: in `args` every input that was q becomes f. False: there is none, or reason_ says why.
 bool Emitter::Exchange(const MakeArg& arg, Frame& frame, const Vals& original, Vals& args) {
   const Val from = in_.Slot(arg.from, frame);
-  if (from.absent()) {  // as what is computed of it
+  if (from.absent()) {  // it passes through: so what is computed of it has to be absent, too
     const Val to = Value(arg.value, frame);
     if (!to.absent()) {
       Fail(to.stops() ? in_.WhyIfAsked(to) : fmt::format("`{}` is absent", frame.name(arg.from)));

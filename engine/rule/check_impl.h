@@ -118,8 +118,8 @@ class RuleChecker {
   void CheckBody(const BodyText& body, const OutArgs* results, NameScope& scope, Owner& owner);
   bool DefineOut(const OutArg& out, const OutArgs* results, NameScope& scope, NameScope& made,
                  Owner& owner);
-  // Whether one of the outputs was an output of the match.
   void CheckOutputCount(const Stmt& stmt, NameScope& made, const Owner& owner);
+  // Whether one of the outputs was an output of the match.
   bool DefineOuts(const BodyText& body, const OutArgs* results, NameScope& scope, NameScope& made,
                   std::set<std::string>& defined, Owner& owner);
   void RedefinesNothing(const BodyText& body, NameScope& scope, const Owner& owner);

@@ -1,5 +1,7 @@
 // Lint: what is allowed but probably not meant.
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -56,13 +58,22 @@ class Linter {
 
   // Definitions that facts of a signature call: these are texts until they are compiled.
   void SeeFacts(const Signature& signature) {
-    std::string facts;
+    const auto see = [this](std::string_view fact) {
+      for (size_t at = fact.find('$'); at != std::string_view::npos; at = fact.find('$', at + 1)) {
+        used_.emplace(fact.substr(at, fact.find('(', at) - at));
+      }
+    };
     for (const FormalValue& output : signature.outputs)
-      facts += output.shape_expr + " " + output.dtype_expr + " ";
-    for (const FormalAttribute& attribute : signature.attributes)
-      facts += attribute.computed_default + " ";
-    for (const Definition& d : set_.definitions) {
-      if (facts.find("$" + d.head.name + "(") != std::string::npos) used_.insert("$" + d.head.name);
+      see(output.shape_expr), see(output.dtype_expr);
+    for (const FormalAttribute& attribute : signature.attributes) see(attribute.computed_default);
+  }
+  // What keeps operators from folding has those of a set one by one.
+  void SeeKept() {
+    std::set<OpName> kept;
+    for (const OpPattern& p : set_.constants.keep) kept.insert(p.op);
+    for (const OpSet& s : set_.sets) {
+      const auto is_kept = [&](const SetMember& member) { return kept.contains(member.op.op); };
+      if (!s.members.empty() && std::ranges::all_of(s.members, is_kept)) used_.insert("@" + s.name);
     }
   }
 
@@ -91,14 +102,7 @@ class Linter {
     for (const auto& [op, versions] : set_.signatures.own()) {
       for (const Signature& signature : versions) SeeFacts(signature);
     }
-    // What keeps operators from folding has them one by one.
-    for (const OpSet& s : set_.sets) {
-      const auto& keep = set_.constants.keep;
-      const auto is_kept = [&](const SetMember& member) {
-        return std::ranges::any_of(keep, [&](const OpPattern& p) { return p.op == member.op.op; });
-      };
-      if (!s.members.empty() && std::ranges::all_of(s.members, is_kept)) used_.insert("@" + s.name);
-    }
+    SeeKept();
     See(set_.constants.max_bytes);
     for (const WriteSpec& write : set_.writes) {
       See(write.when);
