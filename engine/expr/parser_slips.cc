@@ -162,6 +162,9 @@ std::string Parser::SlipInBrackets(const Around& at) const {
 std::string Parser::SlipInStatement(std::string_view what, const Around& at) const {
   const auto& [found, before, earlier, opener] = at;
   if (what == "the name of an output" && IsNumber(found)) return "a name begins with a letter";
+  if (what == "the name of an output" && At("=") && before.mark == ",") {
+    return "no comma stands behind the last output";
+  }
   if (what == "`=`" && AtEnd() && IsDeletion(before.text)) {
     return "nothing is deleted: `y = x` lets the readers of `y` read `x`";
   }
@@ -201,6 +204,10 @@ std::string Parser::SlipInExpression(std::string_view what) const {
   if (At(";")) return "conditions are joined by `and`, or are items of a list";
   if (At("/") && before.text == "=~") return "a regular expression is a text: `name(x) =~ 'conv'`";
   if (At("~")) return "a text is searched with `=~`: `name(x) =~ 'conv'`";
+  const bool name_ends = before.kind == TokenKind::kName && Peek(1).kind == TokenKind::kEnd;
+  if (At("?") && !lines_ && (name_ends || At("and", 1) || At("or", 1))) {
+    return fmt::format("whether it is there: `present({})`", before.text);
+  }
   if (At("?") && At(".", 1)) return "what is absent passes through: leave out the `?`";
   if (in_list && (At("?") || found.text == "_")) {
     return "ask for the sizes that matter: `shape(x)[1] == 2`";

@@ -285,12 +285,18 @@ namespace {
 Result<Tensor> ExtremeOf(const Tensor& tensor, std::string_view op) {
   if (tensor.size() == 0) return Reason("{} of no elements", op == "ReduceMax" ? "max" : "min");
   const Attributes attributes{{"keepdims", int64_t{0}}};
-  const Tensor inputs[] = {tensor};
+  const bool narrow = IsInteger(tensor.dtype()) && Info(tensor.dtype()).bits < 8;
+  const DType dtype = !narrow                      ? tensor.dtype()
+                      : IntMin(tensor.dtype()) < 0 ? DType::kInt8
+                                                   : DType::kUint8;
+  QR_ASSIGN_OR_RETURN(const Tensor wide,
+                      narrow ? CastExact(tensor, dtype) : Result<Tensor>(tensor));
+  const Tensor inputs[] = {wide};
   QR_ASSIGN_OR_RETURN(
       const std::vector<Tensor> outputs,
       Fold(KernelRegistry::Builtin(),
            {.domain = "", .op = op, .since = 20, .inputs = inputs, .attributes = attributes}));
-  return outputs[0];
+  return narrow ? CastExact(outputs[0], tensor.dtype()) : Result<Tensor>(outputs[0]);
 }
 
 }  // namespace

@@ -224,7 +224,13 @@ Val Interpreter::EvalLet(int slot, Frame& frame) {
 // --- code
 
 Val Interpreter::Condition(CodeId code, Frame& frame) {
-  return code == assumed_ ? Val(true) : Truth(Eval(code, frame));
+  return code == assumed_ ? Val(true) : Truth(EvalMembers(code, frame));
+}
+
+Val Interpreter::EvalMembers(CodeId code, Frame& frame) {
+  const Code& c = program_.code(code);
+  if (c.op == CodeOp::kFact) return EvalFact(c, frame, /*gaps=*/true);
+  return c.op == CodeOp::kList ? EvalList(c, frame, /*gaps=*/true) : Eval(code, frame);
 }
 
 Val Interpreter::Eval(CodeId code, Frame& frame) {
@@ -232,6 +238,7 @@ Val Interpreter::Eval(CodeId code, Frame& frame) {
   // Behind a fault of the host nothing is computed; who asks for the reason is told that.
   if (!Step()) return Failure{host_fault_.ok() ? "too many steps" : exhausted_};
   const auto kid = [&](size_t i) { return Eval(program_.kid(c, i), frame); };
+  const auto truth = [&](size_t i) { return Truth(EvalMembers(program_.kid(c, i), frame)); };
   switch (c.op) {
     case CodeOp::kConstant: return c.constant;
     case CodeOp::kName: return EvalName(c, frame);
@@ -241,9 +248,9 @@ Val Interpreter::Eval(CodeId code, Frame& frame) {
     case CodeOp::kList: return EvalList(c, frame);
     case CodeOp::kIndex: return EvalIndex(c, frame);
     case CodeOp::kData: return EvalData(program_.data(c.index), frame, nullptr);
-    case CodeOp::kNot: return Not(Truth(kid(0)));
+    case CodeOp::kNot: return Not(truth(0));
     case CodeOp::kIf: {
-      const Val condition = Truth(kid(0));
+      const Val condition = truth(0);
       return condition.stops() ? condition : kid(condition.get<bool>() ? 1 : 2);
     }
     case CodeOp::kAnd: {
@@ -252,9 +259,9 @@ Val Interpreter::Eval(CodeId code, Frame& frame) {
       return And(a, Condition(program_.kid(c, 1), frame));
     }
     case CodeOp::kOr: {
-      const Val a = Truth(kid(0));
+      const Val a = truth(0);
       if (const bool* x = a.get_if<bool>(); x != nullptr && *x) return true;
-      return Or(a, Truth(kid(1)));
+      return Or(a, truth(1));
     }
     case CodeOp::kCoalesce: return OrElse(kid(0), [&] { return kid(1); });
     case CodeOp::kIn: {
@@ -281,12 +288,12 @@ Val Interpreter::Eval(CodeId code, Frame& frame) {
   return Failure{"this has no value"};
 }
 
-Val Interpreter::EvalFact(const Code& code, Frame& frame) {
+Val Interpreter::EvalFact(const Code& code, Frame& frame, bool gaps) {
   Args args;
   for (uint32_t i = 0; i < code.num_kids; ++i) {
     args.push_back(Eval(program_.kid(code, i), frame));
   }
-  return CallFact(code.index, {args.data(), args.size()}, frame.body);
+  return CallFact(code.index, {args.data(), args.size()}, frame.body, gaps);
 }
 
 Val Interpreter::Truth(const Val& val) {

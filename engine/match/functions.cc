@@ -331,6 +331,7 @@ const std::map<std::string_view, Function>& Table() {
 struct Entry {
   Function function;
   bool takes_anything;  // looks at what it is given even if that stops a computation
+  bool asks_members;    // what stops one member of a list does not stop it
 };
 
 const std::vector<Entry>& Entries() {
@@ -338,7 +339,8 @@ const std::vector<Entry>& Entries() {
     auto* table = new std::vector<Entry>();
     for (const FunctionInfo& info : Functions()) {
       const bool anything = info.name == "known" || info.name == "sure" || info.name == "present";
-      table->push_back({Table().at(info.name), anything});
+      const bool members = info.name == "any" || info.name == "all" || info.name == "sure";
+      table->push_back({Table().at(info.name), anything, members});
     }
     return table;
   }();
@@ -352,7 +354,8 @@ Val Interpreter::CallFunction(const Code& code, Frame& frame) {
   FunctionCall c{*this, frame, code, {}};
   c.args.reserve(code.num_kids);
   for (uint32_t i = 0; i < code.num_kids; ++i) {
-    c.args.push_back(Eval(program_.kid(code, i), frame));
+    const CodeId kid = program_.kid(code, i);
+    c.args.push_back(entry.asks_members ? EvalMembers(kid, frame) : Eval(kid, frame));
     if (c.args.back().stops() && !entry.takes_anything) return c.args.back();
   }
   return entry.function(c);

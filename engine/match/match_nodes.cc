@@ -198,9 +198,8 @@ bool MatchRun::NoOtherAttrs(const PatCall& call, NodeId n) {
 
 bool MatchRun::Inputs(Scope scope, const PatCall& call, NodeId n, Next next) {
   if (InOrder(scope, call, n, Order::kAsWritten, next)) return true;
-  const std::span<const PatArg* const> args = call.in_order();
-  if (graph_.num_inputs(n) != 2 || args.size() != 2 || args[0]->repeated || args[1]->repeated)
-    return false;
+  const bool two = graph_.num_inputs(n) == 2 && call.args.size() == 2;
+  if (!two || (call.args[0].repeated && call.args[1].repeated)) return false;
   const ValueId a = graph_.input(n, 0), b = graph_.input(n, 1);
   if (!a.valid() || !b.valid() || a == b) return false;
   const Signature* signature = in_.NodeSignature(n);

@@ -253,6 +253,9 @@ bool MatchRun::DefinitionArgs(Scope scope, const PatCall& call, size_t i, Frame&
     return in_.trace_ != nullptr && Fail(place, NodeId(), in_.Why(value));
   }
   if (arg.kind == PatArg::Kind::kAny) return then();
+  if (arg.kind == PatArg::Kind::kLiteral && arg.expr->kind == Expr::Kind::kAbsent) {
+    return value.absent() ? then() : Fail(place, NodeId(), "this case has a value there");
+  }
   if (value.absent()) {
     if (arg.kind == PatArg::Kind::kName) return Bind(scope, arg.slot, value, place, then);
     return arg.optional && BindAbsent(scope, arg.slots(), 0, place, then);

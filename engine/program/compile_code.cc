@@ -220,7 +220,8 @@ CodeId ProgramCompiler::CompileCall(const Expr& expr, const Names& names) {
   if (expr.call().refs.empty()) return Constant(Failure{"this has no value"}, &expr);
   const Ref& ref = expr.call().refs[0];
   const bool fact = ref.kind == Ref::Kind::kDefinition;
-  if (fact || IsFunctionCall(expr)) {
+  const bool label = !fact && names.FindOne(ref.name) >= 0;
+  if (fact || (IsFunctionCall(expr) && !label)) {
     std::vector<CodeId> args;
     for (const Arg& a : expr.call().args) args.push_back(Compile(*a.value, names));
     if (fact) {

@@ -123,6 +123,9 @@ Val FromLiteral(const Literal& literal) {
     Val operator()(double d) const { return Val::Float(d); }
     Val operator()(const std::string& s) const { return s; }
     Val operator()(const std::vector<int64_t>& v) const { return Val::OfInts(v); }
+    Val operator()(const std::vector<double>& v) const {
+      return Num{Tensor::Of<double>(DType::kDouble, {static_cast<int64_t>(v.size())}, v), true};
+    }
     Val operator()(const std::vector<std::string>& v) const {
       return Val::ListOf({v.begin(), v.end()});
     }

@@ -28,7 +28,7 @@ bool Rewriter::Check(const CompiledRule& rule, const Redefinitions& redefinition
     if (!CheckType(r, IsRetyped(retypes, r.value, r.by))) return false;
     if (!CheckAlias(r)) return false;
   }
-  if (!CheckReaders(redefinitions, retypes) || !CheckOperands(redefinitions)) return false;
+  if (!CheckRetypes(redefinitions, retypes) || !CheckOperands(redefinitions)) return false;
   // Only a rule that walked down, or that redefines another node than that of the anchor, which all
   // others lie in front of, can make a cycle; or one that uses a node again which reads what is
   // redefined.
@@ -219,24 +219,59 @@ bool Rewriter::CheckOperands(const Redefinitions& redefinitions) {
   return true;
 }
 
-// Who reads a value of a new type must be able to.
-bool Rewriter::CheckReaders(const Redefinitions& redefinitions, const Retypes& retypes) {
-  if (!in_.rules().check_types || retypes.empty()) return true;
-  for (const Redefinition& r : redefinitions) {
-    const auto retype = std::find_if(retypes.begin(), retypes.end(), [&](const auto& t) {
-      return t.first == r.value || t.first == r.by;
-    });
-    if (retype == retypes.end()) continue;
-    for (const UseId u : graph_.uses(r.value)) {
+// What gets a new type: who makes it does so in that type, and who reads it, or what becomes another
+// name of it, can.
+bool Rewriter::CheckRetypes(const Redefinitions& redefinitions, const Retypes& retypes) {
+  if (!in_.rules().check_types) return true;
+  for (const auto& [v, dtype] : retypes) {
+    if (!CheckReaders(v, dtype, redefinitions)) return false;
+    for (const Redefinition& r : redefinitions) {
+      if (r.by == v && r.by != r.value && !CheckReaders(r.value, dtype, redefinitions))
+        return false;
+      if (r.value != v || r.by == v) continue;
+      const DType made = in_.facts().Type(r.by).dtype;
+      const bool new_type =
+          std::ranges::any_of(retypes, [&](const auto& t) { return t.first == r.by; });
+      if (new_type || made == dtype || made == DType::kUndefined) continue;
+      return Mistyped(fmt::format("retype: `{}` would be {}, but what makes it gives {}",
+                                  graph_.name(v), Info(dtype).name, Info(made).name));
+    }
+  }
+  return true;
+}
+
+bool Rewriter::CheckReaders(ValueId v, DType dtype, const Redefinitions& redefinitions) {
+  for (const UseId u : graph_.uses(v)) {
+    const User user = graph_.user(u);
+    if (user.is_output()) continue;
+    const Signature* s = in_.NodeSignature(user.node);
+    if (s == nullptr || s->inputs.empty()) continue;
+    const int var = s->inputs[std::min<size_t>(user.index, s->inputs.size() - 1)].type_var;
+    if (var < 0 || s->types[var].Allows(dtype)) continue;
+    int steps = 64;
+    if (!IsNew(user.node) && Goes(user.node, redefinitions, steps)) continue;
+    return Mistyped(fmt::format("{} cannot read `{}` as {}",
+                                graph_.op_name(graph_.op(user.node)).text(), graph_.name(v),
+                                Info(dtype).name));
+  }
+  return true;
+}
+
+// Whether nobody reads what the node makes any more, once the outputs are redefined. `steps`: so many
+// nodes are looked at.
+bool Rewriter::Goes(NodeId n, const Redefinitions& redefinitions, int& steps) const {
+  if (--steps < 0) return false;
+  for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+    const ValueId v = graph_.output(n, i);
+    if (!v.valid() || std::ranges::any_of(redefinitions, [&](const Redefinition& r) {
+          return r.value == v && r.by != v;
+        })) {
+      continue;
+    }
+    for (const UseId u : graph_.uses(v)) {
       const User user = graph_.user(u);
-      if (user.is_output() || IsNew(user.node)) continue;
-      const Signature* s = in_.NodeSignature(user.node);
-      if (s == nullptr || s->inputs.empty()) continue;
-      const int var = s->inputs[std::min<size_t>(user.index, s->inputs.size() - 1)].type_var;
-      if (var < 0 || s->types[var].Allows(retype->second)) continue;
-      return Mistyped(fmt::format("{} cannot read `{}` as {}",
-                                  graph_.op_name(graph_.op(user.node)).text(), graph_.name(r.value),
-                                  Info(retype->second).name));
+      if (user.is_output() || IsNew(user.node) || !Goes(user.node, redefinitions, steps))
+        return false;
     }
   }
   return true;

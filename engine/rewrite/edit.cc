@@ -233,17 +233,39 @@ class PlainNames {
     taken_.insert(std::move(rest));
   }
   std::string Make(std::string_view wish) {
-    std::string name;
-    for (const char c : wish) name += Allows(c) ? c : '_';
-    if (name.empty()) name = "value";
+    std::string name = Plain(wish);
+    if (name.empty()) name = Plain("value");
     std::string candidate = name;
     int& k = tried_[name];
-    while (!taken_.insert(candidate).second) candidate = fmt::format("{}_{}", name, ++k);
+    while (candidate.empty() || !taken_.insert(candidate).second) {
+      candidate = name + Plain("_") + Number(++k);
+    }
     return candidate;
   }
 
  private:
   bool Allows(char c) const { return allowed_.contains(c); }
+
+  // With `_` for other characters; without them if that is none of the allowed ones.
+  std::string Plain(std::string_view name) const {
+    std::string plain;
+    for (const char c : name) {
+      if (Allows(c) || Allows('_')) plain += Allows(c) ? c : '_';
+    }
+    return plain;
+  }
+
+  // In decimal, or with what is allowed as digits.
+  std::string Number(int number) const {
+    std::string text = std::to_string(number);
+    if (std::ranges::all_of(text, [&](char c) { return Allows(c); })) return text;
+    const std::string digits(allowed_.begin(), allowed_.end());
+    const int base = static_cast<int>(digits.size());
+    for (text.clear(); number > 0; number = (number - 1) / base) {
+      text.insert(text.begin(), digits[static_cast<size_t>((number - 1) % base)]);
+    }
+    return text;
+  }
 
   std::set<char> allowed_;
   std::set<std::string> taken_;

@@ -118,7 +118,9 @@ class Rewriter {
   bool Differ(const TypeInfo& a, const TypeInfo& b);
   bool IsFree(Dim dim);
   bool CheckOperands(const Redefinitions& redefinitions);
-  bool CheckReaders(const Redefinitions& redefinitions, const Retypes& retypes);
+  bool CheckRetypes(const Redefinitions& redefinitions, const Retypes& retypes);
+  bool CheckReaders(ValueId v, DType dtype, const Redefinitions& redefinitions);
+  bool Goes(NodeId n, const Redefinitions& redefinitions, int& steps) const;
   std::string ShapeText(const TypeInfo& type) const;  // "[2, N]"
   bool ReadBefore(ValueId v) const;                   // by anything else than nodes of this patch
   bool CheckAlias(const Redefinition& r);

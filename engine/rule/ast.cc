@@ -71,6 +71,7 @@ std::string_view ParamTypeText(ParamType type) {
     case ParamType::kRegex: return "regex";
     case ParamType::kBytes: return "bytes";
     case ParamType::kInts: return "ints";
+    case ParamType::kFloats: return "floats";
     case ParamType::kStrings: return "strings";
     case ParamType::kAny: break;
   }

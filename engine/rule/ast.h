@@ -21,10 +21,22 @@ namespace qrewrite {
 // kOp is an operator name that stands where the language can call it (`n.op(...)`); it is a string
 // that begins with a capital or has a domain.
 using Literal = std::variant<std::monostate, bool, int64_t, double, std::string,
-                             std::vector<int64_t>, std::vector<std::string>>;
+                             std::vector<int64_t>, std::vector<double>, std::vector<std::string>>;
 
-// kBytes: 64MiB; kInts, kStrings: lists, with commas between their members where they are set
-enum class ParamType { kAny, kBool, kInt, kFloat, kString, kPath, kRegex, kBytes, kInts, kStrings };
+// kBytes: 64MiB; kInts, kFloats, kStrings: lists, with commas between their members where they are set
+enum class ParamType {
+  kAny,
+  kBool,
+  kInt,
+  kFloat,
+  kString,
+  kPath,
+  kRegex,
+  kBytes,
+  kInts,
+  kFloats,
+  kStrings,
+};
 std::string_view ParamTypeText(ParamType type);  // as rule files write it; "any"
 
 struct Param {

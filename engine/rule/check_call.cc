@@ -136,6 +136,13 @@ void RuleChecker::CheckLabelCall(const Expr& call, const NameInfo& head, size_t 
     sink_.Error(ref.place, code::kForm,
                 fmt::format("`{}` is no operator, label or function ({})", ref.name, owner.text));
   }
+  if (head.kind == Kind::kAttribute && use == CallUse::kCompute) {
+    sink_
+        .Error(ref.place, code::kForm,
+               fmt::format("what is computed cannot call a graph attribute, as `{}` ({})", ref.name,
+                           owner.text))
+        .hint = "its nodes stand in a replacement: `y = " + ref.name + "(...)`";
+  }
   if (!head.is_label()) return;
   const bool each = use == CallUse::kBuild && repeated_ > 0;
   if (head.list && !each) {
@@ -343,8 +350,12 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
 void RuleChecker::CheckFunctionArg(const Arg& arg, size_t index, const FunctionInfo& info,
                                    NameScope& scope, Owner& owner) {
   if (arg.label_kind != Arg::Label::kNone || arg.optional) {
-    sink_.Error(arg.place, code::kForm,
-                fmt::format("arguments of `{}` are plain expressions ({})", info.name, owner.text));
+    sink_
+        .Error(arg.place, code::kForm,
+               fmt::format("arguments of `{}` are plain expressions ({})", info.name, owner.text))
+        .hint = arg.optional && arg.value && arg.label_kind == Arg::Label::kNone
+                    ? fmt::format("without `?`: `{}({})`", info.name, Print(*arg.value))
+                    : "";
   }
   const bool operators = index < info.arg_types.size() && info.arg_types[index] == ExprType::kSet;
   if (operators && arg.value->kind == Expr::Kind::kList) {
@@ -360,16 +371,20 @@ void RuleChecker::CheckFunctionArg(const Arg& arg, size_t index, const FunctionI
   if (!arg.repeated) CheckArgType(*arg.value, got, info, index, owner);
   if (info.name != "any") return;
   const bool call = arg.value->kind == Expr::Kind::kCall;
+  const bool equal = arg.value->kind == Expr::Kind::kBinary && arg.value->binary == BinaryOp::kEq &&
+                     HasMembers(*arg.value->items[0], scope);
   const bool one = call ? IsOneCondition(*arg.value) : LiteralType(*arg.value) == ExprType::kBool;
   if (!one) return;
   sink_
       .Error(arg.place, code::kType,
              fmt::format("this is one condition already: it holds for all {} ({})",
-                         call ? "members" : "elements", owner.text))
+                         call || equal ? "members" : "elements", owner.text))
       .hint =
-      call ? "one by one: any(Equal(size(xs), 0)), or a fact with a pattern, as `v = Relu(_) "
-             "=> true`"
-           : "element by element: any(Equal(x, 0.0)), any(Less(x, y))";
+      equal  ? fmt::format("whether one of them is: `{} in {}`", Print(*arg.value->items[1]),
+                           Print(*arg.value->items[0]))
+      : call ? "one by one: any(Equal(size(xs), 0)), or a fact with a pattern, as `v = Relu(_) "
+               "=> true`"
+             : "element by element: any(Equal(x, 0.0)), any(Less(x, y))";
 }
 
 // Of a list there is one answer from a fact that computes with its arguments alone, and from functions of

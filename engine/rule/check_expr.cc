@@ -37,6 +37,7 @@ ExprType TypeOf(const Param& param) {
     case ParamType::kPath:
     case ParamType::kRegex: return ExprType::kString;
     case ParamType::kInts:
+    case ParamType::kFloats:
     case ParamType::kStrings: return ExprType::kList;
     case ParamType::kAny: break;
   }

@@ -164,6 +164,7 @@ class RuleChecker {
   ExprType CheckBinary(const Expr& expr, NameScope& scope, Owner& owner);
   // Of an expression that is plainly of one kind, without looking at names; else kAny.
   static ExprType LiteralType(const Expr& expr);
+  static bool HasMembers(const Expr& expr, NameScope& scope);
   void CheckCompared(const Expr& expr, ExprType left, ExprType right, NameScope& scope,
                      Owner& owner);
   void CheckRegex(const Expr& expr, ExprType left, ExprType type, Owner& owner);

@@ -386,7 +386,15 @@ void RuleChecker::MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& o
       return;
     }
     case Expr::Kind::kGroup:
-      for (const Arg& member : value.call().args) MatchArg(member, list, scope, owner);
+      for (const Arg& member : value.call().args) {
+        if (member.value && member.value->kind == Expr::Kind::kGroup) {
+          sink_
+              .Error(member.place, code::kForm,
+                     fmt::format("a group within a group ({})", owner.text))
+              .hint = "the inputs of one round stand one behind the other: `(x, s, z)...`";
+        }
+        MatchArg(member, list, scope, owner);
+      }
       return;
     case Expr::Kind::kDType:
       owner.names_lost = true;

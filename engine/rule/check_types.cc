@@ -268,6 +268,23 @@ ExprType RuleChecker::CheckBinary(const Expr& expr, NameScope& scope, Owner& own
   return kBool;
 }
 
+// A list of the match, and what a function that asks each of its members makes of one.
+bool RuleChecker::HasMembers(const Expr& expr, NameScope& scope) {
+  if (expr.kind == Expr::Kind::kName) {
+    const NameInfo* const info = scope.Find(expr.text);
+    return info != nullptr && info->list;
+  }
+  if (expr.kind != Expr::Kind::kCall || expr.call().refs.size() != 1) return false;
+  const FunctionInfo* const function = FindFunction(expr.call().refs[0].name);
+  if (function == nullptr || expr.call().refs[0].kind != Ref::Kind::kName) return false;
+  if (function->result == kList) return true;
+  const bool one = function->name == "len" || function->name == "max" || function->name == "min" ||
+                   function->name == "any" || function->name == "all";
+  return !one && std::ranges::any_of(expr.call().args, [&](const Arg& arg) {
+    return arg.value && HasMembers(*arg.value, scope);
+  });
+}
+
 void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameScope& scope,
                                 Owner& owner) {
   const auto error = [&](std::string hint) {
@@ -292,7 +309,8 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
       error("an operator is in a set: `op(n) in @set`");
       return;
     }
-    if (IsOneOf(r, {kNumber, kString, kBool, kDType, kLabel})) {
+    if (IsOneOf(r, {kNumber, kString, kBool, kDType, kLabel}) &&
+        !HasMembers(*expr.items[1], scope)) {
       sink_
           .Error(expr.items[1]->place, code::kType,
                  fmt::format("`in` needs a list on the right, this is {} ({})", TypeText(r),
@@ -316,7 +334,10 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
   if (IsOneOf(l, {kLabel, kChain}) || IsOneOf(r, {kLabel, kChain})) {
     error("operators are compared with op(n) == op(m)");
   } else if (pair(kDType, kString)) {
-    error("element types are written without quotes");
+    const Expr& text = *expr.items[l == kString ? 0 : 1];
+    error(text.kind == Expr::Kind::kMember
+              ? fmt::format("give `{}` names of element types: INT8, FLOAT", Print(text))
+              : "element types are written without quotes");
   } else if (pair(kDType, kNumber)) {
     error("element types are words: FLOAT, INT8");
   } else if ((expr.binary == BinaryOp::kEq || expr.binary == BinaryOp::kNe) &&

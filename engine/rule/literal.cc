@@ -50,6 +50,8 @@ std::string LiteralText(const Literal& value) {
   if (const auto* d = std::get_if<double>(&value)) return fmt::format("{}", *d);
   if (const auto* v = std::get_if<std::vector<int64_t>>(&value))
     return fmt::format("{}", fmt::join(*v, ","));
+  if (const auto* v = std::get_if<std::vector<double>>(&value))
+    return fmt::format("{}", fmt::join(*v, ","));
   if (const auto* v = std::get_if<std::vector<std::string>>(&value))
     return fmt::format("{}", fmt::join(*v, ","));
   return "";
@@ -61,6 +63,7 @@ ParamType TypeOf(const Literal& value) {
   if (std::holds_alternative<double>(value)) return ParamType::kFloat;
   if (std::holds_alternative<std::string>(value)) return ParamType::kString;
   if (std::holds_alternative<std::vector<std::string>>(value)) return ParamType::kStrings;
+  if (std::holds_alternative<std::vector<double>>(value)) return ParamType::kFloats;
   const auto* const ints = std::get_if<std::vector<int64_t>>(&value);
   return ints == nullptr || ints->empty() ? ParamType::kAny : ParamType::kInts;
 }
@@ -77,6 +80,9 @@ bool FitsType(ParamType type, const Literal& value) {
       return std::holds_alternative<int64_t>(value) || (text && ParseSize(*text));
     }
     case ParamType::kInts: return std::holds_alternative<std::vector<int64_t>>(value);
+    case ParamType::kFloats:
+      return std::holds_alternative<std::vector<double>>(value) ||
+             std::holds_alternative<std::vector<int64_t>>(value);
     case ParamType::kStrings:
       return std::holds_alternative<std::vector<std::string>>(value) ||
              value == Literal(std::vector<int64_t>());
@@ -116,6 +122,15 @@ Result<Literal> ParseLiteral(ParamType type, std::string_view text) {
       for (const std::string& member : Members(text)) {
         const auto value = ParseInt(member);
         if (!value) return wrong("list of integers, as 1,2");
+        values.push_back(*value);
+      }
+      return Literal(std::move(values));
+    }
+    case ParamType::kFloats: {
+      std::vector<double> values;
+      for (const std::string& member : Members(text)) {
+        const auto value = ParseFloat(member);
+        if (!value) return wrong("list of numbers, as 0.5,2");
         values.push_back(*value);
       }
       return Literal(std::move(values));

@@ -4,6 +4,7 @@
 #include <climits>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -247,6 +248,11 @@ void OpChecker::CheckInputNames(const Expr& call, const Candidates& candidates,
       const size_t begin = meant.find('`') + 1;
       d.hint = fmt::format("attributes stand in <>: `{}<{}=...>(...)`", Shown(call),
                            meant.substr(begin, meant.rfind('`') - begin));
+    }
+    // Candidates of one operator are its versions, the newest last.
+    if (d.hint.empty() && candidates.front()->op == candidates.back()->op) {
+      const auto& inputs = candidates.back()->inputs;
+      d.hint = fmt::format("its inputs: {}", fmt::join(std::span(names).last(inputs.size()), ", "));
     }
   }
 }

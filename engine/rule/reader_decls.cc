@@ -19,10 +19,10 @@ struct TypeName {
   ParamType type;
 };
 constexpr TypeName kParamTypes[] = {
-    {"any", ParamType::kAny},         {"bool", ParamType::kBool},     {"int", ParamType::kInt},
-    {"float", ParamType::kFloat},     {"string", ParamType::kString}, {"path", ParamType::kPath},
-    {"regex", ParamType::kRegex},     {"bytes", ParamType::kBytes},   {"ints", ParamType::kInts},
-    {"strings", ParamType::kStrings},
+    {"any", ParamType::kAny},       {"bool", ParamType::kBool},       {"int", ParamType::kInt},
+    {"float", ParamType::kFloat},   {"string", ParamType::kString},   {"path", ParamType::kPath},
+    {"regex", ParamType::kRegex},   {"bytes", ParamType::kBytes},     {"ints", ParamType::kInts},
+    {"floats", ParamType::kFloats}, {"strings", ParamType::kStrings},
 };
 
 struct KindName {
@@ -97,6 +97,7 @@ std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
              fmt::format("the default of parameter `{}` is not of its type", param.name),
              param.type == ParamType::kBytes              ? "as 64MiB, 12MB or 1kB"
              : param.type == ParamType::kInts             ? "as [1, 2]"
+             : param.type == ParamType::kFloats           ? "as [0.5, 2]"
              : param.type == ParamType::kStrings          ? "as [a, b]"
              : scalar.kind == Scalar::Kind::kFloat        ? "a fraction is of `type: float`"
              : number && !default_node->text.text.empty() ? "a number stands without quotes"
@@ -206,26 +207,14 @@ AttrKind AstReader::ReadAttrKind(const DocNode& node, bool& required) {
 }
 
 AttrValue AstReader::ReadAttrDefault(const DocNode& node) {
-  if (node.is_list()) {
-    std::vector<float> floats;
-    for (const DocNode& item : node.items) {
-      const Scalar scalar = item.is_scalar() ? ResolveScalar(item) : Scalar{};
-      if (scalar.kind == Scalar::Kind::kFloat)
-        floats.push_back(static_cast<float>(scalar.float_value));
-      if (scalar.kind == Scalar::Kind::kInt) floats.push_back(static_cast<float>(scalar.int_value));
-    }
-    const bool any_float =
-        std::any_of(node.items.begin(), node.items.end(), [](const DocNode& item) {
-          return item.is_scalar() && ResolveScalar(item).kind == Scalar::Kind::kFloat;
-        });
-    if (any_float && floats.size() == node.items.size()) return floats;
-  }
   const Literal value = Value(node);
   if (const auto* b = std::get_if<bool>(&value)) return int64_t{*b};
   if (const auto* i = std::get_if<int64_t>(&value)) return *i;
   if (const auto* d = std::get_if<double>(&value)) return static_cast<float>(*d);
   if (const auto* s = std::get_if<std::string>(&value)) return *s;
   if (const auto* v = std::get_if<std::vector<int64_t>>(&value)) return *v;
+  if (const auto* v = std::get_if<std::vector<double>>(&value))
+    return std::vector<float>(v->begin(), v->end());
   if (const auto* v = std::get_if<std::vector<std::string>>(&value)) return *v;
   return {};
 }

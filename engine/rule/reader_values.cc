@@ -127,17 +127,22 @@ Literal AstReader::Value(const DocNode& node) {
     }
   }
   std::vector<int64_t> ints;
+  std::vector<double> numbers;
   std::vector<std::string> texts;
   for (const DocNode& item : node.items) {
     const Scalar scalar =
         item.is_scalar() ? ResolveScalar(item) : Scalar{.kind = Scalar::Kind::kNull};
-    if (scalar.kind == Scalar::Kind::kInt) ints.push_back(scalar.int_value);
+    if (scalar.kind == Scalar::Kind::kInt) {
+      ints.push_back(scalar.int_value);
+      numbers.push_back(static_cast<double>(scalar.int_value));
+    }
+    if (scalar.kind == Scalar::Kind::kFloat) numbers.push_back(scalar.float_value);
     if (scalar.kind == Scalar::Kind::kString) texts.push_back(item.text.text);
   }
   if (node.is_list() && texts.empty() && ints.size() == node.items.size()) return ints;
+  if (node.is_list() && texts.empty() && numbers.size() == node.items.size()) return numbers;
   if (node.is_list() && ints.empty() && texts.size() == node.items.size()) return texts;
-  BadValue(node,
-           "plain data is a number, a text, true, false, or a list of whole numbers or of texts");
+  BadValue(node, "plain data is a number, a text, true, false, or a list of numbers or of texts");
   return {};
 }
 

@@ -24,7 +24,7 @@ struct LoadRulesOptions {
 
 struct ParamInfo {
   std::string name;
-  std::string type;           // bool, int, float, string, path, regex, bytes, ints, strings, any
+  std::string type;  // bool, int, float, string, path, regex, bytes, ints, floats, strings, any
   std::string default_value;  // as `--set` takes it; "" if it has none
   std::vector<std::string> one_of;
   std::string doc;

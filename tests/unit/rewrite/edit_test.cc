@@ -137,6 +137,23 @@ TEST_CASE("Edit: names of some characters, each of its own") {
   CHECK(RenameAll(m.graph, "A-Za-z0-9_") == 0);
 }
 
+TEST_CASE("Edit: names without underscores, or of letters alone") {
+  const auto renamed = [](std::string_view characters) {
+    GraphMaker m;
+    const ValueId x = m.Input("x");
+    const ValueId a = m.Node("Relu", {x}, "a b"), b = m.Node("Relu", {a}, "a_b");
+    const ValueId c = m.Node("Relu", {b}, "a/b"), none = m.Node("Relu", {c}, "::");
+    m.Output(m.Node("Relu", {none}, "y"));
+    RenameAll(m.graph, characters);
+    std::string names;
+    for (const ValueId v : {a, b, c, none}) names += std::string(m.graph.name(v)) + " ";
+    return names;
+  };
+  CHECK(renamed("A-Za-z0-9") == "ab ab1 ab2 value ");
+  CHECK(renamed("a-c") == "ab aba abb a ");
+  CHECK(renamed("_") == "___ _____ ______ __ ");
+}
+
 TEST_CASE("Edit: exactly the domains in use are imported") {
   GraphMaker m;
   const ValueId x = m.Input("x"), y = m.graph.AddValue(m.graph.main(), "y");

@@ -76,6 +76,9 @@ TEST_CASE("Parameters: members of lists stand between commas") {
   CHECK(Again(ParamType::kInts, "3") == "3");
   CHECK(*ParseLiteral(ParamType::kInts, "") == Literal(std::vector<int64_t>()));
   CHECK(Again(ParamType::kInts, "3,x") == "wrong");
+  CHECK(*ParseLiteral(ParamType::kFloats, "0.5, 2") == Literal(std::vector<double>{0.5, 2}));
+  CHECK(Again(ParamType::kFloats, "0.5,2") == "0.5,2");
+  CHECK(Again(ParamType::kFloats, "0.5,x") == "wrong");
   CHECK(Again(ParamType::kInts, "3,,4") == "wrong");
   CHECK(*ParseLiteral(ParamType::kStrings, "a, b c,") ==
         Literal(std::vector<std::string>{"a", "b c"}));

@@ -19,7 +19,7 @@ class Param(NamedTuple):
     """A parameter of a rule set: ``rewrite(model, rules, NAME=value)``."""
 
     name: str
-    #: "bool", "int", "float", "string", "path", "regex", "bytes", "ints", "strings" or "any".
+    #: "bool", "int", "float", "string", "path", "regex", "bytes", "ints", "floats", "strings" or "any".
     type: str
     #: As text; "" if it has none.
     default: str
