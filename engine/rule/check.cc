@@ -106,7 +106,7 @@ void RuleChecker::CheckSets() {
 void RuleChecker::CheckSignatures() {
   for (const RawSignature& raw : input_.signatures) {
     Owner owner{.text = fmt::format("signature `{}`", raw.signature.op.text()), .fact = true};
-    NameScope scope;
+    NameScope scope(owner);
     const auto add = [&](const std::string& name, NameInfo::Kind kind, bool list) {
       if (scope.Find(name) == nullptr)
         scope.Add(name, {.kind = kind, .place = raw.place, .list = list});
@@ -117,14 +117,15 @@ void RuleChecker::CheckSignatures() {
     for (const FormalAttribute& attribute : raw.signature.attributes) {
       add(attribute.name, NameInfo::Kind::kAttribute, false);
     }
-    for (const RawFact& fact : raw.facts) CheckFact(fact, scope, owner);
+    for (const RawFact& fact : raw.facts) CheckFact(fact, scope);
     CheckOwnDomain(raw);
     CheckOlder(raw);
   }
 }
 
-void RuleChecker::CheckFact(const RawFact& fact, NameScope& scope, Owner& owner) {
-  const ExprType type = CheckExpr(*fact.tree, scope, owner);
+void RuleChecker::CheckFact(const RawFact& fact, NameScope& scope) {
+  Owner& owner = scope.owner();
+  const ExprType type = CheckExpr(*fact.tree, scope);
   if (fact.of == RawFact::Of::kDefault || type == ExprType::kAny || type == ExprType::kValue)
     return;
   const bool shape = fact.of == RawFact::Of::kShape;
@@ -191,11 +192,11 @@ void RuleChecker::CheckPlainExpr(const Expr* expr, std::string text,
     owner.names_hint = names.empty() ? "a number, or `params.name`"
                                      : "`when` may ask `params`, `opset`, `count(@set)`, `changed`";
   }
-  NameScope scope;
+  NameScope scope(owner);
   for (const std::string& name : names) {
     scope.Add(name, {.kind = NameInfo::Kind::kParam, .place = expr->place});
   }
-  CheckExpr(*expr, scope, owner);
+  CheckExpr(*expr, scope);
 }
 
 void RuleChecker::CheckPhases() {

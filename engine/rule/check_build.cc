@@ -19,7 +19,8 @@ bool IsResult(const OutArgs* results, const std::string& name) {
 
 // True if `out` is an output of the match (or a result of the template).
 bool RuleChecker::DefineOut(const OutArg& out, const OutArgs* results, NameScope& scope,
-                            NameScope& made, Owner& owner) {
+                            NameScope& made) {
+  Owner& owner = scope.owner();
   const NameInfo* info = scope.Find(out.name);
   if (IsResult(results, out.name)) return true;
   if (info == nullptr) {
@@ -56,14 +57,14 @@ bool RuleChecker::DefineOut(const OutArg& out, const OutArgs* results, NameScope
   return true;
 }
 
-void RuleChecker::CheckBody(const BodyText& body, const OutArgs* results, NameScope& scope,
-                            Owner& owner) {
+void RuleChecker::CheckBody(const BodyText& body, const OutArgs* results, NameScope& scope) {
+  Owner& owner = scope.owner();
   NameScope made(&scope);
   std::set<std::string> defined;
-  const bool redefines = DefineOuts(body, results, scope, made, defined, owner);
+  const bool redefines = DefineOuts(body, results, scope, made, defined);
   for (const Stmt& stmt : body.stmts) {
-    CheckBuildArg(stmt.value, made, owner, &stmt.outs);
-    CheckOutputCount(stmt, made, owner);
+    CheckBuildArg(stmt.value, made, &stmt.outs);
+    CheckOutputCount(stmt, made);
   }
   CheckAcyclic(body, /*own=*/false, "a name means the new value, except in its own statement",
                owner);
@@ -74,14 +75,15 @@ void RuleChecker::CheckBody(const BodyText& body, const OutArgs* results, NameSc
                   fmt::format("{} does not say what `{}` is", owner.text, result.name));
     }
   } else if (!redefines && !body.stmts.empty()) {
-    RedefinesNothing(body, scope, owner);
+    RedefinesNothing(body, scope);
     return;
   }
-  CheckUnread(body, defined, scope, made, owner);
+  CheckUnread(body, defined, scope, made);
 }
 
 // `us... = Op(x)`: of a list that nothing but the replacement knows, the operator does not say how long it is.
-void RuleChecker::CheckOutputCount(const Stmt& stmt, NameScope& made, const Owner& owner) {
+void RuleChecker::CheckOutputCount(const Stmt& stmt, NameScope& made) {
+  Owner& owner = made.owner();
   if (stmt.value.repeated || !stmt.value.value || stmt.value.value->kind != Expr::Kind::kCall)
     return;
   const Ref& ref = stmt.value.value->call().refs.front();
@@ -104,7 +106,8 @@ void RuleChecker::CheckOutputCount(const Stmt& stmt, NameScope& made, const Owne
 }
 
 bool RuleChecker::DefineOuts(const BodyText& body, const OutArgs* results, NameScope& scope,
-                             NameScope& made, std::set<std::string>& defined, Owner& owner) {
+                             NameScope& made, std::set<std::string>& defined) {
+  Owner& owner = scope.owner();
   std::map<std::string, Place> first;
   bool redefines = false;
   for (const Stmt& stmt : body.stmts) {
@@ -121,7 +124,7 @@ bool RuleChecker::DefineOuts(const BodyText& body, const OutArgs* results, NameS
         continue;
       }
       defined.insert(out.name);
-      redefines |= DefineOut(out, results, scope, made, owner);
+      redefines |= DefineOut(out, results, scope, made);
     }
     if (all_unnamed) {
       sink_.Error(stmt.place, code::kRedefines,
@@ -131,7 +134,8 @@ bool RuleChecker::DefineOuts(const BodyText& body, const OutArgs* results, NameS
   return redefines;
 }
 
-void RuleChecker::RedefinesNothing(const BodyText& body, NameScope& scope, const Owner& owner) {
+void RuleChecker::RedefinesNothing(const BodyText& body, NameScope& scope) {
+  Owner& owner = scope.owner();
   std::vector<std::string> outputs;
   for (const std::string& name : scope.Names()) {
     const NameInfo* info = scope.Find(name);
@@ -146,14 +150,15 @@ void RuleChecker::RedefinesNothing(const BodyText& body, NameScope& scope, const
 }
 
 void RuleChecker::CheckUnread(const BodyText& body, const std::set<std::string>& defined,
-                              NameScope& scope, NameScope& made, Owner& owner) {
+                              NameScope& scope, NameScope& made) {
+  Owner& owner = scope.owner();
   for (const Stmt& stmt : body.stmts) {
     bool used = false;
     for (const OutArg& out : stmt.outs) {
       const NameInfo* info = made.Find(out.name);
       const bool unread = info != nullptr && info->kind == Kind::kNew && !info->used;
       used |= !unread;
-      if (unread && stmt.outs.size() > 1) CheckUnreadOut(out, defined, scope, owner);
+      if (unread && stmt.outs.size() > 1) CheckUnreadOut(out, defined, scope);
     }
     if (used || stmt.outs.empty()) continue;
     sink_.Error(stmt.outs.front().place, code::kUnread,
@@ -165,7 +170,8 @@ void RuleChecker::CheckUnread(const BodyText& body, const std::set<std::string>&
 // One of several outputs may be made for nothing, but not if it seems to be meant for an output of
 // the match that is left as it was.
 void RuleChecker::CheckUnreadOut(const OutArg& out, const std::set<std::string>& defined,
-                                 NameScope& scope, Owner& owner) {
+                                 NameScope& scope) {
+  Owner& owner = scope.owner();
   std::vector<std::string> left;
   for (const std::string& name : scope.Names()) {
     if (scope.Find(name)->output && !defined.contains(name)) left.push_back(name);
@@ -178,8 +184,8 @@ void RuleChecker::CheckUnreadOut(const OutArg& out, const std::set<std::string>&
       .hint = hint;
 }
 
-void RuleChecker::CheckBuildArg(const Arg& arg, NameScope& scope, Owner& owner, const OutArgs* outs,
-                                bool any) {
+void RuleChecker::CheckBuildArg(const Arg& arg, NameScope& scope, const OutArgs* outs, bool any) {
+  Owner& owner = scope.owner();
   if (!arg.value) return;
   if (arg.optional) {
     sink_.Error(arg.place, code::kForm,
@@ -209,7 +215,7 @@ void RuleChecker::CheckBuildArg(const Arg& arg, NameScope& scope, Owner& owner, 
           .hint = fmt::format("all of them: `{0}...`; a node for each: `Op({0})...`", value.text);
     }
   }
-  const ExprType type = CheckExpr(value, scope, owner, CallUse::kBuild, outs);
+  const ExprType type = CheckExpr(value, scope, CallUse::kBuild, outs);
   repeated_ -= arg.repeated;
   if (type == ExprType::kString || type == ExprType::kSet || type == ExprType::kLabel ||
       type == ExprType::kChain || type == ExprType::kDType) {

@@ -60,8 +60,9 @@ bool RuleChecker::CheckSetData(const NameInfo& label, std::string_view key, cons
   return false;
 }
 
-ExprType RuleChecker::CheckCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
+ExprType RuleChecker::CheckCall(const Expr& call, NameScope& scope, CallUse use,
                                 const OutArgs* outs) {
+  Owner& owner = scope.owner();
   const Ref& ref = call.call().refs.front();
   if (call.call().refs.size() > 1 || call.call().negated ||
       call.call().quantifier != Quantifier::kOne || !call.call().label.empty()) {
@@ -77,15 +78,16 @@ ExprType RuleChecker::CheckCall(const Expr& call, NameScope& scope, Owner& owner
   } else if (ref.kind == Ref::Kind::kDefinition) {
     CheckDefinitionCall(call, ref, false, outs, owner);
   } else {
-    return CheckNamedCall(call, scope, owner, use, outs);
+    return CheckNamedCall(call, scope, use, outs);
   }
-  CheckArgs(call, scope, owner, use);
+  CheckArgs(call, scope, use);
   return ExprType::kAny;
 }
 
 // A function, an operator, or what the match labelled.
-ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
+ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, CallUse use,
                                      const OutArgs* outs) {
+  Owner& owner = scope.owner();
   const Ref& ref = call.call().refs.front();
   const size_t dot = ref.name.find('.');
   NameInfo* head = scope.Find(ref.name.substr(0, dot));
@@ -93,11 +95,11 @@ ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, Owner& 
   if (dot != std::string::npos && head != nullptr && !MayBeLabel(*head)) head = nullptr;
   if (head == nullptr && dot == std::string::npos) {
     if (const FunctionInfo* function = FindFunction(ref.name)) {
-      return CheckFunction(call, *function, scope, owner);
+      return CheckFunction(call, *function, scope);
     }
     const auto& hosts = input_.host_functions;
     if (std::find(hosts.begin(), hosts.end(), ref.name) != hosts.end()) {
-      CheckHostArgs(call, scope, owner);
+      CheckHostArgs(call, scope);
       return ExprType::kAny;
     }
   }
@@ -105,7 +107,7 @@ ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, Owner& 
     head->used = true;
     CheckLabelCall(call, *head, dot, owner, use, outs);
   } else if (!LooksLikeOperator(ref.name)) {
-    CheckUnknownHead(ref, scope, owner, use);
+    CheckUnknownHead(ref, scope, use);
     return ExprType::kAny;  // what its arguments are cannot be told
   } else {
     NeedUnambiguous('%', ref.name, ref.place);
@@ -121,8 +123,8 @@ ExprType RuleChecker::CheckNamedCall(const Expr& call, NameScope& scope, Owner& 
   }
   const bool label = head != nullptr && MayBeLabel(*head);
   for (const Arg& arg : call.call().args) CheckArrow(call, arg, label ? head : nullptr, owner);
-  CheckAttrs(call, scope, owner);
-  CheckArgs(call, scope, owner, use);
+  CheckAttrs(call, scope);
+  CheckArgs(call, scope, use);
   return ExprType::kAny;
 }
 
@@ -197,7 +199,8 @@ void RuleChecker::CheckLabelCall(const Expr& call, const NameInfo& head, size_t 
     ops_.CheckCall(call, *ops, use, outs, owner.text);
 }
 
-void RuleChecker::CheckUnknownHead(const Ref& ref, NameScope& scope, Owner& owner, CallUse use) {
+void RuleChecker::CheckUnknownHead(const Ref& ref, NameScope& scope, CallUse use) {
+  Owner& owner = scope.owner();
   Diagnostic& d =
       sink_.Error(ref.place, code::kUnknownFunction,
                   fmt::format("there is no function or label `{}` ({})", ref.name, owner.text));
@@ -249,7 +252,8 @@ void RuleChecker::CheckArrow(const Expr& call, const Arg& arg, const NameInfo* l
           : fmt::format("its inputs: {}", fmt::join(inputs, ", "));
 }
 
-void RuleChecker::CheckAttrs(const Expr& call, NameScope& scope, Owner& owner) {
+void RuleChecker::CheckAttrs(const Expr& call, NameScope& scope) {
+  Owner& owner = scope.owner();
   std::set<std::string> names;
   for (const AttrArg& attr : call.call().attrs) {
     if (!names.insert((attr.rest ? "**" : "") + attr.name).second) {
@@ -266,33 +270,34 @@ void RuleChecker::CheckAttrs(const Expr& call, NameScope& scope, Owner& owner) {
     if (attr.rest) {
       if (info) info->used = true;
       if (info == nullptr) {
-        Unbound(attr.name, attr.place, scope, owner);
+        Unbound(attr.name, attr.place, scope);
       } else if (info->kind != Kind::kRest && info->kind != Kind::kParam) {
         sink_.Error(attr.place, code::kType,
                     fmt::format("`**{}` passes on what `**{}` took in the match ({})", attr.name,
                                 attr.name, owner.text));
       }
     } else if (attr.value) {
-      CheckExpr(*attr.value, scope, owner);
+      CheckExpr(*attr.value, scope);
     } else if (info == nullptr) {
       // One that the operator does not have was told.
       const auto ops = ops_.Expand(call.call().refs);
       const bool told = ops && ops->size() == 1 &&
                         set_.signatures.Newest(ops->front().domain, ops->front().name) &&
                         !ops_.HaveAttribute(call.call().refs, attr.name);
-      if (!told) Unbound(attr.name, attr.place, scope, owner);
+      if (!told) Unbound(attr.name, attr.place, scope);
     } else {
       info->used = true;
     }
   }
 }
 
-void RuleChecker::CheckArgs(const Expr& call, NameScope& scope, Owner& owner, CallUse use) {
+void RuleChecker::CheckArgs(const Expr& call, NameScope& scope, CallUse use) {
+  Owner& owner = scope.owner();
   for (const Arg& arg : call.call().args) {
     if (use == CallUse::kBuild) {
       // A template may be handed anything; an operator takes values.
       const bool any = call.call().refs.front().kind == Ref::Kind::kDefinition;
-      CheckBuildArg(arg, scope, owner, nullptr, any);
+      CheckBuildArg(arg, scope, nullptr, any);
       continue;
     }
     if (arg.optional) {
@@ -300,7 +305,7 @@ void RuleChecker::CheckArgs(const Expr& call, NameScope& scope, Owner& owner, Ca
                   fmt::format("`?` belongs in a match; an absent input is left out by itself ({})",
                               owner.text));
     }
-    if (arg.value) CheckExpr(*arg.value, scope, owner, use);
+    if (arg.value) CheckExpr(*arg.value, scope, use);
   }
 }
 
@@ -326,8 +331,8 @@ bool RuleChecker::FitsArgumentCount(const Expr& call, const FunctionInfo& info,
   return false;
 }
 
-ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, NameScope& scope,
-                                    Owner& owner) {
+ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, NameScope& scope) {
+  Owner& owner = scope.owner();
   // With a wrong number of arguments it cannot be told what each of them is.
   if (!FitsArgumentCount(call, info, owner)) return info.result;
   if (!call.call().attrs.empty()) {
@@ -342,13 +347,14 @@ ExprType RuleChecker::CheckFunction(const Expr& call, const FunctionInfo& info, 
         .hint = "ask in the `where` of the rules that use it";
   }
   for (size_t i = 0; i < call.call().args.size(); ++i) {
-    if (call.call().args[i].value) CheckFunctionArg(call.call().args[i], i, info, scope, owner);
+    if (call.call().args[i].value) CheckFunctionArg(call.call().args[i], i, info, scope);
   }
   return info.result;  // functions map over lists
 }
 
 void RuleChecker::CheckFunctionArg(const Arg& arg, size_t index, const FunctionInfo& info,
-                                   NameScope& scope, Owner& owner) {
+                                   NameScope& scope) {
+  Owner& owner = scope.owner();
   if (arg.label_kind != Arg::Label::kNone || arg.optional) {
     sink_
         .Error(arg.place, code::kForm,
@@ -367,7 +373,7 @@ void RuleChecker::CheckFunctionArg(const Arg& arg, size_t index, const FunctionI
     CheckArgType(*arg.value, ExprType::kString, info, index, owner);  // `uses(x, Relu)`
     return;
   }
-  const ExprType got = CheckExpr(*arg.value, scope, owner);
+  const ExprType got = CheckExpr(*arg.value, scope);
   if (!arg.repeated) CheckArgType(*arg.value, got, info, index, owner);
   if (info.name != "any") return;
   const bool call = arg.value->kind == Expr::Kind::kCall;

@@ -58,11 +58,11 @@ void RuleChecker::CheckDefinition(const Definition& definition) {
     return;
   }
   if (role == Role::kTemplate) owner.results = &head.outs;
-  NameScope scope;
+  NameScope scope(owner);
   for (const std::string& param : head.params) {
     scope.Add(param, {.kind = Kind::kParam, .place = head.place});
   }
-  CheckResultCases(definition, definition.cases, scope, owner);
+  CheckResultCases(definition, definition.cases, scope);
 }
 
 void RuleChecker::CheckPatternCase(const Definition& definition, const Case& c, Owner& owner) {
@@ -72,9 +72,9 @@ void RuleChecker::CheckPatternCase(const Definition& definition, const Case& c, 
                 fmt::format("a case of {} has neither pattern nor result", owner.text));
     return;
   }
-  NameScope scope;
-  CheckMatch(*c.match, scope, owner);
-  DeclareLets(c.let, scope, owner);
+  NameScope scope(owner);
+  CheckMatch(*c.match, scope);
+  DeclareLets(c.let, scope);
   for (const OutArg& out : head.outs) {
     if (out.repeated) {
       sink_
@@ -111,20 +111,21 @@ void RuleChecker::CheckPatternCase(const Definition& definition, const Case& c, 
                fmt::format("parameter `{}` of {} is not bound by its pattern", param, owner.text))
         .hint = hint;
   }
-  CheckConditions(c.when, scope, owner);
-  CheckLets(c.let, scope, owner);
+  CheckConditions(c.when, scope);
+  CheckLets(c.let, scope);
 }
 
 void RuleChecker::CheckResultCases(const Definition& definition, const std::vector<Case>& cases,
-                                   NameScope& outer, Owner& owner) {
+                                   NameScope& outer) {
+  Owner& owner = outer.owner();
   const bool fact = definition.is_fact();
   for (const Case& c : cases) {
     NameScope scope(&outer);
-    if (c.match) CheckMatch(*c.match, scope, owner);
+    if (c.match) CheckMatch(*c.match, scope);
     if (c.match && HasOutcome(c)) CheckLooksUp(definition, *c.match, owner);
-    DeclareLets(c.let, scope, owner);
-    CheckConditions(c.when, scope, owner);
-    CheckLets(c.let, scope, owner);
+    DeclareLets(c.let, scope);
+    CheckConditions(c.when, scope);
+    CheckLets(c.let, scope);
     if (!HasOutcome(c) && !c.faulty) {
       sink_.Error(c.place, code::kForm, fmt::format("this case of {} leads to nothing", owner.text))
           .hint = "write `=> result`; patterns and results do not mix in one definition";
@@ -133,9 +134,9 @@ void RuleChecker::CheckResultCases(const Definition& definition, const std::vect
       const OutArg first = definition.head.outs.empty() ? OutArg{} : definition.head.outs.front();
       const OutArgs outs = {first};
       if (fact) {
-        CheckExpr(*c.outcome.is->value, scope, owner);
+        CheckExpr(*c.outcome.is->value, scope);
       } else {
-        CheckBuildArg(*c.outcome.is, scope, owner, &outs);
+        CheckBuildArg(*c.outcome.is, scope, &outs);
       }
       if (definition.head.outs.size() > 1) {
         sink_
@@ -153,9 +154,9 @@ void RuleChecker::CheckResultCases(const Definition& definition, const std::vect
           .hint =
           fmt::format("a template has an output in its head: `y = {}(...)`", definition.head.name);
     } else if (c.outcome.replace) {
-      CheckBody(*c.outcome.replace, &definition.head.outs, scope, owner);
+      CheckBody(*c.outcome.replace, &definition.head.outs, scope);
     }
-    CheckResultCases(definition, c.outcome.cases, scope, owner);
+    CheckResultCases(definition, c.outcome.cases, scope);
   }
 }
 

@@ -61,8 +61,9 @@ ExprType TypeOf(const std::vector<Literal>& values) {
 
 }  // namespace
 
-ExprType RuleChecker::CheckExpr(const Expr& expr, NameScope& scope, Owner& owner, CallUse use,
+ExprType RuleChecker::CheckExpr(const Expr& expr, NameScope& scope, CallUse use,
                                 const OutArgs* outs) {
+  Owner& owner = scope.owner();
   switch (expr.kind) {
     case Expr::Kind::kInt:
     case Expr::Kind::kFloat: return ExprType::kNumber;
@@ -70,22 +71,21 @@ ExprType RuleChecker::CheckExpr(const Expr& expr, NameScope& scope, Owner& owner
     case Expr::Kind::kBool: return ExprType::kBool;
     case Expr::Kind::kDType: return ExprType::kDType;
     case Expr::Kind::kSet: CheckSetName(expr.text, expr.place); return ExprType::kSet;
-    case Expr::Kind::kName: return CheckName(expr, scope, owner);
-    case Expr::Kind::kCall: return CheckCall(expr, scope, owner, use, outs);
-    case Expr::Kind::kMember: return CheckMember(expr, scope, owner);
-    case Expr::Kind::kUnary: return CheckUnary(expr, scope, owner);
-    case Expr::Kind::kBinary: return CheckBinary(expr, scope, owner);
+    case Expr::Kind::kName: return CheckName(expr, scope);
+    case Expr::Kind::kCall: return CheckCall(expr, scope, use, outs);
+    case Expr::Kind::kMember: return CheckMember(expr, scope);
+    case Expr::Kind::kUnary: return CheckUnary(expr, scope);
+    case Expr::Kind::kBinary: return CheckBinary(expr, scope);
     case Expr::Kind::kGroup:
-      for (const Arg& arg : expr.call().args)
-        CheckBuildArg(arg, scope, owner, nullptr, /*any=*/true);
+      for (const Arg& arg : expr.call().args) CheckBuildArg(arg, scope, nullptr, /*any=*/true);
       return ExprType::kAny;
     case Expr::Kind::kList:
-      for (const ExprPtr& item : expr.items) CheckExpr(*item, scope, owner);
+      for (const ExprPtr& item : expr.items) CheckExpr(*item, scope);
       return ExprType::kList;
     case Expr::Kind::kIf: {
-      const ExprType yes = CheckExpr(*expr.items[0], scope, owner, use);
-      NeedCondition(*expr.items[1], CheckExpr(*expr.items[1], scope, owner), scope, owner);
-      const ExprType no = CheckExpr(*expr.items[2], scope, owner, use);
+      const ExprType yes = CheckExpr(*expr.items[0], scope, use);
+      NeedCondition(*expr.items[1], CheckExpr(*expr.items[1], scope), scope);
+      const ExprType no = CheckExpr(*expr.items[2], scope, use);
       return yes == no ? yes : ExprType::kAny;
     }
     case Expr::Kind::kIndex: {
@@ -102,10 +102,10 @@ ExprType RuleChecker::CheckExpr(const Expr& expr, NameScope& scope, Owner& owner
             .hint = fmt::format("write `params.{}`", Printable(key->text, 60));
         return ExprType::kAny;
       }
-      const ExprType base = CheckExpr(*expr.items[0], scope, owner);
+      const ExprType base = CheckExpr(*expr.items[0], scope);
       for (const Subscript& subscript : expr.details().subscripts) {
         for (const ExprPtr& index : {std::cref(subscript.start), std::cref(subscript.stop)}) {
-          if (!index || CheckExpr(*index, scope, owner) != ExprType::kString) continue;
+          if (!index || CheckExpr(*index, scope) != ExprType::kString) continue;
           sink_.Error(index->place, code::kType,
                       fmt::format("an index is a number, this is a text ({})", owner.text));
         }
@@ -119,8 +119,8 @@ ExprType RuleChecker::CheckExpr(const Expr& expr, NameScope& scope, Owner& owner
   }
 }
 
-void RuleChecker::Unbound(const std::string& name, const Place& place, NameScope& scope,
-                          Owner& owner) {
+void RuleChecker::Unbound(const std::string& name, const Place& place, NameScope& scope) {
+  Owner& owner = scope.owner();
   if (owner.names_lost && ForeignNameHint(name).empty()) return;
   if (!owner.reported.insert(name).second) return;
   Diagnostic& d =
@@ -161,7 +161,8 @@ void RuleChecker::Unbound(const std::string& name, const Place& place, NameScope
   }
 }
 
-ExprType RuleChecker::CheckName(const Expr& expr, NameScope& scope, Owner& owner) {
+ExprType RuleChecker::CheckName(const Expr& expr, NameScope& scope) {
+  Owner& owner = scope.owner();
   const std::string& name = expr.text;
   if (name == "opset") return ExprType::kNumber;
   if (name == "_") {
@@ -175,7 +176,7 @@ ExprType RuleChecker::CheckName(const Expr& expr, NameScope& scope, Owner& owner
   }
   NameInfo* info = scope.Find(name);
   if (info == nullptr) {
-    Unbound(name, expr.place, scope, owner);
+    Unbound(name, expr.place, scope);
     return ExprType::kAny;
   }
   info->used = true;
@@ -193,7 +194,8 @@ ExprType RuleChecker::CheckName(const Expr& expr, NameScope& scope, Owner& owner
   }
 }
 
-ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope, Owner& owner) {
+ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope) {
+  Owner& owner = scope.owner();
   const Expr& base = *expr.items[0];
   if (base.kind == Expr::Kind::kName && base.text == "params") {
     const Param* param = CheckParam(expr.text, expr.place);
@@ -217,7 +219,7 @@ ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope, Owner& own
       return ExprType::kDType;
     }
   }
-  if (info == nullptr || info->kind != Kind::kRest) CheckExpr(base, scope, owner);
+  if (info == nullptr || info->kind != Kind::kRest) CheckExpr(base, scope);
   const bool maybe_label = info && (info->kind == Kind::kParam || info->kind == Kind::kLet);
   if (info != nullptr && info->kind == Kind::kParam) {
     sink_

@@ -26,24 +26,13 @@ class RuleChecker {
   void Run();
 
  private:
-  // What is being checked: in messages "rule `pair`", "`$clip`".
-  struct Owner {
-    std::string text;
-    bool rule = false;                 // has labels
-    bool fact = false;                 // looks upwards only
-    bool names_lost = false;           // a faulty match would have bound some
-    std::string names_hint = {};       // what is there beside names that are bound
-    const BodyText* match = nullptr;   // of a rule
-    const OutArgs* results = nullptr;  // of a template: what its statements define
-    std::set<std::string> reported;    // unbound names, told once
-  };
   enum class Role { kPattern, kTemplate, kFact };
 
   // --- check.cc: the parts of a file
   void CheckParams();
   void CheckSets();
   void CheckSignatures();
-  void CheckFact(const RawFact& fact, NameScope& scope, Owner& owner);
+  void CheckFact(const RawFact& fact, NameScope& scope);
   void CheckOwnDomain(const RawSignature& raw);
   void CheckOlder(const RawSignature& raw);
   void CheckPhases();
@@ -69,19 +58,19 @@ class RuleChecker {
   void CheckRule(const Rule& rule);
   void CheckHasNode(const BodyText& match, const Owner& owner);
   void SetOpsets(const Rule* rule);
-  void CheckRuleCases(const std::vector<Case>& cases, NameScope& outer, Owner& owner);
-  void CheckInterface(const Rule& rule, NameScope& scope, Owner& owner);
-  void DeclareLets(const std::vector<Let>& lets, NameScope& scope, Owner& owner,
+  void CheckRuleCases(const std::vector<Case>& cases, NameScope& outer);
+  void CheckInterface(const Rule& rule, NameScope& scope);
+  void DeclareLets(const std::vector<Let>& lets, NameScope& scope,
                    const std::set<std::string>& may_exist = {});
-  void CheckLets(const std::vector<Let>& lets, NameScope& scope, Owner& owner);
-  void CheckConditions(const std::vector<ExprPtr>& conditions, NameScope& scope, Owner& owner);
+  void CheckLets(const std::vector<Let>& lets, NameScope& scope);
+  void CheckConditions(const std::vector<ExprPtr>& conditions, NameScope& scope);
 
   // --- check_define.cc: definitions
   static Role RoleOf(const Definition& definition);
   void CheckDefinition(const Definition& definition);
   void CheckPatternCase(const Definition& definition, const Case& c, Owner& owner);
   void CheckResultCases(const Definition& definition, const std::vector<Case>& cases,
-                        NameScope& outer, Owner& owner);
+                        NameScope& outer);
   void CheckLooksUp(const Definition& definition, const BodyText& match, Owner& owner);
   void CheckDefinitionRecursion();
   void CheckProgress(const Definition& definition);
@@ -92,19 +81,19 @@ class RuleChecker {
   void CheckDefinitionArgs(const Expr& call, const Definition& definition, const Owner& owner);
 
   // --- check_match.cc: patterns
-  void CheckMatch(const BodyText& body, NameScope& scope, Owner& owner);
+  void CheckMatch(const BodyText& body, NameScope& scope);
   using MadeNames = NameMap<bool, 8>;
-  void BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made, Owner& owner);
-  void MatchCall(const Expr& call, const OutArgs* outs, bool list, NameScope& scope, Owner& owner);
-  void MatchArgs(const Expr& call, bool list, NameScope& scope, Owner& owner);
+  void BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made);
+  void MatchCall(const Expr& call, const OutArgs* outs, bool list, NameScope& scope);
+  void MatchArgs(const Expr& call, bool list, NameScope& scope);
   void MatchRefs(const Expr& call, const OutArgs* outs, Owner& owner);
   void CheckSteps(const Expr& call, const Owner& owner);
-  void MatchAttr(const Expr& call, const AttrArg& attr, NameScope& scope, Owner& owner);
-  void MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& owner);
+  void MatchAttr(const Expr& call, const AttrArg& attr, NameScope& scope);
+  void MatchArg(const Arg& arg, bool list, NameScope& scope);
   bool IsPatternLiteral(const Expr& expr) const;
   // `attribute`: whose value it is; "" of an input.
   void NoArithmetic(const Expr& expr, Owner& owner, std::string_view attribute = "");
-  void Bind(const std::string& name, NameInfo info, NameScope& scope, Owner& owner);
+  void Bind(const std::string& name, NameInfo info, NameScope& scope);
   void CheckBodies(const std::string& name, const NameInfo& again, Owner& owner);
   void CheckList(const std::string& name, const NameInfo& before, const NameInfo& again,
                  Owner& owner);
@@ -115,66 +104,58 @@ class RuleChecker {
   // --- check_build.cc: replacements
   // `results`: names that must be defined, each once (a template), or null (a rule: at least one
   // output of the match).
-  void CheckBody(const BodyText& body, const OutArgs* results, NameScope& scope, Owner& owner);
-  bool DefineOut(const OutArg& out, const OutArgs* results, NameScope& scope, NameScope& made,
-                 Owner& owner);
-  void CheckOutputCount(const Stmt& stmt, NameScope& made, const Owner& owner);
+  void CheckBody(const BodyText& body, const OutArgs* results, NameScope& scope);
+  bool DefineOut(const OutArg& out, const OutArgs* results, NameScope& scope, NameScope& made);
+  void CheckOutputCount(const Stmt& stmt, NameScope& made);
   // Whether one of the outputs was an output of the match.
   bool DefineOuts(const BodyText& body, const OutArgs* results, NameScope& scope, NameScope& made,
-                  std::set<std::string>& defined, Owner& owner);
-  void RedefinesNothing(const BodyText& body, NameScope& scope, const Owner& owner);
+                  std::set<std::string>& defined);
+  void RedefinesNothing(const BodyText& body, NameScope& scope);
   void CheckUnread(const BodyText& body, const std::set<std::string>& defined, NameScope& scope,
-                   NameScope& made, Owner& owner);
-  void CheckUnreadOut(const OutArg& out, const std::set<std::string>& defined, NameScope& scope,
-                      Owner& owner);
+                   NameScope& made);
+  void CheckUnreadOut(const OutArg& out, const std::set<std::string>& defined, NameScope& scope);
   // `any`: it may be something else than a value of a graph.
-  void CheckBuildArg(const Arg& arg, NameScope& scope, Owner& owner, const OutArgs* outs,
-                     bool any = false);
+  void CheckBuildArg(const Arg& arg, NameScope& scope, const OutArgs* outs, bool any = false);
 
   // --- check_expr.cc: names in expressions
-  ExprType CheckExpr(const Expr& expr, NameScope& scope, Owner& owner,
-                     CallUse use = CallUse::kCompute, const OutArgs* outs = nullptr);
-  ExprType CheckName(const Expr& expr, NameScope& scope, Owner& owner);
-  ExprType CheckMember(const Expr& expr, NameScope& scope, Owner& owner);
+  ExprType CheckExpr(const Expr& expr, NameScope& scope, CallUse use = CallUse::kCompute,
+                     const OutArgs* outs = nullptr);
+  ExprType CheckName(const Expr& expr, NameScope& scope);
+  ExprType CheckMember(const Expr& expr, NameScope& scope);
   const OpSet* CheckSetName(std::string_view name, const Place& place);
   const Param* CheckParam(std::string_view name, const Place& place);
-  void Unbound(const std::string& name, const Place& place, NameScope& scope, Owner& owner);
+  void Unbound(const std::string& name, const Place& place, NameScope& scope);
 
   // --- check_call.cc: calls in expressions and replacements
-  ExprType CheckCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
-                     const OutArgs* outs);
-  ExprType CheckNamedCall(const Expr& call, NameScope& scope, Owner& owner, CallUse use,
-                          const OutArgs* outs);
+  ExprType CheckCall(const Expr& call, NameScope& scope, CallUse use, const OutArgs* outs);
+  ExprType CheckNamedCall(const Expr& call, NameScope& scope, CallUse use, const OutArgs* outs);
   void CheckLabelCall(const Expr& call, const NameInfo& head, size_t dot, Owner& owner, CallUse use,
                       const OutArgs* outs);
-  ExprType CheckFunction(const Expr& call, const FunctionInfo& info, NameScope& scope,
-                         Owner& owner);
+  ExprType CheckFunction(const Expr& call, const FunctionInfo& info, NameScope& scope);
   bool FitsArgumentCount(const Expr& call, const FunctionInfo& info, const Owner& owner);
-  void CheckFunctionArg(const Arg& arg, size_t index, const FunctionInfo& info, NameScope& scope,
-                        Owner& owner);
-  void CheckArgs(const Expr& call, NameScope& scope, Owner& owner, CallUse use);
-  void CheckAttrs(const Expr& call, NameScope& scope, Owner& owner);
+  void CheckFunctionArg(const Arg& arg, size_t index, const FunctionInfo& info, NameScope& scope);
+  void CheckArgs(const Expr& call, NameScope& scope, CallUse use);
+  void CheckAttrs(const Expr& call, NameScope& scope);
   void CheckArrow(const Expr& call, const Arg& arg, const NameInfo* label, Owner& owner);
-  void CheckUnknownHead(const Ref& ref, NameScope& scope, Owner& owner, CallUse use);
+  void CheckUnknownHead(const Ref& ref, NameScope& scope, CallUse use);
   bool CheckSetData(const NameInfo& label, std::string_view key, const Place& place, Owner& owner,
                     std::vector<Literal>* values);
 
   // --- check_types.cc
-  ExprType CheckUnary(const Expr& expr, NameScope& scope, Owner& owner);
-  ExprType CheckBinary(const Expr& expr, NameScope& scope, Owner& owner);
+  ExprType CheckUnary(const Expr& expr, NameScope& scope);
+  ExprType CheckBinary(const Expr& expr, NameScope& scope);
   // Of an expression that is plainly of one kind, without looking at names; else kAny.
   static ExprType LiteralType(const Expr& expr);
   static bool HasMembers(const Expr& expr, NameScope& scope);
-  void CheckCompared(const Expr& expr, ExprType left, ExprType right, NameScope& scope,
-                     Owner& owner);
+  void CheckCompared(const Expr& expr, ExprType left, ExprType right, NameScope& scope);
   void CheckRegex(const Expr& expr, ExprType left, ExprType type, Owner& owner);
   void CheckPattern(const std::string& regex, const Place& place, const std::string& owner);
-  void CheckOpChoice(const Expr& left, const Expr& right, NameScope& scope, Owner& owner);
-  void CheckAttributeChoice(const Expr& left, const Expr& right, NameScope& scope, Owner& owner);
+  void CheckOpChoice(const Expr& left, const Expr& right, NameScope& scope);
+  void CheckAttributeChoice(const Expr& left, const Expr& right, NameScope& scope);
   void CheckParamChoice(const Expr& left, const Expr& right, Owner& owner);
-  void NeedCondition(const Expr& expr, ExprType type, NameScope& scope, Owner& owner);
+  void NeedCondition(const Expr& expr, ExprType type, NameScope& scope);
   // Of a call of a function of the host.
-  void CheckHostArgs(const Expr& call, NameScope& scope, Owner& owner);
+  void CheckHostArgs(const Expr& call, NameScope& scope);
   bool IsOneCondition(const Expr& call) const;
   void CheckArgType(const Expr& arg, ExprType got, const FunctionInfo& info, size_t index,
                     Owner& owner);

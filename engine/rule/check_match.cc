@@ -67,7 +67,8 @@ bool RuleChecker::CheckFreeName(const std::string& name, const Place& place, Own
   return false;
 }
 
-void RuleChecker::Bind(const std::string& name, NameInfo info, NameScope& scope, Owner& owner) {
+void RuleChecker::Bind(const std::string& name, NameInfo info, NameScope& scope) {
+  Owner& owner = scope.owner();
   if (name == "_" || name.empty()) return;
   NameInfo* before = scope.Find(name);
   if (before == nullptr) {
@@ -118,7 +119,8 @@ void RuleChecker::CheckBodies(const std::string& name, const NameInfo& again, Ow
       .hint = "each has a name of its own";
 }
 
-void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made, Owner& owner) {
+void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made) {
+  Owner& owner = scope.owner();
   const Expr* call = stmt.value.value.get();
   const bool quantified = call && call->call().quantifier != Quantifier::kOne;
   for (const OutArg& out : stmt.outs) {
@@ -129,7 +131,7 @@ void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made, 
           .list = out.repeated,
           .output = call != nullptr,
           .quantified = quantified},
-         scope, owner);
+         scope);
     if (call != nullptr && !made.Add(out.name, true).second) {
       Diagnostic& d =
           sink_.Error(out.place, code::kBoundTwice,
@@ -148,10 +150,11 @@ void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made, 
   }
 }
 
-void RuleChecker::CheckMatch(const BodyText& body, NameScope& scope, Owner& owner) {
+void RuleChecker::CheckMatch(const BodyText& body, NameScope& scope) {
+  Owner& owner = scope.owner();
   MadeNames made;
   // Labels and outputs first, so that the order of statements does not matter.
-  for (const Stmt& stmt : body.stmts) BindOuts(stmt, scope, made, owner);
+  for (const Stmt& stmt : body.stmts) BindOuts(stmt, scope, made);
   for (const Stmt& stmt : body.stmts) {
     const Arg& value = stmt.value;
     if (!value.value) continue;
@@ -169,7 +172,7 @@ void RuleChecker::CheckMatch(const BodyText& body, NameScope& scope, Owner& owne
                       ? "a statement cannot be optional; `Op?(x)` is a step that may be missing"
                       : "a list of outputs has its dots on the left: `y... = Split(x)`");
     }
-    MatchCall(*value.value, &stmt.outs, false, scope, owner);
+    MatchCall(*value.value, &stmt.outs, false, scope);
   }
   CheckConnected(body, owner);
   CheckAcyclic(body, /*own=*/true, "no graph has a cycle", owner);
@@ -250,8 +253,8 @@ void RuleChecker::MatchRefs(const Expr& call, const OutArgs* outs, Owner& owner)
   if (known) ops_.CheckPatternCall(call, outs, owner.text);
 }
 
-void RuleChecker::MatchCall(const Expr& call, const OutArgs* outs, bool list, NameScope& scope,
-                            Owner& owner) {
+void RuleChecker::MatchCall(const Expr& call, const OutArgs* outs, bool list, NameScope& scope) {
+  Owner& owner = scope.owner();
   MatchRefs(call, outs, owner);
   const bool definition = call.call().refs.front().kind == Ref::Kind::kDefinition;
   const bool chain =
@@ -263,7 +266,7 @@ void RuleChecker::MatchCall(const Expr& call, const OutArgs* outs, bool list, Na
           .place = call.place,
           .list = list,
           .call = &call},
-         scope, owner);
+         scope);
     if (definition) {
       sink_.Error(call.place, code::kForm,
                   fmt::format("`{}:` labels a node, `${}` is a pattern of several",
@@ -280,12 +283,13 @@ void RuleChecker::MatchCall(const Expr& call, const OutArgs* outs, bool list, Na
           attr.rest ? fmt::format("`**` stands here twice ({})", owner.text)
                     : fmt::format("attribute `{}` stands here twice ({})", attr.name, owner.text));
     }
-    MatchAttr(call, attr, scope, owner);
+    MatchAttr(call, attr, scope);
   }
-  MatchArgs(call, list, scope, owner);
+  MatchArgs(call, list, scope);
 }
 
-void RuleChecker::MatchArgs(const Expr& call, bool list, NameScope& scope, Owner& owner) {
+void RuleChecker::MatchArgs(const Expr& call, bool list, NameScope& scope) {
+  Owner& owner = scope.owner();
   // `_..., x, _...` is any one input; two named lists could share the inputs in many ways.
   size_t repeated = 0;
   bool named = false;
@@ -313,7 +317,7 @@ void RuleChecker::MatchArgs(const Expr& call, bool list, NameScope& scope, Owner
       sink_.Error(arg.place, code::kForm, "inputs by position come before those by name");
     }
     named |= arg.label_kind == Arg::Label::kInput;
-    MatchArg(arg, list || arg.repeated, scope, owner);
+    MatchArg(arg, list || arg.repeated, scope);
   }
 }
 
@@ -344,9 +348,10 @@ void RuleChecker::CheckSteps(const Expr& call, const Owner& owner) {
   }
 }
 
-void RuleChecker::MatchAttr(const Expr& call, const AttrArg& attr, NameScope& scope, Owner& owner) {
+void RuleChecker::MatchAttr(const Expr& call, const AttrArg& attr, NameScope& scope) {
+  Owner& owner = scope.owner();
   if (attr.rest) {
-    Bind(attr.name, {.kind = Kind::kRest, .place = attr.place}, scope, owner);
+    Bind(attr.name, {.kind = Kind::kRest, .place = attr.place}, scope);
     return;
   }
   const NameInfo info = {.kind = Kind::kAttribute,
@@ -354,7 +359,7 @@ void RuleChecker::MatchAttr(const Expr& call, const AttrArg& attr, NameScope& sc
                          .call = &call,
                          .attribute = attr.name};
   if (!attr.value) {
-    Bind(attr.name, info, scope, owner);
+    Bind(attr.name, info, scope);
   } else if (attr.value->kind == Expr::Kind::kName) {
     // `<to=float16>` would take any type.
     if (const std::string type = ElementTypeHint(attr.value->text); !type.empty()) {
@@ -363,18 +368,19 @@ void RuleChecker::MatchAttr(const Expr& call, const AttrArg& attr, NameScope& sc
                  fmt::format("`{}` would be a name in {}", attr.value->text, owner.text))
           .hint = type;
     }
-    Bind(attr.value->text, info, scope, owner);
+    Bind(attr.value->text, info, scope);
   } else if (!IsPatternLiteral(*attr.value)) {
     NoArithmetic(*attr.value, owner, attr.name);
   }
 }
 
-void RuleChecker::MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& owner) {
+void RuleChecker::MatchArg(const Arg& arg, bool list, NameScope& scope) {
+  Owner& owner = scope.owner();
   if (!arg.value) return;
   const Expr& value = *arg.value;
   switch (value.kind) {
     case Expr::Kind::kName:
-      Bind(value.text, {.kind = Kind::kValue, .place = value.place, .list = list}, scope, owner);
+      Bind(value.text, {.kind = Kind::kValue, .place = value.place, .list = list}, scope);
       return;
     case Expr::Kind::kCall: {
       // Every operator has the one output that is read here; a definition may have another number.
@@ -382,7 +388,7 @@ void RuleChecker::MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& o
       if (value.call().refs.front().kind == Ref::Kind::kDefinition) {
         outs.push_back({.name = "_", .place = value.place});
       }
-      MatchCall(value, outs.empty() ? nullptr : &outs, list, scope, owner);
+      MatchCall(value, outs.empty() ? nullptr : &outs, list, scope);
       return;
     }
     case Expr::Kind::kGroup:
@@ -393,7 +399,7 @@ void RuleChecker::MatchArg(const Arg& arg, bool list, NameScope& scope, Owner& o
                      fmt::format("a group within a group ({})", owner.text))
               .hint = "the inputs of one round stand one behind the other: `(x, s, z)...`";
         }
-        MatchArg(member, list, scope, owner);
+        MatchArg(member, list, scope);
       }
       return;
     case Expr::Kind::kDType:

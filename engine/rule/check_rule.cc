@@ -22,8 +22,9 @@ bool IsFailure(const Case& c) {
 
 }  // namespace
 
-void RuleChecker::DeclareLets(const std::vector<Let>& lets, NameScope& scope, Owner& owner,
+void RuleChecker::DeclareLets(const std::vector<Let>& lets, NameScope& scope,
                               const std::set<std::string>& may_exist) {
+  Owner& owner = scope.owner();
   for (const Let& let : lets) {
     for (const std::string& name : let.names) {
       if (name == "_") continue;
@@ -70,8 +71,9 @@ const Let* FindLoop(const std::vector<Let>& lets) {
 
 }  // namespace
 
-void RuleChecker::CheckLets(const std::vector<Let>& lets, NameScope& scope, Owner& owner) {
-  for (const Let& let : lets) CheckExpr(*let.value, scope, owner);
+void RuleChecker::CheckLets(const std::vector<Let>& lets, NameScope& scope) {
+  Owner& owner = scope.owner();
+  for (const Let& let : lets) CheckExpr(*let.value, scope);
   if (const Let* loop = FindLoop(lets)) {
     sink_.Error(
         loop->place, code::kRecursion,
@@ -79,10 +81,9 @@ void RuleChecker::CheckLets(const std::vector<Let>& lets, NameScope& scope, Owne
   }
 }
 
-void RuleChecker::CheckConditions(const std::vector<ExprPtr>& conditions, NameScope& scope,
-                                  Owner& owner) {
+void RuleChecker::CheckConditions(const std::vector<ExprPtr>& conditions, NameScope& scope) {
   for (const ExprPtr& condition : conditions) {
-    NeedCondition(*condition, CheckExpr(*condition, scope, owner), scope, owner);
+    NeedCondition(*condition, CheckExpr(*condition, scope), scope);
   }
 }
 
@@ -92,15 +93,15 @@ void RuleChecker::CheckRule(const Rule& rule) {
   // Without a match, or with one that could not be read, everything else would seem unbound.
   if (rule.match.stmts.empty()) return;
   Owner owner{.text = fmt::format("rule `{}`", rule.name), .rule = true, .match = &rule.match};
-  NameScope scope;
-  CheckMatch(rule.match, scope, owner);
+  NameScope scope(owner);
+  CheckMatch(rule.match, scope);
   CheckHasNode(rule.match, owner);
-  DeclareLets(rule.let, scope, owner);
-  CheckConditions(rule.where, scope, owner);
-  CheckLets(rule.let, scope, owner);
-  if (rule.replace) CheckBody(*rule.replace, nullptr, scope, owner);
-  CheckRuleCases(rule.cases, scope, owner);
-  CheckInterface(rule, scope, owner);
+  DeclareLets(rule.let, scope);
+  CheckConditions(rule.where, scope);
+  CheckLets(rule.let, scope);
+  if (rule.replace) CheckBody(*rule.replace, nullptr, scope);
+  CheckRuleCases(rule.cases, scope);
+  CheckInterface(rule, scope);
 }
 
 void RuleChecker::CheckHasNode(const BodyText& match, const Owner& owner) {
@@ -118,7 +119,8 @@ void RuleChecker::CheckHasNode(const BodyText& match, const Owner& owner) {
       .hint = fmt::format("a node beside them: `z = Op({})`", last.outs.front().name);
 }
 
-void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, NameScope& outer, Owner& owner) {
+void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, NameScope& outer) {
+  Owner& owner = outer.owner();
   for (const Case& c : cases) {
     NameScope scope(&outer);
     if (c.match && c.match->stmts.size() == 1 && !c.match->stmts[0].value.value) {
@@ -129,31 +131,32 @@ void RuleChecker::CheckRuleCases(const std::vector<Case>& cases, NameScope& oute
           .hint = "`when condition => y = ...`; the last case is `=> y = ...`";
       continue;
     }
-    if (c.match) CheckMatch(*c.match, scope, owner);
-    DeclareLets(c.let, scope, owner);
-    CheckConditions(c.when, scope, owner);
-    CheckLets(c.let, scope, owner);
+    if (c.match) CheckMatch(*c.match, scope);
+    DeclareLets(c.let, scope);
+    CheckConditions(c.when, scope);
+    CheckLets(c.let, scope);
     if (c.outcome.is && IsFailure(c)) {
-      CheckExpr(*c.outcome.is->value, scope, owner);
+      CheckExpr(*c.outcome.is->value, scope);
     } else if (c.outcome.is) {
       sink_.Error(c.outcome.is->place, code::kForm,
                   fmt::format("a case of {} leads to a statement: `=> y = ...`", owner.text));
     } else if (c.outcome.replace) {
-      CheckBody(*c.outcome.replace, nullptr, scope, owner);
+      CheckBody(*c.outcome.replace, nullptr, scope);
     } else if (c.outcome.cases.empty() && !c.faulty) {
       sink_.Error(c.place, code::kForm, fmt::format("a case of {} leads to nothing", owner.text))
           .hint = "`when condition => y = ...`";
     }
-    CheckRuleCases(c.outcome.cases, scope, owner);
+    CheckRuleCases(c.outcome.cases, scope);
   }
 }
 
 // retype, report, record, what is said: over the names of the match.
-void RuleChecker::CheckInterface(const Rule& rule, NameScope& scope, Owner& owner) {
+void RuleChecker::CheckInterface(const Rule& rule, NameScope& scope) {
+  Owner& owner = scope.owner();
   const auto need_value = [&](const std::string& name, const Place& place) {
     const NameInfo* info = scope.Find(name);
     if (info == nullptr) {
-      Unbound(name, place, scope, owner);
+      Unbound(name, place, scope);
     } else if (info->kind != Kind::kValue) {
       sink_.Error(place, code::kType,
                   fmt::format("`{}` is no value of the match of {}", name, owner.text));
@@ -161,21 +164,21 @@ void RuleChecker::CheckInterface(const Rule& rule, NameScope& scope, Owner& owne
   };
   for (const auto& [name, type] : rule.retype) {
     need_value(name, type->place);
-    const ExprType got = CheckExpr(*type, scope, owner);
+    const ExprType got = CheckExpr(*type, scope);
     if (got == ExprType::kAny || got == ExprType::kDType) continue;
     sink_.Error(type->place, code::kType,
                 fmt::format("`retype` takes an element type, as INT8 ({})", owner.text));
   }
   for (const auto& [text, value] : rule.says) {
-    if (value) CheckExpr(*value, scope, owner);
+    if (value) CheckExpr(*value, scope);
   }
   for (const auto& [counter, when] : rule.counters) {
-    if (when) NeedCondition(*when, CheckExpr(*when, scope, owner), scope, owner);
+    if (when) NeedCondition(*when, CheckExpr(*when, scope), scope);
   }
   for (const auto& [table, row] : rule.record) {
     for (const auto& [column, value] : row) {
       if (column != "of") {
-        CheckExpr(*value, scope, owner);
+        CheckExpr(*value, scope);
       } else if (value->kind == Expr::Kind::kName) {
         need_value(value->text, value->place);
       } else {

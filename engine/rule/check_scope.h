@@ -1,7 +1,8 @@
-// Names in scope while a rule or definition is checked.
+// Names in scope while a rule or definition is checked, and whose they are.
 #pragma once
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,18 @@
 #include "engine/rule/ast.h"
 
 namespace qrewrite {
+
+// What is being checked: in messages "rule `pair`", "`$clip`".
+struct Owner {
+  std::string text;
+  bool rule = false;                 // has labels
+  bool fact = false;                 // looks upwards only
+  bool names_lost = false;           // a faulty match would have bound some
+  std::string names_hint = {};       // what is there beside names that are bound
+  const BodyText* match = nullptr;   // of a rule
+  const OutArgs* results = nullptr;  // of a template: what its statements define
+  std::set<std::string> reported;    // unbound names, told once
+};
 
 struct NameInfo {
   // kRest: `**a`. kParam: of a definition, so of any kind. kNew: made by a replacement.
@@ -31,7 +44,10 @@ struct NameInfo {
 
 class NameScope {
  public:
-  explicit NameScope(NameScope* parent = nullptr) : parent_(parent) {}
+  explicit NameScope(Owner& owner) : owner_(owner) {}
+  explicit NameScope(NameScope* parent) : owner_(parent->owner_), parent_(parent) {}
+
+  Owner& owner() const { return owner_; }  // of this scope and those around it
 
   NameInfo* Find(std::string_view name) {
     for (NameScope* scope = this; scope != nullptr; scope = scope->parent_) {
@@ -54,7 +70,8 @@ class NameScope {
   }
 
  private:
-  NameScope* parent_;
+  Owner& owner_;
+  NameScope* parent_ = nullptr;
   NameMap<NameInfo, 8> names_;
 };
 

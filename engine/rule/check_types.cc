@@ -149,7 +149,8 @@ void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo
       .hint = std::move(hint);
 }
 
-void RuleChecker::CheckHostArgs(const Expr& call, NameScope& scope, Owner& owner) {
+void RuleChecker::CheckHostArgs(const Expr& call, NameScope& scope) {
+  Owner& owner = scope.owner();
   const std::string& name = call.call().refs.front().name;
   if (!call.call().attrs.empty()) {
     sink_.Error(call.place, code::kForm,
@@ -164,7 +165,7 @@ void RuleChecker::CheckHostArgs(const Expr& call, NameScope& scope, Owner& owner
           .hint = "functions of the host get their arguments in the order of the call";
     }
     if (!arg.value) continue;
-    const ExprType got = CheckExpr(*arg.value, scope, owner, CallUse::kCompute);
+    const ExprType got = CheckExpr(*arg.value, scope, CallUse::kCompute);
     if (!IsOneOf(got, {kString, kDType, kSet, kLabel, kChain})) continue;
     sink_
         .Error(arg.value->place, code::kType,
@@ -174,7 +175,8 @@ void RuleChecker::CheckHostArgs(const Expr& call, NameScope& scope, Owner& owner
   }
 }
 
-void RuleChecker::NeedCondition(const Expr& expr, ExprType type, NameScope& scope, Owner& owner) {
+void RuleChecker::NeedCondition(const Expr& expr, ExprType type, NameScope& scope) {
+  Owner& owner = scope.owner();
   const NameInfo* const info = expr.kind == Expr::Kind::kName ? scope.Find(expr.text) : nullptr;
   if (info != nullptr && info->kind == NameInfo::Kind::kAttribute && info->call != nullptr) {
     const AttrKind kind = ops_.KindOf(info->call->call().refs, info->attribute);
@@ -222,10 +224,11 @@ ExprType RuleChecker::LiteralType(const Expr& expr) {
   }
 }
 
-ExprType RuleChecker::CheckUnary(const Expr& expr, NameScope& scope, Owner& owner) {
-  const ExprType type = CheckExpr(*expr.items[0], scope, owner);
+ExprType RuleChecker::CheckUnary(const Expr& expr, NameScope& scope) {
+  Owner& owner = scope.owner();
+  const ExprType type = CheckExpr(*expr.items[0], scope);
   if (expr.unary == UnaryOp::kNot) {
-    NeedCondition(*expr.items[0], type, scope, owner);
+    NeedCondition(*expr.items[0], type, scope);
     return kBool;
   }
   if (IsOneOf(type, {kString, kDType, kSet, kLabel, kChain})) {
@@ -235,15 +238,16 @@ ExprType RuleChecker::CheckUnary(const Expr& expr, NameScope& scope, Owner& owne
   return type == kNumber ? kNumber : kAny;
 }
 
-ExprType RuleChecker::CheckBinary(const Expr& expr, NameScope& scope, Owner& owner) {
+ExprType RuleChecker::CheckBinary(const Expr& expr, NameScope& scope) {
+  Owner& owner = scope.owner();
   const Expr& left = *expr.items[0];
   const Expr& right = *expr.items[1];
-  const ExprType l = CheckExpr(left, scope, owner);
-  const ExprType r = CheckExpr(right, scope, owner);
+  const ExprType l = CheckExpr(left, scope);
+  const ExprType r = CheckExpr(right, scope);
   const BinaryOp op = expr.binary;
   if (op == BinaryOp::kAnd || op == BinaryOp::kOr) {
-    NeedCondition(left, l, scope, owner);
-    NeedCondition(right, r, scope, owner);
+    NeedCondition(left, l, scope);
+    NeedCondition(right, r, scope);
     return kBool;
   }
   if (op == BinaryOp::kCoalesce) return l == r ? l : kAny;
@@ -263,7 +267,7 @@ ExprType RuleChecker::CheckBinary(const Expr& expr, NameScope& scope, Owner& own
   if (op == BinaryOp::kMatches) {
     CheckRegex(expr, l, r, owner);
   } else {
-    CheckCompared(expr, l, r, scope, owner);
+    CheckCompared(expr, l, r, scope);
   }
   return kBool;
 }
@@ -285,8 +289,8 @@ bool RuleChecker::HasMembers(const Expr& expr, NameScope& scope) {
   });
 }
 
-void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameScope& scope,
-                                Owner& owner) {
+void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameScope& scope) {
+  Owner& owner = scope.owner();
   const auto error = [&](std::string hint) {
     sink_
         .Error(expr.place, code::kType,
@@ -296,9 +300,9 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
   };
   if (expr.binary == BinaryOp::kIn) {
     for (const ExprPtr& item : expr.items[1]->items) {
-      CheckOpChoice(*expr.items[0], *item, scope, owner);
+      CheckOpChoice(*expr.items[0], *item, scope);
       CheckParamChoice(*expr.items[0], *item, owner);
-      CheckAttributeChoice(*expr.items[0], *item, scope, owner);
+      CheckAttributeChoice(*expr.items[0], *item, scope);
       if (l != kDType || item->kind != Expr::Kind::kString) continue;
       sink_
           .Error(item->place, code::kType,
@@ -356,17 +360,17 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
     const bool quoted = IsNumberText(*expr.items[0]) || IsNumberText(*expr.items[1]);
     error(quoted ? "a number stands without quotes" : "");
   }
-  CheckOpChoice(*expr.items[0], *expr.items[1], scope, owner);
-  CheckOpChoice(*expr.items[1], *expr.items[0], scope, owner);
+  CheckOpChoice(*expr.items[0], *expr.items[1], scope);
+  CheckOpChoice(*expr.items[1], *expr.items[0], scope);
   CheckParamChoice(*expr.items[0], *expr.items[1], owner);
   CheckParamChoice(*expr.items[1], *expr.items[0], owner);
-  CheckAttributeChoice(*expr.items[0], *expr.items[1], scope, owner);
-  CheckAttributeChoice(*expr.items[1], *expr.items[0], scope, owner);
+  CheckAttributeChoice(*expr.items[0], *expr.items[1], scope);
+  CheckAttributeChoice(*expr.items[1], *expr.items[0], scope);
 }
 
 // `op(n) == 'Cnov'` where n can never be that.
-void RuleChecker::CheckOpChoice(const Expr& left, const Expr& right, NameScope& scope,
-                                Owner& owner) {
+void RuleChecker::CheckOpChoice(const Expr& left, const Expr& right, NameScope& scope) {
+  Owner& owner = scope.owner();
   if (left.kind != Expr::Kind::kCall || right.kind != Expr::Kind::kString) return;
   if (left.call().refs.size() != 1 || left.call().refs[0].name != "op" ||
       left.call().args.size() != 1)
@@ -391,8 +395,8 @@ void RuleChecker::CheckOpChoice(const Expr& left, const Expr& right, NameScope& 
 }
 
 // `mode == 'nearst'`, also with `??` behind the name, where the attribute that it is bound to can never be that.
-void RuleChecker::CheckAttributeChoice(const Expr& left, const Expr& right, NameScope& scope,
-                                       Owner& owner) {
+void RuleChecker::CheckAttributeChoice(const Expr& left, const Expr& right, NameScope& scope) {
+  Owner& owner = scope.owner();
   if (right.kind != Expr::Kind::kString) return;
   const bool may_lack = left.kind == Expr::Kind::kBinary && left.binary == BinaryOp::kCoalesce;
   const Expr& asked = may_lack ? *left.items[0] : left;
