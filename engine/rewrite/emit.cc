@@ -136,8 +136,13 @@ constexpr std::array<bool, 1> kOne = {true};
 
 }  // namespace
 
+bool Emitter::Reject(std::string reason) {
+  if (reason_.empty()) reason_ = std::move(reason);
+  return false;
+}
+
 Vals Emitter::Fail(std::string reason, size_t outputs) {
-  if (reason_.empty()) reason_ = reason;
+  Reject(reason);
   return Vals(std::max<size_t>(outputs, 1), Val(Failure{std::move(reason)}));
 }
 

@@ -90,6 +90,7 @@ class Emitter {
   Vals Label(const MakeCall& call, Frame& frame, std::span<const bool> present);
   Vals Template(const MakeCall& call, Frame& frame, size_t outputs);
   Vals TemplateCase(const CompiledDefinition& d, const CompiledCase& c, Frame& frame);
+  [[gnu::cold]] bool Reject(std::string reason);  // false; the first reason is kept
   [[gnu::cold]] Vals Fail(std::string reason, size_t outputs = 1);
 
   // --- emit_args.cc

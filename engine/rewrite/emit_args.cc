@@ -75,8 +75,7 @@ bool Emitter::Arguments(const MakeCall& call, Frame& frame, const Signature* sig
     } else if (!arg.input.empty()) {
       const int index = signature == nullptr ? -1 : signature->InputIndex(arg.input);
       if (index < 0) {
-        Fail(fmt::format("the operator has no input `{}`", arg.input));
-        return false;
+        return Reject(fmt::format("the operator has no input `{}`", arg.input));
       }
       set(static_cast<size_t>(index), Value(arg.value, frame));
     } else {
@@ -85,8 +84,7 @@ bool Emitter::Arguments(const MakeCall& call, Frame& frame, const Signature* sig
   }
   for (const Val& value : args) {
     if (value.stops()) {
-      Fail(in_.WhyIfAsked(value));
-      return false;
+      return Reject(in_.WhyIfAsked(value));
     }
   }
   return true;
@@ -107,10 +105,9 @@ bool Emitter::Operands(const Head& head, const Vals& args, Inputs& inputs) {
     }
     const Val forced = in_.Force(args[i]);
     if (!forced.is_number()) {
-      Fail(forced.stops()
-               ? in_.WhyIfAsked(forced)
-               : fmt::format("{} cannot be an input of {}", Describe(forced), head.op.text()));
-      return false;
+      return Reject(forced.stops() ? in_.WhyIfAsked(forced)
+                                   : fmt::format("{} cannot be an input of {}", Describe(forced),
+                                                 head.op.text()));
     }
     numbers.resize(args.size());
     numbers[i] = forced.number();
@@ -121,8 +118,7 @@ bool Emitter::Operands(const Head& head, const Vals& args, Inputs& inputs) {
                                                       : DType::kUndefined;
       });
   if (!why.empty()) {
-    Fail(why);
-    return false;
+    return Reject(why);
   }
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (!numbers[i].t.valid()) continue;
@@ -130,8 +126,7 @@ bool Emitter::Operands(const Head& head, const Vals& args, Inputs& inputs) {
     const bool untyped = numbers[i].weak && numbers[i].t.dtype() == DType::kDouble;
     const Val typed = untyped ? in_.CastWeak(numbers[i]) : Val(numbers[i]);
     if (typed.stops()) {
-      Fail(in_.WhyIfAsked(typed));
-      return false;
+      return Reject(in_.WhyIfAsked(typed));
     }
     inputs[i] = constants_.Operand(body_, typed.get<Num>().t);
     if (head.signature != nullptr && !head.signature->inputs.empty()) {
@@ -153,9 +148,9 @@ bool Emitter::Attrs(const MakeCall& call, Frame& frame, const Head& head, Attrib
       const Val rest = in_.Slot(a.rest, frame);
       if (rest.absent()) continue;
       const auto* names = rest.get_if<AttrRest>();
-      if (names == nullptr) return Fail(fmt::format("`**{}` holds no attributes", a.name)), false;
+      if (names == nullptr) return Reject(fmt::format("`**{}` holds no attributes", a.name));
       const std::string why = in_.PassOn(*names, head.op, head.signature, attributes);
-      if (!why.empty()) return Fail(why), false;
+      if (!why.empty()) return Reject(why);
       continue;
     }
     const Val value = in_.Eval(a.value, frame);
@@ -171,16 +166,14 @@ bool Emitter::Attrs(const MakeCall& call, Frame& frame, const Head& head, Attrib
     }
     Result<AttrValue> attr = in_.ToAttribute(value, kind);
     if (!attr.ok()) {
-      return Fail(fmt::format("attribute `{}` of {}: {}", a.name, head.op.text(),
-                              attr.status().diagnostics()[0].message)),
-             false;
+      return Reject(fmt::format("attribute `{}` of {}: {}", a.name, head.op.text(),
+                                attr.status().diagnostics()[0].message));
     }
     const auto* text = std::get_if<std::string>(&*attr);
     if (text != nullptr && formal != nullptr && !formal->texts.empty() &&
         std::ranges::find(formal->texts, *text) == formal->texts.end()) {
-      return Fail(fmt::format("attribute `{}` of {} is never '{}'", a.name, head.op.text(),
-                              Printable(*text, 60))),
-             false;
+      return Reject(fmt::format("attribute `{}` of {} is never '{}'", a.name, head.op.text(),
+                                Printable(*text, 60)));
     }
     bool keep = true;
     if (!Fits(head, a.name, *attr, keep)) return false;
@@ -202,8 +195,7 @@ bool Emitter::Fits(const Head& head, std::string_view name, const AttrValue& val
     if (formal == nullptr) continue;
     if (Equal(formal->default_value, value)) return true;
   }
-  Fail(fmt::format("{} has no attribute `{}` at this opset", head.op.text(), name));
-  return false;
+  return Reject(fmt::format("{} has no attribute `{}` at this opset", head.op.text(), name));
 }
 
 }  // namespace qrewrite

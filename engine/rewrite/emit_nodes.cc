@@ -116,20 +116,18 @@ bool Emitter::CheckTypes(const Head& head, std::span<const ValueId> inputs) {
     const DType dtype = in_.facts().dtype(inputs[i]);
     if (dtype == DType::kUndefined) continue;
     if (!head.signature->types[formal.type_var].Allows(dtype)) {
-      Fail(fmt::format("input {} of {} cannot be {} at this opset", formal.name, head.op.text(),
-                       Info(dtype).name));
       mistyped_ = true;
-      return false;
+      return Reject(fmt::format("input {} of {} cannot be {} at this opset", formal.name,
+                                head.op.text(), Info(dtype).name));
     }
     if (formal.arity == Arity::kVariadic && !formal.homogeneous) continue;
     const auto other = std::ranges::find(bound, formal.type_var, &std::pair<int, DType>::first);
     if (other == bound.end()) {
       bound.emplace_back(formal.type_var, dtype);
     } else if (other->second != dtype) {
-      Fail(fmt::format("input {} of {} is {} beside {}", formal.name, head.op.text(),
-                       Info(dtype).name, Info(other->second).name));
       mistyped_ = true;
-      return false;
+      return Reject(fmt::format("input {} of {} is {} beside {}", formal.name, head.op.text(),
+                                Info(dtype).name, Info(other->second).name));
     }
   }
   return true;
@@ -218,19 +216,16 @@ bool Emitter::Exchange(const MakeArg& arg, Frame& frame, const Vals& original, V
   const Val from = in_.Slot(arg.from, frame);
   if (from.absent()) {  // it passes through: so what is computed of it has to be absent, too
     const Val to = Value(arg.value, frame);
-    if (!to.absent()) {
-      Fail(to.stops() ? in_.WhyIfAsked(to) : fmt::format("`{}` is absent", frame.name(arg.from)));
-    }
-    return to.absent();
+    return to.absent() || Reject(to.stops() ? in_.WhyIfAsked(to)
+                                            : fmt::format("`{}` is absent", frame.name(arg.from)));
   }
   const auto* v = from.get_if<ValueId>();
   if (v == nullptr) {
-    Fail(from.stops() ? in_.WhyIfAsked(from)
-                      : fmt::format("`{}` is no input", frame.name(arg.from)));
-    return false;
+    return Reject(from.stops() ? in_.WhyIfAsked(from)
+                               : fmt::format("`{}` is no input", frame.name(arg.from)));
   }
   const Val to = Value(arg.value, frame);
-  if (to.stops()) return Fail(in_.WhyIfAsked(to)), false;
+  if (to.stops()) return Reject(in_.WhyIfAsked(to));
   bool found = false;
   for (size_t i = 0; i < args.size(); ++i) {
     if (const auto* input = original[i].get_if<ValueId>(); input != nullptr && *input == *v) {
@@ -245,13 +240,13 @@ bool Emitter::Exchange(const MakeArg& arg, Frame& frame, const Vals& original, V
 bool Emitter::ExchangeEach(const MakeArg& arg, Frame& frame, const Vals& original, Vals& args) {
   const Val from = in_.Slot(arg.from, frame);
   const auto* list = from.get_if<List>();
-  if (list == nullptr) return Fail(fmt::format("`{}` is no list", frame.name(arg.from))), false;
+  if (list == nullptr) return Reject(fmt::format("`{}` is no list", frame.name(arg.from)));
   const std::vector<Val>& members = **list;
   const Vals to = Repeated(arg, frame);
   for (const Val& value : to) {
-    if (value.stops()) return Fail(in_.WhyIfAsked(value)), false;
+    if (value.stops()) return Reject(in_.WhyIfAsked(value));
   }
-  if (to.size() != members.size()) return Fail("lists of different length"), false;
+  if (to.size() != members.size()) return Reject("lists of different length");
   struct Places {
     std::vector<size_t> inputs, members;
   };
@@ -268,9 +263,8 @@ bool Emitter::ExchangeEach(const MakeArg& arg, Frame& frame, const Vals& origina
     const size_t count = places.members.size();
     if (places.inputs.empty()) return false;
     if (count > 1 && count != places.inputs.size()) {
-      return Fail(fmt::format("which of its places members of `{}` replace is not clear",
-                              frame.name(arg.from))),
-             false;
+      return Reject(fmt::format("which of its places members of `{}` replace is not clear",
+                                frame.name(arg.from)));
     }
     for (size_t i = 0; i < places.inputs.size(); ++i) {
       args[places.inputs[i]] = to[places.members[count == 1 ? 0 : i]];

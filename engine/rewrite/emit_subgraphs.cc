@@ -62,7 +62,7 @@ bool Emitter::OwnSubgraphs(AttrValue& value) {
   if (goes) return true;
   Copier copier(*this);
   if (copier.HoldsCarried(*body)) {
-    return Fail("the subgraph has a tensor that cannot be copied"), false;
+    return Reject("the subgraph has a tensor that cannot be copied");
   }
   BodyCopier::Values values;
   value = copier.CopyAttribute(value, body_, values);
