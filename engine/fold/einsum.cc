@@ -133,6 +133,9 @@ Result<EinsumPlan> PlanEinsum(const FoldCall& call) {
     operands.loops.erase(loop);  // one that comes twice is not found
   }
   for (auto& [index, loop] : operands.loops) add(plan.inner, loop);
+  // A sum of nothing takes no time, however large its other loops are.
+  const auto nothing = std::ranges::find(plan.inner, 0, &Loop::size);
+  if (nothing != plan.inner.end()) plan.inner = {std::move(*nothing)};
   QR_RETURN_IF_ERROR(CheckSize({DType::kUndefined, plan.dims}));
   Dims work = plan.dims;
   for (const Loop& loop : plan.inner) work.push_back(loop.size);

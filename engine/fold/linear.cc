@@ -66,6 +66,8 @@ Result<Tensor> Product(const Tensor& a, const Tensor& b, DType dtype) {
   QR_ASSIGN_OR_RETURN(const BroadcastLoop loop,
                       BroadcastLoop::Make({&plan.batch_a, &plan.batch_b}));
   QR_ASSIGN_OR_RETURN(TensorBuffer buffer, TensorBuffer::Make(dtype, plan.dims));
+  // Matrices without elements may be more than there is time to count.
+  if (buffer.bytes().empty()) return std::move(buffer).Finish();
   const T* x = a.as<T>().data();
   const T* y = b.as<T>().data();
   T* out = buffer.as<T>().data();

@@ -29,6 +29,9 @@ Offsets OffsetsOver(const Dims& dims, const std::vector<bool>& chosen) {
   const std::vector<int64_t> strides = Strides(dims);
   Offsets offsets;
   for (size_t d = 0; d < dims.size(); ++d) {
+    if (chosen[d] && dims[d] == 0) return {.starts = {}};  // none, however large the others are
+  }
+  for (size_t d = 0; d < dims.size(); ++d) {
     if (!chosen[d] || dims[d] == 1) continue;
     if (offsets.step == strides[d] * dims[d]) {  // one longer run
       offsets.length *= dims[d];
@@ -68,6 +71,12 @@ Result<ReducePlan> Plan(const FoldCall& call, int axes_input_from, const Tensor&
     if (set[d] && keep) plan.dims.push_back(1);
   }
   QR_RETURN_IF_ERROR(CheckSize({x.dtype(), plan.dims}));
+  if (Count(plan.dims) == 0) {  // nothing is read, however many elements would make one result
+    for (size_t d = 0; d < set.size(); ++d) {
+      if (set[d] && x.dims()[d] == 0) plan.reduced.starts.clear();
+    }
+    return plan;
+  }
   plan.reduced = OffsetsOver(x.dims(), set);
   set.flip();
   plan.kept = OffsetsOver(x.dims(), set);

@@ -115,6 +115,22 @@ TEST_CASE("Einsum: more axes than the stack would take, and more products than t
   CHECK(ReasonOf(einsum("", {})) == "Einsum has no input 0");
   const int64_t many = int64_t{1} << 15;
   CHECK(einsum("ijk", {Floats({many, many, 0})})->front().size() == 0);
+  // Sums of nothing, whose other loops had 2^36 steps and would run for minutes.
+  const std::vector<Tensor> rows = {row, row, row, Floats({0})};
+  CHECK(*ToDoubles(einsum("i,j,k,l->", rows)->front()) == std::vector<double>{0});
+}
+
+TEST_CASE("Reductions and products of nothing, whose other sizes are beyond any memory and time") {
+  const int64_t many = int64_t{1} << 35;
+  const Attributes last{{"axes", std::vector<int64_t>{0, 2}}};
+  const std::vector<Tensor> nothing = {Floats({many, 0})};
+  CHECK(*ToDoubles(Run("ReduceL1", nothing, {})->front()) == std::vector<double>{0});
+  CHECK(Run("ReduceL1", {Floats({many, 0, 5})}, last)->front().dims() == Dims{1, 0, 1});
+  CHECK(*ToDoubles(Run("ReduceL1", {Floats({many, 3, 0})}, last)->front()) ==
+        std::vector<double>(3, 0));
+  const int64_t batch = int64_t{1} << 31;
+  CHECK(Run("MatMul", {Floats({batch, 0, 2}), Floats({2, 0})}, {})->front().dims() ==
+        Dims{batch, 0, 0});
 }
 
 TEST_CASE("Windows: as many channels as there is no room to gather, sizes that cannot be counted") {
