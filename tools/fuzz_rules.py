@@ -58,9 +58,12 @@ def main():
     pick = random.Random(options.seed)
     texts = {path: path.read_text(**TEXT) for path in seeds()}
     words = sorted({word for text in texts.values() for word in TOKEN.findall(text)})
+    folders = {path.parent: [] for path in texts}
+    for path in texts:
+        folders[path.parent].append(path)
     bad = loaded = 0
     for number in range(options.rounds):
-        path = pick.choice(list(texts))
+        path = pick.choice(folders[pick.choice(list(folders))])  # most files are in the folder of bad ones
         name = f"fuzz_{options.seed}_{number}.yaml"
         with tempfile.TemporaryDirectory() as folder:
             for other, text in texts.items():  # what it may include
