@@ -17,18 +17,17 @@ constexpr int kMaxFactDepth = 16;
 
 }  // namespace
 
-Val Interpreter::CallFact(int definition, std::span<const Val> args, BodyId body, bool gaps) {
+Val Interpreter::CallFact(int definition, std::span<const Val> args, BodyId body) {
   const CompiledDefinition& d = program_.definition(definition);
   // A fact about a value, called for a list of values: of each.
   for (size_t i = 0; i < args.size() && i < d.looks_at.size(); ++i) {
-    if (d.looks_at[i] && args[i].is<List>()) return MapFact(definition, args, body, gaps);
+    if (d.looks_at[i] && args[i].is<List>()) return MapFact(definition, args, body);
   }
   return CallOnValue(definition, args, body);
 }
 
 // On its own, so that calls of facts by facts need less of the stack.
-[[gnu::noinline]] Val Interpreter::MapFact(int definition, std::span<const Val> args, BodyId body,
-                                           bool gaps) {
+[[gnu::noinline]] Val Interpreter::MapFact(int definition, std::span<const Val> args, BodyId body) {
   const CompiledDefinition& d = program_.definition(definition);
   std::optional<size_t> members;
   for (size_t i = 0; i < args.size() && i < d.looks_at.size(); ++i) {
@@ -46,8 +45,8 @@ Val Interpreter::CallFact(int definition, std::span<const Val> args, BodyId body
         one[i] = member;
       }
     }
-    results.push_back(CallFact(definition, {one.data(), one.size()}, body, gaps));
-    if ((results.back().stops() && !gaps) || !Step()) return results.back();
+    results.push_back(CallFact(definition, {one.data(), one.size()}, body));
+    if (results.back().is<Failure>() || !Step()) return results.back();
   }
   return Val::ListOf(std::move(results));
 }

@@ -224,13 +224,7 @@ Val Interpreter::EvalLet(int slot, Frame& frame) {
 // --- code
 
 Val Interpreter::Condition(CodeId code, Frame& frame) {
-  return code == assumed_ ? Val(true) : Truth(EvalMembers(code, frame));
-}
-
-Val Interpreter::EvalMembers(CodeId code, Frame& frame) {
-  const Code& c = program_.code(code);
-  if (c.op == CodeOp::kFact) return EvalFact(c, frame, /*gaps=*/true);
-  return c.op == CodeOp::kList ? EvalList(c, frame, /*gaps=*/true) : Eval(code, frame);
+  return code == assumed_ ? Val(true) : Truth(Eval(code, frame));
 }
 
 Val Interpreter::Eval(CodeId code, Frame& frame) {
@@ -238,7 +232,7 @@ Val Interpreter::Eval(CodeId code, Frame& frame) {
   // Behind a fault of the host nothing is computed; who asks for the reason is told that.
   if (!Step()) return Failure{host_fault_.ok() ? "too many steps" : exhausted_};
   const auto kid = [&](size_t i) { return Eval(program_.kid(c, i), frame); };
-  const auto truth = [&](size_t i) { return Truth(EvalMembers(program_.kid(c, i), frame)); };
+  const auto truth = [&](size_t i) { return Truth(kid(i)); };
   switch (c.op) {
     case CodeOp::kConstant: return c.constant;
     case CodeOp::kName: return EvalName(c, frame);
@@ -288,12 +282,12 @@ Val Interpreter::Eval(CodeId code, Frame& frame) {
   return Failure{"this has no value"};
 }
 
-Val Interpreter::EvalFact(const Code& code, Frame& frame, bool gaps) {
+Val Interpreter::EvalFact(const Code& code, Frame& frame) {
   Args args;
   for (uint32_t i = 0; i < code.num_kids; ++i) {
     args.push_back(Eval(program_.kid(code, i), frame));
   }
-  return CallFact(code.index, {args.data(), args.size()}, frame.body, gaps);
+  return CallFact(code.index, {args.data(), args.size()}, frame.body);
 }
 
 Val Interpreter::Truth(const Val& val) {

@@ -28,7 +28,8 @@ struct FunctionCall {
   }
 };
 
-// `f` over the members of a list, those of lists in it, or on the value itself.
+// `f` over the members of a list, those of lists in it, or on the value itself. What is not known of
+// a member has that member's place: another one may decide.
 template <class F>
 Val Each(const Val& x, F f) {
   const auto* list = x.get_if<List>();
@@ -36,7 +37,7 @@ Val Each(const Val& x, F f) {
   std::vector<Val> out;
   for (const Val& item : **list) {
     out.push_back(Each(item, f));
-    if (out.back().stops()) return out.back();
+    if (out.back().is<Failure>()) return out.back();
   }
   return Val::ListOf(std::move(out));
 }

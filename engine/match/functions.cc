@@ -28,10 +28,12 @@ Val Present(const FunctionCall& c) {
   return Each(c[0], [](const Val& x) { return x.stops() ? x : Val(!x.absent()); });
 }
 
-Val Known(const FunctionCall& c) {
-  if (c[0].is<ValueId>()) return true;
-  return !c[0].is<Unknown>() && !c[0].is<Failure>();
+bool IsKnown(const Val& val) {
+  const auto* list = val.get_if<List>();
+  return list != nullptr ? std::ranges::all_of(**list, IsKnown) : !val.stops();
 }
+
+Val Known(const FunctionCall& c) { return IsKnown(c[0]); }
 
 Val Sure(const FunctionCall& c) {
   const Val truth = c.in.Truth(c[0]);
@@ -331,7 +333,6 @@ const std::map<std::string_view, Function>& Table() {
 struct Entry {
   Function function;
   bool takes_anything;  // looks at what it is given even if that stops a computation
-  bool asks_members;    // what stops one member of a list does not stop it
 };
 
 const std::vector<Entry>& Entries() {
@@ -339,8 +340,7 @@ const std::vector<Entry>& Entries() {
     auto* table = new std::vector<Entry>();
     for (const FunctionInfo& info : Functions()) {
       const bool anything = info.name == "known" || info.name == "sure" || info.name == "present";
-      const bool members = info.name == "any" || info.name == "all" || info.name == "sure";
-      table->push_back({Table().at(info.name), anything, members});
+      table->push_back({Table().at(info.name), anything});
     }
     return table;
   }();
@@ -354,8 +354,7 @@ Val Interpreter::CallFunction(const Code& code, Frame& frame) {
   FunctionCall c{*this, frame, code, {}};
   c.args.reserve(code.num_kids);
   for (uint32_t i = 0; i < code.num_kids; ++i) {
-    const CodeId kid = program_.kid(code, i);
-    c.args.push_back(entry.asks_members ? EvalMembers(kid, frame) : Eval(kid, frame));
+    c.args.push_back(Eval(program_.kid(code, i), frame));
     if (c.args.back().stops() && !entry.takes_anything) return c.args.back();
   }
   return entry.function(c);

@@ -117,8 +117,6 @@ class Interpreter {
   bool Step(uint64_t steps = 1);
   Val Truth(const Val& val);  // a condition: true, false, Unknown or Failure
   Val Condition(CodeId code, Frame& frame);
-  // What a truth is asked of: facts of the members of a list, and written lists, also with gaps.
-  Val EvalMembers(CodeId code, Frame& frame);
   const Val& Slot(int slot, Frame& frame);  // of a frame, computed if it is a let
   // A constant: numbers as they are, values of the graph if they are constants, lists of scalars as
   // 1-D tensors. Absent stays absent.
@@ -130,9 +128,9 @@ class Interpreter {
 
   // --- definitions (definitions.cc)
 
-  // Evaluates `$name(args)` as a fact: its cases in order. What stops it for one member of a list
-  // stops the whole, unless `gaps`: then it stands in the list, of which another member may decide.
-  Val CallFact(int definition, std::span<const Val> args, BodyId body, bool gaps = false);
+  // Evaluates `$name(args)` as a fact: its cases in order. Of a list a fact about a value gives a
+  // list, in which what is not known of a member has that member's place.
+  Val CallFact(int definition, std::span<const Val> args, BodyId body);
   // The first case whose condition is true, those before it being false: calls `chosen` with its
   // frame. Returns what stopped the choice (Unknown, Failure), or a bool: whether a case was
   // chosen. Cases within `frame`:
@@ -199,7 +197,7 @@ class Interpreter {
   Val EvalLet(int slot, Frame& frame);
   std::vector<Val> Parts(const Val& whole, size_t count);
   Val EvalData(const SetData& data, Frame& frame, const OpName** op);
-  Val EvalFact(const Code& code, Frame& frame, bool gaps = false);
+  Val EvalFact(const Code& code, Frame& frame);
   Val EvalMatches(const Code& code, const Val& text, const Val& regex);
   Val EvalIn(const Val& element, const Val& list);
   const re2::RE2* Regex(const std::string& text);
@@ -212,13 +210,13 @@ class Interpreter {
 
   // --- lists.cc
   Val Concat(const std::vector<Val>& items);
-  Val EvalList(const Code& code, Frame& frame, bool gaps = false);
+  Val EvalList(const Code& code, Frame& frame);
   Val EvalIndex(const Code& code, Frame& frame);
   Val EvalSubscript(CodeId code, int64_t open, Frame& frame);
   Val SliceTensor(const Num& base, const std::vector<SubscriptCode>& subscripts, Frame& frame);
 
   // --- definitions.cc
-  Val MapFact(int definition, std::span<const Val> args, BodyId body, bool gaps);
+  Val MapFact(int definition, std::span<const Val> args, BodyId body);
   Val CallOnValue(int definition, std::span<const Val> args, BodyId body);
   Val EvalCases(const CompiledDefinition& d, std::span<const Val> args, BodyId body);
   Val Outcome(const CompiledCase& c, Frame& frame);

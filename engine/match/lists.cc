@@ -71,14 +71,14 @@ Val Interpreter::Concat(const std::vector<Val>& items) {
   return Num{Tensor::Int64s(values), weak};
 }
 
-Val Interpreter::EvalList(const Code& code, Frame& frame, bool gaps) {
+Val Interpreter::EvalList(const Code& code, Frame& frame) {
   std::vector<Val> items;
   items.reserve(code.num_kids);
   bool numbers = true;
   for (uint32_t i = 0; i < code.num_kids; ++i) {
     items.push_back(Eval(program_.kid(code, i), frame));
     const Val& item = items.back();
-    if (item.stops() && (!gaps || !exhausted_.empty())) return item;
+    if (item.is<Failure>()) return item;
     const auto* n = item.get_if<Num>();
     numbers &=
         item.is<int64_t>() || item.is<double>() || (n != nullptr && n->weak && n->t.rank() == 0);

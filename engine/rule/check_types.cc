@@ -276,7 +276,9 @@ ExprType RuleChecker::CheckBinary(const Expr& expr, NameScope& scope) {
 bool RuleChecker::HasMembers(const Expr& expr, NameScope& scope) {
   if (expr.kind == Expr::Kind::kName) {
     const NameInfo* const info = scope.Find(expr.text);
-    return info != nullptr && info->list;
+    if (info == nullptr || info->list || info->kind == NameInfo::Kind::kParam)
+      return info != nullptr;
+    return info->let != nullptr && HasMembers(*info->let->value, scope);
   }
   if (expr.kind != Expr::Kind::kCall || expr.call().refs.size() != 1) return false;
   const FunctionInfo* const function = FindFunction(expr.call().refs[0].name);

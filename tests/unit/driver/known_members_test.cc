@@ -54,6 +54,21 @@ TEST_CASE("The same of a list that is written") {
   CHECK_FALSE(Fires(Asked(match, "known([$neg(x), $neg(b)])"), given));
 }
 
+TEST_CASE("The same of a list that has a name, and of what functions ask of each member") {
+  const std::string given = "x: float[2]\ny = Sum(x, x, Neg(x))";  // unknown, true
+  const auto rules = [](const std::string& value, const std::string& where) {
+    return kNegated + "rules:\n  - name: r\n    match: y = Sum(x, ys...)\n    let: {fs: \"" +
+           value + "\"}\n    where: " + where + "\n    replace: y = Abs(x)\n";
+  };
+  CHECK(Fires(rules("$neg(ys)", "any(fs) and true in fs and not known(fs)"), given));
+  CHECK_FALSE(Fires(rules("$neg(ys)", "all(fs)"), given));
+  CHECK_FALSE(Fires(rules("$neg(ys)", "false in fs"), given));
+  const std::string ranks = "x: float[2]\ny = Sum(x, acme.A(x), x)";
+  CHECK(Fires(rules("rank(ys)", "1 in fs and len(fs) == 2 and not known(fs)"), ranks));
+  CHECK_FALSE(Fires(rules("rank(ys)", "fs == 1"), ranks));
+  CHECK_FALSE(Fires(rules("rank(ys)", "2 in fs"), ranks));
+}
+
 TEST_CASE("`in` looks into what is asked of each member") {
   const std::string rules =
       "rules:\n  - name: r\n    match: y = Concat<axis=0>(Cast?<to=_>(xs)...)\n"
