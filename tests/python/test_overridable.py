@@ -15,7 +15,14 @@ QUANTIZED = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["xq"]),
              helper.make_node("DequantizeLinear", ["xq", "s", "z"], ["xf"]),
              helper.make_node("DequantizeLinear", ["wq", "s", "z"], ["w"]),
              helper.make_node("MatMul", ["xf", "w"], ["y"])]
-VALUES = {"w": np.eye(4, dtype=np.float32), "wq": np.eye(4, dtype=np.int8), "s": np.float32(0.5), "z": np.int8(0)}
+AIDGE = [helper.make_node("Mul", ["x", "s"], ["m"]), helper.make_node("Round", ["m"], ["r"]), helper.make_node("Clip", ["r", "lo", "hi"], ["y"])]
+OPERATORS = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["xq"]),
+             helper.make_node("Reshape", ["xq", "image"], ["xi"]),
+             helper.make_node("QLinearConv", ["xi", "s", "z", "kernel", "s", "z", "s", "z", "bias"], ["yi"]),
+             helper.make_node("Reshape", ["yi", "rows"], ["yq"]),
+             helper.make_node("DequantizeLinear", ["yq", "s", "z"], ["y"])]
+VALUES = {"w": np.eye(4, dtype=np.float32), "wq": np.eye(4, dtype=np.int8), "s": np.float32(0.5), "z": np.int8(0), "lo": np.float32(-128), "hi": np.float32(127),
+          "image": np.array([1, 1, 2, 4]), "rows": np.array([2, 4]), "kernel": np.ones((1, 1, 1, 1), np.int8), "bias": np.ones(1, np.int32)}
 
 
 def model(path: Path, nodes: list[onnx.NodeProto]) -> Path:
@@ -57,6 +64,17 @@ def test_quantized_model_is_dequantized_and_frozen(tmp_path):
     graph = onnx.load(out).graph
     assert [i.name for i in graph.input] == ["x"]
     assert not [op for op in ops(out) if op.endswith("Linear")]
+
+
+@pytest.mark.parametrize("rules, nodes, gone", [("aidge_export_qdq", AIDGE, "Round"), ("aidge_export_qop", AIDGE, "Round"), ("qop_to_qdq", OPERATORS, "QLinearConv")])
+def test_other_rule_sets_freeze_too(rules, nodes, gone, tmp_path):
+    source, out = model(tmp_path / "quantized.onnx", nodes), tmp_path / "out.onnx"
+    rewrite(RULES / f"{rules}.yaml", source, out)
+    assert [i.name for i in onnx.load(out).graph.input] == ["x"]
+    assert gone not in ops(out)
+    source = model(tmp_path / "float.onnx", FLOAT)
+    assert "nothing changed" in rewrite(RULES / f"{rules}.yaml", source, out)
+    assert out.read_bytes() == source.read_bytes()
 
 
 @pytest.mark.parametrize("trusted", [False, True])
