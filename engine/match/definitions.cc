@@ -46,7 +46,7 @@ Val Interpreter::CallFact(int definition, std::span<const Val> args, BodyId body
       }
     }
     results.push_back(CallFact(definition, {one.data(), one.size()}, body));
-    if (results.back().is<Failure>() || !Step()) return results.back();
+    if (EndsList(results.back()) || !Step()) return results.back();
   }
   return Val::ListOf(std::move(results));
 }

@@ -198,6 +198,8 @@ class Interpreter {
   std::vector<Val> Parts(const Val& whole, size_t count);
   Val EvalData(const SetData& data, Frame& frame, const OpName** op);
   Val EvalFact(const Code& code, Frame& frame);
+  // Whether a member stops its list: a failure, and what is not known for it has to be asked first.
+  bool EndsList(const Val& m) const { return m.is<Failure>() || (deferred_ && m.stops()); }
   Val EvalMatches(const Code& code, const Val& text, const Val& regex);
   Val EvalIn(const Val& element, const Val& list);
   const re2::RE2* Regex(const std::string& text);

@@ -78,7 +78,7 @@ Val Interpreter::EvalList(const Code& code, Frame& frame) {
   for (uint32_t i = 0; i < code.num_kids; ++i) {
     items.push_back(Eval(program_.kid(code, i), frame));
     const Val& item = items.back();
-    if (item.is<Failure>()) return item;
+    if (EndsList(item)) return item;
     const auto* n = item.get_if<Num>();
     numbers &=
         item.is<int64_t>() || item.is<double>() || (n != nullptr && n->weak && n->t.rank() == 0);
