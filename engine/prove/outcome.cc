@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/prove/rule_proof.h"
 
 namespace qrewrite {
@@ -122,14 +124,24 @@ void RuleProof::TellFailedTest() {
   report_.counterexample = TextOfTest(court_.program.rules(), part ? *part : *test, rule_.name);
 }
 
+// Where next to nothing could be compared, those few graphs are such that what the rule makes does not
+// show in any output: they tell nothing.
+void RuleProof::Conclude() {
+  using Outcome = ProvenRule::Outcome;
+  constexpr int64_t kShown = 8;  // one in so many, of those where it fired
+  if (report_.outcome == Outcome::kRefuted) return;
+  report_.outcome = report_.fired == 0                           ? Outcome::kSilent
+                    : report_.compared * kShown >= report_.fired ? Outcome::kHeld
+                                                                 : Outcome::kUnknown;
+  if (report_.outcome == Outcome::kHeld) report_.why.clear();
+  if (report_.outcome != Outcome::kUnknown || report_.compared == 0) return;
+  report_.why = fmt::format("{} of {} graphs where it fired could be compared; of others: {}",
+                            report_.compared, report_.fired, report_.why);
+}
+
 ProvenRule RuleProof::Finish() {
   using Outcome = ProvenRule::Outcome;
-  if (report_.outcome != Outcome::kRefuted) {
-    report_.outcome = report_.compared > 0 ? Outcome::kHeld
-                      : report_.fired > 0  ? Outcome::kUnknown
-                                           : Outcome::kSilent;
-  }
-  if (report_.outcome == Outcome::kHeld) report_.why.clear();
+  Conclude();
   if (!begun_ && options_.tests) AskTests();
   if (failed_ && report_.outcome != Outcome::kRefuted) TellFailedTest();
   if (AsksConditions()) {

@@ -91,6 +91,7 @@ class RuleProof {
   void CountHeld(const Trial& trial);
   void AskTests();
   void TellFailedTest();
+  void Conclude();
   // False: it does not show again.
   bool Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
               const Task& task);

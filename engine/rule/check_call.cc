@@ -375,19 +375,28 @@ void RuleChecker::CheckFunctionArg(const Arg& arg, size_t index, const FunctionI
   }
   const ExprType got = CheckExpr(*arg.value, scope);
   if (!arg.repeated) CheckArgType(*arg.value, got, info, index, owner);
-  if (info.name != "any") return;
-  const bool call = arg.value->kind == Expr::Kind::kCall;
-  const bool equal = arg.value->kind == Expr::Kind::kBinary && arg.value->binary == BinaryOp::kEq &&
-                     HasMembers(*arg.value->items[0], scope);
-  const bool one = call ? IsOneCondition(*arg.value) : LiteralType(*arg.value) == ExprType::kBool;
+  if (info.name == "any") CheckAny(arg, scope);
+}
+
+// `any(x == 0.0)` holds for all: a comparison is one condition.
+void RuleChecker::CheckAny(const Arg& arg, NameScope& scope) {
+  Owner& owner = scope.owner();
+  const NameInfo* const name =
+      arg.value->kind == Expr::Kind::kName ? scope.Find(arg.value->text) : nullptr;
+  const bool named = name != nullptr && name->let != nullptr && name->let->names.size() == 1;
+  const Expr& value = named ? *name->let->value : *arg.value;
+  const bool call = value.kind == Expr::Kind::kCall;
+  const bool equal = value.kind == Expr::Kind::kBinary && value.binary == BinaryOp::kEq &&
+                     HasMembers(*value.items[0], scope);
+  const bool one = call ? IsOneCondition(value) : LiteralType(value) == ExprType::kBool;
   if (!one) return;
   sink_
       .Error(arg.place, code::kType,
              fmt::format("this is one condition already: it holds for all {} ({})",
                          call || equal ? "members" : "elements", owner.text))
       .hint =
-      equal  ? fmt::format("whether one of them is: `{} in {}`", Print(*arg.value->items[1]),
-                           Print(*arg.value->items[0]))
+      equal  ? fmt::format("whether one of them is: `{} in {}`", Print(*value.items[1]),
+                           Print(*value.items[0]))
       : call ? "one by one: any(Equal(size(xs), 0)), or a fact with a pattern, as `v = Relu(_) "
                "=> true`"
              : "element by element: any(Equal(x, 0.0)), any(Less(x, y))";

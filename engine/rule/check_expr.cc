@@ -202,6 +202,12 @@ ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope) {
     return param && !IsFaulty('.', param->name) ? TypeOf(*param) : ExprType::kAny;
   }
   const NameInfo* info = base.kind == Expr::Kind::kName ? scope.Find(base.text) : nullptr;
+  if (info != nullptr && info->kind == Kind::kChain) {
+    sink_.Error(expr.place, code::kType,
+                fmt::format("`{}` is a chain: data of a set is that of one node ({})", base.text,
+                            owner.text));
+    return ExprType::kAny;
+  }
   if (info != nullptr && info->is_label()) {
     std::vector<Literal> values;
     CheckSetData(*info, expr.text, expr.place, owner, &values);

@@ -134,6 +134,7 @@ class RuleChecker {
   ExprType CheckFunction(const Expr& call, const FunctionInfo& info, NameScope& scope);
   bool FitsArgumentCount(const Expr& call, const FunctionInfo& info, const Owner& owner);
   void CheckFunctionArg(const Arg& arg, size_t index, const FunctionInfo& info, NameScope& scope);
+  void CheckAny(const Arg& arg, NameScope& scope);
   void CheckArgs(const Expr& call, NameScope& scope, CallUse use);
   void CheckAttrs(const Expr& call, NameScope& scope);
   void CheckArrow(const Expr& call, const Arg& arg, const NameInfo* label, Owner& owner);

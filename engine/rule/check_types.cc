@@ -111,7 +111,7 @@ bool Fits(ExprType wanted, ExprType got) {
     case kBool: return IsOneOf(got, {kBool, kValue, kList});
     case kList: return IsOneOf(got, {kList, kValue, kNumber});
     case kSet: return got == kSet;
-    case kLabel: return IsOneOf(got, {kLabel, kChain});
+    case kLabel: return got == kLabel;
     case kChain: return got == kChain;
     case kAny: break;
   }
@@ -132,7 +132,8 @@ void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo
   if (info.name == "uses" && index == 0) {
     fits = !IsOneOf(got, {kString, kDType, kBool, kSet, kLabel, kChain});
   }
-  if (info.name == "name") fits = !IsOneOf(got, {kString, kNumber, kDType, kBool, kSet, kList});
+  if (info.name == "name")
+    fits = !IsOneOf(got, {kString, kNumber, kDType, kBool, kSet, kList, kChain});
   if (wanted == kSet && arg.kind != Expr::Kind::kSet && got != kAny) fits = false;
   if (fits) return;
   std::string hint;
@@ -140,6 +141,9 @@ void RuleChecker::CheckArgType(const Expr& arg, ExprType got, const FunctionInfo
   if (wanted == kSet) hint = "a set of operators is named under `sets:` and written `@name`";
   if (wanted == kLabel && got == kValue) {
     hint = "it asks for the label of a node: `y = n:Op(...)`";
+  }
+  if (got == kChain && (wanted == kLabel || info.name == "name")) {
+    hint = "what the steps of a chain are is said in the match: `c:Relu|Abs+(x)`";
   }
   if (got == kLabel) hint = "it asks for a value, such as one that the node makes";
   sink_
