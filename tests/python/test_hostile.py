@@ -93,7 +93,7 @@ def test_many_nodes_without_names():
     nodes += [helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(40_000)]
     nodes.append(helper.make_node("Neg", [nodes[-1].output[0]], ["y"]))
     onnx.save(model(nodes), "m.onnx")
-    run("--rules", rules("phases: [{name: names, rename: A-Za-z_}]\n"), "m.onnx", "-o", "o.onnx")
+    run("--rules", rules("phases: [{name: names, rename: A-Za-z0-9_}]\n"), "m.onnx", "-o", "o.onnx")
     graph = onnx.load("o.onnx").graph
     assert [n.name for n in graph.node[:3]] == ["Relu", "Relu_1", "Relu_2"]
     assert len({n.name for n in graph.node}) == len(graph.node) == 40_002
