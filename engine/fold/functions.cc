@@ -284,19 +284,19 @@ namespace {
 
 Result<Tensor> ExtremeOf(const Tensor& tensor, std::string_view op) {
   if (tensor.size() == 0) return Reason("{} of no elements", op == "ReduceMax" ? "max" : "min");
+  if (IsInteger(tensor.dtype()) && Info(tensor.dtype()).bits < 8) {  // no kernel knows these
+    const DType byte = IntMin(tensor.dtype()) < 0 ? DType::kInt8 : DType::kUint8;
+    QR_ASSIGN_OR_RETURN(const Tensor bytes, CastExact(tensor, byte));
+    QR_ASSIGN_OR_RETURN(const Tensor extreme, ExtremeOf(bytes, op));
+    return CastExact(extreme, tensor.dtype());
+  }
   const Attributes attributes{{"keepdims", int64_t{0}}};
-  const bool narrow = IsInteger(tensor.dtype()) && Info(tensor.dtype()).bits < 8;
-  const DType dtype = !narrow                      ? tensor.dtype()
-                      : IntMin(tensor.dtype()) < 0 ? DType::kInt8
-                                                   : DType::kUint8;
-  QR_ASSIGN_OR_RETURN(const Tensor wide,
-                      narrow ? CastExact(tensor, dtype) : Result<Tensor>(tensor));
-  const Tensor inputs[] = {wide};
+  const Tensor inputs[] = {tensor};
   QR_ASSIGN_OR_RETURN(
       const std::vector<Tensor> outputs,
       Fold(KernelRegistry::Builtin(),
            {.domain = "", .op = op, .since = 20, .inputs = inputs, .attributes = attributes}));
-  return narrow ? CastExact(outputs[0], tensor.dtype()) : Result<Tensor>(outputs[0]);
+  return outputs[0];
 }
 
 }  // namespace

@@ -13,6 +13,9 @@
 namespace qrewrite {
 namespace {
 
+// So many nodes behind a reader are looked at to see that it goes.
+constexpr int kMostGone = 64;
+
 bool IsRetyped(const std::vector<std::pair<ValueId, DType>>& retypes, ValueId a, ValueId b) {
   return std::any_of(retypes.begin(), retypes.end(),
                      [&](const auto& t) { return t.first == a || t.first == b; });
@@ -248,7 +251,7 @@ bool Rewriter::CheckReaders(ValueId v, DType dtype, const Redefinitions& redefin
     if (s == nullptr || s->inputs.empty()) continue;
     const int var = s->inputs[std::min<size_t>(user.index, s->inputs.size() - 1)].type_var;
     if (var < 0 || s->types[var].Allows(dtype)) continue;
-    int steps = 64;
+    int steps = kMostGone;
     if (!IsNew(user.node) && Goes(user.node, redefinitions, steps)) continue;
     return Mistyped(fmt::format("{} cannot read `{}` as {}",
                                 graph_.op_name(graph_.op(user.node)).text(), graph_.name(v),

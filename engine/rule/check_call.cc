@@ -143,7 +143,7 @@ void RuleChecker::CheckLabelCall(const Expr& call, const NameInfo& head, size_t 
         .Error(ref.place, code::kForm,
                fmt::format("what is computed cannot call a graph attribute, as `{}` ({})", ref.name,
                            owner.text))
-        .hint = "its nodes stand in a replacement: `y = " + ref.name + "(...)`";
+        .hint = fmt::format("its nodes stand in a replacement: `y = {}(...)`", ref.name);
   }
   if (!head.is_label()) return;
   const bool each = use == CallUse::kBuild && repeated_ > 0;

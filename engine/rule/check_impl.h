@@ -147,7 +147,9 @@ class RuleChecker {
   ExprType CheckBinary(const Expr& expr, NameScope& scope);
   // Of an expression that is plainly of one kind, without looking at names; else kAny.
   static ExprType LiteralType(const Expr& expr);
+  // Whether it may be a list of the match, or what a function that asks each member makes of one.
   static bool HasMembers(const Expr& expr, NameScope& scope);
+  static bool HasMembers(const Expr& expr, NameScope& scope, std::set<const Let*>& seen);
   void CheckCompared(const Expr& expr, ExprType left, ExprType right, NameScope& scope);
   void CheckRegex(const Expr& expr, ExprType left, ExprType type, Owner& owner);
   void CheckPattern(const std::string& regex, const Place& place, const std::string& owner);

@@ -276,13 +276,20 @@ ExprType RuleChecker::CheckBinary(const Expr& expr, NameScope& scope) {
   return kBool;
 }
 
-// A list of the match, and what a function that asks each of its members makes of one.
 bool RuleChecker::HasMembers(const Expr& expr, NameScope& scope) {
+  std::set<const Let*> seen;
+  return HasMembers(expr, scope, seen);
+}
+
+bool RuleChecker::HasMembers(const Expr& expr, NameScope& scope, std::set<const Let*>& seen) {
+  constexpr size_t kMostLets = 32;  // behind so many it may be one
   if (expr.kind == Expr::Kind::kName) {
     const NameInfo* const info = scope.Find(expr.text);
     if (info == nullptr || info->list || info->kind == NameInfo::Kind::kParam)
       return info != nullptr;
-    return info->let != nullptr && HasMembers(*info->let->value, scope);
+    // One that was looked at has none, or is being looked at: it is defined by itself.
+    if (info->let == nullptr || !seen.insert(info->let).second) return false;
+    return seen.size() > kMostLets || HasMembers(*info->let->value, scope, seen);
   }
   if (expr.kind != Expr::Kind::kCall || expr.call().refs.size() != 1) return false;
   const FunctionInfo* const function = FindFunction(expr.call().refs[0].name);
@@ -291,7 +298,7 @@ bool RuleChecker::HasMembers(const Expr& expr, NameScope& scope) {
   const bool one = function->name == "len" || function->name == "max" || function->name == "min" ||
                    function->name == "any" || function->name == "all";
   return !one && std::ranges::any_of(expr.call().args, [&](const Arg& arg) {
-    return arg.value && HasMembers(*arg.value, scope);
+    return arg.value && HasMembers(*arg.value, scope, seen);
   });
 }
 

@@ -41,6 +41,19 @@ std::vector<std::string> Members(std::string_view text) {
   return members;
 }
 
+// `parse` reads a member; `wrong`: what it is told that it cannot.
+template <class T>
+Result<Literal> ParseList(std::string_view text, std::optional<T> (*parse)(std::string_view),
+                          Status wrong) {
+  std::vector<T> values;
+  for (const std::string& member : Members(text)) {
+    const std::optional<T> value = parse(member);
+    if (!value) return wrong;
+    values.push_back(*value);
+  }
+  return Literal(std::move(values));
+}
+
 }  // namespace
 
 std::string LiteralText(const Literal& value) {
@@ -117,24 +130,10 @@ Result<Literal> ParseLiteral(ParamType type, std::string_view text) {
       return regex.ok() ? Result<Literal>(Literal(std::string(text)))
                         : wrong("regular expression: " + regex.error());
     }
-    case ParamType::kInts: {
-      std::vector<int64_t> values;
-      for (const std::string& member : Members(text)) {
-        const auto value = ParseInt(member);
-        if (!value) return wrong("list of integers, as 1,2");
-        values.push_back(*value);
-      }
-      return Literal(std::move(values));
-    }
-    case ParamType::kFloats: {
-      std::vector<double> values;
-      for (const std::string& member : Members(text)) {
-        const auto value = ParseFloat(member);
-        if (!value) return wrong("list of numbers, as 0.5,2");
-        values.push_back(*value);
-      }
-      return Literal(std::move(values));
-    }
+    case ParamType::kInts:
+      return ParseList<int64_t>(text, ParseInt, wrong("list of integers, as 1,2"));
+    case ParamType::kFloats:
+      return ParseList<double>(text, ParseFloat, wrong("list of numbers, as 0.5,2"));
     case ParamType::kStrings: return Literal(Members(text));
     case ParamType::kAny:
       if (text == "true" || text == "false") return Literal(text == "true");

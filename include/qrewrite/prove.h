@@ -77,7 +77,7 @@ struct ProvenRule {
   enum class Outcome {
     kHeld,     // on all graphs where it fired
     kRefuted,  // it breaks its promise, or a test of its own fails: `why`, `counterexample`
-    kUnknown,  // it fired, but no result could be compared: `why`
+    kUnknown,  // it fired, but next to no result could be compared: `why`
     kSilent,   // it never fired: it refuses or warns, or its tests show no graph where it does
   };
   std::string name;

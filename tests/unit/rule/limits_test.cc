@@ -9,6 +9,7 @@
 #include <thread>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "tests/support/small_stack.h"
 #include "tests/support/temp_folder.h"
@@ -40,6 +41,23 @@ std::string RuleText(const std::string& where, const std::string& let = "") {
 }
 
 }  // namespace
+
+TEST_CASE("Limits: whether a name is a list is found behind lets that go round, or double") {
+  const auto rule = [](const std::string& where, const std::string& lets) {
+    return RuleText(where, "    let:\n" + lets);
+  };
+  const std::string round = "      a: dtype(b)\n      b: dtype(a)\n";
+  CHECK_FALSE(MessagesOnSmallStack(rule("FLOAT in a", round)).empty());
+  CHECK_FALSE(MessagesOnSmallStack(rule("any(a == FLOAT)", round)).empty());
+  std::string lets;
+  for (int i = 0; i < 200; ++i) {
+    lets += fmt::format("      a{0}: cast(a{1}, dtype(a{1}))\n", i, i + 1);
+  }
+  lets += "      a200: x\n";
+  CHECK(MessagesOnSmallStack(rule("FLOAT in dtype(a0)", lets)) == "");
+  CHECK(MessagesOnSmallStack(rule("FLOAT in dtype(a199)", lets)).find("needs a list") !=
+        std::string::npos);
+}
 
 TEST_CASE("Limits: what is deep is refused with its place, on a small stack") {
   struct Row {
