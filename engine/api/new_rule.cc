@@ -26,6 +26,7 @@ namespace {
 
 constexpr int64_t kShownElements = 32;  // of a constant in a test; larger ones are random
 constexpr const char* kMade = "mine.New";
+constexpr uint64_t kMostFolded = uint64_t{64} << 20;  // of a constant; what rule sets have, too
 
 // --- the piece
 
@@ -148,7 +149,11 @@ class Skeleton {
         nodes_(std::move(nodes)),
         options_(options),
         inference_(MakeOnnxInference()),
-        facts_(graph, Signatures::Builtin(), KernelRegistry::Builtin(), inference_.get()) {}
+        facts_(graph, Signatures::Builtin(), KernelRegistry::Builtin(), inference_.get()) {
+    // A rule set that says nothing else keeps them: what is behind one is no constant to the rule.
+    for (const OpName& op : Quantizers()) keep_.push_back({.op = op});
+    facts_.SetConstantsConfig(&keep_, kMostFolded);
+  }
 
   Result<std::string> Text() {
     QR_RETURN_IF_ERROR(Order());
@@ -442,6 +447,7 @@ class Skeleton {
   const std::set<NodeId> nodes_;
   const NewRuleOptions& options_;
   std::unique_ptr<ShapeInference> inference_;
+  std::vector<OpPattern> keep_;  // of facts_
   Facts facts_;
 
   std::vector<NodeId> order_;

@@ -25,13 +25,10 @@ Result<Params> BindParams(const RuleSet& rules, const std::map<std::string, std:
                                                     parsed.status().diagnostics()[0].message));
     }
     const Literal& value = *parsed;
-    bool allowed = param->one_of.empty();
-    std::string choices;
-    for (const Literal& choice : param->one_of) {
-      allowed |= LiteralText(choice) == LiteralText(value);
-      choices += (choices.empty() ? "" : ", ") + LiteralText(choice);
-    }
-    if (!allowed) {
+    if (!IsAllowed(*param, value)) {
+      std::string choices;
+      for (const Literal& choice : param->one_of)
+        choices += (choices.empty() ? "" : ", ") + LiteralText(choice);
       return Status(StatusCode::kUsage, fmt::format("parameter `{}`: `{}` is none of {}", name,
                                                     Printable(text), choices));
     }

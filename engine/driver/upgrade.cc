@@ -32,6 +32,18 @@ std::string InputFault(const Graph& graph, NodeId n, const Signature& s) {
   return "";
 }
 
+// The node has none of what it needs one of.
+std::string NothingOfFault(const Graph& graph, NodeId n, const Signature& s) {
+  const auto is_there = [&](const std::string& name) {
+    const int input = s.InputIndex(name);
+    if (input < 0) return graph.attributes(n).Find(name) != nullptr;
+    const auto i = static_cast<size_t>(input);
+    return i < graph.num_inputs(n) && graph.input(n, i).valid();
+  };
+  if (s.needs_one.empty() || std::ranges::any_of(s.needs_one, is_there)) return "";
+  return fmt::format("needs its {}", fmt::join(s.needs_one, " or its "));
+}
+
 // A default that changed changes the meaning of a node that relies on it.
 std::string DefaultFault(const Graph& graph, NodeId n, const Signature& before,
                          const Signature& s) {
@@ -177,6 +189,7 @@ std::string RuleRun::FaultAt(NodeId n, int64_t opset) {
   if (s == before && s != nullptr) return "";
   if (s == nullptr || s->deprecated) return "does not exist";
   if (const std::string fault = InputFault(graph_, n, *s); !fault.empty()) return fault;
+  if (const std::string fault = NothingOfFault(graph_, n, *s); !fault.empty()) return fault;
   if (graph_.num_outputs(n) > static_cast<size_t>(s->max_outputs)) {
     return fmt::format("cannot have {} outputs", graph_.num_outputs(n));
   }

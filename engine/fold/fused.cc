@@ -8,13 +8,6 @@
 namespace qrewrite::fold {
 namespace {
 
-// The only result of an operator of ONNX.
-Result<Tensor> Part(std::string_view op, int since, std::span<const Tensor> inputs,
-                    const Attributes& attributes = {}) {
-  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y, Compute(op, since, inputs, attributes));
-  return y[0];
-}
-
 // Input `i`, or none.
 Tensor Optional(const FoldCall& call, size_t i) {
   const Tensor* const given = Input(call, i);

@@ -175,6 +175,7 @@ const KernelRegistry& KernelRegistry::Evaluation() {
     fold::RegisterQLinear(*r);
     fold::RegisterBlockWeights(*r);
     fold::RegisterFused(*r);
+    fold::RegisterTransformers(*r);
     fold::RegisterLegacy(*r);
     return r;
   }();

@@ -192,4 +192,10 @@ Outputs Compute(std::string_view op, int since, std::span<const Tensor> inputs,
   return Fold(kernel, {"", op, since, inputs, attributes}, {.lazy = UINT64_MAX});
 }
 
+Result<Tensor> Part(std::string_view op, int since, std::span<const Tensor> inputs,
+                    const Attributes& attributes) {
+  QR_ASSIGN_OR_RETURN(const std::vector<Tensor> y, Compute(op, since, inputs, attributes));
+  return y[0];
+}
+
 }  // namespace qrewrite::fold

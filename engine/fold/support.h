@@ -95,6 +95,9 @@ void Add(KernelRegistry& registry, std::string_view op, Form form, Kernel run,
 // The outputs of another operator of ONNX, for kernels that are made of such.
 Outputs Compute(std::string_view op, int since, std::span<const Tensor> inputs,
                 const Attributes& attributes);
+// Its only one.
+Result<Tensor> Part(std::string_view op, int since, std::span<const Tensor> inputs,
+                    const Attributes& attributes = {});
 
 // The families; each registers its operators.
 void RegisterArithmetic(KernelRegistry& registry);
@@ -124,6 +127,7 @@ void RegisterNormalization(KernelRegistry& registry);
 void RegisterQLinear(KernelRegistry& registry);
 void RegisterBlockWeights(KernelRegistry& registry);
 void RegisterFused(KernelRegistry& registry);
+void RegisterTransformers(KernelRegistry& registry);
 void RegisterLegacy(KernelRegistry& registry);  // behind all others: they are what it is made of
 
 }  // namespace qrewrite::fold

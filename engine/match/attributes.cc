@@ -187,10 +187,8 @@ std::string Interpreter::PassOn(const AttrRest& rest, const OpName& op, const Si
   const Attributes& own = graph_.attributes(rest.node);
   for (const Attribute& a : own) {
     if (mentioned(a.name)) continue;
-    if (std::holds_alternative<BodyId>(a.value) ||
-        std::holds_alternative<std::vector<BodyId>>(a.value)) {
-      return "an attribute that is a graph cannot be passed on";
-    }
+    if (std::holds_alternative<std::vector<BodyId>>(a.value))
+      return "an attribute that is a list of graphs cannot be passed on";
     if (signature == nullptr || signature->FindAttribute(a.name) != nullptr) {
       attributes.Set(a.name, a.value);
     } else if (!IsDefault(rest.node, a)) {

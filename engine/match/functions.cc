@@ -360,28 +360,4 @@ Val Interpreter::CallFunction(const Code& code, Frame& frame) {
   return entry.function(c);
 }
 
-Val Interpreter::CallHost(const Code& code, Frame& frame) {
-  const std::string& name = program_.hosts()[static_cast<size_t>(code.index)];
-  std::vector<Tensor> tensors;
-  for (uint32_t i = 0; i < code.num_kids; ++i) {
-    const Val forced = Force(Eval(program_.kid(code, i), frame));
-    if (forced.stops() || forced.absent()) return forced;
-    if (!forced.is_number()) return Failure{fmt::format("{} is given {}", name, Describe(forced))};
-    tensors.push_back(forced.number().t);
-  }
-  const HostFunction* host = host_by_number_[static_cast<size_t>(code.index)];
-  if (host == nullptr) return Failure{"unknown function " + name};
-  const Result<Tensor> result = (*host)(tensors);
-  return result.ok() ? FromTensor(result) : FoldFailure(result.status());
-}
-
-Val Interpreter::FoldFailure(const Status& status) {
-  const std::string& why = status.diagnostics()[0].message;
-  if (status.code() == StatusCode::kCallback) {
-    host_fault_ = status;
-    Exhaust(why);
-  }
-  return Failure{why};
-}
-
 }  // namespace qrewrite

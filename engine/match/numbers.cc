@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/fold/element.h"
+#include "engine/graph/same_bodies.h"
 #include "engine/match/interpreter.h"
 #include "engine/match/logic.h"
 #include "engine/program/scalar.h"
@@ -103,6 +104,24 @@ Val AsTexts(Interpreter& in, const Val& val) {
   return Val::ListOf({texts.begin(), texts.end()});
 }
 
+bool Mentioned(const AttrRest& rest, const std::string& name) {
+  return std::ranges::find(*rest.mentioned, name) != rest.mentioned->end();
+}
+
+// What the pattern does not mention of either node, by value; an attribute that is not there has its default.
+bool SameRest(Interpreter& in, const AttrRest& a, const AttrRest& b) {
+  const auto same = [&](const AttrRest& one, const AttrRest& other) {
+    return std::ranges::all_of(in.graph().attributes(one.node), [&](const Attribute& attribute) {
+      if (Mentioned(one, attribute.name)) return true;
+      const AttrValue* const there = in.graph().attributes(other.node).Find(attribute.name);
+      if (there != nullptr && Equal(attribute.value, *there)) return true;
+      return in.Step() && in.Same(Interpreter::FromAttribute(attribute.value),
+                                  in.AttributeOf(other.node, attribute.name));
+    });
+  };
+  return same(a, b) && same(b, a);
+}
+
 // Whether two things are the same that are no numbers; nullopt: their numbers decide.
 std::optional<Val> CompareThings(Interpreter& in, const Val& a, const Val& b) {
   constexpr BinaryOp kEq = BinaryOp::kEq;
@@ -123,7 +142,12 @@ std::optional<Val> CompareThings(Interpreter& in, const Val& a, const Val& b) {
     return in.Compare(kEq, a, Val::Int(static_cast<int64_t>(*y)));
   }
   if (a.is<LabelRef>() && b.is<LabelRef>()) return a.get<LabelRef>().node == b.get<LabelRef>().node;
-  if (a.is<BodyRef>() && b.is<BodyRef>()) return a.get<BodyRef>().body == b.get<BodyRef>().body;
+  if (a.is<AttrRest>() && b.is<AttrRest>())
+    return SameRest(in, a.get<AttrRest>(), b.get<AttrRest>());
+  if (a.is<BodyRef>() && b.is<BodyRef>()) {
+    return SameBodies(in.graph(), a.get<BodyRef>().body, b.get<BodyRef>().body,
+                      [&] { return in.Step(); });
+  }
   return std::nullopt;
 }
 

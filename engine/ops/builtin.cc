@@ -23,9 +23,9 @@ constexpr std::string_view kOverlay =
 #include "engine/ops/overlay.inc"
     ;
 
-constexpr std::string_view kFactWords[] = {
-    "commutative",     "random",  "deterministic", "quantizer",
-    "integer_product", "default", "dtype",         "texts"};
+constexpr std::string_view kFactWords[] = {"commutative", "random",    "deterministic",
+                                           "quantizer",   "needs_one", "integer_product",
+                                           "default",     "dtype",     "texts"};
 
 // Cuts the text in front of the separator off `rest`; all of it if there is none.
 std::string_view CutTo(std::string_view& rest, std::string_view separator) {
@@ -149,6 +149,12 @@ bool SignatureTable::Apply(const Fact& fact, Signature& signature) {
     signature.commutative = true;
   } else if (fact.word == "random" || fact.word == "deterministic") {
     signature.deterministic = fact.word == "deterministic";
+  } else if (fact.word == "needs_one") {
+    for (std::string_view rest = fact.name; !rest.empty();) {
+      const std::string_view name = CutTo(rest, " ");
+      if (signature.InputIndex(name) < 0 && signature.FindAttribute(name) == nullptr) return false;
+      signature.needs_one.emplace_back(name);
+    }
   } else if (fact.word == "dtype") {
     const int index = signature.OutputIndex(fact.name);
     if (index < 0) return false;

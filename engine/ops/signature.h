@@ -81,6 +81,8 @@ struct Signature {
   int min_inputs = 0, max_inputs = 0, min_outputs = 0, max_outputs = 0;  // max: INT_MAX if variadic
   std::vector<FormalAttribute> attributes;                               // sorted by name
   std::vector<TypeVar> types;
+  // Inputs and attributes one of which has to be there: `split` or `num_outputs` of Split. Empty: nothing of the kind.
+  std::vector<std::string> needs_one;
   bool from_rule_file = false;
 
   const FormalAttribute* FindAttribute(std::string_view name) const;  // null if there is none

@@ -125,6 +125,7 @@ class Emitter {
   // --- emit_subgraphs.cc
   Vals Inline(BodyId body, const MakeCall& call, Frame& frame);
   bool OwnSubgraphs(AttrValue& value);
+  bool AddOwned(const Attributes& from, Attributes& attributes);
 
   Graph& graph_;
   Interpreter& in_;

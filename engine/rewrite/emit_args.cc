@@ -149,8 +149,12 @@ bool Emitter::Attrs(const MakeCall& call, Frame& frame, const Head& head, Attrib
       if (rest.absent()) continue;
       const auto* names = rest.get_if<AttrRest>();
       if (names == nullptr) return Reject(fmt::format("`**{}` holds no attributes", a.name));
-      const std::string why = in_.PassOn(*names, head.op, head.signature, attributes);
+      const bool bodies = graph_.HasSubgraphs(names->node);
+      Attributes held;
+      const std::string why =
+          in_.PassOn(*names, head.op, head.signature, bodies ? held : attributes);
       if (!why.empty()) return Reject(why);
+      if (!AddOwned(held, attributes)) return false;
       continue;
     }
     const Val value = in_.Eval(a.value, frame);

@@ -295,14 +295,13 @@ Vals Emitter::Copy(NodeId node, const MakeCall& call, Frame& frame, size_t only)
   if (head.signature == nullptr && head.newest != nullptr) {
     return Fail(fmt::format("{} does not exist at this opset", head.op.text()));
   }
-  if (graph_.HasSubgraphs(node)) {
-    return Fail(fmt::format("{} has subgraphs: no copy of it", head.op.text()));
-  }
-  Attributes attributes = graph_.attributes(node);
-  Attributes overrides;
+  const bool bodies = graph_.HasSubgraphs(node);
+  Attributes attributes, overrides;
   Inputs inputs;
   if (!Attrs(call, frame, head, overrides) || !Operands(head, args, inputs)) return Fail(reason_);
+  if (!bodies) attributes = graph_.attributes(node);
   for (const Attribute& a : overrides) attributes.Set(a.name, a.value);
+  if (bodies && !AddOwned(graph_.attributes(node), attributes)) return Fail(reason_);
   const size_t outputs = graph_.num_outputs(node);
   if (only < outputs && outputs > kWide) {  // one output of many: the others need not be looked at
     if (!CheckTypes(head, AsSpan(inputs))) return Fail(reason_);

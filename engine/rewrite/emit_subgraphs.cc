@@ -69,4 +69,19 @@ bool Emitter::OwnSubgraphs(AttrValue& value) {
   return true;
 }
 
+// What `from` has and `attributes` do not, with subgraphs as a new node has them.
+bool Emitter::AddOwned(const Attributes& from, Attributes& attributes) {
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): it may lie in a table of the graph, which grows
+  const Attributes kept = from;
+  for (const Attribute& a : kept) {
+    if (attributes.Find(a.name) != nullptr) continue;
+    if (std::holds_alternative<std::vector<BodyId>>(a.value))
+      return Reject("a list of subgraphs cannot be copied");
+    AttrValue value = a.value;
+    if (!OwnSubgraphs(value)) return false;
+    attributes.Set(a.name, std::move(value));
+  }
+  return true;
+}
+
 }  // namespace qrewrite

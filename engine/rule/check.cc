@@ -259,12 +259,9 @@ void RuleChecker::CheckSettings(const RuleTest& test) {
     const Place& place = test.set_places.at(name);
     const Param* param = CheckParam(name, place);
     if (param == nullptr) continue;
-    const auto& allowed = param->one_of;
-    const bool listed =
-        allowed.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end();
-    if (FitsType(param->type, value) && listed) continue;
+    if (FitsType(param->type, value) && IsAllowed(*param, value)) continue;
     std::vector<std::string> choices;
-    for (const Literal& choice : allowed) choices.push_back(LiteralText(choice));
+    for (const Literal& choice : param->one_of) choices.push_back(LiteralText(choice));
     sink_
         .Error(
             place, code::kBadValue,

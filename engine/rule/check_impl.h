@@ -94,7 +94,6 @@ class RuleChecker {
   // `attribute`: whose value it is; "" of an input.
   void NoArithmetic(const Expr& expr, Owner& owner, std::string_view attribute = "");
   void Bind(const std::string& name, NameInfo info, NameScope& scope);
-  void CheckBodies(const std::string& name, const NameInfo& again, Owner& owner);
   void CheckList(const std::string& name, const NameInfo& before, const NameInfo& again,
                  Owner& owner);
   bool CheckFreeName(const std::string& name, const Place& place, Owner& owner);

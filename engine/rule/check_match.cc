@@ -76,12 +76,12 @@ void RuleChecker::Bind(const std::string& name, NameInfo info, NameScope& scope)
     scope.Add(name, info);
     return;
   }
-  // A second occurrence of a value or attribute means equal; a parameter is a value the caller has.
+  // A second occurrence means equal; a parameter is a value the caller has.
+  const bool rests = before->kind == Kind::kRest && info.kind == Kind::kRest;
   const bool equal =
-      (MayRepeat(before->kind) || before->kind == Kind::kParam) && MayRepeat(info.kind);
+      rests || ((MayRepeat(before->kind) || before->kind == Kind::kParam) && MayRepeat(info.kind));
   if (equal) {
     CheckList(name, *before, info, owner);
-    CheckBodies(name, info, owner);
     before->list &= info.list;  // one value, the same in each member
     before->output |= info.output;
     before->quantified |= info.quantified;
@@ -105,18 +105,6 @@ void RuleChecker::CheckList(const std::string& name, const NameInfo& before, con
   d.hint =
       fmt::format("all of them: `{}...`; any one output: `_..., {}, _... = Split(x)`", name, name);
   d.notes.push_back(FirstNote(before.place));
-}
-
-// Two bodies are never equal, whatever is in them.
-void RuleChecker::CheckBodies(const std::string& name, const NameInfo& again, Owner& owner) {
-  if (again.kind != Kind::kAttribute || again.call == nullptr) return;
-  const AttrKind kind = ops_.KindOf(again.call->call().refs, again.attribute);
-  if (kind != AttrKind::kGraph && kind != AttrKind::kGraphs) return;
-  sink_
-      .Error(again.place, code::kBoundTwice,
-             fmt::format("`{}` stands for a body already, and bodies are not compared ({})", name,
-                         owner.text))
-      .hint = "each has a name of its own";
 }
 
 void RuleChecker::BindOuts(const Stmt& stmt, NameScope& scope, MadeNames& made) {

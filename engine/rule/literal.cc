@@ -1,8 +1,10 @@
 #include "engine/rule/literal.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -103,6 +105,29 @@ bool FitsType(ParamType type, const Literal& value) {
   }
 }
 
+bool FitsChoices(ParamType type, const Literal& value) {
+  switch (type) {
+    case ParamType::kInts: return FitsType(ParamType::kInt, value);
+    case ParamType::kFloats: return FitsType(ParamType::kFloat, value);
+    case ParamType::kStrings: return FitsType(ParamType::kString, value);
+    default: return FitsType(type, value);
+  }
+}
+
+bool IsAllowed(const Param& param, const Literal& value) {
+  if (param.one_of.empty()) return true;
+  std::set<std::string> choices;
+  for (const Literal& choice : param.one_of) choices.insert(LiteralText(choice));
+  const auto among = [&](const Literal& one) { return choices.contains(LiteralText(one)); };
+  const auto all = [&](const auto& list) {
+    return std::ranges::all_of(list, [&](const auto& member) { return among(Literal(member)); });
+  };
+  if (const auto* ints = std::get_if<std::vector<int64_t>>(&value)) return all(*ints);
+  if (const auto* floats = std::get_if<std::vector<double>>(&value)) return all(*floats);
+  const auto* texts = std::get_if<std::vector<std::string>>(&value);
+  return texts == nullptr ? among(value) : all(*texts);
+}
+
 Result<Literal> ParseLiteral(ParamType type, std::string_view text) {
   const auto wrong = [&](std::string_view wanted) {
     return Status(StatusCode::kUsage, fmt::format("`{}` is no {}", Printable(text), wanted));
@@ -119,7 +144,7 @@ Result<Literal> ParseLiteral(ParamType type, std::string_view text) {
     case ParamType::kBytes: {
       const auto value = ParseSize(text);
       const auto bytes = value ? value : ParseInt(text);
-      return bytes ? Result<Literal>(Literal(*bytes)) : wrong("size (64MiB)");
+      return bytes && *bytes >= 0 ? Result<Literal>(Literal(*bytes)) : wrong("size (64MiB)");
     }
     case ParamType::kFloat: {
       const auto value = ParseFloat(text);

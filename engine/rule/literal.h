@@ -17,6 +17,10 @@ std::string LiteralText(const Literal& value);
 // The type that a value has by itself; kAny for none and for the empty list of integers.
 ParamType TypeOf(const Literal& value);
 bool FitsType(ParamType type, const Literal& value);
+// The same of a value in its `one_of`: of a list that is a member of it.
+bool FitsChoices(ParamType type, const Literal& value);
+// Whether `one_of` of the parameter allows the value, of a list all its members.
+bool IsAllowed(const Param& param, const Literal& value);
 
 // The value that `text` stands for in a parameter of that type; members of lists with commas between
 // them, none for "". kAny: what it looks like, a number, true, false or a text. Error: kUsage, "is no

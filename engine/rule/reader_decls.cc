@@ -108,14 +108,12 @@ std::optional<Param> AstReader::ReadParam(const DocEntry& entry) {
     for (const DocNode& item : one_of->items) {
       param.one_of.push_back(read(item));
       if (!typed && !has_default) param.type = TypeOf(param.one_of.front());
-      if (FitsType(param.type, param.one_of.back())) continue;
+      if (FitsChoices(param.type, param.one_of.back())) continue;
       BadValue(item,
                fmt::format("{} is not of the type of parameter `{}`", Describe(item), param.name));
     }
   }
-  const auto& allowed = param.one_of;
-  if (one_of != nullptr && has_default &&
-      std::find(allowed.begin(), allowed.end(), param.default_value) == allowed.end()) {
+  if (has_default && !IsAllowed(param, param.default_value)) {
     BadValue(*default_node,
              fmt::format("the default of parameter `{}` is none of `one_of`", param.name),
              DidYouMean(default_node->text.text, Names(one_of)));

@@ -60,7 +60,7 @@ QR_FIELDS(FormalValue, name, arity, homogeneous, type_var, shape_expr, dtype_exp
 QR_FIELDS(FormalAttribute, name, kind, required, default_value, computed_default, texts)
 QR_FIELDS(TypeVar, name, dtypes, only_tensors, containers)
 QR_FIELDS(Signature, op, since, deprecated, deterministic, commutative, has_subgraphs, inputs,
-          outputs, min_inputs, max_inputs, min_outputs, max_outputs, attributes, types,
+          outputs, min_inputs, max_inputs, min_outputs, max_outputs, attributes, types, needs_one,
           from_rule_file)
 
 #undef QR_FIELDS

@@ -5,7 +5,8 @@
 //   auto rules = Rules::Load("my_rules.yaml", {.functions = functions});
 //
 // A rule file that was loaded with them calls them like the functions of the language. They are
-// applied to constants only: with an argument that is not constant the rule does not fire. They
+// applied to constants only: with an argument that is not constant the rule does not fire. Of a list
+// of values (`is_pow2(xs)`) they are asked about each member; a list of numbers is one 1-D tensor. They
 // must be pure, and safe to call from several threads if the rules are used by several. An error
 // that one returns is the reason why a rule did not fire; it is no fault of the run. An exception that
 // one throws is: the run ends with kCallback.

@@ -263,6 +263,37 @@ def qlinear():
     ] + block_weights()
 
 
+def transformers():
+    """What ONNX Runtime's optimizer of transformers writes."""
+    ms = {"domain": "com.microsoft"}
+    x, skip, batch = image((2, 3, 8)), image((2, 3, 8), 5), image((1, 3, 8), 7)
+    gamma, beta, bias = image((8,)), image((8,), 2), image((8,), 3)
+    m, n = image((2, 3, 4)), image((2, 4, 5), 1)
+    matrices = {0: (m, n), 1: (m.transpose(0, 2, 1).copy(), n.transpose(0, 2, 1).copy())}
+    near = {"ulp": 64, "atol": 2e-6}
+    cases = [
+        Case("Gelu", [x], **near, **ms), Case("BiasGelu", [x, bias], **near, **ms), Case("BiasGelu", [x, bias[:5]], oracle="fails", **ms),
+        Case("FastGelu", [x], **near, **ms), Case("FastGelu", [x, bias], **near, **ms),
+        Case("QuickGelu", [x], **near, **ms), Case("QuickGelu", [x], {"alpha": 1.0}, **near, **ms),
+        Case("SimplifiedLayerNormalization", [x, gamma], **near), Case("SimplifiedLayerNormalization", [x, gamma], {"epsilon": 0.5, "axis": 2}, **near),
+        Case("SimplifiedLayerNormalization", [x, gamma[:5]], oracle="fails"),
+        Case("FusedMatMul", [m, n[0]], {"alpha": 0.125}, **near, **ms),
+        Case("FusedMatMul", [m, n], {"transBatchA": 1}, oracle="fails", **ms),
+        Case("FusedMatMul", [m[0, 0], n[0]], {"transA": 1}, **near, **ms),
+    ]
+    for a_turned in (0, 1):
+        for b_turned in (0, 1):
+            cases.append(Case("FusedMatMul", [matrices[a_turned][0], matrices[b_turned][1]], {"transA": a_turned, "transB": b_turned, "alpha": 0.5}, **near, **ms))
+    for op, more in (("SkipLayerNormalization", [beta]), ("SkipSimplifiedLayerNormalization", [])):
+        cases += [
+            Case(op, [x, skip, gamma], **near, **ms), Case(op, [x, skip, gamma] + more + [bias], {"epsilon": 0.01}, **near, **ms),
+            Case(op, [x, batch, gamma] + more, **near, **ms), Case(op, [x, batch[0], gamma] + more, **near, **ms),
+            Case(op, [x[0], skip[0], gamma], **near, **ms), Case(op, [x, skip[:, :2], gamma], oracle="fails", **ms),
+            Case(op, [batch, x, gamma], oracle="fails", **ms),
+        ]
+    return cases
+
+
 def block_weights():
     x = image((3, 40))
     scales = np.abs(image((5 * 3,))) / 10 + np.float32(0.01)

@@ -63,6 +63,21 @@ def test_a_piece_becomes_a_rule_that_fires(nodes, pattern, folder):
     assert "New" in [node.op_type for node in onnx.load(folder / "out.onnx").graph.node]
 
 
+def test_weights_behind_a_dequantizer_are_no_constants(tmp_path):
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    net (float[2, 4] x) => (float[2, 3] y) <float s = {0.5}, int8 z = {0}> {
+      w = DequantizeLinear(q, s, z)
+      y = MatMul(x, w)
+    }""")
+    model.graph.initializer.append(numpy_helper.from_array(np.arange(12, dtype=np.int8).reshape(4, 3), "q"))
+    onnx.save(model, tmp_path / "net.onnx")
+    code, out, err = run(tmp_path, "new", "--from", "net.onnx", "--nodes", "y", "-o", "made.yaml")
+    made = (tmp_path / "made.yaml").read_text()
+    assert code == 0 and "y = MatMul(x1, x2)" in made and "const(" not in made, out + err + made
+    assert run(tmp_path, "test", "made.yaml")[1] == "2 passed, 0 failed\n"
+    assert run(tmp_path, "--rules", "made.yaml", "net.onnx", "-o", "out.onnx")[1].startswith("  1  new-rule\n")
+
+
 @pytest.mark.parametrize("node", [("Identity", ["x"], {}), ("RandomNormal", [], {"shape": [4]}), ("Shape", ["x"], {})])
 def test_a_piece_of_one_operator(node, tmp_path):
     """The near miss has another operator; some have no input that it could read."""

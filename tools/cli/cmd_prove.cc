@@ -6,6 +6,7 @@
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/progress.h"
 #include "tools/cli/runtimes.h"
 #include "tools/cli/terminal.h"
 
@@ -52,16 +53,20 @@ Result<int> ProveFiles(const Arguments& a) {
   QR_ASSIGN_OR_RETURN(const Runtimes runtimes, LoadRuntimes(a.runtime));
   const bool has_runtime =
       runtimes.second != nullptr;  // beside the kernels, which are always asked
-  const ProveOptions options{.rules = a.names,
-                             .graphs = a.graphs,
-                             .seconds = a.budget,
-                             .seed = a.seed,
-                             .guards = !a.quick,
-                             .runtime = has_runtime ? runtimes.first.get() : nullptr};
+  Progress progress;
+  ProveOptions options{.rules = a.names,
+                       .graphs = a.graphs,
+                       .seconds = a.budget,
+                       .seed = a.seed,
+                       .guards = !a.quick,
+                       .runtime = has_runtime ? runtimes.first.get() : nullptr};
+  if (progress.wanted())
+    options.progress = [&](const ProveProgress& now) { return progress.OnProve(now); };
   bool refuted = false;
   for (const std::string& file : a.files) {
     QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load(file));
     QR_ASSIGN_OR_RETURN(const ProveReport report, Prove(rules, options));
+    progress.Clear();
     Print(a.json ? report.Json() : report.Text(a.why));
     refuted |= report.refuted > 0;
   }

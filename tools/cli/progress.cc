@@ -86,6 +86,15 @@ Observer::Answer Progress::Nodes() {
   return Answer::kContinue;
 }
 
+Observer::Answer Progress::OnProve(const ProveProgress& now) {
+  if (Due()) {
+    Paint(fmt::format("{} {} of {} rules; {}: {} graphs, fired on {}",
+                      Bar(now.rules_done, now.rules), now.rules_done, now.rules,
+                      Printable(now.rule, 40), now.graphs, now.fired));
+  }
+  return Answer::kContinue;
+}
+
 void Progress::OnWrite(uint64_t done, uint64_t total) {
   if (!Due() || total == 0) return;
   constexpr double kMega = 1e6;

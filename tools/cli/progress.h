@@ -6,6 +6,7 @@
 #include <string>
 
 #include "qrewrite/observer.h"
+#include "qrewrite/prove.h"
 
 namespace qrewrite::cli {
 
@@ -22,6 +23,7 @@ class Progress : public Observer {
   Answer OnPhase(const PhaseEvent& event) override;
   Answer OnProgress(const ProgressEvent& event) override;
   Answer OnFiring(const FiringEvent& event) override;
+  Answer OnProve(const ProveProgress& now);
   void OnWrite(uint64_t done, uint64_t total);  // bytes of the file under way
   void Clear();
 

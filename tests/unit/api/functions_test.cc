@@ -160,6 +160,40 @@ rules:
   CHECK(Contains(report.results[0].message, "function `ask` of the host threw an exception"));
 }
 
+TEST_CASE("Functions: of a list they are asked about each member") {
+  auto functions = std::make_shared<FunctionRegistry>();
+  size_t most = 0;
+  const auto count = [&](std::span<const ConstTensor> args) {
+    most = std::max(most, static_cast<size_t>(args[0].dims.empty() ? 1 : args[0].dims[0]));
+    return args[0].dims;
+  };
+  REQUIRE(functions
+              ->AddPredicate("small",
+                             [&](std::span<const ConstTensor> args) -> Result<bool> {
+                               const auto dims = count(args);
+                               return dims.size() == 1 && dims[0] < 3;
+                             })
+              .ok());
+  const auto fires = [&](const std::string& where, const std::string& second) {
+    Model model = ModelOf("g (float[N] x) => (float[N] y) <float[2] a = {1, 2}, float[" + second +
+                          " > { y = Concat<axis = 0>(a, b) z = Identity(x) }");
+    const auto report =
+        Rewrite(model, RulesOf("qrewrite: 1\nname: r\nrules: [{name: r, match: "
+                               "'y = Concat<axis=0>(xs...)', where: '" +
+                                   where + "', replace: 'y = Concat<axis=-1>(xs...)'}]",
+                               {.functions = functions}));
+    REQUIRE_MESSAGE(report.ok(), report.status().message());
+    return report->rewrites > 0;
+  };
+  const std::string same = "2] b = {3, 4}", longer = "4] b = {1, 2, 3, 4}";
+  CHECK(fires("small(xs)", same));
+  CHECK_FALSE(fires("small(xs)", longer));
+  CHECK(fires("any(small(xs)) and not small(xs)", longer));
+  CHECK(most == 4);                              // never of both at once
+  CHECK_FALSE(fires("small([1, 2, 3])", same));  // numbers are one tensor
+  CHECK(fires("small([1, 2])", same));
+}
+
 TEST_CASE("Functions: arguments are views of the model") {
   const std::byte* seen = nullptr;
   auto functions = std::make_shared<FunctionRegistry>();

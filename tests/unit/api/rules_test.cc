@@ -146,6 +146,27 @@ tests:
   CHECK_MESSAGE(report.results[3].passed, report.results[3].message);
 }
 
+TEST_CASE("Rule tests: unchanged allows for names and shapes that phases write") {
+  const Rules rules = RulesOf(R"yaml(qrewrite: 1
+name: net
+phases:
+  - {name: r, rules: all}
+  - {name: names, rename: A-Za-z0-9_}
+  - {name: shapes, write_shapes: all}
+rules:
+  - name: no-double-neg
+    match: y = Neg(Neg(x))
+    replace: y = x
+tests:
+  - {name: nothing to do, given: "x: float[4]; 'a b' = Neg(x); y = Relu('a b')", expect: unchanged}
+  - {name: it fires, given: "x: float[4]; 'a b' = Neg(x); y = Neg('a b')", expect: unchanged}
+)yaml");
+  const TestReport report = rules.RunTests();
+  REQUIRE(report.results.size() == 2);
+  CHECK_MESSAGE(report.results[0].passed, report.results[0].message);
+  CHECK_FALSE(report.results[1].passed);
+}
+
 TEST_CASE("Rules: lint and schema") {
   const std::string untested = std::string(kTidy).substr(0, std::string(kTidy).find("    tests:"));
   CHECK(RulesOf(untested).Lint().size() > RulesOf(kTidy).Lint().size());

@@ -122,6 +122,50 @@ y_outputs, z = If<else_branch={
 }>(n)
 return y, z
 )"},
+    {"a node once more with another input takes its subgraphs along",
+     R"(
+rules:
+  - name: r
+    match: |
+      d = Not(c)
+      y = n:If<**_>(d)
+    replace: y = Neg(n(d -> c))
+)",
+     R"(x: float[2]
+c: bool
+y = If<then_branch={ t = Abs(x) }, else_branch={ e = Exp(x) }>(Not(c))
+)",
+     R"(x: float[2]
+c: bool
+y_If = If<else_branch={
+  e = Exp(x)
+}, then_branch={
+  t = Abs(x)
+}>(c)
+y = Neg(y_If)
+)"},
+    {"attributes that are passed on may be subgraphs",
+     R"(
+rules:
+  - name: r
+    match: |
+      d = Not(c)
+      y = If<then_branch=t, **a>(d)
+    replace: y = Neg(If<then_branch=t, **a>(c))
+)",
+     R"(x: float[2]
+c: bool
+y = If<then_branch={ t = Abs(x) }, else_branch={ e = Exp(x) }>(Not(c))
+)",
+     R"(x: float[2]
+c: bool
+y_If = If<else_branch={
+  e = Exp(x)
+}, then_branch={
+  t = Abs(x)
+}>(c)
+y = Neg(y_If)
+)"},
     {"a replacement that is no match gives subgraphs back",
      R"(
 rules:
@@ -355,6 +399,19 @@ phases: [{name: up, to_opset: 24, rules: []}]
     REQUIRE(ran.ok());
     CHECK(graph.ir_version == after);
   }
+}
+
+TEST_CASE("An opset upgrade refuses what lacks all of what it needs one of") {
+  const std::string rules = R"(
+opset: ">=13"
+phases: [{name: up, to_opset: 18, rules: []}]
+)";
+  const Ran bare = RunRules(rules, "x: float[4]\na, b = Split(x)", 13);
+  CHECK_FALSE(bare.ok);
+  CHECK_MESSAGE(
+      bare.graph.find("needs its split or its num_outputs at opset 18") != std::string::npos,
+      bare.graph);
+  CHECK(RunRules(rules, "x: float[4]\na, b = Split(x, [1, 3])", 13).ok);
 }
 
 TEST_CASE("A search that takes too many steps ends an opset upgrade, too") {

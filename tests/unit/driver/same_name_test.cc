@@ -118,4 +118,86 @@ TEST_CASE("A step of a chain has the inputs that the pattern says, and no others
   }
 }
 
+TEST_CASE("Attributes that both do not mention are equal by value, with their defaults") {
+  const auto given = [](const std::string& a, const std::string& b) {
+    return "x: float[1, 2, 4, 4]; p = " + a + "(x); q = " + b + "(x); y = Add(p, q); return y";
+  };
+  const struct {
+    const char *a, *b;
+    bool equal;
+  } rows[] = {
+      {"MaxPool<kernel_shape=[2, 2]>", "AveragePool<kernel_shape=[2, 2]>", true},
+      {"MaxPool<kernel_shape=[2, 2]>", "AveragePool<kernel_shape=[2, 1]>", false},
+      {"MaxPool<kernel_shape=[2, 2], ceil_mode=0>", "AveragePool<kernel_shape=[2, 2]>", true},
+      {"MaxPool<kernel_shape=[2, 2], strides=[1, 1]>", "AveragePool<kernel_shape=[2, 2]>", true},
+      {"MaxPool<kernel_shape=[2, 2], strides=[2, 2]>", "AveragePool<kernel_shape=[2, 2]>", false},
+      {"MaxPool<kernel_shape=[2, 2], storage_order=1>", "AveragePool<kernel_shape=[2, 2]>", false},
+  };
+  for (const auto& row : rows) {
+    const testing::Ran ran = RunRules(R"(
+sets: {pools: [MaxPool, AveragePool]}
+rules:
+  - name: r
+    match: |
+      p = n:@pools<**k>(x)
+      q = m:@pools<**k>(x)
+      y = Add(p, q)
+    where: op(n) != op(m)
+    replace: y = Add(n<**k>(x), n<**k>(x))
+)",
+                                      given(row.a, row.b));
+    INFO(row.a, " ", row.b, "\n", ran.graph);
+    CHECK(ran.ok);
+    CHECK(!ran.report.rules.empty() == row.equal);
+  }
+}
+
+TEST_CASE("Bodies are equal that compute the same of the same values") {
+  const struct {
+    const char *then_branch, *else_branch;
+    bool equal;
+  } rows[] = {
+      {"a = Relu(x)", "b = Relu(x)", true},
+      {"a = Relu(x)", "b = Relu(z)", false},
+      {"a = Relu(x)", "b = Neg(x)", false},
+      {"a = Add(x, 2.0)", "b = Add(x, 2.0)", true},
+      {"a = Add(x, 2.0)", "b = Add(x, 3.0)", false},
+      {"a = Add(x, z)", "b = Add(z, x)", false},
+      {"t = Neg(x); a = Add(t, t)", "b = Add(Neg(x), Neg(x))", false},  // shared in another way
+      {"t = Neg(x); u = Neg(z); a = Sub(t, u)", "u = Neg(z); t = Neg(x); b = Sub(t, u)", true},
+      {"a = LeakyRelu<alpha=0.5>(x)", "b = LeakyRelu<alpha=0.25>(x)", false},
+      {"a = Identity(x)", "b = Identity(x)", true},
+      {"p, a = Split<num_outputs=2>(z); return a", "b, q = Split<num_outputs=2>(z); return b",
+       false},
+      {"a = If<then_branch={ p = Neg(x) }, else_branch={ p = Abs(x) }>(c)",
+       "b = If<then_branch={ q = Neg(x) }, else_branch={ q = Abs(x) }>(c)", true},
+      {"a = If<then_branch={ p = Neg(x) }, else_branch={ p = Abs(x) }>(c)",
+       "b = If<then_branch={ q = Neg(x) }, else_branch={ q = Cos(x) }>(c)", false},
+  };
+  const std::string by_name = R"(
+rules:
+  - name: r
+    match: y = If<then_branch=t, else_branch=t>(c)
+    replace: y = t()
+)";
+  const std::string by_condition = R"(
+rules:
+  - name: r
+    match: y = If<then_branch=t, else_branch=e>(c)
+    where: t == e
+    replace: y = e()
+)";
+  for (const auto& row : rows) {
+    for (const std::string& rules : {by_name, by_condition}) {
+      const testing::Ran ran =
+          RunRules(rules, "x: float[4]; z: float[4]; c: bool; o = If<then_branch={ " +
+                              std::string(row.then_branch) + " }, else_branch={ " +
+                              row.else_branch + " }>(c); return o");
+      INFO(row.then_branch, " / ", row.else_branch, "\n", ran.graph);
+      CHECK(ran.ok);
+      CHECK(!ran.report.rules.empty() == row.equal);
+    }
+  }
+}
+
 }  // namespace qrewrite

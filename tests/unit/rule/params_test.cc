@@ -85,4 +85,29 @@ TEST_CASE("Parameters: members of lists stand between commas") {
   CHECK(*ParseLiteral(ParamType::kStrings, "") == Literal(std::vector<std::string>()));
 }
 
+TEST_CASE("Parameters: `one_of` of a list says what its members may be") {
+  const auto loaded = LoadRulesText("t.yaml", test::File(R"yaml(
+params:
+  layers: {type: strings, default: [], one_of: [conv, fc]}
+  axes: {default: [0], one_of: [0, 1]}
+)yaml"));
+  REQUIRE_MESSAGE(loaded.ok(), loaded.status().message());
+  const auto allows = [&](const char* name, Literal value) {
+    return IsAllowed(*(*loaded)->FindParam(name), value);
+  };
+  using Texts = std::vector<std::string>;
+  using Ints = std::vector<int64_t>;
+  CHECK(allows("layers", Texts{"fc", "conv", "fc"}));
+  CHECK(allows("layers", Texts{}));
+  CHECK_FALSE(allows("layers", Texts{"conv", "pool"}));
+  CHECK(allows("axes", Ints{1, 0}));
+  CHECK_FALSE(allows("axes", Ints{2}));
+  for (const char* wrong :
+       {"a: {type: strings, default: [x], one_of: [conv, fc]}",
+        "a: {type: strings, one_of: [conv, 1]}", "a: {default: [2], one_of: [1]}"}) {
+    INFO(wrong);
+    CHECK_FALSE(LoadRulesText("t.yaml", test::File("params:\n  " + std::string(wrong))).ok());
+  }
+}
+
 }  // namespace qrewrite

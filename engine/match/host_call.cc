@@ -1,0 +1,65 @@
+// Functions of the host, called from rules (include/qrewrite/functions.h).
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "engine/match/interpreter.h"
+
+namespace qrewrite {
+namespace {
+
+// Values of the graph: of a list of numbers a function gets one tensor.
+bool HoldsValues(const std::vector<Val>& members) {
+  return std::ranges::any_of(members, [](const Val& v) { return v.is<ValueId>(); });
+}
+
+}  // namespace
+
+Val Interpreter::CallHost(const Code& code, Frame& frame) {
+  const std::string& name = program_.hosts()[static_cast<size_t>(code.index)];
+  const HostFunction* const host = host_by_number_[static_cast<size_t>(code.index)];
+  if (host == nullptr) return Failure{"unknown function " + name};
+  std::vector<Val> args;
+  std::optional<size_t> members;  // of the lists of values: the function is asked about each member
+  for (uint32_t i = 0; i < code.num_kids; ++i) {
+    args.push_back(Eval(program_.kid(code, i), frame));
+    const auto* const list = args.back().get_if<List>();
+    if (list == nullptr || !HoldsValues(**list)) continue;
+    if (members && *members != (*list)->size()) return Failure{"lists of different length"};
+    members = (*list)->size();
+  }
+  const auto ask = [&](std::optional<size_t> member) -> Val {
+    std::vector<Tensor> tensors;
+    for (const Val& arg : args) {
+      const auto* const list = arg.get_if<List>();
+      const bool of_each = member && list != nullptr && HoldsValues(**list);
+      const Val forced = Force(of_each ? (**list)[*member] : arg);
+      if (forced.stops() || forced.absent()) return forced;
+      if (!forced.is_number())
+        return Failure{fmt::format("{} is given {}", name, Describe(forced))};
+      tensors.push_back(forced.number().t);
+    }
+    const Result<Tensor> result = (*host)(tensors);
+    return result.ok() ? Val(Num{*result, false}) : FoldFailure(result.status());
+  };
+  if (!members) return ask(std::nullopt);
+  if (!Step(*members)) return Failure{"too many steps"};
+  std::vector<Val> results;
+  for (size_t i = 0; i < *members; ++i) {
+    results.push_back(ask(i));
+    if (results.back().is<Failure>()) return results.back();
+  }
+  return Val::ListOf(std::move(results));
+}
+
+Val Interpreter::FoldFailure(const Status& status) {
+  const std::string& why = status.diagnostics()[0].message;
+  if (status.code() == StatusCode::kCallback) {
+    host_fault_ = status;
+    Exhaust(why);
+  }
+  return Failure{why};
+}
+
+}  // namespace qrewrite
