@@ -55,6 +55,15 @@ Outputs QuickGelu(const FoldCall& call) {
 
 // --- sums, normalized along their last axis
 
+// A factor or a sum for each number of a row: input `i`.
+Result<Tensor> RowOf(const FoldCall& call, size_t i, const Tensor& of) {
+  QR_ASSIGN_OR_RETURN(Tensor row, NeedBytes(call, i));
+  if (row.rank() != 1 || row.size() != of.dims().back())
+    return Misfit("{} of {} with an input of shape {}", call.op, ShapeText(of.dims()),
+                  ShapeText(row.dims()));
+  return row;
+}
+
 // x + skip + bias. The skip may be the same for each batch.
 Result<Tensor> SumOf(const FoldCall& call, size_t bias_at) {
   QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
@@ -67,12 +76,9 @@ Result<Tensor> SumOf(const FoldCall& call, size_t bias_at) {
   if (!fits || dims.empty())
     return Misfit("{} of {} and {}", call.op, ShapeText(dims), ShapeText(others));
   QR_ASSIGN_OR_RETURN(Tensor sum, Of("Add", 14, x, skip));
-  const Tensor* const bias = Input(call, bias_at);
-  if (bias == nullptr) return sum;
-  if (bias->rank() != 1 || bias->size() != dims.back())
-    return Misfit("{} of {} with a bias of shape {}", call.op, ShapeText(dims),
-                  ShapeText(bias->dims()));
-  return Of("Add", 14, sum, *bias);
+  if (Input(call, bias_at) == nullptr) return sum;
+  QR_ASSIGN_OR_RETURN(const Tensor bias, RowOf(call, bias_at, sum));
+  return Of("Add", 14, sum, bias);
 }
 
 // What lies between is not computed by ONNX Runtime on a CPU either: the mean and the deviation of each row.
@@ -88,9 +94,12 @@ Outputs WithSum(const FoldCall& call, Tensor y, Tensor sum) {
 
 Outputs SkipLayerNormalization(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor sum, SumOf(call, 4));
-  QR_ASSIGN_OR_RETURN(const Tensor gamma, Need(call, 2));
+  QR_ASSIGN_OR_RETURN(const Tensor gamma, RowOf(call, 2, sum));
   std::vector<Tensor> inputs{sum, gamma};
-  if (const Tensor* const beta = Input(call, 3); beta != nullptr) inputs.push_back(*beta);
+  if (Input(call, 3) != nullptr) {
+    QR_ASSIGN_OR_RETURN(const Tensor beta, RowOf(call, 3, sum));
+    inputs.push_back(beta);
+  }
   const Attributes attributes{{"axis", int64_t{-1}},
                               {"epsilon", call.attributes.Float("epsilon", kEpsilonOfSums)}};
   QR_ASSIGN_OR_RETURN(Tensor y, Part("LayerNormalization", 17, inputs, attributes));
@@ -102,7 +111,7 @@ Result<Tensor> RootNormalized(const FoldCall& call, const Tensor& x, const Tenso
                               int64_t axis, double epsilon) {
   const auto inner =
       static_cast<size_t>(CountRange(x.dims(), static_cast<size_t>(axis), x.dims().size()));
-  if (gamma.size() != static_cast<int64_t>(inner))
+  if (gamma.size() != static_cast<int64_t>(inner) || gamma.rank() > x.rank() - axis)
     return Misfit("{} of {} with a scale of shape {}", call.op, ShapeText(x.dims()),
                   ShapeText(gamma.dims()));
   QR_ASSIGN_OR_RETURN(const std::vector<double> scale, ToDoubles(gamma));
@@ -128,7 +137,7 @@ Outputs SimplifiedLayerNormalization(const FoldCall& call) {
 
 Outputs SkipSimplifiedLayerNormalization(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor sum, SumOf(call, 3));
-  QR_ASSIGN_OR_RETURN(const Tensor gamma, NeedBytes(call, 2));
+  QR_ASSIGN_OR_RETURN(const Tensor gamma, RowOf(call, 2, sum));
   QR_ASSIGN_OR_RETURN(Tensor y,
                       RootNormalized(call, sum, gamma, static_cast<int64_t>(sum.rank()) - 1,
                                      call.attributes.Float("epsilon", kEpsilonOfSums)));

@@ -88,7 +88,9 @@ void RuleChecker::CheckConditions(const std::vector<ExprPtr>& conditions, NameSc
 }
 
 void RuleChecker::CheckRule(const Rule& rule) {
-  CheckTests(rule.tests, &rule);
+  // Those of an included file hold at the opsets of that file, and run with it.
+  if (set_.sources.empty() || rule.place.source == set_.sources.front().get())
+    CheckTests(rule.tests, &rule);
   SetOpsets(&rule);
   // Without a match, or with one that could not be read, everything else would seem unbound.
   if (rule.match.stmts.empty()) return;
