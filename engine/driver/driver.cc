@@ -119,6 +119,7 @@ Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
                const RunContext& context, RunResult& result) {
   const RuleSet& rules = program.rules();
   const bool changed_before = graph.changed();
+  const NodeId made(graph.num_nodes());
   result.report.nodes_before = static_cast<int64_t>(graph.num_alive_nodes());
   QR_RETURN_IF_ERROR(CheckCounts(options));
   QR_RETURN_IF_ERROR(CheckOpset(graph, rules));
@@ -145,7 +146,7 @@ Status RunInto(Graph& graph, const Program& program, const RunOptions& options,
   report.changed =
       graph.changed() && (report.changes() > 0 || (report.cleaned && report.removed > 0));
   if (report.changed) {
-    QR_RETURN_IF_ERROR(Finish(graph, rules.signatures, context, report));
+    QR_RETURN_IF_ERROR(Finish(graph, rules.signatures, made, context, report));
   } else if (!changed_before) {
     graph.ClearDirty();  // what was unused is written as it was
     report.removed = 0;

@@ -20,11 +20,12 @@ void DropStaleTypes(Graph& graph, Facts& facts) {
 
 }  // namespace
 
-Status Finish(Graph& graph, const Signatures& signatures, const RunContext& context,
+Status Finish(Graph& graph, const Signatures& signatures, NodeId made, const RunContext& context,
               RunReport& report) {
   Facts facts(graph, signatures, KernelsOf(context), context.inference);
   report.removed += RemoveUnused(graph);
   FixImports(graph, signatures);
+  RaiseImports(graph, signatures, made);
   LeaveIr3(graph);
   DropStaleTypes(graph, facts);
   return facts.host_fault();

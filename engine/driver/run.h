@@ -259,7 +259,8 @@ class RuleRun {
   uint64_t step_budget_ = 0;
 };
 
-// Imports, dead code, stale types: what every changed model gets at the end (finish.cc).
-Status Finish(Graph& graph, const Signatures& signatures, const RunContext& context,
+// Imports, dead code, stale types: what every changed model gets at the end (finish.cc). `made`: the first node that
+// the run made.
+Status Finish(Graph& graph, const Signatures& signatures, NodeId made, const RunContext& context,
               RunReport& report);
 }  // namespace qrewrite

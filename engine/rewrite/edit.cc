@@ -346,6 +346,21 @@ void FixImports(Graph& graph, const Signatures& signatures) {
   }
 }
 
+void RaiseImports(Graph& graph, const Signatures& signatures, NodeId first) {
+  for (size_t i = first.index; i < graph.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph.alive(n) || graph.op_name(graph.op(n)).domain.empty()) continue;
+    const OpName& op = graph.op_name(graph.op(n));
+    const Signature* const s = signatures.Newest(op.domain, op.name);
+    if (s == nullptr || !s->from_rule_file) continue;
+    BodyId root = graph.body_of(n);
+    while (graph.body(root).kind == BodyKind::kSubgraph) root = graph.body(root).parent;
+    auto& imports = root == graph.main() ? graph.opset() : graph.mutable_body(root).opset;
+    int64_t& version = imports.try_emplace(op.domain, s->since).first->second;
+    version = std::max<int64_t>(version, s->since);
+  }
+}
+
 void LeaveIr3(Graph& graph) {
   if (graph.ir_version >= 4 || graph.ir_version == 0) return;
   graph.ir_version = 4;

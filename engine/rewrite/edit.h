@@ -54,6 +54,9 @@ void RaiseOpset(Graph& graph, const std::vector<BodyId>& bodies, int64_t opset);
 void RaiseIrVersion(Graph& graph, int64_t version);
 // Every domain that is used is imported, and no other but ai.onnx.
 void FixImports(Graph& graph, const Signatures& signatures);
+// A node from `first` on whose domain is imported at less than the version that a rule file states for it raises the
+// import to that.
+void RaiseImports(Graph& graph, const Signatures& signatures, NodeId first);
 // IR 3 wants every initializer among the inputs; new ones are not, so the model moves to IR 4, and
 // the twins, which would mean "the caller may override" there, go.
 void LeaveIr3(Graph& graph);

@@ -169,3 +169,21 @@ TEST_CASE("Edit: exactly the domains in use are imported") {
   RaiseOpset(m.graph, {m.graph.main()}, 21);
   CHECK(m.graph.opset()[""] == 21);
 }
+
+TEST_CASE("Edit: what was made raises the import of its domain to the version that is stated") {
+  GraphMaker m;
+  const ValueId x = m.Input("x"), y = m.graph.AddValue(m.graph.main(), "y");
+  m.graph.AddNode(m.graph.main(), m.graph.InternOp("acme", "Gain"), std::vector{x}, std::vector{y},
+                  {}, "n");
+  m.Output(y);
+  Signatures signatures;
+  signatures.Add({.op = {"acme", "Gain"}, .since = 3, .from_rule_file = true});
+  m.graph.opset() = {{"", 17}, {"acme", 1}};
+  RaiseImports(m.graph, signatures, NodeId(size_t{1}));  // the node was there
+  CHECK(m.graph.opset()["acme"] == 1);
+  RaiseImports(m.graph, signatures, NodeId(size_t{0}));
+  CHECK(m.graph.opset()["acme"] == 3);
+  m.graph.opset()["acme"] = 7;
+  RaiseImports(m.graph, signatures, NodeId(size_t{0}));
+  CHECK(m.graph.opset()["acme"] == 7);
+}
