@@ -78,8 +78,10 @@ std::vector<DebugSuggestion> Suggest(const DebugReport& report, size_t count) {
   std::stable_sort(ranked.begin(), ranked.end(),
                    [&](const auto* a, const auto* b) { return rank(a) > rank(b); });
   std::vector<DebugSuggestion> suggestions;
+  std::set<std::string> named;  // a Loop or Split may make several of them
   for (const DebugActivation* a : ranked) {
     if (suggestions.size() == count) break;
+    if (!a->quantized_node.empty() && !named.insert(a->quantized_node).second) continue;
     suggestions.push_back(
         {.name = a->name, .nodes = a->nodes, .quantized_nodes = {a->quantized_node}});
   }

@@ -44,12 +44,20 @@ Status RuleRun::FindOrder() {
   return {};
 }
 
+// Rules that find something and change nothing look at what the others leave.
 Status RuleRun::FixedPoint(const Phase& phase) {
-  std::vector<const CompiledRule*> rules;
+  std::vector<const CompiledRule*> rewriting, finding;
   for (const CompiledRule* rule : RulesOf(phase)) {
-    if (RuleApplies(*rule->rule)) rules.push_back(rule);
+    if (!RuleApplies(*rule->rule)) continue;
+    const bool changes = rule->rule->replace || !rule->rule->cases.empty();
+    (changes ? rewriting : finding).push_back(rule);
   }
-  if (rules.empty()) return {};
+  QR_RETURN_IF_ERROR(FixedPointOf(phase, std::move(rewriting)));
+  return FixedPointOf(phase, std::move(finding));
+}
+
+Status RuleRun::FixedPointOf(const Phase& phase, std::vector<const CompiledRule*> rules) {
+  if (rules.empty() || watch_.stopped()) return {};
   CandidateIndex candidates(graph_, program_, std::move(rules));
   int64_t alive = 0;
   bool entered = false;  // is there a node that a rule can begin at?

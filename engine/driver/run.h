@@ -93,6 +93,7 @@ class RuleRun {
  private:
   // --- fixpoint.cc
   Status FixedPoint(const Phase& phase);
+  Status FixedPointOf(const Phase& phase, std::vector<const CompiledRule*> rules);
   Status Sweep(const Phase& phase, CandidateIndex& candidates, int64_t* fired);
   Status Visit(const Phase& phase, CandidateIndex& candidates, NodeId start, int64_t* fired);
   bool IsAhead(NodeId n) const;  // the sweep comes by it

@@ -224,7 +224,9 @@ std::string Facts::WhyNotConstant(ValueId v) {
   if (!n.valid()) {
     return fmt::format("`{}` {}", name,
                        graph_.constant(v) != nullptr ? "can be overridden by the caller"
-                                                     : "is an input, not a constant");
+                       : graph_.IsInput(v)           ? "is an input, not a constant"
+                                           : "is stored in a form that is not read: sparse, "
+                                             "or of a type that is not known here");
   }
   // Up to what is no constant by itself: of each node the first such input. What lies further up than
   // so many nodes is not looked for: every replacement that is rejected asks.

@@ -17,6 +17,9 @@ struct MatchTrace {
   // How much of the pattern was matched: nodes, names and literals, and whether a condition stopped
   // it. A replacement that is not possible is further than any pattern.
   static constexpr int kOfCondition = 2, kPerPart = 4, kRejected = 1 << 28, kApplies = 1 << 29;
+  // A condition that stopped it where all else of the pattern fits is further than any part of another pattern: some are
+  // asked when little is matched.
+  static constexpr int kOnlyCondition = 1 << 27;
 
   // --- what is asked
   NodeId watched;        // the node that this is about, if valid
@@ -44,6 +47,7 @@ struct MatchTrace {
 
   bool rejected() const { return depth == kRejected; }
   bool applies() const { return depth == kApplies; }  // nothing stopped the rule
+  bool of_condition() const { return depth >= 0 && depth % kPerPart == kOfCondition; }
   // Whether it went further than `other`, where a search that comes by the watched node goes before
   // one that does not.
   bool Beats(const MatchTrace& other) const {

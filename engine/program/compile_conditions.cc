@@ -6,8 +6,8 @@
 //                   not worth it for each weight of a model
 //   on what a case is given alone: at its end, as the search binds none of it (TryAtTheEnd)
 //
-// What `and` joins is one condition, but for parts without names, and for those of a rule about
-// readers (`uses(t) == 1`): these end a search early where a value is read by many. For the same
+// What `and` joins is one condition, but for parts without names, and for those of a rule of several statements, or
+// about readers (`uses(t) == 1`): these end a search early where a value is read by many. For the same
 // reason `uses(inner(c)) == 1` ends the chain `c` (PatCall::alone) instead of refusing each longer one.
 #include <algorithm>
 
@@ -115,7 +115,7 @@ void ProgramCompiler::AddConditions(const std::vector<ExprPtr>& conditions, cons
     }
     if (watched) Watch(pattern);
     if (of_rule) EndChain(code, pattern);
-    AddParts(code, names, of_rule, pattern);
+    AddParts(code, needs.slots.size(), names, of_rule, pattern);
   }
 }
 
@@ -128,8 +128,9 @@ void ProgramCompiler::Watch(Pattern& pattern) {
   for (const int slot : needs) pattern.watch[static_cast<size_t>(slot)].push_back(index);
 }
 
-// The parts of what `and` joins that are tried apart from it.
-void ProgramCompiler::AddParts(CodeId code, const Names& names, bool of_rule, Pattern& pattern) {
+// The parts of what `and` joins, which looks at `of` names, that are tried apart from it.
+void ProgramCompiler::AddParts(CodeId code, size_t of, const Names& names, bool of_rule,
+                               Pattern& pattern) {
   const Code& at = program_->codes_[code.index];
   if (at.op != CodeOp::kAnd) return;
   for (uint32_t k = 0; k < at.num_kids; ++k) {
@@ -139,8 +140,11 @@ void ProgramCompiler::AddParts(CodeId code, const Names& names, bool of_rule, Pa
       pattern.early.push_back(part);
       continue;
     }
-    AddParts(part, names, of_rule, pattern);
-    if (!of_rule || !ComparesReaders(part)) continue;
+    AddParts(part, of, names, of_rule, pattern);
+    const bool leaf = program_->codes_[part.index].op != CodeOp::kAnd;
+    const bool narrows =
+        leaf && pattern.stmts.size() > 1 && needs.slots.size() < of && !needs.computes;
+    if (!of_rule || !(narrows || ComparesReaders(part))) continue;
     pattern.where.push_back({.code = part,
                              .expr = program_->codes_[part.index].expr,
                              .needs = std::move(needs.slots),

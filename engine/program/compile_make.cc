@@ -1,9 +1,33 @@
 // Replacements: what is made of new nodes, and what is computed now.
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
 
 #include "engine/program/compiler.h"
 
 namespace qrewrite {
+
+namespace {
+
+// Which outputs other statements read.
+void MarkRead(const BodyText& text, Replacement& out) {
+  std::map<std::string_view, std::pair<size_t, MakeStmt::Out*>> made;
+  for (size_t i = 0; i < out.stmts.size(); ++i) {
+    for (MakeStmt::Out& o : out.stmts[i].outs) made[o.name] = {i, &o};
+  }
+  std::vector<std::string> names;
+  for (size_t i = 0; i < text.stmts.size(); ++i) {
+    names.clear();
+    if (text.stmts[i].value.value) CollectNames(*text.stmts[i].value.value, names);
+    for (const std::string& name : names) {
+      const auto it = made.find(name);
+      if (it != made.end() && it->second.first != i) it->second.second->read = true;
+    }
+  }
+}
+
+}  // namespace
 
 std::unique_ptr<Replacement> ProgramCompiler::CompileReplacement(const BodyText& text, Names& names,
                                                                  const OutArgs* outputs) {
@@ -25,6 +49,7 @@ std::unique_ptr<Replacement> ProgramCompiler::CompileReplacement(const BodyText&
   for (size_t i = 0; i < text.stmts.size(); ++i) {
     out->stmts[i].value = CompileMakeArg(text.stmts[i].value, inner);
   }
+  MarkRead(text, *out);
   const auto wanted = [&](const MakeStmt::Out& o) {
     if (outputs != nullptr) return false;
     return o.matched >= 0 && names.FindLet(o.matched) == nullptr;

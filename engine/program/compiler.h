@@ -77,7 +77,7 @@ class ProgramCompiler {
   // --- compile_conditions.cc
   void AddConditions(const std::vector<ExprPtr>& conditions, const Names& names, Pattern& pattern,
                      bool of_rule);
-  void AddParts(CodeId code, const Names& names, bool of_rule, Pattern& pattern);
+  void AddParts(CodeId code, size_t of, const Names& names, bool of_rule, Pattern& pattern);
   struct Needs {
     std::vector<int> slots;  // names, those of `let` resolved; sorted
     bool computes = false;   // reads the elements of constants

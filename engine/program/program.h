@@ -91,6 +91,7 @@ struct MakeStmt {
     int fresh = -1;    // slot of the new value; -1: `_`
     int matched = -1;  // slot of what the match bound to that name; -1: nothing
     bool repeated = false;
+    bool read = false;  // by another statement of the replacement
   };
   std::vector<Out> outs;
   MakeArg value;

@@ -119,13 +119,13 @@ bool Rewriter::MakesTheSame(const Redefinition& r) const {
   return true;
 }
 
-// Random operators are never shared, so one that is made again is a new node. It is no change all the same, but in an upgrade,
+// Random operators and nodes with subgraphs are never shared, so one that is made again is a new node. It is no change all the same, but in an upgrade,
 // where one of the old opset becomes one of the new.
 bool Rewriter::DrawsAgain(const Redefinition& r) const {
   const NodeId now = graph_.producer(r.by), was = graph_.producer(r.value);
   if (!now.valid() || !IsNew(now) || (was.valid() && !graph_.IsUpgraded(was))) return false;
   const Signature* s = in_.NodeSignature(now);
-  return s != nullptr && !s->deterministic && MakesTheSame(r) &&
+  return s != nullptr && (!s->deterministic || graph_.HasSubgraphs(now)) && MakesTheSame(r) &&
          graph_.output_index(r.by) == graph_.output_index(r.value) &&
          graph_.num_outputs(now) == graph_.num_outputs(graph_.producer(r.value));
 }

@@ -75,7 +75,8 @@ class Emitter::Statements : public NewValues {
           present.push_back(list == nullptr || !(**list)[i].absent());
         }
       } else {
-        present.push_back(out.fresh >= 0 && (matched == nullptr || !matched->absent()));
+        // One that the match did not have may be a step on the way to another.
+        present.push_back(out.fresh >= 0 && (matched == nullptr || !matched->absent() || out.read));
       }
     }
     Vals results;

@@ -41,6 +41,8 @@ class Emitter {
   struct Options {
     Share share = Share::kAll;
     bool check_types = true;  // element types must be allowed by the signature
+    // Of inputs and outputs of the graph, in place of those that they have.
+    std::span<const std::pair<ValueId, DType>> retypes = {};
   };
 
   Emitter(Graph& graph, Interpreter& interpreter, NodeIndex& nodes, ConstantPool& constants)
@@ -70,6 +72,11 @@ class Emitter {
   NodeId original(NodeId n) const {
     const size_t at = n.index - first_new_;
     return at < originals_.size() ? originals_[at] : NodeId();
+  }
+  // Whether several nodes of the model, of whatever bodies, were called so when a body was first copied.
+  bool IsSharedName(std::string_view name) const {
+    const auto count = names_.find(name);
+    return count != names_.end() && count->second > 1;
   }
 
  private:
@@ -110,6 +117,7 @@ class Emitter {
   Vals Rebuild(const ChainRef& chain, const MakeCall& call, Frame& frame);
   void Wish(ValueId v, std::string_view name);  // which lives as long as the graph or the rules
   void NoteCopy(NodeId copy, NodeId original);
+  DType TypeOf(ValueId v);  // once the replacement is there
   bool CheckTypes(const Head& head, std::span<const ValueId> inputs);
   Vals Add(const Head& head, std::span<const ValueId> inputs, Attributes attributes,
            std::span<const bool> present);
@@ -126,6 +134,7 @@ class Emitter {
   Vals Inline(BodyId body, const MakeCall& call, Frame& frame);
   bool OwnSubgraphs(AttrValue& value);
   bool AddOwned(const Attributes& from, Attributes& attributes);
+  void CountNames();
 
   Graph& graph_;
   Interpreter& in_;
@@ -143,9 +152,10 @@ class Emitter {
   IdSet<ValueId>
       redefined_;         // what it redefines; what nodes make that are used again and read them
   IdSet<ValueId> going_;  // the matched values that it redefines
-  std::vector<std::string_view> wishes_;  // by new value
-  std::vector<NodeId> originals_;         // by new node
-  std::vector<OpId> ids_;                 // by number of the operator; invalid: not asked yet
+  std::vector<std::string_view> wishes_;                  // by new value
+  std::vector<NodeId> originals_;                         // by new node
+  std::unordered_map<std::string_view, uint32_t> names_;  // of nodes, how many; see IsSharedName
+  std::vector<OpId> ids_;  // by number of the operator; invalid: not asked yet
   int depth_ = 0;
 };
 

@@ -103,6 +103,13 @@ void Emitter::NoteCopy(NodeId copy, NodeId original) {
   originals_[at] = original;
 }
 
+DType Emitter::TypeOf(ValueId v) {
+  for (const auto& [value, dtype] : options_.retypes) {
+    if (value == v) return dtype;
+  }
+  return in_.facts().dtype(v);
+}
+
 bool Emitter::CheckTypes(const Head& head, std::span<const ValueId> inputs) {
   if (!options_.check_types || head.signature == nullptr || head.signature->inputs.empty())
     return true;
@@ -113,7 +120,7 @@ bool Emitter::CheckTypes(const Head& head, std::span<const ValueId> inputs) {
     const FormalValue& formal =
         head.signature->inputs[std::min(i, head.signature->inputs.size() - 1)];
     if (formal.type_var < 0) continue;
-    const DType dtype = in_.facts().dtype(inputs[i]);
+    const DType dtype = TypeOf(inputs[i]);
     if (dtype == DType::kUndefined) continue;
     if (!head.signature->types[formal.type_var].Allows(dtype)) {
       mistyped_ = true;

@@ -8,7 +8,9 @@ namespace qrewrite {
 
 class Emitter::Copier : public BodyCopier {
  public:
-  explicit Copier(Emitter& emitter) : BodyCopier(emitter.graph_), emitter_(emitter) {}
+  explicit Copier(Emitter& emitter) : BodyCopier(emitter.graph_), emitter_(emitter) {
+    if (emitter.names_.empty()) emitter.CountNames();
+  }
 
  private:
   void Added(ValueId copy, ValueId source) override { emitter_.Wish(copy, graph_.name(source)); }
@@ -19,6 +21,13 @@ class Emitter::Copier : public BodyCopier {
 
   Emitter& emitter_;
 };
+
+// Once: what is called anew later has a name of its own.
+void Emitter::CountNames() {
+  for (size_t i = 0; i < graph_.num_nodes(); ++i) {
+    if (graph_.alive(NodeId(i))) ++names_[graph_.name(NodeId(i))];
+  }
+}
 
 Vals Emitter::Inline(BodyId body, const MakeCall& call, Frame& frame) {
   const Body& source = graph_.body(body);

@@ -56,8 +56,25 @@ MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor, MatchTrace
   Firing none;
   Try(rule, anchor, none);
   dry_run_ = false;
+  if (asked.of_condition()) SeeWhole(rule, anchor, asked);
   in_.set_trace(nullptr);
   return asked;
+}
+
+// Whether the condition alone stands in the way.
+void Rewriter::SeeWhole(const CompiledRule& rule, NodeId anchor, MatchTrace& asked) {
+  MatchTrace whole;
+  Frame frame(rule.layout);
+  in_.set_trace(&whole);
+  in_.set_rule_conditions(false);
+  const bool fits = in_.MatchRule(rule, anchor, frame, [&] {
+    in_.Note(rule.rule->place, anchor, "", MatchTrace::kOnlyCondition);
+    return true;
+  });
+  in_.set_rule_conditions(true);
+  if (!fits) return;
+  asked.depth += MatchTrace::kOnlyCondition;
+  asked.matched = whole.matched;
 }
 
 bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing) {
@@ -88,12 +105,12 @@ bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, 
   const Inputs redefined = MatchedOutputs(rule, frame);
   base_ = redefined.empty() ? ValueId() : redefined.front();
   const BodyId body = base_.valid() ? graph_.body_of(base_) : graph_.body_of(anchor);
-  emitter_.Begin(body, {.share = share, .check_types = in_.rules().check_types}, base_,
-                 AsSpan(redefined));
   Redefinitions redefinitions;
   Retypes retypes;
-  bool good = Choose(rule, frame, redefinitions) && Retyped(rule, frame, retypes) &&
-              Check(rule, redefinitions, retypes);
+  const bool typed = Retyped(rule, frame, retypes);
+  emitter_.Begin(body, {.share = share, .check_types = in_.rules().check_types, .retypes = retypes},
+                 base_, AsSpan(redefined));
+  bool good = typed && Choose(rule, frame, redefinitions) && Check(rule, redefinitions, retypes);
   if (good && accept_) {
     if (std::string reason = accept_(rule, frame); !reason.empty())
       good = Reject(std::move(reason));

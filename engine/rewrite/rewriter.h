@@ -95,6 +95,7 @@ class Rewriter {
   std::optional<Facts::Retype> RetypeOf(const Redefinition& r);
 
   bool Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing);
+  void SeeWhole(const CompiledRule& rule, NodeId anchor, MatchTrace& asked);
   bool ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing,
                  Share share);
   Inputs MatchedOutputs(const CompiledRule& rule, Frame& frame) const;

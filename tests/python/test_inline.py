@@ -159,3 +159,21 @@ def test_verify_sees_quantizers_inside(folder):
     onnx.save(quantized, folder / "inside.onnx")
     code, out, err = run(folder, "--rules", "ezkl_dequant", "--set", "saturation=identity", "--verify", "inside.onnx", "-o", "fits.onnx")
     assert code == 0 and "DIVERGED" not in err, out + err
+
+
+def test_names_of_nodes_differ_where_a_body_takes_the_place_of_a_call(tmp_path):
+    """A branch may call a node as the graph around it does; ONNX Runtime wants each name once in a graph."""
+    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]>\n' + """main (float[2] x) => (float[2] y) <bool yes = {1}> {
+        a = Neg(x)
+        b = If(yes) <then_branch = t () => (float[2] t) { u = Exp(x)  t = Abs(u) }, else_branch = e () => (float[2] e) { e = Sin(x) }>
+        y = Add(a, b)
+    }""")
+    model.graph.node[0].name = model.graph.node[1].attribute[0].g.node[0].name = "n"
+    model.graph.node[1].attribute[0].g.node[1].name = "inner"
+    onnx.save(model, tmp_path / "m.onnx")
+    for rules in ("optimize", "branches"):
+        done = subprocess.run([PROGRAM, "--rules", SOURCE / "rules" / f"{rules}.yaml", "m.onnx", "-o", "out.onnx"], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        names = [node.name for node in onnx.load(tmp_path / "out.onnx").graph.node]
+        assert len(set(names)) == len(names) == 4 and "n" in names and "inner" in names
+        onnxruntime.InferenceSession(tmp_path / "out.onnx", providers=["CPUExecutionProvider"])

@@ -122,6 +122,59 @@ y_outputs, z = If<else_branch={
 }>(n)
 return y, z
 )"},
+    {"a node with subgraphs that is made again as it was is no change",
+     R"(
+rules:
+  - name: r
+    match: y... = n:If<then_branch=t, else_branch=e>(c)
+    replace: y... = n<then_branch=t, else_branch=e>(c)
+)",
+     "x: float[2]\nc: bool\ny = If<then_branch={ t = Abs(x) }, else_branch={ e = Exp(x) }>(c)", ""},
+    {"an output that the node lacks may be a step on the way to another",
+     R"(
+rules:
+  - name: r
+    match: y?, h? = RNN<hidden_size=_>(x, w, r)
+    replace: |
+      h = Tanh(MatMul(x, w))
+      y = Unsqueeze(h, [0])
+)",
+     R"(x: float[1, 2, 3]
+w: float[1, 3, 4]
+r: float[1, 4, 4]
+y = RNN<hidden_size=4>(x, w, r)
+)",
+     R"(x: float[1, 2, 3]
+w: float[1, 3, 4]
+r: float[1, 4, 4]
+y_MatMul = MatMul(x, w)
+y_Tanh = Tanh(y_MatMul)
+y = Unsqueeze(y_Tanh, int64[1] [0])
+)"},
+    {"operands of a new node have the type that an input gets",
+     R"(
+rules:
+  - name: r
+    equivalence: rescaled
+    match: f = DequantizeLinear(x, s, z)
+    where: is_input(x) and dtype(x) == INT8
+    let: {z2: 'u8(i64(z) + 128)'}
+    replace: f = DequantizeLinear(x, s, z2)
+    retype: {x: UINT8}
+)",
+     "x: int8[2]\nf = DequantizeLinear(x, 0.5, int8 3)\n",
+     "x: uint8[2]\nf = DequantizeLinear(x, 0.5, uint8 131)\n"},
+    {"an operand of the old type is none",
+     R"(
+rules:
+  - name: r
+    equivalence: rescaled
+    match: f = DequantizeLinear(x, s, z)
+    where: is_input(x) and dtype(x) == INT8
+    replace: f = DequantizeLinear(x, s, Identity(z))
+    retype: {x: UINT8}
+)",
+     "x: int8[2]\nf = DequantizeLinear(x, 0.5, int8 3)\n", ""},
     {"a node once more with another input takes its subgraphs along",
      R"(
 rules:
@@ -412,6 +465,50 @@ phases: [{name: up, to_opset: 18, rules: []}]
       bare.graph.find("needs its split or its num_outputs at opset 18") != std::string::npos,
       bare.graph);
   CHECK(RunRules(rules, "x: float[4]\na, b = Split(x, [1, 3])", 13).ok);
+}
+
+TEST_CASE("What finds something sees what the rewriting rules of its phase leave") {
+  const std::string rules = R"(
+rules:
+  - {name: left, match: y = Neg(x), KIND: no Neg here}
+  - {name: fuse, match: y = Relu(Neg(x)), replace: y = Abs(x)}
+)";
+  for (const std::string kind : {"refuse", "warn"}) {
+    std::string text = rules;
+    text.replace(text.find("KIND"), 4, kind);
+    const Ran fused = RunRules(text, "x: float[2]\ny = Relu(Neg(x))");
+    CHECK_MESSAGE(fused.ok, fused.graph);
+    CHECK(fused.report.warnings.empty());
+    const Ran both = RunRules(text, "x: float[2]\ny = Relu(Neg(x))\nz = Neg(Cos(x))");
+    CHECK(both.ok == (kind == "warn"));
+    CHECK((both.ok ? both.report.warnings.size() == 1
+                   : both.graph.find("no Neg") != both.graph.npos));
+  }
+}
+
+TEST_CASE("Conditions joined by `and` shorten a search as a list of them does") {
+  const std::string match = R"(
+rules:
+  - name: merge
+    match: |
+      q = MatMul(x, a)
+      k = MatMul(x, b)
+      v = MatMul(x, c)
+    where: WHERE
+    replace: q, k, v = Split<axis=-1>(MatMul(x, a), [3, 3, 3])
+)";
+  std::string given = "x: float[2, 3]\n";
+  for (int i = 0; i < 120; ++i) {
+    const std::string n = std::to_string(i);
+    given += "w" + n + ": float[3, 3]\ny" + n + " = MatMul(x, w" + n + ")\n";
+  }
+  for (const std::string where :
+       {"const(a) and const(b) and const(c)", "[const(a), const(b), const(c)]"}) {
+    std::string rules = match;
+    rules.replace(rules.find("WHERE"), 5, where);
+    const Ran ran = RunRules(rules, given);
+    CHECK_MESSAGE(ran.ok, ran.graph.substr(0, 300));
+  }
 }
 
 TEST_CASE("A search that takes too many steps ends an opset upgrade, too") {

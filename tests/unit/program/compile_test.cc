@@ -165,10 +165,12 @@ TEST_CASE(
       "rules:\n  - name: r\n    warn: found\n    match: |\n      t = Neg(x)\n      y = Mul(t, s)\n"
       "    where: [rank(x) == 2 and (opset > 3 and s == 1), 'Add(1, 2) == 3']\n");
   const Pattern& pattern = OnlyRule(*program).pattern;
-  REQUIRE(pattern.where.size() == 2);
+  REQUIRE(pattern.where.size() == 4);  // two, and of the first what x and s alone decide
+  CHECK(pattern.where[1].part);
+  CHECK(pattern.where[2].part);
   REQUIRE(pattern.early.size() == 2);
   CHECK(program->code(pattern.early[0]).op == CodeOp::kCompare);
-  CHECK(pattern.early[1] == pattern.where[1].code);
+  CHECK(pattern.early[1] == pattern.where[3].code);
 }
 
 TEST_CASE(
