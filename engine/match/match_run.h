@@ -56,6 +56,7 @@ class MatchRun {
   // those that wait until everything matched.
   bool Unwatched(Scope scope);
 
+  int depth() const { return depth_; }                                   // as MatchTrace counts it
   void LeaveConditions(const Pattern& pattern) { unasked_ = &pattern; }  // they count as met
 
  private:

@@ -245,7 +245,14 @@ bool Interpreter::MatchRule(const CompiledRule& rule, NodeId anchor, Frame& fram
     return std::adjacent_find(nodes.begin(), nodes.end()) == nodes.end();
   };
   const bool found = run.Statement(scope, stmt, anchor, [&] {
-    return run.Rest(scope, [&] { return different() && run.Unwatched(scope) && accept(); });
+    return run.Rest(scope, [&] {
+      if (!different() || !run.Unwatched(scope)) return false;
+      // As far as its last condition.
+      if (trace_ != nullptr && !rule_conditions_)
+        Note(rule.rule->place, anchor, "",
+             run.depth() * MatchTrace::kPerPart + MatchTrace::kOfCondition);
+      return accept();
+    });
   });
   traced_ = nullptr;  // the frame is the caller's
   return found;

@@ -17,9 +17,6 @@ struct MatchTrace {
   // How much of the pattern was matched: nodes, names and literals, and whether a condition stopped
   // it. A replacement that is not possible is further than any pattern.
   static constexpr int kOfCondition = 2, kPerPart = 4, kRejected = 1 << 28, kApplies = 1 << 29;
-  // A condition that stopped it where all else of the pattern fits is further than any part of another pattern: some are
-  // asked when little is matched.
-  static constexpr int kOnlyCondition = 1 << 27;
 
   // --- what is asked
   NodeId watched;        // the node that this is about, if valid

@@ -255,12 +255,13 @@ void Rewriter::KeepRequiredOutput(NodeId n, uint32_t index, ValueId former) {
   in_.StandsIn(stand_in);
 }
 
-// A copy is called as its original where that is gone, and in another body where no other node is called so: names of
-// nodes may stand in several bodies. Only one copy takes each.
+// A copy is called as its original where that is gone, and where in another body no node is called so. Names of nodes
+// may stand in several bodies, and only one copy takes each.
 void Rewriter::NameCopy(NodeId copy, NodeId original) {
   const std::string_view name = graph_.name(original);
   const bool moved = graph_.body_of(copy) != graph_.body_of(original);
-  const bool takes = !graph_.alive(original) && !(moved && emitter_.IsSharedName(name)) &&
+  const bool takes = !graph_.alive(original) &&
+                     !(moved && emitter_.HasName(graph_.body_of(copy), name)) &&
                      inherited_.insert(name).second;
   graph_.SetName(copy, takes ? name : graph_.FreshNodeName(name));
 }

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <boost/container/small_vector.hpp>
@@ -73,10 +74,10 @@ class Emitter {
     const size_t at = n.index - first_new_;
     return at < originals_.size() ? originals_[at] : NodeId();
   }
-  // Whether several nodes of the model, of whatever bodies, were called so when a body was first copied.
-  bool IsSharedName(std::string_view name) const {
-    const auto count = names_.find(name);
-    return count != names_.end() && count->second > 1;
+  // Whether a node of `body` was called so when the nodes of another one were first put there.
+  bool HasName(BodyId body, std::string_view name) const {
+    const auto names = names_.find(body);
+    return names != names_.end() && names->second.contains(name);
   }
 
  private:
@@ -134,7 +135,7 @@ class Emitter {
   Vals Inline(BodyId body, const MakeCall& call, Frame& frame);
   bool OwnSubgraphs(AttrValue& value);
   bool AddOwned(const Attributes& from, Attributes& attributes);
-  void CountNames();
+  void CollectNames();
 
   Graph& graph_;
   Interpreter& in_;
@@ -152,9 +153,9 @@ class Emitter {
   IdSet<ValueId>
       redefined_;         // what it redefines; what nodes make that are used again and read them
   IdSet<ValueId> going_;  // the matched values that it redefines
-  std::vector<std::string_view> wishes_;                  // by new value
-  std::vector<NodeId> originals_;                         // by new node
-  std::unordered_map<std::string_view, uint32_t> names_;  // of nodes, how many; see IsSharedName
+  std::vector<std::string_view> wishes_;                                    // by new value
+  std::vector<NodeId> originals_;                                           // by new node
+  std::unordered_map<BodyId, std::unordered_set<std::string_view>> names_;  // see HasName
   std::vector<OpId> ids_;  // by number of the operator; invalid: not asked yet
   int depth_ = 0;
 };

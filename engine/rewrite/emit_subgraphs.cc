@@ -8,9 +8,7 @@ namespace qrewrite {
 
 class Emitter::Copier : public BodyCopier {
  public:
-  explicit Copier(Emitter& emitter) : BodyCopier(emitter.graph_), emitter_(emitter) {
-    if (emitter.names_.empty()) emitter.CountNames();
-  }
+  explicit Copier(Emitter& emitter) : BodyCopier(emitter.graph_), emitter_(emitter) {}
 
  private:
   void Added(ValueId copy, ValueId source) override { emitter_.Wish(copy, graph_.name(source)); }
@@ -22,11 +20,11 @@ class Emitter::Copier : public BodyCopier {
   Emitter& emitter_;
 };
 
-// Once: what is called anew later has a name of its own.
-void Emitter::CountNames() {
-  for (size_t i = 0; i < graph_.num_nodes(); ++i) {
-    if (graph_.alive(NodeId(i))) ++names_[graph_.name(NodeId(i))];
-  }
+// Once for each body: what is called anew later has a name of its own.
+void Emitter::CollectNames() {
+  const auto [names, added] = names_.try_emplace(body_);
+  if (!added) return;
+  for (const NodeId n : graph_.body(body_).nodes) names->second.insert(graph_.name(n));
 }
 
 Vals Emitter::Inline(BodyId body, const MakeCall& call, Frame& frame) {
@@ -47,6 +45,7 @@ Vals Emitter::Inline(BodyId body, const MakeCall& call, Frame& frame) {
     if (!Operands(none, {args[i]}, operand)) return Fail(reason_);
     values[source.inputs[i]] = operand.empty() ? ValueId() : operand[0];
   }
+  CollectNames();
   copier.CopyNodes(body, body_, values);
   Vals out;
   for (size_t i = 0; i < graph_.body(body).outputs.size(); ++i) {

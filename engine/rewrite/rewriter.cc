@@ -61,19 +61,16 @@ MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor, MatchTrace
   return asked;
 }
 
-// Whether the condition alone stands in the way.
+// Where a condition alone stands in the way, all of the pattern is matched: some are asked when little is.
 void Rewriter::SeeWhole(const CompiledRule& rule, NodeId anchor, MatchTrace& asked) {
   MatchTrace whole;
   Frame frame(rule.layout);
   in_.set_trace(&whole);
   in_.set_rule_conditions(false);
-  const bool fits = in_.MatchRule(rule, anchor, frame, [&] {
-    in_.Note(rule.rule->place, anchor, "", MatchTrace::kOnlyCondition);
-    return true;
-  });
+  const bool fits = in_.MatchRule(rule, anchor, frame, [] { return true; });
   in_.set_rule_conditions(true);
-  if (!fits) return;
-  asked.depth += MatchTrace::kOnlyCondition;
+  if (!fits || whole.depth <= asked.depth) return;
+  asked.depth = whole.depth;
   asked.matched = whole.matched;
 }
 
