@@ -1,15 +1,27 @@
 #include "engine/prove/instance.h"
 
 #include <algorithm>
+#include <climits>
+#include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "engine/expr/parser.h"
+#include "engine/prove/numbers.h"
 #include "engine/rule/check.h"
 
 namespace qrewrite {
 namespace {
 
 constexpr int kMostDepth = 8;        // of sub-patterns in sub-patterns
-constexpr int64_t kMostRepeats = 3;  // of what may repeat
+constexpr int64_t kMostRepeats = 3;  // of what may repeat,
+constexpr double kMostAsked = 12;    // also where the rule has a number that may be how often
+
+// Inputs that stand there however often others repeat.
+int64_t NumSingle(const PatCall& call) {
+  return std::ranges::count_if(call.args, [](const PatArg& arg) { return !arg.repeated; });
+}
 
 }  // namespace
 
@@ -174,12 +186,18 @@ const std::vector<Instance::Term>* Instance::ListOf(int slot, Scope& scope) {
   return known == scope.lists.end() ? nullptr : &known->second;
 }
 
+// A literal equals constants of any type: which one it has, the operator that reads it decides, and what else that reads.
 std::optional<Instance::Term> Instance::LiteralTerm(const PatArg& arg) {
   if (arg.expr->kind == Expr::Kind::kAbsent) return Term{.kind = Term::Kind::kAbsent};
   const Code& code = program_.code(arg.literal);
-  if (code.op != CodeOp::kConstant || !code.constant.is_number()) return std::nullopt;
-  const Tensor tensor = code.constant.number().t;
-  return Value(graph_.AddConstant(graph_.main(), graph_.FreshName("k"), tensor));
+  const bool* const truth = code.constant.get_if<bool>();
+  if (code.op != CodeOp::kConstant || (truth == nullptr && !code.constant.is_number()))
+    return Nothing(fmt::format("a literal that is no number: {}", Print(*arg.expr)));
+  const Tensor tensor = truth == nullptr
+                            ? code.constant.number().t
+                            : Numbers{DType::kBool, {}, {*truth ? 1.0 : 0.0}}.ToTensor();
+  leaves_.push_back({.value = {}, .name = "k", .constant = true, .literal = tensor});
+  return Term{.kind = Term::Kind::kLeaf, .leaf = leaves_.size() - 1};
 }
 
 std::optional<Instance::Term> Instance::MakeArg(const PatArg& arg, Scope& scope) {
@@ -200,8 +218,21 @@ std::optional<Instance::Term> Instance::MakeArg(const PatArg& arg, Scope& scope)
   return std::nullopt;
 }
 
+// Few, none as well; now and then a number that the rule has: `len(xs) == 5`.
+int64_t Instance::ChooseTimes(const PatArg& arg, int64_t room) {
+  const bool names = arg.kind == PatArg::Kind::kAny || arg.kind == PatArg::Kind::kName;
+  const auto each = std::max<int64_t>(std::ssize(arg.members()), 1);
+  int64_t times = dice_.Integer(names ? 0 : 1, kMostRepeats);
+  if (!words_.limits.empty() && dice_.Once(4)) {
+    const double asked = dice_.Of(words_.limits);
+    if (asked >= 0 && asked <= kMostAsked && asked == std::rint(asked))
+      times = static_cast<int64_t>(asked);
+  }
+  return std::min(times, room / each);
+}
+
 // One argument, or as many as it repeats.
-bool Instance::AddArg(const PatArg& arg, Scope& scope, std::vector<Term>& terms) {
+bool Instance::AddArg(const PatArg& arg, Scope& scope, int64_t room, std::vector<Term>& terms) {
   const bool several = arg.repeated;
   if (several && arg.kind == PatArg::Kind::kName) {
     if (const std::vector<Term>* list = ListOf(arg.slot, scope)) {
@@ -209,15 +240,14 @@ bool Instance::AddArg(const PatArg& arg, Scope& scope, std::vector<Term>& terms)
       return true;
     }
   }
-  const int64_t times =
-      !several ? 1 : dice_.Integer(arg.kind == PatArg::Kind::kAny ? 0 : 1, kMostRepeats);
+  const int64_t times = several ? ChooseTimes(arg, room) : 1;
   for (int64_t i = 0; i < times; ++i) {
     if (arg.repeat != nullptr) {  // each time others
       for (const int slot : arg.repeat->lists) scope.terms[static_cast<size_t>(slot)] = {};
     }
     if (arg.kind == PatArg::Kind::kGroup) {
       for (const PatArg& member : arg.members()) {
-        if (!AddArg(member, scope, terms)) return false;
+        if (!AddArg(member, scope, 0, terms)) return false;
       }
       continue;
     }
@@ -253,29 +283,16 @@ std::optional<Instance::Term> Instance::MakeOnce(const PatCall& call, Scope& sco
   const std::optional<OpName> op = ChooseOp(call.ops);
   // What a rule set has for itself looks as its own rules make it; where no test shows how, it is said at least what
   // it computes.
-  const bool guessed = words_.untested && op && words_.computed.contains(*op);
-  if (!op || (IsPrivateDomain(op->domain) && !guessed)) return std::nullopt;
+  if (!op) return Nothing("no operator that the file names fits in a place of the pattern");
+  const bool guessed = words_.untested && words_.computed.contains(*op);
+  if (IsPrivateDomain(op->domain) && !guessed)
+    return Nothing(fmt::format("how {} looks tests alone say, or `computes:`", op->text()));
   const Signature* const signature =
       program_.rules().signatures.Find(op->domain, op->name, VersionOf(*op));
-  if (signature != nullptr && signature->has_subgraphs) return std::nullopt;
+  if (signature != nullptr && signature->has_subgraphs)
+    return Nothing(fmt::format("{} has bodies, of which none are made up", op->text()));
   std::vector<Term> terms;
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    const PatArg& arg = call.args[i];
-    if (start != nullptr && i == 0) {
-      terms.push_back(*start);
-      continue;
-    }
-    if (arg.input.empty()) {
-      if (!AddArg(arg, scope, terms)) return std::nullopt;
-      continue;
-    }
-    const int at = signature == nullptr ? -1 : signature->InputIndex(arg.input);
-    const std::optional<Term> term = MakeArg(arg, scope);
-    if (at < 0 || !term) return std::nullopt;
-    if (terms.size() <= static_cast<size_t>(at))
-      terms.resize(static_cast<size_t>(at) + 1, {.kind = Term::Kind::kAbsent});
-    terms[static_cast<size_t>(at)] = *term;
-  }
+  if (!AddArgs(call, *op, signature, scope, start, terms)) return std::nullopt;
   while (!terms.empty() && terms.back().kind == Term::Kind::kAbsent) terms.pop_back();
   if (signature != nullptr) {
     // What the pattern passes over and the operator needs.
@@ -290,6 +307,35 @@ std::optional<Instance::Term> Instance::MakeOnce(const PatCall& call, Scope& sco
     for (const ValueId v : values) made->push_back(Value(v));
   }
   return Value(values[0]);
+}
+
+// What the call reads, in the order of the operator's inputs.
+bool Instance::AddArgs(const PatCall& call, const OpName& op, const Signature* signature,
+                       Scope& scope, const Term* start, std::vector<Term>& terms) {
+  // Inputs that what repeats may make: an operator of two takes one beside another one.
+  int64_t room = (signature == nullptr ? INT_MAX : signature->max_inputs) - NumSingle(call);
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const PatArg& arg = call.args[i];
+    if (start != nullptr && i == 0) {
+      terms.push_back(*start);
+      continue;
+    }
+    if (arg.input.empty()) {
+      const size_t before = terms.size();
+      if (!AddArg(arg, scope, std::max<int64_t>(room, 0), terms)) return false;
+      if (arg.repeated) room -= std::ssize(terms) - static_cast<int64_t>(before);
+      continue;
+    }
+    const int at = signature == nullptr ? -1 : signature->InputIndex(arg.input);
+    const std::optional<Term> term = MakeArg(arg, scope);
+    if (at < 0)
+      return Fail(fmt::format("{} has no input `{}` in opset {}", op.text(), arg.input, opset_));
+    if (!term) return false;
+    if (terms.size() <= static_cast<size_t>(at))
+      terms.resize(static_cast<size_t>(at) + 1, {.kind = Term::Kind::kAbsent});
+    terms[static_cast<size_t>(at)] = *term;
+  }
+  return true;
 }
 
 // Any, or one of those that were seen least where the rule fired.
@@ -312,7 +358,10 @@ std::optional<Instance::Term> Instance::MakeSub(const PatCall& call, Scope& scop
   for (const CompiledCase& c : definition.cases) {
     if (c.has_match && c.layout != nullptr) cases.push_back(&c);
   }
-  if (cases.empty() || depth_ >= kMostDepth) return std::nullopt;
+  if (cases.empty() || depth_ >= kMostDepth)
+    return Nothing(
+        fmt::format("`${}` has no case with a pattern, or one within the other without end",
+                    definition.definition->head.name));
   const CompiledCase& c = *ChooseCase(cases);
   cases_.push_back(&c);
   const std::set<std::string> constants = WantedConstants(c.pattern.where);

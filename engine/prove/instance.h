@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/base/dice.h"
@@ -49,13 +50,14 @@ class Instance {
            const Examples& examples, const CaseCounts& shown, const RunContext& context,
            Dice& dice);
 
-  // False: the guess went wrong.
+  // False: the guess went wrong, and why() says in what.
   bool Make();
   // In place of the other: what the case of a definition looks for is put between `v` of `graph` and its readers.
   bool PutInFront(const Graph& graph, ValueId v, const CompiledCase& c, int num_params);
   Graph& graph() { return graph_; }
   // Cases that its patterns were made of.
   const std::vector<const CompiledCase*>& cases() const { return cases_; }
+  const std::string& why() const { return why_; }
 
  private:
   // What a name of the pattern stands for. A leaf has no type before a node reads it.
@@ -69,6 +71,8 @@ class Instance {
     ValueId value;     // invalid: nobody read it so far
     std::string name;  // in the pattern
     bool constant = false;
+    // Of the pattern: its numbers, in a type that the first reader takes. Else invalid.
+    Tensor literal = {};
   };
   // The names of one pattern.
   struct Scope {
@@ -79,6 +83,16 @@ class Instance {
     std::set<const PatStmt*> begun;
     std::map<int, std::vector<Term>> lists;  // all outputs of a statement, by slot
   };
+
+  // Why nothing comes of it.
+  bool Fail(std::string why) {
+    why_ = std::move(why);
+    return false;
+  }
+  std::nullopt_t Nothing(std::string why) {
+    why_ = std::move(why);
+    return std::nullopt;
+  }
 
   // --- instance.cc
   bool MakePattern(Scope& scope);
@@ -93,10 +107,14 @@ class Instance {
                                std::vector<Term>* made, const Term* start);
   std::optional<Term> MakeSub(const PatCall& call, Scope& scope);
   std::optional<Term> MakeArg(const PatArg& arg, Scope& scope);
-  bool AddArg(const PatArg& arg, Scope& scope, std::vector<Term>& terms);
+  bool AddArgs(const PatCall& call, const OpName& op, const Signature* signature, Scope& scope,
+               const Term* start, std::vector<Term>& terms);
+  bool AddArg(const PatArg& arg, Scope& scope, int64_t room, std::vector<Term>& terms);
   std::optional<Term> NameTerm(int slot, Scope& scope);
   const CompiledCase* ChooseCase(std::vector<const CompiledCase*> cases);
   Term NewLeaf(bool constant, std::string name = "");
+  // How often a repeated argument stands there, if there is room for so many inputs.
+  int64_t ChooseTimes(const PatArg& arg, int64_t room);
   std::optional<Term> LiteralTerm(const PatArg& arg);
   // Of the operator's domain, in the graph.
   int64_t VersionOf(const OpName& op) const { return op.domain.empty() ? opset_ : 0; }
@@ -106,8 +124,10 @@ class Instance {
   // --- instance_nodes.cc
   std::optional<OpName> ChooseOp(const OpHead& head);
   Attributes ChooseAttributes(const PatCall& call, const Signature* signature);
-  std::optional<AttrValue> Known(CodeId id, AttrKind kind) const;
-  std::optional<AttrValue> SomeValue(const std::string& name, const Signature* signature);
+  // `axes`: so long are lists of the node of which nothing else is known, or twice as long: pads beside steps.
+  std::optional<AttrValue> Known(CodeId id, AttrKind kind, size_t axes);
+  std::optional<AttrValue> SomeValue(const std::string& name, const Signature* signature,
+                                     size_t axes);
   // A node that reads `terms`; leaves among them get types and shapes. False: none were found.
   bool AddNode(const OpName& op, const Attributes& attributes, std::vector<Term>& terms,
                size_t outputs, std::vector<ValueId>& made);
@@ -124,6 +144,8 @@ class Instance {
                    std::map<int, DType>& types);
   Dims ChooseDims(DType dtype, const Neighbours& others);
   Tensor ChooseNumbers(DType dtype, const Dims& dims);
+  // What equals the literal, in that type; invalid: nothing of that type does.
+  Tensor LiteralIn(const Tensor& literal, DType dtype, const Neighbours& others);
 
   const Program& program_;
   const CompiledRule& rule_;
@@ -139,6 +161,7 @@ class Instance {
   int depth_ = 0;
   ValueId given_;  // what the next leaf is, if that is given
   std::vector<const CompiledCase*> cases_;
+  std::string why_;
 };
 
 }  // namespace qrewrite

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "engine/graph/tensor_type.h"
 #include "engine/match/facts.h"
 #include "engine/prove/instance.h"
@@ -66,16 +68,23 @@ std::optional<OpName> Instance::ChooseOp(const OpHead& head) {
   return dice_.Of(fitting);
 }
 
-std::optional<AttrValue> Instance::Known(CodeId id, AttrKind kind) const {
+std::optional<AttrValue> Instance::Known(CodeId id, AttrKind kind, size_t axes) {
   const Code& code = program_.code(id);
   if (code.op != CodeOp::kConstant) return std::nullopt;
   const Val& val = code.constant;
-  if (const auto* text = val.get_if<std::string>()) return *text;
+  // One for all elements of a list, which is as long as the operator wants it: `pads=0`.
+  const size_t length = dice_.Once(2) ? 2 * axes : axes;
+  if (const auto* text = val.get_if<std::string>()) {
+    if (kind == AttrKind::kStrings) return std::vector<std::string>(length, *text);
+    return *text;
+  }
   if (const auto* dtype = val.get_if<DType>()) return static_cast<int64_t>(*dtype);
   if (const auto* truth = val.get_if<bool>()) return static_cast<int64_t>(*truth);
   if (!val.is_number()) return std::nullopt;
-  const Result<std::vector<double>> numbers = ToDoubles(val.number().t);
+  Result<std::vector<double>> numbers = ToDoubles(val.number().t);
   if (!numbers.ok()) return std::nullopt;
+  if ((kind == AttrKind::kInts || kind == AttrKind::kFloats) && val.number().t.rank() == 0)
+    numbers->resize(length, numbers->front());
   switch (kind) {
     case AttrKind::kFloat: return static_cast<float>(numbers->empty() ? 0 : numbers->front());
     case AttrKind::kInts: return std::vector<int64_t>(numbers->begin(), numbers->end());
@@ -86,7 +95,8 @@ std::optional<AttrValue> Instance::Known(CodeId id, AttrKind kind) const {
 }
 
 // A value for an attribute of which the pattern says nothing.
-std::optional<AttrValue> Instance::SomeValue(const std::string& name, const Signature* signature) {
+std::optional<AttrValue> Instance::SomeValue(const std::string& name, const Signature* signature,
+                                             size_t axes) {
   const FormalAttribute* const formal =
       signature == nullptr ? nullptr : signature->FindAttribute(name);
   if (signature != nullptr && formal == nullptr) return std::nullopt;
@@ -103,12 +113,17 @@ std::optional<AttrValue> Instance::SomeValue(const std::string& name, const Sign
     case AttrKind::kInt: return dice_.Integer(0, 2);
     case AttrKind::kFloat: return dice_.Once(2) ? 1.0F : static_cast<float>(dice_.Uniform(0, 2));
     case AttrKind::kInts: {
-      const auto count = static_cast<size_t>(dice_.Integer(1, 3));
+      const size_t count = dice_.Once(3) ? static_cast<size_t>(dice_.Integer(1, 3)) : axes;
       std::vector<int64_t> list(count, 1);
       const int64_t way = dice_.Integer(0, 2);  // ones; an order; anything
       for (size_t i = 0; i < count && way > 0; ++i)
         list[i] = way == 1 ? static_cast<int64_t>(count - 1 - i) : dice_.Integer(0, 2);
       return list;
+    }
+    // Those that the operator has; else those that the rule asks for.
+    case AttrKind::kString: {
+      const std::vector<std::string>& texts = formal->texts.empty() ? words_.texts : formal->texts;
+      return texts.empty() ? std::nullopt : std::optional<AttrValue>(dice_.Of(texts));
     }
     default: return std::nullopt;
   }
@@ -116,6 +131,7 @@ std::optional<AttrValue> Instance::SomeValue(const std::string& name, const Sign
 
 Attributes Instance::ChooseAttributes(const PatCall& call, const Signature* signature) {
   Attributes attributes;
+  const auto axes = static_cast<size_t>(dice_.Integer(1, 3));
   for (const PatAttr& a : call.attrs) {
     const FormalAttribute* const formal =
         signature == nullptr ? nullptr : signature->FindAttribute(a.name);
@@ -123,13 +139,13 @@ Attributes Instance::ChooseAttributes(const PatCall& call, const Signature* sign
     const bool required = formal == nullptr || formal->required;
     if (a.kind == PatAttr::Kind::kCompare) {
       const std::optional<AttrValue> value =
-          Known(a.value, formal == nullptr ? AttrKind::kInt : formal->kind);
+          Known(a.value, formal == nullptr ? AttrKind::kInt : formal->kind, axes);
       if (value) attributes.Set(a.name, *value);
       continue;
     }
     const bool has_default = formal != nullptr && formal->default_value.index() != 0;
     if (!required && dice_.Once(a.optional || has_default ? 2 : 6)) continue;
-    if (const std::optional<AttrValue> value = SomeValue(a.name, signature))
+    if (const std::optional<AttrValue> value = SomeValue(a.name, signature, axes))
       attributes.Set(a.name, *value);
   }
   if (signature == nullptr) return attributes;
@@ -137,7 +153,7 @@ Attributes Instance::ChooseAttributes(const PatCall& call, const Signature* sign
     const bool said = std::ranges::find(call.mentioned, formal.name) != call.mentioned.end();
     if (said || formal.kind == AttrKind::kGraph) continue;
     if (!formal.required && (!call.has_rest || !dice_.Once(6))) continue;
-    if (const std::optional<AttrValue> value = SomeValue(formal.name, signature))
+    if (const std::optional<AttrValue> value = SomeValue(formal.name, signature, axes))
       attributes.Set(formal.name, *value);
   }
   return attributes;
@@ -148,14 +164,14 @@ bool Instance::AddNode(const OpName& op, const Attributes& attributes, std::vect
   const Signature* const signature =
       program_.rules().signatures.Find(op.domain, op.name, VersionOf(op));
   if (signature == nullptr && program_.rules().signatures.Newest(op.domain, op.name) != nullptr)
-    return false;  // not in this opset
+    return Fail(fmt::format("{} is not there in opset {}", op.text(), opset_));
   if (!op.domain.empty()) graph_.opset().try_emplace(op.domain, 1);
   for (int i = 0; i < kTries; ++i) {
     const std::vector<Leaf> before = leaves_;
     if (TryNode(op, signature, attributes, terms, outputs, made)) return true;
     leaves_ = before;
   }
-  return false;
+  return Fail(fmt::format("{}: no inputs and attributes were found that fit", op.text()));
 }
 
 bool Instance::TryNode(const OpName& op, const Signature* signature, const Attributes& attributes,
@@ -248,8 +264,11 @@ Dims Instance::ChooseDims(DType dtype, const Neighbours& others) {
   if (rows && dice_.Once(4)) return {weights->dims[0].size()};
   if (beside == nullptr || (dice_.Once(4) && !counts)) {
     Dims dims(static_cast<size_t>(dice_.Integer(0, 4)), size_);
+    // Some that are parts times parts: where they are no more than one each, in which order they lie does not show.
+    constexpr int64_t kMultiples[] = {6, 8, 12, 16};
     for (int64_t& d : dims) {
-      if (dice_.Once(6)) d = dice_.Integer(1, 4);
+      if (dice_.Once(6))
+        d = dice_.Once(3) ? kMultiples[dice_.Below(std::size(kMultiples))] : dice_.Integer(1, 4);
     }
     return dims;
   }
@@ -294,10 +313,39 @@ Tensor Instance::ChooseNumbers(DType dtype, const Dims& dims) {
   return numbers.ToTensor();
 }
 
+Tensor Instance::LiteralIn(const Tensor& literal, DType dtype, const Neighbours& others) {
+  std::optional<Numbers> numbers = Numbers::Of(literal);
+  if (!numbers) return {};
+  // A number also equals a tensor that is this number everywhere: a list of one, where the operator wants such.
+  Dims dims = literal.dims();
+  if (dims.empty() && dice_.Once(4)) dims = ChooseDims(dtype, others);
+  if (dtype == literal.dtype() && dims == literal.dims()) return literal;
+  numbers->dtype = dtype;
+  if (dims != numbers->dims && Count(dims) > 0) {
+    numbers->values.assign(static_cast<size_t>(Count(dims)), numbers->values.front());
+    numbers->dims = dims;
+  }
+  const Tensor tensor = numbers->ToTensor();
+  if (!tensor.valid() || IsFloat(dtype)) return tensor;
+  const Result<std::vector<double>> held = ToDoubles(tensor);
+  return held.ok() && *held == numbers->values ? tensor : Tensor();
+}
+
 ValueId Instance::Settle(const Leaf& leaf, const OpName& op, const Signature* signature,
                          size_t index, const Neighbours& others, std::map<int, DType>& types) {
   const DType dtype = ChooseType(op, signature, index, types);
   if (dtype == DType::kUndefined) return {};
+  if (leaf.literal.valid()) {
+    // An operator that says nothing of its inputs may take what the literal is by itself.
+    const bool said =
+        signature != nullptr && !signature->inputs.empty() &&
+        signature->inputs[std::min(index, signature->inputs.size() - 1)].type_var >= 0;
+    const DType own = leaf.literal.dtype();
+    const bool as_is = !said && IsInteger(own) && dice_.Once(2);
+    const Tensor tensor = LiteralIn(leaf.literal, as_is ? own : dtype, others);
+    if (!tensor.valid()) return {};
+    return graph_.AddConstant(graph_.main(), graph_.FreshName(leaf.name), tensor);
+  }
   Dims dims = ChooseDims(dtype, others);
   Tensor tensor;
   const std::vector<Examples::Example>* const examples = examples_.Of(op, index);
