@@ -124,6 +124,44 @@ void RuleProof::TellFailedTest() {
   report_.counterexample = TextOfTest(court_.program.rules(), part ? *part : *test, rule_.name);
 }
 
+// Of those that came furthest the reason that most of them have.
+std::string RuleProof::WhyNoGraph() const {
+  std::string why;
+  int stage = -1;
+  int64_t most = 0;
+  for (const auto& [reason, count] : no_graphs_) {
+    if (reason.second.empty() || (reason.first == stage && count <= most)) continue;
+    stage = reason.first, most = count, why = reason.second;
+  }
+  return why;
+}
+
+std::string RuleProof::WhyNever() const {
+  constexpr std::string_view kRemedy = "; give it a test in which it fires";
+  if (attempt_ == 0 && report_.graphs == 0) return "there was no time to try it";
+  if (report_.graphs == 0) {
+    const std::string why = WhyNoGraph();
+    return fmt::format("no graph of its pattern could be made{}{}{}", why.empty() ? "" : ": ", why,
+                       kRemedy);
+  }
+  const std::string tried = fmt::format("it fired on none of {} graphs", report_.graphs);
+  if (!met_) return fmt::format("{}: its pattern is in none of them{}", tried, kRemedy);
+  const auto most = std::ranges::max_element(
+      alone_, [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == alone_.end()) {
+    return fmt::format("{}: {}{}", tried,
+                       fewest_ < kNoneStopped
+                           ? fmt::format("at least {} conditions stop it on each", fewest_)
+                       : compiled_.cases.empty()
+                           ? "what it writes is what is there, or does not fit there"
+                           : "no case of it is for them, or what that writes does not fit there",
+                       kRemedy);
+  }
+  const ProvenCondition& condition = guards_[most->first].report;
+  return fmt::format("{}: `{}` alone keeps it from that on {} of them{}", tried, condition.text,
+                     most->second, kRemedy);
+}
+
 // Where next to nothing could be compared, those few graphs are such that what the rule makes does not
 // show in any output: they tell nothing.
 void RuleProof::Conclude() {
@@ -134,6 +172,13 @@ void RuleProof::Conclude() {
                     : report_.compared * kShown >= report_.fired ? Outcome::kHeld
                                                                  : Outcome::kUnknown;
   if (report_.outcome == Outcome::kHeld) report_.why.clear();
+  // Nothing is known of a rule that could have broken its promise. Where its author's tests say that it does nothing it is
+  // silent as they are.
+  if (report_.fired == 0 && begun_ && Replaces() && !rule_.refuse && report_.why.empty()) {
+    report_.why = WhyNever();
+    if (rule_.tests.empty() && !has_tests_) report_.outcome = Outcome::kUnknown;
+    return;
+  }
   if (report_.outcome != Outcome::kUnknown || report_.compared == 0) return;
   report_.why = fmt::format("{} of {} graphs where it fired could be compared; of others: {}",
                             report_.compared, report_.fired, report_.why);

@@ -95,8 +95,7 @@ bool RuleProof::Advance(int graphs, std::optional<Clock::time_point> end) {
     if (!interrupted_.ok() || teller_.stopped()) return false;
   }
   // What only refuses or warns can break no promise; other graphs than its tests are for its conditions.
-  const bool changes = compiled_.replace != nullptr || !compiled_.cases.empty();
-  const bool says = rule_.refuse.has_value() || (rule_.warn.has_value() && !changes);
+  const bool says = rule_.refuse.has_value() || (rule_.warn.has_value() && !Replaces());
   if (says && !AsksConditions()) return false;
   const uint64_t base = HashBytes(std::as_bytes(std::span(rule_.name)), options_.seed);
   for (int64_t i = 0; i < int64_t{kAttempts} * graphs && report_.graphs < most; ++i) {
@@ -205,12 +204,22 @@ bool RuleProof::Fired(const Trial& trial) const {
 void RuleProof::TryInstance(Dice& dice) {
   if (words_.keeps_numbers && !seeds_.empty()) return;
   Instance instance(court_.program, compiled_, words_, examples_, shown_, court_.context, dice);
-  if (!instance.Make() || !judge_.Prepare(instance.graph()).empty()) return;
-  const int64_t fired = report_.fired;
+  if (!instance.Make()) return NoteNoGraph(0, instance.why());
+  if (const std::string fault = judge_.Prepare(instance.graph()); !fault.empty())
+    return NoteNoGraph(1, fault);
+  const int64_t fired = report_.fired, graphs = report_.graphs;
+  fault_.clear();
   TryMade(std::move(instance.graph()), {.rules = {rule_.name}, .set = SomeSettings(dice)});
   if (report_.fired > fired) {
     for (const CompiledCase* c : instance.cases()) ++shown_[c];
   }
+  if (report_.graphs == graphs && !fault_.empty()) NoteNoGraph(2, fault_);
+}
+
+void RuleProof::NoteNoGraph(int stage, const std::string& why) {
+  constexpr size_t kMostReasons = 200;  // some have sizes in them
+  const std::pair<int, std::string> reason(stage, why);
+  if (no_graphs_.size() < kMostReasons || no_graphs_.contains(reason)) ++no_graphs_[reason];
 }
 
 namespace {
@@ -433,6 +442,8 @@ void RuleProof::Keep(const Seed& seed, const std::vector<uint64_t>& changes, con
 void RuleProof::LookNear(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
                          const Task& task) {
   const InTheWay stops = StoppedBy(graph, court_.program, compiled_, guards_, task, court_.context);
+  met_ = met_ || stops.fewest >= 0;
+  for (const size_t i : stops.alone) ++alone_[i];
   if (stops.fewest == 1) Keep(seed, changes, graph, 0);
   if (stops.fewest > 1 && found_.empty() && stops.fewest <= fewest_ &&
       changes.size() <= kMostKeptChanges) {

@@ -10,10 +10,12 @@
 
 #include <chrono>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "engine/base/dice.h"
@@ -55,8 +57,13 @@ class RuleProof {
     size_t distinct = 0;  // Trial::distinct: where all numbers are one a fault shows nothing
   };
 
+  // Of `fewest_`: there was no graph that several conditions stop.
+  static constexpr int kNoneStopped = 1000;
+
   // --- rule_proof.cc
   void Learn();
+  // What only refuses or warns can break no promise.
+  bool Replaces() const { return compiled_.replace != nullptr || !compiled_.cases.empty(); }
   // Whether who called wants the next graph.
   bool GoesOn(bool begins = false);
   void TrySeeds();
@@ -67,6 +74,8 @@ class RuleProof {
   bool Make(const Seed& seed, const std::vector<uint64_t>& changes, Graph& graph);
   bool Fired(const Trial& trial) const;
   void TryInstance(Dice& dice);
+  // A graph of the pattern was none: for this reason, at a stage of how far it came.
+  void NoteNoGraph(int stage, const std::string& why);
   void TryBoundary(Dice& dice);
   bool TryOtherStep(Dice& dice);
   bool IsBrokenWithOtherSteps(const Graph& graph, Task task);
@@ -92,6 +101,9 @@ class RuleProof {
   void AskTests();
   void TellFailedTest();
   void Conclude();
+  // Why a rule that replaces something never fired, and what to do about it.
+  std::string WhyNever() const;
+  std::string WhyNoGraph() const;
   // False: it does not show again.
   bool Refute(const Seed& seed, const std::vector<uint64_t>& changes, const Graph& graph,
               const Task& task);
@@ -144,6 +156,11 @@ class RuleProof {
   std::optional<RuleTestOutcome> failed_;  // of its own tests
   std::string fault_;                      // of the last graph that Make() could not make
   int64_t attempt_ = 0;
+  // Graphs of the pattern that came to nothing, by stage and reason; how often conditions, by guard, were all that kept the
+  // rule from firing, and whether its pattern was in a graph at all.
+  std::map<std::pair<int, std::string>, int64_t> no_graphs_;
+  std::map<size_t, int64_t> alone_;
+  bool met_ = false;
   std::deque<Seed> instances_;  // graphs made of the pattern that showed something,
   Instance::CaseCounts
       shown_;  // and cases of definitions that those were made of on which it fired
@@ -155,7 +172,7 @@ class RuleProof {
   std::vector<std::pair<const Seed*, size_t>> things_;  // how many things each of them has
   std::vector<Found> found_;                            // graphs that showed something,
   std::vector<Found> near_;  // graphs that several conditions stopped, as few as were seen,
-  int fewest_ = 1000;
+  int fewest_ = kNoneStopped;
   std::set<uint64_t> kinds_;            // each of another kind
   std::unordered_set<uint64_t> tried_;  // all graphs: what is changed at random comes twice
   Status interrupted_;

@@ -77,7 +77,7 @@ struct ProvenRule {
   enum class Outcome {
     kHeld,     // on all graphs where it fired
     kRefuted,  // it breaks its promise, or a test of its own fails: `why`, `counterexample`
-    kUnknown,  // it fired, but next to no result could be compared: `why`
+    kUnknown,  // next to no result could be compared, or it has no tests and no graph was found where it fires: `why`
     kSilent,   // it never fired: it refuses or warns, or its tests show no graph where it does
   };
   std::string name;

@@ -67,5 +67,49 @@ TEST_CASE("Texts that an operator has are tried where the pattern leaves them op
            "");
 }
 
+TEST_CASE("A rule that replaces and never fired is unknown, with the reason") {
+  const ProveReport report = Proof(R"yaml(signatures:
+  qr.DQ: {inputs: [x, s], outputs: {y: {shape: shape(x), dtype: dtype(s)}}}
+rules:
+  - {name: own, equivalence: exact, match: 'y = qr.DQ(x, s)', replace: 'y = Mul(x, s)'}
+  - {name: body, equivalence: exact, match: 'y = If<then_branch=t, else_branch=e>(c)', replace: y = Identity(c)}
+  - {name: no-model, equivalence: exact, match: 'y = MaxPool<kernel_shape=[3, 3], strides=[2, 2, 2]>(x)', replace: y = x}
+  - {name: condition, equivalence: exact, match: y = Relu(x), where: rank(x) == 9, replace: y = x}
+  - {name: nothing, equivalence: exact, match: y = Relu(x), replace: y = Relu(x)}
+  - {name: warns, match: y = Relu(x), warn: a Relu}
+  - {name: refuses, match: y = Relu(x), where: rank(x) == 9, refuse: a Relu}
+  - name: tested
+    equivalence: exact
+    match: y = Relu(x)
+    where: rank(x) == 9
+    replace: y = x
+    tests: [{name: not here, given: "x: float[2]\ny = Relu(x)", expect: unchanged}]
+)yaml",
+                                   {.graphs = 50, .guards = false});
+  const auto why = [&](size_t i) { return report.rules[i].why; };
+  const std::string remedy = "; give it a test in which it fires";
+  for (size_t i = 0; i < 5; ++i) CHECK_EQ(Name(report.rules[i].outcome), "unknown");
+  const std::string none = "no graph of its pattern could be made: ";
+  CHECK_EQ(why(0), none + "how qr.DQ looks tests alone say, or `computes:`" + remedy);
+  CHECK_EQ(why(1), none + "If has bodies, of which none are made up" + remedy);
+  CHECK_EQ(why(2), none + "MaxPool: no inputs and attributes were found that fit" + remedy);
+  CHECK_EQ(why(3),
+           "it fired on none of 50 graphs: `rank(x) == 9` alone keeps it from that on 50 of them" +
+               remedy);
+  CHECK_EQ(why(4),
+           "it fired on none of 50 graphs: what it writes is what is there, or does not fit there" +
+               remedy);
+  for (size_t i = 5; i < 7; ++i) {
+    CHECK_EQ(Name(report.rules[i].outcome), "silent");
+    CHECK_EQ(why(i), "");
+  }
+  // Its tests say that it does nothing there, which it does not.
+  CHECK_EQ(Name(report.rules[7].outcome), "silent");
+  CHECK_NE(why(7).find("`rank(x) == 9` alone"), std::string::npos);
+  CHECK_NE(report.Text(false).find("rule `own` is not proven: no graph of its pattern"),
+           std::string::npos);
+  CHECK_NE(report.Json().find("\"why\": \"no graph of its pattern"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace qrewrite
