@@ -269,6 +269,7 @@ Dims Instance::ChooseDims(DType dtype, const Neighbours& others) {
     for (int64_t& d : dims) {
       if (dice_.Once(6))
         d = dice_.Once(3) ? kMultiples[dice_.Below(std::size(kMultiples))] : dice_.Integer(1, 4);
+      if (counts) d = std::min<int64_t>(d, 4);  // no shape has hundreds of sizes
     }
     return dims;
   }
