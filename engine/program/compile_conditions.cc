@@ -141,9 +141,10 @@ void ProgramCompiler::AddParts(CodeId code, size_t of, const Names& names, bool 
       continue;
     }
     AddParts(part, of, names, of_rule, pattern);
+    // What asks no fact of the file: one may go up a long way at each try.
     const bool leaf = program_->codes_[part.index].op != CodeOp::kAnd;
     const bool narrows =
-        leaf && pattern.stmts.size() > 1 && needs.slots.size() < of && !needs.computes;
+        leaf && pattern.stmts.size() > 1 && needs.slots.size() < of && IsOfEach(part, names);
     if (!of_rule || !(narrows || ComparesReaders(part))) continue;
     pattern.where.push_back({.code = part,
                              .expr = program_->codes_[part.index].expr,

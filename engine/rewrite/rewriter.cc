@@ -64,10 +64,14 @@ MatchTrace Rewriter::Explain(const CompiledRule& rule, NodeId anchor, MatchTrace
 // Where a condition alone stands in the way, all of the pattern is matched: some are asked when little is.
 void Rewriter::SeeWhole(const CompiledRule& rule, NodeId anchor, MatchTrace& asked) {
   MatchTrace whole;
-  Frame frame(rule.layout);
-  in_.set_trace(&whole);
+  const auto fits_with = [&](MatchTrace* trace) {
+    Frame frame(rule.layout);
+    in_.set_trace(trace);
+    return in_.MatchRule(rule, anchor, frame, [] { return true; });
+  };
   in_.set_rule_conditions(false);
-  const bool fits = in_.MatchRule(rule, anchor, frame, [] { return true; });
+  // First without one: a search that notes reasons makes every chain, however long.
+  const bool fits = fits_with(nullptr) && fits_with(&whole);
   in_.set_rule_conditions(true);
   if (!fits || whole.depth <= asked.depth) return;
   asked.depth = whole.depth;
