@@ -200,7 +200,7 @@ void RuleRun::NoteNearest(const Phase& phase) {
   for (const CompiledRule* compiled : RulesOf(phase)) {
     if (report_.nearest_tries >= kMostTries || steps > kMostSteps) break;
     const Rule* rule = compiled->rule;
-    if (!RuleApplies(*rule) || !(rule->replace || !rule->cases.empty())) continue;
+    if (!RuleApplies(*rule) || !Rewrites(*rule)) continue;
     Beginnings begins = BeginningsOf(*rule);
     // Of most rules there is nothing in a model: its nodes are not looked through for each.
     if (!begins.Anywhere()) continue;

@@ -49,8 +49,7 @@ Status RuleRun::FixedPoint(const Phase& phase) {
   std::vector<const CompiledRule*> rewriting, finding;
   for (const CompiledRule* rule : RulesOf(phase)) {
     if (!RuleApplies(*rule->rule)) continue;
-    const bool changes = rule->rule->replace || !rule->rule->cases.empty();
-    (changes ? rewriting : finding).push_back(rule);
+    (Rewrites(*rule->rule) ? rewriting : finding).push_back(rule);
   }
   QR_RETURN_IF_ERROR(FixedPointOf(phase, std::move(rewriting)));
   return FixedPointOf(phase, std::move(finding));

@@ -33,7 +33,7 @@ std::string InputFault(const Graph& graph, NodeId n, const Signature& s) {
 }
 
 // The node has none of what it needs one of.
-std::string NothingOfFault(const Graph& graph, NodeId n, const Signature& s) {
+std::string NeedsOneFault(const Graph& graph, NodeId n, const Signature& s) {
   const auto is_there = [&](const std::string& name) {
     const int input = s.InputIndex(name);
     if (input < 0) return graph.attributes(n).Find(name) != nullptr;
@@ -102,9 +102,7 @@ Status RuleRun::ToOpset(const Phase& phase, const std::vector<std::string>& rule
   QR_RETURN_IF_ERROR(FindOrder());
   std::vector<NodeId> order = order_;
   std::erase_if(order, [&](NodeId n) {
-    BodyId root = graph_.body_of(n);
-    while (graph_.body(root).kind == BodyKind::kSubgraph) root = graph_.body(root).parent;
-    return !std::ranges::binary_search(lower, root);
+    return !std::ranges::binary_search(lower, RootOf(graph_, graph_.body_of(n)));
   });
   QR_RETURN_IF_ERROR(UpgradeNodes(phase, rules, opset, order));
   QR_RETURN_IF_ERROR(Refusals());
@@ -189,7 +187,7 @@ std::string RuleRun::FaultAt(NodeId n, int64_t opset) {
   if (s == before && s != nullptr) return "";
   if (s == nullptr || s->deprecated) return "does not exist";
   if (const std::string fault = InputFault(graph_, n, *s); !fault.empty()) return fault;
-  if (const std::string fault = NothingOfFault(graph_, n, *s); !fault.empty()) return fault;
+  if (const std::string fault = NeedsOneFault(graph_, n, *s); !fault.empty()) return fault;
   if (graph_.num_outputs(n) > static_cast<size_t>(s->max_outputs)) {
     return fmt::format("cannot have {} outputs", graph_.num_outputs(n));
   }

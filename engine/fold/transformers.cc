@@ -2,9 +2,11 @@
 // products of transposed matrices. Each computes what its parts compute.
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "engine/fold/cast.h"
 #include "engine/fold/support.h"
 #include "engine/fold/types.h"
 
@@ -81,48 +83,26 @@ Result<Tensor> SumOf(const FoldCall& call, size_t bias_at) {
   return Of("Add", 14, sum, bias);
 }
 
-// What lies between is not computed by ONNX Runtime on a CPU either: the mean and the deviation of each row.
-Outputs WithSum(const FoldCall& call, Tensor y, Tensor sum) {
-  std::vector<Tensor> outputs{std::move(y)};
-  if (call.num_outputs > 1) {
-    if (call.num_outputs != 4) return Reason("mean and deviation of {} are not computed", call.op);
-    outputs.resize(3);
-    outputs.push_back(std::move(sum));
-  }
-  return outputs;
-}
+// What each row of `n` numbers is normalized by.
+struct RowStatistics {
+  std::vector<double> means, factors;  // of the rows; a factor is one by the deviation
+};
 
-Outputs SkipLayerNormalization(const FoldCall& call) {
-  QR_ASSIGN_OR_RETURN(const Tensor sum, SumOf(call, 4));
-  QR_ASSIGN_OR_RETURN(const Tensor gamma, RowOf(call, 2, sum));
-  std::vector<Tensor> inputs{sum, gamma};
-  if (Input(call, 3) != nullptr) {
-    QR_ASSIGN_OR_RETURN(const Tensor beta, RowOf(call, 3, sum));
-    inputs.push_back(beta);
+// Normalizes the rows. What is simplified has no mean: it is divided by the root of its mean square.
+RowStatistics Normalize(std::vector<double>& values, size_t n, double epsilon, bool simplified) {
+  RowStatistics rows;
+  for (size_t begin = 0; n > 0 && begin < values.size(); begin += n) {
+    const std::span<double> row(values.data() + begin, n);
+    double sum = 0, squares = 0;
+    for (const double v : row) sum += v;
+    const double mean = simplified ? 0 : sum / static_cast<double>(n);
+    for (const double v : row) squares += (v - mean) * (v - mean);
+    const double factor = 1 / std::sqrt(squares / static_cast<double>(n) + epsilon);
+    for (double& v : row) v = (v - mean) * factor;
+    rows.means.push_back(mean);
+    rows.factors.push_back(factor);
   }
-  const Attributes attributes{{"axis", int64_t{-1}},
-                              {"epsilon", call.attributes.Float("epsilon", kEpsilonOfSums)}};
-  QR_ASSIGN_OR_RETURN(Tensor y, Part("LayerNormalization", 17, inputs, attributes));
-  return WithSum(call, std::move(y), sum);
-}
-
-// Each row is divided by the root of its mean square.
-Result<Tensor> RootNormalized(const FoldCall& call, const Tensor& x, const Tensor& gamma,
-                              int64_t axis, double epsilon) {
-  const auto inner =
-      static_cast<size_t>(CountRange(x.dims(), static_cast<size_t>(axis), x.dims().size()));
-  if (gamma.size() != static_cast<int64_t>(inner) || gamma.rank() > x.rank() - axis)
-    return Misfit("{} of {} with a scale of shape {}", call.op, ShapeText(x.dims()),
-                  ShapeText(gamma.dims()));
-  QR_ASSIGN_OR_RETURN(const std::vector<double> scale, ToDoubles(gamma));
-  QR_ASSIGN_OR_RETURN(std::vector<double> y, ToDoubles(x));
-  for (size_t begin = 0; inner > 0 && begin < y.size(); begin += inner) {
-    double squares = 0;
-    for (size_t i = 0; i < inner; ++i) squares += y[begin + i] * y[begin + i];
-    const double root = std::sqrt(squares / static_cast<double>(inner) + epsilon);
-    for (size_t i = 0; i < inner; ++i) y[begin + i] = y[begin + i] / root * scale[i];
-  }
-  return FromDoubles(x.dtype(), x.dims(), y);
+  return rows;
 }
 
 Outputs SimplifiedLayerNormalization(const FoldCall& call) {
@@ -132,16 +112,62 @@ Outputs SimplifiedLayerNormalization(const FoldCall& call) {
   if (!IsFloat(x.dtype()) || x.rank() < 1)
     return Reason("{} of {} {}", call.op, Name(x.dtype()), ShapeText(x.dims()));
   QR_ASSIGN_OR_RETURN(const int64_t axis, NormalAxis(call.attributes.Int("axis", -1), x.rank()));
-  return One(RootNormalized(call, x, gamma, axis, call.attributes.Float("epsilon", 1e-5f)));
+  const int64_t inner = CountRange(x.dims(), static_cast<size_t>(axis), x.dims().size());
+  if (gamma.size() != inner || gamma.rank() > x.rank() - axis)
+    return Misfit("{} of {} with a scale of shape {}", call.op, ShapeText(x.dims()),
+                  ShapeText(gamma.dims()));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> scale, ToDoubles(gamma));
+  QR_ASSIGN_OR_RETURN(std::vector<double> y, ToDoubles(x));
+  Normalize(y, static_cast<size_t>(inner), call.attributes.Float("epsilon", 1e-5f), true);
+  for (size_t i = 0; i < y.size(); ++i) y[i] *= scale[i % scale.size()];
+  return One(FromDoubles(x.dtype(), x.dims(), y));
 }
 
-Outputs SkipSimplifiedLayerNormalization(const FoldCall& call) {
-  QR_ASSIGN_OR_RETURN(const Tensor sum, SumOf(call, 3));
+// Of floats: the normalized sum, its statistics, the sum itself.
+Outputs SkipNormOfFloats(const FoldCall& call, bool simplified) {
+  QR_ASSIGN_OR_RETURN(const Tensor sum, SumOf(call, simplified ? 3 : 4));
   QR_ASSIGN_OR_RETURN(const Tensor gamma, RowOf(call, 2, sum));
-  QR_ASSIGN_OR_RETURN(Tensor y,
-                      RootNormalized(call, sum, gamma, static_cast<int64_t>(sum.rank()) - 1,
-                                     call.attributes.Float("epsilon", kEpsilonOfSums)));
-  return WithSum(call, std::move(y), sum);
+  QR_ASSIGN_OR_RETURN(const std::vector<double> scale, ToDoubles(gamma));
+  std::vector<double> shift(scale.size());
+  if (!simplified && Input(call, 3) != nullptr) {
+    QR_ASSIGN_OR_RETURN(const Tensor beta, RowOf(call, 3, sum));
+    QR_ASSIGN_OR_RETURN(shift, ToDoubles(beta));
+  }
+  QR_ASSIGN_OR_RETURN(std::vector<double> y, ToDoubles(sum));
+  const RowStatistics rows =
+      Normalize(y, scale.size(), call.attributes.Float("epsilon", kEpsilonOfSums), simplified);
+  for (size_t i = 0; i < y.size(); ++i)
+    y[i] = y[i] * scale[i % scale.size()] + shift[i % scale.size()];
+  Dims of_rows = sum.dims();
+  of_rows.back() = scale.empty() ? 0 : 1;
+  std::vector<Tensor> outputs(4);
+  QR_ASSIGN_OR_RETURN(outputs[0], FromDoubles(sum.dtype(), sum.dims(), y));
+  QR_ASSIGN_OR_RETURN(outputs[1], FromDoubles(DType::kFloat, of_rows, rows.means));
+  QR_ASSIGN_OR_RETURN(outputs[2], FromDoubles(DType::kFloat, of_rows, rows.factors));
+  outputs[3] = sum;
+  outputs.resize(static_cast<size_t>(std::clamp(call.num_outputs, 1, 4)));
+  return outputs;
+}
+
+// The same of 16 bits, where the statistics are floats all the same.
+Outputs SkipNorm(const FoldCall& call, bool simplified) {
+  std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
+  const DType dtype = inputs.empty() || !inputs[0].valid() ? DType::kUndefined : inputs[0].dtype();
+  for (Tensor& input : inputs) {
+    if (!input.valid() || !IsHalf(input.dtype())) continue;
+    if (input.dtype() != dtype)
+      return Reason("{} of {} and {}", call.op, Name(dtype), Name(input.dtype()));
+    QR_ASSIGN_OR_RETURN(input, CastTensor(input, DType::kFloat));
+  }
+  FoldCall wide = call;
+  wide.inputs = inputs;
+  QR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, SkipNormOfFloats(wide, simplified));
+  for (const size_t i : {0, 3}) {
+    if (i < outputs.size() && IsHalf(dtype)) {
+      QR_ASSIGN_OR_RETURN(outputs[i], CastTensor(outputs[i], dtype));
+    }
+  }
+  return outputs;
 }
 
 // --- products
@@ -182,19 +208,18 @@ void RegisterTransformers(KernelRegistry& registry) {
     registry.Register({.domain = std::move(domain),
                        .op = std::move(op),
                        .max_inputs = inputs,
-                       .run = InFloat(std::move(run))});
+                       .run = std::move(run)});
   };
-  const auto of_microsoft = [&](std::string op, size_t inputs, Kernel run) {
-    add("com.microsoft", std::move(op), inputs, std::move(run));
-  };
-  of_microsoft("Gelu", 1, Gelu);
-  of_microsoft("BiasGelu", 2, BiasGelu);
-  of_microsoft("FastGelu", 2, FastGelu);
-  of_microsoft("QuickGelu", 1, QuickGelu);
-  of_microsoft("SkipLayerNormalization", 5, SkipLayerNormalization);
-  of_microsoft("SkipSimplifiedLayerNormalization", 4, SkipSimplifiedLayerNormalization);
-  of_microsoft("FusedMatMul", 2, FusedMatMul);
-  add("", "SimplifiedLayerNormalization", 2, SimplifiedLayerNormalization);
+  const std::string ms = "com.microsoft";
+  add(ms, "Gelu", 1, InFloat(Gelu));
+  add(ms, "BiasGelu", 2, InFloat(BiasGelu));
+  add(ms, "FastGelu", 2, InFloat(FastGelu));
+  add(ms, "QuickGelu", 1, InFloat(QuickGelu));
+  add(ms, "SkipLayerNormalization", 5, [](const FoldCall& call) { return SkipNorm(call, false); });
+  add(ms, "SkipSimplifiedLayerNormalization", 4,
+      [](const FoldCall& call) { return SkipNorm(call, true); });
+  add(ms, "FusedMatMul", 2, InFloat(FusedMatMul));
+  add("", "SimplifiedLayerNormalization", 2, InFloat(SimplifiedLayerNormalization));
 }
 
 }  // namespace qrewrite::fold

@@ -21,20 +21,21 @@ Val Interpreter::CallHost(const Code& code, Frame& frame) {
   const HostFunction* const host = host_by_number_[static_cast<size_t>(code.index)];
   if (host == nullptr) return Failure{"unknown function " + name};
   std::vector<Val> args;
-  std::optional<size_t> members;  // of the lists of values: the function is asked about each member
+  std::vector<const Members*> lists;  // by argument; null: no list of values, but one thing
+  std::optional<size_t> members;      // of these lists: the function is asked about each member
   for (uint32_t i = 0; i < code.num_kids; ++i) {
     args.push_back(Eval(program_.kid(code, i), frame));
+    if (args.back().stops() || args.back().absent()) return args.back();
     const auto* const list = args.back().get_if<List>();
-    if (list == nullptr || !HoldsValues(**list)) continue;
-    if (members && *members != (*list)->size()) return Failure{"lists of different length"};
-    members = (*list)->size();
+    lists.push_back(list != nullptr && HoldsValues(**list) ? list->get() : nullptr);
+    if (lists.back() == nullptr) continue;
+    if (members && *members != lists.back()->size()) return Failure{"lists of different length"};
+    members = lists.back()->size();
   }
-  const auto ask = [&](std::optional<size_t> member) -> Val {
+  const auto ask = [&](size_t member) -> Val {
     std::vector<Tensor> tensors;
-    for (const Val& arg : args) {
-      const auto* const list = arg.get_if<List>();
-      const bool of_each = member && list != nullptr && HoldsValues(**list);
-      const Val forced = Force(of_each ? (**list)[*member] : arg);
+    for (size_t i = 0; i < args.size(); ++i) {
+      const Val forced = Force(lists[i] == nullptr ? args[i] : (*lists[i])[member]);
       if (forced.stops() || forced.absent()) return forced;
       if (!forced.is_number())
         return Failure{fmt::format("{} is given {}", name, Describe(forced))};
@@ -43,7 +44,7 @@ Val Interpreter::CallHost(const Code& code, Frame& frame) {
     const Result<Tensor> result = (*host)(tensors);
     return result.ok() ? Val(Num{*result, false}) : FoldFailure(result.status());
   };
-  if (!members) return ask(std::nullopt);
+  if (!members) return ask(0);
   if (!Step(*members)) return Failure{"too many steps"};
   std::vector<Val> results;
   for (size_t i = 0; i < *members; ++i) {

@@ -6,8 +6,8 @@
 //                   not worth it for each weight of a model
 //   on what a case is given alone: at its end, as the search binds none of it (TryAtTheEnd)
 //
-// What `and` joins is one condition, but for parts without names, and for those of a rule of several statements, or
-// about readers (`uses(t) == 1`): these end a search early where a value is read by many. For the same
+// What `and` joins is one condition, but for parts without names, and for those of a rule about readers (`uses(t) == 1`),
+// or of several statements that ask something simple of a name (IsOfEach): these end a search early where a value is read by many. For the same
 // reason `uses(inner(c)) == 1` ends the chain `c` (PatCall::alone) instead of refusing each longer one.
 #include <algorithm>
 

@@ -28,8 +28,7 @@ std::map<BodyId, std::set<std::string>> UsedDomains(const Graph& graph) {
   for (size_t i = 0; i < graph.num_nodes(); ++i) {
     const NodeId n(i);
     if (!graph.alive(n)) continue;
-    BodyId root = graph.body_of(n);
-    while (graph.body(root).kind == BodyKind::kSubgraph) root = graph.body(root).parent;
+    const BodyId root = RootOf(graph, graph.body_of(n));
     const OpId op = graph.op(n);
     if (!seen.FindOrAdd(Mixed((uint64_t{root.index} << 32) | op.index)).second) continue;
     used[root].insert(graph.op_name(op).domain);
@@ -307,6 +306,11 @@ int64_t RenameAll(Graph& graph, std::string_view characters) {
 
 // --- opsets
 
+BodyId RootOf(const Graph& graph, BodyId body) {
+  while (graph.body(body).kind == BodyKind::kSubgraph) body = graph.body(body).parent;
+  return body;
+}
+
 void RaiseOpset(Graph& graph, const std::vector<BodyId>& bodies, int64_t opset) {
   for (const BodyId b : bodies) {
     (b == graph.main() ? graph.opset() : graph.mutable_body(b).opset)[""] = opset;
@@ -353,8 +357,7 @@ void RaiseImports(Graph& graph, const Signatures& signatures, NodeId first) {
     const OpName& op = graph.op_name(graph.op(n));
     const Signature* const s = signatures.Newest(op.domain, op.name);
     if (s == nullptr || !s->from_rule_file) continue;
-    BodyId root = graph.body_of(n);
-    while (graph.body(root).kind == BodyKind::kSubgraph) root = graph.body(root).parent;
+    const BodyId root = RootOf(graph, graph.body_of(n));
     auto& imports = root == graph.main() ? graph.opset() : graph.mutable_body(root).opset;
     int64_t& version = imports.try_emplace(op.domain, s->since).first->second;
     version = std::max<int64_t>(version, s->since);

@@ -10,6 +10,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/graph/find.h"
 #include "engine/rewrite/body_copier.h"
+#include "engine/rewrite/edit.h"
 
 namespace qrewrite {
 namespace {
@@ -58,11 +59,7 @@ class CallInliner : private BodyCopier {
     bool told = false;                       // in InlinedCalls::left
   };
 
-  bool InMainGraph(NodeId n) const {
-    BodyId b = graph_.body_of(n);
-    while (graph_.body(b).kind == BodyKind::kSubgraph) b = graph_.body(b).parent;
-    return b == graph_.main();
-  }
+  bool InMainGraph(NodeId n) const { return RootOf(graph_, graph_.body_of(n)) == graph_.main(); }
 
   Status Visit(NodeId call, Function& function) {
     if (!function.known) Examine(function);

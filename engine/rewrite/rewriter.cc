@@ -79,8 +79,7 @@ void Rewriter::SeeWhole(const CompiledRule& rule, NodeId anchor, MatchTrace& ask
 }
 
 bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing) {
-  const bool replaces = rule.rule->replace || !rule.rule->cases.empty();
-  if (!replaces) {  // refuse or warn: the driver reports it
+  if (!Rewrites(*rule.rule)) {  // the driver reports it
     if (dry_run_) return Applies();
     if (found_) found_(rule, frame);
     return true;

@@ -43,6 +43,9 @@ struct Firing {
   }
 };
 
+// Whether the rule changes graphs. One that refuses or warns and says nothing else finds nodes alone.
+inline bool Rewrites(const Rule& rule) { return rule.replace || !rule.cases.empty(); }
+
 class Rewriter {
  public:
   Rewriter(Graph& graph, Interpreter& interpreter);

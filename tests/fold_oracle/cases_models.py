@@ -290,6 +290,8 @@ def transformers():
             Case(op, [x, batch, gamma] + more, **near, **ms), Case(op, [x, batch[0], gamma] + more, **near, **ms),
             Case(op, [x[0], skip[0], gamma], **near, **ms), Case(op, [x, skip[:, :2], gamma], oracle="fails", **ms),
             Case(op, [batch, x, gamma], oracle="fails", **ms),
+            Case(op, [x, skip, gamma], {"epsilon": 0.01}, outputs=4, **near, **ms), Case(op, [x, skip, gamma], outputs=2, **near, **ms),
+            Case(op, [t.astype(F16) for t in (x, skip, gamma)], {"epsilon": 0.01}, outputs=4, ulp=64, atol=1e-6, **ms),
         ]
     return cases
 
