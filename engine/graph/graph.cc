@@ -331,6 +331,7 @@ void Graph::SetProducer(ValueId v, NodeId n, uint32_t index) {
     QR_CHECK(num_uses(former) == 0);
     Bury(former);
   }
+  Inherit(n, producer(v));
   DropProducer(v);
   outputs_[nodes_[n.index].first_output + index] = v;
   values_[v.index].producer = n;
@@ -345,6 +346,15 @@ void Graph::DropProducer(ValueId v) {
   outputs_[nodes_[n.index].first_output + output_index(v)] = ValueId();
   values_[v.index].producer = NodeId();
   Touch(n);
+}
+
+void Graph::Inherit(NodeId n, NodeId former) {
+  if (!n.valid() || n.index < first_derived_ || !former.valid()) return;
+  const NodeId from = origin(former);
+  const size_t i = n.index - first_derived_;
+  if (!from.valid() || origin(n).valid()) return;
+  if (i >= origins_.size()) origins_.resize(i + 1);
+  origins_[i] = from;
 }
 
 void Graph::Undo(const Mark& mark) {
@@ -369,6 +379,10 @@ void Graph::Undo(const Mark& mark) {
     bodies_[adoptions_.back().body.index].owner = adoptions_.back().former;
   }
   nodes_.resize(mark.nodes);
+  if (!origins_.empty()) {
+    origins_.resize(
+        std::min(origins_.size(), mark.nodes - std::min<size_t>(mark.nodes, first_derived_)));
+  }
   values_.resize(mark.values);
   uses_.resize(mark.uses);
   outputs_.resize(mark.outputs);

@@ -206,6 +206,21 @@ class Graph {
   // Takes `v` from its producer; it is then a value without one.
   void DropProducer(ValueId v);
 
+  // --- origins
+  // A node that takes the place of one from the file inherits what the file says beside it (doc
+  // string, metadata). From KeepOrigins() on it is kept whose place a new node took; a graph whose
+  // file says nothing of its nodes need not.
+  void KeepOrigins() { first_derived_ = static_cast<uint32_t>(nodes_.size()); }
+  // The node that was there when origins began to be kept: `n` itself, or the one whose place it or
+  // its predecessors took. Invalid if there is none.
+  NodeId origin(NodeId n) const {
+    if (n.index < first_derived_) return n;
+    const size_t i = n.index - first_derived_;
+    return i < origins_.size() ? origins_[i] : NodeId();
+  }
+  // `n` stands where `former` stood, unless it has an origin already. Either may be invalid.
+  void Inherit(NodeId n, NodeId former);
+
   // --- tentative additions
   // What was added since a mark can be taken back, as if it had never been there.
   struct Mark {
@@ -327,6 +342,9 @@ class Graph {
   std::vector<std::string> symbols_;
   std::unordered_map<std::string, uint32_t> symbol_ids_;
   bool changed_ = false;
+  uint32_t first_derived_ =
+      ~uint32_t{0};  // nodes from here on have their entry in origins_, or none
+  std::vector<NodeId> origins_;
 
   // Names that are or were in use (names.cc).
   class NamePool {

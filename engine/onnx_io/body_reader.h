@@ -48,6 +48,7 @@ class BodyReader {
     std::vector<std::string_view> inputs, outputs, attributes;
     std::string_view attribute_fields;  // the slice that has all attributes and nothing else, or ""
     std::vector<ValueId> input_values, output_values;
+    bool has_notes = false;  // a doc string or metadata
 
     bool Split(std::string_view node);  // false: malformed
   };

@@ -70,6 +70,7 @@ Status BodyReader::DeclareOutputs(const FieldList& nodes, size_t next, Scope& sc
 
 bool BodyReader::RawNode::Split(std::string_view node) {
   name = op_type = domain = overload = attribute_fields = {};
+  has_notes = false;
   inputs.clear();
   outputs.clear();
   attributes.clear();
@@ -84,6 +85,8 @@ bool BodyReader::RawNode::Split(std::string_view node) {
       case NodeProto::kOpTypeFieldNumber: op_type = f->bytes; break;
       case NodeProto::kDomainFieldNumber: domain = f->bytes; break;
       case NodeProto::kOverloadFieldNumber: overload = f->bytes; break;
+      case NodeProto::kDocStringFieldNumber:
+      case NodeProto::kMetadataPropsFieldNumber: has_notes = true; break;
       case NodeProto::kAttributeFieldNumber:
         if (attributes.empty()) attribute_fields = f->whole;
         attributes.push_back(f->bytes);
@@ -129,6 +132,7 @@ Status BodyReader::ReadNode(const FieldList& nodes, size_t index, RawNode& raw, 
     return Invalid(fmt::format("{} has {} outputs; at most {} are read", Describe(raw, index),
                                raw.outputs.size(), Graph::kMaxOutputs));
   }
+  if (raw.has_notes) source_.has_notes = true;
   raw.input_values.clear();
   for (const std::string_view name : raw.inputs) {
     ValueId v = name.empty() ? ValueId() : Resolve(name, scope);

@@ -21,6 +21,10 @@ bool IsInGraph(int field) {
          field == NodeProto::kNameFieldNumber || field == NodeProto::kAttributeFieldNumber;
 }
 
+bool IsNote(int field) {
+  return field == NodeProto::kDocStringFieldNumber || field == NodeProto::kMetadataPropsFieldNumber;
+}
+
 // The doc string and fields newer than this program stay with an attribute whose value changed.
 bool StaysWithAttribute(int field) {
   return field == AttributeProto::kDocStringFieldNumber ||
@@ -88,6 +92,10 @@ void CopyRest(std::string_view node, Keep keep) {
 // Longer nodes are slices in the plan.
 constexpr size_t kCopied = 1024;
 
+// One node of the file may be the origin of many new ones: beyond so many bytes, or as many as the
+// file has, they go without what they would inherit.
+constexpr uint64_t kMostInherited = uint64_t{64} << 20;
+
 }  // namespace
 
 Status Planner::PlanNodes(BodyId b, int number, std::vector<NodeId>& order, Rope& out) {
@@ -139,6 +147,7 @@ Status Planner::PlanNode(NodeId n, int number, Rope& out) {
         overloaded ? op.name.substr(0, op.name.size() - overload->second.size() - 1) : op.name);
     if (overloaded) PutBytes(text, NodeProto::kOverloadFieldNumber, overload->second);
     if (!op.domain.empty()) PutBytes(text, NodeProto::kDomainFieldNumber, op.domain);
+    if (source_.has_notes) InheritNotes(n, text);
   }
   Rope node(storage_);
   node.AddCopy(text);
@@ -153,6 +162,18 @@ Status Planner::PlanNode(NodeId n, int number, Rope& out) {
   }
   out.AddMessage(number, std::move(node));
   return {};
+}
+
+void Planner::InheritNotes(NodeId n, std::string& out) {
+  const NodeId origin = graph_.origin(n);
+  if (!origin.valid()) return;
+  const uint64_t most = std::max<uint64_t>(kMostInherited, source_.bytes.size());
+  WireReader fields(source_of(origin));
+  while (const WireField* f = fields.Next()) {
+    if (!IsNote(f->number) || inherited_ + f->whole.size() > most) continue;
+    inherited_ += f->whole.size();
+    out += f->whole;
+  }
 }
 
 Status Planner::PlanAttributes(NodeId n, std::string_view original, Rope& out) {

@@ -1,7 +1,8 @@
 // Planner: spells the present state of a Graph as a ModelProto, without writing it yet.
 //
 // What did not change is a slice of the source. What did change is spelled from the graph, and
-// keeps what the source says beyond it: doc strings, metadata, unknown fields.
+// keeps what the source says beyond it: doc strings, metadata, unknown fields. A new node has the doc
+// string and the metadata of the node whose place it took.
 #pragma once
 
 #include <cstdint>
@@ -71,6 +72,8 @@ class Planner {
   std::string_view source_of(NodeId n) const;  // a NodeProto, or "" if it is new
   bool CanCopy(NodeId n) const;
   bool KeepsAttributes(NodeId n) const;
+  // The doc string and metadata that a new node inherits, onto the end of `out`.
+  void InheritNotes(NodeId n, std::string& out);
   // Is there still something behind the value: a node, a tensor, an input?
   bool IsPresent(ValueId v) const;
   bool IsUnchanged(const ValueRecord& record) const;
@@ -82,6 +85,7 @@ class Planner {
   RopeStorage storage_;
   std::vector<DataItem> data_;
   uint64_t data_size_ = 0;
+  uint64_t inherited_ = 0;            // bytes of doc strings and metadata of new nodes
   std::string text_;                  // of the node that is spelled now
   std::vector<uint8_t> carried_;      // by ValueId: a tensor that is only carried
   std::vector<uint8_t> announced_;    // by ValueId: has a type in value_info or outputs already

@@ -118,6 +118,7 @@ Status ReadModel(std::string_view bytes, const TensorSource& tensors, Graph& gra
   source.bodies.resize(graph.num_bodies());
   source.nodes.resize(graph.num_nodes());
   graph.ClearDirty();
+  if (source.has_notes) graph.KeepOrigins();
   return {};
 }
 

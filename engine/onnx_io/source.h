@@ -73,6 +73,7 @@ struct ModelSource {
   std::vector<ValueRecord> function_values;
   int64_t ir_version = 0;
   bool has_external = false;
+  bool has_notes = false;  // a node with a doc string or metadata
 };
 
 }  // namespace qrewrite

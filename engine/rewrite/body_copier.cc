@@ -60,7 +60,10 @@ void BodyCopier::CopyNodes(BodyId from, BodyId to, Values& values) {
     for (const Attribute& a : graph_.attributes(n)) {
       if (auto value = AttributeOf(a.value, to, values)) attributes.Set(a.name, *std::move(value));
     }
-    Added(graph_.AddNode(to, graph_.op(n), inputs, outputs, std::move(attributes), ""), n);
+    const NodeId copy =
+        graph_.AddNode(to, graph_.op(n), inputs, outputs, std::move(attributes), "");
+    graph_.Inherit(copy, n);
+    Added(copy, n);
   }
 }
 

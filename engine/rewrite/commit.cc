@@ -175,8 +175,11 @@ void Rewriter::Commit(const CompiledRule& rule, const Redefinitions& redefinitio
   ForgetReaders(firing.released);
   for (const Former& f : formers) KeepRequiredOutput(f.node, f.index, f.value);
   NameNewValues();
-  for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) {
-    if (graph_.alive(NodeId(n))) firing.created.emplace_back(n);
+  for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {
+    const NodeId n(i);
+    if (!graph_.alive(n)) continue;
+    if (!formers.empty()) graph_.Inherit(n, formers.front().node);
+    firing.created.push_back(n);
   }
   firing.changed = true;
 }

@@ -248,3 +248,21 @@ def test_what_nodes_say_of_devices_goes_with_them():
     made, = (configuration for node in result.model.graph for configuration in node.device_configurations)
     assert made.configuration is result.model.device_configurations[0]
     assert ir.to_proto(result.model).graph.node[0].device_configurations == file.graph.node[0].device_configurations
+
+
+@pytest.mark.parametrize("kind", ["message", "new", "in place"])
+def test_what_a_node_says_is_passed_on_to_those_that_take_its_place(kind):
+    """As stack traces of an exporter, with which users find the line of their program."""
+    proto = parse("g (float[2] x) => (float[2] y, float[2] z) { a = Relu(x)  b = Relu(a)  y = Neg(b)  z = Abs(x) }")
+    for node in proto.graph.node:
+        node.doc_string = f"doc of {node.output[0]}"
+        node.metadata_props.add(key="line", value=node.output[0])
+    rules = {"rules": [*RULES["rules"], {"name": "neg", "match": "y = Neg(x)", "replace": "y = Sub(Abs(x), Add(x, Abs(x)))"}]}
+    if kind == "message":
+        result, _ = qrewrite.rewrite(proto, rules)
+    else:
+        result = ir.to_proto(RewritePass(rules, in_place=kind == "in place")(ir.from_proto(proto)).model)
+    said = {(node.op_type, node.output[0] if node.output[0] in "abyz" else "inner"): node for node in result.graph.node}
+    lines = {key: node.metadata_props[0].value for key, node in said.items()}
+    assert lines == {("Relu", "a"): "a", ("Abs", "inner"): "y", ("Add", "inner"): "y", ("Sub", "y"): "y", ("Abs", "z"): "z"}
+    assert all(node.doc_string == f"doc of {node.metadata_props[0].value}" for node in said.values())
