@@ -123,12 +123,28 @@ std::vector<RuleInfo> Rules::rules() const {
 
 std::vector<Diagnostic> Rules::Lint() const { return qrewrite::Lint(*impl_->set, impl_->kernels); }
 
+std::vector<TestInfo> Rules::tests() const {
+  std::vector<TestInfo> infos;
+  ForEachTest(*impl_->set, [&](const Rule* rule, const RuleTest& test) {
+    const SourceSpan span = test.place.span();
+    infos.push_back({.rule = rule != nullptr ? rule->name : "",
+                     .test = test.name,
+                     .file = span.file,
+                     .line = span.line});
+  });
+  return infos;
+}
+
 TestReport Rules::RunTests() const {
+  return RunTests([](const std::string&, const std::string&) { return true; });
+}
+
+TestReport Rules::RunTests(const WantsTest& wants) const {
   const std::unique_ptr<ShapeInference> inference = MakeOnnxInference();
   const RunContext context{
       .kernels = &impl_->kernels, .functions = &impl_->functions, .inference = inference.get()};
   TestReport report;
-  for (RuleTestOutcome& outcome : RunRuleTests(*impl_->program, context)) {
+  for (RuleTestOutcome& outcome : RunRuleTests(*impl_->program, context, wants)) {
     ++(outcome.passed ? report.passed : report.failed);
     report.results.push_back({.rule = std::move(outcome.rule),
                               .test = std::move(outcome.test),

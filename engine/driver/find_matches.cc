@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/interrupt.h"
 #include "engine/driver/host_fault.h"
 #include "engine/driver/run.h"
 #include "engine/graph/order.h"
@@ -99,6 +100,7 @@ Status FindMatches(const Graph& graph, const Program& program, const MatchQuery&
   QR_ASSIGN_OR_RETURN(const std::vector<NodeId> order, NodesInOrder(graph));
   bool go_on = true;
   for (const NodeId n : order) {
+    QR_RETURN_IF_ERROR(Interrupted());
     for (const auto& search : searches) {
       QR_RETURN_IF_ERROR(search->At(n, found, &go_on));
       if (!go_on) return {};

@@ -35,8 +35,19 @@ Status RuleRun::EachNode(FunctionRef<Status(NodeId)> visit) {
   return {};
 }
 
+namespace {
+
+// A function has no initializers: its constants are written as nodes with their tensor, and read as such.
+bool HoldsConstantOfFunction(const Graph& graph, NodeId n) {
+  const Attributes& attributes = graph.attributes(n);
+  return graph.body(graph.body_of(n)).kind == BodyKind::kFunction && graph.num_inputs(n) == 0 &&
+         attributes.size() == 1 && std::holds_alternative<Tensor>(attributes.begin()->value);
+}
+
+}  // namespace
+
 Status RuleRun::FoldNode(const Phase& phase, NodeId n) {
-  if (Kept(n)) return {};
+  if (Kept(n) || HoldsConstantOfFunction(graph_, n)) return {};
   const OpName& op = graph_.op_name(graph_.op(n));
   const bool wanted =
       phase.ops.empty() || std::any_of(phase.ops.begin(), phase.ops.end(),

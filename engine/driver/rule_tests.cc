@@ -181,15 +181,23 @@ class TestRun {
 
 }  // namespace
 
+void ForEachTest(const RuleSet& rules, FunctionRef<void(const Rule* rule, const RuleTest&)> visit) {
+  const SourceText* own = rules.sources.empty() ? nullptr : rules.sources.front().get();
+  for (const Rule& rule : rules.rules) {
+    if (own != nullptr && rule.place.source != own) continue;
+    for (const RuleTest& test : rule.tests) visit(&rule, test);
+  }
+  for (const RuleTest& test : rules.tests) visit(nullptr, test);
+}
+
 std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context) {
   return RunRuleTests(program, context, [](const auto&, const auto&) { return true; });
 }
 
 std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context,
                                           WantsTest wants) {
-  const RuleSet& rules = program.rules();
   std::vector<RuleTestOutcome> outcomes;
-  const auto run = [&](const Rule* rule, const RuleTest& test) {
+  ForEachTest(program.rules(), [&](const Rule* rule, const RuleTest& test) {
     const std::string name = rule != nullptr ? rule->name : "";
     if (!wants(name, test.name)) return;
     TestRun run(program, rule, test, context);
@@ -198,14 +206,7 @@ std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunConte
     outcome.passed = outcome.message.empty();
     if (!outcome.passed) outcome.got = run.got();
     outcomes.push_back(std::move(outcome));
-  };
-  // Tests of an included file hold with its own definitions; the including file may replace some.
-  const SourceText* own = rules.sources.empty() ? nullptr : rules.sources.front().get();
-  for (const Rule& rule : rules.rules) {
-    if (own != nullptr && rule.place.source != own) continue;
-    for (const RuleTest& test : rule.tests) run(&rule, test);
-  }
-  for (const RuleTest& test : rules.tests) run(nullptr, test);
+  });
   return outcomes;
 }
 

@@ -23,8 +23,9 @@ struct RuleTestOutcome {
   std::string got;      // of a failed one: what the graph became, if that is what is compared
 };
 
-// Not the tests of included files: these hold with the definitions there, which the including file
+// A test of `rule`, or of the whole file if that is null. Not the tests of included files: these hold with the definitions there, which the including file
 // may replace. In order of the rules, then those of the file.
+void ForEachTest(const RuleSet& rules, FunctionRef<void(const Rule* rule, const RuleTest&)> visit);
 std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context);
 // Those alone that are wanted: by the name of the rule ("": of the file) and of the test.
 using WantsTest = FunctionRef<bool(const std::string& rule, const std::string& test)>;

@@ -9,8 +9,10 @@
 namespace qrewrite {
 namespace {
 
-// Values of the graph: of a list of numbers a function gets one tensor.
-bool HoldsValues(const std::vector<Val>& members) {
+// A list of values of the graph: of a list of numbers a function gets one tensor. One without members is such where
+// a name stands for it (`xs...` that matched nothing), not where it is written (`[]`).
+bool IsOfValues(const std::vector<Val>& members, const Code& code) {
+  if (members.empty()) return code.op == CodeOp::kName;
   return std::ranges::any_of(members, [](const Val& v) { return v.is<ValueId>(); });
 }
 
@@ -24,10 +26,12 @@ Val Interpreter::CallHost(const Code& code, Frame& frame) {
   std::vector<const Members*> lists;  // by argument; null: no list of values, but one thing
   std::optional<size_t> members;      // of these lists: the function is asked about each member
   for (uint32_t i = 0; i < code.num_kids; ++i) {
-    args.push_back(Eval(program_.kid(code, i), frame));
+    const CodeId kid = program_.kid(code, i);
+    args.push_back(Eval(kid, frame));
     if (args.back().stops() || args.back().absent()) return args.back();
     const auto* const list = args.back().get_if<List>();
-    lists.push_back(list != nullptr && HoldsValues(**list) ? list->get() : nullptr);
+    lists.push_back(list != nullptr && IsOfValues(**list, program_.code(kid)) ? list->get()
+                                                                              : nullptr);
     if (lists.back() == nullptr) continue;
     if (members && *members != lists.back()->size()) return Failure{"lists of different length"};
     members = lists.back()->size();

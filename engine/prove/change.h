@@ -139,6 +139,8 @@ class Change {
   std::optional<bool> OneSize(size_t& step);
   // A size becomes larger at one place alone: a table of more rows than are looked up.
   std::optional<bool> OneLonger(size_t& step);
+  // An input or a constant has no first axis, or no last one: a vector where a matrix stood.
+  std::optional<bool> OneAxisLess(size_t& step);
   // A number of a node becomes twice what it is, and so does a size of a constant, or half: bits and bytes, groups and
   // channels.
   std::optional<bool> NumberWithSize(size_t& step);

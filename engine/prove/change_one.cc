@@ -441,6 +441,7 @@ std::optional<bool> Change::OneOfMany(size_t& step) {
     if (IsAmong(step, 2 * kDeepened)) return Deepen(step % 2 == 0);
   }
   if (const std::optional<bool> made = OneLonger(step)) return made;
+  if (const std::optional<bool> made = OneAxisLess(step)) return made;
   if (const std::optional<bool> made = OperatorAsked(step)) return made;
   // Outputs that nobody's test reads: the states of a recurrent layer.
   for (const NodeId n : nodes_) {

@@ -219,6 +219,33 @@ std::optional<bool> Change::OneLonger(size_t& step) {
   return std::nullopt;
 }
 
+std::optional<bool> Change::OneAxisLess(size_t& step) {
+  constexpr size_t kMostValues = 6;
+  size_t count = 0;
+  const auto cut = [&](auto dims) {
+    dims.erase(step == 0 ? dims.begin() : dims.end() - 1);
+    return dims;
+  };
+  for (const ValueId v : inputs_) {
+    TypeInfo type = graph_.declared(v);
+    if (type.dims.size() < 2 || ++count > kMostValues || !IsAmong(step, 2)) continue;
+    type.dims = cut(type.dims);
+    graph_.SetDeclared(v, type);
+    return true;
+  }
+  for (const ValueId v : constants_) {
+    if (graph_.constant(v)->dims().size() < 2 || ++count > kMostValues || !IsAmong(step, 2))
+      continue;
+    std::optional<Numbers> numbers = Numbers::Of(*graph_.constant(v));
+    if (!numbers || !MayResize(*numbers)) return false;
+    numbers->Resize(cut(numbers->dims), dice_, !words_.keeps_numbers);
+    const Tensor tensor = numbers->ToTensor();
+    if (tensor.valid()) graph_.SetConstant(v, tensor);
+    return tensor.valid();
+  }
+  return std::nullopt;
+}
+
 bool Change::MakeSquare() {
   constexpr int64_t kSize = 2;
   const std::set<int64_t> sizes = SizesUsed();

@@ -118,6 +118,11 @@ Status Pairing::PairInputs(Notes& notes) {
     if (other == nullptr && (other = overridable_b.Find(name)) != nullptr) {
       inputs_b_.push_back(*other);
     }
+    if (other == nullptr && name != input.name) {
+      return {StatusCode::kUsage,
+              fmt::format("the second model has no input `{}`, as which `{}` is named",
+                          Printable(name), Printable(input.name))};
+    }
     if (other == nullptr) {
       notes.push_back(fmt::format("the second model has no input `{}`", name));
       continue;

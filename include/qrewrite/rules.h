@@ -53,6 +53,13 @@ struct TestResult {
   int line = 0;
 };
 
+struct TestInfo {
+  std::string rule;  // as of a TestResult
+  std::string test;
+  std::string file;
+  int line = 0;
+};
+
 struct TestReport {
   std::vector<TestResult> results;
   int passed = 0, failed = 0;
@@ -80,8 +87,12 @@ class Rules {
 
   // Warnings: what is unused, untested, or may loop.
   std::vector<Diagnostic> Lint() const;
-  // The tests inside the file.
+  // The tests inside the file, in its order.
+  std::vector<TestInfo> tests() const;
+  // Runs them; or those alone that are wanted, by the names of rule and test.
   TestReport RunTests() const;
+  using WantsTest = std::function<bool(const std::string& rule, const std::string& test)>;
+  TestReport RunTests(const WantsTest& wants) const;
 
   struct Impl;  // engine/api/rules_impl.h
   const Impl& impl() const { return *impl_; }

@@ -115,3 +115,12 @@ def test_opsets_that_do_not_exist(version):
     onnx.save(model, "m.onnx")
     _, err = run("--rules", "optimize", "m.onnx", "-o", "o.onnx", code=5)
     assert f"opset {version}" in err
+
+
+def test_constants_in_functions_stay():
+    """A function has no initializers: there is no other form for what a Constant holds."""
+    write("""g (float[4] x) => (float[2, 2] y) { y = local.f(x) }
+<domain: "local", opset_import: ["" : 17]> f (a) => (b) { s = Constant<value = int64[2] {2, 2}>() b = Reshape(a, s) }""")
+    for rules in ("optimize", "ezkl_finish"):
+        out, _ = run("--rules", rules, "m.onnx", "--check")
+        assert "nothing changed" in out, out

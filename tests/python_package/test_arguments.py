@@ -115,6 +115,16 @@ def test_wrong_arguments(entry, call):
     (lambda m: Rules.load("optimize", functions=3), "`functions` is a dict or qrewrite.Functions, not int"),
     (lambda m: m.text(distance=-1), "`distance` is a count, not -1"),
     (lambda m: qrewrite.verify(m, m, inputs=[{"x": None}]), "`inputs`: `x` is NoneType, not an array or a number"),
+    (lambda m: qrewrite.verify(m, m, names={"x": "nope"}, runtime="builtin"), "the second model has no input `nope`, as which `x` is named"),
+    (lambda m: qrewrite.verify(m, m, inputs=iter([])), "`inputs` has no samples"),
+    (lambda m: qrewrite.verify(m, m, inputs=[{"x": np.array(["a"], object)}]), "`x` holds texts; what is given here holds numbers"),
+    (lambda m: qrewrite.rewrite(m, "optimize", shapes={"x": ["N"]}), "a size of `x` in `shapes` is a count, not 'N'"),
+    (lambda m: Rules.from_dict(None), "a rule file is a dict by name, not None"),
+    (lambda m: Rules.load("optimize", tests=False).lint(), r"lint\(\) looks at tests, which tests=False passed over"),
+    (lambda m: Rules.load("optimize", tests=False).test(), r"test\(\) looks at tests"),
+    (lambda m: Model.parse(b"", external={"data": "text"}), "`external`: what `data` has is no C-contiguous buffer .* but str"),
+    (lambda m: Model.parse(b"", external={"data": np.zeros((4, 4))[:, 1]}), "no C-contiguous buffer .* but ndarray"),
+    (lambda m: qrewrite.Functions().function(3), "3 cannot be called"),
     (lambda m: qrewrite.verify(m, m, ranges={"x": (1, 2, 3)}), "`ranges` has two numbers for an input, not 3"),
     (lambda m: qrewrite.find(m, {"rules": []}, where="true"), "`where` goes with `pattern`"),
     (lambda m: qrewrite.explain(m, ["optimize", "optimize"]), r"explain\(\) takes one rule set, not 2"),
@@ -162,6 +172,15 @@ def test_things_of_numpy_in_a_rule_file():
     assert qrewrite.rewrite(DATA, "optimize", max_fold_bytes=np.array(10))[1].to_dict()
 
 
+def test_members_of_enumerations_are_what_they_stand_for():
+    from enum import IntEnum
+    one = IntEnum("Size", {"FEW": 1}).FEW
+    rules = Rules.from_dict({"params": {"n": {"default": 4}, "s": {"default": "q"}, "f": {"default": 1.5}},
+                             "rules": [{"name": "r", "match": "y = Mul(x, w)", "replace": "y = acme.R<n=params.n, s=params.s, f=params.f>(x)"}]})
+    model, _ = qrewrite.rewrite(Model.parse(DATA), rules, n=one, s=one, f=np.float64(0.25))
+    assert {node.op: node.attributes for node in model.graph.nodes}["acme.R"] == {"n": 1, "s": "1", "f": 0.25}
+
+
 def test_things_like_dicts_and_lists_in_a_rule_file(chain):
     """As configurations have them; the whole may be one as well."""
     from collections import UserDict, UserList
@@ -171,3 +190,16 @@ def test_things_like_dicts_and_lists_in_a_rule_file(chain):
         assert qrewrite.rewrite(chain, like({"rules": UserList([like(rule)])}))[1].rewrites == 1
     with pytest.raises(qrewrite.UsageError, match="not bytes"):
         qrewrite.rewrite(chain, {"rules": [{**rule, "match": b"y = Relu(x)"}]})
+
+
+def test_what_is_no_dict_of_tensors(chain):
+    with pytest.raises(qrewrite.CallbackError, match="the runtime returned list, not a dict of arrays by the names of the outputs"):
+        qrewrite.run(chain, {"x": np.zeros((1, 4), np.float32)}, runtime=lambda model, names: lambda inputs: [inputs["x"]])
+    sequence = parse("g (float[2] x) => (float[2] y, seq(float[2]) s) { y = Relu(x)  s = SequenceConstruct(x, y) }")
+    with pytest.raises(qrewrite.Unsupported, match="`s` is no tensor"):
+        qrewrite.run(sequence, {"x": np.float32([1, 2])})
+
+
+def test_a_match_by_names(chain):
+    match = qrewrite.find(chain, pattern="y = Mul(x, w)")[0]
+    assert "x" in match and "q" not in match and list(match) == ["y", "x", "w"] and dict(match)["w"].constant.shape == (4,)

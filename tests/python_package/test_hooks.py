@@ -314,7 +314,7 @@ def test_names(functions):
         functions.function(name="shape")(lambda x: x)
     with pytest.raises(qrewrite.UsageError, match="no name of a function"):
         functions.predicate(name="Shape")(lambda x: x)
-    with pytest.raises(TypeError, match="cannot be called"):
+    with pytest.raises(qrewrite.UsageError, match="cannot be called"):
         functions.function(name="three")(3)
     with pytest.raises(qrewrite.UsageError, match="the name: None is no text"):
         functions.function(functools.partial(pow, 2))
@@ -366,7 +366,7 @@ def runtime_that(load, run=None):
     (runtime_that(None, lambda inputs: raise_(OSError("gone"))), qrewrite.CallbackError, "the runtime `toy` threw an exception: OSError: gone"),
     (runtime_that(None, lambda inputs: {}), qrewrite.Unsupported, "the runtime `toy` gave no value `y`"),
     (runtime_that(None, lambda inputs: {"y": None}), qrewrite.CallbackError, "`y` is NoneType, not an array or a number"),
-    (runtime_that(None, lambda inputs: 3), qrewrite.CallbackError, "the runtime `toy` threw an exception: AttributeError"),
+    (runtime_that(None, lambda inputs: 3), qrewrite.CallbackError, "the runtime `toy` threw an exception: TypeError: the runtime returned int, not a dict"),
     (runtime_that(None, 3), qrewrite.CallbackError, "TypeError: 'int' object is not callable"),
     (runtime_that(lambda outputs: raise_(KeyboardInterrupt())), KeyboardInterrupt, ""),
     (runtime_that(None, lambda inputs: raise_(SystemExit(3))), SystemExit, "3"),
@@ -411,3 +411,16 @@ def test_what_fails_says_where(functions):
     with pytest.raises(qrewrite.CallbackError) as raised:
         qrewrite.find(model, Rules.from_dict({"rules": [ask]}, functions=functions))
     assert raised.value.notes == [computed, "rule `ask` at Mul `y`"]
+
+
+def test_a_list_that_matched_nothing_is_not_asked_about(functions):
+    """A predicate holds of none, and a function makes none; an empty list that is written is one thing."""
+    asked = []
+    functions.predicate(lambda w: asked.append(w) or False, name="never")
+    functions.function(lambda w: asked.append(w) or w, name="same")
+    model = parse("g (float[2] x) => (float[2] y) { y = Concat<axis=0>(x) }")
+    rule = {"name": "r", "match": "y = Concat<axis=0>(x, xs...)", "replace": "y = acme.C(x, xs...)"}
+    for more in ({"where": "never(xs)"}, {"let": {"v": "same(xs)"}, "replace": "y = acme.C(x, v...)"}):
+        assert qrewrite.rewrite(model, Rules.from_dict({"rules": [rule | more]}, functions=functions))[1].rewrites == 1
+    assert asked == []
+    assert qrewrite.rewrite(model, Rules.from_dict({"rules": [rule | {"where": "never([])"}]}, functions=functions))[1].rewrites == 0 and len(asked) == 1

@@ -1,5 +1,6 @@
 """Models of all kinds in and out, and what one sees of them."""
 import errno
+import os
 import pickle
 from pathlib import Path
 
@@ -76,6 +77,16 @@ def test_what_is_no_model_is_said():
         with pytest.raises(qrewrite.FileError) as raised:
             load()
         assert (raised.value.errno, raised.value.filename) == (number, name)
+    proto = parse("g (float[2] x) => (float[2] y) { y = Mul(x, w) }")
+    proto.graph.initializer.append(numpy_helper.from_array(np.float32([1, 2]), "w"))
+    onnx.save(proto, "m.onnx", save_as_external_data=True, location="m.data", size_threshold=0, convert_attribute=False)
+    os.unlink("m.data")
+    # Of a name that is no plain text the message has another form, which is no file.
+    for load, name in ((lambda: qrewrite.rewrite("m.onnx", "optimize"), "./m.data"), (lambda: qrewrite.run("m.onnx", {}, runtime="./nope.so"), "./nope.so"),
+                       (lambda: qrewrite.rewrite("a`b`.onnx", RULES), None)):
+        with pytest.raises(qrewrite.FileError) as raised:
+            load()
+        assert (raised.value.errno, raised.value.filename) == (errno.ENOENT, name), str(raised.value)
     with pytest.raises(qrewrite.InvalidModel):
         qrewrite.rewrite(b"\xff\xff\xff", RULES)
     with pytest.raises(qrewrite.UsageError, match="`output` is for a model that is a path"):

@@ -98,3 +98,40 @@ def test_shipped_rules(pytester, plugin):
     import qrewrite
     result = plugin(qrewrite.shipped()["qoperator"], "--qrewrite-lint")
     assert result.ret == 0 and result.parseoutcomes()["passed"] > 10
+
+
+CALLING = """qrewrite: 1
+name: mine
+rules:
+  - name: small
+    match: y = Mul(x, w)
+    where: is_small(w)
+    replace: y = Identity(x)
+    tests:
+      - {name: skips, given: "x: float[2]\\ny = Mul(x, 0.5)", expect: unchanged}
+      - {name: fails, given: "x: float[2]\\ny = Mul(x, 2.0)", expect: unchanged}
+      - {name: passes, given: "x: float[2]\\ny = Mul(x, 4.0)", expect: "x: float[2]\\ny = Identity(x)"}
+      - {name: exits, given: "x: float[2]\\ny = Mul(x, 8.0)", expect: unchanged}
+"""
+
+
+def test_a_test_is_run_where_its_item_is(pytester, plugin):
+    """What a function of the user does in one concerns no other."""
+    pytester.makeconftest("""
+import sys, pytest, qrewrite
+
+@qrewrite.predicate
+def is_small(w):
+    print(f"asked about {w}")
+    if w == 0.5:
+        pytest.skip("not here")
+    if w == 8:
+        sys.exit(3)
+    return True
+""")
+    pytester.makefile(".yaml", mine=CALLING)
+    plugin("--collect-only", "-q").stdout.no_fnmatch_line("*asked*")
+    result = plugin()
+    result.assert_outcomes(passed=1, failed=2, skipped=1)
+    result.stdout.fnmatch_lines(["*asked about 2.0*"])
+    plugin("mine.yaml::small::passes").assert_outcomes(passed=1)

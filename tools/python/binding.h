@@ -156,7 +156,7 @@ class CallbackScope {
   CallbackScope& operator=(const CallbackScope&) = delete;
 
   // Raises `status` as a qrewrite.Error; it is raised from what a function raised, if that was the
-  // reason. What is no Exception, such as KeyboardInterrupt, is raised itself.
+  // reason. An interrupt is raised itself.
   [[noreturn]] void Raise(const Status& status);
   template <class T>
   T OrRaise(Result<T> result) {
@@ -171,15 +171,23 @@ class CallbackScope {
   static bool Interrupted();
   // Remembers the exception, if a scope is there for it. Returns it in words.
   static std::string Keep(const nb::python_error& error);
-  // Whether one was kept that is no Exception: KeyboardInterrupt, SystemExit.
+  // The same of what the handler of a signal raised.
+  static void KeepInterrupt(const nb::python_error& error);
+  // Whether one was kept that ends the call: what is no Exception (KeyboardInterrupt, SystemExit), or
+  // comes from the handler of a signal.
   bool interrupted() const {
-    return raised_.is_valid() && PyObject_IsInstance(raised_.ptr(), PyExc_Exception) == 0;
+    return raised_.is_valid() &&
+           (by_signal_ || PyObject_IsInstance(raised_.ptr(), PyExc_Exception) == 0);
   }
 
  private:
   CallbackScope* outer_;
   nb::object raised_;
+  bool by_signal_ = false;
 };
+
+// Handlers of signals run; what one raises is an interrupt, and is thrown. REQUIRES: the interpreter's lock.
+void CheckSignals();
 
 // A thread that asks for the interpreter's lock while Python ends is ended by Python: it unwinds, as if by an exception, but nothing
 // may catch that, and destructors that need the lock cannot run. It waits here instead until the process is gone, as Python itself
@@ -259,6 +267,7 @@ auto InUsersPython(Call&& call) {
   return InPython([&] {
     // What was interrupted comes to its end: no further function of the user is called.
     if (CallbackScope::Interrupted()) throw std::runtime_error(InterruptedStatus().message());
+    CheckSignals();  // in the function it would look as if that raised
     return call();
   });
 }

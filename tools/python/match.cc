@@ -1,6 +1,7 @@
 // Matches without rewriting.
 #include <nanobind/stl/map.h>
 
+#include "engine/base/interrupt.h"
 #include "tools/python/binding.h"
 
 namespace qrewrite::python {
@@ -43,10 +44,13 @@ nb::tuple Find(const Model& model, const Rules& rules,
                              .rules = Strings(names),
                              .conditions = static_cast<MatchOptions::Conditions>(conditions),
                              .max_matches = max_matches};
+  const auto asked = [] { return Signals(); };
+  const InterruptScope between(asked);
   const Matches found =
       Uninterrupted(scope, Unlocked([&] { return Match(model, rules, options); }));
   nb::list list;
   for (const RuleMatch& match : found.matches) {
+    CheckSignals();
     nb::list bindings, checked;
     for (const Binding& binding : match.bindings) bindings.append(BindingOf(binding));
     for (const MatchCondition& condition : match.conditions) checked.append(ConditionOf(condition));

@@ -82,7 +82,6 @@ class Watcher : public Observer {
   template <class Call>
   Answer Ask(Call&& call) {
     return InUsersPython([&] {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
       return Named([&] { return static_cast<Answer>(nb::cast<int>(call())); });
     });
   }
@@ -103,7 +102,7 @@ class Watcher : public Observer {
     if (now - looked_ < std::chrono::milliseconds(50)) return Answer::kContinue;
     looked_ = now;
     return InPython([] {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      CheckSignals();
       return Answer::kContinue;
     });
   }

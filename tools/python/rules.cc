@@ -1,5 +1,8 @@
 // Rules, and the functions of the host that they call.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 
 #include "tools/python/binding.h"
 
@@ -109,12 +112,26 @@ nb::list Lint(const Rules& rules) {
   return list;
 }
 
-// [(rule, test, place, passed, message)]
-nb::list RunTests(const Rules& rules) {
+// [(rule, test, "file:line")]
+nb::list TestsOf(const Rules& rules) {
+  nb::list list;
+  for (const TestInfo& test : rules.tests()) {
+    list.append(nb::make_tuple(Text(test.rule), Text(test.test),
+                               Text(test.file + ":" + std::to_string(test.line))));
+  }
+  return list;
+}
+
+// [(rule, test, place, passed, message)]; `only`: None, or the names of one rule and test.
+nb::list RunTests(const Rules& rules,
+                  const std::optional<std::pair<std::string, std::string>>& only) {
   CallbackScope scope;
   nb::list list;
+  const auto wants = [&](const std::string& rule, const std::string& test) {
+    return !only || (rule == only->first && test == only->second);
+  };
   const TestReport report =
-      Uninterrupted(scope, Unlocked([&] { return Result<TestReport>(rules.RunTests()); }));
+      Uninterrupted(scope, Unlocked([&] { return Result<TestReport>(rules.RunTests(wants)); }));
   for (const TestResult& result : report.results) {
     list.append(nb::make_tuple(Text(result.rule), Text(result.test), Text(result.place),
                                result.passed, Text(result.message)));
@@ -147,7 +164,8 @@ void BindRules(nb::module_& m) {
       .def("has_param", &Rules::HasParam)
       .def("has_rule", &Rules::HasRule)
       .def("lint", Lint)
-      .def("run_tests", RunTests);
+      .def("run_tests", RunTests, nb::arg("only").none())
+      .def("tests", TestsOf);
 }
 
 }  // namespace qrewrite::python

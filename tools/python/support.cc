@@ -201,13 +201,27 @@ std::string CallbackScope::Keep(const nb::python_error& error) {
   return words;
 }
 
+void CallbackScope::KeepInterrupt(const nb::python_error& error) {
+  Keep(error);
+  if (g_scope == nullptr || g_scope->interrupted()) return;
+  g_scope->raised_ = nb::borrow(error.value());
+  g_scope->by_signal_ = true;
+}
+
+void CheckSignals() {
+  if (PyErr_CheckSignals() == 0) return;
+  const nb::python_error error;
+  CallbackScope::KeepInterrupt(error);
+  throw error;
+}
+
 bool CallbackScope::Interrupted() { return g_scope != nullptr && g_scope->interrupted(); }
 
 Status Signals() {
   const Locked lock;
   if (!CallbackScope::Interrupted()) {
     if (PyErr_CheckSignals() == 0) return {};
-    CallbackScope::Keep(nb::python_error());
+    CallbackScope::KeepInterrupt(nb::python_error());
   }
   return InterruptedStatus();
 }
@@ -215,7 +229,7 @@ Status Signals() {
 void CallbackScope::Raise(const Status& status) {
   const bool ours = raised_.is_valid() && (status.code() == StatusCode::kCallback ||
                                            status.code() == StatusCode::kCancelled);
-  if (ours && !PyObject_IsInstance(raised_.ptr(), PyExc_Exception)) {
+  if (ours && interrupted()) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised_.ptr())), raised_.ptr());
     throw nb::python_error();
   }

@@ -148,7 +148,16 @@ nb::dict Run(const Model& model, Evaluator& evaluator, const nb::dict& inputs,
   Interruptible runtime(evaluator);
   const auto run = [&]() -> Result<Tensors> {
     QR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, runtime.Load(model, names));
-    return session->Run(given);
+    QR_ASSIGN_OR_RETURN(Tensors made, session->Run(given));
+    std::vector<std::string> wanted = names;
+    for (const ModelValue& output : model.Outputs()) wanted.push_back(output.name);
+    for (const std::string& name : wanted) {
+      if (made.contains(name)) continue;
+      return Status(
+          StatusCode::kUnsupported,
+          "`" + name + "` is no tensor: sequences, optionals and maps are not given back");
+    }
+    return made;
   };
   return ToPython(Uninterrupted(scope, Unlocked(run)));
 }

@@ -424,5 +424,22 @@ TEST_CASE(
   CHECK(OutcomeOf(moved, 200) == Outcome::kRefuted);
 }
 
+TEST_CASE("A matrix becomes a vector, whose only axis is none of columns") {
+  const std::string text = R"yaml(rules:
+  - name: columns
+    doc: scales of columns
+    equivalence: approx(30dB)
+    match: y = Mul(MatMul(x, DequantizeLinear(w, s)), k)
+    where: const(w) and const(s) and size(s) == 1 and const(k) and rank(k) == 1 and size(k) == shape(w)[-1] and rank(w) >= 2
+    replace: y = MatMul(x, f32(w) * s * k)
+    tests:
+      - {name: three, given: "x: float[5, 4]\ny = Mul(MatMul(x, DequantizeLinear(int8[4, 3] [[1, 2, 3], [4, 5, 6], [7, 8, 9], [1, 3, 5]], 0.5)), float[3] [1, 2, 3])", expect: "x: float[5, 4]\ny = MatMul(x, float[4, 3] [[0.5, 2, 4.5], [2, 5, 9], [3.5, 8, 13.5], [0.5, 3, 7.5]])"}
+)yaml";
+  for (const uint64_t seed : {0, 2}) {
+    CHECK(OutcomeOf(text, 300, seed) == Outcome::kHeld);
+    CHECK(OutcomeOf(Replaced(text, " and rank(w) >= 2", ""), 300, seed) == Outcome::kRefuted);
+  }
+}
+
 }  // namespace
 }  // namespace qrewrite

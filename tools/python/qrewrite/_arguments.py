@@ -95,4 +95,4 @@ def mapping(what: str, value: Any) -> Mapping[str, Any]:
 
 def shapes(what: str, value: Any) -> dict[str, list[int]]:
     """Sizes by input."""
-    return {name: [count(what, size) for size in items(what, sizes, "sizes")] for name, sizes in mapping(what, value).items()}
+    return {name: [count(f"a size of `{name}` in {what}", size) for size in items(f"`{name}` in {what}", sizes, "sizes")] for name, sizes in mapping(what, value).items()}

@@ -66,8 +66,9 @@ class UsageError(Error, ValueError):
 
 
 _REASONS = {os.strerror(number): number for number in errno.errorcode} | dict.fromkeys(("it is a folder", "is a folder"), errno.EISDIR)
-# As the library says it: "cannot read `x.onnx`: No such file or directory", "x.yaml: No such file or directory"
-_OF_FILE = re.compile(r"cannot [a-z ]+ `(.+?)`: (.+)|(.+): ([^:]+)")
+# As the library says it: "cannot read `x.onnx`: No such file or directory", also behind other words, "x.yaml: No such file or directory"
+_OF_FILE = re.compile(r"cannot [A-Za-z ]+ `(.+?)`: (?:.*: )?([^:]+)$")
+_OF_RULE_FILE = re.compile(r"([^`]+): ([^:]+)")
 _NO_RULES = re.compile(r"there is no file `(.+?)` and no shipped rule set")
 
 
@@ -81,8 +82,9 @@ class FileError(Error, OSError):
         text = self.diagnostics[0].message if self.diagnostics else message
         if no_rules := _NO_RULES.match(text):
             self.errno, self.filename = errno.ENOENT, no_rules[1]
-        elif (said := _OF_FILE.fullmatch(text)) and (number := _REASONS.get(said[2] or said[4])):
-            self.errno, self.filename = number, said[1] or said[3]
+        elif (said := _OF_FILE.search(text) or _OF_RULE_FILE.fullmatch(text)) and (number := _REASONS.get(said[2])):
+            # Of a name that is no plain text the message has an escaped form, which is no file.
+            self.errno, self.filename = number, said[1] if os.sep == "\\" or "\\" not in said[1] else None
 
     def __str__(self) -> str:  # not OSError's
         return Exception.__str__(self)

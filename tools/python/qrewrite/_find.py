@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Iterable, Iterator, Literal, Mapping, NamedTuple
+from typing import Any, Iterable, Iterator, KeysView, Literal, Mapping, NamedTuple
 
 from . import _arguments, _core
 from ._errors import usage
@@ -76,6 +76,17 @@ class Match:
 
     def __getitem__(self, name: str) -> Binding:
         return self.bindings[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names that it binds."""
+        return iter(self.bindings)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.bindings
+
+    def keys(self) -> KeysView[str]:
+        """The names that it binds: ``dict(match)`` has the bindings by name."""
+        return self.bindings.keys()
 
     def __str__(self) -> str:
         nodes = ", ".join(f"{n.op} `{n.name or next(iter(n.outputs), '')}`" for n in self.nodes)

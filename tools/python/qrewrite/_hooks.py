@@ -140,7 +140,7 @@ class Functions:
     def _register(self, kind: str, domain: str, call: F | None, name: str | None) -> F | Callable[[F], F]:
         def register(call: F) -> F:
             if not callable(call):
-                raise TypeError(f"{call!r} cannot be called")
+                raise usage(f"{call!r} cannot be called")
             called = getattr(call, "__name__", None) if name is None else name
             key = kind, _arguments.text("the domain", domain), _arguments.text("the name", called)
             Functions._build([(key, call)])  # says what is wrong with the name

@@ -144,14 +144,17 @@ def nodes_of(graph: Any) -> list[ir.Node]:
     return _core.IrEditor(Maker(samples())).nodes(graph)
 
 
+def copy_meta(old: Any, new: Any) -> None:
+    new.meta.update(old.meta)
+    for key in old.meta:
+        if not old.meta.is_valid(key):
+            new.meta.invalidate(key)
+
+
 class Cloner(Maker):
     """Makes graphs like others."""
 
-    def copy_meta(self, old: Any, new: Any) -> None:
-        new.meta.update(old.meta)
-        for key in old.meta:
-            if not old.meta.is_valid(key):
-                new.meta.invalidate(key)
+    copy_meta = staticmethod(copy_meta)
 
 
 def numpy_of(tensor: Any) -> Any:

@@ -265,7 +265,7 @@ class Model:
             >>> qrewrite.Model.of(onnx.load("model.onnx")).stats.nodes
             26
 
-        `folder`: where a model in memory has its external data. Weights of an ``onnx_ir.Model`` are not copied, and must not change.
+        `folder`: where a message has its external data (tensors of an ``onnx_ir.Model`` know their own folder). Weights of an ``onnx_ir.Model`` are not copied, and must not change.
         """
         from ._kinds import read
         return model if isinstance(model, cls) else cls(read(model, folder)[0])
@@ -290,6 +290,14 @@ class Model:
             from ._errors import usage
             raise usage(f"Model.parse() takes bytes, not {type(data).__name__}; Model.of() takes models of other packages")
         outside = _arguments.mapping("`external`", external)
+        for location, held in outside.items():
+            try:
+                contiguous = memoryview(held).c_contiguous
+            except TypeError:
+                contiguous = False
+            if not contiguous:
+                from ._errors import usage
+                raise usage(f"`external`: what `{location}` has is no C-contiguous buffer (bytes, an array), but {type(held).__name__}")
         return cls(_core.Model.parse(bytes(data), _arguments.path("`folder`", folder), outside.get if outside else None))
 
     def save(self, path: Path, *, external: Literal["auto", "never", "always"] = "auto", threshold: int = 1024) -> list[str]:

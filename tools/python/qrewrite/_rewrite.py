@@ -56,7 +56,7 @@ def rewrite(model: M, rules: RuleSource | Sequence[RuleSource], *, output: str |
     profile: ``report.to_dict()["profile"]`` says what each rule cost, and what stopped it how often; the run takes longer.
     check_graph: checks the graph after every rewrite; slow, for rule authors.
     max_rewrites: more of them in one phase are a :class:`LimitError`; 0: as many as the size of the model allows.
-    folder: where a model in memory has its external data.
+    folder: where a message in memory has its external data; tensors of an ``onnx_ir.Model`` know their own folder (``base_dir``).
 
     Raises an :class:`Error`: UsageError, FileError, InvalidModel, InvalidRules, Unsupported (the model is outside the opset range of
     the rules), Refused, LimitError (the rewriting does not end), Cancelled, CallbackError. Ctrl-C ends the run, too. The interpreter lock is
@@ -169,8 +169,10 @@ def text_of(name: str, value: Any) -> str:
     """A parameter as ``--set`` takes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return repr(value)
+    if isinstance(value, int):
+        return int.__repr__(value)  # not that of an enumeration
+    if isinstance(value, float):
+        return float.__repr__(value)
     if isinstance(value, Pattern):
         return str(value.pattern)
     if isinstance(value, (str, PathLike)):

@@ -144,6 +144,8 @@ class Rules:
         A dict without ``qrewrite:`` and ``name:`` gets these. Paths of ``include:`` are relative to the working directory. Lines in diagnostics are those of the data as indented JSON.
         """
         from json import dumps
+        if rules is None:
+            raise usage("a rule file is a dict by name, not None")
         whole = {"qrewrite": 1, "name": "rules", **_arguments.mapping("a rule file", rules)}
         try:
             text = dumps(whole, indent=1, default=_plain, allow_nan=False)
@@ -191,11 +193,13 @@ class Rules:
 
     def lint(self) -> list[LintFinding]:
         """Warnings: what is unused, untested, can never match, or may loop."""
+        self._need_tests("lint")
         return [Diagnostic(*d) for d in self._core.lint()]
 
     def test(self) -> TestReport:
         """Runs the tests inside the file."""
-        return TestReport([TestResult(*r) for r in self._core.run_tests()])
+        self._need_tests("test")
+        return TestReport([TestResult(*r) for r in self._core.run_tests(None)])
 
     def prove(self, *rules: str, graphs: int | None = None, budget: float | None = None, seed: int = 0, conditions: bool = True,
               runtime: str | PathLike[str] = "onnxruntime", progress: Callable[[ProveProgress], Any] | None = None) -> ProveReport:
@@ -236,6 +240,11 @@ class Rules:
             raise usage(f"`progress` is a function, not {type(progress).__name__}")
         told = None if progress is None else lambda *event: answer_code(progress(Progress(*event)), "the function for progress")
         return ProveReport(*_core.prove(self._core, options, None if runtime == "builtin" else evaluator(runtime, threads=1), told))
+
+    def _need_tests(self, what: str) -> None:
+        _, _, how = self._source
+        if how is not None and not how[2]:
+            raise usage(f"{what}() looks at tests, which tests=False passed over")
 
     def __len__(self) -> int:
         return len(self.rules)

@@ -66,7 +66,7 @@ def to_numpy(plain: Plain) -> np.ndarray:
     if bits is None:
         if len(buffer) == 0:
             return np.empty(dims, dtype)
-        return np.frombuffer(buffer, dtype).reshape(dims)
+        return _shaped(np.frombuffer(buffer, dtype), dims)
     packed = np.frombuffer(buffer, np.uint8) if len(buffer) else np.empty(0, np.uint8)
     raw = _unpack(packed, bits, int(np.prod(dims, dtype=np.int64)))
     if NAMES[number].startswith("float"):
@@ -76,9 +76,17 @@ def to_numpy(plain: Plain) -> np.ndarray:
         array = ((raw.astype(np.int8) ^ sign) - sign).astype(dtype)
     else:
         array = raw.astype(dtype)
-    array = array.reshape(dims)
+    array = _shaped(array, dims)
     array.flags.writeable = False
     return array
+
+
+def _shaped(array: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
+    try:
+        return array.reshape(dims)
+    except ValueError:  # numpy 2 has 64 axes at most, older ones 32
+        from ._errors import Unsupported, without_place
+        raise without_place(Unsupported, f"numpy has no arrays of {len(dims)} axes") from None
 
 
 def from_numpy(value: Any, what: str) -> Plain:
@@ -98,7 +106,7 @@ def from_numpy(value: Any, what: str) -> Plain:
             raise
         raise TypeError(f"{what} is a {type(value).__name__} of {len(value)}, which are no array together; it is one tensor that is asked for") from error
     if array.dtype.kind in "SUT":
-        raise TypeError(f"{what} holds texts; constants that are made here hold numbers")
+        raise TypeError(f"{what} holds texts; what is given here holds numbers")
     first = _first(value)
     if not hasattr(first, "dtype") and not hasattr(first, "__array__"):  # Python numbers
         if array.dtype == object:
@@ -111,6 +119,8 @@ def from_numpy(value: Any, what: str) -> Plain:
             if (np.isinf(narrow) & np.isfinite(array)).any():
                 raise TypeError(f"{what} holds a number beyond float (32 bit); numpy's keep their type")
             array = narrow
+    if array.dtype == object and array.size and isinstance(array.flat[0], str):
+        raise TypeError(f"{what} holds texts; what is given here holds numbers")
     if (number := _numbers().get(array.dtype.newbyteorder("="))) is None or array.dtype == object:
         raise TypeError(f"{what} is an array of {array.dtype}, for which ONNX has no type")
     # A copy unless nobody can write to it: what is done to the array later does not concern a model.

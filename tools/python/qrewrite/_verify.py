@@ -43,7 +43,13 @@ def evaluator(runtime: Runtime, functions: Functions | None = None, *, optimize:
     if callable(runtime):
         def load(model: bytes, outputs: list[str]) -> Callable[[dict[str, Any]], dict[str, Any]]:
             run = runtime(model, outputs)
-            return lambda inputs: _plain(run(_arrays(inputs)))
+
+            def outputs_of(inputs: dict[str, Any]) -> dict[str, Any]:
+                made = run(_arrays(inputs))
+                if not isinstance(made, Mapping):
+                    raise TypeError(f"the runtime returned {type(made).__name__}, not a dict of arrays by the names of the outputs")
+                return _plain(made)
+            return outputs_of
         return _core.host_evaluator(getattr(runtime, "__name__", "a function"), load)
     if isinstance(runtime, str) and runtime == "builtin":
         return _core.builtin_kernels(registry(functions))
@@ -171,6 +177,8 @@ def verify(a: Any, b: Any, *, tolerance: str = "close", runtime: Runtime = "onnx
     from ._rewrite import load_all
     sets = [] if isinstance(rules, (list, tuple)) and not rules else [each._core for each in load_all(rules, tests=True)]
     given = None if inputs is None else _samples(inputs)
+    if given is not None and not given:
+        raise usage("`inputs` has no samples: at least one is needed, or None for samples that are made")
     second = _core.builtin_kernels(registry(functions)) if not isinstance(runtime, str) or runtime != "builtin" else None
     return VerifyReport(*_core.verify(look(a), look(b), evaluator(runtime, functions), second, options, sets, given))
 
@@ -225,6 +233,6 @@ def run(model: Any, inputs: Arrays, *, runtime: Runtime = "onnxruntime", observe
         >>> {name: array.shape for name, array in qrewrite.run("model.onnx", {"x": x}, observe=["relu1_out"]).items()}
         {'logits': (1, 10), 'relu1_out': (1, 8, 12, 12)}
 
-    :class:`UsageError`: an input is missing, or there is no such value; :class:`Unsupported`: the runtime does not take the model.
+    :class:`UsageError`: an input is missing, or there is no such value; :class:`Unsupported`: the runtime does not take the model, or an output is no tensor.
     """
     return _arrays(_core.run(look(model), evaluator(runtime, functions), _given("`inputs`", inputs), _arguments.names("`observe`", observe)))

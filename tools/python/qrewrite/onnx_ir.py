@@ -25,7 +25,7 @@ from onnx_ir import passes, serde
 
 from . import _core
 from ._errors import CallbackError, Error, FileError, InvalidModel, LimitError, usage, without_place
-from ._ir import THRESHOLD, Clonable, Message, in_words, nodes_of, numpy_of, other_tensor
+from ._ir import THRESHOLD, Clonable, Message, copy_meta, in_words, nodes_of, numpy_of, other_tensor
 from ._ir import Unusual as Seldom
 from ._ir_build import Builder
 from ._ir_make import samples
@@ -191,7 +191,9 @@ def clone(model: ir.Model, core: _core.Model, originals: Sequence[Original] = ()
     with _no_collections():
         for like in (Clonable(model), model):
             try:
-                return ir.Model.clone(like)  # type: ignore[arg-type]
+                made = ir.Model.clone(like)  # type: ignore[arg-type]
+                copy_meta(model, made)
+                return made
             except Exception:  # an onnx_ir before 0.1.10, or nodes before their producers, which the library has sorted
                 pass
     return from_core(core, originals)

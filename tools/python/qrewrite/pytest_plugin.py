@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 import pytest
 
 if TYPE_CHECKING:
-    from ._rules import TestResult
+    from ._rules import Rules
 
 _RULE_FILE = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?\{?\s*["']?qrewrite["']?\s*:\s*\d""")
 _IN_JSON = re.compile(rb'"qrewrite"\s*:\s*\d')
@@ -47,7 +47,7 @@ def _has_key(text: bytes) -> bool:
 
 
 class RuleFile(pytest.File):
-    """A rule file. Its tests are run when it is collected: only then it is known which there are."""
+    """A rule file. It is loaded when it is collected: only then it is known which tests there are."""
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         from . import Error, Rules
@@ -57,41 +57,67 @@ class RuleFile(pytest.File):
             raise self.CollectError(str(error)) from error
         if self.config.getoption("--qrewrite-lint"):
             findings = "\n".join(str(finding) for finding in rules.lint())
-            yield RuleTest.from_parent(self, name="lint", message=findings, place=str(self.path))
-        for rule, results in groupby(rules.test().results, lambda result: result.rule):
-            tests = RuleTests.from_parent(self, name=rule, results=list(results))
-            yield from [tests] if rule else tests.of(self)
+            yield Lint.from_parent(self, name="lint", findings=findings)
+        for rule, tests in groupby(rules._core.tests(), lambda test: test[0]):
+            group = RuleTests.from_parent(self, name=rule, rules=rules, tests=list(tests))
+            yield from [group] if rule else group.of(self)
 
 
 class RuleTests(pytest.Collector):
     """Those of one rule: pytest finds "FILE::RULE::TEST" by the name of each part."""
 
-    def __init__(self, *, results: list[TestResult], **keywords: Any) -> None:
+    def __init__(self, *, rules: Rules, tests: list[tuple[str, str, str]], **keywords: Any) -> None:
         super().__init__(**keywords)
-        self._results = results
+        self._rules = rules
+        self._tests = tests
 
     def collect(self) -> Iterator[pytest.Item]:
         return self.of(self)
 
     def of(self, parent: pytest.Collector) -> Iterator[pytest.Item]:
-        for result in self._results:
-            yield RuleTest.from_parent(parent, name=result.test, message="" if result.passed else result.message, place=result.place)
+        for rule, test, place in self._tests:
+            yield RuleTest.from_parent(parent, name=test, rules=self._rules, rule=rule, place=place)
 
 
-class RuleTest(pytest.Item):
-    def __init__(self, *, message: str, place: str, **keywords: Any) -> None:
-        super().__init__(**keywords)
-        self._message = message
-        self._place = place
+class RuleItem(pytest.Item):
+    """What fails with a text."""
+
+    def check(self) -> str:
+        """Why it fails; "" if it does not."""
+        raise NotImplementedError
 
     def runtest(self) -> None:
-        if self._message:
-            raise RuleTestFailed(self._message)
+        if message := self.check():
+            raise RuleTestFailed(message)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, RuleTestFailed):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
+
+
+class Lint(RuleItem):
+    def __init__(self, *, findings: str, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self._findings = findings
+
+    def check(self) -> str:
+        return self._findings
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, self.name
+
+
+class RuleTest(RuleItem):
+    def __init__(self, *, rules: Rules, rule: str, place: str, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self._rules = rules
+        self._rule = rule
+        self._place = place
+
+    def check(self) -> str:
+        results = self._rules._core.run_tests((self._rule, self.name))
+        return "\n".join(message for _, _, _, passed, message in results if not passed)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         line = self._place.rpartition(":")[2]
