@@ -35,19 +35,8 @@ Status RuleRun::EachNode(FunctionRef<Status(NodeId)> visit) {
   return {};
 }
 
-namespace {
-
-// A function has no initializers: its constants are written as nodes with their tensor, and read as such.
-bool HoldsConstantOfFunction(const Graph& graph, NodeId n) {
-  const Attributes& attributes = graph.attributes(n);
-  return graph.body(graph.body_of(n)).kind == BodyKind::kFunction && graph.num_inputs(n) == 0 &&
-         attributes.size() == 1 && std::holds_alternative<Tensor>(attributes.begin()->value);
-}
-
-}  // namespace
-
 Status RuleRun::FoldNode(const Phase& phase, NodeId n) {
-  if (Kept(n) || HoldsConstantOfFunction(graph_, n)) return {};
+  if (Kept(n)) return {};
   const OpName& op = graph_.op_name(graph_.op(n));
   const bool wanted =
       phase.ops.empty() || std::any_of(phase.ops.begin(), phase.ops.end(),
@@ -75,9 +64,39 @@ Status RuleRun::FoldNode(const Phase& phase, NodeId n) {
   return {};
 }
 
+namespace {
+
+// A function has no initializers: its constants are nodes in a file.
+bool HoldsConstant(const Graph& graph, NodeId n) {
+  const Attributes& attributes = graph.attributes(n);
+  return graph.alive(n) && graph.num_inputs(n) == 0 && attributes.size() == 1 &&
+         std::holds_alternative<Tensor>(attributes.begin()->value);
+}
+
+}  // namespace
+
+// Constants of functions as they are read, and will be written again: that is no change.
+Status RuleRun::TakeConstantsOfFunctions(const Phase& phase) {
+  const bool changed = graph_.changed();
+  for (size_t b = 0; b < graph_.num_bodies(); ++b) {
+    const Body& body = graph_.body(BodyId(b));
+    if (body.kind != BodyKind::kFunction || !body.alive) continue;
+    const std::vector<NodeId> nodes = body.nodes;
+    for (const NodeId n : nodes) {
+      if (!HoldsConstant(graph_, n)) continue;
+      const int64_t folded = report_.folded;
+      QR_RETURN_IF_ERROR(FoldNode(phase, n));
+      report_.folded = folded;
+    }
+  }
+  if (!changed) graph_.ClearDirty();
+  return {};
+}
+
 Status RuleRun::FoldPhase(const Phase& phase) {
   report_.removed += RemoveUnused(graph_);
   report_.cleaned = true;
+  QR_RETURN_IF_ERROR(TakeConstantsOfFunctions(phase));
   QR_RETURN_IF_ERROR(EachNode([&](NodeId n) { return FoldNode(phase, n); }));
   rewriter_.ForgetIndexes();
   if (facts_.over_budget() > 0 && !over_budget_) {

@@ -184,6 +184,7 @@ class RuleRun {
   Status EachNode(FunctionRef<Status(NodeId)> visit);
   Status FoldPhase(const Phase& phase);
   Status FoldNode(const Phase& phase, NodeId n);
+  Status TakeConstantsOfFunctions(const Phase& phase);
   Status FreezeInputs();
   Status InlineFunctions();
   Status WriteDefaults(const Phase& phase);

@@ -86,7 +86,7 @@ bool BodyReader::RawNode::Split(std::string_view node) {
       case NodeProto::kDomainFieldNumber: domain = f->bytes; break;
       case NodeProto::kOverloadFieldNumber: overload = f->bytes; break;
       case NodeProto::kDocStringFieldNumber:
-      case NodeProto::kMetadataPropsFieldNumber: has_notes = true; break;
+      case NodeProto::kMetadataPropsFieldNumber: has_notes |= !f->bytes.empty(); break;
       case NodeProto::kAttributeFieldNumber:
         if (attributes.empty()) attribute_fields = f->whole;
         attributes.push_back(f->bytes);

@@ -170,7 +170,7 @@ void Planner::InheritNotes(NodeId n, std::string& out) {
   const uint64_t most = std::max<uint64_t>(kMostInherited, source_.bytes.size());
   WireReader fields(source_of(origin));
   while (const WireField* f = fields.Next()) {
-    if (!IsNote(f->number) || inherited_ + f->whole.size() > most) continue;
+    if (!IsNote(f->number) || f->bytes.empty() || inherited_ + f->whole.size() > most) continue;
     inherited_ += f->whole.size();
     out += f->whole;
   }

@@ -81,9 +81,8 @@ class Watcher : public Observer {
  private:
   template <class Call>
   Answer Ask(Call&& call) {
-    return InUsersPython([&] {
-      return Named([&] { return static_cast<Answer>(nb::cast<int>(call())); });
-    });
+    return InUsersPython(
+        [&] { return Named([&] { return static_cast<Answer>(nb::cast<int>(call())); }); });
   }
 
   // The adapter knows which function of the user it was that raised.
