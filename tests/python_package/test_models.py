@@ -82,7 +82,7 @@ def test_what_is_no_model_is_said():
     onnx.save(proto, "m.onnx", save_as_external_data=True, location="m.data", size_threshold=0, convert_attribute=False)
     os.unlink("m.data")
     # Of a name that is no plain text the message has another form, which is no file.
-    for load, name in ((lambda: qrewrite.rewrite("m.onnx", "optimize"), "./m.data"), (lambda: qrewrite.run("m.onnx", {}, runtime="./nope.so"), "./nope.so"),
+    for load, name in ((lambda: qrewrite.rewrite("m.onnx", "optimize"), "./m.data"), (lambda: qrewrite.run(parse("g (float[2] x) => (float[2] y) { y = Abs(x) }"), {}, runtime="./nope.so"), "./nope.so"),
                        (lambda: qrewrite.rewrite("a`b`.onnx", RULES), None)):
         with pytest.raises(qrewrite.FileError) as raised:
             load()

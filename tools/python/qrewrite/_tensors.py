@@ -81,7 +81,7 @@ def to_numpy(plain: Plain) -> np.ndarray:
     return array
 
 
-def _shaped(array: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
+def _shaped(array: np.ndarray, dims: Sequence[int]) -> np.ndarray:
     try:
         return array.reshape(dims)
     except ValueError:  # numpy 2 has 64 axes at most, older ones 32
