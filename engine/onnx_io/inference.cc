@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <new>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -28,7 +29,16 @@ struct InferredAs {
 constexpr int64_t kAnyVersion = INT64_MAX;
 constexpr InferredAs kInferredAs[] = {
 #define QR_INFERRED_AS(...) {__VA_ARGS__},
+#define QR_KEEPS_ELEMENTS(...)
 #include "engine/onnx_io/inferred_as.inc"
+#undef QR_KEEPS_ELEMENTS
+#undef QR_INFERRED_AS
+};
+constexpr std::pair<std::string_view, std::string_view> kKeepsElements[] = {
+#define QR_INFERRED_AS(...)
+#define QR_KEEPS_ELEMENTS(...) {__VA_ARGS__},
+#include "engine/onnx_io/inferred_as.inc"
+#undef QR_KEEPS_ELEMENTS
 #undef QR_INFERRED_AS
 };
 
@@ -75,6 +85,43 @@ bool HasWord(std::string_view words, std::string_view word) {
   return false;
 }
 
+bool KeepsElements(const OpName& op) {
+  return std::ranges::any_of(kKeepsElements, [&](const auto& line) {
+    return line.first == op.domain && line.second == op.name;
+  });
+}
+
+// The one size of `output` that is not known, where it has as many elements as `input`: what is left of the sizes
+// there, if that is a number or has a name.
+void CompleteSizes(const TypeInfo& input, TypeInfo& output) {
+  if (!input.has_rank || !output.has_rank) return;
+  int64_t in = 1, out = 1;  // products of the numbers
+  std::vector<Dim> names;   // that only the input has
+  for (const Dim dim : input.dims) {
+    if (dim.symbolic()) {
+      names.push_back(dim);
+    } else if (!dim.known() || dim.size() == 0 || __builtin_mul_overflow(in, dim.size(), &in)) {
+      return;
+    }
+  }
+  Dim* open = nullptr;
+  for (Dim& dim : output.dims) {
+    if (dim.symbolic()) {
+      const auto same = std::ranges::find(names, dim);
+      if (same == names.end()) return;
+      names.erase(same);
+    } else if (!dim.known()) {
+      if (open != nullptr) return;
+      open = &dim;
+    } else if (dim.size() == 0 || __builtin_mul_overflow(out, dim.size(), &out)) {
+      return;
+    }
+  }
+  if (open == nullptr) return;
+  if (names.empty() && in % out == 0) *open = Dim(in / out);
+  if (names.size() == 1 && in == out) *open = names[0];
+}
+
 class OnnxInference : public ShapeInference {
  public:
   std::vector<TypeInfo> Infer(const Graph& graph, NodeId node, const Facts& facts) override {
@@ -85,6 +132,10 @@ class OnnxInference : public ShapeInference {
     if (asked.schema != nullptr && IsWellFormed(graph, node, asked))
       types = Ask(asked, graph, node, facts);
     types.resize(graph.num_outputs(node));
+    if (asked.keeps_elements && !types.empty() && graph.num_inputs(node) > 0 &&
+        graph.input(node, 0).valid()) {
+      CompleteSizes(facts.type(graph.input(node, 0)), types[0]);
+    }
     return types;
   }
 
@@ -99,6 +150,7 @@ class OnnxInference : public ShapeInference {
     const onnx::OpSchema* schema =
         nullptr;                       // null: the library does not know it, or has no inference
     const InferredAs* line = nullptr;  // null: the operator is asked as what it is
+    bool keeps_elements = false;
   };
 
   std::vector<TypeInfo> Ask(const Asked& asked, const Graph& graph, NodeId node,
@@ -157,7 +209,7 @@ class OnnxInference : public ShapeInference {
     Asked& asked = cache_[id.index];
     // The name is compared, because ids mean something else in another graph.
     if (asked.version == version && asked.op == op) return asked;
-    asked = {op, version, nullptr, FindInferredAs(op, version)};
+    asked = {op, version, nullptr, FindInferredAs(op, version), KeepsElements(op)};
     const onnx::OpSchema* schema = nullptr;
     if (asked.line != nullptr) {
       schema = FindSchema("", asked.line->asked, asked.line->version);
