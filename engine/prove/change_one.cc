@@ -441,7 +441,6 @@ std::optional<bool> Change::OneOfMany(size_t& step) {
     if (IsAmong(step, 2 * kDeepened)) return Deepen(step % 2 == 0);
   }
   if (const std::optional<bool> made = OneLonger(step)) return made;
-  if (const std::optional<bool> made = OneAxisLess(step)) return made;
   if (const std::optional<bool> made = OperatorAsked(step)) return made;
   // Outputs that nobody's test reads: the states of a recurrent layer.
   for (const NodeId n : nodes_) {
@@ -452,7 +451,7 @@ std::optional<bool> Change::OneOfMany(size_t& step) {
       return AddOutputOf(n);
   }
   // Inputs are made to fit the quantizers that read them, which what stands in front of them would hide.
-  if (words_.keeps_numbers) return std::nullopt;
+  if (words_.keeps_numbers) return OneAxisLess(step);
   if (const std::optional<bool> made = InFront(step)) return made;
   if (const std::optional<bool> made = OperatorAsSeen(step)) return made;
   if (const std::optional<bool> made = NumberWithSize(step)) return made;
@@ -464,7 +463,7 @@ std::optional<bool> Change::OneOfMany(size_t& step) {
   constexpr size_t kDeepened = 16;  // with other numbers each time
   const size_t rank = RankOfWeights();
   if (rank > 0 && IsAmong(step, kDeepened)) return Deepen(rank, step % 2 == 0);
-  return std::nullopt;
+  return OneAxisLess(step);
 }
 
 std::optional<bool> Change::One(size_t step) {
