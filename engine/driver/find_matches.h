@@ -26,7 +26,8 @@ struct FoundMatch {
 
 // Calls `found` for each match until it returns false: nodes in the order of Run(), at each the rules
 // in the order of the file, then the choices of the search. Errors: kUsage, kUnsupported (opset), kLimit
-// (a search that takes too many steps), kInvalidModel (a cycle), kCallback.
+// (a search that takes too many steps), kInvalidModel (a cycle), kCallback; what Interrupted() says
+// (engine/base/interrupt.h).
 Status FindMatches(const Graph& graph, const Program& program, const MatchQuery& query,
                    const RunContext& context, FunctionRef<bool(const FoundMatch&)> found);
 

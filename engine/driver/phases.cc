@@ -35,13 +35,13 @@ Status RuleRun::EachNode(FunctionRef<Status(NodeId)> visit) {
   return {};
 }
 
-Status RuleRun::FoldNode(const Phase& phase, NodeId n) {
-  if (Kept(n)) return {};
+Result<bool> RuleRun::FoldNode(const Phase& phase, NodeId n) {
+  if (Kept(n)) return false;
   const OpName& op = graph_.op_name(graph_.op(n));
   const bool wanted =
       phase.ops.empty() || std::any_of(phase.ops.begin(), phase.ops.end(),
                                        [&](const OpPattern& p) { return p.Matches(op); });
-  if (!wanted) return {};
+  if (!wanted) return false;
   std::vector<std::pair<ValueId, Tensor>> folded;
   bool all = graph_.num_outputs(n) > 0;
   for (size_t i = 0; i < graph_.num_outputs(n) && all; ++i) {
@@ -52,7 +52,7 @@ Status RuleRun::FoldNode(const Phase& phase, NodeId n) {
     if (all) folded.emplace_back(v, *t);
   }
   QR_RETURN_IF_ERROR(in_.host_fault());
-  if (!all || folded.empty()) return {};
+  if (!all || folded.empty()) return false;
   for (auto& [v, tensor] : folded) {
     MakeConstant(graph_, v, std::move(tensor));
     facts_.Folded(v);
@@ -60,8 +60,7 @@ Status RuleRun::FoldNode(const Phase& phase, NodeId n) {
   std::vector<NodeId> dead = {n};
   RemoveDead(graph_, dead);
   ordered_ = false;
-  ++report_.folded;
-  return {};
+  return true;
 }
 
 namespace {
@@ -83,10 +82,7 @@ Status RuleRun::TakeConstantsOfFunctions(const Phase& phase) {
     if (body.kind != BodyKind::kFunction || !body.alive) continue;
     const std::vector<NodeId> nodes = body.nodes;
     for (const NodeId n : nodes) {
-      if (!HoldsConstant(graph_, n)) continue;
-      const int64_t folded = report_.folded;
-      QR_RETURN_IF_ERROR(FoldNode(phase, n));
-      report_.folded = folded;
+      if (HoldsConstant(graph_, n)) QR_RETURN_IF_ERROR(FoldNode(phase, n).status());
     }
   }
   if (!changed) graph_.ClearDirty();
@@ -97,7 +93,11 @@ Status RuleRun::FoldPhase(const Phase& phase) {
   report_.removed += RemoveUnused(graph_);
   report_.cleaned = true;
   QR_RETURN_IF_ERROR(TakeConstantsOfFunctions(phase));
-  QR_RETURN_IF_ERROR(EachNode([&](NodeId n) { return FoldNode(phase, n); }));
+  QR_RETURN_IF_ERROR(EachNode([&](NodeId n) -> Status {
+    QR_ASSIGN_OR_RETURN(const bool folded, FoldNode(phase, n));
+    report_.folded += folded ? 1 : 0;
+    return {};
+  }));
   rewriter_.ForgetIndexes();
   if (facts_.over_budget() > 0 && !over_budget_) {
     over_budget_ = true;

@@ -190,10 +190,6 @@ void ForEachTest(const RuleSet& rules, FunctionRef<void(const Rule* rule, const 
   for (const RuleTest& test : rules.tests) visit(nullptr, test);
 }
 
-std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context) {
-  return RunRuleTests(program, context, [](const auto&, const auto&) { return true; });
-}
-
 std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context,
                                           WantsTest wants) {
   std::vector<RuleTestOutcome> outcomes;

@@ -23,11 +23,10 @@ struct RuleTestOutcome {
   std::string got;      // of a failed one: what the graph became, if that is what is compared
 };
 
-// A test of `rule`, or of the whole file if that is null. Not the tests of included files: these hold with the definitions there, which the including file
-// may replace. In order of the rules, then those of the file.
+// The tests of rules in their order, then those of the whole file, whose rule is null. Not those of included files: they
+// hold with the definitions there, which the including file may replace.
 void ForEachTest(const RuleSet& rules, FunctionRef<void(const Rule* rule, const RuleTest&)> visit);
-std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context);
-// Those alone that are wanted: by the name of the rule ("": of the file) and of the test.
+// Runs those that are wanted: by the name of the rule ("": of the file) and of the test.
 using WantsTest = FunctionRef<bool(const std::string& rule, const std::string& test)>;
 std::vector<RuleTestOutcome> RunRuleTests(const Program& program, const RunContext& context,
                                           WantsTest wants);

@@ -183,7 +183,7 @@ class RuleRun {
   // Calls `visit` for each live node, producers first, until the run is stopped.
   Status EachNode(FunctionRef<Status(NodeId)> visit);
   Status FoldPhase(const Phase& phase);
-  Status FoldNode(const Phase& phase, NodeId n);
+  Result<bool> FoldNode(const Phase& phase, NodeId n);  // whether it is a constant now
   Status TakeConstantsOfFunctions(const Phase& phase);
   Status FreezeInputs();
   Status InlineFunctions();

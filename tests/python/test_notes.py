@@ -8,15 +8,16 @@ from onnx import helper
 from cli import folder, run, save  # noqa: F401
 
 
-def noted(path, graph, functions=()):
-    """A model each of whose nodes says which it is."""
-    save(path, graph)
-    model = onnx.load(path)
-    model.functions.extend(functions)
-    for nodes in (model.graph.node, *(f.node for f in model.functions)):
-        for node in nodes:
-            node.doc_string = f"doc of {node.output[0]}"
-            node.metadata_props.add(key="pkg.torch.onnx.stack_trace", value=f"line of {node.output[0]}")
+def mark(nodes):
+    """Each says which it is."""
+    for node in nodes:
+        node.doc_string = f"doc of {node.output[0]}"
+        node.metadata_props.add(key="pkg.torch.onnx.stack_trace", value=f"line of {node.output[0]}")
+
+
+def noted(path, graph):
+    model = onnx.load(save(path, graph))
+    mark(model.graph.node)
     onnx.save(model, path)
     return model
 
@@ -72,11 +73,8 @@ def test_functions_in_the_place_of_their_calls(calls):
                                     [helper.make_opsetid("", 17)])
     text = "a = acme.f(x)  y = Sin(a)" if calls == 1 else "a = acme.f(x)  y = acme.f(a)"
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17, "acme": 1]>\ng (float[2] x) => (float[2] y) {{ {text} }}')
-    onnx.save(model, "plain.onnx")
     model.functions.append(function)
-    for node in model.functions[0].node:
-        node.doc_string = f"doc of {node.output[0]}"
-        node.metadata_props.add(key="pkg.torch.onnx.stack_trace", value=f"line of {node.output[0]}")
+    mark(model.functions[0].node)
     onnx.save(model, "m.onnx")
     run("--rules", "inline", "m.onnx", "-o", "out.onnx", env={})
     assert notes("out.onnx") == [("Neg", "m"), ("Abs", "w")] * calls + [("Sin", "")] * (calls == 1)

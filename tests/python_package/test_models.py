@@ -4,6 +4,7 @@ import os
 import pickle
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnx_ir
@@ -209,6 +210,10 @@ def test_external_data_in_memory_and_in_files(chain):
     data = chain.SerializeToString()
     with pytest.raises(qrewrite.Error):
         qrewrite.Model.parse(data)
+    for wrong, said in (("text", "a bytes-like object is required, not 'str'"), (np.zeros((4, 8), np.float32)[:, 1], "not C-contiguous")):
+        with pytest.raises(qrewrite.UsageError, match=f"`external`: .*{said}"):
+            qrewrite.Model.parse(data, external={"w.bin": wrong})
+    assert np.array_equal(qrewrite.Model.parse(data, external={"w.bin": weight.view(ml_dtypes.bfloat16)}).constants["w"], weight)  # a type that memoryview has not
     model = qrewrite.Model.parse(data, external={"w.bin": weight})
     assert np.array_equal(model.constants["w"], weight)
     Path("w.bin").write_bytes(weight.tobytes())

@@ -78,9 +78,7 @@ def test_lint_on_demand(pytester, plugin):
     result.stdout.fnmatch_lines(["*warning*unused*"])
 
 
-def test_functions_of_the_conftest(pytester, plugin):
-    pytester.makeconftest("import qrewrite\n@qrewrite.predicate\ndef is_small(w):\n    return bool((abs(w) < 1).all())\n")
-    pytester.makefile(".yaml", mine="""qrewrite: 1
+MINE = """qrewrite: 1
 name: mine
 rules:
   - name: small
@@ -88,9 +86,20 @@ rules:
     where: is_small(w)
     replace: y = Identity(x)
     tests:
-      - {name: small, given: "x: float[2]\\ny = Mul(x, 0.5)", expect: "x: float[2]\\ny = Identity(x)"}
-      - {name: large, given: "x: float[2]\\ny = Mul(x, 2.0)", expect: unchanged}
-""")
+"""
+
+
+def calling(**factors):
+    """A rule file that calls a function: tests by name, each with a factor and whether the rule fires."""
+    return MINE + "".join(f'      - {{name: {name}, given: "x: float[2]\\ny = Mul(x, {factor})", expect: {_EXPECTED[fires]}}}\n' for name, (factor, fires) in factors.items())
+
+
+_EXPECTED = {True: '"x: float[2]\\ny = Identity(x)"', False: "unchanged"}
+
+
+def test_functions_of_the_conftest(pytester, plugin):
+    pytester.makeconftest("import qrewrite\n@qrewrite.predicate\ndef is_small(w):\n    return bool((abs(w) < 1).all())\n")
+    pytester.makefile(".yaml", mine=calling(small=(0.5, True), large=(2.0, False)))
     plugin().assert_outcomes(passed=2)
 
 
@@ -98,21 +107,6 @@ def test_shipped_rules(pytester, plugin):
     import qrewrite
     result = plugin(qrewrite.shipped()["qoperator"], "--qrewrite-lint")
     assert result.ret == 0 and result.parseoutcomes()["passed"] > 10
-
-
-CALLING = """qrewrite: 1
-name: mine
-rules:
-  - name: small
-    match: y = Mul(x, w)
-    where: is_small(w)
-    replace: y = Identity(x)
-    tests:
-      - {name: skips, given: "x: float[2]\\ny = Mul(x, 0.5)", expect: unchanged}
-      - {name: fails, given: "x: float[2]\\ny = Mul(x, 2.0)", expect: unchanged}
-      - {name: passes, given: "x: float[2]\\ny = Mul(x, 4.0)", expect: "x: float[2]\\ny = Identity(x)"}
-      - {name: exits, given: "x: float[2]\\ny = Mul(x, 8.0)", expect: unchanged}
-"""
 
 
 def test_a_test_is_run_where_its_item_is(pytester, plugin):
@@ -129,7 +123,7 @@ def is_small(w):
         sys.exit(3)
     return True
 """)
-    pytester.makefile(".yaml", mine=CALLING)
+    pytester.makefile(".yaml", mine=calling(skips=(0.5, False), fails=(2.0, False), passes=(4.0, True), exits=(8.0, False)))
     plugin("--collect-only", "-q").stdout.no_fnmatch_line("*asked*")
     result = plugin()
     result.assert_outcomes(passed=1, failed=2, skipped=1)

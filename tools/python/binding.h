@@ -215,7 +215,7 @@ T Uninterrupted(CallbackScope& scope, Result<T> result) {
   return scope.OrRaise(std::move(result));
 }
 
-// What an InterruptScope asks (engine/base/interrupt.h): Ctrl-C ends verify(), debug(), prove() and run(), which may take
+// What an InterruptScope asks (engine/base/interrupt.h): signals end verify(), debug(), prove(), find() and run(), which may take
 // minutes. It is left in the CallbackScope of this thread, and asked for again it is still there.
 Status Signals();
 

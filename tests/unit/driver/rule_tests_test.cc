@@ -37,7 +37,8 @@ rules:
                                     }}};
   const auto inference = MakeOnnxInference();
   const RunContext context{.functions = &functions, .inference = inference.get()};
-  const std::vector<RuleTestOutcome> outcomes = RunRuleTests(*program, context);
+  const std::vector<RuleTestOutcome> outcomes =
+      RunRuleTests(*program, context, [](const auto&, const auto&) { return true; });
   REQUIRE(outcomes.size() == 1);
   CHECK_MESSAGE(outcomes[0].passed, outcomes[0].message);
   CHECK(calls == 2);

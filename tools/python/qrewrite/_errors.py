@@ -84,7 +84,7 @@ class FileError(Error, OSError):
             self.errno, self.filename = errno.ENOENT, no_rules[1]
         elif (said := _OF_FILE.search(text) or _OF_RULE_FILE.fullmatch(text)) and (number := _REASONS.get(said[2])):
             # Of a name that is no plain text the message has an escaped form, which is no file.
-            self.errno, self.filename = number, said[1] if os.sep == "\\" or "\\" not in said[1] else None
+            self.errno, self.filename = number, None if "\\" in said[1] else said[1]
 
     def __str__(self) -> str:  # not OSError's
         return Exception.__str__(self)

@@ -286,19 +286,16 @@ class Model:
         `external` has external data by location: objects with the buffer protocol, C-contiguous (bytes, numpy arrays), which
         are not copied and must not change. What is not in it is looked for in `folder`; without one there are no files.
         """
+        from ._errors import CallbackError, usage
         if not isinstance(data, (bytes, bytearray, memoryview)):
-            from ._errors import usage
             raise usage(f"Model.parse() takes bytes, not {type(data).__name__}; Model.of() takes models of other packages")
         outside = _arguments.mapping("`external`", external)
-        for location, held in outside.items():
-            try:
-                contiguous = memoryview(held).c_contiguous
-            except TypeError:
-                contiguous = False
-            if not contiguous:
-                from ._errors import usage
-                raise usage(f"`external`: what `{location}` has is no C-contiguous buffer (bytes, an array), but {type(held).__name__}")
-        return cls(_core.Model.parse(bytes(data), _arguments.path("`folder`", folder), outside.get if outside else None))
+        try:
+            return cls(_core.Model.parse(bytes(data), _arguments.path("`folder`", folder), outside.get if outside else None))
+        except CallbackError as error:
+            if not isinstance(error.__cause__, (TypeError, ValueError, BufferError)):  # of what is no such buffer
+                raise
+            raise usage(f"`external`: {error.__cause__}") from error.__cause__
 
     def save(self, path: Path, *, external: Literal["auto", "never", "always"] = "auto", threshold: int = 1024) -> list[str]:
         """Writes the model, and its data if that is external. Returns the paths of all files, the model's first.

@@ -105,7 +105,7 @@ def from_numpy(value: Any, what: str) -> Plain:
         if not isinstance(value, (list, tuple)):
             raise
         raise TypeError(f"{what} is a {type(value).__name__} of {len(value)}, which are no array together; it is one tensor that is asked for") from error
-    if array.dtype.kind in "SUT":
+    if array.dtype.kind in "SUT" or array.dtype == object and array.size and isinstance(array.flat[0], str):
         raise TypeError(f"{what} holds texts; what is given here holds numbers")
     first = _first(value)
     if not hasattr(first, "dtype") and not hasattr(first, "__array__"):  # Python numbers
@@ -119,8 +119,6 @@ def from_numpy(value: Any, what: str) -> Plain:
             if (np.isinf(narrow) & np.isfinite(array)).any():
                 raise TypeError(f"{what} holds a number beyond float (32 bit); numpy's keep their type")
             array = narrow
-    if array.dtype == object and array.size and isinstance(array.flat[0], str):
-        raise TypeError(f"{what} holds texts; what is given here holds numbers")
     if (number := _numbers().get(array.dtype.newbyteorder("="))) is None or array.dtype == object:
         raise TypeError(f"{what} is an array of {array.dtype}, for which ONNX has no type")
     # A copy unless nobody can write to it: what is done to the array later does not concern a model.

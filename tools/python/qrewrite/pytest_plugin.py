@@ -6,9 +6,10 @@ rules call are those that a conftest.py registers with @qrewrite.function. ``-p 
 from __future__ import annotations
 
 import re
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import pytest
 
@@ -56,8 +57,7 @@ class RuleFile(pytest.File):
         except Error as error:
             raise self.CollectError(str(error)) from error
         if self.config.getoption("--qrewrite-lint"):
-            findings = "\n".join(str(finding) for finding in rules.lint())
-            yield Lint.from_parent(self, name="lint", findings=findings)
+            yield RuleTest.from_parent(self, name="lint", failure=lambda: "\n".join(map(str, rules.lint())), place=str(self.path))
         for rule, tests in groupby(rules._core.tests(), lambda test: test[0]):
             group = RuleTests.from_parent(self, name=rule, rules=rules, tests=list(tests))
             yield from [group] if rule else group.of(self)
@@ -76,48 +76,29 @@ class RuleTests(pytest.Collector):
 
     def of(self, parent: pytest.Collector) -> Iterator[pytest.Item]:
         for rule, test, place in self._tests:
-            yield RuleTest.from_parent(parent, name=test, rules=self._rules, rule=rule, place=place)
+            yield RuleTest.from_parent(parent, name=test, failure=partial(_failure, self._rules, rule, test), place=place)
 
 
-class RuleItem(pytest.Item):
-    """What fails with a text."""
+def _failure(rules: Rules, rule: str, test: str) -> str:
+    """Why this test fails, which is run now."""
+    return "\n".join(message for _, _, _, passed, message in rules._core.run_tests((rule, test)) if not passed)
 
-    def check(self) -> str:
-        """Why it fails; "" if it does not."""
-        raise NotImplementedError
+
+class RuleTest(pytest.Item):
+    def __init__(self, *, failure: Callable[[], str], place: str, **keywords: Any) -> None:
+        """failure: says why it fails; "" if it does not. place: "file:line", or a file."""
+        super().__init__(**keywords)
+        self._failure = failure
+        self._place = place
 
     def runtest(self) -> None:
-        if message := self.check():
+        if message := self._failure():
             raise RuleTestFailed(message)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, RuleTestFailed):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
-
-
-class Lint(RuleItem):
-    def __init__(self, *, findings: str, **keywords: Any) -> None:
-        super().__init__(**keywords)
-        self._findings = findings
-
-    def check(self) -> str:
-        return self._findings
-
-    def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, 0, self.name
-
-
-class RuleTest(RuleItem):
-    def __init__(self, *, rules: Rules, rule: str, place: str, **keywords: Any) -> None:
-        super().__init__(**keywords)
-        self._rules = rules
-        self._rule = rule
-        self._place = place
-
-    def check(self) -> str:
-        results = self._rules._core.run_tests((self._rule, self.name))
-        return "\n".join(message for _, _, _, passed, message in results if not passed)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         line = self._place.rpartition(":")[2]
