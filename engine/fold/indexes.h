@@ -1,4 +1,5 @@
-// Indices of elements that are not there: no runtime has a result.
+// Indices of elements that are not there, and axes that are there twice: the operator has no result, whatever a runtime
+// makes up.
 #pragma once
 
 #include <string_view>
@@ -8,6 +9,8 @@
 namespace qrewrite::fold {
 
 inline constexpr std::string_view kOutside = "is outside";
+
+inline constexpr std::string_view kTwice = "appears twice";
 
 inline Status Outside(int64_t index, int64_t elements) {
   return Reason("index {} {} {} elements", index, kOutside, elements);

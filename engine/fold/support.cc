@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/fold/indexes.h"
+
 namespace qrewrite::fold {
 
 namespace {
@@ -82,7 +84,7 @@ Result<std::vector<bool>> AxisSet(const std::vector<int64_t>& axes, int64_t rank
   std::vector<bool> set(static_cast<size_t>(rank), false);
   for (const int64_t a : axes) {
     QR_ASSIGN_OR_RETURN(const int64_t axis, NormalAxis(a, rank));
-    if (set[static_cast<size_t>(axis)]) return Reason("axis {} appears twice", a);
+    if (set[static_cast<size_t>(axis)]) return Reason("axis {} {}", a, kTwice);
     set[static_cast<size_t>(axis)] = true;
   }
   return set;

@@ -70,9 +70,12 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
 
 namespace {
 
-// The definition of an operator has no result. Casts say so; other kernels without a result may just not know the types.
+// The definition of an operator has no result. Casts and lists of axes say so; other kernels without a result may just
+// not know the types.
 bool HasNoResult(const Status& status) {
-  return Message(status).find(fold::kOutOfRange) != std::string::npos;
+  const std::string message = Message(status);
+  return message.find(fold::kOutOfRange) != std::string::npos ||
+         message.find(fold::kTwice) != std::string::npos;
 }
 
 }  // namespace
