@@ -1,4 +1,4 @@
-// Indices of elements that are not there, and axes that are there twice: the operator has no result, whatever a runtime
+// Indices of elements and axes that are not there, and axes that are there twice: the operator has no result, whatever a runtime
 // makes up.
 #pragma once
 

@@ -76,7 +76,7 @@ Result<int64_t> IntScalar(const Tensor& tensor) {
 }
 
 Result<int64_t> NormalAxis(int64_t axis, int64_t rank) {
-  if (axis < -rank || axis >= rank) return Reason("axis {} is outside rank {}", axis, rank);
+  if (axis < -rank || axis >= rank) return Reason("axis {} {} rank {}", axis, kOutside, rank);
   return axis < 0 ? axis + rank : axis;
 }
 

@@ -160,6 +160,24 @@ int64_t Interpreter::CountNodes(const Code& set) {
   return count;
 }
 
+int64_t Interpreter::CountNodesIn(BodyId body, const Code& set) {
+  const OpSet& of = *set.constant.get<const OpSet*>();
+  int64_t count = 0;
+  std::vector<BodyId> left{body};
+  while (!left.empty()) {
+    const std::vector<NodeId>& nodes = graph_.body(left.back()).nodes;
+    left.pop_back();
+    if (!Step(nodes.size())) return -1;
+    for (const NodeId n : nodes) {
+      if (!graph_.alive(n)) continue;
+      if (MemberOf(set.index, of, graph_.op(n)) >= 0) ++count;
+      if (!graph_.HasSubgraphs(n)) continue;
+      for (const BodyId inner : graph_.SubgraphsOf(n)) left.push_back(inner);
+    }
+  }
+  return count;
+}
+
 // --- names
 
 const Val& Interpreter::Slot(int slot, Frame& frame) {

@@ -137,7 +137,15 @@ Val UsesOf(const FunctionCall& c) {
 
 Val CountOf(const FunctionCall& c) {
   const Code* set = c.set(0);
-  return set == nullptr ? NoFact(c[0], "nodes") : Val::Int(c.in.CountNodes(*set));
+  if (set == nullptr) return NoFact(c[0], "nodes");
+  if (c.code.num_kids == 1) return Val::Int(c.in.CountNodes(*set));
+  return Each(c[1], [&](const Val& x) -> Val {
+    if (x.absent()) return x;
+    const auto* body = x.get_if<BodyRef>();
+    if (body == nullptr) return Failure{fmt::format("{} is no subgraph", Describe(x))};
+    const int64_t count = c.in.CountNodesIn(body->body, *set);
+    return count < 0 ? Val(Failure{"too many steps"}) : Val::Int(count);
+  });
 }
 
 Val IsInput(const FunctionCall& c) {

@@ -109,6 +109,8 @@ class Interpreter {
   // By operators of the set; beyond `enough` it need not count, unless reasons are wanted.
   int64_t CountUses(ValueId v, const Code& set, int64_t enough);
   int64_t CountNodes(const Code& set);  // of the whole model
+  // Of a body and those within it; -1: too many steps.
+  int64_t CountNodesIn(BodyId body, const Code& set);
 
   // --- code (eval.cc)
 

@@ -1,5 +1,6 @@
 // The numbers of a graph and of what became of it, as the kernels compute them.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -70,12 +71,13 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
 
 namespace {
 
-// The definition of an operator has no result. Casts and lists of axes say so; other kernels without a result may just
+// The definition of an operator has no result. Casts, indices and axes say so; other kernels without a result may just
 // not know the types.
 bool HasNoResult(const Status& status) {
   const std::string message = Message(status);
-  return message.find(fold::kOutOfRange) != std::string::npos ||
-         message.find(fold::kTwice) != std::string::npos;
+  return std::ranges::any_of(
+      std::array{fold::kOutOfRange, fold::kOutside, fold::kTwice},
+      [&](std::string_view words) { return message.find(words) != std::string::npos; });
 }
 
 }  // namespace

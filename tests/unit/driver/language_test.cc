@@ -124,6 +124,24 @@ TEST_CASE("Recursion over numbers has a stated depth") {
   });
 }
 
+TEST_CASE("Conditions ask what is in a subgraph") {
+  const auto fires = [](const std::string& condition) {
+    const std::string rules =
+        "sets: {heavy: [MatMul, Conv]}\nrules:\n  - name: r\n    match: y = If<then_branch=t, "
+        "else_branch=e>(c)\n    where: " +
+        condition + "\n    replace: y = Where(c, 1.0, 2.0)\n";
+    return Fires(
+        rules,
+        "c: bool\nd: bool\nx: float\nm = MatMul(float[1] 1, float[1] 1)\ny = If<then_branch={ "
+        "s = If<then_branch={ p = MatMul(float[1] 2, float[1] 1) }, else_branch={ q = Neg(x) "
+        "}>(d)\n"
+        "r = Relu(s) }, else_branch={ u = Neg(x) }>(c)\nreturn y, m");
+  };
+  CHECK(fires("count(@heavy, t) == 1 and count(@heavy, e) == 0 and count(@heavy) == 2"));
+  CHECK_FALSE(fires("count(@heavy, t) == 0"));
+  CHECK_FALSE(fires("count(@heavy, c) == 0"));  // no subgraph
+}
+
 TEST_CASE("What grows without end meets a budget that names the rule") {
   // Templates do not call themselves, but each other: twice, 60 times over.
   std::string trees = "  y = t0(x):\n    - => Tanh(x)\n";
