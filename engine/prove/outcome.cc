@@ -45,7 +45,11 @@ void RuleProof::TryOne(const Seed& seed, const std::vector<uint64_t>& changes, c
     case Trial::Fate::kUnknown:
       report_.fired += Fired(trial);
       if (Fired(trial)) Keep(seed, changes, graph, trial.distinct);
-      if (Fired(trial) && trial.disputed && report_.disputed++ == 0) report_.dispute = trial.why;
+      if (Fired(trial) && trial.disputed && report_.disputed++ == 0) {
+        report_.dispute = trial.why;
+        report_.disputed_graph =
+            TestText(graph, Least(task, graph), rule_.name, "where runtimes disagree");
+      }
       if (Fired(trial) && report_.why.empty()) report_.why = trial.why;
       break;
     case Trial::Fate::kBroken:

@@ -111,6 +111,7 @@ std::string ProveReport::Text(bool why) const {
     if (rule.disputed > 0)
       text += fmt::format("{}:{}: rule `{}`: on {} of {} graphs {}\n", rule.file, rule.line,
                           rule.name, rule.disputed, rule.fired, rule.dispute);
+    if (why) text += Indented(rule.disputed_graph, 6);
     if (why) text += WhyText(rule);
   }
   for (const ProvenDefinition& definition : definitions) text += why ? WhyText(definition) : "";
@@ -155,6 +156,7 @@ std::string ProveReport::Json() const {
          {"why", rule.why},
          {"disputed", rule.disputed},
          {"dispute", rule.dispute},
+         {"disputed_graph", rule.disputed_graph},
          {"counterexample", rule.counterexample},
          {"failed_test", rule.failed_test},
          {"conditions", std::move(conditions)}});

@@ -95,6 +95,7 @@ struct ProvenRule {
   double margin = std::numeric_limits<double>::quiet_NaN();
   std::string why;
   std::string dispute;         // of the first such graph
+  std::string disputed_graph;  // this graph, as a test
   std::string counterexample;  // a test, as YAML
   std::string
       failed_test;  // of a refuted rule: no graph breaks its promise, but this test of its own fails

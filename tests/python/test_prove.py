@@ -141,7 +141,9 @@ def test_evaluators_disagree(tmp_path):
     assert code == 0, out + err
     assert re.search(r"rule `matmul-nbits`: on \d+ of \d+ graphs the built-in kernels and ONNX Runtime \S+ disagree", out)
     code, out, err = prove(file, "--quick", "--rule", "matmul-nbits", "--graphs", 20, "--json", runtime="ort", cwd=tmp_path)
-    assert json.loads(out)["rules"][0]["disputed"] > 0
+    rule = json.loads(out)["rules"][0]
+    assert rule["disputed"] > 0
+    assert "com.microsoft.MatMulNBits<" in rule["disputed_graph"]
 
 
 def test_a_test_of_the_rule_fails(tmp_path):
