@@ -44,10 +44,33 @@ Val DifferentLength(BinaryOp op) {
   return op == BinaryOp::kEq ? Val(false) : Val(Failure{"lists of different length"});
 }
 
-bool HoldsLists(const Val& val) {
+const Tensor* ConstantOf(Interpreter& in, const Val& val) {
+  const auto* v = val.get_if<ValueId>();
+  return v != nullptr ? in.facts().Constant(*v) : nullptr;
+}
+
+// Beside lists a constant of one axis is one, too.
+bool HoldsLists(Interpreter& in, const Val& val) {
+  const auto is_member = [&](const Val& v) {
+    const Tensor* const t = ConstantOf(in, v);
+    return IsListLike(v) || v.stops() || (t != nullptr && t->rank() == 1);
+  };
   const auto* list = val.get_if<List>();
   return list != nullptr && std::ranges::any_of(**list, IsListLike) &&
-         std::ranges::all_of(**list, [](const Val& v) { return IsListLike(v) || v.stops(); });
+         std::ranges::all_of(**list, is_member);
+}
+
+// Whether `val` is a constant of sizes (or of axes) and `other` a list of computed ones: `to == [0, to[1]]`. Others, zero
+// points, say, stand beside each member of a list.
+bool AreSizes(Interpreter& in, const Val& val, const Val& other) {
+  const Tensor* const t = ConstantOf(in, val);
+  const auto* list = other.get_if<List>();
+  if (t == nullptr || list == nullptr || (*list)->empty()) return false;
+  const auto is_size = [](const Val& v) {
+    return (v.is_number() && v.rank() == 0) || v.is<SymbolSize>() || v.stops();
+  };
+  return t->rank() == 1 && (t->dtype() == DType::kInt64 || t->dtype() == DType::kInt32) &&
+         std::ranges::all_of(**list, is_size);
 }
 
 // Member by member; what is no list is compared with each member, and so is a list that holds none
@@ -55,8 +78,8 @@ bool HoldsLists(const Val& val) {
 Val CompareLists(Interpreter& in, BinaryOp op, const Val& a, const Val& b) {
   const auto* la = a.get_if<List>();
   const auto* lb = b.get_if<List>();
-  const bool deep = HoldsLists(a);
-  if (deep != HoldsLists(b) && IsListLike(a) && IsListLike(b)) {
+  const bool deep = HoldsLists(in, a);
+  if (deep != HoldsLists(in, b) && IsListLike(a) && IsListLike(b)) {
     Val all = true;
     for (const Val& member : deep ? **la : **lb) {
       all = And(all, in.Truth(deep ? in.Compare(op, member, b) : in.Compare(op, a, member)));
@@ -227,7 +250,8 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
   if (a.is<List>() || b.is<List>()) {
     const auto* list = a.is<List>() ? a.get_if<List>() : b.get_if<List>();
     if (!Step((*list)->size())) return Failure{"too many steps"};
-    return CompareLists(*this, op, a, b);
+    return CompareLists(*this, op, AreSizes(*this, a, b) ? Force(a) : a,
+                        AreSizes(*this, b, a) ? Force(b) : b);
   }
   if (eq) {
     if (std::optional<Val> same = CompareThings(*this, a, b)) return *std::move(same);
@@ -312,10 +336,13 @@ Val Interpreter::EvalIn(const Val& element, const Val& list) {
   }
   // `[2, 3] in [[2, 3], [4]]`: members that are lists are compared as wholes.
   if (members != nullptr && std::any_of((*members)->begin(), (*members)->end(), IsListLike)) {
+    const Val whole = element.is<ValueId>() ? Force(element) : element;
+    if (whole.stops()) return whole;
     Val any = false;
     for (const Val& member : **members) {
-      if (IsListLike(member) != IsListLike(element)) continue;
-      any = Or(any, Truth(Compare(BinaryOp::kEq, element, member)));
+      const Val other = member.is<ValueId>() ? Force(member) : member;
+      if (!other.stops() && IsListLike(other) != IsListLike(whole)) continue;
+      any = Or(any, Truth(Compare(BinaryOp::kEq, whole, other)));
     }
     return any;
   }

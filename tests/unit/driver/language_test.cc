@@ -245,6 +245,38 @@ TEST_CASE("Lists of lists are compared as wholes by `in`") {
   CHECK(holds("2 in [1, 2, 3]"));
 }
 
+TEST_CASE("A constant of one axis is a list beside lists") {
+  const auto fires = [](const std::string& condition, const std::string& shape = "[0, 8]") {
+    return Fires(
+        "rules:\n  - name: r\n    match: y = Sigmoid(Reshape(x, to))\n    let: {n: \"to[1]\"}\n    "
+        "where: \"" +
+            condition + "\"\n    replace: y = Tanh(x)\n",
+        "x: float[2, 8]\nt: int64[2]\ny = Sigmoid(Reshape(x, " + shape + "))");
+  };
+  for (const std::string same : {"[0, n]", "[to[0], to[1]]", "[0, max(to)]", "[0, n * 1]",
+                                 "[0, i64(n)]", "[0, shape(x)[1]]"}) {
+    CAPTURE(same);
+    CHECK(fires("to == " + same));
+    CHECK(fires(same + " == to"));
+    CHECK(fires("to <= " + same));
+    CHECK_FALSE(fires("to != " + same));
+    CHECK_FALSE(fires("not (to == " + same + ")"));
+  }
+  CHECK_FALSE(fires("to == [1, n]"));
+  CHECK_FALSE(fires("to == [0, n, n]"));
+  CHECK(fires("to != [0, n, n]"));
+  CHECK(fires("to in [[0, 8], [1]]"));
+  CHECK(fires("to in [[1], [0, n]]"));
+  CHECK(fires("[0, 8] in [to, [1, 2]]"));
+  CHECK(fires("[to, [3]] == [[0, 8], [3]]"));
+  CHECK_FALSE(fires("to in [[0], [8]]"));
+  CHECK_FALSE(fires("[to, [3]] == [[0, 7], [3]]"));
+  // What nobody knows is in no list, and it is not known that it is not.
+  CHECK_FALSE(fires("to in [[0, 8], [1]]", "t"));
+  CHECK_FALSE(fires("not (to in [[0, 8], [1]])", "t"));
+  CHECK_FALSE(fires("to != [0, size(x)]", "t"));
+}
+
 TEST_CASE("An operator is in a set") {
   const auto fires = [](const std::string& set, const std::string& condition,
                         const std::string& op) {
