@@ -63,7 +63,11 @@ class TestRun {
     }
     if (!test_.warning.empty()) return CompareWarning(result->report);
     // One of several graphs is for an author to write, not for --accept.
-    if (test_.or_else.empty()) got_ = graph_.changed() ? Show(graph_) : "unchanged";
+    if (test_.or_else.empty()) {
+      constexpr int64_t kMostElements = 4096;  // it is to be written into the file
+      got_ = graph_.changed() ? PrintGraph(graph_, graph_.main(), {.max_elements = kMostElements})
+                              : "unchanged";
+    }
     return test_.unchanged ? CompareUnchanged(result->report) : CompareExpected();
   }
 

@@ -282,6 +282,8 @@ void Facts::ComputeTypes(TypeTable& table, NodeId n) {
     // A claim about the shape of something else than what is there is stale as a whole.
     const bool stale = type.dtype != DType::kUndefined && claim.dtype != type.dtype;
     if (table.claims && !stale && !(type == claim)) id = Intern(Merge(type, claim));
+    if (const auto kept = former_.find(out.index); table.claims && kept != former_.end())
+      id = Intern(Merge(types_[id], types_[kept->second]));
     StoreType(table, out, id);
     Entry(table, out).contradicted = answer.contradicted;
   }
@@ -331,7 +333,14 @@ bool Facts::TypeUnknown(ValueId v) const {
   });
 }
 
+void Facts::KeepType(ValueId v, ValueId by) {
+  const TypeInfo& was = Type(v);
+  const TypeInfo& is = Type(by);
+  if (!(Merge(is, was) == is)) former_[v.index] = Intern(was);
+}
+
 void Facts::Retyped(ValueId v, Retype how) {
+  if (how == Retype::kOther) former_.erase(v.index);
   ForgetTypeOf(v);
   std::vector<NodeId> readers;
   AddReaders(v, readers);
@@ -348,6 +357,7 @@ void Facts::InputsRetyped(std::vector<NodeId> readers, Retype how) {
       const ValueId out = graph_.output(n, i);
       if (!out.valid()) continue;
       if (how == Retype::kOther ? !TypeAsked(out) : !TypeUnknown(out)) continue;
+      if (how == Retype::kOther) former_.erase(out.index);
       ForgetTypeOf(out);
       AddReaders(out, readers);
     }
@@ -365,6 +375,7 @@ void Facts::ForgetTypes() {
     table->entries = {};  // memory too: others may run until this is asked again
     table->unknown = {};
   }
+  former_.clear();
   memo_.Clear();
   constants_ = {};
   tensors_ = {};
@@ -372,6 +383,7 @@ void Facts::ForgetTypes() {
 }
 
 void Facts::Truncate(size_t num_values) {
+  std::erase_if(former_, [&](const auto& kept) { return kept.first >= num_values; });
   for (TypeTable* table : {&types_of_, &inferred_}) {
     if (table->entries.size() > num_values) table->entries.resize(num_values);
     while (!table->unknown.empty() && table->unknown.back().index >= num_values) {

@@ -90,6 +90,9 @@ class Facts {
   // rule set has `types: unchecked`), or may have one, or a shape, that was unknown before.
   enum class Retype { kOther, kFirst };
   void Retyped(ValueId v, Retype how = Retype::kOther);
+  // `v` gets another producer: what is known of it now, and inference does not know of that one, holds on. `by`: the
+  // value that takes its place.
+  void KeepType(ValueId v, ValueId by);
   // These nodes read another value now; that value is what it was.
   void InputsRetyped(std::vector<NodeId> readers, Retype how);
   bool TypeUnknown(ValueId v) const;  // it was asked for, and element type or sizes are not known
@@ -186,6 +189,7 @@ class Facts {
   int64_t over_budget_ = 0;
   Status host_fault_;
   TypeTable types_of_;
+  std::unordered_map<uint32_t, uint32_t> former_;  // by value: a type that KeepType() kept
   TypeTable inferred_{.claims = false};
   std::deque<TypeInfo> types_ = std::deque<TypeInfo>(1);  // 0: nothing known
   std::unordered_multimap<uint64_t, uint32_t> type_ids_;  // by hash

@@ -105,6 +105,7 @@ bool Judge::Hold(const Graph& graph, const Graph& changed, Promise promise, Tria
 Trial Judge::Try(const Graph& graph, const Task& task, CodeId assumed) {
   Trial trial;
   given_ = &graph;
+  is_smooth_ = false;
   Graph changed = graph;
   const int64_t rewrites = Apply(changed, task, assumed, trial);
   if (rewrites == 0) return trial;

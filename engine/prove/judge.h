@@ -227,8 +227,11 @@ class Judge {
   // False: there are none, or the promise is none about decibels of any data.
   bool MeasureUnreached(const Model& before, const std::vector<Tensors>& values, Promise& promise);
 
+  bool IsSmooth(const Model& model, const Promise& promise);
+
   const Court& court_;
   const Graph* given_ = nullptr;  // of the Try() that is under way
+  bool is_smooth_ = false;        // it has no quantizers: size of data is no excuse
   std::set<std::string> read_;    // ReadByRule() of it
   bool of_seven_bits_ = false;    // so are its inputs of eight
   bool asked_semantics_ = false;  // AddWhyNotSpelledOut() was: one answer is enough

@@ -40,6 +40,41 @@ bool BreaksWithoutData(const std::vector<Trial>& tried, size_t most) {
 
 }  // namespace
 
+// Data that is a little larger changes all that the model makes of it: nothing rounds it or cuts it off, but for what is 0.
+bool Judge::IsSmooth(const Model& model, const Promise& promise) {
+  constexpr double kLittle = 1.0 / 1024;
+  constexpr size_t kEnough = 8;  // numbers
+  std::vector<std::vector<double>> made[2];
+  for (const bool larger : {false, true}) {
+    Result<std::vector<Tensors>> inputs =
+        Inputs(model, promise, larger ? 1 + kLittle : 1, /*turned=*/false);
+    if (!inputs.ok()) return false;
+    const Outcome ran = RunModel(court_.kernels, model, *inputs);
+    if (!ran.status.ok()) return false;
+    for (const Tensors& sample : ran.values) {
+      for (const auto& [name, plain] : sample) {
+        const Result<Tensor> tensor = FromPlain(plain);
+        if (!tensor.ok() || !IsFloat(tensor->dtype())) return false;
+        Result<std::vector<double>> numbers = ToDoubles(*tensor);
+        if (!numbers.ok()) return false;
+        made[larger ? 1 : 0].push_back(*std::move(numbers));
+      }
+    }
+  }
+  size_t changed = 0;
+  if (made[0].size() != made[1].size()) return false;
+  for (size_t i = 0; i < made[0].size(); ++i) {
+    const std::vector<double>&a = made[0][i], &b = made[1][i];
+    if (a.size() != b.size()) return false;
+    for (size_t k = 0; k < a.size(); ++k) {
+      if (a[k] == 0 && b[k] == 0) continue;
+      if (!(a[k] != b[k])) return false;
+      ++changed;
+    }
+  }
+  return changed >= kEnough;
+}
+
 // What is said of data that the quantizers were made for holds at some size of the inputs: one of those where
 // the original makes many different numbers, as quantizers do of the data that they were made for.
 void Judge::CompareAtSizes(const Model& before, const Model& after, const Promise& promise,
@@ -52,6 +87,8 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
     most = std::max(most, at_size.distinct);
     const bool first_decides = size == 1 && at_size.fate != Trial::Fate::kBroken;
     if (first_decides || !any_size) break;
+    if (size == 1 && at_size.by_numbers) is_smooth_ = IsSmooth(before, promise);
+    if (is_smooth_) break;
   }
   const auto shows = [&](const Trial& t) {
     return t.fate == Trial::Fate::kHeld && ShowsData(t.distinct, most);

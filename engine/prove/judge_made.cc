@@ -281,6 +281,7 @@ bool Judge::FitsWhereMade(const Graph& before, const Graph& after, const Promise
   std::vector<size_t> held;
   size_t most = 0;
   for (const double size : kSizesOfData) {
+    if (is_smooth_ && size != 1) break;
     const auto made = WhereMade(before, after, promise, size, /*turned=*/false);
     if (!made) return false;
     const size_t distinct = CountDistinct(made->first.values);

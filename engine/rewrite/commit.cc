@@ -144,6 +144,7 @@ void Rewriter::Commit(const CompiledRule& rule, const Redefinitions& redefinitio
     const ValueId kept = KeepForNewNodes(r.value);
     std::vector<NodeId> readers;  // that will read another type
     if (retype) in_.facts().AddReaders(r.value, readers);
+    if (retype == Facts::Retype::kFirst) in_.facts().KeepType(r.value, r.by);
     const ValueId now = CommitOne(r, firing);
     // Who only got more readers is what it was: facts look upwards. But where a node has several
     // outputs they may have looked at which of them are read.

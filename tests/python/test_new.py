@@ -180,6 +180,33 @@ def test_accept(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["set.yaml"]
 
 
+def test_accept_large_constants(tmp_path):
+    """What is written can be read again, whatever it holds; what cannot be is left."""
+    rules = """qrewrite: 1
+name: large
+rules:
+  - name: double
+    match: y = Add(Mul(x, w), Mul(x, w))
+    where: const(w)
+    let: {w2: w + w}
+    replace: y = Mul(x, w2)
+    tests:
+      - name: a row
+        given: |
+          x: float[LENGTH]
+          y = Add(Mul(x, random float[LENGTH]), Mul(x, random float[LENGTH]))
+        expect: unchanged
+"""
+    (tmp_path / "set.yaml").write_text(rules.replace("LENGTH", "17"))
+    code, out, _ = run(tmp_path, "test", "--accept", "set.yaml")
+    assert code == 1 and "set.yaml: 1 written anew\n" in out
+    assert run(tmp_path, "test", "set.yaml")[:2] == (0, "1 passed, 0 failed\n")
+    (tmp_path / "set.yaml").write_text(rules.replace("LENGTH", "5000"))
+    code, out, _ = run(tmp_path, "test", "--accept", "set.yaml")
+    assert code == 1 and "left: a row (line 10): a constant of the result is too large for it\n" in out
+    assert (tmp_path / "set.yaml").read_text() == rules.replace("LENGTH", "5000")
+
+
 def test_junit(tmp_path):
     (tmp_path / "set.yaml").write_text(RULES)
     code, out, _ = run(tmp_path, "test", "--junit", "out.xml", "set.yaml")

@@ -471,3 +471,27 @@ phases: [{name: up, to_opset: 22, rules: [slow]}]
   CHECK_MESSAGE(ran.graph.find("rule `slow` at Exp") != std::string::npos, ran.graph);
   CHECK(ran.graph.find("too many steps") != std::string::npos);
 }
+
+TEST_CASE("What is known of a value stays known when nothing is of the node that takes its place") {
+  const std::string rules = R"(
+rules:
+  - name: attention
+    match: y = Erf(x)
+    replace: y = com.microsoft.MultiHeadAttention<num_heads=2>(x, x, x)
+  - name: relu
+    match: y = Relu(x)
+    where: rank(x) == 3 and dtype(x) == FLOAT and shape(x)[1] == 4
+    replace: y = Abs(x)
+  - name: later
+    match: y = Neg(Abs(x))
+    where: shape(x)[2] == 16
+    replace: y = Neg(x)
+)";
+  for (const std::string batch : {"2", "B", "?"}) {
+    CAPTURE(batch);
+    const Ran ran = RunRules(rules, "x: float[" + batch + ", 4, 16]\ny = Neg(Relu(Erf(x)))");
+    REQUIRE_MESSAGE(ran.ok, ran.graph);
+    CHECK_MESSAGE(ran.graph.find("Relu(") == std::string::npos, ran.graph);
+    CHECK_MESSAGE(ran.graph.find("Abs(") == std::string::npos, ran.graph);
+  }
+}
