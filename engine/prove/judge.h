@@ -231,7 +231,8 @@ class Judge {
 
   const Court& court_;
   const Graph* given_ = nullptr;  // of the Try() that is under way
-  bool is_smooth_ = false;        // it has no quantizers: size of data is no excuse
+  bool is_smooth_ =
+      false;  // neither it nor what becomes of it has quantizers: size of data is no excuse
   std::set<std::string> read_;    // ReadByRule() of it
   bool of_seven_bits_ = false;    // so are its inputs of eight
   bool asked_semantics_ = false;  // AddWhyNotSpelledOut() was: one answer is enough

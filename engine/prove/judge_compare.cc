@@ -40,9 +40,10 @@ bool BreaksWithoutData(const std::vector<Trial>& tried, size_t most) {
 
 }  // namespace
 
-// Data that is a little larger changes all that the model makes of it: nothing rounds it or cuts it off, but for what is 0.
+// Data that is next to nothing larger changes most of what the model makes of it (not what it makes of 0, say): nothing
+// rounds it. Of a quantizer of 8 bits one element in a hundred is another one then.
 bool Judge::IsSmooth(const Model& model, const Promise& promise) {
-  constexpr double kLittle = 1.0 / 1024;
+  constexpr double kLittle = 1.0 / (1 << 14);
   constexpr size_t kEnough = 8;  // numbers
   std::vector<std::vector<double>> made[2];
   for (const bool larger : {false, true}) {
@@ -61,18 +62,17 @@ bool Judge::IsSmooth(const Model& model, const Promise& promise) {
       }
     }
   }
-  size_t changed = 0;
+  size_t changed = 0, same = 0;
   if (made[0].size() != made[1].size()) return false;
   for (size_t i = 0; i < made[0].size(); ++i) {
     const std::vector<double>&a = made[0][i], &b = made[1][i];
     if (a.size() != b.size()) return false;
     for (size_t k = 0; k < a.size(); ++k) {
       if (a[k] == 0 && b[k] == 0) continue;
-      if (!(a[k] != b[k])) return false;
-      ++changed;
+      ++(a[k] == b[k] ? same : changed);
     }
   }
-  return changed >= kEnough;
+  return changed >= kEnough && changed >= 3 * same;
 }
 
 // What is said of data that the quantizers were made for holds at some size of the inputs: one of those where
@@ -87,7 +87,8 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
     most = std::max(most, at_size.distinct);
     const bool first_decides = size == 1 && at_size.fate != Trial::Fate::kBroken;
     if (first_decides || !any_size) break;
-    if (size == 1 && at_size.by_numbers) is_smooth_ = IsSmooth(before, promise);
+    if (size == 1 && at_size.by_numbers)
+      is_smooth_ = IsSmooth(before, promise) && IsSmooth(after, promise);
     if (is_smooth_) break;
   }
   const auto shows = [&](const Trial& t) {
