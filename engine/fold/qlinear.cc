@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "engine/fold/convolution.h"
+#include "engine/fold/indexes.h"
 #include "engine/fold/pooling.h"
 
 namespace qrewrite::fold {
@@ -103,7 +104,7 @@ struct Sums {
 Status CheckSums(const FoldCall& call, std::span<const double> sums) {
   const auto low = static_cast<double>(INT32_MIN), high = static_cast<double>(INT32_MAX);
   const bool fit = std::ranges::all_of(sums, [&](double v) { return v >= low && v <= high; });
-  return fit ? Status() : Reason("{} with a sum beyond 32 bits", call.op);
+  return fit ? Status() : Reason("{} {}", call.op, kSumBeyond);
 }
 
 // Weights have one parameter, or one for each channel of the result.

@@ -114,7 +114,7 @@ namespace {
 bool HasNoResult(const Status& status) {
   const std::string message = Message(status);
   return std::ranges::any_of(
-      std::array{fold::kOutOfRange, fold::kOutside, fold::kTwice},
+      std::array{fold::kOutOfRange, fold::kOutside, fold::kTwice, fold::kSumBeyond},
       [&](std::string_view words) { return message.find(words) != std::string::npos; });
 }
 
@@ -223,7 +223,8 @@ void Judge::CompareUnrun(const Model& before, const Model& after, const Promise&
     trial.why = kOtherShape;
     return;
   }
-  if (court_.runtime != nullptr)
+  const bool has_result = Message(status).find(fold::kSumBeyond) == std::string::npos;
+  if (court_.runtime != nullptr && has_result)
     AskRuntime(before, after, promise, inputs, /*kernels_decide=*/false, trial);
 }
 

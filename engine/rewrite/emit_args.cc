@@ -34,7 +34,11 @@ Vals Emitter::Repeated(const MakeArg& arg, Frame& frame) {
   if (lists.empty()) return Whole(arg, frame);
   const size_t size = lists[0].second->size();
   const auto same = [&](const auto& list) { return list.second->size() == size; };
-  if (!std::all_of(lists.begin(), lists.end(), same)) return Fail("lists of different length");
+  if (const auto other = std::find_if_not(lists.begin(), lists.end(), same); other != lists.end()) {
+    return Fail(fmt::format("lists of different length: `{}` has {}, `{}` {}",
+                            frame.name(lists[0].first), size, frame.name(other->first),
+                            other->second->size()));
+  }
   Vals out;
   for (size_t k = 0; k < size; ++k) {
     for (const auto& [slot, list] : lists) frame.Bind(slot, (*list)[k]);

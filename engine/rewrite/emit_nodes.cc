@@ -253,7 +253,10 @@ bool Emitter::ExchangeEach(const MakeArg& arg, Frame& frame, const Vals& origina
   for (const Val& value : to) {
     if (value.stops()) return Reject(in_.WhyIfAsked(value));
   }
-  if (to.size() != members.size()) return Reject("lists of different length");
+  if (to.size() != members.size()) {
+    return Reject(fmt::format("lists of different length: `{}` has {}, what takes their places {}",
+                              frame.name(arg.from), members.size(), to.size()));
+  }
   struct Places {
     std::vector<size_t> inputs, members;
   };

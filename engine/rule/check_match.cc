@@ -433,16 +433,22 @@ void RuleChecker::NoArithmetic(const Expr& expr, Owner& owner, std::string_view 
   owner.names_lost = true;
   // TensorProto.FLOAT
   const bool element_type = expr.kind == Expr::Kind::kMember && DTypeFromName(expr.text);
+  const bool has_number =
+      expr.kind == Expr::Kind::kList &&
+      std::ranges::any_of(expr.items, [&](const ExprPtr& item) { return IsPatternLiteral(*item); });
   sink_
       .Error(
           expr.place, code::kForm,
           fmt::format("a match has only names, literals and calls of operators ({})", owner.text))
-      .hint = expr.kind == Expr::Kind::kList && !attribute.empty()
-                  ? fmt::format("bind it as a whole, `<{0}=k>`, and ask in `where`: `k[0] == k[1]`",
-                                attribute)
-              : expr.kind == Expr::Kind::kList ? "inputs stand one behind the other: `Concat(a, b)`"
-              : element_type                   ? fmt::format("write `{}`", expr.text)
-                                               : "name the value here and compare it in `where`";
+      .hint =
+      expr.kind == Expr::Kind::kList && !attribute.empty()
+          ? fmt::format("bind it as a whole, `<{0}=k>`, and ask in `where`: `k[0] == k[1]`",
+                        attribute)
+      : expr.kind == Expr::Kind::kList && has_number
+          ? "name the list, and ask in `where`: `to[0] == 0`; what is in it: `let: {g: \"to[1]\"}`"
+      : expr.kind == Expr::Kind::kList ? "inputs stand one behind the other: `Concat(a, b)`"
+      : element_type                   ? fmt::format("write `{}`", expr.text)
+                                       : "name the value here and compare it in `where`";
 }
 
 // Statements that share a value, directly or through others, are connected.

@@ -90,6 +90,10 @@ bool OpChecker::CheckName(const OpPattern& op, const Place& place) {
                               : fmt::format("there is no operator `{}`", op.op.text()));
   d.hint = elsewhere.empty() ? DidYouMean(op.op.text(), same_domain)
                              : fmt::format("did you mean `{}`?", elsewhere);
+  // Back ends have newer operators than this program knows.
+  if (!op.op.domain.empty() && !op.wildcard)
+    d.hint += fmt::format("{}one that is newer needs a signature (`signatures:`)",
+                          d.hint.empty() ? "" : " ");
   const std::string foreign = ForeignOperatorHint(op.op.name);
   if (!foreign.empty() && op.op.domain.empty() && !op.wildcard) d.hint = foreign;
   if (op.op.domain.empty() && set_.FindDefinition(op.op.name) != nullptr) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <unordered_map>
 
@@ -11,6 +12,17 @@
 
 namespace qrewrite {
 namespace {
+
+// A text has one NaN, a tensor many.
+bool AreSame(const Tensor& a, const Tensor& b) {
+  if (Equal(AttrValue(a), AttrValue(b))) return true;
+  if (a.dtype() != b.dtype() || a.dims() != b.dims() || !IsFloat(a.dtype())) return false;
+  const Result<std::vector<double>> x = ToDoubles(a), y = ToDoubles(b);
+  return x.ok() && y.ok() && std::ranges::equal(*x, *y, [](double v, double w) {
+           return (v == w && std::signbit(v) == std::signbit(w)) ||
+                  (std::isnan(v) && std::isnan(w));
+         });
+}
 
 class GraphComparer {
  public:
@@ -137,8 +149,7 @@ class GraphComparer {
     const Tensor* constant_a = a_.constant(step.a);
     const Tensor* constant_b = b_.constant(step.b);
     if (constant_a && constant_b) {
-      return Equal(AttrValue(*constant_a), AttrValue(*constant_b)) ||
-             DifferAt(index, "different constants");
+      return AreSame(*constant_a, *constant_b) || DifferAt(index, "different constants");
     }
     const auto bound_a = a_to_b_.find(step.a);
     const auto bound_b = b_to_a_.find(step.b);
