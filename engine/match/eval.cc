@@ -150,20 +150,15 @@ int64_t Interpreter::CountUses(ValueId v, const Code& set, int64_t enough) {
   return count;
 }
 
-int64_t Interpreter::CountNodes(const Code& set) {
+int64_t Interpreter::CountNodes(const Code& set, BodyId body) {
   const OpSet& of = *set.constant.get<const OpSet*>();
   int64_t count = 0;
-  for (size_t i = 0; i < graph_.num_ops(); ++i) {
+  for (size_t i = 0; i < graph_.num_ops() && !body.valid(); ++i) {
     const auto nodes = static_cast<int64_t>(graph_.num_nodes(OpId(i)));
     if (nodes > 0 && MemberOf(set.index, of, OpId(i)) >= 0) count += nodes;
   }
-  return count;
-}
-
-int64_t Interpreter::CountNodesIn(BodyId body, const Code& set) {
-  const OpSet& of = *set.constant.get<const OpSet*>();
-  int64_t count = 0;
-  std::vector<BodyId> left{body};
+  std::vector<BodyId> left;
+  if (body.valid()) left.push_back(body);
   while (!left.empty()) {
     const std::vector<NodeId>& nodes = graph_.body(left.back()).nodes;
     left.pop_back();

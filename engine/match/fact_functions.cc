@@ -143,7 +143,7 @@ Val CountOf(const FunctionCall& c) {
     if (x.absent()) return x;
     const auto* body = x.get_if<BodyRef>();
     if (body == nullptr) return Failure{fmt::format("{} is no subgraph", Describe(x))};
-    const int64_t count = c.in.CountNodesIn(body->body, *set);
+    const int64_t count = c.in.CountNodes(*set, body->body);
     return count < 0 ? Val(Failure{"too many steps"}) : Val::Int(count);
   });
 }

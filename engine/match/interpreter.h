@@ -108,9 +108,7 @@ class Interpreter {
   int64_t CountUses(ValueId v) const;
   // By operators of the set; beyond `enough` it need not count, unless reasons are wanted.
   int64_t CountUses(ValueId v, const Code& set, int64_t enough);
-  int64_t CountNodes(const Code& set);  // of the whole model
-  // Of a body and those within it; -1: too many steps.
-  int64_t CountNodesIn(BodyId body, const Code& set);
+  int64_t CountNodes(const Code& set, BodyId body = {});  // or of the model; -1: too many steps
 
   // --- code (eval.cc)
 

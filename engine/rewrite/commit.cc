@@ -144,7 +144,8 @@ void Rewriter::Commit(const CompiledRule& rule, const Redefinitions& redefinitio
     const ValueId kept = KeepForNewNodes(r.value);
     std::vector<NodeId> readers;  // that will read another type
     if (retype) in_.facts().AddReaders(r.value, readers);
-    if (retype == Facts::Retype::kFirst) in_.facts().KeepType(r.value, r.by);
+    const bool keeps_type = in_.rules().check_types && retypes.empty();
+    if (retype == Facts::Retype::kFirst && keeps_type) in_.facts().KeepType(r.value, r.by);
     const ValueId now = CommitOne(r, firing);
     // Who only got more readers is what it was: facts look upwards. But where a node has several
     // outputs they may have looked at which of them are read.

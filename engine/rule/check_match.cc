@@ -433,9 +433,11 @@ void RuleChecker::NoArithmetic(const Expr& expr, Owner& owner, std::string_view 
   owner.names_lost = true;
   // TensorProto.FLOAT
   const bool element_type = expr.kind == Expr::Kind::kMember && DTypeFromName(expr.text);
-  const bool has_number =
-      expr.kind == Expr::Kind::kList &&
-      std::ranges::any_of(expr.items, [&](const ExprPtr& item) { return IsPatternLiteral(*item); });
+  const auto is_number = [this](const ExprPtr& item) { return IsPatternLiteral(*item); };
+  const auto is_name = [](const ExprPtr& item) { return item->kind == Expr::Kind::kName; };
+  const bool has_number = expr.kind == Expr::Kind::kList &&
+                          std::ranges::any_of(expr.items, is_number) &&
+                          std::ranges::any_of(expr.items, is_name);
   sink_
       .Error(
           expr.place, code::kForm,
