@@ -1,5 +1,5 @@
-// Indices of elements and axes that are not there, axes that are there twice, sums that are too large: the operator has no result, whatever a runtime
-// makes up.
+// Indices of elements and axes that are not there, axes that are there twice, sums that are too large: the operator
+// has no result, whatever a runtime makes up.
 #pragma once
 
 #include <string_view>

@@ -383,7 +383,6 @@ void Facts::ForgetTypes() {
 }
 
 void Facts::Truncate(size_t num_values) {
-  std::erase_if(former_, [&](const auto& kept) { return kept.first >= num_values; });
   for (TypeTable* table : {&types_of_, &inferred_}) {
     if (table->entries.size() > num_values) table->entries.resize(num_values);
     while (!table->unknown.empty() && table->unknown.back().index >= num_values) {
