@@ -1,4 +1,5 @@
 """qrewrite prove: faults that are planted in copies of the shipped rule files are found."""
+import json
 import re
 
 import pytest
@@ -141,3 +142,29 @@ def test_an_order_of_weights_that_are_one_number(tmp_path):
                       "y = cast(Reshape(w, [d, shape(q)[2], shape(q)[1]]), dtype(x))", only=True)
     code, out, err = prove(file, "--quick", "--rule", "dynamic-quantize-lstm", "--graphs", 1000, runtime="ort", cwd=tmp_path)
     assert code == 1 and "does not keep its promise" in out, out + err
+
+
+@pytest.mark.parametrize("db", [20, 40])
+def test_what_is_added_is_lost(tmp_path, db):
+    """Of data that is large it is next to nothing; but nothing here is made for data of a size."""
+    file = tmp_path / "lost.yaml"
+    file.write_text(f"""qrewrite: 1
+name: lost
+rules:
+  - name: constant
+    equivalence: approx({db}dB)
+    match: y = Add(x, c)
+    where: const(c)
+    replace: y = x
+    tests:
+      - {{name: fires, given: "x: float[2, 4]; y = Relu(Add(x, [1.0, 2.0, 3.0, 4.0]))", expect: "x: float[2, 4]; y = Relu(x)"}}
+  - name: bias
+    equivalence: approx({db}dB)
+    match: y = Gemm(x, w, b)
+    replace: y = MatMul(x, w)
+    tests:
+      - {{name: fires, given: "x: float[2, 4]; y = Gemm(x, float[4, 3] 0.5, [1.0, 2.0, 3.0])", expect: "x: float[2, 4]; y = MatMul(x, float[4, 3] 0.5)"}}
+""")
+    code, out, err = prove(file, "--quick", "--graphs", 100, "--json", cwd=tmp_path)
+    assert code == 1, out + err
+    assert [rule["outcome"] for rule in json.loads(out)["rules"]] == ["refuted", "refuted"]
