@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/fold/no_result.h"
 #include "engine/fold/types.h"
 
 namespace qrewrite::fold {

@@ -1,6 +1,6 @@
 // Gather, GatherElements, GatherND.
-#include "engine/fold/indexes.h"
 #include "engine/fold/layout.h"
+#include "engine/fold/no_result.h"
 
 namespace qrewrite::fold {
 namespace {

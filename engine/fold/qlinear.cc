@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "engine/fold/convolution.h"
-#include "engine/fold/indexes.h"
+#include "engine/fold/no_result.h"
 #include "engine/fold/pooling.h"
 
 namespace qrewrite::fold {

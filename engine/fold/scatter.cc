@@ -1,8 +1,8 @@
 // ScatterElements (and its older name Scatter) and ScatterND.
 #include <algorithm>
 
-#include "engine/fold/indexes.h"
 #include "engine/fold/layout.h"
+#include "engine/fold/no_result.h"
 
 namespace qrewrite::fold {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/fold/indexes.h"
+#include "engine/fold/no_result.h"
 
 namespace qrewrite::fold {
 

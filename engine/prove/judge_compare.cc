@@ -1,14 +1,12 @@
 // The numbers of a graph and of what became of it, as the kernels compute them.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
-#include "engine/fold/cast.h"
-#include "engine/fold/indexes.h"
+#include "engine/fold/no_result.h"
 #include "engine/prove/judge.h"
 #include "engine/prove/scales.h"
 
@@ -106,19 +104,6 @@ void Judge::CompareAtSizes(const Model& before, const Model& after, const Promis
     trial.why = "data that is a number alone has one size";
   }
 }
-
-namespace {
-
-// The definition of an operator has no result. Casts, indices and axes say so; other kernels without a result may just
-// not know the types.
-bool HasNoResult(const Status& status) {
-  const std::string message = Message(status);
-  return std::ranges::any_of(
-      std::array{fold::kOutOfRange, fold::kOutside, fold::kTwice, fold::kSumBeyond},
-      [&](std::string_view words) { return message.find(words) != std::string::npos; });
-}
-
-}  // namespace
 
 // How many different numbers there are: of a large tensor among the first ones, which tell as much.
 size_t Judge::CountDistinct(const std::vector<Tensors>& samples) {
@@ -223,6 +208,7 @@ void Judge::CompareUnrun(const Model& before, const Model& after, const Promise&
     trial.why = kOtherShape;
     return;
   }
+  // Runtimes wrap such sums, or cut them off.
   const bool has_result = Message(status).find(fold::kSumBeyond) == std::string::npos;
   if (court_.runtime != nullptr && has_result)
     AskRuntime(before, after, promise, inputs, /*kernels_decide=*/false, trial);
@@ -247,7 +233,7 @@ void Judge::Compare(const Model& before, const Model& after, Promise promise, do
     if (a.status.code() == StatusCode::kInvalidModel ||
         (!inputs->empty() && Misfits(before, inputs->front())))
       trial.fate = Trial::Fate::kInvalid;
-    else if (court_.runtime != nullptr && !HasNoResult(a.status))
+    else if (court_.runtime != nullptr && !fold::HasNoResult(Message(a.status)))
       AskRuntime(before, after, promise, *inputs, /*kernels_decide=*/false, trial);
     return;
   }
