@@ -9,6 +9,15 @@
 namespace qrewrite {
 namespace {
 
+GraphContents::Kind KindOf(BodyKind kind) {
+  switch (kind) {
+    case BodyKind::kMain: return GraphContents::Kind::kMain;
+    case BodyKind::kSubgraph: return GraphContents::Kind::kSubgraph;
+    case BodyKind::kFunction: return GraphContents::Kind::kFunction;
+  }
+  return GraphContents::Kind::kMain;
+}
+
 std::vector<Constant> ToConstants(const std::vector<Tensor>& tensors) {
   std::vector<Constant> constants;
   for (const Tensor& tensor : tensors) constants.push_back(ToConstant(tensor));
@@ -52,7 +61,7 @@ class Reader {
  private:
   Status ReadBody(BodyId b, GraphContents& out) const {
     const Body& body = graph_.body(b);
-    out.kind = static_cast<GraphContents::Kind>(body.kind);
+    out.kind = KindOf(body.kind);
     out.name = body.kind == BodyKind::kFunction ? body.function.text() : body.name;
     for (const ValueId v : body.inputs) out.inputs.emplace_back(graph_.name(v));
     for (size_t i = 0; i < body.outputs.size(); ++i) {

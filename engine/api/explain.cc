@@ -49,10 +49,9 @@ const char* Word(ExplainedFiring::Role role) {
 
 // "stops after 2 of 3 operators".
 std::string Verdict(const Attempt& a) {
-  const std::string of =
-      a.operators > 0
-          ? fmt::format("{} of {} operator{}", a.matched, a.operators, a.operators == 1 ? "" : "s")
-          : fmt::format("{} operator{}", a.matched, a.matched == 1 ? "" : "s");
+  const std::string of = a.operators > 0
+                             ? fmt::format("{} of {}", a.matched, Plural(a.operators, "operator"))
+                             : Plural(a.matched, "operator");
   switch (a.outcome) {
     case Attempt::Outcome::kStopped: return "stops after " + of;
     case Attempt::Outcome::kRejected: return "matches, but its replacement is rejected";
@@ -205,7 +204,7 @@ std::string Explanation::Text() const {
   std::string text;
   if (at.empty()) {
     text = TableText(rules);
-    text += fmt::format("{} rewrite{}\n", rewrites, rewrites == 1 ? "" : "s");
+    text += Plural(rewrites, "rewrite") + "\n";
     if (!complete) text += "the model is large: not all rules were tried everywhere\n";
   } else {
     text = at + "\n";
@@ -214,8 +213,7 @@ std::string Explanation::Text() const {
     for (const Attempt& attempt : attempts) text += AttemptText(attempt);
     if (attempts.empty() && firings.empty()) text += "\nno rule has anything to do with it\n";
     if (more_attempts > 0) {
-      text += fmt::format("\n{} more rule{} matched less of it\n", more_attempts,
-                          more_attempts == 1 ? "" : "s");
+      text += fmt::format("\n{} matched less of it\n", Plural(more_attempts, "more rule"));
     }
   }
   if (!error.empty()) text += fmt::format("\nthe run ends with an error: {}\n", error);

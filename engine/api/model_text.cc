@@ -10,6 +10,7 @@
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
 #include "engine/graph/find.h"
+#include "engine/graph/neighbours.h"
 #include "engine/text/graph_text.h"
 
 namespace qrewrite {
@@ -41,22 +42,6 @@ std::set<NodeId> NodesNamed(const Graph& graph, Predicate fits) {
     if (graph.alive(n) && AnyName(graph, n, fits)) nodes.insert(n);
   }
   return nodes;
-}
-
-// Nodes that make what `n` reads, and that read what it makes.
-std::vector<NodeId> Neighbours(const Graph& graph, NodeId n) {
-  std::vector<NodeId> found;
-  for (size_t i = 0; i < graph.num_inputs(n); ++i) {
-    const ValueId v = graph.input(n, i);
-    if (v.valid() && graph.producer(v).valid()) found.push_back(graph.producer(v));
-  }
-  for (size_t i = 0; i < graph.num_outputs(n); ++i) {
-    if (!graph.output(n, i).valid()) continue;
-    for (const UseId u : graph.uses(graph.output(n, i))) {
-      if (!graph.user(u).is_output()) found.push_back(graph.user(u).node);
-    }
-  }
-  return found;
 }
 
 void Grow(const Graph& graph, int distance, std::set<NodeId>& nodes) {

@@ -1,6 +1,7 @@
 // The report as text for people and as JSON for machines.
 #include <algorithm>
-#include <map>
+#include <initializer_list>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -58,23 +59,25 @@ std::string Kinds(const std::vector<RuleReport>& rules) {
   return Joined(kinds);
 }
 
-// What integers stand for that stand for numbers which are integers themselves, with a unit of `before`.
-Unit In(const std::map<std::string, Unit>& before, const std::string& name, Unit unit) {
-  const auto outer = before.find(name);
-  if (outer == before.end()) return unit;
+// What integers with the unit `inner` stand for where the numbers are integers themselves, with the unit `outer`. Nothing
+// where the two are of different numbers of places.
+std::optional<Unit> Composed(const Unit& outer, const Unit& inner) {
+  const std::initializer_list<const std::vector<double>*> lists = {&outer.scale, &outer.zero_point,
+                                                                   &inner.scale, &inner.zero_point};
+  size_t count = 1;
+  for (const std::vector<double>* list : lists) count = std::max(count, list->size());
+  const auto fits = [&](const auto* list) { return list->size() == 1 || list->size() == count; };
+  if (!std::ranges::all_of(lists, fits)) return std::nullopt;
   const auto at = [](const std::vector<double>& list, size_t i) {
     return list[list.size() == 1 ? 0 : i];
   };
-  const auto& [scale, zero_point, lo, hi] = outer->second;
-  const Unit inner = unit;
-  const size_t count =
-      std::max({scale.size(), zero_point.size(), inner.scale.size(), inner.zero_point.size()});
+  Unit unit = inner;
   unit.scale.resize(count);
   unit.zero_point.resize(count);
   for (size_t i = 0; i < count; ++i) {
     const double step = at(inner.scale, i);
-    unit.scale[i] = at(scale, i) * step;
-    unit.zero_point[i] = at(inner.zero_point, i) + at(zero_point, i) / step;
+    unit.scale[i] = at(outer.scale, i) * step;
+    unit.zero_point[i] = at(inner.zero_point, i) + at(outer.zero_point, i) / step;
   }
   return unit;
 }
@@ -179,7 +182,21 @@ void Report::Add(const Report& later) {
   bytes_after = later.bytes_after;
   changed |= later.changed;
   stopped |= later.stopped;
-  for (const auto& [name, unit] : later.units) units[name] = In(units, name, unit);
+  for (const auto& [name, inner] : later.units) {
+    const auto [known, is_new] = units.try_emplace(name, inner);
+    if (is_new) continue;
+    const std::optional<Unit> unit = Composed(known->second, inner);
+    if (unit) {
+      known->second = *unit;
+      continue;
+    }
+    units.erase(known);
+    warnings.push_back(
+        {.set = later.sets.empty() ? "" : later.sets.back(),
+         .text = fmt::format("`{}`: what its integers stand for is not known: scales "
+                             "and zero points of two rule sets differ in number",
+                             Printable(name))});
+  }
 }
 
 std::string Report::Text() const {

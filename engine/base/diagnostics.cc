@@ -1,5 +1,4 @@
 #include "engine/base/diagnostics.h"
-#include "engine/base/terminal_text.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,17 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/status_names.h"
+#include "engine/base/terminal_text.h"
+
 namespace qrewrite {
 namespace {
-
-const char* SeverityName(Severity severity) {
-  switch (severity) {
-    case Severity::kError: return "error";
-    case Severity::kWarning: return "warning";
-    case Severity::kNote: return "note";
-  }
-  return "error";
-}
 
 // Edits (insert, delete, replace, swap of neighbours) from `a` to `b`.
 size_t EditDistance(std::string_view a, std::string_view b) {
@@ -173,6 +166,8 @@ Status DiagnosticSink::ToStatus(StatusCode code, size_t cap) const {
 }
 
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr size_t kLongest = 200;  // distances take the square of it
+  if (word.size() > kLongest) return "";
   const size_t limit = std::max<size_t>(1, word.size() / 3);
   const std::string lower = Lower(word);
   std::string_view best;
@@ -193,6 +188,7 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
   constexpr size_t kBeginning = 4;
   for (const std::string_view candidate : candidates) {
     if (!best.empty() && best_distance.first <= limit) break;
+    if (candidate.size() > kLongest) continue;
     const bool begins = word.size() >= kBeginning && candidate.size() > word.size() &&
                         Lower(candidate.substr(0, word.size())) == lower;
     if (begins && (best.empty() || candidate.size() < best.size())) best = candidate;
@@ -250,7 +246,7 @@ std::string Render(const Diagnostic& d) {
     if (d.span.line > 0) out += fmt::format(":{}:{}", d.span.line, d.span.column);
     out += ": ";
   }
-  out += SeverityName(d.severity);
+  out += Name(d.severity);
   if (!d.code.empty()) out += fmt::format("[{}]", d.code);
   out += ": " + d.message;
   if (d.span.line > 0 && !d.span.file.empty()) {

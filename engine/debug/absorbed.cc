@@ -1,6 +1,7 @@
 #include "engine/debug/absorbed.h"
 
 #include "engine/fold/cast.h"
+#include "engine/ops/node_signature.h"
 #include "engine/ops/signature.h"
 
 namespace qrewrite {
@@ -23,8 +24,7 @@ std::optional<AbsorbedActivation> AbsorbedActivation::Make(const NamedGraph& flo
   const NodeId n = graph.producer(output);
   if (!n.valid()) return std::nullopt;
   const OpName& op = graph.op_name(graph.op(n));
-  const Signature* signature =
-      Signatures::Builtin().Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+  const Signature* signature = SignatureOf(graph, n, Signatures::Builtin());
   if (signature == nullptr || !op.domain.empty()) return std::nullopt;
   AbsorbedActivation absorbed;
   absorbed.op_ = op.name;

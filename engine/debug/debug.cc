@@ -1,12 +1,14 @@
 // Debug(): from two models to a report.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <span>
 
 #include <fmt/format.h>
 
 #include "engine/api/constant.h"
+#include "engine/base/message.h"
 #include "engine/debug/classify.h"
 #include "engine/debug/flatten.h"
 #include "engine/debug/float_pairs.h"
@@ -266,9 +268,12 @@ void AddActivations(const Comparison& c, const Measurement& measurement,
 }
 
 // What is compared as floats (float_pairs.h).
-void AddFloats(const Comparison& c, std::span<const Pair> pairs,
+void AddFloats(const Comparison& c, std::span<const Pair> all,
                const std::vector<std::string>& weight_names, const std::vector<Sqnr>& weight_sqnrs,
                DebugReport& report) {
+  std::vector<Pair> pairs;
+  std::ranges::copy_if(all, std::back_inserter(pairs), [](const Pair& p) { return !p.has_codes; });
+  if (report.compared_by_name > 0) report.compared_by_name = pairs.size();
   std::vector<ValueId> floats;
   for (const Pair& pair : pairs) floats.push_back(c.form_graph.Find(pair.quantized_name));
   std::vector<Operands> operands(floats.size());
@@ -356,8 +361,8 @@ void AddSecondOpinion(const Comparison& c, const Measurement& measurement, const
     const Result<std::vector<Disagreement>> found =
         FindDisagreements(model, *inputs, evaluator, second, observe);
     if (!found.ok()) {
-      report.notes.push_back(fmt::format("no second opinion about the {} model: {}", name,
-                                         found.status().diagnostics()[0].message));
+      report.notes.push_back(
+          fmt::format("no second opinion about the {} model: {}", name, Message(found.status())));
     } else if (!found->empty()) {
       report.notes.push_back(fmt::format(
           "{} and {} disagree on the {} model: first on `{}` ({:.1f} dB), on {} values in all",

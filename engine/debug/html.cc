@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/lines.h"
 #include "engine/page/page.h"
 #include "qrewrite/debug.h"
 
@@ -215,8 +216,8 @@ std::vector<std::string> SuggestionRows(const DebugReport& report) {
 std::string DebugReport::Html() const {
   std::string page = fmt::format(
       "<main>\n<div><h1>Where the quantized model loses precision</h1>\n"
-      "<p class=\"soft\">{} sample{} of {}; {}; {}</p>\n",
-      num_samples, num_samples == 1 ? "" : "s", HtmlText(samples), HtmlText(evaluator), Matched());
+      "<p class=\"soft\">{} of {}; {}; {}</p>\n",
+      Plural(num_samples, "sample"), HtmlText(samples), HtmlText(evaluator), Matched());
   for (const std::string& note : notes) {
     page += fmt::format("<p class=\"soft\">{}</p>\n", HtmlText(note));
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/api/constant.h"
+#include "engine/base/message.h"
 #include "engine/evaluate/groups.h"
 #include "engine/evaluate/observed.h"
 #include "engine/evaluate/probe.h"
@@ -17,14 +18,14 @@ namespace {
 // The same status, of `model`.
 Status Of(std::string_view model, const Status& status) {
   if (status.ok()) return status;
-  return {status.code(), fmt::format("{}: {}", model, status.diagnostics()[0].message)};
+  return {status.code(), fmt::format("{}: {}", model, Message(status))};
 }
 
 // What the float model takes does not fit the other one.
 Status OfOtherInputs(const Status& status) {
   return {StatusCode::kRefused,
           fmt::format("what the float model takes is not what the quantized model takes: {}",
-                      status.diagnostics()[0].message)};
+                      Message(status))};
 }
 
 Result<std::vector<double>> Numbers(const ConstTensor& plain) {
@@ -189,12 +190,12 @@ Status Measurement::LoadQuantized() {
     Note(
         fmt::format("the QDQ form of the quantized model does not run ({}); there are no "
                     "local errors",
-                    form_session.status().diagnostics()[0].message));
+                    Message(form_session.status())));
     return {};
   }
   form_ = *std::move(form_session);
   if (!session.ok()) {
-    MeasureForm(session.status().diagnostics()[0].message);
+    MeasureForm(Message(session.status()));
   } else if (const Result<bool> exact = HasExactIntegerProducts(evaluator_);
              exact.ok() && !*exact) {
     MeasureForm(
@@ -212,7 +213,7 @@ void Measurement::MeasureForm(const std::string& why) {
 // Behind the first sample, when it is known which references fit.
 void Measurement::LoadIsolated() {
   const auto fail = [&](const Status& status) {
-    Note(fmt::format("operators could not be run alone: {}", status.diagnostics()[0].message));
+    Note(fmt::format("operators could not be run alone: {}", Message(status)));
   };
   Result<Model> model = IsolatedModel(models_.form, group_.given, substitutes_);
   if (!model.ok()) return fail(model.status());
@@ -351,7 +352,7 @@ Status Measurement::AddSample(const Tensors& sample, bool first) {
     if (values.status().code() == StatusCode::kUsage) return OfOtherInputs(values.status());
     if (!values.ok() && form_ == nullptr) return Of("the quantized model", values.status());
     if (!values.ok()) {
-      MeasureForm(values.status().diagnostics()[0].message);
+      MeasureForm(Message(values.status()));
     } else {
       quantized = *std::move(values);
     }
@@ -426,6 +427,8 @@ Status Measurement::AddPair(Pair& pair, const Tensors& reference, const Tensors&
   if (real) {
     values = std::move(real->values);
   } else {
+    const auto is_float = [](const ConstTensor& t) { return IsFloat(static_cast<DType>(t.dtype)); };
+    pair.has_codes = is_float(*wanted) && !is_float(*got);
     QR_ASSIGN_OR_RETURN(values, Numbers(*got));
   }
   pair.misfit |= !pair.cumulative.Add(numbers, values, ActivationChannels(got->dims));
@@ -450,8 +453,7 @@ Status Measurement::AddIsolated(const Tensors& sample, const Tensors& reference)
   }
   Result<Tensors> values = isolated_->Run(inputs);
   if (!values.ok()) {
-    Note(fmt::format("operators could not be run alone: {}",
-                     values.status().diagnostics()[0].message));
+    Note(fmt::format("operators could not be run alone: {}", Message(values.status())));
     isolated_.reset();
     return {};
   }

@@ -41,6 +41,8 @@ struct Pair {
   const QuantizedActivation* activation = nullptr;  // if it is quantized
   SqnrSum cumulative;
   bool misfit = false;  // the two are of different sizes
+  // Integers in the place of floats, and nobody says what they stand for: sums of products, say. They are not compared.
+  bool has_codes = false;
 };
 
 struct Models {

@@ -7,6 +7,7 @@
 
 #include "engine/driver/explain.h"
 #include "engine/driver/run.h"
+#include "engine/graph/neighbours.h"
 #include "engine/match/node_text.h"
 
 namespace qrewrite {
@@ -15,20 +16,6 @@ namespace {
 constexpr size_t kMaxExplained = 32;  // refusals of a run that are explained: it takes its time
 constexpr int kReach = 6;             // a rule's anchor lies at most so many edges from the node
 constexpr size_t kMaxAnchors = 64;
-
-void AddNeighbours(const Graph& graph, NodeId n, std::vector<NodeId>& out) {
-  for (size_t i = 0; i < graph.num_outputs(n); ++i) {
-    const ValueId v = graph.output(n, i);
-    if (!v.valid()) continue;
-    for (const UseId u : graph.uses(v)) {
-      if (!graph.user(u).is_output()) out.push_back(graph.user(u).node);
-    }
-  }
-  for (size_t i = 0; i < graph.num_inputs(n); ++i) {
-    const ValueId v = graph.input(n, i);
-    if (v.valid() && graph.producer(v).valid()) out.push_back(graph.producer(v));
-  }
-}
 
 }  // namespace
 
@@ -39,9 +26,7 @@ std::vector<NodeId> NodesAround(const Graph& graph, NodeId node, int reach, size
   for (int step = 0; step < reach && found.size() < most; ++step) {
     const size_t end = found.size();
     for (; begin < end; ++begin) {
-      std::vector<NodeId> next;
-      AddNeighbours(graph, found[begin], next);
-      for (const NodeId n : next) {
+      for (const NodeId n : Neighbours(graph, found[begin])) {
         if (found.size() < most && seen.insert(n).second) found.push_back(n);
       }
     }

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/message.h"
 #include "engine/driver/explain.h"
 #include "engine/driver/run.h"
 #include "engine/match/node_text.h"
@@ -302,7 +303,7 @@ Result<Explanation> ExplainRules(Graph& graph, const Program& program,
   if (!result.ok()) {
     const StatusCode code = result.status().code();
     if (code == StatusCode::kUsage || code == StatusCode::kUnsupported) return result.status();
-    told.error = result.status().diagnostics()[0].message;
+    told.error = Message(result.status());
   }
   explainer.Finish();
   return told;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 
 #include <fmt/format.h>
@@ -38,7 +39,7 @@ class HeaderReader {
 
   bool Read() {
     if (!Take('{')) return false;
-    int seen = 0;
+    std::set<std::string, std::less<>> seen;
     while (!Take('}')) {
       std::string key;
       if (!ReadString(key) || !Take(':')) return false;
@@ -46,12 +47,11 @@ class HeaderReader {
                          : key == "fortran_order" ? ReadBool(fortran)
                          : key == "shape"         ? ReadShape()
                                                   : false;
-      if (!known) return false;
-      ++seen;
+      if (!known || !seen.insert(key).second) return false;
       Take(',');
     }
     SkipSpace();
-    if (seen != 3 || !text_.empty()) return false;
+    if (seen.size() != 3 || !text_.empty()) return false;
     const std::string_view type =
         descr.empty() ? std::string_view() : std::string_view(descr).substr(1);
     for (const NumpyType& t : kTypes) {

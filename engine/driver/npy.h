@@ -10,7 +10,7 @@
 
 namespace qrewrite {
 
-// Errors are reasons without a file name: "Fortran order of strings", "the data is cut off".
+// Errors are reasons without a file name: "its header is cut off", "its data does not fit its shape".
 // `owner` keeps `bytes` alive: the tensor lies in them where it is row-major.
 Result<Tensor> ParseNpy(std::string_view bytes, std::shared_ptr<const void> owner);
 Result<std::string> MakeNpy(const Tensor& tensor);

@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/message.h"
 #include "engine/driver/npy.h"
 
 namespace qrewrite {
@@ -207,8 +208,8 @@ Result<std::vector<NpzArray>> ParseNpz(const std::string& path, std::string_view
                                        const NpzOptions& options) {
   const auto fault = [&](const Status& status, const std::string& array) {
     const std::string what = array.empty() ? "" : fmt::format("array `{}`: ", Printable(array));
-    return Status(status.code(), fmt::format("`{}`: {}{}", Printable(path, 1000), what,
-                                             status.diagnostics()[0].message));
+    return Status(status.code(),
+                  fmt::format("`{}`: {}{}", Printable(path, 1000), what, Message(status)));
   };
   const Result<std::vector<Entry>> entries = Directory(bytes);
   if (!entries.ok()) return fault(entries.status(), "");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/message.h"
 #include "engine/driver/driver.h"
 #include "engine/rule/literal.h"
 
@@ -21,8 +22,8 @@ Result<Params> BindParams(const RuleSet& rules, const std::map<std::string, std:
     }
     const Result<Literal> parsed = ParseLiteral(param->type, text);
     if (!parsed.ok()) {
-      return Status(StatusCode::kUsage, fmt::format("parameter `{}`: {}", param->name,
-                                                    parsed.status().diagnostics()[0].message));
+      return Status(StatusCode::kUsage,
+                    fmt::format("parameter `{}`: {}", param->name, Message(parsed.status())));
     }
     const Literal& value = *parsed;
     if (!IsAllowed(*param, value)) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/lines.h"
 #include "engine/driver/explain.h"
 #include "engine/driver/run.h"
 
@@ -102,8 +103,7 @@ void RuleRun::FindMissedHits(const std::set<std::string_view>& hits, std::set<co
     if (!wrong && !(listed && !hits.contains(rule.name))) continue;
     Diagnostic& fault = faults.emplace_back();
     fault.span = rule.place.span();
-    fault.message =
-        fmt::format("rule `{}` fired {} time{}", rule.name, fired, fired == 1 ? "" : "s");
+    fault.message = fmt::format("rule `{}` fired {}", rule.name, Plural(fired, "time"));
     fault.message += wrong ? fmt::format(", `expect_hits` is {}", rule.expect_hits)
                            : ", and at least one hit is required";
     if (const std::string nearest = fired == 0 ? NearestOf(rule) : ""; !nearest.empty()) {

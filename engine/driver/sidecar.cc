@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/message.h"
 #include "engine/driver/npz.h"
 #include "engine/driver/run.h"
 
@@ -194,9 +195,9 @@ class FileMaker {
       NpzArray& array = arrays[places[i]];
       Result<Tensor> converted = Converted(array.tensor, *rows[i]);
       if (!converted.ok()) {
-        return Status(StatusCode::kUsage, fmt::format("`{}`: array `{}`: {}",
-                                                      Printable(source, 1000), Printable(array.key),
-                                                      converted.status().diagnostics()[0].message));
+        return Status(StatusCode::kUsage,
+                      fmt::format("`{}`: array `{}`: {}", Printable(source, 1000),
+                                  Printable(array.key), Message(converted.status())));
       }
       array.tensor = *std::move(converted);
     }

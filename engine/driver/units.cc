@@ -25,6 +25,8 @@ void RuleRun::TellUnits() {
     if (graph_.body_of(row.of) != graph_.main()) continue;  // nobody outside knows it
     const auto scale = Numbers(row, "scale"), zero_point = Numbers(row, "zero_point");
     if (!scale || !zero_point) continue;
+    const size_t scales = scale->size(), zero_points = zero_point->size();
+    if (scales != zero_points && scales != 1 && zero_points != 1) continue;
     Unit unit{.scale = *scale, .zero_point = *zero_point};
     if (const auto lo = Numbers(row, "lo"); lo && lo->size() == 1) unit.lo = lo->front();
     if (const auto hi = Numbers(row, "hi"); hi && hi->size() == 1) unit.hi = hi->front();

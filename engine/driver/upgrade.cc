@@ -9,14 +9,11 @@
 #include "engine/base/diagnostics.h"
 #include "engine/driver/host_fault.h"
 #include "engine/driver/run.h"
+#include "engine/ops/node_signature.h"
 #include "engine/rewrite/edit.h"
 
 namespace qrewrite {
 namespace {
-
-const FormalValue& FormalInput(const Signature& s, size_t i) {
-  return s.inputs[std::min(i, s.inputs.size() - 1)];
-}
 
 std::string InputFault(const Graph& graph, NodeId n, const Signature& s) {
   const size_t count = graph.num_inputs(n);
@@ -24,7 +21,7 @@ std::string InputFault(const Graph& graph, NodeId n, const Signature& s) {
     return fmt::format("cannot have {} inputs", count);
   }
   for (size_t i = 0; i < count; ++i) {
-    const FormalValue& formal = FormalInput(s, i);
+    const FormalValue& formal = *FormalInput(s, i);
     if (!graph.input(n, i).valid() && formal.arity != Arity::kOptional) {
       return fmt::format("needs its input {}", formal.name);
     }
@@ -192,7 +189,7 @@ std::string RuleRun::FaultAt(NodeId n, int64_t opset) {
     return fmt::format("cannot have {} outputs", graph_.num_outputs(n));
   }
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
-    const FormalValue& formal = FormalInput(*s, i);
+    const FormalValue& formal = *FormalInput(*s, i);
     if (!graph_.input(n, i).valid() || formal.type_var < 0 || !rules_.check_types) continue;
     const DType dtype = facts_.dtype(graph_.input(n, i));
     if (dtype != DType::kUndefined && !s->types[formal.type_var].Allows(dtype)) {

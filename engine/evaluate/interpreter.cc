@@ -7,6 +7,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/base/interrupt.h"
+#include "engine/base/message.h"
 #include "engine/evaluate/meaning.h"
 #include "engine/graph/find.h"
 #include "engine/graph/tensor_type.h"
@@ -253,8 +254,8 @@ Status GraphInterpreter::At(NodeId n, const Status& status) const {
   if (name.empty() && graph_.num_outputs(n) > 0 && graph_.output(n, 0).valid()) {
     name = graph_.name(graph_.output(n, 0));
   }
-  return {status.code(), fmt::format("{} `{}`: {}", graph_.op_name(graph_.op(n)).text(), name,
-                                     status.diagnostics()[0].message)};
+  return {status.code(),
+          fmt::format("{} `{}`: {}", graph_.op_name(graph_.op(n)).text(), name, Message(status))};
 }
 
 }  // namespace qrewrite

@@ -6,8 +6,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 
+#include "engine/base/real.h"
 #include "engine/tensor/dtype.h"
 
 namespace qrewrite {
@@ -111,7 +111,7 @@ std::string FloatText(float value) {
   if (std::isnan(value)) return "nan";
   const std::string text = Shortest(value);
   // The reader goes through double: where that rounds twice, more digits are needed.
-  if (static_cast<float>(std::strtod(text.c_str(), nullptr)) == value) return text;
+  if (static_cast<float>(RealOf(text)) == value) return text;
   return FloatText(static_cast<double>(value));
 }
 

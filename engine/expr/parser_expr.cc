@@ -4,11 +4,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "engine/base/real.h"
 #include "engine/expr/names.h"
 #include "engine/expr/parser_impl.h"
 
@@ -351,7 +351,7 @@ ExprPtr Parser::ParseNumber(bool negative) {
     expr->float_value = token.text == "inf" ? HUGE_VAL : std::nan("");
   } else if (std::from_chars(begin, end, expr->float_value).ec != std::errc{}) {
     // Too large, or so small that the nearest double is 0 or denormal.
-    expr->float_value = std::strtod(std::string(token.text).c_str(), nullptr);
+    expr->float_value = RealOf(std::string(token.text));
     if (std::isinf(expr->float_value)) return fail();
   }
   if (negative && expr->kind == Expr::Kind::kFloat) expr->float_value = -expr->float_value;

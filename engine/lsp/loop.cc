@@ -71,30 +71,43 @@ bool IsMethod(const Json& message, std::string_view method) {
   return message.is_object() && message.contains("method") && message.at("method") == method;
 }
 
-// Reads until `exit`: nothing may follow it, and the thread must end.
-void ReadAll(std::istream& in, Server& server, Queue& queue) {
+// Reads one message. False: it was the last one, and nothing may follow it.
+bool ReadOne(std::istream& in, Server& server, Queue& queue) {
   std::string body, fault;
-  while (true) {
-    const Frame frame = ReadFrame(in, body, fault);
-    if (frame == Frame::kEnd) break;
-    if (frame == Frame::kBroken) {
-      queue.Push({.fault = fault});
-      continue;
-    }
-    std::optional<Json> message = ParseMessage(body);
-    if (!message) {
-      queue.Push({.fault = "this is no JSON"});
-      continue;
-    }
-    const bool exit = IsMethod(*message, "exit") && !message->contains("id");
-    if (IsMethod(*message, "$/cancelRequest") && message->contains("params") &&
-        message->at("params").is_object()) {
-      server.Cancel(message->at("params").value("id", Json()));
-    }
-    queue.Push({.message = std::move(message), .bytes = body.size()});
-    if (exit) return;
+  const Frame frame = ReadFrame(in, body, fault);
+  if (frame == Frame::kEnd) {
+    queue.Push({.end = true});
+    return false;
   }
-  queue.Push({.end = true});
+  if (frame == Frame::kBroken) {
+    queue.Push({.fault = fault});
+    return true;
+  }
+  std::optional<Json> message = ParseMessage(body);
+  if (!message) {
+    queue.Push({.fault = "this is no JSON"});
+    return true;
+  }
+  const bool exit = IsMethod(*message, "exit") && !message->contains("id");
+  if (IsMethod(*message, "$/cancelRequest") && message->contains("params") &&
+      message->at("params").is_object()) {
+    server.Cancel(message->at("params").value("id", Json()));
+  }
+  queue.Push({.message = std::move(message), .bytes = body.size()});
+  return !exit;
+}
+
+// Reads until `exit`, or the end of `in`: the thread must end.
+void ReadAll(std::istream& in, Server& server, Queue& queue) {
+  bool more = true;
+  while (more) {
+    try {
+      more = ReadOne(in, server, queue);
+    } catch (const std::exception& error) {
+      // Memory for one message ran out, say; the others go on.
+      queue.Push({.fault = error.what()});
+    }
+  }
 }
 
 }  // namespace

@@ -153,8 +153,11 @@ std::vector<Tensor> Facts::Compute(const FoldCall& call) {
   for (Tensor& t : *result) {
     if (!t.valid()) continue;
     const uint64_t bytes = BytesOf(t);
-    if (!t.is_lazy()) folded_bytes_ += bytes;
-    if (bytes > max_bytes_) t = Tensor();
+    if (bytes > max_bytes_) {
+      t = Tensor();
+    } else if (!t.is_lazy()) {
+      folded_bytes_ += bytes;
+    }
   }
   return *std::move(result);
 }

@@ -350,6 +350,9 @@ Val Interpreter::EvalData(const SetData& data, Frame& frame, const OpName** op) 
 // --- regular expressions
 
 const re2::RE2* Interpreter::Regex(const std::string& text) {
+  // Rules compute them, perhaps another for each node.
+  constexpr size_t kMostKept = 1024;
+  if (regexes_.size() >= kMostKept && !regexes_.contains(text)) regexes_.clear();
   auto& regex = regexes_[text];
   if (!regex) regex = std::make_unique<re2::RE2>(text, re2::RE2::Quiet);
   return regex.get();

@@ -6,6 +6,7 @@
 
 #include "engine/expr/functions.h"
 #include "engine/fold/functions.h"
+#include "engine/match/failure.h"
 #include "engine/match/function_call.h"
 #include "engine/match/logic.h"
 #include "engine/program/scalar.h"
@@ -14,7 +15,7 @@ namespace qrewrite {
 namespace {
 
 Val FromTensor(Result<Tensor> t, bool weak = false) {
-  if (!t.ok()) return Failure{t.status().diagnostics()[0].message};
+  if (!t.ok()) return FailureOf(t.status());
   return Num{*std::move(t), weak};
 }
 
@@ -56,7 +57,7 @@ Val AnyOf(const FunctionCall& c) {
   const auto* number = forced.get_if<Num>();
   if (number == nullptr || number->t.dtype() != DType::kBool) return c.in.Truth(forced);
   const Result<Tensor> elements = number->t.Materialize();
-  if (!elements.ok()) return Failure{elements.status().message()};
+  if (!elements.ok()) return FailureOf(elements.status());
   return std::ranges::any_of(elements->as<uint8_t>(), [](uint8_t e) { return e != 0; });
 }
 
@@ -133,7 +134,7 @@ Val Clip(const FunctionCall& c) {
   const Num least = lo.absent() ? Num() : lo.number(), most = hi.absent() ? Num() : hi.number();
   const Result<Num> clamped =
       Clamp(x.number(), lo.absent() ? nullptr : &least, hi.absent() ? nullptr : &most);
-  if (!clamped.ok()) return Failure{clamped.status().diagnostics()[0].message};
+  if (!clamped.ok()) return FailureOf(clamped.status());
   return *clamped;
 }
 
@@ -185,7 +186,7 @@ Val NearOf(const FunctionCall& c) {
   const Result<std::vector<double>> rtol = ToDoubles(r.number().t);
   if (!rtol.ok() || rtol->size() != 1) return Failure{"near: the tolerance is one number"};
   const Result<bool> same = Near(a.number().t, b.number().t, (*rtol)[0]);
-  return same.ok() && *same;
+  return same.ok() ? Val(*same) : Val(FailureOf(same.status()));
 }
 
 Val Len(const FunctionCall& c) {

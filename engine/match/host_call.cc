@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/message.h"
 #include "engine/match/interpreter.h"
 
 namespace qrewrite {
@@ -59,7 +60,7 @@ Val Interpreter::CallHost(const Code& code, Frame& frame) {
 }
 
 Val Interpreter::FoldFailure(const Status& status) {
-  const std::string& why = status.diagnostics()[0].message;
+  const std::string& why = Message(status);
   if (status.code() == StatusCode::kCallback) {
     host_fault_ = status;
     Exhaust(why);

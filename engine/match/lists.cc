@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/fold/element.h"
+#include "engine/match/failure.h"
 #include "engine/match/interpreter.h"
 #include "engine/program/scalar.h"
 
@@ -56,16 +57,16 @@ Val Interpreter::Concat(const std::vector<Val>& items) {
     std::vector<double> values;
     for (const Tensor& t : parts) {
       const Result<std::vector<double>> v = ToDoubles(t);
-      if (!v.ok()) return Failure{v.status().message()};
+      if (!v.ok()) return FailureOf(v.status());
       values.push_back((*v)[0]);
     }
     Result<Tensor> t = FromDoubles(dtype, {static_cast<int64_t>(values.size())}, values);
-    return t.ok() ? Val(Num{*t, weak}) : Val(Failure{t.status().message()});
+    return t.ok() ? Val(Num{*t, weak}) : Val(FailureOf(t.status()));
   }
   std::vector<int64_t> values;
   for (const Tensor& t : parts) {
     const Result<std::vector<int64_t>> v = ToInt64s(t);
-    if (!v.ok()) return Failure{v.status().message()};
+    if (!v.ok()) return FailureOf(v.status());
     values.push_back((*v)[0]);
   }
   return Num{Tensor::Int64s(values), weak};
@@ -141,7 +142,7 @@ Val Interpreter::ItemOf(const Num& tensor, int64_t index) {
   const Attributes none;
   const Outputs item = Fold(
       kernels_, {.domain = "", .op = "Gather", .since = 13, .inputs = inputs, .attributes = none});
-  if (!item.ok()) return Failure{item.status().diagnostics()[0].message};
+  if (!item.ok()) return FailureOf(item.status());
   return Num{(*item)[0], tensor.weak};
 }
 
@@ -179,7 +180,7 @@ Val Interpreter::SliceTensor(const Num& base, const std::vector<SubscriptCode>& 
                                         .since = 13,
                                         .inputs = inputs,
                                         .attributes = attributes});
-    if (!out.ok()) return Failure{out.status().diagnostics()[0].message};
+    if (!out.ok()) return FailureOf(out.status());
     t = (*out)[0];
     if (s.slice) ++axis;
   }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "engine/match/failure.h"
+
 namespace qrewrite {
 
 Val AllTrue(const Tensor& t) {
   const Result<std::vector<int64_t>> values = ToInt64s(t);
-  if (!values.ok()) return Failure{values.status().message()};
+  if (!values.ok()) return FailureOf(values.status());
   return std::all_of(values->begin(), values->end(), [](int64_t b) { return b != 0; });
 }
 

@@ -123,6 +123,8 @@ class MatchRun {
   bool Value(Scope scope, const PatArg& arg, ValueId v, Next next);
   bool Skip(Scope scope, const PatCall& call, ValueId v, Next next);
   bool Chain(Scope scope, const PatCall& call, ValueId end, size_t least, Next next);
+  bool BindChain(Scope scope, const PatCall& call, const std::vector<NodeId>& nodes, ValueId start,
+                 ValueId end, Next next);
   bool MayBe(const Pattern& pattern, const PatArg& arg, ValueId v);
   bool Ends(const Pattern& pattern, const PatCall& call, ValueId v);
   bool StepFits(Scope scope, const PatCall& call, NodeId n);
@@ -169,11 +171,7 @@ class MatchRun {
     in_.matched_->push_back(n);
     return in_.matched_->size() - 1;
   }
-  size_t AddMatched(const std::vector<NodeId>& nodes) {
-    if (in_.matched_ == nullptr) return 0;
-    in_.matched_->insert(in_.matched_->end(), nodes.begin(), nodes.end());
-    return in_.matched_->size() - nodes.size();
-  }
+  size_t num_matched() const { return in_.matched_ == nullptr ? 0 : in_.matched_->size(); }
   void ForgetMatched(size_t before) {
     if (in_.matched_ != nullptr) in_.matched_->resize(before);
   }

@@ -1,50 +1,26 @@
 // Values against argument patterns: names, literals, steps that may be missing, chains,
 // definitions.
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
 #include "engine/match/match_run.h"
+#include "engine/tensor/ulp.h"
 
 namespace qrewrite {
 namespace {
 
-// Distance of two floats of the same width in units in the last place.
-template <class Bits, class Float>
-__int128 UlpDistance(Float a, Float b) {
-  Bits x, y;
-  std::memcpy(&x, &a, sizeof a);
-  std::memcpy(&y, &b, sizeof b);
-  constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
-  const auto key = [](Bits v) {
-    return static_cast<int64_t>(v & kSign ? static_cast<Bits>(0) - (v & ~kSign) : v);
-  };
-  const __int128 distance = static_cast<__int128>(key(x)) - key(y);
-  return distance < 0 ? -distance : distance;
-}
-
+// Whether `element` of a tensor of `dtype` is what `literal` stands for in it: the nearest number, or one so many ulps from it.
 bool ElementEquals(DType dtype, double element, const Expr& literal) {
   const double wanted = literal.kind == Expr::Kind::kFloat ? literal.float_value
                                                            : static_cast<double>(literal.int_value);
   if (IsInteger(dtype) || dtype == DType::kBool) return element == wanted;
-  if (std::isnan(element)) return false;
+  if (literal.ulps > 0 && UlpDistance(dtype, element, wanted) <= literal.ulps) return true;
   switch (dtype) {
-    case DType::kDouble:
-      return element == wanted ||
-             (literal.ulps > 0 && UlpDistance<uint64_t>(element, wanted) <= literal.ulps);
-    case DType::kFloat: {
-      const float a = static_cast<float>(element), b = static_cast<float>(wanted);
-      return a == b || (literal.ulps > 0 && UlpDistance<uint32_t>(a, b) <= literal.ulps);
-    }
-    default: {  // narrow floats: neighbours of the encoding
-      const auto a = static_cast<int64_t>(EncodeFloat(dtype, element));
-      const auto b = static_cast<int64_t>(EncodeFloat(dtype, wanted));
-      return DecodeFloat(dtype, static_cast<uint32_t>(b)) == static_cast<float>(element) ||
-             std::abs(a - b) <= literal.ulps;
-    }
+    case DType::kDouble: return element == wanted;
+    case DType::kFloat: return static_cast<float>(element) == static_cast<float>(wanted);
+    default: return DecodeFloat(dtype, EncodeFloat(dtype, wanted)) == static_cast<float>(element);
   }
 }
 
@@ -145,36 +121,43 @@ bool MatchRun::MayBe(const Pattern& pattern, const PatArg& arg, ValueId v) {
 // `c:Op*<..>(x, _...)`: steps through first inputs, shortest first.
 bool MatchRun::Chain(Scope scope, const PatCall& call, ValueId end, size_t least, Next next) {
   std::vector<NodeId> nodes;  // from the end upwards
+  std::vector<Passing> passing;
   ValueId at = end;
+  const size_t before = num_matched();
+  const auto first = [&] { return Value(scope, call.args[0], at, next); };
   // Where the chain cannot start it need not be made, unless reasons are wanted.
   const auto may_start = [&] {
     return in_.trace_ != nullptr || MayBe(scope.pattern, call.args[0], at);
   };
   while (true) {
     if (nodes.size() >= least && may_start()) {
-      ChainRef chain{.nodes = {nodes.rbegin(), nodes.rend()}, .start = at, .end = end};
-      const auto first = [&] { return Value(scope, call.args[0], at, next); };
-      const size_t before = AddMatched(nodes);
-      std::vector<Passing> passing;
-      if (in_.trace_ != nullptr) {
-        for (const NodeId n : nodes) passing.emplace_back(*this, call, n);
-      }
-      if (call.label < 0 ? first()
-                         : Bind(scope, call.label, std::move(chain), call.expr->place, first)) {
-        return true;
-      }
-      ForgetMatched(before);
+      if (call.label < 0 ? first() : BindChain(scope, call, nodes, at, end, first)) return true;
     }
-    if (!Step(at) || (!nodes.empty() && Ends(scope.pattern, call, at))) return false;
+    if (!Step(at) || (!nodes.empty() && Ends(scope.pattern, call, at))) break;
     const NodeId n = graph_.producer(at);
     if (!n.valid() || !Accepts(call, n) || graph_.num_inputs(n) == 0 ||
         !graph_.input(n, 0).valid()) {
-      return false;
+      break;
     }
-    if (!FirstOutputAlone(call, n, at) || !StepFits(scope, call, n)) return false;
+    if (!FirstOutputAlone(call, n, at) || !StepFits(scope, call, n)) break;
     nodes.push_back(n);
+    if (in_.trace_ != nullptr) passing.emplace_back(*this, call, n);
+    AddMatched(n);
     at = graph_.input(n, 0);
   }
+  ForgetMatched(before);
+  return false;
+}
+
+// The label of a chain has its nodes, which are copied for each length: a part of a step for each.
+bool MatchRun::BindChain(Scope scope, const PatCall& call, const std::vector<NodeId>& nodes,
+                         ValueId start, ValueId end, Next next) {
+  constexpr size_t kPerStep = 1024;
+  for (size_t i = 0; i < nodes.size() / kPerStep; ++i) {
+    if (!Step()) return false;
+  }
+  ChainRef chain{.nodes = {nodes.rbegin(), nodes.rend()}, .start = start, .end = end};
+  return Bind(scope, call.label, std::move(chain), call.expr->place, next);
 }
 
 // Whether no chain over `v` meets the conditions. Who wants reasons is told them by the conditions.

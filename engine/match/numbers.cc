@@ -7,6 +7,7 @@
 
 #include "engine/fold/element.h"
 #include "engine/graph/same_bodies.h"
+#include "engine/match/failure.h"
 #include "engine/match/interpreter.h"
 #include "engine/match/logic.h"
 #include "engine/program/scalar.h"
@@ -15,7 +16,7 @@ namespace qrewrite {
 namespace {
 
 Val FromResult(const Result<Num>& result) {
-  if (!result.ok()) return Failure{result.status().diagnostics()[0].message};
+  if (!result.ok()) return FailureOf(result.status());
   return *result;
 }
 
@@ -38,6 +39,27 @@ Result<std::vector<Val>> Elements(const Val& number, bool distinct = false) {
   QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(number.number().t));
   if (distinct) values = Distinct(std::move(values));
   return std::vector<Val>(values.begin(), values.end());
+}
+
+template <class T>
+bool AllIn(const std::vector<T>& numbers, std::vector<T> members) {
+  std::erase_if(members,
+                [](T member) { return member != member; });  // NaN has no place in an order
+  std::ranges::sort(members);
+  return std::ranges::all_of(numbers, [&](T number) {
+    return number == number && std::ranges::binary_search(members, number);
+  });
+}
+
+// Whether each number of `element` is one of `list`: in n log n, where both are whole numbers or both are floats.
+std::optional<Val> EachIn(const Val& element, const Val& list) {
+  const std::optional<std::vector<int64_t>> wholes = element.wholes(), members = list.wholes();
+  if (wholes && members) return Val(AllIn(*wholes, *members));
+  if (wholes || members) return std::nullopt;
+  const Result<std::vector<double>> a = ToDoubles(element.number().t),
+                                    b = ToDoubles(list.number().t);
+  if (!a.ok() || !b.ok()) return FailureOf(a.ok() ? b.status() : a.status());
+  return Val(AllIn(*a, *b));
 }
 
 Val DifferentLength(BinaryOp op) {
@@ -93,7 +115,7 @@ Val CompareLists(Interpreter& in, BinaryOp op, const Val& a, const Val& b) {
   if (other.is_number() && other.rank() == 1) {  // a list of sizes beside numbers
     if (other.size() != static_cast<int64_t>(size)) return DifferentLength(op);
     const Result<std::vector<Val>> values = Elements(other);
-    if (!values.ok()) return Failure{values.status().message()};
+    if (!values.ok()) return FailureOf(values.status());
     for (size_t i = 0; i < size; ++i) {
       const Val& item = (*values)[i];
       all = And(all,
@@ -271,7 +293,7 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
     if (!eq || tx.dtype() != ty.dtype())
       return eq ? Val(false) : Val(Failure{"strings have no order"});
     const Result<bool> same = BytesEqual(tx, ty);
-    return same.ok() && *same;
+    return same.ok() ? Val(*same) : Val(FailureOf(same.status()));
   }
   if (eq) {
     const bool lists =
@@ -286,7 +308,7 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
   Result<Num> result = Apply(ToBinOp(op), nx, ny);
   if (!result.ok()) {
     if (eq) return false;  // shapes that do not fit
-    return Failure{result.status().diagnostics()[0].message};
+    return FailureOf(result.status());
   }
   return AllTrue(result->t);
 }
@@ -361,20 +383,25 @@ Val Interpreter::EvalIn(const Val& element, const Val& list) {
     if (forced.stops()) return forced;
     if (!forced.is_number()) return Failure{fmt::format("`in` {}", Describe(forced))};
     Result<std::vector<Val>> values = Elements(forced);
-    if (!values.ok()) return Failure{values.status().message()};
+    if (!values.ok()) return FailureOf(values.status());
     numbers = *std::move(values);
   }
   // A tensor is in a list if each of its elements is.
   const Val forced = Force(element);
   if (forced.is_number() && forced.size() > 1) {
+    if (members == nullptr) {
+      if (std::optional<Val> all = EachIn(forced, Force(list))) return *std::move(all);
+    }
     const Result<std::vector<Val>> distinct = Elements(forced, /*distinct=*/true);
-    if (!distinct.ok()) return Failure{distinct.status().message()};
+    if (!distinct.ok()) return FailureOf(distinct.status());
     Val all = true;
     for (const Val& v : *distinct) all = And(all, EvalIn(v, list));
     return all;
   }
+  const auto all_members = members != nullptr ? std::span<const Val>(**members) : numbers;
+  if (!Step(all_members.size())) return Failure{"too many steps"};
   Val any = false;
-  for (const Val& member : members != nullptr ? std::span<const Val>(**members) : numbers) {
+  for (const Val& member : all_members) {
     any = Or(any, Truth(Compare(BinaryOp::kEq, element, member)));
   }
   return any;

@@ -5,8 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/message.h"
 #include "engine/fold/functions.h"
+#include "engine/match/failure.h"
 #include "engine/match/interpreter.h"
+#include "engine/ops/node_signature.h"
 
 namespace qrewrite {
 
@@ -50,13 +53,13 @@ const KernelEntry* Interpreter::KernelOf(const OperatorHead& head, const OpName&
 
 Val Interpreter::CastWeak(const Num& number) {
   Result<Tensor> narrow = CastExact(number.t, DType::kFloat);
-  if (!narrow.ok()) return Failure{narrow.status().diagnostics()[0].message};
+  if (!narrow.ok()) return FailureOf(narrow.status());
   return Num{*std::move(narrow), true};
 }
 
 Val Interpreter::CastNum(const Num& number, DType dtype) {
   Result<Tensor> cast = CastExact(number.t, dtype);
-  if (!cast.ok()) return Failure{cast.status().diagnostics()[0].message};
+  if (!cast.ok()) return FailureOf(cast.status());
   return Num{*std::move(cast), false};
 }
 
@@ -94,7 +97,7 @@ std::string Interpreter::UnifyWeak(const Signature* signature, std::vector<Num>&
     inputs[i].weak = false;
     if (wanted == inputs[i].t.dtype()) continue;
     Result<Tensor> cast = CastExact(inputs[i].t, wanted);
-    if (!cast.ok()) return cast.status().diagnostics()[0].message;
+    if (!cast.ok()) return Message(cast.status());
     inputs[i].t = *std::move(cast);
   }
   return "";
@@ -152,7 +155,7 @@ Val ReadAttributes(Interpreter& in, const OperatorCode& call, const OpName& op,
     const FormalAttribute* formal = signature == nullptr ? nullptr : signature->FindAttribute(name);
     Result<AttrValue> attr =
         in.ToAttribute(value, formal == nullptr ? AttrKind::kUndefined : formal->kind);
-    if (!attr.ok()) return Failure{attr.status().diagnostics()[0].message};
+    if (!attr.ok()) return FailureOf(attr.status());
     attributes.Set(name, *std::move(attr));
   }
   return true;
@@ -177,9 +180,9 @@ Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame, size_t wan
   }
   bool weak = false, strong = false;  // among the inputs that decide the type of the result
   for (size_t i = 0; i < inputs.size() && signature != nullptr; ++i) {
-    if (signature->inputs.empty()) return Failure{op->text() + " has no inputs"};
-    const FormalValue& f = signature->inputs[std::min(i, signature->inputs.size() - 1)];
-    if (f.type_var != signature->outputs[0].type_var || !inputs[i].t.valid()) continue;
+    const FormalValue* const formal = FormalInput(*signature, i);
+    if (formal == nullptr) return Failure{op->text() + " has no inputs"};
+    if (formal->type_var != signature->outputs[0].type_var || !inputs[i].t.valid()) continue;
     (inputs[i].weak ? weak : strong) = true;
   }
   why = UnifyWeak(signature, inputs, [](size_t) { return DType::kUndefined; });
@@ -198,7 +201,7 @@ Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame, size_t wan
                       .attributes = attributes,
                       .num_outputs = several ? static_cast<int>(wanted) : 1};
   const Outputs out = Fold(KernelOf(call.head, *op, fold.since), fold, {.work = &fold_work_});
-  if (out.status().code() == StatusCode::kLimit) Exhaust(out.status().diagnostics()[0].message);
+  if (out.status().code() == StatusCode::kLimit) Exhaust(Message(out.status()));
   if (!out.ok()) return FoldFailure(out.status());
   if (!several) return Num{(*out)[0], weak && !strong};
   std::vector<Val> all;

@@ -7,6 +7,7 @@
 
 #include "engine/driver/find_matches.h"
 #include "engine/expr/functions.h"
+#include "engine/ops/node_signature.h"
 #include "engine/prove/numbers.h"
 #include "engine/tensor/buffer.h"
 
@@ -164,9 +165,7 @@ class Finder {
           found_.push_back({{}, n, attribute, whole != nullptr, own[0], numbers});
       };
       for (const Attribute& a : graph_.attributes(n)) add(a.name, a.value);
-      const OpName& op = graph_.op_name(graph_.op(n));
-      const Signature* const s =
-          program_.rules().signatures.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+      const Signature* const s = SignatureOf(graph_, n, program_.rules().signatures);
       for (size_t k = 0; s != nullptr && k < s->attributes.size(); ++k) {
         const FormalAttribute& formal = s->attributes[k];
         if (graph_.attributes(n).Find(formal.name) == nullptr)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/ops/node_signature.h"
 #include "engine/prove/change.h"
 #include "engine/rule/check.h"
 
@@ -31,8 +32,7 @@ int64_t Sum(int64_t a, int64_t b) {
 }  // namespace
 
 std::span<const std::string> Change::TextsOf(NodeId n, std::string_view attribute) const {
-  const OpName& op = graph_.op_name(graph_.op(n));
-  const Signature* const s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+  const Signature* const s = SignatureOf(graph_, n, signatures_);
   const FormalAttribute* const formal = s != nullptr ? s->FindAttribute(attribute) : nullptr;
   if (formal == nullptr) return {};
   return formal->texts;
@@ -128,7 +128,7 @@ std::vector<Change::AttributePlace> Change::AttributePlaces(bool of_definitions)
     const bool own = std::ranges::find(of_pattern, op) != of_pattern.end() ||
                      (of_definitions && std::ranges::find(asked, op) != asked.end());
     if (words_.keeps_numbers && !own) continue;
-    const Signature* signature = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+    const Signature* signature = SignatureOf(graph_, n, signatures_);
     for (const Attribute& a : graph_.attributes(n)) {
       if (!std::holds_alternative<BodyId>(a.value))
         all.push_back({n, a.name, a.value, KindOf(a.value), true});
@@ -284,8 +284,7 @@ bool Change::SwapInputs() {
 
 // Whether its operands may change places without another result: what holds of the one holds of the other.
 bool Change::MaySwap(NodeId n) const {
-  const OpName& op = graph_.op_name(graph_.op(n));
-  const Signature* const s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+  const Signature* const s = SignatureOf(graph_, n, signatures_);
   return s != nullptr && s->commutative && graph_.num_inputs(n) == 2;
 }
 
@@ -343,7 +342,7 @@ bool Change::MoreOutputs() { return !nodes_.empty() && AddOutputOf(dice_.Of(node
 
 bool Change::AddOutputOf(NodeId n) {
   const OpName op = graph_.op_name(graph_.op(n));
-  const Signature* signature = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+  const Signature* signature = SignatureOf(graph_, n, signatures_);
   if (signature == nullptr || graph_.HasSubgraphs(n)) return false;
   const size_t has = graph_.num_outputs(n);
   if (static_cast<int>(has) >= std::min(signature->max_outputs, 4)) return false;

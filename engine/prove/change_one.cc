@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ops/node_signature.h"
 #include "engine/prove/change.h"
 
 namespace qrewrite {
@@ -444,8 +445,7 @@ std::optional<bool> Change::OneOfMany(size_t& step) {
   if (const std::optional<bool> made = OperatorAsked(step)) return made;
   // Outputs that nobody's test reads: the states of a recurrent layer.
   for (const NodeId n : nodes_) {
-    const OpName& op = graph_.op_name(graph_.op(n));
-    const Signature* const s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+    const Signature* const s = SignatureOf(graph_, n, signatures_);
     if (s != nullptr && static_cast<int>(graph_.num_outputs(n)) < s->max_outputs &&
         IsAmong(step, 1))
       return AddOutputOf(n);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/ops/node_signature.h"
 #include "engine/prove/change.h"
 
 namespace qrewrite {
@@ -162,7 +163,7 @@ std::optional<bool> Change::TwiceTheSame(size_t& step) {
   const auto& ops = words_.of_pattern;
   for (const NodeId n : nodes_) {
     const OpName& op = graph_.op_name(graph_.op(n));
-    const Signature* const s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+    const Signature* const s = SignatureOf(graph_, n, signatures_);
     const bool plain = s != nullptr && s->attributes.empty() && !IsFixed(n);
     if (!plain || std::ranges::find(ops, op) == ops.end()) continue;
     for (size_t i = 1; i < graph_.num_inputs(n); ++i) {
@@ -177,7 +178,7 @@ std::optional<bool> Change::TwiceTheSame(size_t& step) {
 
 std::vector<size_t> Change::AbsentInputs(NodeId n) const {
   const OpName& op = graph_.op_name(graph_.op(n));
-  const Signature* s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+  const Signature* s = SignatureOf(graph_, n, signatures_);
   std::vector<size_t> absent;
   if (s == nullptr || HasFixedAttributes(n) || graph_.HasSubgraphs(n)) return absent;
   for (size_t i = 0; i < s->inputs.size(); ++i) {
@@ -216,8 +217,7 @@ Tensor Change::KnownOperand(NodeId n, size_t at) const {
 
 // The type of another input of the same kind, else one that is allowed.
 DType Change::TypeOfOperand(NodeId n, size_t at) const {
-  const OpName& op = graph_.op_name(graph_.op(n));
-  const Signature* s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+  const Signature* s = SignatureOf(graph_, n, signatures_);
   const int var = s->inputs[at].type_var;
   DType dtype = DType::kUndefined;
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) {

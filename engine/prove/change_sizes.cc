@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 
+#include "engine/ops/node_signature.h"
 #include "engine/prove/change.h"
 
 namespace qrewrite {
@@ -386,8 +387,7 @@ bool Change::Deepen(size_t rank, bool behind) {
       if (LengthenFor(list, rank, behind, dice_)) graph_.SetAttribute(n, a.name, std::move(list));
     }
     // All axes the other way round are undone by themselves.
-    const OpName& op = graph_.op_name(graph_.op(n));
-    const Signature* const s = signatures_.Find(op.domain, op.name, graph_.OpsetOf(n, op.domain));
+    const Signature* const s = SignatureOf(graph_, n, signatures_);
     const bool turns = s != nullptr && s->FindAttribute("perm") != nullptr && !IsFixed(n);
     if (!turns || !attributes.empty() || dice_.Once(2)) continue;
     std::vector<int64_t> turned(rank);

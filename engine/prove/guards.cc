@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/lines.h"
+#include "engine/base/message.h"
 #include "engine/driver/find_matches.h"
 #include "engine/driver/rule_tests.h"
 #include "engine/expr/parser.h"
@@ -107,8 +108,7 @@ std::string ResultOn(const Graph& graph, const Program& program, const Task& tas
   Graph changed = graph;
   changed.ClearDirty();  // varying counts as changing
   const Result<RunResult> result = Run(changed, program, task.Options(assumed), context);
-  if (!result.ok())
-    return fmt::format("{{error: {}}}", YamlQuoted(result.status().diagnostics().front().message));
+  if (!result.ok()) return fmt::format("{{error: {}}}", YamlQuoted(Message(result.status())));
   if (!result->report.warnings.empty())
     return fmt::format("{{warning: {}}}", YamlQuoted(result->report.warnings.front().text));
   if (!changed.changed()) return "unchanged";

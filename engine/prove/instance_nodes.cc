@@ -6,6 +6,7 @@
 
 #include "engine/graph/tensor_type.h"
 #include "engine/match/facts.h"
+#include "engine/ops/node_signature.h"
 #include "engine/prove/instance.h"
 #include "engine/prove/numbers.h"
 
@@ -189,10 +190,9 @@ bool Instance::TryNode(const OpName& op, const Signature* signature, const Attri
     if (!inputs[i].valid()) continue;
     const TypeInfo type = facts.Type(inputs[i]);
     if (!beside && type.known_shape()) beside = type;
-    if (signature == nullptr || signature->inputs.empty()) continue;
-    const FormalValue& formal = signature->inputs[std::min(i, signature->inputs.size() - 1)];
-    if (formal.type_var >= 0 && formal.homogeneous && type.dtype != DType::kUndefined)
-      types.emplace(formal.type_var, type.dtype);
+    const FormalValue* const formal = signature == nullptr ? nullptr : FormalInput(*signature, i);
+    if (formal == nullptr || formal->type_var < 0 || !formal->homogeneous) continue;
+    if (type.dtype != DType::kUndefined) types.emplace(formal->type_var, type.dtype);
   }
   for (size_t i = 0; i < terms.size(); ++i) {
     if (inputs[i].valid() || terms[i].kind != Term::Kind::kLeaf) continue;
@@ -224,7 +224,7 @@ bool Instance::TryNode(const OpName& op, const Signature* signature, const Attri
 DType Instance::ChooseType(const OpName& op, const Signature* signature, size_t index,
                            std::map<int, DType>& types) {
   if (signature == nullptr || signature->inputs.empty()) return DType::kFloat;
-  const FormalValue& formal = signature->inputs[std::min(index, signature->inputs.size() - 1)];
+  const FormalValue& formal = *FormalInput(*signature, index);
   if (formal.type_var < 0) {
     // An operator of a rule set's own: what tests have there.
     const std::vector<Examples::Example>* const known = examples_.Of(op, index);
@@ -338,9 +338,9 @@ ValueId Instance::Settle(const Leaf& leaf, const OpName& op, const Signature* si
   if (dtype == DType::kUndefined) return {};
   if (leaf.literal.valid()) {
     // An operator that says nothing of its inputs may take what the literal is by itself.
-    const bool said =
-        signature != nullptr && !signature->inputs.empty() &&
-        signature->inputs[std::min(index, signature->inputs.size() - 1)].type_var >= 0;
+    const FormalValue* const formal =
+        signature == nullptr ? nullptr : FormalInput(*signature, index);
+    const bool said = formal != nullptr && formal->type_var >= 0;
     const DType own = leaf.literal.dtype();
     const bool as_is = !said && IsInteger(own) && dice_.Once(2);
     const Tensor tensor = LiteralIn(leaf.literal, as_is ? own : dtype, others);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/message.h"
 #include "engine/driver/driver.h"
 #include "engine/evaluate/open_sizes.h"
 #include "engine/prove/calibrated.h"
@@ -241,8 +242,5 @@ class Judge {
 
 // A model that is `graph`, opset imports and all.
 Result<Model> ModelOf(const Graph& graph);
-
-// What a fault says first.
-inline std::string Message(const Status& fault) { return fault.diagnostics().front().message; }
 
 }  // namespace qrewrite

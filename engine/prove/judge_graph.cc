@@ -10,6 +10,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/graph/verify.h"
 #include "engine/match/interpreter.h"
+#include "engine/ops/node_signature.h"
 #include "engine/ops/quantizer.h"
 #include "engine/prove/judge.h"
 #include "engine/prove/variation.h"
@@ -50,7 +51,7 @@ std::string TypeFault(const Graph& graph, NodeId n, const Signature& s, bool any
   std::map<int, DType> small;
   std::vector<std::pair<int, ValueId>> wide;
   for (size_t i = 0; i < graph.num_inputs(n); ++i) {
-    const FormalValue& formal = s.inputs[std::min(i, s.inputs.size() - 1)];
+    const FormalValue& formal = *FormalInput(s, i);
     const ValueId v = graph.input(n, i);
     if (!v.valid()) {
       if (formal.arity == Arity::kRequired) return op.text() + ": an input is missing";
@@ -81,7 +82,7 @@ bool TakesInputsOf(const Graph& graph, NodeId n, const Signature& s) {
   const auto count = static_cast<int>(graph.num_inputs(n));
   if (count < s.min_inputs || count > s.max_inputs) return false;
   for (size_t i = 0; i < graph.num_inputs(n); ++i) {
-    const FormalValue& formal = s.inputs[std::min(i, s.inputs.size() - 1)];
+    const FormalValue& formal = *FormalInput(s, i);
     if (!graph.input(n, i).valid() && formal.arity == Arity::kRequired) return false;
   }
   return true;
@@ -157,7 +158,7 @@ class StatedFacts {
 std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures, bool any_type,
                       Facts& facts) {
   const OpName& op = graph.op_name(graph.op(n));
-  const Signature* s = signatures.Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+  const Signature* s = SignatureOf(graph, n, signatures);
   if (s == nullptr) {
     const bool known = signatures.Has(op.domain, op.name);
     return known ? op.text() + ": not in this opset" : "";
@@ -203,9 +204,7 @@ std::string NodeFault(const Graph& graph, NodeId n, const Signatures& signatures
 // ONNX's. Where a node is of ONNX's form, its types are.
 std::string OnnxTypeFault(const Graph& graph, NodeId n, bool any_type, const Signatures& signatures,
                           Facts& facts) {
-  const OpName& op = graph.op_name(graph.op(n));
-  const Signature* const s =
-      Signatures::Builtin().Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+  const Signature* const s = SignatureOf(graph, n, Signatures::Builtin());
   if (s == nullptr || !TakesInputsOf(graph, n, *s)) return "";
   return TypeFault(graph, n, *s, any_type, signatures, facts);
 }
@@ -279,8 +278,7 @@ bool HasFaultInBody(const Graph& graph, const Signatures& signatures, ShapeInfer
     const NodeId n(i);
     if (!graph.alive(n)) continue;
     if (graph.body_of(n) != graph.main() && facts.Contradicts(n)) return true;
-    const OpName& op = graph.op_name(graph.op(n));
-    const Signature* const s = signatures.Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+    const Signature* const s = SignatureOf(graph, n, signatures);
     if (s != nullptr && HasManyConditions(graph, n, *s, facts)) return true;
   }
   return false;
@@ -419,7 +417,7 @@ std::string Judge::ResultFault(const Graph& graph) const {
     if (!graph.alive(n)) continue;
     const OpName& op = graph.op_name(graph.op(n));
     if (facts.Contradicts(n)) return op.text() + ": shapes";
-    const Signature* const s = signatures.Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+    const Signature* const s = SignatureOf(graph, n, signatures);
     if (s != nullptr && HasOddWindow(graph.attributes(n), *s)) return op.text() + kOddWindow;
   }
   return "";

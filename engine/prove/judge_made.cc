@@ -12,6 +12,7 @@
 #include "engine/api/model_impl.h"
 #include "engine/ops/quantizer.h"
 #include "engine/prove/judge.h"
+#include "engine/prove/units.h"
 
 namespace qrewrite {
 namespace {
@@ -98,20 +99,6 @@ Reading AtIntegers(const Graph& before, const Graph& after, Reading reading,
     }
     reading = {before.input(n, 0), after.input(m, 0)};
   }
-}
-
-// `v` as a graph output of this name. False: there is such a name.
-bool AddNamedOutput(Graph& graph, ValueId v, const std::string& wish) {
-  const std::string_view name = graph.FreshName(wish);
-  if (name != wish) return false;
-  const ValueId read = graph.AddValue(graph.main(), name);
-  graph.AddNode(graph.main(), graph.InternOp("", "Identity"), std::vector{v}, std::vector{read}, {},
-                "");
-  const Tensor* const tensor = graph.constant(v);
-  graph.SetDeclared(
-      read, TypeInfo{.dtype = tensor != nullptr ? tensor->dtype() : graph.declared(v).dtype});
-  graph.AddOutput(graph.main(), read);
-  return true;
 }
 
 constexpr std::string_view kHiddenInBody =

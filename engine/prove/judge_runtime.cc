@@ -6,6 +6,7 @@
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
+#include "engine/ops/node_signature.h"
 #include "engine/prove/judge.h"
 
 namespace qrewrite {
@@ -67,7 +68,7 @@ Draws DrawsOf(const Graph& graph, const Signatures& signatures) {
     const NodeId n(i);
     if (!graph.alive(n)) continue;
     const OpName& op = graph.op_name(graph.op(n));
-    const Signature* const s = signatures.Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+    const Signature* const s = SignatureOf(graph, n, signatures);
     if (s == nullptr || s->deterministic) continue;
     if (!KernelRegistry::Evaluation().Has(op.domain, op.name)) return Draws::kNumbers;
     draws = Draws::kPerhaps;

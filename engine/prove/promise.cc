@@ -16,6 +16,7 @@
 #include "engine/prove/series.h"
 #include "engine/prove/steps.h"
 #include "engine/prove/units.h"
+#include "engine/tensor/ulp.h"
 #include "engine/verify/compare.h"
 
 namespace qrewrite {

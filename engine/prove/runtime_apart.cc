@@ -9,6 +9,7 @@
 #endif
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/message.h"
 
 namespace qrewrite {
 namespace {
@@ -175,7 +176,7 @@ std::string RuntimeApart::Answer(std::string_view request) {
   if (fill != 0) loaded_.clear(), FillMemory(0);
   Writer answer;
   answer.Number(static_cast<int64_t>(status.code()));
-  answer.Text(status.ok() ? "" : status.diagnostics().front().message);
+  answer.Text(status.ok() ? "" : Message(status));
   answer.Samples(values);
   return answer.Take();
 }

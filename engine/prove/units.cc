@@ -49,6 +49,19 @@ std::string InUnits(std::string_view output) { return std::string(output) + std:
 
 bool IsInUnits(std::string_view output) { return output.ends_with(kSuffix); }
 
+bool AddNamedOutput(Graph& graph, ValueId v, const std::string& wish) {
+  const std::string_view name = graph.FreshName(wish);
+  if (name != wish) return false;
+  const ValueId read = graph.AddValue(graph.main(), name);
+  graph.AddNode(graph.main(), graph.InternOp("", "Identity"), std::vector{v}, std::vector{read}, {},
+                "");
+  const Tensor* const tensor = graph.constant(v);
+  graph.SetDeclared(
+      read, TypeInfo{.dtype = tensor != nullptr ? tensor->dtype() : graph.declared(v).dtype});
+  graph.AddOutput(graph.main(), read);
+  return true;
+}
+
 bool AddReadingInUnits(Graph& graph, const Signatures& signatures) {
   const Result<std::vector<NodeId>> order = TopologicalOrder(graph, graph.main());
   if (!order.ok()) return false;
@@ -66,14 +79,10 @@ bool AddReadingInUnits(Graph& graph, const Signatures& signatures) {
   for (size_t i = 0; i < outputs; ++i) {
     const ValueId y = graph.output(graph.main(), i);
     const auto twin = twins.find(y);
-    const std::string wish = InUnits(graph.name(y));
-    const std::string_view name = graph.FreshName(wish);
-    if (name != wish) return false;
-    const ValueId read = graph.AddValue(graph.main(), name);
-    graph.AddNode(graph.main(), graph.InternOp("", "Identity"),
-                  std::vector{twin == twins.end() ? y : twin->second}, std::vector{read}, {}, "");
-    graph.SetDeclared(read, TypeInfo{.dtype = graph.declared(y).dtype});
-    graph.AddOutput(graph.main(), read);
+    const ValueId v = twin == twins.end() ? y : twin->second;
+    if (!AddNamedOutput(graph, v, InUnits(graph.name(y)))) return false;
+    const ValueId reading = graph.output(graph.main(), graph.body(graph.main()).outputs.size() - 1);
+    graph.SetDeclared(reading, TypeInfo{.dtype = graph.declared(y).dtype});
   }
   return true;
 }

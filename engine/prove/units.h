@@ -17,6 +17,9 @@ std::string InUnits(std::string_view output);
 // Whether an output is a second reading.
 bool IsInUnits(std::string_view output);
 
+// `v` as an output of the main graph, of this name. False: there is such a name.
+bool AddNamedOutput(Graph& graph, ValueId v, const std::string& wish);
+
 // Adds the second reading of each output as an output of its own. False: there is none (nodes have
 // bodies, or a scale is no constant), and the graph is of no use any more.
 bool AddReadingInUnits(Graph& graph, const Signatures& signatures);

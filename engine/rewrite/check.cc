@@ -8,6 +8,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/graph/bgl.h"
 #include "engine/graph/type_text.h"
+#include "engine/ops/node_signature.h"
 #include "engine/rewrite/rewriter.h"
 
 namespace qrewrite {
@@ -252,7 +253,7 @@ bool Rewriter::CheckReaders(ValueId v, DType dtype, const Redefinitions& redefin
     if (user.is_output()) continue;
     const Signature* s = in_.NodeSignature(user.node);
     if (s == nullptr || s->inputs.empty()) continue;
-    const int var = s->inputs[std::min<size_t>(user.index, s->inputs.size() - 1)].type_var;
+    const int var = FormalInput(*s, user.index)->type_var;
     if (var < 0 || s->types[var].Allows(dtype)) continue;
     int steps = kMostGone;
     if (!IsNew(user.node) && Goes(user.node, redefinitions, steps)) continue;

@@ -11,6 +11,7 @@
 
 #include "engine/base/flat_map.h"
 #include "engine/graph/find.h"
+#include "engine/graph/tensor_type.h"
 
 namespace qrewrite {
 namespace {
@@ -173,9 +174,7 @@ int64_t RemoveUnused(Graph& graph) {
 void MakeConstant(Graph& graph, ValueId v, Tensor tensor) {
   const bool of_subgraph = graph.IsOutput(v) && graph.body_of(v) != graph.main();
   if (of_subgraph && graph.declared(v).dtype == DType::kUndefined) {
-    TypeInfo type{.dtype = tensor.dtype(), .has_rank = true};
-    for (const int64_t dim : tensor.dims()) type.dims.emplace_back(dim);
-    graph.SetDeclared(v, type);
+    graph.SetDeclared(v, TypeOfTensor(tensor));
   }
   graph.DropProducer(v);
   graph.SetConstant(v, std::move(tensor));

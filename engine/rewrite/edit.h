@@ -49,9 +49,9 @@ int64_t RenameAll(Graph& graph, std::string_view characters);
 
 // --- opsets
 
-// Raises the ai.onnx import of these bodies (the main graph, functions).
 // The graph or function that `body` lies in, whose imports count.
 BodyId RootOf(const Graph& graph, BodyId body);
+// Raises the ai.onnx import of these bodies (the main graph, functions).
 void RaiseOpset(Graph& graph, const std::vector<BodyId>& bodies, int64_t opset);
 void RaiseIrVersion(Graph& graph, int64_t version);
 // Every domain that is used is imported, and no other but ai.onnx.

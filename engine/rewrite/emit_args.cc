@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/message.h"
 #include "engine/rewrite/emit.h"
 
 namespace qrewrite {
@@ -174,8 +175,8 @@ bool Emitter::Attrs(const MakeCall& call, Frame& frame, const Head& head, Attrib
     }
     Result<AttrValue> attr = in_.ToAttribute(value, kind);
     if (!attr.ok()) {
-      return Reject(fmt::format("attribute `{}` of {}: {}", a.name, head.op.text(),
-                                attr.status().diagnostics()[0].message));
+      return Reject(
+          fmt::format("attribute `{}` of {}: {}", a.name, head.op.text(), Message(attr.status())));
     }
     const auto* text = std::get_if<std::string>(&*attr);
     if (text != nullptr && formal != nullptr && !formal->texts.empty() &&

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/ops/node_signature.h"
 #include "engine/rewrite/emit.h"
 
 namespace qrewrite {
@@ -58,9 +59,7 @@ Vals Emitter::Operator(const MakeCall& call, Frame& frame, std::span<const bool>
     // A call without a required input is absent itself.
     for (size_t i = 0; i < static_cast<size_t>(head.signature->min_inputs); ++i) {
       if (i >= args.size() ||
-          (args[i].absent() &&
-           head.signature->inputs[std::min(i, head.signature->inputs.size() - 1)].arity !=
-               Arity::kOptional)) {
+          (args[i].absent() && FormalInput(*head.signature, i)->arity != Arity::kOptional)) {
         return Vals(present.size());
       }
     }
@@ -117,8 +116,7 @@ bool Emitter::CheckTypes(const Head& head, std::span<const ValueId> inputs) {
   boost::container::small_vector<std::pair<int, DType>, 4> bound;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].valid()) continue;
-    const FormalValue& formal =
-        head.signature->inputs[std::min(i, head.signature->inputs.size() - 1)];
+    const FormalValue& formal = *FormalInput(*head.signature, i);
     if (formal.type_var < 0) continue;
     const DType dtype = TypeOf(inputs[i]);
     if (dtype == DType::kUndefined) continue;

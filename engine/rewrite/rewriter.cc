@@ -145,29 +145,21 @@ Inputs Rewriter::MatchedOutputs(const CompiledRule& rule, Frame& frame) const {
   return values;
 }
 
-// Emits the replacement, or that of the first case that applies.
-bool Rewriter::Choose(const CompiledRule& rule, Frame& frame, Redefinitions& redefinitions) {
-  if (rule.replace) return Replace(*rule.replace, frame, redefinitions);
+// Emits the replacement of a rule or case, or that of the first of its cases that applies.
+template <class RuleOrCase>
+bool Rewriter::Choose(const RuleOrCase& from, Frame& frame, Redefinitions& redefinitions) {
+  if (from.replace) return Replace(*from.replace, frame, redefinitions);
   bool good = false;
-  const Val found = in_.ChooseCase(rule.cases, frame, [&](const CompiledCase& c, Frame& f) {
-    good = ReplaceBy(c, f, redefinitions);
+  const Val found = in_.ChooseCase(from.cases, frame, [&](const CompiledCase& c, Frame& f) {
+    good = Choose(c, f, redefinitions);
   });
-  return Applied(found, rule.cases, frame) && good;
+  return Applied(found, from.cases, frame) && good;
 }
 
 // Whether one of the cases was chosen.
 bool Rewriter::Applied(const Val& found, const std::vector<CompiledCase>& cases, Frame& frame) {
   if (found.stops()) return Reject(in_.WhyIfAsked(found));
   return found.get<bool>() || Reject(Words(in_).NoCase(cases, frame));
-}
-
-bool Rewriter::ReplaceBy(const CompiledCase& c, Frame& frame, Redefinitions& redefinitions) {
-  if (c.replace) return Replace(*c.replace, frame, redefinitions);
-  bool good = false;
-  const Val found = in_.ChooseCase(c.cases, frame, [&](const CompiledCase& nested, Frame& f) {
-    good = ReplaceBy(nested, f, redefinitions);
-  });
-  return Applied(found, c.cases, frame) && good;
 }
 
 bool Rewriter::AddRedefinition(const Val& old_value, const Val& new_value, const std::string& name,

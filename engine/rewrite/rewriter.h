@@ -102,9 +102,9 @@ class Rewriter {
   bool ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, Firing& firing,
                  Share share);
   Inputs MatchedOutputs(const CompiledRule& rule, Frame& frame) const;
-  bool Choose(const CompiledRule& rule, Frame& frame, Redefinitions& redefinitions);
+  template <class RuleOrCase>
+  bool Choose(const RuleOrCase& from, Frame& frame, Redefinitions& redefinitions);
   bool Replace(const Replacement& text, Frame& frame, Redefinitions& redefinitions);
-  bool ReplaceBy(const CompiledCase& c, Frame& frame, Redefinitions& redefinitions);
   bool Applied(const Val& found, const std::vector<CompiledCase>& cases, Frame& frame);
   bool AddRedefinition(const Val& old_value, const Val& new_value, const std::string& name,
                        Redefinitions& out);

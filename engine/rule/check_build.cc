@@ -145,8 +145,10 @@ void RuleChecker::RedefinesNothing(const BodyText& body, NameScope& scope) {
                               fmt::format("{} redefines no output of its match", owner.text));
   d.hint = DidYouMean(body.stmts.front().outs.front().name, outputs);
   if (outputs.empty()) d.hint = "name what the match makes: `y = Relu(x)`";
-  if (d.hint.empty() && !outputs.empty())
+  if (d.hint.empty() && !outputs.empty()) {
+    for (std::string& name : outputs) name = Printable(name);
     d.hint = fmt::format("outputs: {}", fmt::join(outputs, ", "));
+  }
 }
 
 void RuleChecker::CheckUnread(const BodyText& body, const std::set<std::string>& defined,

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/real.h"
 #include "engine/rule/codes.h"
 #include "engine/rule/hints.h"
 
@@ -105,7 +106,7 @@ Scalar ResolveScalar(const DocNode& node) {
   scalar = {.kind = Kind::kFloat};
   if (std::from_chars(digits.data(), end, scalar.float_value).ec ==
       std::errc::result_out_of_range) {
-    scalar.float_value = std::strtod(std::string(digits).c_str(), nullptr);
+    scalar.float_value = RealOf(std::string(digits));
   }
   return scalar;
 }

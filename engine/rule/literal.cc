@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -22,11 +22,11 @@ std::optional<int64_t> ParseInt(std::string_view text) {
 }
 
 std::optional<double> ParseFloat(std::string_view text) {
-  const std::string copy(text);  // strtod needs its end
-  char* end = nullptr;
-  const double value = std::strtod(copy.c_str(), &end);
-  if (end == copy.c_str() || *end != 0) return std::nullopt;
-  return value;
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;  // it reads `nan` and `inf`
 }
 
 // What stands between the commas, without blanks at its ends.

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "engine/base/real.h"
 #include "engine/expr/names.h"
 #include "engine/text/tensor_text.h"
 
@@ -86,7 +87,7 @@ ExprPtr IntLiteral(int64_t value) {
 ExprPtr FloatLiteral(float value) {
   // The double whose shortest text is the shortest of the float: 0.1, not 0.10000000149011612.
   if (!std::isfinite(value)) return Float(static_cast<double>(value));
-  return Float(std::strtod(FloatText(value).c_str(), nullptr));
+  return Float(RealOf(FloatText(value)));
 }
 
 ExprPtr TypedLiteral(const Tensor& tensor, int64_t max_elements) {

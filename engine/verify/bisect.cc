@@ -8,6 +8,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/base/lines.h"
+#include "engine/base/message.h"
 #include "engine/verify/spelled.h"
 #include "qrewrite/verify.h"
 
@@ -88,7 +89,7 @@ class Bisection {
     BisectReport report{.rewrites = rewrites, .bad = rewrites + 1};
     Narrow(report);
     if (report.bad > rewrites) return error;
-    report.error = error.diagnostics()[0].message;
+    report.error = Message(error);
     QR_RETURN_IF_ERROR(Describe(report));
     return report;
   }
@@ -184,16 +185,7 @@ std::string BisectReport::Text() const {
   }
   if (rule.empty()) return text + "  it is made by a phase, not by a rule\n";
   text += fmt::format("  rule `{}` of {} ({}:{})\nbefore:\n", rule, set, file, line);
-  const auto indented = [](const std::string& graph) {
-    std::string lines;
-    for (size_t at = 0; at < graph.size();) {
-      const size_t end = std::min(graph.find('\n', at), graph.size());
-      lines += "  " + graph.substr(at, end - at) + "\n";
-      at = end + 1;
-    }
-    return lines;
-  };
-  return text + indented(before) + "after:\n" + indented(after);
+  return text + Indented(before, 2) + "after:\n" + Indented(after, 2);
 }
 
 }  // namespace qrewrite

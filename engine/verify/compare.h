@@ -10,10 +10,6 @@
 
 namespace qrewrite {
 
-// Distance of two numbers of a float type of 16 bits or more: how many numbers of the type one
-// passes from `a` to `b`. 0 of -0 and 0. NaN for other types and where one of them is NaN.
-double UlpDistance(DType dtype, double a, double b);
-
 class OutputSums {
  public:
   // `varies`: other numbers for the inputs can make others of it.

@@ -12,6 +12,7 @@
 #include "engine/diff/describe.h"
 #include "engine/evaluate/decibels.h"
 #include "engine/graph/find.h"
+#include "engine/ops/node_signature.h"
 
 namespace qrewrite {
 namespace {
@@ -94,9 +95,7 @@ std::optional<DifferingConstant> CompareNumbers(const std::string& name_a,
 // An attribute, or its default; null: it has neither.
 const AttrValue* Attr(const Graph& graph, NodeId n, const std::string& name) {
   if (const AttrValue* const value = graph.attributes(n).Find(name)) return value;
-  const OpName& op = graph.op_name(graph.op(n));
-  const Signature* const s =
-      Signatures::Builtin().Find(op.domain, op.name, graph.OpsetOf(n, op.domain));
+  const Signature* const s = SignatureOf(graph, n, Signatures::Builtin());
   const FormalAttribute* const formal = s == nullptr ? nullptr : s->FindAttribute(name);
   return formal == nullptr || formal->default_value.index() == 0 ? nullptr : &formal->default_value;
 }

@@ -9,6 +9,7 @@
 
 #include "engine/api/constant.h"
 #include "engine/base/diagnostics.h"
+#include "engine/base/message.h"
 #include "engine/evaluate/observed.h"
 #include "engine/verify/interface_units.h"
 
@@ -32,8 +33,7 @@ Result<ConstTensor> AsType(const std::string& name, const ConstTensor& plain, in
     cast = FromDoubles(static_cast<DType>(dtype), tensor.dims(), values);
   }
   if (cast.ok()) return ToPlain(*cast);
-  Diagnostic fault{.message =
-                       fmt::format("input `{}`: {}", name, cast.status().diagnostics()[0].message)};
+  Diagnostic fault{.message = fmt::format("input `{}`: {}", name, Message(cast.status()))};
   if (!unit && IsFloat(tensor.dtype()) && IsInteger(static_cast<DType>(dtype)))
     fault.hint = fmt::format("what the integers stand for is said by --units {}=SCALE,ZERO", name);
   return Status(StatusCode::kUsage, std::vector<Diagnostic>{std::move(fault)});

@@ -1,12 +1,13 @@
 // The report of a verification as a table for people and as JSON for machines.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/lines.h"
+#include "engine/base/real.h"
 #include "engine/tensor/dtype.h"
 #include "engine/verify/report_text.h"
 #include "qrewrite/verify.h"
@@ -35,8 +36,7 @@ std::string Worst(const OutputComparison& o) {
 // `digits` digits that say no less than `value`.
 std::string RoundedUp(double value, int digits) {
   const std::string near = fmt::format("{:.{}g}", value, digits);
-  if (value <= 0 || !std::isfinite(value) || std::strtod(near.c_str(), nullptr) >= value)
-    return near;
+  if (value <= 0 || !std::isfinite(value) || RealOf(near) >= value) return near;
   const double step = std::pow(10, std::floor(std::log10(value)) - (digits - 1));
   return fmt::format("{:.{}g}", (std::floor(value / step) + 1) * step, digits);
 }
@@ -88,9 +88,9 @@ Json OutputJson(const OutputComparison& o) {
 }  // namespace
 
 std::string Conclusion(const VerifyReport& report) {
-  return fmt::format("{} with tolerance {}: {} sample{}, seed {}, {}", Name(report.verdict),
-                     report.tolerance.Text(), report.samples, report.samples == 1 ? "" : "s",
-                     report.seed, report.evaluator);
+  return fmt::format("{} with tolerance {}: {}, seed {}, {}", Name(report.verdict),
+                     report.tolerance.Text(), Plural(report.samples, "sample"), report.seed,
+                     report.evaluator);
 }
 
 std::string VerifyReport::Text() const {

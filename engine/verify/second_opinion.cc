@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/message.h"
 #include "engine/evaluate/probe.h"
 #include "engine/verify/steps.h"
 #include "qrewrite/rewrite.h"
@@ -41,7 +42,7 @@ Result<Runs> RunBoth(const Model& a, const Model& b, Evaluator& second,
 }
 
 void NoteSilence(const Status& status, VerifyReport& report) {
-  report.notes.push_back(fmt::format("no second opinion: {}", status.diagnostics()[0].message));
+  report.notes.push_back(fmt::format("no second opinion: {}", Message(status)));
 }
 
 // How far the runtimes are apart about `a`, by output.

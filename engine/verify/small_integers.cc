@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/ops/node_signature.h"
 #include "engine/ops/quantizer.h"
 
 namespace qrewrite {
@@ -11,12 +12,9 @@ namespace {
 
 // A dequantizer could not: its signature has integers alone.
 bool CouldReadFloats(const Graph& graph, const User& reader, const Signatures& signatures) {
-  const OpName& op = graph.op_name(graph.op(reader.node));
-  const int64_t version = graph.OpsetOf(reader.node, op.domain);
-  const Signature* const s = signatures.Find(op.domain, op.name, version);
+  const Signature* const s = SignatureOf(graph, reader.node, signatures);
   if (s == nullptr || s->inputs.empty()) return true;
-  const size_t last = s->inputs.size() - 1;
-  const int var = s->inputs[std::min<size_t>(reader.index, last)].type_var;
+  const int var = FormalInput(*s, reader.index)->type_var;
   return var < 0 || s->types[static_cast<size_t>(var)].Allows(DType::kFloat);
 }
 

@@ -11,6 +11,7 @@
 
 #include "engine/api/constant.h"
 #include "engine/base/diagnostics.h"
+#include "engine/base/message.h"
 #include "engine/evaluate/observed.h"
 #include "engine/verify/compare.h"
 #include "engine/verify/dependence.h"
@@ -404,7 +405,7 @@ void Verification::AskSecond() {
   }
   for (const int sample : samples) {
     const Status heard = AskSecondAbout(sample);
-    if (!heard.ok()) AddNote("no second opinion: " + heard.diagnostics()[0].message);
+    if (!heard.ok()) AddNote("no second opinion: " + Message(heard));
   }
   const auto diverged = [](const OutputComparison& output) {
     return output.verdict == Verdict::kDiverged;

@@ -241,6 +241,19 @@ def test_an_output_of_another_size(folder):
     assert "nothing is quantized, 2 values are compared by name" in out
 
 
+def test_sums_of_integers_are_no_floats_of_that_name(folder):
+    """Keras calls the product of integers as it calls that of floats, and its scale lies behind."""
+    weights = np.array([[3, -2], [1, 2]], np.int8)
+    save("float.onnx", [node("MatMul", ["x", "w"], "p"), node("Relu", ["p"], "y")], {"w": weights * np.float32(0.25)}, {"x": [1, 2]}, ["y"])
+    nodes = [node("Round", ["x"], "r"), node("Cast", ["r"], "q", to=TensorProto.INT8), node("MatMulInteger", ["q", "w8"], "p"),
+             node("Cast", ["p"], "f", to=TensorProto.FLOAT), node("Mul", ["f", "s"], "m"), node("Relu", ["m"], "y")]
+    save("quant.onnx", nodes, {"w8": weights, "s": np.array(0.25, np.float32)}, {"x": [1, 2]}, ["y"])
+    np.savez("inputs.npz", x=np.array([[4, 2], [-7, 3]], np.float32))
+    report = debug()
+    assert report["run"]["compared_by_name"] == 1
+    assert "p" not in rows(report)
+
+
 def test_an_input_is_nothing_that_was_computed(folder):
     """A quantized input is a number also where a weight makes all behind it NaN."""
     broken = {"k": np.array(np.nan, np.float32)}

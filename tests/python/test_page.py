@@ -351,9 +351,8 @@ def test_picture_in_the_docs(browser, tmp_path):
     assert np.abs(new - old).mean() < 1
 
 
+@pytest.mark.skipif(not PICTURES, reason="no folder for pictures is named")
 def test_pictures(browser, folder):
-    if not PICTURES:
-        return
     for name in ("cnn", "residual", "attention", "long", "odd"):
         for dark in (False, True):
             browser.open(folder / f"{name}.html", dark)

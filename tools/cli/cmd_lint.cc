@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/lines.h"
 #include "qrewrite/rules.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
@@ -39,8 +40,7 @@ int RunLint(int argc, char** argv) {
       ++warnings;
     }
   }
-  Print(fmt::format("{} error{}, {} warning{}\n", errors, errors == 1 ? "" : "s", warnings,
-                    warnings == 1 ? "" : "s"));
+  Print(fmt::format("{}, {}\n", Plural(errors, "error"), Plural(warnings, "warning")));
   if (code != kExitOk) return code;
   return errors > 0 || (strict && warnings > 0) ? kExitFindings : kExitOk;
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/lines.h"
 #include "qrewrite/rules.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
@@ -66,8 +67,7 @@ void Describe(const Rules& rules) {
     if (!rule.opset.empty())
       facts += fmt::format("{}opset {}", facts.empty() ? "" : ", ", rule.opset);
     if (rule.tests > 0) {
-      facts += fmt::format("{}{} test{}", facts.empty() ? "" : ", ", rule.tests,
-                           rule.tests == 1 ? "" : "s");
+      facts += fmt::format("{}{}", facts.empty() ? "" : ", ", Plural(rule.tests, "test"));
     }
     Print(fmt::format("  {}{}\n{}", rule.name, facts.empty() ? "" : "  (" + facts + ")",
                       Indented(rule.doc, "      ")));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/diagnostics.h"
+#include "engine/base/lines.h"
 #include "qrewrite/rules.h"
 #include "tools/cli/accept.h"
 #include "tools/cli/arguments.h"
@@ -117,7 +118,7 @@ int RunTest(int argc, char** argv) {
     if (const Status status = WriteJUnit(junit, suites); !status.ok()) return Fail(status);
   }
   const std::string unread =
-      broken == 0 ? "" : fmt::format("; {} rule file{} not loaded", broken, broken == 1 ? "" : "s");
+      broken == 0 ? "" : fmt::format("; {} not loaded", Plural(broken, "rule file"));
   Print(fmt::format("{} passed, {} failed{}\n", passed, failed, unread));
   if (code != kExitOk) return code;
   return failed > 0 ? kExitFindings : kExitOk;

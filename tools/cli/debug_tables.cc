@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/lines.h"
 #include "tools/cli/terminal.h"
 
 namespace qrewrite::cli {
@@ -168,9 +169,8 @@ std::string Suggestions(const DebugReport& report) {
 }  // namespace
 
 std::string DebugTables(const DebugReport& report, size_t top) {
-  std::string text = fmt::format("{} sample{} of {}; {}; {}\n", report.num_samples,
-                                 report.num_samples == 1 ? "" : "s", report.samples,
-                                 report.evaluator, report.Matched());
+  std::string text = fmt::format("{} of {}; {}; {}\n", Plural(report.num_samples, "sample"),
+                                 report.samples, report.evaluator, report.Matched());
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   text += "\n" +
           Table("Outputs cumulative SQNR",

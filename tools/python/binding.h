@@ -51,6 +51,8 @@ nb::list Texts(const auto& texts) {
   for (const auto& text : texts) list.append(Text(text));
   return list;
 }
+// (operator, name, inputs, outputs) of each
+nb::list NodesOf(const std::vector<NodeView>& nodes);
 // What os.fsencode gave.
 inline std::string PathOf(const nb::bytes& path) { return {path.c_str(), path.size()}; }
 std::vector<std::string> Strings(const nb::sequence& sequence);

@@ -7,15 +7,6 @@
 namespace qrewrite::python {
 namespace {
 
-nb::list NodesOf(const std::vector<NodeView>& nodes) {
-  nb::list list;
-  for (const NodeView& node : nodes) {
-    list.append(
-        nb::make_tuple(Text(node.op), Text(node.name), Texts(node.inputs), Texts(node.outputs)));
-  }
-  return list;
-}
-
 // (name, kind, text, constant or None, nodes, items)
 nb::tuple BindingOf(const Binding& binding) {
   nb::list items;

@@ -10,7 +10,6 @@
 #include "tools/python/binding.h"
 
 namespace qrewrite::python {
-namespace {
 
 nb::list NodesOf(const std::vector<NodeView>& nodes) {
   nb::list list;
@@ -20,6 +19,8 @@ nb::list NodesOf(const std::vector<NodeView>& nodes) {
   }
   return list;
 }
+
+namespace {
 
 // Tells a Python object what happens: an instance of qrewrite._observe.Adapter, which says what it
 // wants to hear; and, if there is one, the recorder of the run. Also looks for signals, now and then:

@@ -189,6 +189,26 @@ TEST_CASE("Rewrite: several rule sets on one model, one report") {
   CHECK(Contains(*model.Text(), "y = Elu(x)"));
 }
 
+TEST_CASE("Report: what integers stand for behind two rule sets") {
+  Report first, second;
+  first.units = {{"a", {.scale = {2}, .zero_point = {6}}},
+                 {"b", {.scale = {1, 2, 3, 4}, .zero_point = {0}}},
+                 {"c", {.scale = {1, 2}, .zero_point = {0}}}};
+  second.sets = {"later"};
+  second.units = {{"a", {.scale = {0.5, 3}, .zero_point = {1}}},
+                  {"b", {.scale = {1, 2}, .zero_point = {0}}},
+                  {"d", {.scale = {5}, .zero_point = {0}}}};
+  first.Add(second);
+  REQUIRE(first.units.size() == 3);  // nobody can say it of `b`
+  CHECK(first.units.at("a").scale == std::vector<double>{1, 6});
+  CHECK(first.units.at("a").zero_point == std::vector<double>{13, 3});
+  CHECK(first.units.at("c").scale == std::vector<double>{1, 2});
+  CHECK(first.units.at("d").scale == std::vector<double>{5});
+  REQUIRE(first.warnings.size() == 1);
+  CHECK(first.warnings[0].set == "later");
+  CHECK(first.warnings[0].Text().find("`b`") != std::string::npos);
+}
+
 TEST_CASE("Report: names of a model that are no UTF-8 are still JSON") {
   Report report;
   report.warnings.push_back({"s", "r", "text", "Op", "\xff\x1b[31m", "\n"});

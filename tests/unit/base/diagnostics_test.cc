@@ -140,6 +140,11 @@ TEST_CASE("DidYouMean: the closest word, if it is close") {
   CHECK(DidYouMean("match", std::vector<std::string>{}).empty());
 }
 
+TEST_CASE("DidYouMean: very long words are like no other") {
+  const std::string word(100'000, 'a');
+  CHECK(DidYouMean(word, std::vector<std::string>{word + "b"}).empty());
+}
+
 TEST_CASE("DidYouMean: case counts little; of equals the first wins") {
   CHECK(DidYouMean("QUANTIZELINEAR", std::vector<std::string>{"Quant", "QuantizeLinear"}) ==
         "did you mean `QuantizeLinear`?");

@@ -92,6 +92,9 @@ TEST_CASE("Npy: faults of a header") {
            {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }",
             "does not fit its shape"},
            {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), } x", "cannot be read"},
+           {"{'descr': '<f4', 'shape': (1,), 'shape': (1,), }", "cannot be read"},
+           {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'shape': (), }",
+            "cannot be read"},
        }) {
     CAPTURE(c.header);
     const auto t = ParseNpy(Npy(c.header, std::string(4, '\0')), nullptr);

@@ -58,6 +58,12 @@ TEST_CASE("Parameters: what is set is read as the parameter's type says") {
   CHECK(Again(ParamType::kBytes, "2KiB") == "2048");
   CHECK(Again(ParamType::kBool, "1") == "true");
   CHECK(Again(ParamType::kRegex, "(") == "wrong");
+  CHECK(Again(ParamType::kFloat, "1e-3") == "0.001");
+  CHECK(Again(ParamType::kFloat, "+3.5") == "3.5");
+  for (const char* text : {"", "nan", "inf", "-inf", "1e400", "0x10", " 3.5", "3.5 ", "++1", "+"}) {
+    CAPTURE(text);
+    CHECK(Again(ParamType::kFloat, text) == "wrong");
+  }
   CHECK(Again(ParamType::kString, "a, b") == "a, b");
 }
 
@@ -79,6 +85,7 @@ TEST_CASE("Parameters: members of lists stand between commas") {
   CHECK(*ParseLiteral(ParamType::kFloats, "0.5, 2") == Literal(std::vector<double>{0.5, 2}));
   CHECK(Again(ParamType::kFloats, "0.5,2") == "0.5,2");
   CHECK(Again(ParamType::kFloats, "0.5,x") == "wrong");
+  CHECK(Again(ParamType::kFloats, "0.5,nan") == "wrong");
   CHECK(Again(ParamType::kInts, "3,,4") == "wrong");
   CHECK(*ParseLiteral(ParamType::kStrings, "a, b c,") ==
         Literal(std::vector<std::string>{"a", "b c"}));
