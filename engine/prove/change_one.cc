@@ -405,10 +405,12 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
   for (const ValueId v : Indexes()) {
     const auto count = static_cast<size_t>(graph_.constant(v)->size());
     if (!IsAmong(step, count * std::size(kValues))) continue;
-    const double value = kValues[step % std::size(kValues)];
-    // Sums beyond 32 bits have no result.
-    const bool too_large = std::fabs(value) > 2 && graph_.constant(v)->dtype() == DType::kInt32;
-    return !too_large && SetElement(v, step / std::size(kValues), value);
+    double value = kValues[step % std::size(kValues)];
+    if (const DType dtype = graph_.constant(v)->dtype(); IsInteger(dtype)) {
+      value = std::clamp(value, static_cast<double>(IntMin(dtype)),
+                         dtype == DType::kInt64 ? 0x1p62 : static_cast<double>(IntMax(dtype)));
+    }
+    return SetElement(v, step / std::size(kValues), value);
   }
   // Axes, sizes, pads in another order.
   for (const ValueId v : Indexes()) {

@@ -280,6 +280,11 @@ std::vector<Dims> Change::OperandShapes(NodeId n) const {
     }
     // A bias has a number for each place of an axis, also where all that is there is data.
     if (tensor != nullptr) shapes.push_back(dims);
+    // Those of recurrent layers have several for each place, and a row for each direction.
+    if (tensor != nullptr && dims.size() > 2) {
+      constexpr int64_t kTimes[] = {1, 2, 3, 6, 8};
+      for (const int64_t times : kTimes) shapes.push_back({dims.front(), times * dims.back()});
+    }
     for (const int64_t size : dims) {
       if (tensor != nullptr || std::ranges::count(shapes, Dims{size}) == 0)
         shapes.push_back({size});

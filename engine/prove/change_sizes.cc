@@ -42,7 +42,7 @@ bool LengthenFor(std::vector<int64_t>& list, size_t rank, bool behind, Dice& dic
 
 // Sizes that show most: one, two that differ, and none at all now and then.
 int64_t RandomSize(Dice& dice) {
-  constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 3, 4, 5, 6, 0};
+  constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 0};
   return kSizes[dice.Below(std::size(kSizes))];
 }
 
@@ -171,8 +171,11 @@ std::optional<bool> Change::SizesAlike(size_t& step) {
 
 namespace {
 
-bool NamesAxis(std::string_view attribute) {
-  return attribute == "axis" || attribute.ends_with("_axis");
+// A place among axes, or how many of them come first.
+bool NamesAxis(std::string_view attribute, AttrKind kind) {
+  if (kind == AttrKind::kInts) return attribute == "axes";
+  return kind == AttrKind::kInt &&
+         (attribute == "axis" || attribute.ends_with("_axis") || attribute == "batch_dims");
 }
 
 }  // namespace
@@ -181,7 +184,7 @@ std::optional<bool> Change::AxisWhereAlike(size_t& step) {
   constexpr int64_t kSize = 2;
   constexpr int64_t kAxes[] = {0, 1, 2, -1};
   for (const AttributePlace& place : AttributePlaces(/*of_definitions=*/true)) {
-    if (place.kind != AttrKind::kInt || !NamesAxis(place.name)) continue;
+    if (!NamesAxis(place.name, place.kind)) continue;
     const size_t count = std::size(kAxes) + (place.written ? 1 : 0);
     // A matrix of one column has no other axis: then what is 1 is as long as the others.
     if (!IsAmong(step, 2 * count)) continue;
@@ -192,6 +195,8 @@ std::optional<bool> Change::AxisWhereAlike(size_t& step) {
     }
     if (way == std::size(kAxes))
       graph_.EraseAttribute(place.node, place.name);
+    else if (place.kind == AttrKind::kInts)
+      graph_.SetAttribute(place.node, place.name, std::vector<int64_t>{kAxes[way]});
     else
       graph_.SetAttribute(place.node, place.name, kAxes[way]);
     return true;

@@ -52,7 +52,7 @@ std::set<int> DefinitionsOf(const Program& program, const CompiledRule& rule);
 
 std::string YamlQuoted(const std::string& text);
 
-constexpr int64_t kMostPrinted = 64;  // elements of a constant in a test that is printed
+constexpr int64_t kMostPrinted = 4096;  // elements of a constant in a test that is printed
 
 // A graph as a test, to be pasted below the `tests:` of `rule`.
 std::string TestText(const Graph& graph, const Task& task, const std::string& rule,
