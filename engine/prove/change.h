@@ -243,6 +243,8 @@ class Change {
   DType TypeOfOperand(NodeId n, size_t at) const;  // kUndefined: nothing says it
   // Shapes that it may have.
   std::vector<Dims> OperandShapes(NodeId n) const;
+  std::vector<Dims> RowsForEach(NodeId n) const;
+  std::optional<bool> AddRows(NodeId n, size_t& step);
   // What a text attribute may be, as far as signatures say.
   std::span<const std::string> TextsOf(NodeId n, std::string_view attribute) const;
   AttrValue Another(NodeId n, const std::string& name, const AttrValue& old);

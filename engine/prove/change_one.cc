@@ -394,6 +394,7 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
   for (const NodeId n : nodes_) {
     constexpr size_t kOften = 8;  // with other shapes and numbers each time
     const std::vector<size_t> absent = AbsentInputs(n);
+    if (const std::optional<bool> made = AddRows(n, step)) return made;
     if (!IsAmong(step, kOften * absent.size())) continue;
     // Of one axis there is no other order.
     if (step % kOften < 4) Deepen(step % 2 == 0);

@@ -266,6 +266,37 @@ Tensor Change::SomeOperand(NodeId n, size_t at) const {
   return numbers.ToTensor();
 }
 
+std::optional<bool> Change::AddRows(NodeId n, size_t& step) {
+  if (IsFixed(n)) return std::nullopt;
+  const std::vector<size_t> absent = AbsentInputs(n);
+  const std::vector<Dims> rows = RowsForEach(n);
+  if (rows.empty() || !IsAmong(step, absent.size() * rows.size())) return std::nullopt;
+  const size_t at = absent[step / rows.size()];
+  const DType dtype = TypeOfOperand(n, at);
+  if (!IsFloat(dtype)) return false;
+  Numbers numbers{.dtype = dtype, .dims = {}, .values = {1}};
+  numbers.Resize(rows[step % rows.size()], dice_);
+  for (double& x : numbers.values) x = static_cast<double>(dice_.Integer(1, 4));
+  return AddInputAt(n, at, numbers.ToTensor());
+}
+
+// Biases and peepholes of recurrent layers: a row for each direction, with several numbers for each place of a state.
+std::vector<Dims> Change::RowsForEach(NodeId n) const {
+  constexpr int64_t kTimes[] = {1, 2, 3, 6, 8};
+  std::vector<Dims> rows;
+  for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+    const ValueId v = graph_.input(n, i);
+    const Tensor* const tensor = v.valid() ? graph_.constant(v) : nullptr;
+    if (tensor == nullptr || tensor->rank() != 3) continue;
+    const Dims& dims = tensor->dims();
+    for (const int64_t times : kTimes) {
+      rows.push_back({dims[0], times * dims[2]});
+      rows.push_back({dims[0], times * dims[1]});  // com.microsoft has them the other way round
+    }
+  }
+  return rows;
+}
+
 std::vector<Dims> Change::OperandShapes(NodeId n) const {
   std::vector<Dims> shapes = {{1}};
   std::map<size_t, std::vector<Dims>> by_rank;  // of the inputs
@@ -280,11 +311,6 @@ std::vector<Dims> Change::OperandShapes(NodeId n) const {
     }
     // A bias has a number for each place of an axis, also where all that is there is data.
     if (tensor != nullptr) shapes.push_back(dims);
-    // Those of recurrent layers have several for each place, and a row for each direction.
-    if (tensor != nullptr && dims.size() > 2) {
-      constexpr int64_t kTimes[] = {1, 2, 3, 6, 8};
-      for (const int64_t times : kTimes) shapes.push_back({dims.front(), times * dims.back()});
-    }
     for (const int64_t size : dims) {
       if (tensor != nullptr || std::ranges::count(shapes, Dims{size}) == 0)
         shapes.push_back({size});
