@@ -407,10 +407,8 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
     const auto count = static_cast<size_t>(graph_.constant(v)->size());
     if (!IsAmong(step, count * std::size(kValues))) continue;
     double value = kValues[step % std::size(kValues)];
-    if (const DType dtype = graph_.constant(v)->dtype(); IsInteger(dtype)) {
-      value = std::clamp(value, static_cast<double>(IntMin(dtype)),
-                         dtype == DType::kInt64 ? 0x1p62 : static_cast<double>(IntMax(dtype)));
-    }
+    // Sums beyond 32 bits have no result.
+    if (graph_.constant(v)->dtype() == DType::kInt32) value = std::clamp(value, -0x1p29, 0x1p29);
     return SetElement(v, step / std::size(kValues), value);
   }
   // Axes, sizes, pads in another order.

@@ -158,6 +158,13 @@ std::string Suggestions(const DebugReport& report) {
   }
   if (const std::string gained = GainText(report.all_gained); !gained.empty())
     text += fmt::format("  together they gain {}\n", gained);
+  // Stored weights stay as they are, dequantized: where nothing else is quantized strip_qdq changes nothing.
+  const bool weights_alone =
+      std::ranges::all_of(report.activations, &std::string::empty, &DebugActivation::quantized);
+  if (weights_alone) {
+    return text + fmt::format("  nodes_to_exclude={} when the weights are quantized anew\n",
+                              QuotedList(nodes));
+  }
   text += fmt::format("  quantize_static(..., nodes_to_exclude={})\n", QuotedList(nodes));
   std::string rules;
   for (const std::string& name : report.form_rules) rules += fmt::format("--rules {} ", name);
