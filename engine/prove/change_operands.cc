@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/graph/tensor_type.h"
 #include "engine/ops/node_signature.h"
 #include "engine/prove/change.h"
 
@@ -286,9 +287,12 @@ std::vector<Dims> Change::RowsForEach(NodeId n) const {
   std::vector<Dims> rows;
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
     const ValueId v = graph_.input(n, i);
-    const Tensor* const tensor = v.valid() ? graph_.constant(v) : nullptr;
-    if (tensor == nullptr || tensor->rank() != 3) continue;
-    const Dims& dims = tensor->dims();
+    if (!v.valid()) continue;
+    const Tensor* const tensor = graph_.constant(v);
+    const TypeInfo type = tensor != nullptr ? TypeOfTensor(*tensor) : graph_.declared(v);
+    if (!type.known_shape() || type.dims.size() != 3) continue;
+    Dims dims;
+    for (const Dim d : type.dims) dims.push_back(d.known() ? d.size() : 1);
     for (const int64_t times : kTimes) {
       rows.push_back({dims[0], times * dims[2]});
       rows.push_back({dims[0], times * dims[1]});  // com.microsoft has them the other way round

@@ -42,7 +42,7 @@ bool LengthenFor(std::vector<int64_t>& list, size_t rank, bool behind, Dice& dic
 
 // Sizes that show most: one, two that differ, and none at all now and then.
 int64_t RandomSize(Dice& dice) {
-  constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 0};
+  constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 3, 4, 5, 6, 0};
   return kSizes[dice.Below(std::size(kSizes))];
 }
 

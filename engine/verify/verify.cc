@@ -404,13 +404,12 @@ void Verification::AskSecond() {
     if (output.verdict == Verdict::kDiverged) samples.insert(output.worst_sample);
   }
   for (const int sample : samples) {
-    const Status heard = AskSecondAbout(sample);
-    if (!heard.ok()) AddNote("no second opinion: " + Message(heard));
+    if (const Status heard = AskSecondAbout(sample); !heard.ok())
+      AddNote("no second opinion: " + Message(heard));
   }
-  const auto diverged = [](const OutputComparison& output) {
-    return output.verdict == Verdict::kDiverged;
-  };
-  if (std::ranges::none_of(report_.outputs, diverged)) report_.verdict = Verdict::kInconclusive;
+  const auto diverged =
+      std::ranges::find(report_.outputs, Verdict::kDiverged, &OutputComparison::verdict);
+  if (diverged == report_.outputs.end()) report_.verdict = Verdict::kInconclusive;
 }
 
 // What several samples tell is said once.
