@@ -42,12 +42,14 @@ class FittingNumbers {
 
 constexpr InputMaker::Sizes kOnes = {.even = 1, .odd = 1, .equal = true};
 
-// A model that does not run says so when it is measured.
-InputMaker::Sizes SizesFor(const InputMaker& maker, const Model& model, Evaluator& evaluator) {
+// A model that does not run says so when it is measured. Samples take two sizes in turn.
+InputMaker::Sizes SizesFor(const InputMaker& maker, const Model& model, Evaluator& evaluator,
+                           size_t count) {
   if (!maker.has_open_sizes()) return kOnes;
+  const int samples = count > 1 ? 2 : 1;
   const Result<std::unique_ptr<Session>> session = evaluator.Load(model);
   if (!session.ok()) return kOnes;
-  const auto sizes = ChooseSizes(maker, **session, /*samples=*/1, {kOnes});
+  const auto sizes = ChooseSizes(maker, **session, samples, {kOnes});
   return sizes.ok() ? *sizes : kOnes;
 }
 
@@ -56,7 +58,7 @@ InputMaker::Sizes SizesFor(const InputMaker& maker, const Model& model, Evaluato
 Result<Samples> FittingSamples(const Model& model, Evaluator& evaluator, size_t count,
                                uint64_t seed) {
   QR_ASSIGN_OR_RETURN(InputMaker maker, InputMaker::Make(model, {.seed = seed}));
-  const InputMaker::Sizes sizes = SizesFor(maker, model, evaluator);
+  const InputMaker::Sizes sizes = SizesFor(maker, model, evaluator, count);
   QR_ASSIGN_OR_RETURN(const Tensors first, maker.Sample(SampleKind::kNormal, 0, sizes, 1));
   Result<std::unique_ptr<QuantizerLoss>> loss = QuantizerLoss::Make(model, evaluator, first);
   const auto numbers = std::make_shared<FittingNumbers>(

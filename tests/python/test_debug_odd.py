@@ -241,6 +241,19 @@ def test_an_output_of_another_size(folder):
     assert "nothing is quantized, 2 values are compared by name" in out
 
 
+def test_open_sizes_that_must_be_even(folder):
+    """What is halved and doubled meets what it was: sizes that every sample runs with."""
+    def made(name, between):
+        nodes = [node("Relu", ["x"], "a"), *between, node("Resize", ["c", "", "k"], "r", mode="nearest"), node("Concat", ["a", "r"], "y", axis=1)]
+        save(name, nodes, {"k": np.array([1, 1, 2, 2], np.float32), **SCALES}, {"x": ["b", 3, "h", "w"]}, ["y"])
+
+    pool = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    made("float.onnx", [node("AveragePool", ["a"], "c", **pool)])
+    made("quant.onnx", [*quantizers("a"), node("AveragePool", ["a_d"], "c", **pool)])
+    report = json.loads(run("--float", "float.onnx", "--quant", "quant.onnx", "--json")[0])
+    assert rows(report)["a"]["cumulative_sqnr_db"] > 20
+
+
 def test_sums_of_integers_are_no_floats_of_that_name(folder):
     """Keras calls the product of integers as it calls that of floats, and its scale lies behind."""
     weights = np.array([[3, -2], [1, 2]], np.int8)
