@@ -207,7 +207,7 @@ Val Interpreter::EvalOperator(const OperatorCode& call, Frame& frame, size_t wan
   std::vector<Val> all;
   for (size_t i = 0; i < out->size(); ++i) {
     const int type = signature->outputs[std::min(i, signature->outputs.size() - 1)].type_var;
-    all.push_back(Num{(*out)[i], weak && !strong && type == signature->outputs[0].type_var});
+    all.emplace_back(Num{(*out)[i], weak && !strong && type == signature->outputs[0].type_var});
   }
   return Val::ListOf(std::move(all));
 }

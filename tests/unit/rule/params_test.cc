@@ -99,7 +99,7 @@ params:
   axes: {default: [0], one_of: [0, 1]}
 )yaml"));
   REQUIRE_MESSAGE(loaded.ok(), loaded.status().message());
-  const auto allows = [&](const char* name, Literal value) {
+  const auto allows = [&](const char* name, const Literal& value) {
     return IsAllowed(*(*loaded)->FindParam(name), value);
   };
   using Texts = std::vector<std::string>;
